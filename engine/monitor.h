@@ -1,0 +1,35 @@
+// Progress out, cancellation in: passed by reference through every phase that can take more than a moment.
+#pragma once
+#include <atomic>
+#include <functional>
+#include <string>
+
+#include "engine/error.h"
+
+namespace tessera {
+
+struct Progress {
+  const char* phase = "";  // "read", "types", "mixtures", "encode", "train", "save", "sample", "evaluate"
+  double done = 0;         // in units of `unit`
+  double total = 0;        // 0: not known
+  const char* unit = "";   // "rows", "columns", "epochs", "bytes"
+  std::string note;        // what a person wants to see beside the bar: "critic −0.41  generator −1.20"
+  bool finished = false;   // the last event of this phase
+};
+
+class Monitor {
+ public:
+  std::function<void(const Progress&)> on_progress;  // may be empty; called from one thread at a time
+  const std::atomic<bool>* cancel = nullptr;         // may be null; set from any thread or a signal handler
+
+  void report(const Progress& p) const {
+    check_cancelled(p.phase);
+    if (on_progress) on_progress(p);
+  }
+  bool cancelled() const { return cancel != nullptr && cancel->load(std::memory_order_relaxed); }
+  void check_cancelled(const char* phase) const {
+    if (cancelled()) throw Error(ErrorCode::cancelled, std::string("cancelled during ") + phase);
+  }
+};
+
+}  // namespace tessera
