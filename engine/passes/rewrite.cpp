@@ -1,0 +1,54 @@
+#include "engine/passes/rewrite.h"
+
+namespace tessera {
+
+void rewrite(Plan& plan, const Rewrite& rule, bool share) {
+  Plan next;
+  next.spans = plan.spans;
+  Recorder r(next);
+  r.share = share;
+  std::vector<Id> now(plan.values.size(), kNone);
+  for (const Leaf& leaf : plan.leaves) now[static_cast<size_t>(leaf.value)] = next.leaf(leaf.kind, leaf.name, plan.shape(leaf.value), plan[leaf.value].dtype);
+  for (const Node& node : plan.nodes) {
+    std::vector<Var> in;
+    for (const Id v : node.in) in.push_back(v == kNone ? Var{} : r.var(now[static_cast<size_t>(v)]));
+    auto replaced = rule ? rule(r, node.op, in) : std::nullopt;
+    const std::vector<Var> out = replaced ? *replaced : r.emit(node.op, in);
+    for (size_t i = 0; i < node.out.size(); ++i) now[static_cast<size_t>(node.out[i])] = out[i].id;
+  }
+  for (const Id v : plan.outputs) next.outputs.push_back(now[static_cast<size_t>(v)]);
+  for (const auto& [id, name] : plan.names)
+    if (const Id v = now[static_cast<size_t>(id)]; v != kNone) next.names[v] = name;
+  plan = std::move(next);
+}
+
+void drop_dead(Plan& plan) {
+  std::vector<char> wanted(plan.values.size(), 0), keep(plan.nodes.size(), 0);
+  for (const Id v : plan.outputs) wanted[static_cast<size_t>(v)] = 1;
+  for (size_t n = plan.nodes.size(); n-- > 0;) {
+    const Node& node = plan.nodes[n];
+    bool live = in_place(node.op) > 0;
+    for (const Id v : node.out) live = live || wanted[static_cast<size_t>(v)];
+    if (!live) continue;
+    keep[n] = 1;
+    for (const Id v : node.in)
+      if (v != kNone) wanted[static_cast<size_t>(v)] = 1;
+  }
+  Plan next;
+  next.spans = plan.spans;
+  std::vector<Id> now(plan.values.size(), kNone);
+  for (const Leaf& leaf : plan.leaves) now[static_cast<size_t>(leaf.value)] = next.leaf(leaf.kind, leaf.name, plan.shape(leaf.value), plan[leaf.value].dtype);
+  for (size_t n = 0; n < plan.nodes.size(); ++n) {
+    if (!keep[n]) continue;
+    std::vector<Id> in;
+    for (const Id v : plan.nodes[n].in) in.push_back(v == kNone ? kNone : now[static_cast<size_t>(v)]);
+    const auto out = next.emit(plan.nodes[n].op, in);
+    for (size_t i = 0; i < out.size(); ++i) now[static_cast<size_t>(plan.nodes[n].out[i])] = out[i];
+  }
+  for (const Id v : plan.outputs) next.outputs.push_back(now[static_cast<size_t>(v)]);
+  for (const auto& [id, name] : plan.names)
+    if (const Id v = now[static_cast<size_t>(id)]; v != kNone) next.names[v] = name;
+  plan = std::move(next);
+}
+
+}  // namespace tessera
