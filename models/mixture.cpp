@@ -1,12 +1,10 @@
 #include "models/mixture.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
 
 #include "engine/error.h"
-#include "kernels/philox.h"
 #include "models/mixture_kernels.h"
 
 namespace tessera {
@@ -201,10 +199,6 @@ Mixture fit_mixture(const Groups& groups, std::span<const int32_t> label, const 
   else iterate<float>(groups, prior, o, evidence, m);
   set_weights(m);
   return m;
-}
-
-Mixture fit_mixture(const Groups& groups, const MixtureOptions& o, uint64_t seed, uint32_t stream, Precision precision) {
-  return fit_mixture(groups, kmeans_labels(groups, o.components, seed, stream), o, precision);
 }
 
 }  // namespace tessera

@@ -50,11 +50,10 @@ enum class Precision { fp64, fp32 };  // of the E step; parameters and bound are
 // Fits from a given partition: label[g] in [0, components) says where group g starts. Components may start empty.
 Mixture fit_mixture(const Groups& groups, std::span<const int32_t> label, const MixtureOptions& options, Precision precision);
 
-// Fits from a k-means++ start of its own (4 trials a centre for K = 10, then Lloyd), drawn by philox from (seed, stream): the same on every machine.
-// `groups` ascending.
+// Fits from the best of several k-means++ starts, drawn by philox from (seed, stream); `groups` ascending. options.max_iterations ≥ 1.
 Mixture fit_mixture(const Groups& groups, const MixtureOptions& options, uint64_t seed, uint32_t stream, Precision precision);
 
-// The start alone: labels of ascending groups. Fewer distinct values than components leave components empty.
-std::vector<int32_t> kmeans_labels(const Groups& groups, int components, uint64_t seed, uint32_t stream);
+// One start: k-means++ (2+⌊ln K⌋ candidates a centre), then Lloyd's steps, on ascending groups. Fewer distinct values than components leave components empty.
+std::vector<int32_t> kmeans_labels(const Groups& groups, int components, uint64_t seed, uint32_t stream, uint32_t trial);
 
 }  // namespace tessera

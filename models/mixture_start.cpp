@@ -26,15 +26,15 @@ void append_group(Groups& g, std::span<const double> rows) {
 // Uniform numbers in (0, 1) of one stream, in order.
 class Draws {
  public:
-  Draws(uint64_t seed, uint32_t stream) : seed_(seed), stream_(stream) {}
+  Draws(uint64_t seed, uint32_t stream, uint32_t trial) : seed_(seed), stream_(stream), trial_(trial) {}
   double next() {
-    const Philox p = philox(stream_, count_++, 0, static_cast<uint32_t>(Purpose::mixture) << 16, static_cast<uint32_t>(seed_), static_cast<uint32_t>(seed_ >> 32));
+    const Philox p = philox(stream_, count_++, trial_, static_cast<uint32_t>(Purpose::mixture) << 16, static_cast<uint32_t>(seed_), static_cast<uint32_t>(seed_ >> 32));
     return open_uniform(p.word[0], p.word[1]);
   }
 
  private:
   uint64_t seed_;
-  uint32_t stream_, count_ = 0;
+  uint32_t stream_, trial_, count_ = 0;
 };
 
 // First index whose cumulative weight exceeds the share u of the whole.
@@ -85,6 +85,27 @@ std::vector<double> plus_plus_centres(const Groups& g, int components, Draws& dr
   return centres;
 }
 
+// Neighbouring groups joined: first[c] is the first group of coarse group c; one entry more closes the last.
+Groups coarsen(const Groups& g, size_t target, std::vector<size_t>& first) {
+  double rows = 0;
+  for (double c : g.count) rows += c;
+  Groups out;
+  first.clear();
+  for (size_t begin = 0; begin < g.size();) {
+    double n = 0, sum = 0, squares = 0;
+    size_t end = begin;
+    for (; end < g.size() && (end == begin || (g.size() > target && n + g.count[end] <= rows / static_cast<double>(target))); ++end) {
+      const double d = g.value[end] - g.value[begin];
+      n += g.count[end], sum += g.count[end] * d, squares += g.count[end] * (d * d + g.spread[end]);
+    }
+    first.push_back(begin);
+    out.value.push_back(g.value[begin] + sum / n), out.count.push_back(n), out.spread.push_back(std::max(0.0, squares / n - sum / n * (sum / n)));
+    begin = end;
+  }
+  first.push_back(g.size());
+  return out;
+}
+
 }  // namespace
 
 Groups group_sorted(std::span<const double> x, int max_groups) {
@@ -103,17 +124,18 @@ Groups group_sorted(std::span<const double> x, int max_groups) {
   return g;
 }
 
-std::vector<int32_t> kmeans_labels(const Groups& g, int components, uint64_t seed, uint32_t stream) {
+std::vector<int32_t> kmeans_labels(const Groups& g, int components, uint64_t seed, uint32_t stream, uint32_t trial) {
   if (g.size() == 0) throw Error(ErrorCode::internal, "kmeans_labels: no groups");
-  Draws draws(seed, stream);
+  Draws draws(seed, stream, trial);
   const std::vector<double> start = plus_plus_centres(g, components, draws);
   const size_t k = start.size();
 
   // In one dimension a cluster is an interval, so a Lloyd step is k binary searches over prefix sums.
   std::vector<double> rows(g.size() + 1), sums(g.size() + 1);
   for (size_t i = 0; i < g.size(); ++i) rows[i + 1] = rows[i] + g.count[i], sums[i + 1] = sums[i] + g.count[i] * (g.value[i] - g.value[0]);
-  std::vector<double> centre = start;
-  std::sort(centre.begin(), centre.end());
+  std::vector<double> sorted = start;
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<double> centre = sorted;
   std::vector<size_t> cut(k + 1, 0), before;
   cut[k] = g.size();
   for (int step = 0; step < 300; ++step) {
@@ -128,18 +150,35 @@ std::vector<int32_t> kmeans_labels(const Groups& g, int components, uint64_t see
     std::sort(centre.begin(), centre.end());
   }
 
-  // Sticks are broken in the components' order, and the bound prefers large ones first.
-  std::vector<int32_t> order(k), rank(k);
-  for (size_t j = 0; j < k; ++j) order[j] = static_cast<int32_t>(j);
-  std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
-    auto size = [&](int32_t j) { return rows[cut[static_cast<size_t>(j) + 1]] - rows[cut[static_cast<size_t>(j)]]; };
-    return size(a) > size(b);
-  });
-  for (size_t j = 0; j < k; ++j) rank[static_cast<size_t>(order[j])] = static_cast<int32_t>(j);
+  // Lloyd keeps the order of the centres, so the cluster of the i-th smallest start belongs to that start: components are numbered as drawn.
+  std::vector<int32_t> rank(k);
+  for (size_t j = 0; j < k; ++j) rank[j] = static_cast<int32_t>(std::find(start.begin(), start.end(), sorted[j]) - start.begin());
   std::vector<int32_t> label(g.size());
   for (size_t j = 0; j < k; ++j)
     for (size_t i = cut[j]; i < cut[j + 1]; ++i) label[i] = rank[j];
   return label;
+}
+
+// The result hangs on the start more than on anything else, and a start can be judged cheaply: several are fitted on a coarse grouping, and the one
+// with the highest bound starts the fit of all groups.
+Mixture fit_mixture(const Groups& groups, const MixtureOptions& o, uint64_t seed, uint32_t stream, Precision precision) {
+  constexpr size_t kCoarse = 256;
+  constexpr uint32_t kTrials = 4;
+  std::vector<size_t> first;
+  const Groups coarse = coarsen(groups, kCoarse, first);
+  Mixture best;
+  std::vector<int32_t> start;
+  for (uint32_t trial = 0; trial < kTrials; ++trial) {
+    const std::vector<int32_t> label = kmeans_labels(coarse, o.components, seed, stream, trial);
+    Mixture m = fit_mixture(coarse, label, o, Precision::fp64);
+    if (trial > 0 && !(m.lower_bounds.back() > best.lower_bounds.back())) continue;
+    best = std::move(m);
+    start = label;
+  }
+  if (coarse.size() == groups.size()) return best;
+  std::vector<int32_t> label(groups.size());
+  for (size_t c = 0; c < coarse.size(); ++c) std::fill(label.begin() + static_cast<std::ptrdiff_t>(first[c]), label.begin() + static_cast<std::ptrdiff_t>(first[c + 1]), start[c]);
+  return fit_mixture(groups, label, o, precision);
 }
 
 }  // namespace tessera
