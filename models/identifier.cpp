@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kMaxIndices = uint64_t{1} << 62;
 constexpr double kChance = 1e-6;     // training values one expects to meet by chance in as many rows; below, nothing is stored
-constexpr size_t kMaxShapes = 16;    // different shapes of texts that are told apart
+constexpr size_t kMaxShapes = 64;    // different shapes of texts that are told apart
 constexpr size_t kEnough = 20;       // texts that must agree on a character before it counts as part of the pattern
 constexpr const char* kDigits = "0123456789";
 constexpr const char* kLower = "abcdefghijklmnopqrstuvwxyz";
@@ -66,12 +66,52 @@ void common_ends(std::span<const std::string> values, size_t& front, size_t& bac
   while (back > 0 && (belongs_to_middle(first[first.size() - back]) || static_cast<unsigned char>(first[first.size() - back]) >= 0x80)) --back;
 }
 
+constexpr char kAny = '\x01';  // in a shape: a letter or digit that varies
+
+// Calls visit(number, begin, length) for every run of letters and digits between signs.
+template <class Visit>
+void for_each_word(std::string_view text, Visit&& visit) {
+  size_t number = 0;
+  for (size_t p = 0; p < text.size();) {
+    if (is_sign(text[p])) {
+      ++p;
+      continue;
+    }
+    size_t end = p;
+    while (end < text.size() && !is_sign(text[end])) ++end;
+    visit(number++, p, end - p);
+    p = end;
+  }
+}
+
+// Words of letters that many texts have at the same place ("INV" and "CRN", "example" and "org") belong to the pattern.
+using Words = std::map<std::pair<size_t, std::string>, size_t>;
+Words common_words(const std::vector<std::string>& texts) {
+  Words words;
+  for (const std::string& t : texts)
+    for_each_word(t, [&](size_t number, size_t begin, size_t length) {
+      const std::string word = t.substr(begin, length);
+      if (length <= 32 && std::none_of(word.begin(), word.end(), is_digit)) ++words[{number, word}];
+    });
+  std::erase_if(words, [&](const auto& w) { return w.second < std::max(kEnough, texts.size() / 50); });
+  return words;
+}
+
+// Texts of one shape have their signs and common words at the same places. Other letters and digits are one class here, or every UUID would have a
+// shape of its own.
+std::string shape_of(const std::string& text, const Words& words) {
+  std::string shape = text;
+  for_each_word(text, [&](size_t number, size_t begin, size_t length) {
+    if (!words.contains({number, text.substr(begin, length)})) std::fill_n(shape.begin() + static_cast<std::ptrdiff_t>(begin), length, kAny);
+  });
+  return shape;
+}
+
 // The characters a place may take, from those seen there: a class of characters, or exactly the seen ones where the rows are too many for chance.
 std::string alphabet_of(const std::string& seen, size_t texts) {
   std::string all;
   bool digit = false, lower = false, upper = false, beyond_hex = false;
   for (const char c : seen) {
-    if (is_sign(c)) return seen;  // a text of this shape has the sign here
     digit |= is_digit(c), lower |= is_lower(c), upper |= is_upper(c);
     beyond_hex |= (is_lower(c) && c > 'f') || (is_upper(c) && c > 'F');
   }
@@ -79,6 +119,7 @@ std::string alphabet_of(const std::string& seen, size_t texts) {
   const bool hex = digit && !beyond_hex && lower != upper;
   if (lower) all += hex ? "abcdef" : kLower;
   if (upper) all += hex ? "ABCDEF" : kUpper;
+  if (all.empty()) return seen;
   return texts >= kEnough && texts >= 20 * all.size() ? seen : texts >= kEnough && seen.size() == 1 ? seen : all;
 }
 
@@ -173,14 +214,11 @@ uint64_t Identifier::Places::index_of(const std::string& text) const {
 
 void Identifier::learn_places(std::span<const std::string> values, uint64_t seed) {
   kind_ = Kind::places;
-  // Texts of one shape have their signs at the same places. Letters and digits are one class here, or every UUID would have a shape of its own.
+  std::vector<std::string> ascii;
+  for (const std::string& v : values) ascii.push_back(to_ascii(v));
+  const Words words = common_words(ascii);
   std::map<std::string, std::vector<std::string>> by_shape;
-  for (const std::string& v : values) {
-    std::string text = to_ascii(v), shape = text;
-    for (char& c : shape)
-      if (!is_sign(c)) c = 'x';
-    by_shape[shape].push_back(std::move(text));
-  }
+  for (std::string& t : ascii) by_shape[shape_of(t, words)].push_back(std::move(t));
   std::vector<const std::pair<const std::string, std::vector<std::string>>*> shapes;
   for (const auto& s : by_shape) shapes.push_back(&s);
   std::stable_sort(shapes.begin(), shapes.end(), [](auto* a, auto* b) { return a->second.size() > b->second.size(); });
@@ -192,6 +230,10 @@ void Identifier::learn_places(std::span<const std::string> values, uint64_t seed
     Places places;
     places.weight = texts.size();
     for (size_t p = 0; p < s->first.size(); ++p) {
+      if (s->first[p] != kAny) {
+        places.alphabet.emplace_back(1, s->first[p]);
+        continue;
+      }
       std::string seen;
       for (const std::string& t : texts)
         if (seen.find(t[p]) == std::string::npos) seen += t[p];

@@ -145,7 +145,7 @@ void NumberCode::decode(const float* alpha, int64_t alpha_stride, const int32_t*
     const double a = std::clamp(static_cast<double>(alpha[i * alpha_stride]), -1.0, 1.0);
     double v = 4 * a * deviation[k] + mean[k];
     if (exponent != 0) v = scale.times(v);
-    v = std::min(std::max(v, low), high);
+    v = std::min(std::max(low, v), high);  // in this order NaN becomes low, not a missing value
     x[i] = decimals < 0 ? v : round_on(v, unit);
   }
 }

