@@ -8,6 +8,13 @@ namespace tessera {
 const std::vector<PassInfo>& passes() {
   static const std::vector<PassInfo> all = {
       {"dead", "what reaches no weight, state or output is not computed", drop_dead},
+      {"constants", "zeros annihilate what they multiply, the second derivative of a piecewise linear critic among it; equal ops become one", fold_constants},
+      {"interpolate", "a linear layer of interpolated rows is the interpolation of its outputs for the rows themselves", interpolate},
+      {"gather", "a one-hot row times a matrix is a row of the matrix: gathers and scatters instead of products", gather},
+      {"trim", "of a product only the rows and columns that are read are computed", trim},
+      {"accumulate", "sums of products, and a bias, are accumulated in one product", accumulate},
+      {"norm_relu", "batch norm applies its ReLU, forward and backward", norm_relu},
+      {"stack", "small products with one weight become one product of stacked rows", stack},
   };
   return all;
 }
@@ -36,6 +43,8 @@ std::vector<PassReport> optimise(Plan& plan, const std::set<std::string>& off) {
     if (off.count(p.name) != 0 || off.count("all") != 0) continue;
     PassReport r{p.name, plan.nodes.size(), 0, flops(plan), 0};
     p.run(plan);
+    // What a pass has made unnecessary goes with it; otherwise it would be computed beside its replacement.
+    if (off.count("dead") == 0) drop_dead(plan);
     r.nodes_after = plan.nodes.size();
     r.flops_after = flops(plan);
     reports.push_back(r);

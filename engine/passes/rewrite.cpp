@@ -1,18 +1,31 @@
 #include "engine/passes/rewrite.h"
 
+#include <algorithm>
+
 namespace tessera {
+
+bool Site::kept(Id v) const { return std::find(old.outputs.begin(), old.outputs.end(), v) != old.outputs.end(); }
+
+std::vector<std::vector<int>> readers_of(const Plan& plan) {
+  std::vector<std::vector<int>> readers(plan.values.size());
+  for (size_t n = 0; n < plan.nodes.size(); ++n)
+    for (const Id v : plan.nodes[n].in)
+      if (v != kNone) readers[static_cast<size_t>(v)].push_back(static_cast<int>(n));
+  return readers;
+}
 
 void rewrite(Plan& plan, const Rewrite& rule, bool share) {
   Plan next;
   next.spans = plan.spans;
   Recorder r(next);
   r.share = share;
+  const auto readers = readers_of(plan);
   std::vector<Id> now(plan.values.size(), kNone);
   for (const Leaf& leaf : plan.leaves) now[static_cast<size_t>(leaf.value)] = next.leaf(leaf.kind, leaf.name, plan.shape(leaf.value), plan[leaf.value].dtype);
   for (const Node& node : plan.nodes) {
     std::vector<Var> in;
     for (const Id v : node.in) in.push_back(v == kNone ? Var{} : r.var(now[static_cast<size_t>(v)]));
-    auto replaced = rule ? rule(r, node.op, in) : std::nullopt;
+    const auto replaced = rule ? rule(r, Site{plan, node, in, readers}) : std::nullopt;
     const std::vector<Var> out = replaced ? *replaced : r.emit(node.op, in);
     for (size_t i = 0; i < node.out.size(); ++i) now[static_cast<size_t>(node.out[i])] = out[i].id;
   }

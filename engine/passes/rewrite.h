@@ -9,11 +9,23 @@
 
 namespace tessera {
 
-// A rule sees an op with its inputs already in the new plan and gives the outputs that stand for the op's, or nothing to keep the op.
-using Rewrite = std::function<std::optional<std::vector<Var>>(Recorder& r, const Op& op, const std::vector<Var>& in)>;
+// What a rule sees: an op of the old plan, its inputs already in the new one, and who reads what in the old.
+struct Site {
+  const Plan& old;
+  const Node& node;
+  const std::vector<Var>& in;
+  const std::vector<std::vector<int>>& readers;  // by old value: old nodes, once per use
+  // Whether the old input i is read by this op alone.
+  bool sole(size_t i) const { return readers[static_cast<size_t>(node.in[i])].size() == 1 && !kept(node.in[i]); }
+  bool kept(Id v) const;  // an output of the plan
+};
+
+// Gives the outputs that stand for the op's, or nothing to keep the op.
+using Rewrite = std::function<std::optional<std::vector<Var>>(Recorder& r, const Site& site)>;
 
 // With `share`, equal ops become one.
-void rewrite(Plan& plan, const Rewrite& rule, bool share);
+void rewrite(Plan& plan, const Rewrite& rule, bool share = true);
+std::vector<std::vector<int>> readers_of(const Plan& plan);
 
 // Nodes whose results reach no output and no state are left out.
 void drop_dead(Plan& plan);
@@ -23,9 +35,20 @@ template <class T>
 const T* made_by(Var v) {
   return v ? v.r->plan.made_by<T>(v.id) : nullptr;
 }
-inline Var input_of(Var v, size_t i) {
-  const Id id = v.r->plan.maker(v.id)->in[i];
-  return {v.r, id};
+inline Var input_of(Var v, size_t i) { return {v.r, v.r->plan.maker(v.id)->in[i]}; }
+inline std::vector<Var> inputs_of(Var v) {
+  std::vector<Var> in;
+  for (const Id id : v.r->plan.maker(v.id)->in) in.push_back({v.r, id});
+  return in;
 }
+
+// The passes (engine/passes/passes.cpp says what each does).
+void fold_constants(Plan& plan);
+void interpolate(Plan& plan);
+void gather(Plan& plan);
+void trim(Plan& plan);
+void accumulate(Plan& plan);
+void norm_relu(Plan& plan);
+void stack(Plan& plan);
 
 }  // namespace tessera
