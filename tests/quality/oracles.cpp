@@ -170,6 +170,41 @@ TEST(QualityOracle, NearestOnEveryKernelWithManyColumnsAndLevels) {
   }
 }
 
+// Many rows at nearly the same distance: a bound that is too sharp by less than one position would lose the nearest.
+TEST(QualityOracle, NearestAmongAlmostEquallyNear) {
+  std::mt19937 gen(9);
+  std::uniform_real_distribution<double> uniform(0, 1);
+  const size_t rows = 3000, queries = 400, columns = 8;
+  std::vector<std::vector<double>> x(columns, std::vector<double>(rows)), q(columns, std::vector<double>(queries));
+  tq::DistanceTable reference{static_cast<int64_t>(rows), {}}, query{static_cast<int64_t>(queries), {}};
+  for (size_t c = 0; c < columns; ++c) {
+    for (double& v : x[c]) v = uniform(gen);
+    for (double& v : q[c]) v = 0.5 + 0.001 * uniform(gen);
+    reference.columns.push_back({x[c], {}, 1});
+    query.columns.push_back({q[c], {}, 1});
+  }
+  // Rows on one sphere of the L1 distance around (½, …, ½), up to parts of a position.
+  for (size_t i = 0; i < rows; ++i) {
+    double sum = 0;
+    for (size_t c = 0; c < columns; ++c) sum += std::abs(x[c][i] - 0.5);
+    for (size_t c = 0; c < columns; ++c) x[c][i] = 0.5 + (x[c][i] - 0.5) * (0.9 + 1e-4 * uniform(gen)) / sum;
+  }
+  for (const double cap : {1.0, static_cast<double>(INFINITY)})
+    for (const auto& kernel : tq::nearest_kernels()) {
+      const tq::NearestIndex index(reference, {cap, cap == 1.0 ? 1.0 : 2.0}, kernel);
+      tq::NearestIndex::Scratch scratch;
+      for (size_t i = 0; i < queries; ++i) {
+        double best = INFINITY;
+        for (size_t j = 0; j < rows; ++j) {
+          double sum = 0;
+          for (size_t c = 0; c < columns; ++c) sum += std::abs(q[c][i] - x[c][j]);
+          best = std::min(best, sum);
+        }
+        ASSERT_EQ(best, index.search(query, static_cast<int64_t>(i), false, scratch).first) << kernel.name << " row " << i;
+      }
+    }
+}
+
 TEST(QualityOracle, RowsMatchedWithinTolerance) {
   quality_test::Bench bench;
   for (const double tolerance : {0.0, 0.01, 0.2}) {
