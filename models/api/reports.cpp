@@ -1,0 +1,33 @@
+#include <nlohmann/json.hpp>
+
+#include "models/api/context.h"
+#include "models/api/rows.h"
+#include "models/inspect.h"
+#include "models/quality/evaluate.h"
+#include "models/table_import.h"
+
+using namespace tessera;
+using namespace tessera::api;
+
+tessera_status tessera_inspect(const tessera_context* context, ArrowArrayStream* rows, char** json) {
+  return guarded([&] {
+    IncomingRows incoming(rows, "rows");
+    auto& out = required(json, "json");
+    Call call(context);
+    out = give_json(inspect(table_import(incoming.get(), call.team(), call.monitor())));
+  });
+}
+
+tessera_status tessera_evaluate(const tessera_context* context, const tessera_evaluate_options* options, ArrowArrayStream* real, ArrowArrayStream* synthetic, char** json) {
+  return guarded([&] {
+    IncomingRows incoming_real(real, "real"), incoming_synthetic(synthetic, "synthetic");
+    auto& out = required(json, "json");
+    const tessera_evaluate_options o = read_options(options);
+    if (o.max_rows < 0) throw Error(ErrorCode::usage, "max_rows is " + std::to_string(o.max_rows) + "; it must be 0 (all) or more.");
+    Call call(context);
+    const Table first = table_import(incoming_real.get(), call.team(), call.monitor());
+    const Table second = table_import(incoming_synthetic.get(), call.team(), call.monitor());
+    EvaluateOptions evaluate_options;
+    out = give_json(evaluate(first, second, evaluate_options, call.team(), call.monitor()));
+  });
+}
