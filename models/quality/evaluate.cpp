@@ -1,0 +1,168 @@
+#include "models/quality/evaluate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "models/quality/column_shapes.h"
+#include "models/quality/comparison.h"
+#include "models/quality/diagnostics.h"
+#include "models/quality/distances.h"
+#include "models/quality/new_rows.h"
+#include "models/quality/pair_trends.h"
+#include "models/quality/statistics.h"
+#include "models/quality/workers.h"
+
+namespace tessera {
+namespace quality {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kReal = 0, kSynthetic = 1, kHoldout = 2;
+
+double mean_of_two(double a, double b) { return mean_defined({a, b}); }
+
+// Scores of the columns; returns the Column Shapes score.
+double describe_columns(const Comparison& c, const Workers& workers, json& out) {
+  const std::vector<ColumnShape> shapes = column_shapes(c, workers);
+  const std::vector<ColumnDiagnostics> checks = diagnostics(c, workers);
+  std::vector<double> score, adherence, coverage, missing;
+  out["columns"] = json::array();
+  for (size_t k = 0; k < shapes.size(); ++k) {
+    json column{{"name", c.facts[k].name}, {"kind", name(c.facts[k].kind)}};
+    column["shape"] = {{"metric", shapes[k].metric}, {"score", number_or_null(shapes[k].score)}};
+    column["adherence"] = {{"metric", checks[k].adherence_metric}, {"score", number_or_null(checks[k].adherence)}};
+    column["coverage"] = {{"metric", checks[k].coverage_metric}, {"score", number_or_null(checks[k].coverage)}};
+    column["missing_value_similarity"] = checks[k].missing_similarity;
+    column["missing"] = {{"real", c.tables[kReal].columns[k].missing}, {"synthetic", c.tables[kSynthetic].columns[k].missing}};
+    out["columns"].push_back(std::move(column));
+    score.push_back(shapes[k].score);
+    adherence.push_back(checks[k].adherence);
+    coverage.push_back(checks[k].coverage);
+    missing.push_back(checks[k].missing_similarity);
+  }
+  out["diagnostics"] = {{"adherence", number_or_null(mean_defined(adherence))},
+                        {"coverage", number_or_null(mean_defined(coverage))},
+                        {"missing_value_similarity", number_or_null(mean_defined(missing))}};
+  return mean_defined(score);
+}
+
+void describe_pairs(const Comparison& c, const EvaluateOptions& options, double shapes, const Workers& workers, json& out) {
+  std::vector<double> own, real_edges, thresholded;
+  out["pairs"] = json::array();
+  for (const PairTrend& p : pair_trends(c, {options.correlation_threshold, options.association_threshold}, workers)) {
+    out["pairs"].push_back({{"a", c.facts[static_cast<size_t>(p.a)].name},
+                            {"b", c.facts[static_cast<size_t>(p.b)].name},
+                            {"metric", p.metric},
+                            {"score", number_or_null(p.score)},
+                            {"score_real_edges", number_or_null(p.score_real_edges)},
+                            {"real_correlation", number_or_null(p.real_correlation)},
+                            {"synthetic_correlation", number_or_null(p.synthetic_correlation)},
+                            {"real_association", number_or_null(p.real_association)},
+                            {"counts", p.counts},
+                            {"error", p.error == nullptr ? json(nullptr) : json(p.error)}});
+    own.push_back(p.score);
+    real_edges.push_back(p.score_real_edges);
+    if (p.counts) thresholded.push_back(p.score);
+  }
+  json& scores = out["scores"];
+  const double trends = mean_defined(own), open = mean_defined(real_edges), strong = mean_defined(thresholded);
+  scores["pair_trends"] = number_or_null(trends);
+  scores["pair_trends_real_edges"] = number_or_null(open);
+  scores["pair_trends_thresholded"] = number_or_null(strong);
+  scores["pairs_thresholded"] = thresholded.size();
+  scores["quality"] = number_or_null(mean_of_two(shapes, trends));
+  scores["quality_real_edges"] = number_or_null(mean_of_two(shapes, open));
+  scores["quality_thresholded"] = number_or_null(mean_of_two(shapes, strong));
+}
+
+int64_t count(const std::vector<char>& flags) { return std::count(flags.begin(), flags.end(), 1); }
+
+void describe_new_rows(const Comparison& c, const EvaluateOptions& options, bool holdout, const Workers& workers, json& out) {
+  const int64_t rows = c.tables[kSynthetic].rows;
+  const int64_t matched = count(match_rows(c, kSynthetic, kReal, options.match_tolerance, workers));
+  out["new_row_synthesis"] = {
+      {"score", 1 - static_cast<double>(matched) / static_cast<double>(rows)}, {"num_new_rows", rows - matched}, {"num_matched_rows", matched}, {"tolerance", options.match_tolerance}};
+  const int64_t copies = count(match_rows(c, kSynthetic, kReal, 0, workers));
+  json& exact = out["exact_copies"];
+  exact = {{"rows", copies}, {"share", static_cast<double>(copies) / static_cast<double>(rows)}};
+  if (holdout) exact["holdout_share"] = static_cast<double>(count(match_rows(c, kHoldout, kReal, 0, workers))) / static_cast<double>(c.tables[kHoldout].rows);
+}
+
+json describe_quantiles(const std::vector<double>& values) {
+  std::vector<double> sorted;
+  std::copy_if(values.begin(), values.end(), std::back_inserter(sorted), [](double v) { return !std::isnan(v); });
+  std::sort(sorted.begin(), sorted.end());
+  return {{"mean", number_or_null(mean_defined(values))},
+          {"p01", number_or_null(quantile_sorted(sorted, 0.01))},
+          {"p05", number_or_null(quantile_sorted(sorted, 0.05))},
+          {"p25", number_or_null(quantile_sorted(sorted, 0.25))},
+          {"median", number_or_null(quantile_sorted(sorted, 0.5))},
+          {"p75", number_or_null(quantile_sorted(sorted, 0.75))},
+          {"p95", number_or_null(quantile_sorted(sorted, 0.95))}};
+}
+
+void describe_dcr(Comparison& c, const EvaluateOptions& options, bool holdout, const Workers& workers, json& out) {
+  const std::vector<double> to_real = gower_nearest(c, kSynthetic, kReal, workers);
+  const size_t random = append_random_baseline(c, c.tables[kSynthetic].rows, options.seed);
+  const BaselineProtection baseline = baseline_protection(to_real, gower_nearest(c, random, kReal, workers));
+  c.tables.pop_back();
+  json& dcr = out["dcr"];
+  dcr["synthetic_to_real"] = describe_quantiles(to_real);
+  dcr["baseline_protection"] = {{"score", number_or_null(baseline.score)}, {"median_synthetic", baseline.synthetic_median}, {"median_random", baseline.random_median}};
+  if (!holdout) return;
+  const OverfittingProtection overfitting = overfitting_protection(to_real, gower_nearest(c, kSynthetic, kHoldout, workers));
+  dcr["holdout_to_real"] = describe_quantiles(gower_nearest(c, kHoldout, kReal, workers));
+  dcr["overfitting_protection"] = {
+      {"score", overfitting.score}, {"closer_to_training", overfitting.closer_to_training}, {"closer_to_holdout", overfitting.closer_to_holdout}};
+}
+
+void describe_l1(const Comparison& c, const EvaluateOptions& options, bool holdout, const Workers& workers, json& out) {
+  const L1Nearest to_real = l1_nearest(c, kSynthetic, kReal, workers);
+  json& l1 = out["l1"];
+  l1["dcr"] = describe_quantiles(to_real.first);
+  l1["nndr"] = describe_quantiles(nearest_ratios(to_real));
+  if (!holdout) return;
+  const L1Nearest to_holdout = l1_nearest(c, kSynthetic, kHoldout, workers);
+  const L1Nearest holdout_to_real = l1_nearest(c, kHoldout, kReal, workers);
+  l1["share_closer_to_real"] = share_closer(to_real.first, to_holdout.first, 0);
+  // A larger table has a nearer row by its size alone, so the fair share is judged with as many rows of either.
+  const int64_t rows = std::min(c.tables[kReal].rows, c.tables[kHoldout].rows);
+  const std::vector<double> real = c.tables[kReal].rows == rows ? to_real.first : l1_nearest(c, kSynthetic, kReal, workers, rows, options.seed).first;
+  const std::vector<double> fresh = c.tables[kHoldout].rows == rows ? to_holdout.first : l1_nearest(c, kSynthetic, kHoldout, workers, rows, options.seed).first;
+  l1["share_closer_to_real_equal_rows"] = share_closer(real, fresh, 0.5);
+  l1["rows_compared"] = rows;
+  l1["holdout_dcr"] = describe_quantiles(holdout_to_real.first);
+  l1["holdout_nndr"] = describe_quantiles(nearest_ratios(holdout_to_real));
+}
+
+}  // namespace
+}  // namespace quality
+
+nlohmann::json evaluate(const Table& real, const Table& synthetic, const Table* holdout, const EvaluateOptions& options, Team& team, const Monitor& monitor) {
+  using namespace quality;
+  std::vector<NamedTable> tables{{"real", &real}, {"synthetic", &synthetic}};
+  if (holdout != nullptr) tables.push_back({"holdout", holdout});
+  Comparison c = compare_tables(tables);
+  const Workers workers{team, monitor};
+
+  nlohmann::json out;
+  for (const NamedTable& t : tables) out["rows"][t.name] = t.table->rows;
+  out["excluded"] = nlohmann::json::array();
+  for (const std::string& identifier : c.identifiers) out["excluded"].push_back({{"name", identifier}, {"reason", "identifier: its values say who, not what"}});
+  const double shapes = describe_columns(c, workers, out);
+  out["scores"]["column_shapes"] = number_or_null(shapes);
+  if (options.pairs) describe_pairs(c, options, shapes, workers, out);
+  if (!c.facts.empty()) {
+    if (options.new_rows) describe_new_rows(c, options, holdout != nullptr, workers, out);
+    if (options.distances) {
+      describe_dcr(c, options, holdout != nullptr, workers, out);
+      describe_l1(c, options, holdout != nullptr, workers, out);
+    }
+  }
+  monitor.report({"evaluate", 1, 1, "tables", "", true});
+  return out;
+}
+
+}  // namespace tessera
