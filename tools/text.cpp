@@ -13,10 +13,14 @@ bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; 
 }  // namespace
 
 std::string count(int64_t n) {
-  std::string s = std::to_string(n);
-  const size_t first = n < 0 ? 1 : 0;
-  for (size_t i = s.size(); i > first + 3;) s.insert(i -= 3, ",");
-  return s;
+  const std::string digits = std::to_string(n);
+  std::string out;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    const bool between = i > 0 && digits[i - 1] != '-' && (digits.size() - i) % 3 == 0;
+    if (between) out += ',';
+    out += digits[i];
+  }
+  return out;
 }
 
 std::string bytes(int64_t n) {

@@ -195,14 +195,17 @@ TESSERA_API tessera_status tessera_plan(const tessera_context* context, const te
 
 typedef struct tessera_evaluate_options {
   size_t struct_size;
-  uint64_t seed;   /* for the rows drawn when max_rows cuts */
-  int64_t max_rows; /* rows of each table that the row-by-row measures compare; 0: all */
+  uint64_t seed;          /* of the random baseline that distances are compared with */
+  int without_distances;  /* 1: leave out distances to the closest record, by far the longest part of large tables */
 } tessera_evaluate_options;
 
-/* How near the synthetic rows are to the real ones, and how near to copies: Column Shapes, Column Pair Trends, validity, NewRowSynthesis, distance to the
- * closest record (docs/command-line.md names each entry). Consumes both. Errors: DATA when the columns differ, naming them; MEMORY; CANCELLED. */
+/* How near the synthetic rows are to the real ones, and how near to copies of them: Column Shapes, Column Pair Trends, diagnostics, new rows, distances
+ * (docs/metrics.md names each entry).
+ *   real      the rows the model was fitted on
+ *   holdout   rows of the same source it has not seen; may be NULL
+ * Consumes all. Errors: DATA when the columns differ, naming them; MEMORY; CANCELLED. */
 TESSERA_API tessera_status tessera_evaluate(const tessera_context* context, const tessera_evaluate_options* options, struct ArrowArrayStream* real,
-                                            struct ArrowArrayStream* synthetic, char** json);
+                                            struct ArrowArrayStream* synthetic, struct ArrowArrayStream* holdout, char** json);
 
 /* This library and machine: version, ABI, instruction sets, processors, devices and why there is none. Errors: MEMORY. */
 TESSERA_API tessera_status tessera_info(char** json);

@@ -158,9 +158,11 @@ inline std::string plan(const Context& context, Rows rows, const tessera_fit_opt
   const auto o = detail::sized(options);
   return detail::text([&](char** out) { return tessera_plan(context.get(), &o, rows.get(), out); });
 }
-inline std::string evaluate(const Context& context, Rows real, Rows synthetic, const tessera_evaluate_options& options = {}) {
+// `holdout` may be empty.
+inline std::string evaluate(const Context& context, Rows real, Rows synthetic, Rows holdout = {}, const tessera_evaluate_options& options = {}) {
   const auto o = detail::sized(options);
-  return detail::text([&](char** out) { return tessera_evaluate(context.get(), &o, real.get(), synthetic.get(), out); });
+  ArrowArrayStream* unseen = holdout.get()->release == nullptr ? nullptr : holdout.get();
+  return detail::text([&](char** out) { return tessera_evaluate(context.get(), &o, real.get(), synthetic.get(), unseen, out); });
 }
 inline std::string info() {
   return detail::text([](char** out) { return tessera_info(out); });

@@ -18,16 +18,20 @@ tessera_status tessera_inspect(const tessera_context* context, ArrowArrayStream*
   });
 }
 
-tessera_status tessera_evaluate(const tessera_context* context, const tessera_evaluate_options* options, ArrowArrayStream* real, ArrowArrayStream* synthetic, char** json) {
+tessera_status tessera_evaluate(const tessera_context* context, const tessera_evaluate_options* options, ArrowArrayStream* real, ArrowArrayStream* synthetic,
+                                ArrowArrayStream* holdout, char** json) {
   return guarded([&] {
-    IncomingRows incoming_real(real, "real"), incoming_synthetic(synthetic, "synthetic");
+    IncomingRows incoming_real(real, "real"), incoming_synthetic(synthetic, "synthetic"), incoming_holdout(holdout, "holdout");
     auto& out = required(json, "json");
     const tessera_evaluate_options o = read_options(options);
-    if (o.max_rows < 0) throw Error(ErrorCode::usage, "max_rows is " + std::to_string(o.max_rows) + "; it must be 0 (all) or more.");
+    EvaluateOptions what;
+    what.seed = o.seed;
+    what.distances = o.without_distances == 0;
     Call call(context);
     const Table first = table_import(incoming_real.get(), call.team(), call.monitor());
     const Table second = table_import(incoming_synthetic.get(), call.team(), call.monitor());
-    EvaluateOptions evaluate_options;
-    out = give_json(evaluate(first, second, evaluate_options, call.team(), call.monitor()));
+    Table third;
+    if (holdout != nullptr) third = table_import(incoming_holdout.get(), call.team(), call.monitor());
+    out = give_json(evaluate(first, second, holdout != nullptr ? &third : nullptr, what, call.team(), call.monitor()));
   });
 }
