@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tessera/arrow_abi.h"
+#include "tessera/arrow.h"
 
 #if defined(__GNUC__)
 #define TESSERA_API __attribute__((visibility("default")))

@@ -1,8 +1,7 @@
-/* The Arrow C data and stream interfaces, as their specification prints them (arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html).
- * The guards are the specification's own, so that this header and any other copy of the same structs can meet in one program. */
-#ifndef TESSERA_ARROW_ABI_H_
-#define TESSERA_ARROW_ABI_H_
-
+/* The Arrow C data interface and C stream interface, as the Arrow project publishes them for copying into other code
+ * (https://arrow.apache.org/docs/format/CDataInterface.html and CStreamInterface.html). The guards are Arrow's own, so that a program may include both. */
+#ifndef TESSERA_ARROW_H
+#define TESSERA_ARROW_H
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -41,7 +40,7 @@ struct ArrowArray {
   void* private_data;
 };
 
-#endif
+#endif /* ARROW_C_DATA_INTERFACE */
 
 #ifndef ARROW_C_STREAM_INTERFACE
 #define ARROW_C_STREAM_INTERFACE
@@ -54,10 +53,9 @@ struct ArrowArrayStream {
   void* private_data;
 };
 
-#endif
+#endif /* ARROW_C_STREAM_INTERFACE */
 
 #ifdef __cplusplus
 }
 #endif
-
 #endif
