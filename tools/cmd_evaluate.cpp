@@ -116,8 +116,14 @@ void run(const SharedOptions& shared, const Arguments& a) {
   tessera_evaluate_options options{};
   options.seed = a.seed;
   options.without_distances = a.without_distances;
-  tessera::Rows real = tessera::read_csv(session.context(), a.real, csv), synthetic = tessera::read_csv(session.context(), a.synthetic, csv), holdout;
-  if (!a.holdout.empty()) holdout = tessera::read_csv(session.context(), a.holdout, csv);
+  // The real table says what the columns are; the others are read as that, so that a column of whole numbers in one and decimals in the other is one column.
+  tessera::Rows real = tessera::read_csv(session.context(), a.real, csv), holdout;
+  const tessera::Schema schema = real.schema();
+  tessera_csv_options same{};
+  same.missing = csv.missing;
+  same.like = schema.get();
+  tessera::Rows synthetic = tessera::read_csv(session.context(), a.synthetic, same);
+  if (!a.holdout.empty()) holdout = tessera::read_csv(session.context(), a.holdout, same);
   const std::string json = tessera::evaluate(session.context(), std::move(real), std::move(synthetic), std::move(holdout), options);
   session.progress().clear();
   if (shared.json) return print(json + "\n");

@@ -220,6 +220,7 @@ typedef struct tessera_csv_options {
   const char* missing;   /* further spellings of a missing value, comma-separated: "3O,-99" */
   char delimiter;        /* 0: found among , ; tab | */
   tessera_header header;
+  const struct ArrowSchema* like; /* NULL, or the schema of a stream or model of this library: its columns, in its order, read as its types. Borrowed */
 } tessera_csv_options;
 
 /* Reads a CSV file ("-": standard input) into typed columns.

@@ -23,6 +23,24 @@ inline void check(tessera_status status) {
   if (status != TESSERA_OK) throw Error(status, tessera_last_error());
 }
 
+class Schema {
+ public:
+  explicit Schema(ArrowSchema taken) noexcept : schema_(taken) {}
+  ~Schema() {
+    if (schema_.release != nullptr) schema_.release(&schema_);
+  }
+  Schema(Schema&& other) noexcept : schema_(std::exchange(other.schema_, ArrowSchema{})) {}
+  Schema& operator=(Schema&& other) noexcept {
+    std::swap(schema_, other.schema_);
+    return *this;
+  }
+
+  const ArrowSchema* get() const noexcept { return &schema_; }
+
+ private:
+  ArrowSchema schema_{};
+};
+
 // A stream of rows. Handing it to a function that consumes it takes it out: `fit(context, std::move(rows))`.
 class Rows {
  public:
@@ -39,6 +57,11 @@ class Rows {
   }
 
   ArrowArrayStream* get() noexcept { return &stream_; }
+  Schema schema() {
+    ArrowSchema out{};
+    if (stream_.get_schema(&stream_, &out) != 0) throw Error(TESSERA_E_DATA, stream_.get_last_error(&stream_));
+    return Schema(out);
+  }
   void reset() noexcept {
     if (stream_.release != nullptr) stream_.release(&stream_);
     stream_ = {};
@@ -114,6 +137,11 @@ class Model {
   void save(const std::string& path, bool overwrite = false) const { check(tessera_model_save(handle_, path.c_str(), overwrite)); }
   std::string describe() const {
     return detail::text([&](char** out) { return tessera_model_describe(handle_, out); });
+  }
+  Schema schema() const {
+    ArrowSchema out{};
+    check(tessera_model_schema(handle_, &out));
+    return Schema(out);
   }
   Rows sample(const Context& context, int64_t offset, int64_t count, const tessera_sample_options& options = {}) const {
     const auto o = detail::sized(options);

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "models/api/context.h"
+#include "models/api/lists.h"
 #include "models/api/model.h"
 #include "models/api/rows.h"
-#include "models/table_import.h"
+#include "models/arrow_import.h"
 
 namespace tessera::api {
 namespace {
@@ -33,16 +33,6 @@ void set_widths(std::vector<int>& widths, const int32_t* given, size_t layers, c
   }
 }
 
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> parts;
-  for (size_t at = 0; at < list.size();) {
-    const size_t comma = std::min(list.find(',', at), list.size());
-    if (comma > at) parts.push_back(list.substr(at, comma - at));
-    at = comma + 1;
-  }
-  return parts;
-}
-
 }  // namespace
 
 FitOptions fit_options(const tessera_fit_options* given) {
@@ -53,7 +43,7 @@ FitOptions fit_options(const tessera_fit_options* given) {
   apply_preset(out);
   out.seed = out.encoder.seed = o.seed;
   out.source = text_or(o.source, "");
-  out.passes_off = split(text_or(o.passes_off, ""));
+  out.passes_off = split_list(text_or(o.passes_off, ""));
 
   CtganConfig& c = out.ctgan;
   if (o.epochs == TESSERA_UNTRAINED) c.epochs = 0;

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/files.h"
-#include "models/api/guard.h"
-#include "models/table_export.h"
+#include "models/api/rows.h"
+#include "models/arrow_export.h"
 
 using namespace tessera;
 using namespace tessera::api;
@@ -25,7 +25,12 @@ void tessera_model_free(tessera_model* model) { delete model; }
 tessera_status tessera_model_schema(const tessera_model* model, ArrowSchema* schema) {
   return guarded([&] {
     auto& out = required(schema, "schema");
-    table_export_schema(required(model, "model").model.schema(), &out);
+    ArrowArrayStream stream{};
+    table_stream(required(model, "model").model.schema(), [](Table&) { return false; }, &stream);
+    IncomingRows rows(&stream, "schema");
+    ArrowSchema taken{};
+    if (rows.get()->get_schema(rows.get(), &taken) != 0) throw Error(ErrorCode::memory, rows.get()->get_last_error(rows.get()));
+    out = taken;
   });
 }
 

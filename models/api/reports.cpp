@@ -4,7 +4,7 @@
 #include "models/api/rows.h"
 #include "models/inspect.h"
 #include "models/quality/evaluate.h"
-#include "models/table_import.h"
+#include "models/arrow_import.h"
 
 using namespace tessera;
 using namespace tessera::api;
