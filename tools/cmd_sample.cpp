@@ -15,7 +15,7 @@ struct Arguments {
   int64_t rows = 0, offset = 0;
   uint64_t seed = 0;
   int batch_size = 0, max_tries = 0;
-  bool force = false, no_header = false;
+  bool force = false;
 };
 
 void run(const SharedOptions& shared, const Arguments& a) {
@@ -24,7 +24,6 @@ void run(const SharedOptions& shared, const Arguments& a) {
   tessera_csv_write_options csv{};
   csv.overwrite = a.force;
   csv.delimiter = parse_delimiter(a.delimiter);
-  csv.no_header = a.no_header;
   if (!pipe) tessera::check_output(a.output, a.force);
 
   Session session(shared);
@@ -66,6 +65,5 @@ void add_sample(Program& program) {
   command->add_option("--max-tries", a->max_tries, "Candidates a row may take under --where (default: 1000)")->check(positive);
   command->add_option("--batch-size", a->batch_size, "Rows made at a time; never changes a row (default: chosen)")->check(positive);
   command->add_option("--delimiter", a->delimiter, "What separates values: a character, or tab (default: a comma)");
-  command->add_flag("--no-header", a->no_header, "Write no line of names");
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });
 }

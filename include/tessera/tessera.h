@@ -231,7 +231,6 @@ typedef struct tessera_csv_write_options {
   size_t struct_size;
   int overwrite;     /* 0: an existing file is TESSERA_E_IO */
   char delimiter;    /* 0: a comma */
-  int no_header;     /* 1: rows only */
   int64_t* written;  /* may be NULL: receives the rows written */
 } tessera_csv_write_options;
 

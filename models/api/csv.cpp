@@ -64,11 +64,10 @@ tessera_status tessera_csv_write(const tessera_context* context, ArrowArrayStrea
     CsvWriteOptions csv;
     csv.path = &required(path, "path");
     csv.overwrite = o.overwrite != 0;
-    csv.header = o.no_header == 0;
     if (o.delimiter != '\0') csv.delimiter = checked_delimiter(o.delimiter);
     Call call(context);
-    const int64_t written = csv_write(incoming.get(), csv, call.monitor());
-    if (o.written != nullptr) *o.written = written;
+    const CsvWritten written = csv_write(incoming.get(), csv, call.monitor());
+    if (o.written != nullptr) *o.written = written.rows;
   });
 }
 
