@@ -58,13 +58,15 @@ class ColumnImport {
     }
   }
 
-  Column finish() {
+  // The column of all rows added. `whole`: they are all there are, so that what only the whole column shows may be seen.
+  Column finish(bool whole) {
     column_.codes = std::move(codes_);
     column_.numbers = std::move(numbers_);
     if (ours_) {
       if (column_.type != ColumnType::boolean && !is_numeric(column_.type)) column_.values = dictionary_.take_values();
       return std::move(column_);
     }
+    if (!whole) return finish_part();
     if (kind_ == ArrowKind::text || as_text_) return finish_text();
     return finish_foreign();
   }
@@ -184,6 +186,24 @@ class ColumnImport {
     double v = 0;
     read_number({text, static_cast<size_t>(end - text)}, NumberStyle::point, v);
     return v;
+  }
+
+  Column finish_part() {
+    switch (kind_) {
+      case ArrowKind::none: column_.type = ColumnType::constant; break;
+      case ArrowKind::boolean: column_.type = ColumnType::boolean; break;
+      case ArrowKind::whole: column_.type = as_text_ ? ColumnType::category : ColumnType::integer; break;
+      case ArrowKind::real: column_.type = ColumnType::decimal, column_.decimals = 15, column_.format = "%g"; break;
+      case ArrowKind::text: column_.type = ColumnType::category; break;
+      case ArrowKind::day: column_.type = ColumnType::date, column_.format = "%Y-%m-%d"; break;
+      case ArrowKind::moment: {
+        ColumnPlan plan;
+        plan_moment(plan);
+        column_.type = plan.type, column_.decimals = plan.decimals, column_.format = plan.format;
+      }
+    }
+    if (kind_ == ArrowKind::text || as_text_) column_.values = dictionary_.take_values();
+    return std::move(column_);
   }
 
   Column finish_text() {
@@ -335,27 +355,58 @@ void take_batch(ArrowArray& batch, std::vector<ColumnImport>& columns, Team& tea
 
 }  // namespace
 
-Table table_import(ArrowArrayStream* stream, Team& team, const Monitor& monitor) {
-  Released<ArrowArrayStream> held;
-  held.value = *stream;  // moved, as the interface allows
-  stream->release = nullptr;
-  if (held.value.release == nullptr) throw Error(ErrorCode::usage, "The Arrow stream was already released.\n  A stream can be taken once.");
+struct TableStream::State {
+  State(ArrowArrayStream* given, Team& t, const Monitor& m) : team(t), monitor(m) {
+    stream.value = *given;  // moved, as the interface allows
+    given->release = nullptr;
+    if (stream.value.release == nullptr) throw Error(ErrorCode::usage, "The Arrow stream was already released.\n  A stream can be taken once.");
+    if (const int error = stream.value.get_schema(&stream.value, &schema.value)) fail_stream(&stream.value, error);
+    std::vector<ColumnImport> columns = open_columns(schema.value);
+    for (ColumnImport& c : columns) bare.columns.push_back(c.finish(false));
+  }
 
-  Released<ArrowSchema> schema;
-  if (const int error = held.value.get_schema(&held.value, &schema.value)) fail_stream(&held.value, error);
-  std::vector<ColumnImport> columns = open_columns(schema.value);
-  Table table;
-  for (;;) {
+  // One batch more into the columns; its number of rows, −1 at the end.
+  int64_t take(std::vector<ColumnImport>& columns) {
     monitor.check_cancelled("read");
     Released<ArrowArray> batch;
-    if (const int error = held.value.get_next(&held.value, &batch.value)) fail_stream(&held.value, error);
-    if (batch.value.release == nullptr) break;
+    if (const int error = stream.value.get_next(&stream.value, &batch.value)) fail_stream(&stream.value, error);
+    if (batch.value.release == nullptr) return -1;
     take_batch(batch.value, columns, team);
-    table.rows += batch.value.length;
+    return batch.value.length;
   }
-  table.columns.resize(columns.size());
-  team.for_each(static_cast<int64_t>(columns.size()), [&](int64_t j) { table.columns[static_cast<size_t>(j)] = columns[static_cast<size_t>(j)].finish(); });
-  return table;
+
+  Table finish(std::vector<ColumnImport>& columns, int64_t rows, bool whole) {
+    Table table;
+    table.rows = rows;
+    table.columns.resize(columns.size());
+    team.for_each(static_cast<int64_t>(columns.size()), [&](int64_t j) { table.columns[static_cast<size_t>(j)] = columns[static_cast<size_t>(j)].finish(whole); });
+    return table;
+  }
+
+  Released<ArrowArrayStream> stream;
+  Released<ArrowSchema> schema;
+  Table bare;
+  Team& team;
+  const Monitor& monitor;
+};
+
+TableStream::TableStream(ArrowArrayStream* stream, Team& team, const Monitor& monitor) : state_(std::make_unique<State>(stream, team, monitor)) {}
+TableStream::~TableStream() = default;
+const Table& TableStream::schema() const { return state_->bare; }
+
+bool TableStream::next(Table& batch) {
+  std::vector<ColumnImport> columns = open_columns(state_->schema.value);
+  const int64_t rows = state_->take(columns);
+  if (rows >= 0) batch = state_->finish(columns, rows, false);
+  return rows >= 0;
+}
+
+Table table_import(ArrowArrayStream* stream, Team& team, const Monitor& monitor) {
+  TableStream::State state(stream, team, monitor);
+  std::vector<ColumnImport> columns = open_columns(state.schema.value);
+  int64_t rows = 0;
+  for (int64_t more; (more = state.take(columns)) >= 0;) rows += more;
+  return state.finish(columns, rows, true);
 }
 
 }  // namespace tessera

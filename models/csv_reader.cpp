@@ -246,6 +246,8 @@ std::string type_counts(const Table& table) {
 }  // namespace
 
 Table csv_read(const CsvOptions& options, Team& team, const Monitor& monitor) {
+  if (options.delimiter == '"' || options.delimiter == '\n' || options.delimiter == '\r' || (options.delimiter & 0x80) != 0)
+    throw Error(ErrorCode::usage, "--delimiter: a quote, a line end or a byte outside ASCII cannot part fields.\n  Use one of , ; | or tab, or leave it to be found.");
   CsvSource source(options.path, monitor);
   const auto bytes = static_cast<double>(source.end() - source.begin());
   const CsvFrame frame = find_frame(source, options);

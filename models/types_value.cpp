@@ -317,20 +317,25 @@ void write_shortest(double value, std::string& out) {
   out.append(text, result.ptr);
 }
 
-void write_decimal(double value, int decimals, std::string& out) {
+char* write_decimal(double value, int decimals, char* out) {
   const double scaled = value * kPowers[decimals];
-  if (!(std::fabs(scaled) < 9e15)) return write_shortest(value, out);
-  // nearbyint of the product can miss the nearest decimal by one unit only where the value has more digits than a double holds.
+  // Beyond 2⁵³ units the product has no fraction left to round, and the value more digits than a double holds.
+  if (!(std::fabs(scaled) < 9e15)) return std::to_chars(out, out + 32, value).ptr;
   auto n = static_cast<uint64_t>(std::fabs(std::nearbyint(scaled)));
-  char text[40];
-  char* p = text + sizeof text;
-  const bool negative = scaled < 0 && n != 0;
+  if (scaled < 0 && n != 0) *out++ = '-';
+  char text[24];
+  char *p = text + sizeof text, *end = p;
   for (int i = 0; i < decimals; ++i) *--p = static_cast<char>('0' + n % 10), n /= 10;
   if (decimals > 0) *--p = '.';
   do *--p = static_cast<char>('0' + n % 10), n /= 10;
   while (n != 0);
-  if (negative) *--p = '-';
-  out.append(p, text + sizeof text);
+  std::memcpy(out, p, static_cast<size_t>(end - p));
+  return out + (end - p);
+}
+
+void write_decimal(double value, int decimals, std::string& out) {
+  char text[40];
+  out.append(text, write_decimal(value, decimals, text));
 }
 
 }  // namespace tessera

@@ -54,6 +54,7 @@ void write_datetime(double seconds, const std::string& format, int decimals, std
 
 // Digits after the point fixed; a value too large for that, and format "%g", in the shortest form that reads back equal.
 void write_decimal(double value, int decimals, std::string& out);
+char* write_decimal(double value, int decimals, char* out);  // at most 40 bytes; returns their end
 void write_shortest(double value, std::string& out);
 
 }  // namespace tessera

@@ -1,0 +1,99 @@
+// Files that live as long as a test, and short forms of the readers.
+#pragma once
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "engine/error.h"
+#include "models/csv_reader.h"
+
+namespace tessera::test {
+
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "tessera_tables_XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    path_ = pattern;
+  }
+  ~Folder() {
+    std::error_code none;
+    std::filesystem::permissions(path_, std::filesystem::perms::owner_all, none);
+    std::filesystem::remove_all(path_, none);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  std::string path(const std::string& name) const { return (path_ / name).string(); }
+  std::string write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(path(name), std::ios::binary) << bytes;
+    return path(name);
+  }
+  size_t files() const { return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(path_), {})); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline std::string read_bytes(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+inline Table read_file(CsvOptions options, int threads = 2) {
+  Team team(threads);
+  return csv_read(options, team, Monitor{});
+}
+
+// A CSV text as a table.
+inline Table read_text(const std::string& text, CsvOptions options = {}, int threads = 2) {
+  const Folder folder;
+  options.path = folder.write("t.csv", text);
+  return read_file(options, threads);
+}
+
+// The error of reading a text, its message with the folder cut away ("t.csv:2: …").
+inline Error error_of(const std::string& text, CsvOptions options = {}) {
+  const Folder folder;
+  options.path = folder.write("t.csv", text);
+  try {
+    read_file(options);
+  } catch (const Error& e) {
+    std::string message = e.what();
+    const std::string prefix = folder.path("");
+    for (size_t at; (at = message.find(prefix)) != std::string::npos;) message.erase(at, prefix.size());
+    return Error(e.code(), message);
+  }
+  return Error(ErrorCode::internal, "(no error)");
+}
+
+inline void expect_parts(const Error& error, ErrorCode code, std::initializer_list<const char*> parts) {
+  EXPECT_EQ(static_cast<int>(error.code()), static_cast<int>(code)) << error.what();
+  for (const char* part : parts) EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << "\"" << part << "\" is not in:\n" << error.what();
+}
+
+inline void expect_equal(const Column& a, const Column& b) {
+  EXPECT_EQ(a.name, b.name);
+  EXPECT_STREQ(name(a.type), name(b.type)) << a.name << ": " << a.reason << " | " << b.reason;
+  EXPECT_EQ(a.values, b.values) << a.name;
+  EXPECT_EQ(a.codes, b.codes) << a.name;
+  EXPECT_EQ(a.decimals, b.decimals) << a.name;
+  EXPECT_EQ(a.format, b.format) << a.name;
+  ASSERT_EQ(a.numbers.size(), b.numbers.size()) << a.name;
+  for (size_t i = 0; i < a.numbers.size(); ++i)
+    if (!(a.numbers[i] == b.numbers[i] || (a.numbers[i] != a.numbers[i] && b.numbers[i] != b.numbers[i]))) {
+      ADD_FAILURE() << a.name << " row " << i << ": " << a.numbers[i] << " is not " << b.numbers[i];
+      return;
+    }
+}
+
+inline void expect_equal(const Table& a, const Table& b) {
+  EXPECT_EQ(a.rows, b.rows);
+  ASSERT_EQ(a.columns.size(), b.columns.size());
+  for (size_t j = 0; j < a.columns.size(); ++j) expect_equal(a.columns[j], b.columns[j]);
+}
+
+}  // namespace tessera::test
