@@ -76,7 +76,7 @@ tessera_status tessera_example(const tessera_context* context, const char* name,
     auto& stream = required(out, "out");
     if (text_or(name, "people") != "people") throw Error(ErrorCode::usage, fmt::format("There is no example \"{}\". There is: people.", name));
     if (rows < 0) throw Error(ErrorCode::usage, fmt::format("An example of {} rows cannot be made.", rows));
-    Call call(context);
-    table_export(example_people(rows, seed), &stream);
+    required(context, "context");
+    example_people(rows, seed, &stream);
   });
 }
