@@ -1,0 +1,252 @@
+/* Tessera: generative models of tables. The C interface; tessera.hpp is a thin C++ layer over it.
+ *
+ * Rows go in and out as Arrow C streams, so that a table passes from and to pandas, polars, DuckDB, R or C++ without a copy of ours in between.
+ *
+ * Errors. A function that can fail returns a tessera_status; on anything but TESSERA_OK its outputs are untouched and tessera_last_error() holds a message
+ *   for a person: the place (file, line, column, value) and the way out. No C++ exception crosses this line, nothing calls exit().
+ * Streams that come in are consumed: they are released whatever the function returns. Streams that go out belong to the caller, who calls their release;
+ *   they keep alive what they need of model and context. A stream that fails returns an errno value, and its get_last_error the message.
+ * Options are structs whose first field is their size: `tessera_fit_options o = {sizeof o};` sets every other field to 0, which always means "the default". NULL means
+ *   the same. A struct from a newer header is accepted as long as the fields this library does not know are 0.
+ * Texts are UTF-8 and end with a zero byte. Those that come out as char** are freed by tessera_string_free().
+ * Threads. There is no global state. Every function may be called from any thread; different handles are independent; one model may be used by many threads at
+ *   once, one stream by one thread at a time, and freeing a handle must come after its last use. Callbacks run on threads of the library, one at a time a call.
+ * Bits. What is computed depends on rows, options and seed, never on the number of threads.
+ *
+ * Everything here is since ABI 1. */
+#ifndef TESSERA_TESSERA_H_
+#define TESSERA_TESSERA_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tessera/arrow.h"
+
+#if defined(__GNUC__)
+#define TESSERA_API __attribute__((visibility("default")))
+#else
+#define TESSERA_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Raised when a program built against an older header would no longer run. tessera_abi_version() is the library's, this one the header's. */
+#define TESSERA_ABI_VERSION 1
+TESSERA_API uint32_t tessera_abi_version(void);
+
+/* The release, "0.1.0". Static. */
+TESSERA_API const char* tessera_version(void);
+
+/* The values are also the exit codes of the program `tessera`. */
+typedef enum tessera_status {
+  TESSERA_OK = 0,
+  TESSERA_E_USAGE = 2,       /* an option or argument makes no sense */
+  TESSERA_E_DATA = 3,        /* a table, value or type is not what was promised */
+  TESSERA_E_IO = 4,          /* a file cannot be read or written */
+  TESSERA_E_MEMORY = 5,      /* an allocation or a memory limit failed */
+  TESSERA_E_NUMERIC = 6,     /* NaN or infinity in a training step */
+  TESSERA_E_CONDITION = 7,   /* a condition names what was never seen, or cannot be met within the bound */
+  TESSERA_E_FORMAT = 8,      /* a model file is damaged, foreign or hostile */
+  TESSERA_E_UNSUPPORTED = 9, /* this build or machine cannot do it */
+  TESSERA_E_CANCELLED = 10,  /* tessera_context_cancel() was called */
+  TESSERA_E_INTERNAL = 70    /* a broken invariant of the library: please report it */
+} tessera_status;
+
+/* The message of the last function of this thread that did not return TESSERA_OK; "" before. Valid until the next call of this thread. */
+TESSERA_API const char* tessera_last_error(void);
+
+/* Frees a text that came out as char**. NULL is allowed. */
+TESSERA_API void tessera_string_free(char* text);
+
+/* ---- Context: threads, progress, cancellation ------------------------------------------------------------------------------------------------ */
+
+typedef struct tessera_context tessera_context;
+
+/* Valid during the callback only. */
+typedef struct tessera_progress {
+  size_t struct_size;
+  const char* phase; /* "read", "types", "mixtures", "encode", "train", "save", "sample", "write", "evaluate" */
+  double done;       /* in units of `unit` */
+  double total;      /* 0: not known */
+  const char* unit;  /* "rows", "columns", "epochs", "bytes" */
+  const char* note;  /* what a person wants to see beside the bar: "critic -0.41  generator -1.20"; may be "" */
+  int finished;      /* 1: the last event of this phase */
+} tessera_progress;
+
+typedef void (*tessera_progress_fn)(const tessera_progress* progress, void* user);
+
+/* One line for each phase that ends, with its amount and time, for programs that keep a log and draw no bar. */
+typedef void (*tessera_log_fn)(const char* line, void* user);
+
+typedef struct tessera_context_options {
+  size_t struct_size;
+  int32_t threads; /* 0: every processor this process may run on */
+  tessera_progress_fn progress;
+  tessera_log_fn log;
+  void* user; /* handed to both callbacks */
+} tessera_context_options;
+
+/* Errors: USAGE, MEMORY. */
+TESSERA_API tessera_status tessera_context_new(const tessera_context_options* options, tessera_context** context);
+
+/* Streams made with the context stay valid. NULL is allowed. */
+TESSERA_API void tessera_context_free(tessera_context* context);
+
+/* Asks every call and stream of this context to stop: they return TESSERA_E_CANCELLED within a training step or a batch of rows, and go on doing so until
+ * tessera_context_reset(). Async-signal-safe; from any thread. */
+TESSERA_API void tessera_context_cancel(tessera_context* context);
+TESSERA_API void tessera_context_reset(tessera_context* context);
+
+/* ---- Model ------------------------------------------------------------------------------------------------------------------------------------ */
+
+typedef struct tessera_model tessera_model;
+
+/* One line of training losses: means over the steps since the line before. `step` and `epoch` count from the start of training, seconds are wall time. */
+typedef struct tessera_losses {
+  size_t struct_size;
+  int64_t step;
+  double epoch;
+  double critic;
+  double generator;
+  double penalty;
+  double seconds;
+} tessera_losses;
+
+typedef void (*tessera_losses_fn)(const tessera_losses* losses, void* user);
+
+#define TESSERA_UNTRAINED (-1)
+
+/* 0 or NULL in any field: the preset's value. Ranges are checked; the message names the field. */
+typedef struct tessera_fit_options {
+  size_t struct_size;
+  const char* method; /* NULL, "ctgan" */
+  const char* preset; /* NULL, "best": the paper's networks and steps with what measurably helps · "paper": the published model */
+  uint64_t seed;
+  int32_t epochs;        /* TESSERA_UNTRAINED: encoders and initial weights only */
+  int32_t batch_size;    /* rows, a multiple of pac; smaller when the table is */
+  int32_t pac;           /* rows the critic sees at once */
+  int32_t embedding_dim; /* length of the noise */
+  const int32_t* generator_dim; /* widths of the hidden layers */
+  size_t generator_layers;      /* how many there are in generator_dim */
+  const int32_t* discriminator_dim;
+  size_t discriminator_layers;
+  int32_t discriminator_steps; /* critic steps a generator step */
+  double learning_rate;
+  const char* passes_off; /* plan passes to leave out, comma-separated, for study: see tessera_plan() */
+  const char* source;     /* where the rows came from, for the provenance kept in the model */
+  tessera_losses_fn losses; /* at least once an epoch */
+  void* losses_user;
+} tessera_fit_options;
+
+/* Learns a model of the rows.
+ *   rows   consumed; the whole table is held in memory, a column once.
+ * Errors: USAGE; DATA, naming column, row and value; NUMERIC, naming tensor and step; MEMORY; CANCELLED. */
+TESSERA_API tessera_status tessera_fit(const tessera_context* context, const tessera_fit_options* options, struct ArrowArrayStream* rows, tessera_model** model);
+
+/* Writes the model whole or not at all: a safetensors file with JSON metadata (docs/file-format.md).
+ *   overwrite   0: an existing file is TESSERA_E_IO.
+ * Errors: IO, with the file untouched. */
+TESSERA_API tessera_status tessera_model_save(const tessera_model* model, const char* path, int overwrite);
+
+/* Nothing in a file is executed; every length in it is checked before use. Errors: IO; FORMAT, saying what is wrong and where; MEMORY. */
+TESSERA_API tessera_status tessera_model_load(const char* path, tessera_model** model);
+
+/* NULL is allowed. */
+TESSERA_API void tessera_model_free(tessera_model* model);
+
+/* The columns that sampled rows have, in the order of the fitted table: a struct schema. The caller releases it. Errors: MEMORY. */
+TESSERA_API tessera_status tessera_model_schema(const tessera_model* model, struct ArrowSchema* schema);
+
+/* JSON: method, preset, configuration, columns, encoders, sizes, provenance (docs/file-format.md). Errors: MEMORY. */
+TESSERA_API tessera_status tessera_model_describe(const tessera_model* model, char** json);
+
+typedef struct tessera_sample_report {
+  int64_t rows;       /* given out so far */
+  int64_t candidates; /* made for them: rows/candidates is the yield of a condition */
+} tessera_sample_report;
+
+typedef struct tessera_sample_options {
+  size_t struct_size;
+  uint64_t seed;
+  const char* where;  /* NULL: no condition · "education = 'Masters' and age >= 40" (docs/command-line.md) */
+  int32_t batch_size; /* rows made at a time; 0: chosen. Never changes a row */
+  int32_t max_tries;  /* candidates a row may take under `where`; 0: 1000 */
+  tessera_sample_report* report; /* may be NULL; brought up to date with every batch, and must live until the stream is released */
+} tessera_sample_options;
+
+/* Draws rows [offset, offset + count) of the infinite table that (model, seed, where) defines.
+ * Row i is the same for every batch size, thread count and call: sampling 1000 rows, or 10 times 100, gives the same table.
+ *   rows   receives a stream whose batches are made as they are asked for. Columns, order and types are those of tessera_model_schema().
+ * Errors: USAGE, with a caret under what does not parse; CONDITION when the condition names what the model has not seen. The stream fails with TESSERA_E_CONDITION's
+ *   message when a row cannot be found within max_tries: how many were found, and which term is the rare one. */
+TESSERA_API tessera_status tessera_sample(const tessera_context* context, const tessera_model* model, int64_t offset, int64_t count,
+                                          const tessera_sample_options* options, struct ArrowArrayStream* rows);
+
+/* ---- Reports, as JSON ----------------------------------------------------------------------------------------------------------------------- */
+
+/* What was understood of a table, column by column, with the reason for each type. Consumes rows. Errors: DATA, MEMORY, CANCELLED. */
+TESSERA_API tessera_status tessera_inspect(const tessera_context* context, struct ArrowArrayStream* rows, char** json);
+
+/* The training step these rows and options would run: ops, shapes, bytes, FLOPs, what each pass did, the memory, the floor. Trains nothing. Consumes rows.
+ * Errors: as tessera_fit. */
+TESSERA_API tessera_status tessera_plan(const tessera_context* context, const tessera_fit_options* options, struct ArrowArrayStream* rows, char** json);
+
+typedef struct tessera_evaluate_options {
+  size_t struct_size;
+  uint64_t seed;          /* of the random baseline that distances are compared with */
+  int without_distances;  /* 1: leave out distances to the closest record, by far the longest part of large tables */
+} tessera_evaluate_options;
+
+/* How near the synthetic rows are to the real ones, and how near to copies of them: Column Shapes, Column Pair Trends, diagnostics, new rows, distances
+ * (docs/metrics.md names each entry).
+ *   real      the rows the model was fitted on
+ *   holdout   rows of the same source it has not seen; may be NULL
+ * Consumes all. Errors: DATA when the columns differ, naming them; MEMORY; CANCELLED. */
+TESSERA_API tessera_status tessera_evaluate(const tessera_context* context, const tessera_evaluate_options* options, struct ArrowArrayStream* real,
+                                            struct ArrowArrayStream* synthetic, struct ArrowArrayStream* holdout, char** json);
+
+/* This library and machine: version, ABI, instruction sets, processors, devices and why there is none. Errors: MEMORY. */
+TESSERA_API tessera_status tessera_info(char** json);
+
+/* ---- CSV, as a producer and a consumer of streams ------------------------------------------------------------------------------------------- */
+
+typedef enum tessera_header { TESSERA_HEADER_DETECT = 0, TESSERA_HEADER_YES = 1, TESSERA_HEADER_NO = 2 } tessera_header;
+
+typedef struct tessera_csv_options {
+  size_t struct_size;
+  const char* types;     /* "zip=category,id=identifier": overrides what the rules of docs/tables.md find */
+  const char* missing;   /* further spellings of a missing value, comma-separated: "3O,-99" */
+  char delimiter;        /* 0: found among , ; tab | */
+  tessera_header header;
+  const struct ArrowSchema* like; /* NULL, or the schema of a stream or model of this library: its columns, in its order, read as its types. Borrowed */
+} tessera_csv_options;
+
+/* Reads a CSV file ("-": standard input) into typed columns.
+ * Errors: IO; DATA, naming file, line, column and value; MEMORY; CANCELLED. */
+TESSERA_API tessera_status tessera_csv_open(const tessera_context* context, const char* path, const tessera_csv_options* options, struct ArrowArrayStream* rows);
+
+typedef struct tessera_csv_write_options {
+  size_t struct_size;
+  int overwrite;     /* 0: an existing file is TESSERA_E_IO */
+  char delimiter;    /* 0: a comma */
+  int64_t* written;  /* may be NULL: receives the rows written */
+} tessera_csv_write_options;
+
+/* Writes rows as CSV to a file, whole or not at all, or to standard output ("-") as they come. Consumes rows.
+ * Errors: IO; whatever the stream failed with, with its message; CANCELLED. */
+TESSERA_API tessera_status tessera_csv_write(const tessera_context* context, struct ArrowArrayStream* rows, const char* path, const tessera_csv_write_options* options);
+
+/* The error tessera_csv_write() or tessera_model_save() to this path would end in, before hours are spent on what goes into it. */
+TESSERA_API tessera_status tessera_check_output(const char* path, int overwrite);
+
+/* A table with a known truth, for demonstrations and tests: name NULL or "people" (mixtures, skewed categories, dependent columns, dates, missing values, identifiers).
+ * Errors: USAGE for another name or a negative number of rows; MEMORY. */
+TESSERA_API tessera_status tessera_example(const tessera_context* context, const char* name, int64_t rows, uint64_t seed, struct ArrowArrayStream* out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

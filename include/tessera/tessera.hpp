@@ -1,0 +1,202 @@
+// Tessera for C++17 and later: handles that free themselves, statuses as exceptions. Header-only, over tessera.h, which documents every function.
+#pragma once
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "tessera/tessera.h"
+
+namespace tessera {
+inline namespace v1 {
+
+class Error : public std::runtime_error {
+ public:
+  Error(tessera_status status, const std::string& message) : std::runtime_error(message), status_(status) {}
+  tessera_status status() const noexcept { return status_; }
+
+ private:
+  tessera_status status_;
+};
+
+inline void check(tessera_status status) {
+  if (status != TESSERA_OK) throw Error(status, tessera_last_error());
+}
+
+class Schema {
+ public:
+  explicit Schema(ArrowSchema taken) noexcept : schema_(taken) {}
+  ~Schema() {
+    if (schema_.release != nullptr) schema_.release(&schema_);
+  }
+  Schema(Schema&& other) noexcept : schema_(std::exchange(other.schema_, ArrowSchema{})) {}
+  Schema& operator=(Schema&& other) noexcept {
+    std::swap(schema_, other.schema_);
+    return *this;
+  }
+
+  const ArrowSchema* get() const noexcept { return &schema_; }
+
+ private:
+  ArrowSchema schema_{};
+};
+
+// A stream of rows. Handing it to a function that consumes it takes it out: `fit(context, std::move(rows))`.
+class Rows {
+ public:
+  Rows() noexcept = default;
+  explicit Rows(ArrowArrayStream taken) noexcept : stream_(taken) {}
+  ~Rows() { reset(); }
+  Rows(Rows&& other) noexcept : stream_(std::exchange(other.stream_, ArrowArrayStream{})) {}
+  Rows& operator=(Rows&& other) noexcept {
+    if (this != &other) {
+      reset();
+      stream_ = std::exchange(other.stream_, ArrowArrayStream{});
+    }
+    return *this;
+  }
+
+  ArrowArrayStream* get() noexcept { return &stream_; }
+  Schema schema() {
+    ArrowSchema out{};
+    if (stream_.get_schema(&stream_, &out) != 0) throw Error(TESSERA_E_DATA, stream_.get_last_error(&stream_));
+    return Schema(out);
+  }
+  void reset() noexcept {
+    if (stream_.release != nullptr) stream_.release(&stream_);
+    stream_ = {};
+  }
+
+ private:
+  ArrowArrayStream stream_{};
+};
+
+class Context {
+ public:
+  explicit Context(tessera_context_options options = {}) {
+    options.struct_size = sizeof options;
+    check(tessera_context_new(&options, &handle_));
+  }
+  ~Context() { tessera_context_free(handle_); }
+  Context(Context&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Context& operator=(Context&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+
+  void cancel() noexcept { tessera_context_cancel(handle_); }
+  void reset() noexcept { tessera_context_reset(handle_); }
+  tessera_context* get() const noexcept { return handle_; }
+
+ private:
+  tessera_context* handle_ = nullptr;
+};
+
+namespace detail {
+
+// Calls a function that gives out a text, and takes it over.
+template <class Function>
+std::string text(Function&& call) {
+  char* raw = nullptr;
+  check(call(&raw));
+  struct Guard {
+    char* text;
+    ~Guard() { tessera_string_free(text); }
+  } guard{raw};
+  return raw;
+}
+
+template <class Options>
+Options sized(Options options) {
+  options.struct_size = sizeof options;
+  return options;
+}
+
+}  // namespace detail
+
+class Model {
+ public:
+  static Model load(const std::string& path) {
+    Model m;
+    check(tessera_model_load(path.c_str(), &m.handle_));
+    return m;
+  }
+  static Model fit(const Context& context, Rows rows, const tessera_fit_options& options = {}) {
+    const auto o = detail::sized(options);
+    Model m;
+    check(tessera_fit(context.get(), &o, rows.get(), &m.handle_));
+    return m;
+  }
+  ~Model() { tessera_model_free(handle_); }
+  Model(Model&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Model& operator=(Model&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+
+  void save(const std::string& path, bool overwrite = false) const { check(tessera_model_save(handle_, path.c_str(), overwrite)); }
+  std::string describe() const {
+    return detail::text([&](char** out) { return tessera_model_describe(handle_, out); });
+  }
+  Schema schema() const {
+    ArrowSchema out{};
+    check(tessera_model_schema(handle_, &out));
+    return Schema(out);
+  }
+  Rows sample(const Context& context, int64_t offset, int64_t count, const tessera_sample_options& options = {}) const {
+    const auto o = detail::sized(options);
+    Rows rows;
+    check(tessera_sample(context.get(), handle_, offset, count, &o, rows.get()));
+    return rows;
+  }
+  tessera_model* get() const noexcept { return handle_; }
+
+ private:
+  Model() = default;
+  tessera_model* handle_ = nullptr;
+};
+
+inline Rows read_csv(const Context& context, const std::string& path, const tessera_csv_options& options = {}) {
+  const auto o = detail::sized(options);
+  Rows rows;
+  check(tessera_csv_open(context.get(), path.c_str(), &o, rows.get()));
+  return rows;
+}
+
+// Returns the rows written.
+inline int64_t write_csv(const Context& context, Rows rows, const std::string& path, const tessera_csv_write_options& options = {}) {
+  auto o = detail::sized(options);
+  int64_t written = 0;
+  o.written = &written;
+  check(tessera_csv_write(context.get(), rows.get(), path.c_str(), &o));
+  return written;
+}
+
+inline Rows example(const Context& context, const std::string& name, int64_t rows, uint64_t seed) {
+  Rows out;
+  check(tessera_example(context.get(), name.c_str(), rows, seed, out.get()));
+  return out;
+}
+
+// The reports are JSON texts.
+inline std::string inspect(const Context& context, Rows rows) {
+  return detail::text([&](char** out) { return tessera_inspect(context.get(), rows.get(), out); });
+}
+inline std::string plan(const Context& context, Rows rows, const tessera_fit_options& options = {}) {
+  const auto o = detail::sized(options);
+  return detail::text([&](char** out) { return tessera_plan(context.get(), &o, rows.get(), out); });
+}
+// `holdout` may be empty.
+inline std::string evaluate(const Context& context, Rows real, Rows synthetic, Rows holdout = {}, const tessera_evaluate_options& options = {}) {
+  const auto o = detail::sized(options);
+  ArrowArrayStream* unseen = holdout.get()->release == nullptr ? nullptr : holdout.get();
+  return detail::text([&](char** out) { return tessera_evaluate(context.get(), &o, real.get(), synthetic.get(), unseen, out); });
+}
+inline std::string info() {
+  return detail::text([](char** out) { return tessera_info(out); });
+}
+
+inline void check_output(const std::string& path, bool overwrite) { check(tessera_check_output(path.c_str(), overwrite)); }
+
+}  // namespace v1
+}  // namespace tessera

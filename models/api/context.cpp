@@ -1,0 +1,66 @@
+#include "models/api/context.h"
+
+#include <fmt/format.h>
+
+#include "models/api/guard.h"
+
+namespace tessera::api {
+namespace {
+
+constexpr int kMostThreads = 4096;
+
+std::shared_ptr<ContextState> state_of(const tessera_context* context) {
+  const auto& state = required(context, "context").state;
+  if (state->cancel.load(std::memory_order_relaxed)) throw Error(ErrorCode::cancelled, "The context was cancelled. tessera_context_reset() makes it usable again.");
+  return state;
+}
+
+}  // namespace
+
+Call::Call(const tessera_context* context) : context_(state_of(context)), team_(context_->options.threads) {
+  monitor_.cancel = &context_->cancel;
+  if (context_->options.progress != nullptr || context_->options.log != nullptr) monitor_.on_progress = [this](const Progress& p) { report(p); };
+}
+
+void Call::report(const Progress& p) {
+  const tessera_context_options& o = context_->options;
+  if (o.progress != nullptr) {
+    const tessera_progress event{sizeof event, p.phase, p.done, p.total, p.unit, p.note.c_str(), p.finished ? 1 : 0};
+    o.progress(&event, o.user);
+  }
+  if (o.log == nullptr) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (phase_ != p.phase) phase_ = p.phase, started_ = now;
+  if (!p.finished) return;
+  const double seconds = std::chrono::duration<double>(now - started_).count();
+  o.log(fmt::format("{}: {:.0f} {} in {:.2f} s{}{}", p.phase, p.done, p.unit, seconds, p.note.empty() ? "" : ", ", p.note).c_str(), o.user);
+  phase_.clear();
+}
+
+}  // namespace tessera::api
+
+using namespace tessera;
+using namespace tessera::api;
+
+tessera_status tessera_context_new(const tessera_context_options* options, tessera_context** context) {
+  return guarded([&] {
+    auto& out = required(context, "context");
+    auto state = std::make_shared<ContextState>();
+    state->options = read_options(options);
+    const int threads = state->options.threads;
+    if (threads < 0 || threads > kMostThreads) throw Error(ErrorCode::usage, fmt::format("threads is {}; it must be 0 (every processor) to {}.", threads, kMostThreads));
+    out = new tessera_context{std::move(state)};
+  });
+}
+
+void tessera_context_free(tessera_context* context) { delete context; }
+
+static_assert(std::atomic<bool>::is_always_lock_free, "tessera_context_cancel() must be callable from a signal handler");
+
+void tessera_context_cancel(tessera_context* context) {
+  if (context != nullptr) context->state->cancel.store(true, std::memory_order_relaxed);
+}
+
+void tessera_context_reset(tessera_context* context) {
+  if (context != nullptr) context->state->cancel.store(false, std::memory_order_relaxed);
+}

@@ -1,0 +1,97 @@
+#include "models/api/fit.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "models/api/context.h"
+#include "models/api/lists.h"
+#include "models/api/model.h"
+#include "models/api/rows.h"
+#include "models/arrow_import.h"
+
+namespace tessera::api {
+namespace {
+
+constexpr int kMostUnits = 1 << 16;
+constexpr size_t kMostLayers = 64;
+
+// Takes over a field the caller set. 0 leaves the preset's value.
+void set_count(int& value, int32_t given, const char* name, int most) {
+  if (given == 0) return;
+  if (given < 1 || given > most) throw Error(ErrorCode::usage, fmt::format("{} is {}; it must be 1 to {}.", name, given, most));
+  value = given;
+}
+
+void set_widths(std::vector<int>& widths, const int32_t* given, size_t layers, const char* name) {
+  if (given == nullptr || layers == 0) return;
+  if (layers > kMostLayers) throw Error(ErrorCode::usage, fmt::format("{} has {} layers; at most {} are possible.", name, layers, kMostLayers));
+  widths.assign(layers, 0);
+  for (size_t i = 0; i < layers; ++i) {
+    if (given[i] < 1 || given[i] > kMostUnits) throw Error(ErrorCode::usage, fmt::format("{}: layer {} has {} units; it must have 1 to {}.", name, i + 1, given[i], kMostUnits));
+    widths[i] = given[i];
+  }
+}
+
+}  // namespace
+
+FitOptions fit_options(const tessera_fit_options* given) {
+  const tessera_fit_options o = read_options(given);
+  FitOptions out;
+  out.method = text_or(o.method, "ctgan");
+  out.preset = text_or(o.preset, "best");
+  apply_preset(out);
+  out.seed = out.encoder.seed = o.seed;
+  out.source = text_or(o.source, "");
+  out.passes_off = split_list(text_or(o.passes_off, ""));
+
+  CtganConfig& c = out.ctgan;
+  if (o.epochs == TESSERA_UNTRAINED) c.epochs = 0;
+  else set_count(c.epochs, o.epochs, "epochs", 1 << 30);
+  set_count(c.batch, o.batch_size, "batch_size", 1 << 24);
+  set_count(c.pac, o.pac, "pac", 1 << 16);
+  set_count(c.embedding_dim, o.embedding_dim, "embedding_dim", kMostUnits);
+  set_count(c.discriminator_steps, o.discriminator_steps, "discriminator_steps", 1000);
+  set_widths(c.generator_dim, o.generator_dim, o.generator_layers, "generator_dim");
+  set_widths(c.discriminator_dim, o.discriminator_dim, o.discriminator_layers, "discriminator_dim");
+  if (o.learning_rate != 0) {
+    if (!(o.learning_rate > 0 && o.learning_rate <= 1)) throw Error(ErrorCode::usage, fmt::format("learning_rate is {}; it must be above 0 and at most 1.", o.learning_rate));
+    c.learning_rate = o.learning_rate;
+  }
+  if (c.batch % c.pac != 0)
+    throw Error(ErrorCode::usage, fmt::format("batch_size {} is not a multiple of pac {}. {} or {} is.", c.batch, c.pac, std::max(c.batch / c.pac, 1) * c.pac, (c.batch / c.pac + 1) * c.pac));
+
+  if (o.losses != nullptr)
+    out.on_losses = [callback = o.losses, user = o.losses_user](const LossRow& row) {
+      const tessera_losses losses{sizeof losses, row.step, row.epoch, row.critic, row.generator, row.penalty, row.seconds};
+      callback(&losses, user);
+    };
+  return out;
+}
+
+}  // namespace tessera::api
+
+using namespace tessera;
+using namespace tessera::api;
+
+tessera_status tessera_fit(const tessera_context* context, const tessera_fit_options* options, ArrowArrayStream* rows, tessera_model** model) {
+  return guarded([&] {
+    IncomingRows incoming(rows, "rows");
+    auto& out = required(model, "model");
+    const FitOptions fit = fit_options(options);
+    Call call(context);
+    Table table = table_import(incoming.get(), call.team(), call.monitor());
+    out = new tessera_model{Model::fit(std::move(table), fit, call.team(), call.monitor())};
+  });
+}
+
+tessera_status tessera_plan(const tessera_context* context, const tessera_fit_options* options, ArrowArrayStream* rows, char** json) {
+  return guarded([&] {
+    IncomingRows incoming(rows, "rows");
+    auto& out = required(json, "json");
+    const FitOptions fit = fit_options(options);
+    Call call(context);
+    Table table = table_import(incoming.get(), call.team(), call.monitor());
+    out = give_json(describe_plan(std::move(table), fit, call.team(), call.monitor()));
+  });
+}

@@ -1,0 +1,11 @@
+// tessera_fit_options → FitOptions, for tessera_fit() and tessera_plan().
+#pragma once
+#include "models/model.h"
+#include "tessera/tessera.h"
+
+namespace tessera::api {
+
+// Applies the preset, then what the caller set. Throws Error(usage) naming the field, its value and its range.
+FitOptions fit_options(const tessera_fit_options* given);
+
+}  // namespace tessera::api

@@ -1,0 +1,56 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "models/api/context.h"
+#include "models/api/guard.h"
+#include "models/api/model.h"
+#include "models/arrow_export.h"
+
+using namespace tessera;
+using namespace tessera::api;
+
+namespace {
+
+// What a stream of sampled rows keeps alive.
+struct Sampling {
+  Sampling(const tessera_context* context, const Model& model, int64_t offset, int64_t count, const SampleOptions& options, tessera_sample_report* report)
+      : call(context), rows(model.sample(offset, count, options, call.team(), call.monitor())), report_(report) {}
+
+  bool next(Table& batch) {
+    const bool more = rows->next(batch);
+    if (report_ != nullptr) *report_ = {rows->report().rows, rows->report().candidates};
+    return more;
+  }
+
+  Call call;
+  std::unique_ptr<RowStream> rows;
+  tessera_sample_report* report_;
+};
+
+SampleOptions sample_options(const tessera_sample_options& o) {
+  constexpr int kMostBatch = 1 << 24;
+  SampleOptions out;
+  out.seed = o.seed;
+  out.where = text_or(o.where, "");
+  if (o.batch_size < 0 || o.batch_size > kMostBatch) throw Error(ErrorCode::usage, fmt::format("batch_size is {}; it must be 0 (chosen) to {}.", o.batch_size, kMostBatch));
+  if (o.max_tries < 0) throw Error(ErrorCode::usage, fmt::format("max_tries is {}; it must be 0 (1000) or more.", o.max_tries));
+  out.batch = o.batch_size;
+  if (o.max_tries != 0) out.max_tries = o.max_tries;
+  return out;
+}
+
+}  // namespace
+
+tessera_status tessera_sample(const tessera_context* context, const tessera_model* model, int64_t offset, int64_t count, const tessera_sample_options* options,
+                              ArrowArrayStream* rows) {
+  return guarded([&] {
+    auto& out = required(rows, "rows");
+    const Model& source = required(model, "model").model;
+    const tessera_sample_options o = read_options(options);
+    if (offset < 0 || count < 0 || offset > INT64_MAX - count)
+      throw Error(ErrorCode::usage, fmt::format("Rows {} to {} + {} do not exist: offset and count must not be negative, nor their sum leave 63 bits.", offset, offset, count));
+    auto sampling = std::make_shared<Sampling>(context, source, offset, count, sample_options(o), o.report);
+    table_stream(source.schema(), [sampling](Table& batch) { return sampling->next(batch); }, &out);
+  });
+}

@@ -1,0 +1,131 @@
+// The command line, end to end, as a user types it.
+#include <nlohmann/json.hpp>
+
+#include "cli/program.h"
+
+namespace {
+
+using Json = nlohmann::json;
+
+TEST_F(Cli, HelpNamesEveryCommandAndExitCode) {
+  const Outcome o = must({"--help"});
+  for (const char* command : {"fit", "sample", "evaluate", "inspect", "info", "plan", "example"}) {
+    EXPECT_HAS(o.out, command);
+    const Outcome help = must({command, "--help"});
+    EXPECT_HAS(help.out, "--json");
+    EXPECT_HAS(help.out, "Exit codes");
+  }
+  EXPECT_HAS(must({"--version"}).out, "tessera 0.");
+}
+
+TEST_F(Cli, WhatAUserDoes) {
+  must({"example", "people.csv", "--rows", "400", "--seed", "1"});
+  EXPECT_EQ(lines(read("people.csv")), 401);
+
+  const Outcome inspected = must({"inspect", "people.csv"});
+  EXPECT_HAS(inspected.out, "reason");
+
+  const Outcome fitted = must({"fit", "people.csv", "--model", "m.tessera", "--epochs", "2", "--batch-size", "100", "--log", "losses.csv"});
+  EXPECT_EQ(fitted.out, "") << "standard output is for reports";
+  EXPECT_HAS(fitted.err, "train");
+  EXPECT_HAS(fitted.err, "m.tessera");
+  const std::string losses = read("losses.csv");
+  EXPECT_EQ(losses.rfind("step,epoch,critic,generator,penalty,seconds\n", 0), 0u);
+  EXPECT_GE(lines(losses), 3) << "a line an epoch at least";
+
+  const Outcome sampled = must({"sample", "m.tessera", "--rows", "250", "--output", "out.csv"});
+  EXPECT_EQ(sampled.out, "");
+  EXPECT_HAS(sampled.err, "250 rows to out.csv");
+  const std::string rows = read("out.csv");
+  EXPECT_EQ(lines(rows), 251);
+  EXPECT_EQ(rows.substr(0, rows.find('\n')), read("people.csv").substr(0, read("people.csv").find('\n'))) << "the columns of the table, in its order";
+
+  const Outcome judged = must({"evaluate", "people.csv", "out.csv"});
+  for (const char* part : {"column shapes", "column pair trends", "exact copies", "columns, ", "pairs, "}) EXPECT_HAS(judged.out, part);
+
+  EXPECT_HAS(must({"inspect", "m.tessera"}).out, "columns");
+  EXPECT_EQ(files(), (std::vector<std::string>{"losses.csv", "m.tessera", "out.csv", "people.csv"})) << "and nothing else is left";
+}
+
+TEST_F(Cli, ReportsForPrograms) {
+  model();
+  const Json inspected = Json::parse(must({"inspect", "people.csv", "--json", "--quiet"}).out);
+  ASSERT_TRUE(inspected.contains("columns"));
+  for (const Json& column : inspected["columns"]) EXPECT_FALSE(column["reason"].get<std::string>().empty()) << column;
+  EXPECT_TRUE(Json::parse(must({"inspect", "m.tessera", "--json"}).out).is_object());
+
+  const Json sampled = Json::parse(must({"sample", "m.tessera", "--rows", "60", "--output", "out.csv", "--json"}).out);
+  EXPECT_EQ(sampled["rows"], 60);
+  const Json judged = Json::parse(must({"evaluate", "people.csv", "out.csv", "--json"}).out);
+  EXPECT_EQ(judged["rows"]["synthetic"], 60);
+  EXPECT_TRUE(judged["scores"]["column_shapes"].is_number());
+  EXPECT_FALSE(Json::parse(must({"evaluate", "people.csv", "out.csv", "--json", "--without-distances"}).out).contains("dcr"));
+
+  EXPECT_FALSE(Json::parse(must({"plan", "people.csv", "--json"}).out).empty());
+  EXPECT_GE(Json::parse(must({"info", "--json"}).out)["cpu"]["threads"].get<int>(), 1);
+  const Json fitted = Json::parse(must({"fit", "people.csv", "--model", "n.tessera", "--epochs", "0", "--json"}).out);
+  EXPECT_EQ(fitted["model"], "n.tessera");
+  EXPECT_EQ(fitted["bytes"], std::filesystem::file_size(folder_ / "n.tessera"));
+}
+
+TEST_F(Cli, ATableAgainstItselfIsPerfect) {
+  example();
+  const Json r = Json::parse(must({"evaluate", "people.csv", "people.csv", "--json"}).out);
+  EXPECT_DOUBLE_EQ(r["scores"]["column_shapes"].get<double>(), 1);
+  EXPECT_NEAR(r["scores"]["pair_trends"].get<double>(), 1, 1e-12);
+  EXPECT_EQ(r["exact_copies"]["rows"], 300);
+}
+
+TEST_F(Cli, WholeNumbersOfOneTableMeetDecimalsOfTheOther) {
+  write("real.csv", "x,y\n1.5,a\n2.5,b\n3.5,a\n4.5,b\n");
+  write("synthetic.csv", "x,y\n1,a\n2,b\n3,a\n4,b\n");
+  EXPECT_EQ(Json::parse(must({"evaluate", "real.csv", "synthetic.csv", "--json"}).out)["columns"][0]["kind"], "numerical");
+}
+
+TEST_F(Cli, QuietSaysNothing) {
+  example();
+  EXPECT_EQ(must({"fit", "people.csv", "--model", "m.tessera", "--epochs", "1", "--quiet"}).err, "");
+  EXPECT_EQ(must({"sample", "m.tessera", "--rows", "5", "--output", "o.csv", "--quiet"}).err, "");
+}
+
+TEST_F(Cli, ALogHasWholeLinesAndNoCursorMoves) {
+  example();
+  const std::string err = must({"fit", "people.csv", "--model", "m.tessera", "--epochs", "2"}).err;
+  EXPECT_EQ(err.find('\r'), std::string::npos);
+  EXPECT_EQ(err.find('\x1b'), std::string::npos);
+  EXPECT_EQ(err.back(), '\n');
+  EXPECT_LE(lines(err), 20);
+}
+
+TEST_F(Cli, PipesOnBothEnds) {
+  const std::string table = must({"example", "-", "--rows", "200", "--seed", "3", "--quiet"}).out;
+  EXPECT_EQ(lines(table), 201);
+  must({"fit", "-", "--model", "m.tessera", "--epochs", "1", "--batch-size", "50"}, table);
+  const Outcome rows = must({"sample", "m.tessera", "--rows", "40", "--output", "-"});
+  EXPECT_EQ(lines(rows.out), 41) << "rows and nothing else";
+  EXPECT_EQ(rows.out.substr(0, rows.out.find('\n')), table.substr(0, table.find('\n')));
+}
+
+TEST_F(Cli, TheSameRowsInAnyCut) {
+  model();
+  const std::string whole = must({"sample", "m.tessera", "--rows", "90", "--output", "-", "--quiet"}).out;
+  EXPECT_EQ(must({"sample", "m.tessera", "--rows", "90", "--output", "-", "--quiet", "--batch-size", "7", "--threads", "1"}).out, whole);
+  EXPECT_EQ(must({"sample", "m.tessera", "--rows", "90", "--output", "-", "--quiet", "--threads", "3"}).out, whole);
+  const auto after = [](const std::string& text, int64_t skip) {
+    size_t at = 0;
+    for (; skip > 0; --skip) at = text.find('\n', at) + 1;
+    return text.substr(at);
+  };
+  EXPECT_EQ(after(must({"sample", "m.tessera", "--rows", "10", "--offset", "80", "--output", "-", "--quiet"}).out, 1), after(whole, 81));
+  EXPECT_NE(must({"sample", "m.tessera", "--rows", "90", "--seed", "5", "--output", "-", "--quiet"}).out, whole);
+}
+
+TEST_F(Cli, TheSameModelForAnyNumberOfThreads) {
+  example();
+  for (const char* threads : {"1", "2", "3"})
+    must({"fit", "people.csv", "--model", std::string("m") + threads + ".tessera", "--epochs", "2", "--batch-size", "50", "--seed", "9", "--threads", threads});
+  EXPECT_EQ(read("m1.tessera"), read("m2.tessera"));
+  EXPECT_EQ(read("m1.tessera"), read("m3.tessera"));
+}
+
+}  // namespace

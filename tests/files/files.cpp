@@ -1,0 +1,136 @@
+// Files: written whole or not at all, and what cannot be written is said before the work is done.
+#include "engine/files.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "engine/error.h"
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Files : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "tessera_files_XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::string at(const std::string& name) const { return (folder_ / name).string(); }
+  size_t entries() const { return static_cast<size_t>(std::distance(fs::directory_iterator(folder_), {})); }
+  static std::string error_of(const std::function<void()>& what) {
+    try {
+      what();
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::io);
+      return e.what();
+    }
+    return "no error";
+  }
+  fs::path folder_;
+};
+
+TEST_F(Files, ComeBackAsWritten) {
+  std::string bytes(100'000, 'x');
+  bytes[77] = '\0';
+  write_file(at("a"), bytes, false);
+  EXPECT_EQ(read_file(at("a")), bytes);
+  write_file(at("a"), "short", true);
+  EXPECT_EQ(read_file(at("a")), "short");
+  write_file(at("empty"), "", false);
+  EXPECT_EQ(read_file(at("empty")), "");
+  EXPECT_EQ(entries(), 2u);
+}
+
+TEST_F(Files, AnExistingFileNeedsForce) {
+  write_file(at("a"), "old", false);
+  EXPECT_NE(error_of([&] { write_file(at("a"), "new", false); }).find("--force"), std::string::npos);
+  EXPECT_EQ(read_file(at("a")), "old");
+}
+
+TEST_F(Files, AFileThatCameMeanwhileStays) {
+  AtomicFile ours(at("a"), false);
+  ours.write("ours", 4);
+  write_file(at("a"), "theirs", false);
+  EXPECT_NE(error_of([&] { ours.commit(); }), "no error");
+  EXPECT_EQ(read_file(at("a")), "theirs");
+}
+
+TEST_F(Files, WithoutCommitNothingIsLeft) {
+  write_file(at("a"), "old", false);
+  {
+    AtomicFile file(at("a"), true);
+    file.write("new", 3);
+  }
+  EXPECT_EQ(read_file(at("a")), "old");
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(Files, RightsAndLinksAreKept) {
+  write_file(at("a"), "old", false);
+  fs::permissions(at("a"), fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("a", at("link"));
+  write_file(at("link"), "new", true);
+  EXPECT_TRUE(fs::is_symlink(at("link")));
+  EXPECT_EQ(read_file(at("a")), "new");
+  EXPECT_EQ(fs::status(at("a")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST_F(Files, WhatCannotBeWrittenIsSaidBefore) {
+  EXPECT_NE(error_of([&] { check_writable(at("no/where/a"), false); }).find("mkdir -p"), std::string::npos);
+  EXPECT_NE(error_of([&] { check_writable(folder_.string(), true); }).find("is a directory"), std::string::npos);
+  EXPECT_NE(error_of([&] { check_writable(at("b/"), true); }).find("directory"), std::string::npos);
+  EXPECT_NE(error_of([&] { check_writable("", true); }).find("empty"), std::string::npos);
+  EXPECT_EQ(entries(), 0u) << "asking leaves nothing";
+  if (::geteuid() == 0) return;  // root may write everywhere
+  fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec);
+  EXPECT_NE(error_of([&] { check_writable(at("a"), false); }).find("cannot be written to"), std::string::npos);
+  fs::permissions(folder_, fs::perms::owner_all);
+}
+
+TEST_F(Files, WhatCannotBeReadIsSaid) {
+  EXPECT_NE(error_of([&] { read_file(at("none")); }).find("spelling"), std::string::npos);
+  EXPECT_NE(error_of([&] { read_file(folder_.string()); }).find("directory"), std::string::npos);
+  write_file(at("a"), "12345", false);
+  EXPECT_THROW(read_file(at("a"), 4), Error);
+}
+
+TEST_F(Files, DevicesAreWrittenStraight) {
+  write_file("/dev/null", "gone", false);
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+  EXPECT_NE(error_of([&] { write_file("/dev/full", "x", false); }).find("space"), std::string::npos);
+}
+
+// A file size limit stands in for a full disk. In a process of its own, for the limit cannot be taken back.
+TEST_F(Files, AFullDiskLeavesTheOldFile) {
+  write_file(at("a"), "old", false);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit limit{4096, 4096};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    ::signal(SIGXFSZ, SIG_IGN);
+    try {
+      write_file(at("a"), std::string(100'000, 'x'), true);
+    } catch (const Error& e) {
+      ::_exit(e.code() == ErrorCode::io ? 7 : 8);
+    }
+    ::_exit(9);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  EXPECT_EQ(read_file(at("a")), "old");
+  EXPECT_EQ(entries(), 1u);
+}
+
+}  // namespace
+}  // namespace tessera

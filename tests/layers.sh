@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Proves the layers: for every pair of layer and header, an include compiles if and only if the layer may see the header, with the include paths that the
+# layer's own target is compiled with.
+#   layers.sh <source folder> <C++ compiler> <layer>=<include folders, colon-separated>…
+set -euo pipefail
+source=$1 compiler=$2
+shift 2
+
+declare -A header=([kernels]=kernels/philox.h [engine]=engine/error.h [models]=models/table.h [include]=tessera/arrow.h)
+declare -A may_see=(
+  [kernels]="kernels"
+  [engine]="kernels engine"
+  [models]="kernels engine models include"  # of include/ the Arrow structs only, see below
+  [api]="kernels engine models include"
+  [tools]="include"
+)
+failures=0 checked=0
+for argument in "$@"; do
+  layer=${argument%%=*}
+  IFS=: read -ra folders <<< "${argument#*=}"
+  options=()
+  for folder in "${folders[@]}"; do options+=(-I "$folder"); done
+  for seen in "${!header[@]}"; do
+    allowed=no compiles=no
+    [[ " ${may_see[$layer]} " == *" $seen "* ]] && allowed=yes
+    "$compiler" -std=c++20 "${options[@]}" -fsyntax-only -x c++ - <<< "#include \"${header[$seen]}\"" 2> /dev/null && compiles=yes
+    checked=$((checked + 1))
+    if [[ $allowed != "$compiles" ]]; then
+      echo "$layer includes ${header[$seen]}: compiles $compiles, allowed $allowed"
+      failures=$((failures + 1))
+    fi
+  done
+done
+[[ $checked == 20 ]] || { echo "$checked pairs were checked instead of 20"; failures=$((failures + 1)); }
+
+# What include paths cannot forbid: a path that climbs out of its layer, an absolute one, and models reaching for the C interface above it.
+files() { grep -rnE "$1" "${@:2}" --include='*.h' --include='*.hpp' --include='*.cpp' --include='*.cu' --include='*.cuh' || true; }
+climbing=$(files '^\s*#\s*include\s*["<](\.\./|/)' "$source"/{kernels,engine,models,include,tools,tests,bench})
+above=$(files '^\s*#\s*include\s*["<](models/api/|tessera/tessera)' "$source"/{kernels,engine,models} | grep -v "^$source/models/api/" || true)
+for found in "$climbing" "$above"; do
+  [[ -z $found ]] || { echo "$found"; failures=$((failures + 1)); }
+done
+echo "$checked pairs of layer and header, $failures wrong"
+exit $((failures > 0))

@@ -1,0 +1,92 @@
+// tessera fit data.csv --model data.tessera
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "fit_arguments.h"
+#include "text.h"
+
+namespace {
+
+// --log: a line as soon as it is known, so that it can be followed while training runs. It stays when training is interrupted.
+class LossLog {
+ public:
+  explicit LossLog(const std::string& path) : path_(path) {
+    if (path_.empty()) return;
+    file_ = std::fopen(path_.c_str(), "w");
+    if (file_ == nullptr) fail();
+    if (std::fputs("step,epoch,critic,generator,penalty,seconds\n", file_) < 0) fail();
+  }
+  ~LossLog() {
+    if (file_ != nullptr) std::fclose(file_);
+  }
+  LossLog(const LossLog&) = delete;
+  LossLog& operator=(const LossLog&) = delete;
+
+  bool wanted() const { return file_ != nullptr; }
+  // An exception must not cross the library, and training is worth more than its log: a full disk is told at the end.
+  static void callback(const tessera_losses* l, void* log) {
+    auto* self = static_cast<LossLog*>(log);
+    const std::string line = fmt::format("{},{:.6g},{:.9g},{:.9g},{:.9g},{:.3f}\n", l->step, l->epoch, l->critic, l->generator, l->penalty, l->seconds);
+    if (std::fputs(line.c_str(), self->file_) < 0 || std::fflush(self->file_) != 0) self->error_ = errno;
+  }
+  void check() {
+    if (error_ != 0) fail();
+  }
+
+ private:
+  [[noreturn]] void fail() { throw tessera::Error(TESSERA_E_IO, fmt::format("{}: the losses cannot be written ({}).", path_, std::strerror(error_ != 0 ? error_ : errno))); }
+
+  std::string path_;
+  std::FILE* file_ = nullptr;
+  int error_ = 0;
+};
+
+struct Arguments {
+  std::string data, model, log;
+  bool force = false;
+  CsvArguments csv;
+  FitArguments fit;
+};
+
+void run(const SharedOptions& shared, const Arguments& a) {
+  if (a.log == "-") throw tessera::Error(TESSERA_E_USAGE, "--log needs the name of a file; - is not one.");
+  tessera::check_output(a.model, a.force);
+  if (!a.log.empty()) tessera::check_output(a.log, a.force);
+
+  Session session(shared);
+  LossLog log(a.log);
+  tessera_fit_options options = a.fit.options();
+  options.source = a.data.c_str();
+  if (log.wanted()) options.losses = &LossLog::callback, options.losses_user = &log;
+  const auto model = tessera::Model::fit(session.context(), tessera::read_csv(session.context(), a.data, a.csv.options()), options);
+  model.save(a.model, a.force);
+
+  std::error_code none;
+  const auto size = static_cast<int64_t>(std::filesystem::file_size(a.model, none));
+  session.progress().line("saved", fmt::format("{}   {}   {} in all", a.model, text::bytes(size), text::duration(session.seconds())));
+  if (shared.json) {
+    const nlohmann::json report{{"model", a.model}, {"bytes", size}, {"seconds", session.seconds()}, {"description", nlohmann::json::parse(model.describe())}};
+    print(report.dump(2) + "\n");
+  }
+  log.check();
+}
+
+}  // namespace
+
+void add_fit(Program& program) {
+  CLI::App* command = program.add("fit", "Learns a model of a table");
+  auto a = std::make_shared<Arguments>();
+  command->add_option("data", a->data, "CSV file, or - for standard input")->required();
+  command->add_option("--model", a->model, "Where the model is written, whole or not at all")->required();
+  command->add_flag("--force", a->force, "Replace a model and a log that exist");
+  command->add_option("--log", a->log, "Write losses to this CSV file as training goes");
+  a->fit.add_to(*command);
+  a->csv.add_to(*command);
+  command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });
+}

@@ -1,0 +1,69 @@
+// tessera sample data.tessera --rows 1000 --output synthetic.csv
+#include <fmt/format.h>
+
+#include <CLI/Option.hpp>
+#include <CLI/Validators.hpp>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "text.h"
+
+namespace {
+
+struct Arguments {
+  std::string model, output, where, delimiter;
+  int64_t rows = 0, offset = 0;
+  uint64_t seed = 0;
+  int batch_size = 0, max_tries = 0;
+  bool force = false;
+};
+
+void run(const SharedOptions& shared, const Arguments& a) {
+  const bool pipe = a.output == "-";
+  if (pipe && shared.json) throw tessera::Error(TESSERA_E_USAGE, "--json and --output - both want standard output. Write the rows to a file.");
+  tessera_csv_write_options csv{};
+  csv.overwrite = a.force;
+  csv.delimiter = parse_delimiter(a.delimiter);
+  if (!pipe) tessera::check_output(a.output, a.force);
+
+  Session session(shared);
+  session.progress().ignore("write");  // runs inside "sample", a batch behind
+  const auto model = tessera::Model::load(a.model);
+  tessera_sample_report report{};
+  tessera_sample_options options{};
+  options.seed = a.seed;
+  options.where = a.where.c_str();
+  options.batch_size = a.batch_size;
+  options.max_tries = a.max_tries;
+  options.report = &report;
+  const int64_t written = tessera::write_csv(session.context(), model.sample(session.context(), a.offset, a.rows, options), a.output, csv);
+
+  std::string summary = fmt::format("{} rows to {} in {}", text::count(written), pipe ? "standard output" : a.output, text::duration(session.seconds()));
+  if (!a.where.empty() && report.candidates > 0)
+    summary += fmt::format(", yield {} ({} candidates)", text::percent(static_cast<double>(report.rows) / static_cast<double>(report.candidates)), text::count(report.candidates));
+  session.progress().line("written", summary);
+  if (shared.json) {
+    const nlohmann::json out{{"output", a.output}, {"rows", written}, {"offset", a.offset}, {"seed", a.seed}, {"candidates", report.candidates}, {"seconds", session.seconds()}};
+    print(out.dump(2) + "\n");
+  }
+}
+
+}  // namespace
+
+void add_sample(Program& program) {
+  CLI::App* command = program.add("sample", "Draws synthetic rows from a model");
+  auto a = std::make_shared<Arguments>();
+  const auto natural = CLI::Range(int64_t{0}, INT64_MAX, "whole number from 0");
+  const auto positive = CLI::Range(1, 1 << 30, "whole number from 1");
+  command->add_option("model", a->model, "Model file written by tessera fit")->required();
+  command->add_option("--rows", a->rows, "How many rows")->required()->check(natural);
+  command->add_option("--output", a->output, "CSV file, written whole or not at all, or - for standard output")->required();
+  command->add_flag("--force", a->force, "Replace an output that exists");
+  command->add_option("--seed", a->seed, "Another seed, another table")->capture_default_str();
+  command->add_option("--offset", a->offset, "First row: row i depends on model, seed and i only")->check(natural)->capture_default_str();
+  command->add_option("--where", a->where, "Only rows that satisfy this: \"education = 'Masters' and age >= 40\" (=, !=, in (…), <, <=, >, >=, between … and …, is null, is not null, joined by and)");
+  command->add_option("--max-tries", a->max_tries, "Candidates a row may take under --where (default: 1000)")->check(positive);
+  command->add_option("--batch-size", a->batch_size, "Rows made at a time; never changes a row (default: chosen)")->check(positive);
+  command->add_option("--delimiter", a->delimiter, "What separates values: a character, or tab (default: a comma)");
+  command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });
+}

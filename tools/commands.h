@@ -1,0 +1,23 @@
+// The commands. Each adds itself to the program with its options, and says through `run` what is to be done once the command line has been understood.
+#pragma once
+#include <CLI/App.hpp>
+#include <functional>
+
+#include "session.h"
+
+struct Program {
+  CLI::App& app;
+  SharedOptions shared;
+  std::function<void()> run;
+
+  // A command with the options that all share.
+  CLI::App* add(const std::string& name, const std::string& description);
+};
+
+void add_fit(Program& program);
+void add_sample(Program& program);
+void add_evaluate(Program& program);
+void add_inspect(Program& program);
+void add_info(Program& program);
+void add_plan(Program& program);
+void add_example(Program& program);

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# From a clone to a synthetic table: sets up, builds, writes an example table (or takes yours), fits, samples, evaluates. About 5 minutes on 2 cores at most.
+#   bash tools/demo.sh [data.csv]
+set -euo pipefail
+data=${1:+$(realpath "$1")}
+cd "$(dirname "$0")/.."
+say() { printf '\n── %s\n' "$*"; }
+
+say "Setting up and building"
+bash tools/setup.sh
+command -v ccache > /dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
+mkdir -p build
+cmake --preset release -DTESSERA_TESTS=OFF -DTESSERA_BENCH=OFF -B build/demo > build/demo.log || { cat build/demo.log; exit 1; }
+cmake --build build/demo -j "$(nproc)" --target tessera_program
+tessera=build/demo/tessera
+out=build/demo/out
+rm -rf "$out" && mkdir -p "$out"
+
+if [[ -z $data ]]; then
+  say "An example table: people, with mixtures, skewed categories, dependent columns, dates and missing values"
+  data=$out/people.csv
+  "$tessera" example "$data" --rows 10000 --seed 1
+fi
+"$tessera" inspect "$data"
+
+# Enough passes that training is worth looking at, few enough that it ends in about 2 minutes: what counts is rows × passes, and wide tables take longer a row.
+lines=$(wc -l < "$data")
+commas=$(head -n 1 "$data" | tr -cd ',;|\t' | wc -c)
+epochs=$(( 60000000 / ((lines + 500) * (commas + 10)) ))
+epochs=$(( epochs > 300 ? 300 : epochs < 1 ? 1 : epochs ))
+say "Learning it: $epochs passes (the default of tessera fit is 300)"
+"$tessera" fit "$data" --model "$out/model.tessera" --epochs "$epochs" --log "$out/losses.csv"
+
+rows=$(( lines > 1 ? lines - 1 : 1 ))
+say "Drawing $rows synthetic rows"
+"$tessera" sample "$out/model.tessera" --rows "$rows" --output "$out/synthetic.csv"
+head -n 6 "$out/synthetic.csv"
+
+say "How good are they?"
+"$tessera" evaluate "$data" "$out/synthetic.csv"
+
+say "The files"
+ls -lh "$data" "$out"/model.tessera "$out"/synthetic.csv "$out"/losses.csv | awk '{print "  " $5 "\t" $NF}'
+echo "  program: $tessera    try: $tessera fit --help"

@@ -1,0 +1,20 @@
+// The options of training, shared by fit and plan.
+#pragma once
+#include <CLI/App.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tessera/tessera.h"
+
+struct FitArguments {
+  std::string method = "ctgan", preset = "best", passes_off;
+  uint64_t seed = 0;
+  int epochs = -1;  // not given
+  int batch_size = 0, pac = 0, embedding_dim = 0, discriminator_steps = 0;
+  std::vector<int32_t> generator_dim, discriminator_dim;
+  double learning_rate = 0;
+
+  void add_to(CLI::App& command);
+  tessera_fit_options options() const;  // points into this struct
+};

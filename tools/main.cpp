@@ -1,0 +1,70 @@
+// The program: a command line over the C interface.
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <CLI/Option.hpp>
+#include <CLI/Validators.hpp>
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "commands.h"
+#include "interrupt.h"
+
+namespace {
+
+constexpr const char* kExitCodes =
+    "Exit codes: 0 done · 2 usage · 3 data · 4 input/output · 5 memory · 6 not a number in training · 7 condition not met · 8 model file · 9 not supported here · "
+    "70 internal · 130, 143 interrupted.";
+
+int complain(int status, const char* message) {
+  std::fprintf(stderr, "tessera: %s\n", message);
+  return status;
+}
+
+int interrupted(int signal) {
+  std::fprintf(stderr, "tessera: stopped by %s; nothing half-written is left.\n", signal == 2 ? "Ctrl-C" : "a request to terminate");
+  return 128 + signal;
+}
+
+int run(const std::function<void()>& command) {
+  try {
+    command();
+    return TESSERA_OK;
+  } catch (const tessera::Error& e) {
+    const int signal = caught_signal();
+    return e.status() == TESSERA_E_CANCELLED && signal != 0 ? interrupted(signal) : complain(e.status(), e.what());
+  } catch (const std::bad_alloc&) {
+    return complain(TESSERA_E_MEMORY, "there is not enough memory for this.");
+  } catch (const std::exception& e) {
+    return complain(TESSERA_E_INTERNAL, e.what());
+  }
+}
+
+}  // namespace
+
+CLI::App* Program::add(const std::string& name, const std::string& description) {
+  CLI::App* command = app.add_subcommand(name, description);
+  command->add_option("--threads", shared.threads, "Threads (default: every processor); never changes a bit of a result")->check(CLI::Range(1, 4096, "whole number from 1 to 4096"));
+  command->add_flag("--quiet", shared.quiet, "No progress");
+  command->add_flag("--json", shared.json, "A report for programs on standard output");
+  command->footer(kExitCodes);
+  return command;
+}
+
+int main(int argc, char** argv) {
+  CLI::App app("Generative models of tables: learns a table, draws synthetic rows, says how good they are.", "tessera");
+  app.set_version_flag("--version", std::string("tessera ") + tessera_version() + " (ABI " + std::to_string(tessera_abi_version()) + ")");
+  app.require_subcommand(1);
+  app.footer(kExitCodes);
+  Program program{app, {}, {}};
+  for (auto* add : {add_fit, add_sample, add_evaluate, add_inspect, add_info, add_plan, add_example}) add(program);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& e) {  // --help, --version
+    return app.exit(e);
+  } catch (const CLI::ParseError& e) {
+    app.exit(e);  // says what and where --help is
+    return TESSERA_E_USAGE;
+  }
+  return run(program.run);
+}

@@ -1,0 +1,119 @@
+#include "progress.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "text.h"
+
+namespace {
+
+constexpr int kLabel = 13;           // columns for the phase's name
+constexpr int kBar = 30;
+constexpr double kRedraw = 0.1;      // seconds between two drawings of a bar
+constexpr double kBetweenLines = 5;  // seconds between two lines of a log
+constexpr double kSettle = 0.5;      // seconds before a rate is worth saying
+
+int terminal_columns() {
+  winsize size{};
+  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 100;
+}
+
+// Filled in half cells: ━━━━╸ and a thin rest.
+std::string bar(double share, int cells) {
+  const int halves = static_cast<int>(std::clamp(share, 0.0, 1.0) * 2 * cells);
+  std::string out;
+  for (int i = 0; i < cells; ++i) out += 2 * i + 2 <= halves ? "━" : 2 * i + 1 == halves ? "╸" : "─";
+  return out;
+}
+
+std::string rate(double done, double seconds, const char* unit) {
+  const double per_second = done / seconds;
+  if (std::strcmp(unit, "bytes") == 0) return text::bytes(static_cast<int64_t>(per_second)) + "/s";
+  if (per_second < 1) return fmt::format("{} a {}", text::duration(1 / per_second), std::string(unit, std::max<size_t>(std::strlen(unit), 1) - 1));
+  return fmt::format("{} {}/s", text::number(per_second < 100 ? per_second : std::round(per_second)), unit);
+}
+
+std::string left(const tessera_progress& e, double seconds) { return text::duration(std::max(0.0, e.total - e.done) / e.done * seconds) + " left"; }
+
+}  // namespace
+
+ProgressPrinter::Style ProgressPrinter::style_for_stderr(bool quiet) {
+  if (quiet) return Style::none;
+  const char* term = std::getenv("TERM");
+  const bool terminal = ::isatty(STDERR_FILENO) == 1 && term != nullptr && std::strcmp(term, "dumb") != 0;
+  return terminal ? Style::bar : Style::lines;
+}
+
+ProgressPrinter::ProgressPrinter(Style style, std::function<void(const std::string&)> print, std::function<double()> clock, std::function<int()> columns)
+    : style_(style), print_(std::move(print)), clock_(std::move(clock)), columns_(std::move(columns)) {}
+
+ProgressPrinter::ProgressPrinter(Style style)
+    : ProgressPrinter(
+          style, [](const std::string& s) { std::fwrite(s.data(), 1, s.size(), stderr), std::fflush(stderr); },
+          [] { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }, terminal_columns) {}
+
+std::string ProgressPrinter::amount(const tessera_progress& e) const {
+  if (std::strcmp(e.unit, "bytes") == 0) return text::bytes(static_cast<int64_t>(e.done));
+  const std::string done = text::count(std::llround(std::floor(e.done)));
+  const bool whole = e.total <= 0 || (e.finished && e.done >= e.total);
+  return fmt::format("{}{} {}", done, whole ? "" : "/" + text::count(std::llround(e.total)), e.unit);
+}
+
+std::string ProgressPrinter::bar_line(const tessera_progress& e, double seconds) const {
+  std::string after = "  " + amount(e);
+  if (e.done > 0 && seconds > kSettle) after += "  " + rate(e.done, seconds, e.unit);
+  if (e.note != nullptr && *e.note != '\0') after += std::string("  ") + e.note;
+  if (e.total > 0 && e.done > 0 && seconds > kSettle) after += "   " + left(e, seconds);
+  const int room = columns_() - 1;
+  const int cells = e.total > 0 ? std::clamp(room - kLabel - 1 - text::width(after), 0, kBar) : 0;
+  return text::clip(text::pad(e.phase, kLabel) + " " + bar(e.total > 0 ? e.done / e.total : 0, cells) + after, room);
+}
+
+void ProgressPrinter::update(const tessera_progress& e) {
+  if (style_ == Style::none || ignored_.count(e.phase) != 0) return;
+  const double now = clock_();
+  if (phase_ != e.phase) {
+    finish();
+    phase_ = e.phase;
+    started_ = now;
+    drawn_ = style_ == Style::bar ? now - kRedraw : now;
+  }
+  const double seconds = now - started_;
+  const std::string note = e.note != nullptr && *e.note != '\0' ? std::string("  ") + e.note : "";
+  last_ = text::pad(e.phase, kLabel) + " " + text::pad(amount(e) + note, 66) + " " + text::duration(seconds) + "\n";
+  if (e.finished) return finish();
+  if (now - drawn_ < (style_ == Style::bar ? kRedraw : kBetweenLines)) return;
+  drawn_ = now;
+  if (style_ == Style::bar) {
+    print_("\r" + bar_line(e, seconds) + "\x1b[K");
+    bar_shown_ = true;
+  } else {
+    print_(fmt::format("{} {}{}{}{}\n", text::pad(e.phase, kLabel), amount(e), e.done > 0 ? "  " + rate(e.done, seconds, e.unit) : "", note,
+                       e.total > 0 && e.done > 0 ? "   " + left(e, seconds) : ""));
+  }
+}
+
+void ProgressPrinter::finish() {
+  if (phase_.empty()) return;
+  clear();
+  print_(last_);
+  phase_.clear();
+}
+
+void ProgressPrinter::line(const std::string& label, const std::string& what) {
+  if (style_ == Style::none) return;
+  finish();
+  print_(text::pad(label, kLabel) + " " + what + "\n");
+}
+
+void ProgressPrinter::clear() {
+  if (bar_shown_) print_("\r\x1b[K");
+  bar_shown_ = false;
+}

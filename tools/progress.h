@@ -1,0 +1,43 @@
+// Progress on the standard error: on a terminal a bar redrawn in place, in a log a plain line at most every few seconds.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+
+#include "tessera/tessera.h"
+
+class ProgressPrinter {
+ public:
+  enum class Style { none, bar, lines };
+  // The style that standard error asks for: none when quiet, a bar on a terminal, else lines.
+  static Style style_for_stderr(bool quiet);
+
+  // `print` receives pieces of text, `clock` gives seconds, `columns` is the terminal's width; injected by tests.
+  ProgressPrinter(Style style, std::function<void(const std::string&)> print, std::function<double()> clock, std::function<int()> columns);
+  explicit ProgressPrinter(Style style);
+
+  void ignore(const std::string& phase) { ignored_.insert(phase); }  // a phase that runs inside another one
+  void update(const tessera_progress& event);
+  void line(const std::string& label, const std::string& text);      // a fact beside the bars: "saved   adult.tessera  4.3 MB"
+  void clear();                                                      // takes an unfinished bar away, before anything else is written
+
+  static void callback(const tessera_progress* event, void* printer) { static_cast<ProgressPrinter*>(printer)->update(*event); }
+
+ private:
+  void finish();
+  std::string amount(const tessera_progress& event) const;
+  std::string bar_line(const tessera_progress& event, double seconds) const;
+
+  Style style_;
+  std::function<void(const std::string&)> print_;
+  std::function<double()> clock_;
+  std::function<int()> columns_;
+  std::set<std::string> ignored_;
+  std::string phase_;      // the one that runs; empty: none
+  std::string last_;       // what its final line will say
+  double started_ = 0;
+  double drawn_ = 0;
+  bool bar_shown_ = false;
+};

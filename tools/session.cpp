@@ -1,0 +1,54 @@
+#include "session.h"
+
+#include <CLI/Option.hpp>
+#include <CLI/Validators.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "interrupt.h"
+
+Session::Session(const SharedOptions& options) : progress_(ProgressPrinter::style_for_stderr(options.quiet)) {
+  tessera_context_options o{};
+  o.threads = options.threads;
+  o.progress = &ProgressPrinter::callback;
+  o.user = &progress_;
+  context_ = std::make_unique<tessera::Context>(o);
+  cancel_on_signals(context_->get());
+}
+
+Session::~Session() {
+  cancel_on_signals(nullptr);
+  progress_.clear();
+}
+
+double Session::seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count(); }
+
+void print(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    throw tessera::Error(TESSERA_E_IO, std::string("Standard output cannot be written (") + std::strerror(errno) + ").");
+}
+
+void CsvArguments::add_to(CLI::App& command) {
+  command.add_option("--types", types, "Types of columns, where the rules of docs/tables.md are not what you want:\nzip=category,id=identifier (integer, decimal, boolean, category, date, datetime, identifier)");
+  command.add_option("--missing", missing, "Further spellings of a missing value, comma-separated");
+  command.add_option("--delimiter", delimiter, "What separates values: a character, or tab (default: found among , ; tab |)");
+  command.add_option("--header", header, "Whether the first line holds names: yes, no, detect")->check(CLI::IsMember({"yes", "no", "detect"}))->capture_default_str();
+}
+
+tessera_csv_options CsvArguments::options() const {
+  tessera_csv_options o{};
+  o.types = types.empty() ? nullptr : types.c_str();
+  o.missing = missing.empty() ? nullptr : missing.c_str();
+  o.delimiter = parse_delimiter(delimiter);
+  o.header = header == "yes" ? TESSERA_HEADER_YES : header == "no" ? TESSERA_HEADER_NO : TESSERA_HEADER_DETECT;
+  return o;
+}
+
+char parse_delimiter(const std::string& text) {
+  if (text.empty()) return '\0';
+  if (text == "tab" || text == "\\t") return '\t';
+  if (text.size() != 1 || static_cast<unsigned char>(text[0]) >= 0x80 || text[0] == '"' || text[0] == '\n' || text[0] == '\r')
+    throw tessera::Error(TESSERA_E_USAGE, "--delimiter: \"" + text + "\" is not one ASCII character other than a quote or a line end. Write tab for a tabulator.");
+  return text[0];
+}

@@ -1,0 +1,45 @@
+// What every command has: the options that all share, a context with progress and signals, and its standard output.
+#pragma once
+#include <CLI/App.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "progress.h"
+#include "tessera/tessera.hpp"
+
+struct SharedOptions {
+  int threads = 0;
+  bool quiet = false;
+  bool json = false;
+};
+
+class Session {
+ public:
+  explicit Session(const SharedOptions& options);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  const tessera::Context& context() const { return *context_; }
+  ProgressPrinter& progress() { return progress_; }
+  double seconds() const;  // since the session began
+
+ private:
+  ProgressPrinter progress_;
+  std::unique_ptr<tessera::Context> context_;
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+};
+
+// Writes to standard output, all of it; throws tessera::Error(TESSERA_E_IO) where that fails (a full disk behind a redirection).
+void print(const std::string& text);
+
+// How CSV files are to be read, for every command that reads one.
+struct CsvArguments {
+  std::string types, missing, delimiter, header = "detect";
+  void add_to(CLI::App& command);
+  tessera_csv_options options() const;  // points into this struct
+};
+
+// One delimiter out of "," ";" "|" "tab" or any other single character; '\0' for an empty text.
+char parse_delimiter(const std::string& text);

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Installs what the build needs and this machine lacks: by apt when it can, else it prints the one line to run. Does not touch the network when nothing is missing.
+set -euo pipefail
+
+packages=(g++ cmake ninja-build ccache nlohmann-json3-dev libfmt-dev libfast-float-dev libeigen3-dev libcli11-dev libgtest-dev libbenchmark-dev)
+
+command -v dpkg-query > /dev/null || { echo "setup: this is not a Debian system; install the counterparts of: ${packages[*]}" >&2; exit 0; }
+
+missing=()
+for package in "${packages[@]}"; do
+  [[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2> /dev/null) == installed ]] || missing+=("$package")
+done
+(( ${#missing[@]} == 0 )) && exit 0
+
+install="apt-get install -y --no-install-recommends ${missing[*]}"
+if [[ $(id -u) == 0 ]]; then
+  as_root=()
+elif sudo -n true 2> /dev/null || { [[ -t 0 ]] && command -v sudo > /dev/null; }; then
+  as_root=(sudo)
+else
+  echo "setup: missing: ${missing[*]}. Run this, then start again:" >&2
+  echo "  su -c 'apt-get update && $install'" >&2
+  exit 1
+fi
+
+echo "setup: installing ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" $install

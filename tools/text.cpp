@@ -1,0 +1,100 @@
+#include "text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace text {
+namespace {
+
+bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+}  // namespace
+
+std::string count(int64_t n) {
+  const std::string digits = std::to_string(n);
+  std::string out;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    const bool between = i > 0 && digits[i - 1] != '-' && (digits.size() - i) % 3 == 0;
+    if (between) out += ',';
+    out += digits[i];
+  }
+  return out;
+}
+
+std::string bytes(int64_t n) {
+  constexpr const char* kUnits[] = {"bytes", "kB", "MB", "GB", "TB"};
+  double x = static_cast<double>(n);
+  size_t unit = 0;
+  for (; x >= 999.95 && unit < 4; ++unit) x /= 1000;
+  return unit == 0 ? fmt::format("{} bytes", n) : fmt::format("{:.1f} {}", x, kUnits[unit]);
+}
+
+std::string duration(double seconds) {
+  if (!(seconds >= 0) || seconds > 1e9) return "–";
+  if (seconds < 9.995) return fmt::format("{:.2f} s", seconds);
+  const auto whole = static_cast<int64_t>(std::llround(seconds));
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
+  return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+}
+
+std::string percent(double share, int decimals) { return std::isfinite(share) ? fmt::format("{:.{}f} %", 100 * share, decimals) : "–"; }
+
+std::string number(double x) {
+  if (!std::isfinite(x)) return "–";
+  if (std::abs(x) >= 1e4 && std::abs(x) < 1e15) return count(std::llround(x));
+  return fmt::format("{:.4g}", x);
+}
+
+int width(const std::string& s) {
+  return static_cast<int>(std::count_if(s.begin(), s.end(), [](char c) { return !continues(c); }));
+}
+
+std::string clip(const std::string& s, int columns) {
+  std::string out;
+  int taken = 0;
+  const bool longer = width(s) > columns;
+  for (char c : s) {
+    if (!continues(c) && taken++ == columns - (longer ? 1 : 0)) break;
+    out += (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) ? ' ' : c;
+  }
+  return longer ? out + "…" : out;
+}
+
+std::string pad(const std::string& s, int columns) { return s + std::string(static_cast<size_t>(std::max(0, columns - width(s))), ' '); }
+
+std::string pad_left(const std::string& s, int columns) { return std::string(static_cast<size_t>(std::max(0, columns - width(s))), ' ') + s; }
+
+std::string Table::str(int indent) const {
+  std::vector<int> widths;
+  for (size_t c = 0; c < headings_.size(); ++c) {
+    int widest = width(headings_[c].text);
+    for (const auto& row : rows_)
+      if (c < row.size()) widest = std::max(widest, std::min(width(row[c]), headings_[c].widest));
+    widths.push_back(widest);
+  }
+  std::string out;
+  const auto line = [&](auto&& cell) {
+    std::string row(static_cast<size_t>(indent), ' ');
+    for (size_t c = 0; c < headings_.size(); ++c) {
+      const std::string text = clip(cell(c), widths[c]);
+      row += headings_[c].side == Side::right ? pad_left(text, widths[c]) : pad(text, widths[c]);
+      row += "  ";
+    }
+    row.erase(row.find_last_not_of(' ') + 1);
+    out += row + "\n";
+  };
+  line([&](size_t c) { return headings_[c].text; });
+  for (const auto& row : rows_) line([&](size_t c) { return c < row.size() ? row[c] : std::string(); });
+  return out;
+}
+
+std::string list(const std::vector<std::string>& words, size_t most) {
+  std::string out;
+  for (size_t i = 0; i < std::min(most, words.size()); ++i) out += (i == 0 ? "" : ", ") + words[i];
+  return words.size() <= most ? out : out + fmt::format(" and {} more", words.size() - most);
+}
+
+}  // namespace text
