@@ -7,7 +7,6 @@ namespace {
 
 // Bodies are inlined into one function per instruction set, so that no template of the standard library is compiled for a machine that may not be there.
 // Bytes is the width of that set's registers; GCC and clang lower their vector types to plain code where there are none.
-#define TESSERA_INLINE static inline __attribute__((always_inline))
 
 template <int Bytes>
 struct Lanes {
@@ -16,14 +15,14 @@ struct Lanes {
 };
 
 template <int Bytes>
-TESSERA_INLINE void load(typename Lanes<Bytes>::Vector& v, const uint16_t* from) {
+[[gnu::always_inline]] inline void load(typename Lanes<Bytes>::Vector& v, const uint16_t* from) {
   std::memcpy(&v, from, Bytes);
 }
 
 // bound[0 … kLeafRows) = Σ of terms, where terms.number(column, entry, sum) and terms.level(…) add one column's terms of the entries from `entry` on.
 // True if one of them is ≤ limit.
 template <int Bytes, class Terms>
-TESSERA_INLINE bool sum_columns(const NearestPlan& plan, uint32_t limit, uint32_t* bound, const Terms& terms) {
+[[gnu::always_inline]] inline bool sum_columns(const NearestPlan& plan, uint32_t limit, uint32_t* bound, const Terms& terms) {
   using V = typename Lanes<Bytes>::Vector;
   constexpr int kCount = Lanes<Bytes>::kCount, kVectors = kLeafRows / kCount;
   const int columns = plan.numbers + plan.levels;
@@ -50,14 +49,14 @@ struct LeafTerms {
   using V = typename Lanes<Bytes>::Vector;
   const NearestPlan& plan;
   const uint16_t *leaf, *query;
-  __attribute__((always_inline)) void number(int c, int entry, V& sum) const {
+  [[gnu::always_inline]] void number(int c, int entry, V& sum) const {
     V x;
     load<Bytes>(x, leaf + static_cast<size_t>(c) * kLeafRows + entry);
     const V q = V{} + query[c], cap = V{} + plan.cap;
     const V gap = (x > q ? x : q) - (x < q ? x : q);
     sum += gap < cap ? gap : cap;
   }
-  __attribute__((always_inline)) void level(int c, int entry, V& sum) const {
+  [[gnu::always_inline]] void level(int c, int entry, V& sum) const {
     V x;
     load<Bytes>(x, leaf + static_cast<size_t>(c) * kLeafRows + entry);
     sum += x != V{} + query[c] ? V{} + plan.weight : V{};
@@ -72,7 +71,7 @@ struct BoundTerms {
   const uint16_t *low, *high;
   const uint16_t* const* miss;
   const uint16_t* query;
-  __attribute__((always_inline)) void number(int c, int entry, V& sum) const {
+  [[gnu::always_inline]] void number(int c, int entry, V& sum) const {
     V lo, hi;
     load<Bytes>(lo, low + c * leaves + first + entry);
     load<Bytes>(hi, high + c * leaves + first + entry);
@@ -81,7 +80,7 @@ struct BoundTerms {
     const V gap = below > above ? below : above;
     sum += gap < cap ? gap : cap;
   }
-  __attribute__((always_inline)) void level(int c, int entry, V& sum) const {
+  [[gnu::always_inline]] void level(int c, int entry, V& sum) const {
     V term;
     load<Bytes>(term, miss[c - plan.numbers] + first + entry);
     sum += term;
@@ -89,12 +88,12 @@ struct BoundTerms {
 };
 
 template <int Bytes>
-TESSERA_INLINE bool scan_leaf(const NearestPlan& plan, const uint16_t* leaf, const uint16_t* query, uint32_t limit, uint32_t* bound) {
+[[gnu::always_inline]] inline bool scan_leaf(const NearestPlan& plan, const uint16_t* leaf, const uint16_t* query, uint32_t limit, uint32_t* bound) {
   return sum_columns<Bytes>(plan, limit, bound, LeafTerms<Bytes>{plan, leaf, query});
 }
 
 template <int Bytes>
-TESSERA_INLINE void bound_leaves(const NearestPlan& plan, int64_t leaves, const uint16_t* low, const uint16_t* high, const uint16_t* const* miss, const uint16_t* query,
+[[gnu::always_inline]] inline void bound_leaves(const NearestPlan& plan, int64_t leaves, const uint16_t* low, const uint16_t* high, const uint16_t* const* miss, const uint16_t* query,
                                  uint32_t* bound) {
   for (int64_t first = 0; first < leaves; first += kLeafRows)
     sum_columns<Bytes>(plan, 0, bound + first, BoundTerms<Bytes>{plan, leaves, first, low, high, miss, query});

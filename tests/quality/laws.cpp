@@ -178,6 +178,20 @@ TEST(QualityLaws, SpellingAndInferredTypesDoNotMatter) {
   EXPECT_FALSE(out["pairs"][2]["error"].is_null());  // no correlation with a constant
 }
 
+TEST(QualityLaws, AConstantIsADateWhereTheOtherTableSaysSo) {
+  Table real, synthetic;
+  real.rows = synthetic.rows = 3;
+  real.columns = {quality_test::number_column("day", ColumnType::date, {18262, 18262, 18263})};
+  real.columns[0].format = "%Y-%m-%d";
+  synthetic.columns = {quality_test::text_column("day", ColumnType::constant, {"2020-01-01", "", "2020-01-01"})};
+  for (const json& out : {evaluate(real, synthetic), evaluate(synthetic, real)}) {
+    EXPECT_EQ(out["columns"][0]["kind"], "datetime");
+    EXPECT_DOUBLE_EQ(out["columns"][0]["shape"]["score"].get<double>(), 2.0 / 3);
+  }
+  synthetic.columns = {quality_test::text_column("day", ColumnType::category, {"soon", "2020-01-01", "never"})};
+  expect_error(real, synthetic, {"\"day\"", "date", "category", "soon"});
+}
+
 TEST(QualityLaws, LargeNumbersStayFinite) {
   Table real, synthetic;
   real.rows = synthetic.rows = 3;
