@@ -23,8 +23,9 @@ struct Fill {  // [rows, cols] = value
 };
 
 // Training by sampling (Xu et al. 2019, §4.3): a discrete column uniformly, a value of it by `cumulative`, a table row with that value.
-//   in  cumulative [1, cond_width] (per column, ends at 1) · start [columns + 1, 1] int32 · row_offset [cond_width + 1, 1] int32 · row_index [·, 1] int32 · (rows [n, 3])
-//   out condition [rows, 1] int32: position in the condition vector · row [rows, 1] int32: table row
+//   in  cumulative [1, cond_width] (per column, ends at 1) · start [columns + 1, 1] int32 · (rows [n, 3])
+//       row_offset [cond_width + columns, 1] int32: where the groups of a column's values begin and end in its part of row_index [columns·table_rows, 1] int32
+//   out condition [rows, 1] int32: position in the condition vector · row [rows, 1] int32: table row with that value; −1 if table_rows is 0
 // Without discrete columns (start has one entry): condition −1 and any of the table_rows.
 struct DrawConditions {
   int purpose;

@@ -131,7 +131,7 @@ Drawn draw(Recorder& r, const Ctgan& m, int64_t batch, int64_t columns, int64_t 
     return have != kNone ? r.var(have) : r.input(name, s, t);
   };
   const Var cumulative = leaf("cumulative", {1, std::max<int64_t>(m.cond, 1)}, DType::real), start = leaf("start", {columns + 1, 1});
-  const Var offset = leaf("row_offset", {m.cond + 1, 1}), index = leaf("row_index", {std::max<int64_t>(columns * table_rows, 1), 1});
+  const Var offset = leaf("row_offset", {std::max<int64_t>(m.cond + columns, 1), 1}), index = leaf("row_index", {std::max<int64_t>(columns * table_rows, 1), 1});
   const auto d = r.emit(DrawConditions{r.next_purpose(), batch, columns, table_rows}, {cumulative, start, offset, index, r.rows});
   return {{d[0], m.cond > 0 ? sparse_dense(d[0], Var{}, m.cond, 1) : Var{}}, d[1]};
 }

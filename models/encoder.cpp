@@ -194,6 +194,11 @@ Table Encoder::decode(const float* alphas, const int32_t* codes, const int64_t* 
   return out;
 }
 
+bool Encoder::is_rare(const Span& span, int code) const {
+  const LevelCode* l = std::get_if<LevelCode>(&state_->columns[static_cast<size_t>(span.column)].code);
+  return l != nullptr && span.part == Span::Part::category && code == l->rare_level();
+}
+
 int Encoder::condition(const std::string& column, const std::string& value) const {
   for (const Span& span : state_->layout.spans) {
     const ColumnCode& c = state_->columns[static_cast<size_t>(span.column)];

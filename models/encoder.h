@@ -70,6 +70,8 @@ class Encoder {
 
   // Position of a value in the condition vector, for --where: −1 if the column has no category span or the value is not a level of its own.
   int condition(const std::string& column, const std::string& value) const;
+  // Whether a code of a category span stands for all the rare values of its column.
+  bool is_rare(const Span& span, int code) const;
 
   nlohmann::json to_json() const;
   static Encoder from_json(const nlohmann::json& json);  // throws Error(format) on anything that does not fit

@@ -88,8 +88,9 @@ class Model {
   // The stream keeps what it needs of the model alive; team and monitor must outlive it.
   std::unique_ptr<RowStream> sample(int64_t offset, int64_t count, const SampleOptions& options, Team& team, const Monitor& monitor) const;
 
+  struct State;  // models/model_state.h
+
  private:
-  struct State;
   std::shared_ptr<const State> state_;
 };
 

@@ -39,8 +39,8 @@ void draw_run(const Call& call, int64_t tile, void*) {
       row.row(i)[0] = -1;
       continue;
     }
-    const int64_t first = offset.row(low)[0], last = offset.row(low + 1)[0];
-    row.row(i)[0] = index.row(first + at_most(w.word[2], last - first))[0];
+    const int64_t first = offset.row(low + column)[0], last = offset.row(low + column + 1)[0];
+    row.row(i)[0] = index.row(column * op.table_rows + first + at_most(w.word[2], last - first))[0];
   }
 }
 

@@ -1,0 +1,135 @@
+#include "models/model.h"
+
+#include <fmt/format.h>
+
+#include "engine/error.h"
+#include "engine/passes.h"
+#include "engine/placement.h"
+#include "engine/program.h"
+#include "engine/rules.h"
+#include "models/model_state.h"
+
+namespace tessera {
+
+Model::Model() = default;
+Model::~Model() = default;
+Model::Model(Model&&) noexcept = default;
+Model& Model::operator=(Model&&) noexcept = default;
+
+void apply_preset(FitOptions& o) {
+  if (o.method != "ctgan") throw Error(ErrorCode::usage, fmt::format("--method {}: this version trains ctgan.", o.method));
+  if (o.preset == "paper") {
+    // The published model with its reference's mistakes put right (docs/fidelity.md). No column is treated specially.
+    o.encoder.spike_share = 0;
+    o.encoder.integer_levels = 0;
+  } else if (o.preset == "best") {
+    o.ctgan.average_decay = 0.999;
+    o.ctgan.decay_from = 0.5;
+    o.ctgan.population_norm = true;
+  } else {
+    throw Error(ErrorCode::usage, fmt::format("--preset {}: there are \"best\" (the default) and \"paper\".", o.preset));
+  }
+}
+
+ConditionDraw real_frequencies(const RowLayout& layout, const std::vector<int64_t>& rows) {
+  ConditionDraw d;
+  for (const Span& s : layout.spans) {
+    if (s.cond_start < 0) continue;
+    d.start.push_back(s.cond_start);
+    double total = 0, sum = 0;
+    for (int k = 0; k < s.width; ++k) total += static_cast<double>(rows[static_cast<size_t>(s.cond_start + k)]);
+    int last = 0;
+    for (int k = 0; k < s.width; ++k) {
+      sum += static_cast<double>(rows[static_cast<size_t>(s.cond_start + k)]);
+      if (rows[static_cast<size_t>(s.cond_start + k)] > 0) last = k;
+      d.cumulative.push_back(static_cast<float>(sum / total));
+    }
+    for (int k = last; k < s.width; ++k) d.cumulative[static_cast<size_t>(s.cond_start + k)] = 1;
+  }
+  d.start.push_back(layout.cond_width);
+  if (d.cumulative.empty()) d.cumulative.push_back(1);
+  return d;
+}
+
+namespace {
+
+EncodedTable prepare(Model::State& state, Table&& table, const FitOptions& options, Team& team, const Monitor& monitor) {
+  if (table.rows == 0) throw Error(ErrorCode::data, "the table has no rows: there is nothing to learn from.");
+  state.preset = options.preset;
+  state.config = options.ctgan;
+  check_config(state.config);
+  EncoderOptions encoder = options.encoder;
+  encoder.seed = options.seed;
+  state.encoder = Encoder::fit(table, encoder, team, monitor);
+  state.provenance = {{"source", options.source}, {"rows", table.rows}, {"seed", options.seed}};
+  return state.encoder.encode(std::move(table), team, monitor);
+}
+
+}  // namespace
+
+Model Model::fit(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor) {
+  auto state = std::make_shared<State>();
+  const EncodedTable encoded = prepare(*state, std::move(table), options, team, monitor);
+  if (state->learnt()) train(*state, encoded, options, team, monitor);
+  Model model;
+  model.state_ = std::move(state);
+  return model;
+}
+
+nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor) {
+  Model::State state;
+  const EncodedTable encoded = prepare(state, std::move(table), options, team, monitor);
+  if (!state.learnt()) throw Error(ErrorCode::data, "the table has only constants and identifiers: there is no step to plan.");
+  const Ctgan m = state.network();
+  int64_t columns = 0;
+  for (const Span& s : state.encoder.layout().spans) columns += s.cond_start >= 0;
+  Plan plan;
+  Recorder r(plan);
+  record_training(r, m, encoded.rows, columns, 1);
+  nlohmann::json json;
+  json["method"] = options.method;
+  json["preset"] = options.preset;
+  json["data_width"] = m.data;
+  json["condition_width"] = m.cond;
+  json["batch"] = m.config.batch;
+  json["recorded_ops"] = plan.nodes.size();
+  json["passes"] = nlohmann::json::array();
+  for (const PassReport& p : optimise(plan, {options.passes_off.begin(), options.passes_off.end()})) {
+    std::string what;
+    for (const PassInfo& info : passes())
+      if (p.pass == info.name) what = info.what;
+    json["passes"].push_back({{"pass", p.pass}, {"what", what}, {"ops_before", p.nodes_before}, {"ops_after", p.nodes_after}, {"flops_before", p.flops_before}, {"flops_after", p.flops_after}});
+  }
+  const Placement placed = place(plan, 4);
+  json["memory"] = {{"state_bytes", placed.state_bytes},
+                    {"activation_bytes", placed.activation_bytes},
+                    {"without_reuse_bytes", placed.unplaced_bytes},
+                    {"table_bytes", static_cast<int64_t>(encoded.codes.size() * 4 + encoded.alphas.size() * 4)}};
+  json["barriers"] = placed.phases.size();
+  json["ops"] = nlohmann::json::array();
+  double flops = 0, bytes = 0;
+  int64_t launches = 0;
+  for (size_t n = 0; n < plan.nodes.size(); ++n) {
+    const Node& node = plan.nodes[n];
+    if (!placed.runs[n]) continue;
+    const Cost c = cost(node.op, plan, node.in, node.out);
+    flops += c.flops;
+    bytes += c.bytes;
+    ++launches;
+    nlohmann::json op{{"op", op_name(node.op)}, {"flops", c.flops}, {"bytes", c.bytes}, {"in", nlohmann::json::array()}, {"out", nlohmann::json::array()}};
+    for (const Id v : node.in)
+      if (v != kNone) op["in"].push_back({plan.shape(v).rows, plan.shape(v).cols});
+    for (const Id v : node.out) {
+      op["out"].push_back({plan.shape(v).rows, plan.shape(v).cols});
+      if (auto name = plan.names.find(v); name != plan.names.end() && !op.contains("name")) op["name"] = name->second;
+    }
+    json["ops"].push_back(std::move(op));
+  }
+  json["launches"] = launches;
+  json["flops"] = flops;
+  json["bytes"] = bytes;
+  json["kernels"] = cpu_kernels().name;
+  return json;
+}
+
+}  // namespace tessera

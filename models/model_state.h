@@ -1,0 +1,48 @@
+// What a fitted model is. Shared by the source files of Model only.
+#pragma once
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "models/conditions.h"
+#include "models/ctgan.h"
+#include "models/model.h"
+
+namespace tessera {
+
+struct Model::State {
+  std::string preset;
+  Encoder encoder;
+  CtganConfig config;
+  // Of each condition, by position, the rows that had it; sampling draws a discrete column uniformly and a value by these.
+  std::vector<int64_t> condition_rows;
+  std::vector<float> generator;     // flat, as Ctgan::generator lays it out
+  std::vector<float> running;       // mean and variance of each batch norm, one after the other
+  nlohmann::json provenance;
+
+  Ctgan network() const { return Ctgan(encoder.layout(), config); }
+  bool learnt() const { return encoder.layout().data_width > 0; }  // false: constants and identifiers only
+};
+
+// Where each running statistic lies in State::running and what its leaf is called.
+struct RunningSlot {
+  std::string leaf;
+  int64_t offset, size;
+};
+std::vector<RunningSlot> running_slots(const Ctgan& m);
+
+// Cumulative shares of the conditions of each column, and where columns begin: the leaves "cumulative" and "start".
+struct ConditionDraw {
+  std::vector<float> cumulative;
+  std::vector<int32_t> start;
+  int64_t columns() const { return static_cast<int64_t>(start.size()) - 1; }
+};
+ConditionDraw real_frequencies(const RowLayout& layout, const std::vector<int64_t>& condition_rows);
+
+// Trains; fills generator, running and condition_rows of a state whose encoder and config are set. Adds to its provenance.
+void train(Model::State& state, const EncodedTable& table, const FitOptions& options, Team& team, const Monitor& monitor);
+
+// Checks a configuration against itself and makes the batch a multiple of pac. Error(usage) names the option.
+void check_config(CtganConfig& config);
+
+}  // namespace tessera

@@ -1,0 +1,291 @@
+// Sampling: row i of the infinite table depends on (model, seed, where, i) alone. Its noise is keyed by i and the number of the try, so any batch, thread count or
+// offset gives the same rows. Conditions that one column's condition vector can meet are proposed through it; every row written is checked against all terms.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "engine/passes.h"
+#include "engine/program.h"
+#include "kernels/philox.h"
+#include "models/model_state.h"
+#include "models/where.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kSamplePurpose = 0x2000, kProposePurpose = 0x3000;
+constexpr int kDefaultBatch = 4096;
+constexpr int64_t kSlice = 512;  // rows decoded at a time by one thread
+
+// What a condition's column may show so that a term can hold, by position in the condition vector, and their share of the real rows.
+struct Proposal {
+  std::vector<int32_t> positions;
+  std::vector<double> cumulative;  // ends at 1
+  double share = 1;
+};
+
+class Rows : public RowStream {
+ public:
+  Rows(std::shared_ptr<const Model::State> state, Table schema, int64_t offset, int64_t count, const SampleOptions& options, Team& team, const Monitor& monitor)
+      : state_(std::move(state)), options_(options), team_(team), monitor_(monitor), next_(offset), end_(offset + count), offset_(offset), schema_(std::move(schema)) {
+    if (offset < 0 || count < 0 || offset > INT64_MAX - count)
+      throw Error(ErrorCode::usage, fmt::format("rows {} to {} + {}: offset and count must not be negative.", offset, offset, count));
+    if (!options.where.empty()) where_ = parse_where(options.where, schema_);
+    failed_.assign(where_.terms.size(), 0);
+    if (!where_.empty()) propose();
+    if (state_->learnt()) build();
+  }
+
+  bool next(Table& batch) override {
+    while (ready_.empty()) {
+      if (next_ >= end_) return false;
+      if (where_.empty()) make_plain();
+      else make_matching();
+    }
+    batch = std::move(ready_.front());
+    ready_.pop_front();
+    report_.rows += batch.rows;
+    monitor_.report({"sample", static_cast<double>(report_.rows), static_cast<double>(end_ - offset_), "rows", where_.empty() ? "" : yield_note(), report_.rows == end_ - offset_});
+    return true;
+  }
+
+  SampleReport report() const override { return report_; }
+
+ private:
+  struct Candidate {
+    int64_t row;
+    int32_t attempt;
+  };
+
+  std::string yield_note() const { return fmt::format("yield {:.3g} %", 100.0 * static_cast<double>(report_.rows) / static_cast<double>(std::max<int64_t>(report_.candidates, 1))); }
+
+  void build() {
+    const Ctgan m = state_->network();
+    batch_ = options_.batch > 0 ? options_.batch : kDefaultBatch;
+    batch_ = std::min<int64_t>(batch_, std::max<int64_t>(where_.empty() ? end_ - next_ : kDefaultBatch, 1));
+    draw_ = real_frequencies(state_->encoder.layout(), state_->condition_rows);
+    Plan plan;
+    Recorder r(plan);
+    r.start_purposes(kSamplePurpose);
+    record_sampling(r, m, batch_, draw_.columns(), !proposal_.positions.empty());
+    optimise(plan);
+    program_ = std::make_unique<Program>(std::move(plan), cpu_kernels(), team_, options_.seed);
+    std::copy(state_->generator.begin(), state_->generator.end(), program_->state<float>("generator"));
+    for (const RunningSlot& s : running_slots(m)) std::copy_n(state_->running.begin() + s.offset, s.size, program_->state<float>(s.leaf));
+    identity_.resize(static_cast<size_t>(3 * batch_));
+    condition_.assign(static_cast<size_t>(batch_), -1);
+    auto bind = [&](const char* leaf, const void* data) {
+      if (program_->plan().find_leaf(leaf) != kNone) program_->bind(leaf, data);
+    };
+    bind("rows", identity_.data());
+    bind("condition", condition_.data());
+    bind("cumulative", draw_.cumulative.data());
+    bind("start", draw_.start.data());
+    static const int32_t none = 0;
+    bind("row_offset", &none);
+    bind("row_index", &none);
+    codes_ = program_->find("codes");
+    alphas_ = program_->find("alphas");
+  }
+
+  // Makes the candidates (at most batch_) and hands their decoded slices, in order, to `take`.
+  void make(const std::vector<Candidate>& candidates, std::vector<Table>& slices) {
+    const int64_t n = static_cast<int64_t>(candidates.size());
+    std::vector<int64_t> ids(candidates.size());
+    for (size_t i = 0; i < candidates.size(); ++i) ids[i] = candidates[i].row;
+    const float* alphas = nullptr;
+    const int32_t* codes = nullptr;
+    int64_t code_ld = 0, alpha_ld = 0;
+    if (program_ != nullptr) {
+      for (int64_t i = 0; i < batch_; ++i) {
+        const Candidate& c = candidates[static_cast<size_t>(std::min(i, n - 1))];
+        int32_t* id = identity_.data() + 3 * i;
+        id[0] = static_cast<int32_t>(static_cast<uint32_t>(c.row));
+        id[1] = static_cast<int32_t>(static_cast<uint32_t>(static_cast<uint64_t>(c.row) >> 32));
+        id[2] = c.attempt;
+        if (!proposal_.positions.empty()) condition_[static_cast<size_t>(i)] = drawn_condition(c);
+      }
+      program_->run(1);
+      const View v = program_->view(codes_), w = program_->view(alphas_);
+      codes = static_cast<const int32_t*>(v.data);
+      alphas = static_cast<const float*>(w.data);
+      code_ld = v.cols;
+      alpha_ld = w.cols;
+    }
+    slices.resize(static_cast<size_t>((n + kSlice - 1) / kSlice));
+    team_.for_each(static_cast<int64_t>(slices.size()), [&](int64_t s) {
+      const int64_t begin = s * kSlice, rows = std::min(kSlice, n - begin);
+      // Rare values and identifiers of a row that was tried again are drawn again with it.
+      const uint64_t seed = options_.seed + 0x9E3779B97F4A7C15ull * static_cast<uint64_t>(where_.empty() ? 0 : candidates[static_cast<size_t>(begin)].attempt);
+      slices[static_cast<size_t>(s)] = state_->encoder.decode(alphas + begin * alpha_ld, codes + begin * code_ld, ids.data() + begin, rows, seed);
+    });
+    report_.candidates += n;
+  }
+
+  int32_t drawn_condition(const Candidate& c) const {
+    const Philox w = philox(0, static_cast<uint32_t>(c.row), static_cast<uint32_t>(static_cast<uint64_t>(c.row) >> 32),
+                            static_cast<uint32_t>(kProposePurpose) << 16 | static_cast<uint32_t>(c.attempt & 0xFFFF), static_cast<uint32_t>(options_.seed),
+                            static_cast<uint32_t>(options_.seed >> 32));
+    const double u = open_uniform(w.word[0], w.word[1]);
+    const auto at = std::upper_bound(proposal_.cumulative.begin(), proposal_.cumulative.end() - 1, u);
+    return proposal_.positions[static_cast<size_t>(at - proposal_.cumulative.begin())];
+  }
+
+  void make_plain() {
+    const int64_t n = std::min(end_ - next_, program_ != nullptr ? batch_ : kDefaultBatch);
+    std::vector<Candidate> candidates(static_cast<size_t>(n));
+    for (int64_t i = 0; i < n; ++i) candidates[static_cast<size_t>(i)] = {next_ + i, 0};
+    std::vector<Table> slices;
+    make(candidates, slices);
+    for (Table& t : slices) ready_.push_back(std::move(t));
+    next_ += n;
+  }
+
+  // Rows [next_, next_ + kSlice): every row tries attempt after attempt; the first that meets the conditions is the row. All candidates of one pass have the same
+  // attempt number, so that which tries a row makes does not depend on the batch.
+  void make_matching() {
+    const int64_t begin = next_, n = std::min(end_ - next_, kSlice);
+    std::vector<int64_t> pending;
+    for (int64_t i = 0; i < n; ++i) pending.push_back(begin + i);
+    Table found = empty_copy();
+    std::vector<int64_t> order;  // which row each row of `found` is
+    const int64_t room = program_ != nullptr ? batch_ : kDefaultBatch;
+    std::vector<char> keep;
+    for (int attempt = 0; attempt < options_.max_tries && !pending.empty(); ++attempt) {
+      std::vector<int64_t> left;
+      for (size_t from = 0; from < pending.size(); from += static_cast<size_t>(room)) {
+        std::vector<Candidate> candidates;
+        for (size_t i = from; i < std::min(pending.size(), from + static_cast<size_t>(room)); ++i) candidates.push_back({pending[i], attempt});
+        std::vector<Table> slices;
+        make(candidates, slices);
+        size_t k = 0;
+        for (const Table& t : slices) {
+          match_where(where_, t, keep, failed_);
+          for (int64_t i = 0; i < t.rows; ++i, ++k) {
+            if (!keep[static_cast<size_t>(i)]) {
+              left.push_back(candidates[k].row);
+              continue;
+            }
+            append(found, t, i);
+            order.push_back(candidates[k].row);
+          }
+        }
+      }
+      pending = std::move(left);
+      monitor_.check_cancelled("sample");
+    }
+    if (!pending.empty()) give_up(static_cast<int64_t>(order.size()), pending.front());
+    next_ += n;
+    ready_.push_back(in_order(found, order, begin));
+  }
+
+  [[noreturn]] void give_up(int64_t found, int64_t row) const {
+    size_t rarest = 0;
+    for (size_t t = 1; t < failed_.size(); ++t)
+      if (failed_[t] > failed_[rarest]) rarest = t;
+    const double candidates = static_cast<double>(std::max<int64_t>(report_.candidates, 1));
+    throw Error(ErrorCode::condition,
+                fmt::format("--where: {} of {} rows were found; row {} was tried {} times without one that meets every term.\n"
+                            "  The rare one is `{}`: {} of {} candidates had it. Ask for less, or allow more tries with --max-tries.",
+                            report_.rows + found, end_ - offset_, row, options_.max_tries, where_.terms[rarest].text,
+                            static_cast<int64_t>(candidates) - failed_[rarest], static_cast<int64_t>(candidates)));
+  }
+
+  Table empty_copy() const { return schema_; }
+
+  static void append(Table& to, const Table& from, int64_t row) {
+    for (size_t c = 0; c < to.columns.size(); ++c) {
+      Column& column = to.columns[c];
+      const Column& source = from.columns[c];
+      if (to.rows == 0) column.values = source.values;
+      if (is_numeric(column.type)) {
+        column.numbers.push_back(source.numbers[static_cast<size_t>(row)]);
+        continue;
+      }
+      int32_t code = source.codes[static_cast<size_t>(row)];
+      // Values made row by row (identifiers, rare ones) differ from slice to slice; those of the schema do not.
+      if (code >= 0 && (static_cast<size_t>(code) >= column.values.size() || column.values[static_cast<size_t>(code)] != source.values[static_cast<size_t>(code)])) {
+        column.values.push_back(source.values[static_cast<size_t>(code)]);
+        code = static_cast<int32_t>(column.values.size()) - 1;
+      }
+      column.codes.push_back(code);
+    }
+    ++to.rows;
+  }
+
+  Table in_order(const Table& found, const std::vector<int64_t>& order, int64_t begin) const {
+    std::vector<size_t> place(order.size());
+    for (size_t k = 0; k < order.size(); ++k) place[static_cast<size_t>(order[k] - begin)] = k;
+    Table sorted = found;
+    for (size_t c = 0; c < sorted.columns.size(); ++c)
+      for (size_t i = 0; i < place.size(); ++i) {
+        if (is_numeric(sorted.columns[c].type)) sorted.columns[c].numbers[i] = found.columns[c].numbers[place[i]];
+        else sorted.columns[c].codes[i] = found.columns[c].codes[place[i]];
+      }
+    return sorted;
+  }
+
+  // The column whose conditions can meet its terms with the smallest share of real rows is proposed through the condition vector.
+  void propose() {
+    const RowLayout& layout = state_->encoder.layout();
+    int code_slot = 0;
+    const int codes = layout.codes(), alphas = layout.alphas();
+    for (const Span& span : layout.spans) {
+      if (span.part == Span::Part::alpha) continue;
+      const int slot = code_slot++;
+      if (span.cond_start < 0) continue;
+      Where own;
+      for (const WhereTerm& t : where_.terms)
+        if (t.column == span.column) own.terms.push_back(t);
+      if (own.empty()) continue;
+      std::vector<int32_t> levels(static_cast<size_t>(span.width) * static_cast<size_t>(codes), 0);
+      std::vector<float> zero(static_cast<size_t>(span.width) * static_cast<size_t>(std::max(alphas, 1)), 0.0f);
+      std::vector<int64_t> ids(static_cast<size_t>(span.width), 0);
+      for (int k = 0; k < span.width; ++k) levels[static_cast<size_t>(k) * static_cast<size_t>(codes) + static_cast<size_t>(slot)] = k;
+      const Table shown = state_->encoder.decode(zero.data(), levels.data(), ids.data(), span.width, 0);
+      std::vector<char> keep;
+      std::vector<int64_t> failed(own.terms.size(), 0);
+      match_where(own, shown, keep, failed);
+      Proposal p;
+      double total = 0, sum = 0;
+      for (int k = 0; k < span.width; ++k) total += static_cast<double>(state_->condition_rows[static_cast<size_t>(span.cond_start + k)]);
+      for (int k = 0; k < span.width; ++k) {
+        const double rows = static_cast<double>(state_->condition_rows[static_cast<size_t>(span.cond_start + k)]);
+        if (rows == 0 || !(keep[static_cast<size_t>(k)] || state_->encoder.is_rare(span, k))) continue;
+        sum += rows;
+        p.positions.push_back(span.cond_start + k);
+        p.cumulative.push_back(sum);
+      }
+      if (p.positions.empty()) continue;
+      for (double& c : p.cumulative) c /= sum;
+      p.share = sum / total;
+      if (p.share < proposal_.share) proposal_ = std::move(p);
+    }
+  }
+
+  std::shared_ptr<const Model::State> state_;
+  SampleOptions options_;
+  Team& team_;
+  const Monitor& monitor_;
+  int64_t next_, end_, offset_;
+  Table schema_;
+  Where where_;
+  Proposal proposal_;
+  ConditionDraw draw_;
+  int64_t batch_ = 0;
+  std::unique_ptr<Program> program_;
+  Id codes_ = kNone, alphas_ = kNone;
+  std::vector<int32_t> identity_, condition_;
+  std::deque<Table> ready_;
+  std::vector<int64_t> failed_;
+  SampleReport report_;
+};
+
+}  // namespace
+
+std::unique_ptr<RowStream> Model::sample(int64_t offset, int64_t count, const SampleOptions& options, Team& team, const Monitor& monitor) const {
+  return std::make_unique<Rows>(state_, schema(), offset, count, options, team, monitor);
+}
+
+}  // namespace tessera
