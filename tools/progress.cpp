@@ -41,7 +41,10 @@ std::string rate(double done, double seconds, const char* unit) {
   return fmt::format("{} {}/s", text::number(per_second < 100 ? per_second : std::round(per_second)), unit);
 }
 
-std::string left(const tessera_progress& e, double seconds) { return text::duration(std::max(0.0, e.total - e.done) / e.done * seconds) + " left"; }
+std::string left(const tessera_progress& e, double seconds) {
+  const double rest = std::ceil(std::max(0.0, e.total - e.done) / e.done * seconds);
+  return (rest < 60 ? fmt::format("{:.0f} s", rest) : text::duration(rest)) + " left";
+}
 
 }  // namespace
 
