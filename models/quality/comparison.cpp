@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "engine/error.h"
+#include "models/types_value.h"
 
 namespace tessera::quality {
 namespace {
@@ -90,7 +91,7 @@ class Matcher {
     throw Error(ErrorCode::data,
                 fmt::format("column \"{}\" is {} in the real table and {} in the {} table{}.\n  Give it one type in both: --types {}={}, or correct the values.",
                             real.name, tessera::name(real.type), tessera::name(other.type), tables_[table].name,
-                            example.empty() ? "" : " (it holds \"" + example + "\" there)", real.name, tessera::name(real.type)));
+                            example.empty() ? "" : " (one of them holds \"" + example + "\")", real.name, tessera::name(real.type)));
   }
 
   void match_numbers(ColumnFacts& facts) {
@@ -131,11 +132,27 @@ class Matcher {
     } else {
       std::vector<double> parsed(c.values.size());
       for (size_t v = 0; v < parsed.size(); ++v)
-        if (kind == Kind::datetime || !parse_number(c.values[v], parsed[v])) mismatch(table == 0 ? 1 : table, c.values[v]);
+        if (!(kind == Kind::datetime ? parse_time(c.values[v], parsed[v]) : parse_number(c.values[v], parsed[v]))) mismatch(table == 0 ? other_type() : table, c.values[v]);
       for (size_t i = 0; i < numbers.size(); ++i)
         if (c.codes[i] >= 0) numbers[i] = parsed[static_cast<size_t>(c.codes[i])];
     }
     return out_.number_storage.emplace_back(std::move(numbers));
+  }
+
+  // A text as the time it would be in the column of the table that knows it to be one.
+  bool parse_time(const std::string& text, double& value) const {
+    const auto time = std::find_if(columns_.begin(), columns_.end(), [](const Column* c) { return is_time(c->type); });
+    double x;
+    if (read_date(text, (*time)->format, x)) return value = x * kNanosecondsPerDay, true;
+    if (!read_datetime(text, (*time)->format, x)) return false;
+    value = nanoseconds(x, (*time)->decimals);
+    return true;
+  }
+
+  size_t other_type() const {
+    size_t t = 1;
+    while (t + 1 < columns_.size() && columns_[t]->type == columns_[0]->type) ++t;
+    return t;
   }
 
   // A power of two changes no comparison and no score, and keeps squares finite.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 namespace tessera::quality {
@@ -112,7 +113,7 @@ void NearestIndex::make_leaves(const std::vector<uint16_t>& positions) {
 
 void NearestIndex::bound_leaves() {
   const size_t columns = columns_.size(), numbers = static_cast<size_t>(plan_.numbers);
-  bounds_ = (leaves_ + 31) / 32 * 32;
+  bounds_ = (leaves_ + kLeafRows - 1) / kLeafRows * kLeafRows;
   const auto stride = static_cast<size_t>(bounds_);
   low_.assign(numbers * stride, 0);
   high_.assign(numbers * stride, 0);
@@ -159,11 +160,12 @@ Neighbours NearestIndex::search(const DistanceTable& query, int64_t row, bool wa
   Neighbours best{INFINITY, INFINITY};
   // Rounding to positions may lengthen each number's term by one, and the double sum may round by far less than one.
   const double slack = static_cast<double>(plan_.numbers) + 1;
-  double limit = INFINITY, enough = INFINITY;  // in positions, and as a distance
+  uint32_t limit = UINT32_MAX;  // in positions
+  double enough = INFINITY;     // as a distance
   const auto visit = [&](int64_t leaf) {
     uint32_t bound[kLeafRows];
     ++s.leaves_visited;
-    kernel_.scan_leaf(plan_, leaf_.data() + static_cast<size_t>(leaf) * columns * kLeafRows, s.position.data(), bound);
+    if (!kernel_.scan_leaf(plan_, leaf_.data() + static_cast<size_t>(leaf) * columns * kLeafRows, s.position.data(), limit, bound)) return;
     const int64_t* rows = rows_.data() + leaf * kLeafRows;
     for (int i = 0; i < kLeafRows; ++i) {
       if (bound[i] > limit || rows[i] < 0) continue;
@@ -172,7 +174,7 @@ Neighbours NearestIndex::search(const DistanceTable& query, int64_t row, bool wa
       if (d < best.first) best = {d, best.first};
       else if (d < best.second) best.second = d;
       enough = want_second ? best.second : best.first;
-      limit = enough * unit_ + slack;
+      if (!std::isinf(enough)) limit = static_cast<uint32_t>(enough * unit_ + slack);
     }
   };
 
@@ -181,9 +183,11 @@ Neighbours NearestIndex::search(const DistanceTable& query, int64_t row, bool wa
   s.queue.clear();
   for (int64_t leaf = 0; leaf < leaves_; ++leaf)
     if (leaf != nearest && s.bound[static_cast<size_t>(leaf)] <= limit) s.queue.push_back(static_cast<uint64_t>(s.bound[static_cast<size_t>(leaf)]) << 32 | static_cast<uint64_t>(leaf));
-  std::sort(s.queue.begin(), s.queue.end());
-  for (const uint64_t entry : s.queue) {
-    if (static_cast<double>(entry >> 32) > limit) break;
+  // A heap, not a sort: most queries stop after a few leaves.
+  std::make_heap(s.queue.begin(), s.queue.end(), std::greater<>());
+  for (auto end = s.queue.end(); end != s.queue.begin() && s.queue.front() >> 32 <= limit; --end) {
+    const uint64_t entry = s.queue.front();
+    std::pop_heap(s.queue.begin(), end, std::greater<>());
     visit(static_cast<int64_t>(entry & 0xFFFFFFFFu));
   }
   if (!want_second) best.second = INFINITY;

@@ -66,7 +66,7 @@ class NearestIndex {
   NearestPlan plan_;
   int unit_ = 0;                       // positions per width
   std::vector<IndexColumn> columns_;   // numbers, then levels
-  int64_t leaves_ = 0;                 // with rows in them; bounds are kept for a multiple of 32
+  int64_t leaves_ = 0;                 // with rows in them; bounds are kept for a multiple of kLeafRows
   int64_t bounds_ = 0;
   std::vector<int64_t> rows_;          // reference row of each place, leaf after leaf; −1: padding
   std::vector<uint16_t> leaf_;         // [leaf][column][kLeafRows]

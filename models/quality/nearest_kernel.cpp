@@ -1,83 +1,124 @@
 #include "models/quality/nearest_kernel.h"
 
-#include <cstddef>
+#include <cstring>
 
 namespace tessera::quality {
 namespace {
 
 // Bodies are inlined into one function per instruction set, so that no template of the standard library is compiled for a machine that may not be there.
+// Bytes is the width of that set's registers; GCC and clang lower their vector types to plain code where there are none.
 #define TESSERA_INLINE static inline __attribute__((always_inline))
 
-constexpr int kLanes = 32;  // 16-bit lanes worked on at once: a 512-bit register, or two of 256
+template <int Bytes>
+struct Lanes {
+  static constexpr int kCount = Bytes / 2;
+  typedef uint16_t Vector __attribute__((vector_size(Bytes)));
+};
 
-TESSERA_INLINE uint16_t smaller(uint16_t a, uint16_t b) { return a < b ? a : b; }
-TESSERA_INLINE uint16_t larger(uint16_t a, uint16_t b) { return a > b ? a : b; }
+template <int Bytes>
+TESSERA_INLINE void load(typename Lanes<Bytes>::Vector& v, const uint16_t* from) {
+  std::memcpy(&v, from, Bytes);
+}
 
-// For `count` entries, a multiple of kLanes: bound = Σ of terms, where add(column, first entry, sum) adds one column's terms to kLanes sums.
-template <class Add>
-TESSERA_INLINE void sum_columns(int columns, int64_t count, uint32_t* bound, const Add& add) {
-  for (int64_t start = 0; start < count; start += kLanes) {
-    uint32_t total[kLanes] = {};
-    for (int c0 = 0; c0 < columns; c0 += kChunkColumns) {
-      uint16_t sum[kLanes] = {};
-      const int c1 = c0 + kChunkColumns < columns ? c0 + kChunkColumns : columns;
-      for (int c = c0; c < c1; ++c) add(c, start, sum);
-      for (int i = 0; i < kLanes; ++i) total[i] += sum[i];
-    }
-    for (int i = 0; i < kLanes; ++i) bound[start + i] = total[i];
+// bound[0 … kLeafRows) = Σ of terms, where terms.number(column, entry, sum) and terms.level(…) add one column's terms of the entries from `entry` on.
+// True if one of them is ≤ limit.
+template <int Bytes, class Terms>
+TESSERA_INLINE bool sum_columns(const NearestPlan& plan, uint32_t limit, uint32_t* bound, const Terms& terms) {
+  using V = typename Lanes<Bytes>::Vector;
+  constexpr int kCount = Lanes<Bytes>::kCount, kVectors = kLeafRows / kCount;
+  const int columns = plan.numbers + plan.levels;
+  for (int i = 0; i < kLeafRows; ++i) bound[i] = 0;
+  for (int c0 = 0; c0 < columns; c0 += kChunkColumns) {
+    const int c1 = c0 + kChunkColumns < columns ? c0 + kChunkColumns : columns;
+    V sum[kVectors] = {};
+    int c = c0;
+    for (; c < c1 && c < plan.numbers; ++c)
+      for (int v = 0; v < kVectors; ++v) terms.number(c, v * kCount, sum[v]);
+    for (; c < c1; ++c)
+      for (int v = 0; v < kVectors; ++v) terms.level(c, v * kCount, sum[v]);
+    uint16_t narrow[kLeafRows];
+    std::memcpy(narrow, sum, sizeof narrow);
+    for (int i = 0; i < kLeafRows; ++i) bound[i] += narrow[i];
   }
+  uint32_t any = 0;
+  for (int i = 0; i < kLeafRows; ++i) any |= bound[i] <= limit ? 1u : 0u;
+  return any != 0;
 }
 
-TESSERA_INLINE void scan_leaf(const NearestPlan& plan, const uint16_t* leaf, const uint16_t* query, uint32_t* bound) {
-  const int numbers = plan.numbers;
-  const uint16_t cap = plan.cap, weight = plan.weight;
-  sum_columns(numbers + plan.levels, kLeafRows, bound, [&](int c, int64_t start, uint16_t* sum) __attribute__((always_inline)) {
-    const uint16_t* x = leaf + static_cast<ptrdiff_t>(c) * kLeafRows + start;
-    const uint16_t q = query[c];
-    if (c < numbers) {
-      for (int i = 0; i < kLanes; ++i) sum[i] = static_cast<uint16_t>(sum[i] + smaller(static_cast<uint16_t>(larger(x[i], q) - smaller(x[i], q)), cap));
-    } else {
-      for (int i = 0; i < kLanes; ++i) sum[i] = static_cast<uint16_t>(sum[i] + (x[i] == q ? 0 : weight));
-    }
-  });
+template <int Bytes>
+struct LeafTerms {
+  using V = typename Lanes<Bytes>::Vector;
+  const NearestPlan& plan;
+  const uint16_t *leaf, *query;
+  __attribute__((always_inline)) void number(int c, int entry, V& sum) const {
+    V x;
+    load<Bytes>(x, leaf + static_cast<size_t>(c) * kLeafRows + entry);
+    const V q = V{} + query[c], cap = V{} + plan.cap;
+    const V gap = (x > q ? x : q) - (x < q ? x : q);
+    sum += gap < cap ? gap : cap;
+  }
+  __attribute__((always_inline)) void level(int c, int entry, V& sum) const {
+    V x;
+    load<Bytes>(x, leaf + static_cast<size_t>(c) * kLeafRows + entry);
+    sum += x != V{} + query[c] ? V{} + plan.weight : V{};
+  }
+};
+
+template <int Bytes>
+struct BoundTerms {
+  using V = typename Lanes<Bytes>::Vector;
+  const NearestPlan& plan;
+  int64_t leaves, first;
+  const uint16_t *low, *high;
+  const uint16_t* const* miss;
+  const uint16_t* query;
+  __attribute__((always_inline)) void number(int c, int entry, V& sum) const {
+    V lo, hi;
+    load<Bytes>(lo, low + c * leaves + first + entry);
+    load<Bytes>(hi, high + c * leaves + first + entry);
+    const V q = V{} + query[c], cap = V{} + plan.cap;
+    const V below = (lo > q ? lo : q) - q, above = q - (hi < q ? hi : q);
+    const V gap = below > above ? below : above;
+    sum += gap < cap ? gap : cap;
+  }
+  __attribute__((always_inline)) void level(int c, int entry, V& sum) const {
+    V term;
+    load<Bytes>(term, miss[c - plan.numbers] + first + entry);
+    sum += term;
+  }
+};
+
+template <int Bytes>
+TESSERA_INLINE bool scan_leaf(const NearestPlan& plan, const uint16_t* leaf, const uint16_t* query, uint32_t limit, uint32_t* bound) {
+  return sum_columns<Bytes>(plan, limit, bound, LeafTerms<Bytes>{plan, leaf, query});
 }
 
+template <int Bytes>
 TESSERA_INLINE void bound_leaves(const NearestPlan& plan, int64_t leaves, const uint16_t* low, const uint16_t* high, const uint16_t* const* miss, const uint16_t* query,
                                  uint32_t* bound) {
-  const int numbers = plan.numbers;
-  const uint16_t cap = plan.cap;
-  sum_columns(numbers + plan.levels, leaves, bound, [&](int c, int64_t start, uint16_t* sum) __attribute__((always_inline)) {
-    if (c < numbers) {
-      const uint16_t *lo = low + c * leaves + start, *hi = high + c * leaves + start;
-      const uint16_t q = query[c];
-      for (int i = 0; i < kLanes; ++i) {
-        const uint16_t below = static_cast<uint16_t>(larger(lo[i], q) - q), above = static_cast<uint16_t>(q - smaller(hi[i], q));
-        sum[i] = static_cast<uint16_t>(sum[i] + smaller(larger(below, above), cap));
-      }
-    } else {
-      const uint16_t* term = miss[c - numbers] + start;
-      for (int i = 0; i < kLanes; ++i) sum[i] = static_cast<uint16_t>(sum[i] + term[i]);
-    }
-  });
+  for (int64_t first = 0; first < leaves; first += kLeafRows)
+    sum_columns<Bytes>(plan, 0, bound + first, BoundTerms<Bytes>{plan, leaves, first, low, high, miss, query});
 }
 
-void scan_plain(const NearestPlan& p, const uint16_t* leaf, const uint16_t* query, uint32_t* bound) { scan_leaf(p, leaf, query, bound); }
+bool scan_plain(const NearestPlan& p, const uint16_t* leaf, const uint16_t* query, uint32_t limit, uint32_t* bound) { return scan_leaf<16>(p, leaf, query, limit, bound); }
 void bound_plain(const NearestPlan& p, int64_t n, const uint16_t* low, const uint16_t* high, const uint16_t* const* miss, const uint16_t* query, uint32_t* bound) {
-  bound_leaves(p, n, low, high, miss, query, bound);
+  bound_leaves<16>(p, n, low, high, miss, query, bound);
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) void scan_avx2(const NearestPlan& p, const uint16_t* leaf, const uint16_t* query, uint32_t* bound) { scan_leaf(p, leaf, query, bound); }
+__attribute__((target("avx2"))) bool scan_avx2(const NearestPlan& p, const uint16_t* leaf, const uint16_t* query, uint32_t limit, uint32_t* bound) {
+  return scan_leaf<32>(p, leaf, query, limit, bound);
+}
 __attribute__((target("avx2"))) void bound_avx2(const NearestPlan& p, int64_t n, const uint16_t* low, const uint16_t* high, const uint16_t* const* miss,
                                                 const uint16_t* query, uint32_t* bound) {
-  bound_leaves(p, n, low, high, miss, query, bound);
+  bound_leaves<32>(p, n, low, high, miss, query, bound);
 }
-__attribute__((target("avx512bw,avx512vl"))) void scan_avx512(const NearestPlan& p, const uint16_t* leaf, const uint16_t* query, uint32_t* bound) {
-  scan_leaf(p, leaf, query, bound);
+__attribute__((target("avx512bw,avx512vl"))) bool scan_avx512(const NearestPlan& p, const uint16_t* leaf, const uint16_t* query, uint32_t limit, uint32_t* bound) {
+  return scan_leaf<64>(p, leaf, query, limit, bound);
 }
 __attribute__((target("avx512bw,avx512vl"))) void bound_avx512(const NearestPlan& p, int64_t n, const uint16_t* low, const uint16_t* high, const uint16_t* const* miss,
                                                                const uint16_t* query, uint32_t* bound) {
-  bound_leaves(p, n, low, high, miss, query, bound);
+  bound_leaves<64>(p, n, low, high, miss, query, bound);
 }
 #endif
 

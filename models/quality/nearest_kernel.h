@@ -20,8 +20,9 @@ struct NearestPlan {
 struct NearestKernel {
   const char* name;
   // bound[i] = Σ over columns of the term between the query's positions and those of row i; leaf [columns][kLeafRows], query [columns].
-  void (*scan_leaf)(const NearestPlan& plan, const uint16_t* leaf, const uint16_t* query, uint32_t* bound);
-  // bound[i] = Σ over columns of the least term any row of leaf i can have. `leaves` is a multiple of 32; low, high [numbers][leaves];
+  // True if one of them is ≤ limit.
+  bool (*scan_leaf)(const NearestPlan& plan, const uint16_t* leaf, const uint16_t* query, uint32_t limit, uint32_t* bound);
+  // bound[i] = Σ over columns of the least term any row of leaf i can have. `leaves` is a multiple of kLeafRows; low, high [numbers][leaves];
   // miss[column] → leaves terms for the query's level: 0 or weight.
   void (*bound_leaves)(const NearestPlan& plan, int64_t leaves, const uint16_t* low, const uint16_t* high, const uint16_t* const* miss, const uint16_t* query,
                        uint32_t* bound);

@@ -92,7 +92,7 @@ PairTrend compare_pair(const Comparison& c, const std::vector<Bins>& bins, int a
 
 double correlation(std::span<const double> x, std::span<const double> y) {
   bool complete = true;
-  for (size_t i = 0; i < x.size(); ++i) complete &= (x[i] == x[i]) & (y[i] == y[i]);
+  for (size_t i = 0; i < x.size(); ++i) complete = complete && x[i] == x[i] && y[i] == y[i];
   if (complete) return complete_correlation(x, y);
   std::vector<double> x_kept, y_kept;
   for (size_t i = 0; i < x.size(); ++i) {

@@ -1,0 +1,45 @@
+// The pieces of a --where expression, with the place of each for messages.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace tessera {
+
+struct WhereToken {
+  enum class Kind { word, name, text, number, symbol, end };  // word: bare · name: "in double quotes" · text: 'in single quotes'
+  Kind kind = Kind::end;
+  std::string text;     // without quotes; a number as it was written
+  double number = 0;
+  size_t begin = 0, end = 0;  // bytes of the expression
+
+  bool is_symbol(std::string_view s) const { return kind == Kind::symbol && text == s; }
+  bool is_keyword(std::string_view lower) const;  // a word, in any case
+};
+
+// Cuts an expression into tokens, one at a time. Throws Error(usage) with the position and a caret line.
+class WhereScanner {
+ public:
+  explicit WhereScanner(const std::string& expression);
+
+  const WhereToken& peek() const { return next_; }
+  WhereToken take();
+  size_t last_end() const { return last_end_; }
+  std::string between(size_t begin, size_t end) const { return expression_.substr(begin, end - begin); }
+  [[noreturn]] void fail(const std::string& what, size_t at) const;
+
+ private:
+  void scan();
+  void scan_quoted(char quote);
+  void scan_number();
+
+  const std::string& expression_;
+  size_t at_ = 0, last_end_ = 0;
+  WhereToken next_;
+};
+
+// Changes of one character between two texts, in any case (Levenshtein); texts are cut at 64 bytes.
+int edit_distance(std::string_view a, std::string_view b);
+
+std::string lower_case(std::string_view text);
+
+}  // namespace tessera

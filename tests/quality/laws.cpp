@@ -1,0 +1,246 @@
+// What must hold for any tables: equal tables score 1, order and threads do not matter, odd tables give numbers or nulls, wrong ones an error with a way out.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "engine/error.h"
+#include "models/quality/column_shapes.h"
+#include "models/quality/distances.h"
+#include "models/quality/evaluate.h"
+#include "models/quality/pair_trends.h"
+#include "tables.h"
+
+namespace tq = tessera::quality;
+using nlohmann::json;
+using tessera::Column;
+using tessera::ColumnType;
+using tessera::Error;
+using tessera::ErrorCode;
+using tessera::Table;
+
+namespace {
+
+json evaluate(const Table& real, const Table& synthetic, const Table* holdout = nullptr, int threads = 2) {
+  quality_test::Bench bench(threads);
+  return tessera::evaluate(real, synthetic, holdout, {}, bench.team, bench.monitor);
+}
+
+Table permuted(const Table& t, uint32_t seed) {
+  std::vector<size_t> order(static_cast<size_t>(t.rows));
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::mt19937 gen(seed);
+  std::shuffle(order.begin(), order.end(), gen);
+  Table out = t;
+  for (size_t k = 0; k < t.columns.size(); ++k)
+    for (size_t i = 0; i < order.size(); ++i) {
+      if (tessera::is_numeric(t.columns[k].type)) out.columns[k].numbers[i] = t.columns[k].numbers[order[i]];
+      else out.columns[k].codes[i] = t.columns[k].codes[order[i]];
+    }
+  return out;
+}
+
+void expect_near(const json& a, const json& b, const std::string& at) {
+  ASSERT_EQ(a.type() == json::value_t::null, b.type() == json::value_t::null) << at;
+  if (a.is_object() || a.is_array()) {
+    ASSERT_EQ(a.size(), b.size()) << at;
+    for (const auto& [key, value] : a.items()) expect_near(value, a.is_array() ? b[std::stoul(key)] : b.at(key), at + "/" + key);
+  } else if (a.is_number()) {
+    EXPECT_NEAR(a.get<double>(), b.get<double>(), 1e-9) << at;
+  } else {
+    EXPECT_EQ(a, b) << at;
+  }
+}
+
+void expect_error(const Table& real, const Table& synthetic, const std::vector<std::string>& fragments) {
+  try {
+    evaluate(real, synthetic);
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& e) {
+    EXPECT_EQ(static_cast<int>(ErrorCode::data), static_cast<int>(e.code()));
+    for (const std::string& f : fragments) EXPECT_NE(std::string(e.what()).find(f), std::string::npos) << "lacks \"" << f << "\":\n" << e.what();
+  }
+}
+
+}  // namespace
+
+TEST(QualityLaws, EqualTablesScoreOne) {
+  const Table t = quality_test::random_table(500, 1);
+  const json out = evaluate(t, t, &t);
+  for (const char* score : {"column_shapes", "pair_trends", "pair_trends_real_edges", "quality", "pair_trends_thresholded"}) EXPECT_DOUBLE_EQ(out["scores"][score].get<double>(), 1) << score;
+  for (const auto& [name, mean] : out["diagnostics"].items()) EXPECT_DOUBLE_EQ(mean.get<double>(), 1) << name;
+  EXPECT_EQ(out["new_row_synthesis"]["num_new_rows"], 0);
+  EXPECT_EQ(out["exact_copies"]["share"], 1.0);
+  EXPECT_EQ(out["exact_copies"]["holdout_share"], 1.0);
+  EXPECT_EQ(out["dcr"]["synthetic_to_real"]["p95"], 0.0);
+  EXPECT_EQ(out["l1"]["dcr"]["mean"], 0.0);
+  EXPECT_EQ(out["l1"]["share_closer_to_real"], 0.0);
+  EXPECT_EQ(out["l1"]["share_closer_to_real_equal_rows"], 0.5);  // every row a tie
+}
+
+TEST(QualityLaws, OrderOfRowsAndLevelsDoesNotMatter) {
+  const Table real = quality_test::random_table(300, 2), synthetic = quality_test::random_table(250, 3), holdout = quality_test::random_table(300, 4);
+  const json a = evaluate(real, synthetic, &holdout);
+  expect_near(a, evaluate(permuted(real, 5), permuted(synthetic, 6), &holdout), "");
+}
+
+TEST(QualityLaws, SymmetricWhereSymmetric) {
+  const Table a = quality_test::random_table(300, 7), b = quality_test::random_table(250, 8);
+  quality_test::Bench bench;
+  const tq::Comparison ab = tq::compare_tables({{"real", &a}, {"synthetic", &b}}), ba = tq::compare_tables({{"real", &b}, {"synthetic", &a}});
+  for (size_t k = 0; k < ab.facts.size(); ++k) {
+    if (ab.facts[k].kind == tq::Kind::categorical || ab.tables[0].columns[k].missing == 300) continue;
+    EXPECT_EQ(tq::ks_complement(ab.tables[0].columns[k].numbers, ab.tables[1].columns[k].numbers, true),
+              tq::ks_complement(ba.tables[0].columns[k].numbers, ba.tables[1].columns[k].numbers, true));
+  }
+  const auto forth = tq::pair_trends(ab, {}, bench.workers), back = tq::pair_trends(ba, {}, bench.workers);
+  for (size_t i = 0; i < forth.size(); ++i) {
+    ASSERT_EQ(std::isnan(forth[i].score), std::isnan(back[i].score));
+    if (!std::isnan(forth[i].score)) {
+      EXPECT_NEAR(forth[i].score, back[i].score, 1e-12);
+    }
+  }
+}
+
+TEST(QualityLaws, SameBitsForAnyTeam) {
+  const Table real = quality_test::random_table(400, 9), synthetic = quality_test::random_table(330, 10), holdout = quality_test::random_table(100, 11);
+  const std::string one = evaluate(real, synthetic, &holdout, 1).dump();
+  EXPECT_EQ(one, evaluate(real, synthetic, &holdout, 2).dump());
+  EXPECT_EQ(one, evaluate(real, synthetic, &holdout, 3).dump());
+}
+
+TEST(QualityLaws, EveryScoreIsAShare) {
+  for (uint32_t seed = 0; seed < 12; ++seed) {
+    const Table real = quality_test::random_table(1 + seed * 7, seed), synthetic = quality_test::random_table(1 + seed * 3, seed + 50), holdout = quality_test::random_table(1 + seed, seed + 90);
+    const json out = evaluate(real, synthetic, &holdout);
+    std::function<void(const json&, const std::string&)> walk = [&](const json& j, const std::string& key) {
+      for (const auto& [k, v] : j.items()) {
+        if (v.is_structured()) {
+          walk(v, k);
+        } else if (v.is_number() && k.find("score") != std::string::npos) {
+          EXPECT_GE(v.get<double>(), -1e-12) << key << "/" << k;
+          EXPECT_LE(v.get<double>(), 1 + 1e-12) << key << "/" << k;
+        }
+      }
+    };
+    walk(out, "");
+  }
+}
+
+TEST(QualityLaws, OneRowConstantAndEmptyColumns) {
+  const Table one = quality_test::random_table(1, 3), many = quality_test::random_table(60, 4);
+  for (const auto& [real, synthetic] : {std::pair{&one, &one}, {&one, &many}, {&many, &one}}) {
+    const json out = evaluate(*real, *synthetic, &one);
+    EXPECT_TRUE(out["scores"]["column_shapes"].is_number());
+    const json& none = out["columns"][9];
+    EXPECT_EQ(none["name"], "none");
+    EXPECT_TRUE(none["shape"]["score"].is_null());
+    EXPECT_TRUE(none["coverage"]["score"].is_null());
+    EXPECT_EQ(none["missing_value_similarity"], 1.0);
+  }
+  EXPECT_TRUE(evaluate(one, many)["l1"]["nndr"]["mean"].is_null());  // no second nearest row
+}
+
+TEST(QualityLaws, AColumnEmptyOnOneSideScoresZero) {
+  Table real = quality_test::random_table(50, 3), synthetic = real;
+  synthetic.columns[0].numbers.assign(50, tessera::kMissing);
+  synthetic.columns[2].codes.assign(50, -1);
+  const json out = evaluate(real, synthetic);
+  EXPECT_EQ(out["columns"][0]["shape"]["score"], 0.0);
+  EXPECT_EQ(out["columns"][2]["shape"]["score"], 0.0);
+}
+
+TEST(QualityLaws, IdentifiersAreLeftOutAndNamed) {
+  Table real = quality_test::random_table(50, 3), synthetic = quality_test::random_table(50, 4);
+  std::vector<std::string> ids(50);
+  for (size_t i = 0; i < 50; ++i) ids[i] = std::to_string(i) + "-id";
+  real.columns.push_back(quality_test::text_column("id", ColumnType::identifier, ids));
+  synthetic.columns.push_back(quality_test::text_column("id", ColumnType::category, std::vector<std::string>(50, "x")));
+  const json out = evaluate(real, synthetic);
+  EXPECT_EQ(out["excluded"][0]["name"], "id");
+  EXPECT_EQ(out["columns"].size(), 10u);
+}
+
+TEST(QualityLaws, SpellingAndInferredTypesDoNotMatter) {
+  Table real, synthetic;
+  real.rows = synthetic.rows = 4;
+  real.columns = {quality_test::text_column("flag", ColumnType::boolean, {"True", "False", "True", ""}), quality_test::number_column("count", ColumnType::integer, {3, 3, 3, 4}),
+                  quality_test::text_column("fixed", ColumnType::constant, {"7", "7", "7", "7"})};
+  synthetic.columns = {quality_test::text_column("count", ColumnType::constant, {"3", "3", "", "3"}), quality_test::text_column("fixed", ColumnType::constant, {"7", "7", "7", "7"}),
+                       quality_test::text_column("flag", ColumnType::boolean, {"true", "false", "true", ""})};
+  const json out = evaluate(real, synthetic);
+  EXPECT_EQ(out["columns"][0]["shape"]["score"], 1.0);
+  EXPECT_EQ(out["columns"][1]["kind"], "numerical");
+  EXPECT_DOUBLE_EQ(out["columns"][1]["shape"]["score"], 0.75);
+  EXPECT_EQ(out["columns"][2]["kind"], "numerical");
+  EXPECT_FALSE(out["pairs"][2]["error"].is_null());  // no correlation with a constant
+}
+
+TEST(QualityLaws, AConstantIsADateWhereTheOtherTableSaysSo) {
+  Table real, synthetic;
+  real.rows = synthetic.rows = 3;
+  real.columns = {quality_test::number_column("day", ColumnType::date, {18262, 18262, 18263})};
+  real.columns[0].format = "%Y-%m-%d";
+  synthetic.columns = {quality_test::text_column("day", ColumnType::constant, {"2020-01-01", "", "2020-01-01"})};
+  for (const json& out : {evaluate(real, synthetic), evaluate(synthetic, real)}) {
+    EXPECT_EQ(out["columns"][0]["kind"], "datetime");
+    EXPECT_DOUBLE_EQ(out["columns"][0]["shape"]["score"].get<double>(), 2.0 / 3);
+  }
+  synthetic.columns = {quality_test::text_column("day", ColumnType::category, {"soon", "2020-01-01", "never"})};
+  expect_error(real, synthetic, {"\"day\"", "date", "category", "soon"});
+}
+
+TEST(QualityLaws, LargeNumbersStayFinite) {
+  Table real, synthetic;
+  real.rows = synthetic.rows = 3;
+  real.columns = {quality_test::number_column("x", ColumnType::decimal, {-1.7e308, 0, 1.7e308}), quality_test::number_column("y", ColumnType::decimal, {1e307, 2e307, 5e307})};
+  synthetic.columns = {quality_test::number_column("x", ColumnType::decimal, {-1.7e308, 1e307, 1.7e308}), quality_test::number_column("y", ColumnType::decimal, {1e307, 2e307, 5e307})};
+  const json out = evaluate(real, synthetic);
+  EXPECT_TRUE(out["scores"]["quality"].is_number());
+  EXPECT_TRUE(out["pairs"][0]["score"].is_number());
+  EXPECT_NEAR(out["dcr"]["synthetic_to_real"]["p95"].get<double>(), 0.0147 * 0.9, 1e-3);  // 1e307 of a range of 3.4e308, halved by the equal column
+}
+
+TEST(QualityLaws, WhatDoesNotFitIsNamed) {
+  const Table real = quality_test::random_table(20, 1);
+  Table lacking = real, extra = real, other = real, empty = real, infinite = real;
+  lacking.columns.erase(lacking.columns.begin() + 2);
+  expect_error(real, lacking, {"\"few\"", "synthetic", "missing"});
+  extra.columns.push_back(quality_test::number_column("more", ColumnType::integer, std::vector<double>(20, 1)));
+  expect_error(real, extra, {"\"more\"", "not in the real table", "remove"});
+  other.columns[0] = quality_test::text_column("whole", ColumnType::category, std::vector<std::string>(20, "old"));
+  expect_error(real, other, {"\"whole\"", "integer", "category", "old", "--types whole=integer"});
+  expect_error(other, real, {"\"whole\"", "--types whole=category"});
+  empty.rows = 0;
+  expect_error(real, empty, {"no rows"});
+  infinite.columns[1].numbers[3] = INFINITY;
+  expect_error(real, infinite, {"\"decimal\"", "infinite"});
+}
+
+TEST(QualityLaws, CancelsAndTellsProgress) {
+  const Table t = quality_test::random_table(300, 1);
+  tessera::Team team(2);
+  std::atomic<bool> cancel{false};
+  tessera::Monitor monitor;
+  monitor.cancel = &cancel;
+  int events = 0;
+  bool finished = false;
+  monitor.on_progress = [&](const tessera::Progress& p) {
+    EXPECT_STREQ(p.phase, "evaluate");
+    EXPECT_LE(p.done, p.total);
+    finished = p.finished;
+    ++events;
+  };
+  tessera::evaluate(t, t, nullptr, {}, team, monitor);
+  EXPECT_TRUE(finished);
+  EXPECT_GT(events, 5);
+  monitor.on_progress = [&](const tessera::Progress& p) { cancel = p.note == "pair trends"; };
+  try {
+    tessera::evaluate(t, t, nullptr, {}, team, monitor);
+    FAIL() << "was not cancelled";
+  } catch (const Error& e) {
+    EXPECT_EQ(static_cast<int>(ErrorCode::cancelled), static_cast<int>(e.code()));
+  }
+}

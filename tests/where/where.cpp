@@ -1,0 +1,209 @@
+// --where: what parses, what it keeps, and what is said when it does not fit the schema.
+#include "models/where.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "engine/error.h"
+
+using tessera::Column;
+using tessera::ColumnType;
+using tessera::Error;
+using tessera::ErrorCode;
+using tessera::Table;
+using tessera::Where;
+using tessera::WhereTerm;
+
+namespace {
+
+Column numbers(const std::string& name, ColumnType type, std::vector<double> values, const std::string& format = "", int decimals = 0) {
+  Column c;
+  c.name = name;
+  c.type = type;
+  c.numbers = std::move(values);
+  c.format = format;
+  c.decimals = decimals;
+  return c;
+}
+
+Column texts(const std::string& name, ColumnType type, std::vector<std::string> values, std::vector<int32_t> codes) {
+  Column c;
+  c.name = name;
+  c.type = type;
+  c.values = std::move(values);
+  c.codes = std::move(codes);
+  return c;
+}
+
+const double kNone = tessera::kMissing;
+
+Table people() {
+  Table t;
+  t.rows = 4;
+  t.columns = {numbers("age", ColumnType::integer, {17, 40, 65, kNone}),
+               numbers("height", ColumnType::decimal, {1.7000000000000002, 1.65, kNone, 1.8}, "", 2),
+               texts("education", ColumnType::category, {"Preschool", "Masters", "Doctor's", "10th"}, {0, 1, 2, -1}),
+               texts("zip code", ColumnType::category, {"8001", "8002", "9000"}, {0, 1, 2, 0}),
+               texts("active", ColumnType::boolean, {"True", "False"}, {0, 1, 0, -1}),
+               numbers("born", ColumnType::date, {18262, 18293, kNone, 0}, "%d.%m.%Y"),  // 01.01.2020, 01.02.2020, –, 01.01.1970
+               numbers("seen", ColumnType::datetime, {1577836800, 1577880000, 0, kNone}, "%Y-%m-%dT%H:%M:%S"),  // 2020-01-01T00:00:00, T12:00:00
+               texts("id", ColumnType::identifier, {"a", "b", "c", "d"}, {0, 1, 2, 3}),
+               texts("version", ColumnType::constant, {"7"}, {0, 0, 0, 0}),
+               texts("größe", ColumnType::category, {"groß", "klein"}, {0, 1, 0, 1})};
+  return t;
+}
+
+std::string kept(const std::string& expression) {
+  const Table t = people();
+  std::vector<char> keep;
+  std::vector<int64_t> failed;
+  const Where where = tessera::parse_where(expression, t);
+  match_where(where, t, keep, failed);
+  std::string rows;
+  for (size_t i = 0; i < keep.size(); ++i)
+    if (keep[i] != 0) rows += std::to_string(i);
+  return rows;
+}
+
+void expect_error(const std::string& expression, ErrorCode code, const std::vector<std::string>& fragments) {
+  try {
+    tessera::parse_where(expression, people());
+    ADD_FAILURE() << expression << " was accepted";
+  } catch (const Error& e) {
+    EXPECT_EQ(static_cast<int>(code), static_cast<int>(e.code())) << expression << ": " << e.what();
+    for (const std::string& f : fragments) EXPECT_NE(std::string(e.what()).find(f), std::string::npos) << expression << " lacks \"" << f << "\":\n" << e.what();
+  }
+}
+
+}  // namespace
+
+TEST(Where, KeepsTheRowsThatMeetEveryTerm) {
+  EXPECT_EQ(kept(""), "0123");
+  EXPECT_EQ(kept("  "), "0123");
+  EXPECT_EQ(kept("age = 40"), "1");
+  EXPECT_EQ(kept("age != 40"), "02");  // a missing value meets no comparison
+  EXPECT_EQ(kept("age in (17, 65, 99)"), "02");
+  EXPECT_EQ(kept("age NOT IN (17)"), "12");
+  EXPECT_EQ(kept("age < 40"), "0");
+  EXPECT_EQ(kept("age <= 40"), "01");
+  EXPECT_EQ(kept("age > 40"), "2");
+  EXPECT_EQ(kept("age >= +4e1"), "12");
+  EXPECT_EQ(kept("age between 17 and 40"), "01");
+  EXPECT_EQ(kept("Age BETWEEN -1 AND 40 and age is not null"), "01");
+  EXPECT_EQ(kept("age is null"), "3");
+  EXPECT_EQ(kept("education is null and age is null"), "3");
+  EXPECT_EQ(kept("education = 'Masters' and age >= 40"), "1");
+  EXPECT_EQ(kept("education in ('Masters','Doctor''s')"), "12");
+  EXPECT_EQ(kept("education<>'Masters'"), "02");
+}
+
+TEST(Where, TextsThatAreNumbersHaveAnOrder) {
+  EXPECT_EQ(kept("\"zip code\" = '8001'"), "03");
+  EXPECT_EQ(kept("\"zip code\" = 8001"), "03");
+  EXPECT_EQ(kept("\"zip code\" < 9000"), "013");
+  EXPECT_EQ(kept("version = 7"), "0123");
+  EXPECT_EQ(kept("version >= 5"), "0123");
+  expect_error("version > 7", ErrorCode::condition, {"version", "7"});
+}
+
+TEST(Where, DecimalsCompareAsTheyAreWritten) {
+  EXPECT_EQ(kept("height = 1.7"), "0");
+  EXPECT_EQ(kept("height <= 1.70"), "01");
+  EXPECT_EQ(kept("height > 1.7"), "3");
+  expect_error("height = 1.705", ErrorCode::condition, {"2 decimals", "1.705", "between"});
+}
+
+TEST(Where, BooleansInAnySpelling) {
+  EXPECT_EQ(kept("active = true"), "02");
+  EXPECT_EQ(kept("active = 'FALSE'"), "1");
+  expect_error("active = maybe", ErrorCode::condition, {"maybe", "True, False"});
+  expect_error("active > 'False'", ErrorCode::condition, {"boolean", "no order"});
+}
+
+TEST(Where, DatesInTheColumnsFormatAndInIso) {
+  EXPECT_EQ(kept("born = '01.02.2020'"), "1");
+  EXPECT_EQ(kept("born = '2020-02-01'"), "1");
+  EXPECT_EQ(kept("born >= '2020-01-01'"), "01");
+  EXPECT_EQ(kept("born between '1969-12-31' and '01.01.2020'"), "03");
+  EXPECT_EQ(kept("born < '2020-01-01T12:00:00'"), "03");
+  EXPECT_EQ(kept("seen = '2020-01-01T12:00:00'"), "1");
+  EXPECT_EQ(kept("seen > '2020-01-01'"), "1");
+  expect_error("born = '2020-13-01'", ErrorCode::condition, {"born", "2020-13-01", "%d.%m.%Y"});
+  expect_error("born = 2020", ErrorCode::usage, {"single quotes", "^"});
+  expect_error("seen = 'soon'", ErrorCode::condition, {"soon", "dates with times"});
+}
+
+TEST(Where, CountsWhatEachTermMisses) {
+  const Table t = people();
+  const Where where = tessera::parse_where("age >= 40 and education = 'Masters' and größe = 'klein'", t);
+  std::vector<char> keep;
+  std::vector<int64_t> failed;
+  match_where(where, t, keep, failed);
+  EXPECT_EQ(keep, (std::vector<char>{0, 1, 0, 0}));
+  EXPECT_EQ(failed, (std::vector<int64_t>{2, 3, 2}));
+  ASSERT_EQ(where.terms.size(), 3u);
+  EXPECT_EQ(where.terms[1].text, "education = 'Masters'");
+  EXPECT_EQ(where.terms[0].column, 0);
+}
+
+TEST(Where, NamesWhatTheSchemaDoesNotKnow) {
+  expect_error("educaton = 'Masters'", ErrorCode::condition, {"no column \"educaton\"", "Nearest: \"education\"", "10 columns"});
+  expect_error("education = 'Kindergarten'", ErrorCode::condition, {"no value \"Kindergarten\"", "Nearest: ", "4 values", "10th"});
+  expect_error("education = 'master'", ErrorCode::condition, {"Nearest: \"Masters\""});
+  expect_error("education >= 'Masters'", ErrorCode::condition, {"no order", "in (…)"});
+  expect_error("id = 'a'", ErrorCode::condition, {"identifier"});
+  expect_error("age = 3.5", ErrorCode::condition, {"whole numbers", "3.5"});
+  expect_error("age = 'old'", ErrorCode::condition, {"not a number"});
+  expect_error("age between 9 and 3", ErrorCode::condition, {"lower end"});
+}
+
+TEST(Where, PointsAtWhatDoesNotParse) {
+  expect_error("age =", ErrorCode::usage, {"expected a value at position 6", "    age =\n         ^"});
+  expect_error("größe = ", ErrorCode::usage, {"position 9", "\n            ^"});
+  expect_error("age", ErrorCode::usage, {"expected =, !="});
+  expect_error("age = 3 or age = 4", ErrorCode::usage, {"\"or\" is not known", "position 9"});
+  expect_error("age = 3 age = 4", ErrorCode::usage, {"expected \"and\""});
+  expect_error("education = Masters", ErrorCode::usage, {"'Masters'"});
+  expect_error("education = \"Masters\"", ErrorCode::usage, {"double quotes name columns"});
+  expect_error("education = 'Masters", ErrorCode::usage, {"never closed", "position 13"});
+  expect_error("age = null", ErrorCode::usage, {"is null"});
+  expect_error("age in (1, 2", ErrorCode::usage, {"\")\""});
+  expect_error("age in 1", ErrorCode::usage, {"\"(\""});
+  expect_error("age between 1", ErrorCode::usage, {"\"and\""});
+  expect_error("age = 1e999", ErrorCode::usage, {"too large"});
+  expect_error("age ; 1", ErrorCode::usage, {"\";\""});
+  expect_error("and", ErrorCode::condition, {"no column"});
+  expect_error("'age' = 1", ErrorCode::usage, {"double quotes"});
+  expect_error(std::string(5000, ' ') + "age =", ErrorCode::usage, {"position 5006"});
+}
+
+// Random pieces, bytes and cuts of good expressions: an Error or a Where, never anything else.
+TEST(Where, SurvivesAnything) {
+  const std::vector<std::string> pieces{"age", "\"zip code\"", "education", "born", "active", "=", "<", ">=", "!=", "in", "(", ")", ",", "between", "and", "is", "not", "null",
+                                        "'Masters'", "'", "\"", "40", "-", ".", "1e400", "0x", "'2020-01-01'", "größe", "\xC3", std::string(1, '\0'), "+.", "2nd", "\n", "or"};
+  std::mt19937 gen(7);
+  const Table t = people();
+  int accepted = 0;
+  for (int round = 0; round < 200'000; ++round) {
+    std::string text;
+    for (auto n = gen() % 9; n > 0; --n) {
+      if (gen() % 12 == 0) text += static_cast<char>(gen());
+      else text += pieces[gen() % pieces.size()];
+      if (gen() % 3 != 0) text += ' ';
+    }
+    try {
+      const Where where = tessera::parse_where(text, t);
+      std::vector<char> keep;
+      std::vector<int64_t> failed;
+      match_where(where, t, keep, failed);
+      ASSERT_EQ(keep.size(), 4u);
+      ++accepted;
+    } catch (const Error& e) {
+      ASSERT_TRUE(e.code() == ErrorCode::usage || e.code() == ErrorCode::condition) << text;
+      ASSERT_EQ(std::string(e.what()).rfind("--where: ", 0), 0u);
+    }
+  }
+  EXPECT_GT(accepted, 1000);
+}
