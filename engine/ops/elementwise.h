@@ -1,0 +1,74 @@
+// unary, binary, lerp_rows, broadcast.
+#pragma once
+#include "engine/ops/rule.h"
+
+namespace tessera {
+
+template <>
+struct Rule<Unary> {
+  static std::vector<Result> infer(const Unary&, const Shapes& in) { return {{in[0]}}; }
+  static std::vector<Var> vjp(Recorder&, const Unary& op, const Vjp& v) {
+    const Var d = v.d_out[0], x = v.in[0], y = v.out[0];
+    switch (op.fn) {
+      case Unary::affine: return {op.a * d};
+      case Unary::exp: return {d * y};
+      case Unary::log: return {d / x};
+      case Unary::tanh: return {d * (1.0 - y * y)};
+      case Unary::sigmoid: return {d * (y * (1.0 - y))};
+      case Unary::softplus: return {d * sigmoid(x)};
+      case Unary::sqrt: return {d * (0.5 * rsqrt(x))};
+      case Unary::rsqrt: return {d * (-0.5 * (y * y * y))};
+      case Unary::leaky: return {d * unary(Unary::step, x, op.a)};
+      case Unary::clamp: return {};
+      case Unary::step: return {0.0 * d};  // piecewise constant; the pass `zeros` removes what this multiplies
+    }
+    return {};
+  }
+  static double flops(const Unary& op, const Shapes&, const Shapes& out) {
+    const bool heavy = op.fn == Unary::exp || op.fn == Unary::log || op.fn == Unary::tanh || op.fn == Unary::sigmoid || op.fn == Unary::softplus;
+    return (heavy ? 16.0 : 2.0) * static_cast<double>(out[0].count());
+  }
+};
+
+template <>
+struct Rule<Binary> : Light {
+  static std::vector<Result> infer(const Binary&, const Shapes& in) {
+    require(in[0] == in[1] || (in[1].rows == in[0].rows && in[1].cols == 1) || (in[1].rows == 1 && in[1].cols == in[0].cols), "binary");
+    return {{in[0]}};
+  }
+  static std::vector<Var> vjp(Recorder&, const Binary& op, const Vjp& v) {
+    const Var d = v.d_out[0], x = v.in[0], y = v.in[1];
+    const Shape s = y.shape();
+    switch (op.fn) {
+      case Binary::add: return {d, sum_to(d, s)};
+      case Binary::sub: return {d, -1.0 * sum_to(d, s)};
+      case Binary::mul: return {d * y, s == x.shape() ? d * x : s.cols == 1 ? row_dot(d, x) : sum_to(d * x, s)};
+      case Binary::div: return {d / y, -1.0 * sum_to(d * v.out[0] / y, s)};
+    }
+    return {};
+  }
+};
+
+template <>
+struct Rule<LerpRows> {
+  static std::vector<Result> infer(const LerpRows&, const Shapes& in) {
+    require(in[1] == in[2] && in[0].rows == in[1].rows && in[0].cols == 1, "lerp_rows");
+    return {{in[1]}};
+  }
+  static std::vector<Var> vjp(Recorder&, const LerpRows&, const Vjp& v) {
+    const Var d = v.d_out[0], a = v.in[0];
+    return {row_dot(d, v.in[1] - v.in[2]), d * a, d * (1.0 - a)};
+  }
+  static double flops(const LerpRows&, const Shapes&, const Shapes& out) { return 3 * static_cast<double>(out[0].count()); }
+};
+
+template <>
+struct Rule<Broadcast> : Free {
+  static std::vector<Result> infer(const Broadcast& op, const Shapes& in) {
+    require((in[0].rows == 1 || in[0].rows == op.rows) && (in[0].cols == 1 || in[0].cols == op.cols), "broadcast");
+    return {{{op.rows, op.cols}}};
+  }
+  static std::vector<Var> vjp(Recorder&, const Broadcast&, const Vjp& v) { return {sum_to(v.d_out[0], v.in[0].shape())}; }
+};
+
+}  // namespace tessera

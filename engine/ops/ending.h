@@ -1,0 +1,33 @@
+// adam, average, report: ops that change state in place.
+#pragma once
+#include "engine/ops/rule.h"
+
+namespace tessera {
+
+template <>
+struct Rule<Adam> : NoGradient {
+  static std::vector<Result> infer(const Adam&, const Shapes& in) {
+    require(in[0] == in[1] && in[0] == in[2] && in[0] == in[3], "adam");
+    return {{in[0]}, {in[1]}, {in[2]}};
+  }
+  static double flops(const Adam&, const Shapes& in, const Shapes&) { return 14 * static_cast<double>(in[0].count()); }
+};
+
+template <>
+struct Rule<Average> : NoGradient {
+  static std::vector<Result> infer(const Average&, const Shapes& in) {
+    require(in[0] == in[1], "average");
+    return {{in[0]}};
+  }
+  static double flops(const Average&, const Shapes& in, const Shapes&) { return 3 * static_cast<double>(in[0].count()); }
+};
+
+template <>
+struct Rule<Report> : NoGradient, Free {
+  static std::vector<Result> infer(const Report& op, const Shapes& in) {
+    require(in[0].rows == op.slots && in.size() == static_cast<size_t>(in[0].cols) + 1, "report");
+    return {{in[0]}};
+  }
+};
+
+}  // namespace tessera

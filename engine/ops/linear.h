@@ -1,0 +1,95 @@
+// matmul and the sparse products.
+#pragma once
+#include "engine/ops/rule.h"
+
+namespace tessera {
+
+template <>
+struct Rule<Matmul> {
+  static int64_t depth(const Matmul& op, const Shapes& in, int pair) {
+    const Shape a = in[static_cast<size_t>(2 * pair)];
+    return op.trans_a ? a.rows : a.cols;
+  }
+  static std::vector<Result> infer(const Matmul& op, const Shapes& in) {
+    require(in.size() == static_cast<size_t>(2 * op.pairs + (op.addend ? 1 : 0)), "matmul inputs");
+    Shape out{op.trans_a ? in[0].cols : in[0].rows, op.trans_b ? in[1].rows : in[1].cols};
+    for (int p = 0; p < op.pairs; ++p) {
+      const Shape a = in[static_cast<size_t>(2 * p)], b = in[static_cast<size_t>(2 * p + 1)];
+      require(depth(op, in, p) == (op.trans_b ? b.cols : b.rows), "matmul depth");
+      require((op.trans_a ? a.cols : a.rows) == out.rows && (op.trans_b ? b.rows : b.cols) == out.cols, "matmul pairs");
+    }
+    if (op.addend) require(in.back().cols == out.cols && (in.back().rows == out.rows || in.back().rows == 1), "matmul addend");
+    return {{out}};
+  }
+  static std::vector<Var> vjp(Recorder&, const Matmul& op, const Vjp& v) {
+    const Var d = v.d_out[0];
+    std::vector<Var> g;
+    for (int p = 0; p < op.pairs; ++p) {
+      const Var a = v.in[static_cast<size_t>(2 * p)], b = v.in[static_cast<size_t>(2 * p + 1)];
+      g.push_back(op.trans_a ? matmul(b, d, op.trans_b, true) : matmul(d, b, false, !op.trans_b));
+      g.push_back(op.trans_b ? matmul(d, a, true, op.trans_a) : matmul(a, d, !op.trans_a, false));
+    }
+    if (op.addend) g.push_back(sum_to(d, v.in.back().shape()));
+    return g;
+  }
+  static double flops(const Matmul& op, const Shapes& in, const Shapes& out) {
+    double k = 0;
+    for (int p = 0; p < op.pairs; ++p) k += static_cast<double>(depth(op, in, p));
+    return 2 * k * static_cast<double>(out[0].count());
+  }
+};
+
+template <>
+struct Rule<SparseDense> : Light {
+  static std::vector<Result> infer(const SparseDense& op, const Shapes& in) { return {{{in[0].rows, in[0].cols / op.per * op.width}}}; }
+  static std::vector<Var> vjp(Recorder& r, const SparseDense& op, const Vjp& v) {
+    return {Var{}, v.in[1] ? r.emit1(SparsePick{op.width, op.per}, {v.in[0], v.d_out[0]}) : Var{}};
+  }
+};
+
+template <>
+struct Rule<SparsePick> : Light {
+  static std::vector<Result> infer(const SparsePick&, const Shapes& in) { return {{in[0]}}; }
+  static std::vector<Var> vjp(Recorder& r, const SparsePick& op, const Vjp& v) {
+    return {Var{}, r.emit1(SparseDense{op.width, op.per}, {v.in[0], v.d_out[0]})};
+  }
+};
+
+template <>
+struct Rule<SparseMatmul> {
+  static std::vector<Result> infer(const SparseMatmul& op, const Shapes& in) {
+    require(in[2].rows == in[0].cols / op.per * op.width, "sparse_matmul weight");
+    return {{{in[0].rows, in[2].cols}}};
+  }
+  static std::vector<Var> vjp(Recorder& r, const SparseMatmul& op, const Vjp& v) {
+    const Var d = v.d_out[0];
+    std::vector<Var> g{Var{}, v.in[1] ? r.emit1(SparsePick{op.width, op.per}, {v.in[0], matmul(d, v.in[2], false, true)}) : Var{},
+                       r.emit1(SparseWgrad{op.width, op.per, false}, {v.in[0], v.in[1], d})};
+    if (op.addend) g.push_back(sum_to(d, v.in[3].shape()));
+    return g;
+  }
+  static std::vector<Var> compose(Recorder&, const SparseMatmul& op, const std::vector<Var>& in) {
+    const Var y = matmul(sparse_dense(in[0], in[1], op.width, op.per), in[2]);
+    return {op.addend ? y + in[3] : y};
+  }
+  static double flops(const SparseMatmul&, const Shapes& in, const Shapes& out) { return 2 * static_cast<double>(in[0].cols * out[0].count()); }
+};
+
+template <>
+struct Rule<SparseWgrad> {
+  static std::vector<Result> infer(const SparseWgrad& op, const Shapes& in) { return {{{in[0].cols / op.per * op.width, in[2].cols}}}; }
+  static std::vector<Var> vjp(Recorder& r, const SparseWgrad& op, const Vjp& v) {
+    const Var d = v.d_out[0];
+    std::vector<Var> g{Var{}, v.in[1] ? r.emit1(SparsePick{op.width, op.per}, {v.in[0], matmul(v.in[2], d, false, true)}) : Var{},
+                       r.emit1(SparseMatmul{op.width, op.per, false}, {v.in[0], v.in[1], d})};
+    if (op.addend) g.push_back(d);
+    return g;
+  }
+  static std::vector<Var> compose(Recorder&, const SparseWgrad& op, const std::vector<Var>& in) {
+    const Var y = matmul(sparse_dense(in[0], in[1], op.width, op.per), in[2], true);
+    return {op.addend ? y + in[3] : y};
+  }
+  static double flops(const SparseWgrad&, const Shapes& in, const Shapes&) { return 2 * static_cast<double>(in[0].count() * in[2].cols); }
+};
+
+}  // namespace tessera

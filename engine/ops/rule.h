@@ -1,0 +1,51 @@
+// The shape of a rule. A specialisation gives
+//   static std::vector<Result> infer(const Op&, const Shapes& in)                  what comes out
+//   static std::vector<Var> vjp(Recorder&, const Op&, const Vjp&)                   gradients of the inputs, or
+//   static std::vector<Var> compose(Recorder&, const Op&, const std::vector<Var>&)  the op as simpler ones, from which the derivative follows
+//   static double flops(const Op&, const Shapes& in, const Shapes& out)
+#pragma once
+#include <algorithm>
+#include <vector>
+
+#include "engine/error.h"
+#include "engine/rules.h"
+#include "engine/var.h"
+
+namespace tessera {
+
+struct Vjp {
+  const std::vector<Var>&in, &out, &d_out;
+};
+
+using Shapes = std::vector<Shape>;
+
+inline void require(bool ok, const char* what) {
+  if (!ok) throw Error(ErrorCode::internal, std::string("shapes do not fit: ") + what);
+}
+
+template <class T>
+struct Rule;
+
+// For ops without a gradient: sources, and those that change state.
+struct NoGradient {
+  template <class T>
+  static std::vector<Var> vjp(Recorder&, const T&, const Vjp&) {
+    return {};
+  }
+};
+// One FLOP an output element.
+struct Light {
+  template <class T>
+  static double flops(const T&, const Shapes&, const Shapes& out) {
+    return out.empty() ? 0 : static_cast<double>(out[0].count());
+  }
+};
+// Moves only.
+struct Free {
+  template <class T>
+  static double flops(const T&, const Shapes&, const Shapes&) {
+    return 0;
+  }
+};
+
+}  // namespace tessera

@@ -1,0 +1,116 @@
+// The span ops: fused forms with their compositions, and the pieces.
+#pragma once
+#include "engine/ops/rule.h"
+
+namespace tessera {
+
+inline Var span_sum(Var x, const SpanTable* s) { return x.r->emit1(SpanReduce{s, false}, {x}); }
+inline Var span_max(Var x, const SpanTable* s) { return x.r->emit1(SpanReduce{s, true}, {x}); }
+inline Var span_spread(Var x, const SpanTable* s) { return x.r->emit1(SpanSpread{s}, {x}); }
+inline Var span_mask(Recorder& r, const SpanTable* s, bool softmax) { return r.emit1(SpanMask{s, softmax}, {}); }
+inline Var span_softmax(Var x, const SpanTable* s) {
+  const Var e = exp(x - span_spread(span_max(x, s), s));
+  return e / span_spread(span_sum(e, s), s);
+}
+
+struct PerSpan {
+  template <class T>
+  static double flops(const T&, const Shapes& in, const Shapes&) {
+    return 48 * static_cast<double>(in.empty() ? 0 : in[0].count());
+  }
+};
+
+template <>
+struct Rule<SpanActivation> : PerSpan {
+  static std::vector<Result> infer(const SpanActivation& op, const Shapes& in) {
+    require(in[0].cols == op.spans->width && in[0] == in[1], "span_activation");
+    return {{in[0]}};
+  }
+  static std::vector<Var> vjp(Recorder& r, const SpanActivation& op, const Vjp& v) {
+    return {r.emit1(SpanActivationGrad{op.spans, op.tau}, {v.out[0], v.d_out[0]}), Var{}};
+  }
+  static std::vector<Var> compose(Recorder& r, const SpanActivation& op, const std::vector<Var>& in) {
+    const Var noise = -1.0 * log(-1.0 * log(unary(Unary::clamp, in[1], op.u_low, op.u_high)));
+    const Var soft = span_softmax((1 / op.tau) * (in[0] + noise), op.spans);
+    return {tanh(in[0]) * span_mask(r, op.spans, false) + soft * span_mask(r, op.spans, true)};
+  }
+};
+
+template <>
+struct Rule<SpanActivationGrad> : PerSpan {
+  static std::vector<Result> infer(const SpanActivationGrad&, const Shapes& in) { return {{in[0]}}; }
+  static std::vector<Var> compose(Recorder& r, const SpanActivationGrad& op, const std::vector<Var>& in) {
+    const Var y = in[0], d = in[1];
+    const Var soft = (1 / op.tau) * (y * (d - span_spread(span_sum(y * d, op.spans), op.spans)));
+    return {(1.0 - y * y) * d * span_mask(r, op.spans, false) + soft * span_mask(r, op.spans, true)};
+  }
+};
+
+template <>
+struct Rule<SpanCrossEntropy> : PerSpan {
+  static std::vector<Result> infer(const SpanCrossEntropy&, const Shapes& in) { return {{{in[0].rows, 1}}}; }
+  static std::vector<Var> vjp(Recorder& r, const SpanCrossEntropy& op, const Vjp& v) {
+    return {r.emit1(SpanCrossEntropyGrad{op.spans}, {v.in[0], v.in[1], v.d_out[0]}), Var{}};
+  }
+  // The category spans side by side, in the order of the condition vector; `full` brings [B, cond_width] back to [B, width].
+  static Var conditional(const SpanTable* s, Var x) {
+    std::vector<Var> parts;
+    for (int i = 0; i < s->count; ++i)
+      if (s->items[i].cond_start >= 0) parts.push_back(slice_cols(x, s->items[i].start, s->items[i].width));
+    return concat_cols(parts);
+  }
+  static Var full(Recorder& r, const SpanTable* s, Var x) {
+    std::vector<Var> parts;
+    for (int i = 0; i < s->count; ++i) {
+      const SpanTable::Item& span = s->items[i];
+      parts.push_back(span.cond_start < 0 ? fill(r, {x.rows(), span.width}, 0) : slice_cols(x, span.cond_start, span.width));
+    }
+    return concat_cols(parts);
+  }
+  static std::vector<Var> compose(Recorder& r, const SpanCrossEntropy& op, const std::vector<Var>& in) {
+    const SpanTable* s = op.spans;
+    if (s->cond_width == 0) return {fill(r, {in[0].rows(), 1}, 0)};
+    const Var max = span_max(in[0], s), lse = max + log(span_sum(exp(in[0] - span_spread(max, s)), s));
+    return {r.emit1(SparsePick{s->cond_width, 1}, {in[1], conditional(s, span_spread(lse, s) - in[0])})};
+  }
+};
+
+template <>
+struct Rule<SpanCrossEntropyGrad> : PerSpan {
+  static std::vector<Result> infer(const SpanCrossEntropyGrad&, const Shapes& in) { return {{in[0]}}; }
+  static std::vector<Var> compose(Recorder& r, const SpanCrossEntropyGrad& op, const std::vector<Var>& in) {
+    const SpanTable* s = op.spans;
+    if (s->cond_width == 0) return {fill(r, in[0].shape(), 0)};
+    const Var hot = Rule<SpanCrossEntropy>::full(r, s, sparse_dense(in[1], in[2], s->cond_width, 1));
+    return {span_softmax(in[0], s) * span_spread(span_sum(hot, s), s) - hot};
+  }
+};
+
+template <>
+struct Rule<SpanReduce> : Light {
+  static std::vector<Result> infer(const SpanReduce& op, const Shapes& in) { return {{{in[0].rows, op.spans->count}}}; }
+  static std::vector<Var> vjp(Recorder&, const SpanReduce& op, const Vjp& v) {
+    if (op.max) return {};  // only ever a shift under softmax, which does not change it
+    return {span_spread(v.d_out[0], op.spans)};
+  }
+};
+
+template <>
+struct Rule<SpanSpread> : Free {
+  static std::vector<Result> infer(const SpanSpread& op, const Shapes& in) { return {{{in[0].rows, op.spans->width}}}; }
+  static std::vector<Var> vjp(Recorder&, const SpanSpread& op, const Vjp& v) { return {span_sum(v.d_out[0], op.spans)}; }
+};
+
+template <>
+struct Rule<SpanMask> : NoGradient, Free {
+  static std::vector<Result> infer(const SpanMask& op, const Shapes&) { return {{{1, op.spans->width}}}; }
+};
+
+template <>
+struct Rule<SpanSample> : NoGradient, PerSpan {
+  static std::vector<Result> infer(const SpanSample& op, const Shapes& in) {
+    return {{{in[0].rows, op.spans->softmaxes}, DType::index}, {{in[0].rows, op.spans->tanhs}}};
+  }
+};
+
+}  // namespace tessera

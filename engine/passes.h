@@ -1,0 +1,28 @@
+// The passes between recording and placement. Each uses one identity, stands in one file of engine/passes/, and can be left out by name.
+#pragma once
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/plan.h"
+
+namespace tessera {
+
+struct PassReport {
+  std::string pass;
+  size_t nodes_before = 0, nodes_after = 0;
+  double flops_before = 0, flops_after = 0;
+};
+
+// The passes in the order they run: name and one sentence.
+struct PassInfo {
+  const char* name;
+  const char* what;
+  void (*run)(Plan&);
+};
+const std::vector<PassInfo>& passes();
+
+// Runs all passes but those named in `off` ("all": none runs), then puts the plan in order. Throws Error(usage) for an unknown name.
+std::vector<PassReport> optimise(Plan& plan, const std::set<std::string>& off = {});
+
+}  // namespace tessera

@@ -1,0 +1,78 @@
+// constants: 0·x = 0, 0 + x = x, and so on through products, sums and moves. What it is for: the derivative of leaky ReLU's slope is 0 everywhere
+// (Gulrajani's penalty of a piecewise linear critic needs no third product; engines.md calls it the masked linear forward), and gradients of slices are padded with 0.
+#include "engine/passes/rewrite.h"
+
+namespace tessera {
+namespace {
+
+bool is_zero(Var v) {
+  const Fill* f = made_by<Fill>(v);
+  return f != nullptr && f->value == 0;
+}
+
+bool zero_at_zero(const Unary& op) {
+  return (op.fn == Unary::affine && op.b == 0) || op.fn == Unary::tanh || op.fn == Unary::sqrt || op.fn == Unary::rsqrt || op.fn == Unary::leaky;
+}
+
+std::optional<std::vector<Var>> fold(Recorder& r, const Site& s) {
+  const auto& in = s.in;
+  auto zeros = [&] {
+    std::vector<Var> out;
+    for (const Id v : s.node.out) out.push_back(fill(r, s.old.shape(v), 0));
+    return std::optional(out);
+  };
+  auto one = [](Var v) { return std::optional(std::vector<Var>{v}); };
+  if (const auto* op = std::get_if<Unary>(&s.node.op)) {
+    if (is_zero(in[0]) && zero_at_zero(*op)) return zeros();
+    if (op->fn != Unary::affine) return std::nullopt;
+    if (op->a == 0 && op->b == 0) return zeros();
+    if (op->a == 1 && op->b == 0) return one(in[0]);
+    if (const Fill* f = made_by<Fill>(in[0])) return one(fill(r, in[0].shape(), op->a * f->value + op->b));
+    const Unary* inner = made_by<Unary>(in[0]);
+    if (inner != nullptr && inner->fn == Unary::affine) return one(unary(Unary::affine, input_of(in[0], 0), op->a * inner->a, op->a * inner->b + op->b));
+  } else if (const auto* b = std::get_if<Binary>(&s.node.op)) {
+    const bool x = is_zero(in[0]), y = is_zero(in[1]), same = in[0].shape() == in[1].shape();
+    if (b->fn == Binary::mul && (x || y)) return zeros();
+    if (b->fn == Binary::div && x) return zeros();
+    if ((b->fn == Binary::add || b->fn == Binary::sub) && y) return one(in[0]);
+    if (b->fn == Binary::add && x && same) return one(in[1]);
+    if (b->fn == Binary::sub && x && same) return one(-1.0 * in[1]);
+    if (const Fill* f = made_by<Fill>(in[1]); f != nullptr && b->fn == Binary::mul) return one(f->value == 1 ? in[0] : f->value * in[0]);
+    if (const Fill* f = made_by<Fill>(in[0]); f != nullptr && same && b->fn == Binary::mul) return one(f->value == 1 ? in[1] : f->value * in[1]);
+  } else if (const auto* m = std::get_if<Matmul>(&s.node.op)) {
+    std::vector<Var> left;
+    for (int p = 0; p < m->pairs; ++p)
+      if (!is_zero(in[static_cast<size_t>(2 * p)]) && !is_zero(in[static_cast<size_t>(2 * p) + 1])) left.insert(left.end(), {in[static_cast<size_t>(2 * p)], in[static_cast<size_t>(2 * p) + 1]});
+    if (left.size() == static_cast<size_t>(2 * m->pairs)) return std::nullopt;
+    if (left.empty()) return m->addend ? one(broadcast(in.back(), s.old.shape(s.node.out[0]))) : zeros();
+    const int pairs = static_cast<int>(left.size() / 2);
+    if (m->addend) left.push_back(in.back());
+    return r.emit(Matmul{m->trans_a, m->trans_b, pairs, m->addend}, left);
+  } else if (std::holds_alternative<Broadcast>(s.node.op)) {
+    if (const Fill* f = made_by<Fill>(in[0])) return one(fill(r, s.old.shape(s.node.out[0]), f->value));
+  } else if (std::holds_alternative<RowDot>(s.node.op)) {
+    if (is_zero(in[0]) || is_zero(in[1])) return zeros();
+  } else if (std::holds_alternative<LerpRows>(s.node.op)) {
+    if (is_zero(in[1]) && is_zero(in[2])) return zeros();
+  } else if (std::holds_alternative<SpanActivationGrad>(s.node.op)) {
+    if (is_zero(in[1])) return zeros();
+  } else if (std::holds_alternative<SpanCrossEntropyGrad>(s.node.op)) {
+    if (is_zero(in[2])) return zeros();
+  } else if (std::holds_alternative<BatchNormGrad>(s.node.op)) {
+    if (is_zero(in[5])) return zeros();
+  } else if (const auto* w = std::get_if<SparseWgrad>(&s.node.op)) {
+    if (is_zero(in[2])) return w->addend ? one(in[3]) : zeros();
+  } else if (is_view(s.node.op) || std::holds_alternative<SumRows>(s.node.op) || std::holds_alternative<SumCols>(s.node.op) ||
+             std::holds_alternative<ConcatRows>(s.node.op) || std::holds_alternative<ConcatCols>(s.node.op) || std::holds_alternative<SpanSpread>(s.node.op)) {
+    for (const Var v : in)
+      if (!is_zero(v)) return std::nullopt;
+    return zeros();
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void fold_constants(Plan& plan) { rewrite(plan, fold); }
+
+}  // namespace tessera

@@ -1,0 +1,56 @@
+#include "engine/passes.h"
+
+#include "engine/error.h"
+#include "engine/passes/rewrite.h"
+
+namespace tessera {
+
+const std::vector<PassInfo>& passes() {
+  static const std::vector<PassInfo> all = {
+      {"dead", "what reaches no weight, state or output is not computed", drop_dead},
+      {"constants", "zeros annihilate what they multiply, the second derivative of a piecewise linear critic among it; equal ops become one", fold_constants},
+      {"interpolate", "a linear layer of interpolated rows is the interpolation of its outputs for the rows themselves", interpolate},
+      {"gather", "a one-hot row times a matrix is a row of the matrix: gathers and scatters instead of products", gather},
+      {"trim", "of a product only the rows and columns that are read are computed", trim},
+      {"accumulate", "sums of products, and a bias, are accumulated in one product", accumulate},
+      {"norm_relu", "batch norm applies its ReLU, forward and backward", norm_relu},
+      {"stack", "small products with one weight become one product of stacked rows", stack},
+  };
+  return all;
+}
+
+namespace {
+
+double flops(const Plan& plan) {
+  double sum = 0;
+  for (const Node& n : plan.nodes) sum += cost(n.op, plan, n.in, n.out).flops;
+  return sum;
+}
+
+}  // namespace
+
+std::vector<PassReport> optimise(Plan& plan, const std::set<std::string>& off) {
+  for (const std::string& name : off) {
+    bool known = name == "all";
+    for (const PassInfo& p : passes()) known = known || name == p.name;
+    if (known) continue;
+    std::string list;
+    for (const PassInfo& p : passes()) list += std::string(list.empty() ? "" : ", ") + p.name;
+    throw Error(ErrorCode::usage, "there is no pass \"" + name + "\". Passes: " + list + " (all: every one).");
+  }
+  std::vector<PassReport> reports;
+  for (const PassInfo& p : passes()) {
+    if (off.count(p.name) != 0 || off.count("all") != 0) continue;
+    PassReport r{p.name, plan.nodes.size(), 0, flops(plan), 0};
+    p.run(plan);
+    // What a pass has made unnecessary goes with it; otherwise it would be computed beside its replacement.
+    if (off.count("dead") == 0) drop_dead(plan);
+    r.nodes_after = plan.nodes.size();
+    r.flops_after = flops(plan);
+    reports.push_back(r);
+  }
+  schedule(plan);
+  return reports;
+}
+
+}  // namespace tessera

@@ -1,0 +1,54 @@
+// The common frame of passes that replace ops one by one: the plan is recorded anew, in order, and a rule may put something else in an op's place.
+#pragma once
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "engine/rules.h"
+#include "engine/var.h"
+
+namespace tessera {
+
+// What a rule sees: an op of the old plan, its inputs already in the new one, and who reads what in the old.
+struct Site {
+  const Plan& old;
+  const Node& node;
+  const std::vector<Var>& in;
+  const std::vector<std::vector<int>>& readers;  // by old value: old nodes, once per use
+  // Whether the old input i is read by this op alone.
+  bool sole(size_t i) const { return readers[static_cast<size_t>(node.in[i])].size() == 1 && !kept(node.in[i]); }
+  bool kept(Id v) const;  // an output of the plan
+};
+
+// Gives the outputs that stand for the op's, or nothing to keep the op.
+using Rewrite = std::function<std::optional<std::vector<Var>>(Recorder& r, const Site& site)>;
+
+// With `share`, equal ops become one.
+void rewrite(Plan& plan, const Rewrite& rule, bool share = true);
+std::vector<std::vector<int>> readers_of(const Plan& plan);
+
+// Nodes whose results reach no output and no state are left out.
+void drop_dead(Plan& plan);
+
+// The maker of a Var, if it is of that kind: op and inputs.
+template <class T>
+const T* made_by(Var v) {
+  return v ? v.r->plan.made_by<T>(v.id) : nullptr;
+}
+inline Var input_of(Var v, size_t i) { return {v.r, v.r->plan.maker(v.id)->in[i]}; }
+inline std::vector<Var> inputs_of(Var v) {
+  std::vector<Var> in;
+  for (const Id id : v.r->plan.maker(v.id)->in) in.push_back({v.r, id});
+  return in;
+}
+
+// The passes (engine/passes/passes.cpp says what each does).
+void fold_constants(Plan& plan);
+void interpolate(Plan& plan);
+void gather(Plan& plan);
+void trim(Plan& plan);
+void accumulate(Plan& plan);
+void norm_relu(Plan& plan);
+void stack(Plan& plan);
+
+}  // namespace tessera

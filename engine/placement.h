@@ -1,0 +1,29 @@
+// Where each value of a plan lies: phases, liveness, offsets in two arenas. Pure arithmetic, so the memory a run needs is known before anything is allocated.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/plan.h"
+
+namespace tessera {
+
+struct Slot {
+  enum Where : int { none, state, activation, bound } where = none;
+  int64_t offset = 0;  // bytes from the arena's start; bound: from the leaf's memory
+  int64_t ld = 0;      // elements
+  int leaf = -1;       // bound: which leaf
+};
+
+struct Placement {
+  std::vector<Slot> slots;               // by value
+  std::vector<bool> runs;                // by node: false where placement made it a view
+  std::vector<std::vector<int>> phases;  // nodes that may run side by side; a barrier between phases
+  int64_t state_bytes = 0, activation_bytes = 0;
+  int64_t unplaced_bytes = 0;            // what activations would take if nothing were reused
+};
+
+// `reuse` off: every value gets memory of its own (the pass `liveness`). `views` off: concatenations and stacks are copied.
+Placement place(const Plan& plan, int scalar_bytes, bool reuse = true);
+
+}  // namespace tessera

@@ -1,0 +1,219 @@
+#include "engine/program.h"
+
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "engine/error.h"
+#include "engine/rules.h"
+
+namespace tessera {
+
+Arena::Arena(int64_t bytes, const char* what) : data_(nullptr), bytes_(bytes) {
+  const size_t size = static_cast<size_t>(bytes > 0 ? bytes : 64);
+  data_ = static_cast<char*>(::operator new(size, std::align_val_t(64), std::nothrow));
+  if (data_ == nullptr)
+    throw Error(ErrorCode::memory, "no memory for " + std::to_string(bytes >> 20) + " MiB of " + what + ".\n  A smaller --batch-size needs less.");
+  std::memset(data_, 0, size);
+}
+Arena::~Arena() { ::operator delete(data_, std::align_val_t(64)); }
+
+Program::Program(Plan plan, const KernelTable& table, Team& team, uint64_t seed, bool reuse)
+    : plan_(std::move(plan)),
+      table_(table),
+      team_(team),
+      placement_(place(plan_, table.scalar_bytes, reuse)),
+      state_(placement_.state_bytes, "weights and optimiser state"),
+      activations_(placement_.activation_bytes, "activations"),
+      bound_(plan_.leaves.size(), nullptr),
+      step_(std::make_unique<StepState>(StepState{seed, 0, -1})) {}
+
+void Program::bind(const std::string& leaf, const void* data) {
+  for (size_t i = 0; i < plan_.leaves.size(); ++i)
+    if (plan_.leaves[i].name == leaf && plan_.leaves[i].kind == Leaf::bound) {
+      bound_[i] = data;
+      ready_ = false;
+      return;
+    }
+  throw Error(ErrorCode::internal, "the plan has no bound leaf " + leaf);
+}
+
+void* Program::state_memory(const std::string& leaf, size_t item) {
+  for (const Leaf& l : plan_.leaves)
+    if (l.name == leaf && l.kind == Leaf::state) {
+      if (item != (plan_[l.value].dtype == DType::index ? 4u : static_cast<size_t>(table_.scalar_bytes)))
+        throw Error(ErrorCode::internal, "state " + leaf + " is of another scalar");
+      return state_.data() + placement_.slots[static_cast<size_t>(l.value)].offset;
+    }
+  throw Error(ErrorCode::internal, "the plan has no state " + leaf);
+}
+
+View Program::view(Id v) const {
+  if (v == kNone) return {};
+  const Slot& s = placement_.slots[static_cast<size_t>(v)];
+  const Shape shape = plan_.shape(v);
+  char* base = nullptr;
+  if (s.where == Slot::state) base = state_.data();
+  else if (s.where == Slot::activation) base = activations_.data();
+  else base = static_cast<char*>(const_cast<void*>(bound_[static_cast<size_t>(s.leaf)]));
+  if (base == nullptr) throw Error(ErrorCode::internal, "nothing is bound to " + plan_.leaves[static_cast<size_t>(s.leaf)].name);
+  return {base + s.offset, shape.rows, shape.cols, s.ld, plan_[v].dtype == DType::index ? 4 : table_.scalar_bytes};
+}
+
+// Builds the calls once all leaves are bound.
+void Program::prepare() {
+  if (ready_) return;
+  views_.clear();
+  phases_.clear();
+  size_t views = 0;
+  for (const Node& n : plan_.nodes) views += n.in.size() + n.out.size();
+  views_.reserve(views);
+  int64_t scratch = 0;
+  for (const auto& nodes : placement_.phases) {
+    Phase phase;
+    for (const int n : nodes) {
+      if (!placement_.runs[static_cast<size_t>(n)]) continue;
+      const Node& node = plan_.nodes[static_cast<size_t>(n)];
+      const View* in = views_.data() + views_.size();
+      for (const Id v : node.in) views_.push_back(view(v));
+      const View* out = views_.data() + views_.size();
+      for (const Id v : node.out) views_.push_back(view(v));
+      Ready r{};
+      r.node = n;
+      r.call = {in, out, static_cast<int>(node.in.size()), static_cast<int>(node.out.size()), nullptr, step_.get()};
+      std::visit(
+          [&](const auto& op) {
+            using T = std::decay_t<decltype(op)>;
+            r.call.op = &op;
+#define TESSERA_KERNEL(type, field) \
+  if constexpr (std::is_same_v<T, type>) r.kernel = table_.field;
+            TESSERA_OPS(TESSERA_KERNEL)
+#undef TESSERA_KERNEL
+          },
+          node.op);
+      if (r.kernel.run == nullptr) throw Error(ErrorCode::internal, std::string("no kernel for ") + op_name(node.op));
+      r.tiles = r.kernel.tiles(r.call);
+      if (r.kernel.scratch_bytes != nullptr) scratch = std::max(scratch, r.kernel.scratch_bytes(r.call));
+      phase.tiles += r.tiles;
+      phase.calls.push_back(r);
+    }
+    if (phase.tiles > 0) phases_.push_back(std::move(phase));
+  }
+  scratch_.clear();
+  for (int t = 0; t < team_.size(); ++t) scratch_.push_back(std::make_unique<Arena>(scratch, "scratch"));
+  ready_ = true;
+}
+
+int64_t Program::run(int64_t n) {
+  prepare();
+  if (n <= 0 || step_->bad >= 0) return 0;
+  const int64_t first = step_->step;
+  std::vector<std::atomic<int64_t>> next(phases_.size());
+  for (auto& c : next) c.store(0, std::memory_order_relaxed);
+  bool stop = false;
+  auto work = [&](int thread) {
+    char* scratch = scratch_[static_cast<size_t>(thread)]->data();
+    while (!stop) {
+      for (size_t p = 0; p < phases_.size(); ++p) {
+        const Phase& phase = phases_[p];
+        for (int64_t tile; (tile = next[p].fetch_add(1, std::memory_order_relaxed)) < phase.tiles;) {
+          size_t c = 0;
+          while (tile >= phase.calls[c].tiles) tile -= phase.calls[c++].tiles;
+          phase.calls[c].kernel.run(phase.calls[c].call, tile, scratch);
+        }
+        const bool end = p + 1 == phases_.size();
+        team_.barrier([&] {
+          next[p].store(0, std::memory_order_relaxed);
+          if (!end) return;
+          ++step_->step;
+          stop = step_->bad >= 0 || step_->step - first >= n;
+        });
+      }
+      if (phases_.empty()) return;
+    }
+  };
+  team_.run(work);
+  return step_->step - first;
+}
+
+Id Program::find(const std::string& name) const {
+  Id found = kNone;
+  for (const auto& [id, n] : plan_.names)
+    if (n == name) found = std::max(found, id);
+  return found;
+}
+
+void Program::copy_out(Id value, void* to, size_t item) const {
+  const View v = view(value);
+  if (static_cast<size_t>(v.item_bytes) != item) throw Error(ErrorCode::internal, "a value is read as another scalar");
+  for (int64_t r = 0; r < v.rows; ++r)
+    std::memcpy(static_cast<char*>(to) + static_cast<size_t>(r * v.cols) * item, static_cast<char*>(v.data) + r * v.ld * v.item_bytes, static_cast<size_t>(v.cols) * item);
+}
+
+void Program::snapshot() {
+  snapshot_.assign(state_.data(), state_.data() + state_.bytes());
+  snapshot_step_ = *step_;
+}
+
+std::string Program::first_bad(const Phase& phase) const {
+  for (const Ready& r : phase.calls)
+    for (int k = 0; k < r.call.outputs; ++k) {
+      const Id id = plan_.nodes[static_cast<size_t>(r.node)].out[static_cast<size_t>(k)];
+      const View& v = r.call.out[k];
+      if (plan_[id].dtype == DType::index) continue;
+      for (int64_t i = 0; i < v.rows; ++i)
+        for (int64_t c = 0; c < v.cols; ++c) {
+          const double x = v.item_bytes == 4 ? static_cast<const float*>(v.data)[i * v.ld + c] : static_cast<const double*>(v.data)[i * v.ld + c];
+          if (std::isfinite(x)) continue;
+          auto name = plan_.names.find(id);
+          return (name != plan_.names.end() ? name->second : "a value") + " (made by " + op_name(plan_.nodes[static_cast<size_t>(r.node)].op) + ", row " +
+                 std::to_string(i) + ", column " + std::to_string(c) + ")";
+        }
+    }
+  return "";
+}
+
+std::string Program::diagnose() {
+  const int64_t bad = step_->bad;
+  if (bad < 0 || snapshot_.empty()) return "";
+  std::memcpy(state_.data(), snapshot_.data(), snapshot_.size());
+  *step_ = snapshot_step_;
+  run(bad - step_->step);
+  char* scratch = scratch_[0]->data();
+  std::string found;
+  for (const Phase& phase : phases_) {
+    for (const Ready& r : phase.calls)
+      for (int64_t t = 0; t < r.tiles; ++t) r.kernel.run(r.call, t, scratch);
+    if (found = first_bad(phase); !found.empty()) break;
+  }
+  step_->bad = bad;
+  return found;
+}
+
+const KernelTable* cpu_kernels(const std::string& name) {
+  if (name == "plain") return &isa_plain::kernels_f32();
+  if (name == "double") return &isa_plain::kernels_f64();
+#ifdef TESSERA_HAS_avx2
+  if (name == "avx2" && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &isa_avx2::kernels_f32();
+#endif
+#ifdef TESSERA_HAS_avx512
+  if (name == "avx512" && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq"))
+    return &isa_avx512::kernels_f32();
+#endif
+  return nullptr;
+}
+
+const KernelTable& cpu_kernels() {
+  if (const char* wish = std::getenv("TESSERA_CPU"); wish != nullptr && *wish != '\0') {
+    if (const KernelTable* t = cpu_kernels(wish); t != nullptr && t->scalar_bytes == 4) return *t;
+    throw Error(ErrorCode::unsupported, std::string("TESSERA_CPU=") + wish + ": this processor or build has no such instruction set. Known: avx512, avx2, plain.");
+  }
+  for (const char* name : {"avx512", "avx2"})
+    if (const KernelTable* t = cpu_kernels(name)) return *t;
+  return isa_plain::kernels_f32();
+}
+
+}  // namespace tessera

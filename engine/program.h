@@ -1,0 +1,102 @@
+// A plan with addresses: three plain allocations and a list of calls, replayed. Nothing is allocated in a step and the host decides nothing inside one.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/monitor.h"
+#include "engine/placement.h"
+#include "engine/plan.h"
+#include "engine/team.h"
+#include "kernels/table.h"
+
+namespace tessera {
+
+// Memory aligned to a cache line; throws Error(memory) with the bytes asked for.
+class Arena {
+ public:
+  explicit Arena(int64_t bytes, const char* what);
+  ~Arena();
+  Arena(const Arena&) = delete;
+  char* data() const { return data_; }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  char* data_;
+  int64_t bytes_;
+};
+
+class Program {
+ public:
+  // The team must outlive the program. `reuse` off: no two values share memory, so that all can be read after a step.
+  Program(Plan plan, const KernelTable& table, Team& team, uint64_t seed, bool reuse = true);
+
+  const Plan& plan() const { return plan_; }
+  const Placement& placement() const { return placement_; }
+
+  // Memory for a bound leaf [rows, cols] of the program's scalar (or int32), contiguous; it must live as long as the program runs.
+  void bind(const std::string& leaf, const void* data);
+  // A state's memory, contiguous; zero at first.
+  template <class T>
+  T* state(const std::string& leaf) {
+    return static_cast<T*>(state_memory(leaf, sizeof(T)));
+  }
+
+  // Runs up to n steps inside one parallel region. Stops early after a step that reported a loss that is not finite. Returns the steps run.
+  int64_t run(int64_t n);
+
+  StepState& step() { return *step_; }
+  const StepState& step() const { return *step_; }
+
+  // The elements of a value after a step, row by row (outputs; any value when the program does not reuse memory).
+  template <class T>
+  std::vector<T> read(Id value) const {
+    std::vector<T> out(static_cast<size_t>(plan_.shape(value).count()));
+    copy_out(value, out.data(), sizeof(T));
+    return out;
+  }
+  Id find(const std::string& name) const;  // the last value of that name; kNone if there is none
+  View view(Id value) const;
+
+  // State before a run of steps, to look for the cause of a NaN afterwards: replays until the step that went bad and names the first value that is not finite.
+  void snapshot();
+  std::string diagnose();
+
+ private:
+  struct Ready {  // a call and its tiles
+    Kernel kernel;
+    Call call;
+    int64_t tiles;
+    int node;
+  };
+  struct Phase {
+    std::vector<Ready> calls;
+    int64_t tiles = 0;
+  };
+  void* state_memory(const std::string& leaf, size_t item);
+  void copy_out(Id value, void* to, size_t item) const;
+  void prepare();
+  std::string first_bad(const Phase& phase) const;
+
+  Plan plan_;
+  const KernelTable& table_;
+  Team& team_;
+  Placement placement_;
+  Arena state_, activations_;
+  std::vector<char> snapshot_;
+  StepState snapshot_step_{};
+  std::vector<const void*> bound_;
+  std::vector<View> views_;
+  std::vector<Phase> phases_;
+  std::unique_ptr<StepState> step_;
+  std::vector<std::unique_ptr<Arena>> scratch_;
+  bool ready_ = false;
+};
+
+// The best table this processor can run; TESSERA_CPU=plain|avx2|avx512 asks for a lower one.
+const KernelTable& cpu_kernels();
+// A table by name, "double" included; nullptr where this build or processor has none.
+const KernelTable* cpu_kernels(const std::string& name);
+
+}  // namespace tessera

@@ -1,0 +1,115 @@
+#include "engine/rules.h"
+
+#include <type_traits>
+
+#include "engine/ops/batch_norm.h"
+#include "engine/ops/elementwise.h"
+#include "engine/ops/ending.h"
+#include "engine/ops/linear.h"
+#include "engine/ops/reduce.h"
+#include "engine/ops/sources.h"
+#include "engine/ops/span.h"
+#include "engine/ops/views.h"
+
+namespace tessera {
+namespace {
+
+template <class T>
+concept HasVjp = requires(Recorder& r, const T& op, const Vjp& v) { Rule<T>::vjp(r, op, v); };
+template <class T>
+concept HasCompose = requires(Recorder& r, const T& op, const std::vector<Var>& in) { Rule<T>::compose(r, op, in); };
+
+// Calls f with the op's own type; an empty Op is a broken invariant.
+template <class F>
+auto visit_op(const Op& op, F&& f) {
+  return std::visit(
+      [&](const auto& o) -> decltype(f(Fill{})) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(o)>, std::monostate>) throw Error(ErrorCode::internal, "an empty op");
+        else return f(o);
+      },
+      op);
+}
+
+Shapes shapes_of(const Plan& plan, const std::vector<Id>& ids) {
+  Shapes s;
+  for (const Id id : ids) s.push_back(id == kNone ? Shape{} : plan.shape(id));
+  return s;
+}
+
+}  // namespace
+
+const char* op_name(const Op& op) {
+  return visit_op(op, [](const auto& o) -> const char* {
+    using T = std::decay_t<decltype(o)>;
+#define TESSERA_NAME(type, field) \
+  if constexpr (std::is_same_v<T, type>) return #field;
+    TESSERA_OPS(TESSERA_NAME)
+#undef TESSERA_NAME
+    return "";
+  });
+}
+
+std::vector<Result> infer(const Op& op, const Plan& plan, const std::vector<Id>& in) {
+  const Shapes shapes = shapes_of(plan, in);
+  return visit_op(op, [&](const auto& o) {
+    using T = std::decay_t<decltype(o)>;
+    std::vector<Result> results = Rule<T>::infer(o, shapes);
+    // Moves keep what they move.
+    if constexpr (std::is_same_v<T, Reshape> || std::is_same_v<T, SliceRows> || std::is_same_v<T, SliceCols> || std::is_same_v<T, ConcatRows> ||
+                  std::is_same_v<T, ConcatCols>)
+      results[0].dtype = plan[in[0]].dtype;
+    return results;
+  });
+}
+
+std::vector<Var> compose(Recorder& r, const Op& op, const std::vector<Var>& in) {
+  return visit_op(op, [&](const auto& o) -> std::vector<Var> {
+    using T = std::decay_t<decltype(o)>;
+    if constexpr (HasCompose<T>) return Rule<T>::compose(r, o, in);
+    else return {};
+  });
+}
+
+std::vector<Var> vjp(Recorder& r, const Op& op, const std::vector<Var>& in, const std::vector<Var>& out, const std::vector<Var>& d_out) {
+  return visit_op(op, [&](const auto& o) -> std::vector<Var> {
+    using T = std::decay_t<decltype(o)>;
+    static_assert(HasVjp<T> || HasCompose<T>, "an op has a vjp or a composition");
+    if constexpr (HasVjp<T>) return Rule<T>::vjp(r, o, Vjp{in, out, d_out});
+    else {
+      const auto y = Rule<T>::compose(r, o, in);
+      std::vector<Var> outputs, seeds, wrt;
+      for (size_t i = 0; i < y.size(); ++i)
+        if (d_out[i]) {
+          outputs.push_back(y[i]);
+          seeds.push_back(d_out[i]);
+        }
+      for (const Var& v : in)
+        if (v) wrt.push_back(v);
+      const auto some = pullback(r, outputs, seeds, wrt);
+      std::vector<Var> d_in;
+      size_t k = 0;
+      for (const Var& v : in) d_in.push_back(v ? some[k++] : Var{});
+      return d_in;
+    }
+  });
+}
+
+Cost cost(const Op& op, const Plan& plan, const std::vector<Id>& in, const std::vector<Id>& out) {
+  if (is_view(op)) return {};
+  const Shapes from = shapes_of(plan, in), to = shapes_of(plan, out);
+  Cost c;
+  for (const Shape& s : from) c.bytes += 4 * static_cast<double>(s.count());
+  for (const Shape& s : to) c.bytes += 4 * static_cast<double>(s.count());
+  c.flops = visit_op(op, [&](const auto& o) { return Rule<std::decay_t<decltype(o)>>::flops(o, from, to); });
+  return c;
+}
+
+int in_place(const Op& op) {
+  if (std::holds_alternative<Adam>(op)) return 3;
+  if (std::holds_alternative<RunningStats>(op)) return 2;
+  return std::holds_alternative<Average>(op) || std::holds_alternative<Report>(op) ? 1 : 0;
+}
+
+bool is_view(const Op& op) { return std::holds_alternative<Reshape>(op) || std::holds_alternative<SliceRows>(op) || std::holds_alternative<SliceCols>(op); }
+
+}  // namespace tessera

@@ -1,0 +1,93 @@
+// fill, reshape, slice_rows, slice_cols, concat_rows, concat_cols: moves. Placement turns most of them into views of other storage, and then they are not run.
+#include "kernels/cpu/tables.h"
+
+namespace tessera::TESSERA_ISA {
+namespace {
+
+constexpr int64_t kRows = 32;
+
+int64_t row_tiles(const Call& call) { return div_up(call.out[0].rows, kRows); }
+int64_t one_tile(const Call& call) { return call.out[0].rows * call.out[0].cols == 0 ? 0 : 1; }
+
+// The moves below serve indices and reals of either size: they copy bytes.
+struct Bytes {
+  char* data;
+  int64_t rows, cols, ld, item;
+  explicit Bytes(const View& v) : data(static_cast<char*>(v.data)), rows(v.rows), cols(v.cols), ld(v.ld), item(v.item_bytes) {}
+  char* at(int64_t r, int64_t c) const { return data + (r * ld + c) * item; }
+};
+
+void copy(char* to, const char* from, int64_t bytes) { memcpy(to, from, static_cast<size_t>(bytes)); }
+
+template <class T>
+void fill_run(const Call& call, int64_t tile, void*) {
+  const Mat<T> out(call.out[0]);
+  const T value = static_cast<T>(static_cast<const Fill*>(call.op)->value);
+  const Range r = piece(tile, kRows, out.rows);
+  for (int64_t i = r.begin; i < r.end; ++i)
+    for (int64_t c = 0; c < out.cols; ++c) out.row(i)[c] = value;
+}
+
+void reshape_run(const Call& call, int64_t, void*) {
+  const Bytes x(call.in[0]), out(call.out[0]);
+  int64_t r = 0, c = 0;
+  for (int64_t i = 0; i < x.rows; ++i)
+    for (int64_t k = 0; k < x.cols; ++k) {
+      copy(out.at(r, c), x.at(i, k), x.item);
+      if (++c == out.cols) c = 0, ++r;
+    }
+}
+
+void slice_rows_run(const Call& call, int64_t tile, void*) {
+  const Bytes x(call.in[0]), out(call.out[0]);
+  const int64_t start = static_cast<const SliceRows*>(call.op)->start;
+  const Range r = piece(tile, kRows, out.rows);
+  for (int64_t i = r.begin; i < r.end; ++i) copy(out.at(i, 0), x.at(start + i, 0), out.cols * out.item);
+}
+
+void slice_cols_run(const Call& call, int64_t tile, void*) {
+  const Bytes x(call.in[0]), out(call.out[0]);
+  const int64_t start = static_cast<const SliceCols*>(call.op)->start;
+  const Range r = piece(tile, kRows, out.rows);
+  for (int64_t i = r.begin; i < r.end; ++i) copy(out.at(i, 0), x.at(i, start), out.cols * out.item);
+}
+
+// A part that placement has already put where it belongs is left alone.
+void concat_rows_run(const Call& call, int64_t tile, void*) {
+  const Bytes out(call.out[0]);
+  const Range r = piece(tile, kRows, out.rows);
+  int64_t start = 0;
+  for (int k = 0; k < call.inputs; ++k) {
+    const Bytes x(call.in[k]);
+    for (int64_t i = r.begin > start ? r.begin : start; i < least(r.end, start + x.rows); ++i)
+      if (x.at(i - start, 0) != out.at(i, 0)) copy(out.at(i, 0), x.at(i - start, 0), out.cols * out.item);
+    start += x.rows;
+  }
+}
+
+void concat_cols_run(const Call& call, int64_t tile, void*) {
+  const Bytes out(call.out[0]);
+  const Range r = piece(tile, kRows, out.rows);
+  int64_t start = 0;
+  for (int k = 0; k < call.inputs; ++k) {
+    const Bytes x(call.in[k]);
+    for (int64_t i = r.begin; i < r.end; ++i)
+      if (x.at(i, 0) != out.at(i, start)) copy(out.at(i, start), x.at(i, 0), x.cols * x.item);
+    start += x.cols;
+  }
+}
+
+}  // namespace
+
+template <class T>
+void add_copy(KernelTable& t) {
+  t.fill = {row_tiles, fill_run<T>, nullptr};
+  t.reshape = {one_tile, reshape_run, nullptr};
+  t.slice_rows = {row_tiles, slice_rows_run, nullptr};
+  t.slice_cols = {row_tiles, slice_cols_run, nullptr};
+  t.concat_rows = {row_tiles, concat_rows_run, nullptr};
+  t.concat_cols = {row_tiles, concat_cols_run, nullptr};
+}
+TESSERA_INSTANTIATE(add_copy)
+
+}  // namespace tessera::TESSERA_ISA

@@ -1,0 +1,112 @@
+// unary, binary, lerp_rows, broadcast: one output element from one element of each input; bandwidth-bound.
+// Rows are walked one by one, so that a row's bits do not depend on how many rows there are.
+#include "kernels/cpu/tables.h"
+
+namespace tessera::TESSERA_ISA {
+namespace {
+
+constexpr int64_t kElements = 8192;  // a tile's size, in whole rows
+
+int64_t rows_per_tile(const View& out) { return out.cols >= kElements ? 1 : div_up(kElements, out.cols > 0 ? out.cols : 1); }
+int64_t tiles(const Call& call) { return call.out[0].cols == 0 ? 0 : div_up(call.out[0].rows, rows_per_tile(call.out[0])); }
+
+template <class T, class F>
+void each_row(const Call& call, int64_t tile, F&& body) {
+  const Range r = piece(tile, rows_per_tile(call.out[0]), call.out[0].rows);
+  for (int64_t i = r.begin; i < r.end; ++i) body(i);
+}
+
+template <class T, class F>
+void map_rows(const Call& call, int64_t tile, F f) {
+  const Mat<T> x(call.in[0]), out(call.out[0]);
+  each_row<T>(call, tile, [&](int64_t i) {
+    const T* from = x.row(i);
+    T* to = out.row(i);
+    const int64_t n = out.cols;
+#pragma GCC ivdep
+    for (int64_t c = 0; c < n; ++c) to[c] = f(from[c]);
+  });
+}
+
+template <class T>
+void unary_run(const Call& call, int64_t tile, void*) {
+  const auto& op = *static_cast<const Unary*>(call.op);
+  const T a = static_cast<T>(op.a), b = static_cast<T>(op.b);
+  switch (op.fn) {
+    case Unary::affine: return map_rows<T>(call, tile, [=](T x) { return a * x + b; });
+    case Unary::exp: return map_rows<T>(call, tile, [](T x) { return exp_of(x); });
+    case Unary::log: return map_rows<T>(call, tile, [](T x) { return log_of(x); });
+    case Unary::tanh: return map_rows<T>(call, tile, [](T x) { return tanh_of(x); });
+    case Unary::sigmoid: return map_rows<T>(call, tile, [](T x) { return sigmoid_of(x); });
+    case Unary::softplus: return map_rows<T>(call, tile, [](T x) { return softplus_of(x); });
+    case Unary::sqrt: return map_rows<T>(call, tile, [](T x) { return sqrt_of(x); });
+    case Unary::rsqrt: return map_rows<T>(call, tile, [](T x) { return x == T(0) ? T(0) : T(1) / sqrt_of(x); });
+    case Unary::leaky: return map_rows<T>(call, tile, [=](T x) { return x > T(0) ? x : a * x; });
+    case Unary::clamp: return map_rows<T>(call, tile, [=](T x) { return x < a ? a : x > b ? b : x; });
+    case Unary::step: return map_rows<T>(call, tile, [=](T x) { return x > T(0) ? T(1) : a; });
+  }
+}
+
+template <class T, class F>
+void zip_rows(const Call& call, int64_t tile, F f) {
+  const Mat<T> x(call.in[0]), y(call.in[1]), out(call.out[0]);
+  const bool one_row = y.rows == 1, one_col = y.cols == 1 && out.cols != 1;
+  each_row<T>(call, tile, [&](int64_t i) {
+    const T *p = x.row(i), *q = y.row(one_row ? 0 : i);
+    T* to = out.row(i);
+    const int64_t n = out.cols;
+    if (one_col) {
+      const T v = q[0];
+#pragma GCC ivdep
+      for (int64_t c = 0; c < n; ++c) to[c] = f(p[c], v);
+    } else {
+#pragma GCC ivdep
+      for (int64_t c = 0; c < n; ++c) to[c] = f(p[c], q[c]);
+    }
+  });
+}
+
+template <class T>
+void binary_run(const Call& call, int64_t tile, void*) {
+  switch (static_cast<const Binary*>(call.op)->fn) {
+    case Binary::add: return zip_rows<T>(call, tile, [](T x, T y) { return x + y; });
+    case Binary::sub: return zip_rows<T>(call, tile, [](T x, T y) { return x - y; });
+    case Binary::mul: return zip_rows<T>(call, tile, [](T x, T y) { return x * y; });
+    case Binary::div: return zip_rows<T>(call, tile, [](T x, T y) { return x / y; });
+  }
+}
+
+template <class T>
+void lerp_run(const Call& call, int64_t tile, void*) {
+  const Mat<T> a(call.in[0]), x(call.in[1]), y(call.in[2]), out(call.out[0]);
+  each_row<T>(call, tile, [&](int64_t i) {
+    const T s = a.row(i)[0], t = T(1) - s;
+    const T *p = x.row(i), *q = y.row(i);
+    T* to = out.row(i);
+    const int64_t n = out.cols;
+#pragma GCC ivdep
+    for (int64_t c = 0; c < n; ++c) to[c] = s * p[c] + t * q[c];
+  });
+}
+
+template <class T>
+void broadcast_run(const Call& call, int64_t tile, void*) {
+  const Mat<T> x(call.in[0]), out(call.out[0]);
+  each_row<T>(call, tile, [&](int64_t i) {
+    const T* from = x.row(x.rows == 1 ? 0 : i);
+    for (int64_t c = 0; c < out.cols; ++c) out.row(i)[c] = from[x.cols == 1 ? 0 : c];
+  });
+}
+
+}  // namespace
+
+template <class T>
+void add_elementwise(KernelTable& t) {
+  t.unary = {tiles, unary_run<T>, nullptr};
+  t.binary = {tiles, binary_run<T>, nullptr};
+  t.lerp_rows = {tiles, lerp_run<T>, nullptr};
+  t.broadcast = {tiles, broadcast_run<T>, nullptr};
+}
+TESSERA_INSTANTIATE(add_elementwise)
+
+}  // namespace tessera::TESSERA_ISA

@@ -1,0 +1,73 @@
+// adam (Kingma & Ba 2015), average, report: the end of a step. Adam moves 4 reads + 3 writes (28 bytes a float parameter), one tile 16,384 parameters.
+//   torch form: θ −= lr/(1 − β1ᵗ)·m/(√v/√(1 − β2ᵗ) + ε) · tf1 form: θ −= lr·√(1 − β2ᵗ)/(1 − β1ᵗ)·m/(√v + ε)
+#include "kernels/cpu/tables.h"
+
+namespace tessera::TESSERA_ISA {
+namespace {
+
+constexpr int64_t kElements = 16384;
+int64_t tiles(const Call& call) { return div_up(call.out[0].cols, kElements); }
+
+template <class T>
+void adam_run(const Call& call, int64_t tile, void*) {
+  const auto& op = *static_cast<const Adam*>(call.op);
+  const Range r = piece(tile, kElements, call.out[0].cols);
+  T *param = static_cast<T*>(call.out[0].data), *m = static_cast<T*>(call.out[1].data), *v = static_cast<T*>(call.out[2].data);
+  const T* grad = static_cast<const T*>(call.in[3].data);
+  const int64_t step = call.state->step;
+  const double t = static_cast<double>(step * op.updates + op.index + 1);
+  const double fix1 = 1 - pow(op.beta1, t), root2 = sqrt(1 - pow(op.beta2, t));
+  double lr = op.lr;
+  if (op.decay_steps > 0 && step > op.decay_from) {
+    const double left = 1 - static_cast<double>(step - op.decay_from) / static_cast<double>(op.decay_steps);
+    lr *= left > 0 ? left : 0;
+  }
+  const bool torch = op.form == Adam::torch;
+  const T rate = static_cast<T>(torch ? lr / fix1 : lr * root2 / fix1), root = static_cast<T>(torch ? 1 / root2 : 1);
+  const T b1 = static_cast<T>(op.beta1), c1 = static_cast<T>(1 - op.beta1), b2 = static_cast<T>(op.beta2), c2 = static_cast<T>(1 - op.beta2);
+  const T eps = static_cast<T>(op.eps), decay = static_cast<T>(op.weight_decay);
+#pragma GCC ivdep
+  for (int64_t i = r.begin; i < r.end; ++i) {
+    const T g = grad[i] + decay * param[i];
+    const T first = b1 * m[i] + c1 * g, second = b2 * v[i] + c2 * (g * g);
+    m[i] = first;
+    v[i] = second;
+    param[i] -= rate * first / (sqrt_of(second) * root + eps);
+  }
+}
+
+template <class T>
+void average_run(const Call& call, int64_t tile, void*) {
+  const auto& op = *static_cast<const Average*>(call.op);
+  const Range r = piece(tile, kElements, call.out[0].cols);
+  T* average = static_cast<T*>(call.out[0].data);
+  const T* param = static_cast<const T*>(call.in[1].data);
+  const double step = static_cast<double>(call.state->step), early = (step + 1) / (step + 10);
+  const T keep = static_cast<T>(early < op.decay ? early : op.decay), take = T(1) - keep;
+#pragma GCC ivdep
+  for (int64_t i = r.begin; i < r.end; ++i) average[i] = keep * average[i] + take * param[i];
+}
+
+template <class T>
+void report_run(const Call& call, int64_t, void*) {
+  const auto& op = *static_cast<const Report*>(call.op);
+  const Mat<T> ring(call.out[0]);
+  T* to = ring.row(call.state->step % op.slots);
+  for (int64_t k = 0; k < ring.cols; ++k) {
+    to[k] = static_cast<const T*>(call.in[k + 1].data)[0];
+    if (!(to[k] - to[k] == T(0)) && call.state->bad < 0) call.state->bad = call.state->step;
+  }
+}
+int64_t one_tile(const Call&) { return 1; }
+
+}  // namespace
+
+template <class T>
+void add_optimizer(KernelTable& t) {
+  t.adam = {tiles, adam_run<T>, nullptr};
+  t.average = {tiles, average_run<T>, nullptr};
+  t.report = {one_tile, report_run<T>, nullptr};
+}
+TESSERA_INSTANTIATE(add_optimizer)
+
+}  // namespace tessera::TESSERA_ISA

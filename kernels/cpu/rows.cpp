@@ -1,0 +1,74 @@
+// draw_conditions, gather_rows: which rows a step trains on, and their codes.
+#include "kernels/cpu/random.h"
+#include "kernels/cpu/tables.h"
+
+namespace tessera::TESSERA_ISA {
+namespace {
+
+constexpr int64_t kRows = 32;
+int64_t row_tiles(const Call& call) { return div_up(call.out[0].rows, kRows); }
+
+int64_t at_most(uint32_t word, int64_t n) { return static_cast<int64_t>((static_cast<uint64_t>(word) * static_cast<uint64_t>(n)) >> 32); }
+
+template <class T>
+void draw_run(const Call& call, int64_t tile, void*) {
+  const auto& op = *static_cast<const DrawConditions*>(call.op);
+  const Mat<T> cumulative(call.in[0]);
+  const Mat<int32_t> start(call.in[1]), offset(call.in[2]), index(call.in[3]), condition(call.out[0]), row(call.out[1]);
+  const uint32_t k0 = static_cast<uint32_t>(call.state->seed), k1 = static_cast<uint32_t>(call.state->seed >> 32);
+  const Range r = piece(tile, kRows, condition.rows);
+  for (int64_t i = r.begin; i < r.end; ++i) {
+    const RowKey key = row_key(call, call.in[4], i, op.purpose);
+    const Philox w = philox(0, key.c1, key.c2, key.c3, k0, k1);
+    if (op.columns == 0) {
+      condition.row(i)[0] = -1;
+      row.row(i)[0] = static_cast<int32_t>(at_most(w.word[2], op.table_rows));
+      continue;
+    }
+    const int64_t column = at_most(w.word[0], op.columns);
+    const T u = static_cast<T>(open_uniform(w.word[1]));
+    const T* c = cumulative.data;
+    int64_t low = start.row(column)[0], high = start.row(column + 1)[0] - 1;  // the first value whose cumulative share exceeds u
+    while (low < high) {
+      const int64_t middle = (low + high) / 2;
+      if (c[middle] > u) high = middle;
+      else low = middle + 1;
+    }
+    condition.row(i)[0] = static_cast<int32_t>(low);
+    if (op.table_rows == 0) {  // sampling: only the condition is wanted
+      row.row(i)[0] = -1;
+      continue;
+    }
+    const int64_t first = offset.row(low)[0], last = offset.row(low + 1)[0];
+    row.row(i)[0] = index.row(first + at_most(w.word[2], last - first))[0];
+  }
+}
+
+template <class T>
+void gather_run(const Call& call, int64_t tile, void*) {
+  const SpanTable& spans = *static_cast<const GatherRows*>(call.op)->spans;
+  const Mat<int32_t> codes(call.in[0]), row(call.in[2]), index(call.out[0]);
+  const Mat<T> alphas(call.in[1]), value(call.out[1]);
+  const Range r = piece(tile, kRows, index.rows);
+  for (int64_t i = r.begin; i < r.end; ++i) {
+    const int64_t from = row.row(i)[0];
+    int32_t* to = index.row(i);
+    T* v = value.row(i);
+    for (int s = 0; s < spans.count; ++s) {
+      const SpanTable::Item& span = spans.items[s];
+      to[s] = span.softmax ? span.start + codes.row(from)[span.slot] : span.start;
+      v[s] = span.softmax ? T(1) : alphas.row(from)[span.slot];
+    }
+  }
+}
+
+}  // namespace
+
+template <class T>
+void add_rows(KernelTable& t) {
+  t.draw_conditions = {row_tiles, draw_run<T>, nullptr};
+  t.gather_rows = {row_tiles, gather_run<T>, nullptr};
+}
+TESSERA_INSTANTIATE(add_rows)
+
+}  // namespace tessera::TESSERA_ISA

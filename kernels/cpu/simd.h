@@ -1,0 +1,141 @@
+// Vector types of the instruction set this file is compiled for, and the small math that vectorises. Everything lies in namespace TESSERA_ISA, so that the
+// linker cannot merge code of different instruction sets; no standard C++ header is included for the same reason.
+#pragma once
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/ops.h"
+#include "kernels/philox.h"
+#include "kernels/view.h"
+
+namespace tessera::TESSERA_ISA {
+
+#if defined(__AVX512F__)
+constexpr int kVectorBytes = 64;
+#elif defined(__AVX__)
+constexpr int kVectorBytes = 32;
+#else
+constexpr int kVectorBytes = 16;
+#endif
+
+template <class T>
+struct Simd {
+  static constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
+  typedef T V __attribute__((vector_size(kVectorBytes)));
+  typedef T U __attribute__((vector_size(kVectorBytes), aligned(sizeof(T)), may_alias));
+};
+template <class T>
+using Vec = typename Simd<T>::V;
+
+template <class T>
+static inline Vec<T> load(const T* p) {
+  return *reinterpret_cast<const typename Simd<T>::U*>(p);
+}
+template <class T>
+static inline void store(T* p, Vec<T> v) {
+  *reinterpret_cast<typename Simd<T>::U*>(p) = v;
+}
+
+static inline int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+// Rows [begin, end) of a view that tile `tile` of equal tiles of `size` rows owns.
+struct Range {
+  int64_t begin, end;
+};
+static inline Range piece(int64_t tile, int64_t size, int64_t total) { return {tile * size, least((tile + 1) * size, total)}; }
+
+// Typed access to a view.
+template <class T>
+struct Mat {
+  T* data;
+  int64_t rows, cols, ld;
+  explicit Mat(const View& v) : data(static_cast<T*>(v.data)), rows(v.rows), cols(v.cols), ld(v.ld) {}
+  T* row(int64_t r) const { return data + r * ld; }
+  explicit operator bool() const { return data != nullptr; }
+};
+
+// ---- scalar functions, written so that loops over them vectorise; about 1–2 units in the last place ------------------------------------
+static inline float bits_to_float(int32_t i) {
+  float f;
+  memcpy(&f, &i, 4);
+  return f;
+}
+static inline int32_t float_to_bits(float f) {
+  int32_t i;
+  memcpy(&i, &f, 4);
+  return i;
+}
+
+static inline float exp_of(float x) {
+  const float kMagic = 12582912.0f;  // 1.5·2²³: adding it rounds to an integer held in the low bits
+  float z = x < -87.0f ? -87.0f : x;
+  z = z > 88.72f ? 88.72f : z;
+  const float n = (z * 1.44269504f + kMagic) - kMagic;
+  const float r = (z - n * 0.693359375f) + n * 2.12194440e-4f;
+  float p = 1.9841270e-4f;
+  p = p * r + 1.3888889e-3f;
+  p = p * r + 8.3333333e-3f;
+  p = p * r + 4.1666667e-2f;
+  p = p * r + 1.6666667e-1f;
+  p = p * r + 0.5f;
+  p = p * r * r + r + 1.0f;
+  // 2^n in two factors: n may be 128, which one factor cannot hold.
+  const int32_t i = static_cast<int32_t>(n), half = i >> 1;
+  const float y = p * bits_to_float((half + 127) << 23) * bits_to_float((i - half + 127) << 23);
+  const float up = x > 88.72f ? __builtin_inff() : y;
+  return x < -87.5f ? 0.0f : up;
+}
+static inline double exp_of(double x) { return exp(x); }
+
+static inline float log_of(float x) {
+  // x = 2^e·m with m in [√½, √2); log m = 2·atanh(s), s = (m − 1)/(m + 1). Subnormals are scaled up first.
+  const float tiny = x < 1.17549435e-38f ? 8388608.0f : 1.0f;
+  const int32_t b = float_to_bits(x * tiny);
+  const int32_t e = (b - 0x3f3504f3) >> 23;
+  const float m = bits_to_float(b - (e << 23));
+  const float s = (m - 1.0f) / (m + 1.0f), s2 = s * s;
+  float p = 0.2222222f;
+  p = p * s2 + 0.2857143f;
+  p = p * s2 + 0.4f;
+  p = p * s2 + 0.6666667f;
+  const float k = static_cast<float>(e) - (tiny != 1.0f ? 23.0f : 0.0f);
+  const float y = k * 0.693359375f + (k * -2.12194440e-4f + (s * s2 * p + 2.0f * s));
+  const float low = x == 0.0f ? -__builtin_inff() : y;
+  const float bad = x < 0.0f ? __builtin_nanf("") : low;
+  return x <= 3.4028235e38f || x < 0.0f ? bad : x;  // +∞ and NaN are themselves
+}
+static inline double log_of(double x) { return log(x); }
+
+static inline float tanh_of(float x) {
+  const float a = x < 0 ? -x : x, x2 = x * x;
+  float p = -0.00886323553f;  // odd Taylor terms up to x¹¹: below 0.35 the rest is under half a unit
+  p = p * x2 + 0.0218694885f;
+  p = p * x2 - 0.0539682540f;
+  p = p * x2 + 0.1333333333f;
+  p = p * x2 - 0.3333333333f;
+  const float small = x + x * x2 * p;
+  const float e = exp_of(2.0f * (a > 10.0f ? 10.0f : a));
+  const float big = 1.0f - 2.0f / (e + 1.0f);
+  const float y = a < 0.35f ? small : (x < 0 ? -big : big);
+  return x == x ? y : x;
+}
+static inline double tanh_of(double x) { return tanh(x); }
+
+static inline float sqrt_of(float x) { return __builtin_sqrtf(x); }
+static inline double sqrt_of(double x) { return __builtin_sqrt(x); }
+
+template <class T>
+static inline T sigmoid_of(T x) {
+  return T(1) / (T(1) + exp_of(-x));
+}
+static inline float softplus_of(float x) {
+  const float a = x < 0 ? -x : x, t = exp_of(-a), u = 1.0f + t;
+  // log1p(t) = log(u) + (t − (u − 1))/u: the second term gives back what rounding u lost
+  return (x > 0 ? x : 0.0f) + log_of(u) + (t - (u - 1.0f)) / u;
+}
+static inline double softplus_of(double x) { return (x > 0 ? x : 0) + log1p(exp(x > 0 ? -x : x)); }
+
+}  // namespace tessera::TESSERA_ISA

@@ -1,0 +1,139 @@
+// sparse_dense, sparse_pick, sparse_matmul, sparse_wgrad: rows with a few entries, kept as (index, value) instead of one-hot blocks.
+//   entry j of row p is column (j / per)·width + index[p, j] of the dense row; its weight is value[p, j], 1 where there is no value tensor.
+//   sparse_matmul reads entries rows of the weight a row: 2·entries·N FLOP instead of 2·width·N. sparse_wgrad gives every block of `width` weight rows
+//   to one tile, so its sums have one order and need no atomics.
+#include "kernels/cpu/tables.h"
+
+namespace tessera::TESSERA_ISA {
+namespace {
+
+constexpr int64_t kRowsPerTile = 16;
+
+template <class T>
+struct Entries {
+  Mat<int32_t> index;
+  Mat<T> value;
+  int64_t width, per;
+  template <class Op>
+  Entries(const Call& call, const Op& op) : index(call.in[0]), value(call.in[1]), width(op.width), per(op.per) {}
+  int64_t count() const { return index.cols; }
+  // The dense column of entry j of row p, or −1.
+  int64_t column(int64_t p, int64_t j) const {
+    const int64_t i = index.row(p)[j];
+    return i < 0 ? -1 : j / per * width + i;
+  }
+  T weight(int64_t p, int64_t j) const { return value ? value.row(p)[j] : T(1); }
+};
+
+int64_t row_tiles(const Call& call) { return div_up(call.out[0].rows, kRowsPerTile); }
+
+template <class T>
+void dense_run(const Call& call, int64_t tile, void*) {
+  const Entries<T> e(call, *static_cast<const SparseDense*>(call.op));
+  const Mat<T> out(call.out[0]);
+  const Range r = piece(tile, kRowsPerTile, out.rows);
+  for (int64_t p = r.begin; p < r.end; ++p) {
+    memset(out.row(p), 0, static_cast<size_t>(out.cols) * sizeof(T));
+    for (int64_t j = 0; j < e.count(); ++j)
+      if (const int64_t c = e.column(p, j); c >= 0) out.row(p)[c] += e.weight(p, j);
+  }
+}
+
+template <class T>
+void pick_run(const Call& call, int64_t tile, void*) {
+  const auto& op = *static_cast<const SparsePick*>(call.op);
+  const Mat<int32_t> index(call.in[0]);
+  const Mat<T> dense(call.in[1]), out(call.out[0]);
+  const Range r = piece(tile, kRowsPerTile, out.rows);
+  for (int64_t p = r.begin; p < r.end; ++p)
+    for (int64_t j = 0; j < out.cols; ++j) {
+      const int64_t i = index.row(p)[j];
+      out.row(p)[j] = i < 0 ? T(0) : dense.row(p)[j / op.per * op.width + i];
+    }
+}
+
+template <class T>
+void matmul_run(const Call& call, int64_t tile, void*) {
+  const auto& op = *static_cast<const SparseMatmul*>(call.op);
+  const Entries<T> e(call, op);
+  const Mat<T> weight(call.in[2]), addend(op.addend ? call.in[3] : View{}), out(call.out[0]);
+  const Range r = piece(tile, kRowsPerTile, out.rows);
+  constexpr int L = Simd<T>::kLanes, kBlock = 4 * L;
+  for (int64_t p = r.begin; p < r.end; ++p) {
+    T* to = out.row(p);
+    const T* more = addend ? addend.row(addend.rows == 1 ? 0 : p) : nullptr;
+    int64_t c = 0;
+    for (; c + kBlock <= out.cols; c += kBlock) {
+      Vec<T> acc[4] = {};
+      if (more != nullptr)
+        for (int q = 0; q < 4; ++q) acc[q] = load(more + c + q * L);
+      for (int64_t j = 0; j < e.count(); ++j) {
+        const int64_t row = e.column(p, j);
+        if (row < 0) continue;
+        const T* w = weight.row(row) + c;
+        const Vec<T> v = e.weight(p, j) - Vec<T>{};
+        for (int q = 0; q < 4; ++q) acc[q] += v * load(w + q * L);
+      }
+      for (int q = 0; q < 4; ++q) store(to + c + q * L, acc[q]);
+    }
+    if (c == out.cols) continue;
+    for (int64_t k = c; k < out.cols; ++k) to[k] = more != nullptr ? more[k] : T(0);
+    for (int64_t j = 0; j < e.count(); ++j) {
+      const int64_t row = e.column(p, j);
+      if (row < 0) continue;
+      const T v = e.weight(p, j);
+      for (int64_t k = c; k < out.cols; ++k) to[k] += v * weight.row(row)[k];
+    }
+  }
+}
+
+// Tiles: blocks of `width` weight rows × chunks of columns.
+struct WgradTiling {
+  int64_t blocks, chunk, chunks;
+};
+WgradTiling wgrad_tiling(const Call& call) {
+  const auto& op = *static_cast<const SparseWgrad*>(call.op);
+  const int64_t blocks = call.out[0].rows / op.width, chunk = blocks < 4 ? 64 : 256;
+  return {blocks, chunk, div_up(call.out[0].cols, chunk)};
+}
+int64_t wgrad_tiles(const Call& call) {
+  const WgradTiling t = wgrad_tiling(call);
+  return t.blocks * t.chunks;
+}
+
+template <class T>
+void wgrad_run(const Call& call, int64_t tile, void*) {
+  const auto& op = *static_cast<const SparseWgrad*>(call.op);
+  const Entries<T> e(call, op);
+  const Mat<T> d(call.in[2]), addend(op.addend ? call.in[3] : View{}), out(call.out[0]);
+  const WgradTiling t = wgrad_tiling(call);
+  const int64_t block = tile / t.chunks;
+  const Range c = piece(tile % t.chunks, t.chunk, out.cols);
+  const size_t bytes = static_cast<size_t>(c.end - c.begin) * sizeof(T);
+  for (int64_t i = block * op.width; i < (block + 1) * op.width; ++i) {
+    if (addend) memcpy(out.row(i) + c.begin, addend.row(i) + c.begin, bytes);
+    else memset(out.row(i) + c.begin, 0, bytes);
+  }
+  for (int64_t p = 0; p < d.rows; ++p)
+    for (int64_t j = block * op.per; j < (block + 1) * op.per; ++j) {
+      const int64_t row = e.column(p, j);
+      if (row < 0) continue;
+      const T v = e.weight(p, j);
+      T* to = out.row(row);
+      const T* from = d.row(p);
+      for (int64_t k = c.begin; k < c.end; ++k) to[k] += v * from[k];
+    }
+}
+
+}  // namespace
+
+template <class T>
+void add_sparse(KernelTable& t) {
+  t.sparse_dense = {row_tiles, dense_run<T>, nullptr};
+  t.sparse_pick = {row_tiles, pick_run<T>, nullptr};
+  t.sparse_matmul = {row_tiles, matmul_run<T>, nullptr};
+  t.sparse_wgrad = {wgrad_tiles, wgrad_run<T>, nullptr};
+}
+TESSERA_INSTANTIATE(add_sparse)
+
+}  // namespace tessera::TESSERA_ISA

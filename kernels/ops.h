@@ -1,0 +1,236 @@
+// The closed set of ops: attributes only. Shape rules and derivatives are in engine/ops/, kernels in kernels/cpu/ and kernels/*.cu.
+// The list at the end is the only place where an op is enrolled; a backend or a rule that forgets one does not compile.
+#pragma once
+#include <cstdint>
+
+namespace tessera {
+
+// ---- sources -----------------------------------------------------------------------------------------------------------------------
+// Random tensors [rows, cols]: element (r, c) is a function of (seed, purpose, c / 4, row, step). With the optional input `rows` [rows, 3] (int32: low word,
+// high word, try) the row's identity replaces (row, step), so that a sampled row does not depend on its batch.
+struct Random {
+  enum Kind : int { uniform, normal, bernoulli } kind;
+  int purpose;
+  int64_t rows, cols;
+  double keep;  // bernoulli: probability of 1
+  bool operator==(const Random&) const = default;
+};
+
+struct Fill {  // [rows, cols] = value
+  int64_t rows, cols;
+  double value;
+  bool operator==(const Fill&) const = default;
+};
+
+// Training by sampling (Xu et al. 2019, §4.3): a discrete column uniformly, a value of it by `cumulative`, a table row with that value.
+//   in  cumulative [1, cond_width] (per column, ends at 1) · start [columns + 1, 1] int32 · row_offset [cond_width + 1, 1] int32 · row_index [·, 1] int32 · (rows [n, 3])
+//   out condition [rows, 1] int32: position in the condition vector · row [rows, 1] int32: table row
+// Without discrete columns (start has one entry): condition −1 and any of the table_rows.
+struct DrawConditions {
+  int purpose;
+  int64_t rows, columns, table_rows;
+  bool operator==(const DrawConditions&) const = default;
+};
+
+// Table rows as sparse rows. in codes [n, C] int32 · alphas [n, A] · row [rows, 1] int32 · out index [rows, A + C] int32, value [rows, A + C]; spans in order.
+struct SpanTable;
+struct GatherRows {
+  const SpanTable* spans;
+  bool operator==(const GatherRows&) const = default;
+};
+
+// ---- linear algebra ----------------------------------------------------------------------------------------------------------------
+// out [M, N] = Σ_i op(A_i)·op(B_i) (+ addend [M, N] or [1, N]). in A_1, B_1, A_2, B_2, …, (addend).
+struct Matmul {
+  bool trans_a, trans_b;
+  int pairs;
+  bool addend;
+  bool operator==(const Matmul&) const = default;
+};
+
+// Sparse rows: entry j of row p stands for column (j / per)·width + index[p, j] of a dense row of (entries / per)·width columns, with value value[p, j] (1 where
+// `value` is absent); a negative index is no entry. `per` is the number of entries that share one block of `width` columns: packing pac rows is a reshape.
+struct SparseDense {  // in index, (value) · out [rows, blocks·width]
+  int64_t width, per;
+  bool operator==(const SparseDense&) const = default;
+};
+struct SparsePick {  // in index, dense · out [rows, entries]: the dense row at each entry, 0 for no entry. The transpose of SparseDense
+  int64_t width, per;
+  bool operator==(const SparsePick&) const = default;
+};
+struct SparseMatmul {  // in index, (value), weight [blocks·width, N], (addend [rows, N] or [1, N]) · out [rows, N]
+  int64_t width, per;
+  bool addend;
+  bool operator==(const SparseMatmul&) const = default;
+};
+struct SparseWgrad {  // in index, (value), d [rows, N], (addend [blocks·width, N]) · out [blocks·width, N] = denseᵀ·d
+  int64_t width, per;
+  bool addend;
+  bool operator==(const SparseWgrad&) const = default;
+};
+
+// ---- elementwise -------------------------------------------------------------------------------------------------------------------
+struct Unary {  // a, b are the parameters of the functions that have some
+  enum Fn : int { affine /* a·x + b */, exp, log, tanh, sigmoid, softplus, sqrt, rsqrt /* 0 at 0 */, leaky /* x > 0 ? x : a·x */, step /* x > 0 ? 1 : a */,
+                  clamp /* to [a, b]; for noise: no gradient */ } fn;
+  double a, b;
+  bool operator==(const Unary&) const = default;
+};
+struct Binary {  // y may be [r, c], [1, c], [r, 1] or [1, 1] beside x [r, c]
+  enum Fn : int { add, sub, mul, div } fn;
+  bool operator==(const Binary&) const = default;
+};
+struct LerpRows {  // out = a·x + (1 − a)·y; a [rows, 1]
+  bool operator==(const LerpRows&) const = default;
+};
+struct Broadcast {  // [1, c], [r, 1] or [1, 1] to [rows, cols]
+  int64_t rows, cols;
+  bool operator==(const Broadcast&) const = default;
+};
+
+// ---- reductions --------------------------------------------------------------------------------------------------------------------
+struct SumRows {  // [r, c] → [1, c], times scale: rows in order, so any schedule gives the same bits
+  double scale;
+  bool operator==(const SumRows&) const = default;
+};
+struct SumCols {  // [r, c] → [r, 1], times scale
+  double scale;
+  bool operator==(const SumCols&) const = default;
+};
+struct RowDot {  // x, y [r, c] → [r, 1]
+  bool operator==(const RowDot&) const = default;
+};
+
+// ---- views and copies --------------------------------------------------------------------------------------------------------------
+struct Reshape {  // the same elements in the same order
+  int64_t rows, cols;
+  bool operator==(const Reshape&) const = default;
+};
+struct SliceRows {
+  int64_t start, rows;
+  bool operator==(const SliceRows&) const = default;
+};
+struct SliceCols {
+  int64_t start, cols;
+  bool operator==(const SliceCols&) const = default;
+};
+struct ConcatRows {
+  bool operator==(const ConcatRows&) const = default;
+};
+struct ConcatCols {
+  bool operator==(const ConcatCols&) const = default;
+};
+
+// ---- spans -------------------------------------------------------------------------------------------------------------------------
+// out = tanh(x) on tanh spans, softmax((x + gumbel(u)) / tau) on softmax spans; u is clamped to [u_low, u_high]. in x, u
+struct SpanActivation {
+  const SpanTable* spans;
+  double tau, u_low, u_high;
+  bool operator==(const SpanActivation&) const = default;
+};
+struct SpanActivationGrad {  // in y (the activation's output), d_y · out d_x
+  const SpanTable* spans;
+  double tau;
+  bool operator==(const SpanActivationGrad&) const = default;
+};
+// −log softmax(x's span)[chosen] per row; 0 for condition −1. in x [B, W], condition [B, 1] int32 · out [B, 1]
+struct SpanCrossEntropy {
+  const SpanTable* spans;
+  bool operator==(const SpanCrossEntropy&) const = default;
+};
+struct SpanCrossEntropyGrad {  // in x, condition, d [B, 1] · out d_x [B, W]: (softmax − one-hot)·d in the chosen span, 0 elsewhere
+  const SpanTable* spans;
+  bool operator==(const SpanCrossEntropyGrad&) const = default;
+};
+// What the fused span ops are made of. A tanh span counts as a span of one column.
+struct SpanReduce {  // [B, W] → [B, S]: sum or max over each span
+  const SpanTable* spans;
+  bool max;
+  bool operator==(const SpanReduce&) const = default;
+};
+struct SpanSpread {  // [B, S] → [B, W]
+  const SpanTable* spans;
+  bool operator==(const SpanSpread&) const = default;
+};
+struct SpanMask {  // → [1, W]: 1 on tanh spans (or on softmax spans), 0 elsewhere
+  const SpanTable* spans;
+  bool softmax;
+  bool operator==(const SpanMask&) const = default;
+};
+// Draws a row: alphas [B, A] = tanh(x), codes [B, C] int32 = argmax(x + gumbel(u)) (= a draw from softmax(x); lowest index on a tie). in x, u
+struct SpanSample {
+  const SpanTable* spans;
+  double u_low, u_high;
+  bool operator==(const SpanSample&) const = default;
+};
+
+// ---- batch norm --------------------------------------------------------------------------------------------------------------------
+// y = act((x − mean)·rstd·gamma + beta), statistics over each of `groups` equal blocks of rows (biased variance); act = ReLU if relu.
+//   in x [r, c], gamma [1, c], beta [1, c] · out y [r, c], mean [groups, c], var [groups, c]
+struct BatchNorm {
+  double eps;
+  int64_t groups;
+  bool relu;
+  bool operator==(const BatchNorm&) const = default;
+};
+struct BatchNormGrad {  // in x, gamma, beta, mean, var, d_y · out d_x [r, c], d_gamma [1, c], d_beta [1, c]
+  double eps;
+  int64_t groups;
+  bool relu;
+  bool operator==(const BatchNormGrad&) const = default;
+};
+struct NormEval {  // y = act((x − mean)/√(var + eps)·gamma + beta) with given statistics [1, c]. in x, gamma, beta, mean, var
+  double eps;
+  bool relu;
+  bool operator==(const NormEval&) const = default;
+};
+// running ← (1 − momentum)·running + momentum·batch, group after group; the variance unbiased. In place. in running_mean, running_var [1, c], mean, var [groups, c]
+struct RunningStats {
+  double momentum;
+  int64_t rows;  // in a group
+  bool operator==(const RunningStats&) const = default;
+};
+
+// ---- the end of a step -------------------------------------------------------------------------------------------------------------
+// Adam (Kingma & Ba 2015) over a flat parameter set, in place. in param, m, v, grad: all [1, n]. t = step·updates + index + 1 is read from the device.
+struct Adam {
+  enum Form : int { torch, tf1 } form;
+  double lr, beta1, beta2, eps, weight_decay;
+  int64_t updates, index;          // this is update `index` of `updates` in a step
+  int64_t decay_from, decay_steps;  // lr falls linearly from step decay_from to 0 at decay_from + decay_steps; decay_steps 0: never
+  bool operator==(const Adam&) const = default;
+};
+struct Average {  // average ← d·average + (1 − d)·param with d = min(decay, (step + 1)/(step + 10)), in place. in average, param [1, n]
+  double decay;
+  bool operator==(const Average&) const = default;
+};
+// Writes scalars [1, 1] into row step mod slots of the ring [slots, n], in place, and notes the first step with one that is not finite. in ring, x_1 … x_n
+struct Report {
+  int64_t slots;
+  bool operator==(const Report&) const = default;
+};
+
+// A row's spans, as kernels read them (the engine owns the arrays).
+struct SpanTable {
+  struct Item {
+    int start, width;
+    int softmax;     // 0: tanh
+    int cond_start;  // −1: not a condition
+    int slot;        // number among the tanh spans or among the softmax spans
+  };
+  const Item* items;
+  const int* cond_span;  // [cond_width]: the span a condition belongs to
+  int count, width, tanhs, softmaxes, cond_width;
+};
+
+#define TESSERA_OPS(X)                                                                                                                        \
+  X(Random, random) X(Fill, fill) X(DrawConditions, draw_conditions) X(GatherRows, gather_rows) X(Matmul, matmul)           \
+  X(SparseDense, sparse_dense) X(SparsePick, sparse_pick) X(SparseMatmul, sparse_matmul) X(SparseWgrad, sparse_wgrad) X(Unary, unary)         \
+  X(Binary, binary) X(LerpRows, lerp_rows) X(Broadcast, broadcast) X(SumRows, sum_rows) X(SumCols, sum_cols) X(RowDot, row_dot)               \
+  X(Reshape, reshape) X(SliceRows, slice_rows) X(SliceCols, slice_cols) X(ConcatRows, concat_rows) X(ConcatCols, concat_cols)                 \
+  X(SpanActivation, span_activation) X(SpanActivationGrad, span_activation_grad) X(SpanCrossEntropy, span_cross_entropy)                     \
+  X(SpanCrossEntropyGrad, span_cross_entropy_grad) X(SpanReduce, span_reduce) X(SpanSpread, span_spread) X(SpanMask, span_mask)              \
+  X(SpanSample, span_sample) X(BatchNorm, batch_norm) X(BatchNormGrad, batch_norm_grad) X(NormEval, norm_eval)                               \
+  X(RunningStats, running_stats) X(Adam, adam) X(Average, average) X(Report, report)
+
+}  // namespace tessera

@@ -1,0 +1,37 @@
+// What a kernel sees of the world: views and one call. Plain data, the same for every backend.
+#pragma once
+#include <cstdint>
+
+namespace tessera {
+
+// A row-major matrix [rows, cols]; element (r, c) at data[r·ld + c]. Real views hold the program's scalar type, index views int32.
+struct View {
+  void* data;
+  int64_t rows, cols, ld;
+  int64_t item_bytes;  // of one element
+};
+
+// Everything that changes from step to step; it lives at a fixed (device) address, so that a recorded step never has to be patched.
+struct StepState {
+  uint64_t seed;
+  int64_t step;  // counted from 0; advanced once a step
+  int64_t bad;   // −1, or the first step with a loss that is not finite
+};
+
+// One op of a program with its addresses. An input that an op may leave out has data == nullptr.
+struct Call {
+  const View* in;
+  const View* out;
+  int inputs, outputs;
+  const void* op;  // the op's attributes: one of the structs of ops.h
+  StepState* state;
+};
+
+// An op is cut into tiles by its shapes alone; tiles of one call touch disjoint outputs and may run in any order on any thread.
+struct Kernel {
+  int64_t (*tiles)(const Call&);
+  void (*run)(const Call&, int64_t tile, void* scratch);
+  int64_t (*scratch_bytes)(const Call&);  // per thread; nullptr: none
+};
+
+}  // namespace tessera

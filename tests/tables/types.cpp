@@ -1,0 +1,164 @@
+// The rules by which columns get their types (docs/tables.md).
+#include "models/types.h"
+
+#include "support.h"
+
+namespace tessera::test {
+namespace {
+
+// One column of these cells; every cell quoted, so that any text may stand in it.
+Column column_of(const std::vector<std::string>& cells, CsvOptions options = {}) {
+  std::string text = "c;d\n";
+  for (const std::string& cell : cells) text += (cell.empty() ? "" : '"' + cell + '"') + ";1\n";
+  return std::move(read_text(text, options).columns[0]);
+}
+
+void expect_type(ColumnType type, const std::vector<std::string>& cells) {
+  const Column c = column_of(cells);
+  EXPECT_STREQ(name(c.type), name(type)) << cells[0] << ", …: " << c.reason;
+  EXPECT_FALSE(c.reason.empty());
+}
+
+TEST(Types, Integers) {
+  expect_type(ColumnType::integer, {"1", "-2", "+3", "0"});
+  expect_type(ColumnType::integer, {"1.0", "2.", "3"});
+  expect_type(ColumnType::integer, {"999999999999999", "1"});
+  EXPECT_EQ(column_of({"1", "", "N/A", "?", "-", "null", "None", "4"}).numbers.size(), 8u);
+  EXPECT_TRUE(column_of({"1", "?", "4"}).is_missing(1));
+}
+
+TEST(Types, NoDigitIsLost) {
+  expect_type(ColumnType::category, {"1234567890123456", "1"});
+  expect_type(ColumnType::category, {"00501", "10001"});
+  EXPECT_EQ(column_of({"00501", "10001"}).values[0], "00501");
+  EXPECT_EQ(column_of({"9007199254740993", "1"}).values[0], "9007199254740993");
+}
+
+TEST(Types, Decimals) {
+  const Column c = column_of({".5", "5.", "-1.25", "1e2", "2.50"});
+  EXPECT_EQ(c.type, ColumnType::decimal);
+  EXPECT_EQ(c.decimals, 2);
+  EXPECT_EQ(c.numbers, (std::vector<double>{.5, 5, -1.25, 100, 2.5}));
+  EXPECT_EQ(column_of({"1.5e-3", "2"}).decimals, 4);
+  const Column tiny = column_of({"0.30000000000000004", "1e-20"});
+  EXPECT_EQ(tiny.format, "%g");
+  EXPECT_EQ(tiny.numbers, (std::vector<double>{0.1 + 0.2, 1e-20}));
+}
+
+TEST(Types, CommasAndThousands) {
+  EXPECT_EQ(column_of({"1,5", "-0,25", "3"}).numbers, (std::vector<double>{1.5, -.25, 3}));
+  EXPECT_EQ(column_of({"1,234.5", "1,234,567", "12"}).numbers, (std::vector<double>{1234.5, 1234567, 12}));
+  EXPECT_EQ(column_of({"1.234,5", "1.234.567", "12"}).numbers, (std::vector<double>{1234.5, 1234567, 12}));
+  EXPECT_EQ(column_of({"1,234", "5,678"}).numbers, (std::vector<double>{1.234, 5.678}));  // fields parted by ';': a decimal comma
+  EXPECT_EQ(read_text("c,d\n\"1,234\",1\n\"5,678\",2\n").columns[0].numbers, (std::vector<double>{1234, 5678}));
+  expect_type(ColumnType::category, {"1,5", "1.5"});
+  expect_type(ColumnType::category, {"12,34,56", "1"});
+}
+
+TEST(Types, Booleans) {
+  const Column c = column_of({"TRUE", "false", "True", ""});
+  EXPECT_EQ(c.type, ColumnType::boolean);
+  EXPECT_EQ(c.values, (std::vector<std::string>{"TRUE", "false"}));
+  EXPECT_EQ(c.codes, (std::vector<int32_t>{0, 1, 0, -1}));
+  expect_type(ColumnType::category, {"yes", "no"});
+  CsvOptions options;
+  options.types = {{"c", "boolean"}};
+  EXPECT_EQ(column_of({"yes", "N", "no", "y"}, options).codes, (std::vector<int32_t>{0, 1, 1, 0}));
+}
+
+TEST(Types, MissingWordsAreValuesOfText) {
+  const Column c = column_of({"red", "?", "None", "NA", ""});
+  EXPECT_EQ(c.type, ColumnType::category);
+  EXPECT_EQ(c.values, (std::vector<std::string>{"red", "?", "None", "NA"}));
+  EXPECT_TRUE(c.is_missing(4));
+  CsvOptions options;
+  options.missing = {"?"};
+  EXPECT_TRUE(column_of({"red", "?", "blue"}, options).is_missing(1));
+  EXPECT_EQ(column_of({"1", "?!", "2"}, [] {
+              CsvOptions o;
+              o.missing = {"?!"};
+              return o;
+            }()).type,
+            ColumnType::integer);
+}
+
+TEST(Types, Dates) {
+  const auto format = [](const std::vector<std::string>& cells) { return column_of(cells).format; };
+  EXPECT_EQ(format({"2020-01-31", "1969-12-31"}), "%Y-%m-%d");
+  EXPECT_EQ(column_of({"1970-01-02", "1969-12-31", "NA"}).numbers[0], 1);
+  EXPECT_EQ(column_of({"1970-01-02", "1969-12-31", "NA"}).numbers[1], -1);
+  EXPECT_EQ(format({"2020/01/31", "2020/02/01"}), "%Y/%m/%d");
+  EXPECT_EQ(format({"31/01/2020", "01/02/2020"}), "%d/%m/%Y");
+  EXPECT_EQ(format({"01/31/2020", "02/01/2020"}), "%m/%d/%Y");
+  EXPECT_EQ(format({"1/31/2020", "2/1/2020"}), "%-m/%-d/%Y");
+  EXPECT_EQ(format({"01.02.2020", "03.04.2020"}), "%d.%m.%Y");
+  expect_type(ColumnType::category, {"01/02/2020", "03/04/2020"});
+  EXPECT_NE(column_of({"01/02/2020", "03/04/2020"}).reason.find("cannot be told apart"), std::string::npos);
+  expect_type(ColumnType::category, {"2020-02-30", "2020-01-01"});
+  CsvOptions options;
+  options.types = {{"c", "date"}};
+  EXPECT_EQ(column_of({"01/02/2020", "03/04/2020"}, options).format, "%d/%m/%Y");
+}
+
+TEST(Types, Datetimes) {
+  const Column c = column_of({"1970-01-01 00:00:01", "1970-01-02 00:00:00.250"});
+  EXPECT_EQ(c.type, ColumnType::datetime);
+  EXPECT_EQ(c.numbers, (std::vector<double>{1, 86400.25}));
+  EXPECT_EQ(c.format, "%Y-%m-%d %H:%M:%S");
+  EXPECT_EQ(c.decimals, 2);
+  EXPECT_EQ(column_of({"2020-01-01T10:20Z", "2020-01-02T11:30Z"}).format, "%Y-%m-%dT%H:%MZ");
+  EXPECT_EQ(column_of({"31.12.2020 10:20:30", "01.01.2021 00:00:00"}).format, "%d.%m.%Y %H:%M:%S");
+  expect_type(ColumnType::category, {"2020-01-01T10:20Z", "2020-01-02T11:30"});
+  expect_type(ColumnType::datetime, {"2020-01-01", "2020-01-02 11:30:00"});
+}
+
+TEST(Types, Identifiers) {
+  std::vector<std::string> texts, counting;
+  for (int i = 0; i < 20; ++i) texts.push_back("key " + std::to_string(i)), counting.push_back(std::to_string(100 + i));
+  expect_type(ColumnType::identifier, texts);
+  texts.pop_back();
+  expect_type(ColumnType::category, texts);
+  expect_type(ColumnType::integer, counting);  // the column is not named like a key
+  std::string text = "user_id,x\n";
+  for (const std::string& n : counting) text += n + ",1\n";
+  const Table t = read_text(text);
+  EXPECT_EQ(t.columns[0].type, ColumnType::identifier);
+  EXPECT_EQ(t.columns[0].values[19], "119");
+}
+
+TEST(Types, Constants) {
+  EXPECT_EQ(column_of({"5.0", "5.0"}).values, (std::vector<std::string>{"5.0"}));
+  expect_type(ColumnType::constant, {"x", "x"});
+  expect_type(ColumnType::category, {"x", ""});
+  expect_type(ColumnType::integer, {"5", ""});
+  const Column none = column_of({"", "", ""});
+  EXPECT_EQ(none.type, ColumnType::constant);
+  EXPECT_TRUE(none.values.empty());
+  EXPECT_EQ(none.codes, (std::vector<int32_t>{-1, -1, -1}));
+  expect_type(ColumnType::constant, {"NA", "-"});
+}
+
+TEST(Types, TheReasonNamesTheOddValue) {
+  const Column c = column_of({"31", "32", "3O", "x"});
+  EXPECT_EQ(c.type, ColumnType::category);
+  EXPECT_EQ(c.reason, "text: line 4 holds \"3O\", after 2 values such as \"31\"");
+}
+
+TEST(Types, LikeForcesTypesAndOrder) {
+  const Table real = read_text("a,b,k\n1,x,c\n2,y,c\n");
+  CsvOptions options;
+  options.like = &real;
+  const Table other = read_text("k,b,a\nc,1,7\nd,2,8\n", options);
+  EXPECT_EQ(other.columns[0].name, "a");
+  EXPECT_EQ(other.columns[0].type, ColumnType::integer);
+  EXPECT_EQ(other.columns[1].values, (std::vector<std::string>{"1", "2"}));
+  EXPECT_EQ(other.columns[2].values, (std::vector<std::string>{"c", "d"}));  // was constant there, varies here
+}
+
+TEST(Types, NearestNames) {
+  EXPECT_EQ(nearest_names("incme", {"age", "income", "sex", "outcome"}).substr(0, 8), "\"income\"");
+  EXPECT_EQ(nearest_names("x", {}), "");
+}
+
+}  // namespace
+}  // namespace tessera::test
