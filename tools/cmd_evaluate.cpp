@@ -30,7 +30,7 @@ double at(const Json& json, const char* pointer) {
 }
 
 std::string scores(const Json& report) {
-  text::Table t({{"fidelity"}, {"score", text::Table::Side::right}, {"", text::Table::Side::left, 80}});
+  text::Table t({{"fidelity"}, {"score", text::Table::Side::right}, {"", text::Table::Side::left, 100}});
   const auto row = [&](const char* name, const char* pointer, const std::string& means) { t.add({name, text::percent(at(report, pointer)), means}); };
   row("column shapes", "/scores/column_shapes", "how alike each column's distribution is");
   row("column pair trends", "/scores/pair_trends", "how alike the dependence of each pair is, numbers binned by each table's own range");

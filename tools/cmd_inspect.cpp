@@ -1,12 +1,17 @@
 // tessera inspect data.csv · tessera inspect data.tessera
+#include <fmt/format.h>
+
 #include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
 #include "outline.h"
+#include "text.h"
 
 namespace {
+
+using Json = nlohmann::json;
 
 struct Arguments {
   std::string file;
@@ -24,11 +29,33 @@ bool is_model(const std::string& path) {
   return got == head.size() && head[7] == 0 && head[8] == '{';
 }
 
+// What a column holds, in a few words: its range, or its most frequent values.
+std::string content(const Json& column) {
+  if (column.contains("min")) return column["min"].is_null() ? "–" : inline_text(column["min"]) + " … " + inline_text(column["max"]);
+  std::vector<std::string> values;
+  for (const Json& top : column.value("top", Json::array())) values.push_back(inline_text(top["value"]));
+  return text::list(values, 3);
+}
+
+std::string page(const Json& report) {
+  using Side = text::Table::Side;
+  const int64_t rows = report["rows"].get<int64_t>();
+  text::Table t({{"column"}, {"type"}, {"distinct", Side::right}, {"missing", Side::right}, {"holds", Side::left, 44}, {"because", Side::left, 70}});
+  for (const Json& c : report["columns"]) {
+    const double missing = rows == 0 ? 0 : c["missing"].get<double>() / static_cast<double>(rows);
+    t.add({c["name"].get<std::string>(), c["type"].get<std::string>(), inline_text(c["distinct"]), missing > 0 ? text::percent(missing) : "–", content(c),
+           c["reason"].get<std::string>()});
+  }
+  return fmt::format("{} rows × {} columns\n\n", text::count(rows), report["columns"].size()) + t.str();
+}
+
 void run(const SharedOptions& shared, const Arguments& a) {
   Session session(shared);
-  const std::string json = is_model(a.file) ? tessera::Model::load(a.file).describe() : tessera::inspect(session.context(), tessera::read_csv(session.context(), a.file, a.csv.options()));
+  const bool model = is_model(a.file);
+  const std::string json = model ? tessera::Model::load(a.file).describe() : tessera::inspect(session.context(), tessera::read_csv(session.context(), a.file, a.csv.options()));
   session.progress().clear();
-  print(shared.json ? json + "\n" : outline(nlohmann::ordered_json::parse(json)));
+  if (shared.json) return print(json + "\n");
+  print(model ? outline(nlohmann::ordered_json::parse(json)) : page(Json::parse(json)));
 }
 
 }  // namespace

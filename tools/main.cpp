@@ -54,7 +54,7 @@ CLI::App* Program::add(const std::string& name, const std::string& description) 
 int main(int argc, char** argv) {
   CLI::App app("Generative models of tables: learns a table, draws synthetic rows, says how good they are.", "tessera");
   app.set_version_flag("--version", std::string("tessera ") + tessera_version() + " (ABI " + std::to_string(tessera_abi_version()) + ")");
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);
   app.footer(kExitCodes);
   Program program{app, {}, {}};
   for (auto* add : {add_fit, add_sample, add_evaluate, add_inspect, add_info, add_plan, add_example}) add(program);
@@ -66,5 +66,6 @@ int main(int argc, char** argv) {
     app.exit(e);  // says what and where --help is
     return TESSERA_E_USAGE;
   }
+  if (!program.run) return complain(TESSERA_E_USAGE, "say what to do: fit, sample, evaluate, inspect, info, plan or example. tessera --help explains them.");
   return run(program.run);
 }

@@ -18,6 +18,7 @@ constexpr int kLabel = 13;           // columns for the phase's name
 constexpr int kBar = 30;
 constexpr double kRedraw = 0.1;      // seconds between two drawings of a bar
 constexpr double kBetweenLines = 5;  // seconds between two lines of a log
+constexpr double kFirstLine = 1;     // seconds until a phase is worth its first
 constexpr double kSettle = 0.5;      // seconds before a rate is worth saying
 
 int terminal_columns() {
@@ -40,7 +41,10 @@ std::string rate(double done, double seconds, const char* unit) {
   return fmt::format("{} {}/s", text::number(per_second < 100 ? per_second : std::round(per_second)), unit);
 }
 
-std::string left(const tessera_progress& e, double seconds) { return text::duration(std::max(0.0, e.total - e.done) / e.done * seconds) + " left"; }
+std::string left(const tessera_progress& e, double seconds) {
+  const double rest = std::ceil(std::max(0.0, e.total - e.done) / e.done * seconds);
+  return (rest < 60 ? fmt::format("{:.0f} s", rest) : text::duration(rest)) + " left";
+}
 
 }  // namespace
 
@@ -83,7 +87,7 @@ void ProgressPrinter::update(const tessera_progress& e) {
     finish();
     phase_ = e.phase;
     started_ = now;
-    drawn_ = style_ == Style::bar ? now - kRedraw : now;
+    drawn_ = now - (style_ == Style::bar ? kRedraw : kBetweenLines - kFirstLine);
   }
   const double seconds = now - started_;
   const std::string note = e.note != nullptr && *e.note != '\0' ? std::string("  ") + e.note : "";

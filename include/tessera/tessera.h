@@ -6,7 +6,7 @@
  *   for a person: the place (file, line, column, value) and the way out. No C++ exception crosses this line, nothing calls exit().
  * Streams that come in are consumed: they are released whatever the function returns. Streams that go out belong to the caller, who calls their release;
  *   they keep alive what they need of model and context. A stream that fails returns an errno value, and its get_last_error the message.
- * Options are structs whose first field is their size: `tessera_fit_options o = {sizeof o};` sets every other field to 0, which always means "the default". NULL means
+ * Options are structs whose first field is their size: `tessera_fit_options o = {.struct_size = sizeof o};` sets every other field to 0, which always means "the default". NULL means
  *   the same. A struct from a newer header is accepted as long as the fields this library does not know are 0.
  * Texts are UTF-8 and end with a zero byte. Those that come out as char** are freed by tessera_string_free().
  * Threads. There is no global state. Every function may be called from any thread; different handles are independent; one model may be used by many threads at

@@ -23,7 +23,8 @@ TEST_F(Cli, WhatAUserDoes) {
   EXPECT_EQ(lines(read("people.csv")), 401);
 
   const Outcome inspected = must({"inspect", "people.csv"});
-  EXPECT_HAS(inspected.out, "reason");
+  EXPECT_HAS(inspected.out, "400 rows");
+  EXPECT_HAS(inspected.out, "because");
 
   const Outcome fitted = must({"fit", "people.csv", "--model", "m.tessera", "--epochs", "2", "--batch-size", "100", "--log", "losses.csv"});
   EXPECT_EQ(fitted.out, "") << "standard output is for reports";
@@ -117,7 +118,7 @@ TEST_F(Cli, TheSameRowsInAnyCut) {
     return text.substr(at);
   };
   EXPECT_EQ(after(must({"sample", "m.tessera", "--rows", "10", "--offset", "80", "--output", "-", "--quiet"}).out, 1), after(whole, 81));
-  EXPECT_NE(must({"sample", "m.tessera", "--rows", "90", "--seed", "5", "--output", "-", "--quiet"}).out, whole);
+  EXPECT_TRUE(must({"sample", "m.tessera", "--rows", "90", "--seed", "5", "--output", "-", "--quiet"}).out != whole) << "another seed, another table";
 }
 
 TEST_F(Cli, TheSameModelForAnyNumberOfThreads) {

@@ -1,0 +1,294 @@
+// The C interface as a program sees it: statuses and messages, ownership, options that grow, misuse.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tessera/tessera.hpp"
+
+extern "C" uint32_t header_abi_version(void);
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+class Interface : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "tessera_api_XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::string at(const std::string& name) const { return (folder_ / name).string(); }
+  tessera::Rows people(int64_t rows = 200) { return tessera::example(context_, "people", rows, 1); }
+  tessera::Model quick(int epochs = 1) {
+    tessera_fit_options options{};
+    options.epochs = epochs;
+    options.batch_size = 50;
+    return tessera::Model::fit(context_, people(), options);
+  }
+
+  tessera::Context context_;
+  fs::path folder_;
+};
+
+// The rows and the number of columns of a stream, taken to its end.
+std::pair<int64_t, int64_t> drain(tessera::Rows rows) {
+  const tessera::Schema schema = rows.schema();
+  int64_t count = 0;
+  for (;;) {
+    ArrowArray batch{};
+    if (rows.get()->get_next(rows.get(), &batch) != 0) throw tessera::Error(TESSERA_E_DATA, rows.get()->get_last_error(rows.get()));
+    if (batch.release == nullptr) return {count, schema.get()->n_children};
+    count += batch.length;
+    batch.release(&batch);
+  }
+}
+
+tessera_status status_of(const std::function<void()>& call) {
+  try {
+    call();
+    return TESSERA_OK;
+  } catch (const tessera::Error& e) {
+    EXPECT_STRNE(e.what(), "");
+    return e.status();
+  }
+}
+
+TEST_F(Interface, VersionsAgree) {
+  EXPECT_EQ(tessera_abi_version(), header_abi_version());
+  EXPECT_EQ(json::parse(tessera::info())["version"], tessera_version());
+}
+
+TEST_F(Interface, FromRowsToRows) {
+  const tessera::Model model = quick();
+  EXPECT_TRUE(json::parse(model.describe()).is_object());
+  const auto real = drain(people());
+  EXPECT_EQ(real.first, 200);
+  EXPECT_EQ(drain(model.sample(context_, 0, 75)), std::make_pair(int64_t{75}, real.second));
+  EXPECT_EQ(drain(model.sample(context_, 0, 0)).first, 0);
+
+  model.save(at("m"));
+  EXPECT_EQ(status_of([&] { model.save(at("m")); }), TESSERA_E_IO) << "it exists";
+  model.save(at("m"), true);
+  const tessera::Model same = tessera::Model::load(at("m"));
+  tessera::write_csv(context_, model.sample(context_, 0, 50), at("a.csv"));
+  tessera::write_csv(context_, same.sample(context_, 0, 50), at("b.csv"));
+  EXPECT_EQ(fs::file_size(at("a.csv")), fs::file_size(at("b.csv")));
+
+  const json report = json::parse(tessera::evaluate(context_, people(), model.sample(context_, 0, 100), people(80)));
+  EXPECT_EQ(report["rows"]["holdout"], 80);
+}
+
+TEST_F(Interface, AStreamOutlivesModelAndContext) {
+  tessera::Rows rows;
+  {
+    tessera::Context context;
+    const tessera::Model model = quick();
+    rows = model.sample(context, 5, 40);
+  }
+  EXPECT_EQ(drain(std::move(rows)).first, 40);
+}
+
+TEST_F(Interface, TheReportFollowsTheStream) {
+  const tessera::Model model = quick();
+  tessera_sample_report report{};
+  tessera_sample_options options{};
+  options.report = &report;
+  EXPECT_EQ(drain(model.sample(context_, 0, 64, options)).first, 64);
+  EXPECT_EQ(report.rows, 64);
+  EXPECT_GE(report.candidates, 64);
+}
+
+TEST_F(Interface, LossesComeAtLeastOnceAnEpoch) {
+  struct Seen {
+    int count = 0;
+    int64_t last = -1;
+    bool rising = true;
+  } seen;
+  tessera_fit_options options{};
+  options.epochs = 4;
+  options.batch_size = 50;
+  options.losses = [](const tessera_losses* l, void* user) {
+    auto& s = *static_cast<Seen*>(user);
+    s.rising = s.rising && l->step > s.last;
+    s.last = l->step;
+    ++s.count;
+  };
+  options.losses_user = &seen;
+  tessera::Model::fit(context_, people(), options);
+  EXPECT_GE(seen.count, 4);
+  EXPECT_TRUE(seen.rising);
+}
+
+TEST_F(Interface, ProgressAndLogAreTold) {
+  struct Heard {
+    int finished = 0;
+    std::vector<std::string> lines;
+  } heard;
+  tessera_context_options options{};
+  options.user = &heard;
+  options.progress = [](const tessera_progress* p, void* user) { static_cast<Heard*>(user)->finished += p->finished; };
+  options.log = [](const char* line, void* user) { static_cast<Heard*>(user)->lines.emplace_back(line); };
+  const tessera::Context context(options);
+  tessera::write_csv(context, people(), at("a.csv"));
+  tessera_fit_options fit{};
+  fit.epochs = 1;
+  tessera::Model::fit(context, tessera::read_csv(context, at("a.csv")), fit);
+  EXPECT_GE(heard.finished, 3);
+  EXPECT_EQ(heard.lines.size(), static_cast<size_t>(heard.finished));
+}
+
+TEST_F(Interface, CancelStopsAndResetGoesOn) {
+  const tessera::Model model = quick();
+  tessera::Rows rows = model.sample(context_, 0, 1'000'000'000'000);
+  context_.cancel();
+  EXPECT_EQ(status_of([&] { tessera::write_csv(context_, std::move(rows), at("o.csv")); }), TESSERA_E_CANCELLED);
+  EXPECT_EQ(status_of([&] { quick(); }), TESSERA_E_CANCELLED);
+  EXPECT_FALSE(fs::exists(at("o.csv")));
+  context_.reset();
+  EXPECT_EQ(drain(people()).first, 200);
+}
+
+TEST_F(Interface, CancelFromAnotherThreadEndsATraining) {
+  std::atomic<bool> training{false};
+  tessera_fit_options options{};
+  options.epochs = 1'000'000;
+  options.batch_size = 50;
+  options.losses = [](const tessera_losses*, void* user) { static_cast<std::atomic<bool>*>(user)->store(true); };
+  options.losses_user = &training;
+  std::thread other([&] {
+    while (!training.load()) std::this_thread::yield();
+    context_.cancel();
+  });
+  EXPECT_EQ(status_of([&] { tessera::Model::fit(context_, people(), options); }), TESSERA_E_CANCELLED);
+  training.store(true);
+  other.join();
+}
+
+TEST_F(Interface, OneModelServesManyThreads) {
+  const tessera::Model model = quick();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      tessera_sample_options options{};
+      options.batch_size = 7 + t;
+      tessera::write_csv(context_, model.sample(context_, 0, 100, options), at(std::to_string(t)));
+    });
+  for (auto& t : threads) t.join();
+  for (int t = 1; t < 4; ++t) EXPECT_EQ(fs::file_size(at(std::to_string(t))), fs::file_size(at("0")));
+}
+
+TEST_F(Interface, TheMessageBelongsToTheThread) {
+  EXPECT_EQ(status_of([&] { tessera::Model::load(at("none")); }), TESSERA_E_IO);
+  const std::string mine = tessera_last_error();
+  EXPECT_NE(mine.find(at("none")), std::string::npos);
+  std::thread([] { EXPECT_STREQ(tessera_last_error(), ""); }).join();
+  EXPECT_EQ(tessera_last_error(), mine);
+}
+
+TEST_F(Interface, OptionsMayComeFromAnOlderOrNewerHeader) {
+  struct Newer {
+    tessera_fit_options known{};
+    int64_t unknown = 0;
+  } newer;
+  newer.known.struct_size = sizeof newer;
+  newer.known.epochs = TESSERA_UNTRAINED;
+  tessera_model* model = nullptr;
+  tessera::Rows rows = people();
+  EXPECT_EQ(tessera_fit(context_.get(), &newer.known, rows.get(), &model), TESSERA_OK) << tessera_last_error();
+  tessera_model_free(model);
+
+  newer.unknown = 1;
+  rows = people();
+  EXPECT_EQ(tessera_fit(context_.get(), &newer.known, rows.get(), &model), TESSERA_E_USAGE);
+  EXPECT_EQ(rows.get()->release, nullptr) << "consumed all the same";
+
+  tessera_sample_options older{};
+  older.struct_size = offsetof(tessera_sample_options, where);
+  older.where = "this field did not exist then";
+  const tessera::Model fitted = quick();
+  EXPECT_EQ(tessera_sample(context_.get(), fitted.get(), 0, 3, &older, rows.get()), TESSERA_OK) << tessera_last_error();
+
+  older.struct_size = 0;
+  tessera::Rows none;
+  EXPECT_EQ(tessera_sample(context_.get(), fitted.get(), 0, 3, &older, none.get()), TESSERA_E_USAGE);
+}
+
+TEST_F(Interface, NullsAndNonsenseAreUsageErrors) {
+  tessera_model* model = nullptr;
+  char* text = nullptr;
+  tessera::Rows rows, empty;
+  const auto usage = [](tessera_status s) { return s == TESSERA_E_USAGE && *tessera_last_error() != '\0'; };
+  EXPECT_TRUE(usage(tessera_context_new(nullptr, nullptr)));
+  EXPECT_TRUE(usage(tessera_fit(nullptr, nullptr, nullptr, nullptr)));
+  EXPECT_TRUE(usage(tessera_fit(context_.get(), nullptr, empty.get(), &model))) << "a released stream";
+  EXPECT_TRUE(usage(tessera_model_load(nullptr, &model)));
+  EXPECT_TRUE(usage(tessera_model_load("x", nullptr)));
+  EXPECT_TRUE(usage(tessera_model_save(nullptr, "x", 0)));
+  EXPECT_TRUE(usage(tessera_model_describe(nullptr, &text)));
+  EXPECT_TRUE(usage(tessera_model_schema(nullptr, nullptr)));
+  EXPECT_TRUE(usage(tessera_sample(context_.get(), nullptr, 0, 1, nullptr, rows.get())));
+  EXPECT_TRUE(usage(tessera_inspect(context_.get(), nullptr, &text)));
+  EXPECT_TRUE(usage(tessera_plan(context_.get(), nullptr, nullptr, &text)));
+  EXPECT_TRUE(usage(tessera_evaluate(context_.get(), nullptr, nullptr, nullptr, nullptr, &text)));
+  EXPECT_TRUE(usage(tessera_csv_open(context_.get(), nullptr, nullptr, rows.get())));
+  EXPECT_TRUE(usage(tessera_csv_write(context_.get(), nullptr, "x", nullptr)));
+  EXPECT_TRUE(usage(tessera_example(context_.get(), "animals", 5, 0, rows.get())));
+  EXPECT_TRUE(usage(tessera_example(context_.get(), nullptr, -5, 0, rows.get())));
+  EXPECT_TRUE(usage(tessera_check_output(nullptr, 0)));
+  EXPECT_TRUE(usage(tessera_info(nullptr)));
+  tessera_context_free(nullptr);
+  tessera_model_free(nullptr);
+  tessera_string_free(nullptr);
+  tessera_context_cancel(nullptr);
+
+  const tessera::Model fitted = quick();
+  EXPECT_TRUE(usage(tessera_sample(context_.get(), fitted.get(), -1, 1, nullptr, rows.get())));
+  EXPECT_TRUE(usage(tessera_sample(context_.get(), fitted.get(), INT64_MAX, 1, nullptr, rows.get())));
+  tessera_context_options threads{sizeof threads, -3, nullptr, nullptr, nullptr};
+  tessera_context* context = nullptr;
+  EXPECT_TRUE(usage(tessera_context_new(&threads, &context)));
+}
+
+TEST_F(Interface, AStreamThatFailsIsAnErrorWithItsMessage) {
+  ArrowArrayStream bad{};
+  static int released;
+  released = 0;
+  bad.get_schema = [](ArrowArrayStream*, ArrowSchema*) { return 5; };
+  bad.get_next = [](ArrowArrayStream*, ArrowArray*) { return 5; };
+  bad.get_last_error = [](ArrowArrayStream*) { return "the cable was cut"; };
+  bad.release = [](ArrowArrayStream* s) {
+    ++released;
+    s->release = nullptr;
+  };
+  char* text = nullptr;
+  EXPECT_NE(tessera_inspect(context_.get(), &bad, &text), TESSERA_OK);
+  EXPECT_NE(std::string(tessera_last_error()).find("the cable was cut"), std::string::npos);
+  EXPECT_EQ(released, 1);
+}
+
+TEST_F(Interface, TypesAndMissingWordsArePassedOn) {
+  FILE* file = std::fopen(at("t.csv").c_str(), "w");
+  std::fputs("a,\"b,c\"\n1,2\n-99,4\n5,6\n", file);
+  std::fclose(file);
+  tessera_csv_options options{};
+  options.types = " a = category , \"b,c\" = decimal ";
+  options.missing = "-99";
+  const json report = json::parse(tessera::inspect(context_, tessera::read_csv(context_, at("t.csv"), options)));
+  EXPECT_EQ(report["columns"][0]["type"], "category");
+  EXPECT_EQ(report["columns"][0]["missing"], 1);
+  EXPECT_EQ(report["columns"][1]["type"], "decimal");
+}
+
+}  // namespace

@@ -1,0 +1,110 @@
+// What a person sees while waiting.
+#include "progress.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "text.h"
+
+namespace {
+
+struct Screen {
+  double now = 100;
+  int columns = 120;
+  std::string written;
+  ProgressPrinter printer;
+  explicit Screen(ProgressPrinter::Style style) : printer(style, [this](const std::string& s) { written += s; }, [this] { return now; }, [this] { return columns; }) {}
+  void at(double second, const char* phase, double done, double total, bool finished = false) {
+    now = 100 + second;
+    const tessera_progress event{sizeof event, phase, done, total, "epochs", "critic −0.41", finished ? 1 : 0};
+    printer.update(event);
+  }
+  bool shows(const std::string& part) const { return written.find(part) != std::string::npos; }
+};
+
+TEST(Progress, ABarIsRedrawnInPlaceWithRateAndTimeLeft) {
+  Screen s(ProgressPrinter::Style::bar);
+  s.at(0, "train", 0, 300);
+  s.at(10, "train", 100, 300);
+  EXPECT_TRUE(s.shows("\r"));
+  EXPECT_TRUE(s.shows("100/300 epochs"));
+  EXPECT_TRUE(s.shows("10 epochs/s"));
+  EXPECT_TRUE(s.shows("critic −0.41"));
+  EXPECT_TRUE(s.shows("20 s left"));
+  EXPECT_FALSE(s.shows("\n"));
+  s.at(30, "train", 300, 300, true);
+  EXPECT_EQ(std::count(s.written.begin(), s.written.end(), '\n'), 1) << "one line stays";
+  EXPECT_EQ(s.written.back(), '\n');
+}
+
+TEST(Progress, ABarNeverLeavesItsLine) {
+  for (int columns : {5, 20, 40, 80, 200}) {
+    Screen s(ProgressPrinter::Style::bar);
+    s.columns = columns;
+    s.at(0, "train", 0, 300);
+    s.written.clear();
+    s.at(10, "train", 100, 300);
+    const std::string line = s.written.substr(1, s.written.find('\x1b') - 1);
+    EXPECT_LT(text::width(line), columns) << line;
+  }
+}
+
+TEST(Progress, ALogGetsALineEveryFewSeconds) {
+  Screen s(ProgressPrinter::Style::lines);
+  for (int i = 0; i <= 600; ++i) s.at(i / 10.0, "train", i / 10.0, 60, i == 600);
+  const auto lines = std::count(s.written.begin(), s.written.end(), '\n');
+  EXPECT_GE(lines, 8);
+  EXPECT_LE(lines, 14);
+  EXPECT_FALSE(s.shows("\r"));
+  EXPECT_FALSE(s.shows("\x1b"));
+}
+
+TEST(Progress, AShortPhaseIsOneLine) {
+  Screen s(ProgressPrinter::Style::lines);
+  s.at(0, "encode", 0, 5);
+  s.at(0.02, "encode", 5, 5, true);
+  s.at(0.03, "train", 1, 5);
+  s.printer.line("saved", "m.tessera");
+  EXPECT_EQ(std::count(s.written.begin(), s.written.end(), '\n'), 3) << s.written;
+}
+
+TEST(Progress, QuietAndIgnoredPhasesSayNothing) {
+  Screen quiet(ProgressPrinter::Style::none);
+  quiet.at(0, "train", 0, 5);
+  quiet.at(9, "train", 5, 5, true);
+  quiet.printer.line("saved", "x");
+  EXPECT_EQ(quiet.written, "");
+  Screen s(ProgressPrinter::Style::lines);
+  s.printer.ignore("write");
+  s.at(0, "sample", 1, 9);
+  s.at(1, "write", 1, 0);
+  s.at(2, "sample", 9, 9, true);
+  EXPECT_EQ(std::count(s.written.begin(), s.written.end(), '\n'), 1) << s.written;
+}
+
+TEST(Text, NumbersAsPeopleReadThem) {
+  EXPECT_EQ(text::count(0), "0");
+  EXPECT_EQ(text::count(999), "999");
+  EXPECT_EQ(text::count(1000), "1,000");
+  EXPECT_EQ(text::count(-1234567), "-1,234,567");
+  EXPECT_EQ(text::count(-100), "-100");
+  EXPECT_EQ(text::bytes(999), "999 bytes");
+  EXPECT_EQ(text::bytes(4300000), "4.3 MB");
+  EXPECT_EQ(text::duration(62), "1:02");
+  EXPECT_EQ(text::duration(3723), "1:02:03");
+  EXPECT_EQ(text::duration(0.016), "0.02 s");
+  EXPECT_EQ(text::percent(0.9213), "92.1 %");
+}
+
+TEST(Text, ValuesCannotMoveTheCursor) {
+  EXPECT_EQ(text::clip("a\x1b[2Jb\nc", 40), "a [2Jb c");
+  EXPECT_EQ(text::clip("ünïcödé", 4), "ünï…");
+  EXPECT_EQ(text::clip("four", 4), "four");
+  text::Table t({{"ä", text::Table::Side::left}, {"n", text::Table::Side::right}});
+  t.add({"öö", "1"});
+  t.add({"x", "22"});
+  EXPECT_EQ(t.str(0), "ä    n\nöö   1\nx   22\n");
+}
+
+}  // namespace
