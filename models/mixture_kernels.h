@@ -1,11 +1,12 @@
 // The two loops over (value, component) that cost the time of preparing a table. Compiled for AVX-512, AVX2 and the plain instruction set,
-// chosen at run time. Work goes in blocks of kLanes values with sums kept a lane, so the order of additions is the same on each.
+// chosen at run time: a register of values at a time, all components of it, sums kept a lane. One machine gives the same bits every time; another
+// instruction set rounds differently.
 #pragma once
 #include <cstdint>
 
 namespace tessera {
 
-constexpr int kLanes = 16;
+constexpr int kLanes = 16;  // operands are padded to a multiple of it, the widest register
 constexpr int kMaxComponents = 64;
 
 // ln ρ_k(x) = offset[k] − ((x − mean[k])·steepness[k])², with steepness = 1/√(2C_k).
@@ -24,7 +25,7 @@ struct ComponentSums {
 };
 
 // The E step. value, count, spread [padded to a multiple of kLanes; count 0 in the padding]. Adds to sums[k]; returns Σ count · ln Σ_k ρ_k.
-// About 1 ns (float) to 2.5 ns (double) a value and component with AVX2.
+// A value and component takes .55 / 1.3 ns (float / double) with AVX-512, .8 / 1.8 with AVX2, 2.3 / 5.9 without either.
 double expectation(const LogDensity<float>& density, const float* value, const float* count, const float* spread, int64_t padded, ComponentSums* sums);
 double expectation(const LogDensity<double>& density, const double* value, const double* count, const double* spread, int64_t padded, ComponentSums* sums);
 
