@@ -156,7 +156,7 @@ void convert_in_place(std::vector<double>& numbers, double scale) {
   for (size_t i = 0; i < numbers.size(); ++i) {
     double v;
     std::memcpy(&v, bytes + i * sizeof v, sizeof v);
-    const double scaled = v != v ? 0 : std::fmin(std::fmax(std::nearbyint(v * scale), -kLimit), kLimit);
+    const double scaled = v != v ? 0 : std::clamp(std::nearbyint(v * scale), -kLimit, kLimit);
     const auto n = static_cast<Int>(scaled);
     std::memcpy(bytes + i * sizeof n, &n, sizeof n);
   }

@@ -115,7 +115,17 @@ class ColumnImport {
       // A dictionary of ours is the column's list of values, those that no row of this batch has included.
       for (int64_t k = 0; ours_ && k < d->length(); ++k) of_index[static_cast<size_t>(k)] = d->is_null(k) ? -1 : code_of_text(d->text(k));
     }
-    codes_.reserve(codes_.size() + static_cast<size_t>(values.length()));
+    const size_t before = codes_.size();
+    if (ours_ && row_validity_ == nullptr && values.dictionary() != nullptr) {
+      codes_.resize(before + static_cast<size_t>(values.length()));
+      if (values.read_indices(codes_.data() + before)) {
+        for (size_t i = before; i < codes_.size(); ++i)
+          if (codes_[i] >= 0) codes_[i] = of_index[static_cast<size_t>(codes_[i])];
+        return;
+      }
+      codes_.resize(before);
+    }
+    codes_.reserve(before + static_cast<size_t>(values.length()));
     for (int64_t i = 0; i < values.length(); ++i) {
       int32_t code = -1;
       if (is_missing(values, i)) {
@@ -154,7 +164,18 @@ class ColumnImport {
     std::vector<double>().swap(numbers_);
   }
 
+  // Our own columns of plain numbers, which have nothing to be looked at.
+  bool add_at_once(const ArrowValues& values, bool (ArrowValues::*read)(double*) const) {
+    if (!ours_ || row_validity_ != nullptr) return false;
+    const size_t before = numbers_.size();
+    numbers_.resize(before + static_cast<size_t>(values.length()));
+    if ((values.*read)(numbers_.data() + before)) return true;
+    numbers_.resize(before);
+    return false;
+  }
+
   void add_whole(const ArrowValues& values) {
+    if (add_at_once(values, &ArrowValues::read_wholes)) return;
     numbers_.reserve(as_text_ ? 0 : numbers_.size() + static_cast<size_t>(values.length()));
     for (int64_t i = 0; i < values.length(); ++i) {
       const bool missing = is_missing(values, i);
@@ -167,6 +188,7 @@ class ColumnImport {
   }
 
   void add_numbers(const ArrowValues& values) {
+    if (add_at_once(values, &ArrowValues::read_reals)) return;
     numbers_.reserve(numbers_.size() + static_cast<size_t>(values.length()));
     utc_ = kind_ == ArrowKind::moment && values.is_utc();
     const bool float32 = kind_ == ArrowKind::real && values.dictionary() == nullptr && values.is_float32();

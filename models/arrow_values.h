@@ -32,6 +32,11 @@ class ArrowValues {
   bool is_float32() const { return format_[0] == 'f'; }
   bool is_utc() const { return format_.size() > 4 && format_.substr(0, 2) == "ts"; }
 
+  // The usual layouts all at once: out[i] = value i, NaN or −1 where it is missing. False, and nothing written, for any other layout.
+  bool read_wholes(double* out) const;    // int64
+  bool read_reals(double* out) const;     // float64
+  bool read_indices(int32_t* out) const;  // int32 indices, checked
+
   const ArrowValues* dictionary() const { return dictionary_.get(); }
   int64_t index(int64_t i) const;  // dictionary: which of its values; checked
 

@@ -312,7 +312,8 @@ ColumnPlan decide_type(const TypeEvidence& e, char delimiter, const char* place)
       return plan;
     }
     plan.type = dates != 0 ? ColumnType::date : ColumnType::datetime;
-    plan.format = dates != 0 ? date_format(layout_in(bits), e.facts) : datetime_format(layout_in(bits), e);
+    plan.layout = layout_in(bits);
+    plan.format = dates != 0 ? date_format(plan.layout, e.facts) : datetime_format(plan.layout, e);
     plan.decimals = dates != 0 ? 0 : e.second_digits;
     plan.reason = all + (dates != 0 ? " are dates like " : " are dates with a time like ") + plan.format;
   } else {
@@ -330,8 +331,8 @@ ColumnPlan force_type(ColumnType type, const TypeEvidence& e, char delimiter, co
     if (type == ColumnType::integer) plan.decimals = 0, plan.format.clear();
   }
   if (type == ColumnType::date || type == ColumnType::datetime) {
-    const int layout = layout_in((forms & kDatetimes) >> kDatetimeShift);
-    plan.format = type == ColumnType::date ? date_format(layout, e.facts) : datetime_format(layout, e);
+    plan.layout = layout_in((forms & kDatetimes) >> kDatetimeShift);
+    plan.format = type == ColumnType::date ? date_format(plan.layout, e.facts) : datetime_format(plan.layout, e);
     plan.decimals = type == ColumnType::date ? 0 : e.second_digits;
   }
   plan.type = type;

@@ -16,14 +16,8 @@ uint32_t hash_text(std::string_view text) {
   uint64_t h = 0x9E3779B97F4A7C15ull ^ text.size();
   const char* p = text.data();
   size_t left = text.size();
-  uint64_t word;
-  for (; left >= 8; left -= 8, p += 8) {
-    std::memcpy(&word, p, 8);
-    h = mix(h ^ word, 0xD6E8FEB86659FD93ull);
-  }
-  word = 0;
-  if (left > 0) std::memcpy(&word, p, left);
-  h = mix(h ^ word, 0xA0761D6478BD642Full);
+  for (; left > 8; left -= 8, p += 8) h = mix(h ^ load_bytes(p, 8), 0xD6E8FEB86659FD93ull);
+  h = mix(h ^ load_bytes(p, left), 0xA0761D6478BD642Full);
   return static_cast<uint32_t>(h ^ h >> 32);
 }
 
@@ -35,7 +29,7 @@ int32_t Dictionary::find(std::string_view text) {
   const size_t mask = slots_.size() - 1;
   size_t at = hash & mask;
   for (; slots_[at].code >= 0; at = (at + 1) & mask)
-    if (slots_[at].hash == hash && value(slots_[at].code) == text) return slots_[at].code;
+    if (slots_[at].hash == hash && equal_text(value(slots_[at].code), text)) return slots_[at].code;
   if (ends_.size() >= static_cast<size_t>(std::numeric_limits<int32_t>::max() - 1))
     throw Error(ErrorCode::memory, "A column has more than 2,147,483,645 different texts.\n  Leave the column out, or split the file.");
   const auto code = static_cast<int32_t>(ends_.size());

@@ -148,7 +148,7 @@ Fill fill_cell(std::string_view text, const ColumnPlan& plan, const MissingWords
     case ColumnType::date:
     case ColumnType::datetime:
       if (missing.always(text) || MissingWords::usual(text)) value = kMissing;
-      else if (!(plan.type == ColumnType::date ? read_date(text, plan.format, value) : read_datetime(text, plan.format, value))) return Fill::wrong;
+      else if (!(plan.type == ColumnType::date ? read_date(text, plan.layout, value) : read_datetime(text, plan.layout, value))) return Fill::wrong;
       column.numbers[at] = value;
       return Fill::ok;
     case ColumnType::boolean:

@@ -126,26 +126,8 @@ void write_padded(int value, int width, std::string& out) {
   out.append(digits, static_cast<size_t>(width));
 }
 
-int layout_of(const std::string& format) {
-  for (int i = 0; i < kDateLayoutCount; ++i) {
-    const DateLayout& layout = kDateLayouts[i];
-    std::string found;
-    char separator = 0;
-    for (size_t at = 0; at + 1 < format.size() && found.size() < 3; ++at) {
-      if (format[at] == '%') {
-        if (format[at + 1] == '-') ++at;
-        if (at + 1 < format.size()) found.push_back(lower(format[++at]));
-      } else if (separator == 0) {
-        separator = format[at];
-      }
-    }
-    if (found == layout.order && separator == layout.separator) return i;
-  }
-  return 0;
-}
-
-bool read_layout(const Moment& m, const std::string& format, int& layout) {
-  layout = layout_of(format);
+// ISO where the layout does not fit; false where neither does.
+bool choose_layout(const Moment& m, int& layout) {
   if ((m.layouts >> layout & 1u) == 0) layout = 0;
   return (m.layouts >> layout & 1u) != 0;
 }
@@ -194,7 +176,7 @@ Reading read_number(std::string_view text, NumberStyle style, double& value) {
 
 bool read_boolean(std::string_view text, bool loose, bool& value) {
   constexpr struct {
-    const char* word;
+    std::string_view word;
     bool truth, loose;
   } kWords[] = {{"true", true, false}, {"false", false, false}, {"yes", true, true}, {"no", false, true}, {"y", true, true},
                 {"n", false, true},    {"t", true, true},       {"f", false, true},  {"1", true, true},   {"0", false, true}};
@@ -206,10 +188,27 @@ bool read_boolean(std::string_view text, bool loose, bool& value) {
   return false;
 }
 
-bool read_moment(std::string_view text, Moment& m) {
-  if (text.size() < 8 || !is_digit(text[0])) return false;
-  const char *p = text.data(), *end = p + text.size();
-  m = Moment{};
+namespace {
+
+// YYYY-MM-DD, by far the most frequent: no search for what its parts are.
+bool read_iso_day(const char* p, Moment& m) {
+  constexpr int kYear[] = {0, 1, 2, 3}, kMonth[] = {5, 6}, kDay[] = {8, 9};
+  if (p[4] != '-' || p[7] != '-') return false;
+  bool digits = true;
+  const auto number = [&](const auto& places) {
+    int n = 0;
+    for (const int at : places) n = n * 10 + (p[at] - '0'), digits &= is_digit(p[at]);
+    return n;
+  };
+  m.parts[0] = number(kYear), m.parts[1] = number(kMonth), m.parts[2] = number(kDay);
+  if (!digits || !is_day(m.parts[0], m.parts[1], m.parts[2])) return false;
+  m.layouts = 1;
+  m.padded = m.parts[1] < 10 || m.parts[2] < 10;
+  return true;
+}
+
+// Year, month and day in any of the layouts; moves p behind them.
+bool read_any_day(const char*& p, const char* end, Moment& m) {
   int digits[3];
   char separator = 0;
   for (int i = 0; i < 3; ++i) {
@@ -231,11 +230,21 @@ bool read_moment(std::string_view text, Moment& m) {
     }
     if (fits && is_day(ymd[0], ymd[1], ymd[2])) m.layouts |= 1u << i;
   }
-  if (m.layouts == 0) return false;
   for (int i = 0; i < 3; ++i) {
     if (digits[i] == 1) m.unpadded = true;
     if (digits[i] == 2 && m.parts[i] < 10) m.padded = true;
   }
+  return m.layouts != 0;
+}
+
+}  // namespace
+
+bool read_moment(std::string_view text, Moment& m) {
+  if (text.size() < 8 || !is_digit(text[0])) return false;
+  const char *p = text.data(), *end = p + text.size();
+  m = Moment{};
+  if (text.size() >= 10 && read_iso_day(p, m)) p += 10;
+  else if (!read_any_day(p, end, m)) return false;
   if (p == end) return true;
 
   m.between = *p++;
@@ -276,21 +285,40 @@ double day_of(const Moment& m, int layout) {
   return static_cast<double>(days_from_civil(ymd[0], ymd[1], ymd[2]));
 }
 
-bool read_date(std::string_view text, const std::string& format, double& days) {
+int layout_of(const std::string& format) {
+  for (int i = 0; i < kDateLayoutCount; ++i) {
+    const DateLayout& layout = kDateLayouts[i];
+    std::string found;
+    char separator = 0;
+    for (size_t at = 0; at + 1 < format.size() && found.size() < 3; ++at) {
+      if (format[at] == '%') {
+        if (format[at + 1] == '-') ++at;
+        if (at + 1 < format.size()) found.push_back(lower(format[++at]));
+      } else if (separator == 0) {
+        separator = format[at];
+      }
+    }
+    if (found == layout.order && separator == layout.separator) return i;
+  }
+  return 0;
+}
+
+bool read_date(std::string_view text, int layout, double& days) {
   Moment m;
-  int layout;
-  if (!read_moment(text, m) || m.has_time || !read_layout(m, format, layout)) return false;
+  if (!read_moment(text, m) || m.has_time || !choose_layout(m, layout)) return false;
   days = day_of(m, layout);
   return true;
 }
 
-bool read_datetime(std::string_view text, const std::string& format, double& seconds) {
+bool read_datetime(std::string_view text, int layout, double& seconds) {
   Moment m;
-  int layout;
-  if (!read_moment(text, m) || !read_layout(m, format, layout)) return false;
+  if (!read_moment(text, m) || !choose_layout(m, layout)) return false;
   seconds = day_of(m, layout) * 86400 + m.seconds_of_day;
   return true;
 }
+
+bool read_date(std::string_view text, const std::string& format, double& days) { return read_date(text, layout_of(format), days); }
+bool read_datetime(std::string_view text, const std::string& format, double& seconds) { return read_datetime(text, layout_of(format), seconds); }
 
 void write_date(double days, const std::string& format, std::string& out) {
   const double held = std::fmin(std::fmax(std::nearbyint(days), static_cast<double>(kFirstDay)), static_cast<double>(kLastDay));

@@ -47,6 +47,10 @@ double day_of(const Moment& moment, int layout);  // days since 1970-01-01
 // datetime. Also taken, whatever the format: ISO 8601 (year first, '-').
 bool read_date(std::string_view text, const std::string& format, double& days);
 bool read_datetime(std::string_view text, const std::string& format, double& seconds);
+// The same for many values: by the layout of their format.
+int layout_of(const std::string& format);
+bool read_date(std::string_view text, int layout, double& days);
+bool read_datetime(std::string_view text, int layout, double& seconds);
 
 // `decimals` digits of the second follow %S. Dates are rounded to days, datetimes to the last digit; years outside 1 … 9999 are held at the ends.
 void write_date(double days, const std::string& format, std::string& out);
