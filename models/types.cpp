@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstring>
 
 namespace tessera {
 namespace {
@@ -132,10 +131,9 @@ bool read_simple(std::string_view text, Reads& r) {
   return true;
 }
 
-bool same_words(std::string_view text, const char* small) {
-  const size_t n = std::strlen(small);
-  if (text.size() != n) return false;
-  for (size_t i = 0; i < n; ++i)
+bool same_words(std::string_view text, std::string_view small) {
+  if (text.size() != small.size()) return false;
+  for (size_t i = 0; i < small.size(); ++i)
     if ((text[i] >= 'A' && text[i] <= 'Z' ? text[i] + 32 : text[i]) != small[i]) return false;
   return true;
 }
@@ -225,7 +223,8 @@ ColumnPlan plan_text(const TypeEvidence& e, const char* place) {
 
 bool MissingWords::usual(std::string_view text) {
   if (text.size() > 4) return false;
-  for (const char* word : {"na", "n/a", "#n/a", "nan", "null", "none", "nil", "nat", "<na>", "-", "--", "?", "."})
+  constexpr std::string_view kWords[] = {"na", "n/a", "#n/a", "nan", "null", "none", "nil", "nat", "<na>", "-", "--", "?", "."};
+  for (const std::string_view word : kWords)
     if (same_words(text, word)) return true;
   return false;
 }
@@ -238,8 +237,8 @@ void TypeEvidence::add(std::string_view text, int64_t line, const MissingWords& 
     r = Reads{};
     if (!read_number_forms(text, r)) {
       r = Reads{};
-      if (MissingWords::usual(text)) return;
       if (read_boolean(text, false, truth)) r.forms = kBoolean;
+      else if (MissingWords::usual(text)) return;
       else read_moment_forms(text, r);
     }
   }
