@@ -78,7 +78,8 @@ const char* find_bad_utf8(const char* p, const char* end) {
   return end;
 }
 
-void CsvScanner::load_block() {
+// Kept out of line, so that the loop over fields stays small.
+[[gnu::noinline]] void CsvScanner::load_block() {
   block_ = next_block_;
   const size_t left = static_cast<size_t>(end_ - block_);
   BlockMasks m;
@@ -98,7 +99,7 @@ void CsvScanner::load_block() {
   odd_bytes_ |= m.odd;
 }
 
-const char* CsvScanner::special() {
+inline const char* CsvScanner::special() {
   while (specials_ == 0) {
     if (next_block_ == end_) return end_;
     load_block();
@@ -131,7 +132,7 @@ inline void CsvScanner::push(const char* data, const char* end, bool quoted, boo
 }
 
 // On return at_ is at a delimiter, a line end or the end of the text.
-void CsvScanner::scan_quoted(const char* open) {
+[[gnu::noinline]] void CsvScanner::scan_quoted(const char* open) {
   special();  // the opening quote itself
   bool doubled = false;
   const char* p;
@@ -155,7 +156,7 @@ void CsvScanner::scan_quoted(const char* open) {
   push(open + 1, close, true, doubled);
 }
 
-void CsvScanner::scan_field() {
+inline void CsvScanner::scan_field() {
   const char* first = at_;
   while (first < end_ && is_space(*first)) ++first;
   if (first < end_ && *first == '"') return scan_quoted(first);

@@ -17,7 +17,7 @@ Fill fill_number(std::string_view text, const ColumnPlan& plan, double& value) {
     case Reading::no: return Fill::wrong;
   }
   constexpr double kExact = 9007199254740992.0;  // 2⁵³
-  if (plan.type == ColumnType::integer && !(value == std::floor(value) && std::fabs(value) <= kExact)) return Fill::wrong;
+  if (plan.type == ColumnType::integer && !(std::fabs(value) <= kExact && static_cast<double>(static_cast<int64_t>(value)) == value)) return Fill::wrong;
   return Fill::ok;
 }
 

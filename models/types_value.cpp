@@ -15,8 +15,8 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 
 bool equal_any_case(std::string_view text, std::string_view small) {
-  if (text.size() != small.size()) return false;
-  for (size_t i = 0; i < text.size(); ++i)
+  if (text.size() != small.size() || text.empty() || lower(text[0]) != small[0]) return false;
+  for (size_t i = 1; i < text.size(); ++i)
     if (lower(text[i]) != small[i]) return false;
   return true;
 }
@@ -175,6 +175,7 @@ Reading read_number(std::string_view text, NumberStyle style, double& value) {
 }
 
 bool read_boolean(std::string_view text, bool loose, bool& value) {
+  if (!loose && text.size() != 4 && text.size() != 5) return false;
   constexpr struct {
     std::string_view word;
     bool truth, loose;
@@ -349,16 +350,23 @@ char* write_decimal(double value, int decimals, char* out) {
   const double scaled = value * kPowers[decimals];
   // Beyond 2⁵³ units the product has no fraction left to round, and the value more digits than a double holds.
   if (!(std::fabs(scaled) < 9e15)) return std::to_chars(out, out + 32, value).ptr;
-  auto n = static_cast<uint64_t>(std::fabs(std::nearbyint(scaled)));
+  const auto n = static_cast<uint64_t>(nearest(std::fabs(scaled)));
   if (scaled < 0 && n != 0) *out++ = '-';
   char text[24];
-  char *p = text + sizeof text, *end = p;
-  for (int i = 0; i < decimals; ++i) *--p = static_cast<char>('0' + n % 10), n /= 10;
-  if (decimals > 0) *--p = '.';
-  do *--p = static_cast<char>('0' + n % 10), n /= 10;
-  while (n != 0);
-  std::memcpy(out, p, static_cast<size_t>(end - p));
-  return out + (end - p);
+  const auto length = static_cast<int>(std::to_chars(text, text + sizeof text, n).ptr - text);
+  const int whole = length - decimals;
+  if (whole > 0) {
+    std::memcpy(out, text, static_cast<size_t>(whole));
+    out += whole;
+  } else {
+    *out++ = '0';
+  }
+  if (decimals == 0) return out;
+  *out++ = '.';
+  for (int i = whole; i < 0; ++i) *out++ = '0';
+  const int from = whole > 0 ? whole : 0;
+  std::memcpy(out, text + from, static_cast<size_t>(length - from));
+  return out + (length - from);
 }
 
 void write_decimal(double value, int decimals, std::string& out) {

@@ -6,6 +6,12 @@
 
 namespace tessera {
 
+// The nearest integer, halves to even, of 0 ≤ v < 2⁶³: std::nearbyint is a call where SSE4.1 is not assumed.
+inline double nearest(double v) {
+  constexpr double kNoFraction = 4503599627370496.0;  // 2⁵²: from here on doubles are integers
+  return v < kNoFraction ? (v + kNoFraction) - kNoFraction : v;
+}
+
 // How a column writes its numbers.
 enum class NumberStyle {
   point,       // 1234.5
