@@ -63,7 +63,7 @@ class ColumnImport {
     column_.codes = std::move(codes_);
     column_.numbers = std::move(numbers_);
     if (ours_) {
-      if (column_.type != ColumnType::boolean && !is_numeric(column_.type)) column_.values = dictionary_.take_values();
+      if (column_.type != ColumnType::boolean && !is_numeric(column_.type)) column_.values = given_values_.empty() ? dictionary_.take_values() : std::move(given_values_);
       return std::move(column_);
     }
     if (!whole) return finish_part();
@@ -108,7 +108,30 @@ class ColumnImport {
     return code;
   }
 
+  // The first dictionary of ours is the column's list of values as it stands; only if more follow, texts have to be looked up.
+  bool take_first_dictionary(const ArrowValues& values) {
+    const ArrowValues* d = values.dictionary();
+    const bool first = ours_ && d != nullptr && row_validity_ == nullptr && codes_.empty() && given_values_.empty() && dictionary_.size() == 0;
+    if (!first || d->has_nulls()) return false;
+    codes_.resize(static_cast<size_t>(values.length()));
+    if (!values.read_indices(codes_.data())) {
+      codes_.clear();
+      return false;
+    }
+    given_values_.reserve(static_cast<size_t>(d->length()));
+    for (int64_t k = 0; k < d->length(); ++k) {
+      check_text(d->text(k));
+      given_values_.emplace_back(d->text(k));
+    }
+    return true;
+  }
+
   void add_text(const ArrowValues& values) {
+    if (take_first_dictionary(values)) return;
+    for (const std::string& v : given_values_) dictionary_.code(v);
+    if (!given_values_.empty() && dictionary_.size() != static_cast<int32_t>(given_values_.size()))
+      throw Error(ErrorCode::data, "Column \"" + column_.name + "\" of the Arrow stream has a text twice in its dictionary.\n  The program that made the stream is at fault.");
+    given_values_.clear();
     std::vector<int32_t> of_index;  // dictionary index → our code; −2: not met yet
     if (const ArrowValues* d = values.dictionary()) {
       of_index.assign(static_cast<size_t>(d->length()), -2);
@@ -336,6 +359,7 @@ class ColumnImport {
   std::vector<double> numbers_;
   std::vector<int32_t> codes_;
   Dictionary dictionary_;
+  std::vector<std::string> given_values_;  // in place of the dictionary while one batch of ours is all there was
   std::vector<int64_t> first_rows_;  // where each text of a foreign stream was seen first
   const uint8_t* row_validity_ = nullptr;
   int64_t row_start_ = 0;

@@ -21,6 +21,7 @@ class ArrowValues {
 
   ArrowKind kind() const { return kind_; }
   int64_t length() const { return length_; }
+  bool has_nulls() const { return validity_ != nullptr || format_ == "n"; }
   bool is_null(int64_t i) const;
   int64_t whole(int64_t i) const;           // whole: the value; larger than int64 holds: see is_too_large
   bool is_too_large(int64_t i) const;       // a uint64 of 2⁶³ or more
