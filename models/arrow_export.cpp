@@ -156,7 +156,8 @@ void convert_in_place(std::vector<double>& numbers, double scale) {
   for (size_t i = 0; i < numbers.size(); ++i) {
     double v;
     std::memcpy(&v, bytes + i * sizeof v, sizeof v);
-    const double scaled = v != v ? 0 : std::fmin(std::fmax(std::nearbyint(v * scale), -kLimit), kLimit);
+    const double size = std::min(nearest(std::fabs(v * scale)), kLimit);
+    const double scaled = v != v ? 0 : std::copysign(size, v);
     const auto n = static_cast<Int>(scaled);
     std::memcpy(bytes + i * sizeof n, &n, sizeof n);
   }

@@ -63,7 +63,7 @@ class ColumnImport {
     column_.codes = std::move(codes_);
     column_.numbers = std::move(numbers_);
     if (ours_) {
-      if (column_.type != ColumnType::boolean && !is_numeric(column_.type)) column_.values = dictionary_.take_values();
+      if (column_.type != ColumnType::boolean && !is_numeric(column_.type)) column_.values = given_values_.empty() ? dictionary_.take_values() : std::move(given_values_);
       return std::move(column_);
     }
     if (!whole) return finish_part();
@@ -108,14 +108,47 @@ class ColumnImport {
     return code;
   }
 
+  // The first dictionary of ours is the column's list of values as it stands; only if more follow, texts have to be looked up.
+  bool take_first_dictionary(const ArrowValues& values) {
+    const ArrowValues* d = values.dictionary();
+    const bool first = ours_ && d != nullptr && row_validity_ == nullptr && codes_.empty() && given_values_.empty() && dictionary_.size() == 0;
+    if (!first || d->has_nulls()) return false;
+    codes_.resize(static_cast<size_t>(values.length()));
+    if (!values.read_indices(codes_.data())) {
+      codes_.clear();
+      return false;
+    }
+    given_values_.reserve(static_cast<size_t>(d->length()));
+    for (int64_t k = 0; k < d->length(); ++k) {
+      check_text(d->text(k));
+      given_values_.emplace_back(d->text(k));
+    }
+    return true;
+  }
+
   void add_text(const ArrowValues& values) {
+    if (take_first_dictionary(values)) return;
+    for (const std::string& v : given_values_) dictionary_.code(v);
+    if (!given_values_.empty() && dictionary_.size() != static_cast<int32_t>(given_values_.size()))
+      throw Error(ErrorCode::data, "Column \"" + column_.name + "\" of the Arrow stream has a text twice in its dictionary.\n  The program that made the stream is at fault.");
+    given_values_.clear();
     std::vector<int32_t> of_index;  // dictionary index → our code; −2: not met yet
     if (const ArrowValues* d = values.dictionary()) {
       of_index.assign(static_cast<size_t>(d->length()), -2);
       // A dictionary of ours is the column's list of values, those that no row of this batch has included.
       for (int64_t k = 0; ours_ && k < d->length(); ++k) of_index[static_cast<size_t>(k)] = d->is_null(k) ? -1 : code_of_text(d->text(k));
     }
-    codes_.reserve(codes_.size() + static_cast<size_t>(values.length()));
+    const size_t before = codes_.size();
+    if (ours_ && row_validity_ == nullptr && values.dictionary() != nullptr) {
+      codes_.resize(before + static_cast<size_t>(values.length()));
+      if (values.read_indices(codes_.data() + before)) {
+        for (size_t i = before; i < codes_.size(); ++i)
+          if (codes_[i] >= 0) codes_[i] = of_index[static_cast<size_t>(codes_[i])];
+        return;
+      }
+      codes_.resize(before);
+    }
+    codes_.reserve(before + static_cast<size_t>(values.length()));
     for (int64_t i = 0; i < values.length(); ++i) {
       int32_t code = -1;
       if (is_missing(values, i)) {
@@ -154,7 +187,18 @@ class ColumnImport {
     std::vector<double>().swap(numbers_);
   }
 
+  // Our own columns of plain numbers, which have nothing to be looked at.
+  bool add_at_once(const ArrowValues& values, bool (ArrowValues::*read)(double*) const) {
+    if (!ours_ || row_validity_ != nullptr) return false;
+    const size_t before = numbers_.size();
+    numbers_.resize(before + static_cast<size_t>(values.length()));
+    if ((values.*read)(numbers_.data() + before)) return true;
+    numbers_.resize(before);
+    return false;
+  }
+
   void add_whole(const ArrowValues& values) {
+    if (add_at_once(values, &ArrowValues::read_wholes)) return;
     numbers_.reserve(as_text_ ? 0 : numbers_.size() + static_cast<size_t>(values.length()));
     for (int64_t i = 0; i < values.length(); ++i) {
       const bool missing = is_missing(values, i);
@@ -167,6 +211,7 @@ class ColumnImport {
   }
 
   void add_numbers(const ArrowValues& values) {
+    if (add_at_once(values, &ArrowValues::read_reals)) return;
     numbers_.reserve(numbers_.size() + static_cast<size_t>(values.length()));
     utc_ = kind_ == ArrowKind::moment && values.is_utc();
     const bool float32 = kind_ == ArrowKind::real && values.dictionary() == nullptr && values.is_float32();
@@ -314,6 +359,7 @@ class ColumnImport {
   std::vector<double> numbers_;
   std::vector<int32_t> codes_;
   Dictionary dictionary_;
+  std::vector<std::string> given_values_;  // in place of the dictionary while one batch of ours is all there was
   std::vector<int64_t> first_rows_;  // where each text of a foreign stream was seen first
   const uint8_t* row_validity_ = nullptr;
   int64_t row_start_ = 0;

@@ -95,6 +95,30 @@ int64_t ArrowValues::index(int64_t i) const {
   return n;
 }
 
+bool ArrowValues::read_wholes(double* out) const {
+  if (dictionary_ || format_ != "l") return false;
+  for (int64_t i = 0; i < length_; ++i) out[i] = validity_ != nullptr && !bit(validity_, at(i)) ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(load<int64_t>(data_, at(i)));
+  return true;
+}
+
+bool ArrowValues::read_reals(double* out) const {
+  if (dictionary_ || format_ != "g") return false;
+  for (int64_t i = 0; i < length_; ++i) out[i] = validity_ != nullptr && !bit(validity_, at(i)) ? std::numeric_limits<double>::quiet_NaN() : load<double>(data_, at(i));
+  return true;
+}
+
+bool ArrowValues::read_indices(int32_t* out) const {
+  if (!dictionary_ || format_ != "i") return false;
+  const int64_t size = dictionary_->length();
+  for (int64_t i = 0; i < length_; ++i) {
+    const bool missing = validity_ != nullptr && !bit(validity_, at(i));
+    const int32_t n = missing ? -1 : load<int32_t>(data_, at(i));
+    if (!missing && (n < 0 || n >= size)) index(i);  // says what is wrong
+    out[i] = n;
+  }
+  return true;
+}
+
 int64_t ArrowValues::whole(int64_t i) const { return dictionary_ ? dictionary_->whole(index(i)) : integer(at(i)); }
 
 bool ArrowValues::is_too_large(int64_t i) const {

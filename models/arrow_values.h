@@ -21,6 +21,7 @@ class ArrowValues {
 
   ArrowKind kind() const { return kind_; }
   int64_t length() const { return length_; }
+  bool has_nulls() const { return validity_ != nullptr || format_ == "n"; }
   bool is_null(int64_t i) const;
   int64_t whole(int64_t i) const;           // whole: the value; larger than int64 holds: see is_too_large
   bool is_too_large(int64_t i) const;       // a uint64 of 2⁶³ or more
@@ -31,6 +32,11 @@ class ArrowValues {
   std::string_view text(int64_t i) const;   // text
   bool is_float32() const { return format_[0] == 'f'; }
   bool is_utc() const { return format_.size() > 4 && format_.substr(0, 2) == "ts"; }
+
+  // The usual layouts all at once: out[i] = value i, NaN or −1 where it is missing. False, and nothing written, for any other layout.
+  bool read_wholes(double* out) const;    // int64
+  bool read_reals(double* out) const;     // float64
+  bool read_indices(int32_t* out) const;  // int32 indices, checked
 
   const ArrowValues* dictionary() const { return dictionary_.get(); }
   int64_t index(int64_t i) const;  // dictionary: which of its values; checked

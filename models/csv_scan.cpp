@@ -51,8 +51,7 @@ bool is_ascii8(const char* p) {
 
 }  // namespace
 
-std::string_view csv_text(const CsvField& field, std::string& scratch) {
-  if (!field.doubled) return field.raw();
+std::string_view single_quotes(const CsvField& field, std::string& scratch) {
   scratch.clear();
   for (size_t i = 0; i < field.size; ++i) {
     scratch.push_back(field.data[i]);
@@ -79,7 +78,8 @@ const char* find_bad_utf8(const char* p, const char* end) {
   return end;
 }
 
-void CsvScanner::load_block() {
+// Kept out of line, so that the loop over fields stays small.
+[[gnu::noinline]] void CsvScanner::load_block() {
   block_ = next_block_;
   const size_t left = static_cast<size_t>(end_ - block_);
   BlockMasks m;
@@ -99,7 +99,7 @@ void CsvScanner::load_block() {
   odd_bytes_ |= m.odd;
 }
 
-const char* CsvScanner::special() {
+inline const char* CsvScanner::special() {
   while (specials_ == 0) {
     if (next_block_ == end_) return end_;
     load_block();
@@ -115,21 +115,26 @@ void CsvScanner::fail(CsvFault::Kind kind, const char* value, const char* value_
   throw CsvFault{kind, line_, static_cast<int64_t>(count_), std::string(value, static_cast<size_t>(length))};
 }
 
-void CsvScanner::push(const CsvField& field) {
+// The field is written member by member: copied as a whole right after its bytes were set, it would wait for the store buffer.
+inline void CsvScanner::push(const char* data, const char* end, bool quoted, bool doubled) {
   if (count_ < most_fields_) {
     if (count_ == fields_.size()) {
-      if (count_ == kMaxFields) fail(CsvFault::Kind::too_many_fields, field.data, field.data);
+      if (count_ == kMaxFields) fail(CsvFault::Kind::too_many_fields, data, data);
       fields_.emplace_back();
     }
-    fields_[count_] = field;
+    CsvField& field = fields_[count_];
+    field.data = data;
+    field.size = static_cast<size_t>(end - data);
+    field.quoted = quoted;
+    field.doubled = doubled;
   }
   ++count_;
 }
 
 // On return at_ is at a delimiter, a line end or the end of the text.
-void CsvScanner::scan_quoted(const char* open) {
+[[gnu::noinline]] void CsvScanner::scan_quoted(const char* open) {
   special();  // the opening quote itself
-  CsvField field{open + 1, 0, true, false};
+  bool doubled = false;
   const char* p;
   for (;;) {
     p = special();
@@ -141,17 +146,17 @@ void CsvScanner::scan_quoted(const char* open) {
     if (*p != '"') continue;
     if (p + 1 == end_ || p[1] != '"') break;
     special();
-    field.doubled = true;
+    doubled = true;
   }
-  field.size = static_cast<size_t>(p - field.data);
+  const char* close = p;
   do ++p;
   while (p < end_ && is_space(*p));
   if (p < end_ && *p != delimiter_ && *p != '\n' && *p != '\r') fail(CsvFault::Kind::after_quote, open, p + 1);
   at_ = p < end_ ? special() : end_;
-  push(field);
+  push(open + 1, close, true, doubled);
 }
 
-void CsvScanner::scan_field() {
+inline void CsvScanner::scan_field() {
   const char* first = at_;
   while (first < end_ && is_space(*first)) ++first;
   if (first < end_ && *first == '"') return scan_quoted(first);
@@ -159,7 +164,7 @@ void CsvScanner::scan_field() {
   while (at_ < end_ && *at_ == '"');
   const char* last = at_;
   while (last > first && is_space(last[-1])) --last;
-  push({first, static_cast<size_t>(last - first), false, false});
+  push(first, last, false, false);
 }
 
 void CsvScanner::end_line(const char* at) {

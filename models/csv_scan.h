@@ -18,7 +18,8 @@ struct CsvField {
 };
 
 // The value of a field. `scratch` holds it where doubled quotes had to be removed, so the result lives until scratch changes.
-std::string_view csv_text(const CsvField& field, std::string& scratch);
+std::string_view single_quotes(const CsvField& field, std::string& scratch);
+inline std::string_view csv_text(const CsvField& field, std::string& scratch) { return field.doubled ? single_quotes(field, scratch) : field.raw(); }
 
 // What the text did wrong. Lines count from 0 at the scanner's begin; the reader adds file, line and remedy.
 struct CsvFault {
@@ -59,7 +60,7 @@ class CsvScanner {
   void check_row(const char* row) const;
   [[noreturn]] void fail(CsvFault::Kind kind, const char* value, const char* value_end) const;
   bool is_space(char c) const { return c == ' ' || (c == '\t' && delimiter_ != '\t'); }
-  void push(const CsvField& field);
+  void push(const char* data, const char* end, bool quoted, bool doubled);
 
   char delimiter_;
   bool check_text_ = true;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstring>
 
 namespace tessera {
 namespace {
@@ -132,10 +131,9 @@ bool read_simple(std::string_view text, Reads& r) {
   return true;
 }
 
-bool same_words(std::string_view text, const char* small) {
-  const size_t n = std::strlen(small);
-  if (text.size() != n) return false;
-  for (size_t i = 0; i < n; ++i)
+bool same_words(std::string_view text, std::string_view small) {
+  if (text.size() != small.size()) return false;
+  for (size_t i = 0; i < small.size(); ++i)
     if ((text[i] >= 'A' && text[i] <= 'Z' ? text[i] + 32 : text[i]) != small[i]) return false;
   return true;
 }
@@ -225,7 +223,8 @@ ColumnPlan plan_text(const TypeEvidence& e, const char* place) {
 
 bool MissingWords::usual(std::string_view text) {
   if (text.size() > 4) return false;
-  for (const char* word : {"na", "n/a", "#n/a", "nan", "null", "none", "nil", "nat", "<na>", "-", "--", "?", "."})
+  constexpr std::string_view kWords[] = {"na", "n/a", "#n/a", "nan", "null", "none", "nil", "nat", "<na>", "-", "--", "?", "."};
+  for (const std::string_view word : kWords)
     if (same_words(text, word)) return true;
   return false;
 }
@@ -238,8 +237,8 @@ void TypeEvidence::add(std::string_view text, int64_t line, const MissingWords& 
     r = Reads{};
     if (!read_number_forms(text, r)) {
       r = Reads{};
-      if (MissingWords::usual(text)) return;
       if (read_boolean(text, false, truth)) r.forms = kBoolean;
+      else if (MissingWords::usual(text)) return;
       else read_moment_forms(text, r);
     }
   }
@@ -312,7 +311,8 @@ ColumnPlan decide_type(const TypeEvidence& e, char delimiter, const char* place)
       return plan;
     }
     plan.type = dates != 0 ? ColumnType::date : ColumnType::datetime;
-    plan.format = dates != 0 ? date_format(layout_in(bits), e.facts) : datetime_format(layout_in(bits), e);
+    plan.layout = layout_in(bits);
+    plan.format = dates != 0 ? date_format(plan.layout, e.facts) : datetime_format(plan.layout, e);
     plan.decimals = dates != 0 ? 0 : e.second_digits;
     plan.reason = all + (dates != 0 ? " are dates like " : " are dates with a time like ") + plan.format;
   } else {
@@ -330,8 +330,8 @@ ColumnPlan force_type(ColumnType type, const TypeEvidence& e, char delimiter, co
     if (type == ColumnType::integer) plan.decimals = 0, plan.format.clear();
   }
   if (type == ColumnType::date || type == ColumnType::datetime) {
-    const int layout = layout_in((forms & kDatetimes) >> kDatetimeShift);
-    plan.format = type == ColumnType::date ? date_format(layout, e.facts) : datetime_format(layout, e);
+    plan.layout = layout_in((forms & kDatetimes) >> kDatetimeShift);
+    plan.format = type == ColumnType::date ? date_format(plan.layout, e.facts) : datetime_format(plan.layout, e);
     plan.decimals = type == ColumnType::date ? 0 : e.second_digits;
   }
   plan.type = type;

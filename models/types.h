@@ -51,6 +51,7 @@ struct ColumnPlan {
   NumberStyle style = NumberStyle::point;
   int decimals = 0;
   std::string format;
+  int layout = 0;  // of a date's format, in kDateLayouts
   std::string reason;
   bool forced = false;  // the type was given, not found: it is not refined to constant or identifier
 };

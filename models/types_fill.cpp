@@ -17,7 +17,7 @@ Fill fill_number(std::string_view text, const ColumnPlan& plan, double& value) {
     case Reading::no: return Fill::wrong;
   }
   constexpr double kExact = 9007199254740992.0;  // 2⁵³
-  if (plan.type == ColumnType::integer && !(value == std::floor(value) && std::fabs(value) <= kExact)) return Fill::wrong;
+  if (plan.type == ColumnType::integer && !(std::fabs(value) <= kExact && static_cast<double>(static_cast<int64_t>(value)) == value)) return Fill::wrong;
   return Fill::ok;
 }
 
@@ -147,17 +147,18 @@ Fill fill_cell(std::string_view text, const ColumnPlan& plan, const MissingWords
       return Fill::ok;
     case ColumnType::date:
     case ColumnType::datetime:
-      if (missing.always(text) || MissingWords::usual(text)) value = kMissing;
-      else if (!(plan.type == ColumnType::date ? read_date(text, plan.format, value) : read_datetime(text, plan.format, value))) return Fill::wrong;
+      if (missing.always(text)) value = kMissing;
+      else if (!(plan.type == ColumnType::date ? read_date(text, plan.layout, value) : read_datetime(text, plan.layout, value))) {
+        if (!MissingWords::usual(text)) return Fill::wrong;
+        value = kMissing;
+      }
       column.numbers[at] = value;
       return Fill::ok;
     case ColumnType::boolean:
-      if (missing.always(text) || MissingWords::usual(text)) {
-        column.codes[at] = -1;
-        return Fill::ok;
-      }
-      if (!read_boolean(text, plan.forced, truth)) return Fill::wrong;
-      column.codes[at] = dictionary.code(text);
+      if (missing.always(text)) column.codes[at] = -1;
+      else if (read_boolean(text, plan.forced, truth)) column.codes[at] = dictionary.code(text);
+      else if (MissingWords::usual(text)) column.codes[at] = -1;
+      else return Fill::wrong;
       return Fill::ok;
     default:
       column.codes[at] = missing.always(text) || (plan.type == ColumnType::constant && !plan.forced) ? -1 : dictionary.code(text);

@@ -15,8 +15,8 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 
 bool equal_any_case(std::string_view text, std::string_view small) {
-  if (text.size() != small.size()) return false;
-  for (size_t i = 0; i < text.size(); ++i)
+  if (text.size() != small.size() || text.empty() || lower(text[0]) != small[0]) return false;
+  for (size_t i = 1; i < text.size(); ++i)
     if (lower(text[i]) != small[i]) return false;
   return true;
 }
@@ -126,26 +126,8 @@ void write_padded(int value, int width, std::string& out) {
   out.append(digits, static_cast<size_t>(width));
 }
 
-int layout_of(const std::string& format) {
-  for (int i = 0; i < kDateLayoutCount; ++i) {
-    const DateLayout& layout = kDateLayouts[i];
-    std::string found;
-    char separator = 0;
-    for (size_t at = 0; at + 1 < format.size() && found.size() < 3; ++at) {
-      if (format[at] == '%') {
-        if (format[at + 1] == '-') ++at;
-        if (at + 1 < format.size()) found.push_back(lower(format[++at]));
-      } else if (separator == 0) {
-        separator = format[at];
-      }
-    }
-    if (found == layout.order && separator == layout.separator) return i;
-  }
-  return 0;
-}
-
-bool read_layout(const Moment& m, const std::string& format, int& layout) {
-  layout = layout_of(format);
+// ISO where the layout does not fit; false where neither does.
+bool choose_layout(const Moment& m, int& layout) {
   if ((m.layouts >> layout & 1u) == 0) layout = 0;
   return (m.layouts >> layout & 1u) != 0;
 }
@@ -193,8 +175,9 @@ Reading read_number(std::string_view text, NumberStyle style, double& value) {
 }
 
 bool read_boolean(std::string_view text, bool loose, bool& value) {
+  if (!loose && text.size() != 4 && text.size() != 5) return false;
   constexpr struct {
-    const char* word;
+    std::string_view word;
     bool truth, loose;
   } kWords[] = {{"true", true, false}, {"false", false, false}, {"yes", true, true}, {"no", false, true}, {"y", true, true},
                 {"n", false, true},    {"t", true, true},       {"f", false, true},  {"1", true, true},   {"0", false, true}};
@@ -206,10 +189,27 @@ bool read_boolean(std::string_view text, bool loose, bool& value) {
   return false;
 }
 
-bool read_moment(std::string_view text, Moment& m) {
-  if (text.size() < 8 || !is_digit(text[0])) return false;
-  const char *p = text.data(), *end = p + text.size();
-  m = Moment{};
+namespace {
+
+// YYYY-MM-DD, by far the most frequent: no search for what its parts are.
+bool read_iso_day(const char* p, Moment& m) {
+  constexpr int kYear[] = {0, 1, 2, 3}, kMonth[] = {5, 6}, kDay[] = {8, 9};
+  if (p[4] != '-' || p[7] != '-') return false;
+  bool digits = true;
+  const auto number = [&](const auto& places) {
+    int n = 0;
+    for (const int at : places) n = n * 10 + (p[at] - '0'), digits &= is_digit(p[at]);
+    return n;
+  };
+  m.parts[0] = number(kYear), m.parts[1] = number(kMonth), m.parts[2] = number(kDay);
+  if (!digits || !is_day(m.parts[0], m.parts[1], m.parts[2])) return false;
+  m.layouts = 1;
+  m.padded = m.parts[1] < 10 || m.parts[2] < 10;
+  return true;
+}
+
+// Year, month and day in any of the layouts; moves p behind them.
+bool read_any_day(const char*& p, const char* end, Moment& m) {
   int digits[3];
   char separator = 0;
   for (int i = 0; i < 3; ++i) {
@@ -231,11 +231,21 @@ bool read_moment(std::string_view text, Moment& m) {
     }
     if (fits && is_day(ymd[0], ymd[1], ymd[2])) m.layouts |= 1u << i;
   }
-  if (m.layouts == 0) return false;
   for (int i = 0; i < 3; ++i) {
     if (digits[i] == 1) m.unpadded = true;
     if (digits[i] == 2 && m.parts[i] < 10) m.padded = true;
   }
+  return m.layouts != 0;
+}
+
+}  // namespace
+
+bool read_moment(std::string_view text, Moment& m) {
+  if (text.size() < 8 || !is_digit(text[0])) return false;
+  const char *p = text.data(), *end = p + text.size();
+  m = Moment{};
+  if (text.size() >= 10 && read_iso_day(p, m)) p += 10;
+  else if (!read_any_day(p, end, m)) return false;
   if (p == end) return true;
 
   m.between = *p++;
@@ -276,21 +286,40 @@ double day_of(const Moment& m, int layout) {
   return static_cast<double>(days_from_civil(ymd[0], ymd[1], ymd[2]));
 }
 
-bool read_date(std::string_view text, const std::string& format, double& days) {
+int layout_of(const std::string& format) {
+  for (int i = 0; i < kDateLayoutCount; ++i) {
+    const DateLayout& layout = kDateLayouts[i];
+    std::string found;
+    char separator = 0;
+    for (size_t at = 0; at + 1 < format.size() && found.size() < 3; ++at) {
+      if (format[at] == '%') {
+        if (format[at + 1] == '-') ++at;
+        if (at + 1 < format.size()) found.push_back(lower(format[++at]));
+      } else if (separator == 0) {
+        separator = format[at];
+      }
+    }
+    if (found == layout.order && separator == layout.separator) return i;
+  }
+  return 0;
+}
+
+bool read_date(std::string_view text, int layout, double& days) {
   Moment m;
-  int layout;
-  if (!read_moment(text, m) || m.has_time || !read_layout(m, format, layout)) return false;
+  if (!read_moment(text, m) || m.has_time || !choose_layout(m, layout)) return false;
   days = day_of(m, layout);
   return true;
 }
 
-bool read_datetime(std::string_view text, const std::string& format, double& seconds) {
+bool read_datetime(std::string_view text, int layout, double& seconds) {
   Moment m;
-  int layout;
-  if (!read_moment(text, m) || !read_layout(m, format, layout)) return false;
+  if (!read_moment(text, m) || !choose_layout(m, layout)) return false;
   seconds = day_of(m, layout) * 86400 + m.seconds_of_day;
   return true;
 }
+
+bool read_date(std::string_view text, const std::string& format, double& days) { return read_date(text, layout_of(format), days); }
+bool read_datetime(std::string_view text, const std::string& format, double& seconds) { return read_datetime(text, layout_of(format), seconds); }
 
 void write_date(double days, const std::string& format, std::string& out) {
   const double held = std::fmin(std::fmax(std::nearbyint(days), static_cast<double>(kFirstDay)), static_cast<double>(kLastDay));
@@ -321,16 +350,23 @@ char* write_decimal(double value, int decimals, char* out) {
   const double scaled = value * kPowers[decimals];
   // Beyond 2⁵³ units the product has no fraction left to round, and the value more digits than a double holds.
   if (!(std::fabs(scaled) < 9e15)) return std::to_chars(out, out + 32, value).ptr;
-  auto n = static_cast<uint64_t>(std::fabs(std::nearbyint(scaled)));
+  const auto n = static_cast<uint64_t>(nearest(std::fabs(scaled)));
   if (scaled < 0 && n != 0) *out++ = '-';
   char text[24];
-  char *p = text + sizeof text, *end = p;
-  for (int i = 0; i < decimals; ++i) *--p = static_cast<char>('0' + n % 10), n /= 10;
-  if (decimals > 0) *--p = '.';
-  do *--p = static_cast<char>('0' + n % 10), n /= 10;
-  while (n != 0);
-  std::memcpy(out, p, static_cast<size_t>(end - p));
-  return out + (end - p);
+  const auto length = static_cast<int>(std::to_chars(text, text + sizeof text, n).ptr - text);
+  const int whole = length - decimals;
+  if (whole > 0) {
+    std::memcpy(out, text, static_cast<size_t>(whole));
+    out += whole;
+  } else {
+    *out++ = '0';
+  }
+  if (decimals == 0) return out;
+  *out++ = '.';
+  for (int i = whole; i < 0; ++i) *out++ = '0';
+  const int from = whole > 0 ? whole : 0;
+  std::memcpy(out, text + from, static_cast<size_t>(length - from));
+  return out + (length - from);
 }
 
 void write_decimal(double value, int decimals, std::string& out) {

@@ -6,6 +6,12 @@
 
 namespace tessera {
 
+// The nearest integer, halves to even, of 0 ≤ v < 2⁶³: std::nearbyint is a call where SSE4.1 is not assumed.
+inline double nearest(double v) {
+  constexpr double kNoFraction = 4503599627370496.0;  // 2⁵²: from here on doubles are integers
+  return v < kNoFraction ? (v + kNoFraction) - kNoFraction : v;
+}
+
 // How a column writes its numbers.
 enum class NumberStyle {
   point,       // 1234.5
@@ -47,6 +53,10 @@ double day_of(const Moment& moment, int layout);  // days since 1970-01-01
 // datetime. Also taken, whatever the format: ISO 8601 (year first, '-').
 bool read_date(std::string_view text, const std::string& format, double& days);
 bool read_datetime(std::string_view text, const std::string& format, double& seconds);
+// The same for many values: by the layout of their format.
+int layout_of(const std::string& format);
+bool read_date(std::string_view text, int layout, double& days);
+bool read_datetime(std::string_view text, int layout, double& seconds);
 
 // `decimals` digits of the second follow %S. Dates are rounded to days, datetimes to the last digit; years outside 1 … 9999 are held at the ends.
 void write_date(double days, const std::string& format, std::string& out);
