@@ -6,9 +6,9 @@
 #include <numeric>
 
 #include "kernels/philox.h"
-#include "models/encoder.h"
-#include "models/mixture.h"
-#include "models/sort_numbers.h"
+#include "models/encoding/encoder.h"
+#include "models/encoding/mixture.h"
+#include "models/encoding/sort_numbers.h"
 
 namespace tessera {
 namespace {

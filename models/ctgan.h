@@ -4,7 +4,7 @@
 #include <string>
 
 #include "engine/var.h"
-#include "models/encoder.h"
+#include "models/encoding/encoder.h"
 #include "models/model.h"
 
 namespace tessera {

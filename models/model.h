@@ -9,8 +9,8 @@
 
 #include "engine/monitor.h"
 #include "engine/team.h"
-#include "models/encoder.h"
-#include "models/table.h"
+#include "models/encoding/encoder.h"
+#include "models/table/table.h"
 
 namespace tessera {
 
@@ -52,7 +52,7 @@ void apply_preset(FitOptions& options);  // throws Error(usage) for an unknown p
 
 struct SampleOptions {
   uint64_t seed = 0;
-  std::string where;          // "" or an expression, see models/where.h
+  std::string where;          // "" or an expression, see models/table/where.h
   int batch = 0;              // rows made at a time; 0: chosen. Never changes a row
   int max_tries = 1000;       // candidates a row may take under `where` before Error(condition)
 };

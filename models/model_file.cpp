@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "engine/safetensors.h"
-#include "models/json_fields.h"
+#include "models/encoding/json_fields.h"
 #include "models/model_state.h"
 #include "models/weights.h"
 

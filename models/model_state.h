@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "models/conditions.h"
+#include "models/encoding/conditions.h"
 #include "models/ctgan.h"
 #include "models/model.h"
 

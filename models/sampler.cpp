@@ -9,7 +9,7 @@
 #include "engine/program.h"
 #include "kernels/philox.h"
 #include "models/model_state.h"
-#include "models/where.h"
+#include "models/table/where.h"
 
 namespace tessera {
 namespace {

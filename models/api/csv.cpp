@@ -3,11 +3,11 @@
 #include "models/api/context.h"
 #include "models/api/lists.h"
 #include "models/api/rows.h"
-#include "models/arrow_export.h"
-#include "models/arrow_metadata.h"
-#include "models/csv_reader.h"
-#include "models/csv_writer.h"
-#include "models/example.h"
+#include "models/table/arrow_export.h"
+#include "models/table/arrow_metadata.h"
+#include "models/table/csv_reader.h"
+#include "models/table/csv_writer.h"
+#include "models/table/example.h"
 
 using namespace tessera;
 using namespace tessera::api;

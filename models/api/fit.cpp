@@ -8,7 +8,7 @@
 #include "models/api/lists.h"
 #include "models/api/model.h"
 #include "models/api/rows.h"
-#include "models/arrow_import.h"
+#include "models/table/arrow_import.h"
 
 namespace tessera::api {
 namespace {

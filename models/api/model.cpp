@@ -4,7 +4,7 @@
 
 #include "engine/files.h"
 #include "models/api/rows.h"
-#include "models/arrow_export.h"
+#include "models/table/arrow_export.h"
 
 using namespace tessera;
 using namespace tessera::api;

@@ -2,9 +2,9 @@
 
 #include "models/api/context.h"
 #include "models/api/rows.h"
-#include "models/inspect.h"
+#include "models/table/inspect.h"
 #include "models/quality/evaluate.h"
-#include "models/arrow_import.h"
+#include "models/table/arrow_import.h"
 
 using namespace tessera;
 using namespace tessera::api;

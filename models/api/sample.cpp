@@ -5,7 +5,7 @@
 #include "models/api/context.h"
 #include "models/api/guard.h"
 #include "models/api/model.h"
-#include "models/arrow_export.h"
+#include "models/table/arrow_export.h"
 
 using namespace tessera;
 using namespace tessera::api;

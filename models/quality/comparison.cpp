@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "engine/error.h"
-#include "models/types_value.h"
+#include "models/table/types_value.h"
 
 namespace tessera::quality {
 namespace {

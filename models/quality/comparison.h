@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "models/table.h"
+#include "models/table/table.h"
 
 namespace tessera::quality {
 

@@ -5,7 +5,7 @@
 
 #include "engine/monitor.h"
 #include "engine/team.h"
-#include "models/table.h"
+#include "models/table/table.h"
 
 namespace tessera {
 

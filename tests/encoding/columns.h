@@ -9,7 +9,7 @@
 #include "engine/monitor.h"
 #include "engine/team.h"
 #include "kernels/philox.h"
-#include "models/encoder.h"
+#include "models/encoding/encoder.h"
 
 namespace tessera::columns {
 

@@ -1,5 +1,5 @@
 // The mixture fit: equal to the published vectors from the same partition, as good as scikit-learn's own fits from its own, exact on counts.
-#include "models/mixture.h"
+#include "models/encoding/mixture.h"
 
 #include <gtest/gtest.h>
 

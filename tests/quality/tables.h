@@ -13,7 +13,7 @@
 #include "engine/monitor.h"
 #include "engine/team.h"
 #include "models/quality/workers.h"
-#include "models/table.h"
+#include "models/table/table.h"
 
 namespace quality_test {
 

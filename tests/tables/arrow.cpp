@@ -3,9 +3,9 @@
 
 #include <cstring>
 
-#include "models/arrow_export.h"
-#include "models/arrow_import.h"
-#include "models/example.h"
+#include "models/table/arrow_export.h"
+#include "models/table/arrow_import.h"
+#include "models/table/example.h"
 #include "support.h"
 
 namespace tessera::test {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "engine/error.h"
-#include "models/csv_reader.h"
+#include "models/table/csv_reader.h"
 
 namespace tessera::test {
 

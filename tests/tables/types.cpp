@@ -1,5 +1,5 @@
 // The rules by which columns get their types (docs/tables.md).
-#include "models/types.h"
+#include "models/table/types.h"
 
 #include "support.h"
 

@@ -1,5 +1,5 @@
 // Writing CSV: what comes out, and that nothing half-written ever does.
-#include "models/csv_writer.h"
+#include "models/table/csv_writer.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/philox.h"
-#include "models/arrow_export.h"
-#include "models/example.h"
-#include "models/inspect.h"
+#include "models/table/arrow_export.h"
+#include "models/table/example.h"
+#include "models/table/inspect.h"
 #include "support.h"
 
 namespace tessera::test {

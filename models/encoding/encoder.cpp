@@ -1,0 +1,222 @@
+#include "models/encoding/encoder.h"
+
+#include <fast_float/fast_float.h>
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+
+#include "kernels/philox.h"
+#include "models/encoding/encoder_state.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kBlockRows = 4096;     // a unit of parallel work
+constexpr size_t kColumnsAtOnce = 16;    // neighbours in an encoded row fill whole cache lines
+
+Philox random_words(Purpose purpose, uint32_t column, uint64_t row, uint64_t seed) {
+  return philox(column, static_cast<uint32_t>(row), static_cast<uint32_t>(row >> 32), static_cast<uint32_t>(purpose) << 16, static_cast<uint32_t>(seed),
+                static_cast<uint32_t>(seed >> 32));
+}
+
+// Row r's uniform is word r mod 4 of block r / 4, whatever the blocks of work. `first` is a multiple of 4.
+void mode_uniforms(uint32_t column, int64_t first, int64_t rows, uint64_t seed, float* out) {
+  for (int64_t i = 0; i < rows; i += 4) {
+    const Philox p = random_words(Purpose::encode, column, static_cast<uint64_t>(first + i) / 4, seed);
+    for (int64_t l = 0; l < 4 && i + l < rows; ++l) out[i + l] = open_uniform(p.word[l]);
+  }
+}
+
+[[noreturn]] void unknown(const ColumnCode& column, int64_t row, const std::string& what) {
+  throw Error(ErrorCode::data, "Column \"" + column.name + "\", row " + std::to_string(row + 1) + " " + what +
+                                   ", which the table the encoder was fitted on did not. Fit on a table that has it, or leave the row out.");
+}
+
+// Where a column's alphas and codes lie among the encoded rows.
+struct Place {
+  float* alpha;
+  int64_t alpha_stride;
+  int32_t* code;
+  int64_t code_stride;
+};
+
+void encode_numbers(const NumberCode& n, const ColumnCode& column, const Column& values, uint32_t index, int64_t first, int64_t rows, uint64_t seed, const Place& to) {
+  std::array<float, kBlockRows> uniform;
+  mode_uniforms(index, first, rows, seed, uniform.data());
+  const int64_t bad = n.encode(values.numbers.data() + first, uniform.data(), rows, to.alpha + first * to.alpha_stride, to.alpha_stride, to.code + first * to.code_stride, to.code_stride);
+  if (bad >= 0) unknown(column, first + bad, "is missing");
+}
+
+void encode_levels(const LevelCode& l, const ColumnCode& column, const Column& values, const std::vector<int32_t>& level_of_code, int64_t first, int64_t rows, const Place& to) {
+  for (int64_t i = first; i < first + rows; ++i) {
+    int32_t level = l.missing_level();
+    if (!values.is_missing(i)) level = is_numeric(values.type) ? l.level_of(values.numbers[static_cast<size_t>(i)]) : level_of_code.at(static_cast<size_t>(values.codes[static_cast<size_t>(i)]));
+    if (level < 0)
+      unknown(column, i, values.is_missing(i) ? "is missing" : is_numeric(values.type) ? "holds " + std::to_string(values.numbers[static_cast<size_t>(i)]) : "holds \"" + values.values[static_cast<size_t>(values.codes[static_cast<size_t>(i)])] + "\"");
+    to.code[i * to.code_stride] = level;
+  }
+}
+
+void decode_levels(const LevelCode& l, uint32_t index, const int32_t* code, int64_t stride, const int64_t* row_ids, int64_t rows, uint64_t seed, Column& out) {
+  if (!l.numbers.empty()) {
+    out.numbers.resize(static_cast<size_t>(rows));
+    for (int64_t i = 0; i < rows; ++i) {
+      const int32_t c = code[i * stride];
+      out.numbers[static_cast<size_t>(i)] = c < l.levels() ? l.numbers[static_cast<size_t>(c)] : kMissing;
+    }
+    return;
+  }
+  out.values = l.texts;
+  out.codes.resize(static_cast<size_t>(rows));
+  std::unordered_map<size_t, int32_t> drawn;  // rare texts of this batch, listed after the levels in order of first appearance
+  const int32_t rare = l.rare_level(), missing = l.missing_level();
+  for (int64_t i = 0; i < rows; ++i) {
+    int32_t c = code[i * stride];
+    if (c == missing) {
+      c = -1;
+    } else if (c == rare) {
+      const Philox p = random_words(Purpose::decode, index, static_cast<uint64_t>(row_ids[i]), seed);
+      const size_t text = l.draw_rare((static_cast<uint64_t>(p.word[0]) << 32) | p.word[1]);
+      const auto [entry, fresh] = drawn.try_emplace(text, static_cast<int32_t>(out.values.size()));
+      if (fresh) out.values.push_back(l.rare[text]);
+      c = entry->second;
+    }
+    out.codes[static_cast<size_t>(i)] = c;
+  }
+}
+
+void decode_identifiers(const IdentifierCode& id, uint32_t index, const int64_t* row_ids, int64_t rows, uint64_t seed, Column& out) {
+  out.codes.resize(static_cast<size_t>(rows));
+  out.values.reserve(static_cast<size_t>(rows));
+  std::unordered_map<std::string, int32_t> repeated;  // only patterns without room repeat, but then a text is listed once
+  for (int64_t i = 0; i < rows; ++i) {
+    int32_t& code = out.codes[static_cast<size_t>(i)];
+    code = -1;
+    if (id.missing_share > 0) {
+      const Philox p = random_words(Purpose::decode, index, static_cast<uint64_t>(row_ids[i]), seed);
+      if (open_uniform(p.word[0], p.word[1]) < id.missing_share) continue;
+    }
+    std::string text = id.pattern.text(static_cast<uint64_t>(row_ids[i]), seed, index);
+    const auto [entry, fresh] = repeated.try_emplace(std::move(text), static_cast<int32_t>(out.values.size()));
+    if (fresh) out.values.push_back(entry->first);
+    code = entry->second;
+  }
+}
+
+void decode_constant(const ConstantCode& c, int64_t rows, Column& out) {
+  if (is_numeric(out.type)) {
+    out.numbers.assign(static_cast<size_t>(rows), c.number);
+    return;
+  }
+  out.codes.assign(static_cast<size_t>(rows), c.missing ? -1 : 0);
+  if (!c.missing) out.values = {c.text};
+}
+
+}  // namespace
+
+int RowLayout::alphas() const {
+  return static_cast<int>(std::count_if(spans.begin(), spans.end(), [](const Span& s) { return s.part == Span::Part::alpha; }));
+}
+int RowLayout::codes() const { return static_cast<int>(spans.size()) - alphas(); }
+
+Encoder::Encoder() : state_(std::make_unique<State>()) {}
+Encoder::~Encoder() = default;
+Encoder::Encoder(Encoder&&) noexcept = default;
+Encoder& Encoder::operator=(Encoder&&) noexcept = default;
+
+const RowLayout& Encoder::layout() const { return state_->layout; }
+const std::vector<int>& Encoder::discrete_columns() const { return state_->discrete; }
+
+EncodedTable Encoder::encode(Table&& table, Team& team, const Monitor& monitor) const {
+  const State& s = *state_;
+  if (table.columns.size() != s.columns.size())
+    throw Error(ErrorCode::data, "The table has " + std::to_string(table.columns.size()) + " columns, but the encoder was fitted on " + std::to_string(s.columns.size()) + ".");
+  for (size_t j = 0; j < s.columns.size(); ++j) {
+    const Column& c = table.columns[j];
+    if (c.name != s.columns[j].name || c.type != s.columns[j].type || c.size() != table.rows)
+      throw Error(ErrorCode::data, "Column " + std::to_string(j + 1) + " is \"" + c.name + "\" (" + name(c.type) + ", " + std::to_string(c.size()) + " of " + std::to_string(table.rows) +
+                                       " rows), but the encoder was fitted on \"" + s.columns[j].name + "\" (" + name(s.columns[j].type) + ").");
+  }
+
+  const int64_t alphas = s.layout.alphas(), codes = s.layout.codes();
+  EncodedTable out;
+  out.rows = table.rows;
+  out.alphas.resize(static_cast<size_t>(table.rows * alphas));
+  out.codes.resize(static_cast<size_t>(table.rows * codes));
+  const int64_t blocks = (table.rows + kBlockRows - 1) / kBlockRows;
+
+  for (size_t begin = 0; begin < s.columns.size(); begin += kColumnsAtOnce) {
+    const size_t end = std::min(begin + kColumnsAtOnce, s.columns.size());
+    std::vector<std::vector<int32_t>> level_of_code(end - begin);
+    team.for_each(static_cast<int64_t>(end - begin), [&](int64_t i) {
+      const size_t j = begin + static_cast<size_t>(i);
+      if (const auto* l = std::get_if<LevelCode>(&s.columns[j].code)) level_of_code[static_cast<size_t>(i)] = l->levels_of(table.columns[j].values);
+    });
+    team.for_each(blocks, [&](int64_t b) {
+      const int64_t first = b * kBlockRows, rows = std::min(kBlockRows, table.rows - first);
+      for (size_t j = begin; j < end; ++j) {
+        const ColumnCode& column = s.columns[j];
+        const Place to{out.alphas.data() + s.first_alpha[j], alphas, out.codes.data() + s.first_code[j], codes};
+        if (const auto* n = std::get_if<NumberCode>(&column.code)) encode_numbers(*n, column, table.columns[j], static_cast<uint32_t>(j), first, rows, s.seed, to);
+        if (const auto* l = std::get_if<LevelCode>(&column.code)) encode_levels(*l, column, table.columns[j], level_of_code[j - begin], first, rows, to);
+      }
+    });
+    for (size_t j = begin; j < end; ++j) table.columns[j] = Column{};
+    monitor.report({"encode", static_cast<double>(end), static_cast<double>(s.columns.size()), "columns", {}, end == s.columns.size()});
+  }
+  return out;
+}
+
+Table Encoder::decode(const float* alphas, const int32_t* codes, const int64_t* row_ids, int64_t rows, uint64_t seed) const {
+  const State& s = *state_;
+  const int64_t alpha_stride = s.layout.alphas(), code_stride = s.layout.codes();
+  Table out;
+  out.rows = rows;
+  out.columns.resize(s.columns.size());
+  for (size_t j = 0; j < s.columns.size(); ++j) {
+    const ColumnCode& column = s.columns[j];
+    const uint32_t index = static_cast<uint32_t>(j);
+    Column& c = out.columns[j];
+    c.name = column.name, c.type = column.type, c.reason = column.reason, c.format = column.format, c.decimals = column.decimals;
+    const int32_t* code = codes + s.first_code[j];
+    if (const auto* n = std::get_if<NumberCode>(&column.code)) {
+      c.numbers.resize(static_cast<size_t>(rows));
+      n->decode(alphas + s.first_alpha[j], alpha_stride, code, code_stride, rows, c.numbers.data());
+    } else if (const auto* l = std::get_if<LevelCode>(&column.code)) {
+      decode_levels(*l, index, code, code_stride, row_ids, rows, seed, c);
+    } else if (const auto* id = std::get_if<IdentifierCode>(&column.code)) {
+      decode_identifiers(*id, index, row_ids, rows, seed, c);
+    } else {
+      decode_constant(std::get<ConstantCode>(column.code), rows, c);
+    }
+  }
+  return out;
+}
+
+bool Encoder::is_rare(const Span& span, int code) const {
+  const LevelCode* l = std::get_if<LevelCode>(&state_->columns[static_cast<size_t>(span.column)].code);
+  return l != nullptr && span.part == Span::Part::category && code == l->rare_level();
+}
+
+int Encoder::condition(const std::string& column, const std::string& value) const {
+  for (const Span& span : state_->layout.spans) {
+    const ColumnCode& c = state_->columns[static_cast<size_t>(span.column)];
+    if (span.part != Span::Part::category || c.name != column) continue;
+    const LevelCode& l = std::get<LevelCode>(c.code);
+    int level = -1;
+    if (value.empty()) {
+      level = l.missing_level();
+    } else if (!l.numbers.empty()) {
+      double number = 0;
+      const auto [end, error] = fast_float::from_chars(value.data(), value.data() + value.size(), number);
+      if (error == std::errc() && end == value.data() + value.size()) level = l.level_of(number);
+    } else if (const auto found = std::find(l.texts.begin(), l.texts.end(), value); found != l.texts.end()) {
+      level = static_cast<int>(found - l.texts.begin());
+    }
+    return level < 0 ? -1 : span.cond_start + level;
+  }
+  return -1;
+}
+
+}  // namespace tessera

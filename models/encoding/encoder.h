@@ -1,0 +1,84 @@
+// Table ⇄ codes: mode-specific normalisation (Xu et al. 2019, §4.2), exact levels for spikes, categories, missing marks, dates as numbers.
+// A row becomes a few small codes a column; no one-hot matrix exists.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "engine/monitor.h"
+#include "engine/team.h"
+#include "models/table/table.h"
+
+namespace tessera {
+
+// One span of a row as the networks see it: a scalar under tanh, or one choice out of `width` under softmax.
+struct Span {
+  enum class Part { alpha, mode, category };
+  int column;      // index of the table column
+  Part part;       // alpha: position inside the mode, width 1 · mode, category: softmax
+  int start;       // first column of the data row
+  int width;
+  int cond_start;  // offset in the condition vector; −1 unless the span is a category
+};
+
+// Spans tile [0, data_width) in order; a numeric column is one alpha then its modes (mixture modes, then spike levels, then the missing mark).
+struct RowLayout {
+  std::vector<Span> spans;
+  int data_width = 0;
+  int cond_width = 0;
+  int alphas() const;  // number of alpha spans
+  int codes() const;   // number of softmax spans
+};
+
+// Row-major. alphas [rows, layout.alphas()] in [−1, 1], codes [rows, layout.codes()] in [0, width): both in span order.
+struct EncodedTable {
+  int64_t rows = 0;
+  std::vector<float> alphas;
+  std::vector<int32_t> codes;
+};
+
+struct EncoderOptions {
+  int max_modes = 10;          // mixture components a numeric column may have (the paper's 10)
+  double spike_share = 0.05;   // a value held by this share of a numeric column's rows becomes a level of its own; 0: never
+  int integer_levels = 16;     // integers with at most this many distinct values become categories; 0: never
+  int max_categories = 1000;   // levels the networks see per column; rarer values share one level and come back by their frequencies
+  uint64_t seed = 0;           // for the mixtures' k-means++ starts
+};
+
+class Encoder {
+ public:
+  Encoder();
+  ~Encoder();
+  Encoder(Encoder&&) noexcept;
+  Encoder& operator=(Encoder&&) noexcept;
+
+  // Learns every column of the table (columns in parallel). Throws Error(data) naming column and value for what cannot be expressed.
+  static Encoder fit(const Table& table, const EncoderOptions& options, Team& team, const Monitor& monitor);
+
+  const RowLayout& layout() const;
+  const std::vector<int>& discrete_columns() const;  // table columns that have a category span, in span order
+
+  // Codes of a table with the columns it was fitted on. Which mode a value takes is drawn by responsibility, keyed by (seed, column, row).
+  // Releases each column of `table` once it is encoded, so that the peak is one table, not two.
+  EncodedTable encode(Table&& table, Team& team, const Monitor& monitor) const;
+
+  // Rows from sampled codes. row_ids[i] (the row's number in the infinite table) keys what is regenerated: identifiers, rare categories,
+  // the noise inside nothing else; so that a row is the same in every batch. The result has all columns of the fitted table, in order.
+  Table decode(const float* alphas, const int32_t* codes, const int64_t* row_ids, int64_t rows, uint64_t seed) const;
+
+  // Position of a value in the condition vector, for --where: −1 if the column has no category span or the value is not a level of its own.
+  int condition(const std::string& column, const std::string& value) const;
+  // Whether a code of a category span stands for all the rare values of its column.
+  bool is_rare(const Span& span, int code) const;
+
+  nlohmann::json to_json() const;
+  static Encoder from_json(const nlohmann::json& json);  // throws Error(format) on anything that does not fit
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,119 @@
+#include "models/table/csv_source.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <new>
+
+namespace tessera {
+namespace {
+
+constexpr size_t kFirstPipeBuffer = size_t{1} << 20;
+
+class File {
+ public:
+  explicit File(int descriptor, bool owned) : descriptor_(descriptor), owned_(owned) {}
+  ~File() {
+    if (owned_) ::close(descriptor_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int get() const { return descriptor_; }
+
+ private:
+  int descriptor_;
+  bool owned_;
+};
+
+[[noreturn]] void fail_to_open(const std::string& path, int error) {
+  std::string why = std::strerror(error), way_out = "Check the path and try again.";
+  if (error == ENOENT) why = "there is no such file", way_out = "Check the spelling; relative paths start in the directory you are in.";
+  if (error == EACCES) why = "you have no permission to read it", way_out = "Ask its owner, or change its mode with chmod.";
+  throw Error(ErrorCode::io, path + ": cannot be opened: " + why + ".\n  " + way_out);
+}
+
+char* allocate(size_t bytes, const std::string& name) {
+  void* p = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED)
+    throw Error(ErrorCode::memory, name + ": no memory for " + std::to_string(bytes) + " bytes of text.\n  Write it to a file first: a file is mapped, not copied.");
+  return static_cast<char*>(p);
+}
+
+}  // namespace
+
+CsvSource::CsvSource(const std::string& path, const Monitor& monitor) : name_(path == "-" ? "standard input" : path) {
+  const int descriptor = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) fail_to_open(name_, errno);
+  const File file(descriptor, path != "-");
+  struct stat info {};
+  if (::fstat(file.get(), &info) != 0) fail_to_open(name_, errno);
+  if (S_ISDIR(info.st_mode)) throw Error(ErrorCode::io, name_ + ": this is a directory, not a file.\n  Name the CSV file inside it.");
+
+  // A shell may hand over a file that was partly read already: only what lies ahead is ours.
+  const off_t at = S_ISREG(info.st_mode) ? ::lseek(file.get(), 0, SEEK_CUR) : 0;
+  if (S_ISREG(info.st_mode) && at == 0 && info.st_size > 0)
+    map(file.get(), static_cast<size_t>(info.st_size));
+  else
+    read_whole(file.get(), monitor);
+  if (begin_ == end_) throw Error(ErrorCode::data, name_ + ": the file is empty.\n  A table needs a header row and at least one row of values.");
+}
+
+CsvSource::~CsvSource() {
+  if (memory_ != nullptr) ::munmap(memory_, capacity_);
+}
+
+void CsvSource::map(int file, size_t size) {
+  void* p = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+  if (p == MAP_FAILED) return read_whole(file, Monitor{});
+  ::madvise(p, size, MADV_SEQUENTIAL);
+  memory_ = static_cast<char*>(p);
+  capacity_ = size;
+  from_file_ = true;
+  begin_ = memory_;
+  end_ = memory_ + size;
+}
+
+void CsvSource::read_whole(int file, const Monitor& monitor) {
+  size_t used = 0;
+  for (;;) {
+    if (used == capacity_) {
+      const size_t larger = capacity_ == 0 ? kFirstPipeBuffer : 2 * capacity_;
+      char* moved;
+      if (memory_ == nullptr) {
+        moved = allocate(larger, name_);
+      } else {
+        void* p = ::mremap(memory_, capacity_, larger, MREMAP_MAYMOVE);
+        if (p == MAP_FAILED) throw Error(ErrorCode::memory, name_ + ": no memory for its text.\n  Write it to a file first: a file is mapped, not copied.");
+        moved = static_cast<char*>(p);
+      }
+      memory_ = moved;
+      capacity_ = larger;
+    }
+    monitor.check_cancelled("read");
+    const ssize_t got = ::read(file, memory_ + used, capacity_ - used);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      const int error = errno;
+      throw Error(ErrorCode::io, name_ + ": reading failed: " + std::strerror(error) + ".\n  Check the disk or the program that writes into the pipe.");
+    }
+    if (got == 0) break;
+    used += static_cast<size_t>(got);
+  }
+  begin_ = memory_;
+  end_ = memory_ + used;
+}
+
+void CsvSource::release_behind(const char* until, bool for_good) {
+  constexpr size_t kPage = size_t{1} << 16;  // a multiple of every page size in use
+  if (!from_file_ && !for_good) return;
+  const size_t whole = static_cast<size_t>(until - begin_) / kPage * kPage;
+  if (whole < released_) released_ = 0;  // a second pass has begun
+  if (whole > released_) ::madvise(memory_ + released_, whole - released_, MADV_DONTNEED);
+  released_ = whole;
+}
+
+}  // namespace tessera
