@@ -140,6 +140,9 @@ typedef struct tessera_fit_options {
   void* losses_user;
 } tessera_fit_options;
 
+/* The USAGE that tessera_fit() or tessera_plan() with these options would end in, before the data are read. */
+TESSERA_API tessera_status tessera_check_fit_options(const tessera_fit_options* options);
+
 /* Learns a model of the rows.
  *   rows   consumed; the whole table is held in memory, a column once.
  * Errors: USAGE; DATA, naming column, row and value; NUMERIC, naming tensor and step; MEMORY; CANCELLED. */

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/passes.h"
 #include "models/api/context.h"
 #include "models/api/lists.h"
 #include "models/api/model.h"
@@ -44,6 +45,7 @@ FitOptions fit_options(const tessera_fit_options* given) {
   out.seed = out.encoder.seed = o.seed;
   out.source = text_or(o.source, "");
   out.passes_off = split_list(text_or(o.passes_off, ""));
+  check_passes({out.passes_off.begin(), out.passes_off.end()});
 
   CtganConfig& c = out.ctgan;
   if (o.epochs == TESSERA_UNTRAINED) c.epochs = 0;
@@ -60,6 +62,7 @@ FitOptions fit_options(const tessera_fit_options* given) {
   }
   if (c.batch % c.pac != 0)
     throw Error(ErrorCode::usage, fmt::format("batch_size {} is not a multiple of pac {}. {} or {} is.", c.batch, c.pac, std::max(c.batch / c.pac, 1) * c.pac, (c.batch / c.pac + 1) * c.pac));
+  check_config(c);
 
   if (o.losses != nullptr)
     out.on_losses = [callback = o.losses, user = o.losses_user](const LossRow& row) {
@@ -73,6 +76,10 @@ FitOptions fit_options(const tessera_fit_options* given) {
 
 using namespace tessera;
 using namespace tessera::api;
+
+tessera_status tessera_check_fit_options(const tessera_fit_options* options) {
+  return guarded([&] { (void)fit_options(options); });
+}
 
 tessera_status tessera_fit(const tessera_context* context, const tessera_fit_options* options, ArrowArrayStream* rows, tessera_model** model) {
   return guarded([&] {

@@ -9,6 +9,7 @@
 #include "models/table/arrow_export.h"
 #include "models/table/csv_dialect.h"
 #include "models/table/csv_survey.h"
+#include "models/table/nearest_names.h"
 #include "models/table/types_fill.h"
 
 namespace tessera {

@@ -60,7 +60,4 @@ struct ColumnPlan {
 ColumnPlan decide_type(const TypeEvidence& evidence, char delimiter, const char* place = "line");
 ColumnPlan force_type(ColumnType type, const TypeEvidence& evidence, char delimiter, const std::string& reason);
 
-// The names nearest to `wrong` by edit distance, for "did you mean": at most three, nearest first, quoted and joined by ", ".
-std::string nearest_names(const std::string& wrong, const std::vector<std::string>& names);
-
 }  // namespace tessera

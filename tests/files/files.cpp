@@ -59,7 +59,7 @@ TEST_F(Files, AnExistingFileNeedsForce) {
 
 TEST_F(Files, AFileThatCameMeanwhileStays) {
   AtomicFile ours(at("a"), false);
-  ours.write("ours", 4);
+  ours.write("ours");
   write_file(at("a"), "theirs", false);
   EXPECT_NE(error_of([&] { ours.commit(); }), "no error");
   EXPECT_EQ(read_file(at("a")), "theirs");
@@ -69,7 +69,7 @@ TEST_F(Files, WithoutCommitNothingIsLeft) {
   write_file(at("a"), "old", false);
   {
     AtomicFile file(at("a"), true);
-    file.write("new", 3);
+    file.write("new");
   }
   EXPECT_EQ(read_file(at("a")), "old");
   EXPECT_EQ(entries(), 1u);

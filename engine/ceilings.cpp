@@ -1,0 +1,112 @@
+#include "engine/ceilings.h"
+
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <vector>
+
+#include "engine/isa.h"
+
+// Vectors are passed between functions that are always inlined, so the calling convention the warning is about is never used.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+namespace tessera {
+namespace {
+
+constexpr int kRounds = 5;                         // the best counts: the machine may be busy with something else
+constexpr double kRoundSeconds = 0.01;
+constexpr int kChains = 12;                        // independent sums: enough to hide the latency of a multiply-add
+constexpr int64_t kMultiplyAdds = 1 << 14;         // of each chain, between two looks at the clock
+constexpr int64_t kLeastCopy = 1 << 14, kMostCopy = int64_t{1} << 26;
+
+template <int W>
+struct Lanes {
+  typedef float Vector __attribute__((vector_size(W * sizeof(float))));
+};
+
+template <int W>
+[[gnu::always_inline]] inline float multiply_add() {
+  using Vector = typename Lanes<W>::Vector;
+  Vector sum[kChains], factor, term;
+  for (int lane = 0; lane < W; ++lane) factor[lane] = 0.999f, term[lane] = 0.001f;
+  for (int c = 0; c < kChains; ++c) sum[c] = term * static_cast<float>(c);
+  for (int64_t i = 0; i < kMultiplyAdds; ++i) {
+#pragma GCC unroll 12
+    for (int c = 0; c < kChains; ++c) sum[c] = sum[c] * factor + term;
+    __asm__ volatile("" ::: "memory");  // not to be folded into a closed form
+  }
+  Vector all = sum[0];
+  for (int c = 1; c < kChains; ++c) all += sum[c];
+  return all[0];
+}
+
+struct Burst {
+  int lanes;
+  float (*run)();
+};
+
+float burst_plain() { return multiply_add<4>(); }
+#if defined(__x86_64__)
+[[gnu::target("avx2,fma")]] float burst_avx2() { return multiply_add<8>(); }
+[[gnu::target("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")]] float burst_avx512() { return multiply_add<16>(); }
+#endif
+
+Burst best_burst() {
+#if defined(__x86_64__)
+  if (best_isa() == Isa::avx512) return {16, burst_avx512};
+  if (best_isa() == Isa::avx2) return {8, burst_avx2};
+#endif
+  return {4, burst_plain};
+}
+
+// The best of kRounds rates at which the team does `work(thread)`, `amount` of it a call and thread.
+double best_rate(Team& team, double amount, const std::function<void(int)>& work) {
+  using Clock = std::chrono::steady_clock;
+  double best = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<double> rate(static_cast<size_t>(team.size()));
+    team.run([&](int thread) {
+      team.barrier();  // all at once: they share caches and memory
+      const auto start = Clock::now();
+      double seconds = 0;
+      int64_t calls = 0;
+      do {
+        work(thread);
+        ++calls;
+        seconds = std::chrono::duration<double>(Clock::now() - start).count();
+      } while (seconds < kRoundSeconds);
+      rate[static_cast<size_t>(thread)] = amount * static_cast<double>(calls) / seconds;
+    });
+    double sum = 0;
+    for (const double r : rate) sum += r;
+    best = std::max(best, sum);
+  }
+  return best;
+}
+
+}  // namespace
+
+Ceilings measure_ceilings(Team& team, int64_t working_set_bytes) {
+  Ceilings ceilings;
+  const Burst burst = best_burst();
+  volatile float sink = 0;  // one for all threads: what it holds does not matter, that it is written does
+  ceilings.flops_per_second = best_rate(team, 2.0 * burst.lanes * kChains * kMultiplyAdds, [&](int) {
+    if (burst.run() < 0) sink = 1;
+  });
+
+  // Half of each thread's share is read, the other half written.
+  const auto bytes = static_cast<size_t>(std::clamp(working_set_bytes / (2 * team.size()), kLeastCopy, kMostCopy));
+  std::vector<std::vector<char>> from(static_cast<size_t>(team.size())), to(from);
+  team.run([&](int thread) {
+    from[static_cast<size_t>(thread)].assign(bytes, 1);
+    to[static_cast<size_t>(thread)].assign(bytes, 0);
+  });
+  ceilings.bytes_per_second = best_rate(team, 2.0 * static_cast<double>(bytes), [&](int thread) {
+    char* target = to[static_cast<size_t>(thread)].data();
+    std::memcpy(target, from[static_cast<size_t>(thread)].data(), bytes);
+    __asm__ volatile("" : : "r"(target) : "memory");
+  });
+  return ceilings;
+}
+
+}  // namespace tessera
