@@ -1,8 +1,10 @@
 #include "engine/ceilings.h"
 
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <functional>
+#include <numeric>
 #include <vector>
 
 #include "engine/isa.h"
@@ -13,8 +15,8 @@
 namespace tessera {
 namespace {
 
-constexpr int kRounds = 5;                         // the best counts: the machine may be busy with something else
-constexpr double kRoundSeconds = 0.01;
+constexpr double kSeconds = 0.05;                  // of each of the two measurements
+constexpr int kFewestCalls = 3;
 constexpr int kChains = 12;                        // independent sums: enough to hide the latency of a multiply-add
 constexpr int64_t kMultiplyAdds = 1 << 14;         // of each chain, between two looks at the clock
 constexpr int64_t kLeastCopy = 1 << 14, kMostCopy = int64_t{1} << 26;
@@ -59,29 +61,24 @@ Burst best_burst() {
   return {4, burst_plain};
 }
 
-// The best of kRounds rates at which the team does `work(thread)`, `amount` of it a call and thread.
+// The rate at which the team does `work(thread)`, `amount` of it a call and thread: the fastest call of each thread, since the machine may be busy with
+// something else, while all are at work, since they share caches and memory.
 double best_rate(Team& team, double amount, const std::function<void(int)>& work) {
   using Clock = std::chrono::steady_clock;
-  double best = 0;
-  for (int round = 0; round < kRounds; ++round) {
-    std::vector<double> rate(static_cast<size_t>(team.size()));
-    team.run([&](int thread) {
-      team.barrier();  // all at once: they share caches and memory
-      const auto start = Clock::now();
-      double seconds = 0;
-      int64_t calls = 0;
-      do {
-        work(thread);
-        ++calls;
-        seconds = std::chrono::duration<double>(Clock::now() - start).count();
-      } while (seconds < kRoundSeconds);
-      rate[static_cast<size_t>(thread)] = amount * static_cast<double>(calls) / seconds;
-    });
-    double sum = 0;
-    for (const double r : rate) sum += r;
-    best = std::max(best, sum);
-  }
-  return best;
+  const auto since = [](Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  std::vector<double> rate(static_cast<size_t>(team.size()));
+  team.run([&](int thread) {
+    team.barrier();
+    const auto start = Clock::now();
+    double best = HUGE_VAL;
+    for (int call = 0; call < kFewestCalls || since(start) < kSeconds; ++call) {
+      const auto begun = Clock::now();
+      work(thread);
+      best = std::min(best, since(begun));
+    }
+    rate[static_cast<size_t>(thread)] = amount / best;
+  });
+  return std::accumulate(rate.begin(), rate.end(), 0.0);
 }
 
 }  // namespace

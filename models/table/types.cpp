@@ -138,15 +138,21 @@ bool same_words(std::string_view text, std::string_view small) {
   return true;
 }
 
-std::string counted(int64_t n, const char* what) {
+}  // namespace
+
+std::string grouped(int64_t n) {
   const std::string digits = std::to_string(n);
   std::string text;
   for (size_t i = 0; i < digits.size(); ++i) {
     if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
     text += digits[i];
   }
-  return text.append(" ").append(what).append(n == 1 ? "" : "s");
+  return text;
 }
+
+namespace {
+
+std::string counted(int64_t n, const char* what) { return grouped(n).append(" ").append(what).append(n == 1 ? "" : "s"); }
 
 std::string shown(const std::string& value) {
   constexpr size_t kMost = 40;

@@ -56,6 +56,8 @@ struct ColumnPlan {
   bool forced = false;  // the type was given, not found: it is not refined to constant or identifier
 };
 
+std::string grouped(int64_t n);  // 32561 → "32,561"
+
 // `place` names what odd_line counts.
 ColumnPlan decide_type(const TypeEvidence& evidence, char delimiter, const char* place = "line");
 ColumnPlan force_type(ColumnType type, const TypeEvidence& evidence, char delimiter, const std::string& reason);
