@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "engine/isa.h"
@@ -26,31 +27,27 @@ struct Lanes {
   typedef float Vector __attribute__((vector_size(W * sizeof(float))));
 };
 
-template <int W>
-[[gnu::always_inline]] inline float multiply_add() {
+// The chains are spelled out by an index sequence: a loop over them would keep the sums in memory instead of in registers.
+template <int W, int... Chain>
+[[gnu::always_inline]] inline float multiply_add(std::integer_sequence<int, Chain...>) {
   using Vector = typename Lanes<W>::Vector;
-  Vector sum[kChains], factor, term;
-  for (int lane = 0; lane < W; ++lane) factor[lane] = 0.999f, term[lane] = 0.001f;
-  for (int c = 0; c < kChains; ++c) sum[c] = term * static_cast<float>(c);
-  for (int64_t i = 0; i < kMultiplyAdds; ++i) {
-#pragma GCC unroll 12
-    for (int c = 0; c < kChains; ++c) sum[c] = sum[c] * factor + term;
-    __asm__ volatile("" ::: "memory");  // not to be folded into a closed form
-  }
-  Vector all = sum[0];
-  for (int c = 1; c < kChains; ++c) all += sum[c];
-  return all[0];
+  const Vector factor = Vector{} + 0.999f, term = Vector{} + 0.001f;
+  Vector sum[] = {term * static_cast<float>(Chain)...};
+  for (int64_t i = 0; i < kMultiplyAdds; ++i) ((sum[Chain] = sum[Chain] * factor + term), ...);
+  return (sum[Chain] + ...)[0];
 }
+
+using Chains = std::make_integer_sequence<int, kChains>;
 
 struct Burst {
   int lanes;
   float (*run)();
 };
 
-float burst_plain() { return multiply_add<4>(); }
+float burst_plain() { return multiply_add<4>(Chains()); }
 #if defined(__x86_64__)
-[[gnu::target("avx2,fma")]] float burst_avx2() { return multiply_add<8>(); }
-[[gnu::target("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")]] float burst_avx512() { return multiply_add<16>(); }
+[[gnu::target("avx2,fma")]] float burst_avx2() { return multiply_add<8>(Chains()); }
+[[gnu::target("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")]] float burst_avx512() { return multiply_add<16>(Chains()); }
 #endif
 
 Burst best_burst() {
