@@ -24,5 +24,6 @@ const std::vector<PassInfo>& passes();
 
 // Runs all passes but those named in `off` ("all": none runs), then puts the plan in order. Throws Error(usage) for an unknown name.
 std::vector<PassReport> optimise(Plan& plan, const std::set<std::string>& off = {});
+inline bool wanted(const std::set<std::string>& off, const char* pass) { return off.count(pass) == 0 && off.count("all") == 0; }
 
 }  // namespace tessera

@@ -89,6 +89,7 @@ class Model {
   std::unique_ptr<RowStream> sample(int64_t offset, int64_t count, const SampleOptions& options, Team& team, const Monitor& monitor) const;
 
   struct State;  // models/model_state.h
+  const State& state() const { return *state_; }
 
  private:
   std::shared_ptr<const State> state_;
