@@ -12,14 +12,6 @@ int processors() {
   return n == 0 ? 1 : static_cast<int>(n);
 }
 
-inline void relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
 }  // namespace
 
 Team::Team(int threads) : size_(threads > 0 ? threads : processors()) {
@@ -95,17 +87,6 @@ void Team::for_each(int64_t count, const std::function<void(int64_t)>& body) {
       throw;
     }
   });
-}
-
-// Spins while the others are likely to be a few microseconds away, then sleeps, so that an oversubscribed machine still makes progress.
-void Team::wait_for_phase(uint32_t phase) {
-  for (int spin = 0; spin < 4000; ++spin) {
-    if (phase_.load(std::memory_order_acquire) != phase) return;
-    relax();
-  }
-  sleepers_.fetch_add(1, std::memory_order_seq_cst);
-  while (phase_.load(std::memory_order_acquire) == phase) phase_.wait(phase, std::memory_order_acquire);
-  sleepers_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 }  // namespace tessera

@@ -101,7 +101,7 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
       if (p.pass == info.name) what = info.what;
     json["passes"].push_back({{"pass", p.pass}, {"what", what}, {"ops_before", p.nodes_before}, {"ops_after", p.nodes_after}, {"flops_before", p.flops_before}, {"flops_after", p.flops_after}});
   }
-  const Placement placed = place(plan, 4);
+  const Placement placed = place(plan, 4, wanted({options.passes_off.begin(), options.passes_off.end()}, "liveness"));
   json["memory"] = {{"state_bytes", placed.state_bytes},
                     {"activation_bytes", placed.activation_bytes},
                     {"without_reuse_bytes", placed.unplaced_bytes},

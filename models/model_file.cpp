@@ -144,7 +144,7 @@ Model Model::load(const std::string& path) {
   return model;
 }
 
-Table Model::schema() const { return state_->encoder.decode(nullptr, nullptr, nullptr, 0, 0); }
+Table Model::schema() const { return state_->encoder.schema(); }
 
 nlohmann::json Model::describe() const {
   const RowLayout& layout = state_->encoder.layout();

@@ -22,6 +22,18 @@ std::optional<Var> join(Recorder& r, Var x, Var y, bool own_x, bool own_y) {
     if (op.addend) p.push_back(addend);
     return r.emit1(op, p);
   }
+  if (a != nullptr && a->addend && y.rows() == 1 && !same) {
+    // A bias goes to the front of the chain: into the sparse product that the dense ones are added to.
+    std::vector<Var> p = inputs_of(x);
+    const auto* s = made_by<SparseMatmul>(p.back());
+    if (s != nullptr && !s->addend) {
+      const Matmul op = *a;
+      std::vector<Var> q = inputs_of(p.back());
+      q.push_back(y);
+      p.back() = r.emit1(SparseMatmul{s->width, s->per, true}, q);
+      return r.emit1(op, p);
+    }
+  }
   if (a != nullptr && !a->addend && (same || y.rows() == 1) && y.cols() == x.cols()) {
     std::vector<Var> p = inputs_of(x);
     p.push_back(y);
@@ -75,8 +87,11 @@ std::optional<std::vector<Var>> add(Recorder& r, const Site& s) {
   if (op == nullptr || op->fn != Binary::add) return std::nullopt;
   const Var x = s.in[0], y = s.in[1];
   const bool own_x = s.sole(0), own_y = s.sole(1);
-  if (const auto joined = join(r, x, y, own_x, own_y)) return std::vector<Var>{*joined};
-  if (x.shape() != y.shape() || (made_by<ConcatRows>(x) == nullptr && made_by<ConcatRows>(y) == nullptr)) return std::nullopt;
+  const bool cut = x.shape() == y.shape() && (made_by<ConcatRows>(x) != nullptr || made_by<ConcatRows>(y) != nullptr);
+  if (!cut) {
+    const auto joined = join(r, x, y, own_x, own_y);
+    return joined ? std::optional(std::vector<Var>{*joined}) : std::nullopt;
+  }
   std::vector<int64_t> cuts;
   for (const Var part : inputs_of(made_by<ConcatRows>(x) != nullptr ? x : y)) cuts.push_back(part.rows());
   const auto p = pieces(x, cuts, own_x), q = pieces(y, cuts, own_y);

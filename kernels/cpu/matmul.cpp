@@ -12,9 +12,10 @@ struct Shape {
   static constexpr int kLanes = Simd<T>::kLanes;
   static constexpr int kNr = 2 * kLanes;
   static constexpr int kMr = kVectorBytes == 64 ? 14 : 6;
+  static constexpr int kSpan = (kMr + kLanes - 1) / kLanes * kLanes;  // kMr in whole vectors
   static constexpr int kDepth = 256;
   static constexpr int kStride = kDepth + 16;  // rows of the copy of A; not a power of two, so that they do not meet in one cache set
-  static constexpr int kTileRows = 112 / kMr * kMr;
+  static constexpr int kTileRows = 224 / kMr * kMr;
   static constexpr int kTileCols = 256;
 };
 
@@ -26,7 +27,8 @@ struct Tiling {
 template <class T>
 Tiling tiling(const View& out) {
   using S = Shape<T>;
-  Tiling t{least(out.rows, S::kTileRows), least(div_up(out.cols, S::kNr) * S::kNr, S::kTileCols), 1};
+  const int64_t down = div_up(out.rows, S::kTileRows);  // tiles of equal height, in whole blocks of the micro-kernel
+  Tiling t{least(out.rows, div_up(div_up(out.rows, down), S::kMr) * S::kMr), least(div_up(out.cols, S::kNr) * S::kNr, S::kTileCols), 1};
   auto count = [&] { return div_up(out.rows, t.rows) * div_up(out.cols, t.cols); };
   while (count() < 4 && t.cols > 2 * S::kNr) t.cols = div_up(t.cols / 2, S::kNr) * S::kNr;
   t.across = div_up(out.cols, t.cols);
@@ -88,6 +90,28 @@ void rows_of(int64_t rows, int64_t depth, const T* a, const T* b, T* c, int64_t 
 #undef TESSERA_ROWS
 }
 
+// Four rows of n elements become n rows of four, `stride` apart.
+template <class T>
+void transpose4(const T* const* rows, int64_t n, T* to, int64_t stride) {
+  int64_t k = 0;
+  if constexpr (sizeof(T) == 4) {
+    typedef float F __attribute__((vector_size(16)));
+    typedef float U __attribute__((vector_size(16), aligned(4), may_alias));
+    for (; k + 4 <= n; k += 4) {
+      F r[4];
+      for (int q = 0; q < 4; ++q) r[q] = *reinterpret_cast<const U*>(rows[q] + k);
+      const F a = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5), b = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
+      const F c = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5), d = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
+      *reinterpret_cast<U*>(to + k * stride) = __builtin_shufflevector(a, c, 0, 1, 4, 5);
+      *reinterpret_cast<U*>(to + (k + 1) * stride) = __builtin_shufflevector(a, c, 2, 3, 6, 7);
+      *reinterpret_cast<U*>(to + (k + 2) * stride) = __builtin_shufflevector(b, d, 0, 1, 4, 5);
+      *reinterpret_cast<U*>(to + (k + 3) * stride) = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+    }
+  }
+  for (; k < n; ++k)
+    for (int q = 0; q < 4; ++q) to[k * stride + q] = rows[q][k];
+}
+
 // b [depth, kNr] ← columns [col, col + kNr) of op(B), zero beyond the last column.
 template <class T>
 void pack_b(const Mat<T>& m, bool trans, int64_t k0, int64_t depth, int64_t col, int64_t cols, T* b) {
@@ -107,14 +131,9 @@ void pack_b(const Mat<T>& m, bool trans, int64_t k0, int64_t depth, int64_t col,
   }
   for (int64_t j = 0; j < N; j += 4) {
     if (j + 4 <= cols) {
-      const T *r0 = m.row(col + j) + k0, *r1 = r0 + m.ld, *r2 = r1 + m.ld, *r3 = r2 + m.ld;
-      for (int64_t k = 0; k < depth; ++k) {
-        T* to = b + k * N + j;
-        to[0] = r0[k];
-        to[1] = r1[k];
-        to[2] = r2[k];
-        to[3] = r3[k];
-      }
+      const T* rows[4];
+      for (int q = 0; q < 4; ++q) rows[q] = m.row(col + j + q) + k0;
+      transpose4(rows, depth, b + j, N);
     } else {
       for (int64_t q = j; q < j + 4; ++q)
         for (int64_t k = 0; k < depth; ++k) b[k * N + q] = q < cols ? m.row(col + q)[k0 + k] : T(0);
@@ -125,7 +144,7 @@ void pack_b(const Mat<T>& m, bool trans, int64_t k0, int64_t depth, int64_t col,
 template <class T>
 int64_t scratch_bytes(const Call&) {
   using S = Shape<T>;
-  return static_cast<int64_t>(sizeof(T)) * (S::kDepth * S::kTileCols + S::kMr * S::kStride) + 64;
+  return static_cast<int64_t>(sizeof(T)) * (S::kDepth * S::kTileCols + S::kMr * S::kStride + S::kSpan) + 64;
 }
 
 template <class T>
@@ -154,10 +173,16 @@ void run(const Call& call, int64_t tile, void* scratch) {
       for (int64_t i = rows.begin; i < rows.end; i += S::kMr) {
         const int64_t r = least(S::kMr, rows.end - i);
         if (op.trans_a) {
+          // A full row of columns is copied a vector at a time; what goes beyond kMr is overwritten by the next row, and the copy has room for the last one.
+          const bool wide = i + S::kSpan <= a.cols;
           for (int64_t k = 0; k < depth; ++k) {
             const T* from = a.row(k0 + k) + i;
             T* to = packed_a + k * S::kMr;
-            for (int64_t q = 0; q < S::kMr; ++q) to[q] = q < r ? from[q] : T(0);
+            if (wide) {
+              for (int q = 0; q < S::kSpan; q += S::kLanes) store(to + q, load(from + q));
+            } else {
+              for (int64_t q = 0; q < S::kMr; ++q) to[q] = q < r ? from[q] : T(0);
+            }
           }
         } else {
           for (int64_t q = 0; q < r; ++q) memcpy(packed_a + q * S::kStride, a.row(i + q) + k0, static_cast<size_t>(depth) * sizeof(T));

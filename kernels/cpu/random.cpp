@@ -3,6 +3,9 @@
 #include "kernels/cpu/random.h"
 
 #include "kernels/cpu/tables.h"
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
 
 namespace tessera::TESSERA_ISA {
 namespace {
@@ -13,33 +16,65 @@ constexpr int kWords = 4 * kLanes;   // numbers they give
 
 int64_t row_tiles(const Call& call) { return div_up(call.out[0].rows, kRows); }
 
+// Counters first, first + 1, … side by side. A product's high word is what the generator needs, and vector units have it only as 32×32 → 64 bits in 64-bit
+// lanes: so the state lies in the low halves of 64-bit lanes, and the high halves are left to hold anything.
+#if defined(__AVX2__)
+#if defined(__AVX512F__)
+typedef __m512i Wide;
+constexpr int kWide = 8;
+inline Wide product(Wide a, Wide b) { return _mm512_mul_epu32(a, b); }
+inline Wide high(Wide a) { return _mm512_srli_epi64(a, 32); }
+inline Wide xor3(Wide a, Wide b, Wide c) { return _mm512_xor_si512(_mm512_xor_si512(a, b), c); }
+inline Wide all(uint32_t x) { return _mm512_set1_epi64(x); }
+inline Wide count_from(uint32_t first) { return _mm512_add_epi32(all(first), _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0)); }
+#else
+typedef __m256i Wide;
+constexpr int kWide = 4;
+inline Wide product(Wide a, Wide b) { return _mm256_mul_epu32(a, b); }
+inline Wide high(Wide a) { return _mm256_srli_epi64(a, 32); }
+inline Wide xor3(Wide a, Wide b, Wide c) { return _mm256_xor_si256(_mm256_xor_si256(a, b), c); }
+inline Wide all(uint32_t x) { return _mm256_set1_epi64x(x); }
+inline Wide count_from(uint32_t first) { return _mm256_add_epi32(all(first), _mm256_set_epi64x(3, 2, 1, 0)); }
+#endif
+
 void philox_lanes(uint32_t first, const RowKey& key, uint32_t k0, uint32_t k1, uint32_t* words) {
-  uint32_t c0[kLanes], c1[kLanes], c2[kLanes], c3[kLanes];
-  for (int l = 0; l < kLanes; ++l) {
-    c0[l] = first + static_cast<uint32_t>(l);
-    c1[l] = key.c1;
-    c2[l] = key.c2;
-    c3[l] = key.c3;
+  constexpr int kSets = kLanes / kWide;
+  Wide c0[kSets], c1[kSets], c2[kSets], c3[kSets];
+  for (int s = 0; s < kSets; ++s) {
+    c0[s] = count_from(first + static_cast<uint32_t>(s * kWide));
+    c1[s] = all(key.c1);
+    c2[s] = all(key.c2);
+    c3[s] = all(key.c3);
   }
+  const Wide m0 = all(0xD2511F53u), m1 = all(0xCD9E8D57u);
   for (int round = 0; round < 10; ++round) {
-    for (int l = 0; l < kLanes; ++l) {
-      const uint64_t p0 = 0xD2511F53ull * c0[l], p1 = 0xCD9E8D57ull * c2[l];
-      const uint32_t n0 = static_cast<uint32_t>(p1 >> 32) ^ c1[l] ^ k0, n2 = static_cast<uint32_t>(p0 >> 32) ^ c3[l] ^ k1;
-      c1[l] = static_cast<uint32_t>(p1);
-      c3[l] = static_cast<uint32_t>(p0);
-      c0[l] = n0;
-      c2[l] = n2;
+    const Wide a = all(k0), b = all(k1);
+    for (int s = 0; s < kSets; ++s) {
+      const Wide p0 = product(m0, c0[s]), p1 = product(m1, c2[s]);
+      c0[s] = xor3(high(p1), c1[s], a);
+      c2[s] = xor3(high(p0), c3[s], b);
+      c1[s] = p1;
+      c3[s] = p0;
     }
     k0 += 0x9E3779B9u;
     k1 += 0xBB67AE85u;
   }
+  uint64_t out[4][kLanes];
+  memcpy(out[0], c0, sizeof c0);
+  memcpy(out[1], c1, sizeof c1);
+  memcpy(out[2], c2, sizeof c2);
+  memcpy(out[3], c3, sizeof c3);
+  for (int l = 0; l < kLanes; ++l)
+    for (int w = 0; w < 4; ++w) words[4 * l + w] = static_cast<uint32_t>(out[w][l]);
+}
+#else
+void philox_lanes(uint32_t first, const RowKey& key, uint32_t k0, uint32_t k1, uint32_t* words) {
   for (int l = 0; l < kLanes; ++l) {
-    words[4 * l] = c0[l];
-    words[4 * l + 1] = c1[l];
-    words[4 * l + 2] = c2[l];
-    words[4 * l + 3] = c3[l];
+    const Philox p = philox(first + static_cast<uint32_t>(l), key.c1, key.c2, key.c3, k0, k1);
+    memcpy(words + 4 * l, p.word, sizeof p.word);
   }
 }
+#endif
 
 // (cos, sin) of 2πu by quarter: 2πu = (k + ½)·π/2 + f·π/2 with |f| ≤ ½; the half quarter turns are ±√½.
 inline void turn(float u, float& cosine, float& sine) {

@@ -1,0 +1,58 @@
+// matmul: NN, NT, TN, TT, several pairs, with and without addend.
+#include "op_case.h"
+
+namespace tessera::oracle {
+namespace {
+
+Grids reference(const Matmul& op, const Grids& in) {
+  const Grid &a0 = in[0], &b0 = in[1];
+  return {grid(op.trans_a ? a0.cols : a0.rows, op.trans_b ? b0.rows : b0.cols, [&](int64_t i, int64_t j) {
+    Number s;
+    for (int p = 0; p < op.pairs; ++p) {
+      const Grid &a = in[static_cast<size_t>(2 * p)], &b = in[static_cast<size_t>(2 * p + 1)];
+      for (int64_t k = 0; k < (op.trans_a ? a.rows : a.cols); ++k) s += (op.trans_a ? a(k, i) : a(i, k)) * (op.trans_b ? b(j, k) : b(k, j));
+    }
+    if (op.addend) s += in.back().wide(i, j);
+    return s;
+  })};
+}
+
+Case product(const char* note, Matmul op, int64_t m, int64_t n, std::vector<int64_t> depths, int64_t addend_rows = 0) {
+  Case c{note, op, {}, [op](const Grids& in) { return reference(op, in); }};
+  for (const int64_t k : depths) {
+    c.in.push_back(op.trans_a ? real(k, m) : real(m, k));
+    c.in.push_back(op.trans_b ? real(n, k) : real(k, n));
+  }
+  if (op.addend) c.in.push_back(real(addend_rows, n));
+  c.by_rows = !op.trans_a;
+  return c;
+}
+
+}  // namespace
+
+void linear_cases(Cases& cases) {
+  for (const bool ta : {false, true})
+    for (const bool tb : {false, true}) {
+      const Matmul op{ta, tb, 1, false};
+      for (const auto& [m, n, k] : {std::tuple{1, 1, 1}, {2, 1, 31}, {1, 33, 2}, {31, 33, 65}, {65, 31, 7}, {13, 17, 257}, {113, 65, 3}, {150, 2, 129}})
+        cases.push_back(product("ragged", op, m, n, {k}));
+      cases.push_back(product("two pairs and a matrix", {ta, tb, 2, true}, 29, 37, {11, 300}, 29));
+      cases.push_back(product("three pairs and a row", {ta, tb, 3, true}, 7, 67, {2, 1, 31}, 1));
+    }
+  cases.push_back(product("deeper than two blocks, wider than a tile", {false, false, 1, true}, 15, 261, {530}, 1));
+  // Small integers: every sum is exact, so every element must be.
+  Case whole = product("integers", {false, false, 1, false}, 33, 35, {63});
+  std::mt19937_64 random(5);
+  for (Input& i : whole.in)
+    for (int64_t k = 0; k < i.shape.count(); ++k) i.values.push_back(std::uniform_int_distribution<int>(-8, 8)(random));
+  whole.laws.push_back({"integer sums are exact", [reference = whole.reference](const Grids& in, const Grids& out) {
+                          const Grids want = reference(in);
+                          double wrong = 0;
+                          for (size_t i = 0; i < want[0].cells.size(); ++i) wrong += want[0].cells[i].v != out[0].cells[i].v;
+                          return wrong;
+                        }});
+  cases.push_back(whole);
+  cases.push_back(product("no depth", {false, false, 1, false}, 3, 5, {0}));
+}
+
+}  // namespace tessera::oracle

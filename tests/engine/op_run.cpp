@@ -1,0 +1,193 @@
+#include "op_run.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+namespace tessera::oracle {
+namespace {
+
+constexpr unsigned char kGuard = 0xA5;  // as a float −3e-16, as an int32 a large negative number
+constexpr int64_t kGuardBytes = 192;
+
+double draw(const Input& i, std::mt19937_64& random) {
+  if (i.dtype == DType::index) return static_cast<double>(std::uniform_int_distribution<int>(static_cast<int>(i.low), static_cast<int>(i.high))(random));
+  const float x = std::uniform_real_distribution<float>(static_cast<float>(i.low), static_cast<float>(i.high))(random);
+  if (std::fabs(x) >= static_cast<float>(i.apart)) return static_cast<double>(x);
+  return static_cast<double>(x < 0 ? x - static_cast<float>(i.apart) : x + static_cast<float>(i.apart));
+}
+
+// A matrix in memory of its own, with guards all around and between its rows.
+class Block {
+ public:
+  Block(Shape s, int64_t item, Layout l) : shape_(s), item_(item), ld_(s.cols + l.pad), start_(kGuardBytes + l.offset * item) {
+    bytes_.assign(static_cast<size_t>(start_ + s.rows * ld_ * item + kGuardBytes + 64), kGuard);
+    start_ += (64 - static_cast<int64_t>(reinterpret_cast<uintptr_t>(bytes_.data()) % 64)) % 64;
+  }
+  View view() { return {bytes_.data() + start_, shape_.rows, shape_.cols, ld_, item_}; }
+  template <class T>
+  T& at(int64_t r, int64_t c) {
+    return *reinterpret_cast<T*>(bytes_.data() + start_ + (r * ld_ + c) * item_);
+  }
+  void set(int64_t r, int64_t c, double v) {
+    if (item_ == 8) at<double>(r, c) = v;
+    else if (real_) at<float>(r, c) = static_cast<float>(v);
+    else at<int32_t>(r, c) = static_cast<int32_t>(v);
+  }
+  double get(int64_t r, int64_t c) { return item_ == 8 ? at<double>(r, c) : real_ ? static_cast<double>(at<float>(r, c)) : static_cast<double>(at<int32_t>(r, c)); }
+  void indices() { real_ = false; }
+  bool whole() {
+    std::vector<char> ours(bytes_.size(), 0);
+    for (int64_t r = 0; r < shape_.rows; ++r) std::fill_n(ours.begin() + start_ + r * ld_ * item_, shape_.cols * item_, char(1));
+    for (size_t i = 0; i < bytes_.size(); ++i)
+      if (!ours[i] && bytes_[i] != kGuard) return false;
+    return true;
+  }
+
+ private:
+  Shape shape_;
+  int64_t item_, ld_, start_;
+  bool real_ = true;
+  std::vector<unsigned char> bytes_;
+};
+
+View rows_of(View v, int64_t first, int64_t count, int64_t all) {
+  if (v.data == nullptr || v.rows != all || count == 0) return v;
+  return {static_cast<char*>(v.data) + first * v.ld * v.item_bytes, count, v.cols, v.ld, v.item_bytes};
+}
+
+Kernel kernel_of(const KernelTable& table, const Op& op, const void** attributes) {
+  Kernel kernel{};
+  std::visit(
+      [&](const auto& o) {
+        using T = std::decay_t<decltype(o)>;
+        *attributes = &o;
+#define TESSERA_PICK(type, field) \
+  if constexpr (std::is_same_v<T, type>) kernel = table.field;
+        TESSERA_OPS(TESSERA_PICK)
+#undef TESSERA_PICK
+      },
+      op);
+  return kernel;
+}
+
+}  // namespace
+
+Grids draw_inputs(const Case& c) {
+  std::mt19937_64 random(c.op.index() * 1000003 + c.in.size());
+  Grids all;
+  for (const Input& i : c.in) {
+    size_t k = 0;
+    all.push_back(i.absent ? Grid() : grid(i.shape.rows, i.shape.cols, [&](int64_t, int64_t) { return Number(i.values.empty() ? draw(i, random) : i.values[k++]); }));
+  }
+  return all;
+}
+
+Ran run_kernel(const KernelTable& table, const Case& c, const Grids& in, Layout layout, int64_t first, int64_t count) {
+  Plan plan;
+  std::vector<Id> ids;
+  for (size_t i = 0; i < c.in.size(); ++i) ids.push_back(c.in[i].absent ? kNone : plan.leaf(Leaf::bound, "x" + std::to_string(i), c.in[i].shape, c.in[i].dtype));
+  const std::vector<Result> results = infer(c.op, plan, ids);
+  const int64_t scalar = table.scalar_bytes, all_rows = results[0].shape.rows;
+  std::vector<std::unique_ptr<Block>> inputs, outputs;
+  for (size_t i = 0; i < c.in.size(); ++i) {
+    inputs.push_back(nullptr);
+    if (c.in[i].absent) continue;
+    inputs.back() = std::make_unique<Block>(c.in[i].shape, c.in[i].dtype == DType::index ? 4 : scalar, layout);
+    if (c.in[i].dtype == DType::index) inputs.back()->indices();
+    for (int64_t r = 0; r < in[i].rows; ++r)
+      for (int64_t k = 0; k < in[i].cols; ++k) inputs.back()->set(r, k, in[i](r, k).v);
+  }
+  std::vector<View> views;
+  views.reserve(c.in.size() + results.size());
+  for (const auto& b : inputs) views.push_back(b ? rows_of(b->view(), first, count, all_rows) : View{});
+  std::vector<Block*> out;
+  for (size_t k = 0; k < results.size(); ++k) {
+    if (static_cast<int>(k) < in_place(c.op)) {
+      out.push_back(inputs[k].get());
+    } else {
+      outputs.push_back(std::make_unique<Block>(results[k].shape, results[k].dtype == DType::index ? 4 : scalar, layout));
+      out.push_back(outputs.back().get());
+      if (results[k].dtype == DType::index) out.back()->indices();
+      for (int64_t r = 0; r < results[k].shape.rows; ++r)
+        for (int64_t i = 0; i < results[k].shape.cols; ++i) out.back()->set(r, i, results[k].dtype == DType::index ? -77777 : std::numeric_limits<double>::quiet_NaN());
+    }
+    views.push_back(rows_of(out.back()->view(), first, count, all_rows));
+  }
+  StepState state = c.state;
+  const void* attributes = nullptr;
+  const Kernel kernel = kernel_of(table, c.op, &attributes);
+  const Call call{views.data(), views.data() + c.in.size(), static_cast<int>(c.in.size()), static_cast<int>(results.size()), attributes, &state};
+  const int64_t scratch = kernel.scratch_bytes == nullptr ? 0 : kernel.scratch_bytes(call);
+  Block room({1, scratch + 64}, 1, {});
+  std::vector<int64_t> tiles(static_cast<size_t>(kernel.tiles(call)));
+  std::iota(tiles.begin(), tiles.end(), 0);
+  if (layout.order == 1) std::reverse(tiles.begin(), tiles.end());
+  if (layout.order == 2) std::shuffle(tiles.begin(), tiles.end(), std::mt19937_64(3));
+  for (const int64_t t : tiles) {
+    std::memset(room.view().data, 0xFF, static_cast<size_t>(scratch));  // NaN in float and double
+    kernel.run(call, t, room.view().data);
+  }
+  Ran ran;
+  for (const unsigned char* p = static_cast<unsigned char*>(room.view().data) + scratch; p < static_cast<unsigned char*>(room.view().data) + scratch + 64; ++p)
+    if (*p != kGuard) ran.damage = "beyond its scratch";
+  if (!room.whole()) ran.damage = "around its scratch";
+  for (size_t k = 0; k < results.size(); ++k) {
+    if (!out[k]->whole()) ran.damage = "around output " + std::to_string(k);
+    ran.out.emplace_back();
+    const View v = views[c.in.size() + k];
+    const int64_t start = v.rows == results[k].shape.rows ? 0 : first;
+    for (int64_t r = 0; r < v.rows; ++r)
+      for (int64_t i = 0; i < v.cols; ++i) ran.out.back().push_back(out[k]->get(start + r, i));
+  }
+  for (size_t i = static_cast<size_t>(in_place(c.op)); i < c.in.size(); ++i) {
+    if (!inputs[i]) continue;
+    bool same = inputs[i]->whole();
+    for (int64_t r = 0; r < in[i].rows; ++r)
+      for (int64_t k = 0; k < in[i].cols; ++k) {
+        const double was = in[i](r, k).v, now = inputs[i]->get(r, k);
+        same = same && (now == was || (std::isnan(now) && std::isnan(was)) || (scalar == 4 && now == static_cast<double>(static_cast<float>(was))));
+      }
+    if (!same) ran.damage = "its input " + std::to_string(i);
+  }
+  return ran;
+}
+
+Study::Study(const Case& c) : r(plan), values(draw_inputs(c)), team_(1), state_(c.state) {
+  for (size_t i = 0; i < c.in.size(); ++i) in.push_back(c.in[i].absent ? Var{} : r.input("x" + std::to_string(i), c.in[i].shape, c.in[i].dtype));
+}
+
+Var Study::weights(Shape shape) {
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  extras_.emplace_back();
+  for (int64_t i = 0; i < shape.count(); ++i) extras_.back().push_back(uniform(random_));
+  return r.input("w" + std::to_string(extras_.size() - 1), shape);
+}
+
+std::vector<double> Study::run(const std::string& output) {
+  if (!program_) program_ = std::make_unique<Program>(plan, *cpu_kernels("double"), team_, state_.seed);
+  Program& p = *program_;
+  if (reals_.empty()) {
+    reals_.resize(values.size());
+    indices_.resize(values.size());
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (!in[i]) continue;
+      reals_[i].resize(values[i].cells.size());
+      indices_[i].resize(values[i].cells.size());
+      const bool index = plan[in[i].id].dtype == DType::index;
+      p.bind("x" + std::to_string(i), index ? static_cast<const void*>(indices_[i].data()) : reals_[i].data());
+    }
+    for (size_t i = 0; i < extras_.size(); ++i) p.bind("w" + std::to_string(i), extras_[i].data());
+  }
+  for (size_t i = 0; i < values.size(); ++i)
+    for (size_t k = 0; k < values[i].cells.size(); ++k) {
+      reals_[i][k] = values[i].cells[k].v;
+      indices_[i][k] = std::isfinite(reals_[i][k]) ? static_cast<int32_t>(reals_[i][k]) : 0;
+    }
+  p.step() = state_;
+  p.run(1);
+  return p.read<double>(p.find(output));
+}
+
+}  // namespace tessera::oracle

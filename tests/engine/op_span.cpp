@@ -1,0 +1,198 @@
+// The span ops, over rows of tanh and softmax spans of ragged widths, with and without conditions.
+#include "op_case.h"
+
+namespace tessera::oracle {
+namespace {
+
+using Item = SpanTable::Item;
+
+// f(span, number of the span) for each.
+template <class F>
+void spans_of(const SpanTable* s, F&& f) {
+  for (int i = 0; i < s->count; ++i) f(s->items[i], i);
+}
+
+// softmax of g over a span of row r, written to y.
+void softmax(const Grid& g, Grid& y, int64_t r, const Item& s) {
+  double m = g(r, s.start).v;
+  for (int k = 1; k < s.width; ++k) m = std::max(m, g(r, s.start + k).v);
+  Number sum;
+  for (int k = 0; k < s.width; ++k) sum += exp(g(r, s.start + k) - Number(m));
+  for (int k = 0; k < s.width; ++k) y(r, s.start + k) = exp(g(r, s.start + k) - Number(m)) / sum;
+}
+
+constexpr double kLow = 0x1p-24, kHigh = 1 - 0x1p-24;
+Number gumbel(Number u) {
+  const double v = std::isnan(u.v) ? u.v : std::min(std::max(u.v, kLow), kHigh);
+  return -log(-log(Number(v)));
+}
+
+Grids activation(const SpanTable* s, double tau, const Grids& in) {
+  const Grid &x = in[0], &u = in[1];
+  const Grid g = grid(x.rows, x.cols, [&](int64_t r, int64_t c) { return (x(r, c) + gumbel(u(r, c))) * rounded(1 / tau, 0); });
+  Grid y(x.rows, x.cols);
+  for (int64_t r = 0; r < x.rows; ++r)
+    spans_of(s, [&](const Item& span, int) {
+      if (span.softmax != 0) softmax(g, y, r, span);
+      else y(r, span.start) = tanh(x(r, span.start));
+    });
+  return {y};
+}
+
+Grids activation_grad(const SpanTable* s, double tau, const Grids& in) {
+  const Grid &y = in[0], &d = in[1];
+  Grid out(y.rows, y.cols);
+  for (int64_t r = 0; r < y.rows; ++r)
+    spans_of(s, [&](const Item& span, int) {
+      Number dot;
+      for (int k = span.start; k < span.start + span.width; ++k) dot += y(r, k) * d(r, k);
+      for (int k = span.start; k < span.start + span.width; ++k)
+        out(r, k) = span.softmax != 0 ? y(r, k) * (d(r, k) - dot) * rounded(1 / tau, 0) : (1.0 - y(r, k) * y(r, k)) * d(r, k);
+    });
+  return {out};
+}
+
+// The chosen span of a row; nullptr for none.
+const Item* chosen(const SpanTable* s, const Grid& condition, int64_t r) {
+  const int c = static_cast<int>(condition(r, 0).v);
+  for (int i = 0; i < s->count && c >= 0; ++i)
+    if (s->items[i].cond_start >= 0 && c >= s->items[i].cond_start && c < s->items[i].cond_start + s->items[i].width) return &s->items[i];
+  return nullptr;
+}
+
+Grids cross_entropy(const SpanTable* s, const Grids& in) {
+  return {grid(in[0].rows, 1, [&](int64_t r, int64_t) {
+    const Item* span = chosen(s, in[1], r);
+    if (span == nullptr) return Number(0);
+    double m = in[0](r, span->start).v;
+    for (int k = 1; k < span->width; ++k) m = std::max(m, in[0](r, span->start + k).v);
+    Number sum;
+    for (int k = 0; k < span->width; ++k) sum += exp(in[0](r, span->start + k) - Number(m));
+    return Number(m) + log(sum) - in[0](r, span->start + static_cast<int>(in[1](r, 0).v) - span->cond_start);
+  })};
+}
+
+Grids cross_entropy_grad(const SpanTable* s, const Grids& in) {
+  Grid p(in[0].rows, in[0].cols), out(in[0].rows, in[0].cols);
+  for (int64_t r = 0; r < out.rows; ++r) {
+    const Item* span = chosen(s, in[1], r);
+    if (span == nullptr) continue;
+    softmax(in[0], p, r, *span);
+    for (int k = 0; k < span->width; ++k) {
+      const bool hot = span->cond_start + k == static_cast<int>(in[1](r, 0).v);
+      // exp(x − lse): the roundings of the largest logit and of lse stand in the exponent
+      Number q = p(r, span->start + k);
+      q.e += std::fabs(q.v) * 8;
+      out(r, span->start + k) = (q - Number(hot ? 1 : 0)) * in[2](r, 0);
+    }
+  }
+  return {out};
+}
+
+std::shared_ptr<const Spans> row(const std::vector<Spans::Item>& items) { return std::make_shared<const Spans>(items); }
+
+}  // namespace
+
+void span_cases(Cases& cases) {
+  const std::shared_ptr<const Spans> mixed = row({{0, 1, false, -1}, {1, 3, true, -1}, {4, 1, true, 0}, {5, 1, false, -1}, {6, 31, true, -1}, {37, 7, true, 1}, {44, 2, true, 8}, {46, 33, true, 10}});
+  const std::shared_ptr<const Spans> wide = row({{0, 129, true, 0}}), flat = row({{0, 1, false, -1}, {1, 1, false, -1}, {2, 1, false, -1}}),
+                                     modes = row({{0, 1, false, -1}, {1, 10, true, -1}});
+  for (const auto& spans : {mixed, wide, flat, modes})
+    for (const int64_t rows : {1, 2, 31}) {
+      const SpanTable* s = spans->table();
+      const int64_t width = s->width;
+      auto add = [&](const char* note, Op op, std::vector<Input> in, std::function<Grids(const Grids&)> reference, std::vector<Law> laws = {}) {
+        Case c{note, std::move(op), std::move(in), std::move(reference), std::move(laws)};
+        c.by_rows = rows > 1 && rows != width;
+        c.spans = spans;
+        cases.push_back(std::move(c));
+      };
+      const Law sums{"softmax spans sum to one", [s](const Grids&, const Grids& out) {
+                       double worst = 0;
+                       for (int64_t r = 0; r < out[0].rows; ++r)
+                         spans_of(s, [&](const Item& span, int) {
+                           double sum = span.softmax != 0 ? -1 : 0;
+                           for (int k = 0; k < span.width && span.softmax != 0; ++k) sum += out[0](r, span.start + k).v;
+                           worst = std::max(worst, std::fabs(sum));
+                         });
+                       return worst;
+                     }};
+      for (const double tau : {0.2, 1.0})
+        add("gumbel softmax", SpanActivation{s, tau, kLow, kHigh}, {real(rows, width), real(rows, width).range(0.02, 0.98).constant()}, [s, tau](const Grids& in) { return activation(s, tau, in); }, {sums});
+      std::vector<double> ends;
+      for (int64_t i = 0; i < rows * width; ++i) ends.push_back(i % 3 == 0 ? 0 : i % 3 == 1 ? 1 : 0.5);
+      add("uniforms 0 and 1 are clamped", SpanActivation{s, 0.2, kLow, kHigh}, {real(rows, width).range(-30, 30).constant(), real(rows, width).of(ends).constant()},
+          [s](const Grids& in) { return activation(s, 0.2, in); }, {sums});
+      add("backward", SpanActivationGrad{s, 0.2}, {real(rows, width).range(0.01, 0.9), real(rows, width)}, [s](const Grids& in) { return activation_grad(s, 0.2, in); });
+      add("sum", SpanReduce{s, false}, {real(rows, width)}, [s](const Grids& in) {
+        Grid y(in[0].rows, s->count);
+        for (int64_t r = 0; r < y.rows; ++r)
+          spans_of(s, [&](const Item& span, int i) {
+            for (int k = 0; k < span.width; ++k) y(r, i) += in[0](r, span.start + k);
+          });
+        return Grids{y};
+      });
+      add("spread", SpanSpread{s}, {real(rows, s->count)}, [s](const Grids& in) {
+        Grid y(in[0].rows, s->width);
+        for (int64_t r = 0; r < y.rows; ++r)
+          spans_of(s, [&](const Item& span, int i) {
+            for (int k = 0; k < span.width; ++k) y(r, span.start + k) = in[0](r, i);
+          });
+        return Grids{y};
+      });
+      add("max, a shift without derivative", SpanReduce{s, true}, {real(rows, width)}, [s](const Grids& in) {
+        Grid y(in[0].rows, s->count);
+        for (int64_t r = 0; r < y.rows; ++r)
+          spans_of(s, [&](const Item& span, int i) {
+            y(r, i) = in[0](r, span.start);
+            for (int k = 1; k < span.width; ++k)
+              if (in[0](r, span.start + k) > y(r, i)) y(r, i) = in[0](r, span.start + k);
+          });
+        return Grids{y};
+      });
+      cases.back().derived = false;
+      add("draws", SpanSample{s, kLow, kHigh}, {real(rows, width).constant(), real(rows, width).range(0.02, 0.98).constant()}, [s](const Grids& in) {
+        Grid codes(in[0].rows, s->softmaxes), alphas(in[0].rows, s->tanhs);
+        for (int64_t r = 0; r < in[0].rows; ++r)
+          spans_of(s, [&](const Item& span, int) {
+            if (span.softmax == 0) {
+              alphas(r, span.slot) = tanh(in[0](r, span.start));
+              return;
+            }
+            int best = 0;
+            auto g = [&](int k) { return (in[0](r, span.start + k) + gumbel(in[1](r, span.start + k))).v; };
+            for (int k = 1; k < span.width; ++k)
+              if (g(k) > g(best)) best = k;
+            codes(r, span.slot) = best;
+          });
+        return Grids{codes, alphas};
+      });
+      std::vector<double> half(static_cast<size_t>(rows * width), 0.5), level(static_cast<size_t>(rows * width), 1);
+      add("the lowest of equal ones is drawn", SpanSample{s, kLow, kHigh}, {real(rows, width).of(level).constant(), real(rows, width).of(half).constant()}, [s](const Grids& in) {
+        return Grids{Grid(in[0].rows, s->softmaxes), Grid(in[0].rows, s->tanhs, tanh(rounded(1, 0)))};
+      });
+      const Input condition = index(rows, 1, -1, s->cond_width - 1);
+      add("cross-entropy", SpanCrossEntropy{s}, {real(rows, width).range(-4, 4), condition}, [s](const Grids& in) { return cross_entropy(s, in); });
+      add("its derivative", SpanCrossEntropyGrad{s}, {real(rows, width).range(-4, 4), condition, real(rows, 1)}, [s](const Grids& in) { return cross_entropy_grad(s, in); },
+          {{"a span of d_x sums to zero", [](const Grids&, const Grids& out) {
+              double worst = 0;
+              for (int64_t r = 0; r < out[0].rows; ++r) {
+                double sum = 0;
+                for (int64_t k = 0; k < out[0].cols; ++k) sum += out[0](r, k).v;
+                worst = std::max(worst, std::fabs(sum));
+              }
+              return worst;
+            }}});
+      for (const bool soft : {true, false})
+        if (rows == 1)
+          add("mask", SpanMask{s, soft}, {}, [s, soft](const Grids&) {
+            Grid y(1, s->width);
+            spans_of(s, [&](const Item& span, int) {
+              for (int k = 0; k < span.width; ++k) y(0, span.start + k) = (span.softmax != 0) == soft ? 1 : 0;
+            });
+            return Grids{y};
+          });
+    }
+}
+
+}  // namespace tessera::oracle

@@ -1,0 +1,49 @@
+// reshape, slice_rows, slice_cols, concat_rows, concat_cols, as kernels: placement turns most of them into views, these are what is left. Exact.
+#include "op_case.h"
+
+namespace tessera::oracle {
+
+void view_cases(Cases& cases) {
+  for (const auto& [r, c, p, q] : {std::tuple{6, 35, 21, 10}, {1, 65, 65, 1}, {31, 2, 1, 62}, {10, 33, 1, 330}})
+    cases.push_back({"same elements", Reshape{p, q}, {real(r, c)}, [p = p, q = q](const Grids& in) {
+                       Grid y = in[0];
+                       y.rows = p, y.cols = q;
+                       return Grids{y};
+                     }});
+  for (const auto& [r, c, start, n] : {std::tuple{33, 65, 0, 31}, {33, 65, 32, 1}, {40, 3, 2, 37}}) {
+    cases.push_back({"rows", SliceRows{start, n}, {real(r, c)}, [start = start, n = n](const Grids& in) { return Grids{grid(n, in[0].cols, [&](int64_t i, int64_t k) { return in[0](start + i, k); })}; }});
+    cases.push_back({"columns", SliceCols{start, n}, {real(c, r)}, [start = start, n = n](const Grids& in) { return Grids{grid(in[0].rows, n, [&](int64_t i, int64_t k) { return in[0](i, start + k); })}; }});
+    cases.back().by_rows = true;
+  }
+  for (const auto& sizes : {std::vector<int64_t>{1}, {2, 31}, {33, 1, 64}}) {
+    Case rows{"stacked", ConcatRows{}, {}, [](const Grids& in) {
+                Grid y(0, in[0].cols);
+                for (const Grid& x : in) {
+                  y.rows += x.rows;
+                  y.cells.insert(y.cells.end(), x.cells.begin(), x.cells.end());
+                }
+                return Grids{y};
+              }};
+    Case cols{"side by side", ConcatCols{}, {}, [](const Grids& in) {
+                Grid y(in[0].rows, 0);
+                for (const Grid& x : in) y.cols += x.cols;
+                y.cells.resize(static_cast<size_t>(y.rows * y.cols));
+                int64_t at = 0;
+                for (const Grid& x : in) {
+                  for (int64_t i = 0; i < x.rows; ++i)
+                    for (int64_t k = 0; k < x.cols; ++k) y(i, at + k) = x(i, k);
+                  at += x.cols;
+                }
+                return Grids{y};
+              }};
+    for (const int64_t n : sizes) {
+      rows.in.push_back(real(n, 33));
+      cols.in.push_back(real(35, n));
+    }
+    cols.by_rows = true;
+    cases.push_back(rows);
+    cases.push_back(cols);
+  }
+}
+
+}  // namespace tessera::oracle

@@ -1,0 +1,273 @@
+// What is true of every op, checked from its description (op_case.h): values in float on every instruction set and in double, gradients and second derivatives
+// by central differences, fused = composed, laws, NaN, bits. One test an op and property; an op of TESSERA_OPS without a case fails.
+#include <gtest/gtest.h>
+
+#include <cfloat>
+#include <limits>
+
+#include "op_run.h"
+
+namespace tessera::oracle {
+namespace {
+
+const Cases& all_cases() {
+  static const Cases cases = [] {
+    Cases c;
+    for (const auto add : {linear_cases, sparse_cases, elementwise_cases, reduce_cases, view_cases, span_cases, batch_norm_cases, source_cases, ending_cases}) add(c);
+    return c;
+  }();
+  return cases;
+}
+
+std::vector<std::string> op_names() {
+#define TESSERA_FIELD_NAME(type, field) #field,
+  return {TESSERA_OPS(TESSERA_FIELD_NAME)};
+#undef TESSERA_FIELD_NAME
+}
+
+std::vector<const KernelTable*> float_tables() {
+  std::vector<const KernelTable*> tables;
+  for (const char* name : {"plain", "avx2", "avx512"})
+    if (const KernelTable* t = cpu_kernels(name)) tables.push_back(t);
+  return tables;
+}
+
+class Ops : public testing::TestWithParam<std::string> {
+ protected:
+  template <class F>
+  void each_case(F&& body) const {
+    int count = 0;
+    for (const Case& c : all_cases()) {
+      if (op_name(c.op) != GetParam()) continue;
+      ++count;
+      std::string shapes;
+      for (const Input& i : c.in) shapes += i.absent ? " –" : " " + std::to_string(i.shape.rows) + "×" + std::to_string(i.shape.cols);
+      SCOPED_TRACE(c.note + ", inputs" + shapes);
+      body(c);
+    }
+    EXPECT_GT(count, 0) << "no case describes " << GetParam();
+  }
+};
+
+const Layout kLayouts[] = {{0, 0, 0}, {3, 1, 1}, {7, 5, 2}};
+constexpr double kUnits = 4;  // c in |error| ≤ c·eps·e
+
+void compare(const Grids& want, const Ran& got, double eps, double tiny) {
+  EXPECT_EQ(got.damage, "") << "wrote where it must not";
+  ASSERT_EQ(got.out.size(), want.size());
+  for (size_t k = 0; k < want.size(); ++k) {
+    ASSERT_EQ(got.out[k].size(), want[k].cells.size()) << "output " << k;
+    for (size_t i = 0; i < want[k].cells.size(); ++i) {
+      const Number w = want[k].cells[i];
+      const double g = got.out[k][i], limit = kUnits * eps * w.e + tiny;
+      ASSERT_EQ(std::isfinite(g), std::isfinite(w.v)) << "output " << k << " element " << i << ": " << g << " for " << w.v;
+      if (!std::isfinite(w.v)) continue;
+      const size_t width = static_cast<size_t>(want[k].cols);
+      ASSERT_LE(std::fabs(g - w.v), limit) << "output " << k << " row " << i / width << " column " << i % width << ": " << g << " for " << w.v;
+    }
+  }
+}
+
+TEST_P(Ops, ValueInFloatOnEveryInstructionSet) {
+  each_case([](const Case& c) {
+    const Grids in = draw_inputs(c), want = c.reference(in);
+    for (const KernelTable* table : float_tables())
+      for (const Layout& l : kLayouts) {
+        SCOPED_TRACE(std::string(table->name) + ", rows " + std::to_string(l.pad) + " apart");
+        compare(want, run_kernel(*table, c, in, l), FLT_EPSILON, 2 * FLT_MIN);
+      }
+  });
+}
+
+TEST_P(Ops, ValueInDouble) {
+  each_case([](const Case& c) {
+    const Grids in = draw_inputs(c), want = c.reference(in);
+    for (const Layout& l : kLayouts) compare(want, run_kernel(*cpu_kernels("double"), c, in, l), DBL_EPSILON, 2 * DBL_MIN);
+  });
+}
+
+TEST_P(Ops, LawsHold) {
+  each_case([](const Case& c) {
+    const Grids in = draw_inputs(c);
+    for (const KernelTable* table : {float_tables().back(), cpu_kernels("double")}) {
+      const Ran ran = run_kernel(*table, c, in, {});
+      Grids out = c.reference(in);
+      for (size_t k = 0; k < out.size(); ++k)
+        for (size_t i = 0; i < out[k].cells.size(); ++i) out[k].cells[i] = ran.out[k][i];
+      for (const Law& law : c.laws) EXPECT_LE(law.distance(in, out), 500 * (table->scalar_bytes == 4 ? FLT_EPSILON : DBL_EPSILON)) << law.sentence << ", " << table->name;
+    }
+  });
+}
+
+TEST_P(Ops, NanAndInfinityReachWhatDependsOnThem) {
+  each_case([](const Case& c) {
+    for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
+      for (size_t i = 0; i < c.in.size(); ++i) {
+        if (c.in[i].absent || c.in[i].dtype == DType::index || c.in[i].shape.count() == 0) continue;
+        Grids in = draw_inputs(c);
+        in[i].cells[in[i].cells.size() / 2] = bad;
+        const Grids want = c.reference(in);
+        for (const KernelTable* table : float_tables()) {
+          const Ran got = run_kernel(*table, c, in, kLayouts[1]);
+          for (size_t k = 0; k < want.size(); ++k)
+            for (size_t e = 0; e < want[k].cells.size(); ++e)
+              ASSERT_EQ(std::isfinite(got.out[k][e]), std::isfinite(want[k].cells[e].v)) << table->name << ": input " << i << " holds " << bad << ", output " << k << " element "
+                                                                                         << e << " is " << got.out[k][e];
+        }
+      }
+  });
+}
+
+TEST_P(Ops, BitsAreTheSameForAnyOrderLayoutAndPartOfTheRows) {
+  each_case([](const Case& c) {
+    const Grids in = draw_inputs(c);
+    for (const KernelTable* table : float_tables()) {
+      const Ran whole = run_kernel(*table, c, in, {});
+      for (const Layout& l : kLayouts) {
+        const Ran other = run_kernel(*table, c, in, l);
+        for (size_t k = 0; k < whole.out.size(); ++k)
+          for (size_t i = 0; i < whole.out[k].size(); ++i)
+            ASSERT_TRUE(whole.out[k][i] == other.out[k][i] || (std::isnan(whole.out[k][i]) && std::isnan(other.out[k][i]))) << table->name << " output " << k << " element " << i;
+      }
+      const int64_t rows = c.reference(in)[0].rows;
+      if (!c.by_rows || rows < 2) continue;
+      const int64_t cut = rows / 3 + 1;
+      for (const auto& [first, count] : {std::pair{int64_t{0}, cut}, std::pair{cut, rows - cut}}) {
+        if (count == 0) continue;
+        const Ran part = run_kernel(*table, c, in, {}, first, count);
+        for (size_t k = 0; k < whole.out.size(); ++k) {
+          const size_t width = whole.out[k].size() / static_cast<size_t>(rows);
+          for (size_t i = 0; i < part.out[k].size(); ++i)
+            ASSERT_EQ(whole.out[k][static_cast<size_t>(first) * width + i], part.out[k][i]) << table->name << " rows from " << first << ", element " << i;
+        }
+      }
+    }
+  });
+}
+
+// ---- derivatives -------------------------------------------------------------------------------------------------------------------
+constexpr double kStep = 1e-5, kTolerance = 1e-6;
+
+// Central differences of run(name) by up to 16 elements of a tensor, against the gradient there.
+template <class Element>
+void differences(Study& s, const char* name, const std::vector<double>& gradient, size_t count, double scale, Element&& element, const std::string& what) {
+  std::mt19937_64 random(11);
+  for (size_t n = 0; n < std::min<size_t>(count, 16); ++n) {
+    const size_t i = count <= 16 ? n : std::uniform_int_distribution<size_t>(0, count - 1)(random);
+    double& x = element(i);
+    const double was = x;
+    x = was + kStep;
+    const double up = s.run(name)[0];
+    x = was - kStep;
+    const double down = s.run(name)[0];
+    x = was;
+    ASSERT_NEAR(gradient.empty() ? 0 : gradient[i], (up - down) / (2 * kStep), kTolerance * scale) << what << ", element " << i;
+  }
+}
+
+double largest(const std::vector<std::vector<double>>& all) {
+  double m = 1;
+  for (const auto& v : all)
+    for (const double x : v) m = std::max(m, std::fabs(x));
+  return m;
+}
+
+// Gradients of "value" by the case's smooth inputs and by the study's other tensors.
+void check_gradients(Study& s, const Case& c, const std::vector<Var>& wrt, const std::vector<Var>& grads, const char* name, const char* prefix) {
+  std::vector<std::vector<double>> values;
+  for (size_t i = 0; i < wrt.size(); ++i) values.push_back(grads[i] ? s.run(prefix + std::to_string(i)) : std::vector<double>{});
+  const double scale = largest(values);
+  size_t k = 0;
+  for (size_t i = 0; i < c.in.size(); ++i) {
+    if (c.in[i].absent || !c.in[i].smooth) continue;
+    differences(s, name, values[k], s.values[i].cells.size(), scale, [&](size_t e) -> double& { return s.values[i].cells[e].v; }, std::string(name) + " by input " + std::to_string(i));
+    ++k;
+  }
+  for (size_t t = 0; k < wrt.size(); ++k, ++t)
+    differences(s, name, values[k], s.extra_size(t), scale, [&](size_t e) -> double& { return s.extra(t, e); }, std::string(name) + " by the gradient given for output " + std::to_string(t));
+}
+
+std::vector<Var> smooth_inputs(const Study& s, const Case& c) {
+  std::vector<Var> smooth;
+  for (size_t i = 0; i < c.in.size(); ++i)
+    if (!c.in[i].absent && c.in[i].smooth) smooth.push_back(s.in[i]);
+  return smooth;
+}
+
+Var add_up(Recorder& r, const std::vector<Var>& terms) {
+  Var total = fill(r, {1, 1}, 0);
+  for (const Var t : terms) total = total + t;
+  return total;
+}
+
+TEST_P(Ops, GradientAndSecondDerivativeByCentralDifferences) {
+  each_case([](const Case& c) {
+    Study s(c);
+    const std::vector<Var> out = s.r.emit(c.op, s.in), smooth = smooth_inputs(s, c);
+    std::vector<Var> terms, wrt = smooth;
+    for (const Var o : out) {
+      if (s.plan[o.id].dtype == DType::index || o.shape().count() == 0) continue;
+      const Var w = s.weights(o.shape());
+      wrt.push_back(w);
+      terms.push_back(sum(o * w));
+    }
+    if (smooth.empty() || terms.empty() || in_place(c.op) > 0) return;
+    const Var value = add_up(s.r, terms);
+    s.output(value, "value");
+    const std::vector<Var> gradients = pullback(s.r, {value}, {fill(s.r, {1, 1}, 1)}, smooth);
+    std::vector<Var> slopes;
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      EXPECT_EQ(static_cast<bool>(gradients[i]), c.derived) << "gradient of smooth input " << i;
+      if (!gradients[i]) continue;
+      ASSERT_EQ(gradients[i].shape(), smooth[i].shape()) << "gradient " << i;
+      s.output(gradients[i], "gradient " + std::to_string(i));
+      slopes.push_back(gradients[i]);
+    }
+    if (!c.derived) return;
+    std::vector<Var> slope_terms;
+    for (const Var g : slopes) slope_terms.push_back(sum(g * s.weights(g.shape())));
+    const Var slope = add_up(s.r, slope_terms);
+    s.output(slope, "slope");
+    const std::vector<Var> curvature = pullback(s.r, {slope}, {fill(s.r, {1, 1}, 1)}, wrt);
+    for (size_t i = 0; i < curvature.size(); ++i)
+      if (curvature[i]) s.output(curvature[i], "curvature " + std::to_string(i));
+    check_gradients(s, c, smooth, gradients, "value", "gradient ");
+    check_gradients(s, c, wrt, curvature, "slope", "curvature ");
+  });
+}
+
+TEST_P(Ops, FusedIsWhatItIsComposedOf) {
+  each_case([](const Case& c) {
+    Study s(c);
+    const std::vector<Var> parts = compose(s.r, c.op, s.in);
+    if (parts.empty()) return;
+    const std::vector<Var> fused = s.r.emit(c.op, s.in), smooth = smooth_inputs(s, c);
+    ASSERT_EQ(parts.size(), fused.size());
+    std::vector<Var> seeds;
+    for (size_t k = 0; k < fused.size(); ++k) {
+      s.output(fused[k], "fused " + std::to_string(k));
+      s.output(concat_rows({parts[k], fill(s.r, {1, parts[k].cols()}, 0)}), "parts " + std::to_string(k));
+      seeds.push_back(s.weights(fused[k].shape()));
+    }
+    const auto d_fused = pullback(s.r, fused, seeds, smooth), d_parts = pullback(s.r, parts, seeds, smooth);
+    for (size_t i = 0; i < smooth.size(); ++i) {
+      ASSERT_EQ(static_cast<bool>(d_fused[i]), static_cast<bool>(d_parts[i])) << "gradient " << i;
+      if (!d_fused[i]) continue;
+      s.output(concat_rows({d_fused[i], fill(s.r, {1, d_fused[i].cols()}, 0)}), "d fused " + std::to_string(i));
+      s.output(concat_rows({d_parts[i], fill(s.r, {1, d_parts[i].cols()}, 0)}), "d parts " + std::to_string(i));
+    }
+    auto same = [&](const std::string& a, const std::string& b) {
+      const auto x = s.run(a), y = s.run(b);
+      const double scale = largest({x});
+      for (size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(x[i], y[i], 1e-12 * scale) << a << " element " << i;
+    };
+    for (size_t k = 0; k < fused.size(); ++k) same("fused " + std::to_string(k), "parts " + std::to_string(k));
+    for (size_t i = 0; i < smooth.size(); ++i)
+      if (d_fused[i]) same("d fused " + std::to_string(i), "d parts " + std::to_string(i));
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, Ops, testing::ValuesIn(op_names()), [](const auto& test) { return test.param; });
+
+}  // namespace
+}  // namespace tessera::oracle
