@@ -65,7 +65,6 @@ double best_rate(Team& team, double amount, const std::function<void(int)>& work
   const auto since = [](Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); };
   std::vector<double> rate(static_cast<size_t>(team.size()));
   team.run([&](int thread) {
-    team.barrier();
     const auto start = Clock::now();
     double best = HUGE_VAL;
     for (int call = 0; call < kFewestCalls || since(start) < kSeconds; ++call) {
