@@ -113,10 +113,10 @@ void prepare_million(benchmark::State& state) {
   prepare(state, file.path(), team);
 }
 
-BENCHMARK(read_adult)->Arg(1)->Arg(2)->UseManualTime()->Iterations(20)->Unit(benchmark::kMillisecond);
-BENCHMARK(write_adult)->UseManualTime()->Iterations(20)->Unit(benchmark::kMillisecond);
-BENCHMARK(prepare_adult)->Arg(1)->Arg(2)->UseManualTime()->Iterations(10)->Unit(benchmark::kMillisecond);
-BENCHMARK(prepare_million)->Arg(2)->UseManualTime()->Iterations(1)->Unit(benchmark::kMillisecond);
+BENCHMARK(read_adult)->Arg(1)->Arg(2)->UseManualTime()->MeasureProcessCPUTime()->Iterations(20)->Unit(benchmark::kMillisecond);
+BENCHMARK(write_adult)->UseManualTime()->MeasureProcessCPUTime()->Iterations(20)->Unit(benchmark::kMillisecond);
+BENCHMARK(prepare_adult)->Arg(1)->Arg(2)->UseManualTime()->MeasureProcessCPUTime()->Iterations(10)->Unit(benchmark::kMillisecond);
+BENCHMARK(prepare_million)->Arg(2)->UseManualTime()->MeasureProcessCPUTime()->Iterations(1)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace bench
