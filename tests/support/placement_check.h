@@ -12,7 +12,7 @@ namespace tessera::sandbox {
 
 class PlacementCheck {
  public:
-  PlacementCheck(const Plan& plan, int scalar_bytes, bool reuse) : plan_(plan), p_(place(plan, scalar_bytes, reuse)), scalar_(scalar_bytes) {
+  PlacementCheck(const Plan& plan, Placement placement, int scalar_bytes) : plan_(plan), p_(std::move(placement)), scalar_(scalar_bytes) {
     memory_[Slot::state].resize(static_cast<size_t>(p_.state_bytes / 4), 0);
     memory_[Slot::activation].resize(static_cast<size_t>(p_.activation_bytes / 4), 0);
   }
@@ -125,7 +125,7 @@ class PlacementCheck {
 inline std::string misplaced(const Plan& plan) {
   for (const int scalar : {4, 8})
     for (const bool reuse : {true, false}) {
-      PlacementCheck check(plan, scalar, reuse);
+      PlacementCheck check(plan, place(plan, scalar, reuse), scalar);
       if (std::string w = check.wrong(); !w.empty()) return w + (reuse ? "" : ", memory not reused") + ", scalars of " + std::to_string(scalar) + " bytes";
       if (check.placement().activation_bytes > check.placement().unplaced_bytes) return "placed, a plan takes more than its values together";
     }
