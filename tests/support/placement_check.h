@@ -3,6 +3,7 @@
 #pragma once
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "engine/placement.h"
@@ -70,7 +71,7 @@ class PlacementCheck {
       }
   }
 
-  // f(word of memory, name) for every element of a value that lies in an arena.
+  // f(place, word of memory, name) for every element of a value that lies in an arena.
   template <class F>
   void elements(Id v, F&& f) {
     if (v == kNone || !wrong_.empty()) return;
@@ -87,17 +88,17 @@ class PlacementCheck {
             fail(v, "lies outside its arena");
             return;
           }
-          f(std::pair{int(s.where), at}, memory[static_cast<size_t>(at)], names_of(v)[static_cast<size_t>(r * shape.cols + c)]);
+          f(at * 2 + (s.where == Slot::state ? 1 : 0), memory[static_cast<size_t>(at)], names_of(v)[static_cast<size_t>(r * shape.cols + c)]);
         }
   }
   void read(Id v, int node) {
-    elements(v, [&](std::pair<int, int64_t> at, int64_t held, int64_t name) {
+    elements(v, [&](int64_t at, int64_t held, int64_t name) {
       if (held != name) fail(v, node < 0 ? "is not there at the end" : "was overwritten before node " + std::to_string(node) + " read it");
       readers_[at].push_back(node);
     });
   }
   void write(Id v, int node) {
-    elements(v, [&](std::pair<int, int64_t> at, int64_t& held, int64_t name) {
+    elements(v, [&](int64_t at, int64_t& held, int64_t name) {
       for (const int other : readers_[at])
         if (other != node && held != name) fail(v, "is written by node " + std::to_string(node) + " while node " + std::to_string(other) + " reads what was there");
       auto [it, first] = writers_.emplace(at, node);
@@ -116,8 +117,8 @@ class PlacementCheck {
   int64_t scalar_, last_ = 0;
   std::map<int, std::vector<int64_t>> memory_;
   std::vector<Names> names_;
-  std::map<std::pair<int, int64_t>, std::vector<int>> readers_;
-  std::map<std::pair<int, int64_t>, int> writers_;
+  std::unordered_map<int64_t, std::vector<int>> readers_;  // of this phase, by place
+  std::unordered_map<int64_t, int> writers_;
   std::string wrong_;
 };
 
