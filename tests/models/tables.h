@@ -184,12 +184,12 @@ Thrown thrown(F call) {
   return {};
 }
 
-// A folder of this test's own, gone with it.
+// A folder of this object's own, gone with it.
 class Folder {
  public:
   Folder() {
-    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    path_ = std::filesystem::temp_directory_path() / ("tessera-" + std::to_string(getpid()) + "-" + test->name());
+    static int made = 0;
+    path_ = std::filesystem::temp_directory_path() / ("tessera-" + std::to_string(getpid()) + "-" + std::to_string(++made));
     std::filesystem::create_directories(path_);
   }
   ~Folder() {
