@@ -158,7 +158,7 @@ std::string read_file(const std::string& path, int64_t limit) {
 }
 
 void check_writable(const std::string& path, bool overwrite) {
-  if (path.empty()) throw Error(ErrorCode::io, "An output file needs a name; the one given is empty.");
+  if (path.empty()) throw Error(ErrorCode::usage, "An output file needs a name; the one given is empty.");
   if (path == "-") return;
   const std::string target = follow_links(path);
   struct stat about{};

@@ -33,7 +33,7 @@ Descriptor open_to_read(const std::string& path);
 std::string read_file(const std::string& path, int64_t limit = INT64_MAX);
 
 // Throws the Error(io) that writing `path` would end in, before hours are spent on what goes into it: it exists and `overwrite` is false,
-// its directory is missing or cannot be written to, it is a directory.
+// its directory is missing or cannot be written to, it is a directory. An empty path is Error(usage).
 void check_writable(const std::string& path, bool overwrite);
 
 // A file that appears under its name only when commit() has succeeded; until then, and when destroyed without it, the old file (or none) is there.

@@ -118,7 +118,7 @@ typedef void (*tessera_losses_fn)(const tessera_losses* losses, void* user);
 
 #define TESSERA_UNTRAINED (-1)
 
-/* 0 or NULL in any field: the preset's value. Ranges are checked; the message names the field. */
+/* 0 or NULL in any field: the preset's value. Ranges are checked; a message calls a field as the command line does: --batch-size. */
 typedef struct tessera_fit_options {
   size_t struct_size;
   const char* method; /* NULL, "ctgan" */

@@ -169,9 +169,10 @@ CsvWritten csv_write(ArrowArrayStream* stream, const CsvWriteOptions& options, c
   AtomicFile file(options.path, options.overwrite, options.fsync);
   TableWriter writer(file, options.delimiter);
   CsvWritten written;
-  writer.header(tables.schema());
   Table batch;
-  while (tables.next(batch)) {
+  bool more = tables.next(batch);
+  writer.header(tables.schema());  // not before there is a batch: a stream that fails at once leaves nothing on standard output
+  for (; more; more = tables.next(batch)) {
     const int64_t before = written.rows;
     writer.rows(batch, [&](int64_t rows) { monitor.report({"write", static_cast<double>(before + rows), 0, "rows", "", false}); });
     written.rows += batch.rows;

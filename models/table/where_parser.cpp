@@ -53,7 +53,7 @@ void WhereScanner::fail(const std::string& what, size_t at) const {
   std::string line = expression_.substr(first, last - first);
   for (char& c : line)
     if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-  throw Error(ErrorCode::usage, fmt::format("--where: {} at position {}.\n    {}\n    {}^", what, characters(0, at) + 1, line, std::string(characters(first, at), ' ')));
+  throw Error(ErrorCode::usage, fmt::format("--where: position {}: {}.\n    {}\n    {}^", characters(0, at) + 1, what, line, std::string(characters(first, at), ' ')));
 }
 
 void WhereScanner::scan() {
