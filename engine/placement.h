@@ -23,7 +23,7 @@ struct Placement {
   int64_t unplaced_bytes = 0;            // what activations would take if nothing were reused
 };
 
-// `reuse` off: every value gets memory of its own (the pass `liveness`). `views` off: concatenations and stacks are copied.
+// `reuse` off: every value that is made gets memory of its own (the pass `liveness` left out).
 Placement place(const Plan& plan, int scalar_bytes, bool reuse = true);
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "engine/error.h"
+#include "engine/isa.h"
 #include "engine/rules.h"
 
 namespace tessera {
@@ -106,32 +107,107 @@ void Program::prepare() {
   ready_ = true;
 }
 
+namespace {
+
+// Which tile is next. Threads take tiles of the current phase one by one, and whoever finishes its last tile opens the next phase: nobody waits for a thread
+// that has no tile in hand, so a team on a busy machine goes on with the threads that happen to run.
+class Dispatcher {
+ public:
+  explicit Dispatcher(uint64_t first) : claim_(first << kTileBits) {}
+
+  // Takes a tile of phase `epoch`, of which there are `tiles`. False: none is left.
+  struct Taken {
+    uint64_t epoch;
+    int64_t tile;
+  };
+  template <class Tiles>
+  bool take(Tiles&& tiles, Taken& taken) {
+    uint64_t c = claim_.load(std::memory_order_acquire);
+    for (;;) {
+      taken = {c >> kTileBits, static_cast<int64_t>(c & kTileMask)};
+      if (stopped_.load(std::memory_order_acquire)) return false;
+      if (taken.tile < tiles(taken.epoch)) {
+        if (claim_.compare_exchange_weak(c, c + 1, std::memory_order_acquire)) return true;
+      } else {
+        c = wait(c);
+      }
+    }
+  }
+
+  // After a tile. True for the last of its phase: the caller then opens the next or stops.
+  bool finish(int64_t tiles) { return done_.fetch_add(1, std::memory_order_acq_rel) + 1 == tiles; }
+  void open(uint64_t epoch) {
+    done_.store(0, std::memory_order_relaxed);
+    claim_.store(epoch << kTileBits, std::memory_order_seq_cst);
+    wake();
+  }
+  void stop() {
+    stopped_.store(true, std::memory_order_release);
+    claim_.store(~uint64_t{0} << kTileBits, std::memory_order_seq_cst);
+    wake();
+  }
+
+ private:
+  static constexpr int kTileBits = 24;
+  static constexpr uint64_t kTileMask = (1u << kTileBits) - 1;
+
+  uint64_t wait(uint64_t seen) {
+    for (int spin = 0; spin < 2000; ++spin) {
+      const uint64_t c = claim_.load(std::memory_order_acquire);
+      if (c != seen) return c;
+#if defined(__x86_64__)
+      __builtin_ia32_pause();
+#endif
+    }
+    const uint32_t bell = bell_.load(std::memory_order_acquire);
+    sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    uint64_t c = claim_.load(std::memory_order_seq_cst);
+    if (c == seen) {
+      bell_.wait(bell, std::memory_order_acquire);
+      c = claim_.load(std::memory_order_acquire);
+    }
+    sleepers_.fetch_sub(1, std::memory_order_relaxed);
+    return c;
+  }
+  void wake() {
+    if (sleepers_.load(std::memory_order_seq_cst) == 0) return;
+    bell_.fetch_add(1, std::memory_order_release);
+    bell_.notify_all();
+  }
+
+  alignas(64) std::atomic<uint64_t> claim_;
+  alignas(64) std::atomic<int64_t> done_{0};
+  alignas(64) std::atomic<uint32_t> bell_{0};
+  std::atomic<int> sleepers_{0};
+  std::atomic<bool> stopped_{false};
+};
+
+}  // namespace
+
 int64_t Program::run(int64_t n) {
   prepare();
-  if (n <= 0 || step_->bad >= 0) return 0;
+  if (n <= 0 || step_->bad >= 0 || phases_.empty()) return 0;
   const int64_t first = step_->step;
-  std::vector<std::atomic<int64_t>> next(phases_.size());
-  for (auto& c : next) c.store(0, std::memory_order_relaxed);
-  bool stop = false;
+  const uint64_t count = phases_.size();
+  Dispatcher dispatcher(0);
+  auto tiles = [&](uint64_t epoch) { return phases_[epoch % count].tiles; };
   auto work = [&](int thread) {
     char* scratch = scratch_[static_cast<size_t>(thread)]->data();
-    while (!stop) {
-      for (size_t p = 0; p < phases_.size(); ++p) {
-        const Phase& phase = phases_[p];
-        for (int64_t tile; (tile = next[p].fetch_add(1, std::memory_order_relaxed)) < phase.tiles;) {
-          size_t c = 0;
-          while (tile >= phase.calls[c].tiles) tile -= phase.calls[c++].tiles;
-          phase.calls[c].kernel.run(phase.calls[c].call, tile, scratch);
+    Dispatcher::Taken t;
+    while (dispatcher.take(tiles, t)) {
+      const Phase& phase = phases_[t.epoch % count];
+      size_t c = 0;
+      while (t.tile >= phase.calls[c].tiles) t.tile -= phase.calls[c++].tiles;
+      phase.calls[c].kernel.run(phase.calls[c].call, t.tile, scratch);
+      if (!dispatcher.finish(phase.tiles)) continue;
+      if ((t.epoch + 1) % count == 0) {
+        ++step_->step;
+        if (step_->bad >= 0 || step_->step - first >= n) {
+          dispatcher.stop();
+          return;
         }
-        const bool end = p + 1 == phases_.size();
-        team_.barrier([&] {
-          next[p].store(0, std::memory_order_relaxed);
-          if (!end) return;
-          ++step_->step;
-          stop = step_->bad >= 0 || step_->step - first >= n;
-        });
       }
-      if (phases_.empty()) return;
+      dispatcher.open(t.epoch + 1);
     }
   };
   team_.run(work);
@@ -196,24 +272,14 @@ const KernelTable* cpu_kernels(const std::string& name) {
   if (name == "plain") return &isa_plain::kernels_f32();
   if (name == "double") return &isa_plain::kernels_f64();
 #ifdef TESSERA_HAS_avx2
-  if (name == "avx2" && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &isa_avx2::kernels_f32();
+  if (name == "avx2" && runs(Isa::avx2)) return &isa_avx2::kernels_f32();
 #endif
 #ifdef TESSERA_HAS_avx512
-  if (name == "avx512" && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq"))
-    return &isa_avx512::kernels_f32();
+  if (name == "avx512" && runs(Isa::avx512)) return &isa_avx512::kernels_f32();
 #endif
   return nullptr;
 }
 
-const KernelTable& cpu_kernels() {
-  if (const char* wish = std::getenv("TESSERA_CPU"); wish != nullptr && *wish != '\0') {
-    if (const KernelTable* t = cpu_kernels(wish); t != nullptr && t->scalar_bytes == 4) return *t;
-    throw Error(ErrorCode::unsupported, std::string("TESSERA_CPU=") + wish + ": this processor or build has no such instruction set. Known: avx512, avx2, plain.");
-  }
-  for (const char* name : {"avx512", "avx2"})
-    if (const KernelTable* t = cpu_kernels(name)) return *t;
-  return isa_plain::kernels_f32();
-}
+const KernelTable& cpu_kernels() { return *cpu_kernels(name_of(best_isa())); }
 
 }  // namespace tessera

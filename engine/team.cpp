@@ -2,6 +2,11 @@
 
 #include <sched.h>
 
+#include <string>
+#include <system_error>
+
+#include "engine/error.h"
+
 namespace tessera {
 namespace {
 
@@ -12,22 +17,23 @@ int processors() {
   return n == 0 ? 1 : static_cast<int>(n);
 }
 
-inline void relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
 }  // namespace
 
 Team::Team(int threads) : size_(threads > 0 ? threads : processors()) {
   threads_.reserve(static_cast<size_t>(size_ - 1));
-  for (int t = 1; t < size_; ++t) threads_.emplace_back([this, t] { work(t); });
+  try {
+    for (int t = 1; t < size_; ++t) threads_.emplace_back([this, t] { work(t); });
+  } catch (const std::system_error& e) {
+    const size_t started = threads_.size() + 1;
+    stop();  // a thread that is not joined ends the process
+    throw Error(ErrorCode::memory, "Thread " + std::to_string(started + 1) + " of " + std::to_string(size_) + " cannot be started (" + e.code().message() +
+                                       ").\n  --threads " + std::to_string(started) + " needs no more than there are.");
+  }
 }
 
-Team::~Team() {
+Team::~Team() { stop(); }
+
+void Team::stop() {
   {
     std::lock_guard lock(mutex_);
     stop_ = true;
@@ -95,17 +101,6 @@ void Team::for_each(int64_t count, const std::function<void(int64_t)>& body) {
       throw;
     }
   });
-}
-
-// Spins while the others are likely to be a few microseconds away, then sleeps, so that an oversubscribed machine still makes progress.
-void Team::wait_for_phase(uint32_t phase) {
-  for (int spin = 0; spin < 4000; ++spin) {
-    if (phase_.load(std::memory_order_acquire) != phase) return;
-    relax();
-  }
-  sleepers_.fetch_add(1, std::memory_order_seq_cst);
-  while (phase_.load(std::memory_order_acquire) == phase) phase_.wait(phase, std::memory_order_acquire);
-  sleepers_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 }  // namespace tessera

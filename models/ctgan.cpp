@@ -160,9 +160,11 @@ void record_training(Recorder& r, const Ctgan& m, int64_t table_rows, int64_t co
     const Drawn drawn = draw(r, m, batch, columns, table_rows);
     const Var logits = generate(r, m, r.normal("z.critic" + n, {batch, m.config.embedding_dim}), drawn.condition, Norm::batch, m.generator);
     const Var fake = activate(r, m, logits, "u.critic" + n);
-    const auto entries = r.emit(GatherRows{m.spans->table()}, {codes, alphas, drawn.row});
+    // Real rows with conditions of their own: with the fake rows' conditions the generator learns too sharp a joint (docs/fidelity.md).
+    const Drawn seen = draw(r, m, batch, columns, table_rows);
+    const auto entries = r.emit(GatherRows{m.spans->table()}, {codes, alphas, seen.row});
     const Var real = sparse_dense(entries[0], entries[1], m.data, m.spans->table()->count);
-    critic = critic_loss(r, m, pack(m, real, drawn.condition), pack(m, fake, drawn.condition), n);
+    critic = critic_loss(r, m, pack(m, real, seen.condition), pack(m, fake, drawn.condition), n);
     r.minimise(critic.loss, m.discriminator, critic_adam(m, k, steps));
   }
 
@@ -174,7 +176,9 @@ void record_training(Recorder& r, const Ctgan& m, int64_t table_rows, int64_t co
 
   if (m.config.average_decay > 0) {
     const Var average = r.state("average", {1, m.generator.size});
-    r.advance(average, r.emit1(Average{m.config.average_decay}, {average, r.flat(m.generator)}));
+    // The initial weights must have left the average by the end: in a short run it looks back over a tenth of the steps.
+    const double decay = std::clamp(1 - 10.0 / static_cast<double>(steps), 0.0, m.config.average_decay);
+    r.advance(average, r.emit1(Average{decay}, {average, r.flat(m.generator)}));
   }
   const Var ring = r.state("losses", {kLossSlots, 3});
   r.advance(ring, r.emit1(Report{kLossSlots}, {ring, r.name(critic.loss, "critic loss"), r.name(generator.loss, "generator loss"), r.name(critic.penalty, "penalty")}));

@@ -27,7 +27,7 @@ struct CtganConfig {
   double beta1 = 0.5, beta2 = 0.9, adam_eps = 1e-8, weight_decay = 1e-6;
   double penalty_weight = 10, leaky_slope = 0.2, dropout = 0.5, tau = 0.2;
   double bn_eps = 1e-5, bn_momentum = 0.1;
-  double average_decay = 0;     // exponential average of the generator's weights, used for sampling; 0: the last weights
+  double average_decay = 0;     // exponential average of the generator's weights, used for sampling; less in runs too short for it; 0: the last weights
   double decay_from = 1;        // share of the steps after which the learning rate falls linearly to 0; 1: never
   bool population_norm = false;  // batch-norm statistics measured at the end for the weights used, instead of running ones
 };
@@ -49,6 +49,9 @@ struct FitOptions {
 };
 
 void apply_preset(FitOptions& options);  // throws Error(usage) for an unknown preset or method
+
+// Checks a configuration against itself and makes the batch a multiple of pac. Error(usage) names the option.
+void check_config(CtganConfig& config);
 
 struct SampleOptions {
   uint64_t seed = 0;
@@ -89,6 +92,7 @@ class Model {
   std::unique_ptr<RowStream> sample(int64_t offset, int64_t count, const SampleOptions& options, Team& team, const Monitor& monitor) const;
 
   struct State;  // models/model_state.h
+  const State& state() const { return *state_; }
 
  private:
   std::shared_ptr<const State> state_;

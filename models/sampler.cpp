@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <unordered_map>
 
 #include "engine/passes.h"
 #include "engine/program.h"
@@ -17,6 +18,7 @@ namespace {
 constexpr int kSamplePurpose = 0x2000, kProposePurpose = 0x3000;
 constexpr int kDefaultBatch = 4096;
 constexpr int64_t kSlice = 512;  // rows decoded at a time by one thread
+constexpr int64_t kBlock = 1024;  // rows searched for at a time under `where`
 
 // What a condition's column may show so that a term can hold, by position in the condition vector, and their share of the real rows.
 struct Proposal {
@@ -62,8 +64,8 @@ class Rows : public RowStream {
 
   void build() {
     const Ctgan m = state_->network();
-    batch_ = options_.batch > 0 ? options_.batch : kDefaultBatch;
-    batch_ = std::min<int64_t>(batch_, std::max<int64_t>(where_.empty() ? end_ - next_ : kDefaultBatch, 1));
+    const int64_t most = where_.empty() ? std::max<int64_t>(end_ - next_, 1) : kBlock;
+    batch_ = std::min<int64_t>(options_.batch > 0 ? options_.batch : kDefaultBatch, most);
     draw_ = real_frequencies(state_->encoder.layout(), state_->condition_rows);
     Plan plan;
     Recorder r(plan);
@@ -89,11 +91,12 @@ class Rows : public RowStream {
     alphas_ = program_->find("alphas");
   }
 
-  // Makes the candidates (at most batch_) and hands their decoded slices, in order, to `take`.
+  // Makes the candidates (at most batch_), decoded in slices of kSlice rows, in order.
   void make(const std::vector<Candidate>& candidates, std::vector<Table>& slices) {
     const int64_t n = static_cast<int64_t>(candidates.size());
     std::vector<int64_t> ids(candidates.size());
-    for (size_t i = 0; i < candidates.size(); ++i) ids[i] = candidates[i].row;
+    std::vector<int32_t> tries(candidates.size());
+    for (size_t i = 0; i < candidates.size(); ++i) ids[i] = candidates[i].row, tries[i] = candidates[i].attempt;
     const float* alphas = nullptr;
     const int32_t* codes = nullptr;
     int64_t code_ld = 0, alpha_ld = 0;
@@ -116,11 +119,8 @@ class Rows : public RowStream {
     slices.resize(static_cast<size_t>((n + kSlice - 1) / kSlice));
     team_.for_each(static_cast<int64_t>(slices.size()), [&](int64_t s) {
       const int64_t begin = s * kSlice, rows = std::min(kSlice, n - begin);
-      // Rare values and identifiers of a row that was tried again are drawn again with it.
-      const uint64_t seed = options_.seed + 0x9E3779B97F4A7C15ull * static_cast<uint64_t>(where_.empty() ? 0 : candidates[static_cast<size_t>(begin)].attempt);
-      slices[static_cast<size_t>(s)] = state_->encoder.decode(alphas + begin * alpha_ld, codes + begin * code_ld, ids.data() + begin, rows, seed);
+      slices[static_cast<size_t>(s)] = state_->encoder.decode(alphas + begin * alpha_ld, codes + begin * code_ld, ids.data() + begin, rows, options_.seed, tries.data() + begin);
     });
-    report_.candidates += n;
   }
 
   int32_t drawn_condition(const Candidate& c) const {
@@ -139,40 +139,30 @@ class Rows : public RowStream {
     std::vector<Table> slices;
     make(candidates, slices);
     for (Table& t : slices) ready_.push_back(std::move(t));
+    report_.candidates += n;
     next_ += n;
   }
 
-  // Rows [next_, next_ + kSlice): every row tries attempt after attempt; the first that meets the conditions is the row. All candidates of one pass have the same
-  // attempt number, so that which tries a row makes does not depend on the batch.
+  // Rows [next_, next_ + kBlock): every row makes try after try; the first that meets the conditions is the row, whatever is made beside it. When few rows are left,
+  // several of their next tries are made at once, never more than twice what is needed.
   void make_matching() {
-    const int64_t begin = next_, n = std::min(end_ - next_, kSlice);
+    const int64_t begin = next_, n = std::min(end_ - next_, kBlock), room = program_ != nullptr ? batch_ : kBlock;
     std::vector<int64_t> pending;
     for (int64_t i = 0; i < n; ++i) pending.push_back(begin + i);
-    Table found = empty_copy();
+    Table found = schema_;
     std::vector<int64_t> order;  // which row each row of `found` is
-    const int64_t room = program_ != nullptr ? batch_ : kDefaultBatch;
-    std::vector<char> keep;
-    for (int attempt = 0; attempt < options_.max_tries && !pending.empty(); ++attempt) {
-      std::vector<int64_t> left;
-      for (size_t from = 0; from < pending.size(); from += static_cast<size_t>(room)) {
-        std::vector<Candidate> candidates;
-        for (size_t i = from; i < std::min(pending.size(), from + static_cast<size_t>(room)); ++i) candidates.push_back({pending[i], attempt});
-        std::vector<Table> slices;
-        make(candidates, slices);
-        size_t k = 0;
-        for (const Table& t : slices) {
-          match_where(where_, t, keep, failed_);
-          for (int64_t i = 0; i < t.rows; ++i, ++k) {
-            if (!keep[static_cast<size_t>(i)]) {
-              left.push_back(candidates[k].row);
-              continue;
-            }
-            append(found, t, i);
-            order.push_back(candidates[k].row);
-          }
-        }
+    std::vector<char> done(static_cast<size_t>(n), 0);
+    for (int attempt = 0, ahead = 0; attempt < options_.max_tries && !pending.empty(); attempt += ahead) {
+      const int64_t fit = std::max<int64_t>(room / static_cast<int64_t>(pending.size()), 1);
+      ahead = static_cast<int>(std::min<int64_t>({fit, std::max(attempt, 1), options_.max_tries - attempt}));
+      std::vector<Candidate> tries;
+      for (int a = attempt; a < attempt + ahead; ++a)
+        for (const int64_t row : pending) tries.push_back({row, a});
+      for (size_t from = 0; from < tries.size(); from += static_cast<size_t>(room)) {
+        const auto first = tries.begin() + static_cast<std::ptrdiff_t>(from);
+        match({first, first + std::min<std::ptrdiff_t>(room, tries.end() - first)}, begin, found, order, done);
       }
-      pending = std::move(left);
+      std::erase_if(pending, [&](int64_t row) { return done[static_cast<size_t>(row - begin)] != 0; });
       monitor_.check_cancelled("sample");
     }
     if (!pending.empty()) give_up(static_cast<int64_t>(order.size()), pending.front());
@@ -180,21 +170,42 @@ class Rows : public RowStream {
     ready_.push_back(in_order(found, order, begin));
   }
 
+  // Adds to `found` the candidates that meet the conditions and whose row was not found before.
+  void match(const std::vector<Candidate>& candidates, int64_t begin, Table& found, std::vector<int64_t>& order, std::vector<char>& done) {
+    std::vector<Table> slices;
+    make(candidates, slices);
+    tried_ += static_cast<int64_t>(candidates.size());
+    size_t k = 0;
+    std::vector<char> keep;
+    std::vector<int64_t> failed;
+    for (const Table& t : slices) {
+      match_where(where_, t, keep, failed);
+      for (size_t term = 0; term < failed.size(); ++term) failed_[term] += failed[term];
+      for (int64_t i = 0; i < t.rows; ++i, ++k) {
+        char& have = done[static_cast<size_t>(candidates[k].row - begin)];
+        if (have) continue;
+        ++report_.candidates;
+        if (!keep[static_cast<size_t>(i)]) continue;
+        have = 1;
+        append(found, t, i);
+        order.push_back(candidates[k].row);
+      }
+    }
+  }
+
   [[noreturn]] void give_up(int64_t found, int64_t row) const {
     size_t rarest = 0;
     for (size_t t = 1; t < failed_.size(); ++t)
       if (failed_[t] > failed_[rarest]) rarest = t;
-    const double candidates = static_cast<double>(std::max<int64_t>(report_.candidates, 1));
     throw Error(ErrorCode::condition,
                 fmt::format("--where: {} of {} rows were found; row {} was tried {} times without one that meets every term.\n"
                             "  The rare one is `{}`: {} of {} candidates had it. Ask for less, or allow more tries with --max-tries.",
                             report_.rows + found, end_ - offset_, row, options_.max_tries, where_.terms[rarest].text,
-                            static_cast<int64_t>(candidates) - failed_[rarest], static_cast<int64_t>(candidates)));
+                            tried_ - failed_[rarest], tried_));
   }
 
-  Table empty_copy() const { return schema_; }
-
-  static void append(Table& to, const Table& from, int64_t row) {
+  void append(Table& to, const Table& from, int64_t row) {
+    if (to.rows == 0) listed_.assign(to.columns.size(), {});
     for (size_t c = 0; c < to.columns.size(); ++c) {
       Column& column = to.columns[c];
       const Column& source = from.columns[c];
@@ -204,14 +215,22 @@ class Rows : public RowStream {
         continue;
       }
       int32_t code = source.codes[static_cast<size_t>(row)];
-      // Values made row by row (identifiers, rare ones) differ from slice to slice; those of the schema do not.
-      if (code >= 0 && (static_cast<size_t>(code) >= column.values.size() || column.values[static_cast<size_t>(code)] != source.values[static_cast<size_t>(code)])) {
-        column.values.push_back(source.values[static_cast<size_t>(code)]);
-        code = static_cast<int32_t>(column.values.size()) - 1;
-      }
+      // Values made row by row (identifiers, rare ones) differ from slice to slice; those with a level of their own do not.
+      if (code >= 0 && (static_cast<size_t>(code) >= column.values.size() || column.values[static_cast<size_t>(code)] != source.values[static_cast<size_t>(code)]))
+        code = list(c, column, source.values[static_cast<size_t>(code)]);
       column.codes.push_back(code);
     }
     ++to.rows;
+  }
+
+  // The code of a text among a column's values, added to them if it is new.
+  int32_t list(size_t c, Column& column, const std::string& text) {
+    auto& known = listed_[c];
+    if (known.empty())
+      for (size_t v = 0; v < column.values.size(); ++v) known.emplace(column.values[v], static_cast<int32_t>(v));
+    const auto [entry, fresh] = known.try_emplace(text, static_cast<int32_t>(column.values.size()));
+    if (fresh) column.values.push_back(text);
+    return entry->second;
   }
 
   Table in_order(const Table& found, const std::vector<int64_t>& order, int64_t begin) const {
@@ -224,6 +243,18 @@ class Rows : public RowStream {
         else sorted.columns[c].codes[i] = found.columns[c].codes[place[i]];
       }
     return sorted;
+  }
+
+  // Whether one of the values that share the rare level meets a column's terms; they stand in the schema after the `levels` values that have a level of their own.
+  bool rare_can_meet(const Where& terms, int levels) const {
+    Table rare = schema_;
+    Column& column = rare.columns[static_cast<size_t>(terms.terms.front().column)];
+    for (size_t v = static_cast<size_t>(levels); v < column.values.size(); ++v) column.codes.push_back(static_cast<int32_t>(v));
+    rare.rows = column.size();
+    std::vector<char> keep;
+    std::vector<int64_t> failed;
+    match_where(terms, rare, keep, failed);
+    return std::find(keep.begin(), keep.end(), 1) != keep.end();
   }
 
   // The column whose conditions can meet its terms with the smallest share of real rows is proposed through the condition vector.
@@ -252,7 +283,7 @@ class Rows : public RowStream {
       for (int k = 0; k < span.width; ++k) total += static_cast<double>(state_->condition_rows[static_cast<size_t>(span.cond_start + k)]);
       for (int k = 0; k < span.width; ++k) {
         const double rows = static_cast<double>(state_->condition_rows[static_cast<size_t>(span.cond_start + k)]);
-        if (rows == 0 || !(keep[static_cast<size_t>(k)] || state_->encoder.is_rare(span, k))) continue;
+        if (rows == 0 || !(state_->encoder.is_rare(span, k) ? rare_can_meet(own, k) : keep[static_cast<size_t>(k)] != 0)) continue;
         sum += rows;
         p.positions.push_back(span.cond_start + k);
         p.cumulative.push_back(sum);
@@ -278,7 +309,9 @@ class Rows : public RowStream {
   Id codes_ = kNone, alphas_ = kNone;
   std::vector<int32_t> identity_, condition_;
   std::deque<Table> ready_;
-  std::vector<int64_t> failed_;
+  std::vector<std::unordered_map<std::string, int32_t>> listed_;  // by column: codes of the texts of the block being put together
+  int64_t tried_ = 0;            // candidates looked at, those made ahead included
+  std::vector<int64_t> failed_;  // of them, how many missed each term
   SampleReport report_;
 };
 

@@ -82,7 +82,7 @@ void measure_population(Model::State& state, const Ctgan& m, const Bound& bound,
   r.start_purposes(kPopulationPurpose);
   record_population(r, once, batch, bound.conditions.columns());
   optimise(plan, passes_off(options));
-  Program p(std::move(plan), cpu_kernels(), team, options.seed);
+  Program p(std::move(plan), cpu_kernels(), team, options.seed, wanted(passes_off(options), "liveness"));
   bound.bind(p, nullptr);
   std::copy(state.generator.begin(), state.generator.end(), p.state<float>("generator"));
   p.run(1);
@@ -142,7 +142,7 @@ void train(Model::State& state, const EncodedTable& table, const FitOptions& opt
   Recorder r(plan);
   record_training(r, m, table.rows, bound.conditions.columns(), steps);
   optimise(plan, passes_off(options));
-  Program p(std::move(plan), cpu_kernels(), team, options.seed);
+  Program p(std::move(plan), cpu_kernels(), team, options.seed, wanted(passes_off(options), "liveness"));
   bound.bind(p, &table);
   initialise(m.generator, options.seed, 0, p.state<float>("generator"));
   initialise(m.discriminator, options.seed, 1, p.state<float>("discriminator"));

@@ -15,6 +15,7 @@ const std::vector<PassInfo>& passes() {
       {"accumulate", "sums of products, and a bias, are accumulated in one product", accumulate},
       {"norm_relu", "batch norm applies its ReLU, forward and backward", norm_relu},
       {"stack", "small products with one weight become one product of stacked rows", stack},
+      {"liveness", "values that are not needed at the same time share memory", nullptr},
   };
   return all;
 }
@@ -29,22 +30,27 @@ double flops(const Plan& plan) {
 
 }  // namespace
 
-std::vector<PassReport> optimise(Plan& plan, const std::set<std::string>& off) {
-  for (const std::string& name : off) {
+void check_passes(const std::set<std::string>& names) {
+  for (const std::string& name : names) {
     bool known = name == "all";
-    for (const PassInfo& p : passes()) known = known || name == p.name;
-    if (known) continue;
     std::string list;
-    for (const PassInfo& p : passes()) list += std::string(list.empty() ? "" : ", ") + p.name;
-    throw Error(ErrorCode::usage, "there is no pass \"" + name + "\". Passes: " + list + " (all: every one).");
+    for (const PassInfo& p : passes()) {
+      known = known || name == p.name;
+      list += std::string(list.empty() ? "" : ", ") + p.name;
+    }
+    if (!known) throw Error(ErrorCode::usage, "there is no pass \"" + name + "\". Passes: " + list + " (all: every one).");
   }
+}
+
+std::vector<PassReport> optimise(Plan& plan, const std::set<std::string>& off) {
+  check_passes(off);
   std::vector<PassReport> reports;
   for (const PassInfo& p : passes()) {
-    if (off.count(p.name) != 0 || off.count("all") != 0) continue;
+    if (!wanted(off, p.name)) continue;
     PassReport r{p.name, plan.nodes.size(), 0, flops(plan), 0};
-    p.run(plan);
+    if (p.run != nullptr) p.run(plan);  // liveness is placement's (engine/placement.h)
     // What a pass has made unnecessary goes with it; otherwise it would be computed beside its replacement.
-    if (off.count("dead") == 0) drop_dead(plan);
+    if (wanted(off, "dead")) drop_dead(plan);
     r.nodes_after = plan.nodes.size();
     r.flops_after = flops(plan);
     reports.push_back(r);

@@ -15,7 +15,7 @@ struct Shape {
   static constexpr int kSpan = (kMr + kLanes - 1) / kLanes * kLanes;  // kMr in whole vectors
   static constexpr int kDepth = 256;
   static constexpr int kStride = kDepth + 16;  // rows of the copy of A; not a power of two, so that they do not meet in one cache set
-  static constexpr int kTileRows = 112 / kMr * kMr;
+  static constexpr int kTileRows = 224 / kMr * kMr;
   static constexpr int kTileCols = 256;
 };
 
@@ -27,7 +27,8 @@ struct Tiling {
 template <class T>
 Tiling tiling(const View& out) {
   using S = Shape<T>;
-  Tiling t{least(out.rows, S::kTileRows), least(div_up(out.cols, S::kNr) * S::kNr, S::kTileCols), 1};
+  const int64_t down = div_up(out.rows, S::kTileRows);  // tiles of equal height, in whole blocks of the micro-kernel
+  Tiling t{least(out.rows, div_up(div_up(out.rows, down), S::kMr) * S::kMr), least(div_up(out.cols, S::kNr) * S::kNr, S::kTileCols), 1};
   auto count = [&] { return div_up(out.rows, t.rows) * div_up(out.cols, t.cols); };
   while (count() < 4 && t.cols > 2 * S::kNr) t.cols = div_up(t.cols / 2, S::kNr) * S::kNr;
   t.across = div_up(out.cols, t.cols);

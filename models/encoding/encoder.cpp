@@ -15,9 +15,9 @@ namespace {
 constexpr int64_t kBlockRows = 4096;     // a unit of parallel work
 constexpr size_t kColumnsAtOnce = 16;    // neighbours in an encoded row fill whole cache lines
 
-Philox random_words(Purpose purpose, uint32_t column, uint64_t row, uint64_t seed) {
-  return philox(column, static_cast<uint32_t>(row), static_cast<uint32_t>(row >> 32), static_cast<uint32_t>(purpose) << 16, static_cast<uint32_t>(seed),
-                static_cast<uint32_t>(seed >> 32));
+Philox random_words(Purpose purpose, uint32_t column, uint64_t row, uint64_t seed, int32_t attempt = 0) {
+  return philox(column, static_cast<uint32_t>(row), static_cast<uint32_t>(row >> 32), static_cast<uint32_t>(purpose) << 16 | static_cast<uint32_t>(attempt & 0xFFFF),
+                static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
 }
 
 // Row r's uniform is word r mod 4 of block r / 4, whatever the blocks of work. `first` is a multiple of 4.
@@ -58,7 +58,8 @@ void encode_levels(const LevelCode& l, const ColumnCode& column, const Column& v
   }
 }
 
-void decode_levels(const LevelCode& l, uint32_t index, const int32_t* code, int64_t stride, const int64_t* row_ids, int64_t rows, uint64_t seed, Column& out) {
+void decode_levels(const LevelCode& l, uint32_t index, const int32_t* code, int64_t stride, const int64_t* row_ids, const int32_t* tries, int64_t rows, uint64_t seed,
+                   Column& out) {
   if (!l.numbers.empty()) {
     out.numbers.resize(static_cast<size_t>(rows));
     for (int64_t i = 0; i < rows; ++i) {
@@ -76,7 +77,7 @@ void decode_levels(const LevelCode& l, uint32_t index, const int32_t* code, int6
     if (c == missing) {
       c = -1;
     } else if (c == rare) {
-      const Philox p = random_words(Purpose::decode, index, static_cast<uint64_t>(row_ids[i]), seed);
+      const Philox p = random_words(Purpose::decode, index, static_cast<uint64_t>(row_ids[i]), seed, tries == nullptr ? 0 : tries[i]);
       const size_t text = l.draw_rare((static_cast<uint64_t>(p.word[0]) << 32) | p.word[1]);
       const auto [entry, fresh] = drawn.try_emplace(text, static_cast<int32_t>(out.values.size()));
       if (fresh) out.values.push_back(l.rare[text]);
@@ -168,7 +169,7 @@ EncodedTable Encoder::encode(Table&& table, Team& team, const Monitor& monitor) 
   return out;
 }
 
-Table Encoder::decode(const float* alphas, const int32_t* codes, const int64_t* row_ids, int64_t rows, uint64_t seed) const {
+Table Encoder::decode(const float* alphas, const int32_t* codes, const int64_t* row_ids, int64_t rows, uint64_t seed, const int32_t* tries) const {
   const State& s = *state_;
   const int64_t alpha_stride = s.layout.alphas(), code_stride = s.layout.codes();
   Table out;
@@ -184,13 +185,23 @@ Table Encoder::decode(const float* alphas, const int32_t* codes, const int64_t* 
       c.numbers.resize(static_cast<size_t>(rows));
       n->decode(alphas + s.first_alpha[j], alpha_stride, code, code_stride, rows, c.numbers.data());
     } else if (const auto* l = std::get_if<LevelCode>(&column.code)) {
-      decode_levels(*l, index, code, code_stride, row_ids, rows, seed, c);
+      decode_levels(*l, index, code, code_stride, row_ids, tries, rows, seed, c);
     } else if (const auto* id = std::get_if<IdentifierCode>(&column.code)) {
       decode_identifiers(*id, index, row_ids, rows, seed, c);
     } else {
       decode_constant(std::get<ConstantCode>(column.code), rows, c);
     }
   }
+  return out;
+}
+
+Table Encoder::schema() const {
+  Table out = decode(nullptr, nullptr, nullptr, 0, 0);
+  for (size_t j = 0; j < out.columns.size(); ++j)
+    if (const auto* l = std::get_if<LevelCode>(&state_->columns[j].code)) {
+      std::vector<std::string>& values = out.columns[j].values;
+      values.insert(values.end(), l->rare.begin(), l->rare.end());
+    }
   return out;
 }
 

@@ -66,7 +66,11 @@ class Encoder {
 
   // Rows from sampled codes. row_ids[i] (the row's number in the infinite table) keys what is regenerated: identifiers, rare categories,
   // the noise inside nothing else; so that a row is the same in every batch. The result has all columns of the fitted table, in order.
-  Table decode(const float* alphas, const int32_t* codes, const int64_t* row_ids, int64_t rows, uint64_t seed) const;
+  // tries[i] (null: 0) keys rare categories too, so that a row that is tried again draws another one; its identifier stays its own.
+  Table decode(const float* alphas, const int32_t* codes, const int64_t* row_ids, int64_t rows, uint64_t seed, const int32_t* tries = nullptr) const;
+
+  // The columns without rows. Texts list every value that can come back: those with a level of their own, then the rare ones.
+  Table schema() const;
 
   // Position of a value in the condition vector, for --where: −1 if the column has no category span or the value is not a level of its own.
   int condition(const std::string& column, const std::string& value) const;

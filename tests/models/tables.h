@@ -1,0 +1,215 @@
+// Small tables, quick fits, whole samples: what the tests of the model as a whole are made of.
+#pragma once
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "engine/error.h"
+#include "kernels/philox.h"
+#include "models/model.h"
+
+namespace tessera::whole {
+
+// Uniform in (0, 1) by row and stream: the tests' own draws.
+inline double uniform(int64_t row, uint32_t stream = 0) {
+  const Philox p = philox(static_cast<uint32_t>(row), stream, 7, 0, 17, 19);
+  return open_uniform(p.word[0], p.word[1]);
+}
+inline double normal(int64_t row, uint32_t stream = 0) {
+  return std::sqrt(-2 * std::log(uniform(row, 2 * stream + 1000))) * std::cos(6.283185307179586 * uniform(row, 2 * stream + 1001));
+}
+
+inline Column numbers(const std::string& name, ColumnType type, std::vector<double> values, int decimals = 0) {
+  Column c;
+  c.name = name, c.type = type, c.decimals = decimals, c.numbers = std::move(values);
+  if (type == ColumnType::date) c.format = "%Y-%m-%d";
+  if (type == ColumnType::datetime) c.format = "%Y-%m-%d %H:%M:%S";
+  return c;
+}
+
+// The empty text is missing.
+inline Column texts(const std::string& name, ColumnType type, const std::vector<std::string>& rows) {
+  Column c;
+  c.name = name, c.type = type;
+  std::map<std::string, int32_t> known;
+  for (const std::string& r : rows) {
+    const auto [entry, fresh] = known.try_emplace(r, r.empty() ? -1 : static_cast<int32_t>(c.values.size()));
+    if (fresh && !r.empty()) c.values.push_back(r);
+    c.codes.push_back(entry->second);
+  }
+  return c;
+}
+
+// A column made row by row.
+template <class F>
+Column numbers_by(const std::string& name, ColumnType type, int64_t rows, F value, int decimals = 0) {
+  std::vector<double> v;
+  for (int64_t i = 0; i < rows; ++i) v.push_back(value(i));
+  return numbers(name, type, std::move(v), decimals);
+}
+template <class F>
+Column texts_by(const std::string& name, ColumnType type, int64_t rows, F value) {
+  std::vector<std::string> v;
+  for (int64_t i = 0; i < rows; ++i) v.push_back(value(i));
+  return texts(name, type, v);
+}
+
+inline Table table(std::vector<Column> columns) {
+  Table t;
+  t.rows = columns.front().size();
+  t.columns = std::move(columns);
+  return t;
+}
+
+// The cell as text, "" for missing; numbers with all their digits.
+inline std::string cell(const Column& c, int64_t row) {
+  const auto i = static_cast<size_t>(row);
+  if (c.is_missing(row)) return "";
+  if (!is_numeric(c.type)) return c.values[static_cast<size_t>(c.codes[i])];
+  std::ostringstream out;
+  out.precision(17);
+  out << c.numbers[i];
+  return out.str();
+}
+
+inline std::vector<std::string> lines(const Table& t) {
+  std::vector<std::string> out(static_cast<size_t>(t.rows));
+  for (const Column& c : t.columns)
+    for (int64_t i = 0; i < t.rows; ++i) out[static_cast<size_t>(i)] += cell(c, i) + "|";
+  return out;
+}
+
+inline const Column& column(const Table& t, const std::string& name) {
+  const Column* c = t.find(name);
+  if (c == nullptr) throw std::out_of_range("no column " + name);
+  return *c;
+}
+
+// Share of the rows for which it holds.
+template <class F>
+double share(const Table& t, F holds) {
+  int64_t n = 0;
+  for (int64_t i = 0; i < t.rows; ++i) n += holds(i);
+  return static_cast<double>(n) / static_cast<double>(t.rows);
+}
+
+// A fit of seconds: small networks that learn in large steps, unpacked.
+inline FitOptions quick(int epochs, int batch = 200, const std::string& preset = "best") {
+  FitOptions o;
+  o.preset = preset;
+  apply_preset(o);
+  o.ctgan.epochs = epochs;
+  o.ctgan.batch = batch;
+  o.ctgan.pac = 1;
+  o.ctgan.learning_rate = 3e-3;
+  o.ctgan.embedding_dim = 32;
+  o.ctgan.generator_dim = {64, 64};
+  o.ctgan.discriminator_dim = {64, 64};
+  return o;
+}
+
+inline Model fit(Table t, const FitOptions& o, int threads = 1) {
+  Team team(threads);
+  return Model::fit(std::move(t), o, team, Monitor{});
+}
+
+// All rows of the stream as one table.
+inline Table drain(RowStream& stream, const Table& schema) {
+  std::vector<std::vector<std::string>> cells(schema.columns.size());
+  Table all = schema, batch;
+  while (stream.next(batch)) {
+    if (batch.columns.size() != all.columns.size()) throw std::runtime_error("a batch has other columns than the schema");
+    for (size_t c = 0; c < all.columns.size(); ++c) {
+      auto& to = all.columns[c].numbers;
+      to.insert(to.end(), batch.columns[c].numbers.begin(), batch.columns[c].numbers.end());
+      for (int64_t i = 0; i < batch.rows && !is_numeric(all.columns[c].type); ++i) cells[c].push_back(cell(batch.columns[c], i));
+    }
+    all.rows += batch.rows;
+  }
+  for (size_t c = 0; c < all.columns.size(); ++c)
+    if (!is_numeric(all.columns[c].type)) {
+      Column joined = texts(all.columns[c].name, all.columns[c].type, cells[c]);
+      all.columns[c].codes = std::move(joined.codes);
+      all.columns[c].values = std::move(joined.values);
+    }
+  return all;
+}
+
+struct Slice {
+  int64_t offset = 0;
+  int threads = 1;
+};
+
+inline Table sample(const Model& m, int64_t count, const SampleOptions& o = {}, const Slice& s = {}, SampleReport* report = nullptr) {
+  Team team(s.threads);
+  const Monitor monitor;
+  const auto stream = m.sample(s.offset, count, o, team, monitor);
+  Table t = drain(*stream, m.schema());
+  if (report != nullptr) *report = stream->report();
+  return t;
+}
+
+inline SampleOptions where(const std::string& text, int max_tries = 1000) {
+  SampleOptions o;
+  o.where = text;
+  o.max_tries = max_tries;
+  return o;
+}
+
+// The code and message of what a call throws; fails the test where it throws nothing or something else.
+struct Thrown {
+  ErrorCode code = ErrorCode::internal;
+  std::string message;
+  bool says(const std::string& part) const { return message.find(part) != std::string::npos; }
+};
+template <class F>
+Thrown thrown(F call) {
+  try {
+    call();
+  } catch (const Error& e) {
+    return {e.code(), e.what()};
+  } catch (const std::exception& e) {
+    ADD_FAILURE() << "not an Error: " << e.what();
+    return {};
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return {};
+}
+
+// A folder of this object's own, gone with it.
+class Folder {
+ public:
+  Folder() {
+    static int made = 0;
+    path_ = std::filesystem::temp_directory_path() / ("tessera-" + std::to_string(getpid()) + "-" + std::to_string(++made));
+    std::filesystem::create_directories(path_);
+  }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline std::string read_bytes(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+inline void write_bytes(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+}  // namespace tessera::whole
