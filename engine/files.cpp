@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +13,7 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 #include "engine/error.h"
 
@@ -19,12 +22,39 @@ namespace {
 
 constexpr size_t kMostPerCall = size_t{1} << 30;  // write(2) and read(2) take at most 2 GiB − 4 KiB
 
-std::string reason(int error) {
+std::string spoken(int error) {
   char text[128];
   return strerror_r(error, text, sizeof text);
 }
 
-[[noreturn]] void io_error(const std::string& message) { throw Error(ErrorCode::io, message); }
+// Why something failed, and what may help.
+struct Cause {
+  std::string why, way_out;
+};
+
+Cause cause_of_reading(int error) {
+  if (error == ENOENT) return {"there is no such file", "Check the spelling; relative paths start in the directory you are in."};
+  if (error == EACCES) return {"you have no permission to read it", "Ask its owner, or change its mode with chmod."};
+  return {spoken(error), "Check the path and try again."};
+}
+
+Cause cause_of_writing(int error) {
+  switch (error) {
+    case ENOSPC:
+    case EDQUOT: return {"the disk is full", "Free some space, or name an output on another disk."};
+    case EFBIG: return {"the file would grow beyond the allowed size", "Raise the limit (ulimit -f), or write less."};
+    case EPIPE: return {"the program that was reading went away", "Let it read to the end, or write to a file."};
+    case EACCES:
+    case EPERM: return {"you have no permission to write there", "Choose another directory, or change its mode with chmod."};
+    case EROFS: return {"the file system is read-only", "Name an output on another disk."};
+    case EEXIST: return {"a file of that name appeared meanwhile", "Give another name, or --force to replace it."};
+    default: return {spoken(error), "Check the path and the disk."};
+  }
+}
+
+[[noreturn]] void io_error(const std::string& path, const std::string& what, const std::string& way_out) {
+  throw Error(ErrorCode::io, path + ": " + what + ".\n  " + way_out);
+}
 
 std::string follow_links(const std::string& path) {
   char resolved[PATH_MAX];
@@ -60,30 +90,57 @@ bool give_name(int fd, const std::string& path) {
   return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0;
 }
 
-class Descriptor {
+// A reader that went away must be an error, not the death of the program: SIGPIPE is held back around a write and, if it came, taken off the queue.
+class PipeGuard {
  public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
+  PipeGuard() {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    sigset_t pending;
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
   }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
+  ~PipeGuard() {
+    const int error = errno;
+    const timespec now{0, 0};
+    while (!was_pending_ && sigtimedwait(&pipe_, nullptr, &now) < 0 && errno == EINTR) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    errno = error;
+  }
+  PipeGuard(const PipeGuard&) = delete;
+  PipeGuard& operator=(const PipeGuard&) = delete;
 
  private:
-  int fd_;
+  sigset_t pipe_, before_;
+  bool was_pending_;
 };
 
 }  // namespace
 
-std::string read_file(const std::string& path, int64_t limit) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+int Descriptor::close() {
+  const int fd = std::exchange(fd_, -1);
+  if (fd <= STDERR_FILENO || ::close(fd) == 0 || errno == EINTR) return 0;  // Linux has closed it, interrupted or not
+  return errno;
+}
+
+Descriptor open_to_read(const std::string& path) {
+  const std::string name = path == "-" ? "standard input" : path;
+  Descriptor file(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat about{};
   if (file.get() < 0 || ::fstat(file.get(), &about) != 0) {
-    const int error = errno;
-    io_error(path + ": cannot be read (" + reason(error) + ")." + (error == ENOENT ? " Check the path and the spelling." : ""));
+    const Cause cause = cause_of_reading(errno);
+    io_error(name, "cannot be opened: " + cause.why, cause.way_out);
   }
-  if (S_ISDIR(about.st_mode)) io_error(path + " is a directory, not a file.");
+  if (S_ISDIR(about.st_mode)) io_error(name, "this is a directory, not a file", "Name a file inside it.");
+  return file;
+}
+
+std::string read_file(const std::string& path, int64_t limit) {
+  const Descriptor file = open_to_read(path);
+  struct stat about{};
+  ::fstat(file.get(), &about);
   std::string bytes;
   size_t filled = 0;
   for (;;) {
@@ -91,73 +148,73 @@ std::string read_file(const std::string& path, int64_t limit) {
     if (filled == bytes.size()) bytes.resize(filled == 0 ? static_cast<size_t>(about.st_size) + 1 : filled + std::max<size_t>(filled / 2, 1 << 16));
     const ssize_t got = ::read(file.get(), bytes.data() + filled, std::min(bytes.size() - filled, kMostPerCall));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) io_error(path + ": reading failed after " + std::to_string(filled) + " bytes (" + reason(errno) + ").");
+    if (got < 0) io_error(path, fmt::format("reading failed after {} bytes: {}", filled, spoken(errno)), "Check the disk.");
     if (got == 0) break;
     filled += static_cast<size_t>(got);
-    if (filled > static_cast<uint64_t>(limit)) throw Error(ErrorCode::memory, path + " is larger than the " + std::to_string(limit) + " bytes it may have.");
+    if (filled > static_cast<uint64_t>(limit)) throw Error(ErrorCode::memory, fmt::format("{} is larger than the {} bytes it may have.", path, limit));
   }
   bytes.resize(filled);
   return bytes;
 }
 
 void check_writable(const std::string& path, bool overwrite) {
-  if (path.empty()) io_error("An output file needs a name; the one given is empty.");
+  if (path.empty()) throw Error(ErrorCode::usage, "An output file needs a name; the one given is empty.");
+  if (path == "-") return;
   const std::string target = follow_links(path);
   struct stat about{};
-  if (::stat(target.c_str(), &about) == 0) {
-    if (S_ISDIR(about.st_mode)) io_error(path + " is a directory. Name a file inside it.");
-    if (is_stream(about.st_mode)) return;
-    if (!overwrite) io_error(path + " exists already. Give another name, or --force to replace it.");
-  } else if (path.back() == '/') {
-    io_error(path + " names a directory. Name a file inside it.");
-  }
+  const bool exists = ::stat(target.c_str(), &about) == 0;
+  if (exists ? S_ISDIR(about.st_mode) : path.back() == '/') io_error(path, "this is a directory", "Name a file inside it.");
+  if (exists && is_stream(about.st_mode)) return;
+  if (exists && !overwrite) io_error(path, "the file is there already", "Give another name, or --force to replace it.");
   const std::string directory = directory_of(target);
-  if (::stat(directory.c_str(), &about) != 0 || !S_ISDIR(about.st_mode)) io_error(path + ": there is no directory " + directory + ". Create it with mkdir -p " + directory + ".");
-  if (::access(directory.c_str(), W_OK | X_OK) != 0) io_error(path + ": directory " + directory + " cannot be written to (" + reason(errno) + ").");
+  if (::stat(directory.c_str(), &about) != 0 || !S_ISDIR(about.st_mode)) io_error(path, "there is no directory " + directory, "Create it with: mkdir -p " + directory);
+  if (::access(directory.c_str(), W_OK | X_OK) != 0) {
+    const Cause cause = cause_of_writing(errno);
+    io_error(path, "the directory " + directory + " cannot be written to: " + cause.why, cause.way_out);
+  }
 }
 
-AtomicFile::AtomicFile(std::string path, bool overwrite) : path_(std::move(path)), overwrite_(overwrite) {
+AtomicFile::AtomicFile(std::string path, bool overwrite, bool sync) : path_(std::move(path)), overwrite_(overwrite), sync_(sync) {
   check_writable(path_, overwrite_);
   target_ = follow_links(path_);
   directory_ = directory_of(target_);
   struct stat about{};
   const bool exists = ::stat(target_.c_str(), &about) == 0;
-  if (exists && is_stream(about.st_mode)) {
+  if (path_ == "-") {
     straight_ = true;
-    fd_ = ::open(target_.c_str(), O_WRONLY | O_CLOEXEC);
+    file_ = Descriptor(STDOUT_FILENO);
+  } else if (exists && is_stream(about.st_mode)) {
+    straight_ = true;
+    file_ = Descriptor(::open(target_.c_str(), O_WRONLY | O_CLOEXEC));
   } else {
-    fd_ = open_nameless(directory_);
-    if (fd_ < 0) {
+    file_ = Descriptor(open_nameless(directory_));
+    if (file_.get() < 0) {
       temporary_ = join(directory_, hidden_name(target_));
-      fd_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-      if (fd_ < 0) temporary_.clear();
+      file_ = Descriptor(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+      if (file_.get() < 0) temporary_.clear();
     }
-    if (fd_ >= 0 && exists) (void)!::fchmod(fd_, about.st_mode & 07777);  // a replaced file keeps its rights, where we may set them
+    if (file_.get() >= 0 && exists) (void)!::fchmod(file_.get(), about.st_mode & 07777);  // a replaced file keeps its rights, where we may set them
   }
-  if (fd_ < 0) fail("cannot be opened for writing", errno);
+  if (file_.get() < 0) fail("cannot be opened for writing", errno);
 }
 
 AtomicFile::~AtomicFile() {
-  if (fd_ >= 0) ::close(fd_);
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
 void AtomicFile::fail(const char* doing, int error) const {
-  const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
-  std::string message = path_ + ": " + doing + " (" + reason(error) + ") after " + std::to_string(written_) + " bytes.";
-  if (full) message += " Free some space, or name an output on another disk.";
-  if (!straight_) message += " Nothing half-written is left.";
-  io_error(message);
+  const Cause cause = cause_of_writing(error);
+  const std::string after = written_ == 0 ? "" : fmt::format(" after {} bytes", written_);
+  io_error(path_ == "-" ? "standard output" : path_, doing + after + ": " + cause.why, cause.way_out + (straight_ ? "" : " Nothing half-written is left."));
 }
 
-void AtomicFile::write(const void* bytes, size_t size) {
-  const char* at = static_cast<const char*>(bytes);
-  while (size != 0) {
-    const ssize_t put = ::write(fd_, at, std::min(size, kMostPerCall));
+void AtomicFile::write(std::string_view bytes) {
+  const PipeGuard guard;
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(file_.get(), bytes.data(), std::min(bytes.size(), kMostPerCall));
     if (put < 0 && errno == EINTR) continue;
     if (put < 0) fail("cannot be written", errno);
-    at += put;
-    size -= static_cast<size_t>(put);
+    bytes.remove_prefix(static_cast<size_t>(put));
     written_ += put;
   }
 }
@@ -165,11 +222,11 @@ void AtomicFile::write(const void* bytes, size_t size) {
 void AtomicFile::take_name() {
   if (temporary_.empty()) {
     if (!overwrite_) {  // a link never replaces, so a file that came in the meantime stays
-      if (!give_name(fd_, target_)) fail("cannot take its name", errno);
+      if (!give_name(file_.get(), target_)) fail("cannot take its name", errno);
       return;
     }
     const std::string name = join(directory_, hidden_name(target_));
-    if (!give_name(fd_, name)) fail("cannot take its name", errno);
+    if (!give_name(file_.get(), name)) fail("cannot take its name", errno);
     temporary_ = name;
   }
   if (!overwrite_) {
@@ -182,21 +239,19 @@ void AtomicFile::take_name() {
 
 void AtomicFile::commit() {
   if (!straight_) {
-    if (::fsync(fd_) != 0) fail("cannot be brought to disk", errno);
+    if (sync_ && ::fsync(file_.get()) != 0) fail("cannot be brought to disk", errno);
     take_name();
   }
-  const int closed = ::close(fd_);
-  fd_ = -1;
-  if (closed != 0 && errno != EINTR) fail("cannot be closed", errno);
-  if (straight_) return;
+  if (const int error = file_.close(); error != 0) fail("cannot be closed", error);
+  if (straight_ || !sync_) return;
   // The name itself is on disk only when the directory is; a file system that cannot sync directories is not a reason to fail.
   const Descriptor directory(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.get() >= 0) ::fsync(directory.get());
 }
 
-void write_file(const std::string& path, const std::string& bytes, bool overwrite) {
+void write_file(const std::string& path, std::string_view bytes, bool overwrite) {
   AtomicFile file(path, overwrite);
-  file.write(bytes.data(), bytes.size());
+  file.write(bytes);
   file.commit();
 }
 

@@ -1,29 +1,54 @@
-// Files read whole, and files written whole or not at all.
+// Files read whole, and files written whole or not at all. In every path "-" is a standard stream.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace tessera {
 
-// The bytes of a file. Throws Error(io) naming the path, or Error(memory) when it is larger than `limit` bytes.
+// An open file, closed at the end unless it is a standard stream.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Descriptor() { close(); }
+
+  int get() const { return fd_; }
+  int close();  // 0, or the error; afterwards get() is −1
+
+ private:
+  int fd_;
+};
+
+// A file (or standard input) to read from. Throws Error(io) naming the path and why: missing, no permission, a directory.
+Descriptor open_to_read(const std::string& path);
+
+// The bytes of a file. Throws Error(io) as open_to_read(), or Error(memory) when it is larger than `limit` bytes.
 std::string read_file(const std::string& path, int64_t limit = INT64_MAX);
 
 // Throws the Error(io) that writing `path` would end in, before hours are spent on what goes into it: it exists and `overwrite` is false,
-// its directory is missing or cannot be written to, it is a directory.
+// its directory is missing or cannot be written to, it is a directory. An empty path is Error(usage).
 void check_writable(const std::string& path, bool overwrite);
 
 // A file that appears under its name only when commit() has succeeded; until then, and when destroyed without it, the old file (or none) is there.
 // Bytes go to a nameless file of the same directory (to a hidden one where the file system has no nameless files), are synced, take the name in one
-// step, and the directory is synced. A path that is a pipe or a device is written straight. A symbolic link keeps pointing where it did.
+// step, and the directory is synced. A pipe, a device and standard output are written straight, and a reader that goes away is an error, not a SIGPIPE.
+// A symbolic link keeps pointing where it did.
 class AtomicFile {
  public:
-  AtomicFile(std::string path, bool overwrite);  // Error(io) as check_writable
+  // Error(io) as check_writable(). `sync` off: a machine that stops within seconds may lose the file.
+  AtomicFile(std::string path, bool overwrite, bool sync = true);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
-  void write(const void* bytes, size_t size);  // Error(io): disk full, quota, …
+  void write(std::string_view bytes);  // Error(io): disk full, quota, …
   void commit();
   int64_t written() const { return written_; }
 
@@ -31,16 +56,16 @@ class AtomicFile {
   void take_name();
   [[noreturn]] void fail(const char* doing, int error) const;
 
-  std::string path_;       // as the caller gave it: what messages say
+  std::string path_;       // as the caller gave it
   std::string target_;     // after symbolic links
   std::string directory_;
   std::string temporary_;  // name of the hidden file while there is one
-  bool overwrite_;
-  bool straight_ = false;  // a pipe or a device
-  int fd_ = -1;
+  bool overwrite_, sync_;
+  bool straight_ = false;  // a pipe, a device, standard output
+  Descriptor file_{-1};
   int64_t written_ = 0;
 };
 
-void write_file(const std::string& path, const std::string& bytes, bool overwrite);
+void write_file(const std::string& path, std::string_view bytes, bool overwrite);
 
 }  // namespace tessera

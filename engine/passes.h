@@ -22,7 +22,10 @@ struct PassInfo {
 };
 const std::vector<PassInfo>& passes();
 
-// Runs all passes but those named in `off` ("all": none runs), then puts the plan in order. Throws Error(usage) for an unknown name.
+// Throws Error(usage) for a name that no pass has; "all" stands for every one.
+void check_passes(const std::set<std::string>& names);
+
+// Runs all passes but those named in `off`, then puts the plan in order. Throws as check_passes().
 std::vector<PassReport> optimise(Plan& plan, const std::set<std::string>& off = {});
 inline bool wanted(const std::set<std::string>& off, const char* pass) { return off.count(pass) == 0 && off.count("all") == 0; }
 

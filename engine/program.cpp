@@ -7,6 +7,7 @@
 #include <new>
 
 #include "engine/error.h"
+#include "engine/isa.h"
 #include "engine/rules.h"
 
 namespace tessera {
@@ -271,24 +272,14 @@ const KernelTable* cpu_kernels(const std::string& name) {
   if (name == "plain") return &isa_plain::kernels_f32();
   if (name == "double") return &isa_plain::kernels_f64();
 #ifdef TESSERA_HAS_avx2
-  if (name == "avx2" && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return &isa_avx2::kernels_f32();
+  if (name == "avx2" && runs(Isa::avx2)) return &isa_avx2::kernels_f32();
 #endif
 #ifdef TESSERA_HAS_avx512
-  if (name == "avx512" && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq"))
-    return &isa_avx512::kernels_f32();
+  if (name == "avx512" && runs(Isa::avx512)) return &isa_avx512::kernels_f32();
 #endif
   return nullptr;
 }
 
-const KernelTable& cpu_kernels() {
-  if (const char* wish = std::getenv("TESSERA_CPU"); wish != nullptr && *wish != '\0') {
-    if (const KernelTable* t = cpu_kernels(wish); t != nullptr && t->scalar_bytes == 4) return *t;
-    throw Error(ErrorCode::unsupported, std::string("TESSERA_CPU=") + wish + ": this processor or build has no such instruction set. Known: avx512, avx2, plain.");
-  }
-  for (const char* name : {"avx512", "avx2"})
-    if (const KernelTable* t = cpu_kernels(name)) return *t;
-  return isa_plain::kernels_f32();
-}
+const KernelTable& cpu_kernels() { return *cpu_kernels(name_of(best_isa())); }
 
 }  // namespace tessera

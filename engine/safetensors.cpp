@@ -39,7 +39,7 @@ int64_t byte_count(const std::vector<int64_t>& shape, int64_t element) {
 }
 
 [[noreturn]] void bad(const std::string& path, const std::string& what) {
-  throw Error(ErrorCode::format, path + ": " + what + " The file is damaged or was not written by a safetensors writer; take it from its source again.");
+  throw Error(ErrorCode::format, path + ": " + what + "\n  The file is damaged or was not written by a safetensors writer; take it from its source again.");
 }
 
 struct Entry {
@@ -116,6 +116,8 @@ std::string format_safetensors(const SafeTensors& contents) {
 
 SafeTensors parse_safetensors(const std::string& bytes, const std::string& path) {
   if (bytes.size() < kLengthBytes) bad(path, "it has " + std::to_string(bytes.size()) + " bytes, too few for a header.");
+  const auto is_text = [](char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\r' || c == '\t'; };
+  if (std::all_of(bytes.begin(), bytes.begin() + kLengthBytes, is_text)) bad(path, "it begins with text, not with the length of a header.");
   uint64_t length;
   std::memcpy(&length, bytes.data(), kLengthBytes);
   if (length > kMostHeaderBytes || length > bytes.size() - kLengthBytes)

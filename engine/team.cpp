@@ -2,6 +2,11 @@
 
 #include <sched.h>
 
+#include <string>
+#include <system_error>
+
+#include "engine/error.h"
+
 namespace tessera {
 namespace {
 
@@ -16,10 +21,19 @@ int processors() {
 
 Team::Team(int threads) : size_(threads > 0 ? threads : processors()) {
   threads_.reserve(static_cast<size_t>(size_ - 1));
-  for (int t = 1; t < size_; ++t) threads_.emplace_back([this, t] { work(t); });
+  try {
+    for (int t = 1; t < size_; ++t) threads_.emplace_back([this, t] { work(t); });
+  } catch (const std::system_error& e) {
+    const size_t started = threads_.size() + 1;
+    stop();  // a thread that is not joined ends the process
+    throw Error(ErrorCode::memory, "Thread " + std::to_string(started + 1) + " of " + std::to_string(size_) + " cannot be started (" + e.code().message() +
+                                       ").\n  --threads " + std::to_string(started) + " needs no more than there are.");
+  }
 }
 
-Team::~Team() {
+Team::~Team() { stop(); }
+
+void Team::stop() {
   {
     std::lock_guard lock(mutex_);
     stop_ = true;

@@ -30,6 +30,7 @@ class Team {
 
  private:
   void work(int thread);
+  void stop();
 
   int size_;
   std::vector<std::thread> threads_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/ceilings.h"
 #include "engine/error.h"
 #include "engine/passes.h"
 #include "engine/placement.h"
@@ -106,8 +107,10 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
                     {"without_reuse_bytes", placed.unplaced_bytes},
                     {"table_bytes", static_cast<int64_t>(encoded.codes.size() * 4 + encoded.alphas.size() * 4)}};
   json["barriers"] = placed.phases.size();
+  const Ceilings ceilings = measure_ceilings(team, placed.state_bytes + placed.activation_bytes);
+  json["ceilings"] = {{"bytes_per_second", ceilings.bytes_per_second}, {"flops_per_second", ceilings.flops_per_second}, {"threads", team.size()}};
   json["ops"] = nlohmann::json::array();
-  double flops = 0, bytes = 0;
+  double flops = 0, bytes = 0, floor_us = 0;
   int64_t launches = 0;
   for (size_t n = 0; n < plan.nodes.size(); ++n) {
     const Node& node = plan.nodes[n];
@@ -115,8 +118,9 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
     const Cost c = cost(node.op, plan, node.in, node.out);
     flops += c.flops;
     bytes += c.bytes;
+    floor_us += 1e6 * ceilings.floor(c);
     ++launches;
-    nlohmann::json op{{"op", op_name(node.op)}, {"flops", c.flops}, {"bytes", c.bytes}, {"in", nlohmann::json::array()}, {"out", nlohmann::json::array()}};
+    nlohmann::json op{{"op", op_name(node.op)}, {"flops", c.flops}, {"bytes", c.bytes}, {"floor_us", 1e6 * ceilings.floor(c)}, {"in", nlohmann::json::array()}, {"out", nlohmann::json::array()}};
     for (const Id v : node.in)
       if (v != kNone) op["in"].push_back({plan.shape(v).rows, plan.shape(v).cols});
     for (const Id v : node.out) {
@@ -128,6 +132,7 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
   json["launches"] = launches;
   json["flops"] = flops;
   json["bytes"] = bytes;
+  json["floor_us"] = floor_us;
   json["kernels"] = cpu_kernels().name;
   return json;
 }

@@ -50,6 +50,9 @@ struct FitOptions {
 
 void apply_preset(FitOptions& options);  // throws Error(usage) for an unknown preset or method
 
+// Checks a configuration against itself and makes the batch a multiple of pac. Error(usage) names the option.
+void check_config(CtganConfig& config);
+
 struct SampleOptions {
   uint64_t seed = 0;
   std::string where;          // "" or an expression, see models/table/where.h

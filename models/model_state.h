@@ -42,7 +42,4 @@ ConditionDraw real_frequencies(const RowLayout& layout, const std::vector<int64_
 // Trains; fills generator, running and condition_rows of a state whose encoder and config are set. Adds to its provenance.
 void train(Model::State& state, const EncodedTable& table, const FitOptions& options, Team& team, const Monitor& monitor);
 
-// Checks a configuration against itself and makes the batch a multiple of pac. Error(usage) names the option.
-void check_config(CtganConfig& config);
-
 }  // namespace tessera

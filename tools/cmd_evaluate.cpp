@@ -81,10 +81,11 @@ std::string columns(const Json& report, size_t most) {
   const auto rows = worst_first(report["columns"], "/shape/score");
   const size_t shown = std::min(most, rows.size());
   const double real = at(report, "/rows/real"), synthetic = at(report, "/rows/synthetic");
+  const auto missing = [](double share) { return share == 0 ? "–" : text::percent(share); };
   for (size_t i = 0; i < shown; ++i) {
     const Json& c = rows[i];
     t.add({c["name"].get<std::string>(), c["kind"].get<std::string>(), text::percent(at(c, "/shape/score")), text::percent(at(c, "/adherence/score")),
-           text::percent(at(c, "/coverage/score")), text::percent(at(c, "/missing/real") / real), text::percent(at(c, "/missing/synthetic") / synthetic)});
+           text::percent(at(c, "/coverage/score")), missing(at(c, "/missing/real") / real), missing(at(c, "/missing/synthetic") / synthetic)});
   }
   return t.empty() ? "" : heading("columns", shown, rows.size()) + t.str();
 }

@@ -55,14 +55,16 @@ struct Arguments {
 };
 
 void run(const SharedOptions& shared, const Arguments& a) {
-  if (a.log == "-") throw tessera::Error(TESSERA_E_USAGE, "--log needs the name of a file; - is not one.");
+  // What can be known without the data is said before they are read.
+  if (a.model == "-" || a.log == "-") throw tessera::Error(TESSERA_E_USAGE, "--model and --log need the name of a file; - is not one.");
+  tessera_fit_options options = a.fit.options();
+  options.source = a.data.c_str();
+  tessera::check_fit_options(options);
   tessera::check_output(a.model, a.force);
   if (!a.log.empty()) tessera::check_output(a.log, a.force);
 
   Session session(shared);
   LossLog log(a.log);
-  tessera_fit_options options = a.fit.options();
-  options.source = a.data.c_str();
   if (log.wanted()) options.losses = &LossLog::callback, options.losses_user = &log;
   const auto model = tessera::Model::fit(session.context(), tessera::read_csv(session.context(), a.data, a.csv.options()), options);
   model.save(a.model, a.force);

@@ -1,6 +1,7 @@
 // tessera inspect data.csv · tessera inspect data.tessera
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -32,12 +33,15 @@ bool is_model(const std::string& path) {
 // What a column holds, in a few words: its range, or its most frequent values.
 std::string content(const Json& column) {
   if (column.contains("min")) return column["min"].is_null() ? "–" : inline_text(column["min"]) + " … " + inline_text(column["max"]);
+  constexpr size_t kShown = 3;
   std::vector<std::string> values;
   for (const Json& top : column.value("top", Json::array())) values.push_back(inline_text(top["value"]));
-  return text::list(values, 3);
+  const size_t shown = std::min(kShown, values.size()), rest = column["distinct"].get<size_t>() - shown;  // "top" holds the most frequent only
+  values.resize(shown);
+  return text::list(values) + (rest == 0 ? "" : fmt::format(" and {} more", text::count(static_cast<int64_t>(rest))));
 }
 
-std::string page(const Json& report) {
+std::string table_page(const Json& report) {
   using Side = text::Table::Side;
   const int64_t rows = report["rows"].get<int64_t>();
   text::Table t({{"column"}, {"type"}, {"distinct", Side::right}, {"missing", Side::right}, {"holds", Side::left, 44}, {"because", Side::left, 70}});
@@ -49,13 +53,47 @@ std::string page(const Json& report) {
   return fmt::format("{} rows × {} columns\n\n", text::count(rows), report["columns"].size()) + t.str();
 }
 
+// How a model holds a column.
+std::string coding(const Json& column) {
+  const auto size = [&](const char* key) { return column.contains(key) ? column[key].size() : 0; };
+  const std::string kind = column.value("coding", "");
+  if (kind == "levels") return fmt::format("{} levels", text::count(static_cast<int64_t>(size("levels"))));
+  if (kind == "modes") return fmt::format("{} modes{}", size("means"), size("spikes") == 0 ? "" : fmt::format(", {} exact", size("spikes")));
+  if (kind == "identifier") return "made anew: " + column.value("description", "");
+  if (kind == "constant") return "always " + inline_text(column.value("value", Json()));
+  return kind;
+}
+
+// Range or values, as far as they read by themselves: a date's range is kept in days and seconds.
+std::string kept(const Json& column) {
+  const std::string type = column.value("type", ""), format = column.value("format", "");
+  if (type == "date" || type == "datetime") return "dates like " + format;
+  if (column.contains("low")) return inline_text(column["low"]) + " … " + inline_text(column["high"]);
+  std::vector<std::string> levels;
+  for (const Json& level : column.value("levels", Json::array())) levels.push_back(inline_text(level));
+  return text::list(levels, 3);
+}
+
+std::string model_page(const Json& model) {
+  const Json &columns = model["encoder"]["columns"], &from = model["provenance"];
+  const int64_t steps = from.value("steps", int64_t{0});
+  std::string out = fmt::format("{}, preset {}: {} columns, {} rows of {}\n", model["method"].get<std::string>(), model["preset"].get<std::string>(), columns.size(),
+                                inline_text(from["rows"]), inline_text(from["source"]));
+  out += steps == 0 ? "untrained\n\n" : fmt::format("trained in {} steps, seed {}\n\n", text::count(steps), inline_text(from["seed"]));
+  text::Table t({{"column"}, {"type"}, {"held as", text::Table::Side::left, 60}, {"missing"}, {"values", text::Table::Side::left, 60}});
+  for (const Json& c : columns) t.add({c["name"].get<std::string>(), c["type"].get<std::string>(), coding(c), c.value("missing", false) ? "yes" : "–", kept(c)});
+  out += t.str() + fmt::format("\n  {} columns to the networks, {} of them conditions; {} weights in the generator\n\nsettings\n",
+                               inline_text(model["data_width"].get<int64_t>() + model["condition_width"].get<int64_t>()), inline_text(model["condition_width"]), inline_text(model["generator_parameters"]));
+  return out + outline(model["config"]);
+}
+
 void run(const SharedOptions& shared, const Arguments& a) {
   Session session(shared);
   const bool model = is_model(a.file);
   const std::string json = model ? tessera::Model::load(a.file).describe() : tessera::inspect(session.context(), tessera::read_csv(session.context(), a.file, a.csv.options()));
   session.progress().clear();
   if (shared.json) return print(json + "\n");
-  print(model ? outline(nlohmann::ordered_json::parse(json)) : page(Json::parse(json)));
+  print(model ? model_page(Json::parse(json)) : table_page(Json::parse(json)));
 }
 
 }  // namespace

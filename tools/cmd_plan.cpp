@@ -1,9 +1,16 @@
 // tessera plan data.csv
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
 #include "commands.h"
 #include "fit_arguments.h"
-#include "outline.h"
+#include "text.h"
 
 namespace {
+
+using Json = nlohmann::json;
+using Side = text::Table::Side;
 
 struct Arguments {
   std::string data;
@@ -11,13 +18,53 @@ struct Arguments {
   FitArguments fit;
 };
 
+std::string scaled(double amount, double unit) { return fmt::format("{:.{}f}", amount / unit, amount / unit < 9.95 ? 2 : amount / unit < 99.5 ? 1 : 0); }
+
+// 500×128 · 128×256
+std::string shapes(const Json& list) {
+  std::string out;
+  for (const Json& s : list) out += fmt::format("{}{}×{}", out.empty() ? "" : " · ", s[0].get<int64_t>(), s[1].get<int64_t>());
+  return out;
+}
+
+std::string passes(const Json& plan) {
+  text::Table t({{"pass"}, {"ops", Side::right}, {"after", Side::right}, {"MFLOP", Side::right}, {"after", Side::right}, {"", Side::left, 130}});
+  for (const Json& p : plan["passes"])
+    t.add({p["pass"].get<std::string>(), std::to_string(p["ops_before"].get<int64_t>()), std::to_string(p["ops_after"].get<int64_t>()), scaled(p["flops_before"].get<double>(), 1e6),
+           scaled(p["flops_after"].get<double>(), 1e6), p["what"].get<std::string>()});
+  return t.empty() ? "no pass was run\n" : t.str(0);
+}
+
+std::string ops(const Json& plan) {
+  text::Table t({{"op"}, {"kB", Side::right}, {"MFLOP", Side::right}, {"floor µs", Side::right}, {"out", Side::left, 40}, {"in", Side::left, 60}, {"name", Side::left, 60}});
+  for (const Json& op : plan["ops"])
+    t.add({op["op"].get<std::string>(), scaled(op["bytes"].get<double>(), 1e3), scaled(op["flops"].get<double>(), 1e6), scaled(op["floor_us"].get<double>(), 1), shapes(op["out"]),
+           shapes(op["in"]), op.value("name", "")});
+  t.add({"total", scaled(plan["bytes"].get<double>(), 1e3), scaled(plan["flops"].get<double>(), 1e6), scaled(plan["floor_us"].get<double>(), 1)});
+  return t.str(0);
+}
+
+std::string page(const Json& plan) {
+  const Json &memory = plan["memory"], &best = plan["ceilings"];
+  const auto size = [&](const char* key) { return text::bytes(memory[key].get<int64_t>()); };
+  std::string out = fmt::format("One step of {}, preset {}: a batch of {} rows, {} columns of data and {} of conditions.\n\n", plan["method"].get<std::string>(),
+                                plan["preset"].get<std::string>(), plan["batch"].get<int64_t>(), plan["data_width"].get<int64_t>(), plan["condition_width"].get<int64_t>());
+  out += fmt::format("recorded  {} ops\n", plan["recorded_ops"].get<int64_t>()) + passes(plan) + "\n" + ops(plan);
+  out += fmt::format("\nlaunches  {} in {} phases\n", plan["launches"].get<int64_t>(), plan["barriers"].get<int64_t>());
+  out += fmt::format("memory    {} weights and state, {} activations ({} without reuse), {} table\n", size("state_bytes"), size("activation_bytes"), size("without_reuse_bytes"), size("table_bytes"));
+  out += fmt::format("floor     {} ms: the larger of bytes at {:.1f} GB/s and FLOPs at {:.0f} GFLOP/s, measured just now with {} thread(s), {} kernels\n", scaled(plan["floor_us"].get<double>(), 1e3),
+                     best["bytes_per_second"].get<double>() / 1e9, best["flops_per_second"].get<double>() / 1e9, best["threads"].get<int>(), plan["kernels"].get<std::string>());
+  return out;
+}
+
 void run(const SharedOptions& shared, const Arguments& a) {
-  Session session(shared);
   tessera_fit_options options = a.fit.options();
   options.source = a.data.c_str();
+  tessera::check_fit_options(options);
+  Session session(shared);
   const std::string json = tessera::plan(session.context(), tessera::read_csv(session.context(), a.data, a.csv.options()), options);
   session.progress().clear();
-  print(shared.json ? json + "\n" : outline(nlohmann::ordered_json::parse(json)));
+  print(shared.json ? json + "\n" : page(Json::parse(json)));
 }
 
 }  // namespace

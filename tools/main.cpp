@@ -26,6 +26,13 @@ int interrupted(int signal) {
   return 128 + signal;
 }
 
+// The parser knows what is wrong; where help is, we say as everywhere else.
+std::string misuse(const CLI::App* app, const CLI::Error& e) {
+  std::string command = app->get_name(), listed = "the commands";
+  for (const CLI::App* chosen : app->get_subcommands()) command += " " + chosen->get_name(), listed = "what it takes";
+  return command + ": " + e.what() + "\n  " + command + " --help lists " + listed + ".\n";
+}
+
 int run(const std::function<void()>& command) {
   try {
     command();
@@ -56,6 +63,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("tessera ") + tessera_version() + " (ABI " + std::to_string(tessera_abi_version()) + ")");
   app.require_subcommand(0, 1);
   app.footer(kExitCodes);
+  app.failure_message(misuse);
   Program program{app, {}, {}};
   for (auto* add : {add_fit, add_sample, add_evaluate, add_inspect, add_info, add_plan, add_example}) add(program);
   try {

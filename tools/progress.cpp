@@ -37,7 +37,10 @@ std::string bar(double share, int cells) {
 std::string rate(double done, double seconds, const char* unit) {
   const double per_second = done / seconds;
   if (std::strcmp(unit, "bytes") == 0) return text::bytes(static_cast<int64_t>(per_second)) + "/s";
-  if (per_second < 1) return fmt::format("{} a {}", text::duration(1 / per_second), std::string(unit, std::max<size_t>(std::strlen(unit), 1) - 1));
+  if (per_second < 1) {
+    const std::string one(unit, std::max<size_t>(std::strlen(unit), 1) - 1);
+    return fmt::format("{} {} {}", text::duration(1 / per_second), std::strchr("aeiou", one[0]) != nullptr ? "an" : "a", one);
+  }
   return fmt::format("{} {}/s", text::number(per_second < 100 ? per_second : std::round(per_second)), unit);
 }
 
@@ -56,7 +59,7 @@ ProgressPrinter::Style ProgressPrinter::style_for_stderr(bool quiet) {
 }
 
 ProgressPrinter::ProgressPrinter(Style style, std::function<void(const std::string&)> print, std::function<double()> clock, std::function<int()> columns)
-    : style_(style), print_(std::move(print)), clock_(std::move(clock)), columns_(std::move(columns)) {}
+    : style_(style), print_(std::move(print)), clock_(std::move(clock)), columns_(std::move(columns)), started_(clock_()) {}
 
 ProgressPrinter::ProgressPrinter(Style style)
     : ProgressPrinter(
@@ -86,7 +89,6 @@ void ProgressPrinter::update(const tessera_progress& e) {
   if (phase_ != e.phase) {
     finish();
     phase_ = e.phase;
-    started_ = now;
     drawn_ = now - (style_ == Style::bar ? kRedraw : kBetweenLines - kFirstLine);
   }
   const double seconds = now - started_;
@@ -109,6 +111,7 @@ void ProgressPrinter::finish() {
   clear();
   print_(last_);
   phase_.clear();
+  started_ = clock_();
 }
 
 void ProgressPrinter::line(const std::string& label, const std::string& what) {

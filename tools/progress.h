@@ -37,7 +37,7 @@ class ProgressPrinter {
   std::set<std::string> ignored_;
   std::string phase_;      // the one that runs; empty: none
   std::string last_;       // what its final line will say
-  double started_ = 0;
+  double started_;         // where the phase before ended: what a phase does before its first event is its own time
   double drawn_ = 0;
   bool bar_shown_ = false;
 };

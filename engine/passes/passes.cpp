@@ -30,15 +30,20 @@ double flops(const Plan& plan) {
 
 }  // namespace
 
-std::vector<PassReport> optimise(Plan& plan, const std::set<std::string>& off) {
-  for (const std::string& name : off) {
+void check_passes(const std::set<std::string>& names) {
+  for (const std::string& name : names) {
     bool known = name == "all";
-    for (const PassInfo& p : passes()) known = known || name == p.name;
-    if (known) continue;
     std::string list;
-    for (const PassInfo& p : passes()) list += std::string(list.empty() ? "" : ", ") + p.name;
-    throw Error(ErrorCode::usage, "there is no pass \"" + name + "\". Passes: " + list + " (all: every one).");
+    for (const PassInfo& p : passes()) {
+      known = known || name == p.name;
+      list += std::string(list.empty() ? "" : ", ") + p.name;
+    }
+    if (!known) throw Error(ErrorCode::usage, "there is no pass \"" + name + "\". Passes: " + list + " (all: every one).");
   }
+}
+
+std::vector<PassReport> optimise(Plan& plan, const std::set<std::string>& off) {
+  check_passes(off);
   std::vector<PassReport> reports;
   for (const PassInfo& p : passes()) {
     if (!wanted(off, p.name)) continue;

@@ -118,7 +118,7 @@ typedef void (*tessera_losses_fn)(const tessera_losses* losses, void* user);
 
 #define TESSERA_UNTRAINED (-1)
 
-/* 0 or NULL in any field: the preset's value. Ranges are checked; the message names the field. */
+/* 0 or NULL in any field: the preset's value. Ranges are checked; a message calls a field as the command line does: --batch-size. */
 typedef struct tessera_fit_options {
   size_t struct_size;
   const char* method; /* NULL, "ctgan" */
@@ -139,6 +139,9 @@ typedef struct tessera_fit_options {
   tessera_losses_fn losses; /* at least once an epoch */
   void* losses_user;
 } tessera_fit_options;
+
+/* The USAGE that tessera_fit() or tessera_plan() with these options would end in, before the data are read. */
+TESSERA_API tessera_status tessera_check_fit_options(const tessera_fit_options* options);
 
 /* Learns a model of the rows.
  *   rows   consumed; the whole table is held in memory, a column once.

@@ -196,6 +196,11 @@ inline std::string info() {
   return detail::text([](char** out) { return tessera_info(out); });
 }
 
+// What would be refused anyway, before the data are read.
+inline void check_fit_options(const tessera_fit_options& options) {
+  const auto o = detail::sized(options);
+  check(tessera_check_fit_options(&o));
+}
 inline void check_output(const std::string& path, bool overwrite) { check(tessera_check_output(path.c_str(), overwrite)); }
 
 }  // namespace v1

@@ -30,11 +30,10 @@ void Call::report(const Progress& p) {
   }
   if (o.log == nullptr) return;
   const auto now = std::chrono::steady_clock::now();
-  if (phase_ != p.phase) phase_ = p.phase, started_ = now;
   if (!p.finished) return;
   const double seconds = std::chrono::duration<double>(now - started_).count();
   o.log(fmt::format("{}: {:.0f} {} in {:.2f} s{}{}", p.phase, p.done, p.unit, seconds, p.note.empty() ? "" : ", ", p.note).c_str(), o.user);
-  phase_.clear();
+  started_ = now;
 }
 
 }  // namespace tessera::api

@@ -33,8 +33,7 @@ class Call {
   std::shared_ptr<ContextState> context_;
   Team team_;
   Monitor monitor_;
-  std::string phase_;  // the one that runs, for the log
-  std::chrono::steady_clock::time_point started_;
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();  // the phase that runs, for the log: where the one before ended
 };
 
 }  // namespace tessera::api

@@ -46,7 +46,7 @@ tessera_status tessera_csv_open(const tessera_context* context, const char* path
     if (o.header < TESSERA_HEADER_DETECT || o.header > TESSERA_HEADER_NO) throw Error(ErrorCode::usage, fmt::format("header is {}; it must be a value of tessera_header.", static_cast<int>(o.header)));
     csv.header = o.header == TESSERA_HEADER_YES ? CsvOptions::Header::yes : o.header == TESSERA_HEADER_NO ? CsvOptions::Header::no : CsvOptions::Header::automatic;
     csv.missing = split_list(text_or(o.missing, ""));
-    csv.types = split_pairs(text_or(o.types, ""), "types");
+    csv.types = split_pairs(text_or(o.types, ""), "--types");
     Table like;
     if (o.like != nullptr) {
       like = schema_table(*o.like);

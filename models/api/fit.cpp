@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/passes.h"
 #include "models/api/context.h"
 #include "models/api/lists.h"
 #include "models/api/model.h"
@@ -19,7 +20,7 @@ constexpr size_t kMostLayers = 64;
 // Takes over a field the caller set. 0 leaves the preset's value.
 void set_count(int& value, int32_t given, const char* name, int most) {
   if (given == 0) return;
-  if (given < 1 || given > most) throw Error(ErrorCode::usage, fmt::format("{} is {}; it must be 1 to {}.", name, given, most));
+  if (given < 1 || given > most) throw Error(ErrorCode::usage, fmt::format("{} {}: it must be 1 to {}.", name, given, most));
   value = given;
 }
 
@@ -44,22 +45,24 @@ FitOptions fit_options(const tessera_fit_options* given) {
   out.seed = out.encoder.seed = o.seed;
   out.source = text_or(o.source, "");
   out.passes_off = split_list(text_or(o.passes_off, ""));
+  check_passes({out.passes_off.begin(), out.passes_off.end()});
 
   CtganConfig& c = out.ctgan;
   if (o.epochs == TESSERA_UNTRAINED) c.epochs = 0;
-  else set_count(c.epochs, o.epochs, "epochs", 1 << 30);
-  set_count(c.batch, o.batch_size, "batch_size", 1 << 24);
-  set_count(c.pac, o.pac, "pac", 1 << 16);
-  set_count(c.embedding_dim, o.embedding_dim, "embedding_dim", kMostUnits);
-  set_count(c.discriminator_steps, o.discriminator_steps, "discriminator_steps", 1000);
-  set_widths(c.generator_dim, o.generator_dim, o.generator_layers, "generator_dim");
-  set_widths(c.discriminator_dim, o.discriminator_dim, o.discriminator_layers, "discriminator_dim");
+  else set_count(c.epochs, o.epochs, "--epochs", 1 << 30);
+  set_count(c.batch, o.batch_size, "--batch-size", 1 << 24);
+  set_count(c.pac, o.pac, "--pac", 1 << 16);
+  set_count(c.embedding_dim, o.embedding_dim, "--embedding-dim", kMostUnits);
+  set_count(c.discriminator_steps, o.discriminator_steps, "--discriminator-steps", 1000);
+  set_widths(c.generator_dim, o.generator_dim, o.generator_layers, "--generator-dim");
+  set_widths(c.discriminator_dim, o.discriminator_dim, o.discriminator_layers, "--discriminator-dim");
   if (o.learning_rate != 0) {
-    if (!(o.learning_rate > 0 && o.learning_rate <= 1)) throw Error(ErrorCode::usage, fmt::format("learning_rate is {}; it must be above 0 and at most 1.", o.learning_rate));
+    if (!(o.learning_rate > 0 && o.learning_rate <= 1)) throw Error(ErrorCode::usage, fmt::format("--learning-rate {}: it must be above 0 and at most 1.", o.learning_rate));
     c.learning_rate = o.learning_rate;
   }
   if (c.batch % c.pac != 0)
-    throw Error(ErrorCode::usage, fmt::format("batch_size {} is not a multiple of pac {}. {} or {} is.", c.batch, c.pac, std::max(c.batch / c.pac, 1) * c.pac, (c.batch / c.pac + 1) * c.pac));
+    throw Error(ErrorCode::usage, fmt::format("--batch-size {} is not a multiple of --pac {}. {} or {} is.", c.batch, c.pac, std::max(c.batch / c.pac, 1) * c.pac, (c.batch / c.pac + 1) * c.pac));
+  check_config(c);
 
   if (o.losses != nullptr)
     out.on_losses = [callback = o.losses, user = o.losses_user](const LossRow& row) {
@@ -73,6 +76,10 @@ FitOptions fit_options(const tessera_fit_options* given) {
 
 using namespace tessera;
 using namespace tessera::api;
+
+tessera_status tessera_check_fit_options(const tessera_fit_options* options) {
+  return guarded([&] { (void)fit_options(options); });
+}
 
 tessera_status tessera_fit(const tessera_context* context, const tessera_fit_options* options, ArrowArrayStream* rows, tessera_model** model) {
   return guarded([&] {

@@ -1,8 +1,10 @@
 #include <nlohmann/json.hpp>
 
+#include "engine/isa.h"
 #include "engine/team.h"
 #include "models/api/guard.h"
 
+using namespace tessera;
 using namespace tessera::api;
 
 namespace {
@@ -10,12 +12,8 @@ namespace {
 // Instruction sets in the order in which the kernels prefer them, and whether this processor has them.
 nlohmann::json instruction_sets() {
   nlohmann::json sets = nlohmann::json::array();
-#if defined(__x86_64__)
-  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
-  if (avx512) sets.push_back("avx512");
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) sets.push_back("avx2");
-#endif
-  sets.push_back("plain");
+  for (const Isa isa : {Isa::avx512, Isa::avx2, Isa::plain})
+    if (runs(isa)) sets.push_back(name_of(isa));
   return sets;
 }
 

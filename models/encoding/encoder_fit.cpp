@@ -137,6 +137,7 @@ Encoder Encoder::fit(const Table& table, const EncoderOptions& options, Team& te
   out.state_->seed = options.seed;
   out.state_->columns.resize(table.columns.size());
   std::mutex reporting;
+  int64_t modes = 0;
   double done = 0;
   const double total = static_cast<double>(table.columns.size());
   team.for_each(static_cast<int64_t>(table.columns.size()), [&](int64_t j) {
@@ -148,7 +149,8 @@ Encoder Encoder::fit(const Table& table, const EncoderOptions& options, Team& te
     else fit_texts(column, options, code);
     const std::lock_guard lock(reporting);
     done += 1;
-    monitor.report({"mixtures", done, total, "columns", column.name, done == total});
+    if (const auto* numbers = std::get_if<NumberCode>(&code.code)) modes += numbers->modes();
+    monitor.report({"mixtures", done, total, "columns", done == total ? std::to_string(modes) + " modes" : column.name, done == total});
   });
   out.state_->lay_out();
   return out;

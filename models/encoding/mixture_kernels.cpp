@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "engine/isa.h"
+
 // Vectors are passed between functions that are always inlined, so the calling convention the warning is about is never used.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
@@ -197,12 +199,8 @@ template <int W>
 [[gnu::target("avx2,fma")]] double expect_avx2(const LogDensity<double>& d, const double* v, const double* c, const double* s, int64_t n, ComponentSums* out) { return expect<double, 4>(d, v, c, s, n, out); }
 [[gnu::target("avx2,fma")]] void draw_avx2(const LogDensity<double>& d, double floor, const double* v, const float* u, int64_t n, int32_t* mode) { draw<4>(d, floor, v, u, n, mode); }
 
-enum class Isa { plain, avx2, avx512 };
 Isa isa() {
-  static const Isa found = [] {
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw")) return Isa::avx512;
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? Isa::avx2 : Isa::plain;
-  }();
+  static const Isa found = best_isa();
   return found;
 }
 

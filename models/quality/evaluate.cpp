@@ -161,7 +161,9 @@ nlohmann::json evaluate(const Table& real, const Table& synthetic, const Table* 
       describe_l1(c, options, holdout != nullptr, workers, out);
     }
   }
-  monitor.report({"evaluate", 1, 1, "tables", "", true});
+  const auto rows = static_cast<double>(synthetic.rows);
+  const std::string compared = out.contains("pairs") ? ", " + std::to_string(out["pairs"].size()) + " pairs" : "";
+  monitor.report({"evaluate", rows, rows, "rows", std::to_string(out["columns"].size()) + " columns" + compared, true});
   return out;
 }
 

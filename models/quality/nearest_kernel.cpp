@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "engine/isa.h"
+
 namespace tessera::quality {
 namespace {
 
@@ -124,8 +126,8 @@ __attribute__((target("avx512bw,avx512vl"))) void bound_avx512(const NearestPlan
 std::vector<NearestKernel> runnable() {
   std::vector<NearestKernel> kernels{{"plain", scan_plain, bound_plain}};
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) kernels.push_back({"avx2", scan_avx2, bound_avx2});
-  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) kernels.push_back({"avx512", scan_avx512, bound_avx512});
+  if (best_isa() >= Isa::avx2) kernels.push_back({"avx2", scan_avx2, bound_avx2});
+  if (best_isa() >= Isa::avx512) kernels.push_back({"avx512", scan_avx512, bound_avx512});
 #endif
   return kernels;
 }

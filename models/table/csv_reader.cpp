@@ -9,6 +9,7 @@
 #include "models/table/arrow_export.h"
 #include "models/table/csv_dialect.h"
 #include "models/table/csv_survey.h"
+#include "models/table/nearest_names.h"
 #include "models/table/types_fill.h"
 
 namespace tessera {
@@ -259,13 +260,14 @@ Table csv_read(const CsvOptions& options, Team& team, const Monitor& monitor) {
   if (survey.rows == 0)
     throw Error(ErrorCode::data, source.name() + ": there is a header (" + std::to_string(frame.names.size()) +
                                      " columns), but no row of values.\n  Add rows; or, if the first row holds values, say --header no.");
-  monitor.report({"read", bytes, bytes, "bytes", std::to_string(survey.rows) + " rows × " + std::to_string(frame.names.size()) + " columns", true});
+  monitor.report({"read", bytes, bytes, "bytes", grouped(survey.rows) + " rows × " + grouped(static_cast<int64_t>(frame.names.size())) + " columns", true});
 
   const std::vector<ColumnPlan> plans = plan_columns(frame, options, survey, wished);
   Table table = Filler(source, frame, survey, plans, missing).run(team, monitor);
   check_constants(table, plans, source.name());
   if (options.like != nullptr) order_like(table, *options.like);
-  monitor.report({"types", bytes, bytes, "bytes", type_counts(table), true});
+  const auto columns = static_cast<double>(table.columns.size());
+  monitor.report({"types", columns, columns, "columns", type_counts(table), true});
   return table;
 }
 

@@ -1,40 +1,18 @@
 #include "models/table/csv_source.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <new>
+
+#include "engine/files.h"
 
 namespace tessera {
 namespace {
 
 constexpr size_t kFirstPipeBuffer = size_t{1} << 20;
-
-class File {
- public:
-  explicit File(int descriptor, bool owned) : descriptor_(descriptor), owned_(owned) {}
-  ~File() {
-    if (owned_) ::close(descriptor_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int get() const { return descriptor_; }
-
- private:
-  int descriptor_;
-  bool owned_;
-};
-
-[[noreturn]] void fail_to_open(const std::string& path, int error) {
-  std::string why = std::strerror(error), way_out = "Check the path and try again.";
-  if (error == ENOENT) why = "there is no such file", way_out = "Check the spelling; relative paths start in the directory you are in.";
-  if (error == EACCES) why = "you have no permission to read it", way_out = "Ask its owner, or change its mode with chmod.";
-  throw Error(ErrorCode::io, path + ": cannot be opened: " + why + ".\n  " + way_out);
-}
 
 char* allocate(size_t bytes, const std::string& name) {
   void* p = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -46,13 +24,9 @@ char* allocate(size_t bytes, const std::string& name) {
 }  // namespace
 
 CsvSource::CsvSource(const std::string& path, const Monitor& monitor) : name_(path == "-" ? "standard input" : path) {
-  const int descriptor = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) fail_to_open(name_, errno);
-  const File file(descriptor, path != "-");
+  const Descriptor file = open_to_read(path);
   struct stat info {};
-  if (::fstat(file.get(), &info) != 0) fail_to_open(name_, errno);
-  if (S_ISDIR(info.st_mode)) throw Error(ErrorCode::io, name_ + ": this is a directory, not a file.\n  Name the CSV file inside it.");
-
+  ::fstat(file.get(), &info);
   // A shell may hand over a file that was partly read already: only what lies ahead is ours.
   const off_t at = S_ISREG(info.st_mode) ? ::lseek(file.get(), 0, SEEK_CUR) : 0;
   if (S_ISREG(info.st_mode) && at == 0 && info.st_size > 0)

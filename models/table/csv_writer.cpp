@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
+#include "engine/files.h"
 #include "models/table/arrow_import.h"
-#include "models/table/csv_sink.h"
 #include "models/table/types_value.h"
 
 namespace tessera {
@@ -109,7 +109,7 @@ class ColumnWriter {
 
 class TableWriter {
  public:
-  TableWriter(CsvSink& sink, char delimiter) : sink_(sink), delimiter_(delimiter), buffer_(kBuffer) {}
+  TableWriter(AtomicFile& file, char delimiter) : file_(file), delimiter_(delimiter), buffer_(kBuffer) {}
 
   void header(const Table& table) {
     std::string line;
@@ -117,7 +117,7 @@ class TableWriter {
       if (j > 0) line += delimiter_;
       append_field(table.columns[j].name, delimiter_, line);
     }
-    sink_.write(line + '\n');
+    file_.write(line + '\n');
   }
 
   void rows(const Table& table, const std::function<void(int64_t)>& progress) {
@@ -134,7 +134,7 @@ class TableWriter {
           p = end;
         } else {
           p = flush(p);
-          sink_.write(spill);
+          file_.write(spill);
         }
         *p++ = j + 1 == columns.size() ? '\n' : delimiter_;
       }
@@ -145,11 +145,11 @@ class TableWriter {
 
  private:
   char* flush(const char* end) {
-    sink_.write({buffer_.data(), static_cast<size_t>(end - buffer_.data())});
+    file_.write({buffer_.data(), static_cast<size_t>(end - buffer_.data())});
     return buffer_.data();
   }
 
-  CsvSink& sink_;
+  AtomicFile& file_;
   char delimiter_;
   std::vector<char> buffer_;
 };
@@ -166,20 +166,21 @@ CsvWritten csv_write(ArrowArrayStream* stream, const CsvWriteOptions& options, c
   Team alone(1);
   TableStream tables(stream, alone, monitor);
   check_delimiter(options.delimiter);
-  CsvSink sink(options.path, options.overwrite, options.fsync);
-  TableWriter writer(sink, options.delimiter);
+  AtomicFile file(options.path, options.overwrite, options.fsync);
+  TableWriter writer(file, options.delimiter);
   CsvWritten written;
-  writer.header(tables.schema());
   Table batch;
-  while (tables.next(batch)) {
+  bool more = tables.next(batch);
+  writer.header(tables.schema());  // not before there is a batch: a stream that fails at once leaves nothing on standard output
+  for (; more; more = tables.next(batch)) {
     const int64_t before = written.rows;
     writer.rows(batch, [&](int64_t rows) { monitor.report({"write", static_cast<double>(before + rows), 0, "rows", "", false}); });
     written.rows += batch.rows;
     monitor.report({"write", static_cast<double>(written.rows), 0, "rows", "", false});
   }
-  sink.finish();
-  written.bytes = sink.bytes();
-  monitor.report({"write", static_cast<double>(written.rows), static_cast<double>(written.rows), "rows", std::to_string(written.bytes) + " bytes", true});
+  file.commit();
+  written.bytes = file.written();
+  monitor.report({"write", static_cast<double>(written.rows), static_cast<double>(written.rows), "rows", "", true});
   return written;
 }
 

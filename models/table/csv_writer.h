@@ -26,7 +26,7 @@ struct CsvWritten {
 // Missing values are empty fields ("" where the table has one column, since a blank line is no row). Values as they were read: integers whole, decimals with the
 // column's digits, dates in the column's format, categories and booleans as spelled; quotes only where they are needed.
 // Streams that are not ours are written too (formats as table_import()). Phase reported: "write", in rows.
-// Throws Error(usage): the file is there and overwrite is off · Error(io): directory, permission, full disk, closed pipe · the stream's own error.
+// Throws Error(io): the file is there and overwrite is off, directory, permission, full disk, closed pipe · the stream's own error.
 CsvWritten csv_write(ArrowArrayStream* stream, const CsvWriteOptions& options, const Monitor& monitor);
 
 }  // namespace tessera

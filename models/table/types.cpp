@@ -138,15 +138,21 @@ bool same_words(std::string_view text, std::string_view small) {
   return true;
 }
 
-std::string counted(int64_t n, const char* what) {
+}  // namespace
+
+std::string grouped(int64_t n) {
   const std::string digits = std::to_string(n);
   std::string text;
   for (size_t i = 0; i < digits.size(); ++i) {
     if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
     text += digits[i];
   }
-  return text.append(" ").append(what).append(n == 1 ? "" : "s");
+  return text;
 }
+
+namespace {
+
+std::string counted(int64_t n, const char* what) { return grouped(n).append(" ").append(what).append(n == 1 ? "" : "s"); }
 
 std::string shown(const std::string& value) {
   constexpr size_t kMost = 40;
@@ -338,31 +344,6 @@ ColumnPlan force_type(ColumnType type, const TypeEvidence& e, char delimiter, co
   plan.forced = true;
   plan.reason = reason;
   return plan;
-}
-
-std::string nearest_names(const std::string& wrong, const std::vector<std::string>& names) {
-  std::vector<std::pair<size_t, size_t>> ranked;
-  std::vector<size_t> row;
-  for (size_t n = 0; n < names.size(); ++n) {
-    const std::string& name = names[n];
-    row.resize(name.size() + 1);
-    for (size_t j = 0; j < row.size(); ++j) row[j] = j;
-    for (size_t i = 1; i <= wrong.size(); ++i) {
-      size_t diagonal = row[0];
-      row[0] = i;
-      for (size_t j = 1; j < row.size(); ++j) {
-        const size_t change = diagonal + (std::tolower(static_cast<unsigned char>(wrong[i - 1])) != std::tolower(static_cast<unsigned char>(name[j - 1])));
-        diagonal = row[j];
-        row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
-      }
-    }
-    ranked.emplace_back(row.back(), n);
-  }
-  const size_t shown_names = std::min<size_t>(3, ranked.size());
-  std::partial_sort(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(shown_names), ranked.end());
-  std::string list;
-  for (size_t i = 0; i < shown_names; ++i) list += (i == 0 ? "\"" : ", \"") + names[ranked[i].second] + '"';
-  return list;
 }
 
 }  // namespace tessera

@@ -56,11 +56,10 @@ struct ColumnPlan {
   bool forced = false;  // the type was given, not found: it is not refined to constant or identifier
 };
 
+std::string grouped(int64_t n);  // 32561 → "32,561"
+
 // `place` names what odd_line counts.
 ColumnPlan decide_type(const TypeEvidence& evidence, char delimiter, const char* place = "line");
 ColumnPlan force_type(ColumnType type, const TypeEvidence& evidence, char delimiter, const std::string& reason);
-
-// The names nearest to `wrong` by edit distance, for "did you mean": at most three, nearest first, quoted and joined by ", ".
-std::string nearest_names(const std::string& wrong, const std::vector<std::string>& names);
 
 }  // namespace tessera

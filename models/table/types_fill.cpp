@@ -106,9 +106,9 @@ void finish_codes(Column& column) {
     column.reason = held == 1 ? "the only row holds \"" + column.values[0] + '"' : "every row holds \"" + column.values[0] + '"';
   } else if (column.type == ColumnType::category && distinct == held && distinct >= kFewestIdentifiers) {
     column.type = ColumnType::identifier;
-    column.reason = "texts without repetition (" + std::to_string(distinct) + "), such as \"" + column.values[0] + '"';
+    column.reason = grouped(distinct) + " texts, none twice";  // and no example: the reason goes into the model, identifiers must not
   } else if (column.type == ColumnType::category && distinct > 0 && column.reason.rfind("text, such", 0) == 0) {
-    column.reason = "text with " + std::to_string(distinct) + (distinct == 1 ? " value" : " different values");
+    column.reason = "text with " + grouped(distinct) + (distinct == 1 ? " value" : " different values");
   }
 }
 

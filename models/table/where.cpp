@@ -9,14 +9,14 @@
 #include <unordered_set>
 
 #include "engine/error.h"
+#include "models/table/nearest_names.h"
 #include "models/table/types_value.h"
 #include "models/table/where_parser.h"
 
 namespace tessera {
 namespace {
 
-constexpr size_t kShown = 12;         // values listed in a message
-constexpr size_t kCompared = 20'000;  // values searched for the nearest spelling
+constexpr size_t kShown = 12;  // values listed in a message
 
 bool parse_number(const std::string& text, double& value) {
   const char* end = text.data() + text.size();
@@ -24,16 +24,8 @@ bool parse_number(const std::string& text, double& value) {
   return r.ec == std::errc() && r.ptr == end && std::isfinite(value);
 }
 
-// "Nearest: …": up to three, the best one however far, the others only if near.
 std::string nearest(const std::string& wanted, const std::vector<std::string>& known) {
-  std::vector<std::pair<int, size_t>> found;
-  for (size_t i = 0; i < std::min(known.size(), kCompared); ++i) found.push_back({edit_distance(wanted, known[i]), i});
-  if (found.empty()) return "";
-  const size_t best = std::min<size_t>(3, found.size());
-  std::partial_sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(best), found.end());
-  std::string out = fmt::format(" Nearest: \"{}\"", known[found[0].second]);
-  for (size_t i = 1; i < best && found[i].first <= static_cast<int>(wanted.size() / 2); ++i) out += fmt::format(", \"{}\"", known[found[i].second]);
-  return out + ".";
+  return known.empty() ? "" : " Nearest: " + nearest_names(wanted, known) + ".";
 }
 
 std::string listed(const std::vector<std::string>& values) {

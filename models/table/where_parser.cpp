@@ -53,7 +53,7 @@ void WhereScanner::fail(const std::string& what, size_t at) const {
   std::string line = expression_.substr(first, last - first);
   for (char& c : line)
     if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-  throw Error(ErrorCode::usage, fmt::format("--where: {} at position {}.\n    {}\n    {}^", what, characters(0, at) + 1, line, std::string(characters(first, at), ' ')));
+  throw Error(ErrorCode::usage, fmt::format("--where: position {}: {}.\n    {}\n    {}^", characters(0, at) + 1, what, line, std::string(characters(first, at), ' ')));
 }
 
 void WhereScanner::scan() {
@@ -110,23 +110,6 @@ void WhereScanner::scan_number() {
   next_.kind = word ? WhereToken::Kind::word : WhereToken::Kind::number;
   next_.text.assign(first, end);
   next_.end = at_ += static_cast<size_t>(end - first);
-}
-
-int edit_distance(std::string_view a, std::string_view b) {
-  a = a.substr(0, 64);
-  b = b.substr(0, 64);
-  std::vector<int> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<int>(j);
-  for (size_t i = 1; i <= a.size(); ++i) {
-    int diagonal = row[0];
-    row[0] = static_cast<int>(i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const int change = diagonal + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({change, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
 }
 
 }  // namespace tessera

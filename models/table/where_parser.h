@@ -37,9 +37,6 @@ class WhereScanner {
   WhereToken next_;
 };
 
-// Changes of one character between two texts, in any case (Levenshtein); texts are cut at 64 bytes.
-int edit_distance(std::string_view a, std::string_view b);
-
 std::string lower_case(std::string_view text);
 
 }  // namespace tessera

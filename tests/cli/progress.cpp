@@ -69,6 +69,14 @@ TEST(Progress, AShortPhaseIsOneLine) {
   EXPECT_EQ(std::count(s.written.begin(), s.written.end(), '\n'), 3) << s.written;
 }
 
+TEST(Progress, TheTimeOfAPhaseIsWhatPassedSinceTheOneBefore) {
+  Screen s(ProgressPrinter::Style::lines);
+  s.at(2, "read", 5, 5, true);
+  s.at(5, "types", 5, 5, true);
+  EXPECT_TRUE(s.shows("2.00 s")) << s.written;
+  EXPECT_TRUE(s.shows("3.00 s")) << s.written;
+}
+
 TEST(Progress, QuietAndIgnoredPhasesSayNothing) {
   Screen quiet(ProgressPrinter::Style::none);
   quiet.at(0, "train", 0, 5);

@@ -1,6 +1,8 @@
 // The rules by which columns get their types (docs/tables.md).
 #include "models/table/types.h"
 
+#include "models/table/nearest_names.h"
+
 #include "support.h"
 
 namespace tessera::test {

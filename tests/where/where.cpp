@@ -160,7 +160,7 @@ TEST(Where, NamesWhatTheSchemaDoesNotKnow) {
 }
 
 TEST(Where, PointsAtWhatDoesNotParse) {
-  expect_error("age =", ErrorCode::usage, {"expected a value at position 6", "    age =\n         ^"});
+  expect_error("age =", ErrorCode::usage, {"position 6: expected a value", "    age =\n         ^"});
   expect_error("größe = ", ErrorCode::usage, {"position 9", "\n            ^"});
   expect_error("age", ErrorCode::usage, {"expected =, !="});
   expect_error("age = 3 or age = 4", ErrorCode::usage, {"\"or\" is not known", "position 9"});
