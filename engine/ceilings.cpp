@@ -1,6 +1,5 @@
 #include "engine/ceilings.h"
 
-#include <barrier>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -65,9 +64,7 @@ double best_rate(Team& team, double amount, const std::function<void(int)>& work
   using Clock = std::chrono::steady_clock;
   const auto since = [](Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); };
   std::vector<double> rate(static_cast<size_t>(team.size()));
-  std::barrier together(team.size());
   team.run([&](int thread) {
-    together.arrive_and_wait();
     const auto start = Clock::now();
     double best = HUGE_VAL;
     for (int call = 0; call < kFewestCalls || since(start) < kSeconds; ++call) {

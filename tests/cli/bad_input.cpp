@@ -158,6 +158,20 @@ TEST_F(BadInput, OutputsThatCannotBeWritten) {
   EXPECT_HAS(read("err"), "Standard output");
 }
 
+TEST_F(BadInput, AFullLogDoesNotCostTheModel) {
+  example();
+  EXPECT_EQ(run({"fit", "people.csv", "--model", "m.tessera", "--epochs", "1", "--batch-size", "50", "--log", "/dev/full"}).code, 4);
+  must({"inspect", "m.tessera"});
+}
+
+TEST_F(BadInput, AnInstructionSetThatIsNotThere) {
+  example();
+  EXPECT_EQ(shell("TESSERA_CPU=mmx $tessera plan people.csv --quiet"), 9);
+  EXPECT_HAS(read("err"), "Known: avx512, avx2, plain");
+  EXPECT_EQ(shell("TESSERA_CPU=plain $tessera plan people.csv --quiet > plan"), 0);
+  EXPECT_HAS(read("plan"), "plain kernels");
+}
+
 // Address space stands in for memory. Sanitizers need far more than they are given here.
 TEST_F(BadInput, NoMemory) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -172,6 +186,8 @@ TEST_F(BadInput, NoMemory) {
     EXPECT_TRUE(code == 5 || code == 127) << kilobytes << ": " << code << read("err");  // 127: not even the libraries find room
     EXPECT_FALSE(exists("m.tessera"));
   }
+  EXPECT_EQ(shell("ulimit -v 400000; $tessera fit people.csv --model m.tessera --epochs 0 --quiet --threads 300"), 5);  // a stack takes 8 MiB
+  EXPECT_HAS(read("err"), "--threads");
   EXPECT_GE(refusals, 1) << "the smallest limit is too small for any training";
   EXPECT_EQ(files(), (std::vector<std::string>{"err", "people.csv"}));
 }

@@ -62,7 +62,16 @@ TEST_F(Cli, ReportsForPrograms) {
   EXPECT_TRUE(judged["scores"]["column_shapes"].is_number());
   EXPECT_FALSE(Json::parse(must({"evaluate", "people.csv", "out.csv", "--json", "--without-distances"}).out).contains("dcr"));
 
-  EXPECT_FALSE(Json::parse(must({"plan", "people.csv", "--json"}).out).empty());
+  const Json plan = Json::parse(must({"plan", "people.csv", "--json"}).out);
+  double floor = 0;
+  for (const Json& op : plan["ops"]) {
+    EXPECT_GE(op["floor_us"].get<double>(), 1e6 * op["bytes"].get<double>() / plan["ceilings"]["bytes_per_second"].get<double>() * (1 - 1e-9)) << op;
+    EXPECT_GE(op["floor_us"].get<double>(), 1e6 * op["flops"].get<double>() / plan["ceilings"]["flops_per_second"].get<double>() * (1 - 1e-9)) << op;
+    floor += op["floor_us"].get<double>();
+  }
+  EXPECT_GT(floor, 0);
+  EXPECT_NEAR(plan["floor_us"].get<double>(), floor, 1e-6 * floor);
+  for (const char* part : {"pass", "interpolate", "matmul", "total", "launches", "GFLOP/s"}) EXPECT_HAS(must({"plan", "people.csv"}).out, part);
   EXPECT_GE(Json::parse(must({"info", "--json"}).out)["cpu"]["threads"].get<int>(), 1);
   const Json fitted = Json::parse(must({"fit", "people.csv", "--model", "n.tessera", "--epochs", "0", "--json"}).out);
   EXPECT_EQ(fitted["model"], "n.tessera");
