@@ -38,7 +38,7 @@ void check_passes(const std::set<std::string>& names) {
       known = known || name == p.name;
       list += std::string(list.empty() ? "" : ", ") + p.name;
     }
-    if (!known) throw Error(ErrorCode::usage, "there is no pass \"" + name + "\". Passes: " + list + " (all: every one).");
+    if (!known) throw Error(ErrorCode::usage, "--passes-off: there is no pass \"" + name + "\". Passes: " + list + " (all: every one).");
   }
 }
 
