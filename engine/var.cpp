@@ -169,8 +169,12 @@ std::vector<Var> pullback(Recorder& r, const std::vector<Var>& outputs, const st
   std::set<Id> stop;
   for (const Var v : wrt) stop.insert(v.id);
   for (size_t i = 0; i < outputs.size(); ++i) add(outputs[i].id, seeds[i]);
-  // Weights are leaves for every derivative: going on into the flat state would only make gradients nobody reads.
-  auto is_weight = [&](const Node& n) { return is_view(n.op) && r.plan.maker(n.in[0]) == nullptr && r.plan[n.in[0]].shape.rows == 1; };
+  // Weights are leaves for every derivative: going on into the flat state would only make gradients nobody reads, unless the flat state itself is asked for.
+  auto is_weight = [&](const Node& n) {
+    if (!is_view(n.op) || r.plan.shape(n.in[0]).rows != 1 || stop.count(n.in[0]) != 0) return false;
+    const Node* maker = r.plan.maker(n.in[0]);
+    return maker == nullptr || in_place(maker->op) > 0;  // as they came, or updated earlier in this step
+  };
   for (int n = static_cast<int>(r.plan.nodes.size()) - 1; n >= 0; --n) {
     const Node node = r.plan.nodes[static_cast<size_t>(n)];  // a copy: the list grows below
     std::vector<Var> d_out;

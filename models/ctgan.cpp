@@ -160,9 +160,11 @@ void record_training(Recorder& r, const Ctgan& m, int64_t table_rows, int64_t co
     const Drawn drawn = draw(r, m, batch, columns, table_rows);
     const Var logits = generate(r, m, r.normal("z.critic" + n, {batch, m.config.embedding_dim}), drawn.condition, Norm::batch, m.generator);
     const Var fake = activate(r, m, logits, "u.critic" + n);
-    const auto entries = r.emit(GatherRows{m.spans->table()}, {codes, alphas, drawn.row});
+    // Real rows with conditions of their own: with the fake rows' conditions the generator learns too sharp a joint (docs/fidelity.md).
+    const Drawn seen = draw(r, m, batch, columns, table_rows);
+    const auto entries = r.emit(GatherRows{m.spans->table()}, {codes, alphas, seen.row});
     const Var real = sparse_dense(entries[0], entries[1], m.data, m.spans->table()->count);
-    critic = critic_loss(r, m, pack(m, real, drawn.condition), pack(m, fake, drawn.condition), n);
+    critic = critic_loss(r, m, pack(m, real, seen.condition), pack(m, fake, drawn.condition), n);
     r.minimise(critic.loss, m.discriminator, critic_adam(m, k, steps));
   }
 

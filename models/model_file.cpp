@@ -1,6 +1,7 @@
 // The model file: safetensors with the generator's weights under the names and layouts of docs/file-format.md, and one JSON document in the metadata.
 #include <fmt/format.h>
 
+#include "engine/json_text.h"
 #include "engine/safetensors.h"
 #include "models/encoding/json_fields.h"
 #include "models/model_state.h"
@@ -49,6 +50,15 @@ CtganConfig read_config(const nlohmann::json& json) {
   return c;
 }
 
+// No document of ours nests deeper than 8 levels; what others wrote must not exhaust the stack of whoever walks through it.
+nlohmann::json parse_document(const std::string& text) {
+  try {
+    return parse_json(text, 16, "its document");
+  } catch (const Error& e) {
+    throw Error(ErrorCode::format, std::string(e.what()) + " The file is damaged or foreign; fit the model again, or take an intact copy.");
+  }
+}
+
 }  // namespace
 
 void Model::save(const std::string& path, bool overwrite) const {
@@ -78,10 +88,9 @@ Model Model::load(const std::string& path) {
   auto fail = [&](const std::string& what) -> Error { return Error(ErrorCode::format, fmt::format("{}: {}", path, what)); };
   auto found = file.metadata.find("tessera");
   if (found == file.metadata.end()) throw fail("is a safetensors file, but not a model of Tessera (its metadata has no \"tessera\").");
-  nlohmann::json document = nlohmann::json::parse(found->second, nullptr, false);
-  if (document.is_discarded()) throw fail("the document in its metadata is not JSON. The file is damaged; fit the model again, or take an intact copy.");
   auto state = std::make_shared<State>();
   try {
+    const nlohmann::json document = parse_document(found->second);
     const Fields f(document, "its document");
     if (const int64_t format = f.integer("format", 1, 1 << 20); format != kFormat)
       throw fail(fmt::format("has format {}; this version reads format {}. Use the version of Tessera that wrote it.", format, kFormat));

@@ -65,7 +65,8 @@ class Rows : public RowStream {
   void build() {
     const Ctgan m = state_->network();
     const int64_t most = where_.empty() ? std::max<int64_t>(end_ - next_, 1) : kBlock;
-    batch_ = std::min<int64_t>(options_.batch > 0 ? options_.batch : kDefaultBatch, most);
+    // At least two: with one row a bias and a batch have the same shape, sums would be taken in another order, and the row's last bits would differ.
+    batch_ = std::max<int64_t>(std::min<int64_t>(options_.batch > 0 ? options_.batch : kDefaultBatch, most), 2);
     draw_ = real_frequencies(state_->encoder.layout(), state_->condition_rows);
     Plan plan;
     Recorder r(plan);

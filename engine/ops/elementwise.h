@@ -42,7 +42,7 @@ struct Rule<Binary> : Light {
     switch (op.fn) {
       case Binary::add: return {d, sum_to(d, s)};
       case Binary::sub: return {d, -1.0 * sum_to(d, s)};
-      case Binary::mul: return {d * y, s == x.shape() ? d * x : s.cols == 1 ? row_dot(d, x) : sum_to(d * x, s)};
+      case Binary::mul: return {d * y, s == x.shape() ? d * x : s == Shape{x.rows(), 1} ? row_dot(d, x) : sum_to(d * x, s)};
       case Binary::div: return {d / y, -1.0 * sum_to(d * v.out[0] / y, s)};
     }
     return {};

@@ -22,7 +22,7 @@ void draw_run(const Call& call, int64_t tile, void*) {
     const Philox w = philox(0, key.c1, key.c2, key.c3, k0, k1);
     if (op.columns == 0) {
       condition.row(i)[0] = -1;
-      row.row(i)[0] = static_cast<int32_t>(at_most(w.word[2], op.table_rows));
+      row.row(i)[0] = op.table_rows == 0 ? -1 : static_cast<int32_t>(at_most(w.word[2], op.table_rows));
       continue;
     }
     const int64_t column = at_most(w.word[0], op.columns);

@@ -12,7 +12,7 @@
 
 namespace tessera::oracle {
 
-// One input of an op and the values it is drawn from; every value is exact in float.
+// One input of an op and the values it is drawn from.
 struct Input {
   Shape shape;
   DType dtype = DType::real;

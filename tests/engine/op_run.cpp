@@ -52,6 +52,8 @@ class Block {
   std::vector<unsigned char> bytes_;
 };
 
+double rounded_to(bool in_float, double v) { return in_float ? static_cast<double>(static_cast<float>(v)) : v; }
+
 View rows_of(View v, int64_t first, int64_t count, int64_t all) {
   if (v.data == nullptr || v.rows != all || count == 0) return v;
   return {static_cast<char*>(v.data) + first * v.ld * v.item_bytes, count, v.cols, v.ld, v.item_bytes};
@@ -74,12 +76,12 @@ Kernel kernel_of(const KernelTable& table, const Op& op, const void** attributes
 
 }  // namespace
 
-Grids draw_inputs(const Case& c) {
+Grids draw_inputs(const Case& c, bool in_float) {
   std::mt19937_64 random(c.op.index() * 1000003 + c.in.size());
   Grids all;
   for (const Input& i : c.in) {
     size_t k = 0;
-    all.push_back(i.absent ? Grid() : grid(i.shape.rows, i.shape.cols, [&](int64_t, int64_t) { return Number(i.values.empty() ? draw(i, random) : i.values[k++]); }));
+    all.push_back(i.absent ? Grid() : grid(i.shape.rows, i.shape.cols, [&](int64_t, int64_t) { return rounded_to(in_float, i.values.empty() ? draw(i, random) : i.values[k++]); }));
   }
   return all;
 }
@@ -154,13 +156,13 @@ Ran run_kernel(const KernelTable& table, const Case& c, const Grids& in, Layout 
   return ran;
 }
 
-Study::Study(const Case& c) : r(plan), values(draw_inputs(c)), team_(1), state_(c.state) {
+Study::Study(const Case& c) : r(plan), values(draw_inputs(c, false)), team_(1), state_(c.state) {
   for (size_t i = 0; i < c.in.size(); ++i) in.push_back(c.in[i].absent ? Var{} : r.input("x" + std::to_string(i), c.in[i].shape, c.in[i].dtype));
 }
 
 Var Study::weights(Shape shape) {
   std::uniform_real_distribution<double> uniform(-1, 1);
-  extras_.emplace_back();
+  extras_.emplace_back().reserve(static_cast<size_t>(shape.count()) + 1);
   for (int64_t i = 0; i < shape.count(); ++i) extras_.back().push_back(uniform(random_));
   return r.input("w" + std::to_string(extras_.size() - 1), shape);
 }
@@ -173,8 +175,8 @@ std::vector<double> Study::run(const std::string& output) {
     indices_.resize(values.size());
     for (size_t i = 0; i < values.size(); ++i) {
       if (!in[i]) continue;
-      reals_[i].resize(values[i].cells.size());
-      indices_[i].resize(values[i].cells.size());
+      reals_[i].resize(values[i].cells.size() + 1);  // one more: an empty leaf wants an address too
+      indices_[i].resize(values[i].cells.size() + 1);
       const bool index = plan[in[i].id].dtype == DType::index;
       p.bind("x" + std::to_string(i), index ? static_cast<const void*>(indices_[i].data()) : reals_[i].data());
     }

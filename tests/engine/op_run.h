@@ -8,8 +8,8 @@
 
 namespace tessera::oracle {
 
-// The inputs' values; the same for the same case.
-Grids draw_inputs(const Case& c);
+// The inputs' values, rounded to the scalar they will be read in; the same for the same case.
+Grids draw_inputs(const Case& c, bool in_float);
 
 struct Layout {
   int64_t pad = 0;     // elements between rows
@@ -35,7 +35,7 @@ class Study {
   std::vector<Var> in;        // of the case; empty Vars where absent
   Grids values;               // what is bound to them; change and run again
   Var weights(Shape shape);   // a bound real tensor of random values
-  void output(Var v, const std::string& name) { r.output(v, name); }
+  void output(Var v, const std::string& name) { r.output(1.0 * v, name); }  // a value of its own: two gradients may be one value
   std::vector<double> run(const std::string& output);
   double& extra(size_t tensor, size_t element) { return extras_[tensor][element]; }
   size_t extras() const { return extras_.size(); }

@@ -89,6 +89,24 @@ Grids cross_entropy_grad(const SpanTable* s, const Grids& in) {
   return {out};
 }
 
+// Codes by the Gumbel maximum, alphas by tanh.
+Grids sample(const SpanTable* s, const Grids& in) {
+  Grid codes(in[0].rows, s->softmaxes), alphas(in[0].rows, s->tanhs);
+  for (int64_t r = 0; r < in[0].rows; ++r)
+    spans_of(s, [&](const Item& span, int) {
+      if (span.softmax == 0) {
+        alphas(r, span.slot) = tanh(in[0](r, span.start));
+        return;
+      }
+      int best = 0;
+      auto g = [&](int k) { return (in[0](r, span.start + k) + gumbel(in[1](r, span.start + k))).v; };
+      for (int k = 1; k < span.width; ++k)
+        if (g(k) > g(best)) best = k;
+      codes(r, span.slot) = best;
+    });
+  return {codes, alphas};
+}
+
 std::shared_ptr<const Spans> row(const std::vector<Spans::Item>& items) { return std::make_shared<const Spans>(items); }
 
 }  // namespace
@@ -151,26 +169,14 @@ void span_cases(Cases& cases) {
         return Grids{y};
       });
       cases.back().derived = false;
-      add("draws", SpanSample{s, kLow, kHigh}, {real(rows, width).constant(), real(rows, width).range(0.02, 0.98).constant()}, [s](const Grids& in) {
-        Grid codes(in[0].rows, s->softmaxes), alphas(in[0].rows, s->tanhs);
-        for (int64_t r = 0; r < in[0].rows; ++r)
-          spans_of(s, [&](const Item& span, int) {
-            if (span.softmax == 0) {
-              alphas(r, span.slot) = tanh(in[0](r, span.start));
-              return;
-            }
-            int best = 0;
-            auto g = [&](int k) { return (in[0](r, span.start + k) + gumbel(in[1](r, span.start + k))).v; };
-            for (int k = 1; k < span.width; ++k)
-              if (g(k) > g(best)) best = k;
-            codes(r, span.slot) = best;
-          });
-        return Grids{codes, alphas};
-      });
-      std::vector<double> half(static_cast<size_t>(rows * width), 0.5), level(static_cast<size_t>(rows * width), 1);
-      add("the lowest of equal ones is drawn", SpanSample{s, kLow, kHigh}, {real(rows, width).of(level).constant(), real(rows, width).of(half).constant()}, [s](const Grids& in) {
-        return Grids{Grid(in[0].rows, s->softmaxes), Grid(in[0].rows, s->tanhs, tanh(rounded(1, 0)))};
-      });
+      add("draws", SpanSample{s, kLow, kHigh}, {real(rows, width).constant(), real(rows, width).range(0.02, 0.98).constant()}, [s](const Grids& in) { return sample(s, in); });
+      const std::vector<double> half(static_cast<size_t>(rows * width), 0.5), level(static_cast<size_t>(rows * width), 1);
+      add("the lowest of equal ones is drawn", SpanSample{s, kLow, kHigh}, {real(rows, width).of(level).constant(), real(rows, width).of(half).constant()}, [s](const Grids& in) { return sample(s, in); },
+          {{"all codes are 0", [](const Grids&, const Grids& out) {
+              double sum = 0;
+              for (const Number& n : out[0].cells) sum += std::fabs(n.v);
+              return sum;
+            }}});
       const Input condition = index(rows, 1, -1, s->cond_width - 1);
       add("cross-entropy", SpanCrossEntropy{s}, {real(rows, width).range(-4, 4), condition}, [s](const Grids& in) { return cross_entropy(s, in); });
       add("its derivative", SpanCrossEntropyGrad{s}, {real(rows, width).range(-4, 4), condition, real(rows, 1)}, [s](const Grids& in) { return cross_entropy_grad(s, in); },

@@ -50,7 +50,8 @@ void sparse_cases(Cases& cases) {
         }
         for (const bool addend : {false, true}) {
           Case x{note, SparseWgrad{e.width, e.per, addend}, {e.indices(), e.values(given), real(e.rows, n)}, [e, n](const Grids& in) {
-                   Grid y = in.size() == 4 ? in[3] : Grid(e.dense(), n);
+                   Grid y(e.dense(), n);
+                   if (in.size() == 4) y = grid(e.dense(), n, [&](int64_t r, int64_t k) { return rounded(in[3](r, k).v, 0); });
                    each(e, in[0], in[1], [&](int64_t r, int64_t c, Number v, int64_t) {
                      for (int64_t k = 0; k < n; ++k) y(c, k) += v * in[2](r, k);
                    });

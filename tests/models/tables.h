@@ -101,20 +101,22 @@ double share(const Table& t, F holds) {
   return static_cast<double>(n) / static_cast<double>(t.rows);
 }
 
-// A fit of seconds: the default preset with small networks.
+// A fit of seconds: small networks that learn in large steps, unpacked.
 inline FitOptions quick(int epochs, int batch = 200, const std::string& preset = "best") {
   FitOptions o;
   o.preset = preset;
   apply_preset(o);
   o.ctgan.epochs = epochs;
   o.ctgan.batch = batch;
+  o.ctgan.pac = 1;
+  o.ctgan.learning_rate = 3e-3;
   o.ctgan.embedding_dim = 32;
   o.ctgan.generator_dim = {64, 64};
   o.ctgan.discriminator_dim = {64, 64};
   return o;
 }
 
-inline Model fit(Table t, const FitOptions& o, int threads = 2) {
+inline Model fit(Table t, const FitOptions& o, int threads = 1) {
   Team team(threads);
   return Model::fit(std::move(t), o, team, Monitor{});
 }
@@ -143,7 +145,7 @@ inline Table drain(RowStream& stream, const Table& schema) {
 
 struct Slice {
   int64_t offset = 0;
-  int threads = 2;
+  int threads = 1;
 };
 
 inline Table sample(const Model& m, int64_t count, const SampleOptions& o = {}, const Slice& s = {}, SampleReport* report = nullptr) {
@@ -182,12 +184,12 @@ Thrown thrown(F call) {
   return {};
 }
 
-// A folder of this test's own, gone with it.
+// A folder of this object's own, gone with it.
 class Folder {
  public:
   Folder() {
-    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    path_ = std::filesystem::temp_directory_path() / ("tessera-" + std::to_string(getpid()) + "-" + test->name());
+    static int made = 0;
+    path_ = std::filesystem::temp_directory_path() / ("tessera-" + std::to_string(getpid()) + "-" + std::to_string(++made));
     std::filesystem::create_directories(path_);
   }
   ~Folder() {

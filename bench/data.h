@@ -1,0 +1,36 @@
+// Tables the benches work on, and files they leave behind.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "engine/team.h"
+#include "models/table/table.h"
+
+namespace bench {
+
+// A name in a folder of this process's own; the folder goes with the object.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& name);
+  ~TemporaryFile();
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::filesystem::path folder_;
+  std::string path_;
+};
+
+// adult_train.csv of the folder TESSERA_DATA (default: ../shared/data beside the sources), or "" where there is none.
+std::string adult_file();
+// Its rows, or as many generated people.
+tessera::Table adult(tessera::Team& team);
+
+// Columns in turn: skewed decimals with no value twice, whole numbers of a wide range, a category of 20 values, amounts of which 60 % are 0, small counts.
+tessera::Table mixed(int64_t rows, int columns);
+
+void write_csv(tessera::Table&& table, const std::string& path);
+
+}  // namespace bench

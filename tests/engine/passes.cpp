@@ -1,0 +1,268 @@
+// Each pass by itself: that it does what its head says (which ops go, what work is saved), and that the plan computes the same.
+#include <gtest/gtest.h>
+
+#include "engine/error.h"
+#include "support/sandbox.h"
+
+namespace tessera::sandbox {
+namespace {
+
+// The plan after one pass; its results must be those of the plan as recorded.
+Plan after(const Sandbox& s, const std::string& pass) {
+  Plan made = s.plan;
+  only(pass, made);
+  const Values want = s.run({cpu_kernels("double"), {"as recorded"}});
+  EXPECT_LE(difference(want, s.run(made, {})), 1e-12) << pass << " in double";
+  EXPECT_LE(difference(want, s.run(made, {&cpu_kernels()})), 1e-5) << pass << " in float";
+  return made;
+}
+
+TEST(Passes, AnUnknownNameIsAnErrorThatListsTheKnownOnes) {
+  Plan plan;
+  try {
+    optimise(plan, {"gathr"});
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::usage);
+    for (const char* part : {"\"gathr\"", "gather", "dead", "stack", "all"}) EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << part;
+  }
+}
+
+TEST(Passes, ReportsAddUp) {
+  Sandbox s;
+  const Var x = s.real("x", {4, 4});
+  s.see(sum(matmul(x, x) + matmul(x, 0.0 * x)), "y");
+  Plan plan = s.plan;
+  const double before = flops(plan);
+  const auto reports = optimise(plan);
+  ASSERT_EQ(reports.size(), passes().size());
+  EXPECT_EQ(reports.front().flops_before, before);
+  EXPECT_EQ(reports.back().flops_after, flops(plan));
+  EXPECT_EQ(reports.back().nodes_after, plan.nodes.size());
+  for (size_t i = 1; i < reports.size(); ++i) {
+    EXPECT_EQ(reports[i].flops_before, reports[i - 1].flops_after);
+    EXPECT_EQ(reports[i].nodes_before, reports[i - 1].nodes_after);
+    EXPECT_EQ(reports[i].pass, passes()[i].name);
+  }
+}
+
+TEST(Dead, LeavesOutWhatNobodyReadsAndKeepsWhatChangesState) {
+  Sandbox s;
+  const Var x = s.real("x", {3, 3}), state = s.state("count", {1, 9});
+  exp(tanh(x));  // dead
+  s.r.advance(state, s.r.emit1(Average{0.5}, {state, reshape(1.0 * x, {1, 9})}));
+  s.see(sigmoid(x), "y");
+  const Plan made = after(s, "dead");
+  EXPECT_EQ(s.plan.nodes.size(), 6u);
+  EXPECT_EQ(made.nodes.size(), 4u);
+  EXPECT_EQ(count<Average>(made), 1);
+  for (const auto& [u, node] : ops<Unary>(made)) EXPECT_TRUE(u.fn != Unary::exp && u.fn != Unary::tanh);
+}
+
+TEST(Constants, ZerosGoThroughProductsSumsAndMoves) {
+  Sandbox s;
+  const Var x = s.real("x", {4, 6}), w = s.real("w", {6, 6}), zero = fill(s.r, {4, 6}, 0);
+  s.see(matmul(zero, w) + x * zero + concat_rows({slice_rows(zero, 0, 2), slice_rows(zero, 2, 2)}) + tanh(zero) + x, "x");
+  s.see(1.0 * (zero / (x + 3.0)), "zero");
+  s.see(zero - x, "minus x");
+  const Plan made = after(s, "constants");
+  EXPECT_EQ(count<Matmul>(made), 0);
+  EXPECT_EQ(count<Binary>(made), 0);
+  EXPECT_EQ(flops(made), 2 * 4 * 6) << "−x, and nothing else";
+}
+
+TEST(Constants, EqualOpsBecomeOne) {
+  Sandbox s;
+  const Var x = s.real("x", {4, 4});
+  s.see(tanh(x) + tanh(x), "y");
+  EXPECT_EQ(count<Unary>(after(s, "constants")), 1);
+}
+
+TEST(Constants, ScaledTwiceIsScaledOnceAndOnesAreNoFactor) {
+  Sandbox s;
+  const Var x = s.real("x", {4, 4});
+  s.see(2.0 * ((3.0 * x + 1.0) + -5.0) * fill(s.r, {4, 4}, 1), "y");
+  const Plan made = after(s, "constants");
+  ASSERT_EQ(made.nodes.size(), 1u);
+  const auto& op = std::get<Unary>(made.nodes[0].op);
+  EXPECT_EQ(op.a, 6);
+  EXPECT_EQ(op.b, -8);
+}
+
+TEST(Constants, TheSlopeOfALeakyCriticHasNoDerivative) {
+  // The penalty's gradient needs the critic forward, its slope, and the slope's weight gradients: no product with a derivative of the slope.
+  Sandbox s;
+  const Var x = s.real("x", {8, 5}), w = s.real("w", {5, 7}), v = s.real("v", {7, 1});
+  const Var y = matmul(leaky_relu(matmul(x, w), 0.2), v), slope = pullback(s.r, {y}, {fill(s.r, {8, 1}, 1)}, {x})[0];
+  const Var penalty = mean(square(sqrt(row_dot(slope, slope)) + -1.0));
+  const auto g = pullback(s.r, {penalty}, {fill(s.r, {1, 1}, 1)}, {w, v});
+  s.see(1.0 * g[0], "d w");
+  s.see(1.0 * g[1], "d v");
+  const Plan made = after(s, "constants");
+  // x·w, then 1·vᵀ, slope·wᵀ, and for the weights: slope's two factors and v's one.
+  EXPECT_GT(count<Matmul>(s.plan), count<Matmul>(made));
+  EXPECT_LE(count<Matmul>(made), 6);
+}
+
+// A critic's first layer on two batches and on what lies between them.
+struct Between : Sandbox {
+  Between() {
+    const Var x = real("x", {50, 20}), y = real("y", {50, 20}), a = real("a", {50, 1}, 0, 1), w = real("w", {20, 30});
+    see(matmul(x, w), "of x");
+    see(matmul(y, w), "of y");
+    see(matmul(lerp_rows(a, x, y), w), "of between");
+  }
+};
+
+TEST(Interpolate, ALayerOfRowsBetweenCostsNoProduct) {
+  const Between s;
+  const Plan made = after(s, "interpolate");
+  EXPECT_EQ(count<Matmul>(s.plan), 3);
+  EXPECT_EQ(count<Matmul>(made), 2);
+  EXPECT_EQ(count<LerpRows>(made), 1);
+  EXPECT_EQ(flops(s.plan), 3 * 2.0 * 50 * 20 * 30 + 3 * 50 * 20);
+  EXPECT_EQ(flops(made), 2 * 2.0 * 50 * 20 * 30 + 3 * 50 * 30);
+}
+
+// A packed, sparse critic row beside dense columns: [rows/2, 2·(9) + 4], forward and the weight's gradient.
+struct Packed : Sandbox {
+  Packed() {
+    const Var hot = sparse_dense(index("i", {20, 3}, -1, 8), real("v", {20, 3}), 9, 3), condition = sparse_dense(index("c", {20, 1}, -1, 3), Var{}, 4, 1);
+    const Var row = concat_cols({reshape(hot, {10, 18}), reshape(condition, {10, 8}), real("dense", {10, 5})}), w = real("w", {31, 7});
+    const Var y = tanh(matmul(row, w));
+    see(y, "y");
+    see(pullback(r, {sum(square(y))}, {fill(r, {1, 1}, 1)}, {w})[0], "d w");
+  }
+};
+
+TEST(Gather, NoOneHotRowIsMultiplied) {
+  const Packed s;
+  const Plan made = after(s, "gather");
+  EXPECT_EQ(count<SparseDense>(s.plan), 2);
+  EXPECT_EQ(count<SparseDense>(made), 0);
+  EXPECT_EQ(count<SparseMatmul>(made), 2);
+  EXPECT_EQ(count<SparseWgrad>(made), 2);
+  EXPECT_EQ(count<Matmul>(made), 2) << "the dense part's, forward and backward";
+  for (const auto& [m, node] : ops<Matmul>(made)) EXPECT_TRUE(made.shape(node.in[0]) == (Shape{10, 5}));
+  EXPECT_LT(flops(made), flops(s.plan) / 2);
+}
+
+TEST(Trim, OnlyTheWantedPartOfAnInputsGradientIsComputed) {
+  Sandbox s;
+  const Var data = s.real("data", {12, 10}), noise = s.real("noise", {12, 30}), w = s.real("w", {40, 8});
+  const Var y = tanh(matmul(concat_cols({data, noise}), w));
+  s.see(pullback(s.r, {sum(y)}, {fill(s.r, {1, 1}, 1)}, {data})[0], "d data");
+  const Plan made = after(s, "trim");
+  auto backward = [](const Plan& plan) {
+    double sum = 0;
+    for (const auto& [m, node] : ops<Matmul>(plan)) sum += m.trans_b ? cost(node.op, plan, node.in, node.out).flops : 0;
+    return sum;
+  };
+  EXPECT_EQ(backward(s.plan), 2.0 * 12 * 8 * 40);
+  EXPECT_EQ(backward(made), 2.0 * 12 * 8 * 10) << "a quarter";
+}
+
+TEST(Trim, AProductThatIsReadWholeIsNotComputedTwice) {
+  Sandbox s;
+  const Var y = matmul(s.real("x", {6, 5}), s.real("w", {5, 8}));
+  s.see(slice_cols(y, 2, 3) + fill(s.r, {6, 3}, 1), "part");
+  s.see(exp(y), "whole");
+  const Plan made = after(s, "trim");
+  EXPECT_EQ(count<Matmul>(made), 1);
+  EXPECT_EQ(flops(made), flops(s.plan));
+}
+
+TEST(Accumulate, SumsOfProductsAndABiasAreOneProduct) {
+  Sandbox s;
+  const Var b = s.real("b", {1, 5});
+  s.see(matmul(s.real("x", {7, 3}), s.real("w", {3, 5})) + matmul(s.real("y", {7, 4}), s.real("v", {4, 5})) + b, "y");
+  const Plan made = after(s, "accumulate");
+  ASSERT_EQ(made.nodes.size(), 1u);
+  const auto& m = std::get<Matmul>(made.nodes[0].op);
+  EXPECT_EQ(m.pairs, 2);
+  EXPECT_TRUE(m.addend);
+}
+
+TEST(Accumulate, AProductThatIsReadElsewhereStays) {
+  Sandbox s;
+  const Var p = matmul(s.real("x", {7, 3}), s.real("w", {3, 5}));
+  s.see(p, "product");
+  s.see(p + s.real("b", {1, 5}), "sum");
+  const Plan made = after(s, "accumulate");
+  EXPECT_EQ(count<Matmul>(made), 1);
+  EXPECT_EQ(count<Binary>(made), 1);
+}
+
+TEST(Accumulate, AWeightsGradientIsOnePass) {
+  Sandbox s;
+  const Var w = s.real("w", {5, 6}), b = s.real("b", {1, 6});
+  Var loss;
+  for (const char* batch : {"real", "fake", "penalty"}) {
+    const Var l = sum(square(matmul(s.real(batch, {9, 5}), w) + b));
+    loss = loss ? loss + l : l;
+  }
+  s.see(pullback(s.r, {loss}, {fill(s.r, {1, 1}, 1)}, {w})[0], "d w");
+  const Plan made = after(s, "accumulate");
+  int transposed = 0;
+  for (const auto& [m, node] : ops<Matmul>(made)) {
+    if (!m.trans_a) continue;
+    ++transposed;
+    EXPECT_EQ(m.pairs, 3);
+  }
+  EXPECT_EQ(transposed, 1);
+}
+
+TEST(NormRelu, BatchNormAppliesItsReluForwardAndBackward) {
+  Sandbox s;
+  const Var x = s.real("x", {16, 5}), gamma = s.real("gamma", {1, 5}, 0.5, 1.5), beta = s.real("beta", {1, 5});
+  const Var y = relu(batch_norm(x, gamma, beta, 1e-5).y);
+  s.see(1.0 * y, "y");
+  const auto g = pullback(s.r, {sum(y * s.real("d", {16, 5}))}, {fill(s.r, {1, 1}, 1)}, {x, gamma, beta});
+  for (size_t i = 0; i < 3; ++i) s.see(1.0 * g[i], "d " + std::to_string(i));
+  const Plan made = after(s, "norm_relu");
+  ASSERT_EQ(count<BatchNorm>(made), 1);
+  ASSERT_EQ(count<BatchNormGrad>(made), 1);
+  EXPECT_TRUE(ops<BatchNorm>(made)[0].first.relu);
+  EXPECT_TRUE(ops<BatchNormGrad>(made)[0].first.relu);
+  for (const auto& [u, node] : ops<Unary>(made)) EXPECT_EQ(u.fn, Unary::affine) << "no ReLU, no mask of its own";
+}
+
+TEST(NormRelu, ANormThatIsReadWithoutItsReluStays) {
+  Sandbox s;
+  const Var y = batch_norm(s.real("x", {16, 5}), s.real("gamma", {1, 5}), s.real("beta", {1, 5}), 1e-5).y;
+  s.see(relu(y) + tanh(y), "y");
+  const Plan made = after(s, "norm_relu");
+  ASSERT_EQ(count<BatchNorm>(made), 1);
+  EXPECT_FALSE(ops<BatchNorm>(made)[0].first.relu);
+}
+
+TEST(Stack, ThreeProductsOfFiftyRowsBecomeOneOfAHundredAndFifty) {
+  Sandbox s;
+  const Var w = s.real("w", {20, 30}), b = s.real("b", {1, 30}), v = s.real("v", {30, 1});
+  for (const char* batch : {"real", "fake", "between"}) s.see(matmul(leaky_relu(matmul(s.real(batch, {50, 20}), w) + b, 0.2), v), std::string("of ") + batch);
+  const Plan made = after(s, "stack");
+  EXPECT_EQ(count<Matmul>(s.plan), 6);
+  EXPECT_EQ(count<Matmul>(made), 2);
+  EXPECT_EQ(count<Unary>(made), 1) << "elementwise ops follow the stack";
+  EXPECT_EQ(count<Binary>(made), 1);
+  for (const auto& [m, node] : ops<Matmul>(made)) EXPECT_EQ(made.shape(node.out[0]).rows, 150);
+  EXPECT_EQ(flops(made), flops(s.plan)) << "the same work, in larger pieces";
+}
+
+TEST(Stack, ProductsThatNeedEachOtherStayApart) {
+  Sandbox s;
+  const Var w = s.real("w", {6, 6}), x = s.real("x", {50, 6});
+  s.see(matmul(tanh(matmul(x, w)), w), "y");
+  EXPECT_EQ(count<Matmul>(after(s, "stack")), 2);
+}
+
+TEST(Stack, ProductsOfManyRowsStayApart) {
+  Sandbox s;
+  const Var w = s.real("w", {6, 6});
+  s.see(matmul(s.real("x", {500, 6}), w), "x·w");
+  s.see(matmul(s.real("y", {500, 6}), w), "y·w");
+  EXPECT_EQ(count<Matmul>(after(s, "stack")), 2);
+}
+
+}  // namespace
+}  // namespace tessera::sandbox

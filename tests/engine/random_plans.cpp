@@ -1,0 +1,63 @@
+// What holds for any plan: the passes, together, alone and each left out, change nothing but the work; placement keeps what is still to be read; bits do not depend
+// on threads, memory or runs.
+#include "support/random_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "support/placement_check.h"
+
+namespace tessera::sandbox {
+namespace {
+
+constexpr uint64_t kPlans = 40;
+
+TEST(RandomPlans, PassesChangeNothing) {
+  for (uint64_t seed = 0; seed < kPlans / 3; ++seed) {
+    const RandomPlan plan(seed);
+    const Values want = plan.run({cpu_kernels("double"), {"as recorded"}, 1, 3});
+    for (const auto& [name, v] : want)
+      for (const double x : v) ASSERT_TRUE(std::isfinite(x)) << name;
+    EXPECT_LE(difference(want, plan.run({cpu_kernels("double"), {}, 1, 3})), 1e-11) << "plan " << seed << ", all passes";
+    EXPECT_LE(difference(want, plan.run({cpu_kernels("double"), {"all"}, 1, 3})), 1e-12) << "plan " << seed << ", no pass";
+    for (const PassInfo& p : passes()) {
+      EXPECT_LE(difference(want, plan.run({cpu_kernels("double"), {p.name}, 1, 3})), 1e-11) << "plan " << seed << " without " << p.name;
+      std::set<std::string> others;
+      for (const PassInfo& q : passes())
+        if (q.name != std::string(p.name)) others.insert(q.name);
+      EXPECT_LE(difference(want, plan.run({cpu_kernels("double"), others, 1, 3})), 1e-11) << "plan " << seed << " with " << p.name << " alone";
+    }
+    EXPECT_LE(difference(want, plan.run({&cpu_kernels(), {}, 2, 3})), 2e-4) << "plan " << seed << " in float";
+  }
+}
+
+TEST(RandomPlans, PassesNeverAddWork) {
+  for (uint64_t seed = 0; seed < kPlans; ++seed) {
+    Plan plan = RandomPlan(seed).plan;
+    for (const PassReport& p : optimise(plan)) {
+      const bool only_removes = p.pass == "dead" || p.pass == "constants";
+      EXPECT_TRUE(!only_removes || p.nodes_after <= p.nodes_before) << "plan " << seed << ", " << p.pass;
+      EXPECT_LE(p.flops_after, p.flops_before * (1 + 1e-9)) << "plan " << seed << ", " << p.pass;
+    }
+  }
+}
+
+TEST(RandomPlans, PlacementKeepsWhatIsStillToBeRead) {
+  for (uint64_t seed = 0; seed < kPlans; ++seed) {
+    Plan plan = RandomPlan(seed).plan;
+    EXPECT_EQ(misplaced(plan), "") << "plan " << seed << " as recorded";
+    optimise(plan);
+    EXPECT_EQ(misplaced(plan), "") << "plan " << seed << " with all passes";
+  }
+}
+
+TEST(RandomPlans, BitsDoNotDependOnThreadsMemoryOrRuns) {
+  for (uint64_t seed = 0; seed < kPlans / 4; ++seed) {
+    const RandomPlan plan(seed);
+    const Values one = plan.run({&cpu_kernels(), {}, 1, 4});
+    for (const int threads : {1, 2, 3}) EXPECT_EQ(one, plan.run({&cpu_kernels(), {}, threads, 4})) << threads << " threads";
+    EXPECT_EQ(one, plan.run({&cpu_kernels(), {}, 2, 4, 42, false})) << "memory not reused";
+  }
+}
+
+}  // namespace
+}  // namespace tessera::sandbox

@@ -1,0 +1,244 @@
+// The model file: what is saved comes back, and what is damaged, foreign or hostile is an error with a sentence, never a crash and never a large allocation.
+#include <malloc.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <functional>
+#include <new>
+#include <nlohmann/json.hpp>
+
+#include "engine/safetensors.h"
+#include "models/table/example.h"
+#include "models/tables.h"
+
+namespace {
+std::atomic<int64_t> live{0}, peak{0};
+}  // namespace
+
+// Counts what the program has allocated, for the bound on what reading a file may take.
+void* operator new(std::size_t bytes) {
+  void* p = std::malloc(bytes == 0 ? 1 : bytes);
+  if (p == nullptr) throw std::bad_alloc();
+  const int64_t now = live.fetch_add(static_cast<int64_t>(malloc_usable_size(p))) + static_cast<int64_t>(malloc_usable_size(p));
+  int64_t seen = peak.load();
+  while (now > seen && !peak.compare_exchange_weak(seen, now)) {}
+  return p;
+}
+void operator delete(void* p) noexcept {
+  if (p != nullptr) live.fetch_sub(static_cast<int64_t>(malloc_usable_size(p)));
+  std::free(p);
+}
+void operator delete(void* p, std::size_t) noexcept { operator delete(p); }
+
+namespace tessera::whole {
+namespace {
+
+// Bytes allocated at most while a call ran, beyond what was there before.
+template <class F>
+int64_t peak_of(F call) {
+  const int64_t before = live.load();
+  peak.store(before);
+  call();
+  return peak.load() - before;
+}
+
+Model small_model() {
+  Table t = example_people(200, 1);
+  t.columns.push_back(texts_by("street", ColumnType::category, t.rows, [](int64_t i) { return "street " + std::to_string(i % 90); }));
+  FitOptions o = quick(1, 50);
+  o.ctgan.generator_dim = {8, 6};
+  o.ctgan.embedding_dim = 4;
+  o.encoder.max_categories = 10;
+  return fit(std::move(t), o);
+}
+
+std::string bytes_of(const Model& m) {
+  const Folder folder;
+  m.save(folder / "m", false);
+  return read_bytes(folder / "m");
+}
+
+TEST(ModelFile, WhatIsSavedComesBack) {
+  const Folder folder;
+  const Model m = small_model();
+  m.save(folder / "m", false);
+  const Model back = Model::load(folder / "m");
+  EXPECT_EQ(lines(sample(back, 500)), lines(sample(m, 500)));
+  EXPECT_EQ(lines(sample(back, 100, where("gender = 'male'"))), lines(sample(m, 100, where("gender = 'male'"))));
+  EXPECT_EQ(back.describe()["config"], m.describe()["config"]);
+  EXPECT_EQ(back.describe()["encoder"], m.describe()["encoder"]);
+  EXPECT_EQ(back.describe()["preset"], "best");
+  back.save(folder / "again", false);
+  EXPECT_EQ(read_bytes(folder / "again"), read_bytes(folder / "m"));
+}
+
+TEST(ModelFile, AFileThatIsThereIsKeptUnlessForced) {
+  const Folder folder;
+  const Model m = small_model();
+  write_bytes(folder / "m", "mine");
+  const Thrown t = thrown([&] { m.save(folder / "m", false); });
+  EXPECT_EQ(t.code, ErrorCode::io);
+  EXPECT_TRUE(t.says("--force")) << t.message;
+  EXPECT_EQ(read_bytes(folder / "m"), "mine");
+  m.save(folder / "m", true);
+  EXPECT_EQ(lines(sample(Model::load(folder / "m"), 10)), lines(sample(m, 10)));
+  EXPECT_EQ(thrown([&] { m.save(folder / "nowhere/m", false); }).code, ErrorCode::io);
+  EXPECT_EQ(thrown([&] { Model::load(folder / "absent"); }).code, ErrorCode::io);
+}
+
+// Loads bytes that may be damaged: a sentence that names the file, or a model that samples. Returns whether it loaded.
+bool load_or_say(const Folder& folder, const std::string& bytes, const std::string& what) {
+  const std::string path = folder / "damaged";
+  write_bytes(path, bytes);
+  try {
+    const Model m = Model::load(path);
+    m.describe().dump();
+    EXPECT_EQ(sample(m, 3).rows, 3) << what;
+    return true;
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::format) << what << ": " << e.what();
+    EXPECT_NE(std::string(e.what()).find(path), std::string::npos) << what << ": " << e.what();
+  } catch (const std::exception& e) {
+    ADD_FAILURE() << what << ": not an Error: " << e.what();
+  }
+  return false;
+}
+
+TEST(ModelFile, ATruncatedFileIsAnErrorWhereverItEnds) {
+  const Folder folder;
+  const std::string whole = bytes_of(small_model());
+  for (size_t n = 0; n < whole.size(); n += 97) EXPECT_FALSE(load_or_say(folder, whole.substr(0, n), "first " + std::to_string(n) + " bytes"));
+  EXPECT_FALSE(load_or_say(folder, whole.substr(0, whole.size() - 1), "all but a byte"));
+  EXPECT_FALSE(load_or_say(folder, whole + "x", "a byte more"));
+  EXPECT_TRUE(load_or_say(folder, whole, "whole"));
+}
+
+TEST(ModelFile, FlippedBytesNeverCrash) {
+  const Folder folder;
+  const std::string whole = bytes_of(small_model());
+  uint64_t header = 0;
+  std::memcpy(&header, whole.data(), 8);
+  int loaded = 0;
+  for (uint32_t k = 0; k < 2000; ++k) {
+    const Philox p = philox(k, 0, 0, 0, 23, 29);
+    // Two of three in the header, where the meaning is.
+    const size_t at = p.word[0] % (k % 3 == 0 ? whole.size() : 8 + header);
+    std::string bytes = whole;
+    bytes[at] = static_cast<char>(bytes[at] ^ static_cast<char>(1 + p.word[1] % 255));
+    loaded += load_or_say(folder, bytes, "byte " + std::to_string(at) + " of flip " + std::to_string(k));
+  }
+  EXPECT_GT(loaded, 20) << "a flip in a weight or a name leaves a model";
+  EXPECT_LT(loaded, 1900);
+}
+
+// Digits and signs of the document changed: still JSON, with other numbers.
+TEST(ModelFile, ForeignNumbersNeverCrash) {
+  const Folder folder;
+  const std::string whole = bytes_of(small_model());
+  uint64_t header = 0;
+  std::memcpy(&header, whole.data(), 8);
+  int changed = 0;
+  for (uint32_t k = 0; changed < 600; ++k) {
+    const Philox p = philox(k, 1, 0, 0, 23, 29);
+    const size_t at = 8 + p.word[0] % header;
+    if (whole[at] < '0' || whole[at] > '9') continue;
+    ++changed;
+    std::string bytes = whole;
+    bytes[at] = "0123456789-e."[p.word[1] % 13];
+    load_or_say(folder, bytes, "byte " + std::to_string(at) + " now " + bytes[at]);
+  }
+}
+
+struct Damage {
+  const char* name;
+  const char* says;
+  std::function<void(SafeTensors&, nlohmann::json&)> apply;
+};
+
+std::string damaged(const std::string& whole, const Damage& d) {
+  SafeTensors file = parse_safetensors(whole, "whole");
+  nlohmann::json document = nlohmann::json::parse(file.metadata.at("tessera"));
+  d.apply(file, document);
+  if (!document.is_null()) file.metadata["tessera"] = document.dump();
+  return format_safetensors(file);
+}
+
+const std::string kWeight = "generator.residual.0.linear.weight";
+
+void set_first(SafeTensors& f, const std::string& tensor, float value) { std::memcpy(f.tensors.at(tensor).bytes.data(), &value, sizeof value); }
+
+const Damage kDamages[] = {
+    {"missing tensor", "generator.output.bias", [](SafeTensors& f, auto&) { f.tensors.erase("generator.output.bias"); }},
+    {"missing statistics", "running_var", [](SafeTensors& f, auto&) { f.tensors.erase("generator.residual.1.norm.running_var"); }},
+    {"missing conditions", "conditions.rows", [](SafeTensors& f, auto&) { f.tensors.erase("conditions.rows"); }},
+    {"wrong shape", kWeight.c_str(), [](SafeTensors& f, auto&) { std::swap(f.tensors.at(kWeight).shape[0], f.tensors.at(kWeight).shape[1]); }},
+    {"wrong type", "F32", [](SafeTensors& f, auto&) { f.tensors.at(kWeight).dtype = "I32"; }},
+    {"NaN weight", "not finite", [](SafeTensors& f, auto&) { set_first(f, kWeight, NAN); }},
+    {"infinite weight", "not finite", [](SafeTensors& f, auto&) { set_first(f, "generator.output.weight", INFINITY); }},
+    {"NaN statistics", "not finite", [](SafeTensors& f, auto&) { set_first(f, "generator.residual.0.norm.running_mean", NAN); }},
+    {"negative variance", "negative variance", [](SafeTensors& f, auto&) { set_first(f, "generator.residual.0.norm.running_var", -1); }},
+    {"negative counts", "conditions.rows", [](SafeTensors& f, auto&) { f.tensors.at("conditions.rows").bytes[7] = std::byte{0x80}; }},
+    {"no counts", "conditions.rows", [](SafeTensors& f, auto&) { std::fill(f.tensors.at("conditions.rows").bytes.begin(), f.tensors.at("conditions.rows").bytes.end(), std::byte{0}); }},
+    {"no document", "not a model of Tessera", [](SafeTensors& f, auto& d) { f.metadata.clear(), d = nullptr; }},
+    {"empty document", "not JSON", [](SafeTensors& f, auto& d) { f.metadata["tessera"] = "", d = nullptr; }},
+    {"list for a document", "not an object", [](SafeTensors& f, auto& d) { f.metadata["tessera"] = "[1]", d = nullptr; }},
+    {"deep document", "deeper", [](SafeTensors& f, auto& d) { f.metadata["tessera"] = std::string(500000, '[') + std::string(500000, ']'), d = nullptr; }},
+    {"deep provenance", "deeper", [](SafeTensors& f, auto& d) {
+       std::string text = d.dump();
+       const std::string deep = std::string(200000, '[') + std::string(200000, ']');
+       const size_t at = text.find("\"provenance\":{") + 14;
+       f.metadata["tessera"] = text.insert(at, "\"a\":" + deep + ",");
+       d = nullptr;
+     }},
+    {"key twice", "twice", [](SafeTensors& f, auto& d) { f.metadata["tessera"] = "{\"format\":1," + d.dump().substr(1), d = nullptr; }},
+    {"later format", "format 2", [](auto&, auto& d) { d["format"] = 2; }},
+    {"format of text", "\"format\"", [](auto&, auto& d) { d["format"] = "1"; }},
+    {"other method", "tvae", [](auto&, auto& d) { d["method"] = "tvae"; }},
+    {"no configuration", "\"config\"", [](auto&, auto& d) { d.erase("config"); }},
+    {"list for a configuration", "configuration", [](auto&, auto& d) { d["config"] = nlohmann::json::array(); }},
+    {"huge noise", "\"embedding_dim\"", [](auto&, auto& d) { d["config"]["embedding_dim"] = int64_t{1} << 40; }},
+    {"noise of another width", "shape", [](auto&, auto& d) { d["config"]["embedding_dim"] = 1 << 20; }},
+    {"huge layers", "shape", [](auto&, auto& d) { d["config"]["generator_dim"] = std::vector<int>(64, 1 << 20); }},
+    {"too many layers", "64", [](auto&, auto& d) { d["config"]["generator_dim"] = std::vector<int>(10000, 8); }},
+    {"layer of no width", "\"generator_dim\"", [](auto&, auto& d) { d["config"]["generator_dim"] = {8, 0}; }},
+    {"no layers", "\"generator_dim\"", [](auto&, auto& d) { d["config"]["generator_dim"] = nlohmann::json::array(); }},
+    {"fraction of a layer", "\"generator_dim\"", [](auto&, auto& d) { d["config"]["generator_dim"] = {8.5, 6}; }},
+    {"one layer less", "", [](auto&, auto& d) { d["config"]["generator_dim"] = {8}; }},
+    {"no epsilon", "\"bn_eps\"", [](auto&, auto& d) { d["config"]["bn_eps"] = 0; }},
+    {"text for a number", "\"tau\"", [](auto&, auto& d) { d["config"]["tau"] = "1"; }},
+    {"no encoder", "\"encoder\"", [](auto&, auto& d) { d.erase("encoder"); }},
+    {"encoder of a column less", "", [](auto&, auto& d) { d["encoder"]["columns"].erase(1); }},
+    {"encoder of no columns", "", [](auto&, auto& d) { d["encoder"]["columns"] = nlohmann::json::array(); }},
+    {"a level more", "", [](auto&, auto& d) { d["encoder"]["columns"][1]["levels"].push_back("other"); }},
+    {"text for the provenance", "provenance", [](auto&, auto& d) { d["provenance"] = "here"; }},
+};
+
+TEST(ModelFile, WhatIsWrongIsNamed) {
+  const Folder folder;
+  const std::string whole = bytes_of(small_model());
+  for (const Damage& d : kDamages) {
+    write_bytes(folder / "m", damaged(whole, d));
+    const Thrown t = thrown([&] { Model::load(folder / "m"); });
+    EXPECT_EQ(t.code, ErrorCode::format) << d.name << ": " << t.message;
+    EXPECT_TRUE(t.says(folder / "m")) << d.name << ": " << t.message;
+    EXPECT_TRUE(t.says(d.says)) << d.name << ": " << t.message;
+  }
+}
+
+TEST(ModelFile, ReadingTakesASmallMultipleOfTheFile) {
+  const Folder folder;
+  const std::string whole = bytes_of(small_model());
+  write_bytes(folder / "m", whole);
+  Model m;
+  const int64_t honest = peak_of([&] { m = Model::load(folder / "m"); });
+  EXPECT_LE(honest, 40 * static_cast<int64_t>(whole.size())) << whole.size();
+  for (const Damage& d : kDamages) {
+    const std::string bytes = damaged(whole, d);
+    write_bytes(folder / "m", bytes);
+    const int64_t taken = peak_of([&] { thrown([&] { Model::load(folder / "m"); }); });
+    EXPECT_LE(taken, 40 * static_cast<int64_t>(bytes.size())) << d.name;
+  }
+}
+
+}  // namespace
+}  // namespace tessera::whole

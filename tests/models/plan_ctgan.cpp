@@ -1,0 +1,185 @@
+// CTGAN's training plan as it is run: what the passes do to it, that none of them changes what it computes, that memory is given again only when free, and that
+// its bits do not depend on threads.
+#include <gtest/gtest.h>
+
+#include "models/ctgan.h"
+#include "support/placement_check.h"
+#include "support/sandbox.h"
+
+namespace tessera::sandbox {
+namespace {
+
+// A table of 40 rows: a number with three modes, a column of four values, one of two.
+class Training : public Sandbox {
+ public:
+  explicit Training(int critic_steps = 1, double average = 0.9) : model_(layout(), config(critic_steps, average)) {
+    r.start_purposes(0);
+    record_training(r, model_, kRows, 2, 1000);
+    std::vector<double> codes, offset, index;
+    for (int i = 0; i < kRows; ++i) codes.insert(codes.end(), {double(i % 3), double(i % 7 % 4), double(i % 2)});
+    for (const auto& [column, width] : {std::pair{1, 4}, {2, 2}}) {
+      int count = 0;
+      for (int v = 0; v < width; ++v) {
+        offset.push_back(count);
+        for (int i = 0; i < kRows; ++i)
+          if (codes[static_cast<size_t>(3 * i + column)] == v) index.push_back(i), ++count;
+      }
+      offset.push_back(count);
+    }
+    values["codes"] = codes;
+    values["alphas"] = draw({kRows, 1}, -0.9, 0.9);
+    values["cumulative"] = {0.25, 0.5, 0.75, 1, 0.5, 1};
+    values["start"] = {0, 4, 6};
+    values["row_offset"] = offset;
+    values["row_index"] = index;
+    values["generator"] = draw({1, model_.generator.size}, -0.5, 0.5);
+    values["discriminator"] = draw({1, model_.discriminator.size}, -0.5, 0.5);
+  }
+  Plan with(const std::set<std::string>& off = {}) const {
+    Plan made = plan;
+    optimise(made, off);
+    return made;
+  }
+  const Ctgan& model() const { return model_; }
+
+ private:
+  static constexpr int kRows = 40;
+  static RowLayout layout() {
+    using Part = Span::Part;
+    return {{{0, Part::alpha, 0, 1, -1}, {0, Part::mode, 1, 3, -1}, {1, Part::category, 4, 4, 0}, {2, Part::category, 8, 2, 4}}, 10, 6};
+  }
+  static CtganConfig config(int critic_steps, double average) {
+    CtganConfig c;
+    c.batch = 150, c.pac = 3, c.embedding_dim = 5;
+    c.generator_dim = {8, 8};
+    c.discriminator_dim = {11, 7};
+    c.discriminator_steps = critic_steps;
+    c.average_decay = average;
+    c.adam_eps = 1e-2;  // steps in proportion to gradients, so that rounding stays rounding
+    c.learning_rate = 1e-2;
+    c.decay_from = 0.5;
+    return c;
+  }
+  Ctgan model_;
+};
+
+TEST(CtganPlan, NoPassChangesWhatItComputes) {
+  for (const int critic_steps : {1, 2}) {
+    const Training t(critic_steps);
+    const Values want = t.run({cpu_kernels("double"), {"as recorded"}, 1, 3});
+    EXPECT_GT(largest(want.at("state losses")), 0.1);
+    EXPECT_LE(difference(want, t.run({cpu_kernels("double"), {}, 1, 3})), 1e-10) << "all passes";
+    for (const PassInfo& p : passes()) EXPECT_LE(difference(want, t.run({cpu_kernels("double"), {p.name}, 1, 3})), 1e-10) << "without " << p.name;
+    const Values one = t.run({cpu_kernels("double"), {"as recorded"}, 1, 1});
+    EXPECT_LE(difference(one, t.run({&cpu_kernels(), {}, 2, 1})), 2e-4) << "in float";
+  }
+}
+
+TEST(CtganPlan, TheCriticsStepHoldsNoGeneratorBackward) {
+  for (const int critic_steps : {1, 2}) {
+    const Training t(critic_steps);
+    EXPECT_GT(count<BatchNormGrad>(t.plan), 2) << "recorded, the critic's loss reaches into the generator";
+    const Plan made = t.with();
+    EXPECT_EQ(count<BatchNormGrad>(made), 2) << "one a block, in the generator's own step";
+    EXPECT_EQ(count<SpanActivationGrad>(made), 1);
+    EXPECT_EQ(count<BatchNorm>(made), 2 * (critic_steps + 1));
+  }
+}
+
+TEST(CtganPlan, NoOneHotRowIsMultiplied) {
+  const Training t;
+  const Plan made = t.with(), without = t.with({"gather"});
+  // What is left of sparse_dense feeds the interpolation, never a product.
+  auto products_of_sparse = [](const Plan& plan) {
+    int n = 0;
+    for (const auto& [m, node] : ops<Matmul>(plan))
+      for (const Id v : node.in) {
+        Id from = v;
+        while (plan.made_by<Reshape>(from) != nullptr) from = plan.maker(from)->in[0];
+        n += plan.made_by<SparseDense>(from) != nullptr;
+        if (plan.made_by<ConcatCols>(from) != nullptr)
+          for (const Id part : plan.maker(from)->in) {
+            Id p = part;
+            while (plan.made_by<Reshape>(p) != nullptr) p = plan.maker(p)->in[0];
+            n += plan.made_by<SparseDense>(p) != nullptr;
+          }
+      }
+    return n;
+  };
+  EXPECT_GT(products_of_sparse(without), 0);
+  EXPECT_EQ(products_of_sparse(made), 0);
+  EXPECT_GT(count<SparseMatmul>(made), 0);
+  EXPECT_GT(count<SparseWgrad>(made), 0);
+  EXPECT_EQ(count<SparseMatmul>(without) + count<SparseWgrad>(without), 0);
+}
+
+TEST(CtganPlan, TheInterpolatesFirstLayerIsFree) {
+  const Training t;
+  // Forward products with the critic's first layer that start from interpolated rows.
+  auto of_interpolates = [](const Plan& plan) {
+    int n = 0;
+    for (const auto& [m, node] : ops<Matmul>(plan)) n += !m.trans_a && plan.made_by<LerpRows>(node.in[0]) != nullptr;
+    return n;
+  };
+  EXPECT_EQ(of_interpolates(t.with({"interpolate"})), 1);
+  EXPECT_EQ(of_interpolates(t.with()), 0);
+  EXPECT_LT(flops(t.with()), flops(t.with({"interpolate"})));
+}
+
+TEST(CtganPlan, TheCriticSeesRealFakeAndBetweenInOneProduct) {
+  const Training t;
+  auto tall = [](const Plan& plan) {
+    int n = 0;
+    for (const auto& [m, node] : ops<Matmul>(plan)) n += !m.trans_a && plan.shape(node.out[0]).rows == 150 && plan.shape(node.in[0]).cols == 11;
+    return n;
+  };
+  EXPECT_EQ(tall(t.with({"stack"})), 0);
+  EXPECT_GT(tall(t.with()), 0) << "the second layer on 3·50 packed rows";
+  EXPECT_LT(count<Matmul>(t.with()), count<Matmul>(t.with({"stack"})));
+}
+
+TEST(CtganPlan, NormsApplyTheirReluAndSumsAreOneProduct) {
+  const Training t;
+  const Plan made = t.with();
+  for (const auto& [n, node] : ops<BatchNorm>(made)) EXPECT_TRUE(n.relu);
+  for (const auto& [n, node] : ops<BatchNormGrad>(made)) EXPECT_TRUE(n.relu);
+  for (const auto& [b, node] : ops<Binary>(made)) {
+    const auto* m = made.made_by<Matmul>(node.in[0]);
+    EXPECT_FALSE(b.fn == Binary::add && m != nullptr && !m->addend) << "a sum that a product could have started from";
+  }
+  EXPECT_LT(count<Binary>(made), count<Binary>(t.with({"accumulate"})));
+}
+
+TEST(CtganPlan, EveryPassSavesWorkOrOps) {
+  const Training t;
+  Plan plan = t.plan;
+  for (const PassReport& p : optimise(plan)) {
+    if (p.pass == "liveness") continue;  // changes no op: what it saves is memory, below
+    EXPECT_LE(p.flops_after, p.flops_before * 1.0000001) << p.pass;
+    EXPECT_TRUE(p.flops_after < p.flops_before || p.nodes_after != p.nodes_before) << p.pass << " did nothing";
+  }
+}
+
+TEST(CtganPlan, MemoryIsGivenAgainOnlyWhenFree) {
+  for (const int critic_steps : {1, 2}) {
+    const Training t(critic_steps);
+    EXPECT_EQ(misplaced(t.plan), "");
+    EXPECT_EQ(misplaced(t.with()), "");
+    const Placement p = place(t.with(), 4);
+    EXPECT_LT(p.activation_bytes, p.unplaced_bytes / 2);
+  }
+  const Training t;
+  for (const PassInfo& p : passes()) EXPECT_EQ(misplaced(t.with({p.name})), "") << "without " << p.name;
+}
+
+TEST(CtganPlan, BitsOfTwentyStepsDoNotDependOnThreadsOrRuns) {
+  const Training t;
+  const Values one = t.run({&cpu_kernels(), {}, 1, 20});
+  for (const auto& [name, v] : one)
+    for (const double x : v) ASSERT_TRUE(std::isfinite(x)) << name;
+  for (const int threads : {1, 2, 3}) EXPECT_EQ(one, t.run({&cpu_kernels(), {}, threads, 20})) << threads << " threads";
+  EXPECT_NE(one, t.run({&cpu_kernels(), {}, 1, 20, 43})) << "another seed";
+}
+
+}  // namespace
+}  // namespace tessera::sandbox
