@@ -24,11 +24,19 @@ void* operator new(std::size_t bytes) {
   while (now > seen && !peak.compare_exchange_weak(seen, now)) {}
   return p;
 }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  try {
+    return operator new(bytes);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 void operator delete(void* p) noexcept {
   if (p != nullptr) live.fetch_sub(static_cast<int64_t>(malloc_usable_size(p)));
   std::free(p);
 }
 void operator delete(void* p, std::size_t) noexcept { operator delete(p); }
+void operator delete(void* p, const std::nothrow_t&) noexcept { operator delete(p); }
 
 namespace tessera::whole {
 namespace {
