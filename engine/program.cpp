@@ -224,7 +224,7 @@ Id Program::find(const std::string& name) const {
 void Program::copy_out(Id value, void* to, size_t item) const {
   const View v = view(value);
   if (static_cast<size_t>(v.item_bytes) != item) throw Error(ErrorCode::internal, "a value is read as another scalar");
-  for (int64_t r = 0; r < v.rows; ++r)
+  for (int64_t r = 0; r < v.rows && v.cols > 0; ++r)
     std::memcpy(static_cast<char*>(to) + static_cast<size_t>(r * v.cols) * item, static_cast<char*>(v.data) + r * v.ld * v.item_bytes, static_cast<size_t>(v.cols) * item);
 }
 

@@ -30,9 +30,10 @@ struct Proposal {
 class Rows : public RowStream {
  public:
   Rows(std::shared_ptr<const Model::State> state, Table schema, int64_t offset, int64_t count, const SampleOptions& options, Team& team, const Monitor& monitor)
-      : state_(std::move(state)), options_(options), team_(team), monitor_(monitor), next_(offset), end_(offset + count), offset_(offset), schema_(std::move(schema)) {
+      : state_(std::move(state)), options_(options), team_(team), monitor_(monitor), next_(offset), offset_(offset), schema_(std::move(schema)) {
     if (offset < 0 || count < 0 || offset > INT64_MAX - count)
       throw Error(ErrorCode::usage, fmt::format("rows {} to {} + {}: offset and count must not be negative.", offset, offset, count));
+    end_ = offset + count;
     if (!options.where.empty()) where_ = parse_where(options.where, schema_);
     failed_.assign(where_.terms.size(), 0);
     if (!where_.empty()) propose();
@@ -300,7 +301,7 @@ class Rows : public RowStream {
   SampleOptions options_;
   Team& team_;
   const Monitor& monitor_;
-  int64_t next_, end_, offset_;
+  int64_t next_, offset_, end_ = 0;
   Table schema_;
   Where where_;
   Proposal proposal_;

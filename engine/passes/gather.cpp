@@ -14,12 +14,13 @@ struct Sparse {
 std::optional<Sparse> sparse_form(Var v) {
   Var dense = v;
   if (made_by<Reshape>(v) != nullptr) dense = input_of(v, 0);
-  const auto* op = made_by<SparseDense>(dense);
-  if (op == nullptr || dense.rows() % v.rows() != 0) return std::nullopt;
+  const auto* made = made_by<SparseDense>(dense);
+  if (made == nullptr || dense.rows() % v.rows() != 0) return std::nullopt;
+  const SparseDense op = *made;  // a copy: the plan grows below
   const auto in = inputs_of(dense);
   const int64_t pac = dense.rows() / v.rows();
   auto packed = [&](Var x) { return x && pac > 1 ? reshape(x, {v.rows(), pac * x.cols()}) : x; };
-  return Sparse{packed(in[0]), packed(in[1]), op->width, op->per};
+  return Sparse{packed(in[0]), packed(in[1]), op.width, op.per};
 }
 
 void parts_of(Var v, std::vector<Var>& parts) {
