@@ -1,20 +1,15 @@
-// What this machine can do at most, measured in the same run as the figure it stands beside.
+// The work of a training step, from which its floor follows by the machine's ceilings (engine/ceilings.h), measured in the same run as the figure.
 #pragma once
-#include <cstdint>
-
+#include "engine/ceilings.h"
 #include "engine/plan.h"
-#include "engine/team.h"
 
 namespace bench {
-
-double peak_flops(tessera::Team& team);                 // fused multiply-adds a second × 2, fp32, widest vectors of this processor, in registers
-double copy_rate(tessera::Team& team, int64_t bytes);   // bytes read + bytes written a second, a block of `bytes` a thread copied again and again
 
 // The work of one step of a plan as its ops' costs say: matrix products are bound by arithmetic, everything else by memory.
 struct Work {
   double matrix_flops = 0, flops = 0;
   double other_bytes = 0;
-  double floor_seconds(double peak, double copy) const { return matrix_flops / peak + other_bytes / copy; }
+  double floor_seconds(const tessera::Ceilings& best) const { return matrix_flops / best.flops_per_second + other_bytes / best.bytes_per_second; }
 };
 Work work_of(const tessera::Plan& plan);
 

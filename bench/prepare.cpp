@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "data.h"
-#include "floor.h"
+#include "engine/ceilings.h"
 #include "models/encoding/encoder.h"
 #include "models/table/csv_reader.h"
 
@@ -46,7 +46,7 @@ double best_of(benchmark::State& state, const F& work) {
 }
 
 void report(benchmark::State& state, double best, double bytes, Team& team) {
-  const double floor = bytes / copy_rate(team, kMemoryBlock);
+  const double floor = bytes / measure_ceilings(team, 2 * kMemoryBlock * team.size()).bytes_per_second;
   state.counters["best_ms"] = 1e3 * best;
   state.counters["floor_ms"] = 1e3 * floor;
   state.counters["share"] = floor / best;

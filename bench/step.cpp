@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "data.h"
+#include "engine/ceilings.h"
 #include "engine/passes.h"
 #include "engine/program.h"
 #include "floor.h"
@@ -93,7 +94,7 @@ class Training {
 void ctgan_step(benchmark::State& state) {
   Team team(static_cast<int>(state.range(0)));
   Training training(adult(team), team);
-  const double peak = peak_flops(team), copy = copy_rate(team, kCacheBlock);
+  const Ceilings ceilings = measure_ceilings(team, 2 * kCacheBlock * team.size());
   if (!training.run(kBlock)) return state.SkipWithError("a loss is not finite");
   double best = std::numeric_limits<double>::infinity(), best_processor = best;
   for (auto _ : state) {
@@ -106,15 +107,15 @@ void ctgan_step(benchmark::State& state) {
     best_processor = std::min(best_processor, static_cast<double>(std::clock() - processor) / CLOCKS_PER_SEC / kBlock);
   }
   const Work& work = training.work();
-  const double floor = work.floor_seconds(peak, copy);
+  const double floor = work.floor_seconds(ceilings);
   state.counters["best_ms"] = 1e3 * best;
   state.counters["best_cpu_ms"] = 1e3 * best_processor;
   state.counters["floor_ms"] = 1e3 * floor;
   state.counters["share"] = floor / best;
   state.counters["GFLOP"] = 1e-9 * work.flops;
   state.counters["GFLOP/s"] = 1e-9 * work.flops / best;
-  state.counters["peak_GFLOP/s"] = 1e-9 * peak;
-  state.counters["copy_GB/s"] = 1e-9 * copy;
+  state.counters["peak_GFLOP/s"] = 1e-9 * ceilings.flops_per_second;
+  state.counters["copy_GB/s"] = 1e-9 * ceilings.bytes_per_second;
 }
 
 // Of one row, as the sampler makes them 4,096 at a time.
@@ -138,7 +139,7 @@ void sample_to_csv(benchmark::State& state) {
   FitOptions options = paper();
   options.ctgan.epochs = 0;
   const Model model = Model::fit(adult(team), options, team, {});
-  const double peak = peak_flops(team), copy = copy_rate(team, kCacheBlock);
+  const Ceilings ceilings = measure_ceilings(team, 2 * kCacheBlock * team.size());
   const TemporaryFile file("sampled.csv");
   CsvWriteOptions to;
   to.path = file.path();
@@ -157,7 +158,7 @@ void sample_to_csv(benchmark::State& state) {
     state.SetIterationTime(took);
     best = std::min(best, took);
   }
-  const double floor = sampling_work(adult(team), team).floor_seconds(peak, copy) * static_cast<double>(kSampledRows) + static_cast<double>(bytes) / copy;
+  const double floor = sampling_work(adult(team), team).floor_seconds(ceilings) * static_cast<double>(kSampledRows) + static_cast<double>(bytes) / ceilings.bytes_per_second;
   state.counters["best_rows/s"] = static_cast<double>(kSampledRows) / best;
   state.counters["floor_rows/s"] = static_cast<double>(kSampledRows) / floor;
   state.counters["share"] = floor / best;
