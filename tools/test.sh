@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds Tessera and runs every test. With CI=true also under ASan + UBSan and under TSan: a second and a third build of the whole, which only a change that
-# is about to be merged needs to wait for. On 2 cores the release build and its tests take minutes, all three stay well below an hour.
+# Builds Tessera and runs every test.
+#   bash tools/test.sh [asan] [tsan]     also under AddressSanitizer and UBSan, or under ThreadSanitizer: another build of the whole each, so only when asked
+# With CI=true the address sanitizer's run is part of it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bash tools/setup.sh
@@ -17,10 +18,8 @@ run() {
 mkdir -p build
 command -v ccache > /dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 run release
-if [[ ${CI:-} == true ]]; then
-  # A race or a bad access found by a sanitizer ends the test with its report; leaks count too.
-  export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
-  run asan
-  run tsan
-fi
+# A race or a bad access found by a sanitizer ends the test with its report; leaks count too.
+export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
+[[ ${CI:-} == true || " $* " == *" asan "* ]] && run asan
+[[ " $* " == *" tsan "* ]] && run tsan
 echo "All tests passed."
