@@ -17,7 +17,7 @@ namespace tessera {
 // Hyper-parameters of CTGAN (Xu et al. 2019, §4). Sizes in rows and units; `preset` has already been applied when a field is read.
 struct CtganConfig {
   int epochs = 300;  // 0: an untrained model
-  int batch = 500;   // rows; a multiple of pac; made smaller when the table has fewer rows
+  int batch = 500;   // rows, drawn with replacement; a multiple of pac
   int pac = 10;      // rows a critic row packs
   int embedding_dim = 128;
   std::vector<int> generator_dim{256, 256};
