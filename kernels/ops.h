@@ -27,11 +27,9 @@ struct Fill {  // [rows, cols] = value
 //       row_offset [cond_width + columns, 1] int32: where the groups of a column's values begin and end in its part of row_index [columns·table_rows, 1] int32
 //   out condition [rows, 1] int32: position in the condition vector · row [rows, 1] int32: table row with that value; −1 if table_rows is 0
 // Without discrete columns (start has one entry): condition −1 and any of the table_rows.
-// Dealt out in `hands` (a divisor of rows): row i is draw (i mod hands)·(rows / hands) + i / hands of its purpose, so that neighbours come from different hands. 1: in order.
 struct DrawConditions {
   int purpose;
   int64_t rows, columns, table_rows;
-  int64_t hands = 1;
   bool operator==(const DrawConditions&) const = default;
 };
 

@@ -123,18 +123,17 @@ AdamOptions adam(const Ctgan& m, int64_t steps) {
 struct Drawn {
   Condition condition;
   Var row;  // table rows that satisfy the conditions
-  int purpose;
 };
 
-Drawn draw(Recorder& r, const Ctgan& m, DrawConditions op) {
+Drawn draw(Recorder& r, const Ctgan& m, int64_t batch, int64_t columns, int64_t table_rows) {
   auto leaf = [&](const char* name, Shape s, DType t = DType::index) {
     const Id have = r.plan.find_leaf(name);
     return have != kNone ? r.var(have) : r.input(name, s, t);
   };
-  const Var cumulative = leaf("cumulative", {1, std::max<int64_t>(m.cond, 1)}, DType::real), start = leaf("start", {op.columns + 1, 1});
-  const Var offset = leaf("row_offset", {std::max<int64_t>(m.cond + op.columns, 1), 1}), index = leaf("row_index", {std::max<int64_t>(op.columns * op.table_rows, 1), 1});
-  const auto d = r.emit(op, {cumulative, start, offset, index, r.rows});
-  return {{d[0], m.cond > 0 ? sparse_dense(d[0], Var{}, m.cond, 1) : Var{}}, d[1], op.purpose};
+  const Var cumulative = leaf("cumulative", {1, std::max<int64_t>(m.cond, 1)}, DType::real), start = leaf("start", {columns + 1, 1});
+  const Var offset = leaf("row_offset", {std::max<int64_t>(m.cond + columns, 1), 1}), index = leaf("row_index", {std::max<int64_t>(columns * table_rows, 1), 1});
+  const auto d = r.emit(DrawConditions{r.next_purpose(), batch, columns, table_rows}, {cumulative, start, offset, index, r.rows});
+  return {{d[0], m.cond > 0 ? sparse_dense(d[0], Var{}, m.cond, 1) : Var{}}, d[1]};
 }
 
 }  // namespace
@@ -158,18 +157,18 @@ void record_training(Recorder& r, const Ctgan& m, int64_t table_rows, int64_t co
   CriticLoss critic;
   for (int k = 0; k < m.config.discriminator_steps; ++k) {
     const std::string n = m.config.discriminator_steps == 1 ? "" : "." + std::to_string(k);
-    const Drawn drawn = draw(r, m, {r.next_purpose(), batch, columns, table_rows});
+    const Drawn drawn = draw(r, m, batch, columns, table_rows);
     const Var logits = generate(r, m, r.normal("z.critic" + n, {batch, m.config.embedding_dim}), drawn.condition, Norm::batch, m.generator);
     const Var fake = activate(r, m, logits, "u.critic" + n);
-    // Real rows with the fake rows' conditions dealt to other packs: the critic cannot tell the two by how often a condition happened to be drawn.
-    const Drawn seen = draw(r, m, {drawn.purpose, batch, columns, table_rows, batch / m.config.pac});
+    // Real rows with conditions of their own: with the fake rows' conditions the generator learns too sharp a joint (docs/fidelity.md).
+    const Drawn seen = draw(r, m, batch, columns, table_rows);
     const auto entries = r.emit(GatherRows{m.spans->table()}, {codes, alphas, seen.row});
     const Var real = sparse_dense(entries[0], entries[1], m.data, m.spans->table()->count);
     critic = critic_loss(r, m, pack(m, real, seen.condition), pack(m, fake, drawn.condition), n);
     r.minimise(critic.loss, m.discriminator, critic_adam(m, k, steps));
   }
 
-  const Drawn drawn = draw(r, m, {r.next_purpose(), batch, columns, table_rows});
+  const Drawn drawn = draw(r, m, batch, columns, table_rows);
   const Var logits = r.name(generate(r, m, r.normal("z", {batch, m.config.embedding_dim}), drawn.condition, Norm::batch, m.generator), "logits");
   const Var fake = r.name(activate(r, m, logits, "u"), "fake");
   const GeneratorLoss generator = generator_loss(r, m, logits, fake, drawn.condition, "generator");
@@ -188,7 +187,7 @@ void record_training(Recorder& r, const Ctgan& m, int64_t table_rows, int64_t co
 void record_population(Recorder& r, const Ctgan& m, int64_t batch, int64_t columns) {
   r.plan.spans.push_back(m.spans);
   r.own(m.generator);
-  const Drawn drawn = draw(r, m, {r.next_purpose(), batch, columns, 0});
+  const Drawn drawn = draw(r, m, batch, columns, 0);
   generate(r, m, r.normal("z", {batch, m.config.embedding_dim}), drawn.condition, Norm::batch, m.generator);
 }
 
@@ -201,7 +200,7 @@ void record_sampling(Recorder& r, const Ctgan& m, int64_t batch, int64_t columns
     c.index = r.input("condition", {batch, 1}, DType::index);
     c.one_hot = sparse_dense(c.index, Var{}, m.cond, 1);
   } else {
-    c = draw(r, m, {r.next_purpose(), batch, columns, 0}).condition;
+    c = draw(r, m, batch, columns, 0).condition;
   }
   const Var logits = generate(r, m, r.normal("z", {batch, m.config.embedding_dim}), c, Norm::running, m.generator);
   const auto drawn = r.emit(SpanSample{m.spans->table(), kLow, kHigh}, {logits, r.uniform("u", logits.shape())});
