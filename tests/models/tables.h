@@ -101,11 +101,12 @@ double share(const Table& t, F holds) {
   return static_cast<double>(n) / static_cast<double>(t.rows);
 }
 
-// A fit of seconds: small networks that learn in large steps, unpacked.
+// A fit of seconds: small networks that learn in large steps, unpacked; not calibrated unless the test says so.
 inline FitOptions quick(int epochs, int batch = 200, const std::string& preset = "best") {
   FitOptions o;
   o.preset = preset;
   apply_preset(o);
+  o.calibrate = Tier::off;
   o.ctgan.epochs = epochs;
   o.ctgan.batch = batch;
   o.ctgan.pac = 1;
