@@ -115,8 +115,8 @@ void record_sampling(Recorder& r, const Tvae& m, int64_t batch, const Prior& pri
   Var z = r.normal("z", {batch, m.config.embedding_dim});
   if (prior.components > 0) {
     // Which component, then where in it; the first `active` dimensions are the mixture's.
-    const Var share = r.input("prior.share", {1, prior.components}), start = r.input("prior.start", {2, 1}, DType::index), none = r.input("none", {1, 1}, DType::index);
-    const Var component = r.emit(DrawConditions{r.next_purpose(), batch, 1, 0}, {share, start, none, none, r.rows})[0];
+    const Var share = r.input("prior.cumulative", {1, prior.components}), start = r.input("prior.start", {2, 1}, DType::index);
+    const Var component = r.emit(DrawConditions{r.next_purpose(), batch, 1, 0}, {share, start, Var{}, Var{}, r.rows})[0];
     const Var mean = r.state("prior.mean", {prior.components, prior.active}), factor = r.state("prior.factor", {prior.components * prior.active, prior.active});
     const Var drawn = r.emit1(MixtureDraw{}, {slice_cols(z, 0, prior.active), component, mean, factor});
     z = prior.active < z.cols() ? concat_cols({drawn, slice_cols(z, prior.active, z.cols() - prior.active)}) : drawn;

@@ -48,7 +48,7 @@ void record_training(Recorder& r, const Tvae& m, int64_t table_rows, int64_t ste
 // q(z | row) of the rows bound to "row" [batch, 1]: outputs "mean" and "deviation".
 void record_posterior(Recorder& r, const Tvae& m, int64_t table_rows, int64_t batch);
 
-// What rows are sampled from. States "prior.mean" [components, active], "prior.factor" [components·active, active]; bound "prior.share", "prior.start" (cumulative
+// What rows are sampled from. States "prior.mean" [components, active], "prior.factor" [components·active, active]; bound "prior.cumulative", "prior.start" (cumulative
 // shares of the components, as DrawConditions takes them); the other latent dimensions are N(0, 1). No component: N(0, I).
 struct Prior {
   int64_t components = 0, active = 0;

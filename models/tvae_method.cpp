@@ -109,7 +109,7 @@ class TvaeRows : public RowMaker {
 
   void record(Recorder& r, int64_t batch) const override { record_sampling(r, network_, batch, prior_, conditioned()); }
   void bind(Program& p) override {
-    bind_if(p, "prior.share", share_.data());
+    bind_if(p, "prior.cumulative", share_.data());
     bind_if(p, "prior.start", start().data());
     bind_if(p, "barrier", importance_.barrier.data());
     probability_ = p.find("log_probability"), component_ = p.find("component");
@@ -151,7 +151,7 @@ class TvaeRows : public RowMaker {
     std::vector<int32_t> identity(static_cast<size_t>(3 * kPilotRows), 0);
     for (int64_t i = 0; i < kPilotRows; ++i) identity[static_cast<size_t>(3 * i)] = static_cast<int32_t>(i);
     bind_if(p, "rows", identity.data());
-    bind_if(p, "prior.share", share_.data());
+    bind_if(p, "prior.cumulative", share_.data());
     bind_if(p, "prior.start", start().data());
     bind_if(p, "barrier", barrier.data());
     load_states(p, kept.states);
