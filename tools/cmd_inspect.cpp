@@ -99,8 +99,10 @@ std::string model_page(const Json& model) {
   out += steps == 0 ? "untrained\n\n" : fmt::format("trained in {} steps, seed {}\n\n", text::count(steps), inline_text(from["seed"]));
   text::Table t({{"column"}, {"type"}, {"held as", text::Table::Side::left, 60}, {"missing"}, {"values", text::Table::Side::left, 60}});
   for (const Json& c : columns) t.add({c["name"].get<std::string>(), c["type"].get<std::string>(), coding(c), c.value("missing", false) ? "yes" : "–", kept(c)});
-  out += t.str() + fmt::format("\n  {} columns to the networks, {} of them conditions; {} weights in the generator\n\nsettings\n",
-                               inline_text(model["data_width"].get<int64_t>() + model["condition_width"].get<int64_t>()), inline_text(model["condition_width"]), inline_text(model["generator_parameters"]));
+  const bool decoder = model.contains("decoder_parameters");
+  out += t.str() + fmt::format("\n  {} columns to the networks, {} of them conditions; {} weights in the {}\n\nsettings\n",
+                               inline_text(model["data_width"].get<int64_t>() + model["condition_width"].get<int64_t>()), inline_text(model["condition_width"]),
+                               inline_text(model[decoder ? "decoder_parameters" : "generator_parameters"]), decoder ? "decoder" : "generator");
   out += outline(model["config"]);
   return model.contains("calibration") ? out + calibration_page(model["calibration"]) : out;
 }

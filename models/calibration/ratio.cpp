@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "engine/passes.h"
-#include "models/initial_weights.h"
+#include "models/method.h"
 
 namespace tessera {
 namespace {
@@ -84,7 +84,8 @@ Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double h
   for (const auto& [leaf, data] : {std::pair<const char*, const void*>{"cells.real", real.cells.data()}, {"cells.model", model.cells.data()}, {"inputs.real", real.inputs.data()},
                                    {"inputs.model", model.inputs.data()}, {"none", &none}, {"cumulative", &none_real}})
     if (program.plan().find_leaf(leaf) != kNone) program.bind(leaf, data == nullptr ? static_cast<const void*>(&none) : data);
-  initial_weights(parameters_, seed, kInitStream, program.state<float>("ratio"));
+  const std::vector<float> initial = initial_weights(parameters_, seed, kInitStream);
+  std::copy(initial.begin(), initial.end(), program.state<float>("ratio"));
 
   auto take = [&] { weights.assign(program.state<float>("ratio"), program.state<float>("ratio") + parameters_.size); };
   // Mean over the held-out rows of both sides; where nothing is held out, over all rows.

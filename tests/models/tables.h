@@ -117,6 +117,20 @@ inline FitOptions quick(int epochs, int batch = 200, const std::string& preset =
   return o;
 }
 
+inline FitOptions quick_tvae(int epochs, int batch = 200, const std::string& preset = "best") {
+  FitOptions o;
+  o.method = "tvae";
+  o.preset = preset;
+  apply_preset(o);
+  o.tvae.epochs = epochs;
+  o.tvae.batch = batch;
+  o.tvae.learning_rate = 3e-3;
+  o.tvae.embedding_dim = 16;
+  o.tvae.encoder_dim = {64, 64};
+  o.tvae.decoder_dim = {64, 64};
+  return o;
+}
+
 inline Model fit(Table t, const FitOptions& o, int threads = 1) {
   Team team(threads);
   return Model::fit(std::move(t), o, team, Monitor{});
