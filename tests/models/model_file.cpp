@@ -202,7 +202,7 @@ const Damage kDamages[] = {
     {"later format", "format 2", [](auto&, auto& d) { d["format"] = 2; }},
     {"format of text", "\"format\"", [](auto&, auto& d) { d["format"] = "1"; }},
     {"other method", "timegan", [](auto&, auto& d) { d["method"] = "timegan"; }},
-    {"the other method", "\"encoder_dim\"", [](auto&, auto& d) { d["method"] = "tvae"; }},
+    {"the other method", "\"prior_components\"", [](auto&, auto& d) { d["method"] = "tvae"; }},
     {"no configuration", "\"config\"", [](auto&, auto& d) { d.erase("config"); }},
     {"list for a configuration", "configuration", [](auto&, auto& d) { d["config"] = nlohmann::json::array(); }},
     {"huge noise", "\"embedding_dim\"", [](auto&, auto& d) { d["config"]["embedding_dim"] = int64_t{1} << 40; }},

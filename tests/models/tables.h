@@ -122,6 +122,7 @@ inline FitOptions quick_tvae(int epochs, int batch = 200, const std::string& pre
   o.method = "tvae";
   o.preset = preset;
   apply_preset(o);
+  o.calibrate = Tier::off;
   o.tvae.epochs = epochs;
   o.tvae.batch = batch;
   o.tvae.learning_rate = 3e-3;
