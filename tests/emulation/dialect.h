@@ -74,6 +74,10 @@ inline float __fmul_rn(float x, float y) { return x * y; }
 inline float __fadd_rn(float x, float y) { return x + y; }
 inline float __frcp_rn(float x) { return 1.0f / x; }
 inline float __fsqrt_rn(float x) { return std::sqrt(x); }
+inline void sincospif(float x, float* sine, float* cosine) {
+  *sine = static_cast<float>(std::sin(3.14159265358979323846 * static_cast<double>(x)));
+  *cosine = static_cast<float>(std::cos(3.14159265358979323846 * static_cast<double>(x)));
+}
 inline float __saturatef(float x) { return !(x > 0) ? 0.0f : x < 1 ? x : 1.0f; }
 template <class To, class From>
 To emulated_bits(From x) {

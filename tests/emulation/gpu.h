@@ -36,15 +36,15 @@ inline void cuda_check(cudaError_t error, const char* call) {
 template <class... P, class... A>
 void launch(const Launch& l, const char* name, void (*kernel)(P...), const A&... arguments) {
   if (l.grid.x == 0 || l.grid.y == 0 || l.grid.z == 0) return;
-  struct Call {
+  struct Launched {
     void (*kernel)(P...);
     std::tuple<P...> arguments;
   };
-  const Call call{kernel, std::tuple<P...>(static_cast<P>(arguments)...)};
+  const Launched call{kernel, std::tuple<P...>(static_cast<P>(arguments)...)};
   const emulation::Grid grid{name, {l.grid.x, l.grid.y, l.grid.z}, {l.block.x, l.block.y, l.block.z}, l.smem, l.cooperative};
   emulation::enqueue(l.stream, name, [call, grid] {
     emulation::run_grid(
-        grid, [](void* p) { std::apply(static_cast<Call*>(p)->kernel, static_cast<Call*>(p)->arguments); }, const_cast<Call*>(&call));
+        grid, [](void* p) { std::apply(static_cast<Launched*>(p)->kernel, static_cast<Launched*>(p)->arguments); }, const_cast<Launched*>(&call));
   });
 }
 
