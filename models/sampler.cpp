@@ -86,7 +86,7 @@ class Rows : public RowStream {
     r.start_purposes(kSamplePurpose);
     maker_->record(r, batch_);
     optimise(plan);
-    program_ = std::make_unique<Program>(std::move(plan), cpu_kernels(), team_, options_.seed);
+    program_ = std::make_unique<Program>(std::move(plan), options_.device ? *options_.device : Device::processor(), team_, options_.seed);
     load_states(*program_, state_->kept.states);
     identity_.resize(static_cast<size_t>(3 * batch_));
     bind_if(*program_, "rows", identity_.data());
@@ -94,6 +94,10 @@ class Rows : public RowStream {
     codes_ = program_->find("codes");
     alphas_ = program_->find("alphas");
     if (tier_ != Tier::off) weights_ = std::make_unique<CandidateWeights>(state_->calibration, tier_, options_.min_yield, batch_, team_);
+  }
+
+  void bind(const char* leaf, const void* data) {
+    if (program_->plan().find_leaf(leaf) != kNone) program_->bind(leaf, data);
   }
 
   // Makes the candidates (at most batch_), decoded in slices of kSlice rows, in order.
@@ -114,12 +118,16 @@ class Rows : public RowStream {
         id[2] = c.attempt;
       }
       maker_->choose(candidates);
+      bind_if(*program_, "rows", identity_.data());  // a device has copies of its own
+      maker_->bind(*program_);
       program_->run(1);
-      const View v = program_->view(codes_), w = program_->view(alphas_);
-      codes = static_cast<const int32_t*>(v.data);
-      alphas = static_cast<const float*>(w.data);
-      code_ld = v.cols;
-      alpha_ld = w.cols;
+      maker_->look(*program_);
+      made_codes_ = program_->read<int32_t>(codes_);
+      made_alphas_ = program_->read<float>(alphas_);
+      codes = made_codes_.data();
+      alphas = made_alphas_.data();
+      code_ld = program_->plan().shape(codes_).cols;
+      alpha_ld = program_->plan().shape(alphas_).cols;
     }
     slices.resize(static_cast<size_t>((n + kSlice - 1) / kSlice));
     team_.for_each(static_cast<int64_t>(slices.size()), [&](int64_t s) {
@@ -238,7 +246,7 @@ class Rows : public RowStream {
     });
   }
 
-  bool accepted(size_t i, const Candidate& c) const { return program_ == nullptr || maker_->accepts(*program_, static_cast<int64_t>(i), c); }
+  bool accepted(size_t i, const Candidate& c) const { return program_ == nullptr || maker_->accepts(static_cast<int64_t>(i), c); }
 
   [[noreturn]] void give_up(int64_t found, int64_t row) const {
     size_t rarest = 0;
@@ -346,7 +354,8 @@ class Rows : public RowStream {
   int64_t batch_ = 0;
   std::unique_ptr<Program> program_;
   Id codes_ = kNone, alphas_ = kNone;
-  std::vector<int32_t> identity_;
+  std::vector<int32_t> identity_, made_codes_;
+  std::vector<float> made_alphas_;
   Tier tier_ = Tier::off;
   std::unique_ptr<CandidateWeights> weights_;  // null: every candidate that meets the conditions is kept
   std::vector<double> log_weights_;            // of the candidates at hand
