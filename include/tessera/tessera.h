@@ -67,7 +67,7 @@ typedef struct tessera_context tessera_context;
 /* Valid during the callback only. */
 typedef struct tessera_progress {
   size_t struct_size;
-  const char* phase; /* "read", "types", "mixtures", "encode", "train", "save", "sample", "write", "evaluate" */
+  const char* phase; /* "read", "types", "mixtures", "encode", "train", "candidates", "ratio", "calibrate", "save", "sample", "write", "evaluate" */
   double done;       /* in units of `unit` */
   double total;      /* 0: not known */
   const char* unit;  /* "rows", "columns", "epochs", "bytes", "trees", "folds" */
@@ -112,6 +112,8 @@ typedef struct tessera_losses {
   double generator;
   double penalty;
   double seconds;
+  double reconstruction; /* TVAE: with its loss factor; critic, generator and penalty are CTGAN's, and 0 for the other method */
+  double divergence;     /* TVAE: KL(q(z | row) || N(0, I)) */
 } tessera_losses;
 
 typedef void (*tessera_losses_fn)(const tessera_losses* losses, void* user);
@@ -121,23 +123,29 @@ typedef void (*tessera_losses_fn)(const tessera_losses* losses, void* user);
 /* 0 or NULL in any field: the preset's value. Ranges are checked; a message calls a field as the command line does: --batch-size. */
 typedef struct tessera_fit_options {
   size_t struct_size;
-  const char* method; /* NULL, "ctgan" */
+  const char* method; /* NULL, "ctgan" · "tvae" */
   const char* preset; /* NULL, "best": the paper's networks and steps with what measurably helps · "paper": the published model */
   uint64_t seed;
   int32_t epochs;        /* TESSERA_UNTRAINED: encoders and initial weights only */
-  int32_t batch_size;    /* rows, a multiple of pac; smaller when the table is */
-  int32_t pac;           /* rows the critic sees at once */
-  int32_t embedding_dim; /* length of the noise */
-  const int32_t* generator_dim; /* widths of the hidden layers */
+  int32_t batch_size;    /* rows; CTGAN: a multiple of pac */
+  int32_t pac;           /* CTGAN: rows the critic sees at once */
+  int32_t embedding_dim; /* length of the noise; TVAE: latent dimensions */
+  const int32_t* generator_dim; /* CTGAN: widths of the hidden layers */
   size_t generator_layers;      /* how many there are in generator_dim */
   const int32_t* discriminator_dim;
   size_t discriminator_layers;
-  int32_t discriminator_steps; /* critic steps a generator step */
+  int32_t discriminator_steps; /* CTGAN: critic steps a generator step */
   double learning_rate;
   const char* passes_off; /* plan passes to leave out, comma-separated, for study: see tessera_plan() */
   const char* source;     /* where the rows came from, for the provenance kept in the model */
   tessera_losses_fn losses; /* at least once an epoch */
   void* losses_user;
+  const char* calibrate; /* what is learnt after training so that rows look real: "off", "marginals" or "full" (docs/calibration.md). NULL: "full"; "off" under preset "paper" */
+  const int32_t* encoder_dim; /* TVAE: widths of the hidden layers */
+  size_t encoder_layers;
+  const int32_t* decoder_dim;
+  size_t decoder_layers;
+  double loss_factor; /* TVAE: weight of the reconstruction loss beside the divergence */
 } tessera_fit_options;
 
 /* The USAGE that tessera_fit() or tessera_plan() with these options would end in, before the data are read. */
@@ -167,7 +175,9 @@ TESSERA_API tessera_status tessera_model_describe(const tessera_model* model, ch
 
 typedef struct tessera_sample_report {
   int64_t rows;       /* given out so far */
-  int64_t candidates; /* made for them: rows/candidates is the yield of a condition */
+  int64_t candidates; /* made for them: rows/candidates is the yield of condition and calibration */
+  int64_t settled;    /* rows for which, under calibration, the likeliest of 64 candidates was taken, as none was kept */
+  const char* calibration; /* the tier the rows went through: "off", "marginals", "full". Static */
 } tessera_sample_report;
 
 typedef struct tessera_sample_options {
@@ -177,6 +187,8 @@ typedef struct tessera_sample_options {
   int32_t batch_size; /* rows made at a time; 0: chosen. Never changes a row */
   int32_t max_tries;  /* candidates a row may take under `where`; 0: 1000 */
   tessera_sample_report* report; /* may be NULL; brought up to date with every batch, and must live until the stream is released */
+  const char* calibrate; /* "off", "marginals" or "full"; NULL: the tier that served best when the model was fitted. USAGE if the model does not hold it */
+  double min_yield;      /* share of candidates that calibration keeps at least; 0: 0.1. Higher is faster and less exact */
 } tessera_sample_options;
 
 /* Draws rows [offset, offset + count) of the infinite table that (model, seed, where) defines.

@@ -16,7 +16,7 @@ std::atomic<int64_t> live{0}, peak{0};
 }  // namespace
 
 // Counts what the program has allocated, for the bound on what reading a file may take.
-void* operator new(std::size_t bytes) {
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
   void* p = std::malloc(bytes == 0 ? 1 : bytes);
   if (p == nullptr) throw std::bad_alloc();
   const int64_t now = live.fetch_add(static_cast<int64_t>(malloc_usable_size(p))) + static_cast<int64_t>(malloc_usable_size(p));
@@ -24,19 +24,19 @@ void* operator new(std::size_t bytes) {
   while (now > seen && !peak.compare_exchange_weak(seen, now)) {}
   return p;
 }
-void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   try {
     return operator new(bytes);
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
 }
-void operator delete(void* p) noexcept {
+[[gnu::noinline]] void operator delete(void* p) noexcept {
   if (p != nullptr) live.fetch_sub(static_cast<int64_t>(malloc_usable_size(p)));
   std::free(p);
 }
-void operator delete(void* p, std::size_t) noexcept { operator delete(p); }
-void operator delete(void* p, const std::nothrow_t&) noexcept { operator delete(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { operator delete(p); }
+[[gnu::noinline]] void operator delete(void* p, const std::nothrow_t&) noexcept { operator delete(p); }
 
 namespace tessera::whole {
 namespace {
@@ -201,7 +201,8 @@ const Damage kDamages[] = {
     {"key twice", "twice", [](SafeTensors& f, auto& d) { f.metadata["tessera"] = "{\"format\":1," + d.dump().substr(1), d = nullptr; }},
     {"later format", "format 2", [](auto&, auto& d) { d["format"] = 2; }},
     {"format of text", "\"format\"", [](auto&, auto& d) { d["format"] = "1"; }},
-    {"other method", "tvae", [](auto&, auto& d) { d["method"] = "tvae"; }},
+    {"other method", "timegan", [](auto&, auto& d) { d["method"] = "timegan"; }},
+    {"the other method", "\"prior_components\"", [](auto&, auto& d) { d["method"] = "tvae"; }},
     {"no configuration", "\"config\"", [](auto&, auto& d) { d.erase("config"); }},
     {"list for a configuration", "configuration", [](auto&, auto& d) { d["config"] = nlohmann::json::array(); }},
     {"huge noise", "\"embedding_dim\"", [](auto&, auto& d) { d["config"]["embedding_dim"] = int64_t{1} << 40; }},
