@@ -88,6 +88,15 @@ TEST_F(Interface, FromRowsToRows) {
 
   const json report = json::parse(tessera::evaluate(context_, people(), model.sample(context_, 0, 100), people(80)));
   EXPECT_EQ(report["rows"]["holdout"], 80);
+  EXPECT_TRUE(report["c2st"]["trees"]["auc"].is_number());
+  tessera_evaluate_options options{};
+  options.target = "age";
+  options.without_c2st = options.without_distances = 1;
+  const json aimed = json::parse(tessera::evaluate(context_, people(), model.sample(context_, 0, 100), people(80), options));
+  EXPECT_EQ(aimed["utility"]["target"], "age");
+  EXPECT_FALSE(aimed.contains("c2st"));
+  options.target = "nobody";
+  EXPECT_EQ(status_of([&] { tessera::evaluate(context_, people(), people(), people(), options); }), TESSERA_E_DATA);
 }
 
 TEST_F(Interface, AStreamOutlivesModelAndContext) {
@@ -219,6 +228,14 @@ TEST_F(Interface, OptionsMayComeFromAnOlderOrNewerHeader) {
   older.where = "this field did not exist then";
   const tessera::Model fitted = quick();
   EXPECT_EQ(tessera_sample(context_.get(), fitted.get(), 0, 3, &older, rows.get()), TESSERA_OK) << tessera_last_error();
+
+  tessera_evaluate_options before{};
+  before.struct_size = offsetof(tessera_evaluate_options, target);
+  before.target = "this one neither";
+  tessera::Rows real = people(), synthetic = people(80);
+  char* report = nullptr;
+  EXPECT_EQ(tessera_evaluate(context_.get(), &before, real.get(), synthetic.get(), nullptr, &report), TESSERA_OK) << tessera_last_error();
+  tessera_string_free(report);
 
   older.struct_size = 0;
   tessera::Rows none;
