@@ -1,4 +1,4 @@
-// The CTGAN training step and sampling to CSV, preset paper, on Adult (or on generated people where the file is absent), 1 and 2 threads.
+// The training steps of CTGAN and TVAE and sampling to CSV, preset paper (and TVAE's best), on Adult (or on generated people where the file is absent), 1 and 2 threads.
 //   bench_step                         TESSERA_DATA=folder of adult_train.csv
 // Times and the CPU column (all threads) are of a block of three steps, or of 100,000 rows; best_ms and best_cpu_ms are of one step. Beside each figure stands its
 // floor, from peaks measured in the same run: matrix products at the multiply-add peak + bytes of all other ops at the copy rate of blocks that lie in the cache,
@@ -16,9 +16,8 @@
 #include "engine/passes.h"
 #include "engine/program.h"
 #include "floor.h"
-#include "kernels/philox.h"
-#include "models/ctgan.h"
-#include "models/encoding/conditions.h"
+#include "models/method.h"
+#include "models/model_state.h"
 #include "models/table/arrow_export.h"
 #include "models/table/csv_writer.h"
 
@@ -33,39 +32,32 @@ constexpr int64_t kSampledRows = 100000;
 
 double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-FitOptions paper() {
+FitOptions paper(const std::string& method) {
   FitOptions o;
+  o.method = method;
   o.preset = "paper";
   apply_preset(o);
   return o;
 }
 
-// The step as the trainer runs it: recorded, optimised, placed, its leaves bound.
+// The step as the trainer runs it: recorded, optimised, placed, its leaves bound, its weights started.
 class Training {
  public:
-  Training(Table&& table, Team& team) {
-    const FitOptions options = paper();
+  Training(const FitOptions& options, Table&& table, Team& team) {
     encoder_ = Encoder::fit(table, options.encoder, team, {});
     encoded_ = encoder_.encode(std::move(table), team, {});
-    conditions_ = build_conditions(encoded_, encoder_.layout(), true, team);
-    start_ = conditions_.cond_start;
-    start_.push_back(conditions_.cond_width);
-    offset_.assign(conditions_.row_offset.begin(), conditions_.row_offset.end());
-    network_ = std::make_unique<Ctgan>(encoder_.layout(), options.ctgan);
+    method_ = make_method(encoder_.layout(), method_config(options));
+    method_->prepare(encoded_, team);
     Plan plan;
     Recorder r(plan);
-    record_training(r, *network_, encoded_.rows, conditions_.columns(), std::numeric_limits<int32_t>::max());
+    method_->record_training(r, encoded_.rows, std::numeric_limits<int32_t>::max());
     optimise(plan);
     work_ = work_of(plan);
     program_ = std::make_unique<Program>(std::move(plan), cpu_kernels(), team, 1);
-    bind("cumulative", conditions_.train_cumulative_f32.data());
-    bind("start", start_.data());
-    bind("row_offset", offset_.data());
-    bind("row_index", conditions_.row_index.data());
-    bind("codes", encoded_.codes.data());
-    bind("alphas", encoded_.alphas.data());
-    fill(network_->generator, 0);
-    fill(network_->discriminator, 1);
+    bind_if(*program_, "codes", encoded_.codes.data());
+    bind_if(*program_, "alphas", encoded_.alphas.data());
+    method_->bind(*program_);
+    load_states(*program_, method_->start(1));
   }
 
   // False: a loss is not finite, and the figure would be of a step over NaN.
@@ -73,27 +65,16 @@ class Training {
   const Work& work() const { return work_; }
 
  private:
-  void bind(const char* leaf, const void* data) {
-    if (program_->plan().find_leaf(leaf) != kNone) program_->bind(leaf, data);
-  }
-  // Small weights; what they are does not matter to the time as long as nothing overflows or is denormal.
-  void fill(const ParameterSet& set, uint32_t stream) {
-    float* flat = program_->state<float>(stream == 0 ? "generator" : "discriminator");
-    for (int64_t k = 0; k < set.size; ++k) flat[k] = 0.05f * (2 * open_uniform(philox(static_cast<uint32_t>(k), 0, stream, 0, 1, 2).word[0]) - 1);
-  }
-
   Encoder encoder_;
   EncodedTable encoded_;
-  ConditionTable conditions_;
-  std::vector<int32_t> start_, offset_;
-  std::unique_ptr<Ctgan> network_;
+  std::unique_ptr<Method> method_;
   std::unique_ptr<Program> program_;
   Work work_;
 };
 
-void ctgan_step(benchmark::State& state) {
+void step(benchmark::State& state, const FitOptions& options) {
   Team team(static_cast<int>(state.range(0)));
-  Training training(adult(team), team);
+  Training training(options, adult(team), team);
   const Ceilings ceilings = measure_ceilings(team, 2 * kCacheBlock * team.size());
   if (!training.run(kBlock)) return state.SkipWithError("a loss is not finite");
   double best = std::numeric_limits<double>::infinity(), best_processor = best;
@@ -118,15 +99,23 @@ void ctgan_step(benchmark::State& state) {
   state.counters["copy_GB/s"] = 1e-9 * ceilings.bytes_per_second;
 }
 
+void ctgan_step(benchmark::State& state) { step(state, paper("ctgan")); }
+void tvae_step(benchmark::State& state) { step(state, paper("tvae")); }
+// With levels for integers: the row is about three times as wide.
+void tvae_best_step(benchmark::State& state) {
+  FitOptions o;
+  o.method = "tvae";
+  apply_preset(o);
+  step(state, o);
+}
+
 // Of one row, as the sampler makes them 4,096 at a time.
-Work sampling_work(const Table& table, Team& team) {
+Work sampling_work(const Model& model, Team& team) {
   constexpr int64_t kBatch = 4096;
-  const FitOptions options = paper();
-  const Encoder encoder = Encoder::fit(table, options.encoder, team, {});
-  const Ctgan network(encoder.layout(), options.ctgan);
+  const std::unique_ptr<Method> method = model.state().method();
   Plan plan;
   Recorder r(plan);
-  record_sampling(r, network, kBatch, static_cast<int64_t>(encoder.discrete_columns().size()), false);
+  method->row_maker(model.state().kept, {}, 0, team)->record(r, kBatch);
   optimise(plan);
   Work w = work_of(plan);
   for (double* x : {&w.matrix_flops, &w.flops, &w.other_bytes}) *x /= static_cast<double>(kBatch);
@@ -134,10 +123,10 @@ Work sampling_work(const Table& table, Team& team) {
 }
 
 // An untrained model draws rows as fast as a trained one. Floor: the generator's matrix products and, once, the bytes of its other ops and of the text.
-void sample_to_csv(benchmark::State& state) {
+void sample_to_csv(benchmark::State& state, const std::string& method) {
   Team team(static_cast<int>(state.range(0)));
-  FitOptions options = paper();
-  options.ctgan.epochs = 0;
+  FitOptions options = paper(method);
+  options.ctgan.epochs = options.tvae.epochs = 0;
   const Model model = Model::fit(adult(team), options, team, {});
   const Ceilings ceilings = measure_ceilings(team, 2 * kCacheBlock * team.size());
   const TemporaryFile file("sampled.csv");
@@ -158,15 +147,21 @@ void sample_to_csv(benchmark::State& state) {
     state.SetIterationTime(took);
     best = std::min(best, took);
   }
-  const double floor = sampling_work(adult(team), team).floor_seconds(ceilings) * static_cast<double>(kSampledRows) + static_cast<double>(bytes) / ceilings.bytes_per_second;
+  const double floor = sampling_work(model, team).floor_seconds(ceilings) * static_cast<double>(kSampledRows) + static_cast<double>(bytes) / ceilings.bytes_per_second;
   state.counters["best_rows/s"] = static_cast<double>(kSampledRows) / best;
   state.counters["floor_rows/s"] = static_cast<double>(kSampledRows) / floor;
   state.counters["share"] = floor / best;
   state.counters["MB"] = 1e-6 * static_cast<double>(bytes);
 }
 
+void ctgan_sample_to_csv(benchmark::State& state) { sample_to_csv(state, "ctgan"); }
+void tvae_sample_to_csv(benchmark::State& state) { sample_to_csv(state, "tvae"); }
+
 BENCHMARK(ctgan_step)->Arg(1)->Arg(2)->UseManualTime()->MeasureProcessCPUTime()->Iterations(60)->Unit(benchmark::kMillisecond);
-BENCHMARK(sample_to_csv)->Arg(1)->Arg(2)->UseManualTime()->MeasureProcessCPUTime()->Iterations(5)->Unit(benchmark::kMillisecond);
+BENCHMARK(tvae_step)->Arg(1)->Arg(2)->UseManualTime()->MeasureProcessCPUTime()->Iterations(200)->Unit(benchmark::kMillisecond);
+BENCHMARK(tvae_best_step)->Arg(1)->Arg(2)->UseManualTime()->MeasureProcessCPUTime()->Iterations(100)->Unit(benchmark::kMillisecond);
+BENCHMARK(ctgan_sample_to_csv)->Arg(1)->Arg(2)->UseManualTime()->MeasureProcessCPUTime()->Iterations(5)->Unit(benchmark::kMillisecond);
+BENCHMARK(tvae_sample_to_csv)->Arg(1)->Arg(2)->UseManualTime()->MeasureProcessCPUTime()->Iterations(5)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace bench

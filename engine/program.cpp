@@ -35,6 +35,7 @@ Program::Program(Plan plan, const KernelTable& table, Team& team, uint64_t seed,
       state_(placement_.state_bytes, "weights and optimiser state"),
       activations_(placement_.activation_bytes, "activations"),
       bound_(plan_.leaves.size(), nullptr),
+      source_(plan_.leaves.size(), nullptr),
       step_(std::make_unique<StepState>(StepState{seed, 0, -1})) {}
 
 Program::Program(Plan plan, Device& device, Team& team, uint64_t seed, bool reuse)
@@ -46,6 +47,7 @@ Program::Program(Plan plan, Device& device, Team& team, uint64_t seed, bool reus
       state_(device_ ? 0 : placement_.state_bytes, "weights and optimiser state"),
       activations_(device_ ? 0 : placement_.activation_bytes, "activations"),
       bound_(plan_.leaves.size(), nullptr),
+      source_(plan_.leaves.size(), nullptr),
       step_(std::make_unique<StepState>(StepState{seed, 0, -1})) {}
 
 Program::~Program() = default;
@@ -55,6 +57,7 @@ void Program::bind(const std::string& leaf, const void* data) {
     if (plan_.leaves[i].name == leaf && plan_.leaves[i].kind == Leaf::bound) {
       const Value& v = plan_[plan_.leaves[i].value];
       const void* was = bound_[i];
+      source_[i] = data;
       bound_[i] = device_ ? device_->bind(static_cast<int>(i), data, v.shape.count() * item_bytes(v)) : data;
       if (bound_[i] != was) ready_ = false;
       return;
@@ -88,6 +91,24 @@ void Program::get_state(const std::string& leaf, void* to, size_t item) const {
   const int64_t bytes = plan_.shape(plan_.find_leaf(leaf)).count() * static_cast<int64_t>(item);
   if (device_) device_->download(to, from, bytes);
   else std::memcpy(to, from, static_cast<size_t>(bytes));
+}
+
+void Program::refresh() {
+  if (!device_) return;
+  for (const Leaf& leaf : plan_.leaves)
+    if (leaf.kind == Leaf::bound && source_[static_cast<size_t>(&leaf - plan_.leaves.data())] != nullptr) bind(leaf.name, source_[static_cast<size_t>(&leaf - plan_.leaves.data())]);
+}
+
+View Program::fetch(Id v) const {
+  View from = view(v);
+  if (!device_) return from;
+  auto [at, fresh] = fetched_.try_emplace(v);
+  std::vector<char>& copy = at->second;
+  if (fresh) {
+    copy.resize(static_cast<size_t>(from.rows * from.cols * from.item_bytes));
+    copy_out(v, copy.data(), static_cast<size_t>(from.item_bytes));
+  }
+  return {copy.data(), from.rows, from.cols, from.cols, from.item_bytes};
 }
 
 View Program::view(Id v) const {
@@ -234,6 +255,7 @@ int64_t Program::run(int64_t n) {
   prepare();
   if (n <= 0 || step_->bad >= 0 || phases_.empty()) return 0;
   const int64_t first = step_->step;
+  fetched_.clear();
   if (device_) device_->run(*step_, n);
   else run_here(n);
   return step_->step - first;

@@ -42,8 +42,9 @@ class Program {
   const Placement& placement() const { return placement_; }
 
   // Memory for a bound leaf [rows, cols] of the program's scalar (or int32), contiguous; it must live as long as the program runs. A device has a copy of its own,
-  // made here: bind again after the memory has changed.
+  // made here.
   void bind(const std::string& leaf, const void* data);
+  void refresh();  // what is bound has changed: a device copies all of it anew
   // A state's elements, contiguous; zero at first.
   template <class T>
   void put(const std::string& leaf, const T* from) {
@@ -76,6 +77,7 @@ class Program {
   }
   Id find(const std::string& name) const;  // the last value of that name; kNone if there is none
   View view(Id value) const;  // with the addresses of where the program runs
+  View fetch(Id value) const;  // with addresses of the host: on a device a copy, made once and valid until the next run
 
   // State before a run of steps, to look for the cause of a NaN afterwards: replays until the step that went bad and names the first value that is not finite.
   void snapshot();
@@ -111,7 +113,8 @@ class Program {
   Arena state_, activations_;
   std::vector<char> snapshot_;
   StepState snapshot_step_{};
-  std::vector<const void*> bound_;
+  std::vector<const void*> bound_, source_;  // by leaf: where calls read it, and the host's memory
+  mutable std::map<Id, std::vector<char>> fetched_;
   std::vector<View> views_;
   std::vector<Phase> phases_;
   std::unique_ptr<StepState> step_;

@@ -7,8 +7,8 @@ namespace tessera {
 
 Shape Var::shape() const { return r->plan.shape(id); }
 
-void ParameterSet::add(const std::string& parameter, Shape shape) {
-  parameters.push_back({parameter, shape, size});
+void ParameterSet::add(const std::string& parameter, Shape shape, std::optional<double> start) {
+  parameters.push_back({parameter, shape, size, start});
   size += shape.count();
 }
 
@@ -64,25 +64,32 @@ Var Recorder::operator()(const ParameterSet& set, const std::string& parameter) 
   return view;
 }
 
-std::vector<Var> Recorder::gradients(Var loss, const ParameterSet& set) {
+std::vector<Var> Recorder::gradients(Var loss, const std::vector<const ParameterSet*>& sets) {
   std::vector<Var> wrt;
-  for (const Parameter& p : set.parameters) wrt.push_back((*this)(set, p.name));
+  for (const ParameterSet* set : sets)
+    for (const Parameter& p : set->parameters) wrt.push_back((*this)(*set, p.name));
   std::vector<Var> grads = pullback(*this, {loss}, {fill(*this, {1, 1}, 1)}, wrt);
-  for (size_t i = 0; i < grads.size(); ++i) {
-    if (!grads[i]) grads[i] = fill(*this, wrt[i].shape(), 0);
-    name(grads[i], "grad." + set.name + "." + set.parameters[i].name);
-  }
+  size_t i = 0;
+  for (const ParameterSet* set : sets)
+    for (const Parameter& p : set->parameters) {
+      if (!grads[i]) grads[i] = fill(*this, wrt[i].shape(), 0);
+      name(grads[i++], "grad." + set->name + "." + p.name);
+    }
   return grads;
 }
 
-void Recorder::minimise(Var loss, const ParameterSet& set, const AdamOptions& o) {
-  std::vector<Var> parts;
-  for (const Var g : gradients(loss, set)) parts.push_back(reshape(g, {1, g.shape().count()}));
-  const Var grad = concat_cols(parts), param = flat(set), m = state(set.name + ".m", param.shape()), v = state(set.name + ".v", param.shape());
-  const auto next = emit(Adam{o.form, o.lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.updates, o.index, o.decay_from, o.decay_steps}, {param, m, v, grad});
-  advance(param, next[0]);
-  advance(m, next[1]);
-  advance(v, next[2]);
+void Recorder::minimise(Var loss, const std::vector<const ParameterSet*>& sets, const AdamOptions& o) {
+  const std::vector<Var> grads = gradients(loss, sets);
+  auto next_grad = grads.begin();
+  for (const ParameterSet* set : sets) {
+    std::vector<Var> parts;
+    for (size_t i = 0; i < set->parameters.size(); ++i, ++next_grad) parts.push_back(reshape(*next_grad, {1, next_grad->shape().count()}));
+    const Var grad = concat_cols(parts), param = flat(*set), m = state(set->name + ".m", param.shape()), v = state(set->name + ".v", param.shape());
+    const auto next = emit(Adam{o.form, o.lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.updates, o.index, o.decay_from, o.decay_steps}, {param, m, v, grad});
+    advance(param, next[0]);
+    advance(m, next[1]);
+    advance(v, next[2]);
+  }
 }
 
 void Recorder::advance(Var from, Var to) {

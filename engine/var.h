@@ -1,5 +1,6 @@
 // Recording: a Var is a value of a plan being written, and the functions here append ops to it. What a model's description of its step is made of.
 #pragma once
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ struct Parameter {
   std::string name;
   Shape shape;
   int64_t offset = 0;
+  std::optional<double> start{};  // what all its elements start from; nothing: drawn
 };
 
 // The weights one optimiser owns, in one flat state [1, size].
@@ -31,7 +33,7 @@ struct ParameterSet {
   std::string name;
   std::vector<Parameter> parameters;
   int64_t size = 0;
-  void add(const std::string& parameter, Shape shape);
+  void add(const std::string& parameter, Shape shape, std::optional<double> start = {});
   const Parameter& find(const std::string& parameter) const;
 };
 
@@ -69,9 +71,11 @@ class Recorder {
   void own(const ParameterSet& set);
   Var operator()(const ParameterSet& set, const std::string& parameter);
   Var flat(const ParameterSet& set);
-  // Gradients of `loss` [1, 1] for every parameter of the set, then Adam, as part of the plan. States: "<set>", "<set>.m", "<set>.v".
-  void minimise(Var loss, const ParameterSet& set, const AdamOptions& adam);
-  std::vector<Var> gradients(Var loss, const ParameterSet& set);
+  // Gradients of `loss` [1, 1] for every parameter of the sets, then Adam on each, as part of the plan. States of a set: "<set>", "<set>.m", "<set>.v".
+  void minimise(Var loss, const std::vector<const ParameterSet*>& sets, const AdamOptions& adam);
+  void minimise(Var loss, const ParameterSet& set, const AdamOptions& adam) { minimise(loss, std::vector{&set}, adam); }
+  std::vector<Var> gradients(Var loss, const std::vector<const ParameterSet*>& sets);  // in the order of sets and their parameters
+  std::vector<Var> gradients(Var loss, const ParameterSet& set) { return gradients(loss, std::vector{&set}); }
 
   void advance(Var from, Var to);  // `to` is the new version of the state `from`
   Var current(const std::string& state);

@@ -40,6 +40,12 @@ struct GatherRows {
   bool operator==(const GatherRows&) const = default;
 };
 
+// A draw from a Gaussian mixture, the component given: out [B, d] = mean_k + F_k·noise.
+//   in noise [B, d], component k [B, 1] int32, mean [K, d], factor [K·d, d]: the K matrices F_k one below the other
+struct MixtureDraw {
+  bool operator==(const MixtureDraw&) const = default;
+};
+
 // ---- linear algebra ----------------------------------------------------------------------------------------------------------------
 // out [M, N] = Σ_i op(A_i)·op(B_i) (+ addend [M, N] or [1, N]). in A_1, B_1, A_2, B_2, …, (addend).
 struct Matmul {
@@ -158,6 +164,17 @@ struct SpanMask {  // → [1, W]: 1 on tanh spans (or on softmax spans), 0 elsew
   bool softmax;
   bool operator==(const SpanMask&) const = default;
 };
+// −log of the decoder's density at a row, span by span, constants dropped (TVAE; Xu et al. 2019, §4.4).
+//   tanh span: (value − tanh(x))²/(2σ²) + ln σ · softmax span: −log softmax(x's span)[index]
+//   in x [B, W], index [B, S] int32, value [B, S] (as GatherRows gives them), sigma [1, A] (none without tanh spans) · out [B, S]
+struct SpanReconstruction {
+  const SpanTable* spans;
+  bool operator==(const SpanReconstruction&) const = default;
+};
+struct SpanReconstructionGrad {  // in x, index, value, sigma, d [B, S] · out d_x [B, W], d_sigma [B, A]: each row's share
+  const SpanTable* spans;
+  bool operator==(const SpanReconstructionGrad&) const = default;
+};
 // Draws a row: alphas [B, A] = tanh(x), codes [B, C] int32 = argmax(x + gumbel(u)) (= a draw from softmax(x); lowest index on a tie). in x, u
 struct SpanSample {
   const SpanTable* spans;
@@ -205,6 +222,11 @@ struct Average {  // average ← d·average + (1 − d)·param with d = min(deca
   double decay;
   bool operator==(const Average&) const = default;
 };
+struct ClampRange {  // elements start … start + count − 1 of param [1, n] are brought to [low, high], in place
+  int64_t start, count;
+  double low, high;
+  bool operator==(const ClampRange&) const = default;
+};
 // Writes scalars [1, 1] into row step mod slots of the ring [slots, n], in place, and notes the first step with one that is not finite. in ring, x_1 … x_n
 struct Report {
   int64_t slots;
@@ -225,13 +247,14 @@ struct SpanTable {
 };
 
 #define TESSERA_OPS(X)                                                                                                                        \
-  X(Random, random) X(Fill, fill) X(DrawConditions, draw_conditions) X(GatherRows, gather_rows) X(Matmul, matmul)           \
+  X(Random, random) X(Fill, fill) X(DrawConditions, draw_conditions) X(GatherRows, gather_rows) X(MixtureDraw, mixture_draw) X(Matmul, matmul)           \
   X(SparseDense, sparse_dense) X(SparsePick, sparse_pick) X(SparseMatmul, sparse_matmul) X(SparseWgrad, sparse_wgrad) X(Unary, unary)         \
   X(Binary, binary) X(LerpRows, lerp_rows) X(Broadcast, broadcast) X(SumRows, sum_rows) X(SumCols, sum_cols) X(RowDot, row_dot)               \
   X(Reshape, reshape) X(SliceRows, slice_rows) X(SliceCols, slice_cols) X(ConcatRows, concat_rows) X(ConcatCols, concat_cols)                 \
   X(SpanActivation, span_activation) X(SpanActivationGrad, span_activation_grad) X(SpanCrossEntropy, span_cross_entropy)                     \
-  X(SpanCrossEntropyGrad, span_cross_entropy_grad) X(SpanReduce, span_reduce) X(SpanSpread, span_spread) X(SpanMask, span_mask)              \
+  X(SpanCrossEntropyGrad, span_cross_entropy_grad) X(SpanReconstruction, span_reconstruction)                             \
+  X(SpanReconstructionGrad, span_reconstruction_grad) X(SpanReduce, span_reduce) X(SpanSpread, span_spread) X(SpanMask, span_mask)              \
   X(SpanSample, span_sample) X(BatchNorm, batch_norm) X(BatchNormGrad, batch_norm_grad) X(NormEval, norm_eval)                               \
-  X(RunningStats, running_stats) X(Adam, adam) X(Average, average) X(Report, report)
+  X(RunningStats, running_stats) X(Adam, adam) X(Average, average) X(ClampRange, clamp_range) X(Report, report)
 
 }  // namespace tessera

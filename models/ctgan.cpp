@@ -2,13 +2,11 @@
 
 #include <algorithm>
 
+#include "models/recording.h"
+
 namespace tessera {
 
-Ctgan::Ctgan(const RowLayout& layout, const CtganConfig& c) : config(c), data(layout.data_width), cond(layout.cond_width) {
-  std::vector<Spans::Item> items;
-  for (const Span& s : layout.spans) items.push_back({s.start, s.width, s.part != Span::Part::alpha, s.cond_start});
-  spans = std::make_shared<const Spans>(items);
-
+Ctgan::Ctgan(const RowLayout& layout, const CtganConfig& c) : config(c), spans(spans_of(layout)), data(layout.data_width), cond(layout.cond_width) {
   generator.name = "generator";
   int64_t in = c.embedding_dim + cond;
   for (size_t i = 0; i < c.generator_dim.size(); ++i) {
@@ -16,8 +14,8 @@ Ctgan::Ctgan(const RowLayout& layout, const CtganConfig& c) : config(c), data(la
     const int64_t out = c.generator_dim[i];
     generator.add(block + ".linear.weight", {in, out});
     generator.add(block + ".linear.bias", {1, out});
-    generator.add(block + ".norm.weight", {1, out});
-    generator.add(block + ".norm.bias", {1, out});
+    generator.add(block + ".norm.weight", {1, out}, 1);
+    generator.add(block + ".norm.bias", {1, out}, 0);
     in += out;
   }
   generator.add("output.weight", {in, data});
@@ -113,10 +111,7 @@ namespace {
 
 AdamOptions adam(const Ctgan& m, int64_t steps) {
   AdamOptions o{Adam::torch, m.config.learning_rate, m.config.beta1, m.config.beta2, m.config.adam_eps, m.config.weight_decay, 1, 0, 0, 0};
-  if (m.config.decay_from < 1) {
-    o.decay_from = static_cast<int64_t>(m.config.decay_from * static_cast<double>(steps));
-    o.decay_steps = std::max<int64_t>(steps - o.decay_from, 1);
-  }
+  decay_linearly(o, m.config.decay_from, steps);
   return o;
 }
 
@@ -174,12 +169,7 @@ void record_training(Recorder& r, const Ctgan& m, int64_t table_rows, int64_t co
   const GeneratorLoss generator = generator_loss(r, m, logits, fake, drawn.condition, "generator");
   r.minimise(generator.loss, m.generator, generator_adam(m, steps));
 
-  if (m.config.average_decay > 0) {
-    const Var average = r.state("average", {1, m.generator.size});
-    // The initial weights must have left the average by the end: in a short run it looks back over a tenth of the steps.
-    const double decay = std::clamp(1 - 10.0 / static_cast<double>(steps), 0.0, m.config.average_decay);
-    r.advance(average, r.emit1(Average{decay}, {average, r.flat(m.generator)}));
-  }
+  if (m.config.average_decay > 0) record_average(r, m.generator, m.config.average_decay, steps);
   const Var ring = r.state("losses", {kLossSlots, 3});
   r.advance(ring, r.emit1(Report{kLossSlots}, {ring, r.name(critic.loss, "critic loss"), r.name(generator.loss, "generator loss"), r.name(critic.penalty, "penalty")}));
 }

@@ -5,7 +5,7 @@
 
 #include "engine/var.h"
 #include "models/encoding/encoder.h"
-#include "models/model.h"
+#include "models/config.h"
 
 namespace tessera {
 
@@ -53,9 +53,8 @@ GeneratorLoss generator_loss(Recorder& r, const Ctgan& m, Var logits, Var fake, 
 AdamOptions critic_adam(const Ctgan& m, int64_t index, int64_t steps);
 AdamOptions generator_adam(const Ctgan& m, int64_t steps);
 
-// One iteration: discriminator_steps critic updates, one generator update, averages, losses into the ring "losses" [slots, 3] (critic, generator, penalty).
+// One iteration: discriminator_steps critic updates, one generator update, averages, losses into the ring "losses" [kLossSlots, 3] (critic, generator, penalty).
 // Bound leaves: "codes", "alphas" (the encoded table), "cumulative", "start", "row_offset", "row_index" (conditions). `steps` is the whole run's, for the decay.
-constexpr int64_t kLossSlots = 1024;
 void record_training(Recorder& r, const Ctgan& m, int64_t table_rows, int64_t columns, int64_t steps);
 // Batch-norm statistics of the averaged weights over `batch` training-style conditions, into the running ones.
 void record_population(Recorder& r, const Ctgan& m, int64_t batch, int64_t columns);

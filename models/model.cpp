@@ -21,40 +21,25 @@ Model::Model(Model&&) noexcept = default;
 Model& Model::operator=(Model&&) noexcept = default;
 
 void apply_preset(FitOptions& o) {
-  if (o.method != "ctgan") throw Error(ErrorCode::usage, fmt::format("--method {}: this version trains ctgan.", o.method));
+  if (o.method != "ctgan" && o.method != "tvae") throw Error(ErrorCode::usage, fmt::format("--method {}: there are \"ctgan\" and \"tvae\".", o.method));
+  const bool tvae = o.method == "tvae";
   if (o.preset == "paper") {
     // The published model with its reference's mistakes put right (docs/fidelity.md). No column is treated specially.
     o.encoder.spike_share = 0;
     o.encoder.integer_levels = 0;
     o.calibrate = Tier::off;
   } else if (o.preset == "best") {
-    o.ctgan.average_decay = 0.999;
-    o.ctgan.decay_from = 0.5;
+    if (tvae) o.encoder.integer_levels = 128;
+    (tvae ? o.tvae.average_decay : o.ctgan.average_decay) = 0.999;
+    (tvae ? o.tvae.decay_from : o.ctgan.decay_from) = 0.5;
     o.ctgan.population_norm = true;
+    o.tvae.prior_components = 30;
   } else {
     throw Error(ErrorCode::usage, fmt::format("--preset {}: there are \"best\" (the default) and \"paper\".", o.preset));
   }
 }
 
-ConditionDraw real_frequencies(const RowLayout& layout, const std::vector<int64_t>& rows) {
-  ConditionDraw d;
-  for (const Span& s : layout.spans) {
-    if (s.cond_start < 0) continue;
-    d.start.push_back(s.cond_start);
-    double total = 0, sum = 0;
-    for (int k = 0; k < s.width; ++k) total += static_cast<double>(rows[static_cast<size_t>(s.cond_start + k)]);
-    int last = 0;
-    for (int k = 0; k < s.width; ++k) {
-      sum += static_cast<double>(rows[static_cast<size_t>(s.cond_start + k)]);
-      if (rows[static_cast<size_t>(s.cond_start + k)] > 0) last = k;
-      d.cumulative.push_back(static_cast<float>(sum / total));
-    }
-    for (int k = last; k < s.width; ++k) d.cumulative[static_cast<size_t>(s.cond_start + k)] = 1;
-  }
-  d.start.push_back(layout.cond_width);
-  if (d.cumulative.empty()) d.cumulative.push_back(1);
-  return d;
-}
+MethodConfig method_config(const FitOptions& o) { return o.method == "tvae" ? MethodConfig(o.tvae) : MethodConfig(o.ctgan); }
 
 namespace {
 
@@ -89,7 +74,7 @@ Table sample_rows(const Encoder& encoder, const Table& table, uint64_t seed) {
 EncodedTable prepare(Model::State& state, Table&& table, const FitOptions& options, Table* sample, Team& team, const Monitor& monitor) {
   if (table.rows == 0) throw Error(ErrorCode::data, "the table has no rows: there is nothing to learn from.");
   state.preset = options.preset;
-  state.config = options.ctgan;
+  state.config = method_config(options);
   check_config(state.config);
   EncoderOptions encoder = options.encoder;
   encoder.seed = options.seed;
@@ -118,7 +103,7 @@ Calibration learn_calibration(std::shared_ptr<const Model::State> state, const T
 
 Model Model::fit(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor) {
   auto state = std::make_shared<State>();
-  const bool calibrate = options.calibrate != Tier::off && options.ctgan.epochs > 0;
+  const bool calibrate = options.calibrate != Tier::off && (options.method == "tvae" ? options.tvae.epochs : options.ctgan.epochs) > 0;
   Table sample;
   const EncodedTable encoded = prepare(*state, std::move(table), options, calibrate ? &sample : nullptr, team, monitor);
   if (state->learnt()) {
@@ -135,9 +120,7 @@ Model Model::calibrated(const Table& table, const FitOptions& options, Team& tea
   state->preset = state_->preset;
   state->encoder = Encoder::from_json(state_->encoder.to_json());
   state->config = state_->config;
-  state->condition_rows = state_->condition_rows;
-  state->generator = state_->generator;
-  state->running = state_->running;
+  state->kept = state_->kept;
   state->provenance = state_->provenance;
   if (state->learnt()) state->calibration = learn_calibration(state, sample_rows(state->encoder, table, options.seed), options, 1e15, team, monitor);
   Model model;
@@ -149,18 +132,17 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
   Model::State state;
   const EncodedTable encoded = prepare(state, std::move(table), options, nullptr, team, monitor);
   if (!state.learnt()) throw Error(ErrorCode::data, "the table has only constants and identifiers: there is no step to plan.");
-  const Ctgan m = state.network();
-  int64_t columns = 0;
-  for (const Span& s : state.encoder.layout().spans) columns += s.cond_start >= 0;
+  const std::unique_ptr<Method> method = state.method();
+  method->prepare(encoded, team);
   Plan plan;
   Recorder r(plan);
-  record_training(r, m, encoded.rows, columns, 1);
+  method->record_training(r, encoded.rows, 1);
   nlohmann::json json;
   json["method"] = options.method;
   json["preset"] = options.preset;
-  json["data_width"] = m.data;
-  json["condition_width"] = m.cond;
-  json["batch"] = m.config.batch;
+  json["data_width"] = state.encoder.layout().data_width;
+  json["condition_width"] = options.method == "ctgan" ? state.encoder.layout().cond_width : 0;
+  json["batch"] = method->schedule().batch;
   json["recorded_ops"] = plan.nodes.size();
   json["passes"] = nlohmann::json::array();
   for (const PassReport& p : optimise(plan, {options.passes_off.begin(), options.passes_off.end()})) {

@@ -12,38 +12,25 @@
 #include "engine/monitor.h"
 #include "engine/team.h"
 #include "models/calibration/tier.h"
+#include "models/config.h"
 #include "models/encoding/encoder.h"
 #include "models/table/table.h"
 
 namespace tessera {
 
-// Hyper-parameters of CTGAN (Xu et al. 2019, §4). Sizes in rows and units; `preset` has already been applied when a field is read.
-struct CtganConfig {
-  int epochs = 300;  // 0: an untrained model
-  int batch = 500;   // rows, drawn with replacement; a multiple of pac
-  int pac = 10;      // rows a critic row packs
-  int embedding_dim = 128;
-  std::vector<int> generator_dim{256, 256};
-  std::vector<int> discriminator_dim{256, 256};
-  int discriminator_steps = 1;  // critic steps a generator step
-  double learning_rate = 2e-4;
-  double beta1 = 0.5, beta2 = 0.9, adam_eps = 1e-8, weight_decay = 1e-6;
-  double penalty_weight = 10, leaky_slope = 0.2, dropout = 0.5, tau = 0.2;
-  double bn_eps = 1e-5, bn_momentum = 0.1;
-  double average_decay = 0;     // exponential average of the generator's weights, used for sampling; less in runs too short for it; 0: the last weights
-  double decay_from = 1;        // share of the steps after which the learning rate falls linearly to 0; 1: never
-  bool population_norm = false;  // batch-norm statistics measured at the end for the weights used, instead of running ones
-};
-
 struct LossRow {  // one line of --log: means over the steps since the line before
   int64_t step;
-  double epoch, critic, generator, penalty, seconds;
+  double epoch, seconds;
+  double critic, generator, penalty;     // CTGAN
+  double reconstruction, divergence;     // TVAE
+  std::string note;                      // the same for a person
 };
 
 struct FitOptions {
-  std::string method = "ctgan";
-  std::string preset = "best";  // "best" | "paper"; apply_preset() sets ctgan and encoder from it
-  CtganConfig ctgan;
+  std::string method = "ctgan";  // "ctgan" | "tvae"
+  std::string preset = "best";  // "best" | "paper"; apply_preset() sets the rest from it
+  CtganConfig ctgan;            // what the method named above reads
+  TvaeConfig tvae;
   EncoderOptions encoder;
   uint64_t seed = 0;
   Tier calibrate = Tier::full;                       // the highest tier that is learnt after training
@@ -55,8 +42,7 @@ struct FitOptions {
 
 void apply_preset(FitOptions& options);  // throws Error(usage) for an unknown preset or method
 
-// Checks a configuration against itself and makes the batch a multiple of pac. Error(usage) names the option.
-void check_config(CtganConfig& config);
+MethodConfig method_config(const FitOptions& options);  // of its method
 
 struct SampleOptions {
   uint64_t seed = 0;

@@ -1,5 +1,6 @@
 // Sampling: row i of the infinite table depends on (model, seed, where, i) alone. Its noise is keyed by i and the number of the try, so any batch, thread count or
-// offset gives the same rows. Conditions that one column's condition vector can meet are proposed through it; every row written is checked against all terms.
+// offset gives the same rows. Under conditions the method proposes candidates that are likelier to meet them (Method::row_maker); every row written is checked
+// against all terms.
 // Under calibration a row's candidates are (i, 0), (i, 1), …: the first that is kept is the row; after a bound the likeliest of them is taken.
 #include <fmt/format.h>
 
@@ -17,17 +18,10 @@
 namespace tessera {
 namespace {
 
-constexpr int kSamplePurpose = 0x2000, kProposePurpose = 0x3000;
+constexpr int kSamplePurpose = 0x2000;
 constexpr int kDefaultBatch = 4096;
 constexpr int64_t kSlice = 512;  // rows decoded at a time by one thread
 constexpr int64_t kBlock = 1024, kCalibratedBlock = 4096;  // rows searched for at a time
-
-// What a condition's column may show so that a term can hold, by position in the condition vector, and their share of the real rows.
-struct Proposal {
-  std::vector<int32_t> positions;
-  std::vector<double> cumulative;  // ends at 1
-  double share = 1;
-};
 
 class Rows : public RowStream {
  public:
@@ -38,11 +32,11 @@ class Rows : public RowStream {
     end_ = offset + count;
     if (!options.where.empty()) where_ = parse_where(options.where, schema_);
     failed_.assign(where_.terms.size(), 0);
-    if (!where_.empty()) propose();
-    tier_ = options.calibrate.value_or(state_->calibration.chosen);
-    if (!state_->calibration.holds(tier_))
+    const Calibration& calibration = state_->calibration;
+    tier_ = options.calibrate.value_or(calibration.chosen);
+    if (!calibration.holds(tier_))
       throw Error(ErrorCode::usage, fmt::format("--calibrate {}: this model was not calibrated so far{}. Fit it with --calibrate {}, or sample with --calibrate {}.", name(tier_),
-                                                state_->calibration.note.empty() ? "" : " (" + state_->calibration.note + ")", name(tier_), name(state_->calibration.chosen)));
+                                                calibration.note.empty() ? "" : " (" + calibration.note + ")", name(tier_), name(calibration.chosen)));
     report_.tier = tier_;
     if (state_->learnt()) build();
   }
@@ -63,10 +57,6 @@ class Rows : public RowStream {
   SampleReport report() const override { return report_; }
 
  private:
-  struct Candidate {
-    int64_t row;
-    int32_t attempt;
-  };
   // How the search for one row of a block stands.
   struct Search {
     bool done = false;
@@ -81,36 +71,29 @@ class Rows : public RowStream {
   std::string yield_note() const { return fmt::format("yield {:.3g} %", 100.0 * static_cast<double>(report_.rows) / static_cast<double>(std::max<int64_t>(report_.candidates, 1))); }
 
   void build() {
-    const Ctgan m = state_->network();
     const int64_t most = searching() ? block() : std::max<int64_t>(end_ - next_, 1);
     // At least two: with one row a bias and a batch have the same shape, sums would be taken in another order, and the row's last bits would differ.
     batch_ = std::max<int64_t>(std::min<int64_t>(options_.batch > 0 ? options_.batch : kDefaultBatch, most), 2);
-    draw_ = real_frequencies(state_->encoder.layout(), state_->condition_rows);
-    if (draw_.cumulative.empty()) draw_.cumulative.push_back(1);
+    method_ = state_->method();
+    std::vector<AllowedLevels> allowed;
+    if (!where_.empty()) allowed = allowed_levels();
+    maker_ = method_->row_maker(state_->kept, allowed, options_.seed, team_);
+    for (const AllowedLevels& a : allowed)
+      for (size_t t = 0; t < where_.terms.size(); ++t)
+        if (where_.terms[t].column == a.span->column) proposed_terms_.push_back(t);
     Plan plan;
     Recorder r(plan);
     r.start_purposes(kSamplePurpose);
-    record_sampling(r, m, batch_, draw_.columns(), !proposal_.positions.empty());
+    maker_->record(r, batch_);
     optimise(plan);
     program_ = std::make_unique<Program>(std::move(plan), options_.device ? *options_.device : Device::processor(), team_, options_.seed);
-    program_->put("generator", state_->generator.data());
-    for (const RunningSlot& s : running_slots(m)) program_->put(s.leaf, state_->running.data() + s.offset);
+    load_states(*program_, state_->kept.states);
     identity_.resize(static_cast<size_t>(3 * batch_));
-    condition_.assign(static_cast<size_t>(batch_), -1);
-    bind("rows", identity_.data());
-    bind("condition", condition_.data());
-    bind("cumulative", draw_.cumulative.data());
-    bind("start", draw_.start.data());
-    no_rows_.assign(static_cast<size_t>(std::max<int64_t>(m.cond + draw_.columns(), 1)), 0);  // as long as the leaf, though no table row is drawn
-    bind("row_offset", no_rows_.data());
-    bind("row_index", no_rows_.data());
+    bind_if(*program_, "rows", identity_.data());
+    maker_->bind(*program_);
     codes_ = program_->find("codes");
     alphas_ = program_->find("alphas");
     if (tier_ != Tier::off) weights_ = std::make_unique<CandidateWeights>(state_->calibration, tier_, options_.min_yield, batch_, team_);
-  }
-
-  void bind(const char* leaf, const void* data) {
-    if (program_->plan().find_leaf(leaf) != kNone) program_->bind(leaf, data);
   }
 
   // Makes the candidates (at most batch_), decoded in slices of kSlice rows, in order.
@@ -129,17 +112,15 @@ class Rows : public RowStream {
         id[0] = static_cast<int32_t>(static_cast<uint32_t>(c.row));
         id[1] = static_cast<int32_t>(static_cast<uint32_t>(static_cast<uint64_t>(c.row) >> 32));
         id[2] = c.attempt;
-        if (!proposal_.positions.empty()) condition_[static_cast<size_t>(i)] = drawn_condition(c);
       }
-      bind("rows", identity_.data());
-      bind("condition", condition_.data());
+      maker_->choose(candidates);
+      program_->refresh();
       program_->run(1);
-      made_codes_ = program_->read<int32_t>(codes_);
-      made_alphas_ = program_->read<float>(alphas_);
-      codes = made_codes_.data();
-      alphas = made_alphas_.data();
-      code_ld = program_->plan().shape(codes_).cols;
-      alpha_ld = program_->plan().shape(alphas_).cols;
+      const View v = program_->fetch(codes_), w = program_->fetch(alphas_);
+      codes = static_cast<const int32_t*>(v.data);
+      alphas = static_cast<const float*>(w.data);
+      code_ld = v.cols;
+      alpha_ld = w.cols;
     }
     slices.resize(static_cast<size_t>((n + kSlice - 1) / kSlice));
     team_.for_each(static_cast<int64_t>(slices.size()), [&](int64_t s) {
@@ -147,15 +128,6 @@ class Rows : public RowStream {
       slices[static_cast<size_t>(s)] = state_->encoder.decode(alphas + begin * alpha_ld, codes + begin * code_ld, ids.data() + begin, rows, options_.seed, tries.data() + begin);
       if (tier_ != Tier::off) state_->calibration.map(slices[static_cast<size_t>(s)], ids.data() + begin, tries.data() + begin, options_.seed);
     });
-  }
-
-  int32_t drawn_condition(const Candidate& c) const {
-    const Philox w = philox(0, static_cast<uint32_t>(c.row), static_cast<uint32_t>(static_cast<uint64_t>(c.row) >> 32),
-                            static_cast<uint32_t>(kProposePurpose) << 16 | static_cast<uint32_t>(c.attempt & 0xFFFF), static_cast<uint32_t>(options_.seed),
-                            static_cast<uint32_t>(options_.seed >> 32));
-    const double u = open_uniform(w.word[0], w.word[1]);
-    const auto at = std::upper_bound(proposal_.cumulative.begin(), proposal_.cumulative.end() - 1, u);
-    return proposal_.positions[static_cast<size_t>(at - proposal_.cumulative.begin())];
   }
 
   void make_plain() {
@@ -217,6 +189,10 @@ class Rows : public RowStream {
         Search& s = searches[static_cast<size_t>(candidates[k].row - begin)];
         if (s.done) continue;
         ++report_.candidates;
+        if (!accepted(k, candidates[k])) {
+          for (const size_t term : proposed_terms_) ++failed_[term];  // refused because what the method was asked to propose is rare
+          continue;
+        }
         if (!meets[static_cast<size_t>(i)] || !kept(candidates[k], k, s)) continue;
         s.done = true;
         if (s.seen > kMostTries) continue;  // settle() takes the likeliest
@@ -262,6 +238,8 @@ class Rows : public RowStream {
         }
     });
   }
+
+  bool accepted(size_t i, const Candidate& c) const { return program_ == nullptr || maker_->accepts(*program_, static_cast<int64_t>(i), c); }
 
   [[noreturn]] void give_up(int64_t found, int64_t row) const {
     size_t rarest = 0;
@@ -327,9 +305,10 @@ class Rows : public RowStream {
     return std::find(keep.begin(), keep.end(), 1) != keep.end();
   }
 
-  // The column whose conditions can meet its terms with the smallest share of real rows is proposed through the condition vector.
-  void propose() {
+  // For every category column with conditions, which of its levels can meet them.
+  std::vector<AllowedLevels> allowed_levels() const {
     const RowLayout& layout = state_->encoder.layout();
+    std::vector<AllowedLevels> found;
     int code_slot = 0;
     const int codes = layout.codes(), alphas = layout.alphas();
     for (const Span& span : layout.spans) {
@@ -348,21 +327,11 @@ class Rows : public RowStream {
       std::vector<char> keep;
       std::vector<int64_t> failed(own.terms.size(), 0);
       match_where(own, shown, keep, failed);
-      Proposal p;
-      double total = 0, sum = 0;
-      for (int k = 0; k < span.width; ++k) total += static_cast<double>(state_->condition_rows[static_cast<size_t>(span.cond_start + k)]);
-      for (int k = 0; k < span.width; ++k) {
-        const double rows = static_cast<double>(state_->condition_rows[static_cast<size_t>(span.cond_start + k)]);
-        if (rows == 0 || !(state_->encoder.is_rare(span, k) ? rare_can_meet(own, k) : keep[static_cast<size_t>(k)] != 0)) continue;
-        sum += rows;
-        p.positions.push_back(span.cond_start + k);
-        p.cumulative.push_back(sum);
-      }
-      if (p.positions.empty()) continue;
-      for (double& c : p.cumulative) c /= sum;
-      p.share = sum / total;
-      if (p.share < proposal_.share) proposal_ = std::move(p);
+      AllowedLevels a{&span, {}};
+      for (int k = 0; k < span.width; ++k) a.level.push_back(state_->encoder.is_rare(span, k) ? rare_can_meet(own, k) : keep[static_cast<size_t>(k)]);
+      found.push_back(std::move(a));
     }
+    return found;
   }
 
   std::shared_ptr<const Model::State> state_;
@@ -372,13 +341,13 @@ class Rows : public RowStream {
   int64_t next_, offset_, end_ = 0;
   Table schema_;
   Where where_;
-  Proposal proposal_;
-  ConditionDraw draw_;
+  std::unique_ptr<Method> method_;
+  std::unique_ptr<RowMaker> maker_;
+  std::vector<size_t> proposed_terms_;  // terms on columns whose levels the method proposes
   int64_t batch_ = 0;
   std::unique_ptr<Program> program_;
   Id codes_ = kNone, alphas_ = kNone;
-  std::vector<int32_t> identity_, condition_, no_rows_, made_codes_;
-  std::vector<float> made_alphas_;
+  std::vector<int32_t> identity_;
   Tier tier_ = Tier::off;
   std::unique_ptr<CandidateWeights> weights_;  // null: every candidate that meets the conditions is kept
   std::vector<double> log_weights_;            // of the candidates at hand

@@ -1,24 +1,30 @@
 #include "models/weights.h"
 
 namespace tessera {
+namespace {
 
-void visit_weights(const Ctgan& m, const ParameterSet& set, const WeightVisitor& visit) {
+// `row` says where row k of a matrix lies in memory.
+void visit(const ParameterSet& set, const Parameter& p, const WeightVisitor& visitor, const std::function<int64_t(int64_t)>& row) {
+  const int64_t offset = p.offset, in = p.shape.rows, out = p.shape.cols;
+  const bool matrix = p.name.ends_with("weight") && p.name.find("norm") == std::string::npos;
+  if (matrix) visitor(set.name + "." + p.name, {out, in}, [=](int64_t i) { return offset + row(i % in) * out + i / in; });
+  else visitor(set.name + "." + p.name, {out}, [=](int64_t i) { return offset + i; });
+}
+
+}  // namespace
+
+void visit_weights(const ParameterSet& set, const WeightVisitor& visitor) {
+  for (const Parameter& p : set.parameters) visit(set, p, visitor, [](int64_t k) { return k; });
+}
+
+void visit_weights(const Ctgan& m, const ParameterSet& set, const WeightVisitor& visitor) {
+  const int64_t data = m.data, cond = m.cond, pac = m.config.pac, width = data + cond;
   for (const Parameter& p : set.parameters) {
-    const std::string name = set.name + "." + p.name;
-    const bool matrix = p.name.find(".weight") != std::string::npos && p.name.find("norm") == std::string::npos;
-    if (!matrix) {
-      visit(name, {p.shape.cols}, [&](int64_t i) { return p.offset + i; });
-      continue;
-    }
     const bool packed = set.name == m.discriminator.name && p.name == "hidden.0.weight";
-    const int64_t in = p.shape.rows, out = p.shape.cols, width = m.data + m.cond, pac = m.config.pac;
-    visit(name, {out, in}, [&, packed](int64_t i) {
-      int64_t row = i % in;
-      if (packed) {
-        const int64_t slot = row / width, k = row % width;
-        row = k < m.data ? slot * m.data + k : pac * m.data + slot * m.cond + (k - m.data);
-      }
-      return p.offset + row * out + i / in;
+    visit(set, p, visitor, [=](int64_t k) {
+      if (!packed) return k;
+      const int64_t slot = k / width, at = k % width;
+      return at < data ? slot * data + at : pac * data + slot * cond + (at - data);
     });
   }
 }

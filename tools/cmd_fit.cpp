@@ -16,11 +16,11 @@ namespace {
 // --log: a line as soon as it is known, so that it can be followed while training runs. It stays when training is interrupted.
 class LossLog {
  public:
-  explicit LossLog(const std::string& path) : path_(path) {
+  LossLog(const std::string& path, const std::string& method) : path_(path), tvae_(method == "tvae") {
     if (path_.empty()) return;
     file_ = std::fopen(path_.c_str(), "w");
     if (file_ == nullptr) fail();
-    if (std::fputs("step,epoch,critic,generator,penalty,seconds\n", file_) < 0) fail();
+    if (std::fputs(tvae_ ? "step,epoch,reconstruction,divergence,seconds\n" : "step,epoch,critic,generator,penalty,seconds\n", file_) < 0) fail();
   }
   ~LossLog() {
     if (file_ != nullptr) std::fclose(file_);
@@ -32,7 +32,8 @@ class LossLog {
   // An exception must not cross the library, and training is worth more than its log: a full disk is told at the end.
   static void callback(const tessera_losses* l, void* log) {
     auto* self = static_cast<LossLog*>(log);
-    const std::string line = fmt::format("{},{:.6g},{:.9g},{:.9g},{:.9g},{:.3f}\n", l->step, l->epoch, l->critic, l->generator, l->penalty, l->seconds);
+    const std::string losses = self->tvae_ ? fmt::format("{:.9g},{:.9g}", l->reconstruction, l->divergence) : fmt::format("{:.9g},{:.9g},{:.9g}", l->critic, l->generator, l->penalty);
+    const std::string line = fmt::format("{},{:.6g},{},{:.3f}\n", l->step, l->epoch, losses, l->seconds);
     if (std::fputs(line.c_str(), self->file_) < 0 || std::fflush(self->file_) != 0) self->error_ = errno;
   }
   void check() {
@@ -43,6 +44,7 @@ class LossLog {
   [[noreturn]] void fail() { throw tessera::Error(TESSERA_E_IO, fmt::format("{}: the losses cannot be written ({}).", path_, std::strerror(error_ != 0 ? error_ : errno))); }
 
   std::string path_;
+  bool tvae_;
   std::FILE* file_ = nullptr;
   int error_ = 0;
 };
@@ -64,7 +66,7 @@ void run(const SharedOptions& shared, const Arguments& a) {
   if (!a.log.empty()) tessera::check_output(a.log, a.force);
 
   Session session(shared);
-  LossLog log(a.log);
+  LossLog log(a.log, a.fit.method);
   if (log.wanted()) options.losses = &LossLog::callback, options.losses_user = &log;
   const auto model = tessera::Model::fit(session.context(), tessera::read_csv(session.context(), a.data, a.csv.options()), options);
   model.save(a.model, a.force);

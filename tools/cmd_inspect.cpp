@@ -74,6 +74,23 @@ std::string kept(const Json& column) {
   return text::list(levels, 3);
 }
 
+// What each tier of the calibration was measured at, the chosen one marked.
+std::string calibration_page(const Json& calibration) {
+  using Side = text::Table::Side;
+  const std::string chosen = calibration.value("tier", "off");
+  std::string out = "\ncalibration, tried on rows of the model\n";
+  text::Table t({{"tier"}, {"yield", Side::right}, {"shape error", Side::right}, {"trend error", Side::right}, {"C2ST", Side::right}, {""}});
+  for (const Json& trial : calibration["trials"]) {
+    std::string tier = trial["tier"].get<std::string>();
+    if (tier == "full") tier += fmt::format(", temperature {:g}", trial["temperature"].get<double>());
+    t.add({tier, text::percent(trial["yield"].get<double>()), text::percent(trial["shape_error"].get<double>()), text::percent(trial["trend_error"].get<double>()),
+           fmt::format("{:.3f}", trial["c2st"].get<double>()), trial.value("kept", false) && trial["tier"] == chosen ? "the default of sample" : ""});
+  }
+  out += t.str();
+  if (calibration.contains("note")) out += "  no full calibration: " + calibration["note"].get<std::string>() + "\n";
+  return out;
+}
+
 std::string model_page(const Json& model) {
   const Json &columns = model["encoder"]["columns"], &from = model["provenance"];
   const int64_t steps = from.value("steps", int64_t{0});
@@ -82,9 +99,12 @@ std::string model_page(const Json& model) {
   out += steps == 0 ? "untrained\n\n" : fmt::format("trained in {} steps, seed {}\n\n", text::count(steps), inline_text(from["seed"]));
   text::Table t({{"column"}, {"type"}, {"held as", text::Table::Side::left, 60}, {"missing"}, {"values", text::Table::Side::left, 60}});
   for (const Json& c : columns) t.add({c["name"].get<std::string>(), c["type"].get<std::string>(), coding(c), c.value("missing", false) ? "yes" : "–", kept(c)});
-  out += t.str() + fmt::format("\n  {} columns to the networks, {} of them conditions; {} weights in the generator\n\nsettings\n",
-                               inline_text(model["data_width"].get<int64_t>() + model["condition_width"].get<int64_t>()), inline_text(model["condition_width"]), inline_text(model["generator_parameters"]));
-  return out + outline(model["config"]);
+  const bool decoder = model.contains("decoder_parameters");
+  out += t.str() + fmt::format("\n  {} columns to the networks, {} of them conditions; {} weights in the {}\n\nsettings\n",
+                               inline_text(model["data_width"].get<int64_t>() + model["condition_width"].get<int64_t>()), inline_text(model["condition_width"]),
+                               inline_text(model[decoder ? "decoder_parameters" : "generator_parameters"]), decoder ? "decoder" : "generator");
+  out += outline(model["config"]);
+  return model.contains("calibration") ? out + calibration_page(model["calibration"]) : out;
 }
 
 void run(const SharedOptions& shared, const Arguments& a) {

@@ -5,17 +5,20 @@
 
 void FitArguments::add_to(CLI::App& command) {
   const auto natural = CLI::Range(1, 1 << 30, "whole number from 1");
-  command.add_option("--method", method, "The model: ctgan")->capture_default_str();
+  command.add_option("--method", method, "The model: ctgan or tvae")->capture_default_str();
   command.add_option("--preset", preset, "best: the paper's networks with what measurably helps; paper: the published model")->capture_default_str();
   command.add_option("--seed", seed, "Same seed, same model, for any number of threads")->capture_default_str();
   command.add_option("--epochs", epochs, "Passes over the table; 0 writes an untrained model (preset: 300)")->check(CLI::Range(0, 1 << 30, "whole number from 0"));
-  command.add_option("--batch-size", batch_size, "Rows of a step, a multiple of pac (preset: 500)")->check(natural);
-  command.add_option("--pac", pac, "Rows the critic sees at once (preset: 10)")->check(natural);
-  command.add_option("--learning-rate", learning_rate, "Of both networks (preset: 0.0002)")->check(CLI::PositiveNumber);
-  command.add_option("--embedding-dim", embedding_dim, "Length of the noise (preset: 128)")->check(natural);
-  command.add_option("--generator-dim", generator_dim, "Widths of the generator's layers (preset: 256,256)")->delimiter(',')->check(natural);
-  command.add_option("--discriminator-dim", discriminator_dim, "Widths of the critic's layers (preset: 256,256)")->delimiter(',')->check(natural);
-  command.add_option("--discriminator-steps", discriminator_steps, "Critic steps a generator step (preset: 1)")->check(natural);
+  command.add_option("--batch-size", batch_size, "Rows of a step; ctgan: a multiple of pac (preset: 500)")->check(natural);
+  command.add_option("--pac", pac, "ctgan: rows the critic sees at once (preset: 10)")->check(natural);
+  command.add_option("--learning-rate", learning_rate, "Of both networks (preset: ctgan 0.0002, tvae 0.001)")->check(CLI::PositiveNumber);
+  command.add_option("--embedding-dim", embedding_dim, "ctgan: length of the noise; tvae: latent dimensions (preset: 128)")->check(natural);
+  command.add_option("--generator-dim", generator_dim, "ctgan: widths of the generator's layers (preset: 256,256)")->delimiter(',')->check(natural);
+  command.add_option("--discriminator-dim", discriminator_dim, "ctgan: widths of the critic's layers (preset: 256,256)")->delimiter(',')->check(natural);
+  command.add_option("--discriminator-steps", discriminator_steps, "ctgan: critic steps a generator step (preset: 1)")->check(natural);
+  command.add_option("--encoder-dim", encoder_dim, "tvae: widths of the encoder's layers (preset: 128,128)")->delimiter(',')->check(natural);
+  command.add_option("--decoder-dim", decoder_dim, "tvae: widths of the decoder's layers (preset: 128,128)")->delimiter(',')->check(natural);
+  command.add_option("--loss-factor", loss_factor, "tvae: weight of the reconstruction loss beside the divergence (preset: 2)")->check(CLI::PositiveNumber);
   command.add_option("--calibrate", calibrate, "What is learnt after training so that rows look real: off, marginals, full (preset: full; paper: off)");
   command.add_option("--passes-off", passes_off, "Plan passes to leave out, for study; tessera plan lists them");
 }
@@ -37,5 +40,10 @@ tessera_fit_options FitArguments::options() const {
   o.discriminator_dim = discriminator_dim.data();
   o.discriminator_layers = discriminator_dim.size();
   o.learning_rate = learning_rate;
+  o.encoder_dim = encoder_dim.data();
+  o.encoder_layers = encoder_dim.size();
+  o.decoder_dim = decoder_dim.data();
+  o.decoder_layers = decoder_dim.size();
+  o.loss_factor = loss_factor;
   return o;
 }

@@ -12,8 +12,8 @@ struct FitArguments {
   uint64_t seed = 0;
   int epochs = -1;  // not given
   int batch_size = 0, pac = 0, embedding_dim = 0, discriminator_steps = 0;
-  std::vector<int32_t> generator_dim, discriminator_dim;
-  double learning_rate = 0;
+  std::vector<int32_t> generator_dim, discriminator_dim, encoder_dim, decoder_dim;
+  double learning_rate = 0, loss_factor = 0;
 
   void add_to(CLI::App& command);
   tessera_fit_options options() const;  // points into this struct

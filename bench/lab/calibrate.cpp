@@ -18,7 +18,9 @@ int main(int argc, char** argv) {
     const Model model = Model::load(argv[1]);
     Team team;
     Monitor monitor;
-    monitor.on_progress = [](const Progress& p) { std::fprintf(stderr, "%s %g/%g %s %s\n", p.phase, p.done, p.total, p.unit, p.note.c_str()); };
+    const auto begin = std::chrono::steady_clock::now();
+    auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
+    monitor.on_progress = [&](const Progress& p) { std::fprintf(stderr, "%6.2f %s %g/%g %s %s\n", seconds(), p.phase, p.done, p.total, p.unit, p.note.c_str()); };
     const Table like = model.schema();
     CsvOptions csv;
     csv.path = argv[2];
@@ -26,9 +28,9 @@ int main(int argc, char** argv) {
     const Table table = csv_read(csv, team, monitor);
     FitOptions options;
     options.seed = static_cast<uint64_t>(std::atoll(argv[3]));
-    const auto start = std::chrono::steady_clock::now();
+    const double start = seconds();
     const Model calibrated = model.calibrated(table, options, team, monitor);
-    std::printf("%.2f s\n%s\n", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), calibrated.describe()["calibration"].dump(1).c_str());
+    std::printf("%.2f s\n%s\n", seconds() - start, calibrated.describe()["calibration"].dump(1).c_str());
     calibrated.save(argv[4], true);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "%s\n", e.what());

@@ -24,13 +24,13 @@ int main(int argc, char** argv) {
     const std::set<std::string> how(argv + 5, argv + argc);
     const Model model = Model::load(argv[1]);
     const Model::State& state = model.state();
-    const Ctgan m = state.network();
+    const Ctgan m(state.encoder.layout(), std::get<CtganConfig>(state.config));
     const int64_t rows = std::atoll(argv[2]), batch = 500;
     const uint64_t seed = static_cast<uint64_t>(std::atoll(argv[3]));
     Team team;
     const Monitor monitor;
 
-    std::vector<int64_t> weights = state.condition_rows;
+    std::vector<int64_t> weights = state.kept.condition_rows;
     if (how.count("log") != 0)
       for (int64_t& w : weights) w = static_cast<int64_t>(1e6 * std::log1p(static_cast<double>(w)));
     const ConditionDraw draw = real_frequencies(state.encoder.layout(), weights);
@@ -50,8 +50,7 @@ int main(int argc, char** argv) {
     r.output(drawn[1], "alphas");
     optimise(plan);
     Program p(std::move(plan), cpu_kernels(), team, seed);
-    std::copy(state.generator.begin(), state.generator.end(), p.state<float>("generator"));
-    for (const RunningSlot& s : running_slots(m)) std::copy_n(state.running.begin() + s.offset, s.size, p.state<float>(s.leaf));
+    load_states(p, state.kept.states);
     const int32_t zero = 0;
     p.bind("cumulative", draw.cumulative.data());
     p.bind("start", draw.start.data());

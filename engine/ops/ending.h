@@ -1,4 +1,4 @@
-// adam, average, report: ops that change state in place.
+// adam, average, clamp_range, report: ops that change state in place.
 #pragma once
 #include "engine/ops/rule.h"
 
@@ -20,6 +20,15 @@ struct Rule<Average> : NoGradient {
     return {{in[0]}};
   }
   static double flops(const Average&, const Shapes& in, const Shapes&) { return 3 * static_cast<double>(in[0].count()); }
+};
+
+template <>
+struct Rule<ClampRange> : NoGradient {
+  static std::vector<Result> infer(const ClampRange& op, const Shapes& in) {
+    require(op.start >= 0 && op.count >= 0 && op.start + op.count <= in[0].cols, "clamp_range");
+    return {{in[0]}};
+  }
+  static double flops(const ClampRange& op, const Shapes&, const Shapes&) { return 2 * static_cast<double>(op.count); }
 };
 
 template <>

@@ -1,4 +1,4 @@
-// random, fill, draw_conditions, gather_rows.
+// random, fill, draw_conditions, gather_rows, mixture_draw.
 #pragma once
 #include "engine/ops/rule.h"
 
@@ -25,6 +25,15 @@ struct Rule<GatherRows> : NoGradient, Free {
     const Shape s{in[2].rows, op.spans->count};
     return {{s, DType::index}, {s}};
   }
+};
+
+template <>
+struct Rule<MixtureDraw> : NoGradient {
+  static std::vector<Result> infer(const MixtureDraw&, const Shapes& in) {
+    require(in[1].cols == 1 && in[2].cols == in[0].cols && in[3].rows == in[2].rows * in[0].cols && in[3].cols == in[0].cols, "mixture_draw");
+    return {{in[0]}};
+  }
+  static double flops(const MixtureDraw&, const Shapes& in, const Shapes&) { return 2 * static_cast<double>(in[0].count() * in[0].cols); }
 };
 
 }  // namespace tessera

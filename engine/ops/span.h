@@ -87,6 +87,53 @@ struct Rule<SpanCrossEntropyGrad> : PerSpan {
 };
 
 template <>
+struct Rule<SpanReconstruction> : PerSpan {
+  static std::vector<Result> infer(const SpanReconstruction& op, const Shapes& in) {
+    require(in[0].cols == op.spans->width && in[1].cols == op.spans->count && in[1] == in[2] && in[3].cols == op.spans->tanhs, "span_reconstruction");
+    return {{{in[0].rows, op.spans->count}}};
+  }
+  static std::vector<Var> vjp(Recorder& r, const SpanReconstruction& op, const Vjp& v) {
+    const auto g = r.emit(SpanReconstructionGrad{op.spans}, {v.in[0], v.in[1], v.in[2], v.in[3], v.d_out[0]});
+    return {g[0], Var{}, Var{}, v.in[3] ? sum_rows(g[1]) : Var{}};
+  }
+  // [1, S]: `tanh` or `softmax` by the kind of span; and the σ of each tanh span, 1 under the softmax spans.
+  static Var by_kind(Recorder& r, const SpanTable* s, double tanh, double softmax) {
+    std::vector<Var> parts;
+    for (int i = 0; i < s->count; ++i) parts.push_back(fill(r, {1, 1}, s->items[i].softmax != 0 ? softmax : tanh));
+    return concat_cols(parts);
+  }
+  static Var sigmas(Recorder& r, const SpanTable* s, Var sigma) {
+    std::vector<Var> parts;
+    for (int i = 0; i < s->count; ++i) parts.push_back(s->items[i].softmax != 0 ? fill(r, {1, 1}, 1) : slice_cols(sigma, s->items[i].slot, 1));
+    return concat_cols(parts);
+  }
+  static std::vector<Var> compose(Recorder& r, const SpanReconstruction& op, const std::vector<Var>& in) {
+    const SpanTable* s = op.spans;
+    const Var picked = r.emit1(SparsePick{s->width, s->count}, {in[1], in[0]}), sigma = sigmas(r, s, in[3]);
+    const Var max = span_max(in[0], s), lse = max + log(span_sum(exp(in[0] - span_spread(max, s)), s));
+    const Var miss = (in[2] - tanh(picked)) / sigma;
+    return {(0.5 * (miss * miss) + log(sigma)) * by_kind(r, s, 1, 0) + (lse - picked) * by_kind(r, s, 0, 1)};
+  }
+};
+
+template <>
+struct Rule<SpanReconstructionGrad> : PerSpan {
+  static std::vector<Result> infer(const SpanReconstructionGrad& op, const Shapes& in) { return {{in[0]}, {{in[0].rows, op.spans->tanhs}}}; }
+  static std::vector<Var> compose(Recorder& r, const SpanReconstructionGrad& op, const std::vector<Var>& in) {
+    const SpanTable* s = op.spans;
+    const Var picked = r.emit1(SparsePick{s->width, s->count}, {in[1], in[0]}), sigma = Rule<SpanReconstruction>::sigmas(r, s, in[3]), d = in[4];
+    const Var y = tanh(picked), miss = (in[2] - y) / sigma;
+    const Var of_tanh = (-1.0 * (d * (miss * (1.0 - y * y)))) / sigma, of_sigma = (d * (1.0 - miss * miss)) / sigma;
+    const Var hot = r.emit1(SparseDense{s->width, s->count}, {in[1], d});
+    std::vector<Var> rows;
+    for (int i = 0; i < s->count; ++i)
+      if (s->items[i].softmax == 0) rows.push_back(slice_cols(of_sigma, i, 1));
+    return {(span_softmax(in[0], s) * span_spread(d, s) - hot) * span_mask(r, s, true) + span_spread(of_tanh, s) * span_mask(r, s, false),
+            rows.empty() ? fill(r, {in[0].rows(), 0}, 0) : concat_cols(rows)};
+  }
+};
+
+template <>
 struct Rule<SpanReduce> : Light {
   static std::vector<Result> infer(const SpanReduce& op, const Shapes& in) { return {{{in[0].rows, op.spans->count}}}; }
   static std::vector<Var> vjp(Recorder&, const SpanReduce& op, const Vjp& v) {

@@ -67,7 +67,7 @@ typedef struct tessera_context tessera_context;
 /* Valid during the callback only. */
 typedef struct tessera_progress {
   size_t struct_size;
-  const char* phase; /* "read", "types", "mixtures", "encode", "train", "save", "sample", "write", "evaluate" */
+  const char* phase; /* "read", "types", "mixtures", "encode", "train", "candidates", "ratio", "calibrate", "save", "sample", "write", "evaluate" */
   double done;       /* in units of `unit` */
   double total;      /* 0: not known */
   const char* unit;  /* "rows", "columns", "epochs", "bytes" */
@@ -113,6 +113,8 @@ typedef struct tessera_losses {
   double generator;
   double penalty;
   double seconds;
+  double reconstruction; /* TVAE: with its loss factor; critic, generator and penalty are CTGAN's, and 0 for the other method */
+  double divergence;     /* TVAE: KL(q(z | row) || N(0, I)) */
 } tessera_losses;
 
 typedef void (*tessera_losses_fn)(const tessera_losses* losses, void* user);
@@ -122,24 +124,29 @@ typedef void (*tessera_losses_fn)(const tessera_losses* losses, void* user);
 /* 0 or NULL in any field: the preset's value. Ranges are checked; a message calls a field as the command line does: --batch-size. */
 typedef struct tessera_fit_options {
   size_t struct_size;
-  const char* method; /* NULL, "ctgan" */
+  const char* method; /* NULL, "ctgan" · "tvae" */
   const char* preset; /* NULL, "best": the paper's networks and steps with what measurably helps · "paper": the published model */
   uint64_t seed;
   int32_t epochs;        /* TESSERA_UNTRAINED: encoders and initial weights only */
-  int32_t batch_size;    /* rows, a multiple of pac; smaller when the table is */
-  int32_t pac;           /* rows the critic sees at once */
-  int32_t embedding_dim; /* length of the noise */
-  const int32_t* generator_dim; /* widths of the hidden layers */
+  int32_t batch_size;    /* rows; CTGAN: a multiple of pac */
+  int32_t pac;           /* CTGAN: rows the critic sees at once */
+  int32_t embedding_dim; /* length of the noise; TVAE: latent dimensions */
+  const int32_t* generator_dim; /* CTGAN: widths of the hidden layers */
   size_t generator_layers;      /* how many there are in generator_dim */
   const int32_t* discriminator_dim;
   size_t discriminator_layers;
-  int32_t discriminator_steps; /* critic steps a generator step */
+  int32_t discriminator_steps; /* CTGAN: critic steps a generator step */
   double learning_rate;
   const char* passes_off; /* plan passes to leave out, comma-separated, for study: see tessera_plan() */
   const char* source;     /* where the rows came from, for the provenance kept in the model */
   tessera_losses_fn losses; /* at least once an epoch */
   void* losses_user;
   const char* calibrate; /* what is learnt after training so that rows look real: "off", "marginals" or "full" (docs/calibration.md). NULL: "full"; "off" under preset "paper" */
+  const int32_t* encoder_dim; /* TVAE: widths of the hidden layers */
+  size_t encoder_layers;
+  const int32_t* decoder_dim;
+  size_t decoder_layers;
+  double loss_factor; /* TVAE: weight of the reconstruction loss beside the divergence */
 } tessera_fit_options;
 
 /* The USAGE that tessera_fit() or tessera_plan() with these options would end in, before the data are read. */

@@ -1,4 +1,4 @@
-// adam (Kingma & Ba 2015), average, report: the end of a step. Adam moves 4 reads + 3 writes (28 bytes a float parameter), one tile 16,384 parameters.
+// adam (Kingma & Ba 2015), average, clamp_range, report: the end of a step. Adam moves 4 reads + 3 writes (28 bytes a float parameter), one tile 16,384 parameters.
 //   torch form: θ −= lr/(1 − β1ᵗ)·m/(√v/√(1 − β2ᵗ) + ε) · tf1 form: θ −= lr·√(1 − β2ᵗ)/(1 − β1ᵗ)·m/(√v + ε)
 #include "kernels/cpu/tables.h"
 
@@ -49,6 +49,16 @@ void average_run(const Call& call, int64_t tile, void*) {
 }
 
 template <class T>
+void clamp_range_run(const Call& call, int64_t tile, void*) {
+  const auto& op = *static_cast<const ClampRange*>(call.op);
+  T* param = static_cast<T*>(call.out[0].data) + op.start;
+  const T low = static_cast<T>(op.low), high = static_cast<T>(op.high);
+  const Range r = piece(tile, kElements, op.count);
+  for (int64_t i = r.begin; i < r.end; ++i) param[i] = param[i] < low ? low : param[i] > high ? high : param[i];
+}
+int64_t clamp_tiles(const Call& call) { return div_up(static_cast<const ClampRange*>(call.op)->count, kElements); }
+
+template <class T>
 void report_run(const Call& call, int64_t, void*) {
   const auto& op = *static_cast<const Report*>(call.op);
   const Mat<T> ring(call.out[0]);
@@ -66,6 +76,7 @@ template <class T>
 void add_optimizer(KernelTable& t) {
   t.adam = {tiles, adam_run<T>, nullptr};
   t.average = {tiles, average_run<T>, nullptr};
+  t.clamp_range = {clamp_tiles, clamp_range_run<T>, nullptr};
   t.report = {one_tile, report_run<T>, nullptr};
 }
 TESSERA_INSTANTIATE(add_optimizer)

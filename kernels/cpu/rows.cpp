@@ -1,4 +1,4 @@
-// draw_conditions, gather_rows: which rows a step trains on, and their codes.
+// draw_conditions, gather_rows, mixture_draw: which rows a step trains on, their codes, and latent rows drawn from a mixture.
 #include "kernels/cpu/random.h"
 #include "kernels/cpu/tables.h"
 
@@ -62,11 +62,29 @@ void gather_run(const Call& call, int64_t tile, void*) {
   }
 }
 
+template <class T>
+void mixture_run(const Call& call, int64_t tile, void*) {
+  const Mat<T> noise(call.in[0]), mean(call.in[2]), factor(call.in[3]), out(call.out[0]);
+  const Mat<int32_t> component(call.in[1]);
+  const Range r = piece(tile, kRows, out.rows);
+  for (int64_t i = r.begin; i < r.end; ++i) {
+    const int64_t k = component.row(i)[0];
+    const T* e = noise.row(i);
+    for (int64_t a = 0; a < out.cols; ++a) {
+      const T* f = factor.row(k * out.cols + a);
+      T sum = mean.row(k)[a];
+      for (int64_t b = 0; b < out.cols; ++b) sum += f[b] * e[b];
+      out.row(i)[a] = sum;
+    }
+  }
+}
+
 }  // namespace
 
 template <class T>
 void add_rows(KernelTable& t) {
   t.draw_conditions = {row_tiles, draw_run<T>, nullptr};
+  t.mixture_draw = {row_tiles, mixture_run<T>, nullptr};
   t.gather_rows = {row_tiles, gather_run<T>, nullptr};
 }
 TESSERA_INSTANTIATE(add_rows)

@@ -1,4 +1,5 @@
-// The spans of a row at once: tanh for positions, Gumbel softmax for choices (Jang et al. 2017), the condition's cross-entropy, and the pieces they are made of.
+// The spans of a row at once: tanh for positions, Gumbel softmax for choices (Jang et al. 2017), the condition's cross-entropy, the reconstruction loss, and the
+// pieces they are made of.
 //   a row of width W: one pass for −log(−log u) and the scale, one for exp, the rest per span; ~4·W transcendental functions, no memory beyond the row.
 #include "kernels/cpu/tables.h"
 
@@ -124,6 +125,75 @@ void cross_entropy_grad_run(const Call& call, int64_t tile, void*) {
   }
 }
 
+// e^(x − m) of each span of a row, m its largest; the softmax spans' sums by softmax slot are left to the caller. Tanh spans hold no meaning.
+template <class T>
+void exp_of_spans(const SpanTable& spans, const T* x, T* to) {
+  for (int s = 0; s < spans.count; ++s) {
+    const SpanTable::Item& span = spans.items[s];
+    const T* p = x + span.start;
+    const T m = span_max(p, span.width);
+    for (int k = 0; k < span.width; ++k) to[span.start + k] = p[k] - m;
+  }
+#pragma GCC ivdep
+  for (int c = 0; c < spans.width; ++c) to[c] = exp_of(to[c]);
+}
+
+template <class T>
+T sum_of(const T* x, int width) {
+  T sum = 0;
+  for (int k = 0; k < width; ++k) sum += x[k];
+  return sum;
+}
+
+template <class T>
+void reconstruction_run(const Call& call, int64_t tile, void* scratch) {
+  const SpanTable& spans = *static_cast<const SpanReconstruction*>(call.op)->spans;
+  const Mat<T> x(call.in[0]), value(call.in[2]), sigma(call.in[3]), out(call.out[0]);
+  const Mat<int32_t> index(call.in[1]);
+  T* e = static_cast<T*>(scratch);
+  const Range r = piece(tile, kRows, out.rows);
+  for (int64_t i = r.begin; i < r.end; ++i) {
+    const T* p = x.row(i);
+    exp_of_spans(spans, p, e);
+    for (int s = 0; s < spans.count; ++s) {
+      const SpanTable::Item& span = spans.items[s];
+      if (span.softmax) {
+        const T m = span_max(p + span.start, span.width);
+        out.row(i)[s] = log_of(sum_of(e + span.start, span.width)) + (m - p[index.row(i)[s]]);
+      } else {
+        const T w = sigma.row(0)[span.slot], miss = (value.row(i)[s] - tanh_of(p[span.start])) / w;
+        out.row(i)[s] = miss * miss * T(0.5) + log_of(w);
+      }
+    }
+  }
+}
+
+template <class T>
+void reconstruction_grad_run(const Call& call, int64_t tile, void*) {
+  const SpanTable& spans = *static_cast<const SpanReconstructionGrad*>(call.op)->spans;
+  const Mat<T> x(call.in[0]), value(call.in[2]), sigma(call.in[3]), d(call.in[4]), out(call.out[0]), d_sigma(call.out[1]);
+  const Mat<int32_t> index(call.in[1]);
+  const Range r = piece(tile, kRows, out.rows);
+  for (int64_t i = r.begin; i < r.end; ++i) {
+    T* to = out.row(i);
+    exp_of_spans(spans, x.row(i), to);
+    for (int s = 0; s < spans.count; ++s) {
+      const SpanTable::Item& span = spans.items[s];
+      const T g = d.row(i)[s];
+      T* y = to + span.start;
+      if (span.softmax) {
+        const T scale = g / sum_of(y, span.width);
+        for (int k = 0; k < span.width; ++k) y[k] *= scale;
+        to[index.row(i)[s]] -= g;
+      } else {
+        const T w = sigma.row(0)[span.slot], t = tanh_of(x.row(i)[span.start]), miss = (value.row(i)[s] - t) / w;
+        y[0] = -g * miss * (T(1) - t * t) / w;
+        d_sigma.row(i)[span.slot] = g * (T(1) - miss * miss) / w;
+      }
+    }
+  }
+}
+
 template <class T>
 void reduce_run(const Call& call, int64_t tile, void*) {
   const auto& op = *static_cast<const SpanReduce*>(call.op);
@@ -200,6 +270,8 @@ void add_span(KernelTable& t) {
   t.span_activation_grad = {row_tiles, activation_grad_run<T>, nullptr};
   t.span_cross_entropy = {row_tiles, cross_entropy_run<T>, nullptr};
   t.span_cross_entropy_grad = {row_tiles, cross_entropy_grad_run<T>, nullptr};
+  t.span_reconstruction = {row_tiles, reconstruction_run<T>, sample_scratch<T>};
+  t.span_reconstruction_grad = {row_tiles, reconstruction_grad_run<T>, nullptr};
   t.span_reduce = {row_tiles, reduce_run<T>, nullptr};
   t.span_spread = {row_tiles, spread_run<T>, nullptr};
   t.span_mask = {one_tile, mask_run<T>, nullptr};

@@ -34,6 +34,48 @@ void set_widths(std::vector<int>& widths, const int32_t* given, size_t layers, c
   }
 }
 
+// What both methods have.
+template <class Config>
+void set_common(Config& c, const tessera_fit_options& o) {
+  if (o.epochs == TESSERA_UNTRAINED) c.epochs = 0;
+  else set_count(c.epochs, o.epochs, "--epochs", 1 << 30);
+  set_count(c.batch, o.batch_size, "--batch-size", 1 << 24);
+  set_count(c.embedding_dim, o.embedding_dim, "--embedding-dim", kMostUnits);
+  if (o.learning_rate == 0) return;
+  if (!(o.learning_rate > 0 && o.learning_rate <= 1)) throw Error(ErrorCode::usage, fmt::format("--learning-rate {}: it must be above 0 and at most 1.", o.learning_rate));
+  c.learning_rate = o.learning_rate;
+}
+
+void refuse(bool given, const char* option, const char* owner) {
+  if (given) throw Error(ErrorCode::usage, fmt::format("{} belongs to --method {}.", option, owner));
+}
+
+void set_ctgan(CtganConfig& c, const tessera_fit_options& o) {
+  set_common(c, o);
+  refuse(o.encoder_layers > 0, "--encoder-dim", "tvae");
+  refuse(o.decoder_layers > 0, "--decoder-dim", "tvae");
+  refuse(o.loss_factor != 0, "--loss-factor", "tvae");
+  set_count(c.pac, o.pac, "--pac", 1 << 16);
+  set_count(c.discriminator_steps, o.discriminator_steps, "--discriminator-steps", 1000);
+  set_widths(c.generator_dim, o.generator_dim, o.generator_layers, "--generator-dim");
+  set_widths(c.discriminator_dim, o.discriminator_dim, o.discriminator_layers, "--discriminator-dim");
+  if (c.batch % c.pac != 0)
+    throw Error(ErrorCode::usage, fmt::format("--batch-size {} is not a multiple of --pac {}. {} or {} is.", c.batch, c.pac, std::max(c.batch / c.pac, 1) * c.pac, (c.batch / c.pac + 1) * c.pac));
+}
+
+void set_tvae(TvaeConfig& c, const tessera_fit_options& o) {
+  set_common(c, o);
+  refuse(o.pac != 0, "--pac", "ctgan");
+  refuse(o.discriminator_steps != 0, "--discriminator-steps", "ctgan");
+  refuse(o.generator_layers > 0, "--generator-dim", "ctgan");
+  refuse(o.discriminator_layers > 0, "--discriminator-dim", "ctgan");
+  set_widths(c.encoder_dim, o.encoder_dim, o.encoder_layers, "--encoder-dim");
+  set_widths(c.decoder_dim, o.decoder_dim, o.decoder_layers, "--decoder-dim");
+  if (o.loss_factor == 0) return;
+  if (!(o.loss_factor > 0 && o.loss_factor <= 1e6)) throw Error(ErrorCode::usage, fmt::format("--loss-factor {}: it must be above 0 and at most 1000000.", o.loss_factor));
+  c.loss_factor = o.loss_factor;
+}
+
 }  // namespace
 
 FitOptions fit_options(const tessera_fit_options* given) {
@@ -49,26 +91,14 @@ FitOptions fit_options(const tessera_fit_options* given) {
   out.passes_off = split_list(text_or(o.passes_off, ""));
   check_passes({out.passes_off.begin(), out.passes_off.end()});
 
-  CtganConfig& c = out.ctgan;
-  if (o.epochs == TESSERA_UNTRAINED) c.epochs = 0;
-  else set_count(c.epochs, o.epochs, "--epochs", 1 << 30);
-  set_count(c.batch, o.batch_size, "--batch-size", 1 << 24);
-  set_count(c.pac, o.pac, "--pac", 1 << 16);
-  set_count(c.embedding_dim, o.embedding_dim, "--embedding-dim", kMostUnits);
-  set_count(c.discriminator_steps, o.discriminator_steps, "--discriminator-steps", 1000);
-  set_widths(c.generator_dim, o.generator_dim, o.generator_layers, "--generator-dim");
-  set_widths(c.discriminator_dim, o.discriminator_dim, o.discriminator_layers, "--discriminator-dim");
-  if (o.learning_rate != 0) {
-    if (!(o.learning_rate > 0 && o.learning_rate <= 1)) throw Error(ErrorCode::usage, fmt::format("--learning-rate {}: it must be above 0 and at most 1.", o.learning_rate));
-    c.learning_rate = o.learning_rate;
-  }
-  if (c.batch % c.pac != 0)
-    throw Error(ErrorCode::usage, fmt::format("--batch-size {} is not a multiple of --pac {}. {} or {} is.", c.batch, c.pac, std::max(c.batch / c.pac, 1) * c.pac, (c.batch / c.pac + 1) * c.pac));
-  check_config(c);
+  if (out.method == "tvae") set_tvae(out.tvae, o);
+  else set_ctgan(out.ctgan, o);
+  MethodConfig config = method_config(out);
+  check_config(config);
 
   if (o.losses != nullptr)
     out.on_losses = [callback = o.losses, user = o.losses_user](const LossRow& row) {
-      const tessera_losses losses{sizeof losses, row.step, row.epoch, row.critic, row.generator, row.penalty, row.seconds};
+      const tessera_losses losses{sizeof losses, row.step, row.epoch, row.critic, row.generator, row.penalty, row.seconds, row.reconstruction, row.divergence};
       callback(&losses, user);
     };
   return out;

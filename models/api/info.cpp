@@ -49,7 +49,7 @@ tessera_status tessera_info(char** json) {
     auto& out = required(json, "json");
     out = give_json({{"version", tessera_version()},
                      {"abi", tessera_abi_version()},
-                     {"methods", {"ctgan"}},
+                     {"methods", {"ctgan", "tvae"}},
                      {"cpu", {{"threads", tessera::Team().size()}, {"instruction_sets", instruction_sets()}}},
                      {"gpu", gpu()}});
   });

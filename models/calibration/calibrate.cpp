@@ -41,7 +41,8 @@ struct Pool {
   int64_t first = 0, rows = 0;
   std::vector<Table> slices;
 
-  static Pool draw(const Calibration::RowSource& model, const Encoder& encoder, int64_t first, int64_t rows, Team& team, const Monitor& monitor) {
+  // `all`: of this pool and those before it, for the progress.
+  static Pool draw(const Calibration::RowSource& model, const Encoder& encoder, int64_t first, int64_t rows, int64_t all, Team& team, const Monitor& monitor) {
     Pool p;
     p.first = first;
     p.rows = rows;
@@ -57,7 +58,8 @@ struct Pool {
         std::iota(ids.begin(), ids.end(), from);
         p.slices[begin + static_cast<size_t>(s)] = encoder.pick(raw, ids);
       });
-      monitor.report({"calibrate", static_cast<double>(at + n), static_cast<double>(rows), "rows", "rows of the model", false});
+      const int64_t done = first + at + n;
+      monitor.report({"candidates", static_cast<double>(done), static_cast<double>(all), "rows", "", done == all});
     }
     return p;
   }
@@ -171,6 +173,9 @@ TierTrial measure(Tier tier, double temperature, double yield, const Table& samp
   return t;
 }
 
+// What a trial is judged by. A classifier's advantage lies between 0 and 1 and counts as much as both errors.
+double badness(const TierTrial& t) { return t.shape_error + t.trend_error + 2 * std::fabs(t.c2st - 0.5); }
+
 }  // namespace
 
 Calibration Calibration::fit(const Encoder& encoder, const Table& sample, const RowSource& model, const CalibrateOptions& o, Team& team, const Monitor& monitor) {
@@ -178,16 +183,18 @@ Calibration Calibration::fit(const Encoder& encoder, const Table& sample, const 
   std::vector<int32_t> levels;
   for (size_t j = 0; j < sample.columns.size(); ++j) levels.push_back(encoder.levels(static_cast<int>(j)));
   c.profile = Profile::of(sample, levels);
-  if (c.profile.columns.empty()) return c;
+  if (c.profile.columns.empty() || sample.rows < kLeastRows) return {};
 
   const int64_t pool_rows = std::clamp(3 * sample.rows, kLeastPool, kMostPool);
   // One pool to learn from, another for what must not be learnt by heart.
-  Pool pool = Pool::draw(model, encoder, 0, pool_rows, team, monitor);
+  Pool pool = Pool::draw(model, encoder, 0, pool_rows, 2 * pool_rows, team, monitor);
+  Pool fresh = Pool::draw(model, encoder, pool_rows, pool_rows, 2 * pool_rows, team, monitor);
   learn_map(c, encoder, pool, team);
   pool.map(c, o.seed, team);
-  Pool fresh = Pool::draw(model, encoder, pool_rows, pool_rows, team, monitor);
 
-  const int64_t held_out = static_cast<int64_t>(kHeldOut * static_cast<double>(sample.rows));
+  // Where no ratio is learnt, no row has been seen.
+  const bool ratio = o.most >= Tier::full && sample.rows >= kFewRows;
+  const int64_t held_out = ratio ? static_cast<int64_t>(kHeldOut * static_cast<double>(sample.rows)) : sample.rows;
   const Table unseen = part(sample, sample.rows - held_out, held_out);
   std::vector<TierTrial>& trials = c.trials;
   const int64_t most = std::min(sample.rows, kTrialRows);
@@ -210,12 +217,10 @@ Calibration Calibration::fit(const Encoder& encoder, const Table& sample, const 
     return k;
   };
   if (o.most >= Tier::marginals) c.marginals = learn(Tier::marginals, 0);
-  if (o.most >= Tier::full && sample.rows < kFewRows) {
+  if (o.most >= Tier::full && !ratio) {
     c.note = fmt::format("{} rows are too few for a density ratio (it would learn them by heart); {} are needed", sample.rows, kFewRows);
-  } else if (o.most >= Tier::full) {
+  } else if (ratio) {
     RatioConfig config;
-    c.ratio = Ratio(c.profile.spans(), config);
-    const Pool real{0, sample.rows, {}};
     RatioRows own;
     own.rows = sample.rows;
     own.cells.resize(static_cast<size_t>(sample.rows * c.profile.codes()));
@@ -225,27 +230,27 @@ Calibration Calibration::fit(const Encoder& encoder, const Table& sample, const 
     double units = 0;
     for (size_t l = 1; l < config.hidden.size(); ++l) units += static_cast<double>(config.hidden[l - 1]) * config.hidden[l];
     units += static_cast<double>(config.hidden.front()) * (c.profile.codes() + c.profile.inputs());
-    const double step_flops = 6 * 2 * config.batch * units;
-    c.ratio.limit(std::max<int64_t>(static_cast<int64_t>(o.training_flops / step_flops), 1));
+    config.most_steps = std::max<int64_t>(static_cast<int64_t>(o.training_flops / (6 * 2 * config.batch * units)), 1);
+    c.ratio = Ratio(c.profile.spans(), config);
     c.held_out_loss = c.ratio.fit(own, pool.encode(c.profile, team), kHeldOut, o.seed, team, monitor).held_out_loss;
     Ratio::Evaluator(c.ratio, 4096, team).run(rows.cells.data(), rows.inputs.data(), rows.rows, logits.data());
     // The whole ratio, or its square root where the whole one throws too much away; the trial decides.
     c.full = learn(Tier::full, 1);
     Keeping half = learn(Tier::full, 0.5);
     const TierTrial &whole = trials[trials.size() - 2], &tempered = trials.back();
-    if (tempered.shape_error + tempered.trend_error + 2 * std::fabs(tempered.c2st - 0.5) < whole.shape_error + whole.trend_error + 2 * std::fabs(whole.c2st - 0.5))
-      c.full = std::move(half);
+    if (badness(tempered) < badness(whole)) c.full = std::move(half);
   }
 
-  auto score = [](const TierTrial& t) { return t.shape_error + t.trend_error + 2 * std::fabs(t.c2st - 0.5); };
-  const TierTrial raw = trials.front();
-  double best = score(raw);
+  const TierTrial raw = trials.front(), *best = &trials.front();
   for (const TierTrial& t : trials) {
     if (t.tier == Tier::full && t.temperature != c.full.temperature) continue;
     if (t.shape_error > raw.shape_error + kShapeSlack || t.trend_error > raw.trend_error + kTrendSlack || t.c2st > raw.c2st + kC2stSlack) continue;
-    if (score(t) < best) best = score(t), c.chosen = t.tier;
+    if (badness(t) < badness(*best)) best = &t;
   }
-  monitor.report({"calibrate", 1, 1, "", fmt::format("{}: C2ST {:.3f} (raw {:.3f})", name(c.chosen), 0.0, raw.c2st), true});
+  c.chosen = best->tier;
+  monitor.report({"calibrate", 1, 1, "tiers", fmt::format("{}: shape error {:.1f} % → {:.1f} %, trend {:.1f} % → {:.1f} %, C2ST {:.3f} → {:.3f}, yield {:.0f} %", name(c.chosen),
+                                                     100 * raw.shape_error, 100 * best->shape_error, 100 * raw.trend_error, 100 * best->trend_error, raw.c2st, best->c2st,
+                                                     100 * best->yield), true});
   return c;
 }
 

@@ -54,8 +54,8 @@ void Calibration::map(Table& rows, const int64_t* ids, const int32_t* tries, uin
 
 nlohmann::json Calibration::describe() const {
   nlohmann::json tried = nlohmann::json::array();
-  for (const TierTrial& t : trials)
-    tried.push_back({{"tier", name(t.tier)}, {"temperature", t.temperature}, {"yield", t.yield}, {"shape_error", t.shape_error}, {"trend_error", t.trend_error}, {"c2st", t.c2st}});
+  for (const TierTrial& t : trials)  // of two temperatures one is kept
+    tried.push_back({{"tier", name(t.tier)}, {"kept", t.tier != Tier::full || t.temperature == full.temperature}, {"temperature", t.temperature}, {"yield", t.yield}, {"shape_error", t.shape_error}, {"trend_error", t.trend_error}, {"c2st", t.c2st}});
   nlohmann::json out{{"tier", name(chosen)}, {"trials", std::move(tried)}};
   if (!full.empty()) out["held_out_loss"] = held_out_loss;
   if (!note.empty()) out["note"] = note;

@@ -42,6 +42,7 @@ struct CalibrateOptions {
 class Calibration {
  public:
   static constexpr int64_t kMostRows = 131072;   // real rows that are looked at
+  static constexpr int64_t kLeastRows = 20;      // below, shares are chance: nothing is learnt
   static constexpr int64_t kFewRows = 1000;      // below, a density ratio would learn the rows by heart
   static constexpr double kHeldOut = 0.15;       // of both sides, where the ratio's training stops and the tiers are tried
 

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "engine/passes.h"
-#include "models/initial_weights.h"
+#include "models/method.h"
 
 namespace tessera {
 namespace {
@@ -84,7 +84,8 @@ Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double h
   for (const auto& [leaf, data] : {std::pair<const char*, const void*>{"cells.real", real.cells.data()}, {"cells.model", model.cells.data()}, {"inputs.real", real.inputs.data()},
                                    {"inputs.model", model.inputs.data()}, {"none", &none}, {"cumulative", &none_real}})
     if (program.plan().find_leaf(leaf) != kNone) program.bind(leaf, data == nullptr ? static_cast<const void*>(&none) : data);
-  initial_weights(parameters_, seed, kInitStream, program.state<float>("ratio"));
+  const std::vector<float> initial = initial_weights(parameters_, seed, kInitStream);
+  std::copy(initial.begin(), initial.end(), program.state<float>("ratio"));
 
   auto take = [&] { weights.assign(program.state<float>("ratio"), program.state<float>("ratio") + parameters_.size); };
   // Mean over the held-out rows of both sides; where nothing is held out, over all rows.
@@ -109,25 +110,24 @@ Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double h
 
   Fitted best{std::numeric_limits<double>::infinity(), 0, 0};
   std::vector<float> kept;
-  const int64_t most = std::max<int64_t>(config_.most_steps, per_epoch);
-  const int most_epochs = static_cast<int>(std::max<int64_t>(most / per_epoch, 1));
-  for (int epoch = 1, since = 0; epoch <= most_epochs && since < config_.patience; ++epoch, ++since) {
+  const int most = static_cast<int>(std::clamp<int64_t>(config_.most_steps / per_epoch, 1, config_.most_epochs));
+  for (int epoch = 1; epoch <= most; ++epoch) {
     for (int64_t done = 0; done < per_epoch;) {
       const int64_t ran = program.run(std::min<int64_t>(per_epoch - done, 50));
       if (program.step().bad >= 0) throw Error(ErrorCode::numeric, "calibration met a value that is not finite.\n  --calibrate marginals or --calibrate off leaves the density ratio out.");
       done += ran;
-      monitor.check_cancelled("calibrate");
+      monitor.check_cancelled("ratio");
     }
     take();
-    const double loss_now = held_out_loss();
-    if (loss_now < best.held_out_loss) {
+    if (const double loss_now = held_out_loss(); loss_now < best.held_out_loss) {
       best = {loss_now, program.step().step, epoch};
       kept = weights;
-      since = -1;
     }
     char note[64];
     std::snprintf(note, sizeof note, "held-out loss %.4f", best.held_out_loss);
-    monitor.report({"calibrate", static_cast<double>(epoch), static_cast<double>(most_epochs), "epochs", note, false});
+    const bool last = epoch == most || epoch - best.epochs >= config_.patience;
+    monitor.report({"ratio", static_cast<double>(epoch), static_cast<double>(last ? epoch : most), "epochs", note, last});
+    if (last) break;
   }
   weights = std::move(kept);
   return best;

@@ -1,4 +1,4 @@
-// adam, average, report: in place. Many steps and the golden vectors are in ending.cpp; here are one step's numbers.
+// adam, average, clamp_range, report: in place. Many steps and the golden vectors are in ending.cpp; here are one step's numbers.
 #include "op_case.h"
 
 namespace tessera::oracle {
@@ -36,6 +36,13 @@ void ending_cases(Cases& cases) {
       c.state.step = step;
       cases.push_back(c);
     }
+  for (const auto& [start, count] : {std::pair<int64_t, int64_t>{0, 0}, {0, 33}, {7, 5}, {32, 1}})
+    cases.push_back({"from " + std::to_string(start) + ", " + std::to_string(count), ClampRange{start, count, -0.5, 1.25}, {real(1, 33)}, [start = start, count = count](const Grids& in) {
+                       return Grids{grid(1, 33, [&](int64_t, int64_t i) {
+                         const double v = in[0](0, i).v;
+                         return i < start || i >= start + count || std::isnan(v) ? in[0](0, i) : Number(std::min(std::max(v, -0.5), 1.25));
+                       })};
+                     }});
   for (const int64_t step : {0, 4, 13}) {
     Case c{"slot of step " + std::to_string(step), Report{5}, {real(5, 3), real(1, 1), real(1, 1), real(1, 1)}, [step](const Grids& in) {
              Grid ring = in[0];

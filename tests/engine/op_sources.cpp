@@ -1,4 +1,4 @@
-// random, fill, draw_conditions, gather_rows. Their statistics are in random.cpp and conditions.cpp; here are the very numbers.
+// random, fill, draw_conditions, gather_rows, mixture_draw. Their statistics are in random.cpp and conditions.cpp; here are the very numbers.
 #include "op_case.h"
 #include "philox_spec.h"
 
@@ -123,6 +123,20 @@ void source_cases(Cases& cases) {
              return Grids{at, value};
            }};
     x.spans = spans;
+    cases.push_back(x);
+  }
+
+  for (const auto& [rows, d, components] : {std::tuple{1, 1, 1}, {2, 5, 3}, {33, 17, 4}}) {
+    Case x{"mean and factor of the row's component", MixtureDraw{}, {real(rows, d).constant(), index(rows, 1, 0, components - 1), real(components, d).constant(), real(components * d, d).constant()},
+           [rows = rows, d = d](const Grids& in) {
+             return Grids{grid(rows, d, [&](int64_t r, int64_t a) {
+               const int64_t k = static_cast<int64_t>(in[1](r, 0).v);
+               Number sum = in[2](k, a);
+               for (int64_t b = 0; b < d; ++b) sum += in[3](k * d + a, b) * in[0](r, b);
+               return sum;
+             })};
+           }};
+    x.by_rows = rows > 1;
     cases.push_back(x);
   }
 }

@@ -89,6 +89,50 @@ Grids cross_entropy_grad(const SpanTable* s, const Grids& in) {
   return {out};
 }
 
+// log Σ e^x over a span of row r.
+Number log_sum_exp(const Grid& x, int64_t r, const Item& span) {
+  double m = x(r, span.start).v;
+  for (int k = 1; k < span.width; ++k) m = std::max(m, x(r, span.start + k).v);
+  Number sum;
+  for (int k = 0; k < span.width; ++k) sum += exp(x(r, span.start + k) - Number(m));
+  return Number(m) + log(sum);
+}
+
+// in x, index, value, sigma, (d)
+Grids reconstruction(const SpanTable* s, const Grids& in) {
+  Grid out(in[0].rows, s->count);
+  for (int64_t r = 0; r < out.rows; ++r)
+    spans_of(s, [&](const Item& span, int i) {
+      if (span.softmax != 0) {
+        out(r, i) = log_sum_exp(in[0], r, span) - in[0](r, static_cast<int64_t>(in[1](r, i).v));
+        return;
+      }
+      const Number w = in[3](0, span.slot), miss = (in[2](r, i) - tanh(in[0](r, span.start))) / w;
+      out(r, i) = miss * miss * 0.5 + log(w);
+    });
+  return {out};
+}
+
+Grids reconstruction_grad(const SpanTable* s, const Grids& in) {
+  Grid d_x(in[0].rows, in[0].cols), d_sigma(in[0].rows, s->tanhs);
+  for (int64_t r = 0; r < d_x.rows; ++r)
+    spans_of(s, [&](const Item& span, int i) {
+      const Number d = in[4](r, i);
+      if (span.softmax != 0) {
+        softmax(in[0], d_x, r, span);
+        for (int k = 0; k < span.width; ++k) {
+          const bool hot = span.start + k == static_cast<int>(in[1](r, i).v);
+          d_x(r, span.start + k) = d_x(r, span.start + k) * d - (hot ? d : Number(0));
+        }
+        return;
+      }
+      const Number w = in[3](0, span.slot), t = tanh(in[0](r, span.start)), miss = (in[2](r, i) - t) / w;
+      d_x(r, span.start) = Number(0) - d * miss * (1.0 - t * t) / w;
+      d_sigma(r, span.slot) = d * (1.0 - miss * miss) / w;
+    });
+  return {d_x, d_sigma};
+}
+
 // Codes by the Gumbel maximum, alphas by tanh.
 Grids sample(const SpanTable* s, const Grids& in) {
   Grid codes(in[0].rows, s->softmaxes), alphas(in[0].rows, s->tanhs);
@@ -187,6 +231,23 @@ void span_cases(Cases& cases) {
                 for (int64_t k = 0; k < out[0].cols; ++k) sum += out[0](r, k).v;
                 worst = std::max(worst, std::fabs(sum));
               }
+              return worst;
+            }}});
+      // Rows as gather_rows gives them: a choice in every softmax span, the only column of every tanh span.
+      std::vector<double> chosen_columns;
+      for (int64_t r = 0; r < rows; ++r) spans_of(s, [&](const Item& span, int i) { chosen_columns.push_back(span.start + (7 * static_cast<int>(r) + 3 * i) % span.width); });
+      const Input at = index(rows, s->count, 0, 0).of(chosen_columns), value = real(rows, s->count).range(-0.99, 0.99).constant();
+      const Input sigma = s->tanhs > 0 ? real(1, s->tanhs).range(0.2, 1) : none();
+      add("reconstruction loss", SpanReconstruction{s}, {real(rows, width).range(-4, 4), at, value, sigma}, [s](const Grids& in) { return reconstruction(s, in); });
+      add("its derivative", SpanReconstructionGrad{s}, {real(rows, width).range(-4, 4), at, value, sigma, real(rows, s->count)}, [s](const Grids& in) { return reconstruction_grad(s, in); },
+          {{"a softmax span of d_x sums to zero", [s](const Grids&, const Grids& out) {
+              double worst = 0;
+              for (int64_t r = 0; r < out[0].rows; ++r)
+                spans_of(s, [&](const Item& span, int) {
+                  double sum = 0;
+                  for (int k = 0; k < span.width && span.softmax != 0; ++k) sum += out[0](r, span.start + k).v;
+                  worst = std::max(worst, std::fabs(sum));
+                });
               return worst;
             }}});
       for (const bool soft : {true, false})

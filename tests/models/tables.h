@@ -101,11 +101,12 @@ double share(const Table& t, F holds) {
   return static_cast<double>(n) / static_cast<double>(t.rows);
 }
 
-// A fit of seconds: small networks that learn in large steps, unpacked.
+// A fit of seconds: small networks that learn in large steps, unpacked; not calibrated unless the test says so.
 inline FitOptions quick(int epochs, int batch = 200, const std::string& preset = "best") {
   FitOptions o;
   o.preset = preset;
   apply_preset(o);
+  o.calibrate = Tier::off;
   o.ctgan.epochs = epochs;
   o.ctgan.batch = batch;
   o.ctgan.pac = 1;
@@ -113,6 +114,21 @@ inline FitOptions quick(int epochs, int batch = 200, const std::string& preset =
   o.ctgan.embedding_dim = 32;
   o.ctgan.generator_dim = {64, 64};
   o.ctgan.discriminator_dim = {64, 64};
+  return o;
+}
+
+inline FitOptions quick_tvae(int epochs, int batch = 200, const std::string& preset = "best") {
+  FitOptions o;
+  o.method = "tvae";
+  o.preset = preset;
+  apply_preset(o);
+  o.calibrate = Tier::off;
+  o.tvae.epochs = epochs;
+  o.tvae.batch = batch;
+  o.tvae.learning_rate = 3e-3;
+  o.tvae.embedding_dim = 16;
+  o.tvae.encoder_dim = {64, 64};
+  o.tvae.decoder_dim = {64, 64};
   return o;
 }
 

@@ -1,0 +1,54 @@
+// Hyper-parameters of the methods, as presets and callers set them.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace tessera {
+
+// CTGAN (Xu et al. 2019, §4.3). Sizes in rows and units; `preset` has already been applied when a field is read.
+struct CtganConfig {
+  int epochs = 300;  // 0: an untrained model
+  int batch = 500;   // rows, drawn with replacement; a multiple of pac
+  int pac = 10;      // rows a critic row packs
+  int embedding_dim = 128;
+  std::vector<int> generator_dim{256, 256};
+  std::vector<int> discriminator_dim{256, 256};
+  int discriminator_steps = 1;  // critic steps a generator step
+  double learning_rate = 2e-4;
+  double beta1 = 0.5, beta2 = 0.9, adam_eps = 1e-8, weight_decay = 1e-6;
+  double penalty_weight = 10, leaky_slope = 0.2, dropout = 0.5, tau = 0.2;
+  double bn_eps = 1e-5, bn_momentum = 0.1;
+  double average_decay = 0;     // exponential average of the generator's weights, used for sampling; less in runs too short for it; 0: the last weights
+  double decay_from = 1;        // share of the steps after which the learning rate falls linearly to 0; 1: never
+  bool population_norm = false;  // batch-norm statistics measured at the end for the weights used, instead of running ones
+};
+
+// TVAE (Xu et al. 2019, §4.4).
+struct TvaeConfig {
+  int epochs = 300;  // 0: an untrained model
+  int batch = 500;   // rows, drawn with replacement
+  int embedding_dim = 128;  // latent dimensions
+  std::vector<int> encoder_dim{128, 128};
+  std::vector<int> decoder_dim{128, 128};
+  double learning_rate = 1e-3;
+  double beta1 = 0.9, beta2 = 0.999, adam_eps = 1e-8, weight_decay = 1e-5;
+  double loss_factor = 2;  // weight of the reconstruction loss beside the KL divergence
+  double sigma_start = 0.1, sigma_low = 0.01, sigma_high = 1;  // deviation of a number inside its mode: learnt, and kept in these bounds
+  double average_decay = 0, decay_from = 1;                    // as CTGAN's, for both networks
+  int prior_components = 0;     // Gaussians of the prior that sampling uses, fitted to q(z | row) of the training rows; 0: N(0, I)
+  double active_divergence = 0.01;  // mean KL divergence (nats) above which a latent dimension carries something, and is fitted
+};
+
+using MethodConfig = std::variant<CtganConfig, TvaeConfig>;
+const char* method_name(const MethodConfig& config);  // "ctgan", "tvae"
+
+// Checks a configuration against itself and makes CTGAN's batch a multiple of pac. Error(usage) names the option.
+void check_config(MethodConfig& config);
+
+nlohmann::json config_json(const MethodConfig& config);
+// What config_json() wrote, or somebody else: throws Error(format) for what no configuration holds.
+MethodConfig read_config(const std::string& method, const nlohmann::json& json);
+
+}  // namespace tessera

@@ -1,0 +1,31 @@
+// A mixture of Gaussians with full covariances, fitted by expectation maximisation (Dempster, Laird, Rubin 1977) from k-means++ starts: the prior that TVAE's rows
+// are sampled from. The fit depends on the points and the seed, not on the number of threads.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "engine/monitor.h"
+#include "engine/team.h"
+
+namespace tessera {
+
+struct LatentMixtureOptions {
+  int components = 30;
+  int max_iterations = 100;
+  double tolerance = 1e-3;          // stops when the mean log-likelihood of a point rises by less
+  double covariance_floor = 1e-4;   // added to the diagonal
+  uint64_t seed = 0;
+};
+
+// K components in d dimensions. Component k: share, mean [d], and the lower triangular L with covariance L·Lᵀ, row by row [d, d].
+struct LatentMixture {
+  int64_t components = 0, dimensions = 0;
+  std::vector<double> share, mean, factor;
+  double mean_log_likelihood = 0;
+  int iterations = 0;
+};
+
+// points [n, d], row by row; n ≥ 1, d ≥ 1. Fewer components than asked for where there are not five points a component.
+LatentMixture fit_latent_mixture(const std::vector<double>& points, int64_t dimensions, const LatentMixtureOptions& options, Team& team, const Monitor& monitor);
+
+}  // namespace tessera

@@ -1,0 +1,116 @@
+// What fit, sample and the model file ask of a method. CTGAN and TVAE each answer in a file of their own; what goes around them is written once:
+// trainer.cpp (the loop), sampler.cpp (the stream), model_file.cpp.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/program.h"
+#include "engine/var.h"
+#include "models/config.h"
+#include "models/encoding/encoder.h"
+#include "models/model.h"
+
+namespace tessera {
+
+// Contents of states of a plan, by leaf.
+using States = std::map<std::string, std::vector<float>>;
+
+// What is left of training: all that sampling needs.
+struct Kept {
+  States states;                        // of the sampling plan
+  std::vector<int64_t> condition_rows;  // CTGAN: of each condition, by position, the rows that had it
+  int64_t active = 0;                   // TVAE: latent dimensions of the fitted prior
+};
+
+// A tensor of the model file and where it lies in Kept::states.
+struct Stored {
+  std::string name;
+  std::vector<int64_t> shape;
+  std::string state;
+  int64_t state_size;
+  std::function<int64_t(int64_t)> element;  // element i of the tensor → index in the state
+  const char* negative = nullptr;           // what a negative element would be ("a negative variance"); nullptr: a number like others
+};
+
+// A row that is tried, and the number of the try.
+struct Candidate {
+  int64_t row;
+  int32_t attempt;
+};
+
+// Which levels of a category span can meet the conditions on its column.
+struct AllowedLevels {
+  const Span* span;
+  std::vector<char> level;
+};
+
+// Makes the candidates of one stream.
+class RowMaker {
+ public:
+  virtual ~RowMaker() = default;
+  virtual void record(Recorder& r, int64_t batch) const = 0;  // outputs "codes" and "alphas"; bound "rows" [batch, 3] says who each row is
+  virtual void bind(Program& program) = 0;                    // the bound leaves that are the method's own
+  // Before a run: what is chosen for each of the batch's rows (candidates beyond the list repeat the last one).
+  virtual void choose(std::span<const Candidate>) {}
+  // After a run: whether candidate i, row i of the batch, may be a row. A candidate that is refused costs a try.
+  virtual bool accepts(const Program&, int64_t, const Candidate&) const { return true; }
+};
+
+struct Surroundings {
+  uint64_t seed;
+  const std::set<std::string>& passes_off;
+  Team& team;
+  const Monitor& monitor;
+};
+
+class Method {
+ public:
+  virtual ~Method() = default;
+
+  struct Schedule {
+    int64_t epochs, batch;
+    double learning_rate;
+  };
+  virtual Schedule schedule() const = 0;
+
+  // Training. prepare() comes first and makes what the step binds besides "codes" and "alphas"; the table outlives the method.
+  virtual void prepare(const EncodedTable& table, Team& team) = 0;
+  virtual States start(uint64_t seed) const = 0;  // what states begin with, those that do not begin with 0
+  virtual void record_training(Recorder& r, int64_t table_rows, int64_t steps) const = 0;  // losses into the ring "losses"
+  virtual void bind(Program&) const {}
+  virtual void describe_losses(const std::vector<double>& means, LossRow& row) const = 0;  // means by column of the ring
+  virtual Kept keep(States end, const Surroundings& around) const = 0;  // from the states of start(), as training left them
+
+  // Sampling. `allowed` holds the category columns that have conditions.
+  virtual std::unique_ptr<RowMaker> row_maker(const Kept& kept, const std::vector<AllowedLevels>& allowed, uint64_t seed, Team& team) const = 0;
+
+  // The model file: every tensor it holds of Kept::states. kept.active is known.
+  virtual void visit_stored(const Kept& kept, const std::function<void(const Stored&)>& visit) const = 0;
+
+  // For `plan` and `inspect`.
+  virtual int64_t parameters() const = 0;  // weights that sampling uses
+};
+
+std::unique_ptr<Method> make_ctgan(const RowLayout& layout, const CtganConfig& config);
+std::unique_ptr<Method> make_tvae(const RowLayout& layout, const TvaeConfig& config);
+inline std::unique_ptr<Method> make_method(const RowLayout& layout, const MethodConfig& config) {
+  if (const auto* tvae = std::get_if<TvaeConfig>(&config)) return make_tvae(layout, *tvae);
+  return make_ctgan(layout, std::get<CtganConfig>(config));
+}
+
+// Initial weights of a set: uniform in ±1/√fan_in, weights and biases, as torch initialises a linear layer, but for parameters that say what they start from.
+std::vector<float> initial_weights(const ParameterSet& set, uint64_t seed, uint32_t stream);
+
+// Binds a leaf if the plan still has it (passes drop what nobody reads).
+inline void bind_if(Program& p, const char* leaf, const void* data) {
+  if (p.plan().find_leaf(leaf) != kNone) p.bind(leaf, data);
+}
+// Copies into those states of a program that it has.
+void load_states(Program& p, const States& states);
+
+}  // namespace tessera

@@ -1,0 +1,255 @@
+// The parts of a calibration by themselves: distribution functions, raking, and the repair of models with a known flaw.
+#include "models/calibration/calibration.h"
+#include "models/calibration/raking.h"
+#include "models/tables.h"
+
+namespace tessera::whole {
+namespace {
+
+// ---- quantiles ---------------------------------------------------------------------------------------------------------------------------------
+
+TEST(Quantiles, FewValuesAreKeptExactly) {
+  const Quantiles q = Quantiles::of({3, 1, 1, 7});
+  EXPECT_TRUE(q.exact());
+  EXPECT_EQ(q.rank(1).below, 0);
+  EXPECT_EQ(q.rank(1).upto, 0.5);
+  EXPECT_EQ(q.rank(3).below, 0.5);
+  EXPECT_EQ(q.rank(5).below, q.rank(5).upto) << "a value that never occurs has no stretch of ranks";
+  for (const auto& [p, x] : {std::pair{0.0, 1.0}, {0.5, 1.0}, {0.51, 3.0}, {0.75, 3.0}, {0.76, 7.0}, {1.0, 7.0}}) EXPECT_EQ(q.at(p), x) << p;
+}
+
+TEST(Quantiles, ManyValuesAreKeptByTheirRanks) {
+  constexpr int kRows = 20000;
+  std::vector<double> v;
+  for (int i = 0; i < kRows; ++i) v.push_back(std::exp(2 * normal(i)));  // heavy-tailed
+  std::vector<double> sorted = v;
+  std::sort(sorted.begin(), sorted.end());
+  const Quantiles q = Quantiles::of(v);
+  EXPECT_FALSE(q.exact());
+  EXPECT_LE(q.points().size(), static_cast<size_t>(Quantiles::kPoints));
+  EXPECT_EQ(q.at(0), sorted.front());
+  EXPECT_EQ(q.at(1), sorted.back());
+  for (int i = 1; i < kRows - 1; i += 97) {
+    const double p = static_cast<double>(i) / (kRows - 1);
+    EXPECT_NEAR(q.rank(sorted[static_cast<size_t>(i)]).below, p, 2e-3);
+    EXPECT_NEAR(q.rank(q.at(p)).below, p, 1e-9) << "at() and rank() are each other's inverse";
+  }
+}
+
+TEST(Quantiles, NoQuantileIsASingleRowsValueButTheEnds) {
+  constexpr int kRows = 5000;
+  std::vector<double> v;
+  for (int i = 0; i < kRows; ++i) v.push_back(uniform(i));
+  const Quantiles q = Quantiles::of(v);
+  for (size_t k = 1; k + 1 < q.points().size(); ++k) {
+    EXPECT_GE(q.shares()[k], Quantiles::kTailRows / kRows);
+    EXPECT_LE(q.shares()[k], 1 - Quantiles::kTailRows / kRows);
+  }
+}
+
+TEST(Quantiles, RepeatedValuesAmongManyKeepTheirShare) {
+  std::vector<double> v;
+  for (int i = 0; i < 30000; ++i) v.push_back(i % 4 == 0 ? 0.25 : uniform(i));
+  const Quantiles::Rank r = Quantiles::of(v).rank(0.25);
+  EXPECT_NEAR(r.upto - r.below, 0.25, 0.005);
+}
+
+TEST(Quantiles, DamagedOnesAreRefused) {
+  EXPECT_THROW(Quantiles::from({1, 2}, {0.5}, true), Error);
+  EXPECT_THROW(Quantiles::from({2, 1}, {0.5, 1}, true), Error);
+  EXPECT_THROW(Quantiles::from({1, 2}, {0.5, 0.9}, true), Error) << "shares must end at 1";
+  EXPECT_THROW(Quantiles::from({1, NAN}, {0.5, 1}, true), Error);
+  EXPECT_NO_THROW(Quantiles::from({1, 2}, {0.5, 1}, true));
+}
+
+// ---- raking ------------------------------------------------------------------------------------------------------------------------------------
+
+// A toy whose answer is known: two columns, the model uniform over 3 × 2 cells, the table 60/30/10 and 80/20.
+TEST(Raking, KeptRowsHaveTheTablesShares) {
+  constexpr int kRows = 60000;
+  const std::vector<std::vector<double>> share{{0.6, 0.3, 0.1}, {0.8, 0.2}};
+  std::vector<int32_t> cells;
+  for (int i = 0; i < kRows; ++i) {
+    cells.push_back(static_cast<int32_t>(3 * uniform(i, 1)));
+    cells.push_back(static_cast<int32_t>(2 * uniform(i, 2)));
+  }
+  const std::vector<double> nothing(kRows, 0.0);
+  const auto factor = rake(cells, nothing, share, {});
+  std::vector<double> weight(kRows, 0.0);
+  for (size_t i = 0; i < kRows; ++i)
+    for (size_t j = 0; j < 2; ++j) weight[i] += factor[j][static_cast<size_t>(cells[2 * i + j])];
+  const double cut = Acceptance::cut(weight, kTopShare, kMinYield);
+  // Chi-square of the kept rows against the product of the two columns' shares, which is what raking a product gives: 5 degrees of freedom.
+  std::vector<double> have(6, 0.0);
+  double kept = 0;
+  for (size_t i = 0; i < kRows; ++i) {
+    if (uniform(static_cast<int64_t>(i), 3) >= std::exp(std::min(weight[i] - cut, 0.0))) continue;
+    ++have[static_cast<size_t>(cells[2 * i] * 2 + cells[2 * i + 1])];
+    ++kept;
+  }
+  double chi = 0;
+  for (size_t a = 0; a < 3; ++a)
+    for (size_t b = 0; b < 2; ++b) {
+      const double want = kept * share[0][a] * share[1][b], d = have[2 * a + b] - want;
+      chi += d * d / want;
+    }
+  EXPECT_LT(chi, 25.7) << "the 99.99 % point of chi-square with 5 degrees of freedom";
+  EXPECT_NEAR(kept / kRows, Acceptance::yield(weight, cut), 0.01);
+}
+
+TEST(Raking, TheYieldIsAtLeastWhatIsAskedFor) {
+  std::vector<double> w;
+  for (int i = 0; i < 10000; ++i) w.push_back(6 * normal(i));  // few rows carry nearly all weight
+  for (const double least : {0.02, 0.1, 0.5, 1.0}) EXPECT_GE(Acceptance::yield(w, Acceptance::cut(w, kTopShare, least)), least - 1e-6) << least;
+}
+
+TEST(Raking, CellsOfAFewRowsAreLeftAlone) {
+  std::vector<int32_t> cells(20000, 0);
+  cells[7] = 1;
+  const auto factor = rake(cells, std::vector<double>(cells.size(), 0.0), {{0.5, 0.5}}, {});
+  EXPECT_EQ(factor[0][1], 0) << "one row cannot stand for half of the table";
+}
+
+// ---- repair ------------------------------------------------------------------------------------------------------------------------------------
+
+// A flawed model of a table: its rows, by number.
+using RowMaker = std::function<Table(int64_t offset, int64_t count)>;
+
+struct Repaired {
+  Calibration calibration;
+  Encoder encoder;
+  Table rows;  // as calibrated sampling would give them
+  double yield = 0;
+};
+
+Repaired repair(const Table& real, const RowMaker& model, Tier tier, int64_t wanted = 6000) {
+  Team team(2);
+  const Monitor monitor;
+  Repaired out;
+  out.encoder = Encoder::fit(real, {}, team, monitor);
+  std::vector<int64_t> order(static_cast<size_t>(real.rows));
+  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
+  out.calibration = Calibration::fit(out.encoder, out.encoder.pick(real, order), model, {tier, 5, 1e15}, team, monitor);
+  CandidateWeights weights(out.calibration, tier, kMinYield, 2048, team);
+  std::vector<double> w;
+  int64_t made = 0;
+  for (int64_t at = int64_t{1} << 30; out.rows.rows < wanted && made < 60 * wanted; at += 2048) {
+    std::vector<Table> slice(1);
+    slice[0] = model(at, 2048);
+    std::vector<int64_t> ids(2048);
+    for (size_t i = 0; i < ids.size(); ++i) ids[i] = at + static_cast<int64_t>(i);
+    slice[0] = out.encoder.pick(slice[0], [&] { std::vector<int64_t> all(2048); for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i); return all; }());
+    out.calibration.map(slice[0], ids.data(), nullptr, 5);
+    weights.run(slice, team, w);
+    if (out.rows.columns.empty()) out.rows = out.encoder.pick(slice[0], {});
+    for (size_t i = 0; i < w.size() && out.rows.rows < wanted; ++i) {
+      ++made;
+      if (uniform(at + static_cast<int64_t>(i), 99) >= std::exp(std::min(w[i] - weights.cut(), 0.0))) continue;
+      for (size_t j = 0; j < out.rows.columns.size(); ++j) {
+        const Column& from = slice[0].columns[j];
+        if (is_numeric(from.type)) out.rows.columns[j].numbers.push_back(from.numbers[i]);
+        else out.rows.columns[j].codes.push_back(from.codes[i]);
+      }
+      ++out.rows.rows;
+    }
+  }
+  out.yield = static_cast<double>(out.rows.rows) / static_cast<double>(made);
+  return out;
+}
+
+std::string text_of(const Column& c, int64_t i) { return c.values[static_cast<size_t>(c.codes[static_cast<size_t>(i)])]; }
+
+double correlation(const Table& t, const std::string& a, const std::string& b) {
+  const auto &x = column(t, a).numbers, &y = column(t, b).numbers;
+  double sx = 0, sy = 0, xx = 0, yy = 0, xy = 0;
+  const double n = static_cast<double>(t.rows);
+  for (size_t i = 0; i < x.size(); ++i) sx += x[i], sy += y[i], xx += x[i] * x[i], yy += y[i] * y[i], xy += x[i] * y[i];
+  return (xy - sx * sy / n) / std::sqrt((xx - sx * sx / n) * (yy - sy * sy / n));
+}
+
+// x normal, y = x + noise, a colour that goes with x, an amount that is 0 for a third of the rows.
+Table truth(int64_t offset, int64_t rows, double shift = 0, bool dependent = true, double zeros = 1.0 / 3, double red = 0.5) {
+  auto id = [&](int64_t i) { return offset + i; };
+  auto x = [&](int64_t i) { return normal(id(i), 10); };
+  return table({numbers_by("x", ColumnType::decimal, rows, [&](int64_t i) { return std::round(1000 * (x(i) + shift)) / 1000; }, 3),
+                numbers_by("y", ColumnType::decimal, rows, [&](int64_t i) { return std::round(1000 * ((dependent ? x(i) : normal(id(i), 12)) + 0.5 * normal(id(i), 14))) / 1000; }, 3),
+                texts_by("colour", ColumnType::category, rows,
+                         [&](int64_t i) {
+                           const double u = uniform(id(i), 40);
+                           if (dependent && x(i) > 1) return u < 0.9 ? "blue" : "red";
+                           return u < red ? "red" : "green";
+                         }),
+                numbers_by("amount", ColumnType::decimal, rows, [&](int64_t i) { return uniform(id(i), 41) < zeros ? 0.0 : std::round(100 * std::exp(normal(id(i), 16))) / 100; }, 2)});
+}
+
+TEST(Calibration, ShiftedMarginalsAndAWrongSpikeAreRepaired) {
+  const Table real = truth(0, 8000);
+  for (const Tier tier : {Tier::marginals, Tier::full}) {
+    const Repaired r = repair(real, [](int64_t at, int64_t n) { return truth(at + 1000000, n, 0.7, true, 0.6, 0.7); }, tier);
+    ASSERT_EQ(r.rows.rows, 6000) << name(tier);
+    const auto& x = column(r.rows, "x").numbers;
+    double mean = 0;
+    for (const double v : x) mean += v / static_cast<double>(x.size());
+    EXPECT_NEAR(mean, 0, 0.06) << name(tier) << ": the model's is 0.7";
+    EXPECT_NEAR(share(r.rows, [&](int64_t i) { return column(r.rows, "amount").numbers[static_cast<size_t>(i)] == 0; }), 1.0 / 3, 0.03) << name(tier) << ": the model's is 0.6";
+    EXPECT_NEAR(share(r.rows, [&](int64_t i) { return text_of(column(r.rows, "colour"), i) == "red"; }),
+                share(real, [&](int64_t i) { return text_of(column(real, "colour"), i) == "red"; }), 0.03)
+        << name(tier);
+  }
+}
+
+TEST(Calibration, DependenceTheModelLacksComesBack) {
+  const Table real = truth(0, 8000);
+  const RowMaker independent = [](int64_t at, int64_t n) { return truth(at + 1000000, n, 0, false); };
+  const double want = correlation(real, "x", "y"), raw = correlation(independent(0, 6000), "x", "y");
+  ASSERT_GT(want, 0.85);
+  ASSERT_LT(std::fabs(raw), 0.05);
+  const Repaired r = repair(real, independent, Tier::full);
+  EXPECT_GT(correlation(r.rows, "x", "y"), 0.7) << "of " << want << "; rows of the model have " << raw;
+  EXPECT_EQ(r.calibration.chosen, Tier::full);
+  const TierTrial &before = r.calibration.trials.front(), &after = r.calibration.trials.back();
+  EXPECT_LT(after.c2st, before.c2st - 0.05);
+  EXPECT_LT(after.trend_error, before.trend_error);
+}
+
+TEST(Calibration, AModelThatIsRightIsLeftNearlyAsItIs) {
+  const Repaired r = repair(truth(0, 8000), [](int64_t at, int64_t n) { return truth(at + 1000000, n); }, Tier::full);
+  EXPECT_GT(r.yield, 0.5) << "there is nothing to turn down";
+  EXPECT_NEAR(correlation(r.rows, "x", "y"), correlation(truth(0, 8000), "x", "y"), 0.02);
+  for (const TierTrial& t : r.calibration.trials) EXPECT_NEAR(t.c2st, 0.5, 0.04) << name(t.tier);
+}
+
+// Rows far outside that the table has a few of: calibration must not bring back more of them than there are.
+TEST(Calibration, OutliersAreNotMultiplied) {
+  auto with_outliers = [](int64_t offset, int64_t rows, double of_all) {
+    Table t = truth(offset, rows);
+    for (int64_t i = 0; i < rows; ++i)
+      if (uniform(offset + i, 77) < of_all) t.columns[0].numbers[static_cast<size_t>(i)] = 40 + std::round(1000 * uniform(offset + i, 78)) / 1000;
+    return t;
+  };
+  const Table real = with_outliers(0, 8000, 0.002);
+  const auto far = [](const Table& t) { return share(t, [&](int64_t i) { return column(t, "x").numbers[static_cast<size_t>(i)] > 20; }); };
+  const Repaired r = repair(real, [&](int64_t at, int64_t n) { return with_outliers(at + 1000000, n, 0.002); }, Tier::full);
+  EXPECT_LT(far(r.rows), 2 * far(real));
+  // Exact copies of the outlying rows: no more than chance, which for three decimals of x alone is a few in a thousand.
+  std::map<std::string, int> known;
+  for (const std::string& line : lines(real)) ++known[line];
+  int copies = 0;
+  for (const std::string& line : lines(r.rows)) copies += known.count(line) != 0;
+  EXPECT_EQ(copies, 0);
+}
+
+TEST(Calibration, FewRowsGetMarginalsAndAreTold) {
+  const Repaired r = repair(truth(0, 300), [](int64_t at, int64_t n) { return truth(at + 1000000, n, 0.5); }, Tier::marginals, 1000);
+  Team team(1);
+  std::vector<int64_t> all(300);
+  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i);
+  const Table real = truth(0, 300);
+  const Calibration c = Calibration::fit(r.encoder, r.encoder.pick(real, all), [](int64_t at, int64_t n) { return truth(at + 1000000, n, 0.5); }, {Tier::full, 5, 1e15}, team, Monitor{});
+  EXPECT_FALSE(c.holds(Tier::full));
+  EXPECT_TRUE(c.holds(Tier::marginals));
+  EXPECT_NE(c.note.find("300 rows are too few"), std::string::npos) << c.note;
+}
+
+}  // namespace
+}  // namespace tessera::whole
