@@ -36,10 +36,10 @@ __device__ inline Rows rows_between(int first, int end) { return {first, end - f
 // Brings i in [first, first + side) of `rows` and k in [k0, k0 + 32) to shared memory; zeros beyond rows.count and `depth`.
 template <int side, bool along_k, int threads>
 __device__ inline void bring(const Panel& p, const Rows& rows, int first, int k0, int depth, float* stage) {
-  constexpr int kDown = along_k ? side : kStep, kCols = along_k ? kStep : side, kStride = along_k ? kAlongK : side + 8, kChunks = kDown * kCols / 4;
+  constexpr int kLines = along_k ? side : kStep, kPosts = along_k ? kStep : side, kStride = along_k ? kAlongK : side + 8, kChunks = kLines * kPosts / 4;
 #pragma unroll
   for (int chunk = 0; chunk < (kChunks + threads - 1) / threads; ++chunk) {
-    const int at = chunk * threads + static_cast<int>(threadIdx.x), r = at / (kCols / 4), c = at % (kCols / 4) * 4;
+    const int at = chunk * threads + static_cast<int>(threadIdx.x), r = at / (kPosts / 4), c = at % (kPosts / 4) * 4;
     if (kChunks % threads != 0 && at >= kChunks) break;
     const int valid = along_k ? (first + r < rows.count ? depth - (k0 + c) : 0) : (k0 + r < depth ? rows.count - (first + c) : 0);
     const int64_t line = along_k ? rows.at(first + r) : k0 + r, column = along_k ? k0 + c : rows.first + first + c;
