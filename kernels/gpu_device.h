@@ -11,8 +11,8 @@ struct SharedType {
   using type = T;
 };
 
-// Static shared memory of a block; the type may be an array. Several of one kernel need distinct names.
-#define TESS_SHARED(name, ...) __shared__ typename ::tessera::SharedType<__VA_ARGS__>::type name
+// Static shared memory of a block, 16-byte aligned; the type may be an array. Several of one kernel need distinct names.
+#define TESS_SHARED(name, ...) __shared__ __align__(16) typename ::tessera::SharedType<__VA_ARGS__>::type name
 // The block's dynamic shared memory (Launch::smem bytes).
 #define TESS_DYN_SHARED(T, name)                                     \
   extern __shared__ __align__(128) unsigned char tess_dyn_shared[]; \

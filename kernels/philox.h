@@ -39,6 +39,8 @@ enum class Purpose : uint32_t {
   example = 0x7000,   // the example table
   evaluate = 0x7100,  // subsamples in metrics
   init = 0x7200,      // initial weights
+  map = 0x7300,       // ranks inside a repeated value, in calibration
+  accept = 0x7400,    // whether a candidate is kept
 };
 
 // (0, 1), never 0 and never 1: 23 bits and a half (24 bits and a half would round to 1 in float, and log(−log u) to −∞).

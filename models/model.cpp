@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "engine/ceilings.h"
 #include "engine/error.h"
 #include "engine/passes.h"
 #include "engine/placement.h"
 #include "engine/program.h"
 #include "engine/rules.h"
+#include "models/encoding/permutation.h"
 #include "models/model_state.h"
 
 namespace tessera {
@@ -23,6 +26,7 @@ void apply_preset(FitOptions& o) {
     // The published model with its reference's mistakes put right (docs/fidelity.md). No column is treated specially.
     o.encoder.spike_share = 0;
     o.encoder.integer_levels = 0;
+    o.calibrate = Tier::off;
   } else if (o.preset == "best") {
     o.ctgan.average_decay = 0.999;
     o.ctgan.decay_from = 0.5;
@@ -54,7 +58,35 @@ ConditionDraw real_frequencies(const RowLayout& layout, const std::vector<int64_
 
 namespace {
 
-EncodedTable prepare(Model::State& state, Table&& table, const FitOptions& options, Team& team, const Monitor& monitor) {
+std::vector<int64_t> every_row(const Table& t) {
+  std::vector<int64_t> rows(static_cast<size_t>(t.rows));
+  std::iota(rows.begin(), rows.end(), 0);
+  return rows;
+}
+
+// Behind a table of the same columns and the same numbering of texts.
+void append(Table& to, Table&& rows) {
+  if (to.columns.empty()) {
+    to = std::move(rows);
+    return;
+  }
+  for (size_t j = 0; j < to.columns.size(); ++j) {
+    to.columns[j].numbers.insert(to.columns[j].numbers.end(), rows.columns[j].numbers.begin(), rows.columns[j].numbers.end());
+    to.columns[j].codes.insert(to.columns[j].codes.end(), rows.columns[j].codes.begin(), rows.columns[j].codes.end());
+  }
+  to.rows += rows.rows;
+}
+
+// Real rows in random order, all of them or as many as a calibration looks at.
+Table sample_rows(const Encoder& encoder, const Table& table, uint64_t seed) {
+  const Permutation order(static_cast<uint64_t>(table.rows), seed);
+  std::vector<int64_t> rows(static_cast<size_t>(std::min(table.rows, Calibration::kMostRows)));
+  for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<int64_t>(order(i));
+  return encoder.pick(table, rows);
+}
+
+// `sample`, unless null, receives the rows a calibration looks at: they are gone afterwards.
+EncodedTable prepare(Model::State& state, Table&& table, const FitOptions& options, Table* sample, Team& team, const Monitor& monitor) {
   if (table.rows == 0) throw Error(ErrorCode::data, "the table has no rows: there is nothing to learn from.");
   state.preset = options.preset;
   state.config = options.ctgan;
@@ -62,16 +94,52 @@ EncodedTable prepare(Model::State& state, Table&& table, const FitOptions& optio
   EncoderOptions encoder = options.encoder;
   encoder.seed = options.seed;
   state.encoder = Encoder::fit(table, encoder, team, monitor);
+  if (sample != nullptr) *sample = sample_rows(state.encoder, table, options.seed);
   state.provenance = {{"source", options.source}, {"rows", table.rows}, {"seed", options.seed}};
   return state.encoder.encode(std::move(table), team, monitor);
+}
+
+Calibration learn_calibration(std::shared_ptr<const Model::State> state, const Table& sample, const FitOptions& options, double training_flops, Team& team, const Monitor& monitor) {
+  Monitor silent;
+  silent.cancel = monitor.cancel;
+  SampleOptions raw;
+  raw.seed = options.seed + 0x9E3779B97F4A7C15;  // rows that a user who samples with the training seed does not get
+  raw.calibrate = Tier::off;
+  const auto model = [&](int64_t offset, int64_t count) {
+    const auto rows = open_rows(state, offset, count, raw, team, silent);
+    Table all, batch;
+    while (rows->next(batch)) append(all, state->encoder.pick(batch, every_row(batch)));
+    return all;
+  };
+  return Calibration::fit(state->encoder, sample, model, {options.calibrate, options.seed, training_flops}, team, monitor);
 }
 
 }  // namespace
 
 Model Model::fit(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor) {
   auto state = std::make_shared<State>();
-  const EncodedTable encoded = prepare(*state, std::move(table), options, team, monitor);
-  if (state->learnt()) train(*state, encoded, options, team, monitor);
+  const bool calibrate = options.calibrate != Tier::off && options.ctgan.epochs > 0;
+  Table sample;
+  const EncodedTable encoded = prepare(*state, std::move(table), options, calibrate ? &sample : nullptr, team, monitor);
+  if (state->learnt()) {
+    const double flops = train(*state, encoded, options, team, monitor);
+    if (calibrate) state->calibration = learn_calibration(state, sample, options, flops, team, monitor);
+  }
+  Model model;
+  model.state_ = std::move(state);
+  return model;
+}
+
+Model Model::calibrated(const Table& table, const FitOptions& options, Team& team, const Monitor& monitor) const {
+  auto state = std::make_shared<State>();
+  state->preset = state_->preset;
+  state->encoder = Encoder::from_json(state_->encoder.to_json());
+  state->config = state_->config;
+  state->condition_rows = state_->condition_rows;
+  state->generator = state_->generator;
+  state->running = state_->running;
+  state->provenance = state_->provenance;
+  if (state->learnt()) state->calibration = learn_calibration(state, sample_rows(state->encoder, table, options.seed), options, 1e15, team, monitor);
   Model model;
   model.state_ = std::move(state);
   return model;
@@ -79,7 +147,7 @@ Model Model::fit(Table&& table, const FitOptions& options, Team& team, const Mon
 
 nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor) {
   Model::State state;
-  const EncodedTable encoded = prepare(state, std::move(table), options, team, monitor);
+  const EncodedTable encoded = prepare(state, std::move(table), options, nullptr, team, monitor);
   if (!state.learnt()) throw Error(ErrorCode::data, "the table has only constants and identifiers: there is no step to plan.");
   const Ctgan m = state.network();
   int64_t columns = 0;

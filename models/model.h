@@ -4,11 +4,13 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/monitor.h"
 #include "engine/team.h"
+#include "models/calibration/tier.h"
 #include "models/encoding/encoder.h"
 #include "models/table/table.h"
 
@@ -43,6 +45,7 @@ struct FitOptions {
   CtganConfig ctgan;
   EncoderOptions encoder;
   uint64_t seed = 0;
+  Tier calibrate = Tier::full;                       // the highest tier that is learnt after training
   std::string source;                                // where the rows came from, for the provenance
   std::function<void(const LossRow&)> on_losses;     // at least once an epoch; may be empty
   std::vector<std::string> passes_off;               // plan passes to leave out, for study; see `tessera plan`
@@ -58,10 +61,14 @@ struct SampleOptions {
   std::string where;          // "" or an expression, see models/table/where.h
   int batch = 0;              // rows made at a time; 0: chosen. Never changes a row
   int max_tries = 1000;       // candidates a row may take under `where` before Error(condition)
+  std::optional<Tier> calibrate;                    // none: the tier that served best when the model was calibrated
+  double min_yield = kMinYield;        // share of candidates that calibration must keep; it gives up exactness for it
 };
 
 struct SampleReport {
   int64_t rows = 0, candidates = 0;
+  int64_t settled = 0;    // rows for which the likeliest of kMostTries candidates was taken
+  Tier tier = Tier::off;  // the calibration they went through
 };
 
 // Rows [offset, offset + count) of the infinite table that (model, seed, where) defines, batch after batch.
@@ -81,6 +88,9 @@ class Model {
 
   // Takes the table's memory as it goes. Throws Error(data | usage | numeric | cancelled | memory).
   static Model fit(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor);
+
+  // The same model, calibrated anew on the rows it was fitted on; of the options, seed and calibrate count.
+  Model calibrated(const Table& table, const FitOptions& options, Team& team, const Monitor& monitor) const;
 
   void save(const std::string& path, bool overwrite) const;  // whole or not at all
   static Model load(const std::string& path);                // Error(format) names what is wrong and where

@@ -77,6 +77,7 @@ void Model::save(const std::string& path, bool overwrite) const {
   }
   nlohmann::json document{{"format", kFormat},       {"method", "ctgan"},      {"preset", state_->preset}, {"config", config_json(state_->config)},
                           {"encoder", state_->encoder.to_json()}, {"provenance", state_->provenance}};
+  state_->calibration.write(document, file);
   // How long training took is for the reader of the terminal; in the file it would make equal models differ.
   document["provenance"].erase("train_seconds");
   file.metadata["tessera"] = document.dump();
@@ -141,6 +142,7 @@ Model Model::load(const std::string& path) {
         }
       }
     }
+    state->calibration = Calibration::read(document, file, state->encoder);
   } catch (const Error& e) {
     const std::string message = e.what();
     if (e.code() != ErrorCode::format || message.find(path) != std::string::npos) throw;
@@ -158,7 +160,7 @@ Table Model::schema() const { return state_->encoder.schema(); }
 nlohmann::json Model::describe() const {
   const RowLayout& layout = state_->encoder.layout();
   const Ctgan m = state_->network();
-  return {{"method", "ctgan"},
+  nlohmann::json out{{"method", "ctgan"},
           {"preset", state_->preset},
           {"config", config_json(state_->config)},
           {"provenance", state_->provenance},
@@ -166,6 +168,8 @@ nlohmann::json Model::describe() const {
           {"condition_width", layout.cond_width},
           {"generator_parameters", state_->learnt() ? m.generator.size : 0},
           {"encoder", state_->encoder.to_json()}};
+  if (!state_->calibration.empty()) out["calibration"] = state_->calibration.describe();
+  return out;
 }
 
 }  // namespace tessera

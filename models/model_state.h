@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "models/calibration/calibration.h"
 #include "models/encoding/conditions.h"
 #include "models/ctgan.h"
 #include "models/model.h"
@@ -18,6 +19,7 @@ struct Model::State {
   std::vector<int64_t> condition_rows;
   std::vector<float> generator;     // flat, as Ctgan::generator lays it out
   std::vector<float> running;       // mean and variance of each batch norm, one after the other
+  Calibration calibration;          // empty: rows come as the model makes them
   nlohmann::json provenance;
 
   Ctgan network() const { return Ctgan(encoder.layout(), config); }
@@ -39,7 +41,10 @@ struct ConditionDraw {
 };
 ConditionDraw real_frequencies(const RowLayout& layout, const std::vector<int64_t>& condition_rows);
 
-// Trains; fills generator, running and condition_rows of a state whose encoder and config are set. Adds to its provenance.
-void train(Model::State& state, const EncodedTable& table, const FitOptions& options, Team& team, const Monitor& monitor);
+// The rows of a model that is not finished yet, too.
+std::unique_ptr<RowStream> open_rows(std::shared_ptr<const Model::State> state, int64_t offset, int64_t count, const SampleOptions& options, Team& team, const Monitor& monitor);
+
+// Trains; returns the floating-point operations it took. Fills generator, running and condition_rows of a state whose encoder and config are set. Adds to its provenance.
+double train(Model::State& state, const EncodedTable& table, const FitOptions& options, Team& team, const Monitor& monitor);
 
 }  // namespace tessera

@@ -1,8 +1,10 @@
 // Sampling: row i of the infinite table depends on (model, seed, where, i) alone. Its noise is keyed by i and the number of the try, so any batch, thread count or
 // offset gives the same rows. Conditions that one column's condition vector can meet are proposed through it; every row written is checked against all terms.
+// Under calibration a row's candidates are (i, 0), (i, 1), …: the first that is kept is the row; after a bound the likeliest of them is taken.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <unordered_map>
 
@@ -18,7 +20,7 @@ namespace {
 constexpr int kSamplePurpose = 0x2000, kProposePurpose = 0x3000;
 constexpr int kDefaultBatch = 4096;
 constexpr int64_t kSlice = 512;  // rows decoded at a time by one thread
-constexpr int64_t kBlock = 1024;  // rows searched for at a time under `where`
+constexpr int64_t kBlock = 1024, kCalibratedBlock = 4096;  // rows searched for at a time
 
 // What a condition's column may show so that a term can hold, by position in the condition vector, and their share of the real rows.
 struct Proposal {
@@ -37,19 +39,24 @@ class Rows : public RowStream {
     if (!options.where.empty()) where_ = parse_where(options.where, schema_);
     failed_.assign(where_.terms.size(), 0);
     if (!where_.empty()) propose();
+    tier_ = options.calibrate.value_or(state_->calibration.chosen);
+    if (!state_->calibration.holds(tier_))
+      throw Error(ErrorCode::usage, fmt::format("--calibrate {}: this model was not calibrated so far{}. Fit it with --calibrate {}, or sample with --calibrate {}.", name(tier_),
+                                                state_->calibration.note.empty() ? "" : " (" + state_->calibration.note + ")", name(tier_), name(state_->calibration.chosen)));
+    report_.tier = tier_;
     if (state_->learnt()) build();
   }
 
   bool next(Table& batch) override {
     while (ready_.empty()) {
       if (next_ >= end_) return false;
-      if (where_.empty()) make_plain();
-      else make_matching();
+      if (searching()) search();
+      else make_plain();
     }
     batch = std::move(ready_.front());
     ready_.pop_front();
     report_.rows += batch.rows;
-    monitor_.report({"sample", static_cast<double>(report_.rows), static_cast<double>(end_ - offset_), "rows", where_.empty() ? "" : yield_note(), report_.rows == end_ - offset_});
+    monitor_.report({"sample", static_cast<double>(report_.rows), static_cast<double>(end_ - offset_), "rows", searching() ? yield_note() : "", report_.rows == end_ - offset_});
     return true;
   }
 
@@ -60,12 +67,22 @@ class Rows : public RowStream {
     int64_t row;
     int32_t attempt;
   };
+  // How the search for one row of a block stands.
+  struct Search {
+    bool done = false;
+    int seen = 0;             // candidates that met the conditions
+    int32_t likeliest = 0;    // of them, the one of highest weight
+    double weight = 0;
+  };
+
+  bool searching() const { return !where_.empty() || tier_ != Tier::off; }
+  int64_t block() const { return tier_ != Tier::off ? kCalibratedBlock : kBlock; }
 
   std::string yield_note() const { return fmt::format("yield {:.3g} %", 100.0 * static_cast<double>(report_.rows) / static_cast<double>(std::max<int64_t>(report_.candidates, 1))); }
 
   void build() {
     const Ctgan m = state_->network();
-    const int64_t most = where_.empty() ? std::max<int64_t>(end_ - next_, 1) : kBlock;
+    const int64_t most = searching() ? block() : std::max<int64_t>(end_ - next_, 1);
     // At least two: with one row a bias and a batch have the same shape, sums would be taken in another order, and the row's last bits would differ.
     batch_ = std::max<int64_t>(std::min<int64_t>(options_.batch > 0 ? options_.batch : kDefaultBatch, most), 2);
     draw_ = real_frequencies(state_->encoder.layout(), state_->condition_rows);
@@ -91,6 +108,7 @@ class Rows : public RowStream {
     bind("row_index", &none);
     codes_ = program_->find("codes");
     alphas_ = program_->find("alphas");
+    if (tier_ != Tier::off) weights_ = std::make_unique<CandidateWeights>(state_->calibration, tier_, options_.min_yield, batch_, team_);
   }
 
   // Makes the candidates (at most batch_), decoded in slices of kSlice rows, in order.
@@ -122,6 +140,7 @@ class Rows : public RowStream {
     team_.for_each(static_cast<int64_t>(slices.size()), [&](int64_t s) {
       const int64_t begin = s * kSlice, rows = std::min(kSlice, n - begin);
       slices[static_cast<size_t>(s)] = state_->encoder.decode(alphas + begin * alpha_ld, codes + begin * code_ld, ids.data() + begin, rows, options_.seed, tries.data() + begin);
+      if (tier_ != Tier::off) state_->calibration.map(slices[static_cast<size_t>(s)], ids.data() + begin, tries.data() + begin, options_.seed);
     });
   }
 
@@ -145,54 +164,98 @@ class Rows : public RowStream {
     next_ += n;
   }
 
-  // Rows [next_, next_ + kBlock): every row makes try after try; the first that meets the conditions is the row, whatever is made beside it. When few rows are left,
+  // Rows [next_, next_ + block()): every row makes try after try; the first that is kept is the row, whatever is made beside it. When few rows are left,
   // several of their next tries are made at once, never more than twice what is needed.
-  void make_matching() {
-    const int64_t begin = next_, n = std::min(end_ - next_, kBlock), room = program_ != nullptr ? batch_ : kBlock;
+  void search() {
+    const int64_t begin = next_, n = std::min(end_ - next_, block()), room = program_ != nullptr ? batch_ : kBlock;
     std::vector<int64_t> pending;
     for (int64_t i = 0; i < n; ++i) pending.push_back(begin + i);
     Table found = schema_;
     std::vector<int64_t> order;  // which row each row of `found` is
-    std::vector<char> done(static_cast<size_t>(n), 0);
+    std::vector<Search> searches(static_cast<size_t>(n));
     for (int attempt = 0, ahead = 0; attempt < options_.max_tries && !pending.empty(); attempt += ahead) {
       const int64_t fit = std::max<int64_t>(room / static_cast<int64_t>(pending.size()), 1);
       ahead = static_cast<int>(std::min<int64_t>({fit, std::max(attempt, 1), options_.max_tries - attempt}));
       std::vector<Candidate> tries;
       for (int a = attempt; a < attempt + ahead; ++a)
         for (const int64_t row : pending) tries.push_back({row, a});
-      for (size_t from = 0; from < tries.size(); from += static_cast<size_t>(room)) {
-        const auto first = tries.begin() + static_cast<std::ptrdiff_t>(from);
-        match({first, first + std::min<std::ptrdiff_t>(room, tries.end() - first)}, begin, found, order, done);
-      }
-      std::erase_if(pending, [&](int64_t row) { return done[static_cast<size_t>(row - begin)] != 0; });
+      in_batches(tries, room, [&](const std::vector<Candidate>& batch) { consider(batch, begin, found, order, searches); });
+      std::erase_if(pending, [&](int64_t row) { return searches[static_cast<size_t>(row - begin)].done; });
       monitor_.check_cancelled("sample");
     }
-    if (!pending.empty()) give_up(static_cast<int64_t>(order.size()), pending.front());
+    settle(begin, searches, room, found, order);
     next_ += n;
     ready_.push_back(in_order(found, order, begin));
   }
 
-  // Adds to `found` the candidates that meet the conditions and whose row was not found before.
-  void match(const std::vector<Candidate>& candidates, int64_t begin, Table& found, std::vector<int64_t>& order, std::vector<char>& done) {
+  template <class F>
+  static void in_batches(const std::vector<Candidate>& all, int64_t room, F&& body) {
+    for (size_t from = 0; from < all.size(); from += static_cast<size_t>(room)) {
+      const auto first = all.begin() + static_cast<std::ptrdiff_t>(from);
+      body({first, first + std::min<std::ptrdiff_t>(room, all.end() - first)});
+    }
+  }
+
+  // Adds to `found` the candidates that are kept and whose row was not found before.
+  void consider(const std::vector<Candidate>& candidates, int64_t begin, Table& found, std::vector<int64_t>& order, std::vector<Search>& searches) {
     std::vector<Table> slices;
     make(candidates, slices);
+    if (weights_ != nullptr) weights_->run(slices, team_, log_weights_);
     tried_ += static_cast<int64_t>(candidates.size());
     size_t k = 0;
-    std::vector<char> keep;
+    std::vector<char> meets;
     std::vector<int64_t> failed;
     for (const Table& t : slices) {
-      match_where(where_, t, keep, failed);
+      match_where(where_, t, meets, failed);
       for (size_t term = 0; term < failed.size(); ++term) failed_[term] += failed[term];
       for (int64_t i = 0; i < t.rows; ++i, ++k) {
-        char& have = done[static_cast<size_t>(candidates[k].row - begin)];
-        if (have) continue;
+        Search& s = searches[static_cast<size_t>(candidates[k].row - begin)];
+        if (s.done) continue;
         ++report_.candidates;
-        if (!keep[static_cast<size_t>(i)]) continue;
-        have = 1;
+        if (!meets[static_cast<size_t>(i)] || !kept(candidates[k], k, s)) continue;
+        s.done = true;
+        if (s.seen > kMostTries) continue;  // settle() takes the likeliest
         append(found, t, i);
         order.push_back(candidates[k].row);
       }
     }
+  }
+
+  // Whether a candidate that meets the conditions ends the search for its row.
+  bool kept(const Candidate& c, size_t k, Search& s) {
+    ++s.seen;
+    if (weights_ == nullptr) return true;
+    const double w = log_weights_[k];
+    if (s.seen == 1 || w > s.weight) s.weight = w, s.likeliest = c.attempt;
+    const Philox p = philox(0, static_cast<uint32_t>(c.row), static_cast<uint32_t>(static_cast<uint64_t>(c.row) >> 32),
+                            static_cast<uint32_t>(Purpose::accept) << 16 | static_cast<uint32_t>(c.attempt & 0xFFFF), static_cast<uint32_t>(options_.seed),
+                            static_cast<uint32_t>(options_.seed >> 32));
+    if (open_uniform(p.word[0], p.word[1]) < std::exp(std::min(w - weights_->cut(), 0.0))) return true;
+    if (s.seen < kMostTries) return false;
+    ++s.seen;  // beyond the bound: marks the row for settle()
+    return true;
+  }
+
+  // Rows whose every candidate was turned down take the likeliest of them; rows without one that meets the conditions end the search.
+  void settle(int64_t begin, const std::vector<Search>& searches, int64_t room, Table& found, std::vector<int64_t>& order) {
+    std::vector<Candidate> likeliest;
+    for (size_t i = 0; i < searches.size(); ++i) {
+      const Search& s = searches[i];
+      const int64_t row = begin + static_cast<int64_t>(i);
+      if (!s.done && s.seen == 0) give_up(static_cast<int64_t>(order.size()), row);
+      if (!s.done || s.seen > kMostTries) likeliest.push_back({row, s.likeliest});
+    }
+    report_.settled += static_cast<int64_t>(likeliest.size());
+    in_batches(likeliest, room, [&](const std::vector<Candidate>& batch) {
+      std::vector<Table> slices;
+      make(batch, slices);
+      size_t k = 0;
+      for (const Table& t : slices)
+        for (int64_t i = 0; i < t.rows; ++i, ++k) {
+          append(found, t, i);
+          order.push_back(batch[k].row);
+        }
+    });
   }
 
   [[noreturn]] void give_up(int64_t found, int64_t row) const {
@@ -310,6 +373,9 @@ class Rows : public RowStream {
   std::unique_ptr<Program> program_;
   Id codes_ = kNone, alphas_ = kNone;
   std::vector<int32_t> identity_, condition_;
+  Tier tier_ = Tier::off;
+  std::unique_ptr<CandidateWeights> weights_;  // null: every candidate that meets the conditions is kept
+  std::vector<double> log_weights_;            // of the candidates at hand
   std::deque<Table> ready_;
   std::vector<std::unordered_map<std::string, int32_t>> listed_;  // by column: codes of the texts of the block being put together
   int64_t tried_ = 0;            // candidates looked at, those made ahead included
@@ -319,8 +385,13 @@ class Rows : public RowStream {
 
 }  // namespace
 
+std::unique_ptr<RowStream> open_rows(std::shared_ptr<const Model::State> state, int64_t offset, int64_t count, const SampleOptions& options, Team& team, const Monitor& monitor) {
+  Table schema = state->encoder.schema();
+  return std::make_unique<Rows>(std::move(state), std::move(schema), offset, count, options, team, monitor);
+}
+
 std::unique_ptr<RowStream> Model::sample(int64_t offset, int64_t count, const SampleOptions& options, Team& team, const Monitor& monitor) const {
-  return std::make_unique<Rows>(state_, schema(), offset, count, options, team, monitor);
+  return open_rows(state_, offset, count, options, team, monitor);
 }
 
 }  // namespace tessera

@@ -8,7 +8,7 @@
 
 #include "engine/passes.h"
 #include "engine/program.h"
-#include "kernels/philox.h"
+#include "models/initial_weights.h"
 #include "models/model_state.h"
 
 namespace tessera {
@@ -17,26 +17,6 @@ namespace {
 constexpr int kPopulationPurpose = 0x1000;  // separates its random numbers from the training step's
 
 double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-// Uniform in ±1/√fan_in, weights and biases, as torch initialises a linear layer; batch norm starts as the identity.
-void initialise(const ParameterSet& set, uint64_t seed, uint32_t stream, float* flat) {
-  int64_t fan_in = 1;
-  for (const Parameter& p : set.parameters) {
-    const bool norm = p.name.find(".norm.") != std::string::npos;
-    if (p.shape.rows > 1 || p.name.find("weight") != std::string::npos) fan_in = norm ? fan_in : p.shape.rows;
-    const float bound = static_cast<float>(1 / std::sqrt(static_cast<double>(fan_in)));
-    for (int64_t i = 0; i < p.shape.count(); ++i) {
-      const int64_t k = p.offset + i;
-      if (norm) {
-        flat[k] = p.name.find("weight") != std::string::npos ? 1.0f : 0.0f;
-        continue;
-      }
-      const Philox w = philox(static_cast<uint32_t>(k / 4), static_cast<uint32_t>(k / 4 >> 32), stream, static_cast<uint32_t>(Purpose::init) << 16,
-                              static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
-      flat[k] = bound * (2 * open_uniform(w.word[k % 4]) - 1);
-    }
-  }
-}
 
 // Host memory behind the bound leaves of the training plan; must outlive the program.
 struct Bound {
@@ -120,7 +100,7 @@ void check_config(CtganConfig& c) {
   c.batch = c.batch / c.pac * c.pac;
 }
 
-void train(Model::State& state, const EncodedTable& table, const FitOptions& options, Team& team, const Monitor& monitor) {
+double train(Model::State& state, const EncodedTable& table, const FitOptions& options, Team& team, const Monitor& monitor) {
   const Ctgan m = state.network();
   const Bound bound(table, state.encoder.layout(), team);
   state.condition_rows = bound.conditions.count;
@@ -133,19 +113,20 @@ void train(Model::State& state, const EncodedTable& table, const FitOptions& opt
   const int64_t per_epoch = std::max<int64_t>(table.rows / m.config.batch, 1), steps = per_epoch * m.config.epochs;
   state.provenance["steps"] = steps;
   if (steps == 0) {
-    initialise(m.generator, options.seed, 0, state.generator.data());
+    initial_weights(m.generator, options.seed, 0, state.generator.data());
     if (m.config.population_norm) measure_population(state, m, bound, options, team);
-    return;
+    return 0;
   }
 
   Plan plan;
   Recorder r(plan);
   record_training(r, m, table.rows, bound.conditions.columns(), steps);
-  optimise(plan, passes_off(options));
+  const auto reports = optimise(plan, passes_off(options));
+  const double step_flops = reports.empty() ? 0 : reports.back().flops_after;
   Program p(std::move(plan), cpu_kernels(), team, options.seed, wanted(passes_off(options), "liveness"));
   bound.bind(p, &table);
-  initialise(m.generator, options.seed, 0, p.state<float>("generator"));
-  initialise(m.discriminator, options.seed, 1, p.state<float>("discriminator"));
+  initial_weights(m.generator, options.seed, 0, p.state<float>("generator"));
+  initial_weights(m.discriminator, options.seed, 1, p.state<float>("discriminator"));
   const bool averaged = m.config.average_decay > 0;
   if (averaged) std::copy_n(p.state<float>("generator"), m.generator.size, p.state<float>("average"));
   for (const RunningSlot& s : slots) std::copy_n(state.running.begin() + s.offset, s.size, p.state<float>(s.leaf));
@@ -192,6 +173,7 @@ void train(Model::State& state, const EncodedTable& table, const FitOptions& opt
   for (const RunningSlot& s : slots) std::copy_n(p.state<float>(s.leaf), s.size, state.running.begin() + s.offset);
   if (m.config.population_norm) measure_population(state, m, bound, options, team);
   state.provenance["train_seconds"] = seconds_now() - start;
+  return step_flops * static_cast<double>(steps);
 }
 
 }  // namespace tessera

@@ -11,10 +11,11 @@
 namespace {
 
 struct Arguments {
-  std::string model, output, where, delimiter;
+  std::string model, output, where, delimiter, calibrate;
   int64_t rows = 0, offset = 0;
   uint64_t seed = 0;
   int batch_size = 0, max_tries = 0;
+  double min_yield = 0;
   bool force = false;
 };
 
@@ -35,15 +36,20 @@ void run(const SharedOptions& shared, const Arguments& a) {
   options.where = a.where.c_str();
   options.batch_size = a.batch_size;
   options.max_tries = a.max_tries;
+  options.calibrate = a.calibrate.c_str();
+  options.min_yield = a.min_yield;
   options.report = &report;
   const int64_t written = tessera::write_csv(session.context(), model.sample(session.context(), a.offset, a.rows, options), a.output, csv);
 
   std::string summary = fmt::format("{} rows to {} in {}", text::count(written), pipe ? "standard output" : a.output, text::duration(session.seconds()));
-  if (!a.where.empty() && report.candidates > 0)
+  const std::string tier = report.calibration == nullptr ? "off" : report.calibration;
+  if (tier != "off") summary += ", calibrated (" + tier + ")";
+  if ((!a.where.empty() || tier != "off") && report.candidates > 0)
     summary += fmt::format(", yield {} ({} candidates)", text::percent(static_cast<double>(report.rows) / static_cast<double>(report.candidates)), text::count(report.candidates));
+  if (report.settled > 0) summary += fmt::format(", {} rows took the likeliest of their candidates", text::count(report.settled));
   session.progress().line("written", summary);
   if (shared.json) {
-    const nlohmann::json out{{"output", a.output}, {"rows", written}, {"offset", a.offset}, {"seed", a.seed}, {"candidates", report.candidates}, {"seconds", session.seconds()}};
+    const nlohmann::json out{{"output", a.output}, {"rows", written}, {"offset", a.offset}, {"seed", a.seed}, {"candidates", report.candidates}, {"calibration", tier}, {"settled", report.settled}, {"seconds", session.seconds()}};
     print(out.dump(2) + "\n");
   }
 }
@@ -63,6 +69,8 @@ void add_sample(Program& program) {
   command->add_option("--offset", a->offset, "First row: row i depends on model, seed and i only")->check(natural)->capture_default_str();
   command->add_option("--where", a->where, "Only rows that satisfy this: \"education = 'Masters' and age >= 40\" (=, !=, in (…), <, <=, >, >=, between … and …, is null, is not null, joined by and)");
   command->add_option("--max-tries", a->max_tries, "Candidates a row may take under --where (default: 1000)")->check(positive);
+  command->add_option("--calibrate", a->calibrate, "off, marginals or full (default: what served best when the model was fitted)");
+  command->add_option("--min-yield", a->min_yield, "Share of candidates calibration keeps at least: higher is faster and less exact (default: 0.1)")->check(CLI::Range(0.0, 1.0));
   command->add_option("--batch-size", a->batch_size, "Rows made at a time; never changes a row (default: chosen)")->check(positive);
   command->add_option("--delimiter", a->delimiter, "What separates values: a character, or tab (default: a comma)");
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });

@@ -16,6 +16,7 @@ void FitArguments::add_to(CLI::App& command) {
   command.add_option("--generator-dim", generator_dim, "Widths of the generator's layers (preset: 256,256)")->delimiter(',')->check(natural);
   command.add_option("--discriminator-dim", discriminator_dim, "Widths of the critic's layers (preset: 256,256)")->delimiter(',')->check(natural);
   command.add_option("--discriminator-steps", discriminator_steps, "Critic steps a generator step (preset: 1)")->check(natural);
+  command.add_option("--calibrate", calibrate, "What is learnt after training so that rows look real: off, marginals, full (preset: full; paper: off)");
   command.add_option("--passes-off", passes_off, "Plan passes to leave out, for study; tessera plan lists them");
 }
 
@@ -24,6 +25,7 @@ tessera_fit_options FitArguments::options() const {
   o.method = method.c_str();
   o.preset = preset.c_str();
   o.passes_off = passes_off.c_str();
+  o.calibrate = calibrate.c_str();
   o.seed = seed;
   o.epochs = epochs == 0 ? TESSERA_UNTRAINED : epochs < 0 ? 0 : epochs;
   o.batch_size = batch_size;

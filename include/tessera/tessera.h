@@ -138,6 +138,7 @@ typedef struct tessera_fit_options {
   const char* source;     /* where the rows came from, for the provenance kept in the model */
   tessera_losses_fn losses; /* at least once an epoch */
   void* losses_user;
+  const char* calibrate; /* what is learnt after training so that rows look real: "off", "marginals" or "full" (docs/calibration.md). NULL: "full"; "off" under preset "paper" */
 } tessera_fit_options;
 
 /* The USAGE that tessera_fit() or tessera_plan() with these options would end in, before the data are read. */
@@ -167,7 +168,9 @@ TESSERA_API tessera_status tessera_model_describe(const tessera_model* model, ch
 
 typedef struct tessera_sample_report {
   int64_t rows;       /* given out so far */
-  int64_t candidates; /* made for them: rows/candidates is the yield of a condition */
+  int64_t candidates; /* made for them: rows/candidates is the yield of condition and calibration */
+  int64_t settled;    /* rows for which, under calibration, the likeliest of 64 candidates was taken, as none was kept */
+  const char* calibration; /* the tier the rows went through: "off", "marginals", "full". Static */
 } tessera_sample_report;
 
 typedef struct tessera_sample_options {
@@ -177,6 +180,8 @@ typedef struct tessera_sample_options {
   int32_t batch_size; /* rows made at a time; 0: chosen. Never changes a row */
   int32_t max_tries;  /* candidates a row may take under `where`; 0: 1000 */
   tessera_sample_report* report; /* may be NULL; brought up to date with every batch, and must live until the stream is released */
+  const char* calibrate; /* "off", "marginals" or "full"; NULL: the tier that served best when the model was fitted. USAGE if the model does not hold it */
+  double min_yield;      /* share of candidates that calibration keeps at least; 0: 0.1. Higher is faster and less exact */
 } tessera_sample_options;
 
 /* Draws rows [offset, offset + count) of the infinite table that (model, seed, where) defines.

@@ -44,6 +44,8 @@ FitOptions fit_options(const tessera_fit_options* given) {
   apply_preset(out);
   out.seed = out.encoder.seed = o.seed;
   out.source = text_or(o.source, "");
+  if (o.calibrate != nullptr && *o.calibrate != 0 && !parse_tier(o.calibrate, out.calibrate))
+    throw Error(ErrorCode::usage, fmt::format("--calibrate {}: there are off, marginals and full.", o.calibrate));
   out.passes_off = split_list(text_or(o.passes_off, ""));
   check_passes({out.passes_off.begin(), out.passes_off.end()});
 

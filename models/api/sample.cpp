@@ -17,9 +17,11 @@ struct Sampling {
   Sampling(const tessera_context* context, const Model& model, int64_t offset, int64_t count, const SampleOptions& options, tessera_sample_report* report)
       : call(context), rows(model.sample(offset, count, options, call.team(), call.monitor())), report_(report) {}
 
+  static tessera_sample_report to_api(const SampleReport& r) { return {r.rows, r.candidates, r.settled, name(r.tier)}; }
+
   bool next(Table& batch) {
     const bool more = rows->next(batch);
-    if (report_ != nullptr) *report_ = {rows->report().rows, rows->report().candidates};
+    if (report_ != nullptr) *report_ = to_api(rows->report());
     return more;
   }
 
@@ -37,6 +39,13 @@ SampleOptions sample_options(const tessera_sample_options& o) {
   if (o.max_tries < 0) throw Error(ErrorCode::usage, fmt::format("--max-tries {}: it must be 0 (1000) or more.", o.max_tries));
   out.batch = o.batch_size;
   if (o.max_tries != 0) out.max_tries = o.max_tries;
+  if (o.calibrate != nullptr && *o.calibrate != 0) {
+    Tier tier;
+    if (!parse_tier(o.calibrate, tier)) throw Error(ErrorCode::usage, fmt::format("--calibrate {}: there are off, marginals and full.", o.calibrate));
+    out.calibrate = tier;
+  }
+  if (!(o.min_yield >= 0 && o.min_yield <= 1)) throw Error(ErrorCode::usage, fmt::format("--min-yield {}: it must be above 0 and at most 1.", o.min_yield));
+  if (o.min_yield > 0) out.min_yield = o.min_yield;
   return out;
 }
 

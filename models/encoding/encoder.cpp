@@ -195,6 +195,43 @@ Table Encoder::decode(const float* alphas, const int32_t* codes, const int64_t* 
   return out;
 }
 
+int32_t Encoder::levels(int column) const {
+  const auto* l = std::get_if<LevelCode>(&state_->columns[static_cast<size_t>(column)].code);
+  return l == nullptr ? 0 : static_cast<int32_t>(l->texts.size());
+}
+
+std::optional<Encoder::Modes> Encoder::modes(int column) const {
+  const auto* n = std::get_if<NumberCode>(&state_->columns[static_cast<size_t>(column)].code);
+  return n == nullptr ? std::nullopt : std::optional(Modes{n->decimals, n->low, n->high});
+}
+
+Table Encoder::pick(const Table& table, const std::vector<int64_t>& rows) const {
+  Table out;
+  out.rows = static_cast<int64_t>(rows.size());
+  for (size_t j = 0; j < table.columns.size(); ++j) {
+    const Column& from = table.columns[j];
+    Column to;
+    to.name = from.name, to.type = from.type, to.format = from.format, to.decimals = from.decimals;
+    if (is_numeric(from.type)) {
+      for (const int64_t r : rows) to.numbers.push_back(from.numbers[static_cast<size_t>(r)]);
+    } else if (const auto* l = std::get_if<LevelCode>(&state_->columns[j].code)) {
+      to.values = l->texts;
+      to.values.push_back("(others)");
+      const std::vector<int32_t> level = l->levels_of(from.values);
+      const int32_t own = static_cast<int32_t>(l->texts.size());
+      for (const int64_t r : rows) {
+        const int32_t code = from.codes[static_cast<size_t>(r)];
+        const int32_t at = code < 0 ? -1 : level[static_cast<size_t>(code)];
+        to.codes.push_back(code < 0 ? -1 : at < 0 || at >= own ? own : at);
+      }
+    } else {  // identifiers and constants say nothing here
+      to.codes.assign(rows.size(), -1);
+    }
+    out.columns.push_back(std::move(to));
+  }
+  return out;
+}
+
 Table Encoder::schema() const {
   Table out = decode(nullptr, nullptr, nullptr, 0, 0);
   for (size_t j = 0; j < out.columns.size(); ++j)

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,16 @@ class Encoder {
   // the noise inside nothing else; so that a row is the same in every batch. The result has all columns of the fitted table, in order.
   // tries[i] (null: 0) keys rare categories too, so that a row that is tried again draws another one; its identifier stays its own.
   Table decode(const float* alphas, const int32_t* codes, const int64_t* row_ids, int64_t rows, uint64_t seed, const int32_t* tries = nullptr) const;
+
+  // The given rows of a table it was fitted on or of decode(), with texts numbered by level; those without a level of their own share the number after the last.
+  Table pick(const Table& table, const std::vector<int64_t>& rows) const;
+  int32_t levels(int column) const;  // texts of a column that have a level of their own
+  // Digits after the point that a column of mixture modes is rounded to, −1 for none, and its range; nothing for every other column.
+  struct Modes {
+    int decimals;
+    double low, high;
+  };
+  std::optional<Modes> modes(int column) const;
 
   // The columns without rows. Texts list every value that can come back: those with a level of their own, then the rare ones.
   Table schema() const;

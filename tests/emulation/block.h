@@ -1,6 +1,7 @@
 // What a launch is made of: threads, their warps and blocks, a block's shared memory, copies under way. Internal to the machine.
 #pragma once
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,14 +13,14 @@ namespace tessera::emulation {
 // A thread's cp.async groups: queued, and done at the wait.
 class Copies {
  public:
-  void add(void* to, const void* from, int bytes) { open_.push_back({to, from, bytes}); }
+  void add(void* to, const void* from, int bytes, Place place) { open_.push_back({to, from, bytes, place}); }
   void commit() {
     groups_.push_back(std::move(open_));
     open_.clear();
   }
   void wait(int pending) {
     while (static_cast<int>(groups_.size()) > pending) {
-      for (const Copy& c : groups_.front()) c.from == nullptr ? std::memset(c.to, 0, static_cast<size_t>(c.bytes)) : std::memcpy(c.to, c.from, static_cast<size_t>(c.bytes));
+      for (const Copy& c : groups_.front()) carry_out(c);
       groups_.erase(groups_.begin());
     }
   }
@@ -36,7 +37,9 @@ class Copies {
     void* to;
     const void* from;
     int bytes;
+    Place place;
   };
+  static void carry_out(const Copy& c);
   std::vector<std::vector<Copy>> groups_;
   std::vector<Copy> open_;
 };
@@ -50,6 +53,11 @@ class SharedMemory {
   void* at(const void* site, size_t bytes, size_t alignment);  // nullptr: no room
   void* dynamic() { return base_; }
   bool holds(const void* p, size_t bytes) const { return p >= base_ && static_cast<const char*>(p) + bytes <= base_ + used_; }
+  bool inside(const void* p, size_t bytes) const {  // of one array
+    for (const Piece& x : pieces_)
+      if (p >= base_ + x.offset && static_cast<const char*>(p) + bytes <= base_ + x.offset + x.bytes) return true;
+    return false;
+  }
   const char* base() const { return base_; }
   size_t used() const { return used_; }
   std::string damage() const;  // a guard that was written to; empty: none
@@ -88,6 +96,7 @@ struct Warp {
   };
   unsigned live = 0;
   std::vector<Pending> pending;
+  std::unique_ptr<uint32_t[]> clocks;  // the race checker's, [lane][lane]
 };
 
 struct Block {
@@ -101,8 +110,21 @@ struct Block {
   Dim index;
   int64_t number = 0;
   int live;
-  int epoch = 0;  // barriers passed
+  uint32_t epoch = 0, grid_epoch = 0;  // barriers passed
   int vote = 0, decided = 0;
 };
+
+Thread* current_thread();  // nullptr outside kernels
+uint32_t launch_number();
+[[noreturn]] void fault_at_access(const std::string& what);  // where the compiler expects no exception: the thread's frames are abandoned
+
+// What a checker of accesses is told (race/race.cpp, in the race build only).
+struct Watcher {
+  void (*shared_fresh)(const char* base, size_t bytes);          // shared memory that nobody has written to
+  void (*syncwarp)(Warp& warp, unsigned mask);                   // orders the lanes' memory; shuffles and votes do not
+  void (*access)(const void* p, size_t bytes, bool write, Place place);  // by the current thread, in the machine's own code
+  void (*atomic)(bool begins);
+};
+extern const Watcher* watcher;
 
 }  // namespace tessera::emulation

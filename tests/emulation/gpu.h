@@ -15,10 +15,9 @@ struct SharedType {
   using type = T;
 };
 
-#define TESS_SHARED(name, ...)                                                                                                        \
-  static ::tessera::emulation::Site name##_site;                                                                                      \
-  auto& name = *static_cast<typename ::tessera::SharedType<__VA_ARGS__>::type*>(::tessera::emulation::shared_memory(                  \
-      name##_site, sizeof(typename ::tessera::SharedType<__VA_ARGS__>::type), alignof(typename ::tessera::SharedType<__VA_ARGS__>::type)))
+#define TESS_SHARED(name, ...)                   \
+  static ::tessera::emulation::Site name##_site; \
+  auto& name = ::tessera::emulation::shared<typename ::tessera::SharedType<__VA_ARGS__>::type>(name##_site)
 #define TESS_DYN_SHARED(T, name) T* name = static_cast<T*>(::tessera::emulation::dynamic_shared_memory())
 
 struct Launch {

@@ -34,11 +34,13 @@ Schedule wanted = [] {
   return t == nullptr ? Schedule{} : parse_schedule(t);
 }();
 Counts total;
+struct Stopped {};  // unwinds the thread that did wrong
+uint32_t launched = 0;  // since the program began
 
 // One launch.
 class Machine {
  public:
-  Machine(const Grid& grid, void (*kernel)(void*), void* argument) : grid_(grid), kernel_(kernel), argument_(argument), random_(wanted.seed * 0x9E3779B97F4A7C15ull + total.launches) {}
+  Machine(const Grid& grid, void (*kernel)(void*), void* argument) : grid_(grid), kernel_(kernel), argument_(argument), random_(wanted.seed * 0x9E3779B97F4A7C15ull + launched) {}
   ~Machine() {
     for (auto& b : resident_)
       for (Thread& t : b->threads) give_fiber(t.fiber);
@@ -46,13 +48,12 @@ class Machine {
   }
 
   void run();
-  [[noreturn]] void fail(const std::string& what) {
+  void note(const std::string& what) {
     if (message_.empty()) {
       message_ = std::string("kernel ") + grid_.name;
       if (current != nullptr) message_ += ", block " + text(current->block->index) + ", thread " + text(current->index);
       message_ += ": " + what;
     }
-    leave(current->fiber);
   }
   // The current thread stops until it is put back among the runnable.
   void wait(Thread::Waiting for_what, Place at) {
@@ -64,6 +65,12 @@ class Machine {
   void make_runnable(const std::vector<Thread*>& threads) {
     for (Thread* t : threads) t->waiting = Thread::none;
     add(threads.data(), threads.size());
+  }
+  void release(const Warp::Pending& p) {
+    std::vector<Thread*> all;
+    for (Thread* t : p.thread)
+      if (t != nullptr) all.push_back(t);
+    make_runnable(all);
   }
   void barrier_arrived(Thread& t);
   void grid_arrived(Thread& t);
@@ -99,6 +106,21 @@ class Machine {
 };
 
 Machine* machine = nullptr;
+}  // namespace
+
+const Watcher* watcher = nullptr;
+Thread* current_thread() { return machine == nullptr ? nullptr : machine->current; }
+uint32_t launch_number() { return launched; }
+void Copies::carry_out(const Copy& c) {
+  if (watcher != nullptr) {
+    if (c.from != nullptr) watcher->access(c.from, static_cast<size_t>(c.bytes), false, c.place);
+    watcher->access(c.to, static_cast<size_t>(c.bytes), true, c.place);
+  }
+  if (c.from == nullptr) std::memset(c.to, 0, static_cast<size_t>(c.bytes));
+  else std::memcpy(c.to, c.from, static_cast<size_t>(c.bytes));
+}
+
+namespace {
 
 void Machine::check_limits() const {
   const auto refuse = [&](const std::string& why) { throw Fault(std::string("kernel ") + grid_.name + ": " + why); };
@@ -112,6 +134,7 @@ void Machine::check_limits() const {
 void Machine::run() {
   check_limits();
   ++total.launches;
+  ++launched;
   total.blocks += blocks();
   total.threads += blocks() * threads();
   order_.resize(static_cast<size_t>(blocks()));
@@ -202,8 +225,11 @@ void Machine::step() {
 
 void Machine::entry() {
   Machine& m = *machine;
-  m.kernel_(m.argument_);
-  m.current->ended = true;
+  try {
+    m.kernel_(m.argument_);
+    m.current->ended = true;
+  } catch (const Stopped&) {  // the launch is over: step() sees the message
+  }
   leave(m.current->fiber);
 }
 
@@ -244,7 +270,7 @@ void Machine::deadlock() {
 void Machine::barrier_arrived(Thread& t) {
   Block& b = *t.block;
   b.at_barrier.push_back(&t);
-  if (static_cast<int>(b.at_barrier.size()) < static_cast<int>(b.threads.size())) return;
+  if (b.at_barrier.size() < b.threads.size()) return;
   std::vector<Thread*> all;
   for (Thread& x : b.threads) all.push_back(&x);
   b.at_barrier.clear();
@@ -256,8 +282,10 @@ void Machine::grid_arrived(Thread& t) {
   at_grid_barrier_.push_back(&t);
   if (static_cast<int64_t>(at_grid_barrier_.size()) < blocks() * threads()) return;
   std::vector<Thread*> all;
-  for (const auto& b : resident_)
+  for (const auto& b : resident_) {
+    ++b->grid_epoch;
     for (Thread& x : b->threads) all.push_back(&x);
+  }
   at_grid_barrier_.clear();
   make_runnable(all);
 }
@@ -285,7 +313,12 @@ void run_grid(const Grid& grid, void (*kernel)(void*), void* argument) {
 bool on_fiber() { return machine != nullptr && machine->current != nullptr; }
 void fault(const std::string& what) {
   if (!on_fiber()) throw Fault(what);
-  machine->fail(what);
+  machine->note(what);
+  throw Stopped{};
+}
+void fault_at_access(const std::string& what) {
+  machine->note(what);
+  leave(machine->current->fiber);
 }
 int lane() { return machine->current->number % 32; }
 
@@ -353,22 +386,24 @@ void warp_collective(const char* operation, unsigned mask, void* operand, Comple
   }
   const Warp::Pending all = *p;
   w.pending.erase(w.pending.begin() + (p - w.pending.data()));
+  if (watcher != nullptr && complete == orders_memory) watcher->syncwarp(w, mask);
   complete(all.operand, mask);
-  std::vector<Thread*> others;
-  for (int l = 0; l < 32; ++l)
-    if (all.thread[l] != nullptr && all.thread[l] != &t) others.push_back(all.thread[l]);
-  others.push_back(&t);
-  std::sort(others.begin(), others.end(), [](const Thread* a, const Thread* b) { return a->number < b->number; });
-  t.place = place;
-  machine->make_runnable(others);
+  machine->release(all);
   machine->wait(Thread::none, place);
 }
 
-void copy_async(void* shared, const void* global, int bytes, bool in) {
+void orders_memory(void* const*, unsigned) {}
+
+void preempt() {
+  machine->make_runnable({machine->current});
+  machine->wait(Thread::none, machine->current->place);
+}
+
+void copy_async(void* shared, const void* global, int bytes, bool in, Place place) {
   if (reinterpret_cast<uintptr_t>(shared) % static_cast<unsigned>(bytes) != 0 || (in && reinterpret_cast<uintptr_t>(global) % static_cast<unsigned>(bytes) != 0))
     fault("a cp.async of " + std::to_string(bytes) + " bytes from or to an address that is not a multiple of them");
   if (!machine->current->block->shared.holds(shared, static_cast<size_t>(bytes))) fault("a cp.async whose target is not in the block's shared memory");
-  machine->current->copies.add(shared, in ? global : nullptr, bytes);
+  machine->current->copies.add(shared, in ? global : nullptr, bytes, place);
 }
 void copy_commit() { machine->current->copies.commit(); }
 void copy_wait(int pending) { machine->current->copies.wait(pending); }

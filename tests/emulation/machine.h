@@ -65,15 +65,21 @@ struct Site {
   char unused;
 };
 void* shared_memory(Site& site, size_t bytes, size_t alignment);
+template <class T>
+T& shared(Site& site) {
+  return *static_cast<T*>(shared_memory(site, sizeof(T), alignof(T) < 16 ? 16 : alignof(T)));
+}
 void* dynamic_shared_memory();
 
 // A warp collective: every lane of the mask posts its operand; the last to arrive computes all results, with complete(operands by lane, mask).
 using Complete = void (*)(void* const* operands, unsigned mask);
 void warp_collective(const char* operation, unsigned mask, void* operand, Complete complete, Place place);
+void orders_memory(void* const* operands, unsigned mask);  // the completion of __syncwarp: nothing to compute
 int lane();
+void preempt();  // goes on later: other threads run first
 
 // cp.async: bytes arrive at the wait for their group, not before, as late as the hardware might.
-void copy_async(void* shared, const void* global, int bytes, bool in);
+void copy_async(void* shared, const void* global, int bytes, bool in, Place place);
 void copy_commit();
 void copy_wait(int pending);
 

@@ -38,6 +38,7 @@ SharedMemory::SharedMemory(size_t dynamic_bytes) {
   pieces_.push_back({nullptr, 0, dynamic_bytes});
   used_ = (dynamic_bytes + kGap + kGap - 1) / kGap * kGap;
   guard(dynamic_bytes, used_);
+  if (watcher != nullptr) watcher->shared_fresh(base_, kAll - kGap);
 }
 
 SharedMemory::~SharedMemory() {

@@ -107,7 +107,6 @@ void masked_fold(T (&v)[32], unsigned mask) {
 inline unsigned fold_and(unsigned a, unsigned b) { return a & b; }
 inline unsigned fold_or(unsigned a, unsigned b) { return a | b; }
 inline unsigned fold_xor(unsigned a, unsigned b) { return a ^ b; }
-inline void nothing(int (&)[32], unsigned) {}
 
 // The race checker treats what happens in here as atomic.
 class AtomicScope {
@@ -147,9 +146,15 @@ void warp_argmax(T& v, int& index, emulation::Place place = emulation::Place::he
   index = r.index;
 }
 
-inline void cp_async_16(void* shared, const void* global, bool in = true) { emulation::copy_async(shared, global, 16, in); }
-inline void cp_async_8(void* shared, const void* global, bool in = true) { emulation::copy_async(shared, global, 8, in); }
-inline void cp_async_4(void* shared, const void* global, bool in = true) { emulation::copy_async(shared, global, 4, in); }
+inline void cp_async_16(void* shared, const void* global, bool in = true, emulation::Place place = emulation::Place::here()) {
+  emulation::copy_async(shared, global, 16, in, place);
+}
+inline void cp_async_8(void* shared, const void* global, bool in = true, emulation::Place place = emulation::Place::here()) {
+  emulation::copy_async(shared, global, 8, in, place);
+}
+inline void cp_async_4(void* shared, const void* global, bool in = true, emulation::Place place = emulation::Place::here()) {
+  emulation::copy_async(shared, global, 4, in, place);
+}
 inline void cp_async_commit() { emulation::copy_commit(); }
 template <int pending>
 void cp_async_wait() {
@@ -175,7 +180,7 @@ inline int __syncthreads_or(int predicate, tessera::emulation::Place place = tes
   return r;
 }
 inline void __syncwarp(unsigned mask = 0xFFFFFFFFu, tessera::emulation::Place place = tessera::emulation::Place::here()) {
-  tessera::emulation::combined<int, tessera::emulation::nothing>("__syncwarp", mask, 0, place);
+  tessera::emulation::warp_collective("__syncwarp", mask, nullptr, &tessera::emulation::orders_memory, place);
 }
 inline void __threadfence() {}
 inline void __threadfence_block() {}

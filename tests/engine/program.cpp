@@ -21,27 +21,27 @@ void* counted(size_t bytes, size_t alignment) {
 }  // namespace
 
 // Every new of this program is counted.
-void* operator new(size_t n) { return counted(n, 0); }
-void* operator new(size_t n, std::align_val_t a) { return counted(n, static_cast<size_t>(a)); }
-void* operator new(size_t n, std::align_val_t a, const std::nothrow_t&) noexcept {
+[[gnu::noinline]] void* operator new(size_t n) { return counted(n, 0); }
+[[gnu::noinline]] void* operator new(size_t n, std::align_val_t a) { return counted(n, static_cast<size_t>(a)); }
+[[gnu::noinline]] void* operator new(size_t n, std::align_val_t a, const std::nothrow_t&) noexcept {
   try {
     return counted(n, static_cast<size_t>(a));
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
 }
-void* operator new(size_t n, const std::nothrow_t&) noexcept {
+[[gnu::noinline]] void* operator new(size_t n, const std::nothrow_t&) noexcept {
   try {
     return counted(n, 0);
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
 }
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
-void operator delete(void* p, size_t) noexcept { std::free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
-void operator delete(void* p, size_t, std::align_val_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, size_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+[[gnu::noinline]] void operator delete(void* p, size_t, std::align_val_t) noexcept { std::free(p); }
 
 namespace tessera::sandbox {
 namespace {

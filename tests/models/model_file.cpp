@@ -16,7 +16,7 @@ std::atomic<int64_t> live{0}, peak{0};
 }  // namespace
 
 // Counts what the program has allocated, for the bound on what reading a file may take.
-void* operator new(std::size_t bytes) {
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
   void* p = std::malloc(bytes == 0 ? 1 : bytes);
   if (p == nullptr) throw std::bad_alloc();
   const int64_t now = live.fetch_add(static_cast<int64_t>(malloc_usable_size(p))) + static_cast<int64_t>(malloc_usable_size(p));
@@ -24,19 +24,19 @@ void* operator new(std::size_t bytes) {
   while (now > seen && !peak.compare_exchange_weak(seen, now)) {}
   return p;
 }
-void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   try {
     return operator new(bytes);
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
 }
-void operator delete(void* p) noexcept {
+[[gnu::noinline]] void operator delete(void* p) noexcept {
   if (p != nullptr) live.fetch_sub(static_cast<int64_t>(malloc_usable_size(p)));
   std::free(p);
 }
-void operator delete(void* p, std::size_t) noexcept { operator delete(p); }
-void operator delete(void* p, const std::nothrow_t&) noexcept { operator delete(p); }
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept { operator delete(p); }
+[[gnu::noinline]] void operator delete(void* p, const std::nothrow_t&) noexcept { operator delete(p); }
 
 namespace tessera::whole {
 namespace {

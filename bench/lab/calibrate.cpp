@@ -1,0 +1,37 @@
+// Calibrates a trained model anew, without training: what the tiers are worth on a table (docs/calibration.md quotes the results).
+//   lab_calibrate MODEL DATA.csv SEED CALIBRATED_MODEL
+#include <chrono>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "models/model.h"
+#include "models/table/csv_reader.h"
+
+using namespace tessera;
+
+int main(int argc, char** argv) {
+  if (argc != 5) {
+    std::fprintf(stderr, "usage: lab_calibrate MODEL DATA.csv SEED CALIBRATED_MODEL\n");
+    return 2;
+  }
+  try {
+    const Model model = Model::load(argv[1]);
+    Team team;
+    Monitor monitor;
+    monitor.on_progress = [](const Progress& p) { std::fprintf(stderr, "%s %g/%g %s %s\n", p.phase, p.done, p.total, p.unit, p.note.c_str()); };
+    const Table like = model.schema();
+    CsvOptions csv;
+    csv.path = argv[2];
+    csv.like = &like;
+    const Table table = csv_read(csv, team, monitor);
+    FitOptions options;
+    options.seed = static_cast<uint64_t>(std::atoll(argv[3]));
+    const auto start = std::chrono::steady_clock::now();
+    const Model calibrated = model.calibrated(table, options, team, monitor);
+    std::printf("%.2f s\n%s\n", std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), calibrated.describe()["calibration"].dump(1).c_str());
+    calibrated.save(argv[4], true);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,252 @@
+// Learning a calibration: a pool of the model's rows, the map, the ratio, the factors, and the trial that chooses among the tiers.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "kernels/philox.h"
+#include "models/calibration/calibration.h"
+#include "models/calibration/raking.h"
+#include "models/quality/two_sample.h"
+#include "models/quality/column_shapes.h"
+#include "models/quality/pair_trends.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kSlice = 1024;         // rows one thread works on
+constexpr int64_t kLeastPool = 20000, kMostPool = 100000;
+constexpr int64_t kTrialRows = 20000;    // of each side, in a trial
+constexpr double kQuantiles = 1001;
+
+// How much worse than the raw rows a tier may be to be chosen: what two samples of one table differ by.
+constexpr double kShapeSlack = 0.001, kTrendSlack = 0.002, kC2stSlack = 0.01;
+
+Table part(const Table& t, int64_t begin, int64_t rows) {
+  Table out;
+  out.rows = rows;
+  for (const Column& c : t.columns) {
+    Column to;
+    to.name = c.name, to.type = c.type, to.format = c.format, to.decimals = c.decimals, to.values = c.values;
+    if (is_numeric(c.type)) to.numbers.assign(c.numbers.begin() + begin, c.numbers.begin() + begin + rows);
+    else to.codes.assign(c.codes.begin() + begin, c.codes.begin() + begin + rows);
+    out.columns.push_back(std::move(to));
+  }
+  return out;
+}
+
+// Rows of the model, in slices that threads work on side by side.
+struct Pool {
+  int64_t first = 0, rows = 0;
+  std::vector<Table> slices;
+
+  static Pool draw(const Calibration::RowSource& model, const Encoder& encoder, int64_t first, int64_t rows, Team& team, const Monitor& monitor) {
+    Pool p;
+    p.first = first;
+    p.rows = rows;
+    constexpr int64_t kAtOnce = 16384;
+    for (int64_t at = 0; at < rows; at += kAtOnce) {
+      const int64_t n = std::min(kAtOnce, rows - at);
+      const Table raw = model(first + at, n);
+      const size_t begin = p.slices.size();
+      p.slices.resize(begin + static_cast<size_t>((n + kSlice - 1) / kSlice));
+      team.for_each(static_cast<int64_t>(p.slices.size() - begin), [&](int64_t s) {
+        const int64_t from = s * kSlice, count = std::min(kSlice, n - from);
+        std::vector<int64_t> ids(static_cast<size_t>(count));
+        std::iota(ids.begin(), ids.end(), from);
+        p.slices[begin + static_cast<size_t>(s)] = encoder.pick(raw, ids);
+      });
+      monitor.report({"calibrate", static_cast<double>(at + n), static_cast<double>(rows), "rows", "rows of the model", false});
+    }
+    return p;
+  }
+
+  void map(const Calibration& c, uint64_t seed, Team& team) {
+    team.for_each(static_cast<int64_t>(slices.size()), [&](int64_t s) {
+      Table& t = slices[static_cast<size_t>(s)];
+      std::vector<int64_t> ids(static_cast<size_t>(t.rows));
+      std::iota(ids.begin(), ids.end(), first + s * kSlice);
+      c.map(t, ids.data(), nullptr, seed);
+    });
+  }
+
+  RatioRows encode(const Profile& profile, Team& team) const {
+    RatioRows out;
+    out.rows = rows;
+    const int64_t codes = profile.codes(), inputs = profile.inputs();
+    out.cells.resize(static_cast<size_t>(rows * codes));
+    out.inputs.resize(static_cast<size_t>(std::max<int64_t>(rows * inputs, 1)));
+    team.for_each(static_cast<int64_t>(slices.size()), [&](int64_t s) {
+      profile.encode(slices[static_cast<size_t>(s)], out.cells.data() + s * kSlice * codes, out.inputs.data() + s * kSlice * inputs);
+    });
+    return out;
+  }
+
+  // The first `most` rows that keep() holds on to, as one table.
+  template <class Keep>
+  Table select(int64_t most, Keep&& keep) const {
+    Table out = part(slices.front(), 0, 0);
+    for (size_t s = 0; s < slices.size() && out.rows < most; ++s)
+      for (int64_t i = 0; i < slices[s].rows && out.rows < most; ++i) {
+        if (!keep(static_cast<int64_t>(s) * kSlice + i)) continue;
+        for (size_t j = 0; j < out.columns.size(); ++j) {
+          const Column& from = slices[s].columns[j];
+          if (is_numeric(from.type)) out.columns[j].numbers.push_back(from.numbers[static_cast<size_t>(i)]);
+          else out.columns[j].codes.push_back(from.codes[static_cast<size_t>(i)]);
+        }
+        ++out.rows;
+      }
+    return out;
+  }
+};
+
+// What the map needs of the model: its numbers' quantiles. Columns with few free numbers on either side are left as they are.
+void learn_map(Calibration& c, const Encoder& encoder, const Pool& pool, Team& team) {
+  constexpr size_t kLeast = 50;
+  c.model.resize(c.profile.columns.size());
+  c.rounding.assign(c.profile.columns.size(), -1);
+  team.for_each(static_cast<int64_t>(c.profile.columns.size()), [&](int64_t column) {
+    const auto j = static_cast<size_t>(column);
+    ColumnProfile& p = c.profile.columns[j];
+    const auto modes = p.numeric ? encoder.modes(p.column) : std::nullopt;
+    if (!modes || p.free.empty()) return;
+    c.rounding[j] = modes->decimals;
+    std::vector<double> free;
+    for (const Table& t : pool.slices)
+      for (const double x : t.columns[static_cast<size_t>(p.column)].numbers)
+        if (x == x && !p.is_fixed(x)) free.push_back(x);
+    if (free.size() >= kLeast) c.model[j] = Quantiles::of(std::move(free));
+  });
+}
+
+std::vector<double> quantiles_of(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  std::vector<double> out;
+  for (int k = 0; k < kQuantiles; ++k) out.push_back(v[static_cast<size_t>(static_cast<double>(v.size() - 1) * k / (kQuantiles - 1))]);
+  return out;
+}
+
+Keeping learn_keeping(const Calibration& c, const std::vector<int32_t>& cells, const std::vector<double>& logits, double temperature) {
+  Keeping k;
+  k.temperature = temperature;
+  std::vector<double> log_ratio(logits.size());
+  for (size_t i = 0; i < logits.size(); ++i) log_ratio[i] = temperature * logits[i];
+  std::vector<std::vector<double>> share;
+  for (const ColumnProfile& p : c.profile.columns) share.push_back(p.share);
+  RakingOptions o;
+  o.min_yield = kMinYield;
+  k.factor = rake(cells, log_ratio, share, o);
+  const size_t columns = share.size();
+  for (size_t i = 0; i < log_ratio.size(); ++i)
+    for (size_t j = 0; j < columns; ++j) log_ratio[i] += k.factor[j][static_cast<size_t>(cells[i * columns + j])];
+  k.log_weights = quantiles_of(std::move(log_ratio));
+  return k;
+}
+
+double uniform_of(int64_t row, uint64_t seed) {
+  const auto id = static_cast<uint64_t>(row);
+  const Philox w = philox(0, static_cast<uint32_t>(id), static_cast<uint32_t>(id >> 32), static_cast<uint32_t>(Purpose::accept) << 16, static_cast<uint32_t>(seed),
+                          static_cast<uint32_t>(seed >> 32));
+  return open_uniform(w.word[0], w.word[1]);
+}
+
+// Shape and Trend against the whole sample, C2ST against the rows the ratio never saw.
+TierTrial measure(Tier tier, double temperature, double yield, const Table& sample, const Table& unseen, const Table& rows, uint64_t seed, Team& team) {
+  TierTrial t{tier, temperature, yield, 1, 1, 1};
+  if (rows.rows < 2) return t;
+  const quality::Comparison c = quality::compare_tables({{"real", &sample}, {"synthetic", &rows}});
+  const Monitor silent;
+  const quality::Workers workers{team, silent};
+  auto mean_error = [](const auto& scored) {
+    double sum = 0;
+    int count = 0;
+    for (const auto& s : scored)
+      if (s.score == s.score) sum += 1 - s.score, ++count;
+    return count == 0 ? 0 : sum / count;
+  };
+  t.shape_error = mean_error(quality::column_shapes(c, workers));
+  t.trend_error = mean_error(quality::pair_trends(c, {}, workers));
+  t.c2st = c2st_trees(unseen, rows, seed, team);
+  return t;
+}
+
+}  // namespace
+
+Calibration Calibration::fit(const Encoder& encoder, const Table& sample, const RowSource& model, const CalibrateOptions& o, Team& team, const Monitor& monitor) {
+  Calibration c;
+  std::vector<int32_t> levels;
+  for (size_t j = 0; j < sample.columns.size(); ++j) levels.push_back(encoder.levels(static_cast<int>(j)));
+  c.profile = Profile::of(sample, levels);
+  if (c.profile.columns.empty()) return c;
+
+  const int64_t pool_rows = std::clamp(3 * sample.rows, kLeastPool, kMostPool);
+  // One pool to learn from, another for what must not be learnt by heart.
+  Pool pool = Pool::draw(model, encoder, 0, pool_rows, team, monitor);
+  learn_map(c, encoder, pool, team);
+  pool.map(c, o.seed, team);
+  Pool fresh = Pool::draw(model, encoder, pool_rows, pool_rows, team, monitor);
+
+  const int64_t held_out = static_cast<int64_t>(kHeldOut * static_cast<double>(sample.rows));
+  const Table unseen = part(sample, sample.rows - held_out, held_out);
+  std::vector<TierTrial>& trials = c.trials;
+  const int64_t most = std::min(sample.rows, kTrialRows);
+  trials.push_back(measure(Tier::off, 0, 1, sample, unseen, fresh.select(most, [](int64_t) { return true; }), o.seed, team));
+  fresh.map(c, o.seed, team);
+  const RatioRows rows = fresh.encode(c.profile, team);
+  std::vector<double> logits(static_cast<size_t>(fresh.rows), 0.0);
+
+  auto learn = [&](Tier tier, double temperature) {
+    Keeping k = learn_keeping(c, rows.cells, logits, temperature);
+    const size_t columns = c.profile.columns.size();
+    const double cut = Acceptance::cut(k.log_weights, kTopShare, kMinYield);
+    auto weight = [&](int64_t i) {
+      double w = temperature * logits[static_cast<size_t>(i)];
+      for (size_t j = 0; j < columns; ++j) w += k.factor[j][static_cast<size_t>(rows.cells[static_cast<size_t>(i) * columns + j])];
+      return w;
+    };
+    const Table kept = fresh.select(most, [&](int64_t i) { return uniform_of(i, o.seed) < std::exp(std::min(weight(i) - cut, 0.0)); });
+    trials.push_back(measure(tier, temperature, Acceptance::yield(k.log_weights, cut), sample, unseen, kept, o.seed, team));
+    return k;
+  };
+  if (o.most >= Tier::marginals) c.marginals = learn(Tier::marginals, 0);
+  if (o.most >= Tier::full && sample.rows < kFewRows) {
+    c.note = fmt::format("{} rows are too few for a density ratio (it would learn them by heart); {} are needed", sample.rows, kFewRows);
+  } else if (o.most >= Tier::full) {
+    RatioConfig config;
+    c.ratio = Ratio(c.profile.spans(), config);
+    const Pool real{0, sample.rows, {}};
+    RatioRows own;
+    own.rows = sample.rows;
+    own.cells.resize(static_cast<size_t>(sample.rows * c.profile.codes()));
+    own.inputs.resize(static_cast<size_t>(std::max<int64_t>(sample.rows * c.profile.inputs(), 1)));
+    c.profile.encode(sample, own.cells.data(), own.inputs.data());
+    // What a step costs: three passes over the weights of each row, of which the first layer's are a gather.
+    double units = 0;
+    for (size_t l = 1; l < config.hidden.size(); ++l) units += static_cast<double>(config.hidden[l - 1]) * config.hidden[l];
+    units += static_cast<double>(config.hidden.front()) * (c.profile.codes() + c.profile.inputs());
+    const double step_flops = 6 * 2 * config.batch * units;
+    c.ratio.limit(std::max<int64_t>(static_cast<int64_t>(o.training_flops / step_flops), 1));
+    c.held_out_loss = c.ratio.fit(own, pool.encode(c.profile, team), kHeldOut, o.seed, team, monitor).held_out_loss;
+    Ratio::Evaluator(c.ratio, 4096, team).run(rows.cells.data(), rows.inputs.data(), rows.rows, logits.data());
+    // The whole ratio, or its square root where the whole one throws too much away; the trial decides.
+    c.full = learn(Tier::full, 1);
+    Keeping half = learn(Tier::full, 0.5);
+    const TierTrial &whole = trials[trials.size() - 2], &tempered = trials.back();
+    if (tempered.shape_error + tempered.trend_error + 2 * std::fabs(tempered.c2st - 0.5) < whole.shape_error + whole.trend_error + 2 * std::fabs(whole.c2st - 0.5))
+      c.full = std::move(half);
+  }
+
+  auto score = [](const TierTrial& t) { return t.shape_error + t.trend_error + 2 * std::fabs(t.c2st - 0.5); };
+  const TierTrial raw = trials.front();
+  double best = score(raw);
+  for (const TierTrial& t : trials) {
+    if (t.tier == Tier::full && t.temperature != c.full.temperature) continue;
+    if (t.shape_error > raw.shape_error + kShapeSlack || t.trend_error > raw.trend_error + kTrendSlack || t.c2st > raw.c2st + kC2stSlack) continue;
+    if (score(t) < best) best = score(t), c.chosen = t.tier;
+  }
+  monitor.report({"calibrate", 1, 1, "", fmt::format("{}: C2ST {:.3f} (raw {:.3f})", name(c.chosen), 0.0, raw.c2st), true});
+  return c;
+}
+
+}  // namespace tessera

@@ -1,0 +1,144 @@
+#include "models/calibration/profile.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numbers>
+#include <numeric>
+
+namespace tessera {
+namespace {
+
+void profile_texts(ColumnProfile& p, const Column& values, int32_t levels) {
+  std::vector<int64_t> rows(static_cast<size_t>(levels), 0);
+  for (const int32_t c : values.codes)
+    if (c >= 0 && c < levels) ++rows[static_cast<size_t>(c)];
+  std::vector<int32_t> order(rows.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return rows[static_cast<size_t>(a)] > rows[static_cast<size_t>(b)]; });
+  const auto own = std::min<size_t>(order.size(), ColumnProfile::kMostTexts);
+  p.other = static_cast<int32_t>(own);
+  p.cell_of_level.assign(rows.size(), p.other);
+  for (size_t k = 0; k < own; ++k) p.cell_of_level[static_cast<size_t>(order[k])] = static_cast<int32_t>(k);
+  p.share.assign(own + 2, 0);
+}
+
+void profile_numbers(ColumnProfile& p, const Column& values) {
+  std::vector<double> present;
+  for (const double x : values.numbers)
+    if (x == x) present.push_back(x);
+  std::sort(present.begin(), present.end());
+  struct Run {
+    double value;
+    size_t rows;
+  };
+  std::vector<Run> runs;
+  for (size_t i = 0, j = 0; i < present.size(); i = j) {
+    while (j < present.size() && present[j] == present[i]) ++j;
+    if (static_cast<double>(j - i) >= std::max(2.0, ColumnProfile::kHeaped * static_cast<double>(values.numbers.size()))) runs.push_back({present[i], j - i});
+  }
+  std::stable_sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) { return a.rows > b.rows; });
+  if (runs.size() > ColumnProfile::kMostHeaped) runs.resize(ColumnProfile::kMostHeaped);
+  for (const Run& r : runs) {
+    p.heaped.push_back(r.value);
+    if (static_cast<double>(r.rows) >= ColumnProfile::kFixed * static_cast<double>(values.numbers.size())) p.fixed.push_back(r.value);
+  }
+  std::sort(p.heaped.begin(), p.heaped.end());
+  std::sort(p.fixed.begin(), p.fixed.end());
+  p.share.assign(p.heaped.size() + ColumnProfile::kBins + 1, 0);
+  if (present.empty()) return;
+  std::vector<double> free;
+  std::copy_if(present.begin(), present.end(), std::back_inserter(free), [&](double x) { return !p.is_fixed(x); });
+  if (!free.empty()) p.free = Quantiles::of(std::move(free));
+  p.real = Quantiles::of(std::move(present));
+}
+
+// The middle of a value's rank: values that are repeated stand for a stretch of ranks.
+double middle(const Quantiles& q, double x) {
+  const Quantiles::Rank r = q.rank(x);
+  return (r.below + r.upto) / 2;
+}
+
+}  // namespace
+
+bool ColumnProfile::is_fixed(double x) const { return std::binary_search(fixed.begin(), fixed.end(), x); }
+
+int32_t ColumnProfile::cell(const Column& values, int64_t row) const {
+  if (values.is_missing(row)) return missing();
+  const auto i = static_cast<size_t>(row);
+  if (!numeric) {
+    const auto code = static_cast<size_t>(values.codes[i]);
+    return code < cell_of_level.size() ? cell_of_level[code] : other;
+  }
+  const double x = values.numbers[i];
+  const auto at = std::lower_bound(heaped.begin(), heaped.end(), x);
+  if (at != heaped.end() && *at == x) return static_cast<int32_t>(at - heaped.begin());
+  const int bin = real.empty() ? 0 : std::min(static_cast<int>(middle(real, x) * kBins), kBins - 1);
+  return static_cast<int32_t>(heaped.size()) + bin;
+}
+
+void ColumnProfile::inputs(double x, float* out) const {
+  if (x != x || real.empty()) {
+    std::fill_n(out, kInputs, 0.0f);
+    return;
+  }
+  const double u = middle(real, x);
+  out[0] = static_cast<float>(u);
+  // sin 2a = 2 sin a cos a: one sine and one cosine serve all waves.
+  double s = std::sin(std::numbers::pi * u), c = std::cos(std::numbers::pi * u);
+  for (int k = 0; k < kWaves; ++k) {
+    out[1 + k] = static_cast<float>(s);
+    const double twice = 2 * s * c;
+    c = c * c - s * s;
+    s = twice;
+  }
+}
+
+Profile Profile::of(const Table& sample, const std::vector<int32_t>& levels) {
+  Profile out;
+  for (size_t j = 0; j < sample.columns.size(); ++j) {
+    const Column& c = sample.columns[j];
+    if (c.type == ColumnType::constant || c.type == ColumnType::identifier) continue;
+    ColumnProfile p;
+    p.column = static_cast<int>(j);
+    p.numeric = is_numeric(c.type);
+    if (p.numeric) profile_numbers(p, c);
+    else profile_texts(p, c, levels[j]);
+    for (int64_t i = 0; i < sample.rows; ++i) p.share[static_cast<size_t>(p.cell(c, i))] += 1;
+    for (double& s : p.share) s /= static_cast<double>(std::max<int64_t>(sample.rows, 1));
+    out.columns.push_back(std::move(p));
+  }
+  return out;
+}
+
+int Profile::inputs() const {
+  return static_cast<int>(std::count_if(columns.begin(), columns.end(), [](const ColumnProfile& p) { return p.numeric; })) * ColumnProfile::kInputs;
+}
+
+std::shared_ptr<const Spans> Profile::spans() const {
+  std::vector<Spans::Item> items;
+  int at = 0;
+  for (const ColumnProfile& p : columns) {
+    if (p.numeric)
+      for (int k = 0; k < ColumnProfile::kInputs; ++k) items.push_back({at++, 1, false, -1});
+    items.push_back({at, p.cells(), true, -1});
+    at += p.cells();
+  }
+  return std::make_shared<const Spans>(items);
+}
+
+void Profile::encode(const Table& rows, int32_t* cells, float* inputs) const {
+  const int code_stride = codes(), input_stride = this->inputs();
+  int at = 0;
+  for (size_t j = 0; j < columns.size(); ++j) {
+    const ColumnProfile& p = columns[j];
+    const Column& c = rows.columns[static_cast<size_t>(p.column)];
+    for (int64_t i = 0; i < rows.rows; ++i) {
+      cells[i * code_stride + static_cast<int64_t>(j)] = p.cell(c, i);
+      if (p.numeric) p.inputs(c.numbers[static_cast<size_t>(i)], inputs + i * input_stride + at);
+    }
+    if (p.numeric) at += ColumnProfile::kInputs;
+  }
+}
+
+}  // namespace tessera

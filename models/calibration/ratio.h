@@ -1,0 +1,75 @@
+// The density ratio p_real / p_model of a row, learnt as a classifier of real rows against the model's (Azadi et al., Discriminator Rejection Sampling, ICLR 2019;
+// here a network trained for it, not the GAN's critic): its logit is ln of the ratio, both classes weighing the same.
+//   inputs → 256 → 256 → 1, leaky ReLU 0.2, dropout 0.2 · Adam 1e-3, batches of 256 rows of each side · stops when the held-out loss has not fallen for some epochs
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/monitor.h"
+#include "engine/program.h"
+#include "engine/team.h"
+#include "engine/var.h"
+
+namespace tessera {
+
+// Rows of one side as the network takes them (Profile::encode).
+struct RatioRows {
+  int64_t rows = 0;
+  std::vector<int32_t> cells;
+  std::vector<float> inputs;
+};
+
+struct RatioConfig {
+  std::vector<int> hidden{256, 256};
+  double slope = 0.2, dropout = 0.2, learning_rate = 1e-3, weight_decay = 1e-5;
+  int batch = 256;        // rows of each side
+  int64_t most_steps = 0;  // of training: what the caller can afford
+  int patience = 5;       // epochs without a lower held-out loss
+};
+
+class Ratio {
+ public:
+  Ratio() = default;
+  Ratio(std::shared_ptr<const Spans> spans, RatioConfig config);
+
+  // Trains on real against model rows. Of each side the last `held_out` rows are only looked at. Returns the held-out loss kept (ln 2: nothing can be told apart).
+  struct Fitted {
+    double held_out_loss = 0;
+    int64_t steps = 0;
+    int epochs = 0;
+  };
+  Fitted fit(const RatioRows& real, const RatioRows& model, double held_out, uint64_t seed, Team& team, const Monitor& monitor);
+
+  // Logits of `rows`; for one network many evaluators may exist, each used by one thread at a time.
+  class Evaluator {
+   public:
+    Evaluator(const Ratio& ratio, int64_t batch, Team& team);
+    int64_t batch() const { return batch_; }
+    void run(const int32_t* cells, const float* inputs, int64_t rows, double* logits);
+
+   private:
+    int64_t batch_;
+    int64_t codes_, inputs_width_;
+    std::vector<int32_t> cells_, rows_;
+    std::vector<float> inputs_;
+    std::unique_ptr<Program> program_;
+    Id logits_ = kNone;
+  };
+
+  void limit(int64_t steps) { config_.most_steps = steps; }
+  const ParameterSet& parameters() const { return parameters_; }
+  const RatioConfig& config() const { return config_; }
+  std::vector<float> weights;  // flat, as parameters() lays them out; empty: never fitted
+
+ private:
+  friend class Evaluator;
+  Var logits(Recorder& r, Var rows, const std::string& masks) const;
+  Var gather(Recorder& r, const std::string& side, int64_t table_rows, Var row) const;
+
+  std::shared_ptr<const Spans> spans_;
+  RatioConfig config_;
+  ParameterSet parameters_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,21 @@
+// Scores of a binary classifier's answers.
+#pragma once
+#include <cstdint>
+#include <span>
+
+namespace tessera::quality {
+
+// Area under the ROC curve: the share of pairs (positive, negative) in which the positive one has the higher score, a tie counting one half, exactly.
+// Undefined (NaN) where there are only positives or only negatives. Scores must not be NaN.
+double roc_auc(std::span<const double> score, std::span<const char> positive);
+
+struct BinaryCounts {
+  int64_t true_positives = 0, false_positives = 0, false_negatives = 0, true_negatives = 0;
+  double accuracy() const;
+  double f1() const;  // 2·TP / (2·TP + FP + FN); 0 where there is none of them, as scikit-learn has it
+};
+
+// Positive is answered where score > threshold.
+BinaryCounts count_answers(std::span<const double> score, std::span<const char> positive, double threshold = 0.5);
+
+}  // namespace tessera::quality
