@@ -57,6 +57,7 @@ class Fuser {
     int64_t width = 0;
     RowLayout rows;
     bool sliced = false;
+    int slices_at = 0;
   };
   const Node& node(int n) const { return plan_.nodes[static_cast<size_t>(n)]; }
   Made& made(Id v) { return made_[static_cast<size_t>(v)]; }
@@ -155,11 +156,20 @@ class Fuser {
       Placed p{tile ? Placed::tile : Placed::alone, Cut::none, 0, {}, false};
       if (const auto* m = std::get_if<Matmul>(&x.op); m != nullptr && !m->trans_a && depth_of(x) >= kDeep) {
         const RowLayout rows = layout_of_output(x);
-        if (rows.known()) {  // the slices now, their sum in a chain of the next launch
+        if (rows.known()) {  // the slices now, their sum, with the addend, in a chain of a later launch
           p.sliced = true;
           p.rows = rows;
-          finish(n, next + 1, p);
-          set_made(n, next + 1, Cut::rows, 0, rows);
+          int level = least;
+          for (size_t i = 0; i < static_cast<size_t>(2 * m->pairs); ++i) level = std::max(level, made(x.in[i]).level + 1);
+          p.slices_at = level++;
+          if (m->addend) {
+            const Made& more = made(x.in.back());
+            const bool alike = more.cut == Cut::rows && more.rows == rows && shape(x.in.back()).rows == shape(x.out[0]).rows;
+            level = std::max(level, alike ? more.level : more.level + 1);
+            if (alike && more.level == level) join(n, more.node);
+          }
+          finish(n, level, p);
+          set_made(n, level, Cut::rows, 0, rows);
           return;
         }
       }
@@ -317,7 +327,7 @@ class Fuser {
       FusedLaunch& launch = all[static_cast<size_t>(level)];
       if (p.how == Placed::alone) launch.alone.push_back(n);
       if (p.how == Placed::tile) {
-        FusedLaunch& at = p.sliced ? all[static_cast<size_t>(level - 1)] : launch;
+        FusedLaunch& at = p.sliced ? all[static_cast<size_t>(p.slices_at)] : launch;
         at.chains.push_back({FusedChain::tiles, 0, {{n, p.sliced ? FusedStep::slices : FusedStep::all, 0, 0}}});
       }
       if (p.how != Placed::chained && !p.sliced) continue;

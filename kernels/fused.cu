@@ -10,7 +10,8 @@ namespace {
 constexpr int kSharedFloats = shared_floats<FmaTile<128, 8, true, true>>;
 static_assert(kSharedFloats >= shared_floats<FmaTile<64, 64, true, true>> && kSharedFloats >= shared_floats<FmaTile<16, 64, true, true>>);
 
-__global__ void __launch_bounds__(kThreads) fused_kernel(const __grid_constant__ FusedTable t) {
+__global__ void __launch_bounds__(kThreads) fused_kernel(const __grid_constant__ Constants<FusedTable> table) {
+  const FusedTable& t = *table;
   TESS_SHARED(shared, float[kSharedFloats]);
   int c = 0;
   while (static_cast<int>(blockIdx.x) >= t.chain[c].end) ++c;
@@ -21,13 +22,13 @@ __global__ void __launch_bounds__(kThreads) fused_kernel(const __grid_constant__
     const unsigned char* data = t.pool + step.offset;
     if (chain.cut == FusedChain::rows) {
       const int first = block * chain.per_block, count = min(chain.per_block, chain.units - first), run = count * step.run;
-      do_rows(step, data, {first * step.run, run * step.repeats, run, step.apart}, *t.state, shared);
+      do_rows(step, data, {first * step.run, run * step.repeats, run, step.apart}, *t.state, t.workspace, shared);
     } else if (chain.cut == FusedChain::cols) {
       do_cols(step, data, block * kAcross, chain.units, *t.state, shared);
     } else if (chain.cut == FusedChain::flat) {
       do_flat(step, data, block, *t.state, shared);
     } else {
-      do_tiles(step, data, block, shared);
+      do_tiles(step, data, block, t.workspace, shared);
     }
     __syncthreads();
   }
@@ -133,7 +134,7 @@ class Builder {
       case OpKind::matmul: {
         const auto& op = *static_cast<const Matmul*>(call.op);
         fits_ = fits_ && op.pairs <= kMaxPairs;
-        return pack(ProductStep{problem(call, op, 0, op.pairs < kMaxPairs ? op.pairs : kMaxPairs), static_cast<float*>(s.workspace), op.trans_a, op.trans_b});
+        return pack(ProductStep{problem(call, op, 0, op.pairs < kMaxPairs ? op.pairs : kMaxPairs), s.workspace, op.trans_a, op.trans_b});
       }
       case OpKind::sum_cols: return pack(DotStep{Mat<const float>(in[0]), Mat<const float>(in[0]), Mat<float>(out[0]), static_cast<const SumCols*>(call.op)->scale});
       case OpKind::row_dot: return pack(DotStep{Mat<const float>(in[0]), Mat<const float>(in[1]), Mat<float>(out[0]), 1});
@@ -185,27 +186,31 @@ class Builder {
   bool fits_ = true;
 };
 
-bool build(const FusedChain* chains, int count, FusedTable& table) {
+bool build(const FusedLaunchOp& op, FusedTable& table) {
+  table.chains = table.steps = table.used = 0;
   Builder builder(table);
-  for (int i = 0; i < count && builder.fits(); ++i) builder.add(chains[i]);
+  for (int i = 0; i < op.count && builder.fits(); ++i) builder.add(op.chains[i]);
   return builder.fits();
 }
 
-bool fits(const FusedChain* chains, int count) {
+// 31 KiB: not on the stack, which may be small.
+FusedTable& room() {
   static thread_local FusedTable table;
-  table.chains = table.steps = table.used = 0;
-  return build(chains, count, table);
+  return table;
 }
+
+bool fits(const FusedLaunchOp& op) { return build(op, room()); }
 
 int64_t slices_bytes(const Call& call) {
   const auto& op = *static_cast<const Matmul*>(call.op);
   return int64_t{4} * problem(call, op, 0, op.pairs < kMaxPairs ? op.pairs : kMaxPairs).slices * call.out[0].rows * call.out[0].cols;
 }
 
-void run(const FusedChain* chains, int count, void* scratch) {
-  FusedTable table{};
-  build(chains, count, table);
-  if (table.chains > 0) launch({dim3(static_cast<unsigned>(table.chain[table.chains - 1].end)), dim3(kThreads), 0, gpu_context(scratch).stream}, "fused", fused_kernel, table);
+void run(const Call& call, int64_t, void* scratch) {
+  FusedTable& table = room();
+  build(*static_cast<const FusedLaunchOp*>(call.op), table);
+  table.workspace = static_cast<char*>(gpu_context(scratch).workspace);
+  if (table.chains > 0) launch({dim3(static_cast<unsigned>(table.chain[table.chains - 1].end)), dim3(kThreads), 0, gpu_context(scratch).stream}, "fused", fused_kernel, Constants<FusedTable>{table});
 }
 
 }  // namespace
@@ -213,7 +218,7 @@ void run(const FusedChain* chains, int count, void* scratch) {
 
 namespace tessera {
 const FusedKernels& fused_kernels_cuda() {
-  static const FusedKernels kernels{gpu::fits, gpu::slices_bytes, gpu::run};
+  static const FusedKernels kernels{{gpu::one, gpu::run, nullptr}, gpu::fits, gpu::slices_bytes};
   return kernels;
 }
 }  // namespace tessera

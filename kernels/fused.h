@@ -23,7 +23,7 @@ struct FusedStep {
   int64_t run, apart;  // rows: as above, of the outputs; apart 0: not stacked
   // A deep product whose slices get blocks of their own is two steps: `slices` writes their sums to `workspace`, `sum`, in a later launch, adds them.
   enum Part : int { all, slices, sum } part;
-  void* workspace;
+  int64_t workspace;  // bytes from the start of the context's workspace
 };
 
 struct FusedChain {
@@ -33,10 +33,16 @@ struct FusedChain {
   int count;
 };
 
-struct FusedKernels {
-  bool (*fits)(const FusedChain* chains, int count);
+// What the op of a fused call is.
+struct FusedLaunchOp {
+  const FusedChain* chains;
+  int count;
+};
+
+struct FusedKernels {  // a table's (KernelTable::fused)
+  Kernel kernel;       // of a call whose op is a FusedLaunchOp, without views
+  bool (*fits)(const FusedLaunchOp& op);
   int64_t (*slices_bytes)(const Call& matmul);  // of workspace
-  void (*run)(const FusedChain* chains, int count, void* scratch);
 };
 const FusedKernels& fused_kernels_cuda();  // kernels/fused.cu
 

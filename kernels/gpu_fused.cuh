@@ -47,7 +47,7 @@ struct SparseStep {  // sparse_matmul; sparse_wgrad with d in place of the weigh
 };
 struct ProductStep {
   Problem problem;
-  float* part;
+  int64_t part;  // where the sums of slices are: bytes from the start of the workspace
   bool trans_a, trans_b;
 };
 template <class Op>
@@ -124,6 +124,7 @@ struct FusedTable {
   } step[kMaxSteps];
   int chains, steps, used;
   StepState* state;
+  char* workspace;
   alignas(16) unsigned char pool[kPoolBytes];
 };
 static_assert(sizeof(FusedTable) < 32 * 1024 - 64, "what a kernel's parameters may take");
@@ -198,7 +199,7 @@ __attribute__((noinline)) __device__ void make_rows(const Problem& p, const Rows
 }
 
 // ---- rows --------------------------------------------------------------------------------------------------------------------------
-__device__ inline void do_rows(const FusedTable::Step& s, const unsigned char* step, const Rows& rows, const StepState& state, float* shared) {
+__device__ inline void do_rows(const FusedTable::Step& s, const unsigned char* step, const Rows& rows, const StepState& state, const char* workspace, float* shared) {
   const auto walk = [&](const Target& out, auto&& f) { each_chunk(rows, out.cols, [&](int r, int c) { f(r, c, out.cols); }); };
   if (do_map(s.kind, step, walk)) return;
   switch (s.kind) {
@@ -231,7 +232,10 @@ __device__ inline void do_rows(const FusedTable::Step& s, const unsigned char* s
     }
     case OpKind::matmul: {
       const auto& x = *reinterpret_cast<const ProductStep*>(step);
-      if (s.part == FusedStep::sum) return each_item(rows.count * x.problem.cols, [&](int i) { add_slices(x.problem, x.part, rows.at(i / x.problem.cols), i % x.problem.cols); });
+      if (s.part == FusedStep::sum) {
+        const float* part = reinterpret_cast<const float*>(workspace + x.part);
+        return each_item(rows.count * x.problem.cols, [&](int i) { add_slices(x.problem, part, rows.at(i / x.problem.cols), i % x.problem.cols); });
+      }
       return x.trans_b ? make_rows<false, true, 16, 64>(x.problem, rows, 0, x.problem.cols, shared) : make_rows<false, false, 16, 64>(x.problem, rows, 0, x.problem.cols, shared);
     }
     case OpKind::sum_cols: {
@@ -346,19 +350,19 @@ __device__ inline void do_flat(const FusedTable::Step& s, const unsigned char* s
 __device__ inline int tiles_of(int size, int tile) { return (size + tile - 1) / tile; }
 
 template <bool trans_a, bool trans_b>
-__attribute__((noinline)) __device__ void do_tile(const ProductStep& x, int block, bool cut, float* shared) {
+__attribute__((noinline)) __device__ void do_tile(const ProductStep& x, int block, float* part, float* shared) {
   const Problem& p = x.problem;
   const int across = tiles_of(p.cols, 64), tiles = across * tiles_of(p.rows, 64), tile = block % tiles, slice = block / tiles;
-  float* out = cut ? x.part + static_cast<int64_t>(slice) * p.rows * p.cols : p.out;
-  make_tile<FmaTile<64, 64, !trans_a, trans_b>, trans_a, trans_b>(p, rows_between(0, p.rows), tile / across * 64, tile % across * 64, p.cols, cut ? slice : kAllSlices, out, shared);
+  float* out = part != nullptr ? part + static_cast<int64_t>(slice) * p.rows * p.cols : p.out;
+  make_tile<FmaTile<64, 64, !trans_a, trans_b>, trans_a, trans_b>(p, rows_between(0, p.rows), tile / across * 64, tile % across * 64, p.cols, part != nullptr ? slice : kAllSlices, out, shared);
 }
 
-__device__ inline void do_tiles(const FusedTable::Step& s, const unsigned char* step, int block, float* shared) {
+__device__ inline void do_tiles(const FusedTable::Step& s, const unsigned char* step, int block, char* workspace, float* shared) {
   if (s.kind == OpKind::matmul) {
     const auto& x = *reinterpret_cast<const ProductStep*>(step);
-    const bool cut = s.part == FusedStep::slices;
-    if (x.trans_a) x.trans_b ? do_tile<true, true>(x, block, cut, shared) : do_tile<true, false>(x, block, cut, shared);
-    else x.trans_b ? do_tile<false, true>(x, block, cut, shared) : do_tile<false, false>(x, block, cut, shared);
+    float* part = s.part == FusedStep::slices ? reinterpret_cast<float*>(workspace + x.part) : nullptr;
+    if (x.trans_a) x.trans_b ? do_tile<true, true>(x, block, part, shared) : do_tile<true, false>(x, block, part, shared);
+    else x.trans_b ? do_tile<false, true>(x, block, part, shared) : do_tile<false, false>(x, block, part, shared);
   } else if (s.kind == OpKind::sparse_wgrad) {
     const auto& x = *reinterpret_cast<const SparseStep*>(step);
     const int parts = tiles_of(x.out.cols, 32 * kChunk), item = block * kBlockWarps + static_cast<int>(threadIdx.x) / 32;
