@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/device.h"
+#include "engine/fusion.h"
 #include "engine/monitor.h"
 #include "engine/placement.h"
 #include "engine/plan.h"
@@ -30,6 +31,7 @@ class Arena {
 };
 
 class DeviceRun;
+class FusedCalls;
 
 class Program {
  public:
@@ -105,9 +107,13 @@ class Program {
   void prepare();
   std::string first_bad(const Phase& phase) const;
 
+  // The calls of a step on the device: fused launches where the plan is fused, else one an op.
+  std::vector<DeviceCall> device_calls(int64_t& scratch);
+
   Plan plan_;
   const KernelTable& table_;
   Team& team_;
+  Fusion fusion_;  // empty: every op by itself
   Placement placement_;
   std::unique_ptr<DeviceRun> device_;  // nullptr: here, in the arenas
   Arena state_, activations_;
@@ -117,6 +123,7 @@ class Program {
   mutable std::map<Id, std::vector<char>> fetched_;
   std::vector<View> views_;
   std::vector<Phase> phases_;
+  std::unique_ptr<FusedCalls> fused_;
   std::unique_ptr<StepState> step_;
   std::vector<std::unique_ptr<Arena>> scratch_;
   bool ready_ = false, kept_ = false;  // kept_: there is a snapshot
