@@ -8,6 +8,7 @@
 #include <new>
 
 #include "engine/device_run.h"
+#include "engine/fused_calls.h"
 #include "engine/error.h"
 #include "engine/isa.h"
 #include "engine/rules.h"
@@ -24,6 +25,14 @@ Arena::Arena(int64_t bytes, const char* what) : data_(nullptr), bytes_(bytes) {
 Arena::~Arena() { ::operator delete(data_, std::align_val_t(64)); }
 
 namespace {
+
+Fusion fused(const Plan& plan, const KernelTable& table) { return plan.fuse && table.fused != nullptr ? fuse(plan) : Fusion{}; }
+Placement placed(const Plan& plan, const KernelTable& table, bool reuse, const Fusion& fusion) {
+  if (fusion.empty()) return place(plan, table.scalar_bytes, reuse);
+  const auto phases = phases_of(fusion);
+  return place(plan, table.scalar_bytes, reuse, &phases);
+}
+
 std::vector<double> widened(const std::vector<float>& x) { return {x.begin(), x.end()}; }
 }  // namespace
 
@@ -35,17 +44,20 @@ Program::Program(Plan plan, const KernelTable& table, Team& team, uint64_t seed,
       state_(placement_.state_bytes, "weights and optimiser state"),
       activations_(placement_.activation_bytes, "activations"),
       bound_(plan_.leaves.size(), nullptr),
+      source_(plan_.leaves.size(), nullptr),
       step_(std::make_unique<StepState>(StepState{seed, 0, -1})) {}
 
 Program::Program(Plan plan, Device& device, Team& team, uint64_t seed, bool reuse)
     : plan_(std::move(plan)),
       table_(device.is_processor() ? cpu_kernels() : *device.api().kernels),
       team_(team),
-      placement_(place(plan_, table_.scalar_bytes, reuse)),
+      fusion_(fused(plan_, table_)),
+      placement_(placed(plan_, table_, reuse, fusion_)),
       device_(device.is_processor() ? nullptr : std::make_unique<DeviceRun>(device, placement_)),
       state_(device_ ? 0 : placement_.state_bytes, "weights and optimiser state"),
       activations_(device_ ? 0 : placement_.activation_bytes, "activations"),
       bound_(plan_.leaves.size(), nullptr),
+      source_(plan_.leaves.size(), nullptr),
       step_(std::make_unique<StepState>(StepState{seed, 0, -1})) {}
 
 Program::~Program() = default;
@@ -55,6 +67,7 @@ void Program::bind(const std::string& leaf, const void* data) {
     if (plan_.leaves[i].name == leaf && plan_.leaves[i].kind == Leaf::bound) {
       const Value& v = plan_[plan_.leaves[i].value];
       const void* was = bound_[i];
+      source_[i] = data;
       bound_[i] = device_ ? device_->bind(static_cast<int>(i), data, v.shape.count() * item_bytes(v)) : data;
       if (bound_[i] != was) ready_ = false;
       return;
@@ -88,6 +101,24 @@ void Program::get_state(const std::string& leaf, void* to, size_t item) const {
   const int64_t bytes = plan_.shape(plan_.find_leaf(leaf)).count() * static_cast<int64_t>(item);
   if (device_) device_->download(to, from, bytes);
   else std::memcpy(to, from, static_cast<size_t>(bytes));
+}
+
+void Program::refresh() {
+  if (!device_) return;
+  for (const Leaf& leaf : plan_.leaves)
+    if (leaf.kind == Leaf::bound && source_[static_cast<size_t>(&leaf - plan_.leaves.data())] != nullptr) bind(leaf.name, source_[static_cast<size_t>(&leaf - plan_.leaves.data())]);
+}
+
+View Program::fetch(Id v) const {
+  View from = view(v);
+  if (!device_) return from;
+  auto [at, fresh] = fetched_.try_emplace(v);
+  std::vector<char>& copy = at->second;
+  if (fresh) {
+    copy.resize(static_cast<size_t>(from.rows * from.cols * from.item_bytes));
+    copy_out(v, copy.data(), static_cast<size_t>(from.item_bytes));
+  }
+  return {copy.data(), from.rows, from.cols, from.cols, from.item_bytes};
 }
 
 View Program::view(Id v) const {
@@ -143,14 +174,27 @@ void Program::prepare() {
   }
   scratch_.clear();
   if (device_) {
-    std::vector<DeviceCall> calls;
-    for (const Phase& phase : phases_)
-      for (const Ready& r : phase.calls) calls.push_back({r.kernel, r.call, op_name(plan_.nodes[static_cast<size_t>(r.node)].op)});
+    std::vector<DeviceCall> calls = device_calls(scratch);
     device_->prepare(std::move(calls), scratch);
   } else {
     for (int t = 0; t < team_.size(); ++t) scratch_.push_back(std::make_unique<Arena>(scratch, "scratch"));
   }
   ready_ = true;
+}
+
+std::vector<DeviceCall> Program::device_calls(int64_t& scratch) {
+  std::vector<DeviceCall> calls(plan_.nodes.size(), DeviceCall{});  // by node; without a kernel where nothing is to be done
+  std::vector<DeviceCall> in_order;
+  for (const Phase& phase : phases_)
+    for (const Ready& r : phase.calls) {
+      calls[static_cast<size_t>(r.node)] = {r.kernel, r.call, op_name(plan_.nodes[static_cast<size_t>(r.node)].op)};
+      if (r.tiles > 0) in_order.push_back(calls[static_cast<size_t>(r.node)]);
+      else calls[static_cast<size_t>(r.node)].kernel.run = nullptr;
+    }
+  if (fusion_.empty()) return in_order;
+  fused_ = std::make_unique<FusedCalls>(fusion_, plan_, *table_.fused, calls, scratch);
+  scratch = fused_->scratch_bytes();
+  return fused_->calls();
 }
 
 namespace {
@@ -234,6 +278,7 @@ int64_t Program::run(int64_t n) {
   prepare();
   if (n <= 0 || step_->bad >= 0 || phases_.empty()) return 0;
   const int64_t first = step_->step;
+  fetched_.clear();
   if (device_) device_->run(*step_, n);
   else run_here(n);
   return step_->step - first;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/device.h"
+#include "engine/fusion.h"
 #include "engine/monitor.h"
 #include "engine/placement.h"
 #include "engine/plan.h"
@@ -30,6 +31,7 @@ class Arena {
 };
 
 class DeviceRun;
+class FusedCalls;
 
 class Program {
  public:
@@ -42,8 +44,9 @@ class Program {
   const Placement& placement() const { return placement_; }
 
   // Memory for a bound leaf [rows, cols] of the program's scalar (or int32), contiguous; it must live as long as the program runs. A device has a copy of its own,
-  // made here: bind again after the memory has changed.
+  // made here.
   void bind(const std::string& leaf, const void* data);
+  void refresh();  // what is bound has changed: a device copies all of it anew
   // A state's elements, contiguous; zero at first.
   template <class T>
   void put(const std::string& leaf, const T* from) {
@@ -76,6 +79,7 @@ class Program {
   }
   Id find(const std::string& name) const;  // the last value of that name; kNone if there is none
   View view(Id value) const;  // with the addresses of where the program runs
+  View fetch(Id value) const;  // with addresses of the host: on a device a copy, made once and valid until the next run
 
   // State before a run of steps, to look for the cause of a NaN afterwards: replays until the step that went bad and names the first value that is not finite.
   void snapshot();
@@ -103,17 +107,23 @@ class Program {
   void prepare();
   std::string first_bad(const Phase& phase) const;
 
+  // The calls of a step on the device: fused launches where the plan is fused, else one an op.
+  std::vector<DeviceCall> device_calls(int64_t& scratch);
+
   Plan plan_;
   const KernelTable& table_;
   Team& team_;
+  Fusion fusion_;  // empty: every op by itself
   Placement placement_;
   std::unique_ptr<DeviceRun> device_;  // nullptr: here, in the arenas
   Arena state_, activations_;
   std::vector<char> snapshot_;
   StepState snapshot_step_{};
-  std::vector<const void*> bound_;
+  std::vector<const void*> bound_, source_;  // by leaf: where calls read it, and the host's memory
+  mutable std::map<Id, std::vector<char>> fetched_;
   std::vector<View> views_;
   std::vector<Phase> phases_;
+  std::unique_ptr<FusedCalls> fused_;
   std::unique_ptr<StepState> step_;
   std::vector<std::unique_ptr<Arena>> scratch_;
   bool ready_ = false, kept_ = false;  // kept_: there is a snapshot

@@ -27,8 +27,8 @@ struct Parts {
   } part[kParts];
 };
 
-__global__ void __launch_bounds__(256) copy_kernel(Parts parts, int count) {
-  const int64_t item = static_cast<int64_t>(blockIdx.x) * 256 + threadIdx.x;
+__global__ void __launch_bounds__(kThreads) copy_kernel(Parts parts, int count) {
+  const int64_t item = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   int p = 0;
   while (p < count && item >= parts.part[p].end) ++p;
   if (p == count) return;
@@ -64,7 +64,7 @@ class Copies {
   }
 
   void flush() {
-    launch({dim3(grid_of(end_, 256)), dim3(256), 0, stream_}, name_, copy_kernel, parts_, count_);
+    launch({dim3(grid_of(end_, kThreads)), dim3(kThreads), 0, stream_}, name_, copy_kernel, parts_, count_);
     count_ = 0;
     end_ = 0;
   }
@@ -110,8 +110,8 @@ void concat_cols_run(const Call& call, int64_t, void* scratch) {
 
 // ---- reshape -----------------------------------------------------------------------------------------------------------------------
 // One thread an element, for rows that have something between them; otherwise a reshape is one long row.
-__global__ void __launch_bounds__(256) reshape_kernel(Mat<const uint32_t> x, Mat<uint32_t> out, int64_t count) {
-  const int64_t i = static_cast<int64_t>(blockIdx.x) * 256 + threadIdx.x;
+__global__ void __launch_bounds__(kThreads) reshape_kernel(Mat<const uint32_t> x, Mat<uint32_t> out, int64_t count) {
+  const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (i >= count) return;
   out.row(static_cast<int>(i / out.cols))[i % out.cols] = x.row(static_cast<int>(i / x.cols))[i % x.cols];
 }
@@ -124,7 +124,7 @@ void reshape_run(const Call& call, int64_t, void* scratch) {
     x.cols = out.cols = count;
     copy(scratch, "reshape", x, out);
   } else {
-    launch({dim3(grid_of(count, 256)), dim3(256), 0, gpu_context(scratch).stream}, "reshape", reshape_kernel, Mat<const uint32_t>(x), Mat<uint32_t>(out), count);
+    launch({dim3(grid_of(count, kThreads)), dim3(kThreads), 0, gpu_context(scratch).stream}, "reshape", reshape_kernel, Mat<const uint32_t>(x), Mat<uint32_t>(out), count);
   }
 }
 

@@ -25,6 +25,13 @@ struct Launch {
   bool cooperative = false;  // all blocks resident at once: grid_sync() may be used
 };
 
+// A large parameter of a kernel, by value, read where it lies: the kernel declares it `const __grid_constant__ Constants<T>`.
+template <class T>
+struct Constants {
+  T value;
+  __host__ __device__ const T& operator*() const { return value; }
+};
+
 // What the host does with a CUDA error; set by the backend, which knows what was being done. Must not return.
 using CudaFailure = void (*)(cudaError_t error, const char* call);
 extern CudaFailure on_cuda_failure;

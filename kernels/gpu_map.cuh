@@ -28,6 +28,16 @@ struct Target {
   bool wide;
 };
 
+inline Target target(const View& v) { return {static_cast<float*>(v.data), v.ld, static_cast<int>(v.rows), static_cast<int>(v.cols), aligned16(v)}; }
+// Of v beside a larger `out`: what v has one of serves all.
+inline Operand operand(const View& v, const View& out) {
+  const bool one_col = v.cols == 1 && out.cols != 1;
+  return {static_cast<const float*>(v.data), v.rows == 1 ? 0 : v.ld, one_col ? 0 : 1, !one_col && aligned16(v)};
+}
+
+// All of v, or its one row for every row.
+inline Operand whole(const View& v) { return {static_cast<const float*>(v.data), v.rows == 1 ? 0 : v.ld, 1, aligned16(v)}; }
+
 __device__ inline void load_chunk(const Operand& x, int r, int c, int n, float (&to)[kChunk]) {
   const float* p = x.data + r * x.row_step + static_cast<int64_t>(c) * x.col_step;
   if (x.wide && n == kChunk) {
@@ -51,8 +61,8 @@ __device__ inline void store_chunk(const Target& out, int r, int c, int n, const
 }
 
 template <class F, int N>
-__global__ void __launch_bounds__(256) map_kernel(F f, Operands<N> in, Target out, int chunks) {
-  const int64_t item = static_cast<int64_t>(blockIdx.x) * 256 + threadIdx.x;
+__global__ void __launch_bounds__(kThreads) map_kernel(F f, Operands<N> in, Target out, int chunks) {
+  const int64_t item = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (item >= static_cast<int64_t>(out.rows) * chunks) return;
   const int r = static_cast<int>(item / chunks), c = static_cast<int>(item % chunks) * kChunk, n = min(kChunk, out.cols - c);
   float x[N == 0 ? 1 : N][kChunk], y[kChunk];
@@ -73,12 +83,12 @@ __global__ void __launch_bounds__(256) map_kernel(F f, Operands<N> in, Target ou
 template <class F, int N>
 void map(void* scratch, const char* name, F f, const View* const (&views)[N == 0 ? 1 : N], const View& out) {
   Operands<N> in{};
-  Target to{static_cast<float*>(out.data), out.ld, static_cast<int>(out.rows), static_cast<int>(out.cols), aligned16(out)};
+  Target to = target(out);
   bool flat = contiguous(out);  // then the rows are one long row, with one ragged chunk instead of one a row
   for (int i = 0; i < N; ++i) {
     const View& v = *views[i];
     const bool one_row = v.rows == 1 && out.rows != 1, one_col = v.cols == 1 && out.cols != 1;
-    in.x[i] = {static_cast<const float*>(v.data), one_row || v.rows == 1 ? 0 : v.ld, one_col ? 0 : 1, !one_col && aligned16(v)};
+    in.x[i] = operand(v, out);
     flat = flat && ((one_row && one_col) || (!one_row && !one_col && contiguous(v)));
   }
   if (flat && out.rows * out.cols < (int64_t{1} << 31)) {
@@ -86,7 +96,7 @@ void map(void* scratch, const char* name, F f, const View* const (&views)[N == 0
     to.rows = 1;
   }
   const int chunks = static_cast<int>(blocks_for(to.cols, kChunk));
-  launch({dim3(grid_of(static_cast<int64_t>(to.rows) * chunks, 256)), dim3(256), 0, gpu_context(scratch).stream}, name, map_kernel<F, N>, f, in, to, chunks);
+  launch({dim3(grid_of(static_cast<int64_t>(to.rows) * chunks, kThreads)), dim3(kThreads), 0, gpu_context(scratch).stream}, name, map_kernel<F, N>, f, in, to, chunks);
 }
 
 }  // namespace tessera::gpu

@@ -1,4 +1,5 @@
-// The CUDA table: every op's own kernel, the composed step.
+// The CUDA table: every op's own kernel, and fused launches of them.
+#include "kernels/fused.h"
 #include "kernels/gpu_matmul.h"
 #include "kernels/gpu_view.cuh"
 
@@ -19,6 +20,7 @@ KernelTable make(gpu::Math math) {
   gpu::add_span(t);
   gpu::add_batch_norm(t);
   gpu::add_optimizer(t);
+  if (math == gpu::Math::fp32) t.fused = &fused_kernels_cuda();
   return t;
 }
 

@@ -4,12 +4,14 @@
 
 namespace tessera::gpu {
 
+constexpr int kThreads = 256;  // of a block, where a kernel has no reason for another number
+
 template <class T>
 struct Mat {
   T* data;
   int rows, cols;
   int64_t ld;
-  explicit Mat(const View& v) : data(static_cast<T*>(v.data)), rows(static_cast<int>(v.rows)), cols(static_cast<int>(v.cols)), ld(v.ld) {}
+  __host__ __device__ explicit Mat(const View& v) : data(static_cast<T*>(v.data)), rows(static_cast<int>(v.rows)), cols(static_cast<int>(v.cols)), ld(v.ld) {}
   __device__ T* row(int r) const { return data + r * ld; }
   __host__ __device__ explicit operator bool() const { return data != nullptr; }
 };

@@ -1,21 +1,22 @@
-// A 64 × 64 tile of op(A)·op(B), the part every matmul kernel shares: what is brought to shared memory and how a thread multiplies it.
-//   A stage is kStep = 32 of k. An operand keeps its direction in shared memory, so that 16-byte copies go straight through: [64][36] where k runs along rows,
-//   [32][72] where the tile's side does. Either stride lets the fragment reads below meet every bank once.
+// A tile of op(A)·op(B), the part every matmul kernel shares: what is brought to shared memory and how a thread multiplies it.
+//   A stage is kStep = 32 of k. An operand keeps its direction in shared memory, so that 16-byte copies go straight through: [side][36] where k runs along rows,
+//   [32][side + 8] where the tile's side does. Either stride lets the fragment reads below meet every bank once.
 //   Copies are asynchronous (cp.async): while one stage is multiplied the next one is on its way.
 #pragma once
 #include "kernels/gpu_view.cuh"
 
 namespace tessera::gpu {
 
-constexpr int kSide = 64, kStep = 32;
-constexpr int kAlongK = kStep + 4, kAcrossK = kSide + 8;  // row strides in shared memory
-constexpr int kRoom = kSide * kAlongK;                    // floats of one operand's stage
-static_assert(kRoom == kStep * kAcrossK);
+constexpr int kStep = 32, kAlongK = kStep + 4;
+
+// Floats of one stage of an operand of which the tile has `side` rows or columns.
+template <int side>
+constexpr int kStageRoom = side * kAlongK > kStep * (side + 8) ? side * kAlongK : kStep * (side + 8);
 
 // Element (i, k) of an operand's stage: i along the tile's side.
-template <bool along_k>
+template <int side, bool along_k>
 __device__ inline int stage_index(int i, int k) {
-  return along_k ? i * kAlongK + k : k * kAcrossK + i;
+  return along_k ? i * kAlongK + k : k * (side + 8) + i;
 }
 
 // One operand in global memory: element (i, k) at data[i·ld + k] if along_k, else at data[k·ld + i].
@@ -25,18 +26,26 @@ struct Panel {
   bool wide;  // 16-byte copies at every fourth element of a row
 };
 
-// Brings i in [first, first + 64) and k in [k0, k0 + 32) to shared memory; zeros beyond `sides` and `depth`.
-template <bool along_k, int threads>
-__device__ inline void bring(const Panel& p, int first, int sides, int k0, int depth, float* stage) {
-  constexpr int kRows = along_k ? kSide : kStep, kCols = along_k ? kStep : kSide, kStride = along_k ? kAlongK : kAcrossK;
-  const int row0 = along_k ? first : k0, rows = along_k ? sides : depth, col0 = along_k ? k0 : first, cols = along_k ? depth : sides;
+// Which rows of the product a block makes: `count` of them, in runs of `run` that begin `apart` rows apart.
+struct Rows {
+  int first, count, run, apart;
+  __device__ int at(int i) const { return i < run ? first + i : first + i / run * apart + i % run; }
+};
+__device__ inline Rows rows_between(int first, int end) { return {first, end - first, end - first, 0}; }
+
+// Brings i in [first, first + side) of `rows` and k in [k0, k0 + 32) to shared memory; zeros beyond rows.count and `depth`.
+template <int side, bool along_k, int threads>
+__device__ inline void bring(const Panel& p, const Rows& rows, int first, int k0, int depth, float* stage) {
+  constexpr int kLines = along_k ? side : kStep, kPosts = along_k ? kStep : side, kStride = along_k ? kAlongK : side + 8, kChunks = kLines * kPosts / 4;
 #pragma unroll
-  for (int chunk = 0; chunk < kRows * kCols / 4 / threads; ++chunk) {
-    const int at = chunk * threads + static_cast<int>(threadIdx.x), r = at / (kCols / 4), c = at % (kCols / 4) * 4;
-    const int valid = row0 + r < rows ? cols - (col0 + c) : 0;
-    const float* from = p.data + (valid > 0 ? (row0 + r) * p.ld + col0 + c : 0);
+  for (int chunk = 0; chunk < (kChunks + threads - 1) / threads; ++chunk) {
+    const int at = chunk * threads + static_cast<int>(threadIdx.x), r = at / (kPosts / 4), c = at % (kPosts / 4) * 4;
+    if (kChunks % threads != 0 && at >= kChunks) break;
+    const int valid = along_k ? (first + r < rows.count ? depth - (k0 + c) : 0) : (k0 + r < depth ? rows.count - (first + c) : 0);
+    const int64_t line = along_k ? rows.at(first + r) : k0 + r, column = along_k ? k0 + c : rows.first + first + c;
+    const float* from = p.data + (valid > 0 ? line * p.ld + column : 0);
     float* to = stage + r * kStride + c;
-    if (p.wide && (valid >= 4 || valid <= 0)) {
+    if (p.wide && (along_k || rows.first % 4 == 0) && (valid >= 4 || valid <= 0)) {
       cp_async_16(to, from, valid > 0);
     } else {
 #pragma unroll
@@ -46,52 +55,62 @@ __device__ inline void bring(const Panel& p, int first, int sides, int k0, int d
 }
 
 // ---- fp32 on the FMA units ---------------------------------------------------------------------------------------------------------
-// 256 threads, 4 × 4 elements each: rows and columns side by side where shared memory holds them so, 16 apart where it holds k so. Per four k a thread reads
-// eight 16-byte words and does 64 FMA. Every element is one chain over k.
-template <bool a_along_k, bool b_along_k>
+// 256 threads; a thread's elements stand side by side where shared memory holds them so, evenly apart where it holds k so. At 64 × 64 a thread has 4 × 4 elements:
+// per four k it reads eight 16-byte words and does 64 FMA. 16 × 64 and 128 × 8 serve blocks that own few rows or few columns. Every element is one chain over k.
+template <int down, int across, bool a_along_k, bool b_along_k>
 struct FmaTile {
-  static constexpr int kThreads = 256;
-  float acc[4][4] = {};
+  static constexpr int kThreads = 256, kRows = down, kCols = across;
+  static constexpr int kOwn = down * across / kThreads;  // elements of a thread
+  static constexpr int kDown = down < 64 ? 1 : 4, kRight = kOwn / kDown;
+  static_assert(kRight == 1 || kRight == 4);
+  float acc[kDown][kRight] = {};
 
-  __device__ static int row(int i) { return a_along_k ? static_cast<int>(threadIdx.x) / 16 + 16 * i : static_cast<int>(threadIdx.x) / 16 * 4 + i; }
-  __device__ static int col(int j) { return b_along_k ? static_cast<int>(threadIdx.x) % 16 + 16 * j : static_cast<int>(threadIdx.x) % 16 * 4 + j; }
+  __device__ static int line() { return static_cast<int>(threadIdx.x) / (across / kRight); }
+  __device__ static int post() { return static_cast<int>(threadIdx.x) % (across / kRight); }
+  __device__ static int row(int i) { return a_along_k ? line() + down / kDown * i : line() * kDown + i; }
+  __device__ static int col(int j) { return b_along_k ? post() + across / kRight * j : post() * kRight + j; }
 
-  __device__ static float4 four(const float* p) { return *reinterpret_cast<const float4*>(p); }
-  // v[i][k] of the thread's four sides and four k.
-  template <bool along_k>
-  __device__ static void fragment(const float* stage, int side, int k, float (&v)[4][4]) {
+  // v[i][k] of n sides and four k.
+  template <int side, int n, bool along_k>
+  __device__ static void fragment(const float* stage, int first, int k, float (&v)[n][4]) {
+    if constexpr (along_k || n == 4) {
 #pragma unroll
-    for (int q = 0; q < 4; ++q) {
-      const float4 w = along_k ? four(stage + stage_index<true>(side + 16 * q, k)) : four(stage + stage_index<false>(side, k + q));
-      if constexpr (along_k) v[q][0] = w.x, v[q][1] = w.y, v[q][2] = w.z, v[q][3] = w.w;
-      else v[0][q] = w.x, v[1][q] = w.y, v[2][q] = w.z, v[3][q] = w.w;
+      for (int q = 0; q < (along_k ? n : 4); ++q) {
+        const float* p = along_k ? stage + stage_index<side, true>(first + side / n * q, k) : stage + stage_index<side, false>(first, k + q);
+        const float4 w = *reinterpret_cast<const float4*>(p);
+        if constexpr (along_k) v[q][0] = w.x, v[q][1] = w.y, v[q][2] = w.z, v[q][3] = w.w;
+        else v[0][q] = w.x, v[n > 1 ? 1 : 0][q] = w.y, v[n > 2 ? 2 : 0][q] = w.z, v[n > 3 ? 3 : 0][q] = w.w;
+      }
+    } else {
+#pragma unroll
+      for (int q = 0; q < 4; ++q) v[0][q] = stage[stage_index<side, false>(first, k + q)];
     }
   }
 
   __device__ void multiply(const float* a_stage, const float* b_stage) {
 #pragma unroll 2
     for (int k = 0; k < kStep; k += 4) {
-      float a[4][4], b[4][4];
-      fragment<a_along_k>(a_stage, row(0), k, a);
-      fragment<b_along_k>(b_stage, col(0), k, b);
+      float a[kDown][4], b[kRight][4];
+      fragment<down, kDown, a_along_k>(a_stage, row(0), k, a);
+      fragment<across, kRight, b_along_k>(b_stage, col(0), k, b);
 #pragma unroll
       for (int q = 0; q < 4; ++q)
 #pragma unroll
-        for (int i = 0; i < 4; ++i)
+        for (int i = 0; i < kDown; ++i)
 #pragma unroll
-          for (int j = 0; j < 4; ++j) acc[i][j] += a[i][q] * b[j][q];
+          for (int j = 0; j < kRight; ++j) acc[i][j] += a[i][q] * b[j][q];
     }
   }
 
-  // f(row, column, element) for each element, in the same order always.
+  // f(row, column, element, its number) for each element.
   template <class F>
   __device__ void each(F&& f) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i)
+    for (int i = 0; i < kDown; ++i)
 #pragma unroll
-      for (int j = 0; j < 4; ++j) f(row(i), col(j), acc[i][j], i * 4 + j);
+      for (int j = 0; j < kRight; ++j) f(row(i), col(j), acc[i][j], i * kRight + j);
   }
-  static constexpr int kElements = 16;
+  static constexpr int kElements = kDown * kRight;
 };
 
 // ---- tensor cores ------------------------------------------------------------------------------------------------------------------
@@ -111,13 +130,13 @@ struct Tf32Math {
   __device__ static void load_a(const float* s, int i, int k, A& a) {
     const int g = lane_id() / 4, t = lane_id() % 4;
 #pragma unroll
-    for (int q = 0; q < 4; ++q) part(s[stage_index<along_k>(i + g + q % 2 * 8, k + t + q / 2 * 4)], a[0][q], &a[kParts - 1][q]);
+    for (int q = 0; q < 4; ++q) part(s[stage_index<64, along_k>(i + g + q % 2 * 8, k + t + q / 2 * 4)], a[0][q], &a[kParts - 1][q]);
   }
   template <bool along_k>
   __device__ static void load_b(const float* s, int j, int k, B& b) {
     const int g = lane_id() / 4, t = lane_id() % 4;
 #pragma unroll
-    for (int q = 0; q < 2; ++q) part(s[stage_index<along_k>(j + g, k + t + q * 4)], b[0][q], &b[kParts - 1][q]);
+    for (int q = 0; q < 2; ++q) part(s[stage_index<64, along_k>(j + g, k + t + q * 4)], b[0][q], &b[kParts - 1][q]);
   }
   __device__ static void multiply(float (&d)[4], const A& a, const B& b) {
     if constexpr (split) {  // small terms first
@@ -140,7 +159,7 @@ struct HalfMath {
   }
   template <bool along_k>
   __device__ static uint32_t pair(const float* s, int i, int k) {
-    return pack(s[stage_index<along_k>(i, k)], s[stage_index<along_k>(i, k + 1)]);
+    return pack(s[stage_index<64, along_k>(i, k)], s[stage_index<64, along_k>(i, k + 1)]);
   }
   template <bool along_k>
   __device__ static void load_a(const float* s, int i, int k, A& a) {
@@ -162,7 +181,7 @@ struct HalfMath {
 
 template <class Math, bool a_along_k, bool b_along_k>
 struct TensorTile {
-  static constexpr int kThreads = 128, kDown = 2, kRight = 4;
+  static constexpr int kThreads = 128, kRows = 64, kCols = 64, kDown = 2, kRight = 4;
   float acc[kDown][kRight][4] = {};
 
   __device__ static int warp_row() { return static_cast<int>(threadIdx.x) / 64 * 32; }

@@ -1,28 +1,16 @@
-// The spans of a row: tanh for positions, Gumbel softmax for choices (Jang et al. 2017), the condition's cross-entropy, the reconstruction loss, and the
-// pieces they are made of.
-//   x, y [rows, W], the spans side by side; SpanTable (ops.h) comes by value, its arrays lie on the device
-//   One warp a (row, span), its lanes a column in 32: spans are as narrow as one column and as wide as a table's largest category, and no two of them wait for
-//   each other. No barrier; sums over lanes by a butterfly, whose order depends on the span alone, so a row has the same bits in any batch.
-#include "kernels/gpu_view.cuh"
+// The span ops (gpu_span.cuh; the reconstruction loss is here): a warp a (row, span), or a warp a row where only one span of it counts.
+#include "kernels/gpu_span.cuh"
 
 namespace tessera::gpu {
 namespace {
 
 constexpr int kSpanWarps = 4;
-constexpr float kLowest = -__builtin_inff();
 
 // The row and span of this warp; false: none is left.
-struct Place {
-  int row, number, lane;
-  SpanTable::Item span;
-};
-__device__ bool place(const SpanTable& spans, int rows, Place& p) {
+__device__ bool place(const SpanTable& spans, int rows, SpanPlace& p) {
   const int64_t item = static_cast<int64_t>(blockIdx.x) * kSpanWarps + threadIdx.y;
   if (item >= static_cast<int64_t>(rows) * spans.count) return false;
-  p.row = static_cast<int>(item / spans.count);
-  p.number = static_cast<int>(item % spans.count);
-  p.lane = static_cast<int>(threadIdx.x);
-  p.span = spans.items[p.number];
+  p = span_place(spans, static_cast<int>(item / spans.count), static_cast<int>(item % spans.count));
   return true;
 }
 
@@ -35,45 +23,9 @@ void launch_rows(void* scratch, const char* name, void (*kernel)(P...), int64_t 
   launch({dim3(grid_of(rows, kSpanWarps)), dim3(32, kSpanWarps), 0, gpu_context(scratch).stream}, name, kernel, spans, arguments...);
 }
 
-__device__ float clamp(float u, float low, float high) {
-  u = u < low ? low : u;
-  return u > high ? high : u;
-}
-__device__ float gumbel(float u, float low, float high) { return -logf(-logf(clamp(u, low, high))); }
-
-// The largest of a span's values, NaN passed over; one value at least is read by some lane.
-__device__ float span_max(const float* x, int width, int lane) {
-  float m = kLowest;
-  for (int k = lane; k < width; k += 32) m = x[k] > m ? x[k] : m;
-  return warp_max(m);
-}
-
-// span_activation: y = softmax((x + gumbel(u))/tau) on softmax spans, tanh(x) on tanh spans.
-//   12·rows·W bytes, ~4 transcendental functions an element: bandwidth-bound once the functions overlap · a lane reads back only what it wrote
-__global__ void __launch_bounds__(32 * kSpanWarps)
-    span_activation_kernel(SpanTable spans, Mat<const float> x, Mat<const float> u, Mat<float> out, float inverse_tau, float low, float high) {
-  Place p;
-  if (!place(spans, out.rows, p)) return;
-  const float* logit = x.row(p.row) + p.span.start;
-  const float* noise = u.row(p.row) + p.span.start;
-  float* y = out.row(p.row) + p.span.start;
-  if (!p.span.softmax) {
-    if (p.lane == 0) y[0] = tanhf(logit[0]);
-    return;
-  }
-  float m = kLowest;
-  for (int k = p.lane; k < p.span.width; k += 32) {
-    y[k] = (logit[k] + gumbel(noise[k], low, high)) * inverse_tau;
-    m = y[k] > m ? y[k] : m;
-  }
-  m = warp_max(m);
-  float sum = 0;
-  for (int k = p.lane; k < p.span.width; k += 32) {
-    y[k] = expf(y[k] - m);
-    sum += y[k];
-  }
-  const float scale = 1.0f / warp_sum(sum);
-  for (int k = p.lane; k < p.span.width; k += 32) y[k] *= scale;
+__global__ void __launch_bounds__(32 * kSpanWarps) span_activation_kernel(SpanTable spans, Mat<const float> x, Mat<const float> u, Mat<float> out, float inverse_tau, float low, float high) {
+  SpanPlace p;
+  if (place(spans, out.rows, p)) span_activation(p, x, u, out, inverse_tau, low, high);
 }
 
 void activation_run(const Call& call, int64_t, void* scratch) {
@@ -82,23 +34,9 @@ void activation_run(const Call& call, int64_t, void* scratch) {
                static_cast<float>(1 / op.tau), static_cast<float>(op.u_low), static_cast<float>(op.u_high));
 }
 
-// span_activation_grad: d_x = y·(d − Σ y·d)/tau on softmax spans, (1 − y²)·d on tanh spans.   y, d, d_x [rows, W]
-//   12·rows·W bytes (y and d are read twice, the second time from cache), 5 FLOP an element: bandwidth-bound
-__global__ void __launch_bounds__(32 * kSpanWarps)
-    span_activation_grad_kernel(SpanTable spans, Mat<const float> y, Mat<const float> d, Mat<float> out, float inverse_tau) {
-  Place p;
-  if (!place(spans, out.rows, p)) return;
-  const float* a = y.row(p.row) + p.span.start;
-  const float* b = d.row(p.row) + p.span.start;
-  float* to = out.row(p.row) + p.span.start;
-  if (!p.span.softmax) {
-    if (p.lane == 0) to[0] = (1.0f - a[0] * a[0]) * b[0];
-    return;
-  }
-  float dot = 0;
-  for (int k = p.lane; k < p.span.width; k += 32) dot += a[k] * b[k];
-  dot = warp_sum(dot);
-  for (int k = p.lane; k < p.span.width; k += 32) to[k] = a[k] * (b[k] - dot) * inverse_tau;
+__global__ void __launch_bounds__(32 * kSpanWarps) span_activation_grad_kernel(SpanTable spans, Mat<const float> y, Mat<const float> d, Mat<float> out, float inverse_tau) {
+  SpanPlace p;
+  if (place(spans, out.rows, p)) span_activation_grad(p, y, d, out, inverse_tau);
 }
 
 void activation_grad_run(const Call& call, int64_t, void* scratch) {
@@ -107,26 +45,9 @@ void activation_grad_run(const Call& call, int64_t, void* scratch) {
                Mat<float>(call.out[0]), static_cast<float>(1 / op.tau));
 }
 
-__device__ float log_sum_exp(const float* x, int width, int lane) {
-  const float m = span_max(x, width, lane);
-  float sum = 0;
-  for (int k = lane; k < width; k += 32) sum += expf(x[k] - m);
-  return m + logf(warp_sum(sum));
-}
-
-// span_cross_entropy: out[r] = −log softmax(x's span)[chosen]; 0 for condition −1.   x [rows, W], condition [rows, 1] int32 · out [rows, 1]
-//   one warp a row, only the chosen span is read, twice: latency-bound
 __global__ void __launch_bounds__(32 * kSpanWarps) span_cross_entropy_kernel(SpanTable spans, Mat<const float> x, Mat<const int32_t> condition, Mat<float> out) {
-  const int r = static_cast<int>(blockIdx.x) * kSpanWarps + static_cast<int>(threadIdx.y), lane = static_cast<int>(threadIdx.x);
-  if (r >= out.rows) return;
-  const int c = condition.row(r)[0];
-  float loss = 0;
-  if (c >= 0) {
-    const SpanTable::Item span = spans.items[spans.cond_span[c]];
-    const float* p = x.row(r) + span.start;
-    loss = log_sum_exp(p, span.width, lane) - p[c - span.cond_start];
-  }
-  if (lane == 0) out.row(r)[0] = loss;
+  const int r = static_cast<int>(blockIdx.x) * kSpanWarps + static_cast<int>(threadIdx.y);
+  if (r < out.rows) span_cross_entropy(spans, x, condition, out, r);
 }
 
 void cross_entropy_run(const Call& call, int64_t, void* scratch) {
@@ -134,27 +55,9 @@ void cross_entropy_run(const Call& call, int64_t, void* scratch) {
               Mat<const int32_t>(call.in[1]), Mat<float>(call.out[0]));
 }
 
-// span_cross_entropy_grad: d_x = (softmax − one-hot)·d in the chosen span, 0 elsewhere.   x, d_x [rows, W], d [rows, 1]
-//   one warp a row; 4·rows·W bytes written: bandwidth-bound
-__global__ void __launch_bounds__(32 * kSpanWarps)
-    span_cross_entropy_grad_kernel(SpanTable spans, Mat<const float> x, Mat<const int32_t> condition, Mat<const float> d, Mat<float> out) {
-  const int r = static_cast<int>(blockIdx.x) * kSpanWarps + static_cast<int>(threadIdx.y), lane = static_cast<int>(threadIdx.x);
-  if (r >= out.rows) return;
-  const int c = condition.row(r)[0];
-  SpanTable::Item span{0, 0, 1, 0, 0};
-  float lse = 0, scale = 0;
-  if (c >= 0) {
-    span = spans.items[spans.cond_span[c]];
-    lse = log_sum_exp(x.row(r) + span.start, span.width, lane);
-    scale = d.row(r)[0];
-  }
-  const float* p = x.row(r);
-  float* to = out.row(r);
-  const int end = span.start + span.width, hot = span.start + c - span.cond_start;
-  for (int k = lane; k < out.cols; k += 32) {
-    const float inside = k >= span.start && k < end ? expf(p[k] - lse) * scale : 0.0f;
-    to[k] = c >= 0 && k == hot ? inside - scale : inside;
-  }
+__global__ void __launch_bounds__(32 * kSpanWarps) span_cross_entropy_grad_kernel(SpanTable spans, Mat<const float> x, Mat<const int32_t> condition, Mat<const float> d, Mat<float> out) {
+  const int r = static_cast<int>(blockIdx.x) * kSpanWarps + static_cast<int>(threadIdx.y);
+  if (r < out.rows) span_cross_entropy_grad(spans, x, condition, d, out, r);
 }
 
 void cross_entropy_grad_run(const Call& call, int64_t, void* scratch) {
@@ -166,7 +69,7 @@ void cross_entropy_grad_run(const Call& call, int64_t, void* scratch) {
 //   x [rows, W], index [rows, S] int32, value [rows, S], sigma [1, A] · out [rows, S]; 4·rows·(W + 3·S) bytes, an exponential a softmax column: bandwidth-bound
 __global__ void __launch_bounds__(32 * kSpanWarps)
     span_reconstruction_kernel(SpanTable spans, Mat<const float> x, Mat<const int32_t> index, Mat<const float> value, Mat<const float> sigma, Mat<float> out) {
-  Place p;
+  SpanPlace p;
   if (!place(spans, out.rows, p)) return;
   const float* logit = x.row(p.row) + p.span.start;
   if (p.span.softmax) {
@@ -187,7 +90,7 @@ void reconstruction_run(const Call& call, int64_t, void* scratch) {
 //   as above, d [rows, S] · d_x [rows, W], d_sigma [rows, A]; 4·rows·(2·W + 4·S) bytes: bandwidth-bound
 __global__ void __launch_bounds__(32 * kSpanWarps) span_reconstruction_grad_kernel(SpanTable spans, Mat<const float> x, Mat<const int32_t> index, Mat<const float> value,
                                                                                    Mat<const float> sigma, Mat<const float> d, Mat<float> out, Mat<float> d_sigma) {
-  Place p;
+  SpanPlace p;
   if (!place(spans, out.rows, p)) return;
   const float* logit = x.row(p.row) + p.span.start;
   float* to = out.row(p.row) + p.span.start;
@@ -212,22 +115,9 @@ void reconstruction_grad_run(const Call& call, int64_t, void* scratch) {
                Mat<float>(call.out[0]), Mat<float>(call.out[1]));
 }
 
-// span_reduce: out[r, s] = sum or max of x over span s.   x [rows, W] · out [rows, S]; 4·rows·(W + S) bytes: bandwidth-bound
-//   The maximum is that of a walk from the first column which takes what is greater: NaN there stays, NaN elsewhere is passed over.
 __global__ void __launch_bounds__(32 * kSpanWarps) span_reduce_kernel(SpanTable spans, Mat<const float> x, Mat<float> out, bool max) {
-  Place p;
-  if (!place(spans, out.rows, p)) return;
-  const float* from = x.row(p.row) + p.span.start;
-  float y;
-  if (max) {
-    y = span_max(from, p.span.width, p.lane);
-    if (from[0] != from[0]) y = from[0];
-  } else {
-    float sum = 0;
-    for (int k = p.lane; k < p.span.width; k += 32) sum += from[k];
-    y = warp_sum(sum);
-  }
-  if (p.lane == 0) out.row(p.row)[p.number] = y;
+  SpanPlace p;
+  if (place(spans, out.rows, p)) span_reduce(p, x, out, max);
 }
 
 void reduce_run(const Call& call, int64_t, void* scratch) {
@@ -235,24 +125,18 @@ void reduce_run(const Call& call, int64_t, void* scratch) {
   launch_spans(scratch, "span_reduce", span_reduce_kernel, call.out[0].rows, *op.spans, Mat<const float>(call.in[0]), Mat<float>(call.out[0]), op.max);
 }
 
-// span_spread: out[r, k] = x[r, s] for the columns k of span s.   x [rows, S] · out [rows, W]; bandwidth-bound, exact
 __global__ void __launch_bounds__(32 * kSpanWarps) span_spread_kernel(SpanTable spans, Mat<const float> x, Mat<float> out) {
-  Place p;
-  if (!place(spans, out.rows, p)) return;
-  const float v = x.row(p.row)[p.number];
-  float* to = out.row(p.row) + p.span.start;
-  for (int k = p.lane; k < p.span.width; k += 32) to[k] = v;
+  SpanPlace p;
+  if (place(spans, out.rows, p)) span_spread(p, x, out);
 }
 
 void spread_run(const Call& call, int64_t, void* scratch) {
   launch_spans(scratch, "span_spread", span_spread_kernel, call.out[0].rows, *static_cast<const SpanSpread*>(call.op)->spans, Mat<const float>(call.in[0]), Mat<float>(call.out[0]));
 }
 
-// span_mask: out[0, k] = 1 on tanh spans (or on softmax spans), 0 elsewhere.   out [1, W], exact
 __global__ void __launch_bounds__(32 * kSpanWarps) span_mask_kernel(SpanTable spans, float* out, bool softmax) {
-  Place p;
-  if (!place(spans, 1, p)) return;
-  for (int k = p.lane; k < p.span.width; k += 32) out[p.span.start + k] = (p.span.softmax != 0) == softmax ? 1.0f : 0.0f;
+  SpanPlace p;
+  if (place(spans, 1, p)) span_mask(p, out, softmax);
 }
 
 void mask_run(const Call& call, int64_t, void* scratch) {
@@ -260,29 +144,9 @@ void mask_run(const Call& call, int64_t, void* scratch) {
   launch_spans(scratch, "span_mask", span_mask_kernel, 1, *op.spans, static_cast<float*>(call.out[0].data), op.softmax);
 }
 
-// span_sample: alphas = tanh(x), codes = argmax(x + gumbel(u)), a draw from softmax(x); the lowest index on a tie.   x, u [rows, W] · codes [rows, C], alphas [rows, A]
-//   8·rows·W bytes, two logarithms an element: bandwidth-bound once they overlap · maxima are exact, so any order gives the same draw
-__global__ void __launch_bounds__(32 * kSpanWarps)
-    span_sample_kernel(SpanTable spans, Mat<const float> x, Mat<const float> u, Mat<int32_t> codes, Mat<float> alphas, float low, float high) {
-  Place p;
-  if (!place(spans, x.rows, p)) return;
-  const float* logit = x.row(p.row) + p.span.start;
-  if (!p.span.softmax) {
-    if (p.lane == 0) alphas.row(p.row)[p.span.slot] = tanhf(logit[0]);
-    return;
-  }
-  const float* noise = u.row(p.row) + p.span.start;
-  float best = kLowest;
-  int at = 0x7FFFFFFF;
-  for (int k = p.lane; k < p.span.width; k += 32) {
-    const float g = logit[k] + gumbel(noise[k], low, high);
-    if (g > best) best = g, at = k;
-  }
-  warp_argmax(best, at);
-  // A walk from the first column takes what is greater than that: where nothing is, it stays there, and NaN there is never beaten.
-  const float first = logit[0] + gumbel(noise[0], low, high);
-  if (at == 0x7FFFFFFF || first != first) at = 0;
-  if (p.lane == 0) codes.row(p.row)[p.span.slot] = at;
+__global__ void __launch_bounds__(32 * kSpanWarps) span_sample_kernel(SpanTable spans, Mat<const float> x, Mat<const float> u, Mat<int32_t> codes, Mat<float> alphas, float low, float high) {
+  SpanPlace p;
+  if (place(spans, x.rows, p)) span_sample(p, x, u, codes, alphas, low, high);
 }
 
 void sample_run(const Call& call, int64_t, void* scratch) {

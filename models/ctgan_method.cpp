@@ -71,20 +71,24 @@ Proposal propose(const Kept& kept, const std::vector<AllowedLevels>& allowed) {
 class CtganRows : public RowMaker {
  public:
   CtganRows(const Ctgan& network, const RowLayout& layout, const Kept& kept, const std::vector<AllowedLevels>& allowed, uint64_t seed)
-      : network_(network), draw_(real_frequencies(layout, kept.condition_rows)), no_rows_(static_cast<size_t>(std::max<int64_t>(network.cond + draw_.columns(), 1)), 0),
-        proposal_(propose(kept, allowed)), seed_(seed) {}
+      : network_(network), draw_(real_frequencies(layout, kept.condition_rows)), proposal_(propose(kept, allowed)), seed_(seed) {}
 
   void record(Recorder& r, int64_t batch) const override { record_sampling(r, network_, batch, draw_.columns(), !proposal_.positions.empty()); }
 
   void bind(Program& p) override {
     if (const Id leaf = p.plan().find_leaf("condition"); leaf != kNone) {
-      condition_.resize(static_cast<size_t>(p.plan().shape(leaf).rows), -1);
+      condition_.assign(static_cast<size_t>(p.plan().shape(leaf).rows), -1);
       p.bind("condition", condition_.data());
     }
+    if (draw_.cumulative.empty()) draw_.cumulative.push_back(1);
     bind_if(p, "cumulative", draw_.cumulative.data());
     bind_if(p, "start", draw_.start.data());
-    bind_if(p, "row_offset", no_rows_.data());
-    bind_if(p, "row_index", no_rows_.data());
+    for (const char* leaf : {"row_offset", "row_index"}) {  // no table row is drawn: nobody reads them
+      const Id id = p.plan().find_leaf(leaf);
+      if (id != kNone) nothing_.resize(std::max(nothing_.size(), static_cast<size_t>(p.plan().shape(id).count())), 0);
+    }
+    bind_if(p, "row_offset", nothing_.data());
+    bind_if(p, "row_index", nothing_.data());
   }
 
   void choose(std::span<const Candidate> candidates) override {
@@ -102,10 +106,9 @@ class CtganRows : public RowMaker {
 
   const Ctgan& network_;
   ConditionDraw draw_;
-  std::vector<int32_t> no_rows_;  // as long as the leaves, though no table row is drawn
   Proposal proposal_;
   uint64_t seed_;
-  std::vector<int32_t> condition_;
+  std::vector<int32_t> condition_, nothing_;
 };
 
 class CtganMethod : public Method {
@@ -168,11 +171,11 @@ class CtganMethod : public Method {
     r.start_purposes(kPopulationPurpose);
     record_population(r, once, batch, bound_->conditions.columns());
     optimise(plan, around.passes_off);
-    Program p(std::move(plan), around.device, around.team, around.seed, wanted(around.passes_off, "liveness"));
+    Program p(std::move(plan), cpu_kernels(), around.team, around.seed, wanted(around.passes_off, "liveness"));
     bound_->bind(p);
-    p.put("generator", states.at("generator").data());
+    std::copy(states.at("generator").begin(), states.at("generator").end(), p.state<float>("generator"));
     p.run(1);
-    for (const RunningSlot& s : running_slots(network_)) states.at(s.leaf) = p.get<float>(s.leaf);
+    for (const RunningSlot& s : running_slots(network_)) std::copy_n(p.state<float>(s.leaf), s.size, states.at(s.leaf).begin());
   }
 
   const RowLayout& layout_;

@@ -96,10 +96,6 @@ class Rows : public RowStream {
     if (tier_ != Tier::off) weights_ = std::make_unique<CandidateWeights>(state_->calibration, tier_, options_.min_yield, batch_, team_);
   }
 
-  void bind(const char* leaf, const void* data) {
-    if (program_->plan().find_leaf(leaf) != kNone) program_->bind(leaf, data);
-  }
-
   // Makes the candidates (at most batch_), decoded in slices of kSlice rows, in order.
   void make(const std::vector<Candidate>& candidates, std::vector<Table>& slices) {
     const int64_t n = static_cast<int64_t>(candidates.size());
@@ -118,16 +114,13 @@ class Rows : public RowStream {
         id[2] = c.attempt;
       }
       maker_->choose(candidates);
-      bind_if(*program_, "rows", identity_.data());  // a device has copies of its own
-      maker_->bind(*program_);
+      program_->refresh();
       program_->run(1);
-      maker_->look(*program_);
-      made_codes_ = program_->read<int32_t>(codes_);
-      made_alphas_ = program_->read<float>(alphas_);
-      codes = made_codes_.data();
-      alphas = made_alphas_.data();
-      code_ld = program_->plan().shape(codes_).cols;
-      alpha_ld = program_->plan().shape(alphas_).cols;
+      const View v = program_->fetch(codes_), w = program_->fetch(alphas_);
+      codes = static_cast<const int32_t*>(v.data);
+      alphas = static_cast<const float*>(w.data);
+      code_ld = v.cols;
+      alpha_ld = w.cols;
     }
     slices.resize(static_cast<size_t>((n + kSlice - 1) / kSlice));
     team_.for_each(static_cast<int64_t>(slices.size()), [&](int64_t s) {
@@ -246,7 +239,7 @@ class Rows : public RowStream {
     });
   }
 
-  bool accepted(size_t i, const Candidate& c) const { return program_ == nullptr || maker_->accepts(static_cast<int64_t>(i), c); }
+  bool accepted(size_t i, const Candidate& c) const { return program_ == nullptr || maker_->accepts(*program_, static_cast<int64_t>(i), c); }
 
   [[noreturn]] void give_up(int64_t found, int64_t row) const {
     size_t rarest = 0;
@@ -354,8 +347,7 @@ class Rows : public RowStream {
   int64_t batch_ = 0;
   std::unique_ptr<Program> program_;
   Id codes_ = kNone, alphas_ = kNone;
-  std::vector<int32_t> identity_, made_codes_;
-  std::vector<float> made_alphas_;
+  std::vector<int32_t> identity_;
   Tier tier_ = Tier::off;
   std::unique_ptr<CandidateWeights> weights_;  // null: every candidate that meets the conditions is kept
   std::vector<double> log_weights_;            // of the candidates at hand

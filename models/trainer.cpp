@@ -19,10 +19,9 @@ double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_
 // Means of the ring's columns over the steps since they were last cleared.
 class LossMeans {
  public:
-  explicit LossMeans(const Program& p) : program_(p), width_(p.plan().shape(p.plan().find_leaf("losses")).cols), sums_(static_cast<size_t>(width_)) {}
-  // Steps [first, last): the ring is read once.
-  void add(int64_t first, int64_t last) {
-    const std::vector<float> ring = program_.get<float>("losses");
+  LossMeans(const Program& p) : width_(p.plan().shape(p.plan().find_leaf("losses")).cols), sums_(static_cast<size_t>(width_)) {}
+  void add(const Program& p, int64_t first, int64_t last) {  // steps [first, last)
+    const std::vector<float> ring = p.get<float>("losses");
     for (int64_t step = first; step < last; ++step)
       for (size_t k = 0; k < sums_.size(); ++k) sums_[k] += static_cast<double>(ring[static_cast<size_t>(step % kLossSlots * width_) + k]);
     steps_ += last - first;
@@ -38,7 +37,6 @@ class LossMeans {
   }
 
  private:
-  const Program& program_;
   int64_t width_, steps_ = 0;
   std::vector<double> sums_;
 };
@@ -73,7 +71,7 @@ void load_states(Program& p, const States& states) {
 double train(Model::State& state, const EncodedTable& table, const FitOptions& options, Team& team, const Monitor& monitor) {
   const std::unique_ptr<Method> method = state.method();
   const std::set<std::string> off(options.passes_off.begin(), options.passes_off.end());
-  const Surroundings around{options.seed, off, options.device ? *options.device : Device::processor(), team, monitor};
+  const Surroundings around{options.seed, off, team, monitor};
   method->prepare(table, team);
   States weights = method->start(options.seed);
 
@@ -90,7 +88,7 @@ double train(Model::State& state, const EncodedTable& table, const FitOptions& o
   method->record_training(r, table.rows, steps);
   const auto reports = optimise(plan, off);
   const double step_flops = reports.empty() ? 0 : reports.back().flops_after;
-  Program p(std::move(plan), around.device, team, options.seed, wanted(off, "liveness"));
+  Program p(std::move(plan), options.device ? *options.device : Device::processor(), team, options.seed, wanted(off, "liveness"));
   static const int32_t none = 0;
   bind_if(p, "codes", table.codes.empty() ? &none : table.codes.data());
   bind_if(p, "alphas", table.alphas.empty() ? static_cast<const void*>(&none) : table.alphas.data());
@@ -113,7 +111,7 @@ double train(Model::State& state, const EncodedTable& table, const FitOptions& o
                               "nothing was written.",
                               bad, static_cast<double>(bad) / static_cast<double>(per_epoch), culprit.empty() ? "a loss" : culprit, schedule.learning_rate));
     }
-    losses.add(done, done + ran);
+    losses.add(p, done, done + ran);
     const int64_t now = done + ran;
     LossRow row{};
     row.step = now, row.epoch = static_cast<double>(now) / static_cast<double>(per_epoch), row.seconds = seconds_now() - start;

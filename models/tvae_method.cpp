@@ -115,14 +115,10 @@ class TvaeRows : public RowMaker {
     probability_ = p.find("log_probability"), component_ = p.find("component");
   }
 
-  void look(const Program& p) override {
-    if (!conditioned()) return;
-    probabilities_ = p.read<float>(probability_);
-    if (component_ != kNone) components_ = p.read<int32_t>(component_);
-  }
-  bool accepts(int64_t i, const Candidate& c) const override {
+  bool accepts(const Program& p, int64_t i, const Candidate& c) const override {
     if (!conditioned()) return true;
-    const double log_weight = static_cast<double>(probabilities_[static_cast<size_t>(i)]) + weight_of(i) - importance_.log_bound;
+    const View v = p.fetch(probability_);
+    const double log_weight = static_cast<double>(static_cast<const float*>(v.data)[i * v.ld]) + weight_of(p, i) - importance_.log_bound;
     if (log_weight >= 0) return true;
     const Philox w = philox(0, static_cast<uint32_t>(c.row), static_cast<uint32_t>(static_cast<uint64_t>(c.row) >> 32),
                             static_cast<uint32_t>(kAcceptPurpose) << 16 | static_cast<uint32_t>(c.attempt & 0xFFFF), static_cast<uint32_t>(seed_), static_cast<uint32_t>(seed_ >> 32));
@@ -135,7 +131,11 @@ class TvaeRows : public RowMaker {
     start_ = {0, static_cast<int32_t>(prior_.components)};
     return start_;
   }
-  double weight_of(int64_t i) const { return component_ == kNone ? 0 : importance_.log_weight[static_cast<size_t>(components_[static_cast<size_t>(i)])]; }
+  double weight_of(const Program& p, int64_t i) const {
+    if (component_ == kNone) return 0;
+    const View v = p.fetch(component_);
+    return importance_.log_weight[static_cast<size_t>(static_cast<const int32_t*>(v.data)[i * v.ld])];
+  }
 
   // Draws from the prior how likely each component gives an allowed row; half of the proposals go where the condition is likely, half by the prior itself, so that
   // no weight exceeds 2. What the condition leaves impossible is left to rejection, which says which term is the rare one.
@@ -185,8 +185,6 @@ class TvaeRows : public RowMaker {
   std::vector<float> share_;
   std::vector<int32_t> start_;
   Id probability_ = kNone, component_ = kNone;
-  std::vector<float> probabilities_;  // of the last batch
-  std::vector<int32_t> components_;
 };
 
 class TvaeMethod : public Method {

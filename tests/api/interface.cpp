@@ -273,7 +273,9 @@ TEST_F(Interface, NullsAndNonsenseAreUsageErrors) {
   const tessera::Model fitted = quick();
   EXPECT_TRUE(usage(tessera_sample(context_.get(), fitted.get(), -1, 1, nullptr, rows.get())));
   EXPECT_TRUE(usage(tessera_sample(context_.get(), fitted.get(), INT64_MAX, 1, nullptr, rows.get())));
-  tessera_context_options threads{sizeof threads, -3, nullptr, nullptr, nullptr};
+  tessera_context_options threads{};
+  threads.struct_size = sizeof threads;
+  threads.threads = -3;
   tessera_context* context = nullptr;
   EXPECT_TRUE(usage(tessera_context_new(&threads, &context)));
 }

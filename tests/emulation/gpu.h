@@ -1,5 +1,6 @@
 // The dialect of kernels/gpu.h on the emulated machine. Its twin is kernels/gpu_device.h.
 #pragma once
+#include <memory>
 #include <tuple>
 
 #include "emulation/dialect.h"
@@ -25,6 +26,14 @@ struct Launch {
   size_t smem = 0;
   cudaStream_t stream = nullptr;
   bool cooperative = false;
+};
+
+// One copy for all threads: on a fiber's stack a large one would be copied thousands of times.
+template <class T>
+struct Constants {
+  std::shared_ptr<const T> value;
+  Constants(const T& v) : value(std::make_shared<const T>(v)) {}
+  const T& operator*() const { return *value; }
 };
 
 using CudaFailure = void (*)(cudaError_t error, const char* call);
