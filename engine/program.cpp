@@ -164,7 +164,7 @@ void Program::prepare() {
 #undef TESSERA_KERNEL
           },
           device_ ? device_->localise(node.op) : node.op);
-      if (r.kernel.run == nullptr) throw Error(ErrorCode::internal, std::string("no kernel for ") + op_name(node.op));
+      if (r.kernel.run == nullptr) throw Error(ErrorCode::unsupported, std::string("the ") + table_.name + " backend has no kernel for " + op_name(node.op) + ".\n  --device cpu runs everything.");
       r.tiles = r.kernel.tiles(r.call);
       if (r.kernel.scratch_bytes != nullptr) scratch = std::max(scratch, r.kernel.scratch_bytes(r.call));
       phase.tiles += r.tiles;

@@ -1,11 +1,12 @@
 // The CUDA backend behind DeviceApi: one stream, plain allocations, steps captured once and replayed as a graph.
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <utility>
 
 #include "engine/cuda/check.h"
-#include "kernels/gpu_table.h"
+#include "kernels/gpu_matmul.h"
 
 namespace tessera {
 
@@ -61,6 +62,8 @@ void enqueue(const DeviceSession& s, const DeviceCall* calls, int64_t count, voi
 
 DeviceStatus versions(int* driver, int* runtime) {
   return guarded([&] {
+    // Kernels are loaded with the context, not at their first launch, which here is inside a capture. Before the first call of the runtime, which is this.
+    setenv("CUDA_MODULE_LOADING", "EAGER", 0);
     *driver = *runtime = 0;
     check(cudaDriverGetVersion(driver), "cudaDriverGetVersion", "looking for a driver");
     check(cudaRuntimeGetVersion(runtime), "cudaRuntimeGetVersion", "looking for a driver");
@@ -94,8 +97,22 @@ DeviceStatus describe(int number, DeviceInfo* info) {
   });
 }
 
+// In which arithmetic products are done (kernels/gpu_matmul.h): fp32 unless TESSERA_CUDA_MATH in the environment says otherwise, for study and for checks.
+constexpr const char* kMathNames[gpu::kMaths] = {"fp32", "tf32x3", "tf32", "bf16", "fp16"};
+int wanted_math() {
+  const char* wish = std::getenv("TESSERA_CUDA_MATH");
+  if (wish == nullptr || *wish == 0) return 0;
+  for (int m = 0; m < gpu::kMaths; ++m)
+    if (std::strcmp(wish, kMathNames[m]) == 0) return m;
+  return -1;
+}
+
 DeviceStatus open(int number, DeviceSession** session) {
   return guarded([&] {
+    if (wanted_math() < 0) {
+      message() = std::string("TESSERA_CUDA_MATH=") + std::getenv("TESSERA_CUDA_MATH") + ": known are fp32, tf32x3, tf32, bf16 and fp16.";
+      throw Failed{DeviceStatus::missing};
+    }
     auto s = std::make_unique<DeviceSession>();
     s->device = number;
     use(*s);
@@ -246,7 +263,7 @@ const char* last_message() { return message().c_str(); }
 }  // namespace
 
 const DeviceApi& api() {
-  static const DeviceApi table{kDeviceAbi, sizeof(KernelTable), "cuda", &kernels_cuda(), last_message, versions, count,  describe, open,           close,        allocate,
+  static const DeviceApi table{kDeviceAbi, sizeof(KernelTable), "cuda", &kernels_cuda(static_cast<gpu::Math>(wanted_math() < 0 ? 0 : wanted_math())), last_message, versions, count,  describe, open,           close,        allocate,
                                release,    upload,              download, copy,           record,       replay,   forget, run,      begin_download, wait_download};
   return table;
 }
