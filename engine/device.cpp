@@ -88,6 +88,11 @@ void Device::check_name(const std::string& name) {
   if (name != "cpu" && name != "auto" && number_in(name) < 0) throw Error(ErrorCode::usage, fmt::format("--device {}: known are auto, cpu, cuda and cuda:N.", name));
 }
 
+Device& Device::processor() {
+  static Device device;
+  return device;
+}
+
 Device::Device(const std::string& name) {
   check_name(name);
   if (name == "cpu") return;

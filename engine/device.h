@@ -34,6 +34,7 @@ class Device {
   Device& operator=(const Device&) = delete;
 
   static void check_name(const std::string& name);
+  static Device& processor();
 
   bool is_processor() const { return api_ == nullptr; }
   const DeviceApi& api() const { return *api_; }

@@ -86,29 +86,31 @@ class Rows : public RowStream {
     // At least two: with one row a bias and a batch have the same shape, sums would be taken in another order, and the row's last bits would differ.
     batch_ = std::max<int64_t>(std::min<int64_t>(options_.batch > 0 ? options_.batch : kDefaultBatch, most), 2);
     draw_ = real_frequencies(state_->encoder.layout(), state_->condition_rows);
+    if (draw_.cumulative.empty()) draw_.cumulative.push_back(1);
     Plan plan;
     Recorder r(plan);
     r.start_purposes(kSamplePurpose);
     record_sampling(r, m, batch_, draw_.columns(), !proposal_.positions.empty());
     optimise(plan);
-    program_ = std::make_unique<Program>(std::move(plan), cpu_kernels(), team_, options_.seed);
-    std::copy(state_->generator.begin(), state_->generator.end(), program_->state<float>("generator"));
-    for (const RunningSlot& s : running_slots(m)) std::copy_n(state_->running.begin() + s.offset, s.size, program_->state<float>(s.leaf));
+    program_ = std::make_unique<Program>(std::move(plan), options_.device ? *options_.device : Device::processor(), team_, options_.seed);
+    program_->put("generator", state_->generator.data());
+    for (const RunningSlot& s : running_slots(m)) program_->put(s.leaf, state_->running.data() + s.offset);
     identity_.resize(static_cast<size_t>(3 * batch_));
     condition_.assign(static_cast<size_t>(batch_), -1);
-    auto bind = [&](const char* leaf, const void* data) {
-      if (program_->plan().find_leaf(leaf) != kNone) program_->bind(leaf, data);
-    };
     bind("rows", identity_.data());
     bind("condition", condition_.data());
     bind("cumulative", draw_.cumulative.data());
     bind("start", draw_.start.data());
-    static const int32_t none = 0;
-    bind("row_offset", &none);
-    bind("row_index", &none);
+    no_rows_.assign(static_cast<size_t>(std::max<int64_t>(m.cond + draw_.columns(), 1)), 0);  // as long as the leaf, though no table row is drawn
+    bind("row_offset", no_rows_.data());
+    bind("row_index", no_rows_.data());
     codes_ = program_->find("codes");
     alphas_ = program_->find("alphas");
     if (tier_ != Tier::off) weights_ = std::make_unique<CandidateWeights>(state_->calibration, tier_, options_.min_yield, batch_, team_);
+  }
+
+  void bind(const char* leaf, const void* data) {
+    if (program_->plan().find_leaf(leaf) != kNone) program_->bind(leaf, data);
   }
 
   // Makes the candidates (at most batch_), decoded in slices of kSlice rows, in order.
@@ -129,12 +131,15 @@ class Rows : public RowStream {
         id[2] = c.attempt;
         if (!proposal_.positions.empty()) condition_[static_cast<size_t>(i)] = drawn_condition(c);
       }
+      bind("rows", identity_.data());
+      bind("condition", condition_.data());
       program_->run(1);
-      const View v = program_->view(codes_), w = program_->view(alphas_);
-      codes = static_cast<const int32_t*>(v.data);
-      alphas = static_cast<const float*>(w.data);
-      code_ld = v.cols;
-      alpha_ld = w.cols;
+      made_codes_ = program_->read<int32_t>(codes_);
+      made_alphas_ = program_->read<float>(alphas_);
+      codes = made_codes_.data();
+      alphas = made_alphas_.data();
+      code_ld = program_->plan().shape(codes_).cols;
+      alpha_ld = program_->plan().shape(alphas_).cols;
     }
     slices.resize(static_cast<size_t>((n + kSlice - 1) / kSlice));
     team_.for_each(static_cast<int64_t>(slices.size()), [&](int64_t s) {
@@ -372,7 +377,8 @@ class Rows : public RowStream {
   int64_t batch_ = 0;
   std::unique_ptr<Program> program_;
   Id codes_ = kNone, alphas_ = kNone;
-  std::vector<int32_t> identity_, condition_;
+  std::vector<int32_t> identity_, condition_, no_rows_, made_codes_;
+  std::vector<float> made_alphas_;
   Tier tier_ = Tier::off;
   std::unique_ptr<CandidateWeights> weights_;  // null: every candidate that meets the conditions is kept
   std::vector<double> log_weights_;            // of the candidates at hand

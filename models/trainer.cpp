@@ -49,6 +49,15 @@ struct Bound {
 
 std::set<std::string> passes_off(const FitOptions& o) { return {o.passes_off.begin(), o.passes_off.end()}; }
 
+Device& device_of(const FitOptions& o) { return o.device ? *o.device : Device::processor(); }
+
+void take_running(const Program& p, Model::State& state) {
+  for (const RunningSlot& s : running_slots(state.network())) {
+    const std::vector<float> values = p.get<float>(s.leaf);
+    std::copy(values.begin(), values.end(), state.running.begin() + s.offset);
+  }
+}
+
 // Batch-norm statistics over many training-style conditions at once, for the weights that will sample.
 void measure_population(Model::State& state, const Ctgan& m, const Bound& bound, const FitOptions& options, Team& team) {
   // Twenty thousand rows, fewer where their activations would take more than a quarter of a gigabyte.
@@ -62,11 +71,11 @@ void measure_population(Model::State& state, const Ctgan& m, const Bound& bound,
   r.start_purposes(kPopulationPurpose);
   record_population(r, once, batch, bound.conditions.columns());
   optimise(plan, passes_off(options));
-  Program p(std::move(plan), cpu_kernels(), team, options.seed, wanted(passes_off(options), "liveness"));
+  Program p(std::move(plan), device_of(options), team, options.seed, wanted(passes_off(options), "liveness"));
   bound.bind(p, nullptr);
-  std::copy(state.generator.begin(), state.generator.end(), p.state<float>("generator"));
+  p.put("generator", state.generator.data());
   p.run(1);
-  for (const RunningSlot& s : running_slots(m)) std::copy_n(p.state<float>(s.leaf), s.size, state.running.begin() + s.offset);
+  take_running(p, state);
 }
 
 }  // namespace
@@ -123,15 +132,18 @@ double train(Model::State& state, const EncodedTable& table, const FitOptions& o
   record_training(r, m, table.rows, bound.conditions.columns(), steps);
   const auto reports = optimise(plan, passes_off(options));
   const double step_flops = reports.empty() ? 0 : reports.back().flops_after;
-  Program p(std::move(plan), cpu_kernels(), team, options.seed, wanted(passes_off(options), "liveness"));
+  Program p(std::move(plan), device_of(options), team, options.seed, wanted(passes_off(options), "liveness"));
   bound.bind(p, &table);
-  initial_weights(m.generator, options.seed, 0, p.state<float>("generator"));
-  initial_weights(m.discriminator, options.seed, 1, p.state<float>("discriminator"));
+  std::vector<float> weights(static_cast<size_t>(m.discriminator.size));
+  initial_weights(m.discriminator, options.seed, 1, weights.data());
+  p.put("discriminator", weights.data());
+  weights.resize(static_cast<size_t>(m.generator.size));
+  initial_weights(m.generator, options.seed, 0, weights.data());
+  p.put("generator", weights.data());
   const bool averaged = m.config.average_decay > 0;
-  if (averaged) std::copy_n(p.state<float>("generator"), m.generator.size, p.state<float>("average"));
-  for (const RunningSlot& s : slots) std::copy_n(state.running.begin() + s.offset, s.size, p.state<float>(s.leaf));
+  if (averaged) p.put("average", weights.data());
+  for (const RunningSlot& s : slots) p.put(s.leaf, state.running.data() + s.offset);
 
-  const float* ring = p.state<float>("losses");
   const double start = seconds_now();
   LossRow row{};
   int64_t in_row = 0, chunk = 1;
@@ -148,8 +160,9 @@ double train(Model::State& state, const EncodedTable& table, const FitOptions& o
                               "nothing was written.",
                               bad, static_cast<double>(bad) / static_cast<double>(per_epoch), culprit.empty() ? "a loss" : culprit, m.config.learning_rate));
     }
+    const std::vector<float> ring = p.get<float>("losses");
     for (int64_t s = done; s < done + ran; ++s) {
-      const float* l = ring + s % kLossSlots * 3;
+      const float* l = ring.data() + s % kLossSlots * 3;
       row.critic += static_cast<double>(l[0]);
       row.generator += static_cast<double>(l[1]);
       row.penalty += static_cast<double>(l[2]);
@@ -169,8 +182,8 @@ double train(Model::State& state, const EncodedTable& table, const FitOptions& o
     const double took = std::max(seconds_now() - before, 1e-6);
     chunk = std::clamp<int64_t>(static_cast<int64_t>(0.1 / took * static_cast<double>(ran)), 1, kLossSlots);
   }
-  std::copy_n(p.state<float>(averaged ? "average" : "generator"), m.generator.size, state.generator.begin());
-  for (const RunningSlot& s : slots) std::copy_n(p.state<float>(s.leaf), s.size, state.running.begin() + s.offset);
+  state.generator = p.get<float>(averaged ? "average" : "generator");
+  take_running(p, state);
   if (m.config.population_norm) measure_population(state, m, bound, options, team);
   state.provenance["train_seconds"] = seconds_now() - start;
   return step_flops * static_cast<double>(steps);

@@ -86,9 +86,10 @@ typedef struct tessera_context_options {
   tessera_progress_fn progress;
   tessera_log_fn log;
   void* user; /* handed to both callbacks */
+  const char* device; /* where training steps and samples run: NULL or "cpu" · "cuda", "cuda:1" · "auto": the first GPU, else the processor (tessera_info() says why) */
 } tessera_context_options;
 
-/* Errors: USAGE, MEMORY. */
+/* Errors: USAGE; MEMORY; UNSUPPORTED when the device that is asked for is not there, saying what is missing. */
 TESSERA_API tessera_status tessera_context_new(const tessera_context_options* options, tessera_context** context);
 
 /* Streams made with the context stay valid. NULL is allowed. */

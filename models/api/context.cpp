@@ -48,6 +48,10 @@ tessera_status tessera_context_new(const tessera_context_options* options, tesse
     state->options = read_options(options);
     const int threads = state->options.threads;
     if (threads < 0 || threads > kMostThreads) throw Error(ErrorCode::usage, fmt::format("threads is {}; it must be 0 (every processor) to {}.", threads, kMostThreads));
+    if (state->options.device != nullptr) state->device = state->options.device;
+    state->options.device = nullptr;  // the caller's text need not live on
+    Device::check_name(state->device);
+    if (state->device != "auto") Device probe(state->device);  // what is not there is said at once
     out = new tessera_context{std::move(state)};
   });
 }

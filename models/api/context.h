@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "engine/device.h"
 #include "engine/monitor.h"
 #include "engine/team.h"
 #include "tessera/tessera.h"
@@ -14,6 +15,7 @@ namespace tessera::api {
 // Shared by the handle and by every stream made with it, so that either may go first.
 struct ContextState {
   tessera_context_options options{};
+  std::string device = "cpu";
   std::atomic<bool> cancel{false};
 };
 
@@ -26,6 +28,8 @@ class Call {
 
   Team& team() { return team_; }
   const Monitor& monitor() const { return monitor_; }
+  // A device of this call's own: calls may run side by side.
+  std::shared_ptr<Device> device() const { return std::make_shared<Device>(context_->device); }
 
  private:
   void report(const Progress& progress);
