@@ -220,6 +220,7 @@ Calibration Calibration::fit(const Encoder& encoder, const Table& sample, const 
   if (o.most >= Tier::full && !ratio) {
     c.note = fmt::format("{} rows are too few for a density ratio (it would learn them by heart); {} are needed", sample.rows, kFewRows);
   } else if (ratio) {
+    Device& device = o.device == nullptr ? Device::processor() : *o.device;
     RatioConfig config;
     RatioRows own;
     own.rows = sample.rows;
@@ -232,8 +233,8 @@ Calibration Calibration::fit(const Encoder& encoder, const Table& sample, const 
     units += static_cast<double>(config.hidden.front()) * (c.profile.codes() + c.profile.inputs());
     config.most_steps = std::max<int64_t>(static_cast<int64_t>(o.training_flops / (6 * 2 * config.batch * units)), 1);
     c.ratio = Ratio(c.profile.spans(), config);
-    c.held_out_loss = c.ratio.fit(own, pool.encode(c.profile, team), kHeldOut, o.seed, team, monitor).held_out_loss;
-    Ratio::Evaluator(c.ratio, 4096, team).run(rows.cells.data(), rows.inputs.data(), rows.rows, logits.data());
+    c.held_out_loss = c.ratio.fit(own, pool.encode(c.profile, team), kHeldOut, o.seed, device, team, monitor).held_out_loss;
+    Ratio::Evaluator(c.ratio, 4096, device, team).run(rows.cells.data(), rows.inputs.data(), rows.rows, logits.data());
     // The whole ratio, or its square root where the whole one throws too much away; the trial decides.
     c.full = learn(Tier::full, 1);
     Keeping half = learn(Tier::full, 0.5);
