@@ -191,7 +191,7 @@ __device__ inline bool do_map(OpKind kind, const unsigned char* step, Walk&& par
   return true;
 }
 
-// Functions of their own, as are tiles below: inlined a dozen times in one kernel they would crowd its registers.
+// This and the do_… below are functions of their own: inlined into one kernel they would crowd its registers.
 template <bool trans_a, bool trans_b, int down, int across>
 __attribute__((noinline)) __device__ void make_rows(const Problem& p, const Rows& rows, int first, int end, float* shared) {
   for (int r = 0; r < rows.count; r += down)
@@ -199,7 +199,7 @@ __attribute__((noinline)) __device__ void make_rows(const Problem& p, const Rows
 }
 
 // ---- rows --------------------------------------------------------------------------------------------------------------------------
-__device__ inline void do_rows(const FusedTable::Step& s, const unsigned char* step, const Rows& rows, const StepState& state, const char* workspace, float* shared) {
+__attribute__((noinline)) __device__ void do_rows(const FusedTable::Step& s, const unsigned char* step, const Rows& rows, const StepState& state, const char* workspace, float* shared) {
   const auto walk = [&](const Target& out, auto&& f) { each_chunk(rows, out.cols, [&](int r, int c) { f(r, c, out.cols); }); };
   if (do_map(s.kind, step, walk)) return;
   switch (s.kind) {
@@ -289,7 +289,7 @@ __device__ inline void do_rows(const FusedTable::Step& s, const unsigned char* s
 }
 
 // ---- columns -----------------------------------------------------------------------------------------------------------------------
-__device__ inline void do_cols(const FusedTable::Step& s, const unsigned char* step, int first, int width, StepState& state, float* shared) {
+__attribute__((noinline)) __device__ void do_cols(const FusedTable::Step& s, const unsigned char* step, int first, int width, StepState& state, float* shared) {
   ColumnRoom& room = *reinterpret_cast<ColumnRoom*>(shared);
   const int end = min(first + kAcross, width);
   const auto walk = [&](const Target& out, auto&& f) {
@@ -332,7 +332,7 @@ __device__ inline void do_cols(const FusedTable::Step& s, const unsigned char* s
 }
 
 // ---- elements and tiles ------------------------------------------------------------------------------------------------------------
-__device__ inline void do_flat(const FusedTable::Step& s, const unsigned char* step, int block, const StepState& state, float* shared) {
+__attribute__((noinline)) __device__ void do_flat(const FusedTable::Step& s, const unsigned char* step, int block, const StepState& state, float* shared) {
   const int c = (block * kThreads + static_cast<int>(threadIdx.x)) * kChunk;
   if (s.kind == OpKind::adam) {
     const auto& x = *reinterpret_cast<const AdamStep*>(step);
@@ -357,7 +357,7 @@ __attribute__((noinline)) __device__ void do_tile(const ProductStep& x, int bloc
   make_tile<FmaTile<64, 64, !trans_a, trans_b>, trans_a, trans_b>(p, rows_between(0, p.rows), tile / across * 64, tile % across * 64, p.cols, part != nullptr ? slice : kAllSlices, out, shared);
 }
 
-__device__ inline void do_tiles(const FusedTable::Step& s, const unsigned char* step, int block, char* workspace, float* shared) {
+__attribute__((noinline)) __device__ void do_tiles(const FusedTable::Step& s, const unsigned char* step, int block, char* workspace, float* shared) {
   if (s.kind == OpKind::matmul) {
     const auto& x = *reinterpret_cast<const ProductStep*>(step);
     float* part = s.part == FusedStep::slices ? reinterpret_cast<float*>(workspace + x.part) : nullptr;

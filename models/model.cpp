@@ -11,6 +11,7 @@
 #include "engine/program.h"
 #include "engine/rules.h"
 #include "models/encoding/permutation.h"
+#include "models/fused_plan.h"
 #include "models/model_state.h"
 
 namespace tessera {
@@ -184,6 +185,7 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
   json["bytes"] = bytes;
   json["floor_us"] = floor_us;
   json["kernels"] = cpu_kernels().name;
+  json["cuda"] = describe_launches(plan);
   return json;
 }
 
