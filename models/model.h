@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/device.h"
 #include "engine/monitor.h"
 #include "engine/team.h"
 #include "models/calibration/tier.h"
@@ -17,6 +16,8 @@
 #include "models/table/table.h"
 
 namespace tessera {
+
+class Device;  // engine/device.h
 
 struct LossRow {  // one line of --log: means over the steps since the line before
   int64_t step;

@@ -20,6 +20,7 @@ constexpr int64_t kPosteriorBatch = 2048;
 constexpr int64_t kPosteriorRows = 50000;  // of a longer table so many rows, evenly spaced, are encoded for the prior
 constexpr int64_t kMostActive = 48;        // dimensions a full covariance is fitted in; those beyond carry the least
 constexpr int64_t kPilotRows = 16384;      // latent draws that say where a condition is likely
+constexpr double kClipped = 0.01;          // share of a condition's mass that may lie above the weight accepted in full
 constexpr float kBarrier = -1e30f;
 
 // The posteriors of evenly spaced training rows, row by row.
@@ -137,6 +138,31 @@ class TvaeRows : public RowMaker {
     return importance_.log_weight[static_cast<size_t>(static_cast<const int32_t*>(v.data)[i * v.ld])];
   }
 
+  // The weight that is accepted in full. The largest seen would be set by one odd draw; below this bound all but a hundredth of the mass lies, and what exceeds it
+  // counts as the bound.
+  double bound_of(const std::vector<float>& log_probability, const std::vector<int32_t>& component) const {
+    struct Draw {
+      double weight, density;  // density: proposals here for each draw of the prior
+    };
+    std::vector<Draw> draws;
+    double mass = 0;
+    for (size_t i = 0; i < log_probability.size(); ++i) {
+      const double w = component.empty() ? 1 : std::exp(importance_.log_weight[static_cast<size_t>(component[i])]), probability = std::exp(static_cast<double>(log_probability[i]));
+      draws.push_back({probability * w, 1 / w});
+      mass += probability;
+    }
+    std::sort(draws.begin(), draws.end(), [](const Draw& a, const Draw& b) { return a.weight > b.weight; });
+    // Mass above the bound b: Σ (weight − b)·density over the draws beyond it.
+    double above = 0, density = 0, bound = draws.front().weight;
+    for (const Draw& d : draws) {
+      if (above + density * (bound - d.weight) > kClipped * mass) return bound - (kClipped * mass - above) / density;
+      above += density * (bound - d.weight);
+      bound = d.weight;
+      density += d.density;
+    }
+    return bound;
+  }
+
   // Draws from the prior how likely each component gives an allowed row; half of the proposals go where the condition is likely, half by the prior itself, so that
   // no weight exceeds 2. What the condition leaves impossible is left to rejection, which says which term is the rare one.
   void survey(std::vector<float> barrier, const Kept& kept, Team& team) {
@@ -171,10 +197,7 @@ class TvaeRows : public RowMaker {
       importance_.share[k] = static_cast<float>(after);
       importance_.log_weight.push_back(after > 0 ? std::log(before / after) : 0);
     }
-    double bound = -INFINITY;
-    for (size_t i = 0; i < log_probability.size(); ++i)
-      bound = std::max(bound, static_cast<double>(log_probability[i]) + (mass.empty() ? 0 : importance_.log_weight[static_cast<size_t>(component[i])]));
-    importance_.log_bound = bound;
+    importance_.log_bound = std::log(bound_of(log_probability, component));
     importance_.barrier = std::move(barrier);
   }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/device.h"
 #include "models/api/guard.h"
 
 namespace tessera::api {
@@ -21,6 +22,8 @@ Call::Call(const tessera_context* context) : context_(state_of(context)), team_(
   monitor_.cancel = &context_->cancel;
   if (context_->options.progress != nullptr || context_->options.log != nullptr) monitor_.on_progress = [this](const Progress& p) { report(p); };
 }
+
+std::shared_ptr<Device> Call::device() const { return std::make_shared<Device>(context_->device); }
 
 void Call::report(const Progress& p) {
   const tessera_context_options& o = context_->options;

@@ -5,10 +5,13 @@
 #include <memory>
 #include <string>
 
-#include "engine/device.h"
 #include "engine/monitor.h"
 #include "engine/team.h"
 #include "tessera/tessera.h"
+
+namespace tessera {
+class Device;
+}
 
 namespace tessera::api {
 
@@ -29,7 +32,7 @@ class Call {
   Team& team() { return team_; }
   const Monitor& monitor() const { return monitor_; }
   // A device of this call's own: calls may run side by side.
-  std::shared_ptr<Device> device() const { return std::make_shared<Device>(context_->device); }
+  std::shared_ptr<Device> device() const;
 
  private:
   void report(const Progress& progress);

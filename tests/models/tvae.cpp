@@ -15,7 +15,7 @@ std::string file_of(const Model& m) {
 }
 
 Model fitted(uint64_t seed = 3, int threads = 2, const std::string& preset = "best") {
-  FitOptions o = quick_tvae(4, 100, preset);
+  FitOptions o = quick_tvae(25, 100, preset);
   o.seed = seed;
   return fit(example_people(600, 5), o, threads);
 }

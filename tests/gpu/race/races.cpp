@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "../buffer.h"
+#include "gpu/buffer.h"
 
 namespace tessera {
 namespace {
