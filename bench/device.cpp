@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/device.h"
+#include "engine/device_api.h"
 #include "engine/error.h"
 #include "engine/passes.h"
 #include "engine/program.h"

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "engine/device_api.h"
 #include "engine/error.h"
 
 namespace tessera {

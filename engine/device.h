@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "engine/device_api.h"
-
 namespace tessera {
+
+struct DeviceApi;
+struct DeviceSession;
+enum class DeviceStatus : int;
 
 // The backend's library, opened once for the life of the process; never throws.
 struct DeviceLibrary {

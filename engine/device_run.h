@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/device.h"
+#include "engine/device_api.h"
 #include "engine/placement.h"
 #include "engine/plan.h"
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/device.h"
+#include "engine/device_api.h"
 #include "engine/fusion.h"
 #include "engine/monitor.h"
 #include "engine/placement.h"

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/device.h"
+#include "engine/device_api.h"
 #include "engine/isa.h"
 #include "engine/team.h"
 #include "models/api/guard.h"

@@ -9,6 +9,7 @@
 #include "emulation/machine.h"
 #include "emulation/memory.h"
 #include "emulation/runtime.h"
+#include "engine/device_api.h"
 #include "engine/error.h"
 #include "engine/passes.h"
 #include "engine/program.h"

@@ -7,6 +7,7 @@
 
 #include "emulation/device.h"
 #include "engine/device.h"
+#include "engine/device_api.h"
 #include "engine/error.h"
 
 namespace tessera {
