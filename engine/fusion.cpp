@@ -67,7 +67,7 @@ class Fuser {
   void find_units() {
     for (const Node& n : plan_.nodes) {
       const auto* m = std::get_if<Matmul>(&n.op);
-      if (!(m != nullptr && !m->trans_a) && !is<SparseMatmul, Random, DrawConditions, GatherRows, SpanActivation>(n.op)) continue;
+      if (!(m != nullptr && !m->trans_a) && !is<SparseMatmul, Random, DrawConditions, GatherRows, SpanActivation, SpanReconstruction>(n.op)) continue;
       if (const int64_t r = shape(n.out[0]).rows; r > 1) unit_ = std::gcd(unit_, r);
     }
   }
@@ -86,6 +86,8 @@ class Fuser {
     if (is<SparseMatmul>(op)) return i != 2;
     if (is<GatherRows>(op)) return i == 2;
     if (is<DrawConditions>(op)) return i == 4;
+    if (is<MixtureDraw>(op)) return i < 2;
+    if (is<SpanReconstruction, SpanReconstructionGrad>(op)) return i != 3;
     return true;
   }
   bool can_rows(const Node& n) const {
@@ -93,7 +95,7 @@ class Fuser {
     if (unit_ <= 1 || out.rows % unit_ != 0) return false;
     if (const auto* m = std::get_if<Matmul>(&n.op)) return !m->trans_a && weight_of(n) <= kChainWeight;
     return is<Random, Fill, DrawConditions, GatherRows, SparseDense, SparsePick, SparseMatmul, Unary, Binary, LerpRows, Broadcast, SumCols, RowDot, ConcatRows, ConcatCols, SpanActivation,
-              SpanActivationGrad, SpanCrossEntropy, SpanCrossEntropyGrad>(n.op);
+              SpanActivationGrad, SpanCrossEntropy, SpanCrossEntropyGrad, SpanReconstruction, SpanReconstructionGrad, MixtureDraw>(n.op);
   }
   static bool along_cols(const Op& op, size_t i) {
     if (const auto* m = std::get_if<Matmul>(&op)) return i >= static_cast<size_t>(2 * m->pairs) || (i % 2 == 1 && !m->trans_b);
@@ -145,7 +147,7 @@ class Fuser {
     if (cols_first) try_cols(x, least, offer);
     if (can_rows(x)) try_rows(x, least, offer);
     if (!cols_first) try_cols(x, least, offer);
-    if (is<Adam, Average>(x.op)) try_flat(x, least, offer);
+    if (is<Adam, Average, ClampRange>(x.op)) try_flat(x, least, offer);
     const int next = std::max(least, highest(x) + 1);
     if (best.level > next) {
       const bool tile = is<Matmul, SparseWgrad>(x.op);

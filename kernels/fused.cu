@@ -161,6 +161,12 @@ class Builder {
         return pack(SpanStep{*static_cast<const SpanCrossEntropy*>(call.op)->spans, Mat<const float>(in[0]), Mat<const float>(View{}), Mat<const int32_t>(in[1]), Mat<float>(out[0]), 0, 0, 0});
       case OpKind::span_cross_entropy_grad:
         return pack(SpanStep{*static_cast<const SpanCrossEntropyGrad*>(call.op)->spans, Mat<const float>(in[0]), Mat<const float>(in[2]), Mat<const int32_t>(in[1]), Mat<float>(out[0]), 0, 0, 0});
+      case OpKind::span_reconstruction:
+        return pack(ReconstructionStep{*static_cast<const SpanReconstruction*>(call.op)->spans, reconstruction(call), Mat<const float>(View{}), Mat<float>(out[0]), Mat<float>(View{})});
+      case OpKind::span_reconstruction_grad:
+        return pack(ReconstructionStep{*static_cast<const SpanReconstructionGrad*>(call.op)->spans, reconstruction(call), Mat<const float>(in[4]), Mat<float>(out[0]), Mat<float>(out[1])});
+      case OpKind::mixture_draw: return pack(mixture(call));
+      case OpKind::clamp_range: return pack(clamped_range(call));
       case OpKind::batch_norm: {
         const auto& op = *static_cast<const BatchNorm*>(call.op);
         return pack(NormStep{norm_in(call, op.eps, op.relu, op.groups), norm_out(call), static_cast<int>(op.groups)});

@@ -83,6 +83,12 @@ struct SpanStep {
   Mat<float> out;
   float a, b, c;
 };
+struct ReconstructionStep {
+  SpanTable spans;
+  Reconstruction in;
+  Mat<const float> d;
+  Mat<float> out, d_sigma;
+};
 struct NormStep {
   NormIn in;
   NormOut out;
@@ -284,6 +290,18 @@ __attribute__((noinline)) __device__ void do_rows(const FusedTable::Step& s, con
       const auto& x = *reinterpret_cast<const SpanStep*>(step);
       return each_warp(rows.count, [&](int i) { span_cross_entropy_grad(x.spans, x.x, x.condition, x.y, x.out, rows.at(i)); });
     }
+    case OpKind::span_reconstruction: {
+      const auto& x = *reinterpret_cast<const ReconstructionStep*>(step);
+      return each_span(x.spans, rows, [&](const SpanPlace& p) { span_reconstruction(p, x.in, x.out); });
+    }
+    case OpKind::span_reconstruction_grad: {
+      const auto& x = *reinterpret_cast<const ReconstructionStep*>(step);
+      return each_span(x.spans, rows, [&](const SpanPlace& p) { span_reconstruction_grad(p, x.in, x.d, x.out, x.d_sigma); });
+    }
+    case OpKind::mixture_draw: {
+      const auto& x = *reinterpret_cast<const Mixture*>(step);
+      return each_item(rows.count * x.out.cols, [&](int i) { mixture_element(x, rows.at(i / x.out.cols), i % x.out.cols); });
+    }
     default: return;
   }
 }
@@ -344,6 +362,9 @@ __attribute__((noinline)) __device__ void do_flat(const FusedTable::Step& s, con
     const auto& x = *reinterpret_cast<const AverageStep*>(step);
     const Operand in[3] = {x.average, x.param, {}};
     if (c < x.out.cols) map_chunk<2>(in, x.out, 0, c, x.out.cols, x.mix);
+  } else if (s.kind == OpKind::clamp_range) {
+    const auto& x = *reinterpret_cast<const ClampedRange*>(step);
+    for (int k = 0; k < kChunk; ++k) clamp_element(x, c + k);
   }
 }
 

@@ -1,4 +1,4 @@
-// adam (Kingma & Ba 2015), average, report: the end of a step. The step count is read from the device, so a recorded step never has to be patched.
+// adam (Kingma & Ba 2015), average, clamp_range, report: the end of a step. The step count is read from the device, so a recorded step never has to be patched.
 #pragma once
 #include "kernels/gpu_map.cuh"
 
@@ -62,6 +62,22 @@ struct Mix {
     return keep * average + (1.0f - keep) * param;
   }
 };
+
+// clamp_range: elements start … start + count − 1 are brought to [low, high], in place.   8·count bytes: bandwidth-bound · a thread an element; NaN stays
+struct ClampedRange {
+  float* param;
+  int64_t start, count;
+  float low, high;
+};
+inline ClampedRange clamped_range(const Call& call) {
+  const auto& op = *static_cast<const ClampRange*>(call.op);
+  return {static_cast<float*>(call.out[0].data), op.start, op.count, static_cast<float>(op.low), static_cast<float>(op.high)};
+}
+__device__ inline void clamp_element(const ClampedRange& s, int64_t i) {
+  if (i < s.start || i >= s.start + s.count) return;
+  const float v = s.param[i];
+  s.param[i] = v < s.low ? s.low : v > s.high ? s.high : v;
+}
 
 // report: scalars [1, 1] into row step mod slots of the ring [slots, n], in place; the first step with one that is not finite is noted.
 //   one thread: a dozen numbers at most, once a step

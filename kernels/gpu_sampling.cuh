@@ -1,4 +1,4 @@
-// draw_conditions, gather_rows: which rows a step trains on, and their codes. Both stay on the device: no row crosses the bus in a step.
+// draw_conditions, gather_rows, mixture_draw: which rows a step trains on, their codes, and latent rows drawn from a mixture. All stay on the device: no row crosses the bus in a step.
 #pragma once
 #include "kernels/gpu_random.cuh"
 
@@ -48,6 +48,25 @@ __device__ inline void gather_entry(const SpanTable& spans, const Mat<const int3
   const SpanTable::Item span = spans.items[s];
   index.row(i)[s] = span.softmax ? span.start + codes.row(from)[span.slot] : span.start;
   value.row(i)[s] = span.softmax ? 1.0f : alphas.row(from)[span.slot];
+}
+
+// mixture_draw: out[i, a] = mean[k, a] + Σ_b factor[k·d + a, b]·noise[i, b], k = component[i].   noise, out [rows, d] · mean [K, d], factor [K·d, d]
+//   2·d FLOP and 4·d bytes of factor an element, from cache: latency-bound · a thread an element, one chain over b · no synchronisation
+struct Mixture {
+  Mat<const float> noise;
+  Mat<const int32_t> component;
+  Mat<const float> mean, factor;
+  Mat<float> out;
+};
+inline Mixture mixture(const Call& call) {
+  return {Mat<const float>(call.in[0]), Mat<const int32_t>(call.in[1]), Mat<const float>(call.in[2]), Mat<const float>(call.in[3]), Mat<float>(call.out[0])};
+}
+__device__ inline void mixture_element(const Mixture& m, int i, int a) {
+  const int k = m.component.row(i)[0];
+  const float *f = m.factor.row(k * m.out.cols + a), *e = m.noise.row(i);
+  float sum = m.mean.row(k)[a];
+  for (int b = 0; b < m.out.cols; ++b) sum += f[b] * e[b];
+  m.out.row(i)[a] = sum;
 }
 
 }  // namespace tessera::gpu

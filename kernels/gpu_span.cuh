@@ -112,6 +112,56 @@ __device__ inline void span_cross_entropy_grad(const SpanTable& spans, const Mat
   }
 }
 
+// span_reconstruction: −log of the decoder's density, constants dropped: (value − tanh(x))²/(2σ²) + ln σ on tanh spans, −log softmax(x's span)[index] on softmax spans.
+//   x [rows, W], index, value [rows, S] (index is a column of the row), sigma [1, A] · out [rows, S]
+//   4·rows·(W + 3·S) bytes, x read twice, the second time from cache; one exponential an element: bandwidth-bound
+struct Reconstruction {
+  Mat<const float> x;
+  Mat<const int32_t> index;
+  Mat<const float> value, sigma;
+};
+inline Reconstruction reconstruction(const Call& call) {
+  return {Mat<const float>(call.in[0]), Mat<const int32_t>(call.in[1]), Mat<const float>(call.in[2]), Mat<const float>(call.in[3])};
+}
+__device__ inline void span_reconstruction(const SpanPlace& p, const Reconstruction& in, const Mat<float>& out) {
+  const float* x = in.x.row(p.row);
+  float loss = 0;
+  if (p.span.softmax) {
+    const float m = span_max(x + p.span.start, p.span.width, p.lane);
+    float sum = 0;
+    for (int k = p.lane; k < p.span.width; k += 32) sum += expf(x[p.span.start + k] - m);
+    loss = logf(warp_sum(sum)) + (m - x[in.index.row(p.row)[p.number]]);
+  } else {
+    const float w = in.sigma.row(0)[p.span.slot], miss = (in.value.row(p.row)[p.number] - tanhf(x[p.span.start])) / w;
+    loss = miss * miss * 0.5f + logf(w);
+  }
+  if (p.lane == 0) out.row(p.row)[p.number] = loss;
+}
+
+// span_reconstruction_grad: d_x = (softmax − one-hot)·d, or −d·miss·(1 − tanh²)/σ, and each row's share of d_sigma = d·(1 − miss²)/σ, miss = (value − tanh(x))/σ.
+//   d [rows, S] · d_x [rows, W], d_sigma [rows, A]; 4·rows·(2·W + 4·S) bytes: bandwidth-bound · a lane reads back only what it wrote
+__device__ inline void span_reconstruction_grad(const SpanPlace& p, const Reconstruction& in, const Mat<const float>& d, const Mat<float>& d_x, const Mat<float>& d_sigma) {
+  const float* x = in.x.row(p.row) + p.span.start;
+  float* to = d_x.row(p.row) + p.span.start;
+  const float g = d.row(p.row)[p.number];
+  if (!p.span.softmax) {
+    if (p.lane != 0) return;
+    const float w = in.sigma.row(0)[p.span.slot], t = tanhf(x[0]), miss = (in.value.row(p.row)[p.number] - t) / w;
+    to[0] = -g * miss * (1.0f - t * t) / w;
+    d_sigma.row(p.row)[p.span.slot] = g * (1.0f - miss * miss) / w;
+    return;
+  }
+  const float m = span_max(x, p.span.width, p.lane);
+  float sum = 0;
+  for (int k = p.lane; k < p.span.width; k += 32) {
+    to[k] = expf(x[k] - m);
+    sum += to[k];
+  }
+  const float scale = g / warp_sum(sum);
+  const int hot = in.index.row(p.row)[p.number] - p.span.start;
+  for (int k = p.lane; k < p.span.width; k += 32) to[k] = k == hot ? to[k] * scale - g : to[k] * scale;
+}
+
 // span_reduce: out[r, s] = sum or max of x over span s.   x [rows, W] · out [rows, S]; 4·rows·(W + S) bytes: bandwidth-bound
 //   The maximum is that of a walk from the first column which takes what is greater: NaN there stays, NaN elsewhere is passed over.
 __device__ inline void span_reduce(const SpanPlace& p, const Mat<const float>& x, const Mat<float>& out, bool max) {

@@ -1,4 +1,4 @@
-// adam, average, report (gpu_optimizer.cuh), clamp_range.
+// adam, average, clamp_range, report (gpu_optimizer.cuh).
 #include "kernels/gpu_optimizer.cuh"
 
 namespace tessera::gpu {
@@ -20,19 +20,11 @@ void average_run(const Call& call, int64_t, void* scratch) {
   map<Mix, 2>(scratch, "average", {call.state, static_cast<const Average*>(call.op)->decay}, {&call.out[0], &call.in[1]}, call.out[0]);
 }
 
-// clamp_range: elements start … start + count − 1 of param [1, n] are brought to [low, high], in place; NaN stays.   8·count bytes, a thread an element: bandwidth-bound
-__global__ void __launch_bounds__(256) clamp_range_kernel(float* param, int count, float low, float high) {
-  const int i = static_cast<int>(blockIdx.x * 256 + threadIdx.x);
-  if (i >= count) return;
-  const float x = param[i];
-  param[i] = x < low ? low : x > high ? high : x;
+__global__ void __launch_bounds__(kThreads) clamp_range_kernel(ClampedRange s) { clamp_element(s, s.start + static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x); }
+void clamp_run(const Call& call, int64_t, void* scratch) {
+  const ClampedRange s = clamped_range(call);
+  launch({dim3(grid_of(s.count, kThreads)), dim3(kThreads), 0, gpu_context(scratch).stream}, "clamp_range", clamp_range_kernel, s);
 }
-void clamp_range_run(const Call& call, int64_t, void* scratch) {
-  const auto& op = *static_cast<const ClampRange*>(call.op);
-  launch({dim3(grid_of(op.count, 256)), dim3(256), 0, gpu_context(scratch).stream}, "clamp_range", clamp_range_kernel, static_cast<float*>(call.out[0].data) + op.start,
-         static_cast<int>(op.count), static_cast<float>(op.low), static_cast<float>(op.high));
-}
-int64_t one_if_clamped(const Call& call) { return static_cast<const ClampRange*>(call.op)->count > 0 ? 1 : 0; }
 
 __global__ void report_kernel(Mat<float> ring, Scalars scalars, int first, int count, StepState* state, int64_t slots) { report(ring, scalars, first, count, state, slots); }
 void report_run(const Call& call, int64_t, void* scratch) {
@@ -51,7 +43,7 @@ void report_run(const Call& call, int64_t, void* scratch) {
 void add_optimizer(KernelTable& t) {
   t.adam = {one_if_any, adam_run, nullptr};
   t.average = {one_if_any, average_run, nullptr};
-  t.clamp_range = {one_if_clamped, clamp_range_run, nullptr};
+  t.clamp_range = {one_if_any, clamp_run, nullptr};
   t.report = {one_if_any, report_run, nullptr};
 }
 

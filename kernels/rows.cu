@@ -1,4 +1,4 @@
-// draw_conditions, gather_rows (gpu_sampling.cuh), mixture_draw.
+// draw_conditions, gather_rows, mixture_draw (gpu_sampling.cuh).
 #include "kernels/gpu_sampling.cuh"
 
 namespace tessera::gpu {
@@ -29,23 +29,13 @@ void gather_run(const Call& call, int64_t, void* scratch) {
          Mat<const float>(in[1]), Mat<const int32_t>(in[2]), Mat<int32_t>(call.out[0]), Mat<float>(call.out[1]));
 }
 
-// mixture_draw: out[i, a] = mean[k, a] + Σ_b F_k[a, b]·noise[i, b], k the row's component.   noise, out [rows, d], mean [K, d], factor [K·d, d]
-//   a thread an element, sums in the order of b; 2·rows·d² FLOP, the factors come from cache: latency-bound at the sizes of a latent space · no synchronisation
-__global__ void __launch_bounds__(256) mixture_draw_kernel(Mat<const float> noise, Mat<const int32_t> component, Mat<const float> mean, Mat<const float> factor, Mat<float> out) {
-  const int64_t item = static_cast<int64_t>(blockIdx.x) * 256 + threadIdx.x;
-  if (item >= static_cast<int64_t>(out.rows) * out.cols) return;
-  const int i = static_cast<int>(item / out.cols), a = static_cast<int>(item % out.cols), k = component.row(i)[0];
-  const float* f = factor.row(k * out.cols + a);
-  const float* e = noise.row(i);
-  float sum = mean.row(k)[a];
-  for (int b = 0; b < out.cols; ++b) sum += f[b] * e[b];
-  out.row(i)[a] = sum;
+__global__ void __launch_bounds__(kThreads) mixture_draw_kernel(Mixture m) {
+  const int64_t item = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (item < static_cast<int64_t>(m.out.rows) * m.out.cols) mixture_element(m, static_cast<int>(item / m.out.cols), static_cast<int>(item % m.out.cols));
 }
 
 void mixture_run(const Call& call, int64_t, void* scratch) {
-  const View* in = call.in;
-  launch({dim3(grid_of(call.out[0].rows * call.out[0].cols, 256)), dim3(256), 0, gpu_context(scratch).stream}, "mixture_draw", mixture_draw_kernel, Mat<const float>(in[0]),
-         Mat<const int32_t>(in[1]), Mat<const float>(in[2]), Mat<const float>(in[3]), Mat<float>(call.out[0]));
+  launch({dim3(grid_of(call.out[0].rows * call.out[0].cols, kThreads)), dim3(kThreads), 0, gpu_context(scratch).stream}, "mixture_draw", mixture_draw_kernel, mixture(call));
 }
 
 }  // namespace

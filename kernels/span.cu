@@ -1,4 +1,4 @@
-// The span ops (gpu_span.cuh; the reconstruction loss is here): a warp a (row, span), or a warp a row where only one span of it counts.
+// The span ops (gpu_span.cuh): a warp a (row, span), or a warp a row where only one span of it counts.
 #include "kernels/gpu_span.cuh"
 
 namespace tessera::gpu {
@@ -65,56 +65,6 @@ void cross_entropy_grad_run(const Call& call, int64_t, void* scratch) {
               Mat<const float>(call.in[0]), Mat<const int32_t>(call.in[1]), Mat<const float>(call.in[2]), Mat<float>(call.out[0]));
 }
 
-// span_reconstruction: −log of the decoder's density, span by span: (value − tanh(x))²/(2σ²) + ln σ, or −log softmax(x's span)[index].
-//   x [rows, W], index [rows, S] int32, value [rows, S], sigma [1, A] · out [rows, S]; 4·rows·(W + 3·S) bytes, an exponential a softmax column: bandwidth-bound
-__global__ void __launch_bounds__(32 * kSpanWarps)
-    span_reconstruction_kernel(SpanTable spans, Mat<const float> x, Mat<const int32_t> index, Mat<const float> value, Mat<const float> sigma, Mat<float> out) {
-  SpanPlace p;
-  if (!place(spans, out.rows, p)) return;
-  const float* logit = x.row(p.row) + p.span.start;
-  if (p.span.softmax) {
-    const float loss = log_sum_exp(logit, p.span.width, p.lane) - x.row(p.row)[index.row(p.row)[p.number]];
-    if (p.lane == 0) out.row(p.row)[p.number] = loss;
-  } else if (p.lane == 0) {
-    const float w = sigma.row(0)[p.span.slot], miss = (value.row(p.row)[p.number] - tanhf(logit[0])) / w;
-    out.row(p.row)[p.number] = miss * miss * 0.5f + logf(w);
-  }
-}
-
-void reconstruction_run(const Call& call, int64_t, void* scratch) {
-  launch_spans(scratch, "span_reconstruction", span_reconstruction_kernel, call.out[0].rows, *static_cast<const SpanReconstruction*>(call.op)->spans, Mat<const float>(call.in[0]),
-               Mat<const int32_t>(call.in[1]), Mat<const float>(call.in[2]), Mat<const float>(call.in[3]), Mat<float>(call.out[0]));
-}
-
-// span_reconstruction_grad: d_x = (softmax − one-hot)·d, or −d·miss·(1 − tanh²)/σ with miss = (value − tanh(x))/σ; d_sigma[r, slot] = d·(1 − miss²)/σ, each row's share.
-//   as above, d [rows, S] · d_x [rows, W], d_sigma [rows, A]; 4·rows·(2·W + 4·S) bytes: bandwidth-bound
-__global__ void __launch_bounds__(32 * kSpanWarps) span_reconstruction_grad_kernel(SpanTable spans, Mat<const float> x, Mat<const int32_t> index, Mat<const float> value,
-                                                                                   Mat<const float> sigma, Mat<const float> d, Mat<float> out, Mat<float> d_sigma) {
-  SpanPlace p;
-  if (!place(spans, out.rows, p)) return;
-  const float* logit = x.row(p.row) + p.span.start;
-  float* to = out.row(p.row) + p.span.start;
-  const float g = d.row(p.row)[p.number];
-  if (p.span.softmax) {
-    const float lse = log_sum_exp(logit, p.span.width, p.lane);
-    const int hot = index.row(p.row)[p.number] - p.span.start;
-    for (int k = p.lane; k < p.span.width; k += 32) {
-      const float y = expf(logit[k] - lse) * g;
-      to[k] = k == hot ? y - g : y;
-    }
-  } else if (p.lane == 0) {
-    const float w = sigma.row(0)[p.span.slot], t = tanhf(logit[0]), miss = (value.row(p.row)[p.number] - t) / w;
-    to[0] = -g * miss * (1.0f - t * t) / w;
-    d_sigma.row(p.row)[p.span.slot] = g * (1.0f - miss * miss) / w;
-  }
-}
-
-void reconstruction_grad_run(const Call& call, int64_t, void* scratch) {
-  launch_spans(scratch, "span_reconstruction_grad", span_reconstruction_grad_kernel, call.out[0].rows, *static_cast<const SpanReconstructionGrad*>(call.op)->spans,
-               Mat<const float>(call.in[0]), Mat<const int32_t>(call.in[1]), Mat<const float>(call.in[2]), Mat<const float>(call.in[3]), Mat<const float>(call.in[4]),
-               Mat<float>(call.out[0]), Mat<float>(call.out[1]));
-}
-
 __global__ void __launch_bounds__(32 * kSpanWarps) span_reduce_kernel(SpanTable spans, Mat<const float> x, Mat<float> out, bool max) {
   SpanPlace p;
   if (place(spans, out.rows, p)) span_reduce(p, x, out, max);
@@ -153,6 +103,27 @@ void sample_run(const Call& call, int64_t, void* scratch) {
   const auto& op = *static_cast<const SpanSample*>(call.op);
   launch_spans(scratch, "span_sample", span_sample_kernel, call.in[0].rows, *op.spans, Mat<const float>(call.in[0]), Mat<const float>(call.in[1]), Mat<int32_t>(call.out[0]),
                Mat<float>(call.out[1]), static_cast<float>(op.u_low), static_cast<float>(op.u_high));
+}
+
+__global__ void __launch_bounds__(32 * kSpanWarps) span_reconstruction_kernel(SpanTable spans, Reconstruction in, Mat<float> out) {
+  SpanPlace p;
+  if (place(spans, out.rows, p)) span_reconstruction(p, in, out);
+}
+
+void reconstruction_run(const Call& call, int64_t, void* scratch) {
+  launch_spans(scratch, "span_reconstruction", span_reconstruction_kernel, call.out[0].rows, *static_cast<const SpanReconstruction*>(call.op)->spans, reconstruction(call),
+               Mat<float>(call.out[0]));
+}
+
+__global__ void __launch_bounds__(32 * kSpanWarps)
+    span_reconstruction_grad_kernel(SpanTable spans, Reconstruction in, Mat<const float> d, Mat<float> d_x, Mat<float> d_sigma) {
+  SpanPlace p;
+  if (place(spans, d_x.rows, p)) span_reconstruction_grad(p, in, d, d_x, d_sigma);
+}
+
+void reconstruction_grad_run(const Call& call, int64_t, void* scratch) {
+  launch_spans(scratch, "span_reconstruction_grad", span_reconstruction_grad_kernel, call.out[0].rows, *static_cast<const SpanReconstructionGrad*>(call.op)->spans, reconstruction(call),
+               Mat<const float>(call.in[4]), Mat<float>(call.out[0]), Mat<float>(call.out[1]));
 }
 
 }  // namespace

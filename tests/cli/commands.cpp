@@ -72,6 +72,11 @@ TEST_F(Cli, ReportsForPrograms) {
   EXPECT_GT(floor, 0);
   EXPECT_NEAR(plan["floor_us"].get<double>(), floor, 1e-6 * floor);
   for (const char* part : {"pass", "interpolate", "matmul", "total", "launches", "GFLOP/s"}) EXPECT_HAS(must({"plan", "people.csv"}).out, part);
+  // The launches of a GPU that need not be there.
+  const Json fused = Json::parse(must({"plan", "people.csv", "--device", "cuda", "--json"}).out), composed = Json::parse(must({"plan", "people.csv", "--device", "cuda", "--passes-off", "fuse", "--json"}).out);
+  EXPECT_LT(4 * fused["launches"].get<int>(), composed["launches"].get<int>());
+  EXPECT_GT(fused["groups"][0]["floor_us"].get<double>(), 0);
+  EXPECT_HAS(must({"plan", "people.csv", "--device", "cuda"}).out, "rows");
   EXPECT_GE(Json::parse(must({"info", "--json"}).out)["cpu"]["threads"].get<int>(), 1);
   const Json fitted = Json::parse(must({"fit", "people.csv", "--model", "n.tessera", "--epochs", "0", "--json"}).out);
   EXPECT_EQ(fitted["model"], "n.tessera");
