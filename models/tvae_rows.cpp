@@ -90,10 +90,10 @@ class TvaeRows : public RowMaker {
 
   bool accepts(const Program& p, int64_t i, const Candidate& c) const override {
     if (!conditioned()) return true;
-    const View v = p.view(probability_);
+    const View v = p.fetch(probability_);
     double log_weight = static_cast<double>(static_cast<const float*>(v.data)[i * v.ld]) - log_bound_;
     if (latent_ != kNone) {
-      const View z = p.view(latent_);
+      const View z = p.fetch(latent_);
       log_weight += log_ratio(static_cast<const float*>(z.data) + i * z.ld);
     }
     if (log_weight >= 0) return true;
