@@ -11,6 +11,7 @@
 #include "models/quality/evaluate.h"
 #include "models/quality/new_rows.h"
 #include "models/quality/pair_trends.h"
+#include "models/quality/two_sample.h"
 #include "quality/tables.h"
 
 namespace tq = tessera::quality;
@@ -73,7 +74,7 @@ double pairs() { return static_cast<double>(data().real.rows) * static_cast<doub
 void BM_shapes_and_pairs(benchmark::State& state) {
   quality_test::Bench bench(2);
   tessera::EvaluateOptions options;
-  options.new_rows = options.distances = false;
+  options.new_rows = options.distances = options.c2st = false;
   for (auto _ : state) benchmark::DoNotOptimize(tessera::evaluate(data().real, data().synthetic, nullptr, options, bench.team, bench.monitor));
 }
 void BM_column_shapes(benchmark::State& state) {
@@ -99,6 +100,22 @@ void BM_gower_dcr_random(benchmark::State& state) {
 void BM_l1_dcr(benchmark::State& state) {
   with_comparison(state, pairs(), "pairs/s", [](const auto& c, const auto& w) { benchmark::DoNotOptimize(tq::l1_nearest(c, 1, 0, w)); });
 }
+// One fit of a hundred trees on the whole table: what a fold of the two-sample test, or a model of utility, costs.
+void BM_boosted_trees(benchmark::State& state) {
+  with_comparison(state, 0, "", [](const auto& c, const auto&) {
+    const tq::TwoSamples samples = tq::two_halves(c, 0, 1, INT64_MAX);
+    const tq::BinnedRows x(tq::FeatureBins(samples.x), samples.x);
+    std::vector<double> target(static_cast<size_t>(x.rows()));
+    for (int64_t i = 0; i < x.rows(); ++i) target[static_cast<size_t>(i)] = samples.second(i);
+    benchmark::DoNotOptimize(tq::BoostedTrees::fit(x, tq::every_row(x.rows()), target, tq::TreeLoss::logistic, {}));
+  });
+}
+void BM_c2st_trees(benchmark::State& state) {
+  with_comparison(state, 0, "", [](const auto& c, const auto& w) { benchmark::DoNotOptimize(tq::c2st_trees(tq::two_samples(c, 0, 1, 1, INT64_MAX), {}, w, "")); });
+}
+void BM_c2st_logistic(benchmark::State& state) {
+  with_comparison(state, 0, "", [](const auto& c, const auto& w) { benchmark::DoNotOptimize(tq::c2st_logistic(tq::two_samples(c, 0, 1, 1, INT64_MAX), w, "")); });
+}
 
 BENCHMARK(BM_shapes_and_pairs)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(BM_column_shapes)->Unit(benchmark::kMillisecond)->UseRealTime();
@@ -107,6 +124,9 @@ BENCHMARK(BM_new_rows)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(BM_gower_dcr)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(BM_gower_dcr_random)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(BM_l1_dcr)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(BM_boosted_trees)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(BM_c2st_trees)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(BM_c2st_logistic)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace
 

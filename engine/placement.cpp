@@ -15,7 +15,7 @@ class Placer {
  public:
   Placer(const Plan& plan, int scalar_bytes, bool reuse) : plan_(plan), scalar_(scalar_bytes), reuse_(reuse) {}
 
-  Placement run() {
+  Placement run(const std::vector<std::vector<int>>* given) {
     p_.slots.resize(plan_.values.size());
     p_.runs.assign(plan_.nodes.size(), true);
     parent_.resize(plan_.values.size());
@@ -23,7 +23,8 @@ class Placer {
     for (size_t n = 0; n < plan_.nodes.size(); ++n)
       for (const Id v : plan_.nodes[n].in)
         if (v != kNone) consumers_[static_cast<size_t>(v)].push_back(static_cast<int>(n));
-    phases();
+    if (given != nullptr) take_phases(*given);
+    else phases();
     place_leaves();
     adopt();
     roots();
@@ -59,6 +60,13 @@ class Placer {
       for (const Id v : x.in)
         if (v != kNone) last_reader[shows[static_cast<size_t>(v)]] = phase;
     }
+  }
+
+  void take_phases(const std::vector<std::vector<int>>& given) {
+    p_.phases = given;
+    phase_of_.assign(plan_.nodes.size(), 0);
+    for (size_t p = 0; p < given.size(); ++p)
+      for (const int n : given[p]) phase_of_[static_cast<size_t>(n)] = static_cast<int>(p);
   }
 
   void place_leaves() {
@@ -243,6 +251,6 @@ class Placer {
 
 }  // namespace
 
-Placement place(const Plan& plan, int scalar_bytes, bool reuse) { return Placer(plan, scalar_bytes, reuse).run(); }
+Placement place(const Plan& plan, int scalar_bytes, bool reuse, const std::vector<std::vector<int>>* phases) { return Placer(plan, scalar_bytes, reuse).run(phases); }
 
 }  // namespace tessera

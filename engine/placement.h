@@ -24,6 +24,7 @@ struct Placement {
 };
 
 // `reuse` off: every value that is made gets memory of its own (the pass `liveness` left out).
-Placement place(const Plan& plan, int scalar_bytes, bool reuse = true);
+// `phases`: given ones instead of its own; a node that is in none makes nothing but a view of a leaf.
+Placement place(const Plan& plan, int scalar_bytes, bool reuse = true, const std::vector<std::vector<int>>* phases = nullptr);
 
 }  // namespace tessera

@@ -76,6 +76,7 @@ class Plan {
   std::vector<Id> outputs;  // read from outside after the step
   std::map<Id, std::string> names;  // for printing and for binding
   std::vector<std::shared_ptr<const Spans>> spans;
+  bool fuse = false;  // many ops a launch, where the device has kernels for that (engine/fusion.h)
 
   const Value& operator[](Id id) const { return values[static_cast<size_t>(id)]; }
   const Shape& shape(Id id) const { return values[static_cast<size_t>(id)].shape; }

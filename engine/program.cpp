@@ -1,11 +1,14 @@
 #include "engine/program.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 
+#include "engine/device_run.h"
+#include "engine/fused_calls.h"
 #include "engine/error.h"
 #include "engine/isa.h"
 #include "engine/rules.h"
@@ -21,6 +24,18 @@ Arena::Arena(int64_t bytes, const char* what) : data_(nullptr), bytes_(bytes) {
 }
 Arena::~Arena() { ::operator delete(data_, std::align_val_t(64)); }
 
+namespace {
+
+Fusion fused(const Plan& plan, const KernelTable& table) { return plan.fuse && table.fused != nullptr ? fuse(plan) : Fusion{}; }
+Placement placed(const Plan& plan, const KernelTable& table, bool reuse, const Fusion& fusion) {
+  if (fusion.empty()) return place(plan, table.scalar_bytes, reuse);
+  const auto phases = phases_of(fusion);
+  return place(plan, table.scalar_bytes, reuse, &phases);
+}
+
+std::vector<double> widened(const std::vector<float>& x) { return {x.begin(), x.end()}; }
+}  // namespace
+
 Program::Program(Plan plan, const KernelTable& table, Team& team, uint64_t seed, bool reuse)
     : plan_(std::move(plan)),
       table_(table),
@@ -29,26 +44,81 @@ Program::Program(Plan plan, const KernelTable& table, Team& team, uint64_t seed,
       state_(placement_.state_bytes, "weights and optimiser state"),
       activations_(placement_.activation_bytes, "activations"),
       bound_(plan_.leaves.size(), nullptr),
+      source_(plan_.leaves.size(), nullptr),
       step_(std::make_unique<StepState>(StepState{seed, 0, -1})) {}
+
+Program::Program(Plan plan, Device& device, Team& team, uint64_t seed, bool reuse)
+    : plan_(std::move(plan)),
+      table_(device.is_processor() ? cpu_kernels() : *device.api().kernels),
+      team_(team),
+      fusion_(fused(plan_, table_)),
+      placement_(placed(plan_, table_, reuse, fusion_)),
+      device_(device.is_processor() ? nullptr : std::make_unique<DeviceRun>(device, placement_)),
+      state_(device_ ? 0 : placement_.state_bytes, "weights and optimiser state"),
+      activations_(device_ ? 0 : placement_.activation_bytes, "activations"),
+      bound_(plan_.leaves.size(), nullptr),
+      source_(plan_.leaves.size(), nullptr),
+      step_(std::make_unique<StepState>(StepState{seed, 0, -1})) {}
+
+Program::~Program() = default;
 
 void Program::bind(const std::string& leaf, const void* data) {
   for (size_t i = 0; i < plan_.leaves.size(); ++i)
     if (plan_.leaves[i].name == leaf && plan_.leaves[i].kind == Leaf::bound) {
-      bound_[i] = data;
-      ready_ = false;
+      const Value& v = plan_[plan_.leaves[i].value];
+      const void* was = bound_[i];
+      source_[i] = data;
+      bound_[i] = device_ ? device_->bind(static_cast<int>(i), data, v.shape.count() * item_bytes(v)) : data;
+      if (bound_[i] != was) ready_ = false;
       return;
     }
   throw Error(ErrorCode::internal, "the plan has no bound leaf " + leaf);
 }
 
-void* Program::state_memory(const std::string& leaf, size_t item) {
+char* Program::state_address(const std::string& leaf, size_t item) const {
   for (const Leaf& l : plan_.leaves)
     if (l.name == leaf && l.kind == Leaf::state) {
-      if (item != (plan_[l.value].dtype == DType::index ? 4u : static_cast<size_t>(table_.scalar_bytes)))
-        throw Error(ErrorCode::internal, "state " + leaf + " is of another scalar");
-      return state_.data() + placement_.slots[static_cast<size_t>(l.value)].offset;
+      if (item != static_cast<size_t>(item_bytes(plan_[l.value]))) throw Error(ErrorCode::internal, "state " + leaf + " is of another scalar");
+      return (device_ ? device_->state() : state_.data()) + placement_.slots[static_cast<size_t>(l.value)].offset;
     }
   throw Error(ErrorCode::internal, "the plan has no state " + leaf);
+}
+
+void* Program::host_state(const std::string& leaf, size_t item) {
+  if (device_) throw Error(ErrorCode::internal, "state " + leaf + " lies on a device");
+  return state_address(leaf, item);
+}
+
+void Program::put_state(const std::string& leaf, const void* from, size_t item) {
+  char* to = state_address(leaf, item);
+  const int64_t bytes = plan_.shape(plan_.find_leaf(leaf)).count() * static_cast<int64_t>(item);
+  if (device_) device_->upload(to, from, bytes);
+  else std::memcpy(to, from, static_cast<size_t>(bytes));
+}
+
+void Program::get_state(const std::string& leaf, void* to, size_t item) const {
+  const char* from = state_address(leaf, item);
+  const int64_t bytes = plan_.shape(plan_.find_leaf(leaf)).count() * static_cast<int64_t>(item);
+  if (device_) device_->download(to, from, bytes);
+  else std::memcpy(to, from, static_cast<size_t>(bytes));
+}
+
+void Program::refresh() {
+  if (!device_) return;
+  for (const Leaf& leaf : plan_.leaves)
+    if (leaf.kind == Leaf::bound && source_[static_cast<size_t>(&leaf - plan_.leaves.data())] != nullptr) bind(leaf.name, source_[static_cast<size_t>(&leaf - plan_.leaves.data())]);
+}
+
+View Program::fetch(Id v) const {
+  View from = view(v);
+  if (!device_) return from;
+  auto [at, fresh] = fetched_.try_emplace(v);
+  std::vector<char>& copy = at->second;
+  if (fresh) {
+    copy.resize(static_cast<size_t>(from.rows * from.cols * from.item_bytes));
+    copy_out(v, copy.data(), static_cast<size_t>(from.item_bytes));
+  }
+  return {copy.data(), from.rows, from.cols, from.cols, from.item_bytes};
 }
 
 View Program::view(Id v) const {
@@ -56,11 +126,11 @@ View Program::view(Id v) const {
   const Slot& s = placement_.slots[static_cast<size_t>(v)];
   const Shape shape = plan_.shape(v);
   char* base = nullptr;
-  if (s.where == Slot::state) base = state_.data();
-  else if (s.where == Slot::activation) base = activations_.data();
+  if (s.where == Slot::state) base = device_ ? device_->state() : state_.data();
+  else if (s.where == Slot::activation) base = device_ ? device_->activations() : activations_.data();
   else base = static_cast<char*>(const_cast<void*>(bound_[static_cast<size_t>(s.leaf)]));
   if (base == nullptr) throw Error(ErrorCode::internal, "nothing is bound to " + plan_.leaves[static_cast<size_t>(s.leaf)].name);
-  return {base + s.offset, shape.rows, shape.cols, s.ld, plan_[v].dtype == DType::index ? 4 : table_.scalar_bytes};
+  return {base + s.offset, shape.rows, shape.cols, s.ld, item_bytes(plan_[v])};
 }
 
 // Builds the calls once all leaves are bound.
@@ -83,7 +153,7 @@ void Program::prepare() {
       for (const Id v : node.out) views_.push_back(view(v));
       Ready r{};
       r.node = n;
-      r.call = {in, out, static_cast<int>(node.in.size()), static_cast<int>(node.out.size()), nullptr, step_.get()};
+      r.call = {in, out, static_cast<int>(node.in.size()), static_cast<int>(node.out.size()), nullptr, device_ ? device_->step() : step_.get()};
       std::visit(
           [&](const auto& op) {
             using T = std::decay_t<decltype(op)>;
@@ -93,8 +163,8 @@ void Program::prepare() {
             TESSERA_OPS(TESSERA_KERNEL)
 #undef TESSERA_KERNEL
           },
-          node.op);
-      if (r.kernel.run == nullptr) throw Error(ErrorCode::internal, std::string("no kernel for ") + op_name(node.op));
+          device_ ? device_->localise(node.op) : node.op);
+      if (r.kernel.run == nullptr) throw Error(ErrorCode::unsupported, std::string("the ") + table_.name + " backend has no kernel for " + op_name(node.op) + ".\n  --device cpu runs everything.");
       r.tiles = r.kernel.tiles(r.call);
       if (r.kernel.scratch_bytes != nullptr) scratch = std::max(scratch, r.kernel.scratch_bytes(r.call));
       phase.tiles += r.tiles;
@@ -103,8 +173,28 @@ void Program::prepare() {
     if (phase.tiles > 0) phases_.push_back(std::move(phase));
   }
   scratch_.clear();
-  for (int t = 0; t < team_.size(); ++t) scratch_.push_back(std::make_unique<Arena>(scratch, "scratch"));
+  if (device_) {
+    std::vector<DeviceCall> calls = device_calls(scratch);
+    device_->prepare(std::move(calls), scratch);
+  } else {
+    for (int t = 0; t < team_.size(); ++t) scratch_.push_back(std::make_unique<Arena>(scratch, "scratch"));
+  }
   ready_ = true;
+}
+
+std::vector<DeviceCall> Program::device_calls(int64_t& scratch) {
+  std::vector<DeviceCall> calls(plan_.nodes.size(), DeviceCall{});  // by node; without a kernel where nothing is to be done
+  std::vector<DeviceCall> in_order;
+  for (const Phase& phase : phases_)
+    for (const Ready& r : phase.calls) {
+      calls[static_cast<size_t>(r.node)] = {r.kernel, r.call, op_name(plan_.nodes[static_cast<size_t>(r.node)].op)};
+      if (r.tiles > 0) in_order.push_back(calls[static_cast<size_t>(r.node)]);
+      else calls[static_cast<size_t>(r.node)].kernel.run = nullptr;
+    }
+  if (fusion_.empty()) return in_order;
+  fused_ = std::make_unique<FusedCalls>(fusion_, plan_, *table_.fused, calls, scratch);
+  scratch = fused_->scratch_bytes();
+  return fused_->calls();
 }
 
 namespace {
@@ -188,6 +278,14 @@ int64_t Program::run(int64_t n) {
   prepare();
   if (n <= 0 || step_->bad >= 0 || phases_.empty()) return 0;
   const int64_t first = step_->step;
+  fetched_.clear();
+  if (device_) device_->run(*step_, n);
+  else run_here(n);
+  return step_->step - first;
+}
+
+void Program::run_here(int64_t n) {
+  const int64_t first = step_->step;
   const uint64_t count = phases_.size();
   Dispatcher dispatcher(0);
   auto tiles = [&](uint64_t epoch) { return phases_[epoch % count].tiles; };
@@ -211,7 +309,18 @@ int64_t Program::run(int64_t n) {
     }
   };
   team_.run(work);
-  return step_->step - first;
+}
+
+// A phase by itself; the step does not advance.
+void Program::run_phase(const Phase& phase) {
+  if (!device_) {
+    for (const Ready& r : phase.calls)
+      for (int64_t t = 0; t < r.tiles; ++t) r.kernel.run(r.call, t, scratch_[0]->data());
+    return;
+  }
+  std::vector<DeviceCall> calls;
+  for (const Ready& r : phase.calls) calls.push_back({r.kernel, r.call, ""});
+  device_->run_calls(calls.data(), static_cast<int64_t>(calls.size()));
 }
 
 Id Program::find(const std::string& name) const {
@@ -222,46 +331,53 @@ Id Program::find(const std::string& name) const {
 }
 
 void Program::copy_out(Id value, void* to, size_t item) const {
-  const View v = view(value);
+  View v = view(value);
   if (static_cast<size_t>(v.item_bytes) != item) throw Error(ErrorCode::internal, "a value is read as another scalar");
-  for (int64_t r = 0; r < v.rows && v.cols > 0; ++r)
+  if (v.rows == 0 || v.cols == 0) return;
+  std::vector<char> fetched;
+  if (device_) {
+    fetched.resize(static_cast<size_t>((v.rows - 1) * v.ld + v.cols) * item);
+    device_->download(fetched.data(), v.data, static_cast<int64_t>(fetched.size()));
+    v.data = fetched.data();
+  }
+  for (int64_t r = 0; r < v.rows; ++r)
     std::memcpy(static_cast<char*>(to) + static_cast<size_t>(r * v.cols) * item, static_cast<char*>(v.data) + r * v.ld * v.item_bytes, static_cast<size_t>(v.cols) * item);
 }
 
 void Program::snapshot() {
-  snapshot_.assign(state_.data(), state_.data() + state_.bytes());
+  if (device_) device_->keep_state();
+  else snapshot_.assign(state_.data(), state_.data() + state_.bytes());
   snapshot_step_ = *step_;
+  kept_ = true;
 }
 
 std::string Program::first_bad(const Phase& phase) const {
   for (const Ready& r : phase.calls)
     for (int k = 0; k < r.call.outputs; ++k) {
       const Id id = plan_.nodes[static_cast<size_t>(r.node)].out[static_cast<size_t>(k)];
-      const View& v = r.call.out[k];
       if (plan_[id].dtype == DType::index) continue;
-      for (int64_t i = 0; i < v.rows; ++i)
-        for (int64_t c = 0; c < v.cols; ++c) {
-          const double x = v.item_bytes == 4 ? static_cast<const float*>(v.data)[i * v.ld + c] : static_cast<const double*>(v.data)[i * v.ld + c];
-          if (std::isfinite(x)) continue;
-          auto name = plan_.names.find(id);
-          return (name != plan_.names.end() ? name->second : "a value") + " (made by " + op_name(plan_.nodes[static_cast<size_t>(r.node)].op) + ", row " +
-                 std::to_string(i) + ", column " + std::to_string(c) + ")";
-        }
+      const std::vector<double> x = table_.scalar_bytes == 4 ? widened(read<float>(id)) : read<double>(id);
+      const auto bad = std::find_if(x.begin(), x.end(), [](double e) { return !std::isfinite(e); });
+      if (bad == x.end()) continue;
+      const int64_t at = bad - x.begin(), cols = plan_.shape(id).cols;
+      auto name = plan_.names.find(id);
+      return (name != plan_.names.end() ? name->second : "a value") + " (made by " + op_name(plan_.nodes[static_cast<size_t>(r.node)].op) + ", row " + std::to_string(at / cols) +
+             ", column " + std::to_string(at % cols) + ")";
     }
   return "";
 }
 
 std::string Program::diagnose() {
   const int64_t bad = step_->bad;
-  if (bad < 0 || snapshot_.empty()) return "";
-  std::memcpy(state_.data(), snapshot_.data(), snapshot_.size());
+  if (bad < 0 || !kept_) return "";
+  if (device_) device_->restore_state();
+  else std::memcpy(state_.data(), snapshot_.data(), snapshot_.size());
   *step_ = snapshot_step_;
   run(bad - step_->step);
-  char* scratch = scratch_[0]->data();
+  if (device_) device_->set_step(*step_);
   std::string found;
   for (const Phase& phase : phases_) {
-    for (const Ready& r : phase.calls)
-      for (int64_t t = 0; t < r.tiles; ++t) r.kernel.run(r.call, t, scratch);
+    run_phase(phase);
     if (found = first_bad(phase); !found.empty()) break;
   }
   step_->bad = bad;

@@ -1,10 +1,14 @@
-// A plan with addresses: three plain allocations and a list of calls, replayed. Nothing is allocated in a step and the host decides nothing inside one.
+// A plan with addresses: three plain allocations and a list of calls, replayed, on the processor or on a device. Nothing is allocated in a step and the host decides
+// nothing inside one.
 #pragma once
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "engine/device.h"
+#include "engine/device_api.h"
+#include "engine/fusion.h"
 #include "engine/monitor.h"
 #include "engine/placement.h"
 #include "engine/plan.h"
@@ -27,23 +31,41 @@ class Arena {
   int64_t bytes_;
 };
 
+class DeviceRun;
+class FusedCalls;
+
 class Program {
  public:
-  // The team must outlive the program. `reuse` off: no two values share memory, so that all can be read after a step.
-  Program(Plan plan, const KernelTable& table, Team& team, uint64_t seed, bool reuse = true);
+  // Team and device must outlive the program. `reuse` off: no two values share memory, so that all can be read after a step.
+  Program(Plan plan, const KernelTable& table, Team& team, uint64_t seed, bool reuse = true);  // on the processor
+  Program(Plan plan, Device& device, Team& team, uint64_t seed, bool reuse = true);            // on the device, or by cpu_kernels() if that is the processor
+  ~Program();
 
   const Plan& plan() const { return plan_; }
   const Placement& placement() const { return placement_; }
 
-  // Memory for a bound leaf [rows, cols] of the program's scalar (or int32), contiguous; it must live as long as the program runs.
+  // Memory for a bound leaf [rows, cols] of the program's scalar (or int32), contiguous; it must live as long as the program runs. A device has a copy of its own,
+  // made here.
   void bind(const std::string& leaf, const void* data);
-  // A state's memory, contiguous; zero at first.
+  void refresh();  // what is bound has changed: a device copies all of it anew
+  // A state's elements, contiguous; zero at first.
+  template <class T>
+  void put(const std::string& leaf, const T* from) {
+    put_state(leaf, from, sizeof(T));
+  }
+  template <class T>
+  std::vector<T> get(const std::string& leaf) const {
+    std::vector<T> out(static_cast<size_t>(plan_.shape(plan_.find_leaf(leaf)).count()));
+    get_state(leaf, out.data(), sizeof(T));
+    return out;
+  }
+  // Its memory; on the processor only.
   template <class T>
   T* state(const std::string& leaf) {
-    return static_cast<T*>(state_memory(leaf, sizeof(T)));
+    return static_cast<T*>(host_state(leaf, sizeof(T)));
   }
 
-  // Runs up to n steps inside one parallel region. Stops early after a step that reported a loss that is not finite. Returns the steps run.
+  // Runs up to n steps, inside one parallel region or replayed by the device. Stops early after a step that reported a loss that is not finite. Returns the steps run.
   int64_t run(int64_t n);
 
   StepState& step() { return *step_; }
@@ -57,7 +79,8 @@ class Program {
     return out;
   }
   Id find(const std::string& name) const;  // the last value of that name; kNone if there is none
-  View view(Id value) const;
+  View view(Id value) const;  // with the addresses of where the program runs
+  View fetch(Id value) const;  // with addresses of the host: on a device a copy, made once and valid until the next run
 
   // State before a run of steps, to look for the cause of a NaN afterwards: replays until the step that went bad and names the first value that is not finite.
   void snapshot();
@@ -74,24 +97,37 @@ class Program {
     std::vector<Ready> calls;
     int64_t tiles = 0;
   };
-  void* state_memory(const std::string& leaf, size_t item);
+  char* state_address(const std::string& leaf, size_t item) const;
+  void* host_state(const std::string& leaf, size_t item);
+  void put_state(const std::string& leaf, const void* from, size_t item);
+  void get_state(const std::string& leaf, void* to, size_t item) const;
+  int64_t item_bytes(const Value& v) const { return v.dtype == DType::index ? 4 : table_.scalar_bytes; }
+  void run_here(int64_t n);
+  void run_phase(const Phase& phase);
   void copy_out(Id value, void* to, size_t item) const;
   void prepare();
   std::string first_bad(const Phase& phase) const;
 
+  // The calls of a step on the device: fused launches where the plan is fused, else one an op.
+  std::vector<DeviceCall> device_calls(int64_t& scratch);
+
   Plan plan_;
   const KernelTable& table_;
   Team& team_;
+  Fusion fusion_;  // empty: every op by itself
   Placement placement_;
+  std::unique_ptr<DeviceRun> device_;  // nullptr: here, in the arenas
   Arena state_, activations_;
   std::vector<char> snapshot_;
   StepState snapshot_step_{};
-  std::vector<const void*> bound_;
+  std::vector<const void*> bound_, source_;  // by leaf: where calls read it, and the host's memory
+  mutable std::map<Id, std::vector<char>> fetched_;
   std::vector<View> views_;
   std::vector<Phase> phases_;
+  std::unique_ptr<FusedCalls> fused_;
   std::unique_ptr<StepState> step_;
   std::vector<std::unique_ptr<Arena>> scratch_;
-  bool ready_ = false;
+  bool ready_ = false, kept_ = false;  // kept_: there is a snapshot
 };
 
 // The best table this processor can run; TESSERA_CPU=plain|avx2|avx512 asks for a lower one.

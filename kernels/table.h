@@ -5,12 +5,15 @@
 
 namespace tessera {
 
+struct FusedKernels;
+
 struct KernelTable {
   const char* name;  // "avx512", "avx2", "plain", "cuda"
   int scalar_bytes;  // 4: float, 8: double
 #define TESSERA_FIELD(type, field) Kernel field;
   TESSERA_OPS(TESSERA_FIELD)
 #undef TESSERA_FIELD
+  const FusedKernels* fused;  // kernels/fused.h; nullptr: every op is a launch of its own
 };
 
 // CPU tables by instruction set; a set this build does not have is not declared in TESSERA_HAS_….

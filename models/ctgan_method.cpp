@@ -16,7 +16,6 @@ namespace {
 
 constexpr int kPopulationPurpose = 0x1000;  // separates its random numbers from the training step's
 constexpr int kProposePurpose = 0x3000;
-const int32_t kNothing = 0;
 
 // Host memory behind the bound leaves of the training plan.
 struct Bound {
@@ -81,10 +80,15 @@ class CtganRows : public RowMaker {
       condition_.assign(static_cast<size_t>(p.plan().shape(leaf).rows), -1);
       p.bind("condition", condition_.data());
     }
+    if (draw_.cumulative.empty()) draw_.cumulative.push_back(1);
     bind_if(p, "cumulative", draw_.cumulative.data());
     bind_if(p, "start", draw_.start.data());
-    bind_if(p, "row_offset", &kNothing);
-    bind_if(p, "row_index", &kNothing);
+    for (const char* leaf : {"row_offset", "row_index"}) {  // no table row is drawn: nobody reads them
+      const Id id = p.plan().find_leaf(leaf);
+      if (id != kNone) nothing_.resize(std::max(nothing_.size(), static_cast<size_t>(p.plan().shape(id).count())), 0);
+    }
+    bind_if(p, "row_offset", nothing_.data());
+    bind_if(p, "row_index", nothing_.data());
   }
 
   void choose(std::span<const Candidate> candidates) override {
@@ -104,7 +108,7 @@ class CtganRows : public RowMaker {
   ConditionDraw draw_;
   Proposal proposal_;
   uint64_t seed_;
-  std::vector<int32_t> condition_;
+  std::vector<int32_t> condition_, nothing_;
 };
 
 class CtganMethod : public Method {

@@ -11,6 +11,7 @@
 #include "engine/program.h"
 #include "engine/rules.h"
 #include "models/encoding/permutation.h"
+#include "models/fused_plan.h"
 #include "models/model_state.h"
 
 namespace tessera {
@@ -90,13 +91,14 @@ Calibration learn_calibration(std::shared_ptr<const Model::State> state, const T
   SampleOptions raw;
   raw.seed = options.seed + 0x9E3779B97F4A7C15;  // rows that a user who samples with the training seed does not get
   raw.calibrate = Tier::off;
+  raw.device = options.device;
   const auto model = [&](int64_t offset, int64_t count) {
     const auto rows = open_rows(state, offset, count, raw, team, silent);
     Table all, batch;
     while (rows->next(batch)) append(all, state->encoder.pick(batch, every_row(batch)));
     return all;
   };
-  return Calibration::fit(state->encoder, sample, model, {options.calibrate, options.seed, training_flops}, team, monitor);
+  return Calibration::fit(state->encoder, sample, model, {options.calibrate, options.seed, training_flops, options.device.get()}, team, monitor);
 }
 
 }  // namespace
@@ -184,6 +186,7 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
   json["bytes"] = bytes;
   json["floor_us"] = floor_us;
   json["kernels"] = cpu_kernels().name;
+  json["cuda"] = describe_launches(plan);
   return json;
 }
 

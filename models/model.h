@@ -17,6 +17,8 @@
 
 namespace tessera {
 
+class Device;  // engine/device.h
+
 struct LossRow {  // one line of --log: means over the steps since the line before
   int64_t step;
   double epoch, seconds;
@@ -36,6 +38,7 @@ struct FitOptions {
   std::string source;                                // where the rows came from, for the provenance
   std::function<void(const LossRow&)> on_losses;     // at least once an epoch; may be empty
   std::vector<std::string> passes_off;               // plan passes to leave out, for study; see `tessera plan`
+  std::shared_ptr<Device> device;                    // where training steps run; null: the processor
 };
 
 void apply_preset(FitOptions& options);  // throws Error(usage) for an unknown preset or method
@@ -46,6 +49,7 @@ struct SampleOptions {
   uint64_t seed = 0;
   std::string where;          // "" or an expression, see models/table/where.h
   int batch = 0;              // rows made at a time; 0: chosen. Never changes a row
+  std::shared_ptr<Device> device;  // where rows are made; null: the processor
   int max_tries = 1000;       // candidates a row may take under `where` before Error(condition)
   std::optional<Tier> calibrate;                    // none: the tier that served best when the model was calibrated
   double min_yield = kMinYield;        // share of candidates that calibration must keep; it gives up exactness for it

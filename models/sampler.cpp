@@ -86,14 +86,14 @@ class Rows : public RowStream {
     r.start_purposes(kSamplePurpose);
     maker_->record(r, batch_);
     optimise(plan);
-    program_ = std::make_unique<Program>(std::move(plan), cpu_kernels(), team_, options_.seed);
+    program_ = std::make_unique<Program>(std::move(plan), options_.device ? *options_.device : Device::processor(), team_, options_.seed);
     load_states(*program_, state_->kept.states);
     identity_.resize(static_cast<size_t>(3 * batch_));
     bind_if(*program_, "rows", identity_.data());
     maker_->bind(*program_);
     codes_ = program_->find("codes");
     alphas_ = program_->find("alphas");
-    if (tier_ != Tier::off) weights_ = std::make_unique<CandidateWeights>(state_->calibration, tier_, options_.min_yield, batch_, team_);
+    if (tier_ != Tier::off) weights_ = std::make_unique<CandidateWeights>(state_->calibration, tier_, options_.min_yield, batch_, options_.device ? *options_.device : Device::processor(), team_);
   }
 
   // Makes the candidates (at most batch_), decoded in slices of kSlice rows, in order.
@@ -114,8 +114,9 @@ class Rows : public RowStream {
         id[2] = c.attempt;
       }
       maker_->choose(candidates);
+      program_->refresh();
       program_->run(1);
-      const View v = program_->view(codes_), w = program_->view(alphas_);
+      const View v = program_->fetch(codes_), w = program_->fetch(alphas_);
       codes = static_cast<const int32_t*>(v.data);
       alphas = static_cast<const float*>(w.data);
       code_ld = v.cols;

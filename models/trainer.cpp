@@ -19,10 +19,12 @@ double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_
 // Means of the ring's columns over the steps since they were last cleared.
 class LossMeans {
  public:
-  LossMeans(Program& p) : ring_(p.state<float>("losses")), width_(p.plan().shape(p.plan().find_leaf("losses")).cols), sums_(static_cast<size_t>(width_)) {}
-  void add(int64_t step) {
-    for (size_t k = 0; k < sums_.size(); ++k) sums_[k] += static_cast<double>(ring_[step % kLossSlots * width_ + static_cast<int64_t>(k)]);
-    ++steps_;
+  LossMeans(const Program& p) : width_(p.plan().shape(p.plan().find_leaf("losses")).cols), sums_(static_cast<size_t>(width_)) {}
+  void add(const Program& p, int64_t first, int64_t last) {  // steps [first, last)
+    const std::vector<float> ring = p.get<float>("losses");
+    for (int64_t step = first; step < last; ++step)
+      for (size_t k = 0; k < sums_.size(); ++k) sums_[k] += static_cast<double>(ring[static_cast<size_t>(step % kLossSlots * width_) + k]);
+    steps_ += last - first;
   }
   std::vector<double> means() const {
     std::vector<double> m = sums_;
@@ -35,7 +37,6 @@ class LossMeans {
   }
 
  private:
-  const float* ring_;
   int64_t width_, steps_ = 0;
   std::vector<double> sums_;
 };
@@ -64,7 +65,7 @@ std::vector<float> initial_weights(const ParameterSet& set, uint64_t seed, uint3
 
 void load_states(Program& p, const States& states) {
   for (const auto& [leaf, values] : states)
-    if (p.plan().find_leaf(leaf) != kNone) std::copy(values.begin(), values.end(), p.state<float>(leaf));
+    if (p.plan().find_leaf(leaf) != kNone) p.put(leaf, values.data());
 }
 
 double train(Model::State& state, const EncodedTable& table, const FitOptions& options, Team& team, const Monitor& monitor) {
@@ -87,7 +88,7 @@ double train(Model::State& state, const EncodedTable& table, const FitOptions& o
   method->record_training(r, table.rows, steps);
   const auto reports = optimise(plan, off);
   const double step_flops = reports.empty() ? 0 : reports.back().flops_after;
-  Program p(std::move(plan), cpu_kernels(), team, options.seed, wanted(off, "liveness"));
+  Program p(std::move(plan), options.device ? *options.device : Device::processor(), team, options.seed, wanted(off, "liveness"));
   static const int32_t none = 0;
   bind_if(p, "codes", table.codes.empty() ? &none : table.codes.data());
   bind_if(p, "alphas", table.alphas.empty() ? static_cast<const void*>(&none) : table.alphas.data());
@@ -110,7 +111,7 @@ double train(Model::State& state, const EncodedTable& table, const FitOptions& o
                               "nothing was written.",
                               bad, static_cast<double>(bad) / static_cast<double>(per_epoch), culprit.empty() ? "a loss" : culprit, schedule.learning_rate));
     }
-    for (int64_t s = done; s < done + ran; ++s) losses.add(s);
+    losses.add(p, done, done + ran);
     const int64_t now = done + ran;
     LossRow row{};
     row.step = now, row.epoch = static_cast<double>(now) / static_cast<double>(per_epoch), row.seconds = seconds_now() - start;
@@ -124,7 +125,7 @@ double train(Model::State& state, const EncodedTable& table, const FitOptions& o
     const double took = std::max(seconds_now() - before, 1e-6);
     chunk = std::clamp<int64_t>(static_cast<int64_t>(0.1 / took * static_cast<double>(ran)), 1, kLossSlots);
   }
-  for (auto& [leaf, values] : weights) std::copy_n(p.state<float>(leaf), values.size(), values.begin());
+  for (auto& [leaf, values] : weights) values = p.get<float>(leaf);
   state.kept = method->keep(std::move(weights), around);
   state.provenance["train_seconds"] = seconds_now() - start;
   return step_flops * static_cast<double>(steps);

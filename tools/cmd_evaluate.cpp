@@ -16,10 +16,10 @@ namespace {
 using Json = nlohmann::json;
 
 struct Arguments {
-  std::string real, synthetic, holdout;
+  std::string real, synthetic, holdout, target;
   uint64_t seed = 0;
   int worst = 10;
-  bool without_distances = false;
+  bool without_distances = false, without_c2st = false, without_utility = false;
   CsvArguments csv;
 };
 
@@ -43,18 +43,76 @@ std::string scores(const Json& report) {
   return t.str(0);
 }
 
+using Cells = std::vector<std::string>;
+
+// Areas under a curve need the third digit: .503 and .530 are far apart.
+std::string area(double x) { return std::isnan(x) ? "–" : fmt::format("{:.3f}", x); }
+
+std::string detection(const Json& report) {
+  if (!report.contains("c2st")) return "";
+  using Side = text::Table::Side;
+  text::Table t({{"detection"}, {"AUC", Side::right}, {"real rows", Side::right}, {"", Side::left, 100}});
+  const auto add = [&](const char* name, const char* at_name, const char* means) {
+    t.add({name, area(at(report, (std::string("/c2st/") + at_name + "/auc").c_str())), area(at(report, (std::string("/c2st/") + at_name + "/floor_auc").c_str())), means});
+  };
+  add("boosted trees", "trees", "0.5: they cannot tell synthetic rows from real ones; 1: always");
+  add("logistic", "logistic", "the same with a linear model, which sees single columns only");
+  return "\n" + t.str(0) + (report["c2st"]["floor"]["of"] == "halves of real" ? "  real rows: one half of the real table against the other\n" : "  real rows: the real table against the holdout\n");
+}
+
+std::string utility(const Json& report) {
+  if (!report.contains("utility")) return "";
+  using Side = text::Table::Side;
+  const Json& u = report["utility"];
+  text::Table t({{"utility"}, {"synthetic", Side::right}, {"real", Side::right}, {"", Side::left, 100}});
+  const auto add = [&](const char* name, const char* key, const std::string& means, auto&& print) {
+    t.add({name, print(at(u, (std::string("/synthetic/") + key).c_str())), print(at(u, (std::string("/real/") + key).c_str())), means});
+  };
+  if (u["kind"] == "classes") {
+    const bool two = u.contains("positive");
+    const std::string positive = two ? (u["positive"].is_string() ? u["positive"].get<std::string>() : text::number(u["positive"].get<double>())) : "";
+    add("AUC", "auc", two ? "boosted trees trained on synthetic (or real) rows, tested on the holdout" : "boosted trees trained on synthetic (or real) rows, tested on the holdout: mean over classes", area);
+    add("F1", "f1", two ? fmt::format("of {} = {}", u["target"].get<std::string>(), positive) : "mean over classes", area);
+    add("accuracy", "accuracy", "", [](double x) { return text::percent(x); });
+  } else {
+    add("R²", "r2", "boosted trees trained on synthetic (or real) rows, tested on the holdout", area);
+    add("RMSE", "rmse", "in units of the column", text::number);
+  }
+  return "\n" + t.str(0) + fmt::format("  target: {} ({})\n", u["target"].get<std::string>(), u["reason"].get<std::string>());
+}
+
 std::string privacy(const Json& report) {
-  text::Table t({{"privacy"}, {"", text::Table::Side::right}, {"", text::Table::Side::left, 80}});
+  using Side = text::Table::Side;
+  const bool holdout = report["rows"].contains("holdout");
+  std::vector<text::Table::Heading> headings{{"privacy"}, {"synthetic", Side::right}};
+  if (holdout) headings.push_back({"holdout", Side::right});
+  headings.push_back({"", Side::left, 100});
+  text::Table t(headings);
+  const auto add = [&](const char* name, std::string synthetic, std::string unseen, std::string means) {
+    Cells cells{name, std::move(synthetic)};
+    if (holdout) cells.push_back(std::move(unseen));
+    cells.push_back(std::move(means));
+    t.add(std::move(cells));
+  };
+  const auto number = [&](const char* name, const char* synthetic, const char* unseen, const char* means) {
+    add(name, text::number(at(report, synthetic)), text::number(at(report, unseen)), means);
+  };
+  if (report.contains("l1") && holdout)
+    add("nearer to training", text::percent(at(report, "/l1/share_closer_to_real_equal_rows")), "", "of the rows are nearer to training than to as many holdout rows; 50 % is ideal");
+  if (report.contains("exact_copies"))
+    add("exact copies", text::percent(at(report, "/exact_copies/share"), 2), text::percent(at(report, "/exact_copies/holdout_share"), 2),
+        fmt::format("of the rows equal a real one ({} rows)", text::count(static_cast<int64_t>(at(report, "/exact_copies/rows")))));
   if (report.contains("new_row_synthesis"))
-    t.add({"new rows", text::percent(at(report, "/new_row_synthesis/score")), fmt::format("match no real row within {}", text::percent(at(report, "/new_row_synthesis/tolerance"), 0))});
-  if (report.contains("exact_copies")) t.add({"exact copies", text::count(static_cast<int64_t>(at(report, "/exact_copies/rows"))), "rows equal to a real one"});
+    add("new rows", text::percent(at(report, "/new_row_synthesis/score")), "", fmt::format("match no real row within {}", text::percent(at(report, "/new_row_synthesis/tolerance"), 0)));
+  if (report.contains("l1")) {
+    number("distance, 5 %", "/l1/dcr/p05", "/l1/holdout_dcr/p05", "to the nearest real row: numbers by range, 2 for a level that differs; one row in 20 is nearer");
+    number("distance, median", "/l1/dcr/median", "/l1/holdout_dcr/median", "small against the holdout's: rows crowd around real ones");
+    number("ratio, 5 %", "/l1/nndr/p05", "/l1/holdout_nndr/p05", "nearest to second nearest distance; near 0: a single real row is followed");
+    number("ratio, median", "/l1/nndr/median", "/l1/holdout_nndr/median", "");
+  }
   if (report.contains("dcr")) {
-    t.add({"distance to closest", text::number(at(report, "/dcr/synthetic_to_real/median")), "median distance of a row to the nearest real one (Gower, 0 to 1)"});
-    t.add({"  of random rows", text::number(at(report, "/dcr/baseline_protection/median_random")), "the same for rows drawn at random within the ranges"});
-    if (!std::isnan(at(report, "/dcr/holdout_to_real/median"))) {
-      t.add({"  of unseen rows", text::number(at(report, "/dcr/holdout_to_real/median")), "the same for the holdout rows"});
-      t.add({"nearer to training", text::percent(at(report, "/l1/share_closer_to_real_equal_rows")), "of the rows are nearer to training than to holdout rows; 50 % is ideal"});
-    }
+    number("Gower, median", "/dcr/synthetic_to_real/median", "/dcr/holdout_to_real/median",
+           fmt::format("the distance of sdmetrics, 0 to 1; of rows drawn at random {}", text::number(at(report, "/dcr/baseline_protection/median_random"))).c_str());
   }
   return t.empty() ? "" : "\n" + t.str(0);
 }
@@ -112,11 +170,16 @@ std::string excluded(const Json& report) {
 
 void run(const SharedOptions& shared, const Arguments& a) {
   if ((a.real == "-") + (a.synthetic == "-") + (a.holdout == "-") > 1) throw tessera::Error(TESSERA_E_USAGE, "Only one of the tables can come from standard input.");
+  if (!a.target.empty() && a.holdout.empty()) throw tessera::Error(TESSERA_E_USAGE, "--target names what a model is trained to predict and tested on: --holdout FILE is needed, real rows it has not seen.");
+  if (!a.target.empty() && a.without_utility) throw tessera::Error(TESSERA_E_USAGE, "--target and --without-utility contradict each other. Leave one out.");
   Session session(shared);
   const tessera_csv_options csv = a.csv.options();
   tessera_evaluate_options options{};
   options.seed = a.seed;
   options.without_distances = a.without_distances;
+  options.without_c2st = a.without_c2st;
+  options.without_utility = a.without_utility;
+  options.target = a.target.empty() ? nullptr : a.target.c_str();
   // The real table says what the columns are; the others are read as that, so that a column of whole numbers in one and decimals in the other is one column.
   tessera::Rows real = tessera::read_csv(session.context(), a.real, csv), holdout;
   const tessera::Schema schema = real.schema();
@@ -130,7 +193,7 @@ void run(const SharedOptions& shared, const Arguments& a) {
   if (shared.json) return print(json + "\n");
   const Json report = Json::parse(json);
   const size_t most = a.worst == 0 ? SIZE_MAX : static_cast<size_t>(a.worst);
-  print(scores(report) + privacy(report) + columns(report, most) + pairs(report, most) + excluded(report));
+  print(scores(report) + detection(report) + utility(report) + privacy(report) + columns(report, most) + pairs(report, most) + excluded(report));
 }
 
 }  // namespace
@@ -140,10 +203,13 @@ void add_evaluate(Program& program) {
   auto a = std::make_shared<Arguments>();
   command->add_option("real", a->real, "CSV file the model was fitted on")->required();
   command->add_option("synthetic", a->synthetic, "CSV file that was sampled")->required();
-  command->add_option("--holdout", a->holdout, "CSV file of real rows the model has not seen: distances are then compared with theirs");
+  command->add_option("--holdout", a->holdout, "CSV file of real rows the model has not seen: distances are compared with theirs, utility is tested on them");
+  command->add_option("--target", a->target, "Column that utility predicts (default: the last one with two or a few values)");
   command->add_option("--worst", a->worst, "Columns and pairs that are listed, worst first; 0: all")->check(CLI::Range(0, 1 << 30, "whole number from 0"))->capture_default_str();
   command->add_flag("--without-distances", a->without_distances, "Leave out distances to the closest record, the longest part of large tables");
-  command->add_option("--seed", a->seed, "Of the random rows that distances are compared with")->capture_default_str();
+  command->add_flag("--without-c2st", a->without_c2st, "Leave out whether classifiers tell synthetic rows from real ones");
+  command->add_flag("--without-utility", a->without_utility, "Leave out training on synthetic and testing on holdout rows");
+  command->add_option("--seed", a->seed, "Of every draw: folds, parts of large tables, the random rows that distances are compared with")->capture_default_str();
   a->csv.add_to(*command);
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });
 }

@@ -91,6 +91,7 @@ void add_fit(Program& program) {
   command->add_flag("--force", a->force, "Replace a model and a log that exist");
   command->add_option("--log", a->log, "Write losses to this CSV file as training goes");
   a->fit.add_to(*command);
+  program.add_device(*command);
   a->csv.add_to(*command);
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });
 }

@@ -16,6 +16,7 @@ struct Arguments {
   std::string data;
   CsvArguments csv;
   FitArguments fit;
+  std::string device = "cpu";
 };
 
 std::string scaled(double amount, double unit) { return fmt::format("{:.{}f}", amount / unit, amount / unit < 9.95 ? 2 : amount / unit < 99.5 ? 1 : 0); }
@@ -44,6 +45,26 @@ std::string ops(const Json& plan) {
   return t.str(0);
 }
 
+// The launches on a GPU: what each does, and its floor.
+std::string launches(const Json& cuda) {
+  text::Table t({{"launch", Side::right}, {"kB", Side::right}, {"MFLOP", Side::right}, {"floor µs", Side::right}, {"cut by", Side::left}, {"ops", Side::left, 130}});
+  int number = 0;
+  for (const Json& group : cuda["groups"]) {
+    bool first = true;
+    ++number;
+    for (const Json& chain : group["chains"]) {
+      std::string list;
+      for (const Json& op : chain["ops"]) list += (list.empty() ? "" : " · ") + op.get<std::string>();
+      t.add({first ? std::to_string(number) : "", first ? scaled(group["bytes"].get<double>(), 1e3) : "", first ? scaled(group["flops"].get<double>(), 1e6) : "",
+             first ? scaled(group["floor_us"].get<double>(), 1) : "", chain["cut"].get<std::string>(), list});
+      first = false;
+    }
+  }
+  const Json& best = cuda["ceilings"];
+  return t.str(0) + fmt::format("\nlaunches  {} a step, the one that counts steps included\nfloor     at {:.1f} TB/s and {:.0f} TFLOP/s ({}); nothing was run on a GPU for this page\n",
+                                cuda["launches"].get<int64_t>(), best["bytes_per_second"].get<double>() / 1e12, best["flops_per_second"].get<double>() / 1e12, best["of"].get<std::string>());
+}
+
 std::string page(const Json& plan) {
   const Json &memory = plan["memory"], &best = plan["ceilings"];
   const auto size = [&](const char* key) { return text::bytes(memory[key].get<int64_t>()); };
@@ -64,7 +85,15 @@ void run(const SharedOptions& shared, const Arguments& a) {
   Session session(shared);
   const std::string json = tessera::plan(session.context(), tessera::read_csv(session.context(), a.data, a.csv.options()), options);
   session.progress().clear();
-  print(shared.json ? json + "\n" : page(Json::parse(json)));
+  Json plan = Json::parse(json);
+  if (a.device != "cpu") {  // the step as a GPU runs it
+    for (const char* key : {"launches", "groups", "ceilings"}) plan[key] = plan["cuda"][key];
+    plan["memory"].update(plan["cuda"]["memory"]);
+    plan["device"] = a.device;
+  }
+  plan.erase("cuda");
+  if (shared.json) print(plan.dump(2) + "\n");
+  else print(a.device == "cpu" ? page(plan) : launches(plan));
 }
 
 }  // namespace
@@ -75,5 +104,6 @@ void add_plan(Program& program) {
   command->add_option("data", a->data, "CSV file, or - for standard input")->required();
   a->fit.add_to(*command);
   a->csv.add_to(*command);
+  command->add_option("--device", a->device, "Whose launches: cpu or cuda (none need be there)")->check(CLI::IsMember({"cpu", "cuda"}))->capture_default_str();
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });
 }

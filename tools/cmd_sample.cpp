@@ -72,6 +72,7 @@ void add_sample(Program& program) {
   command->add_option("--calibrate", a->calibrate, "off, marginals or full (default: what served best when the model was fitted)");
   command->add_option("--min-yield", a->min_yield, "Share of candidates calibration keeps at least: higher is faster and less exact (default: 0.1)")->check(CLI::Range(0.0, 1.0));
   command->add_option("--batch-size", a->batch_size, "Rows made at a time; never changes a row (default: chosen)")->check(positive);
+  program.add_device(*command);
   command->add_option("--delimiter", a->delimiter, "What separates values: a character, or tab (default: a comma)");
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });
 }

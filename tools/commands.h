@@ -12,6 +12,8 @@ struct Program {
 
   // A command with the options that all share.
   CLI::App* add(const std::string& name, const std::string& description);
+  // --device, for the commands that train or sample.
+  void add_device(CLI::App& command);
 };
 
 void add_fit(Program& program);

@@ -58,6 +58,10 @@ CLI::App* Program::add(const std::string& name, const std::string& description) 
   return command;
 }
 
+void Program::add_device(CLI::App& command) {
+  command.add_option("--device", shared.device, "Where it runs: cpu, cuda, cuda:N, or auto: the first GPU, else the processor; tessera info says what there is")->capture_default_str();
+}
+
 int main(int argc, char** argv) {
   CLI::App app("Generative models of tables: learns a table, draws synthetic rows, says how good they are.", "tessera");
   app.set_version_flag("--version", std::string("tessera ") + tessera_version() + " (ABI " + std::to_string(tessera_abi_version()) + ")");

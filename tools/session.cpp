@@ -5,16 +5,33 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "interrupt.h"
+
+namespace {
+
+// What --device came to, and why.
+std::string chosen_device(const std::string& wish) {
+  const auto gpu = nlohmann::json::parse(tessera::info())["gpu"];
+  if (!gpu["available"].get<bool>()) return "cpu. " + gpu["reason"].get<std::string>();
+  const std::string name = wish.rfind("cuda:", 0) == 0 ? wish : "cuda:0";
+  for (const auto& d : gpu["devices"])
+    if (d["device"] == name && d.contains("name")) return name + " (" + d["name"].get<std::string>() + ")";
+  return name;
+}
+
+}  // namespace
 
 Session::Session(const SharedOptions& options) : progress_(ProgressPrinter::style_for_stderr(options.quiet)) {
   tessera_context_options o{};
   o.threads = options.threads;
+  o.device = options.device.c_str();
   o.progress = &ProgressPrinter::callback;
   o.user = &progress_;
   context_ = std::make_unique<tessera::Context>(o);
   cancel_on_signals(context_->get());
+  if (options.device != "cpu") progress_.line("device", chosen_device(options.device));
 }
 
 Session::~Session() {

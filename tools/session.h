@@ -10,6 +10,7 @@
 
 struct SharedOptions {
   int threads = 0;
+  std::string device = "cpu";
   bool quiet = false;
   bool json = false;
 };

@@ -15,6 +15,7 @@ const std::vector<PassInfo>& passes() {
       {"accumulate", "sums of products, and a bias, are accumulated in one product", accumulate},
       {"norm_relu", "batch norm applies its ReLU, forward and backward", norm_relu},
       {"stack", "small products with one weight become one product of stacked rows", stack},
+      {"fuse", "on a GPU, ops that a block can do one after the other on its own rows or columns share a launch", nullptr},
       {"liveness", "values that are not needed at the same time share memory", nullptr},
   };
   return all;
@@ -48,7 +49,7 @@ std::vector<PassReport> optimise(Plan& plan, const std::set<std::string>& off) {
   for (const PassInfo& p : passes()) {
     if (!wanted(off, p.name)) continue;
     PassReport r{p.name, plan.nodes.size(), 0, flops(plan), 0};
-    if (p.run != nullptr) p.run(plan);  // liveness is placement's (engine/placement.h)
+    if (p.run != nullptr) p.run(plan);  // liveness is placement's (engine/placement.h), fusion the device's (engine/fusion.h)
     // What a pass has made unnecessary goes with it; otherwise it would be computed beside its replacement.
     if (wanted(off, "dead")) drop_dead(plan);
     r.nodes_after = plan.nodes.size();
@@ -56,6 +57,7 @@ std::vector<PassReport> optimise(Plan& plan, const std::set<std::string>& off) {
     reports.push_back(r);
   }
   schedule(plan);
+  plan.fuse = wanted(off, "fuse");
   return reports;
 }
 

@@ -70,7 +70,7 @@ typedef struct tessera_progress {
   const char* phase; /* "read", "types", "mixtures", "encode", "train", "candidates", "ratio", "calibrate", "save", "sample", "write", "evaluate" */
   double done;       /* in units of `unit` */
   double total;      /* 0: not known */
-  const char* unit;  /* "rows", "columns", "epochs", "bytes" */
+  const char* unit;  /* "rows", "columns", "epochs", "bytes", "trees", "folds" */
   const char* note;  /* what a person wants to see beside the bar: "critic -0.41  generator -1.20"; may be "" */
   int finished;      /* 1: the last event of this phase */
 } tessera_progress;
@@ -86,9 +86,10 @@ typedef struct tessera_context_options {
   tessera_progress_fn progress;
   tessera_log_fn log;
   void* user; /* handed to both callbacks */
+  const char* device; /* where training steps and samples run: NULL or "cpu" · "cuda", "cuda:1" · "auto": the first GPU, else the processor (tessera_info() says why) */
 } tessera_context_options;
 
-/* Errors: USAGE, MEMORY. */
+/* Errors: USAGE; MEMORY; UNSUPPORTED when the device that is asked for is not there, saying what is missing. */
 TESSERA_API tessera_status tessera_context_new(const tessera_context_options* options, tessera_context** context);
 
 /* Streams made with the context stay valid. NULL is allowed. */
@@ -210,15 +211,18 @@ TESSERA_API tessera_status tessera_plan(const tessera_context* context, const te
 
 typedef struct tessera_evaluate_options {
   size_t struct_size;
-  uint64_t seed;          /* of the random baseline that distances are compared with */
+  uint64_t seed;          /* of every draw: folds, parts of large tables, the random baseline that distances are compared with */
   int without_distances;  /* 1: leave out distances to the closest record, by far the longest part of large tables */
+  const char* target;     /* column that utility predicts; NULL: the last one with two or a few values, else the last number */
+  int without_c2st;       /* 1: leave out the classifier two-sample tests */
+  int without_utility;    /* 1: do not train on synthetic and test on holdout rows */
 } tessera_evaluate_options;
 
-/* How near the synthetic rows are to the real ones, and how near to copies of them: Column Shapes, Column Pair Trends, diagnostics, new rows, distances
- * (docs/metrics.md names each entry).
+/* How near the synthetic rows are to the real ones, and how near to copies of them: Column Shapes, Column Pair Trends, diagnostics, new rows, how well a
+ * classifier tells the two apart, what a model trained on the synthetic rows is worth on holdout rows, distances (docs/metrics.md names each entry).
  *   real      the rows the model was fitted on
- *   holdout   rows of the same source it has not seen; may be NULL
- * Consumes all. Errors: DATA when the columns differ, naming them; MEMORY; CANCELLED. */
+ *   holdout   rows of the same source it has not seen; may be NULL: then there is no utility, and distances have nothing to be compared with
+ * Consumes all. Errors: DATA when the columns differ or the target cannot be predicted, naming them; USAGE for a target without a holdout; MEMORY; CANCELLED. */
 TESSERA_API tessera_status tessera_evaluate(const tessera_context* context, const tessera_evaluate_options* options, struct ArrowArrayStream* real,
                                             struct ArrowArrayStream* synthetic, struct ArrowArrayStream* holdout, char** json);
 

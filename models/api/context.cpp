@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/device.h"
 #include "models/api/guard.h"
 
 namespace tessera::api {
@@ -21,6 +22,8 @@ Call::Call(const tessera_context* context) : context_(state_of(context)), team_(
   monitor_.cancel = &context_->cancel;
   if (context_->options.progress != nullptr || context_->options.log != nullptr) monitor_.on_progress = [this](const Progress& p) { report(p); };
 }
+
+std::shared_ptr<Device> Call::device() const { return std::make_shared<Device>(context_->device); }
 
 void Call::report(const Progress& p) {
   const tessera_context_options& o = context_->options;
@@ -48,6 +51,10 @@ tessera_status tessera_context_new(const tessera_context_options* options, tesse
     state->options = read_options(options);
     const int threads = state->options.threads;
     if (threads < 0 || threads > kMostThreads) throw Error(ErrorCode::usage, fmt::format("threads is {}; it must be 0 (every processor) to {}.", threads, kMostThreads));
+    if (state->options.device != nullptr) state->device = state->options.device;
+    state->options.device = nullptr;  // the caller's text need not live on
+    Device::check_name(state->device);
+    if (state->device != "auto") Device probe(state->device);  // what is not there is said at once
     out = new tessera_context{std::move(state)};
   });
 }

@@ -9,11 +9,16 @@
 #include "engine/team.h"
 #include "tessera/tessera.h"
 
+namespace tessera {
+class Device;
+}
+
 namespace tessera::api {
 
 // Shared by the handle and by every stream made with it, so that either may go first.
 struct ContextState {
   tessera_context_options options{};
+  std::string device = "cpu";
   std::atomic<bool> cancel{false};
 };
 
@@ -26,6 +31,8 @@ class Call {
 
   Team& team() { return team_; }
   const Monitor& monitor() const { return monitor_; }
+  // A device of this call's own: calls may run side by side.
+  std::shared_ptr<Device> device() const;
 
  private:
   void report(const Progress& progress);

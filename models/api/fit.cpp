@@ -117,8 +117,9 @@ tessera_status tessera_fit(const tessera_context* context, const tessera_fit_opt
   return guarded([&] {
     IncomingRows incoming(rows, "rows");
     auto& out = required(model, "model");
-    const FitOptions fit = fit_options(options);
+    FitOptions fit = fit_options(options);
     Call call(context);
+    fit.device = call.device();
     Table table = table_import(incoming.get(), call.team(), call.monitor());
     out = new tessera_model{Model::fit(std::move(table), fit, call.team(), call.monitor())};
   });

@@ -1,5 +1,9 @@
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
+#include "engine/device.h"
+#include "engine/device_api.h"
 #include "engine/isa.h"
 #include "engine/team.h"
 #include "models/api/guard.h"
@@ -17,6 +21,28 @@ nlohmann::json instruction_sets() {
   return sets;
 }
 
+// GPUs, or what is missing for them.
+nlohmann::json gpu() {
+  const DeviceLibrary& library = device_library();
+  const auto version = [](int v) { return v == 0 ? nlohmann::json() : nlohmann::json(fmt::format("{}.{}", v / 1000, v % 1000 / 10)); };
+  nlohmann::json out{{"available", library.api != nullptr},
+                     {"reason", library.reason},
+                     {"plugin", library.path},
+                     {"driver", version(library.driver)},
+                     {"runtime", version(library.runtime)},
+                     {"devices", nlohmann::json::array()}};
+  for (int n = 0; n < library.devices && library.api != nullptr; ++n) {
+    DeviceInfo info{};
+    if (library.api->describe(n, &info) != DeviceStatus::ok) {
+      out["devices"].push_back({{"device", fmt::format("cuda:{}", n)}, {"reason", library.api->message()}});
+      continue;
+    }
+    out["devices"].push_back({{"device", fmt::format("cuda:{}", n)}, {"name", info.name}, {"compute_capability", fmt::format("{}.{}", info.major, info.minor)},
+                              {"multiprocessors", info.multiprocessors}, {"memory", info.memory}, {"free_memory", info.free_memory}});
+  }
+  return out;
+}
+
 }  // namespace
 
 tessera_status tessera_info(char** json) {
@@ -26,6 +52,6 @@ tessera_status tessera_info(char** json) {
                      {"abi", tessera_abi_version()},
                      {"methods", {"ctgan", "tvae"}},
                      {"cpu", {{"threads", tessera::Team().size()}, {"instruction_sets", instruction_sets()}}},
-                     {"gpu", {{"available", false}, {"reason", "This release has no GPU backend; everything runs on the CPU."}}}});
+                     {"gpu", gpu()}});
   });
 }

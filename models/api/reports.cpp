@@ -27,6 +27,9 @@ tessera_status tessera_evaluate(const tessera_context* context, const tessera_ev
     EvaluateOptions what;
     what.seed = o.seed;
     what.distances = o.without_distances == 0;
+    what.c2st = o.without_c2st == 0;
+    what.utility = o.without_utility == 0;
+    what.target = text_or(o.target, "");
     Call call(context);
     const Table first = table_import(incoming_real.get(), call.team(), call.monitor());
     const Table second = table_import(incoming_synthetic.get(), call.team(), call.monitor());

@@ -14,8 +14,10 @@ namespace {
 
 // What a stream of sampled rows keeps alive.
 struct Sampling {
-  Sampling(const tessera_context* context, const Model& model, int64_t offset, int64_t count, const SampleOptions& options, tessera_sample_report* report)
-      : call(context), rows(model.sample(offset, count, options, call.team(), call.monitor())), report_(report) {}
+  Sampling(const tessera_context* context, const Model& model, int64_t offset, int64_t count, SampleOptions options, tessera_sample_report* report) : call(context), report_(report) {
+    options.device = call.device();
+    rows = model.sample(offset, count, options, call.team(), call.monitor());
+  }
 
   static tessera_sample_report to_api(const SampleReport& r) { return {r.rows, r.candidates, r.settled, name(r.tier)}; }
 

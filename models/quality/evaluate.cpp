@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "engine/error.h"
 #include "models/quality/column_shapes.h"
 #include "models/quality/comparison.h"
 #include "models/quality/diagnostics.h"
@@ -11,6 +12,8 @@
 #include "models/quality/new_rows.h"
 #include "models/quality/pair_trends.h"
 #include "models/quality/statistics.h"
+#include "models/quality/two_sample.h"
+#include "models/quality/utility.h"
 #include "models/quality/workers.h"
 
 namespace tessera {
@@ -137,6 +140,50 @@ void describe_l1(const Comparison& c, const EvaluateOptions& options, bool holdo
   l1["holdout_nndr"] = describe_quantiles(nearest_ratios(holdout_to_real));
 }
 
+json describe(const Detection& d, const Detection& floor) {
+  return {{"auc", number_or_null(d.auc)}, {"score", number_or_null(d.score)}, {"floor_auc", number_or_null(floor.auc)}, {"floor_score", number_or_null(floor.score)}};
+}
+
+void describe_c2st(const Comparison& c, const EvaluateOptions& options, bool holdout, const Workers& workers, json& out) {
+  const TwoSamples samples = two_samples(c, kReal, kSynthetic, options.seed, options.learner_rows);
+  const TwoSamples floor = holdout ? two_samples(c, kReal, kHoldout, options.seed, options.learner_rows) : two_halves(c, kReal, options.seed, options.learner_rows);
+  TreeOptions trees;
+  trees.seed = options.seed;
+  json& c2st = out["c2st"];
+  c2st["folds"] = kFolds;
+  c2st["rows"] = samples.rows;
+  c2st["floor"] = {{"of", holdout ? "real and holdout" : "halves of real"}, {"rows", floor.rows}};
+  c2st["trees"] = describe(c2st_trees(samples, trees, workers, "c2st trees"), c2st_trees(floor, trees, workers, "c2st trees, real rows"));
+  c2st["logistic"] = describe(c2st_logistic(samples, workers, "c2st logistic"), c2st_logistic(floor, workers, "c2st logistic, real rows"));
+}
+
+json describe(const UtilityScores& u, bool classes) {
+  if (classes) return {{"auc", number_or_null(u.auc)}, {"accuracy", number_or_null(u.accuracy)}, {"f1", number_or_null(u.f1)}};
+  return {{"rmse", number_or_null(u.rmse)}, {"r2", number_or_null(u.r2)}};
+}
+
+// The text or number of a class, as the real table has it.
+json class_name(const Comparison& c, const Table& real, const Target& target, size_t k) {
+  if (!target.numbers.empty()) return target.numbers[k];
+  const std::span<const int32_t> codes = c.tables[kReal].columns[target.column].codes;
+  const auto row = static_cast<size_t>(std::find(codes.begin(), codes.end(), target.levels[k]) - codes.begin());
+  const Column& column = *real.find(c.facts[target.column].name);
+  return column.values.at(static_cast<size_t>(column.codes[row]));
+}
+
+void describe_utility(const Comparison& c, const Table& real, const EvaluateOptions& options, const Workers& workers, json& out) {
+  const Target target = choose_target(c, options.target);
+  if (target.reason.empty()) return;  // nothing here can be predicted
+  json& entry = out["utility"];
+  entry = {{"target", c.facts[target.column].name}, {"reason", target.reason}, {"kind", target.classes ? "classes" : "number"}};
+  if (target.classes) entry["classes"] = target.count();
+  if (target.count() == 2) entry["positive"] = class_name(c, real, target, 1);
+  TreeOptions trees;
+  trees.seed = options.seed;
+  entry["synthetic"] = describe(utility(c, target, kSynthetic, kHoldout, trees, options.learner_rows, workers, "utility"), target.classes);
+  entry["real"] = describe(utility(c, target, kReal, kHoldout, trees, options.learner_rows, workers, "utility of real rows"), target.classes);
+}
+
 }  // namespace
 }  // namespace quality
 
@@ -144,7 +191,10 @@ nlohmann::json evaluate(const Table& real, const Table& synthetic, const Table* 
   using namespace quality;
   std::vector<NamedTable> tables{{"real", &real}, {"synthetic", &synthetic}};
   if (holdout != nullptr) tables.push_back({"holdout", holdout});
+  if (!options.target.empty() && (holdout == nullptr || !options.utility))
+    throw Error(ErrorCode::usage, "a target is given, but utility is not measured: a model trained on the synthetic rows is tested on holdout rows.\n  Give a holdout table, or no target.");
   Comparison c = compare_tables(tables);
+  if (options.utility && holdout != nullptr) choose_target(c, options.target);  // a wrong name is told before the long parts
   const Workers workers{team, monitor};
 
   nlohmann::json out;
@@ -156,6 +206,8 @@ nlohmann::json evaluate(const Table& real, const Table& synthetic, const Table* 
   if (options.pairs) describe_pairs(c, options, shapes, workers, out);
   if (!c.facts.empty()) {
     if (options.new_rows) describe_new_rows(c, options, holdout != nullptr, workers, out);
+    if (options.c2st) describe_c2st(c, options, holdout != nullptr, workers, out);
+    if (options.utility && holdout != nullptr) describe_utility(c, real, options, workers, out);
     if (options.distances) {
       describe_dcr(c, options, holdout != nullptr, workers, out);
       describe_l1(c, options, holdout != nullptr, workers, out);

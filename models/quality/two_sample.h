@@ -16,8 +16,9 @@ constexpr int kFolds = 3;
 
 // Rows of two tables of a comparison, one after the other, and the fold that judges each.
 struct TwoSamples {
-  int64_t rows = 0;            // of each side; rows [0, rows) are the first side's
-  Features x;                  // 2·rows rows
+  int64_t rows = 0;  // of each side; rows [0, rows) are the first side's
+  std::vector<Kind> kinds;
+  Features x;        // 2·rows rows
   std::vector<int> fold;
   std::vector<std::vector<double>> numbers;  // storage of x
   std::vector<std::vector<int32_t>> codes;
@@ -26,10 +27,22 @@ struct TwoSamples {
 };
 
 // As many rows of either side as the smaller has, at most `most`; the larger one's are drawn by seed. Empty `a_rows` or `b_rows`: all rows of that table.
+// Rows at the same place fall into the same fold, so that a table against itself gives .5: no row is judged by a classifier that has seen its twin.
 TwoSamples two_samples(const Comparison& c, size_t a, size_t b, uint64_t seed, int64_t most, std::span<const int64_t> a_rows = {}, std::span<const int64_t> b_rows = {});
+// The same for the two halves of one table, drawn by seed.
+TwoSamples two_halves(const Comparison& c, size_t table, uint64_t seed, int64_t most);
 
 // NaN where a side has fewer than kFolds rows.
-double c2st_trees(const TwoSamples& samples, const TreeOptions& options, const Workers& workers, const char* note);
+struct Detection {
+  double auc;    // mean over folds
+  double score;  // sdmetrics': 1 − mean over folds of (2·max(AUC, ½) − 1); 1: cannot be told apart
+};
+
+Detection c2st_trees(const TwoSamples& samples, const TreeOptions& options, const Workers& workers, const char* note);
+
+// sdmetrics' LogisticDetection: missing numbers replaced by the first side's mean, centred by the median and divided by the distance of the quartiles (where
+// that is not 0) of the rows learned from; levels one-hot, missing being one; ridge penalty 1.
+Detection c2st_logistic(const TwoSamples& samples, const Workers& workers, const char* note);
 
 }  // namespace tessera::quality
 

@@ -88,6 +88,15 @@ TEST_F(Interface, FromRowsToRows) {
 
   const json report = json::parse(tessera::evaluate(context_, people(), model.sample(context_, 0, 100), people(80)));
   EXPECT_EQ(report["rows"]["holdout"], 80);
+  EXPECT_TRUE(report["c2st"]["trees"]["auc"].is_number());
+  tessera_evaluate_options options{};
+  options.target = "age";
+  options.without_c2st = options.without_distances = 1;
+  const json aimed = json::parse(tessera::evaluate(context_, people(), model.sample(context_, 0, 100), people(80), options));
+  EXPECT_EQ(aimed["utility"]["target"], "age");
+  EXPECT_FALSE(aimed.contains("c2st"));
+  options.target = "nobody";
+  EXPECT_EQ(status_of([&] { tessera::evaluate(context_, people(), people(), people(), options); }), TESSERA_E_DATA);
 }
 
 TEST_F(Interface, AStreamOutlivesModelAndContext) {
@@ -220,6 +229,14 @@ TEST_F(Interface, OptionsMayComeFromAnOlderOrNewerHeader) {
   const tessera::Model fitted = quick();
   EXPECT_EQ(tessera_sample(context_.get(), fitted.get(), 0, 3, &older, rows.get()), TESSERA_OK) << tessera_last_error();
 
+  tessera_evaluate_options before{};
+  before.struct_size = offsetof(tessera_evaluate_options, target);
+  before.target = "this one neither";
+  tessera::Rows real = people(), synthetic = people(80);
+  char* report = nullptr;
+  EXPECT_EQ(tessera_evaluate(context_.get(), &before, real.get(), synthetic.get(), nullptr, &report), TESSERA_OK) << tessera_last_error();
+  tessera_string_free(report);
+
   older.struct_size = 0;
   tessera::Rows none;
   EXPECT_EQ(tessera_sample(context_.get(), fitted.get(), 0, 3, &older, none.get()), TESSERA_E_USAGE);
@@ -256,7 +273,9 @@ TEST_F(Interface, NullsAndNonsenseAreUsageErrors) {
   const tessera::Model fitted = quick();
   EXPECT_TRUE(usage(tessera_sample(context_.get(), fitted.get(), -1, 1, nullptr, rows.get())));
   EXPECT_TRUE(usage(tessera_sample(context_.get(), fitted.get(), INT64_MAX, 1, nullptr, rows.get())));
-  tessera_context_options threads{sizeof threads, -3, nullptr, nullptr, nullptr};
+  tessera_context_options threads{};
+  threads.struct_size = sizeof threads;
+  threads.threads = -3;
   tessera_context* context = nullptr;
   EXPECT_TRUE(usage(tessera_context_new(&threads, &context)));
 }

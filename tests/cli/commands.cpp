@@ -72,6 +72,11 @@ TEST_F(Cli, ReportsForPrograms) {
   EXPECT_GT(floor, 0);
   EXPECT_NEAR(plan["floor_us"].get<double>(), floor, 1e-6 * floor);
   for (const char* part : {"pass", "interpolate", "matmul", "total", "launches", "GFLOP/s"}) EXPECT_HAS(must({"plan", "people.csv"}).out, part);
+  // The launches of a GPU that need not be there.
+  const Json fused = Json::parse(must({"plan", "people.csv", "--device", "cuda", "--json"}).out), composed = Json::parse(must({"plan", "people.csv", "--device", "cuda", "--passes-off", "fuse", "--json"}).out);
+  EXPECT_LT(4 * fused["launches"].get<int>(), composed["launches"].get<int>());
+  EXPECT_GT(fused["groups"][0]["floor_us"].get<double>(), 0);
+  EXPECT_HAS(must({"plan", "people.csv", "--device", "cuda"}).out, "rows");
   EXPECT_GE(Json::parse(must({"info", "--json"}).out)["cpu"]["threads"].get<int>(), 1);
   const Json fitted = Json::parse(must({"fit", "people.csv", "--model", "n.tessera", "--epochs", "0", "--json"}).out);
   EXPECT_EQ(fitted["model"], "n.tessera");
@@ -84,6 +89,31 @@ TEST_F(Cli, ATableAgainstItselfIsPerfect) {
   EXPECT_DOUBLE_EQ(r["scores"]["column_shapes"].get<double>(), 1);
   EXPECT_NEAR(r["scores"]["pair_trends"].get<double>(), 1, 1e-12);
   EXPECT_EQ(r["exact_copies"]["rows"], 300);
+}
+
+TEST_F(Cli, AHoldoutSaysWhatRealRowsReach) {
+  must({"example", "real.csv", "--rows", "300", "--seed", "1"});
+  must({"example", "synthetic.csv", "--rows", "300", "--seed", "2"});
+  must({"example", "holdout.csv", "--rows", "200", "--seed", "3"});
+  const std::vector<std::string> command{"evaluate", "real.csv", "synthetic.csv", "--holdout", "holdout.csv", "--target", "gender"};
+  const auto with = [&](std::initializer_list<std::string> more) {
+    std::vector<std::string> all = command;
+    all.insert(all.end(), more);
+    return must(all).out;
+  };
+  const std::string text = with({});
+  for (const char* part : {"boosted trees", "logistic", "the real table against the holdout", "AUC", "target: gender", "nearer to training", "exact copies", "ratio, 5 %", "holdout"}) EXPECT_HAS(text, part);
+  const Json r = Json::parse(with({"--json"}));
+  for (const char* classifier : {"trees", "logistic"})
+    for (const char* key : {"auc", "score", "floor_auc", "floor_score"}) EXPECT_TRUE(r["c2st"][classifier][key].is_number()) << classifier << " " << key;
+  EXPECT_EQ(r["utility"]["target"], "gender");
+  for (const char* side : {"synthetic", "real"}) EXPECT_TRUE(r["utility"][side].is_object());
+  for (const char* key : {"dcr", "nndr", "holdout_dcr", "holdout_nndr", "share_closer_to_real_equal_rows"}) EXPECT_TRUE(r["l1"].contains(key)) << key;
+  EXPECT_TRUE(r["exact_copies"].contains("holdout_share"));
+  const Json less = Json::parse(must({"evaluate", "real.csv", "synthetic.csv", "--holdout", "holdout.csv", "--without-c2st", "--without-utility", "--json"}).out);
+  EXPECT_FALSE(less.contains("c2st"));
+  EXPECT_FALSE(less.contains("utility"));
+  EXPECT_FALSE(Json::parse(must({"evaluate", "real.csv", "synthetic.csv", "--json"}).out).contains("utility"));
 }
 
 TEST_F(Cli, WholeNumbersOfOneTableMeetDecimalsOfTheOther) {

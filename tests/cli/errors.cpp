@@ -89,6 +89,18 @@ TEST_F(CliErrors, TablesThatDoNotFitTogether) {
   EXPECT_HAS(o.err, "\"y\"");
 }
 
+TEST_F(CliErrors, TargetsThatCannotBePredicted) {
+  example();
+  expect(2, "--holdout", {"evaluate", "people.csv", "people.csv", "--target", "gender"});
+  expect(2, "--without-utility", {"evaluate", "people.csv", "people.csv", "--holdout", "people.csv", "--target", "gender", "--without-utility"});
+  for (const char* none : {"kindergarten", "person_id"}) {
+    const Outcome o = run({"evaluate", "people.csv", "people.csv", "--holdout", "people.csv", "--target", none});
+    EXPECT_EQ(o.code, 3) << o.err;
+    EXPECT_HAS(o.err, none);
+    EXPECT_HAS(o.err, "gender");  // one of those there are
+  }
+}
+
 TEST_F(CliErrors, AFullStandardOutput) {
   const std::string command = std::string(TESSERA_PROGRAM) + " info > /dev/full 2> " + (folder_ / "err").string();
   EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 4);

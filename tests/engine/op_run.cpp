@@ -21,7 +21,7 @@ double draw(const Input& i, std::mt19937_64& random) {
 // A matrix in memory of its own, with guards all around and between its rows.
 class Block {
  public:
-  Block(Shape s, int64_t item, Layout l) : shape_(s), item_(item), ld_(s.cols + l.pad), start_(kGuardBytes + l.offset * item) {
+  Block(Shape s, int64_t item, Layout l) : shape_(s), item_(item), ld_((s.cols + l.pad + l.multiple - 1) / l.multiple * l.multiple), start_(kGuardBytes + l.offset * item) {
     bytes_.assign(static_cast<size_t>(start_ + s.rows * ld_ * item + kGuardBytes + 64), kGuard);
     start_ += (64 - static_cast<int64_t>(reinterpret_cast<uintptr_t>(bytes_.data()) % 64)) % 64;
   }
@@ -86,7 +86,7 @@ Grids draw_inputs(const Case& c, bool in_float) {
   return all;
 }
 
-Ran run_kernel(const KernelTable& table, const Case& c, const Grids& in, Layout layout, int64_t first, int64_t count) {
+Ran run_kernel(const KernelTable& table, const Case& c, const Grids& in, Layout layout, int64_t first, int64_t count, RunTile run) {
   Plan plan;
   std::vector<Id> ids;
   for (size_t i = 0; i < c.in.size(); ++i) ids.push_back(c.in[i].absent ? kNone : plan.leaf(Leaf::bound, "x" + std::to_string(i), c.in[i].shape, c.in[i].dtype));
@@ -129,7 +129,7 @@ Ran run_kernel(const KernelTable& table, const Case& c, const Grids& in, Layout 
   if (layout.order == 2) std::shuffle(tiles.begin(), tiles.end(), std::mt19937_64(3));
   for (const int64_t t : tiles) {
     std::memset(room.view().data, 0xFF, static_cast<size_t>(scratch));  // NaN in float and double
-    kernel.run(call, t, room.view().data);
+    run(kernel, call, t, room.view().data);
   }
   Ran ran;
   for (const unsigned char* p = static_cast<unsigned char*>(room.view().data) + scratch; p < static_cast<unsigned char*>(room.view().data) + scratch + 64; ++p)

@@ -1,29 +1,12 @@
 // What is true of every op, checked from its description (op_case.h): values in float on every instruction set and in double, gradients and second derivatives
 // by central differences, fused = composed, laws, NaN, bits. One test an op and property; an op of TESSERA_OPS without a case fails.
-#include <gtest/gtest.h>
-
 #include <cfloat>
 #include <limits>
 
-#include "op_run.h"
+#include "op_check.h"
 
 namespace tessera::oracle {
 namespace {
-
-const Cases& all_cases() {
-  static const Cases cases = [] {
-    Cases c;
-    for (const auto add : {linear_cases, sparse_cases, elementwise_cases, reduce_cases, view_cases, span_cases, batch_norm_cases, source_cases, ending_cases}) add(c);
-    return c;
-  }();
-  return cases;
-}
-
-std::vector<std::string> op_names() {
-#define TESSERA_FIELD_NAME(type, field) #field,
-  return {TESSERA_OPS(TESSERA_FIELD_NAME)};
-#undef TESSERA_FIELD_NAME
-}
 
 std::vector<const KernelTable*> float_tables() {
   std::vector<const KernelTable*> tables;
@@ -32,41 +15,9 @@ std::vector<const KernelTable*> float_tables() {
   return tables;
 }
 
-class Ops : public testing::TestWithParam<std::string> {
- protected:
-  template <class F>
-  void each_case(F&& body) const {
-    int count = 0;
-    for (const Case& c : all_cases()) {
-      if (op_name(c.op) != GetParam()) continue;
-      ++count;
-      std::string shapes;
-      for (const Input& i : c.in) shapes += i.absent ? " –" : " " + std::to_string(i.shape.rows) + "×" + std::to_string(i.shape.cols);
-      SCOPED_TRACE(c.note + ", inputs" + shapes);
-      body(c);
-    }
-    EXPECT_GT(count, 0) << "no case describes " << GetParam();
-  }
-};
+class Ops : public OpTest {};
 
 const Layout kLayouts[] = {{0, 0, 0}, {3, 1, 1}, {7, 5, 2}};
-constexpr double kUnits = 4;  // c in |error| ≤ c·eps·e
-
-void compare(const Grids& want, const Ran& got, double eps, double tiny) {
-  EXPECT_EQ(got.damage, "") << "wrote where it must not";
-  ASSERT_EQ(got.out.size(), want.size());
-  for (size_t k = 0; k < want.size(); ++k) {
-    ASSERT_EQ(got.out[k].size(), want[k].cells.size()) << "output " << k;
-    for (size_t i = 0; i < want[k].cells.size(); ++i) {
-      const Number w = want[k].cells[i];
-      const double g = got.out[k][i], limit = kUnits * eps * w.e + tiny;
-      ASSERT_EQ(std::isfinite(g), std::isfinite(w.v)) << "output " << k << " element " << i << ": " << g << " for " << w.v;
-      if (!std::isfinite(w.v)) continue;
-      const size_t width = static_cast<size_t>(want[k].cols);
-      ASSERT_LE(std::fabs(g - w.v), limit) << "output " << k << " row " << i / width << " column " << i % width << ": " << g << " for " << w.v;
-    }
-  }
-}
 
 TEST_P(Ops, ValueInFloatOnEveryInstructionSet) {
   each_case([](const Case& c) {
@@ -125,9 +76,7 @@ TEST_P(Ops, BitsAreTheSameForAnyOrderLayoutAndPartOfTheRows) {
       const Ran whole = run_kernel(*table, c, in, {});
       for (const Layout& l : kLayouts) {
         const Ran other = run_kernel(*table, c, in, l);
-        for (size_t k = 0; k < whole.out.size(); ++k)
-          for (size_t i = 0; i < whole.out[k].size(); ++i)
-            ASSERT_TRUE(whole.out[k][i] == other.out[k][i] || (std::isnan(whole.out[k][i]) && std::isnan(other.out[k][i]))) << table->name << " output " << k << " element " << i;
+        same_bits(whole, other, table->name);
       }
       const int64_t rows = c.reference(in)[0].rows;
       if (!c.by_rows || rows < 2) continue;
@@ -237,6 +186,9 @@ void check_derivatives(const Case& c, int output) {
 }
 
 TEST_P(Ops, GradientAndSecondDerivativeByCentralDifferences) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "one thread does all of it, fifty times as slowly under the thread sanitizer";
+#endif
   each_case([](const Case& c) {
     check_derivatives(c, -1);
     Study s(c);

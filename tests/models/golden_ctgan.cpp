@@ -111,7 +111,7 @@ void load_running(const Ctgan& m, Program& p, const golden::Case& c) {
   for (int64_t i = 0; i < m.generator_norms(); ++i)
     for (const char* what : {"mean", "var"}) {
       const auto& v = c[running(i, what)].values;
-      for (size_t k = 0; k < v.size(); ++k) p.state<T>(running(i, what))[k] = static_cast<T>(v[k]);
+      p.put(running(i, what), std::vector<T>(v.begin(), v.end()).data());
     }
 }
 
@@ -168,8 +168,7 @@ void generator_step(const golden::Case& c, bool optimised, double tolerance) {
   for (int64_t i = 0; i < m.generator_norms(); ++i)
     for (const char* what : {"mean", "var"}) {
       const auto& want = c["after." + running(i, what)];
-      const T* s = p->template state<T>(running(i, what));
-      near(std::vector<T>(s, s + want.values.size()), want, tolerance, 0, c.name + " " + running(i, what));
+      near(p->template get<T>(running(i, what)), want, tolerance, 0, c.name + " " + running(i, what));
     }
 }
 

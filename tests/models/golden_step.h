@@ -1,3 +1,4 @@
+// Float runs on float_device(): the processor, or, where tests/gpu compiles these tests, the CUDA backend on the emulated machine.
 // What the golden tests of training steps share: reading a case's layout, feeding a program, comparing values, gradients and updates.
 #pragma once
 #include <functional>
@@ -7,6 +8,7 @@
 #include "engine/program.h"
 #include "models/recording.h"
 #include "models/weights.h"
+#include "support/float_device.h"
 #include "support/golden.h"
 
 namespace tessera::step {
@@ -63,12 +65,13 @@ using Visit = std::function<void(const ParameterSet&, const WeightVisitor&)>;
 
 template <class T>
 void load(const Visit& visit, Program& p, const ParameterSet& set, const golden::Case& c) {
-  T* flat = p.state<T>(set.name);
+  std::vector<T> flat = p.get<T>(set.name);
   visit(set, [&](const std::string& name, const std::vector<int64_t>& shape, const auto& element) {
     const auto& t = c[name];
     ASSERT_EQ(t.shape, shape) << name;
-    for (size_t i = 0; i < t.values.size(); ++i) flat[element(static_cast<int64_t>(i))] = static_cast<T>(t.values[i]);
+    for (size_t i = 0; i < t.values.size(); ++i) flat[static_cast<size_t>(element(static_cast<int64_t>(i)))] = static_cast<T>(t.values[i]);
   });
+  p.put(set.name, flat.data());
 }
 
 inline double largest(const std::vector<double>& v) {
@@ -106,7 +109,7 @@ void updates(const Visit& visit, Program& p, const ParameterSet& set, const gold
   double gradient = 0;
   for (const auto& [name, t] : c.tensors)
     if (name.rfind("grad.", 0) == 0) gradient = std::max(gradient, largest(t.values));
-  const T* after = p.state<T>(set.name);
+  const std::vector<T> after = p.get<T>(set.name);
   visit(set, [&](const std::string& name, const std::vector<int64_t>&, const auto& element) {
     const Parameter& parameter = set.find(name.substr(set.name.size() + 1));
     const Id id = p.find("grad." + name);
@@ -116,7 +119,7 @@ void updates(const Visit& visit, Program& p, const ParameterSet& set, const gold
     std::vector<T> grad, now;
     for (size_t i = 0; i < want.values.size(); ++i) {
       grad.push_back(memory[static_cast<size_t>(element(static_cast<int64_t>(i)) - parameter.offset)]);
-      now.push_back(after[element(static_cast<int64_t>(i))]);
+      now.push_back(after[static_cast<size_t>(element(static_cast<int64_t>(i)))]);
     }
     near(grad, want, tolerance, 1e-3 * gradient, c.name + " grad." + name);
     const double steep = largest(want.values), large = std::max(largest(then.values), 1e-3);
@@ -142,7 +145,8 @@ std::unique_ptr<Program> program(Plan plan, bool optimised, Team& team) {
   for (const auto& [id, name] : plan.names)
     if (name.rfind("grad.", 0) == 0) plan.outputs.push_back(id);
   optimise(plan, optimised ? std::set<std::string>{} : std::set<std::string>{"all"});
-  return std::make_unique<Program>(std::move(plan), sizeof(T) == 8 ? isa_plain::kernels_f64() : cpu_kernels(), team, 1);
+  if (sizeof(T) == 8) return std::make_unique<Program>(std::move(plan), isa_plain::kernels_f64(), team, 1);
+  return std::make_unique<Program>(std::move(plan), float_device(), team, 1);
 }
 
 inline void bind(Program& p, const std::string& name, const void* data) {

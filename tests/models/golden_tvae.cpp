@@ -63,7 +63,8 @@ void tvae_step(const golden::Case& c, bool optimised, double tolerance) {
   scalars<T>(*p, c, tolerance);
   for (const ParameterSet* set : {&m.encoder, &m.decoder}) updates<T>(visit, *p, *set, c, tolerance);
   if (m.numbers == 0) return;
-  const T* sigma = p->template state<T>("decoder") + m.decoder.find("sigma").offset;
+  const std::vector<T> decoder = p->template get<T>("decoder");
+  const T* sigma = decoder.data() + m.decoder.find("sigma").offset;
   int64_t clamped = 0;
   for (int64_t i = 0; i < m.numbers; ++i) clamped += sigma[i] == static_cast<T>(m.config.sigma_low) || sigma[i] == static_cast<T>(m.config.sigma_high);
   EXPECT_EQ(clamped, c.config["expected"]["sigmas_clamped"].get<int64_t>());

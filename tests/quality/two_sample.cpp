@@ -36,15 +36,72 @@ double trees(const Table& a, const Table& b, uint64_t seed = 0, int threads = 2)
   return tessera::c2st_trees(a, b, seed, team);
 }
 
-}  // namespace
-
-TEST(TwoSample, TreesCannotTellOneSourceApart) {
-  EXPECT_NEAR(trees(normal_table(2000, true, 1), normal_table(2000, true, 2)), 0.5, 0.04);
-  const Table t = quality_test::random_table(1500, 1);
-  EXPECT_LT(trees(t, t), 0.55);
+tq::Detection logistic(const Table& a, const Table& b) {
+  quality_test::Bench bench;
+  const tq::Comparison c = tq::compare_tables({{"real", &a}, {"synthetic", &b}});
+  return tq::c2st_logistic(tq::two_samples(c, 0, 1, 0, 1 << 20), bench.workers, "");
 }
 
-TEST(TwoSample, TreesSeeDependenceThatIsLost) { EXPECT_GT(trees(normal_table(2000, true, 1), normal_table(2000, false, 2)), 0.75); }
+}  // namespace
+
+TEST(TwoSample, OneSourceCannotBeToldApart) {
+  const Table a = normal_table(2000, true, 1), b = normal_table(2000, true, 2);
+  EXPECT_NEAR(trees(a, b), 0.5, 0.04);
+  EXPECT_NEAR(logistic(a, b).auc, 0.5, 0.04);
+  EXPECT_GT(logistic(a, b).score, 0.9);
+}
+
+TEST(TwoSample, ATableAgainstItselfIsAtOneHalf) {
+  const Table t = quality_test::random_table(1500, 1);
+  EXPECT_EQ(trees(t, t), 0.5);  // twins are judged in one fold, and get one score
+  EXPECT_EQ(logistic(t, t).auc, 0.5);
+  EXPECT_EQ(logistic(t, t).score, 1);
+}
+
+TEST(TwoSample, TreesSeeDependenceThatIsLost) {
+  const Table real = normal_table(2000, true, 1), independent = normal_table(2000, false, 2);
+  EXPECT_GT(trees(real, independent), 0.75);
+  EXPECT_LT(logistic(real, independent).auc, 0.6);  // whose columns by themselves are right
+}
+
+TEST(TwoSample, BothSeeAShiftedColumn) {
+  const Table real = normal_table(2000, true, 1);
+  Table shifted = normal_table(2000, true, 2);
+  for (double& x : shifted.columns[1].numbers) x += 1;
+  // Normal columns one standard deviation apart: AUC Φ(1/√2) = .760 by that column alone; with the one it depends on, more.
+  EXPECT_GT(trees(real, shifted), 0.76);
+  EXPECT_GT(logistic(real, shifted).auc, 0.76);
+}
+
+TEST(TwoSample, ALogisticModelOfOneColumnIsItsAuc) {
+  Table real = normal_table(4000, true, 1), shifted = normal_table(4000, true, 2);
+  real.columns.resize(1);
+  shifted.columns.resize(1);
+  for (double& x : shifted.columns[0].numbers) x += 1;
+  EXPECT_NEAR(logistic(real, shifted).auc, 0.760, 0.02);
+  EXPECT_NEAR(logistic(real, shifted).score, 1 - (2 * 0.760 - 1), 0.04);
+}
+
+TEST(TwoSample, MissingValuesAndLevelsTell) {
+  const Table real = quality_test::random_table(1000, 1);
+  Table without = quality_test::random_table(1000, 2), renamed = without;
+  for (int32_t& code : without.columns[2].codes) code = std::max(code, 0);
+  EXPECT_GT(logistic(real, without).auc, 0.52);
+  renamed.columns[2].values[0] = "z";
+  EXPECT_GT(logistic(real, renamed).auc, 0.6);
+  EXPECT_GT(trees(real, renamed), 0.6);
+}
+
+TEST(TwoSample, HalvesOfOneTableAreTheFloor) {
+  const Table t = quality_test::random_table(2001, 1);
+  const tq::Comparison c = tq::compare_tables({{"real", &t}});
+  quality_test::Bench bench;
+  const tq::TwoSamples halves = tq::two_halves(c, 0, 5, 1 << 20);
+  EXPECT_EQ(halves.rows, 1000);
+  EXPECT_NEAR(tq::c2st_trees(halves, {}, bench.workers, "").auc, 0.5, 0.06);
+  EXPECT_NEAR(tq::c2st_logistic(halves, bench.workers, "").auc, 0.5, 0.06);
+  EXPECT_EQ(tq::two_halves(c, 0, 5, 300).rows, 300);
+}
 
 TEST(TwoSample, SameNumberForAnyTeamAndSides) {
   const Table a = normal_table(700, true, 1), b = normal_table(500, false, 2);

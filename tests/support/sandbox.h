@@ -22,6 +22,7 @@ struct Setting {
   int64_t steps = 1;
   uint64_t seed = 42;
   bool reuse = true;
+  Device* device = nullptr;  // runs there, in its scalar, instead of by the table
 };
 
 using Values = std::map<std::string, std::vector<double>>;
@@ -56,7 +57,7 @@ class Sandbox {
     if (s.off.count("as recorded") == 0) optimise(copy, s.off);
     return run(std::move(copy), s);
   }
-  Values run(Plan made, const Setting& s) const { return s.table->scalar_bytes == 8 ? run_as<double>(std::move(made), s) : run_as<float>(std::move(made), s); }
+  Values run(Plan made, const Setting& s) const { return s.device == nullptr && s.table->scalar_bytes == 8 ? run_as<double>(std::move(made), s) : run_as<float>(std::move(made), s); }
 
   std::vector<double> draw(Shape s, double low, double high) {
     std::vector<double> v;
@@ -73,7 +74,7 @@ class Sandbox {
   template <class T>
   Values run_as(Plan made, const Setting& s) const {
     Team team(s.threads);
-    Program p(std::move(made), *s.table, team, s.seed, s.reuse);
+    Program p = s.device != nullptr ? Program(std::move(made), *s.device, team, s.seed, s.reuse) : Program(std::move(made), *s.table, team, s.seed, s.reuse);
     std::map<std::string, std::vector<T>> reals;
     std::map<std::string, std::vector<int32_t>> indices;
     for (const Leaf& leaf : p.plan().leaves) {
@@ -87,10 +88,8 @@ class Sandbox {
         reals[leaf.name].reserve(1), indices[leaf.name].reserve(1);  // an empty leaf wants an address too
         p.bind(leaf.name, index ? static_cast<const void*>(indices[leaf.name].data()) : reals[leaf.name].data());
       } else {
-        for (size_t i = 0; i < n; ++i) {
-          if (index) p.state<int32_t>(leaf.name)[i] = static_cast<int32_t>(v[i]);
-          else p.state<T>(leaf.name)[i] = static_cast<T>(v[i]);
-        }
+        if (index) p.put(leaf.name, std::vector<int32_t>(v.begin(), v.end()).data());
+        else p.put(leaf.name, std::vector<T>(v.begin(), v.end()).data());
       }
     }
     p.run(s.steps);

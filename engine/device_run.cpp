@@ -1,0 +1,114 @@
+#include "engine/device_run.h"
+
+#include <cstring>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+// Steps in a recording that is replayed while at least so many are to come: the gap between two graphs is paid once for them.
+constexpr int kUnrolled = 16;
+
+}  // namespace
+
+DeviceBytes::DeviceBytes(Device& device, int64_t bytes, const char* what) : device_(device), bytes_(bytes) {
+  device.check(device.api().allocate(device.session(), bytes, what, &data_));
+}
+DeviceBytes::~DeviceBytes() { device_.api().free(device_.session(), data_); }
+
+DeviceRun::DeviceRun(Device& device, const Placement& placement)
+    : device_(device),
+      state_(device, placement.state_bytes, "weights and optimiser state"),
+      activations_(device, placement.activation_bytes, "activations"),
+      step_(device, sizeof(StepState), "the state of a step") {}
+
+DeviceRun::~DeviceRun() { forget(); }
+
+void DeviceRun::forget() {
+  device_.api().forget(device_.session(), std::exchange(one_, nullptr));
+  device_.api().forget(device_.session(), std::exchange(many_, nullptr));
+}
+
+const void* DeviceRun::bind(int leaf, const void* from, int64_t bytes) {
+  auto& copy = bound_[leaf];
+  if (!copy || copy->bytes() != bytes) copy = std::make_unique<DeviceBytes>(device_, bytes, "the table");
+  upload(copy->data(), from, bytes);
+  return copy->data();
+}
+
+const Op& DeviceRun::localise(const Op& op) {
+  ops_.push_back(op);
+  std::visit(
+      [&](auto& o) {
+        if constexpr (requires { o.spans; }) {
+          auto [at, fresh] = spans_.try_emplace(o.spans, *o.spans);
+          SpanTable& table = at->second;
+          if (fresh) {
+            const auto place = [&](const auto* from, int count) {
+              const int64_t bytes = static_cast<int64_t>(sizeof(*from)) * count;
+              tables_.push_back(std::make_unique<DeviceBytes>(device_, bytes, "the spans of a row"));
+              upload(tables_.back()->data(), from, bytes);
+              return tables_.back()->data();
+            };
+            table.items = reinterpret_cast<const SpanTable::Item*>(place(table.items, table.count));
+            table.cond_span = reinterpret_cast<const int*>(place(table.cond_span, table.cond_width));
+          }
+          o.spans = &table;
+        }
+      },
+      ops_.back());
+  return ops_.back();
+}
+
+void DeviceRun::prepare(std::vector<DeviceCall> calls, int64_t scratch_bytes) {
+  forget();
+  calls_ = std::move(calls);
+  workspace_.reset();
+  workspace_ = std::make_unique<DeviceBytes>(device_, scratch_bytes, "scratch");
+}
+
+void DeviceRun::run(StepState& state, int64_t n) {
+  const DeviceApi& api = device_.api();
+  const auto record = [&](DeviceRecording*& r, int steps) {
+    if (r == nullptr) device_.check(api.record(device_.session(), calls_.data(), static_cast<int64_t>(calls_.size()), step(), workspace_->data(), steps, &r));
+  };
+  set_step(state);
+  if (n >= kUnrolled) {
+    record(many_, kUnrolled);
+    device_.check(api.replay(device_.session(), many_, n / kUnrolled));
+  }
+  if (n % kUnrolled != 0) {
+    record(one_, 1);
+    device_.check(api.replay(device_.session(), one_, n % kUnrolled));
+  }
+  const void* from = step();
+  const int64_t bytes = sizeof(StepState);
+  int64_t ticket = 0;
+  const void* data = nullptr;
+  device_.check(api.begin_download(device_.session(), &from, &bytes, 1, &ticket));
+  device_.check(api.wait_download(device_.session(), ticket, &data));
+  std::memcpy(&on_device_, data, sizeof on_device_);
+  state = on_device_;
+}
+
+void DeviceRun::run_calls(const DeviceCall* calls, int64_t count) { device_.check(device_.api().run(device_.session(), calls, count, workspace_->data())); }
+
+void DeviceRun::upload(void* to, const void* from, int64_t bytes) {
+  if (bytes > 0) device_.check(device_.api().upload(device_.session(), to, from, bytes));
+}
+void DeviceRun::download(void* to, const void* from, int64_t bytes) const {
+  if (bytes > 0) device_.check(device_.api().download(device_.session(), to, from, bytes));
+}
+void DeviceRun::set_step(const StepState& state) {
+  if (std::memcmp(&state, &on_device_, sizeof state) == 0) return;
+  upload(step_.data(), &state, sizeof state);
+  on_device_ = state;
+}
+
+void DeviceRun::keep_state() {
+  if (!kept_) kept_ = std::make_unique<DeviceBytes>(device_, state_.bytes(), "a copy of the weights and optimiser state");
+  device_.check(device_.api().copy(device_.session(), kept_->data(), state_.data(), state_.bytes()));
+}
+void DeviceRun::restore_state() { device_.check(device_.api().copy(device_.session(), state_.data(), kept_->data(), state_.bytes())); }
+
+}  // namespace tessera

@@ -1,0 +1,70 @@
+// A program's memory and its steps on a device: three plain allocations, a copy of every bound leaf, the step recorded once and replayed.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "engine/device.h"
+#include "engine/device_api.h"
+#include "engine/placement.h"
+#include "engine/plan.h"
+
+namespace tessera {
+
+// Device memory; zero at first.
+class DeviceBytes {
+ public:
+  DeviceBytes(Device& device, int64_t bytes, const char* what);
+  ~DeviceBytes();
+  DeviceBytes(const DeviceBytes&) = delete;
+  char* data() const { return static_cast<char*>(data_); }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  Device& device_;
+  void* data_ = nullptr;
+  int64_t bytes_;
+};
+
+class DeviceRun {
+ public:
+  DeviceRun(Device& device, const Placement& placement);
+  ~DeviceRun();
+
+  char* state() const { return state_.data(); }
+  char* activations() const { return activations_.data(); }
+  StepState* step() const { return reinterpret_cast<StepState*>(step_.data()); }
+
+  // The device's copy of a bound leaf, made from the host's.
+  const void* bind(int leaf, const void* from, int64_t bytes);
+  // An op as calls on the device need it: tables that it points to are on the device too. Lives as long as this.
+  const Op& localise(const Op& op);
+
+  void prepare(std::vector<DeviceCall> calls, int64_t scratch_bytes);
+  // n steps from `state`, which becomes what the device has after them.
+  void run(StepState& state, int64_t n);
+  void run_calls(const DeviceCall* calls, int64_t count);  // without advancing the state
+
+  void upload(void* to, const void* from, int64_t bytes);
+  void download(void* to, const void* from, int64_t bytes) const;
+  void set_step(const StepState& state);
+  void keep_state();     // a copy on the device
+  void restore_state();
+
+ private:
+  void forget();
+
+  Device& device_;
+  DeviceBytes state_, activations_, step_;
+  StepState on_device_{};  // what step_ holds, as far as is known here
+  std::map<int, std::unique_ptr<DeviceBytes>> bound_;
+  std::map<const SpanTable*, SpanTable> spans_;
+  std::deque<std::unique_ptr<DeviceBytes>> tables_;
+  std::deque<Op> ops_;
+  std::vector<DeviceCall> calls_;
+  std::unique_ptr<DeviceBytes> workspace_, kept_;
+  DeviceRecording *one_ = nullptr, *many_ = nullptr;
+};
+
+}  // namespace tessera

@@ -1,0 +1,55 @@
+#include "engine/fused_calls.h"
+
+namespace tessera {
+
+FusedCalls::FusedCalls(const Fusion& fusion, const Plan& plan, const FusedKernels& kernels, const std::vector<DeviceCall>& calls, int64_t scratch)
+    : plan_(plan), kernels_(kernels), scratch_((scratch + 255) / 256 * 256), slices_(plan.nodes.size(), -1) {
+  for (const FusedLaunch& launch : fusion) add(launch, calls);
+}
+
+void FusedCalls::add(const FusedLaunch& launch, const std::vector<DeviceCall>& own) {
+  std::vector<FusedChain> chains;
+  std::vector<const FusedGroup*> groups;
+  for (const FusedGroup& g : launch.chains) {
+    std::vector<FusedStep> steps;
+    for (const FusedNode& n : g.nodes) {
+      const auto node = static_cast<size_t>(n.node);
+      const DeviceCall& c = own[node];
+      if (c.kernel.run == nullptr) continue;
+      if (n.part == FusedStep::slices) {
+        slices_[node] = scratch_;
+        scratch_ += (kernels_.slices_bytes(c.call) + 255) / 256 * 256;
+      }
+      steps.push_back({static_cast<OpKind>(plan_.nodes[node].op.index() - 1), c.call, n.run, n.apart, n.part, slices_[node]});
+    }
+    if (steps.empty()) continue;
+    steps_.push_back(std::move(steps));
+    chains.push_back({g.cut, g.units, steps_.back().data(), static_cast<int>(steps_.back().size())});
+    groups.push_back(&g);
+  }
+  add(std::move(chains), groups, own);
+  for (const int n : launch.alone)
+    if (own[static_cast<size_t>(n)].kernel.run != nullptr) calls_.push_back(own[static_cast<size_t>(n)]);
+}
+
+// One launch, or as many as it takes: chains do not know of each other. A chain that is too long for any is done op by op.
+void FusedCalls::add(std::vector<FusedChain> chains, const std::vector<const FusedGroup*>& groups, const std::vector<DeviceCall>& own) {
+  if (chains.empty()) return;
+  const int count = static_cast<int>(chains.size());
+  if (kernels_.fits({chains.data(), count})) {
+    chains_.push_back(std::move(chains));
+    ops_.push_back({chains_.back().data(), count});
+    calls_.push_back({kernels_.kernel, {nullptr, nullptr, 0, 0, &ops_.back(), nullptr}, "fused"});
+    return;
+  }
+  if (count > 1) {
+    const auto half = static_cast<std::ptrdiff_t>(count / 2);
+    add({chains.begin(), chains.begin() + half}, {groups.begin(), groups.begin() + half}, own);
+    add({chains.begin() + half, chains.end()}, {groups.begin() + half, groups.end()}, own);
+    return;
+  }
+  for (const FusedNode& n : groups[0]->nodes)
+    if (n.part != FusedStep::slices && own[static_cast<size_t>(n.node)].kernel.run != nullptr) calls_.push_back(own[static_cast<size_t>(n.node)]);
+}
+
+}  // namespace tessera

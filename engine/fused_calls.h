@@ -1,0 +1,32 @@
+// A fused plan as calls of a device: launches with their chains and steps, for as long as this lives.
+#pragma once
+#include <deque>
+#include <vector>
+
+#include "engine/device_api.h"
+#include "engine/fusion.h"
+
+namespace tessera {
+
+class FusedCalls {
+ public:
+  // `calls`: each node's own call, with an empty kernel where there is nothing to do. `scratch`: bytes those need; what the slices of products need comes behind.
+  FusedCalls(const Fusion& fusion, const Plan& plan, const FusedKernels& kernels, const std::vector<DeviceCall>& calls, int64_t scratch);
+  const std::vector<DeviceCall>& calls() const { return calls_; }
+  int64_t scratch_bytes() const { return scratch_; }
+
+ private:
+  void add(const FusedLaunch& launch, const std::vector<DeviceCall>& own);
+  void add(std::vector<FusedChain> chains, const std::vector<const FusedGroup*>& groups, const std::vector<DeviceCall>& own);
+
+  const Plan& plan_;
+  const FusedKernels& kernels_;
+  int64_t scratch_;
+  std::vector<int64_t> slices_;  // by node: where its slices are; −1: nowhere yet
+  std::deque<std::vector<FusedStep>> steps_;
+  std::deque<std::vector<FusedChain>> chains_;
+  std::deque<FusedLaunchOp> ops_;
+  std::vector<DeviceCall> calls_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,386 @@
+#include "engine/fusion.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "engine/rules.h"
+
+namespace tessera {
+namespace {
+
+// A product whose weight is larger than this is made tile by tile, by as many blocks as there are: in a chain every block would read all of it.
+constexpr int64_t kChainWeight = 1 << 17;
+constexpr int64_t kDeep = 384;  // from this depth on the tiles' blocks are too few, and slices get blocks of their own
+constexpr int kLeaf = -1;
+
+// How the rows of a value lie in units: `segments` times, one unit after the other, `run` rows a unit.
+struct RowLayout {
+  int64_t run = 0, segments = 0;
+  bool operator==(const RowLayout&) const = default;
+  bool known() const { return run > 0; }
+};
+
+enum class Cut { none, rows, cols, flat };  // none: of a leaf, or made in a way no chain can follow
+
+// Where a value is made.
+struct Made {
+  int level = kLeaf;
+  Cut cut = Cut::none;
+  int64_t width = 0;  // cols: columns; flat: elements
+  RowLayout rows;
+  int node = -1;  // the node to chain to; views pass their maker's on
+};
+
+template <class... T>
+bool is(const Op& op) {
+  return (std::holds_alternative<T>(op) || ...);
+}
+class Fuser {
+ public:
+  explicit Fuser(const Plan& plan) : plan_(plan), made_(plan.values.size()), level_of_(plan.nodes.size(), kLeaf), chain_(plan.nodes.size()), placed_(plan.nodes.size()) {
+    std::iota(chain_.begin(), chain_.end(), 0);
+  }
+
+  Fusion run() {
+    find_units();
+    for (size_t v = 0; v < made_.size(); ++v) shows_.push_back(static_cast<Id>(v));
+    readers_of_views();
+    for (size_t n = 0; n < plan_.nodes.size(); ++n) place(static_cast<int>(n));
+    return collect();
+  }
+
+ private:
+  struct Placed {
+    enum How { nothing, chained, tile, alone } how = nothing;
+    Cut cut = Cut::none;
+    int64_t width = 0;
+    RowLayout rows;
+    bool sliced = false;
+    int slices_at = 0;
+  };
+  const Node& node(int n) const { return plan_.nodes[static_cast<size_t>(n)]; }
+  Made& made(Id v) { return made_[static_cast<size_t>(v)]; }
+  Shape shape(Id v) const { return plan_.shape(v); }
+
+  // The unit: the rows of the smallest thing all batch-like values consist of.
+  void find_units() {
+    for (const Node& n : plan_.nodes) {
+      const auto* m = std::get_if<Matmul>(&n.op);
+      if (!(m != nullptr && !m->trans_a) && !is<SparseMatmul, Random, DrawConditions, GatherRows, SpanActivation, SpanReconstruction>(n.op)) continue;
+      if (const int64_t r = shape(n.out[0]).rows; r > 1) unit_ = std::gcd(unit_, r);
+    }
+  }
+
+  void readers_of_views() {
+    for (const Node& n : plan_.nodes)
+      if (is_view(n.op)) shows_[static_cast<size_t>(n.out[0])] = shows_[static_cast<size_t>(n.in[0])];
+  }
+
+  // ---- what an op needs to be cut in a way: the inputs that must be cut alike (the others must have been finished before) -----------------------------
+  static bool along_rows(const Op& op, size_t i) {
+    if (is<Matmul>(op)) {
+      const auto& m = std::get<Matmul>(op);
+      return i % 2 == 0 || i >= static_cast<size_t>(2 * m.pairs);
+    }
+    if (is<SparseMatmul>(op)) return i != 2;
+    if (is<GatherRows>(op)) return i == 2;
+    if (is<DrawConditions>(op)) return i == 4;
+    if (is<MixtureDraw>(op)) return i < 2;
+    if (is<SpanReconstruction, SpanReconstructionGrad>(op)) return i != 3;
+    return true;
+  }
+  bool can_rows(const Node& n) const {
+    const Shape out = shape(n.out[0]);
+    if (unit_ <= 1 || out.rows % unit_ != 0) return false;
+    if (const auto* m = std::get_if<Matmul>(&n.op)) return !m->trans_a && weight_of(n) <= kChainWeight;
+    return is<Random, Fill, DrawConditions, GatherRows, SparseDense, SparsePick, SparseMatmul, Unary, Binary, LerpRows, Broadcast, SumCols, RowDot, ConcatRows, ConcatCols, SpanActivation,
+              SpanActivationGrad, SpanCrossEntropy, SpanCrossEntropyGrad, SpanReconstruction, SpanReconstructionGrad, MixtureDraw>(n.op);
+  }
+  static bool along_cols(const Op& op, size_t i) {
+    if (const auto* m = std::get_if<Matmul>(&op)) return i >= static_cast<size_t>(2 * m->pairs) || (i % 2 == 1 && !m->trans_b);
+    return true;
+  }
+  bool can_cols(const Node& n) const {
+    if (const auto* m = std::get_if<Matmul>(&n.op)) return !m->trans_a && weight_of(n) <= kChainWeight;
+    return is<BatchNorm, BatchNormGrad, RunningStats, SumRows, Unary, Binary, Fill, Broadcast, Report>(n.op);
+  }
+  int64_t depth_of(const Node& n) const {
+    const auto& m = std::get<Matmul>(n.op);
+    int64_t depth = 0;
+    for (int p = 0; p < m.pairs; ++p) {
+      const Shape a = shape(n.in[static_cast<size_t>(2 * p)]);
+      depth += m.trans_a ? a.rows : a.cols;
+    }
+    return depth;
+  }
+  int64_t weight_of(const Node& n) const { return depth_of(n) * shape(n.out[0]).cols; }
+
+  // The lowest level on which all readers of the state versions that this op overwrites are done.
+  int after_readers(const Node& n, int self) const {
+    int level = 0;
+    for (int k = 0; k < in_place(n.op); ++k) {
+      const Id root = shows_[static_cast<size_t>(n.in[static_cast<size_t>(k)])];
+      auto it = read_at_.find(root);
+      if (it != read_at_.end())
+        for (const int reader : it->second)
+          if (reader != self) level = std::max(level, level_of_[static_cast<size_t>(reader)] + 1);
+    }
+    return level;
+  }
+
+  // ---- placing one op ---------------------------------------------------------------------------------------------------------------
+  void place(int n) {
+    const Node& x = node(n);
+    if (is_view(x.op) && !copies(x)) return view(n);
+    const int least = after_readers(x, n);
+    struct Choice {
+      int level = 1 << 30;
+      Placed placed;
+      std::vector<int> with;
+    } best;
+    auto offer = [&](int level, const Placed& p, std::vector<int> with) {
+      if (level < best.level) best = {level, p, std::move(with)};
+    };
+    // Ties go to the first offer: products that are normalised are cut by columns, single rows too; everything else by rows.
+    const bool cols_first = shape(x.out[0]).rows == 1 || normalised(x);
+    if (cols_first) try_cols(x, least, offer);
+    if (can_rows(x)) try_rows(x, least, offer);
+    if (!cols_first) try_cols(x, least, offer);
+    if (is<Adam, Average, ClampRange>(x.op)) try_flat(x, least, offer);
+    const int next = std::max(least, highest(x) + 1);
+    if (best.level > next) {
+      const bool tile = is<Matmul, SparseWgrad>(x.op);
+      if (is<ConcatRows, ConcatCols>(x.op)) {  // a move: where placement leaves something to move, it is moved right after what it moves
+        finish(n, std::max(highest(x), 0), {Placed::alone, Cut::none, 0, {}, false});
+        return;
+      }
+      Placed p{tile ? Placed::tile : Placed::alone, Cut::none, 0, {}, false};
+      if (const auto* m = std::get_if<Matmul>(&x.op); m != nullptr && !m->trans_a && depth_of(x) >= kDeep) {
+        const RowLayout rows = layout_of_output(x);
+        if (rows.known()) {  // the slices now, their sum, with the addend, in a chain of a later launch
+          p.sliced = true;
+          p.rows = rows;
+          int level = least;
+          for (size_t i = 0; i < static_cast<size_t>(2 * m->pairs); ++i) level = std::max(level, made(x.in[i]).level + 1);
+          p.slices_at = level++;
+          if (m->addend) {
+            const Made& more = made(x.in.back());
+            const bool alike = more.cut == Cut::rows && more.rows == rows && shape(x.in.back()).rows == shape(x.out[0]).rows;
+            level = std::max(level, alike ? more.level : more.level + 1);
+            if (alike && more.level == level) join(n, more.node);
+          }
+          finish(n, level, p);
+          set_made(n, level, Cut::rows, 0, rows);
+          return;
+        }
+      }
+      finish(n, next, p);
+      set_made(n, next, Cut::none, 0, {});
+      return;
+    }
+    for (const int other : best.with) join(n, other);
+    finish(n, best.level, best.placed);
+    set_made(n, best.level, best.placed.cut, best.placed.width, best.placed.rows);
+  }
+
+  void finish(int n, int level, const Placed& p) {
+    level_of_[static_cast<size_t>(n)] = level;
+    placed_[static_cast<size_t>(n)] = p;
+    for (const Id v : node(n).in)
+      if (v != kNone) read_at_[shows_[static_cast<size_t>(v)]].push_back(n);
+    for (const Id v : node(n).out) made(v) = {level, Cut::none, 0, {}, n};
+  }
+  void set_made(int n, int level, Cut cut, int64_t width, RowLayout rows) {
+    for (const Id v : node(n).out) made(v) = {level, cut, width, rows, n};
+  }
+  int highest(const Node& x) const {
+    int level = kLeaf;
+    for (const Id v : x.in)
+      if (v != kNone) level = std::max(level, made_[static_cast<size_t>(v)].level);
+    return level;
+  }
+
+  // Levels for a cut where fits(i, made) says that input i is cut alike.
+  template <class Fits, class Offer>
+  void try_cut(const Node& x, int least, const Placed& p, Fits&& fits, Offer&& offer) {
+    int level = std::max(least, 0);
+    for (size_t i = 0; i < x.in.size(); ++i) {
+      if (x.in[i] == kNone) continue;
+      const Made& m = made(x.in[i]);
+      level = std::max(level, m.level == kLeaf ? 0 : fits(i, m) ? m.level : m.level + 1);
+    }
+    std::vector<int> with;
+    for (const Id v : x.in)
+      if (v != kNone && made(v).level == level && made(v).node >= 0) with.push_back(made(v).node);
+    offer(level, p, with);
+  }
+
+  bool normalised(const Node& x) const {
+    if (!is<Matmul>(x.op)) return false;
+    for (const Node& n : plan_.nodes)
+      if (is<BatchNorm, BatchNormGrad>(n.op) && std::find(n.in.begin(), n.in.end(), x.out[0]) != n.in.end()) return true;
+    return false;
+  }
+
+  RowLayout layout_of_output(const Node& x) {
+    const int64_t rows = shape(x.out[0]).rows;
+    if (unit_ <= 1 || rows % unit_ != 0) return {};
+    if (is<ConcatRows>(x.op)) {
+      RowLayout all{0, 0};
+      for (const Id v : x.in) {
+        RowLayout l = made(v).rows;
+        if (!l.known()) l = default_layout(v);
+        if (!l.known() || (all.run > 0 && all.run != l.run)) return {};
+        all = {l.run, all.segments + l.segments};
+      }
+      return all;
+    }
+    for (size_t i = 0; i < x.in.size(); ++i)
+      if (x.in[i] != kNone && along_rows(x.op, i) && shape(x.in[i]).rows == rows && made(x.in[i]).rows.known()) return made(x.in[i]).rows;
+    return {rows / unit_, 1};
+  }
+  RowLayout default_layout(Id v) const {
+    const int64_t rows = shape(v).rows;
+    return rows % unit_ == 0 ? RowLayout{rows / unit_, 1} : RowLayout{};
+  }
+
+  template <class Offer>
+  void try_rows(const Node& x, int least, Offer&& offer) {
+    const RowLayout rows = layout_of_output(x);
+    if (!rows.known()) return;
+    const int64_t out_rows = shape(x.out[0]).rows;
+    try_cut(x, least, {Placed::chained, Cut::rows, 0, rows, false},
+            [&](size_t i, const Made& m) {
+              if (m.cut != Cut::rows || !along_rows(x.op, i)) return false;
+              if (is<ConcatRows>(x.op)) return m.rows.run == rows.run;
+              return m.rows == rows && shape(x.in[i]).rows == out_rows;
+            },
+            offer);
+  }
+  template <class Offer>
+  void try_cols(const Node& x, int least, Offer&& offer) {
+    if (!can_cols(x)) return;
+    const int64_t width = is<Report>(x.op) ? 1 : shape(x.out[0]).cols;
+    try_cut(x, least, {Placed::chained, Cut::cols, width, {}, false},
+            [&](size_t i, const Made& m) { return m.cut == Cut::cols && m.width == width && along_cols(x.op, i) && shape(x.in[i]).cols == width; }, offer);
+  }
+  template <class Offer>
+  void try_flat(const Node& x, int least, Offer&& offer) {
+    const int64_t width = shape(x.out[0]).cols;
+    try_cut(x, least, {Placed::chained, Cut::flat, width, {}, false}, [&](size_t i, const Made& m) { return m.cut == Cut::flat && m.width == width && shape(x.in[i]).cols == width; }, offer);
+  }
+
+  // A reshape of what is no longer in one piece is a copy.
+  bool copies(const Node& x) const {
+    if (!is<Reshape>(x.op) || shape(x.in[0]).rows == 1) return false;
+    for (const Node* from = plan_.maker(x.in[0]); from != nullptr && is_view(from->op); from = plan_.maker(from->in[0]))
+      if (is<SliceCols>(from->op)) return true;
+    return false;
+  }
+
+  // A view lies where its input lies. Where it cannot be followed in a chain, or turns out to be a copy, it is done after that launch.
+  void view(int n) {
+    const Node& x = node(n);
+    const Made from = made(x.in[0]);
+    const Shape a = shape(x.in[0]), b = shape(x.out[0]);
+    Made to = from;
+    Placed p{Placed::alone, Cut::none, 0, {}, false};
+    if (from.cut == Cut::rows && from.rows.known()) {
+      RowLayout rows;
+      if (is<Reshape>(x.op) && from.rows.segments == 1 && b.rows % unit_ == 0) rows = {b.rows / unit_, 1};
+      if (const auto* s = std::get_if<SliceRows>(&x.op)) {
+        const int64_t segment = unit_ * from.rows.run;
+        if (s->start % segment == 0 && s->rows % segment == 0) rows = {from.rows.run, s->rows / segment};
+      }
+      if (is<SliceCols>(x.op)) rows = from.rows;
+      to.rows = rows;
+      if (!rows.known()) to.cut = Cut::none;
+      else p = {Placed::chained, Cut::rows, 0, rows, false};
+    } else if (from.cut == Cut::cols) {
+      if (!(is<SliceRows>(x.op) || a == b)) to.cut = Cut::none;
+    } else {
+      to.cut = Cut::none;
+      if (from.level == kLeaf) to.rows = {};
+    }
+    finish(n, std::max(from.level, 0), p);
+    if (p.how == Placed::chained) join(n, from.node);
+    to.node = p.how == Placed::chained ? n : from.node;
+    made(x.out[0]) = to;
+    if (from.level == kLeaf) level_of_[static_cast<size_t>(n)] = kLeaf;
+  }
+
+  int root(int n) {
+    while (chain_[static_cast<size_t>(n)] != n) n = chain_[static_cast<size_t>(n)];
+    return n;
+  }
+  void join(int a, int b) { chain_[static_cast<size_t>(root(a))] = root(b); }
+
+  // ---- launches -----------------------------------------------------------------------------------------------------------------------
+  Fusion collect() {
+    int levels = 0;
+    for (const int l : level_of_) levels = std::max(levels, l + 1);
+    Fusion all(static_cast<size_t>(levels));
+    std::map<std::pair<int, int>, size_t> group_of;  // (level, root) → chain
+    for (size_t i = 0; i < plan_.nodes.size(); ++i) {
+      const int n = static_cast<int>(i), level = level_of_[i];
+      const Placed& p = placed_[i];
+      if (level == kLeaf) continue;
+      FusedLaunch& launch = all[static_cast<size_t>(level)];
+      if (p.how == Placed::alone) launch.alone.push_back(n);
+      if (p.how == Placed::tile) {
+        FusedLaunch& at = p.sliced ? all[static_cast<size_t>(p.slices_at)] : launch;
+        at.chains.push_back({FusedChain::tiles, 0, {{n, p.sliced ? FusedStep::slices : FusedStep::all, 0, 0}}});
+      }
+      if (p.how != Placed::chained && !p.sliced) continue;
+      const Cut cut = p.sliced ? Cut::rows : p.cut;
+      auto [it, fresh] = group_of.emplace(std::pair{level, root(n)}, launch.chains.size());
+      if (fresh) launch.chains.push_back({cut == Cut::rows ? FusedChain::rows : cut == Cut::cols ? FusedChain::cols : FusedChain::flat, cut == Cut::rows ? unit_ : p.width, {}});
+      launch.chains[it->second].nodes.push_back({n, p.sliced ? FusedStep::sum : FusedStep::all, p.rows.run, p.rows.segments > 1 ? unit_ * p.rows.run : 0});
+    }
+    for (FusedLaunch& l : all)
+      for (FusedGroup& g : l.chains) refine(g);
+    std::erase_if(all, [](const FusedLaunch& l) { return l.chains.empty() && l.alone.empty(); });
+    return all;
+  }
+
+  // A chain of values with several rows a unit has smaller units.
+  static void refine(FusedGroup& g) {
+    if (g.cut != FusedChain::rows) return;
+    int64_t common = 0;
+    for (const FusedNode& n : g.nodes) common = n.apart > 0 ? 1 : std::gcd(common, n.run);
+    for (const FusedNode& n : g.nodes)
+      if (n.apart > 0) common = 1;
+    if (common <= 1) return;
+    g.units *= common;
+    for (FusedNode& n : g.nodes) n.run /= common;
+  }
+
+  const Plan& plan_;
+  int64_t unit_ = 0;
+  std::vector<Made> made_;
+  std::vector<int> level_of_;
+  std::vector<int> chain_;  // union-find over nodes
+  std::vector<Placed> placed_;
+  std::vector<Id> shows_;  // the value a view shows
+  std::map<Id, std::vector<int>> read_at_;
+};
+
+}  // namespace
+
+Fusion fuse(const Plan& plan) { return Fuser(plan).run(); }
+
+std::vector<std::vector<int>> phases_of(const Fusion& fusion) {
+  std::vector<std::vector<int>> phases;
+  for (const FusedLaunch& l : fusion) {
+    std::vector<int> nodes = l.alone;
+    for (const FusedGroup& g : l.chains)
+      for (const FusedNode& n : g.nodes)
+        if (n.part != FusedStep::slices) nodes.push_back(n.node);
+    std::sort(nodes.begin(), nodes.end());
+    phases.push_back(std::move(nodes));
+  }
+  return phases;
+}
+
+}  // namespace tessera

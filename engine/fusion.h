@@ -1,0 +1,35 @@
+// Which ops of a plan go into one launch of a GPU (kernels/fused.h says what a launch can hold). A plan's ops are given levels: an op stands on the level of what it
+// reads if a block can make it from what that block itself has made there, and one above otherwise. A level is a launch.
+//   the identity: ops cut by rows (columns, elements) commute with taking a part of the rows, so a part's chain of ops is the part of the chain
+#pragma once
+#include <vector>
+
+#include "engine/plan.h"
+#include "kernels/fused.h"
+
+namespace tessera {
+
+struct FusedNode {
+  int node;
+  FusedStep::Part part;
+  int64_t run, apart;  // rows: see FusedStep
+};
+
+struct FusedGroup {
+  FusedChain::Cut cut;
+  int64_t units;
+  std::vector<FusedNode> nodes;  // in order
+};
+
+struct FusedLaunch {
+  std::vector<FusedGroup> chains;
+  std::vector<int> alone;  // after the launch, one by one: ops without a place in a chain, and moves of which placement may have made views
+};
+
+using Fusion = std::vector<FusedLaunch>;
+Fusion fuse(const Plan& plan);
+
+// The phases of place(): nodes of one launch may run side by side, and nothing they touch may share memory.
+std::vector<std::vector<int>> phases_of(const Fusion& fusion);
+
+}  // namespace tessera

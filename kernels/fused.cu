@@ -1,0 +1,230 @@
+// fused: a launch of many ops (kernels/fused.h). The table of chains and steps is a kernel parameter, so that a recorded launch needs nothing uploaded.
+//   bytes and FLOPs are those of its ops; results that stay within a block are read back from L1 and L2
+//   one block barrier a step · every op by the device functions of its own kernel, so the bits of the composition; no atomics
+#include "kernels/gpu_fused.cuh"
+
+namespace tessera::gpu {
+namespace {
+
+// The largest of the tiles' rooms; column sums and rates need less.
+constexpr int kSharedFloats = shared_floats<FmaTile<128, 8, true, true>>;
+static_assert(kSharedFloats >= shared_floats<FmaTile<64, 64, true, true>> && kSharedFloats >= shared_floats<FmaTile<16, 64, true, true>>);
+
+__global__ void __launch_bounds__(kThreads) fused_kernel(const __grid_constant__ Constants<FusedTable> table) {
+  const FusedTable& t = *table;
+  TESS_SHARED(shared, float[kSharedFloats]);
+  int c = 0;
+  while (static_cast<int>(blockIdx.x) >= t.chain[c].end) ++c;
+  const FusedTable::Chain& chain = t.chain[c];
+  const int block = static_cast<int>(blockIdx.x) - (c == 0 ? 0 : t.chain[c - 1].end);
+  for (int i = chain.first_step; i < chain.first_step + chain.steps; ++i) {
+    const FusedTable::Step& step = t.step[i];
+    const unsigned char* data = t.pool + step.offset;
+    if (chain.cut == FusedChain::rows) {
+      const int first = block * chain.per_block, count = min(chain.per_block, chain.units - first), run = count * step.run;
+      do_rows(step, data, {first * step.run, run * step.repeats, run, step.apart}, *t.state, t.workspace, shared);
+    } else if (chain.cut == FusedChain::cols) {
+      do_cols(step, data, block * kAcross, chain.units, *t.state, shared);
+    } else if (chain.cut == FusedChain::flat) {
+      do_flat(step, data, block, *t.state, shared);
+    } else {
+      do_tiles(step, data, block, t.workspace, shared);
+    }
+    __syncthreads();
+  }
+}
+
+// ---- the host's side: steps put into the table --------------------------------------------------------------------------------------
+class Builder {
+ public:
+  explicit Builder(FusedTable& t) : t_(t) {}
+  bool fits() const { return fits_; }
+
+  void add(const FusedChain& chain) {
+    if (t_.chains == kMaxChains) {
+      fits_ = false;
+      return;
+    }
+    FusedTable::Chain& c = t_.chain[t_.chains];
+    c = {chain.cut, 0, static_cast<int>(chain.units), 1, t_.steps, chain.count};
+    int64_t blocks = 0;
+    switch (chain.cut) {
+      case FusedChain::rows: {
+        int64_t rows = 1;  // of a unit's largest value
+        for (int i = 0; i < chain.count; ++i) rows = chain.steps[i].run > rows ? chain.steps[i].run : rows;
+        c.per_block = static_cast<int>(rows >= 16 ? 1 : 16 / rows);
+        while (c.per_block > 1 && blocks_for(chain.units, c.per_block) < 64) c.per_block = (c.per_block + 1) / 2;
+        blocks = blocks_for(chain.units, c.per_block);
+        break;
+      }
+      case FusedChain::cols: blocks = blocks_for(chain.units, kAcross); break;
+      case FusedChain::flat: blocks = blocks_for(chain.units, kThreads * kChunk); break;
+      case FusedChain::tiles: blocks = tile_blocks(chain.steps[0]); break;
+    }
+    c.end = (t_.chains == 0 ? 0 : t_.chain[t_.chains - 1].end) + static_cast<int>(blocks);
+    ++t_.chains;
+    for (int i = 0; i < chain.count && fits_; ++i) add(chain.steps[i]);
+  }
+
+ private:
+  static int64_t tile_blocks(const FusedStep& s) {
+    const View& out = s.call.out[0];
+    if (s.kind == OpKind::sparse_wgrad) return blocks_for(out.rows * blocks_for(out.cols, 32 * kChunk), kBlockWarps);
+    const auto& op = *static_cast<const Matmul*>(s.call.op);
+    return blocks_for(out.rows, 64) * blocks_for(out.cols, 64) * (s.part == FusedStep::slices ? problem(s.call, op, 0, op.pairs).slices : 1);
+  }
+
+  void add(const FusedStep& s) {
+    if (t_.steps == kMaxSteps) {
+      fits_ = false;
+      return;
+    }
+    const int64_t rows = s.call.out[0].rows;
+    t_.step[t_.steps++] = {s.kind, s.part, t_.used, static_cast<int>(s.run), static_cast<int>(s.apart), s.apart > 0 ? static_cast<int>(rows / s.apart) : 1};
+    t_.state = s.call.state;
+    put(s);
+  }
+
+  template <class P>
+  void pack(const P& p) {
+    const int bytes = static_cast<int>((sizeof(P) + 15) / 16 * 16);
+    if (t_.used + bytes > kPoolBytes) {
+      fits_ = false;
+      return;
+    }
+    for (size_t i = 0; i < sizeof(P); ++i) t_.pool[static_cast<size_t>(t_.used) + i] = reinterpret_cast<const unsigned char*>(&p)[i];
+    t_.used += bytes;
+  }
+
+  template <class Op>
+  void pack_map(const Call& call, int inputs) {
+    MapStep<Op> m{*static_cast<const Op*>(call.op), {}, target(call.out[0])};
+    for (int i = 0; i < inputs; ++i) m.x[i] = operand(call.in[i], call.out[0]);
+    pack(m);
+  }
+
+  void put(const FusedStep& s) {
+    const Call& call = s.call;
+    const View *in = call.in, *out = call.out;
+    switch (s.kind) {
+      case OpKind::unary: return pack_map<Unary>(call, 1);
+      case OpKind::binary: return pack_map<Binary>(call, 2);
+      case OpKind::lerp_rows: return pack_map<LerpRows>(call, 3);
+      case OpKind::broadcast: return pack_map<Broadcast>(call, 1);
+      case OpKind::fill: return pack(FillStep{static_cast<float>(static_cast<const Fill*>(call.op)->value), target(out[0])});
+      case OpKind::random: {
+        const auto& op = *static_cast<const Random*>(call.op);
+        return pack(RandomStep{{op.kind, op.purpose, static_cast<float>(op.keep)}, Mat<const int32_t>(in[0]), target(out[0])});
+      }
+      case OpKind::draw_conditions:
+        return pack(DrawStep{condition_tables(in), Mat<int32_t>(out[0]), Mat<int32_t>(out[1]), *static_cast<const DrawConditions*>(call.op)});
+      case OpKind::gather_rows:
+        return pack(GatherStep{*static_cast<const GatherRows*>(call.op)->spans, Mat<const int32_t>(in[0]), Mat<const float>(in[1]), Mat<const int32_t>(in[2]), Mat<int32_t>(out[0]),
+                               Mat<float>(out[1])});
+      case OpKind::sparse_dense: return pack(DenseStep{Entries(call, *static_cast<const SparseDense*>(call.op)), Mat<float>(out[0])});
+      case OpKind::sparse_pick: return pack(pick(call));
+      case OpKind::sparse_matmul: {
+        const auto& op = *static_cast<const SparseMatmul*>(call.op);
+        return pack(SparseStep{Entries(call, op), whole(in[2]), op.addend ? whole(in[3]) : Operand{}, target(out[0])});
+      }
+      case OpKind::sparse_wgrad: {
+        const auto& op = *static_cast<const SparseWgrad*>(call.op);
+        return pack(SparseStep{Entries(call, op), whole(in[2]), op.addend ? whole(in[3]) : Operand{}, target(out[0])});
+      }
+      case OpKind::matmul: {
+        const auto& op = *static_cast<const Matmul*>(call.op);
+        fits_ = fits_ && op.pairs <= kMaxPairs;
+        return pack(ProductStep{problem(call, op, 0, op.pairs < kMaxPairs ? op.pairs : kMaxPairs), s.workspace, op.trans_a, op.trans_b});
+      }
+      case OpKind::sum_cols: return pack(DotStep{Mat<const float>(in[0]), Mat<const float>(in[0]), Mat<float>(out[0]), static_cast<const SumCols*>(call.op)->scale});
+      case OpKind::row_dot: return pack(DotStep{Mat<const float>(in[0]), Mat<const float>(in[1]), Mat<float>(out[0]), 1});
+      case OpKind::sum_rows: return pack(SumStep{Mat<const float>(in[0]), static_cast<float*>(out[0].data), static_cast<const SumRows*>(call.op)->scale});
+      case OpKind::reshape:
+      case OpKind::concat_rows:
+      case OpKind::concat_cols: {
+        CopyStep c{Mat<uint32_t>(out[0]), call.inputs, {}};
+        fits_ = fits_ && call.inputs <= kCopyParts;
+        for (int k = 0; k < call.inputs && fits_; ++k)
+          c.part[k] = {static_cast<const uint32_t*>(in[k].data), in[k].ld, static_cast<int>(in[k].rows), static_cast<int>(in[k].cols)};
+        return pack(c);
+      }
+      case OpKind::span_activation: {
+        const auto& op = *static_cast<const SpanActivation*>(call.op);
+        return pack(SpanStep{*op.spans, Mat<const float>(in[0]), Mat<const float>(in[1]), Mat<const int32_t>(View{}), Mat<float>(out[0]), static_cast<float>(1 / op.tau),
+                             static_cast<float>(op.u_low), static_cast<float>(op.u_high)});
+      }
+      case OpKind::span_activation_grad: {
+        const auto& op = *static_cast<const SpanActivationGrad*>(call.op);
+        return pack(SpanStep{*op.spans, Mat<const float>(in[0]), Mat<const float>(in[1]), Mat<const int32_t>(View{}), Mat<float>(out[0]), static_cast<float>(1 / op.tau), 0, 0});
+      }
+      case OpKind::span_cross_entropy:
+        return pack(SpanStep{*static_cast<const SpanCrossEntropy*>(call.op)->spans, Mat<const float>(in[0]), Mat<const float>(View{}), Mat<const int32_t>(in[1]), Mat<float>(out[0]), 0, 0, 0});
+      case OpKind::span_cross_entropy_grad:
+        return pack(SpanStep{*static_cast<const SpanCrossEntropyGrad*>(call.op)->spans, Mat<const float>(in[0]), Mat<const float>(in[2]), Mat<const int32_t>(in[1]), Mat<float>(out[0]), 0, 0, 0});
+      case OpKind::span_reconstruction:
+        return pack(ReconstructionStep{*static_cast<const SpanReconstruction*>(call.op)->spans, reconstruction(call), Mat<const float>(View{}), Mat<float>(out[0]), Mat<float>(View{})});
+      case OpKind::span_reconstruction_grad:
+        return pack(ReconstructionStep{*static_cast<const SpanReconstructionGrad*>(call.op)->spans, reconstruction(call), Mat<const float>(in[4]), Mat<float>(out[0]), Mat<float>(out[1])});
+      case OpKind::mixture_draw: return pack(mixture(call));
+      case OpKind::clamp_range: return pack(clamped_range(call));
+      case OpKind::batch_norm: {
+        const auto& op = *static_cast<const BatchNorm*>(call.op);
+        return pack(NormStep{norm_in(call, op.eps, op.relu, op.groups), norm_out(call), static_cast<int>(op.groups)});
+      }
+      case OpKind::batch_norm_grad: {
+        const auto& op = *static_cast<const BatchNormGrad*>(call.op);
+        return pack(NormGradStep{norm_in(call, op.eps, op.relu, op.groups), norm_grad(call)});
+      }
+      case OpKind::running_stats: return pack(running(call));
+      case OpKind::adam: return pack(AdamStep{adam_state(call), *static_cast<const Adam*>(call.op)});
+      case OpKind::average: return pack(AverageStep{{call.state, static_cast<const Average*>(call.op)->decay}, whole(out[0]), whole(in[1]), target(out[0])});
+      case OpKind::report: {
+        ReportStep r{Mat<float>(out[0]), {}, call.inputs - 1, static_cast<const Report*>(call.op)->slots};
+        fits_ = fits_ && r.count <= kScalars;
+        for (int k = 0; k < r.count && fits_; ++k) r.scalars.x[k] = static_cast<const float*>(in[k + 1].data);
+        return pack(r);
+      }
+      default: fits_ = false;
+    }
+  }
+
+  FusedTable& t_;
+  bool fits_ = true;
+};
+
+bool build(const FusedLaunchOp& op, FusedTable& table) {
+  table.chains = table.steps = table.used = 0;
+  Builder builder(table);
+  for (int i = 0; i < op.count && builder.fits(); ++i) builder.add(op.chains[i]);
+  return builder.fits();
+}
+
+// 31 KiB: not on the stack, which may be small.
+FusedTable& room() {
+  static thread_local FusedTable table;
+  return table;
+}
+
+bool fits(const FusedLaunchOp& op) { return build(op, room()); }
+
+int64_t slices_bytes(const Call& call) {
+  const auto& op = *static_cast<const Matmul*>(call.op);
+  return int64_t{4} * problem(call, op, 0, op.pairs < kMaxPairs ? op.pairs : kMaxPairs).slices * call.out[0].rows * call.out[0].cols;
+}
+
+void run(const Call& call, int64_t, void* scratch) {
+  FusedTable& table = room();
+  build(*static_cast<const FusedLaunchOp*>(call.op), table);
+  table.workspace = static_cast<char*>(gpu_context(scratch).workspace);
+  if (table.chains > 0) launch({dim3(static_cast<unsigned>(table.chain[table.chains - 1].end)), dim3(kThreads), 0, gpu_context(scratch).stream}, "fused", fused_kernel, Constants<FusedTable>{table});
+}
+
+}  // namespace
+}  // namespace tessera::gpu
+
+namespace tessera {
+const FusedKernels& fused_kernels_cuda() {
+  static const FusedKernels kernels{{gpu::one, gpu::run, nullptr}, gpu::fits, gpu::slices_bytes};
+  return kernels;
+}
+}  // namespace tessera

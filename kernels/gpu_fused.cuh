@@ -1,0 +1,394 @@
+// What a fused launch is told, in its parameters, and how a block does one step of a chain: each op by the same device functions as in a launch of its own, over the
+// block's rows, columns or elements. So a fused step has the bits of its composition.
+#pragma once
+#include "kernels/fused.h"
+#include "kernels/gpu_batch_norm.cuh"
+#include "kernels/gpu_functions.cuh"
+#include "kernels/gpu_optimizer.cuh"
+#include "kernels/gpu_product.cuh"
+#include "kernels/gpu_rows.cuh"
+#include "kernels/gpu_sampling.cuh"
+#include "kernels/gpu_span.cuh"
+#include "kernels/gpu_sparse.cuh"
+
+namespace tessera::gpu {
+
+// ---- steps, ready for the device ---------------------------------------------------------------------------------------------------
+struct RandomStep {
+  RandomSource source;
+  Mat<const int32_t> rows;
+  Target out;
+};
+struct FillStep {
+  float value;
+  Target out;
+};
+struct DrawStep {
+  ConditionTables in;
+  Mat<int32_t> condition, row;
+  DrawConditions op;
+};
+struct GatherStep {
+  SpanTable spans;
+  Mat<const int32_t> codes;
+  Mat<const float> alphas;
+  Mat<const int32_t> row;
+  Mat<int32_t> index;
+  Mat<float> value;
+};
+struct DenseStep {
+  Entries entries;
+  Mat<float> out;
+};
+struct SparseStep {  // sparse_matmul; sparse_wgrad with d in place of the weight
+  Entries entries;
+  Operand weight, addend;
+  Target out;
+};
+struct ProductStep {
+  Problem problem;
+  int64_t part;  // where the sums of slices are: bytes from the start of the workspace
+  bool trans_a, trans_b;
+};
+template <class Op>
+struct MapStep {  // unary, binary, lerp_rows, broadcast
+  Op op;
+  Operand x[3];
+  Target out;
+};
+struct DotStep {
+  Mat<const float> x, y;
+  Mat<float> out;
+  double scale;
+};
+struct SumStep {
+  Mat<const float> x;
+  float* out;
+  double scale;
+};
+constexpr int kCopyParts = 8;
+struct CopyStep {  // reshape, concat_rows, concat_cols, in words
+  Mat<uint32_t> out;
+  int count;
+  struct Part {
+    const uint32_t* from;
+    int64_t ld;
+    int rows, cols;
+  } part[kCopyParts];
+};
+struct SpanStep {
+  SpanTable spans;
+  Mat<const float> x, y;
+  Mat<const int32_t> condition;
+  Mat<float> out;
+  float a, b, c;
+};
+struct ReconstructionStep {
+  SpanTable spans;
+  Reconstruction in;
+  Mat<const float> d;
+  Mat<float> out, d_sigma;
+};
+struct NormStep {
+  NormIn in;
+  NormOut out;
+  int groups;
+};
+struct NormGradStep {
+  NormIn in;
+  NormGrad d;
+};
+struct AdamStep {
+  AdamState state;
+  Adam op;
+};
+struct AverageStep {
+  Mix mix;
+  Operand average, param;
+  Target out;
+};
+struct ReportStep {
+  Mat<float> ring;
+  Scalars scalars;
+  int count;
+  int64_t slots;
+};
+
+// ---- the table ---------------------------------------------------------------------------------------------------------------------
+constexpr int kMaxChains = 32, kMaxSteps = 96, kPoolBytes = 28 * 1024;
+struct FusedTable {
+  struct Chain {
+    FusedChain::Cut cut;
+    int end;  // blocks of this chain and all before
+    int units, per_block, first_step, steps;
+  } chain[kMaxChains];
+  struct Step {
+    OpKind kind;
+    FusedStep::Part part;
+    int offset;  // in the pool
+    int run, apart, repeats;
+  } step[kMaxSteps];
+  int chains, steps, used;
+  StepState* state;
+  char* workspace;
+  alignas(16) unsigned char pool[kPoolBytes];
+};
+static_assert(sizeof(FusedTable) < 32 * 1024 - 64, "what a kernel's parameters may take");
+
+// ---- loops over a block's part -----------------------------------------------------------------------------------------------------
+constexpr int kBlockWarps = kThreads / 32;
+
+template <class F>
+__device__ inline void each_item(int count, F&& f) {
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += kThreads) f(i);
+}
+template <class F>
+__device__ inline void each_chunk(const Rows& rows, int cols, F&& f) {
+  const int chunks = (cols + kChunk - 1) / kChunk;
+  each_item(rows.count * chunks, [&](int i) { f(rows.at(i / chunks), i % chunks * kChunk); });
+}
+template <class F>
+__device__ inline void each_warp(int count, F&& f) {
+  for (int i = static_cast<int>(threadIdx.x) / 32; i < count; i += kBlockWarps) f(i);
+}
+template <class F>
+__device__ inline void each_span(const SpanTable& spans, const Rows& rows, F&& f) {
+  each_warp(rows.count * spans.count, [&](int i) { f(span_place(spans, rows.at(i / spans.count), i % spans.count)); });
+}
+
+// f of up to three operands at four columns of a row.
+template <int n, class F>
+__device__ inline void map_chunk(const Operand (&x)[3], const Target& out, int r, int c, int end, F&& f) {
+  float v[3][kChunk], y[kChunk];
+  const int width = min(kChunk, end - c);
+#pragma unroll
+  for (int i = 0; i < n; ++i) load_chunk(x[i], r, c, width, v[i]);
+#pragma unroll
+  for (int k = 0; k < kChunk; ++k) {
+    if constexpr (n == 1) y[k] = f(v[0][k]);
+    if constexpr (n == 2) y[k] = f(v[0][k], v[1][k]);
+    if constexpr (n == 3) y[k] = f(v[0][k], v[1][k], v[2][k]);
+  }
+  store_chunk(out, r, c, width, y);
+}
+
+// The elementwise ops over whatever part `part` walks: part(g) calls g(row, first column, end of columns).
+template <class Walk>
+__device__ inline bool do_map(OpKind kind, const unsigned char* step, Walk&& part) {
+  if (kind == OpKind::unary) {
+    const auto& s = *reinterpret_cast<const MapStep<Unary>*>(step);
+    with_function(s.op, [&](auto f) { part(s.out, [&](int r, int c, int end) { map_chunk<1>(s.x, s.out, r, c, end, f); }); });
+  } else if (kind == OpKind::binary) {
+    const auto& s = *reinterpret_cast<const MapStep<Binary>*>(step);
+    with_function(s.op, [&](auto f) { part(s.out, [&](int r, int c, int end) { map_chunk<2>(s.x, s.out, r, c, end, f); }); });
+  } else if (kind == OpKind::lerp_rows) {
+    const auto& s = *reinterpret_cast<const MapStep<LerpRows>*>(step);
+    part(s.out, [&](int r, int c, int end) { map_chunk<3>(s.x, s.out, r, c, end, Lerp{}); });
+  } else if (kind == OpKind::broadcast) {
+    const auto& s = *reinterpret_cast<const MapStep<Broadcast>*>(step);
+    part(s.out, [&](int r, int c, int end) { map_chunk<1>(s.x, s.out, r, c, end, Same{}); });
+  } else if (kind == OpKind::fill) {
+    const auto& s = *reinterpret_cast<const FillStep*>(step);
+    const float v[kChunk] = {s.value, s.value, s.value, s.value};
+    part(s.out, [&](int r, int c, int end) { store_chunk(s.out, r, c, min(kChunk, end - c), v); });
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// This and the do_… below are functions of their own: inlined into one kernel they would crowd its registers.
+template <bool trans_a, bool trans_b, int down, int across>
+__attribute__((noinline)) __device__ void make_rows(const Problem& p, const Rows& rows, int first, int end, float* shared) {
+  for (int r = 0; r < rows.count; r += down)
+    for (int c = first; c < end; c += across) make_tile<FmaTile<down, across, !trans_a, trans_b>, trans_a, trans_b>(p, rows, r, c, end, kAllSlices, p.out, shared);
+}
+
+// ---- rows --------------------------------------------------------------------------------------------------------------------------
+__attribute__((noinline)) __device__ void do_rows(const FusedTable::Step& s, const unsigned char* step, const Rows& rows, const StepState& state, const char* workspace, float* shared) {
+  const auto walk = [&](const Target& out, auto&& f) { each_chunk(rows, out.cols, [&](int r, int c) { f(r, c, out.cols); }); };
+  if (do_map(s.kind, step, walk)) return;
+  switch (s.kind) {
+    case OpKind::random: {
+      const auto& x = *reinterpret_cast<const RandomStep*>(step);
+      return each_chunk(rows, x.out.cols, [&](int r, int c) { random_chunk(x.source, x.rows, x.out, state, r, c / kChunk); });
+    }
+    case OpKind::draw_conditions: {
+      const auto& x = *reinterpret_cast<const DrawStep*>(step);
+      return each_item(rows.count, [&](int i) { draw_condition(x.in, x.condition, x.row, state, x.op, rows.at(i)); });
+    }
+    case OpKind::gather_rows: {
+      const auto& x = *reinterpret_cast<const GatherStep*>(step);
+      return each_item(rows.count * x.spans.count, [&](int i) {
+        const int r = rows.at(i / x.spans.count);
+        gather_entry(x.spans, x.codes, x.alphas, x.row.row(r)[0], x.index, x.value, r, i % x.spans.count);
+      });
+    }
+    case OpKind::sparse_dense: {
+      const auto& x = *reinterpret_cast<const DenseStep*>(step);
+      return each_warp(rows.count, [&](int i) { sparse_dense(x.entries, x.out, rows.at(i)); });
+    }
+    case OpKind::sparse_pick: {
+      const auto& x = *reinterpret_cast<const Pick*>(step);
+      return each_item(rows.count * x.out.cols, [&](int i) { sparse_pick(x, rows.at(i / x.out.cols), i % x.out.cols); });
+    }
+    case OpKind::sparse_matmul: {
+      const auto& x = *reinterpret_cast<const SparseStep*>(step);
+      return each_chunk(rows, x.out.cols, [&](int r, int c) { sparse_matmul_chunk(x.entries, x.weight, x.addend, x.out, r, c); });
+    }
+    case OpKind::matmul: {
+      const auto& x = *reinterpret_cast<const ProductStep*>(step);
+      if (s.part == FusedStep::sum) {
+        const float* part = reinterpret_cast<const float*>(workspace + x.part);
+        return each_item(rows.count * x.problem.cols, [&](int i) { add_slices(x.problem, part, rows.at(i / x.problem.cols), i % x.problem.cols); });
+      }
+      return x.trans_b ? make_rows<false, true, 16, 64>(x.problem, rows, 0, x.problem.cols, shared) : make_rows<false, false, 16, 64>(x.problem, rows, 0, x.problem.cols, shared);
+    }
+    case OpKind::sum_cols: {
+      const auto& x = *reinterpret_cast<const DotStep*>(step);
+      return each_warp(rows.count, [&](int i) { row_dot<false>(x.x, x.y, x.out, x.scale, rows.at(i)); });
+    }
+    case OpKind::row_dot: {
+      const auto& x = *reinterpret_cast<const DotStep*>(step);
+      return each_warp(rows.count, [&](int i) { row_dot<true>(x.x, x.y, x.out, x.scale, rows.at(i)); });
+    }
+    case OpKind::reshape: {
+      const auto& x = *reinterpret_cast<const CopyStep*>(step);
+      return each_item(rows.count * x.out.cols, [&](int i) {
+        const int64_t at = static_cast<int64_t>(rows.at(i / x.out.cols)) * x.out.cols + i % x.out.cols;
+        x.out.row(rows.at(i / x.out.cols))[i % x.out.cols] = x.part[0].from[at / x.part[0].cols * x.part[0].ld + at % x.part[0].cols];
+      });
+    }
+    case OpKind::concat_rows:
+    case OpKind::concat_cols: {
+      const auto& x = *reinterpret_cast<const CopyStep*>(step);
+      const bool down = s.kind == OpKind::concat_rows;
+      return each_item(rows.count * x.out.cols, [&](int i) {
+        const int row = rows.at(i / x.out.cols), col = i % x.out.cols;
+        int r = row, c = col, k = 0;
+        while ((down ? r : c) >= (down ? x.part[k].rows : x.part[k].cols)) {
+          (down ? r : c) -= down ? x.part[k].rows : x.part[k].cols;
+          ++k;
+        }
+        const uint32_t* from = x.part[k].from + r * x.part[k].ld + c;
+        if (from != &x.out.row(row)[col]) x.out.row(row)[col] = *from;
+      });
+    }
+    case OpKind::span_activation: {
+      const auto& x = *reinterpret_cast<const SpanStep*>(step);
+      return each_span(x.spans, rows, [&](const SpanPlace& p) { span_activation(p, x.x, x.y, x.out, x.a, x.b, x.c); });
+    }
+    case OpKind::span_activation_grad: {
+      const auto& x = *reinterpret_cast<const SpanStep*>(step);
+      return each_span(x.spans, rows, [&](const SpanPlace& p) { span_activation_grad(p, x.x, x.y, x.out, x.a); });
+    }
+    case OpKind::span_cross_entropy: {
+      const auto& x = *reinterpret_cast<const SpanStep*>(step);
+      return each_warp(rows.count, [&](int i) { span_cross_entropy(x.spans, x.x, x.condition, x.out, rows.at(i)); });
+    }
+    case OpKind::span_cross_entropy_grad: {
+      const auto& x = *reinterpret_cast<const SpanStep*>(step);
+      return each_warp(rows.count, [&](int i) { span_cross_entropy_grad(x.spans, x.x, x.condition, x.y, x.out, rows.at(i)); });
+    }
+    case OpKind::span_reconstruction: {
+      const auto& x = *reinterpret_cast<const ReconstructionStep*>(step);
+      return each_span(x.spans, rows, [&](const SpanPlace& p) { span_reconstruction(p, x.in, x.out); });
+    }
+    case OpKind::span_reconstruction_grad: {
+      const auto& x = *reinterpret_cast<const ReconstructionStep*>(step);
+      return each_span(x.spans, rows, [&](const SpanPlace& p) { span_reconstruction_grad(p, x.in, x.d, x.out, x.d_sigma); });
+    }
+    case OpKind::mixture_draw: {
+      const auto& x = *reinterpret_cast<const Mixture*>(step);
+      return each_item(rows.count * x.out.cols, [&](int i) { mixture_element(x, rows.at(i / x.out.cols), i % x.out.cols); });
+    }
+    default: return;
+  }
+}
+
+// ---- columns -----------------------------------------------------------------------------------------------------------------------
+__attribute__((noinline)) __device__ void do_cols(const FusedTable::Step& s, const unsigned char* step, int first, int width, StepState& state, float* shared) {
+  ColumnRoom& room = *reinterpret_cast<ColumnRoom*>(shared);
+  const int end = min(first + kAcross, width);
+  const auto walk = [&](const Target& out, auto&& f) {
+    constexpr int kParts = kAcross / kChunk;
+    each_item(out.rows * kParts, [&](int i) {
+      if (const int c = first + i % kParts * kChunk; c < end) f(i / kParts, c, end);
+    });
+  };
+  if (do_map(s.kind, step, walk)) return;
+  switch (s.kind) {
+    case OpKind::matmul: {
+      const auto& x = *reinterpret_cast<const ProductStep*>(step);
+      const Rows rows = rows_between(0, x.problem.rows);
+      return x.trans_b ? make_rows<false, true, 128, 8>(x.problem, rows, first, end, shared) : make_rows<false, false, 128, 8>(x.problem, rows, first, end, shared);
+    }
+    case OpKind::sum_rows: {
+      const auto& x = *reinterpret_cast<const SumStep*>(step);
+      return sum_rows(x.x, x.out, x.scale, first, room);
+    }
+    case OpKind::batch_norm: {
+      const auto& x = *reinterpret_cast<const NormStep*>(step);
+      for (int g = 0; g < x.groups; ++g) batch_norm(x.in, x.out, first, g, room);
+      return;
+    }
+    case OpKind::batch_norm_grad: {
+      const auto& x = *reinterpret_cast<const NormGradStep*>(step);
+      return batch_norm_grad(x.in, x.d, first, room);
+    }
+    case OpKind::running_stats: {
+      const auto& x = *reinterpret_cast<const Running*>(step);
+      return each_item(end - first, [&](int i) { running_stats(x, first + i); });
+    }
+    case OpKind::report: {
+      const auto& x = *reinterpret_cast<const ReportStep*>(step);
+      if (threadIdx.x == 0) report(x.ring, x.scalars, 0, x.count, &state, x.slots);
+      return;
+    }
+    default: return;
+  }
+}
+
+// ---- elements and tiles ------------------------------------------------------------------------------------------------------------
+__attribute__((noinline)) __device__ void do_flat(const FusedTable::Step& s, const unsigned char* step, int block, const StepState& state, float* shared) {
+  const int c = (block * kThreads + static_cast<int>(threadIdx.x)) * kChunk;
+  if (s.kind == OpKind::adam) {
+    const auto& x = *reinterpret_cast<const AdamStep*>(step);
+    Rates& rates = *reinterpret_cast<Rates*>(shared);
+    if (threadIdx.x == 0) rates = rates_of(x.op, state.step);
+    __syncthreads();
+    if (c < x.state.param.cols) adam_chunk(x.state, x.op, rates, c);
+  } else if (s.kind == OpKind::average) {
+    const auto& x = *reinterpret_cast<const AverageStep*>(step);
+    const Operand in[3] = {x.average, x.param, {}};
+    if (c < x.out.cols) map_chunk<2>(in, x.out, 0, c, x.out.cols, x.mix);
+  } else if (s.kind == OpKind::clamp_range) {
+    const auto& x = *reinterpret_cast<const ClampedRange*>(step);
+    for (int k = 0; k < kChunk; ++k) clamp_element(x, c + k);
+  }
+}
+
+__device__ inline int tiles_of(int size, int tile) { return (size + tile - 1) / tile; }
+
+template <bool trans_a, bool trans_b>
+__attribute__((noinline)) __device__ void do_tile(const ProductStep& x, int block, float* part, float* shared) {
+  const Problem& p = x.problem;
+  const int across = tiles_of(p.cols, 64), tiles = across * tiles_of(p.rows, 64), tile = block % tiles, slice = block / tiles;
+  float* out = part != nullptr ? part + static_cast<int64_t>(slice) * p.rows * p.cols : p.out;
+  make_tile<FmaTile<64, 64, !trans_a, trans_b>, trans_a, trans_b>(p, rows_between(0, p.rows), tile / across * 64, tile % across * 64, p.cols, part != nullptr ? slice : kAllSlices, out, shared);
+}
+
+__attribute__((noinline)) __device__ void do_tiles(const FusedTable::Step& s, const unsigned char* step, int block, char* workspace, float* shared) {
+  if (s.kind == OpKind::matmul) {
+    const auto& x = *reinterpret_cast<const ProductStep*>(step);
+    float* part = s.part == FusedStep::slices ? reinterpret_cast<float*>(workspace + x.part) : nullptr;
+    if (x.trans_a) x.trans_b ? do_tile<true, true>(x, block, part, shared) : do_tile<true, false>(x, block, part, shared);
+    else x.trans_b ? do_tile<false, true>(x, block, part, shared) : do_tile<false, false>(x, block, part, shared);
+  } else if (s.kind == OpKind::sparse_wgrad) {
+    const auto& x = *reinterpret_cast<const SparseStep*>(step);
+    const int parts = tiles_of(x.out.cols, 32 * kChunk), item = block * kBlockWarps + static_cast<int>(threadIdx.x) / 32;
+    if (item < x.out.rows * parts) sparse_wgrad(x.entries, x.weight, x.addend, x.out, item / parts, item % parts);
+  }
+}
+
+}  // namespace tessera::gpu

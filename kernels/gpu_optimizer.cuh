@@ -1,0 +1,96 @@
+// adam (Kingma & Ba 2015), average, clamp_range, report: the end of a step. The step count is read from the device, so a recorded step never has to be patched.
+#pragma once
+#include "kernels/gpu_map.cuh"
+
+namespace tessera::gpu {
+
+// adam, in place.   param, m, v, grad [1, n]; t = step·updates + index + 1
+//   torch form: θ −= lr/(1 − β1ᵗ)·m/(√v/√(1 − β2ᵗ) + ε) · tf1 form: θ −= lr·√(1 − β2ᵗ)/(1 − β1ᵗ)·m/(√v + ε)
+//   4 reads and 3 writes (28·n bytes), ~15 FLOP a parameter: bandwidth-bound · a thread owns four parameters
+//   the rate is worked out once a block, in double · one block barrier; an element depends on its own inputs alone
+struct Rates {
+  float rate, root;  // θ −= rate·m/(√v·root + ε)
+};
+
+__device__ inline Rates rates_of(const Adam& op, int64_t step) {
+  const double t = static_cast<double>(step * op.updates + op.index + 1);
+  const double fix1 = 1 - pow(op.beta1, t), root2 = sqrt(1 - pow(op.beta2, t));
+  double lr = op.lr;
+  if (op.decay_steps > 0 && step > op.decay_from) {
+    const double left = 1 - static_cast<double>(step - op.decay_from) / static_cast<double>(op.decay_steps);
+    lr *= left > 0 ? left : 0;
+  }
+  const bool torch = op.form == Adam::torch;
+  return {static_cast<float>(torch ? lr / fix1 : lr * root2 / fix1), static_cast<float>(torch ? 1 / root2 : 1)};
+}
+
+struct AdamState {
+  Target param, m, v;
+  Operand grad;
+};
+inline AdamState adam_state(const Call& call) { return {target(call.out[0]), target(call.out[1]), target(call.out[2]), whole(call.in[3])}; }
+
+// Parameters c to c + 3.
+__device__ inline void adam_chunk(const AdamState& s, const Adam& op, const Rates& rates, int c) {
+  const int n = min(kChunk, s.param.cols - c);
+  const float rate = rates.rate, root = rates.root, eps = static_cast<float>(op.eps), decay = static_cast<float>(op.weight_decay);
+  const float b1 = static_cast<float>(op.beta1), c1 = static_cast<float>(1 - op.beta1), b2 = static_cast<float>(op.beta2), c2 = static_cast<float>(1 - op.beta2);
+  float p[kChunk], first[kChunk], second[kChunk], g[kChunk];
+  load_chunk({s.param.data, 0, 1, s.param.wide}, 0, c, n, p);
+  load_chunk({s.m.data, 0, 1, s.m.wide}, 0, c, n, first);
+  load_chunk({s.v.data, 0, 1, s.v.wide}, 0, c, n, second);
+  load_chunk(s.grad, 0, c, n, g);
+#pragma unroll
+  for (int k = 0; k < kChunk; ++k) {
+    const float slope = g[k] + decay * p[k];
+    first[k] = b1 * first[k] + c1 * slope;
+    second[k] = b2 * second[k] + c2 * (slope * slope);
+    p[k] -= rate * first[k] / (sqrtf(second[k]) * root + eps);
+  }
+  store_chunk(s.m, 0, c, n, first);
+  store_chunk(s.v, 0, c, n, second);
+  store_chunk(s.param, 0, c, n, p);
+}
+
+// average ← d·average + (1 − d)·param with d = min(decay, (step + 1)/(step + 10)), in place: a map.   12·n bytes: bandwidth-bound
+struct Mix {
+  const StepState* state;
+  double decay;
+  __device__ float operator()(float average, float param) const {
+    const double step = static_cast<double>(state->step), early = (step + 1) / (step + 10);
+    const float keep = static_cast<float>(early < decay ? early : decay);
+    return keep * average + (1.0f - keep) * param;
+  }
+};
+
+// clamp_range: elements start … start + count − 1 are brought to [low, high], in place.   8·count bytes: bandwidth-bound · a thread an element; NaN stays
+struct ClampedRange {
+  float* param;
+  int64_t start, count;
+  float low, high;
+};
+inline ClampedRange clamped_range(const Call& call) {
+  const auto& op = *static_cast<const ClampRange*>(call.op);
+  return {static_cast<float*>(call.out[0].data), op.start, op.count, static_cast<float>(op.low), static_cast<float>(op.high)};
+}
+__device__ inline void clamp_element(const ClampedRange& s, int64_t i) {
+  if (i < s.start || i >= s.start + s.count) return;
+  const float v = s.param[i];
+  s.param[i] = v < s.low ? s.low : v > s.high ? s.high : v;
+}
+
+// report: scalars [1, 1] into row step mod slots of the ring [slots, n], in place; the first step with one that is not finite is noted.
+//   one thread: a dozen numbers at most, once a step
+constexpr int kScalars = 32;
+struct Scalars {
+  const float* x[kScalars];
+};
+__device__ inline void report(const Mat<float>& ring, const Scalars& scalars, int first, int count, StepState* state, int64_t slots) {
+  float* to = ring.row(static_cast<int>(state->step % slots)) + first;
+  for (int k = 0; k < count; ++k) {
+    to[k] = scalars.x[k][0];
+    if (!(to[k] - to[k] == 0.0f) && state->bad < 0) state->bad = state->step;
+  }
+}
+
+}  // namespace tessera::gpu

@@ -1,0 +1,57 @@
+// Who a row is to the random number generator: its place in the batch and the step, or its own identity where `rows` is given.
+#pragma once
+#include "kernels/gpu_map.cuh"
+#include "kernels/philox.h"
+
+namespace tessera::gpu {
+
+struct RowKey {
+  uint32_t c1, c2, c3;
+};
+
+__device__ inline RowKey row_key(const StepState& state, const Mat<const int32_t>& rows, int row, int purpose) {
+  const uint32_t p = static_cast<uint32_t>(purpose) << 16;
+  if (!rows) {
+    const uint64_t step = static_cast<uint64_t>(state.step);
+    return {static_cast<uint32_t>(row), static_cast<uint32_t>(step), p | static_cast<uint32_t>(step >> 32 & 0xFFFF)};
+  }
+  const int32_t* id = rows.row(row);
+  return {static_cast<uint32_t>(id[0]), static_cast<uint32_t>(id[1]), p | static_cast<uint32_t>(id[2] & 0xFFFF)};
+}
+
+__device__ inline Philox draw(const StepState& state, uint32_t block, const RowKey& key) {
+  return philox(block, key.c1, key.c2, key.c3, static_cast<uint32_t>(state.seed), static_cast<uint32_t>(state.seed >> 32));
+}
+
+// Two normals from two uniforms; the angle is half turns, exact until the sine is taken.
+__device__ inline void box_muller(float u, float v, float& x, float& y) {
+  const float radius = sqrtf(-2.0f * logf(u));
+  float sine, cosine;
+  sincospif(2.0f * v, &sine, &cosine);
+  x = radius * cosine;
+  y = radius * sine;
+}
+
+struct RandomSource {
+  Random::Kind kind;
+  int purpose;
+  float keep;
+};
+
+// random: columns 4·block to 4·block + 3 of row r.
+__device__ inline void random_chunk(const RandomSource& source, const Mat<const int32_t>& rows, const Target& out, const StepState& state, int r, int block) {
+  const Philox words = draw(state, static_cast<uint32_t>(block), row_key(state, rows, r, source.purpose));
+  float v[kChunk];
+#pragma unroll
+  for (int k = 0; k < kChunk; ++k) v[k] = open_uniform(words.word[k]);
+  if (source.kind == Random::bernoulli) {
+#pragma unroll
+    for (int k = 0; k < kChunk; ++k) v[k] = v[k] < source.keep ? 1.0f : 0.0f;
+  } else if (source.kind == Random::normal) {
+    box_muller(v[0], v[1], v[0], v[1]);
+    box_muller(v[2], v[3], v[2], v[3]);
+  }
+  store_chunk(out, r, block * kChunk, min(kChunk, out.cols - block * kChunk), v);
+}
+
+}  // namespace tessera::gpu

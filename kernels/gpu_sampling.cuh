@@ -1,0 +1,72 @@
+// draw_conditions, gather_rows, mixture_draw: which rows a step trains on, their codes, and latent rows drawn from a mixture. All stay on the device: no row crosses the bus in a step.
+#pragma once
+#include "kernels/gpu_random.cuh"
+
+namespace tessera::gpu {
+
+__device__ inline int at_most(uint32_t word, int64_t n) { return static_cast<int>((static_cast<uint64_t>(word) * static_cast<uint64_t>(n)) >> 32); }
+
+// draw_conditions: training by sampling (ops.h has the inputs). A thread a row: one Philox block, a binary search in the column's cumulative shares, three
+//   dependent reads: latency-bound, ~40 bytes a row · no synchronisation; a row depends on its key alone
+struct ConditionTables {
+  const float* cumulative;
+  Mat<const int32_t> start, offset, index, rows;
+};
+
+inline ConditionTables condition_tables(const View* in) {
+  return {static_cast<const float*>(in[0].data), Mat<const int32_t>(in[1]), Mat<const int32_t>(in[2]), Mat<const int32_t>(in[3]), Mat<const int32_t>(in[4])};
+}
+__device__ inline void draw_condition(const ConditionTables& in, const Mat<int32_t>& condition, const Mat<int32_t>& row, const StepState& state, const DrawConditions& op, int i) {
+  const Philox w = draw(state, 0, row_key(state, in.rows, i, op.purpose));
+  if (op.columns == 0) {
+    condition.row(i)[0] = -1;
+    row.row(i)[0] = op.table_rows == 0 ? -1 : at_most(w.word[2], op.table_rows);
+    return;
+  }
+  const int column = at_most(w.word[0], op.columns);
+  const float u = open_uniform(w.word[1]);
+  int low = in.start.row(column)[0], high = in.start.row(column + 1)[0] - 1;  // the first value whose cumulative share exceeds u
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (in.cumulative[middle] > u) high = middle;
+    else low = middle + 1;
+  }
+  condition.row(i)[0] = low;
+  if (op.table_rows == 0) {  // sampling: only the condition is wanted
+    row.row(i)[0] = -1;
+    return;
+  }
+  const int first = in.offset.row(low + column)[0], last = in.offset.row(low + column + 1)[0];
+  const int64_t place = column * op.table_rows + first + at_most(w.word[2], last - first);
+  row.row(i)[0] = in.index.data[place * in.index.ld];
+}
+
+// gather_rows: index[i, s], value[i, s] of table row row[i]: a softmax span's chosen column with 1, a tanh span's column with its alpha.
+//   codes [n, C], alphas [n, A], row [rows, 1] · index, value [rows, spans]; 16 bytes an entry plus the row's codes: bandwidth-bound
+//   a thread an entry · no synchronisation, exact
+__device__ inline void gather_entry(const SpanTable& spans, const Mat<const int32_t>& codes, const Mat<const float>& alphas, int from, const Mat<int32_t>& index, const Mat<float>& value, int i, int s) {
+  const SpanTable::Item span = spans.items[s];
+  index.row(i)[s] = span.softmax ? span.start + codes.row(from)[span.slot] : span.start;
+  value.row(i)[s] = span.softmax ? 1.0f : alphas.row(from)[span.slot];
+}
+
+// mixture_draw: out[i, a] = mean[k, a] + Σ_b factor[k·d + a, b]·noise[i, b], k = component[i].   noise, out [rows, d] · mean [K, d], factor [K·d, d]
+//   2·d FLOP and 4·d bytes of factor an element, from cache: latency-bound · a thread an element, one chain over b · no synchronisation
+struct Mixture {
+  Mat<const float> noise;
+  Mat<const int32_t> component;
+  Mat<const float> mean, factor;
+  Mat<float> out;
+};
+inline Mixture mixture(const Call& call) {
+  return {Mat<const float>(call.in[0]), Mat<const int32_t>(call.in[1]), Mat<const float>(call.in[2]), Mat<const float>(call.in[3]), Mat<float>(call.out[0])};
+}
+__device__ inline void mixture_element(const Mixture& m, int i, int a) {
+  const int k = m.component.row(i)[0];
+  const float *f = m.factor.row(k * m.out.cols + a), *e = m.noise.row(i);
+  float sum = m.mean.row(k)[a];
+  for (int b = 0; b < m.out.cols; ++b) sum += f[b] * e[b];
+  m.out.row(i)[a] = sum;
+}
+
+}  // namespace tessera::gpu

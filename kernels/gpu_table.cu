@@ -1,0 +1,36 @@
+// The CUDA table: every op's own kernel, and fused launches of them.
+#include "kernels/fused.h"
+#include "kernels/gpu_matmul.h"
+#include "kernels/gpu_view.cuh"
+
+namespace tessera {
+namespace {
+
+KernelTable make(gpu::Math math) {
+  KernelTable t{};
+  t.name = "cuda";
+  t.scalar_bytes = 4;
+  t.matmul = gpu::matmul_kernel(math);
+  gpu::add_sparse(t);
+  gpu::add_elementwise(t);
+  gpu::add_reduce(t);
+  gpu::add_copy(t);
+  gpu::add_random(t);
+  gpu::add_rows(t);
+  gpu::add_span(t);
+  gpu::add_batch_norm(t);
+  gpu::add_optimizer(t);
+  if (math == gpu::Math::fp32) t.fused = &fused_kernels_cuda();
+  return t;
+}
+
+}  // namespace
+
+const KernelTable& kernels_cuda(gpu::Math math) {
+  static const KernelTable tables[gpu::kMaths] = {make(gpu::Math::fp32), make(gpu::Math::tf32x3), make(gpu::Math::tf32), make(gpu::Math::bf16), make(gpu::Math::fp16)};
+  return tables[static_cast<int>(math)];
+}
+
+const KernelTable& kernels_cuda() { return kernels_cuda(gpu::Math::fp32); }
+
+}  // namespace tessera

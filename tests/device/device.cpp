@@ -1,0 +1,33 @@
+#include "device.h"
+
+#include <cstdlib>
+
+#include "engine/error.h"
+
+namespace tessera {
+namespace {
+
+struct Opened {
+  Device* device = nullptr;
+  std::string reason;
+};
+const Opened& opened() {
+  static const Opened o = [] {
+    const char* name = std::getenv("TESSERA_TEST_DEVICE");
+    Opened made;
+    try {
+      made.device = new Device(name != nullptr ? name : "cuda");  // never closed: programs of static life may use it
+    } catch (const Error& e) {
+      made.reason = e.what();
+    }
+    return made;
+  }();
+  return o;
+}
+
+}  // namespace
+
+std::string no_device() { return opened().reason; }
+Device& float_device() { return opened().device != nullptr ? *opened().device : Device::processor(); }
+
+}  // namespace tessera

@@ -1,0 +1,92 @@
+// Whole programs on the device: a step of CTGAN for several iterations beside the processor, fused and op by op, cut into replays in any way; models fitted and sampled.
+#include "device.h"
+#include "models/table/example.h"
+#include "models/tables.h"
+#include "support/ctgan_training.h"
+
+namespace tessera {
+namespace {
+
+sandbox::Setting on_device(std::set<std::string> off, int64_t steps) {
+  sandbox::Setting s;
+  s.device = &float_device();
+  s.off = std::move(off);
+  s.steps = steps;
+  return s;
+}
+double largest_difference(const sandbox::Values& a, const sandbox::Values& b) { return sandbox::difference(a, b); }
+
+TEST(DeviceTraining, StepsOfCtganAreTheProcessors) {
+  TESSERA_NEEDS_DEVICE();
+  for (const int critic_steps : {1, 2}) {
+    const sandbox::Training t(critic_steps);
+    const sandbox::Values there = t.run(on_device({}, 4));
+    EXPECT_LE(largest_difference(t.run({cpu_kernels("double"), {}, 1, 4}), there), 2e-3) << critic_steps << " critic steps, beside the processor in double";
+    EXPECT_EQ(largest_difference(t.run(on_device({}, 4)), there), 0) << "the same bits again";
+    EXPECT_EQ(largest_difference(t.run(on_device({"fuse"}, 4)), there), 0) << "op by op";
+  }
+}
+
+TEST(DeviceTraining, ReplaysAreTheStepsOneByOne) {
+  TESSERA_NEEDS_DEVICE();
+  const sandbox::Training t(1);
+  const auto after = [&](const std::vector<int64_t>& cuts) {
+    Team team(1);
+    Program p(t.with(), float_device(), team, 3);
+    std::vector<std::vector<int32_t>> indices;
+    std::vector<std::vector<float>> reals;
+    for (const Leaf& leaf : p.plan().leaves) {
+      const auto at = t.values.find(leaf.name);
+      if (at == t.values.end()) continue;
+      reals.emplace_back(at->second.begin(), at->second.end());
+      indices.emplace_back(at->second.begin(), at->second.end());
+      const bool index = p.plan()[leaf.value].dtype == DType::index;
+      if (leaf.kind == Leaf::state) p.put(leaf.name, reals.back().data());
+      else p.bind(leaf.name, index ? static_cast<const void*>(indices.back().data()) : reals.back().data());
+    }
+    for (const int64_t n : cuts) EXPECT_EQ(p.run(n), n);
+    std::vector<float> all = p.get<float>("generator");
+    const std::vector<float> losses = p.get<float>("losses");
+    all.insert(all.end(), losses.begin(), losses.end());
+    return all;
+  };
+  const std::vector<float> whole = after({18});
+  EXPECT_EQ(after({1, 1, 16}), whole);
+  EXPECT_EQ(after({16, 2}), whole);
+}
+
+TEST(DeviceTraining, ModelsAreFittedAndSampled) {
+  TESSERA_NEEDS_DEVICE();
+  FitOptions o = whole::quick(2, 20, "paper");
+  o.ctgan.embedding_dim = 6;
+  o.ctgan.generator_dim = {12, 9};
+  o.ctgan.discriminator_dim = {10};
+  const auto losses_on = [&](bool device) {
+    std::vector<double> losses;
+    o.on_losses = [&](const LossRow& row) { losses.insert(losses.end(), {row.critic, row.generator}); };
+    o.device = device ? std::shared_ptr<Device>(&float_device(), [](Device*) {}) : nullptr;
+    return std::pair{whole::fit(example_people(60, 1), o), losses};
+  };
+  const auto [here, losses_here] = losses_on(false);
+  const auto [there, losses_there] = losses_on(true);
+  ASSERT_EQ(losses_there.size(), losses_here.size());
+  for (size_t i = 0; i < losses_here.size(); ++i) EXPECT_NEAR(losses_there[i], losses_here[i], 1e-3) << "loss " << i;
+
+  SampleOptions s;
+  s.device = std::shared_ptr<Device>(&float_device(), [](Device*) {});
+  const auto rows = [&](int64_t offset, int64_t count, int batch, const std::string& where) {
+    s.batch = batch;
+    s.where = where;
+    Team team(2);
+    const Monitor quiet;
+    const auto stream = there.sample(offset, count, s, team, quiet);
+    return whole::lines(whole::drain(*stream, there.schema()));
+  };
+  const std::vector<std::string> all = rows(0, 30, 0, "");
+  EXPECT_EQ(rows(0, 30, 7, ""), all) << "whatever the batch";
+  EXPECT_EQ(rows(12, 18, 0, ""), std::vector<std::string>(all.begin() + 12, all.end())) << "row by row";
+  EXPECT_EQ(rows(0, 5, 0, "gender = 'male'").size(), 5u);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,104 @@
+#include "emulation/memory.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+
+#include "emulation/device.h"
+#include "emulation/machine.h"
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace tessera::emulation {
+namespace {
+
+constexpr unsigned char kGuard = 0xA5, kFresh = 0xFF;
+
+std::map<uintptr_t, size_t>& regions() {  // by begin; never destroyed, so that what lives as long may free
+  static auto* all = new std::map<uintptr_t, size_t>;
+  return *all;
+}
+size_t in_use = 0;
+int accesses = 0;
+
+#if defined(__SANITIZE_ADDRESS__)
+void poison(const void* p, size_t n) { ASAN_POISON_MEMORY_REGION(p, n); }
+void unpoison(const void* p, size_t n) { ASAN_UNPOISON_MEMORY_REGION(p, n); }
+constexpr bool kPoisons = true;
+#else
+void poison(const void*, size_t) {}
+void unpoison(const void*, size_t) {}
+constexpr bool kPoisons = false;
+#endif
+
+void check(uintptr_t begin, size_t bytes) {
+  if (kPoisons) return;  // it was reported when it happened
+  const auto whole = [](uintptr_t from, uintptr_t to) {
+    return std::all_of(reinterpret_cast<const unsigned char*>(from), reinterpret_cast<const unsigned char*>(to), [](unsigned char c) { return c == kGuard; });
+  };
+  const char* where = !whole(begin - kDeviceGuard, begin) ? "before" : !whole(begin + bytes, begin + bytes + kDeviceGuard) ? "past the end of" : nullptr;
+  if (where != nullptr) throw Fault(std::string("a kernel or copy wrote ") + where + " an allocation of " + std::to_string(bytes) + " bytes of device memory");
+}
+
+}  // namespace
+
+void* allocate_device(size_t bytes) {
+  if (in_use + bytes > device().memory) return nullptr;
+  char* raw = static_cast<char*>(std::aligned_alloc(256, (bytes + 2 * kDeviceGuard + 255) / 256 * 256));
+  if (raw == nullptr) return nullptr;
+  char* p = raw + kDeviceGuard;
+  std::memset(raw, kGuard, kDeviceGuard);
+  std::memset(p, kFresh, bytes);
+  std::memset(p + bytes, kGuard, kDeviceGuard);
+  poison(raw, kDeviceGuard);
+  poison(p + bytes, kDeviceGuard);
+  if (accesses == 0) poison(p, bytes);
+  regions()[reinterpret_cast<uintptr_t>(p)] = bytes;
+  in_use += bytes;
+  return p;
+}
+
+bool free_device(void* p) {
+  const auto at = regions().find(reinterpret_cast<uintptr_t>(p));
+  if (at == regions().end()) return false;
+  const size_t bytes = at->second;
+  regions().erase(at);
+  in_use -= bytes;
+  unpoison(static_cast<char*>(p) - kDeviceGuard, bytes + 2 * kDeviceGuard);
+  struct Freed {
+    char* raw;
+    ~Freed() { std::free(raw); }
+  } freed{static_cast<char*>(p) - kDeviceGuard};
+  check(reinterpret_cast<uintptr_t>(p), bytes);
+  return true;
+}
+
+Region device_region(const void* p, bool near) {
+  const uintptr_t a = reinterpret_cast<uintptr_t>(p);
+  const uintptr_t slack = near ? kDeviceGuard : 0;
+  auto next = regions().upper_bound(a + slack);
+  if (next == regions().begin()) return {};
+  --next;
+  const auto [begin, bytes] = *next;
+  if (a + slack < begin || a >= begin + bytes + slack) return {};
+  return {reinterpret_cast<char*>(begin), bytes};
+}
+
+void check_guards() {
+  for (const auto& [begin, bytes] : regions()) check(begin, bytes);
+}
+size_t device_bytes_in_use() { return in_use; }
+
+DeviceAccess::DeviceAccess() {
+  if (accesses++ == 0 && kPoisons)
+    for (const auto& [begin, bytes] : regions()) unpoison(reinterpret_cast<void*>(begin), bytes);
+}
+DeviceAccess::~DeviceAccess() {
+  if (--accesses == 0 && kPoisons)
+    for (const auto& [begin, bytes] : regions()) poison(reinterpret_cast<void*>(begin), bytes);
+}
+
+}  // namespace tessera::emulation

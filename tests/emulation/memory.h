@@ -1,0 +1,29 @@
+// Device memory of the emulated machine: every allocation has guards around it, and holds NaN until it is written to.
+#pragma once
+#include <cstddef>
+#include <string>
+
+namespace tessera::emulation {
+
+struct Region {
+  char* begin = nullptr;
+  size_t bytes = 0;
+  const char* end() const { return begin + bytes; }
+};
+constexpr size_t kDeviceGuard = 256;
+
+void* allocate_device(size_t bytes);  // nullptr where the device has no room left
+bool free_device(void* p);            // false: not the begin of an allocation. Throws Fault where its guards were written to
+// The allocation (with its guards, if `near`) that p lies in; begin == nullptr: none.
+Region device_region(const void* p, bool near = false);
+void check_guards();  // throws Fault
+size_t device_bytes_in_use();
+
+// While one lives, device memory may be touched: kernels and copies have one. AddressSanitizer reports the host's accesses outside.
+class DeviceAccess {
+ public:
+  DeviceAccess();
+  ~DeviceAccess();
+};
+
+}  // namespace tessera::emulation

@@ -1,0 +1,89 @@
+// The tensor-core instructions of kernels/gpu_device.h as warp collectives, with the fragment layouts of the PTX manual; products and sums in float, k in order.
+#pragma once
+#include <bit>
+#include <cstdint>
+
+#include "emulation/machine.h"
+
+namespace tessera {
+namespace emulation {
+
+struct Fragments {
+  float* d;
+  const uint32_t *a, *b;
+};
+
+inline float half_value(uint32_t bits) { return static_cast<float>(std::bit_cast<_Float16>(static_cast<uint16_t>(bits))); }
+inline float bfloat_value(uint32_t bits) { return std::bit_cast<float>(bits << 16); }
+inline float tf32_value(uint32_t bits) { return std::bit_cast<float>(bits & ~0x1FFFu); }  // what the hardware reads of a register
+
+// Both sides gathered from the lanes' fragments into plain matrices, multiplied, and the sums handed back.
+template <int k_size, class A, class B>
+void mma_complete(void* const* operands, A&& a_of, B&& b_of) {
+  float a[16][k_size], b[k_size][8];
+  for (int l = 0; l < 32; ++l) {
+    const auto& f = *static_cast<const Fragments*>(operands[l]);
+    a_of(a, f.a, l / 4, l % 4);
+    b_of(b, f.b, l / 4, l % 4);
+  }
+  for (int l = 0; l < 32; ++l) {
+    float* d = static_cast<const Fragments*>(operands[l])->d;
+    for (int i = 0; i < 4; ++i) {
+      const int row = l / 4 + 8 * (i / 2), column = 2 * (l % 4) + i % 2;
+      float sum = d[i];
+      for (int k = 0; k < k_size; ++k) sum += a[row][k] * b[k][column];
+      d[i] = sum;
+    }
+  }
+}
+inline void mma_tf32_complete(void* const* operands, unsigned) {
+  mma_complete<8>(
+      operands,
+      [](float (&a)[16][8], const uint32_t* f, int g, int t) {
+        a[g][t] = tf32_value(f[0]), a[g + 8][t] = tf32_value(f[1]), a[g][t + 4] = tf32_value(f[2]), a[g + 8][t + 4] = tf32_value(f[3]);
+      },
+      [](float (&b)[8][8], const uint32_t* f, int g, int t) { b[t][g] = tf32_value(f[0]), b[t + 4][g] = tf32_value(f[1]); });
+}
+template <float (*value)(uint32_t)>
+void mma_16_complete(void* const* operands, unsigned) {
+  mma_complete<16>(
+      operands,
+      [](float (&a)[16][16], const uint32_t* f, int g, int t) {
+        for (int i = 0; i < 4; ++i)
+          for (int h = 0; h < 2; ++h) a[g + 8 * (i % 2)][2 * t + h + 8 * (i / 2)] = value(f[i] >> (16 * h) & 0xFFFFu);
+      },
+      [](float (&b)[16][8], const uint32_t* f, int g, int t) {
+        for (int i = 0; i < 2; ++i)
+          for (int h = 0; h < 2; ++h) b[2 * t + h + 8 * i][g] = value(f[i] >> (16 * h) & 0xFFFFu);
+      });
+}
+inline uint32_t bfloat_bits(float x) {  // round to nearest, ties to even
+  const uint32_t u = std::bit_cast<uint32_t>(x);
+  if ((u & 0x7FFFFFFFu) > 0x7F800000u) return 0x7FFFu;
+  return (u + 0x7FFFu + (u >> 16 & 1u)) >> 16;
+}
+
+}  // namespace emulation
+
+inline uint32_t to_tf32(float x) {  // round to nearest, ties away
+  const uint32_t u = std::bit_cast<uint32_t>(x);
+  return (u & 0x7F800000u) == 0x7F800000u ? u : (u + 0x1000u) & ~0x1FFFu;
+}
+inline void mma_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], emulation::Place place = emulation::Place::here()) {
+  emulation::Fragments f{d, a, b};
+  emulation::warp_collective("mma_tf32", 0xFFFFFFFFu, &f, &emulation::mma_tf32_complete, place);
+}
+inline void mma_bf16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], emulation::Place place = emulation::Place::here()) {
+  emulation::Fragments f{d, a, b};
+  emulation::warp_collective("mma_bf16", 0xFFFFFFFFu, &f, &emulation::mma_16_complete<emulation::bfloat_value>, place);
+}
+inline void mma_fp16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], emulation::Place place = emulation::Place::here()) {
+  emulation::Fragments f{d, a, b};
+  emulation::warp_collective("mma_fp16", 0xFFFFFFFFu, &f, &emulation::mma_16_complete<emulation::half_value>, place);
+}
+inline uint32_t pack_bf16(float low, float high) { return emulation::bfloat_bits(low) | emulation::bfloat_bits(high) << 16; }
+inline uint32_t pack_fp16(float low, float high) {
+  return uint32_t{std::bit_cast<uint16_t>(static_cast<_Float16>(low))} | uint32_t{std::bit_cast<uint16_t>(static_cast<_Float16>(high))} << 16;
+}
+
+}  // namespace tessera

@@ -1,0 +1,453 @@
+#include "emulation/runtime.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "emulation/machine.h"
+#include "emulation/memory.h"
+
+namespace tessera::emulation {
+
+// A graph under construction or recorded: work and what it comes after.
+struct Recorded {
+  struct Node {
+    std::string name;
+    std::function<void()> run;
+    std::set<int> after;
+  };
+  std::vector<Node> nodes;
+  bool broken = false;
+};
+struct Graph {
+  std::shared_ptr<Recorded> recorded;
+};
+struct GraphExec {
+  std::shared_ptr<const Recorded> recorded;
+};
+struct Mark {  // one record of an event
+  bool done = false;
+  Stream* stream = nullptr;
+};
+struct Event {
+  std::shared_ptr<Mark> mark;                       // of the latest record; none: nobody waits for it
+  std::shared_ptr<Recorded> graph;                  // recorded while capturing …
+  std::set<int> nodes;                              // … after these
+};
+struct Stream {
+  struct Item {
+    uint64_t number;
+    std::function<void()> run;         // or
+    std::shared_ptr<Mark> sets, waits;
+  };
+  std::deque<Item> queue;
+  std::shared_ptr<Recorded> capture;
+  Stream* origin = nullptr;
+  std::set<int> tail;
+  bool ready() const { return !queue.empty() && (!queue.front().waits || queue.front().waits->done); }
+};
+
+namespace {
+
+std::vector<Stream*>& streams() {
+  static auto* all = new std::vector<Stream*>;
+  return *all;
+}
+std::map<uintptr_t, size_t>& pinned() {
+  static auto* all = new std::map<uintptr_t, size_t>;
+  return *all;
+}
+uint64_t queued = 0;
+std::mt19937_64& random_order() {
+  static std::mt19937_64 r(schedule().seed + 99);
+  return r;
+}
+
+template <class T>
+size_t choose(const std::vector<T>& from) {  // in ascending order of their numbers
+  switch (schedule().order) {
+    case Schedule::sequential: return 0;
+    case Schedule::reverse: return from.size() - 1;
+    default: return random_order()() % from.size();
+  }
+}
+
+void run_head(Stream& s) {
+  Stream::Item item = std::move(s.queue.front());
+  s.queue.pop_front();
+  if (item.sets) item.sets->done = true;
+  if (!item.run) return;
+  const DeviceAccess access;
+  item.run();
+}
+
+// Runs queued work until `done`, of which `wanted` is what it is about.
+template <class Done>
+void run_until(Stream* wanted, Done&& done) {
+  while (!done()) {
+    std::vector<Stream*> ready;
+    for (Stream* s : streams())
+      if (s->ready()) ready.push_back(s);
+    if (ready.empty()) throw Fault("a stream waits for an event whose record is never reached");
+    std::sort(ready.begin(), ready.end(), [](const Stream* a, const Stream* b) { return a->queue.front().number < b->queue.front().number; });
+    Stream* next = ready[choose(ready)];
+    if (schedule().order == Schedule::sequential && wanted != nullptr) {  // nothing that need not run
+      Stream* s = wanted;
+      while (!s->ready() && !s->queue.empty()) s = s->queue.front().waits->stream;
+      if (s->ready()) next = s;
+    }
+    run_head(*next);
+  }
+}
+void drain(Stream& s) {
+  run_until(&s, [&] { return s.queue.empty(); });
+}
+void drain_all() {
+  run_until(nullptr, [] { return std::all_of(streams().begin(), streams().end(), [](const Stream* s) { return s->queue.empty(); }); });
+}
+
+void replay(const Recorded& g) {
+  std::vector<int> missing;
+  std::vector<std::vector<int>> before(g.nodes.size());
+  std::vector<int> ready;
+  for (size_t n = 0; n < g.nodes.size(); ++n) {
+    missing.push_back(static_cast<int>(g.nodes[n].after.size()));
+    for (const int a : g.nodes[n].after) before[static_cast<size_t>(a)].push_back(static_cast<int>(n));
+    if (g.nodes[n].after.empty()) ready.push_back(static_cast<int>(n));
+  }
+  while (!ready.empty()) {
+    std::sort(ready.begin(), ready.end());
+    const size_t at = choose(ready);
+    const int n = ready[at];
+    ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(at));
+    g.nodes[static_cast<size_t>(n)].run();
+    for (const int b : before[static_cast<size_t>(n)])
+      if (--missing[static_cast<size_t>(b)] == 0) ready.push_back(b);
+  }
+}
+
+void queue_item(Stream& s, Stream::Item item) {
+  item.number = ++queued;
+  s.queue.push_back(std::move(item));
+}
+
+bool capturing() {
+  return std::any_of(streams().begin(), streams().end(), [](const Stream* s) { return s->capture != nullptr; });
+}
+cudaError_t available() { return !device().driver ? cudaErrorInsufficientDriver : device().count == 0 ? cudaErrorNoDevice : cudaSuccess; }
+
+// An allocation or a wait while a stream is captured breaks the capture.
+cudaError_t outside_capture() {
+  if (const cudaError_t e = available(); e != cudaSuccess) return e;
+  if (!capturing()) return cudaSuccess;
+  for (Stream* s : streams())
+    if (s->capture) s->capture->broken = true;
+  return cudaErrorStreamCaptureUnsupported;
+}
+
+bool in_device(const void* p, size_t bytes) {
+  const Region r = device_region(p);
+  return r.begin != nullptr && static_cast<const char*>(p) + bytes <= r.end();
+}
+bool is_pinned(const void* p) {
+  const uintptr_t a = reinterpret_cast<uintptr_t>(p);
+  auto next = pinned().upper_bound(a);
+  return next != pinned().begin() && a < std::prev(next)->first + std::prev(next)->second;
+}
+
+}  // namespace
+
+Device& device() {
+  static Device d = [] {  // a whole program on the emulated GPU is told by its environment
+    const char* t = std::getenv("TESSERA_EMULATED_GPUS");
+    Device from;
+    if (t == nullptr) return from;
+    from.driver = std::string(t) != "no-driver";
+    from.count = std::atoi(t);
+    return from;
+  }();
+  return d;
+}
+
+void enqueue(Stream* stream, const char* name, std::function<void()> work) {
+  if (stream == nullptr) {
+    if (capturing()) throw Fault(std::string(name) + " is put on the default stream while another is captured");
+    drain_all();
+    const DeviceAccess access;
+    work();
+    return;
+  }
+  if (!stream->capture) {
+    queue_item(*stream, {0, std::move(work), nullptr, nullptr});
+    return;
+  }
+  stream->capture->nodes.push_back({name, std::move(work), stream->tail});
+  stream->tail = {static_cast<int>(stream->capture->nodes.size()) - 1};
+}
+
+void reset_runtime() {
+  for (Stream* s : streams()) {
+    s->queue.clear();
+    s->capture = nullptr;
+    s->tail.clear();
+  }
+}
+
+}  // namespace tessera::emulation
+
+using namespace tessera::emulation;
+
+const char* cudaGetErrorName(cudaError_t e) {
+  switch (e) {
+    case cudaSuccess: return "cudaSuccess";
+    case cudaErrorInvalidValue: return "cudaErrorInvalidValue";
+    case cudaErrorMemoryAllocation: return "cudaErrorMemoryAllocation";
+    case cudaErrorInsufficientDriver: return "cudaErrorInsufficientDriver";
+    case cudaErrorNoDevice: return "cudaErrorNoDevice";
+    case cudaErrorInvalidDevice: return "cudaErrorInvalidDevice";
+    case cudaErrorNotReady: return "cudaErrorNotReady";
+    case cudaErrorStreamCaptureUnsupported: return "cudaErrorStreamCaptureUnsupported";
+    case cudaErrorStreamCaptureInvalidated: return "cudaErrorStreamCaptureInvalidated";
+    case cudaErrorStreamCaptureUnjoined: return "cudaErrorStreamCaptureUnjoined";
+    default: return "cudaErrorUnknown";
+  }
+}
+const char* cudaGetErrorString(cudaError_t e) {
+  switch (e) {
+    case cudaSuccess: return "no error";
+    case cudaErrorInvalidValue: return "invalid argument";
+    case cudaErrorMemoryAllocation: return "out of memory";
+    case cudaErrorInsufficientDriver: return "CUDA driver version is insufficient for CUDA runtime version";
+    case cudaErrorNoDevice: return "no CUDA-capable device is detected";
+    case cudaErrorInvalidDevice: return "invalid device ordinal";
+    default: return "an error of the emulated runtime";
+  }
+}
+cudaError_t cudaGetLastError() { return cudaSuccess; }
+cudaError_t cudaGetDeviceCount(int* count) {
+  const cudaError_t e = available();
+  if (e == cudaSuccess) *count = device().count;
+  return e;
+}
+cudaError_t cudaGetDevice(int* number) {
+  *number = 0;
+  return available();
+}
+cudaError_t cudaSetDevice(int number) {
+  if (const cudaError_t e = available(); e != cudaSuccess) return e;
+  return number >= 0 && number < device().count ? cudaSuccess : cudaErrorInvalidDevice;
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int number) {
+  if (const cudaError_t e = cudaSetDevice(number); e != cudaSuccess) return e;
+  *p = {};
+  std::snprintf(p->name, sizeof p->name, "Emulated GPU");
+  p->totalGlobalMem = device().memory;
+  p->sharedMemPerBlockOptin = 227 * 1024;
+  p->major = device().major;
+  p->minor = device().minor;
+  p->multiProcessorCount = device().multiprocessors;
+  return cudaSuccess;
+}
+cudaError_t cudaDriverGetVersion(int* version) {
+  *version = device().driver ? 13000 : 0;
+  return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  *version = 13000;
+  return cudaSuccess;
+}
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  if (const cudaError_t e = available(); e != cudaSuccess) return e;
+  *total = device().memory;
+  *free = device().memory - device_bytes_in_use();
+  return cudaSuccess;
+}
+
+cudaError_t cudaMalloc(void** p, size_t bytes) {
+  if (const cudaError_t e = outside_capture(); e != cudaSuccess) return e;
+  *p = bytes == 0 ? nullptr : allocate_device(bytes);
+  return *p == nullptr && bytes != 0 ? cudaErrorMemoryAllocation : cudaSuccess;
+}
+cudaError_t cudaFree(void* p) {
+  if (const cudaError_t e = outside_capture(); e != cudaSuccess) return e;
+  if (p == nullptr) return cudaSuccess;
+  drain_all();
+  return free_device(p) ? cudaSuccess : cudaErrorInvalidValue;
+}
+cudaError_t cudaHostAlloc(void** p, size_t bytes, unsigned) {
+  if (const cudaError_t e = outside_capture(); e != cudaSuccess) return e;
+  *p = std::malloc(bytes);
+  std::memset(*p, 0xFF, bytes);
+  pinned()[reinterpret_cast<uintptr_t>(*p)] = bytes;
+  return cudaSuccess;
+}
+cudaError_t cudaFreeHost(void* p) {
+  if (p == nullptr) return cudaSuccess;
+  drain_all();
+  if (pinned().erase(reinterpret_cast<uintptr_t>(p)) == 0) return cudaErrorInvalidValue;
+  std::free(p);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  if (const cudaError_t e = available(); e != cudaSuccess) return e;
+  const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice, from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+  if (bytes == 0) return cudaSuccess;
+  if ((to_device && !in_device(to, bytes)) || (from_device && !in_device(from, bytes))) return cudaErrorInvalidValue;
+  if ((!to_device && in_device(to, 1)) || (!from_device && in_device(from, 1))) return cudaErrorInvalidValue;
+  const bool capture = stream != nullptr && stream->capture != nullptr;
+  const bool pageable = (!from_device && !is_pinned(from)) || (!to_device && !is_pinned(to));
+  if (capture && pageable) {
+    stream->capture->broken = true;
+    return cudaErrorStreamCaptureUnsupported;
+  }
+  if (!from_device && pageable) {  // staged: the host may change its memory at once
+    auto staged = std::make_shared<std::string>(static_cast<const char*>(from), bytes);
+    enqueue(stream, "copy", [=] { std::memcpy(to, staged->data(), bytes); });
+    return cudaSuccess;
+  }
+  enqueue(stream, "copy", [=] { std::memcpy(to, from, bytes); });
+  if (!to_device && pageable && stream != nullptr) drain(*stream);
+  return cudaSuccess;
+}
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  if (const cudaError_t e = outside_capture(); e != cudaSuccess) return e;
+  return cudaMemcpyAsync(to, from, bytes, kind, nullptr);
+}
+cudaError_t cudaMemsetAsync(void* p, int value, size_t bytes, cudaStream_t stream) {
+  if (const cudaError_t e = available(); e != cudaSuccess) return e;
+  if (bytes == 0) return cudaSuccess;
+  if (!in_device(p, bytes)) return cudaErrorInvalidValue;
+  enqueue(stream, "fill", [=] { std::memset(p, value, bytes); });
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  if (const cudaError_t e = available(); e != cudaSuccess) return e;
+  *stream = new Stream;
+  streams().push_back(*stream);
+  return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  if (stream == nullptr) return cudaErrorInvalidResourceHandle;
+  drain(*stream);
+  streams().erase(std::find(streams().begin(), streams().end(), stream));
+  delete stream;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  if (const cudaError_t e = outside_capture(); e != cudaSuccess) return e;
+  if (stream == nullptr) drain_all();
+  else drain(*stream);
+  check_guards();
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceSynchronize() {
+  if (const cudaError_t e = outside_capture(); e != cudaSuccess) return e;
+  drain_all();
+  check_guards();
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  if (const cudaError_t e = available(); e != cudaSuccess) return e;
+  *event = new Event;
+  return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  delete event;
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  *event = {};
+  if (stream->capture) {
+    event->graph = stream->capture;
+    event->nodes = stream->tail;
+    return cudaSuccess;
+  }
+  event->mark = std::make_shared<Mark>(Mark{false, stream});
+  queue_item(*stream, {0, nullptr, event->mark, nullptr});
+  return cudaSuccess;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  if (event->graph) {
+    if (!stream->capture) {
+      stream->capture = event->graph;
+      stream->tail.clear();
+    }
+    if (stream->capture != event->graph) return cudaErrorStreamCaptureIsolation;
+    stream->tail.insert(event->nodes.begin(), event->nodes.end());
+    return cudaSuccess;
+  }
+  if (stream->capture) {
+    if (!event->mark) return cudaSuccess;
+    stream->capture->broken = true;
+    return cudaErrorStreamCaptureIsolation;
+  }
+  if (event->mark) queue_item(*stream, {0, nullptr, nullptr, event->mark});
+  return cudaSuccess;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  if (const cudaError_t e = outside_capture(); e != cudaSuccess) return e;
+  if (!event->mark) return cudaSuccess;
+  run_until(event->mark->done ? nullptr : event->mark->stream, [&] { return event->mark->done; });
+  return cudaSuccess;
+}
+// A question lets the device go on a little, so that asking again and again ends.
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  if (!event->mark) return cudaSuccess;
+  if (event->mark->done) return cudaSuccess;
+  bool once = false;
+  run_until(event->mark->stream, [&] { return std::exchange(once, true); });
+  return event->mark->done ? cudaSuccess : cudaErrorNotReady;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  if (stream == nullptr || stream->capture) return cudaErrorInvalidValue;
+  stream->capture = std::make_shared<Recorded>();
+  stream->tail.clear();
+  return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  if (!stream->capture) return cudaErrorInvalidValue;
+  const std::shared_ptr<Recorded> r = stream->capture;
+  std::set<int> reached = stream->tail;
+  for (int n = static_cast<int>(r->nodes.size()) - 1; n >= 0; --n)
+    if (reached.count(n) != 0) reached.insert(r->nodes[static_cast<size_t>(n)].after.begin(), r->nodes[static_cast<size_t>(n)].after.end());
+  for (Stream* s : streams())
+    if (s->capture == r) {
+      s->capture = nullptr;
+      s->tail.clear();
+    }
+  *graph = nullptr;
+  if (r->broken) return cudaErrorStreamCaptureInvalidated;
+  if (reached.size() != r->nodes.size()) return cudaErrorStreamCaptureUnjoined;
+  *graph = new Graph{r};
+  return cudaSuccess;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long) {
+  *exec = new GraphExec{graph->recorded};
+  return cudaSuccess;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+  enqueue(stream, "graph", [g = exec->recorded] { replay(*g); });
+  return cudaSuccess;
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
+  delete exec;
+  return cudaSuccess;
+}

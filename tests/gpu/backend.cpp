@@ -1,0 +1,204 @@
+// Programs on a device are the programs of the processor: the same numbers at rounding, the same bits for any schedule and any cut into replays, and the same answers
+// when something goes wrong. The backend is the plugin's own code, on the emulated machine.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "emulated_device.h"
+#include "emulation/machine.h"
+#include "emulation/memory.h"
+#include "emulation/runtime.h"
+#include "engine/device_api.h"
+#include "engine/error.h"
+#include "engine/passes.h"
+#include "engine/program.h"
+#include "engine/var.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kRing = 8;
+
+// A closed training step: random rows and a bound one, a layer, a loss, Adam, a report.
+Plan closed() {
+  Plan plan;
+  Recorder r(plan);
+  ParameterSet set{"net", {}, 0};
+  set.add("w", {5, 3});
+  set.add("b", {1, 3});
+  r.own(set);
+  const Var x = r.normal("x", {7, 5}) + r.input("shift", {1, 5});
+  const Var y = tanh(matmul(x, r(set, "w")) + r(set, "b")), loss = mean(square(y + -0.5));
+  r.minimise(loss, set, {Adam::torch, 0.01, 0.5, 0.9, 1.0, 1e-6, 1, 0, 3, 20});
+  const Var ring = r.state("losses", {kRing, 1});
+  r.advance(ring, r.emit1(Report{kRing}, {ring, loss}));
+  r.output(y, "y");
+  optimise(plan);
+  return plan;
+}
+
+struct Trained {
+  std::vector<float> net, losses, y;
+  StepState step;
+  bool operator==(const Trained& o) const { return net == o.net && losses == o.losses && y == o.y && step.step == o.step.step && step.bad == o.step.bad; }
+};
+const std::vector<float> kShift{0.5f, -1, 0, 0.25f, 2};
+
+Trained train(Device& device, const std::vector<int64_t>& cuts, const std::vector<float>& shift = kShift, uint64_t seed = 4) {
+  Team team(1);
+  Program p(closed(), device, team, seed);
+  p.bind("shift", shift.data());
+  std::vector<float> start(18);
+  for (size_t i = 0; i < start.size(); ++i) start[i] = 0.1f * static_cast<float>(i % 7) - 0.3f;
+  p.put("net", start.data());
+  for (const int64_t n : cuts) EXPECT_EQ(p.run(n), n);
+  return {p.get<float>("net"), p.get<float>("losses"), p.read<float>(p.find("y")), p.step()};
+}
+
+void near(const std::vector<float>& a, const std::vector<float>& b, double tolerance) {
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], tolerance) << "element " << i;
+}
+
+class Backend : public testing::Test {
+ protected:
+  void TearDown() override {
+    emulation::set_schedule({});
+    emulation::device().memory = size_t{1} << 30;
+  }
+};
+
+TEST_F(Backend, IsTheProcessorAtRounding) {
+  const Trained here = train(Device::processor(), {40}), there = train(emulated_device(), {40});
+  near(there.net, here.net, 1e-5);
+  near(there.losses, here.losses, 1e-5);
+  near(there.y, here.y, 1e-5);
+  EXPECT_EQ(there.step.step, 40);
+  EXPECT_EQ(there.step.bad, -1);
+}
+
+TEST_F(Backend, AnyScheduleAndAnyCutGivesTheSameBits) {
+  const Trained whole = train(emulated_device(), {35});
+  EXPECT_EQ(train(emulated_device(), {1, 1, 16, 2, 15}), whole) << "16 steps unrolled or one by one";
+  for (const char* order : {"reverse", "random:1", "random:2"}) {
+    emulation::set_schedule(emulation::parse_schedule(order));
+    EXPECT_EQ(train(emulated_device(), {20, 15}), whole) << order;
+  }
+  EXPECT_FALSE(train(emulated_device(), {35}, kShift, 5) == whole) << "another seed";
+}
+
+TEST_F(Backend, AStepIsRecordedOnceAndReplayed) {
+  Team team(1);
+  Program p(closed(), emulated_device(), team, 1);
+  p.bind("shift", kShift.data());
+  p.run(16);
+  emulation::reset_counts();
+  p.run(16);
+  const int64_t launches = emulation::counts().launches;
+  EXPECT_GT(launches, 16);
+  EXPECT_EQ(launches % 16, 0);
+  p.run(1);
+  EXPECT_EQ(emulation::counts().launches, launches + launches / 16);
+}
+
+TEST_F(Backend, BoundMemoryIsCopiedWhenItIsBound) {
+  Team team(1);
+  Program p(closed(), emulated_device(), team, 1);
+  std::vector<float> shift(5, 0.0f), net(18, 1.0f);
+  p.bind("shift", shift.data());
+  p.put("net", net.data());
+  p.run(1);
+  const std::vector<float> zero = p.read<float>(p.find("y"));
+  shift.assign(5, 100.0f);
+  p.step().step = 0;
+  p.put("net", net.data());
+  p.run(1);
+  EXPECT_EQ(p.read<float>(p.find("y")), zero);
+  p.bind("shift", shift.data());
+  p.step().step = 0;
+  p.put("net", net.data());
+  p.run(1);
+  for (const float y : p.read<float>(p.find("y"))) EXPECT_NEAR(y, 1, 1e-6);
+}
+
+TEST_F(Backend, ALossThatIsNotFiniteStopsTheCountAndIsExplained) {
+  const auto bad = [](Device& device) {
+    Team team(1);
+    Program p(closed(), device, team, 4);
+    std::vector<float> shift(5, 0.0f);
+    p.bind("shift", shift.data());
+    p.run(3);
+    shift[2] = std::numeric_limits<float>::quiet_NaN();
+    p.bind("shift", shift.data());
+    p.snapshot();
+    EXPECT_EQ(p.run(20), 1) << "the step that went bad is the last that counts";
+    EXPECT_EQ(p.step().bad, 3);
+    EXPECT_EQ(p.run(5), 0);
+    return p.diagnose();
+  };
+  const std::string there = bad(emulated_device());
+  EXPECT_NE(there, "");
+  EXPECT_EQ(there, bad(Device::processor()));
+}
+
+TEST_F(Backend, NoRoom) {
+  emulation::device().memory = emulation::device_bytes_in_use() + 700;
+  try {
+    train(emulated_device(), {1});
+    ADD_FAILURE() << "there was room";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::memory);
+    EXPECT_NE(std::string(e.what()).find("cudaMalloc failed while asking for"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("A smaller --batch-size needs less"), std::string::npos) << e.what();
+  }
+  EXPECT_EQ(emulation::device_bytes_in_use() + 700, emulation::device().memory) << "what was allocated before is free again";
+}
+
+TEST_F(Backend, NothingIsLeftBehind) {
+  const size_t before = emulation::device_bytes_in_use();
+  train(emulated_device(), {17});
+  EXPECT_EQ(emulation::device_bytes_in_use(), before);
+}
+
+TEST_F(Backend, ResultsArriveInTheOrderOfTheirTickets) {
+  const DeviceApi& api = *tessera_device_backend();
+  DeviceSession* s = nullptr;
+  ASSERT_EQ(api.open(0, &s), DeviceStatus::ok);
+  void* p = nullptr;
+  ASSERT_EQ(api.allocate(s, 8, "a test", &p), DeviceStatus::ok);
+  const void* from = p;
+  const int64_t bytes = 8;
+  for (const char* order : {"sequential", "reverse", "random:3"}) {
+    emulation::set_schedule(emulation::parse_schedule(order));
+    int64_t ticket[3], value = 0;
+    for (int64_t k = 0; k < 3; ++k) {
+      value = 100 + k;
+      ASSERT_EQ(api.upload(s, p, &value, 8), DeviceStatus::ok);
+      ASSERT_EQ(api.begin_download(s, &from, &bytes, 1, &ticket[k]), DeviceStatus::ok);
+      if (k == 0) continue;
+      const void* data = nullptr;
+      ASSERT_EQ(api.wait_download(s, ticket[k - 1], &data), DeviceStatus::ok);
+      EXPECT_EQ(*static_cast<const int64_t*>(data), 99 + k) << order;
+    }
+  }
+  api.free(s, p);
+  api.close(s);
+}
+
+TEST_F(Backend, ErrorsOfTheDeviceSayWhatWasDoneAndWhatToTry) {
+  const DeviceApi& api = *tessera_device_backend();
+  const emulation::Device was = emulation::device();
+  emulation::device().driver = false;
+  int n = 7;
+  EXPECT_EQ(api.count(&n), DeviceStatus::missing);
+  EXPECT_EQ(n, 0);
+  EXPECT_NE(std::string(api.message()).find("looking for a GPU: cudaErrorInsufficientDriver"), std::string::npos) << api.message();
+  emulation::device() = was;
+  DeviceSession* s = nullptr;
+  EXPECT_EQ(api.open(3, &s), DeviceStatus::missing);
+  EXPECT_NE(std::string(api.message()).find("cudaErrorInvalidDevice"), std::string::npos) << api.message();
+}
+
+}  // namespace
+}  // namespace tessera

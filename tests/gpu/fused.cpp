@@ -1,0 +1,119 @@
+// Fused launches: the same bits as op by op, for any plan and schedule, and how many there are of a step of CTGAN.
+#include <gtest/gtest.h>
+
+#include "engine/fusion.h"
+#include "emulation/gpu.h"
+#include "models/fused_plan.h"
+#include "support/ctgan_training.h"
+#include "support/random_plan.h"
+
+extern "C" const tessera::DeviceApi* tessera_device_backend();
+
+namespace tessera::sandbox {
+namespace {
+
+Setting on_device(Device& device, std::set<std::string> off, int64_t steps) {
+  Setting s;
+  s.device = &device;
+  s.off = std::move(off);
+  s.steps = steps;
+  return s;
+}
+
+TEST(Fused, ARandomPlanHasTheBitsOfItsComposition) {
+  Device device(*tessera_device_backend(), 0);
+  for (uint64_t seed = 0; seed < 6; ++seed) {
+    const RandomPlan plan(seed);
+    const Values composed = plan.run(on_device(device, {"fuse"}, 2));
+    for (const char* schedule : {"sequential", "random:3"}) {
+      emulation::set_schedule(emulation::parse_schedule(schedule));
+      EXPECT_EQ(difference(composed, plan.run(on_device(device, {}, 2))), 0) << "plan " << seed << ", " << schedule;
+    }
+    emulation::set_schedule({});
+    EXPECT_LE(difference(plan.run({cpu_kernels("double"), {}, 1, 2}), composed), 2e-4) << "plan " << seed << " beside the processor in double";
+  }
+}
+
+TEST(Fused, AStepOfCtganHasTheBitsOfItsComposition) {
+  Device device(*tessera_device_backend(), 0);
+  const Training t(1);
+  const Values composed = t.run(on_device(device, {"fuse"}, 2));
+  for (const char* schedule : {"reverse", "random:9"}) {
+    emulation::set_schedule(emulation::parse_schedule(schedule));
+    EXPECT_EQ(difference(composed, t.run(on_device(device, {}, 2))), 0) << schedule;
+  }
+  emulation::set_schedule({});
+  EXPECT_LE(difference(t.run({cpu_kernels("double"), {}, 1, 2}), composed), 1e-3) << "beside the processor in double";
+}
+
+// Adult's widths: 15 columns, 172 numbers of data, 120 of conditions, batches of 500 in packs of 10.
+Plan adult_step() {
+  using Part = Span::Part;
+  RowLayout layout;
+  int at = 0, cond = 0, column = 0;
+  for (const int modes : {10, 9, 10, 5, 8}) {
+    layout.spans.push_back({column, Part::alpha, at++, 1, -1});
+    layout.spans.push_back({column++, Part::mode, at, modes, -1});
+    at += modes;
+  }
+  for (const int categories : {9, 16, 7, 15, 6, 5, 2, 42, 2, 16}) {
+    layout.spans.push_back({column++, Part::category, at, categories, cond});
+    at += categories, cond += categories;
+  }
+  layout.data_width = at;
+  layout.cond_width = cond;
+  Plan plan;
+  Recorder r(plan);
+  record_training(r, Ctgan(layout, {}), 32561, 10, 19500);
+  return plan;
+}
+
+TEST(Fused, AStepOfCtganTakesFewLaunches) {
+  Plan plan = adult_step();
+  optimise(plan);
+  const nlohmann::json fused = describe_launches(plan);
+  EXPECT_LE(fused["launches"].get<int>(), 21) << fused.dump(2);
+  size_t ops = 0;
+  for (const auto& group : fused["groups"])
+    for (const auto& chain : group["chains"]) {
+      EXPECT_NE(chain["cut"], "whole") << "every op has found a chain: " << chain;
+      ops += chain["ops"].size();
+    }
+  optimise(plan, {"all"});
+  const nlohmann::json composed = describe_launches(plan);
+  EXPECT_EQ(composed["groups"].size() + 1, composed["launches"].get<size_t>());
+  EXPECT_GT(composed["launches"].get<int>(), 150);
+  EXPECT_GE(ops, composed["groups"].size()) << "nothing is left out, and the sums of slices are counted once more";
+}
+
+// What the levels promise: nothing reads within a launch what another chain of it makes.
+TEST(Fused, ChainsOfALaunchKnowNothingOfEachOther) {
+  std::vector<Plan> plans;
+  for (uint64_t seed = 0; seed < 40; ++seed) plans.push_back(RandomPlan(seed).plan);
+  plans.push_back(Training(2).plan);
+  plans.push_back(adult_step());
+  for (size_t i = 0; i < plans.size(); ++i) {
+    Plan& plan = plans[i];
+    optimise(plan);
+    std::vector<std::pair<size_t, int>> made(plan.nodes.size(), {0, -1});  // launch and chain
+    const Fusion fusion = fuse(plan);
+    for (size_t l = 0; l < fusion.size(); ++l)
+      for (size_t c = 0; c < fusion[l].chains.size(); ++c)
+        for (const FusedNode& n : fusion[l].chains[c].nodes)
+          if (n.part != FusedStep::slices) made[static_cast<size_t>(n.node)] = {l, static_cast<int>(c)};
+    for (size_t l = 0; l < fusion.size(); ++l)
+      for (size_t c = 0; c < fusion[l].chains.size(); ++c)
+        for (const FusedNode& n : fusion[l].chains[c].nodes)
+          for (const Id v : plan.nodes[static_cast<size_t>(n.node)].in) {
+            const Node* maker = plan.maker(v);
+            while (maker != nullptr && is_view(maker->op)) maker = plan.maker(maker->in[0]);
+            if (maker == nullptr) continue;
+            const auto [level, chain] = made[static_cast<size_t>(maker - plan.nodes.data())];
+            if (n.part == FusedStep::slices && v == plan.nodes[static_cast<size_t>(n.node)].in.back() && level >= l) continue;  // the addend is for the sum
+            EXPECT_TRUE(chain < 0 || level < l || (level == l && chain == static_cast<int>(c))) << "plan " << i << ", launch " << l << ": " << op_name(plan.nodes[static_cast<size_t>(n.node)].op);
+          }
+  }
+}
+
+}  // namespace
+}  // namespace tessera::sandbox

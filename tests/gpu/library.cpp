@@ -1,0 +1,111 @@
+// Opening the plugin: what is there is used, and of what is missing is said which part, by the library and by the program.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "emulation/device.h"
+#include "engine/device.h"
+#include "engine/device_api.h"
+#include "engine/error.h"
+
+namespace tessera {
+namespace {
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+TEST(Library, IsNotThere) {
+  const DeviceLibrary l = open_device_library("/nowhere/libtessera_cuda.so");
+  EXPECT_EQ(l.api, nullptr);
+  EXPECT_TRUE(has(l.reason, "/nowhere/libtessera_cuda.so does not exist")) << l.reason;
+  EXPECT_TRUE(has(l.reason, "TESSERA_CUDA_PLUGIN")) << l.reason;
+}
+
+TEST(Library, IsNoLibraryOrNoPlugin) {
+  EXPECT_TRUE(has(open_device_library("/proc/self/status").reason, "cannot be opened")) << open_device_library("/proc/self/status").reason;
+  EXPECT_TRUE(has(open_device_library("libm.so.6").reason, "is not a plugin of Tessera")) << open_device_library("libm.so.6").reason;
+}
+
+TEST(Library, IsOfAnotherRelease) {
+  const DeviceLibrary l = open_device_library(TESSERA_FOREIGN_PLUGIN);
+  EXPECT_EQ(l.api, nullptr);
+  EXPECT_TRUE(has(l.reason, "speaks version 7 of the interface between the two, this library version 1")) << l.reason;
+  EXPECT_EQ(misfit(nullptr), "it gives no table");
+  DeviceApi table{};
+  table.abi = kDeviceAbi;
+  table.table_bytes = sizeof(KernelTable) - 24;
+  EXPECT_TRUE(has(misfit(&table), "list of kernels"));
+}
+
+TEST(Library, NamesOfDevices) {
+  for (const char* name : {"cpu", "auto", "cuda", "cuda:0", "cuda:12"}) EXPECT_NO_THROW(Device::check_name(name)) << name;
+  for (const char* name : {"", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1234", "CUDA", "cpu:0"}) EXPECT_THROW(Device::check_name(name), Error) << name;
+}
+
+// The program with the plugin on the emulated machine.
+struct Ran {
+  int code;
+  std::string out;
+};
+Ran shell(const std::string& environment, const std::string& arguments) {
+  const std::string line = environment + " TESSERA_CUDA_PLUGIN=${TESSERA_CUDA_PLUGIN-" TESSERA_EMULATED_PLUGIN "} " TESSERA_PROGRAM " " + arguments + " 2>&1";
+  Ran r{-1, ""};
+  FILE* p = popen(line.c_str(), "r");
+  if (p == nullptr) return r;
+  char buffer[4096];
+  for (size_t n; (n = std::fread(buffer, 1, sizeof buffer, p)) > 0;) r.out.append(buffer, n);
+  const int status = pclose(p);
+  r.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return r;
+}
+
+class Cli : public testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/tessera-gpu-XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    folder_ = name;
+    ASSERT_EQ(shell("", "example " + folder_ + "/d.csv --rows 60 --quiet").code, 0);
+  }
+  void TearDown() override {
+    for (const char* f : {"/d.csv", "/m", "/s.csv"}) std::remove((folder_ + f).c_str());
+    std::remove(folder_.c_str());
+  }
+  std::string fit(const std::string& device) const {
+    return "fit " + folder_ + "/d.csv --model " + folder_ + "/m --force --preset paper --epochs 1 --batch-size 20 --embedding-dim 4 --generator-dim 8 --discriminator-dim 8 --quiet --device " + device;
+  }
+  std::string folder_;
+};
+
+TEST_F(Cli, ADeviceThatIsNotThere) {
+  const auto refused = [&](const std::string& environment, const std::string& device, int code, const std::string& what) {
+    const Ran r = shell(environment, fit(device));
+    EXPECT_EQ(r.code, code) << r.out;
+    EXPECT_TRUE(has(r.out, what)) << r.out;
+    EXPECT_FALSE(has(r.out, "Please report")) << r.out;
+  };
+  refused("TESSERA_EMULATED_GPUS=no-driver", "cuda", 9, "CUDA driver version is insufficient");
+  refused("TESSERA_EMULATED_GPUS=0", "cuda", 9, "no CUDA-capable device");
+  refused("TESSERA_EMULATED_GPUS=1", "cuda:1", 9, "this machine has 1 GPU, numbered from 0");
+  refused("", "gpu", 2, "known are auto, cpu, cuda and cuda:N");
+  EXPECT_EQ(shell("TESSERA_EMULATED_GPUS=0", fit("auto")).code, 0) << "auto goes on without";
+}
+
+TEST_F(Cli, InfoSaysWhatThereIsAndWhatIsMissing) {
+  EXPECT_TRUE(has(shell("TESSERA_EMULATED_GPUS=2", "info").out, "cuda:1"));
+  EXPECT_TRUE(has(shell("TESSERA_EMULATED_GPUS=no-driver", "info").out, "Install an NVIDIA driver"));
+}
+
+TEST_F(Cli, FitsAndSamplesOnTheGpu) {
+  const Ran fitted = shell("", fit("cuda"));
+  EXPECT_EQ(fitted.code, 0) << fitted.out;
+  const std::string sample = "sample " + folder_ + "/m --rows 25 --output - --quiet --seed 3 --device ";
+  const Ran here = shell("", sample + "cpu"), there = shell("", sample + "cuda");
+  EXPECT_EQ(there.code, 0) << there.out;
+  EXPECT_EQ(std::count(there.out.begin(), there.out.end(), '\n'), 26);
+  EXPECT_EQ(here.out.substr(0, here.out.find('\n')), there.out.substr(0, there.out.find('\n')));
+}
+
+}  // namespace
+}  // namespace tessera

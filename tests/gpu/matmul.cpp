@@ -1,0 +1,109 @@
+// What is true of the matmul kernels alone: their arithmetics, and that cutting a product changes no bit.
+#include <bit>
+#include <cfloat>
+
+#include "engine/op_check.h"
+#include "kernels/gpu_matmul.h"
+
+namespace tessera::oracle {
+namespace {
+
+using gpu::Math;
+
+Ran run_gpu(const Case& c, const Grids& in, Math math, Layout layout = {}, int64_t first = 0, int64_t count = 0) {
+  return run_kernel(kernels_cuda(math), c, in, layout, first, count, [](const Kernel& kernel, const Call& call, int64_t tile, void* scratch) {
+    GpuContext context{nullptr, scratch};
+    kernel.run(call, tile, &context);
+  });
+}
+
+// A float with no more than `bits` bits of mantissa behind the first: what a tensor core sees of it, exactly.
+double shortened(double x, int bits) {
+  const uint32_t drop = 23u - static_cast<uint32_t>(bits), u = std::bit_cast<uint32_t>(static_cast<float>(x));
+  return static_cast<double>(std::bit_cast<float>(u >> drop << drop));
+}
+
+Case random_product(bool ta, bool tb, int64_t m, int64_t n, std::vector<int64_t> depths, int64_t addend_rows = 0) {
+  Case c = {};
+  const Matmul op{ta, tb, static_cast<int>(depths.size()), addend_rows > 0};
+  c.op = op;
+  for (const int64_t k : depths) {
+    c.in.push_back(ta ? real(k, m) : real(m, k));
+    c.in.push_back(tb ? real(n, k) : real(k, n));
+  }
+  if (op.addend) c.in.push_back(real(addend_rows, n));
+  c.by_rows = !ta;
+  return c;
+}
+
+class Maths : public testing::TestWithParam<std::tuple<Math, int, const char*>> {};
+
+// The reference multiplies the rounded factors in double, so the bound is fp32's: what is left is the order of the sum.
+TEST_P(Maths, AreExactButForTheRoundingOfTheirFactors) {
+  const auto& [math, bits, name] = GetParam();
+  for (const Case& c : all_cases()) {
+    const Matmul* op = std::get_if<Matmul>(&c.op);
+    if (op == nullptr) continue;
+    Grids in = draw_inputs(c, true);
+    for (size_t i = 0; i < static_cast<size_t>(2 * op->pairs); ++i)
+      for (Number& x : in[i].cells) x = shortened(x.v, bits);
+    SCOPED_TRACE(c.note);
+    const Grids want = c.reference(in);
+    for (const Layout& l : {Layout{}, Layout{3, 1}, Layout{5, 4, 0, 4}}) compare(want, run_gpu(c, in, math, l), FLT_EPSILON, 2 * FLT_MIN, 8);
+    emulation::set_schedule({emulation::Schedule::random, 5});
+    const Ran again = run_gpu(c, in, math);
+    emulation::set_schedule({});
+    same_bits(run_gpu(c, in, math), again, name);
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Each, Maths, testing::Values(std::tuple{Math::tf32x3, 23, "tf32x3"}, std::tuple{Math::tf32, 10, "tf32"}, std::tuple{Math::bf16, 7, "bf16"}, std::tuple{Math::fp16, 10, "fp16"}),
+                         [](const auto& test) { return std::get<2>(test.param); });
+
+// k is cut by K alone and slices are added in order, whether they have blocks of their own (few tiles) or not (many).
+TEST(GpuMatmul, ABlockOfItsOwnForEachSliceChangesNoBit) {
+  const Case c = random_product(false, false, 127 * 64 + 5, 3, {385, 0, 520}, 1);
+  const Grids in = draw_inputs(c, true);
+  const Ran whole = run_gpu(c, in, Math::fp32), part = run_gpu(c, in, Math::fp32, {}, 100, 70);
+  Ran same = part;
+  same.out[0].assign(whole.out[0].begin() + 100 * 3, whole.out[0].begin() + 170 * 3);
+  same_bits(same, part, "rows 100 to 170");
+}
+
+// More pairs than one launch takes: the later launches add to what the earlier ones left.
+TEST(GpuMatmul, AnyNumberOfPairs) {
+  for (const bool addend : {false, true}) {
+    const Case many = random_product(true, false, 9, 70, {3, 1, 40, 2, 5, 8, 33, 0, 6, 7, 4, 300, 2, 9}, addend ? 9 : 0);
+    const Grids in = draw_inputs(many, true);
+    Grid want(9, 70);
+    for (int64_t i = 0; i < 9; ++i)
+      for (int64_t j = 0; j < 70; ++j) {
+        if (addend) want(i, j) = in.back()(i, j);
+        for (size_t p = 0; p + 1 < in.size(); p += 2)
+          for (int64_t k = 0; k < in[p].rows; ++k) want(i, j) += in[p](k, i) * in[p + 1](k, j);
+      }
+    compare({want}, run_gpu(many, in, Math::fp32, {3, 1}), FLT_EPSILON, 2 * FLT_MIN);
+  }
+}
+
+// A = identity and B = identity with distinct small integers on the other side: any swapped index of a fragment shows.
+TEST(GpuMatmul, IdentityGivesTheOtherFactorBackInEveryArithmetic) {
+  for (const Math math : {Math::fp32, Math::tf32x3, Math::tf32, Math::bf16, Math::fp16})
+    for (const bool ta : {false, true})
+      for (const bool tb : {false, true})
+        for (const bool left : {false, true}) {
+          const Case c = random_product(ta, tb, 64, 64, {64});
+          Grids in = draw_inputs(c, true);
+          for (int64_t i = 0; i < 64; ++i)
+            for (int64_t j = 0; j < 64; ++j) {
+              in[left ? 0 : 1](i, j) = i == j;
+              in[left ? 1 : 0](i, j) = static_cast<double>((i * 64 + j) % 251) - 125;  // 8 bits hold them
+            }
+          const Ran got = run_gpu(c, in, math);
+          const bool trans = left ? tb : ta;
+          for (int64_t i = 0; i < 64; ++i)
+            for (int64_t j = 0; j < 64; ++j) ASSERT_EQ(got.out[0][static_cast<size_t>(i * 64 + j)], in[left ? 1 : 0](trans ? j : i, trans ? i : j).v);
+        }
+}
+
+}  // namespace
+}  // namespace tessera::oracle

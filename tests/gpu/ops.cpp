@@ -1,0 +1,94 @@
+// What is true of every op's CUDA kernel, checked from the description that serves the CPU (tests/engine/op_case.h), on the emulated machine.
+#include <cfloat>
+#include <limits>
+
+#include "engine/op_check.h"
+#include "kernels/gpu_matmul.h"
+
+namespace tessera::oracle {
+namespace {
+
+void enqueue(const Kernel& kernel, const Call& call, int64_t tile, void* scratch) {
+  GpuContext context{nullptr, scratch};
+  kernel.run(call, tile, &context);
+}
+Ran run_gpu(const Case& c, const Grids& in, Layout layout, int64_t first = 0, int64_t count = 0, gpu::Math math = gpu::Math::fp32) {
+  return run_kernel(kernels_cuda(math), c, in, layout, first, count, enqueue);
+}
+
+// Tight rows; misaligned ones; rows of whole 16-byte words with something between them.
+const Layout kLayouts[] = {{0, 0}, {3, 1}, {5, 4, 0, 4}};
+
+class GpuOps : public OpTest {
+ protected:
+  void TearDown() override { emulation::set_schedule({}); }
+};
+
+TEST_P(GpuOps, Value) {
+  each_case([](const Case& c) {
+    const Grids in = draw_inputs(c, true), want = c.reference(in);
+    for (const Layout& l : kLayouts) {
+      SCOPED_TRACE("rows " + std::to_string(l.pad) + " apart");
+      compare(want, run_gpu(c, in, l), FLT_EPSILON, 2 * FLT_MIN);
+    }
+  });
+}
+
+TEST_P(GpuOps, LawsHold) {
+  each_case([](const Case& c) {
+    if (c.laws.empty()) return;
+    const Grids in = draw_inputs(c, true);
+    const Ran ran = run_gpu(c, in, {});
+    Grids out = c.reference(in);
+    for (size_t k = 0; k < out.size(); ++k)
+      for (size_t i = 0; i < out[k].cells.size(); ++i) out[k].cells[i] = ran.out[k][i];
+    for (const Law& law : c.laws) EXPECT_LE(law.distance(in, out), 500 * FLT_EPSILON) << law.sentence;
+  });
+}
+
+TEST_P(GpuOps, NanAndInfinityReachWhatDependsOnThem) {
+  each_case([](const Case& c) {
+    for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
+      for (size_t i = 0; i < c.in.size(); ++i) {
+        if (c.in[i].absent || c.in[i].dtype == DType::index || c.in[i].shape.count() == 0) continue;
+        Grids in = draw_inputs(c, true);
+        in[i].cells[in[i].cells.size() / 2] = bad;
+        const Grids want = c.reference(in);
+        const Ran got = run_gpu(c, in, kLayouts[1]);
+        for (size_t k = 0; k < want.size(); ++k)
+          for (size_t e = 0; e < want[k].cells.size(); ++e)
+            ASSERT_EQ(std::isfinite(got.out[k][e]), std::isfinite(want[k].cells[e].v)) << "input " << i << " holds " << bad << ", output " << k << " element " << e << " is " << got.out[k][e];
+      }
+  });
+}
+
+TEST_P(GpuOps, BitsAreTheSameForAnyScheduleLayoutAndPartOfTheRows) {
+  each_case([](const Case& c) {
+    const Grids in = draw_inputs(c, true);
+    const Ran whole = run_gpu(c, in, {});
+    for (const char* schedule : {"reverse", "random:1", "random:2"}) {
+      emulation::set_schedule(emulation::parse_schedule(schedule));
+      same_bits(whole, run_gpu(c, in, {}), schedule);
+    }
+    emulation::set_schedule({});
+    for (const Layout& l : {kLayouts[1], kLayouts[2]}) same_bits(whole, run_gpu(c, in, l), "rows " + std::to_string(l.pad) + " apart");
+    const int64_t rows = c.reference(in)[0].rows;
+    if (!c.by_rows || rows < 2) return;
+    const int64_t cut = rows / 3 + 1;
+    for (const auto& [first, count] : {std::pair{int64_t{0}, cut}, std::pair{cut, rows - cut}}) {
+      if (count == 0) continue;
+      const Ran part = run_gpu(c, in, {}, first, count);
+      Ran same = part;
+      for (size_t k = 0; k < whole.out.size(); ++k) {
+        const size_t width = whole.out[k].size() / static_cast<size_t>(rows), from = static_cast<size_t>(first) * width;
+        same.out[k].assign(whole.out[k].begin() + static_cast<std::ptrdiff_t>(from), whole.out[k].begin() + static_cast<std::ptrdiff_t>(from + part.out[k].size()));
+      }
+      same_bits(same, part, "rows from " + std::to_string(first));
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, GpuOps, testing::ValuesIn(op_names()), [](const auto& test) { return test.param; });
+
+}  // namespace
+}  // namespace tessera::oracle
