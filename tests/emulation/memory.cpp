@@ -21,6 +21,7 @@ std::map<uintptr_t, size_t>& regions() {  // by begin; never destroyed, so that 
   static auto* all = new std::map<uintptr_t, size_t>;
   return *all;
 }
+std::map<uintptr_t, size_t> borrowed;  // as above; they have no guards, and what lies beside them is the host's own
 size_t in_use = 0;
 int accesses = 0;
 
@@ -78,24 +79,22 @@ bool free_device(void* p) {
 
 Region device_region(const void* p, bool near) {
   const uintptr_t a = reinterpret_cast<uintptr_t>(p);
-  const auto at = [&](uintptr_t slack) -> Region {
-    auto next = regions().upper_bound(a + slack);
-    if (next == regions().begin()) return {};
+  const auto find = [&](const std::map<uintptr_t, size_t>& all, uintptr_t slack) -> Region {
+    auto next = all.upper_bound(a + slack);
+    if (next == all.begin()) return {};
     const auto [begin, bytes] = *--next;
     return a >= begin + bytes + slack ? Region{} : Region{reinterpret_cast<char*>(begin), bytes};
   };
-  const Region inside = at(0);
-  return inside.begin != nullptr || !near ? inside : at(kDeviceGuard);
+  for (const auto* all : {&regions(), &borrowed})
+    if (const Region inside = find(*all, 0); inside.begin != nullptr) return inside;
+  return near ? find(regions(), kDeviceGuard) : Region{};
 }
 
 Borrowed::Borrowed(const void* p, size_t bytes) {
-  if (p != nullptr && bytes > 0 && regions().try_emplace(reinterpret_cast<uintptr_t>(p), bytes).second) p_ = p;
+  if (p != nullptr && bytes > 0 && device_region(p).begin == nullptr && borrowed.try_emplace(reinterpret_cast<uintptr_t>(p), bytes).second) p_ = p;
 }
 Borrowed::~Borrowed() {
-  if (p_ == nullptr) return;
-  const auto at = regions().find(reinterpret_cast<uintptr_t>(p_));
-  unpoison(p_, at->second);
-  regions().erase(at);
+  if (p_ != nullptr) borrowed.erase(reinterpret_cast<uintptr_t>(p_));
 }
 
 void check_guards() {
