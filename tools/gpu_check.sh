@@ -51,7 +51,7 @@ if wants tests; then
 fi
 if wants golden; then
   say "Golden vectors"
-  part golden 60 "$BUILD/tests/test_device" --gtest_filter='Golden*'
+  part golden 120 "$BUILD/tests/test_device" --gtest_filter='Golden*'
 fi
 if wants math; then
   say "Products on tensor cores: fragments of small integers are exact in every arithmetic"
