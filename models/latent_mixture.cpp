@@ -300,4 +300,35 @@ LatentMixture fit_latent_mixture(const std::vector<double>& points, int64_t dime
   return Fit(points, dimensions, options, team).run(monitor);
 }
 
+MixtureDensity::MixtureDensity(int64_t d, std::vector<double> share, std::vector<double> mean, std::vector<double> factor) : dimensions_(d) {
+  for (size_t k = 0; k < share.size(); ++k) {
+    if (!(share[k] > 0)) continue;
+    const double *m = mean.data() + static_cast<int64_t>(k) * d, *l = factor.data() + static_cast<int64_t>(k) * d * d;
+    double scale = std::log(share[k]) - 0.5 * static_cast<double>(d) * kLogTwoPi;
+    for (int64_t a = 0; a < d; ++a) scale -= std::log(l[a * d + a]);
+    mean_.insert(mean_.end(), m, m + d);
+    factor_.insert(factor_.end(), l, l + d * d);
+    log_scale_.push_back(scale);
+  }
+}
+
+double MixtureDensity::log_at(const float* point) const {
+  std::vector<double> y(static_cast<size_t>(dimensions_));
+  double top = -INFINITY, sum = 0;
+  for (size_t k = 0; k < log_scale_.size(); ++k) {
+    const double *m = mean_.data() + static_cast<int64_t>(k) * dimensions_, *l = factor_.data() + static_cast<int64_t>(k) * dimensions_ * dimensions_;
+    double log_density = log_scale_[k];
+    for (int64_t a = 0; a < dimensions_; ++a) {  // y = L⁻¹·(x − mean)
+      double v = static_cast<double>(point[a]) - m[a];
+      for (int64_t b = 0; b < a; ++b) v -= l[a * dimensions_ + b] * y[static_cast<size_t>(b)];
+      v /= l[a * dimensions_ + a];
+      y[static_cast<size_t>(a)] = v;
+      log_density -= 0.5 * v * v;
+    }
+    if (log_density > top) sum = sum * std::exp(top - log_density) + 1, top = log_density;
+    else sum += std::exp(log_density - top);
+  }
+  return top + std::log(sum);
+}
+
 }  // namespace tessera

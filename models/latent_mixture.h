@@ -28,4 +28,15 @@ struct LatentMixture {
 // points [n, d], row by row; n ≥ 1, d ≥ 1. Fewer components than asked for where there are not five points a component.
 LatentMixture fit_latent_mixture(const std::vector<double>& points, int64_t dimensions, const LatentMixtureOptions& options, Team& team, const Monitor& monitor);
 
+// ln of a mixture's density at a point.
+class MixtureDensity {
+ public:
+  MixtureDensity(int64_t dimensions, std::vector<double> share, std::vector<double> mean, std::vector<double> factor);
+  double log_at(const float* point) const;
+
+ private:
+  int64_t dimensions_;
+  std::vector<double> mean_, factor_, log_scale_;  // log_scale: ln share − ln |factor| − ½·d·ln 2π; components without a share are left out
+};
+
 }  // namespace tessera

@@ -91,13 +91,14 @@ Calibration learn_calibration(std::shared_ptr<const Model::State> state, const T
   SampleOptions raw;
   raw.seed = options.seed + 0x9E3779B97F4A7C15;  // rows that a user who samples with the training seed does not get
   raw.calibrate = Tier::off;
+  raw.device = options.device;
   const auto model = [&](int64_t offset, int64_t count) {
     const auto rows = open_rows(state, offset, count, raw, team, silent);
     Table all, batch;
     while (rows->next(batch)) append(all, state->encoder.pick(batch, every_row(batch)));
     return all;
   };
-  return Calibration::fit(state->encoder, sample, model, {options.calibrate, options.seed, training_flops}, team, monitor);
+  return Calibration::fit(state->encoder, sample, model, {options.calibrate, options.seed, training_flops, options.device.get()}, team, monitor);
 }
 
 }  // namespace

@@ -93,7 +93,7 @@ class Rows : public RowStream {
     maker_->bind(*program_);
     codes_ = program_->find("codes");
     alphas_ = program_->find("alphas");
-    if (tier_ != Tier::off) weights_ = std::make_unique<CandidateWeights>(state_->calibration, tier_, options_.min_yield, batch_, team_);
+    if (tier_ != Tier::off) weights_ = std::make_unique<CandidateWeights>(state_->calibration, tier_, options_.min_yield, batch_, options_.device ? *options_.device : Device::processor(), team_);
   }
 
   // Makes the candidates (at most batch_), decoded in slices of kSlice rows, in order.

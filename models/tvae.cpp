@@ -120,7 +120,7 @@ void record_sampling(Recorder& r, const Tvae& m, int64_t batch, const Prior& pri
     const Var mean = r.state("prior.mean", {prior.components, prior.active}), factor = r.state("prior.factor", {prior.components * prior.active, prior.active});
     const Var drawn = r.emit1(MixtureDraw{}, {slice_cols(z, 0, prior.active), component, mean, factor});
     z = prior.active < z.cols() ? concat_cols({drawn, slice_cols(z, prior.active, z.cols() - prior.active)}) : drawn;
-    if (conditioned) r.output(component, "component");
+    if (conditioned) r.output(drawn, "latent");
   }
   Var logits = decode(r, m, z, m.decoder);
   if (conditioned) {

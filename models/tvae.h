@@ -54,7 +54,7 @@ struct Prior {
   int64_t components = 0, active = 0;
 };
 // Rows: outputs "codes", "alphas". Bound: "rows" [batch, 3] (who each row is). With `conditioned`, also bound "barrier" [1, data]: 0, or a number far below zero
-// at the levels a row must not have; and outputs "log_probability" [batch, 1] that a row from this z has none of them, "component" [batch, 1] where there is a mixture.
+// at the levels a row must not have; and outputs "log_probability" [batch, 1] that a row from this z has none of them, "latent" [batch, active] where there is a mixture.
 void record_sampling(Recorder& r, const Tvae& m, int64_t batch, const Prior& prior, bool conditioned);
 
 }  // namespace tessera

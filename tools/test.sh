@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds Tessera and runs every test.
 #   bash tools/test.sh [asan] [tsan]     also under AddressSanitizer and UBSan, or under ThreadSanitizer: another build of the whole each, so only when asked
-# With CI=true the address sanitizer's run is part of it.
+# With CI=true both are part of it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bash tools/setup.sh
@@ -21,5 +21,5 @@ run release
 # A race or a bad access found by a sanitizer ends the test with its report; leaks count too.
 export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
 [[ ${CI:-} == true || " $* " == *" asan "* ]] && run asan
-[[ " $* " == *" tsan "* ]] && run tsan
+[[ ${CI:-} == true || " $* " == *" tsan "* ]] && run tsan
 echo "All tests passed."

@@ -16,8 +16,8 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kSlice = 1024;         // rows one thread works on
-constexpr int64_t kLeastPool = 20000, kMostPool = 100000;
-constexpr int64_t kTrialRows = 20000;    // of each side, in a trial
+constexpr int64_t kLeastPool = 20000, kMostPool = 100000;  // of model rows the ratio learns from
+constexpr int64_t kLeastRaking = 60000;  // and for the factors: at the least yield a tenth of them counts
 constexpr double kQuantiles = 1001;
 
 // How much worse than the raw rows a tier may be to be chosen: what two samples of one table differ by.
@@ -185,34 +185,38 @@ Calibration Calibration::fit(const Encoder& encoder, const Table& sample, const 
   c.profile = Profile::of(sample, levels);
   if (c.profile.columns.empty() || sample.rows < kLeastRows) return {};
 
-  const int64_t pool_rows = std::clamp(3 * sample.rows, kLeastPool, kMostPool);
-  // One pool to learn from, another for what must not be learnt by heart.
-  Pool pool = Pool::draw(model, encoder, 0, pool_rows, 2 * pool_rows, team, monitor);
-  Pool fresh = Pool::draw(model, encoder, pool_rows, pool_rows, 2 * pool_rows, team, monitor);
+  // One pool for the map and the ratio, one for the factors, one for what is tried: none must flatter what was learnt from another.
+  const int64_t pool_rows = std::clamp(3 * sample.rows, kLeastPool, kMostPool), raking_rows = std::max(pool_rows, kLeastRaking), trial_rows = raking_rows / 2;
+  const int64_t all = pool_rows + raking_rows + trial_rows;
+  Pool pool = Pool::draw(model, encoder, 0, pool_rows, all, team, monitor);
+  Pool raking = Pool::draw(model, encoder, pool_rows, raking_rows, all, team, monitor);
+  Pool trial = Pool::draw(model, encoder, pool_rows + raking_rows, trial_rows, all, team, monitor);
   learn_map(c, encoder, pool, team);
   pool.map(c, o.seed, team);
+  raking.map(c, o.seed, team);
 
   // Where no ratio is learnt, no row has been seen.
   const bool ratio = o.most >= Tier::full && sample.rows >= kFewRows;
   const int64_t held_out = ratio ? static_cast<int64_t>(kHeldOut * static_cast<double>(sample.rows)) : sample.rows;
   const Table unseen = part(sample, sample.rows - held_out, held_out);
   std::vector<TierTrial>& trials = c.trials;
-  const int64_t most = std::min(sample.rows, kTrialRows);
-  trials.push_back(measure(Tier::off, 0, 1, sample, unseen, fresh.select(most, [](int64_t) { return true; }), o.seed, team));
-  fresh.map(c, o.seed, team);
-  const RatioRows rows = fresh.encode(c.profile, team);
-  std::vector<double> logits(static_cast<size_t>(fresh.rows), 0.0);
+  // As many rows in every trial: fewer would look worse by chance alone.
+  const int64_t most = std::min(sample.rows, static_cast<int64_t>(kMinYield * static_cast<double>(trial_rows)));
+  trials.push_back(measure(Tier::off, 0, 1, sample, unseen, trial.select(most, [](int64_t) { return true; }), o.seed, team));
+  trial.map(c, o.seed, team);
+  const RatioRows raked = raking.encode(c.profile, team), tried = trial.encode(c.profile, team);
+  std::vector<double> raked_logits(static_cast<size_t>(raked.rows), 0.0), tried_logits(static_cast<size_t>(tried.rows), 0.0);
 
   auto learn = [&](Tier tier, double temperature) {
-    Keeping k = learn_keeping(c, rows.cells, logits, temperature);
+    Keeping k = learn_keeping(c, raked.cells, raked_logits, temperature);
     const size_t columns = c.profile.columns.size();
     const double cut = Acceptance::cut(k.log_weights, kTopShare, kMinYield);
     auto weight = [&](int64_t i) {
-      double w = temperature * logits[static_cast<size_t>(i)];
-      for (size_t j = 0; j < columns; ++j) w += k.factor[j][static_cast<size_t>(rows.cells[static_cast<size_t>(i) * columns + j])];
+      double w = temperature * tried_logits[static_cast<size_t>(i)];
+      for (size_t j = 0; j < columns; ++j) w += k.factor[j][static_cast<size_t>(tried.cells[static_cast<size_t>(i) * columns + j])];
       return w;
     };
-    const Table kept = fresh.select(most, [&](int64_t i) { return uniform_of(i, o.seed) < std::exp(std::min(weight(i) - cut, 0.0)); });
+    const Table kept = trial.select(most, [&](int64_t i) { return uniform_of(i, o.seed) < std::exp(std::min(weight(i) - cut, 0.0)); });
     trials.push_back(measure(tier, temperature, Acceptance::yield(k.log_weights, cut), sample, unseen, kept, o.seed, team));
     return k;
   };
@@ -220,6 +224,7 @@ Calibration Calibration::fit(const Encoder& encoder, const Table& sample, const 
   if (o.most >= Tier::full && !ratio) {
     c.note = fmt::format("{} rows are too few for a density ratio (it would learn them by heart); {} are needed", sample.rows, kFewRows);
   } else if (ratio) {
+    Device& device = o.device == nullptr ? Device::processor() : *o.device;
     RatioConfig config;
     RatioRows own;
     own.rows = sample.rows;
@@ -232,8 +237,10 @@ Calibration Calibration::fit(const Encoder& encoder, const Table& sample, const 
     units += static_cast<double>(config.hidden.front()) * (c.profile.codes() + c.profile.inputs());
     config.most_steps = std::max<int64_t>(static_cast<int64_t>(o.training_flops / (6 * 2 * config.batch * units)), 1);
     c.ratio = Ratio(c.profile.spans(), config);
-    c.held_out_loss = c.ratio.fit(own, pool.encode(c.profile, team), kHeldOut, o.seed, team, monitor).held_out_loss;
-    Ratio::Evaluator(c.ratio, 4096, team).run(rows.cells.data(), rows.inputs.data(), rows.rows, logits.data());
+    c.held_out_loss = c.ratio.fit(own, pool.encode(c.profile, team), kHeldOut, o.seed, device, team, monitor).held_out_loss;
+    Ratio::Evaluator look(c.ratio, 4096, device, team);
+    look.run(raked.cells.data(), raked.inputs.data(), raked.rows, raked_logits.data());
+    look.run(tried.cells.data(), tried.inputs.data(), tried.rows, tried_logits.data());
     // The whole ratio, or its square root where the whole one throws too much away; the trial decides.
     c.full = learn(Tier::full, 1);
     Keeping half = learn(Tier::full, 0.5);

@@ -62,9 +62,9 @@ nlohmann::json Calibration::describe() const {
   return out;
 }
 
-CandidateWeights::CandidateWeights(const Calibration& calibration, Tier tier, double min_yield, int64_t batch, Team& team)
+CandidateWeights::CandidateWeights(const Calibration& calibration, Tier tier, double min_yield, int64_t batch, Device& device, Team& team)
     : calibration_(calibration), keeping_(calibration.keeping(tier)), cut_(Acceptance::cut(keeping_.log_weights, kTopShare, min_yield)) {
-  if (keeping_.temperature > 0) ratio_ = std::make_unique<Ratio::Evaluator>(calibration.ratio, batch, team);
+  if (keeping_.temperature > 0) ratio_ = std::make_unique<Ratio::Evaluator>(calibration.ratio, batch, device, team);
 }
 
 void CandidateWeights::run(const std::vector<Table>& slices, Team& team, std::vector<double>& out) {

@@ -37,6 +37,7 @@ struct CalibrateOptions {
   Tier most = Tier::full;
   uint64_t seed = 0;
   double training_flops = 0;  // the density ratio may take as much
+  Device* device = nullptr;    // where the ratio is learnt; null: the processor
 };
 
 class Calibration {
@@ -76,7 +77,7 @@ class Calibration {
 // Log weights of candidates under one tier of a calibration, batch by batch. A row is kept with probability min(1, exp(log weight − cut)).
 class CandidateWeights {
  public:
-  CandidateWeights(const Calibration& calibration, Tier tier, double min_yield, int64_t batch, Team& team);
+  CandidateWeights(const Calibration& calibration, Tier tier, double min_yield, int64_t batch, Device& device, Team& team);
   double cut() const { return cut_; }
   // Rows as decode() and map() left them, in slices, one after the other.
   void run(const std::vector<Table>& slices, Team& team, std::vector<double>& log_weights);

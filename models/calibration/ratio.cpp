@@ -58,7 +58,7 @@ Var Ratio::logits(Recorder& r, Var x, const std::string& masks) const {
   return matmul(x, r(parameters_, "output.weight")) + r(parameters_, "output.bias");
 }
 
-Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double held_out, uint64_t seed, Team& team, const Monitor& monitor) {
+Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double held_out, uint64_t seed, Device& device, Team& team, const Monitor& monitor) {
   auto training_rows = [&](const RatioRows& side) { return std::clamp<int64_t>(side.rows - static_cast<int64_t>(held_out * static_cast<double>(side.rows)), 1, side.rows); };
   const int64_t real_rows = training_rows(real), model_rows = training_rows(model);
   const int64_t per_epoch = std::max<int64_t>((real_rows + model_rows) / (2 * config_.batch), 1);
@@ -78,19 +78,17 @@ Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double h
   const Var ring = r.state("losses", {1, 1});
   r.advance(ring, r.emit1(Report{1}, {ring, loss}));
   optimise(plan);
-  Program program(std::move(plan), cpu_kernels(), team, seed);
+  Program program(std::move(plan), device, team, seed);
   const float none_real = 1;
   const int32_t none = 0;
   for (const auto& [leaf, data] : {std::pair<const char*, const void*>{"cells.real", real.cells.data()}, {"cells.model", model.cells.data()}, {"inputs.real", real.inputs.data()},
                                    {"inputs.model", model.inputs.data()}, {"none", &none}, {"cumulative", &none_real}})
     if (program.plan().find_leaf(leaf) != kNone) program.bind(leaf, data == nullptr ? static_cast<const void*>(&none) : data);
-  const std::vector<float> initial = initial_weights(parameters_, seed, kInitStream);
-  std::copy(initial.begin(), initial.end(), program.state<float>("ratio"));
+  program.put("ratio", initial_weights(parameters_, seed, kInitStream).data());
 
-  auto take = [&] { weights.assign(program.state<float>("ratio"), program.state<float>("ratio") + parameters_.size); };
   // Mean over the held-out rows of both sides; where nothing is held out, over all rows.
   auto held_out_loss = [&] {
-    Evaluator look(*this, 2048, team);
+    Evaluator look(*this, 2048, device, team);
     double sum[2] = {0, 0};
     std::vector<double> out;
     const SpanTable& t = *spans_->table();
@@ -118,7 +116,7 @@ Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double h
       done += ran;
       monitor.check_cancelled("ratio");
     }
-    take();
+    weights = program.get<float>("ratio");
     if (const double loss_now = held_out_loss(); loss_now < best.held_out_loss) {
       best = {loss_now, program.step().step, epoch};
       kept = weights;
@@ -133,7 +131,7 @@ Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double h
   return best;
 }
 
-Ratio::Evaluator::Evaluator(const Ratio& ratio, int64_t batch, Team& team) : batch_(std::max<int64_t>(batch, 2)) {
+Ratio::Evaluator::Evaluator(const Ratio& ratio, int64_t batch, Device& device, Team& team) : batch_(std::max<int64_t>(batch, 2)) {
   const SpanTable& t = *ratio.spans_->table();
   codes_ = t.softmaxes;
   inputs_width_ = t.tanhs;
@@ -145,8 +143,8 @@ Ratio::Evaluator::Evaluator(const Ratio& ratio, int64_t batch, Team& team) : bat
   r.own(ratio.parameters_);
   r.output(ratio.logits(r, ratio.gather(r, "rows", batch_, r.input("row", {batch_, 1}, DType::index)), ""), "logits");
   optimise(plan);
-  program_ = std::make_unique<Program>(std::move(plan), cpu_kernels(), team, 0);
-  std::copy(ratio.weights.begin(), ratio.weights.end(), program_->state<float>("ratio"));
+  program_ = std::make_unique<Program>(std::move(plan), device, team, 0);
+  program_->put("ratio", ratio.weights.data());
   rows_.resize(static_cast<size_t>(batch_));
   std::iota(rows_.begin(), rows_.end(), 0);
   auto bind = [&](const char* leaf, const void* data) {
@@ -163,8 +161,9 @@ void Ratio::Evaluator::run(const int32_t* cells, const float* inputs, int64_t ro
     const int64_t n = std::min(batch_, rows - from);
     std::copy_n(cells + from * codes_, n * codes_, cells_.data());
     std::copy_n(inputs + from * inputs_width_, n * inputs_width_, inputs_.data());
+    program_->refresh();
     program_->run(1);
-    const View v = program_->view(logits_);
+    const View v = program_->fetch(logits_);
     for (int64_t i = 0; i < n; ++i) logits[from + i] = static_cast<double>(static_cast<const float*>(v.data)[i * v.ld]);
   }
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "engine/device.h"
 #include "engine/monitor.h"
 #include "engine/program.h"
 #include "engine/team.h"
@@ -40,12 +41,12 @@ class Ratio {
     int64_t steps = 0;
     int epochs = 0;
   };
-  Fitted fit(const RatioRows& real, const RatioRows& model, double held_out, uint64_t seed, Team& team, const Monitor& monitor);
+  Fitted fit(const RatioRows& real, const RatioRows& model, double held_out, uint64_t seed, Device& device, Team& team, const Monitor& monitor);
 
   // Logits of `rows`; for one network many evaluators may exist, each used by one thread at a time.
   class Evaluator {
    public:
-    Evaluator(const Ratio& ratio, int64_t batch, Team& team);
+    Evaluator(const Ratio& ratio, int64_t batch, Device& device, Team& team);
     int64_t batch() const { return batch_; }
     void run(const int32_t* cells, const float* inputs, int64_t rows, double* logits);
 

@@ -28,6 +28,9 @@ const Opened& opened() {
 }  // namespace
 
 std::string no_device() { return opened().reason; }
-Device& float_device() { return opened().device != nullptr ? *opened().device : Device::processor(); }
+Device& float_device() {
+  if (opened().device == nullptr) throw Error(ErrorCode::unsupported, opened().reason);
+  return *opened().device;
+}
 
 }  // namespace tessera

@@ -78,13 +78,24 @@ bool free_device(void* p) {
 
 Region device_region(const void* p, bool near) {
   const uintptr_t a = reinterpret_cast<uintptr_t>(p);
-  const uintptr_t slack = near ? kDeviceGuard : 0;
-  auto next = regions().upper_bound(a + slack);
-  if (next == regions().begin()) return {};
-  --next;
-  const auto [begin, bytes] = *next;
-  if (a + slack < begin || a >= begin + bytes + slack) return {};
-  return {reinterpret_cast<char*>(begin), bytes};
+  const auto at = [&](uintptr_t slack) -> Region {
+    auto next = regions().upper_bound(a + slack);
+    if (next == regions().begin()) return {};
+    const auto [begin, bytes] = *--next;
+    return a >= begin + bytes + slack ? Region{} : Region{reinterpret_cast<char*>(begin), bytes};
+  };
+  const Region inside = at(0);
+  return inside.begin != nullptr || !near ? inside : at(kDeviceGuard);
+}
+
+Borrowed::Borrowed(const void* p, size_t bytes) {
+  if (p != nullptr && bytes > 0 && regions().try_emplace(reinterpret_cast<uintptr_t>(p), bytes).second) p_ = p;
+}
+Borrowed::~Borrowed() {
+  if (p_ == nullptr) return;
+  const auto at = regions().find(reinterpret_cast<uintptr_t>(p_));
+  unpoison(p_, at->second);
+  regions().erase(at);
 }
 
 void check_guards() {

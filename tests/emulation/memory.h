@@ -17,6 +17,17 @@ bool free_device(void* p);            // false: not the begin of an allocation. 
 // The allocation (with its guards, if `near`) that p lies in; begin == nullptr: none.
 Region device_region(const void* p, bool near = false);
 void check_guards();  // throws Fault
+
+// Memory of the host that stands in for an allocation while this lives, so that the race checker looks at it.
+class Borrowed {
+ public:
+  Borrowed(const void* p, size_t bytes);
+  ~Borrowed();
+  Borrowed(const Borrowed&) = delete;
+
+ private:
+  const void* p_ = nullptr;
+};
 size_t device_bytes_in_use();
 
 // While one lives, device memory may be touched: kernels and copies have one. AddressSanitizer reports the host's accesses outside.

@@ -129,8 +129,8 @@ Repaired repair(const Table& real, const RowMaker& model, Tier tier, int64_t wan
   out.encoder = Encoder::fit(real, {}, team, monitor);
   std::vector<int64_t> order(static_cast<size_t>(real.rows));
   for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
-  out.calibration = Calibration::fit(out.encoder, out.encoder.pick(real, order), model, {tier, 5, 1e15}, team, monitor);
-  CandidateWeights weights(out.calibration, tier, kMinYield, 2048, team);
+  out.calibration = Calibration::fit(out.encoder, out.encoder.pick(real, order), model, {tier, 5, 1e15, nullptr}, team, monitor);
+  CandidateWeights weights(out.calibration, tier, kMinYield, 2048, Device::processor(), team);
   std::vector<double> w;
   int64_t made = 0;
   for (int64_t at = int64_t{1} << 30; out.rows.rows < wanted && made < 60 * wanted; at += 2048) {
@@ -245,7 +245,7 @@ TEST(Calibration, FewRowsGetMarginalsAndAreTold) {
   std::vector<int64_t> all(300);
   for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i);
   const Table real = truth(0, 300);
-  const Calibration c = Calibration::fit(r.encoder, r.encoder.pick(real, all), [](int64_t at, int64_t n) { return truth(at + 1000000, n, 0.5); }, {Tier::full, 5, 1e15}, team, Monitor{});
+  const Calibration c = Calibration::fit(r.encoder, r.encoder.pick(real, all), [](int64_t at, int64_t n) { return truth(at + 1000000, n, 0.5); }, {Tier::full, 5, 1e15, nullptr}, team, Monitor{});
   EXPECT_FALSE(c.holds(Tier::full));
   EXPECT_TRUE(c.holds(Tier::marginals));
   EXPECT_NE(c.note.find("300 rows are too few"), std::string::npos) << c.note;

@@ -84,6 +84,21 @@ TEST(LatentMixture, BitsDoNotDependOnThreads) {
   }
 }
 
+TEST(LatentMixture, ItsDensityIsWhatItWasFittedBy) {
+  const std::vector<double> x = three();
+  const LatentMixture m = fit(x, 2, 5, 1, 200);
+  const MixtureDensity density(2, m.share, m.mean, m.factor);
+  double mean = 0;
+  for (size_t i = 0; i < x.size(); i += 2) {
+    const float point[] = {static_cast<float>(x[i]), static_cast<float>(x[i + 1])};
+    mean += density.log_at(point) / kPoints;
+  }
+  EXPECT_NEAR(mean, m.mean_log_likelihood, 2e-3) << "parameters are one step ahead of the likelihood they were judged by";
+  const MixtureDensity standard(2, {1, 0}, {0, 0, 9, 9}, {1, 0, 0, 1, 0, 0, 0, 0});
+  const float at[] = {1, 2};
+  EXPECT_NEAR(standard.log_at(at), -std::log(2 * 3.14159265358979) - 2.5, 1e-9) << "a component without a share counts for nothing";
+}
+
 // Few points, equal points, a dimension that never moves: shares sum to one and every number is finite.
 TEST(LatentMixture, PointsAtTheEdges) {
   for (const int64_t n : {1, 2, 19, 129, 700})
