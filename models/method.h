@@ -110,7 +110,7 @@ std::vector<float> initial_weights(const ParameterSet& set, uint64_t seed, uint3
 inline void bind_if(Program& p, const char* leaf, const void* data) {
   if (p.plan().find_leaf(leaf) != kNone) p.bind(leaf, data);
 }
-// Copies into those states of a program that it has.
+// Copies into those states of a program that it has in the same size.
 void load_states(Program& p, const States& states);
 
 }  // namespace tessera

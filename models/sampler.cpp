@@ -71,7 +71,8 @@ class Rows : public RowStream {
   std::string yield_note() const { return fmt::format("yield {:.3g} %", 100.0 * static_cast<double>(report_.rows) / static_cast<double>(std::max<int64_t>(report_.candidates, 1))); }
 
   void build() {
-    const int64_t most = searching() ? block() : std::max<int64_t>(end_ - next_, 1);
+    // A search makes several candidates a row; a few rows do not need a whole block of them.
+    const int64_t most = searching() ? std::clamp<int64_t>(16 * (end_ - next_), 64, block()) : std::max<int64_t>(end_ - next_, 1);
     // At least two: with one row a bias and a batch have the same shape, sums would be taken in another order, and the row's last bits would differ.
     batch_ = std::max<int64_t>(std::min<int64_t>(options_.batch > 0 ? options_.batch : kDefaultBatch, most), 2);
     method_ = state_->method();

@@ -64,8 +64,11 @@ std::vector<float> initial_weights(const ParameterSet& set, uint64_t seed, uint3
 }
 
 void load_states(Program& p, const States& states) {
-  for (const auto& [leaf, values] : states)
-    if (p.plan().find_leaf(leaf) != kNone) p.put(leaf, values.data());
+  for (const auto& [leaf, values] : states) {
+    const Id id = p.plan().find_leaf(leaf);
+    // A method that samples under conditions may have a state of another size in the place of a kept one, and loads it itself.
+    if (id != kNone && p.plan().shape(id).count() == static_cast<int64_t>(values.size())) p.put(leaf, values.data());
+  }
 }
 
 double train(Model::State& state, const EncodedTable& table, const FitOptions& options, Team& team, const Monitor& monitor) {
