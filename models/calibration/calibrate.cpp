@@ -42,7 +42,7 @@ struct Pool {
   std::vector<Table> slices;
 
   // `all`: of this pool and those before it, for the progress.
-  static Pool draw(const Calibration::RowSource& model, const Encoder& encoder, int64_t first, int64_t rows, int64_t all, Team& team, const Monitor& monitor) {
+  static Pool draw(const Calibration::RowSource& model, int64_t first, int64_t rows, int64_t all, Team& team, const Monitor& monitor) {
     Pool p;
     p.first = first;
     p.rows = rows;
@@ -53,10 +53,7 @@ struct Pool {
       const size_t begin = p.slices.size();
       p.slices.resize(begin + static_cast<size_t>((n + kSlice - 1) / kSlice));
       team.for_each(static_cast<int64_t>(p.slices.size() - begin), [&](int64_t s) {
-        const int64_t from = s * kSlice, count = std::min(kSlice, n - from);
-        std::vector<int64_t> ids(static_cast<size_t>(count));
-        std::iota(ids.begin(), ids.end(), from);
-        p.slices[begin + static_cast<size_t>(s)] = encoder.pick(raw, ids);
+        p.slices[begin + static_cast<size_t>(s)] = part(raw, s * kSlice, std::min(kSlice, n - s * kSlice));
       });
       const int64_t done = first + at + n;
       monitor.report({"candidates", static_cast<double>(done), static_cast<double>(all), "rows", "", done == all});
@@ -188,9 +185,9 @@ Calibration Calibration::fit(const Encoder& encoder, const Table& sample, const 
   // One pool for the map and the ratio, one for the factors, one for what is tried: none must flatter what was learnt from another.
   const int64_t pool_rows = std::clamp(3 * sample.rows, kLeastPool, kMostPool), raking_rows = std::max(pool_rows, kLeastRaking), trial_rows = raking_rows / 2;
   const int64_t all = pool_rows + raking_rows + trial_rows;
-  Pool pool = Pool::draw(model, encoder, 0, pool_rows, all, team, monitor);
-  Pool raking = Pool::draw(model, encoder, pool_rows, raking_rows, all, team, monitor);
-  Pool trial = Pool::draw(model, encoder, pool_rows + raking_rows, trial_rows, all, team, monitor);
+  Pool pool = Pool::draw(model, 0, pool_rows, all, team, monitor);
+  Pool raking = Pool::draw(model, pool_rows, raking_rows, all, team, monitor);
+  Pool trial = Pool::draw(model, pool_rows + raking_rows, trial_rows, all, team, monitor);
   learn_map(c, encoder, pool, team);
   pool.map(c, o.seed, team);
   raking.map(c, o.seed, team);

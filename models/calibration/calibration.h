@@ -47,7 +47,7 @@ class Calibration {
   static constexpr int64_t kFewRows = 1000;      // below, a density ratio would learn the rows by heart
   static constexpr double kHeldOut = 0.15;       // of both sides, where the ratio's training stops and the tiers are tried
 
-  // Rows [offset, offset + count) of the model as it is.
+  // Rows [offset, offset + count) of the model as it is, numbered by Encoder::pick.
   using RowSource = std::function<Table(int64_t offset, int64_t count)>;
   // `sample`: real rows in random order, by Encoder::pick.
   static Calibration fit(const Encoder& encoder, const Table& sample, const RowSource& model, const CalibrateOptions& options, Team& team, const Monitor& monitor);

@@ -217,11 +217,13 @@ Table Encoder::pick(const Table& table, const std::vector<int64_t>& rows) const 
     } else if (const auto* l = std::get_if<LevelCode>(&state_->columns[j].code)) {
       to.values = l->texts;
       to.values.push_back("(others)");
-      const std::vector<int32_t> level = l->levels_of(from.values);
       const int32_t own = static_cast<int32_t>(l->texts.size());
+      // What decode() gave is numbered already: no need to look up hundreds of thousands of texts.
+      const bool numbered = from.values.size() >= l->texts.size() && std::equal(l->texts.begin(), l->texts.end(), from.values.begin());
+      const std::vector<int32_t> level = numbered ? std::vector<int32_t>{} : l->levels_of(from.values);
       for (const int64_t r : rows) {
         const int32_t code = from.codes[static_cast<size_t>(r)];
-        const int32_t at = code < 0 ? -1 : level[static_cast<size_t>(code)];
+        const int32_t at = code < 0 || numbered ? code : level[static_cast<size_t>(code)];
         to.codes.push_back(code < 0 ? -1 : at < 0 || at >= own ? own : at);
       }
     } else {  // identifiers and constants say nothing here

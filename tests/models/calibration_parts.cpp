@@ -122,14 +122,21 @@ struct Repaired {
   double yield = 0;
 };
 
+std::vector<int64_t> all_rows(int64_t n) {
+  std::vector<int64_t> rows(static_cast<size_t>(n));
+  for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<int64_t>(i);
+  return rows;
+}
+Calibration::RowSource numbered(const Encoder& encoder, const RowMaker& model) {
+  return [&encoder, model](int64_t at, int64_t n) { return encoder.pick(model(at, n), all_rows(n)); };
+}
+
 Repaired repair(const Table& real, const RowMaker& model, Tier tier, int64_t wanted = 6000) {
   Team team(2);
   const Monitor monitor;
   Repaired out;
   out.encoder = Encoder::fit(real, {}, team, monitor);
-  std::vector<int64_t> order(static_cast<size_t>(real.rows));
-  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
-  out.calibration = Calibration::fit(out.encoder, out.encoder.pick(real, order), model, {tier, 5, 1e15, nullptr}, team, monitor);
+  out.calibration = Calibration::fit(out.encoder, out.encoder.pick(real, all_rows(real.rows)), numbered(out.encoder, model), {tier, 5, 1e15, nullptr}, team, monitor);
   CandidateWeights weights(out.calibration, tier, kMinYield, 2048, Device::processor(), team);
   std::vector<double> w;
   int64_t made = 0;
@@ -138,7 +145,7 @@ Repaired repair(const Table& real, const RowMaker& model, Tier tier, int64_t wan
     slice[0] = model(at, 2048);
     std::vector<int64_t> ids(2048);
     for (size_t i = 0; i < ids.size(); ++i) ids[i] = at + static_cast<int64_t>(i);
-    slice[0] = out.encoder.pick(slice[0], [&] { std::vector<int64_t> all(2048); for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i); return all; }());
+    slice[0] = out.encoder.pick(slice[0], all_rows(2048));
     out.calibration.map(slice[0], ids.data(), nullptr, 5);
     weights.run(slice, team, w);
     if (out.rows.columns.empty()) out.rows = out.encoder.pick(slice[0], {});
@@ -242,10 +249,8 @@ TEST(Calibration, OutliersAreNotMultiplied) {
 TEST(Calibration, FewRowsGetMarginalsAndAreTold) {
   const Repaired r = repair(truth(0, 300), [](int64_t at, int64_t n) { return truth(at + 1000000, n, 0.5); }, Tier::marginals, 1000);
   Team team(1);
-  std::vector<int64_t> all(300);
-  for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i);
-  const Table real = truth(0, 300);
-  const Calibration c = Calibration::fit(r.encoder, r.encoder.pick(real, all), [](int64_t at, int64_t n) { return truth(at + 1000000, n, 0.5); }, {Tier::full, 5, 1e15, nullptr}, team, Monitor{});
+  const RowMaker shifted = [](int64_t at, int64_t n) { return truth(at + 1000000, n, 0.5); };
+  const Calibration c = Calibration::fit(r.encoder, r.encoder.pick(truth(0, 300), all_rows(300)), numbered(r.encoder, shifted), {Tier::full, 5, 1e15, nullptr}, team, Monitor{});
   EXPECT_FALSE(c.holds(Tier::full));
   EXPECT_TRUE(c.holds(Tier::marginals));
   EXPECT_NE(c.note.find("300 rows are too few"), std::string::npos) << c.note;
