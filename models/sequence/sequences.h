@@ -45,6 +45,9 @@ struct Sequences {
   int64_t size() const { return static_cast<int64_t>(first.size()); }
 };
 
+Table without_rows(const Table& table);                                      // names, types and formats of its columns
+Column pick_rows(const Column& column, const std::vector<int32_t>& rows);  // a column of those rows
+
 // Error(data) with row, key and way out: keys that come back without an index, an index twice within a key, missing keys or index values, statics that vary, sequences of
 // one row or longer than kLongestSequence, tables shorter than a window.
 Sequences cut(Table&& table, const SequenceOptions& options);
