@@ -102,7 +102,7 @@ class Cutter {
     } else {
       const Column& index = column(parts_.index);
       if (!is_numeric(index.type))
-        refuse(fmt::format("Column \"{}\" is {}, but --sequence-index needs numbers, dates or times. Name another column, or read it as one with --types {}=date.", index.name, name(index.type), index.name));
+        refuse(fmt::format("Column \"{}\" is {}, but --sequence-index needs numbers, dates or times. Name another column, or read it as what it is: --types {}={}.", index.name, name(index.type), index.name, index.type == ColumnType::identifier ? "integer" : "date"));
       for (int64_t i = 0; i < table_.rows; ++i)
         if (index.is_missing(i))
           refuse(fmt::format("Column \"{}\", row {} is missing, but it orders the rows of {}. Fill it in, or leave the row out.", index.name, i + 1, sequence_name(static_cast<int32_t>(i))));
@@ -242,6 +242,12 @@ void check_options(const SequenceOptions& o) {
     need(o.statics[i] != o.key && o.statics[i] != o.index, fmt::format("--static: \"{}\" is {} already.", o.statics[i], o.statics[i] == o.key ? "--sequence-key" : "--sequence-index"));
     need(std::find(o.statics.begin(), o.statics.begin() + static_cast<std::ptrdiff_t>(i), o.statics[i]) == o.statics.begin() + static_cast<std::ptrdiff_t>(i), fmt::format("--static names \"{}\" twice.", o.statics[i]));
   }
+}
+
+std::string free_name(const Table& table, const std::string& wanted) {
+  std::string out = wanted;
+  for (int i = 2; table.find(out) != nullptr; ++i) out = wanted + "_" + std::to_string(i);
+  return out;
 }
 
 Table without_rows(const Table& table) {

@@ -22,12 +22,6 @@ EncoderOptions range_options(uint64_t seed) {
   return o;
 }
 
-std::string free_name(const Table& table, const std::string& wanted) {
-  std::string out = wanted;
-  for (int i = 2; table.find(out) != nullptr; ++i) out = wanted + "_" + std::to_string(i);
-  return out;
-}
-
 // The two encoders say nothing on their own: what is reported is the whole.
 Monitor silent(const Monitor& monitor) {
   Monitor out;

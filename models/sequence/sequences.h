@@ -45,6 +45,7 @@ struct Sequences {
   int64_t size() const { return static_cast<int64_t>(first.size()); }
 };
 
+std::string free_name(const Table& table, const std::string& wanted);         // `wanted`, or `wanted`_2, … where the table has such a column
 Table without_rows(const Table& table);                                      // names, types and formats of its columns
 Column pick_rows(const Column& column, const std::vector<int32_t>& rows);  // a column of those rows
 
