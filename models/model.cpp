@@ -6,6 +6,7 @@
 
 #include "engine/ceilings.h"
 #include "engine/error.h"
+#include "engine/files.h"
 #include "engine/passes.h"
 #include "engine/placement.h"
 #include "engine/program.h"
@@ -104,17 +105,43 @@ Calibration learn_calibration(std::shared_ptr<const Model::State> state, const T
 }  // namespace
 
 Model Model::fit(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor) {
+  Checkpoints checkpoints(options.checkpoint, identify(table, options, team), monitor);
   auto state = std::make_shared<State>();
   const bool calibrate = options.calibrate != Tier::off && (options.method == "tvae" ? options.tvae.epochs : options.ctgan.epochs) > 0;
   Table sample;
-  const EncodedTable encoded = prepare(*state, std::move(table), options, calibrate ? &sample : nullptr, team, monitor);
-  if (state->learnt()) {
-    const double flops = train(*state, encoded, options, team, monitor);
-    if (calibrate) state->calibration = learn_calibration(state, sample, options, flops, team, monitor);
+  EncodedTable encoded = prepare(*state, std::move(table), options, calibrate ? &sample : nullptr, team, monitor);
+  state->provenance["run"] = checkpoints.identity().summary();
+  try {
+    if (state->learnt()) {
+      const double flops = train(*state, std::move(encoded), options, checkpoints, team, monitor);
+      if (calibrate) state->calibration = learn_calibration(state, sample, options, flops, team, monitor);
+    }
+  } catch (const Error& e) {
+    throw Error(e.code(), e.what() + checkpoints.kept());
+  } catch (const std::bad_alloc&) {
+    if (checkpoints.kept().empty()) throw;
+    throw Error(ErrorCode::memory, "There is not enough memory to go on." + checkpoints.kept());
   }
   Model model;
   model.state_ = std::move(state);
   return model;
+}
+
+std::optional<Model> Model::finished(const std::string& path, const Table& table, const FitOptions& options, bool other, Team& team, const Monitor& monitor) {
+  if (!file_exists(path)) return {};
+  const std::string way_out = "Name another file with --model, or --force to replace this one.";
+  try {
+    Model model = load(path);
+    const nlohmann::json& provenance = model.state_->provenance;
+    if (!provenance.contains("run")) throw Error(ErrorCode::usage, fmt::format("{}: this model does not say which run it is of.\n  {}", path, way_out));
+    Checkpoints checkpoints(options.checkpoint, identify(table, options, team), monitor);
+    checkpoints.identity().check_same(RunIdentity::from_json(provenance["run"]), path, way_out);
+    checkpoints.remove_own();  // a kill between the last write of the model and their removal left them
+    return model;
+  } catch (const Error& e) {
+    if (!other || e.code() == ErrorCode::memory) throw;
+    return {};
+  }
 }
 
 Model Model::calibrated(const Table& table, const FitOptions& options, Team& team, const Monitor& monitor) const {
