@@ -26,7 +26,7 @@ Arena::~Arena() { ::operator delete(data_, std::align_val_t(64)); }
 
 namespace {
 
-Fusion fused(const Plan& plan, const KernelTable& table) { return plan.fuse && table.fused != nullptr ? fuse(plan) : Fusion{}; }
+Fusion fused(Plan& plan, const KernelTable& table) { return plan.fuse && table.fused != nullptr ? fuse(plan) : Fusion{}; }
 Placement placed(const Plan& plan, const KernelTable& table, bool reuse, const Fusion& fusion) {
   if (fusion.empty()) return place(plan, table.scalar_bytes, reuse);
   const auto phases = phases_of(fusion);
@@ -204,7 +204,7 @@ void Program::prepare() {
   scratch_.clear();
   if (device_) {
     std::vector<DeviceCall> calls = device_calls(scratch);
-    device_->prepare(std::move(calls), scratch);
+    device_->prepare(std::move(calls), scratch, fused_ != nullptr && fused_->count_steps());
   } else {
     kernel_scratch_ = (scratch + 63) / 64 * 64;
     for (int t = 0; t < team_.size(); ++t) scratch_.push_back(std::make_unique<Arena>(kernel_scratch_ + own, "scratch"));
@@ -265,7 +265,7 @@ std::vector<DeviceCall> Program::device_calls(int64_t& scratch) {
       else calls[static_cast<size_t>(r.node)].kernel.run = nullptr;
     }
   if (fusion_.empty()) return in_order;
-  fused_ = std::make_unique<FusedCalls>(fusion_, plan_, *table_.fused, calls, scratch);
+  fused_ = std::make_unique<FusedCalls>(fusion_, plan_, *table_.fused, calls, scratch, device_->step());
   scratch = fused_->scratch_bytes();
   return fused_->calls();
 }

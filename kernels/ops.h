@@ -52,6 +52,7 @@ struct Matmul {
   bool trans_a, trans_b;
   int pairs;
   bool addend;
+  int64_t cut = 0;  // > 0: the depth is summed in slices of so many, where a backend cuts it (kernels/slices.h)
   bool operator==(const Matmul&) const = default;
 };
 
@@ -255,7 +256,7 @@ struct RecurrentWgrad {
 };
 
 // ---- the end of a step -------------------------------------------------------------------------------------------------------------
-// Adam (Kingma & Ba 2015) over a flat parameter set, in place. in param, m, v, grad: all [1, n]. t = step·updates + index + 1 is read from the device.
+// Adam (Kingma & Ba 2015) over a flat parameter set [1, n] or a parameter [r, c], in place. in param, m, v, grad. t = step·updates + index + 1 is read from the device.
 struct Adam {
   enum Form : int { torch, tf1 } form;
   double lr, beta1, beta2, eps, weight_decay;
@@ -263,7 +264,7 @@ struct Adam {
   int64_t decay_from, decay_steps;  // lr falls linearly from step decay_from to 0 at decay_from + decay_steps; decay_steps 0: never
   bool operator==(const Adam&) const = default;
 };
-struct Average {  // average ← d·average + (1 − d)·param with d = min(decay, (step + 1)/(step + 10)), in place. in average, param [1, n]
+struct Average {  // average ← d·average + (1 − d)·param with d = min(decay, (step + 1)/(step + 10)), in place. in average, param, of one shape
   double decay;
   bool operator==(const Average&) const = default;
 };
