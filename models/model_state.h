@@ -8,6 +8,7 @@
 #include "models/ctgan.h"
 #include "models/method.h"
 #include "models/model.h"
+#include "models/sequence_model.h"
 
 namespace tessera {
 
@@ -16,11 +17,12 @@ struct Model::State {
   Encoder encoder;
   MethodConfig config;
   Kept kept;
+  std::unique_ptr<SequenceModel> sequences;  // TimeGAN: all it has; encoder, kept and calibration are for models of rows
   Calibration calibration;  // empty: rows come as the model makes them
   nlohmann::json provenance;
 
   std::unique_ptr<Method> method() const { return make_method(encoder.layout(), config); }
-  bool learnt() const { return encoder.layout().data_width > 0; }  // false: constants and identifiers only
+  bool learnt() const { return sequences == nullptr && encoder.layout().data_width > 0; }  // false: constants and identifiers only
 };
 
 // The rows of a model that is not finished yet, too.
@@ -28,6 +30,18 @@ std::unique_ptr<RowStream> open_rows(std::shared_ptr<const Model::State> state, 
 
 // Trains; fills `kept` of a state whose encoder and config are set. Adds to its provenance. Returns the floating-point operations it took.
 double train(Model::State& state, const EncodedTable& table, const FitOptions& options, Team& team, const Monitor& monitor);
+
+// The same for a method and a table by themselves; `provenance` receives "steps" and "train_seconds".
+struct Trained {
+  Kept kept;
+  double flops;
+};
+Trained train(Method& method, const EncodedTable& table, const FitOptions& options, Team& team, const Monitor& monitor, nlohmann::json& provenance);
+
+// Runs a training program to its end, in pieces after which it can be stopped. After each, `report` gets the steps done and the means of the ring "losses" since the last
+// multiple of `row_every` steps. Error(numeric) where a loss is not finite; `place` names a step for a person.
+void run_training(Program& p, int64_t steps, int64_t row_every, double learning_rate, const std::function<std::string(int64_t step)>& place,
+                  const std::function<void(int64_t done, const std::vector<double>& means, bool row)>& report);
 
 // CTGAN's running statistics: the leaves of its states.
 struct RunningSlot {

@@ -71,38 +71,12 @@ void load_states(Program& p, const States& states) {
   }
 }
 
-double train(Model::State& state, const EncodedTable& table, const FitOptions& options, Team& team, const Monitor& monitor) {
-  const std::unique_ptr<Method> method = state.method();
-  const std::set<std::string> off(options.passes_off.begin(), options.passes_off.end());
-  const Surroundings around{options.seed, off, team, monitor};
-  method->prepare(table, team);
-  States weights = method->start(options.seed);
-
-  const Method::Schedule schedule = method->schedule();
-  const int64_t per_epoch = std::max<int64_t>(table.rows / schedule.batch, 1), steps = per_epoch * schedule.epochs;
-  state.provenance["steps"] = steps;
-  if (steps == 0) {
-    state.kept = method->keep(std::move(weights), around);
-    return 0;
-  }
-
-  Plan plan;
-  Recorder r(plan);
-  method->record_training(r, table.rows, steps);
-  const auto reports = optimise(plan, off);
-  const double step_flops = reports.empty() ? 0 : reports.back().flops_after;
-  Program p(std::move(plan), options.device ? *options.device : Device::processor(), team, options.seed, wanted(off, "liveness"));
-  static const int32_t none = 0;
-  bind_if(p, "codes", table.codes.empty() ? &none : table.codes.data());
-  bind_if(p, "alphas", table.alphas.empty() ? static_cast<const void*>(&none) : table.alphas.data());
-  method->bind(p);
-  load_states(p, weights);
-
+void run_training(Program& p, int64_t steps, int64_t row_every, double learning_rate, const std::function<std::string(int64_t step)>& place,
+                  const std::function<void(int64_t done, const std::vector<double>& means, bool row)>& report) {
   LossMeans losses(p);
-  const double start = seconds_now();
   int64_t chunk = 1;
   while (p.step().step < steps) {
-    const int64_t done = p.step().step, row_end = std::min((done / per_epoch + 1) * per_epoch, steps);
+    const int64_t done = p.step().step, row_end = std::min((done / row_every + 1) * row_every, steps);
     const double before = seconds_now();
     p.snapshot();
     const int64_t ran = p.run(std::min({chunk, row_end - done, kLossSlots}));
@@ -110,28 +84,63 @@ double train(Model::State& state, const EncodedTable& table, const FitOptions& o
       const int64_t bad = p.step().bad;
       const std::string culprit = p.diagnose();
       throw Error(ErrorCode::numeric,
-                  fmt::format("training met a value that is not finite at step {} (epoch {:.1f}): {}.\n  A lower --learning-rate (now {}) or another --seed usually helps; "
+                  fmt::format("training met a value that is not finite at {}: {}.\n  A lower --learning-rate (now {}) or another --seed usually helps; "
                               "nothing was written.",
-                              bad, static_cast<double>(bad) / static_cast<double>(per_epoch), culprit.empty() ? "a loss" : culprit, schedule.learning_rate));
+                              place(bad), culprit.empty() ? "a loss" : culprit, learning_rate));
     }
     losses.add(p, done, done + ran);
     const int64_t now = done + ran;
-    LossRow row{};
-    row.step = now, row.epoch = static_cast<double>(now) / static_cast<double>(per_epoch), row.seconds = seconds_now() - start;
-    method->describe_losses(losses.means(), row);
-    if (now == row_end) {
-      if (options.on_losses) options.on_losses(row);
-      losses.clear();
-    }
-    monitor.report({"train", row.epoch, static_cast<double>(schedule.epochs), "epochs", row.note, now == steps});
+    report(now, losses.means(), now == row_end);
+    if (now == row_end) losses.clear();
     // Runs of about a tenth of a second: short enough to be stopped at once, long enough that looking costs nothing. The result does not depend on it.
     const double took = std::max(seconds_now() - before, 1e-6);
     chunk = std::clamp<int64_t>(static_cast<int64_t>(0.1 / took * static_cast<double>(ran)), 1, kLossSlots);
   }
+}
+
+Trained train(Method& method, const EncodedTable& table, const FitOptions& options, Team& team, const Monitor& monitor, nlohmann::json& provenance) {
+  const std::set<std::string> off(options.passes_off.begin(), options.passes_off.end());
+  const Surroundings around{options.seed, off, team, monitor};
+  method.prepare(table, team);
+  States weights = method.start(options.seed);
+
+  const Method::Schedule schedule = method.schedule();
+  const int64_t per_epoch = std::max<int64_t>(table.rows / schedule.batch, 1), steps = per_epoch * schedule.epochs;
+  provenance["steps"] = steps;
+  if (steps == 0) return {method.keep(std::move(weights), around), 0};
+
+  Plan plan;
+  Recorder r(plan);
+  method.record_training(r, table.rows, steps);
+  const auto reports = optimise(plan, off);
+  const double step_flops = reports.empty() ? 0 : reports.back().flops_after;
+  Program p(std::move(plan), options.device ? *options.device : Device::processor(), team, options.seed, wanted(off, "liveness"));
+  static const int32_t none = 0;
+  bind_if(p, "codes", table.codes.empty() ? &none : table.codes.data());
+  bind_if(p, "alphas", table.alphas.empty() ? static_cast<const void*>(&none) : table.alphas.data());
+  method.bind(p);
+  load_states(p, weights);
+
+  const double start = seconds_now();
+  auto epoch = [&](int64_t step) { return static_cast<double>(step) / static_cast<double>(per_epoch); };
+  run_training(p, steps, per_epoch, schedule.learning_rate, [&](int64_t step) { return fmt::format("step {} (epoch {:.1f})", step, epoch(step)); },
+               [&](int64_t now, const std::vector<double>& means, bool at_row) {
+                 LossRow row{};
+                 row.step = now, row.epoch = epoch(now), row.seconds = seconds_now() - start;
+                 method.describe_losses(means, row);
+                 if (at_row && options.on_losses) options.on_losses(row);
+                 monitor.report({"train", row.epoch, static_cast<double>(schedule.epochs), "epochs", row.note, now == steps});
+               });
   for (auto& [leaf, values] : weights) values = p.get<float>(leaf);
-  state.kept = method->keep(std::move(weights), around);
-  state.provenance["train_seconds"] = seconds_now() - start;
-  return step_flops * static_cast<double>(steps);
+  Trained out{method.keep(std::move(weights), around), step_flops * static_cast<double>(steps)};
+  provenance["train_seconds"] = seconds_now() - start;
+  return out;
+}
+
+double train(Model::State& state, const EncodedTable& table, const FitOptions& options, Team& team, const Monitor& monitor) {
+  Trained trained = train(*state.method(), table, options, team, monitor, state.provenance);
+  state.kept = std::move(trained.kept);
+  return trained.flops;
 }
 
 }  // namespace tessera
