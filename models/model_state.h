@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/calibration/calibration.h"
+#include "models/checkpoint.h"
 #include "models/ctgan.h"
 #include "models/method.h"
 #include "models/model.h"
@@ -28,20 +29,12 @@ struct Model::State {
 // The rows of a model that is not finished yet, too.
 std::unique_ptr<RowStream> open_rows(std::shared_ptr<const Model::State> state, int64_t offset, int64_t count, const SampleOptions& options, Team& team, const Monitor& monitor);
 
-// Trains; fills `kept` of a state whose encoder and config are set. Adds to its provenance. Returns the floating-point operations it took.
-double train(Model::State& state, const EncodedTable& table, const FitOptions& options, Team& team, const Monitor& monitor);
+// Trains, from where the checkpoints stand if the options say so; fills `kept` of a state whose encoder and config are set. Adds to its provenance. Returns the
+// floating-point operations it took. What was trained is in a checkpoint when this returns, and when it throws.
+double train(Model::State& state, EncodedTable&& table, const FitOptions& options, Checkpoints& checkpoints, Team& team, const Monitor& monitor);
 
-// The same for a method and a table by themselves; `provenance` receives "steps" and "train_seconds".
-struct Trained {
-  Kept kept;
-  double flops;
-};
-Trained train(Method& method, const EncodedTable& table, const FitOptions& options, Team& team, const Monitor& monitor, nlohmann::json& provenance);
-
-// Runs a training program to its end, in pieces after which it can be stopped. After each, `report` gets the steps done and the means of the ring "losses" since the last
-// multiple of `row_every` steps. Error(numeric) where a loss is not finite; `place` names a step for a person.
-void run_training(Program& p, int64_t steps, int64_t row_every, double learning_rate, const std::function<std::string(int64_t step)>& place,
-                  const std::function<void(int64_t done, const std::vector<double>& means, bool row)>& report);
+// A method's training on a table of its own beside another model's: no checkpoints, no log.
+Kept train_aside(Method& method, const EncodedTable& table, const FitOptions& options, Team& team, const Monitor& monitor);
 
 // CTGAN's running statistics: the leaves of its states.
 struct RunningSlot {

@@ -16,8 +16,10 @@ namespace tessera {
 struct FitOptions;
 struct SampleOptions;
 class RowStream;
+class Checkpoints;
 
 struct SequenceModel {
+  static constexpr int kAttributeDimensions = 16;  // latent, of the attributes' TVAE
   SequenceEncoder encoder;
   States networks;  // of TimeGAN's sampling plan: generator, supervisor, recovery
   Kept attributes;  // of their TVAE, where attributes vary
@@ -30,8 +32,9 @@ struct SequenceModel {
   int64_t parameters(const TimeganConfig& config) const;
 };
 
-// Cuts, encodes and trains. `provenance` receives what is to be said of it.
-std::unique_ptr<SequenceModel> fit_sequences(Table&& table, const TimeganConfig& config, const FitOptions& options, Team& team, const Monitor& monitor, nlohmann::json& provenance);
+// Cuts, encodes and trains, from where the checkpoints stand if the options say so. `provenance` receives what is to be said of it.
+std::unique_ptr<SequenceModel> fit_sequences(Table&& table, const TimeganConfig& config, const FitOptions& options, Checkpoints& checkpoints, Team& team, const Monitor& monitor,
+                                             nlohmann::json& provenance);
 
 // Sequences [offset, offset + count) as rows in long format. `model` and `config` are kept.
 std::unique_ptr<RowStream> open_sequences(std::shared_ptr<const SequenceModel> model, const TimeganConfig& config, int64_t offset, int64_t count, const SampleOptions& options, Team& team,

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
+#include <optional>
+#include <tuple>
 
 #include "engine/passes.h"
 #include "engine/program.h"
+#include "models/checkpoint.h"
 #include "models/model_state.h"
 #include "models/recording.h"
 #include "models/sequence_model.h"
@@ -18,12 +21,6 @@ namespace {
 constexpr int kPhasePurpose = 0x1000;  // random numbers of each phase apart from the others'
 constexpr int64_t kRowEvery = 100;     // iterations a line of --log stands for
 
-struct PhaseOf {
-  TimeganPhase phase;
-  const char* name;
-  int iterations;
-};
-
 double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // Attributes are few and tables of them short: a small TVAE with the prior fitted, for a number of steps that does not depend on the table.
@@ -31,7 +28,7 @@ TvaeConfig attribute_config(int64_t sequences) {
   constexpr int64_t kSteps = 4000;
   TvaeConfig c;
   c.batch = static_cast<int>(std::clamp<int64_t>(sequences, 2, 500));
-  c.embedding_dim = 16;
+  c.embedding_dim = SequenceModel::kAttributeDimensions;
   c.encoder_dim = c.decoder_dim = {64, 64};
   c.average_decay = 0.999;
   c.decay_from = 0.5;
@@ -78,6 +75,162 @@ void describe(TimeganPhase phase, const std::vector<double>& m, LossRow& row) {
   }
 }
 
+// The run. Between two iterations it is `run_`, the program's states apart until they are fetched; its steps are counted through all phases.
+class SequenceTrainer {
+ public:
+  SequenceTrainer(const Timegan& m, const Feeds& feeds, const EncodedSequences& sequences, const FitOptions& options, Checkpoints& checkpoints, Team& team, const Monitor& monitor)
+      : m_(m), feeds_(feeds), sequences_(sequences), options_(options), checkpoints_(checkpoints), team_(team), monitor_(monitor), off_(options.passes_off.begin(), options.passes_off.end()) {
+    const TimeganConfig& c = m.config;
+    int64_t begin = 0;
+    for (const auto& [phase, name, steps] : {std::tuple{TimeganPhase::embedding, "embedding", c.embedding_iterations}, {TimeganPhase::supervised, "supervised", c.supervised_iterations},
+                                             {TimeganPhase::joint, "joint", c.joint_iterations}}) {
+      if (steps > 0) phases_.push_back({phase, name, begin, begin + steps});
+      begin += steps;
+    }
+    run_.steps = begin;
+  }
+
+  int64_t steps() const { return run_.steps; }
+
+  States run(std::optional<RunState>&& from) {
+    for (uint32_t stream = 0; const SequenceNetwork* n : m_.all) weights_[n->weights.name] = initial_weights(*n, options_.seed, stream++);
+    if (from) {
+      run_ = std::move(*from);
+      if (options_.on_losses)
+        for (const auto& row : run_.losses) options_.on_losses(loss_row(phase_before(static_cast<int64_t>(row[0])), static_cast<int64_t>(row[0]), row[1], {row.begin() + 2, row.end()}));
+      for (auto& [set, values] : weights_)
+        if (run_.states.count(set) != 0) values = run_.states.at(set);
+    }
+    before_ = run_.seconds;
+    started_ = seconds_now();
+    try {
+      for (const Phase& phase : phases_)
+        if (run_.step < phase.end) train(phase);
+    } catch (const Error& e) {
+      // A step that went bad leaves nothing to go on from; whatever else stopped the run leaves it whole.
+      if (e.code() != ErrorCode::numeric) rescue();
+      throw;
+    } catch (...) {
+      rescue();
+      throw;
+    }
+    return std::move(weights_);
+  }
+
+ private:
+  struct Phase {
+    TimeganPhase phase;
+    const char* name;
+    int64_t begin, end;  // in steps of the run
+  };
+  const Phase& phase_before(int64_t step) const {
+    for (const Phase& p : phases_)
+      if (step <= p.end) return p;
+    return phases_.back();
+  }
+  bool averaged(const Phase& phase) const { return phase.phase == TimeganPhase::joint && m_.config.average_decay > 0; }
+
+  void train(const Phase& phase) {
+    Plan plan;
+    Recorder r(plan);
+    r.start_purposes(kPhasePurpose + 0x100 * static_cast<int>(phase.phase));
+    record_training(r, m_, phase.phase, feeds_.rows, sequences_.size(), phase.end - phase.begin);
+    optimise(plan, off_);
+    program_ = std::make_unique<Program>(std::move(plan), options_.device ? *options_.device : Device::processor(), team_, options_.seed, wanted(off_, "liveness"));
+    feeds_.bind(*program_, sequences_);
+    load_states(*program_, weights_);
+    if (averaged(phase))
+      for (const SequenceNetwork* n : {&m_.recovery, &m_.generator, &m_.supervisor}) program_->put("average." + n->weights.name, weights_.at(n->weights.name).data());
+    if (run_.step == phase.begin) run_.states.clear(), run_.loss_sums.clear(), run_.loss_steps = 0;  // what is there is of the phase before
+    if (!run_.states.empty()) load_states(*program_, run_.states);  // the middle of a phase: optimiser, averages and losses too
+    run_.states.clear();
+    program_->step().step = run_.step - phase.begin;
+    run_.loss_sums.resize(static_cast<size_t>(loss_count(phase.phase)), 0.0);
+    while (run_.step < phase.end) {
+      if (checkpoints_.due(run_, kRowEvery)) save();
+      advance(phase);
+    }
+    for (auto& [set, values] : weights_)
+      if (program_->plan().find_leaf(set) != kNone) values = program_->get<float>(set);
+    if (&phase == &phases_.back()) save();
+    if (averaged(phase))
+      for (const SequenceNetwork* n : {&m_.recovery, &m_.generator, &m_.supervisor}) weights_[n->weights.name] = program_->get<float>("average." + n->weights.name);
+    program_.reset();
+    run_.loss_sums.clear();
+    run_.loss_steps = 0;
+  }
+
+  void advance(const Phase& phase) {
+    const int64_t done = run_.step - phase.begin, steps = phase.end - phase.begin, row_end = std::min((done / kRowEvery + 1) * kRowEvery, steps);
+    const double before = seconds_now();
+    program_->snapshot();
+    const int64_t ran = program_->run(std::min({chunk_, row_end - done, kLossSlots}));
+    if (const int64_t bad = program_->step().bad; bad >= 0) {
+      const std::string culprit = program_->diagnose();
+      throw Error(ErrorCode::numeric, fmt::format("training met a value that is not finite at iteration {} of the {} phase: {}.\n  A lower --learning-rate (now {}) or another --seed usually helps; "
+                                                  "no model was written.",
+                                                  bad, phase.name, culprit.empty() ? "a loss" : culprit, m_.config.learning_rate));
+    }
+    const std::vector<float> ring = program_->get<float>("losses");
+    const size_t width = run_.loss_sums.size();
+    for (int64_t step = done; step < done + ran; ++step)
+      for (size_t k = 0; k < width; ++k) run_.loss_sums[k] += static_cast<double>(ring[static_cast<size_t>(step % kLossSlots) * width + k]);
+    run_.loss_steps += ran;
+    run_.step += ran;
+    std::vector<double> means = run_.loss_sums;
+    for (double& x : means) x /= static_cast<double>(run_.loss_steps);
+    const LossRow row = loss_row(phase, run_.step, before_ + seconds_now() - started_, means);
+    if (done + ran == row_end) {
+      means.insert(means.begin(), {static_cast<double>(run_.step), row.seconds});
+      run_.losses.push_back(std::move(means));
+      std::fill(run_.loss_sums.begin(), run_.loss_sums.end(), 0.0);
+      run_.loss_steps = 0;
+      if (options_.on_losses) options_.on_losses(row);
+    }
+    monitor_.report({phase.name, static_cast<double>(done + ran), static_cast<double>(steps), "steps", row.note, done + ran == steps});
+    const double took = std::max(seconds_now() - before, 1e-6);
+    chunk_ = std::clamp<int64_t>(static_cast<int64_t>(0.1 / took * static_cast<double>(ran)), 1, kLossSlots);
+  }
+
+  LossRow loss_row(const Phase& phase, int64_t step, double seconds, const std::vector<double>& means) const {
+    LossRow row{};
+    row.step = step, row.epoch = static_cast<double>(step) / static_cast<double>(run_.steps), row.seconds = seconds;
+    describe(phase.phase, means, row);
+    return row;
+  }
+
+  // All that the next iteration needs: every state of the phase's program, and the networks that it does not hold.
+  void save() {
+    run_.states = weights_;
+    for (const Leaf& leaf : program_->plan().leaves)
+      if (leaf.kind == Leaf::state) run_.states[leaf.name] = program_->get<float>(leaf.name);
+    run_.seconds = before_ + seconds_now() - started_;
+    checkpoints_.write(run_, kRowEvery);
+    run_.states.clear();
+  }
+  void rescue() noexcept {
+    try {
+      if (program_) save();
+    } catch (...) {
+    }
+  }
+
+  const Timegan& m_;
+  const Feeds& feeds_;
+  const EncodedSequences& sequences_;
+  const FitOptions& options_;
+  Checkpoints& checkpoints_;
+  Team& team_;
+  const Monitor& monitor_;
+  const std::set<std::string> off_;
+  std::vector<Phase> phases_;
+  States weights_;  // as the phases before left them
+  RunState run_;
+  std::unique_ptr<Program> program_;
+  int64_t chunk_ = 1;
+  double before_ = 0, started_ = 0;
+};
+
 }  // namespace
 
 std::unique_ptr<Method> SequenceModel::attribute_method() const {
@@ -106,7 +259,8 @@ void record_joint_iteration(Plan& plan, const SequenceModel& model, const Timega
   record_training(r, model.timegan(config), TimeganPhase::joint, sequences.steps.rows, sequences.size(), 1);
 }
 
-std::unique_ptr<SequenceModel> fit_sequences(Table&& table, const TimeganConfig& config, const FitOptions& options, Team& team, const Monitor& monitor, nlohmann::json& provenance) {
+std::unique_ptr<SequenceModel> fit_sequences(Table&& table, const TimeganConfig& config, const FitOptions& options, Checkpoints& checkpoints, Team& team, const Monitor& monitor,
+                                             nlohmann::json& provenance) {
   auto model = std::make_unique<SequenceModel>();
   Sequences cut_table = cut(std::move(table), options.sequences);
   model->encoder = SequenceEncoder::fit(cut_table, options.seed, team, monitor);
@@ -119,55 +273,19 @@ std::unique_ptr<SequenceModel> fit_sequences(Table&& table, const TimeganConfig&
     TvaeConfig attributes = attribute_config(sequences.size());
     if (!trained) attributes.epochs = 0;
     const auto method = make_tvae(model->encoder.attributes(), attributes);
-    FitOptions own = options;
-    own.on_losses = nullptr;
-    own.device = nullptr;
-    Monitor quiet;
-    quiet.cancel = monitor.cancel;
-    nlohmann::json unsaid;
-    model->attributes = train(*method, sequences.attributes, own, team, quiet, unsaid).kept;
+    model->attributes = train_aside(*method, sequences.attributes, options, team, monitor);
   }
 
   const Timegan m = model->timegan(config);
   const Feeds feeds(model->encoder, sequences);
-  const std::set<std::string> off(options.passes_off.begin(), options.passes_off.end());
-  States weights;
-  uint32_t stream = 0;
-  for (const SequenceNetwork* n : m.all) weights[n->weights.name] = initial_weights(*n, options.seed, stream++);
-  const PhaseOf phases[] = {{TimeganPhase::embedding, "embedding", config.embedding_iterations},
-                            {TimeganPhase::supervised, "supervised", config.supervised_iterations},
-                            {TimeganPhase::joint, "joint", config.joint_iterations}};
-  int64_t before = 0;
-  const int64_t all = static_cast<int64_t>(config.embedding_iterations) + config.supervised_iterations + config.joint_iterations;
-  for (const PhaseOf& phase : phases) {
-    if (phase.iterations == 0) continue;
-    Plan plan;
-    Recorder r(plan);
-    r.start_purposes(kPhasePurpose + 0x100 * static_cast<int>(phase.phase));
-    record_training(r, m, phase.phase, feeds.rows, sequences.size(), phase.iterations);
-    optimise(plan, off);
-    Program p(std::move(plan), options.device ? *options.device : Device::processor(), team, options.seed, wanted(off, "liveness"));
-    feeds.bind(p, sequences);
-    load_states(p, weights);
-    const bool averaged = phase.phase == TimeganPhase::joint && config.average_decay > 0;
-    if (averaged)
-      for (const SequenceNetwork* n : {&m.recovery, &m.generator, &m.supervisor}) p.put("average." + n->weights.name, weights.at(n->weights.name).data());
-    run_training(p, phase.iterations, kRowEvery, config.learning_rate, [&](int64_t step) { return fmt::format("iteration {} of the {} phase", step, phase.name); },
-                 [&](int64_t now, const std::vector<double>& means, bool at_row) {
-                   LossRow row{};
-                   row.step = before + now, row.epoch = static_cast<double>(row.step) / static_cast<double>(all), row.seconds = seconds_now() - start;
-                   describe(phase.phase, means, row);
-                   if (at_row && options.on_losses) options.on_losses(row);
-                   monitor.report({phase.name, static_cast<double>(now), static_cast<double>(phase.iterations), "steps", row.note, now == phase.iterations});
-                 });
-    for (auto& [set, values] : weights)
-      if (p.plan().find_leaf(set) != kNone) values = p.get<float>(set);
-    if (averaged)
-      for (const SequenceNetwork* n : {&m.recovery, &m.generator, &m.supervisor}) weights[n->weights.name] = p.get<float>("average." + n->weights.name);
-    before += phase.iterations;
-  }
+  SequenceTrainer trainer(m, feeds, sequences, options, checkpoints, team, monitor);
+  std::optional<RunState> kept;
+  if (options.checkpoint.resume) kept = checkpoints.newest();
+  else if (!options.checkpoint.path.empty()) Checkpoints::remove(options.checkpoint.path);
+  if (kept) notice(monitor, fmt::format("Going on from iteration {} of {}, kept in {}.", kept->step, trainer.steps(), options.checkpoint.path));
+  States weights = trainer.run(std::move(kept));
   for (const SequenceNetwork* n : {&m.generator, &m.supervisor, &m.recovery}) model->networks[n->weights.name] = std::move(weights[n->weights.name]);
-  provenance["steps"] = all;
+  provenance["steps"] = trainer.steps();
   provenance["train_seconds"] = seconds_now() - start;
   return model;
 }

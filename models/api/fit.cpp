@@ -6,9 +6,12 @@
 
 #include "engine/passes.h"
 #include "models/api/context.h"
+#include "models/api/durations.h"
 #include "models/api/lists.h"
 #include "models/api/model.h"
 #include "models/api/rows.h"
+#include "models/api/sequences.h"
+#include "models/checkpoint.h"
 #include "models/table/arrow_import.h"
 
 namespace tessera::api {
@@ -76,6 +79,77 @@ void set_tvae(TvaeConfig& c, const tessera_fit_options& o) {
   c.loss_factor = o.loss_factor;
 }
 
+// How often a phase runs: its own number, else that of all.
+void set_iterations(int& value, int32_t all, int32_t own, const char* option) {
+  if (all == TESSERA_UNTRAINED) value = 0;
+  else set_count(value, all, "--iterations", 1 << 30);
+  set_count(value, own, option, 1 << 30);
+}
+
+void set_timegan(FitOptions& out, const tessera_fit_options& o) {
+  TimeganConfig& c = out.timegan;
+  if (o.sequences == nullptr) throw Error(ErrorCode::usage, "--method timegan learns sequences: --sequence-length cuts windows of one long table, --sequence-key names the column whose rows of one value are a sequence.");
+  out.sequences = sequence_options(o.sequences);
+  if (o.epochs != 0) throw Error(ErrorCode::usage, "--epochs belongs to --method ctgan and tvae; timegan counts --iterations.");
+  refuse(o.pac != 0, "--pac", "ctgan");
+  refuse(o.embedding_dim != 0, "--embedding-dim", "ctgan and tvae");
+  refuse(o.discriminator_steps != 0, "--discriminator-steps", "ctgan");
+  refuse(o.generator_layers > 0, "--generator-dim", "ctgan");
+  refuse(o.discriminator_layers > 0, "--discriminator-dim", "ctgan");
+  refuse(o.encoder_layers > 0, "--encoder-dim", "tvae");
+  refuse(o.decoder_layers > 0, "--decoder-dim", "tvae");
+  refuse(o.loss_factor != 0, "--loss-factor", "tvae");
+  refuse(o.patience > 0, "--patience", "ctgan and tvae");
+  refuse(o.keep != nullptr && std::string(o.keep) == "best", "--keep best", "ctgan and tvae");
+  refuse(o.max_time != nullptr && *o.max_time != 0, "--max-time", "ctgan and tvae");
+  refuse(o.calibrate != nullptr && *o.calibrate != 0 && out.calibrate != Tier::off, "--calibrate", "ctgan and tvae");
+  set_iterations(c.embedding_iterations, o.iterations, o.embedding_iterations, "--embedding-iterations");
+  set_iterations(c.supervised_iterations, o.iterations, o.supervised_iterations, "--supervised-iterations");
+  set_iterations(c.joint_iterations, o.iterations, o.joint_iterations, "--joint-iterations");
+  set_count(c.batch, o.batch_size, "--batch-size", 1 << 20);
+  set_count(c.hidden, o.hidden_dim, "--hidden-dim", 4096);
+  set_count(c.layers, o.layers, "--layers", static_cast<int>(kMostLayers));
+  if (const std::string name = text_or(o.cell, ""); !name.empty()) {
+    const std::optional<Cell> cell = cell_of(name);
+    if (!cell) throw Error(ErrorCode::usage, fmt::format("--cell {}: there are gru, gru-reset-before and lstm.", name));
+    c.cell = *cell;
+  }
+  if (!(o.gamma >= 0 && o.gamma <= 1e6)) throw Error(ErrorCode::usage, fmt::format("--gamma {}: it must be above 0 and at most 1000000.", o.gamma));
+  if (o.gamma > 0) c.gamma = o.gamma;
+  if (o.learning_rate == 0) return;
+  if (!(o.learning_rate > 0 && o.learning_rate <= 1)) throw Error(ErrorCode::usage, fmt::format("--learning-rate {}: it must be above 0 and at most 1.", o.learning_rate));
+  c.learning_rate = o.learning_rate;
+}
+
+// What only sequences have.
+void refuse_sequences(const tessera_fit_options& o) {
+  refuse(o.sequences != nullptr, "What makes sequences (--sequence-length, --sequence-key)", "timegan");
+  refuse(o.iterations != 0 || o.embedding_iterations != 0 || o.supervised_iterations != 0 || o.joint_iterations != 0, "--iterations", "timegan");
+  refuse(o.hidden_dim != 0, "--hidden-dim", "timegan");
+  refuse(o.layers != 0, "--layers", "timegan");
+  refuse(o.cell != nullptr && *o.cell != 0, "--cell", "timegan");
+  refuse(o.gamma != 0, "--gamma", "timegan");
+}
+
+// Checkpoints, and when training comes to its end.
+void set_ending(FitOptions& out, const tessera_fit_options& o) {
+  out.checkpoint.path = text_or(o.checkpoint, "");
+  if (out.checkpoint.path == "-") throw Error(ErrorCode::usage, "A checkpoint needs the name of a file; - is not one.");
+  if (const std::string every = text_or(o.checkpoint_every, ""); !every.empty()) parse_interval(every, "--checkpoint-every", out.checkpoint);
+  out.checkpoint.resume = o.resume != 0;
+  if (o.patience < TESSERA_NO_PATIENCE) throw Error(ErrorCode::usage, fmt::format("--patience {}: it must be 1 epoch or more.", o.patience));
+  if (o.patience != 0) {
+    out.patience = std::max(o.patience, 0);
+    out.patience_from_rows = 0;
+    out.keep_best = out.patience > 0;
+  }
+  if (const std::string keep = text_or(o.keep, ""); !keep.empty()) {
+    if (keep != "best" && keep != "last") throw Error(ErrorCode::usage, fmt::format("--keep {}: there are \"best\" and \"last\".", keep));
+    out.keep_best = keep == "best";
+  }
+  if (const std::string most = text_or(o.max_time, ""); !most.empty()) out.max_seconds = parse_duration(most, "--max-time");
+}
+
 }  // namespace
 
 FitOptions fit_options(const tessera_fit_options* given) {
@@ -91,14 +165,17 @@ FitOptions fit_options(const tessera_fit_options* given) {
   out.passes_off = split_list(text_or(o.passes_off, ""));
   check_passes({out.passes_off.begin(), out.passes_off.end()});
 
-  if (out.method == "tvae") set_tvae(out.tvae, o);
+  if (out.method != "timegan") refuse_sequences(o);
+  if (out.method == "timegan") set_timegan(out, o);
+  else if (out.method == "tvae") set_tvae(out.tvae, o);
   else set_ctgan(out.ctgan, o);
   MethodConfig config = method_config(out);
   check_config(config);
 
+  set_ending(out, o);
   if (o.losses != nullptr)
     out.on_losses = [callback = o.losses, user = o.losses_user](const LossRow& row) {
-      const tessera_losses losses{sizeof losses, row.step, row.epoch, row.critic, row.generator, row.penalty, row.seconds, row.reconstruction, row.divergence};
+      const tessera_losses losses{sizeof losses, row.step, row.epoch, row.critic, row.generator, row.penalty, row.seconds, row.reconstruction, row.divergence, row.supervised, row.moments};
       callback(&losses, user);
     };
   return out;
@@ -118,11 +195,31 @@ tessera_status tessera_fit(const tessera_context* context, const tessera_fit_opt
     IncomingRows incoming(rows, "rows");
     auto& out = required(model, "model");
     FitOptions fit = fit_options(options);
-    Call call(context);
+    api::Call call(context);  // tessera::Call is an op of a program
     fit.device = call.device();
     Table table = table_import(incoming.get(), call.team(), call.monitor());
     out = new tessera_model{Model::fit(std::move(table), fit, call.team(), call.monitor())};
   });
+}
+
+tessera_status tessera_resume(const tessera_context* context, const tessera_fit_options* options, ArrowArrayStream* rows, const char* saved, int overwrite, int* finished, tessera_model** model) {
+  return guarded([&] {
+    IncomingRows incoming(rows, "rows");
+    auto& out = required(model, "model");
+    FitOptions fit = fit_options(options);
+    fit.checkpoint.resume = true;
+    api::Call call(context);
+    fit.device = call.device();
+    Table table = table_import(incoming.get(), call.team(), call.monitor());
+    std::optional<Model> there;
+    if (saved != nullptr) there = Model::finished(saved, table, fit, overwrite != 0, call.team(), call.monitor());
+    if (finished != nullptr) *finished = there ? 1 : 0;
+    out = new tessera_model{there ? std::move(*there) : Model::fit(std::move(table), fit, call.team(), call.monitor())};
+  });
+}
+
+tessera_status tessera_checkpoint_remove(const char* path) {
+  return guarded([&] { Checkpoints::remove(&required(path, "path")); });
 }
 
 tessera_status tessera_plan(const tessera_context* context, const tessera_fit_options* options, ArrowArrayStream* rows, char** json) {
@@ -130,7 +227,7 @@ tessera_status tessera_plan(const tessera_context* context, const tessera_fit_op
     IncomingRows incoming(rows, "rows");
     auto& out = required(json, "json");
     const FitOptions fit = fit_options(options);
-    Call call(context);
+    api::Call call(context);
     Table table = table_import(incoming.get(), call.team(), call.monitor());
     out = give_json(describe_plan(std::move(table), fit, call.team(), call.monitor()));
   });
