@@ -113,8 +113,10 @@ typedef struct tessera_losses {
   double generator;
   double penalty;
   double seconds;
-  double reconstruction; /* TVAE: with its loss factor; critic, generator and penalty are CTGAN's, and 0 for the other method */
+  double reconstruction; /* TVAE: with its loss factor; critic, generator and penalty are CTGAN's, and 0 for the other method. TimeGAN: root of the mean squared error */
   double divergence;     /* TVAE: KL(q(z | row) || N(0, I)) */
+  double supervised;     /* TimeGAN: root of the mean squared error of the next latent step; critic and generator are the discriminator's loss and what the generator adds to it */
+  double moments;        /* TimeGAN: distance of the batch's means and deviations */
 } tessera_losses;
 
 typedef void (*tessera_losses_fn)(const tessera_losses* losses, void* user);

@@ -10,6 +10,7 @@
 #include "models/api/lists.h"
 #include "models/api/model.h"
 #include "models/api/rows.h"
+#include "models/api/sequences.h"
 #include "models/checkpoint.h"
 #include "models/table/arrow_import.h"
 
@@ -78,6 +79,58 @@ void set_tvae(TvaeConfig& c, const tessera_fit_options& o) {
   c.loss_factor = o.loss_factor;
 }
 
+// How often a phase runs: its own number, else that of all.
+void set_iterations(int& value, int32_t all, int32_t own, const char* option) {
+  if (all == TESSERA_UNTRAINED) value = 0;
+  else set_count(value, all, "--iterations", 1 << 30);
+  set_count(value, own, option, 1 << 30);
+}
+
+void set_timegan(FitOptions& out, const tessera_fit_options& o) {
+  TimeganConfig& c = out.timegan;
+  if (o.sequences == nullptr) throw Error(ErrorCode::usage, "--method timegan learns sequences: --sequence-length cuts windows of one long table, --sequence-key names the column whose rows of one value are a sequence.");
+  out.sequences = sequence_options(o.sequences);
+  if (o.epochs != 0) throw Error(ErrorCode::usage, "--epochs belongs to --method ctgan and tvae; timegan counts --iterations.");
+  refuse(o.pac != 0, "--pac", "ctgan");
+  refuse(o.embedding_dim != 0, "--embedding-dim", "ctgan and tvae");
+  refuse(o.discriminator_steps != 0, "--discriminator-steps", "ctgan");
+  refuse(o.generator_layers > 0, "--generator-dim", "ctgan");
+  refuse(o.discriminator_layers > 0, "--discriminator-dim", "ctgan");
+  refuse(o.encoder_layers > 0, "--encoder-dim", "tvae");
+  refuse(o.decoder_layers > 0, "--decoder-dim", "tvae");
+  refuse(o.loss_factor != 0, "--loss-factor", "tvae");
+  refuse(o.patience > 0, "--patience", "ctgan and tvae");
+  refuse(o.keep != nullptr && std::string(o.keep) == "best", "--keep best", "ctgan and tvae");
+  refuse(o.max_time != nullptr && *o.max_time != 0, "--max-time", "ctgan and tvae");
+  refuse(o.calibrate != nullptr && *o.calibrate != 0 && out.calibrate != Tier::off, "--calibrate", "ctgan and tvae");
+  set_iterations(c.embedding_iterations, o.iterations, o.embedding_iterations, "--embedding-iterations");
+  set_iterations(c.supervised_iterations, o.iterations, o.supervised_iterations, "--supervised-iterations");
+  set_iterations(c.joint_iterations, o.iterations, o.joint_iterations, "--joint-iterations");
+  set_count(c.batch, o.batch_size, "--batch-size", 1 << 20);
+  set_count(c.hidden, o.hidden_dim, "--hidden-dim", 4096);
+  set_count(c.layers, o.layers, "--layers", static_cast<int>(kMostLayers));
+  if (const std::string name = text_or(o.cell, ""); !name.empty()) {
+    const std::optional<Cell> cell = cell_of(name);
+    if (!cell) throw Error(ErrorCode::usage, fmt::format("--cell {}: there are gru, gru-reset-before and lstm.", name));
+    c.cell = *cell;
+  }
+  if (!(o.gamma >= 0 && o.gamma <= 1e6)) throw Error(ErrorCode::usage, fmt::format("--gamma {}: it must be above 0 and at most 1000000.", o.gamma));
+  if (o.gamma > 0) c.gamma = o.gamma;
+  if (o.learning_rate == 0) return;
+  if (!(o.learning_rate > 0 && o.learning_rate <= 1)) throw Error(ErrorCode::usage, fmt::format("--learning-rate {}: it must be above 0 and at most 1.", o.learning_rate));
+  c.learning_rate = o.learning_rate;
+}
+
+// What only sequences have.
+void refuse_sequences(const tessera_fit_options& o) {
+  refuse(o.sequences != nullptr, "What makes sequences (--sequence-length, --sequence-key)", "timegan");
+  refuse(o.iterations != 0 || o.embedding_iterations != 0 || o.supervised_iterations != 0 || o.joint_iterations != 0, "--iterations", "timegan");
+  refuse(o.hidden_dim != 0, "--hidden-dim", "timegan");
+  refuse(o.layers != 0, "--layers", "timegan");
+  refuse(o.cell != nullptr && *o.cell != 0, "--cell", "timegan");
+  refuse(o.gamma != 0, "--gamma", "timegan");
+}
+
 // Checkpoints, and when training comes to its end.
 void set_ending(FitOptions& out, const tessera_fit_options& o) {
   out.checkpoint.path = text_or(o.checkpoint, "");
@@ -112,7 +165,9 @@ FitOptions fit_options(const tessera_fit_options* given) {
   out.passes_off = split_list(text_or(o.passes_off, ""));
   check_passes({out.passes_off.begin(), out.passes_off.end()});
 
-  if (out.method == "tvae") set_tvae(out.tvae, o);
+  if (out.method != "timegan") refuse_sequences(o);
+  if (out.method == "timegan") set_timegan(out, o);
+  else if (out.method == "tvae") set_tvae(out.tvae, o);
   else set_ctgan(out.ctgan, o);
   MethodConfig config = method_config(out);
   check_config(config);
@@ -120,7 +175,7 @@ FitOptions fit_options(const tessera_fit_options* given) {
   set_ending(out, o);
   if (o.losses != nullptr)
     out.on_losses = [callback = o.losses, user = o.losses_user](const LossRow& row) {
-      const tessera_losses losses{sizeof losses, row.step, row.epoch, row.critic, row.generator, row.penalty, row.seconds, row.reconstruction, row.divergence};
+      const tessera_losses losses{sizeof losses, row.step, row.epoch, row.critic, row.generator, row.penalty, row.seconds, row.reconstruction, row.divergence, row.supervised, row.moments};
       callback(&losses, user);
     };
   return out;
