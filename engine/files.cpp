@@ -237,9 +237,13 @@ void AtomicFile::take_name() {
   temporary_.clear();
 }
 
-void AtomicFile::commit() {
+void AtomicFile::commit(const std::string& keep_old_as) {
   if (!straight_) {
     if (sync_ && ::fsync(file_.get()) != 0) fail("cannot be brought to disk", errno);
+    if (!keep_old_as.empty()) {
+      if (::rename(target_.c_str(), keep_old_as.c_str()) != 0 && errno != ENOENT) fail("cannot take its name", errno);
+      overwrite_ = false;  // the name is free: taken without the detour over a hidden one, which a kill would leave behind
+    }
     take_name();
   }
   if (const int error = file_.close(); error != 0) fail("cannot be closed", error);
@@ -247,6 +251,14 @@ void AtomicFile::commit() {
   // The name itself is on disk only when the directory is; a file system that cannot sync directories is not a reason to fail.
   const Descriptor directory(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.get() >= 0) ::fsync(directory.get());
+}
+
+bool file_exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+void remove_file(const std::string& path) {
+  if (::unlink(path.c_str()) == 0 || errno == ENOENT) return;
+  const Cause cause = cause_of_writing(errno);
+  io_error(path, "cannot be removed: " + cause.why, cause.way_out);
 }
 
 void write_file(const std::string& path, std::string_view bytes, bool overwrite) {

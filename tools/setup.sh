@@ -2,7 +2,7 @@
 # Installs what the build needs and this machine lacks: by apt when it can, else it prints the one line to run. Does not touch the network when nothing is missing.
 set -euo pipefail
 
-packages=(g++ cmake ninja-build nlohmann-json3-dev libfmt-dev libfast-float-dev libcli11-dev libgtest-dev libbenchmark-dev)
+packages=(g++ cmake ninja-build nlohmann-json3-dev libfmt-dev libfast-float-dev libcli11-dev libgtest-dev libbenchmark-dev pkgconf dpkg-dev)
 
 command -v dpkg-query > /dev/null || { echo "setup: this is not a Debian system; install the counterparts of: ${packages[*]}" >&2; exit 0; }
 

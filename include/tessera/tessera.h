@@ -73,7 +73,7 @@ typedef struct tessera_progress {
   const char* unit;  /* "rows", "columns", "epochs", "bytes", "trees", "folds", "steps", "sequences" */
   const char* note;  /* what a person wants to see beside the bar: "critic -0.41  generator -1.20"; may be "" */
   int finished;      /* 1: the last event of this phase */
-} tessera_progress;
+} tessera_progress; /* phase "notice": not a phase, but a line in `note` that a person should see: a checkpoint that could not be written */
 
 typedef void (*tessera_progress_fn)(const tessera_progress* progress, void* user);
 
@@ -120,6 +120,7 @@ typedef struct tessera_losses {
 typedef void (*tessera_losses_fn)(const tessera_losses* losses, void* user);
 
 #define TESSERA_UNTRAINED (-1)
+#define TESSERA_NO_PATIENCE (-1)
 
 /* What makes sequences of a table (docs/sequences.md): windows of one long table (length), or the rows that share a key (key), or windows of those (both). Texts are names of columns. */
 typedef struct tessera_sequence_options {
@@ -166,6 +167,13 @@ typedef struct tessera_fit_options {
   int32_t layers;     /* TimeGAN: recurrent layers of a network */
   const char* cell;   /* TimeGAN: NULL, "gru" · "gru-reset-before" (the published one) · "lstm" */
   double gamma;       /* TimeGAN: weight of the discriminator's verdict on what the generator makes before it is supervised */
+  /* Nothing lost (docs/resuming.md). Paths are those of files that appear whole or not at all; "<checkpoint>.previous" is the generation before. */
+  const char* checkpoint;       /* NULL: none. Written while training goes, when it ends, and when it is cancelled or fails; the caller removes it once the model is saved */
+  const char* checkpoint_every; /* "30s", "5m", "2h", "10epochs"; NULL: "60s"; "off": only when training ends, is cancelled or fails */
+  int32_t resume;               /* 1: go on from `checkpoint`; afresh where there is no whole one. 0: what is there is removed */
+  int32_t patience;             /* epochs without a better held-out measure after which training comes to its end; TESSERA_NO_PATIENCE: never before `epochs` */
+  const char* keep;             /* "best": of the weights measured on held-out rows the best · "last". NULL: "best" where patience is set, else "last" */
+  const char* max_time;         /* "90s", "30m", "2h": of training. NULL: as long as it takes */
 } tessera_fit_options;
 
 /* The USAGE that tessera_fit() or tessera_plan() with these options would end in, before the data are read. */
@@ -173,8 +181,20 @@ TESSERA_API tessera_status tessera_check_fit_options(const tessera_fit_options* 
 
 /* Learns a model of the rows.
  *   rows   consumed; the whole table is held in memory, a column once.
- * Errors: USAGE; DATA, naming column, row and value; NUMERIC, naming tensor and step; MEMORY; CANCELLED. */
+ * Errors: USAGE; DATA, naming column, row and value; NUMERIC, naming tensor and step; MEMORY; CANCELLED. With options->checkpoint the message ends in what is kept there.
+ * With options->resume also USAGE and DATA when the checkpoint is of other options or of another table, naming the difference; UNSUPPORTED when a later release wrote it. */
 TESSERA_API tessera_status tessera_fit(const tessera_context* context, const tessera_fit_options* options, struct ArrowArrayStream* rows, tessera_model** model);
+
+/* The same call for the first run and for every later one, until the model is there: as tessera_fit() with options->resume = 1, but that a model which was saved already
+ * is loaded instead of trained again. However often the training was stopped, the model is equal bit for bit to that of a run that never was.
+ *   saved      where the caller saves the model; may be NULL
+ *   overwrite  0: a file there that is not the model of these rows and options is USAGE, DATA or FORMAT, naming the difference; 1: it does not matter
+ *   finished   may be NULL; receives 1 if the model at `saved` was it, 0 if it was trained */
+TESSERA_API tessera_status tessera_resume(const tessera_context* context, const tessera_fit_options* options, struct ArrowArrayStream* rows, const char* saved, int overwrite,
+                                          int* finished, tessera_model** model);
+
+/* Removes both generations of a checkpoint: to be called when the model has been saved. Files that are not there are removed already. Errors: USAGE; IO. */
+TESSERA_API tessera_status tessera_checkpoint_remove(const char* path);
 
 /* Writes the model whole or not at all: a safetensors file with JSON metadata (docs/file-format.md).
  *   overwrite   0: an existing file is TESSERA_E_IO.
