@@ -147,7 +147,7 @@ class Fuser {
     if (cols_first) try_cols(x, least, offer);
     if (can_rows(x)) try_rows(x, least, offer);
     if (!cols_first) try_cols(x, least, offer);
-    if (is<Adam, Average, ClampRange>(x.op)) try_flat(x, least, offer);
+    if (is<Adam, Average, ClampRange>(x.op) && x.in.size() <= 4) try_flat(x, least, offer);
     const int next = std::max(least, highest(x) + 1);
     if (best.level > next) {
       const bool tile = is<Matmul, SparseWgrad>(x.op);

@@ -10,8 +10,8 @@
 #include "models/api/durations.h"
 #include "models/api/lists.h"
 #include "models/api/model.h"
-#include "models/api/sequences.h"
 #include "models/api/rows.h"
+#include "models/api/sequences.h"
 #include "models/checkpoint.h"
 #include "models/table/arrow_import.h"
 
@@ -106,13 +106,20 @@ void set_tvae(TvaeConfig& c, const tessera_fit_options& o) {
   c.loss_factor = o.loss_factor;
 }
 
-void set_timegan(TimeganConfig& c, const tessera_fit_options& o) {
+void set_timegan(FitOptions& out, const tessera_fit_options& o) {
   constexpr int kMostIterations = 1 << 30;
+  TimeganConfig& c = out.timegan;
+  out.sequences = sequence_options(o.sequences);
   set_common(c, o);
   refuse_ctgan(o);
   refuse_tvae(o);
   if (o.epochs != 0) throw Error(ErrorCode::usage, "--epochs: timegan counts steps, not passes over the table. Its option is --iterations.");
-  refuse(o.embedding_dim != 0, "--embedding-dim", "ctgan or tvae; timegan's is --hidden-dim");
+  refuse(o.embedding_dim != 0, "--embedding-dim", "ctgan and tvae; timegan's is --hidden-dim");
+  refuse(o.patience > 0, "--patience", "ctgan and tvae");
+  refuse(text_or(o.keep, "") == "best", "--keep best", "ctgan and tvae");
+  refuse(!text_or(o.max_time, "").empty(), "--max-time", "ctgan and tvae");
+  refuse(!text_or(o.calibrate, "").empty() && out.calibrate != Tier::off, "--calibrate", "ctgan and tvae");
+  out.calibrate = Tier::off;
   const bool untrained = o.iterations == TESSERA_UNTRAINED;
   int all = 0;
   if (!untrained) set_count(all, o.iterations, "--iterations", kMostIterations);
@@ -123,8 +130,8 @@ void set_timegan(TimeganConfig& c, const tessera_fit_options& o) {
     else if (all != 0) *phase = all;
     set_count(*phase, own, name, kMostIterations);
   }
-  set_count(c.hidden, o.hidden_dim, "--hidden-dim", 1024);
-  set_count(c.layers, o.layers, "--layers", 16);
+  set_count(c.hidden, o.hidden_dim, "--hidden-dim", 4096);
+  set_count(c.layers, o.layers, "--layers", static_cast<int>(kMostLayers));
   if (o.cell != nullptr && *o.cell != 0) {
     const std::optional<Cell> cell = cell_of(o.cell);
     if (!cell) throw Error(ErrorCode::usage, fmt::format("--cell {}: there are gru (the default), gru-reset-before (the published one) and lstm.", o.cell));
@@ -169,17 +176,9 @@ FitOptions fit_options(const tessera_fit_options* given) {
   out.passes_off = split_list(text_or(o.passes_off, ""));
   check_passes({out.passes_off.begin(), out.passes_off.end()});
 
-  if (out.method == "timegan") {
-    set_timegan(out.timegan, o);
-    out.sequences = sequence_options(o.sequences);
-    const bool asked = o.calibrate != nullptr && *o.calibrate != 0;
-    if (asked && out.calibrate != Tier::off) throw Error(ErrorCode::usage, fmt::format("--calibrate {}: rows are calibrated, sequences are not. Leave it out.", o.calibrate));
-    out.calibrate = Tier::off;
-  } else if (out.method == "tvae") {
-    set_tvae(out.tvae, o);
-  } else {
-    set_ctgan(out.ctgan, o);
-  }
+  if (out.method == "timegan") set_timegan(out, o);
+  else if (out.method == "tvae") set_tvae(out.tvae, o);
+  else set_ctgan(out.ctgan, o);
   MethodConfig config = method_config(out);
   check_config(config);
 
