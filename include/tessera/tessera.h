@@ -296,6 +296,17 @@ typedef struct tessera_column_buffer {
 TESSERA_API tessera_status tessera_rows_read(const tessera_context* context, struct ArrowArrayStream* rows, int64_t capacity, const tessera_column_buffer* columns, size_t count,
                                              int64_t* read);
 
+/* Rows of the Arrow C device interface, batches that lie on a GPU among them, as rows for every function here.
+ *   rows   consumed. What lies in the host's memory, pinned and managed memory of CUDA included, passes without a copy; batches on a CUDA device are copied, column by column, as
+ *          they are asked for, by the plugin that the device "cuda" needs too.
+ *   out    receives a stream; the caller releases it, or hands it to a function that does.
+ * Errors: USAGE; DATA. The stream fails with TESSERA_E_UNSUPPORTED's message where a batch lies on a GPU that cannot be used (it says why: tessera_info()), or on a device of
+ * another kind. */
+TESSERA_API TESSERA_UNSTABLE tessera_status tessera_rows_from_device(const tessera_context* context, struct ArrowDeviceArrayStream* rows, struct ArrowArrayStream* out);
+
+/* The other way: the rows of any stream, consumed, for programs that take streams of the device interface only. Its batches lie in the host's memory. Errors: USAGE. */
+TESSERA_API TESSERA_UNSTABLE tessera_status tessera_rows_to_device(struct ArrowArrayStream* rows, struct ArrowDeviceArrayStream* out);
+
 /* ---- Reports, as JSON ----------------------------------------------------------------------------------------------------------------------- */
 
 /* What was understood of a table, column by column, with the reason for each type. Consumes rows. Errors: DATA, MEMORY, CANCELLED. */

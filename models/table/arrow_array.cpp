@@ -144,8 +144,9 @@ bool put_digits(const std::string& text, const ArrowType& t, char* to) {
   } else if (t.layout == 'L') {
     put(to, static_cast<uint64_t>(negative ? 0 : size));
   } else {
-    const auto low = static_cast<int64_t>(size & static_cast<unsigned __int128>(std::numeric_limits<int64_t>::max()));
-    put(to, negative ? -low : low);
+    const auto most = static_cast<unsigned __int128>(std::numeric_limits<int64_t>::max());
+    const auto low = static_cast<int64_t>(size & most);
+    put(to, negative && size == most + 1 ? std::numeric_limits<int64_t>::min() : negative ? -low : low);
   }
   return true;
 }

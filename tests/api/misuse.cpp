@@ -101,7 +101,6 @@ TEST_F(Misuse, Handles) {
   tessera_job_state state{};
   state.struct_size = sizeof state;
   const auto write = [](const void*, size_t, void*) { return 0; };
-
   const std::initializer_list<const void*> no_context = {g.model, g.job}, no_model = {g.context, g.job}, no_job = {g.context, g.model};
   bad_handles("tessera_fit", [&](const void* h) { return tessera_fit(as<tessera_context>(h), nullptr, rows(), &model); }, no_context);
   bad_handles("tessera_fit_start", [&](const void* h) { return tessera_fit_start(as<tessera_context>(h), nullptr, rows(), &job); }, no_context);
@@ -118,6 +117,13 @@ TEST_F(Misuse, Handles) {
   bad_handles("tessera_example", [&](const void* h) { return tessera_example(as<tessera_context>(h), nullptr, 5, 0, &out); }, no_context);
   bad_handles("tessera_rows_read", [&](const void* h) { return tessera_rows_read(as<tessera_context>(h), rows(), 5, nullptr, 0, &read); }, no_context);
   bad_handles("tessera_sample", [&](const void* h) { return tessera_sample(as<tessera_context>(h), g.model, 0, 1, nullptr, &out); }, no_context);
+  ArrowDeviceArrayStream device{};
+  bad_handles("tessera_rows_from_device", [&](const void* h) {
+    EXPECT_EQ(tessera_rows_to_device(rows(), &device), TESSERA_OK);
+    const tessera_status status = tessera_rows_from_device(as<tessera_context>(h), &device, &out);
+    EXPECT_EQ(device.release, nullptr) << "consumed all the same";
+    return status;
+  }, no_context);
 
   bad_handles("tessera_sample", [&](const void* h) { return tessera_sample(g.context, as<tessera_model>(h), 0, 1, nullptr, &out); }, no_model);
   bad_handles("tessera_model_save", [&](const void* h) { return tessera_model_save(as<tessera_model>(h), "/nowhere/x", 0); }, no_model);
@@ -210,6 +216,13 @@ TEST_F(Misuse, Nulls) {
   usage("tessera_rows_read", "no columns", tessera_rows_read(g.context, rows(), 1, nullptr, 1, &read));
   usage("tessera_rows_read", "a negative capacity", tessera_rows_read(g.context, rows(), -1, nullptr, 0, &read));
   usage("tessera_rows_read", "no place for the number", tessera_rows_read(g.context, rows(), 1, nullptr, 0, nullptr));
+  ArrowDeviceArrayStream device{};
+  usage("tessera_rows_to_device", "no rows", tessera_rows_to_device(nullptr, &device));
+  usage("tessera_rows_to_device", "no stream", tessera_rows_to_device(rows(), nullptr));
+  usage("tessera_rows_from_device", "no rows", tessera_rows_from_device(g.context, nullptr, &out));
+  usage("tessera_rows_from_device", "released rows", tessera_rows_from_device(g.context, &device, &out));
+  ASSERT_EQ(tessera_rows_to_device(rows(), &device), TESSERA_OK);
+  usage("tessera_rows_from_device", "no stream", tessera_rows_from_device(g.context, &device, nullptr));
   usage("tessera_inspect", "no rows", tessera_inspect(g.context, nullptr, &text_));
   usage("tessera_inspect", "no place for the text", tessera_inspect(g.context, rows(), nullptr));
   usage("tessera_plan", "no rows", tessera_plan(g.context, nullptr, nullptr, &text_));
@@ -308,7 +321,7 @@ TEST_F(Misuse, OptionsThatMakeNoSense) {
 TEST_F(Misuse, StatusesHaveNames) {
   EXPECT_STREQ(tessera_status_name(TESSERA_OK), "OK");
   EXPECT_STREQ(tessera_status_name(TESSERA_E_CONDITION), "CONDITION");
-  EXPECT_STREQ(tessera_status_name(static_cast<tessera_status>(1234)), "?");
+  EXPECT_STREQ(tessera_status_name(static_cast<tessera_status>(77)), "?");
   EXPECT_EQ(tessera_abi_version(), static_cast<uint32_t>(TESSERA_ABI_VERSION));
   EXPECT_STRNE(tessera_version(), "");
 }

@@ -65,7 +65,7 @@ static void use(void* library, int round) {
 }
 
 int main(int count, char** arguments) {
-  enum { kRounds = 40, kWarm = 8 };
+  enum { kRounds = 20, kWarm = 5 };
   long warm = 0;
   int round;
   if (count != 2) return 2;

@@ -23,11 +23,11 @@ Error error_of(HandMade& made) {
   EXPECT_EQ(stream.release, nullptr);
   return found;
 }
-Error error_of(std::vector<Node> batches) {
+Error error_of_batches(std::vector<Node> batches) {
   HandMade made(std::move(batches));
   return error_of(made);
 }
-Error error_of(Node one) { return error_of(std::vector<Node>{table_of({std::move(one)})}); }
+Error error_of(Node one) { return error_of_batches(std::vector<Node>{table_of({std::move(one)})}); }
 template <class Change>
 Error error_of(Node one, Change change) {
   change(one);
@@ -72,8 +72,8 @@ TEST(ArrowBroken, AStreamIsTakenOnce) {
 
 TEST(ArrowBroken, LengthsOffsetsAndCounts) {
   expect_parts(error_of(good(), [](Node& n) { n.length = -1; }), kData, {"-1 rows"});
-  expect_parts(error_of({table_of({good(), [] { Node n = good(); n.name = "short", n.length = 2; return n; }()})}), kData, {"\"short\"", "fewer values (2)"});
-  expect_parts(error_of({table_of({good(), [] { Node n = good(); n.name = "d", n.length = -5; return n; }()})}), kData, {"\"d\"", "negative"});
+  expect_parts(error_of_batches({table_of({good(), [] { Node n = good(); n.name = "short", n.length = 2; return n; }()})}), kData, {"\"short\"", "fewer values (2)"});
+  expect_parts(error_of_batches({table_of({good(), [] { Node n = good(); n.name = "d", n.length = -5; return n; }()})}), kData, {"\"d\"", "negative"});
   expect_parts(error_of(good(), [](Node& n) { n.offset = -1; }), kData, {"\"c\"", "negative"});
   expect_parts(error_of(good(), [](Node& n) { n.offset = INT64_MAX - 1; }), kData, {"\"c\"", "impossible"});
   expect_parts(error_of(good(), [](Node& n) { n.nulls = 4; }), kData, {"\"c\"", "null count of 4 among 3"});
@@ -81,16 +81,16 @@ TEST(ArrowBroken, LengthsOffsetsAndCounts) {
   expect_parts(error_of(good(), [](Node& n) { n.nulls = 1, n.buffers[0].reset(); }), kData, {"\"c\"", "1 nulls", "bitmap is NULL"});
   Node batch = table_of({good()});
   batch.length = INT64_MAX - 5;
-  expect_parts(error_of(std::vector<Node>{batch}), kData, {"9223372036854775802 rows"});
+  expect_parts(error_of_batches(std::vector<Node>{batch}), kData, {"9223372036854775802 rows"});
   batch = table_of({good()});
   batch.offset = -3;
-  EXPECT_EQ(error_of(std::vector<Node>{batch}).code(), kData);
+  EXPECT_EQ(error_of_batches(std::vector<Node>{batch}).code(), kData);
   batch = table_of({good()});
   batch.offset = 2;
-  expect_parts(error_of(std::vector<Node>{batch}), kData, {"\"c\"", "fewer values (3)"});
+  expect_parts(error_of_batches(std::vector<Node>{batch}), kData, {"\"c\"", "fewer values (3)"});
   batch = table_of({good()});
   batch.nulls = 2;
-  expect_parts(error_of(std::vector<Node>{batch}), kData, {"2 missing rows"});
+  expect_parts(error_of_batches(std::vector<Node>{batch}), kData, {"2 missing rows"});
   Node endless;
   endless.format = "n", endless.length = int64_t{1} << 56;
   HandMade none({table_of({endless})});
@@ -183,10 +183,10 @@ TEST(ArrowBroken, SchemasThatChangeMidway) {
   expect_parts(error_of(layout), kData, {"\"c\"", "3 buffers where its format has 2"});
   Node lost = table_of({good()});
   lost.children[0].no_release = true;
-  expect_parts(error_of(std::vector<Node>{lost}), kData, {"lacks column 1"});
+  expect_parts(error_of_batches(std::vector<Node>{lost}), kData, {"lacks column 1"});
   Node counted = table_of({good()});
   counted.said_children = 7;
-  expect_parts(error_of(std::vector<Node>{counted}), kData, {"7 columns"});
+  expect_parts(error_of_batches(std::vector<Node>{counted}), kData, {"7 columns"});
 }
 
 TEST(ArrowBroken, FormatsThatAreGarbage) {
@@ -213,7 +213,7 @@ TEST(ArrowBroken, FormatsThatAreGarbage) {
 
 TEST(ArrowBroken, NamesAndMetadata) {
   Node same = good();
-  expect_parts(error_of({table_of({same, same})}), kData, {"two columns named \"c\""});
+  expect_parts(error_of_batches({table_of({same, same})}), kData, {"two columns named \"c\""});
   expect_parts(error_of(good(), [](Node& n) { n.name = ""; }), kData, {"no name"});
   expect_parts(error_of(good(), [](Node& n) { n.name = "\xFF"; }), kData, {"not UTF-8"});
   std::string negative(8, '\0');

@@ -1,6 +1,7 @@
 // Arrow streams made by hand, to the last byte: every buffer is an allocation of its own size, so that a sanitizer sees what reads beyond it.
 #pragma once
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -110,6 +111,7 @@ class HandMade {
   int schema_error = 0;
   const char* message = "the cable was pulled";
   bool no_schema = false;    // get_schema succeeds and gives none
+  std::function<const void*(const Bytes&)> place;  // where a buffer's bytes go; none: into memory of the array's own
   int live = 0, released = 0, twice = 0;
 
   void open(ArrowArrayStream* out) {
@@ -197,6 +199,10 @@ class HandMade {
     for (const auto& b : n.buffers) {
       if (!b) {
         parts->buffers.push_back(nullptr);
+        continue;
+      }
+      if (place) {
+        parts->buffers.push_back(place(*b));
         continue;
       }
       parts->memory.emplace_back(new char[b->size()]);
