@@ -370,6 +370,9 @@ Column ColumnImport::finish_text() {
     else column.codes[static_cast<size_t>(i)] = c < 0 ? -1 : once.codes[static_cast<size_t>(c)];
   }
   finish_column(column, plan, texts, evidence.first);
+  if (plan.forced && plan.type == ColumnType::constant && column.values.size() > 1)
+    throw Error(ErrorCode::data, "Arrow stream: column \"" + column.name + "\" was to be constant, but holds \"" + column.values[0] + "\" and \"" + column.values[1] +
+                                     "\".\n  Give it the type category.");
   return column;
 }
 
