@@ -15,7 +15,7 @@ class Placer {
  public:
   Placer(const Plan& plan, int scalar_bytes, bool reuse) : plan_(plan), scalar_(scalar_bytes), reuse_(reuse) {}
 
-  Placement run(const std::vector<std::vector<int>>* given) {
+  Placement run(const std::vector<std::vector<int>>* given, const std::vector<LocalValue>* local = nullptr) {
     p_.slots.resize(plan_.values.size());
     p_.runs.assign(plan_.nodes.size(), true);
     parent_.resize(plan_.values.size());
@@ -26,6 +26,9 @@ class Placer {
     if (given != nullptr) take_phases(*given);
     else phases();
     place_leaves();
+    if (local != nullptr)
+      for (size_t v = 0; v < local->size(); ++v)
+        if (const LocalValue& l = (*local)[v]; l.offset >= 0) p_.slots[v] = {Slot::block, l.offset, l.pitch / item(static_cast<Id>(v)), -1};
     adopt();
     roots();
     return std::move(p_);
@@ -148,6 +151,12 @@ class Placer {
       p_.runs[static_cast<size_t>(made)] = false;
       return;
     }
+    if (together(v)) {
+      s = slot(n.in[0]);
+      s.ld = plan_.shape(v).cols;
+      p_.runs[static_cast<size_t>(made)] = false;
+      return;
+    }
     if (plan_[v].output < in_place(n.op)) {
       const Id from = n.in[static_cast<size_t>(plan_[v].output)];
       resolve(from);
@@ -166,6 +175,25 @@ class Placer {
     s.offset += (p.row * o.ld + p.col) * item(v);
     s.ld = p.flat ? plan_.shape(v).cols : o.ld;
     root_of_[v] = root_of_[p.value];
+  }
+
+  // Whether v is a state put together again from pieces that lie side by side in it.
+  bool together(Id v) {
+    const Node& n = *plan_.maker(v);
+    if (!std::holds_alternative<ConcatCols>(n.op) || !std::all_of(n.in.begin(), n.in.end(), [&](Id part) { return updated_state(part); })) return false;
+    int64_t at = -1;
+    for (const Id part : n.in) {
+      resolve(part);
+      const Slot p = slot(part);
+      if (plan_.shape(part).rows != 1 || (at >= 0 && p.offset != at)) return false;
+      at = p.offset + plan_.shape(part).cols * item(part);
+    }
+    return true;
+  }
+  bool updated_state(Id v) const {
+    while (plan_.made_by<Reshape>(v) != nullptr) v = plan_.maker(v)->in[0];
+    const Node* n = plan_.maker(v);
+    return n != nullptr && plan_[v].output < in_place(n->op);
   }
 
   void new_root(Id v) {
@@ -252,5 +280,14 @@ class Placer {
 }  // namespace
 
 Placement place(const Plan& plan, int scalar_bytes, bool reuse, const std::vector<std::vector<int>>* phases) { return Placer(plan, scalar_bytes, reuse).run(phases); }
+
+Layout lay_out(const Plan& plan, int scalar_bytes, bool reuse) {
+  Placement single = place(plan, scalar_bytes, reuse);
+  if (!plan.fuse || !reuse) return {{}, std::move(single)};
+  RowChains chains = row_chains(plan, scalar_bytes);
+  if (plan.row_cut.gain * static_cast<int64_t>(chains.phases.size()) > static_cast<int64_t>(single.phases.size())) return {{}, std::move(single)};
+  Placement placed = Placer(plan, scalar_bytes, true).run(&chains.phases, &chains.local);
+  return {std::move(chains), std::move(placed)};
+}
 
 }  // namespace tessera

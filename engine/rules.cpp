@@ -6,6 +6,7 @@
 #include "engine/ops/elementwise.h"
 #include "engine/ops/ending.h"
 #include "engine/ops/linear.h"
+#include "engine/ops/recurrent.h"
 #include "engine/ops/reduce.h"
 #include "engine/ops/sources.h"
 #include "engine/ops/span.h"
@@ -22,8 +23,9 @@ concept HasCompose = requires(Recorder& r, const T& op, const std::vector<Var>& 
 // Calls f with the op's own type; an empty Op is a broken invariant.
 template <class F>
 auto visit_op(const Op& op, F&& f) {
+  using Result = std::invoke_result_t<F, const Fill&>;
   return std::visit(
-      [&](const auto& o) -> decltype(f(Fill{})) {
+      [&](const auto& o) -> Result {
         if constexpr (std::is_same_v<std::decay_t<decltype(o)>, std::monostate>) throw Error(ErrorCode::internal, "an empty op");
         else return f(o);
       },

@@ -16,6 +16,7 @@ struct StepState {
   uint64_t seed;
   int64_t step;  // counted from 0; advanced once a step
   int64_t bad;   // −1, or the first step with a loss that is not finite
+  int64_t running = 0;  // a fused step's own: `step` as its last launch reads it, which is also the one that counts `step` on
 };
 
 // One op of a program with its addresses. An input that an op may leave out has data == nullptr.
@@ -25,6 +26,9 @@ struct Call {
   int inputs, outputs;
   const void* op;  // the op's attributes: one of the structs of ops.h
   StepState* state;
+  // Of a call for a block of rows (engine/row_chains.h): the views begin at row `first_row` of the whole, and one thread makes all of it.
+  bool block = false;
+  int64_t first_row = 0;
 };
 
 // An op is cut into tiles by its shapes alone; tiles of one call touch disjoint outputs and may run in any order on any thread.

@@ -6,6 +6,7 @@
 
 #include "engine/ceilings.h"
 #include "engine/error.h"
+#include "engine/files.h"
 #include "engine/passes.h"
 #include "engine/placement.h"
 #include "engine/program.h"
@@ -35,6 +36,8 @@ void apply_preset(FitOptions& o) {
     (tvae ? o.tvae.decay_from : o.ctgan.decay_from) = 0.5;
     o.ctgan.population_norm = true;
     o.tvae.prior_components = 30;
+    // Where more epochs bring nothing, training ends (docs/fidelity.md); of a small table no row is spared for finding that out.
+    if (tvae) o.patience = 25, o.patience_from_rows = 10000;
   } else {
     throw Error(ErrorCode::usage, fmt::format("--preset {}: there are \"best\" (the default) and \"paper\".", o.preset));
   }
@@ -105,17 +108,43 @@ Calibration learn_calibration(std::shared_ptr<const Model::State> state, const T
 }  // namespace
 
 Model Model::fit(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor) {
+  Checkpoints checkpoints(options.checkpoint, identify(table, options, team), monitor);
   auto state = std::make_shared<State>();
   const bool calibrate = options.calibrate != Tier::off && (options.method == "tvae" ? options.tvae.epochs : options.ctgan.epochs) > 0;
   Table sample;
-  const EncodedTable encoded = prepare(*state, std::move(table), options, calibrate ? &sample : nullptr, team, monitor);
-  if (state->learnt()) {
-    const double flops = train(*state, encoded, options, team, monitor);
-    if (calibrate) state->calibration = learn_calibration(state, sample, options, flops, team, monitor);
+  EncodedTable encoded = prepare(*state, std::move(table), options, calibrate ? &sample : nullptr, team, monitor);
+  state->provenance["run"] = checkpoints.identity().summary();
+  try {
+    if (state->learnt()) {
+      const double flops = train(*state, std::move(encoded), options, checkpoints, team, monitor);
+      if (calibrate) state->calibration = learn_calibration(state, sample, options, flops, team, monitor);
+    }
+  } catch (const Error& e) {
+    throw Error(e.code(), e.what() + checkpoints.kept());
+  } catch (const std::bad_alloc&) {
+    if (checkpoints.kept().empty()) throw;
+    throw Error(ErrorCode::memory, "There is not enough memory to go on." + checkpoints.kept());
   }
   Model model;
   model.state_ = std::move(state);
   return model;
+}
+
+std::optional<Model> Model::finished(const std::string& path, const Table& table, const FitOptions& options, bool other, Team& team, const Monitor& monitor) {
+  if (!file_exists(path)) return {};
+  const std::string way_out = "Name another file with --model, or --force to replace this one.";
+  try {
+    Model model = load(path);
+    const nlohmann::json& provenance = model.state_->provenance;
+    if (!provenance.contains("run")) throw Error(ErrorCode::usage, fmt::format("{}: this model does not say which run it is of.\n  {}", path, way_out));
+    Checkpoints checkpoints(options.checkpoint, identify(table, options, team), monitor);
+    checkpoints.identity().check_same(RunIdentity::from_json(provenance["run"]), path, way_out);
+    checkpoints.remove_own();  // a kill between the last write of the model and their removal left them
+    return model;
+  } catch (const Error& e) {
+    if (!other || e.code() == ErrorCode::memory) throw;
+    return {};
+  }
 }
 
 Model Model::calibrated(const Table& table, const FitOptions& options, Team& team, const Monitor& monitor) const {
@@ -154,12 +183,20 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
       if (p.pass == info.name) what = info.what;
     json["passes"].push_back({{"pass", p.pass}, {"what", what}, {"ops_before", p.nodes_before}, {"ops_after", p.nodes_after}, {"flops_before", p.flops_before}, {"flops_after", p.flops_after}});
   }
-  const Placement placed = place(plan, 4, wanted({options.passes_off.begin(), options.passes_off.end()}, "liveness"));
+  const Layout layout = lay_out(plan, 4, wanted({options.passes_off.begin(), options.passes_off.end()}, "liveness"));
+  const Placement& placed = layout.placement;
   json["memory"] = {{"state_bytes", placed.state_bytes},
                     {"activation_bytes", placed.activation_bytes},
                     {"without_reuse_bytes", placed.unplaced_bytes},
                     {"table_bytes", static_cast<int64_t>(encoded.codes.size() * 4 + encoded.alphas.size() * 4)}};
   json["barriers"] = placed.phases.size();
+  json["row_chains"] = nlohmann::json::array();
+  for (const RowChain& c : layout.chains.chains) {
+    nlohmann::json chain{{"rows", c.rows}, {"block_rows", block_rows(plan, c.rows, team.size())}, {"block_bytes", c.row_bytes * block_rows(plan, c.rows, team.size())}, {"ops", nlohmann::json::array()}};
+    for (const int n : c.nodes)
+      if (placed.runs[static_cast<size_t>(n)]) chain["ops"].push_back(op_name(plan.nodes[static_cast<size_t>(n)].op));
+    json["row_chains"].push_back(std::move(chain));
+  }
   const Ceilings ceilings = measure_ceilings(team, placed.state_bytes + placed.activation_bytes);
   json["ceilings"] = {{"bytes_per_second", ceilings.bytes_per_second}, {"flops_per_second", ceilings.flops_per_second}, {"threads", team.size()}};
   json["ops"] = nlohmann::json::array();

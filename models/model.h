@@ -13,6 +13,7 @@
 #include "models/calibration/tier.h"
 #include "models/config.h"
 #include "models/encoding/encoder.h"
+#include "models/sequence/sequences.h"
 #include "models/table/table.h"
 
 namespace tessera {
@@ -27,11 +28,20 @@ struct LossRow {  // one line of --log: means over the steps since the line befo
   std::string note;                      // the same for a person
 };
 
+// Where a run keeps itself while it goes, and how often; models/checkpoint.h.
+struct CheckpointOptions {
+  std::string path;  // empty: nowhere
+  double every_seconds = 60;
+  int64_t every_epochs = 0;  // instead of seconds, where it is not 0
+  bool resume = false;       // go on from what is there; false: what is there is removed
+};
+
 struct FitOptions {
   std::string method = "ctgan";  // "ctgan" | "tvae"
   std::string preset = "best";  // "best" | "paper"; apply_preset() sets the rest from it
   CtganConfig ctgan;            // what the method named above reads
   TvaeConfig tvae;
+  SequenceOptions sequences;    // what makes sequences of the table; read by sequence methods
   EncoderOptions encoder;
   uint64_t seed = 0;
   Tier calibrate = Tier::full;                       // the highest tier that is learnt after training
@@ -39,6 +49,11 @@ struct FitOptions {
   std::function<void(const LossRow&)> on_losses;     // at least once an epoch; may be empty
   std::vector<std::string> passes_off;               // plan passes to leave out, for study; see `tessera plan`
   std::shared_ptr<Device> device;                    // where training steps run; null: the processor
+  CheckpointOptions checkpoint;
+  int patience = 0;                   // epochs without a better held-out measure after which training comes to its end; 0: none. See models/held_out.h
+  int64_t patience_from_rows = 0;     // tables below this are trained to the end whatever `patience` says
+  bool keep_best = false;             // of the weights measured, those that were best
+  double max_seconds = 0;             // of training; 0: as long as it takes
 };
 
 void apply_preset(FitOptions& options);  // throws Error(usage) for an unknown preset or method
@@ -78,6 +93,10 @@ class Model {
 
   // Takes the table's memory as it goes. Throws Error(data | usage | numeric | cancelled | memory).
   static Model fit(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor);
+
+  // The model at `path`, if it is what fit() with this table and these options would make: then there is nothing left to do. None where there is no file.
+  // Throws Error(data | usage) naming the difference when it is another, unless `other` says that others may be there.
+  static std::optional<Model> finished(const std::string& path, const Table& table, const FitOptions& options, bool other, Team& team, const Monitor& monitor);
 
   // The same model, calibrated anew on the rows it was fitted on; of the options, seed and calibrate count.
   Model calibrated(const Table& table, const FitOptions& options, Team& team, const Monitor& monitor) const;

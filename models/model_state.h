@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/calibration/calibration.h"
+#include "models/checkpoint.h"
 #include "models/ctgan.h"
 #include "models/method.h"
 #include "models/model.h"
@@ -26,8 +27,9 @@ struct Model::State {
 // The rows of a model that is not finished yet, too.
 std::unique_ptr<RowStream> open_rows(std::shared_ptr<const Model::State> state, int64_t offset, int64_t count, const SampleOptions& options, Team& team, const Monitor& monitor);
 
-// Trains; fills `kept` of a state whose encoder and config are set. Adds to its provenance. Returns the floating-point operations it took.
-double train(Model::State& state, const EncodedTable& table, const FitOptions& options, Team& team, const Monitor& monitor);
+// Trains, from where the checkpoints stand if the options say so; fills `kept` of a state whose encoder and config are set. Adds to its provenance. Returns the
+// floating-point operations it took. What was trained is in a checkpoint when this returns, and when it throws.
+double train(Model::State& state, EncodedTable&& table, const FitOptions& options, Checkpoints& checkpoints, Team& team, const Monitor& monitor);
 
 // CTGAN's running statistics: the leaves of its states.
 struct RunningSlot {

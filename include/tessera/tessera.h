@@ -88,10 +88,10 @@ typedef struct tessera_progress {
   const char* phase; /* "read", "types", "mixtures", "encode", "train", "candidates", "ratio", "calibrate", "save", "sample", "write", "evaluate" */
   double done;       /* in units of `unit` */
   double total;      /* 0: not known */
-  const char* unit;  /* "rows", "columns", "epochs", "bytes", "trees", "folds" */
+  const char* unit;  /* "rows", "columns", "epochs", "bytes", "trees", "folds", "steps", "sequences" */
   const char* note;  /* what a person wants to see beside the bar: "critic -0.41  generator -1.20"; may be "" */
   int finished;      /* 1: the last event of this phase */
-} tessera_progress;
+} tessera_progress; /* phase "notice": not a phase, but a line in `note` that a person should see: a checkpoint that could not be written */
 
 typedef void (*tessera_progress_fn)(const tessera_progress* progress, void* user);
 
@@ -141,6 +141,17 @@ typedef struct tessera_losses {
 typedef void (*tessera_losses_fn)(const tessera_losses* losses, void* user);
 
 #define TESSERA_UNTRAINED (-1)
+#define TESSERA_NO_PATIENCE (-1)
+
+/* What makes sequences of a table (docs/sequences.md): windows of one long table (length), or the rows that share a key (key), or windows of those (both). Texts are names of columns. */
+typedef struct tessera_sequence_options {
+  size_t struct_size;
+  int32_t length;      /* rows of a window, 2 to 4096; 0: sequences stay whole, which needs a key */
+  int32_t stride;      /* rows between the starts of windows; 0: 1 */
+  const char* key;     /* rows with one value are one sequence; NULL: the table is one */
+  const char* index;   /* number, date or time that orders the rows of a sequence; NULL: the order they come in */
+  const char* statics; /* comma-separated: columns that do not vary within a key */
+} tessera_sequence_options;
 
 /* 0 or NULL in any field: the preset's value. Ranges are checked; a message calls a field as the command line does: --batch-size. */
 typedef struct tessera_fit_options {
@@ -168,6 +179,22 @@ typedef struct tessera_fit_options {
   const int32_t* decoder_dim;
   size_t decoder_layers;
   double loss_factor; /* TVAE: weight of the reconstruction loss beside the divergence */
+  const tessera_sequence_options* sequences; /* TimeGAN needs them, no other method takes them */
+  int32_t iterations;            /* TimeGAN: steps of each of its three phases; TESSERA_UNTRAINED: none. Instead of epochs */
+  int32_t embedding_iterations;  /* TimeGAN: of one phase, whatever `iterations` says */
+  int32_t supervised_iterations;
+  int32_t joint_iterations;
+  int32_t hidden_dim; /* TimeGAN: units of a recurrent layer */
+  int32_t layers;     /* TimeGAN: recurrent layers of a network */
+  const char* cell;   /* TimeGAN: NULL, "gru" · "gru-reset-before" (the published one) · "lstm" */
+  double gamma;       /* TimeGAN: weight of the discriminator's verdict on what the generator makes before it is supervised */
+  /* Nothing lost (docs/resuming.md). Paths are those of files that appear whole or not at all; "<checkpoint>.previous" is the generation before. */
+  const char* checkpoint;       /* NULL: none. Written while training goes, when it ends, and when it is cancelled or fails; the caller removes it once the model is saved */
+  const char* checkpoint_every; /* "30s", "5m", "2h", "10epochs"; NULL: "60s"; "off": only when training ends, is cancelled or fails */
+  int32_t resume;               /* 1: go on from `checkpoint`; afresh where there is no whole one. 0: what is there is removed */
+  int32_t patience;             /* epochs without a better held-out measure after which training comes to its end; TESSERA_NO_PATIENCE: never before `epochs` */
+  const char* keep;             /* "best": of the weights measured on held-out rows the best · "last". NULL: "best" where patience is set, else "last" */
+  const char* max_time;         /* "90s", "30m", "2h": of training. NULL: as long as it takes */
   const char* types;  /* "zip=category,id=identifier": overrides what the rows' own types and the rules of docs/tables.md say. Types stand in a schema too: a column whose
                          metadata say "tessera.type" has that one, here and wherever rows are taken. DATA for a value that does not have its type */
 } tessera_fit_options;
@@ -177,8 +204,20 @@ TESSERA_API tessera_status tessera_check_fit_options(const tessera_fit_options* 
 
 /* Learns a model of the rows.
  *   rows   consumed; the whole table is held in memory, a column once. Every type of docs/tables.md, which a sampled row has again: int32 in, int32 out.
- * Errors: USAGE; DATA, naming column, row and value; NUMERIC, naming tensor and step; MEMORY; CANCELLED. */
+ * Errors: USAGE; DATA, naming column, row and value; NUMERIC, naming tensor and step; MEMORY; CANCELLED. With options->checkpoint the message ends in what is kept there.
+ * With options->resume also USAGE and DATA when the checkpoint is of other options or of another table, naming the difference; UNSUPPORTED when a later release wrote it. */
 TESSERA_API tessera_status tessera_fit(const tessera_context* context, const tessera_fit_options* options, struct ArrowArrayStream* rows, tessera_model** model);
+
+/* The same call for the first run and for every later one, until the model is there: as tessera_fit() with options->resume = 1, but that a model which was saved already
+ * is loaded instead of trained again. However often the training was stopped, the model is equal bit for bit to that of a run that never was.
+ *   saved      where the caller saves the model; may be NULL
+ *   overwrite  0: a file there that is not the model of these rows and options is USAGE, DATA or FORMAT, naming the difference; 1: it does not matter
+ *   finished   may be NULL; receives 1 if the model at `saved` was it, 0 if it was trained */
+TESSERA_API tessera_status tessera_resume(const tessera_context* context, const tessera_fit_options* options, struct ArrowArrayStream* rows, const char* saved, int overwrite,
+                                          int* finished, tessera_model** model);
+
+/* Removes both generations of a checkpoint: to be called when the model has been saved. Files that are not there are removed already. Errors: USAGE; IO. */
+TESSERA_API tessera_status tessera_checkpoint_remove(const char* path);
 
 /* The same in the background. */
 typedef struct tessera_job tessera_job;
@@ -323,15 +362,25 @@ typedef struct tessera_evaluate_options {
   const char* target;     /* column that utility predicts; NULL: the last one with two or a few values, else the last number */
   int without_c2st;       /* 1: leave out the classifier two-sample tests */
   int without_utility;    /* 1: do not train on synthetic and test on holdout rows */
+  const tessera_sequence_options* sequences; /* NULL: tables of rows. Else sequences are compared, made of the real table by these; holdout, target and without_… do not go with them */
+  int32_t judges; /* sequences: trainings of the discriminative and of the predictive judge; 0: 10, TESSERA_NO_JUDGES: none */
 } tessera_evaluate_options;
+
+#define TESSERA_NO_JUDGES (-1)
 
 /* How near the synthetic rows are to the real ones, and how near to copies of them: Column Shapes, Column Pair Trends, diagnostics, new rows, how well a
  * classifier tells the two apart, what a model trained on the synthetic rows is worth on holdout rows, distances (docs/metrics.md names each entry).
  *   real      the rows the model was fitted on
  *   holdout   rows of the same source it has not seen; may be NULL: then there is no utility, and distances have nothing to be compared with
- * Consumes all. Errors: DATA when the columns differ or the target cannot be predicted, naming them; USAGE for a target without a holdout; MEMORY; CANCELLED. */
+ * With options->sequences: moments, autocorrelation, cross-correlation, marginals, kernel discrepancy, and judges that are trained. A synthetic table that tessera_sample() made of
+ * windows has the columns "sequence" and "step" beside the real one's.
+ * Consumes all. Errors: DATA when the columns differ, the target cannot be predicted or a table cannot be made into sequences, naming them; USAGE for a target without a holdout;
+ * MEMORY; CANCELLED. */
 TESSERA_API tessera_status tessera_evaluate(const tessera_context* context, const tessera_evaluate_options* options, struct ArrowArrayStream* real,
                                             struct ArrowArrayStream* synthetic, struct ArrowArrayStream* holdout, char** json);
+
+/* The USAGE that tessera_evaluate() with these options would end in, before the data are read. */
+TESSERA_API tessera_status tessera_check_evaluate_options(const tessera_evaluate_options* options);
 
 /* This library and machine: version, ABI, instruction sets, processors, devices and why there is none. Errors: MEMORY. */
 TESSERA_API tessera_status tessera_info(char** json);
@@ -347,6 +396,7 @@ typedef struct tessera_csv_options {
   char delimiter;        /* 0: found among , ; tab | */
   tessera_header header;
   const struct ArrowSchema* like; /* NULL, or the schema of a stream or model of this library: its columns, in its order, read as its types. Borrowed */
+  int32_t more_columns; /* 1: the file may have columns that `like` does not: they come in front, with the types found */
 } tessera_csv_options;
 
 /* Reads a CSV file ("-": standard input) into typed columns.

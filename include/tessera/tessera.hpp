@@ -244,6 +244,15 @@ class Model {
     check(tessera_fit(context.get(), &o, rows.get(), &m.handle_));
     return m;
   }
+  // As fit(), going on from options.checkpoint; `finished` (may be null) says whether the model at `saved` was there already.
+  static Model resume(const Context& context, Rows rows, const tessera_fit_options& options, const std::string& saved, bool overwrite = false, bool* finished = nullptr) {
+    const auto o = detail::sized(options);
+    Model m;
+    int was_there = 0;
+    check(tessera_resume(context.get(), &o, rows.get(), saved.c_str(), overwrite, &was_there, &m.handle_));
+    if (finished != nullptr) *finished = was_there != 0;
+    return m;
+  }
   ~Model() { tessera_model_free(handle_); }
   Model(Model&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
   Model& operator=(Model&& other) noexcept {
@@ -320,6 +329,8 @@ inline Rows example(const Context& context, const std::string& name, int64_t row
   return out;
 }
 
+inline void remove_checkpoint(const std::string& path) { check(tessera_checkpoint_remove(path.c_str())); }
+
 // The reports are JSON texts.
 inline std::string inspect(const Context& context, Rows rows) {
   return detail::text([&](char** out) { return tessera_inspect(context.get(), rows.get(), out); });
@@ -342,6 +353,10 @@ inline std::string info() {
 inline void check_fit_options(const tessera_fit_options& options) {
   const auto o = detail::sized(options);
   check(tessera_check_fit_options(&o));
+}
+inline void check_evaluate_options(const tessera_evaluate_options& options) {
+  const auto o = detail::sized(options);
+  check(tessera_check_evaluate_options(&o));
 }
 inline void check_output(const std::string& path, bool overwrite) { check(tessera_check_output(path.c_str(), overwrite)); }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "engine/device.h"
 #include "models/api/handles.h"
 
@@ -36,6 +38,7 @@ void Call::report(const Progress& p) {
     o.progress(&event, o.user);
   }
   if (o.log == nullptr) return;
+  if (std::strcmp(p.phase, "notice") == 0) return o.log(("notice: " + p.note).c_str(), o.user);
   const auto now = std::chrono::steady_clock::now();
   if (!p.finished) return;
   const double seconds = std::chrono::duration<double>(now - started_).count();

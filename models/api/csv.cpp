@@ -52,6 +52,7 @@ tessera_status tessera_csv_open(const tessera_context* context, const char* path
     if (o.like != nullptr) {
       like = schema_table(*o.like);
       csv.like = &like;
+      csv.more_columns = o.more_columns != 0;
     }
     Call call(context);
     csv_open(csv, call.team(), call.monitor(), &out);

@@ -6,10 +6,12 @@
 
 #include "engine/passes.h"
 #include "models/api/context.h"
+#include "models/api/durations.h"
 #include "models/api/handles.h"
 #include "models/api/lists.h"
 #include "models/api/model.h"
 #include "models/api/rows.h"
+#include "models/checkpoint.h"
 #include "models/table/arrow_import.h"
 
 namespace tessera::api {
@@ -77,6 +79,25 @@ void set_tvae(TvaeConfig& c, const tessera_fit_options& o) {
   c.loss_factor = o.loss_factor;
 }
 
+// Checkpoints, and when training comes to its end.
+void set_ending(FitOptions& out, const tessera_fit_options& o) {
+  out.checkpoint.path = text_or(o.checkpoint, "");
+  if (out.checkpoint.path == "-") throw Error(ErrorCode::usage, "A checkpoint needs the name of a file; - is not one.");
+  if (const std::string every = text_or(o.checkpoint_every, ""); !every.empty()) parse_interval(every, "--checkpoint-every", out.checkpoint);
+  out.checkpoint.resume = o.resume != 0;
+  if (o.patience < TESSERA_NO_PATIENCE) throw Error(ErrorCode::usage, fmt::format("--patience {}: it must be 1 epoch or more.", o.patience));
+  if (o.patience != 0) {
+    out.patience = std::max(o.patience, 0);
+    out.patience_from_rows = 0;
+    out.keep_best = out.patience > 0;
+  }
+  if (const std::string keep = text_or(o.keep, ""); !keep.empty()) {
+    if (keep != "best" && keep != "last") throw Error(ErrorCode::usage, fmt::format("--keep {}: there are \"best\" and \"last\".", keep));
+    out.keep_best = keep == "best";
+  }
+  if (const std::string most = text_or(o.max_time, ""); !most.empty()) out.max_seconds = parse_duration(most, "--max-time");
+}
+
 }  // namespace
 
 FitOptions fit_options(const tessera_fit_options* given) {
@@ -97,6 +118,7 @@ FitOptions fit_options(const tessera_fit_options* given) {
   MethodConfig config = method_config(out);
   check_config(config);
 
+  set_ending(out, o);
   if (o.losses != nullptr)
     out.on_losses = [callback = o.losses, user = o.losses_user](const LossRow& row) {
       const tessera_losses losses{sizeof losses, row.step, row.epoch, row.critic, row.generator, row.penalty, row.seconds, row.reconstruction, row.divergence};
@@ -136,11 +158,32 @@ tessera_status tessera_fit(const tessera_context* context, const tessera_fit_opt
     auto& out = required(model, "model");
     FitOptions fit = fit_options(options);
     const GivenTypes types = given_types(options);
-    Call call(context);
+    api::Call call(context);  // tessera::Call is an op of a program
     fit.device = call.device();
     Table table = table_import(incoming.get(), call.team(), call.monitor(), types);
     out = give_handle(new tessera_model{Model::fit(std::move(table), fit, call.team(), call.monitor())});
   });
+}
+
+tessera_status tessera_resume(const tessera_context* context, const tessera_fit_options* options, ArrowArrayStream* rows, const char* saved, int overwrite, int* finished, tessera_model** model) {
+  return guarded([&] {
+    IncomingRows incoming(rows, "rows");
+    auto& out = required(model, "model");
+    FitOptions fit = fit_options(options);
+    fit.checkpoint.resume = true;
+    const GivenTypes types = given_types(options);
+    api::Call call(context);
+    fit.device = call.device();
+    Table table = table_import(incoming.get(), call.team(), call.monitor(), types);
+    std::optional<Model> there;
+    if (saved != nullptr) there = Model::finished(saved, table, fit, overwrite != 0, call.team(), call.monitor());
+    if (finished != nullptr) *finished = there ? 1 : 0;
+    out = give_handle(new tessera_model{there ? std::move(*there) : Model::fit(std::move(table), fit, call.team(), call.monitor())});
+  });
+}
+
+tessera_status tessera_checkpoint_remove(const char* path) {
+  return guarded([&] { Checkpoints::remove(&required(path, "path")); });
 }
 
 tessera_status tessera_plan(const tessera_context* context, const tessera_fit_options* options, ArrowArrayStream* rows, char** json) {
@@ -149,7 +192,7 @@ tessera_status tessera_plan(const tessera_context* context, const tessera_fit_op
     auto& out = required(json, "json");
     const FitOptions fit = fit_options(options);
     const GivenTypes types = given_types(options);
-    Call call(context);
+    api::Call call(context);
     Table table = table_import(incoming.get(), call.team(), call.monitor(), types);
     out = give_json(describe_plan(std::move(table), fit, call.team(), call.monitor()));
   });

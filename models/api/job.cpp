@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
+#include <cstring>
 #include <mutex>
 #include <string>
 #include <system_error>
@@ -26,7 +27,7 @@ struct tessera_job {
   void run() {
     const tessera_status ended = guarded([&] {
       JobHooks hooks{&cancel, [this](const Progress& p) { note(p); }};
-      Call call(std::move(context), std::move(hooks));
+      api::Call call(std::move(context), std::move(hooks));
       fit.device = call.device();
       Table table = table_import(incoming.get(), call.team(), call.monitor(), types);
       model = std::make_unique<tessera_model>(tessera_model{Model::fit(std::move(table), fit, call.team(), call.monitor())});
@@ -40,6 +41,7 @@ struct tessera_job {
   }
 
   void note(const Progress& p) {
+    if (std::strcmp(p.phase, "notice") == 0) return;  // a line for a person, no phase
     const std::lock_guard lock(mutex);
     state.phase = p.phase;
     state.done = p.done;

@@ -101,7 +101,7 @@ tessera_status tessera_rows_read(const tessera_context* context, ArrowArrayStrea
     IncomingRows incoming(rows, "rows");
     auto& out = required(read, "read");
     if (capacity < 0) throw Error(ErrorCode::usage, fmt::format("capacity is {}; it must be 0 or more rows.", capacity));
-    Call call(context);
+    api::Call call(context);
     TableStream stream(incoming.get(), call.team(), call.monitor());
     const std::vector<Binding> bindings = bind(stream.schema(), columns, count, capacity);
     int64_t done = 0;

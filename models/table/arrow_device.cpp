@@ -192,7 +192,7 @@ struct FromDevice {
       case ARROW_DEVICE_CUDA_MANAGED: {
         if (batch.device_type == ARROW_DEVICE_CUDA_HOST && batch.sync_event == nullptr) break;
         Device& d = device(std::max<int64_t>(batch.device_id, 0));
-        (void)d;
+        if (batch.sync_event != nullptr) d.check(d.api().wait_event(d.session(), batch.sync_event));
         if (batch.device_type != ARROW_DEVICE_CUDA) break;
         if (schema.release == nullptr) take_schema(&schema);
         return Copier(d).batch(schema, batch.array, out);

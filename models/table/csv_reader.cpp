@@ -54,6 +54,7 @@ CsvFrame find_frame(const CsvSource& source, const CsvOptions& options) {
       if (!scanner.next()) throw Error(ErrorCode::data, source.name() + ": the file holds blank lines only.\n  A table needs a header row and at least one row of values.");
     } while (scanner.is_blank());
   } catch (const CsvFault& fault) {
+    source.check_whole();
     fail_fault(fault, source.name(), fault.line + 1, frame);
   }
   std::string scratch;
@@ -65,7 +66,7 @@ CsvFrame find_frame(const CsvSource& source, const CsvOptions& options) {
   return frame;
 }
 
-void check_columns_alike(const CsvFrame& frame, const Table& like, const std::string& file) {
+void check_columns_alike(const CsvFrame& frame, const Table& like, bool more, const std::string& file) {
   const auto in_file = [&](const std::string& n) { return std::find(frame.names.begin(), frame.names.end(), n) != frame.names.end(); };
   std::vector<std::string> wanted;
   for (const Column& c : like.columns) wanted.push_back(c.name);
@@ -74,7 +75,7 @@ void check_columns_alike(const CsvFrame& frame, const Table& like, const std::st
       throw Error(ErrorCode::data, file + ": column \"" + n + "\" is missing: the other table has it. Nearest here: " + nearest_names(n, frame.names) +
                                        ".\n  Both tables need the same columns; their order does not matter.");
   for (const std::string& n : frame.names)
-    if (like.find(n) == nullptr)
+    if (like.find(n) == nullptr && !more)
       throw Error(ErrorCode::data, file + ": column \"" + n + "\" is not in the other table. Nearest there: " + nearest_names(n, wanted) +
                                        ".\n  Both tables need the same columns; their order does not matter.");
 }
@@ -83,7 +84,8 @@ void check_columns_alike(const CsvFrame& frame, const Table& like, const std::st
 std::vector<std::optional<ColumnType>> wished_types(const CsvFrame& frame, const CsvOptions& options) {
   std::vector<std::optional<ColumnType>> wished(frame.names.size());
   if (options.like != nullptr)
-    for (size_t j = 0; j < wished.size(); ++j) wished[j] = options.like->find(frame.names[j])->type;
+    for (size_t j = 0; j < wished.size(); ++j)
+      if (const Column* known = options.like->find(frame.names[j])) wished[j] = known->type;
   for (const auto& [column, type] : options.types) {
     const auto at = std::find(frame.names.begin(), frame.names.end(), column);
     if (at == frame.names.end())
@@ -151,6 +153,7 @@ class Filler {
   void fill_wave(int64_t first, int64_t count, Team& team, const Monitor& monitor) {
     std::vector<std::optional<Refusal>> refused(static_cast<size_t>(count));
     team.for_each(count, [&](int64_t i) { fill_chunk(survey_.chunks[static_cast<size_t>(first + i)], local_[static_cast<size_t>(i)], refused[static_cast<size_t>(i)]); });
+    source_.check_whole();
     for (const auto& r : refused)
       if (r) fail_fill(r->why, source_.name() + ':' + std::to_string(r->line), frame_.names[r->column], r->value, plans_[r->column]);
     team.for_each(static_cast<int64_t>(plans_.size()), [&](int64_t j) {
@@ -170,7 +173,7 @@ class Filler {
     try {
       while (scanner.next()) {
         if (scanner.is_blank()) continue;
-        if (scanner.count() != plans_.size() || row == chunk.first_row + chunk.rows) fail_changed();
+        if (scanner.count() != plans_.size() || row == chunk.first_row + chunk.rows) source_.fail_changed();
         const CsvField* fields = scanner.fields();
         for (size_t j = 0; j < plans_.size(); ++j) {
           const std::string_view text = csv_text(fields[j], scratch);
@@ -182,13 +185,9 @@ class Filler {
         ++row;
       }
     } catch (const CsvFault&) {
-      fail_changed();
+      source_.fail_changed();
     }
-    if (row != chunk.first_row + chunk.rows) fail_changed();
-  }
-
-  [[noreturn]] void fail_changed() const {
-    throw Error(ErrorCode::io, source_.name() + ": the file changed while it was read.\n  Try again when nothing writes to it.");
+    if (row != chunk.first_row + chunk.rows) source_.fail_changed();
   }
 
   void join_codes(int64_t first, int64_t count, size_t j) {
@@ -229,6 +228,8 @@ void check_constants(const Table& table, const std::vector<ColumnPlan>& plans, c
 
 void order_like(Table& table, const Table& like) {
   std::vector<Column> ordered;
+  for (Column& c : table.columns)
+    if (like.find(c.name) == nullptr) ordered.push_back(std::move(c));
   for (const Column& wanted : like.columns)
     for (Column& c : table.columns)
       if (c.name == wanted.name) {
@@ -255,7 +256,7 @@ Table csv_read(const CsvOptions& options, Team& team, const Monitor& monitor) {
   CsvSource source(options.path, monitor);
   const auto bytes = static_cast<double>(source.end() - source.begin());
   const CsvFrame frame = find_frame(source, options);
-  if (options.like != nullptr) check_columns_alike(frame, *options.like, source.name());
+  if (options.like != nullptr) check_columns_alike(frame, *options.like, options.more_columns, source.name());
   const auto wished = wished_types(frame, options);
   const MissingWords missing(options.missing);
 

@@ -104,6 +104,7 @@ TEST_F(Misuse, Handles) {
   const std::initializer_list<const void*> no_context = {g.model, g.job}, no_model = {g.context, g.job}, no_job = {g.context, g.model};
   bad_handles("tessera_fit", [&](const void* h) { return tessera_fit(as<tessera_context>(h), nullptr, rows(), &model); }, no_context);
   bad_handles("tessera_fit_start", [&](const void* h) { return tessera_fit_start(as<tessera_context>(h), nullptr, rows(), &job); }, no_context);
+  bad_handles("tessera_resume", [&](const void* h) { return tessera_resume(as<tessera_context>(h), nullptr, rows(), nullptr, 0, &finished, &model); }, no_context);
   bad_handles("tessera_plan", [&](const void* h) { return tessera_plan(as<tessera_context>(h), nullptr, rows(), &text_); }, no_context);
   bad_handles("tessera_inspect", [&](const void* h) { return tessera_inspect(as<tessera_context>(h), rows(), &text_); }, no_context);
   bad_handles("tessera_evaluate", [&](const void* h) {
@@ -196,6 +197,9 @@ TEST_F(Misuse, Nulls) {
   EXPECT_EQ(stream_.release, nullptr) << "consumed all the same";
   usage("tessera_fit_start", "no rows", tessera_fit_start(g.context, nullptr, nullptr, &job));
   usage("tessera_fit_start", "no place for the job", tessera_fit_start(g.context, nullptr, rows(), nullptr));
+  usage("tessera_resume", "no rows", tessera_resume(g.context, nullptr, nullptr, nullptr, 0, nullptr, &model));
+  usage("tessera_resume", "no place for the model", tessera_resume(g.context, nullptr, rows(), nullptr, 0, nullptr, nullptr));
+  usage("tessera_checkpoint_remove", "no path", tessera_checkpoint_remove(nullptr));
   usage("tessera_job_poll", "no state", tessera_job_poll(g.job, nullptr));
   usage("tessera_job_wait", "a time that is no number", tessera_job_wait(g.job, std::nan(""), nullptr));
   usage("tessera_job_take_model", "no place for the model", tessera_job_take_model(g.job, nullptr));
@@ -268,6 +272,8 @@ TEST_F(Misuse, StructsOfImpossibleSizeOrFromTheFuture) {
   each("tessera_plan", [&](auto* o) { return tessera_plan(g.context, o, rows(), &text_); }, tessera_fit_options{});
   each("tessera_sample", [&](auto* o) { return tessera_sample(g.context, g.model, 0, 1, o, &out); }, tessera_sample_options{});
   each("tessera_evaluate", [&](auto* o) { return tessera_evaluate(g.context, o, rows(), nullptr, nullptr, &text_); }, tessera_evaluate_options{});
+  each("tessera_resume", [&](auto* o) { return tessera_resume(g.context, o, rows(), nullptr, 0, nullptr, &model); }, tessera_fit_options{});
+  each("tessera_check_evaluate_options", [&](auto* o) { return tessera_check_evaluate_options(o); }, tessera_evaluate_options{});
   each("tessera_csv_open", [&](auto* o) { return tessera_csv_open(g.context, "/dev/null", o, &out); }, tessera_csv_options{});
   each("tessera_csv_write", [&](auto* o) { return tessera_csv_write(g.context, rows(), "/nowhere/x", o); }, tessera_csv_write_options{});
   tessera_column_buffer buffer{};
