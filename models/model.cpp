@@ -101,6 +101,7 @@ EncodedTable prepare(Model::State& state, Table&& table, const FitOptions& optio
 Calibration learn_calibration(std::shared_ptr<const Model::State> state, const Table& sample, const FitOptions& options, double training_flops, Team& team, const Monitor& monitor) {
   Monitor silent;
   silent.cancel = monitor.cancel;
+  silent.cancel_job = monitor.cancel_job;
   SampleOptions raw;
   raw.seed = options.seed + 0x9E3779B97F4A7C15;  // rows that a user who samples with the training seed does not get
   raw.calibrate = Tier::off;

@@ -8,6 +8,7 @@
 #include "engine/passes.h"
 #include "models/api/context.h"
 #include "models/api/durations.h"
+#include "models/api/handles.h"
 #include "models/api/lists.h"
 #include "models/api/model.h"
 #include "models/api/rows.h"
@@ -191,13 +192,29 @@ FitOptions fit_options(const tessera_fit_options* given) {
   return out;
 }
 
+GivenTypes given_types(const tessera_fit_options* given) {
+  GivenTypes out;
+  for (const auto& [column, type] : split_pairs(text_or(read_options(given).types, ""), "--types")) {
+    ColumnType t;
+    if (!parse_column_type(type, t))
+      throw Error(ErrorCode::usage, fmt::format("--types: there is no type \"{}\" (for column \"{}\").\n  There are integer, decimal, boolean, category, date, datetime, identifier and constant.", type, column));
+    for (const auto& [other, unused] : out)
+      if (other == column) throw Error(ErrorCode::usage, fmt::format("--types: column \"{}\" is given two types.", column));
+    out.emplace_back(column, t);
+  }
+  return out;
+}
+
 }  // namespace tessera::api
 
 using namespace tessera;
 using namespace tessera::api;
 
 tessera_status tessera_check_fit_options(const tessera_fit_options* options) {
-  return guarded([&] { (void)fit_options(options); });
+  return guarded([&] {
+    (void)fit_options(options);
+    (void)given_types(options);
+  });
 }
 
 tessera_status tessera_fit(const tessera_context* context, const tessera_fit_options* options, ArrowArrayStream* rows, tessera_model** model) {
@@ -205,10 +222,11 @@ tessera_status tessera_fit(const tessera_context* context, const tessera_fit_opt
     IncomingRows incoming(rows, "rows");
     auto& out = required(model, "model");
     FitOptions fit = fit_options(options);
+    const GivenTypes types = given_types(options);
     api::Call call(context);  // tessera::Call is an op of a program
     fit.device = call.device();
-    Table table = table_import(incoming.get(), call.team(), call.monitor());
-    out = new tessera_model{Model::fit(std::move(table), fit, call.team(), call.monitor())};
+    Table table = table_import(incoming.get(), call.team(), call.monitor(), types);
+    out = give_handle(new tessera_model{Model::fit(std::move(table), fit, call.team(), call.monitor())});
   });
 }
 
@@ -218,13 +236,14 @@ tessera_status tessera_resume(const tessera_context* context, const tessera_fit_
     auto& out = required(model, "model");
     FitOptions fit = fit_options(options);
     fit.checkpoint.resume = true;
+    const GivenTypes types = given_types(options);
     api::Call call(context);
     fit.device = call.device();
-    Table table = table_import(incoming.get(), call.team(), call.monitor());
+    Table table = table_import(incoming.get(), call.team(), call.monitor(), types);
     std::optional<Model> there;
     if (saved != nullptr) there = Model::finished(saved, table, fit, overwrite != 0, call.team(), call.monitor());
     if (finished != nullptr) *finished = there ? 1 : 0;
-    out = new tessera_model{there ? std::move(*there) : Model::fit(std::move(table), fit, call.team(), call.monitor())};
+    out = give_handle(new tessera_model{there ? std::move(*there) : Model::fit(std::move(table), fit, call.team(), call.monitor())});
   });
 }
 
@@ -237,8 +256,9 @@ tessera_status tessera_plan(const tessera_context* context, const tessera_fit_op
     IncomingRows incoming(rows, "rows");
     auto& out = required(json, "json");
     const FitOptions fit = fit_options(options);
+    const GivenTypes types = given_types(options);
     api::Call call(context);
-    Table table = table_import(incoming.get(), call.team(), call.monitor());
+    Table table = table_import(incoming.get(), call.team(), call.monitor(), types);
     out = give_json(describe_plan(std::move(table), fit, call.team(), call.monitor()));
   });
 }

@@ -170,6 +170,7 @@ Table SequenceEncoder::schema() const {
   if (s.indexed) index = attributes.columns[static_cast<size_t>(s.length_at) + 1];
   else index.type = ColumnType::integer, index.reason = "number of the step";
   index.name = s.index_name();
+  if (index.type == ColumnType::integer || index.type == ColumnType::decimal) index.arrow.clear();  // steps may lead beyond what the type it came in may hold
   out.columns.push_back(std::move(index));
   for (const State::Source& source : s.sources) out.columns.push_back((source.part == State::Part::step ? steps : attributes).columns[static_cast<size_t>(source.column)]);
   return out;
