@@ -136,6 +136,8 @@ typedef struct tessera_losses {
   double seconds;
   double reconstruction; /* TVAE: with its loss factor; critic, generator and penalty are CTGAN's, and 0 for the other method */
   double divergence;     /* TVAE: KL(q(z | row) || N(0, I)) */
+  double supervised;     /* TimeGAN: root mean square error of the next latent step; its critic is the discriminator, its reconstruction the root mean square error of a step */
+  double moments;        /* TimeGAN: differences of means and deviations over a batch */
 } tessera_losses;
 
 typedef void (*tessera_losses_fn)(const tessera_losses* losses, void* user);
@@ -156,7 +158,7 @@ typedef struct tessera_sequence_options {
 /* 0 or NULL in any field: the preset's value. Ranges are checked; a message calls a field as the command line does: --batch-size. */
 typedef struct tessera_fit_options {
   size_t struct_size;
-  const char* method; /* NULL, "ctgan" · "tvae" */
+  const char* method; /* NULL, "ctgan" · "tvae" · "timegan": sequences */
   const char* preset; /* NULL, "best": the paper's networks and steps with what measurably helps · "paper": the published model */
   uint64_t seed;
   int32_t epochs;        /* TESSERA_UNTRAINED: encoders and initial weights only */
