@@ -84,10 +84,11 @@ TEST_F(CliSequences, FromATableToAModelToSequencesInItsUnits) {
   EXPECT_EQ(model["provenance"]["steps"], 8);
   EXPECT_EQ(model["config"]["hidden_dim"], 6);
   EXPECT_HAS(must({"inspect", "prices.tessera"}).out, "price");
-  const std::string rows = must({"sample", "prices.tessera", "--rows", "5", "--quiet"}).out;
+  must({"sample", "prices.tessera", "--rows", "5", "--output", "rows.csv", "--quiet"});
+  const std::string rows = read("rows.csv");
   EXPECT_EQ(rows.rfind("sequence,step,price,volume\n1,1,", 0), 0u) << rows;
   EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 1 + 5 * 8);
-  write("synthetic.csv", must({"sample", "prices.tessera", "--rows", "30", "--quiet"}).out);
+  must({"sample", "prices.tessera", "--rows", "30", "--output", "synthetic.csv", "--quiet"});
   EXPECT_HAS(must({"evaluate", "prices.csv", "synthetic.csv", "--method", "sequence", "--sequence-length", "8", "--judges", "0", "--quiet"}).out, "autocorrelation");
 }
 
