@@ -59,6 +59,7 @@ struct Matmul {
   bool trans_a, trans_b;
   int pairs;
   bool addend;
+  int64_t cut = 0;  // > 0: the depth is summed in slices of so many, where a backend cuts it (kernels/slices.h)
   bool operator==(const Matmul&) const = default;
 };
 
@@ -262,7 +263,7 @@ struct RecurrentWgrad {
 };
 
 // ---- the end of a step -------------------------------------------------------------------------------------------------------------
-// Adam (Kingma & Ba 2015) over a flat parameter set, in place. in param, m, v, grad: all [1, n]. t = step·updates + index + 1 is read from the device.
+// Adam (Kingma & Ba 2015) over a flat parameter set [1, n] or a parameter [r, c], in place. in param, m, v, grad. t = step·updates + index + 1 is read from the device.
 // With two more inputs, gate [1, 1] and done [1, 1], nothing happens unless gate > above, and t = done + 1: an update that the step itself decides on.
 struct Adam {
   enum Form : int { torch, tf1 } form;
@@ -276,7 +277,7 @@ struct CountAbove {  // done ← done + 1 if gate > above, in place. in done, ga
   double above;
   bool operator==(const CountAbove&) const = default;
 };
-struct Average {  // average ← d·average + (1 − d)·param with d = min(decay, (step + 1)/(step + 10)), in place. in average, param [1, n]
+struct Average {  // average ← d·average + (1 − d)·param with d = min(decay, (step + 1)/(step + 10)), in place. in average, param, of one shape
   double decay;
   bool operator==(const Average&) const = default;
 };

@@ -38,6 +38,8 @@ void apply_preset(FitOptions& o) {
     (tvae ? o.tvae.decay_from : o.ctgan.decay_from) = 0.5;
     o.ctgan.population_norm = true;
     o.tvae.prior_components = 30;
+    // Where more epochs bring nothing, training ends (docs/fidelity.md); of a small table no row is spared for finding that out.
+    if (tvae) o.patience = 25, o.patience_from_rows = 10000;
   } else {
     throw Error(ErrorCode::usage, fmt::format("--preset {}: there are \"best\" (the default) and \"paper\".", o.preset));
   }
@@ -99,6 +101,7 @@ EncodedTable prepare(Model::State& state, Table&& table, const FitOptions& optio
 Calibration learn_calibration(std::shared_ptr<const Model::State> state, const Table& sample, const FitOptions& options, double training_flops, Team& team, const Monitor& monitor) {
   Monitor silent;
   silent.cancel = monitor.cancel;
+  silent.cancel_job = monitor.cancel_job;
   SampleOptions raw;
   raw.seed = options.seed + 0x9E3779B97F4A7C15;  // rows that a user who samples with the training seed does not get
   raw.calibrate = Tier::off;

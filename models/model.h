@@ -105,6 +105,8 @@ class Model {
 
   void save(const std::string& path, bool overwrite) const;  // whole or not at all
   static Model load(const std::string& path);                // Error(format) names what is wrong and where
+  std::string bytes() const;                                 // of the file
+  static Model from_bytes(const std::string& bytes, const std::string& path);  // `path` is for messages
 
   Table schema() const;             // columns with names, types, values' spelling; no rows
   nlohmann::json describe() const;  // method, preset, configuration, columns, encoders, sizes, provenance

@@ -1,6 +1,7 @@
 // The model file: safetensors with the weights that sampling uses under the names and layouts of docs/file-format.md, and one JSON document in the metadata.
 #include <fmt/format.h>
 
+#include "engine/files.h"
 #include "engine/json_text.h"
 #include "engine/safetensors.h"
 #include "models/encoding/json_fields.h"
@@ -22,7 +23,7 @@ nlohmann::json parse_document(const std::string& text) {
 
 }  // namespace
 
-void Model::save(const std::string& path, bool overwrite) const {
+std::string Model::bytes() const {
   SafeTensors file;
   const Kept& kept = state_->kept;
   nlohmann::json document{{"format", kFormat}, {"method", method_name(state_->config)}, {"preset", state_->preset}, {"config", config_json(state_->config)},
@@ -49,8 +50,10 @@ void Model::save(const std::string& path, bool overwrite) const {
   // How long training took is for the reader of the terminal; in the file it would make equal models differ.
   document["provenance"].erase("train_seconds");
   file.metadata["tessera"] = document.dump();
-  write_safetensors(path, file, overwrite);
+  return format_safetensors(file);
 }
+
+void Model::save(const std::string& path, bool overwrite) const { write_file(path, bytes(), overwrite); }
 
 namespace {
 
@@ -119,8 +122,10 @@ void read_tensors(Model::State& state, const SafeTensors& file, const nlohmann::
 
 }  // namespace
 
-Model Model::load(const std::string& path) {
-  const SafeTensors file = read_safetensors(path);
+Model Model::load(const std::string& path) { return from_bytes(read_file(path), path); }
+
+Model Model::from_bytes(const std::string& bytes, const std::string& path) {
+  const SafeTensors file = parse_safetensors(bytes, path);
   auto fail = [&](const std::string& what) -> Error { return Error(ErrorCode::format, fmt::format("{}: {}", path, what)); };
   auto found = file.metadata.find("tessera");
   if (found == file.metadata.end()) throw fail("is a safetensors file, but not a model of Tessera (its metadata has no \"tessera\").");

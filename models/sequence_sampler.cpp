@@ -99,7 +99,7 @@ class SequenceRows : public RowStream {
     attributes_->run(1);
     const std::vector<int32_t> codes = attributes_->read<int32_t>(attributes_->find("codes"));
     std::vector<float> alphas = attributes_->read<float>(attributes_->find("alphas"));
-    for (float& a : alphas) a = std::clamp(a, 0.0f, 1.0f);  // the decoder's Gaussian reaches beyond what the networks have seen
+    for (float& a : alphas) a = std::clamp(a, -1.0f, 1.0f);  // the decoder's Gaussian reaches beyond what the networks have seen
     to_features(model_->encoder.attributes(), alphas.data(), codes.data(), batch_, features_.data());
     return model_->encoder.decode_attributes(alphas.data(), codes.data(), ids.data(), n, seed_);
   }

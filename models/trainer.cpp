@@ -252,8 +252,10 @@ double train(Model::State& state, EncodedTable&& table, const FitOptions& option
   const Surroundings around{options.seed, off, team, monitor};
   const double start = seconds_now();
 
+  // The preset's own patience is for runs that it can shorten and tables that can spare the rows; a patience that was asked for is taken at its word.
   FitOptions chosen = options;
-  if (table.rows < options.patience_from_rows) chosen.patience = 0;
+  const auto full_rate = method->schedule().decay_from * static_cast<double>(method->schedule().epochs);
+  if (options.patience_from_rows > 0 && (table.rows < options.patience_from_rows || options.patience >= full_rate)) chosen.patience = 0;
   const bool measured = method->schedule().epochs > 0 && (chosen.patience > 0 || chosen.keep_best);
   EncodedTable held;
   if (measured) held = hold_out(table, state.encoder.layout(), options.seed);

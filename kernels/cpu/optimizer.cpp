@@ -6,7 +6,8 @@ namespace tessera::TESSERA_ISA {
 namespace {
 
 constexpr int64_t kElements = 16384;
-int64_t tiles(const Call& call) { return div_up(call.out[0].cols, kElements); }
+int64_t parameters(const Call& call) { return call.out[0].rows * call.out[0].cols; }
+int64_t tiles(const Call& call) { return div_up(parameters(call), kElements); }
 
 template <class T>
 bool opened(const View& gate, double above) {
@@ -16,7 +17,7 @@ bool opened(const View& gate, double above) {
 template <class T>
 void adam_run(const Call& call, int64_t tile, void*) {
   const auto& op = *static_cast<const Adam*>(call.op);
-  const Range r = piece(tile, kElements, call.out[0].cols);
+  const Range r = piece(tile, kElements, parameters(call));
   T *param = static_cast<T*>(call.out[0].data), *m = static_cast<T*>(call.out[1].data), *v = static_cast<T*>(call.out[2].data);
   const T* grad = static_cast<const T*>(call.in[3].data);
   const int64_t step = call.state->step;
@@ -53,7 +54,7 @@ void count_run(const Call& call, int64_t, void*) {
 template <class T>
 void average_run(const Call& call, int64_t tile, void*) {
   const auto& op = *static_cast<const Average*>(call.op);
-  const Range r = piece(tile, kElements, call.out[0].cols);
+  const Range r = piece(tile, kElements, parameters(call));
   T* average = static_cast<T*>(call.out[0].data);
   const T* param = static_cast<const T*>(call.in[1].data);
   const double step = static_cast<double>(call.state->step), early = (step + 1) / (step + 10);

@@ -39,7 +39,7 @@ CsvSource::~CsvSource() {
   if (memory_ != nullptr) ::munmap(memory_, capacity_);
 }
 
-void CsvSource::fail_changed() const { throw Error(ErrorCode::io, name_ + ": the file changed while it was read.\n  Try again when nothing writes to it."); }
+void CsvSource::fail_changed() const { throw Error(ErrorCode::io, name_ + ": the file changed while it was read, or its disk failed.\n  Try again when nothing writes to it."); }
 
 void CsvSource::check_whole() const {
   if (mapping_.cut_short()) fail_changed();

@@ -75,11 +75,11 @@ void CliResume::storm(const std::string& method, uint32_t seed, int kills) {
       ASSERT_EQ(o.code, 0) << o.err;
     }
     ++finished;
-    ASSERT_EQ(read("m.tessera"), bytes) << "after " << killed << " kills of seed " << seed;
+    ASSERT_TRUE(read("m.tessera") == bytes) << "after " << killed << " kills of seed " << seed;
     drop("m.tessera");
   }
   must(with(fit(method, "m.tessera"), {"--resume"}));
-  EXPECT_EQ(read("m.tessera"), bytes);
+  EXPECT_TRUE(read("m.tessera") == bytes);
   EXPECT_EQ(files(), (Line{"m.tessera", "people.csv"})) << "nothing is left beside the model";
   RecordProperty("finished", finished);
   RecordProperty("caught_between_generations", torn);
@@ -125,7 +125,7 @@ TEST_F(CliResume, ASignalDuringCalibrationKeepsTheTraining) {
   const Outcome again = must(with(line, {"--resume"}));
   EXPECT_HAS(again.err, "Going on from 12 of 12 epochs");
   EXPECT_EQ(again.err.find("train "), std::string::npos) << "nothing is trained again";
-  EXPECT_EQ(read("m.tessera"), bytes);
+  EXPECT_TRUE(read("m.tessera") == bytes);
 }
 
 TEST_F(CliResume, ASecondSignalLeavesAtOnce) {
@@ -144,7 +144,7 @@ TEST_F(CliResume, WhereTheModelIsFinishedThereIsNothingToDo) {
   for (const Line& l : {line, with(line, {"--force"}), with(line, {"--threads", "2"})}) {
     const Outcome o = must(l);
     EXPECT_HAS(o.err, "nothing was to be done");
-    EXPECT_EQ(read("m.tessera"), bytes);
+    EXPECT_TRUE(read("m.tessera") == bytes);
   }
   const Outcome o = run(with(line, {"--seed", "5"}));
   EXPECT_EQ(o.code, 2);
@@ -216,10 +216,10 @@ TEST_F(CliResume, AFullDiskCostsTheCheckpointsOnly) {
   const size_t kept = read("m.tessera.checkpoint").size();
   ASSERT_GT(kept, bytes.size() + 4096);
   drop("m.tessera.checkpoint"), drop("m.tessera.checkpoint.previous");
-  const std::string limit = "ulimit -f " + std::to_string((bytes.size() + kept) / 2 / 1024) + "; trap '' XFSZ;";
-  EXPECT_EQ(shell("bash -c '" + limit + " exec \"$@\"' - ", fit("tvae", "m.tessera")), 0) << read("err");
+  const std::string limit = "prlimit --fsize=" + std::to_string((bytes.size() + kept) / 2);
+  EXPECT_EQ(shell(limit, fit("tvae", "m.tessera")), 0) << read("err");
   EXPECT_HAS(read("err"), "Training goes on");
-  EXPECT_EQ(read("m.tessera"), bytes);
+  EXPECT_TRUE(read("m.tessera") == bytes);
 }
 
 TEST_F(CliResume, AModelThatCannotBeWrittenLeavesWhatWasTrained) {
@@ -240,7 +240,7 @@ TEST_F(CliResume, AModelThatCannotBeWrittenLeavesWhatWasTrained) {
   std::filesystem::remove(elsewhere);
   std::filesystem::remove(folder_ / "m.tessera");
   must(with(line, {"--resume"}));
-  EXPECT_EQ(read("m.tessera"), bytes);
+  EXPECT_TRUE(read("m.tessera") == bytes);
 }
 
 TEST_F(CliResume, AVanishedInputIsSaidAndNothingIsLost) {
@@ -253,7 +253,7 @@ TEST_F(CliResume, AVanishedInputIsSaidAndNothingIsLost) {
   const Outcome o = run(with(endless("m.tessera"), {"--resume"}));
   EXPECT_EQ(o.code, 4);
   EXPECT_HAS(o.err, "people.csv");
-  EXPECT_EQ(read("m.tessera.checkpoint"), kept);
+  EXPECT_TRUE(read("m.tessera.checkpoint") == kept);
 }
 
 TEST_F(CliResume, ShortMemoryIsAnErrorAndNoCrash) {
@@ -261,8 +261,10 @@ TEST_F(CliResume, ShortMemoryIsAnErrorAndNoCrash) {
   GTEST_SKIP() << "sanitizers take their own";
 #endif
   int refused = 0;
+  Line line = fit("ctgan", "m.tessera", {"--threads", "1", "--force"});
+  line[7] = "1", line[15] = line[17] = "1500,1500";  // networks that take a few hundred MiB
   for (int megabytes = 40; megabytes <= 640; megabytes += 60) {
-    const int code = shell("ulimit -v " + std::to_string(megabytes * 1024) + ";", fit("ctgan", "m.tessera", {"--threads", "1", "--force"}));
+    const int code = shell("prlimit --as=" + std::to_string(megabytes << 20), line);
     const std::string err = read("err");
     if (err.find("error while loading shared libraries") != std::string::npos) continue;
     EXPECT_TRUE(code == 0 || code == 5) << megabytes << " MiB: " << code << " " << err;

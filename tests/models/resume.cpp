@@ -100,7 +100,7 @@ TEST_P(Resume, ACancelAtEveryEventOfEveryPhaseLosesNothing) {
     if (message.empty()) continue;  // cancelled with its last event
     const bool trained = phases[event] == "train" || fs::exists(path_);
     EXPECT_EQ(message.find("is kept in " + path_) != std::string::npos, trained) << phases[event] << ": " << message;
-    EXPECT_EQ(file_of(resumed(options_, event % 2 == 0 ? 1 : 3)), whole) << "cancelled at event " << event << ", " << phases[event];
+    EXPECT_TRUE(file_of(resumed(options_, event % 2 == 0 ? 1 : 3)) == whole) << "cancelled at event " << event << ", " << phases[event];
     EXPECT_EQ(noticed("Going on from"), trained);
   }
 }
@@ -130,19 +130,19 @@ TEST_P(Resume, StoppedOverAndOver) {
     if (Team team(1); Checkpoints(o.checkpoint, identify(rows(), o, team), Monitor{}).newest()->step == 30) break;
   }
   EXPECT_GT(stops, 1);
-  EXPECT_EQ(file_of(resumed(options_)), whole);
+  EXPECT_TRUE(file_of(resumed(options_)) == whole);
 }
 
 TEST_P(Resume, TheOlderGenerationServesWhereTheNewestIsDamaged) {
   const std::string whole = file_of(fit(rows(), options_of(GetParam())));
   fit(rows(), options_);  // leaves both generations, as nobody said that the model is saved
   const std::string newest = read_bytes(path_), older = read_bytes(Checkpoints::older(path_));
-  ASSERT_NE(newest, older);
+  ASSERT_TRUE(newest != older);
   ASSERT_FALSE(older.empty());
   const auto damage = [&](const std::string& bytes, const std::string& what) {
     write_bytes(path_, bytes);
     write_bytes(Checkpoints::older(path_), older);
-    EXPECT_EQ(file_of(resumed(options_)), whole) << what;
+    EXPECT_TRUE(file_of(resumed(options_)) == whole) << what;
     EXPECT_TRUE(noticed("is not whole")) << what;
     EXPECT_TRUE(noticed("the generation before")) << what;
   };
@@ -159,17 +159,17 @@ TEST_P(Resume, TheOlderGenerationServesWhereTheNewestIsDamaged) {
 
 TEST_P(Resume, AfreshWhereNothingIsWhole) {
   const std::string whole = file_of(fit(rows(), options_of(GetParam())));
-  EXPECT_EQ(file_of(resumed(options_)), whole);
+  EXPECT_TRUE(file_of(resumed(options_)) == whole);
   EXPECT_TRUE(notices.empty()) << notices.front();
   for (const std::string& path : {path_, Checkpoints::older(path_)}) write_bytes(path, "half");
-  EXPECT_EQ(file_of(resumed(options_)), whole);
+  EXPECT_TRUE(file_of(resumed(options_)) == whole);
   EXPECT_TRUE(noticed("training starts afresh"));
 }
 
 TEST_P(Resume, WithoutResumeWhatIsThereIsNotLookedAt) {
   const std::string whole = file_of(fit(rows(), options_of(GetParam())));
   for (const std::string& path : {path_, Checkpoints::older(path_)}) write_bytes(path, "half");
-  EXPECT_EQ(file_of(fit(rows(), options_)), whole);
+  EXPECT_TRUE(file_of(fit(rows(), options_)) == whole);
 }
 
 TEST_P(Resume, OtherOptionsAndOtherTablesAreRefusedByName) {
@@ -184,7 +184,7 @@ TEST_P(Resume, OtherOptionsAndOtherTablesAreRefusedByName) {
     EXPECT_EQ(static_cast<int>(error.code), static_cast<int>(code)) << error.message;
     EXPECT_TRUE(error.says(what)) << error.message;
     EXPECT_TRUE(error.says(path_)) << error.message;
-    EXPECT_EQ(read_bytes(path_), kept) << "a refusal leaves it as it is";
+    EXPECT_TRUE(read_bytes(path_) == kept) << "a refusal leaves it as it is";
   };
   refused(ErrorCode::usage, "--seed was 7, now 8", [](FitOptions& o, Table&) { o.seed = 8; });
   refused(ErrorCode::usage, "--epochs was 6, now 9", [](FitOptions& o, Table&) { o.ctgan.epochs = o.tvae.epochs = 9; });
@@ -199,6 +199,20 @@ TEST_P(Resume, OtherOptionsAndOtherTablesAreRefusedByName) {
   refused(ErrorCode::data, "stand in another order", [](FitOptions&, Table& t) { std::swap(t.columns.front(), t.columns.back()); });
 }
 
+TEST_P(Resume, ALaterReleasesCheckpointIsNotTakenForADamagedOne) {
+  fit(rows(), options_);
+  std::string bytes = read_bytes(path_);
+  const std::string format = "\\\"format\\\":1";
+  const size_t at = bytes.find(format);
+  ASSERT_NE(at, std::string::npos);
+  bytes[at + format.size() - 1] = '2';
+  write_bytes(path_, bytes);
+  const Thrown error = thrown([&] { resumed(options_); });
+  EXPECT_EQ(static_cast<int>(error.code), static_cast<int>(ErrorCode::unsupported));
+  EXPECT_TRUE(error.says("format 2")) << error.message;
+  EXPECT_TRUE(read_bytes(path_) == bytes);
+}
+
 TEST_P(Resume, AModelThatIsFinishedIsKnownAndAnotherRefused) {
   const std::string model = folder_ / "m.tessera";
   Team team(1);
@@ -208,7 +222,7 @@ TEST_P(Resume, AModelThatIsFinishedIsKnownAndAnotherRefused) {
   ASSERT_TRUE(fs::exists(path_));
   const std::optional<Model> there = Model::finished(model, rows(), options_, false, team, monitor);
   ASSERT_TRUE(there.has_value());
-  EXPECT_EQ(file_of(*there), read_bytes(model));
+  EXPECT_TRUE(file_of(*there) == read_bytes(model));
   EXPECT_FALSE(fs::exists(path_)) << "what a kill between the model and the end had left";
   FitOptions other = options_;
   other.seed = 1;
@@ -235,7 +249,7 @@ TEST_P(Resume, LossesAreToldAgain) {
 TEST_P(Resume, ACheckpointThatCannotBeWrittenDoesNotStopTraining) {
   const std::string whole = file_of(fit(rows(), options_of(GetParam())));
   options_.checkpoint.path = folder_ / "no such folder/m.checkpoint";
-  EXPECT_EQ(file_of(resumed(options_)), whole);
+  EXPECT_TRUE(file_of(resumed(options_)) == whole);
   EXPECT_TRUE(noticed("Training goes on"));
 }
 
@@ -260,7 +274,7 @@ TEST_P(Resume, PatienceAndKeepBestSurviveStops) {
     Checkpoints::remove(path_);
     o.checkpoint.resume = false;
     if (stopped_at(event, o).empty()) continue;
-    EXPECT_EQ(file_of(resumed(o, 2)), whole) << "cancelled at event " << event << ", " << phases[event];
+    EXPECT_TRUE(file_of(resumed(o, 2)) == whole) << "cancelled at event " << event << ", " << phases[event];
   }
 }
 
