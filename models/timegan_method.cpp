@@ -63,16 +63,10 @@ struct Feeds {
 };
 
 void describe(TimeganPhase phase, const std::vector<double>& m, LossRow& row) {
-  if (phase == TimeganPhase::embedding) {
-    row.reconstruction = m[0];
-    row.note = fmt::format("reconstruction {:.4f}", m[0]);
-  } else if (phase == TimeganPhase::supervised) {
-    row.supervised = m[0];
-    row.note = fmt::format("next step {:.4f}", m[0]);
-  } else {
-    row.critic = m[0], row.generator = m[1], row.supervised = m[2], row.moments = m[3], row.reconstruction = m[4];
-    row.note = fmt::format("discriminator {:.2f}  generator {:.2f}  next step {:.4f}  moments {:.4f}", m[0], m[1], m[2], m[3]);
-  }
+  row.critic = m[0], row.generator = m[1], row.supervised = m[2], row.moments = m[3], row.reconstruction = m[4];
+  if (phase == TimeganPhase::embedding) row.note = fmt::format("reconstruction {:.4f}", m[4]);
+  else if (phase == TimeganPhase::supervised) row.note = fmt::format("next step {:.4f}", m[2]);
+  else row.note = fmt::format("discriminator {:.2f}  generator {:.2f}  next step {:.4f}  moments {:.4f}", m[0], m[1], m[2], m[3]);
 }
 
 // The run. Between two iterations it is `run_`, the program's states apart until they are fetched; its steps are counted through all phases.
@@ -145,7 +139,7 @@ class SequenceTrainer {
     if (!run_.states.empty()) load_states(*program_, run_.states);  // the middle of a phase: optimiser, averages and losses too
     run_.states.clear();
     program_->step().step = run_.step - phase.begin;
-    run_.loss_sums.resize(static_cast<size_t>(loss_count(phase.phase)), 0.0);
+    run_.loss_sums.resize(static_cast<size_t>(kTimeganLosses), 0.0);
     while (run_.step < phase.end) {
       if (checkpoints_.due(run_, kRowEvery)) save();
       advance(phase);
