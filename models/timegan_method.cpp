@@ -23,9 +23,10 @@ constexpr int64_t kRowEvery = 100;     // iterations a line of --log stands for
 
 double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-// Attributes are few and tables of them short: a small TVAE with the prior fitted, for a number of steps that does not depend on the table.
-TvaeConfig attribute_config(int64_t sequences) {
-  constexpr int64_t kSteps = 4000;
+// Attributes are few and tables of them short: a small TVAE with the prior fitted, for a number of steps that does not depend on the table, but is small beside the
+// `iterations` of the sequences themselves.
+TvaeConfig attribute_config(int64_t sequences, int64_t iterations) {
+  const int64_t steps = std::clamp<int64_t>(2 * iterations, 200, 4000);
   TvaeConfig c;
   c.batch = static_cast<int>(std::clamp<int64_t>(sequences, 2, 500));
   c.embedding_dim = SequenceModel::kAttributeDimensions;
@@ -33,7 +34,7 @@ TvaeConfig attribute_config(int64_t sequences) {
   c.average_decay = 0.999;
   c.decay_from = 0.5;
   c.prior_components = 10;
-  c.epochs = static_cast<int>(std::max<int64_t>(kSteps / std::max<int64_t>(sequences / c.batch, 1), 1));
+  c.epochs = static_cast<int>(std::max<int64_t>(steps / std::max<int64_t>(sequences / c.batch, 1), 1));
   return c;
 }
 
@@ -228,7 +229,7 @@ class SequenceTrainer {
 }  // namespace
 
 std::unique_ptr<Method> SequenceModel::attribute_method() const {
-  return encoder.attribute_width() == 0 ? nullptr : make_tvae(encoder.attributes(), attribute_config(1));
+  return encoder.attribute_width() == 0 ? nullptr : make_tvae(encoder.attributes(), attribute_config(1, 0));
 }
 
 void SequenceModel::visit_stored(const TimeganConfig& config, const std::function<void(const Stored&, bool of_attributes)>& visit) const {
@@ -261,11 +262,11 @@ std::unique_ptr<SequenceModel> fit_sequences(Table&& table, const TimeganConfig&
   const EncodedSequences sequences = model->encoder.encode(std::move(cut_table), team, monitor);
   provenance["sequences"] = sequences.size();
   const double start = seconds_now();
-  const bool trained = config.embedding_iterations + config.supervised_iterations + config.joint_iterations > 0;
+  const int64_t iterations = int64_t{config.embedding_iterations} + config.supervised_iterations + config.joint_iterations;
 
   if (model->encoder.attribute_width() > 0) {
-    TvaeConfig attributes = attribute_config(sequences.size());
-    if (!trained) attributes.epochs = 0;
+    TvaeConfig attributes = attribute_config(sequences.size(), iterations);
+    if (iterations == 0) attributes.epochs = 0;
     const auto method = make_tvae(model->encoder.attributes(), attributes);
     model->attributes = train_aside(*method, sequences.attributes, options, team, monitor);
   }
