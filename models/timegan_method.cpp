@@ -90,11 +90,12 @@ class SequenceTrainer {
   States run(std::optional<RunState>&& from) {
     for (uint32_t stream = 0; const SequenceNetwork* n : m_.all) weights_[n->weights.name] = initial_weights(*n, options_.seed, stream++);
     if (from) {
+      check_fits(*from);
       run_ = std::move(*from);
       if (options_.on_losses)
         for (const auto& row : run_.losses) options_.on_losses(loss_row(phase_before(static_cast<int64_t>(row[0])), static_cast<int64_t>(row[0]), row[1], {row.begin() + 2, row.end()}));
       for (auto& [set, values] : weights_)
-        if (run_.states.count(set) != 0) values = run_.states.at(set);
+        values = run_.states.at(run_.step == run_.steps && averaged(phases_.back()) && run_.states.count("average." + set) != 0 ? "average." + set : set);
     }
     before_ = run_.seconds;
     started_ = seconds_now();
@@ -123,6 +124,19 @@ class SequenceTrainer {
       if (step <= p.end) return p;
     return phases_.back();
   }
+  static void check(bool fits, const char* what) {
+    if (!fits) throw Error(ErrorCode::format, fmt::format("The checkpoint is foreign: {} of another plan.\n  Start afresh: leave --resume away and say --force.", what));
+  }
+  // A checkpoint with a checksum may still have been made by anybody: what is read from it later must be there, in the plans' sizes. What only a phase has, train() checks.
+  void check_fits(const RunState& from) const {
+    check(!phases_.empty() && from.steps == run_.steps && from.step >= 0 && from.step <= from.steps, "it has steps");
+    check(from.loss_sums.empty() || from.loss_sums.size() == static_cast<size_t>(kTimeganLosses), "it has losses");
+    for (const auto& row : from.losses) check(row.size() == static_cast<size_t>(kTimeganLosses) + 2, "it has losses");
+    for (const auto& [set, values] : weights_) {
+      const auto found = from.states.find(set), average = from.states.find("average." + set);
+      check(found != from.states.end() && found->second.size() == values.size() && (average == from.states.end() || average->second.size() == values.size()), "it has weights");
+    }
+  }
   bool averaged(const Phase& phase) const { return phase.phase == TimeganPhase::joint && m_.config.average_decay > 0; }
 
   void train(const Phase& phase) {
@@ -137,7 +151,12 @@ class SequenceTrainer {
     if (averaged(phase))
       for (const SequenceNetwork* n : {&m_.recovery, &m_.generator, &m_.supervisor}) program_->put("average." + n->weights.name, weights_.at(n->weights.name).data());
     if (run_.step == phase.begin) run_.states.clear(), run_.loss_sums.clear(), run_.loss_steps = 0;  // what is there is of the phase before
-    if (!run_.states.empty()) load_states(*program_, run_.states);  // the middle of a phase: optimiser, averages and losses too
+    for (const Leaf& leaf : program_->plan().leaves) {
+      if (leaf.kind != Leaf::state || run_.states.empty()) continue;
+      const auto found = run_.states.find(leaf.name);
+      check(found != run_.states.end() && static_cast<int64_t>(found->second.size()) == program_->plan().shape(leaf.value).count(), "it has states");
+    }
+    load_states(*program_, run_.states);  // the middle of a phase: optimiser, averages and losses too
     run_.states.clear();
     program_->step().step = run_.step - phase.begin;
     run_.loss_sums.resize(static_cast<size_t>(kTimeganLosses), 0.0);
