@@ -147,15 +147,14 @@ SequenceDiscriminatorLoss discriminator_loss(Recorder& r, const Timegan& m, cons
 namespace {
 
 struct Source {
-  Var features, first, length, attributes;
+  Var features, first, length, attributes, own_row, own_step;  // of a sequence's attributes, a sequence of one step: where they lie
 };
 
 SequenceBatch draw_batch(Recorder& r, const Timegan& m, const Source& from) {
   const Var sequence = draw_rows(r, m.config.batch, from.first.rows());
   const auto drawn = r.emit(GatherSequences{m.steps}, {from.features, from.first, from.length, sequence});
   SequenceBatch batch{drawn[0], drawn[1], drawn[2], {}};
-  // A sequence's attributes are a sequence of one step.
-  if (m.attributes > 0) batch.attributes = r.emit(GatherSequences{1}, {from.attributes, r.input("own.row", {from.first.rows(), 1}, DType::index), r.input("own.step", {from.first.rows(), 1}, DType::index), sequence})[0];
+  if (m.attributes > 0) batch.attributes = r.emit(GatherSequences{1}, {from.attributes, from.own_row, from.own_step, sequence})[0];
   return batch;
 }
 
@@ -165,8 +164,12 @@ void record_training(Recorder& r, const Timegan& m, TimeganPhase phase, int64_t 
   const TimeganConfig& c = m.config;
   AdamOptions adam{Adam::tf1, c.learning_rate, c.beta1, c.beta2, c.adam_eps, 0, 1, 0, 0, 0};
   for (const SequenceNetwork* n : m.all) r.own(n->weights);
-  Source from{r.input("features", {rows, m.features}), r.input("first", {sequences, 1}, DType::index), r.input("length", {sequences, 1}, DType::index), {}};
-  if (m.attributes > 0) from.attributes = r.input("attributes", {sequences, m.attributes});
+  Source from{r.input("features", {rows, m.features}), r.input("first", {sequences, 1}, DType::index), r.input("length", {sequences, 1}, DType::index), {}, {}, {}};
+  if (m.attributes > 0) {
+    from.attributes = r.input("attributes", {sequences, m.attributes});
+    from.own_row = r.input("own.row", {sequences, 1}, DType::index);
+    from.own_step = r.input("own.step", {sequences, 1}, DType::index);
+  }
   auto embed = [&](const SequenceBatch& b) { return apply(r, m.embedder, m.steps, b.x, b); };
   auto recover = [&](Var hidden, const SequenceBatch& b) { return apply(r, m.recovery, m.steps, hidden, b); };
   auto supervise = [&](Var hidden, const SequenceBatch& b) { return apply(r, m.supervisor, m.steps, hidden, b); };

@@ -102,39 +102,6 @@ TEST_F(CliSequences, WhatCannotBeCut) {
   evaluate(many, {"--sequence-key", "k"}, 3, {"k \"a\"", "5000 rows", "4096", "--sequence-length"});
 }
 
-TEST_F(CliSequences, FromATableToAModelToSequencesInItsUnits) {
-  write("prices.csv", series(80, 0));
-  must({"fit", "prices.csv", "--method", "timegan", "--sequence-length", "8", "--iterations", "3", "--joint-iterations", "2", "--hidden-dim", "6", "--layers", "2", "--batch-size", "16", "--model",
-        "prices.tessera", "--log", "log.csv", "--quiet"});
-  EXPECT_HAS(read("log.csv"), "step,share,reconstruction,supervised,moments,discriminator,generator,seconds");
-  const auto model = nlohmann::json::parse(must({"inspect", "prices.tessera", "--json"}).out);
-  EXPECT_EQ(model["method"], "timegan");
-  EXPECT_EQ(model["provenance"]["steps"], 8);
-  EXPECT_EQ(model["config"]["hidden_dim"], 6);
-  EXPECT_HAS(must({"inspect", "prices.tessera"}).out, "price");
-  must({"sample", "prices.tessera", "--rows", "5", "--output", "rows.csv", "--quiet"});
-  const std::string rows = read("rows.csv");
-  EXPECT_EQ(rows.rfind("sequence,step,price,volume\n1,1,", 0), 0u) << rows;
-  EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 1 + 5 * 8);
-  must({"sample", "prices.tessera", "--rows", "30", "--output", "synthetic.csv", "--quiet"});
-  EXPECT_HAS(must({"evaluate", "prices.csv", "synthetic.csv", "--method", "sequence", "--sequence-length", "8", "--judges", "0", "--quiet"}).out, "autocorrelation");
-}
-
-TEST_F(CliSequences, OptionsOfAMethodAreItsOwn) {
-  write("t.csv", series(40, 0));
-  const auto fit = [](const std::vector<std::string>& options) {
-    std::vector<std::string> all{"fit", "t.csv", "--model", "m.tessera"};
-    all.insert(all.end(), options.begin(), options.end());
-    return all;
-  };
-  refused(2, {"--method timegan", "--sequence-length", "--sequence-key"}, fit({"--method", "timegan"}));
-  refused(2, {"--epochs", "--iterations"}, fit({"--method", "timegan", "--sequence-length", "8", "--epochs", "3"}));
-  refused(2, {"--pac", "ctgan"}, fit({"--method", "timegan", "--sequence-length", "8", "--pac", "2"}));
-  refused(2, {"--cell", "gru-reset-before", "lstm"}, fit({"--method", "timegan", "--sequence-length", "8", "--cell", "rnn"}));
-  refused(2, {"--hidden-dim", "timegan"}, fit({"--hidden-dim", "8"}));
-  refused(2, {"--sequence-length", "timegan"}, fit({"--method", "tvae", "--sequence-length", "8"}));
-}
-
 TEST_F(CliSequences, OptionsThatDoNotGoTogether) {
   write("t.csv", series(40, 0));
   refused(2, {"--sequence-length", "--sequence-key"}, {"evaluate", "t.csv", "t.csv", "--method", "sequence"});
@@ -166,7 +133,7 @@ TEST_F(CliSequences, WindowsFromTableToReport) {
   }
   EXPECT_HAS(must({"evaluate", "real.csv", "synthetic.csv", "--method", "sequence", "--sequence-length", "8", "--judges", "0", "--quiet"}).out, "autocorrelation");
   const std::string page = must({"inspect", "m.tessera"}).out;
-  for (const char* part : {"windows of 8 rows", "its place in the range", "weights in generator", "hidden_dim"}) EXPECT_HAS(page, part);
+  for (const char* part : {"windows of 8 rows", "its place in the range", "weights in generator", "hidden dim"}) EXPECT_HAS(page, part);
   EXPECT_HAS(must(with({"plan", "real.csv", "--sequence-length", "8"}, kSmall)).out, "joint phase of timegan");
 }
 
