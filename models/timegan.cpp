@@ -147,7 +147,7 @@ SequenceDiscriminatorLoss discriminator_loss(Recorder& r, const Timegan& m, cons
 namespace {
 
 struct Source {
-  Var features, first, length, attributes, own_row, own_step;  // of a sequence's attributes, a sequence of one step: where they lie
+  Var features, first, length, attributes, own_row, own_step;  // a sequence's attributes are a sequence of one step
 };
 
 SequenceBatch draw_batch(Recorder& r, const Timegan& m, const Source& from) {
