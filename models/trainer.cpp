@@ -40,8 +40,9 @@ class Trainer {
   // Where a run stands; its rows of losses are told again.
   void resume(RunState&& from) {
     run_ = std::move(from);
-    build();
-    if (run_.loss_sums.size() != width_) throw Error(ErrorCode::internal, "a checkpoint has other losses than the plan");
+    make_program();
+    check_fits();
+    load();
     if (options_.on_losses)
       for (const auto& row : run_.losses) options_.on_losses(loss_row(static_cast<int64_t>(row[0]), row[1], {row.begin() + 2, row.end()}));
   }
@@ -75,8 +76,31 @@ class Trainer {
   }
 
  private:
-  // The plan of a run of so many steps, with the states of `run_`.
+  // A checkpoint with a checksum may still have been made by anybody: all that is read from it later must be there, in the plan's sizes.
+  void check_fits() const {
+    const auto check = [](bool fits, const char* what) {
+      if (!fits) throw Error(ErrorCode::format, fmt::format("The checkpoint is foreign: {} of another plan.\n  Start afresh: leave --resume away and say --force.", what));
+    };
+    for (const Leaf& leaf : program_->plan().leaves) {
+      if (leaf.kind != Leaf::state) continue;
+      const auto found = run_.states.find(leaf.name);
+      check(found != run_.states.end() && static_cast<int64_t>(found->second.size()) == program_->plan().shape(leaf.value).count(), "it has states");
+    }
+    check(run_.steps <= per_epoch_ * schedule_.epochs && run_.loss_sums.size() == width_, "it has steps or losses");
+    for (const auto& row : run_.losses) check(row.size() == width_ + 2, "it has losses");
+    if (!options_.keep_best || !run_.best) return;
+    for (const auto& [leaf, values] : method_.start(around_.seed)) {
+      const auto found = run_.best_weights.find(leaf);
+      check(found != run_.best_weights.end() && found->second.size() == values.size(), "it has weights");
+    }
+  }
+
+  // The plan of a run of so many steps, then the states of `run_` into it.
   void build() {
+    make_program();
+    load();
+  }
+  void make_program() {
     program_.reset();
     Plan plan;
     Recorder r(plan);
@@ -88,10 +112,12 @@ class Trainer {
     bind_if(*program_, "codes", table_.codes.empty() ? &none : table_.codes.data());
     bind_if(*program_, "alphas", table_.alphas.empty() ? static_cast<const void*>(&none) : table_.alphas.data());
     method_.bind(*program_);
+    width_ = static_cast<size_t>(program_->plan().shape(program_->plan().find_leaf("losses")).cols);
+  }
+  void load() {
     load_states(*program_, run_.states);
     run_.states.clear();
     program_->step().step = run_.step;
-    width_ = static_cast<size_t>(program_->plan().shape(program_->plan().find_leaf("losses")).cols);
     run_.loss_sums.resize(width_, 0.0);
   }
 

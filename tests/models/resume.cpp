@@ -88,7 +88,7 @@ class Resume : public testing::TestWithParam<Case> {
   void SetUp() override { options_.checkpoint.path = path_; }
 };
 
-INSTANTIATE_TEST_SUITE_P(Methods, Resume, testing::Values(Case{"ctgan"}, Case{"tvae"}), [](const auto& info) { return std::string(info.param.method); });
+INSTANTIATE_TEST_SUITE_P(Methods, Resume, testing::Values(Case{"ctgan"}, Case{"tvae"}), [](const auto& c) { return std::string(c.param.method); });
 
 TEST_P(Resume, ACancelAtEveryEventOfEveryPhaseLosesNothing) {
   const std::string whole = file_of(fit(rows(), options_of(GetParam())));
