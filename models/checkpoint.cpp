@@ -54,8 +54,13 @@ nlohmann::json document_of(const RunState& run, const RunIdentity& identity) {
 void save(const std::string& path, const RunState& run, const RunIdentity& identity) {
   const std::string document = document_of(run, identity).dump();
   std::vector<double> rows, measures;
-  const size_t width = run.losses.empty() ? 0 : run.losses.front().size(), first = run.losses.size() - std::min(run.losses.size(), kMostLossRows);
-  for (size_t i = first; i < run.losses.size(); ++i) rows.insert(rows.end(), run.losses[i].begin(), run.losses[i].end());
+  const size_t first = run.losses.size() - std::min(run.losses.size(), kMostLossRows);
+  size_t width = 0;  // phases have losses of their own, some more than others
+  for (size_t i = first; i < run.losses.size(); ++i) width = std::max(width, run.losses[i].size());
+  for (size_t i = first; i < run.losses.size(); ++i) {
+    rows.insert(rows.end(), run.losses[i].begin(), run.losses[i].end());
+    rows.resize((i - first + 1) * width, 0.0);
+  }
   for (const auto& m : run.measures) measures.insert(measures.end(), {static_cast<double>(m.step), m.value});
 
   std::vector<TensorPlace> tensors;

@@ -24,7 +24,8 @@ struct LossRow {  // one line of --log: means over the steps since the line befo
   int64_t step;
   double epoch, seconds;
   double critic, generator, penalty;     // CTGAN
-  double reconstruction, divergence;     // TVAE
+  double reconstruction, divergence;     // TVAE; TimeGAN: √R0 as reconstruction
+  double supervised, moments;            // TimeGAN, beside critic and generator
   std::string note;                      // the same for a person
 };
 
@@ -37,10 +38,11 @@ struct CheckpointOptions {
 };
 
 struct FitOptions {
-  std::string method = "ctgan";  // "ctgan" | "tvae"
+  std::string method = "ctgan";  // "ctgan" | "tvae" | "timegan"
   std::string preset = "best";  // "best" | "paper"; apply_preset() sets the rest from it
   CtganConfig ctgan;            // what the method named above reads
   TvaeConfig tvae;
+  TimeganConfig timegan;
   SequenceOptions sequences;    // what makes sequences of the table; read by sequence methods
   EncoderOptions encoder;
   uint64_t seed = 0;
@@ -103,6 +105,8 @@ class Model {
 
   void save(const std::string& path, bool overwrite) const;  // whole or not at all
   static Model load(const std::string& path);                // Error(format) names what is wrong and where
+  std::string bytes() const;                                 // of the file
+  static Model from_bytes(const std::string& bytes, const std::string& path);  // `path` is for messages
 
   Table schema() const;             // columns with names, types, values' spelling; no rows
   nlohmann::json describe() const;  // method, preset, configuration, columns, encoders, sizes, provenance

@@ -42,6 +42,8 @@ nlohmann::json options_of(const FitOptions& o) {
     std::replace(option.begin(), option.end(), '_', '-');
     json[option] = value;
   }
+  if (o.method == "timegan")
+    json.update({{"--sequence-length", o.sequences.length}, {"--stride", o.sequences.stride}, {"--sequence-key", o.sequences.key}, {"--sequence-index", o.sequences.index}, {"--static", o.sequences.statics}});
   return json;
 }
 

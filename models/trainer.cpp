@@ -312,4 +312,19 @@ double train(Model::State& state, EncodedTable&& table, const FitOptions& option
   return flops;
 }
 
+Kept train_aside(Method& method, const EncodedTable& table, const FitOptions& options, Team& team, const Monitor& monitor) {
+  const std::set<std::string> off(options.passes_off.begin(), options.passes_off.end());
+  Monitor quiet;
+  quiet.cancel = monitor.cancel;
+  const Surroundings around{options.seed, off, team, quiet};
+  FitOptions own;
+  own.seed = options.seed;
+  Checkpoints none({}, {}, quiet);
+  method.prepare(table, team);
+  Trainer trainer(method, table, nullptr, own, none, around);
+  trainer.start();
+  if (trainer.state().steps > 0) trainer.run();
+  return method.keep(trainer.take_weights(), around);
+}
+
 }  // namespace tessera

@@ -21,7 +21,7 @@ namespace {
 // from some step on; what the file held before that step stays.
 class LossLog {
  public:
-  LossLog(const std::string& path, const std::string& method, bool resume) : path_(path), tvae_(method == "tvae") {
+  LossLog(const std::string& path, const std::string& method, bool resume) : path_(path), method_(method) {
     if (path_.empty()) return;
     if (resume) {
       std::ifstream before(path_);
@@ -39,7 +39,9 @@ class LossLog {
   // An exception must not cross the library, and training is worth more than its log: a full disk is told at the end.
   static void callback(const tessera_losses* l, void* log) {
     auto* self = static_cast<LossLog*>(log);
-    const std::string losses = self->tvae_ ? fmt::format("{:.9g},{:.9g}", l->reconstruction, l->divergence) : fmt::format("{:.9g},{:.9g},{:.9g}", l->critic, l->generator, l->penalty);
+    const std::string losses = self->method_ == "tvae"      ? fmt::format("{:.9g},{:.9g}", l->reconstruction, l->divergence)
+                               : self->method_ == "timegan" ? fmt::format("{:.9g},{:.9g},{:.9g},{:.9g},{:.9g}", l->reconstruction, l->supervised, l->critic, l->generator, l->moments)
+                                                            : fmt::format("{:.9g},{:.9g},{:.9g}", l->critic, l->generator, l->penalty);
     try {
       if (self->file_ == nullptr) self->begin(l->step);
       self->put(fmt::format("{},{:.6g},{},{:.3f}\n", l->step, l->epoch, losses, l->seconds));
@@ -56,7 +58,9 @@ class LossLog {
   void begin(int64_t step) {
     file_ = std::fopen(path_.c_str(), "w");
     if (file_ == nullptr) fail();
-    put(tvae_ ? "step,epoch,reconstruction,divergence,seconds\n" : "step,epoch,critic,generator,penalty,seconds\n");
+    put(method_ == "tvae"      ? "step,epoch,reconstruction,divergence,seconds\n"
+        : method_ == "timegan" ? "step,epoch,reconstruction,supervised,discriminator,generator,moments,seconds\n"
+                               : "step,epoch,critic,generator,penalty,seconds\n");
     for (const std::string& line : before_)
       if (const int64_t at = std::strtoll(line.c_str(), nullptr, 10); at > 0 && at < step) put(line + "\n");
     if (error_ != 0) fail();
@@ -67,7 +71,7 @@ class LossLog {
   [[noreturn]] void fail() { throw tessera::Error(TESSERA_E_IO, fmt::format("{}: the losses cannot be written ({}).", path_, std::strerror(error_ != 0 ? error_ : errno))); }
 
   std::string path_;
-  bool tvae_;
+  std::string method_;
   std::vector<std::string> before_;
   std::FILE* file_ = nullptr;
   int error_ = 0;

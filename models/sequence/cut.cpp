@@ -177,7 +177,7 @@ class Cutter {
     out.attributes.rows = out.size();
     for (const int s : parts_.statics) out.attributes.columns.push_back(pick_rows(column(s), key_rows));
     Column length;
-    length.name = "(length)", length.type = ColumnType::integer;
+    length.name = kLengthColumn, length.type = ColumnType::integer;
     length.numbers.assign(out.length.begin(), out.length.end());
     out.attributes.columns.push_back(std::move(length));
     Column difference;
@@ -185,7 +185,7 @@ class Cutter {
       std::vector<int32_t> start_rows;
       for (const int32_t f : out.first) start_rows.push_back(order_[static_cast<size_t>(f)]);
       Column start = pick_rows(column(parts_.index), start_rows);
-      start.name = "(start)";
+      start.name = kStartColumn;
       out.attributes.columns.push_back(std::move(start));
       difference = differences();
     }
@@ -204,7 +204,7 @@ class Cutter {
   Column differences() const {
     const Column& index = column(parts_.index);
     Column c;
-    c.name = "(difference)";
+    c.name = kDifferenceColumn;
     const bool whole = index.type == ColumnType::integer || index.type == ColumnType::date;
     c.type = whole || (index.type == ColumnType::datetime && index.decimals == 0) ? ColumnType::integer : ColumnType::decimal;
     c.decimals = whole ? 0 : index.decimals;
@@ -254,7 +254,7 @@ Table without_rows(const Table& table) {
   Table out;
   for (const Column& c : table.columns) {
     Column to;
-    to.name = c.name, to.type = c.type, to.reason = c.reason, to.decimals = c.decimals, to.format = c.format;
+    to.name = c.name, to.type = c.type, to.reason = c.reason, to.decimals = c.decimals, to.format = c.format, to.arrow = c.arrow;
     out.columns.push_back(std::move(to));
   }
   return out;
@@ -262,7 +262,7 @@ Table without_rows(const Table& table) {
 
 Column pick_rows(const Column& from, const std::vector<int32_t>& rows) {
   Column to;
-  to.name = from.name, to.type = from.type, to.reason = from.reason, to.decimals = from.decimals, to.format = from.format, to.values = from.values;
+  to.name = from.name, to.type = from.type, to.reason = from.reason, to.decimals = from.decimals, to.format = from.format, to.arrow = from.arrow, to.values = from.values;
   if (is_numeric(from.type)) {
     to.numbers.reserve(rows.size());
     for (const int32_t r : rows) to.numbers.push_back(from.numbers[static_cast<size_t>(r)]);

@@ -131,6 +131,9 @@ class Filler {
   Table run(Team& team, const Monitor& monitor) {
     table_.rows = survey_.rows;
     table_.columns.resize(plans_.size());
+    int64_t bytes = 0;
+    for (const ColumnPlan& plan : plans_) bytes += survey_.rows * static_cast<int64_t>(is_numeric(plan.type) ? sizeof(double) : sizeof(int32_t));
+    table_.held = team.share(bytes, "the table");
     team.for_each(static_cast<int64_t>(plans_.size()), [&](int64_t j) {
       const auto at = static_cast<size_t>(j);
       table_.columns[at] = make_column(frame_.names[at], plans_[at], survey_.rows);
