@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 #include "engine/passes.h"
 #include "engine/program.h"
@@ -20,8 +21,7 @@ double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_
 class LossMeans {
  public:
   LossMeans(const Program& p) : width_(p.plan().shape(p.plan().find_leaf("losses")).cols), sums_(static_cast<size_t>(width_)) {}
-  void add(const Program& p, int64_t first, int64_t last) {  // steps [first, last)
-    const std::vector<float> ring = p.get<float>("losses");
+  void add(const float* ring, int64_t first, int64_t last) {  // steps [first, last)
     for (int64_t step = first; step < last; ++step)
       for (size_t k = 0; k < sums_.size(); ++k) sums_[k] += static_cast<double>(ring[static_cast<size_t>(step % kLossSlots * width_) + k]);
     steps_ += last - first;
@@ -99,13 +99,19 @@ double train(Model::State& state, const EncodedTable& table, const FitOptions& o
   load_states(p, weights);
 
   LossMeans losses(p);
+  p.watch({p.plan().find_leaf("losses")});
   const double start = seconds_now();
-  int64_t chunk = 1;
-  while (p.step().step < steps) {
-    const int64_t done = p.step().step, row_end = std::min((done / per_epoch + 1) * per_epoch, steps);
-    const double before = seconds_now();
-    p.snapshot();
-    const int64_t ran = p.run(std::min({chunk, row_end - done, kLossSlots}));
+  const auto end_of_row = [&](int64_t step) { return std::min((step / per_epoch + 1) * per_epoch, steps); };
+  double looked = start;
+  int64_t chunk = 1, queued = 0;  // steps started
+  for (int flying = 0; p.step().step < steps;) {
+    for (; flying < p.flights() && queued < steps; ++flying) {
+      const int64_t n = std::min({chunk, end_of_row(queued) - queued, kLossSlots});
+      p.start(n, true);
+      queued += n;
+    }
+    const int64_t done = p.step().step, row_end = end_of_row(done), ran = p.finish();
+    --flying;
     if (p.step().bad >= 0) {
       const int64_t bad = p.step().bad;
       const std::string culprit = p.diagnose();
@@ -114,7 +120,7 @@ double train(Model::State& state, const EncodedTable& table, const FitOptions& o
                               "nothing was written.",
                               bad, static_cast<double>(bad) / static_cast<double>(per_epoch), culprit.empty() ? "a loss" : culprit, schedule.learning_rate));
     }
-    losses.add(p, done, done + ran);
+    losses.add(p.watched<float>(0), done, done + ran);
     const int64_t now = done + ran;
     LossRow row{};
     row.step = now, row.epoch = static_cast<double>(now) / static_cast<double>(per_epoch), row.seconds = seconds_now() - start;
@@ -125,7 +131,7 @@ double train(Model::State& state, const EncodedTable& table, const FitOptions& o
     }
     monitor.report({"train", row.epoch, static_cast<double>(schedule.epochs), "epochs", row.note, now == steps});
     // Runs of about a tenth of a second: short enough to be stopped at once, long enough that looking costs nothing. The result does not depend on it.
-    const double took = std::max(seconds_now() - before, 1e-6);
+    const double took = std::max(seconds_now() - std::exchange(looked, seconds_now()), 1e-6);
     chunk = std::clamp<int64_t>(static_cast<int64_t>(0.1 / took * static_cast<double>(ran)), 1, kLossSlots);
   }
   for (auto& [leaf, values] : weights) values = p.get<float>(leaf);
