@@ -142,6 +142,7 @@ class Fuser {
     return true;
   }
   bool can_cols(const Node& n) const {
+    if (is<Adam>(n.op) && n.in.size() > 4) return false;  // decided on in the step: a launch of its own
     if (const auto* m = std::get_if<Matmul>(&n.op)) return !m->trans_a && weight_of(n) <= kChainWeight;
     return is<BatchNorm, BatchNormGrad, RunningStats, SumRows, Unary, Binary, Fill, Broadcast, Report, Adam, Average, ClampRange>(n.op);
   }
@@ -182,7 +183,8 @@ class Fuser {
     };
     // Ties go to the first offer: products that are normalised are cut by columns, single rows too; everything else by rows; updates by elements.
     const bool cols_first = shape(x.out[0]).rows == 1 || normalised(x);
-    if (is<Adam, Average, ClampRange>(x.op)) {
+    const bool gated = is<Adam>(x.op) && x.in.size() > 4;
+    if (is<Adam, Average, ClampRange>(x.op) && !gated) {
       try_flat(x, least, offer);
       try_tile(x, least, offer);
     }

@@ -16,7 +16,7 @@
 
 namespace tessera {
 
-Arena::Arena(int64_t bytes, const char* what) : data_(nullptr), bytes_(bytes) {
+Arena::Arena(int64_t bytes, const char* what, const Team& team) : share_(team.share(bytes, what)), data_(nullptr), bytes_(bytes) {
   const size_t size = static_cast<size_t>(bytes > 0 ? bytes : 64);
   data_ = static_cast<char*>(::operator new(size, std::align_val_t(64), std::nothrow));
   if (data_ == nullptr)
@@ -47,8 +47,8 @@ Program::Program(Plan plan, const KernelTable& table, Team& team, uint64_t seed,
       table_(table),
       team_(team),
       layout_(lay_out(plan_, table.scalar_bytes, reuse)),
-      state_(placement_.state_bytes, "weights and optimiser state"),
-      activations_(placement_.activation_bytes, "activations"),
+      state_(placement_.state_bytes, "weights and optimiser state", team),
+      activations_(placement_.activation_bytes, "activations", team),
       bound_(plan_.leaves.size(), nullptr),
       source_(plan_.leaves.size(), nullptr),
       step_(std::make_unique<StepState>(StepState{seed, 0, -1})) {}
@@ -60,8 +60,8 @@ Program::Program(Plan plan, Device& device, Team& team, uint64_t seed, bool reus
       fusion_(fused(plan_, table_)),
       layout_(laid_out(plan_, device, table_, reuse, fusion_)),
       device_(device.is_processor() ? nullptr : std::make_unique<DeviceRun>(device, placement_)),
-      state_(device_ ? 0 : placement_.state_bytes, "weights and optimiser state"),
-      activations_(device_ ? 0 : placement_.activation_bytes, "activations"),
+      state_(device_ ? 0 : placement_.state_bytes, "weights and optimiser state", team),
+      activations_(device_ ? 0 : placement_.activation_bytes, "activations", team),
       bound_(plan_.leaves.size(), nullptr),
       source_(plan_.leaves.size(), nullptr),
       step_(std::make_unique<StepState>(StepState{seed, 0, -1})) {}
@@ -208,7 +208,7 @@ void Program::prepare() {
     device_->prepare(std::move(calls), scratch, fused_ != nullptr && fused_->count_steps());
   } else {
     kernel_scratch_ = (scratch + 63) / 64 * 64;
-    for (int t = 0; t < team_.size(); ++t) scratch_.push_back(std::make_unique<Arena>(kernel_scratch_ + own, "scratch"));
+    for (int t = 0; t < team_.size(); ++t) scratch_.push_back(std::make_unique<Arena>(kernel_scratch_ + own, "scratch", team_));
   }
   ready_ = true;
 }

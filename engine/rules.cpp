@@ -23,8 +23,9 @@ concept HasCompose = requires(Recorder& r, const T& op, const std::vector<Var>& 
 // Calls f with the op's own type; an empty Op is a broken invariant.
 template <class F>
 auto visit_op(const Op& op, F&& f) {
+  using Result = std::invoke_result_t<F, const Fill&>;
   return std::visit(
-      [&](const auto& o) -> decltype(f(Fill{})) {
+      [&](const auto& o) -> Result {
         if constexpr (std::is_same_v<std::decay_t<decltype(o)>, std::monostate>) throw Error(ErrorCode::internal, "an empty op");
         else return f(o);
       },
@@ -108,7 +109,7 @@ Cost cost(const Op& op, const Plan& plan, const std::vector<Id>& in, const std::
 int in_place(const Op& op) {
   if (std::holds_alternative<Adam>(op)) return 3;
   if (std::holds_alternative<RunningStats>(op)) return 2;
-  return std::holds_alternative<Average>(op) || std::holds_alternative<ClampRange>(op) || std::holds_alternative<Report>(op) ? 1 : 0;
+  return std::holds_alternative<Average>(op) || std::holds_alternative<CountAbove>(op) || std::holds_alternative<ClampRange>(op) || std::holds_alternative<Report>(op) ? 1 : 0;
 }
 
 bool is_view(const Op& op) { return std::holds_alternative<Reshape>(op) || std::holds_alternative<SliceRows>(op) || std::holds_alternative<SliceCols>(op); }

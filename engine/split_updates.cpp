@@ -72,7 +72,7 @@ class Splitter {
     Pieces grads;
     int64_t start = 0;
     parts_of(n.in[3], start, grads);
-    if (plan_.shape(n.in[0]).rows != 1 || grads.size() < 2) return append(n);
+    if (n.in.size() > 4 || plan_.shape(n.in[0]).rows != 1 || grads.size() < 2) return append(n);
     Pieces next[3];
     for (const Piece& g : grads) {
       const auto out = emit(n.op, {at(n.in[0], g), at(n.in[1], g), at(n.in[2], g), g.value});

@@ -1,8 +1,18 @@
 #!/usr/bin/env bash
 # Installs what the build needs and this machine lacks: by apt when it can, else it prints the one line to run. Does not touch the network when nothing is missing.
 set -euo pipefail
+cd "$(dirname "$0")/.."
 
 packages=(g++ cmake ninja-build nlohmann-json3-dev libfmt-dev libfast-float-dev libcli11-dev libgtest-dev libbenchmark-dev pkgconf dpkg-dev)
+# What only some tests want, and skip without: abidiff, and Python with the programs that tables go to and come from.
+[[ ${CI:-} == true ]] && packages+=(abigail-tools python3-venv)
+
+consumers() {
+  [[ ${CI:-} == true && ! -x build/python/bin/python ]] || return 0
+  echo "setup: pyarrow, pandas, polars and duckdb into build/python"
+  mkdir -p build
+  { python3 -m venv build/python && build/python/bin/pip install --quiet pyarrow pandas polars duckdb; } || { rm -rf build/python; echo "setup: could not; the test of them will be skipped" >&2; }
+}
 
 command -v dpkg-query > /dev/null || { echo "setup: this is not a Debian system; install the counterparts of: ${packages[*]}" >&2; exit 0; }
 
@@ -10,7 +20,7 @@ missing=()
 for package in "${packages[@]}"; do
   [[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2> /dev/null) == installed ]] || missing+=("$package")
 done
-(( ${#missing[@]} == 0 )) && exit 0
+(( ${#missing[@]} == 0 )) && { consumers; exit 0; }
 
 install="apt-get install -y --no-install-recommends ${missing[*]}"
 if [[ $(id -u) == 0 ]]; then
@@ -27,3 +37,4 @@ echo "setup: installing ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive
 "${as_root[@]}" apt-get update -qq
 "${as_root[@]}" $install
+consumers

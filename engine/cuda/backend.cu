@@ -308,11 +308,18 @@ DeviceStatus wait_download(DeviceSession* s, int64_t ticket, const void** data) 
   });
 }
 
+DeviceStatus wait_event(DeviceSession* s, void* event) {
+  return guarded([&] {
+    use(*s);
+    check(cudaEventSynchronize(*static_cast<cudaEvent_t*>(event)), "cudaEventSynchronize", "waiting for rows that another program makes");
+  });
+}
+
 const char* last_message() { return message().c_str(); }
 
 DeviceApi& table() {
   static DeviceApi api{kDeviceAbi, sizeof(KernelTable), "cuda", &kernels_cuda(), last_message, versions, count,  describe, open,           close,        allocate,
-                       release,    upload,              download, copy,           record,       replay,   forget, run,      begin_download, wait_download};
+                       release,    upload,              download, copy,           record,       replay,   forget, run,      begin_download, wait_download, wait_event};
   return api;
 }
 

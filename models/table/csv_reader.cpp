@@ -54,6 +54,7 @@ CsvFrame find_frame(const CsvSource& source, const CsvOptions& options) {
       if (!scanner.next()) throw Error(ErrorCode::data, source.name() + ": the file holds blank lines only.\n  A table needs a header row and at least one row of values.");
     } while (scanner.is_blank());
   } catch (const CsvFault& fault) {
+    source.check_whole();
     fail_fault(fault, source.name(), fault.line + 1, frame);
   }
   std::string scratch;
@@ -130,6 +131,9 @@ class Filler {
   Table run(Team& team, const Monitor& monitor) {
     table_.rows = survey_.rows;
     table_.columns.resize(plans_.size());
+    int64_t bytes = 0;
+    for (const ColumnPlan& plan : plans_) bytes += survey_.rows * static_cast<int64_t>(is_numeric(plan.type) ? sizeof(double) : sizeof(int32_t));
+    table_.held = team.share(bytes, "the table");
     team.for_each(static_cast<int64_t>(plans_.size()), [&](int64_t j) {
       const auto at = static_cast<size_t>(j);
       table_.columns[at] = make_column(frame_.names[at], plans_[at], survey_.rows);
@@ -149,6 +153,7 @@ class Filler {
   void fill_wave(int64_t first, int64_t count, Team& team, const Monitor& monitor) {
     std::vector<std::optional<Refusal>> refused(static_cast<size_t>(count));
     team.for_each(count, [&](int64_t i) { fill_chunk(survey_.chunks[static_cast<size_t>(first + i)], local_[static_cast<size_t>(i)], refused[static_cast<size_t>(i)]); });
+    source_.check_whole();
     for (const auto& r : refused)
       if (r) fail_fill(r->why, source_.name() + ':' + std::to_string(r->line), frame_.names[r->column], r->value, plans_[r->column]);
     team.for_each(static_cast<int64_t>(plans_.size()), [&](int64_t j) {
@@ -168,7 +173,7 @@ class Filler {
     try {
       while (scanner.next()) {
         if (scanner.is_blank()) continue;
-        if (scanner.count() != plans_.size() || row == chunk.first_row + chunk.rows) fail_changed();
+        if (scanner.count() != plans_.size() || row == chunk.first_row + chunk.rows) source_.fail_changed();
         const CsvField* fields = scanner.fields();
         for (size_t j = 0; j < plans_.size(); ++j) {
           const std::string_view text = csv_text(fields[j], scratch);
@@ -180,13 +185,9 @@ class Filler {
         ++row;
       }
     } catch (const CsvFault&) {
-      fail_changed();
+      source_.fail_changed();
     }
-    if (row != chunk.first_row + chunk.rows) fail_changed();
-  }
-
-  [[noreturn]] void fail_changed() const {
-    throw Error(ErrorCode::io, source_.name() + ": the file changed while it was read.\n  Try again when nothing writes to it.");
+    if (row != chunk.first_row + chunk.rows) source_.fail_changed();
   }
 
   void join_codes(int64_t first, int64_t count, size_t j) {
