@@ -262,7 +262,7 @@ TEST_F(CliResume, ShortMemoryIsAnErrorAndNoCrash) {
 #endif
   int refused = 0;
   Line line = fit("ctgan", "m.tessera", {"--threads", "1", "--force"});
-  line[7] = "1", line[15] = line[17] = "1500,1500";  // networks that take a few hundred MiB
+  line[7] = "1", line[17] = line[19] = "1500,1500";  // networks that take a few hundred MiB
   for (int megabytes = 40; megabytes <= 640; megabytes += 60) {
     const int code = shell("prlimit --as=" + std::to_string(megabytes << 20), line);
     const std::string err = read("err");
