@@ -1,5 +1,5 @@
 // The training steps of CTGAN and TVAE and sampling to CSV, preset paper (and TVAE's best), on Adult (or on generated people where the file is absent), 1 and 2 threads.
-//   bench_step                         TESSERA_DATA=folder of adult_train.csv
+//   bench_step                         TESSERA_DATA=folder of adult_train.csv, TESSERA_PASSES_OFF=fuse: what a pass is worth
 // Times and the CPU column (all threads) are of a block of three steps, or of 100,000 rows; best_ms and best_cpu_ms are of one step. Beside each figure stands its
 // floor, from peaks measured in the same run: matrix products at the multiply-add peak + bytes of all other ops at the copy rate of blocks that lie in the cache,
 // as the whole step does. `share` is floor / figure; figures are the best block of steps, since other work only ever adds.
@@ -7,9 +7,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <limits>
+#include <set>
+#include <sstream>
 
 #include "data.h"
 #include "engine/ceilings.h"
@@ -32,6 +35,15 @@ constexpr int64_t kSampledRows = 100000;
 
 double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
+// TESSERA_PASSES_OFF=fuse,gather: what a pass is worth.
+std::set<std::string> passes_off() {
+  std::set<std::string> off;
+  const char* given = std::getenv("TESSERA_PASSES_OFF");
+  std::istringstream names(given == nullptr ? "" : given);
+  for (std::string name; std::getline(names, name, ',');) off.insert(name);
+  return off;
+}
+
 FitOptions paper(const std::string& method) {
   FitOptions o;
   o.method = method;
@@ -51,7 +63,7 @@ class Training {
     Plan plan;
     Recorder r(plan);
     method_->record_training(r, encoded_.rows, std::numeric_limits<int32_t>::max());
-    optimise(plan);
+    optimise(plan, passes_off());
     work_ = work_of(plan);
     program_ = std::make_unique<Program>(std::move(plan), cpu_kernels(), team, 1);
     bind_if(*program_, "codes", encoded_.codes.data());

@@ -15,7 +15,7 @@ class Placer {
  public:
   Placer(const Plan& plan, int scalar_bytes, bool reuse) : plan_(plan), scalar_(scalar_bytes), reuse_(reuse) {}
 
-  Placement run(const std::vector<std::vector<int>>* given) {
+  Placement run(const std::vector<std::vector<int>>* given, const std::vector<LocalValue>* local = nullptr) {
     p_.slots.resize(plan_.values.size());
     p_.runs.assign(plan_.nodes.size(), true);
     parent_.resize(plan_.values.size());
@@ -26,6 +26,9 @@ class Placer {
     if (given != nullptr) take_phases(*given);
     else phases();
     place_leaves();
+    if (local != nullptr)
+      for (size_t v = 0; v < local->size(); ++v)
+        if (const LocalValue& l = (*local)[v]; l.offset >= 0) p_.slots[v] = {Slot::block, l.offset, l.pitch / item(static_cast<Id>(v)), -1};
     adopt();
     roots();
     return std::move(p_);
@@ -252,5 +255,14 @@ class Placer {
 }  // namespace
 
 Placement place(const Plan& plan, int scalar_bytes, bool reuse, const std::vector<std::vector<int>>* phases) { return Placer(plan, scalar_bytes, reuse).run(phases); }
+
+Layout lay_out(const Plan& plan, int scalar_bytes, bool reuse) {
+  Placement single = place(plan, scalar_bytes, reuse);
+  if (!plan.fuse || !reuse) return {{}, std::move(single)};
+  RowChains chains = row_chains(plan, scalar_bytes);
+  if (plan.row_cut.gain * static_cast<int64_t>(chains.phases.size()) > static_cast<int64_t>(single.phases.size())) return {{}, std::move(single)};
+  Placement placed = Placer(plan, scalar_bytes, true).run(&chains.phases, &chains.local);
+  return {std::move(chains), std::move(placed)};
+}
 
 }  // namespace tessera

@@ -5,12 +5,13 @@
 #include <vector>
 
 #include "engine/plan.h"
+#include "engine/row_chains.h"
 
 namespace tessera {
 
 struct Slot {
-  enum Where : int { none, state, activation, bound } where = none;
-  int64_t offset = 0;  // bytes from the arena's start; bound: from the leaf's memory
+  enum Where : int { none, state, activation, bound, block } where = none;  // block: in the own memory of a block of rows (engine/row_chains.h)
+  int64_t offset = 0;  // bytes from the arena's start; bound: from the leaf's memory; block: for each of its rows
   int64_t ld = 0;      // elements
   int leaf = -1;       // bound: which leaf
 };
@@ -26,5 +27,12 @@ struct Placement {
 // `reuse` off: every value that is made gets memory of its own (the pass `liveness` left out).
 // `phases`: given ones instead of its own; a node that is in none makes nothing but a view of a leaf.
 Placement place(const Plan& plan, int scalar_bytes, bool reuse = true, const std::vector<std::vector<int>>* phases = nullptr);
+
+// How the processor runs a plan: in chains where they spare enough phases (TVAE's step: 5 instead of 58), as single ops otherwise, or without `plan.fuse`.
+struct Layout {
+  RowChains chains;  // no phases: single ops
+  Placement placement;
+};
+Layout lay_out(const Plan& plan, int scalar_bytes, bool reuse = true);
 
 }  // namespace tessera

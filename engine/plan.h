@@ -68,6 +68,13 @@ class Spans {
   SpanTable table_;
 };
 
+// Where and how the processor does ops in chains on blocks of rows (engine/row_chains.h). Work, not values: no bit depends on it.
+struct RowCut {
+  int64_t fewest_rows = 256;  // of a batch
+  int64_t gain = 3;           // chains are used where they leave one of so many phases, or fewer
+  int64_t block_rows = 0;     // 0: chosen by the size of the team
+};
+
 class Plan {
  public:
   std::vector<Value> values;
@@ -76,7 +83,8 @@ class Plan {
   std::vector<Id> outputs;  // read from outside after the step
   std::map<Id, std::string> names;  // for printing and for binding
   std::vector<std::shared_ptr<const Spans>> spans;
-  bool fuse = false;  // many ops a launch, where the device has kernels for that (engine/fusion.h)
+  bool fuse = false;  // many ops a launch, where the device has kernels for that (engine/fusion.h); chains of rows on the processor
+  RowCut row_cut;
 
   const Value& operator[](Id id) const { return values[static_cast<size_t>(id)]; }
   const Shape& shape(Id id) const { return values[static_cast<size_t>(id)].shape; }

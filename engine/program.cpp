@@ -33,6 +33,11 @@ Placement placed(const Plan& plan, const KernelTable& table, bool reuse, const F
   return place(plan, table.scalar_bytes, reuse, &phases);
 }
 
+Layout laid_out(const Plan& plan, const Device& device, const KernelTable& table, bool reuse, const Fusion& fusion) {
+  if (device.is_processor()) return lay_out(plan, table.scalar_bytes, reuse);
+  return {{}, placed(plan, table, reuse, fusion)};
+}
+
 std::vector<double> widened(const std::vector<float>& x) { return {x.begin(), x.end()}; }
 }  // namespace
 
@@ -40,7 +45,7 @@ Program::Program(Plan plan, const KernelTable& table, Team& team, uint64_t seed,
     : plan_(std::move(plan)),
       table_(table),
       team_(team),
-      placement_(place(plan_, table.scalar_bytes, reuse)),
+      layout_(lay_out(plan_, table.scalar_bytes, reuse)),
       state_(placement_.state_bytes, "weights and optimiser state"),
       activations_(placement_.activation_bytes, "activations"),
       bound_(plan_.leaves.size(), nullptr),
@@ -52,7 +57,7 @@ Program::Program(Plan plan, Device& device, Team& team, uint64_t seed, bool reus
       table_(device.is_processor() ? cpu_kernels() : *device.api().kernels),
       team_(team),
       fusion_(fused(plan_, table_)),
-      placement_(placed(plan_, table_, reuse, fusion_)),
+      layout_(laid_out(plan_, device, table_, reuse, fusion_)),
       device_(device.is_processor() ? nullptr : std::make_unique<DeviceRun>(device, placement_)),
       state_(device_ ? 0 : placement_.state_bytes, "weights and optimiser state"),
       activations_(device_ ? 0 : placement_.activation_bytes, "activations"),
@@ -128,9 +133,36 @@ View Program::view(Id v) const {
   char* base = nullptr;
   if (s.where == Slot::state) base = device_ ? device_->state() : state_.data();
   else if (s.where == Slot::activation) base = device_ ? device_->activations() : activations_.data();
-  else base = static_cast<char*>(const_cast<void*>(bound_[static_cast<size_t>(s.leaf)]));
+  else if (s.where == Slot::bound) base = static_cast<char*>(const_cast<void*>(bound_[static_cast<size_t>(s.leaf)]));
+  if (s.where == Slot::block) return {reinterpret_cast<void*>(static_cast<intptr_t>(s.offset)), shape.rows, shape.cols, s.ld, item_bytes(plan_[v])};  // in no arena: see run_block()
   if (base == nullptr) throw Error(ErrorCode::internal, "nothing is bound to " + plan_.leaves[static_cast<size_t>(s.leaf)].name);
   return {base + s.offset, shape.rows, shape.cols, s.ld, item_bytes(plan_[v])};
+}
+
+// A node's call with its whole views, which are appended to views_.
+Program::Ready Program::ready(int n, int64_t& scratch) {
+  const Node& node = plan_.nodes[static_cast<size_t>(n)];
+  const View* in = views_.data() + views_.size();
+  for (const Id v : node.in) views_.push_back(view(v));
+  const View* out = views_.data() + views_.size();
+  for (const Id v : node.out) views_.push_back(view(v));
+  Ready r{};
+  r.node = n;
+  r.call = {in, out, static_cast<int>(node.in.size()), static_cast<int>(node.out.size()), nullptr, device_ ? device_->step() : step_.get()};
+  std::visit(
+      [&](const auto& op) {
+        using T = std::decay_t<decltype(op)>;
+        r.call.op = &op;
+#define TESSERA_KERNEL(type, field) \
+  if constexpr (std::is_same_v<T, type>) r.kernel = table_.field;
+        TESSERA_OPS(TESSERA_KERNEL)
+#undef TESSERA_KERNEL
+      },
+      device_ ? device_->localise(node.op) : node.op);
+  if (r.kernel.run == nullptr) throw Error(ErrorCode::unsupported, std::string("the ") + table_.name + " backend has no kernel for " + op_name(node.op) + ".\n  --device cpu runs everything.");
+  r.tiles = r.kernel.tiles(r.call);
+  if (r.kernel.scratch_bytes != nullptr) scratch = std::max(scratch, r.kernel.scratch_bytes(r.call));
+  return r;
 }
 
 // Builds the calls once all leaves are bound.
@@ -138,37 +170,34 @@ void Program::prepare() {
   if (ready_) return;
   views_.clear();
   phases_.clear();
+  row_chains_.clear();
   size_t views = 0;
   for (const Node& n : plan_.nodes) views += n.in.size() + n.out.size();
   views_.reserve(views);
-  int64_t scratch = 0;
+  int64_t scratch = 0, own = 0;
   for (const auto& nodes : placement_.phases) {
     Phase phase;
+    std::map<int, std::vector<int>> chains;
     for (const int n : nodes) {
       if (!placement_.runs[static_cast<size_t>(n)]) continue;
-      const Node& node = plan_.nodes[static_cast<size_t>(n)];
-      const View* in = views_.data() + views_.size();
-      for (const Id v : node.in) views_.push_back(view(v));
-      const View* out = views_.data() + views_.size();
-      for (const Id v : node.out) views_.push_back(view(v));
-      Ready r{};
-      r.node = n;
-      r.call = {in, out, static_cast<int>(node.in.size()), static_cast<int>(node.out.size()), nullptr, device_ ? device_->step() : step_.get()};
-      std::visit(
-          [&](const auto& op) {
-            using T = std::decay_t<decltype(op)>;
-            r.call.op = &op;
-#define TESSERA_KERNEL(type, field) \
-  if constexpr (std::is_same_v<T, type>) r.kernel = table_.field;
-            TESSERA_OPS(TESSERA_KERNEL)
-#undef TESSERA_KERNEL
-          },
-          device_ ? device_->localise(node.op) : node.op);
-      if (r.kernel.run == nullptr) throw Error(ErrorCode::unsupported, std::string("the ") + table_.name + " backend has no kernel for " + op_name(node.op) + ".\n  --device cpu runs everything.");
-      r.tiles = r.kernel.tiles(r.call);
-      if (r.kernel.scratch_bytes != nullptr) scratch = std::max(scratch, r.kernel.scratch_bytes(r.call));
-      phase.tiles += r.tiles;
-      phase.calls.push_back(r);
+      const int chain = chains_.phases.empty() ? -1 : chains_.chain_of[static_cast<size_t>(n)];
+      if (chain >= 0) {
+        chains[chain].push_back(n);
+        continue;
+      }
+      phase.calls.push_back(ready(n, scratch));
+      phase.tiles += phase.calls.back().tiles;
+    }
+    for (const auto& [number, links] : chains) {
+      const RowChain& c = chains_.chains[static_cast<size_t>(number)];
+      row_chains_.push_back(chain_of(links, c.rows, scratch));
+      const Chain& made = row_chains_.back();
+      own = std::max(own, made.block * c.row_bytes + static_cast<int64_t>((made.views * sizeof(View) + 63) / 64 * 64));
+      Ready blocks{};
+      blocks.chain = static_cast<int>(row_chains_.size()) - 1;
+      blocks.tiles = (c.rows + made.block - 1) / made.block;
+      phase.tiles += blocks.tiles;
+      phase.calls.insert(phase.calls.begin(), blocks);  // the longest pieces first
     }
     if (phase.tiles > 0) phases_.push_back(std::move(phase));
   }
@@ -177,9 +206,53 @@ void Program::prepare() {
     std::vector<DeviceCall> calls = device_calls(scratch);
     device_->prepare(std::move(calls), scratch);
   } else {
-    for (int t = 0; t < team_.size(); ++t) scratch_.push_back(std::make_unique<Arena>(scratch, "scratch"));
+    kernel_scratch_ = (scratch + 63) / 64 * 64;
+    for (int t = 0; t < team_.size(); ++t) scratch_.push_back(std::make_unique<Arena>(kernel_scratch_ + own, "scratch"));
   }
   ready_ = true;
+}
+
+Program::Chain Program::chain_of(const std::vector<int>& nodes, int64_t rows, int64_t& scratch) {
+  Chain chain{rows, block_rows(plan_, rows, team_.size()), {}, {}, 0};
+  for (const int n : nodes) {
+    const Node& node = plan_.nodes[static_cast<size_t>(n)];
+    const auto sight = [&](Id v, bool along) {
+      if (v == kNone) return Sight::whole;
+      if (placement_.slots[static_cast<size_t>(v)].where == Slot::block) return Sight::own;
+      return along && plan_.shape(v).rows == rows ? Sight::rows : Sight::whole;
+    };
+    for (size_t i = 0; i < node.in.size(); ++i) chain.sights.push_back(sight(node.in[i], along_rows(node.op, i)));
+    for (const Id v : node.out) chain.sights.push_back(sight(v, true));
+    chain.views = std::max(chain.views, node.in.size() + node.out.size());
+    chain.links.push_back(ready(n, scratch));
+  }
+  return chain;
+}
+
+void Program::run_block(const Chain& chain, int64_t number, char* scratch) const {
+  const int64_t begin = number * chain.block, rows = std::min(chain.block, chain.rows - begin);
+  View* views = reinterpret_cast<View*>(scratch + kernel_scratch_);
+  char* own = scratch + kernel_scratch_ + (chain.views * sizeof(View) + 63) / 64 * 64;
+  const Sight* sight = chain.sights.data();
+  for (const Ready& link : chain.links) {
+    Call call = link.call;
+    const View* from = call.in;  // the outputs follow the inputs
+    const int count = call.inputs + call.outputs;
+    for (int i = 0; i < count; ++i) {
+      View v = from[i];
+      if (sight[i] == Sight::rows) v.data = static_cast<char*>(v.data) + begin * v.ld * v.item_bytes;
+      else if (sight[i] == Sight::own) v.data = own + reinterpret_cast<intptr_t>(v.data) * chain.block;
+      if (sight[i] != Sight::whole) v.rows = rows;
+      views[i] = v;
+    }
+    sight += count;
+    call.in = views;
+    call.out = views + call.inputs;
+    call.block = true;
+    call.first_row = begin;
+    const int64_t tiles = link.kernel.tiles(call);
+    for (int64_t t = 0; t < tiles; ++t) link.kernel.run(call, t, scratch);
+  }
 }
 
 std::vector<DeviceCall> Program::device_calls(int64_t& scratch) {
@@ -296,7 +369,9 @@ void Program::run_here(int64_t n) {
       const Phase& phase = phases_[t.epoch % count];
       size_t c = 0;
       while (t.tile >= phase.calls[c].tiles) t.tile -= phase.calls[c++].tiles;
-      phase.calls[c].kernel.run(phase.calls[c].call, t.tile, scratch);
+      const Ready& r = phase.calls[c];
+      if (r.chain >= 0) run_block(row_chains_[static_cast<size_t>(r.chain)], t.tile, scratch);
+      else r.kernel.run(r.call, t.tile, scratch);
       if (!dispatcher.finish(phase.tiles)) continue;
       if ((t.epoch + 1) % count == 0) {
         ++step_->step;
@@ -370,6 +445,7 @@ std::string Program::first_bad(const Phase& phase) const {
 std::string Program::diagnose() {
   const int64_t bad = step_->bad;
   if (bad < 0 || !kept_) return "";
+  if (!chains_.phases.empty()) return diagnose_apart();
   if (device_) device_->restore_state();
   else std::memcpy(state_.data(), snapshot_.data(), snapshot_.size());
   *step_ = snapshot_step_;
@@ -382,6 +458,20 @@ std::string Program::diagnose() {
   }
   step_->bad = bad;
   return found;
+}
+
+// What a block keeps to itself cannot be looked at: the same steps in a program of single ops, which gives the same bits.
+std::string Program::diagnose_apart() {
+  Plan plan = plan_;
+  plan.fuse = false;
+  Program apart(std::move(plan), table_, team_, step_->seed, false);
+  for (size_t i = 0; i < plan_.leaves.size(); ++i)
+    if (source_[i] != nullptr) apart.bind(plan_.leaves[i].name, source_[i]);
+  std::memcpy(apart.state_.data(), snapshot_.data(), snapshot_.size());
+  *apart.step_ = snapshot_step_;
+  apart.snapshot();
+  apart.step_->bad = step_->bad;
+  return apart.diagnose();
 }
 
 const KernelTable* cpu_kernels(const std::string& name) {

@@ -12,6 +12,7 @@
 #include "engine/monitor.h"
 #include "engine/placement.h"
 #include "engine/plan.h"
+#include "engine/row_chains.h"
 #include "engine/team.h"
 #include "kernels/table.h"
 
@@ -92,6 +93,15 @@ class Program {
     Call call;
     int64_t tiles;
     int node;
+    int chain = -1;  // this chain instead of a call, its blocks the tiles
+  };
+  // What a call of a chain sees of a value: all of it, the block's rows, or the block's own memory.
+  enum class Sight : char { whole, rows, own };
+  struct Chain {
+    int64_t rows, block;
+    std::vector<Ready> links;
+    std::vector<Sight> sights;  // of the links' views, one after the other
+    size_t views = 0;           // most of a link
   };
   struct Phase {
     std::vector<Ready> calls;
@@ -104,6 +114,10 @@ class Program {
   int64_t item_bytes(const Value& v) const { return v.dtype == DType::index ? 4 : table_.scalar_bytes; }
   void run_here(int64_t n);
   void run_phase(const Phase& phase);
+  Ready ready(int node, int64_t& scratch);
+  Chain chain_of(const std::vector<int>& nodes, int64_t rows, int64_t& scratch);
+  void run_block(const Chain& chain, int64_t block, char* scratch) const;
+  std::string diagnose_apart();
   void copy_out(Id value, void* to, size_t item) const;
   void prepare();
   std::string first_bad(const Phase& phase) const;
@@ -114,8 +128,10 @@ class Program {
   Plan plan_;
   const KernelTable& table_;
   Team& team_;
-  Fusion fusion_;  // empty: every op by itself
-  Placement placement_;
+  Fusion fusion_;  // of a device's launches; empty: every op by itself
+  Layout layout_;
+  const Placement& placement_ = layout_.placement;
+  const RowChains& chains_ = layout_.chains;
   std::unique_ptr<DeviceRun> device_;  // nullptr: here, in the arenas
   Arena state_, activations_;
   std::vector<char> snapshot_;
@@ -124,6 +140,8 @@ class Program {
   mutable std::map<Id, std::vector<char>> fetched_;
   std::vector<View> views_;
   std::vector<Phase> phases_;
+  std::vector<Chain> row_chains_;
+  int64_t kernel_scratch_ = 0;  // bytes of a thread's scratch that are its kernels'; then a block's own memory
   std::unique_ptr<FusedCalls> fused_;
   std::unique_ptr<StepState> step_;
   std::vector<std::unique_ptr<Arena>> scratch_;

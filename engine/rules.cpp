@@ -6,6 +6,7 @@
 #include "engine/ops/elementwise.h"
 #include "engine/ops/ending.h"
 #include "engine/ops/linear.h"
+#include "engine/ops/recurrent.h"
 #include "engine/ops/reduce.h"
 #include "engine/ops/sources.h"
 #include "engine/ops/span.h"

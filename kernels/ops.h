@@ -209,6 +209,51 @@ struct RunningStats {
   bool operator==(const RunningStats&) const = default;
 };
 
+// ---- recurrent layers --------------------------------------------------------------------------------------------------------------
+// One layer over `steps` steps; row b is sequence b, its step t the columns [t·in, (t + 1)·in) of x and [t·H, (t + 1)·H) of y. Gates stand side by side, H columns each.
+//   gru               r, z = σ(x·W_x + b_x + h·W_h + b_h), n = tanh(x·W_xn + b_xn + r⊙(h·W_hn + b_hn)), h′ = (1 − z)⊙n + z⊙h: reset after, as torch and cuDNN
+//   gru_reset_before  r, z = σ(x·W_x + h·W_h + b_x), n = tanh(x·W_xn + (r⊙h)·W_hn + b_xn), h′ as above: Cho et al. 2014, TF1
+//   lstm              i, f, g, o = x·W_x + b_x + h·W_h + b_h, c′ = σ(f + forget_bias)⊙c + σ(i)⊙tanh(g), h′ = σ(o)⊙tanh(c′)
+// From its length on a sequence holds its state, its outputs are 0, and nothing of its rows is read there.
+enum class Cell : int { gru, gru_reset_before, lstm };
+
+// Sequences are treated in tiles; what only the derivative reads stands tile by tile, a sequence a column: [tiles·steps·parts·H, kSequenceTile], in the order
+// (tile, step, part, unit), 0 where there is no sequence or it has ended.
+constexpr int64_t kSequenceTile = 16;
+constexpr int64_t sequence_tiles(int64_t sequences) { return (sequences + kSequenceTile - 1) / kSequenceTile; }
+constexpr int64_t gates_of(Cell c) { return c == Cell::lstm ? 4 : 3; }
+// Parts of `saved`: gru r, z, n, q = h·W_hn + b_hn, h · gru_reset_before r, z, n, h · lstm i, f, g, o, tanh c′, c, h; c and h as they were before the step.
+constexpr int64_t saved_of(Cell c) { return c == Cell::lstm ? 7 : c == Cell::gru ? 5 : 4; }
+// Parts of `slopes`, the gradients of what the gates' functions are applied to: in the order of the gates; gru has q's after them.
+constexpr int64_t slopes_of(Cell c) { return c == Cell::gru_reset_before ? 3 : 4; }
+
+//   in  x [B, steps·in], (length [B, 1]), (h0 [B, H]), (c0 [B, H], lstm), W_x [in, gates·H], W_h [H, gates·H], b_x [1, gates·H], (b_h, not gru_reset_before)
+//       no length: all steps; no h0, c0: zero
+//   out y [B, steps·H], h_last [B, H], saved, (c_last [B, H], lstm)
+struct Recurrent {
+  Cell cell;
+  int64_t steps;
+  double forget_bias;  // lstm
+  bool operator==(const Recurrent&) const = default;
+};
+// in (length), saved, W_h, (d_y), (d_h_last), (d_c_last, lstm) · out slopes, d_h0 [sequences, H], (d_c0, lstm)
+struct RecurrentGrad {
+  Cell cell;
+  int64_t steps, sequences;
+  bool operator==(const RecurrentGrad&) const = default;
+};
+struct RecurrentInputGrad {  // in slopes, W_x · out d_x [sequences, steps·in]
+  Cell cell;
+  int64_t steps, sequences;
+  bool operator==(const RecurrentInputGrad&) const = default;
+};
+// Each tile's share of the weights' gradients. in x, (length), saved, slopes · out [tiles, (in + H + 2)·gates·H]: d_W_x, d_W_h, d_b_x, d_b_h (one bias: without the last)
+struct RecurrentWgrad {
+  Cell cell;
+  int64_t steps;
+  bool operator==(const RecurrentWgrad&) const = default;
+};
+
 // ---- the end of a step -------------------------------------------------------------------------------------------------------------
 // Adam (Kingma & Ba 2015) over a flat parameter set, in place. in param, m, v, grad: all [1, n]. t = step·updates + index + 1 is read from the device.
 struct Adam {
@@ -255,6 +300,7 @@ struct SpanTable {
   X(SpanCrossEntropyGrad, span_cross_entropy_grad) X(SpanReconstruction, span_reconstruction)                             \
   X(SpanReconstructionGrad, span_reconstruction_grad) X(SpanReduce, span_reduce) X(SpanSpread, span_spread) X(SpanMask, span_mask)              \
   X(SpanSample, span_sample) X(BatchNorm, batch_norm) X(BatchNormGrad, batch_norm_grad) X(NormEval, norm_eval)                               \
-  X(RunningStats, running_stats) X(Adam, adam) X(Average, average) X(ClampRange, clamp_range) X(Report, report)
+  X(RunningStats, running_stats) X(Recurrent, recurrent) X(RecurrentGrad, recurrent_grad) X(RecurrentInputGrad, recurrent_input_grad)       \
+  X(RecurrentWgrad, recurrent_wgrad) X(Adam, adam) X(Average, average) X(ClampRange, clamp_range) X(Report, report)
 
 }  // namespace tessera

@@ -41,7 +41,6 @@ enum class Purpose : uint32_t {
   init = 0x7200,      // initial weights
   map = 0x7300,       // ranks inside a repeated value, in calibration
   accept = 0x7400,    // whether a candidate is kept
-  protect = 0x7500,   // what stands in for a rare category
 };
 
 // (0, 1), never 0 and never 1: 23 bits and a half (24 bits and a half would round to 1 in float, and log(−log u) to −∞).

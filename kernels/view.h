@@ -25,6 +25,9 @@ struct Call {
   int inputs, outputs;
   const void* op;  // the op's attributes: one of the structs of ops.h
   StepState* state;
+  // Of a call for a block of rows (engine/row_chains.h): the views begin at row `first_row` of the whole, and one thread makes all of it.
+  bool block = false;
+  int64_t first_row = 0;
 };
 
 // An op is cut into tiles by its shapes alone; tiles of one call touch disjoint outputs and may run in any order on any thread.

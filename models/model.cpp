@@ -170,12 +170,20 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
       if (p.pass == info.name) what = info.what;
     json["passes"].push_back({{"pass", p.pass}, {"what", what}, {"ops_before", p.nodes_before}, {"ops_after", p.nodes_after}, {"flops_before", p.flops_before}, {"flops_after", p.flops_after}});
   }
-  const Placement placed = place(plan, 4, wanted({options.passes_off.begin(), options.passes_off.end()}, "liveness"));
+  const Layout layout = lay_out(plan, 4, wanted({options.passes_off.begin(), options.passes_off.end()}, "liveness"));
+  const Placement& placed = layout.placement;
   json["memory"] = {{"state_bytes", placed.state_bytes},
                     {"activation_bytes", placed.activation_bytes},
                     {"without_reuse_bytes", placed.unplaced_bytes},
                     {"table_bytes", static_cast<int64_t>(encoded.codes.size() * 4 + encoded.alphas.size() * 4)}};
   json["barriers"] = placed.phases.size();
+  json["row_chains"] = nlohmann::json::array();
+  for (const RowChain& c : layout.chains.chains) {
+    nlohmann::json chain{{"rows", c.rows}, {"block_rows", block_rows(plan, c.rows, team.size())}, {"block_bytes", c.row_bytes * block_rows(plan, c.rows, team.size())}, {"ops", nlohmann::json::array()}};
+    for (const int n : c.nodes)
+      if (placed.runs[static_cast<size_t>(n)]) chain["ops"].push_back(op_name(plan.nodes[static_cast<size_t>(n)].op));
+    json["row_chains"].push_back(std::move(chain));
+  }
   const Ceilings ceilings = measure_ceilings(team, placed.state_bytes + placed.activation_bytes);
   json["ceilings"] = {{"bytes_per_second", ceilings.bytes_per_second}, {"flops_per_second", ceilings.flops_per_second}, {"threads", team.size()}};
   json["ops"] = nlohmann::json::array();

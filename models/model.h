@@ -13,6 +13,7 @@
 #include "models/calibration/tier.h"
 #include "models/config.h"
 #include "models/encoding/encoder.h"
+#include "models/sequence/sequences.h"
 #include "models/table/table.h"
 
 namespace tessera {
@@ -32,6 +33,7 @@ struct FitOptions {
   std::string preset = "best";  // "best" | "paper"; apply_preset() sets the rest from it
   CtganConfig ctgan;            // what the method named above reads
   TvaeConfig tvae;
+  SequenceOptions sequences;    // what makes sequences of the table; read by sequence methods
   EncoderOptions encoder;
   uint64_t seed = 0;
   Tier calibrate = Tier::full;                       // the highest tier that is learnt after training

@@ -9,6 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "sequence_arguments.h"
+#include "sequence_page.h"
 #include "text.h"
 
 namespace {
@@ -16,9 +18,10 @@ namespace {
 using Json = nlohmann::json;
 
 struct Arguments {
-  std::string real, synthetic, holdout, target;
+  std::string real, synthetic, holdout, target, method = "table";
   uint64_t seed = 0;
-  int worst = 10;
+  int worst = 10, judges = -1;  // −1: not given
+  SequenceArguments sequences;
   bool without_distances = false, without_c2st = false, without_utility = false;
   CsvArguments csv;
 };
@@ -172,6 +175,8 @@ void run(const SharedOptions& shared, const Arguments& a) {
   if ((a.real == "-") + (a.synthetic == "-") + (a.holdout == "-") > 1) throw tessera::Error(TESSERA_E_USAGE, "Only one of the tables can come from standard input.");
   if (!a.target.empty() && a.holdout.empty()) throw tessera::Error(TESSERA_E_USAGE, "--target names what a model is trained to predict and tested on: --holdout FILE is needed, real rows it has not seen.");
   if (!a.target.empty() && a.without_utility) throw tessera::Error(TESSERA_E_USAGE, "--target and --without-utility contradict each other. Leave one out.");
+  const bool sequences = a.method == "sequence";
+  if (!sequences && (a.sequences.given() || a.judges >= 0)) throw tessera::Error(TESSERA_E_USAGE, "--judges and the options that make sequences go with --method sequence. Add it, or leave them out.");
   Session session(shared);
   const tessera_csv_options csv = a.csv.options();
   tessera_evaluate_options options{};
@@ -180,19 +185,26 @@ void run(const SharedOptions& shared, const Arguments& a) {
   options.without_c2st = a.without_c2st;
   options.without_utility = a.without_utility;
   options.target = a.target.empty() ? nullptr : a.target.c_str();
+  if (sequences) {
+    options.sequences = a.sequences.options();
+    options.judges = a.judges == 0 ? TESSERA_NO_JUDGES : std::max(a.judges, 0);
+    tessera::check_evaluate_options(options);
+  }
   // The real table says what the columns are; the others are read as that, so that a column of whole numbers in one and decimals in the other is one column.
-  tessera::Rows real = tessera::read_csv(session.context(), a.real, csv), holdout;
+  tessera::Rows real = tessera::read_table(session.context(), {a.real}, csv), holdout;
   const tessera::Schema schema = real.schema();
   tessera_csv_options same{};
   same.missing = csv.missing;
   same.like = schema.get();
-  tessera::Rows synthetic = tessera::read_csv(session.context(), a.synthetic, same);
-  if (!a.holdout.empty()) holdout = tessera::read_csv(session.context(), a.holdout, same);
+  same.more_columns = sequences;  // "sequence" and "step"
+  tessera::Rows synthetic = tessera::read_table(session.context(), {a.synthetic}, same);
+  if (!a.holdout.empty()) holdout = tessera::read_table(session.context(), {a.holdout}, same);
   const std::string json = tessera::evaluate(session.context(), std::move(real), std::move(synthetic), std::move(holdout), options);
   session.progress().clear();
   if (shared.json) return print(json + "\n");
   const Json report = Json::parse(json);
   const size_t most = a.worst == 0 ? SIZE_MAX : static_cast<size_t>(a.worst);
+  if (sequences) return print(sequence_page(report, most));
   print(scores(report) + detection(report) + utility(report) + privacy(report) + columns(report, most) + pairs(report, most) + excluded(report));
 }
 
@@ -201,14 +213,17 @@ void run(const SharedOptions& shared, const Arguments& a) {
 void add_evaluate(Program& program) {
   CLI::App* command = program.add("evaluate", "Says how near synthetic rows are to real ones, and how near to copies of them");
   auto a = std::make_shared<Arguments>();
-  command->add_option("real", a->real, "CSV file the model was fitted on")->required();
-  command->add_option("synthetic", a->synthetic, "CSV file that was sampled")->required();
-  command->add_option("--holdout", a->holdout, "CSV file of real rows the model has not seen: distances are compared with theirs, utility is tested on them");
+  command->add_option("real", a->real, "File the model was fitted on")->required();
+  command->add_option("synthetic", a->synthetic, "File that was sampled")->required();
+  command->add_option("--holdout", a->holdout, "File of real rows the model has not seen: distances are compared with theirs, utility is tested on them");
   command->add_option("--target", a->target, "Column that utility predicts (default: the last one with two or a few values)");
   command->add_option("--worst", a->worst, "Columns and pairs that are listed, worst first; 0: all")->check(CLI::Range(0, 1 << 30, "whole number from 0"))->capture_default_str();
   command->add_flag("--without-distances", a->without_distances, "Leave out distances to the closest record, the longest part of large tables");
   command->add_flag("--without-c2st", a->without_c2st, "Leave out whether classifiers tell synthetic rows from real ones");
   command->add_flag("--without-utility", a->without_utility, "Leave out training on synthetic and testing on holdout rows");
+  command->add_option("--method", a->method, "What is compared: table (rows by themselves) or sequence")->check(CLI::IsMember({"table", "sequence"}))->capture_default_str();
+  a->sequences.add_to(*command);
+  command->add_option("--judges", a->judges, "Sequences: trainings of the discriminative and of the predictive judge; 0: none (default: 10)")->check(CLI::Range(0, 1000, "whole number from 0 to 1000"));
   command->add_option("--seed", a->seed, "Of every draw: folds, parts of large tables, the random rows that distances are compared with")->capture_default_str();
   a->csv.add_to(*command);
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });

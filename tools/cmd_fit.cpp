@@ -1,6 +1,9 @@
 // tessera fit data.csv --model data.tessera
 #include <fmt/format.h>
 
+#include <CLI/Option.hpp>
+#include <CLI/Validators.hpp>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -50,8 +53,10 @@ class LossLog {
 };
 
 struct Arguments {
-  std::string data, model, log;
+  std::vector<std::string> data;
+  std::string model, log;
   bool force = false;
+  int64_t max_rows = 0;
   CsvArguments csv;
   FitArguments fit;
 };
@@ -60,7 +65,8 @@ void run(const SharedOptions& shared, const Arguments& a) {
   // What can be known without the data is said before they are read.
   if (a.model == "-" || a.log == "-") throw tessera::Error(TESSERA_E_USAGE, "--model and --log need the name of a file; - is not one.");
   tessera_fit_options options = a.fit.options();
-  options.source = a.data.c_str();
+  const std::string source = text::list(a.data);
+  options.source = source.c_str();
   tessera::check_fit_options(options);
   tessera::check_output(a.model, a.force);
   if (!a.log.empty()) tessera::check_output(a.log, a.force);
@@ -68,7 +74,10 @@ void run(const SharedOptions& shared, const Arguments& a) {
   Session session(shared);
   LossLog log(a.log, a.fit.method);
   if (log.wanted()) options.losses = &LossLog::callback, options.losses_user = &log;
-  const auto model = tessera::Model::fit(session.context(), tessera::read_csv(session.context(), a.data, a.csv.options()), options);
+  tessera_csv_options reading = a.csv.options();
+  reading.max_rows = a.max_rows;
+  reading.sample_seed = options.seed;
+  const auto model = tessera::Model::fit(session.context(), tessera::read_table(session.context(), a.data, reading), options);
   model.save(a.model, a.force);
 
   std::error_code none;
@@ -86,10 +95,11 @@ void run(const SharedOptions& shared, const Arguments& a) {
 void add_fit(Program& program) {
   CLI::App* command = program.add("fit", "Learns a model of a table");
   auto a = std::make_shared<Arguments>();
-  command->add_option("data", a->data, "CSV file, or - for standard input")->required();
+  command->add_option("data", a->data, "CSV, Parquet or Arrow files with the same columns, or - for CSV from standard input; names with * are the files they match")->required();
   command->add_option("--model", a->model, "Where the model is written, whole or not at all")->required();
   command->add_flag("--force", a->force, "Replace a model and a log that exist");
   command->add_option("--log", a->log, "Write losses to this CSV file as training goes");
+  command->add_option("--max-rows", a->max_rows, "Of Parquet and Arrow files larger than that: learn from so many rows, drawn evenly over them (default: all)")->check(CLI::Range(int64_t{1}, INT64_MAX, "whole number from 1"));
   a->fit.add_to(*command);
   program.add_device(*command);
   a->csv.add_to(*command);

@@ -141,7 +141,7 @@ std::string model_page(const Json& model) {
 void run(const SharedOptions& shared, const Arguments& a) {
   Session session(shared);
   const bool model = is_model(a.file);
-  const std::string json = model ? tessera::Model::load(a.file).describe() : tessera::inspect(session.context(), tessera::read_csv(session.context(), a.file, a.csv.options()));
+  const std::string json = model ? tessera::Model::load(a.file).describe() : tessera::inspect(session.context(), tessera::read_table(session.context(), {a.file}, a.csv.options()));
   session.progress().clear();
   if (shared.json) return print(json + "\n");
   print(model ? model_page(Json::parse(json)) : table_page(Json::parse(json)));
@@ -152,7 +152,7 @@ void run(const SharedOptions& shared, const Arguments& a) {
 void add_inspect(Program& program) {
   CLI::App* command = program.add("inspect", "Shows what was understood of a table, column by column and why, or what a model holds");
   auto a = std::make_shared<Arguments>();
-  command->add_option("file", a->file, "CSV file, - for standard input, or a model")->required();
+  command->add_option("file", a->file, "CSV, Parquet or Arrow file, - for CSV from standard input, or a model")->required();
   a->csv.add_to(*command);
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });
 }

@@ -72,6 +72,9 @@ std::string page(const Json& plan) {
                                 plan["preset"].get<std::string>(), plan["batch"].get<int64_t>(), plan["data_width"].get<int64_t>(), plan["condition_width"].get<int64_t>());
   out += fmt::format("recorded  {} ops\n", plan["recorded_ops"].get<int64_t>()) + passes(plan) + "\n" + ops(plan);
   out += fmt::format("\nlaunches  {} in {} phases\n", plan["launches"].get<int64_t>(), plan["barriers"].get<int64_t>());
+  for (const Json& c : plan["row_chains"])
+    out += fmt::format("chain     {} ops one after the other on blocks of {} of {} rows; what only they see takes {} a thread\n", c["ops"].size(), c["block_rows"].get<int64_t>(), c["rows"].get<int64_t>(),
+                       text::bytes(c["block_bytes"].get<int64_t>()));
   out += fmt::format("memory    {} weights and state, {} activations ({} without reuse), {} table\n", size("state_bytes"), size("activation_bytes"), size("without_reuse_bytes"), size("table_bytes"));
   out += fmt::format("floor     {} ms: the larger of bytes at {:.1f} GB/s and FLOPs at {:.0f} GFLOP/s, measured just now with {} thread(s), {} kernels\n", scaled(plan["floor_us"].get<double>(), 1e3),
                      best["bytes_per_second"].get<double>() / 1e9, best["flops_per_second"].get<double>() / 1e9, best["threads"].get<int>(), plan["kernels"].get<std::string>());
@@ -83,7 +86,7 @@ void run(const SharedOptions& shared, const Arguments& a) {
   options.source = a.data.c_str();
   tessera::check_fit_options(options);
   Session session(shared);
-  const std::string json = tessera::plan(session.context(), tessera::read_csv(session.context(), a.data, a.csv.options()), options);
+  const std::string json = tessera::plan(session.context(), tessera::read_table(session.context(), {a.data}, a.csv.options()), options);
   session.progress().clear();
   Json plan = Json::parse(json);
   if (a.device != "cpu") {  // the step as a GPU runs it

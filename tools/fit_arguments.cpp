@@ -6,7 +6,7 @@
 
 void FitArguments::add_to(CLI::App& command) {
   const auto natural = CLI::Range(1, 1 << 30, "whole number from 1");
-  command.add_option("--method", method, "The model: ctgan or tvae")->capture_default_str();
+  command.add_option("--method", method, "The model: ctgan or tvae, or timegan for sequences")->capture_default_str();
   command.add_option("--preset", preset, "best: the paper's networks with what measurably helps; paper: the published model")->capture_default_str();
   command.add_option("--seed", seed, "Same seed, same model, for any number of threads")->capture_default_str();
   command.add_option("--epochs", epochs, "Passes over the table; 0 writes an untrained model (preset: 300)")->check(CLI::Range(0, 1 << 30, "whole number from 0"));
@@ -20,6 +20,15 @@ void FitArguments::add_to(CLI::App& command) {
   command.add_option("--encoder-dim", encoder_dim, "tvae: widths of the encoder's layers (preset: 128,128)")->delimiter(',')->check(natural);
   command.add_option("--decoder-dim", decoder_dim, "tvae: widths of the decoder's layers (preset: 128,128)")->delimiter(',')->check(natural);
   command.add_option("--loss-factor", loss_factor, "tvae: weight of the reconstruction loss beside the divergence (preset: 2)")->check(CLI::PositiveNumber);
+  sequences.add_to(command);
+  command.add_option("--iterations", iterations, "timegan: steps of each of its three phases; 0 writes an untrained model (preset: 10000)")->check(CLI::Range(0, 1 << 30, "whole number from 0"));
+  command.add_option("--embedding-iterations", embedding_iterations, "timegan: of the first phase alone")->check(natural);
+  command.add_option("--supervised-iterations", supervised_iterations, "timegan: of the second phase alone")->check(natural);
+  command.add_option("--joint-iterations", joint_iterations, "timegan: of the third phase alone")->check(natural);
+  command.add_option("--hidden-dim", hidden_dim, "timegan: units of a recurrent layer (preset: 24)")->check(natural);
+  command.add_option("--layers", layers, "timegan: recurrent layers of a network (preset: 3)")->check(natural);
+  command.add_option("--cell", cell, "timegan: gru, gru-reset-before (the published one) or lstm (preset: gru)");
+  command.add_option("--gamma", gamma, "timegan: weight of the verdict on what the generator makes before it is supervised (preset: 1)")->check(CLI::PositiveNumber);
   command.add_option("--calibrate", calibrate, "What is learnt after training so that rows look real: off, marginals, full (preset: full; paper: off)");
   command.add_option("--rare-categories", rare_categories, "Rows a category must have to be learnt, or keep: rarer ones are replaced by others first (preset: 5; paper: keep)");
   command.add_option("--passes-off", passes_off, "Plan passes to leave out, for study; tessera plan lists them");
@@ -58,6 +67,15 @@ tessera_fit_options FitArguments::options() const {
   o.decoder_dim = decoder_dim.data();
   o.decoder_layers = decoder_dim.size();
   o.loss_factor = loss_factor;
+  if (sequences.given()) o.sequences = sequences.options();
+  o.iterations = iterations == 0 ? TESSERA_UNTRAINED : iterations < 0 ? 0 : iterations;
+  o.embedding_iterations = embedding_iterations;
+  o.supervised_iterations = supervised_iterations;
+  o.joint_iterations = joint_iterations;
+  o.hidden_dim = hidden_dim;
+  o.layers = layers;
+  o.cell = cell.empty() ? nullptr : cell.c_str();
+  o.gamma = gamma;
   o.rare_categories = rare_rows();
   return o;
 }

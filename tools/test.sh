@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds Tessera and runs every test.
-#   bash tools/test.sh [asan] [tsan]     also under AddressSanitizer and UBSan, or under ThreadSanitizer: another build of the whole each, so only when asked
+#   bash tools/test.sh [asan] [tsan] [fuzz]   also under AddressSanitizer and UBSan, or under ThreadSanitizer: another build of the whole each, so only when asked
 # With CI=true both are part of it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -18,6 +18,10 @@ run() {
 mkdir -p build
 command -v ccache > /dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 run release
+# The fuzzers for a few seconds each, beside the corpora that every build runs.
+if [[ ${CI:-} == true || " $* " == *" fuzz "* ]]; then
+  bash tools/fuzz.sh 8 || [[ $? == 77 ]]
+fi
 # A race or a bad access found by a sanitizer ends the test with its report; leaks count too.
 export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
 [[ ${CI:-} == true || " $* " == *" asan "* ]] && run asan

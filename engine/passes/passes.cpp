@@ -15,7 +15,7 @@ const std::vector<PassInfo>& passes() {
       {"accumulate", "sums of products, and a bias, are accumulated in one product", accumulate},
       {"norm_relu", "batch norm applies its ReLU, forward and backward", norm_relu},
       {"stack", "small products with one weight become one product of stacked rows", stack},
-      {"fuse", "on a GPU, ops that a block can do one after the other on its own rows or columns share a launch", nullptr},
+      {"fuse", "ops that can be done one after the other on a part of the rows (on a GPU, of the columns too) are done together", nullptr},
       {"liveness", "values that are not needed at the same time share memory", nullptr},
   };
   return all;

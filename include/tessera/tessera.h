@@ -70,7 +70,7 @@ typedef struct tessera_progress {
   const char* phase; /* "read", "types", "protect", "mixtures", "encode", "train", "candidates", "ratio", "calibrate", "save", "sample", "write", "evaluate" */
   double done;       /* in units of `unit` */
   double total;      /* 0: not known */
-  const char* unit;  /* "rows", "columns", "epochs", "bytes", "trees", "folds" */
+  const char* unit;  /* "rows", "columns", "epochs", "bytes", "trees", "folds", "steps", "sequences" */
   const char* note;  /* what a person wants to see beside the bar: "critic -0.41  generator -1.20"; may be "" */
   int finished;      /* 1: the last event of this phase */
 } tessera_progress;
@@ -122,6 +122,16 @@ typedef void (*tessera_losses_fn)(const tessera_losses* losses, void* user);
 #define TESSERA_UNTRAINED (-1)
 #define TESSERA_KEEP_RARE (-1)
 
+/* What makes sequences of a table (docs/sequences.md): windows of one long table (length), or the rows that share a key (key), or windows of those (both). Texts are names of columns. */
+typedef struct tessera_sequence_options {
+  size_t struct_size;
+  int32_t length;      /* rows of a window, 2 to 4096; 0: sequences stay whole, which needs a key */
+  int32_t stride;      /* rows between the starts of windows; 0: 1 */
+  const char* key;     /* rows with one value are one sequence; NULL: the table is one */
+  const char* index;   /* number, date or time that orders the rows of a sequence; NULL: the order they come in */
+  const char* statics; /* comma-separated: columns that do not vary within a key */
+} tessera_sequence_options;
+
 /* 0 or NULL in any field: the preset's value. Ranges are checked; a message calls a field as the command line does: --batch-size. */
 typedef struct tessera_fit_options {
   size_t struct_size;
@@ -148,6 +158,15 @@ typedef struct tessera_fit_options {
   const int32_t* decoder_dim;
   size_t decoder_layers;
   double loss_factor; /* TVAE: weight of the reconstruction loss beside the divergence */
+  const tessera_sequence_options* sequences; /* TimeGAN needs them, no other method takes them */
+  int32_t iterations;            /* TimeGAN: steps of each of its three phases; TESSERA_UNTRAINED: none. Instead of epochs */
+  int32_t embedding_iterations;  /* TimeGAN: of one phase, whatever `iterations` says */
+  int32_t supervised_iterations;
+  int32_t joint_iterations;
+  int32_t hidden_dim; /* TimeGAN: units of a recurrent layer */
+  int32_t layers;     /* TimeGAN: recurrent layers of a network */
+  const char* cell;   /* TimeGAN: NULL, "gru" · "gru-reset-before" (the published one) · "lstm" */
+  double gamma;       /* TimeGAN: weight of the discriminator's verdict on what the generator makes before it is supervised */
   int32_t rare_categories; /* rows a category must have to be learnt; rarer ones are replaced by others before anything is learnt (docs/privacy.md). 0: 5, under preset "paper" all are
                             * kept · TESSERA_KEEP_RARE: all */
 } tessera_fit_options;
@@ -219,15 +238,25 @@ typedef struct tessera_evaluate_options {
   const char* target;     /* column that utility predicts; NULL: the last one with two or a few values, else the last number */
   int without_c2st;       /* 1: leave out the classifier two-sample tests */
   int without_utility;    /* 1: do not train on synthetic and test on holdout rows */
+  const tessera_sequence_options* sequences; /* NULL: tables of rows. Else sequences are compared, made of the real table by these; holdout, target and without_… do not go with them */
+  int32_t judges; /* sequences: trainings of the discriminative and of the predictive judge; 0: 10, TESSERA_NO_JUDGES: none */
 } tessera_evaluate_options;
+
+#define TESSERA_NO_JUDGES (-1)
 
 /* How near the synthetic rows are to the real ones, and how near to copies of them: Column Shapes, Column Pair Trends, diagnostics, new rows, how well a
  * classifier tells the two apart, what a model trained on the synthetic rows is worth on holdout rows, distances (docs/metrics.md names each entry).
  *   real      the rows the model was fitted on
  *   holdout   rows of the same source it has not seen; may be NULL: then there is no utility, and distances have nothing to be compared with
- * Consumes all. Errors: DATA when the columns differ or the target cannot be predicted, naming them; USAGE for a target without a holdout; MEMORY; CANCELLED. */
+ * With options->sequences: moments, autocorrelation, cross-correlation, marginals, kernel discrepancy, and judges that are trained. A synthetic table that tessera_sample() made of
+ * windows has the columns "sequence" and "step" beside the real one's.
+ * Consumes all. Errors: DATA when the columns differ, the target cannot be predicted or a table cannot be made into sequences, naming them; USAGE for a target without a holdout;
+ * MEMORY; CANCELLED. */
 TESSERA_API tessera_status tessera_evaluate(const tessera_context* context, const tessera_evaluate_options* options, struct ArrowArrayStream* real,
                                             struct ArrowArrayStream* synthetic, struct ArrowArrayStream* holdout, char** json);
+
+/* The USAGE that tessera_evaluate() with these options would end in, before the data are read. */
+TESSERA_API tessera_status tessera_check_evaluate_options(const tessera_evaluate_options* options);
 
 /* This library and machine: version, ABI, instruction sets, processors, devices and why there is none. Errors: MEMORY. */
 TESSERA_API tessera_status tessera_info(char** json);
@@ -243,6 +272,9 @@ typedef struct tessera_csv_options {
   char delimiter;        /* 0: found among , ; tab | */
   tessera_header header;
   const struct ArrowSchema* like; /* NULL, or the schema of a stream or model of this library: its columns, in its order, read as its types. Borrowed */
+  int32_t more_columns; /* 1: the file may have columns that `like` does not: they come in front, with the types found */
+  int64_t max_rows;     /* tessera_table_open() of Parquet and Arrow files: of larger tables so many rows, spread evenly and drawn by sample_seed; 0: all */
+  uint64_t sample_seed;
 } tessera_csv_options;
 
 /* Reads a CSV file ("-": standard input) into typed columns.
@@ -264,7 +296,7 @@ TESSERA_API tessera_status tessera_csv_write(const tessera_context* context, str
 
 /* Reads a table from a file, or from several with the same columns in the same order, one after the other: CSV, Parquet or Arrow IPC, told apart by their first bytes.
  *   paths     count of them; a name with * ? [ ] that is no file's is the files it matches, sorted; "-" is standard input (CSV)
- *   options   how CSV files are read; must be NULL or 0 for others, whose columns have types
+ *   options   how CSV files are read; max_rows and sample_seed for others, whose columns have types of their own
  * Parquet and Arrow files are read as they are asked for, one batch at a time in memory; they need libtessera_arrow.so (docs/parquet.md).
  * Errors: USAGE; IO; DATA, naming the file; UNSUPPORTED without the plugin, saying how to get it; MEMORY; CANCELLED. */
 TESSERA_API tessera_status tessera_table_open(const tessera_context* context, const char* const* paths, size_t count, const tessera_csv_options* options, struct ArrowArrayStream* rows);

@@ -223,6 +223,10 @@ inline void check_fit_options(const tessera_fit_options& options) {
   const auto o = detail::sized(options);
   check(tessera_check_fit_options(&o));
 }
+inline void check_evaluate_options(const tessera_evaluate_options& options) {
+  const auto o = detail::sized(options);
+  check(tessera_check_evaluate_options(&o));
+}
 inline void check_output(const std::string& path, bool overwrite) { check(tessera_check_output(path.c_str(), overwrite)); }
 
 }  // namespace v1

@@ -25,12 +25,14 @@ struct Tiling {
 };
 
 template <class T>
-Tiling tiling(const View& out) {
+Tiling tiling(const Call& call) {
   using S = Shape<T>;
+  const View& out = call.out[0];
+  const int64_t wanted = call.block ? 1 : 4;  // a block of rows is made by one thread, which copies its rows once for all columns
   const int64_t down = div_up(out.rows, S::kTileRows);  // tiles of equal height, in whole blocks of the micro-kernel
   Tiling t{least(out.rows, div_up(div_up(out.rows, down), S::kMr) * S::kMr), least(div_up(out.cols, S::kNr) * S::kNr, S::kTileCols), 1};
   auto count = [&] { return div_up(out.rows, t.rows) * div_up(out.cols, t.cols); };
-  while (count() < 4 && t.cols > 2 * S::kNr) t.cols = div_up(t.cols / 2, S::kNr) * S::kNr;
+  while (count() < wanted && t.cols > 2 * S::kNr) t.cols = div_up(t.cols / 2, S::kNr) * S::kNr;
   t.across = div_up(out.cols, t.cols);
   return t;
 }
@@ -149,7 +151,7 @@ int64_t scratch_bytes(const Call&) {
 
 template <class T>
 int64_t tiles(const Call& call) {
-  return call.out[0].rows == 0 || call.out[0].cols == 0 ? 0 : tiling<T>(call.out[0]).tiles(call.out[0].rows);
+  return call.out[0].rows == 0 || call.out[0].cols == 0 ? 0 : tiling<T>(call).tiles(call.out[0].rows);
 }
 
 template <class T>
@@ -157,7 +159,7 @@ void run(const Call& call, int64_t tile, void* scratch) {
   using S = Shape<T>;
   const auto& op = *static_cast<const Matmul*>(call.op);
   const Mat<T> out(call.out[0]);
-  const Tiling t = tiling<T>(call.out[0]);
+  const Tiling t = tiling<T>(call);
   const Range rows = piece(tile / t.across, t.rows, out.rows), cols = piece(tile % t.across, t.cols, out.cols);
   T* packed_b = static_cast<T*>(scratch);
   T* packed_a = packed_b + S::kDepth * S::kTileCols;

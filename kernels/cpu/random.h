@@ -12,7 +12,7 @@ static inline RowKey row_key(const Call& call, const View& rows, int64_t row, in
   const uint32_t p = static_cast<uint32_t>(purpose) << 16;
   if (rows.data == nullptr) {
     const uint64_t step = static_cast<uint64_t>(call.state->step);
-    return {static_cast<uint32_t>(row), static_cast<uint32_t>(step), p | static_cast<uint32_t>(step >> 32 & 0xFFFF)};
+    return {static_cast<uint32_t>(call.first_row + row), static_cast<uint32_t>(step), p | static_cast<uint32_t>(step >> 32 & 0xFFFF)};
   }
   const int32_t* id = Mat<int32_t>(rows).row(row);
   return {static_cast<uint32_t>(id[0]), static_cast<uint32_t>(id[1]), p | static_cast<uint32_t>(id[2] & 0xFFFF)};

@@ -17,6 +17,8 @@ KernelTable make(const char* name) {
   add_rows<T>(t);
   add_span<T>(t);
   add_batch_norm<T>(t);
+  add_recurrent<T>(t);
+  add_recurrent_grad<T>(t);
   add_optimizer<T>(t);
   return t;
 }

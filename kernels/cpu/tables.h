@@ -14,6 +14,8 @@ template <class T> void add_random(KernelTable&);
 template <class T> void add_rows(KernelTable&);
 template <class T> void add_span(KernelTable&);
 template <class T> void add_batch_norm(KernelTable&);
+template <class T> void add_recurrent(KernelTable&);
+template <class T> void add_recurrent_grad(KernelTable&);
 template <class T> void add_optimizer(KernelTable&);
 
 // Every instruction set has float; the plain one also has double, the oracle.

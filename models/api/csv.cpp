@@ -51,6 +51,7 @@ void open_csv(const tessera_context* context, const std::vector<std::string>& pa
   if (o.like != nullptr) {
     like = schema_table(*o.like);
     csv.like = &like;
+    csv.more_columns = o.more_columns != 0;
   }
   Call call(context);
   csv_open(csv, call.team(), call.monitor(), &out);
@@ -94,12 +95,14 @@ tessera_status tessera_table_open(const tessera_context* context, const char* co
     const auto is_csv = [](const std::string& name) { return kind_of_input(name) == FileKind::csv; };
     const auto other = std::find_if(names.begin(), names.end(), [&](const std::string& name) { return is_csv(name) != is_csv(names[0]); });
     if (other != names.end()) throw Error(ErrorCode::usage, fmt::format("{} is a CSV file and {} is not: files that are read together are of one kind.", is_csv(*other) ? *other : names[0], is_csv(*other) ? names[0] : *other));
+    if (o.max_rows < 0) throw Error(ErrorCode::usage, fmt::format("--max-rows {}: it must be 0 (all) or more.", o.max_rows));
+    if (o.max_rows > 0 && is_csv(names[0])) throw Error(ErrorCode::usage, names[0] + ": --max-rows is for Parquet and Arrow files, which say how many rows they have.");
     if (is_csv(names[0])) return open_csv(context, names, o, out);
     if (text_or(o.types, "") != "" || text_or(o.missing, "") != "" || o.delimiter != 0 || o.header != TESSERA_HEADER_DETECT)
       throw Error(ErrorCode::usage, names[0] + ": --types, --missing, --delimiter and --header are for CSV files; this one says itself what its columns are. Cast them in the file.");
     const auto call = std::make_shared<Call>(context);
     call->monitor().check_cancelled("read");
-    open_arrow_files(names, [call](int64_t n, bool finished) {
+    open_arrow_files(names, {o.max_rows, o.sample_seed}, [call](int64_t n, bool finished) {
       const auto done = static_cast<double>(n);
       call->monitor().check_cancelled("read");
       call->monitor().report({"read", done, finished ? done : 0, "rows", "", finished});

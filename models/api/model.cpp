@@ -1,5 +1,8 @@
 #include "models/api/model.h"
 
+#include "models/files/plugin.h"
+#include "models/files/table_file.h"
+
 #include <nlohmann/json.hpp>
 
 #include "engine/files.h"
@@ -42,5 +45,8 @@ tessera_status tessera_model_describe(const tessera_model* model, char** json) {
 }
 
 tessera_status tessera_check_output(const char* path, int overwrite) {
-  return guarded([&] { check_writable(&required(path, "path"), overwrite != 0); });
+  return guarded([&] {
+    check_writable(&required(path, "path"), overwrite != 0);
+    if (kind_of_output(path) != FileKind::csv) files_plugin(path);
+  });
 }

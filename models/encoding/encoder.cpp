@@ -48,6 +48,11 @@ void encode_numbers(const NumberCode& n, const ColumnCode& column, const Column&
   if (bad >= 0) unknown(column, first + bad, "is missing");
 }
 
+void encode_range(const RangeCode& r, const ColumnCode& column, const Column& values, int64_t first, int64_t rows, const Place& to) {
+  const int64_t bad = r.encode(values.numbers.data() + first, rows, to.alpha + first * to.alpha_stride, to.alpha_stride, to.code + first * to.code_stride, to.code_stride);
+  if (bad >= 0) unknown(column, first + bad, "is missing");
+}
+
 void encode_levels(const LevelCode& l, const ColumnCode& column, const Column& values, const std::vector<int32_t>& level_of_code, int64_t first, int64_t rows, const Place& to) {
   for (int64_t i = first; i < first + rows; ++i) {
     int32_t level = l.missing_level();
@@ -160,6 +165,7 @@ EncodedTable Encoder::encode(Table&& table, Team& team, const Monitor& monitor) 
         const ColumnCode& column = s.columns[j];
         const Place to{out.alphas.data() + s.first_alpha[j], alphas, out.codes.data() + s.first_code[j], codes};
         if (const auto* n = std::get_if<NumberCode>(&column.code)) encode_numbers(*n, column, table.columns[j], static_cast<uint32_t>(j), first, rows, s.seed, to);
+        if (const auto* r = std::get_if<RangeCode>(&column.code)) encode_range(*r, column, table.columns[j], first, rows, to);
         if (const auto* l = std::get_if<LevelCode>(&column.code)) encode_levels(*l, column, table.columns[j], level_of_code[j - begin], first, rows, to);
       }
     });
@@ -184,6 +190,9 @@ Table Encoder::decode(const float* alphas, const int32_t* codes, const int64_t* 
     if (const auto* n = std::get_if<NumberCode>(&column.code)) {
       c.numbers.resize(static_cast<size_t>(rows));
       n->decode(alphas + s.first_alpha[j], alpha_stride, code, code_stride, rows, c.numbers.data());
+    } else if (const auto* r = std::get_if<RangeCode>(&column.code)) {
+      c.numbers.resize(static_cast<size_t>(rows));
+      r->decode(alphas + s.first_alpha[j], alpha_stride, code, code_stride, rows, c.numbers.data());
     } else if (const auto* l = std::get_if<LevelCode>(&column.code)) {
       decode_levels(*l, index, code, code_stride, row_ids, tries, rows, seed, c);
     } else if (const auto* id = std::get_if<IdentifierCode>(&column.code)) {

@@ -24,7 +24,8 @@ struct Span {
   int cond_start;  // offset in the condition vector; −1 unless the span is a category
 };
 
-// Spans tile [0, data_width) in order; a numeric column is one alpha then its modes (mixture modes, then spike levels, then the missing mark).
+// Spans tile [0, data_width) in order; a numeric column is one alpha then its modes (mixture modes, then spike levels, then the missing mark);
+// under Numbers::range one alpha then, if it has missing values, two modes (there, missing).
 struct RowLayout {
   std::vector<Span> spans;
   int data_width = 0;
@@ -33,7 +34,7 @@ struct RowLayout {
   int codes() const;   // number of softmax spans
 };
 
-// Row-major. alphas [rows, layout.alphas()] in [−1, 1], codes [rows, layout.codes()] in [0, width): both in span order.
+// Row-major. alphas [rows, layout.alphas()] in [−1, 1] ([0, 1] for ranges), codes [rows, layout.codes()] in [0, width): both in span order.
 struct EncodedTable {
   int64_t rows = 0;
   std::vector<float> alphas;
@@ -41,6 +42,8 @@ struct EncodedTable {
 };
 
 struct EncoderOptions {
+  // What a numeric column becomes: one alpha and a choice among the modes of a mixture (rows of a table), or its place in its range (steps of a sequence, range_code.h).
+  enum class Numbers { modes, range } numbers = Numbers::modes;
   int max_modes = 10;          // mixture components a numeric column may have (the paper's 10)
   double spike_share = 0.05;   // a value held by this share of a numeric column's rows becomes a level of its own; 0: never
   int integer_levels = 16;     // integers with at most this many distinct values become categories; 0: never

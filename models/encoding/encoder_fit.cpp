@@ -61,6 +61,15 @@ void fit_numbers(const Column& column, uint32_t index, const EncoderOptions& o, 
     out.code = ConstantCode{runs[0].value, {}, false};
     return;
   }
+  const int decimals = column.type == ColumnType::integer || column.type == ColumnType::date ? 0 : column.decimals;
+  if (o.numbers == EncoderOptions::Numbers::range && runs.size() > 1) {
+    RangeCode code;
+    code.missing = missing;
+    code.decimals = has_decimals(values, decimals) ? decimals : -1;
+    code.fit(values);
+    out.code = std::move(code);
+    return;
+  }
   if (column.type == ColumnType::integer && static_cast<int64_t>(runs.size()) <= o.integer_levels) {
     out.code = levels(runs, missing);
     return;
@@ -84,7 +93,6 @@ void fit_numbers(const Column& column, uint32_t index, const EncoderOptions& o, 
     out.code = std::move(all);
     return;
   }
-  const int decimals = column.type == ColumnType::integer || column.type == ColumnType::date ? 0 : column.decimals;
   code.decimals = has_decimals(values, decimals) ? decimals : -1;
   if (!code.spikes.empty()) std::erase_if(values, [&](double x) { return std::binary_search(code.spikes.begin(), code.spikes.end(), x); });
   code.fit_modes(values, {o.max_modes, o.seed, index});
@@ -168,6 +176,10 @@ void Encoder::State::lay_out() {
       layout.spans.push_back({column, Span::Part::alpha, layout.data_width, 1, -1});
       layout.spans.push_back({column, Span::Part::mode, layout.data_width + 1, n->width(), -1});
       layout.data_width += 1 + n->width();
+    } else if (const auto* range = std::get_if<RangeCode>(&columns[j].code)) {
+      layout.spans.push_back({column, Span::Part::alpha, layout.data_width, 1, -1});
+      if (range->missing) layout.spans.push_back({column, Span::Part::mode, layout.data_width + 1, range->width(), -1});
+      layout.data_width += 1 + range->width();
     } else if (const auto* l = std::get_if<LevelCode>(&columns[j].code)) {
       layout.spans.push_back({column, Span::Part::category, layout.data_width, l->width(), layout.cond_width});
       layout.data_width += l->width();

@@ -34,6 +34,10 @@ nlohmann::json write(const NumberCode& n, ColumnType) {
           {"missing", n.missing}, {"low", n.low}, {"high", n.high}, {"round", n.decimals}, {"exponent", n.exponent}};
 }
 
+nlohmann::json write(const RangeCode& r, ColumnType) {
+  return {{"coding", "range"}, {"low", r.low}, {"high", r.high}, {"fill", r.fill}, {"grid", r.grid}, {"missing", r.missing}, {"round", r.decimals}};
+}
+
 nlohmann::json write(const IdentifierCode& id, ColumnType) {
   return {{"coding", "identifier"}, {"pattern", id.pattern.to_json()}, {"missing_share", id.missing_share}, {"description", id.pattern.describe()}};
 }
@@ -91,6 +95,17 @@ NumberCode read_numbers(const Fields& f) {
   return n;
 }
 
+RangeCode read_range(const Fields& f) {
+  RangeCode r;
+  r.low = f.number("low"), r.high = f.number("high"), r.fill = f.number("fill"), r.grid = f.numbers("grid");
+  r.missing = f.flag("missing");
+  r.decimals = static_cast<int>(f.integer("round", -1, 15));
+  f.check(r.low < r.high && r.low <= r.fill && r.fill <= r.high, "has a range that is none");
+  check_ascending(f, r.grid, "values");
+  f.check(r.grid.size() <= RangeCode::kMostGrid && (r.grid.empty() || (r.grid.front() == r.low && r.grid.back() == r.high)), "has values that do not fit its range");
+  return r;
+}
+
 IdentifierCode read_identifier(const Fields& f) {
   IdentifierCode id{Identifier::from_json(f.at("pattern")), f.number("missing_share")};
   f.check(id.missing_share >= 0 && id.missing_share <= 1, "has a share of missing values outside 0 … 1");
@@ -106,6 +121,7 @@ ColumnCode read_column(const Fields& f) {
   if (coding == "constant") c.code = read_constant(f, c.type);
   else if (coding == "levels") c.code = read_levels(f, c.type);
   else if (coding == "modes" && is_numeric(c.type)) c.code = read_numbers(f);
+  else if (coding == "range" && is_numeric(c.type)) c.code = read_range(f);
   else if (coding == "identifier" && c.type == ColumnType::identifier) c.code = read_identifier(f);
   else f.fail("is coded as \"" + coding + "\", which its type cannot be");
   return c;
@@ -135,6 +151,7 @@ Encoder Encoder::from_json(const nlohmann::json& json) {
     out.state_->columns.push_back(read_column(c));
     const auto& code = out.state_->columns.back().code;
     if (const auto* n = std::get_if<NumberCode>(&code)) width += 1 + n->width();
+    if (const auto* r = std::get_if<RangeCode>(&code)) width += 1 + r->width();
     if (const auto* l = std::get_if<LevelCode>(&code)) width += l->width();
     c.check(width < INT32_MAX, "makes the rows wider than can be");
   }

@@ -8,6 +8,7 @@
 #include "models/encoding/identifier.h"
 #include "models/encoding/level_code.h"
 #include "models/encoding/number_code.h"
+#include "models/encoding/range_code.h"
 
 namespace tessera {
 
@@ -29,10 +30,13 @@ struct ColumnCode {
   ColumnType type = ColumnType::category;
   std::string reason, format;
   int decimals = 0;
-  std::variant<ConstantCode, LevelCode, NumberCode, IdentifierCode> code;
+  std::variant<ConstantCode, LevelCode, NumberCode, IdentifierCode, RangeCode> code;
 
-  int alphas() const { return std::holds_alternative<NumberCode>(code) ? 1 : 0; }
-  int codes() const { return std::holds_alternative<NumberCode>(code) || std::holds_alternative<LevelCode>(code) ? 1 : 0; }
+  int alphas() const { return std::holds_alternative<NumberCode>(code) || std::holds_alternative<RangeCode>(code) ? 1 : 0; }
+  int codes() const {
+    if (const auto* range = std::get_if<RangeCode>(&code)) return range->missing ? 1 : 0;
+    return std::holds_alternative<NumberCode>(code) || std::holds_alternative<LevelCode>(code) ? 1 : 0;
+  }
 };
 
 struct Encoder::State {

@@ -282,6 +282,14 @@ std::string Identifier::text(uint64_t row, uint64_t seed, uint32_t column) const
   return prefix_ + out + suffix_;
 }
 
+uint64_t Identifier::room() const {
+  if (kind_ == Kind::sequence) return uint64_t{1} << 62;
+  if (kind_ == Kind::number) return numbers_.room();
+  uint64_t least = uint64_t{1} << 62;
+  for (const Places& p : places_) least = std::min(least, p.indices.room());
+  return least;
+}
+
 std::string Identifier::describe() const {
   std::string middle;
   if (kind_ == Kind::places) middle = std::to_string(places_[0].alphabet.size()) + " characters" + (places_.size() > 1 ? " (" + std::to_string(places_.size()) + " shapes)" : "");

@@ -38,6 +38,7 @@ class Identifier {
   static Identifier learn(std::span<const std::string> values, uint64_t seed);
   // The identifier of a row; the same for the same (row, seed, column).
   std::string text(uint64_t row, uint64_t seed, uint32_t column) const;
+  uint64_t room() const;  // of so many rows in succession no two share an identifier
   std::string describe() const;  // for a person: "\"INV-\", then a number of 6 digits"
 
   nlohmann::json to_json() const;

@@ -56,7 +56,8 @@ void check_same(const ArrowSchema& first, const ArrowSchema& here, const std::st
 // The files one after the other.
 class Chain {
  public:
-  Chain(std::vector<std::string> paths, std::function<void(int64_t, bool)> progress) : paths_(std::move(paths)), progress_(std::move(progress)) {
+  Chain(std::vector<std::string> paths, const RowSample& sample, std::function<void(int64_t, bool)> progress) : paths_(std::move(paths)), progress_(std::move(progress)) {
+    if (sample.most > 0) plan_sample(sample);
     advance();
     if (const int error = current_.get_schema(&current_, &schema_)) fail_stream(error);
   }
@@ -128,11 +129,26 @@ class Chain {
     throw Error(code, fmt::format("{}: {}.\n  The file is damaged, or holds what is not read; write it anew, or as CSV.", path(), said(why)));
   }
 
+  // Nothing to draw where the files have no more rows than that.
+  void plan_sample(const RowSample& sample) {
+    for (const std::string& file : paths_) {
+      open_to_read(file);
+      const FilesApi& api = files_plugin(file.c_str());
+      int64_t rows = 0;
+      if (const FilesStatus status = api.rows(file.c_str(), kind_of_input(file), &rows); status != FilesStatus::ok) fail(api, status, file);
+      if (rows < 0) throw Error(ErrorCode::unsupported, file + ": --max-rows needs to know how many rows there are, and an Arrow stream does not say.\n  Write it as Parquet or as an Arrow file.");
+      first_rows_.push_back(sample_.all);
+      sample_.all += rows;
+    }
+    if (sample_.all > sample.most) sample_.keep = sample.most, sample_.seed = sample.seed;
+  }
+
   void advance() {
     const std::string& file = paths_[next_++];
     open_to_read(file);  // missing, a directory, no permission: said as everywhere
     const FilesApi& api = files_plugin(file.c_str());
-    if (const FilesStatus status = api.read(file.c_str(), kind_of_input(file), &current_); status != FilesStatus::ok) {
+    if (sample_.keep > 0) sample_.first_row = first_rows_[next_ - 1];
+    if (const FilesStatus status = api.read(file.c_str(), kind_of_input(file), sample_.keep > 0 ? &sample_ : nullptr, &current_); status != FilesStatus::ok) {
       current_ = {};
       fail(api, status, file);
     }
@@ -150,6 +166,8 @@ class Chain {
 
   std::vector<std::string> paths_;
   size_t next_ = 0;
+  FileSample sample_;                // keep 0: every row
+  std::vector<int64_t> first_rows_;  // of each file
   std::function<void(int64_t, bool)> progress_;
   int64_t rows_ = 0;
   ArrowArrayStream current_{};
@@ -214,8 +232,8 @@ std::vector<std::string> expand_paths(const std::vector<std::string>& patterns) 
   return out;
 }
 
-void open_arrow_files(const std::vector<std::string>& paths, std::function<void(int64_t, bool)> progress, ArrowArrayStream* out) {
-  auto chain = std::make_unique<Chain>(paths, std::move(progress));
+void open_arrow_files(const std::vector<std::string>& paths, const RowSample& sample, std::function<void(int64_t, bool)> progress, ArrowArrayStream* out) {
+  auto chain = std::make_unique<Chain>(paths, sample, std::move(progress));
   *out = ArrowArrayStream{Chain::get_schema, Chain::get_next, Chain::last_error, Chain::release_chain, chain.release()};
 }
 

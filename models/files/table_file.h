@@ -21,7 +21,12 @@ std::vector<std::string> expand_paths(const std::vector<std::string>& patterns);
 
 // Opens Parquet and Arrow files of the same columns as one stream, of which one batch at a time is in memory. `progress` is called with the rows so far; it may throw.
 // Error(io | data | unsupported), naming the file; the stream's errors name it too.
-void open_arrow_files(const std::vector<std::string>& paths, std::function<void(int64_t rows, bool finished)> progress, ArrowArrayStream* out);
+// `most`: of larger tables so many rows, spread evenly and drawn by `seed`; 0: all.
+struct RowSample {
+  int64_t most = 0;
+  uint64_t seed = 0;
+};
+void open_arrow_files(const std::vector<std::string>& paths, const RowSample& sample, std::function<void(int64_t rows, bool finished)> progress, ArrowArrayStream* out);
 
 // Writes rows as kind_of_output(path) says, whole or not at all; always releases the stream. Returns the rows written.
 int64_t write_arrow_file(ArrowArrayStream* rows, const std::string& path, bool overwrite);

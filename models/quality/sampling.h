@@ -10,7 +10,7 @@
 namespace tessera::quality {
 
 // Who draws, so that no two draws share their numbers.
-enum class Draw : uint32_t { sample_rows = 0x20, folds = 0x21, halves = 0x22, training_rows = 0x23 };
+enum class Draw : uint32_t { sample_rows = 0x20, folds = 0x21, halves = 0x22, training_rows = 0x23, kernel_sequences = 0x24, judged_sequences = 0x25, judge_batch = 0x26, judge_start = 0x27 };
 
 // 0 … n − 1 in an order drawn by (seed, who, which).
 inline std::vector<int64_t> shuffled(int64_t n, uint64_t seed, Draw who, uint32_t which = 0) {

@@ -87,7 +87,7 @@ CsvFrame find_frame(const CsvSource& source, const CsvOptions& options, const Cs
   return frame;
 }
 
-void check_columns_alike(const CsvFrame& frame, const Table& like, const std::string& file) {
+void check_columns_alike(const CsvFrame& frame, const Table& like, bool more, const std::string& file) {
   const auto in_file = [&](const std::string& n) { return std::find(frame.names.begin(), frame.names.end(), n) != frame.names.end(); };
   std::vector<std::string> wanted;
   for (const Column& c : like.columns) wanted.push_back(c.name);
@@ -96,7 +96,7 @@ void check_columns_alike(const CsvFrame& frame, const Table& like, const std::st
       throw Error(ErrorCode::data, file + ": column \"" + n + "\" is missing: the other table has it. Nearest here: " + nearest_names(n, frame.names) +
                                        ".\n  Both tables need the same columns; their order does not matter.");
   for (const std::string& n : frame.names)
-    if (like.find(n) == nullptr)
+    if (like.find(n) == nullptr && !more)
       throw Error(ErrorCode::data, file + ": column \"" + n + "\" is not in the other table. Nearest there: " + nearest_names(n, wanted) +
                                        ".\n  Both tables need the same columns; their order does not matter.");
 }
@@ -105,7 +105,8 @@ void check_columns_alike(const CsvFrame& frame, const Table& like, const std::st
 std::vector<std::optional<ColumnType>> wished_types(const CsvFrame& frame, const CsvOptions& options) {
   std::vector<std::optional<ColumnType>> wished(frame.names.size());
   if (options.like != nullptr)
-    for (size_t j = 0; j < wished.size(); ++j) wished[j] = options.like->find(frame.names[j])->type;
+    for (size_t j = 0; j < wished.size(); ++j)
+      if (const Column* known = options.like->find(frame.names[j])) wished[j] = known->type;
   for (const auto& [column, type] : options.types) {
     const auto at = std::find(frame.names.begin(), frame.names.end(), column);
     if (at == frame.names.end())
@@ -262,6 +263,8 @@ void check_constants(const Table& table, const std::vector<ColumnPlan>& plans, c
 
 void order_like(Table& table, const Table& like) {
   std::vector<Column> ordered;
+  for (Column& c : table.columns)
+    if (like.find(c.name) == nullptr) ordered.push_back(std::move(c));
   for (const Column& wanted : like.columns)
     for (Column& c : table.columns)
       if (c.name == wanted.name) {
@@ -297,7 +300,7 @@ Table csv_read(const CsvOptions& options, Team& team, const Monitor& monitor) {
     bytes += static_cast<double>(part.source->end() - part.source->begin());
     part.frame = find_frame(*part.source, options, k == 0 ? nullptr : &parts[0].frame);
     if (k == 0) {
-      if (options.like != nullptr) check_columns_alike(part.frame, *options.like, part.source->name());
+      if (options.like != nullptr) check_columns_alike(part.frame, *options.like, options.more_columns, part.source->name());
       wished = wished_types(part.frame, options);
     }
     part.survey = survey_csv(*part.source, part.frame, missing, team, monitor);

@@ -20,6 +20,7 @@ struct CsvOptions {
   std::vector<std::string> missing;                         // spellings of "no value" beside the usual ones, in every column
   std::vector<std::pair<std::string, std::string>> types;   // column, type name: read this column as that
   const Table* like = nullptr;                              // a schema: its columns, in its order, with its types. Outlives the call
+  bool more_columns = false;                                // the file may have others: they come in front, with the types found
 };
 
 // Reads the whole file. The text is parsed in two passes, in pieces of 1 MiB cut at row boundaries; the table is the same for any number of threads.

@@ -1,4 +1,4 @@
-// The plugin's two halves.
+// The plugin's parts.
 #pragma once
 #include <arrow/record_batch.h>
 #include <arrow/result.h>
@@ -11,6 +11,8 @@
 namespace tessera::arrow_files {
 
 arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> open(const std::string& path, FileKind kind);
+arrow::Result<int64_t> count_rows(const std::string& path, FileKind kind);
+std::shared_ptr<arrow::RecordBatchReader> sampled(std::shared_ptr<arrow::RecordBatchReader> from, const FileSample& sample);
 arrow::Status write_rows(ArrowArrayStream* rows, FileKind kind, const FileSink& sink, int64_t& written, int& rows_error);
 
 }  // namespace tessera::arrow_files

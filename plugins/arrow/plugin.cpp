@@ -37,11 +37,16 @@ FilesStatus guarded(Body body) noexcept {
   }
 }
 
-FilesStatus read(const char* path, FileKind kind, ArrowArrayStream* out) {
+FilesStatus read(const char* path, FileKind kind, const FileSample* sample, ArrowArrayStream* out) {
   return guarded([&]() -> arrow::Status {
     ARROW_ASSIGN_OR_RAISE(auto reader, open(path, kind));
+    if (sample != nullptr) reader = sampled(std::move(reader), *sample);
     return arrow::ExportRecordBatchReader(std::move(reader), out);
   });
+}
+
+FilesStatus rows(const char* path, FileKind kind, int64_t* count) {
+  return guarded([&] { return count_rows(path, kind).Value(count); });
 }
 
 FilesStatus write(ArrowArrayStream* rows, FileKind kind, const FileSink* sink, int64_t* written, int* rows_error) {
@@ -51,7 +56,7 @@ FilesStatus write(ArrowArrayStream* rows, FileKind kind, const FileSink* sink, i
 
 const char* message() { return last_message.c_str(); }
 
-constexpr FilesApi kApi{kFilesAbi, "Arrow C++ " ARROW_VERSION_STRING, message, read, write};
+constexpr FilesApi kApi{kFilesAbi, "Arrow C++ " ARROW_VERSION_STRING, message, read, rows, write};
 
 }  // namespace
 }  // namespace tessera::arrow_files

@@ -87,4 +87,12 @@ arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> open(const std::string&
   return std::make_shared<Checked>(std::move(batches));
 }
 
+arrow::Result<int64_t> count_rows(const std::string& path, FileKind kind) {
+  ARROW_ASSIGN_OR_RAISE(auto file, arrow::io::ReadableFile::Open(path));
+  if (kind == FileKind::parquet) return parquet::ParquetFileReader::Open(std::move(file))->metadata()->num_rows();
+  if (kind == FileKind::arrow_stream) return -1;
+  ARROW_ASSIGN_OR_RAISE(auto reader, arrow::ipc::RecordBatchFileReader::Open(std::move(file)));
+  return reader->CountRows();
+}
+
 }  // namespace tessera::arrow_files

@@ -72,6 +72,7 @@ void reduce_cases(Cases&);
 void view_cases(Cases&);
 void span_cases(Cases&);
 void batch_norm_cases(Cases&);
+void recurrent_cases(Cases&);
 void source_cases(Cases&);
 void ending_cases(Cases&);
 

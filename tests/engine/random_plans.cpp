@@ -63,5 +63,21 @@ TEST(RandomPlans, BitsDoNotDependOnThreadsMemoryOrRuns) {
   }
 }
 
+TEST(RandomPlans, BlocksOfRowsChangeNothing) {
+  for (uint64_t seed = 0; seed < kPlans; ++seed) {
+    const RandomPlan plan(seed);
+    for (const std::set<std::string>& off : {std::set<std::string>{"fuse"}, {"all"}}) {
+      const Values want = plan.run({&cpu_kernels(), off, 1, 3});
+      for (const int64_t block : {1, 4, 5, 100})
+        for (const int threads : {1, 3}) {
+          Setting s{&cpu_kernels(), off, threads, 3};
+          s.row_cut = {2, 0, block};
+          s.chains = true;
+          EXPECT_EQ(want, plan.run(s)) << "plan " << seed << ", blocks of " << block << " rows, " << threads << " threads";
+        }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tessera::sandbox

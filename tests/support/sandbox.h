@@ -23,6 +23,8 @@ struct Setting {
   uint64_t seed = 42;
   bool reuse = true;
   Device* device = nullptr;  // runs there, in its scalar, instead of by the table
+  RowCut row_cut{};          // and `chains`: on, though no pass runs
+  bool chains = false;
 };
 
 using Values = std::map<std::string, std::vector<double>>;
@@ -57,7 +59,11 @@ class Sandbox {
     if (s.off.count("as recorded") == 0) optimise(copy, s.off);
     return run(std::move(copy), s);
   }
-  Values run(Plan made, const Setting& s) const { return s.device == nullptr && s.table->scalar_bytes == 8 ? run_as<double>(std::move(made), s) : run_as<float>(std::move(made), s); }
+  Values run(Plan made, const Setting& s) const {
+    made.row_cut = s.row_cut;
+    made.fuse = made.fuse || s.chains;
+    return s.device == nullptr && s.table->scalar_bytes == 8 ? run_as<double>(std::move(made), s) : run_as<float>(std::move(made), s);
+  }
 
   std::vector<double> draw(Shape s, double low, double high) {
     std::vector<double> v;

@@ -1,0 +1,172 @@
+// recurrent: a layer of GRU or LSTM cells over time (formulae in ops.h), one tile of 16 sequences after the other, all steps of a tile in one go with its state in cache.
+//   2·B·steps·(in + H)·gates·H FLOP and gates·B·steps·H sigmoids or tanhs; moves x, y and `saved` once, weights stay in the cache
+//   a step is one product of the weights with [x_t; h], then one pass over the units in which all gates are worked out and what the derivative needs is written down
+//   a sequence is a lane: its bits depend on nothing else in the batch · padding is neither read nor written
+#include "kernels/cpu/recurrent.h"
+#include "kernels/cpu/tables.h"
+
+namespace tessera::TESSERA_ISA {
+namespace {
+
+int64_t tiles(const Call& call) { return call.out[1].cols == 0 ? 0 : sequence_tiles(call.out[0].rows); }
+
+template <class T>
+int64_t scratch_bytes(const Call& call) {
+  const int64_t in = call.in[4].rows, hidden = call.in[5].rows, wide = in > hidden ? in : hidden;
+  return static_cast<int64_t>(sizeof(T)) * (kTile * (in + 7 * hidden) + wide) + 64;
+}
+
+// What a step works on: lanes of each.
+template <class T>
+struct Step {
+  T *x, *h, *c, *a, *more;  // more: r⊙h
+  T* saved;
+  int64_t ld, in, hidden;
+  const T *w_x, *w_h, *b_x, *b_h;
+  int64_t ld_x, ld_h;
+  T forget_bias;
+};
+
+template <class T, bool kRagged>
+void gru_units(const Step<T>& s, const Active<T>& active) {
+  const int64_t H = s.hidden, part = H * s.ld;
+  for (int64_t u = 0; u < H; ++u) {
+    const T *ar = s.a + u * kTile, *az = ar + H * kTile, *an = az + H * kTile, *aq = an + H * kTile;
+    T *h = s.h + u * kTile, *r_out = s.saved + u * s.ld, *z_out = r_out + part, *n_out = z_out + part, *q_out = n_out + part, *h_out = q_out + part;
+#pragma GCC ivdep
+    for (int64_t l = 0; l < kTile; ++l) {
+      const T r = sigmoid_of(ar[l]), z = sigmoid_of(az[l]), q = aq[l], n = tanh_of(an[l] + r * q), was = h[l], next = n + z * (was - n);
+      const bool on = !kRagged || active.lane[l] != T(0);
+      r_out[l] = on ? r : T(0);
+      z_out[l] = on ? z : T(0);
+      n_out[l] = on ? n : T(0);
+      q_out[l] = on ? q : T(0);
+      h_out[l] = on ? was : T(0);
+      h[l] = on ? next : was;
+    }
+  }
+}
+
+template <class T, bool kRagged>
+void reset_before_units(const Step<T>& s, const Active<T>& active) {
+  const int64_t H = s.hidden, part = H * s.ld;
+  for (int64_t u = 0; u < 2 * H; ++u) {
+    T* a = s.a + u * kTile;
+    const T* h = s.h + u * kTile;
+    T* more = s.more + u * kTile;
+#pragma GCC ivdep
+    for (int64_t l = 0; l < kTile; ++l) a[l] = sigmoid_of(a[l]);
+    if (u < H)
+      for (int64_t l = 0; l < kTile; ++l) more[l] = a[l] * h[l];
+  }
+  const Term<T> n_terms[2] = {{s.w_x + 2 * H, s.ld_x, s.x, kTile, s.in}, {s.w_h + 2 * H, s.ld_h, s.more, kTile, H}};
+  product<T, false>(H, n_terms, 2, s.a + 2 * H * kTile, kTile, s.b_x + 2 * H, nullptr, false);
+  for (int64_t u = 0; u < H; ++u) {
+    const T *r = s.a + u * kTile, *z = r + H * kTile, *an = z + H * kTile;
+    T *h = s.h + u * kTile, *r_out = s.saved + u * s.ld, *z_out = r_out + part, *n_out = z_out + part, *h_out = n_out + part;
+#pragma GCC ivdep
+    for (int64_t l = 0; l < kTile; ++l) {
+      const T n = tanh_of(an[l]), was = h[l], next = n + z[l] * (was - n);
+      const bool on = !kRagged || active.lane[l] != T(0);
+      r_out[l] = on ? r[l] : T(0);
+      z_out[l] = on ? z[l] : T(0);
+      n_out[l] = on ? n : T(0);
+      h_out[l] = on ? was : T(0);
+      h[l] = on ? next : was;
+    }
+  }
+}
+
+template <class T, bool kRagged>
+void lstm_units(const Step<T>& s, const Active<T>& active) {
+  const int64_t H = s.hidden, part = H * s.ld;
+  for (int64_t u = 0; u < H; ++u) {
+    const T *ai = s.a + u * kTile, *af = ai + H * kTile, *ag = af + H * kTile, *ao = ag + H * kTile;
+    T *h = s.h + u * kTile, *c = s.c + u * kTile;
+    T *i_out = s.saved + u * s.ld, *f_out = i_out + part, *g_out = f_out + part, *o_out = g_out + part, *t_out = o_out + part, *c_out = t_out + part, *h_out = c_out + part;
+#pragma GCC ivdep
+    for (int64_t l = 0; l < kTile; ++l) {
+      const T i = sigmoid_of(ai[l]), f = sigmoid_of(af[l] + s.forget_bias), g = tanh_of(ag[l]), o = sigmoid_of(ao[l]);
+      const T c_was = c[l], h_was = h[l], c_next = f * c_was + i * g, t = tanh_of(c_next), h_next = o * t;
+      const bool on = !kRagged || active.lane[l] != T(0);
+      i_out[l] = on ? i : T(0);
+      f_out[l] = on ? f : T(0);
+      g_out[l] = on ? g : T(0);
+      o_out[l] = on ? o : T(0);
+      t_out[l] = on ? t : T(0);
+      c_out[l] = on ? c_was : T(0);
+      h_out[l] = on ? h_was : T(0);
+      c[l] = on ? c_next : c_was;
+      h[l] = on ? h_next : h_was;
+    }
+  }
+}
+
+template <class T>
+void run(const Call& call, int64_t tile, void* scratch) {
+  const auto& op = *static_cast<const Recurrent*>(call.op);
+  const Mat<T> x(call.in[0]), w_x(call.in[4]), w_h(call.in[5]), y(call.out[0]), h_last(call.out[1]);
+  const int64_t B = y.rows, in = w_x.rows, H = w_h.rows, wide = in > H ? in : H;
+  const Lengths length = lengths_of<T>(call.in[1], tile, B, op.steps);
+  const Parts<T> saved(call.out[2], op.steps, saved_of(op.cell), H);
+
+  Step<T> s{};
+  s.x = static_cast<T*>(scratch);
+  s.h = s.x + in * kTile;
+  s.c = s.h + H * kTile;
+  s.a = s.c + H * kTile;
+  s.more = s.a + 4 * H * kTile;
+  T* zeros = s.more + H * kTile;
+  for (int64_t k = 0; k < wide; ++k) zeros[k] = T(0);
+  s.ld = saved.ld, s.in = in, s.hidden = H;
+  s.w_x = w_x.data, s.w_h = w_h.data, s.ld_x = w_x.ld, s.ld_h = w_h.ld;
+  s.b_x = static_cast<const T*>(call.in[6].data), s.b_h = static_cast<const T*>(call.in[7].data);
+  s.forget_bias = static_cast<T>(op.forget_bias);
+
+  load_state(call.in[2], tile, B, H, zeros, s.h);
+  if (op.cell == Cell::lstm) load_state(call.in[3], tile, B, H, zeros, s.c);
+  const int64_t lanes = least(kTile, B - tile * kTile);
+  for (int64_t t = 0; t < op.steps; ++t) {
+    if (t >= length.most) {
+      saved.clear(tile, t);
+      for (int64_t l = 0; l < lanes; ++l)
+        for (int64_t u = 0; u < H; ++u) y.row(tile * kTile + l)[t * H + u] = T(0);
+      continue;
+    }
+    const Active<T> active(length, t);
+    s.saved = saved.at(tile, t, 0);
+    load_step(x, tile, t, in, length, zeros, s.x);
+    const Term<T> both[2] = {{s.w_x, s.ld_x, s.x, kTile, in}, {s.w_h, s.ld_h, s.h, kTile, H}};
+    if (op.cell == Cell::gru) {
+      const Term<T> xn{s.w_x + 2 * H, s.ld_x, s.x, kTile, in}, hn{s.w_h + 2 * H, s.ld_h, s.h, kTile, H};
+      product<T, false>(2 * H, both, 2, s.a, kTile, s.b_x, s.b_h, false);
+      product<T, false>(H, &xn, 1, s.a + 2 * H * kTile, kTile, s.b_x + 2 * H, nullptr, false);
+      product<T, false>(H, &hn, 1, s.a + 3 * H * kTile, kTile, s.b_h == nullptr ? nullptr : s.b_h + 2 * H, nullptr, false);
+      active.all ? gru_units<T, false>(s, active) : gru_units<T, true>(s, active);
+    } else if (op.cell == Cell::gru_reset_before) {
+      product<T, false>(2 * H, both, 2, s.a, kTile, s.b_x, nullptr, false);
+      active.all ? reset_before_units<T, false>(s, active) : reset_before_units<T, true>(s, active);
+    } else {
+      product<T, false>(4 * H, both, 2, s.a, kTile, s.b_x, s.b_h, false);
+      active.all ? lstm_units<T, false>(s, active) : lstm_units<T, true>(s, active);
+    }
+    T* rows[kTile];
+    for (int64_t l = 0; l < lanes; ++l) rows[l] = y.row(tile * kTile + l) + t * H;
+    lanes_to_rows(s.h, H, rows, lanes);
+    if (!active.all)
+      for (int64_t l = 0; l < lanes; ++l)
+        for (int64_t u = 0; u < H && active.lane[l] == T(0); ++u) rows[l][u] = T(0);
+  }
+  store_state(h_last, tile, H, s.h);
+  if (op.cell == Cell::lstm) store_state(Mat<T>(call.out[3]), tile, H, s.c);
+}
+
+}  // namespace
+
+template <class T>
+void add_recurrent(KernelTable& t) {
+  t.recurrent = {tiles, run<T>, scratch_bytes<T>};
+}
+TESSERA_INSTANTIATE(add_recurrent)
+
+}  // namespace tessera::TESSERA_ISA

@@ -1,0 +1,197 @@
+// What the recurrent kernels share: a tile of kSequenceTile sequences, each a lane, so that a step of a layer is [weights]·[values of 16 sequences] with all of a gate's
+// arithmetic across lanes; and the way from rows of sequences to lanes and back. Weights are read where they lie: [in, gates·H] is what a broadcast of neighbours wants.
+#pragma once
+#include "kernels/cpu/simd.h"
+
+namespace tessera::TESSERA_ISA {
+
+constexpr int64_t kTile = kSequenceTile;
+
+// How many steps of each of a tile's sequences count; a lane without a sequence has none.
+struct Lengths {
+  int64_t of[kTile];
+  int64_t least, most;
+};
+
+template <class T>
+Lengths lengths_of(const View& length, int64_t tile, int64_t sequences, int64_t steps) {
+  Lengths n{{}, steps, 0};
+  for (int64_t l = 0; l < kTile; ++l) {
+    const int64_t b = tile * kTile + l;
+    double own = static_cast<double>(steps);
+    if (length.data != nullptr && b < sequences) own = static_cast<double>(Mat<T>(length).row(b)[0]);
+    n.of[l] = b >= sequences || !(own > 0) ? 0 : own < static_cast<double>(steps) ? static_cast<int64_t>(own) : steps;
+    if (n.of[l] < n.least) n.least = n.of[l];
+    if (n.of[l] > n.most) n.most = n.of[l];
+  }
+  return n;
+}
+
+// 1 where the lane's sequence has step t.
+template <class T>
+struct Active {
+  T lane[kTile];
+  bool all;
+  Active(const Lengths& n, int64_t t) : all(t < n.least) {
+    for (int64_t l = 0; l < kTile; ++l) lane[l] = t < n.of[l] ? T(1) : T(0);
+  }
+};
+
+// ---- rows of sequences ↔ lanes -----------------------------------------------------------------------------------------------------------
+// to[k·kTile + l] = rows[l][k]
+template <class T>
+void rows_to_lanes(const T* const* rows, int64_t n, T* to) {
+  int64_t k = 0;
+  if constexpr (sizeof(T) == 4) {
+    typedef float F __attribute__((vector_size(16)));
+    typedef float U __attribute__((vector_size(16), aligned(4), may_alias));
+    for (; k + 4 <= n; k += 4)
+      for (int64_t l = 0; l < kTile; l += 4) {
+        F r[4];
+        for (int q = 0; q < 4; ++q) r[q] = *reinterpret_cast<const U*>(rows[l + q] + k);
+        const F a = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5), b = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
+        const F c = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5), d = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
+        T* at = to + k * kTile + l;
+        *reinterpret_cast<U*>(at) = __builtin_shufflevector(a, c, 0, 1, 4, 5);
+        *reinterpret_cast<U*>(at + kTile) = __builtin_shufflevector(a, c, 2, 3, 6, 7);
+        *reinterpret_cast<U*>(at + 2 * kTile) = __builtin_shufflevector(b, d, 0, 1, 4, 5);
+        *reinterpret_cast<U*>(at + 3 * kTile) = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+      }
+  }
+  for (; k < n; ++k)
+    for (int64_t l = 0; l < kTile; ++l) to[k * kTile + l] = rows[l][k];
+}
+
+// rows[l][k] = from[k·kTile + l] for the lanes l < lanes
+template <class T>
+void lanes_to_rows(const T* from, int64_t n, T* const* rows, int64_t lanes) {
+  int64_t done = 0;
+  if constexpr (sizeof(T) == 4) {
+    typedef float F __attribute__((vector_size(16)));
+    typedef float U __attribute__((vector_size(16), aligned(4), may_alias));
+    for (; done + 4 <= lanes; done += 4) {
+      int64_t k = 0;
+      for (; k + 4 <= n; k += 4) {
+        F r[4];
+        for (int q = 0; q < 4; ++q) r[q] = *reinterpret_cast<const U*>(from + (k + q) * kTile + done);
+        const F a = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5), b = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
+        const F c = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5), d = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
+        *reinterpret_cast<U*>(rows[done] + k) = __builtin_shufflevector(a, c, 0, 1, 4, 5);
+        *reinterpret_cast<U*>(rows[done + 1] + k) = __builtin_shufflevector(a, c, 2, 3, 6, 7);
+        *reinterpret_cast<U*>(rows[done + 2] + k) = __builtin_shufflevector(b, d, 0, 1, 4, 5);
+        *reinterpret_cast<U*>(rows[done + 3] + k) = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+      }
+      for (; k < n; ++k)
+        for (int64_t q = done; q < done + 4; ++q) rows[q][k] = from[k * kTile + q];
+    }
+  }
+  for (int64_t l = done; l < lanes; ++l)
+    for (int64_t k = 0; k < n; ++k) rows[l][k] = from[k * kTile + l];
+}
+
+// Step t of the tile's rows, `width` columns a step, as lanes; 0 for lanes that have not that step. `zeros`: width zeros.
+template <class T>
+void load_step(const Mat<T>& m, int64_t tile, int64_t t, int64_t width, const Lengths& n, const T* zeros, T* to) {
+  const T* rows[kTile];
+  for (int64_t l = 0; l < kTile; ++l) rows[l] = t < n.of[l] ? m.row(tile * kTile + l) + t * width : zeros;
+  rows_to_lanes(rows, width, to);
+}
+
+// The tile's rows of a state [B, width] as lanes; 0 for lanes without a sequence, and where there is no state.
+template <class T>
+void load_state(const View& view, int64_t tile, int64_t sequences, int64_t width, const T* zeros, T* to) {
+  const T* rows[kTile];
+  for (int64_t l = 0; l < kTile; ++l) rows[l] = view.data != nullptr && tile * kTile + l < sequences ? Mat<T>(view).row(tile * kTile + l) : zeros;
+  rows_to_lanes(rows, width, to);
+}
+
+template <class T>
+void store_state(const Mat<T>& m, int64_t tile, int64_t width, const T* from) {
+  T* rows[kTile];
+  const int64_t lanes = least(kTile, m.rows - tile * kTile);
+  for (int64_t l = 0; l < lanes; ++l) rows[l] = m.row(tile * kTile + l);
+  lanes_to_rows(from, width, rows, lanes);
+}
+
+// The tile-major matrices: part `part` of step t of a tile, H rows `ld` apart.
+template <class T>
+struct Parts {
+  T* data;
+  int64_t ld, steps, parts, hidden;
+  Parts(const View& v, int64_t steps_, int64_t parts_, int64_t hidden_) : data(static_cast<T*>(v.data)), ld(v.ld), steps(steps_), parts(parts_), hidden(hidden_) {}
+  T* at(int64_t tile, int64_t t, int64_t part) const { return data + ((tile * steps + t) * parts + part) * hidden * ld; }
+  void clear(int64_t tile, int64_t t) const {
+    T* to = at(tile, t, 0);
+    for (int64_t r = 0; r < parts * hidden; ++r)
+      for (int64_t l = 0; l < kTile; ++l) to[r * ld + l] = T(0);
+  }
+};
+
+// ---- products ----------------------------------------------------------------------------------------------------------------------------
+// One summand of a product: Σ_k w(j, k)·v[k·ldv + lane], k < depth.
+template <class T>
+struct Term {
+  const T* w;
+  int64_t ld;  // of the weights' rows
+  const T* v;
+  int64_t ldv, depth;
+};
+
+template <class T>
+struct Block {
+  static constexpr int kVectors = static_cast<int>(kTile) / Simd<T>::kLanes < 2 ? 1 : 2;  // across, in registers
+  static constexpr int kRows = kVectors == 1 ? 12 : 6;                                    // rows of the result in registers
+};
+
+// R rows of out, from row j: out = start + Σ terms, for all lanes. Weights stand as w[k·ld + j], or transposed as w[j·ld + k].
+template <class T, int R, bool kTransposed>
+void product_rows(const Term<T>* terms, int count, int64_t j, T* out, int64_t ldo, const T* bias, const T* more_bias, bool add) {
+  constexpr int L = Simd<T>::kLanes, V = Block<T>::kVectors;
+  for (int64_t lane = 0; lane < kTile; lane += V * L) {
+    Vec<T> acc[R][V];
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i) {
+      const T start = (bias != nullptr ? bias[j + i] : T(0)) + (more_bias != nullptr ? more_bias[j + i] : T(0));
+      for (int q = 0; q < V; ++q) acc[i][q] = add ? load(out + (j + i) * ldo + lane + q * L) : start - Vec<T>{};
+    }
+    for (int n = 0; n < count; ++n) {
+      const Term<T>& term = terms[n];
+      const T* v = term.v + lane;
+      const T* w = kTransposed ? term.w + j * term.ld : term.w + j;
+      const int64_t depth = term.depth, ldv = term.ldv, ld = term.ld;
+      for (int64_t k = 0; k < depth; ++k, v += ldv) {
+        Vec<T> x[V];
+        for (int q = 0; q < V; ++q) x[q] = load(v + q * L);
+#pragma GCC unroll 16
+        for (int i = 0; i < R; ++i) {
+          const Vec<T> wi = (kTransposed ? w[i * ld] : w[i]) - Vec<T>{};  // broadcast
+          for (int q = 0; q < V; ++q) acc[i][q] += wi * x[q];
+        }
+        w += kTransposed ? 1 : ld;
+      }
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < R; ++i)
+      for (int q = 0; q < V; ++q) store(out + (j + i) * ldo + lane + q * L, acc[i][q]);
+  }
+}
+
+template <class T, bool kTransposed, int R = Block<T>::kRows>
+void product_of(int64_t rows, const Term<T>* terms, int count, int64_t j, T* out, int64_t ldo, const T* bias, const T* more_bias, bool add) {
+  if constexpr (R >= 1) {
+    if (rows == R) return product_rows<T, R, kTransposed>(terms, count, j, out, ldo, bias, more_bias, add);
+    product_of<T, kTransposed, R - 1>(rows, terms, count, j, out, ldo, bias, more_bias, add);
+  }
+}
+
+// out [rows, kTile] = (add ? out : biases) + Σ terms, in blocks of nearly equal height.
+template <class T, bool kTransposed>
+void product(int64_t rows, const Term<T>* terms, int count, T* out, int64_t ldo, const T* bias, const T* more_bias, bool add) {
+  const int64_t blocks = div_up(rows, Block<T>::kRows);
+  for (int64_t b = 0; b < blocks; ++b) {
+    const int64_t from = b * rows / blocks, to = (b + 1) * rows / blocks;
+    product_of<T, kTransposed>(to - from, terms, count, from, out, ldo, bias, more_bias, add);
+  }
+}
+
+}  // namespace tessera::TESSERA_ISA

@@ -1,0 +1,317 @@
+// recurrent_grad, recurrent_input_grad, recurrent_wgrad: the derivative of a recurrent layer (recurrent.cpp), in three ops, so that a plan computes only what it wants.
+//   recurrent_grad        backwards through time: slopes of what the gates' functions are applied to, and of the first state. 2·B·steps·H·gates·H FLOP
+//     gru   d_n = d(1 − z)(1 − n²), d_z = d(h − n)z(1 − z), d_r = d_n·q·r(1 − r), d_q = d_n·r, d_h = d·z + W_h·[d_r, d_z, d_q]; d: the gradient of h′
+//     reset before  d_s = W_hn·d_n, d_r = d_s·h·r(1 − r), d_h = d·z + d_s·r + W_h·[d_r, d_z]
+//     lstm  e = d_c′ + d·o(1 − τ²), d_i = e·g·i(1 − i), d_f = e·c·f(1 − f), d_g = e·i(1 − g²), d_o = d·τ·o(1 − o), d_c = e·f, d_h = W_h·[d_i, d_f, d_g, d_o]; τ = tanh c′
+//   recurrent_input_grad  d_x = W_x·slopes, step by step. 2·B·steps·in·gates·H FLOP
+//   recurrent_wgrad       Σ over a tile's steps and sequences of [x; h; 1]·slopesᵀ. 2·B·steps·(in + H)·gates·H FLOP; tiles are added up by sum_rows in their order
+// As in the layer itself a sequence is a lane: reductions over sequences happen in recurrent_wgrad alone, at the end of each block of steps.
+#include "kernels/cpu/recurrent.h"
+#include "kernels/cpu/tables.h"
+
+namespace tessera::TESSERA_ISA {
+namespace {
+
+// ---- through time ------------------------------------------------------------------------------------------------------------------------
+int64_t grad_tiles(const Call& call) { return call.out[1].cols == 0 ? 0 : sequence_tiles(call.out[1].rows); }
+
+template <class T>
+int64_t grad_scratch_bytes(const Call& call) {
+  return static_cast<int64_t>(sizeof(T)) * (5 * kTile + 1) * call.in[2].rows + 64;
+}
+
+template <class T>
+struct Back {
+  const T *saved, *d_y;
+  T *slopes, *d_h, *d_c, *more;  // d_h, d_c: of the state after the step, then of the state before it
+  int64_t ld_saved, ld_slopes, hidden;
+  const T* w_h;
+  int64_t ld_h;
+};
+
+template <class T>
+void gru_back(const Back<T>& s) {
+  const int64_t H = s.hidden, part = H * s.ld_saved, slope = H * s.ld_slopes;
+  for (int64_t u = 0; u < H; ++u) {
+    const T *r = s.saved + u * s.ld_saved, *z = r + part, *n = z + part, *q = n + part, *h = q + part, *d_y = s.d_y + u * kTile;
+    T *d_h = s.d_h + u * kTile, *d_r = s.slopes + u * s.ld_slopes, *d_z = d_r + slope, *d_n = d_z + slope, *d_q = d_n + slope;
+#pragma GCC ivdep
+    for (int64_t l = 0; l < kTile; ++l) {
+      const T d = d_h[l] + d_y[l], dn = d * (T(1) - z[l]) * (T(1) - n[l] * n[l]);
+      d_r[l] = dn * q[l] * (r[l] * (T(1) - r[l]));
+      d_z[l] = d * (h[l] - n[l]) * (z[l] * (T(1) - z[l]));
+      d_n[l] = dn;
+      d_q[l] = dn * r[l];
+      d_h[l] = d * z[l];
+    }
+  }
+  const Term<T> terms[2] = {{s.w_h, s.ld_h, s.slopes, s.ld_slopes, 2 * H}, {s.w_h + 2 * H, s.ld_h, s.slopes + 3 * slope, s.ld_slopes, H}};
+  product<T, true>(H, terms, 2, s.d_h, kTile, nullptr, nullptr, true);
+}
+
+template <class T>
+void reset_before_back(const Back<T>& s) {
+  const int64_t H = s.hidden, part = H * s.ld_saved, slope = H * s.ld_slopes;
+  for (int64_t u = 0; u < H; ++u) {
+    const T *z = s.saved + part + u * s.ld_saved, *n = z + part, *h = n + part, *d_y = s.d_y + u * kTile;
+    T *d_h = s.d_h + u * kTile, *d_z = s.slopes + slope + u * s.ld_slopes, *d_n = d_z + slope;
+#pragma GCC ivdep
+    for (int64_t l = 0; l < kTile; ++l) {
+      const T d = d_h[l] + d_y[l];
+      d_z[l] = d * (h[l] - n[l]) * (z[l] * (T(1) - z[l]));
+      d_n[l] = d * (T(1) - z[l]) * (T(1) - n[l] * n[l]);
+      d_h[l] = d * z[l];
+    }
+  }
+  const Term<T> candidate{s.w_h + 2 * H, s.ld_h, s.slopes + 2 * slope, s.ld_slopes, H};
+  product<T, true>(H, &candidate, 1, s.more, kTile, nullptr, nullptr, false);
+  for (int64_t u = 0; u < H; ++u) {
+    const T *r = s.saved + u * s.ld_saved, *h = r + 3 * part, *d_s = s.more + u * kTile;
+    T *d_h = s.d_h + u * kTile, *d_r = s.slopes + u * s.ld_slopes;
+#pragma GCC ivdep
+    for (int64_t l = 0; l < kTile; ++l) {
+      d_r[l] = d_s[l] * h[l] * (r[l] * (T(1) - r[l]));
+      d_h[l] += d_s[l] * r[l];
+    }
+  }
+  const Term<T> gates{s.w_h, s.ld_h, s.slopes, s.ld_slopes, 2 * H};
+  product<T, true>(H, &gates, 1, s.d_h, kTile, nullptr, nullptr, true);
+}
+
+template <class T>
+void lstm_back(const Back<T>& s) {
+  const int64_t H = s.hidden, part = H * s.ld_saved, slope = H * s.ld_slopes;
+  for (int64_t u = 0; u < H; ++u) {
+    const T *i = s.saved + u * s.ld_saved, *f = i + part, *g = f + part, *o = g + part, *t = o + part, *c = t + part, *d_y = s.d_y + u * kTile;
+    T *d_h = s.d_h + u * kTile, *d_c = s.d_c + u * kTile, *d_i = s.slopes + u * s.ld_slopes, *d_f = d_i + slope, *d_g = d_f + slope, *d_o = d_g + slope;
+#pragma GCC ivdep
+    for (int64_t l = 0; l < kTile; ++l) {
+      const T d = d_h[l] + d_y[l], e = d_c[l] + d * o[l] * (T(1) - t[l] * t[l]);
+      d_i[l] = e * g[l] * (i[l] * (T(1) - i[l]));
+      d_f[l] = e * c[l] * (f[l] * (T(1) - f[l]));
+      d_g[l] = e * i[l] * (T(1) - g[l] * g[l]);
+      d_o[l] = d * t[l] * (o[l] * (T(1) - o[l]));
+      d_c[l] = e * f[l];
+    }
+  }
+  const Term<T> gates{s.w_h, s.ld_h, s.slopes, s.ld_slopes, 4 * H};
+  product<T, true>(H, &gates, 1, s.d_h, kTile, nullptr, nullptr, false);
+}
+
+template <class T>
+void grad_run(const Call& call, int64_t tile, void* scratch) {
+  const auto& op = *static_cast<const RecurrentGrad*>(call.op);
+  const Mat<T> w_h(call.in[2]), d_y(call.in[3]), d_h0(call.out[1]);
+  const int64_t H = w_h.rows, B = op.sequences;
+  const Lengths length = lengths_of<T>(call.in[0], tile, B, op.steps);
+  const Parts<T> saved(call.in[1], op.steps, saved_of(op.cell), H), slopes(call.out[0], op.steps, slopes_of(op.cell), H);
+
+  Back<T> s{};
+  T* dy = static_cast<T*>(scratch);
+  s.d_y = dy;
+  s.d_h = dy + H * kTile;
+  s.d_c = s.d_h + H * kTile;
+  s.more = s.d_c + H * kTile;
+  T *before = s.more + H * kTile, *zeros = before + H * kTile;
+  for (int64_t k = 0; k < H; ++k) zeros[k] = T(0);
+  for (int64_t k = 0; k < H * kTile; ++k) dy[k] = T(0);
+  s.ld_saved = saved.ld, s.ld_slopes = slopes.ld, s.hidden = H, s.w_h = w_h.data, s.ld_h = w_h.ld;
+
+  load_state(call.in[4], tile, B, H, zeros, s.d_h);
+  const bool lstm = op.cell == Cell::lstm;
+  if (lstm) load_state(call.in[5], tile, B, H, zeros, s.d_c);
+  for (int64_t t = op.steps - 1; t >= 0; --t) {
+    if (t >= length.most) {
+      slopes.clear(tile, t);
+      continue;
+    }
+    const Active<T> active(length, t);
+    if (d_y) load_step(d_y, tile, t, H, length, zeros, dy);
+    s.saved = saved.at(tile, t, 0);
+    s.slopes = slopes.at(tile, t, 0);
+    // Where the state is held, its gradient is too.
+    const int64_t states = active.all ? 0 : lstm ? 2 : 1;
+    T *const d_state[2] = {s.d_h, s.d_c}, *const kept[2] = {before, s.more};
+    for (int64_t k = 0; k < states * H * kTile; ++k) kept[k / (H * kTile)][k % (H * kTile)] = d_state[k / (H * kTile)][k % (H * kTile)];
+    if (op.cell == Cell::gru) gru_back(s);
+    else if (op.cell == Cell::gru_reset_before) reset_before_back(s);
+    else lstm_back(s);
+    for (int64_t n = 0; n < states; ++n)
+      for (int64_t k = 0; k < H; ++k)
+        for (int64_t l = 0; l < kTile; ++l)
+          if (active.lane[l] == T(0)) d_state[n][k * kTile + l] = kept[n][k * kTile + l];
+    // … and it gives no slopes: `saved` is 0 there, which leaves but a product with z = 0.
+    for (int64_t k = 0; k < slopes.parts * H && !active.all; ++k)
+      for (int64_t l = 0; l < kTile; ++l)
+        if (active.lane[l] == T(0)) s.slopes[k * slopes.ld + l] = T(0);
+  }
+  store_state(d_h0, tile, H, s.d_h);
+  if (lstm) store_state(Mat<T>(call.out[2]), tile, H, s.d_c);
+}
+
+// ---- towards the input -------------------------------------------------------------------------------------------------------------------
+int64_t input_tiles(const Call& call) { return call.out[0].cols == 0 ? 0 : sequence_tiles(call.out[0].rows); }
+
+template <class T>
+int64_t input_scratch_bytes(const Call& call) {
+  return static_cast<int64_t>(sizeof(T)) * kTile * call.in[1].rows + 64;
+}
+
+template <class T>
+void input_run(const Call& call, int64_t tile, void* scratch) {
+  const auto& op = *static_cast<const RecurrentInputGrad*>(call.op);
+  const Mat<T> w_x(call.in[1]), d_x(call.out[0]);
+  const int64_t in = w_x.rows, gates = w_x.cols, H = gates / gates_of(op.cell), lanes = least(kTile, d_x.rows - tile * kTile);
+  const Parts<T> slopes(call.in[0], op.steps, slopes_of(op.cell), H);
+  T* d = static_cast<T*>(scratch);
+  for (int64_t t = 0; t < op.steps; ++t) {
+    const Term<T> term{w_x.data, w_x.ld, slopes.at(tile, t, 0), slopes.ld, gates};
+    product<T, true>(in, &term, 1, d, kTile, nullptr, nullptr, false);
+    T* rows[kTile];
+    for (int64_t l = 0; l < lanes; ++l) rows[l] = d_x.row(tile * kTile + l) + t * in;
+    lanes_to_rows(d, in, rows, lanes);
+  }
+}
+
+// ---- towards the weights -----------------------------------------------------------------------------------------------------------------
+constexpr int64_t kBlock = 32;  // steps whose inputs are held as lanes at a time
+
+// Lane i of the result is the sum over all lanes of a[i]; as many vectors as lanes.
+template <class T>
+Vec<T> lane_sums(Vec<T>* a) {
+  constexpr int L = Simd<T>::kLanes;
+  for (int n = L; n > 1; n /= 2)
+#pragma GCC unroll 8
+    for (int i = 0; i < n / 2; ++i) {
+      const Vec<T> p = a[2 * i], q = a[2 * i + 1];
+      if constexpr (L == 16)
+        a[i] = __builtin_shufflevector(p, q, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30) + __builtin_shufflevector(p, q, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+      else if constexpr (L == 8) a[i] = __builtin_shufflevector(p, q, 0, 2, 4, 6, 8, 10, 12, 14) + __builtin_shufflevector(p, q, 1, 3, 5, 7, 9, 11, 13, 15);
+      else if constexpr (L == 4) a[i] = __builtin_shufflevector(p, q, 0, 2, 4, 6) + __builtin_shufflevector(p, q, 1, 3, 5, 7);
+      else a[i] = __builtin_shufflevector(p, q, 0, 2) + __builtin_shufflevector(p, q, 1, 3);
+    }
+  return a[0];
+}
+
+// A matrix of lanes over time: row k of step t at data + t·step + k·ld.
+template <class T>
+struct Lanes {
+  const T* data;
+  int64_t step, ld;
+};
+
+// out[k·ldo + j] += Σ over steps and lanes of v[k]·d[j], for K × J elements that fill a vector of sums exactly.
+template <class T, int K, int J>
+void outer(int64_t steps, const Lanes<T>& v, int64_t k, int64_t rows, const Lanes<T>& d, int64_t j, int64_t cols, T* out, int64_t ldo) {
+  constexpr int L = Simd<T>::kLanes;
+  static_assert(K * J == L);
+  Vec<T> acc[K * J] = {};
+  const T *a = v.data + k * v.ld, *b = d.data + j * d.ld;
+  const int64_t last_row = rows - 1, last_col = cols - 1;  // beyond the edge the last row stands in, and its sums are not stored
+  for (int64_t t = 0; t < steps; ++t, a += v.step, b += d.step)
+    for (int64_t lane = 0; lane < kTile; lane += L) {
+      Vec<T> x[K], s[J];
+      for (int q = 0; q < K; ++q) x[q] = load(a + (q < last_row ? q : last_row) * v.ld + lane);
+      for (int q = 0; q < J; ++q) s[q] = load(b + (q < last_col ? q : last_col) * d.ld + lane);
+#pragma GCC unroll 4
+      for (int p = 0; p < K; ++p)
+#pragma GCC unroll 4
+        for (int q = 0; q < J; ++q) acc[p * J + q] += x[p] * s[q];
+    }
+  T sums[L];
+  store(sums, lane_sums<T>(acc));
+  for (int64_t p = 0; p < least(K, rows); ++p)
+    for (int64_t q = 0; q < least(J, cols); ++q) out[p * ldo + q] += sums[p * J + q];
+}
+
+template <class T>
+void outer_products(int64_t steps, const Lanes<T>& v, int64_t rows, const Lanes<T>& d, int64_t cols, T* out, int64_t ldo) {
+  constexpr int L = Simd<T>::kLanes, K = L >= 8 ? 4 : 2, J = L / K;
+  for (int64_t k = 0; k < rows; k += K)
+    for (int64_t j = 0; j < cols; j += J) outer<T, K, J>(steps, v, k, rows - k, d, j, cols - j, out + k * ldo + j, ldo);
+}
+
+// out[j] += Σ over steps and lanes of d[j]
+template <class T>
+void totals(int64_t steps, const Lanes<T>& d, int64_t cols, T* out) {
+  constexpr int L = Simd<T>::kLanes;
+  for (int64_t j = 0; j < cols; j += L) {
+    Vec<T> acc[L] = {};
+    for (int q = 0; q < L && j + q < cols; ++q)
+      for (int64_t t = 0; t < steps; ++t)
+        for (int64_t lane = 0; lane < kTile; lane += L) acc[q] += load(d.data + t * d.step + (j + q) * d.ld + lane);
+    T sums[L];
+    store(sums, lane_sums<T>(acc));
+    for (int q = 0; q < L && j + q < cols; ++q) out[j + q] += sums[q];
+  }
+}
+
+struct WgradSizes {
+  int64_t in, hidden, gates, tiles;
+};
+WgradSizes wgrad_sizes(const Call& call) {
+  const auto& op = *static_cast<const RecurrentWgrad*>(call.op);
+  const int64_t tiles = call.out[0].rows, in = call.in[0].cols / op.steps, hidden = tiles == 0 ? 0 : call.in[2].rows / (tiles * op.steps * saved_of(op.cell));
+  return {in, hidden, gates_of(op.cell) * hidden, tiles};
+}
+
+int64_t wgrad_tiles(const Call& call) { return call.out[0].cols == 0 ? 0 : call.out[0].rows; }
+
+template <class T>
+int64_t wgrad_scratch_bytes(const Call& call) {
+  const WgradSizes s = wgrad_sizes(call);
+  return static_cast<int64_t>(sizeof(T)) * (kBlock * kTile * (s.in + s.hidden) + s.in) + 64;
+}
+
+template <class T>
+void wgrad_run(const Call& call, int64_t tile, void* scratch) {
+  const auto& op = *static_cast<const RecurrentWgrad*>(call.op);
+  const Mat<T> x(call.in[0]), out(call.out[0]);
+  const auto [in, H, gates, all] = wgrad_sizes(call);
+  const Lengths length = lengths_of<T>(call.in[1], tile, x.rows, op.steps);
+  const Parts<T> saved(call.in[2], op.steps, saved_of(op.cell), H), slopes(call.in[3], op.steps, slopes_of(op.cell), H);
+  T *lanes = static_cast<T*>(scratch), *reset = lanes + kBlock * kTile * in, *zeros = reset + kBlock * kTile * H;
+  for (int64_t k = 0; k < in; ++k) zeros[k] = T(0);
+  T *d_wx = out.row(tile), *d_wh = d_wx + in * gates, *d_bx = d_wh + H * gates, *d_bh = d_bx + gates;
+  for (int64_t k = 0; k < out.cols; ++k) d_wx[k] = T(0);
+
+  const int64_t h_part = saved_of(op.cell) - 1;
+  for (int64_t t0 = 0; t0 < length.most; t0 += kBlock) {
+    const int64_t n = least(kBlock, length.most - t0);
+    for (int64_t t = 0; t < n; ++t) load_step(x, tile, t0 + t, in, length, zeros, lanes + t * in * kTile);
+    const Lanes<T> v{lanes, in * kTile, kTile}, h{saved.at(tile, t0, h_part), saved.parts * H * saved.ld, saved.ld};
+    const Lanes<T> d{slopes.at(tile, t0, 0), slopes.parts * H * slopes.ld, slopes.ld};
+    auto slope = [&, hidden = H](int64_t part) { return Lanes<T>{d.data + part * hidden * d.ld, d.step, d.ld}; };  // clang 14 captures no structured binding
+    outer_products(n, v, in, d, gates, d_wx, gates);
+    totals(n, d, gates, d_bx);
+    if (op.cell == Cell::lstm) {
+      outer_products(n, h, H, d, gates, d_wh, gates);
+      totals(n, d, gates, d_bh);
+    } else if (op.cell == Cell::gru) {
+      outer_products(n, h, H, d, 2 * H, d_wh, gates);
+      outer_products(n, h, H, slope(3), H, d_wh + 2 * H, gates);
+      totals(n, d, 2 * H, d_bh);
+      totals(n, slope(3), H, d_bh + 2 * H);
+    } else {
+      for (int64_t t = 0; t < n; ++t)
+        for (int64_t u = 0; u < H; ++u) {
+          const T *r = saved.at(tile, t0 + t, 0) + u * saved.ld, *was = h.data + t * h.step + u * h.ld;
+          for (int64_t l = 0; l < kTile; ++l) reset[(t * H + u) * kTile + l] = r[l] * was[l];
+        }
+      outer_products(n, h, H, d, 2 * H, d_wh, gates);
+      outer_products(n, Lanes<T>{reset, H * kTile, kTile}, H, slope(2), H, d_wh + 2 * H, gates);
+    }
+  }
+}
+
+}  // namespace
+
+template <class T>
+void add_recurrent_grad(KernelTable& t) {
+  t.recurrent_grad = {grad_tiles, grad_run<T>, grad_scratch_bytes<T>};
+  t.recurrent_input_grad = {input_tiles, input_run<T>, input_scratch_bytes<T>};
+  t.recurrent_wgrad = {wgrad_tiles, wgrad_run<T>, wgrad_scratch_bytes<T>};
+}
+TESSERA_INSTANTIATE(add_recurrent_grad)
+
+}  // namespace tessera::TESSERA_ISA

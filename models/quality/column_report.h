@@ -1,0 +1,13 @@
+// Scores of single columns, as a report lists them.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+
+#include "models/quality/comparison.h"
+#include "models/quality/workers.h"
+
+namespace tessera::quality {
+
+// tables[0] (real) against tables[1] (synthetic): fills out["columns"] and out["diagnostics"], their means; returns the Column Shapes score.
+double describe_columns(const Comparison& c, const Workers& workers, nlohmann::json& out);
+
+}  // namespace tessera::quality

@@ -1,0 +1,159 @@
+// Two tables of sequences, one report.
+#include "models/quality/evaluate_sequences.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "engine/error.h"
+#include "tables.h"
+
+using namespace quality_test;
+using tessera::EvaluateSequencesOptions;
+using tessera::SequenceOptions;
+
+namespace {
+
+Table series(int rows, uint32_t seed) {
+  std::mt19937 gen(seed);
+  std::vector<double> price, volume;
+  double x = 100;
+  for (int i = 0; i < rows; ++i) price.push_back(x += std::normal_distribution<>()(gen)), volume.push_back(static_cast<double>(gen() % 1000));
+  Table t;
+  t.rows = rows;
+  t.columns = {number_column("price", ColumnType::decimal, price), number_column("volume", ColumnType::integer, volume)};
+  return t;
+}
+
+// Windows of a table in long format, as sample writes them.
+Table long_format(const Table& t, int length) {
+  Table out;
+  std::vector<double> sequence, step;
+  std::vector<std::vector<double>> columns(t.columns.size());
+  for (int64_t i = 0; i + length <= t.rows; ++i)
+    for (int s = 0; s < length; ++s) {
+      sequence.push_back(static_cast<double>(i + 1)), step.push_back(s + 1);
+      for (size_t j = 0; j < columns.size(); ++j) columns[j].push_back(t.columns[j].numbers[static_cast<size_t>(i + s)]);
+    }
+  out.rows = static_cast<int64_t>(sequence.size());
+  out.columns = {number_column("sequence", ColumnType::integer, sequence), number_column("step", ColumnType::integer, step)};
+  for (size_t j = 0; j < columns.size(); ++j) out.columns.push_back(number_column(t.columns[j].name, t.columns[j].type, columns[j]));
+  return out;
+}
+
+// Patients with visits: a sex, 2 to 9 visits a week or so apart; women have more of them.
+Table visits(int patients, uint32_t seed, bool dependent = true) {
+  std::mt19937 gen(seed);
+  std::vector<std::string> sex, drug;
+  std::vector<double> who, day, weight;
+  for (int p = 0; p < patients; ++p) {
+    const bool female = gen() % 2 == 0;
+    const int length = (dependent ? (female ? 6 : 2) : (gen() % 2 == 0 ? 6 : 2)) + static_cast<int>(gen() % 4);
+    double at = 1000 + gen() % 300;
+    for (int t = 0; t < length; ++t, at += 5 + gen() % 5) {
+      who.push_back(p), day.push_back(at), sex.push_back(female ? "F" : "M");
+      weight.push_back(gen() % 10 == 0 ? tessera::kMissing : 60 + gen() % 30), drug.push_back(gen() % 3 == 0 ? "" : gen() % 2 == 0 ? "a" : "b");
+    }
+  }
+  Table t;
+  t.rows = static_cast<int64_t>(who.size());
+  t.columns = {number_column("patient", ColumnType::integer, who), number_column("day", ColumnType::date, day), text_column("sex", ColumnType::category, sex),
+               number_column("weight", ColumnType::decimal, weight), text_column("drug", ColumnType::category, drug)};
+  return t;
+}
+
+EvaluateSequencesOptions of(const SequenceOptions& s) {
+  EvaluateSequencesOptions o;
+  o.sequences = s;
+  o.judges.judges = 0;
+  return o;
+}
+
+nlohmann::json evaluate(Table real, Table synthetic, const EvaluateSequencesOptions& o, int threads = 2) {
+  tessera::Team team(threads);
+  return tessera::evaluate_sequences(std::move(real), std::move(synthetic), o, team, tessera::Monitor{});
+}
+
+SequenceOptions windows(int length) {
+  SequenceOptions o;
+  o.length = length;
+  return o;
+}
+SequenceOptions keyed() {
+  SequenceOptions o;
+  o.key = "patient", o.index = "day", o.statics = {"sex"};
+  return o;
+}
+
+std::string message(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const tessera::Error& e) {
+    return e.what();
+  }
+  return "nothing was thrown";
+}
+
+}  // namespace
+
+TEST(EvaluateSequences, LongFormatOfTheSameWindowsDiffersInNothing) {
+  const Table real = series(60, 1);
+  for (const Table& synthetic : {long_format(real, 8), real}) {
+    const nlohmann::json r = evaluate(real, synthetic, of(windows(8)));
+    EXPECT_EQ(r["real"]["sequences"], 53);
+    EXPECT_EQ(r["synthetic"]["sequences"], 53);
+    for (const char* score : {"mean_difference", "std_difference", "skewness_difference", "kurtosis_difference", "autocorrelation_difference", "cross_correlation_difference", "histogram_distance"})
+      EXPECT_NEAR(r["scores"][score].get<double>(), 0, 1e-12) << score;
+    EXPECT_NEAR(r["scores"]["mmd2_biased"].get<double>(), 0, 1e-12);
+    EXPECT_EQ(r["scores"]["attribute_shapes"], 1.0);
+    ASSERT_EQ(r["features"].size(), 2u);
+    EXPECT_EQ(r["features"][0]["autocorrelation"]["real"].size(), 7u) << "no lag is as long as a window";
+    EXPECT_FALSE(r.contains("judges"));
+  }
+}
+
+TEST(EvaluateSequences, FeaturesOfMixedColumns) {
+  const nlohmann::json r = evaluate(visits(80, 1), visits(70, 2), of(keyed()));
+  std::vector<std::string> names;
+  for (const auto& f : r["features"]) names.push_back(f["name"]);
+  EXPECT_EQ(names, (std::vector<std::string>{"sex = M", "weight", "weight missing", "drug missing", "drug = a", "drug = b", "(difference)"}));
+  EXPECT_EQ(r["attributes"].size(), 3u) << "sex, length, start";
+  EXPECT_GT(r["scores"]["attribute_trends"].get<double>(), 0.8);
+  EXPECT_LT(evaluate(visits(80, 1), visits(70, 2, false), of(keyed()))["scores"]["attribute_trends"].get<double>(), r["scores"]["attribute_trends"].get<double>() - 0.03)
+      << "lengths that do not depend on the sex are seen";
+}
+
+TEST(EvaluateSequences, JudgesStateWhatTheyAre) {
+  EvaluateSequencesOptions o = of(windows(8));
+  o.judges.judges = 2, o.judges.discriminative_steps = 30, o.judges.predictive_steps = 40;
+  const nlohmann::json r = evaluate(series(80, 1), long_format(series(80, 2), 8), o), j = r["judges"];
+  EXPECT_EQ(j["count"], 2);
+  EXPECT_EQ(j["layers"], 1);
+  EXPECT_EQ(j["units"], 1);
+  EXPECT_EQ(j["discriminative"]["steps"], 30);
+  EXPECT_EQ(j["predictive"]["steps"], 40);
+  EXPECT_EQ(j["predictive"]["target"], "volume");
+  for (const char* which : {"discriminative", "predictive"}) {
+    EXPECT_EQ(j[which]["each"].size(), 2u);
+    EXPECT_EQ(j[which]["floor"]["each"].size(), 2u);
+    EXPECT_NEAR(j[which]["mean"].get<double>(), (j[which]["each"][0].get<double>() + j[which]["each"][1].get<double>()) / 2, 1e-12);
+  }
+}
+
+TEST(EvaluateSequences, ThreadsChangeNothing) {
+  EvaluateSequencesOptions o = of(keyed());
+  o.judges.judges = 2, o.judges.discriminative_steps = o.judges.predictive_steps = 10;
+  EXPECT_EQ(evaluate(visits(40, 1), visits(30, 2), o, 1), evaluate(visits(40, 1), visits(30, 2), o, 3));
+}
+
+TEST(EvaluateSequences, ErrorsSayWhichTable) {
+  Table lone = visits(30, 2);
+  lone.columns[0].numbers.back() = 999;
+  EXPECT_NE(message([&] { evaluate(visits(30, 1), lone, of(keyed())); }).find("The synthetic table: patient 999 has one row"), std::string::npos);
+  EXPECT_NE(message([&] { evaluate(series(5, 1), series(50, 1), of(windows(8))); }).find("The real table: The table has 5 rows"), std::string::npos);
+  Table other = long_format(series(50, 2), 8);
+  other.columns[2].name = "cost";
+  EXPECT_NE(message([&] { evaluate(series(50, 1), other, of(windows(8))); }).find("price"), std::string::npos);
+}
