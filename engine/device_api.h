@@ -9,7 +9,7 @@
 namespace tessera {
 
 // Raised with every change of this file, of kernels/table.h or of an op's attributes; table_bytes catches most of what was forgotten.
-constexpr uint32_t kDeviceAbi = 1;
+constexpr uint32_t kDeviceAbi = 3;
 
 enum class DeviceStatus : int {
   ok,
@@ -55,7 +55,7 @@ struct DeviceApi {
   DeviceStatus (*download)(DeviceSession*, void* to, const void* from, int64_t bytes);
   DeviceStatus (*copy)(DeviceSession*, void* to, const void* from, int64_t bytes);
 
-  // Records `steps` times the calls, each time followed by the advance of the state (kernels see it step by step). The calls, their views and ops are not needed after.
+  // Records `steps` times the calls, each time followed by the advance of the state (kernels see it step by step), unless `state` is null: then they do that. The calls, their views and ops are not needed after.
   DeviceStatus (*record)(DeviceSession*, const DeviceCall* calls, int64_t count, StepState* state, void* workspace, int steps, DeviceRecording**);
   DeviceStatus (*replay)(DeviceSession*, const DeviceRecording*, int64_t times);  // returns when it is queued
   void (*forget)(DeviceSession*, DeviceRecording*);
@@ -66,6 +66,9 @@ struct DeviceApi {
   // out the bytes, which are valid until the second begin_download after it.
   DeviceStatus (*begin_download)(DeviceSession*, const void* const* from, const int64_t* bytes, int pieces, int64_t* ticket);
   DeviceStatus (*wait_download)(DeviceSession*, int64_t ticket, const void** data);
+
+  // Waits for an event of another program of this process: of Arrow's device interface, a pointer to a cudaEvent_t.
+  DeviceStatus (*wait_event)(DeviceSession*, void* event);
 };
 
 // What a backend's library exports, under the name kDeviceEntry: its table, whatever the caller's ABI.

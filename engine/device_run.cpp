@@ -60,8 +60,9 @@ const Op& DeviceRun::localise(const Op& op) {
   return ops_.back();
 }
 
-void DeviceRun::prepare(std::vector<DeviceCall> calls, int64_t scratch_bytes) {
+void DeviceRun::prepare(std::vector<DeviceCall> calls, int64_t scratch_bytes, bool count_steps) {
   forget();
+  count_steps_ = count_steps;
   calls_ = std::move(calls);
   workspace_.reset();
   workspace_ = std::make_unique<DeviceBytes>(device_, scratch_bytes, "scratch");
@@ -70,7 +71,7 @@ void DeviceRun::prepare(std::vector<DeviceCall> calls, int64_t scratch_bytes) {
 void DeviceRun::run(StepState& state, int64_t n) {
   const DeviceApi& api = device_.api();
   const auto record = [&](DeviceRecording*& r, int steps) {
-    if (r == nullptr) device_.check(api.record(device_.session(), calls_.data(), static_cast<int64_t>(calls_.size()), step(), workspace_->data(), steps, &r));
+    if (r == nullptr) device_.check(api.record(device_.session(), calls_.data(), static_cast<int64_t>(calls_.size()), count_steps_ ? nullptr : step(), workspace_->data(), steps, &r));
   };
   set_step(state);
   if (n >= kUnrolled) {

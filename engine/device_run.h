@@ -41,7 +41,8 @@ class DeviceRun {
   // An op as calls on the device need it: tables that it points to are on the device too. Lives as long as this.
   const Op& localise(const Op& op);
 
-  void prepare(std::vector<DeviceCall> calls, int64_t scratch_bytes);
+  // `count_steps`: the calls of a step advance the state themselves.
+  void prepare(std::vector<DeviceCall> calls, int64_t scratch_bytes, bool count_steps);
   // n steps from `state`, which becomes what the device has after them.
   void run(StepState& state, int64_t n);
   void run_calls(const DeviceCall* calls, int64_t count);  // without advancing the state
@@ -63,6 +64,7 @@ class DeviceRun {
   std::deque<std::unique_ptr<DeviceBytes>> tables_;
   std::deque<Op> ops_;
   std::vector<DeviceCall> calls_;
+  bool count_steps_ = false;
   std::unique_ptr<DeviceBytes> workspace_, kept_;
   DeviceRecording *one_ = nullptr, *many_ = nullptr;
 };

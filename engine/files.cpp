@@ -1,5 +1,6 @@
 #include "engine/files.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <pthread.h>
@@ -77,6 +78,20 @@ std::string hidden_name(const std::string& target) {
   return fmt::format(".{}.{}.{}.part", target.substr(target.find_last_of('/') + 1), ::getpid(), counter++);
 }
 
+// Takes away what a process that was killed while it wrote `target` has left; only where files have names from the start.
+void remove_stale(const std::string& directory, const std::string& target) {
+  const std::string begin = "." + target.substr(target.find_last_of('/') + 1) + ".", end = ".part";
+  DIR* folder = ::opendir(directory.c_str());
+  if (folder == nullptr) return;
+  while (const dirent* entry = ::readdir(folder)) {
+    const std::string name = entry->d_name;
+    if (name.size() <= begin.size() + end.size() || name.compare(0, begin.size(), begin) != 0 || name.compare(name.size() - end.size(), end.size(), end) != 0) continue;
+    const auto process = static_cast<pid_t>(std::strtol(name.c_str() + begin.size(), nullptr, 10));
+    if (process > 0 && ::kill(process, 0) != 0 && errno == ESRCH) ::unlink(join(directory, name).c_str());
+  }
+  ::closedir(folder);
+}
+
 // A file with no name in `directory`, or −1 where the file system or the kernel has none.
 int open_nameless([[maybe_unused]] const std::string& directory) {
 #ifdef O_TMPFILE
@@ -90,31 +105,32 @@ bool give_name(int fd, const std::string& path) {
   return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0;
 }
 
-// A reader that went away must be an error, not the death of the program: SIGPIPE is held back around a write and, if it came, taken off the queue.
-class PipeGuard {
+// A reader that went away and a limit on a file's size must be errors, not the death of the program: SIGPIPE and SIGXFSZ are held back around a write and, if they came,
+// taken off the queue.
+class SignalGuard {
  public:
-  PipeGuard() {
-    sigemptyset(&pipe_);
-    sigaddset(&pipe_, SIGPIPE);
+  SignalGuard() {
+    sigemptyset(&ours_);
     sigset_t pending;
     sigpending(&pending);
-    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
-    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+    for (const int signal : {SIGPIPE, SIGXFSZ})
+      if (sigismember(&pending, signal) != 1) sigaddset(&ours_, signal);
+    pthread_sigmask(SIG_BLOCK, &ours_, &before_);
   }
-  ~PipeGuard() {
+  ~SignalGuard() {
     const int error = errno;
     const timespec now{0, 0};
-    while (!was_pending_ && sigtimedwait(&pipe_, nullptr, &now) < 0 && errno == EINTR) {
-    }
+    int taken;
+    do taken = sigtimedwait(&ours_, nullptr, &now);
+    while (taken > 0 || (taken < 0 && errno == EINTR));
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
     errno = error;
   }
-  PipeGuard(const PipeGuard&) = delete;
-  PipeGuard& operator=(const PipeGuard&) = delete;
+  SignalGuard(const SignalGuard&) = delete;
+  SignalGuard& operator=(const SignalGuard&) = delete;
 
  private:
-  sigset_t pipe_, before_;
-  bool was_pending_;
+  sigset_t ours_, before_;  // those that were not pending before are ours
 };
 
 }  // namespace
@@ -189,8 +205,12 @@ AtomicFile::AtomicFile(std::string path, bool overwrite, bool sync) : path_(std:
   } else {
     file_ = Descriptor(open_nameless(directory_));
     if (file_.get() < 0) {
-      temporary_ = join(directory_, hidden_name(target_));
-      file_ = Descriptor(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+      remove_stale(directory_, target_);
+      // A killed process of another container may have had our number.
+      for (int tries = 0; file_.get() < 0 && tries < 100 && (tries == 0 || errno == EEXIST); ++tries) {
+        temporary_ = join(directory_, hidden_name(target_));
+        file_ = Descriptor(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+      }
       if (file_.get() < 0) temporary_.clear();
     }
     if (file_.get() >= 0 && exists) (void)!::fchmod(file_.get(), about.st_mode & 07777);  // a replaced file keeps its rights, where we may set them
@@ -209,7 +229,7 @@ void AtomicFile::fail(const char* doing, int error) const {
 }
 
 void AtomicFile::write(std::string_view bytes) {
-  const PipeGuard guard;
+  const SignalGuard guard;
   while (!bytes.empty()) {
     const ssize_t put = ::write(file_.get(), bytes.data(), std::min(bytes.size(), kMostPerCall));
     if (put < 0 && errno == EINTR) continue;
@@ -237,9 +257,13 @@ void AtomicFile::take_name() {
   temporary_.clear();
 }
 
-void AtomicFile::commit() {
+void AtomicFile::commit(const std::string& keep_old_as) {
   if (!straight_) {
     if (sync_ && ::fsync(file_.get()) != 0) fail("cannot be brought to disk", errno);
+    if (!keep_old_as.empty()) {
+      if (::rename(target_.c_str(), keep_old_as.c_str()) != 0 && errno != ENOENT) fail("cannot take its name", errno);
+      overwrite_ = false;  // the name is free: taken without the detour over a hidden one, which a kill would leave behind
+    }
     take_name();
   }
   if (const int error = file_.close(); error != 0) fail("cannot be closed", error);
@@ -247,6 +271,14 @@ void AtomicFile::commit() {
   // The name itself is on disk only when the directory is; a file system that cannot sync directories is not a reason to fail.
   const Descriptor directory(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.get() >= 0) ::fsync(directory.get());
+}
+
+bool file_exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
+
+void remove_file(const std::string& path) {
+  if (::unlink(path.c_str()) == 0 || errno == ENOENT) return;
+  const Cause cause = cause_of_writing(errno);
+  io_error(path, "cannot be removed: " + cause.why, cause.way_out);
 }
 
 void write_file(const std::string& path, std::string_view bytes, bool overwrite) {

@@ -49,7 +49,8 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   void write(std::string_view bytes);  // Error(io): disk full, quota, …
-  void commit();
+  // With `keep_old_as`, what has the name now gets that one first, replacing what has it: at every moment one of the two names holds a whole file.
+  void commit(const std::string& keep_old_as = "");
   int64_t written() const { return written_; }
 
  private:
@@ -67,5 +68,8 @@ class AtomicFile {
 };
 
 void write_file(const std::string& path, std::string_view bytes, bool overwrite);
+
+bool file_exists(const std::string& path);
+void remove_file(const std::string& path);  // one that is not there is removed already; Error(io)
 
 }  // namespace tessera

@@ -11,11 +11,13 @@ namespace tessera {
 class FusedCalls {
  public:
   // `calls`: each node's own call, with an empty kernel where there is nothing to do. `scratch`: bytes those need; what the slices of products need comes behind.
-  FusedCalls(const Fusion& fusion, const Plan& plan, const FusedKernels& kernels, const std::vector<DeviceCall>& calls, int64_t scratch);
+  FusedCalls(const Fusion& fusion, const Plan& plan, const FusedKernels& kernels, const std::vector<DeviceCall>& calls, int64_t scratch, StepState* state);
   const std::vector<DeviceCall>& calls() const { return calls_; }
   int64_t scratch_bytes() const { return scratch_; }
+  bool count_steps() const { return counts_; }  // the calls advance the state themselves
 
  private:
+  FusedStep step(const FusedNode& n, const Call& call) const;
   void add(const FusedLaunch& launch, const std::vector<DeviceCall>& own);
   void add(std::vector<FusedChain> chains, const std::vector<const FusedGroup*>& groups, const std::vector<DeviceCall>& own);
 
@@ -27,6 +29,7 @@ class FusedCalls {
   std::deque<std::vector<FusedChain>> chains_;
   std::deque<FusedLaunchOp> ops_;
   std::vector<DeviceCall> calls_;
+  bool counts_ = false;
 };
 
 }  // namespace tessera

@@ -5,6 +5,8 @@
 #include <numeric>
 
 #include "engine/rules.h"
+#include "engine/split_updates.h"
+#include "kernels/slices.h"
 
 namespace tessera {
 namespace {
@@ -21,7 +23,20 @@ struct RowLayout {
   bool known() const { return run > 0; }
 };
 
-enum class Cut { none, rows, cols, flat };  // none: of a leaf, or made in a way no chain can follow
+enum class Cut { none, rows, cols, flat, tile };  // none: of a leaf, or made in a way no chain can follow · tile: a large product, made tile by tile
+
+// What makes a chain one of cells (kernels/fused.h): packed rows cut into `parts` of `width` columns.
+struct Cells {
+  int64_t parts = 0, width = 0;
+  bool operator==(const Cells&) const = default;
+};
+
+// Elements begin … end − 1 of the state that a value shows, through views and from update to update.
+struct Extent {
+  Id root;
+  int64_t begin, end;
+  bool meets(const Extent& o) const { return root == o.root && begin < o.end && o.begin < end; }
+};
 
 // Where a value is made.
 struct Made {
@@ -38,14 +53,14 @@ bool is(const Op& op) {
 }
 class Fuser {
  public:
-  explicit Fuser(const Plan& plan) : plan_(plan), made_(plan.values.size()), level_of_(plan.nodes.size(), kLeaf), chain_(plan.nodes.size()), placed_(plan.nodes.size()) {
+  explicit Fuser(const Plan& plan)
+      : plan_(plan), made_(plan.values.size()), level_of_(plan.nodes.size(), kLeaf), chain_(plan.nodes.size()), cells_(plan.nodes.size()), placed_(plan.nodes.size()) {
     std::iota(chain_.begin(), chain_.end(), 0);
   }
 
   Fusion run() {
     find_units();
-    for (size_t v = 0; v < made_.size(); ++v) shows_.push_back(static_cast<Id>(v));
-    readers_of_views();
+    find_extents();
     for (size_t n = 0; n < plan_.nodes.size(); ++n) place(static_cast<int>(n));
     return collect();
   }
@@ -58,6 +73,7 @@ class Fuser {
     RowLayout rows;
     bool sliced = false;
     int slices_at = 0;
+    int slices_with = -1;  // the node whose chain of cells makes the slices; −1: tiles of their own
   };
   const Node& node(int n) const { return plan_.nodes[static_cast<size_t>(n)]; }
   Made& made(Id v) { return made_[static_cast<size_t>(v)]; }
@@ -72,10 +88,34 @@ class Fuser {
     }
   }
 
-  void readers_of_views() {
-    for (const Node& n : plan_.nodes)
-      if (is_view(n.op)) shows_[static_cast<size_t>(n.out[0])] = shows_[static_cast<size_t>(n.in[0])];
+  // What each value shows of a state: parts of a flat set are told apart, so that one can be updated while another is still read.
+  void find_extents() {
+    for (size_t v = 0; v < made_.size(); ++v) extent_.push_back({static_cast<Id>(v), 0, shape(static_cast<Id>(v)).count()});
+    for (const Node& n : plan_.nodes) {
+      for (int k = 0; k < in_place(n.op); ++k) extent(n.out[static_cast<size_t>(k)]) = extent(n.in[static_cast<size_t>(k)]);
+      if (is_view(n.op)) {
+        const Extent from = extent(n.in[0]);
+        Extent& to = extent(n.out[0]);
+        to = from;
+        const Shape a = shape(n.in[0]), b = shape(n.out[0]);
+        if (from.end - from.begin != a.count()) continue;  // columns of several rows: taken for all of them
+        if (const auto* s = std::get_if<SliceRows>(&n.op)) to = {from.root, from.begin + s->start * a.cols, from.begin + s->start * a.cols + b.count()};
+        if (const auto* s = std::get_if<SliceCols>(&n.op); s != nullptr && a.rows == 1) to = {from.root, from.begin + s->start, from.begin + s->start + b.count()};
+      }
+      if (updated_pieces(n)) extent(n.out[0]) = {extent(n.in[0]).root, extent(n.in.front()).begin, extent(n.in.back()).end};
+    }
   }
+  // A state put together again from its updated pieces.
+  bool updated_pieces(const Node& n) const {
+    if (!is<ConcatCols>(n.op) || shape(n.out[0]).rows != 1) return false;
+    for (Id v : n.in) {
+      while (plan_.made_by<Reshape>(v) != nullptr) v = plan_.maker(v)->in[0];
+      const Node* maker = plan_.maker(v);
+      if (maker == nullptr || plan_[v].output >= in_place(maker->op)) return false;
+    }
+    return true;
+  }
+  Extent& extent(Id v) { return extent_[static_cast<size_t>(v)]; }
 
   // ---- what an op needs to be cut in a way: the inputs that must be cut alike (the others must have been finished before) -----------------------------
   static bool along_rows(const Op& op, size_t i) {
@@ -102,8 +142,9 @@ class Fuser {
     return true;
   }
   bool can_cols(const Node& n) const {
+    if (is<Adam>(n.op) && n.in.size() > 4) return false;  // decided on in the step: a launch of its own
     if (const auto* m = std::get_if<Matmul>(&n.op)) return !m->trans_a && weight_of(n) <= kChainWeight;
-    return is<BatchNorm, BatchNormGrad, RunningStats, SumRows, Unary, Binary, Fill, Broadcast, Report>(n.op);
+    return is<BatchNorm, BatchNormGrad, RunningStats, SumRows, Unary, Binary, Fill, Broadcast, Report, Adam, Average, ClampRange>(n.op);
   }
   int64_t depth_of(const Node& n) const {
     const auto& m = std::get<Matmul>(n.op);
@@ -116,15 +157,13 @@ class Fuser {
   }
   int64_t weight_of(const Node& n) const { return depth_of(n) * shape(n.out[0]).cols; }
 
-  // The lowest level on which all readers of the state versions that this op overwrites are done.
-  int after_readers(const Node& n, int self) const {
+  // The lowest level on which all who read what this op overwrites are done.
+  int after_readers(const Node& n, int self) {
     int level = 0;
     for (int k = 0; k < in_place(n.op); ++k) {
-      const Id root = shows_[static_cast<size_t>(n.in[static_cast<size_t>(k)])];
-      auto it = read_at_.find(root);
-      if (it != read_at_.end())
-        for (const int reader : it->second)
-          if (reader != self) level = std::max(level, level_of_[static_cast<size_t>(reader)] + 1);
+      const Extent mine = extent(n.in[static_cast<size_t>(k)]);
+      for (const auto& [reader, read] : readers_[mine.root])
+        if (reader != self && read.meets(mine)) level = std::max(level, level_of_[static_cast<size_t>(reader)] + 1);
     }
     return level;
   }
@@ -142,12 +181,16 @@ class Fuser {
     auto offer = [&](int level, const Placed& p, std::vector<int> with) {
       if (level < best.level) best = {level, p, std::move(with)};
     };
-    // Ties go to the first offer: products that are normalised are cut by columns, single rows too; everything else by rows.
+    // Ties go to the first offer: products that are normalised are cut by columns, single rows too; everything else by rows; updates by elements.
     const bool cols_first = shape(x.out[0]).rows == 1 || normalised(x);
+    const bool gated = is<Adam>(x.op) && x.in.size() > 4;
+    if (is<Adam, Average, ClampRange>(x.op) && !gated) {
+      try_flat(x, least, offer);
+      try_tile(x, least, offer);
+    }
     if (cols_first) try_cols(x, least, offer);
     if (can_rows(x)) try_rows(x, least, offer);
     if (!cols_first) try_cols(x, least, offer);
-    if (is<Adam, Average, ClampRange>(x.op)) try_flat(x, least, offer);
     const int next = std::max(least, highest(x) + 1);
     if (best.level > next) {
       const bool tile = is<Matmul, SparseWgrad>(x.op);
@@ -163,6 +206,10 @@ class Fuser {
           p.rows = rows;
           int level = least;
           for (size_t i = 0; i < static_cast<size_t>(2 * m->pairs); ++i) level = std::max(level, made(x.in[i]).level + 1);
+          if (m->pairs == 1 && made(x.in[0]).level + 1 == level && made(x.in[1]).level + 1 < level && slice_in_cells(x, least)) {
+            p.slices_with = made(x.in[0]).node;
+            --level;
+          }
           p.slices_at = level++;
           if (m->addend) {
             const Made& more = made(x.in.back());
@@ -176,7 +223,7 @@ class Fuser {
         }
       }
       finish(n, next, p);
-      set_made(n, next, Cut::none, 0, {});
+      set_made(n, next, tile && !p.sliced ? Cut::tile : Cut::none, 0, {});
       return;
     }
     for (const int other : best.with) join(n, other);
@@ -187,8 +234,9 @@ class Fuser {
   void finish(int n, int level, const Placed& p) {
     level_of_[static_cast<size_t>(n)] = level;
     placed_[static_cast<size_t>(n)] = p;
-    for (const Id v : node(n).in)
-      if (v != kNone) read_at_[shows_[static_cast<size_t>(v)]].push_back(n);
+    const Node& x = node(n);
+    for (size_t i = static_cast<size_t>(in_place(x.op)); i < x.in.size(); ++i)  // whoever overwrites what this op overwrites needs its result
+      if (x.in[i] != kNone) readers_[extent(x.in[i]).root].emplace_back(n, extent(x.in[i]));
     for (const Id v : node(n).out) made(v) = {level, Cut::none, 0, {}, n};
   }
   void set_made(int n, int level, Cut cut, int64_t width, RowLayout rows) {
@@ -213,7 +261,48 @@ class Fuser {
     std::vector<int> with;
     for (const Id v : x.in)
       if (v != kNone && made(v).level == level && made(v).node >= 0) with.push_back(made(v).node);
+    if (!joinable(p, with)) ++level, with.clear();
     offer(level, p, with);
+  }
+
+  // ---- chains of cells ----------------------------------------------------------------------------------------------------------------
+  Cells& cells_of(int n) { return cells_[static_cast<size_t>(root(n))]; }
+
+  // Whether the chain of a node is one of such cells, or can become one: rows of one place in a pack each, or a single large product of packed rows.
+  bool can_be(int n, const Cells& c) {
+    if (cells_of(n).parts > 0) return cells_of(n) == c;
+    const int level = level_of_[static_cast<size_t>(n)];
+    for (size_t i = 0; i < plan_.nodes.size(); ++i) {
+      const int k = static_cast<int>(i);
+      if (level_of_[i] != level || root(k) != root(n) || is_view(node(k).op)) continue;
+      const Placed& p = placed_[i];
+      const Shape s = shape(node(k).out[0]);
+      const auto* m = std::get_if<Matmul>(&node(k).op);
+      const bool packed = p.how == Placed::tile && m != nullptr && !m->trans_a && s.rows == unit_ && (c.parts - 1) * c.width < s.cols && s.cols <= c.parts * c.width;
+      const bool apart = p.how == Placed::chained && p.cut == Cut::rows && p.rows == RowLayout{c.parts, 1};
+      if (p.sliced || !(packed || apart)) return false;
+    }
+    return true;
+  }
+  // Whether an op so placed can join these chains.
+  bool joinable(const Placed& p, const std::vector<int>& with) {
+    Cells cells;
+    for (const int n : with) {
+      if (p.cut == Cut::tile && root(n) != root(with[0])) return false;
+      if (cells_of(n).parts > 0) cells = cells_of(n);
+    }
+    if (cells.parts == 0) return true;
+    return p.cut == Cut::rows && p.rows == RowLayout{cells.parts, 1} && std::all_of(with.begin(), with.end(), [&](int n) { return can_be(n, cells); });
+  }
+  // Whether the slices of a product can be made in the chain that makes its packed rows.
+  bool slice_in_cells(const Node& x, int least) {
+    const Made a = made(x.in[0]);
+    if (a.level < least || a.node < 0 || !(a.cut == Cut::tile || (a.cut == Cut::rows && a.rows == RowLayout{1, 1})) || shape(x.out[0]).rows != unit_) return false;
+    const Slices s = slices_of(depth_of(x), std::get<Matmul>(x.op).cut);
+    const Cells cells{s.count, s.length};
+    if (s.count < 2 || !can_be(a.node, cells)) return false;
+    cells_of(a.node) = cells;
+    return true;
   }
 
   bool normalised(const Node& x) const {
@@ -267,8 +356,15 @@ class Fuser {
   }
   template <class Offer>
   void try_flat(const Node& x, int least, Offer&& offer) {
-    const int64_t width = shape(x.out[0]).cols;
-    try_cut(x, least, {Placed::chained, Cut::flat, width, {}, false}, [&](size_t i, const Made& m) { return m.cut == Cut::flat && m.width == width && shape(x.in[i]).cols == width; }, offer);
+    const int64_t width = shape(x.out[0]).count();
+    try_cut(x, least, {Placed::chained, Cut::flat, width, {}, false}, [&](size_t i, const Made& m) { return m.cut == Cut::flat && m.width == width && shape(x.in[i]).count() == width; }, offer);
+  }
+  // The update of a parameter goes on where its gradient's tiles were made.
+  template <class Offer>
+  void try_tile(const Node& x, int least, Offer&& offer) {
+    const Shape s = shape(x.out[0]);
+    if (std::none_of(x.in.begin(), x.in.end(), [&](Id v) { return made(v).cut == Cut::tile; })) return;
+    try_cut(x, least, {Placed::chained, Cut::tile, 0, {}, false}, [&](size_t i, const Made& m) { return m.cut == Cut::tile && shape(x.in[i]) == s && cells_of(m.node).parts == 0; }, offer);
   }
 
   // A reshape of what is no longer in one piece is a copy.
@@ -297,13 +393,23 @@ class Fuser {
       to.rows = rows;
       if (!rows.known()) to.cut = Cut::none;
       else p = {Placed::chained, Cut::rows, 0, rows, false};
+    } else if (from.cut == Cut::tile && is<Reshape>(x.op) && a.rows == unit_ && unit_ > 1 && b.rows % unit_ == 0 && b.rows > unit_ && can_be(from.node, {b.rows / unit_, b.cols})) {
+      cells_of(from.node) = {b.rows / unit_, b.cols};  // packed rows taken apart again
+      to.cut = Cut::rows;
+      to.rows = {b.rows / unit_, 1};
+      p = {Placed::chained, Cut::rows, 0, to.rows, false};
     } else if (from.cut == Cut::cols) {
       if (!(is<SliceRows>(x.op) || a == b)) to.cut = Cut::none;
     } else {
       to.cut = Cut::none;
       if (from.level == kLeaf) to.rows = {};
+      if (const Node* pieces = plan_.maker(x.in[0]); is<SliceCols>(x.op) && pieces != nullptr && updated_pieces(*pieces)) {
+        to.level = kLeaf;  // of the pieces that it shows, the last
+        for (const Id piece : pieces->in)
+          if (extent(piece).meets(extent(x.out[0]))) to.level = std::max(to.level, made(piece).level);
+      }
     }
-    finish(n, std::max(from.level, 0), p);
+    finish(n, std::max(to.level, 0), p);
     if (p.how == Placed::chained) join(n, from.node);
     to.node = p.how == Placed::chained ? n : from.node;
     made(x.out[0]) = to;
@@ -314,7 +420,11 @@ class Fuser {
     while (chain_[static_cast<size_t>(n)] != n) n = chain_[static_cast<size_t>(n)];
     return n;
   }
-  void join(int a, int b) { chain_[static_cast<size_t>(root(a))] = root(b); }
+  void join(int a, int b) {
+    const Cells one = cells_of(a), other = cells_of(b);
+    chain_[static_cast<size_t>(root(a))] = root(b);
+    cells_of(b) = one.parts > 0 ? one : other;
+  }
 
   // ---- launches -----------------------------------------------------------------------------------------------------------------------
   Fusion collect() {
@@ -322,21 +432,28 @@ class Fuser {
     for (const int l : level_of_) levels = std::max(levels, l + 1);
     Fusion all(static_cast<size_t>(levels));
     std::map<std::pair<int, int>, size_t> group_of;  // (level, root) → chain
+    const auto group = [&](int level, int n, FusedChain::Cut cut, int64_t units) -> FusedGroup& {
+      std::vector<FusedGroup>& chains = all[static_cast<size_t>(level)].chains;
+      auto [it, fresh] = group_of.emplace(std::pair{level, root(n)}, chains.size());
+      const Cells c = cells_of(n);
+      if (fresh) chains.push_back(c.parts > 0 && cut != FusedChain::cols && cut != FusedChain::flat ? FusedGroup{FusedChain::cells, unit_, c.parts, c.width, {}} : FusedGroup{cut, units, 0, 0, {}});
+      return chains[it->second];
+    };
     for (size_t i = 0; i < plan_.nodes.size(); ++i) {
       const int n = static_cast<int>(i), level = level_of_[i];
       const Placed& p = placed_[i];
       if (level == kLeaf) continue;
-      FusedLaunch& launch = all[static_cast<size_t>(level)];
-      if (p.how == Placed::alone) launch.alone.push_back(n);
-      if (p.how == Placed::tile) {
-        FusedLaunch& at = p.sliced ? all[static_cast<size_t>(p.slices_at)] : launch;
-        at.chains.push_back({FusedChain::tiles, 0, {{n, p.sliced ? FusedStep::slices : FusedStep::all, 0, 0}}});
+      if (p.how == Placed::alone) all[static_cast<size_t>(level)].alone.push_back(n);
+      if (p.sliced) {
+        if (p.slices_with >= 0) group(p.slices_at, p.slices_with, FusedChain::rows, unit_).nodes.push_back({n, FusedStep::slices, 1, 0});
+        else all[static_cast<size_t>(p.slices_at)].chains.push_back({FusedChain::tiles, 0, 0, 0, {{n, FusedStep::slices, 0, 0}}});
+        group(level, n, FusedChain::rows, unit_).nodes.push_back({n, FusedStep::sum, p.rows.run, p.rows.segments > 1 ? unit_ * p.rows.run : 0});
+      } else if (p.how == Placed::tile) {
+        group(level, n, FusedChain::tiles, 0).nodes.push_back({n, FusedStep::all, 1, 0});
+      } else if (p.how == Placed::chained) {
+        const FusedChain::Cut cut = p.cut == Cut::rows ? FusedChain::rows : p.cut == Cut::cols ? FusedChain::cols : p.cut == Cut::tile ? FusedChain::tiles : FusedChain::flat;
+        group(level, n, cut, p.cut == Cut::rows ? unit_ : p.width).nodes.push_back({n, FusedStep::all, p.rows.run, p.rows.segments > 1 ? unit_ * p.rows.run : 0});
       }
-      if (p.how != Placed::chained && !p.sliced) continue;
-      const Cut cut = p.sliced ? Cut::rows : p.cut;
-      auto [it, fresh] = group_of.emplace(std::pair{level, root(n)}, launch.chains.size());
-      if (fresh) launch.chains.push_back({cut == Cut::rows ? FusedChain::rows : cut == Cut::cols ? FusedChain::cols : FusedChain::flat, cut == Cut::rows ? unit_ : p.width, {}});
-      launch.chains[it->second].nodes.push_back({n, p.sliced ? FusedStep::sum : FusedStep::all, p.rows.run, p.rows.segments > 1 ? unit_ * p.rows.run : 0});
     }
     for (FusedLaunch& l : all)
       for (FusedGroup& g : l.chains) refine(g);
@@ -360,15 +477,19 @@ class Fuser {
   int64_t unit_ = 0;
   std::vector<Made> made_;
   std::vector<int> level_of_;
-  std::vector<int> chain_;  // union-find over nodes
+  std::vector<int> chain_;   // union-find over nodes
+  std::vector<Cells> cells_;  // of a chain, by its root
   std::vector<Placed> placed_;
-  std::vector<Id> shows_;  // the value a view shows
-  std::map<Id, std::vector<int>> read_at_;
+  std::vector<Extent> extent_;
+  std::map<Id, std::vector<std::pair<int, Extent>>> readers_;  // by root
 };
 
 }  // namespace
 
-Fusion fuse(const Plan& plan) { return Fuser(plan).run(); }
+Fusion fuse(Plan& plan) {
+  split_updates(plan);
+  return Fuser(plan).run();
+}
 
 std::vector<std::vector<int>> phases_of(const Fusion& fusion) {
   std::vector<std::vector<int>> phases;

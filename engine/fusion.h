@@ -12,12 +12,12 @@ namespace tessera {
 struct FusedNode {
   int node;
   FusedStep::Part part;
-  int64_t run, apart;  // rows: see FusedStep
+  int64_t run, apart;  // rows and cells: see FusedStep
 };
 
 struct FusedGroup {
   FusedChain::Cut cut;
-  int64_t units;
+  int64_t units, parts, width;
   std::vector<FusedNode> nodes;  // in order
 };
 
@@ -27,7 +27,8 @@ struct FusedLaunch {
 };
 
 using Fusion = std::vector<FusedLaunch>;
-Fusion fuse(const Plan& plan);
+// Splits the plan's updates by parameters (engine/split_updates.h), then puts its ops into launches.
+Fusion fuse(Plan& plan);
 
 // The phases of place(): nodes of one launch may run side by side, and nothing they touch may share memory.
 std::vector<std::vector<int>> phases_of(const Fusion& fusion);

@@ -21,12 +21,15 @@ class Monitor {
  public:
   std::function<void(const Progress&)> on_progress;  // may be empty; called from one thread at a time
   const std::atomic<bool>* cancel = nullptr;         // may be null; set from any thread or a signal handler
+  const std::atomic<bool>* cancel_job = nullptr;     // the same, for this call alone
 
   void report(const Progress& p) const {
     check_cancelled(p.phase);
     if (on_progress) on_progress(p);
   }
-  bool cancelled() const { return cancel != nullptr && cancel->load(std::memory_order_relaxed); }
+  bool cancelled() const {
+    return (cancel != nullptr && cancel->load(std::memory_order_relaxed)) || (cancel_job != nullptr && cancel_job->load(std::memory_order_relaxed));
+  }
   void check_cancelled(const char* phase) const {
     if (cancelled()) throw Error(ErrorCode::cancelled, std::string("cancelled during ") + phase);
   }

@@ -151,6 +151,12 @@ class Placer {
       p_.runs[static_cast<size_t>(made)] = false;
       return;
     }
+    if (together(v)) {
+      s = slot(n.in[0]);
+      s.ld = plan_.shape(v).cols;
+      p_.runs[static_cast<size_t>(made)] = false;
+      return;
+    }
     if (plan_[v].output < in_place(n.op)) {
       const Id from = n.in[static_cast<size_t>(plan_[v].output)];
       resolve(from);
@@ -169,6 +175,25 @@ class Placer {
     s.offset += (p.row * o.ld + p.col) * item(v);
     s.ld = p.flat ? plan_.shape(v).cols : o.ld;
     root_of_[v] = root_of_[p.value];
+  }
+
+  // Whether v is a state put together again from pieces that lie side by side in it.
+  bool together(Id v) {
+    const Node& n = *plan_.maker(v);
+    if (!std::holds_alternative<ConcatCols>(n.op) || !std::all_of(n.in.begin(), n.in.end(), [&](Id part) { return updated_state(part); })) return false;
+    int64_t at = -1;
+    for (const Id part : n.in) {
+      resolve(part);
+      const Slot p = slot(part);
+      if (plan_.shape(part).rows != 1 || (at >= 0 && p.offset != at)) return false;
+      at = p.offset + plan_.shape(part).cols * item(part);
+    }
+    return true;
+  }
+  bool updated_state(Id v) const {
+    while (plan_.made_by<Reshape>(v) != nullptr) v = plan_.maker(v)->in[0];
+    const Node* n = plan_.maker(v);
+    return n != nullptr && plan_[v].output < in_place(n->op);
   }
 
   void new_root(Id v) {

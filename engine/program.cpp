@@ -15,7 +15,7 @@
 
 namespace tessera {
 
-Arena::Arena(int64_t bytes, const char* what) : data_(nullptr), bytes_(bytes) {
+Arena::Arena(int64_t bytes, const char* what, const Team& team) : share_(team.share(bytes, what)), data_(nullptr), bytes_(bytes) {
   const size_t size = static_cast<size_t>(bytes > 0 ? bytes : 64);
   data_ = static_cast<char*>(::operator new(size, std::align_val_t(64), std::nothrow));
   if (data_ == nullptr)
@@ -26,7 +26,7 @@ Arena::~Arena() { ::operator delete(data_, std::align_val_t(64)); }
 
 namespace {
 
-Fusion fused(const Plan& plan, const KernelTable& table) { return plan.fuse && table.fused != nullptr ? fuse(plan) : Fusion{}; }
+Fusion fused(Plan& plan, const KernelTable& table) { return plan.fuse && table.fused != nullptr ? fuse(plan) : Fusion{}; }
 Placement placed(const Plan& plan, const KernelTable& table, bool reuse, const Fusion& fusion) {
   if (fusion.empty()) return place(plan, table.scalar_bytes, reuse);
   const auto phases = phases_of(fusion);
@@ -46,8 +46,8 @@ Program::Program(Plan plan, const KernelTable& table, Team& team, uint64_t seed,
       table_(table),
       team_(team),
       layout_(lay_out(plan_, table.scalar_bytes, reuse)),
-      state_(placement_.state_bytes, "weights and optimiser state"),
-      activations_(placement_.activation_bytes, "activations"),
+      state_(placement_.state_bytes, "weights and optimiser state", team),
+      activations_(placement_.activation_bytes, "activations", team),
       bound_(plan_.leaves.size(), nullptr),
       source_(plan_.leaves.size(), nullptr),
       step_(std::make_unique<StepState>(StepState{seed, 0, -1})) {}
@@ -59,8 +59,8 @@ Program::Program(Plan plan, Device& device, Team& team, uint64_t seed, bool reus
       fusion_(fused(plan_, table_)),
       layout_(laid_out(plan_, device, table_, reuse, fusion_)),
       device_(device.is_processor() ? nullptr : std::make_unique<DeviceRun>(device, placement_)),
-      state_(device_ ? 0 : placement_.state_bytes, "weights and optimiser state"),
-      activations_(device_ ? 0 : placement_.activation_bytes, "activations"),
+      state_(device_ ? 0 : placement_.state_bytes, "weights and optimiser state", team),
+      activations_(device_ ? 0 : placement_.activation_bytes, "activations", team),
       bound_(plan_.leaves.size(), nullptr),
       source_(plan_.leaves.size(), nullptr),
       step_(std::make_unique<StepState>(StepState{seed, 0, -1})) {}
@@ -204,10 +204,10 @@ void Program::prepare() {
   scratch_.clear();
   if (device_) {
     std::vector<DeviceCall> calls = device_calls(scratch);
-    device_->prepare(std::move(calls), scratch);
+    device_->prepare(std::move(calls), scratch, fused_ != nullptr && fused_->count_steps());
   } else {
     kernel_scratch_ = (scratch + 63) / 64 * 64;
-    for (int t = 0; t < team_.size(); ++t) scratch_.push_back(std::make_unique<Arena>(kernel_scratch_ + own, "scratch"));
+    for (int t = 0; t < team_.size(); ++t) scratch_.push_back(std::make_unique<Arena>(kernel_scratch_ + own, "scratch", team_));
   }
   ready_ = true;
 }
@@ -265,7 +265,7 @@ std::vector<DeviceCall> Program::device_calls(int64_t& scratch) {
       else calls[static_cast<size_t>(r.node)].kernel.run = nullptr;
     }
   if (fusion_.empty()) return in_order;
-  fused_ = std::make_unique<FusedCalls>(fusion_, plan_, *table_.fused, calls, scratch);
+  fused_ = std::make_unique<FusedCalls>(fusion_, plan_, *table_.fused, calls, scratch, device_->step());
   scratch = fused_->scratch_bytes();
   return fused_->calls();
 }

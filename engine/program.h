@@ -18,16 +18,17 @@
 
 namespace tessera {
 
-// Memory aligned to a cache line; throws Error(memory) with the bytes asked for.
+// Memory aligned to a cache line; throws Error(memory) with the bytes asked for, also where the team's limit has no room for them.
 class Arena {
  public:
-  explicit Arena(int64_t bytes, const char* what);
+  Arena(int64_t bytes, const char* what, const Team& team);
   ~Arena();
   Arena(const Arena&) = delete;
   char* data() const { return data_; }
   int64_t bytes() const { return bytes_; }
 
  private:
+  MemoryShare share_;
   char* data_;
   int64_t bytes_;
 };

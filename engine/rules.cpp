@@ -109,7 +109,7 @@ Cost cost(const Op& op, const Plan& plan, const std::vector<Id>& in, const std::
 int in_place(const Op& op) {
   if (std::holds_alternative<Adam>(op)) return 3;
   if (std::holds_alternative<RunningStats>(op)) return 2;
-  return std::holds_alternative<Average>(op) || std::holds_alternative<ClampRange>(op) || std::holds_alternative<Report>(op) ? 1 : 0;
+  return std::holds_alternative<Average>(op) || std::holds_alternative<CountAbove>(op) || std::holds_alternative<ClampRange>(op) || std::holds_alternative<Report>(op) ? 1 : 0;
 }
 
 bool is_view(const Op& op) { return std::holds_alternative<Reshape>(op) || std::holds_alternative<SliceRows>(op) || std::holds_alternative<SliceCols>(op); }

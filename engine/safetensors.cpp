@@ -80,38 +80,60 @@ const SafeTensor& SafeTensors::at(const std::string& name) const {
   return found->second;
 }
 
-std::string format_safetensors(const SafeTensors& contents) {
-  std::vector<std::pair<int64_t, const std::string*>> order;
-  for (const auto& [name, t] : contents.tensors) {
-    const int64_t element = element_size(t.dtype);
-    if (element == 0 || name == kMetadataKey || byte_count(t.shape, element) != static_cast<int64_t>(t.bytes.size()))
-      throw Error(ErrorCode::internal, "Tensor \"" + name + "\" does not fit its shape, dtype or name.");
-    order.emplace_back(-element, &name);
-  }
-  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return std::tie(a.first, *a.second) < std::tie(b.first, *b.second); });
+namespace {
 
+// Sorts the tensors into the order of the file and gives the bytes before them.
+std::string format_header(std::vector<TensorPlace>& tensors, const std::map<std::string, std::string>& metadata) {
+  const auto order = [](const TensorPlace& t) { return std::make_pair(-element_size(t.dtype), std::cref(t.name)); };
+  std::sort(tensors.begin(), tensors.end(), [&](const auto& a, const auto& b) { return order(a) < order(b); });
   nlohmann::json header = nlohmann::json::object();
-  if (!contents.metadata.empty()) header[kMetadataKey] = contents.metadata;
-  size_t at = 0;
-  for (const auto& [element, name] : order) {
-    const SafeTensor& t = contents.tensors.at(*name);
-    header[*name] = {{"dtype", t.dtype}, {"shape", t.shape}, {"data_offsets", {at, at + t.bytes.size()}}};
-    at += t.bytes.size();
+  if (!metadata.empty()) header[kMetadataKey] = metadata;
+  int64_t at = 0;
+  for (const TensorPlace& t : tensors) {
+    const int64_t element = element_size(t.dtype), bytes = byte_count(t.shape, element);
+    if (element == 0 || t.name == kMetadataKey || bytes < 0) throw Error(ErrorCode::internal, "Tensor \"" + t.name + "\" does not fit its shape, dtype or name.");
+    header[t.name] = {{"dtype", t.dtype}, {"shape", t.shape}, {"data_offsets", {at, at + bytes}}};
+    at += bytes;
   }
   std::string text = header.dump();
   text.append((kLengthBytes - text.size() % kLengthBytes) % kLengthBytes, ' ');
   if (text.size() > kMostHeaderBytes)
     throw Error(ErrorCode::unsupported, "The header of the file would take " + std::to_string(text.size()) + " bytes; safetensors files hold at most " + std::to_string(kMostHeaderBytes) + ".");
-
   const uint64_t length = text.size();
-  std::string out;
-  out.reserve(kLengthBytes + text.size() + at);
-  out.append(reinterpret_cast<const char*>(&length), kLengthBytes).append(text);
-  for (const auto& [element, name] : order) {
-    const auto& bytes = contents.tensors.at(*name).bytes;
+  return std::string(reinterpret_cast<const char*>(&length), kLengthBytes) + text;
+}
+
+std::span<const std::byte> fitting(std::span<const std::byte> bytes, const TensorPlace& t) {
+  if (static_cast<int64_t>(bytes.size()) != byte_count(t.shape, element_size(t.dtype))) throw Error(ErrorCode::internal, "Tensor \"" + t.name + "\" does not fit its shape, dtype or name.");
+  return bytes;
+}
+
+}  // namespace
+
+std::string format_safetensors(const SafeTensors& contents) {
+  std::vector<TensorPlace> tensors;
+  size_t total = 0;
+  for (const auto& [name, t] : contents.tensors) {
+    tensors.push_back({name, t.dtype, t.shape});
+    total += t.bytes.size();
+  }
+  std::string out = format_header(tensors, contents.metadata);
+  out.reserve(out.size() + total);
+  for (const TensorPlace& t : tensors) {
+    const auto bytes = fitting(contents.tensors.at(t.name).bytes, t);
     out.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
   return out;
+}
+
+void write_safetensors(AtomicFile& file, const std::vector<TensorPlace>& tensors, const std::map<std::string, std::string>& metadata,
+                       const std::function<std::span<const std::byte>(const TensorPlace&)>& bytes) {
+  std::vector<TensorPlace> order = tensors;
+  file.write(format_header(order, metadata));
+  for (const TensorPlace& t : order) {
+    const auto b = fitting(bytes(t), t);
+    file.write({reinterpret_cast<const char*>(b.data()), b.size()});
+  }
 }
 
 SafeTensors parse_safetensors(const std::string& bytes, const std::string& path) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -59,6 +60,16 @@ std::string format_safetensors(const SafeTensors& contents);                    
 SafeTensors parse_safetensors(const std::string& bytes, const std::string& path);  // `path` is for messages; Error(format) says what is wrong and where
 
 void write_safetensors(const std::string& path, const SafeTensors& contents, bool overwrite);  // whole or not at all
+
+// The same file from bytes that lie elsewhere, none of them copied. A tensor's bytes are asked for once, in the order of the file.
+struct TensorPlace {
+  std::string name, dtype;
+  std::vector<int64_t> shape;
+};
+class AtomicFile;
+void write_safetensors(AtomicFile& file, const std::vector<TensorPlace>& tensors, const std::map<std::string, std::string>& metadata,
+                       const std::function<std::span<const std::byte>(const TensorPlace&)>& bytes);
+
 SafeTensors read_safetensors(const std::string& path);
 
 }  // namespace tessera

@@ -6,20 +6,26 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include "engine/memory.h"
 
 namespace tessera {
 
 class Team {
  public:
-  explicit Team(int threads = 0);  // 0: every processor this process may run on
+  // 0: every processor this process may run on. `limit`: what the team's call may hold; none: as much as there is.
+  explicit Team(int threads = 0, std::shared_ptr<MemoryLimit> limit = nullptr);
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
   int size() const { return size_; }
+  // A part of what may be held; throws Error(memory) when there is no room for it.
+  MemoryShare share(int64_t bytes, const char* what) const { return {limit_, bytes, what}; }
 
   // Runs body(thread) on every thread of the team, 0 … size()−1, the caller being thread 0; returns when all have returned.
   // An exception of any thread is rethrown here (the first one).
@@ -29,18 +35,24 @@ class Team {
   void for_each(int64_t count, const std::function<void(int64_t)>& body);
 
  private:
-  void work(int thread);
+  // What threads wait on. After fork() the child has the memory but not the threads: it must neither run, nor join, nor destroy any of this.
+  struct Crew {
+    std::vector<std::thread> threads;
+    std::mutex mutex;
+    std::condition_variable wake, done;
+    const std::function<void(int)>* body = nullptr;
+    uint64_t job = 0;
+    int running = 0;
+    bool stop = false;
+    std::exception_ptr error;
+  };
+  void work(Crew& crew, int thread);
   void stop();
 
   int size_;
-  std::vector<std::thread> threads_;
-  std::mutex mutex_;
-  std::condition_variable wake_, done_;
-  const std::function<void(int)>* body_ = nullptr;
-  uint64_t job_ = 0;
-  int running_ = 0;
-  bool stop_ = false;
-  std::exception_ptr error_;
+  int process_;
+  std::shared_ptr<MemoryLimit> limit_;
+  std::unique_ptr<Crew> crew_;
 };
 
 }  // namespace tessera

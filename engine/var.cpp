@@ -78,18 +78,22 @@ std::vector<Var> Recorder::gradients(Var loss, const std::vector<const Parameter
   return grads;
 }
 
-void Recorder::minimise(Var loss, const std::vector<const ParameterSet*>& sets, const AdamOptions& o) {
+void Recorder::minimise(Var loss, const std::vector<const ParameterSet*>& sets, const AdamOptions& o, const Gate& gate) {
+  const Var done = gate.value ? state(sets[0]->name + ".done", {1, 1}) : Var{};
   const std::vector<Var> grads = gradients(loss, sets);
   auto next_grad = grads.begin();
   for (const ParameterSet* set : sets) {
     std::vector<Var> parts;
     for (size_t i = 0; i < set->parameters.size(); ++i, ++next_grad) parts.push_back(reshape(*next_grad, {1, next_grad->shape().count()}));
     const Var grad = concat_cols(parts), param = flat(*set), m = state(set->name + ".m", param.shape()), v = state(set->name + ".v", param.shape());
-    const auto next = emit(Adam{o.form, o.lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.updates, o.index, o.decay_from, o.decay_steps}, {param, m, v, grad});
+    std::vector<Var> in{param, m, v, grad};
+    if (gate.value) in.insert(in.end(), {gate.value, done});
+    const auto next = emit(Adam{o.form, o.lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.updates, o.index, o.decay_from, o.decay_steps, gate.above}, in);
     advance(param, next[0]);
     advance(m, next[1]);
     advance(v, next[2]);
   }
+  if (gate.value) advance(done, emit1(CountAbove{gate.above}, {done, gate.value}));
 }
 
 void Recorder::advance(Var from, Var to) {

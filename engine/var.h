@@ -43,6 +43,12 @@ struct AdamOptions {
   int64_t updates = 1, index = 0, decay_from = 0, decay_steps = 0;
 };
 
+// What an update may wait for: a value of the step [1, 1] above a bound, decided where the step runs.
+struct Gate {
+  Var value;
+  double above = 0;
+};
+
 class Recorder {
  public:
   // Random tensors whose name is in `bound` become bound leaves: that is how tests feed theirs.
@@ -72,7 +78,8 @@ class Recorder {
   Var operator()(const ParameterSet& set, const std::string& parameter);
   Var flat(const ParameterSet& set);
   // Gradients of `loss` [1, 1] for every parameter of the sets, then Adam on each, as part of the plan. States of a set: "<set>", "<set>.m", "<set>.v".
-  void minimise(Var loss, const std::vector<const ParameterSet*>& sets, const AdamOptions& adam);
+  // With a gate, the updates that were made are counted in the state "<first set>.done".
+  void minimise(Var loss, const std::vector<const ParameterSet*>& sets, const AdamOptions& adam, const Gate& gate = {});
   void minimise(Var loss, const ParameterSet& set, const AdamOptions& adam) { minimise(loss, std::vector{&set}, adam); }
   std::vector<Var> gradients(Var loss, const std::vector<const ParameterSet*>& sets);  // in the order of sets and their parameters
   std::vector<Var> gradients(Var loss, const ParameterSet& set) { return gradients(loss, std::vector{&set}); }

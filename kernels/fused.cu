@@ -1,5 +1,6 @@
 // fused: a launch of many ops (kernels/fused.h). The table of chains and steps is a kernel parameter, so that a recorded launch needs nothing uploaded.
 //   bytes and FLOPs are those of its ops; results that stay within a block are read back from L1 and L2
+//   the first and the last launch of a step also count it (fused.h)
 //   one block barrier a step · every op by the device functions of its own kernel, so the bits of the composition; no atomics
 #include "kernels/gpu_fused.cuh"
 
@@ -8,7 +9,8 @@ namespace {
 
 // The largest of the tiles' rooms; column sums and rates need less.
 constexpr int kSharedFloats = shared_floats<FmaTile<128, 8, true, true>>;
-static_assert(kSharedFloats >= shared_floats<FmaTile<64, 64, true, true>> && kSharedFloats >= shared_floats<FmaTile<16, 64, true, true>>);
+static_assert(kSharedFloats >= shared_floats<FmaTile<64, 64, true, true>> && kSharedFloats >= shared_floats<FmaTile<16, 64, true, true>> &&
+              kSharedFloats >= shared_floats<FmaTile<8, 128, true, true>>);
 
 __global__ void __launch_bounds__(kThreads) fused_kernel(const __grid_constant__ Constants<FusedTable> table) {
   const FusedTable& t = *table;
@@ -17,20 +19,29 @@ __global__ void __launch_bounds__(kThreads) fused_kernel(const __grid_constant__
   while (static_cast<int>(blockIdx.x) >= t.chain[c].end) ++c;
   const FusedTable::Chain& chain = t.chain[c];
   const int block = static_cast<int>(blockIdx.x) - (c == 0 ? 0 : t.chain[c - 1].end);
+  const StepState state{t.state->seed, t.last ? t.state->running : t.state->step, -1};
   for (int i = chain.first_step; i < chain.first_step + chain.steps; ++i) {
     const FusedTable::Step& step = t.step[i];
     const unsigned char* data = t.pool + step.offset;
     if (chain.cut == FusedChain::rows) {
       const int first = block * chain.per_block, count = min(chain.per_block, chain.units - first), run = count * step.run;
-      do_rows(step, data, {first * step.run, run * step.repeats, run, step.apart}, *t.state, t.workspace, shared);
+      do_rows(step, data, {first * step.run, run * step.repeats, run, step.apart}, state, t.workspace, shared);
+    } else if (chain.cut == FusedChain::cells) {
+      const int first = block / chain.parts * chain.per_block;
+      do_cells(step, data, first, min(chain.per_block, chain.units - first), block % chain.parts, chain, state, t.workspace, shared);
     } else if (chain.cut == FusedChain::cols) {
-      do_cols(step, data, block * kAcross, chain.units, *t.state, shared);
+      do_cols(step, data, block * kAcross, chain.units, state, t.state, shared);
     } else if (chain.cut == FusedChain::flat) {
-      do_flat(step, data, block, *t.state, shared);
+      do_flat(step, data, block, state, shared);
     } else {
-      do_tiles(step, data, block, t.workspace, shared);
+      do_tiles(step, data, block, chain, state, t.workspace, shared);
     }
     __syncthreads();
+  }
+  // By the block that may have reported in this launch, so that it knows of it.
+  if (block == 0 && c == t.counting && threadIdx.x == 0) {
+    if (t.first) t.state->running = state.step;
+    if (t.last) t.state->step = after_step(*t.state, state.step);
   }
 }
 
@@ -46,7 +57,8 @@ class Builder {
       return;
     }
     FusedTable::Chain& c = t_.chain[t_.chains];
-    c = {chain.cut, 0, static_cast<int>(chain.units), 1, t_.steps, chain.count};
+    c = {chain.cut, 0, static_cast<int>(chain.units), 1, t_.steps, chain.count, static_cast<int>(chain.parts), static_cast<int>(chain.width), false};
+    cut_ = chain.cut;
     int64_t blocks = 0;
     switch (chain.cut) {
       case FusedChain::rows: {
@@ -59,7 +71,19 @@ class Builder {
       }
       case FusedChain::cols: blocks = blocks_for(chain.units, kAcross); break;
       case FusedChain::flat: blocks = blocks_for(chain.units, kThreads * kChunk); break;
-      case FusedChain::tiles: blocks = tile_blocks(chain.steps[0]); break;
+      case FusedChain::tiles: {
+        const View& out = chain.steps[0].call.out[0];
+        c.parts = static_cast<int>(out.rows);
+        c.width = static_cast<int>(out.cols);
+        c.by_rows = chain.steps[0].kind == OpKind::sparse_wgrad;
+        blocks = tile_blocks(chain.steps[0]);
+        break;
+      }
+      case FusedChain::cells:
+        c.per_block = 16;
+        while (c.per_block > 4 && blocks_for(chain.units, c.per_block) * chain.parts < 64) c.per_block /= 2;
+        blocks = blocks_for(chain.units, c.per_block) * chain.parts;
+        break;
     }
     c.end = (t_.chains == 0 ? 0 : t_.chain[t_.chains - 1].end) + static_cast<int>(blocks);
     ++t_.chains;
@@ -82,6 +106,8 @@ class Builder {
     const int64_t rows = s.call.out[0].rows;
     t_.step[t_.steps++] = {s.kind, s.part, t_.used, static_cast<int>(s.run), static_cast<int>(s.apart), s.apart > 0 ? static_cast<int>(rows / s.apart) : 1};
     t_.state = s.call.state;
+    if (s.kind == OpKind::report) t_.counting = t_.chains - 1;
+    if (cut_ == FusedChain::cells && s.run == 1 && s.kind != OpKind::matmul) fits_ = false;  // of packed rows there are only products
     put(s);
   }
 
@@ -166,7 +192,10 @@ class Builder {
       case OpKind::span_reconstruction_grad:
         return pack(ReconstructionStep{*static_cast<const SpanReconstructionGrad*>(call.op)->spans, reconstruction(call), Mat<const float>(in[4]), Mat<float>(out[0]), Mat<float>(out[1])});
       case OpKind::mixture_draw: return pack(mixture(call));
-      case OpKind::clamp_range: return pack(clamped_range(call));
+      case OpKind::clamp_range: {
+        const bool flat = cut_ == FusedChain::flat;
+        return pack(ClampStep{clamped_range(call), flat ? 1 : static_cast<int>(out[0].rows), static_cast<int>(flat ? out[0].rows * out[0].cols : out[0].cols)});
+      }
       case OpKind::batch_norm: {
         const auto& op = *static_cast<const BatchNorm*>(call.op);
         return pack(NormStep{norm_in(call, op.eps, op.relu, op.groups), norm_out(call), static_cast<int>(op.groups)});
@@ -176,8 +205,18 @@ class Builder {
         return pack(NormGradStep{norm_in(call, op.eps, op.relu, op.groups), norm_grad(call)});
       }
       case OpKind::running_stats: return pack(running(call));
-      case OpKind::adam: return pack(AdamStep{adam_state(call), *static_cast<const Adam*>(call.op)});
-      case OpKind::average: return pack(AverageStep{{call.state, static_cast<const Average*>(call.op)->decay}, whole(out[0]), whole(in[1]), target(out[0])});
+      case OpKind::adam: {
+        const bool flat = cut_ == FusedChain::flat;
+        const AdamStep a{flat ? flat_adam_state(call) : adam_state(call), *static_cast<const Adam*>(call.op)};
+        fits_ = fits_ && !(flat && a.state.param.rows > 1);
+        return pack(a);
+      }
+      case OpKind::average: {
+        const bool flat = cut_ == FusedChain::flat;
+        fits_ = fits_ && !(flat && !(contiguous(out[0]) && contiguous(in[1])));
+        const View to = flat ? as_row(out[0]) : out[0], param = flat ? as_row(in[1]) : in[1];
+        return pack(AverageStep{static_cast<const Average*>(call.op)->decay, whole(to), whole(param), target(to)});
+      }
       case OpKind::report: {
         ReportStep r{Mat<float>(out[0]), {}, call.inputs - 1, static_cast<const Report*>(call.op)->slots};
         fits_ = fits_ && r.count <= kScalars;
@@ -189,11 +228,14 @@ class Builder {
   }
 
   FusedTable& t_;
+  FusedChain::Cut cut_ = FusedChain::rows;  // of the chain that is being put in
   bool fits_ = true;
 };
 
 bool build(const FusedLaunchOp& op, FusedTable& table) {
-  table.chains = table.steps = table.used = 0;
+  table.chains = table.steps = table.used = table.counting = 0;
+  table.first = op.first;
+  table.last = op.last;
   Builder builder(table);
   for (int i = 0; i < op.count && builder.fits(); ++i) builder.add(op.chains[i]);
   return builder.fits();
@@ -214,8 +256,10 @@ int64_t slices_bytes(const Call& call) {
 
 void run(const Call& call, int64_t, void* scratch) {
   FusedTable& table = room();
-  build(*static_cast<const FusedLaunchOp*>(call.op), table);
+  const auto& op = *static_cast<const FusedLaunchOp*>(call.op);
+  build(op, table);
   table.workspace = static_cast<char*>(gpu_context(scratch).workspace);
+  if (op.state != nullptr) table.state = op.state;
   if (table.chains > 0) launch({dim3(static_cast<unsigned>(table.chain[table.chains - 1].end)), dim3(kThreads), 0, gpu_context(scratch).stream}, "fused", fused_kernel, Constants<FusedTable>{table});
 }
 

@@ -10,6 +10,7 @@
 #include "kernels/gpu_sampling.cuh"
 #include "kernels/gpu_span.cuh"
 #include "kernels/gpu_sparse.cuh"
+#include "kernels/gpu_step.cuh"
 
 namespace tessera::gpu {
 
@@ -103,9 +104,13 @@ struct AdamStep {
   Adam op;
 };
 struct AverageStep {
-  Mix mix;
+  double decay;
   Operand average, param;
   Target out;
+};
+struct ClampStep {
+  ClampedRange range;
+  int rows, cols;
 };
 struct ReportStep {
   Mat<float> ring;
@@ -121,6 +126,8 @@ struct FusedTable {
     FusedChain::Cut cut;
     int end;  // blocks of this chain and all before
     int units, per_block, first_step, steps;
+    int parts, width;  // cells; tiles: rows and columns of what its tiles make
+    bool by_rows;      // tiles: of a scatter, whose warps make a row each
   } chain[kMaxChains];
   struct Step {
     OpKind kind;
@@ -129,6 +136,8 @@ struct FusedTable {
     int run, apart, repeats;
   } step[kMaxSteps];
   int chains, steps, used;
+  bool first, last;  // of a step whose launches count it; by the first block of the chain `counting`
+  int counting;
   StepState* state;
   char* workspace;
   alignas(16) unsigned char pool[kPoolBytes];
@@ -199,9 +208,39 @@ __device__ inline bool do_map(OpKind kind, const unsigned char* step, Walk&& par
 
 // This and the do_… below are functions of their own: inlined into one kernel they would crowd its registers.
 template <bool trans_a, bool trans_b, int down, int across>
-__attribute__((noinline)) __device__ void make_rows(const Problem& p, const Rows& rows, int first, int end, float* shared) {
+__attribute__((noinline)) __device__ void make_rows(const Problem& p, const Rows& rows, int first, int end, int slice, float* out, float* shared) {
   for (int r = 0; r < rows.count; r += down)
-    for (int c = first; c < end; c += across) make_tile<FmaTile<down, across, !trans_a, trans_b>, trans_a, trans_b>(p, rows, r, c, end, kAllSlices, p.out, shared);
+    for (int c = first; c < end; c += across) make_tile<FmaTile<down, across, !trans_a, trans_b>, trans_a, trans_b>(p, rows, r, c, end, slice, out, shared);
+}
+// Rows of a product in columns [first, end): low tiles where there are few rows.
+__device__ inline void make_product(const ProductStep& x, const Rows& rows, int first, int end, int slice, float* out, float* shared) {
+  const Problem& p = x.problem;
+  if (rows.count <= 8) x.trans_b ? make_rows<false, true, 8, 128>(p, rows, first, end, slice, out, shared) : make_rows<false, false, 8, 128>(p, rows, first, end, slice, out, shared);
+  else x.trans_b ? make_rows<false, true, 16, 64>(p, rows, first, end, slice, out, shared) : make_rows<false, false, 16, 64>(p, rows, first, end, slice, out, shared);
+}
+
+// The updates over whatever part `part` walks, as in do_map.
+template <class Walk>
+__device__ inline bool do_update(OpKind kind, const unsigned char* step, const StepState& state, float* shared, Walk&& part) {
+  if (kind == OpKind::adam) {
+    const auto& x = *reinterpret_cast<const AdamStep*>(step);
+    Rates& rates = *reinterpret_cast<Rates*>(shared);
+    if (threadIdx.x == 0) rates = rates_of(x.op, state.step);
+    __syncthreads();
+    part(x.state.param.rows, x.state.param.cols, [&](int r, int c, int end) { adam_chunk(x.state, x.op, rates, r, c, end); });
+  } else if (kind == OpKind::average) {
+    const auto& x = *reinterpret_cast<const AverageStep*>(step);
+    const Operand in[3] = {x.average, x.param, {}};
+    part(x.out.rows, x.out.cols, [&](int r, int c, int end) { map_chunk<2>(in, x.out, r, c, end, Mix{&state, x.decay}); });
+  } else if (kind == OpKind::clamp_range) {
+    const auto& x = *reinterpret_cast<const ClampStep*>(step);
+    part(x.rows, x.cols, [&](int r, int c, int end) {
+      for (int k = c; k < min(c + kChunk, end); ++k) clamp_element(x.range, static_cast<int64_t>(r) * x.cols + k);
+    });
+  } else {
+    return false;
+  }
+  return true;
 }
 
 // ---- rows --------------------------------------------------------------------------------------------------------------------------
@@ -242,7 +281,7 @@ __attribute__((noinline)) __device__ void do_rows(const FusedTable::Step& s, con
         const float* part = reinterpret_cast<const float*>(workspace + x.part);
         return each_item(rows.count * x.problem.cols, [&](int i) { add_slices(x.problem, part, rows.at(i / x.problem.cols), i % x.problem.cols); });
       }
-      return x.trans_b ? make_rows<false, true, 16, 64>(x.problem, rows, 0, x.problem.cols, shared) : make_rows<false, false, 16, 64>(x.problem, rows, 0, x.problem.cols, shared);
+      return make_product(x, rows, 0, x.problem.cols, kAllSlices, x.problem.out, shared);
     }
     case OpKind::sum_cols: {
       const auto& x = *reinterpret_cast<const DotStep*>(step);
@@ -307,21 +346,23 @@ __attribute__((noinline)) __device__ void do_rows(const FusedTable::Step& s, con
 }
 
 // ---- columns -----------------------------------------------------------------------------------------------------------------------
-__attribute__((noinline)) __device__ void do_cols(const FusedTable::Step& s, const unsigned char* step, int first, int width, StepState& state, float* shared) {
+__attribute__((noinline)) __device__ void do_cols(const FusedTable::Step& s, const unsigned char* step, int first, int width, const StepState& state, StepState* noted, float* shared) {
   ColumnRoom& room = *reinterpret_cast<ColumnRoom*>(shared);
   const int end = min(first + kAcross, width);
-  const auto walk = [&](const Target& out, auto&& f) {
+  const auto elements = [&](int rows, int, auto&& f) {
     constexpr int kParts = kAcross / kChunk;
-    each_item(out.rows * kParts, [&](int i) {
+    each_item(rows * kParts, [&](int i) {
       if (const int c = first + i % kParts * kChunk; c < end) f(i / kParts, c, end);
     });
   };
-  if (do_map(s.kind, step, walk)) return;
+  if (do_map(s.kind, step, [&](const Target& out, auto&& f) { elements(out.rows, out.cols, f); })) return;
+  if (do_update(s.kind, step, state, shared, elements)) return;
   switch (s.kind) {
     case OpKind::matmul: {
       const auto& x = *reinterpret_cast<const ProductStep*>(step);
-      const Rows rows = rows_between(0, x.problem.rows);
-      return x.trans_b ? make_rows<false, true, 128, 8>(x.problem, rows, first, end, shared) : make_rows<false, false, 128, 8>(x.problem, rows, first, end, shared);
+      const Problem& p = x.problem;
+      const Rows rows = rows_between(0, p.rows);
+      return x.trans_b ? make_rows<false, true, 128, 8>(p, rows, first, end, kAllSlices, p.out, shared) : make_rows<false, false, 128, 8>(p, rows, first, end, kAllSlices, p.out, shared);
     }
     case OpKind::sum_rows: {
       const auto& x = *reinterpret_cast<const SumStep*>(step);
@@ -342,30 +383,35 @@ __attribute__((noinline)) __device__ void do_cols(const FusedTable::Step& s, con
     }
     case OpKind::report: {
       const auto& x = *reinterpret_cast<const ReportStep*>(step);
-      if (threadIdx.x == 0) report(x.ring, x.scalars, 0, x.count, &state, x.slots);
+      if (threadIdx.x == 0) report(x.ring, x.scalars, 0, x.count, state.step, noted, x.slots);
       return;
     }
     default: return;
   }
 }
 
+// ---- cells -------------------------------------------------------------------------------------------------------------------------
+// Units `first` … first + count − 1 at place j.
+__device__ inline void do_cells(const FusedTable::Step& s, const unsigned char* step, int first, int count, int j, const FusedTable::Chain& chain, const StepState& state, char* workspace,
+                                float* shared) {
+  if (s.run != 1) return do_rows(s, step, {first * chain.parts + j, count, 1, chain.parts}, state, workspace, shared);
+  const auto& x = *reinterpret_cast<const ProductStep*>(step);  // of packed rows there are only products
+  const Problem& p = x.problem;
+  const Rows rows{first, count, count, 0};
+  if (s.part == FusedStep::slices) {
+    float* out = reinterpret_cast<float*>(workspace + x.part) + static_cast<int64_t>(j) * p.rows * p.cols;
+    make_product(x, rows, 0, p.cols, j, out, shared);
+  } else {
+    make_product(x, rows, j * chain.width, min(p.cols, (j + 1) * chain.width), kAllSlices, p.out, shared);
+  }
+}
+
 // ---- elements and tiles ------------------------------------------------------------------------------------------------------------
 __attribute__((noinline)) __device__ void do_flat(const FusedTable::Step& s, const unsigned char* step, int block, const StepState& state, float* shared) {
   const int c = (block * kThreads + static_cast<int>(threadIdx.x)) * kChunk;
-  if (s.kind == OpKind::adam) {
-    const auto& x = *reinterpret_cast<const AdamStep*>(step);
-    Rates& rates = *reinterpret_cast<Rates*>(shared);
-    if (threadIdx.x == 0) rates = rates_of(x.op, state.step);
-    __syncthreads();
-    if (c < x.state.param.cols) adam_chunk(x.state, x.op, rates, c);
-  } else if (s.kind == OpKind::average) {
-    const auto& x = *reinterpret_cast<const AverageStep*>(step);
-    const Operand in[3] = {x.average, x.param, {}};
-    if (c < x.out.cols) map_chunk<2>(in, x.out, 0, c, x.out.cols, x.mix);
-  } else if (s.kind == OpKind::clamp_range) {
-    const auto& x = *reinterpret_cast<const ClampedRange*>(step);
-    for (int k = 0; k < kChunk; ++k) clamp_element(x, c + k);
-  }
+  do_update(s.kind, step, state, shared, [&](int, int cols, auto&& f) {
+    if (c < cols) f(0, c, cols);
+  });
 }
 
 __device__ inline int tiles_of(int size, int tile) { return (size + tile - 1) / tile; }
@@ -378,7 +424,10 @@ __attribute__((noinline)) __device__ void do_tile(const ProductStep& x, int bloc
   make_tile<FmaTile<64, 64, !trans_a, trans_b>, trans_a, trans_b>(p, rows_between(0, p.rows), tile / across * 64, tile % across * 64, p.cols, part != nullptr ? slice : kAllSlices, out, shared);
 }
 
-__attribute__((noinline)) __device__ void do_tiles(const FusedTable::Step& s, const unsigned char* step, int block, char* workspace, float* shared) {
+__attribute__((noinline)) __device__ void do_tiles(const FusedTable::Step& s, const unsigned char* step, int block, const FusedTable::Chain& chain, const StepState& state, char* workspace,
+                                                   float* shared) {
+  // The block's elements of what the chain's first step makes.
+  const int rows = chain.parts, cols = chain.width, warp_parts = tiles_of(cols, 32 * kChunk), item = block * kBlockWarps + static_cast<int>(threadIdx.x) / 32;
   if (s.kind == OpKind::matmul) {
     const auto& x = *reinterpret_cast<const ProductStep*>(step);
     float* part = s.part == FusedStep::slices ? reinterpret_cast<float*>(workspace + x.part) : nullptr;
@@ -386,8 +435,18 @@ __attribute__((noinline)) __device__ void do_tiles(const FusedTable::Step& s, co
     else x.trans_b ? do_tile<false, true>(x, block, part, shared) : do_tile<false, false>(x, block, part, shared);
   } else if (s.kind == OpKind::sparse_wgrad) {
     const auto& x = *reinterpret_cast<const SparseStep*>(step);
-    const int parts = tiles_of(x.out.cols, 32 * kChunk), item = block * kBlockWarps + static_cast<int>(threadIdx.x) / 32;
-    if (item < x.out.rows * parts) sparse_wgrad(x.entries, x.weight, x.addend, x.out, item / parts, item % parts);
+    if (item < rows * warp_parts) sparse_wgrad(x.entries, x.weight, x.addend, x.out, item / warp_parts, item % warp_parts);
+  } else {
+    do_update(s.kind, step, state, shared, [&](int, int, auto&& f) {
+      if (chain.by_rows) {
+        if (const int c = (item % warp_parts * 32 + lane_id()) * kChunk; item < rows * warp_parts && c < cols) f(item / warp_parts, c, cols);
+        return;
+      }
+      const int across = tiles_of(cols, 64), row0 = block / across * 64, col0 = block % across * 64;
+      each_item(64 * (64 / kChunk), [&](int i) {
+        if (const int r = row0 + i / (64 / kChunk), c = col0 + i % (64 / kChunk) * kChunk; r < rows && c < cols) f(r, c, min(cols, col0 + 64));
+      });
+    });
   }
 }
 

@@ -4,7 +4,7 @@
 
 namespace tessera::gpu {
 
-// adam, in place.   param, m, v, grad [1, n]; t = step·updates + index + 1
+// adam, in place.   param, m, v, grad [rows, cols]; t = step·updates + index + 1
 //   torch form: θ −= lr/(1 − β1ᵗ)·m/(√v/√(1 − β2ᵗ) + ε) · tf1 form: θ −= lr·√(1 − β2ᵗ)/(1 − β1ᵗ)·m/(√v + ε)
 //   4 reads and 3 writes (28·n bytes), ~15 FLOP a parameter: bandwidth-bound · a thread owns four parameters
 //   the rate is worked out once a block, in double · one block barrier; an element depends on its own inputs alone
@@ -29,17 +29,24 @@ struct AdamState {
   Operand grad;
 };
 inline AdamState adam_state(const Call& call) { return {target(call.out[0]), target(call.out[1]), target(call.out[2]), whole(call.in[3])}; }
+// As one long row where everything lies so.
+inline AdamState flat_adam_state(const Call& call) {
+  const View *out = call.out, &grad = call.in[3];
+  if (!contiguous(out[0]) || !contiguous(out[1]) || !contiguous(out[2]) || !contiguous(grad)) return adam_state(call);
+  return {target(as_row(out[0])), target(as_row(out[1])), target(as_row(out[2])), whole(as_row(grad))};
+}
+__device__ inline Operand held(const Target& t) { return {t.data, t.ld, 1, t.wide}; }
 
-// Parameters c to c + 3.
-__device__ inline void adam_chunk(const AdamState& s, const Adam& op, const Rates& rates, int c) {
-  const int n = min(kChunk, s.param.cols - c);
+// Row r's parameters c to c + 3, before column `end`.
+__device__ inline void adam_chunk(const AdamState& s, const Adam& op, const Rates& rates, int r, int c, int end) {
+  const int n = min(kChunk, end - c);
   const float rate = rates.rate, root = rates.root, eps = static_cast<float>(op.eps), decay = static_cast<float>(op.weight_decay);
   const float b1 = static_cast<float>(op.beta1), c1 = static_cast<float>(1 - op.beta1), b2 = static_cast<float>(op.beta2), c2 = static_cast<float>(1 - op.beta2);
   float p[kChunk], first[kChunk], second[kChunk], g[kChunk];
-  load_chunk({s.param.data, 0, 1, s.param.wide}, 0, c, n, p);
-  load_chunk({s.m.data, 0, 1, s.m.wide}, 0, c, n, first);
-  load_chunk({s.v.data, 0, 1, s.v.wide}, 0, c, n, second);
-  load_chunk(s.grad, 0, c, n, g);
+  load_chunk(held(s.param), r, c, n, p);
+  load_chunk(held(s.m), r, c, n, first);
+  load_chunk(held(s.v), r, c, n, second);
+  load_chunk(s.grad, r, c, n, g);
 #pragma unroll
   for (int k = 0; k < kChunk; ++k) {
     const float slope = g[k] + decay * p[k];
@@ -47,9 +54,9 @@ __device__ inline void adam_chunk(const AdamState& s, const Adam& op, const Rate
     second[k] = b2 * second[k] + c2 * (slope * slope);
     p[k] -= rate * first[k] / (sqrtf(second[k]) * root + eps);
   }
-  store_chunk(s.m, 0, c, n, first);
-  store_chunk(s.v, 0, c, n, second);
-  store_chunk(s.param, 0, c, n, p);
+  store_chunk(s.m, r, c, n, first);
+  store_chunk(s.v, r, c, n, second);
+  store_chunk(s.param, r, c, n, p);
 }
 
 // average ← d·average + (1 − d)·param with d = min(decay, (step + 1)/(step + 10)), in place: a map.   12·n bytes: bandwidth-bound
@@ -73,6 +80,7 @@ inline ClampedRange clamped_range(const Call& call) {
   const auto& op = *static_cast<const ClampRange*>(call.op);
   return {static_cast<float*>(call.out[0].data), op.start, op.count, static_cast<float>(op.low), static_cast<float>(op.high)};
 }
+// Element i of the whole parameter.
 __device__ inline void clamp_element(const ClampedRange& s, int64_t i) {
   if (i < s.start || i >= s.start + s.count) return;
   const float v = s.param[i];
@@ -85,11 +93,11 @@ constexpr int kScalars = 32;
 struct Scalars {
   const float* x[kScalars];
 };
-__device__ inline void report(const Mat<float>& ring, const Scalars& scalars, int first, int count, StepState* state, int64_t slots) {
-  float* to = ring.row(static_cast<int>(state->step % slots)) + first;
+__device__ inline void report(const Mat<float>& ring, const Scalars& scalars, int first, int count, int64_t step, StepState* state, int64_t slots) {
+  float* to = ring.row(static_cast<int>(step % slots)) + first;
   for (int k = 0; k < count; ++k) {
     to[k] = scalars.x[k][0];
-    if (!(to[k] - to[k] == 0.0f) && state->bad < 0) state->bad = state->step;
+    if (!(to[k] - to[k] == 0.0f) && state->bad < 0) state->bad = step;
   }
 }
 

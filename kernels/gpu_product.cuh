@@ -1,27 +1,25 @@
 // The slices of a product and the walk of a block over them: what a launch of matmul and a fused launch share.
 #pragma once
 #include "kernels/matmul_tile.cuh"
+#include "kernels/slices.h"
 
 namespace tessera::gpu {
 
-constexpr int kSlice = 256;
 constexpr int kMaxPairs = 6;
 
-// How one pair's K is cut: in slices of `length`, whole stages.
-struct Slices {
-  int count, length;
-};
-inline Slices slices_of(int64_t depth) {
-  const int64_t wanted = depth < 2 * kSlice ? (depth < kSlice + kSlice / 2 ? 1 : 2) : (depth + kSlice / 2) / kSlice;
-  const int64_t length = blocks_for(blocks_for(depth, wanted), kStep) * kStep;
-  return {depth == 0 ? 0 : static_cast<int>(blocks_for(depth, length)), static_cast<int>(length)};
-}
+__device__ constexpr int stages_of(int depth) { return (depth + kStep - 1) / kStep; }
 
 struct Problem {
   struct Pair {
     Panel a, b;
     int depth;
     Slices slices;
+    // How often shared memory is filled: a slice begins with a stage of its own.
+    __device__ int stages() const {
+      if (slices.count == 0) return 0;
+      const int whole = slices.count - 1;
+      return whole * stages_of(slices.length) + stages_of(depth - whole * slices.length);
+    }
   } pair[kMaxPairs];
   int pairs, rows, cols, slices;
   float* out;
@@ -41,7 +39,7 @@ inline Problem problem(const Call& call, const Matmul& op, int first, int count)
   for (int i = 0; i < count; ++i) {
     const View &a = call.in[2 * (first + i)], &b = call.in[2 * (first + i) + 1];
     const int64_t depth = op.trans_a ? a.rows : a.cols;
-    p.pair[i] = {{static_cast<const float*>(a.data), a.ld, aligned16(a)}, {static_cast<const float*>(b.data), b.ld, aligned16(b)}, static_cast<int>(depth), slices_of(depth)};
+    p.pair[i] = {{static_cast<const float*>(a.data), a.ld, aligned16(a)}, {static_cast<const float*>(b.data), b.ld, aligned16(b)}, static_cast<int>(depth), slices_of(depth, op.cut)};
     p.slices += p.pair[i].slices.count;
   }
   if (first > 0) {  // what the pairs before have left in out
@@ -102,9 +100,9 @@ __device__ inline void make_tile(const Problem& p, const Rows& rows, int row0, i
   Walk ahead = at;  // of what is brought
   int left = 0;     // stages to bring
   if (cut) {
-    left = (at.end(p) - at.k + kStep - 1) / kStep;
+    left = stages_of(at.end(p) - at.k);
   } else {
-    for (int i = 0; i < p.pairs; ++i) left += (p.pair[i].depth + kStep - 1) / kStep;  // slices are whole stages but for a pair's last
+    for (int i = 0; i < p.pairs; ++i) left += p.pair[i].stages();
   }
   auto bring_next = [&](int room) {
     const Problem::Pair& pair = p.pair[ahead.pair];

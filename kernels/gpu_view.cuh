@@ -24,6 +24,9 @@ inline bool aligned16(const View& v) { return reinterpret_cast<uintptr_t>(v.data
 // All elements lie one after the other.
 inline bool contiguous(const View& v) { return v.rows <= 1 || v.ld == v.cols; }
 
+// The same elements as one row; of a contiguous view.
+inline View as_row(const View& v) { return {v.data, 1, v.rows * v.cols, v.rows * v.cols, v.item_bytes}; }
+
 // The number of a call's tiles: run() enqueues everything at once, unless there is nothing to do.
 inline int64_t one_if_any(const Call& call) { return empty(call.out[0]) ? 0 : 1; }
 inline int64_t one(const Call&) { return 1; }

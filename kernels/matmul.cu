@@ -1,7 +1,7 @@
 // matmul: out [M, N] = Σ_i op(A_i)·op(B_i) (+ addend [M, N] or [1, N]). NN forward, NT towards the input, TN towards the weights.
 //   2·M·N·K FLOP; 4·(M·K + K·N + M·N) bytes: compute-bound for M ≥ ~30 (fp32), latency-bound at the sizes of a step
 //   One block makes a 64 × 64 tile (matmul_tile.cuh) with two stages of shared memory (36 KiB): one is multiplied while the other is brought.
-//   k is cut into slices of about kSlice, by K alone; a slice's sum is one chain over k, slices are added in order. Where there are too few tiles to fill a device
+//   k is cut into slices (slices.h), by K alone; a slice's sum is one chain over k, slices are added in order. Where there are too few tiles to fill a device
 //   each slice gets blocks of its own, writes its sums to the workspace, and a second kernel adds them in the same order: cutting changes no bit, and a row has the
 //   same bits in any batch.
 //   two block barriers a stage · deterministic, no atomics

@@ -45,7 +45,7 @@ __device__ inline void bring(const Panel& p, const Rows& rows, int first, int k0
     const int64_t line = along_k ? rows.at(first + r) : k0 + r, column = along_k ? k0 + c : rows.first + first + c;
     const float* from = p.data + (valid > 0 ? line * p.ld + column : 0);
     float* to = stage + r * kStride + c;
-    if (p.wide && (along_k || rows.first % 4 == 0) && (valid >= 4 || valid <= 0)) {
+    if (p.wide && (along_k ? k0 : rows.first + first) % 4 == 0 && (valid >= 4 || valid <= 0)) {
       cp_async_16(to, from, valid > 0);
     } else {
 #pragma unroll

@@ -40,6 +40,13 @@ struct GatherRows {
   bool operator==(const GatherRows&) const = default;
 };
 
+// Sequences by number, padded to `steps` steps: step t of sequence i is row first[i] + t of the features.
+//   in features [n, F], first [N, 1] int32, length [N, 1] int32, sequence [B, 1] int32 · out x [B, steps·F] (0 past the end), length [B, 1], valid [B, steps]: 1 where there is a step
+struct GatherSequences {
+  int64_t steps;
+  bool operator==(const GatherSequences&) const = default;
+};
+
 // A draw from a Gaussian mixture, the component given: out [B, d] = mean_k + F_k·noise.
 //   in noise [B, d], component k [B, 1] int32, mean [K, d], factor [K·d, d]: the K matrices F_k one below the other
 struct MixtureDraw {
@@ -52,6 +59,7 @@ struct Matmul {
   bool trans_a, trans_b;
   int pairs;
   bool addend;
+  int64_t cut = 0;  // > 0: the depth is summed in slices of so many, where a backend cuts it (kernels/slices.h)
   bool operator==(const Matmul&) const = default;
 };
 
@@ -255,15 +263,21 @@ struct RecurrentWgrad {
 };
 
 // ---- the end of a step -------------------------------------------------------------------------------------------------------------
-// Adam (Kingma & Ba 2015) over a flat parameter set, in place. in param, m, v, grad: all [1, n]. t = step·updates + index + 1 is read from the device.
+// Adam (Kingma & Ba 2015) over a flat parameter set [1, n] or a parameter [r, c], in place. in param, m, v, grad. t = step·updates + index + 1 is read from the device.
+// With two more inputs, gate [1, 1] and done [1, 1], nothing happens unless gate > above, and t = done + 1: an update that the step itself decides on.
 struct Adam {
   enum Form : int { torch, tf1 } form;
   double lr, beta1, beta2, eps, weight_decay;
   int64_t updates, index;          // this is update `index` of `updates` in a step
   int64_t decay_from, decay_steps;  // lr falls linearly from step decay_from to 0 at decay_from + decay_steps; decay_steps 0: never
+  double above = 0;
   bool operator==(const Adam&) const = default;
 };
-struct Average {  // average ← d·average + (1 − d)·param with d = min(decay, (step + 1)/(step + 10)), in place. in average, param [1, n]
+struct CountAbove {  // done ← done + 1 if gate > above, in place. in done, gate [1, 1]
+  double above;
+  bool operator==(const CountAbove&) const = default;
+};
+struct Average {  // average ← d·average + (1 − d)·param with d = min(decay, (step + 1)/(step + 10)), in place. in average, param, of one shape
   double decay;
   bool operator==(const Average&) const = default;
 };
@@ -292,7 +306,7 @@ struct SpanTable {
 };
 
 #define TESSERA_OPS(X)                                                                                                                        \
-  X(Random, random) X(Fill, fill) X(DrawConditions, draw_conditions) X(GatherRows, gather_rows) X(MixtureDraw, mixture_draw) X(Matmul, matmul)           \
+  X(Random, random) X(Fill, fill) X(DrawConditions, draw_conditions) X(GatherRows, gather_rows) X(GatherSequences, gather_sequences) X(MixtureDraw, mixture_draw) X(Matmul, matmul)           \
   X(SparseDense, sparse_dense) X(SparsePick, sparse_pick) X(SparseMatmul, sparse_matmul) X(SparseWgrad, sparse_wgrad) X(Unary, unary)         \
   X(Binary, binary) X(LerpRows, lerp_rows) X(Broadcast, broadcast) X(SumRows, sum_rows) X(SumCols, sum_cols) X(RowDot, row_dot)               \
   X(Reshape, reshape) X(SliceRows, slice_rows) X(SliceCols, slice_cols) X(ConcatRows, concat_rows) X(ConcatCols, concat_cols)                 \
@@ -301,6 +315,6 @@ struct SpanTable {
   X(SpanReconstructionGrad, span_reconstruction_grad) X(SpanReduce, span_reduce) X(SpanSpread, span_spread) X(SpanMask, span_mask)              \
   X(SpanSample, span_sample) X(BatchNorm, batch_norm) X(BatchNormGrad, batch_norm_grad) X(NormEval, norm_eval)                               \
   X(RunningStats, running_stats) X(Recurrent, recurrent) X(RecurrentGrad, recurrent_grad) X(RecurrentInputGrad, recurrent_input_grad)       \
-  X(RecurrentWgrad, recurrent_wgrad) X(Adam, adam) X(Average, average) X(ClampRange, clamp_range) X(Report, report)
+  X(RecurrentWgrad, recurrent_wgrad) X(Adam, adam) X(CountAbove, count_above) X(Average, average) X(ClampRange, clamp_range) X(Report, report)
 
 }  // namespace tessera

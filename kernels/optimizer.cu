@@ -9,10 +9,11 @@ __global__ void __launch_bounds__(kThreads) adam_kernel(AdamState s, Adam op, co
   if (threadIdx.x == 0) rates = rates_of(op, state->step);
   __syncthreads();
   const int c = static_cast<int>(blockIdx.x * kThreads + threadIdx.x) * kChunk;
-  if (c < s.param.cols) adam_chunk(s, op, rates, c);
+  if (c < s.param.cols) adam_chunk(s, op, rates, static_cast<int>(blockIdx.y), c, s.param.cols);
 }
 void adam_run(const Call& call, int64_t, void* scratch) {
-  launch({dim3(grid_of(call.out[0].cols, kThreads * kChunk)), dim3(kThreads), 0, gpu_context(scratch).stream}, "adam", adam_kernel, adam_state(call),
+  const AdamState s = flat_adam_state(call);
+  launch({dim3(grid_of(s.param.cols, kThreads * kChunk), static_cast<unsigned>(s.param.rows)), dim3(kThreads), 0, gpu_context(scratch).stream}, "adam", adam_kernel, s,
          *static_cast<const Adam*>(call.op), static_cast<const StepState*>(call.state));
 }
 
@@ -26,7 +27,7 @@ void clamp_run(const Call& call, int64_t, void* scratch) {
   launch({dim3(grid_of(s.count, kThreads)), dim3(kThreads), 0, gpu_context(scratch).stream}, "clamp_range", clamp_range_kernel, s);
 }
 
-__global__ void report_kernel(Mat<float> ring, Scalars scalars, int first, int count, StepState* state, int64_t slots) { report(ring, scalars, first, count, state, slots); }
+__global__ void report_kernel(Mat<float> ring, Scalars scalars, int first, int count, StepState* state, int64_t slots) { report(ring, scalars, first, count, state->step, state, slots); }
 void report_run(const Call& call, int64_t, void* scratch) {
   const int all = call.inputs - 1;
   for (int first = 0; first < all; first += kScalars) {

@@ -16,6 +16,7 @@ struct StepState {
   uint64_t seed;
   int64_t step;  // counted from 0; advanced once a step
   int64_t bad;   // −1, or the first step with a loss that is not finite
+  int64_t running = 0;  // a fused step's own: `step` as its last launch reads it, which is also the one that counts `step` on
 };
 
 // One op of a program with its addresses. An input that an op may leave out has data == nullptr.

@@ -1,9 +1,12 @@
 // Hyper-parameters of the methods, as presets and callers set them.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
+
+#include "kernels/ops.h"
 
 namespace tessera {
 
@@ -41,8 +44,24 @@ struct TvaeConfig {
   double active_divergence = 0.01;  // mean KL divergence (nats) above which a latent dimension carries something, and is fitted
 };
 
-using MethodConfig = std::variant<CtganConfig, TvaeConfig>;
-const char* method_name(const MethodConfig& config);  // "ctgan", "tvae"
+// TimeGAN (Yoon et al. 2019, as their code has it).
+struct TimeganConfig {
+  int embedding_iterations = 10000, supervised_iterations = 10000, joint_iterations = 10000;  // of each phase; 0: left out
+  int batch = 128;   // sequences, drawn with replacement
+  int hidden = 24;   // units of a recurrent layer
+  int layers = 3;    // of every network; the supervisor has one less
+  int noise = 0;     // wide at each step; 0: as wide as a step of the data
+  Cell cell = Cell::gru;
+  double gamma = 1;  // weight of the discriminator's verdict on latent steps before they are supervised
+  double learning_rate = 1e-3;
+  double beta1 = 0.9, beta2 = 0.999, adam_eps = 1e-8;
+  double average_decay = 0;  // exponential average of the networks that sampling uses, over the joint phase; 0: the last weights
+};
+const char* cell_name(Cell cell);  // "gru", "gru-reset-before", "lstm"
+std::optional<Cell> cell_of(const std::string& name);
+
+using MethodConfig = std::variant<CtganConfig, TvaeConfig, TimeganConfig>;
+const char* method_name(const MethodConfig& config);  // "ctgan", "tvae", "timegan"
 
 // Checks a configuration against itself and makes CTGAN's batch a multiple of pac. Error(usage) names the option.
 void check_config(MethodConfig& config);

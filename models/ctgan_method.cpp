@@ -7,6 +7,7 @@
 #include "kernels/philox.h"
 #include "models/ctgan.h"
 #include "models/encoding/conditions.h"
+#include "models/held_out.h"
 #include "models/method.h"
 #include "models/model_state.h"
 #include "models/weights.h"
@@ -115,7 +116,7 @@ class CtganMethod : public Method {
  public:
   CtganMethod(const RowLayout& layout, const CtganConfig& config) : layout_(layout), network_(layout, config) {}
 
-  Schedule schedule() const override { return {network_.config.epochs, network_.config.batch, network_.config.learning_rate}; }
+  Schedule schedule() const override { return {network_.config.epochs, network_.config.batch, network_.config.learning_rate, network_.config.decay_from}; }
   void prepare(const EncodedTable& table, Team& team) override { bound_ = std::make_unique<Bound>(table, layout_, team); }
 
   States start(uint64_t seed) const override {
@@ -141,6 +142,8 @@ class CtganMethod : public Method {
     if (network_.config.population_norm) measure_population(kept.states, around);
     return kept;
   }
+
+  std::unique_ptr<HeldOut> held_out(const EncodedTable& rows, const Surroundings& around) const override { return sampled_distance(*this, layout_, rows, around); }
 
   std::unique_ptr<RowMaker> row_maker(const Kept& kept, const std::vector<AllowedLevels>& allowed, uint64_t seed, Team&) const override {
     return std::make_unique<CtganRows>(network_, layout_, kept, allowed, seed);

@@ -1,5 +1,7 @@
 #include "models/fused_plan.h"
 
+#include <algorithm>
+
 #include "engine/ceilings.h"
 #include "engine/fusion.h"
 #include "engine/placement.h"
@@ -17,13 +19,14 @@ const char* name_of(FusedChain::Cut cut) {
     case FusedChain::cols: return "columns";
     case FusedChain::flat: return "elements";
     case FusedChain::tiles: return "tiles";
+    case FusedChain::cells: return "cells";
   }
   return "";
 }
 
 }  // namespace
 
-nlohmann::json describe_launches(const Plan& plan) {
+nlohmann::json describe_launches(Plan plan) {
   Fusion fusion;
   if (plan.fuse) {
     fusion = fuse(plan);
@@ -70,8 +73,9 @@ nlohmann::json describe_launches(const Plan& plan) {
     group["floor_us"] = 1e6 * std::max(flops / kFlopsPerSecond, bytes / kBytesPerSecond);
     groups.push_back(std::move(group));
   }
-  // The last launch of a step advances its count.
-  return {{"launches", launches + 1},
+  // Who counts the step: its first and last launch, where those are fused ones; else a launch of its own.
+  const bool counts = plan.fuse && launches > 1 && std::none_of(fusion.back().alone.begin(), fusion.back().alone.end(), runs);
+  return {{"launches", launches + (counts ? 0 : 1)},
           {"groups", groups},
           {"memory", {{"state_bytes", placed.state_bytes}, {"activation_bytes", placed.activation_bytes}}},
           {"ceilings", {{"bytes_per_second", kBytesPerSecond}, {"flops_per_second", kFlopsPerSecond}, {"of", "NVIDIA H200, published"}}}};

@@ -6,6 +6,6 @@
 
 namespace tessera {
 
-nlohmann::json describe_launches(const Plan& plan);
+nlohmann::json describe_launches(Plan plan);
 
 }  // namespace tessera

@@ -61,6 +61,14 @@ class RowMaker {
   virtual bool accepts(const Program&, int64_t, const Candidate&) const { return true; }
 };
 
+// How well weights do on rows that training does not see.
+class HeldOut {
+ public:
+  virtual ~HeldOut() = default;
+  virtual double measure(const States& weights) = 0;  // of the leaves of start(); lower is better, and the same weights give the same number
+  virtual double least() const = 0;                   // the smallest difference that is worth training for
+};
+
 struct Surroundings {
   uint64_t seed;
   const std::set<std::string>& passes_off;
@@ -75,6 +83,7 @@ class Method {
   struct Schedule {
     int64_t epochs, batch;
     double learning_rate;
+    double decay_from = 1;  // share of the steps after which the learning rate falls to 0
   };
   virtual Schedule schedule() const = 0;
 
@@ -85,6 +94,8 @@ class Method {
   virtual void bind(Program&) const {}
   virtual void describe_losses(const std::vector<double>& means, LossRow& row) const = 0;  // means by column of the ring
   virtual Kept keep(States end, const Surroundings& around) const = 0;  // from the states of start(), as training left them
+  // On the rows given; they and what is around outlive the result. Null: the method has no such measure, and neither --patience nor --keep best may be asked of it.
+  virtual std::unique_ptr<HeldOut> held_out(const EncodedTable&, const Surroundings&) const { return nullptr; }
 
   // Sampling. `allowed` holds the category columns that have conditions.
   virtual std::unique_ptr<RowMaker> row_maker(const Kept& kept, const std::vector<AllowedLevels>& allowed, uint64_t seed, Team& team) const = 0;

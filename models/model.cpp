@@ -6,6 +6,7 @@
 
 #include "engine/ceilings.h"
 #include "engine/error.h"
+#include "engine/files.h"
 #include "engine/passes.h"
 #include "engine/placement.h"
 #include "engine/program.h"
@@ -23,13 +24,15 @@ Model::Model(Model&&) noexcept = default;
 Model& Model::operator=(Model&&) noexcept = default;
 
 void apply_preset(FitOptions& o) {
-  if (o.method != "ctgan" && o.method != "tvae") throw Error(ErrorCode::usage, fmt::format("--method {}: there are \"ctgan\" and \"tvae\".", o.method));
+  if (o.method != "ctgan" && o.method != "tvae" && o.method != "timegan") throw Error(ErrorCode::usage, fmt::format("--method {}: there are \"ctgan\", \"tvae\" and \"timegan\".", o.method));
   const bool tvae = o.method == "tvae";
   if (o.preset == "paper") {
     // The published model with its reference's mistakes put right (docs/fidelity.md). No column is treated specially.
     o.encoder.spike_share = 0;
     o.encoder.integer_levels = 0;
     o.calibrate = Tier::off;
+    o.timegan.cell = Cell::gru_reset_before;
+    o.timegan.embedding_iterations = o.timegan.supervised_iterations = o.timegan.joint_iterations = 50000;
   } else if (o.preset == "best") {
     o.rare_rows = kRareRows;
     if (tvae) o.encoder.integer_levels = 128;
@@ -37,12 +40,17 @@ void apply_preset(FitOptions& o) {
     (tvae ? o.tvae.decay_from : o.ctgan.decay_from) = 0.5;
     o.ctgan.population_norm = true;
     o.tvae.prior_components = 30;
+    // Where more epochs bring nothing, training ends (docs/fidelity.md); of a small table no row is spared for finding that out.
+    if (tvae) o.patience = 25, o.patience_from_rows = 10000;
   } else {
     throw Error(ErrorCode::usage, fmt::format("--preset {}: there are \"best\" (the default) and \"paper\".", o.preset));
   }
 }
 
-MethodConfig method_config(const FitOptions& o) { return o.method == "tvae" ? MethodConfig(o.tvae) : MethodConfig(o.ctgan); }
+MethodConfig method_config(const FitOptions& o) {
+  if (o.method == "timegan") return o.timegan;
+  return o.method == "tvae" ? MethodConfig(o.tvae) : MethodConfig(o.ctgan);
+}
 
 namespace {
 
@@ -63,6 +71,15 @@ void append(Table& to, Table&& rows) {
     to.columns[j].codes.insert(to.columns[j].codes.end(), rows.columns[j].codes.begin(), rows.columns[j].codes.end());
   }
   to.rows += rows.rows;
+}
+
+// What a model is beside its weights, and what is said of where it came from.
+void begin(Model::State& state, const Table& table, const FitOptions& options) {
+  if (table.rows == 0) throw Error(ErrorCode::data, "the table has no rows: there is nothing to learn from.");
+  state.preset = options.preset;
+  state.config = method_config(options);
+  check_config(state.config);
+  state.provenance = {{"source", options.source}, {"rows", table.rows}, {"seed", options.seed}};
 }
 
 // Real rows in random order, all of them or as many as a calibration looks at.
@@ -89,22 +106,19 @@ nlohmann::json leave_out_rare(Table& table, const FitOptions& options, Team& tea
 
 // `sample`, unless null, receives the rows a calibration looks at: they are gone afterwards.
 EncodedTable prepare(Model::State& state, Table&& table, const FitOptions& options, Table* sample, Team& team, const Monitor& monitor) {
-  if (table.rows == 0) throw Error(ErrorCode::data, "the table has no rows: there is nothing to learn from.");
-  state.preset = options.preset;
-  state.config = method_config(options);
-  check_config(state.config);
-  nlohmann::json rare = leave_out_rare(table, options, team, monitor);
+  begin(state, table, options);
+  state.provenance["rare_categories"] = leave_out_rare(table, options, team, monitor);
   EncoderOptions encoder = options.encoder;
   encoder.seed = options.seed;
   state.encoder = Encoder::fit(table, encoder, team, monitor);
   if (sample != nullptr) *sample = sample_rows(state.encoder, table, options.seed);
-  state.provenance = {{"source", options.source}, {"rows", table.rows}, {"seed", options.seed}, {"rare_categories", std::move(rare)}};
   return state.encoder.encode(std::move(table), team, monitor);
 }
 
 Calibration learn_calibration(std::shared_ptr<const Model::State> state, const Table& sample, const FitOptions& options, double training_flops, Team& team, const Monitor& monitor) {
   Monitor silent;
   silent.cancel = monitor.cancel;
+  silent.cancel_job = monitor.cancel_job;
   SampleOptions raw;
   raw.seed = options.seed + 0x9E3779B97F4A7C15;  // rows that a user who samples with the training seed does not get
   raw.calibrate = Tier::off;
@@ -118,23 +132,65 @@ Calibration learn_calibration(std::shared_ptr<const Model::State> state, const T
   return Calibration::fit(state->encoder, sample, model, {options.calibrate, options.seed, training_flops, options.device.get()}, team, monitor);
 }
 
+// Training; an error's message says what of it is kept.
+template <class F>
+void keeping(Checkpoints& checkpoints, F&& training) {
+  try {
+    training();
+  } catch (const Error& e) {
+    throw Error(e.code(), e.what() + checkpoints.kept());
+  } catch (const std::bad_alloc&) {
+    if (checkpoints.kept().empty()) throw;
+    throw Error(ErrorCode::memory, "There is not enough memory to go on." + checkpoints.kept());
+  }
+}
+
 }  // namespace
 
 Model Model::fit(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor) {
+  Checkpoints checkpoints(options.checkpoint, identify(table, options, team), monitor);
   auto state = std::make_shared<State>();
+  if (options.method == "timegan") {
+    begin(*state, table, options);
+    state->provenance["run"] = checkpoints.identity().summary();
+    keeping(checkpoints, [&] { state->sequences = fit_sequences(std::move(table), options.timegan, options, checkpoints, team, monitor, state->provenance); });
+    Model model;
+    model.state_ = std::move(state);
+    return model;
+  }
   const bool calibrate = options.calibrate != Tier::off && (options.method == "tvae" ? options.tvae.epochs : options.ctgan.epochs) > 0;
   Table sample;
-  const EncodedTable encoded = prepare(*state, std::move(table), options, calibrate ? &sample : nullptr, team, monitor);
-  if (state->learnt()) {
-    const double flops = train(*state, encoded, options, team, monitor);
+  EncodedTable encoded = prepare(*state, std::move(table), options, calibrate ? &sample : nullptr, team, monitor);
+  state->provenance["run"] = checkpoints.identity().summary();
+  keeping(checkpoints, [&] {
+    if (!state->learnt()) return;
+    const double flops = train(*state, std::move(encoded), options, checkpoints, team, monitor);
     if (calibrate) state->calibration = learn_calibration(state, sample, options, flops, team, monitor);
-  }
+  });
   Model model;
   model.state_ = std::move(state);
   return model;
 }
 
+std::optional<Model> Model::finished(const std::string& path, const Table& table, const FitOptions& options, bool other, Team& team, const Monitor& monitor) {
+  if (!file_exists(path)) return {};
+  const std::string way_out = "Name another file with --model, or --force to replace this one.";
+  try {
+    Model model = load(path);
+    const nlohmann::json& provenance = model.state_->provenance;
+    if (!provenance.contains("run")) throw Error(ErrorCode::usage, fmt::format("{}: this model does not say which run it is of.\n  {}", path, way_out));
+    Checkpoints checkpoints(options.checkpoint, identify(table, options, team), monitor);
+    checkpoints.identity().check_same(RunIdentity::from_json(provenance["run"]), path, way_out);
+    checkpoints.remove_own();  // a kill between the last write of the model and their removal left them
+    return model;
+  } catch (const Error& e) {
+    if (!other || e.code() == ErrorCode::memory) throw;
+    return {};
+  }
+}
+
 Model Model::calibrated(const Table& table, const FitOptions& options, Team& team, const Monitor& monitor) const {
+  if (state_->sequences != nullptr) throw Error(ErrorCode::usage, "models of sequences are not calibrated.");
   auto state = std::make_shared<State>();
   state->preset = state_->preset;
   state->encoder = Encoder::from_json(state_->encoder.to_json());
@@ -147,21 +203,45 @@ Model Model::calibrated(const Table& table, const FitOptions& options, Team& tea
   return model;
 }
 
-nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor) {
+namespace {
+
+// The joint phase's iteration, which is nearly all of TimeGAN's time.
+void plan_of_sequences(Plan& plan, Table&& table, const FitOptions& options, Team& team, const Monitor& monitor, nlohmann::json& json) {
+  Model::State state;
+  begin(state, table, options);
+  SequenceModel model;
+  Sequences sequences = cut(std::move(table), options.sequences);
+  model.encoder = SequenceEncoder::fit(sequences, options.seed, team, monitor);
+  const EncodedSequences encoded = model.encoder.encode(std::move(sequences), team, monitor);
+  record_joint_iteration(plan, model, options.timegan, encoded);
+  json["data_width"] = model.encoder.step_width();
+  json["condition_width"] = model.encoder.attribute_width();
+  json["batch"] = options.timegan.batch;
+  json["memory"]["table_bytes"] = static_cast<int64_t>(encoded.steps.rows * model.encoder.step_width() * 4);
+}
+
+void plan_of_rows(Plan& plan, Table&& table, const FitOptions& options, Team& team, const Monitor& monitor, nlohmann::json& json) {
   Model::State state;
   const EncodedTable encoded = prepare(state, std::move(table), options, nullptr, team, monitor);
   if (!state.learnt()) throw Error(ErrorCode::data, "the table has only constants and identifiers: there is no step to plan.");
   const std::unique_ptr<Method> method = state.method();
   method->prepare(encoded, team);
-  Plan plan;
   Recorder r(plan);
   method->record_training(r, encoded.rows, 1);
-  nlohmann::json json;
-  json["method"] = options.method;
-  json["preset"] = options.preset;
   json["data_width"] = state.encoder.layout().data_width;
   json["condition_width"] = options.method == "ctgan" ? state.encoder.layout().cond_width : 0;
   json["batch"] = method->schedule().batch;
+  json["memory"]["table_bytes"] = static_cast<int64_t>(encoded.codes.size() * 4 + encoded.alphas.size() * 4);
+}
+
+}  // namespace
+
+nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor) {
+  Plan plan;
+  nlohmann::json json;
+  json["method"] = options.method;
+  json["preset"] = options.preset;
+  (options.method == "timegan" ? plan_of_sequences : plan_of_rows)(plan, std::move(table), options, team, monitor, json);
   json["recorded_ops"] = plan.nodes.size();
   json["passes"] = nlohmann::json::array();
   for (const PassReport& p : optimise(plan, {options.passes_off.begin(), options.passes_off.end()})) {
@@ -172,10 +252,7 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
   }
   const Layout layout = lay_out(plan, 4, wanted({options.passes_off.begin(), options.passes_off.end()}, "liveness"));
   const Placement& placed = layout.placement;
-  json["memory"] = {{"state_bytes", placed.state_bytes},
-                    {"activation_bytes", placed.activation_bytes},
-                    {"without_reuse_bytes", placed.unplaced_bytes},
-                    {"table_bytes", static_cast<int64_t>(encoded.codes.size() * 4 + encoded.alphas.size() * 4)}};
+  json["memory"].update({{"state_bytes", placed.state_bytes}, {"activation_bytes", placed.activation_bytes}, {"without_reuse_bytes", placed.unplaced_bytes}});
   json["barriers"] = placed.phases.size();
   json["row_chains"] = nlohmann::json::array();
   for (const RowChain& c : layout.chains.chains) {

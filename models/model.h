@@ -24,15 +24,25 @@ struct LossRow {  // one line of --log: means over the steps since the line befo
   int64_t step;
   double epoch, seconds;
   double critic, generator, penalty;     // CTGAN
-  double reconstruction, divergence;     // TVAE
+  double reconstruction, divergence;     // TVAE; TimeGAN: √R0 as reconstruction
+  double supervised, moments;            // TimeGAN, beside critic and generator
   std::string note;                      // the same for a person
 };
 
+// Where a run keeps itself while it goes, and how often; models/checkpoint.h.
+struct CheckpointOptions {
+  std::string path;  // empty: nowhere
+  double every_seconds = 60;
+  int64_t every_epochs = 0;  // instead of seconds, where it is not 0
+  bool resume = false;       // go on from what is there; false: what is there is removed
+};
+
 struct FitOptions {
-  std::string method = "ctgan";  // "ctgan" | "tvae"
+  std::string method = "ctgan";  // "ctgan" | "tvae" | "timegan"
   std::string preset = "best";  // "best" | "paper"; apply_preset() sets the rest from it
   CtganConfig ctgan;            // what the method named above reads
   TvaeConfig tvae;
+  TimeganConfig timegan;
   SequenceOptions sequences;    // what makes sequences of the table; read by sequence methods
   EncoderOptions encoder;
   uint64_t seed = 0;
@@ -42,6 +52,11 @@ struct FitOptions {
   std::function<void(const LossRow&)> on_losses;     // at least once an epoch; may be empty
   std::vector<std::string> passes_off;               // plan passes to leave out, for study; see `tessera plan`
   std::shared_ptr<Device> device;                    // where training steps run; null: the processor
+  CheckpointOptions checkpoint;
+  int patience = 0;                   // epochs without a better held-out measure after which training comes to its end; 0: none. See models/held_out.h
+  int64_t patience_from_rows = 0;     // tables below this are trained to the end whatever `patience` says
+  bool keep_best = false;             // of the weights measured, those that were best
+  double max_seconds = 0;             // of training; 0: as long as it takes
 };
 
 void apply_preset(FitOptions& options);  // throws Error(usage) for an unknown preset or method
@@ -82,11 +97,17 @@ class Model {
   // Takes the table's memory as it goes. Throws Error(data | usage | numeric | cancelled | memory).
   static Model fit(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor);
 
+  // The model at `path`, if it is what fit() with this table and these options would make: then there is nothing left to do. None where there is no file.
+  // Throws Error(data | usage) naming the difference when it is another, unless `other` says that others may be there.
+  static std::optional<Model> finished(const std::string& path, const Table& table, const FitOptions& options, bool other, Team& team, const Monitor& monitor);
+
   // The same model, calibrated anew on the rows it was fitted on; of the options, seed and calibrate count.
   Model calibrated(const Table& table, const FitOptions& options, Team& team, const Monitor& monitor) const;
 
   void save(const std::string& path, bool overwrite) const;  // whole or not at all
   static Model load(const std::string& path);                // Error(format) names what is wrong and where
+  std::string bytes() const;                                 // of the file
+  static Model from_bytes(const std::string& bytes, const std::string& path);  // `path` is for messages
 
   Table schema() const;             // columns with names, types, values' spelling; no rows
   nlohmann::json describe() const;  // method, preset, configuration, columns, encoders, sizes, provenance

@@ -1,6 +1,7 @@
 // The model file: safetensors with the weights that sampling uses under the names and layouts of docs/file-format.md, and one JSON document in the metadata.
 #include <fmt/format.h>
 
+#include "engine/files.h"
 #include "engine/json_text.h"
 #include "engine/safetensors.h"
 #include "models/encoding/json_fields.h"
@@ -22,31 +23,75 @@ nlohmann::json parse_document(const std::string& text) {
 
 }  // namespace
 
-void Model::save(const std::string& path, bool overwrite) const {
+std::string Model::bytes() const {
   SafeTensors file;
   const Kept& kept = state_->kept;
   nlohmann::json document{{"format", kFormat}, {"method", method_name(state_->config)}, {"preset", state_->preset}, {"config", config_json(state_->config)},
-                          {"encoder", state_->encoder.to_json()}, {"provenance", state_->provenance}};
+                          {"encoder", state_->sequences ? state_->sequences->encoder.to_json() : state_->encoder.to_json()}, {"provenance", state_->provenance}};
+  auto put = [&](const Stored& s, const States& states) {
+    int64_t count = 1;
+    for (const int64_t n : s.shape) count *= n;
+    std::vector<float> values(static_cast<size_t>(count));
+    const std::vector<float>& from = states.at(s.state);
+    for (int64_t i = 0; i < count; ++i) values[static_cast<size_t>(i)] = from[static_cast<size_t>(s.element(i))];
+    file.tensors[s.name] = SafeTensor::of<float>(s.shape, values);
+  };
+  if (state_->sequences) {
+    const SequenceModel& m = *state_->sequences;
+    m.visit_stored(std::get<TimeganConfig>(state_->config), [&](const Stored& s, bool of_attributes) { put(s, of_attributes ? m.attributes.states : m.networks); });
+    if (m.attributes.active > 0) document["prior"] = {{"active", m.attributes.active}};
+  }
   if (state_->learnt()) {
-    state_->method()->visit_stored(kept, [&](const Stored& s) {
-      int64_t count = 1;
-      for (const int64_t n : s.shape) count *= n;
-      std::vector<float> values(static_cast<size_t>(count));
-      const std::vector<float>& from = kept.states.at(s.state);
-      for (int64_t i = 0; i < count; ++i) values[static_cast<size_t>(i)] = from[static_cast<size_t>(s.element(i))];
-      file.tensors[s.name] = SafeTensor::of<float>(s.shape, values);
-    });
+    state_->method()->visit_stored(kept, [&](const Stored& s) { put(s, kept.states); });
     if (!kept.condition_rows.empty()) file.tensors["conditions.rows"] = SafeTensor::of<int64_t>({static_cast<int64_t>(kept.condition_rows.size())}, kept.condition_rows);
     if (kept.active > 0) document["prior"] = {{"active", kept.active}};
   }
-  state_->calibration.write(document, file);
+  if (state_->sequences == nullptr) state_->calibration.write(document, file);
   // How long training took is for the reader of the terminal; in the file it would make equal models differ.
   document["provenance"].erase("train_seconds");
   file.metadata["tessera"] = document.dump();
-  write_safetensors(path, file, overwrite);
+  return format_safetensors(file);
 }
 
+void Model::save(const std::string& path, bool overwrite) const { write_file(path, bytes(), overwrite); }
+
 namespace {
+
+// A file's tensors, checked against what its document says of them.
+struct Tensors {
+  const SafeTensors& file;
+  const SafeTensor& get(const std::string& name, const std::vector<int64_t>& shape) const {
+    const SafeTensor& t = file.at(name);
+    if (t.shape != shape) throw Error(ErrorCode::format, fmt::format("tensor {} has another shape than its document says.", name));
+    return t;
+  }
+  void read(const Stored& s, States& states) const {
+    const auto values = get(s.name, s.shape).values<float>();
+    std::vector<float>& to = states[s.state];
+    to.resize(static_cast<size_t>(s.state_size));
+    for (size_t i = 0; i < values.size(); ++i) {
+      const float x = values[i];
+      if (!(x - x == 0)) throw Error(ErrorCode::format, fmt::format("tensor {} holds a value that is not finite.", s.name));
+      if (s.negative != nullptr && x < 0) throw Error(ErrorCode::format, fmt::format("tensor {} holds {}.", s.name, s.negative));
+      to[static_cast<size_t>(s.element(static_cast<int64_t>(i)))] = x;
+    }
+  }
+};
+
+void read_sequences(Model::State& state, const SafeTensors& file, const nlohmann::json& document) {
+  auto model = std::make_unique<SequenceModel>();
+  const TimeganConfig& config = std::get<TimeganConfig>(state.config);
+  const Fields f(document, "its document");
+  model->encoder = SequenceEncoder::from_json(f.at("encoder"));
+  if (document.contains("prior")) {
+    f.check(model->encoder.attribute_width() > 0, "has a prior, but no attributes of sequences");
+    model->attributes.active = Fields(f.at("prior"), "its prior").integer("active", 1, SequenceModel::kAttributeDimensions);
+  }
+  const Tensors tensors{file};
+  model->visit_stored(config, [&](const Stored& s, bool) { tensors.get(s.name, s.shape); });
+  model->visit_stored(config, [&](const Stored& s, bool of_attributes) { tensors.read(s, of_attributes ? model->attributes.states : model->networks); });
+  state.sequences = std::move(model);
+}
 
 // Fills `kept` from the file's tensors. Their sizes follow from the document alone; nothing is allocated that the file's own tensors do not fill.
 void read_tensors(Model::State& state, const SafeTensors& file, const nlohmann::json& document) {
@@ -57,43 +102,30 @@ void read_tensors(Model::State& state, const SafeTensors& file, const nlohmann::
     const Fields f(document, "its document");
     kept.active = Fields(f.at("prior"), "its prior").integer("active", 1, std::get_if<TvaeConfig>(&state.config) != nullptr ? std::get<TvaeConfig>(state.config).embedding_dim : 1);
   }
-  auto fail = [](const std::string& what) -> Error { return Error(ErrorCode::format, what); };
-  auto tensor = [&](const std::string& name, const std::vector<int64_t>& shape) -> const SafeTensor& {
-    const SafeTensor& t = file.at(name);
-    if (t.shape != shape) throw fail(fmt::format("tensor {} has another shape than its document says.", name));
-    return t;
-  };
+  const Tensors tensors{file};
   const std::unique_ptr<Method> method = state.method();
-  method->visit_stored(kept, [&](const Stored& s) { tensor(s.name, s.shape); });
-  method->visit_stored(kept, [&](const Stored& s) {
-    const auto values = tensor(s.name, s.shape).values<float>();
-    std::vector<float>& to = kept.states[s.state];
-    to.resize(static_cast<size_t>(s.state_size));
-    for (size_t i = 0; i < values.size(); ++i) {
-      const float x = values[i];
-      if (!(x - x == 0)) throw fail(fmt::format("tensor {} holds a value that is not finite.", s.name));
-      if (s.negative != nullptr && x < 0) throw fail(fmt::format("tensor {} holds {}.", s.name, s.negative));
-      to[static_cast<size_t>(s.element(static_cast<int64_t>(i)))] = x;
-    }
-  });
+  method->visit_stored(kept, [&](const Stored& s) { tensors.get(s.name, s.shape); });
+  method->visit_stored(kept, [&](const Stored& s) { tensors.read(s, kept.states); });
   if (!ctgan || layout.cond_width == 0) return;
-  kept.condition_rows = tensor("conditions.rows", {layout.cond_width}).values<int64_t>();
+  kept.condition_rows = tensors.get("conditions.rows", {layout.cond_width}).values<int64_t>();
   for (const Span& s : layout.spans) {
     if (s.cond_start < 0) continue;
     int64_t total = 0;
     for (int k = 0; k < s.width; ++k) {
       const int64_t rows = kept.condition_rows[static_cast<size_t>(s.cond_start + k)];
-      if (rows < 0 || rows > (int64_t{1} << 40)) throw fail("conditions.rows holds a count that no table has.");
+      if (rows < 0 || rows > (int64_t{1} << 40)) throw Error(ErrorCode::format, "conditions.rows holds a count that no table has.");
       total += rows;
     }
-    if (total == 0) throw fail("conditions.rows has a column that no row was seen of.");
+    if (total == 0) throw Error(ErrorCode::format, "conditions.rows has a column that no row was seen of.");
   }
 }
 
 }  // namespace
 
-Model Model::load(const std::string& path) {
-  const SafeTensors file = read_safetensors(path);
+Model Model::load(const std::string& path) { return from_bytes(read_file(path), path); }
+
+Model Model::from_bytes(const std::string& bytes, const std::string& path) {
+  const SafeTensors file = parse_safetensors(bytes, path);
   auto fail = [&](const std::string& what) -> Error { return Error(ErrorCode::format, fmt::format("{}: {}", path, what)); };
   auto found = file.metadata.find("tessera");
   if (found == file.metadata.end()) throw fail("is a safetensors file, but not a model of Tessera (its metadata has no \"tessera\").");
@@ -104,14 +136,18 @@ Model Model::load(const std::string& path) {
     if (const int64_t format = f.integer("format", 1, 1 << 20); format != kFormat)
       throw fail(fmt::format("has format {}; this version reads format {}. Use the version of Tessera that wrote it.", format, kFormat));
     const std::string method = f.text("method");
-    if (method != "ctgan" && method != "tvae") throw fail(fmt::format("holds a {} model; this version knows ctgan and tvae.", method));
+    if (method != "ctgan" && method != "tvae" && method != "timegan") throw fail(fmt::format("holds a {} model; this version knows ctgan, tvae and timegan.", method));
     state->preset = f.text("preset");
     state->config = read_config(method, f.at("config"));
-    state->encoder = Encoder::from_json(f.at("encoder"));
     state->provenance = f.at("provenance");
     f.check(state->provenance.is_object(), "\"provenance\" is not an object");
-    if (state->learnt()) read_tensors(*state, file, document);
-    state->calibration = Calibration::read(document, file, state->encoder);
+    if (method == "timegan") {
+      read_sequences(*state, file, document);
+    } else {
+      state->encoder = Encoder::from_json(f.at("encoder"));
+      if (state->learnt()) read_tensors(*state, file, document);
+      state->calibration = Calibration::read(document, file, state->encoder);
+    }
   } catch (const Error& e) {
     const std::string message = e.what();
     if (e.code() != ErrorCode::format || message.find(path) != std::string::npos) throw;
@@ -124,9 +160,18 @@ Model Model::load(const std::string& path) {
   return model;
 }
 
-Table Model::schema() const { return state_->encoder.schema(); }
+Table Model::schema() const { return state_->sequences ? state_->sequences->encoder.schema() : state_->encoder.schema(); }
 
 nlohmann::json Model::describe() const {
+  if (const SequenceModel* m = state_->sequences.get()) {
+    nlohmann::json encoder = m->encoder.to_json();
+    encoder["columns"] = nlohmann::json::array();  // those of the steps, then those of the attributes
+    for (const char* part : {"steps", "attributes"})
+      for (const auto& column : encoder[part]["columns"]) encoder["columns"].push_back(column);
+    return {{"method", method_name(state_->config)}, {"preset", state_->preset}, {"config", config_json(state_->config)}, {"provenance", state_->provenance},
+            {"data_width", m->encoder.step_width()}, {"condition_width", m->encoder.attribute_width()},
+            {"generator_parameters", m->parameters(std::get<TimeganConfig>(state_->config))}, {"encoder", std::move(encoder)}};
+  }
   const RowLayout& layout = state_->encoder.layout();
   const bool ctgan = std::holds_alternative<CtganConfig>(state_->config);
   nlohmann::json out{{"method", method_name(state_->config)},

@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "models/calibration/calibration.h"
+#include "models/checkpoint.h"
 #include "models/ctgan.h"
 #include "models/method.h"
 #include "models/model.h"
+#include "models/sequence_model.h"
 
 namespace tessera {
 
@@ -16,18 +18,23 @@ struct Model::State {
   Encoder encoder;
   MethodConfig config;
   Kept kept;
+  std::unique_ptr<SequenceModel> sequences;  // TimeGAN: all it has; encoder, kept and calibration are for models of rows
   Calibration calibration;  // empty: rows come as the model makes them
   nlohmann::json provenance;
 
   std::unique_ptr<Method> method() const { return make_method(encoder.layout(), config); }
-  bool learnt() const { return encoder.layout().data_width > 0; }  // false: constants and identifiers only
+  bool learnt() const { return sequences == nullptr && encoder.layout().data_width > 0; }  // false: constants and identifiers only
 };
 
 // The rows of a model that is not finished yet, too.
 std::unique_ptr<RowStream> open_rows(std::shared_ptr<const Model::State> state, int64_t offset, int64_t count, const SampleOptions& options, Team& team, const Monitor& monitor);
 
-// Trains; fills `kept` of a state whose encoder and config are set. Adds to its provenance. Returns the floating-point operations it took.
-double train(Model::State& state, const EncodedTable& table, const FitOptions& options, Team& team, const Monitor& monitor);
+// Trains, from where the checkpoints stand if the options say so; fills `kept` of a state whose encoder and config are set. Adds to its provenance. Returns the
+// floating-point operations it took. What was trained is in a checkpoint when this returns, and when it throws.
+double train(Model::State& state, EncodedTable&& table, const FitOptions& options, Checkpoints& checkpoints, Team& team, const Monitor& monitor);
+
+// A method's training on a table of its own beside another model's: no checkpoints, no log.
+Kept train_aside(Method& method, const EncodedTable& table, const FitOptions& options, Team& team, const Monitor& monitor);
 
 // CTGAN's running statistics: the leaves of its states.
 struct RunningSlot {

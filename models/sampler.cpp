@@ -367,6 +367,8 @@ std::unique_ptr<RowStream> open_rows(std::shared_ptr<const Model::State> state, 
 }
 
 std::unique_ptr<RowStream> Model::sample(int64_t offset, int64_t count, const SampleOptions& options, Team& team, const Monitor& monitor) const {
+  if (state_->sequences)
+    return open_sequences(std::shared_ptr<const SequenceModel>(state_, state_->sequences.get()), std::get<TimeganConfig>(state_->config), offset, count, options, team, monitor);
   return open_rows(state_, offset, count, options, team, monitor);
 }
 

@@ -8,6 +8,7 @@
 #include "engine/passes.h"
 #include "engine/program.h"
 #include "kernels/philox.h"
+#include "models/held_out.h"
 #include "models/model_state.h"
 #include "models/recording.h"
 
@@ -16,29 +17,203 @@ namespace {
 
 double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-// Means of the ring's columns over the steps since they were last cleared.
-class LossMeans {
+constexpr int64_t kMeasures = 60;  // held-out measures a run without patience takes, at most one an epoch
+
+// The training run. Between two steps it is `run_`, the program's states apart until they are fetched.
+class Trainer {
  public:
-  LossMeans(const Program& p) : width_(p.plan().shape(p.plan().find_leaf("losses")).cols), sums_(static_cast<size_t>(width_)) {}
-  void add(const Program& p, int64_t first, int64_t last) {  // steps [first, last)
-    const std::vector<float> ring = p.get<float>("losses");
-    for (int64_t step = first; step < last; ++step)
-      for (size_t k = 0; k < sums_.size(); ++k) sums_[k] += static_cast<double>(ring[static_cast<size_t>(step % kLossSlots * width_) + k]);
-    steps_ += last - first;
+  Trainer(const Method& method, const EncodedTable& table, HeldOut* held_out, const FitOptions& options, Checkpoints& checkpoints, const Surroundings& around)
+      : method_(method), table_(table), held_out_(held_out), options_(options), checkpoints_(checkpoints), around_(around), schedule_(method.schedule()) {
+    per_epoch_ = std::max<int64_t>(table.rows / schedule_.batch, 1);
+    measured_every_ = per_epoch_ * std::max<int64_t>(1, options.patience > 0 ? options.patience / 5 : schedule_.epochs / kMeasures);
   }
-  std::vector<double> means() const {
-    std::vector<double> m = sums_;
-    for (double& x : m) x /= static_cast<double>(steps_);
-    return m;
+
+  RunState& state() { return run_; }
+  int64_t per_epoch() const { return per_epoch_; }
+  double step_flops() const { return step_flops_; }
+
+  void start() {
+    run_.steps = per_epoch_ * schedule_.epochs;
+    run_.states = method_.start(around_.seed);
+    if (run_.steps > 0) build();
   }
-  void clear() {
-    std::fill(sums_.begin(), sums_.end(), 0.0);
-    steps_ = 0;
+  // Where a run stands; its rows of losses are told again.
+  void resume(RunState&& from) {
+    run_ = std::move(from);
+    build();
+    if (run_.loss_sums.size() != width_) throw Error(ErrorCode::internal, "a checkpoint has other losses than the plan");
+    if (options_.on_losses)
+      for (const auto& row : run_.losses) options_.on_losses(loss_row(static_cast<int64_t>(row[0]), row[1], {row.begin() + 2, row.end()}));
+  }
+
+  void run() {
+    before_ = run_.seconds;
+    started_ = seconds_now();
+    try {
+      for (;;) {
+        measure();
+        if (run_.step >= run_.steps) break;
+        if (checkpoints_.due(run_, per_epoch_)) save();
+        advance();
+        watch_clock();
+      }
+    } catch (const Error& e) {
+      // A step that went bad leaves nothing to go on from; whatever else stopped the run leaves it whole.
+      if (e.code() != ErrorCode::numeric) rescue();
+      throw;
+    } catch (...) {
+      rescue();
+      throw;
+    }
+    save();
+  }
+
+  // The weights to keep, by leaf of start().
+  States take_weights() {
+    if (options_.keep_best && run_.best) return std::move(run_.best_weights);
+    return weights();
   }
 
  private:
-  int64_t width_, steps_ = 0;
-  std::vector<double> sums_;
+  // The plan of a run of so many steps, with the states of `run_`.
+  void build() {
+    program_.reset();
+    Plan plan;
+    Recorder r(plan);
+    method_.record_training(r, table_.rows, run_.steps);
+    const auto reports = optimise(plan, around_.passes_off);
+    step_flops_ = reports.empty() ? 0 : reports.back().flops_after;
+    program_ = std::make_unique<Program>(std::move(plan), options_.device ? *options_.device : Device::processor(), around_.team, around_.seed, wanted(around_.passes_off, "liveness"));
+    static const int32_t none = 0;
+    bind_if(*program_, "codes", table_.codes.empty() ? &none : table_.codes.data());
+    bind_if(*program_, "alphas", table_.alphas.empty() ? static_cast<const void*>(&none) : table_.alphas.data());
+    method_.bind(*program_);
+    load_states(*program_, run_.states);
+    run_.states.clear();
+    program_->step().step = run_.step;
+    width_ = static_cast<size_t>(program_->plan().shape(program_->plan().find_leaf("losses")).cols);
+    run_.loss_sums.resize(width_, 0.0);
+  }
+
+  void fetch() {
+    for (const Leaf& leaf : program_->plan().leaves)
+      if (leaf.kind == Leaf::state) run_.states[leaf.name] = program_->get<float>(leaf.name);
+  }
+  States weights() const {
+    States w = method_.start(around_.seed);
+    if (program_)
+      for (auto& [leaf, values] : w) values = program_->get<float>(leaf);
+    return w;
+  }
+  void save() {
+    if (program_) fetch();
+    if (run_.states.empty()) return;
+    run_.seconds = before_ + seconds_now() - started_;
+    checkpoints_.write(run_, per_epoch_);
+    run_.states.clear();
+  }
+
+  // On the way out with an error: another one must not take its place.
+  void rescue() noexcept {
+    try {
+      save();
+    } catch (...) {
+    }
+  }
+
+  void advance() {
+    const int64_t done = run_.step, row_end = std::min((done / per_epoch_ + 1) * per_epoch_, run_.steps);
+    const double before = seconds_now();
+    program_->snapshot();
+    const int64_t ran = program_->run(std::min({chunk_, row_end - done, kLossSlots}));
+    if (program_->step().bad >= 0) fail_numeric();
+    const std::vector<float> ring = program_->get<float>("losses");
+    for (int64_t step = done; step < done + ran; ++step)
+      for (size_t k = 0; k < width_; ++k) run_.loss_sums[k] += static_cast<double>(ring[static_cast<size_t>(step % kLossSlots) * width_ + k]);
+    run_.loss_steps += ran;
+    run_.step = done + ran;
+    std::vector<double> means = run_.loss_sums;
+    for (double& x : means) x /= static_cast<double>(run_.loss_steps);
+    const LossRow row = loss_row(run_.step, before_ + seconds_now() - started_, means);
+    if (run_.step == row_end) {
+      means.insert(means.begin(), {static_cast<double>(run_.step), row.seconds});
+      run_.losses.push_back(std::move(means));
+      std::fill(run_.loss_sums.begin(), run_.loss_sums.end(), 0.0);
+      run_.loss_steps = 0;
+      if (options_.on_losses) options_.on_losses(row);
+    }
+    around_.monitor.report({"train", row.epoch, static_cast<double>(run_.steps) / static_cast<double>(per_epoch_), "epochs", row.note, run_.step == run_.steps});
+    // Runs of about a tenth of a second: short enough to be stopped at once, long enough that looking costs nothing. The result does not depend on it.
+    const double took = std::max(seconds_now() - before, 1e-6);
+    chunk_ = std::clamp<int64_t>(static_cast<int64_t>(0.1 / took * static_cast<double>(ran)), 1, kLossSlots);
+  }
+
+  LossRow loss_row(int64_t step, double seconds, const std::vector<double>& means) const {
+    LossRow row{};
+    row.step = step, row.epoch = static_cast<double>(step) / static_cast<double>(per_epoch_), row.seconds = seconds;
+    method_.describe_losses(means, row);
+    return row;
+  }
+
+  [[noreturn]] void fail_numeric() {
+    const int64_t bad = program_->step().bad;
+    const std::string culprit = program_->diagnose();
+    throw Error(ErrorCode::numeric, fmt::format("training met a value that is not finite at step {} (epoch {:.1f}): {}.\n  A lower --learning-rate (now {}) or another --seed usually helps; "
+                                                "no model was written.",
+                                                bad, static_cast<double>(bad) / static_cast<double>(per_epoch_), culprit.empty() ? "a loss" : culprit, schedule_.learning_rate));
+  }
+
+  // What the held-out rows say, at fixed steps: it is part of the run, not of how it is watched.
+  void measure() {
+    if (held_out_ == nullptr || run_.step == 0 || (run_.step % measured_every_ != 0 && run_.step != run_.steps)) return;
+    if (!run_.measures.empty() && run_.measures.back().step == run_.step) return;
+    States now = weights();
+    const RunState::Measure m{run_.step, held_out_->measure(now)};
+    run_.measures.push_back(m);
+    if (!run_.best || m.value < run_.best->value) {
+      run_.best = m;
+      if (options_.keep_best) run_.best_weights = std::move(now);
+    }
+    if (options_.patience <= 0 || !run_.stopped.empty()) return;
+    // Patience counts from the last measure that was better than the best before it by a difference worth the time.
+    double reference = run_.measures.front().value;
+    int64_t since = run_.measures.front().step;
+    for (const auto& past : run_.measures)
+      if (past.value < reference - held_out_->least()) reference = past.value, since = past.step;
+    if (run_.step - since >= options_.patience * per_epoch_) shorten("patience");
+  }
+
+  // The run becomes the one that would have begun to lower its learning rate here: with a share f of the steps at full rate, it ends at step / f.
+  void shorten(const char* why) {
+    const auto steps = static_cast<int64_t>(static_cast<double>(run_.step) / std::clamp(schedule_.decay_from, 1e-3, 1.0));
+    if (steps >= run_.steps) return;
+    fetch();
+    run_.steps = std::max(steps, run_.step);
+    run_.stopped = why;
+    build();
+  }
+
+  void watch_clock() {
+    if (options_.max_seconds <= 0) return;
+    const double used = before_ + seconds_now() - started_;
+    if (used >= options_.max_seconds * schedule_.decay_from && run_.stopped.empty()) shorten("max-time");
+    if (used < options_.max_seconds || run_.step >= run_.steps) return;
+    run_.steps = run_.step;
+    run_.stopped = "max-time";
+  }
+
+  const Method& method_;
+  const EncodedTable& table_;
+  HeldOut* held_out_;
+  const FitOptions& options_;
+  Checkpoints& checkpoints_;
+  const Surroundings& around_;
+  const Method::Schedule schedule_;
+  int64_t per_epoch_, measured_every_, chunk_ = 1;
+  size_t width_ = 0;
+  double step_flops_ = 0, before_ = 0, started_ = 0;
+  RunState run_;
+  std::unique_ptr<Program> program_;
 };
 
 }  // namespace
@@ -71,67 +246,59 @@ void load_states(Program& p, const States& states) {
   }
 }
 
-double train(Model::State& state, const EncodedTable& table, const FitOptions& options, Team& team, const Monitor& monitor) {
+double train(Model::State& state, EncodedTable&& table, const FitOptions& options, Checkpoints& checkpoints, Team& team, const Monitor& monitor) {
   const std::unique_ptr<Method> method = state.method();
   const std::set<std::string> off(options.passes_off.begin(), options.passes_off.end());
   const Surroundings around{options.seed, off, team, monitor};
-  method->prepare(table, team);
-  States weights = method->start(options.seed);
-
-  const Method::Schedule schedule = method->schedule();
-  const int64_t per_epoch = std::max<int64_t>(table.rows / schedule.batch, 1), steps = per_epoch * schedule.epochs;
-  state.provenance["steps"] = steps;
-  if (steps == 0) {
-    state.kept = method->keep(std::move(weights), around);
-    return 0;
-  }
-
-  Plan plan;
-  Recorder r(plan);
-  method->record_training(r, table.rows, steps);
-  const auto reports = optimise(plan, off);
-  const double step_flops = reports.empty() ? 0 : reports.back().flops_after;
-  Program p(std::move(plan), options.device ? *options.device : Device::processor(), team, options.seed, wanted(off, "liveness"));
-  static const int32_t none = 0;
-  bind_if(p, "codes", table.codes.empty() ? &none : table.codes.data());
-  bind_if(p, "alphas", table.alphas.empty() ? static_cast<const void*>(&none) : table.alphas.data());
-  method->bind(p);
-  load_states(p, weights);
-
-  LossMeans losses(p);
   const double start = seconds_now();
-  int64_t chunk = 1;
-  while (p.step().step < steps) {
-    const int64_t done = p.step().step, row_end = std::min((done / per_epoch + 1) * per_epoch, steps);
-    const double before = seconds_now();
-    p.snapshot();
-    const int64_t ran = p.run(std::min({chunk, row_end - done, kLossSlots}));
-    if (p.step().bad >= 0) {
-      const int64_t bad = p.step().bad;
-      const std::string culprit = p.diagnose();
-      throw Error(ErrorCode::numeric,
-                  fmt::format("training met a value that is not finite at step {} (epoch {:.1f}): {}.\n  A lower --learning-rate (now {}) or another --seed usually helps; "
-                              "nothing was written.",
-                              bad, static_cast<double>(bad) / static_cast<double>(per_epoch), culprit.empty() ? "a loss" : culprit, schedule.learning_rate));
-    }
-    losses.add(p, done, done + ran);
-    const int64_t now = done + ran;
-    LossRow row{};
-    row.step = now, row.epoch = static_cast<double>(now) / static_cast<double>(per_epoch), row.seconds = seconds_now() - start;
-    method->describe_losses(losses.means(), row);
-    if (now == row_end) {
-      if (options.on_losses) options.on_losses(row);
-      losses.clear();
-    }
-    monitor.report({"train", row.epoch, static_cast<double>(schedule.epochs), "epochs", row.note, now == steps});
-    // Runs of about a tenth of a second: short enough to be stopped at once, long enough that looking costs nothing. The result does not depend on it.
-    const double took = std::max(seconds_now() - before, 1e-6);
-    chunk = std::clamp<int64_t>(static_cast<int64_t>(0.1 / took * static_cast<double>(ran)), 1, kLossSlots);
+
+  // The preset's own patience is for runs that it can shorten and tables that can spare the rows; a patience that was asked for is taken at its word.
+  FitOptions chosen = options;
+  const auto full_rate = method->schedule().decay_from * static_cast<double>(method->schedule().epochs);
+  if (options.patience_from_rows > 0 && (table.rows < options.patience_from_rows || options.patience >= full_rate)) chosen.patience = 0;
+  const bool measured = method->schedule().epochs > 0 && (chosen.patience > 0 || chosen.keep_best);
+  EncodedTable held;
+  if (measured) held = hold_out(table, state.encoder.layout(), options.seed);
+  method->prepare(table, team);
+  const std::unique_ptr<HeldOut> held_out = measured ? method->held_out(held, around) : nullptr;
+  if (measured && !held_out) throw Error(ErrorCode::usage, fmt::format("--patience and --keep best: the {} has no held-out measure.\n  Leave them away; --epochs and --max-time bound its training.", options.method));
+
+  Trainer trainer(*method, table, held_out.get(), chosen, checkpoints, around);
+  std::optional<RunState> kept;
+  if (options.checkpoint.resume) kept = checkpoints.newest();
+  else if (!options.checkpoint.path.empty()) Checkpoints::remove(options.checkpoint.path);
+  if (kept) {
+    trainer.resume(std::move(*kept));
+    notice(monitor, fmt::format("Going on from {:.4g} of {:.4g} epochs, kept in {}.", static_cast<double>(trainer.state().step) / static_cast<double>(trainer.per_epoch()),
+                               static_cast<double>(trainer.state().steps) / static_cast<double>(trainer.per_epoch()), options.checkpoint.path));
+  } else {
+    trainer.start();
   }
-  for (auto& [leaf, values] : weights) values = p.get<float>(leaf);
-  state.kept = method->keep(std::move(weights), around);
+  if (trainer.state().steps > 0) trainer.run();
+
+  const RunState& end = trainer.state();
+  state.provenance["steps"] = end.step;
+  if (measured) state.provenance["held_out"] = {{"rows", held.rows}, {"last", end.measures.empty() ? 0 : end.measures.back().value}, {"best", end.best ? end.best->value : 0}, {"best_step", end.best ? end.best->step : 0}};
+  if (!end.stopped.empty()) state.provenance["stopped"] = end.stopped;
+  const double flops = trainer.step_flops() * static_cast<double>(end.step);
+  state.kept = method->keep(trainer.take_weights(), around);
   state.provenance["train_seconds"] = seconds_now() - start;
-  return step_flops * static_cast<double>(steps);
+  return flops;
+}
+
+Kept train_aside(Method& method, const EncodedTable& table, const FitOptions& options, Team& team, const Monitor& monitor) {
+  const std::set<std::string> off(options.passes_off.begin(), options.passes_off.end());
+  Monitor quiet;
+  quiet.cancel = monitor.cancel;
+  const Surroundings around{options.seed, off, team, quiet};
+  FitOptions own;
+  own.seed = options.seed;
+  Checkpoints none({}, {}, quiet);
+  method.prepare(table, team);
+  Trainer trainer(method, table, nullptr, own, none, around);
+  trainer.start();
+  if (trainer.state().steps > 0) trainer.run();
+  return method.keep(trainer.take_weights(), around);
 }
 
 }  // namespace tessera

@@ -108,6 +108,18 @@ void record_posterior(Recorder& r, const Tvae& m, int64_t table_rows, int64_t ba
   r.output(q.deviation, "deviation");
 }
 
+void record_evidence(Recorder& r, const Tvae& m, int64_t table_rows, int64_t batch) {
+  r.plan.spans.push_back(m.spans);
+  r.own(m.encoder);
+  r.own(m.decoder);
+  const SparseRows rows = gather(r, m, table_rows, r.input("row", {batch, 1}, DType::index));
+  const Posterior q = encode(r, m, dense(m, rows), m.encoder);
+  const Var z = q.mean + q.deviation * r.normal("noise", q.mean.shape());
+  const EvidenceLoss l = evidence_loss(r, m, rows, decode(r, m, z, m.decoder), q);
+  const Var divergence = sum_cols(square(q.mean) + square(q.deviation) - q.log_variance + -1.0, 0.5);
+  r.output(sum_cols(l.spans) + divergence, "evidence");
+}
+
 void record_sampling(Recorder& r, const Tvae& m, int64_t batch, const Prior& prior, bool conditioned) {
   r.plan.spans.push_back(m.spans);
   r.own(m.decoder);

@@ -48,6 +48,9 @@ void record_training(Recorder& r, const Tvae& m, int64_t table_rows, int64_t ste
 // q(z | row) of the rows bound to "row" [batch, 1]: outputs "mean" and "deviation".
 void record_posterior(Recorder& r, const Tvae& m, int64_t table_rows, int64_t batch);
 
+// The negative evidence lower bound of the rows bound to "row" [batch, 1], loss_factor aside: output "evidence" [batch, 1], in nats.
+void record_evidence(Recorder& r, const Tvae& m, int64_t table_rows, int64_t batch);
+
 // What rows are sampled from. States "prior.mean" [components, active], "prior.factor" [components·active, active]; bound "prior.cumulative", "prior.start" (cumulative
 // shares of the components, as DrawConditions takes them); the other latent dimensions are N(0, 1). No component: N(0, I).
 struct Prior {

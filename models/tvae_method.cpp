@@ -16,6 +16,8 @@ namespace tessera {
 namespace {
 
 constexpr int kPosteriorPurpose = 0x1800;  // random numbers apart from those of steps and rows
+constexpr int kHeldOutPurpose = 0x1C00;
+constexpr double kLeastEvidence = 0.01;  // nats a row
 constexpr int64_t kPosteriorBatch = 2048;
 constexpr int64_t kPosteriorRows = 50000;  // of a longer table so many rows, evenly spaced, are encoded for the prior
 constexpr int64_t kMostActive = 48;        // dimensions a full covariance is fitted in; those beyond carry the least
@@ -67,11 +69,53 @@ std::vector<double> divergences(const Posteriors& q) {
   return kl;
 }
 
+// The negative evidence lower bound of held-out rows, in nats a row, under one fixed draw of the latent for each.
+class HeldOutEvidence : public HeldOut {
+ public:
+  HeldOutEvidence(const Tvae& network, const EncodedTable& rows, bool averaged, const Surroundings& around)
+      : rows_(rows.rows), batch_(std::max<int64_t>(std::min(rows.rows, kPosteriorBatch), 2)), prefix_(averaged ? "average." : ""), row_(static_cast<size_t>(batch_)) {
+    Plan plan;
+    Recorder r(plan);
+    r.start_purposes(kHeldOutPurpose);
+    record_evidence(r, network, rows.rows, batch_);
+    optimise(plan, around.passes_off);
+    program_ = std::make_unique<Program>(std::move(plan), cpu_kernels(), around.team, around.seed, wanted(around.passes_off, "liveness"));
+    static const int32_t none = 0;
+    bind_if(*program_, "codes", rows.codes.empty() ? &none : rows.codes.data());
+    bind_if(*program_, "alphas", rows.alphas.empty() ? static_cast<const void*>(&none) : rows.alphas.data());
+    bind_if(*program_, "row", row_.data());
+    evidence_ = program_->find("evidence");
+  }
+
+  double least() const override { return kLeastEvidence; }
+  double measure(const States& weights) override {
+    load_states(*program_, {{"encoder", weights.at(prefix_ + "encoder")}, {"decoder", weights.at(prefix_ + "decoder")}});
+    program_->step().step = 0;  // the same draws every time
+    double sum = 0;
+    for (int64_t first = 0; first < rows_; first += batch_) {
+      const int64_t n = std::min(batch_, rows_ - first);
+      for (int64_t i = 0; i < batch_; ++i) row_[static_cast<size_t>(i)] = static_cast<int32_t>(first + std::min(i, n - 1));
+      program_->refresh();
+      program_->run(1);
+      const std::vector<float> each = program_->read<float>(evidence_);
+      for (int64_t i = 0; i < n; ++i) sum += static_cast<double>(each[static_cast<size_t>(i)]);
+    }
+    return sum / static_cast<double>(rows_);
+  }
+
+ private:
+  int64_t rows_, batch_;
+  std::string prefix_;
+  std::vector<int32_t> row_;
+  std::unique_ptr<Program> program_;
+  Id evidence_ = kNone;
+};
+
 class TvaeMethod : public Method {
  public:
   TvaeMethod(const RowLayout& layout, const TvaeConfig& config) : network_(layout, config) {}
 
-  Schedule schedule() const override { return {network_.config.epochs, network_.config.batch, network_.config.learning_rate}; }
+  Schedule schedule() const override { return {network_.config.epochs, network_.config.batch, network_.config.learning_rate, network_.config.decay_from}; }
   void prepare(const EncodedTable& table, Team&) override { table_ = &table; }
 
   States start(uint64_t seed) const override {
@@ -92,6 +136,8 @@ class TvaeMethod : public Method {
     if (network_.config.prior_components > 0) fit_prior(kept, end.at(averaged() ? "average.encoder" : "encoder"), around);
     return kept;
   }
+
+  std::unique_ptr<HeldOut> held_out(const EncodedTable& rows, const Surroundings& around) const override { return std::make_unique<HeldOutEvidence>(network_, rows, averaged(), around); }
 
   std::unique_ptr<RowMaker> row_maker(const Kept& kept, const std::vector<AllowedLevels>& allowed, uint64_t seed, Team& team) const override {
     return make_tvae_rows(network_, kept, allowed, seed, team);

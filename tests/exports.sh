@@ -6,7 +6,10 @@ symbols=$(nm --dynamic --defined-only --format=posix "$1" | awk '$2 != "A" {prin
 count=$(grep -c '^tessera_' <<< "$symbols")
 foreign=$(grep -v '^tessera_' <<< "$symbols" || true)
 echo "$count functions"
-[[ $count -ge 20 ]] || { echo "too few functions are exported"; exit 1; }
+[[ $count -ge 36 ]] || { echo "too few functions are exported"; exit 1; }
+# Under a version of their own, so that two releases with different ABIs may live in one process.
+bare=$(nm --dynamic --defined-only --with-symbol-versions --format=posix "$1" | awk '/^tessera_/ && $1 !~ /@@TESSERA_1$/ {print $1}')
+[[ -z $bare ]] || { printf 'exported without the version TESSERA_1:\n%s\n' "$bare"; exit 1; }
 # No GPU, driver or CUDA library is needed to load it: those are the plugin's business.
 cuda=$( { nm --dynamic --undefined-only "$1" | grep -E ' (cu[A-Z]|cuda|nccl|cudnn)' || true; readelf --dynamic "$1" | grep -E 'NEEDED.*(cuda|cublas|cudnn|nccl)' || true; } )
 [[ -z $cuda ]] || { printf 'tied to CUDA:\n%s\n' "$cuda"; exit 1; }

@@ -3,11 +3,14 @@
 
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
@@ -16,14 +19,17 @@
 
 namespace {
 
-// --log: a line as soon as it is known, so that it can be followed while training runs. It stays when training is interrupted.
+// --log: a line as soon as it is known, so that it can be followed while training runs. It stays when training is interrupted. A run that goes on tells its lines again
+// from some step on; what the file held before that step stays.
 class LossLog {
  public:
-  LossLog(const std::string& path, const std::string& method) : path_(path), tvae_(method == "tvae") {
+  LossLog(const std::string& path, const std::string& method, bool resume) : path_(path), method_(method) {
     if (path_.empty()) return;
-    file_ = std::fopen(path_.c_str(), "w");
-    if (file_ == nullptr) fail();
-    if (std::fputs(tvae_ ? "step,epoch,reconstruction,divergence,seconds\n" : "step,epoch,critic,generator,penalty,seconds\n", file_) < 0) fail();
+    if (resume) {
+      std::ifstream before(path_);
+      for (std::string line; std::getline(before, line);) before_.push_back(line);
+    }
+    if (before_.empty()) begin(0);
   }
   ~LossLog() {
     if (file_ != nullptr) std::fclose(file_);
@@ -31,61 +37,133 @@ class LossLog {
   LossLog(const LossLog&) = delete;
   LossLog& operator=(const LossLog&) = delete;
 
-  bool wanted() const { return file_ != nullptr; }
+  bool wanted() const { return !path_.empty(); }
   // An exception must not cross the library, and training is worth more than its log: a full disk is told at the end.
   static void callback(const tessera_losses* l, void* log) {
     auto* self = static_cast<LossLog*>(log);
-    const std::string losses = self->tvae_ ? fmt::format("{:.9g},{:.9g}", l->reconstruction, l->divergence) : fmt::format("{:.9g},{:.9g},{:.9g}", l->critic, l->generator, l->penalty);
-    const std::string line = fmt::format("{},{:.6g},{},{:.3f}\n", l->step, l->epoch, losses, l->seconds);
-    if (std::fputs(line.c_str(), self->file_) < 0 || std::fflush(self->file_) != 0) self->error_ = errno;
+    const std::string losses = self->method_ == "tvae"      ? fmt::format("{:.9g},{:.9g}", l->reconstruction, l->divergence)
+                               : self->method_ == "timegan" ? fmt::format("{:.9g},{:.9g},{:.9g},{:.9g},{:.9g}", l->reconstruction, l->supervised, l->critic, l->generator, l->moments)
+                                                            : fmt::format("{:.9g},{:.9g},{:.9g}", l->critic, l->generator, l->penalty);
+    try {
+      if (self->file_ == nullptr) self->begin(l->step);
+      self->put(fmt::format("{},{:.6g},{},{:.3f}\n", l->step, l->epoch, losses, l->seconds));
+      if (std::fflush(self->file_) != 0) self->error_ = errno;
+    } catch (const std::exception&) {
+      self->error_ = EIO;
+    }
   }
   void check() {
     if (error_ != 0) fail();
   }
 
  private:
+  void begin(int64_t step) {
+    file_ = std::fopen(path_.c_str(), "w");
+    if (file_ == nullptr) fail();
+    put(method_ == "tvae"      ? "step,epoch,reconstruction,divergence,seconds\n"
+        : method_ == "timegan" ? "step,epoch,reconstruction,supervised,discriminator,generator,moments,seconds\n"
+                               : "step,epoch,critic,generator,penalty,seconds\n");
+    for (const std::string& line : before_)
+      if (const int64_t at = std::strtoll(line.c_str(), nullptr, 10); at > 0 && at < step) put(line + "\n");
+    if (error_ != 0) fail();
+  }
+  void put(const std::string& text) {
+    if (std::fputs(text.c_str(), file_) < 0) error_ = errno;
+  }
   [[noreturn]] void fail() { throw tessera::Error(TESSERA_E_IO, fmt::format("{}: the losses cannot be written ({}).", path_, std::strerror(error_ != 0 ? error_ : errno))); }
 
   std::string path_;
-  bool tvae_;
+  std::string method_;
+  std::vector<std::string> before_;
   std::FILE* file_ = nullptr;
   int error_ = 0;
 };
 
 struct Arguments {
   std::vector<std::string> data;
-  std::string model, log;
-  bool force = false;
+  std::string model, log, checkpoint_every, keep, max_time;
+  int patience = -1;  // not given
   int64_t max_rows = 0;
+  bool force = false, resume = false;
   CsvArguments csv;
   FitArguments fit;
+
+  std::string checkpoint() const { return model + ".checkpoint"; }
+  bool unfinished() const { return std::filesystem::exists(checkpoint()) || std::filesystem::exists(checkpoint() + ".previous"); }
+  tessera_fit_options options() const {
+    tessera_fit_options o = fit.options();
+    o.checkpoint_every = checkpoint_every.c_str();
+    o.resume = resume;
+    o.patience = patience == 0 ? TESSERA_NO_PATIENCE : patience < 0 ? 0 : patience;
+    o.keep = keep.c_str();
+    o.max_time = max_time.c_str();
+    return o;
+  }
 };
 
-void run(const SharedOptions& shared, const Arguments& a) {
-  // What can be known without the data is said before they are read.
+// What can be known without the data is said before they are read.
+void check(const Arguments& a, const tessera_fit_options& options) {
   if (a.model == "-" || a.log == "-") throw tessera::Error(TESSERA_E_USAGE, "--model and --log need the name of a file; - is not one.");
-  tessera_fit_options options = a.fit.options();
-  const std::string source = text::list(a.data);
-  options.source = source.c_str();
   tessera::check_fit_options(options);
-  tessera::check_output(a.model, a.force);
-  if (!a.log.empty()) tessera::check_output(a.log, a.force);
+  tessera::check_output(a.model, a.force || a.resume);
+  if (!a.log.empty()) tessera::check_output(a.log, a.force || a.resume);
+  if (!a.resume && !a.force && a.unfinished())
+    throw tessera::Error(TESSERA_E_IO, a.checkpoint() + ": training of this model was begun and is kept here.\n  Go on with it by --resume, or start afresh by --force.");
+}
 
-  Session session(shared);
-  LossLog log(a.log, a.fit.method);
-  if (log.wanted()) options.losses = &LossLog::callback, options.losses_user = &log;
+// Hours of training must not end with a disk that filled up meanwhile: where the model cannot be written to its place, it goes to the folder for temporary files.
+void save(const tessera::Model& model, const Arguments& a) {
+  try {
+    model.save(a.model, a.force);
+  } catch (const tessera::Error& e) {
+    const auto elsewhere = std::filesystem::temp_directory_path() / fmt::format("{}.{}.tessera", std::filesystem::path(a.model).stem().string(), ::getpid());
+    try {
+      model.save(elsewhere.string());
+    } catch (const tessera::Error&) {
+      throw e;
+    }
+    throw tessera::Error(e.status(), fmt::format("{}\n  The model is saved in {} instead.", e.what(), elsewhere.string()));
+  }
+}
+
+void train(Session& session, const Arguments& a, const tessera_fit_options& options, bool json) {
   tessera_csv_options reading = a.csv.options();
   reading.max_rows = a.max_rows;
   reading.sample_seed = options.seed;
-  const auto model = tessera::Model::fit(session.context(), tessera::read_table(session.context(), a.data, reading), options);
-  model.save(a.model, a.force);
-
+  auto rows = tessera::read_table(session.context(), a.data, reading);
+  bool finished = false;
+  const auto model = a.resume ? tessera::Model::resume(session.context(), std::move(rows), options, a.model, a.force, &finished)
+                              : tessera::Model::fit(session.context(), std::move(rows), options);
+  if (!finished) {
+    save(model, a);
+    tessera::remove_checkpoint(a.checkpoint());
+  }
   std::error_code none;
   const auto size = static_cast<int64_t>(std::filesystem::file_size(a.model, none));
-  session.progress().line("saved", fmt::format("{}   {}   {} in all", a.model, text::bytes(size), text::duration(session.seconds())));
-  if (shared.json) {
-    const nlohmann::json report{{"model", a.model}, {"bytes", size}, {"seconds", session.seconds()}, {"description", nlohmann::json::parse(model.describe())}};
-    print(report.dump(2) + "\n");
+  if (finished) session.progress().line("finished", a.model + " is the model of this table and these options; nothing was to be done");
+  else session.progress().line("saved", fmt::format("{}   {}   {} in all", a.model, text::bytes(size), text::duration(session.seconds())));
+  if (!json) return;
+  const nlohmann::json report{{"model", a.model}, {"bytes", size}, {"finished_before", finished}, {"seconds", session.seconds()}, {"description", nlohmann::json::parse(model.describe())}};
+  print(report.dump(2) + "\n");
+}
+
+void run(const Program& program, const Arguments& a) {
+  tessera_fit_options options = a.options();
+  const std::string source = text::list(a.data);
+  options.source = source.c_str();
+  const std::string checkpoint = a.checkpoint();
+  options.checkpoint = checkpoint.c_str();
+  check(a, options);
+  Session session(program.shared);
+  LossLog log(a.log, a.fit.method, a.resume);
+  if (log.wanted()) options.losses = &LossLog::callback, options.losses_user = &log;
+  try {
+    train(session, a, options, program.shared.json);
+  } catch (const tessera::Error& e) {
+    // Refusals name their own way out; a run that was stopped is gone on with by the same line.
+    const bool stopped = e.status() == TESSERA_E_CANCELLED || e.status() == TESSERA_E_MEMORY || e.status() == TESSERA_E_IO || e.status() == TESSERA_E_INTERNAL;
+    if (!stopped || !a.unfinished()) throw;
+    throw tessera::Error(e.status(), fmt::format("{}\n  Go on with: {}{}", e.what(), program.line, a.resume ? "" : " --resume"));
   }
   log.check();
 }
@@ -101,7 +179,13 @@ void add_fit(Program& program) {
   command->add_option("--log", a->log, "Write losses to this CSV file as training goes");
   command->add_option("--max-rows", a->max_rows, "Of Parquet and Arrow files larger than that: learn from so many rows, drawn evenly over them (default: all)")->check(CLI::Range(int64_t{1}, INT64_MAX, "whole number from 1"));
   a->fit.add_to(*command);
+  command->add_flag("--resume", a->resume, "Go on from the checkpoints beside the model; afresh where there are none; nothing to do where the model is finished");
+  command->add_option("--checkpoint-every", a->checkpoint_every, "How often training is kept in MODEL.checkpoint: 30s, 5m, 10epochs, or off (60s)");
+  command->add_option("--patience", a->patience, "Epochs without a better held-out measure after which training comes to its end; 0: never before --epochs")
+      ->check(CLI::Range(0, 1 << 30, "whole number from 0"));
+  command->add_option("--keep", a->keep, "best: of the weights measured on held-out rows the best; last (best with --patience, else last)");
+  command->add_option("--max-time", a->max_time, "Longest time training may take: 90s, 30m, 2h");
   program.add_device(*command);
   a->csv.add_to(*command);
-  command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });
+  command->callback([&program, a] { program.run = [&program, a] { run(program, *a); }; });
 }

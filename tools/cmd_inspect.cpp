@@ -58,6 +58,7 @@ std::string coding(const Json& column) {
   const auto size = [&](const char* key) { return column.contains(key) ? column[key].size() : 0; };
   const std::string kind = column.value("coding", "");
   if (kind == "levels") return fmt::format("{} levels", text::count(static_cast<int64_t>(size("levels"))));
+  if (kind == "range") return size("grid") == 0 ? std::string("its place in the range") : fmt::format("its place in the range, {} values", size("grid"));
   if (kind == "modes") return fmt::format("{} modes{}", size("means"), size("spikes") == 0 ? "" : fmt::format(", {} exact", size("spikes")));
   if (kind == "identifier") return "made anew: " + column.value("description", "");
   if (kind == "constant") return "always " + inline_text(column.value("value", Json()));
@@ -122,15 +123,35 @@ std::string calibration_page(const Json& calibration) {
   return out;
 }
 
+// What a model of sequences takes for one.
+std::string sequences(const Json& encoder) {
+  const int64_t length = encoder["length"].get<int64_t>(), stride = encoder["stride"].get<int64_t>(), longest = encoder["longest"].get<int64_t>();
+  const std::string key = encoder["key"].get<std::string>(), index = encoder["index"].get<std::string>();
+  std::string out = length > 0 ? fmt::format("windows of {} rows{}", length, stride > 1 ? fmt::format(", every {} rows", stride) : "") : fmt::format("sequences of up to {} steps", longest);
+  if (!key.empty()) out += ", one " + key + " each";
+  if (!index.empty()) out += ", ordered by " + index;
+  std::vector<std::string> statics;
+  for (const Json& s : encoder["statics"]) statics.push_back(s.get<std::string>());
+  if (!statics.empty()) out += "; static: " + text::list(statics);
+  return out + "\n";
+}
+
 std::string model_page(const Json& model) {
   const Json &columns = model["encoder"]["columns"], &from = model["provenance"];
   const int64_t steps = from.value("steps", int64_t{0});
   std::string out = fmt::format("{}, preset {}: {} columns, {} rows of {}\n", model["method"].get<std::string>(), model["preset"].get<std::string>(), columns.size(),
                                 inline_text(from["rows"]), inline_text(from["source"]));
   out += steps == 0 ? "untrained\n\n" : fmt::format("trained in {} steps, seed {}\n\n", text::count(steps), inline_text(from["seed"]));
+  const bool of_sequences = model["method"] == "timegan";
+  if (of_sequences) out.insert(out.size() - 1, sequences(model["encoder"]));
   text::Table t({{"column"}, {"type"}, {"held as", text::Table::Side::left, 60}, {"missing"}, {"values", text::Table::Side::left, 60}});
   for (const Json& c : columns) t.add({c["name"].get<std::string>(), c["type"].get<std::string>(), coding(c), c.value("missing", false) ? "yes" : "–", kept(c)});
   const bool decoder = model.contains("decoder_parameters");
+  if (of_sequences) {
+    out += t.str() + fmt::format("\n  {} units a step to the networks and {} a sequence; {} weights in generator, supervisor and recovery\n\nsettings\n", inline_text(model["data_width"]),
+                                 inline_text(model["condition_width"]), inline_text(model["generator_parameters"]));
+    return out + outline(model["config"]);
+  }
   out += t.str() + fmt::format("\n  {} columns to the networks, {} of them conditions; {} weights in the {}\n\nsettings\n",
                                inline_text(model["data_width"].get<int64_t>() + model["condition_width"].get<int64_t>()), inline_text(model["condition_width"]),
                                inline_text(model[decoder ? "decoder_parameters" : "generator_parameters"]), decoder ? "decoder" : "generator");

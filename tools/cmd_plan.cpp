@@ -68,8 +68,10 @@ std::string launches(const Json& cuda) {
 std::string page(const Json& plan) {
   const Json &memory = plan["memory"], &best = plan["ceilings"];
   const auto size = [&](const char* key) { return text::bytes(memory[key].get<int64_t>()); };
-  std::string out = fmt::format("One step of {}, preset {}: a batch of {} rows, {} columns of data and {} of conditions.\n\n", plan["method"].get<std::string>(),
-                                plan["preset"].get<std::string>(), plan["batch"].get<int64_t>(), plan["data_width"].get<int64_t>(), plan["condition_width"].get<int64_t>());
+  const char* what = plan["method"] == "timegan" ? "One iteration of the joint phase of {}, preset {}: batches of {} sequences, {} units a step and {} a sequence.\n\n"
+                                                  : "One step of {}, preset {}: a batch of {} rows, {} columns of data and {} of conditions.\n\n";
+  std::string out = fmt::format(fmt::runtime(what), plan["method"].get<std::string>(), plan["preset"].get<std::string>(), plan["batch"].get<int64_t>(), plan["data_width"].get<int64_t>(),
+                                plan["condition_width"].get<int64_t>());
   out += fmt::format("recorded  {} ops\n", plan["recorded_ops"].get<int64_t>()) + passes(plan) + "\n" + ops(plan);
   out += fmt::format("\nlaunches  {} in {} phases\n", plan["launches"].get<int64_t>(), plan["barriers"].get<int64_t>());
   for (const Json& c : plan["row_chains"])

@@ -41,7 +41,10 @@ void run(const SharedOptions& shared, const Arguments& a) {
   options.report = &report;
   const int64_t written = tessera::write_table(session.context(), model.sample(session.context(), a.offset, a.rows, options), a.output, csv);
 
-  std::string summary = fmt::format("{} rows to {} in {}", text::count(written), pipe ? "standard output" : a.output, text::duration(session.seconds()));
+  // Of a model of rows a row takes at least one candidate; a sequence is one and makes several rows.
+  const bool sequences = report.candidates < report.rows;
+  const std::string amount = sequences ? fmt::format("{} sequences, {} rows", text::count(report.candidates), text::count(written)) : text::count(written) + " rows";
+  std::string summary = fmt::format("{} to {} in {}", amount, pipe ? "standard output" : a.output, text::duration(session.seconds()));
   const std::string tier = report.calibration == nullptr ? "off" : report.calibration;
   if (tier != "off") summary += ", calibrated (" + tier + ")";
   if ((!a.where.empty() || tier != "off") && report.candidates > 0)
@@ -49,7 +52,8 @@ void run(const SharedOptions& shared, const Arguments& a) {
   if (report.settled > 0) summary += fmt::format(", {} rows took the likeliest of their candidates", text::count(report.settled));
   session.progress().line("written", summary);
   if (shared.json) {
-    const nlohmann::json out{{"output", a.output}, {"rows", written}, {"offset", a.offset}, {"seed", a.seed}, {"candidates", report.candidates}, {"calibration", tier}, {"settled", report.settled}, {"seconds", session.seconds()}};
+    nlohmann::json out{{"output", a.output}, {"rows", written}, {"offset", a.offset}, {"seed", a.seed}, {"candidates", report.candidates}, {"calibration", tier}, {"settled", report.settled}, {"seconds", session.seconds()}};
+    if (sequences) out["sequences"] = report.candidates;
     print(out.dump(2) + "\n");
   }
 }
@@ -62,11 +66,11 @@ void add_sample(Program& program) {
   const auto natural = CLI::Range(int64_t{0}, INT64_MAX, "whole number from 0");
   const auto positive = CLI::Range(1, 1 << 30, "whole number from 1");
   command->add_option("model", a->model, "Model file written by tessera fit")->required();
-  command->add_option("--rows", a->rows, "How many rows")->required()->check(natural);
+  command->add_option("--rows", a->rows, "How many rows, or sequences")->required()->check(natural);
   command->add_option("--output", a->output, "CSV, .parquet or .arrow file, written whole or not at all, or - for CSV on standard output")->required();
   command->add_flag("--force", a->force, "Replace an output that exists");
   command->add_option("--seed", a->seed, "Another seed, another table")->capture_default_str();
-  command->add_option("--offset", a->offset, "First row: row i depends on model, seed and i only")->check(natural)->capture_default_str();
+  command->add_option("--offset", a->offset, "First row (or sequence): row i depends on model, seed and i only")->check(natural)->capture_default_str();
   command->add_option("--where", a->where, "Only rows that satisfy this: \"education = 'Masters' and age >= 40\" (=, !=, in (…), <, <=, >, >=, between … and …, is null, is not null, joined by and)");
   command->add_option("--max-tries", a->max_tries, "Candidates a row may take under --where (default: 1000)")->check(positive);
   command->add_option("--calibrate", a->calibrate, "off, marginals or full (default: what served best when the model was fitted)");

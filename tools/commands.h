@@ -8,6 +8,7 @@
 struct Program {
   CLI::App& app;
   SharedOptions shared;
+  std::string line;  // the command line as a shell would take it again
   std::function<void()> run;
 
   // A command with the options that all share.

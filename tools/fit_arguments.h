@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sequence_arguments.h"
-#include "tessera/tessera.h"
+#include "tessera/tessera.hpp"
 
 struct FitArguments {
   std::string method = "ctgan", preset = "best", passes_off, calibrate, rare_categories;

@@ -21,9 +21,19 @@ int complain(int status, const char* message) {
   return status;
 }
 
-int interrupted(int signal) {
-  std::fprintf(stderr, "tessera: stopped by %s; nothing half-written is left.\n", signal == 2 ? "Ctrl-C" : "a request to terminate");
+// `message` is what the library said; what follows its first line is what was kept.
+int interrupted(int signal, const std::string& message) {
+  const size_t kept = message.find('\n');
+  std::fprintf(stderr, "tessera: stopped by %s; nothing half-written is left.%s\n", signal == 2 ? "Ctrl-C" : "a request to terminate", kept == std::string::npos ? "" : message.c_str() + kept);
   return 128 + signal;
+}
+
+// A word in single quotes where a shell would read something into it.
+std::string quoted(const std::string& word) {
+  if (!word.empty() && word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%") == std::string::npos) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
 }
 
 // The parser knows what is wrong; where help is, we say as everywhere else.
@@ -39,7 +49,7 @@ int run(const std::function<void()>& command) {
     return TESSERA_OK;
   } catch (const tessera::Error& e) {
     const int signal = caught_signal();
-    return e.status() == TESSERA_E_CANCELLED && signal != 0 ? interrupted(signal) : complain(e.status(), e.what());
+    return e.status() == TESSERA_E_CANCELLED && signal != 0 ? interrupted(signal, e.what()) : complain(e.status(), e.what());
   } catch (const std::bad_alloc&) {
     return complain(TESSERA_E_MEMORY, "there is not enough memory for this.");
   } catch (const std::exception& e) {
@@ -68,7 +78,8 @@ int main(int argc, char** argv) {
   app.require_subcommand(0, 1);
   app.footer(kExitCodes);
   app.failure_message(misuse);
-  Program program{app, {}, {}};
+  Program program{app, {}, {}, {}};
+  for (int i = 0; i < argc; ++i) program.line += (i == 0 ? "" : " ") + quoted(argv[i]);
   for (auto* add : {add_fit, add_sample, add_evaluate, add_inspect, add_info, add_plan, add_example}) add(program);
   try {
     app.parse(argc, argv);

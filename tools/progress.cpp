@@ -85,6 +85,7 @@ std::string ProgressPrinter::bar_line(const tessera_progress& e, double seconds)
 
 void ProgressPrinter::update(const tessera_progress& e) {
   if (style_ == Style::none || ignored_.count(e.phase) != 0) return;
+  if (std::strcmp(e.phase, "notice") == 0) return notice(e.note);
   const double now = clock_();
   if (phase_ != e.phase) {
     finish();
@@ -118,6 +119,12 @@ void ProgressPrinter::line(const std::string& label, const std::string& what) {
   if (style_ == Style::none) return;
   finish();
   print_(text::pad(label, kLabel) + " " + what + "\n");
+}
+
+// Above the bar of the phase that runs, which goes on.
+void ProgressPrinter::notice(const std::string& what) {
+  clear();
+  print_(text::pad("notice", kLabel) + " " + what + "\n");
 }
 
 void ProgressPrinter::clear() {

@@ -27,6 +27,7 @@ class ProgressPrinter {
 
  private:
   void finish();
+  void notice(const std::string& what);
   std::string amount(const tessera_progress& event) const;
   std::string bar_line(const tessera_progress& event, double seconds) const;
 

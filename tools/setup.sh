@@ -4,29 +4,28 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(g++ cmake ninja-build nlohmann-json3-dev libfmt-dev libfast-float-dev libcli11-dev libgtest-dev libbenchmark-dev pkgconf dpkg-dev)
+# What only some tests want, and skip without: abidiff, and Python with the programs that tables go to and come from.
+[[ ${CI:-} == true ]] && packages+=(abigail-tools python3-venv)
+
+consumers() {
+  [[ ${CI:-} == true && ! -x build/python/bin/python ]] || return 0
+  echo "setup: pyarrow, pandas, polars and duckdb into build/python"
+  mkdir -p build
+  { python3 -m venv build/python && build/python/bin/pip install --quiet pyarrow pandas polars duckdb; } || { rm -rf build/python; echo "setup: could not; the test of them will be skipped" >&2; }
+}
 
 command -v dpkg-query > /dev/null || { echo "setup: this is not a Debian system; install the counterparts of: ${packages[*]}" >&2; exit 0; }
 
-# What only parts of the tests need, which say so where it is missing: libFuzzer, and an Arrow C++ that Debian does not have.
+# libFuzzer, without which tools/fuzz.sh says so and CI goes on.
 optional=()
-[[ ${CI:-} == true ]] && optional=(clang libclang-rt-dev python3-venv)
+[[ ${CI:-} == true ]] && optional=(clang libclang-rt-dev)
 
 is_there() { [[ $(dpkg-query -W -f='${db:Status-Status}' "$1" 2> /dev/null) == installed ]]; }
 missing=()
 for package in "${packages[@]}"; do is_there "$package" || missing+=("$package"); done
 missing_optional=()
 for package in "${optional[@]}"; do is_there "$package" || missing_optional+=("$package"); done
-
-# pyarrow's wheel carries the headers and libraries of Arrow C++ (docs/parquet.md).
-python_packages() {
-  [[ ${CI:-} == true && ! -x build/python/bin/python3 ]] || return 0
-  mkdir -p build
-  { python3 -m venv build/python && build/python/bin/pip install -q --retries 1 --timeout 30 pyarrow; } > /dev/null 2>&1 || echo "setup: pyarrow cannot be installed: Parquet is not tested" >&2
-}
-if (( ${#missing[@]} + ${#missing_optional[@]} == 0 )); then
-  python_packages
-  exit 0
-fi
+(( ${#missing[@]} + ${#missing_optional[@]} == 0 )) && { consumers; exit 0; }
 
 install="apt-get install -y --no-install-recommends ${missing[*]}"
 if [[ $(id -u) == 0 ]]; then
@@ -44,4 +43,4 @@ export DEBIAN_FRONTEND=noninteractive
 "${as_root[@]}" apt-get update -qq
 (( ${#missing[@]} == 0 )) || "${as_root[@]}" $install
 (( ${#missing_optional[@]} == 0 )) || "${as_root[@]}" apt-get install -y --no-install-recommends "${missing_optional[@]}" || echo "setup: without ${missing_optional[*]}" >&2
-python_packages
+consumers

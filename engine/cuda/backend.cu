@@ -7,6 +7,7 @@
 
 #include "engine/cuda/check.h"
 #include "kernels/gpu_matmul.h"
+#include "kernels/gpu_step.cuh"
 
 namespace tessera {
 
@@ -38,10 +39,7 @@ struct DeviceSession {
 namespace cuda {
 namespace {
 
-// The step is over. After a step that reported a number that is not finite the count stands still, so that the ring keeps its last row and the host sees where.
-__global__ void advance_kernel(StepState* state) {
-  if (state->bad < 0 || state->bad == state->step) ++state->step;
-}
+__global__ void advance_kernel(StepState* state) { state->step = gpu::after_step(*state, state->step); }
 
 std::string bytes_text(int64_t bytes) {
   char text[32];
@@ -196,7 +194,7 @@ DeviceStatus record(DeviceSession* s, const DeviceCall* calls, int64_t n, StepSt
     Capture capture(s->stream);
     for (int step = 0; step < steps; ++step) {
       enqueue(*s, calls, n, workspace);
-      launch({dim3(1), dim3(1), 0, s->stream}, "advance", advance_kernel, state);
+      if (state != nullptr) launch({dim3(1), dim3(1), 0, s->stream}, "advance", advance_kernel, state);
     }
     cudaGraph_t graph = capture.end();
     const cudaError_t made = cudaGraphInstantiate(&r->graph, graph, 0);
@@ -258,13 +256,20 @@ DeviceStatus wait_download(DeviceSession* s, int64_t ticket, const void** data) 
   });
 }
 
+DeviceStatus wait_event(DeviceSession* s, void* event) {
+  return guarded([&] {
+    use(*s);
+    check(cudaEventSynchronize(*static_cast<cudaEvent_t*>(event)), "cudaEventSynchronize", "waiting for rows that another program makes");
+  });
+}
+
 const char* last_message() { return message().c_str(); }
 
 }  // namespace
 
 const DeviceApi& api() {
   static const DeviceApi table{kDeviceAbi, sizeof(KernelTable), "cuda", &kernels_cuda(static_cast<gpu::Math>(wanted_math() < 0 ? 0 : wanted_math())), last_message, versions, count,  describe, open,           close,        allocate,
-                               release,    upload,              download, copy,           record,       replay,   forget, run,      begin_download, wait_download};
+                               release,    upload,              download, copy,           record,       replay,   forget, run,      begin_download, wait_download, wait_event};
   return table;
 }
 

@@ -8,9 +8,18 @@ template <>
 struct Rule<Adam> : NoGradient {
   static std::vector<Result> infer(const Adam&, const Shapes& in) {
     require(in[0] == in[1] && in[0] == in[2] && in[0] == in[3], "adam");
+    require(in.size() == 4 || (in.size() == 6 && in[4] == Shape{1, 1} && in[5] == in[4]), "adam's gate");
     return {{in[0]}, {in[1]}, {in[2]}};
   }
   static double flops(const Adam&, const Shapes& in, const Shapes&) { return 14 * static_cast<double>(in[0].count()); }
+};
+
+template <>
+struct Rule<CountAbove> : NoGradient, Light {
+  static std::vector<Result> infer(const CountAbove&, const Shapes& in) {
+    require(in[0] == Shape{1, 1} && in[1] == in[0], "count_above");
+    return {{in[0]}};
+  }
 };
 
 template <>

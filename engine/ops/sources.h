@@ -1,4 +1,4 @@
-// random, fill, draw_conditions, gather_rows, mixture_draw.
+// random, fill, draw_conditions, gather_rows, gather_sequences, mixture_draw.
 #pragma once
 #include "engine/ops/rule.h"
 
@@ -24,6 +24,14 @@ struct Rule<GatherRows> : NoGradient, Free {
   static std::vector<Result> infer(const GatherRows& op, const Shapes& in) {
     const Shape s{in[2].rows, op.spans->count};
     return {{s, DType::index}, {s}};
+  }
+};
+
+template <>
+struct Rule<GatherSequences> : NoGradient, Free {
+  static std::vector<Result> infer(const GatherSequences& op, const Shapes& in) {
+    require(op.steps > 0 && in[1] == in[2] && in[1].cols == 1 && in[3].cols == 1, "gather_sequences");
+    return {{{in[3].rows, op.steps * in[0].cols}}, {{in[3].rows, 1}}, {{in[3].rows, op.steps}}};
   }
 };
 

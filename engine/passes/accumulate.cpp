@@ -22,6 +22,18 @@ std::optional<Var> join(Recorder& r, Var x, Var y, bool own_x, bool own_y) {
     if (op.addend) p.push_back(addend);
     return r.emit1(op, p);
   }
+  // A sparse product joins a chain that has begun: it goes to the front, behind what is there.
+  if (a != nullptr && a->addend && same && own_y && inputs_of(x).back().shape() == y.shape()) {
+    if (const auto* s = made_by<SparseWgrad>(y); s != nullptr && !s->addend) {
+      const Matmul op = *a;
+      const SparseWgrad first{s->width, s->per, true};
+      std::vector<Var> p = inputs_of(x), q = inputs_of(y);
+      q.push_back(p.back());
+      p.back() = r.emit1(first, q);
+      return r.emit1(op, p);
+    }
+  }
+  if (b != nullptr && b->addend && same && own_x && made_by<SparseWgrad>(x) != nullptr && !made_by<SparseWgrad>(x)->addend) return join(r, y, x, own_y, own_x);
   if (a != nullptr && a->addend && y.rows() == 1 && !same) {
     // A bias goes to the front of the chain: into the sparse product that the dense ones are added to.
     std::vector<Var> p = inputs_of(x);

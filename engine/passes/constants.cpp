@@ -36,6 +36,7 @@ std::optional<std::vector<Var>> fold(Recorder& r, const Site& s) {
     if (b->fn == Binary::div && x) return zeros();
     if ((b->fn == Binary::add || b->fn == Binary::sub) && y) return one(in[0]);
     if (b->fn == Binary::add && x && same) return one(in[1]);
+    if (b->fn == Binary::add && in[0].id == in[1].id) return one(2.0 * in[0]);
     if (b->fn == Binary::sub && x && same) return one(-1.0 * in[1]);
     if (const Fill* f = made_by<Fill>(in[1]); f != nullptr && b->fn == Binary::mul) return one(f->value == 1 ? in[0] : f->value * in[0]);
     if (const Fill* f = made_by<Fill>(in[0]); f != nullptr && same && b->fn == Binary::mul) return one(f->value == 1 ? in[1] : f->value * in[1]);
@@ -47,7 +48,7 @@ std::optional<std::vector<Var>> fold(Recorder& r, const Site& s) {
     if (left.empty()) return m->addend ? one(broadcast(in.back(), s.old.shape(s.node.out[0]))) : zeros();
     const int pairs = static_cast<int>(left.size() / 2);
     if (m->addend) left.push_back(in.back());
-    return r.emit(Matmul{m->trans_a, m->trans_b, pairs, m->addend}, left);
+    return r.emit(Matmul{m->trans_a, m->trans_b, pairs, m->addend, m->cut}, left);
   } else if (std::holds_alternative<Broadcast>(s.node.op)) {
     if (const Fill* f = made_by<Fill>(in[0])) return one(fill(r, s.old.shape(s.node.out[0]), f->value));
   } else if (std::holds_alternative<RowDot>(s.node.op)) {

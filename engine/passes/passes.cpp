@@ -9,12 +9,14 @@ const std::vector<PassInfo>& passes() {
   static const std::vector<PassInfo> all = {
       {"dead", "what reaches no weight, state or output is not computed", drop_dead},
       {"constants", "zeros annihilate what they multiply, the second derivative of a piecewise linear critic among it; equal ops become one", fold_constants},
+      {"scale", "a factor of rows is applied behind a product, where the rows are narrower", scale},
       {"interpolate", "a linear layer of interpolated rows is the interpolation of its outputs for the rows themselves", interpolate},
       {"gather", "a one-hot row times a matrix is a row of the matrix: gathers and scatters instead of products", gather},
       {"trim", "of a product only the rows and columns that are read are computed", trim},
       {"accumulate", "sums of products, and a bias, are accumulated in one product", accumulate},
       {"norm_relu", "batch norm applies its ReLU, forward and backward", norm_relu},
       {"stack", "small products with one weight become one product of stacked rows", stack},
+      {"pack", "a product with packed rows is added up place by place", pack},
       {"fuse", "ops that can be done one after the other on a part of the rows (on a GPU, of the columns too) are done together", nullptr},
       {"liveness", "values that are not needed at the same time share memory", nullptr},
   };

@@ -44,11 +44,13 @@ inline std::vector<Var> inputs_of(Var v) {
 
 // The passes (engine/passes/passes.cpp says what each does).
 void fold_constants(Plan& plan);
+void scale(Plan& plan);
 void interpolate(Plan& plan);
 void gather(Plan& plan);
 void trim(Plan& plan);
 void accumulate(Plan& plan);
 void norm_relu(Plan& plan);
 void stack(Plan& plan);
+void pack(Plan& plan);
 
 }  // namespace tessera

@@ -9,11 +9,17 @@
  * Options are structs whose first field is their size: `tessera_fit_options o = {.struct_size = sizeof o};` sets every other field to 0, which always means "the default". NULL means
  *   the same. A struct from a newer header is accepted as long as the fields this library does not know are 0.
  * Texts are UTF-8 and end with a zero byte. Those that come out as char** are freed by tessera_string_free().
- * Threads. There is no global state. Every function may be called from any thread; different handles are independent; one model may be used by many threads at
+ * Handles are looked up before they are used: NULL, a freed one, one of another kind and what never was one are TESSERA_E_USAGE, and a second free does nothing
+ *   but leave its message in tessera_last_error(). (A freed handle whose address a new one of its kind has got is that one.)
+ * Threads. Every function may be called from any thread; different handles are independent; one model may be used by many threads at
  *   once, one stream by one thread at a time, and freeing a handle must come after its last use. Callbacks run on threads of the library, one at a time a call.
+ * Fork. Between calls there are no threads but those of open streams and of jobs. A child may go on using contexts and models; streams and jobs that the parent
+ *   opened answer TESSERA_E_UNSUPPORTED there. A GPU that the parent used cannot be used in the child.
  * Bits. What is computed depends on rows, options and seed, never on the number of threads.
  *
- * Everything here is since ABI 1. */
+ * Life cycle. What is declared here is stable: it changes only with TESSERA_ABI_VERSION. What is marked TESSERA_UNSTABLE may change with any release;
+ *   a program that defines TESSERA_ONLY_STABLE is warned when it uses it. Texts for persons and the members of JSON texts are no part of the ABI; members are added, and
+ *   those that are documented stay. Everything here is since ABI 1. */
 #ifndef TESSERA_TESSERA_H_
 #define TESSERA_TESSERA_H_
 
@@ -26,6 +32,12 @@
 #define TESSERA_API __attribute__((visibility("default")))
 #else
 #define TESSERA_API
+#endif
+
+#if defined(TESSERA_ONLY_STABLE) && defined(__GNUC__)
+#define TESSERA_UNSTABLE __attribute__((deprecated("may change with any release of Tessera")))
+#else
+#define TESSERA_UNSTABLE
 #endif
 
 #ifdef __cplusplus
@@ -54,11 +66,17 @@ typedef enum tessera_status {
   TESSERA_E_INTERNAL = 70    /* a broken invariant of the library: please report it */
 } tessera_status;
 
+/* "OK", "USAGE", …: the names above without their beginnings; "?" for any other value. Static. */
+TESSERA_API const char* tessera_status_name(tessera_status status);
+
 /* The message of the last function of this thread that did not return TESSERA_OK; "" before. Valid until the next call of this thread. */
 TESSERA_API const char* tessera_last_error(void);
 
 /* Frees a text that came out as char**. NULL is allowed. */
 TESSERA_API void tessera_string_free(char* text);
+
+/* Frees memory that came out as void**. NULL is allowed. */
+TESSERA_API void tessera_memory_free(void* memory);
 
 /* ---- Context: threads, progress, cancellation ------------------------------------------------------------------------------------------------ */
 
@@ -73,7 +91,7 @@ typedef struct tessera_progress {
   const char* unit;  /* "rows", "columns", "epochs", "bytes", "trees", "folds", "steps", "sequences" */
   const char* note;  /* what a person wants to see beside the bar: "critic -0.41  generator -1.20"; may be "" */
   int finished;      /* 1: the last event of this phase */
-} tessera_progress;
+} tessera_progress; /* phase "notice": not a phase, but a line in `note` that a person should see: a checkpoint that could not be written */
 
 typedef void (*tessera_progress_fn)(const tessera_progress* progress, void* user);
 
@@ -87,6 +105,8 @@ typedef struct tessera_context_options {
   tessera_log_fn log;
   void* user; /* handed to both callbacks */
   const char* device; /* where training steps and samples run: NULL or "cpu" · "cuda", "cuda:1" · "auto": the first GPU, else the processor (tessera_info() says why) */
+  int64_t memory_limit; /* bytes that all calls and streams of this context together may hold of the host's memory: tables, encoded rows, weights, activations, each counted
+                           before it is allocated; beyond it they end in TESSERA_E_MEMORY. What is small beside these is not counted. 0: no limit */
 } tessera_context_options;
 
 /* Errors: USAGE; MEMORY; UNSUPPORTED when the device that is asked for is not there, saying what is missing. */
@@ -95,8 +115,9 @@ TESSERA_API tessera_status tessera_context_new(const tessera_context_options* op
 /* Streams made with the context stay valid. NULL is allowed. */
 TESSERA_API void tessera_context_free(tessera_context* context);
 
-/* Asks every call and stream of this context to stop: they return TESSERA_E_CANCELLED within a training step or a batch of rows, and go on doing so until
- * tessera_context_reset(). Async-signal-safe; from any thread. */
+/* Asks every call, stream and job of this context to stop: they return TESSERA_E_CANCELLED within a tenth of a second of training (or a step, where one takes longer) or a
+ * batch of rows, and go on doing so until tessera_context_reset(). From any thread; tessera_context_cancel() also from a signal handler, and it alone cannot tell a
+ * freed context. */
 TESSERA_API void tessera_context_cancel(tessera_context* context);
 TESSERA_API void tessera_context_reset(tessera_context* context);
 
@@ -115,11 +136,14 @@ typedef struct tessera_losses {
   double seconds;
   double reconstruction; /* TVAE: with its loss factor; critic, generator and penalty are CTGAN's, and 0 for the other method */
   double divergence;     /* TVAE: KL(q(z | row) || N(0, I)) */
+  double supervised;     /* TimeGAN: root mean square error of the next latent step; its critic is the discriminator, its reconstruction the root mean square error of a step */
+  double moments;        /* TimeGAN: differences of means and deviations over a batch */
 } tessera_losses;
 
 typedef void (*tessera_losses_fn)(const tessera_losses* losses, void* user);
 
 #define TESSERA_UNTRAINED (-1)
+#define TESSERA_NO_PATIENCE (-1)
 #define TESSERA_KEEP_RARE (-1)
 
 /* What makes sequences of a table (docs/sequences.md): windows of one long table (length), or the rows that share a key (key), or windows of those (both). Texts are names of columns. */
@@ -135,7 +159,7 @@ typedef struct tessera_sequence_options {
 /* 0 or NULL in any field: the preset's value. Ranges are checked; a message calls a field as the command line does: --batch-size. */
 typedef struct tessera_fit_options {
   size_t struct_size;
-  const char* method; /* NULL, "ctgan" · "tvae" */
+  const char* method; /* NULL, "ctgan" · "tvae" · "timegan": sequences */
   const char* preset; /* NULL, "best": the paper's networks and steps with what measurably helps · "paper": the published model */
   uint64_t seed;
   int32_t epochs;        /* TESSERA_UNTRAINED: encoders and initial weights only */
@@ -167,6 +191,15 @@ typedef struct tessera_fit_options {
   int32_t layers;     /* TimeGAN: recurrent layers of a network */
   const char* cell;   /* TimeGAN: NULL, "gru" · "gru-reset-before" (the published one) · "lstm" */
   double gamma;       /* TimeGAN: weight of the discriminator's verdict on what the generator makes before it is supervised */
+  /* Nothing lost (docs/resuming.md). Paths are those of files that appear whole or not at all; "<checkpoint>.previous" is the generation before. */
+  const char* checkpoint;       /* NULL: none. Written while training goes, when it ends, and when it is cancelled or fails; the caller removes it once the model is saved */
+  const char* checkpoint_every; /* "30s", "5m", "2h", "10epochs"; NULL: "60s"; "off": only when training ends, is cancelled or fails */
+  int32_t resume;               /* 1: go on from `checkpoint`; afresh where there is no whole one. 0: what is there is removed */
+  int32_t patience;             /* epochs without a better held-out measure after which training comes to its end; TESSERA_NO_PATIENCE: never before `epochs` */
+  const char* keep;             /* "best": of the weights measured on held-out rows the best · "last". NULL: "best" where patience is set, else "last" */
+  const char* max_time;         /* "90s", "30m", "2h": of training. NULL: as long as it takes */
+  const char* types;  /* "zip=category,id=identifier": overrides what the rows' own types and the rules of docs/tables.md say. Types stand in a schema too: a column whose
+                         metadata say "tessera.type" has that one, here and wherever rows are taken. DATA for a value that does not have its type */
   int32_t rare_categories; /* rows a category must have to be learnt; rarer ones are replaced by others before anything is learnt (docs/privacy.md). 0: 5, under preset "paper" all are
                             * kept · TESSERA_KEEP_RARE: all */
 } tessera_fit_options;
@@ -175,9 +208,58 @@ typedef struct tessera_fit_options {
 TESSERA_API tessera_status tessera_check_fit_options(const tessera_fit_options* options);
 
 /* Learns a model of the rows.
- *   rows   consumed; the whole table is held in memory, a column once.
- * Errors: USAGE; DATA, naming column, row and value; NUMERIC, naming tensor and step; MEMORY; CANCELLED. */
+ *   rows   consumed; the whole table is held in memory, a column once. Every type of docs/tables.md, which a sampled row has again: int32 in, int32 out.
+ * Errors: USAGE; DATA, naming column, row and value; NUMERIC, naming tensor and step; MEMORY; CANCELLED. With options->checkpoint the message ends in what is kept there.
+ * With options->resume also USAGE and DATA when the checkpoint is of other options or of another table, naming the difference; UNSUPPORTED when a later release wrote it. */
 TESSERA_API tessera_status tessera_fit(const tessera_context* context, const tessera_fit_options* options, struct ArrowArrayStream* rows, tessera_model** model);
+
+/* The same call for the first run and for every later one, until the model is there: as tessera_fit() with options->resume = 1, but that a model which was saved already
+ * is loaded instead of trained again. However often the training was stopped, the model is equal bit for bit to that of a run that never was.
+ *   saved      where the caller saves the model; may be NULL
+ *   overwrite  0: a file there that is not the model of these rows and options is USAGE, DATA or FORMAT, naming the difference; 1: it does not matter
+ *   finished   may be NULL; receives 1 if the model at `saved` was it, 0 if it was trained */
+TESSERA_API tessera_status tessera_resume(const tessera_context* context, const tessera_fit_options* options, struct ArrowArrayStream* rows, const char* saved, int overwrite,
+                                          int* finished, tessera_model** model);
+
+/* Removes both generations of a checkpoint: to be called when the model has been saved. Files that are not there are removed already. Errors: USAGE; IO. */
+TESSERA_API tessera_status tessera_checkpoint_remove(const char* path);
+
+/* The same in the background. */
+typedef struct tessera_job tessera_job;
+
+typedef struct tessera_job_state {
+  size_t struct_size; /* set by the caller */
+  int finished;       /* 1: it has ended, well or not: tessera_job_take_model() says which */
+  const char* phase;  /* as in tessera_progress; static; "" before the first */
+  double done;
+  double total;
+  const char* unit;
+  char note[160];     /* cut where it does not fit */
+} tessera_job_state;
+
+/* Starts tessera_fit() on a thread of its own and returns at once.
+ *   options  need not live on, nor what they point to; the losses' `user` must until the job has finished, as must what the rows read from.
+ *   rows     consumed, on the job's thread.
+ *   job      any thread may ask it; it must be freed. The context may be freed before it.
+ * Errors: USAGE; UNSUPPORTED; MEMORY when there is no further thread. All others come with the model. */
+TESSERA_API tessera_status tessera_fit_start(const tessera_context* context, const tessera_fit_options* options, struct ArrowArrayStream* rows, tessera_job** job);
+
+/* Where it is. Never waits. Errors: USAGE; UNSUPPORTED in a child of the process that started it. */
+TESSERA_API tessera_status tessera_job_poll(tessera_job* job, tessera_job_state* state);
+
+/* Waits until it has finished, at most so many seconds; negative: as long as it takes.
+ *   finished  may be NULL; receives 1 or 0.
+ * Errors: as tessera_job_poll(); USAGE from a callback of the job itself. */
+TESSERA_API tessera_status tessera_job_wait(tessera_job* job, double seconds, int* finished);
+
+/* Asks it to stop, as tessera_context_cancel() does, but this job alone. Returns at once; the job has finished soon after, with TESSERA_E_CANCELLED. */
+TESSERA_API tessera_status tessera_job_cancel(tessera_job* job);
+
+/* Its model, once: it belongs to the caller. Errors: USAGE when it has not finished or the model was taken; else what tessera_fit() would have returned, with its message. */
+TESSERA_API tessera_status tessera_job_take_model(tessera_job* job, tessera_model** model);
+
+/* Cancels it, waits until it has finished, and frees it. NULL is allowed. */
+TESSERA_API void tessera_job_free(tessera_job* job);
 
 /* Writes the model whole or not at all: a safetensors file with JSON metadata (docs/file-format.md).
  *   overwrite   0: an existing file is TESSERA_E_IO.
@@ -186,6 +268,16 @@ TESSERA_API tessera_status tessera_model_save(const tessera_model* model, const 
 
 /* Nothing in a file is executed; every length in it is checked before use. Errors: IO; FORMAT, saying what is wrong and where; MEMORY. */
 TESSERA_API tessera_status tessera_model_load(const char* path, tessera_model** model);
+
+/* The bytes of the file that tessera_model_save() would write; tessera_memory_free() frees them. Errors: MEMORY. */
+TESSERA_API tessera_status tessera_model_save_memory(const tessera_model* model, void** data, size_t* size);
+
+/* The same, piece by piece, to the caller's function: 0 to go on, or an errno value. It is called on the caller's thread. Errors: IO with that errno's text; MEMORY. */
+typedef int (*tessera_write_fn)(const void* data, size_t size, void* user);
+TESSERA_API tessera_status tessera_model_write(const tessera_model* model, tessera_write_fn write, void* user);
+
+/* The bytes are copied and may go at once. Errors: as tessera_model_load(); "(memory)" stands for the file's name. */
+TESSERA_API tessera_status tessera_model_load_memory(const void* data, size_t size, tessera_model** model);
 
 /* NULL is allowed. */
 TESSERA_API void tessera_model_free(tessera_model* model);
@@ -212,6 +304,8 @@ typedef struct tessera_sample_options {
   tessera_sample_report* report; /* may be NULL; brought up to date with every batch, and must live until the stream is released */
   const char* calibrate; /* "off", "marginals" or "full"; NULL: the tier that served best when the model was fitted. USAGE if the model does not hold it */
   double min_yield;      /* share of candidates that calibration keeps at least; 0: 0.1. Higher is faster and less exact */
+  const char* texts;     /* NULL, "dictionary": columns of text as dictionary<int32, utf8>, the dictionary the same in every batch but for identifiers · "plain": as the fitted rows
+                            had them: utf8, large_utf8, utf8_view, binary; dictionaries stay dictionaries. Every other column has the type it came in, whatever this says */
 } tessera_sample_options;
 
 /* Draws rows [offset, offset + count) of the infinite table that (model, seed, where) defines.
@@ -221,6 +315,41 @@ typedef struct tessera_sample_options {
  *   message when a row cannot be found within max_tries: how many were found, and which term is the rare one. */
 TESSERA_API tessera_status tessera_sample(const tessera_context* context, const tessera_model* model, int64_t offset, int64_t count,
                                           const tessera_sample_options* options, struct ArrowArrayStream* rows);
+
+/* Rows into arrays of the caller's, for programs that want no Arrow. */
+typedef enum tessera_value {
+  TESSERA_FLOAT64 = 1, /* double; a date in days, a date with time in seconds since 1970-01-01; a boolean 0 or 1; missing: NaN */
+  TESSERA_INT64 = 2,   /* int64_t; a date in days, a date with time in microseconds since 1970-01-01; a boolean 0 or 1; missing: 0 */
+  TESSERA_TEXT = 3     /* char[width], ending in a zero byte: as a CSV file would hold it; missing: "" */
+} tessera_value;
+
+typedef struct tessera_column_buffer {
+  size_t struct_size;
+  const char* name;   /* the column's; NULL: the column at this place */
+  tessera_value type;
+  void* values;       /* room for `capacity` values */
+  size_t width;       /* TESSERA_TEXT: bytes of a value, its zero included */
+  uint8_t* missing;   /* may be NULL; receives 1 where a value is missing, else 0 */
+} tessera_column_buffer;
+
+/* Reads at most `capacity` rows of a stream into the arrays of columns[0 … count) and releases it.
+ *   rows   consumed. One of tessera_sample(), tessera_csv_open(), or anyone's.
+ *   read   receives the number of rows.
+ * Errors: USAGE, also for a name the rows do not have; DATA for a value that the buffer's type cannot hold; whatever the stream failed with; CANCELLED. After an error the
+ * arrays hold anything. */
+TESSERA_API tessera_status tessera_rows_read(const tessera_context* context, struct ArrowArrayStream* rows, int64_t capacity, const tessera_column_buffer* columns, size_t count,
+                                             int64_t* read);
+
+/* Rows of the Arrow C device interface, batches that lie on a GPU among them, as rows for every function here.
+ *   rows   consumed. What lies in the host's memory, pinned and managed memory of CUDA included, passes without a copy; batches on a CUDA device are copied, column by column, as
+ *          they are asked for, by the plugin that the device "cuda" needs too.
+ *   out    receives a stream; the caller releases it, or hands it to a function that does.
+ * Errors: USAGE; DATA. The stream fails with TESSERA_E_UNSUPPORTED's message where a batch lies on a GPU that cannot be used (it says why: tessera_info()), or on a device of
+ * another kind. */
+TESSERA_API TESSERA_UNSTABLE tessera_status tessera_rows_from_device(const tessera_context* context, struct ArrowDeviceArrayStream* rows, struct ArrowArrayStream* out);
+
+/* The other way: the rows of any stream, consumed, for programs that take streams of the device interface only. Its batches lie in the host's memory. Errors: USAGE. */
+TESSERA_API TESSERA_UNSTABLE tessera_status tessera_rows_to_device(struct ArrowArrayStream* rows, struct ArrowDeviceArrayStream* out);
 
 /* ---- Reports, as JSON ----------------------------------------------------------------------------------------------------------------------- */
 

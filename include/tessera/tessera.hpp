@@ -1,6 +1,10 @@
 // Tessera for C++17 and later: handles that free themselves, statuses as exceptions. Header-only, over tessera.h, which documents every function.
 #pragma once
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -42,6 +46,30 @@ class Schema {
   ArrowSchema schema_{};
 };
 
+// A batch of rows: a struct array, released at the end. `get()->children[j]` is column j.
+class Batch {
+ public:
+  Batch() noexcept = default;
+  explicit Batch(ArrowArray taken) noexcept : array_(taken) {}
+  ~Batch() {
+    if (array_.release != nullptr) array_.release(&array_);
+  }
+  Batch(Batch&& other) noexcept : array_(std::exchange(other.array_, ArrowArray{})) {}
+  Batch& operator=(Batch&& other) noexcept {
+    std::swap(array_, other.array_);
+    return *this;
+  }
+
+  explicit operator bool() const noexcept { return array_.release != nullptr; }
+  int64_t rows() const noexcept { return array_.length; }
+  const ArrowArray* get() const noexcept { return &array_; }
+  // For whoever takes it over: the caller releases it.
+  ArrowArray release() noexcept { return std::exchange(array_, ArrowArray{}); }
+
+ private:
+  ArrowArray array_{};
+};
+
 // A stream of rows. Handing it to a function that consumes it takes it out: `fit(context, std::move(rows))`.
 class Rows {
  public:
@@ -60,15 +88,59 @@ class Rows {
   ArrowArrayStream* get() noexcept { return &stream_; }
   Schema schema() {
     ArrowSchema out{};
-    if (stream_.get_schema(&stream_, &out) != 0) throw Error(TESSERA_E_DATA, stream_.get_last_error(&stream_));
+    if (const int error = stream_.get_schema(&stream_, &out)) throw Error(status_of(error), message());
     return Schema(out);
   }
+  // The next batch; one that is false at the end.
+  Batch next() {
+    ArrowArray out{};
+    if (const int error = stream_.get_next(&stream_, &out)) throw Error(status_of(error), message());
+    return Batch(out);
+  }
+
+  // for (const tessera::Batch& batch : rows): each batch once, released before the next is asked for.
+  class Iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = Batch;
+    using difference_type = std::ptrdiff_t;
+    using pointer = Batch*;
+    using reference = Batch&;
+    Iterator() noexcept = default;
+    explicit Iterator(Rows& rows) : rows_(&rows) { ++*this; }
+    Batch& operator*() noexcept { return *batch_; }
+    Batch* operator->() noexcept { return batch_.get(); }
+    Iterator& operator++() {
+      batch_.reset();
+      batch_ = std::make_shared<Batch>(rows_->next());
+      if (!*batch_) batch_.reset();
+      return *this;
+    }
+    void operator++(int) { ++*this; }
+    bool operator==(const Iterator& other) const noexcept { return batch_ == other.batch_; }
+    bool operator!=(const Iterator& other) const noexcept { return batch_ != other.batch_; }
+
+   private:
+    Rows* rows_ = nullptr;
+    std::shared_ptr<Batch> batch_;
+  };
+  Iterator begin() { return Iterator(*this); }
+  Iterator end() { return {}; }
+
   void reset() noexcept {
     if (stream_.release != nullptr) stream_.release(&stream_);
     stream_ = {};
   }
 
  private:
+  std::string message() {
+    const char* text = stream_.get_last_error == nullptr ? nullptr : stream_.get_last_error(&stream_);
+    return text == nullptr ? "The stream failed." : text;
+  }
+  static tessera_status status_of(int error) noexcept {
+    return error == 125 /* ECANCELED */ ? TESSERA_E_CANCELLED : error == 33 /* EDOM */ ? TESSERA_E_CONDITION : error == 12 /* ENOMEM */ ? TESSERA_E_MEMORY : error == 5 /* EIO */ ? TESSERA_E_IO : TESSERA_E_DATA;
+  }
+
   ArrowArrayStream stream_{};
 };
 
@@ -117,8 +189,50 @@ Options sized(const Options& options) {
 
 }  // namespace detail
 
+class Model;
+
+// A fit in the background. Its end cancels it and waits.
+class Job {
+ public:
+  Job(const Context& context, Rows rows, const tessera_fit_options& options = {}) {
+    const auto o = detail::sized(options);
+    check(tessera_fit_start(context.get(), &o, rows.get(), &handle_));
+  }
+  ~Job() { tessera_job_free(handle_); }
+  Job(Job&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Job& operator=(Job&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+
+  tessera_job_state poll() const {
+    tessera_job_state state{};
+    state.struct_size = sizeof state;
+    check(tessera_job_poll(handle_, &state));
+    return state;
+  }
+  void wait() const { check(tessera_job_wait(handle_, -1, nullptr)); }
+  // False: it goes on still.
+  bool wait_for(std::chrono::duration<double> time) const {
+    int finished = 0;
+    check(tessera_job_wait(handle_, time.count() < 0 ? 0 : time.count(), &finished));
+    return finished != 0;
+  }
+  void cancel() const { check(tessera_job_cancel(handle_)); }
+  inline Model model();  // waits for it; throws what the fit failed with
+  tessera_job* get() const noexcept { return handle_; }
+
+ private:
+  tessera_job* handle_ = nullptr;
+};
+
 class Model {
  public:
+  static Model load_memory(const void* data, size_t size) {
+    Model m;
+    check(tessera_model_load_memory(data, size, &m.handle_));
+    return m;
+  }
   static Model load(const std::string& path) {
     Model m;
     check(tessera_model_load(path.c_str(), &m.handle_));
@@ -130,6 +244,15 @@ class Model {
     check(tessera_fit(context.get(), &o, rows.get(), &m.handle_));
     return m;
   }
+  // As fit(), going on from options.checkpoint; `finished` (may be null) says whether the model at `saved` was there already.
+  static Model resume(const Context& context, Rows rows, const tessera_fit_options& options, const std::string& saved, bool overwrite = false, bool* finished = nullptr) {
+    const auto o = detail::sized(options);
+    Model m;
+    int was_there = 0;
+    check(tessera_resume(context.get(), &o, rows.get(), saved.c_str(), overwrite, &was_there, &m.handle_));
+    if (finished != nullptr) *finished = was_there != 0;
+    return m;
+  }
   ~Model() { tessera_model_free(handle_); }
   Model(Model&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
   Model& operator=(Model&& other) noexcept {
@@ -138,6 +261,15 @@ class Model {
   }
 
   void save(const std::string& path, bool overwrite = false) const { check(tessera_model_save(handle_, path.c_str(), overwrite)); }
+  // The bytes of the file that save() writes.
+  std::vector<std::byte> bytes() const {
+    void* data = nullptr;
+    size_t size = 0;
+    check(tessera_model_save_memory(handle_, &data, &size));
+    const std::unique_ptr<void, decltype(&tessera_memory_free)> guard(data, tessera_memory_free);
+    const auto* first = static_cast<const std::byte*>(data);
+    return {first, first + size};
+  }
   std::string describe() const {
     return detail::text([&](char** out) { return tessera_model_describe(handle_, out); });
   }
@@ -155,9 +287,25 @@ class Model {
   tessera_model* get() const noexcept { return handle_; }
 
  private:
+  friend class Job;
   Model() = default;
   tessera_model* handle_ = nullptr;
 };
+
+inline Model Job::model() {
+  wait();
+  Model m;
+  check(tessera_job_take_model(handle_, &m.handle_));
+  return m;
+}
+
+// Rows into arrays of the caller's; the rows read. Each buffer's struct_size is set here.
+inline int64_t read(const Context& context, Rows rows, int64_t capacity, std::vector<tessera_column_buffer> columns) {
+  for (auto& c : columns) c.struct_size = sizeof c;
+  int64_t done = 0;
+  check(tessera_rows_read(context.get(), rows.get(), capacity, columns.data(), columns.size(), &done));
+  return done;
+}
 
 inline Rows read_csv(const Context& context, const std::string& path, const tessera_csv_options& options = {}) {
   const auto o = detail::sized(options);
@@ -199,6 +347,8 @@ inline Rows example(const Context& context, const std::string& name, int64_t row
   check(tessera_example(context.get(), name.c_str(), rows, seed, out.get()));
   return out;
 }
+
+inline void remove_checkpoint(const std::string& path) { check(tessera_checkpoint_remove(path.c_str())); }
 
 // The reports are JSON texts.
 inline std::string inspect(const Context& context, Rows rows) {

@@ -1,4 +1,4 @@
-// adam (Kingma & Ba 2015), average, clamp_range, report: the end of a step. Adam moves 4 reads + 3 writes (28 bytes a float parameter), one tile 16,384 parameters.
+// adam (Kingma & Ba 2015), count_above, average, clamp_range, report: the end of a step. Adam moves 4 reads + 3 writes (28 bytes a float parameter), one tile 16,384 parameters.
 //   torch form: θ −= lr/(1 − β1ᵗ)·m/(√v/√(1 − β2ᵗ) + ε) · tf1 form: θ −= lr·√(1 − β2ᵗ)/(1 − β1ᵗ)·m/(√v + ε)
 #include "kernels/cpu/tables.h"
 
@@ -6,16 +6,26 @@ namespace tessera::TESSERA_ISA {
 namespace {
 
 constexpr int64_t kElements = 16384;
-int64_t tiles(const Call& call) { return div_up(call.out[0].cols, kElements); }
+int64_t parameters(const Call& call) { return call.out[0].rows * call.out[0].cols; }
+int64_t tiles(const Call& call) { return div_up(parameters(call), kElements); }
+
+template <class T>
+bool opened(const View& gate, double above) {
+  return static_cast<double>(static_cast<const T*>(gate.data)[0]) > above;
+}
 
 template <class T>
 void adam_run(const Call& call, int64_t tile, void*) {
   const auto& op = *static_cast<const Adam*>(call.op);
-  const Range r = piece(tile, kElements, call.out[0].cols);
+  const Range r = piece(tile, kElements, parameters(call));
   T *param = static_cast<T*>(call.out[0].data), *m = static_cast<T*>(call.out[1].data), *v = static_cast<T*>(call.out[2].data);
   const T* grad = static_cast<const T*>(call.in[3].data);
   const int64_t step = call.state->step;
-  const double t = static_cast<double>(step * op.updates + op.index + 1);
+  double t = static_cast<double>(step * op.updates + op.index + 1);
+  if (call.inputs > 4) {
+    if (!opened<T>(call.in[4], op.above)) return;
+    t = static_cast<double>(static_cast<const T*>(call.in[5].data)[0]) + 1;
+  }
   const double fix1 = 1 - pow(op.beta1, t), root2 = sqrt(1 - pow(op.beta2, t));
   double lr = op.lr;
   if (op.decay_steps > 0 && step > op.decay_from) {
@@ -37,9 +47,14 @@ void adam_run(const Call& call, int64_t tile, void*) {
 }
 
 template <class T>
+void count_run(const Call& call, int64_t, void*) {
+  if (opened<T>(call.in[1], static_cast<const CountAbove*>(call.op)->above)) static_cast<T*>(call.out[0].data)[0] += T(1);
+}
+
+template <class T>
 void average_run(const Call& call, int64_t tile, void*) {
   const auto& op = *static_cast<const Average*>(call.op);
-  const Range r = piece(tile, kElements, call.out[0].cols);
+  const Range r = piece(tile, kElements, parameters(call));
   T* average = static_cast<T*>(call.out[0].data);
   const T* param = static_cast<const T*>(call.in[1].data);
   const double step = static_cast<double>(call.state->step), early = (step + 1) / (step + 10);
@@ -75,6 +90,7 @@ int64_t one_tile(const Call&) { return 1; }
 template <class T>
 void add_optimizer(KernelTable& t) {
   t.adam = {tiles, adam_run<T>, nullptr};
+  t.count_above = {one_tile, count_run<T>, nullptr};
   t.average = {tiles, average_run<T>, nullptr};
   t.clamp_range = {clamp_tiles, clamp_range_run<T>, nullptr};
   t.report = {one_tile, report_run<T>, nullptr};

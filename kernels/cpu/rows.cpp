@@ -1,4 +1,4 @@
-// draw_conditions, gather_rows, mixture_draw: which rows a step trains on, their codes, and latent rows drawn from a mixture.
+// draw_conditions, gather_rows, gather_sequences, mixture_draw: which rows a step trains on, their codes, and latent rows drawn from a mixture.
 #include "kernels/cpu/random.h"
 #include "kernels/cpu/tables.h"
 
@@ -63,6 +63,24 @@ void gather_run(const Call& call, int64_t tile, void*) {
 }
 
 template <class T>
+void sequences_run(const Call& call, int64_t tile, void*) {
+  const auto& op = *static_cast<const GatherSequences*>(call.op);
+  const Mat<T> features(call.in[0]), x(call.out[0]), length(call.out[1]), valid(call.out[2]);
+  const Mat<int32_t> first(call.in[1]), lengths(call.in[2]), sequence(call.in[3]);
+  const Range r = piece(tile, kRows, x.rows);
+  for (int64_t i = r.begin; i < r.end; ++i) {
+    const int64_t s = sequence.row(i)[0], n = least(lengths.row(s)[0], op.steps), from = first.row(s)[0];
+    T* to = x.row(i);
+    for (int64_t t = 0; t < op.steps; ++t, to += features.cols) {
+      valid.row(i)[t] = t < n ? T(1) : T(0);
+      const T* step = t < n ? features.row(from + t) : nullptr;
+      for (int64_t k = 0; k < features.cols; ++k) to[k] = step != nullptr ? step[k] : T(0);
+    }
+    length.row(i)[0] = static_cast<T>(n);
+  }
+}
+
+template <class T>
 void mixture_run(const Call& call, int64_t tile, void*) {
   const Mat<T> noise(call.in[0]), mean(call.in[2]), factor(call.in[3]), out(call.out[0]);
   const Mat<int32_t> component(call.in[1]);
@@ -85,6 +103,7 @@ template <class T>
 void add_rows(KernelTable& t) {
   t.draw_conditions = {row_tiles, draw_run<T>, nullptr};
   t.mixture_draw = {row_tiles, mixture_run<T>, nullptr};
+  t.gather_sequences = {row_tiles, sequences_run<T>, nullptr};
   t.gather_rows = {row_tiles, gather_run<T>, nullptr};
 }
 TESSERA_INSTANTIATE(add_rows)

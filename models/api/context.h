@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -20,12 +21,23 @@ struct ContextState {
   tessera_context_options options{};
   std::string device = "cpu";
   std::atomic<bool> cancel{false};
+  std::shared_ptr<MemoryLimit> memory;
+};
+
+// That of a live context. Throws Error(usage); Error(cancelled) where the context was cancelled.
+const std::shared_ptr<ContextState>& state_of(const tessera_context* context);
+
+// What a job wants of the call that it is.
+struct JobHooks {
+  const std::atomic<bool>* cancel = nullptr;
+  std::function<void(const Progress&)> on_progress;
 };
 
 // A team and a monitor for one call, or for the life of one stream. Calls do not share threads, so they may run side by side.
 class Call {
  public:
   explicit Call(const tessera_context* context);
+  explicit Call(std::shared_ptr<ContextState> context, JobHooks hooks = {});
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
@@ -38,6 +50,7 @@ class Call {
   void report(const Progress& progress);
 
   std::shared_ptr<ContextState> context_;
+  JobHooks hooks_;
   Team team_;
   Monitor monitor_;
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();  // the phase that runs, for the log: where the one before ended
@@ -45,6 +58,10 @@ class Call {
 
 }  // namespace tessera::api
 
+constexpr uint64_t kContextMagic = 0x7478657463736574;  // for tessera_context_cancel(), which a signal handler may call and which can look nothing up
+
 struct tessera_context {
   std::shared_ptr<tessera::api::ContextState> state;
+  uint64_t magic = kContextMagic;
+  ~tessera_context() { magic = 0; }
 };

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "models/api/context.h"
+#include "models/api/handles.h"
 #include "models/api/lists.h"
 #include "models/api/rows.h"
 #include "models/files/table_file.h"
@@ -128,7 +129,7 @@ tessera_status tessera_example(const tessera_context* context, const char* name,
     auto& stream = required(out, "out");
     if (text_or(name, "people") != "people") throw Error(ErrorCode::usage, fmt::format("There is no example \"{}\". There is: people.", name));
     if (rows < 0) throw Error(ErrorCode::usage, fmt::format("An example of {} rows cannot be made.", rows));
-    required(context, "context");
+    live(context, "context");
     example_people(rows, seed, &stream);
   });
 }

@@ -3,12 +3,17 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "engine/passes.h"
 #include "models/api/context.h"
+#include "models/api/durations.h"
+#include "models/api/handles.h"
 #include "models/api/lists.h"
 #include "models/api/model.h"
 #include "models/api/rows.h"
+#include "models/api/sequences.h"
+#include "models/checkpoint.h"
 #include "models/table/arrow_import.h"
 
 namespace tessera::api {
@@ -34,27 +39,55 @@ void set_widths(std::vector<int>& widths, const int32_t* given, size_t layers, c
   }
 }
 
-// What both methods have.
+// What all methods have.
 template <class Config>
 void set_common(Config& c, const tessera_fit_options& o) {
-  if (o.epochs == TESSERA_UNTRAINED) c.epochs = 0;
-  else set_count(c.epochs, o.epochs, "--epochs", 1 << 30);
   set_count(c.batch, o.batch_size, "--batch-size", 1 << 24);
-  set_count(c.embedding_dim, o.embedding_dim, "--embedding-dim", kMostUnits);
   if (o.learning_rate == 0) return;
   if (!(o.learning_rate > 0 && o.learning_rate <= 1)) throw Error(ErrorCode::usage, fmt::format("--learning-rate {}: it must be above 0 and at most 1.", o.learning_rate));
   c.learning_rate = o.learning_rate;
+}
+
+// What the methods for tables of rows have.
+template <class Config>
+void set_rows(Config& c, const tessera_fit_options& o) {
+  set_common(c, o);
+  if (o.epochs == TESSERA_UNTRAINED) c.epochs = 0;
+  else set_count(c.epochs, o.epochs, "--epochs", 1 << 30);
+  set_count(c.embedding_dim, o.embedding_dim, "--embedding-dim", kMostUnits);
 }
 
 void refuse(bool given, const char* option, const char* owner) {
   if (given) throw Error(ErrorCode::usage, fmt::format("{} belongs to --method {}.", option, owner));
 }
 
-void set_ctgan(CtganConfig& c, const tessera_fit_options& o) {
-  set_common(c, o);
+void refuse_ctgan(const tessera_fit_options& o) {
+  refuse(o.pac != 0, "--pac", "ctgan");
+  refuse(o.discriminator_steps != 0, "--discriminator-steps", "ctgan");
+  refuse(o.generator_layers > 0, "--generator-dim", "ctgan");
+  refuse(o.discriminator_layers > 0, "--discriminator-dim", "ctgan");
+}
+void refuse_tvae(const tessera_fit_options& o) {
   refuse(o.encoder_layers > 0, "--encoder-dim", "tvae");
   refuse(o.decoder_layers > 0, "--decoder-dim", "tvae");
   refuse(o.loss_factor != 0, "--loss-factor", "tvae");
+}
+void refuse_timegan(const tessera_fit_options& o) {
+  refuse(o.sequences != nullptr, "What makes sequences of a table (--sequence-length, --sequence-key and theirs)", "timegan");
+  refuse(o.iterations != 0, "--iterations", "timegan");
+  refuse(o.embedding_iterations != 0, "--embedding-iterations", "timegan");
+  refuse(o.supervised_iterations != 0, "--supervised-iterations", "timegan");
+  refuse(o.joint_iterations != 0, "--joint-iterations", "timegan");
+  refuse(o.hidden_dim != 0, "--hidden-dim", "timegan");
+  refuse(o.layers != 0, "--layers", "timegan");
+  refuse(o.cell != nullptr && *o.cell != 0, "--cell", "timegan");
+  refuse(o.gamma != 0, "--gamma", "timegan");
+}
+
+void set_ctgan(CtganConfig& c, const tessera_fit_options& o) {
+  set_rows(c, o);
+  refuse_tvae(o);
+  refuse_timegan(o);
   set_count(c.pac, o.pac, "--pac", 1 << 16);
   set_count(c.discriminator_steps, o.discriminator_steps, "--discriminator-steps", 1000);
   set_widths(c.generator_dim, o.generator_dim, o.generator_layers, "--generator-dim");
@@ -64,16 +97,69 @@ void set_ctgan(CtganConfig& c, const tessera_fit_options& o) {
 }
 
 void set_tvae(TvaeConfig& c, const tessera_fit_options& o) {
-  set_common(c, o);
-  refuse(o.pac != 0, "--pac", "ctgan");
-  refuse(o.discriminator_steps != 0, "--discriminator-steps", "ctgan");
-  refuse(o.generator_layers > 0, "--generator-dim", "ctgan");
-  refuse(o.discriminator_layers > 0, "--discriminator-dim", "ctgan");
+  set_rows(c, o);
+  refuse_ctgan(o);
+  refuse_timegan(o);
   set_widths(c.encoder_dim, o.encoder_dim, o.encoder_layers, "--encoder-dim");
   set_widths(c.decoder_dim, o.decoder_dim, o.decoder_layers, "--decoder-dim");
   if (o.loss_factor == 0) return;
   if (!(o.loss_factor > 0 && o.loss_factor <= 1e6)) throw Error(ErrorCode::usage, fmt::format("--loss-factor {}: it must be above 0 and at most 1000000.", o.loss_factor));
   c.loss_factor = o.loss_factor;
+}
+
+void set_timegan(FitOptions& out, const tessera_fit_options& o) {
+  constexpr int kMostIterations = 1 << 30;
+  TimeganConfig& c = out.timegan;
+  out.sequences = sequence_options(o.sequences);
+  set_common(c, o);
+  refuse_ctgan(o);
+  refuse_tvae(o);
+  if (o.epochs != 0) throw Error(ErrorCode::usage, "--epochs: timegan counts steps, not passes over the table. Its option is --iterations.");
+  refuse(o.embedding_dim != 0, "--embedding-dim", "ctgan and tvae; timegan's is --hidden-dim");
+  refuse(o.patience > 0, "--patience", "ctgan and tvae");
+  refuse(text_or(o.keep, "") == "best", "--keep best", "ctgan and tvae");
+  refuse(!text_or(o.max_time, "").empty(), "--max-time", "ctgan and tvae");
+  refuse(!text_or(o.calibrate, "").empty() && out.calibrate != Tier::off, "--calibrate", "ctgan and tvae");
+  out.calibrate = Tier::off;
+  const bool untrained = o.iterations == TESSERA_UNTRAINED;
+  int all = 0;
+  if (!untrained) set_count(all, o.iterations, "--iterations", kMostIterations);
+  for (const auto& [phase, own, name] : {std::tuple{&c.embedding_iterations, o.embedding_iterations, "--embedding-iterations"},
+                                         {&c.supervised_iterations, o.supervised_iterations, "--supervised-iterations"},
+                                         {&c.joint_iterations, o.joint_iterations, "--joint-iterations"}}) {
+    if (untrained) *phase = 0;
+    else if (all != 0) *phase = all;
+    set_count(*phase, own, name, kMostIterations);
+  }
+  set_count(c.hidden, o.hidden_dim, "--hidden-dim", 4096);
+  set_count(c.layers, o.layers, "--layers", static_cast<int>(kMostLayers));
+  if (o.cell != nullptr && *o.cell != 0) {
+    const std::optional<Cell> cell = cell_of(o.cell);
+    if (!cell) throw Error(ErrorCode::usage, fmt::format("--cell {}: there are gru (the default), gru-reset-before (the published one) and lstm.", o.cell));
+    c.cell = *cell;
+  }
+  if (o.gamma == 0) return;
+  if (!(o.gamma > 0 && o.gamma <= 1e6)) throw Error(ErrorCode::usage, fmt::format("--gamma {}: it must be above 0 and at most 1000000.", o.gamma));
+  c.gamma = o.gamma;
+}
+
+// Checkpoints, and when training comes to its end.
+void set_ending(FitOptions& out, const tessera_fit_options& o) {
+  out.checkpoint.path = text_or(o.checkpoint, "");
+  if (out.checkpoint.path == "-") throw Error(ErrorCode::usage, "A checkpoint needs the name of a file; - is not one.");
+  if (const std::string every = text_or(o.checkpoint_every, ""); !every.empty()) parse_interval(every, "--checkpoint-every", out.checkpoint);
+  out.checkpoint.resume = o.resume != 0;
+  if (o.patience < TESSERA_NO_PATIENCE) throw Error(ErrorCode::usage, fmt::format("--patience {}: it must be 1 epoch or more.", o.patience));
+  if (o.patience != 0) {
+    out.patience = std::max(o.patience, 0);
+    out.patience_from_rows = 0;
+    out.keep_best = out.patience > 0;
+  }
+  if (const std::string keep = text_or(o.keep, ""); !keep.empty()) {
+    if (keep != "best" && keep != "last") throw Error(ErrorCode::usage, fmt::format("--keep {}: there are \"best\" and \"last\".", keep));
+    out.keep_best = keep == "best";
+  }
+  if (const std::string most = text_or(o.max_time, ""); !most.empty()) out.max_seconds = parse_duration(most, "--max-time");
 }
 
 }  // namespace
@@ -93,16 +179,31 @@ FitOptions fit_options(const tessera_fit_options* given) {
   out.passes_off = split_list(text_or(o.passes_off, ""));
   check_passes({out.passes_off.begin(), out.passes_off.end()});
 
-  if (out.method == "tvae") set_tvae(out.tvae, o);
+  if (out.method == "timegan") set_timegan(out, o);
+  else if (out.method == "tvae") set_tvae(out.tvae, o);
   else set_ctgan(out.ctgan, o);
   MethodConfig config = method_config(out);
   check_config(config);
 
+  set_ending(out, o);
   if (o.losses != nullptr)
     out.on_losses = [callback = o.losses, user = o.losses_user](const LossRow& row) {
-      const tessera_losses losses{sizeof losses, row.step, row.epoch, row.critic, row.generator, row.penalty, row.seconds, row.reconstruction, row.divergence};
+      const tessera_losses losses{sizeof losses, row.step, row.epoch, row.critic, row.generator, row.penalty, row.seconds, row.reconstruction, row.divergence, row.supervised, row.moments};
       callback(&losses, user);
     };
+  return out;
+}
+
+GivenTypes given_types(const tessera_fit_options* given) {
+  GivenTypes out;
+  for (const auto& [column, type] : split_pairs(text_or(read_options(given).types, ""), "--types")) {
+    ColumnType t;
+    if (!parse_column_type(type, t))
+      throw Error(ErrorCode::usage, fmt::format("--types: there is no type \"{}\" (for column \"{}\").\n  There are integer, decimal, boolean, category, date, datetime, identifier and constant.", type, column));
+    for (const auto& [other, unused] : out)
+      if (other == column) throw Error(ErrorCode::usage, fmt::format("--types: column \"{}\" is given two types.", column));
+    out.emplace_back(column, t);
+  }
   return out;
 }
 
@@ -112,7 +213,10 @@ using namespace tessera;
 using namespace tessera::api;
 
 tessera_status tessera_check_fit_options(const tessera_fit_options* options) {
-  return guarded([&] { (void)fit_options(options); });
+  return guarded([&] {
+    (void)fit_options(options);
+    (void)given_types(options);
+  });
 }
 
 tessera_status tessera_fit(const tessera_context* context, const tessera_fit_options* options, ArrowArrayStream* rows, tessera_model** model) {
@@ -120,11 +224,33 @@ tessera_status tessera_fit(const tessera_context* context, const tessera_fit_opt
     IncomingRows incoming(rows, "rows");
     auto& out = required(model, "model");
     FitOptions fit = fit_options(options);
-    Call call(context);
+    const GivenTypes types = given_types(options);
+    api::Call call(context);  // tessera::Call is an op of a program
     fit.device = call.device();
-    Table table = table_import(incoming.get(), call.team(), call.monitor());
-    out = new tessera_model{Model::fit(std::move(table), fit, call.team(), call.monitor())};
+    Table table = table_import(incoming.get(), call.team(), call.monitor(), types);
+    out = give_handle(new tessera_model{Model::fit(std::move(table), fit, call.team(), call.monitor())});
   });
+}
+
+tessera_status tessera_resume(const tessera_context* context, const tessera_fit_options* options, ArrowArrayStream* rows, const char* saved, int overwrite, int* finished, tessera_model** model) {
+  return guarded([&] {
+    IncomingRows incoming(rows, "rows");
+    auto& out = required(model, "model");
+    FitOptions fit = fit_options(options);
+    fit.checkpoint.resume = true;
+    const GivenTypes types = given_types(options);
+    api::Call call(context);
+    fit.device = call.device();
+    Table table = table_import(incoming.get(), call.team(), call.monitor(), types);
+    std::optional<Model> there;
+    if (saved != nullptr) there = Model::finished(saved, table, fit, overwrite != 0, call.team(), call.monitor());
+    if (finished != nullptr) *finished = there ? 1 : 0;
+    out = give_handle(new tessera_model{there ? std::move(*there) : Model::fit(std::move(table), fit, call.team(), call.monitor())});
+  });
+}
+
+tessera_status tessera_checkpoint_remove(const char* path) {
+  return guarded([&] { Checkpoints::remove(&required(path, "path")); });
 }
 
 tessera_status tessera_plan(const tessera_context* context, const tessera_fit_options* options, ArrowArrayStream* rows, char** json) {
@@ -132,8 +258,9 @@ tessera_status tessera_plan(const tessera_context* context, const tessera_fit_op
     IncomingRows incoming(rows, "rows");
     auto& out = required(json, "json");
     const FitOptions fit = fit_options(options);
-    Call call(context);
-    Table table = table_import(incoming.get(), call.team(), call.monitor());
+    const GivenTypes types = given_types(options);
+    api::Call call(context);
+    Table table = table_import(incoming.get(), call.team(), call.monitor(), types);
     out = give_json(describe_plan(std::move(table), fit, call.team(), call.monitor()));
   });
 }

@@ -1,11 +1,15 @@
 // tessera_fit_options → FitOptions, for tessera_fit() and tessera_plan().
 #pragma once
 #include "models/model.h"
+#include "models/table/arrow_import.h"
 #include "tessera/tessera.h"
 
 namespace tessera::api {
 
 // Applies the preset, then what the caller set. Throws Error(usage) naming the field, its value and its range.
 FitOptions fit_options(const tessera_fit_options* given);
+
+// The types the caller gave to columns. Throws Error(usage) for a type there is not.
+GivenTypes given_types(const tessera_fit_options* given);
 
 }  // namespace tessera::api

@@ -12,6 +12,8 @@
 
 namespace tessera::api {
 
+ErrorCode code_of_status(tessera_status status);
+
 // Turns the exception in flight into a status, and keeps its message for this thread. Called from a catch block.
 tessera_status keep_error() noexcept;
 

@@ -1,35 +1,70 @@
 #include "models/api/model.h"
 
-#include "models/files/plugin.h"
-#include "models/files/table_file.h"
-
+#include <cstdlib>
+#include <cstring>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "engine/files.h"
+#include "models/api/handles.h"
 #include "models/api/rows.h"
+#include "models/files/plugin.h"
+#include "models/files/table_file.h"
 #include "models/table/arrow_export.h"
 
 using namespace tessera;
 using namespace tessera::api;
 
 tessera_status tessera_model_save(const tessera_model* model, const char* path, int overwrite) {
-  return guarded([&] { required(model, "model").model.save(&required(path, "path"), overwrite != 0); });
+  return guarded([&] { live(model, "model").model.save(&required(path, "path"), overwrite != 0); });
 }
 
 tessera_status tessera_model_load(const char* path, tessera_model** model) {
   return guarded([&] {
     auto& out = required(model, "model");
-    out = new tessera_model{Model::load(&required(path, "path"))};
+    out = give_handle(new tessera_model{Model::load(&required(path, "path"))});
   });
 }
 
-void tessera_model_free(tessera_model* model) { delete model; }
+tessera_status tessera_model_load_memory(const void* data, size_t size, tessera_model** model) {
+  return guarded([&] {
+    auto& out = required(model, "model");
+    const std::string bytes(static_cast<const char*>(&required(static_cast<const char*>(data), "data")), size);
+    out = give_handle(new tessera_model{Model::from_bytes(bytes, "(memory)")});
+  });
+}
+
+tessera_status tessera_model_save_memory(const tessera_model* model, void** data, size_t* size) {
+  return guarded([&] {
+    auto& out = required(data, "data");
+    auto& out_size = required(size, "size");
+    const std::string bytes = live(model, "model").model.bytes();
+    void* copy = std::malloc(bytes.size());
+    if (copy == nullptr) throw std::bad_alloc();
+    std::memcpy(copy, bytes.data(), bytes.size());
+    out = copy;
+    out_size = bytes.size();
+  });
+}
+
+tessera_status tessera_model_write(const tessera_model* model, tessera_write_fn write, void* user) {
+  return guarded([&] {
+    if (write == nullptr) throw Error(ErrorCode::usage, "The argument write must not be NULL.");
+    constexpr size_t kPiece = size_t{1} << 20;
+    const std::string bytes = live(model, "model").model.bytes();
+    for (size_t at = 0; at < bytes.size(); at += kPiece)
+      if (const int error = write(bytes.data() + at, std::min(kPiece, bytes.size() - at), user); error != 0)
+        throw Error(ErrorCode::io, "The model could not be written: the caller's function failed after " + std::to_string(at) + " bytes (" + std::strerror(error) + ").\n  What it got so far is no model.");
+  });
+}
+
+void tessera_model_free(tessera_model* model) { free_handle(model, "model"); }
 
 tessera_status tessera_model_schema(const tessera_model* model, ArrowSchema* schema) {
   return guarded([&] {
     auto& out = required(schema, "schema");
     ArrowArrayStream stream{};
-    table_stream(required(model, "model").model.schema(), [](Table&) { return false; }, &stream);
+    table_stream(live(model, "model").model.schema(), [](Table&) { return false; }, &stream);
     IncomingRows rows(&stream, "schema");
     ArrowSchema taken{};
     if (rows.get()->get_schema(rows.get(), &taken) != 0) throw Error(ErrorCode::memory, rows.get()->get_last_error(rows.get()));
@@ -40,7 +75,7 @@ tessera_status tessera_model_schema(const tessera_model* model, ArrowSchema* sch
 tessera_status tessera_model_describe(const tessera_model* model, char** json) {
   return guarded([&] {
     auto& out = required(json, "json");
-    out = give_json(required(model, "model").model.describe());
+    out = give_json(live(model, "model").model.describe());
   });
 }
 

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "models/api/context.h"
-#include "models/api/guard.h"
+#include "models/api/handles.h"
 #include "models/api/model.h"
 #include "models/table/arrow_export.h"
 
@@ -57,11 +57,13 @@ tessera_status tessera_sample(const tessera_context* context, const tessera_mode
                               ArrowArrayStream* rows) {
   return guarded([&] {
     auto& out = required(rows, "rows");
-    const Model& source = required(model, "model").model;
+    const Model& source = live(model, "model").model;
     const tessera_sample_options o = read_options(options);
     if (offset < 0 || count < 0 || offset > INT64_MAX - count)
       throw Error(ErrorCode::usage, fmt::format("Rows {} to {} + {} do not exist: offset and count must not be negative, nor their sum leave 63 bits.", offset, offset, count));
+    const std::string texts = text_or(o.texts, "dictionary");
+    if (texts != "dictionary" && texts != "plain") throw Error(ErrorCode::usage, fmt::format("texts is \"{}\"; there are \"dictionary\" and \"plain\".", texts));
     auto sampling = std::make_shared<Sampling>(context, source, offset, count, sample_options(o), o.report);
-    table_stream(source.schema(), [sampling](Table& batch) { return sampling->next(batch); }, &out);
+    table_stream(source.schema(), [sampling](Table& batch) { return sampling->next(batch); }, &out, texts == "plain");
   });
 }

@@ -1,26 +1,26 @@
+#include <cstdio>
 #include <cstdlib>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "models/api/guard.h"
 
 namespace tessera::api {
 namespace {
 
-// A message never takes memory when memory is what is short, and dies with its thread.
-struct LastError {
-  std::string text;
-  const char* fixed = "";
-};
-thread_local LastError last_error;
+// A message never takes memory, which may be what is short, and leaves nothing to destroy: a library with a thread's destructor could not be closed before the thread ends.
+constexpr size_t kLongest = 8192;
+thread_local char last_error[kLongest] = "";
 
+// Cut where a character ends.
 void keep(const char* text) noexcept {
-  try {
-    last_error.text = text;
-    last_error.fixed = nullptr;
-  } catch (...) {
-    last_error.fixed = "There was no memory left for an error message.";
-  }
+  size_t n = std::strlen(text);
+  if (n >= kLongest)
+    for (n = kLongest - 1; (static_cast<unsigned char>(text[n]) & 0xC0) == 0x80; --n) {
+    }
+  if (text != last_error) std::memmove(last_error, text, n);
+  last_error[n] = 0;
 }
 
 tessera_status status_of(ErrorCode code) {
@@ -41,6 +41,12 @@ tessera_status status_of(ErrorCode code) {
 
 }  // namespace
 
+ErrorCode code_of_status(tessera_status status) {
+  for (const ErrorCode code : {ErrorCode::usage, ErrorCode::data, ErrorCode::io, ErrorCode::memory, ErrorCode::numeric, ErrorCode::condition, ErrorCode::format, ErrorCode::unsupported, ErrorCode::cancelled})
+    if (status_of(code) == status) return code;
+  return ErrorCode::internal;
+}
+
 tessera_status keep_error() noexcept {
   try {
     throw;
@@ -48,12 +54,17 @@ tessera_status keep_error() noexcept {
     keep(e.what());
     return status_of(e.code());
   } catch (const std::bad_alloc&) {
-    last_error.fixed = "There is not enough memory for this. Use fewer rows or columns, or a machine with more of it.";
+    keep("There is not enough memory for this.\n  Use fewer rows or columns, or a machine with more of it.");
+    return TESSERA_E_MEMORY;
+  } catch (const std::length_error&) {
+    keep("There is more of this than memory could ever hold.\n  Use fewer rows or columns.");
     return TESSERA_E_MEMORY;
   } catch (const std::exception& e) {
-    keep((std::string("Something in Tessera broke (") + e.what() + "). Please report it with what you did.").c_str());
+    char text[512];
+    std::snprintf(text, sizeof text, "Something in Tessera broke (%s). Please report it with what you did.", e.what());
+    keep(text);
   } catch (...) {
-    last_error.fixed = "Something in Tessera broke. Please report it with what you did.";
+    keep("Something in Tessera broke. Please report it with what you did.");
   }
   return TESSERA_E_INTERNAL;
 }
@@ -77,6 +88,25 @@ uint32_t tessera_abi_version(void) { return TESSERA_ABI_VERSION; }
 
 const char* tessera_version(void) { return TESSERA_VERSION; }
 
-const char* tessera_last_error(void) { return last_error.fixed != nullptr ? last_error.fixed : last_error.text.c_str(); }
+const char* tessera_last_error(void) { return last_error; }
+
+const char* tessera_status_name(tessera_status status) {
+  switch (status) {
+    case TESSERA_OK: return "OK";
+    case TESSERA_E_USAGE: return "USAGE";
+    case TESSERA_E_DATA: return "DATA";
+    case TESSERA_E_IO: return "IO";
+    case TESSERA_E_MEMORY: return "MEMORY";
+    case TESSERA_E_NUMERIC: return "NUMERIC";
+    case TESSERA_E_CONDITION: return "CONDITION";
+    case TESSERA_E_FORMAT: return "FORMAT";
+    case TESSERA_E_UNSUPPORTED: return "UNSUPPORTED";
+    case TESSERA_E_CANCELLED: return "CANCELLED";
+    case TESSERA_E_INTERNAL: return "INTERNAL";
+  }
+  return "?";
+}
+
+void tessera_memory_free(void* memory) { std::free(memory); }
 
 void tessera_string_free(char* text) { std::free(text); }

@@ -148,6 +148,7 @@ EncodedTable Encoder::encode(Table&& table, Team& team, const Monitor& monitor) 
   const int64_t alphas = s.layout.alphas(), codes = s.layout.codes();
   EncodedTable out;
   out.rows = table.rows;
+  out.held = team.share(table.rows * (alphas + codes) * static_cast<int64_t>(sizeof(float)), "encoded rows");
   out.alphas.resize(static_cast<size_t>(table.rows * alphas));
   out.codes.resize(static_cast<size_t>(table.rows * codes));
   const int64_t blocks = (table.rows + kBlockRows - 1) / kBlockRows;
@@ -185,7 +186,7 @@ Table Encoder::decode(const float* alphas, const int32_t* codes, const int64_t* 
     const ColumnCode& column = s.columns[j];
     const uint32_t index = static_cast<uint32_t>(j);
     Column& c = out.columns[j];
-    c.name = column.name, c.type = column.type, c.reason = column.reason, c.format = column.format, c.decimals = column.decimals;
+    c.name = column.name, c.type = column.type, c.reason = column.reason, c.format = column.format, c.arrow = column.arrow, c.decimals = column.decimals;
     const int32_t* code = codes + s.first_code[j];
     if (const auto* n = std::get_if<NumberCode>(&column.code)) {
       c.numbers.resize(static_cast<size_t>(rows));

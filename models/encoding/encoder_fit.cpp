@@ -151,7 +151,7 @@ Encoder Encoder::fit(const Table& table, const EncoderOptions& options, Team& te
   team.for_each(static_cast<int64_t>(table.columns.size()), [&](int64_t j) {
     const Column& column = table.columns[static_cast<size_t>(j)];
     ColumnCode& code = out.state_->columns[static_cast<size_t>(j)];
-    code.name = column.name, code.type = column.type, code.reason = column.reason, code.format = column.format, code.decimals = column.decimals;
+    code.name = column.name, code.type = column.type, code.reason = column.reason, code.format = column.format, code.arrow = column.arrow, code.decimals = column.decimals;
     if (is_numeric(column.type)) fit_numbers(column, static_cast<uint32_t>(j), options, code);
     else if (column.type == ColumnType::identifier) fit_identifiers(column, static_cast<uint32_t>(j), options, code);
     else fit_texts(column, options, code);

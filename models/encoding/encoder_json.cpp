@@ -4,6 +4,7 @@
 
 #include "models/encoding/encoder_state.h"
 #include "models/encoding/json_fields.h"
+#include "models/table/arrow_type.h"
 
 namespace tessera {
 namespace {
@@ -117,6 +118,11 @@ ColumnCode read_column(const Fields& f) {
   c.name = f.text("name"), c.reason = f.text("reason"), c.format = f.text("format");
   f.check(parse_column_type(f.text("type"), c.type), "has an unknown type");
   c.decimals = static_cast<int>(f.integer("decimals", 0, 15));
+  if (f.has("arrow")) {
+    c.arrow = f.text("arrow");
+    const auto arrow = ArrowType::parse(c.arrow);
+    f.check(arrow && fits_arrow(c.type, *arrow), "has an Arrow format that its type cannot have");
+  }
   const std::string coding = f.text("coding");
   if (coding == "constant") c.code = read_constant(f, c.type);
   else if (coding == "levels") c.code = read_levels(f, c.type);
@@ -134,6 +140,7 @@ nlohmann::json Encoder::to_json() const {
   for (const ColumnCode& c : state_->columns) {
     nlohmann::json out = std::visit([&](const auto& code) { return write(code, c.type); }, c.code);
     out["name"] = c.name, out["type"] = name(c.type), out["reason"] = c.reason, out["format"] = c.format, out["decimals"] = c.decimals;
+    if (!c.arrow.empty()) out["arrow"] = c.arrow;
     columns.push_back(std::move(out));
   }
   return {{"format", kFormat}, {"seed", state_->seed}, {"columns", std::move(columns)}};

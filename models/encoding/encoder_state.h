@@ -28,7 +28,7 @@ struct IdentifierCode {
 struct ColumnCode {
   std::string name;
   ColumnType type = ColumnType::category;
-  std::string reason, format;
+  std::string reason, format, arrow;
   int decimals = 0;
   std::variant<ConstantCode, LevelCode, NumberCode, IdentifierCode, RangeCode> code;
 

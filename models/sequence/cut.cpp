@@ -254,7 +254,7 @@ Table without_rows(const Table& table) {
   Table out;
   for (const Column& c : table.columns) {
     Column to;
-    to.name = c.name, to.type = c.type, to.reason = c.reason, to.decimals = c.decimals, to.format = c.format;
+    to.name = c.name, to.type = c.type, to.reason = c.reason, to.decimals = c.decimals, to.format = c.format, to.arrow = c.arrow;
     out.columns.push_back(std::move(to));
   }
   return out;
@@ -262,7 +262,7 @@ Table without_rows(const Table& table) {
 
 Column pick_rows(const Column& from, const std::vector<int32_t>& rows) {
   Column to;
-  to.name = from.name, to.type = from.type, to.reason = from.reason, to.decimals = from.decimals, to.format = from.format, to.values = from.values;
+  to.name = from.name, to.type = from.type, to.reason = from.reason, to.decimals = from.decimals, to.format = from.format, to.arrow = from.arrow, to.values = from.values;
   if (is_numeric(from.type)) {
     to.numbers.reserve(rows.size());
     for (const int32_t r : rows) to.numbers.push_back(from.numbers[static_cast<size_t>(r)]);

@@ -16,6 +16,7 @@ constexpr double kLargest = 0x1p52;       // numbers beyond cannot be counted on
 KeyMaker::KeyMaker(const Column& keys, uint64_t seed) {
   schema_ = pick_rows(keys, {});
   schema_.values.clear();
+  schema_.arrow.clear();  // keys are made anew, beyond what the type they came in may hold
   if (is_numeric(keys.type)) {
     const bool time = keys.type == ColumnType::date || keys.type == ColumnType::datetime;
     if (time) last_ = std::clamp(std::floor(*std::max_element(keys.numbers.begin(), keys.numbers.end())), -kLargest, kLargest);

@@ -15,10 +15,17 @@ namespace {
 constexpr int kFormat = 1;
 constexpr int kMostCategories = 100;  // units of a step the networks carry through all steps; rarer values share one
 
-EncoderOptions range_options(uint64_t seed) {
+EncoderOptions step_options(uint64_t seed) {
   EncoderOptions o;
   o.numbers = EncoderOptions::Numbers::range;
   o.spike_share = 0, o.integer_levels = 0, o.max_categories = kMostCategories, o.seed = seed;
+  return o;
+}
+
+// A sequence's attributes are a row of a table, learnt as one: modes, spikes and levels.
+EncoderOptions attribute_options(uint64_t seed) {
+  EncoderOptions o;
+  o.max_categories = kMostCategories, o.seed = seed;
   return o;
 }
 
@@ -78,8 +85,8 @@ SequenceEncoder SequenceEncoder::fit(const Sequences& sequences, uint64_t seed, 
     else s.sources.push_back({State::Part::step, s.difference_at++});
   }
   s.length_at = static_cast<int>(s.options.statics.size());
-  s.steps = Encoder::fit(sequences.steps, range_options(seed), team, silent(monitor));
-  s.attributes = Encoder::fit(sequences.attributes, range_options(seed ^ 0x9e3779b97f4a7c15ull), team, silent(monitor));
+  s.steps = Encoder::fit(sequences.steps, step_options(seed), team, silent(monitor));
+  s.attributes = Encoder::fit(sequences.attributes, attribute_options(seed ^ 0x9e3779b97f4a7c15ull), team, silent(monitor));
   if (s.steps.layout().data_width == 0)
     throw Error(ErrorCode::data, "Every column of the steps is constant or an identifier: nothing changes from one step to the next.\n"
                                  "  Columns that are static belong to --static; a table of such columns alone is fitted with --method tvae.");
@@ -170,6 +177,7 @@ Table SequenceEncoder::schema() const {
   if (s.indexed) index = attributes.columns[static_cast<size_t>(s.length_at) + 1];
   else index.type = ColumnType::integer, index.reason = "number of the step";
   index.name = s.index_name();
+  if (index.type == ColumnType::integer || index.type == ColumnType::decimal) index.arrow.clear();  // steps may lead beyond what the type it came in may hold
   out.columns.push_back(std::move(index));
   for (const State::Source& source : s.sources) out.columns.push_back((source.part == State::Part::step ? steps : attributes).columns[static_cast<size_t>(source.column)]);
   return out;

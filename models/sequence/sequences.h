@@ -56,15 +56,15 @@ Sequences cut(Table&& table, const SequenceOptions& options);
 // Codes of all sequences. Row r of sequence i, step t is r = first[i] + t for t < length[i]; a plan gathers them by number (GatherRows) or reads `features`.
 struct EncodedSequences {
   EncodedTable steps;       // [rows of the table]: alphas in [0, 1] and codes, as SequenceEncoder::steps() lays them out
-  EncodedTable attributes;  // [sequences]: the same for SequenceEncoder::attributes(), 0 wide if there is nothing to learn
+  EncodedTable attributes;  // [sequences]: as SequenceEncoder::attributes() lays them out, alphas in [−1, 1], 0 wide if there is nothing to learn
   std::vector<int32_t> first, length;
   int32_t longest = 0;
   int64_t size() const { return static_cast<int64_t>(first.size()); }
 };
 
-// Table of a sequence model ⇄ what its networks see. Numbers and dates are one alpha, (x − min)/(max − min) over the whole table, so that neighbouring steps stay neighbours
+// Table of a sequence model ⇄ what its networks see. Attributes are coded as rows of tables are (encoder.h). Numbers and dates of steps are one alpha, (x − min)/(max − min) over the whole table, so that neighbouring steps stay neighbours
 // (the modes of a mixture, which tables use, would make a smooth series jump between blocks); if some are missing, a choice (there, missing) follows. Categories and
-// booleans are one choice among levels, the missing mark one of them. In the data row [0, data_width) an alpha is one unit, a choice a one-hot block: all lie in [0, 1].
+// booleans are one choice among levels, the missing mark one of them. In the data row [0, data_width) an alpha is one unit, a choice a one-hot block: those of steps lie in [0, 1].
 class SequenceEncoder {
  public:
   SequenceEncoder();

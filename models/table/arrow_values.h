@@ -1,59 +1,64 @@
-// One column of an Arrow batch, whatever its layout, read value by value. Lengths and buffers are checked when it is made, text when it is read.
+// One column of an Arrow batch, whatever its layout, read value by value. Lengths and buffers are checked when it is made, texts and indices when they are read.
+// What a stream does not say cannot be checked: that a buffer is as long as its array's length needs.
 #pragma once
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "models/table/arrow_type.h"
 #include "tessera/arrow.h"
 
 namespace tessera {
-
-// What the format string of a column means to us.
-enum class ArrowKind { none, boolean, whole, real, text, day, moment };
 
 class ArrowValues {
  public:
   // Values [start, start + length) of `array`. Throws Error(data) naming column and format for what cannot be read.
   ArrowValues(const ArrowSchema& schema, const ArrowArray& array, int64_t start, int64_t length, const std::string& column);
 
-  static ArrowKind kind_of(const ArrowSchema& schema, const std::string& column);  // of a dictionary: the kind of its values
+  // The values' type; of a dictionary or of runs, that of the values they stand for.
+  static ArrowType type_of(const ArrowSchema& schema, const std::string& column);
+  // The schema of the values: `schema`, or that of its dictionary or its runs' values.
+  static const ArrowSchema& values_of(const ArrowSchema& schema);
 
-  ArrowKind kind() const { return kind_; }
   int64_t length() const { return length_; }
-  bool has_nulls() const { return validity_ != nullptr || format_ == "n"; }
+  bool has_nulls() const { return validity_ != nullptr || type_.kind == ArrowKind::none; }
   bool is_null(int64_t i) const;
-  int64_t whole(int64_t i) const;           // whole: the value; larger than int64 holds: see is_too_large
-  bool is_too_large(int64_t i) const;       // a uint64 of 2⁶³ or more
-  double real(int64_t i) const;             // real
-  double days(int64_t i) const;             // day: since 1970-01-01
-  double seconds(int64_t i) const;          // moment: since 1970-01-01T00:00:00
-  bool truth(int64_t i) const;              // boolean
-  std::string_view text(int64_t i) const;   // text
-  bool is_float32() const { return format_[0] == 'f'; }
-  bool is_utc() const { return format_.size() > 4 && format_.substr(0, 2) == "ts"; }
+  int64_t whole(int64_t i) const;                     // whole: the value; a uint64 of 2⁶³ or more: see is_too_large
+  bool is_too_large(int64_t i) const;                 // a uint64 of 2⁶³ or more
+  double number(int64_t i) const;                     // real; span: seconds; day: days since 1970-01-01; moment: seconds since 1970-01-01T00:00:00
+  void exact(int64_t i, std::string& out) const;      // exact: written in full, with all digits of its scale
+  bool truth(int64_t i) const;                        // boolean
+  std::string_view text(int64_t i) const;             // text
 
   // The usual layouts all at once: out[i] = value i, NaN or −1 where it is missing. False, and nothing written, for any other layout.
   bool read_wholes(double* out) const;    // int64
   bool read_reals(double* out) const;     // float64
-  bool read_indices(int32_t* out) const;  // int32 indices, checked
+  bool read_indices(int32_t* out) const;  // int32 indices of a dictionary, checked
 
-  const ArrowValues* dictionary() const { return dictionary_.get(); }
-  int64_t index(int64_t i) const;  // dictionary: which of its values; checked
+  // The distinct values of a dictionary, or of runs; nullptr: there is one value a row.
+  const ArrowValues* dictionary() const { return values_.get(); }
+  bool is_runs() const { return !run_ends_.empty(); }
+  int64_t index(int64_t i) const;  // which of them; checked
 
  private:
   [[noreturn]] void fail(const std::string& what) const;
-  int64_t integer(int64_t at) const;
+  void take_buffers(const ArrowArray& array);
+  void take_runs(const ArrowSchema& schema, const ArrowArray& array);
+  int64_t integer(char layout, int64_t at) const;
   int64_t at(int64_t i) const { return start_ + i; }
 
   std::string column_;
-  std::string_view format_;
-  ArrowKind kind_;
+  char index_layout_ = 0;  // of a dictionary's indices
+  ArrowType type_;         // of this array; of a dictionary or runs, of the values
   int64_t start_, length_;
   const uint8_t* validity_ = nullptr;
   const void* data_ = nullptr;
-  const char* bytes_ = nullptr;  // of text
-  std::unique_ptr<ArrowValues> dictionary_;
+  const char* bytes_ = nullptr;                 // of texts with offsets
+  const void* const* view_buffers_ = nullptr;   // of views: their data, and last the sizes of these
+  int64_t views_ = 0;
+  std::vector<int64_t> run_ends_;
+  std::unique_ptr<ArrowValues> values_;
 };
 
 }  // namespace tessera

@@ -39,7 +39,7 @@ void check_names(const std::string& file, int64_t line, const std::vector<std::s
   }
 }
 
-// A later file begins with the names of the first, or else with values.
+// A later file usually begins with the names of the first.
 bool repeats_names(const char* begin, const char* end, char delimiter, const std::vector<std::string>& names) {
   CsvScanner scanner(begin, end, delimiter);
   std::string scratch;
@@ -61,8 +61,8 @@ CsvFrame find_frame(const CsvSource& source, const CsvOptions& options, const Cs
   CsvFrame frame;
   const char *const begin = skip_byte_order_mark(source), *const end = source.end();
   frame.delimiter = options.delimiter != 0 ? options.delimiter : find_delimiter(begin, end);
-  const bool found = first != nullptr ? repeats_names(begin, end, frame.delimiter, first->names) : options.header == CsvOptions::Header::automatic && find_header(begin, end, frame.delimiter);
-  const bool header = options.header == CsvOptions::Header::yes || (options.header == CsvOptions::Header::automatic && found);
+  const bool repeated = first != nullptr && repeats_names(begin, end, frame.delimiter, first->names);
+  const bool header = options.header == CsvOptions::Header::yes || (options.header == CsvOptions::Header::automatic && (repeated || find_header(begin, end, frame.delimiter)));
 
   CsvScanner scanner(begin, end, frame.delimiter);
   const char* row = begin;
@@ -72,6 +72,7 @@ CsvFrame find_frame(const CsvSource& source, const CsvOptions& options, const Cs
       if (!scanner.next()) throw Error(ErrorCode::data, source.name() + ": the file holds blank lines only.\n  A table needs a header row and at least one row of values.");
     } while (scanner.is_blank());
   } catch (const CsvFault& fault) {
+    source.check_whole();
     fail_fault(fault, source.name(), fault.line + 1, frame);
   }
   std::string scratch;
@@ -159,6 +160,9 @@ class Filler {
     table_.rows = 0;
     for (const Part& part : parts_) table_.rows += part.survey.rows;
     table_.columns.resize(plans_.size());
+    int64_t bytes = 0;
+    for (const ColumnPlan& plan : plans_) bytes += table_.rows * static_cast<int64_t>(is_numeric(plan.type) ? sizeof(double) : sizeof(int32_t));
+    table_.held = team.share(bytes, "the table");
     team.for_each(static_cast<int64_t>(plans_.size()), [&](int64_t j) {
       const auto at = static_cast<size_t>(j);
       table_.columns[at] = make_column(parts_[0].frame.names[at], plans_[at], table_.rows);
@@ -183,6 +187,7 @@ class Filler {
   void fill_wave(int64_t first, int64_t count, Team& team, const Monitor& monitor) {
     std::vector<std::optional<Refusal>> refused(static_cast<size_t>(count));
     team.for_each(count, [&](int64_t i) { fill_chunk(survey_->chunks[static_cast<size_t>(first + i)], local_[static_cast<size_t>(i)], refused[static_cast<size_t>(i)]); });
+    source_->check_whole();
     for (const auto& r : refused)
       if (r) fail_fill(r->why, source_->name() + ':' + std::to_string(r->line), frame_->names[r->column], r->value, plans_[r->column]);
     team.for_each(static_cast<int64_t>(plans_.size()), [&](int64_t j) {
@@ -202,7 +207,7 @@ class Filler {
     try {
       while (scanner.next()) {
         if (scanner.is_blank()) continue;
-        if (scanner.count() != plans_.size() || row == chunk.first_row + chunk.rows) fail_changed();
+        if (scanner.count() != plans_.size() || row == chunk.first_row + chunk.rows) source_->fail_changed();
         const CsvField* fields = scanner.fields();
         for (size_t j = 0; j < plans_.size(); ++j) {
           const std::string_view text = csv_text(fields[j], scratch);
@@ -214,13 +219,9 @@ class Filler {
         ++row;
       }
     } catch (const CsvFault&) {
-      fail_changed();
+      source_->fail_changed();
     }
-    if (row != chunk.first_row + chunk.rows) fail_changed();
-  }
-
-  [[noreturn]] void fail_changed() const {
-    throw Error(ErrorCode::io, source_->name() + ": the file changed while it was read.\n  Try again when nothing writes to it.");
+    if (row != chunk.first_row + chunk.rows) source_->fail_changed();
   }
 
   void join_codes(int64_t first, int64_t count, size_t j) {

@@ -23,16 +23,15 @@ char* allocate(size_t bytes, const std::string& name) {
 
 }  // namespace
 
-CsvSource::CsvSource(const std::string& path, const Monitor& monitor) : name_(path == "-" ? "standard input" : path) {
-  const Descriptor file = open_to_read(path);
+CsvSource::CsvSource(const std::string& path, const Monitor& monitor) : name_(path == "-" ? "standard input" : path), file_(open_to_read(path)) {
   struct stat info {};
-  ::fstat(file.get(), &info);
+  ::fstat(file_.get(), &info);
   // A shell may hand over a file that was partly read already: only what lies ahead is ours.
-  const off_t at = S_ISREG(info.st_mode) ? ::lseek(file.get(), 0, SEEK_CUR) : 0;
-  if (S_ISREG(info.st_mode) && at == 0 && info.st_size > 0)
-    map(file.get(), static_cast<size_t>(info.st_size));
+  const off_t at = S_ISREG(info.st_mode) ? ::lseek(file_.get(), 0, SEEK_CUR) : 0;
+  if (S_ISREG(info.st_mode) && at == 0 && info.st_size > 0 && mapping_.map(file_.get(), static_cast<size_t>(info.st_size)))
+    begin_ = mapping_.data(), end_ = begin_ + mapping_.size();
   else
-    read_whole(file.get(), monitor);
+    read_whole(file_.get(), monitor);
   if (begin_ == end_) throw Error(ErrorCode::data, name_ + ": the file is empty.\n  A table needs a header row and at least one row of values.");
 }
 
@@ -40,15 +39,10 @@ CsvSource::~CsvSource() {
   if (memory_ != nullptr) ::munmap(memory_, capacity_);
 }
 
-void CsvSource::map(int file, size_t size) {
-  void* p = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
-  if (p == MAP_FAILED) return read_whole(file, Monitor{});
-  ::madvise(p, size, MADV_SEQUENTIAL);
-  memory_ = static_cast<char*>(p);
-  capacity_ = size;
-  from_file_ = true;
-  begin_ = memory_;
-  end_ = memory_ + size;
+void CsvSource::fail_changed() const { throw Error(ErrorCode::io, name_ + ": the file changed while it was read, or its disk failed.\n  Try again when nothing writes to it."); }
+
+void CsvSource::check_whole() const {
+  if (mapping_.cut_short()) fail_changed();
 }
 
 void CsvSource::read_whole(int file, const Monitor& monitor) {
@@ -83,10 +77,11 @@ void CsvSource::read_whole(int file, const Monitor& monitor) {
 
 void CsvSource::release_behind(const char* until, bool for_good) {
   constexpr size_t kPage = size_t{1} << 16;  // a multiple of every page size in use
-  if (!from_file_ && !for_good) return;
+  char* const start = memory_ == nullptr ? mapping_.data() : memory_;
+  if (memory_ != nullptr && !for_good) return;
   const size_t whole = static_cast<size_t>(until - begin_) / kPage * kPage;
   if (whole < released_) released_ = 0;  // a second pass has begun
-  if (whole > released_) ::madvise(memory_ + released_, whole - released_, MADV_DONTNEED);
+  if (whole > released_) ::madvise(start + released_, whole - released_, MADV_DONTNEED);
   released_ = whole;
 }
 

@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <string>
 
+#include "engine/files.h"
 #include "engine/monitor.h"
+#include "models/table/file_mapping.h"
 
 namespace tessera {
 
@@ -19,18 +21,22 @@ class CsvSource {
   const char* begin() const { return begin_; }
   const char* end() const { return end_; }
 
+  // Throws Error(io) when the file was cut short since it was opened: what was read since may be zeros. To be asked before anything read is believed or blamed.
+  void check_whole() const;
+  [[noreturn]] void fail_changed() const;
+
   // Tells the kernel that bytes before `until` are not needed soon, so that the text does not stay resident beside the table. A mapped file may be read
   // again; of a pipe the bytes are gone, hence `for_good`.
   void release_behind(const char* until, bool for_good);
 
  private:
-  void map(int file, size_t size);
   void read_whole(int file, const Monitor& monitor);
 
   std::string name_;
-  char* memory_ = nullptr;
-  size_t capacity_ = 0;  // bytes mapped
-  bool from_file_ = false;
+  Descriptor file_;
+  FileMapping mapping_;     // of a file; else
+  char* memory_ = nullptr;  // what was read
+  size_t capacity_ = 0;     // and how much it may be
   const char* begin_ = nullptr;
   const char* end_ = nullptr;
   size_t released_ = 0;  // bytes given back in this pass

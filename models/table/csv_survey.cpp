@@ -131,6 +131,7 @@ CsvSurvey survey_csv(CsvSource& source, const CsvFrame& frame, const MissingWord
         reset_evidence(piece, survey.evidence);
         survey_piece(piece, start, nominal(first + i + 1), end, false, frame, missing);
       }
+      if (piece.fault) source.check_whole();
       if (piece.fault) fail_fault(*piece.fault, source.name(), line + piece.fault->line, frame);
       piece.chunk.first_line = line;
       piece.chunk.first_row = survey.rows;
@@ -140,6 +141,7 @@ CsvSurvey survey_csv(CsvSource& source, const CsvFrame& frame, const MissingWord
       start = piece.chunk.end;
       if (piece.chunk.end != piece.chunk.begin) survey.chunks.push_back(piece.chunk);
     }
+    source.check_whole();
     source.release_behind(start, false);
     monitor.report({"read", static_cast<double>(start - source.begin()), static_cast<double>(end - source.begin()), "bytes", "", false});
   }

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/memory.h"
+
 namespace tessera {
 
 enum class ColumnType { integer, decimal, boolean, category, date, datetime, identifier, constant };
@@ -28,6 +30,7 @@ struct Column {
   std::vector<std::string> values;  // distinct texts in order of first appearance, as they were spelled (trimmed)
   int decimals = 0;              // decimal: digits after the point that all values need (0 … 15) · datetime: digits of the second
   std::string format;            // date, datetime: strftime-like pattern of the input, "%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%d.%m.%Y" …
+  std::string arrow;             // the Arrow format it came in, where it goes out otherwise by default (models/table/arrow_type.h)
 
   int64_t size() const { return static_cast<int64_t>(is_numeric(type) ? numbers.size() : codes.size()); }
   bool is_missing(int64_t row) const {
@@ -38,6 +41,7 @@ struct Column {
 struct Table {
   std::vector<Column> columns;
   int64_t rows = 0;
+  MemoryShare held;  // of the limit of the call that made it
   const Column* find(const std::string& column) const {
     for (const Column& c : columns)
       if (c.name == column) return &c;

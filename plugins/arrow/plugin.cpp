@@ -1,6 +1,7 @@
 // libtessera_arrow.so: Parquet and Arrow files through Arrow C++, behind models/files/plugin_api.h.
 #include <arrow/c/bridge.h>
 #include <arrow/config.h>
+#include <parquet/exception.h>
 
 #include <cerrno>
 #include <new>
@@ -31,6 +32,9 @@ FilesStatus guarded(Body body) noexcept {
   } catch (const std::bad_alloc&) {
     last_message = "out of memory";
     return FilesStatus::memory;
+  } catch (const parquet::ParquetException& e) {
+    last_message = e.what();
+    return FilesStatus::data;
   } catch (const std::exception& e) {
     last_message = e.what();
     return FilesStatus::failed;

@@ -5,11 +5,11 @@
 
 class Privacy : public Cli {
  protected:
-  // 60 rows: two towns by turns, three with a town of their own; "3O" makes a reason that quotes a value.
+  // 60 rows: two towns by turns, three with a town of their own; "3Ozone" makes a reason that quotes a value.
   void SetUp() override {
     Cli::SetUp();
     std::string csv = "town,size\n";
-    for (int i = 0; i < 60; ++i) csv += (i == 10 ? "Zwolle" : i == 20 ? "Quito" : i == 30 ? "3O" : i % 2 == 0 ? "Wien" : "Linz") + std::string(",") + std::to_string(i * 7 % 31) + ".5\n";
+    for (int i = 0; i < 60; ++i) csv += (i == 10 ? "Zwolle" : i == 20 ? "Quito" : i == 30 ? "3Ozone" : i % 2 == 0 ? "Wien" : "Linz") + std::string(",") + std::to_string(i * 7 % 31) + ".5\n";
     write("towns.csv", csv);
   }
   std::string fit(const std::vector<std::string>& more = {}) {
@@ -23,7 +23,7 @@ TEST_F(Privacy, ARareCategoryIsNowhereInTheModel) {
   const std::string said = fit();
   EXPECT_HAS(said, "3 categories of fewer than 5 rows");
   const std::string bytes = read("m.tessera");
-  for (const char* town : {"Zwolle", "Quito", "3O"}) EXPECT_FALSE(has(bytes, town)) << town;
+  for (const char* town : {"Zwolle", "Quito", "3Ozone"}) EXPECT_FALSE(has(bytes, town)) << town;
   EXPECT_HAS(bytes, "Wien");
   must({"sample", "m.tessera", "--rows", "300", "--output", "s.csv", "--quiet"});
   EXPECT_FALSE(has(read("s.csv"), "Quito"));

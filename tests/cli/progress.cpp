@@ -38,6 +38,20 @@ TEST(Progress, ABarIsRedrawnInPlaceWithRateAndTimeLeft) {
   EXPECT_EQ(s.written.back(), '\n');
 }
 
+TEST(Progress, ANoticeStandsAboveTheBarOfThePhaseThatGoesOn) {
+  Screen s(ProgressPrinter::Style::bar);
+  s.at(0, "train", 0, 300);
+  s.at(10, "train", 100, 300);
+  s.written.clear();
+  s.at(11, "notice", 0, 0, true);
+  EXPECT_EQ(s.written, "\r\x1b[Knotice        critic −0.41\n");
+  s.at(30, "train", 300, 300, true);
+  EXPECT_TRUE(s.shows(" 30 s\n")) << "the time is that of the whole phase";
+  Screen quiet(ProgressPrinter::Style::none);
+  quiet.at(0, "notice", 0, 0, true);
+  EXPECT_EQ(quiet.written, "");
+}
+
 TEST(Progress, ABarNeverLeavesItsLine) {
   for (int columns : {5, 20, 40, 80, 200}) {
     Screen s(ProgressPrinter::Style::bar);

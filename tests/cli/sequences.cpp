@@ -1,6 +1,8 @@
 // Sequences on the command line: evaluation of two tables of them, and what cannot be cut.
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "cli/program.h"
 
@@ -24,6 +26,32 @@ class CliSequences : public Cli {
     for (int s = 0; s < sequences; ++s)
       for (int t = 0; t < length; ++t) out += std::to_string(s + 1) + "," + std::to_string(t + 1) + "," + std::to_string(100 + std::sin(0.7 * (s + t))).substr(0, 6) + "," + std::to_string((s * 13 + t * 7) % 1000) + "\n";
     return out;
+  }
+  // Visits of patients: dates, statics, categories, digits, missing values, a constant; from 2 to 6 visits.
+  static std::string visits(int patients) {
+    std::string out = "date,patient,sex,birth_year,weight,drug,smoker,site\n";
+    for (int p = 0; p < patients; ++p) {
+      int day = 1 + p % 9;
+      for (int t = 0; t < 2 + (p * 7) % 5; ++t, day += 1 + (p + t) % 4) {
+        const std::string weight = (p + t) % 5 == 0 ? "" : std::to_string(50 + (p * 13 + t * 3) % 40) + "." + std::to_string((p + t) % 10);
+        const char* drugs[] = {"none", "aspirin", "\"statin, low\"", ""};
+        out += (day < 10 ? "0" : "") + std::to_string(day) + ".03.2021,P-" + std::to_string(1000 + p) + "," + (p % 2 ? "F" : "M") + "," + (p % 6 == 0 ? "" : std::to_string(1930 + p % 60)) + "," + weight + "," +
+               drugs[(p + t) % 4] + "," + ((p + t) % 3 ? "yes" : "no") + ",north\n";
+      }
+    }
+    return out;
+  }
+  static std::vector<std::vector<std::string>> rows_of(const std::string& csv) {
+    std::vector<std::vector<std::string>> rows(1, std::vector<std::string>(1));
+    bool quoted = false;
+    for (const char c : csv) {
+      if (c == '"') quoted = !quoted;
+      else if (c == ',' && !quoted) rows.back().emplace_back();
+      else if (c == '\n') rows.emplace_back(1);
+      else rows.back().back() += c;
+    }
+    rows.pop_back();
+    return rows;
   }
   void refused(int code, const std::vector<std::string>& parts, const std::vector<std::string>& arguments) {
     const Outcome o = run(arguments);
@@ -80,6 +108,109 @@ TEST_F(CliSequences, OptionsThatDoNotGoTogether) {
   refused(2, {"--without-c2st"}, {"evaluate", "t.csv", "t.csv", "--method", "sequence", "--sequence-length", "8", "--without-c2st"});
   refused(2, {"--method sequence"}, {"evaluate", "t.csv", "t.csv", "--sequence-length", "8"});
   refused(2, {"--method sequence"}, {"evaluate", "t.csv", "t.csv", "--judges", "3"});
+}
+
+const std::vector<std::string> kSmall{"--method", "timegan", "--iterations", "40", "--hidden-dim", "8", "--layers", "2", "--batch-size", "16", "--quiet"};
+std::vector<std::string> with(std::vector<std::string> first, const std::vector<std::string>& rest) {
+  first.insert(first.end(), rest.begin(), rest.end());
+  return first;
+}
+
+TEST_F(CliSequences, WindowsFromTableToReport) {
+  write("real.csv", series(80, 0));
+  must(with({"fit", "real.csv", "--model", "m.tessera", "--sequence-length", "8", "--log", "log.csv"}, kSmall));
+  EXPECT_HAS(read("log.csv"), "step,epoch,reconstruction,supervised,discriminator,generator,moments,seconds");
+  must({"sample", "m.tessera", "--rows", "30", "--output", "synthetic.csv", "--quiet"});
+  const auto rows = rows_of(read("synthetic.csv"));
+  EXPECT_EQ(rows[0], (std::vector<std::string>{"sequence", "step", "price", "volume"}));
+  ASSERT_EQ(rows.size(), 1u + 30 * 8);
+  for (size_t i = 1; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i][0], std::to_string((i - 1) / 8 + 1));
+    EXPECT_EQ(rows[i][1], std::to_string((i - 1) % 8 + 1));
+    EXPECT_LE(std::stod(rows[i][3]), 999) << "inside the range that was seen";
+    EXPECT_EQ(rows[i][3].find('.'), std::string::npos) << "a whole number stays whole";
+  }
+  EXPECT_HAS(must({"evaluate", "real.csv", "synthetic.csv", "--method", "sequence", "--sequence-length", "8", "--judges", "0", "--quiet"}).out, "autocorrelation");
+  const std::string page = must({"inspect", "m.tessera"}).out;
+  for (const char* part : {"windows of 8 rows", "its place in the range", "weights in generator", "hidden_dim"}) EXPECT_HAS(page, part);
+  EXPECT_HAS(must(with({"plan", "real.csv", "--sequence-length", "8"}, kSmall)).out, "joint phase of timegan");
+}
+
+TEST_F(CliSequences, UnitsLengthsTypesCategoriesAndMissingValuesComeBack) {
+  write("visits.csv", visits(60));
+  const std::vector<std::string> how{"--sequence-key", "patient", "--sequence-index", "date", "--static", "sex,birth_year"};
+  must(with(with({"fit", "visits.csv", "--model", "m.tessera"}, how), kSmall));
+  const Outcome sampled = must({"sample", "m.tessera", "--rows", "200", "--output", "synthetic.csv", "--json"});
+  EXPECT_EQ(nlohmann::json::parse(sampled.out)["sequences"], 200);
+
+  const auto real = nlohmann::json::parse(must({"inspect", "visits.csv", "--json"}).out), synthetic = nlohmann::json::parse(must({"inspect", "synthetic.csv", "--json"}).out);
+  std::map<std::string, nlohmann::json> columns;
+  for (const auto& c : synthetic["columns"]) columns[c["name"]] = c;
+  ASSERT_EQ(columns.size(), 8u);
+  for (const auto& c : real["columns"]) {
+    const std::string column = c["name"];
+    EXPECT_EQ(columns[column]["type"], c["type"]) << column;
+    if (!c.contains("min") || column == "date") continue;
+    EXPECT_GE(columns[column]["min"].get<double>(), c["min"].get<double>()) << column;
+    EXPECT_LE(columns[column]["max"].get<double>(), c["max"].get<double>()) << column;
+  }
+
+  const auto rows = rows_of(read("synthetic.csv"));
+  EXPECT_EQ(rows[0], (std::vector<std::string>{"patient", "date", "sex", "birth_year", "weight", "drug", "smoker", "site"}));
+  std::map<std::string, std::vector<std::vector<std::string>>> patients;
+  for (size_t i = 1; i < rows.size(); ++i) patients[rows[i][0]].push_back(rows[i]);
+  EXPECT_EQ(patients.size(), 200u) << "every sequence has a key of its own";
+  std::set<size_t> lengths;
+  for (const auto& [key, steps] : patients) {
+    EXPECT_EQ(key.substr(0, 2), "P-");
+    EXPECT_TRUE(steps.size() >= 2 && steps.size() <= 6) << steps.size();
+    lengths.insert(steps.size());
+    for (const auto& row : steps) {
+      EXPECT_EQ(row[1].size(), 10u) << row[1];
+      EXPECT_EQ(row[1][2], '.') << "the format of the dates stays";
+      EXPECT_EQ(row[2], steps[0][2]) << "statics do not vary";
+      EXPECT_EQ(row[3], steps[0][3]);
+      EXPECT_TRUE(row[4].empty() || (row[4].find('.') == row[4].size() - 2)) << "one digit: " << row[4];
+      EXPECT_TRUE(std::set<std::string>({"none", "aspirin", "statin, low", ""}).count(row[5])) << row[5];
+      EXPECT_EQ(row[7], "north");
+    }
+  }
+  EXPECT_GT(lengths.size(), 1u) << "lengths are learnt";
+  EXPECT_HAS(must(with({"evaluate", "visits.csv", "synthetic.csv", "--method", "sequence", "--judges", "0", "--quiet"}, how)).out, "attribute pairs");
+  const std::string page = must({"inspect", "m.tessera"}).out;
+  for (const char* part : {"sequences of up to 6 steps, one patient each, ordered by date; static: sex, birth_year", "(length)", "(start)", "(difference)"}) EXPECT_HAS(page, part);
+}
+
+TEST_F(CliSequences, SequencesAreTheSameInAnyCutAndForAnyThreads) {
+  write("visits.csv", visits(40));
+  for (const char* threads : {"1", "3"})
+    must(with({"fit", "visits.csv", "--model", std::string("m") + threads, "--threads", threads, "--sequence-key", "patient", "--sequence-index", "date", "--static", "sex,birth_year"}, kSmall));
+  EXPECT_EQ(read("m1"), read("m3"));
+  must({"sample", "m1", "--rows", "30", "--output", "all.csv", "--quiet", "--threads", "1"});
+  must({"sample", "m1", "--rows", "30", "--output", "small.csv", "--quiet", "--batch-size", "7", "--threads", "3"});
+  must({"sample", "m1", "--rows", "10", "--offset", "20", "--output", "tail.csv", "--quiet"});
+  const std::string all = read("all.csv"), tail = read("tail.csv");
+  EXPECT_EQ(read("small.csv"), all);
+  const std::string last = tail.substr(tail.find('\n') + 1);
+  EXPECT_EQ(all.substr(all.size() - last.size()), last);
+}
+
+TEST_F(CliSequences, OptionsOfTimegan) {
+  write("t.csv", series(60, 0));
+  const auto fit = [&](const std::vector<std::string>& options, const std::vector<std::string>& parts) { refused(2, parts, with({"fit", "t.csv", "--model", "m.tessera"}, options)); };
+  fit({"--method", "timegan"}, {"--sequence-length", "--sequence-key"});
+  fit({"--method", "timegan", "--sequence-length", "8", "--epochs", "3"}, {"--epochs", "--iterations"});
+  fit({"--method", "timegan", "--sequence-length", "8", "--pac", "3"}, {"--pac", "ctgan"});
+  fit({"--method", "timegan", "--sequence-length", "8", "--cell", "rnn"}, {"--cell rnn", "gru-reset-before", "lstm"});
+  fit({"--method", "timegan", "--sequence-length", "8", "--calibrate", "full"}, {"--calibrate"});
+  fit({"--method", "tvae", "--hidden-dim", "8"}, {"--hidden-dim", "timegan"});
+  fit({"--sequence-length", "8"}, {"--sequence-length", "timegan"});
+  fit({"--method", "timegan", "--sequence-length", "8", "--static", "price"}, {"--static needs --sequence-key"});
+  EXPECT_FALSE(exists("m.tessera"));
+  must(with({"fit", "t.csv", "--model", "m.tessera", "--sequence-length", "8"}, kSmall));
+  refused(2, {"--where"}, {"sample", "m.tessera", "--rows", "3", "--output", "s.csv", "--where", "price > 3"});
+  must({"fit", "t.csv", "--model", "u.tessera", "--method", "timegan", "--sequence-length", "8", "--iterations", "0", "--quiet"});
+  must({"sample", "u.tessera", "--rows", "3", "--output", "u.csv", "--quiet"});
 }
 
 }  // namespace

@@ -41,7 +41,9 @@ TEST(RareCategories, NoValueIsLeftThatFewerRowsHold) {
     for (const auto& [value, rows] : before) {
       const bool kept = value.empty() || rows >= least;
       EXPECT_EQ(after.count(value) != 0, kept) << value << " of " << rows << " rows, least " << least;
-      if (kept) EXPECT_GE(after.at(value), rows);
+      if (kept) {
+        EXPECT_GE(after.at(value), rows);
+      }
     }
     EXPECT_EQ(after.at(""), before.at(""));  // what was missing stays missing
     EXPECT_EQ(t.columns[0].size(), t.rows);
@@ -58,7 +60,9 @@ TEST(RareCategories, WhatIsFrequentStaysWhereItWas) {
   EXPECT_EQ(found[0].values, 2);
   EXPECT_EQ(found[0].rows, 2);
   for (size_t i = 0; i < before.columns[0].codes.size(); ++i)
-    if (before.columns[0].codes[i] < 2) EXPECT_EQ(t.columns[0].codes[i], before.columns[0].codes[i]);
+    if (before.columns[0].codes[i] < 2) {
+      EXPECT_EQ(t.columns[0].codes[i], before.columns[0].codes[i]);
+    }
 }
 
 TEST(RareCategories, DrawsByFrequencyAndByRow) {

@@ -1,6 +1,8 @@
 // Each pass by itself: that it does what its head says (which ops go, what work is saved), and that the plan computes the same.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "engine/error.h"
 #include "support/sandbox.h"
 
@@ -74,7 +76,7 @@ TEST(Constants, ZerosGoThroughProductsSumsAndMoves) {
 TEST(Constants, EqualOpsBecomeOne) {
   Sandbox s;
   const Var x = s.real("x", {4, 4});
-  s.see(tanh(x) + tanh(x), "y");
+  s.see(tanh(x) * tanh(x), "y");
   EXPECT_EQ(count<Unary>(after(s, "constants")), 1);
 }
 
@@ -262,6 +264,58 @@ TEST(Stack, ProductsOfManyRowsStayApart) {
   s.see(matmul(s.real("x", {500, 6}), w), "x·w");
   s.see(matmul(s.real("y", {500, 6}), w), "y·w");
   EXPECT_EQ(count<Matmul>(after(s, "stack")), 2);
+}
+
+TEST(Scale, AFactorOfRowsIsAppliedBehindTheProduct) {
+  Sandbox s;
+  const Var x = s.real("x", {8, 40}), w = s.real("w", {40, 6}), factor = s.real("factor", {8, 1}), y = s.real("y", {8, 5});
+  const Var scaled = 3.0 * (x * factor);
+  s.see(matmul(scaled, w), "forward");
+  s.see(matmul(scaled, y, true), "weight's gradient");
+  const Plan made = after(s, "scale");
+  for (const auto& [m, node] : ops<Matmul>(made)) EXPECT_TRUE(made.shape(node.in[0]) == (Shape{8, 40}) && made.maker(node.in[0]) == nullptr) << "of x itself";
+  EXPECT_LT(flops(made), flops(s.plan));
+}
+
+TEST(Scale, StaysWhereTheRowsAreNarrower) {
+  Sandbox s;
+  const Var scaled = s.real("x", {8, 4}) * s.real("factor", {8, 1});
+  s.see(matmul(scaled, s.real("w", {4, 6})), "y");
+  s.see(matmul(scaled, s.real("v", {8, 4}), true), "as wide");
+  EXPECT_EQ(flops(after(s, "scale")), flops(s.plan));
+}
+
+TEST(Constants, AValueAddedToItselfIsScaled) {
+  Sandbox s;
+  const Var x = s.real("x", {4, 4});
+  s.see(tanh(x) + tanh(x), "y");
+  const Plan made = after(s, "constants");
+  EXPECT_EQ(count<Binary>(made), 0);
+  EXPECT_EQ(count<Unary>(made), 2);
+}
+
+TEST(Accumulate, SparseGradientsComeBeforeTheDenseOneWhateverTheirOrder) {
+  Sandbox s;
+  const Var d = s.real("d", {10, 7}), x = s.real("x", {10, 12}), first = s.index("i", {10, 1}, -1, 11), second = s.index("j", {10, 1}, -1, 11);
+  const auto sparse = [&](Var index) { return s.r.emit1(SparseWgrad{12, 1, false}, {index, Var{}, d}); };
+  s.see((sparse(first) + matmul(x, d, true)) + sparse(second), "after");
+  s.see(sparse(second) + (sparse(first) + matmul(x, 2.0 * d, true)), "before");
+  const Plan made = after(s, "accumulate");
+  EXPECT_EQ(count<Binary>(made), 0);
+  for (const auto& [m, node] : ops<SparseWgrad>(made))
+    EXPECT_TRUE(!m.addend || made.made_by<SparseWgrad>(node.in[3]) != nullptr);
+}
+
+TEST(Pack, PackedRowsAreAddedUpPlaceByPlace) {
+  Sandbox s;
+  const Var packed = reshape(tanh(s.real("x", {40, 100})), {10, 400});
+  s.see(matmul(packed, s.real("w", {400, 3})), "packed");
+  s.see(matmul(s.real("y", {10, 400}), s.real("v", {400, 3})), "rows as they are");
+  s.see(matmul(reshape(tanh(s.real("z", {40, 3})), {10, 12}), s.real("u", {12, 3})), "too short to be cut");
+  const Plan made = after(s, "pack");
+  std::multiset<int64_t> cuts;
+  for (const auto& [m, node] : ops<Matmul>(made)) cuts.insert(m.cut);
+  EXPECT_EQ(cuts, (std::multiset<int64_t>{0, 0, 100}));
 }
 
 }  // namespace

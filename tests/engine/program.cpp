@@ -151,7 +151,7 @@ TEST(Program, MemoryThatCannotBeHadIsSaidInMebibytes) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the sanitizer ends the program at such a request";
 #endif
-  expect_error(ErrorCode::memory, "MiB of weights", [] { Arena(int64_t{1} << 60, "weights"); });
+  expect_error(ErrorCode::memory, "MiB of weights", [] { Arena(int64_t{1} << 60, "weights", Team(1)); });
 }
 
 TEST(Program, InstructionSetsAreKnownByName) {

@@ -51,6 +51,25 @@ TEST_F(Files, ComeBackAsWritten) {
   EXPECT_EQ(entries(), 2u);
 }
 
+TEST_F(Files, AReplacedFileCanKeepAnotherName) {
+  for (const std::string generation : {"first", "second", "third"}) {
+    AtomicFile file(at("a"), true);
+    file.write(generation);
+    file.commit(at("a.previous"));
+  }
+  EXPECT_EQ(read_file(at("a")), "third");
+  EXPECT_EQ(read_file(at("a.previous")), "second");
+  {
+    AtomicFile file(at("a"), true);
+    file.write("never finished");
+  }
+  EXPECT_EQ(read_file(at("a")), "third");
+  EXPECT_EQ(entries(), 2u);
+  remove_file(at("a"));
+  remove_file(at("a"));  // gone already
+  EXPECT_FALSE(file_exists(at("a")));
+}
+
 TEST_F(Files, AnExistingFileNeedsForce) {
   write_file(at("a"), "old", false);
   EXPECT_NE(error_of([&] { write_file(at("a"), "new", false); }).find("--force"), std::string::npos);

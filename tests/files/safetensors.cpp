@@ -2,9 +2,12 @@
 #include "engine/safetensors.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <random>
+
+#include "engine/files.h"
 
 namespace tessera {
 namespace {
@@ -60,6 +63,20 @@ TEST(Safetensors, AskingForWhatIsNotThereIsAnError) {
   const SafeTensors s = example();
   EXPECT_THROW(s.at("v"), Error);
   EXPECT_THROW(s.at("w").values<double>(), Error);
+}
+
+TEST(Safetensors, WrittenFromElsewhereTheFileIsTheSame) {
+  const SafeTensors s = example();
+  std::vector<TensorPlace> places;
+  for (const auto& [name, t] : s.tensors) places.insert(places.begin(), {name, t.dtype, t.shape});  // in any order
+  const std::string path = (std::filesystem::temp_directory_path() / ("tessera_places_" + std::to_string(::getpid()))).string();
+  {
+    AtomicFile file(path, true, false);
+    write_safetensors(file, places, s.metadata, [&](const TensorPlace& t) { return std::span<const std::byte>(s.tensors.at(t.name).bytes); });
+    file.commit();
+  }
+  EXPECT_EQ(read_file(path), format_safetensors(s));
+  remove_file(path);
 }
 
 TEST(Safetensors, BytesThatDoNotFitTheShapeAreNotWritten) {

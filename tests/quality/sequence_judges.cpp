@@ -33,6 +33,22 @@ tq::StepSet process(int count, double memory, uint32_t seed, int64_t features, d
   return s;
 }
 
+// A ramp, up or down: its steps, taken by themselves, have one law; only their order tells.
+tq::StepSet ramps(int count, bool up, uint32_t seed, int64_t features) {
+  std::mt19937 gen(seed);
+  std::uniform_real_distribution<double> u;
+  tq::StepSet s;
+  s.features = features;
+  s.longest = 8;
+  for (int i = 0; i < count; ++i) {
+    s.first.push_back(i * 8), s.length.push_back(8);
+    const double base = 0.2 * u(gen);
+    for (int t = 0; t < 8; ++t)
+      for (int64_t k = 0; k < features; ++k) s.values.push_back(static_cast<float>(base + 0.1 * (up ? t : 7 - t) + 0.02 * u(gen)));
+  }
+  return s;
+}
+
 tq::StepFeatures pair(tq::StepSet real, tq::StepSet synthetic) {
   tq::StepFeatures f;
   for (int64_t k = 0; k < real.features; ++k) f.features.push_back({"x" + std::to_string(k), true});
@@ -53,33 +69,34 @@ tq::JudgeReport judge(const tq::StepFeatures& f, const tq::JudgeOptions& o, int 
 
 }  // namespace
 
-TEST(SequenceJudges, TellProcessesApartByTheirMemoryAlone) {
-  const tq::JudgeReport same = judge(pair(process(400, 0.9, 1, 4), process(400, 0.9, 2, 4)), quick()), other = judge(pair(process(400, 0.9, 1, 4), process(400, -0.9, 2, 4)), quick());
+TEST(SequenceJudges, TellWhatOnlyTheOrderTells) {
+  const tq::JudgeReport same = judge(pair(ramps(300, true, 1, 4), ramps(300, true, 2, 4)), quick()), other = judge(pair(ramps(300, true, 1, 4), ramps(300, false, 2, 4)), quick());
   EXPECT_EQ(same.units, 2);
   EXPECT_LT(same.discriminative.mean, 0.12);
   EXPECT_LT(same.discriminative_floor.mean, 0.12);
-  EXPECT_GT(other.discriminative.mean, 0.2) << "every step alone has the same law";
+  EXPECT_GT(other.discriminative.mean, 0.4);
 }
 
 TEST(SequenceJudges, PredictWhatTheStepBeforeTells) {
-  // The last feature is the first one of the step before: known to whoever looks back, up to the noise of the copy.
-  const tq::JudgeReport r = judge(pair(process(400, 0.3, 3, 4, 0), process(400, 0.3, 4, 4, 0)), quick());
+  // The last feature is the first one of the step before: known to whoever looks back. By itself it is a normal number of deviation 0.15, which a constant misses by 0.12.
+  tq::JudgeOptions o = quick(1);
+  o.predictive_steps = 3000, o.discriminative_steps = 1;
+  const tq::JudgeReport r = judge(pair(process(400, 0.3, 3, 4, 0), process(400, 0.3, 4, 4, 0)), o);
   EXPECT_EQ(r.target, 3);
   EXPECT_LT(r.predictive.mean, 0.06);
   EXPECT_NEAR(r.predictive.mean, r.predictive_floor.mean, 0.03);
-  // Of synthetic sequences that know nothing about it nothing can be learnt: 0.15·E|x| is what a constant errs by.
   tq::StepSet shuffled = process(400, 0.3, 5, 4, 0);
   std::mt19937 gen(6);
   for (size_t i = 3; i < shuffled.values.size(); i += 4) shuffled.values[i] = static_cast<float>(0.5 + 0.15 * std::normal_distribution<>()(gen));
-  EXPECT_GT(judge(pair(process(400, 0.3, 3, 4, 0), shuffled), quick()).predictive.mean, 0.1);
+  EXPECT_GT(judge(pair(process(400, 0.3, 3, 4, 0), shuffled), o).predictive.mean, 0.1) << "nothing can be learnt of sequences that know nothing about it";
 }
 
 TEST(SequenceJudges, OneFeatureHasAJudgeToo) {
-  const tq::JudgeReport same = judge(pair(process(300, 0.9, 7, 1), process(300, 0.9, 8, 1)), quick()), other = judge(pair(process(300, 0.9, 7, 1), process(300, -0.9, 8, 1)), quick());
+  const tq::JudgeReport same = judge(pair(ramps(300, true, 7, 1), ramps(300, true, 8, 1)), quick()), other = judge(pair(ramps(300, true, 7, 1), ramps(300, false, 8, 1)), quick());
   EXPECT_EQ(same.units, 4);
   EXPECT_LT(same.discriminative.mean, 0.15);
-  EXPECT_GT(other.discriminative.mean, 0.2);
-  EXPECT_GT(other.predictive.mean, 1.5 * other.predictive_floor.mean);
+  EXPECT_GT(other.discriminative.mean, 0.4);
+  EXPECT_GT(other.predictive.mean, 1.5 * other.predictive_floor.mean) << "the wrong direction is predicted";
 }
 
 TEST(SequenceJudges, SidesOfDifferentSizeAreJudgedAsEqualOnes) {

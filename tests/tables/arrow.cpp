@@ -183,7 +183,7 @@ TEST(Arrow, NullColumn) {
 
 TEST(Arrow, BrokenStreamsAreErrors) {
   const double one[] = {1};
-  expect_parts(Foreign("d:10,2", 1, {nullptr, one}).error(), ErrorCode::data, {"Column \"c\"", "\"d:10,2\"", "Cast"});
+  expect_parts(Foreign("w:16", 1, {nullptr, one}).error(), ErrorCode::data, {"Column \"c\"", "\"w:16\"", "Cast"});
   expect_parts(Foreign("+l", 1, {nullptr, one}).error(), ErrorCode::data, {"\"+l\""});
   Foreign shorter("g", 1, {nullptr, one});
   shorter.batch_length = 2;

@@ -1,0 +1,42 @@
+// scale: (s·X)·W = s·(X·W) and (s·X)ᵀ·Y = Xᵀ·(s·Y) with one s a row. The factor goes where the rows are narrower, and a product need not wait for it: the penalty's
+// gradient scales rows of thousands of inputs by the slope's length (performance.md §2), and the length is only known when they are all there.
+#include "engine/passes/rewrite.h"
+
+namespace tessera {
+namespace {
+
+struct Scaled {
+  Var x, factor;
+};
+
+// Rows times one number each.
+std::optional<Scaled> scaled(Var v) {
+  const Binary* b = made_by<Binary>(v);
+  if (b == nullptr || b->fn != Binary::mul) return std::nullopt;
+  const Var x = input_of(v, 0), s = input_of(v, 1);
+  if (s.cols() != 1 || s.rows() != x.rows() || x.cols() == 1) return std::nullopt;
+  return Scaled{x, s};
+}
+
+}  // namespace
+
+void scale(Plan& plan) {
+  rewrite(plan, [](Recorder&, const Site& s) -> std::optional<std::vector<Var>> {
+    if (const auto* u = std::get_if<Unary>(&s.node.op); u != nullptr && u->fn == Unary::affine && u->b == 0) {
+      const auto x = scaled(s.in[0]);
+      return x ? std::optional(std::vector<Var>{x->x * (u->a * x->factor)}) : std::nullopt;
+    }
+    const auto* m = std::get_if<Matmul>(&s.node.op);
+    if (m == nullptr || m->pairs != 1 || m->addend) return std::nullopt;
+    const auto a = scaled(s.in[0]);
+    if (!a) return std::nullopt;
+    if (!m->trans_a) {
+      const int64_t cols = s.old.shape(s.node.out[0]).cols;
+      return cols < a->x.cols() ? std::optional(std::vector<Var>{matmul(a->x, s.in[1], false, m->trans_b) * a->factor}) : std::nullopt;
+    }
+    if (m->trans_b || s.in[1].cols() >= a->x.cols()) return std::nullopt;
+    return std::vector<Var>{matmul(a->x, s.in[1] * a->factor, true)};
+  });
+}
+
+}  // namespace tessera

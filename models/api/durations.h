@@ -1,0 +1,15 @@
+// "30s", "5m", "2h" in options → seconds.
+#pragma once
+#include <string>
+
+#include "models/model.h"
+
+namespace tessera::api {
+
+// Throws Error(usage) naming `option` for anything but a positive number and s, m or h.
+double parse_duration(const std::string& text, const char* option);
+
+// A duration, "10epochs", or "off": never between the ends. Sets one of the two fields.
+void parse_interval(const std::string& text, const char* option, CheckpointOptions& checkpoint);
+
+}  // namespace tessera::api

@@ -1,0 +1,76 @@
+// What is kept of a training run beside the model, so that nothing but the steps since is lost: two generations, each written whole or not at all (docs/resuming.md).
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/monitor.h"
+#include "models/method.h"
+#include "models/run_identity.h"
+
+namespace tessera {
+
+// A line that a person should see and that stops nothing: a checkpoint that could not be written.
+inline void notice(const Monitor& monitor, const std::string& line) {
+  if (monitor.on_progress) monitor.on_progress({"notice", 0, 0, "", line, true});
+}
+
+// All that a run is between two steps: with it, the plan and the table, the next step computes what it would have computed.
+struct RunState {
+  int64_t step = 0;
+  int64_t steps = 0;   // where training ends, as planned now: less than the schedule's once the run was shortened
+  States states;       // of the training plan by leaf: weights, optimiser, averages, the ring of losses
+  double seconds = 0;  // of training, for people and --max-time
+
+  std::vector<double> loss_sums;  // of the row of losses that is being filled, and its steps
+  int64_t loss_steps = 0;
+  std::vector<std::vector<double>> losses;  // rows of --log: step, seconds, means by column of the ring; of a very long run the last ones
+
+  struct Measure {
+    int64_t step = 0;
+    double value = 0;
+  };
+  std::vector<Measure> measures;   // held out, lower is better
+  std::optional<Measure> best;
+  States best_weights;             // as at `best`, while they are wanted
+  std::string stopped;             // why it was shortened: "patience", "max-time"; "": it was not
+};
+
+// The files of one run.
+class Checkpoints {
+ public:
+  static std::string older(const std::string& path) { return path + ".previous"; }
+  static void remove(const std::string& path);  // both generations
+
+  // An empty path in the options: nothing is written and nothing found.
+  Checkpoints(const CheckpointOptions& options, RunIdentity identity, const Monitor& monitor);
+
+  const RunIdentity& identity() const { return identity_; }
+
+  // The newest whole generation of this run; none: there is no whole one. What is damaged is said through the monitor.
+  // Throws Error(data | usage) naming the difference when it is of another run, Error(unsupported) when a later release wrote it.
+  std::optional<RunState> newest();
+
+  void remove_own();  // those of this run
+
+  bool due(const RunState& run, int64_t steps_per_epoch) const;
+  // A failure is said through the monitor, and training goes on.
+  void write(const RunState& run, int64_t steps_per_epoch);
+
+  // "\n  Epoch 212 of 300 is kept in …": the end of a message; empty while nothing is kept.
+  std::string kept() const;
+
+ private:
+  CheckpointOptions options_;
+  RunIdentity identity_;
+  const Monitor& monitor_;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  int64_t last_step_ = 0;  // that is kept
+  double kept_epoch_ = -1, kept_epochs_ = 0;  // −1: nothing is kept
+};
+
+}  // namespace tessera

@@ -1,0 +1,293 @@
+// The training run of a model of sequences: attributes first, then TimeGAN's three phases, each a plan of its own over the same weights.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <optional>
+#include <tuple>
+
+#include "engine/passes.h"
+#include "engine/program.h"
+#include "models/checkpoint.h"
+#include "models/model_state.h"
+#include "models/recording.h"
+#include "models/sequence_model.h"
+#include "models/weights.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kPhasePurpose = 0x1000;  // random numbers of each phase apart from the others'
+constexpr int64_t kRowEvery = 100;     // iterations a line of --log stands for
+
+double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+// Attributes are few and tables of them short: a small TVAE with the prior fitted, for a number of steps that does not depend on the table.
+TvaeConfig attribute_config(int64_t sequences) {
+  constexpr int64_t kSteps = 4000;
+  TvaeConfig c;
+  c.batch = static_cast<int>(std::clamp<int64_t>(sequences, 2, 500));
+  c.embedding_dim = SequenceModel::kAttributeDimensions;
+  c.encoder_dim = c.decoder_dim = {64, 64};
+  c.average_decay = 0.999;
+  c.decay_from = 0.5;
+  c.prior_components = 10;
+  c.epochs = static_cast<int>(std::max<int64_t>(kSteps / std::max<int64_t>(sequences / c.batch, 1), 1));
+  return c;
+}
+
+// What the plans read of the encoded sequences.
+struct Feeds {
+  std::vector<float> features, attributes;
+  std::vector<int32_t> own_row, own_step;
+  int64_t rows = 0;
+
+  Feeds(const SequenceEncoder& encoder, const EncodedSequences& s) : rows(s.steps.rows) {
+    features.resize(static_cast<size_t>(rows * encoder.step_width()));
+    to_features(encoder.steps(), s.steps.alphas.data(), s.steps.codes.data(), rows, features.data());
+    attributes.resize(static_cast<size_t>(s.size() * encoder.attribute_width()));
+    if (encoder.attribute_width() > 0) to_features(encoder.attributes(), s.attributes.alphas.data(), s.attributes.codes.data(), s.size(), attributes.data());
+    own_row.resize(static_cast<size_t>(s.size()));
+    std::iota(own_row.begin(), own_row.end(), 0);
+    own_step.assign(static_cast<size_t>(s.size()), 1);
+  }
+  void bind(Program& p, const EncodedSequences& s) const {
+    bind_if(p, "features", features.data());
+    bind_if(p, "first", s.first.data());
+    bind_if(p, "length", s.length.data());
+    bind_if(p, "attributes", attributes.data());
+    bind_if(p, "own.row", own_row.data());
+    bind_if(p, "own.step", own_step.data());
+  }
+};
+
+void describe(TimeganPhase phase, const std::vector<double>& m, LossRow& row) {
+  if (phase == TimeganPhase::embedding) {
+    row.reconstruction = m[0];
+    row.note = fmt::format("reconstruction {:.4f}", m[0]);
+  } else if (phase == TimeganPhase::supervised) {
+    row.supervised = m[0];
+    row.note = fmt::format("next step {:.4f}", m[0]);
+  } else {
+    row.critic = m[0], row.generator = m[1], row.supervised = m[2], row.moments = m[3], row.reconstruction = m[4];
+    row.note = fmt::format("discriminator {:.2f}  generator {:.2f}  next step {:.4f}  moments {:.4f}", m[0], m[1], m[2], m[3]);
+  }
+}
+
+// The run. Between two iterations it is `run_`, the program's states apart until they are fetched; its steps are counted through all phases.
+class SequenceTrainer {
+ public:
+  SequenceTrainer(const Timegan& m, const Feeds& feeds, const EncodedSequences& sequences, const FitOptions& options, Checkpoints& checkpoints, Team& team, const Monitor& monitor)
+      : m_(m), feeds_(feeds), sequences_(sequences), options_(options), checkpoints_(checkpoints), team_(team), monitor_(monitor), off_(options.passes_off.begin(), options.passes_off.end()) {
+    const TimeganConfig& c = m.config;
+    int64_t begin = 0;
+    for (const auto& [phase, name, steps] : {std::tuple{TimeganPhase::embedding, "embedding", c.embedding_iterations}, {TimeganPhase::supervised, "supervised", c.supervised_iterations},
+                                             {TimeganPhase::joint, "joint", c.joint_iterations}}) {
+      if (steps > 0) phases_.push_back({phase, name, begin, begin + steps});
+      begin += steps;
+    }
+    run_.steps = begin;
+  }
+
+  int64_t steps() const { return run_.steps; }
+
+  States run(std::optional<RunState>&& from) {
+    for (uint32_t stream = 0; const SequenceNetwork* n : m_.all) weights_[n->weights.name] = initial_weights(*n, options_.seed, stream++);
+    if (from) {
+      run_ = std::move(*from);
+      if (options_.on_losses)
+        for (const auto& row : run_.losses) options_.on_losses(loss_row(phase_before(static_cast<int64_t>(row[0])), static_cast<int64_t>(row[0]), row[1], {row.begin() + 2, row.end()}));
+      for (auto& [set, values] : weights_)
+        if (run_.states.count(set) != 0) values = run_.states.at(set);
+    }
+    before_ = run_.seconds;
+    started_ = seconds_now();
+    try {
+      for (const Phase& phase : phases_)
+        if (run_.step < phase.end) train(phase);
+    } catch (const Error& e) {
+      // A step that went bad leaves nothing to go on from; whatever else stopped the run leaves it whole.
+      if (e.code() != ErrorCode::numeric) rescue();
+      throw;
+    } catch (...) {
+      rescue();
+      throw;
+    }
+    return std::move(weights_);
+  }
+
+ private:
+  struct Phase {
+    TimeganPhase phase;
+    const char* name;
+    int64_t begin, end;  // in steps of the run
+  };
+  const Phase& phase_before(int64_t step) const {
+    for (const Phase& p : phases_)
+      if (step <= p.end) return p;
+    return phases_.back();
+  }
+  bool averaged(const Phase& phase) const { return phase.phase == TimeganPhase::joint && m_.config.average_decay > 0; }
+
+  void train(const Phase& phase) {
+    Plan plan;
+    Recorder r(plan);
+    r.start_purposes(kPhasePurpose + 0x100 * static_cast<int>(phase.phase));
+    record_training(r, m_, phase.phase, feeds_.rows, sequences_.size(), phase.end - phase.begin);
+    optimise(plan, off_);
+    program_ = std::make_unique<Program>(std::move(plan), options_.device ? *options_.device : Device::processor(), team_, options_.seed, wanted(off_, "liveness"));
+    feeds_.bind(*program_, sequences_);
+    load_states(*program_, weights_);
+    if (averaged(phase))
+      for (const SequenceNetwork* n : {&m_.recovery, &m_.generator, &m_.supervisor}) program_->put("average." + n->weights.name, weights_.at(n->weights.name).data());
+    if (run_.step == phase.begin) run_.states.clear(), run_.loss_sums.clear(), run_.loss_steps = 0;  // what is there is of the phase before
+    if (!run_.states.empty()) load_states(*program_, run_.states);  // the middle of a phase: optimiser, averages and losses too
+    run_.states.clear();
+    program_->step().step = run_.step - phase.begin;
+    run_.loss_sums.resize(static_cast<size_t>(loss_count(phase.phase)), 0.0);
+    while (run_.step < phase.end) {
+      if (checkpoints_.due(run_, kRowEvery)) save();
+      advance(phase);
+    }
+    for (auto& [set, values] : weights_)
+      if (program_->plan().find_leaf(set) != kNone) values = program_->get<float>(set);
+    if (&phase == &phases_.back()) save();
+    if (averaged(phase))
+      for (const SequenceNetwork* n : {&m_.recovery, &m_.generator, &m_.supervisor}) weights_[n->weights.name] = program_->get<float>("average." + n->weights.name);
+    program_.reset();
+    run_.loss_sums.clear();
+    run_.loss_steps = 0;
+  }
+
+  void advance(const Phase& phase) {
+    const int64_t done = run_.step - phase.begin, steps = phase.end - phase.begin, row_end = std::min((done / kRowEvery + 1) * kRowEvery, steps);
+    const double before = seconds_now();
+    program_->snapshot();
+    const int64_t ran = program_->run(std::min({chunk_, row_end - done, kLossSlots}));
+    if (const int64_t bad = program_->step().bad; bad >= 0) {
+      const std::string culprit = program_->diagnose();
+      throw Error(ErrorCode::numeric, fmt::format("training met a value that is not finite at iteration {} of the {} phase: {}.\n  A lower --learning-rate (now {}) or another --seed usually helps; "
+                                                  "no model was written.",
+                                                  bad, phase.name, culprit.empty() ? "a loss" : culprit, m_.config.learning_rate));
+    }
+    const std::vector<float> ring = program_->get<float>("losses");
+    const size_t width = run_.loss_sums.size();
+    for (int64_t step = done; step < done + ran; ++step)
+      for (size_t k = 0; k < width; ++k) run_.loss_sums[k] += static_cast<double>(ring[static_cast<size_t>(step % kLossSlots) * width + k]);
+    run_.loss_steps += ran;
+    run_.step += ran;
+    std::vector<double> means = run_.loss_sums;
+    for (double& x : means) x /= static_cast<double>(run_.loss_steps);
+    const LossRow row = loss_row(phase, run_.step, before_ + seconds_now() - started_, means);
+    if (done + ran == row_end) {
+      means.insert(means.begin(), {static_cast<double>(run_.step), row.seconds});
+      run_.losses.push_back(std::move(means));
+      std::fill(run_.loss_sums.begin(), run_.loss_sums.end(), 0.0);
+      run_.loss_steps = 0;
+      if (options_.on_losses) options_.on_losses(row);
+    }
+    monitor_.report({phase.name, static_cast<double>(done + ran), static_cast<double>(steps), "steps", row.note, done + ran == steps});
+    const double took = std::max(seconds_now() - before, 1e-6);
+    chunk_ = std::clamp<int64_t>(static_cast<int64_t>(0.1 / took * static_cast<double>(ran)), 1, kLossSlots);
+  }
+
+  LossRow loss_row(const Phase& phase, int64_t step, double seconds, const std::vector<double>& means) const {
+    LossRow row{};
+    row.step = step, row.epoch = static_cast<double>(step) / static_cast<double>(run_.steps), row.seconds = seconds;
+    describe(phase.phase, means, row);
+    return row;
+  }
+
+  // All that the next iteration needs: every state of the phase's program, and the networks that it does not hold.
+  void save() {
+    run_.states = weights_;
+    for (const Leaf& leaf : program_->plan().leaves)
+      if (leaf.kind == Leaf::state) run_.states[leaf.name] = program_->get<float>(leaf.name);
+    run_.seconds = before_ + seconds_now() - started_;
+    checkpoints_.write(run_, kRowEvery);
+    run_.states.clear();
+  }
+  void rescue() noexcept {
+    try {
+      if (program_) save();
+    } catch (...) {
+    }
+  }
+
+  const Timegan& m_;
+  const Feeds& feeds_;
+  const EncodedSequences& sequences_;
+  const FitOptions& options_;
+  Checkpoints& checkpoints_;
+  Team& team_;
+  const Monitor& monitor_;
+  const std::set<std::string> off_;
+  std::vector<Phase> phases_;
+  States weights_;  // as the phases before left them
+  RunState run_;
+  std::unique_ptr<Program> program_;
+  int64_t chunk_ = 1;
+  double before_ = 0, started_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Method> SequenceModel::attribute_method() const {
+  return encoder.attribute_width() == 0 ? nullptr : make_tvae(encoder.attributes(), attribute_config(1));
+}
+
+void SequenceModel::visit_stored(const TimeganConfig& config, const std::function<void(const Stored&, bool of_attributes)>& visit) const {
+  const Timegan m = timegan(config);
+  for (const SequenceNetwork* n : {&m.generator, &m.supervisor, &m.recovery})
+    visit_weights(n->weights, [&](const std::string& name, const std::vector<int64_t>& shape, const auto& element) { visit({name, shape, n->weights.name, n->weights.size, element}, false); });
+  if (const auto method = attribute_method())
+    method->visit_stored(attributes, [&](const Stored& s) {
+      Stored named = s;
+      named.name = "attributes." + s.name;
+      visit(named, true);
+    });
+}
+
+int64_t SequenceModel::parameters(const TimeganConfig& config) const {
+  const Timegan m = timegan(config);
+  return m.generator.weights.size + m.supervisor.weights.size + m.recovery.weights.size;
+}
+
+void record_joint_iteration(Plan& plan, const SequenceModel& model, const TimeganConfig& config, const EncodedSequences& sequences) {
+  Recorder r(plan);
+  record_training(r, model.timegan(config), TimeganPhase::joint, sequences.steps.rows, sequences.size(), 1);
+}
+
+std::unique_ptr<SequenceModel> fit_sequences(Table&& table, const TimeganConfig& config, const FitOptions& options, Checkpoints& checkpoints, Team& team, const Monitor& monitor,
+                                             nlohmann::json& provenance) {
+  auto model = std::make_unique<SequenceModel>();
+  Sequences cut_table = cut(std::move(table), options.sequences);
+  model->encoder = SequenceEncoder::fit(cut_table, options.seed, team, monitor);
+  const EncodedSequences sequences = model->encoder.encode(std::move(cut_table), team, monitor);
+  provenance["sequences"] = sequences.size();
+  const double start = seconds_now();
+  const bool trained = config.embedding_iterations + config.supervised_iterations + config.joint_iterations > 0;
+
+  if (model->encoder.attribute_width() > 0) {
+    TvaeConfig attributes = attribute_config(sequences.size());
+    if (!trained) attributes.epochs = 0;
+    const auto method = make_tvae(model->encoder.attributes(), attributes);
+    model->attributes = train_aside(*method, sequences.attributes, options, team, monitor);
+  }
+
+  const Timegan m = model->timegan(config);
+  const Feeds feeds(model->encoder, sequences);
+  SequenceTrainer trainer(m, feeds, sequences, options, checkpoints, team, monitor);
+  std::optional<RunState> kept;
+  if (options.checkpoint.resume) kept = checkpoints.newest();
+  else if (!options.checkpoint.path.empty()) Checkpoints::remove(options.checkpoint.path);
+  if (kept) notice(monitor, fmt::format("Going on from iteration {} of {}, kept in {}.", kept->step, trainer.steps(), options.checkpoint.path));
+  States weights = trainer.run(std::move(kept));
+  for (const SequenceNetwork* n : {&m.generator, &m.supervisor, &m.recovery}) model->networks[n->weights.name] = std::move(weights[n->weights.name]);
+  provenance["steps"] = trainer.steps();
+  provenance["train_seconds"] = seconds_now() - start;
+  return model;
+}
+
+}  // namespace tessera

@@ -1,0 +1,392 @@
+// Every function of the interface, misused: NULL, no handle, one of another kind, one that was freed, structs of impossible size, the wrong order. Each answers with a status
+// and a message. A function that is exported and not called here fails the last test.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <regex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "handmade.h"
+#include "tessera/tessera.hpp"
+
+namespace {
+
+// The call, with whatever handles it needs taken from here.
+struct Handles {
+  tessera_context* context;
+  tessera_model* model;
+  tessera_job* job;
+};
+
+template <class T>
+T* as(const void* p) {
+  return static_cast<T*>(const_cast<void*>(p));
+}
+
+class Misuse : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(tessera_context_new(nullptr, &good_.context), TESSERA_OK);
+    tessera_fit_options o{};
+    o.struct_size = sizeof o, o.epochs = TESSERA_UNTRAINED;
+    rows();
+    ASSERT_EQ(tessera_fit(good_.context, &o, &stream_, &good_.model), TESSERA_OK) << tessera_last_error();
+    rows();
+    ASSERT_EQ(tessera_fit_start(good_.context, &o, &stream_, &good_.job), TESSERA_OK);
+    ASSERT_EQ(tessera_job_wait(good_.job, -1, nullptr), TESSERA_OK);
+  }
+  void TearDown() override {
+    tessera_job_free(good_.job);
+    tessera_model_free(good_.model);
+    tessera_context_free(good_.context);
+    if (stream_.release != nullptr) stream_.release(&stream_);
+  }
+
+  // A fresh stream to be consumed.
+  ArrowArrayStream* rows() {
+    if (stream_.release != nullptr) stream_.release(&stream_);
+    source_.push_back(std::make_unique<SmallStream>(40));
+    source_.back()->open(&stream_);
+    return &stream_;
+  }
+
+  void usage(const char* function, const char* what, tessera_status status) {
+    EXPECT_EQ(status, TESSERA_E_USAGE) << function << " with " << what << ": " << tessera_last_error();
+    EXPECT_STRNE(tessera_last_error(), "") << function;
+  }
+
+  // The same call with every bad value in the place of one handle.
+  void bad_handles(const char* function, const std::function<tessera_status(const void*)>& call, std::initializer_list<const void*> others) {
+    usage(function, "NULL", call(nullptr));
+    for (const void* other : others) usage(function, "a handle of another kind", call(other));
+    static char anything[256];
+    usage(function, "no handle", call(anything));
+    usage(function, "an address of nothing", call(reinterpret_cast<const void*>(uintptr_t{0x10})));
+    usage(function, "a freed handle", call(freed_));
+  }
+
+  void free_one() {
+    tessera_context* gone = nullptr;
+    ASSERT_EQ(tessera_context_new(nullptr, &gone), TESSERA_OK);
+    tessera_context_free(gone);
+    freed_ = gone;
+  }
+
+  Handles good_{};
+  const void* freed_ = nullptr;
+  ArrowArrayStream stream_{};
+  std::vector<std::unique_ptr<SmallStream>> source_;
+  char* text_ = nullptr;
+};
+
+TEST_F(Misuse, Handles) {
+  free_one();
+  auto& g = good_;
+  ArrowArrayStream out{};
+  ArrowSchema schema{};
+  tessera_model* model = nullptr;
+  tessera_job* job = nullptr;
+  void* data = nullptr;
+  size_t size = 0;
+  int64_t read = 0;
+  int finished = 0;
+  tessera_job_state state{};
+  state.struct_size = sizeof state;
+  const auto write = [](const void*, size_t, void*) { return 0; };
+  const std::initializer_list<const void*> no_context = {g.model, g.job}, no_model = {g.context, g.job}, no_job = {g.context, g.model};
+  bad_handles("tessera_fit", [&](const void* h) { return tessera_fit(as<tessera_context>(h), nullptr, rows(), &model); }, no_context);
+  bad_handles("tessera_fit_start", [&](const void* h) { return tessera_fit_start(as<tessera_context>(h), nullptr, rows(), &job); }, no_context);
+  bad_handles("tessera_resume", [&](const void* h) { return tessera_resume(as<tessera_context>(h), nullptr, rows(), nullptr, 0, &finished, &model); }, no_context);
+  bad_handles("tessera_plan", [&](const void* h) { return tessera_plan(as<tessera_context>(h), nullptr, rows(), &text_); }, no_context);
+  bad_handles("tessera_inspect", [&](const void* h) { return tessera_inspect(as<tessera_context>(h), rows(), &text_); }, no_context);
+  bad_handles("tessera_evaluate", [&](const void* h) {
+    SmallStream s(30);
+    ArrowArrayStream synthetic;
+    s.open(&synthetic);
+    return tessera_evaluate(as<tessera_context>(h), nullptr, rows(), &synthetic, nullptr, &text_);
+  }, no_context);
+  bad_handles("tessera_csv_open", [&](const void* h) { return tessera_csv_open(as<tessera_context>(h), "/dev/null", nullptr, &out); }, no_context);
+  bad_handles("tessera_csv_write", [&](const void* h) { return tessera_csv_write(as<tessera_context>(h), rows(), "/nowhere/x", nullptr); }, no_context);
+  bad_handles("tessera_example", [&](const void* h) { return tessera_example(as<tessera_context>(h), nullptr, 5, 0, &out); }, no_context);
+  bad_handles("tessera_rows_read", [&](const void* h) { return tessera_rows_read(as<tessera_context>(h), rows(), 5, nullptr, 0, &read); }, no_context);
+  bad_handles("tessera_sample", [&](const void* h) { return tessera_sample(as<tessera_context>(h), g.model, 0, 1, nullptr, &out); }, no_context);
+  ArrowDeviceArrayStream device{};
+  bad_handles("tessera_rows_from_device", [&](const void* h) {
+    EXPECT_EQ(tessera_rows_to_device(rows(), &device), TESSERA_OK);
+    const tessera_status status = tessera_rows_from_device(as<tessera_context>(h), &device, &out);
+    EXPECT_EQ(device.release, nullptr) << "consumed all the same";
+    return status;
+  }, no_context);
+
+  bad_handles("tessera_sample", [&](const void* h) { return tessera_sample(g.context, as<tessera_model>(h), 0, 1, nullptr, &out); }, no_model);
+  bad_handles("tessera_model_save", [&](const void* h) { return tessera_model_save(as<tessera_model>(h), "/nowhere/x", 0); }, no_model);
+  bad_handles("tessera_model_save_memory", [&](const void* h) { return tessera_model_save_memory(as<tessera_model>(h), &data, &size); }, no_model);
+  bad_handles("tessera_model_write", [&](const void* h) { return tessera_model_write(as<tessera_model>(h), write, nullptr); }, no_model);
+  bad_handles("tessera_model_schema", [&](const void* h) { return tessera_model_schema(as<tessera_model>(h), &schema); }, no_model);
+  bad_handles("tessera_model_describe", [&](const void* h) { return tessera_model_describe(as<tessera_model>(h), &text_); }, no_model);
+
+  bad_handles("tessera_job_poll", [&](const void* h) { return tessera_job_poll(as<tessera_job>(h), &state); }, no_job);
+  bad_handles("tessera_job_wait", [&](const void* h) { return tessera_job_wait(as<tessera_job>(h), 0, &finished); }, no_job);
+  bad_handles("tessera_job_cancel", [&](const void* h) { return tessera_job_cancel(as<tessera_job>(h)); }, no_job);
+  bad_handles("tessera_job_take_model", [&](const void* h) { return tessera_job_take_model(as<tessera_job>(h), &model); }, no_job);
+
+  EXPECT_EQ(model, nullptr);
+  EXPECT_EQ(job, nullptr);
+  EXPECT_EQ(data, nullptr);
+  EXPECT_EQ(text_, nullptr);
+  EXPECT_EQ(schema.release, nullptr);
+  EXPECT_EQ(out.release, nullptr);
+}
+
+TEST_F(Misuse, FreeingWhatIsNoLiveHandleLeavesAMessageAndNothingElse) {
+  free_one();
+  static char anything[256];
+  const auto all = [&](const char* function, auto free, std::initializer_list<const void*> others) {
+    free(nullptr);
+    std::vector<const void*> wrong(others);
+    wrong.insert(wrong.end(), {freed_, anything, reinterpret_cast<const void*>(uintptr_t{0x10})});
+    for (const void* w : wrong) {
+      EXPECT_EQ(tessera_model_load("/nowhere", nullptr), TESSERA_E_USAGE);  // another message before
+      free(w);
+      EXPECT_NE(std::string(tessera_last_error()).find("is no "), std::string::npos) << function;
+    }
+  };
+  all("tessera_context_free", [](const void* p) { tessera_context_free(as<tessera_context>(p)); }, {good_.model, good_.job});
+  all("tessera_model_free", [](const void* p) { tessera_model_free(as<tessera_model>(p)); }, {good_.context, good_.job});
+  all("tessera_job_free", [](const void* p) { tessera_job_free(as<tessera_job>(p)); }, {good_.context, good_.model});
+  char* json = nullptr;
+  EXPECT_EQ(tessera_model_describe(good_.model, &json), TESSERA_OK) << "the right ones are still there";
+  tessera_string_free(json);
+  tessera_string_free(nullptr);
+  tessera_memory_free(nullptr);
+}
+
+TEST_F(Misuse, CancellingWhatIsNoContext) {
+  tessera_context_cancel(nullptr);
+  tessera_context_cancel(as<tessera_context>(good_.model));
+  tessera_context_reset(nullptr);
+  tessera_context_reset(as<tessera_context>(good_.model));
+  EXPECT_EQ(tessera_inspect(good_.context, rows(), &text_), TESSERA_OK) << "nothing was cancelled";
+  tessera_string_free(text_);
+  tessera_context_cancel(good_.context);
+  EXPECT_EQ(tessera_inspect(good_.context, rows(), &text_), TESSERA_E_CANCELLED);
+  EXPECT_EQ(stream_.release, nullptr) << "consumed all the same";
+}
+
+TEST_F(Misuse, Nulls) {
+  auto& g = good_;
+  tessera_model* model = nullptr;
+  tessera_job* job = nullptr;
+  ArrowArrayStream out{}, empty{};
+  void* data = nullptr;
+  size_t size = 0;
+  int64_t read = 0;
+  const char byte = 0;
+  usage("tessera_context_new", "no place for the context", tessera_context_new(nullptr, nullptr));
+  usage("tessera_fit", "no rows", tessera_fit(g.context, nullptr, nullptr, &model));
+  usage("tessera_fit", "released rows", tessera_fit(g.context, nullptr, &empty, &model));
+  usage("tessera_fit", "no place for the model", tessera_fit(g.context, nullptr, rows(), nullptr));
+  EXPECT_EQ(stream_.release, nullptr) << "consumed all the same";
+  usage("tessera_fit_start", "no rows", tessera_fit_start(g.context, nullptr, nullptr, &job));
+  usage("tessera_fit_start", "no place for the job", tessera_fit_start(g.context, nullptr, rows(), nullptr));
+  usage("tessera_resume", "no rows", tessera_resume(g.context, nullptr, nullptr, nullptr, 0, nullptr, &model));
+  usage("tessera_resume", "no place for the model", tessera_resume(g.context, nullptr, rows(), nullptr, 0, nullptr, nullptr));
+  usage("tessera_checkpoint_remove", "no path", tessera_checkpoint_remove(nullptr));
+  usage("tessera_job_poll", "no state", tessera_job_poll(g.job, nullptr));
+  usage("tessera_job_wait", "a time that is no number", tessera_job_wait(g.job, std::nan(""), nullptr));
+  usage("tessera_job_take_model", "no place for the model", tessera_job_take_model(g.job, nullptr));
+  usage("tessera_model_save", "no path", tessera_model_save(g.model, nullptr, 0));
+  usage("tessera_model_save", "an empty path", tessera_model_save(g.model, "", 0));
+  usage("tessera_model_load", "no path", tessera_model_load(nullptr, &model));
+  usage("tessera_model_load", "no place for the model", tessera_model_load("x", nullptr));
+  usage("tessera_model_load_memory", "no bytes", tessera_model_load_memory(nullptr, 10, &model));
+  usage("tessera_model_load_memory", "no place for the model", tessera_model_load_memory(&byte, 1, nullptr));
+  usage("tessera_model_save_memory", "no place for the bytes", tessera_model_save_memory(g.model, nullptr, &size));
+  usage("tessera_model_save_memory", "no place for their number", tessera_model_save_memory(g.model, &data, nullptr));
+  usage("tessera_model_write", "no function", tessera_model_write(g.model, nullptr, nullptr));
+  usage("tessera_model_schema", "no schema", tessera_model_schema(g.model, nullptr));
+  usage("tessera_model_describe", "no place for the text", tessera_model_describe(g.model, nullptr));
+  usage("tessera_sample", "no stream", tessera_sample(g.context, g.model, 0, 1, nullptr, nullptr));
+  usage("tessera_sample", "negative rows", tessera_sample(g.context, g.model, 0, -1, nullptr, &out));
+  usage("tessera_rows_read", "no rows", tessera_rows_read(g.context, nullptr, 1, nullptr, 0, &read));
+  usage("tessera_rows_read", "no columns", tessera_rows_read(g.context, rows(), 1, nullptr, 1, &read));
+  usage("tessera_rows_read", "a negative capacity", tessera_rows_read(g.context, rows(), -1, nullptr, 0, &read));
+  usage("tessera_rows_read", "no place for the number", tessera_rows_read(g.context, rows(), 1, nullptr, 0, nullptr));
+  ArrowDeviceArrayStream device{};
+  usage("tessera_rows_to_device", "no rows", tessera_rows_to_device(nullptr, &device));
+  usage("tessera_rows_to_device", "no stream", tessera_rows_to_device(rows(), nullptr));
+  usage("tessera_rows_from_device", "no rows", tessera_rows_from_device(g.context, nullptr, &out));
+  usage("tessera_rows_from_device", "released rows", tessera_rows_from_device(g.context, &device, &out));
+  ASSERT_EQ(tessera_rows_to_device(rows(), &device), TESSERA_OK);
+  usage("tessera_rows_from_device", "no stream", tessera_rows_from_device(g.context, &device, nullptr));
+  usage("tessera_inspect", "no rows", tessera_inspect(g.context, nullptr, &text_));
+  usage("tessera_inspect", "no place for the text", tessera_inspect(g.context, rows(), nullptr));
+  usage("tessera_plan", "no rows", tessera_plan(g.context, nullptr, nullptr, &text_));
+  usage("tessera_plan", "no place for the text", tessera_plan(g.context, nullptr, rows(), nullptr));
+  usage("tessera_evaluate", "no rows", tessera_evaluate(g.context, nullptr, nullptr, nullptr, nullptr, &text_));
+  usage("tessera_evaluate", "one table", tessera_evaluate(g.context, nullptr, rows(), nullptr, nullptr, &text_));
+  usage("tessera_evaluate", "no place for the text", tessera_evaluate(g.context, nullptr, rows(), nullptr, nullptr, nullptr));
+  usage("tessera_info", "no place for the text", tessera_info(nullptr));
+  usage("tessera_csv_open", "no path", tessera_csv_open(g.context, nullptr, nullptr, &out));
+  usage("tessera_csv_open", "no stream", tessera_csv_open(g.context, "/dev/null", nullptr, nullptr));
+  usage("tessera_csv_write", "no rows", tessera_csv_write(g.context, nullptr, "x", nullptr));
+  usage("tessera_csv_write", "no path", tessera_csv_write(g.context, rows(), nullptr, nullptr));
+  usage("tessera_check_output", "no path", tessera_check_output(nullptr, 0));
+  usage("tessera_example", "no stream", tessera_example(g.context, nullptr, 1, 0, nullptr));
+  EXPECT_EQ(model, nullptr);
+  EXPECT_EQ(job, nullptr);
+}
+
+TEST_F(Misuse, StructsOfImpossibleSizeOrFromTheFuture) {
+  auto& g = good_;
+  tessera_model* model = nullptr;
+  tessera_job* job = nullptr;
+  tessera_context* context = nullptr;
+  ArrowArrayStream out{};
+  int64_t read = 0;
+  const auto each = [&](const char* function, auto call, auto options) {
+    for (const size_t size : {size_t{0}, size_t{1}, size_t{7}, size_t{1} << 17, SIZE_MAX}) {
+      options.struct_size = size;
+      usage(function, "a struct of impossible size", call(&options));
+    }
+    struct {
+      decltype(options) known{};
+      char unknown[24] = {};
+    } newer;
+    newer.known.struct_size = sizeof newer;
+    newer.unknown[20] = 1;
+    usage(function, "a field that is not known", call(&newer.known));
+  };
+  each("tessera_context_new", [&](auto* o) { return tessera_context_new(o, &context); }, tessera_context_options{});
+  each("tessera_check_fit_options", [&](auto* o) { return tessera_check_fit_options(o); }, tessera_fit_options{});
+  each("tessera_fit", [&](auto* o) { return tessera_fit(g.context, o, rows(), &model); }, tessera_fit_options{});
+  each("tessera_fit_start", [&](auto* o) { return tessera_fit_start(g.context, o, rows(), &job); }, tessera_fit_options{});
+  each("tessera_plan", [&](auto* o) { return tessera_plan(g.context, o, rows(), &text_); }, tessera_fit_options{});
+  each("tessera_sample", [&](auto* o) { return tessera_sample(g.context, g.model, 0, 1, o, &out); }, tessera_sample_options{});
+  each("tessera_evaluate", [&](auto* o) { return tessera_evaluate(g.context, o, rows(), nullptr, nullptr, &text_); }, tessera_evaluate_options{});
+  each("tessera_resume", [&](auto* o) { return tessera_resume(g.context, o, rows(), nullptr, 0, nullptr, &model); }, tessera_fit_options{});
+  each("tessera_check_evaluate_options", [&](auto* o) { return tessera_check_evaluate_options(o); }, tessera_evaluate_options{});
+  each("tessera_csv_open", [&](auto* o) { return tessera_csv_open(g.context, "/dev/null", o, &out); }, tessera_csv_options{});
+  each("tessera_csv_write", [&](auto* o) { return tessera_csv_write(g.context, rows(), "/nowhere/x", o); }, tessera_csv_write_options{});
+  tessera_column_buffer buffer{};
+  for (const size_t size : {size_t{0}, size_t{3}, size_t{1} << 20}) {
+    buffer.struct_size = size;
+    usage("tessera_rows_read", "a buffer of impossible size", tessera_rows_read(g.context, rows(), 1, &buffer, 1, &read));
+  }
+  tessera_job_state state{};
+  usage("tessera_job_poll", "a state without a size", tessera_job_poll(g.job, &state));
+  // A state of an older header gets what it has room for.
+  struct {
+    size_t size = offsetof(tessera_job_state, phase);
+    int finished = -1;
+    uint64_t behind = 0x5555;
+  } older;
+  static_assert(offsetof(decltype(older), finished) == offsetof(tessera_job_state, finished));
+  EXPECT_EQ(tessera_job_poll(g.job, reinterpret_cast<tessera_job_state*>(&older)), TESSERA_OK);
+  EXPECT_EQ(older.finished, 1);
+  EXPECT_EQ(older.behind, 0x5555u);
+}
+
+TEST_F(Misuse, OptionsThatMakeNoSense) {
+  auto& g = good_;
+  ArrowArrayStream out{};
+  tessera_sample_options s{};
+  s.struct_size = sizeof s;
+  s.texts = "views";
+  usage("tessera_sample", "an unknown layout of texts", tessera_sample(g.context, g.model, 0, 1, &s, &out));
+  tessera_fit_options f{};
+  f.struct_size = sizeof f;
+  for (const char* types : {"a", "number=float", "number=integer,number=category", "=integer"}) {
+    f.types = types;
+    usage("tessera_check_fit_options", types, tessera_check_fit_options(&f));
+  }
+  tessera_model* model = nullptr;
+  f.types = "nothing=category";
+  usage("tessera_fit", "a type for a column that is not there", tessera_fit(g.context, &f, rows(), &model));
+  f.types = "number=category,colour=constant";
+  EXPECT_EQ(tessera_fit(g.context, &f, rows(), &model), TESSERA_E_DATA) << "colours differ";
+  f.types = "number=category";
+  f.epochs = TESSERA_UNTRAINED;
+  ASSERT_EQ(tessera_fit(g.context, &f, rows(), &model), TESSERA_OK) << tessera_last_error();
+  ArrowSchema schema{};
+  ASSERT_EQ(tessera_model_schema(model, &schema), TESSERA_OK);
+  EXPECT_STREQ(schema.children[0]->format, "i") << "an int32 went in, a category it is, an int32 comes out";
+  EXPECT_EQ(schema.children[0]->dictionary, nullptr);
+  schema.release(&schema);
+  tessera_model_free(model);
+}
+
+TEST_F(Misuse, StatusesHaveNames) {
+  EXPECT_STREQ(tessera_status_name(TESSERA_OK), "OK");
+  EXPECT_STREQ(tessera_status_name(TESSERA_E_CONDITION), "CONDITION");
+  EXPECT_STREQ(tessera_status_name(static_cast<tessera_status>(77)), "?");
+  EXPECT_EQ(tessera_abi_version(), static_cast<uint32_t>(TESSERA_ABI_VERSION));
+  EXPECT_STRNE(tessera_version(), "");
+}
+
+// Threads that make, use, misuse and free handles of their own and share one model, at once.
+TEST_F(Misuse, ManyHandlesFromManyThreads) {
+  std::vector<std::thread> threads;
+  std::vector<std::string> wrong(6);
+  for (size_t t = 0; t < wrong.size(); ++t)
+    threads.emplace_back([this, t, &wrong] {
+      const auto expect = [&](bool holds, const char* what) {
+        if (!holds) wrong[t] += std::string(what) + ": " + tessera_last_error() + "\n";
+      };
+      for (int i = 0; i < 8; ++i) {
+        tessera_context_options o{};
+        o.struct_size = sizeof o, o.threads = 1 + i % 2;
+        tessera_context* context = nullptr;
+        expect(tessera_context_new(&o, &context) == TESSERA_OK, "a context");
+        SmallStream source(60);
+        ArrowArrayStream stream;
+        source.open(&stream);
+        tessera_fit_options f{};
+        f.struct_size = sizeof f, f.epochs = TESSERA_UNTRAINED, f.seed = t;
+        tessera_model* model = nullptr;
+        tessera_job* job = nullptr;
+        if (i % 2 == 0) {
+          expect(tessera_fit(context, &f, &stream, &model) == TESSERA_OK, "a model");
+        } else {
+          expect(tessera_fit_start(context, &f, &stream, &job) == TESSERA_OK && tessera_job_wait(job, -1, nullptr) == TESSERA_OK && tessera_job_take_model(job, &model) == TESSERA_OK, "a job");
+          tessera_job_free(job);
+        }
+        for (const tessera_model* m : {static_cast<const tessera_model*>(model), static_cast<const tessera_model*>(good_.model)}) {
+          double numbers[20];
+          tessera_column_buffer b{};
+          b.struct_size = sizeof b, b.type = TESSERA_FLOAT64, b.values = numbers;
+          int64_t read = 0;
+          expect(tessera_sample(context, m, 0, 20, nullptr, &stream) == TESSERA_OK && tessera_rows_read(context, &stream, 20, &b, 1, &read) == TESSERA_OK && read == 20, "rows");
+        }
+        expect(tessera_model_save(model, nullptr, 0) == TESSERA_E_USAGE && std::strstr(tessera_last_error(), "path") != nullptr, "its own message");
+        tessera_model_free(model);
+        tessera_context_free(context);
+      }
+    });
+  for (auto& t : threads) t.join();
+  for (const std::string& w : wrong) EXPECT_EQ(w, "");
+}
+
+std::string text_of(const char* path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(MisuseOf, EveryFunctionIsTried) {
+  const std::string header = text_of(TESSERA_SOURCE_DIR "/include/tessera/tessera.h"), tests = text_of(TESSERA_SOURCE_DIR "/tests/api/misuse.cpp");
+  const std::regex declaration(R"(TESSERA_API[^(;]*?(tessera_\w+)\()");
+  int functions = 0;
+  for (std::sregex_iterator i(header.begin(), header.end(), declaration), end; i != end; ++i, ++functions)
+    EXPECT_NE(tests.find((*i)[1].str() + '('), std::string::npos) << (*i)[1] << " is exported, and nothing here misuses it";
+  EXPECT_GE(functions, 30);
+}
+
+}  // namespace

@@ -1,0 +1,290 @@
+// Nothing lost: kills, signals, full disks and short memory on the real program; whatever happened, the same line with --resume ends in the file of the run that was never stopped.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <random>
+#include <thread>
+
+#include "cli/program.h"
+
+namespace {
+
+using Line = std::vector<std::string>;
+
+class CliResume : public Cli {
+ protected:
+  void SetUp() override {
+    Cli::SetUp();
+    example(400);
+  }
+  // A fit of a second on a small table, kept as often as can be.
+  static Line fit(const std::string& method, const std::string& model, const Line& more = {}) {
+    Line line{"fit", "people.csv", "--model", model, "--method", method, "--epochs", "12", "--batch-size", "50", "--calibrate", "off", "--embedding-dim", "16", "--checkpoint-every", "1epochs"};
+    const Line narrow = method == "tvae" ? Line{"--encoder-dim", "32", "--decoder-dim", "32"} : Line{"--generator-dim", "32", "--discriminator-dim", "32"};
+    line.insert(line.end(), narrow.begin(), narrow.end());
+    line.insert(line.end(), more.begin(), more.end());
+    return line;
+  }
+  static Line with(Line line, const Line& more) {
+    line.insert(line.end(), more.begin(), more.end());
+    return line;
+  }
+  static Line endless(const std::string& model, const Line& more = {}) {
+    Line line = fit("tvae", model, more);
+    line[7] = "100000000";
+    return line;
+  }
+  std::string whole(const std::string& method) {
+    must(fit(method, "whole.tessera"));
+    const std::string bytes = read("whole.tessera");
+    std::filesystem::remove(folder_ / "whole.tessera");
+    return bytes;
+  }
+  void drop(const std::string& name) const { std::filesystem::remove(folder_ / name); }
+  int shell(const std::string& before, const Line& line) const {
+    std::string command = "cd " + folder_.string() + " && " + before + " " + TESSERA_PROGRAM;
+    for (const std::string& word : line) command += " '" + word + "'";
+    const int status = std::system((command + " > out 2> err").c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  void storm(const std::string& method, uint32_t seed, int kills);
+};
+
+// Every run is killed after a time that the seed gives, and goes on from what the one before left, until one comes to its end first.
+void CliResume::storm(const std::string& method, uint32_t seed, int kills) {
+  const std::string bytes = whole(method);
+  const auto started = std::chrono::steady_clock::now();
+  must(fit(method, "m.tessera"));
+  const auto takes = std::chrono::steady_clock::now() - started;
+  drop("m.tessera");
+  std::mt19937 random(seed);
+  int killed = 0, finished = 0, torn = 0;
+  while (killed < kills) {
+    const std::string threads = std::to_string(1 + random() % 3);
+    Running run(folder_, with(fit(method, "m.tessera"), {"--resume", "--quiet", "--threads", threads}), "");
+    std::this_thread::sleep_for(takes * (static_cast<double>(random() % 1000) / 1000));
+    run.signal(SIGKILL);
+    const Outcome o = run.wait();
+    if (o.code == 128 + SIGKILL) {
+      ++killed;
+      torn += !exists("m.tessera.checkpoint") && exists("m.tessera.checkpoint.previous");
+      if (!exists("m.tessera")) continue;
+    } else {
+      ASSERT_EQ(o.code, 0) << o.err;
+    }
+    ++finished;
+    ASSERT_TRUE(read("m.tessera") == bytes) << "after " << killed << " kills of seed " << seed;
+    drop("m.tessera");
+  }
+  must(with(fit(method, "m.tessera"), {"--resume"}));
+  EXPECT_TRUE(read("m.tessera") == bytes);
+  EXPECT_EQ(files(), (Line{"m.tessera", "people.csv"})) << "nothing is left beside the model";
+  RecordProperty("finished", finished);
+  RecordProperty("caught_between_generations", torn);
+}
+
+TEST_F(CliResume, AHundredKillsOfCtgan) { storm("ctgan", 1, 100); }
+TEST_F(CliResume, AHundredKillsOfTvae) { storm("tvae", 2, 100); }
+
+TEST_F(CliResume, SignalsSayHowToGoOn) {
+  for (const int number : {SIGINT, SIGTERM}) {
+    const Line line = endless("my model.tessera");
+    Running run(folder_, with(line, {"--log", "losses.csv"}), "");
+    ASSERT_TRUE(run.wait_for_error_text("train"));
+    run.signal(number);
+    const Outcome o = run.wait();
+    EXPECT_EQ(o.code, 128 + number) << o.err;
+    EXPECT_HAS(o.err, "stopped by");
+    EXPECT_HAS(o.err, "is kept in my model.tessera.checkpoint");
+    EXPECT_HAS(o.err, "Go on with: " + std::string(TESSERA_PROGRAM) + " fit people.csv --model 'my model.tessera' --method tvae");
+    EXPECT_HAS(o.err, "--log losses.csv --resume\n");
+    // The line it says, but for a bound on the time, as this one has no end.
+    const Outcome again = must(with(line, {"--log", "losses.csv", "--resume", "--max-time", "0.01s"}));
+    EXPECT_HAS(again.err, "Going on from");
+    for (const char* name : {"my model.tessera", "losses.csv"}) drop(name);
+    EXPECT_EQ(files(), (Line{"people.csv"}));
+  }
+}
+
+TEST_F(CliResume, ASignalDuringCalibrationKeepsTheTraining) {
+  Line line = fit("tvae", "m.tessera");
+  line[11] = "full";
+  must(line);
+  const std::string bytes = read("m.tessera");
+  drop("m.tessera");
+  Running run(folder_, line, "");
+  ASSERT_TRUE(run.wait_for_error_text("train"));
+  ASSERT_TRUE(run.wait_for_error_text("12 epochs"));  // the line of training's end
+  run.signal(SIGTERM);
+  const Outcome o = run.wait();
+  if (o.code == 0) GTEST_SKIP() << "it was faster than the signal";
+  EXPECT_EQ(o.code, 143) << o.err;
+  EXPECT_HAS(o.err, "12 of 12 epochs, is kept");
+  const Outcome again = must(with(line, {"--resume"}));
+  EXPECT_HAS(again.err, "Going on from 12 of 12 epochs");
+  EXPECT_EQ(again.err.find("train "), std::string::npos) << "nothing is trained again";
+  EXPECT_TRUE(read("m.tessera") == bytes);
+}
+
+TEST_F(CliResume, ASecondSignalLeavesAtOnce) {
+  Running run(folder_, endless("m.tessera"), "");
+  ASSERT_TRUE(run.wait_for_error_text("train"));
+  for (int i = 0; i < 2; ++i) run.signal(SIGINT);
+  EXPECT_EQ(run.wait().code, 130);
+  EXPECT_FALSE(exists("m.tessera"));
+  must(with(endless("m.tessera"), {"--resume", "--max-time", "0.01s"}));
+}
+
+TEST_F(CliResume, WhereTheModelIsFinishedThereIsNothingToDo) {
+  const Line line = with(fit("tvae", "m.tessera"), {"--resume"});
+  must(line);
+  const std::string bytes = read("m.tessera");
+  for (const Line& l : {line, with(line, {"--force"}), with(line, {"--threads", "2"})}) {
+    const Outcome o = must(l);
+    EXPECT_HAS(o.err, "nothing was to be done");
+    EXPECT_TRUE(read("m.tessera") == bytes);
+  }
+  const Outcome o = run(with(line, {"--seed", "5"}));
+  EXPECT_EQ(o.code, 2);
+  EXPECT_HAS(o.err, "m.tessera: this was trained with other options: --seed was 0, now 5");
+  EXPECT_HAS(o.err, "--force");
+}
+
+TEST_F(CliResume, AnotherTableIsRefused) {
+  must(fit("tvae", "m.tessera"));
+  drop("people.csv");
+  example(401);
+  const Outcome o = run(with(fit("tvae", "m.tessera"), {"--resume"}));
+  EXPECT_EQ(o.code, 3);
+  EXPECT_HAS(o.err, "it had 400 rows, now there are 401");
+  must(with(fit("tvae", "m.tessera"), {"--resume", "--force"}));
+}
+
+TEST_F(CliResume, AnUnfinishedRunIsNotOverwrittenBySlip) {
+  Running begun(folder_, endless("m.tessera"), "");
+  ASSERT_TRUE(begun.wait_for_error_text("train"));
+  begun.signal(SIGINT);
+  ASSERT_EQ(begun.wait().code, 130);
+  Outcome o = run(fit("tvae", "m.tessera"));
+  EXPECT_EQ(o.code, 4);
+  EXPECT_HAS(o.err, "--resume");
+  EXPECT_HAS(o.err, "--force");
+  o = run(with(fit("tvae", "m.tessera"), {"--resume"}));
+  EXPECT_EQ(o.code, 2);
+  EXPECT_HAS(o.err, "--epochs was 100000000, now 12");
+  EXPECT_TRUE(exists("m.tessera.checkpoint"));
+  must(with(fit("tvae", "m.tessera"), {"--force"}));
+  EXPECT_EQ(files(), (Line{"m.tessera", "people.csv"}));
+}
+
+TEST_F(CliResume, TheLogIsWholeAfterAStop) {
+  const Line line = fit("ctgan", "m.tessera", {"--log", "losses.csv"});
+  must(line);
+  const auto without_seconds = [&] {
+    std::string out, text = read("losses.csv");
+    for (size_t at = 0; at < text.size();) {
+      const size_t end = text.find('\n', at);
+      out += text.substr(at, text.rfind(',', end) - at) + "\n";
+      at = end + 1;
+    }
+    return out;
+  };
+  const std::string whole = without_seconds();
+  EXPECT_EQ(lines(whole), 13);
+  drop("m.tessera"), drop("losses.csv");
+  for (int i = 0; i < 5; ++i) {
+    Running run(folder_, with(line, {"--resume", "--quiet"}), "");
+    std::this_thread::sleep_for(std::chrono::milliseconds(60 * (i + 1)));
+    run.signal(SIGKILL);
+    run.wait();
+  }
+  must(with(line, {"--resume"}));
+  EXPECT_EQ(without_seconds(), whole);
+}
+
+TEST_F(CliResume, AFullDiskCostsTheCheckpointsOnly) {
+  // A limit between what a model takes and what a checkpoint takes.
+  must(fit("tvae", "m.tessera"));
+  const std::string bytes = read("m.tessera");
+  drop("m.tessera");
+  Running begun(folder_, endless("m.tessera"), "");
+  ASSERT_TRUE(begun.wait_for_error_text("train"));
+  begun.signal(SIGINT);
+  ASSERT_EQ(begun.wait().code, 130);
+  const size_t kept = read("m.tessera.checkpoint").size();
+  ASSERT_GT(kept, bytes.size() + 4096);
+  drop("m.tessera.checkpoint"), drop("m.tessera.checkpoint.previous");
+  const std::string limit = "prlimit --fsize=" + std::to_string((bytes.size() + kept) / 2);
+  EXPECT_EQ(shell(limit, fit("tvae", "m.tessera")), 0) << read("err");
+  EXPECT_HAS(read("err"), "Training goes on");
+  EXPECT_TRUE(read("m.tessera") == bytes);
+}
+
+TEST_F(CliResume, AModelThatCannotBeWrittenLeavesWhatWasTrained) {
+  // The model's place turns into a folder while it is trained: neither --force nor a rename gets past that.
+  const Line line = fit("tvae", "m.tessera", {"--force"});
+  must(line);
+  const std::string bytes = read("m.tessera");
+  drop("m.tessera");
+  Running run(folder_, line, "");
+  ASSERT_TRUE(run.wait_for_error_text("read"));
+  std::filesystem::create_directory(folder_ / "m.tessera");
+  const Outcome o = run.wait();
+  ASSERT_EQ(o.code, 4) << o.err;
+  EXPECT_HAS(o.err, "Go on with:");
+  const size_t at = o.err.find("saved in ") + 9;
+  const std::filesystem::path elsewhere = o.err.substr(at, o.err.find(" instead") - at);
+  EXPECT_TRUE(std::filesystem::exists(elsewhere)) << o.err;
+  std::filesystem::remove(elsewhere);
+  std::filesystem::remove(folder_ / "m.tessera");
+  must(with(line, {"--resume"}));
+  EXPECT_TRUE(read("m.tessera") == bytes);
+}
+
+TEST_F(CliResume, AVanishedInputIsSaidAndNothingIsLost) {
+  Running begun(folder_, endless("m.tessera"), "");
+  ASSERT_TRUE(begun.wait_for_error_text("train"));
+  begun.signal(SIGTERM);
+  ASSERT_EQ(begun.wait().code, 143);
+  const std::string kept = read("m.tessera.checkpoint");
+  drop("people.csv");
+  const Outcome o = run(with(endless("m.tessera"), {"--resume"}));
+  EXPECT_EQ(o.code, 4);
+  EXPECT_HAS(o.err, "people.csv");
+  EXPECT_TRUE(read("m.tessera.checkpoint") == kept);
+}
+
+TEST_F(CliResume, ShortMemoryIsAnErrorAndNoCrash) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers take their own";
+#endif
+  int refused = 0;
+  Line line = fit("ctgan", "m.tessera", {"--threads", "1", "--force"});
+  line[7] = "1", line[15] = line[17] = "1500,1500";  // networks that take a few hundred MiB
+  for (int megabytes = 40; megabytes <= 640; megabytes += 60) {
+    const int code = shell("prlimit --as=" + std::to_string(megabytes << 20), line);
+    const std::string err = read("err");
+    if (err.find("error while loading shared libraries") != std::string::npos) continue;
+    EXPECT_TRUE(code == 0 || code == 5) << megabytes << " MiB: " << code << " " << err;
+    refused += code == 5;
+    EXPECT_EQ(exists("m.tessera"), code == 0);
+    for (const char* name : {"m.tessera", "m.tessera.checkpoint", "m.tessera.checkpoint.previous"}) drop(name);
+  }
+  EXPECT_GT(refused, 0);
+}
+
+TEST_F(CliResume, OptionsAreJudgedFirst) {
+  const auto refused = [&](const std::string& option, const std::string& value) {
+    const Outcome o = run({"fit", "nowhere.csv", "--model", "m.tessera", option, value});
+    EXPECT_EQ(o.code, 2) << o.err;
+    EXPECT_HAS(o.err, option);
+  };
+  for (const char* value : {"soon", "0s", "-5m", "10", "0epochs", "1.5epochs", "1e300h"}) refused("--checkpoint-every", value);
+  for (const char* value : {"2", "two hours", "0h"}) refused("--max-time", value);
+  refused("--keep", "worst");
+  refused("--patience", "-1");
+}
+
+}  // namespace

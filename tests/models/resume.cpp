@@ -1,0 +1,300 @@
+// A run that was stopped goes on to the bits of the run that never was, whatever stopped it, wherever it stood, with however many threads; and nothing that is damaged or
+// of another run gets into a model.
+#include <atomic>
+#include <functional>
+
+#include "models/checkpoint.h"
+#include "models/table/example.h"
+#include "models/tables.h"
+
+namespace tessera::whole {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string file_of(const Model& m) {
+  const Folder folder;
+  m.save(folder / "model", false);
+  return read_bytes(folder / "model");
+}
+
+struct Case {
+  const char* method;
+  Tier calibrate = Tier::marginals;
+};
+
+FitOptions options_of(const Case& c) {
+  FitOptions o = std::string(c.method) == "tvae" ? quick_tvae(6, 100) : quick(6, 100);
+  o.calibrate = c.calibrate;
+  o.seed = 7;
+  return o;
+}
+Table rows() { return example_people(500, 3); }
+
+// Events of a run, in order: what a test can stop it at.
+std::vector<std::string> phases_of(const FitOptions& o) {
+  std::vector<std::string> seen;
+  Team team(1);
+  Monitor monitor;
+  monitor.on_progress = [&](const Progress& p) { seen.push_back(p.phase); };
+  Model::fit(rows(), o, team, monitor);
+  return seen;
+}
+
+// Runs until the event of that number, then is cancelled. The message of the error, or "" where it came to its end.
+std::string stopped_at(size_t event, const FitOptions& o, int threads = 1) {
+  Team team(threads);
+  std::atomic<bool> cancel{false};
+  size_t count = 0;
+  Monitor monitor;
+  monitor.cancel = &cancel;
+  monitor.on_progress = [&](const Progress& p) {
+    if (std::string(p.phase) != "notice" && count++ == event) cancel = true;
+  };
+  try {
+    Model::fit(rows(), o, team, monitor);
+    return "";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::cancelled) << e.what();
+    return e.what();
+  }
+}
+
+std::vector<std::string> notices;
+Model resumed(FitOptions o, int threads = 1) {
+  o.checkpoint.resume = true;
+  notices.clear();
+  Team team(threads);
+  Monitor monitor;
+  monitor.on_progress = [](const Progress& p) {
+    if (std::string(p.phase) == "notice") notices.push_back(p.note);
+  };
+  return Model::fit(rows(), o, team, monitor);
+}
+bool noticed(const std::string& part) {
+  return std::any_of(notices.begin(), notices.end(), [&](const std::string& n) { return n.find(part) != std::string::npos; });
+}
+
+class Resume : public testing::TestWithParam<Case> {
+ protected:
+  Folder folder_;
+  FitOptions options_ = [] {
+    FitOptions o = options_of(GetParam());
+    o.checkpoint.every_seconds = 0;
+    o.checkpoint.every_epochs = 1;
+    return o;
+  }();
+  std::string path_ = folder_ / "m.checkpoint";
+  void SetUp() override { options_.checkpoint.path = path_; }
+};
+
+INSTANTIATE_TEST_SUITE_P(Methods, Resume, testing::Values(Case{"ctgan"}, Case{"tvae"}), [](const auto& info) { return std::string(info.param.method); });
+
+TEST_P(Resume, ACancelAtEveryEventOfEveryPhaseLosesNothing) {
+  const std::string whole = file_of(fit(rows(), options_of(GetParam())));
+  const std::vector<std::string> phases = phases_of(options_);
+  for (size_t event = 0; event < phases.size(); ++event) {
+    Checkpoints::remove(path_);
+    options_.checkpoint.resume = false;
+    const std::string message = stopped_at(event, options_, 2);
+    if (message.empty()) continue;  // cancelled with its last event
+    const bool trained = phases[event] == "train" || fs::exists(path_);
+    EXPECT_EQ(message.find("is kept in " + path_) != std::string::npos, trained) << phases[event] << ": " << message;
+    EXPECT_TRUE(file_of(resumed(options_, event % 2 == 0 ? 1 : 3)) == whole) << "cancelled at event " << event << ", " << phases[event];
+    EXPECT_EQ(noticed("Going on from"), trained);
+  }
+}
+
+TEST_P(Resume, AfterTrainingOnlyWhatFollowsIsDoneAgain) {
+  const std::vector<std::string> phases = phases_of(options_);
+  const size_t calibrating = static_cast<size_t>(std::find(phases.begin(), phases.end(), "calibrate") - phases.begin());
+  ASSERT_LT(calibrating, phases.size());
+  ASSERT_NE(stopped_at(calibrating, options_), "");
+  FitOptions o = options_;
+  o.checkpoint.resume = true;
+  const std::vector<std::string> again = phases_of(o);
+  EXPECT_EQ(std::count(again.begin(), again.end(), "train"), 0);
+}
+
+TEST_P(Resume, StoppedOverAndOver) {
+  const std::string whole = file_of(fit(rows(), options_of(GetParam())));
+  FitOptions o = options_;
+  o.checkpoint.resume = true;
+  int stops = 0;
+  // Every run gets one event of training further than the one before it had when it was stopped.
+  while (stops < 100) {
+    const std::vector<std::string> phases = phases_of(options_of({GetParam().method, Tier::off}));
+    const auto first = static_cast<size_t>(std::find(phases.begin(), phases.end(), "train") - phases.begin());
+    if (stopped_at(first, o).empty()) break;
+    ++stops;
+    if (Team team(1); Checkpoints(o.checkpoint, identify(rows(), o, team), Monitor{}).newest()->step == 30) break;
+  }
+  EXPECT_GT(stops, 1);
+  EXPECT_TRUE(file_of(resumed(options_)) == whole);
+}
+
+TEST_P(Resume, TheOlderGenerationServesWhereTheNewestIsDamaged) {
+  const std::string whole = file_of(fit(rows(), options_of(GetParam())));
+  fit(rows(), options_);  // leaves both generations, as nobody said that the model is saved
+  const std::string newest = read_bytes(path_), older = read_bytes(Checkpoints::older(path_));
+  ASSERT_TRUE(newest != older);
+  ASSERT_FALSE(older.empty());
+  const auto damage = [&](const std::string& bytes, const std::string& what) {
+    write_bytes(path_, bytes);
+    write_bytes(Checkpoints::older(path_), older);
+    EXPECT_TRUE(file_of(resumed(options_)) == whole) << what;
+    EXPECT_TRUE(noticed("is not whole")) << what;
+    EXPECT_TRUE(noticed("the generation before")) << what;
+  };
+  for (const size_t bytes : {size_t{0}, size_t{5}, size_t{100}, newest.size() / 2, newest.size() - 1}) damage(newest.substr(0, bytes), "torn after " + std::to_string(bytes));
+  for (const size_t at : {size_t{20}, newest.size() / 3, newest.size() - 40, newest.size() - 1}) {
+    std::string flipped = newest;
+    flipped[at] = static_cast<char>(flipped[at] ^ 4);
+    damage(flipped, "a bit flipped in byte " + std::to_string(at));
+  }
+  damage(newest + "x", "a byte too long");
+  damage(std::string(newest.size(), '\0'), "zeros");
+  damage(file_of(fit(rows(), options_of(GetParam()))), "a model in its place");
+}
+
+TEST_P(Resume, AfreshWhereNothingIsWhole) {
+  const std::string whole = file_of(fit(rows(), options_of(GetParam())));
+  EXPECT_TRUE(file_of(resumed(options_)) == whole);
+  EXPECT_TRUE(notices.empty()) << notices.front();
+  for (const std::string& path : {path_, Checkpoints::older(path_)}) write_bytes(path, "half");
+  EXPECT_TRUE(file_of(resumed(options_)) == whole);
+  EXPECT_TRUE(noticed("training starts afresh"));
+}
+
+TEST_P(Resume, WithoutResumeWhatIsThereIsNotLookedAt) {
+  const std::string whole = file_of(fit(rows(), options_of(GetParam())));
+  for (const std::string& path : {path_, Checkpoints::older(path_)}) write_bytes(path, "half");
+  EXPECT_TRUE(file_of(fit(rows(), options_)) == whole);
+}
+
+TEST_P(Resume, OtherOptionsAndOtherTablesAreRefusedByName) {
+  ASSERT_NE(stopped_at(phases_of(options_).size() - 2, options_), "");
+  const std::string kept = read_bytes(path_);
+  const auto refused = [&](ErrorCode code, const std::string& what, const std::function<void(FitOptions&, Table&)>& change) {
+    FitOptions o = options_;
+    o.checkpoint.resume = true;
+    Table t = rows();
+    change(o, t);
+    const Thrown error = thrown([&] { fit(std::move(t), o); });
+    EXPECT_EQ(static_cast<int>(error.code), static_cast<int>(code)) << error.message;
+    EXPECT_TRUE(error.says(what)) << error.message;
+    EXPECT_TRUE(error.says(path_)) << error.message;
+    EXPECT_TRUE(read_bytes(path_) == kept) << "a refusal leaves it as it is";
+  };
+  refused(ErrorCode::usage, "--seed was 7, now 8", [](FitOptions& o, Table&) { o.seed = 8; });
+  refused(ErrorCode::usage, "--epochs was 6, now 9", [](FitOptions& o, Table&) { o.ctgan.epochs = o.tvae.epochs = 9; });
+  refused(ErrorCode::usage, "--batch-size was 100, now 50", [](FitOptions& o, Table&) { o.ctgan.batch = o.tvae.batch = 50; });
+  refused(ErrorCode::usage, "--calibrate was marginals, now full", [](FitOptions& o, Table&) { o.calibrate = Tier::full; });
+  refused(ErrorCode::usage, "--passes-off was none, now stack", [](FitOptions& o, Table&) { o.passes_off = {"stack"}; });
+  refused(ErrorCode::usage, "--patience was 0, now 2", [](FitOptions& o, Table&) { o.patience = 2, o.patience_from_rows = 0; });
+  refused(ErrorCode::data, "it had 500 rows, now there are 499", [](FitOptions&, Table& t) { t = example_people(499, 3); });
+  refused(ErrorCode::data, "\" has other values", [](FitOptions&, Table& t) { t = example_people(500, 4); });
+  refused(ErrorCode::data, "column \"extra\" is new", [](FitOptions&, Table& t) { t.columns.push_back(numbers_by("extra", ColumnType::integer, t.rows, [](int64_t i) { return double(i); })); });
+  refused(ErrorCode::data, "is missing now", [](FitOptions&, Table& t) { t.columns.pop_back(); });
+  refused(ErrorCode::data, "stand in another order", [](FitOptions&, Table& t) { std::swap(t.columns.front(), t.columns.back()); });
+}
+
+TEST_P(Resume, ALaterReleasesCheckpointIsNotTakenForADamagedOne) {
+  fit(rows(), options_);
+  std::string bytes = read_bytes(path_);
+  const std::string format = "\\\"format\\\":1";
+  const size_t at = bytes.find(format);
+  ASSERT_NE(at, std::string::npos);
+  bytes[at + format.size() - 1] = '2';
+  write_bytes(path_, bytes);
+  const Thrown error = thrown([&] { resumed(options_); });
+  EXPECT_EQ(static_cast<int>(error.code), static_cast<int>(ErrorCode::unsupported));
+  EXPECT_TRUE(error.says("format 2")) << error.message;
+  EXPECT_TRUE(read_bytes(path_) == bytes);
+}
+
+TEST_P(Resume, AModelThatIsFinishedIsKnownAndAnotherRefused) {
+  const std::string model = folder_ / "m.tessera";
+  Team team(1);
+  const Monitor monitor;
+  EXPECT_FALSE(Model::finished(model, rows(), options_, false, team, monitor).has_value());
+  fit(rows(), options_).save(model, false);
+  ASSERT_TRUE(fs::exists(path_));
+  const std::optional<Model> there = Model::finished(model, rows(), options_, false, team, monitor);
+  ASSERT_TRUE(there.has_value());
+  EXPECT_TRUE(file_of(*there) == read_bytes(model));
+  EXPECT_FALSE(fs::exists(path_)) << "what a kill between the model and the end had left";
+  FitOptions other = options_;
+  other.seed = 1;
+  EXPECT_TRUE(thrown([&] { Model::finished(model, rows(), other, false, team, monitor); }).says("--seed was 7, now 1"));
+  EXPECT_TRUE(thrown([&] { Model::finished(model, example_people(400, 3), options_, false, team, monitor); }).says("500 rows"));
+  EXPECT_FALSE(Model::finished(model, rows(), other, true, team, monitor).has_value()) << "--force";
+}
+
+TEST_P(Resume, LossesAreToldAgain) {
+  std::vector<std::pair<int64_t, double>> whole, parts;
+  const auto into = [](auto& list) { return [&list](const LossRow& l) { list.emplace_back(l.step, l.critic + l.reconstruction); }; };
+  FitOptions o = options_;
+  o.on_losses = into(whole);
+  fit(rows(), o);
+  Checkpoints::remove(path_);
+  const std::vector<std::string> phases = phases_of(options_of({GetParam().method, Tier::off}));
+  const auto first = static_cast<size_t>(std::find(phases.begin(), phases.end(), "train") - phases.begin());
+  ASSERT_NE(stopped_at(first + 2, options_), "");
+  o.on_losses = into(parts);
+  resumed(o);
+  EXPECT_EQ(parts, whole);
+}
+
+TEST_P(Resume, ACheckpointThatCannotBeWrittenDoesNotStopTraining) {
+  const std::string whole = file_of(fit(rows(), options_of(GetParam())));
+  options_.checkpoint.path = folder_ / "no such folder/m.checkpoint";
+  EXPECT_TRUE(file_of(resumed(options_)) == whole);
+  EXPECT_TRUE(noticed("Training goes on"));
+}
+
+// Early endings are part of the run: stopped anywhere, they come to the same bits.
+TEST_P(Resume, PatienceAndKeepBestSurviveStops) {
+  FitOptions o = options_;
+  o.ctgan.epochs = o.tvae.epochs = 40;
+  o.ctgan.learning_rate = o.tvae.learning_rate = 1e-5;  // nothing is learnt that a held-out row would notice
+  o.calibrate = Tier::off;
+  o.patience = 3;
+  o.keep_best = true;
+  FitOptions never = o;
+  never.checkpoint.path.clear();
+  const Model m = fit(rows(), never);
+  const std::string whole = file_of(m);
+  const nlohmann::json provenance = m.describe()["provenance"];
+  EXPECT_EQ(provenance["stopped"], "patience");
+  EXPECT_LT(provenance["steps"].get<int64_t>(), 40 * 4);
+  EXPECT_LE(provenance["held_out"]["best"].get<double>(), provenance["held_out"]["last"].get<double>());
+  const std::vector<std::string> phases = phases_of(never);
+  for (size_t event = 0; event < phases.size(); event += 3) {
+    Checkpoints::remove(path_);
+    o.checkpoint.resume = false;
+    if (stopped_at(event, o).empty()) continue;
+    EXPECT_TRUE(file_of(resumed(o, 2)) == whole) << "cancelled at event " << event << ", " << phases[event];
+  }
+}
+
+TEST_P(Resume, TimeThatIsUpEndsTraining) {
+  FitOptions o = options_;
+  o.ctgan.epochs = o.tvae.epochs = 1000000;
+  o.calibrate = Tier::off;
+  o.max_seconds = 0.2;
+  const nlohmann::json provenance = fit(rows(), o).describe()["provenance"];
+  EXPECT_EQ(provenance["stopped"], "max-time");
+  EXPECT_GT(provenance["steps"].get<int64_t>(), 0);
+}
+
+TEST_P(Resume, HeldOutRowsNeedATable) {
+  FitOptions o = options_;
+  o.patience = 1;
+  const Thrown error = thrown([&] { fit(example_people(60, 1), o); });
+  EXPECT_EQ(static_cast<int>(error.code), static_cast<int>(ErrorCode::usage));
+  EXPECT_TRUE(error.says("60 rows")) << error.message;
+}
+
+}  // namespace
+}  // namespace tessera::whole
