@@ -5,7 +5,7 @@
 
 namespace bench {
 
-// The work of one step of a plan as its ops' costs say: matrix products are bound by arithmetic, everything else by memory.
+// The work of one step of a plan as its ops' costs say: matrix products and recurrent layers are bound by arithmetic, everything else by memory.
 struct Work {
   double matrix_flops = 0, flops = 0;
   double other_bytes = 0;

@@ -12,8 +12,8 @@ struct Rates {
   float rate, root;  // θ −= rate·m/(√v·root + ε)
 };
 
-__device__ inline Rates rates_of(const Adam& op, int64_t step) {
-  const double t = static_cast<double>(step * op.updates + op.index + 1);
+__device__ inline Rates rates_of(const Adam& op, int64_t step, const float* done = nullptr) {
+  const double t = done != nullptr ? static_cast<double>(done[0]) + 1 : static_cast<double>(step * op.updates + op.index + 1);
   const double fix1 = 1 - pow(op.beta1, t), root2 = sqrt(1 - pow(op.beta2, t));
   double lr = op.lr;
   if (op.decay_steps > 0 && step > op.decay_from) {

@@ -19,6 +19,7 @@ KernelTable make(gpu::Math math) {
   gpu::add_rows(t);
   gpu::add_span(t);
   gpu::add_batch_norm(t);
+  gpu::add_recurrent(t);
   gpu::add_optimizer(t);
   if (math == gpu::Math::fp32) t.fused = &fused_kernels_cuda();
   return t;

@@ -40,6 +40,7 @@ void add_random(KernelTable&);
 void add_rows(KernelTable&);
 void add_span(KernelTable&);
 void add_batch_norm(KernelTable&);
+void add_recurrent(KernelTable&);
 void add_optimizer(KernelTable&);
 
 }  // namespace tessera::gpu

@@ -3,6 +3,8 @@
 #pragma once
 #include <cstdint>
 
+#include "kernels/host_device.h"
+
 namespace tessera {
 
 // ---- sources -----------------------------------------------------------------------------------------------------------------------
@@ -229,11 +231,11 @@ enum class Cell : int { gru, gru_reset_before, lstm };
 // (tile, step, part, unit), 0 where there is no sequence or it has ended.
 constexpr int64_t kSequenceTile = 16;
 constexpr int64_t sequence_tiles(int64_t sequences) { return (sequences + kSequenceTile - 1) / kSequenceTile; }
-constexpr int64_t gates_of(Cell c) { return c == Cell::lstm ? 4 : 3; }
+TESSERA_HD constexpr int64_t gates_of(Cell c) { return c == Cell::lstm ? 4 : 3; }
 // Parts of `saved`: gru r, z, n, q = h·W_hn + b_hn, h · gru_reset_before r, z, n, h · lstm i, f, g, o, tanh c′, c, h; c and h as they were before the step.
-constexpr int64_t saved_of(Cell c) { return c == Cell::lstm ? 7 : c == Cell::gru ? 5 : 4; }
+TESSERA_HD constexpr int64_t saved_of(Cell c) { return c == Cell::lstm ? 7 : c == Cell::gru ? 5 : 4; }
 // Parts of `slopes`, the gradients of what the gates' functions are applied to: in the order of the gates; gru has q's after them.
-constexpr int64_t slopes_of(Cell c) { return c == Cell::gru_reset_before ? 3 : 4; }
+TESSERA_HD constexpr int64_t slopes_of(Cell c) { return c == Cell::gru_reset_before ? 3 : 4; }
 
 //   in  x [B, steps·in], (length [B, 1]), (h0 [B, H]), (c0 [B, H], lstm), W_x [in, gates·H], W_h [H, gates·H], b_x [1, gates·H], (b_h, not gru_reset_before)
 //       no length: all steps; no h0, c0: zero

@@ -1,20 +1,31 @@
-// adam, average, clamp_range, report (gpu_optimizer.cuh).
+// adam, count_above, average, clamp_range, report (gpu_optimizer.cuh).
 #include "kernels/gpu_optimizer.cuh"
 
 namespace tessera::gpu {
 namespace {
 
-__global__ void __launch_bounds__(kThreads) adam_kernel(AdamState s, Adam op, const StepState* state) {
+__global__ void __launch_bounds__(kThreads) adam_kernel(AdamState s, Adam op, const StepState* state, const float* gate, const float* done) {
   TESS_SHARED(rates, Rates);
-  if (threadIdx.x == 0) rates = rates_of(op, state->step);
+  if (gate != nullptr && !(static_cast<double>(gate[0]) > op.above)) return;  // the same for every thread
+  if (threadIdx.x == 0) rates = rates_of(op, state->step, done);
   __syncthreads();
   const int c = static_cast<int>(blockIdx.x * kThreads + threadIdx.x) * kChunk;
   if (c < s.param.cols) adam_chunk(s, op, rates, static_cast<int>(blockIdx.y), c, s.param.cols);
 }
 void adam_run(const Call& call, int64_t, void* scratch) {
   const AdamState s = flat_adam_state(call);
+  const bool gated = call.inputs > 4;
   launch({dim3(grid_of(s.param.cols, kThreads * kChunk), static_cast<unsigned>(s.param.rows)), dim3(kThreads), 0, gpu_context(scratch).stream}, "adam", adam_kernel, s,
-         *static_cast<const Adam*>(call.op), static_cast<const StepState*>(call.state));
+         *static_cast<const Adam*>(call.op), static_cast<const StepState*>(call.state), gated ? static_cast<const float*>(call.in[4].data) : nullptr,
+         gated ? static_cast<const float*>(call.in[5].data) : nullptr);
+}
+
+__global__ void count_above_kernel(float* done, const float* gate, double above) {
+  if (static_cast<double>(gate[0]) > above) done[0] += 1.0f;
+}
+void count_run(const Call& call, int64_t, void* scratch) {
+  launch({dim3(1), dim3(1), 0, gpu_context(scratch).stream}, "count_above", count_above_kernel, static_cast<float*>(call.out[0].data), static_cast<const float*>(call.in[1].data),
+         static_cast<const CountAbove*>(call.op)->above);
 }
 
 void average_run(const Call& call, int64_t, void* scratch) {
@@ -43,6 +54,7 @@ void report_run(const Call& call, int64_t, void* scratch) {
 
 void add_optimizer(KernelTable& t) {
   t.adam = {one_if_any, adam_run, nullptr};
+  t.count_above = {one, count_run, nullptr};
   t.average = {one_if_any, average_run, nullptr};
   t.clamp_range = {one_if_any, clamp_run, nullptr};
   t.report = {one_if_any, report_run, nullptr};

@@ -164,7 +164,7 @@ std::optional<RunState> Checkpoints::newest() {
       if (damaged) notice(monitor_, fmt::format("Going on from the generation before, {}.", path));
       // The next write makes the newest name the older one: it must not put what is damaged in the place of what is whole.
       if (std::error_code failed; path != options_.path) std::filesystem::rename(path, options_.path, failed);
-      last_step_ = found.run.step;
+      last_step_ = tried_step_ = found.run.step;
       kept_epoch_ = 0;  // known exactly with the next write
       return std::move(found.run);
     } catch (const Error& e) {
@@ -190,22 +190,26 @@ void Checkpoints::remove_own() {
 
 bool Checkpoints::due(const RunState& run, int64_t steps_per_epoch) const {
   if (options_.path.empty() || run.step == last_step_) return false;
-  if (options_.every_epochs > 0) return run.step / steps_per_epoch / options_.every_epochs != last_step_ / steps_per_epoch / options_.every_epochs;
+  if (options_.every_epochs > 0) return run.step / steps_per_epoch / options_.every_epochs != tried_step_ / steps_per_epoch / options_.every_epochs;
   return options_.every_seconds > 0 && std::chrono::duration<double>(std::chrono::steady_clock::now() - last_).count() >= options_.every_seconds;
 }
 
 void Checkpoints::write(const RunState& run, int64_t steps_per_epoch) {
   if (options_.path.empty() || run.step == last_step_) return;
+  tried_step_ = run.step;
+  std::string failure;
   try {
     save(options_.path, run, identity_);
     last_step_ = run.step;
     kept_epoch_ = static_cast<double>(run.step) / static_cast<double>(steps_per_epoch);
     kept_epochs_ = static_cast<double>(run.steps) / static_cast<double>(steps_per_epoch);
   } catch (const Error& e) {
-    notice(monitor_, fmt::format("No checkpoint of epoch {:.1f}: {} Training goes on.", static_cast<double>(run.step) / static_cast<double>(steps_per_epoch), e.what()));
+    failure = e.what();
   } catch (const std::bad_alloc&) {
-    notice(monitor_, "No checkpoint: there is not enough memory to write one. Training goes on.");
+    failure = "there is not enough memory to write one.";
   }
+  if (!failure.empty() && failure != failure_) notice(monitor_, fmt::format("No checkpoint of epoch {:.4g}: {} Training goes on.", static_cast<double>(run.step) / static_cast<double>(steps_per_epoch), failure));
+  failure_ = std::move(failure);
   last_ = std::chrono::steady_clock::now();
 }
 

@@ -69,7 +69,9 @@ class Checkpoints {
   RunIdentity identity_;
   const Monitor& monitor_;
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-  int64_t last_step_ = 0;  // that is kept
+  int64_t last_step_ = 0;   // that is kept
+  int64_t tried_step_ = 0;  // that was to be kept last
+  std::string failure_;     // why it was not: said once, not every minute
   double kept_epoch_ = -1, kept_epochs_ = 0;  // −1: nothing is kept
 };
 

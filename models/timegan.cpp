@@ -147,43 +147,45 @@ SequenceDiscriminatorLoss discriminator_loss(Recorder& r, const Timegan& m, cons
 namespace {
 
 struct Source {
-  Var features, first, length, attributes;
+  Var features, first, length, attributes, own_row, own_step;  // a sequence's attributes are a sequence of one step
 };
 
 SequenceBatch draw_batch(Recorder& r, const Timegan& m, const Source& from) {
   const Var sequence = draw_rows(r, m.config.batch, from.first.rows());
   const auto drawn = r.emit(GatherSequences{m.steps}, {from.features, from.first, from.length, sequence});
   SequenceBatch batch{drawn[0], drawn[1], drawn[2], {}};
-  // A sequence's attributes are a sequence of one step.
-  if (m.attributes > 0) batch.attributes = r.emit(GatherSequences{1}, {from.attributes, r.input("own.row", {from.first.rows(), 1}, DType::index), r.input("own.step", {from.first.rows(), 1}, DType::index), sequence})[0];
+  if (m.attributes > 0) batch.attributes = r.emit(GatherSequences{1}, {from.attributes, from.own_row, from.own_step, sequence})[0];
   return batch;
 }
 
 }  // namespace
 
-int64_t loss_count(TimeganPhase phase) { return phase == TimeganPhase::joint ? 5 : 1; }
-
 void record_training(Recorder& r, const Timegan& m, TimeganPhase phase, int64_t rows, int64_t sequences, int64_t iterations) {
   const TimeganConfig& c = m.config;
   AdamOptions adam{Adam::tf1, c.learning_rate, c.beta1, c.beta2, c.adam_eps, 0, 1, 0, 0, 0};
   for (const SequenceNetwork* n : m.all) r.own(n->weights);
-  Source from{r.input("features", {rows, m.features}), r.input("first", {sequences, 1}, DType::index), r.input("length", {sequences, 1}, DType::index), {}};
-  if (m.attributes > 0) from.attributes = r.input("attributes", {sequences, m.attributes});
+  Source from{r.input("features", {rows, m.features}), r.input("first", {sequences, 1}, DType::index), r.input("length", {sequences, 1}, DType::index), {}, {}, {}};
+  if (m.attributes > 0) {
+    from.attributes = r.input("attributes", {sequences, m.attributes});
+    from.own_row = r.input("own.row", {sequences, 1}, DType::index);
+    from.own_step = r.input("own.step", {sequences, 1}, DType::index);
+  }
   auto embed = [&](const SequenceBatch& b) { return apply(r, m.embedder, m.steps, b.x, b); };
   auto recover = [&](Var hidden, const SequenceBatch& b) { return apply(r, m.recovery, m.steps, hidden, b); };
   auto supervise = [&](Var hidden, const SequenceBatch& b) { return apply(r, m.supervisor, m.steps, hidden, b); };
+  const Var nothing = fill(r, {1, 1}, 0);
   std::vector<Var> report;
 
   if (phase == TimeganPhase::embedding) {
     const SequenceBatch b = draw_batch(r, m, from);
     const EmbeddingLoss l = embedding_loss(r, m, b, recover(embed(b), b));
     r.minimise(l.loss, {&m.embedder.weights, &m.recovery.weights}, adam);
-    report = {r.name(sqrt(l.error), "reconstruction error")};
+    report = {nothing, nothing, nothing, nothing, r.name(sqrt(l.error), "reconstruction error")};
   } else if (phase == TimeganPhase::supervised) {
     const SequenceBatch b = draw_batch(r, m, from);
     const Var hidden = embed(b), s = supervised_loss(r, m, b, hidden, supervise(hidden, b));
     r.minimise(s, m.supervisor.weights, adam);
-    report = {r.name(sqrt(s), "supervised error")};
+    report = {nothing, nothing, r.name(sqrt(s), "supervised error"), nothing, nothing};
   } else {
     AdamOptions twice = adam;
     twice.updates = 2;
@@ -207,7 +209,7 @@ void record_training(Recorder& r, const Timegan& m, TimeganPhase phase, int64_t 
     report = {r.name(d.loss, "discriminator loss"), r.name(g.fooled, "generator loss"), r.name(sqrt(g.supervised), "supervised error"), r.name(g.moments.sum, "moment error"),
               r.name(sqrt(e.error), "reconstruction error")};
   }
-  const Var ring = r.state("losses", {kLossSlots, loss_count(phase)});
+  const Var ring = r.state("losses", {kLossSlots, kTimeganLosses});
   report.insert(report.begin(), ring);
   r.advance(ring, r.emit1(Report{kLossSlots}, report));
 }

@@ -75,12 +75,13 @@ SequenceDiscriminatorLoss discriminator_loss(Recorder& r, const Timegan& m, cons
 
 enum class TimeganPhase { embedding, supervised, joint };
 
-// One iteration of a phase. Bound leaves: "features" [rows, features], "first", "length" [sequences, 1] (where each sequence lies in them), "attributes" [sequences, attributes].
-// Losses into the ring "losses" [kLossSlots, loss_count(phase)]: embedding √R0 · supervised √S · joint D_loss, U, √S, V, √R0.
+// One iteration of a phase. Bound leaves: "features" [rows, features], "first", "length" [sequences, 1] (where each sequence lies in them), "attributes" [sequences, attributes], "own.row" (0, 1, 2, …) and "own.step" (1, 1, 1, …)
+// [sequences, 1] beside them.
+// Losses into the ring "losses" [kLossSlots, kTimeganLosses]: D_loss, U, √S, V, √R0; 0 for what a phase has not (embedding has the last, supervised √S).
 //   joint: twice { a batch; the generator's and supervisor's step, then the embedder's and recovery's on the same batch }, then on a batch of its own the discriminator's step,
 //   if its loss is above 0.15
 void record_training(Recorder& r, const Timegan& m, TimeganPhase phase, int64_t rows, int64_t sequences, int64_t iterations);
-int64_t loss_count(TimeganPhase phase);
+constexpr int64_t kTimeganLosses = 5;
 
 // Sequences: output "x" [batch, steps·features]. Bound: "rows" [batch, 3] (who each sequence is), "length" [batch, 1], "attributes" [batch, attributes].
 void record_sampling(Recorder& r, const Timegan& m, int64_t batch);

@@ -23,9 +23,10 @@ constexpr int64_t kRowEvery = 100;     // iterations a line of --log stands for
 
 double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-// Attributes are few and tables of them short: a small TVAE with the prior fitted, for a number of steps that does not depend on the table.
-TvaeConfig attribute_config(int64_t sequences) {
-  constexpr int64_t kSteps = 4000;
+// Attributes are few and tables of them short: a small TVAE with the prior fitted, for a number of steps that does not depend on the table, but is small beside the
+// `iterations` of the sequences themselves.
+TvaeConfig attribute_config(int64_t sequences, int64_t iterations) {
+  const int64_t steps = std::clamp<int64_t>(2 * iterations, 200, 4000);
   TvaeConfig c;
   c.batch = static_cast<int>(std::clamp<int64_t>(sequences, 2, 500));
   c.embedding_dim = SequenceModel::kAttributeDimensions;
@@ -33,7 +34,7 @@ TvaeConfig attribute_config(int64_t sequences) {
   c.average_decay = 0.999;
   c.decay_from = 0.5;
   c.prior_components = 10;
-  c.epochs = static_cast<int>(std::max<int64_t>(kSteps / std::max<int64_t>(sequences / c.batch, 1), 1));
+  c.epochs = static_cast<int>(std::max<int64_t>(steps / std::max<int64_t>(sequences / c.batch, 1), 1));
   return c;
 }
 
@@ -63,16 +64,10 @@ struct Feeds {
 };
 
 void describe(TimeganPhase phase, const std::vector<double>& m, LossRow& row) {
-  if (phase == TimeganPhase::embedding) {
-    row.reconstruction = m[0];
-    row.note = fmt::format("reconstruction {:.4f}", m[0]);
-  } else if (phase == TimeganPhase::supervised) {
-    row.supervised = m[0];
-    row.note = fmt::format("next step {:.4f}", m[0]);
-  } else {
-    row.critic = m[0], row.generator = m[1], row.supervised = m[2], row.moments = m[3], row.reconstruction = m[4];
-    row.note = fmt::format("discriminator {:.2f}  generator {:.2f}  next step {:.4f}  moments {:.4f}", m[0], m[1], m[2], m[3]);
-  }
+  row.critic = m[0], row.generator = m[1], row.supervised = m[2], row.moments = m[3], row.reconstruction = m[4];
+  if (phase == TimeganPhase::embedding) row.note = fmt::format("reconstruction {:.4f}", m[4]);
+  else if (phase == TimeganPhase::supervised) row.note = fmt::format("next step {:.4f}", m[2]);
+  else row.note = fmt::format("discriminator {:.2f}  generator {:.2f}  next step {:.4f}  moments {:.4f}", m[0], m[1], m[2], m[3]);
 }
 
 // The run. Between two iterations it is `run_`, the program's states apart until they are fetched; its steps are counted through all phases.
@@ -95,11 +90,12 @@ class SequenceTrainer {
   States run(std::optional<RunState>&& from) {
     for (uint32_t stream = 0; const SequenceNetwork* n : m_.all) weights_[n->weights.name] = initial_weights(*n, options_.seed, stream++);
     if (from) {
+      check_fits(*from);
       run_ = std::move(*from);
       if (options_.on_losses)
         for (const auto& row : run_.losses) options_.on_losses(loss_row(phase_before(static_cast<int64_t>(row[0])), static_cast<int64_t>(row[0]), row[1], {row.begin() + 2, row.end()}));
       for (auto& [set, values] : weights_)
-        if (run_.states.count(set) != 0) values = run_.states.at(set);
+        values = run_.states.at(run_.step == run_.steps && averaged(phases_.back()) && run_.states.count("average." + set) != 0 ? "average." + set : set);
     }
     before_ = run_.seconds;
     started_ = seconds_now();
@@ -128,6 +124,19 @@ class SequenceTrainer {
       if (step <= p.end) return p;
     return phases_.back();
   }
+  static void check(bool fits, const char* what) {
+    if (!fits) throw Error(ErrorCode::format, fmt::format("The checkpoint is foreign: {} of another plan.\n  Start afresh: leave --resume away and say --force.", what));
+  }
+  // A checkpoint with a checksum may still have been made by anybody: what is read from it later must be there, in the plans' sizes. What only a phase has, train() checks.
+  void check_fits(const RunState& from) const {
+    check(!phases_.empty() && from.steps == run_.steps && from.step >= 0 && from.step <= from.steps, "it has steps");
+    check(from.loss_sums.empty() || from.loss_sums.size() == static_cast<size_t>(kTimeganLosses), "it has losses");
+    for (const auto& row : from.losses) check(row.size() == static_cast<size_t>(kTimeganLosses) + 2, "it has losses");
+    for (const auto& [set, values] : weights_) {
+      const auto found = from.states.find(set), average = from.states.find("average." + set);
+      check(found != from.states.end() && found->second.size() == values.size() && (average == from.states.end() || average->second.size() == values.size()), "it has weights");
+    }
+  }
   bool averaged(const Phase& phase) const { return phase.phase == TimeganPhase::joint && m_.config.average_decay > 0; }
 
   void train(const Phase& phase) {
@@ -142,10 +151,15 @@ class SequenceTrainer {
     if (averaged(phase))
       for (const SequenceNetwork* n : {&m_.recovery, &m_.generator, &m_.supervisor}) program_->put("average." + n->weights.name, weights_.at(n->weights.name).data());
     if (run_.step == phase.begin) run_.states.clear(), run_.loss_sums.clear(), run_.loss_steps = 0;  // what is there is of the phase before
-    if (!run_.states.empty()) load_states(*program_, run_.states);  // the middle of a phase: optimiser, averages and losses too
+    for (const Leaf& leaf : program_->plan().leaves) {
+      if (leaf.kind != Leaf::state || run_.states.empty()) continue;
+      const auto found = run_.states.find(leaf.name);
+      check(found != run_.states.end() && static_cast<int64_t>(found->second.size()) == program_->plan().shape(leaf.value).count(), "it has states");
+    }
+    load_states(*program_, run_.states);  // the middle of a phase: optimiser, averages and losses too
     run_.states.clear();
     program_->step().step = run_.step - phase.begin;
-    run_.loss_sums.resize(static_cast<size_t>(loss_count(phase.phase)), 0.0);
+    run_.loss_sums.resize(static_cast<size_t>(kTimeganLosses), 0.0);
     while (run_.step < phase.end) {
       if (checkpoints_.due(run_, kRowEvery)) save();
       advance(phase);
@@ -234,7 +248,7 @@ class SequenceTrainer {
 }  // namespace
 
 std::unique_ptr<Method> SequenceModel::attribute_method() const {
-  return encoder.attribute_width() == 0 ? nullptr : make_tvae(encoder.attributes(), attribute_config(1));
+  return encoder.attribute_width() == 0 ? nullptr : make_tvae(encoder.attributes(), attribute_config(1, 0));
 }
 
 void SequenceModel::visit_stored(const TimeganConfig& config, const std::function<void(const Stored&, bool of_attributes)>& visit) const {
@@ -267,11 +281,11 @@ std::unique_ptr<SequenceModel> fit_sequences(Table&& table, const TimeganConfig&
   const EncodedSequences sequences = model->encoder.encode(std::move(cut_table), team, monitor);
   provenance["sequences"] = sequences.size();
   const double start = seconds_now();
-  const bool trained = config.embedding_iterations + config.supervised_iterations + config.joint_iterations > 0;
+  const int64_t iterations = int64_t{config.embedding_iterations} + config.supervised_iterations + config.joint_iterations;
 
   if (model->encoder.attribute_width() > 0) {
-    TvaeConfig attributes = attribute_config(sequences.size());
-    if (!trained) attributes.epochs = 0;
+    TvaeConfig attributes = attribute_config(sequences.size(), iterations);
+    if (iterations == 0) attributes.epochs = 0;
     const auto method = make_tvae(model->encoder.attributes(), attributes);
     model->attributes = train_aside(*method, sequences.attributes, options, team, monitor);
   }

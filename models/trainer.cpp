@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 #include "engine/passes.h"
 #include "engine/program.h"
@@ -40,15 +41,16 @@ class Trainer {
   // Where a run stands; its rows of losses are told again.
   void resume(RunState&& from) {
     run_ = std::move(from);
-    build();
-    if (run_.loss_sums.size() != width_) throw Error(ErrorCode::internal, "a checkpoint has other losses than the plan");
+    make_program();
+    check_fits();
+    load();
     if (options_.on_losses)
       for (const auto& row : run_.losses) options_.on_losses(loss_row(static_cast<int64_t>(row[0]), row[1], {row.begin() + 2, row.end()}));
   }
 
   void run() {
     before_ = run_.seconds;
-    started_ = seconds_now();
+    started_ = looked_ = seconds_now();
     try {
       for (;;) {
         measure();
@@ -75,8 +77,31 @@ class Trainer {
   }
 
  private:
-  // The plan of a run of so many steps, with the states of `run_`.
+  // A checkpoint with a checksum may still have been made by anybody: all that is read from it later must be there, in the plan's sizes.
+  void check_fits() const {
+    const auto check = [](bool fits, const char* what) {
+      if (!fits) throw Error(ErrorCode::format, fmt::format("The checkpoint is foreign: {} of another plan.\n  Start afresh: leave --resume away and say --force.", what));
+    };
+    for (const Leaf& leaf : program_->plan().leaves) {
+      if (leaf.kind != Leaf::state) continue;
+      const auto found = run_.states.find(leaf.name);
+      check(found != run_.states.end() && static_cast<int64_t>(found->second.size()) == program_->plan().shape(leaf.value).count(), "it has states");
+    }
+    check(run_.steps <= per_epoch_ * schedule_.epochs && run_.loss_sums.size() == width_, "it has steps or losses");
+    for (const auto& row : run_.losses) check(row.size() == width_ + 2, "it has losses");
+    if (!options_.keep_best || !run_.best) return;
+    for (const auto& [leaf, values] : method_.start(around_.seed)) {
+      const auto found = run_.best_weights.find(leaf);
+      check(found != run_.best_weights.end() && found->second.size() == values.size(), "it has weights");
+    }
+  }
+
+  // The plan of a run of so many steps, then the states of `run_` into it.
   void build() {
+    make_program();
+    load();
+  }
+  void make_program() {
     program_.reset();
     Plan plan;
     Recorder r(plan);
@@ -88,10 +113,13 @@ class Trainer {
     bind_if(*program_, "codes", table_.codes.empty() ? &none : table_.codes.data());
     bind_if(*program_, "alphas", table_.alphas.empty() ? static_cast<const void*>(&none) : table_.alphas.data());
     method_.bind(*program_);
+    width_ = static_cast<size_t>(program_->plan().shape(program_->plan().find_leaf("losses")).cols);
+  }
+  void load() {
     load_states(*program_, run_.states);
     run_.states.clear();
-    program_->step().step = run_.step;
-    width_ = static_cast<size_t>(program_->plan().shape(program_->plan().find_leaf("losses")).cols);
+    program_->step().step = queued_ = run_.step;
+    program_->watch({program_->plan().find_leaf("losses")});
     run_.loss_sums.resize(width_, 0.0);
   }
 
@@ -106,7 +134,10 @@ class Trainer {
     return w;
   }
   void save() {
-    if (program_) fetch();
+    if (program_) {
+      drain();
+      fetch();
+    }
     if (run_.states.empty()) return;
     run_.seconds = before_ + seconds_now() - started_;
     checkpoints_.write(run_, per_epoch_);
@@ -121,13 +152,34 @@ class Trainer {
     }
   }
 
+  int64_t end_of_row(int64_t step) const { return std::min((step / per_epoch_ + 1) * per_epoch_, run_.steps); }
+
+  // A device has its next steps before the last ones are looked at, up to where the weights are wanted.
   void advance() {
-    const int64_t done = run_.step, row_end = std::min((done / per_epoch_ + 1) * per_epoch_, run_.steps);
-    const double before = seconds_now();
-    program_->snapshot();
-    const int64_t ran = program_->run(std::min({chunk_, row_end - done, kLossSlots}));
+    const int64_t wanted = held_out_ == nullptr ? run_.steps : std::min((run_.step / measured_every_ + 1) * measured_every_, run_.steps);
+    for (; flying_ < program_->flights() && queued_ < wanted; ++flying_) {
+      const int64_t n = std::min({chunk_, end_of_row(queued_) - queued_, wanted - queued_, kLossSlots});
+      program_->start(n, true);
+      queued_ += n;
+    }
+    const int64_t done = run_.step;
+    const LossRow row = collect();
+    around_.monitor.report({"train", row.epoch, static_cast<double>(run_.steps) / static_cast<double>(per_epoch_), "epochs", row.note, run_.step == run_.steps});
+    // Runs of about a tenth of a second: short enough to be stopped at once, long enough that looking costs nothing. The result does not depend on it.
+    const double took = std::max(seconds_now() - std::exchange(looked_, seconds_now()), 1e-6);
+    chunk_ = std::clamp<int64_t>(static_cast<int64_t>(0.1 / took * static_cast<double>(run_.step - done)), 1, kLossSlots);
+  }
+  // What is under way is finished: before the state is read.
+  void drain() {
+    while (flying_ > 0) collect();
+  }
+  // The oldest steps under way, and their losses.
+  LossRow collect() {
+    const int64_t done = run_.step, row_end = end_of_row(done);
+    --flying_;
+    const int64_t ran = program_->finish();
     if (program_->step().bad >= 0) fail_numeric();
-    const std::vector<float> ring = program_->get<float>("losses");
+    const float* ring = program_->watched<float>(0);
     for (int64_t step = done; step < done + ran; ++step)
       for (size_t k = 0; k < width_; ++k) run_.loss_sums[k] += static_cast<double>(ring[static_cast<size_t>(step % kLossSlots) * width_ + k]);
     run_.loss_steps += ran;
@@ -142,10 +194,7 @@ class Trainer {
       run_.loss_steps = 0;
       if (options_.on_losses) options_.on_losses(row);
     }
-    around_.monitor.report({"train", row.epoch, static_cast<double>(run_.steps) / static_cast<double>(per_epoch_), "epochs", row.note, run_.step == run_.steps});
-    // Runs of about a tenth of a second: short enough to be stopped at once, long enough that looking costs nothing. The result does not depend on it.
-    const double took = std::max(seconds_now() - before, 1e-6);
-    chunk_ = std::clamp<int64_t>(static_cast<int64_t>(0.1 / took * static_cast<double>(ran)), 1, kLossSlots);
+    return row;
   }
 
   LossRow loss_row(int64_t step, double seconds, const std::vector<double>& means) const {
@@ -156,6 +205,7 @@ class Trainer {
   }
 
   [[noreturn]] void fail_numeric() {
+    flying_ = 0;  // diagnose() passes over what is under way
     const int64_t bad = program_->step().bad;
     const std::string culprit = program_->diagnose();
     throw Error(ErrorCode::numeric, fmt::format("training met a value that is not finite at step {} (epoch {:.1f}): {}.\n  A lower --learning-rate (now {}) or another --seed usually helps; "
@@ -185,6 +235,7 @@ class Trainer {
 
   // The run becomes the one that would have begun to lower its learning rate here: with a share f of the steps at full rate, it ends at step / f.
   void shorten(const char* why) {
+    drain();
     const auto steps = static_cast<int64_t>(static_cast<double>(run_.step) / std::clamp(schedule_.decay_from, 1e-3, 1.0));
     if (steps >= run_.steps) return;
     fetch();
@@ -198,6 +249,7 @@ class Trainer {
     const double used = before_ + seconds_now() - started_;
     if (used >= options_.max_seconds * schedule_.decay_from && run_.stopped.empty()) shorten("max-time");
     if (used < options_.max_seconds || run_.step >= run_.steps) return;
+    drain();
     run_.steps = run_.step;
     run_.stopped = "max-time";
   }
@@ -209,9 +261,10 @@ class Trainer {
   Checkpoints& checkpoints_;
   const Surroundings& around_;
   const Method::Schedule schedule_;
-  int64_t per_epoch_, measured_every_, chunk_ = 1;
+  int64_t per_epoch_, measured_every_, chunk_ = 1, queued_ = 0;  // queued_: steps started
+  int flying_ = 0;                                                // starts that are not finished
   size_t width_ = 0;
-  double step_flops_ = 0, before_ = 0, started_ = 0;
+  double step_flops_ = 0, before_ = 0, started_ = 0, looked_ = 0;
   RunState run_;
   std::unique_ptr<Program> program_;
 };

@@ -1,5 +1,6 @@
 // Tessera for C++17 and later: handles that free themselves, statuses as exceptions. Header-only, over tessera.h, which documents every function.
 #pragma once
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -137,8 +138,20 @@ class Rows {
     const char* text = stream_.get_last_error == nullptr ? nullptr : stream_.get_last_error(&stream_);
     return text == nullptr ? "The stream failed." : text;
   }
+  // What a stream of this library failed with; of others' errors the kind is DATA.
   static tessera_status status_of(int error) noexcept {
-    return error == 125 /* ECANCELED */ ? TESSERA_E_CANCELLED : error == 33 /* EDOM */ ? TESSERA_E_CONDITION : error == 12 /* ENOMEM */ ? TESSERA_E_MEMORY : error == 5 /* EIO */ ? TESSERA_E_IO : TESSERA_E_DATA;
+    switch (error) {
+      case EINVAL: return TESSERA_E_USAGE;
+      case EIO: return TESSERA_E_IO;
+      case ENOMEM: return TESSERA_E_MEMORY;
+      case ERANGE: return TESSERA_E_NUMERIC;
+      case EDOM: return TESSERA_E_CONDITION;
+      case EBADMSG: return TESSERA_E_FORMAT;
+      case ENOTSUP: return TESSERA_E_UNSUPPORTED;
+      case ECANCELED: return TESSERA_E_CANCELLED;
+      case EFAULT: return TESSERA_E_INTERNAL;
+      default: return TESSERA_E_DATA;
+    }
   }
 
   ArrowArrayStream stream_{};

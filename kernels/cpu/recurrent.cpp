@@ -27,79 +27,87 @@ struct Step {
   T forget_bias;
 };
 
+// A value where the sequence has the step, else 0.
+template <class T, bool kRagged>
+void keep(T* to, Vec<T> on, Vec<T> value) {
+  store(to, kRagged ? where<T>(on, value, Vec<T>{}) : value);
+}
+
+// What the next step will write, on its way into the cache.
+template <class T>
+void ahead(const T* saved, int64_t part, int64_t parts) {
+  const uintptr_t at = reinterpret_cast<uintptr_t>(saved);
+  for (int64_t k = 0; k < parts; ++k) __builtin_prefetch(reinterpret_cast<const void*>(at + static_cast<uintptr_t>((parts + k) * part) * sizeof(T)), 1);
+}
+
 template <class T, bool kRagged>
 void gru_units(const Step<T>& s, const Active<T>& active) {
-  const int64_t H = s.hidden, part = H * s.ld;
-  for (int64_t u = 0; u < H; ++u) {
-    const T *ar = s.a + u * kTile, *az = ar + H * kTile, *an = az + H * kTile, *aq = an + H * kTile;
-    T *h = s.h + u * kTile, *r_out = s.saved + u * s.ld, *z_out = r_out + part, *n_out = z_out + part, *q_out = n_out + part, *h_out = q_out + part;
-#pragma GCC ivdep
-    for (int64_t l = 0; l < kTile; ++l) {
-      const T r = sigmoid_of(ar[l]), z = sigmoid_of(az[l]), q = aq[l], n = tanh_of(an[l] + r * q), was = h[l], next = n + z * (was - n);
-      const bool on = !kRagged || active.lane[l] != T(0);
-      r_out[l] = on ? r : T(0);
-      z_out[l] = on ? z : T(0);
-      n_out[l] = on ? n : T(0);
-      q_out[l] = on ? q : T(0);
-      h_out[l] = on ? was : T(0);
-      h[l] = on ? next : was;
+  constexpr int L = Simd<T>::kLanes;
+  const int64_t H = s.hidden, part = H * s.ld, gate = H * kTile;
+  for (int64_t u = 0; u < H; ++u)
+    for (int64_t l = 0; l < kTile; l += L) {
+      const T* a = s.a + u * kTile + l;
+      T *h = s.h + u * kTile + l, *out = s.saved + u * s.ld + l;
+      ahead(out, part, 5);
+      const Vec<T> on = load(active.lane + l), was = load(h), q = load(a + 3 * gate);
+      const Vec<T> r = sigmoid_of_lanes<T>(load(a)), z = sigmoid_of_lanes<T>(load(a + gate)), n = tanh_of_lanes<T>(load(a + 2 * gate) + r * q);
+      const Vec<T> next = n + z * (was - n);
+      keep<T, kRagged>(out, on, r);
+      keep<T, kRagged>(out + part, on, z);
+      keep<T, kRagged>(out + 2 * part, on, n);
+      keep<T, kRagged>(out + 3 * part, on, q);
+      keep<T, kRagged>(out + 4 * part, on, was);
+      store(h, kRagged ? where<T>(on, next, was) : next);
     }
-  }
 }
 
 template <class T, bool kRagged>
 void reset_before_units(const Step<T>& s, const Active<T>& active) {
-  const int64_t H = s.hidden, part = H * s.ld;
-  for (int64_t u = 0; u < 2 * H; ++u) {
-    T* a = s.a + u * kTile;
-    const T* h = s.h + u * kTile;
-    T* more = s.more + u * kTile;
-#pragma GCC ivdep
-    for (int64_t l = 0; l < kTile; ++l) a[l] = sigmoid_of(a[l]);
-    if (u < H)
-      for (int64_t l = 0; l < kTile; ++l) more[l] = a[l] * h[l];
+  constexpr int L = Simd<T>::kLanes;
+  const int64_t H = s.hidden, part = H * s.ld, gate = H * kTile;
+  for (int64_t k = 0; k < gate; k += L) {
+    const Vec<T> r = sigmoid_of_lanes<T>(load(s.a + k));
+    store(s.a + k, r);
+    store(s.more + k, r * load(s.h + k));
   }
   const Term<T> n_terms[2] = {{s.w_x + 2 * H, s.ld_x, s.x, kTile, s.in}, {s.w_h + 2 * H, s.ld_h, s.more, kTile, H}};
-  product<T, false>(H, n_terms, 2, s.a + 2 * H * kTile, kTile, s.b_x + 2 * H, nullptr, false);
-  for (int64_t u = 0; u < H; ++u) {
-    const T *r = s.a + u * kTile, *z = r + H * kTile, *an = z + H * kTile;
-    T *h = s.h + u * kTile, *r_out = s.saved + u * s.ld, *z_out = r_out + part, *n_out = z_out + part, *h_out = n_out + part;
-#pragma GCC ivdep
-    for (int64_t l = 0; l < kTile; ++l) {
-      const T n = tanh_of(an[l]), was = h[l], next = n + z[l] * (was - n);
-      const bool on = !kRagged || active.lane[l] != T(0);
-      r_out[l] = on ? r[l] : T(0);
-      z_out[l] = on ? z[l] : T(0);
-      n_out[l] = on ? n : T(0);
-      h_out[l] = on ? was : T(0);
-      h[l] = on ? next : was;
+  product<T, false>(H, n_terms, 2, s.a + 2 * gate, kTile, s.b_x + 2 * H, nullptr, false);
+  for (int64_t u = 0; u < H; ++u)
+    for (int64_t l = 0; l < kTile; l += L) {
+      const T* a = s.a + u * kTile + l;
+      T *h = s.h + u * kTile + l, *out = s.saved + u * s.ld + l;
+      ahead(out, part, 4);
+      const Vec<T> on = load(active.lane + l), was = load(h), z = sigmoid_of_lanes<T>(load(a + gate)), n = tanh_of_lanes<T>(load(a + 2 * gate)), next = n + z * (was - n);
+      keep<T, kRagged>(out, on, load(a));
+      keep<T, kRagged>(out + part, on, z);
+      keep<T, kRagged>(out + 2 * part, on, n);
+      keep<T, kRagged>(out + 3 * part, on, was);
+      store(h, kRagged ? where<T>(on, next, was) : next);
     }
-  }
 }
 
 template <class T, bool kRagged>
 void lstm_units(const Step<T>& s, const Active<T>& active) {
-  const int64_t H = s.hidden, part = H * s.ld;
-  for (int64_t u = 0; u < H; ++u) {
-    const T *ai = s.a + u * kTile, *af = ai + H * kTile, *ag = af + H * kTile, *ao = ag + H * kTile;
-    T *h = s.h + u * kTile, *c = s.c + u * kTile;
-    T *i_out = s.saved + u * s.ld, *f_out = i_out + part, *g_out = f_out + part, *o_out = g_out + part, *t_out = o_out + part, *c_out = t_out + part, *h_out = c_out + part;
-#pragma GCC ivdep
-    for (int64_t l = 0; l < kTile; ++l) {
-      const T i = sigmoid_of(ai[l]), f = sigmoid_of(af[l] + s.forget_bias), g = tanh_of(ag[l]), o = sigmoid_of(ao[l]);
-      const T c_was = c[l], h_was = h[l], c_next = f * c_was + i * g, t = tanh_of(c_next), h_next = o * t;
-      const bool on = !kRagged || active.lane[l] != T(0);
-      i_out[l] = on ? i : T(0);
-      f_out[l] = on ? f : T(0);
-      g_out[l] = on ? g : T(0);
-      o_out[l] = on ? o : T(0);
-      t_out[l] = on ? t : T(0);
-      c_out[l] = on ? c_was : T(0);
-      h_out[l] = on ? h_was : T(0);
-      c[l] = on ? c_next : c_was;
-      h[l] = on ? h_next : h_was;
+  constexpr int L = Simd<T>::kLanes;
+  const int64_t H = s.hidden, part = H * s.ld, gate = H * kTile;
+  for (int64_t u = 0; u < H; ++u)
+    for (int64_t l = 0; l < kTile; l += L) {
+      const T* a = s.a + u * kTile + l;
+      T *h = s.h + u * kTile + l, *c = s.c + u * kTile + l, *out = s.saved + u * s.ld + l;
+      ahead(out, part, 7);
+      const Vec<T> on = load(active.lane + l), h_was = load(h), c_was = load(c);
+      const Vec<T> i = sigmoid_of_lanes<T>(load(a)), f = sigmoid_of_lanes<T>(load(a + gate) + s.forget_bias), g = tanh_of_lanes<T>(load(a + 2 * gate)), o = sigmoid_of_lanes<T>(load(a + 3 * gate));
+      const Vec<T> c_next = f * c_was + i * g, squashed = tanh_of_lanes<T>(c_next), h_next = o * squashed;
+      keep<T, kRagged>(out, on, i);
+      keep<T, kRagged>(out + part, on, f);
+      keep<T, kRagged>(out + 2 * part, on, g);
+      keep<T, kRagged>(out + 3 * part, on, o);
+      keep<T, kRagged>(out + 4 * part, on, squashed);
+      keep<T, kRagged>(out + 5 * part, on, c_was);
+      keep<T, kRagged>(out + 6 * part, on, h_was);
+      store(c, kRagged ? where<T>(on, c_next, c_was) : c_next);
+      store(h, kRagged ? where<T>(on, h_next, h_was) : h_next);
     }
-  }
 }
 
 template <class T>

@@ -89,11 +89,14 @@ void lanes_to_rows(const T* from, int64_t n, T* const* rows, int64_t lanes) {
     for (int64_t k = 0; k < n; ++k) rows[l][k] = from[k * kTile + l];
 }
 
-// Step t of the tile's rows, `width` columns a step, as lanes; 0 for lanes that have not that step. `zeros`: width zeros.
+// Step t of the tile's rows, `width` columns a step, as lanes; 0 for lanes that have not that step. `zeros`: width zeros. `ahead`: which step comes next, from this one.
 template <class T>
-void load_step(const Mat<T>& m, int64_t tile, int64_t t, int64_t width, const Lengths& n, const T* zeros, T* to) {
+void load_step(const Mat<T>& m, int64_t tile, int64_t t, int64_t width, const Lengths& n, const T* zeros, T* to, int64_t ahead = 1) {
   const T* rows[kTile];
-  for (int64_t l = 0; l < kTile; ++l) rows[l] = t < n.of[l] ? m.row(tile * kTile + l) + t * width : zeros;
+  for (int64_t l = 0; l < kTile; ++l) {
+    rows[l] = t < n.of[l] ? m.row(tile * kTile + l) + t * width : zeros;
+    __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(rows[l]) + static_cast<uintptr_t>(ahead * width) * sizeof(T)));
+  }
   rows_to_lanes(rows, width, to);
 }
 
@@ -127,6 +130,56 @@ struct Parts {
   }
 };
 
+// ---- functions of lanes ------------------------------------------------------------------------------------------------------------------
+// As exp_of, sigmoid_of and tanh_of (simd.h), a vector at a time: a loop over so few lanes is unrolled before it could be vectorised.
+template <class T>
+Vec<T> lanes_of(T x) {
+  return x - Vec<T>{};
+}
+template <class T>
+Vec<T> sigmoid_of_lanes(Vec<T> x) {
+  if constexpr (sizeof(T) == 4) {
+    typedef int32_t I __attribute__((vector_size(kVectorBytes)));
+    const Vec<T> kMagic = lanes_of(12582912.0f), least = lanes_of(-87.0f), most = lanes_of(87.0f);
+    Vec<T> z = -x;
+    z = z < least ? least : z;
+    z = z > most ? most : z;
+    const Vec<T> shifted = z * 1.44269504f + kMagic, n = shifted - kMagic;
+    const Vec<T> r = (z - n * 0.693359375f) + n * 2.12194440e-4f;
+    Vec<T> e = r * 1.9841270e-4f + 1.3888889e-3f;
+    e = e * r + 8.3333333e-3f;
+    e = e * r + 4.1666667e-2f;
+    e = e * r + 1.6666667e-1f;
+    e = e * r + 0.5f;
+    e = e * (r * r) + r + 1.0f;
+    const I power = (reinterpret_cast<I>(shifted) - 0x4B400000 + 127) << 23;
+    const Vec<T> y = 1.0f / (1.0f + e * reinterpret_cast<Vec<T>>(power));
+    return x < least ? Vec<T>{} : y;  // 0 and not nearly: what an infinite value is multiplied with must show it
+  } else {
+    for (int i = 0; i < Simd<T>::kLanes; ++i) x[i] = sigmoid_of(x[i]);
+    return x;
+  }
+}
+template <class T>
+Vec<T> tanh_of_lanes(Vec<T> x) {
+  if constexpr (sizeof(T) == 4) {
+    const Vec<T> x2 = x * x;
+    Vec<T> p = x2 * -0.00886323553f + 0.0218694885f;
+    p = p * x2 - 0.0539682540f;
+    p = p * x2 + 0.1333333333f;
+    p = p * x2 - 0.3333333333f;
+    const Vec<T> small = x + x * x2 * p, big = 2.0f * sigmoid_of_lanes<T>(2.0f * x) - 1.0f;
+    return x2 < 0.1225f ? small : big;
+  } else {
+    for (int i = 0; i < Simd<T>::kLanes; ++i) x[i] = tanh_of(x[i]);
+    return x;
+  }
+}
+template <class T>
+Vec<T> where(Vec<T> on, Vec<T> a, Vec<T> b) {
+  return on != 0 ? a : b;
+}
+
 // ---- products ----------------------------------------------------------------------------------------------------------------------------
 // One summand of a product: Σ_k w(j, k)·v[k·ldv + lane], k < depth.
 template <class T>
@@ -152,7 +205,7 @@ void product_rows(const Term<T>* terms, int count, int64_t j, T* out, int64_t ld
 #pragma GCC unroll 16
     for (int i = 0; i < R; ++i) {
       const T start = (bias != nullptr ? bias[j + i] : T(0)) + (more_bias != nullptr ? more_bias[j + i] : T(0));
-      for (int q = 0; q < V; ++q) acc[i][q] = add ? load(out + (j + i) * ldo + lane + q * L) : start - Vec<T>{};
+      for (int q = 0; q < V; ++q) acc[i][q] = add ? load(out + (j + i) * ldo + lane + q * L) : lanes_of(start);
     }
     for (int n = 0; n < count; ++n) {
       const Term<T>& term = terms[n];
@@ -164,7 +217,7 @@ void product_rows(const Term<T>* terms, int count, int64_t j, T* out, int64_t ld
         for (int q = 0; q < V; ++q) x[q] = load(v + q * L);
 #pragma GCC unroll 16
         for (int i = 0; i < R; ++i) {
-          const Vec<T> wi = (kTransposed ? w[i * ld] : w[i]) - Vec<T>{};  // broadcast
+          const Vec<T> wi = lanes_of(kTransposed ? w[i * ld] : w[i]);
           for (int q = 0; q < V; ++q) acc[i][q] += wi * x[q];
         }
         w += kTransposed ? 1 : ld;

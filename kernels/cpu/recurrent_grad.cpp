@@ -29,71 +29,81 @@ struct Back {
   int64_t ld_h;
 };
 
+// What the step before will read and write, on its way into the cache: time runs backwards here, and the processor does not see it coming.
+template <class T>
+void ahead(const T* saved, int64_t ld_saved, const T* slopes, int64_t ld_slopes, int64_t hidden, int64_t parts, int64_t slope_parts) {
+  const uintptr_t in = reinterpret_cast<uintptr_t>(saved), out = reinterpret_cast<uintptr_t>(slopes);  // before the first step there is nothing: addresses only
+  const auto part = static_cast<uintptr_t>(hidden * ld_saved) * sizeof(T), slope = static_cast<uintptr_t>(hidden * ld_slopes) * sizeof(T);
+  for (int64_t k = 1; k <= parts; ++k) __builtin_prefetch(reinterpret_cast<const void*>(in - static_cast<uintptr_t>(k) * part), 0);
+  for (int64_t k = 1; k <= slope_parts; ++k) __builtin_prefetch(reinterpret_cast<const void*>(out - static_cast<uintptr_t>(k) * slope), 1);
+}
+
 template <class T>
 void gru_back(const Back<T>& s) {
+  constexpr int L = Simd<T>::kLanes;
   const int64_t H = s.hidden, part = H * s.ld_saved, slope = H * s.ld_slopes;
-  for (int64_t u = 0; u < H; ++u) {
-    const T *r = s.saved + u * s.ld_saved, *z = r + part, *n = z + part, *q = n + part, *h = q + part, *d_y = s.d_y + u * kTile;
-    T *d_h = s.d_h + u * kTile, *d_r = s.slopes + u * s.ld_slopes, *d_z = d_r + slope, *d_n = d_z + slope, *d_q = d_n + slope;
-#pragma GCC ivdep
-    for (int64_t l = 0; l < kTile; ++l) {
-      const T d = d_h[l] + d_y[l], dn = d * (T(1) - z[l]) * (T(1) - n[l] * n[l]);
-      d_r[l] = dn * q[l] * (r[l] * (T(1) - r[l]));
-      d_z[l] = d * (h[l] - n[l]) * (z[l] * (T(1) - z[l]));
-      d_n[l] = dn;
-      d_q[l] = dn * r[l];
-      d_h[l] = d * z[l];
+  for (int64_t u = 0; u < H; ++u)
+    for (int64_t l = 0; l < kTile; l += L) {
+      const T* in = s.saved + u * s.ld_saved + l;
+      T *d_h = s.d_h + u * kTile + l, *out = s.slopes + u * s.ld_slopes + l;
+      ahead(in, s.ld_saved, out, s.ld_slopes, H, 5, 4);
+      const Vec<T> r = load(in), z = load(in + part), n = load(in + 2 * part), q = load(in + 3 * part), h = load(in + 4 * part);
+      const Vec<T> d = load(d_h) + load(s.d_y + u * kTile + l), dn = d * (T(1) - z) * (T(1) - n * n);
+      store(out, dn * q * (r * (T(1) - r)));
+      store(out + slope, d * (h - n) * (z * (T(1) - z)));
+      store(out + 2 * slope, dn);
+      store(out + 3 * slope, dn * r);
+      store(d_h, d * z);
     }
-  }
   const Term<T> terms[2] = {{s.w_h, s.ld_h, s.slopes, s.ld_slopes, 2 * H}, {s.w_h + 2 * H, s.ld_h, s.slopes + 3 * slope, s.ld_slopes, H}};
   product<T, true>(H, terms, 2, s.d_h, kTile, nullptr, nullptr, true);
 }
 
 template <class T>
 void reset_before_back(const Back<T>& s) {
+  constexpr int L = Simd<T>::kLanes;
   const int64_t H = s.hidden, part = H * s.ld_saved, slope = H * s.ld_slopes;
-  for (int64_t u = 0; u < H; ++u) {
-    const T *z = s.saved + part + u * s.ld_saved, *n = z + part, *h = n + part, *d_y = s.d_y + u * kTile;
-    T *d_h = s.d_h + u * kTile, *d_z = s.slopes + slope + u * s.ld_slopes, *d_n = d_z + slope;
-#pragma GCC ivdep
-    for (int64_t l = 0; l < kTile; ++l) {
-      const T d = d_h[l] + d_y[l];
-      d_z[l] = d * (h[l] - n[l]) * (z[l] * (T(1) - z[l]));
-      d_n[l] = d * (T(1) - z[l]) * (T(1) - n[l] * n[l]);
-      d_h[l] = d * z[l];
+  for (int64_t u = 0; u < H; ++u)
+    for (int64_t l = 0; l < kTile; l += L) {
+      const T* in = s.saved + u * s.ld_saved + l;
+      T *d_h = s.d_h + u * kTile + l, *out = s.slopes + u * s.ld_slopes + l;
+      ahead(in, s.ld_saved, out, s.ld_slopes, H, 4, 3);
+      const Vec<T> z = load(in + part), n = load(in + 2 * part), h = load(in + 3 * part), d = load(d_h) + load(s.d_y + u * kTile + l);
+      store(out + slope, d * (h - n) * (z * (T(1) - z)));
+      store(out + 2 * slope, d * (T(1) - z) * (T(1) - n * n));
+      store(d_h, d * z);
     }
-  }
   const Term<T> candidate{s.w_h + 2 * H, s.ld_h, s.slopes + 2 * slope, s.ld_slopes, H};
   product<T, true>(H, &candidate, 1, s.more, kTile, nullptr, nullptr, false);
-  for (int64_t u = 0; u < H; ++u) {
-    const T *r = s.saved + u * s.ld_saved, *h = r + 3 * part, *d_s = s.more + u * kTile;
-    T *d_h = s.d_h + u * kTile, *d_r = s.slopes + u * s.ld_slopes;
-#pragma GCC ivdep
-    for (int64_t l = 0; l < kTile; ++l) {
-      d_r[l] = d_s[l] * h[l] * (r[l] * (T(1) - r[l]));
-      d_h[l] += d_s[l] * r[l];
+  for (int64_t u = 0; u < H; ++u)
+    for (int64_t l = 0; l < kTile; l += L) {
+      const T* in = s.saved + u * s.ld_saved + l;
+      T* d_h = s.d_h + u * kTile + l;
+      const Vec<T> r = load(in), h = load(in + 3 * part), d_s = load(s.more + u * kTile + l);
+      store(s.slopes + u * s.ld_slopes + l, d_s * h * (r * (T(1) - r)));
+      store(d_h, load(d_h) + d_s * r);
     }
-  }
   const Term<T> gates{s.w_h, s.ld_h, s.slopes, s.ld_slopes, 2 * H};
   product<T, true>(H, &gates, 1, s.d_h, kTile, nullptr, nullptr, true);
 }
 
 template <class T>
 void lstm_back(const Back<T>& s) {
+  constexpr int L = Simd<T>::kLanes;
   const int64_t H = s.hidden, part = H * s.ld_saved, slope = H * s.ld_slopes;
-  for (int64_t u = 0; u < H; ++u) {
-    const T *i = s.saved + u * s.ld_saved, *f = i + part, *g = f + part, *o = g + part, *t = o + part, *c = t + part, *d_y = s.d_y + u * kTile;
-    T *d_h = s.d_h + u * kTile, *d_c = s.d_c + u * kTile, *d_i = s.slopes + u * s.ld_slopes, *d_f = d_i + slope, *d_g = d_f + slope, *d_o = d_g + slope;
-#pragma GCC ivdep
-    for (int64_t l = 0; l < kTile; ++l) {
-      const T d = d_h[l] + d_y[l], e = d_c[l] + d * o[l] * (T(1) - t[l] * t[l]);
-      d_i[l] = e * g[l] * (i[l] * (T(1) - i[l]));
-      d_f[l] = e * c[l] * (f[l] * (T(1) - f[l]));
-      d_g[l] = e * i[l] * (T(1) - g[l] * g[l]);
-      d_o[l] = d * t[l] * (o[l] * (T(1) - o[l]));
-      d_c[l] = e * f[l];
+  for (int64_t u = 0; u < H; ++u)
+    for (int64_t l = 0; l < kTile; l += L) {
+      const T* in = s.saved + u * s.ld_saved + l;
+      T *d_h = s.d_h + u * kTile + l, *d_c = s.d_c + u * kTile + l, *out = s.slopes + u * s.ld_slopes + l;
+      ahead(in, s.ld_saved, out, s.ld_slopes, H, 7, 4);
+      const Vec<T> i = load(in), f = load(in + part), g = load(in + 2 * part), o = load(in + 3 * part), t = load(in + 4 * part), c = load(in + 5 * part);
+      const Vec<T> d = load(d_h) + load(s.d_y + u * kTile + l), e = load(d_c) + d * o * (T(1) - t * t);
+      store(out, e * g * (i * (T(1) - i)));
+      store(out + slope, e * c * (f * (T(1) - f)));
+      store(out + 2 * slope, e * i * (T(1) - g * g));
+      store(out + 3 * slope, d * t * (o * (T(1) - o)));
+      store(d_c, e * f);
     }
-  }
   const Term<T> gates{s.w_h, s.ld_h, s.slopes, s.ld_slopes, 4 * H};
   product<T, true>(H, &gates, 1, s.d_h, kTile, nullptr, nullptr, false);
 }
@@ -126,7 +136,7 @@ void grad_run(const Call& call, int64_t tile, void* scratch) {
       continue;
     }
     const Active<T> active(length, t);
-    if (d_y) load_step(d_y, tile, t, H, length, zeros, dy);
+    if (d_y) load_step(d_y, tile, t, H, length, zeros, dy, -1);
     s.saved = saved.at(tile, t, 0);
     s.slopes = slopes.at(tile, t, 0);
     // Where the state is held, its gradient is too.

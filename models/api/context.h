@@ -62,6 +62,6 @@ constexpr uint64_t kContextMagic = 0x7478657463736574;  // for tessera_context_c
 
 struct tessera_context {
   std::shared_ptr<tessera::api::ContextState> state;
-  uint64_t magic = kContextMagic;
+  volatile uint64_t magic = kContextMagic;
   ~tessera_context() { magic = 0; }
 };

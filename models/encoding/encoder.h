@@ -39,7 +39,7 @@ struct EncodedTable {
   int64_t rows = 0;
   std::vector<float> alphas;
   std::vector<int32_t> codes;
-  MemoryShare held;
+  MemoryShare held{};
 };
 
 struct EncoderOptions {

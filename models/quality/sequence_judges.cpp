@@ -104,7 +104,7 @@ class Judging {
     report_.units = features_ == 1 ? 4 : features_ / 2;
     target_ = features_ - 1;
     for (int64_t k = 0; k < features_; ++k)
-      if (f.features[static_cast<size_t>(k)].number) target_ = k;
+      if (f.features[static_cast<size_t>(k)].number && f.features[static_cast<size_t>(k)].name != kDifferenceColumn) target_ = k;
     report_.target = target_;
     report_.sequences = std::min(f.real.size(), f.synthetic.size());
     report_.floor_sequences = std::min(report_.sequences, f.real.size() / 2);

@@ -30,7 +30,7 @@ struct JudgeReport {
   int64_t units = 0;           // of the one GRU layer
   int64_t sequences = 0;       // of either side that the discriminative judge is given; it trains on four fifths
   int64_t floor_sequences = 0;  // the same of the floor: half of the real sequences against the other half, at most as many as above
-  int64_t target = 0;          // feature that is predicted: the last number, else the last feature
+  int64_t target = 0;          // feature that is predicted: the last number of the table, else the last feature
   JudgeScores discriminative, discriminative_floor;
   JudgeScores predictive, predictive_floor;  // floor: trained on the real sequences it is tested on
 };

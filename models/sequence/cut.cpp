@@ -177,7 +177,7 @@ class Cutter {
     out.attributes.rows = out.size();
     for (const int s : parts_.statics) out.attributes.columns.push_back(pick_rows(column(s), key_rows));
     Column length;
-    length.name = "(length)", length.type = ColumnType::integer;
+    length.name = kLengthColumn, length.type = ColumnType::integer;
     length.numbers.assign(out.length.begin(), out.length.end());
     out.attributes.columns.push_back(std::move(length));
     Column difference;
@@ -185,7 +185,7 @@ class Cutter {
       std::vector<int32_t> start_rows;
       for (const int32_t f : out.first) start_rows.push_back(order_[static_cast<size_t>(f)]);
       Column start = pick_rows(column(parts_.index), start_rows);
-      start.name = "(start)";
+      start.name = kStartColumn;
       out.attributes.columns.push_back(std::move(start));
       difference = differences();
     }
@@ -204,7 +204,7 @@ class Cutter {
   Column differences() const {
     const Column& index = column(parts_.index);
     Column c;
-    c.name = "(difference)";
+    c.name = kDifferenceColumn;
     const bool whole = index.type == ColumnType::integer || index.type == ColumnType::date;
     c.type = whole || (index.type == ColumnType::datetime && index.decimals == 0) ? ColumnType::integer : ColumnType::decimal;
     c.decimals = whole ? 0 : index.decimals;

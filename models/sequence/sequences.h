@@ -29,6 +29,11 @@ struct SequenceOptions {
   std::vector<std::string> statics;  // --static: columns that do not vary within a key
 };
 
+// Columns that are not of the file.
+inline constexpr const char* kLengthColumn = "(length)";
+inline constexpr const char* kStartColumn = "(start)";
+inline constexpr const char* kDifferenceColumn = "(difference)";
+
 constexpr int kLongestSequence = 4096;  // steps; longer ones are cut with --sequence-length
 
 void check_options(const SequenceOptions& options);  // Error(usage): options that contradict each other

@@ -2,6 +2,8 @@
 #include <memory>
 
 #include "device.h"
+#include "engine/device_api.h"
+#include "engine/error.h"
 #include "models/table/arrow_device.h"
 #include "models/table/arrow_import.h"
 #include "tables/arrow_stream.h"

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "encoding/columns.h"
+#include "engine/error.h"
+#include "models/table/arrow_export.h"
 
 namespace tessera {
 namespace {
@@ -50,6 +52,40 @@ TEST(EncoderJson, EverythingComesBack) {
     EXPECT_EQ(x.columns[j].values, y.columns[j].values);
     for (size_t i = 0; i < x.columns[j].numbers.size(); ++i) ASSERT_TRUE(same(x.columns[j].numbers[i], y.columns[j].numbers[i]));
   }
+}
+
+TEST(EncoderJson, TheArrowTypeOfAColumnIsKeptAndChecked) {
+  Table t = table({numbers("x", ColumnType::integer, {1, 2, 300}), texts("city", ColumnType::category, {"a", "b", "a"})});
+  t.columns[0].arrow = "s";
+  const Encoder e = fitted(t);
+  nlohmann::json json = e.to_json();
+  EXPECT_EQ(json["columns"][0]["arrow"], "s");
+  EXPECT_FALSE(json["columns"][1].contains("arrow")) << "what is the default is not written";
+  EXPECT_EQ(Encoder::from_json(json).schema().columns[0].arrow, "s");
+  for (const char* wrong : {"", "x", "tdD", "u", "+l", "d:10"}) {
+    json["columns"][0]["arrow"] = wrong;
+    try {
+      Encoder::from_json(json);
+      ADD_FAILURE() << wrong;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::format);
+    }
+  }
+  // Texts that are none of the numbers they are said to be: an error of whoever asks for rows, not a crash.
+  json = e.to_json();
+  json["columns"][1]["arrow"] = "i";
+  Table claimed = Encoder::from_json(json).schema();
+  for (Column& c : claimed.columns) {
+    if (is_numeric(c.type)) c.numbers.assign(1, 1.0);
+    else c.codes.assign(1, 0);
+  }
+  claimed.rows = 1;
+  ArrowArrayStream stream;
+  table_export(std::move(claimed), &stream);
+  ArrowArray batch;
+  EXPECT_NE(stream.get_next(&stream, &batch), 0);
+  EXPECT_NE(std::string(stream.get_last_error(&stream)).find("\"city\""), std::string::npos);
+  stream.release(&stream);
 }
 
 // A change of one element is refused as Error(format), or gives an encoder that can be used without harm.

@@ -126,6 +126,24 @@ void source_cases(Cases& cases) {
     cases.push_back(x);
   }
 
+  for (const auto& [rows, width, steps] : {std::tuple{1, 1, 1}, {33, 5, 4}, {65, 3, 9}}) {
+    Case x{"padded to the longest, cut there too", GatherSequences{steps}, {real(40, width).constant(), index(4, 1, 0, 0).of({0, 7, 20, 30}), index(4, 1, 0, 0).of({7, 1, 10, 3}), index(rows, 1, 0, 3)},
+           [rows = rows, width = width, steps = steps](const Grids& in) {
+             Grid to(rows, steps * width), length(rows, 1), valid(rows, steps);
+             for (int64_t r = 0; r < rows; ++r) {
+               const int64_t s = static_cast<int64_t>(in[3](r, 0).v), first = static_cast<int64_t>(in[1](s, 0).v), n = std::min<int64_t>(static_cast<int64_t>(in[2](s, 0).v), steps);
+               length(r, 0) = static_cast<double>(n);
+               for (int64_t t = 0; t < n; ++t) {
+                 valid(r, t) = 1;
+                 for (int64_t k = 0; k < width; ++k) to(r, t * width + k) = in[0](first + t, k);
+               }
+             }
+             return Grids{to, length, valid};
+           }};
+    x.by_rows = rows > 4;
+    cases.push_back(x);
+  }
+
   for (const auto& [rows, d, components] : {std::tuple{1, 1, 1}, {2, 5, 3}, {33, 17, 4}}) {
     Case x{"mean and factor of the row's component", MixtureDraw{}, {real(rows, d).constant(), index(rows, 1, 0, components - 1), real(components, d).constant(), real(components * d, d).constant()},
            [rows = rows, d = d](const Grids& in) {

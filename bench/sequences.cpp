@@ -1,0 +1,131 @@
+// TimeGAN's iterations, phase by phase, at the published size (128 sequences of 24 steps, 24 units, 3 layers), with 6 features and with 28; and one recurrent layer by itself.
+//   bench_sequences --benchmark_filter=joint       peers/timegan_step.py is the same iteration in PyTorch
+// Beside each figure stands its floor: arithmetic of products and recurrent layers at the multiply-add peak, and bytes of all other ops at the copy rate of the cache,
+// measured in the same run. `share` is floor / figure; figures are the best block of iterations, since other work only ever adds. Gates cost what no floor counts:
+// a sigmoid or tanh of 20 to 30 instructions for every 2·(in + H) multiply-adds.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "engine/ceilings.h"
+#include "engine/passes.h"
+#include "engine/program.h"
+#include "floor.h"
+#include "models/method.h"
+#include "models/timegan.h"
+
+namespace bench {
+namespace {
+
+using namespace tessera;
+
+constexpr int64_t kSteps = 24, kSequences = 1024, kBlock = 4;
+constexpr int64_t kCacheBlock = 1 << 20;
+
+double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+// Waves of different length, one after the other: what is learnt does not matter, but nothing must overflow.
+std::vector<float> waves(int64_t features) {
+  std::vector<float> x(static_cast<size_t>(kSequences * kSteps * features));
+  for (size_t i = 0; i < x.size(); ++i) x[i] = 0.5f + 0.4f * static_cast<float>(std::sin(0.37 * static_cast<double>(i / static_cast<size_t>(features)) + static_cast<double>(i % static_cast<size_t>(features))));
+  return x;
+}
+
+void report(benchmark::State& state, const Work& work, const Ceilings& ceilings, double best) {
+  const double floor = work.floor_seconds(ceilings);
+  state.counters["best_ms"] = 1e3 * best;
+  state.counters["floor_ms"] = 1e3 * floor;
+  state.counters["share"] = floor / best;
+  state.counters["GFLOP"] = 1e-9 * work.flops;
+  state.counters["GFLOP/s"] = 1e-9 * work.flops / best;
+  state.counters["peak_GFLOP/s"] = 1e-9 * ceilings.flops_per_second;
+}
+
+void iteration(benchmark::State& state, TimeganPhase phase, Cell cell) {
+  Team team(static_cast<int>(state.range(0)));
+  const int64_t features = state.range(1);
+  TimeganConfig config;
+  config.cell = cell;
+  const Timegan m(features, 0, kSteps, config);
+  Plan plan;
+  Recorder r(plan);
+  record_training(r, m, phase, kSequences * kSteps, kSequences, std::numeric_limits<int32_t>::max());
+  optimise(plan);
+  const Work work = work_of(plan);
+  Program p(std::move(plan), cpu_kernels(), team, 1);
+  const std::vector<float> x = waves(features);
+  std::vector<int32_t> first(kSequences), length(kSequences, kSteps);
+  for (int32_t i = 0; i < kSequences; ++i) first[static_cast<size_t>(i)] = i * static_cast<int32_t>(kSteps);
+  bind_if(p, "features", x.data());
+  bind_if(p, "first", first.data());
+  bind_if(p, "length", length.data());
+  for (const SequenceNetwork* n : m.all) p.put(n->weights.name, initial_weights(*n, 1, 0).data());
+
+  const Ceilings ceilings = measure_ceilings(team, 2 * kCacheBlock * team.size());
+  p.run(kBlock);
+  double best = std::numeric_limits<double>::infinity();
+  for (auto _ : state) {
+    const double start = seconds_now();
+    if (p.run(kBlock) != kBlock || p.step().bad >= 0) return state.SkipWithError("a loss is not finite");
+    const double block = seconds_now() - start;
+    state.SetIterationTime(block);
+    best = std::min(best, block / kBlock);
+  }
+  report(state, work, ceilings, best);
+}
+
+// A layer forward, and forward and backward, at the published size.
+void layer(benchmark::State& state, Cell cell, bool backward) {
+  Team team(static_cast<int>(state.range(0)));
+  const int64_t units = state.range(1), batch = 128;
+  ParameterSet set;
+  set.name = "layer";
+  const RecurrentLayers layers{cell, units, units, 1, 0};
+  add_recurrent(set, "", layers);
+  Plan plan;
+  Recorder r(plan);
+  r.own(set);
+  const Var x = r.input("x", {batch, kSteps * units}), y = recurrent(r, set, "", layers, x, kSteps).y;
+  r.output(y, "y");
+  if (backward) {
+    std::vector<Var> wrt{x};
+    for (const Parameter& p : set.parameters) wrt.push_back(r(set, p.name));
+    for (const Var d : pullback(r, {y}, {x}, wrt)) plan.outputs.push_back(d.id);
+  }
+  optimise(plan);
+  const Work work = work_of(plan);
+  Program p(std::move(plan), cpu_kernels(), team, 1);
+  std::vector<float> values(static_cast<size_t>(batch * kSteps * units), 0.25f);
+  p.bind("x", values.data());
+  std::vector<float> weights(static_cast<size_t>(set.size), 0.05f);
+  p.put("layer", weights.data());
+  const Ceilings ceilings = measure_ceilings(team, 2 * kCacheBlock * team.size());
+  double best = std::numeric_limits<double>::infinity();
+  for (auto _ : state) {
+    const double start = seconds_now();
+    p.run(8);
+    const double block = seconds_now() - start;
+    state.SetIterationTime(block);
+    best = std::min(best, block / 8);
+  }
+  report(state, work, ceilings, best);
+}
+
+const auto kSizes = [](benchmark::internal::Benchmark* b) { b->Args({1, 6})->Args({2, 6})->Args({2, 28})->UseManualTime()->Unit(benchmark::kMillisecond); };
+const auto kLayers = [](benchmark::internal::Benchmark* b) { b->Args({1, 24})->Args({1, 112})->UseManualTime()->Unit(benchmark::kMillisecond); };
+BENCHMARK_CAPTURE(iteration, joint, TimeganPhase::joint, Cell::gru)->Apply(kSizes);
+BENCHMARK_CAPTURE(iteration, joint_reset_before, TimeganPhase::joint, Cell::gru_reset_before)->Apply(kSizes);
+BENCHMARK_CAPTURE(iteration, joint_lstm, TimeganPhase::joint, Cell::lstm)->Apply(kSizes);
+BENCHMARK_CAPTURE(iteration, embedding, TimeganPhase::embedding, Cell::gru)->Apply(kSizes);
+BENCHMARK_CAPTURE(iteration, supervised, TimeganPhase::supervised, Cell::gru)->Apply(kSizes);
+BENCHMARK_CAPTURE(layer, gru_forward, Cell::gru, false)->Apply(kLayers);
+BENCHMARK_CAPTURE(layer, gru_both, Cell::gru, true)->Apply(kLayers);
+
+}  // namespace
+}  // namespace bench
+
+BENCHMARK_MAIN();

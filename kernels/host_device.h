@@ -1,0 +1,8 @@
+// What a function needs to be called from kernels too.
+#pragma once
+
+#if defined(__CUDACC__)
+#define TESSERA_HD __host__ __device__
+#else
+#define TESSERA_HD
+#endif

@@ -1,0 +1,75 @@
+// Limits of memory: what is taken is counted, what does not fit is an error, and everything is given back.
+#include "engine/memory.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/error.h"
+#include "engine/team.h"
+
+namespace tessera {
+namespace {
+
+TEST(Memory, SharesAddUpAndAreGivenBack) {
+  const auto limit = std::make_shared<MemoryLimit>(1000);
+  {
+    MemoryShare a(limit, 600, "a");
+    EXPECT_EQ(limit->held(), 600);
+    EXPECT_THROW(MemoryShare(limit, 401, "too much"), Error);
+    EXPECT_EQ(limit->held(), 600) << "what was refused is not held";
+    MemoryShare b(limit, 400, "b");
+    b.resize(100, "b");
+    MemoryShare moved = std::move(b);
+    const MemoryShare copy(moved);  // of what holds a share: none of its own
+    EXPECT_EQ(limit->held(), 700);
+    a = MemoryShare();
+    EXPECT_EQ(limit->held(), 100);
+    EXPECT_THROW(moved.resize(1001, "moved"), Error);
+    EXPECT_EQ(limit->held(), 100);
+    moved.resize(1000, "moved");
+  }
+  EXPECT_EQ(limit->held(), 0);
+}
+
+TEST(Memory, TheMessageSaysWhatIsInUse) {
+  const auto limit = std::make_shared<MemoryLimit>(int64_t{10} << 20);
+  const MemoryShare held(limit, int64_t{8} << 20, "something");
+  try {
+    MemoryShare(limit, int64_t{3} << 20, "activations");
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::memory);
+    for (const char* part : {"10.0 MiB", "3.0 MiB of activations", "8.0 MiB are in use", "memory_limit"}) EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
+  }
+}
+
+TEST(Memory, WithoutALimitNothingIsRefused) {
+  MemoryShare none = Team(1).share(int64_t{1} << 60, "anything");
+  none.resize(int64_t{1} << 61, "anything");
+  const auto unlimited = std::make_shared<MemoryLimit>(0);
+  EXPECT_NO_THROW(MemoryShare(unlimited, int64_t{1} << 60, "anything"));
+}
+
+TEST(Memory, ThreadsShareALimitAndNeverExceedIt) {
+  const auto limit = std::make_shared<MemoryLimit>(1000);
+  std::atomic<int> exceeded{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 2000; ++i) try {
+          const MemoryShare share(limit, 300, "a part");
+          exceeded += limit->held() > 1000 + 4 * 300;  // what is refused is counted for a moment
+        } catch (const Error&) {
+        }
+    });
+  for (auto& t : threads) t.join();
+  EXPECT_EQ(exceeded, 0);
+  EXPECT_EQ(limit->held(), 0);
+}
+
+}  // namespace
+}  // namespace tessera
