@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds Tessera and runs every test.
 #   bash tools/test.sh [asan] [tsan]     also under AddressSanitizer and UBSan, or under ThreadSanitizer: another build of the whole each, so only when asked
+#   bash tools/test.sh [fuzz]            and every fuzzer for a few seconds, by clang (docs/fuzzing.md)
 #   bash tools/test.sh [coverage]        and which lines of the CUDA kernels the tests reach
 # With CI=true all of it is part of it.
 set -euo pipefail
@@ -19,6 +20,10 @@ run() {
 mkdir -p build
 command -v ccache > /dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 run release
+# The fuzzers for a few seconds each, beside the corpora that every build runs.
+if [[ ${CI:-} == true || " $* " == *" fuzz "* ]]; then
+  bash tools/fuzz.sh 8 || [[ $? == 77 ]]
+fi
 if [[ ${CI:-} == true || " $* " == *" coverage "* ]]; then
   cmake --build build/release --target test_gpu_coverage -j "$jobs"
   python3 tests/emulation/coverage.py build/release
