@@ -6,6 +6,7 @@
 #include <csignal>
 #include <random>
 #include <thread>
+#include <tuple>
 
 #include "cli/program.h"
 
@@ -85,8 +86,11 @@ void CliResume::storm(const std::string& method, uint32_t seed, int kills) {
   RecordProperty("caught_between_generations", torn);
 }
 
-TEST_F(CliResume, AHundredKillsOfCtgan) { storm("ctgan", 1, 100); }
-TEST_F(CliResume, AHundredKillsOfTvae) { storm("tvae", 2, 100); }
+// 200 kills in all.
+class CliStorm : public CliResume, public testing::WithParamInterface<std::tuple<const char*, uint32_t>> {};
+TEST_P(CliStorm, TwentyFiveKills) { storm(std::get<0>(GetParam()), std::get<1>(GetParam()), 25); }
+INSTANTIATE_TEST_SUITE_P(Methods, CliStorm, testing::Combine(testing::Values("ctgan", "tvae"), testing::Values(1u, 2u, 3u, 4u)),
+                         [](const auto& c) { return std::string(std::get<0>(c.param)) + "_" + std::to_string(std::get<1>(c.param)); });
 
 TEST_F(CliResume, SignalsSayHowToGoOn) {
   for (const int number : {SIGINT, SIGTERM}) {

@@ -268,7 +268,7 @@ TEST_P(Resume, ACheckpointThatCannotBeWrittenDoesNotStopTraining) {
 TEST_P(Resume, PatienceAndKeepBestSurviveStops) {
   FitOptions o = options_;
   o.ctgan.epochs = o.tvae.epochs = 40;
-  o.ctgan.learning_rate = o.tvae.learning_rate = 1e-8;  // nothing is learnt that a held-out row would notice
+  o.ctgan.learning_rate = o.tvae.learning_rate = 1e-9;  // nothing is learnt that a held-out row would notice
   o.calibrate = Tier::off;
   o.patience = 3;
   o.keep_best = true;
