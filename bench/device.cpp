@@ -1,5 +1,5 @@
 // What a device does, behind the plugin: ceilings first (copies, the gap between launches, products), then the training step of CTGAN at Adult's size, op by op and fused,
-// and each op of it by itself beside its floor. Prints a table, and JSON to the file it is given.
+// launch by launch and replayed, and each op of it by itself beside its floor. Prints a table, and JSON to the file it is given.
 //   bench_device [file.json]           the device is "cuda", or TESSERA_TEST_DEVICE
 #include <fmt/format.h>
 
@@ -110,7 +110,7 @@ struct Step {
     method->record_training(r, encoded.rows, 1 << 30);
     optimise(plan);
   }
-  double seconds(Device& device, Team& team, bool fuse, int64_t steps) {
+  double seconds(Device& device, Team& team, bool fuse, bool recorded, int64_t steps) {
     Plan copy = plan;
     copy.fuse = fuse;
     Program p(std::move(copy), device, team, 1);
@@ -118,7 +118,11 @@ struct Step {
     bind_if(p, "alphas", encoded.alphas.data());
     method->bind(p);
     load_states(p, method->start(1));
-    return step_seconds(p, steps);
+    if (recorded) return step_seconds(p, steps);
+    p.run_unrecorded(4);
+    const double start = seconds_now();
+    p.run_unrecorded(steps);
+    return (seconds_now() - start) / static_cast<double>(steps);
   }
 };
 
@@ -140,11 +144,12 @@ int run(const char* path) {
 
   Step step(team, small ? 600 : 30000);
   const int64_t steps = small ? 1 : 1600;
-  for (const bool fuse : {false, true}) {
-    const double s = step.seconds(device, team, fuse, steps);
-    out[fuse ? "step_fused_seconds" : "step_seconds"] = s;
-    fmt::print("CTGAN step, {}: {:.1f} us\n", fuse ? "fused" : "op by op", 1e6 * s);
-  }
+  for (const bool recorded : {false, true})
+    for (const bool fuse : {false, true}) {
+      const double s = step.seconds(device, team, fuse, recorded, recorded ? steps : steps / 8 + 1);
+      out[fmt::format("step_{}{}_seconds", recorded ? "" : "eager_", fuse ? "fused" : "composed")] = s;
+      fmt::print("CTGAN step, {}, {}: {:.1f} us\n", recorded ? "replayed" : "eager", fuse ? "fused" : "op by op", 1e6 * s);
+    }
 
   struct Row {
     int times = 0;

@@ -1,31 +1,17 @@
 #include "engine/device.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <cstdlib>
 
 #include "engine/device_api.h"
 #include "engine/error.h"
+#include "engine/plugin.h"
 
 namespace tessera {
 namespace {
 
-constexpr const char* kPlugin = "libtessera_cuda.so";
-
-std::string beside_this_library() {
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&beside_this_library), &info) == 0 || info.dli_fname == nullptr) return kPlugin;
-  const std::string own = info.dli_fname;
-  const size_t slash = own.rfind('/');
-  return slash == std::string::npos ? kPlugin : own.substr(0, slash + 1) + kPlugin;
-}
-
-bool exists(const std::string& path) {
-  FILE* f = std::fopen(path.c_str(), "rb");
-  if (f != nullptr) std::fclose(f);
-  return f != nullptr;
-}
+constexpr PluginKind kPlugin{"CUDA", "libtessera_cuda.so", "TESSERA_CUDA_PLUGIN", kDeviceEntry, "A build with the CUDA toolkit makes it (-DTESSERA_CUDA=ON)"};
 
 // "cuda:2" → 2, "cuda" → 0; −1: no such name.
 int number_in(const std::string& name) {
@@ -48,22 +34,10 @@ std::string misfit(const DeviceApi* api) {
 DeviceLibrary open_device_library(const std::string& path) {
   DeviceLibrary found;
   found.path = path;
-  if (path.find('/') != std::string::npos && !exists(path)) {
-    found.reason = fmt::format("There is no CUDA plugin: {} does not exist. A build with the CUDA toolkit makes it (-DTESSERA_CUDA=ON); TESSERA_CUDA_PLUGIN says where it is.", path);
-    return found;
-  }
-  // Never closed: its functions run until the process ends.
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    const char* why = dlerror();
-    found.reason = fmt::format("The CUDA plugin cannot be opened: {}.", why == nullptr ? path : why);
-    return found;
-  }
-  const auto entry = reinterpret_cast<DeviceEntry>(dlsym(library, kDeviceEntry));
-  if (entry == nullptr) {
-    found.reason = fmt::format("{} is not a plugin of Tessera: it has no function {}.", path, kDeviceEntry);
-    return found;
-  }
+  const Plugin plugin = open_plugin(kPlugin, path);
+  found.reason = plugin.reason;
+  if (plugin.entry == nullptr) return found;
+  const auto entry = reinterpret_cast<DeviceEntry>(plugin.entry);
   const DeviceApi* api = entry();
   if (const std::string why = misfit(api); !why.empty()) {
     found.reason = fmt::format("{} does not belong to this library: {}. Build both together.", path, why);
@@ -78,10 +52,7 @@ DeviceLibrary open_device_library(const std::string& path) {
 }
 
 const DeviceLibrary& device_library() {
-  static const DeviceLibrary library = [] {
-    const char* wish = std::getenv("TESSERA_CUDA_PLUGIN");
-    return open_device_library(wish != nullptr && *wish != '\0' ? wish : beside_this_library());
-  }();
+  static const DeviceLibrary library = open_device_library(plugin_path(kPlugin));
   return library;
 }
 

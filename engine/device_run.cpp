@@ -68,12 +68,12 @@ void DeviceRun::prepare(std::vector<DeviceCall> calls, int64_t scratch_bytes, bo
   workspace_ = std::make_unique<DeviceBytes>(device_, scratch_bytes, "scratch");
 }
 
-void DeviceRun::run(StepState& state, int64_t n) {
+// n steps, queued.
+void DeviceRun::replay(int64_t n) {
   const DeviceApi& api = device_.api();
   const auto record = [&](DeviceRecording*& r, int steps) {
     if (r == nullptr) device_.check(api.record(device_.session(), calls_.data(), static_cast<int64_t>(calls_.size()), count_steps_ ? nullptr : step(), workspace_->data(), steps, &r));
   };
-  set_step(state);
   if (n >= kUnrolled) {
     record(many_, kUnrolled);
     device_.check(api.replay(device_.session(), many_, n / kUnrolled));
@@ -82,14 +82,53 @@ void DeviceRun::run(StepState& state, int64_t n) {
     record(one_, 1);
     device_.check(api.replay(device_.session(), one_, n % kUnrolled));
   }
-  const void* from = step();
-  const int64_t bytes = sizeof(StepState);
-  int64_t ticket = 0;
+}
+
+void DeviceRun::run(StepState& state, int64_t n) {
+  start(state, n, {}, false);
+  finish(state);
+}
+
+void DeviceRun::start(const StepState& state, int64_t n, const std::vector<View>& watched, bool keep) {
+  if (flights_.empty()) set_step(state);  // otherwise the device knows better
+  Flight flight{0, {}, -1};
+  if (keep) {
+    flight.kept = copies_++ % 2;
+    keep_state(flight.kept);
+  }
+  replay(n);
+  std::vector<const void*> from{step()};
+  std::vector<int64_t> bytes{static_cast<int64_t>(sizeof(StepState))};
+  for (const View& v : watched) {
+    from.push_back(v.data);
+    bytes.push_back(v.rows * v.cols * v.item_bytes);
+    flight.bytes.push_back(bytes.back());
+  }
+  device_.check(device_.api().begin_download(device_.session(), from.data(), bytes.data(), static_cast<int>(from.size()), &flight.ticket));
+  flights_.push_back(std::move(flight));
+}
+
+void DeviceRun::finish(StepState& state) {
+  const Flight flight = std::move(flights_.front());
+  flights_.pop_front();
   const void* data = nullptr;
-  device_.check(api.begin_download(device_.session(), &from, &bytes, 1, &ticket));
-  device_.check(api.wait_download(device_.session(), ticket, &data));
-  std::memcpy(&on_device_, data, sizeof on_device_);
+  device_.check(device_.api().wait_download(device_.session(), flight.ticket, &data));
+  const char* at = static_cast<const char*>(data);
+  std::memcpy(&on_device_, at, sizeof on_device_);
+  at += sizeof on_device_;
+  watched_.clear();
+  for (const int64_t bytes : flight.bytes) {
+    watched_.push_back(at);
+    at += bytes;
+  }
+  if (flight.kept >= 0) last_kept_ = flight.kept;
   state = on_device_;
+}
+
+void DeviceRun::run_unrecorded(int64_t n) {
+  for (; n > 0; --n) run_calls(calls_.data(), static_cast<int64_t>(calls_.size()));
+  char end = 0;
+  download(&end, step(), 1);  // waits
 }
 
 void DeviceRun::run_calls(const DeviceCall* calls, int64_t count) { device_.check(device_.api().run(device_.session(), calls, count, workspace_->data())); }
@@ -107,9 +146,20 @@ void DeviceRun::set_step(const StepState& state) {
 }
 
 void DeviceRun::keep_state() {
-  if (!kept_) kept_ = std::make_unique<DeviceBytes>(device_, state_.bytes(), "a copy of the weights and optimiser state");
-  device_.check(device_.api().copy(device_.session(), kept_->data(), state_.data(), state_.bytes()));
+  last_kept_ = copies_++ % 2;
+  keep_state(last_kept_);
 }
-void DeviceRun::restore_state() { device_.check(device_.api().copy(device_.session(), state_.data(), kept_->data(), state_.bytes())); }
+void DeviceRun::keep_state(int copy) {
+  if (!kept_[copy]) kept_[copy] = std::make_unique<DeviceBytes>(device_, state_.bytes(), "a copy of the weights and optimiser state");
+  device_.check(device_.api().copy(device_.session(), kept_[copy]->data(), state_.data(), state_.bytes()));
+}
+void DeviceRun::restore_state() {
+  for (StepState passed{}; !flights_.empty();) {
+    const int kept = last_kept_;
+    finish(passed);
+    last_kept_ = kept;
+  }
+  device_.check(device_.api().copy(device_.session(), state_.data(), kept_[last_kept_]->data(), state_.bytes()));
+}
 
 }  // namespace tessera

@@ -45,16 +45,23 @@ class DeviceRun {
   void prepare(std::vector<DeviceCall> calls, int64_t scratch_bytes, bool count_steps);
   // n steps from `state`, which becomes what the device has after them.
   void run(StepState& state, int64_t n);
+  // The same in two halves: start() returns when the steps and the copies out of `watched` are queued, finish() waits for the oldest of at most two.
+  void start(const StepState& state, int64_t n, const std::vector<View>& watched, bool keep);
+  void finish(StepState& state);
+  const void* watched(size_t i) const { return watched_[i]; }
   void run_calls(const DeviceCall* calls, int64_t count);  // without advancing the state
+  void run_unrecorded(int64_t n);  // the calls of n steps one by one, for benches
 
   void upload(void* to, const void* from, int64_t bytes);
   void download(void* to, const void* from, int64_t bytes) const;
   void set_step(const StepState& state);
   void keep_state();     // a copy on the device
-  void restore_state();
+  void restore_state();  // the copy made before the steps that were finished last; what is still in flight comes to nothing
 
  private:
   void forget();
+  void replay(int64_t n);
+  void keep_state(int copy);
 
   Device& device_;
   DeviceBytes state_, activations_, step_;
@@ -65,7 +72,15 @@ class DeviceRun {
   std::deque<Op> ops_;
   std::vector<DeviceCall> calls_;
   bool count_steps_ = false;
-  std::unique_ptr<DeviceBytes> workspace_, kept_;
+  struct Flight {  // steps under way
+    int64_t ticket;
+    std::vector<int64_t> bytes;  // of what is watched
+    int kept;                    // which copy of the state was made before them; −1: none
+  };
+  std::deque<Flight> flights_;
+  std::vector<const void*> watched_;
+  std::unique_ptr<DeviceBytes> workspace_, kept_[2];
+  int copies_ = 0, last_kept_ = 0;
   DeviceRecording *one_ = nullptr, *many_ = nullptr;
 };
 

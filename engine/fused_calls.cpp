@@ -1,6 +1,15 @@
 #include "engine/fused_calls.h"
 
 namespace tessera {
+namespace {
+
+constexpr const char* kNames[] = {  // by OpKind
+#define TESSERA_NAME(type, field) #field,
+    TESSERA_OPS(TESSERA_NAME)
+#undef TESSERA_NAME
+};
+
+}  // namespace
 
 FusedCalls::FusedCalls(const Fusion& fusion, const Plan& plan, const FusedKernels& kernels, const std::vector<DeviceCall>& calls, int64_t scratch, StepState* state)
     : plan_(plan), kernels_(kernels), scratch_((scratch + 255) / 256 * 256), slices_(plan.nodes.size(), -1) {
@@ -43,14 +52,21 @@ FusedStep FusedCalls::step(const FusedNode& n, const Call& call) const {
   return {static_cast<OpKind>(plan_.nodes[node].op.index() - 1), call, n.run, n.apart, n.part, slices_[node]};
 }
 
+void FusedCalls::launch(std::vector<FusedChain> chains) {
+  names_.push_back("fused " + std::to_string(ops_.size() + 1) + ":");
+  for (const FusedChain& c : chains)
+    for (int i = 0; i < c.count; ++i) names_.back() += std::string(i > 0 || &c == chains.data() ? " " : " | ") + kNames[static_cast<size_t>(c.steps[i].kind)];
+  chains_.push_back(std::move(chains));
+  ops_.push_back({chains_.back().data(), static_cast<int>(chains_.back().size())});
+  calls_.push_back({kernels_.kernel, {nullptr, nullptr, 0, 0, &ops_.back(), nullptr}, names_.back().c_str()});
+}
+
 // One launch, or as many as it takes: chains do not know of each other. A chain that is too long for any is done op by op.
 void FusedCalls::add(std::vector<FusedChain> chains, const std::vector<const FusedGroup*>& groups, const std::vector<DeviceCall>& own) {
   if (chains.empty()) return;
   const int count = static_cast<int>(chains.size());
   if (kernels_.fits({chains.data(), count})) {
-    chains_.push_back(std::move(chains));
-    ops_.push_back({chains_.back().data(), count});
-    calls_.push_back({kernels_.kernel, {nullptr, nullptr, 0, 0, &ops_.back(), nullptr}, "fused"});
+    launch(std::move(chains));
     return;
   }
   if (count > 1) {
@@ -69,9 +85,8 @@ void FusedCalls::add(std::vector<FusedChain> chains, const std::vector<const Fus
     }
     // A later launch counts on the slices, so they are made, by tiles; where not even they fit, that launch does not either.
     steps_.push_back({step(n, c.call)});
-    chains_.push_back({{FusedChain::tiles, 0, 0, 0, steps_.back().data(), 1}});
-    ops_.push_back({chains_.back().data(), 1});
-    if (kernels_.fits(ops_.back())) calls_.push_back({kernels_.kernel, {nullptr, nullptr, 0, 0, &ops_.back(), nullptr}, "fused"});
+    const FusedChain slices{FusedChain::tiles, 0, 0, 0, steps_.back().data(), 1};
+    if (kernels_.fits({&slices, 1})) launch({slices});
   }
 }
 

@@ -1,6 +1,7 @@
 // A fused plan as calls of a device: launches with their chains and steps, for as long as this lives.
 #pragma once
 #include <deque>
+#include <string>
 #include <vector>
 
 #include "engine/device_api.h"
@@ -18,6 +19,7 @@ class FusedCalls {
 
  private:
   FusedStep step(const FusedNode& n, const Call& call) const;
+  void launch(std::vector<FusedChain> chains);
   void add(const FusedLaunch& launch, const std::vector<DeviceCall>& own);
   void add(std::vector<FusedChain> chains, const std::vector<const FusedGroup*>& groups, const std::vector<DeviceCall>& own);
 
@@ -28,6 +30,7 @@ class FusedCalls {
   std::deque<std::vector<FusedStep>> steps_;
   std::deque<std::vector<FusedChain>> chains_;
   std::deque<FusedLaunchOp> ops_;
+  std::deque<std::string> names_;  // of launches, for profilers: number and ops
   std::vector<DeviceCall> calls_;
   bool counts_ = false;
 };

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "engine/device_run.h"
 #include "engine/fused_calls.h"
@@ -355,6 +356,48 @@ int64_t Program::run(int64_t n) {
   if (device_) device_->run(*step_, n);
   else run_here(n);
   return step_->step - first;
+}
+
+void Program::watch(const std::vector<Id>& values) { watched_ = values; }
+
+std::vector<View> Program::watched_views() const {
+  std::vector<View> views;
+  for (const Id v : watched_) {
+    views.push_back(view(v));
+    if (views.back().rows > 1 && views.back().ld != views.back().cols) throw Error(ErrorCode::internal, "a watched value does not lie in one piece");
+  }
+  return views;
+}
+
+void Program::start(int64_t n, bool keep) {
+  prepare();
+  fetched_.clear();
+  if (device_) {
+    device_->start(*step_, n, watched_views(), keep);
+    kept_ = kept_ || keep;
+    return;
+  }
+  if (keep) snapshot();
+  started_ = run(n);
+}
+
+int64_t Program::finish() {
+  if (!device_) return std::exchange(started_, 0);
+  const int64_t first = step_->step;
+  snapshot_step_ = *step_;
+  device_->finish(*step_);
+  return step_->step - first;
+}
+
+void Program::run_unrecorded(int64_t n) {
+  prepare();
+  if (device_) device_->run_unrecorded(n);
+  else run(n);
+}
+
+const void* Program::watched_data(size_t i, size_t item) const {
+  if (item != static_cast<size_t>(item_bytes(plan_[watched_[i]]))) throw Error(ErrorCode::internal, "a value is read as another scalar");
+  return device_ ? device_->watched(i) : view(watched_[i]).data;
 }
 
 void Program::run_here(int64_t n) {

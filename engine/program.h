@@ -70,6 +70,22 @@ class Program {
   // Runs up to n steps, inside one parallel region or replayed by the device. Stops early after a step that reported a loss that is not finite. Returns the steps run.
   int64_t run(int64_t n);
 
+  // Work in flight, so that a device has its next steps before the host looks at the results of the last ones. start() queues up to n steps and, behind them, the copies
+  // out of the step's state and of what is watched (`keep`: before them a snapshot for diagnose()); finish() waits for the oldest start alone and returns its steps.
+  // At most flights() starts may be under way. The processor does the work in start().
+  int flights() const { return device_ ? 2 : 1; }
+  void watch(const std::vector<Id>& values);  // contiguous ones: states, outputs
+  void start(int64_t n, bool keep = false);
+  int64_t finish();
+  // The elements of the i-th watched value after the finished steps, contiguous; valid until the second start after.
+  template <class T>
+  const T* watched(size_t i) const {
+    return static_cast<const T*>(watched_data(i, sizeof(T)));
+  }
+
+  // For benches: n steps as a device's calls one by one, without the recording. The numbers that a step is counted by need not go on.
+  void run_unrecorded(int64_t n);
+
   StepState& step() { return *step_; }
   const StepState& step() const { return *step_; }
 
@@ -119,6 +135,8 @@ class Program {
   Chain chain_of(const std::vector<int>& nodes, int64_t rows, int64_t& scratch);
   void run_block(const Chain& chain, int64_t block, char* scratch) const;
   std::string diagnose_apart();
+  const void* watched_data(size_t i, size_t item) const;
+  std::vector<View> watched_views() const;
   void copy_out(Id value, void* to, size_t item) const;
   void prepare();
   std::string first_bad(const Phase& phase) const;
@@ -145,6 +163,8 @@ class Program {
   int64_t kernel_scratch_ = 0;  // bytes of a thread's scratch that are its kernels'; then a block's own memory
   std::unique_ptr<FusedCalls> fused_;
   std::unique_ptr<StepState> step_;
+  std::vector<Id> watched_;
+  int64_t started_ = 0;  // on the processor: steps of the start that is not finished yet
   std::vector<std::unique_ptr<Arena>> scratch_;
   bool ready_ = false, kept_ = false;  // kept_: there is a snapshot
 };

@@ -49,7 +49,7 @@ struct Layer {
   int64_t floats;
 };
 
-__global__ void __launch_bounds__(kThreads) recurrent_kernel(Layer s) {
+__global__ void __launch_bounds__(kThreads, 2) recurrent_kernel(Layer s) {
   TESS_DYN_SHARED(float, room);
   const int tile = static_cast<int>(blockIdx.x), H = s.hidden, B = s.y.rows, parts = static_cast<int>(saved_of(s.cell)), first = static_cast<int>(threadIdx.x);
   float* x = s.workspace == nullptr ? room : s.workspace + tile * s.floats;
@@ -135,7 +135,7 @@ struct Back {
   int64_t floats;
 };
 
-__global__ void __launch_bounds__(kThreads) recurrent_grad_kernel(Back s) {
+__global__ void __launch_bounds__(kThreads, 2) recurrent_grad_kernel(Back s) {
   TESS_DYN_SHARED(float, room);
   const int tile = static_cast<int>(blockIdx.x), H = s.w_h.rows, B = s.sequences, first = static_cast<int>(threadIdx.x), gate = H * kTile;
   const int parts = static_cast<int>(saved_of(s.cell)), slope_parts = static_cast<int>(slopes_of(s.cell));

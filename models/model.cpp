@@ -12,6 +12,7 @@
 #include "engine/program.h"
 #include "engine/rules.h"
 #include "models/encoding/permutation.h"
+#include "models/encoding/rare_categories.h"
 #include "models/fused_plan.h"
 #include "models/model_state.h"
 
@@ -33,6 +34,7 @@ void apply_preset(FitOptions& o) {
     o.timegan.cell = Cell::gru_reset_before;
     o.timegan.embedding_iterations = o.timegan.supervised_iterations = o.timegan.joint_iterations = 50000;
   } else if (o.preset == "best") {
+    o.rare_rows = kRareRows;
     if (tvae) o.encoder.integer_levels = 128;
     (tvae ? o.tvae.average_decay : o.ctgan.average_decay) = 0.999;
     (tvae ? o.tvae.decay_from : o.ctgan.decay_from) = 0.5;
@@ -88,9 +90,24 @@ Table sample_rows(const Encoder& encoder, const Table& table, uint64_t seed) {
   return encoder.pick(table, rows);
 }
 
+// What was left out of the table before anything was learnt: for the progress and for the model's provenance.
+nlohmann::json leave_out_rare(Table& table, const FitOptions& options, Team& team, const Monitor& monitor) {
+  nlohmann::json out{{"least_rows", options.rare_rows}, {"columns", nlohmann::json::array()}};
+  int64_t values = 0, rows = 0;
+  for (const RareColumn& c : protect_rare_categories(table, options.rare_rows, options.seed, team)) {
+    out["columns"].push_back({{"column", c.name}, {"values", c.values}, {"rows", c.rows}, {"made_anew", c.made_anew}});
+    values += c.values, rows += c.rows;
+  }
+  const auto columns = static_cast<double>(out["columns"].size());
+  if (values > 0)
+    monitor.report({"protect", columns, columns, "columns", fmt::format("{} categories of fewer than {} rows ({} in all) are not learnt; --rare-categories", values, options.rare_rows, rows), true});
+  return out;
+}
+
 // `sample`, unless null, receives the rows a calibration looks at: they are gone afterwards.
 EncodedTable prepare(Model::State& state, Table&& table, const FitOptions& options, Table* sample, Team& team, const Monitor& monitor) {
   begin(state, table, options);
+  state.provenance["rare_categories"] = leave_out_rare(table, options, team, monitor);
   EncoderOptions encoder = options.encoder;
   encoder.seed = options.seed;
   state.encoder = Encoder::fit(table, encoder, team, monitor);

@@ -47,6 +47,7 @@ struct FitOptions {
   EncoderOptions encoder;
   uint64_t seed = 0;
   Tier calibrate = Tier::full;                       // the highest tier that is learnt after training
+  int64_t rare_rows = 1;                             // rows a category must have to be learnt; see models/encoding/rare_categories.h
   std::string source;                                // where the rows came from, for the provenance
   std::function<void(const LossRow&)> on_losses;     // at least once an epoch; may be empty
   std::vector<std::string> passes_off;               // plan passes to leave out, for study; see `tessera plan`

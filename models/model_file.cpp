@@ -182,7 +182,12 @@ nlohmann::json Model::describe() const {
           {"condition_width", ctgan ? layout.cond_width : 0},
           {ctgan ? "generator_parameters" : "decoder_parameters", state_->learnt() ? state_->method()->parameters() : 0},
           {"encoder", state_->encoder.to_json()}};
-  if (!state_->calibration.empty()) out["calibration"] = state_->calibration.describe();
+  if (state_->calibration.empty()) return out;
+  out["calibration"] = state_->calibration.describe();
+  nlohmann::json& held = out["calibration"]["numbers"] = nlohmann::json::array();  // what of the real rows it holds, column by column
+  const Table schema = state_->encoder.schema();
+  for (const ColumnProfile& p : state_->calibration.profile.columns)
+    if (p.numeric) held.push_back({{"column", schema.columns[static_cast<size_t>(p.column)].name}, {"points", p.real.points().size()}, {"every_value", p.real.exact()}});
   return out;
 }
 

@@ -28,6 +28,7 @@ nlohmann::json options_of(const FitOptions& o) {
                       {"--preset", o.preset},
                       {"--seed", o.seed},
                       {"--calibrate", name(o.calibrate)},
+                      {"--rare-categories", o.rare_rows},
                       {"--passes-off", o.passes_off},
                       {"--device", o.device && !o.device->is_processor() ? "cuda" : "cpu"},
                       {"--patience", o.patience},

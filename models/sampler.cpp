@@ -26,7 +26,7 @@ constexpr int64_t kBlock = 1024, kCalibratedBlock = 4096;  // rows searched for 
 class Rows : public RowStream {
  public:
   Rows(std::shared_ptr<const Model::State> state, Table schema, int64_t offset, int64_t count, const SampleOptions& options, Team& team, const Monitor& monitor)
-      : state_(std::move(state)), options_(options), team_(team), monitor_(monitor), next_(offset), offset_(offset), schema_(std::move(schema)) {
+      : state_(std::move(state)), options_(options), team_(team), monitor_(monitor), next_(offset), begun_(offset), offset_(offset), schema_(std::move(schema)) {
     if (offset < 0 || count < 0 || offset > INT64_MAX - count)
       throw Error(ErrorCode::usage, fmt::format("rows {} to {} + {}: offset and count must not be negative.", offset, offset, count));
     end_ = offset + count;
@@ -92,51 +92,68 @@ class Rows : public RowStream {
     identity_.resize(static_cast<size_t>(3 * batch_));
     bind_if(*program_, "rows", identity_.data());
     maker_->bind(*program_);
-    codes_ = program_->find("codes");
-    alphas_ = program_->find("alphas");
+    code_width_ = program_->plan().shape(program_->find("codes")).cols;
+    alpha_width_ = program_->plan().shape(program_->find("alphas")).cols;
+    program_->watch({program_->find("codes"), program_->find("alphas")});
     if (tier_ != Tier::off) weights_ = std::make_unique<CandidateWeights>(state_->calibration, tier_, options_.min_yield, batch_, options_.device ? *options_.device : Device::processor(), team_);
   }
 
   // Makes the candidates (at most batch_), decoded in slices of kSlice rows, in order.
   void make(const std::vector<Candidate>& candidates, std::vector<Table>& slices) {
+    begin(candidates);
+    decode(candidates, slices);
+  }
+
+  // Candidates on their way: a device makes them while others are decoded.
+  void begin(const std::vector<Candidate>& candidates) {
+    if (program_ == nullptr) return;
+    const int64_t n = static_cast<int64_t>(candidates.size());
+    for (int64_t i = 0; i < batch_; ++i) {
+      const Candidate& c = candidates[static_cast<size_t>(std::min(i, n - 1))];
+      int32_t* id = identity_.data() + 3 * i;
+      id[0] = static_cast<int32_t>(static_cast<uint32_t>(c.row));
+      id[1] = static_cast<int32_t>(static_cast<uint32_t>(static_cast<uint64_t>(c.row) >> 32));
+      id[2] = c.attempt;
+    }
+    maker_->choose(candidates);
+    program_->refresh();
+    program_->start(1);
+  }
+
+  // The oldest of those begun.
+  void decode(const std::vector<Candidate>& candidates, std::vector<Table>& slices) {
     const int64_t n = static_cast<int64_t>(candidates.size());
     std::vector<int64_t> ids(candidates.size());
     std::vector<int32_t> tries(candidates.size());
     for (size_t i = 0; i < candidates.size(); ++i) ids[i] = candidates[i].row, tries[i] = candidates[i].attempt;
     const float* alphas = nullptr;
     const int32_t* codes = nullptr;
-    int64_t code_ld = 0, alpha_ld = 0;
     if (program_ != nullptr) {
-      for (int64_t i = 0; i < batch_; ++i) {
-        const Candidate& c = candidates[static_cast<size_t>(std::min(i, n - 1))];
-        int32_t* id = identity_.data() + 3 * i;
-        id[0] = static_cast<int32_t>(static_cast<uint32_t>(c.row));
-        id[1] = static_cast<int32_t>(static_cast<uint32_t>(static_cast<uint64_t>(c.row) >> 32));
-        id[2] = c.attempt;
-      }
-      maker_->choose(candidates);
-      program_->refresh();
-      program_->run(1);
-      const View v = program_->fetch(codes_), w = program_->fetch(alphas_);
-      codes = static_cast<const int32_t*>(v.data);
-      alphas = static_cast<const float*>(w.data);
-      code_ld = v.cols;
-      alpha_ld = w.cols;
+      program_->finish();
+      codes = program_->watched<int32_t>(0);
+      alphas = program_->watched<float>(1);
     }
     slices.resize(static_cast<size_t>((n + kSlice - 1) / kSlice));
     team_.for_each(static_cast<int64_t>(slices.size()), [&](int64_t s) {
       const int64_t begin = s * kSlice, rows = std::min(kSlice, n - begin);
-      slices[static_cast<size_t>(s)] = state_->encoder.decode(alphas + begin * alpha_ld, codes + begin * code_ld, ids.data() + begin, rows, options_.seed, tries.data() + begin);
+      slices[static_cast<size_t>(s)] = state_->encoder.decode(alphas + begin * alpha_width_, codes + begin * code_width_, ids.data() + begin, rows, options_.seed, tries.data() + begin);
       if (tier_ != Tier::off) state_->calibration.map(slices[static_cast<size_t>(s)], ids.data() + begin, tries.data() + begin, options_.seed);
     });
   }
 
   void make_plain() {
-    const int64_t n = std::min(end_ - next_, program_ != nullptr ? batch_ : kDefaultBatch);
-    std::vector<Candidate> candidates(static_cast<size_t>(n));
-    for (int64_t i = 0; i < n; ++i) candidates[static_cast<size_t>(i)] = {next_ + i, 0};
+    for (const size_t flights = program_ != nullptr ? static_cast<size_t>(program_->flights()) : 1; ahead_.size() < flights && begun_ < end_;) {
+      const int64_t n = std::min(end_ - begun_, program_ != nullptr ? batch_ : kDefaultBatch);
+      std::vector<Candidate> candidates(static_cast<size_t>(n));
+      for (int64_t i = 0; i < n; ++i) candidates[static_cast<size_t>(i)] = {begun_ + i, 0};
+      begin(candidates);
+      ahead_.push_back(std::move(candidates));
+      begun_ += n;
+    }
     std::vector<Table> slices;
-    make(candidates, slices);
+    decode(ahead_.front(), slices);
+    const int64_t n = static_cast<int64_t>(ahead_.front().size());
+    ahead_.pop_front();
     for (Table& t : slices) ready_.push_back(std::move(t));
     report_.candidates += n;
     next_ += n;
@@ -339,7 +356,7 @@ class Rows : public RowStream {
   SampleOptions options_;
   Team& team_;
   const Monitor& monitor_;
-  int64_t next_, offset_, end_ = 0;
+  int64_t next_, begun_, offset_, end_ = 0;  // next to be handed out, next to be begun
   Table schema_;
   Where where_;
   std::unique_ptr<Method> method_;
@@ -347,7 +364,8 @@ class Rows : public RowStream {
   std::vector<size_t> proposed_terms_;  // terms on columns whose levels the method proposes
   int64_t batch_ = 0;
   std::unique_ptr<Program> program_;
-  Id codes_ = kNone, alphas_ = kNone;
+  int64_t code_width_ = 0, alpha_width_ = 0;
+  std::deque<std::vector<Candidate>> ahead_;  // of plain rows: begun and not decoded yet
   std::vector<int32_t> identity_;
   Tier tier_ = Tier::off;
   std::unique_ptr<CandidateWeights> weights_;  // null: every candidate that meets the conditions is kept

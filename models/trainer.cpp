@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 #include "engine/passes.h"
 #include "engine/program.h"
@@ -49,7 +50,7 @@ class Trainer {
 
   void run() {
     before_ = run_.seconds;
-    started_ = seconds_now();
+    started_ = looked_ = seconds_now();
     try {
       for (;;) {
         measure();
@@ -117,7 +118,8 @@ class Trainer {
   void load() {
     load_states(*program_, run_.states);
     run_.states.clear();
-    program_->step().step = run_.step;
+    program_->step().step = queued_ = run_.step;
+    program_->watch({program_->plan().find_leaf("losses")});
     run_.loss_sums.resize(width_, 0.0);
   }
 
@@ -132,7 +134,10 @@ class Trainer {
     return w;
   }
   void save() {
-    if (program_) fetch();
+    if (program_) {
+      drain();
+      fetch();
+    }
     if (run_.states.empty()) return;
     run_.seconds = before_ + seconds_now() - started_;
     checkpoints_.write(run_, per_epoch_);
@@ -147,13 +152,34 @@ class Trainer {
     }
   }
 
+  int64_t end_of_row(int64_t step) const { return std::min((step / per_epoch_ + 1) * per_epoch_, run_.steps); }
+
+  // A device has its next steps before the last ones are looked at, up to where the weights are wanted.
   void advance() {
-    const int64_t done = run_.step, row_end = std::min((done / per_epoch_ + 1) * per_epoch_, run_.steps);
-    const double before = seconds_now();
-    program_->snapshot();
-    const int64_t ran = program_->run(std::min({chunk_, row_end - done, kLossSlots}));
+    const int64_t wanted = held_out_ == nullptr ? run_.steps : std::min((run_.step / measured_every_ + 1) * measured_every_, run_.steps);
+    for (; flying_ < program_->flights() && queued_ < wanted; ++flying_) {
+      const int64_t n = std::min({chunk_, end_of_row(queued_) - queued_, wanted - queued_, kLossSlots});
+      program_->start(n, true);
+      queued_ += n;
+    }
+    const int64_t done = run_.step;
+    const LossRow row = collect();
+    around_.monitor.report({"train", row.epoch, static_cast<double>(run_.steps) / static_cast<double>(per_epoch_), "epochs", row.note, run_.step == run_.steps});
+    // Runs of about a tenth of a second: short enough to be stopped at once, long enough that looking costs nothing. The result does not depend on it.
+    const double took = std::max(seconds_now() - std::exchange(looked_, seconds_now()), 1e-6);
+    chunk_ = std::clamp<int64_t>(static_cast<int64_t>(0.1 / took * static_cast<double>(run_.step - done)), 1, kLossSlots);
+  }
+  // What is under way is finished: before the state is read.
+  void drain() {
+    while (flying_ > 0) collect();
+  }
+  // The oldest steps under way, and their losses.
+  LossRow collect() {
+    const int64_t done = run_.step, row_end = end_of_row(done);
+    --flying_;
+    const int64_t ran = program_->finish();
     if (program_->step().bad >= 0) fail_numeric();
-    const std::vector<float> ring = program_->get<float>("losses");
+    const float* ring = program_->watched<float>(0);
     for (int64_t step = done; step < done + ran; ++step)
       for (size_t k = 0; k < width_; ++k) run_.loss_sums[k] += static_cast<double>(ring[static_cast<size_t>(step % kLossSlots) * width_ + k]);
     run_.loss_steps += ran;
@@ -168,10 +194,7 @@ class Trainer {
       run_.loss_steps = 0;
       if (options_.on_losses) options_.on_losses(row);
     }
-    around_.monitor.report({"train", row.epoch, static_cast<double>(run_.steps) / static_cast<double>(per_epoch_), "epochs", row.note, run_.step == run_.steps});
-    // Runs of about a tenth of a second: short enough to be stopped at once, long enough that looking costs nothing. The result does not depend on it.
-    const double took = std::max(seconds_now() - before, 1e-6);
-    chunk_ = std::clamp<int64_t>(static_cast<int64_t>(0.1 / took * static_cast<double>(ran)), 1, kLossSlots);
+    return row;
   }
 
   LossRow loss_row(int64_t step, double seconds, const std::vector<double>& means) const {
@@ -182,6 +205,7 @@ class Trainer {
   }
 
   [[noreturn]] void fail_numeric() {
+    flying_ = 0;  // diagnose() passes over what is under way
     const int64_t bad = program_->step().bad;
     const std::string culprit = program_->diagnose();
     throw Error(ErrorCode::numeric, fmt::format("training met a value that is not finite at step {} (epoch {:.1f}): {}.\n  A lower --learning-rate (now {}) or another --seed usually helps; "
@@ -211,6 +235,7 @@ class Trainer {
 
   // The run becomes the one that would have begun to lower its learning rate here: with a share f of the steps at full rate, it ends at step / f.
   void shorten(const char* why) {
+    drain();
     const auto steps = static_cast<int64_t>(static_cast<double>(run_.step) / std::clamp(schedule_.decay_from, 1e-3, 1.0));
     if (steps >= run_.steps) return;
     fetch();
@@ -224,6 +249,7 @@ class Trainer {
     const double used = before_ + seconds_now() - started_;
     if (used >= options_.max_seconds * schedule_.decay_from && run_.stopped.empty()) shorten("max-time");
     if (used < options_.max_seconds || run_.step >= run_.steps) return;
+    drain();
     run_.steps = run_.step;
     run_.stopped = "max-time";
   }
@@ -235,9 +261,10 @@ class Trainer {
   Checkpoints& checkpoints_;
   const Surroundings& around_;
   const Method::Schedule schedule_;
-  int64_t per_epoch_, measured_every_, chunk_ = 1;
+  int64_t per_epoch_, measured_every_, chunk_ = 1, queued_ = 0;  // queued_: steps started
+  int flying_ = 0;                                                // starts that are not finished
   size_t width_ = 0;
-  double step_flops_ = 0, before_ = 0, started_ = 0;
+  double step_flops_ = 0, before_ = 0, started_ = 0, looked_ = 0;
   RunState run_;
   std::unique_ptr<Program> program_;
 };

@@ -7,7 +7,7 @@ awk '
     if (code == "" && words == "") return
     name = code
     if (match(name, /^typedef (struct|enum) tessera_[a-z_0-9]*/)) { name = substr(name, RSTART, RLENGTH); sub(/^.* /, "", name) }
-    else if (match(name, /\(\*tessera_[a-z_0-9]*\)/)) name = substr(name, RSTART + 2, RLENGTH - 3)              # a callback
+    else if (match(name, /\(\*tessera_[a-z_0-9]*\)/)) { name = substr(name, RSTART + 2, RLENGTH - 3); if (functions != "") name = name "`, `" functions }  # a callback, and who takes it
     else if (functions != "") name = functions
     else if (match(name, /TESSERA_[A-Z_0-9]+/)) name = substr(name, RSTART, RLENGTH)
     if (code != "") print "### `" name "`\n"

@@ -191,14 +191,14 @@ void run(const SharedOptions& shared, const Arguments& a) {
     tessera::check_evaluate_options(options);
   }
   // The real table says what the columns are; the others are read as that, so that a column of whole numbers in one and decimals in the other is one column.
-  tessera::Rows real = tessera::read_csv(session.context(), a.real, csv), holdout;
+  tessera::Rows real = tessera::read_table(session.context(), {a.real}, csv), holdout;
   const tessera::Schema schema = real.schema();
   tessera_csv_options same{};
   same.missing = csv.missing;
   same.like = schema.get();
   same.more_columns = sequences;  // "sequence" and "step"
-  tessera::Rows synthetic = tessera::read_csv(session.context(), a.synthetic, same);
-  if (!a.holdout.empty()) holdout = tessera::read_csv(session.context(), a.holdout, same);
+  tessera::Rows synthetic = tessera::read_table(session.context(), {a.synthetic}, same);
+  if (!a.holdout.empty()) holdout = tessera::read_table(session.context(), {a.holdout}, same);
   const std::string json = tessera::evaluate(session.context(), std::move(real), std::move(synthetic), std::move(holdout), options);
   session.progress().clear();
   if (shared.json) return print(json + "\n");
@@ -213,9 +213,9 @@ void run(const SharedOptions& shared, const Arguments& a) {
 void add_evaluate(Program& program) {
   CLI::App* command = program.add("evaluate", "Says how near synthetic rows are to real ones, and how near to copies of them");
   auto a = std::make_shared<Arguments>();
-  command->add_option("real", a->real, "CSV file the model was fitted on")->required();
-  command->add_option("synthetic", a->synthetic, "CSV file that was sampled")->required();
-  command->add_option("--holdout", a->holdout, "CSV file of real rows the model has not seen: distances are compared with theirs, utility is tested on them");
+  command->add_option("real", a->real, "File the model was fitted on")->required();
+  command->add_option("synthetic", a->synthetic, "File that was sampled")->required();
+  command->add_option("--holdout", a->holdout, "File of real rows the model has not seen: distances are compared with theirs, utility is tested on them");
   command->add_option("--target", a->target, "Column that utility predicts (default: the last one with two or a few values)");
   command->add_option("--worst", a->worst, "Columns and pairs that are listed, worst first; 0: all")->check(CLI::Range(0, 1 << 30, "whole number from 0"))->capture_default_str();
   command->add_flag("--without-distances", a->without_distances, "Leave out distances to the closest record, the longest part of large tables");

@@ -1,6 +1,8 @@
 // tessera fit data.csv --model data.tessera
 #include <fmt/format.h>
 
+#include <CLI/Option.hpp>
+#include <CLI/Validators.hpp>
 #include <unistd.h>
 
 #include <cerrno>
@@ -78,8 +80,10 @@ class LossLog {
 };
 
 struct Arguments {
-  std::string data, model, log, checkpoint_every, keep, max_time;
+  std::vector<std::string> data;
+  std::string model, log, checkpoint_every, keep, max_time;
   int patience = -1;  // not given
+  int64_t max_rows = 0;
   bool force = false, resume = false;
   CsvArguments csv;
   FitArguments fit;
@@ -88,7 +92,6 @@ struct Arguments {
   bool unfinished() const { return std::filesystem::exists(checkpoint()) || std::filesystem::exists(checkpoint() + ".previous"); }
   tessera_fit_options options() const {
     tessera_fit_options o = fit.options();
-    o.source = data.c_str();
     o.checkpoint_every = checkpoint_every.c_str();
     o.resume = resume;
     o.patience = patience == 0 ? TESSERA_NO_PATIENCE : patience < 0 ? 0 : patience;
@@ -124,7 +127,10 @@ void save(const tessera::Model& model, const Arguments& a) {
 }
 
 void train(Session& session, const Arguments& a, const tessera_fit_options& options, bool json) {
-  auto rows = tessera::read_csv(session.context(), a.data, a.csv.options());
+  tessera_csv_options reading = a.csv.options();
+  reading.max_rows = a.max_rows;
+  reading.sample_seed = options.seed;
+  auto rows = tessera::read_table(session.context(), a.data, reading);
   bool finished = false;
   const auto model = a.resume ? tessera::Model::resume(session.context(), std::move(rows), options, a.model, a.force, &finished)
                               : tessera::Model::fit(session.context(), std::move(rows), options);
@@ -143,6 +149,8 @@ void train(Session& session, const Arguments& a, const tessera_fit_options& opti
 
 void run(const Program& program, const Arguments& a) {
   tessera_fit_options options = a.options();
+  const std::string source = text::list(a.data);
+  options.source = source.c_str();
   const std::string checkpoint = a.checkpoint();
   options.checkpoint = checkpoint.c_str();
   check(a, options);
@@ -165,10 +173,11 @@ void run(const Program& program, const Arguments& a) {
 void add_fit(Program& program) {
   CLI::App* command = program.add("fit", "Learns a model of a table");
   auto a = std::make_shared<Arguments>();
-  command->add_option("data", a->data, "CSV file, or - for standard input")->required();
+  command->add_option("data", a->data, "CSV, Parquet or Arrow files with the same columns, or - for CSV from standard input; names with * are the files they match")->required();
   command->add_option("--model", a->model, "Where the model is written, whole or not at all")->required();
   command->add_flag("--force", a->force, "Replace a model and a log that exist");
   command->add_option("--log", a->log, "Write losses to this CSV file as training goes");
+  command->add_option("--max-rows", a->max_rows, "Of Parquet and Arrow files larger than that: learn from so many rows, drawn evenly over them (default: all)")->check(CLI::Range(int64_t{1}, INT64_MAX, "whole number from 1"));
   a->fit.add_to(*command);
   command->add_flag("--resume", a->resume, "Go on from the checkpoints beside the model; afresh where there are none; nothing to do where the model is finished");
   command->add_option("--checkpoint-every", a->checkpoint_every, "How often training is kept in MODEL.checkpoint: 30s, 5m, 10epochs, or off (60s)");

@@ -75,6 +75,37 @@ std::string kept(const Json& column) {
   return text::list(levels, 3);
 }
 
+// What the file tells of the rows it was fitted on: docs/privacy.md.
+std::string told(const Json& column, const Json& numbers) {
+  const std::string kind = column.value("coding", ""), name = column["name"].get<std::string>();
+  const auto count = [&](const char* key) { return column.contains(key) ? static_cast<int64_t>(column[key].size()) : 0; };
+  if (kind == "identifier") return "the pattern of its texts";
+  if (kind == "constant") return "its value";
+  std::string out = kind == "modes" ? "range" : fmt::format("{} values", text::count(count("levels")));
+  if (count("spikes") > 0) out += fmt::format(", {} repeated values", text::count(count("spikes")));
+  if (count("rare") > 0) out += fmt::format(", {} rarer ones", text::count(count("rare")));
+  for (const Json& n : numbers)
+    if (n["column"] == name) out += fmt::format(", {}{} {}", n["every_value"].get<bool>() ? "all " : "", text::count(n["points"].get<int64_t>()), n["every_value"].get<bool>() ? "numbers" : "quantiles");
+  return out;
+}
+
+std::string privacy_page(const Json& model) {
+  const Json& columns = model["encoder"]["columns"];
+  const Json numbers = model.contains("calibration") ? model["calibration"].value("numbers", Json::array()) : Json::array();
+  text::Table t({{"column"}, {"the file holds of its rows", text::Table::Side::left, 90}});
+  for (const Json& c : columns) t.add({c["name"].get<std::string>(), told(c, numbers)});
+  std::string out = "\nprivacy\n" + t.str();
+  const Json rare = model["provenance"].value("rare_categories", Json());
+  if (!rare.is_object()) return out;
+  const int64_t least = rare.value("least_rows", int64_t{1});
+  if (least <= 1) return out + "  every category is kept, however rare\n";
+  out += fmt::format("  no category of fewer than {} rows is kept", least);
+  std::vector<std::string> gone;
+  for (const Json& c : rare.value("columns", Json::array()))
+    gone.push_back(fmt::format("{}: {} in {} rows{}", c["column"].get<std::string>(), text::count(c["values"].get<int64_t>()), text::count(c["rows"].get<int64_t>()), c.value("made_anew", false) ? ", made anew" : ""));
+  return out + (gone.empty() ? "; there was none\n" : "; left out: " + text::list(gone, 12) + "\n");
+}
+
 // What each tier of the calibration was measured at, the chosen one marked.
 std::string calibration_page(const Json& calibration) {
   using Side = text::Table::Side;
@@ -124,14 +155,14 @@ std::string model_page(const Json& model) {
   out += t.str() + fmt::format("\n  {} columns to the networks, {} of them conditions; {} weights in the {}\n\nsettings\n",
                                inline_text(model["data_width"].get<int64_t>() + model["condition_width"].get<int64_t>()), inline_text(model["condition_width"]),
                                inline_text(model[decoder ? "decoder_parameters" : "generator_parameters"]), decoder ? "decoder" : "generator");
-  out += outline(model["config"]);
+  out += outline(model["config"]) + privacy_page(model);
   return model.contains("calibration") ? out + calibration_page(model["calibration"]) : out;
 }
 
 void run(const SharedOptions& shared, const Arguments& a) {
   Session session(shared);
   const bool model = is_model(a.file);
-  const std::string json = model ? tessera::Model::load(a.file).describe() : tessera::inspect(session.context(), tessera::read_csv(session.context(), a.file, a.csv.options()));
+  const std::string json = model ? tessera::Model::load(a.file).describe() : tessera::inspect(session.context(), tessera::read_table(session.context(), {a.file}, a.csv.options()));
   session.progress().clear();
   if (shared.json) return print(json + "\n");
   print(model ? model_page(Json::parse(json)) : table_page(Json::parse(json)));
@@ -142,7 +173,7 @@ void run(const SharedOptions& shared, const Arguments& a) {
 void add_inspect(Program& program) {
   CLI::App* command = program.add("inspect", "Shows what was understood of a table, column by column and why, or what a model holds");
   auto a = std::make_shared<Arguments>();
-  command->add_option("file", a->file, "CSV file, - for standard input, or a model")->required();
+  command->add_option("file", a->file, "CSV, Parquet or Arrow file, - for CSV from standard input, or a model")->required();
   a->csv.add_to(*command);
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });
 }

@@ -88,7 +88,7 @@ void run(const SharedOptions& shared, const Arguments& a) {
   options.source = a.data.c_str();
   tessera::check_fit_options(options);
   Session session(shared);
-  const std::string json = tessera::plan(session.context(), tessera::read_csv(session.context(), a.data, a.csv.options()), options);
+  const std::string json = tessera::plan(session.context(), tessera::read_table(session.context(), {a.data}, a.csv.options()), options);
   session.progress().clear();
   Json plan = Json::parse(json);
   if (a.device != "cpu") {  // the step as a GPU runs it

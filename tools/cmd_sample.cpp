@@ -39,7 +39,7 @@ void run(const SharedOptions& shared, const Arguments& a) {
   options.calibrate = a.calibrate.c_str();
   options.min_yield = a.min_yield;
   options.report = &report;
-  const int64_t written = tessera::write_csv(session.context(), model.sample(session.context(), a.offset, a.rows, options), a.output, csv);
+  const int64_t written = tessera::write_table(session.context(), model.sample(session.context(), a.offset, a.rows, options), a.output, csv);
 
   // Of a model of rows a row takes at least one candidate; a sequence is one and makes several rows.
   const bool sequences = report.candidates < report.rows;
@@ -67,7 +67,7 @@ void add_sample(Program& program) {
   const auto positive = CLI::Range(1, 1 << 30, "whole number from 1");
   command->add_option("model", a->model, "Model file written by tessera fit")->required();
   command->add_option("--rows", a->rows, "How many rows, or sequences")->required()->check(natural);
-  command->add_option("--output", a->output, "CSV file, written whole or not at all, or - for standard output")->required();
+  command->add_option("--output", a->output, "CSV, .parquet or .arrow file, written whole or not at all, or - for CSV on standard output")->required();
   command->add_flag("--force", a->force, "Replace an output that exists");
   command->add_option("--seed", a->seed, "Another seed, another table")->capture_default_str();
   command->add_option("--offset", a->offset, "First row (or sequence): row i depends on model, seed and i only")->check(natural)->capture_default_str();

@@ -2,6 +2,7 @@
 
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
+#include <charconv>
 
 void FitArguments::add_to(CLI::App& command) {
   const auto natural = CLI::Range(1, 1 << 30, "whole number from 1");
@@ -29,7 +30,19 @@ void FitArguments::add_to(CLI::App& command) {
   command.add_option("--cell", cell, "timegan: gru, gru-reset-before (the published one) or lstm (preset: gru)");
   command.add_option("--gamma", gamma, "timegan: weight of the verdict on what the generator makes before it is supervised (preset: 1)")->check(CLI::PositiveNumber);
   command.add_option("--calibrate", calibrate, "What is learnt after training so that rows look real: off, marginals, full (preset: full; paper: off)");
+  command.add_option("--rare-categories", rare_categories, "Rows a category must have to be learnt, or keep: rarer ones are replaced by others first (preset: 5; paper: keep)");
   command.add_option("--passes-off", passes_off, "Plan passes to leave out, for study; tessera plan lists them");
+}
+
+int32_t FitArguments::rare_rows() const {
+  if (rare_categories.empty()) return 0;
+  if (rare_categories == "keep") return TESSERA_KEEP_RARE;
+  int32_t rows = 0;
+  const char* end = rare_categories.data() + rare_categories.size();
+  const auto [stop, error] = std::from_chars(rare_categories.data(), end, rows);
+  if (error != std::errc() || stop != end || rows < 1)
+    throw tessera::Error(TESSERA_E_USAGE, "--rare-categories " + rare_categories + ": it must be a whole number from 1 (the rows a category needs), or keep.");
+  return rows;
 }
 
 tessera_fit_options FitArguments::options() const {
@@ -63,5 +76,6 @@ tessera_fit_options FitArguments::options() const {
   o.layers = layers;
   o.cell = cell.empty() ? nullptr : cell.c_str();
   o.gamma = gamma;
+  o.rare_categories = rare_rows();
   return o;
 }

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "sequence_arguments.h"
-#include "tessera/tessera.h"
+#include "tessera/tessera.hpp"
 
 struct FitArguments {
-  std::string method = "ctgan", preset = "best", passes_off, calibrate;
+  std::string method = "ctgan", preset = "best", passes_off, calibrate, rare_categories;
   uint64_t seed = 0;
   int epochs = -1;  // not given
   int batch_size = 0, pac = 0, embedding_dim = 0, discriminator_steps = 0;
@@ -23,4 +23,7 @@ struct FitArguments {
 
   void add_to(CLI::App& command);
   tessera_fit_options options() const;  // points into this struct
+
+ private:
+  int32_t rare_rows() const;
 };

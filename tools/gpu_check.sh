@@ -1,14 +1,20 @@
 #!/usr/bin/env bash
-# The first minute on a real GPU: builds for the card that is there, runs every op, whole training steps and the golden vectors on it, then the benches.
-#   bash tools/gpu_check.sh [build] [tests] [golden] [math] [sanitizer] [bench]     all of them by default; each can be run by itself, build first
+# The first minute on a real GPU: builds for the card that is there, measures its ceilings, runs every op, whole training steps and the golden vectors on it, then the benches.
+#   bash tools/gpu_check.sh [--dry-run] [build] [ceilings] [tests] [golden] [math] [sanitizer] [bench] [peers]     all by default; each can be run by itself, build first
+#   --dry-run says what would be run, and needs no GPU · PYTHON=an interpreter with torch, for peers
 #   OUT=folder for gpu_check.json and summary.txt (build/gpu_check) · BUILD=folder of a build to make or use (build/gpu)
 # Ends with a code other than 0 where anything differs. Takes under 9 minutes with 16 cores.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 BUILD=${BUILD:-build/gpu} OUT=${OUT:-build/gpu_check}
 mkdir -p "$OUT"
+dry=false
+[[ ${1:-} == --dry-run ]] && { dry=true; shift; }
 parts=("$@")
-(( ${#parts[@]} )) || parts=(build tests golden math sanitizer bench)
+(( ${#parts[@]} )) || parts=(build ceilings tests golden math sanitizer bench peers)
+for name in "${parts[@]}"; do
+  [[ " build ceilings tests golden math sanitizer bench peers " == *" $name "* ]] || { echo "gpu_check: there is no part \"$name\": build, ceilings, tests, golden, math, sanitizer, bench, peers" >&2; exit 2; }
+done
 failed=() results=()
 say() { printf '\n── %s\n' "$*" | tee -a "$OUT/summary.txt"; }
 wants() { [[ " ${parts[*]} " == *" $1 "* ]]; }
@@ -16,6 +22,7 @@ wants() { [[ " ${parts[*]} " == *" $1 "* ]]; }
 part() {
   local name=$1 limit=$2 start=$SECONDS code
   shift 2
+  if $dry; then echo "   $name (at most $limit s): $*"; return; fi
   timeout "$limit" "$@" > "$OUT/$name.log" 2>&1
   code=$?
   results+=("\"$name\": {\"code\": $code, \"seconds\": $((SECONDS - start))}")
@@ -25,6 +32,7 @@ part() {
 
 : > "$OUT/summary.txt"
 card=$(nvidia-smi --query-gpu=name,compute_cap,driver_version,memory.total --format=csv,noheader 2> /dev/null | head -n 1)
+$dry && card="dry run, 9.0"
 [[ -n $card ]] || { echo "gpu_check: nvidia-smi shows no GPU" | tee -a "$OUT/summary.txt" >&2; exit 9; }
 say "$card"
 
@@ -44,6 +52,13 @@ export -f tests
 export BUILD OUT
 
 part info 30 "$BUILD/tessera" info
+nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+if wants ceilings; then
+  say "Ceilings"
+  part ceilings_build 60 "$nvcc" -std=c++20 -O3 -arch=native bench/ceilings.cu -o "$OUT/ceilings"
+  part ceilings 30 "$OUT/ceilings" "$OUT/ceilings.json"
+  [[ -s $OUT/ceilings.log ]] && cat "$OUT/ceilings.log" >> "$OUT/summary.txt"
+fi
 if wants tests; then
   say "Ops and training steps, beside the processor"
   part ops 200 bash -c "tests '*DeviceOps*'"
@@ -74,9 +89,26 @@ if wants bench; then
   part fit_cuda 100 "$BUILD/tessera" fit "$OUT/people.csv" --model "$OUT/people.tessera" --force --epochs 20 --calibrate off --device cuda --json
   part sample_cuda 60 "$BUILD/tessera" sample "$OUT/people.tessera" --rows 1000000 --output "$OUT/rows.csv" --force --calibrate off --device cuda --json
 fi
+if wants peers; then
+  say "Eager PyTorch on the same card"
+  python=${PYTHON:-python3}
+  if $dry || "$python" -c 'import torch; assert torch.cuda.is_available()' 2> /dev/null; then
+    part torch 90 "$python" bench/peers/torch_step.py --device cuda --steps 100 --json "$OUT/torch.json"
+    [[ -s $OUT/torch.log ]] && cat "$OUT/torch.log" >> "$OUT/summary.txt"
+    if [[ -s $OUT/torch.json && -s $OUT/bench.json ]]; then
+      "$python" -c 'import json, sys; a, b = (json.load(open(f)) for f in sys.argv[1:]); print("   a step takes PyTorch %.0f times as long" % (a["step_seconds"] / b["step_fused_seconds"]))' \
+        "$OUT/torch.json" "$OUT/bench.json" | tee -a "$OUT/summary.txt"
+    fi
+  else
+    say "$python has no torch that sees the card"
+  fi
+fi
+if $dry; then exit 0; fi
 
 IFS=,
+json() { [[ -s $OUT/$1.json ]] && cat "$OUT/$1.json" || echo null; }
 bench=$([[ -s $OUT/bench.json ]] && cat "$OUT/bench.json" || echo null)
-printf '{"card": "%s", "passed": %s, "parts": {%s}, "bench": %s}\n' "$card" "$( ((${#failed[@]})) && echo false || echo true)" "${results[*]}" "$bench" > "$OUT/gpu_check.json"
+printf '{"card": "%s", "passed": %s, "parts": {%s}, "ceilings": %s, "bench": %s, "torch": %s}\n' "$card" "$( ((${#failed[@]})) && echo false || echo true)" "${results[*]}" \
+  "$(json ceilings)" "$bench" "$(json torch)" > "$OUT/gpu_check.json"
 if (( ${#failed[@]} )); then say "FAILED: ${failed[*]}"; exit 1; fi
 say "All of it passed. $OUT/gpu_check.json"

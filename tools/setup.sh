@@ -16,11 +16,16 @@ consumers() {
 
 command -v dpkg-query > /dev/null || { echo "setup: this is not a Debian system; install the counterparts of: ${packages[*]}" >&2; exit 0; }
 
+# libFuzzer, without which tools/fuzz.sh says so and CI goes on.
+optional=()
+[[ ${CI:-} == true ]] && optional=(clang libclang-rt-dev)
+
+is_there() { [[ $(dpkg-query -W -f='${db:Status-Status}' "$1" 2> /dev/null) == installed ]]; }
 missing=()
-for package in "${packages[@]}"; do
-  [[ $(dpkg-query -W -f='${db:Status-Status}' "$package" 2> /dev/null) == installed ]] || missing+=("$package")
-done
-(( ${#missing[@]} == 0 )) && { consumers; exit 0; }
+for package in "${packages[@]}"; do is_there "$package" || missing+=("$package"); done
+missing_optional=()
+for package in "${optional[@]}"; do is_there "$package" || missing_optional+=("$package"); done
+(( ${#missing[@]} + ${#missing_optional[@]} == 0 )) && { consumers; exit 0; }
 
 install="apt-get install -y --no-install-recommends ${missing[*]}"
 if [[ $(id -u) == 0 ]]; then
@@ -33,8 +38,9 @@ else
   exit 1
 fi
 
-echo "setup: installing ${missing[*]}"
+echo "setup: installing ${missing[*]} ${missing_optional[*]}"
 export DEBIAN_FRONTEND=noninteractive
 "${as_root[@]}" apt-get update -qq
-"${as_root[@]}" $install
+(( ${#missing[@]} == 0 )) || "${as_root[@]}" $install
+(( ${#missing_optional[@]} == 0 )) || "${as_root[@]}" apt-get install -y --no-install-recommends "${missing_optional[@]}" || echo "setup: without ${missing_optional[*]}" >&2
 consumers

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Builds Tessera and runs every test.
 #   bash tools/test.sh [asan] [tsan]     also under AddressSanitizer and UBSan, or under ThreadSanitizer: another build of the whole each, so only when asked
-# With CI=true both are part of it.
+#   bash tools/test.sh [fuzz]            and every fuzzer for a few seconds, by clang (docs/fuzzing.md)
+#   bash tools/test.sh [coverage]        and which lines of the CUDA kernels the tests reach
+# With CI=true the fuzzers are part of it, and the tests of other programs' tables (tools/setup.sh).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bash tools/setup.sh
@@ -18,8 +20,16 @@ run() {
 mkdir -p build
 command -v ccache > /dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 run release
+# The fuzzers for a few seconds each, beside the corpora that every build runs.
+if [[ ${CI:-} == true || " $* " == *" fuzz "* ]]; then
+  bash tools/fuzz.sh 8 || [[ $? == 77 ]]
+fi
+if [[ " $* " == *" coverage "* ]]; then
+  cmake --build build/release --target test_gpu_coverage -j "$jobs"
+  python3 tests/emulation/coverage.py build/release
+fi
 # A race or a bad access found by a sanitizer ends the test with its report; leaks count too.
 export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
-[[ ${CI:-} == true || " $* " == *" asan "* ]] && run asan
-[[ ${CI:-} == true || " $* " == *" tsan "* ]] && run tsan -E 'Truth|NeverCrash|RandomBytes|BadInput|Malformed'  # long ones of a single thread
+[[ " $* " == *" asan "* ]] && run asan
+[[ " $* " == *" tsan "* ]] && run tsan -E 'Truth|NeverCrash|RandomBytes|BadInput|Malformed'  # long ones of a single thread
 echo "All tests passed."

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "engine/cuda/check.h"
+#include "engine/cuda/cublaslt.h"
+#include "engine/cuda/range.h"
 #include "kernels/gpu_matmul.h"
 #include "kernels/gpu_step.cuh"
 
@@ -25,9 +27,18 @@ struct DeviceSession {
     cudaEvent_t arrived = nullptr;
   } outgoing[2];
   int64_t downloads = 0;
+  // Tables go up through two pieces of pinned memory: while one is on its way the next is filled. `taken` says when a piece may be filled again.
+  struct Incoming {
+    void* memory = nullptr;
+    cudaEvent_t taken = nullptr;
+  } incoming[2];
 
   ~DeviceSession() {
     if (stream != nullptr) cudaStreamSynchronize(stream);
+    for (Incoming& i : incoming) {
+      cudaFreeHost(i.memory);
+      if (i.taken != nullptr) cudaEventDestroy(i.taken);
+    }
     for (Outgoing& o : outgoing) {
       cudaFreeHost(o.memory);
       if (o.arrived != nullptr) cudaEventDestroy(o.arrived);
@@ -54,8 +65,10 @@ size_t size_of(int64_t bytes) { return static_cast<size_t>(bytes); }
 
 void enqueue(const DeviceSession& s, const DeviceCall* calls, int64_t count, void* workspace) {
   GpuContext context{s.stream, workspace};
-  for (int64_t i = 0; i < count; ++i)
+  for (int64_t i = 0; i < count; ++i) {
+    const Range range(calls[i].name);
     for (int64_t tile = 0, tiles = calls[i].kernel.tiles(calls[i].call); tile < tiles; ++tile) calls[i].kernel.run(calls[i].call, tile, &context);
+  }
 }
 
 DeviceStatus versions(int* driver, int* runtime) {
@@ -105,18 +118,38 @@ int wanted_math() {
   return -1;
 }
 
-DeviceStatus open(int number, DeviceSession** session) {
-  return guarded([&] {
-    if (wanted_math() < 0) {
-      message() = std::string("TESSERA_CUDA_MATH=") + std::getenv("TESSERA_CUDA_MATH") + ": known are fp32, tf32x3, tf32, bf16 and fp16.";
+// Which kernels the backend has: chosen when a device is opened, since some need one.
+DeviceApi& table();
+void choose_kernels() {
+  const char* wish = std::getenv("TESSERA_CUDA_MATH");
+  const bool tf32 = wish != nullptr && std::strcmp(wish, "cublaslt_tf32") == 0;
+  if (wish != nullptr && (tf32 || std::strcmp(wish, "cublaslt") == 0)) {
+    std::string reason;
+    const KernelTable* kernels = cublaslt_kernels(tf32, reason);
+    if (kernels == nullptr) {
+      message() = std::string("TESSERA_CUDA_MATH=") + wish + ": cuBLASLt cannot be used (" + reason + ").\n  Without it our own kernels multiply.";
       throw Failed{DeviceStatus::missing};
     }
+    table().kernels = kernels;
+  } else if (wanted_math() < 0) {
+    message() = std::string("TESSERA_CUDA_MATH=") + wish + ": known are fp32, tf32x3, tf32, bf16, fp16, cublaslt and cublaslt_tf32.";
+    throw Failed{DeviceStatus::missing};
+  } else {
+    table().kernels = &kernels_cuda(static_cast<gpu::Math>(wanted_math()));
+  }
+}
+
+DeviceStatus open(int number, DeviceSession** session) {
+  return guarded([&] {
+    choose_kernels();
     auto s = std::make_unique<DeviceSession>();
     s->device = number;
     use(*s);
     check(cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags", "opening GPU " + std::to_string(number));
     for (DeviceSession::Outgoing& o : s->outgoing)
       check(cudaEventCreateWithFlags(&o.arrived, cudaEventDisableTiming), "cudaEventCreateWithFlags", "opening GPU " + std::to_string(number));
+    for (DeviceSession::Incoming& i : s->incoming)
+      check(cudaEventCreateWithFlags(&i.taken, cudaEventDisableTiming), "cudaEventCreateWithFlags", "opening GPU " + std::to_string(number));
     *session = s.release();
   });
 }
@@ -145,15 +178,31 @@ void release(DeviceSession* s, void* p) {
   cudaFree(p);
 }
 
+constexpr int64_t kPiece = 1 << 20;  // of an upload
+
 DeviceStatus upload(DeviceSession* s, void* to, const void* from, int64_t bytes) {
-  return guarded([&] {  // from pageable memory: the runtime returns once it has its own copy
+  return guarded([&] {
+    const Range range("upload");
     use(*s);
-    check(cudaMemcpyAsync(to, from, size_of(bytes), cudaMemcpyHostToDevice, s->stream), "cudaMemcpyAsync", "copying " + bytes_text(bytes) + " to the device");
+    const auto copy = [&](int64_t at, const void* piece, int64_t n) {
+      check(cudaMemcpyAsync(static_cast<char*>(to) + at, piece, size_of(n), cudaMemcpyHostToDevice, s->stream), "cudaMemcpyAsync", "copying " + bytes_text(bytes) + " to the device");
+    };
+    if (bytes <= kPiece) return copy(0, from, bytes);  // from pageable memory: the runtime returns once it has its own copy
+    for (int64_t at = 0, k = 0; at < bytes; at += kPiece, ++k) {
+      DeviceSession::Incoming& room = s->incoming[k % 2];
+      const int64_t n = bytes - at < kPiece ? bytes - at : kPiece;
+      if (room.memory == nullptr) check(cudaHostAlloc(&room.memory, size_of(kPiece), cudaHostAllocDefault), "cudaHostAlloc", "making room for an upload");
+      check(cudaEventSynchronize(room.taken), "cudaEventSynchronize", "copying " + bytes_text(bytes) + " to the device");
+      std::memcpy(room.memory, static_cast<const char*>(from) + at, size_of(n));
+      copy(at, room.memory, n);
+      check(cudaEventRecord(room.taken, s->stream), "cudaEventRecord", "copying " + bytes_text(bytes) + " to the device");
+    }
   });
 }
 
 DeviceStatus download(DeviceSession* s, void* to, const void* from, int64_t bytes) {
   return guarded([&] {
+    const Range range("download");
     use(*s);
     check(cudaMemcpyAsync(to, from, size_of(bytes), cudaMemcpyDeviceToHost, s->stream), "cudaMemcpyAsync", "copying " + bytes_text(bytes) + " from the device");
     wait(*s);
@@ -189,6 +238,7 @@ class Capture {
 
 DeviceStatus record(DeviceSession* s, const DeviceCall* calls, int64_t n, StepState* state, void* workspace, int steps, DeviceRecording** recording) {
   return guarded([&] {
+    const Range range("record");
     use(*s);
     auto r = std::make_unique<DeviceRecording>();
     Capture capture(s->stream);
@@ -206,6 +256,7 @@ DeviceStatus record(DeviceSession* s, const DeviceCall* calls, int64_t n, StepSt
 
 DeviceStatus replay(DeviceSession* s, const DeviceRecording* r, int64_t times) {
   return guarded([&] {
+    const Range range("replay");
     use(*s);
     for (int64_t i = 0; i < times; ++i) check(cudaGraphLaunch(r->graph, s->stream), "cudaGraphLaunch", "replaying a step");
   });
@@ -241,7 +292,7 @@ DeviceStatus begin_download(DeviceSession* s, const void* const* from, const int
     }
     char* to = static_cast<char*>(o.memory);
     for (int i = 0; i < pieces; to += bytes[i++])
-      check(cudaMemcpyAsync(to, from[i], size_of(bytes[i]), cudaMemcpyDeviceToHost, s->stream), "cudaMemcpyAsync", "copying " + bytes_text(bytes[i]) + " from the device");
+      if (bytes[i] > 0) check(cudaMemcpyAsync(to, from[i], size_of(bytes[i]), cudaMemcpyDeviceToHost, s->stream), "cudaMemcpyAsync", "copying " + bytes_text(bytes[i]) + " from the device");
     check(cudaEventRecord(o.arrived, s->stream), "cudaEventRecord", "copying results out");
     *ticket = s->downloads++;
   });
@@ -249,6 +300,7 @@ DeviceStatus begin_download(DeviceSession* s, const void* const* from, const int
 
 DeviceStatus wait_download(DeviceSession* s, int64_t ticket, const void** data) {
   return guarded([&] {
+    const Range range("wait for results");
     use(*s);
     const DeviceSession::Outgoing& o = s->outgoing[ticket % 2];
     check(cudaEventSynchronize(o.arrived), "cudaEventSynchronize", "waiting for results");
@@ -265,13 +317,15 @@ DeviceStatus wait_event(DeviceSession* s, void* event) {
 
 const char* last_message() { return message().c_str(); }
 
+DeviceApi& table() {
+  static DeviceApi api{kDeviceAbi, sizeof(KernelTable), "cuda", &kernels_cuda(), last_message, versions, count,  describe, open,           close,        allocate,
+                       release,    upload,              download, copy,           record,       replay,   forget, run,      begin_download, wait_download, wait_event};
+  return api;
+}
+
 }  // namespace
 
-const DeviceApi& api() {
-  static const DeviceApi table{kDeviceAbi, sizeof(KernelTable), "cuda", &kernels_cuda(static_cast<gpu::Math>(wanted_math() < 0 ? 0 : wanted_math())), last_message, versions, count,  describe, open,           close,        allocate,
-                               release,    upload,              download, copy,           record,       replay,   forget, run,      begin_download, wait_download, wait_event};
-  return table;
-}
+const DeviceApi& api() { return table(); }
 
 }  // namespace cuda
 }  // namespace tessera

@@ -26,7 +26,8 @@ struct Rule<Unary> {
   }
   static double flops(const Unary& op, const Shapes&, const Shapes& out) {
     const bool heavy = op.fn == Unary::exp || op.fn == Unary::log || op.fn == Unary::tanh || op.fn == Unary::sigmoid || op.fn == Unary::softplus;
-    return (heavy ? 16.0 : 2.0) * static_cast<double>(out[0].count());
+    const bool scales = op.fn == Unary::affine && op.b == 0;
+    return (heavy ? 16.0 : scales ? 1.0 : 2.0) * static_cast<double>(out[0].count());
   }
 };
 

@@ -85,7 +85,7 @@ typedef struct tessera_context tessera_context;
 /* Valid during the callback only. */
 typedef struct tessera_progress {
   size_t struct_size;
-  const char* phase; /* "read", "types", "mixtures", "encode", "train", "candidates", "ratio", "calibrate", "save", "sample", "write", "evaluate" */
+  const char* phase; /* "read", "types", "protect", "mixtures", "encode", "train", "candidates", "ratio", "calibrate", "save", "sample", "write", "evaluate" */
   double done;       /* in units of `unit` */
   double total;      /* 0: not known */
   const char* unit;  /* "rows", "columns", "epochs", "bytes", "trees", "folds", "steps", "sequences" */
@@ -144,6 +144,7 @@ typedef void (*tessera_losses_fn)(const tessera_losses* losses, void* user);
 
 #define TESSERA_UNTRAINED (-1)
 #define TESSERA_NO_PATIENCE (-1)
+#define TESSERA_KEEP_RARE (-1)
 
 /* What makes sequences of a table (docs/sequences.md): windows of one long table (length), or the rows that share a key (key), or windows of those (both). Texts are names of columns. */
 typedef struct tessera_sequence_options {
@@ -199,6 +200,8 @@ typedef struct tessera_fit_options {
   const char* max_time;         /* "90s", "30m", "2h": of training. NULL: as long as it takes */
   const char* types;  /* "zip=category,id=identifier": overrides what the rows' own types and the rules of docs/tables.md say. Types stand in a schema too: a column whose
                          metadata say "tessera.type" has that one, here and wherever rows are taken. DATA for a value that does not have its type */
+  int32_t rare_categories; /* rows a category must have to be learnt; rarer ones are replaced by others before anything is learnt (docs/privacy.md). 0: 5, under preset "paper" all are
+                            * kept · TESSERA_KEEP_RARE: all */
 } tessera_fit_options;
 
 /* The USAGE that tessera_fit() or tessera_plan() with these options would end in, before the data are read. */
@@ -399,6 +402,8 @@ typedef struct tessera_csv_options {
   tessera_header header;
   const struct ArrowSchema* like; /* NULL, or the schema of a stream or model of this library: its columns, in its order, read as its types. Borrowed */
   int32_t more_columns; /* 1: the file may have columns that `like` does not: they come in front, with the types found */
+  int64_t max_rows;     /* tessera_table_open() of Parquet and Arrow files: of larger tables so many rows, spread evenly and drawn by sample_seed; 0: all */
+  uint64_t sample_seed;
 } tessera_csv_options;
 
 /* Reads a CSV file ("-": standard input) into typed columns.
@@ -416,7 +421,20 @@ typedef struct tessera_csv_write_options {
  * Errors: IO; whatever the stream failed with, with its message; CANCELLED. */
 TESSERA_API tessera_status tessera_csv_write(const tessera_context* context, struct ArrowArrayStream* rows, const char* path, const tessera_csv_write_options* options);
 
-/* The error tessera_csv_write() or tessera_model_save() to this path would end in, before hours are spent on what goes into it. */
+/* ---- Files of any kind ----------------------------------------------------------------------------------------------------------------------- */
+
+/* Reads a table from a file, or from several with the same columns in the same order, one after the other: CSV, Parquet or Arrow IPC, told apart by their first bytes.
+ *   paths     count of them; a name with * ? [ ] that is no file's is the files it matches, sorted; "-" is standard input (CSV)
+ *   options   how CSV files are read; max_rows and sample_seed for others, whose columns have types of their own
+ * Parquet and Arrow files are read as they are asked for, one batch at a time in memory; they need libtessera_arrow.so (docs/parquet.md).
+ * Errors: USAGE; IO; DATA, naming the file; UNSUPPORTED without the plugin, saying how to get it; MEMORY; CANCELLED. */
+TESSERA_API tessera_status tessera_table_open(const tessera_context* context, const char* const* paths, size_t count, const tessera_csv_options* options, struct ArrowArrayStream* rows);
+
+/* Writes rows as the ending of path says: .parquet · .arrow, .feather or .ipc (Arrow IPC file) · .arrows (Arrow IPC stream) · all others as tessera_csv_write().
+ * Whole or not at all; one row group in memory. Consumes rows. Errors: as tessera_csv_write(); UNSUPPORTED without the plugin. */
+TESSERA_API tessera_status tessera_table_write(const tessera_context* context, struct ArrowArrayStream* rows, const char* path, const tessera_csv_write_options* options);
+
+/* The error tessera_table_write(), tessera_csv_write() or tessera_model_save() to this path would end in, before hours are spent on what goes into it. */
 TESSERA_API tessera_status tessera_check_output(const char* path, int overwrite);
 
 /* A table with a known truth, for demonstrations and tests: name NULL or "people" (mixtures, skewed categories, dependent columns, dates, missing values, identifiers).

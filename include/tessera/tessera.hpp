@@ -336,6 +336,25 @@ inline int64_t write_csv(const Context& context, Rows rows, const std::string& p
   return written;
 }
 
+// CSV, Parquet or Arrow, one file or several as one table.
+inline Rows read_table(const Context& context, const std::vector<std::string>& paths, const tessera_csv_options& options = {}) {
+  const auto o = detail::sized(options);
+  std::vector<const char*> names;
+  for (const std::string& path : paths) names.push_back(path.c_str());
+  Rows rows;
+  check(tessera_table_open(context.get(), names.data(), names.size(), &o, rows.get()));
+  return rows;
+}
+
+// As the ending of the name says. Returns the rows written.
+inline int64_t write_table(const Context& context, Rows rows, const std::string& path, const tessera_csv_write_options& options = {}) {
+  auto o = detail::sized(options);
+  int64_t written = 0;
+  o.written = &written;
+  check(tessera_table_write(context.get(), rows.get(), path.c_str(), &o));
+  return written;
+}
+
 inline Rows example(const Context& context, const std::string& name, int64_t rows, uint64_t seed) {
   Rows out;
   check(tessera_example(context.get(), name.c_str(), rows, seed, out.get()));

@@ -153,7 +153,8 @@ Vec<T> sigmoid_of_lanes(Vec<T> x) {
     e = e * r + 0.5f;
     e = e * (r * r) + r + 1.0f;
     const I power = (reinterpret_cast<I>(shifted) - 0x4B400000 + 127) << 23;
-    return 1.0f / (1.0f + e * reinterpret_cast<Vec<T>>(power));
+    const Vec<T> y = 1.0f / (1.0f + e * reinterpret_cast<Vec<T>>(power));
+    return x < least ? Vec<T>{} : y;  // 0 and not nearly: what an infinite value is multiplied with must show it
   } else {
     for (int i = 0; i < Simd<T>::kLanes; ++i) x[i] = sigmoid_of(x[i]);
     return x;

@@ -291,7 +291,7 @@ void wgrad_run(const Call& call, int64_t tile, void* scratch) {
     for (int64_t t = 0; t < n; ++t) load_step(x, tile, t0 + t, in, length, zeros, lanes + t * in * kTile);
     const Lanes<T> v{lanes, in * kTile, kTile}, h{saved.at(tile, t0, h_part), saved.parts * H * saved.ld, saved.ld};
     const Lanes<T> d{slopes.at(tile, t0, 0), slopes.parts * H * slopes.ld, slopes.ld};
-    auto slope = [&](int64_t part) { return Lanes<T>{d.data + part * H * d.ld, d.step, d.ld}; };
+    auto slope = [&, hidden = H](int64_t part) { return Lanes<T>{d.data + part * hidden * d.ld, d.step, d.ld}; };  // clang 14 captures no structured binding
     outer_products(n, v, in, d, gates, d_wx, gates);
     totals(n, d, gates, d_bx);
     if (op.cell == Cell::lstm) {

@@ -1,9 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <memory>
+
 #include "models/api/context.h"
 #include "models/api/handles.h"
 #include "models/api/lists.h"
 #include "models/api/rows.h"
+#include "models/files/table_file.h"
 #include "models/table/arrow_export.h"
 #include "models/table/arrow_metadata.h"
 #include "models/table/csv_reader.h"
@@ -35,41 +39,88 @@ char checked_delimiter(char delimiter) {
   return delimiter;
 }
 
+void open_csv(const tessera_context* context, const std::vector<std::string>& paths, const tessera_csv_options& o, ArrowArrayStream& out) {
+  CsvOptions csv;
+  csv.path = paths[0];
+  csv.also.assign(paths.begin() + 1, paths.end());
+  csv.delimiter = checked_delimiter(o.delimiter);
+  if (o.header < TESSERA_HEADER_DETECT || o.header > TESSERA_HEADER_NO) throw Error(ErrorCode::usage, fmt::format("header is {}; it must be a value of tessera_header.", static_cast<int>(o.header)));
+  csv.header = o.header == TESSERA_HEADER_YES ? CsvOptions::Header::yes : o.header == TESSERA_HEADER_NO ? CsvOptions::Header::no : CsvOptions::Header::automatic;
+  csv.missing = split_list(text_or(o.missing, ""));
+  csv.types = split_pairs(text_or(o.types, ""), "--types");
+  Table like;
+  if (o.like != nullptr) {
+    like = schema_table(*o.like);
+    csv.like = &like;
+    csv.more_columns = o.more_columns != 0;
+  }
+  Call call(context);
+  csv_open(csv, call.team(), call.monitor(), &out);
+}
+
+void write_csv(const tessera_context* context, ArrowArrayStream* rows, const char* path, const tessera_csv_write_options& o) {
+  CsvWriteOptions csv;
+  csv.path = path;
+  csv.overwrite = o.overwrite != 0;
+  if (o.delimiter != '\0') csv.delimiter = checked_delimiter(o.delimiter);
+  Call call(context);
+  const CsvWritten written = csv_write(rows, csv, call.monitor());
+  if (o.written != nullptr) *o.written = written.rows;
+}
+
 }  // namespace
 
 tessera_status tessera_csv_open(const tessera_context* context, const char* path, const tessera_csv_options* options, ArrowArrayStream* rows) {
   return guarded([&] {
     auto& out = required(rows, "rows");
-    const tessera_csv_options o = read_options(options);
-    CsvOptions csv;
-    csv.path = &required(path, "path");
-    csv.delimiter = checked_delimiter(o.delimiter);
-    if (o.header < TESSERA_HEADER_DETECT || o.header > TESSERA_HEADER_NO) throw Error(ErrorCode::usage, fmt::format("header is {}; it must be a value of tessera_header.", static_cast<int>(o.header)));
-    csv.header = o.header == TESSERA_HEADER_YES ? CsvOptions::Header::yes : o.header == TESSERA_HEADER_NO ? CsvOptions::Header::no : CsvOptions::Header::automatic;
-    csv.missing = split_list(text_or(o.missing, ""));
-    csv.types = split_pairs(text_or(o.types, ""), "--types");
-    Table like;
-    if (o.like != nullptr) {
-      like = schema_table(*o.like);
-      csv.like = &like;
-      csv.more_columns = o.more_columns != 0;
-    }
-    Call call(context);
-    csv_open(csv, call.team(), call.monitor(), &out);
+    open_csv(context, {&required(path, "path")}, read_options(options), out);
   });
 }
 
 tessera_status tessera_csv_write(const tessera_context* context, ArrowArrayStream* rows, const char* path, const tessera_csv_write_options* options) {
   return guarded([&] {
     IncomingRows incoming(rows, "rows");
+    write_csv(context, incoming.get(), &required(path, "path"), read_options(options));
+  });
+}
+
+tessera_status tessera_table_open(const tessera_context* context, const char* const* paths, size_t count, const tessera_csv_options* options, ArrowArrayStream* rows) {
+  return guarded([&] {
+    auto& out = required(rows, "rows");
+    required(paths, "paths");
+    if (count == 0) throw Error(ErrorCode::usage, "No file is named that a table could be read from.");
+    std::vector<std::string> names;
+    for (size_t i = 0; i < count; ++i) names.emplace_back(&required(paths[i], "paths[i]"));
+    names = expand_paths(names);
+    const tessera_csv_options o = read_options(options);
+    const auto is_csv = [](const std::string& name) { return kind_of_input(name) == FileKind::csv; };
+    const auto other = std::find_if(names.begin(), names.end(), [&](const std::string& name) { return is_csv(name) != is_csv(names[0]); });
+    if (other != names.end()) throw Error(ErrorCode::usage, fmt::format("{} is a CSV file and {} is not: files that are read together are of one kind.", is_csv(*other) ? *other : names[0], is_csv(*other) ? names[0] : *other));
+    if (o.max_rows < 0) throw Error(ErrorCode::usage, fmt::format("--max-rows {}: it must be 0 (all) or more.", o.max_rows));
+    if (o.max_rows > 0 && is_csv(names[0])) throw Error(ErrorCode::usage, names[0] + ": --max-rows is for Parquet and Arrow files, which say how many rows they have.");
+    if (is_csv(names[0])) return open_csv(context, names, o, out);
+    if (text_or(o.types, "") != "" || text_or(o.missing, "") != "" || o.delimiter != 0 || o.header != TESSERA_HEADER_DETECT)
+      throw Error(ErrorCode::usage, names[0] + ": --types, --missing, --delimiter and --header are for CSV files; this one says itself what its columns are. Cast them in the file.");
+    const auto call = std::make_shared<Call>(context);
+    call->monitor().check_cancelled("read");
+    open_arrow_files(names, {o.max_rows, o.sample_seed}, [call](int64_t n, bool finished) {
+      const auto done = static_cast<double>(n);
+      call->monitor().check_cancelled("read");
+      call->monitor().report({"read", done, finished ? done : 0, "rows", "", finished});
+    }, &out);
+  });
+}
+
+tessera_status tessera_table_write(const tessera_context* context, ArrowArrayStream* rows, const char* path, const tessera_csv_write_options* options) {
+  return guarded([&] {
+    IncomingRows incoming(rows, "rows");
     const tessera_csv_write_options o = read_options(options);
-    CsvWriteOptions csv;
-    csv.path = &required(path, "path");
-    csv.overwrite = o.overwrite != 0;
-    if (o.delimiter != '\0') csv.delimiter = checked_delimiter(o.delimiter);
+    if (kind_of_output(&required(path, "path")) == FileKind::csv) return write_csv(context, incoming.get(), path, o);
+    if (o.delimiter != '\0') throw Error(ErrorCode::usage, fmt::format("{}: --delimiter is for CSV files.", path));
     Call call(context);
-    const CsvWritten written = csv_write(incoming.get(), csv, call.monitor());
-    if (o.written != nullptr) *o.written = written.rows;
+    call.monitor().check_cancelled("write");
+    const int64_t written = write_arrow_file(incoming.get(), path, o.overwrite != 0);
+    if (o.written != nullptr) *o.written = written;
   });
 }
 

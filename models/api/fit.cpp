@@ -174,6 +174,8 @@ FitOptions fit_options(const tessera_fit_options* given) {
   out.source = text_or(o.source, "");
   if (o.calibrate != nullptr && *o.calibrate != 0 && !parse_tier(o.calibrate, out.calibrate))
     throw Error(ErrorCode::usage, fmt::format("--calibrate {}: there are off, marginals and full.", o.calibrate));
+  if (o.rare_categories < TESSERA_KEEP_RARE) throw Error(ErrorCode::usage, fmt::format("--rare-categories {}: it must be the rows a category needs, or keep.", o.rare_categories));
+  if (o.rare_categories != 0) out.rare_rows = std::max(o.rare_categories, 1);
   out.passes_off = split_list(text_or(o.passes_off, ""));
   check_passes({out.passes_off.begin(), out.passes_off.end()});
 

@@ -7,6 +7,7 @@
 #include "engine/isa.h"
 #include "engine/team.h"
 #include "models/api/guard.h"
+#include "models/files/plugin.h"
 
 using namespace tessera;
 using namespace tessera::api;
@@ -43,6 +44,13 @@ nlohmann::json gpu() {
   return out;
 }
 
+nlohmann::json files() {
+  const FilesPluginState state = files_plugin_state();
+  nlohmann::json out{{"available", state.api != nullptr}, {"plugin", state.path}, {"reason", state.reason}};
+  if (state.api != nullptr) out["through"] = state.api->name;
+  return out;
+}
+
 }  // namespace
 
 tessera_status tessera_info(char** json) {
@@ -50,8 +58,9 @@ tessera_status tessera_info(char** json) {
     auto& out = required(json, "json");
     out = give_json({{"version", tessera_version()},
                      {"abi", tessera_abi_version()},
-                     {"methods", {"ctgan", "tvae"}},
+                     {"methods", {"ctgan", "tvae", "timegan"}},
                      {"cpu", {{"threads", tessera::Team().size()}, {"instruction_sets", instruction_sets()}}},
+                     {"parquet_and_arrow", files()},
                      {"gpu", gpu()}});
   });
 }

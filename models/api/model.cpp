@@ -8,6 +8,8 @@
 #include "engine/files.h"
 #include "models/api/handles.h"
 #include "models/api/rows.h"
+#include "models/files/plugin.h"
+#include "models/files/table_file.h"
 #include "models/table/arrow_export.h"
 
 using namespace tessera;
@@ -78,5 +80,8 @@ tessera_status tessera_model_describe(const tessera_model* model, char** json) {
 }
 
 tessera_status tessera_check_output(const char* path, int overwrite) {
-  return guarded([&] { check_writable(&required(path, "path"), overwrite != 0); });
+  return guarded([&] {
+    check_writable(&required(path, "path"), overwrite != 0);
+    if (kind_of_output(path) != FileKind::csv) files_plugin(path);
+  });
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 
@@ -38,13 +39,30 @@ void check_names(const std::string& file, int64_t line, const std::vector<std::s
   }
 }
 
-// Delimiter, names, and where the rows start.
-CsvFrame find_frame(const CsvSource& source, const CsvOptions& options) {
+// A later file usually begins with the names of the first.
+bool repeats_names(const char* begin, const char* end, char delimiter, const std::vector<std::string>& names) {
+  CsvScanner scanner(begin, end, delimiter);
+  std::string scratch;
+  try {
+    do {
+      if (!scanner.next()) return false;
+    } while (scanner.is_blank());
+  } catch (const CsvFault&) {
+    return false;  // said when the rows are read
+  }
+  bool same = scanner.count() == names.size();
+  for (size_t j = 0; same && j < names.size(); ++j) same = csv_text(scanner.fields()[j], scratch) == names[j];
+  return same;
+}
+
+// Delimiter, names, and where the rows start. `first`: of the file before, or null.
+CsvFrame find_frame(const CsvSource& source, const CsvOptions& options, const CsvFrame* first) {
   check_encoding(source);
   CsvFrame frame;
   const char *const begin = skip_byte_order_mark(source), *const end = source.end();
   frame.delimiter = options.delimiter != 0 ? options.delimiter : find_delimiter(begin, end);
-  const bool header = options.header == CsvOptions::Header::yes || (options.header == CsvOptions::Header::automatic && find_header(begin, end, frame.delimiter));
+  const bool repeated = first != nullptr && repeats_names(begin, end, frame.delimiter, first->names);
+  const bool header = options.header == CsvOptions::Header::yes || (options.header == CsvOptions::Header::automatic && (repeated || find_header(begin, end, frame.delimiter)));
 
   CsvScanner scanner(begin, end, frame.delimiter);
   const char* row = begin;
@@ -61,6 +79,10 @@ CsvFrame find_frame(const CsvSource& source, const CsvOptions& options) {
   for (size_t j = 0; j < scanner.count(); ++j)
     frame.names.push_back(header ? std::string(csv_text(scanner.fields()[j], scratch)) : "column_" + std::to_string(j + 1));
   if (header) check_names(source.name(), scanner.line() + 1, frame.names);
+  if (first != nullptr && !header && frame.names.size() == first->names.size()) frame.names = first->names;
+  if (first != nullptr && frame.names != first->names)
+    throw Error(ErrorCode::data, source.name() + ":1: it does not have the columns of the file before it (" + std::to_string(first->names.size()) +
+                                     " there).\n  Files that are read together need the same columns in the same order.");
   frame.data = header ? scanner.position() : row;
   frame.first_line = (header ? scanner.lines() : scanner.line()) + 1;
   return frame;
@@ -99,10 +121,10 @@ std::vector<std::optional<ColumnType>> wished_types(const CsvFrame& frame, const
   return wished;
 }
 
-std::vector<ColumnPlan> plan_columns(const CsvFrame& frame, const CsvOptions& options, const CsvSurvey& survey, const std::vector<std::optional<ColumnType>>& wished) {
+std::vector<ColumnPlan> plan_columns(const CsvFrame& frame, const CsvOptions& options, const std::vector<TypeEvidence>& all, const std::vector<std::optional<ColumnType>>& wished) {
   std::vector<ColumnPlan> plans;
   for (size_t j = 0; j < wished.size(); ++j) {
-    const TypeEvidence& evidence = survey.evidence[j];
+    const TypeEvidence& evidence = all[j];
     if (!wished[j]) {
       plans.push_back(decide_type(evidence, frame.delimiter));
       continue;
@@ -123,49 +145,61 @@ struct Refusal {
 };
 
 // The second pass: text into typed columns. Each chunk numbers its texts by itself; after a wave of chunks their numbers become those of the whole column.
+struct Part {  // a file
+  std::unique_ptr<CsvSource> source;
+  CsvFrame frame;
+  CsvSurvey survey;  // rows count through all files
+};
+
 class Filler {
  public:
-  Filler(CsvSource& source, const CsvFrame& frame, const CsvSurvey& survey, const std::vector<ColumnPlan>& plans, const MissingWords& missing)
-      : source_(source), frame_(frame), survey_(survey), plans_(plans), missing_(missing), dictionaries_(plans.size()) {}
+  Filler(const std::vector<Part>& parts, const std::vector<TypeEvidence>& evidence, const std::vector<ColumnPlan>& plans, const MissingWords& missing)
+      : parts_(parts), evidence_(evidence), plans_(plans), missing_(missing), dictionaries_(plans.size()) {}
 
   Table run(Team& team, const Monitor& monitor) {
-    table_.rows = survey_.rows;
+    table_.rows = 0;
+    for (const Part& part : parts_) table_.rows += part.survey.rows;
     table_.columns.resize(plans_.size());
     int64_t bytes = 0;
-    for (const ColumnPlan& plan : plans_) bytes += survey_.rows * static_cast<int64_t>(is_numeric(plan.type) ? sizeof(double) : sizeof(int32_t));
+    for (const ColumnPlan& plan : plans_) bytes += table_.rows * static_cast<int64_t>(is_numeric(plan.type) ? sizeof(double) : sizeof(int32_t));
     table_.held = team.share(bytes, "the table");
     team.for_each(static_cast<int64_t>(plans_.size()), [&](int64_t j) {
       const auto at = static_cast<size_t>(j);
-      table_.columns[at] = make_column(frame_.names[at], plans_[at], survey_.rows);
+      table_.columns[at] = make_column(parts_[0].frame.names[at], plans_[at], table_.rows);
     });
-    const auto count = static_cast<int64_t>(survey_.chunks.size()), wave = csv_wave(team);
-    local_.assign(static_cast<size_t>(std::min(count, wave)), std::vector<Dictionary>(plans_.size()));
-    for (int64_t first = 0; first < count; first += wave) fill_wave(first, std::min(wave, count - first), team, monitor);
-    local_.clear();
+    for (const Part& part : parts_) fill_part(part, team, monitor);
     team.for_each(static_cast<int64_t>(plans_.size()), [&](int64_t j) {
       const auto at = static_cast<size_t>(j);
-      finish_column(table_.columns[at], plans_[at], dictionaries_[at], survey_.evidence[at].first);
+      finish_column(table_.columns[at], plans_[at], dictionaries_[at], evidence_[at].first);
     });
     return std::move(table_);
   }
 
  private:
+  void fill_part(const Part& part, Team& team, const Monitor& monitor) {
+    source_ = part.source.get(), frame_ = &part.frame, survey_ = &part.survey;
+    const auto count = static_cast<int64_t>(survey_->chunks.size()), wave = csv_wave(team);
+    local_.assign(static_cast<size_t>(std::min(count, wave)), std::vector<Dictionary>(plans_.size()));
+    for (int64_t first = 0; first < count; first += wave) fill_wave(first, std::min(wave, count - first), team, monitor);
+    local_.clear();
+  }
+
   void fill_wave(int64_t first, int64_t count, Team& team, const Monitor& monitor) {
     std::vector<std::optional<Refusal>> refused(static_cast<size_t>(count));
-    team.for_each(count, [&](int64_t i) { fill_chunk(survey_.chunks[static_cast<size_t>(first + i)], local_[static_cast<size_t>(i)], refused[static_cast<size_t>(i)]); });
-    source_.check_whole();
+    team.for_each(count, [&](int64_t i) { fill_chunk(survey_->chunks[static_cast<size_t>(first + i)], local_[static_cast<size_t>(i)], refused[static_cast<size_t>(i)]); });
+    source_->check_whole();
     for (const auto& r : refused)
-      if (r) fail_fill(r->why, source_.name() + ':' + std::to_string(r->line), frame_.names[r->column], r->value, plans_[r->column]);
+      if (r) fail_fill(r->why, source_->name() + ':' + std::to_string(r->line), frame_->names[r->column], r->value, plans_[r->column]);
     team.for_each(static_cast<int64_t>(plans_.size()), [&](int64_t j) {
       if (!is_numeric(plans_[static_cast<size_t>(j)].type)) join_codes(first, count, static_cast<size_t>(j));
     });
-    const char* done = survey_.chunks[static_cast<size_t>(first + count - 1)].end;
-    source_.release_behind(done, true);
-    monitor.report({"types", static_cast<double>(done - source_.begin()), static_cast<double>(source_.end() - source_.begin()), "bytes", "", false});
+    const char* done = survey_->chunks[static_cast<size_t>(first + count - 1)].end;
+    source_->release_behind(done, true);
+    monitor.report({"types", static_cast<double>(done - source_->begin()), static_cast<double>(source_->end() - source_->begin()), "bytes", "", false});
   }
 
   void fill_chunk(const CsvChunk& chunk, std::vector<Dictionary>& dictionaries, std::optional<Refusal>& refused) {
-    CsvScanner scanner(chunk.begin, chunk.end, frame_.delimiter);
+    CsvScanner scanner(chunk.begin, chunk.end, frame_->delimiter);
     scanner.check_text(false);
     scanner.keep_fields(plans_.size());
     std::string scratch;
@@ -173,7 +207,7 @@ class Filler {
     try {
       while (scanner.next()) {
         if (scanner.is_blank()) continue;
-        if (scanner.count() != plans_.size() || row == chunk.first_row + chunk.rows) source_.fail_changed();
+        if (scanner.count() != plans_.size() || row == chunk.first_row + chunk.rows) source_->fail_changed();
         const CsvField* fields = scanner.fields();
         for (size_t j = 0; j < plans_.size(); ++j) {
           const std::string_view text = csv_text(fields[j], scratch);
@@ -185,15 +219,15 @@ class Filler {
         ++row;
       }
     } catch (const CsvFault&) {
-      source_.fail_changed();
+      source_->fail_changed();
     }
-    if (row != chunk.first_row + chunk.rows) source_.fail_changed();
+    if (row != chunk.first_row + chunk.rows) source_->fail_changed();
   }
 
   void join_codes(int64_t first, int64_t count, size_t j) {
     std::vector<int32_t> to;
     for (int64_t i = 0; i < count; ++i) {
-      const CsvChunk& chunk = survey_.chunks[static_cast<size_t>(first + i)];
+      const CsvChunk& chunk = survey_->chunks[static_cast<size_t>(first + i)];
       Dictionary& local = local_[static_cast<size_t>(i)][j];
       to.resize(static_cast<size_t>(local.size()));
       bool same = true;
@@ -207,11 +241,13 @@ class Filler {
     }
   }
 
-  CsvSource& source_;
-  const CsvFrame& frame_;
-  const CsvSurvey& survey_;
+  const std::vector<Part>& parts_;
+  const std::vector<TypeEvidence>& evidence_;
   const std::vector<ColumnPlan>& plans_;
   const MissingWords& missing_;
+  CsvSource* source_ = nullptr;  // of the file that is read
+  const CsvFrame* frame_ = nullptr;
+  const CsvSurvey* survey_ = nullptr;
   Table table_;
   std::vector<Dictionary> dictionaries_;            // a column
   std::vector<std::vector<Dictionary>> local_;      // a chunk of the wave, a column
@@ -253,22 +289,38 @@ std::string type_counts(const Table& table) {
 Table csv_read(const CsvOptions& options, Team& team, const Monitor& monitor) {
   if (options.delimiter == '"' || options.delimiter == '\n' || options.delimiter == '\r' || (options.delimiter & 0x80) != 0)
     throw Error(ErrorCode::usage, "--delimiter: a quote, a line end or a byte outside ASCII cannot part fields.\n  Use one of , ; | or tab, or leave it to be found.");
-  CsvSource source(options.path, monitor);
-  const auto bytes = static_cast<double>(source.end() - source.begin());
-  const CsvFrame frame = find_frame(source, options);
-  if (options.like != nullptr) check_columns_alike(frame, *options.like, options.more_columns, source.name());
-  const auto wished = wished_types(frame, options);
   const MissingWords missing(options.missing);
-
-  const CsvSurvey survey = survey_csv(source, frame, missing, team, monitor);
-  if (survey.rows == 0)
-    throw Error(ErrorCode::data, source.name() + ": there is a header (" + std::to_string(frame.names.size()) +
+  std::vector<Part> parts(1 + options.also.size());
+  std::vector<TypeEvidence> evidence;  // of all files
+  std::vector<std::optional<ColumnType>> wished;
+  double bytes = 0;
+  int64_t rows = 0;
+  for (size_t k = 0; k < parts.size(); ++k) {
+    Part& part = parts[k];
+    part.source = std::make_unique<CsvSource>(k == 0 ? options.path : options.also[k - 1], monitor);
+    bytes += static_cast<double>(part.source->end() - part.source->begin());
+    part.frame = find_frame(*part.source, options, k == 0 ? nullptr : &parts[0].frame);
+    if (k == 0) {
+      if (options.like != nullptr) check_columns_alike(part.frame, *options.like, options.more_columns, part.source->name());
+      wished = wished_types(part.frame, options);
+    }
+    part.survey = survey_csv(*part.source, part.frame, missing, team, monitor);
+    for (CsvChunk& chunk : part.survey.chunks) chunk.first_row += rows;
+    rows += part.survey.rows;
+    if (k == 0) evidence = part.survey.evidence;
+    else
+      for (size_t j = 0; j < evidence.size(); ++j) evidence[j].merge(part.survey.evidence[j], 0);
+  }
+  const CsvFrame& frame = parts[0].frame;
+  const std::string& file = parts[0].source->name();
+  if (rows == 0)
+    throw Error(ErrorCode::data, file + ": there is a header (" + std::to_string(frame.names.size()) +
                                      " columns), but no row of values.\n  Add rows; or, if the first row holds values, say --header no.");
-  monitor.report({"read", bytes, bytes, "bytes", grouped(survey.rows) + " rows × " + grouped(static_cast<int64_t>(frame.names.size())) + " columns", true});
+  monitor.report({"read", bytes, bytes, "bytes", grouped(rows) + " rows × " + grouped(static_cast<int64_t>(frame.names.size())) + " columns", true});
 
-  const std::vector<ColumnPlan> plans = plan_columns(frame, options, survey, wished);
-  Table table = Filler(source, frame, survey, plans, missing).run(team, monitor);
-  check_constants(table, plans, source.name());
+  const std::vector<ColumnPlan> plans = plan_columns(frame, options, evidence, wished);
+  Table table = Filler(parts, evidence, plans, missing).run(team, monitor);
+  check_constants(table, plans, file);
   if (options.like != nullptr) order_like(table, *options.like);
   const auto columns = static_cast<double>(table.columns.size());
   monitor.report({"types", columns, columns, "columns", type_counts(table), true});

@@ -14,6 +14,7 @@ namespace tessera {
 struct CsvOptions {
   enum class Header { automatic, yes, no };
   std::string path;                                         // "-": standard input
+  std::vector<std::string> also;                            // further files: their rows follow, with the same columns in the same order
   char delimiter = 0;                                       // 0: found by itself among , ; tab |
   Header header = Header::automatic;
   std::vector<std::string> missing;                         // spellings of "no value" beside the usual ones, in every column

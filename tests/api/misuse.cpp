@@ -114,6 +114,9 @@ TEST_F(Misuse, Handles) {
     return tessera_evaluate(as<tessera_context>(h), nullptr, rows(), &synthetic, nullptr, &text_);
   }, no_context);
   bad_handles("tessera_csv_open", [&](const void* h) { return tessera_csv_open(as<tessera_context>(h), "/dev/null", nullptr, &out); }, no_context);
+  const char* const null_file[] = {"/dev/null"};
+  bad_handles("tessera_table_open", [&](const void* h) { return tessera_table_open(as<tessera_context>(h), null_file, 1, nullptr, &out); }, no_context);
+  bad_handles("tessera_table_write", [&](const void* h) { return tessera_table_write(as<tessera_context>(h), rows(), "/nowhere/x.parquet", nullptr); }, no_context);
   bad_handles("tessera_csv_write", [&](const void* h) { return tessera_csv_write(as<tessera_context>(h), rows(), "/nowhere/x", nullptr); }, no_context);
   bad_handles("tessera_example", [&](const void* h) { return tessera_example(as<tessera_context>(h), nullptr, 5, 0, &out); }, no_context);
   bad_handles("tessera_rows_read", [&](const void* h) { return tessera_rows_read(as<tessera_context>(h), rows(), 5, nullptr, 0, &read); }, no_context);
@@ -237,6 +240,14 @@ TEST_F(Misuse, Nulls) {
   usage("tessera_info", "no place for the text", tessera_info(nullptr));
   usage("tessera_csv_open", "no path", tessera_csv_open(g.context, nullptr, nullptr, &out));
   usage("tessera_csv_open", "no stream", tessera_csv_open(g.context, "/dev/null", nullptr, nullptr));
+  const char* const null_file[] = {"/dev/null"};
+  const char* const no_file[] = {nullptr};
+  usage("tessera_table_open", "no paths", tessera_table_open(g.context, nullptr, 1, nullptr, &out));
+  usage("tessera_table_open", "no path", tessera_table_open(g.context, no_file, 1, nullptr, &out));
+  usage("tessera_table_open", "no files", tessera_table_open(g.context, null_file, 0, nullptr, &out));
+  usage("tessera_table_open", "no stream", tessera_table_open(g.context, null_file, 1, nullptr, nullptr));
+  usage("tessera_table_write", "no rows", tessera_table_write(g.context, nullptr, "x", nullptr));
+  usage("tessera_table_write", "no path", tessera_table_write(g.context, rows(), nullptr, nullptr));
   usage("tessera_csv_write", "no rows", tessera_csv_write(g.context, nullptr, "x", nullptr));
   usage("tessera_csv_write", "no path", tessera_csv_write(g.context, rows(), nullptr, nullptr));
   usage("tessera_check_output", "no path", tessera_check_output(nullptr, 0));

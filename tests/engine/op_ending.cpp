@@ -37,7 +37,7 @@ void ending_cases(Cases& cases) {
                auto k = [](double x) { return rounded(x, 0); };
                const double t = in[5](0, 0).v + 1, rate = op.lr * std::sqrt(1 - std::pow(op.beta2, t)) / (1 - std::pow(op.beta1, t));
                for (size_t i = 0; i < p.cells.size(); ++i) {
-                 const Number g = in[3].cells[i];
+                 const Number g = in[3].cells[i] + k(op.weight_decay) * p.cells[i];
                  m.cells[i] = k(op.beta1) * m.cells[i] + k(1 - op.beta1) * g;
                  v.cells[i] = k(op.beta2) * v.cells[i] + k(1 - op.beta2) * (g * g);
                  p.cells[i] = p.cells[i] - k(rate) * m.cells[i] / (sqrt(v.cells[i]) + k(op.eps));

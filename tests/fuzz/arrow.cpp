@@ -178,7 +178,10 @@ std::unique_ptr<ArrowArray> make_array(fuzz::Bytes& in, const Shape& shape, int6
     case 251: a->offset = INT64_MAX - 3; break;
     case 250: a->offset = -4; break;
     case 249: a->length = length / 2; break;
-    case 248: parts->dictionary.reset(); break;
+    case 248:
+      if (parts->dictionary) parts->dictionary->release(parts->dictionary.get());
+      parts->dictionary.reset();
+      break;
     case 247: if (parts->buffers.size() > 1) parts->buffers[1] = nullptr; break;
     case 246: if (!parts->buffers.empty()) parts->buffers[parts->buffers.size() - 1] = nullptr; break;
     default: break;

@@ -2,6 +2,7 @@
 // outputs, a failure leaves a message, and at the end everything can be freed.
 //   input: a byte a call, then its arguments
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "fuzz/input.h"
@@ -47,13 +48,19 @@ class Caller {
 
  private:
   // Outputs are set when, and only when, the call succeeded; else there is a message.
-  static bool judge(tessera_status status, bool given) {
+  // By reference: an argument may be looked at before the call beside it is made.
+  template <class T>
+  static bool judge(tessera_status status, const T& output) {
+    bool given = false;
+    if constexpr (requires { output.release; }) given = output.release != nullptr;
+    else if constexpr (std::is_same_v<T, tessera_status>) given = output == TESSERA_OK;
+    else given = output != nullptr;
     if (status == TESSERA_E_INTERNAL || (status == TESSERA_OK) != given) __builtin_trap();
     if (status != TESSERA_OK && *tessera_last_error() == 0) __builtin_trap();
     return status == TESSERA_OK;
   }
-  void judge_text(tessera_status status, char* text) {
-    judge(status, text != nullptr);
+  void judge_text(tessera_status status, char* const& text) {
+    judge(status, text);
     tessera_string_free(text);
   }
 
@@ -62,7 +69,7 @@ class Caller {
   // A stream that is there, was consumed before, or is none.
   ArrowArrayStream* stream() { return streams_.empty() || in_.byte() == 255 ? nullptr : &streams_[in_.below(streams_.size())]; }
   void keep(tessera_status status, const ArrowArrayStream& s) {
-    if (judge(status, s.release != nullptr)) streams_.push_back(s);
+    if (judge(status, s)) streams_.push_back(s);
   }
   template <class Options>
   const Options* pass(Options& options) {
@@ -93,7 +100,7 @@ class Caller {
     if (in_.byte() % 2 == 0) o.progress = [](const tessera_progress* p, void*) { if (p->phase == nullptr || p->unit == nullptr || p->note == nullptr) __builtin_trap(); };
     if (in_.byte() % 2 == 0) o.log = [](const char* line, void*) { if (*line == 0) __builtin_trap(); };
     tessera_context* made = nullptr;
-    if (judge(tessera_context_new(pass(o), &made), made != nullptr)) contexts_.push_back(made);
+    if (judge(tessera_context_new(pass(o), &made), made)) contexts_.push_back(made);
   }
   void cancel() {
     tessera_context* c = context();
@@ -137,7 +144,7 @@ class Caller {
     tessera_fit_options o = fit_options();
     tessera_check_fit_options(&o);
     tessera_model* made = nullptr;
-    const bool good = judge(tessera_fit(context(), pass(o), rows, &made), made != nullptr);
+    const bool good = judge(tessera_fit(context(), pass(o), rows, &made), made);
     if (rows != nullptr && rows->release != nullptr) __builtin_trap();  // consumed, whatever came of it
     if (good) models_.push_back(made);
   }
@@ -170,9 +177,9 @@ class Caller {
     const std::string& path = tessera::fuzz::scratch_path();
     tessera_model* m = model();
     const tessera_status saved = tessera_model_save(m, path.c_str(), in_.byte() % 8 != 0);
-    judge(saved, saved == TESSERA_OK);
+    judge(saved, saved);
     tessera_model* loaded = nullptr;
-    if (judge(tessera_model_load(in_.byte() == 255 ? word() : path.c_str(), &loaded), loaded != nullptr)) models_.push_back(loaded);
+    if (judge(tessera_model_load(in_.byte() == 255 ? word() : path.c_str(), &loaded), loaded)) models_.push_back(loaded);
   }
   void describe() {
     char* text = nullptr;
@@ -181,7 +188,7 @@ class Caller {
   void schema() {
     ArrowSchema out{};
     const tessera_status status = tessera_model_schema(model(), &out);
-    if (judge(status, out.release != nullptr)) out.release(&out);
+    if (judge(status, out)) out.release(&out);
   }
   void report() {
     char* text = nullptr;
@@ -208,7 +215,7 @@ class Caller {
     w.overwrite = in_.byte() % 8 != 0;
     w.delimiter = static_cast<char>(in_.byte() == 255 ? in_.byte() : 0);
     const tessera_status written = tessera_csv_write(context(), stream(), path.c_str(), pass(w));
-    judge(written, written == TESSERA_OK);
+    judge(written, written);
     tessera_csv_options o{};
     ArrowSchema like{};
     if (in_.byte() % 2 == 0 && !models_.empty() && tessera_model_schema(models_[0], &like) == TESSERA_OK) o.like = &like;
@@ -233,7 +240,7 @@ class Caller {
   }
   void output() {
     const tessera_status status = tessera_check_output(word(), in_.byte() % 2);
-    judge(status, status == TESSERA_OK);
+    judge(status, status);
   }
   void misuse() {
     const auto refused = [](tessera_status status) {

@@ -186,6 +186,79 @@ TEST_F(Backend, ResultsArriveInTheOrderOfTheirTickets) {
   api.close(s);
 }
 
+// A table goes up in pieces through pinned memory, which the device reads late: what is filled again too early arrives twice.
+TEST_F(Backend, LongUploadsArriveWhole) {
+  const DeviceApi& api = *tessera_device_backend();
+  DeviceSession* s = nullptr;
+  ASSERT_EQ(api.open(0, &s), DeviceStatus::ok);
+  std::vector<int32_t> table(5 * (1 << 18) + 77), back(table.size());
+  const auto bytes = static_cast<int64_t>(4 * table.size());
+  for (const char* order : {"sequential", "reverse", "random:3"}) {
+    emulation::set_schedule(emulation::parse_schedule(order));
+    void *first = nullptr, *second = nullptr;
+    ASSERT_EQ(api.allocate(s, bytes, "a test", &first), DeviceStatus::ok);
+    ASSERT_EQ(api.allocate(s, bytes, "a test", &second), DeviceStatus::ok);
+    for (int32_t round = 0; round < 2; ++round) {
+      for (size_t i = 0; i < table.size(); ++i) table[i] = static_cast<int32_t>(i) * 2 + round;
+      ASSERT_EQ(api.upload(s, round == 0 ? first : second, table.data(), bytes), DeviceStatus::ok);
+    }
+    for (int32_t round = 0; round < 2; ++round) {
+      ASSERT_EQ(api.download(s, back.data(), round == 0 ? first : second, bytes), DeviceStatus::ok);
+      size_t wrong = 0;
+      for (size_t i = 0; i < back.size(); ++i) wrong += back[i] != static_cast<int32_t>(i) * 2 + round;
+      EXPECT_EQ(wrong, 0u) << order << ", upload " << round;
+    }
+    api.free(s, first);
+    api.free(s, second);
+  }
+  api.close(s);
+}
+
+// Two runs of steps in flight: the first one's results are looked at while the second is under way, and are those of the first.
+TEST_F(Backend, StepsInFlightAreTheSteps) {
+  const Trained whole = train(emulated_device(), {23});
+  for (const char* order : {"sequential", "reverse", "random:4"}) {
+    emulation::set_schedule(emulation::parse_schedule(order));
+    for (Device* device : {&emulated_device(), &Device::processor()}) {
+      Team team(1);
+      Program p(closed(), *device, team, 4);
+      p.bind("shift", kShift.data());
+      std::vector<float> start(18), losses(kRing);
+      for (size_t i = 0; i < start.size(); ++i) start[i] = 0.1f * static_cast<float>(i % 7) - 0.3f;
+      p.put("net", start.data());
+      p.watch({p.plan().find_leaf("losses")});
+      int64_t started = 0, step = 0;
+      for (int flying = 0; step < 23; --flying) {
+        for (; flying < p.flights() && started < 23; ++flying, started = std::min<int64_t>(started + 4, 23)) p.start(std::min<int64_t>(4, 23 - started), true);
+        const int64_t ran = p.finish();
+        EXPECT_EQ(p.step().step, step + ran);
+        for (const int64_t end = step + ran; step < end; ++step) losses[static_cast<size_t>(step % kRing)] = p.watched<float>(0)[step % kRing];
+      }
+      if (device->is_processor()) continue;  // other bits
+      EXPECT_EQ(losses, whole.losses) << order;
+      EXPECT_EQ(p.get<float>("net"), whole.net) << order;
+    }
+  }
+}
+
+TEST_F(Backend, ArithmeticsThatAreNotThereAreNamed) {
+  const DeviceApi& api = *tessera_device_backend();
+  DeviceSession* s = nullptr;
+  for (const auto& [wish, said] : {std::pair{"cublaslt", "cuBLASLt cannot be used"}, {"cublaslt_tf32", "cuBLASLt cannot be used"}, {"fp8", "known are fp32, tf32x3, tf32, bf16, fp16, cublaslt"}}) {
+    setenv("TESSERA_CUDA_MATH", wish, 1);
+    EXPECT_EQ(api.open(0, &s), DeviceStatus::missing);
+    EXPECT_NE(std::string(api.message()).find(said), std::string::npos) << api.message();
+  }
+  setenv("TESSERA_CUDA_MATH", "tf32", 1);
+  EXPECT_EQ(api.open(0, &s), DeviceStatus::ok);
+  EXPECT_EQ(api.kernels->fused, nullptr) << "every op a launch";
+  api.close(s);
+  unsetenv("TESSERA_CUDA_MATH");
+  EXPECT_EQ(api.open(0, &s), DeviceStatus::ok);
+  EXPECT_NE(api.kernels->fused, nullptr);
+  api.close(s);
+}
+
 TEST_F(Backend, ErrorsOfTheDeviceSayWhatWasDoneAndWhatToTry) {
   const DeviceApi& api = *tessera_device_backend();
   const emulation::Device was = emulation::device();

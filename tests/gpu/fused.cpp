@@ -50,7 +50,7 @@ TEST(Fused, AStepOfCtganHasTheBitsOfItsComposition) {
 // A critic whose first layer no block can hold: products are cut into cells, sliced, and updated tile by tile.
 TEST(Fused, AWideStepOfCtganHasTheBitsOfItsComposition) {
   Device device(*tessera_device_backend(), 0);
-  const Training t(2, 0.9, true);
+  const Training t(2, 0.9, Size::wide);
   Plan plan = t.with();
   std::map<FusedChain::Cut, int> cuts;
   for (const FusedLaunch& l : fuse(plan))
@@ -65,27 +65,16 @@ TEST(Fused, AWideStepOfCtganHasTheBitsOfItsComposition) {
   EXPECT_LE(difference(t.run({cpu_kernels("double"), {}, 1, 2}), composed), 1e-3) << "beside the processor in double";
 }
 
-// Adult's widths: 15 columns, 172 numbers of data, 120 of conditions, batches of 500 in packs of 10.
-Plan adult_step() {
-  using Part = Span::Part;
-  RowLayout layout;
-  int at = 0, cond = 0, column = 0;
-  for (const int modes : {10, 9, 10, 5, 8}) {
-    layout.spans.push_back({column, Part::alpha, at++, 1, -1});
-    layout.spans.push_back({column++, Part::mode, at, modes, -1});
-    at += modes;
-  }
-  for (const int categories : {9, 16, 7, 15, 6, 5, 2, 42, 2, 16}) {
-    layout.spans.push_back({column++, Part::category, at, categories, cond});
-    at += categories, cond += categories;
-  }
-  layout.data_width = at;
-  layout.cond_width = cond;
-  Plan plan;
-  Recorder r(plan);
-  record_training(r, Ctgan(layout, {}), 32561, 10, 19500);
-  return plan;
+// The step that people run, at its size, once: replayed and op by op, and beside the processor.
+TEST(Fused, AStepAtAdultsSizeHasTheBitsOfItsComposition) {
+  Device device(*tessera_device_backend(), 0);
+  const Training t(1, 0.9, Size::adult, 300);
+  const Values composed = t.run(on_device(device, {"fuse"}, 1));
+  EXPECT_EQ(difference(composed, t.run(on_device(device, {}, 1))), 0);
+  EXPECT_LE(difference(t.run({cpu_kernels("double"), {}, 1, 1}), composed), 1e-3) << "beside the processor in double";
 }
+
+Plan adult_step() { return Training(1, 0.9, Size::adult, 32561).plan; }
 
 TEST(Fused, AStepOfCtganTakesFewLaunches) {
   Plan plan = adult_step();
@@ -110,7 +99,7 @@ TEST(Fused, ChainsOfALaunchKnowNothingOfEachOther) {
   std::vector<Plan> plans;
   for (uint64_t seed = 0; seed < 40; ++seed) plans.push_back(RandomPlan(seed).plan);
   plans.push_back(Training(2).plan);
-  plans.push_back(Training(1, 0.9, true).plan);
+  plans.push_back(Training(1, 0.9, Size::wide).plan);
   plans.push_back(adult_step());
   for (size_t i = 0; i < plans.size(); ++i) {
     Plan& plan = plans[i];
@@ -153,7 +142,7 @@ TEST(Fused, ChainsOfALaunchShareNoMemoryThatIsWritten) {
   std::vector<Plan> plans;
   for (uint64_t seed = 0; seed < 40; ++seed) plans.push_back(RandomPlan(seed).plan);
   for (const int critic_steps : {1, 2})
-    for (const bool wide : {false, true}) plans.push_back(Training(critic_steps, 0.9, wide).plan);
+    for (const Size size : {Size::small, Size::wide}) plans.push_back(Training(critic_steps, 0.9, size).plan);
   plans.push_back(adult_step());
   for (size_t i = 0; i < plans.size(); ++i) {
     Plan& plan = plans[i];

@@ -212,7 +212,7 @@ const Damage kDamages[] = {
     {"key twice", "twice", [](SafeTensors& f, auto& d) { f.metadata["tessera"] = "{\"format\":1," + d.dump().substr(1), d = nullptr; }},
     {"later format", "format 2", [](auto&, auto& d) { d["format"] = 2; }},
     {"format of text", "\"format\"", [](auto&, auto& d) { d["format"] = "1"; }},
-    {"other method", "timegan", [](auto&, auto& d) { d["method"] = "timegan"; }},
+    {"other method", "diffusion", [](auto&, auto& d) { d["method"] = "diffusion"; }},
     {"the other method", "\"prior_components\"", [](auto&, auto& d) { d["method"] = "tvae"; }},
     {"no configuration", "\"config\"", [](auto&, auto& d) { d.erase("config"); }},
     {"list for a configuration", "configuration", [](auto&, auto& d) { d["config"] = nlohmann::json::array(); }},

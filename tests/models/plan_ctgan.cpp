@@ -99,7 +99,7 @@ TEST(CtganPlan, EveryPassSavesWorkOrOps) {
   const Training t;
   Plan plan = t.plan;
   for (const PassReport& p : optimise(plan)) {
-    if (p.pass == "liveness" || p.pass == "fuse") continue;  // change no op: what they save is memory, below, and launches of a device
+    if (p.pass == "liveness" || p.pass == "fuse" || p.pass == "pack") continue;  // change no op: what they save is memory, below, and launches of a device
     EXPECT_LE(p.flops_after, p.flops_before * 1.0000001) << p.pass;
     EXPECT_TRUE(p.flops_after < p.flops_before || p.nodes_after != p.nodes_before) << p.pass << " did nothing";
   }

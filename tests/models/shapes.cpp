@@ -8,8 +8,9 @@
 namespace tessera::whole {
 namespace {
 
-// Fits, takes the way through the file, samples; every value is one the column can hold.
-Table through(const Table& real, const FitOptions& o, int64_t rows = 300) {
+// Fits, takes the way through the file, samples; every value is one the column can hold, however few rows held it.
+Table through(const Table& real, FitOptions o, int64_t rows = 300) {
+  o.rare_rows = 1;
   const Folder folder;
   const Model fitted = fit(real, o);
   fitted.save(folder / "model", false);

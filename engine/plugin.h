@@ -1,0 +1,25 @@
+// Libraries of ours that are opened at run time, so that this one needs nothing of what they need.
+#pragma once
+#include <string>
+
+namespace tessera {
+
+struct PluginKind {
+  const char* what;      // "CUDA", for messages
+  const char* file;      // "libtessera_cuda.so", beside this library
+  const char* variable;  // of the environment: where it is instead
+  const char* entry;     // its one function
+  const char* remedy;    // how to get it: a sentence
+};
+
+struct Plugin {
+  void* entry = nullptr;  // the function; nullptr: `reason` says why
+  std::string reason;
+};
+
+// Where it would be opened: what the environment says, else beside this library.
+std::string plugin_path(const PluginKind& kind);
+// Opens it for the life of the process; never throws.
+Plugin open_plugin(const PluginKind& kind, const std::string& path);
+
+}  // namespace tessera

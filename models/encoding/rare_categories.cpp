@@ -1,0 +1,72 @@
+#include "models/encoding/rare_categories.h"
+
+#include <algorithm>
+
+#include "kernels/philox.h"
+
+namespace tessera {
+namespace {
+
+constexpr uint32_t kPurpose = 0x7500;  // a number of its own beside those of Purpose (kernels/philox.h): what stands in for a rare category
+
+uint64_t draw(uint32_t column, uint64_t row, uint64_t seed) {
+  const Philox p = philox(column, static_cast<uint32_t>(row), static_cast<uint32_t>(row >> 32), kPurpose << 16, static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
+  return static_cast<uint64_t>(p.word[0]) << 32 | p.word[1];
+}
+
+RareColumn protect(Column& column, uint32_t index, int64_t least, uint64_t seed) {
+  RareColumn out{column.name};
+  std::vector<int64_t> rows(column.values.size());
+  for (const int32_t c : column.codes)
+    if (c >= 0) ++rows[static_cast<size_t>(c)];
+
+  std::vector<int32_t> to(rows.size(), -1);
+  std::vector<std::string> kept;
+  std::vector<uint64_t> up_to;  // running sums of the rows of those kept
+  uint64_t sum = 0;
+  for (size_t v = 0; v < rows.size(); ++v) {
+    if (rows[v] == 0) continue;
+    if (rows[v] < least) {
+      ++out.values, out.rows += rows[v];
+      continue;
+    }
+    to[v] = static_cast<int32_t>(kept.size());
+    kept.push_back(column.values[v]);
+    up_to.push_back(sum += static_cast<uint64_t>(rows[v]));
+  }
+  if (out.values == 0) return out;
+  if (out.rows > static_cast<int64_t>(sum)) {
+    out.made_anew = true;
+    column.type = ColumnType::identifier;
+    column.reason = "categories that hardly repeat: made anew like an identifier";
+    return out;
+  }
+  for (size_t i = 0; i < column.codes.size(); ++i) {
+    int32_t& code = column.codes[i];
+    if (code < 0) continue;
+    code = to[static_cast<size_t>(code)];
+    if (code >= 0) continue;
+    const auto at = static_cast<uint64_t>((static_cast<unsigned __int128>(draw(index, i, seed)) * sum) >> 64);
+    code = static_cast<int32_t>(std::upper_bound(up_to.begin(), up_to.end(), at) - up_to.begin());
+  }
+  column.values = std::move(kept);
+  return out;
+}
+
+}  // namespace
+
+std::vector<RareColumn> protect_rare_categories(Table& table, int64_t least, uint64_t seed, Team& team) {
+  if (least <= 1) return {};
+  std::vector<RareColumn> found(table.columns.size());
+  team.for_each(static_cast<int64_t>(found.size()), [&](int64_t j) {
+    Column& column = table.columns[static_cast<size_t>(j)];
+    if (column.type != ColumnType::category) return;
+    // "text: line 17 holds "Zwolle", after 3 values such as …" would carry a value into the model.
+    column.reason = "text with " + std::to_string(column.values.size()) + " values";
+    found[static_cast<size_t>(j)] = protect(column, static_cast<uint32_t>(j), least, seed);
+  });
+  std::erase_if(found, [](const RareColumn& c) { return c.values == 0; });
+  return found;
+}
+
+}  // namespace tessera

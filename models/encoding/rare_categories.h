@@ -1,0 +1,25 @@
+// Categories that few rows hold say who, not what: they are taken out of a table before anything is learnt from it, so that a model cannot tell them.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/team.h"
+#include "models/table/table.h"
+
+namespace tessera {
+
+constexpr int64_t kRareRows = 5;  // what a category needs by default: the usual least cell of published statistics
+
+struct RareColumn {
+  std::string name;
+  int64_t values = 0, rows = 0;  // categories that are gone, and how many rows held one
+  bool made_anew = false;        // so many that the column became an identifier
+};
+
+// In columns of the type category, a value that fewer than `least` rows hold is replaced by one of the others, drawn by their frequencies and keyed by
+// (seed, column, row). A column in which such values fill more than half of the rows names its rows: it becomes an identifier, whose values are made anew.
+// A reason that quotes a value becomes one that does not. least ≤ 1 changes nothing.
+std::vector<RareColumn> protect_rare_categories(Table& table, int64_t least, uint64_t seed, Team& team);
+
+}  // namespace tessera

@@ -1,0 +1,109 @@
+// Categories that few rows hold are gone before anything is learnt.
+#include "models/encoding/rare_categories.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace tessera {
+namespace {
+
+// Text i of a column in counts[i] rows, spread evenly, and missing every tenth row.
+Table table_of(const std::vector<int>& counts, ColumnType type = ColumnType::category) {
+  Table t;
+  Column& c = t.columns.emplace_back();
+  c.name = "c", c.type = type, c.reason = "text: line 3 holds \"v1\", after 2 values such as \"v0\"";
+  for (size_t v = 0; v < counts.size(); ++v) c.values.push_back("v" + std::to_string(v));
+  std::vector<int> left = counts;
+  for (bool more = true; more;) {
+    more = false;
+    for (size_t v = 0; v < left.size(); ++v)
+      if (left[v]-- > 0) c.codes.push_back(static_cast<int32_t>(v)), more = true;
+    if (c.codes.size() % 10 == 0) c.codes.push_back(-1);
+  }
+  t.rows = c.size();
+  return t;
+}
+
+std::map<std::string, int> counts_of(const Column& c) {
+  std::map<std::string, int> out;
+  for (const int32_t code : c.codes) ++out[code < 0 ? "" : c.values.at(static_cast<size_t>(code))];
+  return out;
+}
+
+TEST(RareCategories, NoValueIsLeftThatFewerRowsHold) {
+  for (const int least : {2, 5, 40}) {
+    Table t = table_of({100, 60, 39, 5, 4, 4, 1, 1});
+    const auto before = counts_of(t.columns[0]);
+    Team team(2);
+    protect_rare_categories(t, least, 7, team);
+    const auto after = counts_of(t.columns[0]);
+    for (const auto& [value, rows] : before) {
+      const bool kept = value.empty() || rows >= least;
+      EXPECT_EQ(after.count(value) != 0, kept) << value << " of " << rows << " rows, least " << least;
+      if (kept) {
+        EXPECT_GE(after.at(value), rows);
+      }
+    }
+    EXPECT_EQ(after.at(""), before.at(""));  // what was missing stays missing
+    EXPECT_EQ(t.columns[0].size(), t.rows);
+    for (const std::string& v : t.columns[0].values) EXPECT_TRUE(after.count(v)) << "a list that names " << v << " tells it";
+  }
+}
+
+TEST(RareCategories, WhatIsFrequentStaysWhereItWas) {
+  Table t = table_of({50, 30, 1, 1});
+  const Table before = t;
+  Team team(1);
+  const auto found = protect_rare_categories(t, 5, 1, team);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].values, 2);
+  EXPECT_EQ(found[0].rows, 2);
+  for (size_t i = 0; i < before.columns[0].codes.size(); ++i)
+    if (before.columns[0].codes[i] < 2) {
+      EXPECT_EQ(t.columns[0].codes[i], before.columns[0].codes[i]);
+    }
+}
+
+TEST(RareCategories, DrawsByFrequencyAndByRow) {
+  std::vector<int> counts{3000, 1000};
+  counts.resize(2002, 1);
+  Table a = table_of(counts), b = table_of(counts), c = table_of(counts);
+  Team one(1), three(3);
+  protect_rare_categories(a, 5, 1, one);
+  protect_rare_categories(b, 5, 1, three);
+  protect_rare_categories(c, 5, 2, one);
+  EXPECT_EQ(a.columns[0].codes, b.columns[0].codes);
+  EXPECT_NE(a.columns[0].codes, c.columns[0].codes);
+  EXPECT_NEAR(counts_of(a.columns[0]).at("v0") - 3000, 1500, 100);  // of 2,000 rows, σ = 19
+}
+
+TEST(RareCategories, AColumnOfNamesIsMadeAnew) {
+  std::vector<int> counts{6};
+  counts.resize(40, 1);
+  Table t = table_of(counts);
+  Team team(1);
+  EXPECT_TRUE(protect_rare_categories(t, 5, 1, team).at(0).made_anew);
+  EXPECT_EQ(t.columns[0].type, ColumnType::identifier);
+}
+
+TEST(RareCategories, ReasonsQuoteNothing) {
+  Table t = table_of({50, 30});
+  Team team(1);
+  EXPECT_TRUE(protect_rare_categories(t, 5, 1, team).empty());
+  EXPECT_EQ(t.columns[0].reason.find("v1"), std::string::npos) << t.columns[0].reason;
+}
+
+TEST(RareCategories, OtherTypesAndKeepChangeNothing) {
+  Team team(1);
+  Table boolean = table_of({50, 1}, ColumnType::boolean), kept = table_of({50, 1});
+  const Table boolean_before = boolean, kept_before = kept;
+  EXPECT_TRUE(protect_rare_categories(boolean, 5, 1, team).empty());
+  EXPECT_TRUE(protect_rare_categories(kept, 1, 1, team).empty());
+  EXPECT_EQ(boolean.columns[0].codes, boolean_before.columns[0].codes);
+  EXPECT_EQ(kept.columns[0].codes, kept_before.columns[0].codes);
+  EXPECT_EQ(kept.columns[0].reason, kept_before.columns[0].reason);
+}
+
+}  // namespace
+}  // namespace tessera

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Runs every fuzzer for a while, each from its committed corpus and from what earlier runs found (build/fuzz/corpus).
+#   bash tools/fuzz.sh [seconds for each, default 600] [names: csv types where model arrow calls]
+# What one finds lies in build/fuzz/found; a file put into tests/fuzz/corpus/<name>/ is tried by every build from then on.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+seconds=${1:-600}
+shift || true
+names=("$@")
+(( ${#names[@]} )) || names=(csv types where model arrow calls)
+
+if ! echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' | clang++ -fsanitize=fuzzer,address -x c++ - -o /dev/null 2> /dev/null; then
+  echo "fuzz: clang++ with libFuzzer is not here (apt-get install clang libclang-rt-dev): nothing was fuzzed" >&2
+  exit 77
+fi
+command -v ccache > /dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
+mkdir -p build
+cmake --preset fuzz > build/fuzz.log || { cat build/fuzz.log; exit 1; }
+cmake --build --preset fuzz -j "$(nproc)" --target "${names[@]/#/fuzz_}"
+
+export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
+mkdir -p build/fuzz/found
+failed=()
+run() {
+  local name=$1 longest=4096
+  [[ $name == model ]] && longest=131072  # a model with its calibration
+  mkdir -p "build/fuzz/corpus/$name"
+  nice "build/fuzz/tests/fuzz/fuzz_$name" -max_total_time="$seconds" -max_len=$longest -timeout=20 -rss_limit_mb=2048 -artifact_prefix="build/fuzz/found/$name-" -verbosity=0 -print_final_stats=1 \
+    "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name" > "build/fuzz/found/$name.log" 2>&1 && status=0 || status=$?
+  echo "$name: $(grep -o 'number_of_executed_units: *[0-9]*' "build/fuzz/found/$name.log" | grep -o '[0-9]*$' || echo 0) inputs, exit $status"
+  [[ $status == 0 ]] || { grep -E 'ERROR|SUMMARY|Test unit written' "build/fuzz/found/$name.log" | head -5; return 1; }
+}
+pids=()
+for name in "${names[@]}"; do
+  run "$name" & pids+=("$!")
+  while (( $(jobs -rp | wc -l) >= $(nproc) )); do wait -n || failed+=(one); done
+done
+for pid in "${pids[@]}"; do wait "$pid" || failed+=(one); done
+(( ${#failed[@]} == 0 )) || { echo "fuzz: something was found; see build/fuzz/found" >&2; exit 1; }
