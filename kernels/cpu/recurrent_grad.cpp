@@ -191,7 +191,9 @@ template <class T>
 Vec<T> lane_sums(Vec<T>* a) {
   constexpr int L = Simd<T>::kLanes;
   for (int n = L; n > 1; n /= 2)
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they take the loop apart first, and the compiler warns that there is none
 #pragma GCC unroll 8
+#endif
     for (int i = 0; i < n / 2; ++i) {
       const Vec<T> p = a[2 * i], q = a[2 * i + 1];
       if constexpr (L == 16)
