@@ -40,8 +40,6 @@ void apply_preset(FitOptions& o) {
     (tvae ? o.tvae.decay_from : o.ctgan.decay_from) = 0.5;
     o.ctgan.population_norm = true;
     o.tvae.prior_components = 30;
-    // Where more epochs bring nothing, training ends (docs/fidelity.md); of a small table no row is spared for finding that out.
-    if (tvae) o.patience = 25, o.patience_from_rows = 10000;
   } else {
     throw Error(ErrorCode::usage, fmt::format("--preset {}: there are \"best\" (the default) and \"paper\".", o.preset));
   }
