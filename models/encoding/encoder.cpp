@@ -245,7 +245,10 @@ Table Encoder::pick(const Table& table, const std::vector<int64_t>& rows) const 
 }
 
 Table Encoder::schema() const {
-  Table out = decode(nullptr, nullptr, nullptr, 0, 0);
+  // No rows, but places that pointers may be moved over.
+  const std::vector<float> alphas(static_cast<size_t>(state_->layout.alphas()) + 1);
+  const std::vector<int32_t> codes(static_cast<size_t>(state_->layout.codes()) + 1);
+  Table out = decode(alphas.data(), codes.data(), nullptr, 0, 0);
   for (size_t j = 0; j < out.columns.size(); ++j)
     if (const auto* l = std::get_if<LevelCode>(&state_->columns[j].code)) {
       std::vector<std::string>& values = out.columns[j].values;

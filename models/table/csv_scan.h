@@ -59,7 +59,7 @@ class CsvScanner {
   void end_line(const char* at);
   void check_row(const char* row) const;
   [[noreturn]] void fail(CsvFault::Kind kind, const char* value, const char* value_end) const;
-  bool is_space(char c) const { return c == ' ' || (c == '\t' && delimiter_ != '\t'); }
+  bool is_space(char c) const { return (c == ' ' || c == '\t') && c != delimiter_; }
   void push(const char* data, const char* end, bool quoted, bool doubled);
 
   char delimiter_;
