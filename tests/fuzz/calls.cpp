@@ -144,7 +144,13 @@ class Caller {
     tessera_fit_options o = fit_options();
     tessera_check_fit_options(&o);
     tessera_model* made = nullptr;
-    const bool good = judge(tessera_fit(context(), pass(o), rows, &made), made);
+    tessera_context* c = context();
+    const tessera_fit_options* passed = pass(o);
+    if (passed == nullptr || passed->struct_size == sizeof passed->struct_size) {  // all defaults: hundreds of epochs of wide layers, so they are cancelled at once
+      if (c == nullptr) passed = &o, o.struct_size = sizeof o;
+      tessera_context_cancel(c);
+    }
+    const bool good = judge(tessera_fit(c, passed, rows, &made), made);
     if (rows != nullptr && rows->release != nullptr) __builtin_trap();  // consumed, whatever came of it
     if (good) models_.push_back(made);
   }
