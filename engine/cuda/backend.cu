@@ -130,7 +130,7 @@ void choose_kernels() {
       message() = std::string("TESSERA_CUDA_MATH=") + wish + ": cuBLASLt cannot be used (" + reason + ").\n  Without it our own kernels multiply.";
       throw Failed{DeviceStatus::missing};
     }
-    table().kernels = kernels;
+    table().kernels = kernels;  // not reached: where there is no GPU there is no cuBLASLt
   } else if (wanted_math() < 0) {
     message() = std::string("TESSERA_CUDA_MATH=") + wish + ": known are fp32, tf32x3, tf32, bf16, fp16, cublaslt and cublaslt_tf32.";
     throw Failed{DeviceStatus::missing};

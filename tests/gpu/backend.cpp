@@ -14,6 +14,7 @@
 #include "engine/passes.h"
 #include "engine/program.h"
 #include "engine/var.h"
+#include "kernels/gpu.h"
 
 namespace tessera {
 namespace {
@@ -259,9 +260,75 @@ TEST_F(Backend, ArithmeticsThatAreNotThereAreNamed) {
   api.close(s);
 }
 
+TEST_F(Backend, DevicesAreDescribed) {
+  const DeviceApi& api = *tessera_device_backend();
+  int driver = 0, runtime = 0, devices = 0;
+  ASSERT_EQ(api.versions(&driver, &runtime), DeviceStatus::ok);
+  EXPECT_GE(driver, 1000);
+  EXPECT_GE(runtime, 1000);
+  ASSERT_EQ(api.count(&devices), DeviceStatus::ok);
+  ASSERT_GE(devices, 1);
+  DeviceInfo info;
+  ASSERT_EQ(api.describe(0, &info), DeviceStatus::ok);
+  cudaDeviceProp p{};
+  ASSERT_EQ(cudaGetDeviceProperties(&p, 0), cudaSuccess);
+  EXPECT_EQ(std::string(info.name), p.name);
+  EXPECT_EQ(info.major, p.major);
+  EXPECT_EQ(info.minor, p.minor);
+  EXPECT_EQ(info.multiprocessors, p.multiProcessorCount);
+  EXPECT_EQ(info.memory, static_cast<int64_t>(emulation::device().memory));
+  EXPECT_EQ(info.free_memory, static_cast<int64_t>(emulation::device().memory - emulation::device_bytes_in_use()));
+  EXPECT_EQ(api.describe(devices, &info), DeviceStatus::missing);
+}
+
+// Rows that another program makes on a stream of its own are read behind its event, and not before.
+TEST_F(Backend, WaitsForAnEventOfSomebodyElse) {
+  const DeviceApi& api = *tessera_device_backend();
+  DeviceSession* s = nullptr;
+  ASSERT_EQ(api.open(0, &s), DeviceStatus::ok);
+  void* p = nullptr;
+  ASSERT_EQ(api.allocate(s, 4, "a test", &p), DeviceStatus::ok);
+  int32_t cleared = -1;
+  ASSERT_EQ(api.download(s, &cleared, p, 4), DeviceStatus::ok);
+  EXPECT_EQ(cleared, 0) << "memory is zero at first";
+  cudaStream_t theirs = nullptr;
+  cudaEvent_t made = nullptr;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&theirs, cudaStreamNonBlocking), cudaSuccess);
+  ASSERT_EQ(cudaEventCreateWithFlags(&made, cudaEventDisableTiming), cudaSuccess);
+  for (const char* order : {"sequential", "reverse", "random:3"}) {
+    emulation::set_schedule(emulation::parse_schedule(order));
+    for (const int byte : {1, 2}) {
+      ASSERT_EQ(cudaMemsetAsync(p, byte, 4, theirs), cudaSuccess);
+      ASSERT_EQ(cudaEventRecord(made, theirs), cudaSuccess);
+      ASSERT_EQ(api.wait_event(s, &made), DeviceStatus::ok);
+      int32_t got = 0;
+      ASSERT_EQ(api.download(s, &got, p, 4), DeviceStatus::ok);
+      EXPECT_EQ(got, byte * 0x01010101) << order;
+    }
+  }
+  cudaEventDestroy(made);
+  cudaStreamDestroy(theirs);
+  api.free(s, p);
+  api.close(s);
+}
+
 TEST_F(Backend, ErrorsOfTheDeviceSayWhatWasDoneAndWhatToTry) {
   const DeviceApi& api = *tessera_device_backend();
   const emulation::Device was = emulation::device();
+  emulation::device().count = 0;
+  int none = 7;
+  EXPECT_EQ(api.count(&none), DeviceStatus::missing);
+  EXPECT_NE(std::string(api.message()).find("CUDA_VISIBLE_DEVICES"), std::string::npos) << api.message();
+  emulation::device() = was;
+  DeviceSession* open = nullptr;
+  ASSERT_EQ(api.open(0, &open), DeviceStatus::ok);
+  cudaEvent_t nothing = nullptr;
+  EXPECT_EQ(api.wait_event(open, &nothing), DeviceStatus::failed);
+  EXPECT_NE(std::string(api.message()).find("waiting for rows that another program makes: cudaErrorInvalidResourceHandle"), std::string::npos) << api.message();
+  EXPECT_NE(std::string(api.message()).find("--device cpu runs the same plan"), std::string::npos) << api.message();
+  // A kernel that cannot be started.
+  EXPECT_ANY_THROW(cuda_check(cudaErrorLaunchFailure, "matmul"));
+  api.close(open);
   emulation::device().driver = false;
   int n = 7;
   EXPECT_EQ(api.count(&n), DeviceStatus::missing);
