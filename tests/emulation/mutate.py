@@ -32,12 +32,13 @@ MASK = re.compile(r"\bkWholeWarp\b(?=,)")
 # The compiler tells the race checker nothing of the store of what a call returns: mutants make functions longer, which must not keep them from being inlined.
 INLINE = "--param max-inline-insns-single=4000 --param large-function-growth=4000 --param inline-unit-growth=400"
 # What each file is tested by; everything else follows where that passes.
+FUSED = "Each/FusedOps*:FusedL*:Fused.AStepOfTvaeHas*:Fused.AStepOfCtganHas*:Fused.AWide*"
 FIRST = {
     "gpu_batch_norm": "*batch_norm*:*running*:*norm_eval*", "batch_norm": "*batch_norm*:*running*:*norm_eval*", "gpu_columns": "*batch_norm*:*sum_rows*", "copy": "*concat*:*slice*:*reshape*:*fill*",
     "elementwise": "*unary*:*binary*:*lerp*:*broadcast*", "gpu_map": "*unary*:*binary*:*average*", "gpu_functions": "*unary*:*binary*:*lerp*", "gpu_span": "*span*", "span": "*span*",
     "gpu_sparse": "*sparse*", "sparse": "*sparse*", "gpu_optimizer": "*adam*:*average*:*clamp*:*report*", "optimizer": "*adam*:*average*:*clamp*:*report*", "matmul": "*atmul*:Maths*",
     "matmul_tile": "*atmul*:Maths*", "gpu_product": "*atmul*:Maths*", "gpu_random": "*random*", "random": "*random*", "gpu_sampling": "*draw*:*gather*:*mixture*", "rows": "*draw*:*gather*:*mixture*",
-    "gpu_rows": "*dot*:*sum_cols*", "reduce": "*dot*:*sum_*", "recurrent": "*recurrent*", "fused": "Fused.A*-*Adults*", "gpu_fused": "Fused.A*-*Adults*", "backend": "Backend*", "gpu_step": "Backend*",
+    "gpu_rows": "*dot*:*sum_cols*", "reduce": "*dot*:*sum_*", "recurrent": "*recurrent*", "fused": FUSED, "gpu_fused": FUSED, "backend": "Backend*", "gpu_step": "Backend*",
 }
 EVERYTHING = "-*Adults*:Cli*"
 

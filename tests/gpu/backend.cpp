@@ -154,6 +154,15 @@ TEST_F(Backend, NoRoom) {
     EXPECT_NE(std::string(e.what()).find("A smaller --batch-size needs less"), std::string::npos) << e.what();
   }
   EXPECT_EQ(emulation::device_bytes_in_use() + 700, emulation::device().memory) << "what was allocated before is free again";
+  const DeviceApi& api = *tessera_device_backend();
+  DeviceSession* s = nullptr;
+  ASSERT_EQ(api.open(0, &s), DeviceStatus::ok);
+  void* p = nullptr;
+  for (const auto& [bytes, text] : {std::pair<int64_t, const char*>{(1 << 20) - 1, "asking for 1048575 bytes for a test"}, {1 << 20, "asking for 1.0 MiB for a test"}}) {
+    EXPECT_EQ(api.allocate(s, bytes, "a test", &p), DeviceStatus::memory);
+    EXPECT_NE(std::string(api.message()).find(text), std::string::npos) << api.message();
+  }
+  api.close(s);
 }
 
 TEST_F(Backend, NothingIsLeftBehind) {
@@ -185,6 +194,49 @@ TEST_F(Backend, ResultsArriveInTheOrderOfTheirTickets) {
   }
   api.free(s, p);
   api.close(s);
+}
+
+// Memory that the device writes late, and larger results than those before, for which the pinned memory is made anew while copies are under way.
+TEST_F(Backend, ResultsArriveInPinnedMemoryAndGrow) {
+  const DeviceApi& api = *tessera_device_backend();
+  DeviceSession* s = nullptr;
+  ASSERT_EQ(api.open(0, &s), DeviceStatus::ok);
+  const int64_t words = 8;
+  void *p = nullptr, *none = nullptr, *pinned = nullptr;
+  ASSERT_EQ(api.allocate(s, 8 * words, "a test", &p), DeviceStatus::ok);
+  ASSERT_EQ(api.allocate(s, 0, "nothing", &none), DeviceStatus::ok);
+  EXPECT_NE(none, nullptr) << "what is empty has an address, too";
+  ASSERT_EQ(cudaHostAlloc(&pinned, size_t{8} * words, cudaHostAllocDefault), cudaSuccess);
+  const void* pieces[2] = {p, none};
+  for (const char* order : {"sequential", "reverse", "random:3"}) {
+    emulation::set_schedule(emulation::parse_schedule(order));
+    std::vector<int64_t> value(words, 7);
+    ASSERT_EQ(api.upload(s, p, value.data(), 8 * words), DeviceStatus::ok);
+    ASSERT_EQ(api.download(s, pinned, p, 8 * words), DeviceStatus::ok);
+    EXPECT_EQ(static_cast<int64_t*>(pinned)[words - 1], 7) << order;
+    int64_t ticket = -1;
+    for (int64_t k = 0; k < words; ++k) {
+      value.assign(words, k);
+      const int64_t bytes[2] = {8 * (k + 1), 0};
+      ASSERT_EQ(api.upload(s, p, value.data(), 8 * words), DeviceStatus::ok);
+      ASSERT_EQ(api.begin_download(s, pieces, bytes, 2, &ticket), DeviceStatus::ok) << api.message();
+    }
+    const void* data = nullptr;
+    ASSERT_EQ(api.wait_download(s, ticket, &data), DeviceStatus::ok);
+    for (int64_t k = 0; k < words; ++k) EXPECT_EQ(static_cast<const int64_t*>(data)[k], words - 1) << order;
+  }
+  // Closed in the middle of work: nothing that it may still use is freed before.
+  int64_t ticket = 0;
+  const int64_t bytes = 8;
+  api.free(s, none);
+  ASSERT_EQ(api.begin_download(s, pieces, &bytes, 1, &ticket), DeviceStatus::ok);
+  api.free(s, p);
+  cudaFreeHost(pinned);
+  ASSERT_EQ(api.allocate(s, 8, "a test", &p), DeviceStatus::ok);
+  pieces[0] = p;
+  ASSERT_EQ(api.begin_download(s, pieces, &bytes, 1, &ticket), DeviceStatus::ok);
+  api.close(s);
+  ASSERT_EQ(cudaFree(p), cudaSuccess);
 }
 
 // A table goes up in pieces through pinned memory, which the device reads late: what is filled again too early arrives twice.
