@@ -89,6 +89,7 @@ def mutants():
 
 def make(build, target, folder):
     """Links a test program of the build with the planted sources."""
+    subprocess.run(["ninja", "-C", str(build), target.split("/")[-1]], check=True, stdout=subprocess.DEVNULL)
     commands = subprocess.run(["ninja", "-C", str(build), "-t", "commands", target], capture_output=True, text=True, check=True).stdout.splitlines()
     link, name = commands[-1].split(" && cd ")[0], target.split("/")[-1]  # behind it CMake discovers tests
     for command in commands:

@@ -123,6 +123,29 @@ TEST_F(Backend, BoundMemoryIsCopiedWhenItIsBound) {
   for (const float y : p.read<float>(p.find("y"))) EXPECT_NEAR(y, 1, 1e-6);
 }
 
+// Between batches a device is given what has changed, and not the tables that stay.
+TEST_F(Backend, OnlyWhatIsNamedIsCopiedAnew) {
+  for (Device* device : {&emulated_device(), &Device::processor()}) {
+    Plan plan;
+    Recorder r(plan);
+    r.output(r.input("rows", {1, 4}) + 10.0 * r.input("table", {1, 4}), "y");
+    optimise(plan);
+    Team team(1);
+    Program p(std::move(plan), *device, team, 1);
+    std::vector<float> rows(4, 1.0f), table(4, 1.0f);
+    p.bind("rows", rows.data());
+    p.bind("table", table.data());
+    p.run(1);
+    rows.assign(4, 2.0f), table.assign(4, 2.0f);
+    p.refresh({"rows", "of another plan"});
+    p.run(1);
+    EXPECT_EQ(p.read<float>(p.find("y")), std::vector<float>(4, device->is_processor() ? 22.0f : 12.0f));
+    p.refresh({"rows", "table"});
+    p.run(1);
+    EXPECT_EQ(p.read<float>(p.find("y")), std::vector<float>(4, 22.0f));
+  }
+}
+
 TEST_F(Backend, ALossThatIsNotFiniteStopsTheCountAndIsExplained) {
   const auto bad = [](Device& device) {
     Team team(1);
