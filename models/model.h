@@ -54,7 +54,6 @@ struct FitOptions {
   std::shared_ptr<Device> device;                    // where training steps run; null: the processor
   CheckpointOptions checkpoint;
   int patience = 0;                   // epochs without a better held-out measure after which training comes to its end; 0: none. See models/held_out.h
-  int64_t patience_from_rows = 0;     // tables below this are trained to the end whatever `patience` says
   bool keep_best = false;             // of the weights measured, those that were best
   double max_seconds = 0;             // of training; 0: as long as it takes
 };

@@ -82,7 +82,7 @@ class LossLog {
 struct Arguments {
   std::vector<std::string> data;
   std::string model, log, checkpoint_every, keep, max_time;
-  int patience = -1;  // not given
+  int patience = 0;
   int64_t max_rows = 0;
   bool force = false, resume = false;
   CsvArguments csv;
@@ -94,7 +94,7 @@ struct Arguments {
     tessera_fit_options o = fit.options();
     o.checkpoint_every = checkpoint_every.c_str();
     o.resume = resume;
-    o.patience = patience == 0 ? TESSERA_NO_PATIENCE : patience < 0 ? 0 : patience;
+    o.patience = patience;
     o.keep = keep.c_str();
     o.max_time = max_time.c_str();
     return o;

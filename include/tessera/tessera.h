@@ -143,7 +143,6 @@ typedef struct tessera_losses {
 typedef void (*tessera_losses_fn)(const tessera_losses* losses, void* user);
 
 #define TESSERA_UNTRAINED (-1)
-#define TESSERA_NO_PATIENCE (-1)
 #define TESSERA_KEEP_RARE (-1)
 
 /* What makes sequences of a table (docs/sequences.md): windows of one long table (length), or the rows that share a key (key), or windows of those (both). Texts are names of columns. */
@@ -195,7 +194,7 @@ typedef struct tessera_fit_options {
   const char* checkpoint;       /* NULL: none. Written while training goes, when it ends, and when it is cancelled or fails; the caller removes it once the model is saved */
   const char* checkpoint_every; /* "30s", "5m", "2h", "10epochs"; NULL: "60s"; "off": only when training ends, is cancelled or fails */
   int32_t resume;               /* 1: go on from `checkpoint`; afresh where there is no whole one. 0: what is there is removed */
-  int32_t patience;             /* epochs without a better held-out measure after which training comes to its end; TESSERA_NO_PATIENCE: never before `epochs` */
+  int32_t patience;             /* epochs without a better held-out measure after which training comes to its end; 0: never before `epochs` */
   const char* keep;             /* "best": of the weights measured on held-out rows the best · "last". NULL: "best" where patience is set, else "last" */
   const char* max_time;         /* "90s", "30m", "2h": of training. NULL: as long as it takes */
   const char* types;  /* "zip=category,id=identifier": overrides what the rows' own types and the rules of docs/tables.md say. Types stand in a schema too: a column whose
