@@ -138,6 +138,7 @@ typedef struct tessera_losses {
   double divergence;     /* TVAE: KL(q(z | row) || N(0, I)) */
   double supervised;     /* TimeGAN: root mean square error of the next latent step; its critic is the discriminator, its reconstruction the root mean square error of a step */
   double moments;        /* TimeGAN: differences of means and deviations over a batch */
+  const char* method;    /* "tvae", "ctgan" or "timegan": what is trained, and so which of these are not 0 */
 } tessera_losses;
 
 typedef void (*tessera_losses_fn)(const tessera_losses* losses, void* user);
@@ -158,7 +159,7 @@ typedef struct tessera_sequence_options {
 /* 0 or NULL in any field: the preset's value. Ranges are checked; a message calls a field as the command line does: --batch-size. */
 typedef struct tessera_fit_options {
   size_t struct_size;
-  const char* method; /* NULL, "ctgan" · "tvae" · "timegan": sequences */
+  const char* method; /* "tvae" · "ctgan" · "timegan": sequences. NULL: the one whose own options are given, else tvae */
   const char* preset; /* NULL, "best": the paper's networks and steps with what measurably helps · "paper": the published model */
   uint64_t seed;
   int32_t epochs;        /* TESSERA_UNTRAINED: encoders and initial weights only */
@@ -299,7 +300,7 @@ typedef struct tessera_sample_options {
   uint64_t seed;
   const char* where;  /* NULL: no condition · "education = 'Masters' and age >= 40" (docs/command-line.md) */
   int32_t batch_size; /* rows made at a time; 0: chosen. Never changes a row */
-  int32_t max_tries;  /* candidates a row may take under `where`; 0: 1000 */
+  int32_t max_tries;  /* candidates a row may take under `where`; 0: 65,536, fewer where none of the first million meets it */
   tessera_sample_report* report; /* may be NULL; brought up to date with every batch, and must live until the stream is released */
   const char* calibrate; /* "off", "marginals" or "full"; NULL: the tier that served best when the model was fitted. USAGE if the model does not hold it */
   double min_yield;      /* share of candidates that calibration keeps at least; 0: 0.1. Higher is faster and less exact */
