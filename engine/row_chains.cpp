@@ -170,11 +170,6 @@ class Chainer {
 
   // Values that the chain alone sees share a block's own memory as they live and die.
   void settle(int chain) {
-    struct Life {
-      Id value;
-      int64_t bytes, offset;
-      size_t first, last;
-    };
     std::vector<Life> lives;
     RowChain& c = c_.chains[static_cast<size_t>(chain)];
     std::map<int, size_t> at;
@@ -190,19 +185,8 @@ class Chainer {
         lives.push_back(life);
       }
     }
-    std::stable_sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.bytes > b.bytes; });
-    for (size_t i = 0; i < lives.size(); ++i) {
-      std::vector<std::pair<int64_t, int64_t>> taken;
-      for (size_t j = 0; j < i; ++j)
-        if (lives[j].first <= lives[i].last && lives[i].first <= lives[j].last) taken.emplace_back(lives[j].offset, lives[j].offset + lives[j].bytes);
-      std::sort(taken.begin(), taken.end());
-      for (const auto& [low, high] : taken) {
-        if (low - lives[i].offset >= lives[i].bytes) break;
-        lives[i].offset = std::max(lives[i].offset, high);
-      }
-      c_.local[static_cast<size_t>(lives[i].value)] = {lives[i].offset, lives[i].bytes};
-      c.row_bytes = std::max(c.row_bytes, lives[i].offset + lives[i].bytes);
-    }
+    c.row_bytes = tessera::settle(lives);
+    for (const Life& l : lives) c_.local[static_cast<size_t>(l.value)] = {l.offset, l.bytes};
   }
 
   const Plan& plan_;
@@ -241,6 +225,23 @@ int64_t block_rows(const Plan& plan, int64_t rows, int threads) {
   const int64_t rounds = std::max<int64_t>(1, div_up(rows, kMostRows * threads));
   const int64_t each = div_up(div_up(rows, rounds * threads), kRegisterRows) * kRegisterRows;
   return std::clamp(each, kFewestBlockRows, kMostRows);
+}
+
+int64_t settle(std::vector<Life>& lives) {
+  std::stable_sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.bytes > b.bytes; });
+  int64_t most = 0;
+  for (size_t i = 0; i < lives.size(); ++i) {
+    std::vector<std::pair<int64_t, int64_t>> taken;
+    for (size_t j = 0; j < i; ++j)
+      if (lives[j].first <= lives[i].last && lives[i].first <= lives[j].last) taken.emplace_back(lives[j].offset, lives[j].offset + lives[j].bytes);
+    std::sort(taken.begin(), taken.end());
+    for (const auto& [low, high] : taken) {
+      if (low - lives[i].offset >= lives[i].bytes) break;
+      lives[i].offset = std::max(lives[i].offset, high);
+    }
+    most = std::max(most, lives[i].offset + lives[i].bytes);
+  }
+  return most;
 }
 
 RowChains row_chains(const Plan& plan, int scalar_bytes) { return Chainer(plan, scalar_bytes).run(); }
