@@ -1,5 +1,7 @@
 #include "engine/program.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -17,14 +19,23 @@
 
 namespace tessera {
 
+namespace {
+
+// Large arenas lie in large pages, where the system has them: every value of a step is written and read through the same few entries of the translation buffer.
+constexpr size_t kLargePage = size_t{2} << 20;
+std::align_val_t alignment_of(int64_t bytes) { return std::align_val_t(bytes >= int64_t{8 * kLargePage} ? kLargePage : 64); }
+
+}  // namespace
+
 Arena::Arena(int64_t bytes, const char* what, const Team& team) : share_(team.share(bytes, what)), data_(nullptr), bytes_(bytes) {
   const size_t size = static_cast<size_t>(bytes > 0 ? bytes : 64);
-  data_ = static_cast<char*>(::operator new(size, std::align_val_t(64), std::nothrow));
+  data_ = static_cast<char*>(::operator new(size, alignment_of(bytes), std::nothrow));
   if (data_ == nullptr)
     throw Error(ErrorCode::memory, "no memory for " + std::to_string(bytes >> 20) + " MiB of " + what + ".\n  A smaller --batch-size needs less.");
+  if (alignment_of(bytes) == std::align_val_t(kLargePage)) ::madvise(data_, size / kLargePage * kLargePage, MADV_HUGEPAGE);  // refused: small pages do
   std::memset(data_, 0, size);
 }
-Arena::~Arena() { ::operator delete(data_, std::align_val_t(64)); }
+Arena::~Arena() { ::operator delete(data_, alignment_of(bytes_)); }
 
 namespace {
 

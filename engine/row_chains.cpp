@@ -4,6 +4,7 @@
 #include <map>
 
 #include "engine/rules.h"
+#include "engine/tile_chains.h"
 
 namespace tessera {
 namespace {
@@ -39,6 +40,7 @@ class Chainer {
     sink();
     collect();
     for (size_t i = 0; i < c_.chains.size(); ++i) settle(static_cast<int>(i));
+    add_tile_chains(plan_, scalar_, c_);
     return std::move(c_);
   }
 
@@ -102,7 +104,7 @@ class Chainer {
       for (size_t i = 0; i < x.in.size(); ++i) {
         if (x.in[i] == kNone) continue;
         const Made& m = made(x.in[i]);
-        const bool goes_on = chains && m.rows == rows && along_rows(x.op, i) && shape(x.in[i]).rows == rows;
+        const bool goes_on = goes_on_by_tile(plan_, x, i) || (chains && m.rows == rows && along_rows(x.op, i) && shape(x.in[i]).rows == rows);
         level = std::max(level, m.level == kLeaf || goes_on ? m.level : m.level + 1);
       }
       level = std::max(level, 0);

@@ -33,21 +33,26 @@ int64_t tile_bytes(Shape shape, int64_t tiles, int64_t item) {
   return (lanes ? shape.rows / tiles : kSequenceTile) * shape.cols * item;
 }
 
-RowChains tile_chains(const Plan& plan, int scalar_bytes) {
-  std::vector<int64_t> tiles;
-  for (const Node& x : plan.nodes) tiles.push_back(tiles_of(plan, x));
-  if (std::all_of(tiles.begin(), tiles.end(), [](int64_t t) { return t == 0; })) return {};
-  const auto maker = [&](Id v) { return v == kNone ? -1 : plan[v].node; };
-  const auto goes_on = [&](const Node& x, size_t i) {
-    const int from = maker(x.in[i]);
-    const int64_t own = tiles_of(plan, x);
-    return own > 0 && from >= 0 && by_tile(x.op, i) && tiles[static_cast<size_t>(from)] == own;
-  };
+bool goes_on_by_tile(const Plan& plan, const Node& x, size_t i) {
+  const int64_t own = tiles_of(plan, x);
+  const Node* from = plan.maker(x.in[i]);
+  return own > 0 && from != nullptr && by_tile(x.op, i) && tiles_of(plan, *from) == own;
+}
 
+RowChains tile_chains(const Plan& plan, int scalar_bytes) {
+  if (std::all_of(plan.nodes.begin(), plan.nodes.end(), [&](const Node& x) { return tiles_of(plan, x) == 0; })) return {};
   RowChains c;
-  c.phases = phases_in_order(plan, goes_on);
+  c.phases = phases_in_order(plan, [&](const Node& x, size_t i) { return goes_on_by_tile(plan, x, i); });
   c.local.resize(plan.values.size());
   c.chain_of.assign(plan.nodes.size(), -1);
+  add_tile_chains(plan, scalar_bytes, c);
+  return c;
+}
+
+void add_tile_chains(const Plan& plan, int scalar_bytes, RowChains& c) {
+  const auto maker = [&](Id v) { return v == kNone ? -1 : plan[v].node; };
+  std::vector<int64_t> tiles;
+  for (const Node& x : plan.nodes) tiles.push_back(tiles_of(plan, x));
   std::vector<int> phase(plan.nodes.size()), with(plan.nodes.size());
   for (size_t p = 0; p < c.phases.size(); ++p)
     for (const int n : c.phases[p]) phase[static_cast<size_t>(n)] = static_cast<int>(p);
@@ -58,7 +63,7 @@ RowChains tile_chains(const Plan& plan, int scalar_bytes) {
   };
   for (size_t n = 0; n < plan.nodes.size(); ++n)
     for (size_t i = 0; i < plan.nodes[n].in.size(); ++i)
-      if (goes_on(plan.nodes[n], i) && phase[n] == phase[static_cast<size_t>(maker(plan.nodes[n].in[i]))]) with[static_cast<size_t>(root(static_cast<int>(n)))] = root(maker(plan.nodes[n].in[i]));
+      if (goes_on_by_tile(plan, plan.nodes[n], i) && phase[n] == phase[static_cast<size_t>(maker(plan.nodes[n].in[i]))]) with[static_cast<size_t>(root(static_cast<int>(n)))] = root(maker(plan.nodes[n].in[i]));
 
   std::map<int, int> chain_at;  // by root
   std::vector<size_t> link(plan.nodes.size(), 0);
@@ -77,6 +82,7 @@ RowChains tile_chains(const Plan& plan, int scalar_bytes) {
     for (const Id v : plan.nodes[n].in)
       if (v != kNone) readers[static_cast<size_t>(v)].push_back(static_cast<int>(n));
   for (RowChain& chain : c.chains) {
+    if (!chain.tiles) continue;
     std::vector<Life> lives;
     for (const int n : chain.nodes) {
       const Node& x = plan.nodes[static_cast<size_t>(n)];
@@ -93,7 +99,6 @@ RowChains tile_chains(const Plan& plan, int scalar_bytes) {
     chain.row_bytes = settle(lives);
     for (const Life& l : lives) c.local[static_cast<size_t>(l.value)] = {l.offset, plan.shape(l.value).cols * scalar_bytes};
   }
-  return c;
 }
 
 }  // namespace tessera

@@ -7,8 +7,12 @@
 
 namespace tessera {
 
-// No phases where a plan has no recurrent op. A value's own memory is that of one tile; its pitch is the length of a row, as everywhere.
+// Chains of tiles alone; none where a plan has no recurrent op. A value's own memory is that of one tile; its pitch is the length of a row, as everywhere.
 RowChains tile_chains(const Plan& plan, int scalar_bytes);
+// The recurrent ops of each of its phases, in chains beside those that are there.
+void add_tile_chains(const Plan& plan, int scalar_bytes, RowChains& chains);
+// Whether an op may go on with a tile of its input i right after that was made.
+bool goes_on_by_tile(const Plan& plan, const Node& node, size_t i);
 
 // Tiles of an op that works tile by tile; 0: another op.
 int64_t tiles_of(const Plan& plan, const Node& node);
