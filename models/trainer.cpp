@@ -164,6 +164,8 @@ class Trainer {
     }
     const int64_t done = run_.step;
     const LossRow row = collect();
+    table_.relax();
+    method_.relax();
     around_.monitor.report({"train", row.epoch, static_cast<double>(run_.steps) / static_cast<double>(per_epoch_), "epochs", row.note, run_.step == run_.steps});
     // Runs of about a tenth of a second: short enough to be stopped at once, long enough that looking costs nothing. The result does not depend on it.
     const double took = std::max(seconds_now() - std::exchange(looked_, seconds_now()), 1e-6);

@@ -15,6 +15,7 @@
 
 #include "commands.h"
 #include "fit_arguments.h"
+#include "model_lock.h"
 #include "text.h"
 
 namespace {
@@ -93,6 +94,15 @@ struct Arguments {
   CsvArguments csv;
   FitArguments fit;
 
+  uint64_t memory_limit = 0;
+  std::string scratch;
+
+  std::string scratch_folder() const {
+    if (scratch == "off") return "";
+    if (!scratch.empty()) return scratch;
+    const std::string beside = std::filesystem::path(model).parent_path().string();
+    return beside.empty() ? "." : beside;
+  }
   std::string checkpoint() const { return model + ".checkpoint"; }
   bool unfinished() const { return std::filesystem::exists(checkpoint()) || std::filesystem::exists(checkpoint() + ".previous"); }
   tessera_fit_options options() const {
@@ -112,6 +122,9 @@ void check(const Arguments& a, const tessera_fit_options& options) {
   tessera::check_fit_options(options);
   tessera::check_output(a.model, a.force || a.resume);
   if (!a.log.empty()) tessera::check_output(a.log, a.force || a.resume);
+}
+
+void check_unfinished(const Arguments& a) {
   if (!a.resume && !a.force && a.unfinished())
     throw tessera::Error(TESSERA_E_IO, a.checkpoint() + ": training of this model was begun and is kept here.\n  Go on with it by --resume, or start afresh by --force.");
 }
@@ -159,7 +172,12 @@ void run(const Program& program, const Arguments& a) {
   const std::string checkpoint = a.checkpoint();
   options.checkpoint = checkpoint.c_str();
   check(a, options);
-  Session session(program.shared);
+  const ModelLock lock(a.model);
+  check(a, options);  // whoever had the lock before may have written the model meanwhile
+  check_unfinished(a);
+  SharedOptions shared = program.shared;
+  shared.memory_limit = a.memory_limit, shared.scratch = a.scratch_folder();
+  Session session(shared);
   LossLog log(a.log, a.resume);
   if (log.wanted()) options.losses = &LossLog::callback, options.losses_user = &log;
   try {
@@ -183,6 +201,9 @@ void add_fit(Program& program) {
   command->add_flag("--force", a->force, "Replace a model and a log that exist");
   command->add_option("--log", a->log, "Write losses to this CSV file as training goes");
   command->add_option("--max-rows", a->max_rows, "Of Parquet and Arrow files larger than that: learn from so many rows, drawn evenly over them (default: all)")->check(CLI::Range(int64_t{1}, INT64_MAX, "whole number from 1"));
+  command->add_option("--memory-limit", a->memory_limit, "What may be held of the host's memory, as 500MB or 4G; a table takes half of it, what is more goes to a scratch file (a table takes 1 GiB)")
+      ->transform(CLI::AsSizeValue(false));
+  command->add_option("--scratch", a->scratch, "Folder for scratch files of tables larger than that, or off (the model's folder)");
   a->fit.add_to(*command);
   command->add_flag("--resume", a->resume, "Go on from the checkpoints beside the model; afresh where there are none; nothing to do where the model is finished");
   command->add_option("--checkpoint-every", a->checkpoint_every, "How often training is kept in MODEL.checkpoint: 30s, 5m, 10epochs, or off (60s)");

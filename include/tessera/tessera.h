@@ -107,6 +107,9 @@ typedef struct tessera_context_options {
   const char* device; /* where training steps and samples run: NULL or "cpu" · "cuda", "cuda:1" · "auto": the first GPU, else the processor (tessera_info() says why) */
   int64_t memory_limit; /* bytes that all calls and streams of this context together may hold of the host's memory: tables, encoded rows, weights, activations, each counted
                            before it is allocated; beyond it they end in TESSERA_E_MEMORY. What is small beside these is not counted. 0: no limit */
+  const char* scratch; /* a folder: tables, encoded rows and row lists for which half of memory_limit (1 GiB where there is none) has no room go to files without a name there,
+                          which are gone with the call or the process, however it ends; results are the same bit for bit. NULL or "": none, and the limit ends in
+                          TESSERA_E_MEMORY. A folder that is missing is TESSERA_E_IO at once, a disk that fills up TESSERA_E_IO when it does. Since ABI 1, unstable */
 } tessera_context_options;
 
 /* Errors: USAGE; MEMORY; UNSUPPORTED when the device that is asked for is not there, saying what is missing. */
