@@ -85,7 +85,9 @@ Table sample_rows(const Encoder& encoder, const Table& table, uint64_t seed) {
   const Permutation order(static_cast<uint64_t>(table.rows), seed);
   std::vector<int64_t> rows(static_cast<size_t>(std::min(table.rows, Calibration::kMostRows)));
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<int64_t>(order(i));
-  return encoder.pick(table, rows);
+  Table picked = encoder.pick(table, rows);
+  for (const Column& c : table.columns) c.relax();
+  return picked;
 }
 
 // What was left out of the table before anything was learnt: for the progress and for the model's provenance.
@@ -254,7 +256,8 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
   json["barriers"] = placed.phases.size();
   json["row_chains"] = nlohmann::json::array();
   for (const RowChain& c : layout.chains.chains) {
-    nlohmann::json chain{{"rows", c.rows}, {"block_rows", block_rows(plan, c.rows, team.size())}, {"block_bytes", c.row_bytes * block_rows(plan, c.rows, team.size())}, {"ops", nlohmann::json::array()}};
+    const int64_t rows = c.tiles ? kSequenceTile : block_rows(plan, c.rows, team.size());  // of a block
+    nlohmann::json chain{{"rows", c.tiles ? c.rows * kSequenceTile : c.rows}, {"block_rows", rows}, {"block_bytes", c.row_bytes * (c.tiles ? 1 : rows)}, {"ops", nlohmann::json::array()}};
     for (const int n : c.nodes)
       if (placed.runs[static_cast<size_t>(n)]) chain["ops"].push_back(op_name(plan.nodes[static_cast<size_t>(n)].op));
     json["row_chains"].push_back(std::move(chain));

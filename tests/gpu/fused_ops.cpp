@@ -83,7 +83,7 @@ std::vector<Way> ways_of(OpKind kind, const Case& c, int64_t rows) {
   const bool straight = product == nullptr || !product->trans_a;
   if (one_of(kind, {K::random, K::fill, K::draw_conditions, K::gather_rows, K::sparse_dense, K::sparse_pick, K::sparse_matmul, K::matmul, K::unary, K::binary, K::lerp_rows, K::broadcast, K::sum_cols,
                     K::row_dot, K::reshape, K::concat_rows, K::concat_cols, K::span_activation, K::span_activation_grad, K::span_cross_entropy, K::span_cross_entropy_grad,
-                    K::span_reconstruction, K::span_reconstruction_grad, K::mixture_draw}) &&
+                    K::span_reconstruction, K::span_reconstruction_grad, K::mixture_draw, K::gather_sequences, K::recurrent_input_grad}) &&
       straight) {
     all.push_back({FusedChain::rows, 1, false});
     for (const int64_t run : {3, 2})
@@ -93,7 +93,7 @@ std::vector<Way> ways_of(OpKind kind, const Case& c, int64_t rows) {
         break;
       }
   }
-  if (one_of(kind, {K::batch_norm, K::batch_norm_grad, K::running_stats, K::sum_rows, K::matmul, K::unary, K::binary, K::fill, K::broadcast, K::report, K::adam, K::average, K::clamp_range}) && straight && !gated)
+  if (one_of(kind, {K::batch_norm, K::batch_norm_grad, K::running_stats, K::sum_rows, K::recurrent_wgrad, K::matmul, K::unary, K::binary, K::fill, K::broadcast, K::report, K::adam, K::average, K::clamp_range}) && straight && !gated)
     all.push_back({FusedChain::cols, 0, false});
   if (one_of(kind, {K::adam, K::average, K::clamp_range}) && !gated) all.push_back({FusedChain::flat, 0, false});
   if (one_of(kind, {K::matmul, K::sparse_wgrad})) all.push_back({FusedChain::tiles, 1, false});
