@@ -2,8 +2,8 @@
 # Builds Tessera and runs every test.
 #   bash tools/test.sh [asan] [tsan]     also under AddressSanitizer and UBSan, or under ThreadSanitizer: another build of the whole each, so only when asked
 #   bash tools/test.sh [fuzz]            and every fuzzer for a few seconds, by clang (docs/fuzzing.md)
-#   bash tools/test.sh [coverage]        and which lines of the CUDA kernels the tests reach
-# With CI=true the fuzzers are part of it, and the tests of other programs' tables (tools/setup.sh).
+#   bash tools/test.sh [coverage]        and which lines of the CUDA kernels and their backend the tests reach; all of them must be
+# With CI=true fuzzers and coverage are part of it, and the tests of other programs' tables (tools/setup.sh).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bash tools/setup.sh
@@ -24,7 +24,7 @@ run release
 if [[ ${CI:-} == true || " $* " == *" fuzz "* ]]; then
   FUZZ_SEED=1 bash tools/fuzz.sh 8 || [[ $? == 77 ]]
 fi
-if [[ " $* " == *" coverage "* ]]; then
+if [[ ${CI:-} == true || " $* " == *" coverage "* ]]; then  # a minute: only the kernels are compiled anew
   cmake --build build/release --target test_gpu_coverage -j "$jobs"
   python3 tests/emulation/coverage.py build/release
 fi

@@ -24,7 +24,7 @@ void each(const Entries& e, const Grid& index, const Grid& value, F&& f) {
 }  // namespace
 
 void sparse_cases(Cases& cases) {
-  for (const Entries e : {Entries{1, 1, 1, 1}, Entries{31, 1, 1, 7}, Entries{33, 1, 5, 29}, Entries{17, 3, 4, 13}, Entries{5, 10, 2, 65}})
+  for (const Entries e : {Entries{1, 1, 1, 1}, Entries{31, 1, 1, 7}, Entries{33, 1, 5, 29}, Entries{17, 3, 4, 13}, Entries{5, 10, 2, 65}, Entries{6, 9, 8, 11}})  // the last: more than a warp has lanes
     for (const bool given : {true, false}) {
       const char* note = given ? "with values" : "ones";
       cases.push_back({note, SparseDense{e.width, e.per}, {e.indices(), e.values(given)}, [e](const Grids& in) {
