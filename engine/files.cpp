@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -271,6 +272,39 @@ void AtomicFile::commit(const std::string& keep_old_as) {
   // The name itself is on disk only when the directory is; a file system that cannot sync directories is not a reason to fail.
   const Descriptor directory(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.get() >= 0) ::fsync(directory.get());
+}
+
+Descriptor open_scratch(const std::string& directory) {
+#ifdef O_TMPFILE
+  if (const int fd = ::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600); fd >= 0) return Descriptor(fd);
+#endif
+  std::string name = join(directory.empty() ? "." : directory, ".tessera.scratch.XXXXXX");
+  const int fd = ::mkostemp(name.data(), O_CLOEXEC);
+  if (fd < 0) {
+    const Cause cause = cause_of_writing(errno);
+    io_error(directory, "no scratch file can be made in this folder: " + cause.why, "Name another folder with --scratch, or raise --memory-limit so that none is needed.");
+  }
+  ::unlink(name.c_str());
+  return Descriptor(fd);
+}
+
+void extend_scratch(const Descriptor& file, int64_t bytes, const std::string& directory) {
+  const SignalGuard guard;
+  struct statvfs disk{};
+  struct stat about{};
+  int error = 0;
+  // Asked first: a wish that no disk can grant should not fill one on its way there.
+  if (::fstatvfs(file.get(), &disk) == 0 && ::fstat(file.get(), &about) == 0 &&
+      static_cast<uint64_t>(disk.f_bavail) * disk.f_frsize + static_cast<uint64_t>(about.st_size) < static_cast<uint64_t>(bytes)) error = ENOSPC;
+  while (error == 0 && about.st_size < bytes) {
+    error = ::posix_fallocate(file.get(), about.st_size, bytes - about.st_size);
+    if (error != EINTR) break;
+    error = 0;
+  }
+  if (error == 0) return;
+  const Cause cause = cause_of_writing(error);
+  io_error(directory, fmt::format("a scratch file in this folder cannot grow to {} bytes: {}", bytes, cause.why),
+           "Name a folder on a larger disk with --scratch, or raise --memory-limit so that less is needed.");
 }
 
 bool file_exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }

@@ -69,6 +69,11 @@ class AtomicFile {
 
 void write_file(const std::string& path, std::string_view bytes, bool overwrite);
 
+// A file without a name in a folder, to read and write, gone with its descriptor or the process; and so many bytes for it, which writing then cannot lack.
+// Error(io) naming the folder: no such folder, no permission, disk full.
+Descriptor open_scratch(const std::string& directory);
+void extend_scratch(const Descriptor& file, int64_t bytes, const std::string& directory);
+
 bool file_exists(const std::string& path);
 void remove_file(const std::string& path);  // one that is not there is removed already; Error(io)
 

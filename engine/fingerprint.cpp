@@ -17,6 +17,11 @@ constexpr uint64_t kFirst = 0xA0761D6478BD642Fu, kSecond = 0xE7037ED1A0B428DBu;
 }  // namespace
 
 void Fingerprint::add(const void* bytes, size_t count) {
+  mix(bytes, count);
+  close(count);
+}
+
+void Fingerprint::mix(const void* bytes, size_t count) {
   const char* at = static_cast<const char*>(bytes);
   for (size_t left = count; left > 0;) {
     uint64_t word[2] = {};
@@ -27,6 +32,9 @@ void Fingerprint::add(const void* bytes, size_t count) {
     b_ = fold(word[1] ^ b_, word[0] ^ kSecond) + (b_ << 1 | b_ >> 63);
     at += some, left -= some;
   }
+}
+
+void Fingerprint::close(size_t count) {
   a_ = fold(a_ ^ count, kSecond) + b_;
   b_ = fold(b_ ^ count, kFirst) + a_;
 }

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/bulk.h"
+
 namespace tessera {
 
 // Takes contents piece by piece; each piece counts with its length, so that the cuts between them count too.
@@ -18,11 +20,19 @@ class Fingerprint {
   void add(const std::vector<T>& values) {
     add(values.data(), values.size() * sizeof(T));
   }
+  template <class T>
+  void add(const Bulk<T>& values) {  // as the vector of the same values
+    values.each_part([&](std::span<const T> part, size_t) { mix(part.data(), part.size_bytes()); });
+    close(values.size() * sizeof(T));
+  }
   void add(int64_t number) { add(&number, sizeof number); }
 
   std::string text() const;  // 32 hexadecimal digits
 
  private:
+  void mix(const void* bytes, size_t count);  // whole words of 16 bytes, but for the end of a piece
+  void close(size_t count);                   // of the whole piece
+
   uint64_t a_ = 0x9E3779B97F4A7C15u, b_ = 0xD6E8FEB86659FD93u;
 };
 

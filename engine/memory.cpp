@@ -19,7 +19,7 @@ void MemoryLimit::take(int64_t bytes, const char* what) {
   if (limit_ == 0 || before + bytes <= limit_) return;
   give_back(bytes);
   throw Error(ErrorCode::memory, "The memory limit of " + mebibytes(limit_) + " has no room for " + mebibytes(bytes) + " of " + what + ": " + mebibytes(before) +
-                                     " are in use.\n  Raise memory_limit, or use fewer rows or columns, or a smaller --batch-size.");
+                                     " are in use.\n  Raise memory_limit (--memory-limit), or use fewer rows or columns, or a smaller --batch-size.");
 }
 
 }  // namespace tessera

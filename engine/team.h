@@ -26,6 +26,7 @@ class Team {
   int size() const { return size_; }
   // A part of what may be held; throws Error(memory) when there is no room for it.
   MemoryShare share(int64_t bytes, const char* what) const { return {limit_, bytes, what}; }
+  const std::shared_ptr<MemoryLimit>& limit() const { return limit_; }  // for arrays (engine/bulk.h); null: none
 
   // Runs body(thread) on every thread of the team, 0 … size()−1, the caller being thread 0; returns when all have returned.
   // An exception of any thread is rethrown here (the first one).

@@ -117,6 +117,7 @@ class CtganMethod : public Method {
   CtganMethod(const RowLayout& layout, const CtganConfig& config) : layout_(layout), network_(layout, config) {}
 
   Schedule schedule() const override { return {network_.config.epochs, network_.config.batch, network_.config.learning_rate, network_.config.decay_from}; }
+  void relax() const override { bound_->conditions.row_index.relax(); }
   void prepare(const EncodedTable& table, Team& team) override { bound_ = std::make_unique<Bound>(table, layout_, team); }
 
   States start(uint64_t seed) const override {

@@ -13,6 +13,7 @@ namespace {
 
 constexpr int64_t kFewest = 20, kMost = 5000, kShare = 20;  // a twentieth
 constexpr int64_t kRowsMade = 4096;
+constexpr int64_t kRowsResident = int64_t{1} << 18;  // of encoded rows in scratch about so many stay in memory
 constexpr int kCells = 32;            // of a column; levels beyond share the last
 constexpr size_t kMostPairs = 1000;   // of a wide table so many, evenly spaced
 constexpr double kLeastDistance = 0.0005;
@@ -113,15 +114,18 @@ EncodedTable hold_out(EncodedTable& table, const RowLayout& layout, uint64_t see
   if (table.rows < 4 * kFewest)
     throw Error(ErrorCode::usage, fmt::format("--patience and --keep best hold at least {} rows back to measure on; {} rows are too few for that.\n  Leave them away.", kFewest, table.rows));
   const Permutation order(static_cast<uint64_t>(table.rows), seed ^ 0x48454C44);  // apart from the order in which calibration takes rows
-  std::vector<char> away(static_cast<size_t>(table.rows), 0);
-  for (int64_t i = 0; i < count; ++i) away[static_cast<size_t>(order(static_cast<uint64_t>(i)))] = 1;
+  std::vector<int64_t> away;  // ascending
+  for (int64_t i = 0; i < count; ++i) away.push_back(static_cast<int64_t>(order(static_cast<uint64_t>(i))));
+  std::sort(away.begin(), away.end());
   EncodedTable held;
   const auto part = [&](auto& values, auto& into, int64_t width) {
     int64_t to = 0;
+    auto next = away.begin();
     for (int64_t i = 0; i < table.rows; ++i) {
       const auto row = values.begin() + i * width;
-      if (away[static_cast<size_t>(i)] != 0) into.insert(into.end(), row, row + width);
+      if (next != away.end() && *next == i) into.insert(into.end(), row, row + width), ++next;
       else if (to++ != i) std::copy(row, row + width, values.begin() + (to - 1) * width);
+      if (i % kRowsResident == 0) values.relax();
     }
     values.resize(static_cast<size_t>(to * width));
   };

@@ -92,6 +92,7 @@ class Method {
   virtual States start(uint64_t seed) const = 0;  // what states begin with, those that do not begin with 0
   virtual void record_training(Recorder& r, int64_t table_rows, int64_t steps) const = 0;  // losses into the ring "losses"
   virtual void bind(Program&) const {}
+  virtual void relax() const {}  // what training has touched of arrays in scratch need not stay in memory
   virtual void describe_losses(const std::vector<double>& means, LossRow& row) const = 0;  // means by column of the ring
   virtual Kept keep(States end, const Surroundings& around) const = 0;  // from the states of start(), as training left them
   // On the rows given; they and what is around outlive the result. Null: the method has no such measure, and neither --patience nor --keep best may be asked of it.

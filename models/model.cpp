@@ -85,7 +85,9 @@ Table sample_rows(const Encoder& encoder, const Table& table, uint64_t seed) {
   const Permutation order(static_cast<uint64_t>(table.rows), seed);
   std::vector<int64_t> rows(static_cast<size_t>(std::min(table.rows, Calibration::kMostRows)));
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<int64_t>(order(i));
-  return encoder.pick(table, rows);
+  Table picked = encoder.pick(table, rows);
+  for (const Column& c : table.columns) c.relax();
+  return picked;
 }
 
 // What was left out of the table before anything was learnt: for the progress and for the model's provenance.

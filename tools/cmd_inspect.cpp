@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
@@ -89,6 +90,20 @@ std::string told(const Json& column, const Json& numbers) {
   return out;
 }
 
+// The type a column came in, where that is another than its rows have by themselves, from Arrow's format string: "int16", "timestamp[ms, UTC]", "decimal(10,2)".
+std::string arrow_type(const std::string& format) {
+  static const std::map<std::string, std::string> names{{"n", "null"},     {"b", "bool"},     {"c", "int8"},     {"C", "uint8"},      {"s", "int16"},        {"S", "uint16"}, {"i", "int32"},       {"I", "uint32"},
+                                                        {"l", "int64"},    {"L", "uint64"},   {"e", "float16"},  {"f", "float32"},    {"g", "float64"},      {"z", "binary"}, {"Z", "large_binary"}, {"u", "utf8"},
+                                                        {"U", "large_utf8"}, {"vz", "binary_view"}, {"vu", "utf8_view"}, {"tdD", "date32"}, {"tdm", "date64"}};
+  if (const auto known = names.find(format); known != names.end()) return known->second;
+  const auto unit = [](char c) { return c == 's' ? std::string("s") : std::string(1, c) + "s"; };
+  if (format.size() > 3 && format.rfind("ts", 0) == 0) return "timestamp[" + unit(format[2]) + (format.size() > 4 ? ", " + format.substr(4) : "") + "]";
+  if (format.size() == 3 && format.rfind("tt", 0) == 0) return "time[" + unit(format[2]) + "]";
+  if (format.size() == 3 && format.rfind("tD", 0) == 0) return "duration[" + unit(format[2]) + "]";
+  if (format.rfind("d:", 0) == 0) return "decimal(" + format.substr(2) + ")";
+  return format;
+}
+
 std::string privacy_page(const Json& model) {
   const Json& columns = model["encoder"]["columns"];
   const Json numbers = model.contains("calibration") ? model["calibration"].value("numbers", Json::array()) : Json::array();
@@ -144,8 +159,16 @@ std::string model_page(const Json& model) {
   out += steps == 0 ? "untrained\n\n" : fmt::format("trained in {} steps, seed {}\n\n", text::count(steps), inline_text(from["seed"]));
   const bool of_sequences = model["method"] == "timegan";
   if (of_sequences) out.insert(out.size() - 1, sequences(model["encoder"]));
-  text::Table t({{"column"}, {"type"}, {"held as", text::Table::Side::left, 60}, {"missing"}, {"values", text::Table::Side::left, 60}});
-  for (const Json& c : columns) t.add({c["name"].get<std::string>(), c["type"].get<std::string>(), coding(c), c.value("missing", false) ? "yes" : "–", kept(c)});
+  // Of a table from a CSV file no column has one.
+  const bool arrow = std::any_of(columns.begin(), columns.end(), [](const Json& c) { return c.contains("arrow"); });
+  std::vector<text::Table::Heading> heads{{"column"}, {"type"}, {"held as", text::Table::Side::left, 60}, {"missing"}, {"values", text::Table::Side::left, 60}};
+  if (arrow) heads.insert(heads.begin() + 2, {"Arrow type"});
+  text::Table t(heads);
+  for (const Json& c : columns) {
+    std::vector<std::string> cells{c["name"].get<std::string>(), c["type"].get<std::string>(), coding(c), c.value("missing", false) ? "yes" : "–", kept(c)};
+    if (arrow) cells.insert(cells.begin() + 2, c.contains("arrow") ? arrow_type(c["arrow"].get<std::string>()) : "–");
+    t.add(cells);
+  }
   const bool decoder = model.contains("decoder_parameters");
   if (of_sequences) {
     out += t.str() + fmt::format("\n  {} units a step to the networks and {} a sequence; {} weights in generator, supervisor and recovery\n\nsettings\n", inline_text(model["data_width"]),

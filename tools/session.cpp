@@ -2,6 +2,7 @@
 
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -29,6 +30,8 @@ Session::Session(const SharedOptions& options) : progress_(ProgressPrinter::styl
   o.device = options.device.c_str();
   o.progress = &ProgressPrinter::callback;
   o.user = &progress_;
+  o.memory_limit = static_cast<int64_t>(std::min<uint64_t>(options.memory_limit, INT64_MAX));
+  o.scratch = options.scratch.c_str();
   context_ = std::make_unique<tessera::Context>(o);
   cancel_on_signals(context_->get());
   if (options.device != "cpu") progress_.line("device", chosen_device(options.device));

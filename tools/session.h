@@ -13,6 +13,8 @@ struct SharedOptions {
   std::string device = "cpu";
   bool quiet = false;
   bool json = false;
+  uint64_t memory_limit = 0;  // 0: none
+  std::string scratch;        // folder; empty: none
 };
 
 class Session {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <filesystem>
 
 #include "engine/device.h"
 #include "models/api/handles.h"
@@ -63,7 +64,12 @@ tessera_status tessera_context_new(const tessera_context_options* options, tesse
     Device::check_name(state->device);
     if (state->device != "auto") Device probe(state->device);  // what is not there is said at once
     if (state->options.memory_limit < 0) throw Error(ErrorCode::usage, fmt::format("memory_limit is {}; it must be 0 (none) or a number of bytes.", state->options.memory_limit));
-    if (state->options.memory_limit > 0) state->memory = std::make_shared<MemoryLimit>(state->options.memory_limit);
+    const std::string scratch = text_or(state->options.scratch, "");
+    state->options.scratch = nullptr;  // the caller's text need not live on
+    std::error_code none;
+    if (!scratch.empty() && !std::filesystem::is_directory(scratch, none))
+      throw Error(ErrorCode::io, fmt::format("{}: there is no such folder for scratch files.\n  Create it, or name another with --scratch.", scratch));
+    if (state->options.memory_limit > 0 || !scratch.empty()) state->memory = std::make_shared<MemoryLimit>(state->options.memory_limit, scratch);
     out = give_handle(new tessera_context{std::move(state)});
   });
 }

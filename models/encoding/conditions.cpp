@@ -9,6 +9,8 @@
 namespace tessera {
 namespace {
 
+constexpr int64_t kRowsResident = int64_t{1} << 18;  // of what lies in scratch about so many rows stay in memory
+
 // Running sums of the column's probabilities, set to 1 from its last possible value on, so that rounding leaves no gap at the end.
 void accumulate(std::span<const double> probability, std::span<double> cumulative, std::span<float> rounded) {
   size_t last = 0;
@@ -23,11 +25,14 @@ void accumulate(std::span<const double> probability, std::span<double> cumulativ
 }
 
 // Everything of discrete column j; touches only its own part of the arrays.
-void build_column(ConditionTable& t, size_t j, const int32_t* codes, int64_t stride, bool log_frequency) {
+// `behind` is called every kRowsResident rows: codes that were looked at need not stay in memory.
+template <class Behind>
+void build_column(ConditionTable& t, size_t j, const int32_t* codes, int64_t stride, bool log_frequency, Behind behind) {
   const size_t start = static_cast<size_t>(t.cond_start[j]), width = static_cast<size_t>(t.width[j]);
   const int32_t* column = codes + t.code[j];
   const std::span count(t.count.data() + start, width);
   for (int64_t i = 0; i < t.rows; ++i) {
+    if (i % kRowsResident == 0) behind();
     const int32_t v = column[i * stride];
     if (v < 0 || v >= t.width[j])
       throw Error(ErrorCode::data, "Discrete column " + std::to_string(j) + ", row " + std::to_string(i) + " holds code " + std::to_string(v) + ", but the column has " +
@@ -39,7 +44,10 @@ void build_column(ConditionTable& t, size_t j, const int32_t* codes, int64_t str
   for (size_t v = 0; v < width; ++v) offset[v + 1] = offset[v] + count[v];
   std::vector<int64_t> next(offset, offset + width);
   int32_t* index = t.row_index.data() + static_cast<int64_t>(j) * t.rows;
-  for (int64_t i = 0; i < t.rows; ++i) index[next[static_cast<size_t>(column[i * stride])]++] = static_cast<int32_t>(i);
+  for (int64_t i = 0; i < t.rows; ++i) {
+    if (i % kRowsResident == 0) behind(), t.row_index.relax();
+    index[next[static_cast<size_t>(column[i * stride])]++] = static_cast<int32_t>(i);
+  }
 
   double total = 0;
   for (const int64_t c : count) total += std::log1p(static_cast<double>(c));
@@ -57,7 +65,10 @@ void build_column(ConditionTable& t, size_t j, const int32_t* codes, int64_t str
 
 }  // namespace
 
-ConditionTable build_conditions(const int32_t* codes, int64_t rows, int64_t stride, std::span<const int32_t> code, std::span<const int32_t> width, bool log_frequency, Team& team) {
+namespace {
+
+template <class Behind>
+ConditionTable build(const int32_t* codes, int64_t rows, int64_t stride, std::span<const int32_t> code, std::span<const int32_t> width, bool log_frequency, Team& team, Behind behind) {
   if (rows > std::numeric_limits<int32_t>::max())
     throw Error(ErrorCode::data, "The table has " + std::to_string(rows) + " rows; conditions can be indexed for at most 2147483647. Train on a sample of the rows.");
   ConditionTable t;
@@ -73,10 +84,17 @@ ConditionTable build_conditions(const int32_t* codes, int64_t rows, int64_t stri
   for (auto* v : {&t.train_probability, &t.sample_probability, &t.train_joint, &t.sample_joint, &t.train_cumulative, &t.sample_cumulative}) v->resize(positions);
   t.train_cumulative_f32.resize(positions);
   t.sample_cumulative_f32.resize(positions);
-  t.row_index.resize(columns * static_cast<size_t>(rows));
+  t.row_index = Bulk<int32_t>(team.limit(), "rows by condition");
+  t.row_index.resize_for_overwrite(columns * static_cast<size_t>(rows));
   t.row_offset.resize(positions + columns);
-  team.for_each(static_cast<int64_t>(columns), [&](int64_t j) { build_column(t, static_cast<size_t>(j), codes, stride, log_frequency); });
+  team.for_each(static_cast<int64_t>(columns), [&](int64_t j) { build_column(t, static_cast<size_t>(j), codes, stride, log_frequency, behind); });
   return t;
+}
+
+}  // namespace
+
+ConditionTable build_conditions(const int32_t* codes, int64_t rows, int64_t stride, std::span<const int32_t> code, std::span<const int32_t> width, bool log_frequency, Team& team) {
+  return build(codes, rows, stride, code, width, log_frequency, team, [] {});
 }
 
 ConditionTable build_conditions(const EncodedTable& table, const RowLayout& layout, bool log_frequency, Team& team) {
@@ -86,7 +104,7 @@ ConditionTable build_conditions(const EncodedTable& table, const RowLayout& layo
     if (s.part == Span::Part::category) code.push_back(position), width.push_back(s.width);
     if (s.part != Span::Part::alpha) ++position;
   }
-  return build_conditions(table.codes.data(), table.rows, position, code, width, log_frequency, team);
+  return build(table.codes.data(), table.rows, position, code, width, log_frequency, team, [&] { table.codes.relax(); });
 }
 
 }  // namespace tessera

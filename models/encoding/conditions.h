@@ -24,7 +24,7 @@ struct ConditionTable {
   std::vector<double> train_joint, sample_joint;                    // by position: the same times 1/J
   std::vector<double> train_cumulative, sample_cumulative;          // by position, within the column; 1 from its last present value on
   std::vector<float> train_cumulative_f32, sample_cumulative_f32;   // the same, rounded
-  std::vector<int32_t> row_index;   // [J · n] rows grouped by value, column after column, ascending inside a group
+  Bulk<int32_t> row_index;          // [J · n] rows grouped by value, column after column, ascending inside a group
   std::vector<int64_t> row_offset;  // [cond_width + J] group v of column j: row_index[j·n + row_offset[cond_start[j] + j + v] … row_offset[cond_start[j] + j + v + 1])
 
   int columns() const { return static_cast<int>(width.size()); }

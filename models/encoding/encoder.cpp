@@ -13,6 +13,7 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kBlockRows = 4096;     // a unit of parallel work
+constexpr int64_t kBlocksResident = 64;  // of what lies in scratch so many blocks stay in memory
 constexpr size_t kColumnsAtOnce = 16;    // neighbours in an encoded row fill whole cache lines
 
 Philox random_words(Purpose purpose, uint32_t column, uint64_t row, uint64_t seed, int32_t attempt = 0) {
@@ -148,9 +149,10 @@ EncodedTable Encoder::encode(Table&& table, Team& team, const Monitor& monitor) 
   const int64_t alphas = s.layout.alphas(), codes = s.layout.codes();
   EncodedTable out;
   out.rows = table.rows;
-  out.held = team.share(table.rows * (alphas + codes) * static_cast<int64_t>(sizeof(float)), "encoded rows");
-  out.alphas.resize(static_cast<size_t>(table.rows * alphas));
-  out.codes.resize(static_cast<size_t>(table.rows * codes));
+  out.alphas = Bulk<float>(team.limit(), "encoded rows");
+  out.codes = Bulk<int32_t>(team.limit(), "encoded rows");
+  out.alphas.resize_for_overwrite(static_cast<size_t>(table.rows * alphas));
+  out.codes.resize_for_overwrite(static_cast<size_t>(table.rows * codes));
   const int64_t blocks = (table.rows + kBlockRows - 1) / kBlockRows;
 
   for (size_t begin = 0; begin < s.columns.size(); begin += kColumnsAtOnce) {
@@ -161,6 +163,10 @@ EncodedTable Encoder::encode(Table&& table, Team& team, const Monitor& monitor) 
       if (const auto* l = std::get_if<LevelCode>(&s.columns[j].code)) level_of_code[static_cast<size_t>(i)] = l->levels_of(table.columns[j].values);
     });
     team.for_each(blocks, [&](int64_t b) {
+      if (b % kBlocksResident == 0) {
+        out.relax();
+        for (size_t j = begin; j < end; ++j) table.columns[j].relax();
+      }
       const int64_t first = b * kBlockRows, rows = std::min(kBlockRows, table.rows - first);
       for (size_t j = begin; j < end; ++j) {
         const ColumnCode& column = s.columns[j];

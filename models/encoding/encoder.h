@@ -37,9 +37,9 @@ struct RowLayout {
 // Row-major. alphas [rows, layout.alphas()] in [−1, 1] ([0, 1] for ranges), codes [rows, layout.codes()] in [0, width): both in span order.
 struct EncodedTable {
   int64_t rows = 0;
-  std::vector<float> alphas;
-  std::vector<int32_t> codes;
-  MemoryShare held{};
+  Bulk<float> alphas;
+  Bulk<int32_t> codes;
+  void relax() const { alphas.relax(), codes.relax(); }  // what lies in scratch need not stay in memory
 };
 
 struct EncoderOptions {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <mutex>
 
+#include "kernels/philox.h"
 #include "models/encoding/encoder_state.h"
 #include "models/encoding/sort_numbers.h"
 
@@ -18,6 +19,9 @@ void check_options(const EncoderOptions& o) {
   if (o.max_categories < 2) refuse("At least 2 categories must be kept per column, not " + std::to_string(o.max_categories) + ".");
 }
 
+constexpr int64_t kSortedRows = int64_t{1} << 21;  // of longer columns so many values, spread evenly, are sorted; what must be exact is counted over all
+constexpr uint32_t kSortedPurpose = 0x7700;        // a number of its own beside those of Purpose (kernels/philox.h): which values those are
+
 struct Run {
   double value;
   size_t rows;
@@ -32,78 +36,155 @@ std::vector<Run> runs_of(const std::vector<double>& ascending) {
   return runs;
 }
 
-LevelCode levels(const std::vector<Run>& runs, bool missing) {
+// What one look at every value shows.
+struct Survey {
+  int64_t present = 0;
+  double low = 0, high = 0;
+  bool on_grid = true;           // every value has no more than the column's decimals
+  std::vector<double> distinct;  // ascending; one more than `most` where there are more
+};
+
+Survey survey_numbers(const Column& column, int decimals, size_t most) {
+  Survey s;
+  column.numbers.each_part([&](std::span<const double> numbers, size_t first) {
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      if (numbers[i] != numbers[i]) continue;
+      if (std::isinf(numbers[i]))
+        throw Error(ErrorCode::data, "Column \"" + column.name + "\", row " + std::to_string(first + i + 1) + " is infinite. Mark such values missing, or cap them.");
+      const double x = numbers[i] + 0.0;  // −0 + 0 is 0
+      s.low = s.present == 0 ? x : std::min(s.low, x);
+      s.high = s.present == 0 ? x : std::max(s.high, x);
+      ++s.present;
+      s.on_grid = s.on_grid && round_decimals(x, decimals) == x;
+      if (s.distinct.size() > most) continue;
+      const auto at = std::lower_bound(s.distinct.begin(), s.distinct.end(), x);
+      if (at == s.distinct.end() || *at != x) s.distinct.insert(at, x);
+    }
+  });
+  return s;
+}
+
+// The values that are there, ascending; of more than `most` one out of each of so many stretches of equal length.
+std::vector<double> sorted_values(const Column& column, int64_t present, int64_t most, uint32_t index, uint64_t seed) {
+  const int64_t keep = std::min(present, most);
+  std::vector<double> values;
+  values.reserve(static_cast<size_t>(keep));
+  const auto start = [&](int64_t stretch) { return static_cast<int64_t>(static_cast<__int128>(stretch) * present / keep); };
+  const auto chosen = [&](int64_t stretch) {
+    if (keep == present) return stretch;
+    const int64_t from = start(stretch), length = start(stretch + 1) - from;
+    const Philox p = philox(index, static_cast<uint32_t>(stretch), static_cast<uint32_t>(stretch >> 32), kSortedPurpose << 16, static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
+    return from + static_cast<int64_t>((static_cast<uint64_t>(p.word[0]) * static_cast<uint64_t>(length)) >> 32);
+  };
+  int64_t at = 0, next = keep > 0 ? chosen(0) : -1;
+  column.numbers.each_part([&](std::span<const double> numbers, size_t) {
+    for (const double x : numbers) {
+      if (x != x || at++ != next) continue;
+      values.push_back(x);
+      next = static_cast<int64_t>(values.size()) < keep ? chosen(static_cast<int64_t>(values.size())) : -1;
+    }
+  });
+  sort_numbers(values);
+  return values;
+}
+
+// Values of many rows become levels of their own. `rest`: up to two of those that do not.
+struct Spikes {
+  std::vector<double> values, rest;
+};
+
+Spikes find_spikes(const Column& column, const std::vector<double>& sorted, int64_t present, double share) {
+  Spikes out;
+  const auto note = [&](double x) {
+    if (out.rest.size() < 2 && (out.rest.empty() || out.rest[0] != x)) out.rest.push_back(x);
+  };
+  const double enough = std::max(kLeastSpikeRows, share * static_cast<double>(present));
+  const bool all = static_cast<int64_t>(sorted.size()) == present;
+  // Of a share of the values: those that come near it, counted once more over all.
+  const double near = all ? enough : 0.5 * share * static_cast<double>(sorted.size());
+  std::vector<Run> candidates;
+  for (const Run& r : runs_of(sorted)) {
+    if (share > 0 && static_cast<double>(r.rows) >= near) candidates.push_back(r);
+    else note(r.value);
+  }
+  if (!all) {
+    for (Run& r : candidates) r.rows = 0;
+    column.numbers.each_part([&](std::span<const double> numbers, size_t) {
+      for (const double x : numbers) {
+        const auto at = std::lower_bound(candidates.begin(), candidates.end(), x, [](const Run& r, double v) { return r.value < v; });
+        if (at != candidates.end() && at->value == x) ++at->rows;
+        else if (x == x) note(x + 0.0);
+      }
+    });
+  }
+  for (const Run& r : candidates) {
+    if (static_cast<double>(r.rows) >= enough) out.values.push_back(r.value);
+    else note(r.value);
+  }
+  return out;
+}
+
+LevelCode levels(const std::vector<double>& values, bool missing) {
   LevelCode out;
-  for (const Run& r : runs) out.numbers.push_back(r.value);
+  out.numbers = values;
   out.missing = missing;
   return out;
 }
 
 void fit_numbers(const Column& column, uint32_t index, const EncoderOptions& o, ColumnCode& out) {
-  std::vector<double> values;
-  values.reserve(column.numbers.size());
-  for (size_t i = 0; i < column.numbers.size(); ++i) {
-    const double x = column.numbers[i];
-    if (x != x) continue;
-    if (std::isinf(x))
-      throw Error(ErrorCode::data, "Column \"" + column.name + "\", row " + std::to_string(i + 1) + " is infinite. Mark such values missing, or cap them.");
-    values.push_back(x);
-  }
-  const bool missing = values.size() < column.numbers.size();
-  sort_numbers(values);
-  const std::vector<Run> runs = runs_of(values);
+  const int decimals = column.type == ColumnType::integer || column.type == ColumnType::date ? 0 : column.decimals;
+  const Survey seen = survey_numbers(column, decimals, static_cast<size_t>(std::max(o.integer_levels, 1)));
+  const bool missing = seen.present < static_cast<int64_t>(column.numbers.size());
 
-  if (runs.empty()) {
+  if (seen.distinct.empty()) {
     out.code = ConstantCode{kMissing, {}, true};
     return;
   }
-  if (runs.size() == 1 && !missing) {
-    out.code = ConstantCode{runs[0].value, {}, false};
+  if (seen.distinct.size() == 1 && !missing) {
+    out.code = ConstantCode{seen.distinct[0], {}, false};
     return;
   }
-  const int decimals = column.type == ColumnType::integer || column.type == ColumnType::date ? 0 : column.decimals;
-  if (o.numbers == EncoderOptions::Numbers::range && runs.size() > 1) {
+  if (o.numbers == EncoderOptions::Numbers::range && seen.distinct.size() > 1) {
     RangeCode code;
     code.missing = missing;
-    code.decimals = has_decimals(values, decimals) ? decimals : -1;
-    code.fit(values);
+    code.decimals = seen.on_grid ? decimals : -1;
+    code.fit(sorted_values(column, seen.present, seen.present, index, o.seed));
     out.code = std::move(code);
     return;
   }
-  if (column.type == ColumnType::integer && static_cast<int64_t>(runs.size()) <= o.integer_levels) {
-    out.code = levels(runs, missing);
+  if (column.type == ColumnType::integer && static_cast<int64_t>(seen.distinct.size()) <= o.integer_levels) {
+    out.code = levels(seen.distinct, missing);
     return;
   }
 
-  NumberCode code;
-  code.missing = missing;
-  code.low = values.front(), code.high = values.back();
-  const double enough = std::max(kLeastSpikeRows, o.spike_share * static_cast<double>(values.size()));
-  size_t rest = 0;  // distinct values that are no spikes
-  double last = 0;
-  for (const Run& r : runs) {
-    if (o.spike_share > 0 && static_cast<double>(r.rows) >= enough) code.spikes.push_back(r.value);
-    else ++rest, last = r.value;
-  }
-  if (rest <= 1) {  // one value left: a mixture of it would have no width
-    if (rest == 1) code.spikes.insert(std::lower_bound(code.spikes.begin(), code.spikes.end(), last), last);
-    LevelCode all;
-    all.numbers = std::move(code.spikes);
-    all.missing = missing;
-    out.code = std::move(all);
+  std::vector<double> values = sorted_values(column, seen.present, kSortedRows, index, o.seed);
+  Spikes spikes = find_spikes(column, values, seen.present, o.spike_share);
+  if (spikes.rest.size() <= 1) {  // one value left: a mixture of it would have no width
+    for (const double x : spikes.rest) spikes.values.insert(std::lower_bound(spikes.values.begin(), spikes.values.end(), x), x);
+    out.code = levels(spikes.values, missing);
     return;
   }
-  code.decimals = has_decimals(values, decimals) ? decimals : -1;
+  NumberCode code;
+  code.missing = missing;
+  code.low = seen.low, code.high = seen.high;
+  code.spikes = std::move(spikes.values);
+  code.decimals = seen.on_grid ? decimals : -1;
   if (!code.spikes.empty()) std::erase_if(values, [&](double x) { return std::binary_search(code.spikes.begin(), code.spikes.end(), x); });
+  if (values.empty() || values.front() == values.back()) {  // the share met less than two of the others
+    values.insert(values.end(), spikes.rest.begin(), spikes.rest.end());
+    sort_numbers(values);
+  }
   code.fit_modes(values, {o.max_modes, o.seed, index});
   out.code = std::move(code);
 }
 
 void fit_texts(const Column& column, const EncoderOptions& o, ColumnCode& out) {
-  for (size_t i = 0; i < column.codes.size(); ++i)
-    if (column.codes[i] < -1 || column.codes[i] >= static_cast<int64_t>(column.values.size()))
-      throw Error(ErrorCode::data, "Column \"" + column.name + "\", row " + std::to_string(i + 1) + " has code " + std::to_string(column.codes[i]) + ", but the column has " +
-                                       std::to_string(column.values.size()) + " values.");
+  column.codes.each_part([&](std::span<const int32_t> codes, size_t first) {
+    for (size_t i = 0; i < codes.size(); ++i)
+      if (codes[i] < -1 || codes[i] >= static_cast<int64_t>(column.values.size()))
+        throw Error(ErrorCode::data, "Column \"" + column.name + "\", row " + std::to_string(first + i + 1) + " has code " + std::to_string(codes[i]) + ", but the column has " +
+                                         std::to_string(column.values.size()) + " values.");
+  });
   LevelCode code = LevelCode::of_texts(column, o.max_categories);
   if (code.levels() == 0) {
     out.code = ConstantCode{kMissing, {}, true};
@@ -117,10 +198,12 @@ void fit_texts(const Column& column, const EncoderOptions& o, ColumnCode& out) {
 void fit_identifiers(const Column& column, uint32_t index, const EncoderOptions& o, ColumnCode& out) {
   size_t missing = 0;
   std::vector<char> seen(column.values.size());
-  for (const int32_t c : column.codes) {
-    if (c < 0) ++missing;
-    else seen.at(static_cast<size_t>(c)) = 1;
-  }
+  column.codes.each_part([&](std::span<const int32_t> codes, size_t) {
+    for (const int32_t c : codes) {
+      if (c < 0) ++missing;
+      else seen.at(static_cast<size_t>(c)) = 1;
+    }
+  });
   std::vector<std::string> values;
   for (size_t v = 0; v < seen.size(); ++v)
     if (seen[v] != 0) values.push_back(column.values[v]);

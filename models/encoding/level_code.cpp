@@ -10,10 +10,12 @@ namespace tessera {
 LevelCode LevelCode::of_texts(const Column& column, int64_t limit) {
   LevelCode out;
   std::vector<uint64_t> rows(column.values.size());
-  for (const int32_t c : column.codes) {
-    if (c < 0) out.missing = true;
-    else ++rows[static_cast<size_t>(c)];
-  }
+  column.codes.each_part([&](std::span<const int32_t> codes, size_t) {
+    for (const int32_t c : codes) {
+      if (c < 0) out.missing = true;
+      else ++rows[static_cast<size_t>(c)];
+    }
+  });
   std::vector<int32_t> order;
   for (size_t v = 0; v < rows.size(); ++v)
     if (rows[v] > 0) order.push_back(static_cast<int32_t>(v));

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "engine/error.h"
+#include "models/table/arrow_holder.h"
 #include "models/table/arrow_type.h"
 #include "models/table/float16.h"
 #include "models/table/types_value.h"
@@ -19,8 +20,8 @@ namespace {
 constexpr size_t kInView = 12;  // bytes of a text that stand in its view
 
 struct ArrayHolder {
-  std::vector<double> numbers;  // of integers, dates and times too: converted where they stand
-  std::vector<int32_t> codes;
+  Bulk<double> numbers;  // of integers, dates and times too: converted where they stand
+  Bulk<int32_t> codes;
   std::vector<uint8_t> validity, bits;
   std::vector<char> bytes;    // values wider than a double, views
   std::vector<char> text;
@@ -32,17 +33,6 @@ struct ArrayHolder {
   ArrowArray dictionary{};
 };
 
-void release_array(ArrowArray* a) {
-  if (a->release == nullptr) return;
-  auto* holder = static_cast<ArrayHolder*>(a->private_data);
-  for (ArrowArray& child : holder->children)
-    if (child.release != nullptr) child.release(&child);
-  if (holder->dictionary.release != nullptr) holder->dictionary.release(&holder->dictionary);
-  delete holder;
-  a->release = nullptr;
-  a->private_data = nullptr;
-}
-
 void make_array(std::unique_ptr<ArrayHolder> holder, int64_t length, int64_t nulls, int64_t buffers, ArrowArray* out) {
   *out = ArrowArray{};
   out->length = length;
@@ -50,7 +40,7 @@ void make_array(std::unique_ptr<ArrayHolder> holder, int64_t length, int64_t nul
   out->n_buffers = buffers;
   if (!holder->validity.empty()) holder->buffers[0] = holder->validity.data();
   out->buffers = holder->buffers;
-  out->release = release_array;
+  out->release = release_holder<ArrayHolder>;
   if (holder->dictionary.release != nullptr) out->dictionary = &holder->dictionary;
   if (!holder->children.empty()) {
     out->n_children = static_cast<int64_t>(holder->pointers.size());
@@ -186,14 +176,14 @@ bool put_text(const std::string& text, const ArrowType& t, char* to) {
 
 // Numbers become values of the same or smaller size in the same memory; decimals get memory of their own.
 void lay_out_numbers(const Column& c, const ArrowType& t, ArrayHolder& holder) {
-  std::vector<double>& numbers = holder.numbers;
+  Bulk<double>& numbers = holder.numbers;
   if (t.kind == ArrowKind::exact) {
     const auto width = static_cast<size_t>(t.width);
     holder.bytes.assign(std::max<size_t>(numbers.size(), 1) * width, 0);
     std::string scratch;
     for (size_t i = 0; i < numbers.size(); ++i)
       if (numbers[i] == numbers[i]) put_exact(numbers[i], c, t, holder.bytes.data() + i * width, scratch);
-    std::vector<double>().swap(numbers);
+    numbers.release();
     holder.buffers[1] = holder.bytes.data();
     return;
   }
@@ -213,7 +203,7 @@ void lay_out_numbers(const Column& c, const ArrowType& t, ArrayHolder& holder) {
 }
 
 // Each different text is read once.
-void lay_out_codes(const Column& c, const std::vector<int32_t>& codes, const std::string& format, const ArrowType& t, ArrayHolder& holder) {
+void lay_out_codes(const Column& c, const Bulk<int32_t>& codes, const std::string& format, const ArrowType& t, ArrayHolder& holder) {
   const auto width = static_cast<size_t>(std::max(t.width, 1));
   std::vector<char> values(c.values.size() * width);
   for (size_t k = 0; k < c.values.size(); ++k)
@@ -301,13 +291,13 @@ void make_column_array(Column&& c, const ArrowFormat& format, ArrowArray* out) {
   const ArrowType type = format.values.empty() ? ArrowType::parse(format.format).value() : ArrowType{};
   if (is_numeric(c.type)) {
     holder->numbers = std::move(c.numbers);
-    const std::vector<double>& numbers = holder->numbers;
+    const Bulk<double>& numbers = holder->numbers;
     const int64_t nulls = mark_missing(rows, holder->validity, [&](size_t i) { return numbers[i] != numbers[i]; });
     lay_out_numbers(c, type, *holder);
     return make_array(std::move(holder), rows, nulls, 2, out);
   }
   holder->codes = std::move(c.codes);
-  std::vector<int32_t>& codes = holder->codes;
+  Bulk<int32_t>& codes = holder->codes;
   const int64_t nulls = mark_missing(rows, holder->validity, [&](size_t i) { return codes[i] < 0; });
   int64_t buffers = 2;
   if (!format.values.empty()) {
@@ -321,13 +311,13 @@ void make_column_array(Column&& c, const ArrowFormat& format, ArrowArray* out) {
   } else if (type.kind == ArrowKind::text) {
     const std::string none;
     buffers = lay_out_as(type, c.name, codes.size(), [&](size_t i) -> const std::string& { return codes[i] < 0 ? none : c.values[static_cast<size_t>(codes[i])]; }, *holder);
-    std::vector<int32_t>().swap(codes);
+    codes.release();
   } else if (type.kind == ArrowKind::none) {
     holder->validity.clear();
     return make_array(std::move(holder), rows, rows, 0, out);
   } else {
     lay_out_codes(c, codes, format.format, type, *holder);
-    std::vector<int32_t>().swap(codes);
+    codes.release();
   }
   make_array(std::move(holder), rows, nulls, buffers, out);
 }

@@ -38,8 +38,8 @@ double widened(float f) {
 
 }  // namespace
 
-ColumnImport::ColumnImport(const ArrowSchema& schema, std::string name, std::optional<ColumnType> wanted)
-    : schema_(&schema), type_(ArrowValues::type_of(schema, name)), wanted_(wanted) {
+ColumnImport::ColumnImport(const ArrowSchema& schema, std::string name, std::optional<ColumnType> wanted, std::shared_ptr<MemoryLimit> limit)
+    : schema_(&schema), type_(ArrowValues::type_of(schema, name)), wanted_(wanted), limit_(std::move(limit)), numbers_(limit_, "the table"), codes_(limit_, "the table") {
   column_.name = name;
   const auto metadata = decode_metadata(schema.metadata);
   const auto given = metadata.find("tessera.type");
@@ -91,8 +91,8 @@ void ColumnImport::add(const ArrowArray& array, int64_t start, int64_t length, c
 }
 
 Column ColumnImport::finish(bool whole) {
-  column_.codes = std::move(codes_);
-  column_.numbers = std::move(numbers_);
+  column_.codes = std::exchange(codes_, codes_.empty_like());
+  column_.numbers = std::exchange(numbers_, numbers_.empty_like());
   const char* format = ArrowValues::values_of(*schema_).format;
   const std::string_view arrow = schema_->dictionary != nullptr && type_.kind == ArrowKind::text ? "" : format;
   Column out;
@@ -110,7 +110,8 @@ Column ColumnImport::finish(bool whole) {
 }
 
 int64_t ColumnImport::bytes() const {
-  return static_cast<int64_t>(numbers_.capacity() * sizeof(double) + codes_.capacity() * sizeof(int32_t) + 2 * text_bytes_ + static_cast<size_t>(dictionary_.size()) * 48);
+  const size_t arrays = limit_ != nullptr ? 0 : numbers_.capacity() * sizeof(double) + codes_.capacity() * sizeof(int32_t);
+  return static_cast<int64_t>(arrays + 2 * text_bytes_ + static_cast<size_t>(dictionary_.size()) * 48);
 }
 
 bool ColumnImport::is_missing(const ArrowValues& values, int64_t i) const {
@@ -223,7 +224,7 @@ void ColumnImport::turn_to_text() {
     if (v == v) spell(v, scratch_);
     codes_.push_back(v != v ? -1 : code_of_text(scratch_));
   }
-  std::vector<double>().swap(numbers_);
+  numbers_.release();
 }
 
 // Our own columns of plain numbers, which have nothing to be looked at but infinities.
@@ -348,15 +349,17 @@ Column ColumnImport::finish_text() {
   for (int32_t c = 0; c < dictionary_.size(); ++c) evidence.add(dictionary_.value(c), first_rows_[static_cast<size_t>(c)] + 1, missing);
   if (evidence.forms != 0) {
     evidence.values = 0;
-    for (const int32_t c : column_.codes) evidence.values += c >= 0 && !missing.always(dictionary_.value(c)) && !MissingWords::usual(dictionary_.value(c));
+    column_.codes.each_part([&](std::span<const int32_t> codes, size_t) {
+      for (const int32_t c : codes) evidence.values += c >= 0 && !missing.always(dictionary_.value(c)) && !MissingWords::usual(dictionary_.value(c));
+    });
   }
   ColumnPlan plan;
   if (wanted_) plan = force_type(*wanted_, evidence, 0, "the type was given");
   else if (!as_text_) plan = decide_type(evidence, 0, "row");
   else plan.reason = "numbers, but some of more than 15 digits: kept as text, so that none is lost";
-  const std::vector<int32_t> codes = std::move(column_.codes);
+  const Bulk<int32_t> codes = std::move(column_.codes);
   const auto rows = static_cast<int64_t>(codes.size());
-  Column column = make_column(column_.name, plan, rows);
+  Column column = make_column(column_.name, plan, rows, limit_);
   // Each different text is read once.
   Column once = make_column(column_.name, plan, dictionary_.size());
   Dictionary texts;
@@ -364,11 +367,14 @@ Column ColumnImport::finish_text() {
     const Fill fill = fill_cell(dictionary_.value(c), plan, missing, c, once, texts);
     if (fill != Fill::ok) fail_fill(fill, "Arrow stream, row " + std::to_string(first_rows_[static_cast<size_t>(c)] + 1), column_.name, std::string(dictionary_.value(c)), plan);
   }
-  for (int64_t i = 0; i < rows; ++i) {
-    const int32_t c = codes[static_cast<size_t>(i)];
-    if (is_numeric(plan.type)) column.numbers[static_cast<size_t>(i)] = c < 0 ? kMissing : once.numbers[static_cast<size_t>(c)];
-    else column.codes[static_cast<size_t>(i)] = c < 0 ? -1 : once.codes[static_cast<size_t>(c)];
-  }
+  codes.each_part([&](std::span<const int32_t> part, size_t first) {
+    for (size_t i = 0; i < part.size(); ++i) {
+      const int32_t c = part[i];
+      if (is_numeric(plan.type)) column.numbers[first + i] = c < 0 ? kMissing : once.numbers[static_cast<size_t>(c)];
+      else column.codes[first + i] = c < 0 ? -1 : once.codes[static_cast<size_t>(c)];
+    }
+    column.relax();
+  });
   finish_column(column, plan, texts, evidence.first);
   if (plan.forced && plan.type == ColumnType::constant && column.values.size() > 1)
     throw Error(ErrorCode::data, "Arrow stream: column \"" + column.name + "\" was to be constant, but holds \"" + column.values[0] + "\" and \"" + column.values[1] +
@@ -410,11 +416,11 @@ Column ColumnImport::finish_foreign() {
   if (is_numeric(plan.type) && !column_.numbers.empty() && !plan.forced) {
     if (column_.numbers[0] == column_.numbers[0]) spell(column_.numbers[0], first);
     bool any = false;
-    for (const double v : column_.numbers) any |= v == v;
+    for (size_t i = 0; i < column_.numbers.size() && !any; ++i) any = column_.numbers[i] == column_.numbers[i];
     if (!any) {
       column_.type = ColumnType::constant, column_.reason = "no row has a value", column_.decimals = 0, column_.format.clear();
       column_.codes.assign(column_.numbers.size(), -1);
-      std::vector<double>().swap(column_.numbers);
+      column_.numbers.release();
     }
   }
   finish_column(column_, plan, dictionary, first);
@@ -423,19 +429,23 @@ Column ColumnImport::finish_foreign() {
 
 void ColumnImport::plan_real(ColumnType& type, int& decimals, std::string& format) const {
   bool large = false;
-  for (const double v : column_.numbers) {
-    if (v != v) continue;
-    while (decimals < 15 && !is_exact(v, decimals)) ++decimals;
-    if (decimals == 15 && !is_exact(v, 15)) format = "%g";
-    large |= std::fabs(v) > static_cast<double>(kMaxExact);
-  }
+  column_.numbers.each_part([&](std::span<const double> numbers, size_t) {
+    for (const double v : numbers) {
+      if (v != v) continue;
+      while (decimals < 15 && !is_exact(v, decimals)) ++decimals;
+      if (decimals == 15 && !is_exact(v, 15)) format = "%g";
+      large |= std::fabs(v) > static_cast<double>(kMaxExact);
+    }
+  });
   type = decimals == 0 && !large ? ColumnType::integer : ColumnType::decimal;
 }
 
 void ColumnImport::plan_moment(int& decimals, std::string& format) const {
   format = type_.zoned ? "%Y-%m-%dT%H:%M:%SZ" : "%Y-%m-%dT%H:%M:%S";
-  for (const double v : column_.numbers)
-    if (v == v) decimals = std::max(decimals, second_digits(v));
+  column_.numbers.each_part([&](std::span<const double> numbers, size_t) {
+    for (const double v : numbers)
+      if (v == v) decimals = std::max(decimals, second_digits(v));
+  });
 }
 
 }  // namespace tessera

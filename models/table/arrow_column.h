@@ -1,5 +1,6 @@
 // Gathers one column of an Arrow stream over all its batches.
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,8 +12,8 @@ namespace tessera {
 
 class ColumnImport {
  public:
-  // `wanted`: the type the user gave. A column of ours has one in its metadata, with all else of itself; so may a foreign one have, by "tessera.type" alone.
-  ColumnImport(const ArrowSchema& schema, std::string name, std::optional<ColumnType> wanted);
+  // `limit`: of its numbers and codes. `wanted`: the type the user gave. A column of ours has one in its metadata, with all else of itself; so may a foreign one have, by "tessera.type" alone.
+  ColumnImport(const ArrowSchema& schema, std::string name, std::optional<ColumnType> wanted, std::shared_ptr<MemoryLimit> limit = nullptr);
 
   // Rows [start, start + length) of `array`, which it does not release. row_validity: of the batch itself, or null.
   void add(const ArrowArray& array, int64_t start, int64_t length, const uint8_t* row_validity);
@@ -20,7 +21,8 @@ class ColumnImport {
   // The column of all rows added. `whole`: they are all there are, so that what only the whole column shows may be seen.
   Column finish(bool whole);
 
-  int64_t bytes() const;  // held so far
+  int64_t bytes() const;  // held so far, but for what the limit counts by itself
+  void relax() const { numbers_.relax(), codes_.relax(); }
 
  private:
   bool is_natural(ColumnType type) const;
@@ -50,8 +52,9 @@ class ColumnImport {
   ArrowType type_;
   std::optional<ColumnType> wanted_;
   bool ours_ = false, as_text_ = false;
-  std::vector<double> numbers_;
-  std::vector<int32_t> codes_;
+  std::shared_ptr<MemoryLimit> limit_;
+  Bulk<double> numbers_;
+  Bulk<int32_t> codes_;
   Dictionary dictionary_;
   size_t text_bytes_ = 0;
   std::vector<std::string> given_values_;  // in place of the dictionary while one batch of ours is all there was

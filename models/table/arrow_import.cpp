@@ -40,7 +40,7 @@ std::optional<ColumnType> wanted_type(const GivenTypes& types, const std::string
   return {};
 }
 
-std::vector<ColumnImport> open_columns(const ArrowSchema& schema, const GivenTypes& types) {
+std::vector<ColumnImport> open_columns(const ArrowSchema& schema, const GivenTypes& types, const std::shared_ptr<MemoryLimit>& limit) {
   if (schema.release == nullptr) fail_producer("The Arrow stream gives no schema, and no error either.");
   if (schema.format == nullptr || std::string_view(schema.format) != "+s" || schema.n_children < 0 || (schema.n_children > 0 && schema.children == nullptr))
     throw Error(ErrorCode::data, "The Arrow stream is not one of tables: its batches are not structs.\n  Hand over record batches, one child a column.");
@@ -56,7 +56,7 @@ std::vector<ColumnImport> open_columns(const ArrowSchema& schema, const GivenTyp
     if (find_bad_utf8(name.data(), name.data() + name.size()) != name.data() + name.size())
       throw Error(ErrorCode::data, "The name of column " + std::to_string(j + 1) + " of the Arrow stream is not UTF-8.\n  Rename it.");
     if (!seen.insert(name).second) throw Error(ErrorCode::data, "The Arrow stream has two columns named \"" + name + "\".\n  Give every column a name of its own.");
-    columns.emplace_back(*child, name, wanted_type(types, name));
+    columns.emplace_back(*child, name, wanted_type(types, name), limit);
     names.push_back(name);
   }
   for (const auto& [column, type] : types)
@@ -93,14 +93,15 @@ struct TableStream::State {
       schema.value.release = nullptr;  // whatever a failed call left there is nobody's
       fail_stream(&stream.value, error);
     }
-    std::vector<ColumnImport> columns = open();
+    std::vector<ColumnImport> columns = open(false);
     for (ColumnImport& c : columns) bare.columns.push_back(c.finish(false));
   }
 
-  std::vector<ColumnImport> open() const { return open_columns(schema.value, wanted); }
+  // A batch is counted as it comes, the columns of a whole table count themselves.
+  std::vector<ColumnImport> open(bool whole) const { return open_columns(schema.value, wanted, whole ? team.limit() : nullptr); }
 
   // One batch more into the columns; its number of rows, −1 at the end. What it will hold is counted before it does.
-  int64_t take(std::vector<ColumnImport>& columns, MemoryShare& held) {
+  int64_t take(std::vector<ColumnImport>& columns, MemoryShare& held, bool whole) {
     monitor.check_cancelled("read");
     Released<ArrowArray> batch;
     if (const int error = stream.value.get_next(&stream.value, &batch.value)) {
@@ -111,8 +112,10 @@ struct TableStream::State {
     constexpr int64_t kMostRows = int64_t{1} << 40;  // what a batch of broken length says must not overflow the sum
     int64_t bytes = 0;
     for (const ColumnImport& c : columns) bytes += c.bytes();
-    held.resize(bytes + static_cast<int64_t>(columns.size()) * std::clamp<int64_t>(batch.value.length, 0, kMostRows) * static_cast<int64_t>(sizeof(int32_t)), "the table");
+    if (!whole) bytes += static_cast<int64_t>(columns.size()) * std::clamp<int64_t>(batch.value.length, 0, kMostRows) * static_cast<int64_t>(sizeof(int32_t));
+    held.resize(bytes, "the table");
     take_batch(batch.value, columns, team);
+    for (const ColumnImport& c : columns) c.relax();
     return batch.value.length;
   }
 
@@ -137,19 +140,19 @@ TableStream::~TableStream() = default;
 const Table& TableStream::schema() const { return state_->bare; }
 
 bool TableStream::next(Table& batch) {
-  std::vector<ColumnImport> columns = state_->open();
+  std::vector<ColumnImport> columns = state_->open(false);
   MemoryShare held = state_->team.share(0, "a batch");
-  const int64_t rows = state_->take(columns, held);
+  const int64_t rows = state_->take(columns, held, false);
   if (rows >= 0) batch = state_->finish(columns, rows, false);
   return rows >= 0;
 }
 
 Table table_import(ArrowArrayStream* stream, Team& team, const Monitor& monitor, const GivenTypes& types) {
   TableStream::State state(stream, team, monitor, types);
-  std::vector<ColumnImport> columns = state.open();
+  std::vector<ColumnImport> columns = state.open(true);
   int64_t rows = 0;
   MemoryShare held = team.share(0, "the table");
-  for (int64_t more; (more = state.take(columns, held)) >= 0;) rows += more;
+  for (int64_t more; (more = state.take(columns, held, true)) >= 0;) rows += more;
   Table table = state.finish(columns, rows, true);
   table.held = std::move(held);
   return table;

@@ -160,12 +160,9 @@ class Filler {
     table_.rows = 0;
     for (const Part& part : parts_) table_.rows += part.survey.rows;
     table_.columns.resize(plans_.size());
-    int64_t bytes = 0;
-    for (const ColumnPlan& plan : plans_) bytes += table_.rows * static_cast<int64_t>(is_numeric(plan.type) ? sizeof(double) : sizeof(int32_t));
-    table_.held = team.share(bytes, "the table");
     team.for_each(static_cast<int64_t>(plans_.size()), [&](int64_t j) {
       const auto at = static_cast<size_t>(j);
-      table_.columns[at] = make_column(parts_[0].frame.names[at], plans_[at], table_.rows);
+      table_.columns[at] = make_column(parts_[0].frame.names[at], plans_[at], table_.rows, team.limit());
     });
     for (const Part& part : parts_) fill_part(part, team, monitor);
     team.for_each(static_cast<int64_t>(plans_.size()), [&](int64_t j) {
@@ -195,6 +192,7 @@ class Filler {
     });
     const char* done = survey_->chunks[static_cast<size_t>(first + count - 1)].end;
     source_->release_behind(done, true);
+    for (const Column& c : table_.columns) c.relax();
     monitor.report({"types", static_cast<double>(done - source_->begin()), static_cast<double>(source_->end() - source_->begin()), "bytes", "", false});
   }
 

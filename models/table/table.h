@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/bulk.h"
 #include "engine/memory.h"
 
 namespace tessera {
@@ -25,14 +26,15 @@ struct Column {
   std::string name;
   ColumnType type = ColumnType::category;
   std::string reason;            // why this type, one sentence for `inspect`
-  std::vector<double> numbers;   // integer, decimal: the value · date: days since 1970-01-01 · datetime: seconds since 1970-01-01T00:00:00, no zone
-  std::vector<int32_t> codes;    // boolean, category, identifier, constant
+  Bulk<double> numbers;          // integer, decimal: the value · date: days since 1970-01-01 · datetime: seconds since 1970-01-01T00:00:00, no zone
+  Bulk<int32_t> codes;           // boolean, category, identifier, constant
   std::vector<std::string> values;  // distinct texts in order of first appearance, as they were spelled (trimmed)
   int decimals = 0;              // decimal: digits after the point that all values need (0 … 15) · datetime: digits of the second
   std::string format;            // date, datetime: strftime-like pattern of the input, "%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%d.%m.%Y" …
   std::string arrow;             // the Arrow format it came in, where it goes out otherwise by default (models/table/arrow_type.h)
 
   int64_t size() const { return static_cast<int64_t>(is_numeric(type) ? numbers.size() : codes.size()); }
+  void relax() const { numbers.relax(), codes.relax(); }  // what lies in scratch need not stay in memory
   bool is_missing(int64_t row) const {
     return is_numeric(type) ? numbers[static_cast<size_t>(row)] != numbers[static_cast<size_t>(row)] : codes[static_cast<size_t>(row)] < 0;
   }

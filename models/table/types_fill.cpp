@@ -61,13 +61,13 @@ bool named_like_key(const std::string& name) {
   return ends("_id") || ends(" id") || ends("-id") || ends(".id") || (name.size() > 2 && name.compare(name.size() - 2, 2, "Id") == 0);
 }
 
-bool counts_up(const std::vector<double>& numbers) {
+bool counts_up(const Bulk<double>& numbers) {
   for (size_t i = 0; i < numbers.size(); ++i)
     if (numbers[i] != numbers[0] + static_cast<double>(i)) return false;
   return true;
 }
 
-bool is_same_throughout(const std::vector<double>& numbers) {
+bool is_same_throughout(const Bulk<double>& numbers) {
   for (const double v : numbers)
     if (!(v == numbers[0])) return false;
   return true;
@@ -92,14 +92,16 @@ void finish_numbers(Column& column, const std::string& first) {
   } else {
     return;
   }
-  std::vector<double>().swap(column.numbers);
+  column.numbers.release();
   column.decimals = 0;
   column.format.clear();
 }
 
 void finish_codes(Column& column) {
   int64_t held = 0;
-  for (const int32_t code : column.codes) held += code >= 0;
+  column.codes.each_part([&](std::span<const int32_t> codes, size_t) {
+    for (const int32_t code : codes) held += code >= 0;
+  });
   const auto distinct = static_cast<int64_t>(column.values.size());
   if (distinct == 1 && held == column.size()) {
     column.type = ColumnType::constant;
@@ -114,8 +116,10 @@ void finish_codes(Column& column) {
 
 }  // namespace
 
-Column make_column(const std::string& name, const ColumnPlan& plan, int64_t rows) {
+Column make_column(const std::string& name, const ColumnPlan& plan, int64_t rows, std::shared_ptr<MemoryLimit> limit) {
   Column column;
+  column.numbers = Bulk<double>(limit, "the table");
+  column.codes = Bulk<int32_t>(std::move(limit), "the table");
   column.name = name;
   column.type = plan.type;
   column.reason = plan.reason;

@@ -9,7 +9,7 @@
 namespace tessera {
 
 // Room for `rows` values of the plan's type; nothing is read yet.
-Column make_column(const std::string& name, const ColumnPlan& plan, int64_t rows);
+Column make_column(const std::string& name, const ColumnPlan& plan, int64_t rows, std::shared_ptr<MemoryLimit> limit = nullptr);
 
 enum class Fill { ok, wrong, too_large, infinite };
 

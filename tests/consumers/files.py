@@ -1,0 +1,133 @@
+"""Parquet and Arrow files from and to pyarrow, through the program: types, values, missing values, several files; files that are broken.
+
+    files.py <tessera>
+
+A row of a table whose rows are all alike is given back by a model of that table as it was. Exit code 77: pyarrow or the plugin is missing.
+"""
+import datetime as dt
+import decimal
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+try:
+    import pyarrow as pa
+    import pyarrow.feather as feather
+    import pyarrow.parquet as pq
+except ImportError as missing:
+    print(f"skipped: {missing}. pip install pyarrow")
+    sys.exit(77)
+
+program = os.path.abspath(sys.argv[1])
+
+
+def run(*arguments, code=0):
+    done = subprocess.run([program, *arguments], capture_output=True, text=True)
+    assert done.returncode == code, f"{arguments}: {done.returncode}, not {code}\n{done.stderr}"
+    return done
+
+
+if not json.loads(run("info", "--json").stdout)["parquet_and_arrow"]["available"]:
+    print("skipped: this build has no libtessera_arrow.so")
+    sys.exit(77)
+
+os.chdir(tempfile.mkdtemp(prefix="tessera_files_"))
+D = decimal.Decimal
+moment = dt.datetime(2024, 2, 29, 23, 59, 58, 123456)
+COLUMNS = {
+    **{f"int{b}": (getattr(pa, f"int{b}")(), -(2 ** (b - 1))) for b in (8, 16, 32, 64)},
+    **{f"uint{b}": (getattr(pa, f"uint{b}")(), 2**b - 1) for b in (8, 16, 32, 64)},
+    "float32": (pa.float32(), 0.10000000149011612),
+    "float64": (pa.float64(), -1.5e300),
+    "decimal": (pa.decimal128(38, 10), D("-1234567890123456789012345678.0123456789")),
+    "bool": (pa.bool_(), False),
+    "string": (pa.string(), "Zürich, a text of more than twelve bytes"),
+    "date": (pa.date32(), dt.date(1969, 12, 31)),
+    "ms": (pa.timestamp("ms"), moment.replace(microsecond=123000)),
+    "us_zoned": (pa.timestamp("us", "UTC"), moment.replace(tzinfo=dt.timezone.utc)),
+    "time": (pa.time64("us"), dt.time(0, 0, 1, 5)),
+    "missing": (pa.int32(), None),
+}
+WRITERS = {
+    "parquet": pq.write_table,
+    "arrow": lambda t, path: feather.write_feather(t, path, compression="uncompressed"),
+    "arrows": lambda t, path: pa.ipc.new_stream(path, t.schema).write_table(t),
+}
+READERS = {
+    "parquet": pq.read_table,
+    "arrow": lambda path: pa.ipc.open_file(path).read_all(),
+    "arrows": lambda path: pa.ipc.open_stream(path).read_all(),
+}
+
+
+def fit(data, model="m.tessera"):
+    run("fit", *data, "--model", model, "--epochs", "0", "--quiet", "--force")
+
+
+def sample(path, rows, model="m.tessera"):
+    run("sample", model, "--rows", str(rows), "--output", path, "--quiet", "--force")
+
+
+# Every type goes in and comes out, through every kind of file.
+alike = pa.table({n: pa.array([v] * 4, t) for n, (t, v) in COLUMNS.items()})
+for kind in WRITERS:
+    WRITERS[kind](alike, f"alike.{kind}")
+    fit([f"alike.{kind}"])
+    for to in READERS:
+        sample(f"back.{to}", 4)
+        back = READERS[to](f"back.{to}")
+        for name in COLUMNS:
+            assert back[name].to_pylist() == alike[name].to_pylist(), f"{kind} to {to}: {name}: {back[name].to_pylist()}"
+            if COLUMNS[name][1] is not None:
+                assert back.schema.field(name).type == alike.schema.field(name).type, f"{kind} to {to}: {name} is {back.schema.field(name).type}"
+
+# Missing values and dictionaries: what is read is what pyarrow reads. The rows are the same in every kind of file.
+random.seed(1)
+rows = 5000
+words = pa.DictionaryArray.from_arrays(pa.array([random.choice([0, 1, 2, None]) for _ in range(rows)], pa.int8()), pa.array(["red", "green", "blue"]))
+numbers = pa.array([None if random.random() < 0.1 else round(random.gauss(10, 3), 2) for _ in range(rows)])
+table = pa.table({"word": words, "plain": words.cast(pa.string()), "number": numbers, "n": pa.array([random.randrange(1000) for _ in range(rows)], pa.uint16())})
+pq.write_table(table, "all.parquet", row_group_size=700)
+seen = {c["name"]: c for c in json.loads(run("inspect", "all.parquet", "--json").stdout)["columns"]}
+for name in ("word", "plain", "number", "n"):
+    assert seen[name]["missing"] == table[name].null_count, name
+for name in ("word", "plain"):
+    values = table[name].to_pylist()
+    assert {t["value"]: t["count"] for t in seen[name]["top"]} == {w: values.count(w) for w in ("red", "green", "blue")}
+present = [v for v in numbers.to_pylist() if v is not None]
+assert (seen["number"]["min"], seen["number"]["max"]) == (min(present), max(present))
+fit(["all.parquet"])
+for kind in READERS:
+    sample(f"rows.{kind}", 3000)
+parquet = READERS["parquet"]("rows.parquet")
+assert parquet.num_rows == 3000 and all(READERS[kind](f"rows.{kind}").to_pylist() == parquet.to_pylist() for kind in READERS)
+assert parquet["word"].null_count > 0 and set(parquet["word"].to_pylist()) == {"red", "green", "blue", None}
+assert parquet.schema.field("n").type == pa.uint16()
+
+# Several files, named and by a pattern, are the table that they make together.
+for i in range(3):
+    pq.write_table(table.slice(i * 2000, 2000), f"part{i}.parquet")
+whole = open("rows.parquet", "rb").read()
+for data in (["part0.parquet", "part1.parquet", "part2.parquet"], ["part?.parquet"]):
+    fit(data)
+    sample("rows.parquet", 3000)
+    assert open("rows.parquet", "rb").read() == whole, data
+
+# Broken files are refused with their name, whatever is broken; never a crash.
+for kind in WRITERS:
+    path = f"alike.{kind}"
+    bytes_ = open(path, "rb").read()
+    broken = [bytes_[: len(bytes_) * k // 7] for k in range(1, 7)] + [bytes_[:-1], bytes_[:4] + bytes([255] * 50) + bytes_[54:]]
+    broken += [bytes_[:12] + random.randbytes(len(bytes_) - 24) + bytes_[-12:] for _ in range(8)]
+    for i, content in enumerate(broken):
+        open(f"bad.{kind}", "wb").write(content)
+        done = subprocess.run([program, "fit", f"bad.{kind}", "--model", "bad.tessera", "--epochs", "0", "--quiet", "--force"], capture_output=True, text=True)
+        assert done.returncode in (0, 3, 4), f"{kind} {i}: {done.returncode} {done.stderr}"
+        if done.returncode != 0:
+            assert f"bad.{kind}" in done.stderr, done.stderr
+open("noise.parquet", "wb").write(random.randbytes(5000))
+run("fit", "noise.parquet", "--model", "bad.tessera", "--epochs", "0", code=3)
+print(f"{len(COLUMNS)} types through {len(WRITERS)} kinds of files")
