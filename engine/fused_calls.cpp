@@ -23,10 +23,10 @@ FusedCalls::FusedCalls(const Fusion& fusion, const Plan& plan, const FusedKernel
 }
 
 void FusedCalls::add(const FusedLaunch& launch, const std::vector<DeviceCall>& own) {
-  std::vector<FusedChain> chains;
-  std::vector<const FusedGroup*> groups;
+  std::vector<Piece> pieces;
   for (const FusedGroup& g : launch.chains) {
     std::vector<FusedStep> steps;
+    std::vector<const FusedNode*> nodes;
     for (const FusedNode& n : g.nodes) {
       const auto node = static_cast<size_t>(n.node);
       const DeviceCall& c = own[node];
@@ -36,13 +36,13 @@ void FusedCalls::add(const FusedLaunch& launch, const std::vector<DeviceCall>& o
         scratch_ += (kernels_.slices_bytes(c.call) + 255) / 256 * 256;
       }
       steps.push_back(step(n, c.call));
+      nodes.push_back(&n);
     }
     if (steps.empty()) continue;
     steps_.push_back(std::move(steps));
-    chains.push_back({g.cut, g.units, g.parts, g.width, steps_.back().data(), static_cast<int>(steps_.back().size())});
-    groups.push_back(&g);
+    pieces.push_back({{g.cut, g.units, g.parts, g.width, steps_.back().data(), static_cast<int>(steps_.back().size())}, std::move(nodes)});
   }
-  add(std::move(chains), groups, own);
+  while (!pieces.empty()) pieces = add(pieces, own);
   for (const int n : launch.alone)
     if (own[static_cast<size_t>(n)].kernel.run != nullptr) calls_.push_back(own[static_cast<size_t>(n)]);
 }
@@ -61,33 +61,52 @@ void FusedCalls::launch(std::vector<FusedChain> chains) {
   calls_.push_back({kernels_.kernel, {nullptr, nullptr, 0, 0, &ops_.back(), nullptr}, names_.back().c_str()});
 }
 
-// One launch, or as many as it takes: chains do not know of each other. A chain that is too long for any is done op by op.
-void FusedCalls::add(std::vector<FusedChain> chains, const std::vector<const FusedGroup*>& groups, const std::vector<DeviceCall>& own) {
-  if (chains.empty()) return;
-  const int count = static_cast<int>(chains.size());
-  if (kernels_.fits({chains.data(), count})) {
-    launch(std::move(chains));
+// As much of it as one launch holds; the rest is returned. Chains do not know of each other, so each may stand in any launch. A long chain by rows or columns goes on in the
+// next one, since what it has made lies in memory; of another that fits into none, or a step that does not, every op is a launch of its own.
+std::vector<FusedCalls::Piece> FusedCalls::add(const std::vector<Piece>& pieces, const std::vector<DeviceCall>& own) {
+  std::vector<FusedChain> now;
+  std::vector<Piece> later;
+  const auto holds = [&](const FusedChain& chain, int steps) {
+    now.push_back(chain);
+    now.back().count = steps;
+    const bool fits = kernels_.fits({now.data(), static_cast<int>(now.size())});
+    if (!fits) now.pop_back();
+    return fits;
+  };
+  for (const Piece& piece : pieces) {
+    if (holds(piece.chain, piece.chain.count)) continue;
+    int held = 0, beyond = piece.chain.count;  // so many of its steps go in, and so many do not
+    if (piece.divisible())
+      while (beyond - held > 1) {
+        const int middle = (held + beyond) / 2;
+        if (holds(piece.chain, middle)) held = middle, now.pop_back();
+        else beyond = middle;
+      }
+    if (held > 0) holds(piece.chain, held);
+    later.push_back(piece.from(held));
+  }
+  if (!now.empty()) {
+    launch(std::move(now));
+    return later;
+  }
+  const Piece first = later.front();
+  const int alone = first.divisible() ? 1 : first.chain.count;
+  for (int i = 0; i < alone; ++i) single(*first.nodes[static_cast<size_t>(i)], own);
+  if (alone < first.chain.count) later.front() = first.from(alone);
+  else later.erase(later.begin());
+  return later;
+}
+
+void FusedCalls::single(const FusedNode& n, const std::vector<DeviceCall>& own) {
+  const DeviceCall& c = own[static_cast<size_t>(n.node)];
+  if (n.part != FusedStep::slices) {
+    calls_.push_back(c);
     return;
   }
-  if (count > 1) {
-    const auto half = static_cast<std::ptrdiff_t>(count / 2);
-    add({chains.begin(), chains.begin() + half}, {groups.begin(), groups.begin() + half}, own);
-    add({chains.begin() + half, chains.end()}, {groups.begin() + half, groups.end()}, own);
-    return;
-  }
-  for (size_t i = 0; i < groups[0]->nodes.size(); ++i) {
-    const FusedNode& n = groups[0]->nodes[i];
-    const DeviceCall& c = own[static_cast<size_t>(n.node)];
-    if (c.kernel.run == nullptr) continue;
-    if (n.part != FusedStep::slices) {
-      calls_.push_back(c);
-      continue;
-    }
-    // A later launch counts on the slices, so they are made, by tiles; where not even they fit, that launch does not either.
-    steps_.push_back({step(n, c.call)});
-    const FusedChain slices{FusedChain::tiles, 0, 0, 0, steps_.back().data(), 1};
-    if (kernels_.fits({&slices, 1})) launch({slices});
-  }
+  // A later launch counts on the slices, so they are made, by tiles; where not even they fit, that launch does not either.
+  steps_.push_back({step(n, c.call)});
+  const FusedChain slices{FusedChain::tiles, 0, 0, 0, steps_.back().data(), 1};
+  if (kernels_.fits({&slices, 1})) launch({slices});
 }
 
 }  // namespace tessera

@@ -18,10 +18,22 @@ class FusedCalls {
   bool count_steps() const { return counts_; }  // the calls advance the state themselves
 
  private:
+  struct Piece {  // a chain, or what is left of it
+    FusedChain chain;
+    std::vector<const FusedNode*> nodes;  // of its steps
+    bool divisible() const { return chain.cut == FusedChain::rows || chain.cut == FusedChain::cols; }
+    Piece from(int step) const {
+      Piece rest{chain, {nodes.begin() + step, nodes.end()}};
+      rest.chain.steps += step;
+      rest.chain.count -= step;
+      return rest;
+    }
+  };
   FusedStep step(const FusedNode& n, const Call& call) const;
   void launch(std::vector<FusedChain> chains);
   void add(const FusedLaunch& launch, const std::vector<DeviceCall>& own);
-  void add(std::vector<FusedChain> chains, const std::vector<const FusedGroup*>& groups, const std::vector<DeviceCall>& own);
+  std::vector<Piece> add(const std::vector<Piece>& pieces, const std::vector<DeviceCall>& own);
+  void single(const FusedNode& n, const std::vector<DeviceCall>& own);
 
   const Plan& plan_;
   const FusedKernels& kernels_;

@@ -14,6 +14,8 @@ namespace {
 // A product whose weight is larger than this is made tile by tile, by as many blocks as there are: in a chain every block would read all of it.
 constexpr int64_t kChainWeight = 1 << 17;
 constexpr int64_t kDeep = 384;  // from this depth on the tiles' blocks are too few, and slices get blocks of their own
+constexpr int64_t kChainUnits = 4096;  // floats of shared memory that every fused block has (kernels/fused.cu)
+constexpr int64_t kRecurrentParts = 7;  // of a layer's state and gates, in units (kernels/gpu_recurrent.cuh)
 constexpr int kLeaf = -1;
 
 // How the rows of a value lie in units: `segments` times, one unit after the other, `run` rows a unit.
@@ -117,8 +119,19 @@ class Fuser {
   }
   Extent& extent(Id v) { return extent_[static_cast<size_t>(v)]; }
 
+  // A recurrent layer's rows are its sequences. What its derivative reads holds them as lanes of tiles: row b is lane b mod kSequenceTile of a tile, in any cut.
+  static bool is_recurrent(const Op& op) { return is<Recurrent, RecurrentGrad, RecurrentInputGrad>(op); }
+  static bool in_lanes(const Op& op, size_t i) { return (is<RecurrentGrad>(op) && i == 1) || (is<RecurrentInputGrad>(op) && i == 0); }
+  // The rows that a chain cuts.
+  int64_t rows_of(const Node& x) const { return shape(x.out[is<RecurrentGrad>(x.op) ? 1 : 0]).rows; }
+  int64_t rows_of_input(const Node& x, size_t i) const { return in_lanes(x.op, i) ? rows_of(x) : shape(x.in[i]).rows; }
+
   // ---- what an op needs to be cut in a way: the inputs that must be cut alike (the others must have been finished before) -----------------------------
   static bool along_rows(const Op& op, size_t i) {
+    if (is<Recurrent>(op)) return i < 4;
+    if (is<RecurrentGrad>(op)) return i != 2;
+    if (is<RecurrentInputGrad>(op)) return i == 0;
+    if (is<GatherSequences>(op)) return i == 3;
     if (is<Matmul>(op)) {
       const auto& m = std::get<Matmul>(op);
       return i % 2 == 0 || i >= static_cast<size_t>(2 * m.pairs);
@@ -131,20 +144,27 @@ class Fuser {
     return true;
   }
   bool can_rows(const Node& n) const {
-    const Shape out = shape(n.out[0]);
-    if (unit_ <= 1 || out.rows % unit_ != 0) return false;
+    if (unit_ <= 1 || rows_of(n) % unit_ != 0) return false;
+    // Lanes without a sequence are the layer's own launch's to clear; and a sequence's state must find room beside the tiles of products.
+    if (is_recurrent(n.op)) return rows_of(n) % kSequenceTile == 0 && recurrent_units(n) <= kChainUnits;
     if (const auto* m = std::get_if<Matmul>(&n.op)) return !m->trans_a && weight_of(n) <= kChainWeight;
-    return is<Random, Fill, DrawConditions, GatherRows, SparseDense, SparsePick, SparseMatmul, Unary, Binary, LerpRows, Broadcast, SumCols, RowDot, ConcatRows, ConcatCols, SpanActivation,
+    return is<Random, Fill, DrawConditions, GatherRows, GatherSequences, SparseDense, SparsePick, SparseMatmul, Unary, Binary, LerpRows, Broadcast, SumCols, RowDot, ConcatRows, ConcatCols, SpanActivation,
               SpanActivationGrad, SpanCrossEntropy, SpanCrossEntropyGrad, SpanReconstruction, SpanReconstructionGrad, MixtureDraw>(n.op);
   }
+  // Values of a sequence that a block holds while it goes through a layer's steps.
+  int64_t recurrent_units(const Node& n) const {
+    if (is<Recurrent>(n.op)) return kRecurrentParts * shape(n.in[5]).rows + shape(n.in[4]).rows;
+    return is<RecurrentGrad>(n.op) ? kRecurrentParts * shape(n.in[2]).rows : 0;
+  }
   static bool along_cols(const Op& op, size_t i) {
+    if (is<RecurrentWgrad>(op)) return false;
     if (const auto* m = std::get_if<Matmul>(&op)) return i >= static_cast<size_t>(2 * m->pairs) || (i % 2 == 1 && !m->trans_b);
     return true;
   }
   bool can_cols(const Node& n) const {
     if (is<Adam>(n.op) && n.in.size() > 4) return false;  // decided on in the step: a launch of its own
     if (const auto* m = std::get_if<Matmul>(&n.op)) return !m->trans_a && weight_of(n) <= kChainWeight;
-    return is<BatchNorm, BatchNormGrad, RunningStats, SumRows, Unary, Binary, Fill, Broadcast, Report, Adam, Average, ClampRange>(n.op);
+    return is<RecurrentWgrad, BatchNorm, BatchNormGrad, RunningStats, SumRows, Unary, Binary, Fill, Broadcast, Report, Adam, Average, ClampRange>(n.op);
   }
   int64_t depth_of(const Node& n) const {
     const auto& m = std::get<Matmul>(n.op);
@@ -171,7 +191,7 @@ class Fuser {
   // ---- placing one op ---------------------------------------------------------------------------------------------------------------
   void place(int n) {
     const Node& x = node(n);
-    if (is_view(x.op) && !copies(x)) return view(n);
+    if (is_view(x.op) && (!copies(x) || follows(x))) return view(n);
     const int least = after_readers(x, n);
     struct Choice {
       int level = 1 << 30;
@@ -313,7 +333,7 @@ class Fuser {
   }
 
   RowLayout layout_of_output(const Node& x) {
-    const int64_t rows = shape(x.out[0]).rows;
+    const int64_t rows = rows_of(x);
     if (unit_ <= 1 || rows % unit_ != 0) return {};
     if (is<ConcatRows>(x.op)) {
       RowLayout all{0, 0};
@@ -326,7 +346,7 @@ class Fuser {
       return all;
     }
     for (size_t i = 0; i < x.in.size(); ++i)
-      if (x.in[i] != kNone && along_rows(x.op, i) && shape(x.in[i]).rows == rows && made(x.in[i]).rows.known()) return made(x.in[i]).rows;
+      if (x.in[i] != kNone && along_rows(x.op, i) && rows_of_input(x, i) == rows && made(x.in[i]).rows.known()) return made(x.in[i]).rows;
     return {rows / unit_, 1};
   }
   RowLayout default_layout(Id v) const {
@@ -338,12 +358,12 @@ class Fuser {
   void try_rows(const Node& x, int least, Offer&& offer) {
     const RowLayout rows = layout_of_output(x);
     if (!rows.known()) return;
-    const int64_t out_rows = shape(x.out[0]).rows;
+    const int64_t out_rows = rows_of(x);
     try_cut(x, least, {Placed::chained, Cut::rows, 0, rows, false},
             [&](size_t i, const Made& m) {
               if (m.cut != Cut::rows || !along_rows(x.op, i)) return false;
               if (is<ConcatRows>(x.op)) return m.rows.run == rows.run;
-              return m.rows == rows && shape(x.in[i]).rows == out_rows;
+              return m.rows == rows && rows_of_input(x, i) == out_rows;
             },
             offer);
   }
@@ -375,6 +395,16 @@ class Fuser {
     return false;
   }
 
+  // How the rows of a reshaped value lie in units: not known where a row would be of two.
+  RowLayout reshaped(const Node& x) {
+    const RowLayout from = made(x.in[0]).rows;
+    const int64_t a = shape(x.in[0]).rows, b = shape(x.out[0]).rows;
+    if (made(x.in[0]).cut != Cut::rows || !from.known() || a != from.segments * from.run * unit_ || from.run * b % a != 0) return {};
+    return {from.run * b / a, from.segments};
+  }
+  // A copy that goes on in the chain of what it copies.
+  bool follows(const Node& x) { return reshaped(x).known(); }
+
   // A view lies where its input lies. Where it cannot be followed in a chain, or turns out to be a copy, it is done after that launch.
   void view(int n) {
     const Node& x = node(n);
@@ -384,7 +414,7 @@ class Fuser {
     Placed p{Placed::alone, Cut::none, 0, {}, false};
     if (from.cut == Cut::rows && from.rows.known()) {
       RowLayout rows;
-      if (is<Reshape>(x.op) && from.rows.segments == 1 && b.rows % unit_ == 0) rows = {b.rows / unit_, 1};
+      if (is<Reshape>(x.op)) rows = reshaped(x);
       if (const auto* s = std::get_if<SliceRows>(&x.op)) {
         const int64_t segment = unit_ * from.rows.run;
         if (s->start % segment == 0 && s->rows % segment == 0) rows = {from.rows.run, s->rows / segment};

@@ -4,12 +4,51 @@
 #include <map>
 
 #include "engine/rules.h"
+#include "engine/tile_chains.h"
 
 namespace tessera {
 namespace {
 
 constexpr int64_t kAlign = 64;
 int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+
+}  // namespace
+
+std::vector<std::vector<int>> phases_in_order(const Plan& plan, const std::function<bool(const Node&, size_t)>& goes_on) {
+  std::vector<std::vector<int>> phases;
+  std::vector<int> phase_of(plan.nodes.size(), 0);
+  std::map<Id, int> last_reader;  // of each state version, through views
+  std::vector<Id> shows(plan.values.size());
+  for (size_t v = 0; v < shows.size(); ++v) shows[v] = static_cast<Id>(v);
+  for (size_t n = 0; n < plan.nodes.size(); ++n) {
+    const Node& x = plan.nodes[n];
+    if (is_view(x.op)) shows[static_cast<size_t>(x.out[0])] = shows[static_cast<size_t>(x.in[0])];
+    int least = 0, joined = -1;
+    for (size_t i = 0; i < x.in.size(); ++i) {
+      if (x.in[i] == kNone || plan[x.in[i]].node < 0) continue;
+      const int made = phase_of[static_cast<size_t>(plan[x.in[i]].node)];
+      const bool on = goes_on && goes_on(x, i);
+      least = std::max(least, on ? made : made + 1);
+      if (on) joined = std::max(joined, made);
+    }
+    for (int k = 0; k < in_place(x.op); ++k) {
+      const auto it = last_reader.find(shows[static_cast<size_t>(x.in[static_cast<size_t>(k)])]);
+      if (it != last_reader.end()) least = std::max(least, it->second + 1);
+    }
+    const int phase = joined == least ? least : std::max(least, static_cast<int>(phases.size()) - 1);
+    if (phase >= static_cast<int>(phases.size())) phases.resize(static_cast<size_t>(phase) + 1);
+    phase_of[n] = phase;
+    phases[static_cast<size_t>(phase)].push_back(static_cast<int>(n));
+    for (const Id v : x.in)
+      if (v != kNone) {
+        int& last = last_reader.try_emplace(shows[static_cast<size_t>(v)], phase).first->second;
+        last = std::max(last, phase);
+      }
+  }
+  return phases;
+}
+
+namespace {
 
 class Placer {
  public:
@@ -23,8 +62,7 @@ class Placer {
     for (size_t n = 0; n < plan_.nodes.size(); ++n)
       for (const Id v : plan_.nodes[n].in)
         if (v != kNone) consumers_[static_cast<size_t>(v)].push_back(static_cast<int>(n));
-    if (given != nullptr) take_phases(*given);
-    else phases();
+    take_phases(given != nullptr ? *given : phases_in_order(plan_));
     place_leaves();
     if (local != nullptr)
       for (size_t v = 0; v < local->size(); ++v)
@@ -38,32 +76,6 @@ class Placer {
   int64_t item(Id v) const { return plan_[v].dtype == DType::index ? 4 : scalar_; }
   const Node& node(int n) const { return plan_.nodes[static_cast<size_t>(n)]; }
   Slot& slot(Id v) { return p_.slots[static_cast<size_t>(v)]; }
-
-  // A node joins the current phase unless something in it makes what the node reads, or reads what it changes.
-  void phases() {
-    phase_of_.assign(plan_.nodes.size(), 0);
-    std::map<Id, int> last_reader;  // of each state version, through views
-    std::vector<Id> shows(plan_.values.size());
-    for (size_t v = 0; v < shows.size(); ++v) shows[v] = static_cast<Id>(v);
-    for (size_t n = 0; n < plan_.nodes.size(); ++n) {
-      const Node& x = plan_.nodes[n];
-      if (is_view(x.op)) shows[static_cast<size_t>(x.out[0])] = shows[static_cast<size_t>(x.in[0])];
-      const int now = p_.phases.empty() ? -1 : static_cast<int>(p_.phases.size()) - 1;
-      int least = now;
-      for (const Id v : x.in)
-        if (v != kNone && plan_[v].node >= 0) least = std::max(least, phase_of_[static_cast<size_t>(plan_[v].node)] + 1);
-      for (int k = 0; k < in_place(x.op); ++k) {
-        auto it = last_reader.find(shows[static_cast<size_t>(x.in[static_cast<size_t>(k)])]);
-        if (it != last_reader.end()) least = std::max(least, it->second + 1);
-      }
-      if (least > now || now < 0) p_.phases.emplace_back();
-      const int phase = static_cast<int>(p_.phases.size()) - 1;
-      phase_of_[n] = phase;
-      p_.phases.back().push_back(static_cast<int>(n));
-      for (const Id v : x.in)
-        if (v != kNone) last_reader[shows[static_cast<size_t>(v)]] = phase;
-    }
-  }
 
   void take_phases(const std::vector<std::vector<int>>& given) {
     p_.phases = given;
@@ -285,7 +297,8 @@ Layout lay_out(const Plan& plan, int scalar_bytes, bool reuse) {
   Placement single = place(plan, scalar_bytes, reuse);
   if (!plan.fuse || !reuse) return {{}, std::move(single)};
   RowChains chains = row_chains(plan, scalar_bytes);
-  if (plan.row_cut.gain * static_cast<int64_t>(chains.phases.size()) > static_cast<int64_t>(single.phases.size())) return {{}, std::move(single)};
+  if (plan.row_cut.gain * static_cast<int64_t>(chains.phases.size()) > static_cast<int64_t>(single.phases.size())) chains = tile_chains(plan, scalar_bytes);
+  if (chains.chains.empty()) return {{}, std::move(single)};
   Placement placed = Placer(plan, scalar_bytes, true).run(&chains.phases, &chains.local);
   return {std::move(chains), std::move(placed)};
 }

@@ -1,5 +1,7 @@
 #include "engine/program.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -13,17 +15,27 @@
 #include "engine/error.h"
 #include "engine/isa.h"
 #include "engine/rules.h"
+#include "engine/tile_chains.h"
 
 namespace tessera {
 
+namespace {
+
+// Large arenas lie in large pages, where the system has them: every value of a step is written and read through the same few entries of the translation buffer.
+constexpr size_t kLargePage = size_t{2} << 20;
+std::align_val_t alignment_of(int64_t bytes) { return std::align_val_t(bytes >= int64_t{8 * kLargePage} ? kLargePage : 64); }
+
+}  // namespace
+
 Arena::Arena(int64_t bytes, const char* what, const Team& team) : share_(team.share(bytes, what)), data_(nullptr), bytes_(bytes) {
   const size_t size = static_cast<size_t>(bytes > 0 ? bytes : 64);
-  data_ = static_cast<char*>(::operator new(size, std::align_val_t(64), std::nothrow));
+  data_ = static_cast<char*>(::operator new(size, alignment_of(bytes), std::nothrow));
   if (data_ == nullptr)
     throw Error(ErrorCode::memory, "no memory for " + std::to_string(bytes >> 20) + " MiB of " + what + ".\n  A smaller --batch-size needs less.");
+  if (alignment_of(bytes) == std::align_val_t(kLargePage)) ::madvise(data_, size / kLargePage * kLargePage, MADV_HUGEPAGE);  // refused: small pages do
   std::memset(data_, 0, size);
 }
-Arena::~Arena() { ::operator delete(data_, std::align_val_t(64)); }
+Arena::~Arena() { ::operator delete(data_, alignment_of(bytes_)); }
 
 namespace {
 
@@ -191,7 +203,7 @@ void Program::prepare() {
     }
     for (const auto& [number, links] : chains) {
       const RowChain& c = chains_.chains[static_cast<size_t>(number)];
-      row_chains_.push_back(chain_of(links, c.rows, scratch));
+      row_chains_.push_back(chain_of(links, c, scratch));
       const Chain& made = row_chains_.back();
       own = std::max(own, made.block * c.row_bytes + static_cast<int64_t>((made.views * sizeof(View) + 63) / 64 * 64));
       Ready blocks{};
@@ -213,14 +225,15 @@ void Program::prepare() {
   ready_ = true;
 }
 
-Program::Chain Program::chain_of(const std::vector<int>& nodes, int64_t rows, int64_t& scratch) {
-  Chain chain{rows, block_rows(plan_, rows, team_.size()), {}, {}, 0};
+Program::Chain Program::chain_of(const std::vector<int>& nodes, const RowChain& cut, int64_t& scratch) {
+  const int64_t rows = cut.rows;
+  Chain chain{rows, cut.tiles ? 1 : block_rows(plan_, rows, team_.size()), {}, {}, 0, cut.tiles};
   for (const int n : nodes) {
     const Node& node = plan_.nodes[static_cast<size_t>(n)];
     const auto sight = [&](Id v, bool along) {
       if (v == kNone) return Sight::whole;
       if (placement_.slots[static_cast<size_t>(v)].where == Slot::block) return Sight::own;
-      return along && plan_.shape(v).rows == rows ? Sight::rows : Sight::whole;
+      return !cut.tiles && along && plan_.shape(v).rows == rows ? Sight::rows : Sight::whole;
     };
     for (size_t i = 0; i < node.in.size(); ++i) chain.sights.push_back(sight(node.in[i], along_rows(node.op, i)));
     for (const Id v : node.out) chain.sights.push_back(sight(v, true));
@@ -253,6 +266,27 @@ void Program::run_block(const Chain& chain, int64_t number, char* scratch) const
     call.first_row = begin;
     const int64_t tiles = link.kernel.tiles(call);
     for (int64_t t = 0; t < tiles; ++t) link.kernel.run(call, t, scratch);
+  }
+}
+
+void Program::run_tile(const Chain& chain, int64_t tile, char* scratch) const {
+  View* views = reinterpret_cast<View*>(scratch + kernel_scratch_);
+  char* own = scratch + kernel_scratch_ + (chain.views * sizeof(View) + 63) / 64 * 64;
+  const Sight* sight = chain.sights.data();
+  for (const Ready& link : chain.links) {
+    Call call = link.call;
+    const int count = call.inputs + call.outputs;
+    for (int i = 0; i < count; ++i) {
+      views[i] = call.in[i];  // the outputs follow the inputs
+      if (sight[i] != Sight::own) continue;
+      // As if the tiles before lay before it: a kernel goes to its tile by number.
+      const auto before = static_cast<uintptr_t>(tile * tile_bytes({views[i].rows, views[i].cols}, chain.rows, views[i].item_bytes));
+      views[i].data = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(own) + reinterpret_cast<uintptr_t>(views[i].data) - before);
+    }
+    sight += count;
+    call.in = views;
+    call.out = views + call.inputs;
+    if (link.tiles > 0) link.kernel.run(call, tile, scratch);
   }
 }
 
@@ -413,7 +447,8 @@ void Program::run_here(int64_t n) {
       size_t c = 0;
       while (t.tile >= phase.calls[c].tiles) t.tile -= phase.calls[c++].tiles;
       const Ready& r = phase.calls[c];
-      if (r.chain >= 0) run_block(row_chains_[static_cast<size_t>(r.chain)], t.tile, scratch);
+      if (r.chain >= 0 && row_chains_[static_cast<size_t>(r.chain)].tiles) run_tile(row_chains_[static_cast<size_t>(r.chain)], t.tile, scratch);
+      else if (r.chain >= 0) run_block(row_chains_[static_cast<size_t>(r.chain)], t.tile, scratch);
       else r.kernel.run(r.call, t.tile, scratch);
       if (!dispatcher.finish(phase.tiles)) continue;
       if ((t.epoch + 1) % count == 0) {

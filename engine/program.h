@@ -119,6 +119,7 @@ class Program {
     std::vector<Ready> links;
     std::vector<Sight> sights;  // of the links' views, one after the other
     size_t views = 0;           // most of a link
+    bool tiles = false;         // a block is a tile, which its links' kernels know by its number
   };
   struct Phase {
     std::vector<Ready> calls;
@@ -132,8 +133,9 @@ class Program {
   void run_here(int64_t n);
   void run_phase(const Phase& phase);
   Ready ready(int node, int64_t& scratch);
-  Chain chain_of(const std::vector<int>& nodes, int64_t rows, int64_t& scratch);
+  Chain chain_of(const std::vector<int>& nodes, const RowChain& cut, int64_t& scratch);
   void run_block(const Chain& chain, int64_t block, char* scratch) const;
+  void run_tile(const Chain& chain, int64_t tile, char* scratch) const;
   std::string diagnose_apart();
   const void* watched_data(size_t i, size_t item) const;
   std::vector<View> watched_views() const;

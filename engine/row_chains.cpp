@@ -4,6 +4,7 @@
 #include <map>
 
 #include "engine/rules.h"
+#include "engine/tile_chains.h"
 
 namespace tessera {
 namespace {
@@ -39,6 +40,7 @@ class Chainer {
     sink();
     collect();
     for (size_t i = 0; i < c_.chains.size(); ++i) settle(static_cast<int>(i));
+    add_tile_chains(plan_, scalar_, c_);
     return std::move(c_);
   }
 
@@ -102,7 +104,7 @@ class Chainer {
       for (size_t i = 0; i < x.in.size(); ++i) {
         if (x.in[i] == kNone) continue;
         const Made& m = made(x.in[i]);
-        const bool goes_on = chains && m.rows == rows && along_rows(x.op, i) && shape(x.in[i]).rows == rows;
+        const bool goes_on = goes_on_by_tile(plan_, x, i) || (chains && m.rows == rows && along_rows(x.op, i) && shape(x.in[i]).rows == rows);
         level = std::max(level, m.level == kLeaf || goes_on ? m.level : m.level + 1);
       }
       level = std::max(level, 0);
@@ -170,11 +172,6 @@ class Chainer {
 
   // Values that the chain alone sees share a block's own memory as they live and die.
   void settle(int chain) {
-    struct Life {
-      Id value;
-      int64_t bytes, offset;
-      size_t first, last;
-    };
     std::vector<Life> lives;
     RowChain& c = c_.chains[static_cast<size_t>(chain)];
     std::map<int, size_t> at;
@@ -190,19 +187,8 @@ class Chainer {
         lives.push_back(life);
       }
     }
-    std::stable_sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.bytes > b.bytes; });
-    for (size_t i = 0; i < lives.size(); ++i) {
-      std::vector<std::pair<int64_t, int64_t>> taken;
-      for (size_t j = 0; j < i; ++j)
-        if (lives[j].first <= lives[i].last && lives[i].first <= lives[j].last) taken.emplace_back(lives[j].offset, lives[j].offset + lives[j].bytes);
-      std::sort(taken.begin(), taken.end());
-      for (const auto& [low, high] : taken) {
-        if (low - lives[i].offset >= lives[i].bytes) break;
-        lives[i].offset = std::max(lives[i].offset, high);
-      }
-      c_.local[static_cast<size_t>(lives[i].value)] = {lives[i].offset, lives[i].bytes};
-      c.row_bytes = std::max(c.row_bytes, lives[i].offset + lives[i].bytes);
-    }
+    c.row_bytes = tessera::settle(lives);
+    for (const Life& l : lives) c_.local[static_cast<size_t>(l.value)] = {l.offset, l.bytes};
   }
 
   const Plan& plan_;
@@ -241,6 +227,23 @@ int64_t block_rows(const Plan& plan, int64_t rows, int threads) {
   const int64_t rounds = std::max<int64_t>(1, div_up(rows, kMostRows * threads));
   const int64_t each = div_up(div_up(rows, rounds * threads), kRegisterRows) * kRegisterRows;
   return std::clamp(each, kFewestBlockRows, kMostRows);
+}
+
+int64_t settle(std::vector<Life>& lives) {
+  std::stable_sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.bytes > b.bytes; });
+  int64_t most = 0;
+  for (size_t i = 0; i < lives.size(); ++i) {
+    std::vector<std::pair<int64_t, int64_t>> taken;
+    for (size_t j = 0; j < i; ++j)
+      if (lives[j].first <= lives[i].last && lives[i].first <= lives[j].last) taken.emplace_back(lives[j].offset, lives[j].offset + lives[j].bytes);
+    std::sort(taken.begin(), taken.end());
+    for (const auto& [low, high] : taken) {
+      if (low - lives[i].offset >= lives[i].bytes) break;
+      lives[i].offset = std::max(lives[i].offset, high);
+    }
+    most = std::max(most, lives[i].offset + lives[i].bytes);
+  }
+  return most;
 }
 
 RowChains row_chains(const Plan& plan, int scalar_bytes) { return Chainer(plan, scalar_bytes).run(); }

@@ -10,9 +10,10 @@
 namespace tessera {
 
 struct RowChain {
-  int64_t rows = 0;
+  int64_t rows = 0;        // of tiles (engine/tile_chains.h): their number, a block each
   std::vector<int> nodes;  // in order
   int64_t row_bytes = 0;   // a block's own memory, for each of its rows
+  bool tiles = false;
 };
 
 // A value that its chain alone sees: where it lies in the block's own memory. Row i of the block is at block_rows·offset + i·pitch.
@@ -29,6 +30,15 @@ struct RowChains {
 };
 
 RowChains row_chains(const Plan& plan, int scalar_bytes);
+
+// A value of a chain's own, wanted from its link `first` to its link `last`.
+struct Life {
+  Id value;
+  int64_t bytes, offset;
+  size_t first, last;
+};
+// Offsets for values that share memory as they live and die; returns the bytes all take.
+int64_t settle(std::vector<Life>& lives);
 
 // Ops whose row i reads row i of the inputs `along_rows`, and the other inputs whole.
 bool row_local(const Op& op);

@@ -157,7 +157,42 @@ Var reshape(Var x, Shape shape) { return x.shape() == shape ? x : x.r->emit1(Res
 Var slice_rows(Var x, int64_t start, int64_t rows) { return start == 0 && rows == x.rows() ? x : x.r->emit1(SliceRows{start, rows}, {x}); }
 Var slice_cols(Var x, int64_t start, int64_t cols) { return start == 0 && cols == x.cols() ? x : x.r->emit1(SliceCols{start, cols}, {x}); }
 Var concat_rows(const std::vector<Var>& x) { return x.size() == 1 ? x[0] : x[0].r->emit1(ConcatRows{}, x); }
-Var concat_cols(const std::vector<Var>& x) { return x.size() == 1 ? x[0] : x[0].r->emit1(ConcatCols{}, x); }
+namespace {
+
+// The value and the first column of it that x shows; reshapes of a row and back are looked through.
+struct Shown {
+  Var of;
+  int64_t start;
+};
+Shown shown(Var x) {
+  const Plan& plan = x.r->plan;
+  const Shape s = x.shape();
+  if (s.rows == 1)
+    while (plan.made_by<Reshape>(x.id) != nullptr) x.id = plan.maker(x.id)->in[0];
+  const auto* slice = plan.made_by<SliceCols>(x.id);
+  if (slice == nullptr || plan.shape(plan.maker(x.id)->in[0]).rows != s.rows) return {{}, 0};
+  return {{x.r, plan.maker(x.id)->in[0]}, slice->start};
+}
+
+}  // namespace
+
+// Neighbouring columns of one value are put together again by showing them at once: the gradient of a recurrent layer, whose parameters are made as one row.
+Var concat_cols(const std::vector<Var>& x) {
+  std::vector<Var> parts;
+  for (size_t i = 0; i < x.size();) {
+    const Shown first = shown(x[i]);
+    int64_t width = x[i].cols();
+    size_t next = i + 1;
+    for (; next < x.size() && first.of; ++next) {
+      const Shown more = shown(x[next]);
+      if (!more.of || more.of.id != first.of.id || more.start != first.start + width) break;
+      width += x[next].cols();
+    }
+    parts.push_back(next == i + 1 ? x[i] : slice_cols(first.of, first.start, width));
+    i = next;
+  }
+  return parts.size() == 1 ? parts[0] : x[0].r->emit1(ConcatCols{}, parts);
+}
 Var sum_to(Var x, Shape shape) {
   if (shape.rows == 1 && x.rows() != 1) x = sum_rows(x);
   if (shape.cols == 1 && x.cols() != 1) x = sum_cols(x);

@@ -7,11 +7,6 @@
 namespace tessera::gpu {
 namespace {
 
-// The largest of the tiles' rooms; column sums and rates need less.
-constexpr int kSharedFloats = shared_floats<FmaTile<128, 8, true, true>>;
-static_assert(kSharedFloats >= shared_floats<FmaTile<64, 64, true, true>> && kSharedFloats >= shared_floats<FmaTile<16, 64, true, true>> &&
-              kSharedFloats >= shared_floats<FmaTile<8, 128, true, true>>);
-
 __global__ void __launch_bounds__(kThreads) fused_kernel(const __grid_constant__ Constants<FusedTable> table) {
   const FusedTable& t = *table;
   TESS_SHARED(shared, float[kSharedFloats]);
@@ -103,7 +98,7 @@ class Builder {
       fits_ = false;
       return;
     }
-    const int64_t rows = s.call.out[0].rows;
+    const int64_t rows = s.call.out[s.kind == OpKind::recurrent_grad ? 1 : 0].rows;  // its first output holds sequences as lanes
     t_.step[t_.steps++] = {s.kind, s.part, t_.used, static_cast<int>(s.run), static_cast<int>(s.apart), s.apart > 0 ? static_cast<int>(rows / s.apart) : 1};
     t_.state = s.call.state;
     if (s.kind == OpKind::report) t_.counting = t_.chains - 1;
@@ -192,6 +187,17 @@ class Builder {
       case OpKind::span_reconstruction_grad:
         return pack(ReconstructionStep{*static_cast<const SpanReconstructionGrad*>(call.op)->spans, reconstruction(call), Mat<const float>(in[4]), Mat<float>(out[0]), Mat<float>(out[1])});
       case OpKind::mixture_draw: return pack(mixture(call));
+      case OpKind::gather_sequences: return pack(sequence_rows(call));
+      case OpKind::recurrent: {
+        fits_ = fits_ && layer_floats(call.in[4].rows, call.in[5].rows) <= kSharedFloats;
+        return pack(recurrent_layer(call));
+      }
+      case OpKind::recurrent_grad: {
+        fits_ = fits_ && back_floats(call.in[2].rows) <= kSharedFloats;
+        return pack(recurrent_back(call));
+      }
+      case OpKind::recurrent_input_grad: return pack(recurrent_input(call));
+      case OpKind::recurrent_wgrad: return pack(recurrent_weights(call));
       case OpKind::clamp_range: {
         const bool flat = cut_ == FusedChain::flat;
         return pack(ClampStep{clamped_range(call), flat ? 1 : static_cast<int>(out[0].rows), static_cast<int>(flat ? out[0].rows * out[0].cols : out[0].cols)});

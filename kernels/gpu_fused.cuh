@@ -6,6 +6,7 @@
 #include "kernels/gpu_functions.cuh"
 #include "kernels/gpu_optimizer.cuh"
 #include "kernels/gpu_product.cuh"
+#include "kernels/gpu_recurrent.cuh"
 #include "kernels/gpu_rows.cuh"
 #include "kernels/gpu_sampling.cuh"
 #include "kernels/gpu_span.cuh"
@@ -118,6 +119,11 @@ struct ReportStep {
   int count;
   int64_t slots;
 };
+
+// The largest of the tiles' rooms; column sums and rates need less, sequences take what there is.
+constexpr int kSharedFloats = shared_floats<FmaTile<128, 8, true, true>>;
+static_assert(kSharedFloats >= shared_floats<FmaTile<64, 64, true, true>> && kSharedFloats >= shared_floats<FmaTile<16, 64, true, true>> &&
+              kSharedFloats >= shared_floats<FmaTile<8, 128, true, true>>);
 
 // ---- the table ---------------------------------------------------------------------------------------------------------------------
 constexpr int kMaxChains = 32, kMaxSteps = 96, kPoolBytes = 28 * 1024;
@@ -244,6 +250,24 @@ __device__ inline bool do_update(OpKind kind, const unsigned char* step, const S
 }
 
 // ---- rows --------------------------------------------------------------------------------------------------------------------------
+// Sequences are taken through a layer as many at a time as their state has room for, `floats` each.
+template <class Go>
+__device__ inline void each_group(const Rows& rows, int64_t floats, Go&& go) {
+  const int most = kSharedFloats / static_cast<int>(floats);
+  if (rows.count <= most) return go(rows);
+  for (int first = 0, n = 0; first < rows.count; first += n) {
+    n = min(most, rows.run - first % rows.run);
+    go(Rows{rows.at(first), n, n, 0});
+    __syncthreads();
+  }
+}
+__attribute__((noinline)) __device__ void do_recurrent(const RecurrentLayer& x, const Rows& rows, float* shared) {
+  each_group(rows, layer_floats(x.in, x.hidden), [&](const Rows& some) { recurrent_forwards<0>(x, some, shared); });
+}
+__attribute__((noinline)) __device__ void do_recurrent_grad(const RecurrentBack& x, const Rows& rows, float* shared) {
+  each_group(rows, back_floats(x.w_h.rows), [&](const Rows& some) { recurrent_backwards<0>(x, some, shared); });
+}
+
 __attribute__((noinline)) __device__ void do_rows(const FusedTable::Step& s, const unsigned char* step, const Rows& rows, const StepState& state, const char* workspace, float* shared) {
   const auto walk = [&](const Target& out, auto&& f) { each_chunk(rows, out.cols, [&](int r, int c) { f(r, c, out.cols); }); };
   if (do_map(s.kind, step, walk)) return;
@@ -337,6 +361,16 @@ __attribute__((noinline)) __device__ void do_rows(const FusedTable::Step& s, con
       const auto& x = *reinterpret_cast<const ReconstructionStep*>(step);
       return each_span(x.spans, rows, [&](const SpanPlace& p) { span_reconstruction_grad(p, x.in, x.d, x.out, x.d_sigma); });
     }
+    case OpKind::gather_sequences: {
+      const auto& x = *reinterpret_cast<const SequenceRows*>(step);
+      return each_item(rows.count * x.x.cols, [&](int i) { gather_sequence_element(x, rows.at(i / x.x.cols), i % x.x.cols); });
+    }
+    case OpKind::recurrent: return do_recurrent(*reinterpret_cast<const RecurrentLayer*>(step), rows, shared);
+    case OpKind::recurrent_grad: return do_recurrent_grad(*reinterpret_cast<const RecurrentBack*>(step), rows, shared);
+    case OpKind::recurrent_input_grad: {
+      const auto& x = *reinterpret_cast<const RecurrentInput*>(step);
+      return each_item(rows.count * x.d_x.cols, [&](int i) { recurrent_input_element(x, rows.at(i / x.d_x.cols), i % x.d_x.cols / x.w_x.rows, i % x.w_x.rows); });
+    }
     case OpKind::mixture_draw: {
       const auto& x = *reinterpret_cast<const Mixture*>(step);
       return each_item(rows.count * x.out.cols, [&](int i) { mixture_element(x, rows.at(i / x.out.cols), i % x.out.cols); });
@@ -367,6 +401,10 @@ __attribute__((noinline)) __device__ void do_cols(const FusedTable::Step& s, con
     case OpKind::sum_rows: {
       const auto& x = *reinterpret_cast<const SumStep*>(step);
       return sum_rows(x.x, x.out, x.scale, first, room);
+    }
+    case OpKind::recurrent_wgrad: {
+      const auto& x = *reinterpret_cast<const RecurrentWeights*>(step);
+      return each_item(x.out.rows * (end - first), [&](int i) { recurrent_weight(x, i / (end - first), first + i % (end - first)); });
     }
     case OpKind::batch_norm: {
       const auto& x = *reinterpret_cast<const NormStep*>(step);

@@ -1,4 +1,4 @@
-// draw_conditions, gather_rows, mixture_draw: which rows a step trains on, their codes, and latent rows drawn from a mixture. All stay on the device: no row crosses the bus in a step.
+// draw_conditions, gather_rows, gather_sequences, mixture_draw: which rows a step trains on, their codes, and latent rows drawn from a mixture. All stay on the device: no row crosses the bus in a step.
 #pragma once
 #include "kernels/gpu_random.cuh"
 
@@ -48,6 +48,25 @@ __device__ inline void gather_entry(const SpanTable& spans, const Mat<const int3
   const SpanTable::Item span = spans.items[s];
   index.row(i)[s] = span.softmax ? span.start + codes.row(from)[span.slot] : span.start;
   value.row(i)[s] = span.softmax ? 1.0f : alphas.row(from)[span.slot];
+}
+
+// gather_sequences: a thread an element of x.   4·B·steps·(F + 1) bytes written, as many read: bandwidth-bound · no synchronisation, exact
+struct SequenceRows {
+  Mat<const float> features;
+  Mat<const int32_t> first, lengths, sequence;
+  Mat<float> x, length, valid;
+  int steps;
+};
+inline SequenceRows sequence_rows(const Call& call) {
+  const View *in = call.in, *out = call.out;
+  return {Mat<const float>(in[0]), Mat<const int32_t>(in[1]), Mat<const int32_t>(in[2]), Mat<const int32_t>(in[3]), Mat<float>(out[0]), Mat<float>(out[1]), Mat<float>(out[2]),
+          static_cast<int>(static_cast<const GatherSequences*>(call.op)->steps)};
+}
+__device__ inline void gather_sequence_element(const SequenceRows& s, int b, int c) {
+  const int t = c / s.features.cols, k = c % s.features.cols, i = s.sequence.row(b)[0], n = min(s.lengths.row(i)[0], s.steps);
+  s.x.row(b)[c] = t < n ? s.features.row(s.first.row(i)[0] + t)[k] : 0.0f;
+  if (k == 0) s.valid.row(b)[t] = t < n ? 1.0f : 0.0f;
+  if (c == 0) s.length.row(b)[0] = static_cast<float>(n);
 }
 
 // mixture_draw: out[i, a] = mean[k, a] + Σ_b factor[k·d + a, b]·noise[i, b], k = component[i].   noise, out [rows, d] · mean [K, d], factor [K·d, d]

@@ -1,4 +1,4 @@
-// draw_conditions, gather_rows, mixture_draw (gpu_sampling.cuh), gather_sequences.
+// draw_conditions, gather_rows, gather_sequences, mixture_draw (gpu_sampling.cuh).
 #include "kernels/gpu_sampling.cuh"
 
 namespace tessera::gpu {
@@ -38,28 +38,13 @@ void mixture_run(const Call& call, int64_t, void* scratch) {
   launch({dim3(grid_of(call.out[0].rows * call.out[0].cols, kThreads)), dim3(kThreads), 0, gpu_context(scratch).stream}, "mixture_draw", mixture_draw_kernel, mixture(call));
 }
 
-// gather_sequences: a thread an element of x.   4·B·steps·(F + 1) bytes written, as many read: bandwidth-bound
-struct SequenceRows {
-  Mat<const float> features;
-  Mat<const int32_t> first, lengths, sequence;
-  Mat<float> x, length, valid;
-  int steps;
-};
 __global__ void __launch_bounds__(kThreads) gather_sequences_kernel(SequenceRows s) {
   const int64_t item = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
-  if (item >= static_cast<int64_t>(s.x.rows) * s.x.cols) return;
-  const int b = static_cast<int>(item / s.x.cols), c = static_cast<int>(item % s.x.cols), t = c / s.features.cols, k = c % s.features.cols;
-  const int i = s.sequence.row(b)[0], n = min(s.lengths.row(i)[0], s.steps);
-  s.x.row(b)[c] = t < n ? s.features.row(s.first.row(i)[0] + t)[k] : 0.0f;
-  if (k == 0) s.valid.row(b)[t] = t < n ? 1.0f : 0.0f;
-  if (c == 0) s.length.row(b)[0] = static_cast<float>(n);
+  if (item < static_cast<int64_t>(s.x.rows) * s.x.cols) gather_sequence_element(s, static_cast<int>(item / s.x.cols), static_cast<int>(item % s.x.cols));
 }
 
 void sequences_run(const Call& call, int64_t, void* scratch) {
-  const View *in = call.in, *out = call.out;
-  const SequenceRows s{Mat<const float>(in[0]), Mat<const int32_t>(in[1]), Mat<const int32_t>(in[2]), Mat<const int32_t>(in[3]), Mat<float>(out[0]), Mat<float>(out[1]), Mat<float>(out[2]),
-                       static_cast<int>(static_cast<const GatherSequences*>(call.op)->steps)};
-  launch({dim3(grid_of(out[0].rows * out[0].cols, kThreads)), dim3(kThreads), 0, gpu_context(scratch).stream}, "gather_sequences", gather_sequences_kernel, s);
+  launch({dim3(grid_of(call.out[0].rows * call.out[0].cols, kThreads)), dim3(kThreads), 0, gpu_context(scratch).stream}, "gather_sequences", gather_sequences_kernel, sequence_rows(call));
 }
 
 }  // namespace

@@ -256,7 +256,8 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
   json["barriers"] = placed.phases.size();
   json["row_chains"] = nlohmann::json::array();
   for (const RowChain& c : layout.chains.chains) {
-    nlohmann::json chain{{"rows", c.rows}, {"block_rows", block_rows(plan, c.rows, team.size())}, {"block_bytes", c.row_bytes * block_rows(plan, c.rows, team.size())}, {"ops", nlohmann::json::array()}};
+    const int64_t rows = c.tiles ? kSequenceTile : block_rows(plan, c.rows, team.size());  // of a block
+    nlohmann::json chain{{"rows", c.tiles ? c.rows * kSequenceTile : c.rows}, {"block_rows", rows}, {"block_bytes", c.row_bytes * (c.tiles ? 1 : rows)}, {"ops", nlohmann::json::array()}};
     for (const int n : c.nodes)
       if (placed.runs[static_cast<size_t>(n)]) chain["ops"].push_back(op_name(plan.nodes[static_cast<size_t>(n)].op));
     json["row_chains"].push_back(std::move(chain));

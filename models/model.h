@@ -38,7 +38,7 @@ struct CheckpointOptions {
 };
 
 struct FitOptions {
-  std::string method = "ctgan";  // "ctgan" | "tvae" | "timegan"
+  std::string method = "tvae";  // "tvae" | "ctgan" | "timegan"
   std::string preset = "best";  // "best" | "paper"; apply_preset() sets the rest from it
   CtganConfig ctgan;            // what the method named above reads
   TvaeConfig tvae;
@@ -54,7 +54,6 @@ struct FitOptions {
   std::shared_ptr<Device> device;                    // where training steps run; null: the processor
   CheckpointOptions checkpoint;
   int patience = 0;                   // epochs without a better held-out measure after which training comes to its end; 0: none. See models/held_out.h
-  int64_t patience_from_rows = 0;     // tables below this are trained to the end whatever `patience` says
   bool keep_best = false;             // of the weights measured, those that were best
   double max_seconds = 0;             // of training; 0: as long as it takes
 };
@@ -68,7 +67,7 @@ struct SampleOptions {
   std::string where;          // "" or an expression, see models/table/where.h
   int batch = 0;              // rows made at a time; 0: chosen. Never changes a row
   std::shared_ptr<Device> device;  // where rows are made; null: the processor
-  int max_tries = 1000;       // candidates a row may take under `where` before Error(condition)
+  int max_tries = 0;          // candidates a row may take under `where` before Error(condition); 0: 65,536, fewer where none of the first million of a block of rows meets it
   std::optional<Tier> calibrate;                    // none: the tier that served best when the model was calibrated
   double min_yield = kMinYield;        // share of candidates that calibration must keep; it gives up exactness for it
 };

@@ -22,6 +22,8 @@ constexpr int kSamplePurpose = 0x2000;
 constexpr int kDefaultBatch = 4096;
 constexpr int64_t kSlice = 512;  // rows decoded at a time by one thread
 constexpr int64_t kBlock = 1024, kCalibratedBlock = 4096;  // rows searched for at a time
+constexpr int kDefaultTries = 1 << 16;
+constexpr int64_t kHopeless = int64_t{1} << 20;  // candidates of a block of rows, none of which meets the condition
 
 class Rows : public RowStream {
  public:
@@ -50,7 +52,7 @@ class Rows : public RowStream {
     batch = std::move(ready_.front());
     ready_.pop_front();
     report_.rows += batch.rows;
-    monitor_.report({"sample", static_cast<double>(report_.rows), static_cast<double>(end_ - offset_), "rows", searching() ? yield_note() : "", report_.rows == end_ - offset_});
+    monitor_.report({"sample", static_cast<double>(report_.rows), static_cast<double>(end_ - offset_), "rows", searching() ? yield_note(report_.rows) : "", report_.rows == end_ - offset_});
     return true;
   }
 
@@ -68,7 +70,7 @@ class Rows : public RowStream {
   bool searching() const { return !where_.empty() || tier_ != Tier::off; }
   int64_t block() const { return tier_ != Tier::off ? kCalibratedBlock : kBlock; }
 
-  std::string yield_note() const { return fmt::format("yield {:.3g} %", 100.0 * static_cast<double>(report_.rows) / static_cast<double>(std::max<int64_t>(report_.candidates, 1))); }
+  std::string yield_note(int64_t rows) const { return fmt::format("yield {:.3g} %", 100.0 * static_cast<double>(rows) / static_cast<double>(std::max<int64_t>(report_.candidates, 1))); }
 
   void build() {
     // A search makes several candidates a row; a few rows do not need a whole block of them.
@@ -168,17 +170,22 @@ class Rows : public RowStream {
     Table found = schema_;
     std::vector<int64_t> order;  // which row each row of `found` is
     std::vector<Search> searches(static_cast<size_t>(n));
-    for (int attempt = 0, ahead = 0; attempt < options_.max_tries && !pending.empty(); attempt += ahead) {
+    const int64_t hopeless = kHopeless / n;
+    int64_t most = options_.max_tries > 0 ? options_.max_tries : std::min<int64_t>(kDefaultTries, hopeless);
+    for (int64_t attempt = 0, ahead = 0; attempt < most && !pending.empty(); attempt += ahead) {
       const int64_t fit = std::max<int64_t>(room / static_cast<int64_t>(pending.size()), 1);
-      ahead = static_cast<int>(std::min<int64_t>({fit, std::max(attempt, 1), options_.max_tries - attempt}));
+      ahead = std::min({fit, std::max<int64_t>(attempt, 1), most - attempt});
       std::vector<Candidate> tries;
-      for (int a = attempt; a < attempt + ahead; ++a)
-        for (const int64_t row : pending) tries.push_back({row, a});
+      for (int64_t a = attempt; a < attempt + ahead; ++a)
+        for (const int64_t row : pending) tries.push_back({row, static_cast<int32_t>(a)});
       in_batches(tries, room, [&](const std::vector<Candidate>& batch) { consider(batch, begin, found, order, searches); });
       std::erase_if(pending, [&](int64_t row) { return searches[static_cast<size_t>(row - begin)].done; });
+      if (options_.max_tries == 0 && std::any_of(searches.begin(), searches.end(), [](const Search& s) { return s.seen > 0; })) most = kDefaultTries;
       monitor_.check_cancelled("sample");
+      const int64_t found_rows = report_.rows + n - static_cast<int64_t>(pending.size());
+      if (!pending.empty()) monitor_.report({"sample", static_cast<double>(found_rows), static_cast<double>(end_ - offset_), "rows", yield_note(found_rows), false});
     }
-    settle(begin, searches, room, found, order);
+    settle(begin, searches, room, most, found, order);
     next_ += n;
     ready_.push_back(in_order(found, order, begin));
   }
@@ -236,12 +243,12 @@ class Rows : public RowStream {
   }
 
   // Rows whose every candidate was turned down take the likeliest of them; rows without one that meets the conditions end the search.
-  void settle(int64_t begin, const std::vector<Search>& searches, int64_t room, Table& found, std::vector<int64_t>& order) {
+  void settle(int64_t begin, const std::vector<Search>& searches, int64_t room, int64_t most, Table& found, std::vector<int64_t>& order) {
     std::vector<Candidate> likeliest;
     for (size_t i = 0; i < searches.size(); ++i) {
       const Search& s = searches[i];
       const int64_t row = begin + static_cast<int64_t>(i);
-      if (!s.done && s.seen == 0) give_up(static_cast<int64_t>(order.size()), row);
+      if (!s.done && s.seen == 0) give_up(static_cast<int64_t>(order.size()), row, most);
       if (!s.done || s.seen > kMostTries) likeliest.push_back({row, s.likeliest});
     }
     report_.settled += static_cast<int64_t>(likeliest.size());
@@ -259,14 +266,14 @@ class Rows : public RowStream {
 
   bool accepted(size_t i, const Candidate& c) const { return program_ == nullptr || maker_->accepts(*program_, static_cast<int64_t>(i), c); }
 
-  [[noreturn]] void give_up(int64_t found, int64_t row) const {
+  [[noreturn]] void give_up(int64_t found, int64_t row, int64_t tries) const {
     size_t rarest = 0;
     for (size_t t = 1; t < failed_.size(); ++t)
       if (failed_[t] > failed_[rarest]) rarest = t;
     throw Error(ErrorCode::condition,
                 fmt::format("--where: {} of {} rows were found; row {} was tried {} times without one that meets every term.\n"
                             "  The rare one is `{}`: {} of {} candidates had it. Ask for less, or allow more tries with --max-tries.",
-                            report_.rows + found, end_ - offset_, row, options_.max_tries, where_.terms[rarest].text,
+                            report_.rows + found, end_ - offset_, row, tries, where_.terms[rarest].text,
                             tried_ - failed_[rarest], tried_));
   }
 

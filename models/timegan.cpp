@@ -53,6 +53,8 @@ Var mean_over(Var each, Var valid) {
 
 Var absolute(Var x) { return leaky_relu(x, -1); }
 
+Var total(Var row) { return sum(reshape(row, {row.cols(), 1})); }
+
 }  // namespace
 
 Var apply(Recorder& r, const SequenceNetwork& n, int64_t steps, Var x, const SequenceBatch& batch) {
@@ -84,14 +86,14 @@ MomentLoss moment_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch
   const Var valid = in_rows(ones * valid_steps(batch), m.steps);  // [B, steps·features]
   const Var count = sum_rows(valid);
   const Var inverse = fill(r, count.shape(), 1) / unary(Unary::clamp, count, 1, 1e30);
-  const Var kept = unary(Unary::step, count + -1.5, 0), terms = unary(Unary::clamp, sum(kept), 1, 1e30);
+  const Var kept = unary(Unary::step, count + -1.5, 0), terms = unary(Unary::clamp, total(kept), 1, 1e30);
   auto moments = [&](Var x) {
     const Var mean = sum_rows(x * valid) * inverse, centred = (x - mean) * valid;
     return std::pair{mean, sqrt(sum_rows(square(centred)) * inverse + kMomentEps)};
   };
   const auto [real_mean, real_deviation] = moments(batch.x);
   const auto [made_mean, made_deviation] = moments(made);
-  const Var deviation = sum(absolute(made_deviation - real_deviation) * kept) / terms, mean = sum(absolute(made_mean - real_mean) * kept) / terms;
+  const Var deviation = total(absolute(made_deviation - real_deviation) * kept) / terms, mean = total(absolute(made_mean - real_mean) * kept) / terms;
   return {deviation, mean, deviation + mean};
 }
 

@@ -308,18 +308,14 @@ double train(Model::State& state, EncodedTable&& table, const FitOptions& option
   const Surroundings around{options.seed, off, team, monitor};
   const double start = seconds_now();
 
-  // The preset's own patience is for runs that it can shorten and tables that can spare the rows; a patience that was asked for is taken at its word.
-  FitOptions chosen = options;
-  const auto full_rate = method->schedule().decay_from * static_cast<double>(method->schedule().epochs);
-  if (options.patience_from_rows > 0 && (table.rows < options.patience_from_rows || options.patience >= full_rate)) chosen.patience = 0;
-  const bool measured = method->schedule().epochs > 0 && (chosen.patience > 0 || chosen.keep_best);
+  const bool measured = method->schedule().epochs > 0 && (options.patience > 0 || options.keep_best);
   EncodedTable held;
   if (measured) held = hold_out(table, state.encoder.layout(), options.seed);
   method->prepare(table, team);
   const std::unique_ptr<HeldOut> held_out = measured ? method->held_out(held, around) : nullptr;
   if (measured && !held_out) throw Error(ErrorCode::usage, fmt::format("--patience and --keep best: the {} has no held-out measure.\n  Leave them away; --epochs and --max-time bound its training.", options.method));
 
-  Trainer trainer(*method, table, held_out.get(), chosen, checkpoints, around);
+  Trainer trainer(*method, table, held_out.get(), options, checkpoints, around);
   std::optional<RunState> kept;
   if (options.checkpoint.resume) kept = checkpoints.newest();
   else if (!options.checkpoint.path.empty()) Checkpoints::remove(options.checkpoint.path);

@@ -24,13 +24,13 @@ namespace {
 // from some step on; what the file held before that step stays.
 class LossLog {
  public:
-  LossLog(const std::string& path, const std::string& method, bool resume) : path_(path), method_(method) {
+  LossLog(const std::string& path, bool resume) : path_(path) {
     if (path_.empty()) return;
     if (resume) {
       std::ifstream before(path_);
       for (std::string line; std::getline(before, line);) before_.push_back(line);
     }
-    if (before_.empty()) begin(0);
+    if (before_.empty()) open();
   }
   ~LossLog() {
     if (file_ != nullptr) std::fclose(file_);
@@ -42,11 +42,12 @@ class LossLog {
   // An exception must not cross the library, and training is worth more than its log: a full disk is told at the end.
   static void callback(const tessera_losses* l, void* log) {
     auto* self = static_cast<LossLog*>(log);
-    const std::string losses = self->method_ == "tvae"      ? fmt::format("{:.9g},{:.9g}", l->reconstruction, l->divergence)
-                               : self->method_ == "timegan" ? fmt::format("{:.9g},{:.9g},{:.9g},{:.9g},{:.9g}", l->reconstruction, l->supervised, l->critic, l->generator, l->moments)
-                                                            : fmt::format("{:.9g},{:.9g},{:.9g}", l->critic, l->generator, l->penalty);
+    const std::string_view method = l->method;
+    const std::string losses = method == "tvae"      ? fmt::format("{:.9g},{:.9g}", l->reconstruction, l->divergence)
+                               : method == "timegan" ? fmt::format("{:.9g},{:.9g},{:.9g},{:.9g},{:.9g}", l->reconstruction, l->supervised, l->critic, l->generator, l->moments)
+                                                     : fmt::format("{:.9g},{:.9g},{:.9g}", l->critic, l->generator, l->penalty);
     try {
-      if (self->file_ == nullptr) self->begin(l->step);
+      if (!self->begun_) self->begin(method, l->step);
       self->put(fmt::format("{},{:.6g},{},{:.3f}\n", l->step, l->epoch, losses, l->seconds));
       if (std::fflush(self->file_) != 0) self->error_ = errno;
     } catch (const std::exception&) {
@@ -58,12 +59,16 @@ class LossLog {
   }
 
  private:
-  void begin(int64_t step) {
+  void open() {
     file_ = std::fopen(path_.c_str(), "w");
     if (file_ == nullptr) fail();
-    put(method_ == "tvae"      ? "step,epoch,reconstruction,divergence,seconds\n"
-        : method_ == "timegan" ? "step,epoch,reconstruction,supervised,discriminator,generator,moments,seconds\n"
-                               : "step,epoch,critic,generator,penalty,seconds\n");
+  }
+  void begin(std::string_view method, int64_t step) {
+    begun_ = true;
+    if (file_ == nullptr) open();
+    put(method == "tvae"      ? "step,epoch,reconstruction,divergence,seconds\n"
+        : method == "timegan" ? "step,epoch,reconstruction,supervised,discriminator,generator,moments,seconds\n"
+                              : "step,epoch,critic,generator,penalty,seconds\n");
     for (const std::string& line : before_)
       if (const int64_t at = std::strtoll(line.c_str(), nullptr, 10); at > 0 && at < step) put(line + "\n");
     if (error_ != 0) fail();
@@ -74,16 +79,16 @@ class LossLog {
   [[noreturn]] void fail() { throw tessera::Error(TESSERA_E_IO, fmt::format("{}: the losses cannot be written ({}).", path_, std::strerror(error_ != 0 ? error_ : errno))); }
 
   std::string path_;
-  std::string method_;
   std::vector<std::string> before_;
   std::FILE* file_ = nullptr;
+  bool begun_ = false;
   int error_ = 0;
 };
 
 struct Arguments {
   std::vector<std::string> data;
   std::string model, log, checkpoint_every, keep, max_time;
-  int patience = -1;  // not given
+  int patience = 0;
   int64_t max_rows = 0;
   bool force = false, resume = false;
   CsvArguments csv;
@@ -104,7 +109,7 @@ struct Arguments {
     tessera_fit_options o = fit.options();
     o.checkpoint_every = checkpoint_every.c_str();
     o.resume = resume;
-    o.patience = patience == 0 ? TESSERA_NO_PATIENCE : patience < 0 ? 0 : patience;
+    o.patience = patience;
     o.keep = keep.c_str();
     o.max_time = max_time.c_str();
     return o;
@@ -173,7 +178,7 @@ void run(const Program& program, const Arguments& a) {
   SharedOptions shared = program.shared;
   shared.memory_limit = a.memory_limit, shared.scratch = a.scratch_folder();
   Session session(shared);
-  LossLog log(a.log, a.fit.method, a.resume);
+  LossLog log(a.log, a.resume);
   if (log.wanted()) options.losses = &LossLog::callback, options.losses_user = &log;
   try {
     train(session, a, options, program.shared.json);

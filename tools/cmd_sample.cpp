@@ -72,7 +72,7 @@ void add_sample(Program& program) {
   command->add_option("--seed", a->seed, "Another seed, another table")->capture_default_str();
   command->add_option("--offset", a->offset, "First row (or sequence): row i depends on model, seed and i only")->check(natural)->capture_default_str();
   command->add_option("--where", a->where, "Only rows that satisfy this: \"education = 'Masters' and age >= 40\" (=, !=, in (…), <, <=, >, >=, between … and …, is null, is not null, joined by and)");
-  command->add_option("--max-tries", a->max_tries, "Candidates a row may take under --where (default: 1000)")->check(positive);
+  command->add_option("--max-tries", a->max_tries, "Candidates a row may take under --where (65,536; by default sampling also ends when none of the first million meets it)")->check(positive);
   command->add_option("--calibrate", a->calibrate, "off, marginals or full (default: what served best when the model was fitted)");
   command->add_option("--min-yield", a->min_yield, "Share of candidates calibration keeps at least: higher is faster and less exact (default: 0.1)")->check(CLI::Range(0.0, 1.0));
   command->add_option("--batch-size", a->batch_size, "Rows made at a time; never changes a row (default: chosen)")->check(positive);

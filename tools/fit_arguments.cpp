@@ -6,7 +6,7 @@
 
 void FitArguments::add_to(CLI::App& command) {
   const auto natural = CLI::Range(1, 1 << 30, "whole number from 1");
-  command.add_option("--method", method, "The model: ctgan or tvae, or timegan for sequences")->capture_default_str();
+  command.add_option("--method", method, "The model: tvae or ctgan, or timegan for sequences (the one whose own options are given, else tvae)");
   command.add_option("--preset", preset, "best: the paper's networks with what measurably helps; paper: the published model")->capture_default_str();
   command.add_option("--seed", seed, "Same seed, same model, for any number of threads")->capture_default_str();
   command.add_option("--epochs", epochs, "Passes over the table; 0 writes an untrained model (preset: 300)")->check(CLI::Range(0, 1 << 30, "whole number from 0"));

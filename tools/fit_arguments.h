@@ -9,7 +9,7 @@
 #include "tessera/tessera.hpp"
 
 struct FitArguments {
-  std::string method = "ctgan", preset = "best", passes_off, calibrate, rare_categories;
+  std::string method, preset = "best", passes_off, calibrate, rare_categories;
   uint64_t seed = 0;
   int epochs = -1;  // not given
   int batch_size = 0, pac = 0, embedding_dim = 0, discriminator_steps = 0;

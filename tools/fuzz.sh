@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs every fuzzer for a while, each from its committed corpus and from what earlier runs found (build/fuzz/corpus).
 #   bash tools/fuzz.sh [seconds for each, default 600] [names: csv types where model arrow calls]
+# FUZZ_SEED=n makes a run that can be repeated; without it every run goes ways of its own.
 # What one finds lies in build/fuzz/found; a file put into tests/fuzz/corpus/<name>/ is tried by every build from then on.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -25,7 +26,7 @@ run() {
   local name=$1 longest=4096
   [[ $name == model ]] && longest=131072  # a model with its calibration
   mkdir -p "build/fuzz/corpus/$name"
-  nice "build/fuzz/tests/fuzz/fuzz_$name" -max_total_time="$seconds" -max_len=$longest -timeout=20 -rss_limit_mb=2048 -artifact_prefix="build/fuzz/found/$name-" -verbosity=0 -print_final_stats=1 \
+  nice "build/fuzz/tests/fuzz/fuzz_$name" -max_total_time="$seconds" -max_len=$longest -timeout=20 -rss_limit_mb=2048 -artifact_prefix="build/fuzz/found/$name-" -seed="${FUZZ_SEED:-0}" -verbosity=0 -print_final_stats=1 \
     "build/fuzz/corpus/$name" "tests/fuzz/corpus/$name" > "build/fuzz/found/$name.log" 2>&1 && status=0 || status=$?
   echo "$name: $(grep -o 'number_of_executed_units: *[0-9]*' "build/fuzz/found/$name.log" | grep -o '[0-9]*$' || echo 0) inputs, exit $status"
   [[ $status == 0 ]] || { grep -E 'ERROR|SUMMARY|Test unit written' "build/fuzz/found/$name.log" | head -5; return 1; }

@@ -22,7 +22,7 @@ command -v ccache > /dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 run release
 # The fuzzers for a few seconds each, beside the corpora that every build runs.
 if [[ ${CI:-} == true || " $* " == *" fuzz "* ]]; then
-  bash tools/fuzz.sh 8 || [[ $? == 77 ]]
+  FUZZ_SEED=1 bash tools/fuzz.sh 8 || [[ $? == 77 ]]
 fi
 if [[ " $* " == *" coverage "* ]]; then
   cmake --build build/release --target test_gpu_coverage -j "$jobs"

@@ -141,12 +141,12 @@ typedef struct tessera_losses {
   double divergence;     /* TVAE: KL(q(z | row) || N(0, I)) */
   double supervised;     /* TimeGAN: root mean square error of the next latent step; its critic is the discriminator, its reconstruction the root mean square error of a step */
   double moments;        /* TimeGAN: differences of means and deviations over a batch */
+  const char* method;    /* "tvae", "ctgan" or "timegan": what is trained, and so which of these are not 0 */
 } tessera_losses;
 
 typedef void (*tessera_losses_fn)(const tessera_losses* losses, void* user);
 
 #define TESSERA_UNTRAINED (-1)
-#define TESSERA_NO_PATIENCE (-1)
 #define TESSERA_KEEP_RARE (-1)
 
 /* What makes sequences of a table (docs/sequences.md): windows of one long table (length), or the rows that share a key (key), or windows of those (both). Texts are names of columns. */
@@ -162,7 +162,7 @@ typedef struct tessera_sequence_options {
 /* 0 or NULL in any field: the preset's value. Ranges are checked; a message calls a field as the command line does: --batch-size. */
 typedef struct tessera_fit_options {
   size_t struct_size;
-  const char* method; /* NULL, "ctgan" · "tvae" · "timegan": sequences */
+  const char* method; /* "tvae" · "ctgan" · "timegan": sequences. NULL: the one whose own options are given, else tvae */
   const char* preset; /* NULL, "best": the paper's networks and steps with what measurably helps · "paper": the published model */
   uint64_t seed;
   int32_t epochs;        /* TESSERA_UNTRAINED: encoders and initial weights only */
@@ -198,7 +198,7 @@ typedef struct tessera_fit_options {
   const char* checkpoint;       /* NULL: none. Written while training goes, when it ends, and when it is cancelled or fails; the caller removes it once the model is saved */
   const char* checkpoint_every; /* "30s", "5m", "2h", "10epochs"; NULL: "60s"; "off": only when training ends, is cancelled or fails */
   int32_t resume;               /* 1: go on from `checkpoint`; afresh where there is no whole one. 0: what is there is removed */
-  int32_t patience;             /* epochs without a better held-out measure after which training comes to its end; TESSERA_NO_PATIENCE: never before `epochs` */
+  int32_t patience;             /* epochs without a better held-out measure after which training comes to its end; 0: never before `epochs` */
   const char* keep;             /* "best": of the weights measured on held-out rows the best · "last". NULL: "best" where patience is set, else "last" */
   const char* max_time;         /* "90s", "30m", "2h": of training. NULL: as long as it takes */
   const char* types;  /* "zip=category,id=identifier": overrides what the rows' own types and the rules of docs/tables.md say. Types stand in a schema too: a column whose
@@ -303,7 +303,7 @@ typedef struct tessera_sample_options {
   uint64_t seed;
   const char* where;  /* NULL: no condition · "education = 'Masters' and age >= 40" (docs/command-line.md) */
   int32_t batch_size; /* rows made at a time; 0: chosen. Never changes a row */
-  int32_t max_tries;  /* candidates a row may take under `where`; 0: 1000 */
+  int32_t max_tries;  /* candidates a row may take under `where`; 0: 65,536, fewer where none of the first million meets it */
   tessera_sample_report* report; /* may be NULL; brought up to date with every batch, and must live until the stream is released */
   const char* calibrate; /* "off", "marginals" or "full"; NULL: the tier that served best when the model was fitted. USAGE if the model does not hold it */
   double min_yield;      /* share of candidates that calibration keeps at least; 0: 0.1. Higher is faster and less exact */

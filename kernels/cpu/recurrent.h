@@ -196,9 +196,21 @@ struct Block {
   static constexpr int kRows = kVectors == 1 ? 12 : 6;                                    // rows of the result in registers
 };
 
-// R rows of out, from row j: out = start + Σ terms, for all lanes. Weights stand as w[k·ld + j], or transposed as w[j·ld + k].
-template <class T, int R, bool kTransposed>
-void product_rows(const Term<T>* terms, int count, int64_t j, T* out, int64_t ldo, const T* bias, const T* more_bias, bool add) {
+// Lines of cache that will be wanted, asked for one by one while something is computed: all at once they would wait for each other, and the computation for them.
+struct Ahead {
+  uintptr_t at;
+  int64_t lines;
+  void ask() {
+    if (lines-- > 0) __builtin_prefetch(reinterpret_cast<const void*>(at)), at += 64;
+  }
+};
+struct Nothing {
+  void ask() {}
+};
+
+// R rows of out, from row j: out = start + Σ terms, for all lanes. Weights stand as w[k·ld + j], or transposed as w[j·ld + k]. `beside` is asked at every k.
+template <class T, int R, bool kTransposed, class Beside>
+void product_rows(const Term<T>* terms, int count, int64_t j, T* out, int64_t ldo, const T* bias, const T* more_bias, bool add, Beside& beside) {
   constexpr int L = Simd<T>::kLanes, V = Block<T>::kVectors;
   for (int64_t lane = 0; lane < kTile; lane += V * L) {
     Vec<T> acc[R][V];
@@ -215,6 +227,7 @@ void product_rows(const Term<T>* terms, int count, int64_t j, T* out, int64_t ld
       for (int64_t k = 0; k < depth; ++k, v += ldv) {
         Vec<T> x[V];
         for (int q = 0; q < V; ++q) x[q] = load(v + q * L);
+        beside.ask();
 #pragma GCC unroll 16
         for (int i = 0; i < R; ++i) {
           const Vec<T> wi = lanes_of(kTransposed ? w[i * ld] : w[i]);
@@ -229,21 +242,21 @@ void product_rows(const Term<T>* terms, int count, int64_t j, T* out, int64_t ld
   }
 }
 
-template <class T, bool kTransposed, int R = Block<T>::kRows>
-void product_of(int64_t rows, const Term<T>* terms, int count, int64_t j, T* out, int64_t ldo, const T* bias, const T* more_bias, bool add) {
+template <class T, bool kTransposed, class Beside, int R = Block<T>::kRows>
+void product_of(int64_t rows, const Term<T>* terms, int count, int64_t j, T* out, int64_t ldo, const T* bias, const T* more_bias, bool add, Beside& beside) {
   if constexpr (R >= 1) {
-    if (rows == R) return product_rows<T, R, kTransposed>(terms, count, j, out, ldo, bias, more_bias, add);
-    product_of<T, kTransposed, R - 1>(rows, terms, count, j, out, ldo, bias, more_bias, add);
+    if (rows == R) return product_rows<T, R, kTransposed>(terms, count, j, out, ldo, bias, more_bias, add, beside);
+    product_of<T, kTransposed, Beside, R - 1>(rows, terms, count, j, out, ldo, bias, more_bias, add, beside);
   }
 }
 
 // out [rows, kTile] = (add ? out : biases) + Σ terms, in blocks of nearly equal height.
-template <class T, bool kTransposed>
-void product(int64_t rows, const Term<T>* terms, int count, T* out, int64_t ldo, const T* bias, const T* more_bias, bool add) {
+template <class T, bool kTransposed, class Beside = Nothing>
+void product(int64_t rows, const Term<T>* terms, int count, T* out, int64_t ldo, const T* bias, const T* more_bias, bool add, Beside beside = {}) {
   const int64_t blocks = div_up(rows, Block<T>::kRows);
   for (int64_t b = 0; b < blocks; ++b) {
     const int64_t from = b * rows / blocks, to = (b + 1) * rows / blocks;
-    product_of<T, kTransposed>(to - from, terms, count, from, out, ldo, bias, more_bias, add);
+    product_of<T, kTransposed>(to - from, terms, count, from, out, ldo, bias, more_bias, add, beside);
   }
 }
 

@@ -29,13 +29,12 @@ struct Back {
   int64_t ld_h;
 };
 
-// What the step before will read and write, on its way into the cache: time runs backwards here, and the processor does not see it coming.
+// What the step before will read, on its way into the cache while W_h is multiplied: time runs backwards here, and the processor does not see it coming. Before the first
+// step there is nothing: addresses only. (Slopes are written where they stood a layer ago, in the cache.)
 template <class T>
-void ahead(const T* saved, int64_t ld_saved, const T* slopes, int64_t ld_slopes, int64_t hidden, int64_t parts, int64_t slope_parts) {
-  const uintptr_t in = reinterpret_cast<uintptr_t>(saved), out = reinterpret_cast<uintptr_t>(slopes);  // before the first step there is nothing: addresses only
-  const auto part = static_cast<uintptr_t>(hidden * ld_saved) * sizeof(T), slope = static_cast<uintptr_t>(hidden * ld_slopes) * sizeof(T);
-  for (int64_t k = 1; k <= parts; ++k) __builtin_prefetch(reinterpret_cast<const void*>(in - static_cast<uintptr_t>(k) * part), 0);
-  for (int64_t k = 1; k <= slope_parts; ++k) __builtin_prefetch(reinterpret_cast<const void*>(out - static_cast<uintptr_t>(k) * slope), 1);
+Ahead ahead(const Back<T>& s, int64_t parts) {
+  const auto bytes = static_cast<uintptr_t>(parts * s.hidden * s.ld_saved) * sizeof(T);
+  return {reinterpret_cast<uintptr_t>(s.saved) - bytes, static_cast<int64_t>(bytes / 64)};
 }
 
 template <class T>
@@ -46,7 +45,6 @@ void gru_back(const Back<T>& s) {
     for (int64_t l = 0; l < kTile; l += L) {
       const T* in = s.saved + u * s.ld_saved + l;
       T *d_h = s.d_h + u * kTile + l, *out = s.slopes + u * s.ld_slopes + l;
-      ahead(in, s.ld_saved, out, s.ld_slopes, H, 5, 4);
       const Vec<T> r = load(in), z = load(in + part), n = load(in + 2 * part), q = load(in + 3 * part), h = load(in + 4 * part);
       const Vec<T> d = load(d_h) + load(s.d_y + u * kTile + l), dn = d * (T(1) - z) * (T(1) - n * n);
       store(out, dn * q * (r * (T(1) - r)));
@@ -56,7 +54,7 @@ void gru_back(const Back<T>& s) {
       store(d_h, d * z);
     }
   const Term<T> terms[2] = {{s.w_h, s.ld_h, s.slopes, s.ld_slopes, 2 * H}, {s.w_h + 2 * H, s.ld_h, s.slopes + 3 * slope, s.ld_slopes, H}};
-  product<T, true>(H, terms, 2, s.d_h, kTile, nullptr, nullptr, true);
+  product<T, true>(H, terms, 2, s.d_h, kTile, nullptr, nullptr, true, ahead(s, 5));
 }
 
 template <class T>
@@ -67,7 +65,6 @@ void reset_before_back(const Back<T>& s) {
     for (int64_t l = 0; l < kTile; l += L) {
       const T* in = s.saved + u * s.ld_saved + l;
       T *d_h = s.d_h + u * kTile + l, *out = s.slopes + u * s.ld_slopes + l;
-      ahead(in, s.ld_saved, out, s.ld_slopes, H, 4, 3);
       const Vec<T> z = load(in + part), n = load(in + 2 * part), h = load(in + 3 * part), d = load(d_h) + load(s.d_y + u * kTile + l);
       store(out + slope, d * (h - n) * (z * (T(1) - z)));
       store(out + 2 * slope, d * (T(1) - z) * (T(1) - n * n));
@@ -84,7 +81,7 @@ void reset_before_back(const Back<T>& s) {
       store(d_h, load(d_h) + d_s * r);
     }
   const Term<T> gates{s.w_h, s.ld_h, s.slopes, s.ld_slopes, 2 * H};
-  product<T, true>(H, &gates, 1, s.d_h, kTile, nullptr, nullptr, true);
+  product<T, true>(H, &gates, 1, s.d_h, kTile, nullptr, nullptr, true, ahead(s, 4));
 }
 
 template <class T>
@@ -95,7 +92,6 @@ void lstm_back(const Back<T>& s) {
     for (int64_t l = 0; l < kTile; l += L) {
       const T* in = s.saved + u * s.ld_saved + l;
       T *d_h = s.d_h + u * kTile + l, *d_c = s.d_c + u * kTile + l, *out = s.slopes + u * s.ld_slopes + l;
-      ahead(in, s.ld_saved, out, s.ld_slopes, H, 7, 4);
       const Vec<T> i = load(in), f = load(in + part), g = load(in + 2 * part), o = load(in + 3 * part), t = load(in + 4 * part), c = load(in + 5 * part);
       const Vec<T> d = load(d_h) + load(s.d_y + u * kTile + l), e = load(d_c) + d * o * (T(1) - t * t);
       store(out, e * g * (i * (T(1) - i)));
@@ -105,7 +101,7 @@ void lstm_back(const Back<T>& s) {
       store(d_c, e * f);
     }
   const Term<T> gates{s.w_h, s.ld_h, s.slopes, s.ld_slopes, 4 * H};
-  product<T, true>(H, &gates, 1, s.d_h, kTile, nullptr, nullptr, false);
+  product<T, true>(H, &gates, 1, s.d_h, kTile, nullptr, nullptr, false, ahead(s, 7));
 }
 
 template <class T>

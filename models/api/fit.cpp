@@ -61,33 +61,48 @@ void refuse(bool given, const char* option, const char* owner) {
   if (given) throw Error(ErrorCode::usage, fmt::format("{} belongs to --method {}.", option, owner));
 }
 
-void refuse_ctgan(const tessera_fit_options& o) {
-  refuse(o.pac != 0, "--pac", "ctgan");
-  refuse(o.discriminator_steps != 0, "--discriminator-steps", "ctgan");
-  refuse(o.generator_layers > 0, "--generator-dim", "ctgan");
-  refuse(o.discriminator_layers > 0, "--discriminator-dim", "ctgan");
+// The options that one method alone has: the first of them that is given, or null.
+using Own = std::initializer_list<std::pair<bool, const char*>>;
+const char* first_given(Own options) {
+  for (const auto& [given, option] : options)
+    if (given) return option;
+  return nullptr;
 }
-void refuse_tvae(const tessera_fit_options& o) {
-  refuse(o.encoder_layers > 0, "--encoder-dim", "tvae");
-  refuse(o.decoder_layers > 0, "--decoder-dim", "tvae");
-  refuse(o.loss_factor != 0, "--loss-factor", "tvae");
+const char* own_ctgan(const tessera_fit_options& o) {
+  return first_given({{o.pac != 0, "--pac"},
+                      {o.discriminator_steps != 0, "--discriminator-steps"},
+                      {o.generator_layers > 0, "--generator-dim"},
+                      {o.discriminator_layers > 0, "--discriminator-dim"}});
 }
-void refuse_timegan(const tessera_fit_options& o) {
-  refuse(o.sequences != nullptr, "What makes sequences of a table (--sequence-length, --sequence-key and theirs)", "timegan");
-  refuse(o.iterations != 0, "--iterations", "timegan");
-  refuse(o.embedding_iterations != 0, "--embedding-iterations", "timegan");
-  refuse(o.supervised_iterations != 0, "--supervised-iterations", "timegan");
-  refuse(o.joint_iterations != 0, "--joint-iterations", "timegan");
-  refuse(o.hidden_dim != 0, "--hidden-dim", "timegan");
-  refuse(o.layers != 0, "--layers", "timegan");
-  refuse(o.cell != nullptr && *o.cell != 0, "--cell", "timegan");
-  refuse(o.gamma != 0, "--gamma", "timegan");
+const char* own_tvae(const tessera_fit_options& o) {
+  return first_given({{o.encoder_layers > 0, "--encoder-dim"}, {o.decoder_layers > 0, "--decoder-dim"}, {o.loss_factor != 0, "--loss-factor"}});
+}
+const char* own_timegan(const tessera_fit_options& o) {
+  return first_given({{o.sequences != nullptr, "What makes sequences of a table (--sequence-length, --sequence-key and theirs)"},
+                      {o.iterations != 0, "--iterations"},
+                      {o.embedding_iterations != 0, "--embedding-iterations"},
+                      {o.supervised_iterations != 0, "--supervised-iterations"},
+                      {o.joint_iterations != 0, "--joint-iterations"},
+                      {o.hidden_dim != 0, "--hidden-dim"},
+                      {o.layers != 0, "--layers"},
+                      {o.cell != nullptr && *o.cell != 0, "--cell"},
+                      {o.gamma != 0, "--gamma"}});
+}
+void refuse_others(const std::string& method, const tessera_fit_options& o) {
+  const auto refuse_own = [&](const char* option, const char* owner) { refuse(option != nullptr && method != owner, option, owner); };
+  refuse_own(own_ctgan(o), "ctgan");
+  refuse_own(own_tvae(o), "tvae");
+  refuse_own(own_timegan(o), "timegan");
+}
+
+// Without a name, the method whose own options are given; without those, the default.
+std::string method_of(const tessera_fit_options& o) {
+  if (o.method != nullptr && *o.method != 0) return o.method;
+  return own_timegan(o) != nullptr ? "timegan" : own_ctgan(o) != nullptr ? "ctgan" : FitOptions{}.method;
 }
 
 void set_ctgan(CtganConfig& c, const tessera_fit_options& o) {
   set_rows(c, o);
-  refuse_tvae(o);
-  refuse_timegan(o);
   set_count(c.pac, o.pac, "--pac", 1 << 16);
   set_count(c.discriminator_steps, o.discriminator_steps, "--discriminator-steps", 1000);
   set_widths(c.generator_dim, o.generator_dim, o.generator_layers, "--generator-dim");
@@ -98,8 +113,6 @@ void set_ctgan(CtganConfig& c, const tessera_fit_options& o) {
 
 void set_tvae(TvaeConfig& c, const tessera_fit_options& o) {
   set_rows(c, o);
-  refuse_ctgan(o);
-  refuse_timegan(o);
   set_widths(c.encoder_dim, o.encoder_dim, o.encoder_layers, "--encoder-dim");
   set_widths(c.decoder_dim, o.decoder_dim, o.decoder_layers, "--decoder-dim");
   if (o.loss_factor == 0) return;
@@ -112,8 +125,6 @@ void set_timegan(FitOptions& out, const tessera_fit_options& o) {
   TimeganConfig& c = out.timegan;
   out.sequences = sequence_options(o.sequences);
   set_common(c, o);
-  refuse_ctgan(o);
-  refuse_tvae(o);
   if (o.epochs != 0) throw Error(ErrorCode::usage, "--epochs: timegan counts steps, not passes over the table. Its option is --iterations.");
   refuse(o.embedding_dim != 0, "--embedding-dim", "ctgan and tvae; timegan's is --hidden-dim");
   refuse(o.patience > 0, "--patience", "ctgan and tvae");
@@ -149,12 +160,9 @@ void set_ending(FitOptions& out, const tessera_fit_options& o) {
   if (out.checkpoint.path == "-") throw Error(ErrorCode::usage, "A checkpoint needs the name of a file; - is not one.");
   if (const std::string every = text_or(o.checkpoint_every, ""); !every.empty()) parse_interval(every, "--checkpoint-every", out.checkpoint);
   out.checkpoint.resume = o.resume != 0;
-  if (o.patience < TESSERA_NO_PATIENCE) throw Error(ErrorCode::usage, fmt::format("--patience {}: it must be 1 epoch or more.", o.patience));
-  if (o.patience != 0) {
-    out.patience = std::max(o.patience, 0);
-    out.patience_from_rows = 0;
-    out.keep_best = out.patience > 0;
-  }
+  if (o.patience < 0) throw Error(ErrorCode::usage, fmt::format("--patience {}: it must be 1 epoch or more.", o.patience));
+  out.patience = o.patience;
+  out.keep_best = o.patience > 0;
   if (const std::string keep = text_or(o.keep, ""); !keep.empty()) {
     if (keep != "best" && keep != "last") throw Error(ErrorCode::usage, fmt::format("--keep {}: there are \"best\" and \"last\".", keep));
     out.keep_best = keep == "best";
@@ -167,7 +175,7 @@ void set_ending(FitOptions& out, const tessera_fit_options& o) {
 FitOptions fit_options(const tessera_fit_options* given) {
   const tessera_fit_options o = read_options(given);
   FitOptions out;
-  out.method = text_or(o.method, "ctgan");
+  out.method = method_of(o);
   out.preset = text_or(o.preset, "best");
   apply_preset(out);
   out.seed = out.encoder.seed = o.seed;
@@ -179,6 +187,7 @@ FitOptions fit_options(const tessera_fit_options* given) {
   out.passes_off = split_list(text_or(o.passes_off, ""));
   check_passes({out.passes_off.begin(), out.passes_off.end()});
 
+  refuse_others(out.method, o);
   if (out.method == "timegan") set_timegan(out, o);
   else if (out.method == "tvae") set_tvae(out.tvae, o);
   else set_ctgan(out.ctgan, o);
@@ -187,8 +196,8 @@ FitOptions fit_options(const tessera_fit_options* given) {
 
   set_ending(out, o);
   if (o.losses != nullptr)
-    out.on_losses = [callback = o.losses, user = o.losses_user](const LossRow& row) {
-      const tessera_losses losses{sizeof losses, row.step, row.epoch, row.critic, row.generator, row.penalty, row.seconds, row.reconstruction, row.divergence, row.supervised, row.moments};
+    out.on_losses = [callback = o.losses, user = o.losses_user, method = out.method](const LossRow& row) {
+      const tessera_losses losses{sizeof losses, row.step, row.epoch, row.critic, row.generator, row.penalty, row.seconds, row.reconstruction, row.divergence, row.supervised, row.moments, method.c_str()};
       callback(&losses, user);
     };
   return out;

@@ -58,7 +58,7 @@ tessera_status tessera_info(char** json) {
     auto& out = required(json, "json");
     out = give_json({{"version", tessera_version()},
                      {"abi", tessera_abi_version()},
-                     {"methods", {"ctgan", "tvae", "timegan"}},
+                     {"methods", {"tvae", "ctgan", "timegan"}},
                      {"cpu", {{"threads", tessera::Team().size()}, {"instruction_sets", instruction_sets()}}},
                      {"parquet_and_arrow", files()},
                      {"gpu", gpu()}});

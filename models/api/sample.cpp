@@ -38,9 +38,9 @@ SampleOptions sample_options(const tessera_sample_options& o) {
   out.seed = o.seed;
   out.where = text_or(o.where, "");
   if (o.batch_size < 0 || o.batch_size > kMostBatch) throw Error(ErrorCode::usage, fmt::format("--batch-size {}: it must be 0 (chosen) to {}.", o.batch_size, kMostBatch));
-  if (o.max_tries < 0) throw Error(ErrorCode::usage, fmt::format("--max-tries {}: it must be 0 (1000) or more.", o.max_tries));
+  if (o.max_tries < 0) throw Error(ErrorCode::usage, fmt::format("--max-tries {}: it must be 0 (65,536) or more.", o.max_tries));
   out.batch = o.batch_size;
-  if (o.max_tries != 0) out.max_tries = o.max_tries;
+  out.max_tries = o.max_tries;
   if (o.calibrate != nullptr && *o.calibrate != 0) {
     Tier tier;
     if (!parse_tier(o.calibrate, tier)) throw Error(ErrorCode::usage, fmt::format("--calibrate {}: there are off, marginals and full.", o.calibrate));

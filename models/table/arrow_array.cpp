@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "engine/error.h"
+#include "models/table/arrow_holder.h"
 #include "models/table/arrow_type.h"
 #include "models/table/float16.h"
 #include "models/table/types_value.h"
@@ -32,17 +33,6 @@ struct ArrayHolder {
   ArrowArray dictionary{};
 };
 
-void release_array(ArrowArray* a) {
-  if (a->release == nullptr) return;
-  auto* holder = static_cast<ArrayHolder*>(a->private_data);
-  for (ArrowArray& child : holder->children)
-    if (child.release != nullptr) child.release(&child);
-  if (holder->dictionary.release != nullptr) holder->dictionary.release(&holder->dictionary);
-  delete holder;
-  a->release = nullptr;
-  a->private_data = nullptr;
-}
-
 void make_array(std::unique_ptr<ArrayHolder> holder, int64_t length, int64_t nulls, int64_t buffers, ArrowArray* out) {
   *out = ArrowArray{};
   out->length = length;
@@ -50,7 +40,7 @@ void make_array(std::unique_ptr<ArrayHolder> holder, int64_t length, int64_t nul
   out->n_buffers = buffers;
   if (!holder->validity.empty()) holder->buffers[0] = holder->validity.data();
   out->buffers = holder->buffers;
-  out->release = release_array;
+  out->release = release_holder<ArrayHolder>;
   if (holder->dictionary.release != nullptr) out->dictionary = &holder->dictionary;
   if (!holder->children.empty()) {
     out->n_children = static_cast<int64_t>(holder->pointers.size());

@@ -13,6 +13,7 @@
 #include "engine/device.h"
 #include "engine/device_api.h"
 #include "engine/error.h"
+#include "models/table/arrow_holder.h"
 #include "models/table/arrow_metadata.h"
 #include "models/table/arrow_type.h"
 
@@ -32,17 +33,6 @@ struct HostArray {
   std::vector<ArrowArray*> pointers;
   ArrowArray dictionary{};
 };
-
-void release_host(ArrowArray* a) {
-  if (a->release == nullptr) return;
-  auto* holder = static_cast<HostArray*>(a->private_data);
-  for (ArrowArray& child : holder->children)
-    if (child.release != nullptr) child.release(&child);
-  if (holder->dictionary.release != nullptr) holder->dictionary.release(&holder->dictionary);
-  delete holder;
-  a->release = nullptr;
-  a->private_data = nullptr;
-}
 
 class Copier {
  public:
@@ -106,10 +96,10 @@ class Copier {
       *out = ArrowArray{};
       out->length = from.length, out->null_count = from.null_count, out->offset = from.offset;
       out->private_data = &holder;
-      out->release = release_host;
+      out->release = release_holder<HostArray>;
     }
     ~Made() {
-      if (!kept) release_host(out);
+      if (!kept) release_holder<HostArray>(out);
     }
     void keep() {
       out->n_buffers = static_cast<int64_t>(holder.buffers.size());

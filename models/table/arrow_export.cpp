@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/table/arrow_array.h"
+#include "models/table/arrow_holder.h"
 #include "models/table/arrow_metadata.h"
 
 namespace tessera {
@@ -29,17 +30,6 @@ struct SchemaHolder {
   ArrowSchema dictionary{};
 };
 
-void release_schema(ArrowSchema* s) {
-  if (s->release == nullptr) return;
-  auto* holder = static_cast<SchemaHolder*>(s->private_data);
-  for (ArrowSchema& child : holder->children)
-    if (child.release != nullptr) child.release(&child);
-  if (holder->dictionary.release != nullptr) holder->dictionary.release(&holder->dictionary);
-  delete holder;
-  s->release = nullptr;
-  s->private_data = nullptr;
-}
-
 void make_schema(const std::string& format, const std::string& name, std::string metadata, ArrowSchema* out) {
   auto holder = std::make_unique<SchemaHolder>();
   holder->format = format;
@@ -50,7 +40,7 @@ void make_schema(const std::string& format, const std::string& name, std::string
   out->name = holder->name.c_str();
   out->metadata = holder->metadata.empty() ? nullptr : holder->metadata.c_str();
   out->flags = ARROW_FLAG_NULLABLE;
-  out->release = release_schema;
+  out->release = release_holder<SchemaHolder>;
   out->private_data = holder.release();
 }
 

@@ -81,7 +81,8 @@ TEST_F(BadInput, OptionsAreJudgedBeforeTheTableIsRead) {
     arguments.insert(arguments.end(), more.begin(), more.end());
     refused(code, {part}, arguments);
   };
-  fit(2, "--batch-size 55", {"--batch-size", "55"});
+  fit(2, "--batch-size 55", {"--method", "ctgan", "--batch-size", "55"});
+  fit(2, "--batch-size 500 is not a multiple of --pac 7", {"--pac", "7"});  // an option of ctgan's own asks for ctgan
   fit(2, "--batch-size 1", {"--batch-size", "1", "--pac", "1"});
   fit(2, "--learning-rate nan", {"--learning-rate", "nan"});
   fit(2, "--generator-dim", {"--generator-dim", "256,0"});

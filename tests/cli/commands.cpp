@@ -31,7 +31,7 @@ TEST_F(Cli, WhatAUserDoes) {
   EXPECT_HAS(fitted.err, "train");
   EXPECT_HAS(fitted.err, "m.tessera");
   const std::string losses = read("losses.csv");
-  EXPECT_EQ(losses.rfind("step,epoch,critic,generator,penalty,seconds\n", 0), 0u);
+  EXPECT_EQ(losses.rfind("step,epoch,reconstruction,divergence,seconds\n", 0), 0u);
   EXPECT_GE(lines(losses), 3) << "a line an epoch at least";
 
   const Outcome sampled = must({"sample", "m.tessera", "--rows", "250", "--output", "out.csv"});

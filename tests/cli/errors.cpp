@@ -27,7 +27,7 @@ TEST_F(CliErrors, Usage) {
   expect(2, "--model", {"fit", "people.csv"});
   expect(2, "--epochs", {"fit", "people.csv", "--model", "m.tessera", "--epochs", "many"});
   expect(2, "--epochs", {"fit", "people.csv", "--model", "m.tessera", "--epochs", "-4"});
-  expect(2, "not a multiple of --pac 10", {"fit", "people.csv", "--model", "m.tessera", "--batch-size", "55"});
+  expect(2, "not a multiple of --pac 10", {"fit", "people.csv", "--model", "m.tessera", "--method", "ctgan", "--batch-size", "55"});
   expect(2, "--learning-rate 7", {"fit", "people.csv", "--model", "m.tessera", "--learning-rate", "7"});
   expect(2, "best", {"fit", "people.csv", "--model", "m.tessera", "--preset", "worst"});
   expect(2, "--delimiter", {"inspect", "people.csv", "--delimiter", "ab"});

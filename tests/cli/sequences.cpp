@@ -206,7 +206,9 @@ TEST_F(CliSequences, OptionsOfTimegan) {
   fit({"--method", "timegan", "--sequence-length", "8", "--cell", "rnn"}, {"--cell rnn", "gru-reset-before", "lstm"});
   fit({"--method", "timegan", "--sequence-length", "8", "--calibrate", "full"}, {"--calibrate"});
   fit({"--method", "tvae", "--hidden-dim", "8"}, {"--hidden-dim", "timegan"});
-  fit({"--sequence-length", "8"}, {"--sequence-length", "timegan"});
+  fit({"--method", "tvae", "--sequence-length", "8"}, {"--sequence-length", "timegan"});
+  fit({"--sequence-length", "8", "--epochs", "3"}, {"--epochs", "--iterations"});  // what only timegan has asks for timegan
+  fit({"--sequence-length", "8", "--pac", "3"}, {"--pac", "ctgan"});
   fit({"--method", "timegan", "--sequence-length", "8", "--static", "price"}, {"--static needs --sequence-key"});
   EXPECT_FALSE(exists("m.tessera"));
   must(with({"fit", "t.csv", "--model", "m.tessera", "--sequence-length", "8"}, kSmall));

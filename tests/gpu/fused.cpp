@@ -7,6 +7,7 @@
 #include "models/fused_plan.h"
 #include "support/ctgan_training.h"
 #include "support/random_plan.h"
+#include "support/timegan_training.h"
 
 extern "C" const tessera::DeviceApi* tessera_device_backend();
 
@@ -101,6 +102,7 @@ TEST(Fused, ChainsOfALaunchKnowNothingOfEachOther) {
   plans.push_back(Training(2).plan);
   plans.push_back(Training(1, 0.9, Size::wide).plan);
   plans.push_back(adult_step());
+  for (const Cell cell : {Cell::gru, Cell::gru_reset_before, Cell::lstm}) plans.push_back(SequenceTraining({cell}).plan);
   for (size_t i = 0; i < plans.size(); ++i) {
     Plan& plan = plans[i];
     optimise(plan);
@@ -144,6 +146,7 @@ TEST(Fused, ChainsOfALaunchShareNoMemoryThatIsWritten) {
   for (const int critic_steps : {1, 2})
     for (const Size size : {Size::small, Size::wide}) plans.push_back(Training(critic_steps, 0.9, size).plan);
   plans.push_back(adult_step());
+  for (const Cell cell : {Cell::gru, Cell::gru_reset_before, Cell::lstm}) plans.push_back(SequenceTraining({cell}).plan);
   for (size_t i = 0; i < plans.size(); ++i) {
     Plan& plan = plans[i];
     optimise(plan);

@@ -26,7 +26,6 @@ struct Case {
 FitOptions options_of(const Case& c) {
   FitOptions o = std::string(c.method) == "tvae" ? quick_tvae(6, 100) : quick(6, 100);
   o.calibrate = c.calibrate;
-  o.patience = 0, o.patience_from_rows = 0;  // a test that wants some sets it
   o.seed = 7;
   return o;
 }

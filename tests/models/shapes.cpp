@@ -90,6 +90,7 @@ TEST(Shapes, NoRowsAtAllIsAnError) {
 // The published sizes on a table smaller than a batch, and a batch that its pac does not divide.
 TEST(Shapes, ThreeRowsWithTheDefaultBatchAndPac) {
   FitOptions o;
+  o.method = "ctgan";
   apply_preset(o);
   o.ctgan.epochs = 2;
   through(example_people(3, 1), o, 30);

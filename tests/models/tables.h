@@ -104,6 +104,7 @@ double share(const Table& t, F holds) {
 // A fit of seconds: small networks that learn in large steps, unpacked; not calibrated unless the test says so.
 inline FitOptions quick(int epochs, int batch = 200, const std::string& preset = "best") {
   FitOptions o;
+  o.method = "ctgan";
   o.preset = preset;
   apply_preset(o);
   o.calibrate = Tier::off;

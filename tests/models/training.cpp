@@ -192,6 +192,7 @@ TEST(Training, WeightsThatRunAwayAreCaughtOnTheWay) {
 
 TEST(Training, PresetsDifferAsDocumented) {
   FitOptions best, paper;
+  best.method = paper.method = "ctgan";
   paper.preset = "paper";
   apply_preset(best);
   apply_preset(paper);

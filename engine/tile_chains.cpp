@@ -1,0 +1,104 @@
+#include "engine/tile_chains.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "engine/placement.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kLine = 64;
+
+// Whether a tile of the op reads no more of its input i than that tile.
+bool by_tile(const Op& op, size_t i) {
+  if (std::holds_alternative<Recurrent>(op)) return i < 4;
+  if (std::holds_alternative<RecurrentGrad>(op)) return i != 2;
+  if (std::holds_alternative<RecurrentInputGrad>(op)) return i == 0;
+  return std::holds_alternative<RecurrentWgrad>(op);
+}
+
+}  // namespace
+
+int64_t tiles_of(const Plan& plan, const Node& x) {
+  if (std::holds_alternative<Recurrent>(x.op)) return sequence_tiles(plan.shape(x.out[0]).rows);
+  if (const auto* op = std::get_if<RecurrentGrad>(&x.op)) return sequence_tiles(op->sequences);
+  if (const auto* op = std::get_if<RecurrentInputGrad>(&x.op)) return sequence_tiles(op->sequences);
+  return std::holds_alternative<RecurrentWgrad>(x.op) ? plan.shape(x.out[0]).rows : 0;
+}
+
+int64_t tile_bytes(Shape shape, int64_t tiles, int64_t item) {
+  const bool lanes = shape.cols == kSequenceTile && shape.rows % tiles == 0 && sequence_tiles(shape.rows) != tiles;  // else rows of sequences
+  return (lanes ? shape.rows / tiles : kSequenceTile) * shape.cols * item;
+}
+
+bool goes_on_by_tile(const Plan& plan, const Node& x, size_t i) {
+  const int64_t own = tiles_of(plan, x);
+  const Node* from = plan.maker(x.in[i]);
+  return own > 0 && from != nullptr && by_tile(x.op, i) && tiles_of(plan, *from) == own;
+}
+
+RowChains tile_chains(const Plan& plan, int scalar_bytes) {
+  if (std::all_of(plan.nodes.begin(), plan.nodes.end(), [&](const Node& x) { return tiles_of(plan, x) == 0; })) return {};
+  RowChains c;
+  c.phases = phases_in_order(plan, [&](const Node& x, size_t i) { return goes_on_by_tile(plan, x, i); });
+  c.local.resize(plan.values.size());
+  c.chain_of.assign(plan.nodes.size(), -1);
+  add_tile_chains(plan, scalar_bytes, c);
+  return c;
+}
+
+void add_tile_chains(const Plan& plan, int scalar_bytes, RowChains& c) {
+  const auto maker = [&](Id v) { return v == kNone ? -1 : plan[v].node; };
+  std::vector<int64_t> tiles;
+  for (const Node& x : plan.nodes) tiles.push_back(tiles_of(plan, x));
+  std::vector<int> phase(plan.nodes.size()), with(plan.nodes.size());
+  for (size_t p = 0; p < c.phases.size(); ++p)
+    for (const int n : c.phases[p]) phase[static_cast<size_t>(n)] = static_cast<int>(p);
+  std::iota(with.begin(), with.end(), 0);
+  const auto root = [&](int n) {
+    while (with[static_cast<size_t>(n)] != n) n = with[static_cast<size_t>(n)];
+    return n;
+  };
+  for (size_t n = 0; n < plan.nodes.size(); ++n)
+    for (size_t i = 0; i < plan.nodes[n].in.size(); ++i)
+      if (goes_on_by_tile(plan, plan.nodes[n], i) && phase[n] == phase[static_cast<size_t>(maker(plan.nodes[n].in[i]))]) with[static_cast<size_t>(root(static_cast<int>(n)))] = root(maker(plan.nodes[n].in[i]));
+
+  std::map<int, int> chain_at;  // by root
+  std::vector<size_t> link(plan.nodes.size(), 0);
+  for (size_t n = 0; n < plan.nodes.size(); ++n) {
+    if (tiles[n] == 0) continue;
+    const auto [it, fresh] = chain_at.emplace(root(static_cast<int>(n)), static_cast<int>(c.chains.size()));
+    if (fresh) c.chains.push_back({tiles[n], {}, 0, true});
+    RowChain& chain = c.chains[static_cast<size_t>(it->second)];
+    c.chain_of[n] = it->second;
+    link[n] = chain.nodes.size();
+    chain.nodes.push_back(static_cast<int>(n));
+  }
+
+  std::vector<std::vector<int>> readers(plan.values.size());
+  for (size_t n = 0; n < plan.nodes.size(); ++n)
+    for (const Id v : plan.nodes[n].in)
+      if (v != kNone) readers[static_cast<size_t>(v)].push_back(static_cast<int>(n));
+  for (RowChain& chain : c.chains) {
+    if (!chain.tiles) continue;
+    std::vector<Life> lives;
+    for (const int n : chain.nodes) {
+      const Node& x = plan.nodes[static_cast<size_t>(n)];
+      for (const Id v : x.out) {
+        const auto& who = readers[static_cast<size_t>(v)];
+        const bool own = std::find(plan.outputs.begin(), plan.outputs.end(), v) == plan.outputs.end() &&
+                         std::all_of(who.begin(), who.end(), [&](int r) { return c.chain_of[static_cast<size_t>(r)] == c.chain_of[static_cast<size_t>(n)]; });
+        if (!own || std::holds_alternative<RecurrentWgrad>(x.op)) continue;
+        Life life{v, (tile_bytes(plan.shape(v), chain.rows, scalar_bytes) + kLine - 1) / kLine * kLine, 0, link[static_cast<size_t>(n)], link[static_cast<size_t>(n)]};
+        for (const int r : who) life.last = std::max(life.last, link[static_cast<size_t>(r)]);
+        lives.push_back(life);
+      }
+    }
+    chain.row_bytes = settle(lives);
+    for (const Life& l : lives) c.local[static_cast<size_t>(l.value)] = {l.offset, plan.shape(l.value).cols * scalar_bytes};
+  }
+}
+
+}  // namespace tessera

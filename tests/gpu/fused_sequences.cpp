@@ -1,0 +1,56 @@
+// TimeGAN's iterations in fused launches: the bits of their composition for every kind of cell, and how few launches there are.
+#include <gtest/gtest.h>
+
+#include "emulation/gpu.h"
+#include "engine/fusion.h"
+#include "models/fused_plan.h"
+#include "support/timegan_training.h"
+
+extern "C" const tessera::DeviceApi* tessera_device_backend();
+
+namespace tessera::sandbox {
+namespace {
+
+Setting on_device(Device& device, std::set<std::string> off, int64_t steps) {
+  Setting s;
+  s.device = &device;
+  s.off = std::move(off);
+  s.steps = steps;
+  return s;
+}
+
+void has_the_bits_of_its_composition(const SequenceSizes& sizes, const char* schedule) {
+  Device device(*tessera_device_backend(), 0);
+  const SequenceTraining t(sizes);
+  const Values composed = t.run(on_device(device, {"fuse"}, 2));
+  emulation::set_schedule(emulation::parse_schedule(schedule));
+  EXPECT_EQ(difference(composed, t.run(on_device(device, {}, 2))), 0) << schedule;
+  emulation::set_schedule({});
+  EXPECT_LE(difference(t.run({cpu_kernels("double"), {}, 1, 2}), composed), 1e-3) << "beside the processor in double";
+}
+
+TEST(FusedSequences, AnIterationHasTheBitsOfItsComposition) { has_the_bits_of_its_composition({}, "sequential"); }
+TEST(FusedSequences, WithAttributesAndResetBefore) { has_the_bits_of_its_composition({Cell::gru_reset_before, 16, 3, 2, 2, 4, 1}, "random:3"); }
+TEST(FusedSequences, OfLstmCells) { has_the_bits_of_its_composition({Cell::lstm, 16, 3, 2, 0, 4, 2}, "reverse"); }
+TEST(FusedSequences, OfABatchThatFillsNoTiles) { has_the_bits_of_its_composition({Cell::gru, 10, 3, 2, 0, 4, 1}, "random:5"); }
+
+// Launches of a step as the device counts them.
+int64_t launches_of(const SequenceSizes& sizes) {
+  Device device(*tessera_device_backend(), 0);
+  const SequenceTraining t(sizes);
+  emulation::reset_counts();
+  t.run(on_device(device, {}, 16));
+  return emulation::counts().launches / 16;
+}
+
+TEST(FusedSequences, AnIterationTakesFewLaunches) {
+  Plan plan = SequenceTraining({Cell::gru, 128, 24, 6, 0, 24, 3}).plan;
+  optimise(plan);
+  const nlohmann::json fused = describe_launches(plan);
+  EXPECT_LE(fused["launches"].get<int>(), 30);
+  // A small one has the same ops, and shows what launches there really are.
+  EXPECT_EQ(launches_of({Cell::gru, 16, 2, 1, 0, 2, 3}), fused["launches"].get<int>()) << fused.dump(2);
+}
+
+}  // namespace
+}  // namespace tessera::sandbox
