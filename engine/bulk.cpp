@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "engine/error.h"
+
 namespace tessera {
 namespace {
 
@@ -18,9 +20,21 @@ size_t whole_pages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
 void BulkBytes::reserve(size_t bytes) {
   if (bytes <= capacity_) return;
-  if (!in_scratch() && (limit_ == nullptr || bytes < kLeastScratch || limit_->fits_in_memory(static_cast<int64_t>(bytes - capacity_)))) {
-    if (share_.bytes() == 0 && limit_ != nullptr) share_ = MemoryShare(limit_, 0, what_, true);
-    share_.resize(static_cast<int64_t>(bytes), what_);
+  // Whether there is room in memory, which is then taken; Error(memory) where there is none and no scratch either.
+  const auto take_share = [&] {
+    if (limit_ == nullptr) return true;
+    const bool scratch = !limit_->scratch().empty() && bytes >= kLeastScratch;
+    if (scratch && !limit_->fits_in_memory(static_cast<int64_t>(bytes - capacity_))) return false;
+    if (share_.bytes() == 0) share_ = MemoryShare(limit_, 0, what_, true);
+    try {
+      share_.resize(static_cast<int64_t>(bytes), what_);
+      return true;
+    } catch (const Error&) {  // others hold what arrays could have had
+      if (!scratch) throw;
+      return false;
+    }
+  };
+  if (!in_scratch() && take_share()) {
     void* moved = std::realloc(data_, bytes);
     if (moved == nullptr) {
       share_.resize(static_cast<int64_t>(capacity_), what_);

@@ -70,10 +70,11 @@ class Trainer {
     save();
   }
 
-  // The weights to keep, by leaf of start().
+  // The weights to keep, by leaf of start(). Training is over: what follows has its memory.
   States take_weights() {
-    if (options_.keep_best && run_.best) return std::move(run_.best_weights);
-    return weights();
+    States kept = options_.keep_best && run_.best ? std::move(run_.best_weights) : weights();
+    program_.reset();
+    return kept;
   }
 
  private:

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <thread>
@@ -278,6 +279,20 @@ TEST(Memory, ALimitIsAnErrorAndEverythingIsGivenBack) {
   EXPECT_NO_THROW(tessera::Model::fit(roomy, tessera::example(roomy, "people", 2000, 1), quick()));
   o.memory_limit = -1;
   EXPECT_THROW(tessera::Context{o}, tessera::Error);
+  // With a folder for scratch files the table goes there; one that is missing is said at once.
+  o.memory_limit = 3 << 20;
+  const std::string folder = std::filesystem::temp_directory_path().string();
+  o.scratch = folder.c_str();
+  const tessera::Context scratch(o);
+  EXPECT_NO_THROW(tessera::inspect(scratch, tessera::example(scratch, "people", 100000, 1)));
+  o.scratch = "/nowhere/at all";
+  try {
+    const tessera::Context none(o);
+    FAIL();
+  } catch (const tessera::Error& e) {
+    EXPECT_EQ(e.status(), TESSERA_E_IO);
+    EXPECT_NE(std::string(e.what()).find("/nowhere/at all"), std::string::npos);
+  }
 }
 
 TEST(Read, RowsGoIntoTheCallersArrays) {

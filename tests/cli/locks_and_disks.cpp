@@ -86,9 +86,10 @@ TEST_F(CliDisks, RowsThatCannotBeWrittenLeaveNoFile) {
 
 // Arrays of a table of so many rows do not fit into half of the limit; networks and activations fit into all of it.
 TEST_F(CliDisks, ALargeTableIsFittedInLittleMemory) {
+  drop("people.csv");
   example(40000);
   const auto line = [](const Line& more) {
-    Line l{"fit", "people.csv", "--model", "m.tessera", "--method", "ctgan", "--epochs", "1", "--batch-size", "500", "--calibrate", "off", "--generator-dim", "16", "--discriminator-dim", "16", "--force", "--threads", "2"};
+    Line l{"fit", "people.csv", "--model", "m.tessera", "--method", "ctgan", "--epochs", "1", "--batch-size", "500", "--preset", "paper", "--generator-dim", "16", "--discriminator-dim", "16", "--force", "--threads", "2"};
     l.insert(l.end(), more.begin(), more.end());
     return l;
   };

@@ -100,6 +100,7 @@ for name in ("word", "plain"):
 present = [v for v in numbers.to_pylist() if v is not None]
 assert (seen["number"]["min"], seen["number"]["max"]) == (min(present), max(present))
 fit(["all.parquet"])
+assert "uint16" in run("inspect", "m.tessera").stdout, "the Arrow type of a column that came as another than its rows have by themselves"
 for kind in READERS:
     sample(f"rows.{kind}", 3000)
 parquet = READERS["parquet"]("rows.parquet")

@@ -1,4 +1,6 @@
 // Whole programs on the device: a step of CTGAN for several iterations beside the processor, fused and op by op, cut into replays in any way; models fitted and sampled.
+#include <atomic>
+
 #include "device.h"
 #include "models/table/example.h"
 #include "models/tables.h"
@@ -86,6 +88,40 @@ TEST(DeviceTraining, ModelsAreFittedAndSampled) {
   EXPECT_EQ(rows(0, 30, 7, ""), all) << "whatever the batch";
   EXPECT_EQ(rows(12, 18, 0, ""), std::vector<std::string>(all.begin() + 12, all.end())) << "row by row";
   EXPECT_EQ(rows(0, 5, 0, "gender = 'male'").size(), 5u);
+}
+
+// Cancelled at every event of training, cancelled again, then let go to its end: the bytes of the run that nobody stopped.
+TEST(DeviceTraining, ARunThatWasStoppedEndsAsOneThatWasNot) {
+  TESSERA_NEEDS_DEVICE();
+  const whole::Folder folder;
+  FitOptions o = whole::quick(4, 20);
+  o.ctgan.embedding_dim = 6;
+  o.ctgan.generator_dim = {12};
+  o.ctgan.discriminator_dim = {10};
+  o.device = std::shared_ptr<Device>(&float_device(), [](Device*) {});
+  const std::string bytes = whole::fit(example_people(60, 1), o).bytes();
+  o.checkpoint.path = folder / "m.checkpoint";
+  o.checkpoint.every_seconds = 0, o.checkpoint.every_epochs = 1;
+  for (int event = 0; event < 4; ++event) {
+    o.checkpoint.resume = false;
+    for (int stops = 0; stops < 3; ++stops) {
+      int seen = 0;
+      std::atomic<bool> cancel{false};
+      Monitor monitor;
+      monitor.cancel = &cancel;
+      monitor.on_progress = [&](const Progress& p) {
+        if (std::string(p.phase) == "train" && seen++ == event) cancel = true;
+      };
+      Team team(1);
+      try {
+        Model::fit(example_people(60, 1), o, team, monitor);
+      } catch (const Error& e) {
+        EXPECT_EQ(e.code(), ErrorCode::cancelled) << e.what();
+      }
+      o.checkpoint.resume = true;
+    }
+    EXPECT_TRUE(whole::fit(example_people(60, 1), o).bytes() == bytes) << "stopped at event " << event;
+  }
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ TEST(Conditions, TakesTheCategorySpansOfALayout) {
   // Two code columns: a mode span, which is no condition, and a category span of three values.
   RowLayout layout;
   layout.spans = {{0, Span::Part::alpha, 0, 1, -1}, {0, Span::Part::mode, 1, 2, -1}, {1, Span::Part::category, 3, 3, 0}};
-  EncodedTable table{4, {0, 0, 0, 0}, {0, 2, 1, 0, 0, 2, 1, 1}, {}};
+  EncodedTable table{4, {0, 0, 0, 0}, {0, 2, 1, 0, 0, 2, 1, 1}};
   Team team(2);
   const ConditionTable t = build_conditions(table, layout, true, team);
   EXPECT_EQ(t.columns(), 1);
@@ -95,7 +95,7 @@ TEST(Conditions, NoDiscreteColumnGivesAnEmptyTable) {
   RowLayout layout;
   layout.spans = {{0, Span::Part::alpha, 0, 1, -1}, {0, Span::Part::mode, 1, 2, -1}};
   Team team(1);
-  const ConditionTable t = build_conditions(EncodedTable{2, {0, 0}, {0, 1}, {}}, layout, true, team);
+  const ConditionTable t = build_conditions(EncodedTable{2, {0, 0}, {0, 1}}, layout, true, team);
   EXPECT_EQ(t.columns(), 0);
   EXPECT_EQ(t.cond_width, 0);
 }

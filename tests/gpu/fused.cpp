@@ -76,6 +76,22 @@ TEST(Fused, AStepAtAdultsSizeHasTheBitsOfItsComposition) {
   EXPECT_LE(difference(t.run({cpu_kernels("double"), {}, 1, 1}), composed), 1e-3) << "beside the processor in double";
 }
 
+// More steps than a launch has room for: the chain goes on in the next launch.
+TEST(Fused, ALongChainGoesOnInTheNextLaunch) {
+  Device device(*tessera_device_backend(), 0);
+  Sandbox s;
+  Var x = matmul(s.real("x", {64, 8}), s.real("w", {8, 8}));
+  for (int i = 0; i < 240; ++i) x = tanh(x + 0.01 * i);
+  s.see(x, "y");
+  emulation::reset_counts();
+  const Values composed = s.run(on_device(device, {"fuse"}, 1));
+  const int64_t apart = emulation::counts().launches;
+  emulation::reset_counts();
+  EXPECT_EQ(difference(composed, s.run(on_device(device, {}, 1))), 0);
+  EXPECT_GT(apart, 480);
+  EXPECT_LE(emulation::counts().launches, 8);
+}
+
 Plan adult_step() { return Training(1, 0.9, Size::adult, 32561).plan; }
 
 TEST(Fused, AStepOfCtganTakesFewLaunches) {

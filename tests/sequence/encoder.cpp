@@ -142,7 +142,7 @@ TEST(SequenceEncoder, FeaturesOfStepsLieInTheUnitIntervalAndHoldWhatTheCodesHold
     std::vector<float> features(static_cast<size_t>(codes->rows * layout->data_width));
     to_features(*layout, codes->alphas.data(), codes->codes.data(), codes->rows, features.data());
     for (const float f : features) EXPECT_TRUE(f >= (codes == &w.codes.steps ? 0 : -1) && f <= 1) << f;
-    EncodedTable back{codes->rows, std::vector<float>(codes->alphas.size()), std::vector<int32_t>(codes->codes.size()), {}};
+    EncodedTable back{codes->rows, std::vector<float>(codes->alphas.size()), std::vector<int32_t>(codes->codes.size())};
     from_features(*layout, features.data(), codes->rows, back.alphas.data(), back.codes.data());
     EXPECT_EQ(back.alphas, codes->alphas);
     EXPECT_EQ(back.codes, codes->codes);
