@@ -121,10 +121,10 @@ void Program::get_state(const std::string& leaf, void* to, size_t item) const {
   else std::memcpy(to, from, static_cast<size_t>(bytes));
 }
 
-void Program::refresh() {
+void Program::refresh(std::initializer_list<const char*> leaves) {
   if (!device_) return;
-  for (const Leaf& leaf : plan_.leaves)
-    if (leaf.kind == Leaf::bound && source_[static_cast<size_t>(&leaf - plan_.leaves.data())] != nullptr) bind(leaf.name, source_[static_cast<size_t>(&leaf - plan_.leaves.data())]);
+  for (size_t i = 0; i < source_.size(); ++i)
+    if (source_[i] != nullptr && std::find(leaves.begin(), leaves.end(), plan_.leaves[i].name) != leaves.end()) bind(plan_.leaves[i].name, source_[i]);
 }
 
 View Program::fetch(Id v) const {

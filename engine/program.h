@@ -2,6 +2,7 @@
 // nothing inside one.
 #pragma once
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -49,7 +50,7 @@ class Program {
   // Memory for a bound leaf [rows, cols] of the program's scalar (or int32), contiguous; it must live as long as the program runs. A device has a copy of its own,
   // made here.
   void bind(const std::string& leaf, const void* data);
-  void refresh();  // what is bound has changed: a device copies all of it anew
+  void refresh(std::initializer_list<const char*> leaves);  // what is bound to these (those of them that the plan has) has changed: a device copies it anew
   // A state's elements, contiguous; zero at first.
   template <class T>
   void put(const std::string& leaf, const T* from) {

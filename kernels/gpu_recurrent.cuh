@@ -1,7 +1,8 @@
 // The layers of kernels/cpu/recurrent.cpp on a GPU, whose formulae, layouts and order of arithmetic these are: what a block does with some of the sequences, in a launch of
 // its own (recurrent.cu) or as a step of a fused one (gpu_fused.cuh). A sequence is a lane and no lane reads another, so any cut of the sequences gives the same bits.
 //   the lanes' state and the step at hand lie in the block's room, [unit][lane]: recurrent takes in + 7·H floats a lane, recurrent_grad 7·H
-//   block barriers a step: three forward (five: reset before), four backward (six) · none within recurrent_input_grad and recurrent_wgrad, where an element is one chain
+//   block barriers a step: two forward (four: reset before), two backward (three); what a thread reads of its own from phase to phase
+//   needs none · none within recurrent_input_grad and recurrent_wgrad, where an element is one chain
 #pragma once
 #include "kernels/gpu_view.cuh"
 #include "kernels/matmul_tile.cuh"
@@ -117,7 +118,6 @@ __device__ inline void recurrent_forwards(const RecurrentLayer& s, const Rows& r
       h[i] = now;
       if (b < B) s.y.row(b)[t * H + u] = on ? now : 0.0f;
     }
-    __syncthreads();
   }
   for (int i = first; i < H * L; i += kThreads) {
     const int b = rows.at(i % L), u = i / L;
@@ -151,7 +151,6 @@ __device__ inline void recurrent_backwards(const RecurrentBack& s, const Rows& r
     d_h[i] = s.d_h_last && b < B ? s.d_h_last.row(b)[u] : 0.0f;
     d_c[i] = lstm && s.d_c_last && b < B ? s.d_c_last.row(b)[u] : 0.0f;
   }
-  __syncthreads();
   for (int t = s.steps - 1; t >= 0; --t) {
     for (int i = first; i < gate; i += kThreads) {
       const int u = i / L, b = rows.at(i % L);
@@ -184,7 +183,6 @@ __device__ inline void recurrent_backwards(const RecurrentBack& s, const Rows& r
     __syncthreads();
     if (s.cell == Cell::gru_reset_before) {
       for (int i = first; i < gate; i += kThreads) more[i] = chain_of(s.w_h.row(i / L) + 2 * H, 1, d + 2 * gate, L, H, i % L, 0.0f);
-      __syncthreads();
       for (int i = first; i < gate; i += kThreads) {
         const int u = i / L, b = rows.at(i % L);
         const bool on = t < length_of(s.length, b, B, s.steps);
@@ -201,11 +199,8 @@ __device__ inline void recurrent_backwards(const RecurrentBack& s, const Rows& r
       const float* w = s.w_h.row(u);
       float sum = chain_of(w, 1, d, L, lstm ? 4 * H : 2 * H, lane, d_h[i]);
       if (s.cell == Cell::gru) sum = chain_of(w + 2 * H, 1, d + 3 * gate, L, H, lane, sum);
-      more[i] = sum;
+      d_h[i] = sum;
     }
-    __syncthreads();
-    for (int i = first; i < gate; i += kThreads)
-      if (t < length_of(s.length, rows.at(i % L), B, s.steps)) d_h[i] = more[i];
     __syncthreads();
   }
   for (int i = first; i < gate; i += kThreads) {

@@ -92,8 +92,9 @@ class CtganRows : public RowMaker {
     bind_if(p, "row_index", nothing_.data());
   }
 
-  void choose(std::span<const Candidate> candidates) override {
+  void choose(Program& p, std::span<const Candidate> candidates) override {
     for (size_t i = 0; i < condition_.size(); ++i) condition_[i] = drawn(candidates[std::min(i, candidates.size() - 1)]);
+    p.refresh({"condition"});
   }
 
  private:

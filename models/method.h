@@ -55,8 +55,8 @@ class RowMaker {
   virtual ~RowMaker() = default;
   virtual void record(Recorder& r, int64_t batch) const = 0;  // outputs "codes" and "alphas"; bound "rows" [batch, 3] says who each row is
   virtual void bind(Program& program) = 0;                    // the bound leaves that are the method's own
-  // Before a run: what is chosen for each of the batch's rows (candidates beyond the list repeat the last one).
-  virtual void choose(std::span<const Candidate>) {}
+  // Before a run: what is chosen for each of the batch's rows (candidates beyond the list repeat the last one), in what is bound to the program.
+  virtual void choose(Program&, std::span<const Candidate>) {}
   // After a run: whether candidate i, row i of the batch, may be a row. A candidate that is refused costs a try.
   virtual bool accepts(const Program&, int64_t, const Candidate&) const { return true; }
 };

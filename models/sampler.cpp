@@ -117,8 +117,8 @@ class Rows : public RowStream {
       id[1] = static_cast<int32_t>(static_cast<uint32_t>(static_cast<uint64_t>(c.row) >> 32));
       id[2] = c.attempt;
     }
-    maker_->choose(candidates);
-    program_->refresh();
+    maker_->choose(*program_, candidates);
+    program_->refresh({"rows"});
     program_->start(1);
   }
 

@@ -70,7 +70,7 @@ class SequenceRows : public RowStream {
     const Table attributes = make_attributes(ids);
     const std::vector<int32_t> lengths = model_->encoder.lengths(attributes);
     for (int64_t i = 0; i < batch_; ++i) length_[static_cast<size_t>(i)] = static_cast<float>(lengths[static_cast<size_t>(std::min(i, n - 1))]);
-    steps_->refresh();
+    steps_->refresh({"rows", "length", "attributes"});
     steps_->run(1);
     const std::vector<float> x = steps_->read<float>(steps_->find("x"));
 
@@ -95,7 +95,7 @@ class SequenceRows : public RowStream {
     if (attributes_ == nullptr) return model_->encoder.decode_attributes(nullptr, nullptr, ids.data(), n, seed_);
     std::vector<Candidate> candidates;
     for (const int64_t id : ids) candidates.push_back({id, 0});
-    maker_->choose(candidates);
+    maker_->choose(*attributes_, candidates);
     attributes_->run(1);
     const std::vector<int32_t> codes = attributes_->read<int32_t>(attributes_->find("codes"));
     std::vector<float> alphas = attributes_->read<float>(attributes_->find("alphas"));

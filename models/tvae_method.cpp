@@ -95,7 +95,7 @@ class HeldOutEvidence : public HeldOut {
     for (int64_t first = 0; first < rows_; first += batch_) {
       const int64_t n = std::min(batch_, rows_ - first);
       for (int64_t i = 0; i < batch_; ++i) row_[static_cast<size_t>(i)] = static_cast<int32_t>(first + std::min(i, n - 1));
-      program_->refresh();
+      program_->refresh({"row"});
       program_->run(1);
       const std::vector<float> each = program_->read<float>(evidence_);
       for (int64_t i = 0; i < n; ++i) sum += static_cast<double>(each[static_cast<size_t>(i)]);

@@ -1,4 +1,5 @@
 // The CUDA backend behind DeviceApi: one stream, plain allocations, steps captured once and replayed as a graph.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -96,7 +97,7 @@ DeviceStatus describe(int number, DeviceInfo* info) {
     cudaDeviceProp p{};
     check(cudaGetDeviceProperties(&p, number), "cudaGetDeviceProperties", "looking at GPU " + std::to_string(number));
     *info = {};
-    std::snprintf(info->name, sizeof info->name, "%.*s", static_cast<int>(sizeof info->name) - 1, p.name);
+    std::snprintf(info->name, sizeof info->name, "%.*s", static_cast<int>(sizeof info->name) - 1, p.name);  // mutant: snprintf ends it, too
     info->major = p.major;
     info->minor = p.minor;
     info->multiprocessors = p.multiProcessorCount;
@@ -130,7 +131,7 @@ void choose_kernels() {
       message() = std::string("TESSERA_CUDA_MATH=") + wish + ": cuBLASLt cannot be used (" + reason + ").\n  Without it our own kernels multiply.";
       throw Failed{DeviceStatus::missing};
     }
-    table().kernels = kernels;
+    table().kernels = kernels;  // not reached: where there is no GPU there is no cuBLASLt
   } else if (wanted_math() < 0) {
     message() = std::string("TESSERA_CUDA_MATH=") + wish + ": known are fp32, tf32x3, tf32, bf16, fp16, cublaslt and cublaslt_tf32.";
     throw Failed{DeviceStatus::missing};
@@ -174,7 +175,7 @@ DeviceStatus allocate(DeviceSession* s, int64_t bytes, const char* what, void** 
 void release(DeviceSession* s, void* p) {
   if (p == nullptr) return;
   cudaSetDevice(s->device);
-  cudaStreamSynchronize(s->stream);
+  cudaStreamSynchronize(s->stream);  // mutant: cudaFree waits by itself
   cudaFree(p);
 }
 
@@ -187,10 +188,10 @@ DeviceStatus upload(DeviceSession* s, void* to, const void* from, int64_t bytes)
     const auto copy = [&](int64_t at, const void* piece, int64_t n) {
       check(cudaMemcpyAsync(static_cast<char*>(to) + at, piece, size_of(n), cudaMemcpyHostToDevice, s->stream), "cudaMemcpyAsync", "copying " + bytes_text(bytes) + " to the device");
     };
-    if (bytes <= kPiece) return copy(0, from, bytes);  // from pageable memory: the runtime returns once it has its own copy
-    for (int64_t at = 0, k = 0; at < bytes; at += kPiece, ++k) {
+    if (bytes <= kPiece) return copy(0, from, bytes);  // mutant: either way does · from pageable memory: the runtime returns once it has its own copy
+    for (int64_t at = 0, k = 0; at < bytes; at += kPiece, ++k) {  // mutant: a piece of nothing more
       DeviceSession::Incoming& room = s->incoming[k % 2];
-      const int64_t n = bytes - at < kPiece ? bytes - at : kPiece;
+      const int64_t n = std::min(bytes - at, kPiece);
       if (room.memory == nullptr) check(cudaHostAlloc(&room.memory, size_of(kPiece), cudaHostAllocDefault), "cudaHostAlloc", "making room for an upload");
       check(cudaEventSynchronize(room.taken), "cudaEventSynchronize", "copying " + bytes_text(bytes) + " to the device");
       std::memcpy(room.memory, static_cast<const char*>(from) + at, size_of(n));
@@ -265,7 +266,6 @@ DeviceStatus replay(DeviceSession* s, const DeviceRecording* r, int64_t times) {
 void forget(DeviceSession* s, DeviceRecording* r) {
   if (r == nullptr) return;
   cudaSetDevice(s->device);
-  cudaStreamSynchronize(s->stream);
   cudaGraphExecDestroy(r->graph);
   delete r;
 }
@@ -284,7 +284,7 @@ DeviceStatus begin_download(DeviceSession* s, const void* const* from, const int
     check(cudaEventSynchronize(o.arrived), "cudaEventSynchronize", "copying results out");
     int64_t all = 0;
     for (int i = 0; i < pieces; ++i) all += bytes[i];
-    if (all > o.room) {
+    if (all > o.room) {  // mutant: room of the same size
       check(cudaFreeHost(std::exchange(o.memory, nullptr)), "cudaFreeHost", "making room for results");
       o.room = 0;
       check(cudaHostAlloc(&o.memory, size_of(all), cudaHostAllocDefault), "cudaHostAlloc", "making room for " + bytes_text(all) + " of results");
@@ -292,7 +292,7 @@ DeviceStatus begin_download(DeviceSession* s, const void* const* from, const int
     }
     char* to = static_cast<char*>(o.memory);
     for (int i = 0; i < pieces; to += bytes[i++])
-      if (bytes[i] > 0) check(cudaMemcpyAsync(to, from[i], size_of(bytes[i]), cudaMemcpyDeviceToHost, s->stream), "cudaMemcpyAsync", "copying " + bytes_text(bytes[i]) + " from the device");
+      check(cudaMemcpyAsync(to, from[i], size_of(bytes[i]), cudaMemcpyDeviceToHost, s->stream), "cudaMemcpyAsync", "copying " + bytes_text(bytes[i]) + " from the device");
     check(cudaEventRecord(o.arrived, s->stream), "cudaEventRecord", "copying results out");
     *ticket = s->downloads++;
   });

@@ -161,7 +161,7 @@ void Ratio::Evaluator::run(const int32_t* cells, const float* inputs, int64_t ro
     const int64_t n = std::min(batch_, rows - from);
     std::copy_n(cells + from * codes_, n * codes_, cells_.data());
     std::copy_n(inputs + from * inputs_width_, n * inputs_width_, inputs_.data());
-    program_->refresh();
+    program_->refresh({"cells.rows", "inputs.rows"});
     program_->run(1);
     const View v = program_->fetch(logits_);
     for (int64_t i = 0; i < n; ++i) logits[from + i] = static_cast<double>(static_cast<const float*>(v.data)[i * v.ld]);

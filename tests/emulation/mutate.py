@@ -1,147 +1,178 @@
 #!/usr/bin/env python3
 """Plants bugs in the kernels and in the backend, one at a time, and checks that the tests find each.
 
-    python3 tests/emulation/mutate.py BUILD [--file NAME] [--kind KIND] [--sample N --seed S] [--list]
+    python3 tests/emulation/mutate.py BUILD [--file NAME] [--kind KIND] [--only N,N,…] [--sample N --seed S] [--list]
 
-BUILD is a built folder (build/release). For each mutant the files that see the changed line are compiled anew and linked with the rest of test_gpu, which must then
-fail: in the plain build first (values, NaN-filled memory, schedules), then in the build that checks every access for races and bounds. A mutant that no test finds is
-printed, and the script ends with 1. All of them take hours; --sample takes some at random.
+BUILD is a built folder (build/release). The sources are compiled once with all mutants in them (emulation/mutants.h), and linked with the rest of test_gpu and of
+test_gpu_race; TESSERA_MUTANT then chooses one. A mutant is found where a test fails: in the plain build (values, NaN-filled memory, guards, schedules) or in the one that
+checks every access for races. What no test finds is printed, and the script ends with 1. All of them take about half an hour of one core.
 
 Kinds:  barrier  a barrier of a block, a warp or the grid is left out
-        wait     a wait for an asynchronous copy or an event, or the record of an event, is left out
-        bound    a comparison moves by one
-A line that ends in a comment with `mutant:` says why its mutant changes nothing that can be seen, and is passed over.
+        wait     a wait for an asynchronous copy, a stream or an event, or the record of an event, is left out
+        fill     device memory is not cleared, an event's or a stream's handle not waited for
+        mask     the lowest lane is missing in a warp's collective
+        bound    a comparison moves by one; a 1 that is added or taken off is not; the smaller of two is one too many
+A line that ends in a comment with `mutant:` says why its mutants change nothing that can be seen, and is passed over.
 """
-import argparse, os, pathlib, random, re, shlex, subprocess, sys, tempfile
+import argparse, collections, os, pathlib, random, re, subprocess, sys, time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES = sorted([*ROOT.glob("kernels/*.cu"), *ROOT.glob("kernels/*.cuh"), ROOT / "engine/cuda/backend.cu"])
-BARRIER = re.compile(r"\b(?:__syncthreads|__syncwarp|grid_sync)\([^;]*\);")
-WAIT = re.compile(r"\bcp_async_wait<\d+>\(\);|\bcheck\(cuda(?:EventSynchronize|EventRecord|StreamWaitEvent|StreamSynchronize)\(.*\);")
-LESS, AT_LEAST, LEFT = re.compile(r" < "), re.compile(r" >= "), re.compile(r" <= ")
-# What each file is tested by; everything else of test_gpu follows where that passes.
+M = "tessera::mutants::"
+OMITTED = "(tessera::mutants::on({id}) ? void() : void({call}))"
+CALLS = {
+    "barrier": re.compile(r"\b(?:__syncthreads|__syncwarp|grid_sync)\([^;]*\)(?=;)"),
+    "wait": re.compile(r"\bcp_async_wait<\d+>\(\)(?=;)|\bcheck\(cuda(?:EventSynchronize|EventRecord|StreamWaitEvent|StreamSynchronize)\(.*\)(?=; *}?)|(?<!void )\bwait\(\*s\)(?=;)"
+                       r"|(?<!check\()\bcuda(?:StreamSynchronize|EventSynchronize)\([^;]*\)(?=;)"),
+    "fill": re.compile(r"\bcheck\(cudaMemsetAsync\(.*\)(?=;)"),
+}
+RELATIONS = {" < ": " < {m}less({id}) < ", " <= ": " <= {m}at_most({id}) <= ", " > ": " > {m}more({id}) > ", " >= ": " >= {m}at_least({id}) >= "}
+RELATION, ONE, MIN = re.compile(r" (?:<|<=|>|>=) "), re.compile(r"(?<= [+-] )1(?![\w.])"), re.compile(r"(?<![\w:])min\(")
+MASK = re.compile(r"\bkWholeWarp\b(?=,)")
+# The compiler tells the race checker nothing of the store of what a call returns: mutants make functions longer, which must not keep them from being inlined.
+INLINE = "--param max-inline-insns-single=4000 --param large-function-growth=4000 --param inline-unit-growth=400"
+# What each file is tested by; everything else follows where that passes.
+FUSED = "Each/FusedOps*:FusedL*:Fused.AStepOfTvaeHas*:Fused.AStepOfCtganHas*:Fused.AWide*"
 FIRST = {
     "gpu_batch_norm": "*batch_norm*:*running*:*norm_eval*", "batch_norm": "*batch_norm*:*running*:*norm_eval*", "gpu_columns": "*batch_norm*:*sum_rows*", "copy": "*concat*:*slice*:*reshape*:*fill*",
     "elementwise": "*unary*:*binary*:*lerp*:*broadcast*", "gpu_map": "*unary*:*binary*:*average*", "gpu_functions": "*unary*:*binary*:*lerp*", "gpu_span": "*span*", "span": "*span*",
     "gpu_sparse": "*sparse*", "sparse": "*sparse*", "gpu_optimizer": "*adam*:*average*:*clamp*:*report*", "optimizer": "*adam*:*average*:*clamp*:*report*", "matmul": "*atmul*:Maths*",
     "matmul_tile": "*atmul*:Maths*", "gpu_product": "*atmul*:Maths*", "gpu_random": "*random*", "random": "*random*", "gpu_sampling": "*draw*:*gather*:*mixture*", "rows": "*draw*:*gather*:*mixture*",
-    "gpu_rows": "*dot*:*sum_cols*", "reduce": "*dot*:*sum_*", "fused": "Fused.A*-*Adults*", "gpu_fused": "Fused.A*-*Adults*", "backend": "Backend*", "gpu_step": "Backend*",
+    "gpu_rows": "*dot*:*sum_cols*", "reduce": "*dot*:*sum_*", "recurrent": "*recurrent*", "gpu_recurrent": "*recurrent*:FusedSequences.*", "fused": FUSED, "gpu_fused": FUSED, "backend": "Backend*", "gpu_step": "Backend*",
 }
+EVERYTHING = "-*Adults*:Cli*"
 
 
 class Mutant:
-    def __init__(self, path, line, kind, before, after):
-        self.path, self.line, self.kind, self.before, self.after = path, line, kind, before, after
+    def __init__(self, number, path, line, kind, source, start, end, text):
+        self.number, self.path, self.line, self.kind, self.source, self.start, self.end, self.text = number, path, line, kind, source, start, end, text
 
     def __str__(self):
-        return f"{self.path.relative_to(ROOT)}:{self.line + 1} {self.kind}\n    - {self.before.strip()}\n    + {self.after.strip()}"
+        was = self.source[: self.start] + "⟦" + self.source[self.start: self.end] + "⟧" + self.source[self.end:]
+        return f"{self.number:>3} {self.path.relative_to(ROOT)}:{self.line + 1} {self.kind}: {was.strip()}"
 
 
 def mutants():
+    """All mutants, and of each file its lines with all of its own planted."""
+    found, texts = [], {}
     for path in FILES:
-        host = False  # from the line on that says so, a file's code runs on the host and is no kernel
-        for number, line in enumerate(path.read_text().splitlines()):
+        lines = path.read_text().splitlines()
+        compile_time = False  # within an assertion or a constant, which a program cannot change
+        for number, line in enumerate(lines):
             code = line.split("//")[0]
-            host = host or "the host's side" in line
-            if "mutant:" in line or not code.strip() or code.lstrip().startswith(("template", "#", "static_assert", "constexpr")):
+            compile_time = compile_time or code.lstrip().startswith(("static_assert", "constexpr", "template", "#", "static constexpr", "__device__ constexpr"))
+            skip = compile_time or "mutant:" in line or "constexpr" in code
+            compile_time = compile_time and not re.search(r"[;{>]\s*$", code) and not code.lstrip().startswith("#")
+            if skip:
                 continue
-            for kind, pattern in (("barrier", BARRIER), ("wait", WAIT)):
+            here = []
+            def plant(kind, start, end, text):
+                here.append(Mutant(len(found) + len(here), path, number, kind, line, start, end, text))
+            for kind, pattern in CALLS.items():
                 for m in pattern.finditer(code):
-                    yield Mutant(path, number, kind, line, line[: m.start()] + ";" + line[m.end():])
-            if path.name == "backend.cu" or host or "launch(" in code:
-                continue
-            for pattern, other in ((LESS, " <= "), (AT_LEAST, " > "), (LEFT, " < ")):
-                for m in pattern.finditer(code):
-                    yield Mutant(path, number, "bound", line, line[: m.start()] + other + line[m.end():])
+                    plant(kind, m.start(), m.end(), OMITTED.replace("{call}", m[0]))
+            for m in MASK.finditer(code):
+                plant("mask", m.start(), m.end(), M + "lanes({id}, kWholeWarp)")
+            for m in RELATION.finditer(code):
+                if "Cut" not in code[m.start() - 3: m.start()]:
+                    plant("bound", m.start(), m.end(), RELATIONS[m[0]].replace("{m}", M))
+            for m in ONE.finditer(code):
+                plant("bound", m.start(), m.end(), M + "one({id})")
+            for m in MIN.finditer(code):
+                plant("bound", m.start(), m.end(), M + "smaller({id}, ")
+            for m in sorted(here, key=lambda x: -x.start):  # from the right, so that places stay
+                lines[number] = lines[number][: m.start] + m.text.replace("{id}", str(m.number)) + lines[number][m.end:]
+            found += here
+        texts[path] = "\n".join(lines) + "\n"
+    return found, texts
 
 
-class Program:
-    """A test program of a build: how its kernels are compiled and how it is linked."""
-
-    def __init__(self, build, target):
-        self.build, self.name = build, target.split("/")[-1]
-        commands = subprocess.run(["ninja", "-C", str(build), "-t", "commands", target], capture_output=True, text=True, check=True).stdout.splitlines()
-        self.link = commands[-1]
-        self.compile = {}  # source → command and object
-        for command in commands:
-            obj, source = re.search(r" -o (\S+\.o)", command), re.search(r" -c (\S+\.cu)\b", command)
-            if obj and source:
-                self.compile[os.path.realpath(os.path.join(build, source[1]))] = (command, obj[1])
-        text = {source: subprocess.run(["ninja", "-C", str(build), "-t", "deps", obj], capture_output=True, text=True).stdout for source, (_, obj) in self.compile.items()}
-        self.sees = lambda path: [s for s in self.compile if s == str(path) or f"/{path.name}\n" in text[s]]
-
-    def make(self, mutant, folder):
-        """Links the program with the mutant; None where it does not compile, which is as good as found."""
-        folder = pathlib.Path(folder)
-        changed = mutant.path.read_text().splitlines()
-        changed[mutant.line] = mutant.after
-        overlay = folder / mutant.path.relative_to(ROOT)
-        overlay.parent.mkdir(parents=True, exist_ok=True)
-        overlay.write_text("\n".join(changed) + "\n")
-        link, jobs = self.link, []
-        for number, source in enumerate(self.sees(mutant.path)):
-            command, obj = self.compile[source]
-            new = str(folder / f"{self.name}_{number}.o")
-            command = command.replace(f"-o {obj}", f"-o {new}").replace(" -I", f" -I{folder} -I", 1)
-            if source == str(mutant.path):
-                command = re.sub(r"-c \S+", f"-c {overlay}", command)
-            jobs.append(subprocess.Popen(command, shell=True, cwd=self.build, stderr=subprocess.DEVNULL))
-            link = link.replace(f" {obj} ", f" {new} ", 1)
-        program = folder / self.name
-        if any([j.wait() != 0 for j in jobs]):
-            return None
-        link = re.sub(r"-o (\S*test_gpu\S*)", f"-o {program}", link, count=1)
-        link = link.split(" && cd ")[0]  # what CMake does to a finished program: discover its tests
-        subprocess.run(link, shell=True, cwd=self.build, check=True, stdout=subprocess.DEVNULL)
-        return program
+def make(build, target, folder):
+    """Links a test program of the build with the planted sources."""
+    subprocess.run(["ninja", "-C", str(build), target.split("/")[-1]], check=True, stdout=subprocess.DEVNULL)
+    commands = subprocess.run(["ninja", "-C", str(build), "-t", "commands", target], capture_output=True, text=True, check=True).stdout.splitlines()
+    link, name = commands[-1].split(" && cd ")[0], target.split("/")[-1]  # behind it CMake discovers tests
+    for command in commands:
+        obj, source = re.search(r" -o (\S+\.o)", command), re.search(r" -c (\S+\.cu)\b", command)
+        if not obj or not source or f" {obj[1]} " not in link:
+            continue
+        path = pathlib.Path(os.path.realpath(os.path.join(build, source[1])))
+        planted, new = folder / path.relative_to(ROOT), folder / f"{name}_{path.stem}.o"
+        command = command.replace(f"-o {obj[1]}", f"-o {new}").replace(" -I", f" -I{folder} -I", 1)
+        command = re.sub(r" -MD -MT \S+ -MF \S+", "", command)  # the build's own lists of what depends on what stay as they are
+        command = re.sub(r"-c \S+", f"-w -Wno-error {INLINE} -include {ROOT}/tests/emulation/mutants.h -c {planted if planted.exists() else path}", command)
+        subprocess.run(command, shell=True, cwd=build, check=True)
+        link = link.replace(f" {obj[1]} ", f" {new} ", 1)
+    program = folder / name
+    link = re.sub(rf"-o (\S*{name})\b", f"-o {program}", link, count=1)
+    subprocess.run(link, shell=True, cwd=build, check=True, stdout=subprocess.DEVNULL)
+    return program
 
 
-def found(program, wanted):
+def passes(program, wanted, number, limit):
     try:
-        done = subprocess.run([str(program), f"--gtest_filter={wanted}", "--gtest_fail_fast", "--gtest_brief=1"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=1200)
-        return done.returncode != 0
+        done = subprocess.run([str(program), f"--gtest_filter={wanted}", "--gtest_fail_fast", "--gtest_brief=1"], env={**os.environ, "TESSERA_MUTANT": str(number)},
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=limit)
+        return done.returncode == 0
     except subprocess.TimeoutExpired:
-        return True  # a step that never ends is noticed
+        return False  # a step that never ends is noticed
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--file", help="only mutants of files whose name holds this")
-    parser.add_argument("--kind", choices=["barrier", "wait", "bound"])
+    parser.add_argument("--kind", choices=["barrier", "wait", "fill", "mask", "bound"])
+    parser.add_argument("--only", help="these, by number")
     parser.add_argument("--sample", type=int, help="so many at random")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--program", action="append", help="test programs of the build (tests/test_gpu, then tests/test_gpu_race)")
     parser.add_argument("--list", action="store_true", help="say which there are, and end")
+    parser.add_argument("--near", action="store_true", help="only the tests of the file that the mutant is in")
+    parser.add_argument("--made", action="store_true", help="take the programs that an earlier run has made")
     args = parser.parse_args()
-    todo = [m for m in mutants() if (not args.file or args.file in m.path.name) and (not args.kind or m.kind == args.kind)]
+    everyone, texts = mutants()
+    only = {int(n) for n in args.only.split(",")} if args.only else None
+    todo = [m for m in everyone if (not args.file or args.file in m.path.name) and (not args.kind or m.kind == args.kind) and (only is None or m.number in only)]
     if args.sample is not None:
         todo = random.Random(args.seed).sample(todo, min(args.sample, len(todo)))
     if args.list:
-        for m in todo:
-            print(m)
-        print(f"{len(todo)} mutants")
+        print(*todo, f"{len(todo)} mutants", sep="\n")
         return 0
     build = args.build.resolve()
-    programs = [Program(build, name) for name in args.program or ["tests/test_gpu", "tests/test_gpu_race"]]
-    runs = [(p, first) for first in (True, False) for p in programs]
-    missed = []
-    for number, m in enumerate(todo):
-        first = FIRST.get(m.path.stem, "*")
+    folder = build / "mutants"
+    for path, text in texts.items():
+        planted = folder / path.relative_to(ROOT)
+        planted.parent.mkdir(parents=True, exist_ok=True)
+        planted.write_text(text)
+    names = args.program or ["tests/test_gpu", "tests/test_gpu_race"]
+    programs = [folder / n.split("/")[-1] if args.made else make(build, n, folder) for n in names]
+    limits = {}
+
+    def limit(program, wanted):  # ten times what it takes with no mutant planted, which must pass
+        if (program, wanted) not in limits:
+            start = time.monotonic()
+            if not passes(program, wanted, -1, 3600):
+                sys.exit(f"{program.name} --gtest_filter={wanted} fails without a mutant")
+            limits[program, wanted] = 20 + 10 * (time.monotonic() - start)
+        return limits[program, wanted]
+
+    table, missed = collections.defaultdict(collections.Counter), []
+    for at, m in enumerate(todo):
         how = "missed"
-        with tempfile.TemporaryDirectory() as folder:
-            made = {}
-            for program, narrow in runs:
-                if program not in made:
-                    made[program] = program.make(m, folder)
-                wanted = first if narrow else "-*Adults*:Cli*"
-                if made[program] is None or found(made[program], wanted):
-                    how = "does not compile" if made[program] is None else f"found by {program.name}, {wanted}"
-                    break
-        print(f"{number + 1}/{len(todo)} {m}\n    {how}", flush=True)
+        first = FIRST.get(m.path.stem, EVERYTHING)
+        for wanted in [first] if args.near else [first, EVERYTHING]:
+            for program in programs:
+                if how == "missed" and not passes(program, wanted, m.number, limit(program, wanted)):
+                    how = f"found by {program.name}" + ("" if wanted == EVERYTHING else f", {wanted}")
+        print(f"{at + 1}/{len(todo)} {m}\n    {how}", flush=True)
+        table[m.path.relative_to(ROOT)][how != "missed"] += 1
         if how == "missed":
             missed.append(m)
-    print(f"\n{len(todo) - len(missed)} of {len(todo)} mutants were found.")
+    print(f"\n{'file':<36}{'found':>7}{'missed':>8}")
+    for path, counts in sorted(table.items()):
+        print(f"{str(path):<36}{counts[True]:>7}{counts[False]:>8}")
+    print(f"{'all':<36}{len(todo) - len(missed):>7}{len(missed):>8}")
     for m in missed:
         print("missed:", m)
     return 1 if missed else 0

@@ -116,6 +116,13 @@ void drain_all() {
   run_until(nullptr, [] { return std::all_of(streams().begin(), streams().end(), [](const Stream* s) { return s->queue.empty(); }); });
 }
 
+// Copies under way from or to pinned memory, which must not be freed before them: by where it begins.
+std::map<uintptr_t, int>& under_way() {
+  static auto* all = new std::map<uintptr_t, int>;
+  return *all;
+}
+uintptr_t pinned_begin(const void* p) { return std::prev(pinned().upper_bound(reinterpret_cast<uintptr_t>(p)))->first; }
+
 void replay(const Recorded& g) {
   std::vector<int> missing;
   std::vector<std::vector<int>> before(g.nodes.size());
@@ -201,6 +208,7 @@ void reset_runtime() {
     s->capture = nullptr;
     s->tail.clear();
   }
+  under_way().clear();
 }
 
 }  // namespace tessera::emulation
@@ -215,6 +223,7 @@ const char* cudaGetErrorName(cudaError_t e) {
     case cudaErrorInsufficientDriver: return "cudaErrorInsufficientDriver";
     case cudaErrorNoDevice: return "cudaErrorNoDevice";
     case cudaErrorInvalidDevice: return "cudaErrorInvalidDevice";
+    case cudaErrorInvalidResourceHandle: return "cudaErrorInvalidResourceHandle";
     case cudaErrorNotReady: return "cudaErrorNotReady";
     case cudaErrorStreamCaptureUnsupported: return "cudaErrorStreamCaptureUnsupported";
     case cudaErrorStreamCaptureInvalidated: return "cudaErrorStreamCaptureInvalidated";
@@ -293,7 +302,7 @@ cudaError_t cudaHostAlloc(void** p, size_t bytes, unsigned) {
 }
 cudaError_t cudaFreeHost(void* p) {
   if (p == nullptr) return cudaSuccess;
-  drain_all();
+  if (under_way()[reinterpret_cast<uintptr_t>(p)] > 0) throw Fault("cudaFreeHost while a copy from or to that memory is under way");
   if (pinned().erase(reinterpret_cast<uintptr_t>(p)) == 0) return cudaErrorInvalidValue;
   std::free(p);
   return cudaSuccess;
@@ -316,7 +325,13 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
     enqueue(stream, "copy", [=] { std::memcpy(to, staged->data(), bytes); });
     return cudaSuccess;
   }
-  enqueue(stream, "copy", [=] { std::memcpy(to, from, bytes); });
+  const bool held = !capture && !pageable && !(to_device && from_device);
+  const uintptr_t memory = held ? pinned_begin(to_device ? from : to) : 0;
+  if (held) ++under_way()[memory];
+  enqueue(stream, "copy", [=] {
+    std::memcpy(to, from, bytes);
+    if (held) --under_way()[memory];
+  });
   if (!to_device && pageable && stream != nullptr) drain(*stream);
   return cudaSuccess;
 }
@@ -398,6 +413,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   return cudaSuccess;
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  if (event == nullptr) return cudaErrorInvalidResourceHandle;
   if (const cudaError_t e = outside_capture(); e != cudaSuccess) return e;
   if (!event->mark) return cudaSuccess;
   run_until(event->mark->done ? nullptr : event->mark->stream, [&] { return event->mark->done; });

@@ -8,7 +8,8 @@
 namespace tessera::oracle {
 namespace {
 
-constexpr unsigned char kGuard = 0xA5;  // as a float −3e-16, as an int32 a large negative number
+constexpr unsigned char kGuard = 0xA0;  // as a float about −3e-16, as an int32 a large negative number; each block has one of its own, so that a copy of another's shows
+constexpr size_t kGuards = 16;
 constexpr int64_t kGuardBytes = 192;
 
 double draw(const Input& i, std::mt19937_64& random) {
@@ -21,8 +22,8 @@ double draw(const Input& i, std::mt19937_64& random) {
 // A matrix in memory of its own, with guards all around and between its rows.
 class Block {
  public:
-  Block(Shape s, int64_t item, Layout l) : shape_(s), item_(item), ld_((s.cols + l.pad + l.multiple - 1) / l.multiple * l.multiple), start_(kGuardBytes + l.offset * item) {
-    bytes_.assign(static_cast<size_t>(start_ + s.rows * ld_ * item + kGuardBytes + 64), kGuard);
+  Block(Shape s, int64_t item, Layout l, size_t number) : guard_(static_cast<unsigned char>(kGuard + number % kGuards)), shape_(s), item_(item), ld_((s.cols + l.pad + l.multiple - 1) / l.multiple * l.multiple), start_(kGuardBytes + l.offset * item) {
+    bytes_.assign(static_cast<size_t>(start_ + s.rows * ld_ * item + kGuardBytes + 64), guard_);
     start_ += (64 - static_cast<int64_t>(reinterpret_cast<uintptr_t>(bytes_.data()) % 64)) % 64;
   }
   View view() { return {bytes_.data() + start_, shape_.rows, shape_.cols, ld_, item_}; }
@@ -41,11 +42,12 @@ class Block {
     std::vector<char> ours(bytes_.size(), 0);
     for (int64_t r = 0; r < shape_.rows; ++r) std::fill_n(ours.begin() + start_ + r * ld_ * item_, shape_.cols * item_, char(1));
     for (size_t i = 0; i < bytes_.size(); ++i)
-      if (!ours[i] && bytes_[i] != kGuard) return false;
+      if (!ours[i] && bytes_[i] != guard_) return false;
     return true;
   }
 
  private:
+  unsigned char guard_;
   Shape shape_;
   int64_t item_, ld_, start_;
   bool real_ = true;
@@ -96,7 +98,7 @@ Ran run_kernel(const KernelTable& table, const Case& c, const Grids& in, Layout 
   for (size_t i = 0; i < c.in.size(); ++i) {
     inputs.push_back(nullptr);
     if (c.in[i].absent) continue;
-    inputs.back() = std::make_unique<Block>(c.in[i].shape, c.in[i].dtype == DType::index ? 4 : scalar, layout);
+    inputs.back() = std::make_unique<Block>(c.in[i].shape, c.in[i].dtype == DType::index ? 4 : scalar, layout, i);
     if (c.in[i].dtype == DType::index) inputs.back()->indices();
     for (int64_t r = 0; r < in[i].rows; ++r)
       for (int64_t k = 0; k < in[i].cols; ++k) inputs.back()->set(r, k, in[i](r, k).v);
@@ -109,7 +111,7 @@ Ran run_kernel(const KernelTable& table, const Case& c, const Grids& in, Layout 
     if (static_cast<int>(k) < in_place(c.op)) {
       out.push_back(inputs[k].get());
     } else {
-      outputs.push_back(std::make_unique<Block>(results[k].shape, results[k].dtype == DType::index ? 4 : scalar, layout));
+      outputs.push_back(std::make_unique<Block>(results[k].shape, results[k].dtype == DType::index ? 4 : scalar, layout, c.in.size() + k));
       out.push_back(outputs.back().get());
       if (results[k].dtype == DType::index) out.back()->indices();
       for (int64_t r = 0; r < results[k].shape.rows; ++r)
@@ -122,7 +124,7 @@ Ran run_kernel(const KernelTable& table, const Case& c, const Grids& in, Layout 
   const Kernel kernel = kernel_of(table, c.op, &attributes);
   const Call call{views.data(), views.data() + c.in.size(), static_cast<int>(c.in.size()), static_cast<int>(results.size()), attributes, &state};
   const int64_t scratch = kernel.scratch_bytes == nullptr ? 0 : kernel.scratch_bytes(call);
-  Block room({1, scratch + 64}, 1, {});
+  Block room({1, scratch + 64}, 1, {}, 0);
   std::vector<int64_t> tiles(static_cast<size_t>(kernel.tiles(call)));
   std::iota(tiles.begin(), tiles.end(), 0);
   if (layout.order == 1) std::reverse(tiles.begin(), tiles.end());

@@ -14,6 +14,7 @@
 #include "engine/passes.h"
 #include "engine/program.h"
 #include "engine/var.h"
+#include "kernels/gpu.h"
 
 namespace tessera {
 namespace {
@@ -122,6 +123,29 @@ TEST_F(Backend, BoundMemoryIsCopiedWhenItIsBound) {
   for (const float y : p.read<float>(p.find("y"))) EXPECT_NEAR(y, 1, 1e-6);
 }
 
+// Between batches a device is given what has changed, and not the tables that stay.
+TEST_F(Backend, OnlyWhatIsNamedIsCopiedAnew) {
+  for (Device* device : {&emulated_device(), &Device::processor()}) {
+    Plan plan;
+    Recorder r(plan);
+    r.output(r.input("rows", {1, 4}) + 10.0 * r.input("table", {1, 4}), "y");
+    optimise(plan);
+    Team team(1);
+    Program p(std::move(plan), *device, team, 1);
+    std::vector<float> rows(4, 1.0f), table(4, 1.0f);
+    p.bind("rows", rows.data());
+    p.bind("table", table.data());
+    p.run(1);
+    rows.assign(4, 2.0f), table.assign(4, 2.0f);
+    p.refresh({"rows", "of another plan"});
+    p.run(1);
+    EXPECT_EQ(p.read<float>(p.find("y")), std::vector<float>(4, device->is_processor() ? 22.0f : 12.0f));
+    p.refresh({"rows", "table"});
+    p.run(1);
+    EXPECT_EQ(p.read<float>(p.find("y")), std::vector<float>(4, 22.0f));
+  }
+}
+
 TEST_F(Backend, ALossThatIsNotFiniteStopsTheCountAndIsExplained) {
   const auto bad = [](Device& device) {
     Team team(1);
@@ -153,6 +177,15 @@ TEST_F(Backend, NoRoom) {
     EXPECT_NE(std::string(e.what()).find("A smaller --batch-size needs less"), std::string::npos) << e.what();
   }
   EXPECT_EQ(emulation::device_bytes_in_use() + 700, emulation::device().memory) << "what was allocated before is free again";
+  const DeviceApi& api = *tessera_device_backend();
+  DeviceSession* s = nullptr;
+  ASSERT_EQ(api.open(0, &s), DeviceStatus::ok);
+  void* p = nullptr;
+  for (const auto& [bytes, text] : {std::pair<int64_t, const char*>{(1 << 20) - 1, "asking for 1048575 bytes for a test"}, {1 << 20, "asking for 1.0 MiB for a test"}}) {
+    EXPECT_EQ(api.allocate(s, bytes, "a test", &p), DeviceStatus::memory);
+    EXPECT_NE(std::string(api.message()).find(text), std::string::npos) << api.message();
+  }
+  api.close(s);
 }
 
 TEST_F(Backend, NothingIsLeftBehind) {
@@ -184,6 +217,49 @@ TEST_F(Backend, ResultsArriveInTheOrderOfTheirTickets) {
   }
   api.free(s, p);
   api.close(s);
+}
+
+// Memory that the device writes late, and larger results than those before, for which the pinned memory is made anew while copies are under way.
+TEST_F(Backend, ResultsArriveInPinnedMemoryAndGrow) {
+  const DeviceApi& api = *tessera_device_backend();
+  DeviceSession* s = nullptr;
+  ASSERT_EQ(api.open(0, &s), DeviceStatus::ok);
+  const int64_t words = 8;
+  void *p = nullptr, *none = nullptr, *pinned = nullptr;
+  ASSERT_EQ(api.allocate(s, 8 * words, "a test", &p), DeviceStatus::ok);
+  ASSERT_EQ(api.allocate(s, 0, "nothing", &none), DeviceStatus::ok);
+  EXPECT_NE(none, nullptr) << "what is empty has an address, too";
+  ASSERT_EQ(cudaHostAlloc(&pinned, size_t{8} * words, cudaHostAllocDefault), cudaSuccess);
+  const void* pieces[2] = {p, none};
+  for (const char* order : {"sequential", "reverse", "random:3"}) {
+    emulation::set_schedule(emulation::parse_schedule(order));
+    std::vector<int64_t> value(words, 7);
+    ASSERT_EQ(api.upload(s, p, value.data(), 8 * words), DeviceStatus::ok);
+    ASSERT_EQ(api.download(s, pinned, p, 8 * words), DeviceStatus::ok);
+    EXPECT_EQ(static_cast<int64_t*>(pinned)[words - 1], 7) << order;
+    int64_t ticket = -1;
+    for (int64_t k = 0; k < words; ++k) {
+      value.assign(words, k);
+      const int64_t bytes[2] = {8 * (k + 1), 0};
+      ASSERT_EQ(api.upload(s, p, value.data(), 8 * words), DeviceStatus::ok);
+      ASSERT_EQ(api.begin_download(s, pieces, bytes, 2, &ticket), DeviceStatus::ok) << api.message();
+    }
+    const void* data = nullptr;
+    ASSERT_EQ(api.wait_download(s, ticket, &data), DeviceStatus::ok);
+    for (int64_t k = 0; k < words; ++k) EXPECT_EQ(static_cast<const int64_t*>(data)[k], words - 1) << order;
+  }
+  // Closed in the middle of work: nothing that it may still use is freed before.
+  int64_t ticket = 0;
+  const int64_t bytes = 8;
+  api.free(s, none);
+  ASSERT_EQ(api.begin_download(s, pieces, &bytes, 1, &ticket), DeviceStatus::ok);
+  api.free(s, p);
+  cudaFreeHost(pinned);
+  ASSERT_EQ(api.allocate(s, 8, "a test", &p), DeviceStatus::ok);
+  pieces[0] = p;
+  ASSERT_EQ(api.begin_download(s, pieces, &bytes, 1, &ticket), DeviceStatus::ok);
+  api.close(s);
+  ASSERT_EQ(cudaFree(p), cudaSuccess);
 }
 
 // A table goes up in pieces through pinned memory, which the device reads late: what is filled again too early arrives twice.
@@ -259,9 +335,75 @@ TEST_F(Backend, ArithmeticsThatAreNotThereAreNamed) {
   api.close(s);
 }
 
+TEST_F(Backend, DevicesAreDescribed) {
+  const DeviceApi& api = *tessera_device_backend();
+  int driver = 0, runtime = 0, devices = 0;
+  ASSERT_EQ(api.versions(&driver, &runtime), DeviceStatus::ok);
+  EXPECT_GE(driver, 1000);
+  EXPECT_GE(runtime, 1000);
+  ASSERT_EQ(api.count(&devices), DeviceStatus::ok);
+  ASSERT_GE(devices, 1);
+  DeviceInfo info;
+  ASSERT_EQ(api.describe(0, &info), DeviceStatus::ok);
+  cudaDeviceProp p{};
+  ASSERT_EQ(cudaGetDeviceProperties(&p, 0), cudaSuccess);
+  EXPECT_EQ(std::string(info.name), p.name);
+  EXPECT_EQ(info.major, p.major);
+  EXPECT_EQ(info.minor, p.minor);
+  EXPECT_EQ(info.multiprocessors, p.multiProcessorCount);
+  EXPECT_EQ(info.memory, static_cast<int64_t>(emulation::device().memory));
+  EXPECT_EQ(info.free_memory, static_cast<int64_t>(emulation::device().memory - emulation::device_bytes_in_use()));
+  EXPECT_EQ(api.describe(devices, &info), DeviceStatus::missing);
+}
+
+// Rows that another program makes on a stream of its own are read behind its event, and not before.
+TEST_F(Backend, WaitsForAnEventOfSomebodyElse) {
+  const DeviceApi& api = *tessera_device_backend();
+  DeviceSession* s = nullptr;
+  ASSERT_EQ(api.open(0, &s), DeviceStatus::ok);
+  void* p = nullptr;
+  ASSERT_EQ(api.allocate(s, 4, "a test", &p), DeviceStatus::ok);
+  int32_t cleared = -1;
+  ASSERT_EQ(api.download(s, &cleared, p, 4), DeviceStatus::ok);
+  EXPECT_EQ(cleared, 0) << "memory is zero at first";
+  cudaStream_t theirs = nullptr;
+  cudaEvent_t made = nullptr;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&theirs, cudaStreamNonBlocking), cudaSuccess);
+  ASSERT_EQ(cudaEventCreateWithFlags(&made, cudaEventDisableTiming), cudaSuccess);
+  for (const char* order : {"sequential", "reverse", "random:3"}) {
+    emulation::set_schedule(emulation::parse_schedule(order));
+    for (const int byte : {1, 2}) {
+      ASSERT_EQ(cudaMemsetAsync(p, byte, 4, theirs), cudaSuccess);
+      ASSERT_EQ(cudaEventRecord(made, theirs), cudaSuccess);
+      ASSERT_EQ(api.wait_event(s, &made), DeviceStatus::ok);
+      int32_t got = 0;
+      ASSERT_EQ(api.download(s, &got, p, 4), DeviceStatus::ok);
+      EXPECT_EQ(got, byte * 0x01010101) << order;
+    }
+  }
+  cudaEventDestroy(made);
+  cudaStreamDestroy(theirs);
+  api.free(s, p);
+  api.close(s);
+}
+
 TEST_F(Backend, ErrorsOfTheDeviceSayWhatWasDoneAndWhatToTry) {
   const DeviceApi& api = *tessera_device_backend();
   const emulation::Device was = emulation::device();
+  emulation::device().count = 0;
+  int none = 7;
+  EXPECT_EQ(api.count(&none), DeviceStatus::missing);
+  EXPECT_NE(std::string(api.message()).find("CUDA_VISIBLE_DEVICES"), std::string::npos) << api.message();
+  emulation::device() = was;
+  DeviceSession* open = nullptr;
+  ASSERT_EQ(api.open(0, &open), DeviceStatus::ok);
+  cudaEvent_t nothing = nullptr;
+  EXPECT_EQ(api.wait_event(open, &nothing), DeviceStatus::failed);
+  EXPECT_NE(std::string(api.message()).find("waiting for rows that another program makes: cudaErrorInvalidResourceHandle"), std::string::npos) << api.message();
+  EXPECT_NE(std::string(api.message()).find("--device cpu runs the same plan"), std::string::npos) << api.message();
+  // A kernel that cannot be started.
+  EXPECT_ANY_THROW(cuda_check(cudaErrorLaunchFailure, "matmul"));
+  api.close(open);
   emulation::device().driver = false;
   int n = 7;
   EXPECT_EQ(api.count(&n), DeviceStatus::missing);

@@ -8,6 +8,7 @@
 #include "support/ctgan_training.h"
 #include "support/random_plan.h"
 #include "support/timegan_training.h"
+#include "support/tvae_training.h"
 
 extern "C" const tessera::DeviceApi* tessera_device_backend();
 
@@ -75,6 +76,22 @@ TEST(Fused, AStepAtAdultsSizeHasTheBitsOfItsComposition) {
   EXPECT_LE(difference(t.run({cpu_kernels("double"), {}, 1, 1}), composed), 1e-3) << "beside the processor in double";
 }
 
+// More steps than a launch has room for: the chain goes on in the next launch.
+TEST(Fused, ALongChainGoesOnInTheNextLaunch) {
+  Device device(*tessera_device_backend(), 0);
+  Sandbox s;
+  Var x = matmul(s.real("x", {64, 8}), s.real("w", {8, 8}));
+  for (int i = 0; i < 240; ++i) x = tanh(x + 0.01 * i);
+  s.see(x, "y");
+  emulation::reset_counts();
+  const Values composed = s.run(on_device(device, {"fuse"}, 1));
+  const int64_t apart = emulation::counts().launches;
+  emulation::reset_counts();
+  EXPECT_EQ(difference(composed, s.run(on_device(device, {}, 1))), 0);
+  EXPECT_GT(apart, 480);
+  EXPECT_LE(emulation::counts().launches, 8);
+}
+
 Plan adult_step() { return Training(1, 0.9, Size::adult, 32561).plan; }
 
 TEST(Fused, AStepOfCtganTakesFewLaunches) {
@@ -95,11 +112,38 @@ TEST(Fused, AStepOfCtganTakesFewLaunches) {
   EXPECT_GE(ops, composed["groups"].size()) << "nothing is left out, and the sums of slices are counted once more";
 }
 
+TEST(Fused, AStepOfTvaeHasTheBitsOfItsComposition) {
+  Device device(*tessera_device_backend(), 0);
+  const TvaeTraining t;
+  const Values composed = t.run(on_device(device, {"fuse"}, 3));
+  for (const char* schedule : {"sequential", "reverse", "random:9"}) {
+    emulation::set_schedule(emulation::parse_schedule(schedule));
+    EXPECT_EQ(difference(composed, t.run(on_device(device, {}, 3))), 0) << schedule;
+  }
+  emulation::set_schedule({});
+  EXPECT_LE(difference(t.run({cpu_kernels("double"), {}, 1, 3}), composed), 1e-3) << "beside the processor in double";
+}
+
+TEST(Fused, AStepOfTvaeTakesFewLaunches) {
+  for (const bool adult : {false, true}) {
+    Plan plan = TvaeTraining(adult, adult ? 32561 : 40).plan;
+    optimise(plan);
+    const nlohmann::json fused = describe_launches(plan);
+    EXPECT_LE(fused["launches"].get<int>(), 4) << fused.dump(2);
+    for (const auto& group : fused["groups"])
+      for (const auto& chain : group["chains"]) EXPECT_NE(chain["cut"], "whole") << "every op has found a chain: " << chain;
+    optimise(plan, {"all"});
+    EXPECT_GT(describe_launches(plan)["launches"].get<int>(), 40);
+  }
+}
+
 // What the levels promise: nothing reads within a launch what another chain of it makes.
 TEST(Fused, ChainsOfALaunchKnowNothingOfEachOther) {
   std::vector<Plan> plans;
   for (uint64_t seed = 0; seed < 40; ++seed) plans.push_back(RandomPlan(seed).plan);
   plans.push_back(Training(2).plan);
+  plans.push_back(TvaeTraining().plan);
+  plans.push_back(TvaeTraining(true).plan);
   plans.push_back(Training(1, 0.9, Size::wide).plan);
   plans.push_back(adult_step());
   for (const Cell cell : {Cell::gru, Cell::gru_reset_before, Cell::lstm}) plans.push_back(SequenceTraining({cell}).plan);
@@ -145,6 +189,7 @@ TEST(Fused, ChainsOfALaunchShareNoMemoryThatIsWritten) {
   for (uint64_t seed = 0; seed < 40; ++seed) plans.push_back(RandomPlan(seed).plan);
   for (const int critic_steps : {1, 2})
     for (const Size size : {Size::small, Size::wide}) plans.push_back(Training(critic_steps, 0.9, size).plan);
+  for (const bool adult : {false, true}) plans.push_back(TvaeTraining(adult).plan);
   plans.push_back(adult_step());
   for (const Cell cell : {Cell::gru, Cell::gru_reset_before, Cell::lstm}) plans.push_back(SequenceTraining({cell}).plan);
   for (size_t i = 0; i < plans.size(); ++i) {

@@ -1,0 +1,188 @@
+// Each op by itself in a fused launch, cut in every way it can be: the bits of a launch of its own. And what no launch can hold is refused.
+#include <algorithm>
+#include <deque>
+#include <limits>
+#include <vector>
+
+#include "emulation/memory.h"
+#include "engine/op_check.h"
+#include "kernels/fused.h"
+#include "kernels/gpu_matmul.h"
+
+namespace tessera::oracle {
+namespace {
+
+// How the launches of the test at hand are cut.
+struct Way {
+  FusedChain::Cut cut;
+  int64_t run;   // rows: of a unit · cells: of each unit of the output
+  bool sliced;   // a product: its slices first, then their sum
+};
+Way way_now;
+OpKind kind_now;
+bool fitted;
+
+bool is_product(OpKind kind) { return kind == OpKind::matmul; }
+
+void launch_chains(const std::vector<FusedChain>& chains, StepState* state, GpuContext& context) {
+  const FusedLaunchOp op{chains.data(), static_cast<int>(chains.size())};
+  fitted = fused_kernels_cuda().fits(op);
+  const Call call{nullptr, nullptr, 0, 0, &op, state};
+  if (fitted) fused_kernels_cuda().kernel.run(call, 0, &context);
+}
+
+void enqueue_fused(const Kernel&, const Call& call, int64_t, void*) {
+  std::deque<emulation::Borrowed> device;
+  for (const auto& [views, count] : {std::pair{call.in, call.inputs}, {call.out, call.outputs}})
+    for (int i = 0; i < count; ++i)
+      if (const View& v = views[i]; v.data != nullptr && v.rows > 0 && v.cols > 0) device.emplace_back(v.data, static_cast<size_t>(((v.rows - 1) * v.ld + v.cols) * v.item_bytes));
+  std::vector<float> workspace(is_product(kind_now) ? static_cast<size_t>(fused_kernels_cuda().slices_bytes(call)) / 4 + 64 : 64, std::numeric_limits<float>::quiet_NaN());
+  device.emplace_back(workspace.data(), workspace.size() * 4);
+  GpuContext context{nullptr, workspace.data()};
+  const View& out = call.out[0];
+  const auto [cut, run, sliced] = way_now;
+  FusedStep step{kind_now, call, run, 0, FusedStep::all, 64};  // the sums of slices lie behind something else's
+  FusedChain chain{cut, 0, 0, 0, &step, 1};
+  if (cut == FusedChain::rows) chain.units = out.rows / run;
+  if (cut == FusedChain::cols) chain.units = kind_now == OpKind::report ? 1 : out.cols;
+  if (cut == FusedChain::flat) chain.units = out.rows * out.cols;
+  if (cut == FusedChain::cells) {
+    chain.units = out.rows / run;
+    chain.parts = run > 1 ? run : std::min<int64_t>(3, out.cols);
+    chain.width = (out.cols + chain.parts - 1) / chain.parts;
+    if (sliced) chain.parts = fused_kernels_cuda().slices_bytes(call) / 4 / (out.rows * out.cols);
+  }
+  if (sliced) {
+    FusedStep sum = step;
+    step.part = FusedStep::slices, sum.part = FusedStep::sum;
+    launch_chains({chain}, call.state, context);
+    const FusedChain rows{FusedChain::rows, out.rows, 0, 0, &sum, 1};
+    if (fitted) launch_chains({rows}, call.state, context);
+    return;
+  }
+  launch_chains({chain}, call.state, context);
+}
+
+void enqueue_alone(const Kernel& kernel, const Call& call, int64_t tile, void* scratch) {
+  std::deque<emulation::Borrowed> device;
+  for (const auto& [views, count] : {std::pair{call.in, call.inputs}, {call.out, call.outputs}})
+    for (int i = 0; i < count; ++i)
+      if (const View& v = views[i]; v.data != nullptr && v.rows > 0 && v.cols > 0) device.emplace_back(v.data, static_cast<size_t>(((v.rows - 1) * v.ld + v.cols) * v.item_bytes));
+  GpuContext context{nullptr, scratch};
+  kernel.run(call, tile, &context);
+}
+
+bool one_of(OpKind kind, std::initializer_list<OpKind> kinds) { return std::find(kinds.begin(), kinds.end(), kind) != kinds.end(); }
+
+// The cuts that an op's case can stand in (engine/fusion.h decides so for plans).
+std::vector<Way> ways_of(OpKind kind, const Case& c, int64_t rows) {
+  using K = OpKind;
+  std::vector<Way> all;
+  const auto* product = std::get_if<Matmul>(&c.op);
+  const bool gated = kind == K::adam && c.in.size() > 4;  // decided on in the step: never fused
+  const bool straight = product == nullptr || !product->trans_a;
+  if (one_of(kind, {K::random, K::fill, K::draw_conditions, K::gather_rows, K::sparse_dense, K::sparse_pick, K::sparse_matmul, K::matmul, K::unary, K::binary, K::lerp_rows, K::broadcast, K::sum_cols,
+                    K::row_dot, K::reshape, K::concat_rows, K::concat_cols, K::span_activation, K::span_activation_grad, K::span_cross_entropy, K::span_cross_entropy_grad,
+                    K::span_reconstruction, K::span_reconstruction_grad, K::mixture_draw, K::gather_sequences, K::recurrent_input_grad}) &&
+      straight) {
+    all.push_back({FusedChain::rows, 1, false});
+    for (const int64_t run : {3, 2})
+      if (rows % run == 0 && rows > run) {
+        all.push_back({FusedChain::rows, run, false});
+        all.push_back({FusedChain::cells, run, false});
+        break;
+      }
+  }
+  if (one_of(kind, {K::batch_norm, K::batch_norm_grad, K::running_stats, K::sum_rows, K::recurrent_wgrad, K::matmul, K::unary, K::binary, K::fill, K::broadcast, K::report, K::adam, K::average, K::clamp_range}) && straight && !gated)
+    all.push_back({FusedChain::cols, 0, false});
+  if (one_of(kind, {K::adam, K::average, K::clamp_range}) && !gated) all.push_back({FusedChain::flat, 0, false});
+  if (one_of(kind, {K::matmul, K::sparse_wgrad})) all.push_back({FusedChain::tiles, 1, false});
+  if (product != nullptr && straight) {
+    all.push_back({FusedChain::cells, 1, false});
+    for (const FusedChain::Cut cut : {FusedChain::tiles, FusedChain::cells}) all.push_back({cut, 1, true});
+  }
+  return all;
+}
+
+class FusedOps : public OpTest {
+ protected:
+  void TearDown() override { emulation::set_schedule({}); }
+};
+
+TEST_P(FusedOps, HaveTheBitsOfALaunchOfTheirOwn) {
+  each_case([](const Case& c) {
+    kind_now = static_cast<OpKind>(c.op.index() - 1);
+    const Grids in = draw_inputs(c, true);
+    for (const Layout& l : {Layout{}, Layout{3, 1}}) {
+      const Ran alone = run_kernel(kernels_cuda(gpu::Math::fp32), c, in, l, 0, 0, enqueue_alone);
+      const int64_t rows = c.reference(in)[0].rows;
+      if (alone.out[0].empty()) continue;
+      for (const Way& s : ways_of(kind_now, c, rows)) {
+        const auto* product = std::get_if<Matmul>(&c.op);
+        if (product != nullptr && s.sliced && in[0].cols == 0) continue;
+        way_now = s;
+        emulation::set_schedule(emulation::parse_schedule(l.pad > 0 ? "random:3" : "sequential"));
+        const Ran fused = run_kernel(kernels_cuda(gpu::Math::fp32), c, in, l, 0, 0, enqueue_fused);
+        if (!fitted) {
+          EXPECT_TRUE((product != nullptr && product->pairs > 6) || c.in.size() > 8 || (s.cut == FusedChain::flat && l.pad > 0)) << "a launch can hold it";
+          continue;
+        }
+        same_bits(alone, fused, "cut " + std::to_string(s.cut) + ", units of " + std::to_string(s.run) + (s.sliced ? " rows, sliced" : " rows"));
+        EXPECT_EQ(fused.damage, "") << "cut " << s.cut;
+      }
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, FusedOps, testing::ValuesIn(op_names()), [](const auto& test) { return test.param; });
+
+// A launch that holds `chains` chains of `steps` steps each.
+bool holds(int chains, int steps, const FusedStep& step, FusedChain::Cut cut = FusedChain::rows) {
+  const std::vector<FusedStep> all(static_cast<size_t>(steps), step);
+  const std::vector<FusedChain> many(static_cast<size_t>(chains), FusedChain{cut, 4, 1, 1, all.data(), steps});
+  return fused_kernels_cuda().fits({many.data(), chains});
+}
+
+TEST(FusedLaunches, RefuseWhatTheyCannotHold) {
+  float x[8 * 40] = {};
+  StepState state{1, 0, -1};
+  std::vector<View> in(40, View{x, 4, 2, 2, 4}), out(3, View{x, 4, 2, 2, 4});
+  const auto step = [&](OpKind kind, const void* op, int inputs) { return FusedStep{kind, {in.data(), out.data(), inputs, 1, op, &state}, 1, 0, FusedStep::all, 0}; };
+  const Fill fill{4, 2, 0};
+  const FusedStep filled = step(OpKind::fill, &fill, 0);
+  EXPECT_TRUE(holds(32, 3, filled));
+  EXPECT_FALSE(holds(33, 1, filled)) << "chains";
+  EXPECT_FALSE(holds(1, 97, filled)) << "steps";
+  const Matmul six{false, false, 6, false}, seven{false, false, 7, false};
+  EXPECT_TRUE(holds(1, 1, step(OpKind::matmul, &six, 12)));
+  EXPECT_FALSE(holds(1, 1, step(OpKind::matmul, &seven, 14))) << "pairs";
+  EXPECT_FALSE(holds(1, 96, step(OpKind::matmul, &six, 12))) << "what steps are told";
+  const ConcatCols concat{};
+  EXPECT_TRUE(holds(1, 1, step(OpKind::concat_cols, &concat, 8)));
+  EXPECT_FALSE(holds(1, 1, step(OpKind::concat_cols, &concat, 9))) << "pieces";
+  const Report report{4};
+  EXPECT_TRUE(holds(1, 1, step(OpKind::report, &report, 33), FusedChain::cols));
+  EXPECT_FALSE(holds(1, 1, step(OpKind::report, &report, 34), FusedChain::cols)) << "numbers";
+  const Average average{0.9};
+  EXPECT_TRUE(holds(1, 1, step(OpKind::average, &average, 2), FusedChain::flat));
+  const Adam adam{};
+  EXPECT_TRUE(holds(1, 1, step(OpKind::adam, &adam, 4), FusedChain::flat));
+  for (const bool of_input : {false, true}) {  // rows with something between them are no row of elements
+    View& v = of_input ? in[1] : out[0];
+    v.ld = 3;
+    EXPECT_FALSE(holds(1, 1, step(OpKind::average, &average, 2), FusedChain::flat));
+    v.ld = 2;
+  }
+  for (int k = 0; k < 4; ++k) {
+    View& v = k < 3 ? out[static_cast<size_t>(k)] : in[3];
+    v.ld = 3;
+    EXPECT_FALSE(holds(1, 1, step(OpKind::adam, &adam, 4), FusedChain::flat)) << k;
+    v.ld = 2;
+  }
+  EXPECT_FALSE(holds(1, 1, filled, FusedChain::cells)) << "of packed rows there are only products";
+  const CountAbove count{0.5};
+  EXPECT_FALSE(holds(1, 1, step(OpKind::count_above, &count, 2))) << "an op without a place in a chain";
+}
+
+}  // namespace
+}  // namespace tessera::oracle
