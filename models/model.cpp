@@ -40,6 +40,7 @@ void apply_preset(FitOptions& o) {
     (tvae ? o.tvae.decay_from : o.ctgan.decay_from) = 0.5;
     o.ctgan.population_norm = true;
     o.tvae.prior_components = 30;
+    o.timegan.average_decay = 0.999;
   } else {
     throw Error(ErrorCode::usage, fmt::format("--preset {}: there are \"best\" (the default) and \"paper\".", o.preset));
   }
