@@ -70,7 +70,7 @@ tessera_status tessera_context_new(const tessera_context_options* options, tesse
     if (!scratch.empty() && !std::filesystem::is_directory(scratch, none))
       throw Error(ErrorCode::io, fmt::format("{}: there is no such folder for scratch files.\n  Create it, or name another with --scratch.", scratch));
     if (state->options.memory_limit > 0 || !scratch.empty()) state->memory = std::make_shared<MemoryLimit>(state->options.memory_limit, scratch);
-    out = give_handle(new tessera_context{std::move(state)});
+    out = give_handle(new tessera_context(std::move(state)));
   });
 }
 

@@ -61,7 +61,9 @@ class Call {
 constexpr uint64_t kContextMagic = 0x7478657463736574;  // for tessera_context_cancel(), which a signal handler may call and which can look nothing up
 
 struct tessera_context {
-  std::shared_ptr<tessera::api::ContextState> state;
-  volatile uint64_t magic = kContextMagic;
+  explicit tessera_context(std::shared_ptr<tessera::api::ContextState> s) : state(std::move(s)) {}
   ~tessera_context() { magic = 0; }
+
+  volatile uint64_t magic = kContextMagic;  // first: whatever other handle is taken for a context has as many bytes there
+  std::shared_ptr<tessera::api::ContextState> state;
 };
