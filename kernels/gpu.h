@@ -10,6 +10,10 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace tessera {
+constexpr unsigned kWholeWarp = 0xFFFFFFFFu;
+}
+
 #if defined(__CUDACC__)
 #include "kernels/gpu_device.h"
 #else
@@ -18,7 +22,6 @@
 
 namespace tessera {
 
-constexpr unsigned kWholeWarp = 0xFFFFFFFFu;
 constexpr int kSharedLimit = 227 * 1024;  // bytes a block may have on sm_90 (100 KiB on sm_86, sm_89 and sm_120: stay below where a kernel is to run there)
 
 // ⌈a / b⌉: how many blocks of b cover a.

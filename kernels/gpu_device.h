@@ -62,45 +62,10 @@ void launch(const Launch& l, const char* name, void (*kernel)(P...), const A&...
 __device__ inline int lane_id() {
   return static_cast<int>((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) & 31u);
 }
-// Over the 32 lanes of a warp, by a butterfly, so every lane has the same bits. All lanes call it.
-template <class T>
-__device__ inline T warp_sum(T v) {
-#pragma unroll
-  for (int step = 16; step > 0; step >>= 1) v += __shfl_xor_sync(0xFFFFFFFFu, v, step);
-  return v;
-}
-// NaN wins: max and min of numbers of which one is NaN are NaN.
-template <class T>
-__device__ inline T warp_max(T v) {
-#pragma unroll
-  for (int step = 16; step > 0; step >>= 1) {
-    const T other = __shfl_xor_sync(0xFFFFFFFFu, v, step);
-    v = (other > v || other != other) ? other : v;
-  }
-  return v;
-}
-template <class T>
-__device__ inline T warp_min(T v) {
-#pragma unroll
-  for (int step = 16; step > 0; step >>= 1) {
-    const T other = __shfl_xor_sync(0xFFFFFFFFu, v, step);
-    v = (other < v || other != other) ? other : v;
-  }
-  return v;
-}
-// The largest value and the lowest index that has it, in every lane.
-template <class T>
-__device__ inline void warp_argmax(T& v, int& index) {
-#pragma unroll
-  for (int step = 16; step > 0; step >>= 1) {
-    const T other = __shfl_xor_sync(0xFFFFFFFFu, v, step);
-    const int at = __shfl_xor_sync(0xFFFFFFFFu, index, step);
-    if (other > v || (other == v && at < index)) {
-      v = other;
-      index = at;
-    }
-  }
-}
+}  // namespace tessera
+#include "kernels/gpu_warp.h"
+namespace tessera {
+using butterfly::warp_argmax, butterfly::warp_max, butterfly::warp_min, butterfly::warp_sum;
 
 // ---- asynchronous copies from global to shared memory ------------------------------------------------------------------------------
 // The bytes are there after cp_async_wait of their group by the thread that copied, and a barrier for the others. With `in` false zeros are written and the source

@@ -21,7 +21,9 @@ std::map<uintptr_t, size_t>& regions() {  // by begin; never destroyed, so that 
   static auto* all = new std::map<uintptr_t, size_t>;
   return *all;
 }
-std::map<uintptr_t, size_t> borrowed;  // as above; they have no guards, and what lies beside them is the host's own
+std::map<uintptr_t, Region> borrowed;
+Region region_of(const std::pair<const uintptr_t, size_t>& r) { return {reinterpret_cast<char*>(r.first), r.second}; }
+Region region_of(const std::pair<const uintptr_t, Region>& r) { return r.second; }
 size_t in_use = 0;
 int accesses = 0;
 
@@ -79,19 +81,27 @@ bool free_device(void* p) {
 
 Region device_region(const void* p, bool near) {
   const uintptr_t a = reinterpret_cast<uintptr_t>(p);
-  const auto find = [&](const std::map<uintptr_t, size_t>& all, uintptr_t slack) -> Region {
+  const auto find = [&](const auto& all, uintptr_t slack) -> Region {
     auto next = all.upper_bound(a + slack);
     if (next == all.begin()) return {};
-    const auto [begin, bytes] = *--next;
-    return a >= begin + bytes + slack ? Region{} : Region{reinterpret_cast<char*>(begin), bytes};
+    const Region r = region_of(*--next);
+    return a >= reinterpret_cast<uintptr_t>(r.end()) + slack ? Region{} : r;
   };
-  for (const auto* all : {&regions(), &borrowed})
-    if (const Region inside = find(*all, 0); inside.begin != nullptr) return inside;
-  return near ? find(regions(), kDeviceGuard) : Region{};
+  if (const Region r = find(regions(), 0); r.begin != nullptr) return r;
+  if (const Region r = find(borrowed, 0); r.begin != nullptr || !near) return r;
+  if (const Region r = find(regions(), kDeviceGuard); r.begin != nullptr) return r;
+  return find(borrowed, kHostGuard);
 }
 
-Borrowed::Borrowed(const void* p, size_t bytes) {
-  if (p != nullptr && bytes > 0 && device_region(p).begin == nullptr && borrowed.try_emplace(reinterpret_cast<uintptr_t>(p), bytes).second) p_ = p;
+bool Region::holds(const void* p, size_t n) const {
+  const char* at = static_cast<const char*>(p);
+  if (at < begin || at + n > end()) return false;
+  return row == stride || static_cast<size_t>(at - begin) % stride + n <= row;
+}
+
+Borrowed::Borrowed(const void* p, size_t bytes, size_t row, size_t stride) {
+  char* begin = static_cast<char*>(const_cast<void*>(p));
+  if (p != nullptr && bytes > 0 && device_region(p).begin == nullptr && borrowed.try_emplace(reinterpret_cast<uintptr_t>(p), Region{begin, bytes, row, stride}).second) p_ = p;
 }
 Borrowed::~Borrowed() {
   if (p_ != nullptr) borrowed.erase(reinterpret_cast<uintptr_t>(p_));

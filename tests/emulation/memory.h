@@ -8,20 +8,23 @@ namespace tessera::emulation {
 struct Region {
   char* begin = nullptr;
   size_t bytes = 0;
+  size_t row = 0, stride = 0;  // bytes: of what lies in rows with something between them; 0: all is one row
   const char* end() const { return begin + bytes; }
+  bool holds(const void* p, size_t n) const;  // all of it in a row, or rows lie one after the other
 };
-constexpr size_t kDeviceGuard = 256;
+constexpr size_t kDeviceGuard = 256, kHostGuard = 128;
 
 void* allocate_device(size_t bytes);  // nullptr where the device has no room left
 bool free_device(void* p);            // false: not the begin of an allocation. Throws Fault where its guards were written to
-// The allocation (with its guards, if `near`) that p lies in; begin == nullptr: none.
+// The allocation (with what lies around it, if `near`) that p lies in; begin == nullptr: none.
 Region device_region(const void* p, bool near = false);
 void check_guards();  // throws Fault
 
-// Memory of the host that stands in for an allocation while this lives, so that the race checker looks at it.
+// Memory of the host that stands in for an allocation while this lives, so that the race checker looks at it. It may lie in rows; what lies between them and kHostGuard
+// bytes on either side are not a kernel's to touch.
 class Borrowed {
  public:
-  Borrowed(const void* p, size_t bytes);
+  Borrowed(const void* p, size_t bytes, size_t row = 0, size_t stride = 0);
   ~Borrowed();
   Borrowed(const Borrowed&) = delete;
 

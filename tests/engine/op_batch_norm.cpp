@@ -111,6 +111,34 @@ void batch_norm_cases(Cases& cases) {
                          return Grids{mean, var};
                        }});
     }
+  // The mean of numbers around 2²⁴, half of them two higher; sums in float would be off by more than all that varies.
+  {
+    constexpr int64_t kRows = 128, kCols = 9;
+    const BatchNorm op{kEps, 1, false};
+    Case far{"far from 0", op, {real(kRows, kCols).constant(), real(1, kCols).range(0.5, 1.5).constant(), real(1, kCols).constant()}, [op](const Grids& in) { return forward(op, in); }};
+    for (int64_t i = 0; i < kRows * kCols; ++i) far.in[0].values.push_back(0x1p24 + (i / kCols % 2 == 0 ? 4 : 0));
+    far.laws.push_back({"statistics are kept in double", [](const Grids&, const Grids& out) {
+                          double wrong = 0;
+                          for (int64_t c = 0; c < kCols; ++c) wrong += (out[1](0, c).v != 0x1p24 + 2) + (out[2](0, c).v != 4);
+                          return wrong;
+                        }});
+    cases.push_back(far);
+    Case back{"slopes of very different size", BatchNormGrad{kEps, 1, false},
+              {real(kRows, kCols).constant(), real(1, kCols).range(0.5, 1.5).constant(), real(1, kCols).constant(), real(1, kCols).constant(), real(1, kCols).range(1, 2).constant(), real(kRows, kCols).constant()},
+              [b = BatchNormGrad{kEps, 1, false}](const Grids& in) { return backward(b, in); }};
+    for (int64_t i = 0; i < kRows * kCols; ++i) back.in[5].values.push_back(i / kCols == 0 ? 0x1p26 : i / kCols == kRows - 1 ? -0x1p26 : 1);
+    back.laws.push_back({"sums are kept in double", [](const Grids&, const Grids& out) {
+                           double wrong = 0;
+                           for (const Number& n : out[2].cells) wrong += n.v != kRows - 2;
+                           return wrong;
+                         }});
+    cases.push_back(back);
+    // x = mean and beta = 0: ReLU's input is 0, where nothing is let through.
+    const BatchNormGrad kink{kEps, 1, true};
+    Case at_kink{"at ReLU's kink", kink, {real(3, 2).of({1, -2, 2, 0, 3, 2}).constant(), real(1, 2).of({1, 0.5}).constant(), real(1, 2).of({0, 0}).constant(), real(1, 2).of({2, 0}).constant(), real(1, 2).of({1, 3}).constant(), real(3, 2).constant()},
+                 [kink](const Grids& in) { return backward(kink, in); }};
+    cases.push_back(at_kink);
+  }
   const RunningStats one{0.25, 1};
   cases.push_back({"one row has no unbiased variance: the biased one stays", one, {real(1, 3), real(1, 3), real(1, 3), real(1, 3)}, [](const Grids& in) {
                      auto mix = [&](size_t a, size_t b) { return grid(1, 3, [&](int64_t, int64_t c) { return 0.75 * in[a](0, c) + 0.25 * in[b](0, c); }); };

@@ -31,6 +31,32 @@ void reduce_cases(Cases& cases) {
                        }});
       cases.back().by_rows = true;
     }
+  // Σ (2²⁶, 1, 1, …, −2²⁶) is what the ones are; in float it would be nothing.
+  for (const auto& [r, c] : {std::pair{129, 3}, {3, 129}}) {
+    std::vector<double> values;
+    const bool down = r > c;
+    for (int64_t i = 0; i < r * c; ++i) {
+      const int64_t at = down ? i / c : i % c;
+      values.push_back(at == 0 ? 0x1p26 : at == 128 ? -0x1p26 : 1);
+    }
+    const auto sum = [down](const Grids& in) {
+      const int64_t n = down ? in[0].cols : in[0].rows;
+      return Grids{grid(down ? 1 : n, down ? n : 1, [&](int64_t i, int64_t k) {
+        Number s;
+        for (int64_t j = 0; j < 129; ++j) s += down ? in[0](j, k) : in.size() > 1 ? in[0](i, j) * in[1](i, j) : in[0](i, j);
+        return s;
+      })};
+    };
+    const Law exact{"sums are kept in double", [](const Grids&, const Grids& out) {
+                      double wrong = 0;
+                      for (const Number& n : out[0].cells) wrong += n.v != 127;
+                      return wrong;
+                    }};
+    const Input x = real(r, c).of(values).constant(), ones = real(r, c).range(1, 1).constant();
+    if (down) cases.push_back({"rows of very different size", SumRows{1}, {x}, sum, {exact}});
+    else cases.push_back({"columns of very different size", SumCols{1}, {x}, sum, {exact}});
+    if (!down) cases.push_back({"columns of very different size", RowDot{}, {x, ones}, sum, {exact}});
+  }
 }
 
 }  // namespace tessera::oracle

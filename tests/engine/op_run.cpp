@@ -8,7 +8,7 @@
 namespace tessera::oracle {
 namespace {
 
-constexpr unsigned char kGuard = 0xA0;  // as a float about −3e-16, as an int32 a large negative number; each block has one of its own, so that a copy of another's shows
+constexpr unsigned char kGuard = 0xE0;  // as a float −1e20 or less, as an int32 a large negative number; each block has one of its own, so that a copy of another's shows
 constexpr size_t kGuards = 16;
 constexpr int64_t kGuardBytes = 192;
 

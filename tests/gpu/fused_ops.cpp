@@ -1,11 +1,10 @@
 // Each op by itself in a fused launch, cut in every way it can be: the bits of a launch of its own. And what no launch can hold is refused.
 #include <algorithm>
-#include <deque>
-#include <limits>
 #include <vector>
 
-#include "emulation/memory.h"
 #include "engine/op_check.h"
+#include "gpu/buffer.h"
+#include "gpu/watched.h"
 #include "kernels/fused.h"
 #include "kernels/gpu_matmul.h"
 
@@ -32,12 +31,8 @@ void launch_chains(const std::vector<FusedChain>& chains, StepState* state, GpuC
 }
 
 void enqueue_fused(const Kernel&, const Call& call, int64_t, void*) {
-  std::deque<emulation::Borrowed> device;
-  for (const auto& [views, count] : {std::pair{call.in, call.inputs}, {call.out, call.outputs}})
-    for (int i = 0; i < count; ++i)
-      if (const View& v = views[i]; v.data != nullptr && v.rows > 0 && v.cols > 0) device.emplace_back(v.data, static_cast<size_t>(((v.rows - 1) * v.ld + v.cols) * v.item_bytes));
-  std::vector<float> workspace(is_product(kind_now) ? static_cast<size_t>(fused_kernels_cuda().slices_bytes(call)) / 4 + 64 : 64, std::numeric_limits<float>::quiet_NaN());
-  device.emplace_back(workspace.data(), workspace.size() * 4);
+  const Watched watched(call);
+  const Buffer<float> workspace(is_product(kind_now) ? static_cast<size_t>(fused_kernels_cuda().slices_bytes(call)) / 4 + 16 : 16);
   GpuContext context{nullptr, workspace.data()};
   const View& out = call.out[kind_now == OpKind::recurrent_grad ? 1 : 0];  // the first holds sequences as lanes
   const auto [cut, run, sliced] = way_now;
@@ -64,10 +59,7 @@ void enqueue_fused(const Kernel&, const Call& call, int64_t, void*) {
 }
 
 void enqueue_alone(const Kernel& kernel, const Call& call, int64_t tile, void* scratch) {
-  std::deque<emulation::Borrowed> device;
-  for (const auto& [views, count] : {std::pair{call.in, call.inputs}, {call.out, call.outputs}})
-    for (int i = 0; i < count; ++i)
-      if (const View& v = views[i]; v.data != nullptr && v.rows > 0 && v.cols > 0) device.emplace_back(v.data, static_cast<size_t>(((v.rows - 1) * v.ld + v.cols) * v.item_bytes));
+  const Watched watched(kernel, call, scratch);
   GpuContext context{nullptr, scratch};
   kernel.run(call, tile, &context);
 }

@@ -1,11 +1,14 @@
 // The emulated machine does what the CUDA programming model says, under every schedule.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <string>
 
 #include "buffer.h"
+#include "kernels/gpu_warp.h"
 
 namespace tessera {
 namespace {
@@ -102,32 +105,57 @@ TEST_P(Machine, WarpFunctions) {
   }
 }
 
-__global__ void reductions(const float* x, float* out) {
+// What kernels call, and what they call where nvcc compiles them.
+template <class T>
+__global__ void reductions(const float* x, T* out) {
   const int l = lane_id();
-  float largest = x[l];
+  const T mine = static_cast<T>(x[l]);
+  T v = mine;
   int at = l;
-  warp_argmax(largest, at);
-  float sum = x[l];
-  for (int step = 16; step > 0; step >>= 1) sum += __shfl_xor_sync(kWholeWarp, sum, step);
-  out[l] = warp_sum(x[l]) - sum;
-  out[32 + l] = warp_max(x[l]);
-  out[64 + l] = warp_min(x[l]);
-  out[96 + l] = static_cast<float>(at);
-  out[128 + l] = largest;
+  warp_argmax(v, at);
+  out[l] = warp_sum(mine), out[32 + l] = warp_max(mine), out[64 + l] = warp_min(mine), out[96 + l] = static_cast<T>(at), out[128 + l] = v;
+}
+template <class T>
+__global__ void butterflies(const float* x, T* out) {
+  const int l = lane_id();
+  const T mine = static_cast<T>(x[l]);
+  T v = mine;
+  int at = l;
+  butterfly::warp_argmax(v, at);
+  out[l] = butterfly::warp_sum(mine), out[32 + l] = butterfly::warp_max(mine), out[64 + l] = butterfly::warp_min(mine), out[96 + l] = static_cast<T>(at), out[128 + l] = v;
+}
+template <class T>
+void check_reductions(const std::vector<float>& x, const std::string& what) {
+  const Buffer<float> in(x);
+  const Buffer<T> once(160), stepwise(160);
+  launch({1, 32}, "reductions", reductions<T>, in.data(), once.data());
+  launch({1, 32}, "butterflies", butterflies<T>, in.data(), stepwise.data());
+  const std::vector<T> a = once.read(), b = stepwise.read();
+  for (size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(a[i] == b[i] || (a[i] != a[i] && b[i] != b[i])) << what << ", " << i << ": " << a[i] << " and " << b[i];
+  if (std::any_of(x.begin(), x.end(), [](float v) { return v != v; })) return;
+  const auto largest = std::max_element(x.begin(), x.end());  // the first of equal ones
+  const T sum = std::accumulate(x.begin(), x.end(), T{0}, [](T s, float v) { return s + static_cast<T>(v); });
+  for (size_t l = 0; l < 32; ++l) {
+    EXPECT_NEAR(static_cast<double>(a[l]), static_cast<double>(sum), 0.01) << what;
+    EXPECT_EQ(a[l], a[0]) << what << ": every lane has the same bits";
+    EXPECT_EQ(a[32 + l], static_cast<T>(*largest)) << what;
+    EXPECT_EQ(a[64 + l], static_cast<T>(*std::min_element(x.begin(), x.end()))) << what;
+    EXPECT_EQ(a[96 + l], static_cast<T>(largest - x.begin())) << what << ": the lowest of equal ones";
+    EXPECT_EQ(a[128 + l], static_cast<T>(*largest)) << what;
+  }
 }
 TEST_P(Machine, WarpReductionsAreTheButterflyBitForBit) {
   std::vector<float> x(32);
   for (size_t i = 0; i < 32; ++i) x[i] = std::sin(static_cast<float>(i * i)) * std::exp2(static_cast<float>(i % 13));
   x[7] = x[20] = 5000;
-  const Buffer<float> in(x), out(160);
-  launch({1, 32}, "reductions", reductions, in.data(), out.data());
-  const std::vector<float> got = out.read();
-  for (size_t l = 0; l < 32; ++l) {
-    EXPECT_EQ(got[l], 0);
-    EXPECT_EQ(got[32 + l], 5000);
-    EXPECT_EQ(got[64 + l], *std::min_element(x.begin(), x.end()));
-    EXPECT_EQ(got[96 + l], 7) << "the lowest of equal ones";
-    EXPECT_EQ(got[128 + l], 5000);
+  check_reductions<float>(x, "float");
+  check_reductions<double>(x, "double");
+  for (size_t lane = 0; lane < 32; ++lane) {  // every lane counts
+    std::vector<float> one(32, 0.0f);
+    for (const float v : {1.0f, -1.0f, std::numeric_limits<float>::quiet_NaN()}) {
+      one[lane] = v;
+      check_reductions<float>(one, "lane " + std::to_string(lane) + " holds " + std::to_string(v));
+    }
   }
 }
 

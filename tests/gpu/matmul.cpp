@@ -3,6 +3,7 @@
 #include <cfloat>
 
 #include "engine/op_check.h"
+#include "gpu/watched.h"
 #include "kernels/gpu_matmul.h"
 
 namespace tessera::oracle {
@@ -12,6 +13,7 @@ using gpu::Math;
 
 Ran run_gpu(const Case& c, const Grids& in, Math math, Layout layout = {}, int64_t first = 0, int64_t count = 0) {
   return run_kernel(kernels_cuda(math), c, in, layout, first, count, [](const Kernel& kernel, const Call& call, int64_t tile, void* scratch) {
+    const Watched watched(kernel, call, scratch);
     GpuContext context{nullptr, scratch};
     kernel.run(call, tile, &context);
   });

@@ -1,20 +1,16 @@
 // What is true of every op's CUDA kernel, checked from the description that serves the CPU (tests/engine/op_case.h), on the emulated machine.
 #include <cfloat>
-#include <deque>
 #include <limits>
 
-#include "emulation/memory.h"
 #include "engine/op_check.h"
+#include "gpu/watched.h"
 #include "kernels/gpu_matmul.h"
 
 namespace tessera::oracle {
 namespace {
 
 void enqueue(const Kernel& kernel, const Call& call, int64_t tile, void* scratch) {
-  std::deque<emulation::Borrowed> device;  // what the call may touch, watched where races are looked for
-  for (const auto& [views, count] : {std::pair{call.in, call.inputs}, {call.out, call.outputs}})
-    for (int i = 0; i < count; ++i)
-      if (const View& v = views[i]; v.data != nullptr && v.rows > 0 && v.cols > 0) device.emplace_back(v.data, static_cast<size_t>(((v.rows - 1) * v.ld + v.cols) * v.item_bytes));
+  const Watched watched(kernel, call, scratch);
   GpuContext context{nullptr, scratch};
   kernel.run(call, tile, &context);
 }

@@ -140,8 +140,10 @@ void check(const void* p, size_t size, bool write, const void* pc, int line) {
              static_cast<uint16_t>(line), 0, in_atomic};
   now.clock = clocks_of(warp_of(*t))[t->number % 32 * 33];
   if (shared && !own.inside(p, size)) stop("touches at " + where(now) + " shared memory outside of its arrays");
-  if (!shared && (a < reinterpret_cast<uintptr_t>(region.begin) || a + size > reinterpret_cast<uintptr_t>(region.end())))
-    stop((write ? "writes at " : "reads at ") + where(now) + " outside of an allocation of " + std::to_string(region.bytes) + " bytes of device memory");
+  if (!shared && !region.holds(p, size)) {
+    const bool between = a >= reinterpret_cast<uintptr_t>(region.begin) && a + size <= reinterpret_cast<uintptr_t>(region.end());
+    stop((write ? "writes at " : "reads at ") + where(now) + (between ? " between the rows of" : " outside of") + " an allocation of " + std::to_string(region.bytes) + " bytes of device memory");
+  }
   if (const int one_of = schedule().preempt; one_of > 0 && !in_atomic) {
     random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
     if ((random_state >> 33) % static_cast<uint64_t>(one_of) == 0) preempt();
