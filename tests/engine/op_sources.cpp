@@ -59,8 +59,10 @@ uint32_t scaled(uint32_t word, int64_t n) { return static_cast<uint32_t>(static_
 void source_cases(Cases& cases) {
   for (const auto& [r, c] : {std::pair{1, 1}, {2, 31}, {33, 65}, {17, 131}})
     for (const bool identified : {false, true}) {
-      for (const Random& op : {Random{Random::uniform, 3, r, c, 0}, Random{Random::normal, 0x1001, r, c, 0}, Random{Random::bernoulli, 4, r, c, 0.3}}) {
-        const StepState state{kSeed, (int64_t{5} << 32) + 77, -1};
+      const StepState state{kSeed, (int64_t{5} << 32) + 77, -1};
+      // The number that the first element is compared with: not less than itself.
+      const double first = open_unit(drawer(identified ? grid(1, 3, [&](int64_t, int64_t k) { return Number(identities(r)[static_cast<size_t>(k)]); }) : Grid(), 0, state, 5).words(0)[0]);
+      for (const Random& op : {Random{Random::uniform, 3, r, c, 0}, Random{Random::normal, 0x1001, r, c, 0}, Random{Random::bernoulli, 4, r, c, 0.3}, Random{Random::bernoulli, 5, r, c, first}}) {
         Case x{identified ? "rows by identity" : "rows by place and step", op, {identified ? index(r, 3, 0, 0).of(identities(r)) : none()}, [op, state](const Grids& in) {
                  return Grids{grid(op.rows, op.cols, [&](int64_t i, int64_t k) { return element(op, drawer(in[0], i, state, op.purpose), k); })};
                }};
@@ -72,32 +74,38 @@ void source_cases(Cases& cases) {
   for (const auto& [r, c] : {std::pair{1, 1}, {31, 33}, {65, 2}})
     cases.push_back({"constant", Fill{r, c, -2.5}, {}, [r = r, c = c](const Grids&) { return Grids{Grid(r, c, -2.5)}; }});
 
-  for (const bool sampling : {false, true})
-    for (const int64_t rows : {1, 31, 65}) {
-      const Conditions k;
-      const DrawConditions op{9, rows, 3, sampling ? 0 : Conditions::kRows};
-      const StepState state{kSeed, 12, -1};
-      auto column = [](const std::vector<double>& v) { return index(static_cast<int64_t>(v.size()), 1, 0, 0).of(v); };
-      Case x{sampling ? "conditions alone" : "conditions and rows",
-             op,
-             {real(1, 8).of(k.cumulative).constant(), column({0, 3, 4, 8}), column(k.offset), column(k.index), none()},
-             [op, state](const Grids& in) {
-               Grid condition(op.rows, 1), row(op.rows, 1, -1);
-               for (int64_t r = 0; r < op.rows; ++r) {
-                 const auto w = drawer(Grid(), r, state, op.purpose).words(0);
-                 const int64_t j = scaled(w[0], op.columns);
-                 int64_t v = static_cast<int64_t>(in[1](j, 0).v);
-                 while (static_cast<double>(v + 1) < in[1](j + 1, 0).v && !(in[0](0, v).v > open_unit(w[1]))) ++v;
-                 condition(r, 0) = static_cast<double>(v);
-                 const int64_t first = static_cast<int64_t>(in[2](v + j, 0).v), last = static_cast<int64_t>(in[2](v + j + 1, 0).v);
-                 if (op.table_rows > 0) row(r, 0) = in[3](j * op.table_rows + first + scaled(w[2], last - first), 0);
-               }
-               return Grids{condition, row};
-             }};
-      x.state = state;
-      x.in[0].smooth = false;
-      cases.push_back(x);
+  // Shares as they are, and where rounding has left the last short of 1 and the first row's number is just a column's first share.
+  for (const auto& [sampling, rows, short_of] : {std::tuple{false, 1, false}, {true, 1, false}, {false, 31, false}, {true, 31, false}, {false, 65, false}, {true, 65, false}, {false, 65, true}}) {
+    Conditions k;
+    const DrawConditions op{9, rows, 3, sampling ? 0 : Conditions::kRows};
+    const StepState state{kSeed, 12, -1};
+    if (short_of) {
+      for (double& share : k.cumulative) share *= 0.75;
+      const auto w = drawer(Grid(), 0, state, op.purpose).words(0);
+      const size_t j = scaled(w[0], op.columns);
+      for (size_t v = static_cast<size_t>(k.start[j]); v < static_cast<size_t>(k.start[j + 1]); ++v) k.cumulative[v] = v == static_cast<size_t>(k.start[j]) ? open_unit(w[1]) : std::max(k.cumulative[v], open_unit(w[1]));
     }
+    auto column = [](const std::vector<double>& v) { return index(static_cast<int64_t>(v.size()), 1, 0, 0).of(v); };
+    Case x{sampling ? "conditions alone" : "conditions and rows",
+           op,
+           {real(1, 8).of(k.cumulative).constant(), column({0, 3, 4, 8}), column(k.offset), column(k.index), none()},
+           [op, state](const Grids& in) {
+             Grid condition(op.rows, 1), row(op.rows, 1, -1);
+             for (int64_t r = 0; r < op.rows; ++r) {
+               const auto w = drawer(Grid(), r, state, op.purpose).words(0);
+               const int64_t j = scaled(w[0], op.columns);
+               int64_t v = static_cast<int64_t>(in[1](j, 0).v);
+               while (static_cast<double>(v + 1) < in[1](j + 1, 0).v && !(in[0](0, v).v > open_unit(w[1]))) ++v;
+               condition(r, 0) = static_cast<double>(v);
+               const int64_t first = static_cast<int64_t>(in[2](v + j, 0).v), last = static_cast<int64_t>(in[2](v + j + 1, 0).v);
+               if (op.table_rows > 0) row(r, 0) = in[3](j * op.table_rows + first + scaled(w[2], last - first), 0);
+             }
+             return Grids{condition, row};
+           }};
+    x.state = state;
+    x.in[0].smooth = false;
+    cases.push_back(x);
+  }
   for (const int64_t table : {0, 1, 1000}) {
     const DrawConditions op{2, 33, 0, table};
     const StepState state{kSeed, 1, -1};

@@ -221,7 +221,9 @@ void span_cases(Cases& cases) {
               for (const Number& n : out[0].cells) sum += std::fabs(n.v);
               return sum;
             }}});
-      const Input condition = index(rows, 1, -1, s->cond_width - 1);
+      std::vector<double> conditions;  // the first value and the last, none, and what lies between
+      for (int64_t r = 0; r < rows; ++r) conditions.push_back(s->cond_width == 0 || r % 5 == 2 ? -1 : static_cast<double>(r % 5 == 0 ? 0 : r % 5 == 1 ? s->cond_width - 1 : 7 * r % s->cond_width));
+      const Input condition = index(rows, 1, 0, 0).of(conditions);
       add("cross-entropy", SpanCrossEntropy{s}, {real(rows, width).range(-4, 4), condition}, [s](const Grids& in) { return cross_entropy(s, in); });
       add("its derivative", SpanCrossEntropyGrad{s}, {real(rows, width).range(-4, 4), condition, real(rows, 1)}, [s](const Grids& in) { return cross_entropy_grad(s, in); },
           {{"a span of d_x sums to zero", [](const Grids&, const Grids& out) {
