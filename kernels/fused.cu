@@ -58,9 +58,9 @@ class Builder {
     switch (chain.cut) {
       case FusedChain::rows: {
         int64_t rows = 1;  // of a unit's largest value
-        for (int i = 0; i < chain.count; ++i) rows = chain.steps[i].run > rows ? chain.steps[i].run : rows;
-        c.per_block = static_cast<int>(rows >= 16 ? 1 : 16 / rows);
-        while (c.per_block > 1 && blocks_for(chain.units, c.per_block) < 64) c.per_block = (c.per_block + 1) / 2;
+        for (const FusedStep& s : chain) rows = s.run > rows ? s.run : rows;  // mutant: of equal ones either
+        c.per_block = static_cast<int>(rows >= 16 ? 1 : 16 / rows);           // mutant: 16 / 16 is 1
+        while (c.per_block > 1 && blocks_for(chain.units, c.per_block) < 64) c.per_block = (c.per_block + 1) / 2;  // mutant 2, 3: any number gives the same bits
         blocks = blocks_for(chain.units, c.per_block);
         break;
       }
@@ -76,13 +76,14 @@ class Builder {
       }
       case FusedChain::cells:
         c.per_block = 16;
-        while (c.per_block > 4 && blocks_for(chain.units, c.per_block) * chain.parts < 64) c.per_block /= 2;
+        while (c.per_block > 4 && blocks_for(chain.units, c.per_block) * chain.parts < 64) c.per_block /= 2;  // mutant: any number gives the same bits
         blocks = blocks_for(chain.units, c.per_block) * chain.parts;
         break;
     }
     c.end = (t_.chains == 0 ? 0 : t_.chain[t_.chains - 1].end) + static_cast<int>(blocks);
     ++t_.chains;
-    for (int i = 0; i < chain.count && fits_; ++i) add(chain.steps[i]);
+    for (const FusedStep& s : chain)
+      if (fits_) add(s);
   }
 
  private:
@@ -113,7 +114,7 @@ class Builder {
       fits_ = false;
       return;
     }
-    for (size_t i = 0; i < sizeof(P); ++i) t_.pool[static_cast<size_t>(t_.used) + i] = reinterpret_cast<const unsigned char*>(&p)[i];
+    memcpy(t_.pool + t_.used, &p, sizeof(P));
     t_.used += bytes;
   }
 
@@ -243,7 +244,8 @@ bool build(const FusedLaunchOp& op, FusedTable& table) {
   table.first = op.first;
   table.last = op.last;
   Builder builder(table);
-  for (int i = 0; i < op.count && builder.fits(); ++i) builder.add(op.chains[i]);
+  for (const FusedChain& chain : op)
+    if (builder.fits()) builder.add(chain);
   return builder.fits();
 }
 

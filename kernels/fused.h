@@ -35,6 +35,8 @@ struct FusedChain {
   int64_t parts, width;  // cells
   const FusedStep* steps;
   int count;
+  const FusedStep* begin() const { return steps; }
+  const FusedStep* end() const { return steps + count; }
 };
 
 // What the op of a fused call is.
@@ -45,6 +47,8 @@ struct FusedLaunchOp {
   // what another one writes. The last launch is handed the state, since its steps need not have it.
   bool first = false, last = false;
   StepState* state = nullptr;
+  const FusedChain* begin() const { return chains; }
+  const FusedChain* end() const { return chains + count; }
 };
 
 struct FusedKernels {  // a table's (KernelTable::fused)

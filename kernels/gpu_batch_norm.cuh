@@ -7,7 +7,7 @@
 namespace tessera::gpu {
 
 // NaN is not below the floor, so it stays.
-__device__ inline float at_least(float v, float floor) { return v < floor ? floor : v; }
+__device__ inline float at_least(float v, float floor) { return v < floor ? floor : v; }  // mutant: equal ones are one
 inline float floor_of(bool relu) { return relu ? 0.0f : -__builtin_inff(); }
 
 struct NormIn {

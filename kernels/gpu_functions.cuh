@@ -21,7 +21,7 @@ struct Sigmoid {
   __device__ float operator()(float x) const { return 1.0f / (1.0f + expf(-x)); }
 };
 struct Softplus {
-  __device__ float operator()(float x) const { return (x > 0.0f ? x : 0.0f) + log1pf(expf(x > 0.0f ? -x : x)); }
+  __device__ float operator()(float x) const { return (x > 0.0f ? x : 0.0f) + log1pf(expf(x > 0.0f ? -x : x)); }  // mutant: 0 either way
 };
 struct Sqrt {
   __device__ float operator()(float x) const { return sqrtf(x); }
@@ -31,7 +31,7 @@ struct Rsqrt {
 };
 struct Leaky {
   float a;
-  __device__ float operator()(float x) const { return x > 0.0f ? x : a * x; }
+  __device__ float operator()(float x) const { return x > 0.0f ? x : a * x; }  // mutant: 0 either way
 };
 struct Step {
   float a;
@@ -39,7 +39,7 @@ struct Step {
 };
 struct Clamp {
   float a, b;
-  __device__ float operator()(float x) const { return x < a ? a : x > b ? b : x; }
+  __device__ float operator()(float x) const { return x < a ? a : x > b ? b : x; }  // mutant: equal ones are one
 };
 
 struct Add {

@@ -56,7 +56,7 @@ __device__ inline void store_chunk(const Target& out, int r, int c, int n, const
     return;
   }
 #pragma unroll
-  for (int k = 0; k < kChunk; ++k)
+  for (int k = 0; k < kChunk; ++k)  // mutant: n is no more
     if (k < n) p[k] = v[k];
 }
 
@@ -91,7 +91,7 @@ void map(void* scratch, const char* name, F f, const View* const (&views)[N == 0
     in.x[i] = operand(v, out);
     flat = flat && ((one_row && one_col) || (!one_row && !one_col && contiguous(v)));
   }
-  if (flat && out.rows * out.cols < (int64_t{1} << 31)) {
+  if (flat && out.rows * out.cols < (int64_t{1} << 31)) {  // mutant: of 2³¹ elements there is no test
     to.cols = static_cast<int>(out.rows * out.cols);
     to.rows = 1;
   }

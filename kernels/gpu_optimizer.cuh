@@ -16,9 +16,9 @@ __device__ inline Rates rates_of(const Adam& op, int64_t step, const float* done
   const double t = done != nullptr ? static_cast<double>(done[0]) + 1 : static_cast<double>(step * op.updates + op.index + 1);
   const double fix1 = 1 - pow(op.beta1, t), root2 = sqrt(1 - pow(op.beta2, t));
   double lr = op.lr;
-  if (op.decay_steps > 0 && step > op.decay_from) {
+  if (op.decay_steps > 0 && step > op.decay_from) {  // mutant 2: at its first step nothing is taken off
     const double left = 1 - static_cast<double>(step - op.decay_from) / static_cast<double>(op.decay_steps);
-    lr *= left > 0 ? left : 0;
+    lr *= left > 0 ? left : 0;  // mutant: 0 either way
   }
   const bool torch = op.form == Adam::torch;
   return {static_cast<float>(torch ? lr / fix1 : lr * root2 / fix1), static_cast<float>(torch ? 1 / root2 : 1)};
@@ -65,7 +65,7 @@ struct Mix {
   double decay;
   __device__ float operator()(float average, float param) const {
     const double step = static_cast<double>(state->step), early = (step + 1) / (step + 10);
-    const float keep = static_cast<float>(early < decay ? early : decay);
+    const float keep = static_cast<float>(early < decay ? early : decay);  // mutant: equal ones are one
     return keep * average + (1.0f - keep) * param;
   }
 };
@@ -84,7 +84,7 @@ inline ClampedRange clamped_range(const Call& call) {
 __device__ inline void clamp_element(const ClampedRange& s, int64_t i) {
   if (i < s.start || i >= s.start + s.count) return;
   const float v = s.param[i];
-  s.param[i] = v < s.low ? s.low : v > s.high ? s.high : v;
+  s.param[i] = v < s.low ? s.low : v > s.high ? s.high : v;  // mutant: equal ones are one
 }
 
 // report: scalars [1, 1] into row step mod slots of the ring [slots, n], in place; the first step with one that is not finite is noted.

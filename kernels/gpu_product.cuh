@@ -8,18 +8,18 @@ namespace tessera::gpu {
 constexpr int kMaxPairs = 6;
 
 __device__ constexpr int stages_of(int depth) { return (depth + kStep - 1) / kStep; }
+// How often shared memory is filled for a product so cut: a slice begins with a stage of its own.
+__device__ inline int stages_of(Slices slices, int depth) {
+  if (slices.count == 0) return 0;
+  const int whole = slices.count - 1;  // mutant: a stage more is one of zeros
+  return whole * stages_of(slices.length) + stages_of(depth - whole * slices.length);
+}
 
 struct Problem {
   struct Pair {
     Panel a, b;
     int depth;
     Slices slices;
-    // How often shared memory is filled: a slice begins with a stage of its own.
-    __device__ int stages() const {
-      if (slices.count == 0) return 0;
-      const int whole = slices.count - 1;
-      return whole * stages_of(slices.length) + stages_of(depth - whole * slices.length);
-    }
   } pair[kMaxPairs];
   int pairs, rows, cols, slices;
   float* out;
@@ -102,7 +102,7 @@ __device__ inline void make_tile(const Problem& p, const Rows& rows, int row0, i
   if (cut) {
     left = stages_of(at.end(p) - at.k);
   } else {
-    for (int i = 0; i < p.pairs; ++i) left += p.pair[i].stages();
+    for (int i = 0; i < p.pairs; ++i) left += stages_of(p.pair[i].slices, p.pair[i].depth);
   }
   auto bring_next = [&](int room) {
     const Problem::Pair& pair = p.pair[ahead.pair];

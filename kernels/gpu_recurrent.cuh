@@ -19,7 +19,7 @@ __device__ inline int length_of(const Mat<const float>& length, int b, int seque
   if (b >= sequences) return 0;
   if (!length) return steps;
   const float own = length.row(b)[0];
-  return !(own > 0.0f) ? 0 : own < static_cast<float>(steps) ? static_cast<int>(own) : steps;
+  return !(own > 0.0f) ? 0 : own < static_cast<float>(steps) ? static_cast<int>(own) : steps;  // mutant: equal ones are one
 }
 
 // Part `part`, unit u of sequence b at step t in a tile-major matrix.
@@ -62,15 +62,16 @@ __device__ inline void recurrent_forwards(const RecurrentLayer& s, const Rows& r
     c[i] = lstm && s.c0 && b < B ? s.c0.row(b)[u] : 0.0f;
   }
   int most = 0;
-  for (int lane = 0; lane < L; ++lane) most = max(most, length_of(s.length, rows.at(lane), B, s.steps));
+  for (int lane = 0; lane < L; ++lane)  // mutant: a step more is one that no lane takes
+    most = max(most, length_of(s.length, rows.at(lane), B, s.steps));
   for (int t = 0; t < s.steps; ++t) {
     for (int i = first; i < s.in * L; i += kThreads) {
       const int b = rows.at(i % L);
-      x[i] = t < length_of(s.length, b, B, s.steps) ? s.x.row(b)[t * s.in + i / L] : 0.0f;
+      x[i] = t < length_of(s.length, b, B, s.steps) ? s.x.row(b)[t * s.in + i / L] : 0.0f;  // mutant: what a lane makes past its end is not kept
     }
     __syncthreads();
     const int gates = s.cell == Cell::gru_reset_before ? 2 * H : 4 * H;
-    for (int i = first; i < gates * L && t < most; i += kThreads) {
+    for (int i = first; i < gates * L && t < most; i += kThreads) {  // mutant 2: what is made past all ends is not kept
       const int j = i / L, lane = i % L;
       if (s.cell == Cell::gru && j >= 3 * H) {  // q, from h alone
         a[i] = chain_of(s.w_h.data + j - H, s.w_h.ld, h, L, H, lane, s.b_h.data[j - H]);
@@ -83,12 +84,12 @@ __device__ inline void recurrent_forwards(const RecurrentLayer& s, const Rows& r
     }
     __syncthreads();
     if (s.cell == Cell::gru_reset_before) {
-      for (int i = first; i < H * L && t < most; i += kThreads) {
+      for (int i = first; i < H * L && t < most; i += kThreads) {  // mutant 2: as above
         a[i] = gate_of(a[i]);
         more[i] = a[i] * h[i];
       }
       __syncthreads();
-      for (int i = first; i < H * L && t < most; i += kThreads) {
+      for (int i = first; i < H * L && t < most; i += kThreads) {  // mutant 2: as above
         const int j = 2 * H + i / L, lane = i % L;
         a[2 * H * L + i] = chain_of(s.w_h.data + j, s.w_h.ld, more, L, H, lane, chain_of(s.w_x.data + j, s.w_x.ld, x, L, s.in, lane, s.b_x.data[j]));
       }
@@ -155,7 +156,7 @@ __device__ inline void recurrent_backwards(const RecurrentBack& s, const Rows& r
     for (int i = first; i < gate; i += kThreads) {
       const int u = i / L, b = rows.at(i % L);
       if (t >= length_of(s.length, b, B, s.steps)) {
-        for (int p = 0; p < slope_parts; ++p) d[p * gate + i] = 0.0f;
+        for (int p = 0; p < slope_parts; ++p) d[p * gate + i] = 0.0f;  // mutant: behind d is `more`, written before it is read
         continue;
       }
       auto was = [&](int part) { return *cell_of(s.saved, b, t, s.steps, parts, part, H, u); };
@@ -250,13 +251,14 @@ __device__ inline void recurrent_weight(const RecurrentWeights& s, int tile, int
   const int slope = s.cell == Cell::gru && (of_h || of_h_bias) && j >= 2 * H ? j + H : j;
   const bool reset = s.cell == Cell::gru_reset_before && of_h && j >= 2 * H;
   int most = 0;
-  for (int lane = 0; lane < kTile; ++lane) most = max(most, length_of(s.length, b + lane, B, s.steps));
+  for (int lane = 0; lane < kTile; ++lane)  // mutant: a step more has slopes of 0
+    most = max(most, length_of(s.length, b + lane, B, s.steps));
   float sum = 0.0f;
   for (int t = 0; t < most; ++t) {
     const float* d = cell_of(s.slopes, b, t, s.steps, slope_parts, 0, H, slope);
     for (int lane = 0; lane < kTile; ++lane) {
       float v = 1.0f;
-      if (of_x) v = t < length_of(s.length, b + lane, B, s.steps) ? s.x.row(b + lane)[t * s.in + k] : 0.0f;
+      if (of_x) v = t < length_of(s.length, b + lane, B, s.steps) ? s.x.row(b + lane)[t * s.in + k] : 0.0f;  // mutant: its slope is 0
       if (of_h) v = cell_of(s.saved, b, t, s.steps, parts, parts - 1, H, k - s.in)[lane] * (reset ? cell_of(s.saved, b, t, s.steps, parts, 0, H, k - s.in)[lane] : 1.0f);
       sum = fmaf(v, d[lane], sum);
     }

@@ -17,15 +17,15 @@ struct SpanPlace {
 __device__ inline SpanPlace span_place(const SpanTable& spans, int row, int number) { return {row, number, lane_id(), spans.items[number]}; }
 
 __device__ inline float clamp(float u, float low, float high) {
-  u = u < low ? low : u;
-  return u > high ? high : u;
+  u = u < low ? low : u;       // mutant: equal ones are one
+  return u > high ? high : u;  // mutant: equal ones are one
 }
 __device__ inline float gumbel(float u, float low, float high) { return -logf(-logf(clamp(u, low, high))); }
 
 // The largest of a span's values, NaN passed over; one value at least is read by some lane.
 __device__ inline float span_max(const float* x, int width, int lane) {
   float m = kLowest;
-  for (int k = lane; k < width; k += 32) m = x[k] > m ? x[k] : m;
+  for (int k = lane; k < width; k += 32) m = x[k] > m ? x[k] : m;  // mutant 2: equal ones are one
   return warp_max(m);
 }
 
@@ -42,7 +42,7 @@ __device__ inline void span_activation(const SpanPlace& p, const Mat<const float
   float m = kLowest;
   for (int k = p.lane; k < p.span.width; k += 32) {
     y[k] = (logit[k] + gumbel(noise[k], low, high)) * inverse_tau;
-    m = y[k] > m ? y[k] : m;
+    m = y[k] > m ? y[k] : m;  // mutant: equal ones are one
   }
   m = warp_max(m);
   float sum = 0;

@@ -78,14 +78,15 @@ __device__ inline void sparse_wgrad(const Entries& e, const Operand& d, const Op
   const int lane = lane_id(), c = (part * 32 + lane) * kChunk, n = min(kChunk, out.cols - c);
   const int block = w / e.width, wanted = w % e.width, count = e.index.rows * e.per;
   float acc[kChunk] = {};
-  if (n > 0 && addend.data != nullptr) load_chunk(addend, w, c, n, acc);
-  for (int first = 0; first < count; first += 32) {
+  if (n > 0 && addend.data != nullptr)  // mutant: of 0 columns nothing is read
+    load_chunk(addend, w, c, n, acc);
+  for (int first = 0; first < count; first += 32) {  // mutant: behind the last there is no match
     const int i = first + lane, p = i / e.per, j = block * e.per + i % e.per;
     unsigned matches = __ballot_sync(kWholeWarp, i < count && e.index.row(p)[j] == wanted);
     while (matches != 0) {
       const int at = first + __ffs(static_cast<int>(matches)) - 1, row = at / e.per;
       matches &= matches - 1;
-      if (n <= 0) continue;
+      if (n <= 0) continue;  // mutant: of 0 columns nothing is read
       const float v = e.weight(row, block * e.per + at % e.per);
       float x[kChunk];
       load_chunk(d, row, c, n, x);
@@ -93,7 +94,7 @@ __device__ inline void sparse_wgrad(const Entries& e, const Operand& d, const Op
       for (int q = 0; q < kChunk; ++q) acc[q] += v * x[q];
     }
   }
-  if (n > 0) store_chunk(out, w, c, n, acc);
+  if (n > 0) store_chunk(out, w, c, n, acc);  // mutant: of 0 columns nothing is written
 }
 
 }  // namespace tessera::gpu

@@ -20,9 +20,9 @@ inline bool empty(const View& v) { return v.rows == 0 || v.cols == 0; }
 inline unsigned grid_of(int64_t work, int64_t each) { return static_cast<unsigned>(blocks_for(work, each)); }
 
 // Rows may be read and written 16 bytes at a time.
-inline bool aligned16(const View& v) { return reinterpret_cast<uintptr_t>(v.data) % 16 == 0 && (v.rows <= 1 || v.ld * v.item_bytes % 16 == 0); }
+inline bool aligned16(const View& v) { return reinterpret_cast<uintptr_t>(v.data) % 16 == 0 && (v.rows <= 1 || v.ld * v.item_bytes % 16 == 0); }  // mutant: only slower
 // All elements lie one after the other.
-inline bool contiguous(const View& v) { return v.rows <= 1 || v.ld == v.cols; }
+inline bool contiguous(const View& v) { return v.rows <= 1 || v.ld == v.cols; }  // mutant: only slower
 
 // The same elements as one row; of a contiguous view.
 inline View as_row(const View& v) { return {v.data, 1, v.rows * v.cols, v.rows * v.cols, v.item_bytes}; }

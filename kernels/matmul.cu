@@ -28,12 +28,14 @@ __global__ void __launch_bounds__(kThreads) matmul_slices_kernel(const float* pa
 }
 
 // Whether each slice gets blocks of its own.
-bool is_cut(const Problem& p) { return p.slices > 1 && blocks_for(p.rows, 64) * blocks_for(p.cols, 64) < kFullGrid; }
+bool is_cut(const Problem& p) {  // either way gives the same bits
+  return p.slices > 1 && blocks_for(p.rows, 64) * blocks_for(p.cols, 64) < kFullGrid;  // mutant: as said
+}
 
 template <class F>
 void each_launch(const Call& call, F&& f) {
   const auto& op = *static_cast<const Matmul*>(call.op);
-  for (int first = 0; first < op.pairs; first += kMaxPairs) f(problem(call, op, first, op.pairs - first < kMaxPairs ? op.pairs - first : kMaxPairs));
+  for (int first = 0; first < op.pairs; first += kMaxPairs) f(problem(call, op, first, op.pairs - first < kMaxPairs ? op.pairs - first : kMaxPairs));  // mutant 1, 2: a launch of no pairs adds nothing; equal ones are one
 }
 
 int64_t scratch_bytes(const Call& call) {

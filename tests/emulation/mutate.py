@@ -13,7 +13,7 @@ Kinds:  barrier  a barrier of a block, a warp or the grid is left out
         fill     device memory is not cleared
         mask     the lowest lane is missing in a warp's collective
         bound    a comparison moves by one; a 1 that is added or taken off is not; the smaller of two is one too many
-A line that ends in a comment with `mutant:` says why its mutants change nothing that can be seen, and is passed over.
+A line that ends in a comment with `mutant:` says why its mutants change nothing that can be seen, and is passed over; `mutant 2:` speaks of the second from the left.
 """
 import argparse, collections, os, pathlib, random, re, subprocess, sys, time
 
@@ -62,7 +62,8 @@ def mutants():
         for number, line in enumerate(lines):
             code = line.split("//")[0]
             compile_time = compile_time or code.lstrip().startswith(("static_assert", "constexpr", "template", "#", "static constexpr", "__device__ constexpr"))
-            skip = compile_time or "mutant:" in line or "constexpr" in code
+            excused = re.search(r"// mutant((?: \d+,?)*):", line)  # all of the line, or some by their place in it
+            skip = compile_time or (excused and not excused[1]) or "constexpr" in code
             compile_time = compile_time and not re.search(r"[;{>]\s*$", code) and not code.lstrip().startswith("#")
             if skip:
                 continue
@@ -81,7 +82,11 @@ def mutants():
                 plant("bound", m.start(), m.end(), M + "one({id})")
             for m in MIN.finditer(code):
                 plant("bound", m.start(), m.end(), M + "smaller({id}, ")
-            for m in sorted(here, key=lambda x: -x.start):  # from the right, so that places stay
+            here.sort(key=lambda m: m.start)
+            here = [m for place, m in enumerate(here, 1) if not excused or str(place) not in re.findall(r"\d+", excused[1])]
+            for at, m in enumerate(here):
+                m.number = len(found) + at
+            for m in reversed(here):  # from the right, so that places stay
                 lines[number] = lines[number][: m.start] + m.text.replace("{id}", str(m.number)) + lines[number][m.end:]
             found += here
         texts[path] = "\n".join(lines) + "\n"

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "gpu/buffer.h"
+#include "gpu/watched.h"
 
 namespace tessera {
 namespace {
@@ -161,6 +162,27 @@ TEST(Races, ReadsOfSharedMemoryThatNobodyWrote) {
   };
   const Buffer<float> y(32);
   found([&] { launch({1, 32}, "k", kernel, y.data()); }, "nobody has written to");
+}
+
+// A view of 4 rows of 3, 5 apart, in memory of the host that stands in for the device's.
+template <int row, int column>
+__global__ void reads(const float* x, float* y) {
+  const float v = x[row * 5 + column];
+  y[0] = v;
+}
+TEST(Races, WhatLiesBetweenTheRowsOfAViewAndBesideIt) {
+  std::vector<float> memory(84);
+  float* const x = memory.data() + 32;
+  const View view{x, 4, 3, 5, 4};
+  const Call call{&view, nullptr, 1, 0, nullptr, nullptr};
+  const Watched watched(call);
+  const Buffer<float> y(1);
+  clean([&] { launch({1, 1}, "k", reads<3, 2>, x, y.data()); });
+  found([&] { launch({1, 1}, "k", reads<0, 3>, x, y.data()); }, "reads at races.cpp:");
+  found([&] { launch({1, 1}, "k", reads<2, 4>, x, y.data()); }, "between the rows of an allocation of 72 bytes");
+  found([&] { launch({1, 1}, "k", reads<3, 3>, x, y.data()); }, "outside of an allocation of 72 bytes");
+  found([&] { launch({1, 1}, "k", reads<4, 0>, x, y.data()); }, "outside of");
+  found([&] { launch({1, 1}, "k", reads<0, -1>, x, y.data()); }, "outside of");
 }
 
 }  // namespace
