@@ -110,7 +110,7 @@ class Builder {
   template <class P>
   void pack(const P& p) {
     const int bytes = static_cast<int>((sizeof(P) + 15) / 16 * 16);
-    if (t_.used + bytes > kPoolBytes) {
+    if (t_.used + bytes > kPoolBytes) {  // mutant: a table just full would do as well in two
       fits_ = false;
       return;
     }

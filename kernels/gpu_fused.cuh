@@ -159,7 +159,7 @@ __device__ inline void each_item(int count, F&& f) {
 }
 template <class F>
 __device__ inline void each_chunk(const Rows& rows, int cols, F&& f) {
-  const int chunks = (cols + kChunk - 1) / kChunk;
+  const int chunks = (cols + kChunk - 1) / kChunk;  // mutant: a chunk of 0 columns
   each_item(rows.count * chunks, [&](int i) { f(rows.at(i / chunks), i % chunks * kChunk); });
 }
 template <class F>

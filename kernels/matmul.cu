@@ -42,7 +42,7 @@ int64_t scratch_bytes(const Call& call) {
   int64_t most = 0;
   each_launch(call, [&](const Problem& p) {
     const int64_t bytes = is_cut(p) ? int64_t{4} * p.slices * p.rows * p.cols : 0;
-    most = bytes > most ? bytes : most;
+    most = bytes > most ? bytes : most;  // mutant: equal ones are one
   });
   return most;
 }

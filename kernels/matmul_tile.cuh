@@ -43,13 +43,13 @@ __device__ inline void bring(const Panel& p, const Rows& rows, int first, int k0
     if (kChunks % threads != 0 && at >= kChunks) break;
     const int valid = along_k ? (first + r < rows.count ? depth - (k0 + c) : 0) : (k0 + r < depth ? rows.count - (first + c) : 0);
     const int64_t line = along_k ? rows.at(first + r) : k0 + r, column = along_k ? k0 + c : rows.first + first + c;
-    const float* from = p.data + (valid > 0 ? line * p.ld + column : 0);
+    const float* from = p.data + (valid > 0 ? line * p.ld + column : 0);  // mutant: of 0 elements none is read
     float* to = stage + r * kStride + c;
-    if (p.wide && (along_k ? k0 : rows.first + first) % 4 == 0 && (valid >= 4 || valid <= 0)) {
+    if (p.wide && (along_k ? k0 : rows.first + first) % 4 == 0 && (valid >= 4 || valid <= 0)) {  // mutant: either way brings the same
       cp_async_16(to, from, valid > 0);
     } else {
 #pragma unroll
-      for (int q = 0; q < 4; ++q) cp_async_4(to + q, q < valid ? from + q : p.data, q < valid);
+      for (int q = 0; q < 4; ++q) cp_async_4(to + q, q < valid ? from + q : p.data, q < valid);  // mutant 2: what is not brought is not read
     }
   }
 }
@@ -79,7 +79,7 @@ struct FmaTile {
         const float* p = along_k ? stage + stage_index<side, true>(first + side / n * q, k) : stage + stage_index<side, false>(first, k + q);
         const float4 w = *reinterpret_cast<const float4*>(p);
         if constexpr (along_k) v[q][0] = w.x, v[q][1] = w.y, v[q][2] = w.z, v[q][3] = w.w;
-        else v[0][q] = w.x, v[n > 1 ? 1 : 0][q] = w.y, v[n > 2 ? 2 : 0][q] = w.z, v[n > 3 ? 3 : 0][q] = w.w;
+        else v[0][q] = w.x, v[n > 1 ? 1 : 0][q] = w.y, v[n > 2 ? 2 : 0][q] = w.z, v[n > 3 ? 3 : 0][q] = w.w;  // mutant: n is 4 here
       }
     } else {
 #pragma unroll

@@ -10,7 +10,7 @@ __global__ void __launch_bounds__(kThreads) adam_kernel(AdamState s, Adam op, co
   if (threadIdx.x == 0) rates = rates_of(op, state->step, done);
   __syncthreads();
   const int c = static_cast<int>(blockIdx.x * kThreads + threadIdx.x) * kChunk;
-  if (c < s.param.cols) adam_chunk(s, op, rates, static_cast<int>(blockIdx.y), c, s.param.cols);
+  if (c < s.param.cols) adam_chunk(s, op, rates, static_cast<int>(blockIdx.y), c, s.param.cols);  // mutant: of 0 columns nothing is read
 }
 void adam_run(const Call& call, int64_t, void* scratch) {
   const AdamState s = flat_adam_state(call);
@@ -41,9 +41,9 @@ void clamp_run(const Call& call, int64_t, void* scratch) {
 __global__ void report_kernel(Mat<float> ring, Scalars scalars, int first, int count, StepState* state, int64_t slots) { report(ring, scalars, first, count, state->step, state, slots); }
 void report_run(const Call& call, int64_t, void* scratch) {
   const int all = call.inputs - 1;
-  for (int first = 0; first < all; first += kScalars) {
+  for (int first = 0; first < all; first += kScalars) {  // mutant: a launch of no numbers does nothing
     Scalars scalars{};
-    const int count = all - first < kScalars ? all - first : kScalars;
+    const int count = all - first < kScalars ? all - first : kScalars;  // mutant: equal ones are one
     for (int k = 0; k < count; ++k) scalars.x[k] = static_cast<const float*>(call.in[1 + first + k].data);
     launch({dim3(1), dim3(1), 0, gpu_context(scratch).stream}, "report", report_kernel, Mat<float>(call.out[0]), scalars, first, count, call.state,
            static_cast<const Report*>(call.op)->slots);

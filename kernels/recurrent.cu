@@ -36,11 +36,12 @@ __global__ void __launch_bounds__(kThreads) recurrent_wgrad_kernel(RecurrentWeig
   if (at < s.out.cols) recurrent_weight(s, static_cast<int>(blockIdx.y), at);
 }
 
-int64_t workspace_of(int64_t floats, int64_t tiles) { return floats * 4 <= kMostShared ? 0 : floats * 4 * tiles; }
+bool is_shared(int64_t floats) { return floats * 4 <= kMostShared; }  // mutant: either way gives the same bits
+int64_t workspace_of(int64_t floats, int64_t tiles) { return is_shared(floats) ? 0 : floats * 4 * tiles; }
 
 template <class Kernel, class Pass>
 void launch_tiles(const char* name, Kernel kernel, const Pass& pass, int64_t floats, int64_t sequences, void* scratch) {
-  const bool shared = floats * 4 <= kMostShared;
+  const bool shared = is_shared(floats);
   launch({dim3(static_cast<unsigned>(sequence_tiles(sequences))), dim3(kThreads), shared ? static_cast<size_t>(floats * 4) : 0, gpu_context(scratch).stream}, name, kernel, pass,
          shared ? nullptr : static_cast<float*>(gpu_context(scratch).workspace), floats);
 }

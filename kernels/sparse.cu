@@ -32,9 +32,9 @@ __global__ void __launch_bounds__(32 * kEntryRows) sparse_matmul_kernel(Entries 
   TESS_SHARED(value, float[kEntryRows][kStage]);
   const int lane = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y), p = static_cast<int>(blockIdx.y) * kEntryRows + y;
   const int c = (static_cast<int>(blockIdx.x) * 32 + lane) * kChunk, n = min(kChunk, out.cols - c);
-  const bool row = p < out.rows, in = row && n > 0;
+  const bool row = p < out.rows, in = row && n > 0;  // mutant 2: of 0 columns nothing is read
   float acc[kChunk] = {};
-  for (int first = 0; first < e.index.cols; first += kStage) {
+  for (int first = 0; first < e.index.cols; first += kStage) {  // mutant: of a stage without entries nothing is added
     const int j = first + lane;
     const bool entry = row && j < e.index.cols;
     column[y][lane] = entry ? e.column(p, j) : -1;

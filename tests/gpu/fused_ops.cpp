@@ -16,6 +16,7 @@ struct Way {
   FusedChain::Cut cut;
   int64_t run;   // rows: of a unit · cells: of each unit of the output
   bool sliced;   // a product: its slices first, then their sum
+  int64_t apart = 0;  // rows: of stacked parts
 };
 Way way_now;
 OpKind kind_now;
@@ -35,10 +36,10 @@ void enqueue_fused(const Kernel&, const Call& call, int64_t, void*) {
   const Buffer<float> workspace(is_product(kind_now) ? static_cast<size_t>(fused_kernels_cuda().slices_bytes(call)) / 4 + 16 : 16);
   GpuContext context{nullptr, workspace.data()};
   const View& out = call.out[kind_now == OpKind::recurrent_grad ? 1 : 0];  // the first holds sequences as lanes
-  const auto [cut, run, sliced] = way_now;
-  FusedStep step{kind_now, call, run, 0, FusedStep::all, 64};  // the sums of slices lie behind something else's
+  const auto [cut, run, sliced, apart] = way_now;
+  FusedStep step{kind_now, call, run, apart, FusedStep::all, 64};  // the sums of slices lie behind something else's
   FusedChain chain{cut, 0, 0, 0, &step, 1};
-  if (cut == FusedChain::rows) chain.units = out.rows / run;
+  if (cut == FusedChain::rows) chain.units = (apart > 0 ? apart : out.rows) / run;
   if (cut == FusedChain::cols) chain.units = kind_now == OpKind::report ? 1 : out.cols;
   if (cut == FusedChain::flat) chain.units = out.rows * out.cols;
   if (cut == FusedChain::cells) {
@@ -78,6 +79,11 @@ std::vector<Way> ways_of(OpKind kind, const Case& c, int64_t rows) {
                     K::span_reconstruction, K::span_reconstruction_grad, K::mixture_draw, K::gather_sequences, K::recurrent_input_grad}) &&
       straight) {
     all.push_back({FusedChain::rows, 1, false});
+    for (const int64_t parts : {2, 3})
+      if (rows % parts == 0 && rows > parts) {
+        all.push_back({FusedChain::rows, 1, false, rows / parts});
+        break;
+      }
     for (const int64_t run : {3, 2})
       if (rows % run == 0 && rows > run) {
         all.push_back({FusedChain::rows, run, false});
