@@ -386,7 +386,7 @@ __attribute__((noinline)) __device__ void do_cols(const FusedTable::Step& s, con
   const auto elements = [&](int rows, int, auto&& f) {
     constexpr int kParts = kAcross / kChunk;
     each_item(rows * kParts, [&](int i) {
-      if (const int c = first + i % kParts * kChunk; c < end) f(i / kParts, c, end);
+      if (const int c = first + i % kParts * kChunk; c < end) f(i / kParts, c, end);  // mutant: a chunk of 0 columns
     });
   };
   if (do_map(s.kind, step, [&](const Target& out, auto&& f) { elements(out.rows, out.cols, f); })) return;
@@ -448,7 +448,7 @@ __device__ inline void do_cells(const FusedTable::Step& s, const unsigned char* 
 __attribute__((noinline)) __device__ void do_flat(const FusedTable::Step& s, const unsigned char* step, int block, const StepState& state, float* shared) {
   const int c = (block * kThreads + static_cast<int>(threadIdx.x)) * kChunk;
   do_update(s.kind, step, state, shared, [&](int, int cols, auto&& f) {
-    if (c < cols) f(0, c, cols);
+    if (c < cols) f(0, c, cols);  // mutant: a chunk of 0 columns
   });
 }
 
@@ -477,7 +477,7 @@ __attribute__((noinline)) __device__ void do_tiles(const FusedTable::Step& s, co
   } else {
     do_update(s.kind, step, state, shared, [&](int, int, auto&& f) {
       if (chain.by_rows) {
-        if (const int c = (item % warp_parts * 32 + lane_id()) * kChunk; item < rows * warp_parts && c < cols) f(item / warp_parts, c, cols);
+        if (const int c = (item % warp_parts * 32 + lane_id()) * kChunk; item < rows * warp_parts && c < cols) f(item / warp_parts, c, cols);  // mutant 2: a chunk of 0 columns
         return;
       }
       const int across = tiles_of(cols, 64), row0 = block / across * 64, col0 = block % across * 64;
