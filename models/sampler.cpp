@@ -172,7 +172,7 @@ class Rows : public RowStream {
     std::vector<Search> searches(static_cast<size_t>(n));
     const int64_t hopeless = kHopeless / n;
     int64_t most = options_.max_tries > 0 ? options_.max_tries : std::min<int64_t>(kDefaultTries, hopeless);
-    for (int64_t attempt = 0, ahead = 0; attempt < most && !pending.empty(); attempt += ahead) {
+    for (int64_t attempt = 0, ahead = 0; attempt < most; attempt += ahead) {
       const int64_t fit = std::max<int64_t>(room / static_cast<int64_t>(pending.size()), 1);
       ahead = std::min({fit, std::max<int64_t>(attempt, 1), most - attempt});
       std::vector<Candidate> tries;
@@ -182,8 +182,9 @@ class Rows : public RowStream {
       std::erase_if(pending, [&](int64_t row) { return searches[static_cast<size_t>(row - begin)].done; });
       if (options_.max_tries == 0 && std::any_of(searches.begin(), searches.end(), [](const Search& s) { return s.seen > 0; })) most = kDefaultTries;
       monitor_.check_cancelled("sample");
-      const int64_t found_rows = report_.rows + n - static_cast<int64_t>(pending.size());
-      if (!pending.empty()) monitor_.report({"sample", static_cast<double>(found_rows), static_cast<double>(end_ - offset_), "rows", yield_note(found_rows), false});
+      if (pending.empty()) break;
+      const int64_t rows = report_.rows + n - static_cast<int64_t>(pending.size());
+      monitor_.report({"sample", static_cast<double>(rows), static_cast<double>(end_ - offset_), "rows", yield_note(rows), false});
     }
     settle(begin, searches, room, most, found, order);
     next_ += n;

@@ -13,7 +13,6 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kBlockRows = 4096;     // a unit of parallel work
-constexpr int64_t kBlocksResident = 64;  // of what lies in scratch so many blocks stay in memory
 constexpr size_t kColumnsAtOnce = 16;    // neighbours in an encoded row fill whole cache lines
 
 Philox random_words(Purpose purpose, uint32_t column, uint64_t row, uint64_t seed, int32_t attempt = 0) {
@@ -163,7 +162,7 @@ EncodedTable Encoder::encode(Table&& table, Team& team, const Monitor& monitor) 
       if (const auto* l = std::get_if<LevelCode>(&s.columns[j].code)) level_of_code[static_cast<size_t>(i)] = l->levels_of(table.columns[j].values);
     });
     team.for_each(blocks, [&](int64_t b) {
-      if (b % kBlocksResident == 0) {
+      if (b % (kRowsResident / kBlockRows) == 0) {
         out.relax();
         for (size_t j = begin; j < end; ++j) table.columns[j].relax();
       }

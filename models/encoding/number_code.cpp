@@ -48,10 +48,6 @@ double round_on(double x, double unit) {
 
 double round_decimals(double x, int decimals) { return decimals < 0 ? x : round_on(x, kPowersOfTen[static_cast<size_t>(std::min(decimals, 15))]); }
 
-bool has_decimals(std::span<const double> values, int decimals) {
-  return std::all_of(values.begin(), values.end(), [&](double x) { return round_decimals(x, decimals) == x; });
-}
-
 void NumberCode::fit_modes(std::span<const double> ascending, const NumberCodeOptions& o) {
   exponent = scaling_exponent(ascending.front(), ascending.back());
   const PowerOfTwo scale(-exponent);

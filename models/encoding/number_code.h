@@ -42,7 +42,5 @@ struct NumberCode {
 
 // x rounded to `decimals` digits after the point; as it is where it has no such digits to lose (|x|·10^decimals ≥ 2^51) or decimals < 0.
 double round_decimals(double x, int decimals);
-// Every value is on the grid of `decimals` digits.
-bool has_decimals(std::span<const double> values, int decimals);
 
 }  // namespace tessera
