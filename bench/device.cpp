@@ -61,7 +61,7 @@ double copy_rate(Device& device, int64_t bytes, int times) {
 // A plan's op by itself, over zeros (ones would do as well: no kernel's time depends on values but for conditions and samples, of which zeros are one).
 double op_seconds(Device& device, Team& team, const Plan& from, const Node& node) {
   Plan plan;
-  plan.spans = from.spans;
+  plan.tables = from.tables;
   std::vector<Id> in;
   for (size_t i = 0; i < node.in.size(); ++i)
     in.push_back(node.in[i] == kNone ? kNone : plan.leaf(Leaf::state, "x" + std::to_string(i), from.shape(node.in[i]), from[node.in[i]].dtype));

@@ -126,7 +126,7 @@ Calibration Calibration::read(const nlohmann::json& document, const SafeTensors&
     if (p.share.size() < least || (p.numeric && p.share.size() != least)) misfit("has another number of cells in column " + own.name);
     for (const int32_t cell : p.cell_of_level)
       if (cell < 0 || cell > p.other) misfit("has a category outside the cells of column " + own.name);
-    if (!c.model.back().empty() && (p.free.empty() || !encoder.modes(p.column))) misfit("maps column " + own.name + " to nothing");
+    if (!c.model.back().empty() && (p.free.empty() || !encoder.decimals(p.column))) misfit("maps column " + own.name + " to nothing");
     c.profile.columns.push_back(std::move(p));
   }
   if (f.has("marginals")) c.marginals = read_keeping(Fields(f.at("marginals"), "its calibration by marginals"), "marginals", c.profile, in);

@@ -43,6 +43,9 @@ class Ratio {
   };
   Fitted fit(const RatioRows& real, const RatioRows& model, double held_out, uint64_t seed, Device& device, Team& team, const Monitor& monitor);
 
+  // Logits [n, 1] of n sparse rows, as part of a plan; `weights` is to be put into its state "ratio".
+  Var record(Recorder& r, Var index, Var value) const;
+
   // Logits of `rows`; for one network many evaluators may exist, each used by one thread at a time.
   class Evaluator {
    public:

@@ -215,9 +215,26 @@ int32_t Encoder::levels(int column) const {
   return l == nullptr ? 0 : static_cast<int32_t>(l->texts.size());
 }
 
-std::optional<Encoder::Modes> Encoder::modes(int column) const {
+std::optional<int> Encoder::decimals(int column) const {
   const auto* n = std::get_if<NumberCode>(&state_->columns[static_cast<size_t>(column)].code);
-  return n == nullptr ? std::nullopt : std::optional(Modes{n->decimals, n->low, n->high});
+  return n == nullptr ? std::nullopt : std::optional(n->decimals);
+}
+
+Encoder::Codes Encoder::codes(int column) const {
+  const auto j = static_cast<size_t>(column);
+  const ColumnCode& c = state_->columns[j];
+  Codes out;
+  if (c.codes() > 0) out.code = state_->first_code[j];
+  if (c.alphas() > 0) out.alpha = state_->first_alpha[j];
+  if (const auto* n = std::get_if<NumberCode>(&c.code)) {
+    out.mean = n->mean, out.deviation = n->deviation, out.range = n->range(), out.values = n->spikes;
+    if (n->missing) out.values.push_back(kMissing);
+  } else if (const auto* l = std::get_if<LevelCode>(&c.code)) {
+    out.values = l->numbers;
+    if (l->missing) out.values.push_back(kMissing);
+    for (int k = 0; k < l->width(); ++k) out.levels.push_back(k == l->missing_level() ? -1 : k);
+  }
+  return out;
 }
 
 Table Encoder::pick(const Table& table, const std::vector<int64_t>& rows) const {
