@@ -1,5 +1,7 @@
 // The parts of a calibration by themselves: distribution functions, raking, and the repair of models with a known flaw.
+#include "engine/program.h"
 #include "models/calibration/calibration.h"
+#include "models/calibration/profile_arrays.h"
 #include "models/calibration/raking.h"
 #include "models/tables.h"
 
@@ -205,6 +207,67 @@ Table truth(int64_t offset, int64_t rows, double shift = 0, bool dependent = tru
                            return u < red ? "red" : "green";
                          }),
                 numbers_by("amount", ColumnType::decimal, rows, [&](int64_t i) { return uniform(id(i), 41) < zeros ? 0.0 : std::round(100 * std::exp(normal(id(i), 16))) / 100; }, 2)});
+}
+
+// The plan sees codes and alphas, calibration learns from decoded rows: cells must be the same, inputs up to the rounding of a sine.
+TEST(Calibration, ThePlanSeesRowsAsTheyAreDecoded) {
+  constexpr int64_t kRows = 3000, kFirst = int64_t{5} << 31;
+  constexpr uint64_t kSeed = 77;
+  Table real = truth(0, kRows);
+  const auto with_gaps = [](Table t) {
+    for (size_t i = 0; i < t.columns[0].numbers.size(); i += 7) t.columns[0].numbers[i] = kMissing;
+    for (size_t i = 3; i < t.columns[2].codes.size(); i += 11) t.columns[2].codes[i] = -1;
+    t.columns.push_back(numbers_by("stars", ColumnType::integer, t.rows, [](int64_t i) { return static_cast<double>(i % 5); }));
+    t.columns.push_back(numbers_by("huge", ColumnType::decimal, t.rows, [](int64_t i) { return 1e280 * normal(i, 5); }));
+    return t;
+  };
+  real = with_gaps(real);
+  Team team(2);
+  const Monitor monitor;
+  const Encoder encoder = Encoder::fit(real, {}, team, monitor);
+  const auto model = [&](int64_t at, int64_t n) { return with_gaps(truth(at + 1000000, n, 0.5)); };
+  const Calibration c = Calibration::fit(encoder, encoder.pick(real, all_rows(kRows)), numbered(encoder, model), {Tier::marginals, 5, 1e15, nullptr}, team, monitor);
+  const ProfileArrays profile(encoder, c);
+  EXPECT_EQ(std::count_if(c.model.begin(), c.model.end(), [](const Quantiles& q) { return !q.empty(); }), 4) << "what is mapped";
+
+  const EncodedTable rows = encoder.encode(model(0, kRows), team, monitor);
+  std::vector<int64_t> ids;
+  std::vector<int32_t> identity, tries;
+  for (int64_t i = 0; i < kRows; ++i) {
+    ids.push_back(kFirst + i), tries.push_back(static_cast<int32_t>(i % 3));
+    identity.insert(identity.end(), {static_cast<int32_t>(static_cast<uint32_t>(ids.back())), static_cast<int32_t>(ids.back() >> 32), tries.back()});
+  }
+  Plan plan;
+  Recorder r(plan);
+  const auto seen = r.emit(ProfileRows{profile.table()}, {r.input("codes", {kRows, encoder.layout().codes()}, DType::index), r.input("alphas", {kRows, encoder.layout().alphas()}),
+                                                          r.input("rows", {kRows, 3}, DType::index)});
+  r.output(seen[0], "index");
+  r.output(seen[1], "value");
+  Program program(plan, cpu_kernels(), team, kSeed);
+  program.bind("codes", rows.codes.data());
+  program.bind("alphas", rows.alphas.data());
+  program.bind("rows", identity.data());
+  program.run(1);
+  const std::vector<int32_t> index = program.read<int32_t>(program.find("index"));
+  const std::vector<float> value = program.read<float>(program.find("value"));
+
+  Table decoded = encoder.decode(rows.alphas.data(), rows.codes.data(), ids.data(), kRows, kSeed, tries.data());
+  c.map(decoded, ids.data(), tries.data(), kSeed);
+  const auto codes = static_cast<size_t>(c.profile.codes()), inputs = static_cast<size_t>(c.profile.inputs());
+  std::vector<int32_t> cells(kRows * codes);
+  std::vector<float> numbers(kRows * inputs);
+  c.profile.encode(decoded, cells.data(), numbers.data());
+  const auto owner = c.profile.spans();
+  const SpanTable& spans = *owner->table();
+  ASSERT_EQ(profile.table()->entries, spans.count);
+  for (size_t i = 0; i < static_cast<size_t>(kRows); ++i)
+    for (size_t s = 0; s < static_cast<size_t>(spans.count); ++s) {
+      const SpanTable::Item& span = spans.items[s];
+      const auto slot = static_cast<size_t>(span.slot);
+      const size_t at = i * static_cast<size_t>(spans.count) + s;
+      ASSERT_EQ(index[at], span.start + (span.softmax ? cells[i * codes + slot] : 0)) << "row " << i << ", span " << s;
+      ASSERT_NEAR(value[at], span.softmax ? 1.0f : numbers[i * inputs + slot], 1e-6) << "row " << i << ", span " << s;
+    }
 }
 
 TEST(Calibration, ShiftedMarginalsAndAWrongSpikeAreRepaired) {
