@@ -1,7 +1,7 @@
 // What a device does, behind the plugin: ceilings first (copies, the gap between launches, products), then what it is for: a training step of CTGAN and of TVAE at Adult's
-// size, TimeGAN's joint iteration at the published one, 4,096 candidates of calibrated sampling; op by op and fused, launch by launch and replayed, and each op by itself
-// beside its floor. Prints tables, and JSON to the file it is given.
-//   bench_device [file.json [ctgan] [tvae] [timegan] [sampling]]           all by default; the device is "cuda", or TESSERA_TEST_DEVICE
+// size, TimeGAN's joint iteration at the published one, a recurrent layer forward and backward, 4,096 candidates of calibrated sampling; op by op and fused, launch by launch
+// and replayed, and each op by itself beside its floor. Prints tables, and JSON to the file it is given.
+//   bench_device [file.json [ctgan] [tvae] [timegan] [gru_24] [gru_112] [sampling]]           all by default; the device is "cuda", or TESSERA_TEST_DEVICE
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -188,6 +188,33 @@ Workload timegan(int64_t sequences, int64_t steps) {
   return w;
 }
 
+// One recurrent layer forward and backward over 128 sequences of 24 steps, as peers/gru_layer.py has cuDNN do it.
+Workload gru_layer(int64_t batch, int64_t steps, int64_t units) {
+  struct Layer {
+    ParameterSet set;
+    std::vector<float> x, weights;
+  };
+  const auto l = std::make_shared<Layer>();
+  l->set.name = "layer";
+  const RecurrentLayers layers{Cell::gru, units, units, 1, 0};
+  add_recurrent(l->set, "", layers);
+  l->x.assign(static_cast<size_t>(batch * steps * units), 0.25f);
+  l->weights.assign(static_cast<size_t>(l->set.size), 0.05f);
+  Workload w{{}, [l](Program& p) {
+               bind_if(p, "x", l->x.data());
+               p.put("layer", l->weights.data());
+             }};
+  Recorder r(w.plan);
+  r.own(l->set);
+  const Var x = r.input("x", {batch, steps * units}), y = recurrent(r, l->set, "", layers, x, steps).y;
+  r.output(y, "y");
+  std::vector<Var> wrt{x};
+  for (const Parameter& p : l->set.parameters) wrt.push_back(r(l->set, p.name));
+  for (const Var d : pullback(r, {y}, {x}, wrt)) w.plan.outputs.push_back(d.id);
+  optimise(w.plan);
+  return w;
+}
+
 // As the sampler makes them: TVAE's rows, the density ratio, what is kept closed up.
 Workload sampling(int64_t rows, int64_t batch, Team& team) {
   struct Sampling {
@@ -272,6 +299,8 @@ int run(const char* path, const std::set<std::string>& wanted) {
   const std::pair<const char*, std::function<Workload()>> workloads[] = {{"ctgan", [&] { return tabular("ctgan", rows, team); }},
                                                                          {"tvae", [&] { return tabular("tvae", rows, team); }},
                                                                          {"timegan", [&] { return timegan(small ? 130 : 3662, small ? 4 : 24); }},
+                                                                         {"gru_24", [&] { return gru_layer(128, small ? 3 : 24, 24); }},
+                                                                         {"gru_112", [&] { return gru_layer(128, small ? 3 : 24, 112); }},
                                                                          {"sampling", [&] { return sampling(small ? 600 : 3000, small ? 64 : 4096, team); }}};
   for (const auto& [workload, make] : workloads) {
     if (!wanted.empty() && !wanted.contains(workload)) continue;
