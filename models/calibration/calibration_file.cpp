@@ -105,6 +105,9 @@ Calibration Calibration::read(const nlohmann::json& document, const SafeTensors&
     const Column& own = schema.columns[static_cast<size_t>(p.column)];
     p.numeric = column.flag("numeric");
     if (p.numeric != is_numeric(own.type) || own.type == ColumnType::constant || own.type == ColumnType::identifier) misfit("has another kind of column " + own.name);
+    const Encoder::Codes codes = encoder.codes(p.column);  // every code must stand for a number, or for a text
+    const bool known = p.numeric ? codes.levels.empty() ? !codes.mean.empty() : codes.values.size() == codes.levels.size() : !codes.levels.empty();
+    if (codes.code < 0 || !known) misfit("is of another code of column " + own.name);
     c.rounding.push_back(static_cast<int>(column.integer("rounding", -1, 15)));
     const auto& exact = column.array("exact");
     if (exact.size() != 3) misfit("is damaged");
