@@ -156,7 +156,7 @@ class Builder {
       case OpKind::matmul: {
         const auto& op = *static_cast<const Matmul*>(call.op);
         fits_ = fits_ && op.pairs <= kMaxPairs;
-        return pack(ProductStep{problem(call, op, 0, op.pairs < kMaxPairs ? op.pairs : kMaxPairs), s.workspace, op.trans_a, op.trans_b});
+        return pack(ProductStep{problem(call, op, 0, op.pairs < kMaxPairs ? op.pairs : kMaxPairs), s.workspace, op.trans_a, op.trans_b});  // mutant: equal ones are one
       }
       case OpKind::sum_cols: return pack(DotStep{Mat<const float>(in[0]), Mat<const float>(in[0]), Mat<float>(out[0]), static_cast<const SumCols*>(call.op)->scale});
       case OpKind::row_dot: return pack(DotStep{Mat<const float>(in[0]), Mat<const float>(in[1]), Mat<float>(out[0]), 1});
@@ -190,11 +190,11 @@ class Builder {
       case OpKind::mixture_draw: return pack(mixture(call));
       case OpKind::gather_sequences: return pack(sequence_rows(call));
       case OpKind::recurrent: {
-        fits_ = fits_ && layer_floats(call.in[4].rows, call.in[5].rows) <= kSharedFloats;
+        fits_ = fits_ && layer_floats(call.in[4].rows, call.in[5].rows) <= kSharedFloats;  // mutant: a sequence that just fits
         return pack(recurrent_layer(call));
       }
       case OpKind::recurrent_grad: {
-        fits_ = fits_ && back_floats(call.in[2].rows) <= kSharedFloats;
+        fits_ = fits_ && back_floats(call.in[2].rows) <= kSharedFloats;  // mutant: a sequence that just fits
         return pack(recurrent_back(call));
       }
       case OpKind::recurrent_input_grad: return pack(recurrent_input(call));
@@ -259,7 +259,7 @@ bool fits(const FusedLaunchOp& op) { return build(op, room()); }
 
 int64_t slices_bytes(const Call& call) {
   const auto& op = *static_cast<const Matmul*>(call.op);
-  return int64_t{4} * problem(call, op, 0, op.pairs < kMaxPairs ? op.pairs : kMaxPairs).slices * call.out[0].rows * call.out[0].cols;
+  return int64_t{4} * problem(call, op, 0, op.pairs < kMaxPairs ? op.pairs : kMaxPairs).slices * call.out[0].rows * call.out[0].cols;  // mutant: equal ones are one
 }
 
 void run(const Call& call, int64_t, void* scratch) {

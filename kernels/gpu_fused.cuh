@@ -215,13 +215,15 @@ __device__ inline bool do_map(OpKind kind, const unsigned char* step, Walk&& par
 // This and the do_… below are functions of their own: inlined into one kernel they would crowd its registers.
 template <bool trans_a, bool trans_b, int down, int across>
 __attribute__((noinline)) __device__ void make_rows(const Problem& p, const Rows& rows, int first, int end, int slice, float* out, float* shared) {
-  for (int r = 0; r < rows.count; r += down)
-    for (int c = first; c < end; c += across) make_tile<FmaTile<down, across, !trans_a, trans_b>, trans_a, trans_b>(p, rows, r, c, end, slice, out, shared);
+  for (int r = 0; r < rows.count; r += down)       // mutant: a tile of no rows
+    for (int c = first; c < end; c += across)      // mutant: a tile of no columns
+      make_tile<FmaTile<down, across, !trans_a, trans_b>, trans_a, trans_b>(p, rows, r, c, end, slice, out, shared);
 }
 // Rows of a product in columns [first, end): low tiles where there are few rows.
 __device__ inline void make_product(const ProductStep& x, const Rows& rows, int first, int end, int slice, float* out, float* shared) {
   const Problem& p = x.problem;
-  if (rows.count <= 8) x.trans_b ? make_rows<false, true, 8, 128>(p, rows, first, end, slice, out, shared) : make_rows<false, false, 8, 128>(p, rows, first, end, slice, out, shared);
+  if (rows.count <= 8)  // mutant: either tile gives the same bits
+    x.trans_b ? make_rows<false, true, 8, 128>(p, rows, first, end, slice, out, shared) : make_rows<false, false, 8, 128>(p, rows, first, end, slice, out, shared);
   else x.trans_b ? make_rows<false, true, 16, 64>(p, rows, first, end, slice, out, shared) : make_rows<false, false, 16, 64>(p, rows, first, end, slice, out, shared);
 }
 
@@ -254,7 +256,7 @@ __device__ inline bool do_update(OpKind kind, const unsigned char* step, const S
 template <class Go>
 __device__ inline void each_group(const Rows& rows, int64_t floats, Go&& go) {
   const int most = kSharedFloats / static_cast<int>(floats);
-  if (rows.count <= most) return go(rows);
+  if (rows.count <= most) return go(rows);  // mutant: as one group of all
   for (int first = 0, n = 0; first < rows.count; first += n) {
     n = min(most, rows.run - first % rows.run);
     go(Rows{rows.at(first), n, n, 0});
@@ -482,7 +484,7 @@ __attribute__((noinline)) __device__ void do_tiles(const FusedTable::Step& s, co
       }
       const int across = tiles_of(cols, 64), row0 = block / across * 64, col0 = block % across * 64;
       each_item(64 * (64 / kChunk), [&](int i) {
-        if (const int r = row0 + i / (64 / kChunk), c = col0 + i % (64 / kChunk) * kChunk; r < rows && c < cols) f(r, c, min(cols, col0 + 64));
+        if (const int r = row0 + i / (64 / kChunk), c = col0 + i % (64 / kChunk) * kChunk; r < rows && c < cols) f(r, c, min(cols, col0 + 64));  // mutant 2: a chunk of 0 columns
       });
     });
   }

@@ -39,6 +39,9 @@ void linear_cases(Cases& cases) {
       cases.push_back(product("two pairs and a matrix", {ta, tb, 2, true}, 29, 37, {11, 300}, 29));
       cases.push_back(product("three pairs and a row", {ta, tb, 3, true}, 7, 67, {2, 1, 31}, 1));
     }
+  // Whole tiles, in both directions and in several slices: one tile more would be one too many.
+  cases.push_back(product("whole tiles", {false, true, 1, false}, 128, 64, {32}));
+  cases.push_back(product("whole tiles", {true, false, 1, false}, 64, 128, {512}));
   cases.push_back(product("as many pairs as a launch on a device takes", {false, false, 6, true}, 9, 33, {3, 1, 40, 2, 5, 8}, 1));
   cases.push_back(product("deeper than two blocks, wider than a tile", {false, false, 1, true}, 15, 261, {530}, 1));
   // Small integers: every sum is exact, so every element must be.
