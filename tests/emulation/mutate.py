@@ -37,8 +37,8 @@ FUSED = "Each/FusedOps*:FusedL*:Fused.AStepOfTvaeHas*:Fused.AStepOfCtganHas*:Fus
 FIRST = {
     "gpu_batch_norm": "*batch_norm*:*running*:*norm_eval*", "batch_norm": "*batch_norm*:*running*:*norm_eval*", "gpu_columns": "*batch_norm*:*sum_rows*", "copy": "*concat*:*slice*:*reshape*:*fill*",
     "elementwise": "*unary*:*binary*:*lerp*:*broadcast*", "gpu_map": "*unary*:*binary*:*average*", "gpu_functions": "*unary*:*binary*:*lerp*", "gpu_span": "*span*", "span": "*span*",
-    "gpu_sparse": "*sparse*", "sparse": "*sparse*", "gpu_optimizer": "*adam*:*average*:*clamp*:*report*", "optimizer": "*adam*:*average*:*clamp*:*report*", "matmul": "*atmul*:Maths*",
-    "matmul_tile": "*atmul*:Maths*", "gpu_product": "*atmul*:Maths*", "gpu_random": "*random*", "random": "*random*", "gpu_sampling": "*draw*:*gather*:*mixture*", "rows": "*draw*:*gather*:*mixture*",
+    "gpu_sparse": "*sparse*", "sparse": "*sparse*", "gpu_optimizer": "*adam*:*average*:*clamp*:*report*", "optimizer": "*adam*:*average*:*clamp*:*report*", "matmul": "*atmul*:*Maths*",
+    "matmul_tile": "*atmul*:*Maths*", "gpu_product": "*atmul*:*Maths*", "gpu_random": "*random*", "random": "*random*", "gpu_sampling": "*draw*:*gather*:*mixture*", "rows": "*draw*:*gather*:*mixture*",
     "gpu_rows": "*dot*:*sum_cols*", "reduce": "*dot*:*sum_*", "recurrent": "*recurrent*", "gpu_recurrent": "*recurrent*", "fused": FUSED, "gpu_fused": FUSED, "backend": "Backend*", "gpu_step": "Backend*",
 }
 EVERYTHING = "-*Adults*:Cli*"
