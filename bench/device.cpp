@@ -1,14 +1,20 @@
-// What a device does, behind the plugin: ceilings first (copies, the gap between launches, products), then the training step of CTGAN at Adult's size, op by op and fused,
-// launch by launch and replayed, and each op of it by itself beside its floor. Prints a table, and JSON to the file it is given.
-//   bench_device [file.json]           the device is "cuda", or TESSERA_TEST_DEVICE
+// What a device does, behind the plugin: ceilings first (copies, the gap between launches, products), then what it is for: a training step of CTGAN and of TVAE at Adult's
+// size, TimeGAN's joint iteration at the published one, a recurrent layer forward and backward, 4,096 candidates of calibrated sampling; op by op and fused, launch by launch
+// and replayed, and each op by itself beside its floor. Prints tables, and JSON to the file it is given.
+//   bench_device [file.json [ctgan] [tvae] [timegan] [gru_24] [gru_112] [sampling]]           all by default; the device is "cuda", or TESSERA_TEST_DEVICE
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <random>
+#include <set>
 
 #include "engine/device.h"
 #include "engine/device_api.h"
@@ -19,6 +25,7 @@
 #include "models/method.h"
 #include "models/model_state.h"
 #include "models/table/example.h"
+#include "models/timegan.h"
 
 namespace {
 
@@ -61,7 +68,7 @@ double copy_rate(Device& device, int64_t bytes, int times) {
 // A plan's op by itself, over zeros (ones would do as well: no kernel's time depends on values but for conditions and samples, of which zeros are one).
 double op_seconds(Device& device, Team& team, const Plan& from, const Node& node) {
   Plan plan;
-  plan.spans = from.spans;
+  plan.tables = from.tables;
   std::vector<Id> in;
   for (size_t i = 0; i < node.in.size(); ++i)
     in.push_back(node.in[i] == kNone ? kNone : plan.leaf(Leaf::state, "x" + std::to_string(i), from.shape(node.in[i]), from[node.in[i]].dtype));
@@ -91,42 +98,188 @@ double matmul_rate(Device& device, Team& team, int64_t n) {
   return 2.0 * static_cast<double>(n * n * n) / step_seconds(p, 32);
 }
 
-struct Step {
-  Encoder encoder;
-  EncodedTable encoded;
-  std::unique_ptr<Method> method;
-  Plan plan;  // optimised
+// A step that is timed: its plan, optimised, and what a program of it needs before it runs.
+struct Workload {
+  Plan plan;
+  std::function<void(Program&)> start;
 
-  Step(Team& team, int64_t rows) {
-    FitOptions o;
-    o.preset = "paper";
-    apply_preset(o);
-    Table table = example_people(rows, 1);
-    encoder = Encoder::fit(table, o.encoder, team, {});
-    encoded = encoder.encode(std::move(table), team, {});
-    method = make_method(encoder.layout(), method_config(o));
-    method->prepare(encoded, team);
-    Recorder r(plan);
-    method->record_training(r, encoded.rows, 1 << 30);
-    optimise(plan);
-  }
-  double seconds(Device& device, Team& team, bool fuse, bool recorded, int64_t steps) {
+  double seconds(Device& device, Team& team, bool fuse, bool recorded, int64_t steps) const {
     Plan copy = plan;
     copy.fuse = fuse;
     Program p(std::move(copy), device, team, 1);
-    bind_if(p, "codes", encoded.codes.data());
-    bind_if(p, "alphas", encoded.alphas.data());
-    method->bind(p);
-    load_states(p, method->start(1));
+    start(p);
     if (recorded) return step_seconds(p, steps);
     p.run_unrecorded(4);
-    const double start = seconds_now();
+    const double begin = seconds_now();
     p.run_unrecorded(steps);
-    return (seconds_now() - start) / static_cast<double>(steps);
+    return (seconds_now() - begin) / static_cast<double>(steps);
   }
 };
 
-int run(const char* path) {
+// Adult's columns: five numbers by the modes that fit, ten categories by their values.
+RowLayout adult() {
+  RowLayout l;
+  int column = 0;
+  for (const int modes : {10, 9, 10, 5, 8}) {
+    l.spans.push_back({column, Span::Part::alpha, l.data_width++, 1, -1});
+    l.spans.push_back({column++, Span::Part::mode, l.data_width, modes, -1});
+    l.data_width += modes;
+  }
+  for (const int values : {9, 16, 7, 15, 6, 5, 2, 42, 2, 16}) {
+    l.spans.push_back({column++, Span::Part::category, l.data_width, values, l.cond_width});
+    l.data_width += values, l.cond_width += values;
+  }
+  return l;
+}
+
+struct Table {
+  RowLayout layout = adult();
+  EncodedTable rows;
+  std::unique_ptr<Method> method;
+};
+
+Workload tabular(const std::string& name, int64_t rows, Team& team) {
+  const auto t = std::make_shared<Table>();
+  std::mt19937 random(1);
+  t->rows.rows = rows;
+  for (int64_t r = 0; r < rows; ++r)
+    for (const Span& s : t->layout.spans) {
+      if (s.part == Span::Part::alpha) t->rows.alphas.push_back(std::uniform_real_distribution<float>(-0.9f, 0.9f)(random));
+      else t->rows.codes.push_back(static_cast<int32_t>(random() % static_cast<unsigned>(s.width)));
+    }
+  FitOptions o;
+  o.method = name;
+  o.preset = "paper";
+  apply_preset(o);
+  t->method = make_method(t->layout, method_config(o));
+  t->method->prepare(t->rows, team);
+  Workload w{{}, [t](Program& p) {
+               bind_if(p, "codes", t->rows.codes.data());
+               bind_if(p, "alphas", t->rows.alphas.data());
+               t->method->bind(p);
+               load_states(p, t->method->start(1));
+             }};
+  Recorder r(w.plan);
+  t->method->record_training(r, rows, std::numeric_limits<int32_t>::max());
+  optimise(w.plan);
+  return w;
+}
+
+Workload timegan(int64_t sequences, int64_t steps) {
+  constexpr int64_t kFeatures = 6;
+  struct Sequences {
+    std::unique_ptr<Timegan> model;
+    std::vector<float> x;
+    std::vector<int32_t> first, length;
+  };
+  const auto s = std::make_shared<Sequences>();
+  s->model = std::make_unique<Timegan>(kFeatures, 0, steps, TimeganConfig{});
+  for (int64_t i = 0; i < sequences * steps * kFeatures; ++i) s->x.push_back(0.5f + 0.4f * static_cast<float>(std::sin(0.37 * static_cast<double>(i))));
+  for (int64_t i = 0; i < sequences; ++i) s->first.push_back(static_cast<int32_t>(i * steps)), s->length.push_back(static_cast<int32_t>(steps));
+  Workload w{{}, [s](Program& p) {
+               bind_if(p, "features", s->x.data());
+               bind_if(p, "first", s->first.data());
+               bind_if(p, "length", s->length.data());
+               for (const SequenceNetwork* n : s->model->all) p.put(n->weights.name, initial_weights(*n, 1, 0).data());
+             }};
+  Recorder r(w.plan);
+  record_training(r, *s->model, TimeganPhase::joint, sequences * steps, sequences, std::numeric_limits<int32_t>::max());
+  optimise(w.plan);
+  return w;
+}
+
+// One recurrent layer forward and backward over 128 sequences of 24 steps, as peers/gru_layer.py has cuDNN do it.
+Workload gru_layer(int64_t batch, int64_t steps, int64_t units) {
+  struct Layer {
+    ParameterSet set;
+    std::vector<float> x, weights;
+  };
+  const auto l = std::make_shared<Layer>();
+  l->set.name = "layer";
+  const RecurrentLayers layers{Cell::gru, units, units, 1, 0};
+  add_recurrent(l->set, "", layers);
+  l->x.assign(static_cast<size_t>(batch * steps * units), 0.25f);
+  l->weights.assign(static_cast<size_t>(l->set.size), 0.05f);
+  Workload w{{}, [l](Program& p) {
+               bind_if(p, "x", l->x.data());
+               p.put("layer", l->weights.data());
+             }};
+  Recorder r(w.plan);
+  r.own(l->set);
+  const Var x = r.input("x", {batch, steps * units}), y = recurrent(r, l->set, "", layers, x, steps).y;
+  r.output(y, "y");
+  std::vector<Var> wrt{x};
+  for (const Parameter& p : l->set.parameters) wrt.push_back(r(l->set, p.name));
+  for (const Var d : pullback(r, {y}, {x}, wrt)) w.plan.outputs.push_back(d.id);
+  optimise(w.plan);
+  return w;
+}
+
+// As the sampler makes them: TVAE's rows, the density ratio, what is kept closed up.
+Workload sampling(int64_t rows, int64_t batch, Team& team) {
+  struct Sampling {
+    Model model;
+    std::unique_ptr<Method> method;
+    std::unique_ptr<RowMaker> maker;
+    std::unique_ptr<Acceptance> acceptance;
+    std::vector<int32_t> identity;
+  };
+  FitOptions o;
+  apply_preset(o);
+  o.tvae.epochs = 1;
+  const auto s = std::make_shared<Sampling>(Sampling{Model::fit(example_people(rows, 1), o, team, {}), nullptr, nullptr, nullptr, {}});
+  const Model::State& state = s->model.state();
+  const Tier tier = state.calibration.holds(Tier::full) ? Tier::full : Tier::marginals;
+  s->method = state.method();
+  s->maker = s->method->row_maker(state.kept, {}, 1, team);
+  s->acceptance = std::make_unique<Acceptance>(state.encoder, state.calibration, tier, kMinYield);
+  for (int64_t i = 0; i < batch; ++i) s->identity.insert(s->identity.end(), {static_cast<int32_t>(i), 0, 0});
+  Workload w{{}, [s](Program& p) {
+               load_states(p, s->model.state().kept.states);
+               bind_if(p, "rows", s->identity.data());
+               s->maker->bind(p);
+               s->acceptance->bind(p);
+             }};
+  Recorder r(w.plan);
+  s->maker->record(r, batch);
+  const Var codes = r.var(w.plan.find("codes")), alphas = r.var(w.plan.find("alphas"));
+  const auto closed = r.emit(CompactRows{}, {s->acceptance->record(r, codes, alphas), codes, alphas});
+  for (size_t i = 0; i < closed.size(); ++i) r.output(closed[i], "closed." + std::to_string(i));
+  optimise(w.plan);
+  return w;
+}
+
+// Each op by itself; those of one kind and size are timed once.
+nlohmann::json bench_ops(Device& device, Team& team, const Plan& plan, double gap, double bytes_per_second, double flops_per_second) {
+  struct Row {
+    int times = 0;
+    double seconds = 0, floor = 0;
+  };
+  std::map<std::string, Row> rows;
+  std::map<std::string, double> known;
+  for (const Node& n : plan.nodes) {
+    if (is_view(n.op)) continue;
+    std::string size = op_name(n.op);
+    for (const auto* ids : {&n.in, &n.out})
+      for (const Id id : *ids) size += id == kNone ? " -" : fmt::format(" {}x{}", plan.shape(id).rows, plan.shape(id).cols);
+    const auto [at, fresh] = known.try_emplace(size);
+    if (fresh) at->second = std::max(op_seconds(device, team, plan, n) - gap, 0.0);  // without the advance of the step
+    const Cost c = cost(n.op, plan, n.in, n.out);
+    Row& row = rows[op_name(n.op)];
+    ++row.times;
+    row.seconds += at->second;
+    row.floor += std::max(c.bytes / bytes_per_second, c.flops / flops_per_second);
+  }
+  nlohmann::json out;
+  fmt::print("  {:<26}{:>6}{:>12}{:>12}{:>8}\n", "op", "times", "us", "floor us", "share");
+  for (const auto& [op, row] : rows) {
+    fmt::print("  {:<26}{:>6}{:>12.2f}{:>12.2f}{:>8.2f}\n", op, row.times, 1e6 * row.seconds, 1e6 * row.floor, row.floor / std::max(row.seconds, 1e-12));
+    out[op] = {{"times", row.times}, {"seconds", row.seconds}, {"floor_seconds", row.floor}};
+  }
+  return out;
+}
+
+int run(const char* path, const std::set<std::string>& wanted) {
   const char* name = std::getenv("TESSERA_TEST_DEVICE");
   Device device(name != nullptr ? name : "cuda");
   Team team;
@@ -142,32 +295,25 @@ int run(const char* path) {
   fmt::print("{}\ncopy {:.0f} GB/s, in the cache {:.0f} GB/s; a launch in a graph {:.2f} us; products {:.1f} TFLOP/s\n", out["device"].get<std::string>(), 1e-9 * copy, 1e-9 * cached, 1e6 * gap,
              1e-12 * products);
 
-  Step step(team, small ? 600 : 30000);
-  const int64_t steps = small ? 1 : 1600;
-  for (const bool recorded : {false, true})
-    for (const bool fuse : {false, true}) {
-      const double s = step.seconds(device, team, fuse, recorded, recorded ? steps : steps / 8 + 1);
-      out[fmt::format("step_{}{}_seconds", recorded ? "" : "eager_", fuse ? "fused" : "composed")] = s;
-      fmt::print("CTGAN step, {}, {}: {:.1f} us\n", recorded ? "replayed" : "eager", fuse ? "fused" : "op by op", 1e6 * s);
-    }
-
-  struct Row {
-    int times = 0;
-    double seconds = 0, floor = 0;
-  };
-  std::map<std::string, Row> rows;
-  for (const Node& n : step.plan.nodes) {
-    if (is_view(n.op) || small) continue;
-    const Cost c = cost(n.op, step.plan, n.in, n.out);
-    Row& row = rows[op_name(n.op)];
-    ++row.times;
-    row.seconds += std::max(op_seconds(device, team, step.plan, n) - gap, 0.0);  // without the advance of the step
-    row.floor += std::max(c.bytes / cached, c.flops / products);
-  }
-  fmt::print("{:<26}{:>6}{:>12}{:>12}{:>8}\n", "op", "times", "us", "floor us", "share");
-  for (const auto& [op, row] : rows) {
-    fmt::print("{:<26}{:>6}{:>12.2f}{:>12.2f}{:>8.2f}\n", op, row.times, 1e6 * row.seconds, 1e6 * row.floor, row.floor / std::max(row.seconds, 1e-12));
-    out["ops"][op] = {{"times", row.times}, {"seconds", row.seconds}, {"floor_seconds", row.floor}};
+  const int64_t rows = small ? 600 : 32561;
+  const std::pair<const char*, std::function<Workload()>> workloads[] = {{"ctgan", [&] { return tabular("ctgan", rows, team); }},
+                                                                         {"tvae", [&] { return tabular("tvae", rows, team); }},
+                                                                         {"timegan", [&] { return timegan(small ? 130 : 3662, small ? 4 : 24); }},
+                                                                         {"gru_24", [&] { return gru_layer(128, small ? 3 : 24, 24); }},
+                                                                         {"gru_112", [&] { return gru_layer(128, small ? 3 : 24, 112); }},
+                                                                         {"sampling", [&] { return sampling(small ? 600 : 3000, small ? 64 : 4096, team); }}};
+  for (const auto& [workload, make] : workloads) {
+    if (!wanted.empty() && !wanted.contains(workload)) continue;
+    const Workload w = make();
+    const int64_t steps = small ? 1 : 800;
+    nlohmann::json& figures = out["steps"][workload];
+    for (const bool recorded : {false, true})
+      for (const bool fuse : {false, true}) {
+        const double s = w.seconds(device, team, fuse, recorded, recorded ? steps : steps / 8 + 1);
+        figures[fmt::format("{}{}_seconds", recorded ? "" : "eager_", fuse ? "fused" : "composed")] = s;
+        fmt::print("{}, {}, {}: {:.1f} us\n", workload, recorded ? "replayed" : "eager", fuse ? "fused" : "op by op", 1e6 * s);
+      }
+    if (!small) figures["ops"] = bench_ops(device, team, w.plan, gap, cached, products);
   }
   if (path != nullptr) std::ofstream(path) << out.dump(2) << "\n";
   return 0;
@@ -177,7 +323,7 @@ int run(const char* path) {
 
 int main(int argc, char** argv) {
   try {
-    return run(argc > 1 ? argv[1] : nullptr);
+    return run(argc > 1 ? argv[1] : nullptr, {argv + std::min(argc, 2), argv + argc});
   } catch (const tessera::Error& e) {
     fmt::print(stderr, "bench_device: {}\n", e.what());
     return 1;

@@ -19,6 +19,8 @@
 
 namespace tessera {
 
+constexpr int64_t kRowsResident = int64_t{1} << 18;  // whoever goes through rows in scratch lets about so many stay in memory
+
 // The bytes of a Bulk.
 class BulkBytes {
  public:
@@ -158,7 +160,7 @@ class Bulk {
   // Calls body(values, first) piece by piece, in order; what was looked at does not stay resident.
   template <class Body>
   void each_part(Body&& body) const {
-    constexpr size_t kPart = size_t{1} << 18;
+    constexpr size_t kPart = kRowsResident;
     for (size_t first = 0; first < size_; first += kPart) {
       const size_t n = std::min(kPart, size_ - first);
       body(std::span<const T>(data() + first, n), first);

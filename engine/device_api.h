@@ -9,7 +9,7 @@
 namespace tessera {
 
 // Raised with every change of this file, of kernels/table.h or of an op's attributes; table_bytes catches most of what was forgotten.
-constexpr uint32_t kDeviceAbi = 3;
+constexpr uint32_t kDeviceAbi = 4;
 
 enum class DeviceStatus : int {
   ok,

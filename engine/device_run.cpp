@@ -36,24 +36,34 @@ const void* DeviceRun::bind(int leaf, const void* from, int64_t bytes) {
   return copy->data();
 }
 
+template <class T>
+void DeviceRun::place(const T*& array, int count, const char* what) {
+  const int64_t bytes = static_cast<int64_t>(sizeof(T)) * count;
+  tables_.push_back(std::make_unique<DeviceBytes>(device_, bytes, what));
+  upload(tables_.back()->data(), array, bytes);
+  array = reinterpret_cast<const T*>(tables_.back()->data());
+}
+
 const Op& DeviceRun::localise(const Op& op) {
   ops_.push_back(op);
   std::visit(
       [&](auto& o) {
         if constexpr (requires { o.spans; }) {
           auto [at, fresh] = spans_.try_emplace(o.spans, *o.spans);
-          SpanTable& table = at->second;
-          if (fresh) {
-            const auto place = [&](const auto* from, int count) {
-              const int64_t bytes = static_cast<int64_t>(sizeof(*from)) * count;
-              tables_.push_back(std::make_unique<DeviceBytes>(device_, bytes, "the spans of a row"));
-              upload(tables_.back()->data(), from, bytes);
-              return tables_.back()->data();
-            };
-            table.items = reinterpret_cast<const SpanTable::Item*>(place(table.items, table.count));
-            table.cond_span = reinterpret_cast<const int*>(place(table.cond_span, table.cond_width));
-          }
-          o.spans = &table;
+          SpanTable& t = at->second;
+          o.spans = &t;
+          if (!fresh) return;
+          place(t.items, t.count, "the spans of a row");
+          place(t.cond_span, t.cond_width, "the spans of a row");
+        }
+        if constexpr (requires { o.profile; }) {
+          auto [at, fresh] = profiles_.try_emplace(o.profile, *o.profile);
+          ProfileTable& t = at->second;
+          o.profile = &t;
+          if (!fresh) return;
+          place(t.columns, t.column_count, "the profile of a table");
+          place(t.numbers, t.number_count, "the profile of a table");
+          place(t.cells, t.cell_count, "the profile of a table");
         }
       },
       ops_.back());

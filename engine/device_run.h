@@ -9,6 +9,7 @@
 #include "engine/device_api.h"
 #include "engine/placement.h"
 #include "engine/plan.h"
+#include "kernels/profile.h"
 
 namespace tessera {
 
@@ -59,6 +60,8 @@ class DeviceRun {
   void restore_state();  // the copy made before the steps that were finished last; what is still in flight comes to nothing
 
  private:
+  template <class T>
+  void place(const T*& array, int count, const char* what);  // makes it the device's copy
   void forget();
   void replay(int64_t n);
   void keep_state(int copy);
@@ -67,7 +70,8 @@ class DeviceRun {
   DeviceBytes state_, activations_, step_;
   StepState on_device_{};  // what step_ holds, as far as is known here
   std::map<int, std::unique_ptr<DeviceBytes>> bound_;
-  std::map<const SpanTable*, SpanTable> spans_;
+  std::map<const void*, SpanTable> spans_;
+  std::map<const void*, ProfileTable> profiles_;
   std::deque<std::unique_ptr<DeviceBytes>> tables_;
   std::deque<Op> ops_;
   std::vector<DeviceCall> calls_;

@@ -1,15 +1,8 @@
 #include "engine/fused_calls.h"
 
+#include "engine/rules.h"
+
 namespace tessera {
-namespace {
-
-constexpr const char* kNames[] = {  // by OpKind
-#define TESSERA_NAME(type, field) #field,
-    TESSERA_OPS(TESSERA_NAME)
-#undef TESSERA_NAME
-};
-
-}  // namespace
 
 FusedCalls::FusedCalls(const Fusion& fusion, const Plan& plan, const FusedKernels& kernels, const std::vector<DeviceCall>& calls, int64_t scratch, StepState* state)
     : plan_(plan), kernels_(kernels), scratch_((scratch + 255) / 256 * 256), slices_(plan.nodes.size(), -1) {
@@ -55,7 +48,7 @@ FusedStep FusedCalls::step(const FusedNode& n, const Call& call) const {
 void FusedCalls::launch(std::vector<FusedChain> chains) {
   names_.push_back("fused " + std::to_string(ops_.size() + 1) + ":");
   for (const FusedChain& c : chains)
-    for (int i = 0; i < c.count; ++i) names_.back() += std::string(i > 0 || &c == chains.data() ? " " : " | ") + kNames[static_cast<size_t>(c.steps[i].kind)];
+    for (int i = 0; i < c.count; ++i) names_.back() += std::string(i > 0 || &c == chains.data() ? " " : " | ") + op_name(static_cast<size_t>(c.steps[i].kind));
   chains_.push_back(std::move(chains));
   ops_.push_back({chains_.back().data(), static_cast<int>(chains_.back().size())});
   calls_.push_back({kernels_.kernel, {nullptr, nullptr, 0, 0, &ops_.back(), nullptr}, names_.back().c_str()});

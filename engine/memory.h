@@ -54,8 +54,9 @@ class MemoryShare {
     bytes_ = bytes;
   }
   void reset() noexcept {
-    if (limit_ != nullptr) limit_->give_back(bytes_);
-    if (limit_ != nullptr && array_) limit_->count_array(-bytes_);
+    if (limit_ == nullptr) return;
+    limit_->give_back(bytes_);
+    if (array_) limit_->count_array(-bytes_);
     limit_.reset();
     bytes_ = 0;
   }

@@ -38,6 +38,13 @@ Id Plan::find_leaf(const std::string& name) const {
   return kNone;
 }
 
+Id Plan::find(const std::string& name) const {
+  Id found = kNone;
+  for (const auto& [id, n] : names)
+    if (n == name) found = std::max(found, id);
+  return found;
+}
+
 std::vector<Id> Plan::emit(const Op& op, const std::vector<Id>& in, bool share) {
   // A random op's purpose makes it unique already; an op that changes state is never shared.
   share = share && in_place(op) == 0;

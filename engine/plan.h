@@ -82,7 +82,7 @@ class Plan {
   std::vector<Leaf> leaves;
   std::vector<Id> outputs;  // read from outside after the step
   std::map<Id, std::string> names;  // for printing and for binding
-  std::vector<std::shared_ptr<const Spans>> spans;
+  std::vector<std::shared_ptr<const void>> tables;  // what ops point into
   bool fuse = false;  // many ops a launch, where the device has kernels for that (engine/fusion.h); chains of rows on the processor
   RowCut row_cut;
 
@@ -90,6 +90,7 @@ class Plan {
   const Shape& shape(Id id) const { return values[static_cast<size_t>(id)].shape; }
   Id leaf(Leaf::Kind kind, const std::string& name, Shape shape, DType dtype = DType::real);
   Id find_leaf(const std::string& name) const;  // kNone: no such leaf
+  Id find(const std::string& name) const;       // the last value of that name; kNone: there is none
   const Node* maker(Id id) const {
     const int n = id == kNone ? -1 : values[static_cast<size_t>(id)].node;
     return n < 0 ? nullptr : &nodes[static_cast<size_t>(n)];

@@ -501,13 +501,6 @@ void Program::run_phase(const Phase& phase) {
   device_->run_calls(calls.data(), static_cast<int64_t>(calls.size()));
 }
 
-Id Program::find(const std::string& name) const {
-  Id found = kNone;
-  for (const auto& [id, n] : plan_.names)
-    if (n == name) found = std::max(found, id);
-  return found;
-}
-
 void Program::copy_out(Id value, void* to, size_t item) const {
   View v = view(value);
   if (static_cast<size_t>(v.item_bytes) != item) throw Error(ErrorCode::internal, "a value is read as another scalar");

@@ -97,7 +97,7 @@ class Program {
     copy_out(value, out.data(), sizeof(T));
     return out;
   }
-  Id find(const std::string& name) const;  // the last value of that name; kNone if there is none
+  Id find(const std::string& name) const { return plan_.find(name); }
   View view(Id value) const;  // with the addresses of where the program runs
   View fetch(Id value) const;  // with addresses of the host: on a device a copy, made once and valid until the next run
 

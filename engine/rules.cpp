@@ -40,16 +40,15 @@ Shapes shapes_of(const Plan& plan, const std::vector<Id>& ids) {
 
 }  // namespace
 
-const char* op_name(const Op& op) {
-  return visit_op(op, [](const auto& o) -> const char* {
-    using T = std::decay_t<decltype(o)>;
-#define TESSERA_NAME(type, field) \
-  if constexpr (std::is_same_v<T, type>) return #field;
-    TESSERA_OPS(TESSERA_NAME)
+const char* op_name(size_t kind) {
+  static constexpr const char* kNames[] = {
+#define TESSERA_NAME(type, field) #field,
+      TESSERA_OPS(TESSERA_NAME)
 #undef TESSERA_NAME
-    return "";
-  });
+  };
+  return kNames[kind];
 }
+const char* op_name(const Op& op) { return op.index() == 0 ? "" : op_name(op.index() - 1); }
 
 std::vector<Result> infer(const Op& op, const Plan& plan, const std::vector<Id>& in) {
   const Shapes shapes = shapes_of(plan, in);

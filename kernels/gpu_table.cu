@@ -17,6 +17,7 @@ KernelTable make(gpu::Math math) {
   gpu::add_copy(t);
   gpu::add_random(t);
   gpu::add_rows(t);
+  gpu::add_profile(t);
   gpu::add_span(t);
   gpu::add_batch_norm(t);
   gpu::add_recurrent(t);

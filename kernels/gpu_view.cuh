@@ -38,6 +38,7 @@ void add_reduce(KernelTable&);
 void add_copy(KernelTable&);
 void add_random(KernelTable&);
 void add_rows(KernelTable&);
+void add_profile(KernelTable&);
 void add_span(KernelTable&);
 void add_batch_norm(KernelTable&);
 void add_recurrent(KernelTable&);

@@ -49,6 +49,20 @@ struct GatherSequences {
   bool operator==(const GatherSequences&) const = default;
 };
 
+// Rows of codes and alphas as calibration's density ratio takes them (kernels/profile.h): sparse rows, what a number is in the model's units decided on the way.
+//   in codes [B, C] int32, alphas [B, A], rows [B, 3] int32 · out index [B, entries] int32, value [B, entries]
+struct ProfileTable;
+struct ProfileRows {
+  const ProfileTable* profile;
+  bool operator==(const ProfileRows&) const = default;
+};
+
+// The rows whose `keep` exceeds 0, in order and closed up. in keep [B, 1], codes [B, C] int32, alphas [B, A]
+//   out count [1, 1] int32, row [B, 1] int32: which they were, codes [B, C], alphas [B, A]; beyond the count −1, 0, 0
+struct CompactRows {
+  bool operator==(const CompactRows&) const = default;
+};
+
 // A draw from a Gaussian mixture, the component given: out [B, d] = mean_k + F_k·noise.
 //   in noise [B, d], component k [B, 1] int32, mean [K, d], factor [K·d, d]: the K matrices F_k one below the other
 struct MixtureDraw {
@@ -308,7 +322,8 @@ struct SpanTable {
 };
 
 #define TESSERA_OPS(X)                                                                                                                        \
-  X(Random, random) X(Fill, fill) X(DrawConditions, draw_conditions) X(GatherRows, gather_rows) X(GatherSequences, gather_sequences) X(MixtureDraw, mixture_draw) X(Matmul, matmul)           \
+  X(Random, random) X(Fill, fill) X(DrawConditions, draw_conditions) X(GatherRows, gather_rows) X(GatherSequences, gather_sequences) X(ProfileRows, profile_rows)       \
+  X(CompactRows, compact_rows) X(MixtureDraw, mixture_draw) X(Matmul, matmul)                                                               \
   X(SparseDense, sparse_dense) X(SparsePick, sparse_pick) X(SparseMatmul, sparse_matmul) X(SparseWgrad, sparse_wgrad) X(Unary, unary)         \
   X(Binary, binary) X(LerpRows, lerp_rows) X(Broadcast, broadcast) X(SumRows, sum_rows) X(SumCols, sum_cols) X(RowDot, row_dot)               \
   X(Reshape, reshape) X(SliceRows, slice_rows) X(SliceCols, slice_cols) X(ConcatRows, concat_rows) X(ConcatCols, concat_cols)                 \

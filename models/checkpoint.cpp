@@ -10,6 +10,7 @@
 #include "engine/files.h"
 #include "engine/fingerprint.h"
 #include "engine/json_text.h"
+#include "engine/program.h"
 #include "engine/safetensors.h"
 #include "models/encoding/json_fields.h"
 
@@ -143,6 +144,18 @@ Loaded load(const std::string& path) {
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace
+
+void check_own(bool fits, const char* what) {
+  if (!fits) throw Error(ErrorCode::format, fmt::format("The checkpoint is foreign: {} of another plan.\n  Start afresh: leave --resume away and say --force.", what));
+}
+
+void check_states(const Program& p, const States& states) {
+  for (const Leaf& leaf : p.plan().leaves) {
+    if (leaf.kind != Leaf::state) continue;
+    const auto found = states.find(leaf.name);
+    check_own(found != states.end() && static_cast<int64_t>(found->second.size()) == p.plan().shape(leaf.value).count(), "it has states");
+  }
+}
 
 Checkpoints::Checkpoints(const CheckpointOptions& options, RunIdentity identity, const Monitor& monitor) : options_(options), identity_(std::move(identity)), monitor_(monitor) {}
 

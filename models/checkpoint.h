@@ -40,6 +40,10 @@ struct RunState {
   std::string stopped;             // why it was shortened: "patience", "max-time"; "": it was not
 };
 
+// A checkpoint with a checksum may still have been made by anybody: all that is read from it later must be there, in the plan's sizes. Error(format) where it is not.
+void check_own(bool fits, const char* what);
+void check_states(const Program& p, const States& states);  // those of all the plan's state leaves
+
 // The files of one run.
 class Checkpoints {
  public:

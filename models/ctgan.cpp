@@ -143,7 +143,7 @@ AdamOptions generator_adam(const Ctgan& m, int64_t steps) { return adam(m, steps
 
 void record_training(Recorder& r, const Ctgan& m, int64_t table_rows, int64_t columns, int64_t steps) {
   const int64_t batch = m.config.batch;
-  r.plan.spans.push_back(m.spans);
+  r.plan.tables.push_back(m.spans);
   r.own(m.generator);
   r.own(m.discriminator);
   const Var codes = r.input("codes", {table_rows, m.spans->table()->softmaxes}, DType::index);
@@ -175,14 +175,14 @@ void record_training(Recorder& r, const Ctgan& m, int64_t table_rows, int64_t co
 }
 
 void record_population(Recorder& r, const Ctgan& m, int64_t batch, int64_t columns) {
-  r.plan.spans.push_back(m.spans);
+  r.plan.tables.push_back(m.spans);
   r.own(m.generator);
   const Drawn drawn = draw(r, m, batch, columns, 0);
   generate(r, m, r.normal("z", {batch, m.config.embedding_dim}), drawn.condition, Norm::batch, m.generator);
 }
 
 void record_sampling(Recorder& r, const Ctgan& m, int64_t batch, int64_t columns, bool given_condition) {
-  r.plan.spans.push_back(m.spans);
+  r.plan.tables.push_back(m.spans);
   r.own(m.generator);
   r.rows = r.input("rows", {batch, 3}, DType::index);
   Condition c;

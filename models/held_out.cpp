@@ -13,7 +13,6 @@ namespace {
 
 constexpr int64_t kFewest = 20, kMost = 5000, kShare = 20;  // a twentieth
 constexpr int64_t kRowsMade = 4096;
-constexpr int64_t kRowsResident = int64_t{1} << 18;  // of encoded rows in scratch about so many stay in memory
 constexpr int kCells = 32;            // of a column; levels beyond share the last
 constexpr size_t kMostPairs = 1000;   // of a wide table so many, evenly spaced
 constexpr double kLeastDistance = 0.0005;

@@ -1,12 +1,13 @@
 // Sampling: row i of the infinite table depends on (model, seed, where, i) alone. Its noise is keyed by i and the number of the try, so any batch, thread count or
 // offset gives the same rows. Under conditions the method proposes candidates that are likelier to meet them (Method::row_maker); every row written is checked
 // against all terms.
-// Under calibration a row's candidates are (i, 0), (i, 1), …: the first that is kept is the row; after a bound the likeliest of them is taken.
+// Under calibration a row's candidates are (i, 0), (i, 1), …: the first that is kept is the row; after a bound the likeliest of them is taken. Candidates, the density
+// ratio, whether each is kept and their closing up are one plan: of what is turned down the host sees a weight alone, unless it is to check conditions.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <deque>
+#include <numeric>
 #include <unordered_map>
 
 #include "engine/passes.h"
@@ -64,7 +65,7 @@ class Rows : public RowStream {
     bool done = false;
     int seen = 0;             // candidates that met the conditions
     int32_t likeliest = 0;    // of them, the one of highest weight
-    double weight = 0;
+    float weight = 0;
   };
 
   bool searching() const { return !where_.empty() || tier_ != Tier::off; }
@@ -84,26 +85,50 @@ class Rows : public RowStream {
     for (const AllowedLevels& a : allowed)
       for (size_t t = 0; t < where_.terms.size(); ++t)
         if (where_.terms[t].column == a.span->column) proposed_terms_.push_back(t);
+    if (tier_ != Tier::off) acceptance_ = std::make_unique<Acceptance>(state_->encoder, state_->calibration, tier_, options_.min_yield);
     Plan plan;
     Recorder r(plan);
     r.start_purposes(kSamplePurpose);
     maker_->record(r, batch_);
+    if (acceptance_ != nullptr) {
+      const Var codes = r.var(plan.find("codes")), alphas = r.var(plan.find("alphas"));
+      const Var kept = acceptance_->record(r, codes, alphas);
+      if (closed_up()) {
+        const auto closed = r.emit(CompactRows{}, {kept, codes, alphas});
+        for (const auto& [value, name] : {std::pair{closed[0], "kept.count"}, {closed[1], "kept.row"}, {closed[2], "kept.codes"}, {closed[3], "kept.alphas"}}) r.output(value, name);
+      }
+    }
     optimise(plan);
     program_ = std::make_unique<Program>(std::move(plan), options_.device ? *options_.device : Device::processor(), team_, options_.seed);
     load_states(*program_, state_->kept.states);
     identity_.resize(static_cast<size_t>(3 * batch_));
     bind_if(*program_, "rows", identity_.data());
     maker_->bind(*program_);
-    code_width_ = program_->plan().shape(program_->find("codes")).cols;
-    alpha_width_ = program_->plan().shape(program_->find("alphas")).cols;
-    program_->watch({program_->find("codes"), program_->find("alphas")});
-    if (tier_ != Tier::off) weights_ = std::make_unique<CandidateWeights>(state_->calibration, tier_, options_.min_yield, batch_, options_.device ? *options_.device : Device::processor(), team_);
+    const std::string kept = closed_up() ? "kept." : "";
+    std::vector<Id> watched{program_->find(kept + "codes"), program_->find(kept + "alphas")};
+    code_width_ = program_->plan().shape(watched[0]).cols;
+    alpha_width_ = program_->plan().shape(watched[1]).cols;
+    if (acceptance_ != nullptr) {
+      acceptance_->bind(*program_);
+      watched.insert(watched.end(), {program_->find("log_weight"), program_->find("kept")});
+      if (closed_up()) watched.insert(watched.end(), {program_->find("kept.count"), program_->find("kept.row")});
+    }
+    program_->watch(watched);
   }
 
-  // Makes the candidates (at most batch_), decoded in slices of kSlice rows, in order.
-  void make(const std::vector<Candidate>& candidates, std::vector<Table>& slices) {
+  // The plan closes up what is kept; under conditions the host looks at every candidate.
+  bool closed_up() const { return acceptance_ != nullptr && where_.empty(); }
+
+  // Candidates as they were made: of those that the plan kept, or of all, decoded rows in slices of kSlice.
+  struct Decoded {
+    std::vector<Table> slices;
+    std::vector<int32_t> row;  // of each, which candidate it is
+    const Table& slice(size_t i) const { return slices[i / kSlice]; }
+    static int64_t place(size_t i) { return static_cast<int64_t>(i % kSlice); }
+  };
+  Decoded make(const std::vector<Candidate>& candidates) {
     begin(candidates);
-    decode(candidates, slices);
+    return decode(candidates);
   }
 
   // Candidates on their way: a device makes them while others are decoded.
@@ -123,11 +148,8 @@ class Rows : public RowStream {
   }
 
   // The oldest of those begun.
-  void decode(const std::vector<Candidate>& candidates, std::vector<Table>& slices) {
-    const int64_t n = static_cast<int64_t>(candidates.size());
-    std::vector<int64_t> ids(candidates.size());
-    std::vector<int32_t> tries(candidates.size());
-    for (size_t i = 0; i < candidates.size(); ++i) ids[i] = candidates[i].row, tries[i] = candidates[i].attempt;
+  Decoded decode(const std::vector<Candidate>& candidates) {
+    Decoded out;
     const float* alphas = nullptr;
     const int32_t* codes = nullptr;
     if (program_ != nullptr) {
@@ -135,12 +157,25 @@ class Rows : public RowStream {
       codes = program_->watched<int32_t>(0);
       alphas = program_->watched<float>(1);
     }
-    slices.resize(static_cast<size_t>((n + kSlice - 1) / kSlice));
-    team_.for_each(static_cast<int64_t>(slices.size()), [&](int64_t s) {
+    if (closed_up()) {
+      const int32_t* row = program_->watched<int32_t>(5);
+      out.row.assign(row, std::lower_bound(row, row + *program_->watched<int32_t>(4), static_cast<int32_t>(candidates.size())));  // beyond the candidates the batch repeats the last one
+    } else {
+      out.row.resize(candidates.size());
+      std::iota(out.row.begin(), out.row.end(), 0);
+    }
+    const int64_t n = static_cast<int64_t>(out.row.size());
+    std::vector<int64_t> ids;
+    std::vector<int32_t> tries;
+    for (const int32_t k : out.row) ids.push_back(candidates[static_cast<size_t>(k)].row), tries.push_back(candidates[static_cast<size_t>(k)].attempt);
+    out.slices.resize(static_cast<size_t>((n + kSlice - 1) / kSlice));
+    team_.for_each(static_cast<int64_t>(out.slices.size()), [&](int64_t s) {
       const int64_t begin = s * kSlice, rows = std::min(kSlice, n - begin);
-      slices[static_cast<size_t>(s)] = state_->encoder.decode(alphas + begin * alpha_width_, codes + begin * code_width_, ids.data() + begin, rows, options_.seed, tries.data() + begin);
-      if (tier_ != Tier::off) state_->calibration.map(slices[static_cast<size_t>(s)], ids.data() + begin, tries.data() + begin, options_.seed);
+      Table& slice = out.slices[static_cast<size_t>(s)];
+      slice = state_->encoder.decode(alphas + begin * alpha_width_, codes + begin * code_width_, ids.data() + begin, rows, options_.seed, tries.data() + begin);
+      if (tier_ != Tier::off) state_->calibration.map(slice, ids.data() + begin, tries.data() + begin, options_.seed);
     });
+    return out;
   }
 
   void make_plain() {
@@ -152,11 +187,10 @@ class Rows : public RowStream {
       ahead_.push_back(std::move(candidates));
       begun_ += n;
     }
-    std::vector<Table> slices;
-    decode(ahead_.front(), slices);
+    Decoded rows = decode(ahead_.front());
     const int64_t n = static_cast<int64_t>(ahead_.front().size());
     ahead_.pop_front();
-    for (Table& t : slices) ready_.push_back(std::move(t));
+    for (Table& t : rows.slices) ready_.push_back(std::move(t));
     report_.candidates += n;
     next_ += n;
   }
@@ -172,7 +206,7 @@ class Rows : public RowStream {
     std::vector<Search> searches(static_cast<size_t>(n));
     const int64_t hopeless = kHopeless / n;
     int64_t most = options_.max_tries > 0 ? options_.max_tries : std::min<int64_t>(kDefaultTries, hopeless);
-    for (int64_t attempt = 0, ahead = 0; attempt < most && !pending.empty(); attempt += ahead) {
+    for (int64_t attempt = 0, ahead = 0; attempt < most; attempt += ahead) {
       const int64_t fit = std::max<int64_t>(room / static_cast<int64_t>(pending.size()), 1);
       ahead = std::min({fit, std::max<int64_t>(attempt, 1), most - attempt});
       std::vector<Candidate> tries;
@@ -182,8 +216,9 @@ class Rows : public RowStream {
       std::erase_if(pending, [&](int64_t row) { return searches[static_cast<size_t>(row - begin)].done; });
       if (options_.max_tries == 0 && std::any_of(searches.begin(), searches.end(), [](const Search& s) { return s.seen > 0; })) most = kDefaultTries;
       monitor_.check_cancelled("sample");
-      const int64_t found_rows = report_.rows + n - static_cast<int64_t>(pending.size());
-      if (!pending.empty()) monitor_.report({"sample", static_cast<double>(found_rows), static_cast<double>(end_ - offset_), "rows", yield_note(found_rows), false});
+      if (pending.empty()) break;
+      const int64_t rows = report_.rows + n - static_cast<int64_t>(pending.size());
+      monitor_.report({"sample", static_cast<double>(rows), static_cast<double>(end_ - offset_), "rows", yield_note(rows), false});
     }
     settle(begin, searches, room, most, found, order);
     next_ += n;
@@ -200,43 +235,48 @@ class Rows : public RowStream {
 
   // Adds to `found` the candidates that are kept and whose row was not found before.
   void consider(const std::vector<Candidate>& candidates, int64_t begin, Table& found, std::vector<int64_t>& order, std::vector<Search>& searches) {
-    std::vector<Table> slices;
-    make(candidates, slices);
-    if (weights_ != nullptr) weights_->run(slices, team_, log_weights_);
+    const Decoded made = make(candidates);
+    const std::vector<char> meets = check_conditions(made);
     tried_ += static_cast<int64_t>(candidates.size());
-    size_t k = 0;
-    std::vector<char> meets;
-    std::vector<int64_t> failed;
-    for (const Table& t : slices) {
-      match_where(where_, t, meets, failed);
-      for (size_t term = 0; term < failed.size(); ++term) failed_[term] += failed[term];
-      for (int64_t i = 0; i < t.rows; ++i, ++k) {
-        Search& s = searches[static_cast<size_t>(candidates[k].row - begin)];
-        if (s.done) continue;
-        ++report_.candidates;
-        if (!accepted(k, candidates[k])) {
-          for (const size_t term : proposed_terms_) ++failed_[term];  // refused because what the method was asked to propose is rare
-          continue;
-        }
-        if (!meets[static_cast<size_t>(i)] || !kept(candidates[k], k, s)) continue;
-        s.done = true;
-        if (s.seen > kMostTries) continue;  // settle() takes the likeliest
-        append(found, t, i);
-        order.push_back(candidates[k].row);
+    size_t next = 0;  // of those that were decoded
+    for (size_t k = 0; k < candidates.size(); ++k) {
+      const size_t at = next;
+      const bool decoded = at < made.row.size() && made.row[at] == static_cast<int32_t>(k);
+      next += decoded ? 1 : 0;
+      Search& s = searches[static_cast<size_t>(candidates[k].row - begin)];
+      if (s.done) continue;
+      ++report_.candidates;
+      if (!accepted(k, candidates[k])) {
+        for (const size_t term : proposed_terms_) ++failed_[term];  // refused because what the method was asked to propose is rare
+        continue;
       }
+      if ((decoded && meets[at] == 0) || !kept(candidates[k], k, s)) continue;
+      s.done = true;
+      if (s.seen > kMostTries) continue;  // settle() takes the likeliest
+      append(found, made.slice(at), Decoded::place(at));
+      order.push_back(candidates[k].row);
     }
   }
 
+  // Of every decoded row, whether it meets all terms.
+  std::vector<char> check_conditions(const Decoded& made) {
+    std::vector<char> all, meets;
+    std::vector<int64_t> failed;
+    for (const Table& t : made.slices) {
+      match_where(where_, t, meets, failed);
+      for (size_t term = 0; term < failed.size(); ++term) failed_[term] += failed[term];
+      all.insert(all.end(), meets.begin(), meets.end());
+    }
+    return all;
+  }
+
   // Whether a candidate that meets the conditions ends the search for its row.
-  bool kept(const Candidate& c, size_t k, Search& s) {
+  bool kept(const Candidate& c, size_t k, Search& s) const {
     ++s.seen;
-    if (weights_ == nullptr) return true;
-    const double w = log_weights_[k];
+    if (acceptance_ == nullptr) return true;
+    const float w = program_->watched<float>(2)[k];
     if (s.seen == 1 || w > s.weight) s.weight = w, s.likeliest = c.attempt;
-    const Philox p = philox(0, static_cast<uint32_t>(c.row), static_cast<uint32_t>(static_cast<uint64_t>(c.row) >> 32),
-                            static_cast<uint32_t>(Purpose::accept) << 16 | static_cast<uint32_t>(c.attempt & 0xFFFF), static_cast<uint32_t>(options_.seed),
-                            static_cast<uint32_t>(options_.seed >> 32));
-    if (open_uniform(p.word[0], p.word[1]) < std::exp(std::min(w - weights_->cut(), 0.0))) return true;
+    if (program_->watched<float>(3)[k] > 0) return true;
     if (s.seen < kMostTries) return false;
     ++s.seen;  // beyond the bound: marks the row for settle()
     return true;
@@ -252,16 +292,19 @@ class Rows : public RowStream {
       if (!s.done || s.seen > kMostTries) likeliest.push_back({row, s.likeliest});
     }
     report_.settled += static_cast<int64_t>(likeliest.size());
+    if (likeliest.empty()) return;
+    const auto keep_all = [&](bool all) {
+      if (acceptance_ != nullptr) acceptance_->keep_all(*program_, all);
+    };
+    keep_all(true);
     in_batches(likeliest, room, [&](const std::vector<Candidate>& batch) {
-      std::vector<Table> slices;
-      make(batch, slices);
-      size_t k = 0;
-      for (const Table& t : slices)
-        for (int64_t i = 0; i < t.rows; ++i, ++k) {
-          append(found, t, i);
-          order.push_back(batch[k].row);
-        }
+      const Decoded made = make(batch);
+      for (size_t i = 0; i < batch.size(); ++i) {
+        append(found, made.slice(i), Decoded::place(i));
+        order.push_back(batch[i].row);
+      }
     });
+    keep_all(false);
   }
 
   bool accepted(size_t i, const Candidate& c) const { return program_ == nullptr || maker_->accepts(*program_, static_cast<int64_t>(i), c); }
@@ -375,8 +418,7 @@ class Rows : public RowStream {
   std::deque<std::vector<Candidate>> ahead_;  // of plain rows: begun and not decoded yet
   std::vector<int32_t> identity_;
   Tier tier_ = Tier::off;
-  std::unique_ptr<CandidateWeights> weights_;  // null: every candidate that meets the conditions is kept
-  std::vector<double> log_weights_;            // of the candidates at hand
+  std::unique_ptr<Acceptance> acceptance_;  // null: every candidate that meets the conditions is kept
   std::deque<Table> ready_;
   std::vector<std::unordered_map<std::string, int32_t>> listed_;  // by column: codes of the texts of the block being put together
   int64_t tried_ = 0;            // candidates looked at, those made ahead included

@@ -124,17 +124,14 @@ class SequenceTrainer {
       if (step <= p.end) return p;
     return phases_.back();
   }
-  static void check(bool fits, const char* what) {
-    if (!fits) throw Error(ErrorCode::format, fmt::format("The checkpoint is foreign: {} of another plan.\n  Start afresh: leave --resume away and say --force.", what));
-  }
   // A checkpoint with a checksum may still have been made by anybody: what is read from it later must be there, in the plans' sizes. What only a phase has, train() checks.
   void check_fits(const RunState& from) const {
-    check(!phases_.empty() && from.steps == run_.steps && from.step >= 0 && from.step <= from.steps, "it has steps");
-    check(from.loss_sums.empty() || from.loss_sums.size() == static_cast<size_t>(kTimeganLosses), "it has losses");
-    for (const auto& row : from.losses) check(row.size() == static_cast<size_t>(kTimeganLosses) + 2, "it has losses");
+    check_own(!phases_.empty() && from.steps == run_.steps && from.step >= 0 && from.step <= from.steps, "it has steps");
+    check_own(from.loss_sums.empty() || from.loss_sums.size() == static_cast<size_t>(kTimeganLosses), "it has losses");
+    for (const auto& row : from.losses) check_own(row.size() == static_cast<size_t>(kTimeganLosses) + 2, "it has losses");
     for (const auto& [set, values] : weights_) {
       const auto found = from.states.find(set), average = from.states.find("average." + set);
-      check(found != from.states.end() && found->second.size() == values.size() && (average == from.states.end() || average->second.size() == values.size()), "it has weights");
+      check_own(found != from.states.end() && found->second.size() == values.size() && (average == from.states.end() || average->second.size() == values.size()), "it has weights");
     }
   }
   bool averaged(const Phase& phase) const { return phase.phase == TimeganPhase::joint && m_.config.average_decay > 0; }
@@ -151,11 +148,7 @@ class SequenceTrainer {
     if (averaged(phase))
       for (const SequenceNetwork* n : {&m_.recovery, &m_.generator, &m_.supervisor}) program_->put("average." + n->weights.name, weights_.at(n->weights.name).data());
     if (run_.step == phase.begin) run_.states.clear(), run_.loss_sums.clear(), run_.loss_steps = 0;  // what is there is of the phase before
-    for (const Leaf& leaf : program_->plan().leaves) {
-      if (leaf.kind != Leaf::state || run_.states.empty()) continue;
-      const auto found = run_.states.find(leaf.name);
-      check(found != run_.states.end() && static_cast<int64_t>(found->second.size()) == program_->plan().shape(leaf.value).count(), "it has states");
-    }
+    if (!run_.states.empty()) check_states(*program_, run_.states);
     load_states(*program_, run_.states);  // the middle of a phase: optimiser, averages and losses too
     run_.states.clear();
     program_->step().step = run_.step - phase.begin;

@@ -80,20 +80,13 @@ class Trainer {
  private:
   // A checkpoint with a checksum may still have been made by anybody: all that is read from it later must be there, in the plan's sizes.
   void check_fits() const {
-    const auto check = [](bool fits, const char* what) {
-      if (!fits) throw Error(ErrorCode::format, fmt::format("The checkpoint is foreign: {} of another plan.\n  Start afresh: leave --resume away and say --force.", what));
-    };
-    for (const Leaf& leaf : program_->plan().leaves) {
-      if (leaf.kind != Leaf::state) continue;
-      const auto found = run_.states.find(leaf.name);
-      check(found != run_.states.end() && static_cast<int64_t>(found->second.size()) == program_->plan().shape(leaf.value).count(), "it has states");
-    }
-    check(run_.steps <= per_epoch_ * schedule_.epochs && run_.loss_sums.size() == width_, "it has steps or losses");
-    for (const auto& row : run_.losses) check(row.size() == width_ + 2, "it has losses");
+    check_states(*program_, run_.states);
+    check_own(run_.steps <= per_epoch_ * schedule_.epochs && run_.loss_sums.size() == width_, "it has steps or losses");
+    for (const auto& row : run_.losses) check_own(row.size() == width_ + 2, "it has losses");
     if (!options_.keep_best || !run_.best) return;
     for (const auto& [leaf, values] : method_.start(around_.seed)) {
       const auto found = run_.best_weights.find(leaf);
-      check(found != run_.best_weights.end() && found->second.size() == values.size(), "it has weights");
+      check_own(found != run_.best_weights.end() && found->second.size() == values.size(), "it has weights");
     }
   }
 

@@ -85,7 +85,7 @@ void update(Recorder& r, const Tvae& m, Var loss, int64_t steps) {
 
 void record_training(Recorder& r, const Tvae& m, int64_t table_rows, int64_t steps) {
   const int64_t batch = m.config.batch;
-  r.plan.spans.push_back(m.spans);
+  r.plan.tables.push_back(m.spans);
   r.own(m.encoder);
   r.own(m.decoder);
   const SparseRows rows = gather(r, m, table_rows, draw_rows(r, batch, table_rows));
@@ -101,7 +101,7 @@ void record_training(Recorder& r, const Tvae& m, int64_t table_rows, int64_t ste
 }
 
 void record_posterior(Recorder& r, const Tvae& m, int64_t table_rows, int64_t batch) {
-  r.plan.spans.push_back(m.spans);
+  r.plan.tables.push_back(m.spans);
   r.own(m.encoder);
   const Posterior q = encode(r, m, dense(m, gather(r, m, table_rows, r.input("row", {batch, 1}, DType::index))), m.encoder);
   r.output(q.mean, "mean");
@@ -109,7 +109,7 @@ void record_posterior(Recorder& r, const Tvae& m, int64_t table_rows, int64_t ba
 }
 
 void record_evidence(Recorder& r, const Tvae& m, int64_t table_rows, int64_t batch) {
-  r.plan.spans.push_back(m.spans);
+  r.plan.tables.push_back(m.spans);
   r.own(m.encoder);
   r.own(m.decoder);
   const SparseRows rows = gather(r, m, table_rows, r.input("row", {batch, 1}, DType::index));
@@ -121,7 +121,7 @@ void record_evidence(Recorder& r, const Tvae& m, int64_t table_rows, int64_t bat
 }
 
 void record_sampling(Recorder& r, const Tvae& m, int64_t batch, const Prior& prior, bool conditioned) {
-  r.plan.spans.push_back(m.spans);
+  r.plan.tables.push_back(m.spans);
   r.own(m.decoder);
   r.rows = r.input("rows", {batch, 3}, DType::index);
   Var z = r.normal("z", {batch, m.config.embedding_dim});

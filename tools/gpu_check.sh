@@ -83,22 +83,27 @@ if wants sanitizer; then
 fi
 if wants bench; then
   say "Benches"
-  part bench 120 "$BUILD/bench/bench_device" "$OUT/bench.json"
+  part bench 150 "$BUILD/bench/bench_device" "$OUT/bench.json"
   [[ -s $OUT/bench.log ]] && cat "$OUT/bench.log" >> "$OUT/summary.txt"
+  TESSERA_CUDA_MATH=cublaslt part bench_cublaslt 60 "$BUILD/bench/bench_device" "$OUT/bench_cublaslt.json" ctgan tvae  # the same plans, products by the library: a yardstick
+  [[ -s $OUT/bench_cublaslt.log ]] && grep -E 'us$|matmul' "$OUT/bench_cublaslt.log" | sed 's/^/   cuBLASLt: /' >> "$OUT/summary.txt"
   part fit 60 "$BUILD/tessera" example "$OUT/people.csv" --rows 30000 --force --quiet
-  part fit_cuda 100 "$BUILD/tessera" fit "$OUT/people.csv" --model "$OUT/people.tessera" --force --epochs 20 --calibrate off --device cuda --json
-  part sample_cuda 60 "$BUILD/tessera" sample "$OUT/people.tessera" --rows 1000000 --output "$OUT/rows.csv" --force --calibrate off --device cuda --json
+  part fit_cuda 100 "$BUILD/tessera" fit "$OUT/people.csv" --model "$OUT/people.tessera" --force --epochs 50 --calibrate full --device cuda --json
+  for tier in off full; do part "sample_cuda_$tier" 60 "$BUILD/tessera" sample "$OUT/people.tessera" --rows 1000000 --output "$OUT/rows.csv" --force --calibrate $tier --device cuda --json; done
 fi
 if wants peers; then
   say "Eager PyTorch on the same card"
   python=${PYTHON:-python3}
   if $dry || "$python" -c 'import torch; assert torch.cuda.is_available()' 2> /dev/null; then
-    part torch 90 "$python" bench/peers/torch_step.py --device cuda --steps 100 --json "$OUT/torch.json"
-    [[ -s $OUT/torch.log ]] && cat "$OUT/torch.log" >> "$OUT/summary.txt"
-    if [[ -s $OUT/torch.json && -s $OUT/bench.json ]]; then
-      "$python" -c 'import json, sys; a, b = (json.load(open(f)) for f in sys.argv[1:]); print("   a step takes PyTorch %.0f times as long" % (a["step_seconds"] / b["step_fused_seconds"]))' \
-        "$OUT/torch.json" "$OUT/bench.json" | tee -a "$OUT/summary.txt"
-    fi
+    for method in ctgan tvae; do part "torch_$method" 60 "$python" bench/peers/torch_step.py --method $method --device cuda --steps 100 --json "$OUT/torch_$method.json"; done
+    part torch_timegan 60 "$python" bench/peers/timegan_step.py --device cuda --json "$OUT/torch_timegan.json"
+    part cudnn 40 "$python" bench/peers/gru_layer.py --device cuda --json "$OUT/cudnn.json"
+    [[ -s $OUT/cudnn.log ]] && sed 's/^/   /' "$OUT/cudnn.log" >> "$OUT/summary.txt"
+    for method in ctgan tvae timegan; do
+      [[ -s $OUT/torch_$method.json && -s $OUT/bench.json ]] || continue
+      "$python" -c 'import json, sys; a, b = (json.load(open(f)) for f in sys.argv[2:]); print("   %s: %.1f us a step, PyTorch %.0f, %.0f times as long" % (sys.argv[1], 1e6 * b["steps"][sys.argv[1]]["fused_seconds"], 1e6 * a["step_seconds"], a["step_seconds"] / b["steps"][sys.argv[1]]["fused_seconds"]))' \
+        $method "$OUT/torch_$method.json" "$OUT/bench.json" | tee -a "$OUT/summary.txt"
+    done
   else
     say "$python has no torch that sees the card"
   fi
@@ -107,8 +112,7 @@ if $dry; then exit 0; fi
 
 IFS=,
 json() { [[ -s $OUT/$1.json ]] && cat "$OUT/$1.json" || echo null; }
-bench=$([[ -s $OUT/bench.json ]] && cat "$OUT/bench.json" || echo null)
-printf '{"card": "%s", "passed": %s, "parts": {%s}, "ceilings": %s, "bench": %s, "torch": %s}\n' "$card" "$( ((${#failed[@]})) && echo false || echo true)" "${results[*]}" \
-  "$(json ceilings)" "$bench" "$(json torch)" > "$OUT/gpu_check.json"
+printf '{"card": "%s", "passed": %s, "parts": {%s}, "ceilings": %s, "bench": %s, "bench_cublaslt": %s, "torch": {"ctgan": %s, "tvae": %s, "timegan": %s}, "cudnn": %s}\n' "$card" "$( ((${#failed[@]})) && echo false || echo true)" \
+  "${results[*]}" "$(json ceilings)" "$(json bench)" "$(json bench_cublaslt)" "$(json torch_ctgan)" "$(json torch_tvae)" "$(json torch_timegan)" "$(json cudnn)" > "$OUT/gpu_check.json"
 if (( ${#failed[@]} )); then say "FAILED: ${failed[*]}"; exit 1; fi
 say "All of it passed. $OUT/gpu_check.json"

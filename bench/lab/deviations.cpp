@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
 
     Plan plan;
     Recorder r(plan);
-    r.plan.spans.push_back(m.spans);
+    r.plan.tables.push_back(m.spans);
     r.own(m.generator);
     const Var cumulative = r.input("cumulative", {1, std::max<int64_t>(m.cond, 1)}), start = r.input("start", {draw.columns() + 1, 1}, DType::index);
     const Var none = r.input("none", {1, 1}, DType::index);

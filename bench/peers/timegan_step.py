@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""One joint iteration of TimeGAN in PyTorch on the CPU, at the size of bench_sequences: 2 x (generator's step, embedder's step on the same batch), then the discriminator's,
+"""One joint iteration of TimeGAN in eager PyTorch, at the size of bench_sequences: 2 x (generator's step, embedder's step on the same batch), then the discriminator's,
 if its loss is above 0.15. Written from the paper's published algorithm with torch's own layers (nn.GRU) and optimisers, the way its ports do.
 
     timegan_step.py --threads 2 --features 6            milliseconds of an iteration, best and median, as JSON
+    timegan_step.py --device cuda [--json FILE]         on the card at hand
 """
 
 import argparse
@@ -32,21 +33,23 @@ class Network(nn.Module):
 
 
 class Timegan:
-    def __init__(self, features):
-        self.features = features
-        self.data = torch.rand(1024, STEPS, features)
+    def __init__(self, features, device):
+        self.features, self.device = features, device
+        self.data = torch.rand(1024, STEPS, features, device=device)
         self.embedder = Network(features, HIDDEN)
         self.recovery = Network(HIDDEN, features)
         self.generator = Network(features, HIDDEN)
         self.supervisor = Network(HIDDEN, HIDDEN, LAYERS - 1)
         self.discriminator = Network(HIDDEN, 1, logits=True)
+        for net in (self.embedder, self.recovery, self.generator, self.supervisor, self.discriminator):
+            net.to(device)
         adam = lambda *nets: torch.optim.Adam([p for net in nets for p in net.parameters()], lr=1e-3)
         self.of_generator = adam(self.generator, self.supervisor)
         self.of_embedder = adam(self.embedder, self.recovery)
         self.of_discriminator = adam(self.discriminator)
 
     def batch(self):
-        return self.data[torch.randint(len(self.data), (BATCH,))], torch.rand(BATCH, STEPS, self.features)
+        return self.data[torch.randint(len(self.data), (BATCH,), device=self.device)], torch.rand(BATCH, STEPS, self.features, device=self.device)
 
     def supervised(self, hidden):
         return F.mse_loss(hidden[:, 1:], self.supervisor(hidden)[:, :-1])
@@ -94,6 +97,8 @@ class Timegan:
             self.generator_step(x, z)
             self.embedder_step(x)
         self.discriminator_step(*self.batch())
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
 
 
 def main():
@@ -101,10 +106,12 @@ def main():
     arguments.add_argument("--threads", type=int, default=2)
     arguments.add_argument("--features", type=int, default=6)
     arguments.add_argument("--iterations", type=int, default=20)
+    arguments.add_argument("--device", default="cpu")
+    arguments.add_argument("--json", help="write the figures here too")
     a = arguments.parse_args()
     torch.set_num_threads(a.threads)
     torch.manual_seed(0)
-    model = Timegan(a.features)
+    model = Timegan(a.features, torch.device(a.device))
     for _ in range(2):
         model.iteration()
     times = []
@@ -112,7 +119,11 @@ def main():
         start = time.perf_counter()
         model.iteration()
         times.append(1e3 * (time.perf_counter() - start))
-    print(json.dumps({"torch": torch.__version__, "threads": a.threads, "features": a.features, "best_ms": min(times), "median_ms": statistics.median(times)}))
+    figures = {"torch": torch.__version__, "device": a.device, "threads": a.threads, "features": a.features, "best_ms": min(times), "median_ms": statistics.median(times), "step_seconds": 1e-3 * min(times)}
+    print(json.dumps(figures))
+    if a.json:
+        with open(a.json, "w") as out:
+            json.dump(figures, out)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The training step of CTGAN (Xu et al. 2019) in eager PyTorch, written from the paper and from models/ctgan.cpp, as people write it: a column at a time where the
-columns differ, conditions drawn on the host. What a user of PyTorch has today, on the card at hand; the yardstick of bench_device.
+"""The training steps of CTGAN and TVAE (Xu et al. 2019) in eager PyTorch, written from the paper and from models/ctgan.cpp and tvae.cpp, as people write them: a column at a
+time where the columns differ, conditions drawn on the host. What a user of PyTorch has today, on the card at hand; the yardstick of bench_device.
 
-    torch_step.py [--device cuda] [--steps 200] [--json FILE]
+    torch_step.py [--method ctgan|tvae] [--device cuda] [--steps 200] [--json FILE]
 
-Prints the time of a step: critic's update (with gradient penalty), generator's update, both optimisers. Adult's widths, batch 500 in packs of 10.
+Prints the time of a step. CTGAN: critic's update (with gradient penalty), generator's update, both optimisers, batch 500 in packs of 10. TVAE: encoder, decoder and their
+optimiser, batch 500. Adult's widths.
 """
 import argparse
 import json
@@ -96,64 +97,110 @@ def penalty(net, real, fake):
     return 10 * ((slope.view(-1, PAC * slope.shape[1]).norm(dim=1) - 1) ** 2).mean()
 
 
+class Ctgan:
+    def __init__(self, device):
+        self.g, self.d, self.conditions, self.device = generator().to(device), critic().to(device), Conditions(device), device
+        self.g_adam = torch.optim.Adam(self.g.parameters(), lr=2e-4, betas=(0.5, 0.9), weight_decay=1e-6)
+        self.d_adam = torch.optim.Adam(self.d.parameters(), lr=2e-4, betas=(0.5, 0.9), weight_decay=0)
+        self.table = torch.rand(ROWS, DATA, device=device)
+
+    def logits(self, one_hot):
+        return self.g(torch.cat([torch.randn(len(one_hot), NOISE, device=self.device), one_hot], dim=1))
+
+    def score(self, rows):
+        return self.d(rows.view(-1, PAC * rows.shape[1])).mean()
+
+    def step(self):
+        one_hot, _, _, _ = self.conditions.draw()
+        with torch.no_grad():
+            fake = torch.cat([activate(self.logits(one_hot)), one_hot], dim=1)
+        seen, _, _, row = self.conditions.draw()
+        real = torch.cat([self.table[row], seen], dim=1)
+        loss = self.score(fake) - self.score(real) + penalty(self.d, real, fake)
+        self.d_adam.zero_grad(set_to_none=True)
+        loss.backward()
+        self.d_adam.step()
+
+        one_hot, value, column, _ = self.conditions.draw()
+        logits = self.logits(one_hot)
+        loss = cross_entropy(logits, value, column) - self.score(torch.cat([activate(logits), one_hot], dim=1))
+        self.g_adam.zero_grad(set_to_none=True)
+        loss.backward()
+        self.g_adam.step()
+        return loss
+
+    def rows(self, batch):
+        self.g.eval()
+        one_hot = torch.zeros(batch, COND, device=self.device)
+        one_hot[torch.arange(batch), torch.randint(0, COND, (batch,))] = 1
+        return activate(self.logits(one_hot))
+
+
+class Tvae:
+    def __init__(self, device):
+        width = 128
+        layers = lambda start: nn.Sequential(nn.Linear(start, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU())
+        self.body, self.mean, self.log_variance = layers(DATA), nn.Linear(width, NOISE), nn.Linear(width, NOISE)
+        self.decoder = nn.Sequential(*layers(NOISE), nn.Linear(width, DATA))
+        self.nets = nn.ModuleList([self.body, self.mean, self.log_variance, self.decoder]).to(device)
+        self.sigma = nn.Parameter(0.1 * torch.ones(DATA, device=device))
+        self.adam = torch.optim.Adam([*self.nets.parameters(), self.sigma], weight_decay=1e-5)
+        self.table, self.device = torch.rand(ROWS, DATA, device=device), device
+
+    def step(self):
+        x = self.table[torch.randint(0, ROWS, (BATCH,), device=self.device)]
+        h = self.body(x)
+        mean, log_variance = self.mean(h), self.log_variance(h)
+        logits = self.decoder(mean + torch.randn_like(mean) * torch.exp(0.5 * log_variance))
+        loss = -0.5 * torch.sum(1 + log_variance - mean**2 - log_variance.exp()) / BATCH
+        for s, w, soft, _ in SPANS:
+            if soft:
+                part = nn.functional.cross_entropy(logits[:, s:s + w], x[:, s:s + w].argmax(dim=1), reduction="sum")
+            else:
+                part = ((x[:, s] - torch.tanh(logits[:, s])) ** 2 / (2 * self.sigma[s] ** 2)).sum() + BATCH * torch.log(self.sigma[s])
+            loss = loss + 2 * part / BATCH
+        self.adam.zero_grad(set_to_none=True)
+        loss.backward()
+        self.adam.step()
+        with torch.no_grad():
+            self.sigma.clamp_(0.01, 1.0)
+        return loss
+
+    def rows(self, batch):
+        return activate(self.decoder(torch.randn(batch, NOISE, device=self.device)))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--method", choices=["ctgan", "tvae"], default="ctgan")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--json", help="write the figures here")
     args = parser.parse_args()
     device = torch.device(args.device)
     torch.manual_seed(1)
-    g, d, conditions = generator().to(device), critic().to(device), Conditions(device)
-    g_adam = torch.optim.Adam(g.parameters(), lr=2e-4, betas=(0.5, 0.9), weight_decay=1e-6)
-    d_adam = torch.optim.Adam(d.parameters(), lr=2e-4, betas=(0.5, 0.9), weight_decay=0)
-    table = torch.rand(ROWS, DATA, device=device)
-    packed = lambda x: x.view(-1, PAC * x.shape[1])
-
-    def step():
-        one_hot, _, _, _ = conditions.draw()
-        with torch.no_grad():
-            fake = torch.cat([activate(g(torch.cat([torch.randn(BATCH, NOISE, device=device), one_hot], dim=1))), one_hot], dim=1)
-        seen, _, _, row = conditions.draw()
-        real = torch.cat([table[row], seen], dim=1)
-        loss = d(packed(fake)).mean() - d(packed(real)).mean() + penalty(d, real, fake)
-        d_adam.zero_grad(set_to_none=True)
-        loss.backward()
-        d_adam.step()
-
-        one_hot, value, column, _ = conditions.draw()
-        logits = g(torch.cat([torch.randn(BATCH, NOISE, device=device), one_hot], dim=1))
-        fake = torch.cat([activate(logits), one_hot], dim=1)
-        loss = cross_entropy(logits, value, column) - d(packed(fake)).mean()
-        g_adam.zero_grad(set_to_none=True)
-        loss.backward()
-        g_adam.step()
-        return loss
+    model = {"ctgan": Ctgan, "tvae": Tvae}[args.method](device)
 
     def timed(steps):
         if device.type == "cuda":
             torch.cuda.synchronize()
         begin = time.perf_counter()
         for _ in range(steps):
-            last = step()
+            last = model.step()
         assert torch.isfinite(last)  # waits for the device
         return (time.perf_counter() - begin) / steps
 
     timed(min(args.steps, 10))
     seconds = min(timed(args.steps) for _ in range(3))
-    g.eval()
     rows, batch = 0, 4096
     begin = time.perf_counter()
     with torch.no_grad():
         while rows < 20 * batch and time.perf_counter() - begin < 20:
-            one_hot = torch.zeros(batch, COND, device=device)
-            one_hot[torch.arange(batch), torch.randint(0, COND, (batch,))] = 1
-            made = activate(g(torch.cat([torch.randn(batch, NOISE, device=device), one_hot], dim=1)))
-            codes = torch.stack([made[:, s:s + w].argmax(dim=1) for s, w, soft, _ in SPANS if soft], dim=1).cpu()
-            rows += len(codes)
+            made = model.rows(batch)
+            rows += len(torch.stack([made[:, s:s + w].argmax(dim=1) for s, w, soft, _ in SPANS if soft], dim=1).cpu())
     figures = {"torch": torch.__version__, "device": torch.cuda.get_device_name() if device.type == "cuda" else "cpu", "step_seconds": seconds,
                "sampled_rows_per_second": rows / (time.perf_counter() - begin)}
-    print(f"eager PyTorch {figures['torch']} on {figures['device']}: {1e3 * seconds:.3f} ms a step, {figures['sampled_rows_per_second']:.0f} rows a second sampled")
+    print(f"{args.method}, eager PyTorch {figures['torch']} on {figures['device']}: {1e3 * seconds:.3f} ms a step, {figures['sampled_rows_per_second']:.0f} rows a second sampled")
     if args.json:
         with open(args.json, "w") as out:
             json.dump(figures, out, indent=2)

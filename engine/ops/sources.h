@@ -1,6 +1,7 @@
-// random, fill, draw_conditions, gather_rows, gather_sequences, mixture_draw.
+// random, fill, draw_conditions, gather_rows, gather_sequences, profile_rows, compact_rows, mixture_draw.
 #pragma once
 #include "engine/ops/rule.h"
+#include "kernels/profile.h"
 
 namespace tessera {
 
@@ -32,6 +33,25 @@ struct Rule<GatherSequences> : NoGradient, Free {
   static std::vector<Result> infer(const GatherSequences& op, const Shapes& in) {
     require(op.steps > 0 && in[1] == in[2] && in[1].cols == 1 && in[3].cols == 1, "gather_sequences");
     return {{{in[3].rows, op.steps * in[0].cols}}, {{in[3].rows, 1}}, {{in[3].rows, op.steps}}};
+  }
+};
+
+template <>
+struct Rule<ProfileRows> : NoGradient {
+  static std::vector<Result> infer(const ProfileRows& op, const Shapes& in) {
+    require(in[1].rows == in[0].rows && in[2] == Shape{in[0].rows, 3}, "profile_rows");
+    const Shape s{in[0].rows, op.profile->entries};
+    return {{s, DType::index}, {s}};
+  }
+  // Ten comparisons a search among the 1,001 quantiles, three searches a number; half of the entries' sines are products.
+  static double flops(const ProfileRows& op, const Shapes& in, const Shapes&) { return 50.0 * static_cast<double>(in[0].rows * op.profile->column_count); }
+};
+
+template <>
+struct Rule<CompactRows> : NoGradient, Free {
+  static std::vector<Result> infer(const CompactRows&, const Shapes& in) {
+    require(in[0].cols == 1 && in[1].rows == in[0].rows && in[2].rows == in[0].rows, "compact_rows");
+    return {{{1, 1}, DType::index}, {in[0], DType::index}, {in[1], DType::index}, {in[2]}};
   }
 };
 

@@ -16,7 +16,7 @@ std::vector<std::vector<int>> readers_of(const Plan& plan) {
 
 void rewrite(Plan& plan, const Rewrite& rule, bool share) {
   Plan next;
-  next.spans = plan.spans;
+  next.tables = plan.tables;
   Recorder r(next);
   r.share = share;
   const auto readers = readers_of(plan);
@@ -48,7 +48,7 @@ void drop_dead(Plan& plan) {
       if (v != kNone) wanted[static_cast<size_t>(v)] = 1;
   }
   Plan next;
-  next.spans = plan.spans;
+  next.tables = plan.tables;
   std::vector<Id> now(plan.values.size(), kNone);
   for (const Leaf& leaf : plan.leaves) now[static_cast<size_t>(leaf.value)] = next.leaf(leaf.kind, leaf.name, plan.shape(leaf.value), plan[leaf.value].dtype);
   for (size_t n = 0; n < plan.nodes.size(); ++n) {

@@ -1,4 +1,4 @@
-// draw_conditions, gather_rows, gather_sequences, mixture_draw: which rows a step trains on, their codes, and latent rows drawn from a mixture.
+// draw_conditions, gather_rows, gather_sequences, compact_rows, mixture_draw: which rows a step trains on, their codes, which are kept, and latent rows drawn from a mixture.
 #include "kernels/cpu/random.h"
 #include "kernels/cpu/tables.h"
 
@@ -81,6 +81,27 @@ void sequences_run(const Call& call, int64_t tile, void*) {
 }
 
 template <class T>
+void compact_run(const Call& call, int64_t, void*) {
+  const Mat<T> keep(call.in[0]), alphas(call.in[2]), kept_alphas(call.out[3]);
+  const Mat<int32_t> codes(call.in[1]), count(call.out[0]), row(call.out[1]), kept_codes(call.out[2]);
+  int64_t n = 0;
+  for (int64_t i = 0; i < keep.rows; ++i) {
+    if (!(keep.row(i)[0] > 0)) continue;
+    row.row(n)[0] = static_cast<int32_t>(i);
+    for (int64_t c = 0; c < codes.cols; ++c) kept_codes.row(n)[c] = codes.row(i)[c];
+    for (int64_t c = 0; c < alphas.cols; ++c) kept_alphas.row(n)[c] = alphas.row(i)[c];
+    ++n;
+  }
+  count.row(0)[0] = static_cast<int32_t>(n);
+  for (; n < keep.rows; ++n) {
+    row.row(n)[0] = -1;
+    for (int64_t c = 0; c < codes.cols; ++c) kept_codes.row(n)[c] = 0;
+    for (int64_t c = 0; c < alphas.cols; ++c) kept_alphas.row(n)[c] = 0;
+  }
+}
+int64_t one_tile(const Call&) { return 1; }
+
+template <class T>
 void mixture_run(const Call& call, int64_t tile, void*) {
   const Mat<T> noise(call.in[0]), mean(call.in[2]), factor(call.in[3]), out(call.out[0]);
   const Mat<int32_t> component(call.in[1]);
@@ -102,6 +123,7 @@ void mixture_run(const Call& call, int64_t tile, void*) {
 template <class T>
 void add_rows(KernelTable& t) {
   t.draw_conditions = {row_tiles, draw_run<T>, nullptr};
+  t.compact_rows = {one_tile, compact_run<T>, nullptr};
   t.mixture_draw = {row_tiles, mixture_run<T>, nullptr};
   t.gather_sequences = {row_tiles, sequences_run<T>, nullptr};
   t.gather_rows = {row_tiles, gather_run<T>, nullptr};

@@ -15,6 +15,7 @@ KernelTable make(const char* name) {
   add_copy<T>(t);
   add_random<T>(t);
   add_rows<T>(t);
+  add_profile<T>(t);
   add_span<T>(t);
   add_batch_norm<T>(t);
   add_recurrent<T>(t);

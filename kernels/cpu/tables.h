@@ -12,6 +12,7 @@ template <class T> void add_reduce(KernelTable&);
 template <class T> void add_copy(KernelTable&);
 template <class T> void add_random(KernelTable&);
 template <class T> void add_rows(KernelTable&);
+template <class T> void add_profile(KernelTable&);
 template <class T> void add_span(KernelTable&);
 template <class T> void add_batch_norm(KernelTable&);
 template <class T> void add_recurrent(KernelTable&);

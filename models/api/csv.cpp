@@ -93,12 +93,12 @@ tessera_status tessera_table_open(const tessera_context* context, const char* co
     for (size_t i = 0; i < count; ++i) names.emplace_back(&required(paths[i], "paths[i]"));
     names = expand_paths(names);
     const tessera_csv_options o = read_options(options);
-    const auto is_csv = [](const std::string& name) { return kind_of_input(name) == FileKind::csv; };
-    const auto other = std::find_if(names.begin(), names.end(), [&](const std::string& name) { return is_csv(name) != is_csv(names[0]); });
-    if (other != names.end()) throw Error(ErrorCode::usage, fmt::format("{} is a CSV file and {} is not: files that are read together are of one kind.", is_csv(*other) ? *other : names[0], is_csv(*other) ? names[0] : *other));
+    const bool csv = kind_of_input(names[0]) == FileKind::csv;
+    const auto other = std::find_if(names.begin() + 1, names.end(), [&](const std::string& name) { return (kind_of_input(name) == FileKind::csv) != csv; });
+    if (other != names.end()) throw Error(ErrorCode::usage, fmt::format("{} is a CSV file and {} is not: files that are read together are of one kind.", csv ? names[0] : *other, csv ? *other : names[0]));
     if (o.max_rows < 0) throw Error(ErrorCode::usage, fmt::format("--max-rows {}: it must be 0 (all) or more.", o.max_rows));
-    if (o.max_rows > 0 && is_csv(names[0])) throw Error(ErrorCode::usage, names[0] + ": --max-rows is for Parquet and Arrow files, which say how many rows they have.");
-    if (is_csv(names[0])) return open_csv(context, names, o, out);
+    if (o.max_rows > 0 && csv) throw Error(ErrorCode::usage, names[0] + ": --max-rows is for Parquet and Arrow files, which say how many rows they have.");
+    if (csv) return open_csv(context, names, o, out);
     if (text_or(o.types, "") != "" || text_or(o.missing, "") != "" || o.delimiter != 0 || o.header != TESSERA_HEADER_DETECT)
       throw Error(ErrorCode::usage, names[0] + ": --types, --missing, --delimiter and --header are for CSV files; this one says itself what its columns are. Cast them in the file.");
     const auto call = std::make_shared<Call>(context);

@@ -108,9 +108,9 @@ void learn_map(Calibration& c, const Encoder& encoder, const Pool& pool, Team& t
   team.for_each(static_cast<int64_t>(c.profile.columns.size()), [&](int64_t column) {
     const auto j = static_cast<size_t>(column);
     ColumnProfile& p = c.profile.columns[j];
-    const auto modes = p.numeric ? encoder.modes(p.column) : std::nullopt;
-    if (!modes || p.free.empty()) return;
-    c.rounding[j] = modes->decimals;
+    const std::optional<int> decimals = p.numeric ? encoder.decimals(p.column) : std::nullopt;
+    if (!decimals || p.free.empty()) return;
+    c.rounding[j] = *decimals;
     std::vector<double> free;
     for (const Table& t : pool.slices)
       for (const double x : t.columns[static_cast<size_t>(p.column)].numbers)
@@ -207,14 +207,14 @@ Calibration Calibration::fit(const Encoder& encoder, const Table& sample, const 
   auto learn = [&](Tier tier, double temperature) {
     Keeping k = learn_keeping(c, raked.cells, raked_logits, temperature);
     const size_t columns = c.profile.columns.size();
-    const double cut = Acceptance::cut(k.log_weights, kTopShare, kMinYield);
+    const double cut = Cut::of(k.log_weights, kTopShare, kMinYield);
     auto weight = [&](int64_t i) {
       double w = temperature * tried_logits[static_cast<size_t>(i)];
       for (size_t j = 0; j < columns; ++j) w += k.factor[j][static_cast<size_t>(tried.cells[static_cast<size_t>(i) * columns + j])];
       return w;
     };
     const Table kept = trial.select(most, [&](int64_t i) { return uniform_of(i, o.seed) < std::exp(std::min(weight(i) - cut, 0.0)); });
-    trials.push_back(measure(tier, temperature, Acceptance::yield(k.log_weights, cut), sample, unseen, kept, o.seed, team));
+    trials.push_back(measure(tier, temperature, Cut::yield(k.log_weights, cut), sample, unseen, kept, o.seed, team));
     return k;
   };
   if (o.most >= Tier::marginals) c.marginals = learn(Tier::marginals, 0);

@@ -10,8 +10,10 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/philox.h"
+#include "models/calibration/profile_arrays.h"
 #include "models/calibration/raking.h"
 #include "models/encoding/number_code.h"
+#include "models/method.h"
 
 namespace tessera {
 namespace {
@@ -38,16 +40,9 @@ void Calibration::map(Table& rows, const int64_t* ids, const int32_t* tries, uin
     for (int64_t i = 0; i < rows.rows; ++i) {
       double& x = c.numbers[static_cast<size_t>(i)];
       if (x != x || p.is_fixed(x)) continue;
-      const Quantiles::Rank r = model[j].rank(x);
-      double at = r.below;
-      if (r.upto > r.below) {
-        const auto id = static_cast<uint64_t>(ids[i]);
-        const Philox w = philox(static_cast<uint32_t>(p.column), static_cast<uint32_t>(id), static_cast<uint32_t>(id >> 32),
-                                static_cast<uint32_t>(Purpose::map) << 16 | static_cast<uint32_t>((tries == nullptr ? 0 : tries[i]) & 0xFFFF), static_cast<uint32_t>(seed),
-                                static_cast<uint32_t>(seed >> 32));
-        at += (r.upto - r.below) * open_uniform(w.word[0], w.word[1]);
-      }
-      x = round_decimals(p.free.at(at), rounding[j]);
+      const auto id = static_cast<uint64_t>(ids[i]);
+      x = mapped(model[j].view(), p.free.view(), x, grid_of(rounding[j]),
+                 {static_cast<uint32_t>(p.column), static_cast<uint32_t>(id), static_cast<uint32_t>(id >> 32), static_cast<uint32_t>(tries == nullptr ? 0 : tries[i]), seed});
     }
   }
 }
@@ -62,30 +57,35 @@ nlohmann::json Calibration::describe() const {
   return out;
 }
 
-CandidateWeights::CandidateWeights(const Calibration& calibration, Tier tier, double min_yield, int64_t batch, Device& device, Team& team)
-    : calibration_(calibration), keeping_(calibration.keeping(tier)), cut_(Acceptance::cut(keeping_.log_weights, kTopShare, min_yield)) {
-  if (keeping_.temperature > 0) ratio_ = std::make_unique<Ratio::Evaluator>(calibration.ratio, batch, device, team);
+Acceptance::Acceptance(const Encoder& encoder, const Calibration& calibration, Tier tier, double min_yield)
+    : calibration_(calibration), keeping_(calibration.keeping(tier)), cut_(static_cast<float>(Cut::of(keeping_.log_weights, kTopShare, min_yield))), bound_cut_(cut_), profile_(std::make_shared<ProfileArrays>(encoder, calibration)) {
+  for (size_t j = 0; j < calibration.profile.columns.size(); ++j) {
+    if (calibration.profile.columns[j].numeric) factor_.insert(factor_.end(), ColumnProfile::kInputs, 0.0f);
+    factor_.insert(factor_.end(), keeping_.factor[j].begin(), keeping_.factor[j].end());
+  }
 }
 
-void CandidateWeights::run(const std::vector<Table>& slices, Team& team, std::vector<double>& out) {
-  const Profile& profile = calibration_.profile;
-  const size_t codes = static_cast<size_t>(profile.codes()), inputs = static_cast<size_t>(profile.inputs());
-  std::vector<size_t> first(slices.size() + 1, 0);
-  for (size_t s = 0; s < slices.size(); ++s) first[s + 1] = first[s] + static_cast<size_t>(slices[s].rows);
-  const size_t rows = first.back();
-  cells_.resize(rows * codes);
-  inputs_.resize(std::max<size_t>(rows * inputs, 1));
-  out.assign(rows, 0);
-  team.for_each(static_cast<int64_t>(slices.size()), [&](int64_t i) {
-    const auto s = static_cast<size_t>(i);
-    profile.encode(slices[s], cells_.data() + first[s] * codes, inputs_.data() + first[s] * inputs);
-  });
-  if (ratio_ != nullptr) ratio_->run(cells_.data(), inputs_.data(), static_cast<int64_t>(rows), out.data());
-  for (size_t i = 0; i < rows; ++i) {
-    double w = keeping_.temperature * out[i];
-    for (size_t j = 0; j < codes; ++j) w += keeping_.factor[j][static_cast<size_t>(cells_[i * codes + j])];
-    out[i] = w;
-  }
+Var Acceptance::record(Recorder& r, Var codes, Var alphas) const {
+  r.plan.tables.push_back(profile_);
+  const auto row = r.emit(ProfileRows{profile_->table()}, {codes, alphas, r.rows});
+  const auto width = static_cast<int64_t>(factor_.size());
+  Var weight = matmul(sparse_dense(row[0], row[1], width, profile_->table()->entries), r.input("factor", {width, 1}));
+  if (keeping_.temperature > 0) weight = weight + keeping_.temperature * calibration_.ratio.record(r, row[0], row[1]);
+  r.output(weight, "log_weight");
+  const Var kept = unary(Unary::step, weight - r.input("cut", {1, 1}) - log(r.uniform("acceptance", weight.shape())));
+  r.output(kept, "kept");
+  return kept;
+}
+
+void Acceptance::bind(Program& program) {
+  bind_if(program, "factor", factor_.data());
+  program.bind("cut", &bound_cut_);
+  if (keeping_.temperature > 0) program.put("ratio", calibration_.ratio.weights.data());
+}
+
+void Acceptance::keep_all(Program& program, bool all) {
+  bound_cut_ = all ? -1e30f : cut_;
+  program.refresh({"cut"});
 }
 
 }  // namespace tessera

@@ -18,6 +18,7 @@
 namespace tessera {
 
 struct SafeTensors;
+class ProfileArrays;
 
 // How one tier keeps rows.
 struct Keeping {
@@ -74,21 +75,21 @@ class Calibration {
   std::string note;                 // why a tier is missing; "" if none is
 };
 
-// Log weights of candidates under one tier of a calibration, batch by batch. A row is kept with probability min(1, exp(log weight − cut)).
-class CandidateWeights {
+// Whether candidates are kept under one tier of a calibration, as part of the plan that makes them: with probability min(1, exp(log weight − cut)).
+class Acceptance {
  public:
-  CandidateWeights(const Calibration& calibration, Tier tier, double min_yield, int64_t batch, Device& device, Team& team);
-  double cut() const { return cut_; }
-  // Rows as decode() and map() left them, in slices, one after the other.
-  void run(const std::vector<Table>& slices, Team& team, std::vector<double>& log_weights);
+  Acceptance(const Encoder& encoder, const Calibration& calibration, Tier tier, double min_yield);
+  // Of candidates codes [B, C], alphas [B, A], which are known by r.rows. Outputs "log_weight" [B, 1] and "kept" [B, 1], 1 or 0, which is returned.
+  Var record(Recorder& r, Var codes, Var alphas) const;
+  void bind(Program& program);
+  void keep_all(Program& program, bool all);  // whatever they weigh; or by their weight again
 
  private:
   const Calibration& calibration_;
   const Keeping& keeping_;
-  double cut_ = 0;
-  std::unique_ptr<Ratio::Evaluator> ratio_;
-  std::vector<int32_t> cells_;
-  std::vector<float> inputs_;
+  float cut_, bound_cut_;
+  std::shared_ptr<const ProfileArrays> profile_;
+  std::vector<float> factor_;  // log factor of each dense column of a profiled row: 0 for the inputs of numbers
 };
 
 }  // namespace tessera

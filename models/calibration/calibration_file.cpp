@@ -105,6 +105,9 @@ Calibration Calibration::read(const nlohmann::json& document, const SafeTensors&
     const Column& own = schema.columns[static_cast<size_t>(p.column)];
     p.numeric = column.flag("numeric");
     if (p.numeric != is_numeric(own.type) || own.type == ColumnType::constant || own.type == ColumnType::identifier) misfit("has another kind of column " + own.name);
+    const Encoder::Codes codes = encoder.codes(p.column);  // every code must stand for a number, or for a text
+    const bool known = p.numeric ? codes.levels.empty() ? !codes.mean.empty() : codes.values.size() == codes.levels.size() : !codes.levels.empty();
+    if (codes.code < 0 || !known) misfit("is of another code of column " + own.name);
     c.rounding.push_back(static_cast<int>(column.integer("rounding", -1, 15)));
     const auto& exact = column.array("exact");
     if (exact.size() != 3) misfit("is damaged");
@@ -126,7 +129,7 @@ Calibration Calibration::read(const nlohmann::json& document, const SafeTensors&
     if (p.share.size() < least || (p.numeric && p.share.size() != least)) misfit("has another number of cells in column " + own.name);
     for (const int32_t cell : p.cell_of_level)
       if (cell < 0 || cell > p.other) misfit("has a category outside the cells of column " + own.name);
-    if (!c.model.back().empty() && (p.free.empty() || !encoder.modes(p.column))) misfit("maps column " + own.name + " to nothing");
+    if (!c.model.back().empty() && (p.free.empty() || !encoder.decimals(p.column))) misfit("maps column " + own.name + " to nothing");
     c.profile.columns.push_back(std::move(p));
   }
   if (f.has("marginals")) c.marginals = read_keeping(Fields(f.at("marginals"), "its calibration by marginals"), "marginals", c.profile, in);

@@ -53,12 +53,6 @@ void profile_numbers(ColumnProfile& p, const Column& values) {
   p.real = Quantiles::of(std::move(present));
 }
 
-// The middle of a value's rank: values that are repeated stand for a stretch of ranks.
-double middle(const Quantiles& q, double x) {
-  const Quantiles::Rank r = q.rank(x);
-  return (r.below + r.upto) / 2;
-}
-
 }  // namespace
 
 bool ColumnProfile::is_fixed(double x) const { return std::binary_search(fixed.begin(), fixed.end(), x); }
@@ -66,32 +60,8 @@ bool ColumnProfile::is_fixed(double x) const { return std::binary_search(fixed.b
 int32_t ColumnProfile::cell(const Column& values, int64_t row) const {
   if (values.is_missing(row)) return missing();
   const auto i = static_cast<size_t>(row);
-  if (!numeric) {
-    const auto code = static_cast<size_t>(values.codes[i]);
-    return code < cell_of_level.size() ? cell_of_level[code] : other;
-  }
-  const double x = values.numbers[i];
-  const auto at = std::lower_bound(heaped.begin(), heaped.end(), x);
-  if (at != heaped.end() && *at == x) return static_cast<int32_t>(at - heaped.begin());
-  const int bin = real.empty() ? 0 : std::min(static_cast<int>(middle(real, x) * kBins), kBins - 1);
-  return static_cast<int32_t>(heaped.size()) + bin;
-}
-
-void ColumnProfile::inputs(double x, float* out) const {
-  if (x != x || real.empty()) {
-    std::fill_n(out, kInputs, 0.0f);
-    return;
-  }
-  const double u = middle(real, x);
-  out[0] = static_cast<float>(u);
-  // sin 2a = 2 sin a cos a: one sine and one cosine serve all waves.
-  double s = std::sin(std::numbers::pi * u), c = std::cos(std::numbers::pi * u);
-  for (int k = 0; k < kWaves; ++k) {
-    out[1 + k] = static_cast<float>(s);
-    const double twice = 2 * s * c;
-    c = c * c - s * s;
-    s = twice;
-  }
+  if (!numeric) return cell_of_text(values.codes[i]);
+  return number_cell(heaped.data(), static_cast<int>(heaped.size()), real.view(), values.numbers[i]);
 }
 
 Profile Profile::of(const Table& sample, const std::vector<int32_t>& levels) {
@@ -135,7 +105,7 @@ void Profile::encode(const Table& rows, int32_t* cells, float* inputs) const {
     const Column& c = rows.columns[static_cast<size_t>(p.column)];
     for (int64_t i = 0; i < rows.rows; ++i) {
       cells[i * code_stride + static_cast<int64_t>(j)] = p.cell(c, i);
-      if (p.numeric) p.inputs(c.numbers[static_cast<size_t>(i)], inputs + i * input_stride + at);
+      if (p.numeric) number_inputs(p.real.view(), c.numbers[static_cast<size_t>(i)], inputs + i * input_stride + at);
     }
     if (p.numeric) at += ColumnProfile::kInputs;
   }

@@ -6,15 +6,14 @@
 #include <vector>
 
 #include "engine/plan.h"
+#include "kernels/profile.h"
 #include "models/calibration/quantiles.h"
 #include "models/table/table.h"
 
 namespace tessera {
 
 struct ColumnProfile {
-  static constexpr int kBins = 32;       // of the numbers that are not repeated often
-  static constexpr int kWaves = 4;       // sin(π·2^k·u), k < kWaves: lets a linear layer cut the range finely
-  static constexpr int kInputs = 1 + kWaves;
+  static constexpr int kBins = ProfileTable::kBins, kInputs = ProfileTable::kInputs;
   static constexpr int kMostTexts = 256;  // texts with a cell of their own; the rest share one
   static constexpr int kMostHeaped = 64;
   static constexpr double kHeaped = 0.01, kFixed = 0.05;  // shares of the rows
@@ -38,7 +37,7 @@ struct ColumnProfile {
   int32_t missing() const { return static_cast<int32_t>(share.size()) - 1; }
   bool is_fixed(double x) const;
   int32_t cell(const Column& values, int64_t row) const;
-  void inputs(double x, float* out) const;  // kInputs of them; zeros for a missing value
+  int32_t cell_of_text(int32_t level) const { return static_cast<size_t>(level) < cell_of_level.size() ? cell_of_level[static_cast<size_t>(level)] : other; }
 };
 
 struct Profile {

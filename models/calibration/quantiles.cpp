@@ -53,28 +53,4 @@ Quantiles Quantiles::from(std::vector<double> points, std::vector<double> shares
   return q;
 }
 
-Quantiles::Rank Quantiles::rank(double x) const {
-  const auto low = std::lower_bound(points_.begin(), points_.end(), x), high = std::upper_bound(low, points_.end(), x);
-  const auto a = static_cast<size_t>(low - points_.begin()), b = static_cast<size_t>(high - points_.begin());
-  if (exact_) return {a == 0 ? 0 : shares_[a - 1], b == 0 ? 0 : shares_[b - 1]};
-  if (a == b) {  // between two quantiles, or outside
-    if (a == 0) return {0, 0};
-    if (a == points_.size()) return {1, 1};
-    const double t = (x - points_[a - 1]) / (points_[a] - points_[a - 1]), p = shares_[a - 1] + t * (shares_[a] - shares_[a - 1]);
-    return {p, p};
-  }
-  // A value that several quantiles share begins and ends somewhere between them and their neighbours.
-  const double below = b - a > 1 && a > 0 ? (shares_[a - 1] + shares_[a]) / 2 : shares_[a];
-  const double upto = b - a > 1 && b < points_.size() ? (shares_[b - 1] + shares_[b]) / 2 : shares_[b - 1];
-  return {below, upto};
-}
-
-double Quantiles::at(double p) const {
-  const auto k = static_cast<size_t>(std::lower_bound(shares_.begin(), shares_.end(), p) - shares_.begin());
-  if (k >= shares_.size()) return points_.back();
-  if (exact_ || k == 0) return points_[k];
-  const double t = (p - shares_[k - 1]) / (shares_[k] - shares_[k - 1]);
-  return points_[k - 1] + t * (points_[k] - points_[k - 1]);
-}
-
 }  // namespace tessera

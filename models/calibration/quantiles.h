@@ -4,6 +4,8 @@
 #pragma once
 #include <vector>
 
+#include "kernels/quantiles.h"
+
 namespace tessera {
 
 class Quantiles {
@@ -22,12 +24,10 @@ class Quantiles {
   const std::vector<double>& points() const { return points_; }
   const std::vector<double>& shares() const { return shares_; }
 
-  struct Rank {
-    double below, upto;  // share of values below x, share of values up to x
-  };
-  Rank rank(double x) const;
+  QuantileView view() const { return {points_.data(), shares_.data(), static_cast<int>(points_.size()), exact_}; }
+  Rank rank(double x) const { return rank_of(view(), x); }
   // The value of rank p in [0, 1]; rank(at(p)) holds p wherever the distribution has no gap there.
-  double at(double p) const;
+  double at(double p) const { return value_at(view(), p); }
 
  private:
   std::vector<double> points_;

@@ -5,13 +5,13 @@
 
 namespace tessera {
 
-double Acceptance::yield(const std::vector<double>& w, double cut) {
+double Cut::yield(const std::vector<double>& w, double cut) {
   double sum = 0;
   for (const double x : w) sum += std::exp(std::min(x - cut, 0.0));
   return sum / static_cast<double>(w.size());
 }
 
-double Acceptance::cut(const std::vector<double>& w, double top, double min_yield) {
+double Cut::of(const std::vector<double>& w, double top, double min_yield) {
   std::vector<double> sorted(w);
   const size_t at = std::min(static_cast<size_t>((1 - top) * static_cast<double>(w.size())), w.size() - 1);
   std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(at), sorted.end());
@@ -33,7 +33,7 @@ std::vector<std::vector<double>> rake(const std::vector<int32_t>& cells, const s
   std::vector<double> weight = log_ratio, mass;
   const double bound = std::log(o.most);
   for (int sweep = 0; sweep < o.sweeps; ++sweep) {
-    const double cut = Acceptance::cut(weight, kTopShare, o.min_yield);
+    const double cut = Cut::of(weight, kTopShare, o.min_yield);
     for (size_t j = 0; j < columns; ++j) {
       double total = 0;
       mass.assign(share[j].size(), 0);

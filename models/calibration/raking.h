@@ -14,9 +14,9 @@ struct RakingOptions {
 };
 
 // How candidates are kept: with probability min(1, exp(log_weight − cut)).
-struct Acceptance {
+struct Cut {
   // The cut at which the share `top` of the pool's candidates are kept for certain, or lower where that would keep fewer than min_yield of them.
-  static double cut(const std::vector<double>& log_weights, double top, double min_yield);
+  static double of(const std::vector<double>& log_weights, double top, double min_yield);
   static double yield(const std::vector<double>& log_weights, double cut);
 };
 

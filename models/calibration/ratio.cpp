@@ -47,6 +47,11 @@ Var Ratio::gather(Recorder& r, const std::string& side, int64_t table_rows, Var 
   return sparse_dense(entries[0], entries[1], t.width, t.count);
 }
 
+Var Ratio::record(Recorder& r, Var index, Var value) const {
+  r.own(parameters_);
+  return logits(r, sparse_dense(index, value, spans_->table()->width, spans_->table()->count), "");
+}
+
 Var Ratio::logits(Recorder& r, Var x, const std::string& masks) const {
   for (size_t i = 0; i < config_.hidden.size(); ++i) {
     const std::string layer = "hidden." + std::to_string(i);
@@ -66,7 +71,7 @@ Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double h
   Plan plan;
   Recorder r(plan);
   r.start_purposes(kRatioPurpose);
-  r.plan.spans.push_back(spans_);
+  r.plan.tables.push_back(spans_);
   r.own(parameters_);
   const Var a = logits(r, gather(r, "real", real.rows, draw_rows(r, config_.batch, real_rows)), "real");
   const Var b = logits(r, gather(r, "model", model.rows, draw_rows(r, config_.batch, model_rows)), "model");
@@ -139,7 +144,7 @@ Ratio::Evaluator::Evaluator(const Ratio& ratio, int64_t batch, Device& device, T
   inputs_.assign(static_cast<size_t>(std::max<int64_t>(batch_ * inputs_width_, 1)), 0);
   Plan plan;
   Recorder r(plan);
-  r.plan.spans.push_back(ratio.spans_);
+  r.plan.tables.push_back(ratio.spans_);
   r.own(ratio.parameters_);
   r.output(ratio.logits(r, ratio.gather(r, "rows", batch_, r.input("row", {batch_, 1}, DType::index)), ""), "logits");
   optimise(plan);

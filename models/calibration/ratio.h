@@ -1,6 +1,6 @@
 // The density ratio p_real / p_model of a row, learnt as a classifier of real rows against the model's (Azadi et al., Discriminator Rejection Sampling, ICLR 2019;
 // here a network trained for it, not the GAN's critic): its logit is ln of the ratio, both classes weighing the same.
-//   inputs → 128 → 128 → 1, leaky ReLU 0.2, dropout 0.2 · Adam 2e-3, batches of 512 rows of each side · stops when the held-out loss has not fallen for some epochs
+//   inputs → 256 → 256 → 1, leaky ReLU 0.2, dropout 0.2 · Adam 2e-3, batches of 512 rows of each side · stops when the held-out loss has not fallen for some epochs
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -22,7 +22,7 @@ struct RatioRows {
 };
 
 struct RatioConfig {
-  std::vector<int> hidden{128, 128};
+  std::vector<int> hidden{256, 256};
   double slope = 0.2, dropout = 0.2, learning_rate = 2e-3, weight_decay = 1e-5;
   int batch = 512;        // rows of each side
   int64_t most_steps = 0;  // of training: what the caller can afford
@@ -42,6 +42,9 @@ class Ratio {
     int epochs = 0;
   };
   Fitted fit(const RatioRows& real, const RatioRows& model, double held_out, uint64_t seed, Device& device, Team& team, const Monitor& monitor);
+
+  // Logits [n, 1] of n sparse rows, as part of a plan; `weights` is to be put into its state "ratio".
+  Var record(Recorder& r, Var index, Var value) const;
 
   // Logits of `rows`; for one network many evaluators may exist, each used by one thread at a time.
   class Evaluator {

@@ -9,8 +9,6 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kRowsResident = int64_t{1} << 18;  // of what lies in scratch about so many rows stay in memory
-
 // Running sums of the column's probabilities, set to 1 from its last possible value on, so that rounding leaves no gap at the end.
 void accumulate(std::span<const double> probability, std::span<double> cumulative, std::span<float> rounded) {
   size_t last = 0;
@@ -62,10 +60,6 @@ void build_column(ConditionTable& t, size_t j, const int32_t* codes, int64_t str
   accumulate({t.train_probability.data() + start, width}, {t.train_cumulative.data() + start, width}, {t.train_cumulative_f32.data() + start, width});
   accumulate({t.sample_probability.data() + start, width}, {t.sample_cumulative.data() + start, width}, {t.sample_cumulative_f32.data() + start, width});
 }
-
-}  // namespace
-
-namespace {
 
 template <class Behind>
 ConditionTable build(const int32_t* codes, int64_t rows, int64_t stride, std::span<const int32_t> code, std::span<const int32_t> width, bool log_frequency, Team& team, Behind behind) {

@@ -13,7 +13,6 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kBlockRows = 4096;     // a unit of parallel work
-constexpr int64_t kBlocksResident = 64;  // of what lies in scratch so many blocks stay in memory
 constexpr size_t kColumnsAtOnce = 16;    // neighbours in an encoded row fill whole cache lines
 
 Philox random_words(Purpose purpose, uint32_t column, uint64_t row, uint64_t seed, int32_t attempt = 0) {
@@ -163,7 +162,7 @@ EncodedTable Encoder::encode(Table&& table, Team& team, const Monitor& monitor) 
       if (const auto* l = std::get_if<LevelCode>(&s.columns[j].code)) level_of_code[static_cast<size_t>(i)] = l->levels_of(table.columns[j].values);
     });
     team.for_each(blocks, [&](int64_t b) {
-      if (b % kBlocksResident == 0) {
+      if (b % (kRowsResident / kBlockRows) == 0) {
         out.relax();
         for (size_t j = begin; j < end; ++j) table.columns[j].relax();
       }
@@ -216,9 +215,26 @@ int32_t Encoder::levels(int column) const {
   return l == nullptr ? 0 : static_cast<int32_t>(l->texts.size());
 }
 
-std::optional<Encoder::Modes> Encoder::modes(int column) const {
+std::optional<int> Encoder::decimals(int column) const {
   const auto* n = std::get_if<NumberCode>(&state_->columns[static_cast<size_t>(column)].code);
-  return n == nullptr ? std::nullopt : std::optional(Modes{n->decimals, n->low, n->high});
+  return n == nullptr ? std::nullopt : std::optional(n->decimals);
+}
+
+Encoder::Codes Encoder::codes(int column) const {
+  const auto j = static_cast<size_t>(column);
+  const ColumnCode& c = state_->columns[j];
+  Codes out;
+  if (c.codes() > 0) out.code = state_->first_code[j];
+  if (c.alphas() > 0) out.alpha = state_->first_alpha[j];
+  if (const auto* n = std::get_if<NumberCode>(&c.code)) {
+    out.mean = n->mean, out.deviation = n->deviation, out.range = n->range(), out.values = n->spikes;
+    if (n->missing) out.values.push_back(kMissing);
+  } else if (const auto* l = std::get_if<LevelCode>(&c.code)) {
+    out.values = l->numbers;
+    if (l->missing) out.values.push_back(kMissing);
+    for (int k = 0; k < l->width(); ++k) out.levels.push_back(k == l->missing_level() ? -1 : k);
+  }
+  return out;
 }
 
 Table Encoder::pick(const Table& table, const std::vector<int64_t>& rows) const {

@@ -10,6 +10,7 @@
 
 #include "engine/monitor.h"
 #include "engine/team.h"
+#include "kernels/number.h"
 #include "models/table/table.h"
 
 namespace tessera {
@@ -77,12 +78,16 @@ class Encoder {
   // The given rows of a table it was fitted on or of decode(), with texts numbered by level; those without a level of their own share the number after the last.
   Table pick(const Table& table, const std::vector<int64_t>& rows) const;
   int32_t levels(int column) const;  // texts of a column that have a level of their own
-  // Digits after the point that a column of mixture modes is rounded to, −1 for none, and its range; nothing for every other column.
-  struct Modes {
-    int decimals;
-    double low, high;
+  // What a column's codes stand for: one of the modes of its numbers, behind them values; or texts.
+  struct Codes {
+    int code = -1, alpha = -1;            // the column's places in an encoded row; −1: none
+    std::vector<double> mean, deviation;  // of the modes; out of them comes number_of_mode() within `range`
+    NumberRange range{};
+    std::vector<double> values;           // of the codes behind the modes; NaN: missing
+    std::vector<int32_t> levels;          // of texts: what each code is numbered by decode(), −1: missing; from levels() on it is one of the rare
   };
-  std::optional<Modes> modes(int column) const;
+  Codes codes(int column) const;
+  std::optional<int> decimals(int column) const;  // digits after the point that a column of mixture modes is rounded to, −1 for none; nothing for every other column
 
   // The columns without rows. Texts list every value that can come back: those with a level of their own, then the rare ones.
   Table schema() const;

@@ -33,23 +33,13 @@ int scaling_exponent(double low, double high) {
   return std::abs(e) < 400 ? 0 : e;
 }
 
-// Nearest whole number for |y| < 2^51, ties to even: the sum has no bits left for a fraction.
-double nearest(double y) {
-  constexpr double kShift = 6755399441055744.0;  // 1.5·2^52
-  return (y + kShift) - kShift;
-}
-
-double round_on(double x, double unit) {
-  const double y = x * unit;
-  return std::abs(y) < 2251799813685248.0 ? nearest(y) / unit : x;
-}
-
 }  // namespace
 
-double round_decimals(double x, int decimals) { return decimals < 0 ? x : round_on(x, kPowersOfTen[static_cast<size_t>(std::min(decimals, 15))]); }
+double grid_of(int decimals) { return decimals < 0 ? 0 : kPowersOfTen[static_cast<size_t>(std::min(decimals, 15))]; }
 
-bool has_decimals(std::span<const double> values, int decimals) {
-  return std::all_of(values.begin(), values.end(), [&](double x) { return round_decimals(x, decimals) == x; });
+NumberRange NumberCode::range() const {
+  const PowerOfTwo scale(exponent);
+  return {{scale.first, scale.second}, low, high, grid_of(decimals)};
 }
 
 void NumberCode::fit_modes(std::span<const double> ascending, const NumberCodeOptions& o) {
@@ -132,21 +122,13 @@ int64_t NumberCode::encode(const double* x, const float* uniform, int64_t n, flo
 }
 
 void NumberCode::decode(const float* alpha, int64_t alpha_stride, const int32_t* code, int64_t code_stride, int64_t n, double* x) const {
-  const PowerOfTwo scale(exponent);
-  const double unit = decimals < 0 ? 0 : kPowersOfTen[static_cast<size_t>(std::min(decimals, 15))];
+  const NumberRange r = range();
   const int32_t first_mark = modes() + static_cast<int32_t>(spikes.size());
   for (int64_t i = 0; i < n; ++i) {
     const int32_t c = code[i * code_stride];
-    if (c >= modes()) {
-      x[i] = c < first_mark ? spikes[static_cast<size_t>(c - modes())] : std::numeric_limits<double>::quiet_NaN();
-      continue;
-    }
     const size_t k = static_cast<size_t>(c);
-    const double a = std::clamp(static_cast<double>(alpha[i * alpha_stride]), -1.0, 1.0);
-    double v = 4 * a * deviation[k] + mean[k];
-    if (exponent != 0) v = scale.times(v);
-    v = std::min(std::max(low, v), high);  // in this order NaN becomes low, not a missing value
-    x[i] = decimals < 0 ? v : round_on(v, unit);
+    if (c < modes()) x[i] = number_of_mode(static_cast<double>(alpha[i * alpha_stride]), mean[k], deviation[k], r);
+    else x[i] = c < first_mark ? spikes[static_cast<size_t>(c - modes())] : std::numeric_limits<double>::quiet_NaN();
   }
 }
 

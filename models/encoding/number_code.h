@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "kernels/number.h"
 #include "models/encoding/mixture_kernels.h"
 
 namespace tessera {
@@ -37,12 +38,12 @@ struct NumberCode {
   // The other way, NaN for missing; row i of alpha and code at i·stride.
   void decode(const float* alpha, int64_t alpha_stride, const int32_t* code, int64_t code_stride, int64_t n, double* x) const;
 
+  NumberRange range() const;
   LogDensity<double> density() const;
 };
 
-// x rounded to `decimals` digits after the point; as it is where it has no such digits to lose (|x|·10^decimals ≥ 2^51) or decimals < 0.
-double round_decimals(double x, int decimals);
-// Every value is on the grid of `decimals` digits.
-bool has_decimals(std::span<const double> values, int decimals);
+// 10^decimals as on_grid() and NumberRange take it; 0 for decimals < 0.
+double grid_of(int decimals);
+inline double round_decimals(double x, int decimals) { return on_grid(x, grid_of(decimals)); }
 
 }  // namespace tessera

@@ -9,8 +9,6 @@ namespace {
 
 constexpr uint32_t kPurpose = 0x7500;  // a number of its own beside those of Purpose (kernels/philox.h): what stands in for a rare category
 
-constexpr size_t kRowsResident = size_t{1} << 20;  // of a column in scratch about so many rows stay in memory
-
 uint64_t draw(uint32_t column, uint64_t row, uint64_t seed) {
   const Philox p = philox(column, static_cast<uint32_t>(row), static_cast<uint32_t>(row >> 32), kPurpose << 16, static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
   return static_cast<uint64_t>(p.word[0]) << 32 | p.word[1];
@@ -49,7 +47,7 @@ RareColumn protect(Column& column, uint32_t index, int64_t least, uint64_t seed)
     int32_t& code = column.codes[i];
     if (code < 0) continue;
     code = to[static_cast<size_t>(code)];
-    if (i % kRowsResident == 0) column.relax();
+    if (i % size_t{kRowsResident} == 0) column.relax();
     if (code >= 0) continue;
     const auto at = static_cast<uint64_t>((static_cast<unsigned __int128>(draw(index, i, seed)) * sum) >> 64);
     code = static_cast<int32_t>(std::upper_bound(up_to.begin(), up_to.end(), at) - up_to.begin());

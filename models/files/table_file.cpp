@@ -7,10 +7,12 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <utility>
 
 #include "engine/error.h"
 #include "engine/files.h"
 #include "models/files/plugin.h"
+#include "models/table/arrow_holder.h"
 #include "models/table/arrow_metadata.h"
 
 namespace tessera {
@@ -34,11 +36,6 @@ std::string said(const char* why) {
   }
 }
 
-template <class T>
-void release(T& t) {
-  if (t.release != nullptr) t.release(&t);
-}
-
 std::string format_of(const ArrowSchema& s) { return s.dictionary == nullptr ? s.format : std::string("dictionary of ") + s.dictionary->format; }
 
 // The second file must have what the first has: one stream has one schema.
@@ -59,11 +56,7 @@ class Chain {
   Chain(std::vector<std::string> paths, const RowSample& sample, std::function<void(int64_t, bool)> progress) : paths_(std::move(paths)), progress_(std::move(progress)) {
     if (sample.most > 0) plan_sample(sample);
     advance();
-    if (const int error = current_.get_schema(&current_, &schema_)) fail_stream(error);
-  }
-  ~Chain() {
-    release(current_);
-    release(schema_);
+    if (const int error = current_.value.get_schema(&current_.value, &schema_.value)) fail_stream(error);
   }
   Chain(const Chain&) = delete;
   Chain& operator=(const Chain&) = delete;
@@ -71,21 +64,21 @@ class Chain {
   static int get_schema(ArrowArrayStream* s, ArrowSchema* out) {
     // Of the file that is read now: all are the same.
     return guarded(s, [&](Chain& c) {
-      if (const int error = c.current_.get_schema(&c.current_, out)) c.fail_stream(error);
+      if (const int error = c.current_.value.get_schema(&c.current_.value, out)) c.fail_stream(error);
     });
   }
   static int get_next(ArrowArrayStream* s, ArrowArray* out) {
     return guarded(s, [&](Chain& c) {
       *out = ArrowArray{};
       for (;;) {
-        if (const int error = c.current_.get_next(&c.current_, out)) c.fail_stream(error);
+        if (const int error = c.current_.value.get_next(&c.current_.value, out)) c.fail_stream(error);
         if (out->release != nullptr) {
           c.rows_ += out->length;
           if (c.progress_) c.progress_(c.rows_, false);
           return;
         }
         if (c.next_ == c.paths_.size()) break;  // the last file stays open: it has the schema
-        release(c.current_);
+        c.current_.release();
         c.advance();
       }
       if (c.progress_) std::exchange(c.progress_, nullptr)(c.rows_, true);
@@ -124,7 +117,7 @@ class Chain {
 
   // Arrow reports what it did not like of a file as EINVAL, a failed read as EIO.
   [[noreturn]] void fail_stream(int error) {
-    const char* why = current_.get_last_error(&current_);
+    const char* why = current_.value.get_last_error(&current_.value);
     const ErrorCode code = error == ENOMEM ? ErrorCode::memory : error == EIO ? ErrorCode::io : ErrorCode::data;
     throw Error(code, fmt::format("{}: {}.\n  The file is damaged, or holds what is not read; write it anew, or as CSV.", path(), said(why)));
   }
@@ -148,20 +141,14 @@ class Chain {
     open_to_read(file);  // missing, a directory, no permission: said as everywhere
     const FilesApi& api = files_plugin(file.c_str());
     if (sample_.keep > 0) sample_.first_row = first_rows_[next_ - 1];
-    if (const FilesStatus status = api.read(file.c_str(), kind_of_input(file), sample_.keep > 0 ? &sample_ : nullptr, &current_); status != FilesStatus::ok) {
-      current_ = {};
+    if (const FilesStatus status = api.read(file.c_str(), kind_of_input(file), sample_.keep > 0 ? &sample_ : nullptr, &current_.value); status != FilesStatus::ok) {
+      current_.value = {};
       fail(api, status, file);
     }
-    if (schema_.release == nullptr) return;
-    ArrowSchema here{};
-    if (const int error = current_.get_schema(&current_, &here)) fail_stream(error);
-    try {
-      check_same(schema_, here, file);
-    } catch (...) {
-      release(here);
-      throw;
-    }
-    release(here);
+    if (schema_.value.release == nullptr) return;
+    Released<ArrowSchema> here;
+    if (const int error = current_.value.get_schema(&current_.value, &here.value)) fail_stream(error);
+    check_same(schema_.value, here.value, file);
   }
 
   std::vector<std::string> paths_;
@@ -170,8 +157,8 @@ class Chain {
   std::vector<int64_t> first_rows_;  // of each file
   std::function<void(int64_t, bool)> progress_;
   int64_t rows_ = 0;
-  ArrowArrayStream current_{};
-  ArrowSchema schema_{};  // of the first file
+  Released<ArrowArrayStream> current_;
+  Released<ArrowSchema> schema_;  // of the first file
   std::string error_;
 };
 
@@ -238,19 +225,15 @@ void open_arrow_files(const std::vector<std::string>& paths, const RowSample& sa
 }
 
 int64_t write_arrow_file(ArrowArrayStream* rows, const std::string& path, bool overwrite) {
-  struct Released {
-    ArrowArrayStream* rows;
-    ~Released() {
-      if (rows->release != nullptr) rows->release(rows);
-    }
-  } released{rows};
+  Released<ArrowArrayStream> taken;
+  taken.value = std::exchange(*rows, {});
   const FilesApi& api = files_plugin(path.c_str());
   AtomicFile file(path, overwrite);
   Sink sink{file, nullptr};
   const FileSink raw{&sink, Sink::write};
   int64_t written = 0;
   int rows_error = 0;
-  const FilesStatus status = api.write(rows, kind_of_output(path), &raw, &written, &rows_error);
+  const FilesStatus status = api.write(&taken.value, kind_of_output(path), &raw, &written, &rows_error);
   if (sink.error) std::rethrow_exception(sink.error);
   if (rows_error != 0) throw Error(code_of(rows_error), api.message());
   if (status != FilesStatus::ok) fail(api, status, path);

@@ -1,8 +1,21 @@
-// An Arrow schema or array given away: private_data is a Holder, which owns its memory, `children` and `dictionary`.
+// Who releases what of an Arrow struct.
 #pragma once
 
 namespace tessera {
 
+template <class Arrow>
+struct Released {  // one that was taken over, released when this goes
+  Arrow value{};
+  Released() = default;
+  Released(const Released&) = delete;
+  Released& operator=(const Released&) = delete;
+  ~Released() { release(); }
+  void release() {
+    if (value.release != nullptr) value.release(&value);
+  }
+};
+
+// A schema or array given away: private_data is a Holder, which owns its memory, `children` and `dictionary`.
 template <class Holder, class Arrow>
 void release_holder(Arrow* a) {
   if (a->release == nullptr) return;

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "models/table/arrow_column.h"
+#include "models/table/arrow_holder.h"
 #include "models/table/arrow_metadata.h"
 #include "models/table/csv_scan.h"
 #include "models/table/nearest_names.h"
@@ -13,17 +14,6 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kMostColumns = 1 << 20;
-
-template <class T>
-struct Released {  // an Arrow struct that is released when it goes
-  T value{};
-  Released() = default;
-  Released(const Released&) = delete;
-  Released& operator=(const Released&) = delete;
-  ~Released() {
-    if (value.release != nullptr) value.release(&value);
-  }
-};
 
 [[noreturn]] void fail_producer(const std::string& what) {
   throw Error(ErrorCode::data, what + "\n  The program that made the stream is at fault.");

@@ -130,7 +130,7 @@ TEST_F(CliResume, ASignalDuringCalibrationKeepsTheTraining) {
   drop("m.tessera");
   Running run(folder_, line, "");
   ASSERT_TRUE(run.wait_for_error_text("train"));
-  ASSERT_TRUE(run.wait_for_error_text("12 epochs"));  // the line of training's end
+  ASSERT_TRUE(run.wait_for_error_text("   12 epochs"));  // not "3/12 epochs": the line of training's end
   run.signal(SIGTERM);
   const Outcome o = run.wait();
   if (o.code == 0) GTEST_SKIP() << "it was faster than the signal";

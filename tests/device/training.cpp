@@ -90,6 +90,38 @@ TEST(DeviceTraining, ModelsAreFittedAndSampled) {
   EXPECT_EQ(rows(0, 5, 0, "gender = 'male'").size(), 5u);
 }
 
+// The plan of calibrated sampling: what it keeps on the device are rows that the processor keeps of the same model, but for those at the very edge of a cut.
+TEST(DeviceTraining, CalibratedRowsAreTheProcessors) {
+  TESSERA_NEEDS_DEVICE();
+  FitOptions o = whole::quick(2, 50);
+  o.ctgan.embedding_dim = 6;
+  o.ctgan.generator_dim = {12, 9};
+  o.ctgan.discriminator_dim = {10};
+  o.calibrate = Tier::marginals;
+  const Model model = whole::fit(example_people(300, 1), o);
+  const auto rows = [&](bool device, int64_t count, int batch, const std::string& where) {
+    SampleOptions s;
+    s.calibrate = Tier::marginals;
+    s.batch = batch;
+    s.where = where;
+    if (device) s.device = std::shared_ptr<Device>(&float_device(), [](Device*) {});
+    SampleReport report;
+    Team team(2);
+    const Monitor quiet;
+    const auto stream = model.sample(0, count, s, team, quiet);
+    const std::vector<std::string> lines = whole::lines(whole::drain(*stream, model.schema()));
+    EXPECT_GT(stream->report().candidates, count) << "nothing was turned down: the test would prove nothing";
+    return lines;
+  };
+  const std::vector<std::string> there = rows(true, 60, 0, "");
+  EXPECT_EQ(rows(true, 60, 13, ""), there) << "whatever the batch";
+  const std::vector<std::string> here = rows(false, 60, 0, "");
+  int same = 0;
+  for (size_t i = 0; i < here.size(); ++i) same += here[i] == there[i] ? 1 : 0;
+  EXPECT_GE(same, 50) << "of 60 rows";
+  EXPECT_EQ(rows(true, 5, 0, "gender = 'male'").size(), 5u);
+}
+
 // Cancelled at every event of training, cancelled again, then let go to its end: the bytes of the run that nobody stopped.
 TEST(DeviceTraining, ARunThatWasStoppedEndsAsOneThatWasNot) {
   TESSERA_NEEDS_DEVICE();

@@ -59,7 +59,7 @@ struct Case {
   std::vector<Law> laws{};
   bool by_rows = false;   // row i of each output needs row i of the inputs with as many rows, so a part of the rows gives the same bits as all
   bool derived = true;    // has a derivative by its smooth inputs; false: the vjp gives none
-  std::shared_ptr<const Spans> spans{};  // the op points into it
+  std::shared_ptr<const void> tables{};  // the op points into them
   StepState state{0x9E3779B97F4A7C15ull, 6, -1};
 };
 
@@ -74,6 +74,7 @@ void span_cases(Cases&);
 void batch_norm_cases(Cases&);
 void recurrent_cases(Cases&);
 void source_cases(Cases&);
+void profile_cases(Cases&);
 void ending_cases(Cases&);
 
 }  // namespace tessera::oracle

@@ -1,4 +1,4 @@
-// random, fill, draw_conditions, gather_rows, mixture_draw. Their statistics are in random.cpp and conditions.cpp; here are the very numbers.
+// random, fill, draw_conditions, gather_rows, gather_sequences, compact_rows, mixture_draw. Their statistics are in random.cpp and conditions.cpp; here are the very numbers.
 #include "op_case.h"
 #include "philox_spec.h"
 
@@ -122,7 +122,7 @@ void source_cases(Cases& cases) {
              }
              return Grids{at, value};
            }};
-    x.spans = spans;
+    x.tables = spans;
     cases.push_back(x);
   }
 
@@ -143,6 +143,25 @@ void source_cases(Cases& cases) {
     x.by_rows = rows > 4;
     cases.push_back(x);
   }
+
+  for (const auto& [rows, codes, alphas] : {std::tuple{1, 1, 1}, {33, 5, 2}, {1025, 3, 0}, {2047, 0, 3}, {2500, 4, 1}, {40, 0, 0}})
+    for (const auto& [note, low, high] : {std::tuple{"some", -1.0, 1.0}, {"all", 0.5, 1.0}, {"none", -1.0, -0.5}, {"few", -1.0, 0.02}}) {
+      Case x{std::string(note) + " are kept", CompactRows{}, {real(rows, 1).range(low, high).constant(), index(rows, codes, -5, 5), real(rows, alphas).constant()},
+             [rows = rows, codes = codes, alphas = alphas](const Grids& in) {
+               Grid count(1, 1), row(rows, 1, -1), c(rows, codes), a(rows, alphas);
+               int64_t n = 0;
+               for (int64_t r = 0; r < rows; ++r) {
+                 if (!(in[0](r, 0).v > 0)) continue;
+                 row(n, 0) = static_cast<double>(r);
+                 for (int64_t k = 0; k < codes; ++k) c(n, k) = in[1](r, k);
+                 for (int64_t k = 0; k < alphas; ++k) a(n, k) = in[2](r, k);
+                 ++n;
+               }
+               count(0, 0) = static_cast<double>(n);
+               return Grids{count, row, c, a};
+             }};
+      cases.push_back(x);
+    }
 
   for (const auto& [rows, d, components] : {std::tuple{1, 1, 1}, {2, 5, 3}, {33, 17, 4}}) {
     Case x{"mean and factor of the row's component", MixtureDraw{}, {real(rows, d).constant(), index(rows, 1, 0, components - 1), real(components, d).constant(), real(components * d, d).constant()},

@@ -166,7 +166,7 @@ void span_cases(Cases& cases) {
       auto add = [&](const char* note, Op op, std::vector<Input> in, std::function<Grids(const Grids&)> reference, std::vector<Law> laws = {}) {
         Case c{note, std::move(op), std::move(in), std::move(reference), std::move(laws)};
         c.by_rows = rows > 1 && rows != width;
-        c.spans = spans;
+        c.tables = spans;
         cases.push_back(std::move(c));
       };
       const Law sums{"softmax spans sum to one", [s](const Grids&, const Grids& out) {

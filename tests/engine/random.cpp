@@ -1,6 +1,8 @@
-// Philox against its published answers, and what the random tensors promise: open intervals, moments, no relation between rows, steps, purposes and seeds,
+// Philox against its published answers and cuRAND, and what the random tensors promise: open intervals, moments, no relation between rows, steps, purposes and seeds,
 // and the same numbers for a row given by its identity wherever it stands.
 #include "kernels/philox.h"
+
+#include <dlfcn.h>
 
 #include "philox_spec.h"
 #include "support/golden.h"
@@ -35,6 +37,32 @@ TEST(Philox, GoldenVectors) {
       const Philox w = philox(word(counter, 0), word(counter, 1), word(counter, 2), word(counter, 3), word(key, 0), word(key, 1));
       for (int64_t k = 0; k < 4; ++k) ASSERT_EQ(w.word[k], word(output, k)) << c.name << " row " << i;
     }
+  }
+}
+
+// cuRAND's host generator needs no GPU. Its subsequences follow one another in the third word of the counter, four numbers of each.
+TEST(Philox, IsCurands) {
+  void* library = dlopen("libcurand.so.10", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) library = dlopen("/usr/local/cuda/lib64/libcurand.so.10", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) GTEST_SKIP() << "no cuRAND on this machine";
+  constexpr int kPhilox = 161;  // CURAND_RNG_PSEUDO_PHILOX4_32_10
+  using Generator = void*;
+  const auto create = reinterpret_cast<int (*)(Generator*, int)>(dlsym(library, "curandCreateGeneratorHost"));
+  const auto seed = reinterpret_cast<int (*)(Generator, unsigned long long)>(dlsym(library, "curandSetPseudoRandomGeneratorSeed"));
+  const auto generate = reinterpret_cast<int (*)(Generator, unsigned*, size_t)>(dlsym(library, "curandGenerate"));
+  const auto destroy = reinterpret_cast<int (*)(Generator)>(dlsym(library, "curandDestroyGenerator"));
+  ASSERT_TRUE(create != nullptr && seed != nullptr && generate != nullptr && destroy != nullptr);
+  for (const uint64_t key : {uint64_t{1}, uint64_t{0x0123456789ABCDEF}}) {
+    Generator g = nullptr;
+    ASSERT_EQ(create(&g, kPhilox), 0);
+    std::vector<unsigned> words(4000);
+    ASSERT_EQ(seed(g, key), 0);
+    ASSERT_EQ(generate(g, words.data(), words.size()), 0);
+    for (size_t i = 0; i < words.size(); i += 4) {
+      const Philox w = philox(0, 0, static_cast<uint32_t>(i / 4), 0, static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32));
+      for (size_t k = 0; k < 4; ++k) ASSERT_EQ(w.word[k], words[i + k]) << "word " << i + k;
+    }
+    EXPECT_EQ(destroy(g), 0);
   }
 }
 

@@ -15,14 +15,6 @@ extern "C" const tessera::DeviceApi* tessera_device_backend();
 namespace tessera::sandbox {
 namespace {
 
-Setting on_device(Device& device, std::set<std::string> off, int64_t steps) {
-  Setting s;
-  s.device = &device;
-  s.off = std::move(off);
-  s.steps = steps;
-  return s;
-}
-
 TEST(Fused, ARandomPlanHasTheBitsOfItsComposition) {
   Device device(*tessera_device_backend(), 0);
   for (uint64_t seed = 0; seed < 6; ++seed) {

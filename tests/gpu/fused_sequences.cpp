@@ -11,14 +11,6 @@ extern "C" const tessera::DeviceApi* tessera_device_backend();
 namespace tessera::sandbox {
 namespace {
 
-Setting on_device(Device& device, std::set<std::string> off, int64_t steps) {
-  Setting s;
-  s.device = &device;
-  s.off = std::move(off);
-  s.steps = steps;
-  return s;
-}
-
 void has_the_bits_of_its_composition(const SequenceSizes& sizes, const char* schedule) {
   Device device(*tessera_device_backend(), 0);
   const SequenceTraining t(sizes);

@@ -1,5 +1,7 @@
 // The parts of a calibration by themselves: distribution functions, raking, and the repair of models with a known flaw.
+#include "engine/program.h"
 #include "models/calibration/calibration.h"
+#include "models/calibration/profile_arrays.h"
 #include "models/calibration/raking.h"
 #include "models/tables.h"
 
@@ -50,7 +52,7 @@ TEST(Quantiles, NoQuantileIsASingleRowsValueButTheEnds) {
 TEST(Quantiles, RepeatedValuesAmongManyKeepTheirShare) {
   std::vector<double> v;
   for (int i = 0; i < 30000; ++i) v.push_back(i % 4 == 0 ? 0.25 : uniform(i));
-  const Quantiles::Rank r = Quantiles::of(v).rank(0.25);
+  const Rank r = Quantiles::of(v).rank(0.25);
   EXPECT_NEAR(r.upto - r.below, 0.25, 0.005);
 }
 
@@ -78,7 +80,7 @@ TEST(Raking, KeptRowsHaveTheTablesShares) {
   std::vector<double> weight(kRows, 0.0);
   for (size_t i = 0; i < kRows; ++i)
     for (size_t j = 0; j < 2; ++j) weight[i] += factor[j][static_cast<size_t>(cells[2 * i + j])];
-  const double cut = Acceptance::cut(weight, kTopShare, kMinYield);
+  const double cut = Cut::of(weight, kTopShare, kMinYield);
   // Chi-square of the kept rows against the product of the two columns' shares, which is what raking a product gives: 5 degrees of freedom.
   std::vector<double> have(6, 0.0);
   double kept = 0;
@@ -94,13 +96,13 @@ TEST(Raking, KeptRowsHaveTheTablesShares) {
       chi += d * d / want;
     }
   EXPECT_LT(chi, 25.7) << "the 99.99 % point of chi-square with 5 degrees of freedom";
-  EXPECT_NEAR(kept / kRows, Acceptance::yield(weight, cut), 0.01);
+  EXPECT_NEAR(kept / kRows, Cut::yield(weight, cut), 0.01);
 }
 
 TEST(Raking, TheYieldIsAtLeastWhatIsAskedFor) {
   std::vector<double> w;
   for (int i = 0; i < 10000; ++i) w.push_back(6 * normal(i));  // few rows carry nearly all weight
-  for (const double least : {0.02, 0.1, 0.5, 1.0}) EXPECT_GE(Acceptance::yield(w, Acceptance::cut(w, kTopShare, least)), least - 1e-6) << least;
+  for (const double least : {0.02, 0.1, 0.5, 1.0}) EXPECT_GE(Cut::yield(w, Cut::of(w, kTopShare, least)), least - 1e-6) << least;
 }
 
 TEST(Raking, CellsOfAFewRowsAreLeftAlone) {
@@ -137,25 +139,43 @@ Repaired repair(const Table& real, const RowMaker& model, Tier tier, int64_t wan
   Repaired out;
   out.encoder = Encoder::fit(real, {}, team, monitor);
   out.calibration = Calibration::fit(out.encoder, out.encoder.pick(real, all_rows(real.rows)), numbered(out.encoder, model), {tier, 5, 1e15, nullptr}, team, monitor);
-  CandidateWeights weights(out.calibration, tier, kMinYield, 2048, Device::processor(), team);
-  std::vector<double> w;
+  // The plan of calibrated sampling over candidates from outside: what it closes up is decoded.
+  constexpr int64_t kBatch = 2048;
+  Acceptance acceptance(out.encoder, out.calibration, tier, kMinYield);
+  const int64_t codes = out.encoder.layout().codes(), alphas = out.encoder.layout().alphas();
+  Plan plan;
+  Recorder r(plan);
+  r.rows = r.input("rows", {kBatch, 3}, DType::index);
+  const Var code = r.input("codes", {kBatch, codes}, DType::index), alpha = r.input("alphas", {kBatch, alphas});
+  const auto closed = r.emit(CompactRows{}, {acceptance.record(r, code, alpha), code, alpha});
+  for (size_t i = 0; i < closed.size(); ++i) r.output(closed[i], "closed." + std::to_string(i));
+  Program program(plan, cpu_kernels(), team, 99);
+  std::vector<int32_t> identity(3 * kBatch, 0);
+  program.bind("rows", identity.data());
+  acceptance.bind(program);
   int64_t made = 0;
-  for (int64_t at = int64_t{1} << 30; out.rows.rows < wanted && made < 60 * wanted; at += 2048) {
-    std::vector<Table> slice(1);
-    slice[0] = model(at, 2048);
-    std::vector<int64_t> ids(2048);
-    for (size_t i = 0; i < ids.size(); ++i) ids[i] = at + static_cast<int64_t>(i);
-    slice[0] = out.encoder.pick(slice[0], all_rows(2048));
-    out.calibration.map(slice[0], ids.data(), nullptr, 5);
-    weights.run(slice, team, w);
-    if (out.rows.columns.empty()) out.rows = out.encoder.pick(slice[0], {});
-    for (size_t i = 0; i < w.size() && out.rows.rows < wanted; ++i) {
-      ++made;
-      if (uniform(at + static_cast<int64_t>(i), 99) >= std::exp(std::min(w[i] - weights.cut(), 0.0))) continue;
+  for (int64_t at = int64_t{1} << 30; out.rows.rows < wanted && made < 60 * wanted; at += kBatch) {
+    const EncodedTable candidates = out.encoder.encode(model(at, kBatch), team, monitor);
+    for (int32_t i = 0; i < kBatch; ++i) identity[static_cast<size_t>(3 * i)] = static_cast<int32_t>(at) + i;
+    program.bind("codes", candidates.codes.data());
+    program.bind("alphas", candidates.alphas.data());
+    program.run(1);
+    const auto result = [&](int k) { return program.find("closed." + std::to_string(k)); };
+    const int32_t n = program.read<int32_t>(result(0))[0];
+    std::vector<int64_t> ids;
+    for (const int32_t k : program.read<int32_t>(result(1)))
+      if (k >= 0) ids.push_back(at + k);
+    EXPECT_EQ(ids.size(), static_cast<size_t>(n));
+    Table kept = out.encoder.decode(program.read<float>(result(3)).data(), program.read<int32_t>(result(2)).data(), ids.data(), n, 5);
+    out.calibration.map(kept, ids.data(), nullptr, 5);
+    kept = out.encoder.pick(kept, all_rows(n));
+    if (out.rows.columns.empty()) out.rows = out.encoder.pick(kept, {});
+    made += kBatch;
+    for (int64_t i = 0; i < n && out.rows.rows < wanted; ++i) {
       for (size_t j = 0; j < out.rows.columns.size(); ++j) {
-        const Column& from = slice[0].columns[j];
-        if (is_numeric(from.type)) out.rows.columns[j].numbers.push_back(from.numbers[i]);
-        else out.rows.columns[j].codes.push_back(from.codes[i]);
+        const Column& from = kept.columns[j];
+        if (is_numeric(from.type)) out.rows.columns[j].numbers.push_back(from.numbers[static_cast<size_t>(i)]);
+        else out.rows.columns[j].codes.push_back(from.codes[static_cast<size_t>(i)]);
       }
       ++out.rows.rows;
     }
@@ -187,6 +207,67 @@ Table truth(int64_t offset, int64_t rows, double shift = 0, bool dependent = tru
                            return u < red ? "red" : "green";
                          }),
                 numbers_by("amount", ColumnType::decimal, rows, [&](int64_t i) { return uniform(id(i), 41) < zeros ? 0.0 : std::round(100 * std::exp(normal(id(i), 16))) / 100; }, 2)});
+}
+
+// The plan sees codes and alphas, calibration learns from decoded rows: cells must be the same, inputs up to the rounding of a sine.
+TEST(Calibration, ThePlanSeesRowsAsTheyAreDecoded) {
+  constexpr int64_t kRows = 3000, kFirst = int64_t{5} << 31;
+  constexpr uint64_t kSeed = 77;
+  Table real = truth(0, kRows);
+  const auto with_gaps = [](Table t) {
+    for (size_t i = 0; i < t.columns[0].numbers.size(); i += 7) t.columns[0].numbers[i] = kMissing;
+    for (size_t i = 3; i < t.columns[2].codes.size(); i += 11) t.columns[2].codes[i] = -1;
+    t.columns.push_back(numbers_by("stars", ColumnType::integer, t.rows, [](int64_t i) { return static_cast<double>(i % 5); }));
+    t.columns.push_back(numbers_by("huge", ColumnType::decimal, t.rows, [](int64_t i) { return 1e280 * normal(i, 5); }));
+    return t;
+  };
+  real = with_gaps(real);
+  Team team(2);
+  const Monitor monitor;
+  const Encoder encoder = Encoder::fit(real, {}, team, monitor);
+  const auto model = [&](int64_t at, int64_t n) { return with_gaps(truth(at + 1000000, n, 0.5)); };
+  const Calibration c = Calibration::fit(encoder, encoder.pick(real, all_rows(kRows)), numbered(encoder, model), {Tier::marginals, 5, 1e15, nullptr}, team, monitor);
+  const ProfileArrays profile(encoder, c);
+  EXPECT_EQ(std::count_if(c.model.begin(), c.model.end(), [](const Quantiles& q) { return !q.empty(); }), 4) << "what is mapped";
+
+  const EncodedTable rows = encoder.encode(model(0, kRows), team, monitor);
+  std::vector<int64_t> ids;
+  std::vector<int32_t> identity, tries;
+  for (int64_t i = 0; i < kRows; ++i) {
+    ids.push_back(kFirst + i), tries.push_back(static_cast<int32_t>(i % 3));
+    identity.insert(identity.end(), {static_cast<int32_t>(static_cast<uint32_t>(ids.back())), static_cast<int32_t>(ids.back() >> 32), tries.back()});
+  }
+  Plan plan;
+  Recorder r(plan);
+  const auto seen = r.emit(ProfileRows{profile.table()}, {r.input("codes", {kRows, encoder.layout().codes()}, DType::index), r.input("alphas", {kRows, encoder.layout().alphas()}),
+                                                          r.input("rows", {kRows, 3}, DType::index)});
+  r.output(seen[0], "index");
+  r.output(seen[1], "value");
+  Program program(plan, cpu_kernels(), team, kSeed);
+  program.bind("codes", rows.codes.data());
+  program.bind("alphas", rows.alphas.data());
+  program.bind("rows", identity.data());
+  program.run(1);
+  const std::vector<int32_t> index = program.read<int32_t>(program.find("index"));
+  const std::vector<float> value = program.read<float>(program.find("value"));
+
+  Table decoded = encoder.decode(rows.alphas.data(), rows.codes.data(), ids.data(), kRows, kSeed, tries.data());
+  c.map(decoded, ids.data(), tries.data(), kSeed);
+  const auto codes = static_cast<size_t>(c.profile.codes()), inputs = static_cast<size_t>(c.profile.inputs());
+  std::vector<int32_t> cells(kRows * codes);
+  std::vector<float> numbers(kRows * inputs);
+  c.profile.encode(decoded, cells.data(), numbers.data());
+  const auto owner = c.profile.spans();
+  const SpanTable& spans = *owner->table();
+  ASSERT_EQ(profile.table()->entries, spans.count);
+  for (size_t i = 0; i < static_cast<size_t>(kRows); ++i)
+    for (size_t s = 0; s < static_cast<size_t>(spans.count); ++s) {
+      const SpanTable::Item& span = spans.items[s];
+      const auto slot = static_cast<size_t>(span.slot);
+      const size_t at = i * static_cast<size_t>(spans.count) + s;
+      ASSERT_EQ(index[at], span.start + (span.softmax ? cells[i * codes + slot] : 0)) << "row " << i << ", span " << s;
+      ASSERT_NEAR(value[at], span.softmax ? 1.0f : numbers[i * inputs + slot], 1e-6) << "row " << i << ", span " << s;
+    }
 }
 
 TEST(Calibration, ShiftedMarginalsAndAWrongSpikeAreRepaired) {

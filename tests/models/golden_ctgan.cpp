@@ -68,7 +68,7 @@ void discriminator_step(const golden::Case& c, bool optimised, double tolerance)
     for (size_t i = 0; i < m.config.discriminator_dim.size(); ++i) bound.insert("mask." + std::string(use) + "." + std::to_string(i));
   Plan plan;
   Recorder r(plan, bound);
-  plan.spans.push_back(m.spans);
+  plan.tables.push_back(m.spans);
   r.own(m.discriminator);
   auto condition = [&](const char* name) {
     const Var index = r.input(name, {batch, 1}, DType::index);
@@ -133,7 +133,7 @@ void generator_step(const golden::Case& c, bool optimised, double tolerance) {
   for (size_t i = 0; i < m.config.discriminator_dim.size(); ++i) bound.insert("mask.fake." + std::to_string(i));
   Plan plan;
   Recorder r(plan, bound);
-  plan.spans.push_back(m.spans);
+  plan.tables.push_back(m.spans);
   r.own(m.generator);
   r.own(m.discriminator);
   const Var index = r.input("condition", {batch, 1}, DType::index);
@@ -178,7 +178,7 @@ void generator_eval(const golden::Case& c, bool optimised, double tolerance) {
   const int64_t batch = m.config.batch;
   Plan plan;
   Recorder r(plan, {"z", "u", "u.soft"});
-  plan.spans.push_back(m.spans);
+  plan.tables.push_back(m.spans);
   r.own(m.generator);
   const Var index = r.input("condition", {batch, 1}, DType::index);
   const Condition condition{index, m.cond > 0 ? sparse_dense(index, Var{}, m.cond, 1) : Var{}};

@@ -32,7 +32,7 @@ void tvae_step(const golden::Case& c, bool optimised, double tolerance) {
   const Entries rows = entries_of(*m.spans->table(), c["x"]);
   Plan plan;
   Recorder r(plan, {"noise"});
-  plan.spans.push_back(m.spans);
+  plan.tables.push_back(m.spans);
   r.own(m.encoder);
   r.own(m.decoder);
   const Shape entries{batch, m.spans->table()->count};

@@ -27,6 +27,14 @@ struct Setting {
   bool chains = false;
 };
 
+inline Setting on_device(Device& device, std::set<std::string> off, int64_t steps) {
+  Setting s;
+  s.device = &device;
+  s.off = std::move(off);
+  s.steps = steps;
+  return s;
+}
+
 using Values = std::map<std::string, std::vector<double>>;
 
 class Sandbox {
