@@ -1,7 +1,6 @@
 // On the processor: recurrent ops are done one after the other on a tile of sequences (kSequenceTile), layer after layer, and backwards gradient, input and weights at once;
-// slopes, and what one layer hands to the next, stay in the cache of the thread that has the tile. `saved` is left out where nothing is
-// differentiated.
-// And what passes between them alone, outputs on their way up and gradients on their way down, stays as they work on it: sequences as lanes (View::lanes), not rows.
+// slopes, and what one layer hands to the next, stay in the cache of the thread that has the tile. `saved` is left out where nothing is differentiated. And what passes between
+// them alone, outputs on their way up and gradients on their way down, stays as they work on it: sequences as lanes (View::lanes), not rows.
 //   the identity: a tile's bits do not depend on the tiles beside it; a tile's share of the weights' gradients is a value of its own
 #pragma once
 #include "engine/row_chains.h"

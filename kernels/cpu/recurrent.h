@@ -165,7 +165,7 @@ template <class T>
 Vec<T> lanes_of(T x) {
   return x - Vec<T>{};
 }
-// The smaller and the larger of two; x where it is no number.
+// The smaller of x and the bound; x where it is no number.
 template <class T>
 Vec<T> at_most(Vec<T> x, T bound) {
 #if defined(__AVX512F__)
