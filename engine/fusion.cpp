@@ -145,8 +145,7 @@ class Fuser {
   }
   bool can_rows(const Node& n) const {
     if (unit_ <= 1 || rows_of(n) % unit_ != 0) return false;
-    // Lanes without a sequence are the layer's own launch's to clear; and a sequence's state must find room beside the tiles of products.
-    if (is_recurrent(n.op)) return rows_of(n) % kSequenceTile == 0 && recurrent_units(n) <= kChainUnits;
+    if (is_recurrent(n.op)) return recurrent_units(n) <= kChainUnits;  // a sequence's state must find room beside the tiles of products
     if (const auto* m = std::get_if<Matmul>(&n.op)) return !m->trans_a && weight_of(n) <= kChainWeight;
     return is<Random, Fill, DrawConditions, GatherRows, GatherSequences, SparseDense, SparsePick, SparseMatmul, Unary, Binary, LerpRows, Broadcast, SumCols, RowDot, ConcatRows, ConcatCols, SpanActivation,
               SpanActivationGrad, SpanCrossEntropy, SpanCrossEntropyGrad, SpanReconstruction, SpanReconstructionGrad, MixtureDraw>(n.op);

@@ -54,7 +54,8 @@ class Placer {
  public:
   Placer(const Plan& plan, int scalar_bytes, bool reuse) : plan_(plan), scalar_(scalar_bytes), reuse_(reuse) {}
 
-  Placement run(const std::vector<std::vector<int>>* given, const std::vector<LocalValue>* local = nullptr) {
+  Placement run(const std::vector<std::vector<int>>* given, const RowChains* chains = nullptr) {
+    chains_ = chains;
     p_.slots.resize(plan_.values.size());
     p_.runs.assign(plan_.nodes.size(), true);
     parent_.resize(plan_.values.size());
@@ -64,9 +65,11 @@ class Placer {
         if (v != kNone) consumers_[static_cast<size_t>(v)].push_back(static_cast<int>(n));
     take_phases(given != nullptr ? *given : phases_in_order(plan_));
     place_leaves();
-    if (local != nullptr)
-      for (size_t v = 0; v < local->size(); ++v)
-        if (const LocalValue& l = (*local)[v]; l.offset >= 0) p_.slots[v] = {Slot::block, l.offset, l.pitch / item(static_cast<Id>(v)), -1};
+    for (size_t v = 0; chains != nullptr && v < chains->local.size(); ++v) {
+      const Id id = static_cast<Id>(v);
+      if (const LocalValue& l = chains->local[v]; l.offset >= 0) slot(id) = {Slot::block, l.offset, l.pitch / item(id), -1};
+      if (chains->unread[v]) slot(id) = {Slot::unread, 0, plan_.shape(id).cols, -1};
+    }
     adopt();
     roots();
     return std::move(p_);
@@ -212,7 +215,9 @@ class Placer {
     const Shape s = plan_.shape(v);
     slot(v) = {Slot::activation, 0, s.cols, -1};
     root_of_[v] = v;
-    roots_[v] = {v, aligned(s.count() * item(v)), 1 << 30, -1, 0};
+    const bool lanes = chains_ != nullptr && chains_->lanes[static_cast<size_t>(v)];
+    const int64_t rows = lanes ? sequence_tiles(s.rows) * kSequenceTile : s.rows;
+    roots_[v] = {v, aligned(rows * s.cols * item(v)), 1 << 30, -1, 0};
   }
 
   void roots() {
@@ -281,6 +286,7 @@ class Placer {
   const Plan& plan_;
   int scalar_;
   bool reuse_;
+  const RowChains* chains_ = nullptr;
   Placement p_;
   std::vector<Parent> parent_;
   std::vector<std::vector<int>> consumers_;
@@ -299,7 +305,7 @@ Layout lay_out(const Plan& plan, int scalar_bytes, bool reuse) {
   RowChains chains = row_chains(plan, scalar_bytes);
   if (plan.row_cut.gain * static_cast<int64_t>(chains.phases.size()) > static_cast<int64_t>(single.phases.size())) chains = tile_chains(plan, scalar_bytes);
   if (chains.chains.empty()) return {{}, std::move(single)};
-  Placement placed = Placer(plan, scalar_bytes, true).run(&chains.phases, &chains.local);
+  Placement placed = Placer(plan, scalar_bytes, true).run(&chains.phases, &chains);
   return {std::move(chains), std::move(placed)};
 }
 

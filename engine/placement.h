@@ -11,7 +11,7 @@
 namespace tessera {
 
 struct Slot {
-  enum Where : int { none, state, activation, bound, block } where = none;  // block: in the own memory of a block of rows (engine/row_chains.h)
+  enum Where : int { none, state, activation, bound, block, unread } where = none;  // block: in the own memory of a block of rows; unread: nowhere (engine/row_chains.h)
   int64_t offset = 0;  // bytes from the arena's start; bound: from the leaf's memory; block: for each of its rows
   int64_t ld = 0;      // elements
   int leaf = -1;       // bound: which leaf

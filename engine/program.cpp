@@ -147,9 +147,11 @@ View Program::view(Id v) const {
   if (s.where == Slot::state) base = device_ ? device_->state() : state_.data();
   else if (s.where == Slot::activation) base = device_ ? device_->activations() : activations_.data();
   else if (s.where == Slot::bound) base = static_cast<char*>(const_cast<void*>(bound_[static_cast<size_t>(s.leaf)]));
-  if (s.where == Slot::block) return {reinterpret_cast<void*>(static_cast<intptr_t>(s.offset)), shape.rows, shape.cols, s.ld, item_bytes(plan_[v])};  // in no arena: see run_block()
+  if (s.where == Slot::unread) return {nullptr, shape.rows, shape.cols, s.ld, item_bytes(plan_[v])};
+  const bool lanes = !chains_.lanes.empty() && chains_.lanes[static_cast<size_t>(v)];
+  if (s.where == Slot::block) return {reinterpret_cast<void*>(static_cast<intptr_t>(s.offset)), shape.rows, shape.cols, s.ld, item_bytes(plan_[v]), lanes};  // in no arena: see run_block()
   if (base == nullptr) throw Error(ErrorCode::internal, "nothing is bound to " + plan_.leaves[static_cast<size_t>(s.leaf)].name);
-  return {base + s.offset, shape.rows, shape.cols, s.ld, item_bytes(plan_[v])};
+  return {base + s.offset, shape.rows, shape.cols, s.ld, item_bytes(plan_[v]), lanes};
 }
 
 // A node's call with its whole views, which are appended to views_.
@@ -212,7 +214,14 @@ void Program::prepare() {
       phase.tiles += blocks.tiles;
       phase.calls.insert(phase.calls.begin(), blocks);  // the longest pieces first
     }
-    if (phase.tiles > 0) phases_.push_back(std::move(phase));
+    if (phase.tiles == 0) continue;
+    phase.shares.resize(static_cast<size_t>(team_.size()));
+    int64_t first = 0;
+    for (const Ready& r : phase.calls) {
+      for (int64_t t = 0; t < r.tiles; ++t) phase.shares[static_cast<size_t>(t * team_.size() / r.tiles)].push_back(first + t);
+      first += r.tiles;
+    }
+    phases_.push_back(std::move(phase));
   }
   scratch_.clear();
   if (device_) {
@@ -227,7 +236,7 @@ void Program::prepare() {
 
 Program::Chain Program::chain_of(const std::vector<int>& nodes, const RowChain& cut, int64_t& scratch) {
   const int64_t rows = cut.rows;
-  Chain chain{rows, cut.tiles ? 1 : block_rows(plan_, rows, team_.size()), {}, {}, 0, cut.tiles};
+  Chain chain{rows, cut.tiles ? 1 : block_rows(plan_, rows, team_.size()), {}, {}, {}, 0, cut.tiles};
   for (const int n : nodes) {
     const Node& node = plan_.nodes[static_cast<size_t>(n)];
     const auto sight = [&](Id v, bool along) {
@@ -237,6 +246,8 @@ Program::Chain Program::chain_of(const std::vector<int>& nodes, const RowChain& 
     };
     for (size_t i = 0; i < node.in.size(); ++i) chain.sights.push_back(sight(node.in[i], along_rows(node.op, i)));
     for (const Id v : node.out) chain.sights.push_back(sight(v, true));
+    for (const auto* values : {&node.in, &node.out})
+      for (const Id v : *values) chain.own_bytes.push_back(cut.tiles && chain.sights[chain.own_bytes.size()] == Sight::own ? tile_bytes(plan_, v, item_bytes(plan_[v])) : 0);
     chain.views = std::max(chain.views, node.in.size() + node.out.size());
     chain.links.push_back(ready(n, scratch));
   }
@@ -272,18 +283,18 @@ void Program::run_block(const Chain& chain, int64_t number, char* scratch) const
 void Program::run_tile(const Chain& chain, int64_t tile, char* scratch) const {
   View* views = reinterpret_cast<View*>(scratch + kernel_scratch_);
   char* own = scratch + kernel_scratch_ + (chain.views * sizeof(View) + 63) / 64 * 64;
-  const Sight* sight = chain.sights.data();
+  size_t at = 0;
   for (const Ready& link : chain.links) {
     Call call = link.call;
     const int count = call.inputs + call.outputs;
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < count; ++i, ++at) {
       views[i] = call.in[i];  // the outputs follow the inputs
-      if (sight[i] != Sight::own) continue;
+      if (chain.sights[at] != Sight::own) continue;
       // As if the tiles before lay before it: a kernel goes to its tile by number.
-      const auto before = static_cast<uintptr_t>(tile * tile_bytes({views[i].rows, views[i].cols}, chain.rows, views[i].item_bytes));
+      const auto before = static_cast<uintptr_t>(tile * chain.own_bytes[at]);
       views[i].data = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(own) + reinterpret_cast<uintptr_t>(views[i].data) - before);
+      views[i].own = true;
     }
-    sight += count;
     call.in = views;
     call.out = views + call.inputs;
     if (link.tiles > 0) link.kernel.run(call, tile, scratch);
@@ -307,28 +318,37 @@ std::vector<DeviceCall> Program::device_calls(int64_t& scratch) {
 
 namespace {
 
-// Which tile is next. Threads take tiles of the current phase one by one, and whoever finishes its last tile opens the next phase: nobody waits for a thread
-// that has no tile in hand, so a team on a busy machine goes on with the threads that happen to run.
+// Which tile is next. Of every phase a thread has a share, the same part of each op, so that it finds in its caches what it made in the phases before; who is done with his own
+// takes from the others'. Whoever finishes the last tile of a phase opens the next: nobody waits for a thread that has no tile in hand, so a team on a busy machine goes on
+// with the threads that happen to run.
 class Dispatcher {
  public:
-  explicit Dispatcher(uint64_t first) : claim_(first << kTileBits) {}
+  Dispatcher(uint64_t first, int threads) : claims_(static_cast<size_t>(threads)), epoch_(first) {
+    for (Claim& c : claims_) c.next.store(first << kTileBits);
+  }
 
-  // Takes a tile of phase `epoch`, of which there are `tiles`. False: none is left.
+  // Takes a tile of an open phase, whose shares are shares(epoch), for `thread`; waits where none is left. False: it is over.
   struct Taken {
     uint64_t epoch;
     int64_t tile;
   };
-  template <class Tiles>
-  bool take(Tiles&& tiles, Taken& taken) {
-    uint64_t c = claim_.load(std::memory_order_acquire);
+  template <class Shares>
+  bool take(int thread, Shares&& shares, Taken& taken) {
     for (;;) {
-      taken = {c >> kTileBits, static_cast<int64_t>(c & kTileMask)};
+      const uint64_t seen = epoch_.load(std::memory_order_acquire);
       if (stopped_.load(std::memory_order_acquire)) return false;
-      if (taken.tile < tiles(taken.epoch)) {
-        if (claim_.compare_exchange_weak(c, c + 1, std::memory_order_acquire)) return true;
-      } else {
-        c = wait(c);
+      for (size_t k = 0; k < claims_.size(); ++k) {
+        const size_t whose = (static_cast<size_t>(thread) + k) % claims_.size();
+        std::atomic<uint64_t>& next = claims_[whose].next;
+        for (uint64_t c = next.load(std::memory_order_acquire);;) {
+          const std::vector<int64_t>& share = shares(c >> kTileBits)[whose];
+          if ((c & kTileMask) >= share.size()) break;
+          if (!next.compare_exchange_weak(c, c + 1, std::memory_order_acquire)) continue;
+          taken = {c >> kTileBits, share[c & kTileMask]};
+          return true;
+        }
       }
+      wait(seen);
     }
   }
 
@@ -336,36 +356,40 @@ class Dispatcher {
   bool finish(int64_t tiles) { return done_.fetch_add(1, std::memory_order_acq_rel) + 1 == tiles; }
   void open(uint64_t epoch) {
     done_.store(0, std::memory_order_relaxed);
-    claim_.store(epoch << kTileBits, std::memory_order_seq_cst);
+    for (Claim& c : claims_) raise(c.next, epoch << kTileBits);
+    raise(epoch_, epoch);
     wake();
   }
   void stop() {
     stopped_.store(true, std::memory_order_release);
-    claim_.store(~uint64_t{0} << kTileBits, std::memory_order_seq_cst);
+    raise(epoch_, ~uint64_t{0});
     wake();
   }
 
  private:
   static constexpr int kTileBits = 24;
   static constexpr uint64_t kTileMask = (1u << kTileBits) - 1;
+  struct alignas(64) Claim {
+    std::atomic<uint64_t> next;  // epoch, and how many of the share are taken
+  };
 
-  uint64_t wait(uint64_t seen) {
+  // A short phase may be over, and the next open, before its opener has gone through all claims: what is newer stays.
+  static void raise(std::atomic<uint64_t>& x, uint64_t to) {
+    for (uint64_t was = x.load(std::memory_order_relaxed); was < to && !x.compare_exchange_weak(was, to, std::memory_order_seq_cst);) {
+    }
+  }
+
+  void wait(uint64_t seen) {
     for (int spin = 0; spin < 2000; ++spin) {
-      const uint64_t c = claim_.load(std::memory_order_acquire);
-      if (c != seen) return c;
+      if (epoch_.load(std::memory_order_acquire) != seen) return;
 #if defined(__x86_64__)
       __builtin_ia32_pause();
 #endif
     }
     const uint32_t bell = bell_.load(std::memory_order_acquire);
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
-    uint64_t c = claim_.load(std::memory_order_seq_cst);
-    if (c == seen) {
-      bell_.wait(bell, std::memory_order_acquire);
-      c = claim_.load(std::memory_order_acquire);
-    }
+    if (epoch_.load(std::memory_order_seq_cst) == seen) bell_.wait(bell, std::memory_order_acquire);
     sleepers_.fetch_sub(1, std::memory_order_relaxed);
-    return c;
   }
   void wake() {
     if (sleepers_.load(std::memory_order_seq_cst) == 0) return;
@@ -373,7 +397,8 @@ class Dispatcher {
     bell_.notify_all();
   }
 
-  alignas(64) std::atomic<uint64_t> claim_;
+  std::vector<Claim> claims_;
+  alignas(64) std::atomic<uint64_t> epoch_;
   alignas(64) std::atomic<int64_t> done_{0};
   alignas(64) std::atomic<uint32_t> bell_{0};
   std::atomic<int> sleepers_{0};
@@ -437,12 +462,12 @@ const void* Program::watched_data(size_t i, size_t item) const {
 void Program::run_here(int64_t n) {
   const int64_t first = step_->step;
   const uint64_t count = phases_.size();
-  Dispatcher dispatcher(0);
-  auto tiles = [&](uint64_t epoch) { return phases_[epoch % count].tiles; };
+  Dispatcher dispatcher(0, team_.size());
+  auto shares = [&](uint64_t epoch) -> const auto& { return phases_[epoch % count].shares; };
   auto work = [&](int thread) {
     char* scratch = scratch_[static_cast<size_t>(thread)]->data();
     Dispatcher::Taken t;
-    while (dispatcher.take(tiles, t)) {
+    while (dispatcher.take(thread, shares, t)) {
       const Phase& phase = phases_[t.epoch % count];
       size_t c = 0;
       while (t.tile >= phase.calls[c].tiles) t.tile -= phase.calls[c++].tiles;

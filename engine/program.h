@@ -119,12 +119,14 @@ class Program {
     int64_t rows, block;
     std::vector<Ready> links;
     std::vector<Sight> sights;  // of the links' views, one after the other
+    std::vector<int64_t> own_bytes;  // of one tile of those that a tile keeps to itself
     size_t views = 0;           // most of a link
     bool tiles = false;         // a block is a tile, which its links' kernels know by its number
   };
   struct Phase {
     std::vector<Ready> calls;
     int64_t tiles = 0;
+    std::vector<std::vector<int64_t>> shares;  // by thread: its tiles, numbered through all calls
   };
   char* state_address(const std::string& leaf, size_t item) const;
   void* host_state(const std::string& leaf, size_t item);

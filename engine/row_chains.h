@@ -27,6 +27,8 @@ struct RowChains {
   std::vector<RowChain> chains;
   std::vector<int> chain_of;             // by node; −1: by itself
   std::vector<LocalValue> local;         // by value
+  std::vector<bool> lanes;               // by value: View::lanes; empty: none
+  std::vector<bool> unread;              // by value: nobody reads it, and its op leaves it out; empty: none
 };
 
 RowChains row_chains(const Plan& plan, int scalar_bytes);

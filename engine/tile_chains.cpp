@@ -19,18 +19,36 @@ bool by_tile(const Op& op, size_t i) {
   return std::holds_alternative<RecurrentWgrad>(op);
 }
 
+bool kept_for_derivative(const Plan& plan, Id v) {
+  const Node* x = plan.maker(v);
+  return x != nullptr && plan[v].output == 2 && std::holds_alternative<Recurrent>(x->op);
+}
+
+// Steps of sequences that an op makes, and those it reads.
+bool gives_lanes(const Plan& plan, Id v) {
+  const Node* x = plan.maker(v);
+  return x != nullptr && plan[v].output == 0 && (std::holds_alternative<Recurrent>(x->op) || std::holds_alternative<RecurrentInputGrad>(x->op));
+}
+bool takes_lanes(const Op& op, size_t i) {
+  if (std::holds_alternative<Recurrent>(op) || std::holds_alternative<RecurrentWgrad>(op)) return i == 0;
+  return std::holds_alternative<RecurrentGrad>(op) && i == 3;
+}
+
 }  // namespace
 
 int64_t tiles_of(const Plan& plan, const Node& x) {
-  if (std::holds_alternative<Recurrent>(x.op)) return sequence_tiles(plan.shape(x.out[0]).rows);
+  if (std::holds_alternative<Recurrent>(x.op)) return sequence_tiles(plan.shape(x.out[1]).rows);
   if (const auto* op = std::get_if<RecurrentGrad>(&x.op)) return sequence_tiles(op->sequences);
   if (const auto* op = std::get_if<RecurrentInputGrad>(&x.op)) return sequence_tiles(op->sequences);
   return std::holds_alternative<RecurrentWgrad>(x.op) ? plan.shape(x.out[0]).rows : 0;
 }
 
-int64_t tile_bytes(Shape shape, int64_t tiles, int64_t item) {
-  const bool lanes = shape.cols == kSequenceTile && shape.rows % tiles == 0 && sequence_tiles(shape.rows) != tiles;  // else rows of sequences
-  return (lanes ? shape.rows / tiles : kSequenceTile) * shape.cols * item;
+int64_t tile_bytes(const Plan& plan, Id value, int64_t item) {
+  const Node& x = *plan.maker(value);
+  const Shape shape = plan.shape(value);
+  const int output = plan[value].output;
+  const bool by_tile = (std::holds_alternative<Recurrent>(x.op) && output == 2) || (std::holds_alternative<RecurrentGrad>(x.op) && output == 0);  // else rows of sequences
+  return (by_tile ? shape.rows / tiles_of(plan, x) : kSequenceTile) * shape.cols * item;
 }
 
 bool goes_on_by_tile(const Plan& plan, const Node& x, size_t i) {
@@ -81,6 +99,20 @@ void add_tile_chains(const Plan& plan, int scalar_bytes, RowChains& c) {
   for (size_t n = 0; n < plan.nodes.size(); ++n)
     for (const Id v : plan.nodes[n].in)
       if (v != kNone) readers[static_cast<size_t>(v)].push_back(static_cast<int>(n));
+  const auto is_output = [&](Id v) { return std::find(plan.outputs.begin(), plan.outputs.end(), v) != plan.outputs.end(); };
+  c.lanes.resize(plan.values.size());
+  c.unread.resize(plan.values.size());
+  for (size_t v = 0; v < plan.values.size(); ++v) {
+    const Id id = static_cast<Id>(v);
+    const auto passes_on = [&](int n) {
+      const Node& x = plan.nodes[static_cast<size_t>(n)];
+      for (size_t i = 0; i < x.in.size(); ++i)
+        if (x.in[i] == id && !takes_lanes(x.op, i)) return false;
+      return true;
+    };
+    c.unread[v] = kept_for_derivative(plan, id) && readers[v].empty() && !is_output(id);
+    c.lanes[v] = gives_lanes(plan, id) && !is_output(id) && std::all_of(readers[v].begin(), readers[v].end(), passes_on);
+  }
   for (RowChain& chain : c.chains) {
     if (!chain.tiles) continue;
     std::vector<Life> lives;
@@ -88,10 +120,9 @@ void add_tile_chains(const Plan& plan, int scalar_bytes, RowChains& c) {
       const Node& x = plan.nodes[static_cast<size_t>(n)];
       for (const Id v : x.out) {
         const auto& who = readers[static_cast<size_t>(v)];
-        const bool own = std::find(plan.outputs.begin(), plan.outputs.end(), v) == plan.outputs.end() &&
-                         std::all_of(who.begin(), who.end(), [&](int r) { return c.chain_of[static_cast<size_t>(r)] == c.chain_of[static_cast<size_t>(n)]; });
-        if (!own || std::holds_alternative<RecurrentWgrad>(x.op)) continue;
-        Life life{v, (tile_bytes(plan.shape(v), chain.rows, scalar_bytes) + kLine - 1) / kLine * kLine, 0, link[static_cast<size_t>(n)], link[static_cast<size_t>(n)]};
+        const bool own = !is_output(v) && std::all_of(who.begin(), who.end(), [&](int r) { return c.chain_of[static_cast<size_t>(r)] == c.chain_of[static_cast<size_t>(n)]; });
+        if (!own || c.unread[static_cast<size_t>(v)] || std::holds_alternative<RecurrentWgrad>(x.op)) continue;
+        Life life{v, (tile_bytes(plan, v, scalar_bytes) + kLine - 1) / kLine * kLine, 0, link[static_cast<size_t>(n)], link[static_cast<size_t>(n)]};
         for (const int r : who) life.last = std::max(life.last, link[static_cast<size_t>(r)]);
         lives.push_back(life);
       }

@@ -1,6 +1,6 @@
 // On the processor: recurrent ops are done one after the other on a tile of sequences (kSequenceTile), layer after layer, and backwards gradient, input and weights at once;
-// slopes, and what one layer hands to the next, stay in the cache of the thread that has the tile. What nobody reads at all goes the same way: `saved` where nothing is
-// differentiated.
+// slopes, and what one layer hands to the next, stay in the cache of the thread that has the tile. `saved` is left out where nothing is differentiated. And what passes between
+// them alone, outputs on their way up and gradients on their way down, stays as they work on it: sequences as lanes (View::lanes), not rows.
 //   the identity: a tile's bits do not depend on the tiles beside it; a tile's share of the weights' gradients is a value of its own
 #pragma once
 #include "engine/row_chains.h"
@@ -16,7 +16,7 @@ bool goes_on_by_tile(const Plan& plan, const Node& node, size_t i);
 
 // Tiles of an op that works tile by tile; 0: another op.
 int64_t tiles_of(const Plan& plan, const Node& node);
-// Bytes of a value's one tile.
-int64_t tile_bytes(Shape shape, int64_t tiles, int64_t item);
+// Bytes of one tile of a value that such an op makes: by its place in the whole the op's kernel finds it.
+int64_t tile_bytes(const Plan& plan, Id value, int64_t item);
 
 }  // namespace tessera

@@ -265,9 +265,11 @@ __device__ inline void each_group(const Rows& rows, int64_t floats, Go&& go) {
 }
 __attribute__((noinline)) __device__ void do_recurrent(const RecurrentLayer& x, const Rows& rows, float* shared) {
   each_group(rows, layer_floats(x.in, x.hidden), [&](const Rows& some) { recurrent_forwards<0>(x, some, shared); });
+  clear_beyond(x.saved, rows, x.y.rows, x.steps, static_cast<int>(saved_of(x.cell)) * x.hidden);
 }
 __attribute__((noinline)) __device__ void do_recurrent_grad(const RecurrentBack& x, const Rows& rows, float* shared) {
   each_group(rows, back_floats(x.w_h.rows), [&](const Rows& some) { recurrent_backwards<0>(x, some, shared); });
+  clear_beyond(x.slopes, rows, x.sequences, x.steps, static_cast<int>(slopes_of(x.cell)) * x.w_h.rows);
 }
 
 __attribute__((noinline)) __device__ void do_rows(const FusedTable::Step& s, const unsigned char* step, const Rows& rows, const StepState& state, const char* workspace, float* shared) {

@@ -27,6 +27,13 @@ __device__ inline float* cell_of(const Mat<float>& m, int b, int t, int steps, i
   return m.row(((b / kTile * steps + t) * parts + part) * hidden + u) + b % kTile;
 }
 
+// The lanes of the last tile that have no sequence are 0: whoever has the last sequence sees to it. `rows_a_step` rows of a tile-major matrix, of a tile's step.
+__device__ inline void clear_beyond(const Mat<float>& m, const Rows& rows, int sequences, int steps, int rows_a_step) {
+  const int used = sequences % kTile, beyond = kTile - used, first = sequences / kTile * steps * rows_a_step;
+  if (used == 0 || rows.at(rows.count - 1) != sequences - 1) return;
+  for (int i = static_cast<int>(threadIdx.x); i < steps * rows_a_step * beyond; i += kThreads) m.row(first + i / beyond)[used + i % beyond] = 0.0f;
+}
+
 // Σ_k w(k)·v[k][lane], k < depth: weights of one unit, `step` apart; a value's lanes side by side.
 __device__ inline float chain_of(const float* w, int64_t step, const float* v, int lanes, int depth, int lane, float sum) {
   for (int k = 0; k < depth; ++k) sum = fmaf(w[k * step], v[k * lanes + lane], sum);

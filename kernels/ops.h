@@ -253,7 +253,7 @@ TESSERA_HD constexpr int64_t slopes_of(Cell c) { return c == Cell::gru_reset_bef
 
 //   in  x [B, steps·in], (length [B, 1]), (h0 [B, H]), (c0 [B, H], lstm), W_x [in, gates·H], W_h [H, gates·H], b_x [1, gates·H], (b_h, not gru_reset_before)
 //       no length: all steps; no h0, c0: zero
-//   out y [B, steps·H], h_last [B, H], saved, (c_last [B, H], lstm)
+//   out y [B, steps·H], h_last [B, H], saved (on the processor nothing where nobody reads it), (c_last [B, H], lstm)
 struct Recurrent {
   Cell cell;
   int64_t steps;

@@ -5,10 +5,14 @@
 namespace tessera {
 
 // A row-major matrix [rows, cols]; element (r, c) at data[r·ld + c]. Real views hold the program's scalar type, index views int32.
+// What passes between recurrent layers alone may lie as they work on it (engine/tile_chains.h): column c of sequence b is lane b mod kSequenceTile of
+// data[(b div kSequenceTile·cols + c)·kSequenceTile], 0 where there is no sequence or it has ended.
 struct View {
   void* data;
   int64_t rows, cols, ld;
   int64_t item_bytes;  // of one element
+  bool lanes = false;
+  bool own = false;  // in the memory of a tile or thread, which the next tile uses again
 };
 
 // Everything that changes from step to step; it lives at a fixed (device) address, so that a recorded step never has to be patched.

@@ -8,7 +8,7 @@
 namespace tessera::TESSERA_ISA {
 namespace {
 
-int64_t tiles(const Call& call) { return call.out[1].cols == 0 ? 0 : sequence_tiles(call.out[0].rows); }
+int64_t tiles(const Call& call) { return call.out[1].cols == 0 ? 0 : sequence_tiles(call.out[1].rows); }
 
 template <class T>
 int64_t scratch_bytes(const Call& call) {
@@ -19,52 +19,61 @@ int64_t scratch_bytes(const Call& call) {
 // What a step works on: lanes of each.
 template <class T>
 struct Step {
-  T *x, *h, *c, *a, *more;  // more: r⊙h
-  T* saved;
+  const T* x;
+  const T* h;
+  T *next, *c, *a, *more;  // next: the state after the step, which may stand where that before it stands; more: r⊙h
+  T* saved;  // nullptr: nobody wants it
+  bool past;
   int64_t ld, in, hidden;
   const T *w_x, *w_h, *b_x, *b_h;
   int64_t ld_x, ld_h;
   T forget_bias;
 };
 
-// A value where the sequence has the step, else 0.
-template <class T, bool kRagged>
-void keep(T* to, Vec<T> on, Vec<T> value) {
-  store(to, kRagged ? where<T>(on, value, Vec<T>{}) : value);
+// What the derivative reads of unit u: values where the sequence has the step, else 0. Within the cache, the next step's lines are asked for.
+template <class T, bool kRagged, int parts>
+void keep(const Step<T>& s, int64_t u, int64_t lane, Vec<T> on, const Vec<T> (&values)[parts]) {
+  if (s.saved == nullptr) return;
+  T* const to = s.saved + u * s.ld + lane;
+  const int64_t part = s.hidden * s.ld;
+  const uintptr_t next = reinterpret_cast<uintptr_t>(to) + static_cast<uintptr_t>(parts * part) * sizeof(T);
+#pragma GCC unroll 8
+  for (int k = 0; k < parts; ++k) {
+    const Vec<T> value = kRagged ? where<T>(on, values[k], Vec<T>{}) : values[k];
+    if (s.past) {
+      store_past(to + k * part, value);
+    } else {
+      __builtin_prefetch(reinterpret_cast<const void*>(next + static_cast<uintptr_t>(k * part) * sizeof(T)), 1);
+      store(to + k * part, value);
+    }
+  }
 }
 
-// What the next step will write, on its way into the cache.
-template <class T>
-void ahead(const T* saved, int64_t part, int64_t parts) {
-  const uintptr_t at = reinterpret_cast<uintptr_t>(saved);
-  for (int64_t k = 0; k < parts; ++k) __builtin_prefetch(reinterpret_cast<const void*>(at + static_cast<uintptr_t>((parts + k) * part) * sizeof(T)), 1);
+constexpr int64_t kLongAgo = 1 << 20;  // bytes of a layer's `saved` from which on nothing of it waits in a core's own cache for the derivative
+
+bool goes_past(const View& saved) {
+  return !saved.own && saved.data != nullptr && saved.rows * saved.ld * saved.item_bytes >= kLongAgo && saved.ld * saved.item_bytes % kVectorBytes == 0 && reinterpret_cast<uintptr_t>(saved.data) % kVectorBytes == 0;
 }
 
 template <class T, bool kRagged>
 void gru_units(const Step<T>& s, const Active<T>& active) {
   constexpr int L = Simd<T>::kLanes;
-  const int64_t H = s.hidden, part = H * s.ld, gate = H * kTile;
+  const int64_t H = s.hidden, gate = H * kTile;
   for (int64_t u = 0; u < H; ++u)
     for (int64_t l = 0; l < kTile; l += L) {
       const T* a = s.a + u * kTile + l;
-      T *h = s.h + u * kTile + l, *out = s.saved + u * s.ld + l;
-      ahead(out, part, 5);
-      const Vec<T> on = load(active.lane + l), was = load(h), q = load(a + 3 * gate);
+      const Vec<T> on = load(active.lane + l), was = load(s.h + u * kTile + l), q = load(a + 3 * gate);
       const Vec<T> r = sigmoid_of_lanes<T>(load(a)), z = sigmoid_of_lanes<T>(load(a + gate)), n = tanh_of_lanes<T>(load(a + 2 * gate) + r * q);
       const Vec<T> next = n + z * (was - n);
-      keep<T, kRagged>(out, on, r);
-      keep<T, kRagged>(out + part, on, z);
-      keep<T, kRagged>(out + 2 * part, on, n);
-      keep<T, kRagged>(out + 3 * part, on, q);
-      keep<T, kRagged>(out + 4 * part, on, was);
-      store(h, kRagged ? where<T>(on, next, was) : next);
+      keep<T, kRagged, 5>(s, u, l, on, {r, z, n, q, was});
+      store(s.next + u * kTile + l, kRagged ? where<T>(on, next, was) : next);
     }
 }
 
 template <class T, bool kRagged>
 void reset_before_units(const Step<T>& s, const Active<T>& active) {
   constexpr int L = Simd<T>::kLanes;
-  const int64_t H = s.hidden, part = H * s.ld, gate = H * kTile;
+  const int64_t H = s.hidden, gate = H * kTile;
   for (int64_t k = 0; k < gate; k += L) {
     const Vec<T> r = sigmoid_of_lanes<T>(load(s.a + k));
     store(s.a + k, r);
@@ -75,75 +84,66 @@ void reset_before_units(const Step<T>& s, const Active<T>& active) {
   for (int64_t u = 0; u < H; ++u)
     for (int64_t l = 0; l < kTile; l += L) {
       const T* a = s.a + u * kTile + l;
-      T *h = s.h + u * kTile + l, *out = s.saved + u * s.ld + l;
-      ahead(out, part, 4);
-      const Vec<T> on = load(active.lane + l), was = load(h), z = sigmoid_of_lanes<T>(load(a + gate)), n = tanh_of_lanes<T>(load(a + 2 * gate)), next = n + z * (was - n);
-      keep<T, kRagged>(out, on, load(a));
-      keep<T, kRagged>(out + part, on, z);
-      keep<T, kRagged>(out + 2 * part, on, n);
-      keep<T, kRagged>(out + 3 * part, on, was);
-      store(h, kRagged ? where<T>(on, next, was) : next);
+      const Vec<T> on = load(active.lane + l), was = load(s.h + u * kTile + l), z = sigmoid_of_lanes<T>(load(a + gate)), n = tanh_of_lanes<T>(load(a + 2 * gate)), next = n + z * (was - n);
+      keep<T, kRagged, 4>(s, u, l, on, {load(a), z, n, was});
+      store(s.next + u * kTile + l, kRagged ? where<T>(on, next, was) : next);
     }
 }
 
 template <class T, bool kRagged>
 void lstm_units(const Step<T>& s, const Active<T>& active) {
   constexpr int L = Simd<T>::kLanes;
-  const int64_t H = s.hidden, part = H * s.ld, gate = H * kTile;
+  const int64_t H = s.hidden, gate = H * kTile;
   for (int64_t u = 0; u < H; ++u)
     for (int64_t l = 0; l < kTile; l += L) {
       const T* a = s.a + u * kTile + l;
-      T *h = s.h + u * kTile + l, *c = s.c + u * kTile + l, *out = s.saved + u * s.ld + l;
-      ahead(out, part, 7);
-      const Vec<T> on = load(active.lane + l), h_was = load(h), c_was = load(c);
+      T* c = s.c + u * kTile + l;
+      const Vec<T> on = load(active.lane + l), h_was = load(s.h + u * kTile + l), c_was = load(c);
       const Vec<T> i = sigmoid_of_lanes<T>(load(a)), f = sigmoid_of_lanes<T>(load(a + gate) + s.forget_bias), g = tanh_of_lanes<T>(load(a + 2 * gate)), o = sigmoid_of_lanes<T>(load(a + 3 * gate));
       const Vec<T> c_next = f * c_was + i * g, squashed = tanh_of_lanes<T>(c_next), h_next = o * squashed;
-      keep<T, kRagged>(out, on, i);
-      keep<T, kRagged>(out + part, on, f);
-      keep<T, kRagged>(out + 2 * part, on, g);
-      keep<T, kRagged>(out + 3 * part, on, o);
-      keep<T, kRagged>(out + 4 * part, on, squashed);
-      keep<T, kRagged>(out + 5 * part, on, c_was);
-      keep<T, kRagged>(out + 6 * part, on, h_was);
+      keep<T, kRagged, 7>(s, u, l, on, {i, f, g, o, squashed, c_was, h_was});
       store(c, kRagged ? where<T>(on, c_next, c_was) : c_next);
-      store(h, kRagged ? where<T>(on, h_next, h_was) : h_next);
+      store(s.next + u * kTile + l, kRagged ? where<T>(on, h_next, h_was) : h_next);
     }
 }
 
 template <class T>
 void run(const Call& call, int64_t tile, void* scratch) {
   const auto& op = *static_cast<const Recurrent*>(call.op);
-  const Mat<T> x(call.in[0]), w_x(call.in[4]), w_h(call.in[5]), y(call.out[0]), h_last(call.out[1]);
-  const int64_t B = y.rows, in = w_x.rows, H = w_h.rows, wide = in > H ? in : H;
+  const Mat<T> w_x(call.in[4]), w_h(call.in[5]), h_last(call.out[1]);
+  const int64_t B = h_last.rows, in = w_x.rows, H = w_h.rows, wide = in > H ? in : H;
   const Lengths length = lengths_of<T>(call.in[1], tile, B, op.steps);
   const Parts<T> saved(call.out[2], op.steps, saved_of(op.cell), H);
 
   Step<T> s{};
-  s.x = static_cast<T*>(scratch);
-  s.h = s.x + in * kTile;
-  s.c = s.h + H * kTile;
+  T* x = static_cast<T*>(scratch);
+  T* const state = x + in * kTile;
+  s.c = state + H * kTile;
   s.a = s.c + H * kTile;
   s.more = s.a + 4 * H * kTile;
   T* zeros = s.more + H * kTile;
   for (int64_t k = 0; k < wide; ++k) zeros[k] = T(0);
+  s.past = goes_past(call.out[2]);
   s.ld = saved.ld, s.in = in, s.hidden = H;
   s.w_x = w_x.data, s.w_h = w_h.data, s.ld_x = w_x.ld, s.ld_h = w_h.ld;
   s.b_x = static_cast<const T*>(call.in[6].data), s.b_h = static_cast<const T*>(call.in[7].data);
   s.forget_bias = static_cast<T>(op.forget_bias);
 
-  load_state(call.in[2], tile, B, H, zeros, s.h);
+  load_state(call.in[2], tile, B, H, zeros, state);
+  s.h = state;
   if (op.cell == Cell::lstm) load_state(call.in[3], tile, B, H, zeros, s.c);
-  const int64_t lanes = least(kTile, B - tile * kTile);
   for (int64_t t = 0; t < op.steps; ++t) {
     if (t >= length.most) {
-      saved.clear(tile, t);
-      for (int64_t l = 0; l < lanes; ++l)
-        for (int64_t u = 0; u < H; ++u) y.row(tile * kTile + l)[t * H + u] = T(0);
+      if (saved.data != nullptr) saved.clear(tile, t);
+      for (int64_t k = 0; k < H * kTile; ++k) s.a[k] = T(0);
+      store_step(call.out[0], tile, t, H, s.a);
       continue;
     }
     const Active<T> active(length, t);
-    s.saved = saved.at(tile, t, 0);
-    load_step(x, tile, t, in, length, zeros, s.x);
+    if (saved.data != nullptr) s.saved = saved.at(tile, t, 0);
+    s.x = step_in_lanes(call.in[0], tile, t, in, length, zeros, x);
+    T* const lanes = active.all ? lanes_at<T>(call.out[0], tile, t, H) : nullptr;  // the layer above may have the state itself
+    s.next = lanes != nullptr ? lanes : state;
     const Term<T> both[2] = {{s.w_x, s.ld_x, s.x, kTile, in}, {s.w_h, s.ld_h, s.h, kTile, H}};
     if (op.cell == Cell::gru) {
       const Term<T> xn{s.w_x + 2 * H, s.ld_x, s.x, kTile, in}, hn{s.w_h + 2 * H, s.ld_h, s.h, kTile, H};
@@ -158,13 +158,11 @@ void run(const Call& call, int64_t tile, void* scratch) {
       product<T, false>(4 * H, both, 2, s.a, kTile, s.b_x, s.b_h, false);
       active.all ? lstm_units<T, false>(s, active) : lstm_units<T, true>(s, active);
     }
-    T* rows[kTile];
-    for (int64_t l = 0; l < lanes; ++l) rows[l] = y.row(tile * kTile + l) + t * H;
-    lanes_to_rows(s.h, H, rows, lanes);
-    if (!active.all)
-      for (int64_t l = 0; l < lanes; ++l)
-        for (int64_t u = 0; u < H && active.lane[l] == T(0); ++u) rows[l][u] = T(0);
+    s.h = s.next;
+    for (int64_t k = 0; k < H * kTile && !active.all; ++k) s.a[k] = active.lane[k % kTile] != T(0) ? s.h[k] : T(0);
+    if (lanes == nullptr) store_step(call.out[0], tile, t, H, active.all ? s.h : s.a);
   }
+  if (s.past) flush_stores();
   store_state(h_last, tile, H, s.h);
   if (op.cell == Cell::lstm) store_state(Mat<T>(call.out[3]), tile, H, s.c);
 }

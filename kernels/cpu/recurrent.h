@@ -108,6 +108,34 @@ void load_state(const View& view, int64_t tile, int64_t sequences, int64_t width
   rows_to_lanes(rows, width, to);
 }
 
+// Step t of a tile where sequences lie as lanes; nullptr where they lie as rows.
+template <class T>
+T* lanes_at(const View& view, int64_t tile, int64_t t, int64_t width) {
+  return view.lanes ? static_cast<T*>(view.data) + (tile * view.cols + t * width) * kTile : nullptr;
+}
+
+// Step t of the tile's sequences as lanes: where they lie so already, or brought there into `room`.
+template <class T>
+const T* step_in_lanes(const View& view, int64_t tile, int64_t t, int64_t width, const Lengths& n, const T* zeros, T* room, int64_t ahead = 1) {
+  if (const T* lanes = lanes_at<T>(view, tile, t, width)) return lanes;
+  load_step(Mat<T>(view), tile, t, width, n, zeros, room, ahead);
+  return room;
+}
+
+// `from`, lanes of a step, goes where the view wants it.
+template <class T>
+void store_step(const View& view, int64_t tile, int64_t t, int64_t width, const T* from) {
+  if (T* to = lanes_at<T>(view, tile, t, width)) {
+    for (int64_t k = 0; k < width * kTile; ++k) to[k] = from[k];
+    return;
+  }
+  const Mat<T> m(view);
+  T* rows[kTile];
+  const int64_t lanes = least(kTile, m.rows - tile * kTile);
+  for (int64_t l = 0; l < lanes; ++l) rows[l] = m.row(tile * kTile + l) + t * width;
+  lanes_to_rows(from, width, rows, lanes);
+}
+
 template <class T>
 void store_state(const Mat<T>& m, int64_t tile, int64_t width, const T* from) {
   T* rows[kTile];
@@ -131,45 +159,63 @@ struct Parts {
 };
 
 // ---- functions of lanes ------------------------------------------------------------------------------------------------------------------
-// As exp_of, sigmoid_of and tanh_of (simd.h), a vector at a time: a loop over so few lanes is unrolled before it could be vectorised.
+// As sigmoid_of and tanh_of (simd.h), a vector at a time: a loop over so few lanes is unrolled before it could be vectorised. In float both are quotients of e^z = (1 + g)·s
+// with s = 2^n and g = e^r − 1, |r| ≤ log(2)/2: where g and s meet last, small values keep their digits and nothing is chosen by size. A call would send all registers to memory.
 template <class T>
 Vec<T> lanes_of(T x) {
   return x - Vec<T>{};
 }
+// The smaller of x and the bound; x where it is no number.
 template <class T>
-Vec<T> sigmoid_of_lanes(Vec<T> x) {
+Vec<T> at_most(Vec<T> x, T bound) {
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4) return reinterpret_cast<Vec<T>>(_mm512_maskz_min_ps(0xFFFF, _mm512_set1_ps(bound), reinterpret_cast<__m512>(x)));
+#elif defined(__AVX__)
+  if constexpr (sizeof(T) == 4) return reinterpret_cast<Vec<T>>(_mm256_min_ps(_mm256_set1_ps(bound), reinterpret_cast<__m256>(x)));
+#endif
+  return lanes_of(bound) < x ? lanes_of(bound) : x;
+}
+struct Power {
+  Vec<float> g, s;
+};
+// z in ±87. The polynomials are minimax for (e^r − 1)/r: of degree 4 with an error of 4·10⁻⁷, of degree 5 with 1·10⁻⁸.
+template <int degree>
+[[gnu::always_inline]] inline Power power_of(Vec<float> z) {
+  typedef int32_t I __attribute__((vector_size(kVectorBytes)));
+  const Vec<float> kMagic = lanes_of(12582912.0f);  // 1.5·2²³: adding it rounds to an integer held in the low bits
+  const Vec<float> shifted = z * 1.44269504f + kMagic, n = shifted - kMagic;
+  const Vec<float> r = (z - n * 0.693359375f) + n * 2.12194440e-4f;
+  Vec<float> p;
+  if constexpr (degree == 4) {
+    p = r * 8.333322e-3f + 4.187532e-2f;
+    p = p * r + 1.6666935e-1f;
+    p = p * r + 4.9999377e-1f;
+  } else {
+    p = r * 1.3888873e-3f + 8.369104e-3f;
+    p = p * r + 4.1667137e-2f;
+    p = p * r + 1.6666506e-1f;
+    p = p * r + 4.9999997e-1f;
+  }
+  p = p * r + 1.0f;
+  const I s = (reinterpret_cast<I>(shifted) << 23) + (127 << 23);
+  return {p * r, reinterpret_cast<Vec<float>>(s)};
+}
+template <class T>
+[[gnu::always_inline]] inline Vec<T> sigmoid_of_lanes(Vec<T> x) {
   if constexpr (sizeof(T) == 4) {
-    typedef int32_t I __attribute__((vector_size(kVectorBytes)));
-    const Vec<T> kMagic = lanes_of(12582912.0f), least = lanes_of(-87.0f), most = lanes_of(87.0f);
-    Vec<T> z = -x;
-    z = z < least ? least : z;
-    z = z > most ? most : z;
-    const Vec<T> shifted = z * 1.44269504f + kMagic, n = shifted - kMagic;
-    const Vec<T> r = (z - n * 0.693359375f) + n * 2.12194440e-4f;
-    Vec<T> e = r * 1.9841270e-4f + 1.3888889e-3f;
-    e = e * r + 8.3333333e-3f;
-    e = e * r + 4.1666667e-2f;
-    e = e * r + 1.6666667e-1f;
-    e = e * r + 0.5f;
-    e = e * (r * r) + r + 1.0f;
-    const I power = (reinterpret_cast<I>(shifted) - 0x4B400000 + 127) << 23;
-    const Vec<T> y = 1.0f / (1.0f + e * reinterpret_cast<Vec<T>>(power));
-    return x < least ? Vec<T>{} : y;  // 0 and not nearly: what an infinite value is multiplied with must show it
+    const Power e = power_of<4>(-at_most(x, 87.0f));
+    const Vec<T> y = 1.0f / (e.g * e.s + (e.s + 1.0f));
+    return x < lanes_of(-87.0f) ? Vec<T>{} : y;  // 0 and not nearly: what an infinite value is multiplied with must show it
   } else {
     for (int i = 0; i < Simd<T>::kLanes; ++i) x[i] = sigmoid_of(x[i]);
     return x;
   }
 }
 template <class T>
-Vec<T> tanh_of_lanes(Vec<T> x) {
+[[gnu::always_inline]] inline Vec<T> tanh_of_lanes(Vec<T> x) {
   if constexpr (sizeof(T) == 4) {
-    const Vec<T> x2 = x * x;
-    Vec<T> p = x2 * -0.00886323553f + 0.0218694885f;
-    p = p * x2 - 0.0539682540f;
-    p = p * x2 + 0.1333333333f;
-    p = p * x2 - 0.3333333333f;
-    const Vec<T> small = x + x * x2 * p, big = 2.0f * sigmoid_of_lanes<T>(2.0f * x) - 1.0f;
-    return x2 < 0.1225f ? small : big;
+    const Power e = power_of<5>(2.0f * -at_most(-at_most(x, 10.0f), 10.0f));
+    return (e.g * e.s + (e.s - 1.0f)) / (e.g * e.s + (e.s + 1.0f));
   } else {
     for (int i = 0; i < Simd<T>::kLanes; ++i) x[i] = tanh_of(x[i]);
     return x;
@@ -196,12 +242,13 @@ struct Block {
   static constexpr int kRows = kVectors == 1 ? 12 : 6;                                    // rows of the result in registers
 };
 
-// Lines of cache that will be wanted, asked for one by one while something is computed: all at once they would wait for each other, and the computation for them.
+// Lines of cache that will be wanted, asked for one by one while something is computed: all at once they would wait for each other, and the computation for them. To the
+// second cache: the first is full of what is being computed with.
 struct Ahead {
   uintptr_t at;
   int64_t lines;
   void ask() {
-    if (lines-- > 0) __builtin_prefetch(reinterpret_cast<const void*>(at)), at += 64;
+    if (lines-- > 0) __builtin_prefetch(reinterpret_cast<const void*>(at), 0, 2), at += 64;
   }
 };
 struct Nothing {

@@ -107,7 +107,7 @@ void lstm_back(const Back<T>& s) {
 template <class T>
 void grad_run(const Call& call, int64_t tile, void* scratch) {
   const auto& op = *static_cast<const RecurrentGrad*>(call.op);
-  const Mat<T> w_h(call.in[2]), d_y(call.in[3]), d_h0(call.out[1]);
+  const Mat<T> w_h(call.in[2]), d_h0(call.out[1]);
   const int64_t H = w_h.rows, B = op.sequences;
   const Lengths length = lengths_of<T>(call.in[0], tile, B, op.steps);
   const Parts<T> saved(call.in[1], op.steps, saved_of(op.cell), H), slopes(call.out[0], op.steps, slopes_of(op.cell), H);
@@ -132,7 +132,7 @@ void grad_run(const Call& call, int64_t tile, void* scratch) {
       continue;
     }
     const Active<T> active(length, t);
-    if (d_y) load_step(d_y, tile, t, H, length, zeros, dy, -1);
+    if (call.in[3].data != nullptr) s.d_y = step_in_lanes(call.in[3], tile, t, H, length, zeros, dy, -1);
     s.saved = saved.at(tile, t, 0);
     s.slopes = slopes.at(tile, t, 0);
     // Where the state is held, its gradient is too.
@@ -166,16 +166,15 @@ int64_t input_scratch_bytes(const Call& call) {
 template <class T>
 void input_run(const Call& call, int64_t tile, void* scratch) {
   const auto& op = *static_cast<const RecurrentInputGrad*>(call.op);
-  const Mat<T> w_x(call.in[1]), d_x(call.out[0]);
-  const int64_t in = w_x.rows, gates = w_x.cols, H = gates / gates_of(op.cell), lanes = least(kTile, d_x.rows - tile * kTile);
+  const Mat<T> w_x(call.in[1]);
+  const int64_t in = w_x.rows, gates = w_x.cols, H = gates / gates_of(op.cell);
   const Parts<T> slopes(call.in[0], op.steps, slopes_of(op.cell), H);
   T* d = static_cast<T*>(scratch);
   for (int64_t t = 0; t < op.steps; ++t) {
     const Term<T> term{w_x.data, w_x.ld, slopes.at(tile, t, 0), slopes.ld, gates};
-    product<T, true>(in, &term, 1, d, kTile, nullptr, nullptr, false);
-    T* rows[kTile];
-    for (int64_t l = 0; l < lanes; ++l) rows[l] = d_x.row(tile * kTile + l) + t * in;
-    lanes_to_rows(d, in, rows, lanes);
+    T* lanes = lanes_at<T>(call.out[0], tile, t, in);
+    product<T, true>(in, &term, 1, lanes != nullptr ? lanes : d, kTile, nullptr, nullptr, false);
+    if (lanes == nullptr) store_step(call.out[0], tile, t, in, d);
   }
 }
 
@@ -274,7 +273,8 @@ int64_t wgrad_scratch_bytes(const Call& call) {
 template <class T>
 void wgrad_run(const Call& call, int64_t tile, void* scratch) {
   const auto& op = *static_cast<const RecurrentWgrad*>(call.op);
-  const Mat<T> x(call.in[0]), out(call.out[0]);
+  const Mat<T> out(call.out[0]);
+  const View& x = call.in[0];
   const auto [in, H, gates, all] = wgrad_sizes(call);
   const Lengths length = lengths_of<T>(call.in[1], tile, x.rows, op.steps);
   const Parts<T> saved(call.in[2], op.steps, saved_of(op.cell), H), slopes(call.in[3], op.steps, slopes_of(op.cell), H);
@@ -286,19 +286,21 @@ void wgrad_run(const Call& call, int64_t tile, void* scratch) {
   const int64_t h_part = saved_of(op.cell) - 1;
   for (int64_t t0 = 0; t0 < length.most; t0 += kBlock) {
     const int64_t n = least(kBlock, length.most - t0);
-    for (int64_t t = 0; t < n; ++t) load_step(x, tile, t0 + t, in, length, zeros, lanes + t * in * kTile);
-    const Lanes<T> v{lanes, in * kTile, kTile}, h{saved.at(tile, t0, h_part), saved.parts * H * saved.ld, saved.ld};
+    const T* values = lanes;
+    for (int64_t t = 0; t < n; ++t) {
+      const T* step = step_in_lanes(x, tile, t0 + t, in, length, zeros, lanes + t * in * kTile);
+      if (t == 0) values = step;
+    }
+    const Lanes<T> v{values, in * kTile, kTile}, h{saved.at(tile, t0, h_part), saved.parts * H * saved.ld, saved.ld};
     const Lanes<T> d{slopes.at(tile, t0, 0), slopes.parts * H * slopes.ld, slopes.ld};
     auto slope = [&, hidden = H](int64_t part) { return Lanes<T>{d.data + part * hidden * d.ld, d.step, d.ld}; };  // clang 14 captures no structured binding
     outer_products(n, v, in, d, gates, d_wx, gates);
     totals(n, d, gates, d_bx);
     if (op.cell == Cell::lstm) {
       outer_products(n, h, H, d, gates, d_wh, gates);
-      totals(n, d, gates, d_bh);
     } else if (op.cell == Cell::gru) {
       outer_products(n, h, H, d, 2 * H, d_wh, gates);
       outer_products(n, h, H, slope(3), H, d_wh + 2 * H, gates);
-      totals(n, d, 2 * H, d_bh);
       totals(n, slope(3), H, d_bh + 2 * H);
     } else {
       for (int64_t t = 0; t < n; ++t)
@@ -310,6 +312,9 @@ void wgrad_run(const Call& call, int64_t tile, void* scratch) {
       outer_products(n, Lanes<T>{reset, H * kTile, kTile}, H, slope(2), H, d_wh + 2 * H, gates);
     }
   }
+  // A gate whose two biases are added up front has one gradient for both.
+  const int64_t alike = op.cell == Cell::lstm ? gates : op.cell == Cell::gru ? 2 * H : 0;
+  for (int64_t j = 0; j < alike; ++j) d_bh[j] = d_bx[j];
 }
 
 }  // namespace

@@ -5,6 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include "kernels/ops.h"
 #include "kernels/philox.h"
@@ -36,6 +39,26 @@ static inline Vec<T> load(const T* p) {
 template <class T>
 static inline void store(T* p, Vec<T> v) {
   *reinterpret_cast<typename Simd<T>::U*>(p) = v;
+}
+
+// Past the caches, for what is read long after: the line is not fetched first, and nothing else leaves for it. p stands where a vector may; whoever hands the memory to another
+// thread calls flush_stores() before.
+template <class T>
+static inline void store_past(T* p, Vec<T> v) {
+#if defined(__AVX512F__)
+  _mm512_stream_si512(reinterpret_cast<__m512i*>(p), reinterpret_cast<__m512i>(v));
+#elif defined(__AVX__)
+  _mm256_stream_si256(reinterpret_cast<__m256i*>(p), reinterpret_cast<__m256i>(v));
+#elif defined(__x86_64__)
+  _mm_stream_si128(reinterpret_cast<__m128i*>(p), reinterpret_cast<__m128i>(v));
+#else
+  store(p, v);
+#endif
+}
+static inline void flush_stores() {
+#if defined(__x86_64__)
+  _mm_sfence();
+#endif
 }
 
 static inline int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }

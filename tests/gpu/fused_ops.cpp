@@ -134,24 +134,25 @@ TEST_P(FusedOps, HaveTheBitsOfALaunchOfTheirOwn) {
 
 INSTANTIATE_TEST_SUITE_P(Each, FusedOps, testing::ValuesIn(op_names()), [](const auto& test) { return test.param; });
 
-// Layers so wide that a block's room holds the state of only some of its sequences, which stand in two stacked parts: they are taken through the layer in groups.
+// Layers so wide that a block's room holds the state of only some of its sequences, some of them in two stacked parts: they are taken through the layer in groups.
 TEST(FusedLaunches, TakeSequencesInGroupsWhereTheRoomIsSmall) {
-  constexpr int64_t kSequences = 2 * kSequenceTile, kSteps = 2, kIn = 3, kHidden = 131;
-  for (const Cell cell : {Cell::gru, Cell::gru_reset_before, Cell::lstm}) {
+  constexpr int64_t kSteps = 2, kIn = 3, kHidden = 131;
+  for (const auto& [cell, sequences] : {std::pair{Cell::gru, kSequenceTile}, {Cell::gru_reset_before, kSequenceTile}, {Cell::lstm, kSequenceTile}, {Cell::gru, kSequenceTile + 3}, {Cell::lstm, kSequenceTile - 1}, {Cell::gru, 2 * kSequenceTile}, {Cell::lstm, 2 * kSequenceTile}}) {
     const int64_t gates = gates_of(cell) * kHidden;
     const bool lstm = cell == Cell::lstm;
-    const auto state = [&](bool there) { return there ? real(kSequences, kHidden) : none(); };
-    const Input length = real(kSequences, 1).range(0, 3), w_h = real(kHidden, gates).range(-0.1, 0.1), bias = real(1, gates);
-    Case forwards{"", Recurrent{cell, kSteps, 1}, {real(kSequences, kSteps * kIn), length, state(true), state(lstm), real(kIn, gates), w_h, bias, cell == Cell::gru_reset_before ? none() : bias}, nullptr};
-    Case backwards{"", RecurrentGrad{cell, kSteps, kSequences},
-                   {length, real(2 * kSteps * saved_of(cell) * kHidden, kSequenceTile).range(0.1, 0.9), w_h, real(kSequences, kSteps * kHidden), state(true), state(lstm)}, nullptr};
+    const auto state = [&, count = sequences](bool there) { return there ? real(count, kHidden) : none(); };
+    const Input length = real(sequences, 1).range(0, 3), w_h = real(kHidden, gates).range(-0.1, 0.1), bias = real(1, gates);
+    Case forwards{"", Recurrent{cell, kSteps, 1}, {real(sequences, kSteps * kIn), length, state(true), state(lstm), real(kIn, gates), w_h, bias, cell == Cell::gru_reset_before ? none() : bias}, nullptr};
+    Case backwards{"", RecurrentGrad{cell, kSteps, sequences},
+                   {length, real(sequence_tiles(sequences) * kSteps * saved_of(cell) * kHidden, kSequenceTile).range(0.1, 0.9), w_h, real(sequences, kSteps * kHidden), state(true), state(lstm)}, nullptr};
     for (const Case* c : {&forwards, &backwards}) {
       kind_now = static_cast<OpKind>(c->op.index() - 1);
       const Grids in = draw_inputs(*c, true);
       const Ran alone = run_kernel(kernels_cuda(gpu::Math::fp32), *c, in, {}, 0, 0, enqueue_alone);
       for (const char* schedule : {"sequential", "random:7"}) {
         emulation::set_schedule(emulation::parse_schedule(schedule));
-        way_now = {FusedChain::rows, kSequenceTile, false, kSequenceTile};
+        const bool stacked = sequences == 2 * kSequenceTile;
+        way_now = {FusedChain::rows, stacked ? kSequenceTile : sequences, false, stacked ? kSequenceTile : 0};
         const Ran fused = run_kernel(kernels_cuda(gpu::Math::fp32), *c, in, {}, 0, 0, enqueue_fused);
         ASSERT_TRUE(fitted);
         same_bits(alone, fused, op_name(c->op));
