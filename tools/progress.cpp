@@ -44,8 +44,8 @@ std::string rate(double done, double seconds, const char* unit) {
   return fmt::format("{} {}/s", text::number(per_second < 100 ? per_second : std::round(per_second)), unit);
 }
 
-std::string left(const tessera_progress& e, double seconds) {
-  const double rest = std::ceil(std::max(0.0, e.total - e.done) / e.done * seconds);
+std::string left(const tessera_progress& e, double done, double seconds) {
+  const double rest = std::ceil(std::max(0.0, e.total - e.done) / done * seconds);
   return (rest < 60 ? fmt::format("{:.0f} s", rest) : text::duration(rest)) + " left";
 }
 
@@ -73,11 +73,15 @@ std::string ProgressPrinter::amount(const tessera_progress& e) const {
   return fmt::format("{}{} {}", done, whole ? "" : "/" + text::count(std::llround(e.total)), e.unit);
 }
 
-std::string ProgressPrinter::bar_line(const tessera_progress& e, double seconds) const {
+ProgressPrinter::Pace ProgressPrinter::pace(const tessera_progress& e, double now) const {
+  return {e.done - first_.done, now - first_.seconds};
+}
+
+std::string ProgressPrinter::bar_line(const tessera_progress& e, const Pace& p) const {
   std::string after = "  " + amount(e);
-  if (e.done > 0 && seconds > kSettle) after += "  " + rate(e.done, seconds, e.unit);
+  if (p.done > 0 && p.seconds > kSettle) after += "  " + rate(p.done, p.seconds, e.unit);
   if (e.note != nullptr && *e.note != '\0') after += std::string("  ") + e.note;
-  if (e.total > 0 && e.done > 0 && seconds > kSettle) after += "   " + left(e, seconds);
+  if (e.total > 0 && p.done > 0 && p.seconds > kSettle) after += "   " + left(e, p.done, p.seconds);
   const int room = columns_() - 1;
   const int cells = e.total > 0 ? std::clamp(room - kLabel - 1 - text::width(after), 0, kBar) : 0;
   return text::clip(text::pad(e.phase, kLabel) + " " + bar(e.total > 0 ? e.done / e.total : 0, cells) + after, room);
@@ -90,6 +94,7 @@ void ProgressPrinter::update(const tessera_progress& e) {
   if (phase_ != e.phase) {
     finish();
     phase_ = e.phase;
+    first_ = {e.done, now};
     drawn_ = now - (style_ == Style::bar ? kRedraw : kBetweenLines - kFirstLine);
   }
   const double seconds = now - started_;
@@ -98,12 +103,13 @@ void ProgressPrinter::update(const tessera_progress& e) {
   if (e.finished) return finish();
   if (now - drawn_ < (style_ == Style::bar ? kRedraw : kBetweenLines)) return;
   drawn_ = now;
+  const Pace p = pace(e, now);
   if (style_ == Style::bar) {
-    print_("\r" + bar_line(e, seconds) + "\x1b[K");
+    print_("\r" + bar_line(e, p) + "\x1b[K");
     bar_shown_ = true;
   } else {
-    print_(fmt::format("{} {}{}{}{}\n", text::pad(e.phase, kLabel), amount(e), e.done > 0 ? "  " + rate(e.done, seconds, e.unit) : "", note,
-                       e.total > 0 && e.done > 0 ? "   " + left(e, seconds) : ""));
+    print_(fmt::format("{} {}{}{}{}\n", text::pad(e.phase, kLabel), amount(e), p.done > 0 ? "  " + rate(p.done, p.seconds, e.unit) : "", note,
+                       e.total > 0 && p.done > 0 ? "   " + left(e, p.done, p.seconds) : ""));
   }
 }
 

@@ -29,7 +29,12 @@ class ProgressPrinter {
   void finish();
   void notice(const std::string& what);
   std::string amount(const tessera_progress& event) const;
-  std::string bar_line(const tessera_progress& event, double seconds) const;
+  // Since the phase's first event: a run that goes on from a checkpoint begins in the middle.
+  struct Pace {
+    double done, seconds;
+  };
+  Pace pace(const tessera_progress& event, double now) const;
+  std::string bar_line(const tessera_progress& event, const Pace& pace) const;
 
   Style style_;
   std::function<void(const std::string&)> print_;
@@ -39,6 +44,7 @@ class ProgressPrinter {
   std::string phase_;      // the one that runs; empty: none
   std::string last_;       // what its final line will say
   double started_;         // where the phase before ended: what a phase does before its first event is its own time
+  Pace first_{0, 0};       // the phase's first event: how much was done, and when
   double drawn_ = 0;
   bool bar_shown_ = false;
 };

@@ -38,6 +38,17 @@ TEST(Progress, ABarIsRedrawnInPlaceWithRateAndTimeLeft) {
   EXPECT_EQ(s.written.back(), '\n');
 }
 
+TEST(Progress, ARunThatGoesOnIsAsFastAsItIs) {
+  for (const auto style : {ProgressPrinter::Style::bar, ProgressPrinter::Style::lines}) {
+    Screen s(style);
+    s.at(2, "train", 201, 300);
+    EXPECT_FALSE(s.shows("epochs/s")) << "nothing is known yet";
+    s.at(22, "train", 221, 300);
+    EXPECT_TRUE(s.shows("221/300 epochs  1 epochs/s")) << s.written;
+    EXPECT_TRUE(s.shows("1:19 left")) << s.written;
+  }
+}
+
 TEST(Progress, ANoticeStandsAboveTheBarOfThePhaseThatGoesOn) {
   Screen s(ProgressPrinter::Style::bar);
   s.at(0, "train", 0, 300);
