@@ -44,27 +44,29 @@ void DeviceRun::place(const T*& array, int count, const char* what) {
   array = reinterpret_cast<const T*>(tables_.back()->data());
 }
 
+void DeviceRun::place_arrays(SpanTable& t) {
+  place(t.items, t.count, "the spans of a row");
+  place(t.cond_span, t.cond_width, "the spans of a row");
+}
+void DeviceRun::place_arrays(ProfileTable& t) {
+  place(t.columns, t.column_count, "the profile of a table");
+  place(t.numbers, t.number_count, "the profile of a table");
+  place(t.cells, t.cell_count, "the profile of a table");
+}
+
+template <class Table>
+void DeviceRun::place_table(std::map<const Table*, Table>& placed, const Table*& table) {
+  const auto [at, fresh] = placed.try_emplace(table, *table);
+  if (fresh) place_arrays(at->second);
+  table = &at->second;
+}
+
 const Op& DeviceRun::localise(const Op& op) {
   ops_.push_back(op);
   std::visit(
       [&](auto& o) {
-        if constexpr (requires { o.spans; }) {
-          auto [at, fresh] = spans_.try_emplace(o.spans, *o.spans);
-          SpanTable& t = at->second;
-          o.spans = &t;
-          if (!fresh) return;
-          place(t.items, t.count, "the spans of a row");
-          place(t.cond_span, t.cond_width, "the spans of a row");
-        }
-        if constexpr (requires { o.profile; }) {
-          auto [at, fresh] = profiles_.try_emplace(o.profile, *o.profile);
-          ProfileTable& t = at->second;
-          o.profile = &t;
-          if (!fresh) return;
-          place(t.columns, t.column_count, "the profile of a table");
-          place(t.numbers, t.number_count, "the profile of a table");
-          place(t.cells, t.cell_count, "the profile of a table");
-        }
+        if constexpr (requires { o.spans; }) place_table(spans_, o.spans);
+        if constexpr (requires { o.profile; }) place_table(profiles_, o.profile);
       },
       ops_.back());
   return ops_.back();

@@ -62,6 +62,11 @@ class DeviceRun {
  private:
   template <class T>
   void place(const T*& array, int count, const char* what);  // makes it the device's copy
+  void place_arrays(SpanTable& t);
+  void place_arrays(ProfileTable& t);
+  // Makes a host's table that an op points to one whose arrays are on the device: the same one for every op with the same table.
+  template <class Table>
+  void place_table(std::map<const Table*, Table>& placed, const Table*& table);
   void forget();
   void replay(int64_t n);
   void keep_state(int copy);
@@ -70,8 +75,8 @@ class DeviceRun {
   DeviceBytes state_, activations_, step_;
   StepState on_device_{};  // what step_ holds, as far as is known here
   std::map<int, std::unique_ptr<DeviceBytes>> bound_;
-  std::map<const void*, SpanTable> spans_;
-  std::map<const void*, ProfileTable> profiles_;
+  std::map<const SpanTable*, SpanTable> spans_;
+  std::map<const ProfileTable*, ProfileTable> profiles_;
   std::deque<std::unique_ptr<DeviceBytes>> tables_;
   std::deque<Op> ops_;
   std::vector<DeviceCall> calls_;

@@ -63,23 +63,24 @@ TESSERA_HD static inline double mapped(const QuantileView& model, const Quantile
   return on_grid(value_at(free, at), unit);
 }
 
-// A number's cell: of the heaped ones each has its own, then come kBins of rank, then missing.
-TESSERA_HD static inline int number_cell(const double* heaped, int heaps, const QuantileView& real, double x) {
+// The rank of x among the table's numbers; 0 where x is missing, or all of them are.
+TESSERA_HD static inline double number_rank(const QuantileView& real, double x) { return x == x && real.count > 0 ? rank_of(real, x).middle() : 0; }
+
+// The cell of a number of rank u: of the heaped ones each has its own, then come kBins of rank, then missing.
+TESSERA_HD static inline int number_cell(const double* heaped, int heaps, double x, double u) {
   if (x != x) return heaps + ProfileTable::kBins;
   const int at = not_below(heaped, heaps, x);
   if (at < heaps && heaped[at] == x) return at;
-  const int bin = real.count == 0 ? 0 : static_cast<int>(rank_of(real, x).middle() * ProfileTable::kBins);
+  const int bin = static_cast<int>(u * ProfileTable::kBins);
   return heaps + (bin < ProfileTable::kBins ? bin : ProfileTable::kBins - 1);
 }
 
-// Rank and waves; zeros for a missing value.
+// Rank and waves; zeros for a missing value, whose rank is 0.
 template <class T>
-TESSERA_HD static inline void number_inputs(const QuantileView& real, double x, T* out) {
-  const bool present = x == x && real.count > 0;
-  const double u = present ? rank_of(real, x).middle() : 0;
+TESSERA_HD static inline void number_inputs(double u, T* out) {
   out[0] = static_cast<T>(u);
   // sin 2a = 2 sin a cos a: one sine and one cosine serve all waves.
-  double s = present ? sin(3.14159265358979323846 * u) : 0, c = present ? cos(3.14159265358979323846 * u) : 0;
+  double s = sin(3.14159265358979323846 * u), c = cos(3.14159265358979323846 * u);
   for (int k = 0; k < ProfileTable::kWaves; ++k) {
     out[1 + k] = static_cast<T>(s);
     const double twice = 2 * s * c;
@@ -102,11 +103,11 @@ TESSERA_HD static inline void profile_entries(const ProfileTable& t, const Profi
     double x = code < c.modes.count ? number_of_mode(static_cast<double>(alphas[c.alpha]), modes[code], modes[c.modes.count + code], c.range) : t.numbers[c.values.first + code - c.modes.count];
     if (c.model.points.count > 0 && x == x && !holds(t.numbers + c.fixed.first, c.fixed.count, x))
       x = mapped(t.view(c.model), t.view(c.free), x, c.unit, {static_cast<uint32_t>(c.column), static_cast<uint32_t>(id[0]), static_cast<uint32_t>(id[1]), static_cast<uint32_t>(id[2]), seed});
-    const QuantileView real = t.view(c.real);
-    number_inputs(real, x, v);
+    const double u = number_rank(t.view(c.real), x);
+    number_inputs(u, v);
     for (int k = 0; k < ProfileTable::kInputs; ++k) *at++ = dense++;
     v += ProfileTable::kInputs;
-    cell = number_cell(t.numbers + c.heaped.first, c.heaped.count, real, x);
+    cell = number_cell(t.numbers + c.heaped.first, c.heaped.count, x, u);
   } else {
     cell = t.cells[c.cells.first + code];
   }

@@ -3,7 +3,6 @@
 #include "models/latent_mixture.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "engine/isa.h"

@@ -237,6 +237,8 @@ class Rows : public RowStream {
   void consider(const std::vector<Candidate>& candidates, int64_t begin, Table& found, std::vector<int64_t>& order, std::vector<Search>& searches) {
     const Decoded made = make(candidates);
     const std::vector<char> meets = check_conditions(made);
+    const float* log_weight = acceptance_ != nullptr ? program_->watched<float>(2) : nullptr;
+    const float* kept = acceptance_ != nullptr ? program_->watched<float>(3) : nullptr;
     tried_ += static_cast<int64_t>(candidates.size());
     size_t next = 0;  // of those that were decoded
     for (size_t k = 0; k < candidates.size(); ++k) {
@@ -250,7 +252,8 @@ class Rows : public RowStream {
         for (const size_t term : proposed_terms_) ++failed_[term];  // refused because what the method was asked to propose is rare
         continue;
       }
-      if ((decoded && meets[at] == 0) || !kept(candidates[k], k, s)) continue;
+      if (decoded && meets[at] == 0) continue;
+      if (++s.seen; kept != nullptr && !ends_search(candidates[k], log_weight[k], kept[k] > 0, s)) continue;
       s.done = true;
       if (s.seen > kMostTries) continue;  // settle() takes the likeliest
       append(found, made.slice(at), Decoded::place(at));
@@ -270,13 +273,10 @@ class Rows : public RowStream {
     return all;
   }
 
-  // Whether a candidate that meets the conditions ends the search for its row.
-  bool kept(const Candidate& c, size_t k, Search& s) const {
-    ++s.seen;
-    if (acceptance_ == nullptr) return true;
-    const float w = program_->watched<float>(2)[k];
-    if (s.seen == 1 || w > s.weight) s.weight = w, s.likeliest = c.attempt;
-    if (program_->watched<float>(3)[k] > 0) return true;
+  // Whether the s.seen-th candidate that meets the conditions ends the search for its row under calibration.
+  static bool ends_search(const Candidate& c, float log_weight, bool kept, Search& s) {
+    if (s.seen == 1 || log_weight > s.weight) s.weight = log_weight, s.likeliest = c.attempt;
+    if (kept) return true;
     if (s.seen < kMostTries) return false;
     ++s.seen;  // beyond the bound: marks the row for settle()
     return true;

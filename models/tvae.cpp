@@ -1,7 +1,5 @@
 #include "models/tvae.h"
 
-#include <algorithm>
-
 #include "engine/ops/span.h"
 #include "models/recording.h"
 

@@ -1,11 +1,7 @@
 #include "models/calibration/calibration.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 
 #include <nlohmann/json.hpp>
 

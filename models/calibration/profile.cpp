@@ -1,9 +1,6 @@
 #include "models/calibration/profile.h"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
-#include <numbers>
 #include <numeric>
 
 namespace tessera {
@@ -60,9 +57,10 @@ bool ColumnProfile::is_fixed(double x) const { return std::binary_search(fixed.b
 int32_t ColumnProfile::cell(const Column& values, int64_t row) const {
   if (values.is_missing(row)) return missing();
   const auto i = static_cast<size_t>(row);
-  if (!numeric) return cell_of_text(values.codes[i]);
-  return number_cell(heaped.data(), static_cast<int>(heaped.size()), real.view(), values.numbers[i]);
+  return numeric ? cell_of_number(values.numbers[i], number_rank(real.view(), values.numbers[i])) : cell_of_text(values.codes[i]);
 }
+
+int32_t ColumnProfile::cell_of_number(double x, double rank) const { return number_cell(heaped.data(), static_cast<int>(heaped.size()), x, rank); }
 
 Profile Profile::of(const Table& sample, const std::vector<int32_t>& levels) {
   Profile out;
@@ -104,8 +102,14 @@ void Profile::encode(const Table& rows, int32_t* cells, float* inputs) const {
     const ColumnProfile& p = columns[j];
     const Column& c = rows.columns[static_cast<size_t>(p.column)];
     for (int64_t i = 0; i < rows.rows; ++i) {
-      cells[i * code_stride + static_cast<int64_t>(j)] = p.cell(c, i);
-      if (p.numeric) number_inputs(p.real.view(), c.numbers[static_cast<size_t>(i)], inputs + i * input_stride + at);
+      int32_t& cell = cells[i * code_stride + static_cast<int64_t>(j)];
+      if (!p.numeric) {
+        cell = p.cell(c, i);
+        continue;
+      }
+      const double x = c.numbers[static_cast<size_t>(i)], rank = number_rank(p.real.view(), x);
+      cell = p.cell_of_number(x, rank);
+      number_inputs(rank, inputs + i * input_stride + at);
     }
     if (p.numeric) at += ColumnProfile::kInputs;
   }

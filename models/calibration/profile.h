@@ -37,6 +37,7 @@ struct ColumnProfile {
   int32_t missing() const { return static_cast<int32_t>(share.size()) - 1; }
   bool is_fixed(double x) const;
   int32_t cell(const Column& values, int64_t row) const;
+  int32_t cell_of_number(double x, double rank) const;  // rank: number_rank() among `real`
   int32_t cell_of_text(int32_t level) const { return static_cast<size_t>(level) < cell_of_level.size() ? cell_of_level[static_cast<size_t>(level)] : other; }
 };
 

@@ -1,6 +1,5 @@
 // The encoder in a model file. What is read back is checked as if a stranger had written it.
 #include <algorithm>
-#include <functional>
 
 #include "models/encoding/encoder_state.h"
 #include "models/encoding/json_fields.h"

@@ -1,7 +1,6 @@
 #include "models/encoding/identifier.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "kernels/philox.h"

@@ -1,4 +1,3 @@
-#include <bit>
 
 #include "models/encoding/identifier.h"
 #include "models/encoding/json_fields.h"

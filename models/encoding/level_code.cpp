@@ -1,7 +1,6 @@
 #include "models/encoding/level_code.h"
 
 #include <algorithm>
-#include <numeric>
 #include <string_view>
 #include <unordered_map>
 

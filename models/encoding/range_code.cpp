@@ -1,7 +1,6 @@
 #include "models/encoding/range_code.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "models/encoding/number_code.h"

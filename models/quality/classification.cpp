@@ -1,7 +1,6 @@
 #include "models/quality/classification.h"
 
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
 #include "models/quality/statistics.h"

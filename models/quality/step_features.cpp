@@ -1,7 +1,6 @@
 #include "models/quality/step_features.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "engine/error.h"

@@ -1,10 +1,8 @@
 #include "models/table/csv_writer.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <functional>
-#include <memory>
 #include <vector>
 
 #include "engine/files.h"

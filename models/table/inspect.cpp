@@ -1,7 +1,6 @@
 #include "models/table/inspect.h"
 
 #include <algorithm>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 

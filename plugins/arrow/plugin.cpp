@@ -3,7 +3,6 @@
 #include <arrow/config.h>
 #include <parquet/exception.h>
 
-#include <cerrno>
 #include <new>
 #include <string>
 

@@ -1,5 +1,4 @@
 // Sequences on the command line: evaluation of two tables of them, and what cannot be cut.
-#include <algorithm>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>

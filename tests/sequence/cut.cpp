@@ -1,6 +1,5 @@
 // How a table becomes sequences: every row in its place, every window used; and what cannot be cut says where and what to do.
 #include <numeric>
-#include <set>
 
 #include "sequence/sequences.h"
 

@@ -1,8 +1,6 @@
 // Arrow streams: ours come back as they went, foreign ones are read by Arrow's types, broken ones are errors.
 #include "tessera/arrow.h"
 
-#include <cstring>
-
 #include "models/table/arrow_export.h"
 #include "models/table/arrow_import.h"
 #include "models/table/example.h"

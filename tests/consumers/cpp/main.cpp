@@ -1,6 +1,5 @@
 // A C++ program: learns a table from a CSV file, saves, loads, samples under a condition, reads the report.
 #include <cstdio>
-#include <fstream>
 #include <iostream>
 #include <string>
 #include <tessera/tessera.hpp>
