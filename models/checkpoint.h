@@ -38,6 +38,7 @@ struct RunState {
   std::optional<Measure> best;
   States best_weights;             // as at `best`, while they are wanted
   std::string stopped;             // why it was shortened: "patience", "max-time"; "": it was not
+  int64_t left_out = 0;            // of `step`: what phases that ended early would still have done
 };
 
 // A checkpoint with a checksum may still have been made by anybody: all that is read from it later must be there, in the plan's sizes. Error(format) where it is not.

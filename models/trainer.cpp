@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <utility>
 
@@ -12,11 +11,10 @@
 #include "models/held_out.h"
 #include "models/model_state.h"
 #include "models/recording.h"
+#include "models/training_clock.h"
 
 namespace tessera {
 namespace {
-
-double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 constexpr int64_t kMeasures = 60;  // held-out measures a run without patience takes, at most one an epoch
 
@@ -24,7 +22,7 @@ constexpr int64_t kMeasures = 60;  // held-out measures a run without patience t
 class Trainer {
  public:
   Trainer(const Method& method, const EncodedTable& table, HeldOut* held_out, const FitOptions& options, Checkpoints& checkpoints, const Surroundings& around)
-      : method_(method), table_(table), held_out_(held_out), options_(options), checkpoints_(checkpoints), around_(around), schedule_(method.schedule()) {
+      : method_(method), table_(table), held_out_(held_out), options_(options), checkpoints_(checkpoints), around_(around), schedule_(method.schedule()), clock_(options.max_seconds) {
     per_epoch_ = std::max<int64_t>(table.rows / schedule_.batch, 1);
     measured_every_ = per_epoch_ * std::max<int64_t>(1, options.patience > 0 ? options.patience / 5 : schedule_.epochs / kMeasures);
   }
@@ -49,8 +47,9 @@ class Trainer {
   }
 
   void run() {
-    before_ = run_.seconds;
-    started_ = looked_ = seconds_now();
+    clock_.start(run_.seconds);
+    clock_.mark(static_cast<double>(run_.step));
+    looked_ = seconds_now();
     try {
       for (;;) {
         measure();
@@ -133,7 +132,7 @@ class Trainer {
       fetch();
     }
     if (run_.states.empty()) return;
-    run_.seconds = before_ + seconds_now() - started_;
+    run_.seconds = clock_.used();
     checkpoints_.write(run_, per_epoch_);
     run_.states.clear();
   }
@@ -160,7 +159,8 @@ class Trainer {
     const LossRow row = collect();
     table_.relax();
     method_.relax();
-    around_.monitor.report({"train", row.epoch, static_cast<double>(run_.steps) / static_cast<double>(per_epoch_), "epochs", row.note, run_.step == run_.steps});
+    const double steps = clock_.expected(static_cast<double>(run_.step), static_cast<double>(run_.steps));
+    around_.monitor.report({"train", row.epoch, steps / static_cast<double>(per_epoch_), "epochs", row.note, run_.step == run_.steps});
     // Runs of about a tenth of a second: short enough to be stopped at once, long enough that looking costs nothing. The result does not depend on it.
     const double took = std::max(seconds_now() - std::exchange(looked_, seconds_now()), 1e-6);
     chunk_ = std::clamp<int64_t>(static_cast<int64_t>(0.1 / took * static_cast<double>(run_.step - done)), 1, kLossSlots);
@@ -182,7 +182,7 @@ class Trainer {
     run_.step = done + ran;
     std::vector<double> means = run_.loss_sums;
     for (double& x : means) x /= static_cast<double>(run_.loss_steps);
-    const LossRow row = loss_row(run_.step, before_ + seconds_now() - started_, means);
+    const LossRow row = loss_row(run_.step, clock_.used(), means);
     if (run_.step == row_end) {
       means.insert(means.begin(), {static_cast<double>(run_.step), row.seconds});
       run_.losses.push_back(std::move(means));
@@ -241,10 +241,8 @@ class Trainer {
   }
 
   void watch_clock() {
-    if (options_.max_seconds <= 0) return;
-    const double used = before_ + seconds_now() - started_;
-    if (used >= options_.max_seconds * schedule_.decay_from && run_.stopped.empty()) shorten("max-time");
-    if (used < options_.max_seconds || run_.step >= run_.steps) return;
+    if (clock_.up(schedule_.decay_from) && run_.stopped.empty()) shorten("max-time");
+    if (!clock_.up() || run_.step >= run_.steps) return;
     drain();
     run_.steps = run_.step;
     run_.stopped = "max-time";
@@ -257,10 +255,11 @@ class Trainer {
   Checkpoints& checkpoints_;
   const Surroundings& around_;
   const Method::Schedule schedule_;
+  TrainingClock clock_;
   int64_t per_epoch_, measured_every_, chunk_ = 1, queued_ = 0;  // queued_: steps started
   int flying_ = 0;                                                // starts that are not finished
   size_t width_ = 0;
-  double step_flops_ = 0, before_ = 0, started_ = 0, looked_ = 0;
+  double step_flops_ = 0, looked_ = 0;
   RunState run_;
   std::unique_ptr<Program> program_;
 };

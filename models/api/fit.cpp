@@ -129,7 +129,6 @@ void set_timegan(FitOptions& out, const tessera_fit_options& o) {
   refuse(o.embedding_dim != 0, "--embedding-dim", "ctgan and tvae; timegan's is --hidden-dim");
   refuse(o.patience > 0, "--patience", "ctgan and tvae");
   refuse(text_or(o.keep, "") == "best", "--keep best", "ctgan and tvae");
-  refuse(!text_or(o.max_time, "").empty(), "--max-time", "ctgan and tvae");
   refuse(!text_or(o.calibrate, "").empty() && out.calibrate != Tier::off, "--calibrate", "ctgan and tvae");
   out.calibrate = Tier::off;
   const bool untrained = o.iterations == TESSERA_UNTRAINED;

@@ -2,10 +2,12 @@
 // of another run gets into a model.
 #include <atomic>
 #include <functional>
+#include <thread>
 
 #include "models/checkpoint.h"
 #include "models/table/example.h"
 #include "models/tables.h"
+#include "models/training_clock.h"
 
 namespace tessera::whole {
 namespace {
@@ -296,6 +298,25 @@ TEST_P(Resume, TimeThatIsUpEndsTraining) {
   const nlohmann::json provenance = fit(rows(), o).describe()["provenance"];
   EXPECT_EQ(provenance["stopped"], "max-time");
   EXPECT_GT(provenance["steps"].get<int64_t>(), 0);
+}
+
+TEST(TrainingClock, CountsAllRunsAndTellsHowManyStepsFit) {
+  TrainingClock endless(0), clock(20);
+  endless.start(1000);
+  EXPECT_FALSE(endless.up());
+  EXPECT_EQ(endless.expected(3, 10), 10);
+  clock.start(10);  // seconds of the runs before
+  EXPECT_GE(clock.used(), 10);
+  EXPECT_TRUE(clock.up(0.5));
+  EXPECT_FALSE(clock.up());
+  clock.mark(4);
+  EXPECT_EQ(clock.expected(4, 1e9), 1e9) << "no rate yet";
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  const double steps = clock.expected(5, 1e9);  // a step in 20 ms or more, and at most 10 s to go
+  EXPECT_GT(steps, 5);
+  EXPECT_LE(steps, 5 + 10 / 0.02);
+  EXPECT_EQ(clock.expected(5, 6), 6);
+  EXPECT_EQ(clock.expected(5, 1e9, 0.5), 5) << "that share of the time is over";
 }
 
 TEST_P(Resume, HeldOutRowsNeedATable) {

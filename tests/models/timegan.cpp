@@ -1,6 +1,7 @@
 // TimeGAN as a user meets it: a short fit of sequences whose law is known follows it, where an untrained model does not; a sequence is its own whatever is around it; what
 // is written is what is read; a run that was interrupted ends as one that was not.
 #include <atomic>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "models/checkpoint.h"
@@ -214,6 +215,47 @@ TEST(Timegan, AnInterruptedRunEndsAsOneThatWasNot) {
     on.checkpoint.resume = true;
     EXPECT_EQ(lines(whole), lines(rows_of(fit(real, on), 0, 20))) << "stopped after " << stop;
   }
+  Checkpoints::remove(path);
+}
+
+TEST(Timegan, TimeThatIsUpEndsEachPhase) {
+  const std::string path = (std::filesystem::temp_directory_path() / ("timegan_time_" + std::to_string(getpid()) + ".checkpoint")).string();
+  const Table real = visits(60);
+  FitOptions o = of_visits(1000000);
+  o.max_seconds = 2;
+  o.checkpoint.path = path;
+  std::map<std::string, Progress> last;
+  std::atomic<bool> cancel{false};
+  Monitor monitor;
+  monitor.cancel = &cancel;
+  monitor.on_progress = [&](const Progress& p) {
+    if (p.unit == std::string("steps")) last[p.phase] = p;
+    if (p.phase == std::string("joint")) cancel = true;
+  };
+  Team team(2);
+  EXPECT_THROW((void)Model::fit(Table(real), o, team, monitor), Error);
+  ASSERT_EQ(last.size(), 3u);
+  for (const char* phase : {"embedding", "supervised"}) {
+    EXPECT_TRUE(last[phase].finished && last[phase].done > 0 && last[phase].done == last[phase].total) << phase;
+    EXPECT_NE(last[phase].note.find("time is up: "), std::string::npos) << last[phase].note;
+  }
+  const double joint = last["joint"].done;
+  EXPECT_FALSE(last["joint"].finished);
+
+  cancel = false, last.clear();
+  o.checkpoint.resume = true;
+  monitor.on_progress = [&](const Progress& p) {
+    if (p.unit == std::string("steps")) last[p.phase] = p;
+  };
+  const Model m = Model::fit(Table(real), o, team, monitor);
+  ASSERT_EQ(last.size(), 1u) << "what the first run passed is not trained again";
+  EXPECT_TRUE(last["joint"].finished);
+  EXPECT_GT(last["joint"].done, joint);
+  const nlohmann::json provenance = m.describe()["provenance"];
+  EXPECT_EQ(provenance["stopped"], "max-time");
+  EXPECT_GT(provenance["steps"].get<double>(), last["joint"].done);
+  EXPECT_LT(provenance["steps"].get<int64_t>(), 1000000);
+  EXPECT_GT(rows_of(m, 0, 10).rows, 0);
   Checkpoints::remove(path);
 }
 
