@@ -51,6 +51,7 @@ struct TimeganConfig {
   int hidden = 24;   // units of a recurrent layer
   int layers = 3;    // of every network; the supervisor has one less
   int noise = 0;     // wide at each step; 0: as wide as a step of the data
+  bool random_start = false;  // the generator's first layer begins in a random state instead of 0: what tells sequences apart is there from the first step on
   Cell cell = Cell::gru;
   double gamma = 1;  // weight of the discriminator's verdict on latent steps before they are supervised
   double learning_rate = 1e-3;

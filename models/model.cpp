@@ -41,6 +41,7 @@ void apply_preset(FitOptions& o) {
     o.ctgan.population_norm = true;
     o.tvae.prior_components = 30;
     o.timegan.average_decay = 0.999;
+    o.timegan.random_start = true;
   } else {
     throw Error(ErrorCode::usage, fmt::format("--preset {}: there are \"best\" (the default) and \"paper\".", o.preset));
   }

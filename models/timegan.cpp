@@ -1,9 +1,7 @@
 #include "models/timegan.h"
 
 #include <algorithm>
-#include <cmath>
 
-#include "kernels/philox.h"
 #include "models/recording.h"
 
 namespace tessera {
@@ -57,12 +55,14 @@ Var total(Var row) { return sum(reshape(row, {row.cols(), 1})); }
 
 }  // namespace
 
-Var apply(Recorder& r, const SequenceNetwork& n, int64_t steps, Var x, const SequenceBatch& batch) {
+Var apply(Recorder& r, const SequenceNetwork& n, int64_t steps, Var x, const SequenceBatch& batch, Var start) {
   if (n.attributes > 0) {
     const Var repeated = concat_cols(std::vector<Var>(static_cast<size_t>(steps), batch.attributes));
     x = in_rows(concat_cols({each_step(x, steps), each_step(repeated, steps)}), steps);
   }
-  const Var y = each_step(recurrent(r, n.weights, "rnn.", n.layers, x, steps, batch.length).y, steps);
+  std::vector<Var> h0;
+  if (start) h0.resize(static_cast<size_t>(n.layers.layers)), h0[0] = start;
+  const Var y = each_step(recurrent(r, n.weights, "rnn.", n.layers, x, steps, batch.length, h0).y, steps);
   Var out = matmul(y, r(n.weights, "output.weight")) + r(n.weights, "output.bias");
   if (n.squashed) out = sigmoid(out);
   if (batch.valid) out = out * valid_steps(batch);
@@ -116,10 +116,10 @@ std::vector<Var> apply_to_all(Recorder& r, const SequenceNetwork& n, int64_t ste
 
 }  // namespace
 
-Made make(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var hidden, Var noise) {
+Made make(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var hidden, const Noise& noise) {
   Made made;
   made.hidden = hidden;
-  made.early = apply(r, m.generator, m.steps, noise, batch);
+  made.early = apply(r, m.generator, m.steps, noise.z, batch, noise.start);
   const auto supervised = apply_to_all(r, m.supervisor, m.steps, {hidden, made.early}, batch);
   made.supervised = supervised[0];
   made.late = supervised[1];
@@ -151,6 +151,10 @@ namespace {
 struct Source {
   Var features, first, length, attributes, own_row, own_step;  // a sequence's attributes are a sequence of one step
 };
+
+Noise draw_noise(Recorder& r, const Timegan& m, int64_t batch) {
+  return {r.uniform("Z", {batch, m.steps * m.noise}), m.config.random_start ? 2.0 * r.uniform("start", {batch, m.config.hidden}) + -1.0 : Var{}};
+}
 
 SequenceBatch draw_batch(Recorder& r, const Timegan& m, const Source& from) {
   const Var sequence = draw_rows(r, m.config.batch, from.first.rows());
@@ -196,13 +200,14 @@ void record_training(Recorder& r, const Timegan& m, TimeganPhase phase, int64_t 
     for (twice.index = 0; twice.index < 2; ++twice.index) {
       const SequenceBatch b = draw_batch(r, m, from);
       const Var hidden = embed(b);  // neither step changes what this is made of before both have used it
-      g = generator_loss(r, m, b, make(r, m, b, hidden, r.uniform("Z", {c.batch, m.steps * m.noise})));
+      g = generator_loss(r, m, b, make(r, m, b, hidden, draw_noise(r, m, c.batch)));
       r.minimise(g.loss, {&m.generator.weights, &m.supervisor.weights}, twice);
       e = embedding_loss(r, m, b, recover(hidden, b));
       r.minimise(e.loss + 0.1 * supervised_loss(r, m, b, hidden, supervise(hidden, b)), {&m.embedder.weights, &m.recovery.weights}, twice);
     }
     const SequenceBatch b = draw_batch(r, m, from);
-    const Var early = apply(r, m.generator, m.steps, r.uniform("Z", {c.batch, m.steps * m.noise}), b);
+    const Noise noise = draw_noise(r, m, c.batch);
+    const Var early = apply(r, m.generator, m.steps, noise.z, b, noise.start);
     const auto logits = apply_to_all(r, m.discriminator, m.steps, {embed(b), supervise(early, b), early}, b);
     const SequenceDiscriminatorLoss d = discriminator_loss(r, m, b, logits[0], logits[1], logits[2]);
     r.minimise(d.loss, {&m.discriminator.weights}, adam, {d.loss, kGate});
@@ -222,32 +227,9 @@ void record_sampling(Recorder& r, const Timegan& m, int64_t batch) {
   SequenceBatch b;
   b.length = r.input("length", {batch, 1});
   if (m.attributes > 0) b.attributes = r.input("attributes", {batch, m.attributes});
-  const Var early = apply(r, m.generator, m.steps, r.uniform("Z", {batch, m.steps * m.noise}), b);
+  const Noise noise = draw_noise(r, m, batch);
+  const Var early = apply(r, m.generator, m.steps, noise.z, b, noise.start);
   r.output(apply(r, m.recovery, m.steps, apply(r, m.supervisor, m.steps, early, b), b), "x");
-}
-
-std::vector<float> initial_weights(const SequenceNetwork& n, uint64_t seed, uint32_t stream) {
-  std::vector<float> flat(static_cast<size_t>(n.weights.size), 0);
-  const int64_t hidden = n.layers.hidden;
-  const bool gru = n.layers.cell != Cell::lstm;
-  int64_t in = n.layers.in;
-  for (const Parameter& p : n.weights.parameters) {
-    const bool output = p.name.starts_with("output");
-    if (p.name.ends_with("weight_ih")) in = p.shape.rows;
-    for (int64_t i = 0; i < p.shape.count(); ++i) {
-      const int64_t k = p.offset + i;
-      const bool gate = gru && i % p.shape.cols < 2 * hidden;  // reset and update, drawn together; the candidate by itself
-      float& w = flat[static_cast<size_t>(k)];
-      if (p.shape.rows == 1 && p.name.find("bias") != std::string::npos) {
-        w = !output && gate && !p.name.ends_with("bias_hh") ? 1.0f : 0.0f;
-        continue;
-      }
-      const int64_t fan_in = output ? p.shape.rows : in + hidden, fan_out = output ? p.shape.cols : gru ? (gate ? 2 * hidden : hidden) : 4 * hidden;
-      const Philox draw = philox(static_cast<uint32_t>(k / 4), 0, stream, static_cast<uint32_t>(Purpose::init) << 16, static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
-      w = static_cast<float>(std::sqrt(6.0 / static_cast<double>(fan_in + fan_out)) * (2 * static_cast<double>(open_uniform(draw.word[k % 4])) - 1));
-    }
-  }
-  return flat;
 }
 
 }  // namespace tessera

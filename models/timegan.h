@@ -37,8 +37,8 @@ struct SequenceBatch {
   Var attributes;  // [B, attributes]; empty where there are none
 };
 
-// The network's output at every step, [B, steps·width]; 0 past the end where `batch.valid` is there.
-Var apply(Recorder& r, const SequenceNetwork& network, int64_t steps, Var x, const SequenceBatch& batch);
+// The network's output at every step, [B, steps·width]; 0 past the end where `batch.valid` is there. start [B, hidden]: the first layer's state before the first step; nothing: 0.
+Var apply(Recorder& r, const SequenceNetwork& network, int64_t steps, Var x, const SequenceBatch& batch, Var start = {});
 
 // Means are over steps that are there. All [1, 1].
 struct EmbeddingLoss {
@@ -60,7 +60,12 @@ struct SequenceGeneratorLoss {
 struct SequenceDiscriminatorLoss {
   Var real, made, made_early, loss;  // loss = real + made + γ·made_early
 };
-// What the networks make of a batch and of noise [B, steps·noise].
+// What a sequence is made of. The authors' code has z alone: then all that a sequence keeps from its first step to its last has to be gathered from the noise of its steps.
+struct Noise {
+  Var z;      // [B, steps·noise] in [0, 1)
+  Var start;  // [B, hidden] in [−1, 1): the generator's `start`, under random_start
+};
+// What the networks make of a batch and of noise.
 struct Made {
   Var hidden;      // H = e(X)
   Var supervised;  // s(H)
@@ -69,7 +74,7 @@ struct Made {
   Var x;           // X̂ = r(Ĥ)
   Var logits, logits_early;  // d(Ĥ), d(Ê)
 };
-Made make(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var hidden, Var noise);
+Made make(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var hidden, const Noise& noise);
 SequenceGeneratorLoss generator_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, const Made& made);
 SequenceDiscriminatorLoss discriminator_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var real_logits, Var logits, Var logits_early);
 
@@ -86,7 +91,6 @@ constexpr int64_t kTimeganLosses = 5;
 // Sequences: output "x" [batch, steps·features]. Bound: "rows" [batch, 3] (who each sequence is), "length" [batch, 1], "attributes" [batch, attributes].
 void record_sampling(Recorder& r, const Timegan& m, int64_t batch);
 
-// Glorot-uniform over the concatenated input of a gate, as TF1 starts its cells: biases 0, of a GRU's gates 1.
-std::vector<float> initial_weights(const SequenceNetwork& network, uint64_t seed, uint32_t stream);
+inline std::vector<float> initial_weights(const SequenceNetwork& n, uint64_t seed, uint32_t stream) { return glorot_start(n.weights, n.layers, Purpose::init, stream, seed); }
 
 }  // namespace tessera

@@ -43,26 +43,7 @@ struct Judge {
     set.add("output.bias", {1, 1});
   }
 
-  // Glorot-uniform over the concatenated input [x, h] of the gates and of the candidate; biases of the gates 1.
-  std::vector<float> start(uint64_t key) const {
-    std::vector<float> flat(static_cast<size_t>(set.size));
-    const auto in = static_cast<double>(layer.in), units = static_cast<double>(layer.hidden);
-    const double gates = std::sqrt(6 / (in + units + 2 * units)), candidate = std::sqrt(6 / (in + units + units)), output = std::sqrt(6 / (units + 1));
-    for (const Parameter& p : set.parameters)
-      for (int64_t i = 0; i < p.shape.count(); ++i) {
-        const int64_t k = p.offset + i;
-        const bool gate = i % p.shape.cols < 2 * layer.hidden, of_output = p.name.starts_with("output");
-        float& w = flat[static_cast<size_t>(k)];
-        if (p.name.ends_with("bias")) {
-          w = !of_output && gate ? 1.0f : 0.0f;
-          continue;
-        }
-        const Philox draw = philox(static_cast<uint32_t>(k / 4), 0, 0, static_cast<uint32_t>(Purpose::evaluate) << 16, static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32));
-        w = static_cast<float>((of_output ? output : gate ? gates : candidate) * (2 * static_cast<double>(open_uniform(draw.word[k % 4])) - 1));
-      }
-    return flat;
-  }
-
+  std::vector<float> start(uint64_t key) const { return glorot_start(set, layer, Purpose::evaluate, 0, key); }
   AdamOptions adam() const { return {Adam::tf1, 1e-3, 0.9, 0.999, 1e-8, 0, 1, 0, 0, 0}; }
 };
 

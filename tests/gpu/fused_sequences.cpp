@@ -23,6 +23,7 @@ void has_the_bits_of_its_composition(const SequenceSizes& sizes, const char* sch
 
 TEST(FusedSequences, AnIterationHasTheBitsOfItsComposition) { has_the_bits_of_its_composition({}, "sequential"); }
 TEST(FusedSequences, WithAttributesAndResetBefore) { has_the_bits_of_its_composition({Cell::gru_reset_before, 16, 3, 2, 2, 4, 1}, "random:3"); }
+TEST(FusedSequences, WithoutARandomStart) { has_the_bits_of_its_composition({Cell::gru, 16, 3, 2, 0, 4, 2, false}, "random:4"); }
 TEST(FusedSequences, OfLstmCells) { has_the_bits_of_its_composition({Cell::lstm, 16, 3, 2, 0, 4, 2}, "reverse"); }
 // Neither the batch nor the stacked inputs of a network fill their tiles.
 TEST(FusedSequences, OfABatchThatFillsNoTiles) {

@@ -33,7 +33,7 @@ void check(const golden::Case& c, const std::string& phase, bool optimised, doub
   for (const SequenceNetwork* n : m.all) r.own(n->weights);
   const SequenceBatch b{r.input("X", {B, m.steps * m.features}), r.input("length", {B, 1}), r.input("valid", {B, m.steps}), {}};
   const Var hidden = apply(r, m.embedder, m.steps, b.x, b), recovered = apply(r, m.recovery, m.steps, hidden, b);
-  const Made made = make(r, m, b, hidden, r.input("Z", {B, m.steps * m.noise}));
+  const Made made = make(r, m, b, hidden, {r.input("Z", {B, m.steps * m.noise}), {}});
   const EmbeddingLoss e = embedding_loss(r, m, b, recovered);
   const SequenceGeneratorLoss g = generator_loss(r, m, b, made);
   const Var real = apply(r, m.discriminator, m.steps, hidden, b);

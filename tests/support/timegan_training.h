@@ -10,6 +10,7 @@ struct SequenceSizes {
   int batch = 32;
   int64_t steps = 4, features = 3, attributes = 0;
   int hidden = 5, layers = 2;
+  bool random_start = true;
 };
 
 // Sixty sequences, every third one shorter than the rest.
@@ -40,6 +41,7 @@ class SequenceTraining : public Sandbox {
     c.batch = s.batch;
     c.hidden = s.hidden;
     c.layers = s.layers;
+    c.random_start = s.random_start;
     return c;
   }
   Timegan model_;
