@@ -111,7 +111,7 @@ C read(const nlohmann::json& json) {
     const std::optional<Cell> cell = cell_of(f.text("cell"));
     f.check(cell.has_value(), "\"cell\" is none that this version knows");
     c.cell = *cell;
-    if (f.has("random_start")) c.random_start = f.flag("random_start");
+    if (f.has("random_start")) c.random_start = f.flag("random_start"), c.least_noise = static_cast<int>(f.integer("least_noise", 0, kMostUnits));  // files of before have neither
   }
   return c;
 }
@@ -140,7 +140,7 @@ nlohmann::json config_json(const MethodConfig& config) {
         counts(c, [&](const char* key, int value, int64_t, int64_t) { json[key] = value; });
         numbers(c, [&](const char* key, double value) { json[key] = value; });
         widths(c, [&](const char* key, const std::vector<int>& value) { json[key] = value; });
-        if constexpr (requires { c.cell; }) json["cell"] = cell_name(c.cell), json["random_start"] = c.random_start;
+        if constexpr (requires { c.cell; }) json["cell"] = cell_name(c.cell), json["random_start"] = c.random_start, json["least_noise"] = c.least_noise;
         if constexpr (requires { c.population_norm; }) json["population_norm"] = c.population_norm;
       },
       config);

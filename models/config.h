@@ -50,7 +50,8 @@ struct TimeganConfig {
   int batch = 128;   // sequences, drawn with replacement
   int hidden = 24;   // units of a recurrent layer
   int layers = 3;    // of every network; the supervisor has one less
-  int noise = 0;     // wide at each step; 0: as wide as a step of the data
+  int noise = 0;     // wide at each step; 0: as wide as a step of the data, but at least least_noise
+  int least_noise = 0;
   bool random_start = false;  // the generator's first layer begins in a random state instead of 0: what tells sequences apart is there from the first step on
   Cell cell = Cell::gru;
   double gamma = 1;  // weight of the discriminator's verdict on latent steps before they are supervised

@@ -42,6 +42,7 @@ void apply_preset(FitOptions& o) {
     o.tvae.prior_components = 30;
     o.timegan.average_decay = 0.999;
     o.timegan.random_start = true;
+    o.timegan.least_noise = 24;
   } else {
     throw Error(ErrorCode::usage, fmt::format("--preset {}: there are \"best\" (the default) and \"paper\".", o.preset));
   }

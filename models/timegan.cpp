@@ -30,7 +30,7 @@ Timegan::Timegan(int64_t features_, int64_t attributes_, int64_t steps_, const T
       features(features_),
       attributes(attributes_),
       steps(steps_),
-      noise(c.noise > 0 ? c.noise : features_),
+      noise(c.noise > 0 ? c.noise : std::max<int64_t>(features_, c.least_noise)),
       embedder(network("embedder", features, attributes, c.hidden, c, c.layers)),
       recovery(network("recovery", c.hidden, 0, features, c, c.layers)),
       generator(network("generator", noise, attributes, c.hidden, c, c.layers)),
