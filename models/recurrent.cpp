@@ -30,17 +30,17 @@ std::vector<float> glorot_start(const ParameterSet& set, const RecurrentLayers& 
   const bool gru = layers.cell != Cell::lstm;
   int64_t in = layers.in;  // of the layer that is being filled
   for (const Parameter& p : set.parameters) {
-    const bool recurrent = p.name.find("layer.") != std::string::npos, bias = p.name.find("bias") != std::string::npos;
+    const bool of_layer = p.name.find("layer.") != std::string::npos, bias = p.name.find("bias") != std::string::npos;
     if (p.name.ends_with("weight_ih")) in = p.shape.rows;
     for (int64_t i = 0; i < p.shape.count(); ++i) {
       const int64_t k = p.offset + i;
       const bool gate = gru && i % p.shape.cols < 2 * hidden;
       float& w = flat[static_cast<size_t>(k)];
       if (bias) {
-        w = recurrent && gate && !p.name.ends_with("bias_hh") ? 1.0f : 0.0f;
+        w = of_layer && gate && !p.name.ends_with("bias_hh") ? 1.0f : 0.0f;
         continue;
       }
-      const int64_t fan_in = recurrent ? in + hidden : p.shape.rows, fan_out = !recurrent ? p.shape.cols : !gru ? 4 * hidden : gate ? 2 * hidden : hidden;
+      const int64_t fan_in = of_layer ? in + hidden : p.shape.rows, fan_out = !of_layer ? p.shape.cols : !gru ? 4 * hidden : gate ? 2 * hidden : hidden;
       const Philox draw = philox(static_cast<uint32_t>(k / 4), 0, stream, static_cast<uint32_t>(purpose) << 16, static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
       w = static_cast<float>(std::sqrt(6.0 / static_cast<double>(fan_in + fan_out)) * (2 * static_cast<double>(open_uniform(draw.word[k % 4])) - 1));
     }

@@ -253,7 +253,8 @@ class Rows : public RowStream {
         continue;
       }
       if (decoded && meets[at] == 0) continue;
-      if (++s.seen; kept != nullptr && !ends_search(candidates[k], log_weight[k], kept[k] > 0, s)) continue;
+      ++s.seen;
+      if (kept != nullptr && !ends_search(candidates[k], log_weight[k], kept[k] > 0, s)) continue;
       s.done = true;
       if (s.seen > kMostTries) continue;  // settle() takes the likeliest
       append(found, made.slice(at), Decoded::place(at));

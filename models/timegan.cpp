@@ -114,12 +114,14 @@ std::vector<Var> apply_to_all(Recorder& r, const SequenceNetwork& n, int64_t ste
   return out;
 }
 
+Var generate(Recorder& r, const Timegan& m, const SequenceBatch& batch, const Noise& noise) { return apply(r, m.generator, m.steps, noise.z, batch, noise.start); }
+
 }  // namespace
 
 Made make(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var hidden, const Noise& noise) {
   Made made;
   made.hidden = hidden;
-  made.early = apply(r, m.generator, m.steps, noise.z, batch, noise.start);
+  made.early = generate(r, m, batch, noise);
   const auto supervised = apply_to_all(r, m.supervisor, m.steps, {hidden, made.early}, batch);
   made.supervised = supervised[0];
   made.late = supervised[1];
@@ -206,8 +208,7 @@ void record_training(Recorder& r, const Timegan& m, TimeganPhase phase, int64_t 
       r.minimise(e.loss + 0.1 * supervised_loss(r, m, b, hidden, supervise(hidden, b)), {&m.embedder.weights, &m.recovery.weights}, twice);
     }
     const SequenceBatch b = draw_batch(r, m, from);
-    const Noise noise = draw_noise(r, m, c.batch);
-    const Var early = apply(r, m.generator, m.steps, noise.z, b, noise.start);
+    const Var early = generate(r, m, b, draw_noise(r, m, c.batch));
     const auto logits = apply_to_all(r, m.discriminator, m.steps, {embed(b), supervise(early, b), early}, b);
     const SequenceDiscriminatorLoss d = discriminator_loss(r, m, b, logits[0], logits[1], logits[2]);
     r.minimise(d.loss, {&m.discriminator.weights}, adam, {d.loss, kGate});
@@ -227,8 +228,7 @@ void record_sampling(Recorder& r, const Timegan& m, int64_t batch) {
   SequenceBatch b;
   b.length = r.input("length", {batch, 1});
   if (m.attributes > 0) b.attributes = r.input("attributes", {batch, m.attributes});
-  const Noise noise = draw_noise(r, m, batch);
-  const Var early = apply(r, m.generator, m.steps, noise.z, b, noise.start);
+  const Var early = generate(r, m, b, draw_noise(r, m, batch));
   r.output(apply(r, m.recovery, m.steps, apply(r, m.supervisor, m.steps, early, b), b), "x");
 }
 
