@@ -1,5 +1,6 @@
 // Mutations of model files that go past their lengths: half of them change one value of a document and put header and offsets right again.
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "engine/error.h"
 #include "engine/safetensors.h"
