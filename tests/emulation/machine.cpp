@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <random>
 #include <vector>
 
 #include "emulation/block.h"
@@ -36,11 +35,13 @@ Schedule wanted = [] {
 Counts total;
 struct Stopped {};  // unwinds the thread that did wrong
 uint32_t launched = 0;  // since the program began
+uint32_t first = 0;     // of the launches under this schedule
+std::mt19937_64 streams(wanted.seed + 99);
 
 // One launch.
 class Machine {
  public:
-  Machine(const Grid& grid, void (*kernel)(void*), void* argument) : grid_(grid), kernel_(kernel), argument_(argument), random_(wanted.seed * 0x9E3779B97F4A7C15ull + launched) {}
+  Machine(const Grid& grid, void (*kernel)(void*), void* argument) : grid_(grid), kernel_(kernel), argument_(argument), random_(wanted.seed * 0x9E3779B97F4A7C15ull + (launched - first)) {}
   ~Machine() {
     for (auto& b : resident_)
       for (Thread& t : b->threads) give_fiber(t.fiber);
@@ -293,7 +294,12 @@ void Machine::grid_arrived(Thread& t) {
 }  // namespace
 
 // ---- schedules ---------------------------------------------------------------------------------------------------------------------
-void set_schedule(const Schedule& s) { wanted = s; }
+void set_schedule(const Schedule& s) {
+  wanted = s;
+  first = launched;
+  streams.seed(s.seed + 99);
+}
+std::mt19937_64& order_of_streams() { return streams; }
 Schedule schedule() { return wanted; }
 Schedule parse_schedule(const std::string& t) {
   if (t == "sequential") return {Schedule::sequential, 0, 0};

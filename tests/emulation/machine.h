@@ -3,6 +3,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <random>
 #include <stdexcept>
 #include <string>
 
@@ -32,8 +33,9 @@ struct Schedule {
   uint64_t seed = 0;
   int preempt = 0;  // race build: also switch at one of so many accesses to device memory; 0: never
 };
-void set_schedule(const Schedule& schedule);
+void set_schedule(const Schedule& schedule);  // begins anew: what a random schedule does depends on its seed, not on what ran before
 Schedule schedule();
+std::mt19937_64& order_of_streams();  // what random schedules choose among streams with
 // "sequential", "reverse", "random:7"; what the environment's TESSERA_SCHEDULE is read with.
 Schedule parse_schedule(const std::string& text);
 

@@ -8,7 +8,6 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <random>
 #include <set>
 #include <string>
 #include <utility>
@@ -68,17 +67,13 @@ std::map<uintptr_t, size_t>& pinned() {
   return *all;
 }
 uint64_t queued = 0;
-std::mt19937_64& random_order() {
-  static std::mt19937_64 r(schedule().seed + 99);
-  return r;
-}
 
 template <class T>
 size_t choose(const std::vector<T>& from) {  // in ascending order of their numbers
   switch (schedule().order) {
     case Schedule::sequential: return 0;
     case Schedule::reverse: return from.size() - 1;
-    default: return random_order()() % from.size();
+    default: return order_of_streams()() % from.size();
   }
 }
 
