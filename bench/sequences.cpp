@@ -1,5 +1,5 @@
 // TimeGAN's iterations, phase by phase, at the published size (128 sequences of 24 steps, 24 units, 3 layers), with 6 features and with 28; and one recurrent layer by itself.
-//   bench_sequences --benchmark_filter=joint       peers/timegan_step.py is the same iteration in PyTorch
+//   bench_sequences --benchmark_filter=joint/      peers/timegan_step.py is the same iteration in PyTorch; joint_best is what `fit` runs by default
 // Beside each figure stands its floor: arithmetic of products and recurrent layers at the multiply-add peak, and bytes of all other ops at the copy rate of the cache,
 // measured in the same run. `share` is floor / figure; figures are the best block of iterations, since other work only ever adds. Gates cost what no floor counts:
 // a sigmoid or tanh of 20 to 30 instructions for every 2·(in + H) multiply-adds.
@@ -15,6 +15,7 @@
 #include "engine/program.h"
 #include "floor.h"
 #include "models/method.h"
+#include "models/model_state.h"
 #include "models/timegan.h"
 
 namespace bench {
@@ -44,11 +45,22 @@ void report(benchmark::State& state, const Work& work, const Ceilings& ceilings,
   state.counters["peak_GFLOP/s"] = 1e-9 * ceilings.flops_per_second;
 }
 
-void iteration(benchmark::State& state, TimeganPhase phase, Cell cell) {
-  Team team(static_cast<int>(state.range(0)));
-  const int64_t features = state.range(1);
+// The authors' networks with one cell or another; and what `fit` trains by default.
+TimeganConfig authors(Cell cell) {
   TimeganConfig config;
   config.cell = cell;
+  return config;
+}
+TimeganConfig best() {
+  FitOptions options;
+  options.method = "timegan";
+  apply_preset(options);
+  return options.timegan;
+}
+
+void iteration(benchmark::State& state, TimeganPhase phase, const TimeganConfig& config) {
+  Team team(static_cast<int>(state.range(0)));
+  const int64_t features = state.range(1);
   const Timegan m(features, 0, kSteps, config);
   Plan plan;
   Recorder r(plan);
@@ -116,11 +128,12 @@ void layer(benchmark::State& state, Cell cell, bool backward) {
 
 const auto kSizes = [](benchmark::internal::Benchmark* b) { b->Args({1, 6})->Args({2, 6})->Args({2, 28})->UseManualTime()->Unit(benchmark::kMillisecond); };
 const auto kLayers = [](benchmark::internal::Benchmark* b) { b->Args({1, 24})->Args({1, 112})->UseManualTime()->Unit(benchmark::kMillisecond); };
-BENCHMARK_CAPTURE(iteration, joint, TimeganPhase::joint, Cell::gru)->Apply(kSizes);
-BENCHMARK_CAPTURE(iteration, joint_reset_before, TimeganPhase::joint, Cell::gru_reset_before)->Apply(kSizes);
-BENCHMARK_CAPTURE(iteration, joint_lstm, TimeganPhase::joint, Cell::lstm)->Apply(kSizes);
-BENCHMARK_CAPTURE(iteration, embedding, TimeganPhase::embedding, Cell::gru)->Apply(kSizes);
-BENCHMARK_CAPTURE(iteration, supervised, TimeganPhase::supervised, Cell::gru)->Apply(kSizes);
+BENCHMARK_CAPTURE(iteration, joint, TimeganPhase::joint, authors(Cell::gru))->Apply(kSizes);
+BENCHMARK_CAPTURE(iteration, joint_best, TimeganPhase::joint, best())->Apply(kSizes);
+BENCHMARK_CAPTURE(iteration, joint_reset_before, TimeganPhase::joint, authors(Cell::gru_reset_before))->Apply(kSizes);
+BENCHMARK_CAPTURE(iteration, joint_lstm, TimeganPhase::joint, authors(Cell::lstm))->Apply(kSizes);
+BENCHMARK_CAPTURE(iteration, embedding, TimeganPhase::embedding, authors(Cell::gru))->Apply(kSizes);
+BENCHMARK_CAPTURE(iteration, supervised, TimeganPhase::supervised, authors(Cell::gru))->Apply(kSizes);
 BENCHMARK_CAPTURE(layer, gru_forward, Cell::gru, false)->Apply(kLayers);
 BENCHMARK_CAPTURE(layer, gru_both, Cell::gru, true)->Apply(kLayers);
 

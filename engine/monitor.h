@@ -9,7 +9,7 @@
 namespace tessera {
 
 struct Progress {
-  const char* phase = "";  // "read", "types", "mixtures", "encode", "train", "candidates", "ratio", "calibrate", "save", "sample", "evaluate"
+  const char* phase = "";  // "read", "types", "mixtures", "encode", "train", "prior", "candidates", "ratio", "calibrate", "save", "sample", "evaluate"
   double done = 0;         // in units of `unit`
   double total = 0;        // 0: not known
   const char* unit = "";   // "rows", "columns", "epochs", "bytes"

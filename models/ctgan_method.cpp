@@ -8,6 +8,7 @@
 #include "models/ctgan.h"
 #include "models/encoding/conditions.h"
 #include "models/held_out.h"
+#include "models/initial_weights.h"
 #include "models/method.h"
 #include "models/model_state.h"
 #include "models/weights.h"

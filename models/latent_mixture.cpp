@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "engine/isa.h"
 #include "kernels/philox.h"
@@ -102,18 +103,23 @@ class Fit {
   LatentMixture run(const Monitor& monitor) {
     maximise(start());
     double before = -INFINITY;
-    while (mixture_.iterations < options_.max_iterations) {
-      monitor.check_cancelled("prior");
+    for (bool last = false; !last && mixture_.iterations < options_.max_iterations;) {
       std::vector<double> sums = expect();
       ++mixture_.iterations;
       maximise(sums);
-      if (mixture_.mean_log_likelihood - before < options_.tolerance) break;
+      last = mixture_.mean_log_likelihood - before < options_.tolerance || mixture_.iterations == options_.max_iterations;
       before = mixture_.mean_log_likelihood;
+      monitor.report({"prior", static_cast<double>(mixture_.iterations), static_cast<double>(last ? mixture_.iterations : options_.max_iterations), "steps", note(), last});
     }
     return std::move(mixture_);
   }
 
  private:
+  std::string note() const {
+    char text[96];
+    std::snprintf(text, sizeof text, "%lld Gaussians in %lld dimensions", static_cast<long long>(count_), static_cast<long long>(d_));
+    return text;
+  }
   double uniform(uint32_t draw) const {
     const Philox w = philox(draw, 0, 0, static_cast<uint32_t>(Purpose::mixture) << 16 | 1, static_cast<uint32_t>(options_.seed), static_cast<uint32_t>(options_.seed >> 32));
     return open_uniform(w.word[0], w.word[1]);

@@ -115,9 +115,6 @@ inline std::unique_ptr<Method> make_method(const RowLayout& layout, const Method
   return make_ctgan(layout, std::get<CtganConfig>(config));
 }
 
-// Initial weights of a set: uniform in ±1/√fan_in, weights and biases, as torch initialises a linear layer, but for parameters that say what they start from.
-std::vector<float> initial_weights(const ParameterSet& set, uint64_t seed, uint32_t stream);
-
 // Binds a leaf if the plan still has it (passes drop what nobody reads).
 inline void bind_if(Program& p, const char* leaf, const void* data) {
   if (p.plan().find_leaf(leaf) != kNone) p.bind(leaf, data);

@@ -39,7 +39,7 @@ void apply_preset(FitOptions& o) {
     (tvae ? o.tvae.average_decay : o.ctgan.average_decay) = 0.999;
     (tvae ? o.tvae.decay_from : o.ctgan.decay_from) = 0.5;
     o.ctgan.population_norm = true;
-    o.tvae.prior_components = 30;
+    o.tvae.prior_components = 60;
     o.timegan.average_decay = 0.999;
     o.timegan.random_start = true;
     o.timegan.least_noise = 24;

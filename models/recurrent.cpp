@@ -1,7 +1,5 @@
 #include "models/recurrent.h"
 
-#include <cmath>
-
 namespace tessera {
 namespace {
 
@@ -22,30 +20,6 @@ void add_recurrent(ParameterSet& set, const std::string& prefix, const Recurrent
       set.add(layer + "bias_hh", {1, gates});
     }
   }
-}
-
-std::vector<float> glorot_start(const ParameterSet& set, const RecurrentLayers& layers, Purpose purpose, uint32_t stream, uint64_t seed) {
-  std::vector<float> flat(static_cast<size_t>(set.size), 0);
-  const int64_t hidden = layers.hidden;
-  const bool gru = layers.cell != Cell::lstm;
-  int64_t in = layers.in;  // of the layer that is being filled
-  for (const Parameter& p : set.parameters) {
-    const bool of_layer = p.name.find("layer.") != std::string::npos, bias = p.name.find("bias") != std::string::npos;
-    if (p.name.ends_with("weight_ih")) in = p.shape.rows;
-    for (int64_t i = 0; i < p.shape.count(); ++i) {
-      const int64_t k = p.offset + i;
-      const bool gate = gru && i % p.shape.cols < 2 * hidden;
-      float& w = flat[static_cast<size_t>(k)];
-      if (bias) {
-        w = of_layer && gate && !p.name.ends_with("bias_hh") ? 1.0f : 0.0f;
-        continue;
-      }
-      const int64_t fan_in = of_layer ? in + hidden : p.shape.rows, fan_out = !of_layer ? p.shape.cols : !gru ? 4 * hidden : gate ? 2 * hidden : hidden;
-      const Philox draw = philox(static_cast<uint32_t>(k / 4), 0, stream, static_cast<uint32_t>(purpose) << 16, static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
-      w = static_cast<float>(std::sqrt(6.0 / static_cast<double>(fan_in + fan_out)) * (2 * static_cast<double>(open_uniform(draw.word[k % 4])) - 1));
-    }
-  }
-  return flat;
 }
 
 RecurrentStates recurrent(Recorder& r, const ParameterSet& set, const std::string& prefix, const RecurrentLayers& layers, Var x, int64_t steps, Var length, const std::vector<Var>& h0,

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "engine/var.h"
-#include "kernels/philox.h"
 
 namespace tessera {
 
@@ -16,10 +15,6 @@ struct RecurrentLayers {
 
 // Parameters "<prefix>layer.<l>.weight_ih", "weight_hh", "bias_ih" and "bias_hh" ("bias" alone for reset before).
 void add_recurrent(ParameterSet& set, const std::string& prefix, const RecurrentLayers& layers);
-
-// Initial weights as TF1 has them: Glorot-uniform over the concatenated input [x, h] of what is drawn together (a GRU's two gates, its candidate; an LSTM's four gates), for other
-// matrices over their own sides; biases 0, but 1 for a GRU's gates. Draws are keyed by the purpose, the stream and the seed.
-std::vector<float> glorot_start(const ParameterSet& set, const RecurrentLayers& layers, Purpose purpose, uint32_t stream, uint64_t seed);
 
 struct RecurrentStates {
   Var y;                       // [B, steps·hidden] of the last layer: 0 past a sequence's end

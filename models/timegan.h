@@ -5,7 +5,7 @@
 
 #include "engine/var.h"
 #include "models/config.h"
-#include "models/recurrent.h"
+#include "models/initial_weights.h"
 
 namespace tessera {
 

@@ -7,7 +7,6 @@
 
 #include "engine/passes.h"
 #include "engine/program.h"
-#include "kernels/philox.h"
 #include "models/held_out.h"
 #include "models/model_state.h"
 #include "models/recording.h"
@@ -265,26 +264,6 @@ class Trainer {
 };
 
 }  // namespace
-
-std::vector<float> initial_weights(const ParameterSet& set, uint64_t seed, uint32_t stream) {
-  std::vector<float> flat(static_cast<size_t>(set.size));
-  int64_t fan_in = 1;
-  for (const Parameter& p : set.parameters) {
-    if (p.start) {
-      std::fill_n(flat.begin() + p.offset, p.shape.count(), static_cast<float>(*p.start));
-      continue;
-    }
-    if (p.name.ends_with("weight")) fan_in = p.shape.rows;  // a layer's bias follows its weight
-    const float bound = static_cast<float>(1 / std::sqrt(static_cast<double>(fan_in)));
-    for (int64_t i = 0; i < p.shape.count(); ++i) {
-      const int64_t k = p.offset + i;
-      const Philox w = philox(static_cast<uint32_t>(k / 4), static_cast<uint32_t>(k / 4 >> 32), stream, static_cast<uint32_t>(Purpose::init) << 16,
-                              static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
-      flat[static_cast<size_t>(k)] = bound * (2 * open_uniform(w.word[k % 4]) - 1);
-    }
-  }
-  return flat;
-}
 
 void load_states(Program& p, const States& states) {
   for (const auto& [leaf, values] : states) {

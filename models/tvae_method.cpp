@@ -7,6 +7,7 @@
 
 #include "engine/passes.h"
 #include "kernels/philox.h"
+#include "models/initial_weights.h"
 #include "models/latent_mixture.h"
 #include "models/method.h"
 #include "models/tvae_rows.h"

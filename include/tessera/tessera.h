@@ -85,7 +85,7 @@ typedef struct tessera_context tessera_context;
 /* Valid during the callback only. */
 typedef struct tessera_progress {
   size_t struct_size;
-  const char* phase; /* "read", "types", "protect", "mixtures", "encode", "train", "candidates", "ratio", "calibrate", "save", "sample", "write", "evaluate" */
+  const char* phase; /* "read", "types", "protect", "mixtures", "encode", "train", "prior", "candidates", "ratio", "calibrate", "save", "sample", "write", "evaluate" */
   double done;       /* in units of `unit` */
   double total;      /* 0: not known */
   const char* unit;  /* "rows", "columns", "epochs", "bytes", "trees", "folds", "steps", "sequences" */

@@ -171,8 +171,8 @@ TierTrial measure(Tier tier, double temperature, double yield, const Table& samp
   return t;
 }
 
-// What a trial is judged by. A classifier's advantage lies between 0 and 1 and counts as much as both errors.
-double badness(const TierTrial& t) { return t.shape_error + t.trend_error + 2 * std::fabs(t.c2st - 0.5); }
+// What a trial is judged by. A classifier's advantage lies between 0 and 1 and counts as much as both errors; below a half is chance.
+double badness(const TierTrial& t) { return t.shape_error + t.trend_error + 2 * std::max(t.c2st - 0.5, 0.0); }
 
 }  // namespace
 

@@ -1,13 +1,15 @@
 #include "models/calibration/ratio.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <limits>
 #include <numeric>
 
 #include "engine/passes.h"
-#include "models/method.h"
+#include "models/initial_weights.h"
+#include "models/recording.h"
 
 namespace tessera {
 namespace {
@@ -15,14 +17,15 @@ namespace {
 constexpr int kRatioPurpose = 0x1800;  // separates its random numbers from those of the models' steps
 constexpr uint32_t kInitStream = 8;
 
-// n rows of a table, drawn with replacement.
-Var draw_rows(Recorder& r, int64_t n, int64_t table_rows) {
-  auto leaf = [&](const char* name, Shape s, DType t) {
-    const Id have = r.plan.find_leaf(name);
-    return have != kNone ? r.var(have) : r.input(name, s, t);
-  };
-  const Var none = leaf("none", {1, 1}, DType::index), cumulative = leaf("cumulative", {1, 1}, DType::real);
-  return r.emit(DrawConditions{r.next_purpose(), n, 0, table_rows}, {cumulative, none, none, none, Var{}})[1];
+// Mean over both sides of −ln of the right answer's probability; [0]: logits of real rows, [1]: of the model's.
+double loss_of(const std::array<std::vector<double>, 2>& logits) {
+  double mean[2] = {0, 0};
+  for (const size_t side : {0, 1})
+    for (const double l : logits[side]) {
+      const double z = side == 0 ? -l : l;
+      mean[side] += (std::max(z, 0.0) + std::log1p(std::exp(-std::fabs(z)))) / static_cast<double>(logits[side].size());
+    }
+  return (mean[0] + mean[1]) / 2;
 }
 
 }  // namespace
@@ -68,6 +71,8 @@ Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double h
   const int64_t real_rows = training_rows(real), model_rows = training_rows(model);
   const int64_t per_epoch = std::max<int64_t>((real_rows + model_rows) / (2 * config_.batch), 1);
 
+  const int most = static_cast<int>(std::clamp<int64_t>(config_.most_steps / per_epoch, 1, config_.most_epochs));
+
   Plan plan;
   Recorder r(plan);
   r.start_purposes(kRatioPurpose);
@@ -80,40 +85,35 @@ Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double h
   adam.lr = config_.learning_rate;
   adam.weight_decay = config_.weight_decay;
   r.minimise(loss, parameters_, adam);
+  record_average(r, parameters_, config_.average_decay, most * per_epoch);
   const Var ring = r.state("losses", {1, 1});
   r.advance(ring, r.emit1(Report{1}, {ring, loss}));
   optimise(plan);
   Program program(std::move(plan), device, team, seed);
-  const float none_real = 1;
   const int32_t none = 0;
-  for (const auto& [leaf, data] : {std::pair<const char*, const void*>{"cells.real", real.cells.data()}, {"cells.model", model.cells.data()}, {"inputs.real", real.inputs.data()},
-                                   {"inputs.model", model.inputs.data()}, {"none", &none}, {"cumulative", &none_real}})
+  for (const auto& [leaf, data] : {std::pair<const char*, const void*>{"cells.real", real.cells.data()}, {"cells.model", model.cells.data()}, {"inputs.real", real.inputs.data()}, {"inputs.model", model.inputs.data()}})
     if (program.plan().find_leaf(leaf) != kNone) program.bind(leaf, data == nullptr ? static_cast<const void*>(&none) : data);
-  program.put("ratio", initial_weights(parameters_, seed, kInitStream).data());
+  const std::vector<float> start = initial_weights(parameters_, seed, kInitStream);
+  for (const char* set : {"ratio", "average.ratio"}) program.put(set, start.data());
 
-  // Mean over the held-out rows of both sides; where nothing is held out, over all rows.
-  auto held_out_loss = [&] {
-    Evaluator look(*this, 2048, device, team);
-    double sum[2] = {0, 0};
-    std::vector<double> out;
+  // Logits of the held-out rows of both sides; where nothing is held out, of all rows.
+  const auto look = [&] {
+    Evaluator evaluator(*this, 2048, device, team);
+    std::array<std::vector<double>, 2> out;
     const SpanTable& t = *spans_->table();
-    for (const int side : {0, 1}) {
+    for (const size_t side : {0, 1}) {
       const RatioRows& rows = side == 0 ? real : model;
       const int64_t first = (side == 0 ? real_rows : model_rows) % rows.rows, n = rows.rows - first;
-      out.resize(static_cast<size_t>(n));
-      look.run(rows.cells.data() + first * t.softmaxes, rows.inputs.data() + first * t.tanhs, n, out.data());
-      for (const double l : out) {
-        const double z = side == 0 ? -l : l;
-        sum[side] += std::max(z, 0.0) + std::log1p(std::exp(-std::fabs(z)));
-      }
-      sum[side] /= static_cast<double>(n);
+      out[side].resize(static_cast<size_t>(n));
+      evaluator.run(rows.cells.data() + first * t.softmaxes, rows.inputs.data() + first * t.tanhs, n, out[side].data());
     }
-    return (sum[0] + sum[1]) / 2;
+    return out;
   };
 
   Fitted best{std::numeric_limits<double>::infinity(), 0, 0};
   std::vector<float> kept;
-  const int most = static_cast<int>(std::clamp<int64_t>(config_.most_steps / per_epoch, 1, config_.most_epochs));
+  double before = best.held_out_loss;  // what it must fall below by `least`
+  int64_t since = 0;                    // steps in which it has not
   for (int epoch = 1; epoch <= most; ++epoch) {
     for (int64_t done = 0; done < per_epoch;) {
       const int64_t ran = program.run(std::min<int64_t>(per_epoch - done, 50));
@@ -121,14 +121,16 @@ Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double h
       done += ran;
       monitor.check_cancelled("ratio");
     }
-    weights = program.get<float>("ratio");
-    if (const double loss_now = held_out_loss(); loss_now < best.held_out_loss) {
+    weights = program.get<float>("average.ratio");
+    if (const double loss_now = loss_of(look()); loss_now < best.held_out_loss) {
       best = {loss_now, program.step().step, epoch};
       kept = weights;
     }
+    since += per_epoch;
+    if (best.held_out_loss < before - config_.least) before = best.held_out_loss, since = 0;
     char note[64];
     std::snprintf(note, sizeof note, "held-out loss %.4f", best.held_out_loss);
-    const bool last = epoch == most || epoch - best.epochs >= config_.patience;
+    const bool last = epoch == most || since >= config_.patience;
     monitor.report({"ratio", static_cast<double>(epoch), static_cast<double>(last ? epoch : most), "epochs", note, last});
     if (last) break;
   }

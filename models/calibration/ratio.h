@@ -1,6 +1,7 @@
 // The density ratio p_real / p_model of a row, learnt as a classifier of real rows against the model's (Azadi et al., Discriminator Rejection Sampling, ICLR 2019;
 // here a network trained for it, not the GAN's critic): its logit is ln of the ratio, both classes weighing the same.
-//   inputs → 256 → 256 → 1, leaky ReLU 0.2, dropout 0.2 · Adam 2e-3, batches of 512 rows of each side · stops when the held-out loss has not fallen for some epochs
+//   inputs → 256 → 256 → 1, leaky ReLU 0.2, dropout 0.35 · Adam 2e-3, batches of 512 rows of each side · the weights' average over the steps is what is kept; stops
+//   when its held-out loss hardly falls any more
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -23,11 +24,13 @@ struct RatioRows {
 
 struct RatioConfig {
   std::vector<int> hidden{256, 256};
-  double slope = 0.2, dropout = 0.2, learning_rate = 2e-3, weight_decay = 1e-5;
+  double slope = 0.2, dropout = 0.35, learning_rate = 2e-3, weight_decay = 1e-5;
+  double average_decay = 0.999;
   int batch = 512;        // rows of each side
   int64_t most_steps = 0;  // of training: what the caller can afford
   int most_epochs = 40;
-  int patience = 3;       // epochs without a lower held-out loss
+  int patience = 200;     // steps in which the held-out loss does not fall by `least`
+  double least = 5e-4;
 };
 
 class Ratio {

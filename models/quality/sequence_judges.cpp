@@ -10,9 +10,9 @@
 #include "engine/program.h"
 #include "kernels/philox.h"
 #include "models/encoding/permutation.h"
+#include "models/initial_weights.h"
 #include "models/quality/sampling.h"
 #include "models/quality/statistics.h"
-#include "models/recurrent.h"
 
 namespace tessera::quality {
 namespace {

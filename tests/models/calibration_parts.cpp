@@ -112,6 +112,60 @@ TEST(Raking, CellsOfAFewRowsAreLeftAlone) {
   EXPECT_EQ(factor[0][1], 0) << "one row cannot stand for half of the table";
 }
 
+// ---- density ratio -----------------------------------------------------------------------------------------------------------------------------
+
+// Two columns of 3 and 2 cells. Real rows have the shares below, which no product of two columns has; the model's rows are uniform: the ratio is 6·share.
+constexpr double kShare[3][2] = {{0.30, 0.05}, {0.05, 0.25}, {0.15, 0.20}};
+
+RatioRows cells_of(int64_t rows, uint32_t stream, bool real) {
+  RatioRows out;
+  out.rows = rows;
+  for (int64_t i = 0; i < rows; ++i) {
+    double u = uniform(i, stream);
+    int32_t cell = 0;
+    for (; cell < 5; ++cell)
+      if ((u -= real ? kShare[cell / 2][cell % 2] : 1.0 / 6) < 0) break;
+    out.cells.insert(out.cells.end(), {cell / 2, cell % 2});
+  }
+  return out;
+}
+
+TEST(Ratio, IsTheLogarithmOfBothShares) {
+  const auto spans = std::make_shared<const Spans>(std::vector<Spans::Item>{{0, 3, true, -1}, {3, 2, true, -1}});
+  RatioConfig config;
+  config.hidden = {32, 32};
+  config.dropout = 0;  // which draws logits towards 0
+  config.most_steps = 4000;
+  const RatioRows real = cells_of(30000, 1, true), model = cells_of(30000, 2, false);
+  std::vector<float> weights;
+  for (const int threads : {1, 2}) {
+    Team team(threads);
+    Ratio ratio(spans, config);
+    std::vector<Progress> told;
+    Monitor monitor;
+    monitor.on_progress = [&](const Progress& p) { told.push_back(p); };
+    const Ratio::Fitted fitted = ratio.fit(real, model, 0.15, 5, Device::processor(), team, monitor);
+    ASSERT_FALSE(told.empty());
+    EXPECT_TRUE(told.back().finished);
+    EXPECT_EQ(told.back().done, told.back().total);
+    EXPECT_LT(fitted.epochs, config.most_epochs) << "it ends where the held-out loss hardly falls any more";
+    EXPECT_GT(fitted.epochs, 2);
+
+    double least = 0;  // the loss of the true ratio
+    const std::vector<int32_t> all{0, 0, 0, 1, 1, 0, 1, 1, 2, 0, 2, 1};
+    std::vector<double> logits(6);
+    Ratio::Evaluator(ratio, 6, Device::processor(), team).run(all.data(), nullptr, 6, logits.data());
+    for (size_t k = 0; k < 6; ++k) {
+      const double want = std::log(6 * kShare[k / 2][k % 2]);
+      EXPECT_NEAR(logits[k], want, 0.12) << "cell " << k;
+      least += 0.5 * (kShare[k / 2][k % 2] * std::log1p(std::exp(-want)) + std::log1p(std::exp(want)) / 6);
+    }
+    EXPECT_NEAR(fitted.held_out_loss, least, 0.015);
+    if (threads == 1) weights = ratio.weights;
+    else EXPECT_EQ(ratio.weights, weights) << "bits do not depend on threads";
+  }
+}
+
 // ---- repair ------------------------------------------------------------------------------------------------------------------------------------
 
 // A flawed model of a table: its rows, by number.

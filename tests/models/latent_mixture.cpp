@@ -84,6 +84,27 @@ TEST(LatentMixture, BitsDoNotDependOnThreads) {
   }
 }
 
+TEST(LatentMixture, TellsEveryStepAndStopsWhenAsked) {
+  Team team(1);
+  LatentMixtureOptions o;
+  o.components = 8;
+  std::vector<Progress> told;
+  Monitor monitor;
+  monitor.on_progress = [&](const Progress& p) { told.push_back(p); };
+  const LatentMixture m = fit_latent_mixture(three(), 2, o, team, monitor);
+  ASSERT_EQ(told.size(), static_cast<size_t>(m.iterations));
+  for (size_t i = 0; i < told.size(); ++i) {
+    EXPECT_STREQ(told[i].phase, "prior");
+    EXPECT_EQ(told[i].done, static_cast<double>(i + 1));
+    EXPECT_EQ(told[i].finished, i + 1 == told.size());
+  }
+  EXPECT_EQ(told.back().total, told.back().done);
+  std::atomic<bool> cancel = false;
+  monitor.cancel = &cancel;
+  monitor.on_progress = [&](const Progress& p) { cancel = p.done == 3; };
+  EXPECT_THROW(fit_latent_mixture(three(), 2, o, team, monitor), Error);
+}
+
 TEST(LatentMixture, ItsDensityIsWhatItWasFittedBy) {
   const std::vector<double> x = three();
   const LatentMixture m = fit(x, 2, 5, 1, 200);
