@@ -15,8 +15,9 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kBlock = 128;           // points whose features lie in the cache together
-constexpr int64_t kGroup = 4 * kBlock;    // points summed by one thread before the groups are added
+constexpr int64_t kMostBlock = 128, kLeastBlock = 32;  // points whose features lie in the cache together
+constexpr int64_t kBlockBytes = 384 << 10;
+constexpr int64_t kGroup = 512;           // points summed by one thread before the groups are added
 constexpr int64_t kPartials = 64;         // sums kept side by side at most: groups beyond share one, in order
 constexpr int64_t kStartPoints = 8192;    // k-means++ looks at so many
 constexpr int kLloyd = 10;
@@ -31,45 +32,53 @@ typedef double Four __attribute__((vector_size(32)));
 }
 [[gnu::always_inline]] inline void store(double* p, Four v) { __builtin_memcpy(p, &v, sizeof v); }
 
-// out[k, r] = Σ_f theta[k, f]·feature[f, r], components four at a time (K is a multiple of 4), features [F, kBlock].
-[[gnu::always_inline]] inline void scores(const double* theta, const double* feature, int64_t components, int64_t features, double* out) {
+// out[k, r] = Σ_f theta[k, f]·feature[f, r], components four at a time (K is a multiple of 4), features [F, block].
+[[gnu::always_inline]] inline void scores(const double* theta, const double* feature, int64_t components, int64_t features, int64_t block, double* out) {
   for (int64_t k = 0; k < components; k += 4)
-    for (int64_t r = 0; r < kBlock; r += 8) {
+    for (int64_t r = 0; r < block; r += 8) {
       Four acc[4][2] = {};
       for (int64_t f = 0; f < features; ++f) {
-        const Four a = load(feature + f * kBlock + r), b = load(feature + f * kBlock + r + 4);
+        const Four a = load(feature + f * block + r), b = load(feature + f * block + r + 4);
         for (int q = 0; q < 4; ++q) {
           const double t = theta[(k + q) * features + f];
           acc[q][0] += t * a;
           acc[q][1] += t * b;
         }
       }
-      for (int q = 0; q < 4; ++q) store(out + (k + q) * kBlock + r, acc[q][0]), store(out + (k + q) * kBlock + r + 4, acc[q][1]);
+      for (int q = 0; q < 4; ++q) store(out + (k + q) * block + r, acc[q][0]), store(out + (k + q) * block + r + 4, acc[q][1]);
     }
 }
 // sum[k, f] += Σ_r share[k, r]·feature[f, r]
-[[gnu::always_inline]] inline void moments(const double* share, const double* feature, int64_t components, int64_t features, double* sum) {
+[[gnu::always_inline]] inline void moments(const double* share, const double* feature, int64_t components, int64_t features, int64_t block, double* sum) {
   for (int64_t k = 0; k < components; k += 4)
     for (int64_t f = 0; f < features; ++f) {
       Four acc[4] = {};
-      for (int64_t r = 0; r < kBlock; r += 4) {
-        const Four x = load(feature + f * kBlock + r);
-        for (int q = 0; q < 4; ++q) acc[q] += load(share + (k + q) * kBlock + r) * x;
+      for (int64_t r = 0; r < block; r += 4) {
+        const Four x = load(feature + f * block + r);
+        for (int q = 0; q < 4; ++q) acc[q] += load(share + (k + q) * block + r) * x;
       }
       for (int q = 0; q < 4; ++q) sum[(k + q) * features + f] += (acc[q][0] + acc[q][1]) + (acc[q][2] + acc[q][3]);
     }
 }
 
-void scores_plain(const double* theta, const double* feature, int64_t components, int64_t features, double* out) { scores(theta, feature, components, features, out); }
-void moments_plain(const double* share, const double* feature, int64_t components, int64_t features, double* sum) { moments(share, feature, components, features, sum); }
+void scores_plain(const double* theta, const double* feature, int64_t components, int64_t features, int64_t block, double* out) {
+  scores(theta, feature, components, features, block, out);
+}
+void moments_plain(const double* share, const double* feature, int64_t components, int64_t features, int64_t block, double* sum) {
+  moments(share, feature, components, features, block, sum);
+}
 #if defined(__x86_64__)
-[[gnu::target("avx2,fma")]] void scores_avx2(const double* theta, const double* feature, int64_t components, int64_t features, double* out) { scores(theta, feature, components, features, out); }
-[[gnu::target("avx2,fma")]] void moments_avx2(const double* share, const double* feature, int64_t components, int64_t features, double* sum) { moments(share, feature, components, features, sum); }
+[[gnu::target("avx2,fma")]] void scores_avx2(const double* theta, const double* feature, int64_t components, int64_t features, int64_t block, double* out) {
+  scores(theta, feature, components, features, block, out);
+}
+[[gnu::target("avx2,fma")]] void moments_avx2(const double* share, const double* feature, int64_t components, int64_t features, int64_t block, double* sum) {
+  moments(share, feature, components, features, block, sum);
+}
 #endif
 
 struct Kernels {
-  void (*scores)(const double*, const double*, int64_t, int64_t, double*) = scores_plain;
-  void (*moments)(const double*, const double*, int64_t, int64_t, double*) = moments_plain;
+  void (*scores)(const double*, const double*, int64_t, int64_t, int64_t, double*) = scores_plain;
+  void (*moments)(const double*, const double*, int64_t, int64_t, int64_t, double*) = moments_plain;
   Kernels() {
 #if defined(__x86_64__)
     if (best_isa() != Isa::plain) scores = scores_avx2, moments = moments_avx2;
@@ -96,6 +105,7 @@ class Fit {
     count_ = std::clamp<int64_t>(n_ / (10 * d), 1, o.components);
     padded_ = (count_ + 3) / 4 * 4;
     features_ = 1 + d + d * (d + 1) / 2;
+    while (block_ > kLeastBlock && block_ * features_ * static_cast<int64_t>(sizeof(double)) > kBlockBytes) block_ /= 2;
     mixture_.components = count_, mixture_.dimensions = d;
     mixture_.share.resize(static_cast<size_t>(count_)), mixture_.mean.resize(static_cast<size_t>(count_ * d)), mixture_.factor.resize(static_cast<size_t>(count_ * d * d));
   }
@@ -228,15 +238,15 @@ class Fit {
     const size_t size = theta.size();
     std::vector<double> sums(static_cast<size_t>(partials) * size, 0), likelihood(static_cast<size_t>(partials), 0);
     team_.for_each(partials, [&](int64_t p) {
-      std::vector<double> feature(static_cast<size_t>(features_ * kBlock)), share(static_cast<size_t>(padded_ * kBlock));
+      std::vector<double> feature(static_cast<size_t>(features_ * block_)), share(static_cast<size_t>(padded_ * block_));
       const int64_t begin = p * groups / partials * kGroup, end = std::min((p + 1) * groups / partials * kGroup, n_);
-      for (int64_t first = begin; first < end; first += kBlock) {
-        const int64_t rows = std::min(kBlock, end - first);
-        if (rows < kBlock) std::fill(feature.begin(), feature.end(), 0.0);
-        fill_features(first, rows, kBlock, feature.data());
-        kernels.scores(theta.data(), feature.data(), padded_, features_, share.data());
+      for (int64_t first = begin; first < end; first += block_) {
+        const int64_t rows = std::min(block_, end - first);
+        if (rows < block_) std::fill(feature.begin(), feature.end(), 0.0);
+        fill_features(first, rows, block_, feature.data());
+        kernels.scores(theta.data(), feature.data(), padded_, features_, block_, share.data());
         likelihood[static_cast<size_t>(p)] += to_shares(share.data(), rows);
-        kernels.moments(share.data(), feature.data(), padded_, features_, sums.data() + static_cast<size_t>(p) * size);
+        kernels.moments(share.data(), feature.data(), padded_, features_, block_, sums.data() + static_cast<size_t>(p) * size);
       }
     });
     double total = 0;
@@ -251,14 +261,14 @@ class Fit {
   // Log-densities → responsibilities, in place; rows beyond `rows` become 0. Returns Σ ln p(x).
   double to_shares(double* s, int64_t rows) const {
     double total = 0;
-    for (int64_t r = 0; r < kBlock; ++r) {
+    for (int64_t r = 0; r < block_; ++r) {
       double top = -INFINITY, sum = 0;
-      for (int64_t k = 0; k < count_; ++k) top = std::max(top, s[k * kBlock + r]);
+      for (int64_t k = 0; k < count_; ++k) top = std::max(top, s[k * block_ + r]);
       for (int64_t k = 0; k < padded_; ++k) {
-        const double gap = s[k * kBlock + r] - top;
-        sum += s[k * kBlock + r] = k < count_ && gap > -40 ? std::exp(gap) : 0;
+        const double gap = s[k * block_ + r] - top;
+        sum += s[k * block_ + r] = k < count_ && gap > -40 ? std::exp(gap) : 0;
       }
-      for (int64_t k = 0; k < padded_; ++k) s[k * kBlock + r] = r < rows ? s[k * kBlock + r] / sum : 0;
+      for (int64_t k = 0; k < padded_; ++k) s[k * block_ + r] = r < rows ? s[k * block_ + r] / sum : 0;
       if (r < rows) total += top + std::log(sum);
     }
     return total;
@@ -293,7 +303,7 @@ class Fit {
   }
 
   const std::vector<double>& x_;
-  int64_t n_, d_, count_ = 0, padded_ = 0, features_ = 0;
+  int64_t n_, d_, count_ = 0, padded_ = 0, features_ = 0, block_ = kMostBlock;
   LatentMixtureOptions options_;
   Team& team_;
   LatentMixture mixture_;

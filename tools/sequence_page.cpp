@@ -62,7 +62,7 @@ std::string judges(const Json& report) {
   t.add({"discriminative", spread(j["discriminative"]), spread(j["discriminative"]["floor"]),
          fmt::format("|accuracy − ½|; 0: cannot tell, 0.5: always; {} steps on {} sequences of either side", steps("discriminative"), text::count(j["discriminative"]["sequences"].get<int64_t>()))});
   t.add({"predictive", spread(j["predictive"]), spread(j["predictive"]["floor"]),
-         fmt::format("mean absolute error of {}, one step ahead, on real sequences; {} steps", j["predictive"]["target"].get<std::string>(), steps("predictive"))});
+         fmt::format("mean absolute error of {}, one step ahead, on real sequences, by its range of {}; {} steps", j["predictive"]["target"].get<std::string>(), text::number(at(report, "/judges/predictive/range")), steps("predictive"))});
   return "\n" + t.str(0) + fmt::format("  {} judges of each: a GRU of {} layer with {} units, batches of {}; real rows: one half against the other, and trained on them\n", text::count(j["count"].get<int64_t>()),
                                        j["layers"].get<int>(), j["units"].get<int64_t>(), j["batch"].get<int64_t>());
 }

@@ -106,7 +106,8 @@ void describe_judges(const StepFeatures& f, const JudgeOptions& o, const Workers
   discriminative["floor"] = describe(r.discriminative_floor), predictive["floor"] = describe(r.predictive_floor);
   discriminative["steps"] = o.discriminative_steps, predictive["steps"] = o.predictive_steps;
   discriminative["sequences"] = r.sequences, discriminative["floor_sequences"] = r.floor_sequences;
-  predictive["target"] = f.features[static_cast<size_t>(r.target)].name;
+  const StepFeature& target = f.features[static_cast<size_t>(r.target)];
+  predictive["target"] = target.name, predictive["range"] = number_or_null(target.range);
   out["judges"] = {{"count", o.judges}, {"cell", "gru"}, {"layers", 1}, {"units", r.units}, {"batch", o.batch}, {"discriminative", std::move(discriminative)}, {"predictive", std::move(predictive)}};
 }
 

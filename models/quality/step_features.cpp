@@ -52,7 +52,7 @@ void describe(const Comparison& c, const Table& real, bool fixed, StepFeatures& 
     if (c.facts[j].kind != Kind::categorical) {
       const bool some = a.missing < c.tables[0].rows;
       if (some && !(a.low == a.high && b.low == b.high && a.low == b.low)) {
-        out.features.push_back({name, true});
+        out.features.push_back({name, true, a.high - a.low});
         sources.push_back({Source::Kind::number, fixed, j, a.low, a.high, mean_of(a.numbers), 0});
       }
       if ((a.missing > 0 && some) || b.missing > 0) {

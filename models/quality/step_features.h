@@ -14,6 +14,7 @@ namespace tessera::quality {
 struct StepFeature {
   std::string name;  // "Close", "drug = aspirin", "weight missing"
   bool number = false;
+  double range = 1;  // number: of the real table, in the column's units; dates: days, times: seconds
 };
 
 struct StepSet {

@@ -137,6 +137,9 @@ TEST(EvaluateSequences, JudgesStateWhatTheyAre) {
   EXPECT_EQ(j["discriminative"]["steps"], 30);
   EXPECT_EQ(j["predictive"]["steps"], 40);
   EXPECT_EQ(j["predictive"]["target"], "volume");
+  const auto& volume = series(80, 1).columns[1].numbers;
+  const auto [low, high] = std::minmax_element(volume.begin(), volume.end());
+  EXPECT_EQ(j["predictive"]["range"], *high - *low) << "what an error of 1 is in its units";
   for (const char* which : {"discriminative", "predictive"}) {
     EXPECT_EQ(j[which]["each"].size(), 2u);
     EXPECT_EQ(j[which]["floor"]["each"].size(), 2u);
