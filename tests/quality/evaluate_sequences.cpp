@@ -130,15 +130,15 @@ TEST(EvaluateSequences, FeaturesOfMixedColumns) {
 TEST(EvaluateSequences, JudgesStateWhatTheyAre) {
   EvaluateSequencesOptions o = of(windows(8));
   o.judges.judges = 2, o.judges.discriminative_steps = 30, o.judges.predictive_steps = 40;
-  const nlohmann::json r = evaluate(series(80, 1), long_format(series(80, 2), 8), o), j = r["judges"];
+  const Table real = series(80, 1);
+  const nlohmann::json r = evaluate(real, long_format(series(80, 2), 8), o), j = r["judges"];
   EXPECT_EQ(j["count"], 2);
   EXPECT_EQ(j["layers"], 1);
   EXPECT_EQ(j["units"], 1);
   EXPECT_EQ(j["discriminative"]["steps"], 30);
   EXPECT_EQ(j["predictive"]["steps"], 40);
   EXPECT_EQ(j["predictive"]["target"], "volume");
-  const auto& volume = series(80, 1).columns[1].numbers;
-  const auto [low, high] = std::minmax_element(volume.begin(), volume.end());
+  const auto [low, high] = std::minmax_element(real.columns[1].numbers.begin(), real.columns[1].numbers.end());
   EXPECT_EQ(j["predictive"]["range"], *high - *low) << "what an error of 1 is in its units";
   for (const char* which : {"discriminative", "predictive"}) {
     EXPECT_EQ(j[which]["each"].size(), 2u);
