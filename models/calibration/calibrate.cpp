@@ -171,8 +171,15 @@ TierTrial measure(Tier tier, double temperature, double yield, const Table& samp
   return t;
 }
 
-// What a trial is judged by. A classifier's advantage lies between 0 and 1 and counts as much as both errors; below a half is chance.
-double badness(const TierTrial& t) { return t.shape_error + t.trend_error + 2 * std::max(t.c2st - 0.5, 0.0); }
+double over_chance(const TierTrial& t) { return std::max(t.c2st - 0.5, 0.0); }
+// What a trial is judged by. A classifier's advantage lies between 0 and 1 and counts as much as both errors.
+double badness(const TierTrial& t) { return t.shape_error + t.trend_error + 2 * over_chance(t); }
+
+// What badness differs by, by chance, between two tiers of n rows that are alike: two standard errors, C2ST having √(1/6n) where nothing can be told apart (Mann and Whitney).
+double chance(int64_t n) { return 2 * 2 * std::sqrt(2.0 / (6 * static_cast<double>(std::max<int64_t>(n, 1)))); }
+bool serves(const TierTrial& t, const TierTrial& raw) {
+  return t.shape_error <= raw.shape_error + kShapeSlack && t.trend_error <= raw.trend_error + kTrendSlack && over_chance(t) <= over_chance(raw) + kC2stSlack;
+}
 
 }  // namespace
 
@@ -239,18 +246,17 @@ Calibration Calibration::fit(const Encoder& encoder, const Table& sample, const 
     Ratio::Evaluator look(c.ratio, 4096, device, team);
     look.run(raked.cells.data(), raked.inputs.data(), raked.rows, raked_logits.data());
     look.run(tried.cells.data(), tried.inputs.data(), tried.rows, tried_logits.data());
-    // The whole ratio, or its square root where the whole one throws too much away; the trial decides.
+    // The whole ratio, or its square root where the whole one throws too much away: where it is out, or worse by more than chance.
     c.full = learn(Tier::full, 1);
     Keeping half = learn(Tier::full, 0.5);
     const TierTrial &whole = trials[trials.size() - 2], &tempered = trials.back();
-    if (badness(tempered) < badness(whole)) c.full = std::move(half);
+    if (badness(tempered) < badness(whole) - (serves(whole, trials.front()) ? chance(std::min(unseen.rows, most)) : 0)) c.full = std::move(half);
   }
 
   const TierTrial raw = trials.front(), *best = &trials.front();
   for (const TierTrial& t : trials) {
     if (t.tier == Tier::full && t.temperature != c.full.temperature) continue;
-    if (t.shape_error > raw.shape_error + kShapeSlack || t.trend_error > raw.trend_error + kTrendSlack || t.c2st > raw.c2st + kC2stSlack) continue;
-    if (badness(t) < badness(*best)) best = &t;
+    if (serves(t, raw) && badness(t) < badness(*best)) best = &t;
   }
   c.chosen = best->tier;
   monitor.report({"calibrate", 1, 1, "tiers", fmt::format("{}: shape error {:.1f} % → {:.1f} %, trend {:.1f} % → {:.1f} %, C2ST {:.3f} → {:.3f}, yield {:.0f} %", name(c.chosen),

@@ -359,6 +359,7 @@ TEST(Calibration, AModelThatIsRightIsLeftNearlyAsItIs) {
   EXPECT_GT(r.yield, 0.5) << "there is nothing to turn down";
   EXPECT_NEAR(correlation(r.rows, "x", "y"), correlation(truth(0, 8000), "x", "y"), 0.02);
   for (const TierTrial& t : r.calibration.trials) EXPECT_NEAR(t.c2st, 0.5, 0.04) << name(t.tier);
+  EXPECT_EQ(r.calibration.full.temperature, 1) << "its square root is no better than by chance";
 }
 
 // Rows far outside that the table has a few of: calibration must not bring back more of them than there are.
