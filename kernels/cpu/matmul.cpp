@@ -154,6 +154,8 @@ int64_t tiles(const Call& call) {
   return call.out[0].rows == 0 || call.out[0].cols == 0 ? 0 : tiling<T>(call).tiles(call.out[0].rows);
 }
 
+constexpr int64_t kAtOnce = 8;  // rows that are copied side by side
+
 template <class T>
 void run(const Call& call, int64_t tile, void* scratch) {
   using S = Shape<T>;
@@ -177,7 +179,17 @@ void run(const Call& call, int64_t tile, void* scratch) {
         if (op.trans_a) {
           // A full row of columns is copied a vector at a time; what goes beyond kMr is overwritten by the next row, and the copy has room for the last one.
           const bool wide = i + S::kSpan <= a.cols;
-          for (int64_t k = 0; k < depth; ++k) {
+          int64_t k = 0;
+          for (; wide && k + kAtOnce <= depth; k += kAtOnce) {  // loads first: each would wait for the store before it
+            Vec<T> row[kAtOnce][S::kSpan / S::kLanes];
+#pragma GCC unroll 8
+            for (int64_t q = 0; q < kAtOnce; ++q)
+              for (int p = 0; p < S::kSpan / S::kLanes; ++p) row[q][p] = load(a.row(k0 + k + q) + i + p * S::kLanes);
+#pragma GCC unroll 8
+            for (int64_t q = 0; q < kAtOnce; ++q)
+              for (int p = 0; p < S::kSpan / S::kLanes; ++p) store(packed_a + (k + q) * S::kMr + p * S::kLanes, row[q][p]);
+          }
+          for (; k < depth; ++k) {
             const T* from = a.row(k0 + k) + i;
             T* to = packed_a + k * S::kMr;
             if (wide) {
