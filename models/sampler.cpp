@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <numeric>
 #include <unordered_map>
@@ -253,6 +254,8 @@ class Rows : public RowStream {
         continue;
       }
       if (decoded && meets[at] == 0) continue;
+      if (kept != nullptr && !std::isfinite(log_weight[k]))
+        throw Error(ErrorCode::numeric, fmt::format("calibration weighs row {} with a value that is not finite: the weights in the model file are damaged.\n  Take the file from a copy, or sample with --calibrate off.", candidates[k].row));
       ++s.seen;
       if (kept != nullptr && !ends_search(candidates[k], log_weight[k], kept[k] > 0, s)) continue;
       s.done = true;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include <nlohmann/json.hpp>
 
@@ -80,7 +81,7 @@ void Acceptance::bind(Program& program) {
 }
 
 void Acceptance::keep_all(Program& program, bool all) {
-  bound_cut_ = all ? -1e30f : cut_;
+  bound_cut_ = all ? -std::numeric_limits<float>::infinity() : cut_;
   program.refresh({"cut"});
 }
 

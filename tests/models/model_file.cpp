@@ -274,6 +274,32 @@ TEST(ModelFile, WhatIsWrongInACalibrationIsNamed) {
   }
 }
 
+// Weights may be finite and still give a row a weight that is not, or one so small that no row is ever kept.
+TEST(ModelFile, WeightsOfACalibrationThatAreOutOfAllBounds) {
+  const Folder folder;
+  const std::string whole = bytes_of(calibrated_model());
+  SampleOptions full;
+  full.calibrate = Tier::full;
+  auto sampled = [&](const Damage& d) {
+    write_bytes(folder / "m", damaged(whole, d));
+    return sample(Model::load(folder / "m"), 20, full).rows;
+  };
+  const Thrown t = thrown([&] {
+    sampled({"huge", "", [](SafeTensors& f, auto&) {
+               auto& bytes = f.tensors.at("calibration.ratio").bytes;
+               const float huge = 3e38f;
+               for (size_t at = 0; at < bytes.size(); at += sizeof huge) std::memcpy(bytes.data() + at, &huge, sizeof huge);
+             }});
+  });
+  EXPECT_EQ(t.code, ErrorCode::numeric) << t.message;
+  EXPECT_TRUE(t.says("not finite")) << t.message;
+  EXPECT_EQ(sampled({"never kept", "", [](SafeTensors& f, auto&) {
+                       const size_t cells = f.tensors.at("calibration.full.factor.0").bytes.size() / sizeof(double);
+                       for (size_t k = 0; k < cells; ++k) set_double(f, "calibration.full.factor.0", k, -1e36);
+                     }}),
+            20);
+}
+
 TEST(ModelFile, ReadingTakesASmallMultipleOfTheFile) {
   const Folder folder;
   const std::string whole = bytes_of(small_model());
