@@ -92,28 +92,6 @@ void rows_of(int64_t rows, int64_t depth, const T* a, const T* b, T* c, int64_t 
 #undef TESSERA_ROWS
 }
 
-// Four rows of n elements become n rows of four, `stride` apart.
-template <class T>
-void transpose4(const T* const* rows, int64_t n, T* to, int64_t stride) {
-  int64_t k = 0;
-  if constexpr (sizeof(T) == 4) {
-    typedef float F __attribute__((vector_size(16)));
-    typedef float U __attribute__((vector_size(16), aligned(4), may_alias));
-    for (; k + 4 <= n; k += 4) {
-      F r[4];
-      for (int q = 0; q < 4; ++q) r[q] = *reinterpret_cast<const U*>(rows[q] + k);
-      const F a = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5), b = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
-      const F c = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5), d = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
-      *reinterpret_cast<U*>(to + k * stride) = __builtin_shufflevector(a, c, 0, 1, 4, 5);
-      *reinterpret_cast<U*>(to + (k + 1) * stride) = __builtin_shufflevector(a, c, 2, 3, 6, 7);
-      *reinterpret_cast<U*>(to + (k + 2) * stride) = __builtin_shufflevector(b, d, 0, 1, 4, 5);
-      *reinterpret_cast<U*>(to + (k + 3) * stride) = __builtin_shufflevector(b, d, 2, 3, 6, 7);
-    }
-  }
-  for (; k < n; ++k)
-    for (int q = 0; q < 4; ++q) to[k * stride + q] = rows[q][k];
-}
-
 // b [depth, kNr] ← columns [col, col + kNr) of op(B), zero beyond the last column.
 template <class T>
 void pack_b(const Mat<T>& m, bool trans, int64_t k0, int64_t depth, int64_t col, int64_t cols, T* b) {
@@ -181,6 +159,7 @@ void run(const Call& call, int64_t tile, void* scratch) {
           const bool wide = i + S::kSpan <= a.cols;
           int64_t k = 0;
           for (; wide && k + kAtOnce <= depth; k += kAtOnce) {  // loads first: each would wait for the store before it
+            for (int64_t q = 0; q < kAtOnce; ++q) __builtin_prefetch(a.row(k0 + k + 2 * kAtOnce + q) + i);
             Vec<T> row[kAtOnce][S::kSpan / S::kLanes];
 #pragma GCC unroll 8
             for (int64_t q = 0; q < kAtOnce; ++q)

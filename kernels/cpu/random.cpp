@@ -17,7 +17,8 @@ constexpr int kWords = 4 * kLanes;   // numbers they give
 int64_t row_tiles(const Call& call) { return div_up(call.out[0].rows, kRows); }
 
 // Counters first, first + 1, … side by side. A product's high word is what the generator needs, and vector units have it only as 32×32 → 64 bits in 64-bit
-// lanes: so the state lies in the low halves of 64-bit lanes, and the high halves are left to hold anything.
+// lanes: so the state lies in the low halves of 64-bit lanes, and the high halves are left to hold anything. At the end words 0 and 1, 2 and 3 join in a lane each,
+// and those of a counter are stored side by side.
 #if defined(__AVX2__)
 #if defined(__AVX512F__)
 typedef __m512i Wide;
@@ -27,6 +28,11 @@ inline Wide high(Wide a) { return _mm512_srli_epi64(a, 32); }
 inline Wide xor3(Wide a, Wide b, Wide c) { return _mm512_xor_si512(_mm512_xor_si512(a, b), c); }
 inline Wide all(uint32_t x) { return _mm512_set1_epi64(x); }
 inline Wide count_from(uint32_t first) { return _mm512_add_epi32(all(first), _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0)); }
+inline Wide join(Wide low, Wide above) { return _mm512_mask_blend_epi32(0xAAAA, low, _mm512_slli_epi64(above, 32)); }
+inline void store_words(Wide w01, Wide w23, uint32_t* to) {
+  _mm512_storeu_si512(to, _mm512_permutex2var_epi64(w01, _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0), w23));
+  _mm512_storeu_si512(to + 16, _mm512_permutex2var_epi64(w01, _mm512_set_epi64(15, 7, 14, 6, 13, 5, 12, 4), w23));
+}
 #else
 typedef __m256i Wide;
 constexpr int kWide = 4;
@@ -35,6 +41,12 @@ inline Wide high(Wide a) { return _mm256_srli_epi64(a, 32); }
 inline Wide xor3(Wide a, Wide b, Wide c) { return _mm256_xor_si256(_mm256_xor_si256(a, b), c); }
 inline Wide all(uint32_t x) { return _mm256_set1_epi64x(x); }
 inline Wide count_from(uint32_t first) { return _mm256_add_epi32(all(first), _mm256_set_epi64x(3, 2, 1, 0)); }
+inline Wide join(Wide low, Wide above) { return _mm256_blend_epi32(low, _mm256_slli_epi64(above, 32), 0xAA); }
+inline void store_words(Wide w01, Wide w23, uint32_t* to) {
+  const Wide even = _mm256_unpacklo_epi64(w01, w23), odd = _mm256_unpackhi_epi64(w01, w23);
+  _mm256_storeu_si256(reinterpret_cast<Wide*>(to), _mm256_permute2x128_si256(even, odd, 0x20));
+  _mm256_storeu_si256(reinterpret_cast<Wide*>(to + 8), _mm256_permute2x128_si256(even, odd, 0x31));
+}
 #endif
 
 void philox_lanes(uint32_t first, const RowKey& key, uint32_t k0, uint32_t k1, uint32_t* words) {
@@ -59,13 +71,7 @@ void philox_lanes(uint32_t first, const RowKey& key, uint32_t k0, uint32_t k1, u
     k0 += 0x9E3779B9u;
     k1 += 0xBB67AE85u;
   }
-  uint64_t out[4][kLanes];
-  memcpy(out[0], c0, sizeof c0);
-  memcpy(out[1], c1, sizeof c1);
-  memcpy(out[2], c2, sizeof c2);
-  memcpy(out[3], c3, sizeof c3);
-  for (int l = 0; l < kLanes; ++l)
-    for (int w = 0; w < 4; ++w) words[4 * l + w] = static_cast<uint32_t>(out[w][l]);
+  for (int s = 0; s < kSets; ++s) store_words(join(c0[s], c1[s]), join(c2[s], c3[s]), words + 4 * kWide * s);
 }
 #else
 void philox_lanes(uint32_t first, const RowKey& key, uint32_t k0, uint32_t k1, uint32_t* words) {
@@ -94,22 +100,25 @@ inline void turn(double u, double& cosine, double& sine) {
 
 template <class T>
 void convert(const Random& op, const uint32_t* words, T* out) {
-  T u[kWords];
-  for (int i = 0; i < kWords; ++i) u[i] = static_cast<T>(open_uniform(words[i]));
   switch (op.kind) {
     case Random::uniform:
-      memcpy(out, u, sizeof u);
+      for (int i = 0; i < kWords; ++i) out[i] = static_cast<T>(open_uniform(words[i]));
       return;
     case Random::bernoulli:
-      for (int i = 0; i < kWords; ++i) out[i] = u[i] < static_cast<T>(op.keep) ? T(1) : T(0);
+      for (int i = 0; i < kWords; ++i) out[i] = static_cast<T>(open_uniform(words[i])) < static_cast<T>(op.keep) ? T(1) : T(0);
       return;
     case Random::normal: {
-      T radius[kWords / 2], cosine[kWords / 2], sine[kWords / 2];
-      for (int i = 0; i < kWords / 2; ++i) radius[i] = sqrt_of(T(-2) * log_of(u[2 * i]));
-      for (int i = 0; i < kWords / 2; ++i) turn(u[2 * i + 1], cosine[i], sine[i]);
-      for (int i = 0; i < kWords / 2; ++i) {
-        out[2 * i] = radius[i] * cosine[i];
-        out[2 * i + 1] = radius[i] * sine[i];
+      constexpr int kPairs = kWords / 2;
+      T u[kPairs], v[kPairs], cosine[kPairs], sine[kPairs];
+      for (int i = 0; i < kPairs; ++i) {  // apart first: what follows then has no strides
+        u[i] = static_cast<T>(open_uniform(words[2 * i]));
+        v[i] = static_cast<T>(open_uniform(words[2 * i + 1]));
+      }
+      for (int i = 0; i < kPairs; ++i) u[i] = sqrt_of(T(-2) * log_of(u[i]));
+      for (int i = 0; i < kPairs; ++i) turn(v[i], cosine[i], sine[i]);
+      for (int i = 0; i < kPairs; ++i) {
+        out[2 * i] = u[i] * cosine[i];
+        out[2 * i + 1] = u[i] * sine[i];
       }
     }
   }

@@ -45,11 +45,22 @@ void draw_run(const Call& call, int64_t tile, void*) {
 }
 
 template <class T>
+void fetch(const T* from, int64_t n) {
+  for (const char *p = reinterpret_cast<const char*>(from), *end = reinterpret_cast<const char*>(from + n); p < end; p += 64) __builtin_prefetch(p);
+  if (n > 0) __builtin_prefetch(from + n - 1);
+}
+
+template <class T>
 void gather_run(const Call& call, int64_t tile, void*) {
   const SpanTable& spans = *static_cast<const GatherRows*>(call.op)->spans;
   const Mat<int32_t> codes(call.in[0]), row(call.in[2]), index(call.out[0]);
   const Mat<T> alphas(call.in[1]), value(call.out[1]);
   const Range r = piece(tile, kRows, index.rows);
+  for (int64_t i = r.begin; i < r.end; ++i) {  // the rows lie anywhere in the table: all of the tile's are asked for before the first is waited for
+    const int64_t from = row.row(i)[0];
+    fetch(codes.row(from), codes.cols);
+    fetch(alphas.row(from), alphas.cols);
+  }
   for (int64_t i = r.begin; i < r.end; ++i) {
     const int64_t from = row.row(i)[0];
     int32_t* to = index.row(i);

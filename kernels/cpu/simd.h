@@ -80,6 +80,55 @@ struct Mat {
   explicit operator bool() const { return data != nullptr; }
 };
 
+// ---- rows and columns exchanged ----------------------------------------------------------------------------------------------------------
+typedef float Four __attribute__((vector_size(16)));
+static inline Four load4(const float* p) {
+  Four v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+static inline void store4(float* p, Four v) { memcpy(p, &v, sizeof v); }
+static inline void exchange(Four* r) {
+  const Four a = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5), b = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
+  const Four c = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5), d = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
+  r[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
+  r[1] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
+  r[2] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
+  r[3] = __builtin_shufflevector(b, d, 2, 3, 6, 7);
+}
+
+// Four rows of n elements become n rows of four, `stride` apart.
+template <class T>
+static inline void transpose4(const T* const* rows, int64_t n, T* to, int64_t stride) {
+  int64_t k = 0;
+  if constexpr (sizeof(T) == 4) {
+    Four r[4];
+    for (; k + 4 <= n; k += 4) {
+      for (int q = 0; q < 4; ++q) r[q] = load4(rows[q] + k);
+      exchange(r);
+      for (int q = 0; q < 4; ++q) store4(to + (k + q) * stride, r[q]);
+    }
+  }
+  for (; k < n; ++k)
+    for (int q = 0; q < 4; ++q) to[k * stride + q] = rows[q][k];
+}
+
+// n rows of four, `stride` apart, become the first `count` of four rows of n.
+template <int count, class T>
+static inline void transpose4_back(const T* from, int64_t stride, int64_t n, T* const* rows) {
+  int64_t k = 0;
+  if constexpr (sizeof(T) == 4) {
+    Four r[4];
+    for (; k + 4 <= n; k += 4) {
+      for (int q = 0; q < 4; ++q) r[q] = load4(from + (k + q) * stride);
+      exchange(r);
+      for (int q = 0; q < count; ++q) store4(rows[q] + k, r[q]);
+    }
+  }
+  for (; k < n; ++k)
+    for (int q = 0; q < count; ++q) rows[q][k] = from[k * stride + q];
+}
+
 // ---- scalar functions, written so that loops over them vectorise; about 1–2 units in the last place ------------------------------------
 static inline float bits_to_float(int32_t i) {
   float f;

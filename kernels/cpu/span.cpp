@@ -125,72 +125,160 @@ void cross_entropy_grad_run(const Call& call, int64_t tile, void*) {
   }
 }
 
-// e^(x − m) of each span of a row, m its largest; the softmax spans' sums by softmax slot are left to the caller. Tanh spans hold no meaning.
+// ---- reconstruction ----------------------------------------------------------------------------------------------------------------------
+// Spans are narrow. So a tile is as many rows as a vector has lanes, and columns are vectors: a span's largest value, its sum and its logarithm are found for all
+// of these rows at once. Spans side by side are taken together, kColumns of them at most; a wider span is done row by row.
+constexpr int kColumns = 256;
+
+struct Stretch {
+  int first, last, begin, width;  // spans [first, last), columns [begin, begin + width)
+};
+Stretch stretch_from(const SpanTable& spans, int first) {
+  Stretch s{first, first + 1, spans.items[first].start, spans.items[first].width};
+  while (s.last < spans.count && s.width + spans.items[s.last].width <= kColumns) s.width += spans.items[s.last++].width;
+  return s;
+}
+
 template <class T>
-void exp_of_spans(const SpanTable& spans, const T* x, T* to) {
-  for (int s = 0; s < spans.count; ++s) {
-    const SpanTable::Item& span = spans.items[s];
-    const T* p = x + span.start;
-    const T m = span_max(p, span.width);
-    for (int k = 0; k < span.width; ++k) to[span.start + k] = p[k] - m;
+struct Columns {
+  static constexpr int L = Simd<T>::kLanes < 4 ? 4 : Simd<T>::kLanes;
+  int64_t begin, count;   // rows; beyond the last its values are repeated
+  T e[kColumns * L];      // by column: e^(x − m), m the span's largest; of a tanh span without meaning
+  T of_span[kColumns * L];  // by span: m; of a tanh span x
+
+  int64_t row(int l) const { return begin + least(l, count - 1); }
+
+  void read(const SpanTable& spans, const Stretch& s, const Mat<T>& x) {
+    for (int l = 0; l < L; l += 4) {
+      const T* rows[4];
+      for (int q = 0; q < 4; ++q) rows[q] = x.row(row(l + q)) + s.begin;
+      transpose4(rows, s.width, e + l, L);
+    }
+    for (int j = s.first; j < s.last; ++j) {
+      const SpanTable::Item& span = spans.items[j];
+      T *p = e + (span.start - s.begin) * L, *m = of_span + (j - s.first) * L;
+      for (int l = 0; l < L; l += Simd<T>::kLanes) {
+        Vec<T> most = load(p + l);
+        for (int k = 1; k < span.width; ++k) {
+          const Vec<T> v = load(p + k * L + l);
+          most = v > most ? v : most;
+        }
+        for (int k = 0; k < span.width; ++k) store(p + k * L + l, load(p + k * L + l) - most);
+        store(m + l, most);
+      }
+    }
+    for (int k = 0; k < s.width * L; ++k) e[k] = exp_of(e[k]);
   }
-#pragma GCC ivdep
-  for (int c = 0; c < spans.width; ++c) to[c] = exp_of(to[c]);
+  void sum(const T* p, int width, T* to) const {
+    T total[L] = {};
+    for (int k = 0; k < width; ++k)
+      for (int l = 0; l < L; ++l) total[l] += p[k * L + l];
+    memcpy(to, total, sizeof total);
+  }
+  // `n` columns to `width` of each row from column `at` on.
+  void write(const T* from, int n, const Mat<T>& out, int64_t at) const {
+    for (int l = 0; l < count; l += 4) {
+      T* rows[4];
+      for (int q = 0; q < 4; ++q) rows[q] = out.row(row(l + q)) + at;
+      if (l + 4 <= count) transpose4_back<4>(from + l, L, n, rows);
+      else if (l + 3 == count) transpose4_back<3>(from + l, L, n, rows);
+      else if (l + 2 == count) transpose4_back<2>(from + l, L, n, rows);
+      else transpose4_back<1>(from + l, L, n, rows);
+    }
+  }
+};
+
+template <class T>
+int64_t lane_tiles(const Call& call) {
+  return div_up(call.out[0].rows, Columns<T>::L);
 }
 
 template <class T>
-T sum_of(const T* x, int width) {
-  T sum = 0;
-  for (int k = 0; k < width; ++k) sum += x[k];
-  return sum;
-}
-
-template <class T>
-void reconstruction_run(const Call& call, int64_t tile, void* scratch) {
+void reconstruction_run(const Call& call, int64_t tile, void*) {
+  constexpr int L = Columns<T>::L;
   const SpanTable& spans = *static_cast<const SpanReconstruction*>(call.op)->spans;
   const Mat<T> x(call.in[0]), value(call.in[2]), sigma(call.in[3]), out(call.out[0]);
   const Mat<int32_t> index(call.in[1]);
-  T* e = static_cast<T*>(scratch);
-  const Range r = piece(tile, kRows, out.rows);
-  for (int64_t i = r.begin; i < r.end; ++i) {
-    const T* p = x.row(i);
-    exp_of_spans(spans, p, e);
-    for (int s = 0; s < spans.count; ++s) {
-      const SpanTable::Item& span = spans.items[s];
-      if (span.softmax) {
-        const T m = span_max(p + span.start, span.width);
-        out.row(i)[s] = log_of(sum_of(e + span.start, span.width)) + (m - p[index.row(i)[s]]);
-      } else {
-        const T w = sigma.row(0)[span.slot], miss = (value.row(i)[s] - tanh_of(p[span.start])) / w;
-        out.row(i)[s] = miss * miss * T(0.5) + log_of(w);
+  const Range r = piece(tile, L, out.rows);
+  Columns<T> c;
+  c.begin = r.begin, c.count = r.end - r.begin;
+  T loss[kColumns * L], rest[kColumns * L];  // ln(loss) + rest
+  for (Stretch s = stretch_from(spans, 0);; s = stretch_from(spans, s.last)) {
+    if (s.width > kColumns) {
+      for (int64_t i = r.begin; i < r.end; ++i) out.row(i)[s.first] = log_sum_exp(x.row(i) + s.begin, s.width) - x.row(i)[index.row(i)[s.first]];
+    } else {
+      c.read(spans, s, x);
+      for (int j = s.first; j < s.last; ++j) {
+        const SpanTable::Item& span = spans.items[j];
+        const int at = (j - s.first) * L;
+        if (span.softmax) {
+          c.sum(c.e + (span.start - s.begin) * L, span.width, loss + at);
+          for (int l = 0; l < L; ++l) rest[at + l] = c.of_span[at + l] - x.row(c.row(l))[index.row(c.row(l))[j]];
+        } else {
+          const T w = sigma.row(0)[span.slot], log_w = log_of(w);
+          T v[L];
+          for (int l = 0; l < L; ++l) v[l] = value.row(c.row(l))[j];
+          for (int l = 0; l < L; ++l) {
+            const T miss = (v[l] - tanh_of(c.of_span[at + l])) / w;
+            loss[at + l] = T(1);
+            rest[at + l] = miss * miss * T(0.5) + log_w;
+          }
+        }
       }
+      for (int k = 0; k < (s.last - s.first) * L; ++k) loss[k] = log_of(loss[k]) + rest[k];
+      c.write(loss, s.last - s.first, out, s.first);
     }
+    if (s.last == spans.count) return;
   }
 }
 
 template <class T>
 void reconstruction_grad_run(const Call& call, int64_t tile, void*) {
+  constexpr int L = Columns<T>::L;
   const SpanTable& spans = *static_cast<const SpanReconstructionGrad*>(call.op)->spans;
   const Mat<T> x(call.in[0]), value(call.in[2]), sigma(call.in[3]), d(call.in[4]), out(call.out[0]), d_sigma(call.out[1]);
   const Mat<int32_t> index(call.in[1]);
-  const Range r = piece(tile, kRows, out.rows);
-  for (int64_t i = r.begin; i < r.end; ++i) {
-    T* to = out.row(i);
-    exp_of_spans(spans, x.row(i), to);
-    for (int s = 0; s < spans.count; ++s) {
-      const SpanTable::Item& span = spans.items[s];
-      const T g = d.row(i)[s];
-      T* y = to + span.start;
-      if (span.softmax) {
-        const T scale = g / sum_of(y, span.width);
-        for (int k = 0; k < span.width; ++k) y[k] *= scale;
-        to[index.row(i)[s]] -= g;
-      } else {
-        const T w = sigma.row(0)[span.slot], t = tanh_of(x.row(i)[span.start]), miss = (value.row(i)[s] - t) / w;
-        y[0] = -g * miss * (T(1) - t * t) / w;
-        d_sigma.row(i)[span.slot] = g * (T(1) - miss * miss) / w;
+  const Range r = piece(tile, L, out.rows);
+  Columns<T> c;
+  c.begin = r.begin, c.count = r.end - r.begin;
+  for (Stretch s = stretch_from(spans, 0);; s = stretch_from(spans, s.last)) {
+    if (s.width > kColumns) {
+      for (int64_t i = r.begin; i < r.end; ++i) {
+        const T *p = x.row(i) + s.begin, m = span_max(p, s.width), g = d.row(i)[s.first];
+        T *to = out.row(i) + s.begin, sum = 0;
+        for (int k = 0; k < s.width; ++k) to[k] = exp_of(p[k] - m);
+        for (int k = 0; k < s.width; ++k) sum += to[k];
+        for (int k = 0; k < s.width; ++k) to[k] *= g / sum;
+        out.row(i)[index.row(i)[s.first]] -= g;
       }
+    } else {
+      c.read(spans, s, x);
+      for (int j = s.first; j < s.last; ++j) {
+        const SpanTable::Item& span = spans.items[j];
+        T* y = c.e + (span.start - s.begin) * L;
+        T g[L], scale[L];
+        for (int l = 0; l < L; ++l) g[l] = d.row(c.row(l))[j];
+        if (span.softmax) {
+          c.sum(y, span.width, scale);
+          for (int l = 0; l < L; ++l) scale[l] = g[l] / scale[l];
+          for (int k = 0; k < span.width; ++k)
+            for (int l = 0; l < L; ++l) y[k * L + l] *= scale[l];
+          for (int l = 0; l < L; ++l) c.e[(index.row(c.row(l))[j] - s.begin) * L + l] -= g[l];
+        } else {
+          const T w = sigma.row(0)[span.slot], *was = c.of_span + (j - s.first) * L;
+          T v[L];
+          for (int l = 0; l < L; ++l) v[l] = value.row(c.row(l))[j];
+          for (int l = 0; l < L; ++l) {
+            const T t = tanh_of(was[l]), miss = (v[l] - t) / w;
+            y[l] = -g[l] * miss * (T(1) - t * t) / w;
+            scale[l] = g[l] * (T(1) - miss * miss) / w;
+          }
+          for (int l = 0; l < c.count; ++l) d_sigma.row(r.begin + l)[span.slot] = scale[l];
+        }
+      }
+      c.write(c.e, s.width, out, s.begin);
     }
+    if (s.last == spans.count) return;
   }
 }
 
@@ -270,8 +358,8 @@ void add_span(KernelTable& t) {
   t.span_activation_grad = {row_tiles, activation_grad_run<T>, nullptr};
   t.span_cross_entropy = {row_tiles, cross_entropy_run<T>, nullptr};
   t.span_cross_entropy_grad = {row_tiles, cross_entropy_grad_run<T>, nullptr};
-  t.span_reconstruction = {row_tiles, reconstruction_run<T>, sample_scratch<T>};
-  t.span_reconstruction_grad = {row_tiles, reconstruction_grad_run<T>, nullptr};
+  t.span_reconstruction = {lane_tiles<T>, reconstruction_run<T>, nullptr};
+  t.span_reconstruction_grad = {lane_tiles<T>, reconstruction_grad_run<T>, nullptr};
   t.span_reduce = {row_tiles, reduce_run<T>, nullptr};
   t.span_spread = {row_tiles, spread_run<T>, nullptr};
   t.span_mask = {one_tile, mask_run<T>, nullptr};

@@ -1,6 +1,7 @@
 // Sequences of calls of the C interface, in any order, with any handle there is or NULL, and with arguments in and out of range: each gives a status that fits its
 // outputs, a failure leaves a message, and at the end everything can be freed.
 //   input: a byte a call, then its arguments
+#include <algorithm>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -92,6 +93,7 @@ class Caller {
     return in_.one_of(kNumbers);
   }
   int32_t small() { return static_cast<int32_t>(in_.below(24)); }
+  int32_t rows() { return in_.byte() == 255 ? std::min(number(), 4097) : small(); }  // a fit reads its stream to the end: none of 2^31 rows
 
   void open_context() {
     tessera_context_options o{};
@@ -109,7 +111,7 @@ class Caller {
   }
   void example() {
     ArrowArrayStream s{};
-    keep(tessera_example(context(), in_.byte() % 8 == 0 ? word() : nullptr, in_.byte() == 255 ? number() : small(), in_.byte(), &s), s);
+    keep(tessera_example(context(), in_.byte() % 8 == 0 ? word() : nullptr, rows(), in_.byte(), &s), s);
   }
   tessera_fit_options fit_options() {
     tessera_fit_options o{};
@@ -165,7 +167,7 @@ class Caller {
     const std::string where = in_.byte() % 4 == 0 ? in_.text(40) : "";
     o.where = where.c_str();
     ArrowArrayStream s{};
-    keep(tessera_sample(context(), model(), in_.byte() == 255 ? number() : small(), in_.byte() == 255 ? number() : small(), pass(o), &s), s);
+    keep(tessera_sample(context(), model(), in_.byte() == 255 ? number() : small(), rows(), pass(o), &s), s);
   }
   void pull() {
     ArrowArrayStream* s = stream();
