@@ -144,6 +144,7 @@ Var sqrt(Var x) { return unary(Unary::sqrt, x); }
 Var rsqrt(Var x) { return unary(Unary::rsqrt, x); }
 Var leaky_relu(Var x, double slope) { return unary(Unary::leaky, x, slope); }
 Var relu(Var x) { return leaky_relu(x, 0); }
+Var gate(Var x, Var y, double slope) { return x.r->emit1(Binary{Binary::gate, slope}, {x, y}); }
 Var square(Var x) { return x * x; }
 Var lerp_rows(Var a, Var x, Var y) { return a.r->emit1(LerpRows{}, {a, x, y}); }
 Var broadcast(Var x, Shape shape) { return x.shape() == shape ? x : x.r->emit1(Broadcast{shape.rows, shape.cols}, {x}); }

@@ -116,6 +116,7 @@ Var sqrt(Var x);   // derivative 0 at 0
 Var rsqrt(Var x);  // 0 at 0
 Var leaky_relu(Var x, double slope);
 Var relu(Var x);
+Var gate(Var x, Var y, double slope);  // y > 0 ? x : slope·x
 Var square(Var x);
 Var lerp_rows(Var a, Var x, Var y);
 Var broadcast(Var x, Shape shape);

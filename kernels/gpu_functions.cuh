@@ -54,6 +54,10 @@ struct Mul {
 struct Div {
   __device__ float operator()(float x, float y) const { return x / y; }
 };
+struct Gate {
+  float a;
+  __device__ float operator()(float x, float y) const { return x * (y > 0.0f ? 1.0f : a); }
+};
 
 struct Lerp {
   __device__ float operator()(float a, float x, float y) const { return a * x + (1.0f - a) * y; }
@@ -89,6 +93,7 @@ __host__ __device__ inline void with_function(const Binary& op, F&& f) {
     case Binary::sub: return f(Sub{});
     case Binary::mul: return f(Mul{});
     case Binary::div: return f(Div{});
+    case Binary::gate: return f(Gate{static_cast<float>(op.a)});
   }
 }
 

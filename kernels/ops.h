@@ -108,7 +108,8 @@ struct Unary {  // a, b are the parameters of the functions that have some
   bool operator==(const Unary&) const = default;
 };
 struct Binary {  // y may be [r, c], [1, c], [r, 1] or [1, 1] beside x [r, c]
-  enum Fn : int { add, sub, mul, div } fn;
+  enum Fn : int { add, sub, mul, div, gate /* y > 0 ? x : a·x; no gradient by y */ } fn;
+  double a = 0;
   bool operator==(const Binary&) const = default;
 };
 struct LerpRows {  // out = a·x + (1 − a)·y; a [rows, 1]

@@ -60,7 +60,7 @@ struct Rule<BatchNormGrad> {
     const Var d_x = each_group(op.groups, rows, [&](int64_t g, int64_t) {
       const Var rstd = rsqrt(slice_rows(in[4], g, 1) + op.eps), xhat = (slice_rows(in[0], g * n, n) - slice_rows(in[3], g, 1)) * rstd;
       Var d = slice_rows(in[5], g * n, n);
-      if (op.relu) d = d * unary(Unary::step, xhat * gamma + beta, 0);
+      if (op.relu) d = gate(d, xhat * gamma + beta, 0);
       const Var b = sum_rows(d), a = sum_rows(d * xhat);
       d_beta = d_beta ? d_beta + b : b;
       d_gamma = d_gamma ? d_gamma + a : a;

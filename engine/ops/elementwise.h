@@ -18,7 +18,7 @@ struct Rule<Unary> {
       case Unary::softplus: return {d * sigmoid(x)};
       case Unary::sqrt: return {d * (0.5 * rsqrt(x))};
       case Unary::rsqrt: return {d * (-0.5 * (y * y * y))};
-      case Unary::leaky: return {d * unary(Unary::step, x, op.a)};
+      case Unary::leaky: return {gate(d, op.a >= 0 ? y : x, op.a)};  // y has the sign of x, and is read anyway
       case Unary::clamp: return {};
       case Unary::step: return {0.0 * d};  // piecewise constant; the pass `zeros` removes what this multiplies
     }
@@ -45,6 +45,7 @@ struct Rule<Binary> : Light {
       case Binary::sub: return {d, -1.0 * sum_to(d, s)};
       case Binary::mul: return {d * y, s == x.shape() ? d * x : s == Shape{x.rows(), 1} ? row_dot(d, x) : sum_to(d * x, s)};
       case Binary::div: return {d / y, -1.0 * sum_to(d * v.out[0] / y, s)};
+      case Binary::gate: return {gate(d, y, op.a), Var{}};
     }
     return {};
   }

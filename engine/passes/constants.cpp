@@ -14,6 +14,15 @@ bool zero_at_zero(const Unary& op) {
   return (op.fn == Unary::affine && op.b == 0) || op.fn == Unary::tanh || op.fn == Unary::sqrt || op.fn == Unary::rsqrt || op.fn == Unary::leaky;
 }
 
+// a·v + b, of what v itself is.
+Var affine(Var v, double a, double b) {
+  if (a == 1 && b == 0) return v;
+  if (const Fill* f = made_by<Fill>(v)) return fill(*v.r, v.shape(), a * f->value + b);
+  const Unary* inner = made_by<Unary>(v);
+  if (inner != nullptr && inner->fn == Unary::affine) return affine(input_of(v, 0), a * inner->a, a * inner->b + b);
+  return unary(Unary::affine, v, a, b);
+}
+
 std::optional<std::vector<Var>> fold(Recorder& r, const Site& s) {
   const auto& in = s.in;
   auto zeros = [&] {
@@ -25,21 +34,22 @@ std::optional<std::vector<Var>> fold(Recorder& r, const Site& s) {
   if (const auto* op = std::get_if<Unary>(&s.node.op)) {
     if (is_zero(in[0]) && zero_at_zero(*op)) return zeros();
     if (op->fn != Unary::affine) return std::nullopt;
-    if (op->a == 0 && op->b == 0) return zeros();
-    if (op->a == 1 && op->b == 0) return one(in[0]);
-    if (const Fill* f = made_by<Fill>(in[0])) return one(fill(r, in[0].shape(), op->a * f->value + op->b));
-    const Unary* inner = made_by<Unary>(in[0]);
-    if (inner != nullptr && inner->fn == Unary::affine) return one(unary(Unary::affine, input_of(in[0], 0), op->a * inner->a, op->a * inner->b + op->b));
+    return op->a == 0 && op->b == 0 ? zeros() : one(affine(in[0], op->a, op->b));
   } else if (const auto* b = std::get_if<Binary>(&s.node.op)) {
     const bool x = is_zero(in[0]), y = is_zero(in[1]), same = in[0].shape() == in[1].shape();
     if (b->fn == Binary::mul && (x || y)) return zeros();
-    if (b->fn == Binary::div && x) return zeros();
-    if ((b->fn == Binary::add || b->fn == Binary::sub) && y) return one(in[0]);
-    if (b->fn == Binary::add && x && same) return one(in[1]);
-    if (b->fn == Binary::add && in[0].id == in[1].id) return one(2.0 * in[0]);
-    if (b->fn == Binary::sub && x && same) return one(-1.0 * in[1]);
-    if (const Fill* f = made_by<Fill>(in[1]); f != nullptr && b->fn == Binary::mul) return one(f->value == 1 ? in[0] : f->value * in[0]);
-    if (const Fill* f = made_by<Fill>(in[0]); f != nullptr && same && b->fn == Binary::mul) return one(f->value == 1 ? in[1] : f->value * in[1]);
+    if ((b->fn == Binary::div || b->fn == Binary::gate) && x) return zeros();
+    if (b->fn == Binary::add && in[0].id == in[1].id) return one(affine(in[0], 2, 0));
+    if (const Fill* f = made_by<Fill>(in[1])) {
+      if (b->fn == Binary::add) return one(affine(in[0], 1, f->value));
+      if (b->fn == Binary::sub) return one(affine(in[0], 1, -f->value));
+      if (b->fn == Binary::mul) return one(affine(in[0], f->value, 0));
+    }
+    if (const Fill* f = made_by<Fill>(in[0]); f != nullptr && same) {
+      if (b->fn == Binary::add) return one(affine(in[1], 1, f->value));
+      if (b->fn == Binary::sub) return one(affine(in[1], -1, f->value));
+      if (b->fn == Binary::mul) return one(affine(in[1], f->value, 0));
+    }
   } else if (const auto* m = std::get_if<Matmul>(&s.node.op)) {
     std::vector<Var> left;
     for (int p = 0; p < m->pairs; ++p)

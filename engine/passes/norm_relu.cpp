@@ -1,4 +1,6 @@
 // norm_relu: ReLU(batch_norm(x)) is one op, and so is its derivative: the mask is recomputed from the statistics, not read.
+#include <algorithm>
+
 #include "engine/passes/rewrite.h"
 
 namespace tessera {
@@ -8,20 +10,11 @@ bool is_relu(const Op& op) {
   const auto* u = std::get_if<Unary>(&op);
   return u != nullptr && u->fn == Unary::leaky && u->a == 0;
 }
-bool is_mask(const Op& op) {
-  const auto* u = std::get_if<Unary>(&op);
-  return u != nullptr && u->fn == Unary::step && u->a == 0;
-}
 
-// Whether a normalised value is only ever passed through ReLU or asked for its sign.
+// Whether a normalised value is only ever passed through ReLU.
 bool only_relu(const Site& s, Id y) {
-  bool any = false;
-  for (const int n : s.readers[static_cast<size_t>(y)]) {
-    const Op& op = s.old.nodes[static_cast<size_t>(n)].op;
-    if (!is_relu(op) && !is_mask(op)) return false;
-    any = any || is_relu(op);
-  }
-  return any && !s.kept(y);
+  const std::vector<int>& readers = s.readers[static_cast<size_t>(y)];
+  return !readers.empty() && !s.kept(y) && std::all_of(readers.begin(), readers.end(), [&](int n) { return is_relu(s.old.nodes[static_cast<size_t>(n)].op); });
 }
 
 }  // namespace
@@ -37,20 +30,15 @@ void norm_relu(Plan& plan) {
       if ((n != nullptr && n->relu && r.plan[s.in[0].id].output == 0) || (e != nullptr && e->relu)) return std::vector<Var>{s.in[0]};
     }
     if (const auto* g = std::get_if<BatchNormGrad>(&s.node.op); g != nullptr && !g->relu) {
-      // d = d_h · step(y) with y the output of the norm these statistics are of
-      const auto* mask = made_by<Binary>(s.in[5]);
-      if (mask == nullptr || mask->fn != Binary::mul) return std::nullopt;
-      for (size_t side = 0; side < 2; ++side) {
-        const Var step = input_of(s.in[5], side);
-        const Node* maker = r.plan.maker(step.id);
-        if (maker == nullptr || !is_mask(maker->op)) continue;
-        const Var y{&r, maker->in[0]};
-        const auto* n = made_by<BatchNorm>(y);
-        if (n == nullptr || !n->relu || r.plan.maker(y.id)->out[1] != s.in[3].id) continue;
-        std::vector<Var> in = s.in;
-        in[5] = input_of(s.in[5], 1 - side);
-        return r.emit(BatchNormGrad{g->eps, g->groups, true}, in);
-      }
+      // d = d_h where h > 0, with h the output of the norm these statistics are of
+      const auto* relu = made_by<Binary>(s.in[5]);
+      if (relu == nullptr || relu->fn != Binary::gate || relu->a != 0) return std::nullopt;
+      const Var h = input_of(s.in[5], 1);
+      const auto* n = made_by<BatchNorm>(h);
+      if (n == nullptr || !n->relu || r.plan.maker(h.id)->out[1] != s.in[3].id) return std::nullopt;
+      std::vector<Var> in = s.in;
+      in[5] = input_of(s.in[5], 0);
+      return r.emit(BatchNormGrad{g->eps, g->groups, true}, in);
     }
     return std::nullopt;
   });

@@ -68,11 +68,14 @@ void zip_rows(const Call& call, int64_t tile, F f) {
 
 template <class T>
 void binary_run(const Call& call, int64_t tile, void*) {
-  switch (static_cast<const Binary*>(call.op)->fn) {
+  const auto& op = *static_cast<const Binary*>(call.op);
+  const T a = static_cast<T>(op.a);
+  switch (op.fn) {
     case Binary::add: return zip_rows<T>(call, tile, [](T x, T y) { return x + y; });
     case Binary::sub: return zip_rows<T>(call, tile, [](T x, T y) { return x - y; });
     case Binary::mul: return zip_rows<T>(call, tile, [](T x, T y) { return x * y; });
     case Binary::div: return zip_rows<T>(call, tile, [](T x, T y) { return x / y; });
+    case Binary::gate: return zip_rows<T>(call, tile, [=](T x, T y) { return x * (y > T(0) ? T(1) : a); });
   }
 }
 

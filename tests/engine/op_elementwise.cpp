@@ -34,12 +34,13 @@ const Function kFunctions[] = {
 // The ends of the functions' ranges, where a vectorised one may go wrong: huge, tiny, zero.
 const std::vector<double> kEnds{0, -0.0, 1e-30, -1e-30, 1e30, -1e30, 88.5f, -87.25f, 88.0f, -104, 1, -1, 0.35f, -0.35f, 10.5f, -10.5f};
 
-Number combine(Binary::Fn fn, Number x, Number y) {
-  switch (fn) {
+Number combine(const Binary& op, Number x, Number y) {
+  switch (op.fn) {
     case Binary::add: return x + y;
     case Binary::sub: return x - y;
     case Binary::mul: return x * y;
     case Binary::div: return x / y;
+    case Binary::gate: return y.v > 0 ? x : op.a * x;
   }
   return {};
 }
@@ -67,14 +68,18 @@ void elementwise_cases(Cases& cases) {
                      return Grids{grid(31, 33, [&](int64_t i, int64_t k) { return std::isnan(in[0](i, k).v) ? in[0](i, k) : Number(std::min(std::max(in[0](i, k).v, 0.25), 0.75)); })};
                    }});
   cases.back().derived = false;
-  for (const Binary::Fn fn : {Binary::add, Binary::sub, Binary::mul, Binary::div})
+  for (const Binary op : {Binary{Binary::add}, Binary{Binary::sub}, Binary{Binary::mul}, Binary{Binary::div}, Binary{Binary::gate}, Binary{Binary::gate, 0.2}})
     for (const auto& [r, c] : {std::pair{1, 1}, {31, 33}, {65, 2}, {2, 129}, {7, 1}})
       for (const auto& [p, q] : std::vector<std::pair<int, int>>{{r, c}, {1, c}, {r, 1}}) {
-        cases.push_back({"function " + std::to_string(fn), Binary{fn}, {real(r, c), real(p, q).away(0.3)}, [fn](const Grids& in) {
-                           return Grids{grid(in[0].rows, in[0].cols, [&](int64_t i, int64_t k) { return combine(fn, in[0](i, k), in[1].wide(i, k)); })};
+        const Input y = real(p, q).away(0.3);
+        cases.push_back({"function " + std::to_string(op.fn), op, {real(r, c), op.fn == Binary::gate ? y.constant() : y}, [op](const Grids& in) {
+                           return Grids{grid(in[0].rows, in[0].cols, [&](int64_t i, int64_t k) { return combine(op, in[0](i, k), in[1].wide(i, k)); })};
                          }});
         cases.back().by_rows = true;
       }
+  cases.push_back({"a gate of 0 is shut", Binary{Binary::gate, 0.2}, {real(1, 4), real(1, 4).of({0, -0.0, 1e-30, -1e-30}).constant()}, [](const Grids& in) {
+                     return Grids{grid(1, 4, [&](int64_t i, int64_t k) { return combine({Binary::gate, 0.2}, in[0](i, k), in[1](i, k)); })};
+                   }});
   for (const auto& [r, c] : {std::pair{1, 1}, {31, 65}, {50, 33}}) {
     cases.push_back({"between", LerpRows{}, {real(r, 1).range(0, 1), real(r, c), real(r, c)}, [](const Grids& in) {
                        return Grids{grid(in[1].rows, in[1].cols, [&](int64_t i, int64_t k) { return in[0](i, 0) * in[1](i, k) + (1.0 - in[0](i, 0)) * in[2](i, k); })};

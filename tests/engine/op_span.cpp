@@ -159,7 +159,8 @@ void span_cases(Cases& cases) {
   const std::shared_ptr<const Spans> mixed = row({{0, 1, false, -1}, {1, 3, true, -1}, {4, 1, true, 0}, {5, 1, false, -1}, {6, 31, true, -1}, {37, 7, true, 1}, {44, 2, true, 8}, {46, 33, true, 10}});
   const std::shared_ptr<const Spans> wide = row({{0, 129, true, 0}}), flat = row({{0, 1, false, -1}, {1, 1, false, -1}, {2, 1, false, -1}}),
                                      modes = row({{0, 1, false, -1}, {1, 10, true, -1}});
-  for (const auto& spans : {mixed, wide, flat, modes})
+  const std::shared_ptr<const Spans> wider = row({{0, 1, false, -1}, {1, 300, true, 0}, {301, 2, true, -1}, {303, 1, false, -1}, {304, 255, true, 300}});  // wider than what the processor turns at a time
+  for (const auto& spans : {mixed, wide, flat, modes, wider})
     for (const int64_t rows : {1, 2, 31}) {
       const SpanTable* s = spans->table();
       const int64_t width = s->width;
