@@ -195,7 +195,7 @@ TEST(Truth, ATableOfDatesOnlyComesBack) {
   constexpr int64_t rows = 3000;
   const Table real = table({numbers_by("from", ColumnType::date, rows, [](int64_t i) { return std::floor(17000 + 400 * uniform(i, 1)); }),
                             numbers_by("at", ColumnType::datetime, rows, [](int64_t i) { return std::floor(1.6e9 + 1e6 * normal(i, 2)); })});
-  const Table made = sample(fit(real, quick(30)), 3000);
+  const Table made = sample(fit(real, quick(60)), 3000);
   for (size_t c = 0; c < 2; ++c) {
     EXPECT_LE(ks(real.columns[c], made.columns[c]), 0.12) << real.columns[c].name;
     EXPECT_EQ(made.columns[c].format, real.columns[c].format);
