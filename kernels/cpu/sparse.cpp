@@ -20,7 +20,7 @@ struct Entries {
   // The dense column of entry j of row p, or −1.
   int64_t column(int64_t p, int64_t j) const {
     const int64_t i = index.row(p)[j];
-    return i < 0 ? -1 : j / per * width + i;
+    return i < 0 ? -1 : per == index.cols ? i : j / per * width + i;  // a division costs more than what is done with an entry
   }
   T weight(int64_t p, int64_t j) const { return value ? value.row(p)[j] : T(1); }
 };
@@ -114,15 +114,29 @@ void wgrad_run(const Call& call, int64_t tile, void*) {
     if (addend) memcpy(out.row(i) + c.begin, addend.row(i) + c.begin, bytes);
     else memset(out.row(i) + c.begin, 0, bytes);
   }
-  for (int64_t p = 0; p < d.rows; ++p)
-    for (int64_t j = block * op.per; j < (block + 1) * op.per; ++j) {
-      const int64_t row = e.column(p, j);
-      if (row < 0) continue;
-      const T v = e.weight(p, j);
-      T* to = out.row(row);
-      const T* from = d.row(p);
-      for (int64_t k = c.begin; k < c.end; ++k) to[k] += v * from[k];
+  constexpr int L = Simd<T>::kLanes, kPiece = 4 * L, kAhead = 8;
+  const int64_t first = block * op.per, last = first + op.per;
+  T* const base = out.row(block * op.width);
+  for (int64_t p = 0; p < d.rows; ++p) {
+    const int32_t* index = e.index.row(p);
+    const T* from = d.row(p);
+    int64_t k = c.begin;
+    for (; k + kPiece <= c.end; k += kPiece) {
+      Vec<T> g[4];
+      for (int q = 0; q < 4; ++q) g[q] = load(from + k + q * L), __builtin_prefetch(from + kAhead * d.ld + k + q * L);
+      for (int64_t j = first; j < last; ++j) {
+        if (index[j] < 0) continue;
+        T* to = base + index[j] * out.ld + k;
+        const Vec<T> v = e.weight(p, j) - Vec<T>{};
+        for (int q = 0; q < 4; ++q) store(to + q * L, load(to + q * L) + v * g[q]);
+      }
     }
+    for (int64_t j = first; j < last && k < c.end; ++j) {
+      if (index[j] < 0) continue;
+      const T v = e.weight(p, j);
+      for (int64_t n = k; n < c.end; ++n) base[index[j] * out.ld + n] += v * from[n];
+    }
+  }
 }
 
 }  // namespace
