@@ -11,9 +11,10 @@ namespace tessera {
 Spans::Spans(const std::vector<Item>& items) {
   table_ = {};
   for (const Item& item : items) {
+    if (item.start != table_.width || item.width < 1) throw Error(ErrorCode::internal, "spans: each begins where the one before ends, and is a column wide at least");
     items_.push_back({item.start, item.width, item.softmax ? 1 : 0, item.cond_start, item.softmax ? table_.softmaxes : table_.tanhs});
     (item.softmax ? table_.softmaxes : table_.tanhs) += 1;
-    table_.width = std::max(table_.width, item.start + item.width);
+    table_.width += item.width;
     if (item.cond_start < 0) continue;
     table_.cond_width = std::max(table_.cond_width, item.cond_start + item.width);
     cond_span_.resize(static_cast<size_t>(table_.cond_width), 0);

@@ -310,7 +310,7 @@ struct Report {
 };
 
 // A row's spans, as kernels read them (the engine owns the arrays).
-struct SpanTable {
+struct SpanTable {  // spans lie side by side, in order
   struct Item {
     int start, width;
     int softmax;     // 0: tanh

@@ -20,7 +20,7 @@ struct Rule<Unary> {
       case Unary::rsqrt: return {d * (-0.5 * (y * y * y))};
       case Unary::leaky: return {gate(d, op.a >= 0 ? y : x, op.a)};  // y has the sign of x, and is read anyway
       case Unary::clamp: return {};
-      case Unary::step: return {0.0 * d};  // piecewise constant; the pass `zeros` removes what this multiplies
+      case Unary::step: return {0.0 * d};  // piecewise constant; the pass `constants` removes what this multiplies
     }
     return {};
   }

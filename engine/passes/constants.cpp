@@ -1,5 +1,5 @@
-// constants: 0·x = 0, 0 + x = x, and so on through products, sums and moves. What it is for: the derivative of leaky ReLU's slope is 0 everywhere
-// (Gulrajani's penalty of a piecewise linear critic needs no third product; engines.md calls it the masked linear forward), and gradients of slices are padded with 0.
+// constants: 0·x = 0, 0 + x = x, a·(b·x + c) = ab·x + ac, and so on through products, sums and moves. What it is for: gradients of slices are padded with 0, and those of
+// means and sums begin as constants.
 #include "engine/passes/rewrite.h"
 
 namespace tessera {

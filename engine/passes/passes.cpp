@@ -8,7 +8,7 @@ namespace tessera {
 const std::vector<PassInfo>& passes() {
   static const std::vector<PassInfo> all = {
       {"dead", "what reaches no weight, state or output is not computed", drop_dead},
-      {"constants", "zeros annihilate what they multiply, the second derivative of a piecewise linear critic among it; equal ops become one", fold_constants},
+      {"constants", "zeros annihilate what they multiply, scales and sums with constants fold; equal ops become one", fold_constants},
       {"scale", "a factor of rows is applied behind a product, where the rows are narrower", scale},
       {"interpolate", "a linear layer of interpolated rows is the interpolation of its outputs for the rows themselves", interpolate},
       {"gather", "a one-hot row times a matrix is a row of the matrix: gathers and scatters instead of products", gather},

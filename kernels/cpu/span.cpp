@@ -86,11 +86,15 @@ const SpanTable::Item* chosen(const SpanTable& spans, int32_t condition) {
 }
 
 template <class T>
-T log_sum_exp(const T* x, int width) {
-  const T m = span_max(x, width);
+T exp_sum(const T* x, int width, T m) {
   T sum = 0;
   for (int k = 0; k < width; ++k) sum += exp_of(x[k] - m);
-  return m + log_of(sum);
+  return sum;
+}
+template <class T>
+T log_sum_exp(const T* x, int width) {
+  const T m = span_max(x, width);
+  return m + log_of(exp_sum(x, width, m));
 }
 
 template <class T>
@@ -175,7 +179,7 @@ struct Columns {
       for (int l = 0; l < L; ++l) total[l] += p[k * L + l];
     memcpy(to, total, sizeof total);
   }
-  // `n` columns to `width` of each row from column `at` on.
+  // n columns, to each row from column `at` on.
   void write(const T* from, int n, const Mat<T>& out, int64_t at) const {
     for (int l = 0; l < count; l += 4) {
       T* rows[4];
@@ -203,32 +207,36 @@ void reconstruction_run(const Call& call, int64_t tile, void*) {
   Columns<T> c;
   c.begin = r.begin, c.count = r.end - r.begin;
   T loss[kColumns * L], rest[kColumns * L];  // ln(loss) + rest
-  for (Stretch s = stretch_from(spans, 0);; s = stretch_from(spans, s.last)) {
+  for (int at = 0, last; at < spans.count; at = last) {
+    const Stretch s = stretch_from(spans, at);
+    last = s.last;
     if (s.width > kColumns) {
-      for (int64_t i = r.begin; i < r.end; ++i) out.row(i)[s.first] = log_sum_exp(x.row(i) + s.begin, s.width) - x.row(i)[index.row(i)[s.first]];
+      for (int64_t i = r.begin; i < r.end; ++i) {
+        const T *p = x.row(i), m = span_max(p + s.begin, s.width);
+        out.row(i)[s.first] = log_of(exp_sum(p + s.begin, s.width, m)) + (m - p[index.row(i)[s.first]]);
+      }
     } else {
       c.read(spans, s, x);
       for (int j = s.first; j < s.last; ++j) {
         const SpanTable::Item& span = spans.items[j];
-        const int at = (j - s.first) * L;
+        const int to = (j - s.first) * L;
         if (span.softmax) {
-          c.sum(c.e + (span.start - s.begin) * L, span.width, loss + at);
-          for (int l = 0; l < L; ++l) rest[at + l] = c.of_span[at + l] - x.row(c.row(l))[index.row(c.row(l))[j]];
+          c.sum(c.e + (span.start - s.begin) * L, span.width, loss + to);
+          for (int l = 0; l < L; ++l) rest[to + l] = c.of_span[to + l] - x.row(c.row(l))[index.row(c.row(l))[j]];
         } else {
           const T w = sigma.row(0)[span.slot], log_w = log_of(w);
           T v[L];
           for (int l = 0; l < L; ++l) v[l] = value.row(c.row(l))[j];
           for (int l = 0; l < L; ++l) {
-            const T miss = (v[l] - tanh_of(c.of_span[at + l])) / w;
-            loss[at + l] = T(1);
-            rest[at + l] = miss * miss * T(0.5) + log_w;
+            const T miss = (v[l] - tanh_of(c.of_span[to + l])) / w;
+            loss[to + l] = T(1);
+            rest[to + l] = miss * miss * T(0.5) + log_w;
           }
         }
       }
       for (int k = 0; k < (s.last - s.first) * L; ++k) loss[k] = log_of(loss[k]) + rest[k];
       c.write(loss, s.last - s.first, out, s.first);
     }
-    if (s.last == spans.count) return;
   }
 }
 
@@ -241,7 +249,9 @@ void reconstruction_grad_run(const Call& call, int64_t tile, void*) {
   const Range r = piece(tile, L, out.rows);
   Columns<T> c;
   c.begin = r.begin, c.count = r.end - r.begin;
-  for (Stretch s = stretch_from(spans, 0);; s = stretch_from(spans, s.last)) {
+  for (int at = 0, last; at < spans.count; at = last) {
+    const Stretch s = stretch_from(spans, at);
+    last = s.last;
     if (s.width > kColumns) {
       for (int64_t i = r.begin; i < r.end; ++i) {
         const T *p = x.row(i) + s.begin, m = span_max(p, s.width), g = d.row(i)[s.first];
@@ -278,7 +288,6 @@ void reconstruction_grad_run(const Call& call, int64_t tile, void*) {
       }
       c.write(c.e, s.width, out, s.begin);
     }
-    if (s.last == spans.count) return;
   }
 }
 

@@ -28,6 +28,7 @@ const Function kFunctions[] = {
     {{Unary::rsqrt, 0, 0}, 0.2, 20, 0, [](const Unary&, Number x) { return x.v == 0 ? Number(0) : 1.0 / sqrt(x); }},
     {{Unary::leaky, 0.2, 0}, -2, 2, 1e-3, [](const Unary& o, Number x) { return x.v > 0 ? x : o.a * x; }},
     {{Unary::leaky, 0, 0}, -2, 2, 1e-3, [](const Unary& o, Number x) { return x.v > 0 ? x : o.a * x; }},
+    {{Unary::leaky, -1, 0}, -2, 2, 1e-3, [](const Unary& o, Number x) { return x.v > 0 ? x : o.a * x; }},
     {{Unary::step, 0.2, 0}, -2, 2, 1e-3, [](const Unary& o, Number x) { return x.v > 0 ? Number(1) : rounded(o.a, 0); }},
 };
 

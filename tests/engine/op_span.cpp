@@ -89,13 +89,13 @@ Grids cross_entropy_grad(const SpanTable* s, const Grids& in) {
   return {out};
 }
 
-// log Σ e^x over a span of row r.
-Number log_sum_exp(const Grid& x, int64_t r, const Item& span) {
+// log Σ e^x − x[at] over a span of row r: what is large cancels before anything is added to it.
+Number surprise(const Grid& x, int64_t r, const Item& span, int64_t at) {
   double m = x(r, span.start).v;
   for (int k = 1; k < span.width; ++k) m = std::max(m, x(r, span.start + k).v);
   Number sum;
   for (int k = 0; k < span.width; ++k) sum += exp(x(r, span.start + k) - Number(m));
-  return Number(m) + log(sum);
+  return log(sum) + (Number(m) - x(r, at));
 }
 
 // in x, index, value, sigma, (d)
@@ -104,7 +104,7 @@ Grids reconstruction(const SpanTable* s, const Grids& in) {
   for (int64_t r = 0; r < out.rows; ++r)
     spans_of(s, [&](const Item& span, int i) {
       if (span.softmax != 0) {
-        out(r, i) = log_sum_exp(in[0], r, span) - in[0](r, static_cast<int64_t>(in[1](r, i).v));
+        out(r, i) = surprise(in[0], r, span, static_cast<int64_t>(in[1](r, i).v));
         return;
       }
       const Number w = in[3](0, span.slot), miss = (in[2](r, i) - tanh(in[0](r, span.start))) / w;
@@ -159,7 +159,7 @@ void span_cases(Cases& cases) {
   const std::shared_ptr<const Spans> mixed = row({{0, 1, false, -1}, {1, 3, true, -1}, {4, 1, true, 0}, {5, 1, false, -1}, {6, 31, true, -1}, {37, 7, true, 1}, {44, 2, true, 8}, {46, 33, true, 10}});
   const std::shared_ptr<const Spans> wide = row({{0, 129, true, 0}}), flat = row({{0, 1, false, -1}, {1, 1, false, -1}, {2, 1, false, -1}}),
                                      modes = row({{0, 1, false, -1}, {1, 10, true, -1}});
-  const std::shared_ptr<const Spans> wider = row({{0, 1, false, -1}, {1, 300, true, 0}, {301, 2, true, -1}, {303, 1, false, -1}, {304, 255, true, 300}});  // wider than what the processor turns at a time
+  const std::shared_ptr<const Spans> wider = row({{0, 1, false, -1}, {1, 300, true, 0}, {301, 2, true, -1}, {303, 1, false, -1}, {304, 255, true, 300}, {559, 1, false, -1}, {560, 256, true, -1}});  // wider than what the processor turns at a time
   for (const auto& spans : {mixed, wide, flat, modes, wider})
     for (const int64_t rows : {1, 2, 31}) {
       const SpanTable* s = spans->table();
@@ -242,6 +242,7 @@ void span_cases(Cases& cases) {
       const Input at = index(rows, s->count, 0, 0).of(chosen_columns), value = real(rows, s->count).range(-0.99, 0.99).constant();
       const Input sigma = s->tanhs > 0 ? real(1, s->tanhs).range(0.2, 1) : none();
       add("reconstruction loss", SpanReconstruction{s}, {real(rows, width).range(-4, 4), at, value, sigma}, [s](const Grids& in) { return reconstruction(s, in); });
+      add("large logits", SpanReconstruction{s}, {real(rows, width).range(9996, 10004).constant(), at, value, s->tanhs > 0 ? sigma.constant() : sigma}, [s](const Grids& in) { return reconstruction(s, in); });
       add("its derivative", SpanReconstructionGrad{s}, {real(rows, width).range(-4, 4), at, value, sigma, real(rows, s->count)}, [s](const Grids& in) { return reconstruction_grad(s, in); },
           {{"a softmax span of d_x sums to zero", [s](const Grids&, const Grids& out) {
               double worst = 0;
