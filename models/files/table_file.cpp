@@ -236,6 +236,8 @@ int64_t write_arrow_file(ArrowArrayStream* rows, const std::string& path, bool o
   const FilesStatus status = api.write(&taken.value, kind_of_output(path), &raw, &written, &rows_error);
   if (sink.error) std::rethrow_exception(sink.error);
   if (rows_error != 0) throw Error(code_of(rows_error), api.message());
+  if (status == FilesStatus::data)
+    throw Error(ErrorCode::data, fmt::format("{}: these rows cannot be written to this kind of file: {}.\n  Write CSV, or cast the column.", path, said(api.message())));
   if (status != FilesStatus::ok) fail(api, status, path);
   file.commit();
   return written;

@@ -278,10 +278,11 @@ int64_t lay_out_as(const ArrowType& t, const std::string& column, size_t count, 
 
 ArrowFormat arrow_format(const Column& c, bool plain_texts, bool large) {
   const std::optional<ArrowType> came = c.arrow.empty() ? std::nullopt : ArrowType::parse(c.arrow);
-  const bool texts = !is_numeric(c.type) && c.type != ColumnType::boolean && (!came || came->kind == ArrowKind::text);
-  if (!texts) return {came && fits_arrow(c.type, *came) ? c.arrow : default_arrow(c), ""};
-  if (plain_texts && came) return {large && came->offset == 4 ? came->bytes ? "Z" : "U" : c.arrow, ""};
-  const char* values = came && came->bytes ? large ? "Z" : "z" : large ? "U" : "u";
+  const bool fits = came && fits_arrow(c.type, *came), came_as_text = fits && came->kind == ArrowKind::text;
+  const bool texts = !is_numeric(c.type) && c.type != ColumnType::boolean && (!fits || came_as_text);
+  if (!texts) return {fits ? c.arrow : default_arrow(c), ""};
+  if (plain_texts && came_as_text) return {large && came->offset == 4 ? came->bytes ? "Z" : "U" : c.arrow, ""};
+  const char* values = came_as_text && came->bytes ? large ? "Z" : "z" : large ? "U" : "u";
   return {"i", values};
 }
 

@@ -1,5 +1,7 @@
 #include "models/table/arrow_column.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cmath>
 
@@ -275,8 +277,18 @@ void ColumnImport::add_exact(const ArrowValues& values) {
 double ColumnImport::number(const ArrowValues& values, int64_t i) const {
   const double v = values.number(i);
   if (std::isinf(v)) fail_value(static_cast<int64_t>(numbers_.size() + codes_.size()), "an infinity", "Replace it by a number or by null: no model can learn it.");
+  if (!ours_ && (type_.kind == ArrowKind::day || type_.kind == ArrowKind::moment)) check_calendar(v);
   if (type_.kind != ArrowKind::real || type_.width == 8 || v != v) return v;
   return type_.width == 4 ? widened(static_cast<float>(v)) : widened_half(v);
+}
+
+// Text has four digits for a year, and Parquet holds seconds as milliseconds, so that the rest could be learnt and not written.
+void ColumnImport::check_calendar(double v) const {
+  const double day = type_.kind == ArrowKind::day ? v : std::floor(v / 86400);
+  if (v != v || (day >= static_cast<double>(kFirstDay) && day <= static_cast<double>(kLastDay))) return;
+  const char* unit = type_.kind == ArrowKind::day ? "days" : "seconds";
+  fail_value(static_cast<int64_t>(numbers_.size() + codes_.size()), fmt::format("a time {:.0f} {} from 1970, which is outside the years 1 to 9999", v, unit),
+             "Replace it by null or by a time within them.");
 }
 
 void ColumnImport::add_numbers(const ArrowValues& values) {

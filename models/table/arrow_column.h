@@ -40,6 +40,7 @@ class ColumnImport {
   void add_spelled(const ArrowValues& values);
   void turn_to_text();
   double number(const ArrowValues& values, int64_t i) const;
+  void check_calendar(double v) const;
   void spell(double value, std::string& out) const;
   Column finish_part();
   Column finish_text();

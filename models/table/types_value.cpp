@@ -132,7 +132,6 @@ bool choose_layout(const Moment& m, int& layout) {
   return (m.layouts >> layout & 1u) != 0;
 }
 
-constexpr int64_t kFirstDay = -719162, kLastDay = 2932896;  // 0001-01-01, 9999-12-31
 
 void write_moment(int64_t day, int64_t second, int64_t fraction, int decimals, const std::string& format, std::string& out) {
   const Civil c = civil_from_days(day);

@@ -36,6 +36,9 @@ struct DateLayout {
 constexpr DateLayout kDateLayouts[] = {{"ymd", '-'}, {"ymd", '/'}, {"ymd", '.'}, {"dmy", '/'}, {"mdy", '/'}, {"dmy", '.'}, {"dmy", '-'}, {"mdy", '-'}};
 constexpr int kDateLayoutCount = 8;
 
+// The calendar: 0001-01-01 and 9999-12-31 in days since 1970-01-01.
+constexpr int64_t kFirstDay = -719162, kLastDay = 2932896;
+
 // A date, or a date and a time of day, as it stands in a cell.
 struct Moment {
   uint32_t layouts = 0;     // bit i: kDateLayouts[i] reads it as a real day

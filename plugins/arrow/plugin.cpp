@@ -17,9 +17,9 @@ FilesStatus status_of(const arrow::Status& s) {
   if (s.ok()) return FilesStatus::ok;
   last_message = s.message();
   if (s.IsOutOfMemory()) return FilesStatus::memory;
-  if (s.IsIOError()) return FilesStatus::io;
+  if (is_failed_call(s)) return FilesStatus::io;
   if (s.IsCancelled()) return FilesStatus::stopped;
-  return s.IsInvalid() || s.IsNotImplemented() || s.IsTypeError() || s.IsSerializationError() || s.IsIndexError() || s.IsKeyError() ? FilesStatus::data : FilesStatus::failed;
+  return s.IsUnknownError() ? FilesStatus::failed : FilesStatus::data;
 }
 
 // No exception crosses into a library that may have been built by another compiler.
@@ -31,6 +31,8 @@ FilesStatus guarded(Body body) noexcept {
   } catch (const std::bad_alloc&) {
     last_message = "out of memory";
     return FilesStatus::memory;
+  } catch (const parquet::ParquetStatusException& e) {
+    return status_of(e.status());
   } catch (const parquet::ParquetException& e) {
     last_message = e.what();
     return FilesStatus::data;

@@ -1,6 +1,7 @@
 // Files as readers that hold one batch at a time.
 #include <arrow/io/file.h>
 #include <arrow/ipc/reader.h>
+#include <arrow/util/io_util.h>
 #include <parquet/arrow/reader.h>
 #include <parquet/file_reader.h>
 #include <parquet/properties.h>
@@ -13,14 +14,16 @@ namespace {
 constexpr int64_t kBatchRows = 1 << 16;
 constexpr int64_t kPageBuffer = 1 << 20;  // a column chunk is read in pieces of this size
 
-// Batches of others are checked in full before they leave: who takes them through the C interface cannot see where a buffer ends.
+// Batches of others are checked in full before they leave: who takes them through the C interface cannot see where a buffer ends. Over that interface an error is a number,
+// and EIO is to mean a failed call, nothing else.
 class Checked : public arrow::RecordBatchReader {
  public:
   explicit Checked(std::shared_ptr<arrow::RecordBatchReader> from) : from_(std::move(from)) {}
   std::shared_ptr<arrow::Schema> schema() const override { return from_->schema(); }
   arrow::Status ReadNext(std::shared_ptr<arrow::RecordBatch>* batch) override {
-    ARROW_RETURN_NOT_OK(from_->ReadNext(batch));
-    return *batch == nullptr ? arrow::Status::OK() : (*batch)->ValidateFull();
+    arrow::Status status = from_->ReadNext(batch);
+    if (status.ok() && *batch != nullptr) status = (*batch)->ValidateFull();
+    return status.ok() || status.IsOutOfMemory() || is_failed_call(status) ? status : arrow::Status::Invalid(status.message());
   }
 
  private:
@@ -72,6 +75,8 @@ arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> open_parquet(std::share
 }
 
 }  // namespace
+
+bool is_failed_call(const arrow::Status& status) { return status.IsIOError() && arrow::internal::ErrnoFromStatus(status) != 0; }
 
 arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> open(const std::string& path, FileKind kind) {
   ARROW_ASSIGN_OR_RAISE(auto file, arrow::io::ReadableFile::Open(path));

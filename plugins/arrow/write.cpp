@@ -1,12 +1,16 @@
 // Rows into files, one row group at a time.
 #include <arrow/array.h>
-#include <arrow/builder.h>
 #include <arrow/c/bridge.h>
+#include <arrow/compute/api_vector.h>
+#include <arrow/compute/cast.h>
 #include <arrow/io/interfaces.h>
 #include <arrow/ipc/writer.h>
+#include <arrow/type_traits.h>
 #include <arrow/util/compression.h>
 #include <parquet/arrow/writer.h>
 #include <parquet/properties.h>
+
+#include <algorithm>
 
 #include "arrow_files.h"
 
@@ -36,44 +40,35 @@ class SinkStream : public arrow::io::OutputStream {
   bool closed_ = false;
 };
 
-bool is_dictionary(const arrow::Field& field) { return field.type()->id() == arrow::Type::DICTIONARY; }
-
 // Categories come as dictionaries whose values differ from batch to batch, which an Arrow file cannot hold; readers want texts anyway, and Parquet makes dictionaries of its own.
-std::shared_ptr<arrow::Schema> plain_schema(const arrow::Schema& schema) {
+// A decimal of Parquet has a scale from 0 to its precision: others go there with their zeros written out.
+std::shared_ptr<arrow::DataType> plain_type(const std::shared_ptr<arrow::DataType>& type, FileKind kind) {
+  if (type->id() == arrow::Type::DICTIONARY) return plain_type(static_cast<const arrow::DictionaryType&>(*type).value_type(), kind);
+  if (kind != FileKind::parquet || !arrow::is_decimal(type->id())) return type;
+  const auto& decimal = static_cast<const arrow::DecimalType&>(*type);
+  const int32_t scale = std::max(decimal.scale(), 0), digits = decimal.scale() < 0 ? decimal.precision() - decimal.scale() : std::max(decimal.precision(), scale);
+  if (scale == decimal.scale() && digits == decimal.precision()) return type;
+  return digits <= arrow::Decimal128Type::kMaxPrecision ? arrow::decimal128(digits, scale) : arrow::decimal256(std::min(digits, arrow::Decimal256Type::kMaxPrecision), scale);
+}
+
+std::shared_ptr<arrow::Schema> plain_schema(const arrow::Schema& schema, FileKind kind) {
   arrow::FieldVector fields;
-  for (const auto& field : schema.fields())
-    fields.push_back(is_dictionary(*field) ? field->WithType(static_cast<const arrow::DictionaryType&>(*field->type()).value_type()) : field);
+  for (const auto& field : schema.fields()) fields.push_back(field->WithType(plain_type(field->type(), kind)));
   return arrow::schema(std::move(fields), schema.metadata());
 }
 
-template <class Texts, class Builder>
-arrow::Result<std::shared_ptr<arrow::Array>> plain_texts(const arrow::DictionaryArray& array) {
-  const auto& texts = static_cast<const Texts&>(*array.dictionary());
-  Builder builder;
-  ARROW_RETURN_NOT_OK(builder.Reserve(array.length()));
-  for (int64_t i = 0; i < array.length(); ++i) {
-    if (array.IsNull(i) || texts.IsNull(array.GetValueIndex(i))) ARROW_RETURN_NOT_OK(builder.AppendNull());
-    else ARROW_RETURN_NOT_OK(builder.Append(texts.GetView(array.GetValueIndex(i))));
-  }
-  return builder.Finish();
-}
-
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> plain_batch(const arrow::RecordBatch& batch, const std::shared_ptr<arrow::Schema>& schema) {
-  arrow::ArrayVector columns;
+  arrow::ArrayVector columns = batch.columns();
   for (int j = 0; j < batch.num_columns(); ++j) {
-    std::shared_ptr<arrow::Array> column = batch.column(j);
+    std::shared_ptr<arrow::Array>& column = columns[static_cast<size_t>(j)];
     if (column->type_id() == arrow::Type::DICTIONARY) {
       const auto& coded = static_cast<const arrow::DictionaryArray&>(*column);
-      const arrow::Type::type values = coded.dictionary()->type_id();
-      if (values == arrow::Type::STRING) {
-        ARROW_ASSIGN_OR_RAISE(column, (plain_texts<arrow::StringArray, arrow::StringBuilder>(coded)));
-      } else if (values == arrow::Type::LARGE_STRING) {
-        ARROW_ASSIGN_OR_RAISE(column, (plain_texts<arrow::LargeStringArray, arrow::LargeStringBuilder>(coded)));
-      } else {
-        return arrow::Status::NotImplemented("column \"", batch.column_name(j), "\" is a dictionary of ", coded.dictionary()->type()->ToString(), ", which is not written");
-      }
+      ARROW_ASSIGN_OR_RAISE(column, arrow::compute::Take(*coded.dictionary(), *coded.indices(), arrow::compute::TakeOptions::NoBoundsCheck()));
     }
-    columns.push_back(std::move(column));
+    const auto& type = schema->field(j)->type();
+    if (!column->type()->Equals(*type)) {
+      ARROW_ASSIGN_OR_RAISE(column, arrow::compute::Cast(*column, type));
+    }
   }
   return arrow::RecordBatch::Make(schema, batch.num_rows(), std::move(columns));
 }
@@ -120,7 +115,7 @@ arrow::Status write_rows(ArrowArrayStream* rows, FileKind kind, const FileSink& 
     return arrow::Status::Cancelled(why == nullptr ? "the stream of rows has no schema" : why);
   }
   ARROW_ASSIGN_OR_RAISE(const auto given, arrow::ImportSchema(&raw));
-  const auto plain = plain_schema(*given);
+  const auto plain = plain_schema(*given, kind);
   const auto out = std::make_shared<SinkStream>(sink);
   using arrow::Compression;
   if (kind == FileKind::parquet) {

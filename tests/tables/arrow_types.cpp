@@ -279,6 +279,45 @@ TEST(ArrowTypes, IdentifiersThatWereNumbersGoOnAsNumbers) {
   EXPECT_EQ(out_of(wide).cells[1], std::to_string(9999999999999999999u & 0x7FFFFFFFFFFFFFFFu));
 }
 
+// What a text of four digits a year cannot say would be learnt and come back as another time: years 1 and 9999 are read, their neighbours refused with their row.
+TEST(ArrowTypes, TimesAreOfTheYears1To9999) {
+  const auto refused = [](const Node& n, const char* row) {
+    SCOPED_TRACE(n.format);
+    try {
+      import(n);
+      ADD_FAILURE() << "it was read";
+    } catch (const Error& e) {
+      expect_parts(e, ErrorCode::data, {row, "column \"c\"", "outside the years 1 to 9999", "Replace it"});
+    }
+  };
+  constexpr int64_t kDay = 86400, kLow = kFirstDay * kDay, kHigh = kLastDay * kDay + kDay - 1;
+  for (const auto& [format, per_second] : {std::pair{"tss:", int64_t{1}}, {"tsm:UTC", int64_t{1000}}, {"tsu:", int64_t{1000000}}}) {
+    expect_same(column<int64_t>(format, {kLow * per_second, 0, kHigh * per_second}), ColumnType::datetime, {std::to_string(kLow), "0", std::to_string(kHigh)});
+    refused(column<int64_t>(format, {0, (kLow - 1) * per_second}), "row 2");
+    refused(column<int64_t>(format, {0, 0, (kHigh + 1) * per_second}), "row 3");
+    refused(column<int64_t>(format, {INT64_MAX}), "row 1");
+    refused(column<int64_t>(format, {INT64_MIN}), "row 1");
+  }
+  expect_same(column<int64_t>("tsn:", {INT64_MAX / 1000000000 * 1000000000, 0}), ColumnType::datetime, {"9223372036", "0"});
+  expect_same(column<int32_t>("tdD", {static_cast<int32_t>(kFirstDay), 0, static_cast<int32_t>(kLastDay)}), ColumnType::date, {std::to_string(kFirstDay), "0", std::to_string(kLastDay)});
+  refused(column<int32_t>("tdD", {0, static_cast<int32_t>(kFirstDay - 1)}), "row 2");
+  refused(column<int32_t>("tdD", {0, static_cast<int32_t>(kLastDay + 1)}), "row 2");
+  refused(column<int64_t>("tdm", {INT64_MAX / 86400000 * 86400000}), "row 1");
+}
+
+// A column that was made an identifier is regenerated place by place, which makes no days of a calendar: it goes out as text.
+TEST(ArrowTypes, IdentifiersThatWereTimesGoOutAsTexts) {
+  for (const char* format : {"tdD", "tss:", "ttu", "g", "b"}) {
+    SCOPED_TRACE(format);
+    Column c;
+    c.name = "c", c.type = ColumnType::identifier, c.arrow = format;
+    c.values = {"2024-99-77"};
+    c.codes = {0, 0};
+    const Out out = out_of(c);
+    EXPECT_EQ(out.cells, (std::vector<std::string>{"2024-99-77", "2024-99-77"}));
+  }
+}
+
 TEST(ArrowTypes, RunsStandForTheirValues) {
   Node runs;
   runs.format = "+r", runs.length = 5;
