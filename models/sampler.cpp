@@ -76,7 +76,7 @@ class Rows : public RowStream {
 
   void build() {
     // A search makes several candidates a row; a few rows do not need a whole block of them.
-    const int64_t most = searching() ? std::clamp<int64_t>(16 * (end_ - next_), 64, block()) : std::max<int64_t>(end_ - next_, 1);
+    const int64_t most = searching() ? std::clamp<int64_t>(16 * std::min(end_ - next_, block()), 64, block()) : std::max<int64_t>(end_ - next_, 1);
     // At least two: with one row a bias and a batch have the same shape, sums would be taken in another order, and the row's last bits would differ.
     batch_ = std::max<int64_t>(std::min<int64_t>(options_.batch > 0 ? options_.batch : kDefaultBatch, most), 2);
     method_ = state_->method();

@@ -6,6 +6,7 @@
 #include "kernels/philox.h"
 #include "models/encoding/encoder_state.h"
 #include "models/encoding/sort_numbers.h"
+#include "models/table/types.h"
 
 namespace tessera {
 namespace {
@@ -241,7 +242,7 @@ Encoder Encoder::fit(const Table& table, const EncoderOptions& options, Team& te
     const std::lock_guard lock(reporting);
     done += 1;
     if (const auto* numbers = std::get_if<NumberCode>(&code.code)) modes += numbers->modes();
-    monitor.report({"mixtures", done, total, "columns", done == total ? std::to_string(modes) + " modes" : column.name, done == total});
+    monitor.report({"mixtures", done, total, "columns", done == total ? counted(modes, "mode") : column.name, done == total});
   });
   out.state_->lay_out();
   return out;

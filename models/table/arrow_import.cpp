@@ -9,6 +9,7 @@
 #include "models/table/arrow_metadata.h"
 #include "models/table/csv_scan.h"
 #include "models/table/nearest_names.h"
+#include "models/table/types.h"
 
 namespace tessera {
 namespace {
@@ -35,7 +36,7 @@ std::vector<ColumnImport> open_columns(const ArrowSchema& schema, const GivenTyp
   if (schema.format == nullptr || std::string_view(schema.format) != "+s" || schema.n_children < 0 || (schema.n_children > 0 && schema.children == nullptr))
     throw Error(ErrorCode::data, "The Arrow stream is not one of tables: its batches are not structs.\n  Hand over record batches, one child a column.");
   if (schema.n_children == 0) throw Error(ErrorCode::data, "The Arrow stream's table has no columns.\n  Hand over at least one column.");
-  if (schema.n_children > kMostColumns) throw Error(ErrorCode::data, "The Arrow stream's table has " + std::to_string(schema.n_children) + " columns.\n  At most " + std::to_string(kMostColumns) + " are read.");
+  if (schema.n_children > kMostColumns) throw Error(ErrorCode::data, "The Arrow stream's table has " + grouped(schema.n_children) + " columns.\n  At most " + grouped(kMostColumns) + " are read.");
   std::vector<ColumnImport> columns;
   std::vector<std::string> names;
   std::unordered_set<std::string> seen;
@@ -58,7 +59,7 @@ std::vector<ColumnImport> open_columns(const ArrowSchema& schema, const GivenTyp
 // The child arrays are moved out of the batch (as the interface allows), so that each is freed as soon as it was taken.
 void take_batch(ArrowArray& batch, std::vector<ColumnImport>& columns, Team& team) {
   if (batch.length < 0 || batch.offset < 0 || batch.length > INT64_MAX / 64 || batch.offset > INT64_MAX / 64 || batch.n_children != static_cast<int64_t>(columns.size()) || batch.children == nullptr)
-    fail_producer("A batch of the Arrow stream has " + std::to_string(batch.n_children) + " columns and " + std::to_string(batch.length) + " rows; its schema has " + std::to_string(columns.size()) + " columns.");
+    fail_producer("A batch of the Arrow stream has " + counted(batch.n_children, "column") + " and " + counted(batch.length, "row") + "; its schema has " + counted(static_cast<int64_t>(columns.size()), "column") + ".");
   const auto* validity = batch.null_count != 0 && batch.n_buffers >= 1 && batch.buffers != nullptr ? static_cast<const uint8_t*>(batch.buffers[0]) : nullptr;
   if (batch.null_count > 0 && validity == nullptr) fail_producer("A batch of the Arrow stream has " + std::to_string(batch.null_count) + " missing rows, but does not say which.");
   team.for_each(batch.n_children, [&](int64_t j) {

@@ -312,9 +312,9 @@ Table csv_read(const CsvOptions& options, Team& team, const Monitor& monitor) {
   const CsvFrame& frame = parts[0].frame;
   const std::string& file = parts[0].source->name();
   if (rows == 0)
-    throw Error(ErrorCode::data, file + ": there is a header (" + std::to_string(frame.names.size()) +
-                                     " columns), but no row of values.\n  Add rows; or, if the first row holds values, say --header no.");
-  monitor.report({"read", bytes, bytes, "bytes", grouped(rows) + " rows × " + grouped(static_cast<int64_t>(frame.names.size())) + " columns", true});
+    throw Error(ErrorCode::data, file + ": there is a header (" + counted(static_cast<int64_t>(frame.names.size()), "column") +
+                                     "), but no row of values.\n  Add rows; or, if the first row holds values, say --header no.");
+  monitor.report({"read", bytes, bytes, "bytes", counted(rows, "row") + " × " + counted(static_cast<int64_t>(frame.names.size()), "column"), true});
 
   const std::vector<ColumnPlan> plans = plan_columns(frame, options, evidence, wished);
   Table table = Filler(parts, evidence, plans, missing).run(team, monitor);

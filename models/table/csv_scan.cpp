@@ -118,15 +118,14 @@ void CsvScanner::fail(CsvFault::Kind kind, const char* value, const char* value_
 // The field is written member by member: copied as a whole right after its bytes were set, it would wait for the store buffer.
 inline void CsvScanner::push(const char* data, const char* end, bool quoted, bool doubled) {
   if (count_ < most_fields_) {
-    if (count_ == fields_.size()) {
-      if (count_ == kMaxFields) fail(CsvFault::Kind::too_many_fields, data, data);
-      fields_.emplace_back();
-    }
+    if (count_ == fields_.size()) fields_.emplace_back();
     CsvField& field = fields_[count_];
     field.data = data;
     field.size = static_cast<size_t>(end - data);
     field.quoted = quoted;
     field.doubled = doubled;
+  } else if (count_ == kMaxFields) {
+    fail(CsvFault::Kind::too_many_fields, data, data);
   }
   ++count_;
 }

@@ -1,6 +1,7 @@
 // Cuts CSV text into rows of fields: RFC 4180 quoting, LF, CRLF or lone CR, spaces around unquoted fields dropped.
 // A quote inside an unquoted field is an ordinary character, as in 5" pipe.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -39,7 +40,7 @@ class CsvScanner {
 
   void check_text(bool on) { check_text_ = on; }               // UTF-8 and NUL bytes: once a file is enough
   void abandon_after(const char* limit) { limit_ = limit; }    // a row that reaches beyond it throws CsvFault::abandoned
-  void keep_fields(size_t most) { most_fields_ = most; }       // fields beyond are counted, not kept
+  void keep_fields(size_t most) { most_fields_ = std::min(most, kMaxFields); }  // fields beyond are counted, not kept
 
   // Reads one row; false at the end. A blank line is a row with is_blank(). Throws CsvFault.
   bool next();

@@ -64,8 +64,6 @@ std::string hex(unsigned char byte) {
 
 std::string delimiter_name(char delimiter) { return delimiter == '\t' ? "tab" : std::string("\"") + delimiter + '"'; }
 
-std::string count_of(int64_t n, const char* what) { return std::to_string(n) + ' ' + what + (n == 1 ? "" : "s"); }
-
 std::string first_line_of(const std::string& value) {
   std::string shown = value.substr(0, std::min(value.find_first_of("\r\n"), size_t{60}));
   while (!shown.empty() && find_bad_utf8(shown.data(), shown.data() + shown.size()) != shown.data() + shown.size()) shown.pop_back();
@@ -81,7 +79,7 @@ void fail_fault(const CsvFault& fault, const std::string& file, int64_t line, co
   std::string text;
   switch (fault.kind) {
     case CsvFault::Kind::ragged:
-      text = "this row has " + count_of(fault.column, "field") + ", the first row has " + std::to_string(columns) + " (parted by " + delimiter_name(frame.delimiter) +
+      text = "this row has " + counted(fault.column, "field") + ", the first row has " + std::to_string(columns) + " (parted by " + delimiter_name(frame.delimiter) +
              ").\n  Put values that hold the delimiter in double quotes, or name another delimiter with --delimiter.";
       break;
     case CsvFault::Kind::open_quote:
@@ -99,7 +97,7 @@ void fail_fault(const CsvFault& fault, const std::string& file, int64_t line, co
       text = where + "holds a NUL byte, which text never does.\n  The file is binary, damaged or UTF-16; convert that with: iconv -f UTF-16 -t UTF-8.";
       break;
     case CsvFault::Kind::too_many_fields:
-      text = "this row has more than " + std::to_string(CsvScanner::kMaxFields) + " fields.\n  Check that the file is CSV with one record a line.";
+      text = "this row has more than " + grouped(CsvScanner::kMaxFields) + " fields.\n  Check that the file is CSV with one record a line.";
       break;
     case CsvFault::Kind::abandoned: throw Error(ErrorCode::internal, place + "a row was given up that should have been read");
   }

@@ -144,15 +144,15 @@ std::string grouped(int64_t n) {
   const std::string digits = std::to_string(n);
   std::string text;
   for (size_t i = 0; i < digits.size(); ++i) {
-    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+    if (i > 0 && digits[i - 1] != '-' && (digits.size() - i) % 3 == 0) text += ',';
     text += digits[i];
   }
   return text;
 }
 
-namespace {
+std::string counted(int64_t n, const std::string& one, const std::string& many) { return grouped(n) + " " + (n == 1 ? one : many.empty() ? one + "s" : many); }
 
-std::string counted(int64_t n, const char* what) { return grouped(n).append(" ").append(what).append(n == 1 ? "" : "s"); }
+namespace {
 
 std::string shown(const std::string& value) {
   constexpr size_t kMost = 40;

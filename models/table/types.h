@@ -57,6 +57,7 @@ struct ColumnPlan {
 };
 
 std::string grouped(int64_t n);  // 32561 → "32,561"
+std::string counted(int64_t n, const std::string& one, const std::string& many = "");  // "1 row", "32,561 rows"; many: where an s at the end does not make it
 
 // `place` names what odd_line counts.
 ColumnPlan decide_type(const TypeEvidence& evidence, char delimiter, const char* place = "line");

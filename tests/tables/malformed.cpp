@@ -1,6 +1,7 @@
 // What can be wrong with a CSV file, and what is said: one test a line of the table in docs/tables.md.
 #include <sys/stat.h>
 
+#include "models/table/csv_scan.h"
 #include "support.h"
 
 namespace tessera::test {
@@ -9,6 +10,26 @@ namespace {
 TEST(Malformed, RaggedRow) {
   expect_parts(error_of("a,b\n1,2\n3\n"), ErrorCode::data, {"t.csv:3: this row has 1 field, the first row has 2", "double quotes", "--delimiter"});
   expect_parts(error_of("a,b\n1,2\n\n3,4,5\n"), ErrorCode::data, {"t.csv:4: this row has 3 fields"});
+}
+
+// Every way of reading a row ends at the bound, whatever it keeps of the fields: the first row, a header, a later row.
+TEST(Malformed, TooManyFields) {
+  const size_t most = CsvScanner::kMaxFields;
+  for (const size_t kept : {size_t{1}, most, size_t{SIZE_MAX}})
+    for (const size_t fields : {most - 1, most, most + 1}) {
+      const std::string row(fields - 1, ',');
+      CsvScanner scanner(row.data(), row.data() + row.size(), ',');
+      scanner.keep_fields(kept);
+      if (fields <= most) {
+        ASSERT_TRUE(scanner.next());
+        EXPECT_EQ(scanner.count(), fields);
+        EXPECT_EQ(scanner.fields()[std::min(kept, fields) - 1].size, 0u);
+      } else {
+        EXPECT_THROW(scanner.next(), CsvFault);
+      }
+    }
+  expect_parts(error_of(std::string(most, ',')), ErrorCode::data, {"t.csv:1: this row has more than 1,048,576 fields", "one record a line"});
+  expect_parts(error_of("a,b\n1,2\n" + std::string(most, ',')), ErrorCode::data, {"t.csv:3: this row has more than 1,048,576 fields"});
 }
 
 TEST(Malformed, LinesAreCountedAcrossQuotedLineEnds) { expect_parts(error_of("a,b\n\"x\r\ny\n\",2\n3\n"), ErrorCode::data, {"t.csv:5: this row has 1 field"}); }
