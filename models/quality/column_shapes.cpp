@@ -51,7 +51,7 @@ double tv_complement(std::span<const int32_t> real, std::span<const int32_t> syn
     if (r[c] == 0 && s[c] > 0) r[c] = 1e-6, real_total += 1e-6;
   double distance = 0;
   for (size_t c = 0; c < n; ++c) distance += std::abs(s[c] / synthetic_total - r[c] / real_total);
-  return 1 - distance / 2;
+  return 1 - std::min(distance / 2, 1.0);
 }
 
 std::vector<ColumnShape> column_shapes(const Comparison& c, const Workers& workers) {

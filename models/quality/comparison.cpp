@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "engine/error.h"
+#include "models/encoding/rare_categories.h"
 #include "models/table/types_value.h"
 
 namespace tessera::quality {
@@ -46,7 +49,7 @@ std::string lower(std::string text) {
 
 class Matcher {
  public:
-  Matcher(const std::vector<NamedTable>& tables, Comparison& out) : tables_(tables), out_(out) {}
+  Matcher(const std::vector<NamedTable>& tables, bool regenerated_apart, Comparison& out) : tables_(tables), regenerated_apart_(regenerated_apart), out_(out) {}
 
   void match(const Column& real) {
     columns_.assign(1, &real);
@@ -61,6 +64,7 @@ class Matcher {
       out_.identifiers.push_back(real.name);
       return;
     }
+    if (regenerated_apart_ && is_regenerated()) return;
     ColumnFacts facts{real.name, kind(), false, 0};
     for (auto& t : out_.tables) t.columns.emplace_back();
     if (facts.kind == Kind::categorical) match_levels(facts);
@@ -69,6 +73,27 @@ class Matcher {
   }
 
  private:
+  // Lists it where it is.
+  bool is_regenerated() {
+    const Column &real = *columns_[0], &synthetic = *columns_[1];
+    if (real.type != ColumnType::category || is_numeric(synthetic.type)) return false;
+    std::vector<int64_t> rows(real.values.size());
+    for (const int32_t code : real.codes)
+      if (code >= 0) ++rows[static_cast<size_t>(code)];
+    int64_t rare = 0, common = 0;
+    for (const int64_t n : rows) (n < kRareRows ? rare : common) += n;
+    if (rare <= common) return false;
+    const std::unordered_set<std::string_view> known(real.values.begin(), real.values.end());
+    std::vector<char> is_real;
+    for (const std::string& v : synthetic.values) is_real.push_back(known.count(v) != 0);
+    int64_t present = 0, real_texts = 0;
+    for (const int32_t code : synthetic.codes)
+      if (code >= 0) ++present, real_texts += is_real[static_cast<size_t>(code)];
+    if (present == 0 || 2 * real_texts > present) return false;
+    out_.regenerated.push_back({real.name, static_cast<double>(real_texts) / static_cast<double>(present)});
+    return true;
+  }
+
   // The first table's type decides; where it is a constant, or empty, the others may know better.
   Kind kind() const {
     const bool decided = columns_[0]->type != ColumnType::constant;
@@ -200,6 +225,7 @@ class Matcher {
   }
 
   const std::vector<NamedTable>& tables_;
+  bool regenerated_apart_;
   Comparison& out_;
   std::vector<const Column*> columns_;
 };
@@ -215,7 +241,7 @@ const char* name(Kind kind) {
   return "";
 }
 
-Comparison compare_tables(const std::vector<NamedTable>& tables) {
+Comparison compare_tables(const std::vector<NamedTable>& tables, bool regenerated_apart) {
   Comparison out;
   for (const NamedTable& t : tables) {
     if (t.table->rows == 0) throw Error(ErrorCode::data, fmt::format("the {} table has no rows: there is nothing to compare.", t.name));
@@ -225,7 +251,7 @@ Comparison compare_tables(const std::vector<NamedTable>& tables) {
         throw Error(ErrorCode::data, fmt::format("column \"{}\" of the {} table is not in the real table.\n  Compare tables with the same columns: remove it, or add it to the real table.",
                                                  c.name, t.name));
   }
-  Matcher matcher(tables, out);
+  Matcher matcher(tables, regenerated_apart, out);
   for (const Column& c : tables[0].table->columns) matcher.match(c);
   return out;
 }

@@ -40,11 +40,19 @@ struct ComparedTable {
   std::vector<ComparedColumn> columns;
 };
 
+// A column of texts that say who: most real rows hold one that fewer than kRareRows rows hold, and most synthetic ones a text that no real row holds. So it looks where
+// protect_rare_categories() made an identifier of it, whose texts follow nothing on purpose.
+struct RegeneratedColumn {
+  std::string name;
+  double real_texts;  // share of the synthetic texts that the real column has
+};
+
 // Views into the tables it was made from, which must outlive it, and into its own storage.
 struct Comparison {
   std::vector<ColumnFacts> facts;
   std::vector<ComparedTable> tables;     // in the order given; tables[0] is the real one and sets the order of columns
   std::vector<std::string> identifiers;  // columns left out: their values say who, not what
+  std::vector<RegeneratedColumn> regenerated;  // left out too: the model was not to learn their texts
 
   std::vector<std::vector<double>> number_storage;
   std::vector<std::vector<int32_t>> code_storage;
@@ -55,7 +63,8 @@ struct NamedTable {
   const Table* table;
 };
 
+// Regenerated columns are compared like others unless they are to be set apart; tables[1] is then the synthetic one.
 // Throws Error(data) naming the column where a table lacks one, has one too many, holds another type, or has no rows.
-Comparison compare_tables(const std::vector<NamedTable>& tables);
+Comparison compare_tables(const std::vector<NamedTable>& tables, bool regenerated_apart = false);
 
 }  // namespace tessera::quality

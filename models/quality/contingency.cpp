@@ -110,7 +110,7 @@ double contingency_similarity(const Levels& ra, const Levels& rb, const Levels& 
   for (size_t k = 0; k < joint.key.size(); ++k)
     distance += std::abs(static_cast<double>(joint.real[k]) / real_rows - static_cast<double>(joint.synthetic[k]) / synthetic_rows);
   if (association != nullptr) *association = cramers_v(joint, stride, static_cast<size_t>(levels_a), real_rows);
-  return 1 - distance / 2;
+  return 1 - std::min(distance / 2, 1.0);  // rounding must not make it negative
 }
 
 }  // namespace tessera::quality

@@ -14,6 +14,7 @@
 #include "models/quality/two_sample.h"
 #include "models/quality/utility.h"
 #include "models/quality/workers.h"
+#include "models/table/types.h"
 
 namespace tessera {
 namespace quality {
@@ -167,7 +168,7 @@ nlohmann::json evaluate(const Table& real, const Table& synthetic, const Table* 
   if (holdout != nullptr) tables.push_back({"holdout", holdout});
   if (!options.target.empty() && (holdout == nullptr || !options.utility))
     throw Error(ErrorCode::usage, "a target is given, but utility is not measured: a model trained on the synthetic rows is tested on holdout rows.\n  Give a holdout table, or no target.");
-  Comparison c = compare_tables(tables);
+  Comparison c = compare_tables(tables, true);
   if (options.utility && holdout != nullptr) choose_target(c, options.target);  // a wrong name is told before the long parts
   const Workers workers{team, monitor};
 
@@ -175,6 +176,8 @@ nlohmann::json evaluate(const Table& real, const Table& synthetic, const Table* 
   for (const NamedTable& t : tables) out["rows"][t.name] = t.table->rows;
   out["excluded"] = nlohmann::json::array();
   for (const std::string& identifier : c.identifiers) out["excluded"].push_back({{"name", identifier}, {"reason", "identifier: its values say who, not what"}});
+  for (const RegeneratedColumn& r : c.regenerated)
+    out["excluded"].push_back({{"name", r.name}, {"reason", "regenerated: most real texts are rare and most synthetic ones are new, as protection of rare categories makes them"}, {"real_texts", r.real_texts}});
   const double shapes = describe_columns(c, workers, out);
   out["scores"]["column_shapes"] = number_or_null(shapes);
   if (options.pairs) describe_pairs(c, options, shapes, workers, out);
@@ -189,7 +192,7 @@ nlohmann::json evaluate(const Table& real, const Table& synthetic, const Table* 
   }
   const auto rows = static_cast<double>(synthetic.rows);
   const std::string compared = out.contains("pairs") ? ", " + std::to_string(out["pairs"].size()) + " pairs" : "";
-  monitor.report({"evaluate", rows, rows, "rows", std::to_string(out["columns"].size()) + " columns" + compared, true});
+  monitor.report({"evaluate", rows, rows, "rows", counted(static_cast<int64_t>(out["columns"].size()), "column") + compared, true});
   return out;
 }
 

@@ -170,7 +170,8 @@ Target choose_target(const Comparison& c, const std::string& name) {
   }
   std::string known;
   for (const ColumnFacts& f : c.facts) known += (known.empty() ? "" : ", ") + f.name;
-  const bool identifier = std::find(c.identifiers.begin(), c.identifiers.end(), name) != c.identifiers.end();
+  const bool identifier = std::find(c.identifiers.begin(), c.identifiers.end(), name) != c.identifiers.end() ||
+                          std::any_of(c.regenerated.begin(), c.regenerated.end(), [&](const RegeneratedColumn& r) { return r.name == name; });
   throw Error(ErrorCode::data, fmt::format("target \"{}\" {}.\n  Name one of: {}.", name, identifier ? "is an identifier, which no other column tells" : "is not a column of the real table", known));
 }
 
