@@ -113,13 +113,16 @@ class Fit {
   LatentMixture run(const Monitor& monitor) {
     maximise(start());
     double before = -INFINITY;
+    Deadline until = options_.until;
+    bool time = until.next();
     for (bool last = false; !last && mixture_.iterations < options_.max_iterations;) {
       std::vector<double> sums = expect();
       ++mixture_.iterations;
       maximise(sums);
-      last = mixture_.mean_log_likelihood - before < options_.tolerance || mixture_.iterations == options_.max_iterations;
+      time = until.next();
+      last = mixture_.mean_log_likelihood - before < options_.tolerance || mixture_.iterations == options_.max_iterations || !time;
       before = mixture_.mean_log_likelihood;
-      monitor.report({"prior", static_cast<double>(mixture_.iterations), static_cast<double>(last ? mixture_.iterations : options_.max_iterations), "steps", note(), last});
+      monitor.report({"prior", static_cast<double>(mixture_.iterations), static_cast<double>(last ? mixture_.iterations : options_.max_iterations), "steps", note() + (time ? "" : "; --max-time is up"), last});
     }
     return std::move(mixture_);
   }

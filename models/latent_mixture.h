@@ -6,6 +6,7 @@
 
 #include "engine/monitor.h"
 #include "engine/team.h"
+#include "models/training_clock.h"
 
 namespace tessera {
 
@@ -15,6 +16,7 @@ struct LatentMixtureOptions {
   double tolerance = 1e-3;          // stops when the mean log-likelihood of a point rises by less
   double covariance_floor = 1e-4;   // added to the diagonal
   uint64_t seed = 0;
+  Deadline until = {};              // the steps end there, after the first
 };
 
 // K components in d dimensions. Component k: share, mean [d], and the lower triangular L with covariance L·Lᵀ, row by row [d, d].

@@ -74,6 +74,7 @@ struct Surroundings {
   const std::set<std::string>& passes_off;
   Team& team;
   const Monitor& monitor;
+  Deadline until = {};  // of what follows training
 };
 
 class Method {

@@ -15,6 +15,7 @@
 #include "models/encoding/rare_categories.h"
 #include "models/fused_plan.h"
 #include "models/model_state.h"
+#include "models/table/types.h"
 
 namespace tessera {
 
@@ -103,7 +104,7 @@ nlohmann::json leave_out_rare(Table& table, const FitOptions& options, Team& tea
   }
   const auto columns = static_cast<double>(out["columns"].size());
   if (values > 0)
-    monitor.report({"protect", columns, columns, "columns", fmt::format("{} categories of fewer than {} rows ({} in all) are not learnt; --rare-categories", values, options.rare_rows, rows), true});
+    monitor.report({"protect", columns, columns, "columns", fmt::format("{} of fewer than {} rows ({} in all) {} not learnt; --rare-categories", counted(values, "category", "categories"), options.rare_rows, grouped(rows), values == 1 ? "is" : "are"), true});
   return out;
 }
 
@@ -118,7 +119,7 @@ EncodedTable prepare(Model::State& state, Table&& table, const FitOptions& optio
   return state.encoder.encode(std::move(table), team, monitor);
 }
 
-Calibration learn_calibration(std::shared_ptr<const Model::State> state, const Table& sample, const FitOptions& options, double training_flops, Team& team, const Monitor& monitor) {
+Calibration learn_calibration(std::shared_ptr<const Model::State> state, const Table& sample, const FitOptions& options, const Trained& trained, Team& team, const Monitor& monitor) {
   Monitor silent;
   silent.cancel = monitor.cancel;
   silent.cancel_job = monitor.cancel_job;
@@ -132,7 +133,26 @@ Calibration learn_calibration(std::shared_ptr<const Model::State> state, const T
     while (rows->next(batch)) append(all, state->encoder.pick(batch, every_row(batch)));
     return all;
   };
-  return Calibration::fit(state->encoder, sample, model, {options.calibrate, options.seed, training_flops, options.device.get()}, team, monitor);
+  return Calibration::fit(state->encoder, sample, model, {options.calibrate, options.seed, trained.flops, options.device.get(), trained.until}, team, monitor);
+}
+
+// While a phase runs, its note says which follow, and what is left of --max-time.
+Monitor outlined(const Monitor& monitor, const FitOptions& options) {
+  Monitor out = monitor;
+  if (!monitor.on_progress || options.method == "timegan") return out;
+  const std::string calibration = options.calibrate != Tier::off ? "calibration" : "";
+  const std::string prior = options.method == "tvae" && options.tvae.prior_components > 0 ? "prior" : "";
+  const std::string both = prior + (prior.empty() || calibration.empty() ? "" : " and ") + calibration;
+  const double end = options.max_seconds > 0 && !options.checkpoint.resume ? *options.begun + options.max_seconds : 0;
+  out.on_progress = [tell = monitor.on_progress, now = options.now, calibration, both, end](const Progress& p) {
+    Progress more = p;
+    const std::string_view phase = p.phase;
+    const std::string& then = phase == "train" ? both : phase == "prior" ? calibration : std::string();
+    if (!p.finished && !then.empty()) more.note += (p.note.empty() ? "then " : "  then ") + then;
+    if (!p.finished && end > 0 && phase != "notice") more.note += fmt::format("{}{:.0f} s of --max-time left", more.note.empty() ? "" : "  ", std::max(end - now(), 0.0));
+    tell(more);
+  };
+  return out;
 }
 
 // Training; an error's message says what of it is kept.
@@ -150,7 +170,10 @@ void keeping(Checkpoints& checkpoints, F&& training) {
 
 }  // namespace
 
-Model Model::fit(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor) {
+Model Model::fit(Table&& table, const FitOptions& asked, Team& team, const Monitor& asking) {
+  FitOptions options = asked;
+  options.begun = asked.begun.value_or(asked.now());
+  const Monitor monitor = outlined(asking, options);
   Checkpoints checkpoints(options.checkpoint, identify(table, options, team), monitor);
   auto state = std::make_shared<State>();
   if (options.method == "timegan") {
@@ -167,8 +190,8 @@ Model Model::fit(Table&& table, const FitOptions& options, Team& team, const Mon
   state->provenance["run"] = checkpoints.identity().summary();
   keeping(checkpoints, [&] {
     if (!state->learnt()) return;
-    const double flops = train(*state, std::move(encoded), options, checkpoints, team, monitor);
-    if (calibrate) state->calibration = learn_calibration(state, sample, options, flops, team, monitor);
+    const Trained trained = train(*state, std::move(encoded), options, checkpoints, team, monitor);
+    if (calibrate) state->calibration = learn_calibration(state, sample, options, trained, team, monitor);
   });
   Model model;
   model.state_ = std::move(state);
@@ -200,7 +223,7 @@ Model Model::calibrated(const Table& table, const FitOptions& options, Team& tea
   state->config = state_->config;
   state->kept = state_->kept;
   state->provenance = state_->provenance;
-  if (state->learnt()) state->calibration = learn_calibration(state, sample_rows(state->encoder, table, options.seed), options, 1e15, team, monitor);
+  if (state->learnt()) state->calibration = learn_calibration(state, sample_rows(state->encoder, table, options.seed), options, {1e15, {}}, team, monitor);
   Model model;
   model.state_ = std::move(state);
   return model;

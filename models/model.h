@@ -15,6 +15,7 @@
 #include "models/encoding/encoder.h"
 #include "models/sequence/sequences.h"
 #include "models/table/table.h"
+#include "models/training_clock.h"
 
 namespace tessera {
 
@@ -55,7 +56,9 @@ struct FitOptions {
   CheckpointOptions checkpoint;
   int patience = 0;                   // epochs without a better held-out measure after which training comes to its end; 0: none. See models/held_out.h
   bool keep_best = false;             // of the weights measured, those that were best
-  double max_seconds = 0;             // of training; 0: as long as it takes
+  double max_seconds = 0;             // of the whole run, from `begun` on; 0: as long as it takes
+  Clock now = seconds_now;            // what counts them
+  std::optional<double> begun;        // when the run began, by that clock; none: with fit()
 };
 
 void apply_preset(FitOptions& options);  // throws Error(usage) for an unknown preset or method

@@ -29,9 +29,14 @@ struct Model::State {
 // The rows of a model that is not finished yet, too.
 std::unique_ptr<RowStream> open_rows(std::shared_ptr<const Model::State> state, int64_t offset, int64_t count, const SampleOptions& options, Team& team, const Monitor& monitor);
 
-// Trains, from where the checkpoints stand if the options say so; fills `kept` of a state whose encoder and config are set. Adds to its provenance. Returns the
-// floating-point operations it took. What was trained is in a checkpoint when this returns, and when it throws.
-double train(Model::State& state, EncodedTable&& table, const FitOptions& options, Checkpoints& checkpoints, Team& team, const Monitor& monitor);
+struct Trained {
+  double flops;    // floating-point operations it took
+  Deadline until;  // of what follows
+};
+
+// Trains, from where the checkpoints stand if the options say so; fills `kept` of a state whose encoder and config are set. Adds to its provenance.
+// What was trained is in a checkpoint when this returns, and when it throws.
+Trained train(Model::State& state, EncodedTable&& table, const FitOptions& options, Checkpoints& checkpoints, Team& team, const Monitor& monitor);
 
 // A method's training on a table of its own beside another model's: no checkpoints, no log.
 Kept train_aside(Method& method, const EncodedTable& table, const FitOptions& options, Team& team, const Monitor& monitor);

@@ -73,7 +73,7 @@ void describe(TimeganPhase phase, const std::vector<double>& m, LossRow& row) {
 class SequenceTrainer {
  public:
   SequenceTrainer(const Timegan& m, const Feeds& feeds, const EncodedSequences& sequences, const FitOptions& options, Checkpoints& checkpoints, Team& team, const Monitor& monitor)
-      : m_(m), feeds_(feeds), sequences_(sequences), options_(options), checkpoints_(checkpoints), team_(team), monitor_(monitor), off_(options.passes_off.begin(), options.passes_off.end()), clock_(options.max_seconds) {
+      : m_(m), feeds_(feeds), sequences_(sequences), options_(options), checkpoints_(checkpoints), team_(team), monitor_(monitor), off_(options.passes_off.begin(), options.passes_off.end()), clock_(options.max_seconds, options.now) {
     const TimeganConfig& c = m.config;
     int64_t begin = 0;
     double cost = 0;
@@ -89,8 +89,7 @@ class SequenceTrainer {
 
   const RunState& state() const { return run_; }
 
-  // `start`: when training began, which the attributes came first in.
-  States run(std::optional<RunState>&& from, double start) {
+  States run(std::optional<RunState>&& from) {
     for (uint32_t stream = 0; const SequenceNetwork* n : m_.all) weights_[n->weights.name] = initial_weights(*n, options_.seed, stream++);
     if (from) {
       check_fits(*from);
@@ -100,7 +99,8 @@ class SequenceTrainer {
       for (auto& [set, values] : weights_)
         values = run_.states.at(run_.step == run_.steps && averaged(phases_.back()) && run_.states.count("average." + set) != 0 ? "average." + set : set);
     }
-    clock_.start(run_.seconds, start);
+    clock_.start(run_.seconds, options_.begun.value_or(options_.now()));
+    if (run_.step == 0) clock_.begin_training();
     try {
       for (const Phase& phase : phases_)
         if (run_.step < phase.end) train(phase);
@@ -307,7 +307,7 @@ std::unique_ptr<SequenceModel> fit_sequences(Table&& table, const TimeganConfig&
   if (options.checkpoint.resume) kept = checkpoints.newest();
   else if (!options.checkpoint.path.empty()) Checkpoints::remove(options.checkpoint.path);
   if (kept) notice(monitor, fmt::format("Going on from iteration {} of {}, kept in {}.", kept->step, trainer.state().steps, options.checkpoint.path));
-  States weights = trainer.run(std::move(kept), start);
+  States weights = trainer.run(std::move(kept));
   for (const SequenceNetwork* n : {&m.generator, &m.supervisor, &m.recovery}) model->networks[n->weights.name] = std::move(weights[n->weights.name]);
   provenance["steps"] = trainer.state().steps - trainer.state().left_out;
   if (!trainer.state().stopped.empty()) provenance["stopped"] = trainer.state().stopped;

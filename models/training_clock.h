@@ -1,32 +1,78 @@
-// The seconds that training has taken, over all the runs it was stopped and resumed in, and the bound of --max-time on them.
+// The seconds a run has taken, over all the runs it was stopped and resumed in, from before its table was read, and the bound of --max-time on them.
 #pragma once
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <limits>
+#include <utility>
 
 namespace tessera {
 
+using Clock = std::function<double()>;  // seconds; tests have their own
+
 inline double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+// Until when a phase after training may work. What it cannot do without it does whatever the clock says.
+class Deadline {
+ public:
+  Deadline() = default;  // as long as it takes
+  Deadline(double at, Clock now) : at_(at), now_(std::move(now)) {}
+
+  double left() const { return now_ ? at_ - now_() : std::numeric_limits<double>::infinity(); }
+  Deadline sooner(double share) const { return now_ ? Deadline(now_() + share * left(), now_) : Deadline(); }  // when that share of what is left is over
+
+  Deadline earlier(double seconds) const { return now_ ? Deadline(at_ - seconds, now_) : Deadline(); }
+
+  // Before each of several pieces of work of one kind: whether there is time for so many, each as long as the longest so far. The first is always done.
+  bool next(double pieces = 1) {
+    if (!now_) return true;
+    const double now = now_();
+    const bool first = last_ < 0;
+    if (!first) longest_ = std::max(longest_, now - last_);
+    last_ = now;
+    return first || now + pieces * longest_ <= at_;
+  }
+  double longest() const { return longest_; }  // piece so far, in seconds
+
+ private:
+  double at_ = 0, last_ = -1, longest_ = 0;
+  Clock now_;
+};
 
 class TrainingClock {
  public:
-  explicit TrainingClock(double most) : most_(most) {}  // seconds; 0: as long as it takes
+  static constexpr double kMostAfter = 0.4;  // of the time that reading left: what the phases after training may be promised
+
+  explicit TrainingClock(double most, Clock now = seconds_now) : now_(std::move(now)), most_(most) {}  // seconds; 0: as long as it takes
 
   // `before`: seconds of the runs before this one, which began at `begin`.
-  void start(double before, double begin = seconds_now()) { before_ = before, begin_ = begin; }
-  double used() const { return before_ + seconds_now() - begin_; }
-  bool up(double share = 1) const { return most_ > 0 && used() >= most_ * share; }
+  void start(double before, double begin) { before_ = before, begin_ = begin; }
+  void start(double before) { start(before, now_()); }
+  double used() const { return before_ + now_() - begin_; }
+
+  // Training begins here: shares of its time count from now on. `after`: seconds to be left for what follows it.
+  void begin_training() { from_ = used(); }
+  void keep_back(double after) { after_ = std::min(after, kMostAfter * std::max(most_ - from_, 0.0)); }
+  bool up(double share = 1) const { return most_ > 0 && used() >= end(share); }
+  // For the phases after training.
+  Deadline deadline() const { return most_ > 0 ? Deadline(begin_ + most_ - before_, now_) : Deadline(); }
 
   // From here on the rate counts: a phase begins, of which `done` steps are done.
   void mark(double done) { mark_ = done, mark_used_ = used(); }
+  // Seconds a step since mark(); 0 while nothing is known.
+  double each(double done) const { return done > mark_ ? std::max(used() - mark_used_, 0.0) / (done - mark_) : 0; }
   // How many of its `steps` there will be when that share of the time is up, at the rate since mark().
   double expected(double done, double steps, double share = 1) const {
-    const double now = used();
-    if (most_ <= 0 || done <= mark_ || now <= mark_used_) return steps;
-    return std::min(steps, done + (done - mark_) / (now - mark_used_) * std::max(most_ * share - now, 0.0));
+    const double now = used(), step = each(done);
+    if (most_ <= 0 || step <= 0) return steps;
+    return std::min(steps, done + std::max(end(share) - now, 0.0) / step);
   }
 
  private:
-  double most_, before_ = 0, begin_ = 0, mark_ = 0, mark_used_ = 0;
+  double end(double share) const { return from_ + (most_ - after_ - from_) * share; }
+
+  Clock now_;
+  double most_, before_ = 0, begin_ = 0, from_ = 0, after_ = 0, mark_ = 0, mark_used_ = 0;
 };
 
 }  // namespace tessera

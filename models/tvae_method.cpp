@@ -190,6 +190,7 @@ class TvaeMethod : public Method {
     LatentMixtureOptions options;
     options.components = network_.config.prior_components;
     options.seed = around.seed;
+    options.until = around.until;
     const LatentMixture mixture = fit_latent_mixture(points, active, options, around.team, around.monitor);
     // As many components as configured; those that were not needed have no share.
     auto padded = [&](const std::vector<double>& v, int64_t each) {

@@ -200,11 +200,12 @@ typedef struct tessera_fit_options {
   int32_t resume;               /* 1: go on from `checkpoint`; afresh where there is no whole one. 0: what is there is removed */
   int32_t patience;             /* epochs without a better held-out measure after which training comes to its end; 0: never before `epochs` */
   const char* keep;             /* "best": of the weights measured on held-out rows the best · "last". NULL: "best" where patience is set, else "last" */
-  const char* max_time;         /* "90s", "30m", "2h": of training. NULL: as long as it takes */
+  const char* max_time;         /* "90s", "30m", "2h": of the whole run, calibration included. NULL: as long as it takes */
   const char* types;  /* "zip=category,id=identifier": overrides what the rows' own types and the rules of docs/tables.md say. Types stand in a schema too: a column whose
                          metadata say "tessera.type" has that one, here and wherever rows are taken. DATA for a value that does not have its type */
   int32_t rare_categories; /* rows a category must have to be learnt; rarer ones are replaced by others before anything is learnt (docs/privacy.md). 0: 5, under preset "paper" all are
                             * kept · TESSERA_KEEP_RARE: all */
+  double seconds_used; /* of max_time, before this call: what it took to read the table */
 } tessera_fit_options;
 
 /* The USAGE that tessera_fit() or tessera_plan() with these options would end in, before the data are read. */

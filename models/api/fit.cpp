@@ -107,8 +107,9 @@ void set_ctgan(CtganConfig& c, const tessera_fit_options& o) {
   set_count(c.discriminator_steps, o.discriminator_steps, "--discriminator-steps", 1000);
   set_widths(c.generator_dim, o.generator_dim, o.generator_layers, "--generator-dim");
   set_widths(c.discriminator_dim, o.discriminator_dim, o.discriminator_layers, "--discriminator-dim");
-  if (c.batch % c.pac != 0)
-    throw Error(ErrorCode::usage, fmt::format("--batch-size {} is not a multiple of --pac {}. {} or {} is.", c.batch, c.pac, std::max(c.batch / c.pac, 1) * c.pac, (c.batch / c.pac + 1) * c.pac));
+  if (c.batch % c.pac == 0) return;
+  const int64_t below = c.batch / c.pac * c.pac, above = below + c.pac;
+  throw Error(ErrorCode::usage, fmt::format("--batch-size {} is not a multiple of --pac {}. {}{} is.", c.batch, c.pac, below > 0 ? fmt::format("{} or ", below) : "", above));
 }
 
 void set_tvae(TvaeConfig& c, const tessera_fit_options& o) {
@@ -167,6 +168,8 @@ void set_ending(FitOptions& out, const tessera_fit_options& o) {
     out.keep_best = keep == "best";
   }
   if (const std::string most = text_or(o.max_time, ""); !most.empty()) out.max_seconds = parse_duration(most, "--max-time");
+  if (!(o.seconds_used >= 0 && o.seconds_used <= 1e9)) throw Error(ErrorCode::usage, fmt::format("seconds_used is {}; it must be 0 or more.", o.seconds_used));
+  out.begun = out.now() - o.seconds_used;
 }
 
 }  // namespace

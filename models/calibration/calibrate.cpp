@@ -41,14 +41,15 @@ struct Pool {
   int64_t first = 0, rows = 0;
   std::vector<Table> slices;
 
-  // `all`: of this pool and those before it, for the progress.
-  static Pool draw(const Calibration::RowSource& model, int64_t first, int64_t rows, int64_t all, Team& team, const Monitor& monitor) {
+  // `all`: of this pool and those before it, for the progress. No rows where neither they nor what is learnt of them, which takes as long again, would be there in time.
+  static Pool draw(const Calibration::RowSource& model, int64_t first, int64_t rows, int64_t all, Deadline& until, Team& team, const Monitor& monitor) {
     Pool p;
     p.first = first;
     p.rows = rows;
     constexpr int64_t kAtOnce = 16384;
     for (int64_t at = 0; at < rows; at += kAtOnce) {
       const int64_t n = std::min(kAtOnce, rows - at);
+      if (!until.next(2 * std::ceil(static_cast<double>(all - first - at) / kAtOnce))) return {};
       const Table raw = model(first + at, n);
       const size_t begin = p.slices.size();
       p.slices.resize(begin + static_cast<size_t>((n + kSlice - 1) / kSlice));
@@ -193,9 +194,18 @@ Calibration Calibration::fit(const Encoder& encoder, const Table& sample, const 
   // One pool for the map and the ratio, one for the factors, one for what is tried: none must flatter what was learnt from another.
   const int64_t pool_rows = std::clamp(3 * sample.rows, kLeastPool, kMostPool), raking_rows = std::max(pool_rows, kLeastRaking), trial_rows = raking_rows / 2;
   const int64_t all = pool_rows + raking_rows + trial_rows;
-  Pool pool = Pool::draw(model, 0, pool_rows, all, team, monitor);
-  Pool raking = Pool::draw(model, pool_rows, raking_rows, all, team, monitor);
-  Pool trial = Pool::draw(model, pool_rows + raking_rows, trial_rows, all, team, monitor);
+  Deadline drawing = o.until, trying = o.until;
+  const auto left_out = [&](const char* what) {
+    const std::string line = fmt::format("--max-time leaves no time to learn {}: rows come {}.", what, c.marginals.empty() ? "as the model makes them" : "through the marginals");
+    if (monitor.on_progress) monitor.on_progress({"notice", 0, 0, "", line, true});
+  };
+  Pool pool = Pool::draw(model, 0, pool_rows, all, drawing, team, monitor), raking, trial;
+  if (pool.rows > 0) raking = Pool::draw(model, pool_rows, raking_rows, all, drawing, team, monitor);
+  if (raking.rows > 0) trial = Pool::draw(model, pool_rows + raking_rows, trial_rows, all, drawing, team, monitor);
+  if (trial.rows == 0) {
+    left_out("a calibration");
+    return {};
+  }
   learn_map(c, encoder, pool, team);
   pool.map(c, o.seed, team);
   raking.map(c, o.seed, team);
@@ -207,6 +217,7 @@ Calibration Calibration::fit(const Encoder& encoder, const Table& sample, const 
   std::vector<TierTrial>& trials = c.trials;
   // As many rows in every trial: fewer would look worse by chance alone.
   const int64_t most = std::min(sample.rows, static_cast<int64_t>(kMinYield * static_cast<double>(trial_rows)));
+  (void)trying.next();
   trials.push_back(measure(Tier::off, 0, 1, sample, unseen, trial.select(most, [](int64_t) { return true; }), o.seed, team));
   trial.map(c, o.seed, team);
   const RatioRows raked = raking.encode(c.profile, team), tried = trial.encode(c.profile, team);
@@ -225,8 +236,15 @@ Calibration Calibration::fit(const Encoder& encoder, const Table& sample, const 
     trials.push_back(measure(tier, temperature, Cut::yield(k.log_weights, cut), sample, unseen, kept, o.seed, team));
     return k;
   };
+  if (!trying.next()) {
+    left_out("a calibration");
+    return {};
+  }
   if (o.most >= Tier::marginals) c.marginals = learn(Tier::marginals, 0);
-  if (o.most >= Tier::full && !ratio) {
+  if (ratio && !trying.next(3)) {
+    c.note = "--max-time left no time for a density ratio";
+    left_out("a density ratio");
+  } else if (o.most >= Tier::full && !ratio) {
     c.note = fmt::format("{} rows are too few for a density ratio (it would learn them by heart); {} are needed", sample.rows, kFewRows);
   } else if (ratio) {
     Device& device = o.device == nullptr ? Device::processor() : *o.device;
@@ -241,6 +259,7 @@ Calibration Calibration::fit(const Encoder& encoder, const Table& sample, const 
     for (size_t l = 1; l < config.hidden.size(); ++l) units += static_cast<double>(config.hidden[l - 1]) * config.hidden[l];
     units += static_cast<double>(config.hidden.front()) * (c.profile.codes() + c.profile.inputs());
     config.most_steps = std::max<int64_t>(static_cast<int64_t>(o.training_flops / (6 * 2 * config.batch * units)), 1);
+    config.until = o.until.earlier(2 * trying.longest());
     c.ratio = Ratio(c.profile.spans(), config);
     c.held_out_loss = c.ratio.fit(own, pool.encode(c.profile, team), kHeldOut, o.seed, device, team, monitor).held_out_loss;
     Ratio::Evaluator look(c.ratio, 4096, device, team);

@@ -12,6 +12,7 @@
 
 #include "models/calibration/profile.h"
 #include "models/calibration/ratio.h"
+#include "models/training_clock.h"
 #include "models/calibration/tier.h"
 #include "models/encoding/encoder.h"
 
@@ -39,6 +40,7 @@ struct CalibrateOptions {
   uint64_t seed = 0;
   double training_flops = 0;  // the density ratio may take as much
   Device* device = nullptr;    // where the ratio is learnt; null: the processor
+  Deadline until = {};         // tiers that would end later are left out
 };
 
 class Calibration {

@@ -114,8 +114,10 @@ Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double h
   std::vector<float> kept;
   double before = best.held_out_loss;  // what it must fall below by `least`
   int64_t since = 0;                    // steps in which it has not
+  Deadline until = config_.until;
+  bool time = true;
   for (int epoch = 1; epoch <= most; ++epoch) {
-    for (int64_t done = 0; done < per_epoch;) {
+    for (int64_t done = 0; done < per_epoch && (time = until.next());) {
       const int64_t ran = program.run(std::min<int64_t>(per_epoch - done, 50));
       if (program.step().bad >= 0) throw Error(ErrorCode::numeric, "calibration met a value that is not finite.\n  --calibrate marginals or --calibrate off leaves the density ratio out.");
       done += ran;
@@ -130,7 +132,7 @@ Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double h
     if (best.held_out_loss < before - config_.least) before = best.held_out_loss, since = 0;
     char note[64];
     std::snprintf(note, sizeof note, "held-out loss %.4f", best.held_out_loss);
-    const bool last = epoch == most || since >= config_.patience;
+    const bool last = epoch == most || since >= config_.patience || !time;
     monitor.report({"ratio", static_cast<double>(epoch), static_cast<double>(last ? epoch : most), "epochs", note, last});
     if (last) break;
   }

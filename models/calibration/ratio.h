@@ -12,6 +12,7 @@
 #include "engine/program.h"
 #include "engine/team.h"
 #include "engine/var.h"
+#include "models/training_clock.h"
 
 namespace tessera {
 
@@ -30,6 +31,7 @@ struct RatioConfig {
   int64_t most_steps = 0;  // of training: what the caller can afford
   int most_epochs = 40;
   int patience = 200;     // steps in which the held-out loss does not fall by `least`
+  Deadline until = {};    // training ends there, after the first steps
   double least = 5e-4;
 };
 

@@ -2,7 +2,6 @@
 // of another run gets into a model.
 #include <atomic>
 #include <functional>
-#include <thread>
 
 #include "models/checkpoint.h"
 #include "models/table/example.h"
@@ -301,22 +300,39 @@ TEST_P(Resume, TimeThatIsUpEndsTraining) {
 }
 
 TEST(TrainingClock, CountsAllRunsAndTellsHowManyStepsFit) {
-  TrainingClock endless(0), clock(20);
+  double now = 100;
+  const Clock clock_of_the_test = [&now] { return now; };
+  TrainingClock endless(0, clock_of_the_test), clock(20, clock_of_the_test);
   endless.start(1000);
   EXPECT_FALSE(endless.up());
   EXPECT_EQ(endless.expected(3, 10), 10);
   clock.start(10);  // seconds of the runs before
-  EXPECT_GE(clock.used(), 10);
+  EXPECT_EQ(clock.used(), 10);
   EXPECT_TRUE(clock.up(0.5));
   EXPECT_FALSE(clock.up());
   clock.mark(4);
   EXPECT_EQ(clock.expected(4, 1e9), 1e9) << "no rate yet";
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  const double steps = clock.expected(5, 1e9);  // a step in 20 ms or more, and at most 10 s to go
-  EXPECT_GT(steps, 5);
-  EXPECT_LE(steps, 5 + 10 / 0.02);
+  now += 2;
+  EXPECT_EQ(clock.expected(5, 1e9), 5 + 8 / 2.0) << "a step in 2 s, and 8 s to go";
   EXPECT_EQ(clock.expected(5, 6), 6);
   EXPECT_EQ(clock.expected(5, 1e9, 0.5), 5) << "that share of the time is over";
+  clock.keep_back(3);
+  EXPECT_EQ(clock.expected(5, 1e9), 5 + 5 / 2.0) << "3 s are for what follows";
+  clock.keep_back(1e9);
+  EXPECT_TRUE(clock.up()) << "which gets 0.4 of the time at most";
+  EXPECT_EQ(clock.deadline().left(), 8);
+}
+
+TEST(TrainingClock, SharesAreOfTheTimeThatReadingLeft) {
+  double now = 0;
+  TrainingClock clock(100, [&now] { return now; });
+  clock.start(0);
+  now = 60;
+  clock.begin_training();
+  EXPECT_FALSE(clock.up(0.5));
+  now = 80;
+  EXPECT_TRUE(clock.up(0.5));
+  EXPECT_FALSE(clock.up());
 }
 
 TEST_P(Resume, HeldOutRowsNeedATable) {
