@@ -12,12 +12,13 @@ runs_with() {
   [[ $found == "$2"/* ]] || { echo "$1 runs with '$found', not with the library below $2"; exit 1; }
 }
 
-# consume <name> <prefix>: both consumers through find_package, shared and static.
+# consume <name> <prefix> [options of cmake…]: both consumers through find_package, shared and static.
 consume() {
   local name=$1 prefix=$2 language build
+  shift 2
   for language in c cpp; do
     build=$work/$name-$language
-    cmake "${generator[@]}" -S "$source_dir/tests/consumers/$language" -B "$build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release -DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF > "$work/log" \
+    cmake "${generator[@]}" -S "$source_dir/tests/consumers/$language" -B "$build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release -DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF "$@" > "$work/log" \
       || { cat "$work/log"; exit 1; }
     cmake --build "$build" > "$work/log" || { cat "$work/log"; exit 1; }
     runs_with "$build/consumer" "$prefix"

@@ -21,7 +21,7 @@ grep -oE '^TESSERA_API .*tessera_[a-z_0-9]+\(' include/tessera/tessera.h | grep 
   grep -E '^### ' share/doc/tessera/reference.md | grep -qF "\`$function)\`" || { echo "the reference lacks $function)"; exit 1; }
 done
 
-consume here "$work/prefix"
+consume here "$work/prefix" -DWITH_FMT=ON
 consume_by_pkgconfig "$work/prefix"
 mkdir -p "$work/some where/else"
 mv "$work/prefix" "$work/some where/else/moved"

@@ -1,14 +1,20 @@
-// A C++ program: learns a table from a CSV file, saves, loads, samples under a condition, reads the report.
+// A C++ program: learns a table from a CSV file, saves, loads, samples under a condition, reads the report. It uses std::make_shared and, where asked, {fmt}, which the
+// library uses too: linked with libtessera.a, its copies and the library's must not meet.
 #include <cstdio>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <tessera/tessera.hpp>
+#if defined(WITH_FMT) && __has_include(<fmt/format.h>)
+#define FMT_HEADER_ONLY
+#include <fmt/format.h>
+#endif
 
 namespace {
 
 int64_t rows_of(tessera::Rows rows) {
   int64_t count = 0;
-  for (ArrowArray batch{}; rows.get()->get_next(rows.get(), &batch) == 0 && batch.release != nullptr; batch.release(&batch)) count += batch.length;
+  for (const auto& batch : rows) count += batch.rows();
   return count;
 }
 
@@ -21,7 +27,8 @@ void expect(bool truth, const char* what) {
 int main(int argc, char** argv) try {
   expect(argc == 2, "usage: consumer model-file");
   const std::string path = argv[1], table = path + ".csv";
-  const tessera::Context context;
+  const auto shared = std::make_shared<const tessera::Context>();
+  const tessera::Context& context = *shared;
   tessera::write_csv(context, tessera::example(context, "people", 300, 1), table);
 
   tessera_fit_options options{};
@@ -41,6 +48,9 @@ int main(int argc, char** argv) try {
     expect(e.status() == TESSERA_E_CONDITION, "its status is CONDITION");
   }
   std::remove(table.c_str());
+#ifdef FMT_HEADER_ONLY
+  expect(fmt::format("{:.3f} {:>5}", 2.5, "rows") == "2.500  rows", "the program's own {fmt} formats");
+#endif
   std::cout << "C++ consumer of tessera " << tessera_version() << "\n";
   return 0;
 } catch (const std::exception& e) {
