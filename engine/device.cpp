@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-constexpr PluginKind kPlugin{"CUDA", "libtessera_cuda.so", "TESSERA_CUDA_PLUGIN", kDeviceEntry, "A build with the CUDA toolkit makes it (-DTESSERA_CUDA=ON)"};
+constexpr PluginKind kPlugin{"CUDA", "libtessera_cuda.so", "TESSERA_CUDA_PLUGIN", kDeviceEntry, "Where the CUDA toolkit is, cmake --build BUILD --target tessera_cuda makes it"};
 
 // "cuda:2" → 2, "cuda" → 0; −1: no such name.
 int number_in(const std::string& name) {

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# From a clone to a synthetic table: sets up, builds, writes an example table (or takes yours), fits, samples, evaluates. About 5 minutes on 2 cores at most.
+# From a clone to a synthetic table: sets up, builds, writes an example table (or takes yours), fits, samples, evaluates.
 #   bash tools/demo.sh [data.csv]
 set -euo pipefail
 data=${1:+$(realpath "$1")}
 cd "$(dirname "$0")/.."
 say() { printf '\n── %s\n' "$*"; }
 
-say "Setting up and building"
+say "Setting up and building the program: about 2 minutes with 2 cores the first time, $(nproc) are here; the rest takes seconds for the example table"
 bash tools/setup.sh
 command -v ccache > /dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 mkdir -p build
@@ -44,3 +44,4 @@ options=()
 say "The files"
 ls -lh "$data" "$out"/model.tessera "$out"/synthetic.csv "$out"/losses.csv | awk '{print "  " $5 "\t" $NF}'
 echo "  program: $tessera    try: $tessera fit --help"
+echo "  to install it with library, headers and plugins: cmake --build --preset release && cmake --install build/release --prefix FOLDER"

@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-constexpr PluginKind kPlugin{"Arrow", "libtessera_arrow.so", "TESSERA_ARROW_PLUGIN", kFilesEntry, "A build that finds Arrow C++ or pyarrow makes it (-DTESSERA_ARROW=ON)"};
+constexpr PluginKind kPlugin{"Arrow", "libtessera_arrow.so", "TESSERA_ARROW_PLUGIN", kFilesEntry, "Where Arrow C++ or pyarrow is, cmake --build BUILD --target tessera_arrow makes it"};
 
 struct Opened {
   const FilesApi* api = nullptr;
