@@ -12,6 +12,7 @@
 #include "sequence_arguments.h"
 #include "sequence_page.h"
 #include "text.h"
+#include "whole_number.h"
 
 namespace {
 
@@ -166,9 +167,12 @@ std::string pairs(const Json& report, size_t most) {
 }
 
 std::string excluded(const Json& report) {
-  std::vector<std::string> names;
-  for (const Json& e : report["excluded"]) names.push_back(e["name"].get<std::string>());
-  return names.empty() ? "" : "\nleft out: " + text::list(names) + " (identifiers: their values say who, not what)\n";
+  std::vector<std::string> identifiers, regenerated;
+  for (const Json& e : report["excluded"]) (e.contains("real_texts") ? regenerated : identifiers).push_back(e["name"].get<std::string>());
+  std::string out;
+  if (!identifiers.empty()) out += "\nleft out: " + text::list(identifiers) + " (identifiers: their values say who, not what)\n";
+  if (!regenerated.empty()) out += "\nleft out: " + text::list(regenerated) + " (regenerated: real texts that hardly repeat, new synthetic ones; see fit --rare-categories)\n";
+  return out;
 }
 
 void run(const SharedOptions& shared, const Arguments& a) {
@@ -217,13 +221,13 @@ void add_evaluate(Program& program) {
   command->add_option("synthetic", a->synthetic, "File that was sampled")->required();
   command->add_option("--holdout", a->holdout, "File of real rows the model has not seen: distances are compared with theirs, utility is tested on them");
   command->add_option("--target", a->target, "Column that utility predicts (default: the last one with two or a few values)");
-  command->add_option("--worst", a->worst, "Columns and pairs that are listed, worst first; 0: all")->check(CLI::Range(0, 1 << 30, "whole number from 0"))->capture_default_str();
+  command->add_option("--worst", a->worst, "Columns and pairs that are listed, worst first; 0: all")->check(whole_number(0, INT32_MAX))->capture_default_str();
   command->add_flag("--without-distances", a->without_distances, "Leave out distances to the closest record, the longest part of large tables");
   command->add_flag("--without-c2st", a->without_c2st, "Leave out whether classifiers tell synthetic rows from real ones");
   command->add_flag("--without-utility", a->without_utility, "Leave out training on synthetic and testing on holdout rows");
   command->add_option("--method", a->method, "What is compared: table (rows by themselves) or sequence")->check(CLI::IsMember({"table", "sequence"}))->capture_default_str();
   a->sequences.add_to(*command);
-  command->add_option("--judges", a->judges, "Sequences: trainings of the discriminative and of the predictive judge; 0: none (default: 10)")->check(CLI::Range(0, 1000, "whole number from 0 to 1000"));
+  command->add_option("--judges", a->judges, "Sequences: trainings of the discriminative and of the predictive judge; 0: none (default: 10)")->check(whole_number(0, 1000));
   command->add_option("--seed", a->seed, "Of every draw: folds, parts of large tables, the random rows that distances are compared with")->capture_default_str();
   a->csv.add_to(*command);
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });

@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "text.h"
+#include "whole_number.h"
 
 namespace {
 
@@ -22,8 +23,8 @@ void run(const SharedOptions& shared, const Arguments& a) {
   Session session(shared);
   tessera_csv_write_options csv{};
   csv.overwrite = a.force;
-  const int64_t written = tessera::write_table(session.context(), tessera::example(session.context(), "people", a.rows, a.seed), a.output, csv);
-  session.progress().line("written", fmt::format("{} rows to {}", text::count(written), a.output == "-" ? "standard output" : a.output));
+  const int64_t written = write_rows(session, tessera::example(session.context(), "people", a.rows, a.seed), a.output, csv);
+  session.progress().line("written", fmt::format("{} to {}", text::counted(written, "rows"), a.output == "-" ? "standard output" : a.output));
   if (shared.json) print(nlohmann::json{{"output", a.output}, {"rows", written}, {"seed", a.seed}}.dump(2) + "\n");
 }
 
@@ -33,7 +34,7 @@ void add_example(Program& program) {
   CLI::App* command = program.add("example", "Writes an example table whose truth is known: mixtures, skewed categories, dependence, dates, missing values");
   auto a = std::make_shared<Arguments>();
   command->add_option("output", a->output, "CSV, .parquet or .arrow file, or - for CSV on standard output")->required();
-  command->add_option("--rows", a->rows, "How many rows")->check(CLI::Range(int64_t{0}, INT64_MAX, "whole number from 0"))->capture_default_str();
+  command->add_option("--rows", a->rows, "How many rows")->check(whole_number(0))->capture_default_str();
   command->add_option("--seed", a->seed, "Same seed, same table")->capture_default_str();
   command->add_flag("--force", a->force, "Replace an output that exists");
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });

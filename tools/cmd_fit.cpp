@@ -17,6 +17,7 @@
 #include "fit_arguments.h"
 #include "model_lock.h"
 #include "text.h"
+#include "whole_number.h"
 
 namespace {
 
@@ -144,11 +145,12 @@ void save(const tessera::Model& model, const Arguments& a) {
   }
 }
 
-void train(Session& session, const Arguments& a, const tessera_fit_options& options, bool json) {
+void train(Session& session, const Arguments& a, tessera_fit_options options, bool json) {
   tessera_csv_options reading = a.csv.options();
   reading.max_rows = a.max_rows;
   reading.sample_seed = options.seed;
   auto rows = tessera::read_table(session.context(), a.data, reading);
+  options.seconds_used = session.seconds();
   bool finished = false;
   const auto model = a.resume ? tessera::Model::resume(session.context(), std::move(rows), options, a.model, a.force, &finished)
                               : tessera::Model::fit(session.context(), std::move(rows), options);
@@ -200,7 +202,7 @@ void add_fit(Program& program) {
   command->add_option("--model", a->model, "Where the model is written, whole or not at all")->required();
   command->add_flag("--force", a->force, "Replace a model and a log that exist");
   command->add_option("--log", a->log, "Write losses to this CSV file as training goes");
-  command->add_option("--max-rows", a->max_rows, "Of Parquet and Arrow files larger than that: learn from so many rows, drawn evenly over them (default: all)")->check(CLI::Range(int64_t{1}, INT64_MAX, "whole number from 1"));
+  command->add_option("--max-rows", a->max_rows, "Of Parquet and Arrow files larger than that: learn from so many rows, drawn evenly over them (default: all)")->check(whole_number(1));
   command->add_option("--memory-limit", a->memory_limit, "What may be held of the host's memory, as 500MB or 4G; a table takes half of it, what is more goes to a scratch file (a table takes 1 GiB)")
       ->transform(CLI::AsSizeValue(false));
   command->add_option("--scratch", a->scratch, "Folder for scratch files of tables larger than that, or off (the model's folder)");
@@ -208,9 +210,9 @@ void add_fit(Program& program) {
   command->add_flag("--resume", a->resume, "Go on from the checkpoints beside the model; afresh where there are none; nothing to do where the model is finished");
   command->add_option("--checkpoint-every", a->checkpoint_every, "How often training is kept in MODEL.checkpoint: 30s, 5m, 10epochs, or off (60s)");
   command->add_option("--patience", a->patience, "Epochs without a better held-out measure after which training comes to its end; 0: never before --epochs")
-      ->check(CLI::Range(0, 1 << 30, "whole number from 0"));
+      ->check(whole_number(0, INT32_MAX));
   command->add_option("--keep", a->keep, "best: of the weights measured on held-out rows the best; last (best with --patience, else last)");
-  command->add_option("--max-time", a->max_time, "Longest time training may take: 90s, 30m, 2h");
+  command->add_option("--max-time", a->max_time, "Longest time the whole run may take: 90s, 30m, 2h");
   program.add_device(*command);
   a->csv.add_to(*command);
   command->callback([&program, a] { program.run = [&program, a] { run(program, *a); }; });

@@ -51,16 +51,16 @@ std::string table_page(const Json& report) {
     t.add({c["name"].get<std::string>(), c["type"].get<std::string>(), inline_text(c["distinct"]), missing > 0 ? text::percent(missing) : "–", content(c),
            c["reason"].get<std::string>()});
   }
-  return fmt::format("{} rows × {} columns\n\n", text::count(rows), report["columns"].size()) + t.str();
+  return text::counted(rows, "rows") + " × " + text::counted(static_cast<int64_t>(report["columns"].size()), "columns") + "\n\n" + t.str();
 }
 
 // How a model holds a column.
 std::string coding(const Json& column) {
   const auto size = [&](const char* key) { return column.contains(key) ? column[key].size() : 0; };
   const std::string kind = column.value("coding", "");
-  if (kind == "levels") return fmt::format("{} levels", text::count(static_cast<int64_t>(size("levels"))));
+  if (kind == "levels") return text::counted(static_cast<int64_t>(size("levels")), "levels");
   if (kind == "range") return size("grid") == 0 ? std::string("its place in the range") : fmt::format("its place in the range, {} values", size("grid"));
-  if (kind == "modes") return fmt::format("{} modes{}", size("means"), size("spikes") == 0 ? "" : fmt::format(", {} exact", size("spikes")));
+  if (kind == "modes") return fmt::format("{}{}", text::counted(static_cast<int64_t>(size("means")), "modes"), size("spikes") == 0 ? "" : fmt::format(", {} exact", size("spikes")));
   if (kind == "identifier") return "made anew: " + column.value("description", "");
   if (kind == "constant") return "always " + inline_text(column.value("value", Json()));
   return kind;
@@ -82,9 +82,9 @@ std::string told(const Json& column, const Json& numbers) {
   const auto count = [&](const char* key) { return column.contains(key) ? static_cast<int64_t>(column[key].size()) : 0; };
   if (kind == "identifier") return "the pattern of its texts";
   if (kind == "constant") return "its value";
-  std::string out = kind == "modes" ? "range" : fmt::format("{} values", text::count(count("levels")));
-  if (count("spikes") > 0) out += fmt::format(", {} repeated values", text::count(count("spikes")));
-  if (count("rare") > 0) out += fmt::format(", {} rarer ones", text::count(count("rare")));
+  std::string out = kind == "modes" ? "range" : text::counted(count("levels"), "values");
+  if (count("spikes") > 0) out += ", " + text::counted(count("spikes"), "repeated values");
+  if (count("rare") > 0) out += ", " + text::counted(count("rare"), "rarer ones");
   for (const Json& n : numbers)
     if (n["column"] == name) out += fmt::format(", {}{} {}", n["every_value"].get<bool>() ? "all " : "", text::count(n["points"].get<int64_t>()), n["every_value"].get<bool>() ? "numbers" : "quantiles");
   return out;
@@ -117,7 +117,7 @@ std::string privacy_page(const Json& model) {
   out += fmt::format("  no category of fewer than {} rows is kept", least);
   std::vector<std::string> gone;
   for (const Json& c : rare.value("columns", Json::array()))
-    gone.push_back(fmt::format("{}: {} in {} rows{}", c["column"].get<std::string>(), text::count(c["values"].get<int64_t>()), text::count(c["rows"].get<int64_t>()), c.value("made_anew", false) ? ", made anew" : ""));
+    gone.push_back(fmt::format("{}: {} in {}{}", c["column"].get<std::string>(), text::count(c["values"].get<int64_t>()), text::counted(c["rows"].get<int64_t>(), "rows"), c.value("made_anew", false) ? ", made anew" : ""));
   return out + (gone.empty() ? "; there was none\n" : "; left out: " + text::list(gone, 12) + "\n");
 }
 

@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "text.h"
+#include "whole_number.h"
 
 namespace {
 
@@ -39,17 +40,17 @@ void run(const SharedOptions& shared, const Arguments& a) {
   options.calibrate = a.calibrate.c_str();
   options.min_yield = a.min_yield;
   options.report = &report;
-  const int64_t written = tessera::write_table(session.context(), model.sample(session.context(), a.offset, a.rows, options), a.output, csv);
+  const int64_t written = write_rows(session, model.sample(session.context(), a.offset, a.rows, options), a.output, csv);
 
   // Of a model of rows a row takes at least one candidate; a sequence is one and makes several rows.
   const bool sequences = report.candidates < report.rows;
-  const std::string amount = sequences ? fmt::format("{} sequences, {} rows", text::count(report.candidates), text::count(written)) : text::count(written) + " rows";
+  const std::string amount = (sequences ? text::counted(report.candidates, "sequences") + ", " : "") + text::counted(written, "rows");
   std::string summary = fmt::format("{} to {} in {}", amount, pipe ? "standard output" : a.output, text::duration(session.seconds()));
   const std::string tier = report.calibration == nullptr ? "off" : report.calibration;
   if (tier != "off") summary += ", calibrated (" + tier + ")";
   if ((!a.where.empty() || tier != "off") && report.candidates > 0)
-    summary += fmt::format(", yield {} ({} candidates)", text::percent(static_cast<double>(report.rows) / static_cast<double>(report.candidates)), text::count(report.candidates));
-  if (report.settled > 0) summary += fmt::format(", {} rows took the likeliest of their candidates", text::count(report.settled));
+    summary += fmt::format(", yield {} ({})", text::percent(static_cast<double>(report.rows) / static_cast<double>(report.candidates)), text::counted(report.candidates, "candidates"));
+  if (report.settled > 0) summary += fmt::format(", {} took the likeliest of {} candidates", text::counted(report.settled, "rows"), report.settled == 1 ? "its" : "their");
   session.progress().line("written", summary);
   if (shared.json) {
     nlohmann::json out{{"output", a.output}, {"rows", written}, {"offset", a.offset}, {"seed", a.seed}, {"candidates", report.candidates}, {"calibration", tier}, {"settled", report.settled}, {"seconds", session.seconds()}};
@@ -63,8 +64,8 @@ void run(const SharedOptions& shared, const Arguments& a) {
 void add_sample(Program& program) {
   CLI::App* command = program.add("sample", "Draws synthetic rows from a model");
   auto a = std::make_shared<Arguments>();
-  const auto natural = CLI::Range(int64_t{0}, INT64_MAX, "whole number from 0");
-  const auto positive = CLI::Range(1, 1 << 30, "whole number from 1");
+  const auto natural = whole_number(0);
+  const auto positive = whole_number(1, INT32_MAX);
   command->add_option("model", a->model, "Model file written by tessera fit")->required();
   command->add_option("--rows", a->rows, "How many rows, or sequences")->required()->check(natural);
   command->add_option("--output", a->output, "CSV, .parquet or .arrow file, written whole or not at all, or - for CSV on standard output")->required();

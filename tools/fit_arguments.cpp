@@ -1,15 +1,16 @@
 #include "fit_arguments.h"
+#include "whole_number.h"
 
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
 #include <charconv>
 
 void FitArguments::add_to(CLI::App& command) {
-  const auto natural = CLI::Range(1, 1 << 30, "whole number from 1");
+  const auto natural = whole_number(1, INT32_MAX);
   command.add_option("--method", method, "The model: tvae or ctgan, or timegan for sequences (the one whose own options are given, else tvae)");
   command.add_option("--preset", preset, "best: the paper's networks with what measurably helps; paper: the published model")->capture_default_str();
   command.add_option("--seed", seed, "Same seed, same model, for any number of threads")->capture_default_str();
-  command.add_option("--epochs", epochs, "Passes over the table; 0 writes an untrained model (preset: 300)")->check(CLI::Range(0, 1 << 30, "whole number from 0"));
+  command.add_option("--epochs", epochs, "Passes over the table; 0 writes an untrained model (preset: 300)")->check(whole_number(0, INT32_MAX));
   command.add_option("--batch-size", batch_size, "Rows of a step; ctgan: a multiple of pac (preset: 500)")->check(natural);
   command.add_option("--pac", pac, "ctgan: rows the critic sees at once (preset: 10)")->check(natural);
   command.add_option("--learning-rate", learning_rate, "Of both networks (preset: ctgan 0.0002, tvae 0.001)")->check(CLI::PositiveNumber);
@@ -21,7 +22,7 @@ void FitArguments::add_to(CLI::App& command) {
   command.add_option("--decoder-dim", decoder_dim, "tvae: widths of the decoder's layers (preset: 128,128)")->delimiter(',')->check(natural);
   command.add_option("--loss-factor", loss_factor, "tvae: weight of the reconstruction loss beside the divergence (preset: 2)")->check(CLI::PositiveNumber);
   sequences.add_to(command);
-  command.add_option("--iterations", iterations, "timegan: steps of each of its three phases; 0 writes an untrained model (preset: 10000)")->check(CLI::Range(0, 1 << 30, "whole number from 0"));
+  command.add_option("--iterations", iterations, "timegan: steps of each of its three phases; 0 writes an untrained model (preset: 10000)")->check(whole_number(0, INT32_MAX));
   command.add_option("--embedding-iterations", embedding_iterations, "timegan: of the first phase alone")->check(natural);
   command.add_option("--supervised-iterations", supervised_iterations, "timegan: of the second phase alone")->check(natural);
   command.add_option("--joint-iterations", joint_iterations, "timegan: of the third phase alone")->check(natural);

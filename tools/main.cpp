@@ -9,6 +9,7 @@
 
 #include "commands.h"
 #include "interrupt.h"
+#include "whole_number.h"
 
 namespace {
 
@@ -61,7 +62,7 @@ int run(const std::function<void()>& command) {
 
 CLI::App* Program::add(const std::string& name, const std::string& description) {
   CLI::App* command = app.add_subcommand(name, description);
-  command->add_option("--threads", shared.threads, "Threads (default: every processor); never changes a bit of a result")->check(CLI::Range(1, 4096, "whole number from 1 to 4096"));
+  command->add_option("--threads", shared.threads, "Threads (default: every processor); never changes a bit of a result")->check(whole_number(1, 4096));
   command->add_flag("--quiet", shared.quiet, "No progress");
   command->add_flag("--json", shared.json, "A report for programs on standard output");
   command->footer(kExitCodes);

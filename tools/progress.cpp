@@ -38,10 +38,10 @@ std::string rate(double done, double seconds, const char* unit) {
   const double per_second = done / seconds;
   if (std::strcmp(unit, "bytes") == 0) return text::bytes(static_cast<int64_t>(per_second)) + "/s";
   if (per_second < 1) {
-    const std::string one(unit, std::max<size_t>(std::strlen(unit), 1) - 1);
+    const std::string one = text::singular(unit);
     return fmt::format("{} {} {}", text::duration(1 / per_second), std::strchr("aeiou", one[0]) != nullptr ? "an" : "a", one);
   }
-  return fmt::format("{} {}/s", text::number(per_second < 100 ? per_second : std::round(per_second)), unit);
+  return fmt::format("{} {}/s", text::number(per_second < 100 ? per_second : std::round(per_second)), per_second == 1 ? text::singular(unit) : unit);
 }
 
 std::string left(const tessera_progress& e, double done, double seconds) {
@@ -68,9 +68,9 @@ ProgressPrinter::ProgressPrinter(Style style)
 
 std::string ProgressPrinter::amount(const tessera_progress& e) const {
   if (std::strcmp(e.unit, "bytes") == 0) return text::bytes(static_cast<int64_t>(e.done));
-  const std::string done = text::count(std::llround(std::floor(e.done)));
-  const bool whole = e.total <= 0 || (e.finished && e.done >= e.total);
-  return fmt::format("{}{} {}", done, whole ? "" : "/" + text::count(std::llround(e.total)), e.unit);
+  const int64_t done = std::llround(std::floor(e.done));
+  if (e.total <= 0 || (e.finished && e.done >= e.total)) return text::counted(done, e.unit);
+  return fmt::format("{}/{}", text::count(done), text::counted(std::llround(e.total), e.unit));
 }
 
 ProgressPrinter::Pace ProgressPrinter::pace(const tessera_progress& e, double now) const {

@@ -2,8 +2,12 @@
 
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
+#include <poll.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -20,6 +24,11 @@ std::string chosen_device(const std::string& wish) {
   for (const auto& d : gpu["devices"])
     if (d["device"] == name && d.contains("name")) return name + " (" + d["name"].get<std::string>() + ")";
   return name;
+}
+
+bool reader_is_gone() {
+  pollfd out{STDOUT_FILENO, POLLOUT, 0};
+  return ::poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP)) != 0;
 }
 
 }  // namespace
@@ -47,6 +56,18 @@ double Session::seconds() const { return std::chrono::duration<double>(std::chro
 void print(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
     throw tessera::Error(TESSERA_E_IO, std::string("Standard output cannot be written (") + std::strerror(errno) + ").");
+}
+
+int64_t write_rows(Session& session, tessera::Rows&& rows, const std::string& path, const tessera_csv_write_options& options) {
+  try {
+    return tessera::write_table(session.context(), std::move(rows), path, options);
+  } catch (const tessera::Error& e) {
+    if (path == "-" && e.status() == TESSERA_E_IO && reader_is_gone()) {
+      session.progress().clear();
+      ::raise(SIGPIPE);  // returns where the signal is ignored: then it is an error like others
+    }
+    throw;
+  }
 }
 
 void CsvArguments::add_to(CLI::App& command) {

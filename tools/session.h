@@ -37,6 +37,9 @@ class Session {
 // Writes to standard output, all of it; throws tessera::Error(TESSERA_E_IO) where that fails (a full disk behind a redirection).
 void print(const std::string& text);
 
+// Rows to a file, or to standard output ("-"): there a reader that went away (… | head) ends the process as it ends every Unix tool, by SIGPIPE and without a word.
+int64_t write_rows(Session& session, tessera::Rows&& rows, const std::string& path, const tessera_csv_write_options& options);
+
 // How CSV files are to be read, for every command that reads one.
 struct CsvArguments {
   std::string types, missing, delimiter, header = "detect";

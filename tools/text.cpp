@@ -23,6 +23,13 @@ std::string count(int64_t n) {
   return out;
 }
 
+std::string singular(const std::string& many) {
+  if (many.size() > 3 && many.compare(many.size() - 3, 3, "ies") == 0) return many.substr(0, many.size() - 3) + "y";
+  return many.empty() ? many : many.substr(0, many.size() - 1);
+}
+
+std::string counted(int64_t n, const std::string& many) { return count(n) + " " + (n == 1 ? singular(many) : many); }
+
 std::string bytes(int64_t n) {
   constexpr const char* kUnits[] = {"bytes", "kB", "MB", "GB", "TB"};
   double x = static_cast<double>(n);
@@ -40,7 +47,11 @@ std::string duration(double seconds) {
   return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
-std::string percent(double share, int decimals) { return std::isfinite(share) ? fmt::format("{:.{}f} %", 100 * share, decimals) : "–"; }
+std::string percent(double share, int decimals) {
+  if (!std::isfinite(share)) return "–";
+  const double unit = std::pow(10.0, decimals);
+  return fmt::format("{:.{}f} %", std::nearbyint(100 * share * unit) / unit + 0.0, decimals);  // + 0.0: a small negative share is 0.0 %, not -0.0 %
+}
 
 std::string number(double x) {
   if (!std::isfinite(x)) return "–";

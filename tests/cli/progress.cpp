@@ -44,7 +44,7 @@ TEST(Progress, ARunThatGoesOnIsAsFastAsItIs) {
     s.at(2, "train", 201, 300);
     EXPECT_FALSE(s.shows("epochs/s")) << "nothing is known yet";
     s.at(22, "train", 221, 300);
-    EXPECT_TRUE(s.shows("221/300 epochs  1 epochs/s")) << s.written;
+    EXPECT_TRUE(s.shows("221/300 epochs  1 epoch/s")) << s.written;
     EXPECT_TRUE(s.shows("1:19 left")) << s.written;
   }
 }
@@ -128,6 +128,11 @@ TEST(Text, NumbersAsPeopleReadThem) {
   EXPECT_EQ(text::duration(3723), "1:02:03");
   EXPECT_EQ(text::duration(0.016), "0.02 s");
   EXPECT_EQ(text::percent(0.9213), "92.1 %");
+  EXPECT_EQ(text::percent(-1e-16), "0.0 %");
+  EXPECT_EQ(text::percent(-0.0004, 2), "-0.04 %");
+  EXPECT_EQ(text::counted(1, "rows"), "1 row");
+  EXPECT_EQ(text::counted(2000, "rows"), "2,000 rows");
+  EXPECT_EQ(text::counted(1, "categories"), "1 category");
 }
 
 TEST(Text, ValuesCannotMoveTheCursor) {
