@@ -170,18 +170,31 @@ void keeping(Checkpoints& checkpoints, F&& training) {
 
 }  // namespace
 
+// A model in memory holds to the rules of its file: what could not be opened is found while the checkpoints of its training are there.
+void Model::check_opens() const {
+  try {
+    (void)from_bytes(bytes(), "The model that was trained");
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::format) throw;
+    throw Error(ErrorCode::internal, std::string(e.what()) + " This is a defect of Tessera: please report it with the options of this run.");
+  }
+}
+
 Model Model::fit(Table&& table, const FitOptions& asked, Team& team, const Monitor& asking) {
   FitOptions options = asked;
   options.begun = asked.begun.value_or(asked.now());
   const Monitor monitor = outlined(asking, options);
+  Model model;
   Checkpoints checkpoints(options.checkpoint, identify(table, options, team), monitor);
   auto state = std::make_shared<State>();
   if (options.method == "timegan") {
     begin(*state, table, options);
     state->provenance["run"] = checkpoints.identity().summary();
-    keeping(checkpoints, [&] { state->sequences = fit_sequences(std::move(table), options.timegan, options, checkpoints, team, monitor, state->provenance); });
-    Model model;
-    model.state_ = std::move(state);
+    keeping(checkpoints, [&] {
+      state->sequences = fit_sequences(std::move(table), options.timegan, options, checkpoints, team, monitor, state->provenance);
+      model.state_ = std::move(state);
+      model.check_opens();
+    });
     return model;
   }
   const bool calibrate = options.calibrate != Tier::off && (options.method == "tvae" ? options.tvae.epochs : options.ctgan.epochs) > 0;
@@ -189,12 +202,13 @@ Model Model::fit(Table&& table, const FitOptions& asked, Team& team, const Monit
   EncodedTable encoded = prepare(*state, std::move(table), options, calibrate ? &sample : nullptr, team, monitor);
   state->provenance["run"] = checkpoints.identity().summary();
   keeping(checkpoints, [&] {
-    if (!state->learnt()) return;
-    const Trained trained = train(*state, std::move(encoded), options, checkpoints, team, monitor);
-    if (calibrate) state->calibration = learn_calibration(state, sample, options, trained, team, monitor);
+    if (state->learnt()) {
+      const Trained trained = train(*state, std::move(encoded), options, checkpoints, team, monitor);
+      if (calibrate) state->calibration = learn_calibration(state, sample, options, trained, team, monitor);
+    }
+    model.state_ = std::move(state);
+    model.check_opens();
   });
-  Model model;
-  model.state_ = std::move(state);
   return model;
 }
 

@@ -121,6 +121,7 @@ class Model {
   const State& state() const { return *state_; }
 
  private:
+  void check_opens() const;  // Error(internal) if its file could not be read back
   std::shared_ptr<const State> state_;
 };
 

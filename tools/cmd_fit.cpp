@@ -145,6 +145,16 @@ void save(const tessera::Model& model, const Arguments& a) {
   }
 }
 
+// What was written is opened before the checkpoint goes: a file that cannot be read back must not be all that is left of the training.
+void check_saved(const Arguments& a) {
+  try {
+    (void)tessera::Model::load(a.model);
+  } catch (const tessera::Error& e) {
+    const std::string kept = a.unfinished() ? fmt::format(" The training is kept in {}: --resume --force writes the model again.", a.checkpoint()) : "";
+    throw tessera::Error(e.status(), fmt::format("{}\n  The model was written and cannot be opened.{}", e.what(), kept));
+  }
+}
+
 void train(Session& session, const Arguments& a, tessera_fit_options options, bool json) {
   tessera_csv_options reading = a.csv.options();
   reading.max_rows = a.max_rows;
@@ -156,6 +166,7 @@ void train(Session& session, const Arguments& a, tessera_fit_options options, bo
                               : tessera::Model::fit(session.context(), std::move(rows), options);
   if (!finished) {
     save(model, a);
+    check_saved(a);
     tessera::remove_checkpoint(a.checkpoint());
   }
   std::error_code none;

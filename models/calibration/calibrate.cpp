@@ -187,7 +187,7 @@ bool serves(const TierTrial& t, const TierTrial& raw) {
 Calibration Calibration::fit(const Encoder& encoder, const Table& sample, const RowSource& model, const CalibrateOptions& o, Team& team, const Monitor& monitor) {
   Calibration c;
   std::vector<int32_t> levels;
-  for (size_t j = 0; j < sample.columns.size(); ++j) levels.push_back(encoder.levels(static_cast<int>(j)));
+  for (int j = 0; j < static_cast<int>(sample.columns.size()); ++j) levels.push_back(encoder.codes(j).code < 0 ? -1 : encoder.levels(j));
   c.profile = Profile::of(sample, levels);
   if (c.profile.columns.empty() || sample.rows < kLeastRows) return {};
 

@@ -66,7 +66,7 @@ Profile Profile::of(const Table& sample, const std::vector<int32_t>& levels) {
   Profile out;
   for (size_t j = 0; j < sample.columns.size(); ++j) {
     const Column& c = sample.columns[j];
-    if (c.type == ColumnType::constant || c.type == ColumnType::identifier) continue;
+    if (levels[j] < 0) continue;
     ColumnProfile p;
     p.column = static_cast<int>(j);
     p.numeric = is_numeric(c.type);

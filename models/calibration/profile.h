@@ -42,9 +42,10 @@ struct ColumnProfile {
 };
 
 struct Profile {
-  std::vector<ColumnProfile> columns;  // constants and identifiers are left out
+  std::vector<ColumnProfile> columns;  // of columns that the encoder has a code of
 
-  // `sample`: real rows with texts numbered as the encoder numbers them (Encoder::pick); levels[j]: how many of column j's texts have a level of their own.
+  // `sample`: real rows with texts numbered as the encoder numbers them (Encoder::pick); levels[j]: how many of column j's texts have a level of their own,
+  // −1 where the column has no code (a constant, an identifier, what the protection of rare values left as one).
   static Profile of(const Table& sample, const std::vector<int32_t>& levels);
 
   int codes() const { return static_cast<int>(columns.size()); }

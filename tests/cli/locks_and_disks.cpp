@@ -75,6 +75,23 @@ TEST_F(CliDisks, AFailingDiskCostsNoTraining) {
   }
 }
 
+TEST_F(CliDisks, AModelThatCannotBeOpenedLeavesItsCheckpoint) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer's library must come first";
+#endif
+  must(fit("m.tessera"));
+  const std::string bytes = read("m.tessera");
+  drop("m.tessera");
+  EXPECT_EQ(failing(folder_, "damage", 0, fit("m.tessera")), 8);
+  const std::string err = read("err");
+  EXPECT_HAS(err, "cannot be opened");
+  EXPECT_HAS(err, "The training is kept in m.tessera.checkpoint");
+  EXPECT_TRUE(exists("m.tessera.checkpoint"));
+  must(fit("m.tessera", {"--resume", "--force"}));
+  EXPECT_TRUE(read("m.tessera") == bytes);
+  EXPECT_FALSE(exists("m.tessera.checkpoint"));
+}
+
 TEST_F(CliDisks, RowsThatCannotBeWrittenLeaveNoFile) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer's library must come first";
