@@ -15,7 +15,7 @@
 #include "models/encoding/rare_categories.h"
 #include "models/fused_plan.h"
 #include "models/model_state.h"
-#include "models/table/types.h"
+#include "models/protection.h"
 
 namespace tessera {
 
@@ -94,24 +94,11 @@ Table sample_rows(const Encoder& encoder, const Table& table, uint64_t seed) {
   return picked;
 }
 
-// What was left out of the table before anything was learnt: for the progress and for the model's provenance.
-nlohmann::json leave_out_rare(Table& table, const FitOptions& options, Team& team, const Monitor& monitor) {
-  nlohmann::json out{{"least_rows", options.rare_rows}, {"columns", nlohmann::json::array()}};
-  int64_t values = 0, rows = 0;
-  for (const RareColumn& c : protect_rare_categories(table, options.rare_rows, options.seed, team)) {
-    out["columns"].push_back({{"column", c.name}, {"values", c.values}, {"rows", c.rows}, {"made_anew", c.made_anew}});
-    values += c.values, rows += c.rows;
-  }
-  const auto columns = static_cast<double>(out["columns"].size());
-  if (values > 0)
-    monitor.report({"protect", columns, columns, "columns", fmt::format("{} of fewer than {} rows ({} in all) {} not learnt; --rare-categories", counted(values, "category", "categories"), options.rare_rows, grouped(rows), values == 1 ? "is" : "are"), true});
-  return out;
-}
-
 // `sample`, unless null, receives the rows a calibration looks at: they are gone afterwards.
 EncodedTable prepare(Model::State& state, Table&& table, const FitOptions& options, Table* sample, Team& team, const Monitor& monitor) {
   begin(state, table, options);
   state.provenance["rare_categories"] = leave_out_rare(table, options, team, monitor);
+  state.provenance["protected_numbers"] = describe_protection(protect_numbers(table, options.rare_rows, options.seed, team), options, monitor);
   EncoderOptions encoder = options.encoder;
   encoder.seed = options.seed;
   state.encoder = Encoder::fit(table, encoder, team, monitor);
@@ -237,7 +224,12 @@ Model Model::calibrated(const Table& table, const FitOptions& options, Team& tea
   state->config = state_->config;
   state->kept = state_->kept;
   state->provenance = state_->provenance;
-  if (state->learnt()) state->calibration = learn_calibration(state, sample_rows(state->encoder, table, options.seed), options, {1e15, {}}, team, monitor);
+  if (state->learnt()) {
+    Table own = table;
+    (void)leave_out_rare(own, options, team, Monitor{});
+    (void)protect_numbers(own, options.rare_rows, options.seed, team);
+    state->calibration = learn_calibration(state, sample_rows(state->encoder, own, options.seed), options, {1e15, {}}, team, monitor);
+  }
   Model model;
   model.state_ = std::move(state);
   return model;
@@ -250,7 +242,7 @@ void plan_of_sequences(Plan& plan, Table&& table, const FitOptions& options, Tea
   Model::State state;
   begin(state, table, options);
   SequenceModel model;
-  Sequences sequences = cut(std::move(table), options.sequences);
+  Sequences sequences = cut_protected(std::move(table), options, team, monitor, state.provenance);
   model.encoder = SequenceEncoder::fit(sequences, options.seed, team, monitor);
   const EncodedSequences encoded = model.encoder.encode(std::move(sequences), team, monitor);
   record_joint_iteration(plan, model, options.timegan, encoded);

@@ -9,7 +9,9 @@
 #include "engine/passes.h"
 #include "engine/program.h"
 #include "models/checkpoint.h"
+#include "models/encoding/sort_numbers.h"
 #include "models/model_state.h"
+#include "models/protection.h"
 #include "models/recording.h"
 #include "models/sequence_model.h"
 #include "models/training_clock.h"
@@ -283,10 +285,23 @@ void record_joint_iteration(Plan& plan, const SequenceModel& model, const Timega
   record_training(r, model.timegan(config), TimeganPhase::joint, sequences.steps.rows, sequences.size(), 1);
 }
 
+Sequences cut_protected(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor, nlohmann::json& provenance) {
+  std::optional<ProtectedNumbers> index;
+  if (const Column* c = options.sequences.index.empty() ? nullptr : table.find(options.sequences.index); c != nullptr && is_numeric(c->type)) {
+    const auto present = std::count_if(c->numbers.begin(), c->numbers.end(), [](double x) { return x == x; });
+    index.emplace(sorted_values(c->numbers, present, 0, options.seed), options.rare_rows, c->type == ColumnType::integer || c->type == ColumnType::date ? 0 : c->decimals);
+  }
+  Sequences sequences = cut(std::move(table), options.sequences);
+  if (sequences.steps.rows < options.rare_rows)
+    throw Error(ErrorCode::data, fmt::format("The table has {} rows: whatever is learnt from fewer than {} tells of single rows.\n  --rare-categories keep learns from them as they are.", sequences.steps.rows, options.rare_rows));
+  provenance["protected_numbers"] = describe_protection(protect_numbers(sequences, index ? &*index : nullptr, options.rare_rows, options.seed, team), options, monitor);
+  return sequences;
+}
+
 std::unique_ptr<SequenceModel> fit_sequences(Table&& table, const TimeganConfig& config, const FitOptions& options, Checkpoints& checkpoints, Team& team, const Monitor& monitor,
                                              nlohmann::json& provenance) {
   auto model = std::make_unique<SequenceModel>();
-  Sequences cut_table = cut(std::move(table), options.sequences);
+  Sequences cut_table = cut_protected(std::move(table), options, team, monitor, provenance);
   model->encoder = SequenceEncoder::fit(cut_table, options.seed, team, monitor);
   const EncodedSequences sequences = model->encoder.encode(std::move(cut_table), team, monitor);
   provenance["sequences"] = sequences.size();

@@ -104,12 +104,22 @@ std::string arrow_type(const std::string& format) {
   return format;
 }
 
+std::string protected_numbers(const Json& provenance) {
+  const Json how = provenance.value("protected_numbers", Json());
+  const int64_t least = how.is_object() ? how.value("least_rows", int64_t{1}) : 1;
+  if (least <= 1) return "  numbers are those of single rows, the ends of ranges among them\n";
+  std::vector<std::string> gone;
+  for (const Json& c : how.value("emptied", Json::array())) gone.push_back(fmt::format("{}: {} in all", c["column"].get<std::string>(), text::count(c["rows"].get<int64_t>())));
+  return fmt::format("  no number is a function of fewer than {} rows: the ends of ranges are means over so many, or values that so many share{}\n", least,
+                     gone.empty() ? "" : "; learnt as empty, having fewer values: " + text::list(gone, 12));
+}
+
 std::string privacy_page(const Json& model) {
   const Json& columns = model["encoder"]["columns"];
   const Json numbers = model.contains("calibration") ? model["calibration"].value("numbers", Json::array()) : Json::array();
   text::Table t({{"column"}, {"the file holds of its rows", text::Table::Side::left, 90}});
   for (const Json& c : columns) t.add({c["name"].get<std::string>(), told(c, numbers)});
-  std::string out = "\nprivacy\n" + t.str();
+  std::string out = "\nprivacy\n" + t.str() + protected_numbers(model["provenance"]);
   const Json rare = model["provenance"].value("rare_categories", Json());
   if (!rare.is_object()) return out;
   const int64_t least = rare.value("least_rows", int64_t{1});

@@ -31,7 +31,7 @@ void FitArguments::add_to(CLI::App& command) {
   command.add_option("--cell", cell, "timegan: gru, gru-reset-before (the published one) or lstm (preset: gru)");
   command.add_option("--gamma", gamma, "timegan: weight of the verdict on what the generator makes before it is supervised (preset: 1)")->check(CLI::PositiveNumber);
   command.add_option("--calibrate", calibrate, "What is learnt after training so that rows look real: off, marginals, full (preset: full; paper: off)");
-  command.add_option("--rare-categories", rare_categories, "Rows a category must have to be learnt, or keep: rarer ones are replaced by others first (preset: 5; paper: keep)");
+  command.add_option("--rare-categories", rare_categories, "Rows that must share a value, a category or a number, for it to be learnt as it is, or keep: rarer categories are replaced by others first, rarer numbers by means over so many (preset: 5; paper: keep)");
   command.add_option("--passes-off", passes_off, "Plan passes to leave out, for study; tessera plan lists them");
 }
 
@@ -42,7 +42,7 @@ int32_t FitArguments::rare_rows() const {
   const char* end = rare_categories.data() + rare_categories.size();
   const auto [stop, error] = std::from_chars(rare_categories.data(), end, rows);
   if (error != std::errc() || stop != end || rows < 1)
-    throw tessera::Error(TESSERA_E_USAGE, "--rare-categories " + rare_categories + ": it must be a whole number from 1 (the rows a category needs), or keep.");
+    throw tessera::Error(TESSERA_E_USAGE, "--rare-categories " + rare_categories + ": it must be a whole number from 1 (the rows a value needs), or keep.");
   return rows;
 }
 

@@ -203,7 +203,8 @@ typedef struct tessera_fit_options {
   const char* max_time;         /* "90s", "30m", "2h": of the whole run, calibration included. NULL: as long as it takes */
   const char* types;  /* "zip=category,id=identifier": overrides what the rows' own types and the rules of docs/tables.md say. Types stand in a schema too: a column whose
                          metadata say "tessera.type" has that one, here and wherever rows are taken. DATA for a value that does not have its type */
-  int32_t rare_categories; /* rows a category must have to be learnt; rarer ones are replaced by others before anything is learnt (docs/privacy.md). 0: 5, under preset "paper" all are
+  int32_t rare_categories; /* rows that must share a value for it to be learnt as it is: before anything is learnt, rarer categories are replaced by others and rarer numbers by
+                            * means over so many rows (docs/privacy.md). 0: 5, under preset "paper" all are
                             * kept · TESSERA_KEEP_RARE: all */
   double seconds_used; /* of max_time, before this call: what it took to read the table */
 } tessera_fit_options;

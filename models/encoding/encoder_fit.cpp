@@ -3,7 +3,6 @@
 #include <cmath>
 #include <mutex>
 
-#include "kernels/philox.h"
 #include "models/encoding/encoder_state.h"
 #include "models/encoding/sort_numbers.h"
 #include "models/table/types.h"
@@ -19,9 +18,6 @@ void check_options(const EncoderOptions& o) {
   if (!(o.spike_share >= 0 && o.spike_share <= 1)) refuse("The share that makes a value a level of its own lies between 0 (never) and 1.");
   if (o.max_categories < 2) refuse("At least 2 categories must be kept per column, not " + std::to_string(o.max_categories) + ".");
 }
-
-constexpr int64_t kSortedRows = int64_t{1} << 21;  // of longer columns so many values, spread evenly, are sorted; what must be exact is counted over all
-constexpr uint32_t kSortedPurpose = 0x7700;        // a number of its own beside those of Purpose (kernels/philox.h): which values those are
 
 struct Run {
   double value;
@@ -63,30 +59,6 @@ Survey survey_numbers(const Column& column, int decimals, size_t most) {
     }
   });
   return s;
-}
-
-// The values that are there, ascending; of more than `most` one out of each of so many stretches of equal length.
-std::vector<double> sorted_values(const Column& column, int64_t present, int64_t most, uint32_t index, uint64_t seed) {
-  const int64_t keep = std::min(present, most);
-  std::vector<double> values;
-  values.reserve(static_cast<size_t>(keep));
-  const auto start = [&](int64_t stretch) { return static_cast<int64_t>(static_cast<__int128>(stretch) * present / keep); };
-  const auto chosen = [&](int64_t stretch) {
-    if (keep == present) return stretch;
-    const int64_t from = start(stretch), length = start(stretch + 1) - from;
-    const Philox p = philox(index, static_cast<uint32_t>(stretch), static_cast<uint32_t>(stretch >> 32), kSortedPurpose << 16, static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
-    return from + static_cast<int64_t>((static_cast<uint64_t>(p.word[0]) * static_cast<uint64_t>(length)) >> 32);
-  };
-  int64_t at = 0, next = keep > 0 ? chosen(0) : -1;
-  column.numbers.each_part([&](std::span<const double> numbers, size_t) {
-    for (const double x : numbers) {
-      if (x != x || at++ != next) continue;
-      values.push_back(x);
-      next = static_cast<int64_t>(values.size()) < keep ? chosen(static_cast<int64_t>(values.size())) : -1;
-    }
-  });
-  sort_numbers(values);
-  return values;
 }
 
 // Values of many rows become levels of their own. `rest`: up to two of those that do not.
@@ -149,7 +121,7 @@ void fit_numbers(const Column& column, uint32_t index, const EncoderOptions& o, 
     RangeCode code;
     code.missing = missing;
     code.decimals = seen.on_grid ? decimals : -1;
-    code.fit(sorted_values(column, seen.present, seen.present, index, o.seed));
+    code.fit(sorted_values(column.numbers, seen.present, index, o.seed, seen.present));
     out.code = std::move(code);
     return;
   }
@@ -158,7 +130,7 @@ void fit_numbers(const Column& column, uint32_t index, const EncoderOptions& o, 
     return;
   }
 
-  std::vector<double> values = sorted_values(column, seen.present, kSortedRows, index, o.seed);
+  std::vector<double> values = sorted_values(column.numbers, seen.present, index, o.seed);
   Spikes spikes = find_spikes(column, values, seen.present, o.spike_share);
   if (spikes.rest.size() <= 1) {  // one value left: a mixture of it would have no width
     for (const double x : spikes.rest) spikes.values.insert(std::lower_bound(spikes.values.begin(), spikes.values.end(), x), x);

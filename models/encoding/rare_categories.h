@@ -19,7 +19,7 @@ struct RareColumn {
 
 // In columns of the type category, a value that fewer than `least` rows hold is replaced by one of the others, drawn by their frequencies and keyed by
 // (seed, column, row). A column in which such values fill more than half of the rows names its rows: it becomes an identifier, whose values are made anew.
-// A reason that quotes a value becomes one that does not. least ≤ 1 changes nothing.
+// A reason that quotes a value becomes one that does not. The value of a constant column that fewer rows hold becomes missing. least ≤ 1 changes nothing.
 std::vector<RareColumn> protect_rare_categories(Table& table, int64_t least, uint64_t seed, Team& team);
 
 }  // namespace tessera

@@ -4,9 +4,14 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <span>
+
+#include "kernels/philox.h"
 
 namespace tessera {
 namespace {
+
+constexpr uint32_t kSortedPurpose = 0x7700;  // a number of its own beside those of Purpose (kernels/philox.h): which of a long column's values are sorted
 
 // Unsigned order of the keys is the order of the numbers: negative ones have all bits flipped, the others their sign.
 uint64_t key_of(double x) {
@@ -41,6 +46,29 @@ void sort_numbers(std::vector<double>& values) {
     keys.swap(other);
   }
   for (size_t i = 0; i < values.size(); ++i) values[i] = number_of(keys[i]);
+}
+
+std::vector<double> sorted_values(const Bulk<double>& column, int64_t present, uint32_t index, uint64_t seed, int64_t most) {
+  const int64_t keep = std::min(present, most);
+  std::vector<double> values;
+  values.reserve(static_cast<size_t>(keep));
+  const auto start = [&](int64_t stretch) { return static_cast<int64_t>(static_cast<__int128>(stretch) * present / keep); };
+  const auto chosen = [&](int64_t stretch) {
+    if (keep == present) return stretch;
+    const int64_t from = start(stretch), length = start(stretch + 1) - from;
+    const Philox p = philox(index, static_cast<uint32_t>(stretch), static_cast<uint32_t>(stretch >> 32), kSortedPurpose << 16, static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
+    return from + static_cast<int64_t>((static_cast<uint64_t>(p.word[0]) * static_cast<uint64_t>(length)) >> 32);
+  };
+  int64_t at = 0, next = keep > 0 ? chosen(0) : -1;
+  column.each_part([&](std::span<const double> numbers, size_t) {
+    for (const double x : numbers) {
+      if (x != x || at++ != next) continue;
+      values.push_back(x);
+      next = static_cast<int64_t>(values.size()) < keep ? chosen(static_cast<int64_t>(values.size())) : -1;
+    }
+  });
+  sort_numbers(values);
+  return values;
 }
 
 }  // namespace tessera

@@ -80,6 +80,7 @@ class Cutter {
     check_statics();
     windows(out);
     gather(out);
+    out.key = std::move(key_of_sequence_);
     return out;
   }
 

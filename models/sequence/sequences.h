@@ -17,6 +17,7 @@
 #include "engine/monitor.h"
 #include "engine/team.h"
 #include "models/encoding/encoder.h"
+#include "models/encoding/protected_numbers.h"
 #include "models/table/table.h"
 
 namespace tessera {
@@ -43,6 +44,7 @@ struct Sequences {
   Table steps;       // every column but key, index and statics, then "difference" if there is an index; sorted by (first appearance of the key, index)
   Table attributes;  // a row a sequence: the statics, "length", then "start" if there is an index
   std::vector<int32_t> first, length;  // of each sequence, in rows of `steps`
+  std::vector<int32_t> key;            // of each sequence, the row of `keys`; 0 if there is no key
   int32_t longest = 0;
   Table columns;            // the columns as they came, without rows: order and types of what goes out
   Column keys;              // a row for every key, in order; no name if there is no key
@@ -57,6 +59,10 @@ Column pick_rows(const Column& column, const std::vector<int32_t>& rows);  // a 
 // Error(data) with row, key and way out: keys that come back without an index, an index twice within a key, missing keys or index values, statics that vary, sequences of
 // one row or longer than kLongestSequence, tables shorter than a window.
 Sequences cut(Table&& table, const SequenceOptions& options);
+
+// Their numbers as they may be learnt (encoding/protected_numbers.h): of steps by rows, of statics by keys, of lengths and starts by sequences. `index` has what stands for the
+// values of the index by rows: that is what starts become where there are fewer than `least` sequences. No sequence stays longer than the longest length that stands.
+std::vector<EmptiedColumn> protect_numbers(Sequences& sequences, const ProtectedNumbers* index, int64_t least, uint64_t seed, Team& team);
 
 // Codes of all sequences. Row r of sequence i, step t is r = first[i] + t for t < length[i]; a plan gathers them by number (GatherRows) or reads `features`.
 struct EncodedSequences {

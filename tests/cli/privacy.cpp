@@ -1,4 +1,4 @@
-// What a model tells of its rows: rare categories do not reach it, and it says what it holds.
+// What a model tells of its rows: rare categories and numbers of few rows do not reach it, and it says what it holds.
 #include "cli/program.h"
 
 #include <nlohmann/json.hpp>
@@ -30,16 +30,30 @@ TEST_F(Privacy, ARareCategoryIsNowhereInTheModel) {
   const std::string page = must({"inspect", "m.tessera"}).out;
   EXPECT_HAS(page, "no category of fewer than 5 rows is kept; left out: town: 3 in 3 rows");
   EXPECT_HAS(page, "2 values");
+  EXPECT_HAS(page, "no number is a function of fewer than 5 rows");
 }
 
 TEST_F(Privacy, KeepAndPaperKeepThem) {
   for (const std::vector<std::string>& how : {std::vector<std::string>{"--rare-categories", "keep"}, {"--rare-categories", "1"}, {"--preset", "paper"}}) {
     fit(how);
     EXPECT_HAS(read("m.tessera"), "Quito");
-    EXPECT_HAS(must({"inspect", "m.tessera"}).out, "every category is kept");
+    const std::string page = must({"inspect", "m.tessera"}).out;
+    EXPECT_HAS(page, "every category is kept");
+    EXPECT_HAS(page, "numbers are those of single rows");
   }
   fit({"--rare-categories", "29"});
   EXPECT_FALSE(has(read("m.tessera"), "Linz") && has(read("m.tessera"), "Wien"));
+}
+
+TEST_F(Privacy, AColumnOfFewValuesIsLearntAsEmptyAndNamed) {
+  std::string csv = "size,once\n";
+  for (int i = 0; i < 60; ++i) csv += std::to_string(i * 7 % 31) + ".5," + (i == 20 ? "417.25" : i == 30 ? "12.5" : "") + "\n";
+  write("towns.csv", csv);
+  EXPECT_HAS(fit(), "\"once\" is learnt as empty: 2 rows");
+  EXPECT_FALSE(has(read("m.tessera"), "417.25"));
+  EXPECT_HAS(must({"inspect", "m.tessera"}).out, "learnt as empty, having fewer values: once: 2 in all");
+  must({"sample", "m.tessera", "--rows", "50", "--output", "s.csv", "--quiet"});
+  EXPECT_FALSE(has(read("s.csv"), "417"));
 }
 
 TEST_F(Privacy, WhatIsAskedForIsChecked) {

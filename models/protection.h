@@ -1,0 +1,15 @@
+// What is left out of a table before anything is learnt from it: for the progress, and for the model's provenance.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+
+#include "engine/monitor.h"
+#include "models/encoding/protected_numbers.h"
+#include "models/model.h"
+
+namespace tessera {
+
+nlohmann::json leave_out_rare(Table& table, const FitOptions& options, Team& team, const Monitor& monitor);
+// `emptied`: what protect_numbers() said.
+nlohmann::json describe_protection(const std::vector<EmptiedColumn>& emptied, const FitOptions& options, const Monitor& monitor);
+
+}  // namespace tessera
