@@ -23,11 +23,14 @@ nlohmann::json leave_out_rare(Table& table, const FitOptions& options, Team& tea
   return out;
 }
 
-nlohmann::json describe_protection(const std::vector<EmptiedColumn>& emptied, const FitOptions& options, const Monitor& monitor) {
+nlohmann::json describe_protection(const std::vector<EmptiedColumn>& emptied, const FitOptions& options,
+                                   const Monitor& monitor) {
   nlohmann::json out{{"least_rows", options.rare_rows}, {"emptied", nlohmann::json::array()}};
   for (const EmptiedColumn& c : emptied) {
     out["emptied"].push_back({{"column", c.name}, {"rows", c.rows}});
-    notice(monitor, fmt::format("Column \"{}\" is learnt as empty: {} rows have a value, and fewer than {} tell of single rows; --rare-categories.", c.name, c.rows, options.rare_rows));
+    notice(monitor, fmt::format("Column \"{}\" is learnt as empty: {} rows have a value, and fewer than {} tell of "
+                                "single rows; --rare-categories.",
+                                c.name, c.rows, options.rare_rows));
   }
   return out;
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "models/encoding/number_code.h"
 #include "models/encoding/sort_numbers.h"
@@ -71,8 +72,9 @@ struct Node {
   double rank, value;
 };
 
-// Where groups of `least` to 2·least − 1 neighbours end, so that their values lie nearest to their means: the least sum of squares, found as a shortest path over the
-// places of cuts (Hansen and Mukherjee, A polynomial algorithm for optimal univariate microaggregation, 2003).
+// Where groups of `least` to 2·least − 1 neighbours end, so that their values lie nearest to their means: the least sum
+// of squares, found as a shortest path over the places of cuts (Hansen and Mukherjee, A polynomial algorithm for
+// optimal univariate microaggregation, 2003).
 std::vector<size_t> group_ends(std::span<const double> x, size_t least) {
   const size_t n = x.size();
   const double from = x.front() / 2, width = x.back() / 2 - from;  // halves: the range of ±1e308 is no double
@@ -110,11 +112,14 @@ class Groups {
     }
   }
 
-  // What stands for rank r between the nodes `before` and `after` the groups (null: the column ends there).
-  double at(double r, const Node* before, const Node* after) const {
-    const auto g = static_cast<size_t>(std::upper_bound(first_.begin(), first_.end(), static_cast<size_t>(r)) - first_.begin()) - 1;
-    const Node &own = nodes_[g], *left = g > 0 ? &nodes_[g - 1] : before, *right = g + 1 < nodes_.size() ? &nodes_[g + 1] : after;
-    if (left == nullptr || right == nullptr) return own.value;
+  // What stands for rank r; `before` and `after`: the values that stand beside the groups, unless the column ends there.
+  double at(double r, const std::optional<Node>& before, const std::optional<Node>& after) const {
+    const auto next = std::upper_bound(first_.begin(), first_.end(), static_cast<size_t>(r));
+    const auto g = static_cast<size_t>(next - first_.begin()) - 1;
+    const Node& own = nodes_[g];
+    const std::optional<Node> left = g > 0 ? nodes_[g - 1] : before;
+    const std::optional<Node> right = g + 1 < nodes_.size() ? nodes_[g + 1] : after;
+    if (!left || !right) return own.value;
     const double slope = std::min(steepness(*left, own), steepness(own, *right));
     return std::isfinite(slope) ? own.value + slope * (r - own.rank) : own.value;
   }
@@ -125,6 +130,16 @@ class Groups {
   std::vector<Node> nodes_;
 };
 
+std::optional<Node> node_of(const Run* run, size_t rank) {
+  return run == nullptr ? std::nullopt : std::optional(Node{static_cast<double>(rank), run->value});
+}
+
+double nearest(double v, const Run* below, const Run* above) {
+  if (above == nullptr) return below->value;
+  if (below == nullptr) return above->value;
+  return v - below->value <= above->value - v ? below->value : above->value;
+}
+
 }  // namespace
 
 ProtectedNumbers::ProtectedNumbers(std::span<const double> x, int64_t least_rows, int decimals) {
@@ -133,30 +148,30 @@ ProtectedNumbers::ProtectedNumbers(std::span<const double> x, int64_t least_rows
   const std::vector<Run> runs = runs_of(x);
   decimals_ = digits_of(runs, least, decimals);
   values_.reserve(runs.size()), protected_.reserve(runs.size());
-  const auto stands = [&](const Run& r) { return r.rows >= least; };
+  const auto add = [&](double value, double stands_for_it) {
+    values_.push_back(value);
+    protected_.push_back(stands_for_it);
+  };
   for (size_t k = 0; k < runs.size();) {
-    if (stands(runs[k])) {
-      values_.push_back(runs[k].value), protected_.push_back(runs[k].value);
+    size_t end = k;
+    while (end < runs.size() && runs[end].rows < least) ++end;
+    if (end == k) {
+      add(runs[k].value, runs[k].value);
       ++k;
       continue;
     }
-    size_t end = k;
-    while (end < runs.size() && !stands(runs[end])) ++end;
+    // Runs [k, end) lie between two values that stand, or at the ends of the column.
     const Run *below = k > 0 ? &runs[k - 1] : nullptr, *above = end < runs.size() ? &runs[end] : nullptr;
     const size_t first = runs[k].first, last = runs[end - 1].end();
     if (last - first < least) {
-      for (; k < end; ++k) {
-        const double v = runs[k].value;
-        values_.push_back(v), protected_.push_back(above == nullptr || (below != nullptr && v - below->value <= above->value - v) ? below->value : above->value);
-      }
+      for (; k < end; ++k) add(runs[k].value, nearest(runs[k].value, below, above));
       continue;
     }
     const Groups groups(x, first, last, least);
-    const Node left{below == nullptr ? 0 : static_cast<double>(first) - 1, below == nullptr ? 0 : below->value}, right{static_cast<double>(last), above == nullptr ? 0 : above->value};
+    const std::optional<Node> left = node_of(below, first - 1), right = node_of(above, last);
     for (; k < end; ++k) {
       const double rank = static_cast<double>(runs[k].first + runs[k].end() - 1) / 2;
-      values_.push_back(runs[k].value);
-      protected_.push_back(rounded(groups.at(rank, below == nullptr ? nullptr : &left, above == nullptr ? nullptr : &right), decimals_));
+      add(runs[k].value, rounded(groups.at(rank, left, right), decimals_));
     }
   }
 }
@@ -171,7 +186,7 @@ void ProtectedNumbers::replace(double* x, size_t n) const {
     std::fill_n(x, n, kMissing);
     return;
   }
-  // The last value that is not above each, or the first; many at once, so that their searches wait for memory side by side.
+  // The last value that is not above each, or the first; many at once: their searches wait for memory side by side.
   constexpr size_t kAtOnce = 32;
   std::array<size_t, kAtOnce> at;
   for (size_t begin = 0; begin < n; begin += kAtOnce) {
@@ -198,15 +213,20 @@ std::vector<EmptiedColumn> protect_numbers(Table& table, int64_t least, uint64_t
     Column& column = table.columns[static_cast<size_t>(j)];
     if (!is_numeric(column.type)) return;
     int64_t present = 0;
-    column.numbers.each_part([&](std::span<const double> part, size_t) { present += std::count_if(part.begin(), part.end(), [](double x) { return x == x; }); });
+    column.numbers.each_part([&](std::span<const double> part, size_t) {
+      present += std::count_if(part.begin(), part.end(), [](double x) { return x == x; });
+    });
     if (present == 0) return;
     const std::vector<double> ascending = sorted_values(column.numbers, present, static_cast<uint32_t>(j), seed);
-    if (std::isinf(ascending.front()) || std::isinf(ascending.back())) return;  // the encoder refuses it by name and row
-    const ProtectedNumbers numbers(ascending, least, column.type == ColumnType::integer || column.type == ColumnType::date ? 0 : column.decimals);
+    if (std::isinf(ascending.front()) || std::isinf(ascending.back()))
+      return;  // the encoder refuses it by name and row
+    const ProtectedNumbers numbers(
+        ascending, least, column.type == ColumnType::integer || column.type == ColumnType::date ? 0 : column.decimals);
     if (numbers.none()) emptied[static_cast<size_t>(j)] = {column.name, present};
     replace_numbers(column, numbers);
     // A digit that only few rows need would tell of them.
-    if (numbers.decimals() < column.decimals && column.arrow.empty()) column.decimals = std::max(numbers.decimals(), column.type == ColumnType::decimal ? 1 : 0);
+    if (numbers.decimals() < column.decimals && column.arrow.empty())
+      column.decimals = std::max(numbers.decimals(), column.type == ColumnType::decimal ? 1 : 0);
   });
   std::erase_if(emptied, [](const EmptiedColumn& c) { return c.rows == 0; });
   return emptied;

@@ -11,7 +11,8 @@ ProtectedNumbers of_present(const std::vector<double>& values, const Column& col
   std::vector<double> ascending;
   std::copy_if(values.begin(), values.end(), std::back_inserter(ascending), [](double x) { return x == x; });
   sort_numbers(ascending);
-  return {ascending, least, column.type == ColumnType::integer || column.type == ColumnType::date ? 0 : column.decimals};
+  return {ascending, least,
+          column.type == ColumnType::integer || column.type == ColumnType::date ? 0 : column.decimals};
 }
 
 // A static's values, once for each key.
@@ -24,7 +25,8 @@ std::vector<double> once_a_key(const Column& column, const Sequences& s) {
 
 }  // namespace
 
-std::vector<EmptiedColumn> protect_numbers(Sequences& s, const ProtectedNumbers* index, int64_t least, uint64_t seed, Team& team) {
+std::vector<EmptiedColumn> protect_numbers(Sequences& s, const ProtectedNumbers* index, int64_t least, uint64_t seed,
+                                           Team& team) {
   if (least <= 1) return {};
   std::vector<EmptiedColumn> emptied = protect_numbers(s.steps, least, seed, team);
   const size_t statics = s.options.statics.size();

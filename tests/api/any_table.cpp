@@ -1,5 +1,6 @@
-// Whatever is fitted can be used: random small tables times random options, each fitted, saved, opened, sampled and evaluated. A fit ends in a documented refusal of the
-// data or the options, or in a model whose file gives the rows that the model in memory gives, and rows that the table's columns could hold.
+// Whatever is fitted can be used: random small tables times random options, each fitted, saved, opened, sampled and
+// evaluated. A fit ends in a documented refusal of the data or the options, or in a model whose file gives the rows
+// that the model in memory gives, and rows that the table's columns could hold.
 //   TESSERA_ANY_TABLES=400 tries that many tables; TESSERA_ANY_TABLE=17 that one alone.
 #include <gtest/gtest.h>
 
@@ -33,7 +34,9 @@ class Random {
   double uniform() { return static_cast<double>(engine_() >> 11) * 0x1p-53; }
   double normal() { return std::sqrt(-2 * std::log(1 - uniform())) * std::cos(6.283185307179586 * uniform()); }
   template <class T>
-  const T& of(const std::vector<T>& list) { return list[static_cast<size_t>(below(static_cast<int>(list.size())))]; }
+  const T& of(const std::vector<T>& list) {
+    return list[static_cast<size_t>(below(static_cast<int>(list.size())))];
+  }
 
  private:
   std::mt19937_64 engine_;
@@ -54,7 +57,8 @@ std::string day(Random& r) {
 // The cells of one column of a random kind; "" is missing.
 Texts random_column(Random& r, int rows, bool& numeric) {
   const int kind = r.below(18), few = 2 + r.below(6), decimals = r.below(5);
-  const double scale = std::pow(10.0, r.below(7) - 2), holes = r.one_in(3) ? r.of(std::vector<double>{0.02, 0.3, 0.95}) : 0;
+  const double scale = std::pow(10.0, r.below(7) - 2),
+               holes = r.one_in(3) ? r.of(std::vector<double>{0.02, 0.3, 0.95}) : 0;
   const int odd = r.below(rows);
   numeric = kind >= 7;
   const std::string places = "%." + std::to_string(decimals) + "f";
@@ -63,21 +67,23 @@ Texts random_column(Random& r, int rows, bool& numeric) {
     std::string cell;
     switch (kind) {
       case 0: cell = "always"; break;
-      case 1: break;                                                                                          // no value at all
+      case 1: break;  // no value at all
       case 2: cell = i == odd ? "once" : ""; break;
       case 3: cell = "v" + std::to_string(r.below(few)); break;
-      case 4: cell = r.below(std::max(rows / 4, 2)) > 0 ? "France" : "rare" + std::to_string(r.below(3)); break;  // one common category, else rare ones
-      case 5: cell = "w" + std::to_string(r.below(3 * rows)); break;                                          // hardly any text twice
+      case 4:
+        cell = r.below(std::max(rows / 4, 2)) > 0 ? "France" : "rare" + std::to_string(r.below(3));
+        break;                                                        // one common category, else rare ones
+      case 5: cell = "w" + std::to_string(r.below(3 * rows)); break;  // hardly any text twice
       case 6: cell = r.one_in(4) ? "true" : "false"; break;
       case 7: cell = std::to_string(r.below(few)); break;
       case 8: cell = std::to_string(r.below(300)); break;
-      case 9: cell = print("%.0f", r.normal() * 1e14); break;                                                // wide integers
+      case 9: cell = print("%.0f", r.normal() * 1e14); break;  // wide integers
       case 10: cell = print(places.c_str(), r.normal() * scale); break;
-      case 11: cell = r.one_in(3) ? print("%.2f", std::exp(3 + r.normal())) : "0.00"; break;                 // a spike and a tail
+      case 11: cell = r.one_in(3) ? print("%.2f", std::exp(3 + r.normal())) : "0.00"; break;  // a spike and a tail
       case 12: cell = print("%.17g", r.normal() * (r.one_in(20) ? 1e300 : 1e-3)); break;
       case 13: cell = day(r); break;
       case 14: cell = day(r) + print(" %02.0f:30:15", r.below(24)); break;
-      case 15: cell = i == odd ? "99999" : std::to_string(r.below(3)); break;                                // one row far off
+      case 15: cell = i == odd ? "99999" : std::to_string(r.below(3)); break;  // one row far off
       case 16: cell = i == odd ? "7.25" : ""; break;
       default: cell = std::to_string(1000 + i); break;
     }
@@ -108,7 +114,8 @@ Case random_case(uint64_t number) {
     c.numeric.push_back(numeric);
   }
   static const int32_t narrow[] = {8}, two[] = {8, 6};
-  static const std::vector<const char*> methods{"tvae", "tvae", "ctgan", "timegan"}, presets{nullptr, nullptr, "best", "paper"}, tiers{nullptr, nullptr, "full", "marginals", "off"};
+  static const std::vector<const char*> methods{"tvae", "tvae", "ctgan", "timegan"},
+      presets{nullptr, nullptr, "best", "paper"}, tiers{nullptr, nullptr, "full", "marginals", "off"};
   tessera_fit_options& o = c.options;
   o.method = r.of(methods), o.preset = r.of(presets);
   o.seed = static_cast<uint64_t>(r.below(1000));
@@ -130,17 +137,21 @@ Case random_case(uint64_t number) {
     o.epochs = untrained ? TESSERA_UNTRAINED : 1;
     o.embedding_dim = 4 + r.below(8);
     o.calibrate = r.of(tiers);
-    if (method == "ctgan") o.generator_dim = two, o.generator_layers = 2, o.discriminator_dim = narrow, o.discriminator_layers = 1, o.pac = r.one_in(2) ? 10 : 1;
+    if (method == "ctgan")
+      o.generator_dim = two, o.generator_layers = 2, o.discriminator_dim = narrow, o.discriminator_layers = 1,
+      o.pac = r.one_in(2) ? 10 : 1;
     else o.encoder_dim = narrow, o.encoder_layers = 1, o.decoder_dim = two, o.decoder_layers = 2;
     if (method == "tvae" && r.one_in(8)) o.keep = "best";
   }
   c.context.threads = 1 + r.below(2);
   if (r.one_in(4)) c.context.memory_limit = 64 << 20, c.context.scratch = "/tmp";
-  c.text = method + (paper ? " paper" : " best") + ", rare_categories " + std::to_string(o.rare_categories) + ", calibrate " + (o.calibrate == nullptr ? "as it is" : o.calibrate) +
-           (untrained ? ", untrained" : "") + ", " + std::to_string(c.rows) + " rows:\n";
+  c.text = method + (paper ? " paper" : " best") + ", rare_categories " + std::to_string(o.rare_categories) +
+           ", calibrate " + (o.calibrate == nullptr ? "as it is" : o.calibrate) + (untrained ? ", untrained" : "") +
+           ", " + std::to_string(c.rows) + " rows:\n";
   for (int j = 0; j < columns; ++j) {
     c.text += "  c" + std::to_string(j) + ":";
-    for (int i = 0; i < std::min(c.rows, 8); ++i) c.text += " \"" + c.columns[static_cast<size_t>(j)][static_cast<size_t>(i)] + "\"";
+    for (int i = 0; i < std::min(c.rows, 8); ++i)
+      c.text += " \"" + c.columns[static_cast<size_t>(j)][static_cast<size_t>(i)] + "\"";
     c.text += "\n";
   }
   return c;
@@ -151,7 +162,11 @@ void write_table(const Case& c, const std::string& path) {
   for (size_t j = 0; j < c.columns.size(); ++j) out << (j == 0 ? "c" : ",c") << j;
   out << "\n";
   for (int i = 0; i < c.rows; ++i) {
-    for (size_t j = 0; j < c.columns.size(); ++j) out << (j == 0 ? "" : ",") << (c.columns.size() == 1 && c.columns[0][static_cast<size_t>(i)].empty() ? "\"\"" : c.columns[j][static_cast<size_t>(i)]);
+    for (size_t j = 0; j < c.columns.size(); ++j)
+      out << (j == 0 ? "" : ",")
+          << (c.columns.size() == 1 && c.columns[0][static_cast<size_t>(i)].empty()
+                  ? "\"\""
+                  : c.columns[j][static_cast<size_t>(i)]);
     out << "\n";
   }
 }
@@ -215,7 +230,8 @@ class AnyTable : public testing::Test {
     tessera::write_csv(context, model.sample(context, 0, count, how), at("s.csv"));
     tessera::write_csv(context, opened.sample(context, 0, count, how), at("s2.csv"));
     EXPECT_EQ(bytes_of(at("s.csv")), bytes_of(at("s2.csv"))) << "the file gives other rows than the model in memory";
-    if (std::string(options.method) == "timegan") return true;  // rows of sequences have columns of their own; evaluate wants both tables cut
+    if (std::string(options.method) == "timegan")
+      return true;  // rows of sequences have columns of their own; evaluate wants both tables cut
     check_values(c, nlohmann::json::parse(opened.describe()));
     evaluate(context);
     return true;
@@ -224,7 +240,8 @@ class AnyTable : public testing::Test {
   // Of a table of too few rows a report may be refused, and says so.
   void evaluate(const tessera::Context& context) {
     try {
-      const std::string report = tessera::evaluate(context, tessera::read_csv(context, at("t.csv")), tessera::read_csv(context, at("s.csv")));
+      const std::string report =
+          tessera::evaluate(context, tessera::read_csv(context, at("t.csv")), tessera::read_csv(context, at("s.csv")));
       EXPECT_TRUE(nlohmann::json::parse(report).is_object());
     } catch (const tessera::Error& e) {
       EXPECT_TRUE(e.status() == TESSERA_E_DATA || e.status() == TESSERA_E_USAGE) << e.what();
@@ -249,7 +266,9 @@ class AnyTable : public testing::Test {
         else if (!c.numeric[j]) EXPECT_TRUE(known.count(cell)) << cell;
         else if (column["type"] == "integer" || column["type"] == "decimal") check_number(real, cell);
         else if (column["type"] == "category") EXPECT_TRUE(known.count(cell)) << cell;  // digits that are no number
-        else EXPECT_GE(cell, *std::min_element(known.lower_bound("0"), known.end())) << cell;  // dates read like numbers, year first
+        else
+          EXPECT_GE(cell, *std::min_element(known.lower_bound("0"), known.end()))
+              << cell;  // dates read like numbers, year first
       }
     }
   }
@@ -266,7 +285,10 @@ class AnyTable : public testing::Test {
 
 TEST_F(AnyTable, CanBeUsedOnceItIsFitted) {
   const char *many = std::getenv("TESSERA_ANY_TABLES"), *one = std::getenv("TESSERA_ANY_TABLE");
-  const uint64_t first = one == nullptr ? 0 : std::strtoull(one, nullptr, 10), count = one != nullptr ? 1 : many == nullptr ? 60 : std::strtoull(many, nullptr, 10);
+  const uint64_t first = one == nullptr ? 0 : std::strtoull(one, nullptr, 10),
+                 count = one != nullptr    ? 1
+                         : many == nullptr ? 60
+                                           : std::strtoull(many, nullptr, 10);
   uint64_t fitted = 0;
   for (uint64_t k = first; k < first + count; ++k) {
     const Case c = random_case(k);

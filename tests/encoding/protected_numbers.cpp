@@ -65,8 +65,9 @@ TEST(ProtectedNumbers, WhatEnoughRowsShareStandsAndTheOrderStays) {
       }
 }
 
-// The law that needs no cleverness: what single rows do to what comes out. Rows are moved one by one; whatever moves with a row moves with at least `least` rows in the
-// same proportion, so that no combination of what comes out is a function of one row.
+// The law that needs no cleverness: what single rows do to what comes out. Rows are moved one by one; whatever moves
+// with a row moves with at least `least` rows in the same proportion, so that no combination of what comes out is a
+// function of one row.
 TEST(ProtectedNumbers, NothingIsAFunctionOfFewerRows) {
   for (const uint32_t kind : {0u, 1u, 2u, 4u})
     for (const int64_t least : {2, 5, 7}) {
@@ -74,7 +75,8 @@ TEST(ProtectedNumbers, NothingIsAFunctionOfFewerRows) {
       const std::vector<double> x = column_of(83, kind), y = protect(x, least);
       std::vector<std::vector<double>> jacobian;  // by row that is moved: what comes out
       for (size_t i = 0; i < x.size(); ++i) {
-        const double room = std::min(i > 0 ? x[i] - x[i - 1] : 1, i + 1 < x.size() ? x[i + 1] - x[i] : 1), step = 1e-3 * room;
+        const double room = std::min(i > 0 ? x[i] - x[i - 1] : 1, i + 1 < x.size() ? x[i + 1] - x[i] : 1),
+                     step = 1e-3 * room;
         std::vector<double> moved = x, column;
         moved[i] += step;
         const std::vector<double> z = protect(moved, least);
@@ -86,7 +88,9 @@ TEST(ProtectedNumbers, NothingIsAFunctionOfFewerRows) {
         int64_t alike = 0;  // rows that everything answers to as to this one: no combination tells them apart
         for (const auto& other : jacobian) {
           double apart = 0, size = 0;
-          for (size_t k = 0; k < y.size(); ++k) apart = std::max(apart, std::abs(other[k] - jacobian[i][k])), size = std::max(size, std::abs(jacobian[i][k]));
+          for (size_t k = 0; k < y.size(); ++k)
+            apart = std::max(apart, std::abs(other[k] - jacobian[i][k])),
+            size = std::max(size, std::abs(jacobian[i][k]));
           alike += apart < 1e-4 * size;
         }
         EXPECT_GE(alike, least) << "row " << i;
@@ -123,7 +127,8 @@ TEST(ProtectedNumbers, TheDistributionStays) {
     most = std::max(most, std::abs(at - static_cast<double>(i + 1)) / 5000);
   }
   EXPECT_LT(most, 10.0 / 5000);
-  EXPECT_GT(std::set<double>(y.begin(), y.end()).size(), 4900u) << "values that were different stay so, but at the ends";
+  EXPECT_GT(std::set<double>(y.begin(), y.end()).size(), 4900u)
+      << "values that were different stay so, but at the ends";
 }
 
 TEST(ProtectedNumbers, DigitsAreThoseThatEnoughRowsNeed) {

@@ -1,5 +1,6 @@
 // Calibrated sampling through the whole model: bits, bounds, files, conditions.
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "models/table/example.h"
 #include "models/tables.h"
@@ -78,20 +79,21 @@ TEST(Calibrated, WithoutItRowsAreWhatTheyWere) {
   EXPECT_TRUE(t.says("--calibrate full")) << t.message;
 }
 
+// The range that is held: its ends are means over the five outermost rows (docs/privacy.md), which samples reach and do not leave.
 TEST(Calibrated, NumbersReachTheRangeOfTheTable) {
   const Table real = example_people(2500, 3), made = sample(people(), 10000, under(Tier::marginals), {0, 2});
   for (const char* name : {"height", "income"}) {
-    auto range = [&](const Table& t) {
-      double low = 1e300, high = -1e300;
-      for (const double x : column(t, name).numbers)
-        if (x == x) low = std::min(low, x), high = std::max(high, x);
-      return std::pair{low, high};
+    const auto ascending = [&](const Table& t) {
+      std::vector<double> out;
+      std::copy_if(column(t, name).numbers.begin(), column(t, name).numbers.end(), std::back_inserter(out), [](double x) { return x == x; });
+      std::sort(out.begin(), out.end());
+      return out;
     };
-    const auto [a, b] = range(real);
-    const auto [c, d] = range(made);
-    EXPECT_GE(c, a);
-    EXPECT_LE(d, b);
-    EXPECT_GT((d - c) / (b - a), 0.9) << name;
+    const std::vector<double> was = ascending(real), now = ascending(made);
+    const double low = std::accumulate(was.begin(), was.begin() + 5, 0.0) / 5, high = std::accumulate(was.end() - 5, was.end(), 0.0) / 5;
+    EXPECT_GE(now.front(), was.front());
+    EXPECT_LE(now.back(), was.back());
+    EXPECT_GT((now.back() - now.front()) / (high - low), 0.9) << name;
   }
 }
 

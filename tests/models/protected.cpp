@@ -25,7 +25,8 @@ FitOptions quick_fit(const std::string& method) {
   return o;
 }
 
-// The file's document and tensors but for the fingerprint of the run, which says whether a table is the one and nothing of it.
+// The file's document and tensors but for the fingerprint of the run, which says whether a table is the one and nothing
+// of it.
 struct Opened {
   nlohmann::json document;
   SafeTensors file;
@@ -49,9 +50,15 @@ struct Opened {
   }
 };
 
-// Clumps of six rows each, of which two stand apart by `inside` (in sixteenths, so that sums are exact): another `inside` moves rows and no mean.
+// Clumps of six rows each, of which two stand apart by `inside` (in sixteenths, so that sums are exact): another
+// `inside` moves rows and no mean.
 double clumped(int64_t clump, int64_t member, int inside) {
-  const int shift = (member == 0 ? -inside : member == 1 ? -8 : member == 2 ? -2 : member == 3 ? 2 : member == 4 ? 8 : inside);
+  const int shift = (member == 0   ? -inside
+                     : member == 1 ? -8
+                     : member == 2 ? -2
+                     : member == 3 ? 2
+                     : member == 4 ? 8
+                                   : inside);
   return 1000.0 * static_cast<double>(clump) + static_cast<double>(shift) / 16;
 }
 
@@ -60,31 +67,43 @@ Table clumps(int inside, bool sequences) {
   constexpr int64_t kRows = 1260;
   const auto place = [](int64_t row) { return row * 11 % kRows; };  // clumps and rows lie across one another
   std::vector<Column> columns;
-  columns.push_back(numbers_by("x", ColumnType::decimal, kRows, [&](int64_t i) { return clumped(place(i) / 6, place(i) % 6, inside); }, 4));
-  columns.push_back(numbers_by("n", ColumnType::integer, kRows, [&](int64_t i) { return 16 * clumped(kRows / 6 - place(i) / 6, place(i) % 6, inside); }));
-  columns.push_back(numbers_by("s", ColumnType::decimal, kRows, [&](int64_t i) { return i % 3 == 0 ? 0 : clumped(1 + i / 9, i / 3 * 2 + i % 3 - 1 - i / 9 * 6, inside); }, 4));
+  columns.push_back(numbers_by(
+      "x", ColumnType::decimal, kRows, [&](int64_t i) { return clumped(place(i) / 6, place(i) % 6, inside); }, 4));
+  columns.push_back(numbers_by("n", ColumnType::integer, kRows, [&](int64_t i) {
+    return 16 * clumped(kRows / 6 - place(i) / 6, place(i) % 6, inside);
+  }));
+  columns.push_back(numbers_by(
+      "s", ColumnType::decimal, kRows,
+      [&](int64_t i) { return i % 3 == 0 ? 0 : clumped(1 + i / 9, i / 3 * 2 + i % 3 - 1 - i / 9 * 6, inside); }, 4));
   columns.push_back(texts_by("c", ColumnType::category, kRows, [](int64_t i) { return i % 4 == 0 ? "a" : "b"; }));
   if (!sequences) return table(std::move(columns));
-  columns.insert(columns.begin(), texts_by("who", ColumnType::category, kRows, [](int64_t i) { return "k" + std::to_string(1000 + i / 5); }));
-  columns.insert(columns.begin() + 1, numbers_by("day", ColumnType::integer, kRows, [&](int64_t i) { return 16 * clumped(i / 5 / 6, i / 5 % 6, inside) + static_cast<double>(i % 5); }));
-  columns.insert(columns.begin() + 2, numbers_by("born", ColumnType::decimal, kRows, [&](int64_t i) { return clumped(i / 5 / 6, i / 5 % 6, inside); }, 4));
+  columns.insert(columns.begin(), texts_by("who", ColumnType::category, kRows,
+                                           [](int64_t i) { return "k" + std::to_string(1000 + i / 5); }));
+  columns.insert(columns.begin() + 1, numbers_by("day", ColumnType::integer, kRows, [&](int64_t i) {
+                   return 16 * clumped(i / 5 / 6, i / 5 % 6, inside) + static_cast<double>(i % 5);
+                 }));
+  columns.insert(columns.begin() + 2, numbers_by(
+                                          "born", ColumnType::decimal, kRows,
+                                          [&](int64_t i) { return clumped(i / 5 / 6, i / 5 % 6, inside); }, 4));
   return table(std::move(columns));
 }
 
-// The law that needs no cleverness. Two tables that differ in a third of their numbers, but not in the mean of any group, give one file: so each number in it, the
-// weights with the others, is a function of means over whole groups.
+// The law that needs no cleverness. Two tables that differ in a third of their numbers, but not in the mean of any
+// group, give one file: so each number in it, the weights with the others, is a function of means over whole groups.
 TEST(Protected, TheFileIsAFunctionOfMeansOfGroups) {
   for (const std::string method : {"tvae", "ctgan", "timegan"}) {
     SCOPED_TRACE(method);
     const FitOptions o = quick_fit(method);
-    const Opened a(fit(clumps(21, method == "timegan"), o, 2).bytes()), b(fit(clumps(37, method == "timegan"), o, 2).bytes());
+    const Opened a(fit(clumps(21, method == "timegan"), o, 2).bytes()),
+        b(fit(clumps(37, method == "timegan"), o, 2).bytes());
     EXPECT_EQ(a.document, b.document);
     ASSERT_EQ(a.file.tensors.size(), b.file.tensors.size());
     for (const auto& [name, tensor] : a.file.tensors) EXPECT_EQ(tensor.bytes, b.file.tensors.at(name).bytes) << name;
 
     FitOptions keep = o;
     keep.rare_rows = 1, keep.calibrate = Tier::off;
-    const Opened c(fit(clumps(21, method == "timegan"), keep, 2).bytes()), d(fit(clumps(37, method == "timegan"), keep, 2).bytes());
+    const Opened c(fit(clumps(21, method == "timegan"), keep, 2).bytes()),
+        d(fit(clumps(37, method == "timegan"), keep, 2).bytes());
     EXPECT_NE(c.document, d.document) << "the tables are two: without the protection their files are";
   }
 }
@@ -93,15 +112,27 @@ TEST(Protected, TheFileIsAFunctionOfMeansOfGroups) {
 Table amounts(int64_t rows, bool sequences) {
   const auto digits = [](double x) { return std::round(1e6 * x) / 1e6; };
   std::vector<Column> columns;
-  columns.push_back(numbers_by("income", ColumnType::decimal, rows, [&](int64_t i) { return i == 77 ? 9876543.212345 : digits(std::exp(10 + normal(i))); }, 6));
-  columns.push_back(numbers_by("balance", ColumnType::integer, rows, [](int64_t i) { return std::round(1e12 * normal(i, 1)); }));
-  columns.push_back(numbers_by("claim", ColumnType::decimal, rows, [&](int64_t i) { return i % 3 != 0 ? 0 : digits(std::exp(5 + normal(i, 2))); }, 6));
-  columns.push_back(numbers_by("seen", ColumnType::datetime, rows, [](int64_t i) { return std::round(1e9 + 3e8 * uniform(i, 3)); }));
+  columns.push_back(numbers_by(
+      "income", ColumnType::decimal, rows,
+      [&](int64_t i) { return i == 77 ? 9876543.212345 : digits(std::exp(10 + normal(i))); }, 6));
+  columns.push_back(
+      numbers_by("balance", ColumnType::integer, rows, [](int64_t i) { return std::round(1e12 * normal(i, 1)); }));
+  columns.push_back(numbers_by(
+      "claim", ColumnType::decimal, rows,
+      [&](int64_t i) { return i % 3 != 0 ? 0 : digits(std::exp(5 + normal(i, 2))); }, 6));
+  columns.push_back(
+      numbers_by("seen", ColumnType::datetime, rows, [](int64_t i) { return std::round(1e9 + 3e8 * uniform(i, 3)); }));
   columns.push_back(texts_by("ward", ColumnType::category, rows, [](int64_t i) { return i % 2 == 0 ? "A" : "B"; }));
   if (!sequences) return table(std::move(columns));
-  columns.insert(columns.begin(), texts_by("who", ColumnType::category, rows, [](int64_t i) { return "k" + std::to_string(1000 + i / 4); }));
-  columns.insert(columns.begin() + 1, numbers_by("day", ColumnType::decimal, rows, [&](int64_t i) { return static_cast<double>(i) * 10 + digits(uniform(i, 5)); }, 6));
-  columns.insert(columns.begin() + 2, numbers_by("born", ColumnType::decimal, rows, [&](int64_t i) { return digits(1950 + 50 * uniform(i / 4, 6)); }, 6));
+  columns.insert(columns.begin(), texts_by("who", ColumnType::category, rows,
+                                           [](int64_t i) { return "k" + std::to_string(1000 + i / 4); }));
+  columns.insert(columns.begin() + 1,
+                 numbers_by(
+                     "day", ColumnType::decimal, rows,
+                     [&](int64_t i) { return static_cast<double>(i) * 10 + digits(uniform(i, 5)); }, 6));
+  columns.insert(columns.begin() + 2, numbers_by(
+                                          "born", ColumnType::decimal, rows,
+                                          [&](int64_t i) { return digits(1950 + 50 * uniform(i / 4, 6)); }, 6));
   return table(std::move(columns));
 }
 
@@ -129,7 +160,8 @@ TEST(Protected, NoNumberOfTheFileIsARowsValue) {
   }
 }
 
-// Two quantiles in one gap of the sorted rows are two equations for the two rows at its ends, and a third in the next gap gives the next row.
+// Two quantiles in one gap of the sorted rows are two equations for the two rows at its ends, and a third in the next
+// gap gives the next row.
 std::vector<double> reconstructed(const std::vector<double>& points, const std::vector<double>& shares, int64_t rows) {
   std::map<int64_t, double> known;
   const auto n = static_cast<double>(rows - 1);
@@ -144,8 +176,10 @@ std::vector<double> reconstructed(const std::vector<double>& points, const std::
     changed = false;
     for (size_t k = 0; k < points.size(); ++k) {
       const int64_t a = gap(k), c = a + 1;
-      if (known.count(a) != 0 && known.count(c) == 0 && part(k) > 0.05) known[c] = known[a] + (points[k] - known[a]) / part(k), changed = true;
-      else if (known.count(c) != 0 && known.count(a) == 0 && part(k) < 0.95) known[a] = (points[k] - part(k) * known[c]) / (1 - part(k)), changed = true;
+      if (known.count(a) != 0 && known.count(c) == 0 && part(k) > 0.05)
+        known[c] = known[a] + (points[k] - known[a]) / part(k), changed = true;
+      else if (known.count(c) != 0 && known.count(a) == 0 && part(k) < 0.95)
+        known[a] = (points[k] - part(k) * known[c]) / (1 - part(k)), changed = true;
     }
   }
   std::vector<double> out;
@@ -153,14 +187,16 @@ std::vector<double> reconstructed(const std::vector<double>& points, const std::
   return out;
 }
 
-// How many rows of the first column an attacker solves for from the quantiles of the table and of those left to the map.
+// How many rows of the first column an attacker solves for from the quantiles of the table and of those left to the
+// map.
 int solved(const Table& real, const Model& m) {
   const Opened file(m.bytes());
   std::set<int64_t> cents;
   for (const double x : real.columns[0].numbers) cents.insert(std::llround(1e4 * x));
   int right = 0;
   for (const char* set : {"calibration.real.0.", "calibration.free.0."})
-    for (const double x : reconstructed(file.file.tensors.at(std::string(set) + "points").values<double>(), file.file.tensors.at(std::string(set) + "shares").values<double>(), real.rows))
+    for (const double x : reconstructed(file.file.tensors.at(std::string(set) + "points").values<double>(),
+                                        file.file.tensors.at(std::string(set) + "shares").values<double>(), real.rows))
       right += static_cast<int>(cents.count(std::llround(1e4 * x)));
   return right;
 }

@@ -54,7 +54,8 @@ TEST(Shapes, NoDiscreteColumn) {
 }
 
 TEST(Shapes, AllConstant) {
-  Table t = table({texts("c", ColumnType::constant, {"same", "same", "same"}), numbers("n", ColumnType::integer, {7, 7, 7}), numbers("gone", ColumnType::decimal, {kMissing, kMissing, kMissing})});
+  Table t = table({texts("c", ColumnType::constant, std::vector<std::string>(6, "same")), numbers("n", ColumnType::integer, std::vector<double>(6, 7)),
+                         numbers("gone", ColumnType::decimal, std::vector<double>(6, kMissing))});
   const Table made = through(t, quick(3), 20);
   for (int64_t i = 0; i < 20; ++i) EXPECT_EQ(cell(made.columns[0], i) + cell(made.columns[1], i) + cell(made.columns[2], i), "same7");
   const Thrown impossible = thrown([&] { sample(fit(t, quick(1)), 5, where("n > 7", 30)); });

@@ -124,7 +124,7 @@ TEST(Tvae, TablesAtTheEdgesFitAndSample) {
           for (int64_t i = 0; i < made.rows && is_numeric(t.columns[c].type); ++i)
             EXPECT_TRUE(made.columns[c].is_missing(i) || std::isfinite(made.columns[c].numbers[static_cast<size_t>(i)])) << t.columns[c].name;
       }
-    const Table constant = table({texts("c", ColumnType::constant, {"same", "same", "same"}), numbers("n", ColumnType::integer, {7, 7, 7})});
+    const Table constant = table({texts("c", ColumnType::constant, std::vector<std::string>(6, "same")), numbers("n", ColumnType::integer, std::vector<double>(6, 7))});
     EXPECT_EQ(sample(fit(constant, o), 20, where("n = 7")).rows, 20);
     EXPECT_EQ(sample(fit(example_people(300, 1), quick_tvae(0, 200, preset)), 100).rows, 100) << "untrained";
   }
@@ -177,7 +177,9 @@ Table two_kinds() {
 }
 
 TEST(Tvae, ARareValueIsReachedOverTheLatent) {
-  const Model m = fit(two_kinds(), quick_tvae(40, 100));
+  FitOptions o = quick_tvae(40, 100);
+  o.rare_rows = 1;  // a level of the rare kind is one row's
+  const Model m = fit(two_kinds(), o);
   SampleReport report;
   const Table t = sample(m, 400, where("kind = 'rare'"), {}, &report);
   EXPECT_EQ(share(t, [&](int64_t i) { return text(t, "kind", i) == "rare"; }), 1.0);
