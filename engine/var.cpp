@@ -45,6 +45,11 @@ void Recorder::output(Var v, const std::string& n) {
   plan.outputs.push_back(v.id);
 }
 
+int Recorder::next_purpose() {
+  if (purpose_ >= end_purpose_) throw Error(ErrorCode::usage, "A step of this model draws more random tensors than its random numbers last for. Ask for fewer layers, or for fewer steps of the discriminator.");
+  return purpose_++;
+}
+
 Var Recorder::random(const std::string& n, Random::Kind kind, Shape shape, double keep) {
   const int purpose = next_purpose();
   if (bound_.count(n) != 0) return input(n, shape);

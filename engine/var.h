@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/plan.h"
+#include "kernels/philox.h"
 
 namespace tessera {
 
@@ -65,12 +66,12 @@ class Recorder {
   Var name(Var v, const std::string& name);
   void output(Var v, const std::string& name);
 
-  // Random tensors. first_purpose separates the streams of different plans of one seed.
+  // Random tensors. start_purposes() separates the streams of different plans of one seed.
   Var uniform(const std::string& name, Shape shape) { return random(name, Random::uniform, shape, 0); }
   Var normal(const std::string& name, Shape shape) { return random(name, Random::normal, shape, 0); }
   Var bernoulli(const std::string& name, Shape shape, double keep) { return random(name, Random::bernoulli, shape, keep); }
-  int next_purpose() { return purpose_++; }
-  void start_purposes(int first) { purpose_ = first; }
+  int next_purpose();
+  void start_purposes(Purpose purpose) { purpose_ = static_cast<int>(purpose), end_purpose_ = static_cast<int>(end_of(purpose)); }
   Var rows;  // identities [n, 3] of the rows, if they are not (place in batch, step)
 
   // Weights: the current version of a set's parameters; minimise() makes a new version.
@@ -90,7 +91,7 @@ class Recorder {
  private:
   Var random(const std::string& name, Random::Kind kind, Shape shape, double keep);
   std::set<std::string> bound_;
-  int purpose_ = 0;
+  int purpose_ = static_cast<int>(Purpose::step), end_purpose_ = static_cast<int>(end_of(Purpose::step));
   std::map<std::string, Id> current_;
 };
 

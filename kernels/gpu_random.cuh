@@ -5,22 +5,14 @@
 
 namespace tessera::gpu {
 
-struct RowKey {
-  uint32_t c1, c2, c3;
-};
-
-__device__ inline RowKey row_key(const StepState& state, const Mat<const int32_t>& rows, int row, int purpose) {
-  const uint32_t p = static_cast<uint32_t>(purpose) << 16;
+__device__ inline Counter row_key(const StepState& state, const Mat<const int32_t>& rows, int row, int purpose) {
+  const auto p = static_cast<uint32_t>(purpose);
   if (!rows) {
-    const uint64_t step = static_cast<uint64_t>(state.step);
-    return {static_cast<uint32_t>(row), static_cast<uint32_t>(step), p | static_cast<uint32_t>(step >> 32 & 0xFFFF)};
+    const auto step = static_cast<uint64_t>(state.step);
+    return counter(p, static_cast<uint32_t>(row) | step << 32, static_cast<uint32_t>(step >> 32));
   }
   const int32_t* id = rows.row(row);
-  return {static_cast<uint32_t>(id[0]), static_cast<uint32_t>(id[1]), p | static_cast<uint32_t>(id[2] & 0xFFFF)};
-}
-
-__device__ inline Philox draw(const StepState& state, uint32_t block, const RowKey& key) {
-  return philox(block, key.c1, key.c2, key.c3, static_cast<uint32_t>(state.seed), static_cast<uint32_t>(state.seed >> 32));
+  return counter(p, static_cast<uint32_t>(id[0]) | static_cast<uint64_t>(static_cast<uint32_t>(id[1])) << 32, static_cast<uint32_t>(id[2]));
 }
 
 // Two normals from two uniforms; the angle is half turns, exact until the sine is taken.
@@ -40,7 +32,7 @@ struct RandomSource {
 
 // random: columns 4·block to 4·block + 3 of row r.
 __device__ inline void random_chunk(const RandomSource& source, const Mat<const int32_t>& rows, const Target& out, const StepState& state, int r, int block) {
-  const Philox words = draw(state, static_cast<uint32_t>(block), row_key(state, rows, r, source.purpose));
+  const Philox words = random_words(state.seed, row_key(state, rows, r, source.purpose), static_cast<uint32_t>(block));
   float v[kChunk];
 #pragma unroll
   for (int k = 0; k < kChunk; ++k) v[k] = open_uniform(words.word[k]);

@@ -56,8 +56,7 @@ TESSERA_HD static inline double mapped(const QuantileView& model, const Quantile
   const Rank r = rank_of(model, x);
   double at = r.below;
   if (r.upto > r.below) {
-    const Philox w = philox(key.column, key.row_low, key.row_high, static_cast<uint32_t>(Purpose::map) << 16 | (key.attempt & 0xFFFF), static_cast<uint32_t>(key.seed),
-                            static_cast<uint32_t>(key.seed >> 32));
+    const Philox w = random_words(key.seed, Purpose::map, key.column, key.row_low | static_cast<uint64_t>(key.row_high) << 32, key.attempt);
     at += (r.upto - r.below) * open_uniform(w.word[0], w.word[1]);
   }
   return on_grid(value_at(free, at), unit);

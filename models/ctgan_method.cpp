@@ -16,9 +16,6 @@
 namespace tessera {
 namespace {
 
-constexpr int kPopulationPurpose = 0x1000;  // separates its random numbers from the training step's
-constexpr int kProposePurpose = 0x3000;
-
 // Host memory behind the bound leaves of the training plan.
 struct Bound {
   ConditionTable conditions;
@@ -100,8 +97,7 @@ class CtganRows : public RowMaker {
 
  private:
   int32_t drawn(const Candidate& c) const {
-    const Philox w = philox(0, static_cast<uint32_t>(c.row), static_cast<uint32_t>(static_cast<uint64_t>(c.row) >> 32),
-                            static_cast<uint32_t>(kProposePurpose) << 16 | static_cast<uint32_t>(c.attempt & 0xFFFF), static_cast<uint32_t>(seed_), static_cast<uint32_t>(seed_ >> 32));
+    const Philox w = random_words(seed_, Purpose::propose, 0, static_cast<uint64_t>(c.row), static_cast<uint32_t>(c.attempt));
     const double u = open_uniform(w.word[0], w.word[1]);
     const auto at = std::upper_bound(proposal_.cumulative.begin(), proposal_.cumulative.end() - 1, u);
     return proposal_.positions[static_cast<size_t>(at - proposal_.cumulative.begin())];
@@ -174,7 +170,7 @@ class CtganMethod : public Method {
     once.config.bn_momentum = 1;
     Plan plan;
     Recorder r(plan);
-    r.start_purposes(kPopulationPurpose);
+    r.start_purposes(Purpose::second_plan);
     record_population(r, once, batch, bound_->conditions.columns());
     optimise(plan, around.passes_off);
     Program p(std::move(plan), cpu_kernels(), around.team, around.seed, wanted(around.passes_off, "liveness"));

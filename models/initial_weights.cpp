@@ -8,7 +8,7 @@ namespace {
 
 // Number k, uniform in (0, 1).
 float draw(int64_t k, Purpose purpose, uint32_t stream, uint64_t seed) {
-  const Philox w = philox(static_cast<uint32_t>(k / 4), static_cast<uint32_t>(k / 4 >> 32), stream, static_cast<uint32_t>(purpose) << 16, static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
+  const Philox w = random_words(seed, purpose, static_cast<uint32_t>(k / 4), static_cast<uint32_t>(k / 4 >> 32) | static_cast<uint64_t>(stream) << 32);
   return open_uniform(w.word[k % 4]);
 }
 

@@ -134,7 +134,7 @@ class Fit {
     return text;
   }
   double uniform(uint32_t draw) const {
-    const Philox w = philox(draw, 0, 0, static_cast<uint32_t>(Purpose::mixture) << 16 | 1, static_cast<uint32_t>(options_.seed), static_cast<uint32_t>(options_.seed >> 32));
+    const Philox w = random_words(options_.seed, Purpose::mixture, draw, 0, 1);
     return open_uniform(w.word[0], w.word[1]);
   }
   double distance(const double* a, const double* b) const {

@@ -20,7 +20,6 @@
 namespace tessera {
 namespace {
 
-constexpr int kSamplePurpose = 0x2000;
 constexpr int kDefaultBatch = 4096;
 constexpr int64_t kSlice = 512;  // rows decoded at a time by one thread
 constexpr int64_t kBlock = 1024, kCalibratedBlock = 4096;  // rows searched for at a time
@@ -89,7 +88,7 @@ class Rows : public RowStream {
     if (tier_ != Tier::off) acceptance_ = std::make_unique<Acceptance>(state_->encoder, state_->calibration, tier_, options_.min_yield);
     Plan plan;
     Recorder r(plan);
-    r.start_purposes(kSamplePurpose);
+    r.start_purposes(Purpose::sample);
     maker_->record(r, batch_);
     if (acceptance_ != nullptr) {
       const Var codes = r.var(plan.find("codes")), alphas = r.var(plan.find("alphas"));

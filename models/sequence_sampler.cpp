@@ -12,7 +12,6 @@
 namespace tessera {
 namespace {
 
-constexpr int kAttributePurpose = 0x2000, kStepPurpose = 0x2400;  // apart from each other and from training's
 constexpr int64_t kMostBatch = 512, kBatchSteps = 1 << 16;
 
 // Who the rows of a batch are; beyond the end the last one again.
@@ -38,7 +37,7 @@ class SequenceRows : public RowStream {
       maker_ = method_->row_maker(model_->attributes, {}, seed_, team);
       Plan plan;
       Recorder r(plan);
-      r.start_purposes(kAttributePurpose);
+      r.start_purposes(Purpose::sample);
       maker_->record(r, batch_);
       optimise(plan);
       attributes_ = std::make_unique<Program>(std::move(plan), cpu_kernels(), team, seed_);
@@ -50,7 +49,7 @@ class SequenceRows : public RowStream {
     length_.resize(static_cast<size_t>(batch_));
     Plan plan;
     Recorder r(plan);
-    r.start_purposes(kStepPurpose);
+    r.start_purposes(Purpose::sample_steps);
     record_sampling(r, network_, batch_);
     optimise(plan);
     steps_ = std::make_unique<Program>(std::move(plan), device, team, seed_);

@@ -79,6 +79,9 @@ SequenceGeneratorLoss generator_loss(Recorder& r, const Timegan& m, const Sequen
 SequenceDiscriminatorLoss discriminator_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var real_logits, Var logits, Var logits_early);
 
 enum class TimeganPhase { embedding, supervised, joint };
+constexpr Purpose purpose_of(TimeganPhase phase) {
+  return phase == TimeganPhase::embedding ? Purpose::second_plan : phase == TimeganPhase::supervised ? Purpose::third_plan : Purpose::fourth_plan;
+}
 
 // One iteration of a phase. Bound leaves: "features" [rows, features], "first", "length" [sequences, 1] (where each sequence lies in them), "attributes" [sequences, attributes], "own.row" (0, 1, 2, …) and "own.step" (1, 1, 1, …)
 // [sequences, 1] beside them.

@@ -20,7 +20,6 @@
 namespace tessera {
 namespace {
 
-constexpr int kPhasePurpose = 0x1000;  // random numbers of each phase apart from the others'
 constexpr int64_t kRowEvery = 100;     // iterations a line of --log stands for
 constexpr double kEmbeddingCost = 0.11, kSupervisedCost = 0.06;  // of an iteration, in joint iterations (measured: 6.1, 3.1 and 54 ms of one thread)
 
@@ -144,7 +143,7 @@ class SequenceTrainer {
   void train(const Phase& phase) {
     Plan plan;
     Recorder r(plan);
-    r.start_purposes(kPhasePurpose + 0x100 * static_cast<int>(phase.phase));
+    r.start_purposes(purpose_of(phase.phase));
     record_training(r, m_, phase.phase, feeds_.rows, sequences_.size(), phase.end - phase.begin);
     optimise(plan, off_);
     program_ = std::make_unique<Program>(std::move(plan), options_.device ? *options_.device : Device::processor(), team_, options_.seed, wanted(off_, "liveness"));

@@ -16,8 +16,6 @@
 namespace tessera {
 namespace {
 
-constexpr int kPosteriorPurpose = 0x1800;  // random numbers apart from those of steps and rows
-constexpr int kHeldOutPurpose = 0x1C00;
 constexpr double kLeastEvidence = 0.01;  // nats a row
 constexpr int64_t kPosteriorBatch = 2048;
 constexpr int64_t kPosteriorRows = 50000;  // of a longer table so many rows, evenly spaced, are encoded for the prior
@@ -36,7 +34,7 @@ Posteriors posteriors(const Tvae& m, const EncodedTable& table, const std::vecto
   const int64_t batch = std::max<int64_t>(std::min(out.rows, kPosteriorBatch), 2);
   Plan plan;
   Recorder r(plan);
-  r.start_purposes(kPosteriorPurpose);
+  r.start_purposes(Purpose::posterior);
   record_posterior(r, m, table.rows, batch);
   optimise(plan, around.passes_off);
   Program p(std::move(plan), cpu_kernels(), around.team, around.seed, wanted(around.passes_off, "liveness"));
@@ -77,7 +75,7 @@ class HeldOutEvidence : public HeldOut {
       : rows_(rows.rows), batch_(std::max<int64_t>(std::min(rows.rows, kPosteriorBatch), 2)), prefix_(averaged ? "average." : ""), row_(static_cast<size_t>(batch_)) {
     Plan plan;
     Recorder r(plan);
-    r.start_purposes(kHeldOutPurpose);
+    r.start_purposes(Purpose::held_out);
     record_evidence(r, network, rows.rows, batch_);
     optimise(plan, around.passes_off);
     program_ = std::make_unique<Program>(std::move(plan), cpu_kernels(), around.team, around.seed, wanted(around.passes_off, "liveness"));
@@ -182,7 +180,7 @@ class TvaeMethod : public Method {
     around.team.for_each(q.rows, [&](int64_t i) {
       for (int64_t j = 0; j < active; ++j) {
         const size_t at = static_cast<size_t>(i * q.dimensions) + order[static_cast<size_t>(j)];
-        const Philox w = philox(static_cast<uint32_t>(j), static_cast<uint32_t>(i), 0, static_cast<uint32_t>(kPosteriorPurpose) << 16, static_cast<uint32_t>(around.seed), static_cast<uint32_t>(around.seed >> 32));
+        const Philox w = random_words(around.seed, Purpose::posterior, static_cast<uint32_t>(j), static_cast<uint64_t>(i));
         const double normal = std::sqrt(-2 * std::log(open_uniform(w.word[0], w.word[1]))) * std::cos(6.283185307179586 * open_uniform(w.word[2], w.word[3]));
         points[static_cast<size_t>(i * active + j)] = static_cast<double>(q.mean[at]) + static_cast<double>(q.deviation[at]) * normal;
       }

@@ -15,7 +15,6 @@
 namespace tessera {
 namespace {
 
-constexpr int kPilotPurpose = 0x2800, kAcceptPurpose = 0x3800;  // random numbers apart from those of steps and rows
 constexpr int64_t kPilotRows = 16384;
 constexpr int64_t kFitRows = 4096;   // the pilot's draws, resampled by P(c | z), that the proposal is fitted to
 constexpr double kWider = 1.25;      // its deviations, so that the tails of what it stands for lie inside
@@ -97,8 +96,7 @@ class TvaeRows : public RowMaker {
       log_weight += log_ratio(static_cast<const float*>(z.data) + i * z.ld);
     }
     if (log_weight >= 0) return true;
-    const Philox w = philox(0, static_cast<uint32_t>(c.row), static_cast<uint32_t>(static_cast<uint64_t>(c.row) >> 32),
-                            static_cast<uint32_t>(kAcceptPurpose) << 16 | static_cast<uint32_t>(c.attempt & 0xFFFF), static_cast<uint32_t>(seed_), static_cast<uint32_t>(seed_ >> 32));
+    const Philox w = random_words(seed_, Purpose::accept_latent, 0, static_cast<uint64_t>(c.row), static_cast<uint32_t>(c.attempt));
     return std::log(open_uniform(w.word[0], w.word[1])) < log_weight;
   }
 
@@ -117,7 +115,7 @@ class TvaeRows : public RowMaker {
   Pilot draw_pilot(const std::vector<float>& barrier, const Kept& kept, Team& team) {
     Plan plan;
     Recorder r(plan);
-    r.start_purposes(kPilotPurpose);
+    r.start_purposes(Purpose::pilot);
     record_sampling(r, network_, kPilotRows, {prior_.count(), prior_.dimensions}, true);
     optimise(plan);
     Program p(std::move(plan), cpu_kernels(), team, seed_);

@@ -49,7 +49,7 @@ inline void store_words(Wide w01, Wide w23, uint32_t* to) {
 }
 #endif
 
-void philox_lanes(uint32_t first, const RowKey& key, uint32_t k0, uint32_t k1, uint32_t* words) {
+void philox_lanes(uint32_t first, const Counter& key, uint32_t k0, uint32_t k1, uint32_t* words) {
   constexpr int kSets = kLanes / kWide;
   Wide c0[kSets], c1[kSets], c2[kSets], c3[kSets];
   for (int s = 0; s < kSets; ++s) {
@@ -74,7 +74,7 @@ void philox_lanes(uint32_t first, const RowKey& key, uint32_t k0, uint32_t k1, u
   for (int s = 0; s < kSets; ++s) store_words(join(c0[s], c1[s]), join(c2[s], c3[s]), words + 4 * kWide * s);
 }
 #else
-void philox_lanes(uint32_t first, const RowKey& key, uint32_t k0, uint32_t k1, uint32_t* words) {
+void philox_lanes(uint32_t first, const Counter& key, uint32_t k0, uint32_t k1, uint32_t* words) {
   for (int l = 0; l < kLanes; ++l) {
     const Philox p = philox(first + static_cast<uint32_t>(l), key.c1, key.c2, key.c3, k0, k1);
     memcpy(words + 4 * l, p.word, sizeof p.word);
@@ -133,7 +133,7 @@ void run(const Call& call, int64_t tile, void*) {
   uint32_t words[kWords];
   T made[kWords];
   for (int64_t i = r.begin; i < r.end; ++i) {
-    const RowKey key = row_key(call, call.in[0], i, op.purpose);
+    const Counter key = row_key(call, call.in[0], i, op.purpose);
     for (int64_t c = 0; c < out.cols; c += kWords) {
       philox_lanes(static_cast<uint32_t>(c / 4), key, k0, k1, words);
       convert(op, words, made);

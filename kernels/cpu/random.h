@@ -4,18 +4,16 @@
 
 namespace tessera::TESSERA_ISA {
 
-struct RowKey {
-  uint32_t c1, c2, c3;
-};
+using RowKey = Counter;
 
 static inline RowKey row_key(const Call& call, const View& rows, int64_t row, int purpose) {
-  const uint32_t p = static_cast<uint32_t>(purpose) << 16;
+  const auto p = static_cast<uint32_t>(purpose);
   if (rows.data == nullptr) {
-    const uint64_t step = static_cast<uint64_t>(call.state->step);
-    return {static_cast<uint32_t>(call.first_row + row), static_cast<uint32_t>(step), p | static_cast<uint32_t>(step >> 32 & 0xFFFF)};
+    const auto step = static_cast<uint64_t>(call.state->step);
+    return counter(p, static_cast<uint32_t>(call.first_row + row) | step << 32, static_cast<uint32_t>(step >> 32));
   }
   const int32_t* id = Mat<int32_t>(rows).row(row);
-  return {static_cast<uint32_t>(id[0]), static_cast<uint32_t>(id[1]), p | static_cast<uint32_t>(id[2] & 0xFFFF)};
+  return counter(p, static_cast<uint32_t>(id[0]) | static_cast<uint64_t>(static_cast<uint32_t>(id[1])) << 32, static_cast<uint32_t>(id[2]));
 }
 
 }  // namespace tessera::TESSERA_ISA

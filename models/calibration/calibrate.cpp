@@ -145,9 +145,7 @@ Keeping learn_keeping(const Calibration& c, const std::vector<int32_t>& cells, c
 }
 
 double uniform_of(int64_t row, uint64_t seed) {
-  const auto id = static_cast<uint64_t>(row);
-  const Philox w = philox(0, static_cast<uint32_t>(id), static_cast<uint32_t>(id >> 32), static_cast<uint32_t>(Purpose::accept) << 16, static_cast<uint32_t>(seed),
-                          static_cast<uint32_t>(seed >> 32));
+  const Philox w = random_words(seed, Purpose::accept, 0, static_cast<uint64_t>(row));
   return open_uniform(w.word[0], w.word[1]);
 }
 

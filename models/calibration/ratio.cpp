@@ -14,7 +14,6 @@
 namespace tessera {
 namespace {
 
-constexpr int kRatioPurpose = 0x1800;  // separates its random numbers from those of the models' steps
 constexpr uint32_t kInitStream = 8;
 
 // Mean over both sides of −ln of the right answer's probability; [0]: logits of real rows, [1]: of the model's.
@@ -75,7 +74,7 @@ Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double h
 
   Plan plan;
   Recorder r(plan);
-  r.start_purposes(kRatioPurpose);
+  r.start_purposes(Purpose::ratio);
   r.plan.tables.push_back(spans_);
   r.own(parameters_);
   const Var a = logits(r, gather(r, "real", real.rows, draw_rows(r, config_.batch, real_rows)), "real");

@@ -15,15 +15,10 @@ namespace {
 constexpr int64_t kBlockRows = 4096;     // a unit of parallel work
 constexpr size_t kColumnsAtOnce = 16;    // neighbours in an encoded row fill whole cache lines
 
-Philox random_words(Purpose purpose, uint32_t column, uint64_t row, uint64_t seed, int32_t attempt = 0) {
-  return philox(column, static_cast<uint32_t>(row), static_cast<uint32_t>(row >> 32), static_cast<uint32_t>(purpose) << 16 | static_cast<uint32_t>(attempt & 0xFFFF),
-                static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
-}
-
 // Row r's uniform is word r mod 4 of block r / 4, whatever the blocks of work. `first` is a multiple of 4.
 void mode_uniforms(uint32_t column, int64_t first, int64_t rows, uint64_t seed, float* out) {
   for (int64_t i = 0; i < rows; i += 4) {
-    const Philox p = random_words(Purpose::encode, column, static_cast<uint64_t>(first + i) / 4, seed);
+    const Philox p = random_words(seed, Purpose::encode, column, static_cast<uint64_t>(first + i) / 4);
     for (int64_t l = 0; l < 4 && i + l < rows; ++l) out[i + l] = open_uniform(p.word[l]);
   }
 }
@@ -82,7 +77,7 @@ void decode_levels(const LevelCode& l, uint32_t index, const int32_t* code, int6
     if (c == missing) {
       c = -1;
     } else if (c == rare) {
-      const Philox p = random_words(Purpose::decode, index, static_cast<uint64_t>(row_ids[i]), seed, tries == nullptr ? 0 : tries[i]);
+      const Philox p = random_words(seed, Purpose::decode, index, static_cast<uint64_t>(row_ids[i]), tries == nullptr ? 0 : static_cast<uint32_t>(tries[i]));
       const size_t text = l.draw_rare((static_cast<uint64_t>(p.word[0]) << 32) | p.word[1]);
       const auto [entry, fresh] = drawn.try_emplace(text, static_cast<int32_t>(out.values.size()));
       if (fresh) out.values.push_back(l.rare[text]);
@@ -100,7 +95,7 @@ void decode_identifiers(const IdentifierCode& id, uint32_t index, const int64_t*
     int32_t& code = out.codes[static_cast<size_t>(i)];
     code = -1;
     if (id.missing_share > 0) {
-      const Philox p = random_words(Purpose::decode, index, static_cast<uint64_t>(row_ids[i]), seed);
+      const Philox p = random_words(seed, Purpose::decode, index, static_cast<uint64_t>(row_ids[i]));
       if (open_uniform(p.word[0], p.word[1]) < id.missing_share) continue;
     }
     std::string text = id.pattern.text(static_cast<uint64_t>(row_ids[i]), seed, index);

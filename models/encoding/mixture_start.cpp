@@ -28,7 +28,7 @@ class Draws {
  public:
   Draws(uint64_t seed, uint32_t stream, uint32_t trial) : seed_(seed), stream_(stream), trial_(trial) {}
   double next() {
-    const Philox p = philox(stream_, count_++, trial_, static_cast<uint32_t>(Purpose::mixture) << 16, static_cast<uint32_t>(seed_), static_cast<uint32_t>(seed_ >> 32));
+    const Philox p = random_words(seed_, Purpose::mixture, stream_, count_++ | static_cast<uint64_t>(trial_) << 32);
     return open_uniform(p.word[0], p.word[1]);
   }
 

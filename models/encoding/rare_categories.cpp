@@ -7,10 +7,8 @@
 namespace tessera {
 namespace {
 
-constexpr uint32_t kPurpose = 0x7500;  // a number of its own beside those of Purpose (kernels/philox.h): what stands in for a rare category
-
 uint64_t draw(uint32_t column, uint64_t row, uint64_t seed) {
-  const Philox p = philox(column, static_cast<uint32_t>(row), static_cast<uint32_t>(row >> 32), kPurpose << 16, static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
+  const Philox p = random_words(seed, Purpose::rare, column, row);
   return static_cast<uint64_t>(p.word[0]) << 32 | p.word[1];
 }
 

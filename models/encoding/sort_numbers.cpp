@@ -11,7 +11,6 @@
 namespace tessera {
 namespace {
 
-constexpr uint32_t kSortedPurpose = 0x7700;  // a number of its own beside those of Purpose (kernels/philox.h): which of a long column's values are sorted
 
 // Unsigned order of the keys is the order of the numbers: negative ones have all bits flipped, the others their sign.
 uint64_t key_of(double x) {
@@ -56,7 +55,7 @@ std::vector<double> sorted_values(const Bulk<double>& column, int64_t present, u
   const auto chosen = [&](int64_t stretch) {
     if (keep == present) return stretch;
     const int64_t from = start(stretch), length = start(stretch + 1) - from;
-    const Philox p = philox(index, static_cast<uint32_t>(stretch), static_cast<uint32_t>(stretch >> 32), kSortedPurpose << 16, static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
+    const Philox p = random_words(seed, Purpose::sorted, index, static_cast<uint64_t>(stretch));
     return from + static_cast<int64_t>((static_cast<uint64_t>(p.word[0]) * static_cast<uint64_t>(length)) >> 32);
   };
   int64_t at = 0, next = keep > 0 ? chosen(0) : -1;

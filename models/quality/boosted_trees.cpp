@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "engine/error.h"
-#include "kernels/philox.h"
+#include "models/quality/sampling.h"
 
 namespace tessera::quality {
 namespace {
@@ -30,13 +30,11 @@ using Histogram = std::vector<Sum>;
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
-// (0, 1) for `item` in draw number `draw`; `use` keeps the kinds of draws apart.
-double uniform(uint64_t seed, uint32_t use, uint32_t draw, uint64_t item) {
-  const Philox p = philox(static_cast<uint32_t>(item), draw, static_cast<uint32_t>(item >> 32), static_cast<uint32_t>(Purpose::evaluate) << 16 | use,
-                          static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
+// (0, 1) for `item` in draw number `draw`.
+double uniform(uint64_t seed, Draw who, uint32_t draw, uint64_t item) {
+  const Philox p = random_words(seed, who, static_cast<uint32_t>(item), draw | item >> 32 << 32);
   return open_uniform(p.word[0], p.word[1]);
 }
-constexpr uint32_t kDrawHeldOut = 0x10, kDrawRows = 0x11, kDrawColumns = 0x12;
 
 struct Split {
   double gain = 0;
@@ -305,7 +303,7 @@ std::pair<std::vector<int64_t>, std::vector<int64_t>> separate(std::span<const i
 // At least one column, the ones of the smallest numbers drawn.
 std::vector<int32_t> draw_columns(size_t columns, const TreeOptions& o, uint32_t tree) {
   std::vector<std::pair<double, int32_t>> drawn;
-  for (size_t k = 0; k < columns; ++k) drawn.push_back({o.columns >= 1 ? 0 : uniform(o.seed, kDrawColumns, tree, k), static_cast<int32_t>(k)});
+  for (size_t k = 0; k < columns; ++k) drawn.push_back({o.columns >= 1 ? 0 : uniform(o.seed, Draw::tree_columns, tree, k), static_cast<int32_t>(k)});
   std::sort(drawn.begin(), drawn.end());
   drawn.resize(std::min(columns, static_cast<size_t>(std::max(1.0, std::ceil(o.columns * static_cast<double>(columns))))));
   std::vector<int32_t> out;
@@ -322,7 +320,7 @@ BoostedTrees BoostedTrees::fit(const BinnedRows& x, std::span<const int64_t> row
   BoostedTrees model;
   model.loss_ = loss;
   model.depth_ = std::max(o.depth, 0);
-  auto [learning, judging] = separate(rows, [&](uint64_t r) { return o.held_out <= 0 || uniform(o.seed, kDrawHeldOut, 0, r) >= o.held_out; });
+  auto [learning, judging] = separate(rows, [&](uint64_t r) { return o.held_out <= 0 || uniform(o.seed, Draw::tree_held_out, 0, r) >= o.held_out; });
   if (learning.empty()) std::swap(learning, judging);
   model.base_ = start(loss, learning, target);
   start(loss, judging, target);  // for its check of the targets
@@ -333,7 +331,7 @@ BoostedTrees BoostedTrees::fit(const BinnedRows& x, std::span<const int64_t> row
   for (int t = 0; t < o.trees; ++t) {
     const auto number = static_cast<uint32_t>(t);
     std::vector<int64_t> seen = learning, others;
-    if (o.rows < 1) std::tie(seen, others) = separate(learning, [&](uint64_t r) { return uniform(o.seed, kDrawRows, number, r) < o.rows; });
+    if (o.rows < 1) std::tie(seen, others) = separate(learning, [&](uint64_t r) { return uniform(o.seed, Draw::tree_rows, number, r) < o.rows; });
     if (seen.empty()) std::swap(seen, others);
     grower.differentiate(loss, seen, target, score);
     const int32_t root = grower.grow(seen, score, draw_columns(x.columns(), o, number));

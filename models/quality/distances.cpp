@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/philox.h"
+#include "models/quality/sampling.h"
 #include "models/quality/nearest.h"
 #include "models/quality/statistics.h"
 
@@ -11,11 +11,6 @@ namespace tessera::quality {
 namespace {
 
 constexpr int64_t kPiece = 128;  // query rows handed to a thread at once
-
-Philox draw(uint64_t seed, uint32_t use, size_t column, size_t row) {
-  return philox(static_cast<uint32_t>(column), static_cast<uint32_t>(row), static_cast<uint32_t>(uint64_t{row} >> 32), static_cast<uint32_t>(Purpose::evaluate) << 16 | use,
-                static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
-}
 
 // Reference and query in the form the index takes, with what had to be made for it.
 struct DistancePair {
@@ -57,7 +52,7 @@ double mean_present(std::span<const double> numbers) {
 std::vector<int64_t> some_rows(int64_t rows, int64_t kept, uint64_t seed) {
   std::vector<std::pair<uint64_t, int64_t>> key(static_cast<size_t>(rows));
   for (size_t i = 0; i < key.size(); ++i) {
-    const Philox p = draw(seed, 1, 0, i);
+    const Philox p = random_words(seed, Draw::distance_rows, 0, i);
     key[i] = {uint64_t{p.word[0]} << 32 | p.word[1], static_cast<int64_t>(i)};
   }
   std::nth_element(key.begin(), key.begin() + kept, key.end());
@@ -119,7 +114,7 @@ size_t append_random_baseline(Comparison& c, int64_t rows, uint64_t seed) {
       levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
       std::vector<int32_t> codes(n);
       for (size_t i = 0; i < n; ++i) {
-        const Philox p = draw(seed, 0, k, i);
+        const Philox p = random_words(seed, Draw::baseline, static_cast<uint32_t>(k), i);
         codes[i] = levels[static_cast<size_t>(open_uniform(p.word[0], p.word[1]) * static_cast<double>(levels.size()))];
         column.missing += codes[i] < 0;
       }
@@ -129,7 +124,7 @@ size_t append_random_baseline(Comparison& c, int64_t rows, uint64_t seed) {
     std::vector<double> numbers(n, kMissing);
     column.missing = std::isnan(real.low) ? rows : 0;
     for (size_t i = 0; i < n && column.missing == 0; ++i) {
-      const Philox p = draw(seed, 0, k, i);
+      const Philox p = random_words(seed, Draw::baseline, static_cast<uint32_t>(k), i);
       const double u = open_uniform(p.word[0], p.word[1]);
       const double x = c.facts[k].integer ? std::floor(real.low + u * (real.high - real.low + 1)) : real.low + u * (real.high - real.low);
       numbers[i] = std::min(x, real.high);

@@ -9,15 +9,31 @@
 
 namespace tessera::quality {
 
-// Who draws, so that no two draws share their numbers.
-enum class Draw : uint32_t { sample_rows = 0x20, folds = 0x21, halves = 0x22, training_rows = 0x23, kernel_sequences = 0x24, judged_sequences = 0x25, judge_batch = 0x26, judge_start = 0x27 };
+// Who draws, so that no two draws share their numbers: the uses of Purpose::evaluate.
+#define TESSERA_DRAWS(each)                                                                                      \
+  each(baseline, 0x00) each(distance_rows, 0x01) each(tree_held_out, 0x10) each(tree_rows, 0x11)               \
+  each(tree_columns, 0x12) each(sample_rows, 0x20) each(folds, 0x21) each(halves, 0x22) each(training_rows, 0x23) \
+  each(kernel_sequences, 0x24) each(judged_sequences, 0x25) each(judge_batch, 0x26) each(judge_start, 0x27)
+enum class Draw : uint32_t {
+#define TESSERA_DRAW(name, number) name = number,
+  TESSERA_DRAWS(TESSERA_DRAW)
+#undef TESSERA_DRAW
+};
+constexpr PurposeBlock kDraws[] = {
+#define TESSERA_DRAW(name, number) {number, 1},
+    TESSERA_DRAWS(TESSERA_DRAW)
+#undef TESSERA_DRAW
+};
+static_assert(apart(kDraws), "two draws of the metrics share their numbers");
+
+inline Philox random_words(uint64_t seed, Draw who, uint32_t block, uint64_t index) { return random_words(seed, Purpose::evaluate, block, index, static_cast<uint32_t>(who)); }
 
 // 0 … n − 1 in an order drawn by (seed, who, which).
 inline std::vector<int64_t> shuffled(int64_t n, uint64_t seed, Draw who, uint32_t which = 0) {
   std::vector<std::pair<uint64_t, int64_t>> keyed(static_cast<size_t>(n));
   for (int64_t i = 0; i < n; ++i) {
-    const Philox p = philox(static_cast<uint32_t>(i), which, static_cast<uint32_t>(static_cast<uint64_t>(i) >> 32),
-                            static_cast<uint32_t>(Purpose::evaluate) << 16 | static_cast<uint32_t>(who), static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
+    const auto item = static_cast<uint64_t>(i);
+    const Philox p = random_words(seed, who, static_cast<uint32_t>(item), which | item >> 32 << 32);
     keyed[static_cast<size_t>(i)] = {uint64_t{p.word[0]} << 32 | p.word[1], i};
   }
   std::sort(keyed.begin(), keyed.end());

@@ -26,8 +26,7 @@ enum class Task : uint32_t { discriminative = 0, discriminative_floor = 1, predi
 constexpr int kTasks = 4;
 
 uint64_t key_of(uint64_t seed, Task task, int judge, Draw who, int64_t step = 0, int side = 0) {
-  const Philox p = philox(static_cast<uint32_t>(step), static_cast<uint32_t>(judge), static_cast<uint32_t>(task) << 1 | static_cast<uint32_t>(side),
-                          static_cast<uint32_t>(Purpose::evaluate) << 16 | static_cast<uint32_t>(who), static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
+  const Philox p = random_words(seed, who, static_cast<uint32_t>(step), static_cast<uint32_t>(judge) | static_cast<uint64_t>(static_cast<uint32_t>(task) << 1 | static_cast<uint32_t>(side)) << 32);
   return uint64_t{p.word[0]} << 32 | p.word[1];
 }
 

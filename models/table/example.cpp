@@ -22,8 +22,7 @@ class Draws {
   Draws(uint64_t seed, int64_t row) : seed_(seed), row_(static_cast<uint64_t>(row)) {}
 
   double uniform(uint32_t column, uint32_t which = 0) const {
-    const Philox p = philox(column | which << 16, static_cast<uint32_t>(row_), static_cast<uint32_t>(row_ >> 32), static_cast<uint32_t>(Purpose::example) << 16,
-                            static_cast<uint32_t>(seed_), static_cast<uint32_t>(seed_ >> 32));
+    const Philox p = random_words(seed_, Purpose::example, column | which << 16, row_);
     return open_uniform(p.word[0], p.word[1]);
   }
   double normal(uint32_t column, uint32_t which = 0) const {  // Box and Muller 1958

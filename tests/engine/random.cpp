@@ -27,6 +27,25 @@ TEST(Philox, PublishedAnswers) {
   }
 }
 
+// What keeps two purposes from sharing a number, tried on lists that do.
+constexpr PurposeBlock kTwice[] = {{0, 2}, {3, 1}, {3, 1}}, kInside[] = {{0, 0x1000}, {0x800, 1}}, kUnordered[] = {{5, 1}, {2, 1}}, kEmpty[] = {{0, 0}}, kTooFar[] = {{0xFFFF, 2}}, kFits[] = {{0, 2}, {2, 1}, {0xFFFF, 1}};
+static_assert(!apart(kTwice) && !apart(kInside) && !apart(kUnordered) && !apart(kEmpty) && !apart(kTooFar) && apart(kFits));
+
+TEST(Philox, APlanStaysInsideItsPurpose) {
+  Plan plan;
+  Recorder r(plan);
+  r.start_purposes(Purpose::fourth_plan);
+  for (uint32_t i = static_cast<uint32_t>(Purpose::fourth_plan); i < end_of(Purpose::fourth_plan); ++i) EXPECT_EQ(r.next_purpose(), static_cast<int>(i));
+  EXPECT_THROW(r.next_purpose(), Error);
+}
+
+TEST(Philox, ACounterHoldsAllOfWhatIsDrawnFor) {
+  const uint64_t seed = 0x0123456789abcdef, index = 0xfedcba9876543210;
+  const Philox w = random_words(seed, Purpose::accept, 7, index, 0x1fffe);
+  const auto spec = oracle::philox_words({7, 0x76543210, 0xfedcba98, 0x7400fffe}, {0x89abcdef, 0x01234567});
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(w.word[i], spec[i]);
+}
+
 TEST(Philox, GoldenVectors) {
   GOLDEN_CASES_OR_SKIP(cases, "philox");
   for (const auto& path : cases) {

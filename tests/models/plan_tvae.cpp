@@ -12,7 +12,7 @@ namespace {
 class Training : public Sandbox {
  public:
   Training() : model_(layout(), config()) {
-    r.start_purposes(0);
+    r.start_purposes(Purpose::step);
     record_training(r, model_, kRows, 1000);
     std::vector<double> codes;
     for (int i = 0; i < kRows; ++i) codes.insert(codes.end(), {double(i % 3), double(i % 7 % 4), double(i % 2)});

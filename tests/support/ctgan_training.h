@@ -17,7 +17,7 @@ class Training : public Sandbox {
       : layout_(layout(size)), model_(layout_, config(critic_steps, average, size)), rows_(table_rows) {
     int columns = 0;
     for (const Span& s : layout_.spans) columns += s.cond_start >= 0;
-    r.start_purposes(0);
+    r.start_purposes(Purpose::step);
     record_training(r, model_, rows_, columns, 1000);
     fill_table();
     values["generator"] = draw({1, model_.generator.size}, -0.5, 0.5);

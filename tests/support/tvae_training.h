@@ -9,7 +9,7 @@ namespace tessera::sandbox {
 class TvaeTraining : public Sandbox {
  public:
   explicit TvaeTraining(bool adult = false, int64_t table_rows = 40) : layout_(layout(adult)), model_(layout_, config(adult)) {
-    r.start_purposes(0);
+    r.start_purposes(Purpose::step);
     record_training(r, model_, table_rows, 1000);
     std::vector<double> codes;
     for (int64_t i = 0; i < table_rows; ++i)
