@@ -101,6 +101,7 @@ EncodedTable prepare(Model::State& state, Table&& table, const FitOptions& optio
   state.provenance["protected_numbers"] = describe_protection(protect_numbers(table, options.rare_rows, options.seed, team), options, monitor);
   EncoderOptions encoder = options.encoder;
   encoder.seed = options.seed;
+  encoder.least_rows = std::max(options.rare_rows, kRareRows);
   state.encoder = Encoder::fit(table, encoder, team, monitor);
   if (sample != nullptr) *sample = sample_rows(state.encoder, table, options.seed);
   return state.encoder.encode(std::move(table), team, monitor);

@@ -14,6 +14,7 @@
 #include "engine/passes.h"
 #include "engine/program.h"
 #include "kernels/philox.h"
+#include "models/encoding/identifier.h"
 #include "models/model_state.h"
 #include "models/table/where.h"
 
@@ -33,7 +34,7 @@ class Rows : public RowStream {
     if (offset < 0 || count < 0 || offset > INT64_MAX - count)
       throw Error(ErrorCode::usage, fmt::format("rows {} to {} + {}: offset and count must not be negative.", offset, offset, count));
     end_ = offset + count;
-    if (!options.where.empty()) where_ = parse_where(options.where, schema_);
+    if (!options.where.empty()) where_ = parse_where(options.where, schema_), condition_ = fingerprint_of(options.where);
     failed_.assign(where_.terms.size(), 0);
     const Calibration& calibration = state_->calibration;
     tier_ = options.calibrate.value_or(calibration.chosen);
@@ -172,7 +173,7 @@ class Rows : public RowStream {
     team_.for_each(static_cast<int64_t>(out.slices.size()), [&](int64_t s) {
       const int64_t begin = s * kSlice, rows = std::min(kSlice, n - begin);
       Table& slice = out.slices[static_cast<size_t>(s)];
-      slice = state_->encoder.decode(alphas + begin * alpha_width_, codes + begin * code_width_, ids.data() + begin, rows, options_.seed, tries.data() + begin);
+      slice = state_->encoder.decode(alphas + begin * alpha_width_, codes + begin * code_width_, ids.data() + begin, rows, options_.seed, tries.data() + begin, condition_);
       if (tier_ != Tier::off) state_->calibration.map(slice, ids.data() + begin, tries.data() + begin, options_.seed);
     });
     return out;
@@ -412,6 +413,7 @@ class Rows : public RowStream {
   int64_t next_, begun_, offset_, end_ = 0;  // next to be handed out, next to be begun
   Table schema_;
   Where where_;
+  uint64_t condition_ = 0;  // fingerprint of the text of `where`; 0: none
   std::unique_ptr<Method> method_;
   std::unique_ptr<RowMaker> maker_;
   std::vector<size_t> proposed_terms_;  // terms on columns whose levels the method proposes

@@ -11,6 +11,7 @@
 #include "engine/monitor.h"
 #include "engine/team.h"
 #include "kernels/number.h"
+#include "models/encoding/rare_categories.h"
 #include "models/table/table.h"
 
 namespace tessera {
@@ -51,6 +52,7 @@ struct EncoderOptions {
   int integer_levels = 16;     // integers with at most this many distinct values become categories; 0: never
   int max_categories = 1000;   // levels the networks see per column; rarer values share one level and come back by their frequencies
   uint64_t seed = 0;           // for the mixtures' k-means++ starts
+  int64_t least_rows = kRareRows;  // different texts that must share what is kept of identifiers; fewer than kRareRows count as those
 };
 
 class Encoder {
@@ -72,8 +74,9 @@ class Encoder {
 
   // Rows from sampled codes. row_ids[i] (the row's number in the infinite table) keys what is regenerated: identifiers, rare categories,
   // the noise inside nothing else; so that a row is the same in every batch. The result has all columns of the fitted table, in order.
-  // tries[i] (null: 0) keys rare categories too, so that a row that is tried again draws another one; its identifier stays its own.
-  Table decode(const float* alphas, const int32_t* codes, const int64_t* row_ids, int64_t rows, uint64_t seed, const int32_t* tries = nullptr) const;
+  // tries[i] (null: 0) keys rare categories too, so that a row that is tried again draws another one; its identifier stays its own. Identifiers are also keyed by
+  // `condition`, the fingerprint of what the rows must meet (0: nothing), so that samples under two conditions do not share them.
+  Table decode(const float* alphas, const int32_t* codes, const int64_t* row_ids, int64_t rows, uint64_t seed, const int32_t* tries = nullptr, uint64_t condition = 0) const;
 
   // The given rows of a table it was fitted on or of decode(), with texts numbered by level; those without a level of their own share the number after the last.
   Table pick(const Table& table, const std::vector<int64_t>& rows) const;

@@ -168,24 +168,22 @@ void fit_texts(const Column& column, const EncoderOptions& o, ColumnCode& out) {
   }
 }
 
-void fit_identifiers(const Column& column, uint32_t index, const EncoderOptions& o, ColumnCode& out) {
-  size_t missing = 0;
-  std::vector<char> seen(column.values.size());
+void fit_identifiers(const Column& column, const EncoderOptions& o, ColumnCode& out) {
+  int64_t missing = 0;
+  std::vector<int64_t> rows_with(column.values.size());
   column.codes.each_part([&](std::span<const int32_t> codes, size_t) {
-    for (const int32_t c : codes) {
-      if (c < 0) ++missing;
-      else seen.at(static_cast<size_t>(c)) = 1;
-    }
+    for (const int32_t c : codes) ++(c < 0 ? missing : rows_with.at(static_cast<size_t>(c)));
   });
-  std::vector<std::string> values;
-  for (size_t v = 0; v < seen.size(); ++v)
-    if (seen[v] != 0) values.push_back(column.values[v]);
-  if (values.empty()) {
+  std::vector<std::string_view> texts;
+  std::vector<int64_t> rows;
+  for (size_t v = 0; v < rows_with.size(); ++v)
+    if (rows_with[v] > 0) texts.push_back(column.values[v]), rows.push_back(rows_with[v]);
+  if (texts.empty()) {
     out.code = ConstantCode{kMissing, {}, true};
     return;
   }
-  const uint64_t salt = (o.seed + 1) * 0x9e3779b97f4a7c15ull + index;
-  out.code = IdentifierCode{Identifier::learn(values, salt), static_cast<double>(missing) / static_cast<double>(column.codes.size())};
+  const IdentifierOptions options{o.least_rows, o.seed, fingerprint_of(column.name)};
+  out.code = IdentifierCode{Identifier::learn(texts, rows, options), static_cast<double>(missing) / static_cast<double>(column.codes.size())};
 }
 
 }  // namespace
@@ -209,7 +207,7 @@ Encoder Encoder::fit(const Table& table, const EncoderOptions& options, Team& te
     ColumnCode& code = out.state_->columns[static_cast<size_t>(j)];
     code.name = column.name, code.type = column.type, code.reason = column.reason, code.format = column.format, code.arrow = column.arrow, code.decimals = column.decimals;
     if (is_numeric(column.type)) fit_numbers(column, static_cast<uint32_t>(j), options, code);
-    else if (column.type == ColumnType::identifier) fit_identifiers(column, static_cast<uint32_t>(j), options, code);
+    else if (column.type == ColumnType::identifier) fit_identifiers(column, options, code);
     else fit_texts(column, options, code);
     const std::lock_guard lock(reporting);
     done += 1;

@@ -19,7 +19,7 @@ struct ConstantCode {
   bool missing = false;
 };
 
-// No span; made anew, missing with the share that was seen.
+// No span; regenerated, missing with the share that was seen.
 struct IdentifierCode {
   Identifier pattern;
   double missing_share = 0;

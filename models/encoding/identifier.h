@@ -1,44 +1,42 @@
-// Identifiers are not learned but made anew: the pattern of the column (a number after a prefix, a sequence that goes on, or characters by place, such
-// as UUIDs, hashes, codes, mail addresses), filled by a secret permutation of the row's number, so that no two rows share one while the pattern has room.
+// Identifiers are not learnt but regenerated: the pattern of the column (a number after a prefix, a sequence that goes on, or characters by place, such as UUIDs, hashes,
+// codes, mail addresses, names), filled by a secret permutation of the row's number, so that no two rows share one while the pattern has room.
 //
-// No training value is stored. Where the pattern has so little room that one could be met by chance, the model keeps one bit for each of about 1.44·n
-// buckets of values, set if any of the n training values lies in it, and draws from the others: a set bit is shared by as many other values, so that
-// the bits tell little about any single one, and a training value is never made.
+// A pattern holds only what at least `least` different texts share, and what it says of texts beyond the classes of their characters only while it has room for five
+// times as many. So no training text stands in it, and none is made but by chance: see fresh_indices.h.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "models/encoding/fresh_indices.h"
+#include "models/encoding/rare_categories.h"
 
 namespace tessera {
 
-// The indices [0, size) without those in a bucket of a training value.
-class FreshIndices {
- public:
-  FreshIndices() = default;
-  FreshIndices(uint64_t size, uint64_t salt) : size_(size), salt_(salt) {}  // nothing left out; size in [1, 2^62]
-  void leave_out(const std::vector<uint64_t>& taken);
-  // Index of row i: different for different i below room(), in an order that `key` decides.
-  uint64_t at(uint64_t i, uint64_t key) const;
-  uint64_t room() const;
-  uint64_t size() const { return size_; }
+// Which texts of a pattern a sample takes: drawn from the seed, the condition and the column, apart from everything else that is drawn.
+struct IdentifierKey {
+  uint64_t order = 0;  // of places and numbers
+  uint64_t block = 0;  // of a sequence: each has numbers of its own
+};
+uint64_t fingerprint_of(std::string_view text);  // of a column's name, of a condition
+// `condition` 0: none.
+IdentifierKey identifier_key(uint64_t seed, uint64_t condition, uint64_t column);
 
-  nlohmann::json to_json() const;
-  static FreshIndices from_json(const nlohmann::json& json, uint64_t size);
-
- private:
-  uint64_t size_ = 1, salt_ = 0, buckets_ = 1;
-  std::vector<uint32_t> free_{0};  // buckets without a training value; all of them if none is
+struct IdentifierOptions {
+  int64_t least = kRareRows;  // different texts that must share what is kept
+  uint64_t seed = 0;          // keys the secret order
+  uint64_t column = 0;        // the fingerprint of the column's name
 };
 
 class Identifier {
  public:
-  // The pattern of distinct texts. `seed` keys the secret order.
-  static Identifier learn(std::span<const std::string> values, uint64_t seed);
-  // The identifier of a row; the same for the same (row, seed, column).
-  std::string text(uint64_t row, uint64_t seed, uint32_t column) const;
-  uint64_t room() const;  // of so many rows in succession no two share an identifier
+  // The pattern of different texts; rows[i] hold text i. Empty rows: one each. Where no text repeats, none of the regenerated ones shall either.
+  static Identifier learn(std::span<const std::string_view> texts, std::span<const int64_t> rows, const IdentifierOptions& options);
+  std::string text(uint64_t row, const IdentifierKey& key) const;
+  uint64_t room() const;         // of so many rows in succession no two share an identifier, if no two of the training table did
   std::string describe() const;  // for a person: "\"INV-\", then a number of 6 digits"
 
   nlohmann::json to_json() const;
@@ -47,20 +45,23 @@ class Identifier {
   enum class Kind { sequence, number, places };
   Kind kind() const { return kind_; }
 
+  // Numbers of a sequence lie in blocks: that of seed s < kSeedBlocks without a condition is number s, those of others are drawn.
+  static constexpr uint64_t kBlock = 1'000'000'000, kSeedBlocks = 1000, kBlocks = 1'000'000;
+  // The end of the grid cell that `highest` lies in: two significant digits, at least tens. What is held of the largest number of a column.
+  static uint64_t rounded_up(uint64_t highest);
+
  private:
+  friend class PatternLearner;
   // Texts of one length; place p takes one of the characters of alphabet[p]. The last places spell the index, which makes the text unique; where they are
   // all spoken for before the first place is reached, the places before `spelled_from` are free and drawn by the row.
   struct Places {
     uint64_t weight = 1;
-    std::vector<std::string> alphabet;
+    std::vector<std::u32string> alphabet;
     size_t spelled_from = 0;
     FreshIndices indices;
-    uint64_t plan();  // sets spelled_from, returns the number of indices
-    uint64_t index_of(const std::string& text) const;
+    uint64_t plan();                                                  // sets spelled_from, returns the number of indices
+    bool index_of(std::u32string_view text, uint64_t& index) const;  // false: it is none of these texts
   };
-
-  bool learn_number(std::span<const std::string> values, uint64_t seed);
-  void learn_places(std::span<const std::string> values, uint64_t seed);
 
   Kind kind_ = Kind::places;
   std::string prefix_, suffix_;

@@ -11,7 +11,6 @@
 namespace tessera {
 namespace {
 
-
 // Unsigned order of the keys is the order of the numbers: negative ones have all bits flipped, the others their sign.
 uint64_t key_of(double x) {
   const uint64_t bits = std::bit_cast<uint64_t>(x + 0.0);  // −0 + 0 is 0

@@ -87,6 +87,12 @@ inline std::vector<std::string> lines(const Table& t) {
   return out;
 }
 
+// Identifiers depend on the condition, everything else of a row does not.
+inline Table without(Table t, const std::string& name) {
+  std::erase_if(t.columns, [&](const Column& c) { return c.name == name; });
+  return t;
+}
+
 inline const Column& column(const Table& t, const std::string& name) {
   const Column* c = t.find(name);
   if (c == nullptr) throw std::out_of_range("no column " + name);

@@ -200,7 +200,7 @@ TEST(Tvae, ConditionedRowsHaveTheLawOfTheFreeOnesThatMeetTheCondition) {
 
 TEST(Tvae, ConditionsAreMetAlwaysOrSaidToBeImpossible) {
   const Model m = fitted();
-  EXPECT_EQ(lines(sample(m, 300, where("country = 'Freedonia' and age >= 0"))), lines(sample(m, 300))) << "a condition all rows meet changes none";
+  EXPECT_EQ(lines(without(sample(m, 300, where("country = 'Freedonia' and age >= 0")), "person_id")), lines(without(sample(m, 300), "person_id"))) << "a condition all rows meet changes none";
   for (const char* condition : {"income is null", "capital_gain = 0", "height > 180.5", "employed = FALSE and children in (0, 1)", "plan is not null and age < 40"}) {
     SampleReport report;
     EXPECT_EQ(sample(m, 100, where(condition, 100000), {}, &report).rows, 100) << condition;

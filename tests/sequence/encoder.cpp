@@ -82,10 +82,10 @@ TEST(SequenceEncoder, KeysOfEveryType) {
     for (size_t i = 0; i < n; ++i) x.push_back(static_cast<double>(i));
     return decode(encode(table({std::move(key), numbers("x", ColumnType::decimal, x)}), keyed("k"))).columns[0];
   };
-  EXPECT_EQ(cells(keys_of(numbers("k", ColumnType::integer, {70, 70, 50, 50, 60, 60}))), (std::vector<std::string>{"1", "1", "2", "2", "3", "3"}));
+  EXPECT_EQ(cells(keys_of(numbers("k", ColumnType::integer, {70, 70, 50, 50, 60, 60}))), (std::vector<std::string>{"3000000080", "3000000080", "3000000081", "3000000081", "3000000082", "3000000082"})) << "after 79, in the block of seed 3";
   const Column days = keys_of(dates("k", {10, 10, 12, 12}));
   EXPECT_EQ(days.type, ColumnType::date);
-  EXPECT_EQ(days.numbers, (std::vector<double>{13, 13, 14, 14})) << "days after the last one";
+  EXPECT_EQ(days.numbers, (std::vector<double>{20, 20, 21, 21})) << "days after the ten that hold the last one";
   std::vector<std::string> flags, few;
   const Column truth = keys_of(texts("k", ColumnType::boolean, {"true", "true", "false", "false"}));
   EXPECT_EQ(truth.type, ColumnType::category);

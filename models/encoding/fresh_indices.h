@@ -1,0 +1,34 @@
+// The texts of a pattern by number, without those of the training table: a secret order of the numbers, and where a training text could be met by chance, one bit
+// for each bucket of them, set if any of the training texts lies in it. New texts are drawn from the other buckets. A bucket holds at least five texts and half of the
+// buckets are set, so that a set bit tells little about any text; where a fifth of all texts are taken, nothing is stored and they are met by chance.
+#pragma once
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+namespace tessera {
+
+class FreshIndices {
+ public:
+  static constexpr uint64_t kMost = uint64_t{1} << 62;
+  static constexpr uint64_t kSpare = 5;  // texts a pattern needs for each of the training table's, so that none of these is met
+
+  FreshIndices() = default;
+  FreshIndices(uint64_t size, uint64_t salt) : size_(size), salt_(salt) {}  // nothing left out; size in [1, kMost]
+  // Whether a training text could be met by chance if there were `texts` of them.
+  bool could_meet(uint64_t texts) const;
+  void leave_out(const std::vector<uint64_t>& taken);
+  // Index of row i: different for different i below room(), in an order that `key` decides.
+  uint64_t at(uint64_t i, uint64_t key) const;
+  uint64_t room() const;
+  uint64_t size() const { return size_; }
+
+  nlohmann::json to_json() const;
+  static FreshIndices from_json(const nlohmann::json& json, uint64_t size);
+
+ private:
+  uint64_t size_ = 1, salt_ = 0, buckets_ = 1;
+  std::vector<uint32_t> free_{0};  // buckets without a training value; all of them if none is
+};
+
+}  // namespace tessera
