@@ -140,8 +140,19 @@ void choose_kernels() {
   }
 }
 
+// The kernels copy by cp.async, which begins with compute capability 8.0: an older GPU has no image of them, and would say so only at the first launch.
+void check_capability(int number) {
+  cudaDeviceProp p{};
+  check(cudaGetDeviceProperties(&p, number), "cudaGetDeviceProperties", "opening GPU " + std::to_string(number));
+  if (p.major >= 8) return;
+  message() = "GPU " + std::to_string(number) + " (" + p.name + ") has compute capability " + std::to_string(p.major) + "." + std::to_string(p.minor) +
+              ", and the kernels need 8.0 or newer.\n  --device cpu runs the same plan; tessera info lists other GPUs.";
+  throw Failed{DeviceStatus::missing};
+}
+
 DeviceStatus open(int number, DeviceSession** session) {
   return guarded([&] {
+    check_capability(number);
     choose_kernels();
     auto s = std::make_unique<DeviceSession>();
     s->device = number;

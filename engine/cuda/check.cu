@@ -10,6 +10,7 @@ const char* remedy(cudaError_t e) {
     case cudaErrorMemoryAllocation: return "A smaller --batch-size needs less; --device cpu has the machine's memory.";
     case cudaErrorInsufficientDriver: return "Install an NVIDIA driver that knows CUDA 13.0 (580 or newer), or go on with --device cpu.";
     case cudaErrorNoDevice: return "Check nvidia-smi and CUDA_VISIBLE_DEVICES, or go on with --device cpu.";
+    case cudaErrorNoKernelImageForDevice: return "The plugin was built for other GPUs: build it with -DTESSERA_CUDA_ARCHITECTURES naming this one's compute capability.";  // not reached: no emulated GPU lacks a kernel
     case cudaErrorInvalidDevice: return "tessera info lists the devices there are.";
     default: return "compute-sanitizer names the kernel; --device cpu runs the same plan. Please report it.";
   }

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "emulated_device.h"
 #include "emulation/machine.h"
@@ -356,6 +357,20 @@ TEST_F(Backend, DevicesAreDescribed) {
   EXPECT_EQ(info.memory, static_cast<int64_t>(emulation::device().memory));
   EXPECT_EQ(info.free_memory, static_cast<int64_t>(emulation::device().memory - emulation::device_bytes_in_use()));
   EXPECT_EQ(api.describe(devices, &info), DeviceStatus::missing);
+}
+
+// A GPU that has no image of the kernels is refused when it is opened, not at the first launch.
+TEST_F(Backend, RefusesAGpuOlderThanItsKernels) {
+  const DeviceApi& api = *tessera_device_backend();
+  const auto [major, minor] = std::pair{emulation::device().major, emulation::device().minor};
+  for (const auto& [newer, capability] : {std::pair{false, std::pair{7, 5}}, {true, std::pair{8, 0}}, {true, std::pair{12, 0}}}) {
+    std::tie(emulation::device().major, emulation::device().minor) = capability;
+    DeviceSession* s = nullptr;
+    EXPECT_EQ(api.open(0, &s), newer ? DeviceStatus::ok : DeviceStatus::missing) << capability.first;
+    if (newer) api.close(s);
+    else EXPECT_NE(std::string(api.message()).find("compute capability 7.5, and the kernels need 8.0 or newer"), std::string::npos) << api.message();
+  }
+  std::tie(emulation::device().major, emulation::device().minor) = std::pair{major, minor};
 }
 
 // Rows that another program makes on a stream of its own are read behind its event, and not before.
