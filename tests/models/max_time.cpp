@@ -1,4 +1,6 @@
 // --max-time bounds the whole run, what follows training included. The clock is the test's: every event of the progress takes a second.
+#include <nlohmann/json.hpp>
+
 #include "models/table/example.h"
 #include "models/tables.h"
 
