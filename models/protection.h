@@ -5,10 +5,13 @@
 #include "engine/monitor.h"
 #include "models/encoding/protected_numbers.h"
 #include "models/model.h"
+#include "models/sequence/sequences.h"
 
 namespace tessera {
 
 nlohmann::json leave_out_rare(Table& table, const FitOptions& options, Team& team, const Monitor& monitor);
+// Of steps and statics alike. Where a key tells sequences apart a category must be had by `rare_rows` keys; of windows of one series rows count.
+nlohmann::json leave_out_rare(Sequences& sequences, const FitOptions& options, Team& team, const Monitor& monitor);
 // `emptied`: what protect_numbers() said.
 nlohmann::json describe_protection(const std::vector<EmptiedColumn>& emptied, const FitOptions& options, const Monitor& monitor);
 

@@ -32,7 +32,7 @@ struct SequenceModel {
   int64_t parameters(const TimeganConfig& config) const;
 };
 
-// The table cut into sequences, their numbers protected. `provenance` receives what is to be said of it.
+// The table cut into sequences, protected. `provenance` receives what is to be said of it.
 Sequences cut_protected(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor, nlohmann::json& provenance);
 
 // Cuts, encodes and trains, from where the checkpoints stand if the options say so. `provenance` receives what is to be said of it.

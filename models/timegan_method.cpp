@@ -293,6 +293,7 @@ Sequences cut_protected(Table&& table, const FitOptions& options, Team& team, co
   Sequences sequences = cut(std::move(table), options.sequences);
   if (sequences.steps.rows < options.rare_rows)
     throw Error(ErrorCode::data, fmt::format("The table has {} rows: whatever is learnt from fewer than {} tells of single rows.\n  --rare-categories keep learns from them as they are.", sequences.steps.rows, options.rare_rows));
+  provenance["rare_categories"] = leave_out_rare(sequences, options, team, monitor);  // before lengths change: it finds each row's key by them
   provenance["protected_numbers"] = describe_protection(protect_numbers(sequences, index ? &*index : nullptr, options.rare_rows, options.seed, team), options, monitor);
   return sequences;
 }

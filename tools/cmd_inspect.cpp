@@ -82,7 +82,8 @@ std::string told(const Json& column, const Json& numbers) {
   const auto count = [&](const char* key) { return column.contains(key) ? static_cast<int64_t>(column[key].size()) : 0; };
   if (kind == "identifier") return "the pattern of its texts";
   if (kind == "constant") return "its value";
-  std::string out = kind == "modes" ? "range" : text::counted(count("levels"), "values");
+  std::string out = kind == "modes" || kind == "range" ? "range" : text::counted(count("levels"), "values");
+  if (count("grid") > 0) out += ", " + text::counted(count("grid"), "values");
   if (count("spikes") > 0) out += ", " + text::counted(count("spikes"), "repeated values");
   if (count("rare") > 0) out += ", " + text::counted(count("rare"), "rarer ones");
   for (const Json& n : numbers)
@@ -124,7 +125,7 @@ std::string privacy_page(const Json& model) {
   if (!rare.is_object()) return out;
   const int64_t least = rare.value("least_rows", int64_t{1});
   if (least <= 1) return out + "  every category is kept, however rare\n";
-  out += fmt::format("  no category of fewer than {} rows is kept", least);
+  out += rare.contains("of") ? fmt::format("  no category that fewer than {} values of {} have is kept", least, rare["of"].get<std::string>()) : fmt::format("  no category of fewer than {} rows is kept", least);
   std::vector<std::string> gone;
   for (const Json& c : rare.value("columns", Json::array()))
     gone.push_back(fmt::format("{}: {} in {}{}", c["column"].get<std::string>(), text::count(c["values"].get<int64_t>()), text::counted(c["rows"].get<int64_t>(), "rows"), c.value("made_anew", false) ? ", made anew" : ""));
@@ -183,7 +184,7 @@ std::string model_page(const Json& model) {
   if (of_sequences) {
     out += t.str() + fmt::format("\n  {} units a step to the networks and {} a sequence; {} weights in generator, supervisor and recovery\n\nsettings\n", inline_text(model["data_width"]),
                                  inline_text(model["condition_width"]), inline_text(model["generator_parameters"]));
-    return out + outline(model["config"]);
+    return out + outline(model["config"]) + privacy_page(model);
   }
   out += t.str() + fmt::format("\n  {} columns to the networks, {} of them conditions; {} weights in the {}\n\nsettings\n",
                                inline_text(model["data_width"].get<int64_t>() + model["condition_width"].get<int64_t>()), inline_text(model["condition_width"]),

@@ -12,21 +12,39 @@ uint64_t draw(uint32_t column, uint64_t row, uint64_t seed) {
   return static_cast<uint64_t>(p.word[0]) << 32 | p.word[1];
 }
 
-RareColumn protect(Column& column, uint32_t index, int64_t least, uint64_t seed) {
-  RareColumn out{column.name};
-  std::vector<int64_t> rows(column.values.size());
-  column.codes.each_part([&](std::span<const int32_t> codes, size_t) {
-    for (const int32_t c : codes)
-      if (c >= 0) ++rows[static_cast<size_t>(c)];
-  });
+// Of each value, the rows that hold it, and how many count: holders, or the rows themselves.
+struct Held {
+  std::vector<int64_t> rows, counted;
+};
 
+Held count(const Column& column, std::span<const int32_t> holder) {
+  Held out{std::vector<int64_t>(column.values.size()), {}};
+  if (!holder.empty()) out.counted = out.rows;
+  std::vector<int32_t> last(out.counted.size(), -1);
+  column.codes.each_part([&](std::span<const int32_t> codes, size_t first) {
+    for (size_t i = 0; i < codes.size(); ++i) {
+      if (codes[i] < 0) continue;
+      const auto v = static_cast<size_t>(codes[i]);
+      ++out.rows[v];
+      if (holder.empty() || last[v] == holder[first + i]) continue;
+      last[v] = holder[first + i];
+      ++out.counted[v];
+    }
+  });
+  if (holder.empty()) out.counted = out.rows;
+  return out;
+}
+
+RareColumn protect(Column& column, uint32_t index, int64_t least, uint64_t seed, std::span<const int32_t> holder) {
+  RareColumn out{column.name};
+  const auto [rows, counted] = count(column, holder);
   std::vector<int32_t> to(rows.size(), -1);
   std::vector<std::string> kept;
   std::vector<uint64_t> up_to;  // running sums of the rows of those kept
   uint64_t sum = 0;
   for (size_t v = 0; v < rows.size(); ++v) {
     if (rows[v] == 0) continue;
-    if (rows[v] < least) {
+    if (counted[v] < least) {
       ++out.values, out.rows += rows[v];
       continue;
     }
@@ -44,16 +62,17 @@ RareColumn protect(Column& column, uint32_t index, int64_t least, uint64_t seed)
   if (out.rows > static_cast<int64_t>(sum)) {
     out.made_anew = true;
     column.type = ColumnType::identifier;
-    column.reason = "categories that hardly repeat: made anew like an identifier";
+    column.reason = "categories that hardly repeat: regenerated like an identifier";
     return out;
   }
   for (size_t i = 0; i < column.codes.size(); ++i) {
     int32_t& code = column.codes[i];
     if (code < 0) continue;
+    const uint64_t key = holder.empty() ? i : static_cast<uint64_t>(code) << 32 | static_cast<uint32_t>(holder[i]);
     code = to[static_cast<size_t>(code)];
     if (i % size_t{kRowsResident} == 0) column.relax();
     if (code >= 0) continue;
-    const auto at = static_cast<uint64_t>((static_cast<unsigned __int128>(draw(index, i, seed)) * sum) >> 64);
+    const auto at = static_cast<uint64_t>((static_cast<unsigned __int128>(draw(index, key, seed)) * sum) >> 64);
     code = static_cast<int32_t>(std::upper_bound(up_to.begin(), up_to.end(), at) - up_to.begin());
   }
   column.values = std::move(kept);
@@ -62,7 +81,7 @@ RareColumn protect(Column& column, uint32_t index, int64_t least, uint64_t seed)
 
 }  // namespace
 
-std::vector<RareColumn> protect_rare_categories(Table& table, int64_t least, uint64_t seed, Team& team) {
+std::vector<RareColumn> protect_rare_categories(Table& table, int64_t least, uint64_t seed, Team& team, std::span<const int32_t> holder) {
   if (least <= 1) return {};
   std::vector<RareColumn> found(table.columns.size());
   team.for_each(static_cast<int64_t>(found.size()), [&](int64_t j) {
@@ -70,7 +89,7 @@ std::vector<RareColumn> protect_rare_categories(Table& table, int64_t least, uin
     if (column.type != ColumnType::category && column.type != ColumnType::constant) return;
     // "text: line 17 holds "Zwolle", after 3 values such as …" would carry a value into the model.
     if (column.type == ColumnType::category) column.reason = "text with " + std::to_string(column.values.size()) + " values";
-    found[static_cast<size_t>(j)] = protect(column, static_cast<uint32_t>(j), least, seed);
+    found[static_cast<size_t>(j)] = protect(column, static_cast<uint32_t>(j), least, seed, holder);
   });
   std::erase_if(found, [](const RareColumn& c) { return c.values == 0; });
   return found;

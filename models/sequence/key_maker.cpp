@@ -33,6 +33,7 @@ KeyMaker::KeyMaker(const Column& keys, uint64_t seed, int64_t least_rows) {
     return;
   }
   if (keys.type == ColumnType::boolean || keys.type == ColumnType::constant) schema_.type = ColumnType::category;  // true and false cannot name more than two
+  schema_.reason = "key, regenerated";  // what a column's reason quotes would be a key of the table
   const std::vector<std::string_view> texts(keys.values.begin(), keys.values.end());
   pattern_ = Identifier::learn(texts, {}, {least_rows, seed, fingerprint_of(keys.name)});
 }

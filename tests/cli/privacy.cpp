@@ -1,7 +1,9 @@
 // What a model tells of its rows: rare categories and numbers of few rows do not reach it, and it says what it holds.
 #include "cli/program.h"
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 class Privacy : public Cli {
  protected:
@@ -54,6 +56,62 @@ TEST_F(Privacy, AColumnOfFewValuesIsLearntAsEmptyAndNamed) {
   EXPECT_HAS(must({"inspect", "m.tessera"}).out, "learnt as empty, having fewer values: once: 2 in all");
   must({"sample", "m.tessera", "--rows", "50", "--output", "s.csv", "--quiet"});
   EXPECT_FALSE(has(read("s.csv"), "417"));
+}
+
+// Forty patients of six to nine days. One has a ward of its own for all of its stay, one for a single day; one a diagnosis of its own, which is static.
+class SequencePrivacy : public Cli {
+ protected:
+  void SetUp() override {
+    Cli::SetUp();
+    std::string csv = "patient,day,ward,diagnosis,temp\n";
+    for (int p = 0; p < 40; ++p)
+      for (int d = 0; d < 6 + p % 4; ++d)
+        csv += "p" + std::to_string(p) + "," + std::to_string(d) + "," + (p == 7 ? "LONGWARD" : p == 9 && d == 2 ? "DAYWARD" : d % 2 == 0 ? "east" : "west") + "," +
+               (p == 11 ? "RAREDISEASE" : p % 2 == 0 ? "flu" : "cold") + "," + std::to_string(36 + (p * 7 + d * 5) % 30) + "." + std::to_string(d % 10) + "\n";
+    write("stays.csv", csv);
+  }
+  static constexpr const char* kSecrets[] = {"LONGWARD", "DAYWARD", "RAREDISEASE"};
+  void expect_none(const std::string& what, const std::string& bytes) {
+    for (const char* secret : kSecrets) EXPECT_FALSE(has(bytes, secret)) << secret << " in " << what;
+  }
+  void fit(const std::vector<std::string>& how) {
+    std::vector<std::string> arguments{"fit", "stays.csv", "--model", "m.tessera", "--force", "--method", "timegan", "--iterations", "2", "--hidden-dim", "6"};
+    arguments.insert(arguments.end(), how.begin(), how.end());
+    must(arguments);
+    must({"sample", "m.tessera", "--rows", "200", "--output", "s.csv", "--quiet", "--force"});
+  }
+};
+
+TEST_F(SequencePrivacy, ACategoryOfOneSequenceIsNowhereHoweverManyRowsItHas) {
+  fit({"--sequence-key", "patient", "--sequence-index", "day", "--static", "diagnosis"});
+  expect_none("the model", read("m.tessera"));
+  const std::string rows = read("s.csv");
+  expect_none("the sample", rows);
+  const std::string page = must({"inspect", "m.tessera"}).out;
+  EXPECT_HAS(page, "privacy");
+  EXPECT_HAS(page, "no category that fewer than 5 values of patient have is kept; left out: ward: 2 in 10 rows, diagnosis: 1 in 1 row");
+  std::map<std::string, std::string> diagnosis;  // of a key: sequences stay valid
+  std::istringstream lines(rows);
+  std::string key, day, ward, disease, temp;
+  std::getline(lines, key);
+  while (std::getline(lines, key, ',') && std::getline(lines, day, ',') && std::getline(lines, ward, ',') && std::getline(lines, disease, ',') && std::getline(lines, temp))
+    EXPECT_EQ(diagnosis.try_emplace(key, disease).first->second, disease) << key;
+  EXPECT_EQ(diagnosis.size(), 200u);
+}
+
+TEST_F(SequencePrivacy, OfWindowsOfOneSeriesRowsCount) {
+  write("stays.csv", [] {
+    std::string csv = "t,ward,temp\n";
+    for (int i = 0; i < 200; ++i) csv += std::to_string(i) + "," + (i == 77 ? "DAYWARD" : i % 40 < 2 ? "LONG" : i % 2 == 0 ? "east" : "west") + "," + std::to_string(i * 7 % 31) + ".5\n";
+    return csv;
+  }());
+  fit({"--sequence-length", "6", "--sequence-index", "t"});
+  expect_none("the model", read("m.tessera"));
+  expect_none("the sample", read("s.csv"));
+  EXPECT_HAS(read("m.tessera"), "LONG");
+  EXPECT_HAS(must({"inspect", "m.tessera"}).out, "no category of fewer than 5 rows is kept; left out: ward: 1 in 1 row");
+  fit({"--sequence-length", "6", "--sequence-index", "t", "--rare-categories", "keep"});
+  EXPECT_HAS(read("m.tessera"), "DAYWARD");
 }
 
 TEST_F(Privacy, WhatIsAskedForIsChecked) {

@@ -87,6 +87,42 @@ TEST(RareCategories, AColumnOfNamesIsMadeAnew) {
   EXPECT_EQ(t.columns[0].type, ColumnType::identifier);
 }
 
+// Holder h has rows of its own side by side; value v of `held` is in so many rows of each of so many holders.
+struct Held {
+  int holders, rows;
+};
+Table held_by(const std::vector<Held>& held, std::vector<int32_t>& holder) {
+  Table t;
+  Column& c = t.columns.emplace_back();
+  c.name = "ward", c.type = ColumnType::category;
+  for (size_t v = 0; v < held.size(); ++v) c.values.push_back("v" + std::to_string(v));
+  for (int32_t h = 0; h < 30; ++h)
+    for (size_t v = 0; v < held.size(); ++v)
+      for (int r = 0; h < held[v].holders && r < held[v].rows; ++r) c.codes.push_back(static_cast<int32_t>(v)), holder.push_back(h);
+  t.rows = c.size();
+  return t;
+}
+
+TEST(RareCategories, OfHoldersAValueNeedsAsManyHoweverManyRowsEachHas) {
+  std::vector<int32_t> holder;
+  Table t = held_by({{30, 3}, {20, 2}, {5, 1}, {4, 9}, {1, 40}, {1, 1}}, holder);
+  const Table before = t;
+  Team team(2);
+  const auto found = protect_rare_categories(t, 5, 7, team, holder);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].values, 3);
+  EXPECT_EQ(found[0].rows, 4 * 9 + 40 + 1);
+  EXPECT_EQ(t.columns[0].values, (std::vector<std::string>{"v0", "v1", "v2"}));
+  std::map<std::pair<int32_t, int32_t>, int32_t> instead;  // of a holder and a value
+  for (size_t i = 0; i < holder.size(); ++i) {
+    const int32_t was = before.columns[0].codes[i], now = t.columns[0].codes[i];
+    if (was < 3) {
+      EXPECT_EQ(now, was);
+    }
+    EXPECT_EQ(instead.try_emplace({holder[i], was}, now).first->second, now) << "row " << i;
+  }
+}
+
 TEST(RareCategories, ReasonsQuoteNothing) {
   Table t = table_of({50, 30});
   Team team(1);
