@@ -18,6 +18,7 @@
 #include <ctime>
 
 #include "engine/error.h"
+#include "engine/printable.h"
 
 namespace tessera {
 namespace {
@@ -50,17 +51,16 @@ Cause cause_of_writing(int error) {
     case EPERM: return {"you have no permission to write there", "Choose another directory, or change its mode with chmod."};
     case EROFS: return {"the file system is read-only", "Name an output on another disk."};
     case EEXIST: return {"a file of that name appeared meanwhile", "Give another name, or --force to replace it."};
+    case ENAMETOOLONG: return {"the name is too long", "Give a shorter one: most file systems take 255 bytes for a name and 4095 for a path."};
+    case ELOOP: return {"its symbolic links lead in a circle", "Name the file itself, or remove the links."};
+    case ENOTDIR: return {"a part of its path is a file, not a directory", "Check the path."};
+    case EISDIR: return {"this is a directory", "Name a file inside it."};
     default: return {spoken(error), "Check the path and the disk."};
   }
 }
 
 [[noreturn]] void io_error(const std::string& path, const std::string& what, const std::string& way_out) {
-  throw Error(ErrorCode::io, path + ": " + what + ".\n  " + way_out);
-}
-
-std::string follow_links(const std::string& path) {
-  char resolved[PATH_MAX];
-  return ::realpath(path.c_str(), resolved) != nullptr ? resolved : path;
+  throw Error(ErrorCode::io, printable(path) + ": " + what + ".\n  " + way_out);
 }
 
 std::string directory_of(const std::string& path) {
@@ -73,15 +73,61 @@ std::string join(const std::string& directory, const std::string& file) { return
 
 bool is_stream(mode_t mode) { return S_ISFIFO(mode) || S_ISCHR(mode) || S_ISSOCK(mode); }
 
+// Where the bytes for a path go, symbolic links followed. Error(io) where no file can stand or must not be replaced.
+struct Target {
+  std::string path, directory;
+  bool exists = false;
+  mode_t mode = 0;
+};
+
+[[noreturn]] void no_target(const std::string& path, int error) {
+  const Cause cause = cause_of_writing(error);
+  io_error(path, "no file can be written here: " + cause.why, cause.way_out);
+}
+
+void check_kind(const std::string& path, mode_t mode, bool overwrite) {
+  if (S_ISDIR(mode)) no_target(path, EISDIR);
+  if (S_ISSOCK(mode) || S_ISBLK(mode)) io_error(path, S_ISSOCK(mode) ? "this is a socket" : "this is a disk, not a file on one", "Name a file.");
+  if (S_ISREG(mode) && !overwrite) io_error(path, "the file is there already", "Give another name, or --force to replace it.");
+}
+
+Target find_target(const std::string& path, bool overwrite) {
+  Target t{path, "", false, 0};
+  struct stat about{};
+  char resolved[PATH_MAX];
+  if (::realpath(path.c_str(), resolved) != nullptr) t.path = resolved;
+  // A pipe that /dev/stdout leads to has no path that could be resolved, but it is there.
+  t.exists = ::stat(t.path.c_str(), &about) == 0;
+  t.mode = about.st_mode;
+  if (t.exists) {
+    check_kind(path, t.mode, overwrite);
+  } else {
+    const int error = errno;
+    if (::lstat(path.c_str(), &about) == 0 && error == ENOENT)
+      io_error(path, "this is a symbolic link to a file that is not there", "Name that file itself, or remove the link.");
+    if (error != ENOENT) no_target(path, error);
+    if (path.back() == '/') no_target(path, EISDIR);
+  }
+  t.directory = directory_of(t.path);
+  if (::stat(t.directory.c_str(), &about) != 0 || !S_ISDIR(about.st_mode)) io_error(path, "there is no directory " + t.directory, "Create it with: mkdir -p " + t.directory);
+  return t;
+}
+
+// The name by which hidden files of a target begin; cut, so that the whole is a name that a file system takes.
+std::string hidden_stem(const std::string& target) {
+  constexpr size_t kMost = 200;
+  return "." + target.substr(target.find_last_of('/') + 1).substr(0, kMost) + ".";
+}
+
 // A name no other process and no other thread of this one takes.
 std::string hidden_name(const std::string& target) {
   static std::atomic<uint32_t> counter{0};
-  return fmt::format(".{}.{}.{}.part", target.substr(target.find_last_of('/') + 1), ::getpid(), counter++);
+  return fmt::format("{}{}.{}.part", hidden_stem(target), ::getpid(), counter++);
 }
 
 // Takes away what a process that was killed while it wrote `target` has left; only where files have names from the start.
 void remove_stale(const std::string& directory, const std::string& target) {
-  const std::string begin = "." + target.substr(target.find_last_of('/') + 1) + ".", end = ".part";
+  const std::string begin = hidden_stem(target), end = ".part";
   DIR* folder = ::opendir(directory.c_str());
   if (folder == nullptr) return;
   while (const dirent* entry = ::readdir(folder)) {
@@ -99,6 +145,20 @@ int open_nameless([[maybe_unused]] const std::string& directory) {
   if (::access("/proc/self/fd", X_OK) == 0) return ::open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
 #endif
   return -1;
+}
+
+// A file in the target's directory without a name or, where there is none such, of the hidden name that `temporary` receives.
+Descriptor open_temporary(const Target& target, std::string& temporary) {
+  Descriptor file(open_nameless(target.directory));
+  if (file.get() >= 0) return file;
+  remove_stale(target.directory, target.path);
+  // A killed process of another container may have had our number.
+  for (int tries = 0; file.get() < 0 && tries < 100 && (tries == 0 || errno == EEXIST); ++tries) {
+    temporary = join(target.directory, hidden_name(target.path));
+    file = Descriptor(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  }
+  if (file.get() < 0) temporary.clear();
+  return file;
 }
 
 bool give_name(int fd, const std::string& path) {
@@ -177,46 +237,27 @@ std::string read_file(const std::string& path, int64_t limit) {
 void check_writable(const std::string& path, bool overwrite) {
   if (path.empty()) throw Error(ErrorCode::usage, "An output file needs a name; the one given is empty.");
   if (path == "-") return;
-  const std::string target = follow_links(path);
-  struct stat about{};
-  const bool exists = ::stat(target.c_str(), &about) == 0;
-  if (exists ? S_ISDIR(about.st_mode) : path.back() == '/') io_error(path, "this is a directory", "Name a file inside it.");
-  if (exists && is_stream(about.st_mode)) return;
-  if (exists && !overwrite) io_error(path, "the file is there already", "Give another name, or --force to replace it.");
-  const std::string directory = directory_of(target);
-  if (::stat(directory.c_str(), &about) != 0 || !S_ISDIR(about.st_mode)) io_error(path, "there is no directory " + directory, "Create it with: mkdir -p " + directory);
-  if (::access(directory.c_str(), W_OK | X_OK) != 0) {
-    const Cause cause = cause_of_writing(errno);
-    io_error(path, "the directory " + directory + " cannot be written to: " + cause.why, cause.way_out);
+  const Target target = find_target(path, overwrite);
+  if (!target.exists || !is_stream(target.mode)) {
+    const AtomicFile probe(path, overwrite, false);  // what it opens is gone with it
+  } else if (::access(target.path.c_str(), W_OK) != 0) {  // to open a pipe would wait for its reader
+    no_target(path, errno);
   }
 }
 
 AtomicFile::AtomicFile(std::string path, bool overwrite, bool sync) : path_(std::move(path)), overwrite_(overwrite), sync_(sync) {
-  check_writable(path_, overwrite_);
-  target_ = follow_links(path_);
-  directory_ = directory_of(target_);
-  struct stat about{};
-  const bool exists = ::stat(target_.c_str(), &about) == 0;
+  if (path_.empty()) throw Error(ErrorCode::usage, "An output file needs a name; the one given is empty.");
   if (path_ == "-") {
     straight_ = true;
     file_ = Descriptor(STDOUT_FILENO);
-  } else if (exists && is_stream(about.st_mode)) {
-    straight_ = true;
-    file_ = Descriptor(::open(target_.c_str(), O_WRONLY | O_CLOEXEC));
-  } else {
-    file_ = Descriptor(open_nameless(directory_));
-    if (file_.get() < 0) {
-      remove_stale(directory_, target_);
-      // A killed process of another container may have had our number.
-      for (int tries = 0; file_.get() < 0 && tries < 100 && (tries == 0 || errno == EEXIST); ++tries) {
-        temporary_ = join(directory_, hidden_name(target_));
-        file_ = Descriptor(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-      }
-      if (file_.get() < 0) temporary_.clear();
-    }
-    if (file_.get() >= 0 && exists) (void)!::fchmod(file_.get(), about.st_mode & 07777);  // a replaced file keeps its rights, where we may set them
+    return;
   }
-  if (file_.get() < 0) fail("cannot be opened for writing", errno);
+  const Target target = find_target(path_, overwrite_);
+  target_ = target.path, directory_ = target.directory;
+  straight_ = target.exists && is_stream(target.mode);
+  file_ = straight_ ? Descriptor(::open(target_.c_str(), O_WRONLY | O_CLOEXEC)) : open_temporary(target, temporary_);
+  if (file_.get() < 0) fail(straight_ ? "cannot be opened for writing" : ("the directory " + directory_ + " cannot be written to").c_str(), errno);
+  if (!straight_ && target.exists) (void)!::fchmod(file_.get(), target.mode & 07777);  // a replaced file keeps its rights, where we may set them
 }
 
 AtomicFile::~AtomicFile() {
@@ -281,8 +322,8 @@ Descriptor open_scratch(const std::string& directory) {
   std::string name = join(directory.empty() ? "." : directory, ".tessera.scratch.XXXXXX");
   const int fd = ::mkostemp(name.data(), O_CLOEXEC);
   if (fd < 0) {
-    const Cause cause = cause_of_writing(errno);
-    io_error(directory, "no scratch file can be made in this folder: " + cause.why, "Name another folder with --scratch, or raise --memory-limit so that none is needed.");
+    const std::string why = errno == ENOENT ? "there is no such folder" : cause_of_writing(errno).why;
+    io_error(directory, "no scratch file can be made in this folder: " + why, "Name another folder with --scratch, or raise --memory-limit so that none is needed.");
   }
   ::unlink(name.c_str());
   return Descriptor(fd);

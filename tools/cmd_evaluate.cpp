@@ -208,8 +208,8 @@ void run(const SharedOptions& shared, const Arguments& a) {
   if (shared.json) return print(json + "\n");
   const Json report = Json::parse(json);
   const size_t most = a.worst == 0 ? SIZE_MAX : static_cast<size_t>(a.worst);
-  if (sequences) return print(sequence_page(report, most));
-  print(scores(report) + detection(report) + utility(report) + privacy(report) + columns(report, most) + pairs(report, most) + excluded(report));
+  if (sequences) return print_page(sequence_page(report, most));
+  print_page(scores(report) + detection(report) + utility(report) + privacy(report) + columns(report, most) + pairs(report, most) + excluded(report));
 }
 
 }  // namespace

@@ -199,7 +199,7 @@ void run(const SharedOptions& shared, const Arguments& a) {
   const std::string json = model ? tessera::Model::load(a.file).describe() : tessera::inspect(session.context(), tessera::read_table(session.context(), {a.file}, a.csv.options()));
   session.progress().clear();
   if (shared.json) return print(json + "\n");
-  print(model ? model_page(Json::parse(json)) : table_page(Json::parse(json)));
+  print_page(model ? model_page(Json::parse(json)) : table_page(Json::parse(json)));
 }
 
 }  // namespace

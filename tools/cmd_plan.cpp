@@ -98,7 +98,7 @@ void run(const SharedOptions& shared, const Arguments& a) {
   }
   plan.erase("cuda");
   if (shared.json) print(plan.dump(2) + "\n");
-  else print(a.device == "cpu" ? page(plan) : launches(plan));
+  else print_page(a.device == "cpu" ? page(plan) : launches(plan));
 }
 
 }  // namespace

@@ -124,7 +124,7 @@ void ProgressPrinter::finish() {
 void ProgressPrinter::line(const std::string& label, const std::string& what) {
   if (style_ == Style::none) return;
   finish();
-  print_(text::pad(label, kLabel) + " " + what + "\n");
+  print_(text::pad(label, kLabel) + " " + text::printable(what) + "\n");
 }
 
 // Above the bar of the phase that runs, which goes on.

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 
 #include "interrupt.h"
+#include "text.h"
 
 namespace {
 
@@ -69,6 +70,10 @@ int64_t write_rows(Session& session, tessera::Rows&& rows, const std::string& pa
     throw;
   }
 }
+
+void print_json(const nlohmann::json& report) { print(report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"); }
+
+void print_page(const std::string& page) { print(text::printable(page, true)); }
 
 void CsvArguments::add_to(CLI::App& command) {
   command.add_option("--types", types, "Types of columns, where the rules of docs/tables.md are not what you want:\nzip=category,id=identifier (integer, decimal, boolean, category, date, datetime, identifier)");

@@ -2,6 +2,7 @@
 #pragma once
 #include <CLI/App.hpp>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 
@@ -36,6 +37,10 @@ class Session {
 
 // Writes to standard output, all of it; throws tessera::Error(TESSERA_E_IO) where that fails (a full disk behind a redirection).
 void print(const std::string& text);
+// A report; a path in it that is not UTF-8 is shown with replacement characters.
+void print_json(const nlohmann::json& report);
+// The same for a page that people read: control characters of the texts in it are escaped.
+void print_page(const std::string& page);
 
 // Rows to a file, or to standard output ("-"): there a reader that went away (… | head) ends the process as it ends every Unix tool, by SIGPIPE and without a word.
 int64_t write_rows(Session& session, tessera::Rows&& rows, const std::string& path, const tessera_csv_write_options& options);

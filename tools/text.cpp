@@ -10,7 +10,36 @@ namespace {
 
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
+// The bytes of the character at the front; 0: they are not UTF-8.
+size_t character(const std::string& s, size_t at) {
+  const auto lead = static_cast<unsigned char>(s[at]);
+  const size_t size = lead < 0x80 ? 1 : lead >= 0xC2 && lead <= 0xDF ? 2 : (lead & 0xF0) == 0xE0 ? 3 : lead >= 0xF0 && lead <= 0xF4 ? 4 : 0;
+  if (size > s.size() - at) return 0;
+  for (size_t i = 1; i < size; ++i)
+    if (!continues(s[at + i])) return 0;
+  const auto second = static_cast<unsigned char>(size > 1 ? s[at + 1] : '\0');
+  return (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) || (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F) ? 0 : size;
+}
+
+// C0 and DEL; C1, whose U+009B begins a terminal's commands as ESC [ does.
+bool is_control(const std::string& s, size_t at, size_t size) {
+  const auto c = static_cast<unsigned char>(s[at]);
+  return c < 0x20 || c == 0x7F || (size == 2 && c == 0xC2 && static_cast<unsigned char>(s[at + 1]) < 0xA0);
+}
+
 }  // namespace
+
+std::string printable(const std::string& s, bool lines) {
+  std::string out;
+  for (size_t at = 0; at < s.size();) {
+    const size_t size = character(s, at), taken = std::max<size_t>(size, 1);
+    if ((size != 0 && !is_control(s, at, size)) || (lines && s[at] == '\n')) out.append(s, at, taken);
+    else
+      for (size_t i = at; i < at + taken; ++i) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(s[i]));
+    at += taken;
+  }
+  return out;
+}
 
 std::string count(int64_t n) {
   const std::string digits = std::to_string(n);
@@ -64,14 +93,15 @@ int width(const std::string& s) {
 }
 
 std::string clip(const std::string& s, int columns) {
+  const std::string shown = printable(s);
+  if (width(shown) <= columns) return shown;
   std::string out;
   int taken = 0;
-  const bool longer = width(s) > columns;
-  for (char c : s) {
-    if (!continues(c) && taken++ == columns - (longer ? 1 : 0)) break;
-    out += (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) ? ' ' : c;
+  for (char c : shown) {
+    if (!continues(c) && taken++ == columns - 1) break;
+    out += c;
   }
-  return longer ? out + "…" : out;
+  return out + "…";
 }
 
 std::string pad(const std::string& s, int columns) { return s + std::string(static_cast<size_t>(std::max(0, columns - width(s))), ' '); }
@@ -81,9 +111,9 @@ std::string pad_left(const std::string& s, int columns) { return std::string(sta
 std::string Table::str(int indent) const {
   std::vector<int> widths;
   for (size_t c = 0; c < headings_.size(); ++c) {
-    int widest = width(headings_[c].text);
+    int widest = width(printable(headings_[c].text));
     for (const auto& row : rows_)
-      if (c < row.size()) widest = std::max(widest, std::min(width(row[c]), headings_[c].widest));
+      if (c < row.size()) widest = std::max(widest, std::min(width(printable(row[c])), headings_[c].widest));
     widths.push_back(widest);
   }
   std::string out;

@@ -14,9 +14,11 @@ std::string duration(double seconds); // 0.02 s · 12 s · 1:02 · 2:03:04
 std::string percent(double share, int decimals = 1);  // 0.9213 → 92.1 %; not a number → –
 std::string number(double x);         // at most 4 digits that matter
 
-// Columns a text takes on a terminal: one for each code point. UTF-8 that is broken counts a column a byte.
+// Control characters and what is not UTF-8 as \xNN: texts from files, arguments and paths must not move a terminal's cursor. With `lines`, line ends stay.
+std::string printable(const std::string& s, bool lines = false);
+// Columns a text takes on a terminal: one for each code point.
 int width(const std::string& s);
-// At most `columns` wide, the end replaced by … where it is longer; control characters become spaces, so that a hostile value cannot move the cursor.
+// At most `columns` wide, the end replaced by … where it is longer, and printable.
 std::string clip(const std::string& s, int columns);
 std::string pad(const std::string& s, int columns);       // text at the left
 std::string pad_left(const std::string& s, int columns);  // text at the right

@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <cstring>
-#include <filesystem>
 
 #include "engine/device.h"
+#include "engine/files.h"
+#include "engine/printable.h"
 #include "models/api/handles.h"
 
 namespace tessera::api {
@@ -31,7 +32,9 @@ Call::Call(std::shared_ptr<ContextState> context, JobHooks hooks) : context_(std
 
 std::shared_ptr<Device> Call::device() const { return std::make_shared<Device>(context_->device); }
 
-void Call::report(const Progress& p) {
+void Call::report(const Progress& given) {
+  Progress p = given;
+  p.note = printable_message(p.note);
   const tessera_context_options& o = context_->options;
   if (hooks_.on_progress) hooks_.on_progress(p);
   if (o.progress != nullptr) {
@@ -66,9 +69,7 @@ tessera_status tessera_context_new(const tessera_context_options* options, tesse
     if (state->options.memory_limit < 0) throw Error(ErrorCode::usage, fmt::format("memory_limit is {}; it must be 0 (none) or a number of bytes.", state->options.memory_limit));
     const std::string scratch = text_or(state->options.scratch, "");
     state->options.scratch = nullptr;  // the caller's text need not live on
-    std::error_code none;
-    if (!scratch.empty() && !std::filesystem::is_directory(scratch, none))
-      throw Error(ErrorCode::io, fmt::format("{}: there is no such folder for scratch files.\n  Create it, or name another with --scratch.", scratch));
+    if (!scratch.empty()) (void)open_scratch(scratch);
     if (state->options.memory_limit > 0 || !scratch.empty()) state->memory = std::make_shared<MemoryLimit>(state->options.memory_limit, scratch);
     out = give_handle(new tessera_context(std::move(state)));
   });

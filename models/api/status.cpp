@@ -1,9 +1,11 @@
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "engine/printable.h"
 #include "models/api/guard.h"
 
 namespace tessera::api {
@@ -21,6 +23,14 @@ void keep(const char* text) noexcept {
     }
   if (text != last_error) std::memmove(last_error, text, n);
   last_error[n] = 0;
+}
+
+void keep_printable(const char* text) noexcept {
+  try {
+    keep(printable_message(text).c_str());
+  } catch (const std::bad_alloc&) {
+    keep(text);
+  }
 }
 
 tessera_status status_of(ErrorCode code) {
@@ -51,7 +61,7 @@ tessera_status keep_error() noexcept {
   try {
     throw;
   } catch (const Error& e) {
-    keep(e.what());
+    keep_printable(e.what());
     return status_of(e.code());
   } catch (const std::bad_alloc&) {
     keep("There is not enough memory for this.\n  Use fewer rows or columns, or a machine with more of it.");
@@ -59,6 +69,9 @@ tessera_status keep_error() noexcept {
   } catch (const std::length_error&) {
     keep("There is more of this than memory could ever hold.\n  Use fewer rows or columns.");
     return TESSERA_E_MEMORY;
+  } catch (const std::filesystem::filesystem_error& e) {
+    keep_printable(e.what());
+    return TESSERA_E_IO;
   } catch (const std::exception& e) {
     char text[512];
     std::snprintf(text, sizeof text, "Something in Tessera broke (%s). Please report it with what you did.", e.what());

@@ -11,6 +11,7 @@
 
 #include "engine/error.h"
 #include "engine/files.h"
+#include "engine/printable.h"
 #include "models/files/plugin.h"
 #include "models/table/arrow_holder.h"
 #include "models/table/arrow_metadata.h"
@@ -102,13 +103,13 @@ class Chain {
       body(chain);
       return 0;
     } catch (const Error& e) {
-      chain.error_ = e.what();
+      chain.error_ = printable_message(e.what());
       return errno_of(e.code());
     } catch (const std::bad_alloc&) {
       chain.error_ = "There is not enough memory for the next rows.";
       return errno_of(ErrorCode::memory);
     } catch (const std::exception& e) {
-      chain.error_ = e.what();
+      chain.error_ = printable_message(e.what());
       return errno_of(ErrorCode::internal);
     }
   }

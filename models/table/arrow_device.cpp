@@ -13,6 +13,7 @@
 #include "engine/device.h"
 #include "engine/device_api.h"
 #include "engine/error.h"
+#include "engine/printable.h"
 #include "models/table/arrow_holder.h"
 #include "models/table/arrow_metadata.h"
 #include "models/table/arrow_type.h"
@@ -204,13 +205,13 @@ int guarded(ArrowArrayStream* s, Body body) {
     body(*holder);
     return 0;
   } catch (const Error& e) {
-    holder->error = e.what();
+    holder->error = printable_message(e.what());
     return errno_of(e.code());
   } catch (const std::bad_alloc&) {
     holder->error = "There is not enough memory on the host for rows that lie on a GPU.\n  Hand over smaller batches.";
     return errno_of(ErrorCode::memory);
   } catch (const std::exception& e) {
-    holder->error = e.what();
+    holder->error = printable_message(e.what());
     return errno_of(ErrorCode::internal);
   }
 }

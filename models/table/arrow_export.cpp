@@ -6,6 +6,7 @@
 #include <new>
 #include <vector>
 
+#include "engine/printable.h"
 #include "models/table/arrow_array.h"
 #include "models/table/arrow_holder.h"
 #include "models/table/arrow_metadata.h"
@@ -90,13 +91,13 @@ int guarded(ArrowArrayStream* stream, Body body) {
     body(*holder);
     return 0;
   } catch (const Error& e) {
-    holder->error = e.what();
+    holder->error = printable_message(e.what());
     return errno_of(e.code());
   } catch (const std::bad_alloc&) {
     holder->error = "There is not enough memory for the next rows.\n  Ask for smaller batches.";
     return errno_of(ErrorCode::memory);
   } catch (const std::exception& e) {
-    holder->error = e.what();
+    holder->error = printable_message(e.what());
     return errno_of(ErrorCode::internal);
   }
 }

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "engine/utf8.h"
+
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
@@ -62,18 +64,13 @@ std::string_view single_quotes(const CsvField& field, std::string& scratch) {
 
 const char* find_bad_utf8(const char* p, const char* end) {
   while (p < end) {
-    const auto lead = static_cast<unsigned char>(*p);
-    if (lead < 0x80) {
+    if (static_cast<unsigned char>(*p) < 0x80) {
       p += end - p >= 8 && is_ascii8(p) ? 8 : 1;
       continue;
     }
-    const int more = lead >= 0xC2 && lead <= 0xDF ? 1 : (lead & 0xF0) == 0xE0 ? 2 : lead >= 0xF0 && lead <= 0xF4 ? 3 : 0;
-    if (more == 0 || end - p <= more) return p;
-    for (int i = 1; i <= more; ++i)
-      if ((static_cast<unsigned char>(p[i]) & 0xC0) != 0x80) return p;
-    const auto second = static_cast<unsigned char>(p[1]);
-    if ((lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) || (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F)) return p;
-    p += more + 1;
+    const int size = utf8_character(p, end);
+    if (size == 0) return p;
+    p += size;
   }
   return end;
 }

@@ -125,7 +125,7 @@ TEST_F(CliDisks, ALargeTableIsFittedInLittleMemory) {
 
   o = run(line({"--memory-limit", "6MB", "--scratch", "nowhere"}));
   EXPECT_EQ(o.code, 4);
-  EXPECT_HAS(o.err, "nowhere: there is no such folder");
+  EXPECT_HAS(o.err, "nowhere: no scratch file can be made in this folder: there is no such folder");
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   EXPECT_EQ(failing(folder_ / "scratch", "posix_fallocate", ENOSPC, line({"--memory-limit", "6MB", "--scratch", "scratch"})), 4);
   EXPECT_HAS(read("err"), "the disk is full");

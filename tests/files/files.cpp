@@ -116,6 +116,32 @@ TEST_F(Files, WhatCannotBeWrittenIsSaidBefore) {
   fs::permissions(folder_, fs::perms::owner_all);
 }
 
+// What is asked and what is written afterwards agree, and neither leaves anything.
+TEST_F(Files, AskingAndWritingAgree) {
+  fs::create_symlink("nowhere/x", at("dangling"));
+  fs::create_symlink("loop", at("loop"));
+  write_file(at("file"), "old", false);
+  fs::create_symlink("file", at("link"));
+  fs::create_directory(at("folder"));
+  const size_t before = entries();
+  for (const std::string& name : {std::string("dangling"), std::string("loop"), std::string("folder"), std::string("file/x"), std::string("loop/x"), std::string("none/x"), std::string(256, 'n'),
+                                  std::string(5000, 'n'), std::string("new/"), std::string("../../../../../../../../proc/x")})
+    for (const bool overwrite : {false, true}) {
+      const std::string asked = error_of([&] { check_writable(at(name), overwrite); });
+      EXPECT_NE(asked, "no error") << name;
+      EXPECT_EQ(asked, error_of([&] { write_file(at(name), "x", overwrite); })) << name;
+    }
+  EXPECT_EQ(entries(), before);
+  for (const std::string& name : {std::string("new"), std::string("file"), std::string("link"), std::string(255, 'n'), std::string("folder/../new2")}) {
+    check_writable(at(name), true);
+    write_file(at(name), "x", true);
+    write_file(at(name), "xy", true);
+    EXPECT_EQ(read_file(at(name)), "xy");
+  }
+  EXPECT_EQ(entries(), before + 3);
+  EXPECT_TRUE(fs::is_symlink(at("link")));
+}
+
 TEST_F(Files, WhatCannotBeReadIsSaid) {
   EXPECT_NE(error_of([&] { read_file(at("none")); }).find("spelling"), std::string::npos);
   EXPECT_NE(error_of([&] { read_file(folder_.string()); }).find("directory"), std::string::npos);
