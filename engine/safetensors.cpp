@@ -14,7 +14,6 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian; this machine needs a byte swap here");
 
 constexpr size_t kLengthBytes = 8;
-constexpr size_t kMostHeaderBytes = 100'000'000;  // what the reference implementation accepts
 constexpr const char* kMetadataKey = "__metadata__";
 
 struct Dtype {

@@ -15,6 +15,8 @@
 
 namespace tessera {
 
+constexpr size_t kMostHeaderBytes = 100'000'000;  // what the reference implementation accepts
+
 template <class T>
 constexpr const char* safetensor_dtype() {
   if constexpr (std::is_same_v<T, float>) return "F32";

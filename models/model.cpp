@@ -188,6 +188,7 @@ Model Model::fit(Table&& table, const FitOptions& asked, Team& team, const Monit
   const bool calibrate = options.calibrate != Tier::off && (options.method == "tvae" ? options.tvae.epochs : options.ctgan.epochs) > 0;
   Table sample;
   EncodedTable encoded = prepare(*state, std::move(table), options, calibrate ? &sample : nullptr, team, monitor);
+  check_room_in_file(state->encoder.to_json());
   state->provenance["run"] = checkpoints.identity().summary();
   keeping(checkpoints, [&] {
     if (state->learnt()) {

@@ -23,6 +23,19 @@ nlohmann::json parse_document(const std::string& text) {
 
 }  // namespace
 
+void check_room_in_file(const nlohmann::json& encoder) {
+  constexpr size_t kRest = 10'000'000;  // for the tensors' places, settings, calibration
+  const auto in_file = [](const nlohmann::json& json) { return nlohmann::json(json.dump()).dump().size(); };  // a text within a text
+  if (in_file(encoder) <= kMostHeaderBytes - kRest) return;
+  std::string column;
+  size_t most = 0;
+  for (const char* columns : {"/columns", "/steps/columns", "/attributes/columns"})
+    for (const nlohmann::json& c : encoder.value(nlohmann::json::json_pointer(columns), nlohmann::json::array()))
+      if (const size_t bytes = in_file(c); bytes > most) most = bytes, column = c.value("name", "");
+  throw Error(ErrorCode::data, fmt::format("The model's file has room for {} bytes of what columns hold; column \"{}\" alone needs {}.\n  Shorten its texts, read it as --types {}=identifier, or leave it out.",
+                                           kMostHeaderBytes - kRest, column, most, column));
+}
+
 std::string Model::bytes() const {
   SafeTensors file;
   const Kept& kept = state_->kept;

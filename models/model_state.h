@@ -26,6 +26,9 @@ struct Model::State {
   bool learnt() const { return sequences == nullptr && encoder.layout().data_width > 0; }  // false: constants and identifiers only
 };
 
+// What a model keeps of its columns goes into the header of its file. Before training: Error(data) naming the column that takes most of it, where there is no room for all.
+void check_room_in_file(const nlohmann::json& encoder);
+
 // The rows of a model that is not finished yet, too.
 std::unique_ptr<RowStream> open_rows(std::shared_ptr<const Model::State> state, int64_t offset, int64_t count, const SampleOptions& options, Team& team, const Monitor& monitor);
 

@@ -303,6 +303,7 @@ std::unique_ptr<SequenceModel> fit_sequences(Table&& table, const TimeganConfig&
   auto model = std::make_unique<SequenceModel>();
   Sequences cut_table = cut_protected(std::move(table), options, team, monitor, provenance);
   model->encoder = SequenceEncoder::fit(cut_table, options.seed, team, monitor);
+  check_room_in_file(model->encoder.to_json());
   const EncodedSequences sequences = model->encoder.encode(std::move(cut_table), team, monitor);
   provenance["sequences"] = sequences.size();
   const double start = seconds_now();

@@ -127,6 +127,8 @@ void ColumnImport::fail_value(int64_t row, const std::string& what, const std::s
 
 void ColumnImport::check_text(std::string_view text) const {
   const char* end = text.data() + text.size();
+  if (text.size() > kMostTextBytes)
+    fail_value(static_cast<int64_t>(codes_.size()), "a text of " + std::to_string(text.size()) + " bytes; a value may have " + std::to_string(kMostTextBytes), "Shorten it, or leave the column out.");
   if (find_bad_utf8(text.data(), end) != end)
     fail_value(static_cast<int64_t>(codes_.size()), "bytes that are not UTF-8", type_.bytes ? "Leave binary columns out, or convert them to text." : "Convert the texts before they are handed over.");
   if (text.find('\0') != std::string_view::npos) fail_value(static_cast<int64_t>(codes_.size()), "a NUL byte", "Remove it: text never holds one.");

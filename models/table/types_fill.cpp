@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "engine/error.h"
+#include "engine/printable.h"
 
 namespace tessera {
 namespace {
@@ -165,14 +166,18 @@ Fill fill_cell(std::string_view text, const ColumnPlan& plan, const MissingWords
       else return Fill::wrong;
       return Fill::ok;
     default:
+      if (text.size() > kMostTextBytes) return Fill::too_long;
       column.codes[at] = missing.always(text) || (plan.type == ColumnType::constant && !plan.forced) ? -1 : dictionary.code(text);
       return Fill::ok;
   }
 }
 
 void fail_fill(Fill why, const std::string& place, const std::string& column, const std::string& value, const ColumnPlan& plan) {
-  const std::string head = place + ": column \"" + column + "\" holds \"" + value.substr(0, 200) + "\", which is ";
-  const std::string as_missing = "or mark it missing with --missing '" + value.substr(0, 200) + "'.";
+  if (why == Fill::too_long)
+    throw Error(ErrorCode::data, place + ": column \"" + column + "\" holds a text of " + std::to_string(value.size()) + " bytes; a value may have " + std::to_string(kMostTextBytes) +
+                                     ".\n  Shorten it, or leave the column out.");
+  const std::string shown = printable(value.substr(0, 200));
+  const std::string head = place + ": column \"" + column + "\" holds \"" + shown + "\", which is ", as_missing = "or mark it missing with --missing '" + shown + "'.";
   switch (why) {
     case Fill::infinite: throw Error(ErrorCode::data, head + "infinite: no model can learn it.\n  Replace it by a number or leave it empty, " + as_missing);
     case Fill::too_large: throw Error(ErrorCode::data, head + "too large for a double (1.8e308).\n  Read the column as text with --types " + column + "=category, " + as_missing);

@@ -11,7 +11,10 @@ namespace tessera {
 // Room for `rows` values of the plan's type; nothing is read yet.
 Column make_column(const std::string& name, const ColumnPlan& plan, int64_t rows, std::shared_ptr<MemoryLimit> limit = nullptr);
 
-enum class Fill { ok, wrong, too_large, infinite };
+// The bytes of the longest text that a column may hold: a model keeps texts, and what it keeps must fit into its file.
+constexpr size_t kMostTextBytes = size_t{1} << 20;
+
+enum class Fill { ok, wrong, too_large, infinite, too_long };
 
 // Reads one value into numbers[row], or into codes[row] as a number of `dictionary`. Different rows may be filled from different threads.
 Fill fill_cell(std::string_view text, const ColumnPlan& plan, const MissingWords& missing, int64_t row, Column& column, Dictionary& dictionary);

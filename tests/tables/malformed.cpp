@@ -46,6 +46,15 @@ TEST(Malformed, BadUtf8) {
 
 TEST(Malformed, NulByte) { expect_parts(error_of(std::string("a,b\n1,x\0y\n", 10)), ErrorCode::data, {"t.csv:2: column \"b\"", "NUL byte"}); }
 
+TEST(Malformed, LongTexts) {
+  constexpr size_t kMost = 1'048'576;  // as docs/tables.md says
+  for (const size_t size : {kMost - 1, kMost, kMost + 1}) {
+    const std::string text = "a,b\n1,x\n2," + std::string(size, 'y') + "\n3,x\n";
+    if (size <= kMost) EXPECT_EQ(read_text(text).columns[1].values.back().size(), size);
+    else expect_parts(error_of(text), ErrorCode::data, {"t.csv:3: column \"b\" holds a text of 1048577 bytes; a value may have 1048576", "leave the column out"});
+  }
+}
+
 TEST(Malformed, Utf16) { expect_parts(error_of(std::string("\xFF\xFE\x61\x00\x2C\x00", 6)), ErrorCode::data, {"t.csv:1:", "UTF-16", "iconv"}); }
 
 TEST(Malformed, EmptyFile) {
