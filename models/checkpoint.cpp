@@ -3,9 +3,12 @@
 #include "models/checkpoint.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <array>
+#include <cstdio>
+#include <fstream>
 
 #include "engine/files.h"
 #include "engine/fingerprint.h"
@@ -53,6 +56,20 @@ nlohmann::json document_of(const RunState& run, const RunIdentity& identity) {
   return d;
 }
 
+// Told by how it begins: a length of 8 bytes that ends in zeros, then the header. A disk may have torn it, or flipped bits: of a whole beginning two bytes may differ. An empty file holds nothing.
+bool is_checkpoint(const std::string& path) {
+  using namespace std::string_view_literals;
+  constexpr std::string_view kBegin = "\0\0\0\0{\"__metadata__\":{\"checkpoint\":\""sv;
+  constexpr size_t kSkipped = 4;
+  std::array<char, kSkipped + kBegin.size()> head{};
+  std::ifstream file(path, std::ios::binary);
+  file.read(head.data(), head.size());
+  const auto size = static_cast<size_t>(file.gcount());
+  int differing = 0;
+  for (size_t i = kSkipped; i < size; ++i) differing += head[i] != kBegin[i - kSkipped];
+  return file.is_open() && (size == 0 || size > kSkipped) && differing <= (size < head.size() ? 0 : 2);
+}
+
 void save(const std::string& path, const RunState& run, const RunIdentity& identity) {
   const std::string document = document_of(run, identity).dump();
   std::vector<double> rows, measures;
@@ -82,6 +99,7 @@ void save(const std::string& path, const RunState& run, const RunIdentity& ident
   const std::string sum = checksum.text();
   add("checksum", "U8", {static_cast<int64_t>(kChecksumBytes)}, raw(sum.data(), sum.size()));
 
+  Checkpoints::check_ours(path);
   AtomicFile file(path, true);
   write_safetensors(file, tensors, {{"checkpoint", document}}, [&](const TensorPlace& t) { return bytes.at(t.name); });
   file.commit(Checkpoints::older(path));
@@ -159,9 +177,21 @@ void check_states(const Program& p, const States& states) {
   }
 }
 
-Checkpoints::Checkpoints(const CheckpointOptions& options, RunIdentity identity, const Monitor& monitor) : options_(options), identity_(std::move(identity)), monitor_(monitor) {}
+Checkpoints::Checkpoints(const CheckpointOptions& options, RunIdentity identity, const Monitor& monitor) : options_(options), identity_(std::move(identity)), monitor_(monitor) {
+  check_ours(options_.path);
+}
+
+void Checkpoints::check_ours(const std::string& path) {
+  if (path.empty()) return;
+  for (const std::string& generation : {path, older(path)}) {
+    struct stat about{};
+    if (::lstat(generation.c_str(), &about) != 0 || (S_ISREG(about.st_mode) && is_checkpoint(generation))) continue;
+    throw Error(ErrorCode::io, generation + ": a checkpoint would replace this, which is not a checkpoint of Tessera.\n  Move it away, or give the model or its checkpoint another name.");
+  }
+}
 
 void Checkpoints::remove(const std::string& path) {
+  check_ours(path);
   remove_file(path);
   remove_file(older(path));
 }
@@ -178,7 +208,7 @@ std::optional<RunState> Checkpoints::newest() {
         notice(monitor_, fmt::format("{} was written with {} kernels; these are {}: the model will be as good, but not equal bit for bit to a run on one machine.", path, found.kernels, cpu_kernels().name));
       if (damaged) notice(monitor_, fmt::format("Going on from the generation before, {}.", path));
       // The next write makes the newest name the older one: it must not put what is damaged in the place of what is whole.
-      if (std::error_code failed; path != options_.path) std::filesystem::rename(path, options_.path, failed);
+      if (path != options_.path) (void)!std::rename(path.c_str(), options_.path.c_str());
       last_step_ = tried_step_ = found.run.step;
       kept_epoch_ = 0;  // known exactly with the next write
       return std::move(found.run);

@@ -49,7 +49,9 @@ void check_states(const Program& p, const States& states);  // those of all the 
 class Checkpoints {
  public:
   static std::string older(const std::string& path) { return path + ".previous"; }
-  static void remove(const std::string& path);  // both generations
+  // A file of the user's that has the name of a generation is neither replaced nor removed: Error(io) where one is there that is not a checkpoint of ours, whole or damaged.
+  static void check_ours(const std::string& path);
+  static void remove(const std::string& path);  // both generations; Error(io) as check_ours()
 
   // An empty path in the options: nothing is written and nothing found.
   Checkpoints(const CheckpointOptions& options, RunIdentity identity, const Monitor& monitor);

@@ -20,12 +20,13 @@ struct Arguments {
 
 void run(const SharedOptions& shared, const Arguments& a) {
   if (a.output == "-" && shared.json) throw tessera::Error(TESSERA_E_USAGE, "--json and - both want standard output. Write the rows to a file.");
+  tessera::check_output(a.output, a.force);
   Session session(shared);
   tessera_csv_write_options csv{};
   csv.overwrite = a.force;
   const int64_t written = write_rows(session, tessera::example(session.context(), "people", a.rows, a.seed), a.output, csv);
   session.progress().line("written", fmt::format("{} to {}", text::counted(written, "rows"), a.output == "-" ? "standard output" : a.output));
-  if (shared.json) print(nlohmann::json{{"output", a.output}, {"rows", written}, {"seed", a.seed}}.dump(2) + "\n");
+  if (shared.json) print_json({{"output", a.output}, {"rows", written}, {"seed", a.seed}});
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -31,7 +32,7 @@ class LossLog {
       std::ifstream before(path_);
       for (std::string line; std::getline(before, line);) before_.push_back(line);
     }
-    if (before_.empty()) open();
+    open();
   }
   ~LossLog() {
     if (file_ != nullptr) std::fclose(file_);
@@ -56,17 +57,22 @@ class LossLog {
     }
   }
   void check() {
+    if (wanted() && !begun_ && before_.empty()) empty();
     if (error_ != 0) fail();
   }
 
  private:
+  // What the file held stays until the first line is known: a command that fails before that has replaced nothing.
   void open() {
-    file_ = std::fopen(path_.c_str(), "w");
-    if (file_ == nullptr) fail();
+    const int file = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (file < 0 || (file_ = ::fdopen(file, "w")) == nullptr) fail();
+  }
+  void empty() {
+    if (::ftruncate(::fileno(file_), 0) != 0 && errno != EINVAL) error_ = errno;  // EINVAL: a pipe or a device
   }
   void begin(std::string_view method, int64_t step) {
     begun_ = true;
-    if (file_ == nullptr) open();
+    empty();
     put(method == "tvae"      ? "step,epoch,reconstruction,divergence,seconds\n"
         : method == "timegan" ? "step,epoch,reconstruction,supervised,discriminator,generator,moments,seconds\n"
                               : "step,epoch,critic,generator,penalty,seconds\n");
@@ -105,7 +111,21 @@ struct Arguments {
     return beside.empty() ? "." : beside;
   }
   std::string checkpoint() const { return model + ".checkpoint"; }
-  bool unfinished() const { return std::filesystem::exists(checkpoint()) || std::filesystem::exists(checkpoint() + ".previous"); }
+  bool unfinished() const {
+    std::error_code none;
+    return std::filesystem::exists(checkpoint(), none) || std::filesystem::exists(checkpoint() + ".previous", none);
+  }
+  // All the files of a fit, as tessera::check_files() takes them; points into this struct and into the paths that are given.
+  std::vector<tessera_file> files(const std::string& checkpoint, const std::string& lock) const {
+    const bool replace = force || resume;
+    std::vector<tessera_file> all;
+    for (const std::string& table : data) all.push_back({0, "the table", table.c_str(), TESSERA_FILE_READ, 0});
+    all.push_back({0, "--model", model.c_str(), TESSERA_FILE_REGULAR, replace});
+    all.push_back({0, "the checkpoint of --model", checkpoint.c_str(), TESSERA_FILE_CHECKPOINT, 1});
+    all.push_back({0, "the lock of --model", lock.c_str(), TESSERA_FILE_REGULAR, 1});
+    if (!log.empty()) all.push_back({0, "--log", log.c_str(), TESSERA_FILE_WRITTEN, replace});
+    return all;
+  }
   tessera_fit_options options() const {
     tessera_fit_options o = fit.options();
     o.checkpoint_every = checkpoint_every.c_str();
@@ -120,9 +140,9 @@ struct Arguments {
 // What can be known without the data is said before they are read.
 void check(const Arguments& a, const tessera_fit_options& options) {
   if (a.model == "-" || a.log == "-") throw tessera::Error(TESSERA_E_USAGE, "--model and --log need the name of a file; - is not one.");
+  const std::string lock = ModelLock::path_for(a.model);
+  tessera::check_files(a.files(options.checkpoint, lock));
   tessera::check_fit_options(options);
-  tessera::check_output(a.model, a.force || a.resume);
-  if (!a.log.empty()) tessera::check_output(a.log, a.force || a.resume);
 }
 
 void check_unfinished(const Arguments& a) {
@@ -135,7 +155,11 @@ void save(const tessera::Model& model, const Arguments& a) {
   try {
     model.save(a.model, a.force);
   } catch (const tessera::Error& e) {
-    const auto elsewhere = std::filesystem::temp_directory_path() / fmt::format("{}.{}.tessera", std::filesystem::path(a.model).stem().string(), ::getpid());
+    constexpr size_t kMostName = 200;  // bytes, of the 255 that file systems take
+    std::error_code none;
+    const auto folder = std::filesystem::temp_directory_path(none);
+    if (none) throw;
+    const auto elsewhere = folder / fmt::format("{}.{}.tessera", std::filesystem::path(a.model).stem().string().substr(0, kMostName), ::getpid());
     try {
       model.save(elsewhere.string());
     } catch (const tessera::Error&) {
@@ -175,7 +199,7 @@ void train(Session& session, const Arguments& a, tessera_fit_options options, bo
   else session.progress().line("saved", fmt::format("{}   {}   {} in all", a.model, text::bytes(size), text::duration(session.seconds())));
   if (!json) return;
   const nlohmann::json report{{"model", a.model}, {"bytes", size}, {"finished_before", finished}, {"seconds", session.seconds()}, {"description", nlohmann::json::parse(model.describe())}};
-  print(report.dump(2) + "\n");
+  print_json(report);
 }
 
 void run(const Program& program, const Arguments& a) {

@@ -26,7 +26,7 @@ void run(const SharedOptions& shared, const Arguments& a) {
   tessera_csv_write_options csv{};
   csv.overwrite = a.force;
   csv.delimiter = parse_delimiter(a.delimiter);
-  if (!pipe) tessera::check_output(a.output, a.force);
+  tessera::check_files({{0, "the model", a.model.c_str(), TESSERA_FILE_READ, 0}, {0, "--output", a.output.c_str(), TESSERA_FILE_WRITTEN, a.force}});
 
   Session session(shared);
   session.progress().ignore("write");  // runs inside "sample", a batch behind
@@ -55,7 +55,7 @@ void run(const SharedOptions& shared, const Arguments& a) {
   if (shared.json) {
     nlohmann::json out{{"output", a.output}, {"rows", written}, {"offset", a.offset}, {"seed", a.seed}, {"candidates", report.candidates}, {"calibration", tier}, {"settled", report.settled}, {"seconds", session.seconds()}};
     if (sequences) out["sequences"] = report.candidates;
-    print(out.dump(2) + "\n");
+    print_json(out);
   }
 }
 

@@ -3,12 +3,18 @@
 #include <CLI/Formatter.hpp>
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <new>
+#include <sstream>
 
 #include "commands.h"
 #include "interrupt.h"
+#include "text.h"
 #include "whole_number.h"
 
 namespace {
@@ -17,8 +23,8 @@ constexpr const char* kExitCodes =
     "Exit codes: 0 done · 2 usage · 3 data · 4 input/output · 5 memory · 6 not a number in training · 7 condition not met · 8 model file · 9 not supported here · "
     "70 internal · 130, 143 interrupted.";
 
-int complain(int status, const char* message) {
-  std::fprintf(stderr, "tessera: %s\n", message);
+int complain(int status, const std::string& message) {
+  std::fprintf(stderr, "tessera: %s\n", text::printable(message, true).c_str());
   return status;
 }
 
@@ -41,7 +47,13 @@ std::string quoted(const std::string& word) {
 std::string misuse(const CLI::App* app, const CLI::Error& e) {
   std::string command = app->get_name(), listed = "the commands";
   for (const CLI::App* chosen : app->get_subcommands()) command += " " + chosen->get_name(), listed = "what it takes";
-  return command + ": " + e.what() + "\n  " + command + " --help lists " + listed + ".\n";
+  return command + ": " + text::printable(e.what()) + "\n  " + command + " --help lists " + listed + ".\n";
+}
+
+// A file of ours that got the number of a closed standard stream would receive what is meant for that stream. What stands there instead refuses to be read or written.
+void hold_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::fcntl(stream, F_GETFD) < 0) (void)!::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 int run(const std::function<void()>& command) {
@@ -53,6 +65,8 @@ int run(const std::function<void()>& command) {
     return e.status() == TESSERA_E_CANCELLED && signal != 0 ? interrupted(signal, e.what()) : complain(e.status(), e.what());
   } catch (const std::bad_alloc&) {
     return complain(TESSERA_E_MEMORY, "there is not enough memory for this.");
+  } catch (const std::filesystem::filesystem_error& e) {
+    return complain(TESSERA_E_IO, e.what());
   } catch (const std::exception& e) {
     return complain(TESSERA_E_INTERNAL, e.what());
   }
@@ -74,6 +88,7 @@ void Program::add_device(CLI::App& command) {
 }
 
 int main(int argc, char** argv) {
+  hold_standard_streams();
   CLI::App app("Generative models of tables: learns a table, draws synthetic rows, says how good they are.", "tessera");
   app.set_version_flag("--version", std::string("tessera ") + tessera_version() + " (ABI " + std::to_string(tessera_abi_version()) + ")");
   app.require_subcommand(0, 1);
@@ -85,7 +100,9 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help, --version
-    return app.exit(e);
+    std::ostringstream page;
+    app.exit(e, page, page);
+    return run([&] { print(page.str()); });
   } catch (const CLI::ParseError& e) {
     app.exit(e);  // says what and where --help is
     return TESSERA_E_USAGE;

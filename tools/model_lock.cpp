@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <string_view>
 
 #include "tessera/tessera.hpp"
 
@@ -18,23 +19,46 @@ bool is_named(int file, const std::string& path) {
   return ::fstat(file, &ours) == 0 && ::stat(path.c_str(), &named) == 0 && ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
 }
 
-std::string holder(int file) {
-  char text[32];
+// What a lock of ours holds, before the number of the process.
+constexpr std::string_view kText = "lock of tessera fit, process ";
+
+std::string content(int file) {
+  char text[64];
   const ssize_t got = ::pread(file, text, sizeof text, 0);
-  const std::string number(text, got > 0 ? static_cast<size_t>(got) : 0);
-  return number.empty() ? "" : " (process " + number.substr(0, number.find('\n')) + ")";
+  return {text, got > 0 ? static_cast<size_t>(got) : 0};
+}
+
+// The process of a lock of ours; nothing yet of one that another process is about to write.
+std::string holder(const std::string& text) { return text.empty() ? "" : fmt::format(" (process {})", text.substr(kText.size(), text.find('\n') - kText.size())); }
+
+bool is_lock(int file) {
+  struct stat about{};
+  return ::fstat(file, &about) == 0 && S_ISREG(about.st_mode) && (about.st_size == 0 || content(file).rfind(kText, 0) == 0);
+}
+
+// Whatever else has the lock's name is somebody's and stays as it is.
+[[noreturn]] void foreign(const std::string& path, const std::string& model) {
+  throw tessera::Error(TESSERA_E_IO, fmt::format("{}: a lock of {} would stand here, and this is none.\n  Move it away, or name another --model.", path, model));
 }
 
 }  // namespace
 
-ModelLock::ModelLock(const std::string& model) : path_(model + ".lock") {
+ModelLock::ModelLock(const std::string& model) : path_(path_for(model)) {
   for (;;) {
-    file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const bool found = file_ < 0 && errno == EEXIST;
+    if (found) file_ = ::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (found && file_ < 0 && errno == ENOENT) continue;  // it went meanwhile
+    if (found && (file_ < 0 ? errno != EACCES && errno != EROFS : !is_lock(file_))) {
+      if (file_ >= 0) ::close(file_);
+      foreign(path_, model);
+    }
     if (file_ < 0) return;
+    kept_ = found && content(file_).empty();
     int error = 0;
     while (::flock(file_, LOCK_EX | LOCK_NB) != 0 && (error = errno) == EINTR) error = 0;
     if (error == EWOULDBLOCK) {
-      const std::string who = holder(file_);
+      const std::string who = holder(content(file_));
       ::close(file_);
       throw tessera::Error(TESSERA_E_IO, fmt::format("{}: another tessera fit{} is writing this model.\n  Wait for it, stop it, or name another --model.", model, who));
     }
@@ -42,12 +66,13 @@ ModelLock::ModelLock(const std::string& model) : path_(model + ".lock") {
     if (is_named(file_, path_)) break;
     ::close(file_);
   }
-  const std::string number = fmt::format("{}\n", ::getpid());
-  if (::ftruncate(file_, 0) == 0) (void)!::pwrite(file_, number.data(), number.size(), 0);
+  const std::string text = fmt::format("{}{}\n", kText, ::getpid());
+  if (::ftruncate(file_, 0) == 0) (void)!::pwrite(file_, text.data(), text.size(), 0);
 }
 
 ModelLock::~ModelLock() {
   if (file_ < 0) return;
-  if (is_named(file_, path_)) ::unlink(path_.c_str());
+  if (kept_) (void)!::ftruncate(file_, 0);
+  else if (is_named(file_, path_)) ::unlink(path_.c_str());
   ::close(file_);
 }

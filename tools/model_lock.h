@@ -4,7 +4,8 @@
 
 class ModelLock {
  public:
-  // Throws tessera::Error(TESSERA_E_IO) naming the process that has it. Where no lock can be had (no such folder, a file system without locks) there is none.
+  static std::string path_for(const std::string& model) { return model + ".lock"; }
+  // Throws tessera::Error(TESSERA_E_IO) naming the process that has it, or the file that has its name and is no lock. Where no lock can be had (no such folder, a file system without locks) there is none.
   explicit ModelLock(const std::string& model);
   ~ModelLock();
   ModelLock(const ModelLock&) = delete;
@@ -13,4 +14,5 @@ class ModelLock {
  private:
   std::string path_;
   int file_ = -1;
+  bool kept_ = false;  // somebody's empty file: it stays, and empty
 };

@@ -442,6 +442,25 @@ TESSERA_API tessera_status tessera_table_write(const tessera_context* context, s
 /* The error tessera_table_write(), tessera_csv_write() or tessera_model_save() to this path would end in, before hours are spent on what goes into it. */
 TESSERA_API tessera_status tessera_check_output(const char* path, int overwrite);
 
+typedef enum tessera_file_use {
+  TESSERA_FILE_READ = 0,      /* a table or a model; names with * ? [ ] as in tessera_table_open() */
+  TESSERA_FILE_WRITTEN = 1,   /* rows, losses: a pipe or a device may stand there */
+  TESSERA_FILE_REGULAR = 2,   /* a model, a lock: no pipe and no device */
+  TESSERA_FILE_CHECKPOINT = 3 /* the checkpoint of tessera_fit_options, both generations */
+} tessera_file_use;
+
+typedef struct tessera_file {
+  size_t struct_size;
+  const char* name;     /* what messages call it: "--log", "the table" */
+  const char* path;     /* "-": a standard stream */
+  tessera_file_use use;
+  int32_t overwrite;    /* 0: a file that is there already is TESSERA_E_IO, but for one that is read and for a checkpoint */
+} tessera_file;
+
+/* Judges all the files of a piece of work before it begins. Errors: IO where a file that is written is also another of them, by whatever path, hard or symbolic link, or where writing
+ * it would fail as tessera_check_output() says, or where what stands at a checkpoint's path is no checkpoint; USAGE; UNSUPPORTED. Since ABI 1, unstable */
+TESSERA_API tessera_status tessera_check_files(const tessera_file* files, size_t count);
+
 /* A table with a known truth, for demonstrations and tests: name NULL or "people" (mixtures, skewed categories, dependent columns, dates, missing values, identifiers).
  * Errors: USAGE for another name or a negative number of rows; MEMORY. */
 TESSERA_API tessera_status tessera_example(const tessera_context* context, const char* name, int64_t rows, uint64_t seed, struct ArrowArrayStream* out);

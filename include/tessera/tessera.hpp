@@ -390,6 +390,11 @@ inline void check_evaluate_options(const tessera_evaluate_options& options) {
   const auto o = detail::sized(options);
   check(tessera_check_evaluate_options(&o));
 }
+inline void check_files(const std::vector<tessera_file>& files) {
+  std::vector<tessera_file> sized;
+  for (const tessera_file& file : files) sized.push_back(detail::sized(file));
+  check(tessera_check_files(sized.data(), sized.size()));
+}
 inline void check_output(const std::string& path, bool overwrite) { check(tessera_check_output(path.c_str(), overwrite)); }
 
 }  // namespace v1

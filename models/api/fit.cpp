@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "engine/passes.h"
+#include "engine/printable.h"
 #include "models/api/context.h"
 #include "models/api/durations.h"
 #include "models/api/handles.h"
@@ -158,6 +159,7 @@ void set_timegan(FitOptions& out, const tessera_fit_options& o) {
 void set_ending(FitOptions& out, const tessera_fit_options& o) {
   out.checkpoint.path = text_or(o.checkpoint, "");
   if (out.checkpoint.path == "-") throw Error(ErrorCode::usage, "A checkpoint needs the name of a file; - is not one.");
+  Checkpoints::check_ours(out.checkpoint.path);
   if (const std::string every = text_or(o.checkpoint_every, ""); !every.empty()) parse_interval(every, "--checkpoint-every", out.checkpoint);
   out.checkpoint.resume = o.resume != 0;
   if (o.patience < 0) throw Error(ErrorCode::usage, fmt::format("--patience {}: it must be 1 epoch or more.", o.patience));
@@ -181,7 +183,7 @@ FitOptions fit_options(const tessera_fit_options* given) {
   out.preset = text_or(o.preset, "best");
   apply_preset(out);
   out.seed = out.encoder.seed = o.seed;
-  out.source = text_or(o.source, "");
+  out.source = printable(text_or(o.source, ""));  // it goes into the model's JSON
   if (o.calibrate != nullptr && *o.calibrate != 0 && !parse_tier(o.calibrate, out.calibrate))
     throw Error(ErrorCode::usage, fmt::format("--calibrate {}: there are off, marginals and full.", o.calibrate));
   if (o.rare_categories < TESSERA_KEEP_RARE) throw Error(ErrorCode::usage, fmt::format("--rare-categories {}: it must be the rows a category needs, or keep.", o.rare_categories));

@@ -4,12 +4,11 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
-#include "engine/files.h"
 #include "models/api/handles.h"
 #include "models/api/rows.h"
-#include "models/files/plugin.h"
-#include "models/files/table_file.h"
+#include "models/files/file_uses.h"
 #include "models/table/arrow_export.h"
 
 using namespace tessera;
@@ -80,8 +79,22 @@ tessera_status tessera_model_describe(const tessera_model* model, char** json) {
 }
 
 tessera_status tessera_check_output(const char* path, int overwrite) {
+  return guarded([&] { check_file_uses({{"An output", &required(path, "path"), FileUse::How::written, overwrite != 0}}); });
+}
+
+tessera_status tessera_check_files(const tessera_file* files, size_t count) {
   return guarded([&] {
-    check_writable(&required(path, "path"), overwrite != 0);
-    if (kind_of_output(path) != FileKind::csv) files_plugin(path);
+    if (count == 0) return;
+    required(files, "files");
+    std::vector<FileUse> uses;
+    const size_t stride = files->struct_size;  // of a caller whose header is another
+    for (size_t i = 0; i < count; ++i) {
+      const auto* given = reinterpret_cast<const tessera_file*>(reinterpret_cast<const char*>(files) + i * stride);
+      const tessera_file file = read_options(given);
+      if (given->struct_size != stride) throw Error(ErrorCode::usage, "The files have different values of struct_size.");
+      if (file.use < TESSERA_FILE_READ || file.use > TESSERA_FILE_CHECKPOINT) throw Error(ErrorCode::usage, "use is " + std::to_string(file.use) + "; it must be a value of tessera_file_use.");
+      uses.push_back({text_or(file.name, "a file"), &required(file.path, "path"), static_cast<FileUse::How>(file.use), file.overwrite != 0});
+    }
+    check_file_uses(uses);
   });
 }

@@ -251,6 +251,13 @@ TEST_F(Misuse, Nulls) {
   usage("tessera_csv_write", "no rows", tessera_csv_write(g.context, nullptr, "x", nullptr));
   usage("tessera_csv_write", "no path", tessera_csv_write(g.context, rows(), nullptr, nullptr));
   usage("tessera_check_output", "no path", tessera_check_output(nullptr, 0));
+  usage("tessera_check_files", "no files", tessera_check_files(nullptr, 1));
+  const tessera_file no_path{sizeof no_path, "--log", nullptr, TESSERA_FILE_WRITTEN, 0};
+  tessera_file no_use{sizeof no_use, "--log", "x", TESSERA_FILE_WRITTEN, 0};
+  const int beyond = 4;
+  std::memcpy(&no_use.use, &beyond, sizeof beyond);
+  usage("tessera_check_files", "no path", tessera_check_files(&no_path, 1));
+  usage("tessera_check_files", "a use that there is not", tessera_check_files(&no_use, 1));
   usage("tessera_example", "no stream", tessera_example(g.context, nullptr, 1, 0, nullptr));
   EXPECT_EQ(model, nullptr);
   EXPECT_EQ(job, nullptr);
@@ -286,6 +293,7 @@ TEST_F(Misuse, StructsOfImpossibleSizeOrFromTheFuture) {
   each("tessera_resume", [&](auto* o) { return tessera_resume(g.context, o, rows(), nullptr, 0, nullptr, &model); }, tessera_fit_options{});
   each("tessera_check_evaluate_options", [&](auto* o) { return tessera_check_evaluate_options(o); }, tessera_evaluate_options{});
   each("tessera_csv_open", [&](auto* o) { return tessera_csv_open(g.context, "/dev/null", o, &out); }, tessera_csv_options{});
+  each("tessera_check_files", [&](auto* o) { return tessera_check_files(o, 1); }, tessera_file{});
   each("tessera_csv_write", [&](auto* o) { return tessera_csv_write(g.context, rows(), "/nowhere/x", o); }, tessera_csv_write_options{});
   tessera_column_buffer buffer{};
   for (const size_t size : {size_t{0}, size_t{3}, size_t{1} << 20}) {

@@ -164,15 +164,44 @@ TEST_P(Resume, TheOlderGenerationServesWhereTheNewestIsDamaged) {
     damage(flipped, "a bit flipped in byte " + std::to_string(at));
   }
   damage(newest + "x", "a byte too long");
-  damage(std::string(newest.size(), '\0'), "zeros");
-  damage(file_of(fit(rows(), options_of(GetParam()))), "a model in its place");
+}
+
+TEST_P(Resume, AFileThatIsNoCheckpointIsNeitherReplacedNorRemoved) {
+  fit(rows(), options_);
+  const std::string newest = read_bytes(path_), model = file_of(fit(rows(), options_of(GetParam())));
+  const std::string foreign[] = {"a", "half", "a,b\n1,2\n", model, newest.substr(1), std::string(newest.size(), '\0'), std::string(40, '\n')};
+  for (const std::string& name : {path_, Checkpoints::older(path_)})
+    for (const std::string& bytes : foreign) {
+      SCOPED_TRACE(name + ": " + bytes.substr(0, 20));
+      write_bytes(path_, newest), write_bytes(Checkpoints::older(path_), newest);
+      write_bytes(name, bytes);
+      for (const bool resume : {false, true}) {
+        FitOptions o = options_;
+        o.checkpoint.resume = resume;
+        try {
+          fit(rows(), o);
+          ADD_FAILURE() << "not refused";
+        } catch (const Error& e) {
+          EXPECT_EQ(e.code(), ErrorCode::io);
+          EXPECT_NE(std::string(e.what()).find(name + ": a checkpoint would replace this"), std::string::npos) << e.what();
+        }
+      }
+      EXPECT_THROW(Checkpoints::remove(path_), Error);
+      EXPECT_TRUE(read_bytes(name) == bytes);
+      EXPECT_TRUE(read_bytes(name == path_ ? Checkpoints::older(path_) : path_) == newest);
+    }
+  fs::remove(path_), fs::remove(Checkpoints::older(path_));
+  write_bytes(path_, "");  // as whoever makes names for temporary files leaves them
+  fit(rows(), options_);
+  EXPECT_FALSE(read_bytes(path_).empty());
 }
 
 TEST_P(Resume, AfreshWhereNothingIsWhole) {
   const std::string whole = file_of(fit(rows(), options_of(GetParam())));
   EXPECT_TRUE(file_of(resumed(options_)) == whole);
   EXPECT_TRUE(notices.empty()) << notices.front();
-  for (const std::string& path : {path_, Checkpoints::older(path_)}) write_bytes(path, "half");
+  const std::string newest = read_bytes(path_);
+  for (const std::string& path : {path_, Checkpoints::older(path_)}) write_bytes(path, newest.substr(0, newest.size() / 2));
   EXPECT_TRUE(file_of(resumed(options_)) == whole);
   EXPECT_TRUE(noticed("training starts afresh"));
 }
