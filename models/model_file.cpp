@@ -1,6 +1,8 @@
 // The model file: safetensors with the weights that sampling uses under the names and layouts of docs/file-format.md, and one JSON document in the metadata.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "engine/files.h"
 #include "engine/json_text.h"
 #include "engine/safetensors.h"
@@ -70,6 +72,13 @@ void Model::save(const std::string& path, bool overwrite) const { write_file(pat
 
 namespace {
 
+// Where element i of a row-major tensor is: "[3, 17]".
+std::string place(const std::vector<int64_t>& shape, size_t i) {
+  std::string at;
+  for (size_t d = shape.size(); d-- > 0; i /= static_cast<size_t>(shape[d])) at = std::to_string(i % static_cast<size_t>(shape[d])) + (at.empty() ? "" : ", ") + at;
+  return "[" + at + "]";
+}
+
 // A file's tensors, checked against what its document says of them.
 struct Tensors {
   const SafeTensors& file;
@@ -84,7 +93,8 @@ struct Tensors {
     to.resize(static_cast<size_t>(s.state_size));
     for (size_t i = 0; i < values.size(); ++i) {
       const float x = values[i];
-      if (!(x - x == 0)) throw Error(ErrorCode::format, fmt::format("tensor {} holds a value that is not finite.", s.name));
+      if (!std::isfinite(x))
+        throw Error(ErrorCode::format, fmt::format("tensor {} holds {} at {}, which is not finite. The file is damaged or foreign; fit the model again, or take an intact copy.", s.name, x, place(s.shape, i)));
       if (s.negative != nullptr && x < 0) throw Error(ErrorCode::format, fmt::format("tensor {} holds {}.", s.name, s.negative));
       to[static_cast<size_t>(s.element(static_cast<int64_t>(i)))] = x;
     }

@@ -2,6 +2,7 @@
 #include <malloc.h>
 
 #include <atomic>
+#include <cfloat>
 #include <cstdlib>
 #include <functional>
 #include <new>
@@ -192,8 +193,8 @@ const Damage kDamages[] = {
     {"missing conditions", "conditions.rows", [](SafeTensors& f, auto&) { f.tensors.erase("conditions.rows"); }},
     {"wrong shape", kWeight.c_str(), [](SafeTensors& f, auto&) { std::swap(f.tensors.at(kWeight).shape[0], f.tensors.at(kWeight).shape[1]); }},
     {"wrong type", "F32", [](SafeTensors& f, auto&) { f.tensors.at(kWeight).dtype = "I32"; }},
-    {"NaN weight", "not finite", [](SafeTensors& f, auto&) { set_first(f, kWeight, NAN); }},
-    {"infinite weight", "not finite", [](SafeTensors& f, auto&) { set_first(f, "generator.output.weight", INFINITY); }},
+    {"NaN weight", "generator.residual.0.linear.weight holds nan at [0, 0], which is not finite", [](SafeTensors& f, auto&) { set_first(f, kWeight, NAN); }},
+    {"infinite weight", "generator.output.weight holds inf at [0, 0]", [](SafeTensors& f, auto&) { set_first(f, "generator.output.weight", INFINITY); }},
     {"NaN statistics", "not finite", [](SafeTensors& f, auto&) { set_first(f, "generator.residual.0.norm.running_mean", NAN); }},
     {"negative variance", "negative variance", [](SafeTensors& f, auto&) { set_first(f, "generator.residual.0.norm.running_var", -1); }},
     {"negative counts", "conditions.rows", [](SafeTensors& f, auto&) { f.tensors.at("conditions.rows").bytes[7] = std::byte{0x80}; }},
@@ -242,6 +243,57 @@ TEST(ModelFile, WhatIsWrongIsNamed) {
     EXPECT_EQ(t.code, ErrorCode::format) << d.name << ": " << t.message;
     EXPECT_TRUE(t.says(folder / "m")) << d.name << ": " << t.message;
     EXPECT_TRUE(t.says(d.says)) << d.name << ": " << t.message;
+  }
+}
+
+// One of each kind of network.
+std::vector<Model> models_of_every_kind() {
+  std::vector<Model> all;
+  all.push_back(small_model());
+  FitOptions tvae = quick_tvae(1, 50);
+  tvae.tvae.encoder_dim = tvae.tvae.decoder_dim = {8};
+  all.push_back(fit(example_people(200, 1), tvae));
+  for (const Cell cell : {Cell::gru, Cell::gru_reset_before, Cell::lstm}) {
+    FitOptions o;
+    o.method = "timegan";
+    apply_preset(o);
+    o.timegan.embedding_iterations = o.timegan.supervised_iterations = o.timegan.joint_iterations = 1;
+    o.timegan.batch = 16, o.timegan.hidden = 5, o.timegan.cell = cell;
+    o.sequences.length = 4;
+    all.push_back(fit(example_people(200, 1), o));
+  }
+  return all;
+}
+
+// A weight that no training gives: one that is not finite is named with its tensor and place, one that is only huge gives rows.
+TEST(ModelFile, AnyWeightIsNamedOrGivesRows) {
+  const Folder folder;
+  for (const Model& m : models_of_every_kind()) {
+    const std::string whole = bytes_of(m);
+    const SafeTensors file = parse_safetensors(whole, "whole");
+    uint32_t n = 0;
+    for (const auto& [name, tensor] : file.tensors) {
+      if (tensor.dtype != "F32") continue;
+      const size_t at = philox(n++, 0, 0, 0, 31, 37).word[0] % (tensor.bytes.size() / sizeof(float));
+      for (const float value : {NAN, INFINITY, -INFINITY, 1e30f, -FLT_MAX}) {
+        SafeTensors changed = file;
+        std::memcpy(changed.tensors.at(name).bytes.data() + at * sizeof value, &value, sizeof value);
+        write_bytes(folder / "m", format_safetensors(changed));
+        std::string said;
+        try {
+          EXPECT_GE(sample(Model::load(folder / "m"), 5).rows, 5);
+        } catch (const Error& e) {
+          said = e.what();
+          EXPECT_EQ(e.code(), ErrorCode::format) << name << " holds " << value << ": " << said;
+          EXPECT_NE(said.find("tensor " + name + " holds "), std::string::npos) << said;
+        }
+        if (!std::isfinite(value)) {
+          EXPECT_NE(said.find("which is not finite"), std::string::npos) << name << " holds " << value << ": " << said;
+        } else {
+          EXPECT_TRUE(said.empty() || said.find("holds a negative") != std::string::npos) << said;
+        }
+      }
+    }
   }
 }
 
