@@ -70,8 +70,8 @@ TESSERA_HD static inline int number_cell(const double* heaped, int heaps, double
   if (x != x) return heaps + ProfileTable::kBins;
   const int at = not_below(heaped, heaps, x);
   if (at < heaps && heaped[at] == x) return at;
-  const int bin = static_cast<int>(u * ProfileTable::kBins);
-  return heaps + (bin < ProfileTable::kBins ? bin : ProfileTable::kBins - 1);
+  const double bin = u * ProfileTable::kBins;
+  return heaps + (bin < ProfileTable::kBins - 1 ? (bin > 0 ? static_cast<int>(bin) : 0) : ProfileTable::kBins - 1);
 }
 
 // Rank and waves; zeros for a missing value, whose rank is 0.

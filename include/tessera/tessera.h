@@ -314,7 +314,8 @@ typedef struct tessera_sample_options {
 } tessera_sample_options;
 
 /* Draws rows [offset, offset + count) of the infinite table that (model, seed, where) defines.
- * Row i is the same for every batch size, thread count and call: sampling 1000 rows, or 10 times 100, gives the same table.
+ * Row i is the same for every batch size, thread count and call: sampling 1000 rows, or 10 times 100, gives the same table. With AVX2 and with AVX-512 it is the same too; plain
+ *   code (processors without AVX2) and devices round differently, so that their rows differ: mostly in last digits, now and then in a whole value.
  *   rows   receives a stream whose batches are made as they are asked for. Columns, order and types are those of tessera_model_schema().
  * Errors: USAGE, with a caret under what does not parse; CONDITION when the condition names what the model has not seen. The stream fails with TESSERA_E_CONDITION's
  *   message when a row cannot be found within max_tries: how many were found, and which term is the rare one. */

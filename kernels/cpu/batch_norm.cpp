@@ -27,7 +27,7 @@ void forward_run(const Call& call, int64_t tile, void*) {
       const T* p = x.row(i) + c.begin;
       for (int64_t k = 0; k < n; ++k) {
         const double d = static_cast<double>(p[k]) - sum[k];
-        square[k] += d * d;
+        square[k] = mul_add(d, d, square[k]);
       }
     }
     for (int64_t k = 0; k < n; ++k) {
@@ -44,7 +44,7 @@ void forward_run(const Call& call, int64_t tile, void*) {
       T* to = y.row(i) + c.begin;
 #pragma GCC ivdep
       for (int64_t k = 0; k < n; ++k) {
-        const T v = (p[k] - centre[k]) * scale[k] + shift[k];
+        const T v = mul_add(p[k] - centre[k], scale[k], shift[k]);
         to[k] = v < floor ? floor : v;
       }
     }
@@ -69,13 +69,13 @@ void backward_run(const Call& call, int64_t tile, void*) {
       shift[k] = beta.row(0)[c.begin + k];
     }
     // What reaches the normalised value: d_y, or 0 where ReLU gave 0. Recomputed, not stored.
-    auto passed = [&](const T* p, const T* d, int64_t k) { return !op.relu || (p[k] - centre[k]) * scale[k] + shift[k] > T(0) ? d[k] : T(0); };
+    auto passed = [&](const T* p, const T* d, int64_t k) { return !op.relu || mul_add(p[k] - centre[k], scale[k], shift[k]) > T(0) ? d[k] : T(0); };
     for (int64_t i = g * rows; i < (g + 1) * rows; ++i) {
       const T *p = x.row(i) + c.begin, *d = d_y.row(i) + c.begin;
       for (int64_t k = 0; k < n; ++k) {
         const double v = static_cast<double>(passed(p, d, k));
         sum[k] += v;
-        dot[k] += v * static_cast<double>((p[k] - centre[k]) * rstd[k]);
+        dot[k] = mul_add(v, static_cast<double>((p[k] - centre[k]) * rstd[k]), dot[k]);
       }
     }
     for (int64_t k = 0; k < n; ++k) {
@@ -88,7 +88,7 @@ void backward_run(const Call& call, int64_t tile, void*) {
       const T *p = x.row(i) + c.begin, *d = d_y.row(i) + c.begin;
       T* to = d_x.row(i) + c.begin;
 #pragma GCC ivdep
-      for (int64_t k = 0; k < n; ++k) to[k] = scale[k] * (passed(p, d, k) - mean_d[k] - (p[k] - centre[k]) * rstd[k] * mean_dx[k]);
+      for (int64_t k = 0; k < n; ++k) to[k] = scale[k] * mul_add((centre[k] - p[k]) * rstd[k], mean_dx[k], passed(p, d, k) - mean_d[k]);
     }
   }
   for (int64_t k = 0; k < n; ++k) {
@@ -113,7 +113,7 @@ void eval_run(const Call& call, int64_t tile, void*) {
     T* to = y.row(i);
 #pragma GCC ivdep
     for (int64_t k = 0; k < n; ++k) {
-      const T z = (p[k] - m[k]) / sqrt_of(v[k] + eps) * g[k] + b[k];
+      const T z = mul_add((p[k] - m[k]) / sqrt_of(v[k] + eps), g[k], b[k]);
       to[k] = z < floor ? floor : z;
     }
   }
@@ -127,8 +127,8 @@ void running_run(const Call& call, int64_t, void*) {
   for (int64_t g = 0; g < mean.rows; ++g)
     for (int64_t k = 0; k < mean.cols; ++k) {
       T &m = running_mean.row(0)[k], &v = running_var.row(0)[k];
-      m = static_cast<T>(keep * static_cast<double>(m) + op.momentum * static_cast<double>(mean.row(g)[k]));
-      v = static_cast<T>(keep * static_cast<double>(v) + op.momentum * unbiased * static_cast<double>(var.row(g)[k]));
+      m = static_cast<T>(mul_add(keep, static_cast<double>(m), op.momentum * static_cast<double>(mean.row(g)[k])));
+      v = static_cast<T>(mul_add(keep, static_cast<double>(v), op.momentum * unbiased * static_cast<double>(var.row(g)[k])));
     }
 }
 int64_t one_tile(const Call&) { return 1; }

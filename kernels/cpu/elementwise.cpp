@@ -33,7 +33,7 @@ void unary_run(const Call& call, int64_t tile, void*) {
   const auto& op = *static_cast<const Unary*>(call.op);
   const T a = static_cast<T>(op.a), b = static_cast<T>(op.b);
   switch (op.fn) {
-    case Unary::affine: return map_rows<T>(call, tile, [=](T x) { return a * x + b; });
+    case Unary::affine: return map_rows<T>(call, tile, [=](T x) { return mul_add(a, x, b); });
     case Unary::exp: return map_rows<T>(call, tile, [](T x) { return exp_of(x); });
     case Unary::log: return map_rows<T>(call, tile, [](T x) { return log_of(x); });
     case Unary::tanh: return map_rows<T>(call, tile, [](T x) { return tanh_of(x); });
@@ -88,7 +88,7 @@ void lerp_run(const Call& call, int64_t tile, void*) {
     T* to = out.row(i);
     const int64_t n = out.cols;
 #pragma GCC ivdep
-    for (int64_t c = 0; c < n; ++c) to[c] = s * p[c] + t * q[c];
+    for (int64_t c = 0; c < n; ++c) to[c] = mul_add(s, p[c], t * q[c]);
   });
 }
 

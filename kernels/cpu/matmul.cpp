@@ -48,9 +48,9 @@ void micro(int64_t depth, const T* a, const T* b, T* c, int64_t ldc, int64_t row
     const Vec<T> b0 = load(b), b1 = load(b + L);
 #pragma GCC unroll 16
     for (int i = 0; i < R; ++i) {
-      const Vec<T> ai = a[i * si] - Vec<T>{};  // broadcast
-      acc[i][0] += ai * b0;
-      acc[i][1] += ai * b1;
+      const Vec<T> ai = lanes_of(a[i * si]);
+      acc[i][0] = mul_add(ai, b0, acc[i][0]);
+      acc[i][1] = mul_add(ai, b1, acc[i][1]);
     }
   }
   const bool whole = cols >= S::kNr;

@@ -38,11 +38,11 @@ void adam_run(const Call& call, int64_t tile, void*) {
   const T eps = static_cast<T>(op.eps), decay = static_cast<T>(op.weight_decay);
 #pragma GCC ivdep
   for (int64_t i = r.begin; i < r.end; ++i) {
-    const T g = grad[i] + decay * param[i];
-    const T first = b1 * m[i] + c1 * g, second = b2 * v[i] + c2 * (g * g);
+    const T g = mul_add(decay, param[i], grad[i]);
+    const T first = mul_add(b1, m[i], c1 * g), second = mul_add(b2, v[i], c2 * (g * g));
     m[i] = first;
     v[i] = second;
-    param[i] -= rate * first / (sqrt_of(second) * root + eps);
+    param[i] -= rate * first / mul_add(sqrt_of(second), root, eps);
   }
 }
 
@@ -60,7 +60,7 @@ void average_run(const Call& call, int64_t tile, void*) {
   const double step = static_cast<double>(call.state->step), early = (step + 1) / (step + 10);
   const T keep = static_cast<T>(early < op.decay ? early : op.decay), take = T(1) - keep;
 #pragma GCC ivdep
-  for (int64_t i = r.begin; i < r.end; ++i) average[i] = keep * average[i] + take * param[i];
+  for (int64_t i = r.begin; i < r.end; ++i) average[i] = mul_add(keep, average[i], take * param[i]);
 }
 
 template <class T>

@@ -87,11 +87,11 @@ inline void turn(float u, float& cosine, float& sine) {
   const float t = u * 4.0f;
   const int32_t k = static_cast<int32_t>(t);
   const float x = (t - static_cast<float>(k) - 0.5f) * 1.57079633f, x2 = x * x;
-  const float s = x + x * x2 * (-0.16666667f + x2 * (8.3333333e-3f + x2 * (-1.9841270e-4f + x2 * 2.7557319e-6f)));
-  const float c = 1.0f + x2 * (-0.5f + x2 * (4.1666667e-2f + x2 * (-1.3888889e-3f + x2 * 2.4801587e-5f)));
+  const float s = mul_add(x * x2, mul_add(x2, mul_add(x2, mul_add(x2, 2.7557319e-6f, -1.9841270e-4f), 8.3333333e-3f), -0.16666667f), x);
+  const float c = mul_add(x2, mul_add(x2, mul_add(x2, mul_add(x2, 2.4801587e-5f, -1.3888889e-3f), 4.1666667e-2f), -0.5f), 1.0f);
   const float a = k == 0 || k == 3 ? 0.70710678f : -0.70710678f, b = k < 2 ? 0.70710678f : -0.70710678f;
-  cosine = a * c - b * s;
-  sine = a * s + b * c;
+  cosine = mul_add(a, c, -(b * s));
+  sine = mul_add(a, s, b * c);
 }
 inline void turn(double u, double& cosine, double& sine) {
   cosine = cos(6.283185307179586476925 * u);

@@ -63,8 +63,8 @@ void gru_units(const Step<T>& s, const Active<T>& active) {
     for (int64_t l = 0; l < kTile; l += L) {
       const T* a = s.a + u * kTile + l;
       const Vec<T> on = load(active.lane + l), was = load(s.h + u * kTile + l), q = load(a + 3 * gate);
-      const Vec<T> r = sigmoid_of_lanes<T>(load(a)), z = sigmoid_of_lanes<T>(load(a + gate)), n = tanh_of_lanes<T>(load(a + 2 * gate) + r * q);
-      const Vec<T> next = n + z * (was - n);
+      const Vec<T> r = sigmoid_of_lanes<T>(load(a)), z = sigmoid_of_lanes<T>(load(a + gate)), n = tanh_of_lanes<T>(mul_add(r, q, load(a + 2 * gate)));
+      const Vec<T> next = mul_add(z, was - n, n);
       keep<T, kRagged, 5>(s, u, l, on, {r, z, n, q, was});
       store(s.next + u * kTile + l, kRagged ? where<T>(on, next, was) : next);
     }
@@ -84,7 +84,7 @@ void reset_before_units(const Step<T>& s, const Active<T>& active) {
   for (int64_t u = 0; u < H; ++u)
     for (int64_t l = 0; l < kTile; l += L) {
       const T* a = s.a + u * kTile + l;
-      const Vec<T> on = load(active.lane + l), was = load(s.h + u * kTile + l), z = sigmoid_of_lanes<T>(load(a + gate)), n = tanh_of_lanes<T>(load(a + 2 * gate)), next = n + z * (was - n);
+      const Vec<T> on = load(active.lane + l), was = load(s.h + u * kTile + l), z = sigmoid_of_lanes<T>(load(a + gate)), n = tanh_of_lanes<T>(load(a + 2 * gate)), next = mul_add(z, was - n, n);
       keep<T, kRagged, 4>(s, u, l, on, {load(a), z, n, was});
       store(s.next + u * kTile + l, kRagged ? where<T>(on, next, was) : next);
     }
@@ -100,7 +100,7 @@ void lstm_units(const Step<T>& s, const Active<T>& active) {
       T* c = s.c + u * kTile + l;
       const Vec<T> on = load(active.lane + l), h_was = load(s.h + u * kTile + l), c_was = load(c);
       const Vec<T> i = sigmoid_of_lanes<T>(load(a)), f = sigmoid_of_lanes<T>(load(a + gate) + s.forget_bias), g = tanh_of_lanes<T>(load(a + 2 * gate)), o = sigmoid_of_lanes<T>(load(a + 3 * gate));
-      const Vec<T> c_next = f * c_was + i * g, squashed = tanh_of_lanes<T>(c_next), h_next = o * squashed;
+      const Vec<T> c_next = mul_add(f, c_was, i * g), squashed = tanh_of_lanes<T>(c_next), h_next = o * squashed;
       keep<T, kRagged, 7>(s, u, l, on, {i, f, g, o, squashed, c_was, h_was});
       store(c, kRagged ? where<T>(on, c_next, c_was) : c_next);
       store(s.next + u * kTile + l, kRagged ? where<T>(on, h_next, h_was) : h_next);

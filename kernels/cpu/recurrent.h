@@ -161,10 +161,6 @@ struct Parts {
 // ---- functions of lanes ------------------------------------------------------------------------------------------------------------------
 // As sigmoid_of and tanh_of (simd.h), a vector at a time: a loop over so few lanes is unrolled before it could be vectorised. In float both are quotients of e^z = (1 + g)·s
 // with s = 2^n and g = e^r − 1, |r| ≤ log(2)/2: where g and s meet last, small values keep their digits and nothing is chosen by size. A call would send all registers to memory.
-template <class T>
-Vec<T> lanes_of(T x) {
-  return x - Vec<T>{};
-}
 // The smaller of x and the bound; x where it is no number.
 template <class T>
 Vec<T> at_most(Vec<T> x, T bound) {
@@ -178,33 +174,33 @@ Vec<T> at_most(Vec<T> x, T bound) {
 struct Power {
   Vec<float> g, s;
 };
-// z in ±87. The polynomials are minimax for (e^r − 1)/r: of degree 4 with an error of 4·10⁻⁷, of degree 5 with 1·10⁻⁸.
+// z in ±87, or whatever: then the result is any number, or NaN where z is. The polynomials are minimax for (e^r − 1)/r: of degree 4 with an error of 4·10⁻⁷, of degree 5 with 1·10⁻⁸.
 template <int degree>
 [[gnu::always_inline]] inline Power power_of(Vec<float> z) {
-  typedef int32_t I __attribute__((vector_size(kVectorBytes)));
+  typedef uint32_t I __attribute__((vector_size(kVectorBytes)));  // unsigned: z may also be infinite or NaN
   const Vec<float> kMagic = lanes_of(12582912.0f);  // 1.5·2²³: adding it rounds to an integer held in the low bits
-  const Vec<float> shifted = z * 1.44269504f + kMagic, n = shifted - kMagic;
-  const Vec<float> r = (z - n * 0.693359375f) + n * 2.12194440e-4f;
+  const Vec<float> shifted = mul_add(z, lanes_of(1.44269504f), kMagic), n = shifted - kMagic;
+  const Vec<float> r = mul_add(n, lanes_of(2.12194440e-4f), mul_add(n, lanes_of(-0.693359375f), z));
   Vec<float> p;
   if constexpr (degree == 4) {
-    p = r * 8.333322e-3f + 4.187532e-2f;
-    p = p * r + 1.6666935e-1f;
-    p = p * r + 4.9999377e-1f;
+    p = mul_add(r, lanes_of(8.333322e-3f), lanes_of(4.187532e-2f));
+    p = mul_add(p, r, lanes_of(1.6666935e-1f));
+    p = mul_add(p, r, lanes_of(4.9999377e-1f));
   } else {
-    p = r * 1.3888873e-3f + 8.369104e-3f;
-    p = p * r + 4.1667137e-2f;
-    p = p * r + 1.6666506e-1f;
-    p = p * r + 4.9999997e-1f;
+    p = mul_add(r, lanes_of(1.3888873e-3f), lanes_of(8.369104e-3f));
+    p = mul_add(p, r, lanes_of(4.1667137e-2f));
+    p = mul_add(p, r, lanes_of(1.6666506e-1f));
+    p = mul_add(p, r, lanes_of(4.9999997e-1f));
   }
-  p = p * r + 1.0f;
-  const I s = (reinterpret_cast<I>(shifted) << 23) + (127 << 23);
+  p = mul_add(p, r, lanes_of(1.0f));
+  const I s = (reinterpret_cast<I>(shifted) << 23) + (127u << 23);
   return {p * r, reinterpret_cast<Vec<float>>(s)};
 }
 template <class T>
 [[gnu::always_inline]] inline Vec<T> sigmoid_of_lanes(Vec<T> x) {
   if constexpr (sizeof(T) == 4) {
     const Power e = power_of<4>(-at_most(x, 87.0f));
-    const Vec<T> y = 1.0f / (e.g * e.s + (e.s + 1.0f));
+    const Vec<T> y = 1.0f / mul_add(e.g, e.s, e.s + 1.0f);
     return x < lanes_of(-87.0f) ? Vec<T>{} : y;  // 0 and not nearly: what an infinite value is multiplied with must show it
   } else {
     for (int i = 0; i < Simd<T>::kLanes; ++i) x[i] = sigmoid_of(x[i]);
@@ -215,7 +211,7 @@ template <class T>
 [[gnu::always_inline]] inline Vec<T> tanh_of_lanes(Vec<T> x) {
   if constexpr (sizeof(T) == 4) {
     const Power e = power_of<5>(2.0f * -at_most(-at_most(x, 10.0f), 10.0f));
-    return (e.g * e.s + (e.s - 1.0f)) / (e.g * e.s + (e.s + 1.0f));
+    return mul_add(e.g, e.s, e.s - 1.0f) / mul_add(e.g, e.s, e.s + 1.0f);
   } else {
     for (int i = 0; i < Simd<T>::kLanes; ++i) x[i] = tanh_of(x[i]);
     return x;
@@ -278,7 +274,7 @@ void product_rows(const Term<T>* terms, int count, int64_t j, T* out, int64_t ld
 #pragma GCC unroll 16
         for (int i = 0; i < R; ++i) {
           const Vec<T> wi = lanes_of(kTransposed ? w[i * ld] : w[i]);
-          for (int q = 0; q < V; ++q) acc[i][q] += wi * x[q];
+          for (int q = 0; q < V; ++q) acc[i][q] = mul_add(wi, x[q], acc[i][q]);
         }
         w += kTransposed ? 1 : ld;
       }

@@ -37,6 +37,12 @@ Ahead ahead(const Back<T>& s, int64_t parts) {
   return {reinterpret_cast<uintptr_t>(s.saved) - bytes, static_cast<int64_t>(bytes / 64)};
 }
 
+// 1 − y²: the derivative of tanh where it is y.
+template <class T>
+Vec<T> tanh_slope(Vec<T> y) {
+  return mul_add(-y, y, lanes_of(T(1)));
+}
+
 template <class T>
 void gru_back(const Back<T>& s) {
   constexpr int L = Simd<T>::kLanes;
@@ -46,7 +52,7 @@ void gru_back(const Back<T>& s) {
       const T* in = s.saved + u * s.ld_saved + l;
       T *d_h = s.d_h + u * kTile + l, *out = s.slopes + u * s.ld_slopes + l;
       const Vec<T> r = load(in), z = load(in + part), n = load(in + 2 * part), q = load(in + 3 * part), h = load(in + 4 * part);
-      const Vec<T> d = load(d_h) + load(s.d_y + u * kTile + l), dn = d * (T(1) - z) * (T(1) - n * n);
+      const Vec<T> d = load(d_h) + load(s.d_y + u * kTile + l), dn = d * (T(1) - z) * tanh_slope<T>(n);
       store(out, dn * q * (r * (T(1) - r)));
       store(out + slope, d * (h - n) * (z * (T(1) - z)));
       store(out + 2 * slope, dn);
@@ -67,7 +73,7 @@ void reset_before_back(const Back<T>& s) {
       T *d_h = s.d_h + u * kTile + l, *out = s.slopes + u * s.ld_slopes + l;
       const Vec<T> z = load(in + part), n = load(in + 2 * part), h = load(in + 3 * part), d = load(d_h) + load(s.d_y + u * kTile + l);
       store(out + slope, d * (h - n) * (z * (T(1) - z)));
-      store(out + 2 * slope, d * (T(1) - z) * (T(1) - n * n));
+      store(out + 2 * slope, d * (T(1) - z) * tanh_slope<T>(n));
       store(d_h, d * z);
     }
   const Term<T> candidate{s.w_h + 2 * H, s.ld_h, s.slopes + 2 * slope, s.ld_slopes, H};
@@ -78,7 +84,7 @@ void reset_before_back(const Back<T>& s) {
       T* d_h = s.d_h + u * kTile + l;
       const Vec<T> r = load(in), h = load(in + 3 * part), d_s = load(s.more + u * kTile + l);
       store(s.slopes + u * s.ld_slopes + l, d_s * h * (r * (T(1) - r)));
-      store(d_h, load(d_h) + d_s * r);
+      store(d_h, mul_add(d_s, r, load(d_h)));
     }
   const Term<T> gates{s.w_h, s.ld_h, s.slopes, s.ld_slopes, 2 * H};
   product<T, true>(H, &gates, 1, s.d_h, kTile, nullptr, nullptr, true, ahead(s, 4));
@@ -93,10 +99,10 @@ void lstm_back(const Back<T>& s) {
       const T* in = s.saved + u * s.ld_saved + l;
       T *d_h = s.d_h + u * kTile + l, *d_c = s.d_c + u * kTile + l, *out = s.slopes + u * s.ld_slopes + l;
       const Vec<T> i = load(in), f = load(in + part), g = load(in + 2 * part), o = load(in + 3 * part), t = load(in + 4 * part), c = load(in + 5 * part);
-      const Vec<T> d = load(d_h) + load(s.d_y + u * kTile + l), e = load(d_c) + d * o * (T(1) - t * t);
+      const Vec<T> d = load(d_h) + load(s.d_y + u * kTile + l), e = mul_add(d * o, tanh_slope<T>(t), load(d_c));
       store(out, e * g * (i * (T(1) - i)));
       store(out + slope, e * c * (f * (T(1) - f)));
-      store(out + 2 * slope, e * i * (T(1) - g * g));
+      store(out + 2 * slope, e * i * tanh_slope<T>(g));
       store(out + 3 * slope, d * t * (o * (T(1) - o)));
       store(d_c, e * f);
     }
@@ -223,7 +229,7 @@ void outer(int64_t steps, const Lanes<T>& v, int64_t k, int64_t rows, const Lane
 #pragma GCC unroll 4
       for (int p = 0; p < K; ++p)
 #pragma GCC unroll 4
-        for (int q = 0; q < J; ++q) acc[p * J + q] += x[p] * s[q];
+        for (int q = 0; q < J; ++q) acc[p * J + q] = mul_add(x[p], s[q], acc[p * J + q]);
     }
   T sums[L];
   store(sums, lane_sums<T>(acc));

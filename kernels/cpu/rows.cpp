@@ -123,7 +123,7 @@ void mixture_run(const Call& call, int64_t tile, void*) {
     for (int64_t a = 0; a < out.cols; ++a) {
       const T* f = factor.row(k * out.cols + a);
       T sum = mean.row(k)[a];
-      for (int64_t b = 0; b < out.cols; ++b) sum += f[b] * e[b];
+      for (int64_t b = 0; b < out.cols; ++b) sum = mul_add(f[b], e[b], sum);
       out.row(i)[a] = sum;
     }
   }

@@ -15,6 +15,12 @@ T clamp(T u, T low, T high) {
   return u > high ? high : u;
 }
 
+// 1 − y²: the derivative of tanh where it is y.
+template <class T>
+T tanh_slope(T y) {
+  return mul_add(-y, y, T(1));
+}
+
 template <class T>
 T span_max(const T* x, int width) {
   T m = x[0];
@@ -71,11 +77,11 @@ void activation_grad_run(const Call& call, int64_t tile, void*) {
       const T *p = y.row(i) + span.start, *q = d.row(i) + span.start;
       T* to = out.row(i) + span.start;
       if (!span.softmax) {
-        to[0] = (T(1) - p[0] * p[0]) * q[0];
+        to[0] = tanh_slope(p[0]) * q[0];
         continue;
       }
       T dot = 0;
-      for (int k = 0; k < span.width; ++k) dot += p[k] * q[k];
+      for (int k = 0; k < span.width; ++k) dot = mul_add(p[k], q[k], dot);
       for (int k = 0; k < span.width; ++k) to[k] = p[k] * (q[k] - dot) * inverse;
     }
 }
@@ -230,7 +236,7 @@ void reconstruction_run(const Call& call, int64_t tile, void*) {
           for (int l = 0; l < L; ++l) {
             const T miss = (v[l] - tanh_of(c.of_span[to + l])) / w;
             loss[to + l] = T(1);
-            rest[to + l] = miss * miss * T(0.5) + log_w;
+            rest[to + l] = mul_add(miss * miss, T(0.5), log_w);
           }
         }
       }
@@ -280,8 +286,8 @@ void reconstruction_grad_run(const Call& call, int64_t tile, void*) {
           for (int l = 0; l < L; ++l) v[l] = value.row(c.row(l))[j];
           for (int l = 0; l < L; ++l) {
             const T t = tanh_of(was[l]), miss = (v[l] - t) / w;
-            y[l] = -g[l] * miss * (T(1) - t * t) / w;
-            scale[l] = g[l] * (T(1) - miss * miss) / w;
+            y[l] = -g[l] * miss * tanh_slope(t) / w;
+            scale[l] = g[l] * mul_add(-miss, miss, T(1)) / w;
           }
           for (int l = 0; l < c.count; ++l) d_sigma.row(r.begin + l)[span.slot] = scale[l];
         }

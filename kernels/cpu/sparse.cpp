@@ -71,8 +71,8 @@ void matmul_run(const Call& call, int64_t tile, void*) {
         const int64_t row = e.column(p, j);
         if (row < 0) continue;
         const T* w = weight.row(row) + c;
-        const Vec<T> v = e.weight(p, j) - Vec<T>{};
-        for (int q = 0; q < 4; ++q) acc[q] += v * load(w + q * L);
+        const Vec<T> v = lanes_of(e.weight(p, j));
+        for (int q = 0; q < 4; ++q) acc[q] = mul_add(v, load(w + q * L), acc[q]);
       }
       for (int q = 0; q < 4; ++q) store(to + c + q * L, acc[q]);
     }
@@ -82,7 +82,7 @@ void matmul_run(const Call& call, int64_t tile, void*) {
       const int64_t row = e.column(p, j);
       if (row < 0) continue;
       const T v = e.weight(p, j);
-      for (int64_t k = c; k < out.cols; ++k) to[k] += v * weight.row(row)[k];
+      for (int64_t k = c; k < out.cols; ++k) to[k] = mul_add(v, weight.row(row)[k], to[k]);
     }
   }
 }
@@ -127,14 +127,15 @@ void wgrad_run(const Call& call, int64_t tile, void*) {
       for (int64_t j = first; j < last; ++j) {
         if (index[j] < 0) continue;
         T* to = base + index[j] * out.ld + k;
-        const Vec<T> v = e.weight(p, j) - Vec<T>{};
-        for (int q = 0; q < 4; ++q) store(to + q * L, load(to + q * L) + v * g[q]);
+        const Vec<T> v = lanes_of(e.weight(p, j));
+        for (int q = 0; q < 4; ++q) store(to + q * L, mul_add(v, g[q], load(to + q * L)));
       }
     }
     for (int64_t j = first; j < last && k < c.end; ++j) {
       if (index[j] < 0) continue;
       const T v = e.weight(p, j);
-      for (int64_t n = k; n < c.end; ++n) base[index[j] * out.ld + n] += v * from[n];
+      T* const to = base + index[j] * out.ld;
+      for (int64_t n = k; n < c.end; ++n) to[n] = mul_add(v, from[n], to[n]);
     }
   }
 }

@@ -21,10 +21,12 @@ struct Input {
   bool smooth = true;          // the op has a derivative by it
   bool absent = false;
   std::vector<double> values{};  // row by row, instead of drawn ones
+  enum Lies { by_shape, whole, in_tiles } lies = by_shape;  // by_shape: row i belongs to row i of the batch if there are as many; in_tiles: a sequence a column, tile by tile (ops.h)
 
   Input range(double l, double h) const { return with([&](Input& i) { i.low = l, i.high = h; }); }
   Input away(double distance) const { return with([&](Input& i) { i.apart = distance; }); }
   Input constant() const { return with([&](Input& i) { i.smooth = false; }); }
+  Input lying(Lies how) const { return with([&](Input& i) { i.lies = how; }); }
   Input of(std::vector<double> v) const { return with([&](Input& i) { i.values = std::move(v); }); }
 
  private:
@@ -57,7 +59,8 @@ struct Case {
   std::vector<Input> in;
   std::function<Grids(const Grids&)> reference;
   std::vector<Law> laws{};
-  bool by_rows = false;   // row i of each output needs row i of the inputs with as many rows, so a part of the rows gives the same bits as all
+  bool by_rows = false;   // row i of each output needs row i of the inputs with as many rows and nothing of the others: it has the same bits in every batch
+  int tiled_output = -1;  // the output that lies in tiles
   bool derived = true;    // has a derivative by its smooth inputs; false: the vjp gives none
   std::shared_ptr<const void> tables{};  // the op points into them
   StepState state{0x9E3779B97F4A7C15ull, 6, -1};

@@ -32,4 +32,16 @@ void compare(const Grids& want, const Ran& got, double eps, double tiny, double 
 // The same bits, or NaN in both.
 void same_bits(const Ran& a, const Ran& b, const std::string& what);
 
+// A batch made of rows of a case's: row i of it is row picks[i] of the case.
+struct Batch {
+  Case c;
+  Grids in;
+};
+Batch picked(const Case& c, const Grids& in, const std::vector<int64_t>& picks);
+int64_t batch_rows(const Case& c);
+
+// A row by itself, then in batches of the given sizes beside other rows, in memory of every alignment: each time with the same bits.
+using RunBatch = std::function<Ran(const Case&, const Grids&, const Layout&)>;
+void rows_have_their_bits_anywhere(const Case& c, const Grids& in, const std::vector<int64_t>& sizes, const RunBatch& run, const std::string& what);
+
 }  // namespace tessera::oracle

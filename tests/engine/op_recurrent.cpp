@@ -219,18 +219,21 @@ void add_cell(Cases& cases, Cell cell, const Sizes& s, bool ragged, bool with_st
   std::vector<double> lengths;  // all from none to all steps, and one beyond
   for (int64_t b = 0; b < B && ragged; ++b) lengths.push_back(static_cast<double>(b * 7 % (T + 2)));
   const Input length = ragged ? real(B, 1).of(lengths).constant() : none();
-  const Input w_x = real(s.in, gates).range(-1, 1), w_h = real(H, gates).range(-1, 1), bias = real(1, gates).range(-1, 1);
+  const Input w_x = real(s.in, gates).range(-1, 1).lying(Input::whole), w_h = real(H, gates).range(-1, 1).lying(Input::whole), bias = real(1, gates).range(-1, 1).lying(Input::whole);
   const Input state = with_states ? real(B, H) : none();
   const std::string note = std::string(lstm ? "lstm" : two_biases ? "gru" : "gru_reset_before") + (ragged ? ", ragged" : "") + (with_states ? ", from a state" : "");
 
-  const Input saved = real(s.tile_rows(saved_of(cell)), kLanes).of(tiled(s, saved_of(cell), lengths, 5)), slopes = real(s.tile_rows(slopes_of(cell)), kLanes).of(tiled(s, slopes_of(cell), lengths, 6));
+  auto in_tiles = [&](int64_t parts, unsigned seed) { return real(s.tile_rows(parts), kLanes).of(tiled(s, parts, lengths, seed)).lying(Input::in_tiles); };
+  const Input saved = in_tiles(saved_of(cell), 5), slopes = in_tiles(slopes_of(cell), 6);
   const RecurrentWgrad to_weights{cell, T};
   // That there are no slopes past the end is what the op is told, not what it checks.
   cases.push_back({note, to_weights, {real(B, T * s.in), length, ragged ? saved.constant() : saved, ragged ? slopes.constant() : slopes}, [=](const Grids& in) { return towards_weights(to_weights, s, in); }});
   if (only_weights) return;
 
+  auto by_sequence = [&](int tiled_output) { cases.back().by_rows = true, cases.back().tiled_output = tiled_output; };
   const Recurrent layer{cell, T, lstm ? 0.75 : 0};
   cases.push_back({note, layer, {real(B, T * s.in), length, state, lstm ? state : none(), w_x, w_h, bias, two_biases ? bias : none()}, [=](const Grids& in) { return forward(layer, s, in); }});
+  by_sequence(2);
   if (ragged)
     cases.back().laws.push_back({"outputs past the end are 0", [=](const Grids& in, const Grids& out) {
                                    double worst = 0;
@@ -242,10 +245,15 @@ void add_cell(Cases& cases, Cell cell, const Sizes& s, bool ragged, bool with_st
 
   const RecurrentGrad grad{cell, T, B};
   cases.push_back({note, grad, {length, saved, w_h, real(B, T * H), state, lstm ? state : none()}, [=](const Grids& in) { return backward(grad, s, in); }});
-  if (!with_states) cases.push_back({note + ", only the last state is wanted", grad, {length, saved, w_h, none(), real(B, H), lstm ? real(B, H) : none()}, [=](const Grids& in) { return backward(grad, s, in); }});
+  by_sequence(0);
+  if (!with_states) {
+    cases.push_back({note + ", only the last state is wanted", grad, {length, saved, w_h, none(), real(B, H), lstm ? real(B, H) : none()}, [=](const Grids& in) { return backward(grad, s, in); }});
+    by_sequence(0);
+  }
 
   const RecurrentInputGrad to_input{cell, T, B};
   cases.push_back({note, to_input, {slopes, w_x}, [=](const Grids& in) { return towards_input(to_input, s, in); }});
+  by_sequence(-1);
 }
 
 }  // namespace

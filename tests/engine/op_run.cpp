@@ -56,11 +56,6 @@ class Block {
 
 double rounded_to(bool in_float, double v) { return in_float ? static_cast<double>(static_cast<float>(v)) : v; }
 
-View rows_of(View v, int64_t first, int64_t count, int64_t all) {
-  if (v.data == nullptr || v.rows != all || count == 0) return v;
-  return {static_cast<char*>(v.data) + first * v.ld * v.item_bytes, count, v.cols, v.ld, v.item_bytes};
-}
-
 Kernel kernel_of(const KernelTable& table, const Op& op, const void** attributes) {
   Kernel kernel{};
   std::visit(
@@ -88,12 +83,12 @@ Grids draw_inputs(const Case& c, bool in_float) {
   return all;
 }
 
-Ran run_kernel(const KernelTable& table, const Case& c, const Grids& in, Layout layout, int64_t first, int64_t count, RunTile run) {
+Ran run_kernel(const KernelTable& table, const Case& c, const Grids& in, Layout layout, RunTile run) {
   Plan plan;
   std::vector<Id> ids;
   for (size_t i = 0; i < c.in.size(); ++i) ids.push_back(c.in[i].absent ? kNone : plan.leaf(Leaf::bound, "x" + std::to_string(i), c.in[i].shape, c.in[i].dtype));
   const std::vector<Result> results = infer(c.op, plan, ids);
-  const int64_t scalar = table.scalar_bytes, all_rows = results[0].shape.rows;
+  const int64_t scalar = table.scalar_bytes;
   std::vector<std::unique_ptr<Block>> inputs, outputs;
   for (size_t i = 0; i < c.in.size(); ++i) {
     inputs.push_back(nullptr);
@@ -105,7 +100,7 @@ Ran run_kernel(const KernelTable& table, const Case& c, const Grids& in, Layout 
   }
   std::vector<View> views;
   views.reserve(c.in.size() + results.size());
-  for (const auto& b : inputs) views.push_back(b ? rows_of(b->view(), first, count, all_rows) : View{});
+  for (const auto& b : inputs) views.push_back(b ? b->view() : View{});
   std::vector<Block*> out;
   for (size_t k = 0; k < results.size(); ++k) {
     if (static_cast<int>(k) < in_place(c.op)) {
@@ -117,7 +112,7 @@ Ran run_kernel(const KernelTable& table, const Case& c, const Grids& in, Layout 
       for (int64_t r = 0; r < results[k].shape.rows; ++r)
         for (int64_t i = 0; i < results[k].shape.cols; ++i) out.back()->set(r, i, results[k].dtype == DType::index ? -77777 : std::numeric_limits<double>::quiet_NaN());
     }
-    views.push_back(rows_of(out.back()->view(), first, count, all_rows));
+    views.push_back(out.back()->view());
   }
   StepState state = c.state;
   const void* attributes = nullptr;
@@ -141,9 +136,8 @@ Ran run_kernel(const KernelTable& table, const Case& c, const Grids& in, Layout 
     if (!out[k]->whole()) ran.damage = "around output " + std::to_string(k);
     ran.out.emplace_back();
     const View v = views[c.in.size() + k];
-    const int64_t start = v.rows == results[k].shape.rows ? 0 : first;
     for (int64_t r = 0; r < v.rows; ++r)
-      for (int64_t i = 0; i < v.cols; ++i) ran.out.back().push_back(out[k]->get(start + r, i));
+      for (int64_t i = 0; i < v.cols; ++i) ran.out.back().push_back(out[k]->get(r, i));
   }
   for (size_t i = static_cast<size_t>(in_place(c.op)); i < c.in.size(); ++i) {
     if (!inputs[i]) continue;

@@ -24,11 +24,10 @@ struct Ran {
 };
 
 // Outputs are filled with NaN before, the scratch with NaN before every tile, and the memory around all is checked after.
-// `first`, `count` take a part of the rows of everything that has as many rows as the first output (count 0: all).
 // `run` runs a tile of a call: how it is done depends on the backend.
 using RunTile = void (*)(const Kernel& kernel, const Call& call, int64_t tile, void* scratch);
 inline void run_on_cpu(const Kernel& kernel, const Call& call, int64_t tile, void* scratch) { kernel.run(call, tile, scratch); }
-Ran run_kernel(const KernelTable& table, const Case& c, const Grids& in, Layout layout, int64_t first = 0, int64_t count = 0, RunTile run = run_on_cpu);
+Ran run_kernel(const KernelTable& table, const Case& c, const Grids& in, Layout layout, RunTile run = run_on_cpu);
 
 // A plan in double over a case's inputs, all bound by "x0", "x1", …; run() gives an output's elements.
 class Study {

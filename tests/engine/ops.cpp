@@ -1,5 +1,5 @@
 // What is true of every op, checked from its description (op_case.h): values in float on every instruction set and in double, gradients and second derivatives
-// by central differences, fused = composed, laws, NaN, bits. One test an op and property; an op of TESSERA_OPS without a case fails.
+// by central differences, fused = composed, laws, every float, bits. One test an op and property; an op of TESSERA_OPS without a case fails.
 #include <cfloat>
 #include <limits>
 
@@ -69,29 +69,87 @@ TEST_P(Ops, NanAndInfinityReachWhatDependsOnThem) {
   });
 }
 
-TEST_P(Ops, BitsAreTheSameForAnyOrderLayoutAndPartOfTheRows) {
+TEST_P(Ops, BitsAreTheSameForAnyOrderLayoutAndAlignment) {
   each_case([](const Case& c) {
     const Grids in = draw_inputs(c, true);
     for (const KernelTable* table : float_tables()) {
-      const Ran whole = run_kernel(*table, c, in, {});
-      for (const Layout& l : kLayouts) {
-        const Ran other = run_kernel(*table, c, in, l);
-        same_bits(whole, other, table->name);
-      }
-      const int64_t rows = c.reference(in)[0].rows;
-      if (!c.by_rows || rows < 2) continue;
-      const int64_t cut = rows / 3 + 1;
-      for (const auto& [first, count] : {std::pair{int64_t{0}, cut}, std::pair{cut, rows - cut}}) {
-        if (count == 0) continue;
-        const Ran part = run_kernel(*table, c, in, {}, first, count);
-        for (size_t k = 0; k < whole.out.size(); ++k) {
-          const size_t width = whole.out[k].size() / static_cast<size_t>(rows);
-          for (size_t i = 0; i < part.out[k].size(); ++i)
-            ASSERT_EQ(whole.out[k][static_cast<size_t>(first) * width + i], part.out[k][i]) << table->name << " rows from " << first << ", element " << i;
-        }
+      const Ran aligned = run_kernel(*table, c, in, {});
+      for (int64_t offset = 1; offset < 16; ++offset) same_bits(aligned, run_kernel(*table, c, in, {offset % 4, offset, static_cast<int>(offset % 3)}), table->name);
+    }
+  });
+}
+
+// All sizes up to two tiles of the smallest kind (a vector's lanes, the rows of a register block) and around those of the larger.
+const std::vector<int64_t>& batch_sizes() {
+  static const std::vector<int64_t> sizes = [] {
+    std::vector<int64_t> s;
+    for (int64_t n = 1; n <= 2 * 16 + 1; ++n) s.push_back(n);
+    s.insert(s.end(), {63, 64, 65, 225, 449});
+    return s;
+  }();
+  return sizes;
+}
+
+TEST_P(Ops, ARowHasItsBitsWhateverBatchItStandsIn) {
+  each_case([](const Case& c) {
+    const Grids in = draw_inputs(c, true);
+    for (const KernelTable* table : float_tables())
+      rows_have_their_bits_anywhere(c, in, batch_sizes(), [&](const Case& batch, const Grids& values, const Layout& l) { return run_kernel(*table, batch, values, l); }, table->name);
+  });
+}
+
+// Sampled rows are made of such ops: they are the same on processors with AVX2 and with AVX-512.
+TEST_P(Ops, ARowHasTheSameBitsWithAvx2AndAvx512) {
+  const KernelTable *narrow = cpu_kernels("avx2"), *wide = cpu_kernels("avx512");
+  if (narrow == nullptr || wide == nullptr) GTEST_SKIP() << "this processor or build has not both";
+  each_case([&](const Case& c) {
+    const Grids in = draw_inputs(c, true);
+    if (c.by_rows) same_bits(run_kernel(*narrow, c, in, {}), run_kernel(*wide, c, in, {}), "AVX2 and AVX-512");
+  });
+}
+
+// ---- every float -------------------------------------------------------------------------------------------------------------------
+std::vector<double> extremes() {
+  std::vector<double> all;
+  for (const double x : {0.0, 1e-40, 1.0, 88.0, 1e4, 1e30, static_cast<double>(FLT_MAX), std::numeric_limits<double>::infinity()}) all.insert(all.end(), {x, -x});
+  all.push_back(std::numeric_limits<double>::quiet_NaN());
+  for (double& x : all) x = static_cast<double>(static_cast<float>(x));
+  return all;
+}
+
+// Values that no training gives, but a file may hold: kernels are defined for them (under UBSan), and what stands beside them keeps its bits.
+TEST_P(Ops, EveryFloatIsDefinedInEveryBatch) {
+  each_case([](const Case& c) {
+    const std::vector<double> special = extremes();
+    for (size_t round = 0; round < 3; ++round) {
+      Grids in = draw_inputs(c, true);
+      for (size_t i = 0; i < in.size(); ++i)
+        for (size_t e = 0; e < in[i].cells.size() && c.in[i].dtype == DType::real; ++e)
+          if ((e + i) % (round + 1) == 0) in[i].cells[e] = special[(e * 5 + i * 3 + round) % special.size()];
+      for (const KernelTable* table : float_tables()) {
+        EXPECT_EQ(run_kernel(*table, c, in, kLayouts[round]).damage, "") << table->name;
+        rows_have_their_bits_anywhere(c, in, {5, 17, 32}, [&](const Case& batch, const Grids& values, const Layout& l) { return run_kernel(*table, batch, values, l); }, table->name);
       }
     }
   });
+}
+
+TEST(Functions, OfEveryFloatAreWhatTheyAreOnPaper) {
+  const std::vector<double> special = extremes();
+  for (const Case& c : all_cases()) {
+    if (!std::holds_alternative<Unary>(c.op)) continue;
+    Grids in = draw_inputs(c, true);
+    for (size_t e = 0; e < in[0].cells.size(); ++e) in[0].cells[e] = special[e % special.size()];
+    const Grids want = c.reference(in);
+    for (const KernelTable* table : float_tables()) {
+      const Ran got = run_kernel(*table, c, in, {});
+      for (size_t e = 0; e < in[0].cells.size(); ++e) {
+        const double x = in[0].cells[e].v, w = static_cast<double>(static_cast<float>(want[0].cells[e].v)), g = got.out[0][e];
+        const bool same = std::isnan(w) ? std::isnan(g) : std::isinf(w) ? g == w : std::fabs(g - w) <= 8 * FLT_EPSILON * std::fabs(w) + 2 * FLT_MIN;
+        ASSERT_TRUE(same) << c.note << " on " << table->name << " of " << x << " is " << g << ", not " << w;
+      }
+    }
+  }
 }
 
 // ---- derivatives -------------------------------------------------------------------------------------------------------------------

@@ -107,6 +107,29 @@ TEST(TileChains, NoBitDependsOnThem) {
     }
 }
 
+// Full tiles and ragged ones, and every place in them.
+TEST(TileChains, ASequenceHasTheSameBitsInFullAndRaggedTiles) {
+  const Sizes sizes{3, 5, 4};
+  constexpr int64_t kMost = 2 * kSequenceTile + 1;
+  for (const Cell cell : {Cell::gru, Cell::gru_reset_before, Cell::lstm}) {
+    const Net many(cell, kMost, true, sizes);
+    for (const char* set : {"plain", "avx2", "avx512"}) {
+      if (cpu_kernels(set) == nullptr) continue;
+      const Values whole = many.s.run({cpu_kernels(set), {}});
+      for (int64_t n = 1; n < kMost; ++n) {
+        Net few(cell, n, true, sizes);
+        for (auto& [name, v] : few.s.values) {  // the last n sequences, so that each comes by every place
+          const std::vector<double>& all = many.s.values.at(name);
+          v.assign(all.end() - static_cast<int64_t>(v.size()), all.end());
+        }
+        const Values part = few.s.run({cpu_kernels(set), {}});
+        for (const char* name : {"y", "d0"})
+          EXPECT_TRUE(std::equal(part.at(name).rbegin(), part.at(name).rend(), whole.at(name).rbegin())) << name << " of " << n << " sequences, " << set;
+      }
+    }
+  }
+}
+
 // Of a large batch what the derivative reads is written past the caches; of a small one not.
 TEST(TileChains, ASequenceHasTheSameBitsInABatchOfAnySize) {
   const Sizes sizes{3, 64, 24};

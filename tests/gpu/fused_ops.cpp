@@ -112,7 +112,7 @@ TEST_P(FusedOps, HaveTheBitsOfALaunchOfTheirOwn) {
     kind_now = static_cast<OpKind>(c.op.index() - 1);
     const Grids in = draw_inputs(c, true);
     for (const Layout& l : {Layout{}, Layout{3, 1}}) {
-      const Ran alone = run_kernel(kernels_cuda(gpu::Math::fp32), c, in, l, 0, 0, enqueue_alone);
+      const Ran alone = run_kernel(kernels_cuda(gpu::Math::fp32), c, in, l, enqueue_alone);
       const int64_t rows = c.reference(in)[0].rows;
       if (alone.out[0].empty()) continue;
       for (const Way& s : ways_of(kind_now, c, rows)) {
@@ -120,7 +120,7 @@ TEST_P(FusedOps, HaveTheBitsOfALaunchOfTheirOwn) {
         if (product != nullptr && s.sliced && in[0].cols == 0) continue;
         way_now = s;
         emulation::set_schedule(emulation::parse_schedule(l.pad > 0 ? "random:3" : "sequential"));
-        const Ran fused = run_kernel(kernels_cuda(gpu::Math::fp32), c, in, l, 0, 0, enqueue_fused);
+        const Ran fused = run_kernel(kernels_cuda(gpu::Math::fp32), c, in, l, enqueue_fused);
         if (!fitted) {
           EXPECT_TRUE((product != nullptr && product->pairs > 6) || c.in.size() > 8 || (s.cut == FusedChain::flat && l.pad > 0)) << "a launch can hold it";
           continue;
@@ -148,12 +148,12 @@ TEST(FusedLaunches, TakeSequencesInGroupsWhereTheRoomIsSmall) {
     for (const Case* c : {&forwards, &backwards}) {
       kind_now = static_cast<OpKind>(c->op.index() - 1);
       const Grids in = draw_inputs(*c, true);
-      const Ran alone = run_kernel(kernels_cuda(gpu::Math::fp32), *c, in, {}, 0, 0, enqueue_alone);
+      const Ran alone = run_kernel(kernels_cuda(gpu::Math::fp32), *c, in, {}, enqueue_alone);
       for (const char* schedule : {"sequential", "random:7"}) {
         emulation::set_schedule(emulation::parse_schedule(schedule));
         const bool stacked = sequences == 2 * kSequenceTile;
         way_now = {FusedChain::rows, stacked ? kSequenceTile : sequences, false, stacked ? kSequenceTile : 0};
-        const Ran fused = run_kernel(kernels_cuda(gpu::Math::fp32), *c, in, {}, 0, 0, enqueue_fused);
+        const Ran fused = run_kernel(kernels_cuda(gpu::Math::fp32), *c, in, {}, enqueue_fused);
         ASSERT_TRUE(fitted);
         same_bits(alone, fused, op_name(c->op));
         EXPECT_EQ(fused.damage, "");
