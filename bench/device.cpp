@@ -151,7 +151,7 @@ Workload tabular(const std::string& name, int64_t rows, Team& team) {
   o.method = name;
   o.preset = "paper";
   apply_preset(o);
-  t->method = make_method(t->layout, method_config(o));
+  t->method = make_method(t->layout, o.config);
   t->method->prepare(t->rows, team);
   Workload w{{}, [t](Program& p) {
                bind_if(p, "codes", t->rows.codes.data());
@@ -226,7 +226,7 @@ Workload sampling(int64_t rows, int64_t batch, Team& team) {
   };
   FitOptions o;
   apply_preset(o);
-  o.tvae.epochs = 1;
+  o.as<TvaeConfig>().epochs = 1;
   const auto s = std::make_shared<Sampling>(Sampling{Model::fit(example_people(rows, 1), o, team, {}), nullptr, nullptr, nullptr, {}});
   const Model::State& state = s->model.state();
   const Tier tier = state.calibration.holds(Tier::full) ? Tier::full : Tier::marginals;

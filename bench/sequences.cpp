@@ -55,7 +55,7 @@ TimeganConfig best() {
   FitOptions options;
   options.method = "timegan";
   apply_preset(options);
-  return options.timegan;
+  return options.as<TimeganConfig>();
 }
 
 void iteration(benchmark::State& state, TimeganPhase phase, const TimeganConfig& config) {

@@ -57,7 +57,7 @@ class Training {
   Training(const FitOptions& options, Table&& table, Team& team) {
     encoder_ = Encoder::fit(table, options.encoder, team, {});
     encoded_ = encoder_.encode(std::move(table), team, {});
-    method_ = make_method(encoder_.layout(), method_config(options));
+    method_ = make_method(encoder_.layout(), options.config);
     method_->prepare(encoded_, team);
     Plan plan;
     Recorder r(plan);
@@ -137,7 +137,8 @@ Work sampling_work(const Model& model, Team& team) {
 void sample_to_csv(benchmark::State& state, const std::string& method) {
   Team team(static_cast<int>(state.range(0)));
   FitOptions options = paper(method);
-  options.ctgan.epochs = options.tvae.epochs = 0;
+  for (const Option& o : tessera::options(options.config))
+    if (o.name() == "--epochs") o.set("0");
   const Model model = Model::fit(adult(team), options, team, {});
   const Ceilings ceilings = measure_ceilings(team, 2 * kCacheBlock * team.size());
   const TemporaryFile file("sampled.csv");

@@ -1,12 +1,12 @@
 // Hyper-parameters of the methods, as presets and callers set them.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "kernels/ops.h"
+#include "models/option.h"
 
 namespace tessera {
 
@@ -59,17 +59,31 @@ struct TimeganConfig {
   double beta1 = 0.9, beta2 = 0.999, adam_eps = 1e-8;
   double average_decay = 0;  // exponential average of the networks that sampling uses, over the joint phase; 0: the last weights
 };
-const char* cell_name(Cell cell);  // "gru", "gru-reset-before", "lstm"
-std::optional<Cell> cell_of(const std::string& name);
+using MethodConfig = std::variant<TvaeConfig, CtganConfig, TimeganConfig>;
 
-using MethodConfig = std::variant<CtganConfig, TvaeConfig, TimeganConfig>;
-const char* method_name(const MethodConfig& config);  // "ctgan", "tvae", "timegan"
+// A method as the rest of the program knows it: what is not here is in its own files.
+struct MethodInfo {
+  const char* name;
+  bool sequences;            // it learns sequences, not rows
+  int integer_levels;        // of preset best: integer columns of at most so many values are categories
+  MethodConfig (*config)(bool best);  // of preset best, or of paper
+};
+const std::vector<MethodInfo>& methods();  // the default first
+const MethodInfo& method_info(const std::string& name);    // Error(usage) for an unknown one
+const MethodInfo& method_info(const MethodConfig& config);
+inline const char* method_name(const MethodConfig& config) { return method_info(config).name; }
 
-// Checks a configuration against itself and makes CTGAN's batch a multiple of pac. Error(usage) names the option.
-void check_config(MethodConfig& config);
+// Every option of the configuration's method; they point into it. Options that set several others come first.
+std::vector<Option> options(MethodConfig& config);
+
+// Every option within its range, and the options with each other. Error(usage) names the option.
+void check_config(const MethodConfig& config);
+
+bool fits_prior(const MethodConfig& config);  // after training
+bool trains(const MethodConfig& config);  // false: an untrained model is asked for
 
 nlohmann::json config_json(const MethodConfig& config);
 // What config_json() wrote, or somebody else: throws Error(format) for what no configuration holds.
-MethodConfig read_config(const std::string& method, const nlohmann::json& json);
+MethodConfig read_config(const MethodInfo& method, const nlohmann::json& json);
 
 }  // namespace tessera

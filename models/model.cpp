@@ -25,33 +25,19 @@ Model::Model(Model&&) noexcept = default;
 Model& Model::operator=(Model&&) noexcept = default;
 
 void apply_preset(FitOptions& o) {
-  if (o.method != "ctgan" && o.method != "tvae" && o.method != "timegan") throw Error(ErrorCode::usage, fmt::format("--method {}: there are \"ctgan\", \"tvae\" and \"timegan\".", o.method));
-  const bool tvae = o.method == "tvae";
-  if (o.preset == "paper") {
+  const MethodInfo& method = method_info(o.method);
+  const bool best = o.preset == "best";
+  if (!best && o.preset != "paper") throw Error(ErrorCode::usage, fmt::format("--preset {}: there are \"best\" (the default) and \"paper\".", o.preset));
+  o.config = method.config(best);
+  if (best) {
+    o.rare_rows = kRareRows;
+    o.encoder.integer_levels = method.integer_levels;
+  } else {
     // The published model with its reference's mistakes put right (docs/fidelity.md). No column is treated specially.
     o.encoder.spike_share = 0;
     o.encoder.integer_levels = 0;
     o.calibrate = Tier::off;
-    o.timegan.cell = Cell::gru_reset_before;
-    o.timegan.embedding_iterations = o.timegan.supervised_iterations = o.timegan.joint_iterations = 50000;
-  } else if (o.preset == "best") {
-    o.rare_rows = kRareRows;
-    if (tvae) o.encoder.integer_levels = 128;
-    (tvae ? o.tvae.average_decay : o.ctgan.average_decay) = 0.999;
-    (tvae ? o.tvae.decay_from : o.ctgan.decay_from) = 0.5;
-    o.ctgan.population_norm = true;
-    o.tvae.prior_components = 60;
-    o.timegan.average_decay = 0.999;
-    o.timegan.random_start = true;
-    o.timegan.least_noise = 24;
-  } else {
-    throw Error(ErrorCode::usage, fmt::format("--preset {}: there are \"best\" (the default) and \"paper\".", o.preset));
   }
-}
-
-MethodConfig method_config(const FitOptions& o) {
-  if (o.method == "timegan") return o.timegan;
-  return o.method == "tvae" ? MethodConfig(o.tvae) : MethodConfig(o.ctgan);
 }
 
 namespace {
@@ -79,7 +65,7 @@ void append(Table& to, Table&& rows) {
 void begin(Model::State& state, const Table& table, const FitOptions& options) {
   if (table.rows == 0) throw Error(ErrorCode::data, "the table has no rows: there is nothing to learn from.");
   state.preset = options.preset;
-  state.config = method_config(options);
+  state.config = options.config;
   check_config(state.config);
   state.provenance = {{"source", options.source}, {"rows", table.rows}, {"seed", options.seed}};
 }
@@ -127,9 +113,9 @@ Calibration learn_calibration(std::shared_ptr<const Model::State> state, const T
 // While a phase runs, its note says which follow, and what is left of --max-time.
 Monitor outlined(const Monitor& monitor, const FitOptions& options) {
   Monitor out = monitor;
-  if (!monitor.on_progress || options.method == "timegan") return out;
+  if (!monitor.on_progress || method_info(options.config).sequences) return out;
   const std::string calibration = options.calibrate != Tier::off ? "calibration" : "";
-  const std::string prior = options.method == "tvae" && options.tvae.prior_components > 0 ? "prior" : "";
+  const std::string prior = fits_prior(options.config) ? "prior" : "";
   const std::string both = prior + (prior.empty() || calibration.empty() ? "" : " and ") + calibration;
   const double end = options.max_seconds > 0 && !options.checkpoint.resume ? *options.begun + options.max_seconds : 0;
   out.on_progress = [tell = monitor.on_progress, now = options.now, calibration, both, end](const Progress& p) {
@@ -175,17 +161,17 @@ Model Model::fit(Table&& table, const FitOptions& asked, Team& team, const Monit
   Model model;
   Checkpoints checkpoints(options.checkpoint, identify(table, options, team), monitor);
   auto state = std::make_shared<State>();
-  if (options.method == "timegan") {
+  if (const auto* timegan = std::get_if<TimeganConfig>(&options.config)) {
     begin(*state, table, options);
     state->provenance["run"] = checkpoints.identity().summary();
     keeping(checkpoints, [&] {
-      state->sequences = fit_sequences(std::move(table), options.timegan, options, checkpoints, team, monitor, state->provenance);
+      state->sequences = fit_sequences(std::move(table), *timegan, options, checkpoints, team, monitor, state->provenance);
       model.state_ = std::move(state);
       model.check_opens();
     });
     return model;
   }
-  const bool calibrate = options.calibrate != Tier::off && (options.method == "tvae" ? options.tvae.epochs : options.ctgan.epochs) > 0;
+  const bool calibrate = options.calibrate != Tier::off && trains(options.config);
   Table sample;
   EncodedTable encoded = prepare(*state, std::move(table), options, calibrate ? &sample : nullptr, team, monitor);
   check_room_in_file(state->encoder.to_json());
@@ -247,10 +233,11 @@ void plan_of_sequences(Plan& plan, Table&& table, const FitOptions& options, Tea
   Sequences sequences = cut_protected(std::move(table), options, team, monitor, state.provenance);
   model.encoder = SequenceEncoder::fit(sequences, options.seed, team, monitor);
   const EncodedSequences encoded = model.encoder.encode(std::move(sequences), team, monitor);
-  record_joint_iteration(plan, model, options.timegan, encoded);
+  const auto& config = std::get<TimeganConfig>(options.config);
+  record_joint_iteration(plan, model, config, encoded);
   json["data_width"] = model.encoder.step_width();
   json["condition_width"] = model.encoder.attribute_width();
-  json["batch"] = options.timegan.batch;
+  json["batch"] = config.batch;
   json["memory"]["table_bytes"] = static_cast<int64_t>(encoded.steps.rows * model.encoder.step_width() * 4);
 }
 
@@ -263,7 +250,7 @@ void plan_of_rows(Plan& plan, Table&& table, const FitOptions& options, Team& te
   Recorder r(plan);
   method->record_training(r, encoded.rows, 1);
   json["data_width"] = state.encoder.layout().data_width;
-  json["condition_width"] = options.method == "ctgan" ? state.encoder.layout().cond_width : 0;
+  json["condition_width"] = std::holds_alternative<CtganConfig>(options.config) ? state.encoder.layout().cond_width : 0;
   json["batch"] = method->schedule().batch;
   json["memory"]["table_bytes"] = static_cast<int64_t>(encoded.codes.size() * 4 + encoded.alphas.size() * 4);
 }
@@ -275,7 +262,7 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
   nlohmann::json json;
   json["method"] = options.method;
   json["preset"] = options.preset;
-  (options.method == "timegan" ? plan_of_sequences : plan_of_rows)(plan, std::move(table), options, team, monitor, json);
+  (method_info(options.config).sequences ? plan_of_sequences : plan_of_rows)(plan, std::move(table), options, team, monitor, json);
   json["recorded_ops"] = plan.nodes.size();
   json["passes"] = nlohmann::json::array();
   for (const PassReport& p : optimise(plan, {options.passes_off.begin(), options.passes_off.end()})) {

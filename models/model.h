@@ -39,11 +39,11 @@ struct CheckpointOptions {
 };
 
 struct FitOptions {
-  std::string method = "tvae";  // "tvae" | "ctgan" | "timegan"
-  std::string preset = "best";  // "best" | "paper"; apply_preset() sets the rest from it
-  CtganConfig ctgan;            // what the method named above reads
-  TvaeConfig tvae;
-  TimeganConfig timegan;
+  std::string method = methods().front().name;
+  std::string preset = "best";  // "best" | "paper"; apply_preset() sets the rest from method and preset
+  MethodConfig config;          // of that method
+  template <class Config>
+  Config& as() { return std::get<Config>(config); }
   SequenceOptions sequences;    // what makes sequences of the table; read by sequence methods
   EncoderOptions encoder;
   uint64_t seed = 0;
@@ -61,9 +61,7 @@ struct FitOptions {
   std::optional<double> begun;        // when the run began, by that clock; none: with fit()
 };
 
-void apply_preset(FitOptions& options);  // throws Error(usage) for an unknown preset or method
-
-MethodConfig method_config(const FitOptions& options);  // of its method
+void apply_preset(FitOptions& options);  // Error(usage) for an unknown preset or method
 
 struct SampleOptions {
   uint64_t seed = 0;

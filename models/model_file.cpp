@@ -159,12 +159,13 @@ Model Model::from_bytes(const std::string& bytes, const std::string& path) {
     if (const int64_t format = f.integer("format", 1, 1 << 20); format != kFormat)
       throw fail(fmt::format("has format {}; this version reads format {}. Use the version of Tessera that wrote it.", format, kFormat));
     const std::string method = f.text("method");
-    if (method != "ctgan" && method != "tvae" && method != "timegan") throw fail(fmt::format("holds a {} model; this version knows ctgan, tvae and timegan.", method));
+    const auto known = std::find_if(methods().begin(), methods().end(), [&](const MethodInfo& m) { return method == m.name; });
+    if (known == methods().end()) throw fail(fmt::format("holds a {} model, which this version does not know. A later version of Tessera wrote it.", method));
     state->preset = f.text("preset");
-    state->config = read_config(method, f.at("config"));
+    state->config = read_config(*known, f.at("config"));
     state->provenance = f.at("provenance");
     f.check(state->provenance.is_object(), "\"provenance\" is not an object");
-    if (method == "timegan") {
+    if (known->sequences) {
       read_sequences(*state, file, document);
     } else {
       state->encoder = Encoder::from_json(f.at("encoder"));

@@ -37,13 +37,13 @@ nlohmann::json options_of(const FitOptions& o) {
                       {"share of a spike", o.encoder.spike_share},
                       {"levels of an integer", o.encoder.integer_levels},
                       {"levels of a category", o.encoder.max_categories}};
-  const nlohmann::json config = config_json(method_config(o));
+  const nlohmann::json config = config_json(o.config);
   for (const auto& [key, value] : config.items()) {
     std::string option = "--" + key;
     std::replace(option.begin(), option.end(), '_', '-');
     json[option] = value;
   }
-  if (o.method == "timegan")
+  if (method_info(o.config).sequences)
     json.update({{"--sequence-length", o.sequences.length}, {"--stride", o.sequences.stride}, {"--sequence-key", o.sequences.key}, {"--sequence-index", o.sequences.index}, {"--static", o.sequences.statics}});
   return json;
 }

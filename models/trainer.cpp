@@ -23,8 +23,7 @@ constexpr double kPriorShare = 0.6;  // of the time left after training, where a
 constexpr double kPriorSteps = 100, kPriorRows = 50000, kCandidates = 250000;
 
 double rows_after_training(const FitOptions& o, int64_t rows) {
-  const bool prior = o.method == "tvae" && o.tvae.prior_components > 0;
-  return (prior ? kPriorCost * kPriorSteps * std::min(static_cast<double>(rows), kPriorRows) : 0) + (o.calibrate != Tier::off ? kCalibrationCost * kCandidates : 0);
+  return (fits_prior(o.config) ? kPriorCost * kPriorSteps * std::min(static_cast<double>(rows), kPriorRows) : 0) + (o.calibrate != Tier::off ? kCalibrationCost * kCandidates : 0);
 }
 
 constexpr int64_t kMeasures = 60;  // held-out measures a run without patience takes, at most one an epoch

@@ -207,7 +207,13 @@ typedef struct tessera_fit_options {
                             * means over so many rows (docs/privacy.md). 0: 5, under preset "paper" all are
                             * kept · TESSERA_KEEP_RARE: all */
   double seconds_used; /* of max_time, before this call: what it took to read the table */
+  const char* settings; /* "pac=10;generator-dim=256,256": options of the method by name, those above and all others that tessera_method_options() lists. NULL: none */
 } tessera_fit_options;
+
+/* The options of every method: a JSON list of {option, kind, value, help, default, methods: [{method, help, default, default_paper, low, high | choices}]}. `option` is the
+ * name on the command line, "--generator-dim"; without its dashes it is a name for tessera_fit_options.settings. kind: "count" · "number" · "flag" (on, off) · "choice" ·
+ * "widths" (of layers); `value` stands for one in a help text; the outer help and default sum up those of the methods. Free with tessera_string_free(). */
+TESSERA_API tessera_status tessera_method_options(char** json);
 
 /* The USAGE that tessera_fit() or tessera_plan() with these options would end in, before the data are read. */
 TESSERA_API tessera_status tessera_check_fit_options(const tessera_fit_options* options);

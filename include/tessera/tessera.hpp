@@ -377,6 +377,10 @@ inline std::string evaluate(const Context& context, Rows real, Rows synthetic, R
   ArrowArrayStream* unseen = holdout.get()->release == nullptr ? nullptr : holdout.get();
   return detail::text([&](char** out) { return tessera_evaluate(context.get(), &o, real.get(), synthetic.get(), unseen, out); });
 }
+// The options of every method, as JSON; tessera_method_options().
+inline std::string method_options() {
+  return detail::text([](char** out) { return tessera_method_options(out); });
+}
 inline std::string info() {
   return detail::text([](char** out) { return tessera_info(out); });
 }

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <tuple>
 
 #include "engine/passes.h"
 #include "engine/printable.h"
@@ -20,139 +20,121 @@
 namespace tessera::api {
 namespace {
 
-constexpr int kMostUnits = 1 << 16;
-constexpr size_t kMostLayers = 64;
+// An option of a method that the caller gave, as text.
+struct GivenOption {
+  std::string key, text;
+};
 
-// Takes over a field the caller set. 0 leaves the preset's value.
-void set_count(int& value, int32_t given, const char* name, int most) {
-  if (given == 0) return;
-  if (given < 1 || given > most) throw Error(ErrorCode::usage, fmt::format("{} {}: it must be 1 to {}.", name, given, most));
-  value = given;
-}
+std::string widths_text(const int32_t* widths, size_t layers) { return fmt::format("{}", fmt::join(widths, widths + layers, ",")); }
 
-void set_widths(std::vector<int>& widths, const int32_t* given, size_t layers, const char* name) {
-  if (given == nullptr || layers == 0) return;
-  if (layers > kMostLayers) throw Error(ErrorCode::usage, fmt::format("{} has {} layers; at most {} are possible.", name, layers, kMostLayers));
-  widths.assign(layers, 0);
-  for (size_t i = 0; i < layers; ++i) {
-    if (given[i] < 1 || given[i] > kMostUnits) throw Error(ErrorCode::usage, fmt::format("{}: layer {} has {} units; it must have 1 to {}.", name, i + 1, given[i], kMostUnits));
-    widths[i] = given[i];
+// "pac=10;generator-dim=256,256".
+void add_settings(std::vector<GivenOption>& out, const std::string& settings) {
+  for (size_t at = 0; at < settings.size();) {
+    const size_t end = std::min(settings.find(';', at), settings.size());
+    const std::string pair = settings.substr(at, end - at);
+    const size_t equal = pair.find('=');
+    if (equal == std::string::npos) throw Error(ErrorCode::usage, fmt::format("settings: \"{}\" is not name=value.", pair));
+    std::string key = pair.substr(0, equal);
+    std::replace(key.begin(), key.end(), '-', '_');
+    out.push_back({std::move(key), pair.substr(equal + 1)});
+    at = end + 1;
   }
 }
 
-// What all methods have.
-template <class Config>
-void set_common(Config& c, const tessera_fit_options& o) {
-  set_count(c.batch, o.batch_size, "--batch-size", 1 << 24);
-  if (o.learning_rate == 0) return;
-  if (!(o.learning_rate > 0 && o.learning_rate <= 1)) throw Error(ErrorCode::usage, fmt::format("--learning-rate {}: it must be above 0 and at most 1.", o.learning_rate));
-  c.learning_rate = o.learning_rate;
+// The fields of the options that name an option of a method, and the settings.
+std::vector<GivenOption> given_options(const tessera_fit_options& o) {
+  std::vector<GivenOption> out;
+  const auto count = [&](const char* key, int32_t value) {
+    if (value != 0) out.push_back({key, std::to_string(value)});
+  };
+  const auto or_none = [&](const char* key, int32_t value) { count(key, value), value == TESSERA_UNTRAINED ? void(out.back().text = "0") : void(); };
+  const auto number = [&](const char* key, double value) {
+    if (value != 0) out.push_back({key, fmt::format("{}", value)});
+  };
+  const auto widths = [&](const char* key, const int32_t* values, size_t layers) {
+    if (values != nullptr && layers > 0) out.push_back({key, widths_text(values, layers)});
+  };
+  or_none("epochs", o.epochs), or_none("iterations", o.iterations);
+  count("batch_size", o.batch_size), count("pac", o.pac), count("embedding_dim", o.embedding_dim), count("discriminator_steps", o.discriminator_steps);
+  widths("generator_dim", o.generator_dim, o.generator_layers), widths("discriminator_dim", o.discriminator_dim, o.discriminator_layers);
+  widths("encoder_dim", o.encoder_dim, o.encoder_layers), widths("decoder_dim", o.decoder_dim, o.decoder_layers);
+  number("learning_rate", o.learning_rate), number("loss_factor", o.loss_factor), number("gamma", o.gamma);
+  count("embedding_iterations", o.embedding_iterations), count("supervised_iterations", o.supervised_iterations), count("joint_iterations", o.joint_iterations);
+  count("hidden_dim", o.hidden_dim), count("layers", o.layers);
+  if (const std::string cell = text_or(o.cell, ""); !cell.empty()) out.push_back({"cell", cell});
+  add_settings(out, text_or(o.settings, ""));
+  return out;
 }
 
-// What the methods for tables of rows have.
-template <class Config>
-void set_rows(Config& c, const tessera_fit_options& o) {
-  set_common(c, o);
-  if (o.epochs == TESSERA_UNTRAINED) c.epochs = 0;
-  else set_count(c.epochs, o.epochs, "--epochs", 1 << 30);
-  set_count(c.embedding_dim, o.embedding_dim, "--embedding-dim", kMostUnits);
+bool takes(const MethodInfo& method, const std::string& key) {
+  MethodConfig config = method.config(true);
+  for (const Option& option : options(config))
+    if (option.help != nullptr && key == option.key) return true;
+  return false;
 }
 
-void refuse(bool given, const char* option, const char* owner) {
-  if (given) throw Error(ErrorCode::usage, fmt::format("{} belongs to --method {}.", option, owner));
+std::string dashed(const std::string& key) {
+  std::string out = "--" + key;
+  std::replace(out.begin(), out.end(), '_', '-');
+  return out;
 }
 
-// The options that one method alone has: the first of them that is given, or null.
-using Own = std::initializer_list<std::pair<bool, const char*>>;
-const char* first_given(Own options) {
-  for (const auto& [given, option] : options)
-    if (given) return option;
-  return nullptr;
-}
-const char* own_ctgan(const tessera_fit_options& o) {
-  return first_given({{o.pac != 0, "--pac"},
-                      {o.discriminator_steps != 0, "--discriminator-steps"},
-                      {o.generator_layers > 0, "--generator-dim"},
-                      {o.discriminator_layers > 0, "--discriminator-dim"}});
-}
-const char* own_tvae(const tessera_fit_options& o) {
-  return first_given({{o.encoder_layers > 0, "--encoder-dim"}, {o.decoder_layers > 0, "--decoder-dim"}, {o.loss_factor != 0, "--loss-factor"}});
-}
-const char* own_timegan(const tessera_fit_options& o) {
-  return first_given({{o.sequences != nullptr, "What makes sequences of a table (--sequence-length, --sequence-key and theirs)"},
-                      {o.iterations != 0, "--iterations"},
-                      {o.embedding_iterations != 0, "--embedding-iterations"},
-                      {o.supervised_iterations != 0, "--supervised-iterations"},
-                      {o.joint_iterations != 0, "--joint-iterations"},
-                      {o.hidden_dim != 0, "--hidden-dim"},
-                      {o.layers != 0, "--layers"},
-                      {o.cell != nullptr && *o.cell != 0, "--cell"},
-                      {o.gamma != 0, "--gamma"}});
-}
-void refuse_others(const std::string& method, const tessera_fit_options& o) {
-  const auto refuse_own = [&](const char* option, const char* owner) { refuse(option != nullptr && method != owner, option, owner); };
-  refuse_own(own_ctgan(o), "ctgan");
-  refuse_own(own_tvae(o), "tvae");
-  refuse_own(own_timegan(o), "timegan");
+// Whose option it is: "ctgan", "tvae or ctgan".
+std::string owners(const std::string& key) {
+  std::string out;
+  for (const MethodInfo& m : methods())
+    if (takes(m, key)) out += fmt::format("{}{}", out.empty() ? "" : " or ", m.name);
+  return out;
 }
 
-// Without a name, the method whose own options are given; without those, the default.
-std::string method_of(const tessera_fit_options& o) {
-  if (o.method != nullptr && *o.method != 0) return o.method;
-  return own_timegan(o) != nullptr ? "timegan" : own_ctgan(o) != nullptr ? "ctgan" : FitOptions{}.method;
+void check_takes(const MethodInfo& method, const GivenOption& given) {
+  if (takes(method, given.key)) return;
+  const std::string others = owners(given.key);
+  if (others.empty()) throw Error(ErrorCode::usage, fmt::format("{}: no method has such an option.", dashed(given.key)));
+  std::string own;
+  MethodConfig config = method.config(true);
+  for (const Option& o : options(config))
+    if (o.help != nullptr) own += fmt::format("{}{}", own.empty() ? "" : ", ", o.name());
+  throw Error(ErrorCode::usage, fmt::format("{} belongs to --method {}. The options of {} are {}.", dashed(given.key), others, method.name, own));
 }
 
-void set_ctgan(CtganConfig& c, const tessera_fit_options& o) {
-  set_rows(c, o);
-  set_count(c.pac, o.pac, "--pac", 1 << 16);
-  set_count(c.discriminator_steps, o.discriminator_steps, "--discriminator-steps", 1000);
-  set_widths(c.generator_dim, o.generator_dim, o.generator_layers, "--generator-dim");
-  set_widths(c.discriminator_dim, o.discriminator_dim, o.discriminator_layers, "--discriminator-dim");
-  if (c.batch % c.pac == 0) return;
-  const int64_t below = c.batch / c.pac * c.pac, above = below + c.pac;
-  throw Error(ErrorCode::usage, fmt::format("--batch-size {} is not a multiple of --pac {}. {}{} is.", c.batch, c.pac, below > 0 ? fmt::format("{} or ", below) : "", above));
+constexpr const char* kSequenceOptions = "What makes sequences of a table (--sequence-length, --sequence-key and theirs)";
+
+// Without a name, the first method that has every option given; if none has, the first that has the first of them.
+std::string method_of(const tessera_fit_options& o, const std::vector<GivenOption>& given) {
+  if (const std::string name = text_or(o.method, ""); !name.empty()) return name;
+  const MethodInfo* nearest = nullptr;
+  for (const MethodInfo& m : methods()) {
+    if (o.sequences != nullptr && !m.sequences) continue;
+    const auto taken = [&](const GivenOption& g) { return takes(m, g.key); };
+    if (std::all_of(given.begin(), given.end(), taken)) return m.name;
+    if (nearest == nullptr && (o.sequences != nullptr || taken(given.front()))) nearest = &m;
+  }
+  return nearest != nullptr ? nearest->name : methods().front().name;
 }
 
-void set_tvae(TvaeConfig& c, const tessera_fit_options& o) {
-  set_rows(c, o);
-  set_widths(c.encoder_dim, o.encoder_dim, o.encoder_layers, "--encoder-dim");
-  set_widths(c.decoder_dim, o.decoder_dim, o.decoder_layers, "--decoder-dim");
-  if (o.loss_factor == 0) return;
-  if (!(o.loss_factor > 0 && o.loss_factor <= 1e6)) throw Error(ErrorCode::usage, fmt::format("--loss-factor {}: it must be above 0 and at most 1000000.", o.loss_factor));
-  c.loss_factor = o.loss_factor;
+void set_options(MethodConfig& config, const std::vector<GivenOption>& given) {
+  for (const GivenOption& g : given) check_takes(method_info(config), g);
+  for (const Option& option : options(config))  // in the list's order: an option that sets several others comes before them
+    for (const GivenOption& g : given)
+      if (g.key == option.key) option.set(g.text);
+  check_config(config);
 }
 
-void set_timegan(FitOptions& out, const tessera_fit_options& o) {
-  constexpr int kMostIterations = 1 << 30;
-  TimeganConfig& c = out.timegan;
+// What concerns rows only, or sequences only.
+void set_kind(FitOptions& out, const tessera_fit_options& o) {
+  if (!method_info(out.config).sequences) {
+    if (o.sequences != nullptr) throw Error(ErrorCode::usage, fmt::format("{} belongs to --method timegan.", kSequenceOptions));
+    return;
+  }
+  const auto refuse = [&](bool given, const char* option) {
+    if (given) throw Error(ErrorCode::usage, fmt::format("{} belongs to --method ctgan and tvae.", option));
+  };
+  refuse(o.patience > 0, "--patience");
+  refuse(text_or(o.keep, "") == "best", "--keep best");
+  refuse(!text_or(o.calibrate, "").empty() && out.calibrate != Tier::off, "--calibrate");
   out.sequences = sequence_options(o.sequences);
-  set_common(c, o);
-  if (o.epochs != 0) throw Error(ErrorCode::usage, "--epochs: timegan counts steps, not passes over the table. Its option is --iterations.");
-  refuse(o.embedding_dim != 0, "--embedding-dim", "ctgan and tvae; timegan's is --hidden-dim");
-  refuse(o.patience > 0, "--patience", "ctgan and tvae");
-  refuse(text_or(o.keep, "") == "best", "--keep best", "ctgan and tvae");
-  refuse(!text_or(o.calibrate, "").empty() && out.calibrate != Tier::off, "--calibrate", "ctgan and tvae");
   out.calibrate = Tier::off;
-  const bool untrained = o.iterations == TESSERA_UNTRAINED;
-  int all = 0;
-  if (!untrained) set_count(all, o.iterations, "--iterations", kMostIterations);
-  for (const auto& [phase, own, name] : {std::tuple{&c.embedding_iterations, o.embedding_iterations, "--embedding-iterations"},
-                                         {&c.supervised_iterations, o.supervised_iterations, "--supervised-iterations"},
-                                         {&c.joint_iterations, o.joint_iterations, "--joint-iterations"}}) {
-    if (untrained) *phase = 0;
-    else if (all != 0) *phase = all;
-    set_count(*phase, own, name, kMostIterations);
-  }
-  set_count(c.hidden, o.hidden_dim, "--hidden-dim", 4096);
-  set_count(c.layers, o.layers, "--layers", static_cast<int>(kMostLayers));
-  if (o.cell != nullptr && *o.cell != 0) {
-    const std::optional<Cell> cell = cell_of(o.cell);
-    if (!cell) throw Error(ErrorCode::usage, fmt::format("--cell {}: there are gru (the default), gru-reset-before (the published one) and lstm.", o.cell));
-    c.cell = *cell;
-  }
-  if (o.gamma == 0) return;
-  if (!(o.gamma > 0 && o.gamma <= 1e6)) throw Error(ErrorCode::usage, fmt::format("--gamma {}: it must be above 0 and at most 1000000.", o.gamma));
-  c.gamma = o.gamma;
 }
 
 // Checkpoints, and when training comes to its end.
@@ -179,7 +161,8 @@ void set_ending(FitOptions& out, const tessera_fit_options& o) {
 FitOptions fit_options(const tessera_fit_options* given) {
   const tessera_fit_options o = read_options(given);
   FitOptions out;
-  out.method = method_of(o);
+  const std::vector<GivenOption> given_own = given_options(o);
+  out.method = method_of(o, given_own);
   out.preset = text_or(o.preset, "best");
   apply_preset(out);
   out.seed = out.encoder.seed = o.seed;
@@ -191,12 +174,8 @@ FitOptions fit_options(const tessera_fit_options* given) {
   out.passes_off = split_list(text_or(o.passes_off, ""));
   check_passes({out.passes_off.begin(), out.passes_off.end()});
 
-  refuse_others(out.method, o);
-  if (out.method == "timegan") set_timegan(out, o);
-  else if (out.method == "tvae") set_tvae(out.tvae, o);
-  else set_ctgan(out.ctgan, o);
-  MethodConfig config = method_config(out);
-  check_config(config);
+  set_options(out.config, given_own);
+  set_kind(out, o);
 
   set_ending(out, o);
   if (o.losses != nullptr)

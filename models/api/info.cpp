@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "engine/device.h"
@@ -7,6 +8,7 @@
 #include "engine/isa.h"
 #include "engine/team.h"
 #include "models/api/guard.h"
+#include "models/config.h"
 #include "models/files/plugin.h"
 
 using namespace tessera;
@@ -51,14 +53,80 @@ nlohmann::json files() {
   return out;
 }
 
+nlohmann::json method_names() {
+  nlohmann::json out = nlohmann::json::array();
+  for (const MethodInfo& m : methods()) out.push_back(m.name);
+  return out;
+}
+
+// What stands for its value in --help and the docs.
+std::string placeholder(const Option& o) {
+  if (o.kind() == "choice") return fmt::format("{}", fmt::join(choices(), "|"));
+  return o.kind() == "flag" ? "on|off" : o.kind() == "number" ? "X" : o.kind() == "widths" ? "N,N" : "N";
+}
+
+// One option of one method.
+nlohmann::json described(const Option& option, const MethodInfo& method, const std::string& paper) {
+  nlohmann::json out{{"method", method.name}, {"help", option.help}, {"default", option.text()}, {"default_paper", paper}};
+  if (option.kind() == "choice") out["choices"] = choices();
+  else if (option.kind() != "flag") out["low"] = option.range.low, out["high"] = option.range.high;
+  return out;
+}
+
+// The methods' texts as one: "ctgan: length of the noise; tvae: latent dimensions", "tvae 0.001, ctgan 0.0002".
+void summarize(nlohmann::json& option) {
+  std::vector<std::pair<std::string, std::string>> helps, values;  // a text, and the methods that have it
+  const auto add = [](auto& texts, const std::string& text, const std::string& method) {
+    const auto same = std::find_if(texts.begin(), texts.end(), [&](const auto& t) { return t.first == text; });
+    if (same == texts.end()) texts.emplace_back(text, method);
+    else same->second += ", " + method;
+  };
+  for (const nlohmann::json& m : option["methods"]) {
+    const std::string best = m["default"], paper = m["default_paper"];
+    add(helps, m["help"], m["method"]);
+    add(values, best == paper ? best : fmt::format("{}; paper {}", best, paper), m["method"]);
+  }
+  std::string help, value;
+  for (const auto& [text, names] : helps) help += fmt::format("{}{}: {}", help.empty() ? "" : "; ", names, text);
+  for (const auto& [text, names] : values) value += values.size() == 1 ? text : fmt::format("{}{} {}", value.empty() ? "" : ", ", names, text);
+  option["help"] = help, option["default"] = value;
+}
+
+nlohmann::json method_options() {
+  nlohmann::json all = nlohmann::json::array();
+  for (const MethodInfo& method : methods()) {
+    MethodConfig best = method.config(true), paper = method.config(false);
+    const std::vector<Option> of_best = options(best), of_paper = options(paper);
+    for (size_t i = 0; i < of_best.size(); ++i) {
+      const Option& o = of_best[i];
+      if (o.help == nullptr) continue;
+      auto entry = std::find_if(all.begin(), all.end(), [&](const nlohmann::json& e) { return e["option"] == o.name(); });
+      if (entry == all.end()) {
+        all.push_back({{"option", o.name()}, {"kind", o.kind()}, {"value", placeholder(o)}, {"methods", nlohmann::json::array()}});
+        entry = all.end() - 1;
+      }
+      (*entry)["methods"].push_back(described(o, method, of_paper[i].text()));
+    }
+  }
+  for (nlohmann::json& option : all) summarize(option);
+  return all;
+}
+
 }  // namespace
+
+tessera_status tessera_method_options(char** json) {
+  return guarded([&] {
+    auto& out = required(json, "json");
+    out = give_json(method_options());
+  });
+}
 
 tessera_status tessera_info(char** json) {
   return guarded([&] {
     auto& out = required(json, "json");
     out = give_json({{"version", tessera_version()},
                      {"abi", tessera_abi_version()},
-                     {"methods", {"tvae", "ctgan", "timegan"}},
+                     {"methods", method_names()},
                      {"cpu", {{"threads", tessera::Team().size()}, {"instruction_sets", instruction_sets()}}},
                      {"parquet_and_arrow", files()},
                      {"gpu", gpu()}});

@@ -85,7 +85,8 @@ TEST_F(BadInput, OptionsAreJudgedBeforeTheTableIsRead) {
   fit(2, "--batch-size 500 is not a multiple of --pac 7", {"--pac", "7"});  // an option of ctgan's own asks for ctgan
   fit(2, "pac 10. 10 is.", {"--method", "ctgan", "--batch-size", "3"});
   fit(2, "pac 10. 50 or 60 is.", {"--method", "ctgan", "--batch-size", "55"});
-  fit(2, "--generator-dim: 256x256 is not a whole number from 1", {"--generator-dim", "256x256"});
+  fit(2, "--generator-dim 256-256: it must be the widths of its layers", {"--generator-dim", "256-256"});
+  fit(2, "--epochs 1e6: it must be a whole number from 0", {"--epochs", "1e6"});
   for (const char* million : {"1e6", "1,000,000", "1M", "1.5"}) fit(2, "written with digits only (1000000)", {"--max-rows", million});
   fit(2, "--threads: 4097 is not a whole number from 1 to 4,096", {"--threads", "4097"});
   refused(2, {"--rows: 9223372036854775808 is not a whole number from 0"}, {"sample", "nowhere.tessera", "--output", "-", "--rows", "9223372036854775808"});

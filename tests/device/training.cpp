@@ -60,9 +60,9 @@ TEST(DeviceTraining, ReplaysAreTheStepsOneByOne) {
 TEST(DeviceTraining, ModelsAreFittedAndSampled) {
   TESSERA_NEEDS_DEVICE();
   FitOptions o = whole::quick(2, 20, "paper");
-  o.ctgan.embedding_dim = 6;
-  o.ctgan.generator_dim = {12, 9};
-  o.ctgan.discriminator_dim = {10};
+  o.as<CtganConfig>().embedding_dim = 6;
+  o.as<CtganConfig>().generator_dim = {12, 9};
+  o.as<CtganConfig>().discriminator_dim = {10};
   const auto losses_on = [&](bool device) {
     std::vector<double> losses;
     o.on_losses = [&](const LossRow& row) { losses.insert(losses.end(), {row.critic, row.generator}); };
@@ -94,9 +94,9 @@ TEST(DeviceTraining, ModelsAreFittedAndSampled) {
 TEST(DeviceTraining, CalibratedRowsAreTheProcessors) {
   TESSERA_NEEDS_DEVICE();
   FitOptions o = whole::quick(2, 50);
-  o.ctgan.embedding_dim = 6;
-  o.ctgan.generator_dim = {12, 9};
-  o.ctgan.discriminator_dim = {10};
+  o.as<CtganConfig>().embedding_dim = 6;
+  o.as<CtganConfig>().generator_dim = {12, 9};
+  o.as<CtganConfig>().discriminator_dim = {10};
   o.calibrate = Tier::marginals;
   const Model model = whole::fit(example_people(300, 1), o);
   const auto rows = [&](bool device, int64_t count, int batch, const std::string& where) {
@@ -127,9 +127,9 @@ TEST(DeviceTraining, ARunThatWasStoppedEndsAsOneThatWasNot) {
   TESSERA_NEEDS_DEVICE();
   const whole::Folder folder;
   FitOptions o = whole::quick(4, 20);
-  o.ctgan.embedding_dim = 6;
-  o.ctgan.generator_dim = {12};
-  o.ctgan.discriminator_dim = {10};
+  o.as<CtganConfig>().embedding_dim = 6;
+  o.as<CtganConfig>().generator_dim = {12};
+  o.as<CtganConfig>().discriminator_dim = {10};
   o.device = std::shared_ptr<Device>(&float_device(), [](Device*) {});
   const std::string bytes = whole::fit(example_people(60, 1), o).bytes();
   o.checkpoint.path = folder / "m.checkpoint";

@@ -34,7 +34,7 @@ TEST(Bits, ModelFilesAreEqualForAnyNumberOfThreadsAndEveryRun) {
 
 TEST(Bits, PaperPresetModelFilesAreEqualForAnyNumberOfThreads) {
   FitOptions o = quick(3, 100, "paper");
-  o.ctgan.discriminator_steps = 2;
+  o.as<CtganConfig>().discriminator_steps = 2;
   const std::string once = file_of(fit(example_people(500, 1), o, 1));
   EXPECT_EQ(file_of(fit(example_people(500, 1), o, 3)), once);
 }
@@ -101,8 +101,9 @@ std::vector<Sampled> every_model() {
     FitOptions o;
     o.method = "timegan";
     apply_preset(o);
-    o.timegan.embedding_iterations = o.timegan.supervised_iterations = o.timegan.joint_iterations = 3;
-    o.timegan.batch = 32, o.timegan.hidden = 8, o.timegan.layers = 2, o.timegan.cell = cell;
+    set(o, "iterations", "3");
+    TimeganConfig& c = o.as<TimeganConfig>();
+    c.batch = 32, c.hidden = 8, c.layers = 2, c.cell = cell;
     o.sequences.length = 5;
     all.push_back({std::string("timegan of ") + cell_name(cell), std::make_shared<const Model>(fit(unrounded(200), o)), {}});
   }

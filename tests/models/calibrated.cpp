@@ -100,7 +100,7 @@ TEST(Calibrated, NumbersReachTheRangeOfTheTable) {
 // A table that the model cannot come near: untrained weights, next to nothing kept. The bound ends the search for every row, and says so.
 TEST(Calibrated, TheBoundEndsWellAndIsCounted) {
   FitOptions o = calibrated(1);
-  o.ctgan.learning_rate = 1e-9;
+  o.as<CtganConfig>().learning_rate = 1e-9;
   const Model m = fit(example_people(1500, 9), o, 2);
   SampleOptions s = under(Tier::full);
   s.min_yield = 1e-6;

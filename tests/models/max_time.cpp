@@ -48,7 +48,7 @@ class MaxTime : public testing::TestWithParam<const char*> {
  protected:
   FitOptions endless() const {
     FitOptions o = std::string(GetParam()) == "tvae" ? quick_tvae(1000000, 100) : quick(1000000, 100);
-    if (o.method == "tvae") o.tvae.prior_components = 5;
+    if (fits_prior(o.config)) o.as<TvaeConfig>().prior_components = 5;
     o.calibrate = Tier::full;
     return o;
   }
@@ -75,7 +75,7 @@ TEST_P(MaxTime, CountsWhatReadingTook) {
 TEST_P(MaxTime, WhatDoesNotFitIsLeftOutAndSaid) {
   EXPECT_TRUE(any(run(endless(), 12).notices, "--max-time leaves no time"));
   FitOptions few = endless();
-  few.tvae.epochs = few.ctgan.epochs = 2, few.calibrate = Tier::off;
+  set(few, "epochs", "2"), few.calibrate = Tier::off;
   const Outcome ample = run(few, 1e6), unbounded = run(few, 0);
   EXPECT_TRUE(ample.notices.empty());
   EXPECT_TRUE(ample.file == unbounded.file) << "a bound that is not reached changes nothing";

@@ -55,8 +55,8 @@ Model small_model() {
   Table t = example_people(200, 1);
   t.columns.push_back(texts_by("street", ColumnType::category, t.rows, [](int64_t i) { return "street " + std::to_string(i % 90); }));
   FitOptions o = quick(1, 50);
-  o.ctgan.generator_dim = {8, 6};
-  o.ctgan.embedding_dim = 4;
+  o.as<CtganConfig>().generator_dim = {8, 6};
+  o.as<CtganConfig>().embedding_dim = 4;
   o.encoder.max_categories = 10;
   return fit(std::move(t), o);
 }
@@ -64,8 +64,8 @@ Model small_model() {
 // The same with all that calibration keeps.
 Model calibrated_model() {
   FitOptions o = quick(1, 50);
-  o.ctgan.generator_dim = {8, 6};
-  o.ctgan.embedding_dim = 4;
+  o.as<CtganConfig>().generator_dim = {8, 6};
+  o.as<CtganConfig>().embedding_dim = 4;
   o.calibrate = Tier::full;
   return fit(example_people(1000, 1), o);
 }
@@ -251,14 +251,15 @@ std::vector<Model> models_of_every_kind() {
   std::vector<Model> all;
   all.push_back(small_model());
   FitOptions tvae = quick_tvae(1, 50);
-  tvae.tvae.encoder_dim = tvae.tvae.decoder_dim = {8};
+  tvae.as<TvaeConfig>().encoder_dim = tvae.as<TvaeConfig>().decoder_dim = {8};
   all.push_back(fit(example_people(200, 1), tvae));
   for (const Cell cell : {Cell::gru, Cell::gru_reset_before, Cell::lstm}) {
     FitOptions o;
     o.method = "timegan";
     apply_preset(o);
-    o.timegan.embedding_iterations = o.timegan.supervised_iterations = o.timegan.joint_iterations = 1;
-    o.timegan.batch = 16, o.timegan.hidden = 5, o.timegan.cell = cell;
+    set(o, "iterations", "1");
+    TimeganConfig& c = o.as<TimeganConfig>();
+    c.batch = 16, c.hidden = 5, c.cell = cell;
     o.sequences.length = 4;
     all.push_back(fit(example_people(200, 1), o));
   }

@@ -19,8 +19,8 @@ FitOptions quick_fit(const std::string& method) {
   if (method != "timegan") return o;
   o.method = method, o.preset = "best";
   apply_preset(o);
-  o.timegan.embedding_iterations = o.timegan.supervised_iterations = o.timegan.joint_iterations = 2;
-  o.timegan.hidden = 8, o.timegan.layers = 2;
+  set(o, "iterations", "2");
+  set(o, "hidden_dim", "8"), set(o, "layers", "2");
   o.sequences.key = "who", o.sequences.index = "day", o.sequences.statics = {"born"};
   return o;
 }

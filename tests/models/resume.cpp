@@ -229,8 +229,8 @@ TEST_P(Resume, OtherOptionsAndOtherTablesAreRefusedByName) {
     EXPECT_TRUE(read_bytes(path_) == kept) << "a refusal leaves it as it is";
   };
   refused(ErrorCode::usage, "--seed was 7, now 8", [](FitOptions& o, Table&) { o.seed = 8; });
-  refused(ErrorCode::usage, "--epochs was 6, now 9", [](FitOptions& o, Table&) { o.ctgan.epochs = o.tvae.epochs = 9; });
-  refused(ErrorCode::usage, "--batch-size was 100, now 50", [](FitOptions& o, Table&) { o.ctgan.batch = o.tvae.batch = 50; });
+  refused(ErrorCode::usage, "--epochs was 6, now 9", [](FitOptions& o, Table&) { set(o, "epochs", "9"); });
+  refused(ErrorCode::usage, "--batch-size was 100, now 50", [](FitOptions& o, Table&) { set(o, "batch_size", "50"); });
   refused(ErrorCode::usage, "--calibrate was off, now full", [](FitOptions& o, Table&) { o.calibrate = Tier::full; });
   refused(ErrorCode::usage, "--passes-off was none, now stack", [](FitOptions& o, Table&) { o.passes_off = {"stack"}; });
   refused(ErrorCode::usage, "--patience was 0, now 2", [](FitOptions& o, Table&) { o.patience = 2; });
@@ -298,8 +298,8 @@ TEST_P(Resume, ACheckpointThatCannotBeWrittenDoesNotStopTraining) {
 // Early endings are part of the run: stopped anywhere, they come to the same bits.
 TEST_P(Resume, PatienceAndKeepBestSurviveStops) {
   FitOptions o = options_;
-  o.ctgan.epochs = o.tvae.epochs = 40;
-  o.ctgan.learning_rate = o.tvae.learning_rate = 1e-9;  // nothing is learnt that a held-out row would notice
+  set(o, "epochs", "40");
+  set(o, "learning_rate", "1e-9");  // nothing is learnt that a held-out row would notice
   o.calibrate = Tier::off;
   o.patience = 3;
   o.keep_best = true;
@@ -322,7 +322,7 @@ TEST_P(Resume, PatienceAndKeepBestSurviveStops) {
 
 TEST_P(Resume, TimeThatIsUpEndsTraining) {
   FitOptions o = options_;
-  o.ctgan.epochs = o.tvae.epochs = 1000000;
+  set(o, "epochs", "1000000");
   o.calibrate = Tier::off;
   o.max_seconds = 0.2;
   const nlohmann::json provenance = fit(rows(), o).describe()["provenance"];

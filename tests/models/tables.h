@@ -107,6 +107,13 @@ double share(const Table& t, F holds) {
   return static_cast<double>(n) / static_cast<double>(t.rows);
 }
 
+// Sets an option of the method by its key.
+inline void set(FitOptions& o, const std::string& key, const std::string& value) {
+  for (const Option& option : options(o.config))
+    if (key == option.key) return option.set(value);
+  throw std::out_of_range("no option " + key);
+}
+
 // A fit of seconds: small networks that learn in large steps, unpacked; not calibrated unless the test says so.
 inline FitOptions quick(int epochs, int batch = 200, const std::string& preset = "best") {
   FitOptions o;
@@ -114,13 +121,14 @@ inline FitOptions quick(int epochs, int batch = 200, const std::string& preset =
   o.preset = preset;
   apply_preset(o);
   o.calibrate = Tier::off;
-  o.ctgan.epochs = epochs;
-  o.ctgan.batch = batch;
-  o.ctgan.pac = 1;
-  o.ctgan.learning_rate = 3e-3;
-  o.ctgan.embedding_dim = 32;
-  o.ctgan.generator_dim = {64, 64};
-  o.ctgan.discriminator_dim = {64, 64};
+  CtganConfig& c = o.as<CtganConfig>();
+  c.epochs = epochs;
+  c.batch = batch;
+  c.pac = 1;
+  c.learning_rate = 3e-3;
+  c.embedding_dim = 32;
+  c.generator_dim = {64, 64};
+  c.discriminator_dim = {64, 64};
   return o;
 }
 
@@ -130,12 +138,13 @@ inline FitOptions quick_tvae(int epochs, int batch = 200, const std::string& pre
   o.preset = preset;
   apply_preset(o);
   o.calibrate = Tier::off;
-  o.tvae.epochs = epochs;
-  o.tvae.batch = batch;
-  o.tvae.learning_rate = 3e-3;
-  o.tvae.embedding_dim = 16;
-  o.tvae.encoder_dim = {64, 64};
-  o.tvae.decoder_dim = {64, 64};
+  TvaeConfig& c = o.as<TvaeConfig>();
+  c.epochs = epochs;
+  c.batch = batch;
+  c.learning_rate = 3e-3;
+  c.embedding_dim = 16;
+  c.encoder_dim = {64, 64};
+  c.decoder_dim = {64, 64};
   return o;
 }
 

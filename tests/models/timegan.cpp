@@ -14,10 +14,11 @@ FitOptions small(int iterations) {
   FitOptions o;
   o.method = "timegan";
   apply_preset(o);
-  o.timegan.embedding_iterations = o.timegan.supervised_iterations = o.timegan.joint_iterations = iterations;
-  o.timegan.batch = 32;
-  o.timegan.hidden = 8;
-  o.timegan.layers = 1;
+  TimeganConfig& c = o.as<TimeganConfig>();
+  c.embedding_iterations = c.supervised_iterations = c.joint_iterations = iterations;
+  c.batch = 32;
+  c.hidden = 8;
+  c.layers = 1;
   o.seed = 3;
   return o;
 }
@@ -103,8 +104,8 @@ TEST(Timegan, WavesStayWavesOfTheRightRanges) {
   }, 9)});
   const auto waves = [](int iterations) {
     FitOptions o = small(iterations);
-    o.timegan.learning_rate = 4e-3;
-    o.timegan.hidden = 12;
+    o.as<TimeganConfig>().learning_rate = 4e-3;
+    o.as<TimeganConfig>().hidden = 12;
     o.sequences.length = kSteps, o.sequences.stride = kSteps;
     return o;
   };
@@ -176,8 +177,8 @@ TEST(Timegan, IsReadAsItWasWritten) {
   const std::string path = (std::filesystem::temp_directory_path() / ("timegan_" + std::to_string(getpid()) + ".tessera")).string();
   for (const Cell cell : {Cell::gru, Cell::gru_reset_before, Cell::lstm}) {
     FitOptions o = of_visits(5);
-    o.timegan.cell = cell;
-    o.timegan.layers = 2;
+    o.as<TimeganConfig>().cell = cell;
+    o.as<TimeganConfig>().layers = 2;
     const Model m = fit(visits(60), o);
     m.save(path, true);
     const Model read = Model::load(path);

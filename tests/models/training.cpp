@@ -164,7 +164,7 @@ TEST(Training, ExceptionsOfCallbacksComeOut) {
 // An overflow at the first step: the penalty's weight is too large for a float.
 TEST(Training, ALossThatOverflowsIsNamedAtOnce) {
   FitOptions o = quick(50, 50);
-  o.ctgan.penalty_weight = 1e39;
+  o.as<CtganConfig>().penalty_weight = 1e39;
   int losses = 0;
   o.on_losses = [&](const LossRow&) { ++losses; };
   const Thrown t = thrown([&] { fit(example_people(500, 1), o); });
@@ -179,9 +179,9 @@ TEST(Training, ALossThatOverflowsIsNamedAtOnce) {
 // A learning rate of 1 makes the weights of a deep critic grow until their product leaves the floats: not at the first step, and the same step for any number of threads.
 TEST(Training, WeightsThatRunAwayAreCaughtOnTheWay) {
   FitOptions o = quick(4, 50);
-  o.ctgan.learning_rate = 1;
-  o.ctgan.decay_from = 1;
-  o.ctgan.discriminator_dim = std::vector<int>(30, 64);
+  o.as<CtganConfig>().learning_rate = 1;
+  o.as<CtganConfig>().decay_from = 1;
+  o.as<CtganConfig>().discriminator_dim = std::vector<int>(30, 64);
   const Thrown one = thrown([&] { fit(example_people(500, 1), o, 1); }), three = thrown([&] { fit(example_people(500, 1), o, 3); });
   EXPECT_EQ(one.code, ErrorCode::numeric);
   EXPECT_FALSE(one.says("step 0 ")) << one.message;
@@ -196,21 +196,21 @@ TEST(Training, PresetsDifferAsDocumented) {
   paper.preset = "paper";
   apply_preset(best);
   apply_preset(paper);
-  EXPECT_GT(best.ctgan.average_decay, 0.9);
-  EXPECT_TRUE(best.ctgan.population_norm);
-  EXPECT_LT(best.ctgan.decay_from, 1);
+  EXPECT_GT(best.as<CtganConfig>().average_decay, 0.9);
+  EXPECT_TRUE(best.as<CtganConfig>().population_norm);
+  EXPECT_LT(best.as<CtganConfig>().decay_from, 1);
   EXPECT_GT(best.encoder.spike_share, 0);
-  EXPECT_EQ(paper.ctgan.average_decay, 0);
-  EXPECT_FALSE(paper.ctgan.population_norm);
-  EXPECT_EQ(paper.ctgan.decay_from, 1);
+  EXPECT_EQ(paper.as<CtganConfig>().average_decay, 0);
+  EXPECT_FALSE(paper.as<CtganConfig>().population_norm);
+  EXPECT_EQ(paper.as<CtganConfig>().decay_from, 1);
   EXPECT_EQ(paper.encoder.spike_share, 0);
-  for (const FitOptions* o : {&best, &paper}) {  // networks and steps are the paper's in both
-    EXPECT_EQ(o->ctgan.epochs, 300);
-    EXPECT_EQ(o->ctgan.batch, 500);
-    EXPECT_EQ(o->ctgan.pac, 10);
-    EXPECT_EQ(o->ctgan.generator_dim, (std::vector<int>{256, 256}));
-    EXPECT_EQ(o->ctgan.discriminator_dim, (std::vector<int>{256, 256}));
-    EXPECT_EQ(o->ctgan.learning_rate, 2e-4);
+  for (FitOptions* o : {&best, &paper}) {  // networks and steps are the paper's in both
+    EXPECT_EQ(o->as<CtganConfig>().epochs, 300);
+    EXPECT_EQ(o->as<CtganConfig>().batch, 500);
+    EXPECT_EQ(o->as<CtganConfig>().pac, 10);
+    EXPECT_EQ(o->as<CtganConfig>().generator_dim, (std::vector<int>{256, 256}));
+    EXPECT_EQ(o->as<CtganConfig>().discriminator_dim, (std::vector<int>{256, 256}));
+    EXPECT_EQ(o->as<CtganConfig>().learning_rate, 2e-4);
   }
   const Table people = example_people(600, 1);
   const Model a = fit(people, quick(1, 100, "best")), b = fit(people, quick(1, 100, "paper"));
@@ -241,7 +241,8 @@ TEST(Training, OptionsThatMakeNoSenseAreNamed) {
       {"--epochs -1", [](CtganConfig& c) { c.epochs = -1; }},
       {"--pac 0", [](CtganConfig& c) { c.pac = 0; }},
       {"--batch-size 1", [](CtganConfig& c) { c.batch = 1, c.pac = 1; }},
-      {"--batch-size 5", [](CtganConfig& c) { c.batch = 5, c.pac = 10; }},
+      {"--batch-size 5 is not a multiple of --pac 10. 10 is.", [](CtganConfig& c) { c.batch = 5, c.pac = 10; }},
+      {"--batch-size 500 is not a multiple of --pac 7. 497 or 504 is.", [](CtganConfig& c) { c.batch = 500, c.pac = 7; }},
       {"--embedding-dim 0", [](CtganConfig& c) { c.embedding_dim = 0; }},
       {"--discriminator-steps 0", [](CtganConfig& c) { c.discriminator_steps = 0; }},
       {"--learning-rate 0", [](CtganConfig& c) { c.learning_rate = 0; }},
@@ -254,7 +255,7 @@ TEST(Training, OptionsThatMakeNoSenseAreNamed) {
   };
   for (const Mistake& m : mistakes) {
     FitOptions o = quick(1);
-    m.make(o.ctgan);
+    m.make(o.as<CtganConfig>());
     const Thrown t = thrown([&] { fit(example_people(50, 1), o); });
     EXPECT_EQ(t.code, ErrorCode::usage) << m.option;
     EXPECT_TRUE(t.says(m.option)) << m.option << ": " << t.message;

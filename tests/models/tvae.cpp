@@ -111,7 +111,7 @@ TEST(Tvae, TablesAtTheEdgesFitAndSample) {
   FitOptions published;
   published.method = "tvae";
   apply_preset(published);
-  published.tvae.epochs = 2;
+  published.as<TvaeConfig>().epochs = 2;
   for (const char* preset : {"best", "paper"}) {
     const FitOptions o = quick_tvae(3, 200, preset);
     for (const Table& t : {table({letters("x", 300, 3), letters("y", 300, 5)}), table({reals("x", 300, 1), reals("y", 300, 2)}), table({letters("x", 100, 4)}), table({reals("x", 100, 1)}),
@@ -223,9 +223,9 @@ TEST(Tvae, LossesComeOnceAnEpoch) {
 
 TEST(Tvae, ALossThatIsNotFiniteIsNamed) {
   FitOptions o = quick_tvae(20, 50);
-  o.tvae.learning_rate = 1;
-  o.tvae.decay_from = 1;
-  o.tvae.encoder_dim = std::vector<int>(30, 64);
+  o.as<TvaeConfig>().learning_rate = 1;
+  o.as<TvaeConfig>().decay_from = 1;
+  o.as<TvaeConfig>().encoder_dim = std::vector<int>(30, 64);
   const Thrown one = thrown([&] { fit(example_people(500, 1), o, 1); }), three = thrown([&] { fit(example_people(500, 1), o, 3); });
   EXPECT_EQ(one.code, ErrorCode::numeric);
   EXPECT_TRUE(one.says("made by") && one.says("--learning-rate")) << one.message;
@@ -242,7 +242,7 @@ TEST(Tvae, OptionsThatMakeNoSenseAreNamed) {
                            Mistake{"--encoder-dim", [](TvaeConfig& c) { c.encoder_dim = {}; }}, Mistake{"--decoder-dim", [](TvaeConfig& c) { c.decoder_dim = {0}; }},
                            Mistake{"--learning-rate 2", [](TvaeConfig& c) { c.learning_rate = 2; }}}) {
     FitOptions o = quick_tvae(1);
-    k.make(o.tvae);
+    k.make(o.as<TvaeConfig>());
     const Thrown t = thrown([&] { fit(example_people(50, 1), o); });
     EXPECT_EQ(t.code, ErrorCode::usage) << k.option;
     EXPECT_TRUE(t.says(k.option)) << k.option << ": " << t.message;

@@ -1,0 +1,88 @@
+// The options of the methods: what tessera_method_options() lists, fits take and docs/command-line.md shows are the same.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tessera/tessera.hpp"
+
+namespace {
+
+using nlohmann::json;
+
+json listed() { return json::parse(tessera::method_options()); }
+
+tessera_status check(const std::string& method, const std::string& settings) {
+  tessera_fit_options o{};
+  o.struct_size = sizeof o;
+  o.method = method.c_str();
+  o.settings = settings.c_str();
+  tessera_sequence_options windows{};
+  windows.struct_size = sizeof windows;
+  windows.length = 4;
+  if (method == "timegan") o.sequences = &windows;
+  return tessera_check_fit_options(&o);
+}
+
+// A value as text: counts and widths are whole.
+std::string text_of(double value, const std::string& kind) {
+  std::ostringstream out;
+  out.precision(17);
+  if (kind == "number") out << value;
+  else out << static_cast<int64_t>(value);
+  return out.str();
+}
+
+TEST(MethodOptions, EveryDefaultAndEveryBoundIsTakenAndWhatIsBeyondIsNot) {
+  int bounds = 0;
+  for (const json& option : listed()) {
+    const std::string dashed = option["option"], name = dashed.substr(2), kind = option["kind"];
+    for (const json& m : option["methods"]) {
+      const std::string method = m["method"];
+      const auto gives = [&](const std::string& value) { return check(method, name + "=" + value); };
+      EXPECT_EQ(gives(m["default"]), TESSERA_OK) << dashed << ": " << tessera_last_error();
+      EXPECT_EQ(gives(m["default_paper"]), TESSERA_OK) << dashed << ": " << tessera_last_error();
+      for (const char* nonsense : {"", "x", "1e", "--", "0x10", "nan"}) {
+        EXPECT_EQ(gives(nonsense), TESSERA_E_USAGE) << dashed << " " << nonsense;
+        EXPECT_NE(std::string(tessera_last_error()).find(dashed), std::string::npos) << tessera_last_error();
+      }
+      if (!m.contains("low")) continue;
+      const double low = m["low"], high = m["high"], step = kind == "number" ? 0 : 1;
+      const bool of_packs = method == "ctgan" && (name == "batch-size" || name == "pac");  // the one is a multiple of the other
+      EXPECT_EQ(of_packs ? TESSERA_OK : gives(text_of(high, kind)), TESSERA_OK) << tessera_last_error();
+      EXPECT_EQ(gives(text_of(kind == "number" ? high * 1.001 : high + step, kind)), TESSERA_E_USAGE) << dashed;
+      EXPECT_EQ(gives(text_of(low - (kind == "number" ? 1e-9 : 1), kind)), TESSERA_E_USAGE) << dashed;
+      ++bounds;
+    }
+  }
+  EXPECT_GE(bounds, 20);
+}
+
+TEST(MethodOptions, AnOptionOfAnotherMethodNamesItsOwners) {
+  EXPECT_EQ(check("tvae", "pac=3"), TESSERA_E_USAGE);
+  const std::string message = tessera_last_error();
+  EXPECT_NE(message.find("--pac belongs to --method ctgan"), std::string::npos) << message;
+  EXPECT_NE(message.find("--encoder-dim"), std::string::npos) << message;
+  EXPECT_EQ(check("", "pac=5;batch-size=50"), TESSERA_OK) << "the options choose the method: " << tessera_last_error();
+  EXPECT_EQ(check("", "pac=5;encoder-dim=8"), TESSERA_E_USAGE);
+  EXPECT_EQ(check("", "colour=5"), TESSERA_E_USAGE);
+  EXPECT_NE(std::string(tessera_last_error()).find("--colour"), std::string::npos);
+  EXPECT_EQ(check("", "pac"), TESSERA_E_USAGE);
+}
+
+TEST(MethodOptions, ThePageOfTheCommandLineShowsThem) {
+  std::ifstream in(std::string(TESSERA_SOURCE_DIR) + "/docs/command-line.md");
+  std::stringstream text;
+  text << in.rdbuf();
+  const std::string page = text.str();
+  ASSERT_FALSE(page.empty());
+  for (const json& option : listed()) {
+    std::string value = option["value"];
+    for (size_t at = 0; (at = value.find('|', at)) != std::string::npos; at += 2) value.insert(at, "\\");
+    const std::string row = "| `" + option["option"].get<std::string>() + " " + value + "` | " + option["default"].get<std::string>() + " | " + option["help"].get<std::string>() + " |\n";
+    EXPECT_NE(page.find(row), std::string::npos) << "docs/command-line.md lacks the row\n" << row;
+  }
+}
+
+}  // namespace
