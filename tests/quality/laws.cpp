@@ -141,7 +141,7 @@ TEST(QualityLaws, OneRowConstantAndEmptyColumns) {
   for (const auto& [real, synthetic] : {std::pair{&one, &one}, {&one, &many}, {&many, &one}}) {
     const json out = evaluate(*real, *synthetic, &one);
     EXPECT_TRUE(out["scores"]["column_shapes"].is_number());
-    const json& none = out["columns"][9];
+    const json& none = out["columns"].back();  // of one row, a category may count as regenerated and be set apart
     EXPECT_EQ(none["name"], "none");
     EXPECT_TRUE(none["shape"]["score"].is_null());
     EXPECT_TRUE(none["coverage"]["score"].is_null());
@@ -183,11 +183,12 @@ TEST(QualityLaws, PartsCanBeLeftOut) {
 }
 
 TEST(QualityLaws, IdentifiersAreLeftOutAndNamed) {
-  Table real = quality_test::random_table(50, 3), synthetic = quality_test::random_table(50, 4);
-  std::vector<std::string> ids(50);
-  for (size_t i = 0; i < 50; ++i) ids[i] = std::to_string(i) + "-id";
+  constexpr size_t rows = 400;
+  Table real = quality_test::random_table(rows, 3), synthetic = quality_test::random_table(rows, 4);
+  std::vector<std::string> ids(rows);
+  for (size_t i = 0; i < rows; ++i) ids[i] = std::to_string(i) + "-id";
   real.columns.push_back(quality_test::text_column("id", ColumnType::identifier, ids));
-  synthetic.columns.push_back(quality_test::text_column("id", ColumnType::category, std::vector<std::string>(50, "x")));
+  synthetic.columns.push_back(quality_test::text_column("id", ColumnType::category, std::vector<std::string>(rows, "x")));
   const json out = evaluate(real, synthetic);
   EXPECT_EQ(out["excluded"][0]["name"], "id");
   EXPECT_EQ(out["columns"].size(), 10u);
