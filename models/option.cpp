@@ -144,7 +144,9 @@ void Option::read(const Fields& f) const {
     check();
   } catch (const Error& e) {
     if (e.code() == ErrorCode::format) throw;
-    f.fail(fmt::format("has a \"{}\" that no model has", key));
+    std::string reason = e.what();
+    if (!reason.empty() && reason.back() == '.') reason.pop_back();
+    f.fail(fmt::format("has a \"{}\" that no model has ({})", key, reason));
   }
 }
 

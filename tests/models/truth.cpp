@@ -162,7 +162,7 @@ TEST(Truth, ASpikeAndItsHeavyTailComeBack) {
   constexpr int64_t rows = 4000;
   auto gain = [](int64_t i) { return uniform(i, 1) < 0.7 ? 0 : std::nearbyint(std::exp(6 + normal(i, 2))); };
   const Table real = table({numbers_by("gain", ColumnType::integer, rows, gain), texts_by("kind", ColumnType::category, rows, [](int64_t i) { return i % 3 == 0 ? "k" : "l"; })});
-  const Table made = sample(fit(real, quick(60)), 8000);
+  const Table made = sample(fit(real, quick(150)), 8000);  // after 60 epochs the median of six seeds was off by up to .5, after 150 by .25
   EXPECT_NEAR(share(made, [&](int64_t i) { return number(made, "gain", i) == 0; }), 0.7, 0.06);
   auto quantile = [](const Table& t, double q) {
     std::vector<double> v;
