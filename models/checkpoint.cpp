@@ -186,6 +186,9 @@ void Checkpoints::check_ours(const std::string& path) {
   for (const std::string& generation : {path, older(path)}) {
     struct stat about{};
     if (::lstat(generation.c_str(), &about) != 0 || (S_ISREG(about.st_mode) && is_checkpoint(generation))) continue;
+    // Another fit may have moved it to the older name meanwhile: only what is still there is foreign.
+    const ino_t seen = about.st_ino;
+    if (::lstat(generation.c_str(), &about) != 0 || about.st_ino != seen) continue;
     throw Error(ErrorCode::io, generation + ": a checkpoint would replace this, which is not a checkpoint of Tessera.\n  Move it away, or give the model or its checkpoint another name.");
   }
 }

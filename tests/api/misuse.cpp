@@ -238,6 +238,7 @@ TEST_F(Misuse, Nulls) {
   usage("tessera_evaluate", "one table", tessera_evaluate(g.context, nullptr, rows(), nullptr, nullptr, &text_));
   usage("tessera_evaluate", "no place for the text", tessera_evaluate(g.context, nullptr, rows(), nullptr, nullptr, nullptr));
   usage("tessera_info", "no place for the text", tessera_info(nullptr));
+  usage("tessera_method_options", "no place for the text", tessera_method_options(nullptr));
   usage("tessera_csv_open", "no path", tessera_csv_open(g.context, nullptr, nullptr, &out));
   usage("tessera_csv_open", "no stream", tessera_csv_open(g.context, "/dev/null", nullptr, nullptr));
   const char* const null_file[] = {"/dev/null"};

@@ -262,6 +262,7 @@ class Caller {
     refused(tessera_sample(nullptr, nullptr, 0, 0, nullptr, nullptr));
     refused(tessera_csv_open(nullptr, nullptr, nullptr, nullptr));
     refused(tessera_info(nullptr));
+    refused(tessera_method_options(nullptr));
     tessera_string_free(nullptr);
     tessera_model_free(nullptr);
     tessera_context_free(nullptr);
