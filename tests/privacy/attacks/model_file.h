@@ -1,0 +1,40 @@
+// A model file as somebody sees it who has only its bytes: every text and every number in it, with the place where it stands. Reads safetensors and JSON by itself, so that
+// it does not miss what the library's reader leaves out.
+#pragma once
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace tessera::privacy {
+
+struct Numbers {
+  std::string place;  // "tensor calibration.real.3.points", "document /encoder/columns/2/levels"
+  std::vector<double> values;
+};
+
+struct Text {
+  std::string place, text;
+};
+
+class ModelFile {
+ public:
+  explicit ModelFile(std::string bytes);  // throws std::runtime_error where it is no model file
+
+  const std::string& bytes() const { return bytes_; }
+  const nlohmann::json& document() const { return document_; }
+  const std::vector<Numbers>& numbers() const { return numbers_; }  // tensors; arrays of numbers; the numbers of one object
+  const std::vector<Text>& texts() const { return texts_; }         // texts and names of members
+  // The numbers at a place, or null.
+  const std::vector<double>* find(const std::string& place) const;
+
+ private:
+  void read_tensor(const std::string& name, const nlohmann::json& entry, size_t data);
+  void read_json(const nlohmann::json& value, const std::string& place);
+
+  std::string bytes_;
+  nlohmann::json document_;
+  std::vector<Numbers> numbers_;
+  std::vector<Text> texts_;
+};
+
+}  // namespace tessera::privacy

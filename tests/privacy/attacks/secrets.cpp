@@ -1,0 +1,141 @@
+#include "privacy/attacks/secrets.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace tessera::privacy {
+namespace {
+
+std::string shortest(double x) {
+  char digits[32];
+  return {digits, std::to_chars(digits, digits + sizeof digits, x).ptr};
+}
+
+// Digits from the first to the last that is not 0.
+int significant(double x) {
+  char digits[32];
+  const std::string text(digits, std::to_chars(digits, digits + sizeof digits, std::abs(x), std::chars_format::scientific).ptr);
+  return static_cast<int>(std::count_if(text.begin(), text.begin() + static_cast<ptrdiff_t>(text.find('e')), [](char c) { return c != '.'; }));
+}
+
+template <class T>
+std::string bytes_of(T x) {
+  std::string out(sizeof x, '\0');
+  std::memcpy(out.data(), &x, sizeof x);
+  return out;
+}
+
+uint32_t beginning(const char* at) {
+  uint32_t word;
+  std::memcpy(&word, at, sizeof word);
+  return word;
+}
+
+std::string name_of(const Secret& s) { return s.column + ": " + (s.text.empty() ? shortest(s.number) : s.text); }
+
+struct Form {
+  std::string name, bytes;
+};
+
+std::vector<Form> forms_of(const Secret& s) {
+  std::vector<Form> out;
+  if (!s.text.empty()) {
+    out.push_back({"text", s.text});
+    for (const bool ascii : {false, true}) {
+      const std::string quoted = nlohmann::json(s.text).dump(-1, ' ', ascii), twice = nlohmann::json(quoted).dump(-1, ' ', ascii);
+      out.push_back({"JSON", quoted.substr(1, quoted.size() - 2)});
+      out.push_back({"JSON in JSON", twice.substr(3, twice.size() - 6)});
+    }
+  }
+  if (std::isnan(s.number)) return out;
+  out.push_back({"digits", shortest(s.number)});
+  out.push_back({"float64", bytes_of(s.number)});
+  for (double scale = 1; scale <= 1e9; scale *= 10)
+    if (const double scaled = s.number * scale; std::abs(scaled - std::round(scaled)) < 1e-6 && std::abs(scaled) > 1e9) {
+      out.push_back({"int64", bytes_of(static_cast<int64_t>(std::llround(scaled)))});
+      break;
+    }
+  return out;
+}
+
+// Value → rows of those that are present.
+template <class T, class Get>
+std::map<T, int64_t> counts(const Column& c, Get value) {
+  std::map<T, int64_t> out;
+  for (int64_t i = 0; i < c.size(); ++i)
+    if (!c.is_missing(i)) ++out[value(static_cast<size_t>(i))];
+  return out;
+}
+
+}  // namespace
+
+std::vector<Secret> secrets_of(const Table& table, int digits) {
+  std::vector<Secret> out;
+  for (const Column& c : table.columns) {
+    if (is_numeric(c.type)) {
+      for (const auto& [x, rows] : counts<double>(c, [&](size_t i) { return c.numbers[i]; }))
+        if (rows < kFew && significant(x) >= digits) out.push_back({c.name, "", x});
+    } else {
+      for (const auto& [text, rows] : counts<std::string>(c, [&](size_t i) { return c.values[static_cast<size_t>(c.codes[i])]; }))
+        if (rows < kFew) out.push_back({c.name, text, kMissing});
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> found_in(const ModelFile& file, const std::vector<Secret>& secrets) {
+  std::unordered_set<double> numbers;
+  for (const Numbers& n : file.numbers()) numbers.insert(n.values.begin(), n.values.end());
+  std::vector<std::string> out;
+  std::unordered_multimap<uint32_t, std::pair<size_t, Form>> by_beginning;  // of a form's bytes; with the secret
+  for (size_t k = 0; k < secrets.size(); ++k) {
+    for (const Form& f : forms_of(secrets[k]))
+      if (f.bytes.size() >= sizeof(uint32_t)) by_beginning.emplace(beginning(f.bytes.data()), std::pair{k, f});
+    // float32 where tensors have their elements: four bytes at any place agree by chance.
+    for (const double x : {secrets[k].number, static_cast<double>(static_cast<float>(secrets[k].number))})
+      if (numbers.count(x) != 0) out.push_back(name_of(secrets[k]) + ", as a number of the file");
+  }
+  const std::string& bytes = file.bytes();
+  for (size_t at = 0; at + sizeof(uint32_t) <= bytes.size(); ++at) {
+    const auto [first, last] = by_beginning.equal_range(beginning(bytes.data() + at));
+    for (auto entry = first; entry != last; ++entry)
+      if (const auto& [secret, form] = entry->second; bytes.compare(at, form.bytes.size(), form.bytes) == 0)
+        out.push_back(name_of(secrets[secret]) + ", as " + form.name + ", at byte " + std::to_string(at));
+  }
+  return out;
+}
+
+namespace {
+
+struct Values {
+  std::map<std::string, std::unordered_set<std::string>> texts;  // by column
+  std::map<std::string, std::unordered_set<double>> numbers;
+
+  explicit Values(const Table& t) {
+    for (const Column& c : t.columns) {
+      if (is_numeric(c.type)) numbers[c.name].insert(c.numbers.begin(), c.numbers.end());
+      else
+        for (const int32_t code : c.codes)
+          if (code >= 0) texts[c.name].insert(c.values[static_cast<size_t>(code)]);
+    }
+  }
+  bool hold(const Secret& s) { return s.text.empty() ? numbers[s.column].count(s.number) != 0 : texts[s.column].count(s.text) != 0; }
+};
+
+}  // namespace
+
+std::vector<Secret> without(std::vector<Secret> secrets, const Table& table) {
+  Values values(table);
+  std::erase_if(secrets, [&](const Secret& s) { return values.hold(s); });
+  return secrets;
+}
+
+int64_t found_among(const Table& rows, const std::vector<Secret>& secrets) { return static_cast<int64_t>(secrets.size() - without(secrets, rows).size()); }
+
+}  // namespace tessera::privacy

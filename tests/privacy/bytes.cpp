@@ -1,0 +1,66 @@
+// The attacker has the model file and looks into it. No value of fewer than five rows may stand there, in whatever form; and the program must not give one back more often than it
+// gives back values of the same kind that were never in the table. (docs/privacy.md: what is held, and what protects it.)
+#include "privacy/attacks/secrets.h"
+#include "privacy/planted.h"
+
+namespace tessera::privacy {
+namespace {
+
+constexpr int64_t kRows = 1200, kSampled = 30000;
+constexpr int kDigits = 7;  // shorter numbers stand in any file by chance
+
+std::string some(const std::vector<std::string>& found) {
+  std::string out = std::to_string(found.size()) + " found";
+  for (size_t i = 0; i < std::min<size_t>(found.size(), 12); ++i) out += "\n  " + found[i];
+  return out;
+}
+
+void attack(const Table& table, const Table& other, const Model& model) {
+  const std::vector<Secret> secrets = secrets_of(table, kDigits), controls = without(secrets_of(other, kDigits), table);
+  ASSERT_GT(secrets.size(), 100u);
+  const std::vector<std::string> found = found_in(file_of(model), secrets);
+  EXPECT_TRUE(found.empty()) << some(found);
+  const Table rows = rows_of(model, kSampled);
+  for (const Column& c : table.columns) {
+    auto of_column = [&](std::vector<Secret> all) {
+      std::erase_if(all, [&](const Secret& s) { return s.column != c.name; });
+      return all;
+    };
+    const std::vector<Secret> own = of_column(secrets), control = of_column(controls);
+    const Rate given{found_among(rows, own), static_cast<int64_t>(own.size())}, chance{found_among(rows, control), static_cast<int64_t>(control.size())};
+    EXPECT_GT(by_chance(given, chance), 1e-4) << c.name << ": " << given.hits << " of " << given.trials << " secrets are among " << rows.rows << " sampled rows, and " << chance.hits << " of "
+                                              << chance.trials << " values that the table does not have";
+  }
+}
+
+void attack_rows(const std::string& method, int epochs, Tier tier) {
+  const Table table = planted(0, kRows);
+  attack(table, planted(1'000'000, kRows), whole::fit(planted(0, kRows), options(method, epochs, tier)));
+}
+
+// The search finds what is kept on purpose: else it would prove nothing.
+TEST(Bytes, WhatIsKeptIsFound) {
+  const auto towns = [] {
+    Table t = planted(0, kRows);
+    std::erase_if(t.columns, [](const Column& c) { return c.name != "town" && c.name != "mixed"; });
+    return t;
+  };
+  FitOptions o = options("tvae", 0, Tier::off);
+  o.rare_rows = 1;
+  const std::vector<Secret> secrets = secrets_of(towns(), kDigits);
+  ASSERT_GT(secrets.size(), 20u);
+  EXPECT_GE(found_in(file_of(whole::fit(towns(), o)), secrets).size(), secrets.size());
+}
+
+TEST(Bytes, Tvae) { attack_rows("tvae", 5, Tier::off); }
+TEST(Bytes, TvaeCalibrated) { attack_rows("tvae", 5, Tier::full); }
+TEST(Bytes, Ctgan) { attack_rows("ctgan", 2, Tier::off); }
+TEST(Bytes, CtganCalibrated) { attack_rows("ctgan", 2, Tier::full); }
+
+TEST(Bytes, Sequences) {
+  const Table table = planted_sequences(0, 300);
+  attack(table, planted_sequences(1'000'000, 300), whole::fit(planted_sequences(0, 300), sequence_options(20)));
+}
+
+}  // namespace
+}  // namespace tessera::privacy

@@ -1,0 +1,41 @@
+// Tables with planted secrets, and populations of which a model sees one part: members, held-out rows that it does not see, and a reference that the attacker has.
+#pragma once
+#include "models/table/csv_reader.h"
+#include "models/table/example.h"
+#include "models/tables.h"
+#include "privacy/attacks/model_file.h"
+#include "privacy/attacks/statistics.h"
+
+namespace tessera::privacy {
+
+// Options as a user gets them who gives none but the method and how long it trains.
+inline FitOptions options(const std::string& method, int epochs, Tier calibrate = Tier::full) {
+  FitOptions o;
+  o.method = method;
+  apply_preset(o);
+  o.seed = 3;
+  o.calibrate = calibrate;
+  o.tvae.epochs = o.ctgan.epochs = epochs;
+  o.timegan.embedding_iterations = o.timegan.supervised_iterations = o.timegan.joint_iterations = epochs;
+  return o;
+}
+
+// As the program reads it: types are found, not given.
+inline Table read_csv(const std::string& text) {
+  const whole::Folder folder;
+  std::ofstream(folder / "t.csv", std::ios::binary) << text;
+  Team team(1);
+  CsvOptions o;
+  o.path = folder / "t.csv";
+  return csv_read(o, team, {});
+}
+
+inline Table rows_of(const Model& model, int64_t count, uint64_t seed = 1) {
+  SampleOptions o;
+  o.seed = seed;
+  return whole::sample(model, count, o);
+}
+
+inline ModelFile file_of(const Model& model) { return ModelFile(model.bytes()); }
+
+}  // namespace tessera::privacy
