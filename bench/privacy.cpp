@@ -40,7 +40,9 @@ FitOptions defaults(const std::string& method, int length) {
   o.method = method;
   apply_preset(o);
   o.seed = 1;
-  if (length > 0) o.tvae.epochs = o.ctgan.epochs = o.timegan.embedding_iterations = o.timegan.supervised_iterations = o.timegan.joint_iterations = length;
+  if (length > 0)
+    for (const Option& option : tessera::options(o.config))
+      if (option.name() == (method_info(o.config).sequences ? "--iterations" : "--epochs")) option.set(std::to_string(length));
   return o;
 }
 

@@ -63,8 +63,8 @@ TEST(Membership, AModelThatRepeatsItsRowsIsFound) {
 TEST(Membership, ADecoderThatKnowsItsRowsIsFound) {
   const Parts p{example_people(60, 11), example_people(400, 12), example_people(60, 13)};
   FitOptions o = options("tvae", 1500, Tier::off);
-  o.tvae.batch = 60;
-  o.tvae.weight_decay = 0;
+  o.as<TvaeConfig>().batch = 60;
+  o.as<TvaeConfig>().weight_decay = 0;
   const Model m = whole::fit(example_people(60, 11), o);
   const Interval a = by_decoder(p.split(), m, 4000).area();
   EXPECT_GT(a.low, 0.6) << a.value;

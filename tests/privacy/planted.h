@@ -87,7 +87,7 @@ inline Table planted_sequences(int64_t first, int64_t patients) {
 inline FitOptions sequence_options(int iterations) {
   FitOptions o = options("timegan", iterations);
   o.sequences.key = "patient", o.sequences.index = "day", o.sequences.statics = {"name", "ward"};
-  o.timegan.batch = 32;
+  o.as<TimeganConfig>().batch = 32;
   return o;
 }
 

@@ -15,8 +15,7 @@ inline FitOptions options(const std::string& method, int epochs, Tier calibrate 
   apply_preset(o);
   o.seed = 3;
   o.calibrate = calibrate;
-  o.tvae.epochs = o.ctgan.epochs = epochs;
-  o.timegan.embedding_iterations = o.timegan.supervised_iterations = o.timegan.joint_iterations = epochs;
+  whole::set(o, method_info(o.config).sequences ? "iterations" : "epochs", std::to_string(epochs));
   return o;
 }
 
