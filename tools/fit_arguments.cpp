@@ -1,18 +1,21 @@
 #include "fit_arguments.h"
-#include "whole_number.h"
 
 #include <CLI/Option.hpp>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <set>
 
 void FitArguments::add_to(CLI::App& command) {
+  const nlohmann::json options = nlohmann::json::parse(tessera::method_options());
+  std::set<std::string> known;
   std::string names;
-  const nlohmann::json library = nlohmann::json::parse(tessera::info());
-  for (const nlohmann::json& name : library.at("methods")) names += (names.empty() ? "" : ", ") + name.get<std::string>();
+  for (const nlohmann::json& option : options)
+    for (const nlohmann::json& m : option.at("methods"))
+      if (const auto name = m.at("method").get<std::string>(); known.insert(name).second) names += (names.empty() ? "" : ", ") + name;
   command.add_option("--method", method, "The model: " + names + " (the first that has the options given)");
   command.add_option("--preset", preset, "best: the paper's networks with what measurably helps; paper: the published model")->capture_default_str();
   command.add_option("--seed", seed, "Same seed, same model, for any number of threads")->capture_default_str();
-  for (const nlohmann::json& option : nlohmann::json::parse(tessera::method_options())) {
+  for (const nlohmann::json& option : options) {
     const auto text = [&](const char* key) { return option.at(key).get<std::string>(); };
     command.add_option_function<std::string>(text("option"), [this, name = text("option").substr(2)](const std::string& value) { settings += name + "=" + value + ";"; },
                                              text("help") + " (preset: " + text("default") + ")")
