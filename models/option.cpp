@@ -17,6 +17,8 @@ template <class... F>
 struct Overloaded : F... {
   using F::operator()...;
 };
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;  // clang 14 deduces no aggregates
 
 [[noreturn]] void refuse(const std::string& what) { throw Error(ErrorCode::usage, what); }
 
