@@ -25,6 +25,12 @@ struct GivenOption {
   std::string key, text;
 };
 
+std::string dashed(const std::string& key) {
+  std::string out = "--" + key;
+  std::replace(out.begin(), out.end(), '_', '-');
+  return out;
+}
+
 std::string widths_text(const int32_t* widths, size_t layers) { return fmt::format("{}", fmt::join(widths, widths + layers, ",")); }
 
 // "pac=10;generator-dim=256,256".
@@ -52,7 +58,9 @@ std::vector<GivenOption> given_options(const tessera_fit_options& o) {
     if (value != 0) out.push_back({key, fmt::format("{}", value)});
   };
   const auto widths = [&](const char* key, const int32_t* values, size_t layers) {
-    if (values != nullptr && layers > 0) out.push_back({key, widths_text(values, layers)});
+    if (values == nullptr || layers == 0) return;
+    if (layers > kMostLayers) throw Error(ErrorCode::usage, fmt::format("{} has {} layers; at most {} are possible.", dashed(key), layers, kMostLayers));  // before any is read
+    out.push_back({key, widths_text(values, layers)});
   };
   or_none("epochs", o.epochs), or_none("iterations", o.iterations);
   count("batch_size", o.batch_size), count("pac", o.pac), count("embedding_dim", o.embedding_dim), count("discriminator_steps", o.discriminator_steps);
@@ -71,12 +79,6 @@ bool takes(const MethodInfo& method, const std::string& key) {
   for (const Option& option : options(config))
     if (option.help != nullptr && key == option.key) return true;
   return false;
-}
-
-std::string dashed(const std::string& key) {
-  std::string out = "--" + key;
-  std::replace(out.begin(), out.end(), '_', '-');
-  return out;
 }
 
 // Whose option it is: "ctgan", "tvae or ctgan".
