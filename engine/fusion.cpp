@@ -14,8 +14,6 @@ namespace {
 // A product whose weight is larger than this is made tile by tile, by as many blocks as there are: in a chain every block would read all of it.
 constexpr int64_t kChainWeight = 1 << 17;
 constexpr int64_t kDeep = 384;  // from this depth on the tiles' blocks are too few, and slices get blocks of their own
-constexpr int64_t kChainUnits = 4096;  // floats of shared memory that every fused block has (kernels/fused.cu)
-constexpr int64_t kRecurrentParts = 7;  // of a layer's state and gates, in units (kernels/gpu_recurrent.cuh)
 constexpr int kLeaf = -1;
 
 // How the rows of a value lie in units: `segments` times, one unit after the other, `run` rows a unit.
@@ -145,15 +143,15 @@ class Fuser {
   }
   bool can_rows(const Node& n) const {
     if (unit_ <= 1 || rows_of(n) % unit_ != 0) return false;
-    if (is_recurrent(n.op)) return recurrent_units(n) <= kChainUnits;  // a sequence's state must find room beside the tiles of products
+    if (is_recurrent(n.op)) return recurrent_units(n) <= kFusedFloats;  // a sequence's state must find room beside the tiles of products
     if (const auto* m = std::get_if<Matmul>(&n.op)) return !m->trans_a && weight_of(n) <= kChainWeight;
     return is<Random, Fill, DrawConditions, GatherRows, GatherSequences, SparseDense, SparsePick, SparseMatmul, Unary, Binary, LerpRows, Broadcast, SumCols, RowDot, ConcatRows, ConcatCols, SpanActivation,
               SpanActivationGrad, SpanCrossEntropy, SpanCrossEntropyGrad, SpanReconstruction, SpanReconstructionGrad, MixtureDraw>(n.op);
   }
   // Values of a sequence that a block holds while it goes through a layer's steps.
   int64_t recurrent_units(const Node& n) const {
-    if (is<Recurrent>(n.op)) return kRecurrentParts * shape(n.in[5]).rows + shape(n.in[4]).rows;
-    return is<RecurrentGrad>(n.op) ? kRecurrentParts * shape(n.in[2]).rows : 0;
+    if (is<Recurrent>(n.op)) return recurrent_floats(shape(n.in[4]).rows, shape(n.in[5]).rows);
+    return is<RecurrentGrad>(n.op) ? recurrent_grad_floats(shape(n.in[2]).rows) : 0;
   }
   static bool along_cols(const Op& op, size_t i) {
     if (is<RecurrentWgrad>(op)) return false;

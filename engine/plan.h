@@ -22,7 +22,7 @@ struct Shape {
 
 enum class DType : uint8_t { real, index };  // the program's scalar; int32
 
-#define TESSERA_VARIANT(type, field) , type
+#define TESSERA_VARIANT(type, field, parts) , type
 using Op = std::variant<std::monostate TESSERA_OPS(TESSERA_VARIANT)>;
 #undef TESSERA_VARIANT
 

@@ -168,13 +168,12 @@ Program::Ready Program::ready(int n, int64_t& scratch) {
       [&](const auto& op) {
         using T = std::decay_t<decltype(op)>;
         r.call.op = &op;
-#define TESSERA_KERNEL(type, field) \
+#define TESSERA_KERNEL(type, field, parts) \
   if constexpr (std::is_same_v<T, type>) r.kernel = table_.field;
         TESSERA_OPS(TESSERA_KERNEL)
 #undef TESSERA_KERNEL
       },
       device_ ? device_->localise(node.op) : node.op);
-  if (r.kernel.run == nullptr) throw Error(ErrorCode::unsupported, std::string("the ") + table_.name + " backend has no kernel for " + op_name(node.op) + ".\n  --device cpu runs everything.");
   r.tiles = r.kernel.tiles(r.call);
   if (r.kernel.scratch_bytes != nullptr) scratch = std::max(scratch, r.kernel.scratch_bytes(r.call));
   return r;

@@ -42,7 +42,7 @@ Shapes shapes_of(const Plan& plan, const std::vector<Id>& ids) {
 
 const char* op_name(size_t kind) {
   static constexpr const char* kNames[] = {
-#define TESSERA_NAME(type, field) #field,
+#define TESSERA_NAME(type, field, parts) #field,
       TESSERA_OPS(TESSERA_NAME)
 #undef TESSERA_NAME
   };

@@ -46,11 +46,9 @@ void running_run(const Call& call, int64_t, void* scratch) {
 
 }  // namespace
 
-void add_batch_norm(KernelTable& t) {
-  t.batch_norm = {one_if_any, forward_run, nullptr};
-  t.batch_norm_grad = {one_if_any, backward_run, nullptr};
-  t.norm_eval = {one_if_any, eval_run, nullptr};
-  t.running_stats = {one_if_any, running_run, nullptr};
-}
+Kernel batch_norm_entry() { return {one_if_any, forward_run, nullptr}; }
+Kernel batch_norm_grad_entry() { return {one_if_any, backward_run, nullptr}; }
+Kernel norm_eval_entry() { return {one_if_any, eval_run, nullptr}; }
+Kernel running_stats_entry() { return {one_if_any, running_run, nullptr}; }
 
 }  // namespace tessera::gpu

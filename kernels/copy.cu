@@ -130,13 +130,11 @@ void reshape_run(const Call& call, int64_t, void* scratch) {
 
 }  // namespace
 
-void add_copy(KernelTable& t) {
-  t.fill = {one_if_any, fill_run, nullptr};
-  t.reshape = {one_if_any, reshape_run, nullptr};
-  t.slice_rows = {one_if_any, slice_rows_run, nullptr};
-  t.slice_cols = {one_if_any, slice_cols_run, nullptr};
-  t.concat_rows = {one_if_any, concat_rows_run, nullptr};
-  t.concat_cols = {one_if_any, concat_cols_run, nullptr};
-}
+Kernel fill_entry() { return {one_if_any, fill_run, nullptr}; }
+Kernel reshape_entry() { return {one_if_any, reshape_run, nullptr}; }
+Kernel slice_rows_entry() { return {one_if_any, slice_rows_run, nullptr}; }
+Kernel slice_cols_entry() { return {one_if_any, slice_cols_run, nullptr}; }
+Kernel concat_rows_entry() { return {one_if_any, concat_rows_run, nullptr}; }
+Kernel concat_cols_entry() { return {one_if_any, concat_cols_run, nullptr}; }
 
 }  // namespace tessera::gpu

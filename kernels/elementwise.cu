@@ -20,11 +20,9 @@ void broadcast_run(const Call& call, int64_t, void* scratch) { map<Same, 1>(scra
 
 }  // namespace
 
-void add_elementwise(KernelTable& t) {
-  t.unary = {one_if_any, unary_run, nullptr};
-  t.binary = {one_if_any, binary_run, nullptr};
-  t.lerp_rows = {one_if_any, lerp_run, nullptr};
-  t.broadcast = {one_if_any, broadcast_run, nullptr};
-}
+Kernel unary_entry() { return {one_if_any, unary_run, nullptr}; }
+Kernel binary_entry() { return {one_if_any, binary_run, nullptr}; }
+Kernel lerp_rows_entry() { return {one_if_any, lerp_run, nullptr}; }
+Kernel broadcast_entry() { return {one_if_any, broadcast_run, nullptr}; }
 
 }  // namespace tessera::gpu

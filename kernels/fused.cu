@@ -20,16 +20,23 @@ __global__ void __launch_bounds__(kThreads) fused_kernel(const __grid_constant__
     const unsigned char* data = t.pool + step.offset;
     if (chain.cut == FusedChain::rows) {
       const int first = block * chain.per_block, count = min(chain.per_block, chain.units - first), run = count * step.run;
-      do_rows(step, data, {first * step.run, run * step.repeats, run, step.apart}, state, t.workspace, shared);
+      do_rows(step.kind, data,
+              {{first * step.run, run * step.repeats, run, step.apart}, step.part, state, t.workspace, shared});
     } else if (chain.cut == FusedChain::cells) {
-      const int first = block / chain.parts * chain.per_block;
-      do_cells(step, data, first, min(chain.per_block, chain.units - first), block % chain.parts, chain, state, t.workspace, shared);
+      const int first = block / chain.parts * chain.per_block, count = min(chain.per_block, chain.units - first),
+                number = block % chain.parts;
+      if (step.run == 1)
+        do_packed(step.kind, data, {{first, count, count, 0}, number, chain.width, step.part, t.workspace, shared});
+      else
+        do_rows(step.kind, data,
+                {{first * chain.parts + number, count, 1, chain.parts}, step.part, state, t.workspace, shared});
     } else if (chain.cut == FusedChain::cols) {
-      do_cols(step, data, block * kAcross, chain.units, state, t.state, shared);
+      do_cols(step.kind, data, {block * kAcross, min((block + 1) * kAcross, chain.units), state, t.state, shared});
     } else if (chain.cut == FusedChain::flat) {
-      do_flat(step, data, block, state, shared);
+      do_flat(step.kind, data, block, state, shared);
     } else {
-      do_tiles(step, data, block, chain, state, t.workspace, shared);
+      do_tiles(step.kind, data, {block, chain.parts, chain.width, step.part, t.workspace, shared}, chain.by_rows,
+               state);
     }
     __syncthreads();
   }
@@ -70,8 +77,9 @@ class Builder {
         const View& out = chain.steps[0].call.out[0];
         c.parts = static_cast<int>(out.rows);
         c.width = static_cast<int>(out.cols);
-        c.by_rows = chain.steps[0].kind == OpKind::sparse_wgrad;
-        blocks = tile_blocks(chain.steps[0]);
+        const Tiling tiling = tiling_of(chain.steps[0]);
+        c.by_rows = tiling.by_rows;
+        blocks = tiling.blocks;
         break;
       }
       case FusedChain::cells:
@@ -87,11 +95,51 @@ class Builder {
   }
 
  private:
-  static int64_t tile_blocks(const FusedStep& s) {
-    const View& out = s.call.out[0];
-    if (s.kind == OpKind::sparse_wgrad) return blocks_for(out.rows * blocks_for(out.cols, 32 * kChunk), kBlockWarps);
-    const auto& op = *static_cast<const Matmul*>(s.call.op);
-    return blocks_for(out.rows, 64) * blocks_for(out.cols, 64) * (s.part == FusedStep::slices ? problem(s.call, op, 0, op.pairs).slices : 1);
+  // ---- by op, from the list ----
+  template <class Op, int parts>
+  static void tile(const FusedStep& s, Tiling& tiling) {
+    if constexpr ((parts & Parts::tiles) != 0) tiling = Fused<Op>::tiling(s);
+  }
+  static Tiling tiling_of(const FusedStep& s) {
+    Tiling tiling{};
+    switch (s.kind) {
+#define TESSERA_STEP(type, field, parts) \
+  case OpKind::field: tile<type, parts>(s, tiling); break;
+      TESSERA_OPS(TESSERA_STEP)
+#undef TESSERA_STEP
+    }
+    return tiling;
+  }
+  // The parts that a chain asks for in a step of it.
+  static int parts_of(FusedChain::Cut cut, const FusedStep& s) {
+    if (cut == FusedChain::cols) return Parts::cols;
+    if (cut == FusedChain::flat) return Parts::elements;
+    if (cut == FusedChain::tiles) return Parts::tiles | Parts::elements;
+    return cut == FusedChain::cells && s.run == 1 ? Parts::packed : Parts::rows;
+  }
+  template <class Op, int parts>
+  void put(const FusedStep& s, FusedTable::Step& step) {
+    if constexpr ((parts & ~Parts::blocks) != 0) {
+      if constexpr (requires { Fused<Op>::kRowsOutput; }) step.repeats = repeats(s, Fused<Op>::kRowsOutput);
+      if constexpr (requires { Fused<Op>::kCounts; }) t_.counting = t_.chains - 1;
+      Packing packing{cut_, s.workspace};
+      pack(Fused<Op>::pack(s.call, packing));
+      fits_ = fits_ && packing.fits && (parts & parts_of(cut_, s)) != 0;
+    } else {
+      fits_ = false;
+    }
+  }
+  void put(const FusedStep& s, FusedTable::Step& step) {
+    switch (s.kind) {
+#define TESSERA_STEP(type, field, parts) \
+  case OpKind::field: return put<type, parts>(s, step);
+      TESSERA_OPS(TESSERA_STEP)
+#undef TESSERA_STEP
+    }
+  }
+
+  static int repeats(const FusedStep& s, int output) {
+    return s.apart > 0 ? static_cast<int>(s.call.out[output].rows / s.apart) : 1;
   }
 
   void add(const FusedStep& s) {
@@ -99,12 +147,10 @@ class Builder {
       fits_ = false;
       return;
     }
-    const int64_t rows = s.call.out[s.kind == OpKind::recurrent_grad ? 1 : 0].rows;  // its first output holds sequences as lanes
-    t_.step[t_.steps++] = {s.kind, s.part, t_.used, static_cast<int>(s.run), static_cast<int>(s.apart), s.apart > 0 ? static_cast<int>(rows / s.apart) : 1};
+    FusedTable::Step& step = t_.step[t_.steps++];
+    step = {s.kind, s.part, t_.used, static_cast<int>(s.run), static_cast<int>(s.apart), repeats(s, 0)};
     t_.state = s.call.state;
-    if (s.kind == OpKind::report) t_.counting = t_.chains - 1;
-    if (cut_ == FusedChain::cells && s.run == 1 && s.kind != OpKind::matmul) fits_ = false;  // of packed rows there are only products
-    put(s);
+    put(s, step);
   }
 
   template <class P>
@@ -116,122 +162,6 @@ class Builder {
     }
     memcpy(t_.pool + t_.used, &p, sizeof(P));
     t_.used += bytes;
-  }
-
-  template <class Op>
-  void pack_map(const Call& call, int inputs) {
-    MapStep<Op> m{*static_cast<const Op*>(call.op), {}, target(call.out[0])};
-    for (int i = 0; i < inputs; ++i) m.x[i] = operand(call.in[i], call.out[0]);
-    pack(m);
-  }
-
-  void put(const FusedStep& s) {
-    const Call& call = s.call;
-    const View *in = call.in, *out = call.out;
-    switch (s.kind) {
-      case OpKind::unary: return pack_map<Unary>(call, 1);
-      case OpKind::binary: return pack_map<Binary>(call, 2);
-      case OpKind::lerp_rows: return pack_map<LerpRows>(call, 3);
-      case OpKind::broadcast: return pack_map<Broadcast>(call, 1);
-      case OpKind::fill: return pack(FillStep{static_cast<float>(static_cast<const Fill*>(call.op)->value), target(out[0])});
-      case OpKind::random: {
-        const auto& op = *static_cast<const Random*>(call.op);
-        return pack(RandomStep{{op.kind, op.purpose, static_cast<float>(op.keep)}, Mat<const int32_t>(in[0]), target(out[0])});
-      }
-      case OpKind::draw_conditions:
-        return pack(DrawStep{condition_tables(in), Mat<int32_t>(out[0]), Mat<int32_t>(out[1]), *static_cast<const DrawConditions*>(call.op)});
-      case OpKind::gather_rows:
-        return pack(GatherStep{*static_cast<const GatherRows*>(call.op)->spans, Mat<const int32_t>(in[0]), Mat<const float>(in[1]), Mat<const int32_t>(in[2]), Mat<int32_t>(out[0]),
-                               Mat<float>(out[1])});
-      case OpKind::sparse_dense: return pack(DenseStep{Entries(call, *static_cast<const SparseDense*>(call.op)), Mat<float>(out[0])});
-      case OpKind::sparse_pick: return pack(pick(call));
-      case OpKind::sparse_matmul: {
-        const auto& op = *static_cast<const SparseMatmul*>(call.op);
-        return pack(SparseStep{Entries(call, op), whole(in[2]), op.addend ? whole(in[3]) : Operand{}, target(out[0])});
-      }
-      case OpKind::sparse_wgrad: {
-        const auto& op = *static_cast<const SparseWgrad*>(call.op);
-        return pack(SparseStep{Entries(call, op), whole(in[2]), op.addend ? whole(in[3]) : Operand{}, target(out[0])});
-      }
-      case OpKind::matmul: {
-        const auto& op = *static_cast<const Matmul*>(call.op);
-        fits_ = fits_ && op.pairs <= kMaxPairs;
-        return pack(ProductStep{problem(call, op, 0, op.pairs < kMaxPairs ? op.pairs : kMaxPairs), s.workspace, op.trans_a, op.trans_b});  // mutant: equal ones are one
-      }
-      case OpKind::sum_cols: return pack(DotStep{Mat<const float>(in[0]), Mat<const float>(in[0]), Mat<float>(out[0]), static_cast<const SumCols*>(call.op)->scale});
-      case OpKind::row_dot: return pack(DotStep{Mat<const float>(in[0]), Mat<const float>(in[1]), Mat<float>(out[0]), 1});
-      case OpKind::sum_rows: return pack(SumStep{Mat<const float>(in[0]), static_cast<float*>(out[0].data), static_cast<const SumRows*>(call.op)->scale});
-      case OpKind::reshape:
-      case OpKind::concat_rows:
-      case OpKind::concat_cols: {
-        CopyStep c{Mat<uint32_t>(out[0]), call.inputs, {}};
-        fits_ = fits_ && call.inputs <= kCopyParts;
-        for (int k = 0; k < call.inputs && fits_; ++k)
-          c.part[k] = {static_cast<const uint32_t*>(in[k].data), in[k].ld, static_cast<int>(in[k].rows), static_cast<int>(in[k].cols)};
-        return pack(c);
-      }
-      case OpKind::span_activation: {
-        const auto& op = *static_cast<const SpanActivation*>(call.op);
-        return pack(SpanStep{*op.spans, Mat<const float>(in[0]), Mat<const float>(in[1]), Mat<const int32_t>(View{}), Mat<float>(out[0]), static_cast<float>(1 / op.tau),
-                             static_cast<float>(op.u_low), static_cast<float>(op.u_high)});
-      }
-      case OpKind::span_activation_grad: {
-        const auto& op = *static_cast<const SpanActivationGrad*>(call.op);
-        return pack(SpanStep{*op.spans, Mat<const float>(in[0]), Mat<const float>(in[1]), Mat<const int32_t>(View{}), Mat<float>(out[0]), static_cast<float>(1 / op.tau), 0, 0});
-      }
-      case OpKind::span_cross_entropy:
-        return pack(SpanStep{*static_cast<const SpanCrossEntropy*>(call.op)->spans, Mat<const float>(in[0]), Mat<const float>(View{}), Mat<const int32_t>(in[1]), Mat<float>(out[0]), 0, 0, 0});
-      case OpKind::span_cross_entropy_grad:
-        return pack(SpanStep{*static_cast<const SpanCrossEntropyGrad*>(call.op)->spans, Mat<const float>(in[0]), Mat<const float>(in[2]), Mat<const int32_t>(in[1]), Mat<float>(out[0]), 0, 0, 0});
-      case OpKind::span_reconstruction:
-        return pack(ReconstructionStep{*static_cast<const SpanReconstruction*>(call.op)->spans, reconstruction(call), Mat<const float>(View{}), Mat<float>(out[0]), Mat<float>(View{})});
-      case OpKind::span_reconstruction_grad:
-        return pack(ReconstructionStep{*static_cast<const SpanReconstructionGrad*>(call.op)->spans, reconstruction(call), Mat<const float>(in[4]), Mat<float>(out[0]), Mat<float>(out[1])});
-      case OpKind::mixture_draw: return pack(mixture(call));
-      case OpKind::gather_sequences: return pack(sequence_rows(call));
-      case OpKind::recurrent: {
-        fits_ = fits_ && layer_floats(call.in[4].rows, call.in[5].rows) <= kSharedFloats;  // mutant: a sequence that just fits
-        return pack(recurrent_layer(call));
-      }
-      case OpKind::recurrent_grad: {
-        fits_ = fits_ && back_floats(call.in[2].rows) <= kSharedFloats;  // mutant: a sequence that just fits
-        return pack(recurrent_back(call));
-      }
-      case OpKind::recurrent_input_grad: return pack(recurrent_input(call));
-      case OpKind::recurrent_wgrad: return pack(recurrent_weights(call));
-      case OpKind::clamp_range: {
-        const bool flat = cut_ == FusedChain::flat;
-        return pack(ClampStep{clamped_range(call), flat ? 1 : static_cast<int>(out[0].rows), static_cast<int>(flat ? out[0].rows * out[0].cols : out[0].cols)});
-      }
-      case OpKind::batch_norm: {
-        const auto& op = *static_cast<const BatchNorm*>(call.op);
-        return pack(NormStep{norm_in(call, op.eps, op.relu, op.groups), norm_out(call), static_cast<int>(op.groups)});
-      }
-      case OpKind::batch_norm_grad: {
-        const auto& op = *static_cast<const BatchNormGrad*>(call.op);
-        return pack(NormGradStep{norm_in(call, op.eps, op.relu, op.groups), norm_grad(call)});
-      }
-      case OpKind::running_stats: return pack(running(call));
-      case OpKind::adam: {
-        const bool flat = cut_ == FusedChain::flat;
-        const AdamStep a{flat ? flat_adam_state(call) : adam_state(call), *static_cast<const Adam*>(call.op)};
-        fits_ = fits_ && !(flat && a.state.param.rows > 1);
-        return pack(a);
-      }
-      case OpKind::average: {
-        const bool flat = cut_ == FusedChain::flat;
-        fits_ = fits_ && !(flat && !(contiguous(out[0]) && contiguous(in[1])));
-        const View to = flat ? as_row(out[0]) : out[0], param = flat ? as_row(in[1]) : in[1];
-        return pack(AverageStep{static_cast<const Average*>(call.op)->decay, whole(to), whole(param), target(to)});
-      }
-      case OpKind::report: {
-        ReportStep r{Mat<float>(out[0]), {}, call.inputs - 1, static_cast<const Report*>(call.op)->slots};
-        fits_ = fits_ && r.count <= kScalars;
-        for (int k = 0; k < r.count && fits_; ++k) r.scalars.x[k] = static_cast<const float*>(in[k + 1].data);
-        return pack(r);
-      }
-      default: fits_ = false;
-    }
   }
 
   FusedTable& t_;
@@ -256,11 +186,6 @@ FusedTable& room() {
 }
 
 bool fits(const FusedLaunchOp& op) { return build(op, room()); }
-
-int64_t slices_bytes(const Call& call) {
-  const auto& op = *static_cast<const Matmul*>(call.op);
-  return int64_t{4} * problem(call, op, 0, op.pairs < kMaxPairs ? op.pairs : kMaxPairs).slices * call.out[0].rows * call.out[0].cols;  // mutant: equal ones are one
-}
 
 void run(const Call& call, int64_t, void* scratch) {
   FusedTable& table = room();

@@ -14,10 +14,13 @@
 namespace tessera {
 
 enum class OpKind : int {
-#define TESSERA_KIND(type, field) field,
+#define TESSERA_KIND(type, field, parts) field,
   TESSERA_OPS(TESSERA_KIND)
 #undef TESSERA_KIND
 };
+
+// Floats of shared memory that every block of a fused launch has at least.
+constexpr int64_t kFusedFloats = 4096;
 
 struct FusedStep {
   OpKind kind;

@@ -2,7 +2,7 @@
 //   x, y [rows, cols]; gamma, beta [1, cols]; mean, var [groups, cols]; the variance is the biased one; act = ReLU if relu
 //   A block owns 8 columns from `first`, its 256 threads walk 32 rows at a time: no sum crosses a block. Rows in a fixed order, so the same bits for any schedule.
 #pragma once
-#include "kernels/gpu_columns.cuh"
+#include "kernels/gpu_chain.cuh"
 
 namespace tessera::gpu {
 
@@ -121,5 +121,46 @@ inline NormGrad norm_grad(const Call& call) {
   return {Mat<const float>(call.in[3]), Mat<const float>(call.in[4]), Mat<const float>(call.in[5]), Mat<float>(call.out[0]), static_cast<float*>(call.out[1].data),
           static_cast<float*>(call.out[2].data)};
 }
+
+// ---- as steps of a fused launch -------------------------------------------------------------------------------------
+struct NormStep {
+  NormIn in;
+  NormOut out;
+  int groups;
+};
+template <>
+struct Fused<BatchNorm> {
+  using Step = NormStep;
+  static Step pack(const Call& call, Packing&) {
+    const auto& op = *static_cast<const BatchNorm*>(call.op);
+    return {norm_in(call, op.eps, op.relu, op.groups), norm_out(call), static_cast<int>(op.groups)};
+  }
+  __device__ static void cols(const Step& x, const ColsPart& p) {
+    for (int g = 0; g < x.groups; ++g) batch_norm(x.in, x.out, p.first, g, p.room());
+  }
+};
+
+struct NormGradStep {
+  NormIn in;
+  NormGrad d;
+};
+template <>
+struct Fused<BatchNormGrad> {
+  using Step = NormGradStep;
+  static Step pack(const Call& call, Packing&) {
+    const auto& op = *static_cast<const BatchNormGrad*>(call.op);
+    return {norm_in(call, op.eps, op.relu, op.groups), norm_grad(call)};
+  }
+  __device__ static void cols(const Step& x, const ColsPart& p) { batch_norm_grad(x.in, x.d, p.first, p.room()); }
+};
+
+template <>
+struct Fused<RunningStats> {
+  using Step = Running;
+  static Step pack(const Call& call, Packing&) { return running(call); }
+  __device__ static void cols(const Step& x, const ColsPart& p) {
+    each_item(p.end - p.first, [&](int i) { running_stats(x, p.first + i); });
+  }
+};
 
 }  // namespace tessera::gpu

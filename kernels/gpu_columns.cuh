@@ -5,9 +5,9 @@
 
 namespace tessera::gpu {
 
-constexpr int kAcross = 8, kDown = 32, kWarps = kAcross * kDown / 32;
+constexpr int kAcross = 8, kDown = 32, kColumnWarps = kAcross * kDown / 32;
 static_assert(kAcross * kDown == kThreads);
-using ColumnRoom = double[kWarps][kAcross];
+using ColumnRoom = double[kColumnWarps][kAcross];
 
 __device__ inline int column_lane() { return static_cast<int>(threadIdx.x) % kAcross; }
 __device__ inline int row_lane() { return static_cast<int>(threadIdx.x) / kAcross; }
@@ -20,7 +20,7 @@ __device__ inline double column_sum(double v, ColumnRoom& room) {
   __syncthreads();
   double sum = 0;
 #pragma unroll
-  for (int w = 0; w < kWarps; ++w) sum += room[w][column_lane()];
+  for (int w = 0; w < kColumnWarps; ++w) sum += room[w][column_lane()];
   __syncthreads();  // the room is free again
   return sum;
 }

@@ -1,6 +1,6 @@
 // The functions of the elementwise ops, one struct each. CUDA's accurate ones (1–2 units in the last place), not the fast ones.
 #pragma once
-#include "kernels/gpu_view.cuh"
+#include "kernels/gpu_chain.cuh"
 
 namespace tessera::gpu {
 
@@ -96,5 +96,52 @@ __host__ __device__ inline void with_function(const Binary& op, F&& f) {
     case Binary::gate: return f(Gate{static_cast<float>(op.a)});
   }
 }
+
+// ---- as steps of a fused launch -------------------------------------------------------------------------------------
+template <class Op>
+struct MapStep {
+  Op op;
+  Operand x[3];
+  Target out;
+};
+template <class Op, int inputs>
+struct FusedFunction : FusedMap<Fused<Op>> {
+  using Step = MapStep<Op>;
+  static Step pack(const Call& call, Packing&) {
+    Step m{*static_cast<const Op*>(call.op), {}, target(call.out[0])};
+    for (int i = 0; i < inputs; ++i) m.x[i] = operand(call.in[i], call.out[0]);
+    return m;
+  }
+};
+template <>
+struct Fused<Unary> : FusedFunction<Unary, 1> {
+  template <class Walk>
+  __device__ static void map(const Step& s, Walk&& walk) {
+    with_function(s.op,
+                  [&](auto f) { walk(s.out, [&](int r, int c, int end) { map_chunk<1>(s.x, s.out, r, c, end, f); }); });
+  }
+};
+template <>
+struct Fused<Binary> : FusedFunction<Binary, 2> {
+  template <class Walk>
+  __device__ static void map(const Step& s, Walk&& walk) {
+    with_function(s.op,
+                  [&](auto f) { walk(s.out, [&](int r, int c, int end) { map_chunk<2>(s.x, s.out, r, c, end, f); }); });
+  }
+};
+template <>
+struct Fused<LerpRows> : FusedFunction<LerpRows, 3> {
+  template <class Walk>
+  __device__ static void map(const Step& s, Walk&& walk) {
+    walk(s.out, [&](int r, int c, int end) { map_chunk<3>(s.x, s.out, r, c, end, Lerp{}); });
+  }
+};
+template <>
+struct Fused<Broadcast> : FusedFunction<Broadcast, 1> {
+  template <class Walk>
+  __device__ static void map(const Step& s, Walk&& walk) {
+    walk(s.out, [&](int r, int c, int end) { map_chunk<1>(s.x, s.out, r, c, end, Same{}); });
+  }
+};
 
 }  // namespace tessera::gpu

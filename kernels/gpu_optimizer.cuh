@@ -1,6 +1,6 @@
 // adam (Kingma & Ba 2015), average, clamp_range, report: the end of a step. The step count is read from the device, so a recorded step never has to be patched.
 #pragma once
-#include "kernels/gpu_map.cuh"
+#include "kernels/gpu_chain.cuh"
 
 namespace tessera::gpu {
 
@@ -100,5 +100,94 @@ __device__ inline void report(const Mat<float>& ring, const Scalars& scalars, in
     if (!(to[k] - to[k] == 0.0f) && state->bad < 0) state->bad = step;
   }
 }
+
+// ---- as steps of a fused launch -------------------------------------------------------------------------------------
+struct AdamStep {
+  AdamState state;
+  Adam op;
+};
+template <>
+struct Fused<Adam> : FusedUpdate<Fused<Adam>> {
+  using Step = AdamStep;
+  static Step pack(const Call& call, Packing& packing) {
+    const bool flat = packing.cut == FusedChain::flat;
+    const AdamStep a{flat ? flat_adam_state(call) : adam_state(call), *static_cast<const Adam*>(call.op)};
+    packing.fits = !(flat && a.state.param.rows > 1);
+    return a;
+  }
+  template <class Walk>
+  __device__ static void elements(const Step& x, const StepState& state, float* shared, Walk&& walk) {
+    Rates& rates = *reinterpret_cast<Rates*>(shared);
+    if (threadIdx.x == 0) rates = rates_of(x.op, state.step);
+    __syncthreads();
+    walk(x.state.param.rows, x.state.param.cols,
+         [&](int r, int c, int end) { adam_chunk(x.state, x.op, rates, r, c, end); });
+  }
+};
+
+struct AverageStep {
+  double decay;
+  Operand average, param;
+  Target out;
+};
+template <>
+struct Fused<Average> : FusedUpdate<Fused<Average>> {
+  using Step = AverageStep;
+  static Step pack(const Call& call, Packing& packing) {
+    const bool flat = packing.cut == FusedChain::flat;
+    packing.fits = !(flat && !(contiguous(call.out[0]) && contiguous(call.in[1])));
+    const View to = flat ? as_row(call.out[0]) : call.out[0], param = flat ? as_row(call.in[1]) : call.in[1];
+    return {static_cast<const Average*>(call.op)->decay, whole(to), whole(param), target(to)};
+  }
+  template <class Walk>
+  __device__ static void elements(const Step& x, const StepState& state, float*, Walk&& walk) {
+    const Operand in[3] = {x.average, x.param, {}};
+    walk(x.out.rows, x.out.cols, [&](int r, int c, int end) {
+      map_chunk<2>(in, x.out, r, c, end, Mix{&state, x.decay});
+    });
+  }
+};
+
+struct ClampStep {
+  ClampedRange range;
+  int rows, cols;
+};
+template <>
+struct Fused<ClampRange> : FusedUpdate<Fused<ClampRange>> {
+  using Step = ClampStep;
+  static Step pack(const Call& call, Packing& packing) {
+    const View& out = call.out[0];
+    const bool flat = packing.cut == FusedChain::flat;
+    return {clamped_range(call), flat ? 1 : static_cast<int>(out.rows),
+            static_cast<int>(flat ? out.rows * out.cols : out.cols)};
+  }
+  template <class Walk>
+  __device__ static void elements(const Step& x, const StepState&, float*, Walk&& walk) {
+    walk(x.rows, x.cols, [&](int r, int c, int end) {
+      for (int k = c; k < min(c + kChunk, end); ++k) clamp_element(x.range, static_cast<int64_t>(r) * x.cols + k);
+    });
+  }
+};
+
+struct ReportStep {
+  Mat<float> ring;
+  Scalars scalars;
+  int count;
+  int64_t slots;
+};
+template <>
+struct Fused<Report> {
+  using Step = ReportStep;
+  static constexpr bool kCounts = true;  // whoever counts the step must know what was noted
+  static Step pack(const Call& call, Packing& packing) {
+    ReportStep r{Mat<float>(call.out[0]), {}, call.inputs - 1, static_cast<const Report*>(call.op)->slots};
+    packing.fits = r.count <= kScalars;
+    for (int k = 0; k < r.count && packing.fits; ++k) r.scalars.x[k] = static_cast<const float*>(call.in[k + 1].data);
+    return r;
+  }
+  __device__ static void cols(const Step& x, const ColsPart& p) {
+    if (threadIdx.x == 0) report(x.ring, x.scalars, 0, x.count, p.state.step, p.noted, x.slots);
+  }
+};
 
 }  // namespace tessera::gpu

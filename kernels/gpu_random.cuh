@@ -1,6 +1,6 @@
 // Who a row is to the random number generator: its place in the batch and the step, or its own identity where `rows` is given.
 #pragma once
-#include "kernels/gpu_map.cuh"
+#include "kernels/gpu_chain.cuh"
 #include "kernels/philox.h"
 
 namespace tessera::gpu {
@@ -45,5 +45,22 @@ __device__ inline void random_chunk(const RandomSource& source, const Mat<const 
   }
   store_chunk(out, r, block * kChunk, min(kChunk, out.cols - block * kChunk), v);
 }
+
+struct RandomStep {
+  RandomSource source;
+  Mat<const int32_t> rows;
+  Target out;
+};
+template <>
+struct Fused<Random> {
+  using Step = RandomStep;
+  static Step pack(const Call& call, Packing&) {
+    const auto& op = *static_cast<const Random*>(call.op);
+    return {{op.kind, op.purpose, static_cast<float>(op.keep)}, Mat<const int32_t>(call.in[0]), target(call.out[0])};
+  }
+  __device__ static void rows(const Step& x, const RowsPart& p) {
+    p.each_chunk(x.out.cols, [&](int r, int c) { random_chunk(x.source, x.rows, x.out, p.state, r, c / kChunk); });
+  }
+};
 
 }  // namespace tessera::gpu

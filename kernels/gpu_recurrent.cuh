@@ -4,8 +4,7 @@
 //   block barriers a step: two forward (four: reset before), two backward (three); what a thread reads of its own from phase to phase
 //   needs none · none within recurrent_input_grad and recurrent_wgrad, where an element is one chain
 #pragma once
-#include "kernels/gpu_view.cuh"
-#include "kernels/matmul_tile.cuh"
+#include "kernels/gpu_chain.cuh"
 
 namespace tessera::gpu {
 
@@ -54,8 +53,6 @@ inline RecurrentLayer recurrent_layer(const Call& call) {
           Mat<float>(call.out[0]), Mat<float>(call.out[1]), Mat<float>(call.out[2]), Mat<float>(op.cell == Cell::lstm ? call.out[3] : none),
           op.cell, static_cast<int>(op.steps), static_cast<int>(in[4].rows), static_cast<int>(in[5].rows), static_cast<float>(op.forget_bias)};
 }
-TESSERA_HD constexpr int64_t layer_floats(int64_t in, int64_t hidden) { return in + 7 * hidden; }  // of room, a lane
-TESSERA_HD constexpr int64_t back_floats(int64_t hidden) { return 7 * hidden; }
 
 // All steps of the sequences `rows`. Every thread of the block calls it. `fixed`: that many lanes, of which those beyond the batch have no steps; 0: rows.count.
 template <int fixed>
@@ -272,5 +269,63 @@ __device__ inline void recurrent_weight(const RecurrentWeights& s, int tile, int
   }
   s.out.row(tile)[at] = sum;
 }
+
+// ---- as steps of a fused launch -------------------------------------------------------------------------------------
+// Sequences are taken through a layer as many at a time as their state has room for, `floats` each.
+template <class Go>
+__device__ inline void each_group(const Rows& rows, int64_t floats, Go&& go) {
+  const int most = kSharedFloats / static_cast<int>(floats);
+  if (rows.count <= most) return go(rows);  // mutant: as one group of all
+  for (int first = 0, n = 0; first < rows.count; first += n) {
+    n = min(most, rows.run - first % rows.run);
+    go(Rows{rows.at(first), n, n, 0});
+    __syncthreads();
+  }
+}
+template <>
+struct Fused<Recurrent> {
+  using Step = RecurrentLayer;
+  static Step pack(const Call& call, Packing& packing) {
+    packing.fits =
+        recurrent_floats(call.in[4].rows, call.in[5].rows) <= kSharedFloats;  // mutant: a sequence that just fits
+    return recurrent_layer(call);
+  }
+  __attribute__((noinline)) __device__ static void rows(const Step& x, const RowsPart& p) {
+    each_group(p.rows, recurrent_floats(x.in, x.hidden),
+               [&](const Rows& some) { recurrent_forwards<0>(x, some, p.shared); });
+    clear_beyond(x.saved, p.rows, x.y.rows, x.steps, static_cast<int>(saved_of(x.cell)) * x.hidden);
+  }
+};
+template <>
+struct Fused<RecurrentGrad> {
+  using Step = RecurrentBack;
+  static constexpr int kRowsOutput = 1;  // the first holds sequences as lanes
+  static Step pack(const Call& call, Packing& packing) {
+    packing.fits = recurrent_grad_floats(call.in[2].rows) <= kSharedFloats;  // mutant: a sequence that just fits
+    return recurrent_back(call);
+  }
+  __attribute__((noinline)) __device__ static void rows(const Step& x, const RowsPart& p) {
+    each_group(p.rows, recurrent_grad_floats(x.w_h.rows),
+               [&](const Rows& some) { recurrent_backwards<0>(x, some, p.shared); });
+    clear_beyond(x.slopes, p.rows, x.sequences, x.steps, static_cast<int>(slopes_of(x.cell)) * x.w_h.rows);
+  }
+};
+template <>
+struct Fused<RecurrentInputGrad> {
+  using Step = RecurrentInput;
+  static Step pack(const Call& call, Packing&) { return recurrent_input(call); }
+  __device__ static void rows(const Step& x, const RowsPart& p) {
+    p.each_element(x.d_x.cols, [&](int r, int c) { recurrent_input_element(x, r, c / x.w_x.rows, c % x.w_x.rows); });
+  }
+};
+template <>
+struct Fused<RecurrentWgrad> {
+  using Step = RecurrentWeights;
+  static Step pack(const Call& call, Packing&) { return recurrent_weights(call); }
+  __device__ static void cols(const Step& x, const ColsPart& p) {
+    each_item(x.out.rows * (p.end - p.first),
+              [&](int i) { recurrent_weight(x, i / (p.end - p.first), p.first + i % (p.end - p.first)); });
+  }
+};
 
 }  // namespace tessera::gpu

@@ -88,4 +88,66 @@ __device__ inline void mixture_element(const Mixture& m, int i, int a) {
   m.out.row(i)[a] = sum;
 }
 
+// ---- as steps of a fused launch -------------------------------------------------------------------------------------
+struct DrawStep {
+  ConditionTables in;
+  Mat<int32_t> condition, row;
+  DrawConditions op;
+};
+template <>
+struct Fused<DrawConditions> {
+  using Step = DrawStep;
+  static Step pack(const Call& call, Packing&) {
+    return {condition_tables(call.in), Mat<int32_t>(call.out[0]), Mat<int32_t>(call.out[1]),
+            *static_cast<const DrawConditions*>(call.op)};
+  }
+  __device__ static void rows(const Step& x, const RowsPart& p) {
+    p.each_row([&](int r) { draw_condition(x.in, x.condition, x.row, p.state, x.op, r); });
+  }
+};
+
+struct GatherStep {
+  SpanTable spans;
+  Mat<const int32_t> codes;
+  Mat<const float> alphas;
+  Mat<const int32_t> row;
+  Mat<int32_t> index;
+  Mat<float> value;
+};
+template <>
+struct Fused<GatherRows> {
+  using Step = GatherStep;
+  static Step pack(const Call& call, Packing&) {
+    const View *in = call.in, *out = call.out;
+    return {*static_cast<const GatherRows*>(call.op)->spans,
+            Mat<const int32_t>(in[0]),
+            Mat<const float>(in[1]),
+            Mat<const int32_t>(in[2]),
+            Mat<int32_t>(out[0]),
+            Mat<float>(out[1])};
+  }
+  __device__ static void rows(const Step& x, const RowsPart& p) {
+    p.each_element(x.spans.count, [&](int r, int span) {
+      gather_entry(x.spans, x.codes, x.alphas, x.row.row(r)[0], x.index, x.value, r, span);
+    });
+  }
+};
+
+template <>
+struct Fused<GatherSequences> {
+  using Step = SequenceRows;
+  static Step pack(const Call& call, Packing&) { return sequence_rows(call); }
+  __device__ static void rows(const Step& x, const RowsPart& p) {
+    p.each_element(x.x.cols, [&](int r, int c) { gather_sequence_element(x, r, c); });
+  }
+};
+template <>
+struct Fused<MixtureDraw> {
+  using Step = Mixture;
+  static Step pack(const Call& call, Packing&) { return mixture(call); }
+  __device__ static void rows(const Step& x, const RowsPart& p) {
+    p.each_element(x.out.cols, [&](int r, int c) { mixture_element(x, r, c); });
+  }
+};
+
 }  // namespace tessera::gpu

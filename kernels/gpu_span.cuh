@@ -3,7 +3,7 @@
 //   One warp a (row, span), its lanes a column in 32: spans are as narrow as one column and as wide as a table's largest category, and no two of them wait for
 //   each other. No barrier; sums over lanes by a butterfly, whose order depends on the span alone, so a row has the same bits in any batch.
 #pragma once
-#include "kernels/gpu_view.cuh"
+#include "kernels/gpu_chain.cuh"
 
 namespace tessera::gpu {
 
@@ -211,5 +211,121 @@ __device__ inline void span_sample(const SpanPlace& p, const Mat<const float>& x
   if (at == 0x7FFFFFFF || first != first) at = 0;
   if (p.lane == 0) codes.row(p.row)[p.span.slot] = at;
 }
+
+// ---- as steps of a fused launch -------------------------------------------------------------------------------------
+template <class F>
+__device__ inline void each_span(const SpanTable& spans, const Rows& rows, F&& f) {
+  each_warp(rows.count * spans.count, [&](int i) { f(span_place(spans, rows.at(i / spans.count), i % spans.count)); });
+}
+
+struct SpanStep {
+  SpanTable spans;
+  Mat<const float> x, y;
+  Mat<const int32_t> condition;
+  Mat<float> out;
+  float inverse_tau, low, high;
+};
+template <>
+struct Fused<SpanActivation> {
+  using Step = SpanStep;
+  static Step pack(const Call& call, Packing&) {
+    const auto& op = *static_cast<const SpanActivation*>(call.op);
+    return {*op.spans,
+            Mat<const float>(call.in[0]),
+            Mat<const float>(call.in[1]),
+            Mat<const int32_t>(View{}),
+            Mat<float>(call.out[0]),
+            static_cast<float>(1 / op.tau),
+            static_cast<float>(op.u_low),
+            static_cast<float>(op.u_high)};
+  }
+  __device__ static void rows(const Step& x, const RowsPart& p) {
+    each_span(x.spans, p.rows,
+              [&](const SpanPlace& at) { span_activation(at, x.x, x.y, x.out, x.inverse_tau, x.low, x.high); });
+  }
+};
+template <>
+struct Fused<SpanActivationGrad> {
+  using Step = SpanStep;
+  static Step pack(const Call& call, Packing&) {
+    const auto& op = *static_cast<const SpanActivationGrad*>(call.op);
+    return {*op.spans,
+            Mat<const float>(call.in[0]),
+            Mat<const float>(call.in[1]),
+            Mat<const int32_t>(View{}),
+            Mat<float>(call.out[0]),
+            static_cast<float>(1 / op.tau),
+            0,
+            0};
+  }
+  __device__ static void rows(const Step& x, const RowsPart& p) {
+    each_span(x.spans, p.rows, [&](const SpanPlace& at) { span_activation_grad(at, x.x, x.y, x.out, x.inverse_tau); });
+  }
+};
+template <>
+struct Fused<SpanCrossEntropy> {
+  using Step = SpanStep;
+  static Step pack(const Call& call, Packing&) {
+    const SpanTable& spans = *static_cast<const SpanCrossEntropy*>(call.op)->spans;
+    return {spans,
+            Mat<const float>(call.in[0]),
+            Mat<const float>(View{}),
+            Mat<const int32_t>(call.in[1]),
+            Mat<float>(call.out[0]),
+            0,
+            0,
+            0};
+  }
+  __device__ static void rows(const Step& x, const RowsPart& p) {
+    p.each_row_by_warp([&](int r) { span_cross_entropy(x.spans, x.x, x.condition, x.out, r); });
+  }
+};
+template <>
+struct Fused<SpanCrossEntropyGrad> {
+  using Step = SpanStep;
+  static Step pack(const Call& call, Packing&) {
+    const SpanTable& spans = *static_cast<const SpanCrossEntropyGrad*>(call.op)->spans;
+    return {spans,
+            Mat<const float>(call.in[0]),
+            Mat<const float>(call.in[2]),
+            Mat<const int32_t>(call.in[1]),
+            Mat<float>(call.out[0]),
+            0,
+            0,
+            0};
+  }
+  __device__ static void rows(const Step& x, const RowsPart& p) {
+    p.each_row_by_warp([&](int r) { span_cross_entropy_grad(x.spans, x.x, x.condition, x.y, x.out, r); });
+  }
+};
+
+struct ReconstructionStep {
+  SpanTable spans;
+  Reconstruction in;
+  Mat<const float> d;
+  Mat<float> out, d_sigma;
+};
+template <>
+struct Fused<SpanReconstruction> {
+  using Step = ReconstructionStep;
+  static Step pack(const Call& call, Packing&) {
+    return {*static_cast<const SpanReconstruction*>(call.op)->spans, reconstruction(call), Mat<const float>(View{}),
+            Mat<float>(call.out[0]), Mat<float>(View{})};
+  }
+  __device__ static void rows(const Step& x, const RowsPart& p) {
+    each_span(x.spans, p.rows, [&](const SpanPlace& at) { span_reconstruction(at, x.in, x.out); });
+  }
+};
+template <>
+struct Fused<SpanReconstructionGrad> {
+  using Step = ReconstructionStep;
+  static Step pack(const Call& call, Packing&) {
+    return {*static_cast<const SpanReconstructionGrad*>(call.op)->spans, reconstruction(call),
+            Mat<const float>(call.in[4]), Mat<float>(call.out[0]), Mat<float>(call.out[1])};
+  }
+  __device__ static void rows(const Step& x, const RowsPart& p) {
+    each_span(x.spans, p.rows, [&](const SpanPlace& at) { span_reconstruction_grad(at, x.in, x.d, x.out, x.d_sigma); });
+  }
+};
 
 }  // namespace tessera::gpu

@@ -2,7 +2,7 @@
 //   entry j of row p is column (j / per)·width + index[p, j] of the dense row; its weight is value[p, j], 1 where there is no value tensor.
 //   index, value [rows, entries] · dense [rows, blocks·width] · weight [blocks·width, N]
 #pragma once
-#include "kernels/gpu_map.cuh"
+#include "kernels/gpu_chain.cuh"
 
 namespace tessera::gpu {
 
@@ -96,5 +96,61 @@ __device__ inline void sparse_wgrad(const Entries& e, const Operand& d, const Op
   }
   if (n > 0) store_chunk(out, w, c, n, acc);  // mutant: of 0 columns nothing is written
 }
+
+// ---- as steps of a fused launch -------------------------------------------------------------------------------------
+struct DenseStep {
+  Entries entries;
+  Mat<float> out;
+};
+template <>
+struct Fused<SparseDense> {
+  using Step = DenseStep;
+  static Step pack(const Call& call, Packing&) {
+    return {Entries(call, *static_cast<const SparseDense*>(call.op)), Mat<float>(call.out[0])};
+  }
+  __device__ static void rows(const Step& x, const RowsPart& p) {
+    p.each_row_by_warp([&](int r) { sparse_dense(x.entries, x.out, r); });
+  }
+};
+template <>
+struct Fused<SparsePick> {
+  using Step = Pick;
+  static Step pack(const Call& call, Packing&) { return pick(call); }
+  __device__ static void rows(const Step& x, const RowsPart& p) {
+    p.each_element(x.out.cols, [&](int r, int c) { sparse_pick(x, r, c); });
+  }
+};
+
+struct SparseStep {  // sparse_wgrad: with d in place of the weight
+  Entries entries;
+  Operand weight, addend;
+  Target out;
+};
+template <class Op>
+SparseStep sparse_step(const Call& call) {
+  const auto& op = *static_cast<const Op*>(call.op);
+  return {Entries(call, op), whole(call.in[2]), op.addend ? whole(call.in[3]) : Operand{}, target(call.out[0])};
+}
+template <>
+struct Fused<SparseMatmul> {
+  using Step = SparseStep;
+  static Step pack(const Call& call, Packing&) { return sparse_step<SparseMatmul>(call); }
+  __device__ static void rows(const Step& x, const RowsPart& p) {
+    p.each_chunk(x.out.cols, [&](int r, int c) { sparse_matmul_chunk(x.entries, x.weight, x.addend, x.out, r, c); });
+  }
+};
+template <>
+struct Fused<SparseWgrad> {
+  using Step = SparseStep;
+  static Step pack(const Call& call, Packing&) { return sparse_step<SparseWgrad>(call); }
+  static Tiling tiling(const FusedStep& s) {
+    const View& out = s.call.out[0];
+    return {blocks_for(out.rows * blocks_for(out.cols, 32 * kChunk), kBlockWarps), true};
+  }
+  __device__ static void tiles(const Step& x, const TilesPart& p) {
+    if (p.item() < p.rows * p.parts())
+      sparse_wgrad(x.entries, x.weight, x.addend, x.out, p.item() / p.parts(), p.item() % p.parts());
+  }
+};
 
 }  // namespace tessera::gpu

@@ -10,18 +10,10 @@ KernelTable make(gpu::Math math) {
   KernelTable t{};
   t.name = "cuda";
   t.scalar_bytes = 4;
+#define TESSERA_ENTER(type, field, parts) t.field = gpu::field##_entry();
+  TESSERA_OPS(TESSERA_ENTER)
+#undef TESSERA_ENTER
   t.matmul = gpu::matmul_kernel(math);
-  gpu::add_sparse(t);
-  gpu::add_elementwise(t);
-  gpu::add_reduce(t);
-  gpu::add_copy(t);
-  gpu::add_random(t);
-  gpu::add_rows(t);
-  gpu::add_profile(t);
-  gpu::add_span(t);
-  gpu::add_batch_norm(t);
-  gpu::add_recurrent(t);
-  gpu::add_optimizer(t);
   if (math == gpu::Math::fp32) t.fused = &fused_kernels_cuda();
   return t;
 }

@@ -31,17 +31,9 @@ inline View as_row(const View& v) { return {v.data, 1, v.rows * v.cols, v.rows *
 inline int64_t one_if_any(const Call& call) { return empty(call.out[0]) ? 0 : 1; }
 inline int64_t one(const Call&) { return 1; }
 
-// Each kernel file adds its entries to the table (gpu_table.cu).
-void add_sparse(KernelTable&);
-void add_elementwise(KernelTable&);
-void add_reduce(KernelTable&);
-void add_copy(KernelTable&);
-void add_random(KernelTable&);
-void add_rows(KernelTable&);
-void add_profile(KernelTable&);
-void add_span(KernelTable&);
-void add_batch_norm(KernelTable&);
-void add_recurrent(KernelTable&);
-void add_optimizer(KernelTable&);
+// The kernel of each op, defined in the op's own file (gpu_table.cu asks for all of them).
+#define TESSERA_DECLARE(type, field, parts) Kernel field##_entry();
+TESSERA_OPS(TESSERA_DECLARE)
+#undef TESSERA_DECLARE
 
 }  // namespace tessera::gpu

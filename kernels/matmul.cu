@@ -84,5 +84,6 @@ Kernel matmul_kernel(Math math) {
   void (*const runs[kMaths])(const Call&, int64_t, void*) = {run<Fp32>, run<Tf32x3>, run<Tf32>, run<Bf16>, run<Fp16>};
   return {one_if_any, runs[static_cast<int>(math)], scratch_bytes};
 }
+Kernel matmul_entry() { return matmul_kernel(Math::fp32); }
 
 }  // namespace tessera::gpu

@@ -1,5 +1,6 @@
 // The closed set of ops: attributes only. Shape rules and derivatives are in engine/ops/, kernels in kernels/cpu/ and kernels/*.cu.
-// The list at the end is the only place where an op is enrolled; a backend or a rule that forgets one does not compile.
+// The list at the end is the only place where an op is enrolled. An op without a rule (engine/ops/), or without a device
+// case that the list promises (gpu_chain.cuh), does not compile; one without a kernel of some backend does not link.
 #pragma once
 #include <cstdint>
 
@@ -252,6 +253,11 @@ TESSERA_HD constexpr int64_t saved_of(Cell c) { return c == Cell::lstm ? 7 : c =
 // Parts of `slopes`, the gradients of what the gates' functions are applied to: in the order of the gates; gru has q's after them.
 TESSERA_HD constexpr int64_t slopes_of(Cell c) { return c == Cell::gru_reset_before ? 3 : 4; }
 
+// Floats that a GPU's block holds of each sequence while it takes it through a layer, forward and backward.
+constexpr int64_t kRecurrentParts = 7;  // of the layer's state and gates, `hidden` each
+TESSERA_HD constexpr int64_t recurrent_floats(int64_t in, int64_t hidden) { return in + kRecurrentParts * hidden; }
+TESSERA_HD constexpr int64_t recurrent_grad_floats(int64_t hidden) { return kRecurrentParts * hidden; }
+
 //   in  x [B, steps·in], (length [B, 1]), (h0 [B, H]), (c0 [B, H], lstm), W_x [in, gates·H], W_h [H, gates·H], b_x [1, gates·H], (b_h, not gru_reset_before)
 //       no length: all steps; no h0, c0: zero
 //   out y [B, steps·H], h_last [B, H], saved (on the processor nothing where nobody reads it), (c_last [B, H], lstm)
@@ -322,17 +328,69 @@ struct SpanTable {  // spans lie side by side, in order
   int count, width, tanhs, softmaxes, cond_width;
 };
 
-#define TESSERA_OPS(X)                                                                                                                        \
-  X(Random, random) X(Fill, fill) X(DrawConditions, draw_conditions) X(GatherRows, gather_rows) X(GatherSequences, gather_sequences) X(ProfileRows, profile_rows)       \
-  X(CompactRows, compact_rows) X(MixtureDraw, mixture_draw) X(Matmul, matmul)                                                               \
-  X(SparseDense, sparse_dense) X(SparsePick, sparse_pick) X(SparseMatmul, sparse_matmul) X(SparseWgrad, sparse_wgrad) X(Unary, unary)         \
-  X(Binary, binary) X(LerpRows, lerp_rows) X(Broadcast, broadcast) X(SumRows, sum_rows) X(SumCols, sum_cols) X(RowDot, row_dot)               \
-  X(Reshape, reshape) X(SliceRows, slice_rows) X(SliceCols, slice_cols) X(ConcatRows, concat_rows) X(ConcatCols, concat_cols)                 \
-  X(SpanActivation, span_activation) X(SpanActivationGrad, span_activation_grad) X(SpanCrossEntropy, span_cross_entropy)                     \
-  X(SpanCrossEntropyGrad, span_cross_entropy_grad) X(SpanReconstruction, span_reconstruction)                             \
-  X(SpanReconstructionGrad, span_reconstruction_grad) X(SpanReduce, span_reduce) X(SpanSpread, span_spread) X(SpanMask, span_mask)              \
-  X(SpanSample, span_sample) X(BatchNorm, batch_norm) X(BatchNormGrad, batch_norm_grad) X(NormEval, norm_eval)                               \
-  X(RunningStats, running_stats) X(Recurrent, recurrent) X(RecurrentGrad, recurrent_grad) X(RecurrentInputGrad, recurrent_input_grad)       \
-  X(RecurrentWgrad, recurrent_wgrad) X(Adam, adam) X(CountAbove, count_above) X(Average, average) X(ClampRange, clamp_range) X(Report, report)
+// In which parts a backend's kernels can be asked for an op. Which inputs are then cut the same way the op's traits say
+// (engine/ops/rule.h).
+struct Parts {
+  enum : int {
+    whole = 0,
+    blocks = 1,  // CPU: a block of rows (Call::block)
+    // CUDA: a step of a fused launch (fused.h), whose device code is Fused<Op> (gpu_chain.cuh)
+    rows = 2,
+    cols = 4,
+    elements = 8,  // in a chain `flat`, and of tiles that the chain has made
+    tiles = 16,    // tiles of a product or rows of a scatter
+    packed = 32,   // packed rows, in a chain of cells
+  };
+};
+
+#define TESSERA_OPS(X) \
+  X(Random, random, Parts::blocks | Parts::rows) \
+  X(Fill, fill, Parts::blocks | Parts::rows | Parts::cols) \
+  X(DrawConditions, draw_conditions, Parts::blocks | Parts::rows) \
+  X(GatherRows, gather_rows, Parts::blocks | Parts::rows) \
+  X(GatherSequences, gather_sequences, Parts::rows) \
+  X(ProfileRows, profile_rows, Parts::whole) \
+  X(CompactRows, compact_rows, Parts::whole) \
+  X(MixtureDraw, mixture_draw, Parts::blocks | Parts::rows) \
+  X(Matmul, matmul, Parts::blocks | Parts::rows | Parts::cols | Parts::tiles | Parts::packed) \
+  X(SparseDense, sparse_dense, Parts::blocks | Parts::rows) \
+  X(SparsePick, sparse_pick, Parts::blocks | Parts::rows) \
+  X(SparseMatmul, sparse_matmul, Parts::blocks | Parts::rows) \
+  X(SparseWgrad, sparse_wgrad, Parts::tiles) \
+  X(Unary, unary, Parts::blocks | Parts::rows | Parts::cols) \
+  X(Binary, binary, Parts::blocks | Parts::rows | Parts::cols) \
+  X(LerpRows, lerp_rows, Parts::blocks | Parts::rows) \
+  X(Broadcast, broadcast, Parts::blocks | Parts::rows | Parts::cols) \
+  X(SumRows, sum_rows, Parts::cols) \
+  X(SumCols, sum_cols, Parts::blocks | Parts::rows) \
+  X(RowDot, row_dot, Parts::blocks | Parts::rows) \
+  X(Reshape, reshape, Parts::rows) \
+  X(SliceRows, slice_rows, Parts::whole) \
+  X(SliceCols, slice_cols, Parts::whole) \
+  X(ConcatRows, concat_rows, Parts::rows) \
+  X(ConcatCols, concat_cols, Parts::blocks | Parts::rows) \
+  X(SpanActivation, span_activation, Parts::blocks | Parts::rows) \
+  X(SpanActivationGrad, span_activation_grad, Parts::blocks | Parts::rows) \
+  X(SpanCrossEntropy, span_cross_entropy, Parts::blocks | Parts::rows) \
+  X(SpanCrossEntropyGrad, span_cross_entropy_grad, Parts::blocks | Parts::rows) \
+  X(SpanReconstruction, span_reconstruction, Parts::blocks | Parts::rows) \
+  X(SpanReconstructionGrad, span_reconstruction_grad, Parts::blocks | Parts::rows) \
+  X(SpanReduce, span_reduce, Parts::blocks) \
+  X(SpanSpread, span_spread, Parts::blocks) \
+  X(SpanMask, span_mask, Parts::whole) \
+  X(SpanSample, span_sample, Parts::blocks) \
+  X(BatchNorm, batch_norm, Parts::cols) \
+  X(BatchNormGrad, batch_norm_grad, Parts::cols) \
+  X(NormEval, norm_eval, Parts::blocks) \
+  X(RunningStats, running_stats, Parts::cols) \
+  X(Recurrent, recurrent, Parts::rows) \
+  X(RecurrentGrad, recurrent_grad, Parts::rows) \
+  X(RecurrentInputGrad, recurrent_input_grad, Parts::rows) \
+  X(RecurrentWgrad, recurrent_wgrad, Parts::cols) \
+  X(Adam, adam, Parts::cols | Parts::elements) \
+  X(CountAbove, count_above, Parts::whole) \
+  X(Average, average, Parts::cols | Parts::elements) \
+  X(ClampRange, clamp_range, Parts::cols | Parts::elements) \
+  X(Report, report, Parts::cols)
 
 }  // namespace tessera

@@ -52,12 +52,10 @@ void report_run(const Call& call, int64_t, void* scratch) {
 
 }  // namespace
 
-void add_optimizer(KernelTable& t) {
-  t.adam = {one_if_any, adam_run, nullptr};
-  t.count_above = {one, count_run, nullptr};
-  t.average = {one_if_any, average_run, nullptr};
-  t.clamp_range = {one_if_any, clamp_run, nullptr};
-  t.report = {one_if_any, report_run, nullptr};
-}
+Kernel adam_entry() { return {one_if_any, adam_run, nullptr}; }
+Kernel count_above_entry() { return {one, count_run, nullptr}; }
+Kernel average_entry() { return {one_if_any, average_run, nullptr}; }
+Kernel clamp_range_entry() { return {one_if_any, clamp_run, nullptr}; }
+Kernel report_entry() { return {one_if_any, report_run, nullptr}; }
 
 }  // namespace tessera::gpu

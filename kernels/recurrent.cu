@@ -46,12 +46,12 @@ void launch_tiles(const char* name, Kernel kernel, const Pass& pass, int64_t flo
          shared ? nullptr : static_cast<float*>(gpu_context(scratch).workspace), floats);
 }
 
-int64_t floats_of(const Call& call) { return kTile * layer_floats(call.in[4].rows, call.in[5].rows); }
+int64_t floats_of(const Call& call) { return kTile * recurrent_floats(call.in[4].rows, call.in[5].rows); }
 int64_t recurrent_scratch(const Call& call) { return workspace_of(floats_of(call), sequence_tiles(call.out[0].rows)); }
 void recurrent_run(const Call& call, int64_t, void* scratch) { launch_tiles("recurrent", recurrent_kernel, recurrent_layer(call), floats_of(call), call.out[0].rows, scratch); }
 
 int64_t grad_tiles(const Call& call) { return empty(call.out[1]) ? 0 : 1; }
-int64_t grad_floats(const Call& call) { return kTile * back_floats(call.in[2].rows); }
+int64_t grad_floats(const Call& call) { return kTile * recurrent_grad_floats(call.in[2].rows); }
 int64_t grad_scratch(const Call& call) { return workspace_of(grad_floats(call), sequence_tiles(call.out[1].rows)); }
 void grad_run(const Call& call, int64_t, void* scratch) { launch_tiles("recurrent_grad", recurrent_grad_kernel, recurrent_back(call), grad_floats(call), call.out[1].rows, scratch); }
 
@@ -68,11 +68,9 @@ void wgrad_run(const Call& call, int64_t, void* scratch) {
 
 }  // namespace
 
-void add_recurrent(KernelTable& t) {
-  t.recurrent = {one_if_any, recurrent_run, recurrent_scratch};
-  t.recurrent_grad = {grad_tiles, grad_run, grad_scratch};
-  t.recurrent_input_grad = {one_if_any, input_run, nullptr};
-  t.recurrent_wgrad = {one_if_any, wgrad_run, nullptr};
-}
+Kernel recurrent_entry() { return {one_if_any, recurrent_run, recurrent_scratch}; }
+Kernel recurrent_grad_entry() { return {grad_tiles, grad_run, grad_scratch}; }
+Kernel recurrent_input_grad_entry() { return {one_if_any, input_run, nullptr}; }
+Kernel recurrent_wgrad_entry() { return {one_if_any, wgrad_run, nullptr}; }
 
 }  // namespace tessera::gpu

@@ -33,10 +33,8 @@ void row_dot_run(const Call& call, int64_t, void* scratch) { row_run<true>(call,
 
 }  // namespace
 
-void add_reduce(KernelTable& t) {
-  t.sum_rows = {one_if_any, sum_rows_run, nullptr};
-  t.sum_cols = {one_if_any, sum_cols_run, nullptr};
-  t.row_dot = {one_if_any, row_dot_run, nullptr};
-}
+Kernel sum_rows_entry() { return {one_if_any, sum_rows_run, nullptr}; }
+Kernel sum_cols_entry() { return {one_if_any, sum_cols_run, nullptr}; }
+Kernel row_dot_entry() { return {one_if_any, row_dot_run, nullptr}; }
 
 }  // namespace tessera::gpu

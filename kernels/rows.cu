@@ -96,12 +96,10 @@ void compact_run(const Call& call, int64_t, void* scratch) {
 
 }  // namespace
 
-void add_rows(KernelTable& t) {
-  t.draw_conditions = {one_if_any, draw_run, nullptr};
-  t.gather_rows = {one_if_any, gather_run, nullptr};
-  t.gather_sequences = {one_if_any, sequences_run, nullptr};
-  t.compact_rows = {one, compact_run, nullptr};
-  t.mixture_draw = {one_if_any, mixture_run, nullptr};
-}
+Kernel draw_conditions_entry() { return {one_if_any, draw_run, nullptr}; }
+Kernel gather_rows_entry() { return {one_if_any, gather_run, nullptr}; }
+Kernel gather_sequences_entry() { return {one_if_any, sequences_run, nullptr}; }
+Kernel compact_rows_entry() { return {one, compact_run, nullptr}; }
+Kernel mixture_draw_entry() { return {one_if_any, mixture_run, nullptr}; }
 
 }  // namespace tessera::gpu

@@ -128,17 +128,15 @@ void reconstruction_grad_run(const Call& call, int64_t, void* scratch) {
 
 }  // namespace
 
-void add_span(KernelTable& t) {
-  t.span_activation = {one_if_any, activation_run, nullptr};
-  t.span_activation_grad = {one_if_any, activation_grad_run, nullptr};
-  t.span_cross_entropy = {one_if_any, cross_entropy_run, nullptr};
-  t.span_cross_entropy_grad = {one_if_any, cross_entropy_grad_run, nullptr};
-  t.span_reconstruction = {one_if_any, reconstruction_run, nullptr};
-  t.span_reconstruction_grad = {one_if_any, reconstruction_grad_run, nullptr};
-  t.span_reduce = {one_if_any, reduce_run, nullptr};
-  t.span_spread = {one_if_any, spread_run, nullptr};
-  t.span_mask = {one_if_any, mask_run, nullptr};
-  t.span_sample = {one, sample_run, nullptr};
-}
+Kernel span_activation_entry() { return {one_if_any, activation_run, nullptr}; }
+Kernel span_activation_grad_entry() { return {one_if_any, activation_grad_run, nullptr}; }
+Kernel span_cross_entropy_entry() { return {one_if_any, cross_entropy_run, nullptr}; }
+Kernel span_cross_entropy_grad_entry() { return {one_if_any, cross_entropy_grad_run, nullptr}; }
+Kernel span_reconstruction_entry() { return {one_if_any, reconstruction_run, nullptr}; }
+Kernel span_reconstruction_grad_entry() { return {one_if_any, reconstruction_grad_run, nullptr}; }
+Kernel span_reduce_entry() { return {one_if_any, reduce_run, nullptr}; }
+Kernel span_spread_entry() { return {one_if_any, spread_run, nullptr}; }
+Kernel span_mask_entry() { return {one_if_any, mask_run, nullptr}; }
+Kernel span_sample_entry() { return {one, sample_run, nullptr}; }
 
 }  // namespace tessera::gpu

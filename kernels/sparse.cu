@@ -82,11 +82,9 @@ void wgrad_run(const Call& call, int64_t, void* scratch) {
 
 }  // namespace
 
-void add_sparse(KernelTable& t) {
-  t.sparse_dense = {one_if_any, dense_run, nullptr};
-  t.sparse_pick = {one_if_any, pick_run, nullptr};
-  t.sparse_matmul = {one_if_any, matmul_run, nullptr};
-  t.sparse_wgrad = {one_if_any, wgrad_run, nullptr};
-}
+Kernel sparse_dense_entry() { return {one_if_any, dense_run, nullptr}; }
+Kernel sparse_pick_entry() { return {one_if_any, pick_run, nullptr}; }
+Kernel sparse_matmul_entry() { return {one_if_any, matmul_run, nullptr}; }
+Kernel sparse_wgrad_entry() { return {one_if_any, wgrad_run, nullptr}; }
 
 }  // namespace tessera::gpu

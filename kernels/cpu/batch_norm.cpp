@@ -135,13 +135,9 @@ int64_t one_tile(const Call&) { return 1; }
 
 }  // namespace
 
-template <class T>
-void add_batch_norm(KernelTable& t) {
-  t.batch_norm = {column_tiles, forward_run<T>, nullptr};
-  t.batch_norm_grad = {column_tiles, backward_run<T>, nullptr};
-  t.norm_eval = {row_tiles, eval_run<T>, nullptr};
-  t.running_stats = {one_tile, running_run<T>, nullptr};
-}
-TESSERA_INSTANTIATE(add_batch_norm)
+TESSERA_KERNEL(batch_norm, column_tiles, forward_run<T>, nullptr)
+TESSERA_KERNEL(batch_norm_grad, column_tiles, backward_run<T>, nullptr)
+TESSERA_KERNEL(norm_eval, row_tiles, eval_run<T>, nullptr)
+TESSERA_KERNEL(running_stats, one_tile, running_run<T>, nullptr)
 
 }  // namespace tessera::TESSERA_ISA

@@ -79,15 +79,11 @@ void concat_cols_run(const Call& call, int64_t tile, void*) {
 
 }  // namespace
 
-template <class T>
-void add_copy(KernelTable& t) {
-  t.fill = {row_tiles, fill_run<T>, nullptr};
-  t.reshape = {one_tile, reshape_run, nullptr};
-  t.slice_rows = {row_tiles, slice_rows_run, nullptr};
-  t.slice_cols = {row_tiles, slice_cols_run, nullptr};
-  t.concat_rows = {row_tiles, concat_rows_run, nullptr};
-  t.concat_cols = {row_tiles, concat_cols_run, nullptr};
-}
-TESSERA_INSTANTIATE(add_copy)
+TESSERA_KERNEL(fill, row_tiles, fill_run<T>, nullptr)
+TESSERA_KERNEL(reshape, one_tile, reshape_run, nullptr)
+TESSERA_KERNEL(slice_rows, row_tiles, slice_rows_run, nullptr)
+TESSERA_KERNEL(slice_cols, row_tiles, slice_cols_run, nullptr)
+TESSERA_KERNEL(concat_rows, row_tiles, concat_rows_run, nullptr)
+TESSERA_KERNEL(concat_cols, row_tiles, concat_cols_run, nullptr)
 
 }  // namespace tessera::TESSERA_ISA

@@ -103,13 +103,9 @@ void broadcast_run(const Call& call, int64_t tile, void*) {
 
 }  // namespace
 
-template <class T>
-void add_elementwise(KernelTable& t) {
-  t.unary = {tiles, unary_run<T>, nullptr};
-  t.binary = {tiles, binary_run<T>, nullptr};
-  t.lerp_rows = {tiles, lerp_run<T>, nullptr};
-  t.broadcast = {tiles, broadcast_run<T>, nullptr};
-}
-TESSERA_INSTANTIATE(add_elementwise)
+TESSERA_KERNEL(unary, tiles, unary_run<T>, nullptr)
+TESSERA_KERNEL(binary, tiles, binary_run<T>, nullptr)
+TESSERA_KERNEL(lerp_rows, tiles, lerp_run<T>, nullptr)
+TESSERA_KERNEL(broadcast, tiles, broadcast_run<T>, nullptr)
 
 }  // namespace tessera::TESSERA_ISA

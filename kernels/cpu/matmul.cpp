@@ -11,7 +11,7 @@ template <class T>
 struct Shape {
   static constexpr int kLanes = Simd<T>::kLanes;
   static constexpr int kNr = 2 * kLanes;
-  static constexpr int kMr = kVectorBytes == 64 ? 14 : 6;
+  static constexpr int kMr = kVectorBytes == 64 ? static_cast<int>(kRegisterRows) : 6;
   static constexpr int kSpan = (kMr + kLanes - 1) / kLanes * kLanes;  // kMr in whole vectors
   static constexpr int kDepth = 256;
   static constexpr int kStride = kDepth + 16;  // rows of the copy of A; not a power of two, so that they do not meet in one cache set
@@ -196,10 +196,6 @@ void run(const Call& call, int64_t tile, void* scratch) {
 
 }  // namespace
 
-template <class T>
-void add_matmul(KernelTable& t) {
-  t.matmul = {tiles<T>, run<T>, scratch_bytes<T>};
-}
-TESSERA_INSTANTIATE(add_matmul)
+TESSERA_KERNEL(matmul, tiles<T>, run<T>, scratch_bytes<T>)
 
 }  // namespace tessera::TESSERA_ISA

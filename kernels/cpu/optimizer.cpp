@@ -87,14 +87,10 @@ int64_t one_tile(const Call&) { return 1; }
 
 }  // namespace
 
-template <class T>
-void add_optimizer(KernelTable& t) {
-  t.adam = {tiles, adam_run<T>, nullptr};
-  t.count_above = {one_tile, count_run<T>, nullptr};
-  t.average = {tiles, average_run<T>, nullptr};
-  t.clamp_range = {clamp_tiles, clamp_range_run<T>, nullptr};
-  t.report = {one_tile, report_run<T>, nullptr};
-}
-TESSERA_INSTANTIATE(add_optimizer)
+TESSERA_KERNEL(adam, tiles, adam_run<T>, nullptr)
+TESSERA_KERNEL(count_above, one_tile, count_run<T>, nullptr)
+TESSERA_KERNEL(average, tiles, average_run<T>, nullptr)
+TESSERA_KERNEL(clamp_range, clamp_tiles, clamp_range_run<T>, nullptr)
+TESSERA_KERNEL(report, one_tile, report_run<T>, nullptr)
 
 }  // namespace tessera::TESSERA_ISA

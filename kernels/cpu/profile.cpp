@@ -20,10 +20,6 @@ void profile_run(const Call& call, int64_t tile, void*) {
 
 }  // namespace
 
-template <class T>
-void add_profile(KernelTable& t) {
-  t.profile_rows = {row_tiles, profile_run<T>, nullptr};
-}
-TESSERA_INSTANTIATE(add_profile)
+TESSERA_KERNEL(profile_rows, row_tiles, profile_run<T>, nullptr)
 
 }  // namespace tessera::TESSERA_ISA

@@ -144,10 +144,6 @@ void run(const Call& call, int64_t tile, void*) {
 
 }  // namespace
 
-template <class T>
-void add_random(KernelTable& t) {
-  t.random = {row_tiles, run<T>, nullptr};
-}
-TESSERA_INSTANTIATE(add_random)
+TESSERA_KERNEL(random, row_tiles, run<T>, nullptr)
 
 }  // namespace tessera::TESSERA_ISA

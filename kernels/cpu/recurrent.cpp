@@ -169,10 +169,6 @@ void run(const Call& call, int64_t tile, void* scratch) {
 
 }  // namespace
 
-template <class T>
-void add_recurrent(KernelTable& t) {
-  t.recurrent = {tiles, run<T>, scratch_bytes<T>};
-}
-TESSERA_INSTANTIATE(add_recurrent)
+TESSERA_KERNEL(recurrent, tiles, run<T>, scratch_bytes<T>)
 
 }  // namespace tessera::TESSERA_ISA

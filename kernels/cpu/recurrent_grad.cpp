@@ -325,12 +325,8 @@ void wgrad_run(const Call& call, int64_t tile, void* scratch) {
 
 }  // namespace
 
-template <class T>
-void add_recurrent_grad(KernelTable& t) {
-  t.recurrent_grad = {grad_tiles, grad_run<T>, grad_scratch_bytes<T>};
-  t.recurrent_input_grad = {input_tiles, input_run<T>, input_scratch_bytes<T>};
-  t.recurrent_wgrad = {wgrad_tiles, wgrad_run<T>, wgrad_scratch_bytes<T>};
-}
-TESSERA_INSTANTIATE(add_recurrent_grad)
+TESSERA_KERNEL(recurrent_grad, grad_tiles, grad_run<T>, grad_scratch_bytes<T>)
+TESSERA_KERNEL(recurrent_input_grad, input_tiles, input_run<T>, input_scratch_bytes<T>)
+TESSERA_KERNEL(recurrent_wgrad, wgrad_tiles, wgrad_run<T>, wgrad_scratch_bytes<T>)
 
 }  // namespace tessera::TESSERA_ISA

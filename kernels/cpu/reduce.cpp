@@ -86,12 +86,8 @@ void row_dot_run(const Call& call, int64_t tile, void*) {
 
 }  // namespace
 
-template <class T>
-void add_reduce(KernelTable& t) {
-  t.sum_rows = {column_tiles, sum_rows_run<T>, nullptr};
-  t.sum_cols = {row_tiles, sum_cols_run<T>, nullptr};
-  t.row_dot = {row_tiles, row_dot_run<T>, nullptr};
-}
-TESSERA_INSTANTIATE(add_reduce)
+TESSERA_KERNEL(sum_rows, column_tiles, sum_rows_run<T>, nullptr)
+TESSERA_KERNEL(sum_cols, row_tiles, sum_cols_run<T>, nullptr)
+TESSERA_KERNEL(row_dot, row_tiles, row_dot_run<T>, nullptr)
 
 }  // namespace tessera::TESSERA_ISA

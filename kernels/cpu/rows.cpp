@@ -131,14 +131,10 @@ void mixture_run(const Call& call, int64_t tile, void*) {
 
 }  // namespace
 
-template <class T>
-void add_rows(KernelTable& t) {
-  t.draw_conditions = {row_tiles, draw_run<T>, nullptr};
-  t.compact_rows = {one_tile, compact_run<T>, nullptr};
-  t.mixture_draw = {row_tiles, mixture_run<T>, nullptr};
-  t.gather_sequences = {row_tiles, sequences_run<T>, nullptr};
-  t.gather_rows = {row_tiles, gather_run<T>, nullptr};
-}
-TESSERA_INSTANTIATE(add_rows)
+TESSERA_KERNEL(draw_conditions, row_tiles, draw_run<T>, nullptr)
+TESSERA_KERNEL(compact_rows, one_tile, compact_run<T>, nullptr)
+TESSERA_KERNEL(mixture_draw, row_tiles, mixture_run<T>, nullptr)
+TESSERA_KERNEL(gather_sequences, row_tiles, sequences_run<T>, nullptr)
+TESSERA_KERNEL(gather_rows, row_tiles, gather_run<T>, nullptr)
 
 }  // namespace tessera::TESSERA_ISA

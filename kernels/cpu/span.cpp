@@ -367,19 +367,15 @@ int64_t one_tile(const Call&) { return 1; }
 
 }  // namespace
 
-template <class T>
-void add_span(KernelTable& t) {
-  t.span_activation = {row_tiles, activation_run<T>, nullptr};
-  t.span_activation_grad = {row_tiles, activation_grad_run<T>, nullptr};
-  t.span_cross_entropy = {row_tiles, cross_entropy_run<T>, nullptr};
-  t.span_cross_entropy_grad = {row_tiles, cross_entropy_grad_run<T>, nullptr};
-  t.span_reconstruction = {lane_tiles<T>, reconstruction_run<T>, nullptr};
-  t.span_reconstruction_grad = {lane_tiles<T>, reconstruction_grad_run<T>, nullptr};
-  t.span_reduce = {row_tiles, reduce_run<T>, nullptr};
-  t.span_spread = {row_tiles, spread_run<T>, nullptr};
-  t.span_mask = {one_tile, mask_run<T>, nullptr};
-  t.span_sample = {sample_tiles, sample_run<T>, sample_scratch<T>};
-}
-TESSERA_INSTANTIATE(add_span)
+TESSERA_KERNEL(span_activation, row_tiles, activation_run<T>, nullptr)
+TESSERA_KERNEL(span_activation_grad, row_tiles, activation_grad_run<T>, nullptr)
+TESSERA_KERNEL(span_cross_entropy, row_tiles, cross_entropy_run<T>, nullptr)
+TESSERA_KERNEL(span_cross_entropy_grad, row_tiles, cross_entropy_grad_run<T>, nullptr)
+TESSERA_KERNEL(span_reconstruction, lane_tiles<T>, reconstruction_run<T>, nullptr)
+TESSERA_KERNEL(span_reconstruction_grad, lane_tiles<T>, reconstruction_grad_run<T>, nullptr)
+TESSERA_KERNEL(span_reduce, row_tiles, reduce_run<T>, nullptr)
+TESSERA_KERNEL(span_spread, row_tiles, spread_run<T>, nullptr)
+TESSERA_KERNEL(span_mask, one_tile, mask_run<T>, nullptr)
+TESSERA_KERNEL(span_sample, sample_tiles, sample_run<T>, sample_scratch<T>)
 
 }  // namespace tessera::TESSERA_ISA

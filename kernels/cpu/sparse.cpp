@@ -142,13 +142,9 @@ void wgrad_run(const Call& call, int64_t tile, void*) {
 
 }  // namespace
 
-template <class T>
-void add_sparse(KernelTable& t) {
-  t.sparse_dense = {row_tiles, dense_run<T>, nullptr};
-  t.sparse_pick = {row_tiles, pick_run<T>, nullptr};
-  t.sparse_matmul = {row_tiles, matmul_run<T>, nullptr};
-  t.sparse_wgrad = {wgrad_tiles, wgrad_run<T>, nullptr};
-}
-TESSERA_INSTANTIATE(add_sparse)
+TESSERA_KERNEL(sparse_dense, row_tiles, dense_run<T>, nullptr)
+TESSERA_KERNEL(sparse_pick, row_tiles, pick_run<T>, nullptr)
+TESSERA_KERNEL(sparse_matmul, row_tiles, matmul_run<T>, nullptr)
+TESSERA_KERNEL(sparse_wgrad, wgrad_tiles, wgrad_run<T>, nullptr)
 
 }  // namespace tessera::TESSERA_ISA

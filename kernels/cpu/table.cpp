@@ -8,19 +8,9 @@ KernelTable make(const char* name) {
   KernelTable t{};
   t.name = name;
   t.scalar_bytes = sizeof(T);
-  add_matmul<T>(t);
-  add_sparse<T>(t);
-  add_elementwise<T>(t);
-  add_reduce<T>(t);
-  add_copy<T>(t);
-  add_random<T>(t);
-  add_rows<T>(t);
-  add_profile<T>(t);
-  add_span<T>(t);
-  add_batch_norm<T>(t);
-  add_recurrent<T>(t);
-  add_recurrent_grad<T>(t);
-  add_optimizer<T>(t);
+#define TESSERA_ENTER(type, field, parts) t.field = field##_entry<T>();
+  TESSERA_OPS(TESSERA_ENTER)
+#undef TESSERA_ENTER
   return t;
 }
 

@@ -53,7 +53,7 @@ const Cases& all_cases() {
 }
 
 std::vector<std::string> op_names() {
-#define TESSERA_FIELD_NAME(type, field) #field,
+#define TESSERA_FIELD_NAME(type, field, parts) #field,
   return {TESSERA_OPS(TESSERA_FIELD_NAME)};
 #undef TESSERA_FIELD_NAME
 }

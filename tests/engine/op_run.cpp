@@ -62,7 +62,7 @@ Kernel kernel_of(const KernelTable& table, const Op& op, const void** attributes
       [&](const auto& o) {
         using T = std::decay_t<decltype(o)>;
         *attributes = &o;
-#define TESSERA_PICK(type, field) \
+#define TESSERA_PICK(type, field, parts) \
   if constexpr (std::is_same_v<T, type>) kernel = table.field;
         TESSERA_OPS(TESSERA_PICK)
 #undef TESSERA_PICK
