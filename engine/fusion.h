@@ -1,5 +1,5 @@
-// Which ops of a plan go into one launch of a GPU (kernels/fused.h says what a launch can hold). A plan's ops are given levels: an op stands on the level of what it
-// reads if a block can make it from what that block itself has made there, and one above otherwise. A level is a launch.
+// Which ops of a plan go into one launch of a GPU (kernels/fused.h says what a launch can hold). A level is a launch
+// (engine/levels.h): an op joins its producer's launch if every block needs only what it has made itself.
 //   the identity: ops cut by rows (columns, elements) commute with taking a part of the rows, so a part's chain of ops is the part of the chain
 #pragma once
 #include <vector>

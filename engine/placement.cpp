@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "engine/rules.h"
+#include "engine/levels.h"
 #include "engine/tile_chains.h"
 
 namespace tessera {
@@ -16,34 +16,20 @@ int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; 
 
 std::vector<std::vector<int>> phases_in_order(const Plan& plan, const std::function<bool(const Node&, size_t)>& goes_on) {
   std::vector<std::vector<int>> phases;
-  std::vector<int> phase_of(plan.nodes.size(), 0);
-  std::map<Id, int> last_reader;  // of each state version, through views
-  std::vector<Id> shows(plan.values.size());
-  for (size_t v = 0; v < shows.size(); ++v) shows[v] = static_cast<Id>(v);
+  Levels levels(plan);
   for (size_t n = 0; n < plan.nodes.size(); ++n) {
     const Node& x = plan.nodes[n];
-    if (is_view(x.op)) shows[static_cast<size_t>(x.out[0])] = shows[static_cast<size_t>(x.in[0])];
-    int least = 0, joined = -1;
-    for (size_t i = 0; i < x.in.size(); ++i) {
-      if (x.in[i] == kNone || plan[x.in[i]].node < 0) continue;
-      const int made = phase_of[static_cast<size_t>(plan[x.in[i]].node)];
-      const bool on = goes_on && goes_on(x, i);
-      least = std::max(least, on ? made : made + 1);
-      if (on) joined = std::max(joined, made);
-    }
-    for (int k = 0; k < in_place(x.op); ++k) {
-      const auto it = last_reader.find(shows[static_cast<size_t>(x.in[static_cast<size_t>(k)])]);
-      if (it != last_reader.end()) least = std::max(least, it->second + 1);
-    }
+    int joined = -1;
+    const auto on = [&](size_t i) {
+      const bool goes = goes_on && goes_on(x, i);
+      if (goes) joined = std::max(joined, levels.of(x.in[i]));
+      return goes;
+    };
+    const int least = levels.lowest(x, levels.after_readers(x), on);
     const int phase = joined == least ? least : std::max(least, static_cast<int>(phases.size()) - 1);
     if (phase >= static_cast<int>(phases.size())) phases.resize(static_cast<size_t>(phase) + 1);
-    phase_of[n] = phase;
     phases[static_cast<size_t>(phase)].push_back(static_cast<int>(n));
-    for (const Id v : x.in)
-      if (v != kNone) {
-        int& last = last_reader.try_emplace(shows[static_cast<size_t>(v)], phase).first->second;
-        last = std::max(last, phase);
-      }
+    levels.put(x, phase);
   }
   return phases;
 }
@@ -110,7 +96,8 @@ class Placer {
   void adopt() {
     for (int n = static_cast<int>(plan_.nodes.size()) - 1; n >= 0; --n) {
       const Node& x = node(n);
-      const bool by_rows = std::holds_alternative<ConcatRows>(x.op), by_cols = std::holds_alternative<ConcatCols>(x.op);
+      const Move::Kind kind = move_of(x.op).kind;
+      const bool by_rows = kind == Move::concat_rows, by_cols = kind == Move::concat_cols;
       if (!by_rows && !by_cols) continue;
       const Id out = x.out[0];
       int64_t start = 0;
@@ -118,7 +105,8 @@ class Placer {
         Id v = part;
         const Shape s = plan_.shape(part);
         if (by_cols && s.rows == 1)  // a flat set of gradients: what is reshaped into it lies in it
-          while (plan_.made_by<Reshape>(v) != nullptr) v = plan_.maker(v)->in[0];
+          while (plan_.maker(v) != nullptr && move_of(plan_.maker(v)->op).kind == Move::reshape)
+            v = plan_.maker(v)->in[0];
         const bool contiguous = by_rows || plan_.shape(out).rows == 1;
         if (is_root(v) && parent_[static_cast<size_t>(v)].value == kNone && (contiguous || !reshaped(v)) && (!by_rows || !reshaped(v) || plan_.shape(out).cols == s.cols))
           parent_[static_cast<size_t>(v)] = {out, by_rows ? start : 0, by_cols ? start : 0, v != part || (contiguous && by_cols)};
@@ -130,7 +118,7 @@ class Placer {
   bool reshaped(Id v) const {
     for (const int c : consumers_[static_cast<size_t>(v)]) {
       const Node& x = node(c);
-      if (std::holds_alternative<Reshape>(x.op)) return true;
+      if (move_of(x.op).kind == Move::reshape) return true;
       if (is_view(x.op) && reshaped(x.out[0])) return true;
     }
     return false;
@@ -149,20 +137,20 @@ class Placer {
     if (s.where != Slot::none) return;
     const Node& n = *plan_.maker(v);
     const int made = plan_[v].node;
-    if (is_view(n.op)) {
+    const Move move = move_of(n.op);
+    if (move.view()) {
       const Id from = n.in[0];
       resolve(from);
       const Slot f = slot(from);
       const Shape in = plan_.shape(from), out = plan_.shape(v);
-      if (std::holds_alternative<Reshape>(n.op) && f.ld != in.cols && in.rows > 1) {
+      if (move.kind == Move::reshape && f.ld != in.cols && in.rows > 1) {
         new_root(v);  // not in one piece: copied
         return;
       }
       s = f;
       root_of_[v] = root_of_.count(from) != 0 ? root_of_[from] : kNone;
-      if (std::holds_alternative<Reshape>(n.op)) s.ld = out.cols;
-      else if (const auto* r = std::get_if<SliceRows>(&n.op)) s.offset += r->start * f.ld * item(v);
-      else if (const auto* c = std::get_if<SliceCols>(&n.op)) s.offset += c->start * item(v);
+      if (move.kind == Move::reshape) s.ld = out.cols;
+      else s.offset += move.start * (move.kind == Move::slice_rows ? f.ld : 1) * item(v);
       p_.runs[static_cast<size_t>(made)] = false;
       return;
     }
@@ -195,7 +183,9 @@ class Placer {
   // Whether v is a state put together again from pieces that lie side by side in it.
   bool together(Id v) {
     const Node& n = *plan_.maker(v);
-    if (!std::holds_alternative<ConcatCols>(n.op) || !std::all_of(n.in.begin(), n.in.end(), [&](Id part) { return updated_state(part); })) return false;
+    if (move_of(n.op).kind != Move::concat_cols ||
+        !std::all_of(n.in.begin(), n.in.end(), [&](Id part) { return updated_state(plan_, part); }))
+      return false;
     int64_t at = -1;
     for (const Id part : n.in) {
       resolve(part);
@@ -205,12 +195,6 @@ class Placer {
     }
     return true;
   }
-  bool updated_state(Id v) const {
-    while (plan_.made_by<Reshape>(v) != nullptr) v = plan_.maker(v)->in[0];
-    const Node* n = plan_.maker(v);
-    return n != nullptr && plan_[v].output < in_place(n->op);
-  }
-
   void new_root(Id v) {
     const Shape s = plan_.shape(v);
     slot(v) = {Slot::activation, 0, s.cols, -1};
@@ -263,8 +247,8 @@ class Placer {
 
   // A concatenation whose parts were all made in their places has nothing to do.
   bool all_in_place(const Node& n) {
-    const bool by_rows = std::holds_alternative<ConcatRows>(n.op), by_cols = std::holds_alternative<ConcatCols>(n.op);
-    if (!by_rows && !by_cols) return false;
+    if (!move_of(n.op).join()) return false;
+    const bool by_rows = move_of(n.op).kind == Move::concat_rows;
     const Slot o = slot(n.out[0]);
     int64_t start = 0;
     for (const Id v : n.in) {

@@ -243,7 +243,7 @@ Program::Chain Program::chain_of(const std::vector<int>& nodes, const RowChain& 
       if (placement_.slots[static_cast<size_t>(v)].where == Slot::block) return Sight::own;
       return !cut.tiles && along && plan_.shape(v).rows == rows ? Sight::rows : Sight::whole;
     };
-    for (size_t i = 0; i < node.in.size(); ++i) chain.sights.push_back(sight(node.in[i], along_rows(node.op, i)));
+    for (size_t i = 0; i < node.in.size(); ++i) chain.sights.push_back(sight(node.in[i], along_rows(node, i)));
     for (const Id v : node.out) chain.sights.push_back(sight(v, true));
     for (const auto* values : {&node.in, &node.out})
       for (const Id v : *values) chain.own_bytes.push_back(cut.tiles && chain.sights[chain.own_bytes.size()] == Sight::own ? tile_bytes(plan_, v, item_bytes(plan_[v])) : 0);

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "engine/rules.h"
+#include "engine/levels.h"
 #include "engine/tile_chains.h"
+#include "kernels/table.h"
 
 namespace tessera {
 namespace {
@@ -12,26 +13,24 @@ namespace {
 constexpr int64_t kLine = 64;
 // Products with larger weights are left to their own tiles: every block would pack all of them.
 constexpr int64_t kLargestWeight = 1 << 16;
-constexpr int64_t kRegisterRows = 14, kMostRows = 9 * kRegisterRows, kFewestBlockRows = 2 * kRegisterRows;
-constexpr int kLeaf = -1;
+constexpr int64_t kMostRows = 9 * kRegisterRows, kFewestBlockRows = 2 * kRegisterRows;
 
 int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-template <class... T>
-bool is(const Op& op) {
-  return (std::holds_alternative<T>(op) || ...);
-}
-
 class Chainer {
  public:
-  Chainer(const Plan& plan, int scalar_bytes) : plan_(plan), scalar_(scalar_bytes), level_(plan.nodes.size(), 0), made_(plan.values.size()), consumers_(plan.values.size()) {
+  Chainer(const Plan& plan, int scalar_bytes)
+      : plan_(plan),
+        scalar_(scalar_bytes),
+        levels_(plan),
+        level_(plan.nodes.size(), 0),
+        made_(plan.values.size()),
+        consumers_(plan.values.size()) {
     c_.chain_of.assign(plan.nodes.size(), -1);
     c_.local.resize(plan.values.size());
-    shows_.resize(plan.values.size());
   }
 
   RowChains run() {
-    for (size_t v = 0; v < shows_.size(); ++v) shows_[v] = static_cast<Id>(v);
     for (size_t n = 0; n < plan_.nodes.size(); ++n) {
       for (const Id v : node(n).in)
         if (v != kNone) consumers_[static_cast<size_t>(v)].push_back(static_cast<int>(n));
@@ -46,7 +45,6 @@ class Chainer {
 
  private:
   struct Made {
-    int level = kLeaf;
     int64_t rows = 0;    // > 0: in a chain over that many rows
     bool moved = false;  // made by a move, which comes last on its level
   };
@@ -56,67 +54,42 @@ class Chainer {
 
   bool can_chain(const Node& x) const {
     const int64_t rows = shape(x.out[0]).rows;
-    if (rows < plan_.row_cut.fewest_rows || !row_local(x.op)) return false;
+    if (rows < plan_.row_cut.fewest_rows || !row_local(x)) return false;
     for (const Id v : x.out)
       if (shape(v).rows != rows) return false;
     for (size_t i = 0; i < x.in.size(); ++i)
-      if (x.in[i] != kNone && along_rows(x.op, i) && shape(x.in[i]).rows != rows && shape(x.in[i]).rows != 1) return false;
-    if (const auto* m = std::get_if<Matmul>(&x.op)) {
-      int64_t weights = 0;
-      for (int p = 0; p < m->pairs; ++p) weights += shape(x.in[static_cast<size_t>(2 * p + 1)]).count();
-      return weights <= kLargestWeight;
-    }
-    return true;
+      if (x.in[i] != kNone && along_rows(x, i) && shape(x.in[i]).rows != rows && shape(x.in[i]).rows != 1) return false;
+    int64_t weights = 0;
+    for (size_t i = 0; i < x.in.size() && (parts_of(x.op) & Parts::tiles) != 0; ++i)
+      if (!along_rows(x, i)) weights += shape(x.in[i]).count();
+    return weights <= kLargestWeight;
   }
 
-  // A reshape of what is no longer in one piece is a copy.
-  bool copies(const Node& x) const {
-    if (!is<Reshape>(x.op) || shape(x.in[0]).rows == 1) return false;
-    for (const Node* from = plan_.maker(x.in[0]); from != nullptr && is_view(from->op); from = plan_.maker(from->in[0]))
-      if (is<SliceCols>(from->op)) return true;
-    return false;
-  }
-
-  // The lowest level above all readers of the state that this op overwrites.
-  int after_readers(int n) const {
-    int level = 0;
-    const Node& x = node(static_cast<size_t>(n));
-    for (int k = 0; k < in_place(x.op); ++k) {
-      const auto it = read_at_.find(shows_[static_cast<size_t>(x.in[static_cast<size_t>(k)])]);
-      if (it != read_at_.end()) level = std::max(level, it->second + 1);
-    }
-    return level;
+  // Whether x, in a chain over `rows`, goes on with the rows of its input i.
+  bool goes_on(const Node& x, size_t i, int64_t rows) {
+    return goes_on_by_tile(plan_, x, i) ||
+           (rows > 0 && made(x.in[i]).rows == rows && along_rows(x, i) && shape(x.in[i]).rows == rows);
   }
 
   void place(int n) {
     const Node& x = node(static_cast<size_t>(n));
-    int level = after_readers(n);
+    const Move move = move_of(x.op);
+    const bool moves = move.kind == Move::concat_rows || levels_.copies(x);
+    int level = levels_.after_readers(x), was = kLeafLevel;
     int64_t rows = 0;
-    const bool moves = is<ConcatRows>(x.op) || (is_view(x.op) && copies(x));
-    if (is_view(x.op) || moves) {  // lies where its input lies, or is moved right after it was made
-      for (const Id v : x.in) level = std::max(level, made(v).level + (moves && made(v).moved ? 1 : 0));
-      if (is_view(x.op)) shows_[static_cast<size_t>(x.out[0])] = shows_[static_cast<size_t>(x.in[0])];
-      if (is<SliceCols>(x.op) && made(x.in[0]).level >= 0) rows = made(x.in[0]).rows;
+    if (move.view() || moves) {  // lies where its input lies, or is moved right after it was made
+      for (const Id v : x.in) was = std::max(was, levels_.of(v) + (moves && made(v).moved ? 1 : 0));
+      level = std::max(level, was);
+      if (move.kind == Move::slice_cols && was >= 0) rows = made(x.in[0]).rows;
       if (moves) moved_.push_back(n);
     } else {
-      const bool chains = can_chain(x);
-      rows = chains ? shape(x.out[0]).rows : 0;
-      for (size_t i = 0; i < x.in.size(); ++i) {
-        if (x.in[i] == kNone) continue;
-        const Made& m = made(x.in[i]);
-        const bool goes_on = goes_on_by_tile(plan_, x, i) || (chains && m.rows == rows && along_rows(x.op, i) && shape(x.in[i]).rows == rows);
-        level = std::max(level, m.level == kLeaf || goes_on ? m.level : m.level + 1);
-      }
-      level = std::max(level, 0);
+      rows = can_chain(x) ? shape(x.out[0]).rows : 0;
+      level = levels_.lowest(x, level, [&](size_t i) { return goes_on(x, i, rows); });
     }
     level_[static_cast<size_t>(n)] = level;
     rows_.push_back(rows);
-    for (const Id v : x.in)
-      if (v != kNone) {
-        int& last = read_at_.try_emplace(shows_[static_cast<size_t>(v)], 0).first->second;
-        last = std::max(last, level);
-      }
-    for (const Id v : x.out) made(v) = {is_view(x.op) && !moves && made(x.in[0]).level == kLeaf ? kLeaf : level, rows, moves || (is_view(x.op) && made(x.in[0]).moved)};
+    levels_.put(x, level, move.view() && !moves && was == kLeafLevel ? kLeafLevel : level);
+    for (const Id v : x.out) made(v) = {rows, moves || (move.view() && made(x.in[0]).moved)};
   }
 
   // What is drawn or gathered from tables alone is made on the level where it is wanted first: it need not wait in memory, and a chain that wants it keeps it to itself.
@@ -130,9 +103,10 @@ class Chainer {
         if (consumers_[static_cast<size_t>(v)].empty()) level = 0;
         for (const int c : consumers_[static_cast<size_t>(v)]) {
           const Node& reader = node(static_cast<size_t>(c));
-          if (is_view(reader.op) || is<ConcatRows, ConcatCols>(reader.op)) level = 0;
+          if (move_of(reader.op).kind != Move::none) level = 0;
           bool goes_on = rows_[n] > 0 && rows_[static_cast<size_t>(c)] == rows_[n];
-          for (size_t i = 0; i < reader.in.size(); ++i) goes_on = goes_on && (reader.in[i] != v || along_rows(reader.op, i));
+          for (size_t i = 0; i < reader.in.size(); ++i)
+            goes_on = goes_on && (reader.in[i] != v || along_rows(reader, i));
           level = std::min(level, level_[static_cast<size_t>(c)] - (goes_on ? 0 : 1));
         }
       }
@@ -161,11 +135,13 @@ class Chainer {
     std::erase_if(c_.phases, [](const std::vector<int>& nodes) { return nodes.empty(); });
   }
 
+  // A view, or what may be made in its parts' places.
+  static bool lies_elsewhere(const Op& op) { return move_of(op).view() || move_of(op).kind == Move::concat_cols; }
   bool seen_by_chain_only(Id v, int chain) const {
     if (std::find(plan_.outputs.begin(), plan_.outputs.end(), v) != plan_.outputs.end()) return false;
     for (const int c : consumers_[static_cast<size_t>(v)]) {
       const Op& op = node(static_cast<size_t>(c)).op;
-      if (c_.chain_of[static_cast<size_t>(c)] != chain || is_view(op) || is<ConcatCols>(op)) return false;
+      if (c_.chain_of[static_cast<size_t>(c)] != chain || lies_elsewhere(op)) return false;
     }
     return true;
   }
@@ -178,7 +154,7 @@ class Chainer {
     for (size_t i = 0; i < c.nodes.size(); ++i) at[c.nodes[i]] = i;
     for (size_t i = 0; i < c.nodes.size(); ++i) {
       const Node& x = node(static_cast<size_t>(c.nodes[i]));
-      if (is_view(x.op) || is<ConcatCols>(x.op)) continue;  // their parts may lie in them
+      if (lies_elsewhere(x.op)) continue;  // their parts may lie in them
       for (const Id v : x.out) {
         if (!seen_by_chain_only(v, chain)) continue;
         const int64_t item = plan_[v].dtype == DType::index ? 4 : scalar_;
@@ -194,33 +170,18 @@ class Chainer {
   const Plan& plan_;
   int scalar_;
   RowChains c_;
+  Levels levels_;
   std::vector<int> level_;
   std::vector<int64_t> rows_;  // by node: of its chain
   std::vector<int> moved_;
   std::vector<Made> made_;
   std::vector<std::vector<int>> consumers_;
-  std::vector<Id> shows_;  // the value a view shows
-  std::map<Id, int> read_at_;  // the last level on which a value is read
 };
 
 }  // namespace
 
-bool row_local(const Op& op) {
-  if (const auto* m = std::get_if<Matmul>(&op)) return !m->trans_a;
-  return is<Random, Fill, DrawConditions, GatherRows, MixtureDraw, SparseDense, SparsePick, SparseMatmul, Unary, Binary, LerpRows, Broadcast, SumCols, RowDot, ConcatCols, SpanActivation, SpanActivationGrad,
-            SpanCrossEntropy, SpanCrossEntropyGrad, SpanReconstruction, SpanReconstructionGrad, SpanReduce, SpanSpread, SpanSample, NormEval>(op);
-}
-
-bool along_rows(const Op& op, size_t i) {
-  if (const auto* m = std::get_if<Matmul>(&op)) return i % 2 == 0 || i >= static_cast<size_t>(2 * m->pairs);
-  if (is<SparseMatmul>(op)) return i != 2;
-  if (is<GatherRows>(op)) return i == 2;
-  if (is<DrawConditions>(op)) return i == 4;
-  if (is<MixtureDraw>(op)) return i < 2;
-  if (is<SpanReconstruction, SpanReconstructionGrad>(op)) return i != 3;
-  if (is<NormEval>(op)) return i == 0;
-  return true;
-}
+bool row_local(const Node& x) { return (parts_of(x.op) & Parts::blocks) != 0 && traits(x).rows; }
+bool along_rows(const Node& x, size_t i) { return traits(x).rows.input(i); }
 
 int64_t block_rows(const Plan& plan, int64_t rows, int threads) {
   if (plan.row_cut.block_rows > 0) return plan.row_cut.block_rows;

@@ -1,5 +1,5 @@
 // On the processor: ops that work row by row on the batch are done one after the other on a block of its rows, while the block is in the cache, and what only they
-// see never leaves it. A plan's ops are given levels: an op stands on the level of what it reads if it can go on with the same rows, and one above otherwise.
+// see never leaves it. An op joins the chain of what it reads if it can go on with the same rows (engine/levels.h).
 //   the identity: a row's bits do not depend on the rows beside it, so any cut of the rows gives the same values
 #pragma once
 #include <cstdint>
@@ -43,8 +43,8 @@ struct Life {
 int64_t settle(std::vector<Life>& lives);
 
 // Ops whose row i reads row i of the inputs `along_rows`, and the other inputs whole.
-bool row_local(const Op& op);
-bool along_rows(const Op& op, size_t input);
+bool row_local(const Node& x);
+bool along_rows(const Node& x, size_t input);
 
 // Rows of a block: whole register blocks of the matrix product, enough of them that each of the threads gets as many blocks as the others.
 int64_t block_rows(const Plan& plan, int64_t rows, int threads);

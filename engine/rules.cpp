@@ -1,5 +1,6 @@
 #include "engine/rules.h"
 
+#include <algorithm>
 #include <type_traits>
 
 #include "engine/ops/batch_norm.h"
@@ -19,6 +20,19 @@ template <class T>
 concept HasVjp = requires(Recorder& r, const T& op, const Vjp& v) { Rule<T>::vjp(r, op, v); };
 template <class T>
 concept HasCompose = requires(Recorder& r, const T& op, const std::vector<Var>& in) { Rule<T>::compose(r, op, in); };
+
+template <class T>
+concept TraitsByOp = requires(const T& op) {
+  Rule<T>::traits(op, size_t{});
+};
+template <class T>
+concept OverSequences = requires(const T& op, const Shapes& in) {
+  Rule<T>::sequences(op, in);
+};
+template <class T>
+concept HoldsRows = requires(const T& op, const Shapes& in) {
+  Rule<T>::row_floats(op, in);
+};
 
 // Calls f with the op's own type; an empty Op is a broken invariant.
 template <class F>
@@ -53,12 +67,8 @@ const char* op_name(const Op& op) { return op.index() == 0 ? "" : op_name(op.ind
 std::vector<Result> infer(const Op& op, const Plan& plan, const std::vector<Id>& in) {
   const Shapes shapes = shapes_of(plan, in);
   return visit_op(op, [&](const auto& o) {
-    using T = std::decay_t<decltype(o)>;
-    std::vector<Result> results = Rule<T>::infer(o, shapes);
-    // Moves keep what they move.
-    if constexpr (std::is_same_v<T, Reshape> || std::is_same_v<T, SliceRows> || std::is_same_v<T, SliceCols> || std::is_same_v<T, ConcatRows> ||
-                  std::is_same_v<T, ConcatCols>)
-      results[0].dtype = plan[in[0]].dtype;
+    std::vector<Result> results = Rule<std::decay_t<decltype(o)>>::infer(o, shapes);
+    if (move_of(op).kind != Move::none) results[0].dtype = plan[in[0]].dtype;  // moves keep what they move
     return results;
   });
 }
@@ -98,19 +108,58 @@ std::vector<Var> vjp(Recorder& r, const Op& op, const std::vector<Var>& in, cons
 Cost cost(const Op& op, const Plan& plan, const std::vector<Id>& in, const std::vector<Id>& out) {
   if (is_view(op)) return {};
   const Shapes from = shapes_of(plan, in), to = shapes_of(plan, out);
+  const OperandSet gathers = traits(op, in.size()).gathers;
   Cost c;
-  for (const Shape& s : from) c.bytes += 4 * static_cast<double>(s.count());
   for (const Shape& s : to) c.bytes += 4 * static_cast<double>(s.count());
+  const double made = c.bytes;
+  for (size_t i = 0; i < from.size(); ++i) {
+    const double all = 4 * static_cast<double>(from[i].count());
+    c.bytes += gathers.has(i) ? std::min(all, made) : all;
+  }
   c.flops = visit_op(op, [&](const auto& o) { return Rule<std::decay_t<decltype(o)>>::flops(o, from, to); });
   return c;
 }
 
-int in_place(const Op& op) {
-  if (std::holds_alternative<Adam>(op)) return 3;
-  if (std::holds_alternative<RunningStats>(op)) return 2;
-  return std::holds_alternative<Average>(op) || std::holds_alternative<CountAbove>(op) || std::holds_alternative<ClampRange>(op) || std::holds_alternative<Report>(op) ? 1 : 0;
+Traits traits(const Op& op, size_t inputs) {
+  return visit_op(op, [&](const auto& o) -> Traits {
+    using T = std::decay_t<decltype(o)>;
+    if constexpr (TraitsByOp<T>) return Rule<T>::traits(o, inputs);
+    else return Rule<T>::traits;
+  });
 }
 
-bool is_view(const Op& op) { return std::holds_alternative<Reshape>(op) || std::holds_alternative<SliceRows>(op) || std::holds_alternative<SliceCols>(op); }
+bool updated_state(const Plan& plan, Id v) {
+  const Node* x = plan.maker(v);
+  while (x != nullptr && move_of(x->op).kind == Move::reshape) {
+    v = x->in[0];
+    x = plan.maker(v);
+  }
+  return x != nullptr && plan[v].output < in_place(x->op);
+}
+
+int parts_of(const Op& op) {
+  static constexpr int kParts[] = {
+#define TESSERA_PARTS(type, field, parts) parts,
+      TESSERA_OPS(TESSERA_PARTS)
+#undef TESSERA_PARTS
+  };
+  return kParts[op.index() - 1];
+}
+
+int64_t sequences_of(const Plan& plan, const Node& x) {
+  return visit_op(x.op, [&](const auto& o) -> int64_t {
+    using T = std::decay_t<decltype(o)>;
+    if constexpr (OverSequences<T>) return Rule<T>::sequences(o, shapes_of(plan, x.in));
+    else return 0;
+  });
+}
+
+int64_t row_floats_of(const Plan& plan, const Node& x) {
+  return visit_op(x.op, [&](const auto& o) -> int64_t {
+    using T = std::decay_t<decltype(o)>;
+    if constexpr (HoldsRows<T>) return Rule<T>::row_floats(o, shapes_of(plan, x.in));
+    else return 0;
+  });
+}
 
 }  // namespace tessera

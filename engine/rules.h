@@ -1,7 +1,10 @@
-// What the engine knows of each op: the shape of its results, its derivative as ops of the same set, its cost. One specialisation of Rule an op, in engine/ops/.
+// What the engine knows of each op: the shape of its results, its derivative as ops of the same set, its cost, its
+// traits. There is one specialisation of Rule for each op, in engine/ops/; schedulers and placement read the traits
+// instead of listing ops.
 #pragma once
 #include <vector>
 
+#include "engine/ops/traits.h"
 #include "engine/plan.h"
 #include "engine/var.h"
 
@@ -20,8 +23,18 @@ std::vector<Var> vjp(Recorder& r, const Op& op, const std::vector<Var>& in, cons
 // The outputs as a composition of simpler ops; empty: the op is a simple one.
 std::vector<Var> compose(Recorder& r, const Op& op, const std::vector<Var>& in);
 Cost cost(const Op& op, const Plan& plan, const std::vector<Id>& in, const std::vector<Id>& out);
+Traits traits(const Op& op, size_t inputs);
+inline Traits traits(const Node& x) { return traits(x.op, x.in.size()); }
+int parts_of(const Op& op);  // Parts (kernels/ops.h)
+
 // The first in_place(op) outputs are the first inputs, changed.
-int in_place(const Op& op);
-bool is_view(const Op& op);  // reshape, slices
+inline int in_place(const Op& op) { return traits(op, 0).in_place; }
+inline Move move_of(const Op& op) { return traits(op, 0).move; }
+// Whether a value is a state after its update in this step, through reshapes.
+bool updated_state(const Plan& plan, Id v);
+inline bool is_view(const Op& op) { return move_of(op).view(); }  // reshape, slices
+
+int64_t sequences_of(const Plan& plan, const Node& x);   // 0: not an op over sequences
+int64_t row_floats_of(const Plan& plan, const Node& x);  // of shared memory, for each of them
 
 }  // namespace tessera

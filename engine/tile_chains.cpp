@@ -5,56 +5,39 @@
 #include <numeric>
 
 #include "engine/placement.h"
+#include "engine/rules.h"
 
 namespace tessera {
 namespace {
 
 constexpr int64_t kLine = 64;
 
-// Whether a tile of the op reads no more of its input i than that tile.
-bool by_tile(const Op& op, size_t i) {
-  if (std::holds_alternative<Recurrent>(op)) return i < 4;
-  if (std::holds_alternative<RecurrentGrad>(op)) return i != 2;
-  if (std::holds_alternative<RecurrentInputGrad>(op)) return i == 0;
-  return std::holds_alternative<RecurrentWgrad>(op);
-}
-
 bool kept_for_derivative(const Plan& plan, Id v) {
   const Node* x = plan.maker(v);
-  return x != nullptr && plan[v].output == 2 && std::holds_alternative<Recurrent>(x->op);
+  return x != nullptr && traits(*x).tiles.derivative.has(static_cast<size_t>(plan[v].output));
 }
-
-// Steps of sequences that an op makes, and those it reads.
+// Steps of sequences that an op makes lane-major.
 bool gives_lanes(const Plan& plan, Id v) {
   const Node* x = plan.maker(v);
-  return x != nullptr && plan[v].output == 0 && (std::holds_alternative<Recurrent>(x->op) || std::holds_alternative<RecurrentInputGrad>(x->op));
-}
-bool takes_lanes(const Op& op, size_t i) {
-  if (std::holds_alternative<Recurrent>(op) || std::holds_alternative<RecurrentWgrad>(op)) return i == 0;
-  return std::holds_alternative<RecurrentGrad>(op) && i == 3;
+  return x != nullptr && traits(*x).tiles.lanes_out.has(static_cast<size_t>(plan[v].output));
 }
 
 }  // namespace
 
-int64_t tiles_of(const Plan& plan, const Node& x) {
-  if (std::holds_alternative<Recurrent>(x.op)) return sequence_tiles(plan.shape(x.out[1]).rows);
-  if (const auto* op = std::get_if<RecurrentGrad>(&x.op)) return sequence_tiles(op->sequences);
-  if (const auto* op = std::get_if<RecurrentInputGrad>(&x.op)) return sequence_tiles(op->sequences);
-  return std::holds_alternative<RecurrentWgrad>(x.op) ? plan.shape(x.out[0]).rows : 0;
-}
+int64_t tiles_of(const Plan& plan, const Node& x) { return sequence_tiles(sequences_of(plan, x)); }
 
 int64_t tile_bytes(const Plan& plan, Id value, int64_t item) {
   const Node& x = *plan.maker(value);
   const Shape shape = plan.shape(value);
-  const int output = plan[value].output;
-  const bool by_tile = (std::holds_alternative<Recurrent>(x.op) && output == 2) || (std::holds_alternative<RecurrentGrad>(x.op) && output == 0);  // else rows of sequences
-  return (by_tile ? shape.rows / tiles_of(plan, x) : kSequenceTile) * shape.cols * item;
+  const bool tiled = traits(x).tiles.tiled_out.has(static_cast<size_t>(plan[value].output));  // else rows of sequences
+  return (tiled ? shape.rows / tiles_of(plan, x) : kSequenceTile) * shape.cols * item;
 }
 
 bool goes_on_by_tile(const Plan& plan, const Node& x, size_t i) {
-  const int64_t own = tiles_of(plan, x);
   const Node* from = plan.maker(x.in[i]);
-  return own > 0 && from != nullptr && by_tile(x.op, i) && tiles_of(plan, *from) == own;
+  if (from == nullptr || !traits(x).tiles.inputs.has(i)) return false;
+  const int64_t own = tiles_of(plan, x);
+  return own > 0 && tiles_of(plan, *from) == own;
 }
 
 RowChains tile_chains(const Plan& plan, int scalar_bytes) {
@@ -107,7 +90,7 @@ void add_tile_chains(const Plan& plan, int scalar_bytes, RowChains& c) {
     const auto passes_on = [&](int n) {
       const Node& x = plan.nodes[static_cast<size_t>(n)];
       for (size_t i = 0; i < x.in.size(); ++i)
-        if (x.in[i] == id && !takes_lanes(x.op, i)) return false;
+        if (x.in[i] == id && !traits(x).tiles.lanes_in.has(i)) return false;
       return true;
     };
     c.unread[v] = kept_for_derivative(plan, id) && readers[v].empty() && !is_output(id);
@@ -121,7 +104,7 @@ void add_tile_chains(const Plan& plan, int scalar_bytes, RowChains& c) {
       for (const Id v : x.out) {
         const auto& who = readers[static_cast<size_t>(v)];
         const bool own = !is_output(v) && std::all_of(who.begin(), who.end(), [&](int r) { return c.chain_of[static_cast<size_t>(r)] == c.chain_of[static_cast<size_t>(n)]; });
-        if (!own || c.unread[static_cast<size_t>(v)] || std::holds_alternative<RecurrentWgrad>(x.op)) continue;
+        if (!own || c.unread[static_cast<size_t>(v)] || traits(x).tiles.shares) continue;
         Life life{v, (tile_bytes(plan, v, scalar_bytes) + kLine - 1) / kLine * kLine, 0, link[static_cast<size_t>(n)], link[static_cast<size_t>(n)]};
         for (const int r : who) life.last = std::max(life.last, link[static_cast<size_t>(r)]);
         lives.push_back(life);

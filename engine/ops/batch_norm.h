@@ -14,6 +14,8 @@ Var each_group(int64_t groups, int64_t rows, F&& block) {
 
 template <>
 struct Rule<BatchNorm> {
+  static constexpr Traits traits{
+      .rows = Follows::never(), .cols = Follows::each(), .elements = Follows::never(), .normalises = true};
   static std::vector<Result> infer(const BatchNorm& op, const Shapes& in) {
     require(in[0].rows % op.groups == 0 && in[1] == Shape{1, in[0].cols} && in[2] == in[1], "batch_norm");
     return {{in[0]}, {{op.groups, in[0].cols}}, {{op.groups, in[0].cols}}};
@@ -48,6 +50,11 @@ struct Rule<BatchNorm> {
 
 template <>
 struct Rule<BatchNormGrad> {
+  static constexpr Traits traits{.rows = Follows::never(),
+                                 .cols = Follows::each(),
+                                 .elements = Follows::never(),
+                                 .zero = {Zero::if_any, {5}},
+                                 .normalises = true};
   static std::vector<Result> infer(const BatchNormGrad& op, const Shapes& in) {
     require(in[0] == in[5] && in[3] == Shape{op.groups, in[0].cols} && in[4] == in[3], "batch_norm_grad");
     return {{in[0]}, {in[1]}, {in[2]}};
@@ -73,6 +80,7 @@ struct Rule<BatchNormGrad> {
 
 template <>
 struct Rule<NormEval> {
+  static constexpr Traits traits{.rows = Follows::of({0}), .cols = Follows::each(), .elements = Follows::never()};
   static std::vector<Result> infer(const NormEval&, const Shapes& in) { return {{in[0]}}; }
   static std::vector<Var> compose(Recorder&, const NormEval& op, const std::vector<Var>& in) {
     const Var z = (in[0] - in[3]) * rsqrt(in[4] + op.eps) * in[1] + in[2];
@@ -83,6 +91,8 @@ struct Rule<NormEval> {
 
 template <>
 struct Rule<RunningStats> : NoGradient, Light {
+  static constexpr Traits traits{
+      .rows = Follows::never(), .cols = Follows::each(), .elements = Follows::never(), .in_place = 2};
   static std::vector<Result> infer(const RunningStats&, const Shapes& in) { return {{in[0]}, {in[1]}}; }
 };
 

@@ -6,6 +6,20 @@ namespace tessera {
 
 template <>
 struct Rule<Unary> {
+  static bool zero_at_zero(const Unary& op) {
+    return (op.fn == Unary::affine && op.b == 0) || op.fn == Unary::tanh || op.fn == Unary::sqrt ||
+           op.fn == Unary::rsqrt || op.fn == Unary::leaky;
+  }
+  static Traits traits(const Unary& op, size_t) {
+    const bool nothing = op.fn == Unary::affine && op.a == 0 && op.b == 0;
+    return {.rows = Follows::each(),
+            .cols = Follows::each(),
+            .elements = Follows::each(),
+            .zero = {nothing            ? Zero::always
+                     : zero_at_zero(op) ? Zero::if_any
+                                        : Zero::unknown,
+                     {0}}};
+  }
   static std::vector<Result> infer(const Unary&, const Shapes& in) { return {{in[0]}}; }
   static std::vector<Var> vjp(Recorder&, const Unary& op, const Vjp& v) {
     const Var d = v.d_out[0], x = v.in[0], y = v.out[0];
@@ -33,6 +47,13 @@ struct Rule<Unary> {
 
 template <>
 struct Rule<Binary> : Light {
+  static Traits traits(const Binary& op, size_t) {
+    const bool product = op.fn == Binary::mul, of_first = op.fn == Binary::div || op.fn == Binary::gate;
+    return {.rows = Follows::each(),
+            .cols = Follows::each(),
+            .elements = Follows::each(),
+            .zero = {product || of_first ? Zero::if_any : Zero::unknown, product ? OperandSet{0, 1} : OperandSet{0}}};
+  }
   static std::vector<Result> infer(const Binary&, const Shapes& in) {
     require(in[0] == in[1] || (in[1].rows == in[0].rows && in[1].cols == 1) || (in[1].rows == 1 && in[1].cols == in[0].cols), "binary");
     return {{in[0]}};
@@ -53,6 +74,10 @@ struct Rule<Binary> : Light {
 
 template <>
 struct Rule<LerpRows> {
+  static constexpr Traits traits{.rows = Follows::each(),
+                                 .cols = Follows::of({1, 2}),
+                                 .elements = Follows::of({1, 2}),
+                                 .zero = {Zero::if_all, {1, 2}}};
   static std::vector<Result> infer(const LerpRows&, const Shapes& in) {
     require(in[1] == in[2] && in[0].rows == in[1].rows && in[0].cols == 1, "lerp_rows");
     return {{in[1]}};
@@ -66,6 +91,7 @@ struct Rule<LerpRows> {
 
 template <>
 struct Rule<Broadcast> : Free {
+  static constexpr Traits traits{.rows = Follows::each(), .cols = Follows::each(), .elements = Follows::alone()};
   static std::vector<Result> infer(const Broadcast& op, const Shapes& in) {
     require((in[0].rows == 1 || in[0].rows == op.rows) && (in[0].cols == 1 || in[0].cols == op.cols), "broadcast");
     return {{{op.rows, op.cols}}};

@@ -6,6 +6,11 @@ namespace tessera {
 
 template <>
 struct Rule<Adam> : NoGradient {
+  // An update that the step itself decides on is made whole.
+  static Traits traits(const Adam&, size_t inputs) {
+    const Follows parts = inputs > 4 ? Follows::never() : Follows::each();
+    return {.rows = parts, .cols = parts, .elements = parts, .in_place = 3};
+  }
   static std::vector<Result> infer(const Adam&, const Shapes& in) {
     require(in[0] == in[1] && in[0] == in[2] && in[0] == in[3], "adam");
     require(in.size() == 4 || (in.size() == 6 && in[4] == Shape{1, 1} && in[5] == in[4]), "adam's gate");
@@ -16,6 +21,8 @@ struct Rule<Adam> : NoGradient {
 
 template <>
 struct Rule<CountAbove> : NoGradient, Light {
+  static constexpr Traits traits{
+      .rows = Follows::never(), .cols = Follows::never(), .elements = Follows::never(), .in_place = 1};
   static std::vector<Result> infer(const CountAbove&, const Shapes& in) {
     require(in[0] == Shape{1, 1} && in[1] == in[0], "count_above");
     return {{in[0]}};
@@ -24,6 +31,8 @@ struct Rule<CountAbove> : NoGradient, Light {
 
 template <>
 struct Rule<Average> : NoGradient {
+  static constexpr Traits traits{
+      .rows = Follows::each(), .cols = Follows::each(), .elements = Follows::each(), .in_place = 1};
   static std::vector<Result> infer(const Average&, const Shapes& in) {
     require(in[0] == in[1], "average");
     return {{in[0]}};
@@ -33,6 +42,8 @@ struct Rule<Average> : NoGradient {
 
 template <>
 struct Rule<ClampRange> : NoGradient {
+  static constexpr Traits traits{
+      .rows = Follows::never(), .cols = Follows::each(), .elements = Follows::each(), .in_place = 1};
   static std::vector<Result> infer(const ClampRange& op, const Shapes& in) {
     require(op.start >= 0 && op.count >= 0 && op.start + op.count <= in[0].cols, "clamp_range");
     return {{in[0]}};
@@ -42,6 +53,8 @@ struct Rule<ClampRange> : NoGradient {
 
 template <>
 struct Rule<Report> : NoGradient, Free {
+  static constexpr Traits traits{
+      .rows = Follows::never(), .cols = Follows::each(), .elements = Follows::never(), .in_place = 1, .scalars = true};
   static std::vector<Result> infer(const Report& op, const Shapes& in) {
     require(in[0].rows == op.slots && in.size() == static_cast<size_t>(in[0].cols) + 1, "report");
     return {{in[0]}};

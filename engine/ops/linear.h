@@ -6,6 +6,17 @@ namespace tessera {
 
 template <>
 struct Rule<Matmul> {
+  // Rows of the result are rows of the left factors, columns those of the right ones. A product with a transposed left
+  // factor is made whole or tile by tile, and so is a sum of more products than a set of operands can tell apart.
+  static Traits traits(const Matmul& op, size_t inputs) {
+    const OperandSet addend = OperandSet{}.with(static_cast<size_t>(2 * op.pairs));
+    const Follows none = Follows::never();
+    const bool cut = !op.trans_a && inputs < OperandSet::kBits;
+    return {.rows = cut ? Follows::of(addend.with(0, 2)) : none,
+            .cols = cut ? Follows::of(op.trans_b ? addend : addend.with(1, 2)) : none,
+            .elements = none,
+            .batch = !op.trans_a};
+  }
   static int64_t depth(const Matmul& op, const Shapes& in, int pair) {
     const Shape a = in[static_cast<size_t>(2 * pair)];
     return op.trans_a ? a.rows : a.cols;
@@ -41,6 +52,7 @@ struct Rule<Matmul> {
 
 template <>
 struct Rule<SparseDense> : Light {
+  static constexpr Traits traits{.rows = Follows::each(), .cols = Follows::never(), .elements = Follows::never()};
   static std::vector<Result> infer(const SparseDense& op, const Shapes& in) { return {{{in[0].rows, in[0].cols / op.per * op.width}}}; }
   static std::vector<Var> vjp(Recorder& r, const SparseDense& op, const Vjp& v) {
     return {Var{}, v.in[1] ? r.emit1(SparsePick{op.width, op.per}, {v.in[0], v.d_out[0]}) : Var{}};
@@ -49,6 +61,8 @@ struct Rule<SparseDense> : Light {
 
 template <>
 struct Rule<SparsePick> : Light {
+  static constexpr Traits traits{
+      .rows = Follows::each(), .cols = Follows::never(), .elements = Follows::never(), .gathers = {1}};
   static std::vector<Result> infer(const SparsePick&, const Shapes& in) { return {{in[0]}}; }
   static std::vector<Var> vjp(Recorder& r, const SparsePick& op, const Vjp& v) {
     return {Var{}, r.emit1(SparseDense{op.width, op.per}, {v.in[0], v.d_out[0]})};
@@ -57,6 +71,8 @@ struct Rule<SparsePick> : Light {
 
 template <>
 struct Rule<SparseMatmul> {
+  static constexpr Traits traits{
+      .rows = Follows::of(OperandSet::but({2})), .cols = Follows::of({2, 3}), .elements = Follows::never(), .batch = true};
   static std::vector<Result> infer(const SparseMatmul& op, const Shapes& in) {
     require(in[2].rows == in[0].cols / op.per * op.width, "sparse_matmul weight");
     return {{{in[0].rows, in[2].cols}}};
@@ -77,6 +93,12 @@ struct Rule<SparseMatmul> {
 
 template <>
 struct Rule<SparseWgrad> {
+  static Traits traits(const SparseWgrad& op, size_t) {
+    return {.rows = Follows::never(),
+            .cols = Follows::of({2, 3}),
+            .elements = Follows::never(),
+            .zero = {op.addend ? Zero::unknown : Zero::if_any, {2}}};
+  }
   static std::vector<Result> infer(const SparseWgrad& op, const Shapes& in) { return {{{in[0].cols / op.per * op.width, in[2].cols}}}; }
   static std::vector<Var> vjp(Recorder& r, const SparseWgrad& op, const Vjp& v) {
     const Var d = v.d_out[0];

@@ -42,6 +42,16 @@ template <>
 struct Rule<Recurrent> {
   enum In { x, length, h0, c0, w_x, w_h, b_x, b_h };
   enum Out { y, h_last, saved, c_last };
+  static constexpr Traits traits{.rows = Follows::of({x, length, h0, c0}),
+                                 .cols = Follows::never(),
+                                 .elements = Follows::never(),
+                                 .tiles = {.inputs = {x, length, h0, c0},
+                                           .lanes_in = {x},
+                                           .lanes_out = {y},
+                                           .tiled_out = {saved},
+                                           .derivative = {saved}}};
+  static int64_t sequences(const Recurrent&, const Shapes& in) { return in[x].rows; }
+  static int64_t row_floats(const Recurrent&, const Shapes& in) { return recurrent_floats(in[w_x].rows, in[w_h].rows); }
   static std::vector<Result> infer(const Recurrent& op, const Shapes& in) {
     const int64_t B = in[x].rows, H = in[w_h].rows, gates = gates_of(op.cell) * H;
     require(in.size() == 8 && op.steps > 0 && H > 0 && in[x].cols == op.steps * in[w_x].rows && in[w_x].cols == gates && in[w_h].cols == gates, "recurrent");
@@ -131,6 +141,13 @@ struct Rule<Recurrent> {
 template <>
 struct Rule<RecurrentGrad> {
   enum In { length, saved, w_h, d_y, d_h_last, d_c_last };
+  static constexpr Traits traits{
+      .rows = Follows::of(OperandSet::but({w_h})),
+      .cols = Follows::never(),
+      .elements = Follows::never(),
+      .tiles = {.inputs = OperandSet::but({w_h}), .lanes_in = {d_y}, .tiled_in = {saved}, .tiled_out = {0}}};
+  static int64_t sequences(const RecurrentGrad& op, const Shapes&) { return op.sequences; }
+  static int64_t row_floats(const RecurrentGrad&, const Shapes& in) { return recurrent_grad_floats(in[w_h].rows); }
   static std::vector<Result> infer(const RecurrentGrad& op, const Shapes& in) {
     const int64_t H = in[w_h].rows, rows = sequence_tiles(op.sequences) * op.steps * H;
     const Shape state{op.sequences, H};
@@ -188,6 +205,12 @@ struct Rule<RecurrentGrad> {
 
 template <>
 struct Rule<RecurrentInputGrad> {
+  enum In { slopes, w_x };
+  static constexpr Traits traits{.rows = Follows::of({slopes}),
+                                 .cols = Follows::never(),
+                                 .elements = Follows::never(),
+                                 .tiles = {.inputs = {slopes}, .lanes_out = {0}, .tiled_in = {slopes}}};
+  static int64_t sequences(const RecurrentInputGrad& op, const Shapes&) { return op.sequences; }
   static std::vector<Result> infer(const RecurrentInputGrad& op, const Shapes& in) {
     const int64_t H = in[1].cols / gates_of(op.cell);
     require(in[0] == Shape{sequence_tiles(op.sequences) * op.steps * slopes_of(op.cell) * H, kSequenceTile}, "recurrent_input_grad");
@@ -211,6 +234,12 @@ struct Rule<RecurrentInputGrad> {
 template <>
 struct Rule<RecurrentWgrad> {
   enum In { x, length, saved, slopes };
+  static constexpr Traits traits{
+      .rows = Follows::never(),
+      .cols = Follows::alone(),
+      .elements = Follows::never(),
+      .tiles = {.inputs = OperandSet::all(), .lanes_in = {x}, .tiled_in = {saved, slopes}, .shares = true}};
+  static int64_t sequences(const RecurrentWgrad&, const Shapes& in) { return in[x].rows; }
   static int64_t hidden(const RecurrentWgrad& op, Shape x_shape, Shape saved_shape) { return saved_shape.rows / (std::max<int64_t>(sequence_tiles(x_shape.rows), 1) * op.steps * saved_of(op.cell)); }
   static std::vector<Result> infer(const RecurrentWgrad& op, const Shapes& in) {
     const int64_t tiles = sequence_tiles(in[x].rows), H = hidden(op, in[x], in[saved]), biases = op.cell == Cell::gru_reset_before ? 1 : 2;

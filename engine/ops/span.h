@@ -22,6 +22,8 @@ struct PerSpan {
 
 template <>
 struct Rule<SpanActivation> : PerSpan {
+  static constexpr Traits traits{
+      .rows = Follows::each(), .cols = Follows::never(), .elements = Follows::never(), .batch = true};
   static std::vector<Result> infer(const SpanActivation& op, const Shapes& in) {
     require(in[0].cols == op.spans->width && in[0] == in[1], "span_activation");
     return {{in[0]}};
@@ -38,6 +40,8 @@ struct Rule<SpanActivation> : PerSpan {
 
 template <>
 struct Rule<SpanActivationGrad> : PerSpan {
+  static constexpr Traits traits{
+      .rows = Follows::each(), .cols = Follows::never(), .elements = Follows::never(), .zero = {Zero::if_any, {1}}};
   static std::vector<Result> infer(const SpanActivationGrad&, const Shapes& in) { return {{in[0]}}; }
   static std::vector<Var> compose(Recorder& r, const SpanActivationGrad& op, const std::vector<Var>& in) {
     const Var y = in[0], d = in[1];
@@ -48,6 +52,7 @@ struct Rule<SpanActivationGrad> : PerSpan {
 
 template <>
 struct Rule<SpanCrossEntropy> : PerSpan {
+  static constexpr Traits traits{.rows = Follows::each(), .cols = Follows::never(), .elements = Follows::never()};
   static std::vector<Result> infer(const SpanCrossEntropy&, const Shapes& in) { return {{{in[0].rows, 1}}}; }
   static std::vector<Var> vjp(Recorder& r, const SpanCrossEntropy& op, const Vjp& v) {
     return {r.emit1(SpanCrossEntropyGrad{op.spans}, {v.in[0], v.in[1], v.d_out[0]}), Var{}};
@@ -77,6 +82,8 @@ struct Rule<SpanCrossEntropy> : PerSpan {
 
 template <>
 struct Rule<SpanCrossEntropyGrad> : PerSpan {
+  static constexpr Traits traits{
+      .rows = Follows::each(), .cols = Follows::never(), .elements = Follows::never(), .zero = {Zero::if_any, {2}}};
   static std::vector<Result> infer(const SpanCrossEntropyGrad&, const Shapes& in) { return {{in[0]}}; }
   static std::vector<Var> compose(Recorder& r, const SpanCrossEntropyGrad& op, const std::vector<Var>& in) {
     const SpanTable* s = op.spans;
@@ -88,6 +95,8 @@ struct Rule<SpanCrossEntropyGrad> : PerSpan {
 
 template <>
 struct Rule<SpanReconstruction> : PerSpan {
+  static constexpr Traits traits{
+      .rows = Follows::of(OperandSet::but({3})), .cols = Follows::never(), .elements = Follows::never(), .batch = true};
   static std::vector<Result> infer(const SpanReconstruction& op, const Shapes& in) {
     require(in[0].cols == op.spans->width && in[1].cols == op.spans->count && in[1] == in[2] && in[3].cols == op.spans->tanhs, "span_reconstruction");
     return {{{in[0].rows, op.spans->count}}};
@@ -118,6 +127,8 @@ struct Rule<SpanReconstruction> : PerSpan {
 
 template <>
 struct Rule<SpanReconstructionGrad> : PerSpan {
+  static constexpr Traits traits{
+      .rows = Follows::of(OperandSet::but({3})), .cols = Follows::never(), .elements = Follows::never()};
   static std::vector<Result> infer(const SpanReconstructionGrad& op, const Shapes& in) { return {{in[0]}, {{in[0].rows, op.spans->tanhs}}}; }
   static std::vector<Var> compose(Recorder& r, const SpanReconstructionGrad& op, const std::vector<Var>& in) {
     const SpanTable* s = op.spans;
@@ -135,6 +146,7 @@ struct Rule<SpanReconstructionGrad> : PerSpan {
 
 template <>
 struct Rule<SpanReduce> : Light {
+  static constexpr Traits traits{.rows = Follows::each(), .cols = Follows::never(), .elements = Follows::never()};
   static std::vector<Result> infer(const SpanReduce& op, const Shapes& in) { return {{{in[0].rows, op.spans->count}}}; }
   static std::vector<Var> vjp(Recorder&, const SpanReduce& op, const Vjp& v) {
     if (op.max) return {};  // only ever a shift under softmax, which does not change it
@@ -144,17 +156,21 @@ struct Rule<SpanReduce> : Light {
 
 template <>
 struct Rule<SpanSpread> : Free {
+  static constexpr Traits traits{
+      .rows = Follows::each(), .cols = Follows::never(), .elements = Follows::never(), .zero = {Zero::if_all, {0}}};
   static std::vector<Result> infer(const SpanSpread& op, const Shapes& in) { return {{{in[0].rows, op.spans->width}}}; }
   static std::vector<Var> vjp(Recorder&, const SpanSpread& op, const Vjp& v) { return {span_sum(v.d_out[0], op.spans)}; }
 };
 
 template <>
 struct Rule<SpanMask> : NoGradient, Free {
+  static constexpr Traits traits{.rows = Follows::never(), .cols = Follows::never(), .elements = Follows::never()};
   static std::vector<Result> infer(const SpanMask& op, const Shapes&) { return {{{1, op.spans->width}}}; }
 };
 
 template <>
 struct Rule<SpanSample> : NoGradient, PerSpan {
+  static constexpr Traits traits{.rows = Follows::each(), .cols = Follows::never(), .elements = Follows::never()};
   static std::vector<Result> infer(const SpanSample& op, const Shapes& in) {
     return {{{in[0].rows, op.spans->softmaxes}, DType::index}, {{in[0].rows, op.spans->tanhs}}};
   }

@@ -6,6 +6,11 @@ namespace tessera {
 
 template <>
 struct Rule<Reshape> : Free {
+  static constexpr Traits traits{.rows = Follows::never(),
+                                 .cols = Follows::never(),
+                                 .elements = Follows::each(),
+                                 .move = {Move::reshape},
+                                 .zero = {Zero::if_all, {0}}};
   static std::vector<Result> infer(const Reshape& op, const Shapes& in) {
     require(in[0].count() == op.rows * op.cols, "reshape");
     return {{{op.rows, op.cols}}};
@@ -15,6 +20,13 @@ struct Rule<Reshape> : Free {
 
 template <>
 struct Rule<SliceRows> : Free {
+  static Traits traits(const SliceRows& op, size_t) {
+    return {.rows = Follows::never(),
+            .cols = Follows::each(),
+            .elements = Follows::never(),
+            .move = {Move::slice_rows, op.start},
+            .zero = {Zero::if_all, {0}}};
+  }
   static std::vector<Result> infer(const SliceRows& op, const Shapes& in) {
     require(op.start >= 0 && op.start + op.rows <= in[0].rows, "slice_rows");
     return {{{op.rows, in[0].cols}}};
@@ -31,6 +43,13 @@ struct Rule<SliceRows> : Free {
 
 template <>
 struct Rule<SliceCols> : Free {
+  static Traits traits(const SliceCols& op, size_t) {
+    return {.rows = Follows::each(),
+            .cols = Follows::never(),
+            .elements = Follows::never(),
+            .move = {Move::slice_cols, op.start},
+            .zero = {Zero::if_all, {0}}};
+  }
   static std::vector<Result> infer(const SliceCols& op, const Shapes& in) {
     require(op.start >= 0 && op.start + op.cols <= in[0].cols, "slice_cols");
     return {{{in[0].rows, op.cols}}};
@@ -47,6 +66,11 @@ struct Rule<SliceCols> : Free {
 
 template <>
 struct Rule<ConcatRows> : Free {
+  static constexpr Traits traits{.rows = Follows::each(),
+                                 .cols = Follows::each(),
+                                 .elements = Follows::never(),
+                                 .move = {Move::concat_rows},
+                                 .zero = {Zero::if_all, OperandSet::all()}};
   static std::vector<Result> infer(const ConcatRows&, const Shapes& in) {
     Shape s{0, in[0].cols};
     for (const Shape& x : in) {
@@ -68,6 +92,11 @@ struct Rule<ConcatRows> : Free {
 
 template <>
 struct Rule<ConcatCols> : Free {
+  static constexpr Traits traits{.rows = Follows::each(),
+                                 .cols = Follows::never(),
+                                 .elements = Follows::never(),
+                                 .move = {Move::concat_cols},
+                                 .zero = {Zero::if_all, OperandSet::all()}};
   static std::vector<Result> infer(const ConcatCols&, const Shapes& in) {
     Shape s{in[0].rows, 0};
     for (const Shape& x : in) {

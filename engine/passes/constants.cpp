@@ -10,10 +10,6 @@ bool is_zero(Var v) {
   return f != nullptr && f->value == 0;
 }
 
-bool zero_at_zero(const Unary& op) {
-  return (op.fn == Unary::affine && op.b == 0) || op.fn == Unary::tanh || op.fn == Unary::sqrt || op.fn == Unary::rsqrt || op.fn == Unary::leaky;
-}
-
 // a·v + b, of what v itself is.
 Var affine(Var v, double a, double b) {
   if (a == 1 && b == 0) return v;
@@ -21,6 +17,19 @@ Var affine(Var v, double a, double b) {
   const Unary* inner = made_by<Unary>(v);
   if (inner != nullptr && inner->fn == Unary::affine) return affine(input_of(v, 0), a * inner->a, a * inner->b + b);
   return unary(Unary::affine, v, a, b);
+}
+
+// Whether the op's traits say that zeros among its inputs make all results zeros.
+bool makes_zeros(const Site& s) {
+  const Zero zero = traits(s.node).zero;
+  if (zero.when == Zero::unknown || zero.when == Zero::always) return zero.when == Zero::always;
+  bool any = false, all = true;
+  for (size_t i = 0; i < s.in.size(); ++i) {
+    if (!zero.inputs.has(i)) continue;
+    any = any || is_zero(s.in[i]);
+    all = all && is_zero(s.in[i]);
+  }
+  return zero.when == Zero::if_any ? any : all;
 }
 
 std::optional<std::vector<Var>> fold(Recorder& r, const Site& s) {
@@ -31,14 +40,11 @@ std::optional<std::vector<Var>> fold(Recorder& r, const Site& s) {
     return std::optional(out);
   };
   auto one = [](Var v) { return std::optional(std::vector<Var>{v}); };
+  if (makes_zeros(s)) return zeros();
   if (const auto* op = std::get_if<Unary>(&s.node.op)) {
-    if (is_zero(in[0]) && zero_at_zero(*op)) return zeros();
-    if (op->fn != Unary::affine) return std::nullopt;
-    return op->a == 0 && op->b == 0 ? zeros() : one(affine(in[0], op->a, op->b));
+    return op->fn == Unary::affine ? one(affine(in[0], op->a, op->b)) : std::nullopt;
   } else if (const auto* b = std::get_if<Binary>(&s.node.op)) {
-    const bool x = is_zero(in[0]), y = is_zero(in[1]), same = in[0].shape() == in[1].shape();
-    if (b->fn == Binary::mul && (x || y)) return zeros();
-    if ((b->fn == Binary::div || b->fn == Binary::gate) && x) return zeros();
+    const bool same = in[0].shape() == in[1].shape();
     if (b->fn == Binary::add && in[0].id == in[1].id) return one(affine(in[0], 2, 0));
     if (const Fill* f = made_by<Fill>(in[1])) {
       if (b->fn == Binary::add) return one(affine(in[0], 1, f->value));
@@ -61,23 +67,8 @@ std::optional<std::vector<Var>> fold(Recorder& r, const Site& s) {
     return r.emit(Matmul{m->trans_a, m->trans_b, pairs, m->addend, m->cut}, left);
   } else if (std::holds_alternative<Broadcast>(s.node.op)) {
     if (const Fill* f = made_by<Fill>(in[0])) return one(fill(r, s.old.shape(s.node.out[0]), f->value));
-  } else if (std::holds_alternative<RowDot>(s.node.op)) {
-    if (is_zero(in[0]) || is_zero(in[1])) return zeros();
-  } else if (std::holds_alternative<LerpRows>(s.node.op)) {
-    if (is_zero(in[1]) && is_zero(in[2])) return zeros();
-  } else if (std::holds_alternative<SpanActivationGrad>(s.node.op)) {
-    if (is_zero(in[1])) return zeros();
-  } else if (std::holds_alternative<SpanCrossEntropyGrad>(s.node.op)) {
-    if (is_zero(in[2])) return zeros();
-  } else if (std::holds_alternative<BatchNormGrad>(s.node.op)) {
-    if (is_zero(in[5])) return zeros();
   } else if (const auto* w = std::get_if<SparseWgrad>(&s.node.op)) {
-    if (is_zero(in[2])) return w->addend ? one(in[3]) : zeros();
-  } else if (is_view(s.node.op) || std::holds_alternative<SumRows>(s.node.op) || std::holds_alternative<SumCols>(s.node.op) ||
-             std::holds_alternative<ConcatRows>(s.node.op) || std::holds_alternative<ConcatCols>(s.node.op) || std::holds_alternative<SpanSpread>(s.node.op)) {
-    for (const Var v : in)
-      if (!is_zero(v)) return std::nullopt;
-    return zeros();
+    if (w->addend && is_zero(in[2])) return one(in[3]);
   }
   return std::nullopt;
 }

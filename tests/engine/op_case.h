@@ -67,6 +67,8 @@ struct Case {
 };
 
 using Cases = std::vector<Case>;
+const Cases& all_cases();
+std::vector<std::string> op_names();  // of TESSERA_OPS
 // By family; tests/engine/op_<family>.cpp.
 void linear_cases(Cases&);
 void sparse_cases(Cases&);

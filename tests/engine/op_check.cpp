@@ -1,7 +1,5 @@
 #include "op_check.h"
 
-#include "engine/row_chains.h"
-
 namespace tessera::oracle {
 namespace {
 
@@ -43,21 +41,6 @@ bool same_row(const std::vector<double>& a, const std::vector<double>& b) {
 
 }  // namespace
 
-const Cases& all_cases() {
-  static const Cases cases = [] {
-    Cases c;
-    for (const auto add : {linear_cases, sparse_cases, elementwise_cases, reduce_cases, view_cases, span_cases, batch_norm_cases, recurrent_cases, source_cases, profile_cases, ending_cases}) add(c);
-    return c;
-  }();
-  return cases;
-}
-
-std::vector<std::string> op_names() {
-#define TESSERA_FIELD_NAME(type, field, parts) #field,
-  return {TESSERA_OPS(TESSERA_FIELD_NAME)};
-#undef TESSERA_FIELD_NAME
-}
-
 void compare(const Grids& want, const Ran& got, double eps, double tiny, double units) {
   EXPECT_EQ(got.damage, "") << "wrote where it must not";
   ASSERT_EQ(got.out.size(), want.size());
@@ -93,11 +76,12 @@ int64_t batch_rows(const Case& c) {
 
 Batch picked(const Case& c, const Grids& in, const std::vector<int64_t>& picks) {
   const int64_t rows = batch_rows(c), n = static_cast<int64_t>(picks.size());
+  const Follows follows = traits(c.op, c.in.size()).rows;
   Batch b{c, in};
   for (size_t i = 0; i < c.in.size(); ++i) {
     const Input& input = c.in[i];
     const bool tiles = input.lies == Input::in_tiles;
-    if (input.absent || input.lies == Input::whole || (!tiles && (input.shape.rows != rows || !along_rows(c.op, i)))) continue;
+    if (input.absent || input.lies == Input::whole || (!tiles && (input.shape.rows != rows || !follows.input(i)))) continue;
     const int64_t per = tiles ? input.shape.rows / sequence_tiles(rows) : 1;
     b.c.in[i].shape.rows = tiles ? sequence_tiles(n) * per : n;
     b.in[i] = Grid(b.c.in[i].shape.rows, input.shape.cols);

@@ -6,9 +6,6 @@
 
 namespace tessera::oracle {
 
-const Cases& all_cases();
-std::vector<std::string> op_names();
-
 // One test an op of TESSERA_OPS and property; an op without a case fails.
 class OpTest : public testing::TestWithParam<std::string> {
  protected:

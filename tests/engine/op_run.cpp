@@ -56,6 +56,8 @@ class Block {
 
 double rounded_to(bool in_float, double v) { return in_float ? static_cast<double>(static_cast<float>(v)) : v; }
 
+}  // namespace
+
 Kernel kernel_of(const KernelTable& table, const Op& op, const void** attributes) {
   Kernel kernel{};
   std::visit(
@@ -70,8 +72,6 @@ Kernel kernel_of(const KernelTable& table, const Op& op, const void** attributes
       op);
   return kernel;
 }
-
-}  // namespace
 
 Grids draw_inputs(const Case& c, bool in_float) {
   std::mt19937_64 random(c.op.index() * 1000003 + c.in.size());

@@ -11,6 +11,9 @@ namespace tessera::oracle {
 // The inputs' values, rounded to the scalar they will be read in; the same for the same case.
 Grids draw_inputs(const Case& c, bool in_float);
 
+// An op's kernel and where its attributes are.
+Kernel kernel_of(const KernelTable& table, const Op& op, const void** attributes);
+
 struct Layout {
   int64_t pad = 0;     // elements between rows
   int64_t offset = 0;  // elements before the first row: misaligned

@@ -37,6 +37,23 @@ TEST_P(Ops, ValueInDouble) {
   });
 }
 
+// TESSERA_OPS promises kernels for parts; the traits say what a part needs. A promise without that would never be used.
+TEST_P(Ops, PartsThatKernelsMakeAreOnesTheTraitsDescribe) {
+  bool rows = false, cols = false, elements = false;
+  int parts = Parts::whole;
+  each_case([&](const Case& c) {
+    const Traits t = traits(c.op, c.in.size());
+    parts = parts_of(c.op);
+    rows = rows || t.rows || t.move.view();
+    cols = cols || t.cols;
+    elements = elements || t.elements;
+    if (c.by_rows) EXPECT_TRUE(t.rows) << "its rows are made one by one";
+  });
+  EXPECT_TRUE((parts & (Parts::blocks | Parts::rows)) == 0 || rows);
+  EXPECT_TRUE((parts & Parts::cols) == 0 || cols);
+  EXPECT_TRUE((parts & Parts::elements) == 0 || elements);
+}
+
 TEST_P(Ops, LawsHold) {
   each_case([](const Case& c) {
     for (const KernelTable* table : {float_tables().back(), cpu_kernels("double")}) {

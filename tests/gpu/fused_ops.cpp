@@ -20,7 +20,14 @@ struct Way {
 };
 Way way_now;
 OpKind kind_now;
+Traits traits_now = traits(Fill{}, 0);
 bool fitted;
+// The output whose rows a chain cuts: not one that holds sequences as lanes.
+size_t rows_output(const Traits& t) { return t.tiles.tiled_out.has(0) ? 1 : 0; }
+void set_now(const Case& c) {
+  kind_now = static_cast<OpKind>(c.op.index() - 1);
+  traits_now = traits(c.op, c.in.size());
+}
 
 bool is_product(OpKind kind) { return kind == OpKind::matmul; }
 
@@ -35,12 +42,12 @@ void enqueue_fused(const Kernel&, const Call& call, int64_t, void*) {
   const Watched watched(call);
   const Buffer<float> workspace(is_product(kind_now) ? static_cast<size_t>(fused_kernels_cuda().slices_bytes(call)) / 4 + 16 : 16);
   GpuContext context{nullptr, workspace.data()};
-  const View& out = call.out[kind_now == OpKind::recurrent_grad ? 1 : 0];  // the first holds sequences as lanes
+  const View& out = call.out[rows_output(traits_now)];
   const auto [cut, run, sliced, apart] = way_now;
   FusedStep step{kind_now, call, run, apart, FusedStep::all, 64};  // the sums of slices lie behind something else's
   FusedChain chain{cut, 0, 0, 0, &step, 1};
   if (cut == FusedChain::rows) chain.units = (apart > 0 ? apart : out.rows) / run;
-  if (cut == FusedChain::cols) chain.units = kind_now == OpKind::report ? 1 : out.cols;
+  if (cut == FusedChain::cols) chain.units = traits_now.scalars ? 1 : out.cols;
   if (cut == FusedChain::flat) chain.units = out.rows * out.cols;
   if (cut == FusedChain::cells) {
     chain.units = out.rows / run;
@@ -65,23 +72,16 @@ void enqueue_alone(const Kernel& kernel, const Call& call, int64_t tile, void* s
   kernel.run(call, tile, &context);
 }
 
-bool one_of(OpKind kind, std::initializer_list<OpKind> kinds) { return std::find(kinds.begin(), kinds.end(), kind) != kinds.end(); }
-
-// The cuts that an op's case can stand in (engine/fusion.h decides so for plans).
-std::vector<Way> ways_of(OpKind kind, const Case& c, int64_t rows) {
-  using K = OpKind;
+// The cuts that an op's case can stand in: what its kernels are listed for (Parts) and its traits allow.
+std::vector<Way> ways_of(const Case& c, int64_t rows) {
+  const Traits t = traits(c.op, c.in.size());
+  const int parts = parts_of(c.op);
   std::vector<Way> all;
-  const auto* product = std::get_if<Matmul>(&c.op);
-  const bool gated = kind == K::adam && c.in.size() > 4;  // decided on in the step: never fused
-  const bool straight = product == nullptr || !product->trans_a;
-  if (one_of(kind, {K::random, K::fill, K::draw_conditions, K::gather_rows, K::sparse_dense, K::sparse_pick, K::sparse_matmul, K::matmul, K::unary, K::binary, K::lerp_rows, K::broadcast, K::sum_cols,
-                    K::row_dot, K::reshape, K::concat_rows, K::concat_cols, K::span_activation, K::span_activation_grad, K::span_cross_entropy, K::span_cross_entropy_grad,
-                    K::span_reconstruction, K::span_reconstruction_grad, K::mixture_draw, K::gather_sequences, K::recurrent_input_grad}) &&
-      straight) {
+  if ((parts & Parts::rows) != 0 && (t.rows || t.move.view())) {
     all.push_back({FusedChain::rows, 1, false});
-    for (const int64_t parts : {2, 3})
-      if (rows % parts == 0 && rows > parts) {
-        all.push_back({FusedChain::rows, 1, false, rows / parts});
+    for (const int64_t stacked : {2, 3})
+      if (rows % stacked == 0 && rows > stacked) {
+        all.push_back({FusedChain::rows, 1, false, rows / stacked});
         break;
       }
     for (const int64_t run : {3, 2})
@@ -91,14 +91,13 @@ std::vector<Way> ways_of(OpKind kind, const Case& c, int64_t rows) {
         break;
       }
   }
-  if (one_of(kind, {K::batch_norm, K::batch_norm_grad, K::running_stats, K::sum_rows, K::recurrent_wgrad, K::matmul, K::unary, K::binary, K::fill, K::broadcast, K::report, K::adam, K::average, K::clamp_range}) && straight && !gated)
-    all.push_back({FusedChain::cols, 0, false});
-  if (one_of(kind, {K::adam, K::average, K::clamp_range}) && !gated) all.push_back({FusedChain::flat, 0, false});
-  if (one_of(kind, {K::matmul, K::sparse_wgrad})) all.push_back({FusedChain::tiles, 1, false});
-  if (product != nullptr && straight) {
-    all.push_back({FusedChain::cells, 1, false});
-    for (const FusedChain::Cut cut : {FusedChain::tiles, FusedChain::cells}) all.push_back({cut, 1, true});
-  }
+  if ((parts & Parts::cols) != 0 && t.cols) all.push_back({FusedChain::cols, 0, false});
+  if ((parts & Parts::elements) != 0 && t.elements) all.push_back({FusedChain::flat, 0, false});
+  if ((parts & Parts::tiles) == 0) return all;
+  all.push_back({FusedChain::tiles, 1, false});
+  if ((parts & Parts::packed) == 0 || !t.rows) return all;
+  all.push_back({FusedChain::cells, 1, false});
+  for (const FusedChain::Cut cut : {FusedChain::tiles, FusedChain::cells}) all.push_back({cut, 1, true});
   return all;
 }
 
@@ -109,13 +108,13 @@ class FusedOps : public OpTest {
 
 TEST_P(FusedOps, HaveTheBitsOfALaunchOfTheirOwn) {
   each_case([](const Case& c) {
-    kind_now = static_cast<OpKind>(c.op.index() - 1);
+    set_now(c);
     const Grids in = draw_inputs(c, true);
     for (const Layout& l : {Layout{}, Layout{3, 1}}) {
       const Ran alone = run_kernel(kernels_cuda(gpu::Math::fp32), c, in, l, enqueue_alone);
-      const int64_t rows = c.reference(in)[0].rows;
+      const int64_t rows = c.reference(in)[rows_output(traits_now)].rows;
       if (alone.out[0].empty()) continue;
-      for (const Way& s : ways_of(kind_now, c, rows)) {
+      for (const Way& s : ways_of(c, rows)) {
         const auto* product = std::get_if<Matmul>(&c.op);
         if (product != nullptr && s.sliced && in[0].cols == 0) continue;
         way_now = s;
@@ -146,7 +145,7 @@ TEST(FusedLaunches, TakeSequencesInGroupsWhereTheRoomIsSmall) {
     Case backwards{"", RecurrentGrad{cell, kSteps, sequences},
                    {length, real(sequence_tiles(sequences) * kSteps * saved_of(cell) * kHidden, kSequenceTile).range(0.1, 0.9), w_h, real(sequences, kSteps * kHidden), state(true), state(lstm)}, nullptr};
     for (const Case* c : {&forwards, &backwards}) {
-      kind_now = static_cast<OpKind>(c->op.index() - 1);
+      set_now(*c);
       const Grids in = draw_inputs(*c, true);
       const Ran alone = run_kernel(kernels_cuda(gpu::Math::fp32), *c, in, {}, enqueue_alone);
       for (const char* schedule : {"sequential", "random:7"}) {
@@ -207,6 +206,8 @@ TEST(FusedLaunches, RefuseWhatTheyCannotHold) {
     v.ld = 2;
   }
   EXPECT_FALSE(holds(1, 1, filled, FusedChain::cells)) << "of packed rows there are only products";
+  for (const FusedChain::Cut cut : {FusedChain::flat, FusedChain::tiles})
+    EXPECT_FALSE(holds(1, 1, filled, cut)) << "a cut that the op has no device code for";
   const CountAbove count{0.5};
   EXPECT_FALSE(holds(1, 1, step(OpKind::count_above, &count, 2))) << "an op without a place in a chain";
 }
