@@ -47,7 +47,7 @@ TEST_P(Ops, PartsThatKernelsMakeAreOnesTheTraitsDescribe) {
     rows = rows || t.rows || t.move.view();
     cols = cols || t.cols;
     elements = elements || t.elements;
-    if (c.by_rows) EXPECT_TRUE(t.rows) << "its rows are made one by one";
+    EXPECT_TRUE(!c.by_rows || t.rows) << "its rows are made one by one";
   });
   EXPECT_TRUE((parts & (Parts::blocks | Parts::rows)) == 0 || rows);
   EXPECT_TRUE((parts & Parts::cols) == 0 || cols);
