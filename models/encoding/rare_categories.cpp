@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/philox.h"
+#include "models/table/arrow_type.h"
 
 namespace tessera {
 namespace {
@@ -63,6 +64,7 @@ RareColumn protect(Column& column, uint32_t index, int64_t least, uint64_t seed,
     out.made_anew = true;
     column.type = ColumnType::identifier;
     column.reason = "categories that hardly repeat: regenerated like an identifier";
+    remember_arrow(std::string(column.arrow), column);  // regenerated texts need not be days of the calendar
     return out;
   }
   for (size_t i = 0; i < column.codes.size(); ++i) {

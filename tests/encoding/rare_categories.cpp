@@ -78,13 +78,15 @@ TEST(RareCategories, DrawsByFrequencyAndByRow) {
   EXPECT_NEAR(counts_of(a.columns[0]).at("v0") - 3000, 1500, 100);  // of 2,000 rows, σ = 19
 }
 
-TEST(RareCategories, AColumnOfNamesIsMadeAnew) {
+TEST(RareCategories, AColumnOfNamesIsRegenerated) {
   std::vector<int> counts{6};
   counts.resize(40, 1);
   Table t = table_of(counts);
+  t.columns[0].arrow = "tdD";  // a regenerated text need not be a day of the calendar
   Team team(1);
   EXPECT_TRUE(protect_rare_categories(t, 5, 1, team).at(0).made_anew);
   EXPECT_EQ(t.columns[0].type, ColumnType::identifier);
+  EXPECT_EQ(t.columns[0].arrow, "");
 }
 
 // Holder h has rows of its own side by side; value v of `held` is in so many rows of each of so many holders.
