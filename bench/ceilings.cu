@@ -1,5 +1,6 @@
-// What a GPU can do at best, measured on the one at hand, since every floor is worked out from these: memory and cache rates, arithmetic, and what a step of small launches
-// is made of, the gap between the nodes of a graph and a barrier of the whole grid. One table, or JSON to a file. Nothing of the library is in it.
+// What a GPU can do at best, measured on the one at hand, since every floor is worked out from these: memory and cache
+// rates, arithmetic, and what a step of small launches is made of, the gap between the nodes of a graph and a barrier
+// of the whole grid. One table, or JSON to a file. Nothing of the library is in it.
 //   nvcc -std=c++20 -O3 -arch=native bench/ceilings.cu -o ceilings && ./ceilings [file.json]
 #include <cuda_runtime.h>
 
@@ -42,13 +43,16 @@ double seconds(cudaStream_t stream, const std::function<void()>& work) {
 // copy: 16-byte loads and stores, `times` over the same memory.
 __global__ void copy_kernel(const float4* from, float4* to, int64_t n, int times) {
   for (int t = 0; t < times; ++t)
-    for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += static_cast<int64_t>(gridDim.x) * blockDim.x) to[i] = from[i];
+    for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n;
+         i += static_cast<int64_t>(gridDim.x) * blockDim.x)
+      to[i] = from[i];
 }
 // read: sums, so that nothing is left out; what is read stays in L2 where it fits.
 __global__ void read_kernel(const float4* from, float* to, int64_t n, int times) {
   float sum = 0;
   for (int t = 0; t < times; ++t)
-    for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += static_cast<int64_t>(gridDim.x) * blockDim.x) {
+    for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n;
+         i += static_cast<int64_t>(gridDim.x) * blockDim.x) {
       const float4 v = __ldcg(from + (i + t) % n);
       sum += v.x + v.y + v.z + v.w;
     }
@@ -73,24 +77,25 @@ __global__ void mma_kernel(float* to, uint32_t a, uint32_t b, int times) {
   for (int t = 0; t < times; ++t)
 #pragma unroll
     for (int k = 0; k < 8; ++k)
-      asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%4,%4,%4}, {%5,%5}, {%0,%1,%2,%3};"
-                   : "+f"(d[k][0]), "+f"(d[k][1]), "+f"(d[k][2]), "+f"(d[k][3])
-                   : "r"(a), "r"(b));
+      asm volatile(
+          "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%4,%4,%4}, {%5,%5}, {%0,%1,%2,%3};"
+          : "+f"(d[k][0]), "+f"(d[k][1]), "+f"(d[k][2]), "+f"(d[k][3])
+          : "r"(a), "r"(b));
   float sum = 0;
 #pragma unroll
   for (int k = 0; k < 8; ++k) sum += d[k][0];
   if (sum == 1.5f) *to = sum;
 }
 __global__ void empty_kernel() {}
-// A barrier of all blocks, resident at once: each adds one and waits for the rest; the last of them opens the next round.
+// A barrier of all blocks, resident at once: each adds one and waits for the rest; the last of them opens the next
+// round.
 __global__ void barrier_kernel(unsigned* arrived, int times) {
   for (int t = 1; t <= times; ++t) {
     __syncthreads();
     if (threadIdx.x == 0) {
       __threadfence();
       atomicAdd(arrived, 1u);
-      while (*static_cast<volatile unsigned*>(arrived) < gridDim.x * static_cast<unsigned>(t)) {
-      }
+      while (*static_cast<volatile unsigned*>(arrived) < gridDim.x * static_cast<unsigned>(t)) {}
       __threadfence();
     }
     __syncthreads();
@@ -118,13 +123,20 @@ int main(int argc, char** argv) {
     double value;
   };
   std::vector<Line> lines;
-  const auto rate = [&](const char* name, const char* unit, double amount, const std::function<void()>& work) { lines.push_back({name, unit, amount / seconds(stream, work)}); };
+  const auto rate = [&](const char* name, const char* unit, double amount, const std::function<void()>& work) {
+    lines.push_back({name, unit, amount / seconds(stream, work)});
+  };
 
-  rate("copy_bytes_per_second", "B/s", 2.0 * kFar, [&] { copy_kernel<<<sms * 8, 512, 0, stream>>>(from, to, kFar / 16, 1); });
-  rate("cached_copy_bytes_per_second", "B/s", 2.0 * kNear * 64, [&] { copy_kernel<<<sms * 4, 512, 0, stream>>>(from, to, kNear / 16, 64); });
-  rate("cached_read_bytes_per_second", "B/s", 1.0 * kNear * 64, [&] { read_kernel<<<sms * 4, 512, 0, stream>>>(from, sink, kNear / 16, 64); });
-  rate("fma_flops_per_second", "FLOP/s", 2.0 * 16 * 4096 * sms * 8 * 256, [&] { fma_kernel<<<sms * 8, 256, 0, stream>>>(sink, 0.5f, 1.0f, 4096); });
-  rate("mma_tf32_flops_per_second", "FLOP/s", 2.0 * 16 * 8 * 8 * 8 * 4096 * sms * 8 * 8, [&] { mma_kernel<<<sms * 8, 256, 0, stream>>>(sink, 0, 0, 4096); });
+  rate("copy_bytes_per_second", "B/s", 2.0 * kFar,
+       [&] { copy_kernel<<<sms * 8, 512, 0, stream>>>(from, to, kFar / 16, 1); });
+  rate("cached_copy_bytes_per_second", "B/s", 2.0 * kNear * 64,
+       [&] { copy_kernel<<<sms * 4, 512, 0, stream>>>(from, to, kNear / 16, 64); });
+  rate("cached_read_bytes_per_second", "B/s", 1.0 * kNear * 64,
+       [&] { read_kernel<<<sms * 4, 512, 0, stream>>>(from, sink, kNear / 16, 64); });
+  rate("fma_flops_per_second", "FLOP/s", 2.0 * 16 * 4096 * sms * 8 * 256,
+       [&] { fma_kernel<<<sms * 8, 256, 0, stream>>>(sink, 0.5f, 1.0f, 4096); });
+  rate("mma_tf32_flops_per_second", "FLOP/s", 2.0 * 16 * 8 * 8 * 8 * 4096 * sms * 8 * 8,
+       [&] { mma_kernel<<<sms * 8, 256, 0, stream>>>(sink, 0, 0, 4096); });
 
   constexpr int kNodes = 1024;
   cudaGraph_t graph;
@@ -133,17 +145,22 @@ int main(int argc, char** argv) {
   for (int i = 0; i < kNodes; ++i) empty_kernel<<<sms, 256, 0, stream>>>();
   check(cudaStreamEndCapture(stream, &graph), "capture");
   check(cudaGraphInstantiate(&exec, graph, 0), "graph");
-  lines.push_back({"graph_node_seconds", "s", seconds(stream, [&] { check(cudaGraphLaunch(exec, stream), "graph"); }) / kNodes});
+  lines.push_back(
+      {"graph_node_seconds", "s", seconds(stream, [&] { check(cudaGraphLaunch(exec, stream), "graph"); }) / kNodes});
   lines.push_back({"stream_launch_seconds", "s", seconds(stream, [&] {
-                     for (int i = 0; i < kNodes; ++i) empty_kernel<<<sms, 256, 0, stream>>>();
-                   }) / kNodes});
+                                                   for (int i = 0; i < kNodes; ++i)
+                                                     empty_kernel<<<sms, 256, 0, stream>>>();
+                                                 }) / kNodes});
   constexpr int kBarriers = 1000;
   int times = kBarriers;
   void* arguments[] = {&counter, &times};
-  lines.push_back({"grid_barrier_seconds", "s", seconds(stream, [&] {
-                     check(cudaMemsetAsync(counter, 0, 256, stream), "barrier");
-                     check(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(barrier_kernel), dim3(sms), dim3(256), arguments, 0, stream), "barrier");
-                   }) / kBarriers});
+  lines.push_back(
+      {"grid_barrier_seconds", "s", seconds(stream, [&] {
+                                      check(cudaMemsetAsync(counter, 0, 256, stream), "barrier");
+                                      check(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(barrier_kernel),
+                                                                        dim3(sms), dim3(256), arguments, 0, stream),
+                                            "barrier");
+                                    }) / kBarriers});
   check(cudaDeviceSynchronize(), "run");
 
   FILE* file = argc > 1 ? std::fopen(argv[1], "w") : nullptr;

@@ -23,7 +23,8 @@ struct Draw {  // one cell's random numbers
 };
 Draw draw(int64_t row, int column) {
   const Philox p = philox(static_cast<uint32_t>(row), static_cast<uint32_t>(column), 0, 0, 1, 2);
-  return {std::sqrt(-2 * std::log(static_cast<double>(open_uniform(p.word[0])))) * std::cos(6.283185307179586 * static_cast<double>(open_uniform(p.word[1]))),
+  return {std::sqrt(-2 * std::log(static_cast<double>(open_uniform(p.word[0])))) *
+              std::cos(6.283185307179586 * static_cast<double>(open_uniform(p.word[1]))),
           static_cast<double>(open_uniform(p.word[2]))};
 }
 
@@ -39,7 +40,8 @@ double number(const Draw& d, int kind) {
 }  // namespace
 
 TemporaryFile::TemporaryFile(const std::string& name)
-    : folder_(std::filesystem::temp_directory_path() / ("tessera_bench_" + std::to_string(getpid()))), path_((folder_ / name).string()) {
+    : folder_(std::filesystem::temp_directory_path() / ("tessera_bench_" + std::to_string(getpid()))),
+      path_((folder_ / name).string()) {
   std::filesystem::create_directories(folder_);
 }
 
@@ -50,7 +52,8 @@ TemporaryFile::~TemporaryFile() {
 
 std::string adult_file() {
   const char* folder = std::getenv("TESSERA_DATA");
-  const auto file = std::filesystem::path(folder != nullptr ? folder : TESSERA_SOURCE_DIR "/../shared/data") / "adult_train.csv";
+  const auto file =
+      std::filesystem::path(folder != nullptr ? folder : TESSERA_SOURCE_DIR "/../shared/data") / "adult_train.csv";
   return std::filesystem::exists(file) ? file.string() : std::string();
 }
 

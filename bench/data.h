@@ -28,7 +28,8 @@ std::string adult_file();
 // Its rows, or as many generated people.
 tessera::Table adult(tessera::Team& team);
 
-// Columns in turn: skewed decimals with no value twice, whole numbers of a wide range, a category of 20 values, amounts of which 60 % are 0, small counts.
+// Columns in turn: skewed decimals with no value twice, whole numbers of a wide range, a category of 20 values, amounts
+// of which 60 % are 0, small counts.
 tessera::Table mixed(int64_t rows, int columns);
 
 void write_csv(tessera::Table&& table, const std::string& path);

@@ -1,7 +1,9 @@
-// What a device does, behind the plugin: ceilings first (copies, the gap between launches, products), then what it is for: a training step of CTGAN and of TVAE at Adult's
-// size, TimeGAN's joint iteration at the published one, a recurrent layer forward and backward, 4,096 candidates of calibrated sampling; op by op and fused, launch by launch
+// What a device does, behind the plugin: ceilings first (copies, the gap between launches, products), then what it is
+// for: a training step of CTGAN and of TVAE at Adult's size, TimeGAN's joint iteration at the published one, a
+// recurrent layer forward and backward, 4,096 candidates of calibrated sampling; op by op and fused, launch by launch
 // and replayed, and each op by itself beside its floor. Prints tables, and JSON to the file it is given.
-//   bench_device [file.json [ctgan] [tvae] [timegan] [gru_24] [gru_112] [sampling]]           all by default; the device is "cuda", or TESSERA_TEST_DEVICE
+//   bench_device [file.json [ctgan] [tvae] [timegan] [gru_24] [gru_112] [sampling]]           all by default; the
+//       device is "cuda", or TESSERA_TEST_DEVICE
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +33,9 @@ namespace {
 
 using namespace tessera;
 
-double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 // Seconds a step of a program, the best of a few runs; a run is long enough that its start and end do not count.
 double step_seconds(Program& p, int64_t steps) {
@@ -65,13 +69,16 @@ double copy_rate(Device& device, int64_t bytes, int times) {
   return 2.0 * static_cast<double>(bytes) * times / best;
 }
 
-// A plan's op by itself, over zeros (ones would do as well: no kernel's time depends on values but for conditions and samples, of which zeros are one).
+// A plan's op by itself, over zeros (ones would do as well: no kernel's time depends on values but for conditions and
+// samples, of which zeros are one).
 double op_seconds(Device& device, Team& team, const Plan& from, const Node& node) {
   Plan plan;
   plan.tables = from.tables;
   std::vector<Id> in;
   for (size_t i = 0; i < node.in.size(); ++i)
-    in.push_back(node.in[i] == kNone ? kNone : plan.leaf(Leaf::state, "x" + std::to_string(i), from.shape(node.in[i]), from[node.in[i]].dtype));
+    in.push_back(node.in[i] == kNone
+                     ? kNone
+                     : plan.leaf(Leaf::state, "x" + std::to_string(i), from.shape(node.in[i]), from[node.in[i]].dtype));
   plan.outputs = plan.emit(node.op, in);
   Program p(std::move(plan), device, team, 1);
   return step_seconds(p, 320);
@@ -144,7 +151,8 @@ Workload tabular(const std::string& name, int64_t rows, Team& team) {
   t->rows.rows = rows;
   for (int64_t r = 0; r < rows; ++r)
     for (const Span& s : t->layout.spans) {
-      if (s.part == Span::Part::alpha) t->rows.alphas.push_back(std::uniform_real_distribution<float>(-0.9f, 0.9f)(random));
+      if (s.part == Span::Part::alpha)
+        t->rows.alphas.push_back(std::uniform_real_distribution<float>(-0.9f, 0.9f)(random));
       else t->rows.codes.push_back(static_cast<int32_t>(random() % static_cast<unsigned>(s.width)));
     }
   FitOptions o;
@@ -174,8 +182,10 @@ Workload timegan(int64_t sequences, int64_t steps) {
   };
   const auto s = std::make_shared<Sequences>();
   s->model = std::make_unique<Timegan>(kFeatures, 0, steps, TimeganConfig{});
-  for (int64_t i = 0; i < sequences * steps * kFeatures; ++i) s->x.push_back(0.5f + 0.4f * static_cast<float>(std::sin(0.37 * static_cast<double>(i))));
-  for (int64_t i = 0; i < sequences; ++i) s->first.push_back(static_cast<int32_t>(i * steps)), s->length.push_back(static_cast<int32_t>(steps));
+  for (int64_t i = 0; i < sequences * steps * kFeatures; ++i)
+    s->x.push_back(0.5f + 0.4f * static_cast<float>(std::sin(0.37 * static_cast<double>(i))));
+  for (int64_t i = 0; i < sequences; ++i)
+    s->first.push_back(static_cast<int32_t>(i * steps)), s->length.push_back(static_cast<int32_t>(steps));
   Workload w{{}, [s](Program& p) {
                bind_if(p, "features", s->x.data());
                bind_if(p, "first", s->first.data());
@@ -227,7 +237,8 @@ Workload sampling(int64_t rows, int64_t batch, Team& team) {
   FitOptions o;
   apply_preset(o);
   o.as<TvaeConfig>().epochs = 1;
-  const auto s = std::make_shared<Sampling>(Sampling{Model::fit(example_people(rows, 1), o, team, {}), nullptr, nullptr, nullptr, {}});
+  const auto s = std::make_shared<Sampling>(
+      Sampling{Model::fit(example_people(rows, 1), o, team, {}), nullptr, nullptr, nullptr, {}});
   const Model::State& state = s->model.state();
   const Tier tier = state.calibration.holds(Tier::full) ? Tier::full : Tier::marginals;
   s->method = state.method();
@@ -250,7 +261,8 @@ Workload sampling(int64_t rows, int64_t batch, Team& team) {
 }
 
 // Each op by itself; those of one kind and size are timed once.
-nlohmann::json bench_ops(Device& device, Team& team, const Plan& plan, double gap, double bytes_per_second, double flops_per_second) {
+nlohmann::json bench_ops(Device& device, Team& team, const Plan& plan, double gap, double bytes_per_second,
+                         double flops_per_second) {
   struct Row {
     int times = 0;
     double seconds = 0, floor = 0;
@@ -261,7 +273,8 @@ nlohmann::json bench_ops(Device& device, Team& team, const Plan& plan, double ga
     if (is_view(n.op)) continue;
     std::string size = op_name(n.op);
     for (const auto* ids : {&n.in, &n.out})
-      for (const Id id : *ids) size += id == kNone ? " -" : fmt::format(" {}x{}", plan.shape(id).rows, plan.shape(id).cols);
+      for (const Id id : *ids)
+        size += id == kNone ? " -" : fmt::format(" {}x{}", plan.shape(id).rows, plan.shape(id).cols);
     const auto [at, fresh] = known.try_emplace(size);
     if (fresh) at->second = std::max(op_seconds(device, team, plan, n) - gap, 0.0);  // without the advance of the step
     const Cost c = cost(n.op, plan, n.in, n.out);
@@ -273,7 +286,8 @@ nlohmann::json bench_ops(Device& device, Team& team, const Plan& plan, double ga
   nlohmann::json out;
   fmt::print("  {:<26}{:>6}{:>12}{:>12}{:>8}\n", "op", "times", "us", "floor us", "share");
   for (const auto& [op, row] : rows) {
-    fmt::print("  {:<26}{:>6}{:>12.2f}{:>12.2f}{:>8.2f}\n", op, row.times, 1e6 * row.seconds, 1e6 * row.floor, row.floor / std::max(row.seconds, 1e-12));
+    fmt::print("  {:<26}{:>6}{:>12.2f}{:>12.2f}{:>8.2f}\n", op, row.times, 1e6 * row.seconds, 1e6 * row.floor,
+               row.floor / std::max(row.seconds, 1e-12));
     out[op] = {{"times", row.times}, {"seconds", row.seconds}, {"floor_seconds", row.floor}};
   }
   return out;
@@ -286,22 +300,24 @@ int run(const char* path, const std::set<std::string>& wanted) {
   nlohmann::json out;
   out["device"] = device.describe();
   const bool small = std::getenv("TESSERA_SMALL") != nullptr;  // on the emulated machine: does it run at all
-  const double copy = copy_rate(device, small ? 1 << 16 : 1 << 29, small ? 2 : 20), cached = copy_rate(device, small ? 1 << 12 : 8 << 20, small ? 2 : 200), gap = gap_seconds(device, team),
+  const double copy = copy_rate(device, small ? 1 << 16 : 1 << 29, small ? 2 : 20),
+               cached = copy_rate(device, small ? 1 << 12 : 8 << 20, small ? 2 : 200), gap = gap_seconds(device, team),
                products = matmul_rate(device, team, small ? 64 : 4096);
   out["copy_bytes_per_second"] = copy;
   out["cached_copy_bytes_per_second"] = cached;
   out["launch_gap_seconds"] = gap;
   out["matmul_flops_per_second"] = products;
-  fmt::print("{}\ncopy {:.0f} GB/s, in the cache {:.0f} GB/s; a launch in a graph {:.2f} us; products {:.1f} TFLOP/s\n", out["device"].get<std::string>(), 1e-9 * copy, 1e-9 * cached, 1e6 * gap,
-             1e-12 * products);
+  fmt::print("{}\ncopy {:.0f} GB/s, in the cache {:.0f} GB/s; a launch in a graph {:.2f} us; products {:.1f} TFLOP/s\n",
+             out["device"].get<std::string>(), 1e-9 * copy, 1e-9 * cached, 1e6 * gap, 1e-12 * products);
 
   const int64_t rows = small ? 600 : 32561;
-  const std::pair<const char*, std::function<Workload()>> workloads[] = {{"ctgan", [&] { return tabular("ctgan", rows, team); }},
-                                                                         {"tvae", [&] { return tabular("tvae", rows, team); }},
-                                                                         {"timegan", [&] { return timegan(small ? 130 : 3662, small ? 4 : 24); }},
-                                                                         {"gru_24", [&] { return gru_layer(128, small ? 3 : 24, 24); }},
-                                                                         {"gru_112", [&] { return gru_layer(128, small ? 3 : 24, 112); }},
-                                                                         {"sampling", [&] { return sampling(small ? 600 : 3000, small ? 64 : 4096, team); }}};
+  const std::pair<const char*, std::function<Workload()>> workloads[] = {
+      {"ctgan", [&] { return tabular("ctgan", rows, team); }},
+      {"tvae", [&] { return tabular("tvae", rows, team); }},
+      {"timegan", [&] { return timegan(small ? 130 : 3662, small ? 4 : 24); }},
+      {"gru_24", [&] { return gru_layer(128, small ? 3 : 24, 24); }},
+      {"gru_112", [&] { return gru_layer(128, small ? 3 : 24, 112); }},
+      {"sampling", [&] { return sampling(small ? 600 : 3000, small ? 64 : 4096, team); }}};
   for (const auto& [workload, make] : workloads) {
     if (!wanted.empty() && !wanted.contains(workload)) continue;
     const Workload w = make();
@@ -311,7 +327,8 @@ int run(const char* path, const std::set<std::string>& wanted) {
       for (const bool fuse : {false, true}) {
         const double s = w.seconds(device, team, fuse, recorded, recorded ? steps : steps / 8 + 1);
         figures[fmt::format("{}{}_seconds", recorded ? "" : "eager_", fuse ? "fused" : "composed")] = s;
-        fmt::print("{}, {}, {}: {:.1f} us\n", workload, recorded ? "replayed" : "eager", fuse ? "fused" : "op by op", 1e6 * s);
+        fmt::print("{}, {}, {}: {:.1f} us\n", workload, recorded ? "replayed" : "eager", fuse ? "fused" : "op by op",
+                   1e6 * s);
       }
     if (!small) figures["ops"] = bench_ops(device, team, w.plan, gap, cached, products);
   }

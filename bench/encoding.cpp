@@ -1,5 +1,6 @@
-// What preparing a table costs, one thread. Floors (performance.md §6, AVX2): mixture 1 ns a value, component and iteration in float, so 8 ms for 8,192
-// groups, 10 components, 100 iterations; sort 16 ns a value; encode: one read of 8 bytes and one write of 8 bytes a value.
+// What preparing a table costs, one thread. Floors (performance.md §6, AVX2): mixture 1 ns a value, component and
+// iteration in float, so 8 ms for 8,192 groups, 10 components, 100 iterations; sort 16 ns a value; encode: one read of
+// 8 bytes and one write of 8 bytes a value.
 #include <benchmark/benchmark.h>
 
 #include <cmath>
@@ -18,7 +19,8 @@ std::vector<double> skewed(uint32_t rows) {
   std::vector<double> x(rows);
   for (uint32_t i = 0; i < rows; ++i) {
     const Philox p = philox(i, 0, 0, 0, 1, 2);
-    const double normal = std::sqrt(-2 * std::log(open_uniform(p.word[0], p.word[1]))) * std::cos(6.283185307179586 * open_uniform(p.word[2], p.word[3]));
+    const double normal = std::sqrt(-2 * std::log(open_uniform(p.word[0], p.word[1]))) *
+                          std::cos(6.283185307179586 * open_uniform(p.word[2], p.word[3]));
     x[i] = std::exp(normal) * (i % 3 == 0 ? 5 : 1);
   }
   return x;
@@ -37,7 +39,8 @@ Table mixed(uint32_t rows, int columns) {
     } else {
       c.type = ColumnType::category;
       for (int v = 0; v < 20; ++v) c.values.push_back(std::to_string(v));
-      for (uint32_t i = 0; i < rows; ++i) c.codes.push_back(static_cast<int32_t>(philox(i, 1, 0, 0, 1, 2).word[0] % 20));
+      for (uint32_t i = 0; i < rows; ++i)
+        c.codes.push_back(static_cast<int32_t>(philox(i, 1, 0, 0, 1, 2).word[0] % 20));
     }
     t.columns.push_back(std::move(c));
   }
@@ -61,7 +64,9 @@ void fit_groups(benchmark::State& state) {
   const auto label = kmeans_labels(groups, 10, 0, 0, 0);
   const Precision precision = state.range(1) == 32 ? Precision::fp32 : Precision::fp64;
   double updates = 0;
-  for (auto _ : state) updates += fit_mixture(groups, label, MixtureOptions{}, precision).iterations() * 10.0 * static_cast<double>(groups.size());
+  for (auto _ : state)
+    updates += fit_mixture(groups, label, MixtureOptions{}, precision).iterations() * 10.0 *
+               static_cast<double>(groups.size());
   state.counters["per_update"] = benchmark::Counter(updates, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
@@ -92,7 +97,8 @@ void decode_rows(benchmark::State& state) {
   const EncodedTable codes = e.encode(Table(t), team, {});
   std::vector<int64_t> ids(static_cast<size_t>(t.rows));
   std::iota(ids.begin(), ids.end(), 0);
-  for (auto _ : state) benchmark::DoNotOptimize(e.decode(codes.alphas.data(), codes.codes.data(), ids.data(), t.rows, 0));
+  for (auto _ : state)
+    benchmark::DoNotOptimize(e.decode(codes.alphas.data(), codes.codes.data(), ids.data(), t.rows, 0));
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 

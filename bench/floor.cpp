@@ -13,8 +13,10 @@ Work work_of(const tessera::Plan& plan) {
     const tessera::Node& node = plan.nodes[n];
     const tessera::Cost c = tessera::cost(node.op, plan, node.in, node.out);
     w.flops += c.flops;
-    const bool recurrent = std::holds_alternative<tessera::Recurrent>(node.op) || std::holds_alternative<tessera::RecurrentGrad>(node.op) ||
-                           std::holds_alternative<tessera::RecurrentInputGrad>(node.op) || std::holds_alternative<tessera::RecurrentWgrad>(node.op);
+    const bool recurrent = std::holds_alternative<tessera::Recurrent>(node.op) ||
+                           std::holds_alternative<tessera::RecurrentGrad>(node.op) ||
+                           std::holds_alternative<tessera::RecurrentInputGrad>(node.op) ||
+                           std::holds_alternative<tessera::RecurrentWgrad>(node.op);
     if (recurrent || std::holds_alternative<tessera::Matmul>(node.op)) w.matrix_flops += c.flops;
     else w.other_bytes += c.bytes;
   }

@@ -1,15 +1,19 @@
-// The work of a training step, from which its floor follows by the machine's ceilings (engine/ceilings.h), measured in the same run as the figure.
+// The work of a training step, from which its floor follows by the machine's ceilings (engine/ceilings.h), measured in
+// the same run as the figure.
 #pragma once
 #include "engine/ceilings.h"
 #include "engine/plan.h"
 
 namespace bench {
 
-// The work of one step of a plan as its ops' costs say: matrix products and recurrent layers are bound by arithmetic, everything else by memory.
+// The work of one step of a plan as its ops' costs say: matrix products and recurrent layers are bound by arithmetic,
+// everything else by memory.
 struct Work {
   double matrix_flops = 0, flops = 0;
   double other_bytes = 0;
-  double floor_seconds(const tessera::Ceilings& best) const { return matrix_flops / best.flops_per_second + other_bytes / best.bytes_per_second; }
+  double floor_seconds(const tessera::Ceilings& best) const {
+    return matrix_flops / best.flops_per_second + other_bytes / best.bytes_per_second;
+  }
 };
 Work work_of(const tessera::Plan& plan);
 

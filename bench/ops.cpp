@@ -15,9 +15,7 @@
 namespace tessera::oracle {
 namespace {
 
-double seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // A case's op over contiguous memory.
 class Bound {
@@ -31,7 +29,8 @@ class Bound {
       ids.push_back(x.absent ? kNone : plan.leaf(Leaf::bound, std::to_string(i), x.shape, x.dtype));
       views_.push_back(x.absent ? View{} : room(x.shape));
       for (size_t k = 0; k < in[i].cells.size() && !x.absent; ++k) {
-        if (x.dtype == DType::index) static_cast<int32_t*>(views_.back().data)[k] = static_cast<int32_t>(in[i].cells[k].v);
+        if (x.dtype == DType::index)
+          static_cast<int32_t*>(views_.back().data)[k] = static_cast<int32_t>(in[i].cells[k].v);
         else static_cast<float*>(views_.back().data)[k] = static_cast<float>(in[i].cells[k].v);
       }
     }
@@ -41,7 +40,8 @@ class Bound {
     cost = tessera::cost(c.op, plan, ids, out);
     state_ = c.state;
     kernel_ = kernel_of(cpu_kernels(), c.op, &op_);
-    call_ = {views_.data(), views_.data() + ids.size(), static_cast<int>(ids.size()), static_cast<int>(out.size()), op_, &state_};
+    call_ = {views_.data(), views_.data() + ids.size(), static_cast<int>(ids.size()), static_cast<int>(out.size()), op_,
+             &state_};
     scratch_.resize(static_cast<size_t>(kernel_.scratch_bytes == nullptr ? 0 : kernel_.scratch_bytes(call_)) + 64);
     tiles_ = kernel_.tiles(call_);
   }
@@ -102,7 +102,8 @@ int run(const std::string& only) {
     for (const Case& c : all_cases())
       if (op_name(c.op) == name && (only.empty() || only == name)) cases.push_back(&c);
     if (only.empty())  // the largest of them
-      std::stable_sort(cases.begin(), cases.end(), [](auto* a, auto* b) { return Bound(*a).cost.bytes > Bound(*b).cost.bytes; });
+      std::stable_sort(cases.begin(), cases.end(),
+                       [](auto* a, auto* b) { return Bound(*a).cost.bytes > Bound(*b).cost.bytes; });
     for (size_t i = 0; i < (only.empty() ? 1 : cases.size()); ++i) print(*cases[i]);
   }
   return 0;

@@ -1,7 +1,9 @@
-// From CSV to what training reads, and back to CSV: Adult (or as many generated people) and a generated table of a million rows, 1 and 2 threads.
+// From CSV to what training reads, and back to CSV: Adult (or as many generated people) and a generated table of a
+// million rows, 1 and 2 threads.
 //   bench_prepare                      TESSERA_DATA=folder of adult_train.csv
 //   bench_prepare --benchmark_filter=prepare_million/2    in a process of its own, since peak_MiB is the process's
-// The floor is memory's: the text read (or written) once and every cell written once as 8 bytes, at the copy rate of blocks larger than the cache.
+// The floor is memory's: the text read (or written) once and every cell written once as 8 bytes, at the copy rate of
+// blocks larger than the cache.
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
 
@@ -23,7 +25,9 @@ constexpr int64_t kMemoryBlock = 64 << 20;
 constexpr int64_t kMillion = 1'000'000;
 constexpr int kColumns = 50;
 
-double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 CsvOptions reading(const std::string& path) {
   CsvOptions options;
@@ -113,10 +117,27 @@ void prepare_million(benchmark::State& state) {
   prepare(state, file.path(), team);
 }
 
-BENCHMARK(read_adult)->Arg(1)->Arg(2)->UseManualTime()->MeasureProcessCPUTime()->Iterations(20)->Unit(benchmark::kMillisecond);
+BENCHMARK(read_adult)
+    ->Arg(1)
+    ->Arg(2)
+    ->UseManualTime()
+    ->MeasureProcessCPUTime()
+    ->Iterations(20)
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK(write_adult)->UseManualTime()->MeasureProcessCPUTime()->Iterations(20)->Unit(benchmark::kMillisecond);
-BENCHMARK(prepare_adult)->Arg(1)->Arg(2)->UseManualTime()->MeasureProcessCPUTime()->Iterations(10)->Unit(benchmark::kMillisecond);
-BENCHMARK(prepare_million)->Arg(2)->UseManualTime()->MeasureProcessCPUTime()->Iterations(1)->Unit(benchmark::kMillisecond);
+BENCHMARK(prepare_adult)
+    ->Arg(1)
+    ->Arg(2)
+    ->UseManualTime()
+    ->MeasureProcessCPUTime()
+    ->Iterations(10)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(prepare_million)
+    ->Arg(2)
+    ->UseManualTime()
+    ->MeasureProcessCPUTime()
+    ->Iterations(1)
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace bench

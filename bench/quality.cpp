@@ -1,5 +1,6 @@
-// Quality metrics on Adult (or on generated rows of its shape where the file is absent), 2 threads: bench_quality --benchmark_filter=…
-// Floors: shapes and pairs read 2 × 32,561 × 15 values once a column and twice a pair, 105 pairs: ~14 M counted rows, at one a cycle 5 ms on one core.
+// Quality metrics on Adult (or on generated rows of its shape where the file is absent), 2 threads: bench_quality
+// --benchmark_filter=… Floors: shapes and pairs read 2 × 32,561 × 15 values once a column and twice a pair, 105 pairs:
+// ~14 M counted rows, at one a cycle 5 ms on one core.
 // Nearest rows: "pairs/s" counts every (query, reference) pair decided, most of them by the bound of a leaf of 64.
 #include <benchmark/benchmark.h>
 
@@ -25,7 +26,8 @@ Table adult(const std::string& file) {
   t.rows = static_cast<int64_t>(rows.size()) - 1;
   for (size_t k = 0; k < rows[0].size(); ++k) {
     bool number = true;
-    for (size_t i = 1; i < rows.size() && number; ++i) number = !rows[i][k].empty() && rows[i][k].find_first_not_of("0123456789") == std::string::npos;
+    for (size_t i = 1; i < rows.size() && number; ++i)
+      number = !rows[i][k].empty() && rows[i][k].find_first_not_of("0123456789") == std::string::npos;
     if (number) {
       std::vector<double> values;
       for (size_t i = 1; i < rows.size(); ++i) values.push_back(std::stod(rows[i][k]));
@@ -39,19 +41,23 @@ Table adult(const std::string& file) {
   return t;
 }
 
-// The real table; and a synthetic one of as many rows, every column shuffled inside blocks of similar rows: near, but no row the same.
+// The real table; and a synthetic one of as many rows, every column shuffled inside blocks of similar rows: near, but
+// no row the same.
 struct Data {
   Table real, synthetic;
   Data() {
     const char* folder = std::getenv("TESSERA_DATA");
-    const auto file = std::filesystem::path(folder != nullptr ? folder : TESSERA_SOURCE_DIR "/../shared/data") / "adult_train.csv";
+    const auto file =
+        std::filesystem::path(folder != nullptr ? folder : TESSERA_SOURCE_DIR "/../shared/data") / "adult_train.csv";
     real = std::filesystem::exists(file) ? adult(file.string()) : quality_test::random_table(32561, 1);
     synthetic = real;
     for (size_t k = 0; k < synthetic.columns.size(); ++k) {
       auto& c = synthetic.columns[k];
       const size_t n = static_cast<size_t>(synthetic.rows), shift = k % 3;
-      std::rotate(c.numbers.begin(), c.numbers.begin() + static_cast<std::ptrdiff_t>(c.numbers.empty() ? 0 : shift % n), c.numbers.end());
-      std::rotate(c.codes.begin(), c.codes.begin() + static_cast<std::ptrdiff_t>(c.codes.empty() ? 0 : shift % n), c.codes.end());
+      std::rotate(c.numbers.begin(), c.numbers.begin() + static_cast<std::ptrdiff_t>(c.numbers.empty() ? 0 : shift % n),
+                  c.numbers.end());
+      std::rotate(c.codes.begin(), c.codes.begin() + static_cast<std::ptrdiff_t>(c.codes.empty() ? 0 : shift % n),
+                  c.codes.end());
     }
   }
 };
@@ -66,7 +72,9 @@ void with_comparison(benchmark::State& state, double work, const char* unit, Bod
   quality_test::Bench bench(2);
   const tq::Comparison c = tq::compare_tables({{"real", &data().real}, {"synthetic", &data().synthetic}});
   for (auto _ : state) body(c, bench.workers);
-  if (work > 0) state.counters[unit] = benchmark::Counter(work * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+  if (work > 0)
+    state.counters[unit] =
+        benchmark::Counter(work * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
 }
 
 double pairs() { return static_cast<double>(data().real.rows) * static_cast<double>(data().synthetic.rows); }
@@ -75,19 +83,25 @@ void BM_shapes_and_pairs(benchmark::State& state) {
   quality_test::Bench bench(2);
   tessera::EvaluateOptions options;
   options.new_rows = options.distances = options.c2st = false;
-  for (auto _ : state) benchmark::DoNotOptimize(tessera::evaluate(data().real, data().synthetic, nullptr, options, bench.team, bench.monitor));
+  for (auto _ : state)
+    benchmark::DoNotOptimize(
+        tessera::evaluate(data().real, data().synthetic, nullptr, options, bench.team, bench.monitor));
 }
 void BM_column_shapes(benchmark::State& state) {
-  with_comparison(state, 0, "", [](const auto& c, const auto& w) { benchmark::DoNotOptimize(tq::column_shapes(c, w)); });
+  with_comparison(state, 0, "",
+                  [](const auto& c, const auto& w) { benchmark::DoNotOptimize(tq::column_shapes(c, w)); });
 }
 void BM_pair_trends(benchmark::State& state) {
-  with_comparison(state, 0, "", [](const auto& c, const auto& w) { benchmark::DoNotOptimize(tq::pair_trends(c, {}, w)); });
+  with_comparison(state, 0, "",
+                  [](const auto& c, const auto& w) { benchmark::DoNotOptimize(tq::pair_trends(c, {}, w)); });
 }
 void BM_new_rows(benchmark::State& state) {
-  with_comparison(state, 0, "", [](const auto& c, const auto& w) { benchmark::DoNotOptimize(tq::match_rows(c, 1, 0, 0.01, w)); });
+  with_comparison(state, 0, "",
+                  [](const auto& c, const auto& w) { benchmark::DoNotOptimize(tq::match_rows(c, 1, 0, 0.01, w)); });
 }
 void BM_gower_dcr(benchmark::State& state) {
-  with_comparison(state, pairs(), "pairs/s", [](const auto& c, const auto& w) { benchmark::DoNotOptimize(tq::gower_nearest(c, 1, 0, w)); });
+  with_comparison(state, pairs(), "pairs/s",
+                  [](const auto& c, const auto& w) { benchmark::DoNotOptimize(tq::gower_nearest(c, 1, 0, w)); });
 }
 // The hardest rows: drawn evenly over the whole table, near to nothing.
 void BM_gower_dcr_random(benchmark::State& state) {
@@ -95,10 +109,12 @@ void BM_gower_dcr_random(benchmark::State& state) {
   tq::Comparison c = tq::compare_tables({{"real", &data().real}, {"synthetic", &data().synthetic}});
   const size_t random = tq::append_random_baseline(c, c.tables[1].rows, 1);
   for (auto _ : state) benchmark::DoNotOptimize(tq::gower_nearest(c, random, 0, bench.workers));
-  state.counters["pairs/s"] = benchmark::Counter(pairs() * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
+  state.counters["pairs/s"] =
+      benchmark::Counter(pairs() * static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
 }
 void BM_l1_dcr(benchmark::State& state) {
-  with_comparison(state, pairs(), "pairs/s", [](const auto& c, const auto& w) { benchmark::DoNotOptimize(tq::l1_nearest(c, 1, 0, w)); });
+  with_comparison(state, pairs(), "pairs/s",
+                  [](const auto& c, const auto& w) { benchmark::DoNotOptimize(tq::l1_nearest(c, 1, 0, w)); });
 }
 // One fit of a hundred trees on the whole table: what a fold of the two-sample test, or a model of utility, costs.
 void BM_boosted_trees(benchmark::State& state) {
@@ -111,10 +127,14 @@ void BM_boosted_trees(benchmark::State& state) {
   });
 }
 void BM_c2st_trees(benchmark::State& state) {
-  with_comparison(state, 0, "", [](const auto& c, const auto& w) { benchmark::DoNotOptimize(tq::c2st_trees(tq::two_samples(c, 0, 1, 1, INT64_MAX), {}, w, "")); });
+  with_comparison(state, 0, "", [](const auto& c, const auto& w) {
+    benchmark::DoNotOptimize(tq::c2st_trees(tq::two_samples(c, 0, 1, 1, INT64_MAX), {}, w, ""));
+  });
 }
 void BM_c2st_logistic(benchmark::State& state) {
-  with_comparison(state, 0, "", [](const auto& c, const auto& w) { benchmark::DoNotOptimize(tq::c2st_logistic(tq::two_samples(c, 0, 1, 1, INT64_MAX), w, "")); });
+  with_comparison(state, 0, "", [](const auto& c, const auto& w) {
+    benchmark::DoNotOptimize(tq::c2st_logistic(tq::two_samples(c, 0, 1, 1, INT64_MAX), w, ""));
+  });
 }
 
 BENCHMARK(BM_shapes_and_pairs)->Unit(benchmark::kMillisecond)->UseRealTime();

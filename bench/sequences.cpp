@@ -1,7 +1,10 @@
-// TimeGAN's iterations, phase by phase, at the published size (128 sequences of 24 steps, 24 units, 3 layers), with 6 features and with 28; and one recurrent layer by itself.
-//   bench_sequences --benchmark_filter=joint/      peers/timegan_step.py is the same iteration in PyTorch; joint_best is what `fit` runs by default
-// Beside each figure stands its floor: arithmetic of products and recurrent layers at the multiply-add peak, and bytes of all other ops at the copy rate of the cache,
-// measured in the same run. `share` is floor / figure; figures are the best block of iterations, since other work only ever adds. Gates cost what no floor counts:
+// TimeGAN's iterations, phase by phase, at the published size (128 sequences of 24 steps, 24 units, 3 layers), with 6
+// features and with 28; and one recurrent layer by itself.
+//   bench_sequences --benchmark_filter=joint/      peers/timegan_step.py is the same iteration in PyTorch; joint_best
+//                                                  is what `fit` runs by default
+// Beside each figure stands its floor: arithmetic of products and recurrent layers at the multiply-add peak, and bytes
+// of all other ops at the copy rate of the cache, measured in the same run. `share` is floor / figure; figures are the
+// best block of iterations, since other work only ever adds. Gates cost what no floor counts:
 // a sigmoid or tanh of 20 to 30 instructions for every 2·(in + H) multiply-adds.
 #include <benchmark/benchmark.h>
 
@@ -26,12 +29,16 @@ using namespace tessera;
 constexpr int64_t kSteps = 24, kSequences = 1024, kBlock = 4;
 constexpr int64_t kCacheBlock = 1 << 20;
 
-double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 // Waves of different length, one after the other: what is learnt does not matter, but nothing must overflow.
 std::vector<float> waves(int64_t features) {
   std::vector<float> x(static_cast<size_t>(kSequences * kSteps * features));
-  for (size_t i = 0; i < x.size(); ++i) x[i] = 0.5f + 0.4f * static_cast<float>(std::sin(0.37 * static_cast<double>(i / static_cast<size_t>(features)) + static_cast<double>(i % static_cast<size_t>(features))));
+  for (size_t i = 0; i < x.size(); ++i)
+    x[i] = 0.5f + 0.4f * static_cast<float>(std::sin(0.37 * static_cast<double>(i / static_cast<size_t>(features)) +
+                                                     static_cast<double>(i % static_cast<size_t>(features))));
   return x;
 }
 
@@ -126,8 +133,12 @@ void layer(benchmark::State& state, Cell cell, bool backward) {
   report(state, work, ceilings, best);
 }
 
-const auto kSizes = [](benchmark::internal::Benchmark* b) { b->Args({1, 6})->Args({2, 6})->Args({2, 28})->UseManualTime()->Unit(benchmark::kMillisecond); };
-const auto kLayers = [](benchmark::internal::Benchmark* b) { b->Args({1, 24})->Args({1, 112})->UseManualTime()->Unit(benchmark::kMillisecond); };
+const auto kSizes = [](benchmark::internal::Benchmark* b) {
+  b->Args({1, 6})->Args({2, 6})->Args({2, 28})->UseManualTime()->Unit(benchmark::kMillisecond);
+};
+const auto kLayers = [](benchmark::internal::Benchmark* b) {
+  b->Args({1, 24})->Args({1, 112})->UseManualTime()->Unit(benchmark::kMillisecond);
+};
 BENCHMARK_CAPTURE(iteration, joint, TimeganPhase::joint, authors(Cell::gru))->Apply(kSizes);
 BENCHMARK_CAPTURE(iteration, joint_best, TimeganPhase::joint, best())->Apply(kSizes);
 BENCHMARK_CAPTURE(iteration, joint_reset_before, TimeganPhase::joint, authors(Cell::gru_reset_before))->Apply(kSizes);

@@ -1,8 +1,11 @@
-// The training steps of CTGAN and TVAE and sampling to CSV, preset paper (and TVAE's best), on Adult (or on generated people where the file is absent), 1 and 2 threads.
-//   bench_step                         TESSERA_DATA=folder of adult_train.csv, TESSERA_PASSES_OFF=fuse: what a pass is worth
-// Times and the CPU column (all threads) are of a block of three steps, or of 100,000 rows; best_ms and best_cpu_ms are of one step. Beside each figure stands its
-// floor, from peaks measured in the same run: matrix products at the multiply-add peak + bytes of all other ops at the copy rate of blocks that lie in the cache,
-// as the whole step does. `share` is floor / figure; figures are the best block of steps, since other work only ever adds.
+// The training steps of CTGAN and TVAE and sampling to CSV, preset paper (and TVAE's best), on Adult (or on generated
+// people where the file is absent), 1 and 2 threads.
+//   bench_step                         TESSERA_DATA=folder of adult_train.csv, TESSERA_PASSES_OFF=fuse: what a pass is
+//                                      worth
+// Times and the CPU column (all threads) are of a block of three steps, or of 100,000 rows; best_ms and best_cpu_ms are
+// of one step. Beside each figure stands its floor, from peaks measured in the same run: matrix products at the
+// multiply-add peak + bytes of all other ops at the copy rate of blocks that lie in the cache, as the whole step does.
+// `share` is floor / figure; figures are the best block of steps, since other work only ever adds.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -28,11 +31,13 @@ namespace {
 
 using namespace tessera;
 
-constexpr int64_t kBlock = 3;                // steps timed together, an iteration
-constexpr int64_t kCacheBlock = 1 << 20;     // bytes: about a layer's activations
+constexpr int64_t kBlock = 3;             // steps timed together, an iteration
+constexpr int64_t kCacheBlock = 1 << 20;  // bytes: about a layer's activations
 constexpr int64_t kSampledRows = 100000;
 
-double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 // TESSERA_PASSES_OFF=fuse,gather: what a pass is worth.
 std::set<std::string> passes_off() {
@@ -133,7 +138,8 @@ Work sampling_work(const Model& model, Team& team) {
   return w;
 }
 
-// An untrained model draws rows as fast as a trained one. Floor: the generator's matrix products and, once, the bytes of its other ops and of the text.
+// An untrained model draws rows as fast as a trained one. Floor: the generator's matrix products and, once, the bytes
+// of its other ops and of the text.
 void sample_to_csv(benchmark::State& state, const std::string& method) {
   Team team(static_cast<int>(state.range(0)));
   FitOptions options = paper(method);
@@ -153,13 +159,15 @@ void sample_to_csv(benchmark::State& state, const std::string& method) {
     const double start = seconds_now();
     const std::shared_ptr<RowStream> rows = model.sample(0, kSampledRows, {}, team, monitor);
     ArrowArrayStream stream;
-    table_stream(model.schema(), [rows](Table& batch) { return rows->next(batch); }, &stream);
+    table_stream(
+        model.schema(), [rows](Table& batch) { return rows->next(batch); }, &stream);
     bytes = csv_write(&stream, to, monitor).bytes;
     const double took = seconds_now() - start;
     state.SetIterationTime(took);
     best = std::min(best, took);
   }
-  const double floor = sampling_work(model, team).floor_seconds(ceilings) * static_cast<double>(kSampledRows) + static_cast<double>(bytes) / ceilings.bytes_per_second;
+  const double floor = sampling_work(model, team).floor_seconds(ceilings) * static_cast<double>(kSampledRows) +
+                       static_cast<double>(bytes) / ceilings.bytes_per_second;
   state.counters["best_rows/s"] = static_cast<double>(kSampledRows) / best;
   state.counters["floor_rows/s"] = static_cast<double>(kSampledRows) / floor;
   state.counters["share"] = floor / best;
@@ -169,11 +177,36 @@ void sample_to_csv(benchmark::State& state, const std::string& method) {
 void ctgan_sample_to_csv(benchmark::State& state) { sample_to_csv(state, "ctgan"); }
 void tvae_sample_to_csv(benchmark::State& state) { sample_to_csv(state, "tvae"); }
 
-BENCHMARK(ctgan_step)->Arg(1)->Arg(2)->UseManualTime()->MeasureProcessCPUTime()->Iterations(60)->Unit(benchmark::kMillisecond);
-BENCHMARK(tvae_step)->Arg(1)->Arg(2)->UseManualTime()->MeasureProcessCPUTime()->Iterations(200)->Unit(benchmark::kMillisecond);
-BENCHMARK(tvae_best_step)->Arg(1)->Arg(2)->UseManualTime()->MeasureProcessCPUTime()->Iterations(100)->Unit(benchmark::kMillisecond);
-BENCHMARK(ctgan_sample_to_csv)->Arg(1)->Arg(2)->UseManualTime()->MeasureProcessCPUTime()->Iterations(5)->Unit(benchmark::kMillisecond);
-BENCHMARK(tvae_sample_to_csv)->Arg(1)->Arg(2)->UseManualTime()->MeasureProcessCPUTime()->Iterations(5)->Unit(benchmark::kMillisecond);
+BENCHMARK(ctgan_step)
+    ->Arg(1)
+    ->Arg(2)
+    ->UseManualTime()
+    ->MeasureProcessCPUTime()
+    ->Iterations(60)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(tvae_step)->Arg(1)->Arg(2)->UseManualTime()->MeasureProcessCPUTime()->Iterations(200)->Unit(
+    benchmark::kMillisecond);
+BENCHMARK(tvae_best_step)
+    ->Arg(1)
+    ->Arg(2)
+    ->UseManualTime()
+    ->MeasureProcessCPUTime()
+    ->Iterations(100)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(ctgan_sample_to_csv)
+    ->Arg(1)
+    ->Arg(2)
+    ->UseManualTime()
+    ->MeasureProcessCPUTime()
+    ->Iterations(5)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK(tvae_sample_to_csv)
+    ->Arg(1)
+    ->Arg(2)
+    ->UseManualTime()
+    ->MeasureProcessCPUTime()
+    ->Iterations(5)
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace bench

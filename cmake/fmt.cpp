@@ -1,6 +1,7 @@
-// The compiled half of {fmt}, once for the whole build: header-only, each of a hundred sources would compile it again, which took half of the build's time.
-// The same instantiations as {fmt}'s own src/format.cc of versions 9 and 10, for char alone. Debian has no static {fmt}, and the
-// shared one would be one more library to install.
+// The compiled half of {fmt}, once for the whole build: header-only, each of a hundred sources would compile it again,
+// which took half of the build's time.
+// The same instantiations as {fmt}'s own src/format.cc of versions 9 and 10, for char alone. Debian has no static
+// {fmt}, and the shared one would be one more library to install.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

@@ -10,9 +10,10 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kPage = size_t{1} << 16;          // a multiple of every page size in use
-constexpr size_t kScratchStep = size_t{16} << 20;  // scratch files grow by so much at least: each growth is a system call
-constexpr size_t kLeastScratch = kPage;            // smaller arrays are not worth a file
+constexpr size_t kPage = size_t{1} << 16;  // a multiple of every page size in use
+// scratch files grow by so much at least: each growth is a system call
+constexpr size_t kScratchStep = size_t{16} << 20;
+constexpr size_t kLeastScratch = kPage;  // smaller arrays are not worth a file
 
 size_t whole_pages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
@@ -48,7 +49,8 @@ void BulkBytes::reserve(size_t bytes) {
   const Descriptor& file = first ? fresh : file_;
   const size_t size = whole_pages(first ? bytes : std::max(bytes, capacity_ + kScratchStep));
   extend_scratch(file, static_cast<int64_t>(size), limit_->scratch());
-  void* mapped = first ? ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0) : ::mremap(data_, capacity_, size, MREMAP_MAYMOVE);
+  void* mapped = first ? ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0)
+                       : ::mremap(data_, capacity_, size, MREMAP_MAYMOVE);
   if (mapped == MAP_FAILED) throw std::bad_alloc();
   if (first) {
     if (capacity_ > 0) std::memcpy(mapped, data_, capacity_);

@@ -1,6 +1,7 @@
-// Long arrays: the columns of a table, its encoded rows. In memory while they fit, else in a scratch file that is mapped: the same values either way.
-// The scratch file has no name, so that it is gone when the process is, however that ends. Its blocks are taken before they are written, so that a full disk is an
-// Error(io) and not a signal.
+// Long arrays: the columns of a table, its encoded rows. In memory while they fit, else in a scratch file that is
+// mapped: the same values either way.
+// The scratch file has no name, so that it is gone when the process is, however that ends. Its blocks are taken before
+// they are written, so that a full disk is an Error(io) and not a signal.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -19,7 +20,8 @@
 
 namespace tessera {
 
-constexpr int64_t kRowsResident = int64_t{1} << 18;  // whoever goes through rows in scratch lets about so many stay in memory
+// whoever goes through rows in scratch lets about so many stay in memory
+constexpr int64_t kRowsResident = int64_t{1} << 18;
 
 // The bytes of a Bulk.
 class BulkBytes {

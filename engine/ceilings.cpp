@@ -10,16 +10,17 @@
 
 #include "engine/isa.h"
 
-// Vectors are passed between functions that are always inlined, so the calling convention the warning is about is never used.
+// Vectors are passed between functions that are always inlined, so the calling convention the warning is about is never
+// used.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 namespace tessera {
 namespace {
 
-constexpr double kSeconds = 0.05;                  // of each of the two measurements
+constexpr double kSeconds = 0.05;  // of each of the two measurements
 constexpr int kFewestCalls = 3;
-constexpr int kChains = 12;                        // independent sums: enough to hide the latency of a multiply-add
-constexpr int64_t kMultiplyAdds = 1 << 14;         // of each chain, between two looks at the clock
+constexpr int kChains = 12;                 // independent sums: enough to hide the latency of a multiply-add
+constexpr int64_t kMultiplyAdds = 1 << 14;  // of each chain, between two looks at the clock
 constexpr int64_t kLeastCopy = 1 << 14, kMostCopy = int64_t{1} << 26;
 
 template <int W>
@@ -27,7 +28,8 @@ struct Lanes {
   typedef float Vector __attribute__((vector_size(W * sizeof(float))));
 };
 
-// The chains are spelled out by an index sequence: a loop over them would keep the sums in memory instead of in registers.
+// The chains are spelled out by an index sequence: a loop over them would keep the sums in memory instead of in
+// registers.
 template <int W, int... Chain>
 [[gnu::always_inline]] inline float multiply_add(std::integer_sequence<int, Chain...>) {
   using Vector = typename Lanes<W>::Vector;
@@ -47,7 +49,9 @@ struct Burst {
 float burst_plain() { return multiply_add<4>(Chains()); }
 #if defined(__x86_64__)
 [[gnu::target("avx2,fma")]] float burst_avx2() { return multiply_add<8>(Chains()); }
-[[gnu::target("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")]] float burst_avx512() { return multiply_add<16>(Chains()); }
+[[gnu::target("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")]] float burst_avx512() {
+  return multiply_add<16>(Chains());
+}
 #endif
 
 Burst best_burst() {
@@ -58,11 +62,13 @@ Burst best_burst() {
   return {4, burst_plain};
 }
 
-// The rate at which the team does `work(thread)`, `amount` of it a call and thread: the fastest call of each thread, since the machine may be busy with
-// something else, while all are at work, since they share caches and memory.
+// The rate at which the team does `work(thread)`, `amount` of it a call and thread: the fastest call of each thread,
+// since the machine may be busy with something else, while all are at work, since they share caches and memory.
 double best_rate(Team& team, double amount, const std::function<void(int)>& work) {
   using Clock = std::chrono::steady_clock;
-  const auto since = [](Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  const auto since = [](Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
   std::vector<double> rate(static_cast<size_t>(team.size()));
   team.run([&](int thread) {
     const auto start = Clock::now();

@@ -1,4 +1,5 @@
-// What this machine can do at best, measured in a moment: the floor of an op is the time that its bytes or its FLOPs take at these rates.
+// What this machine can do at best, measured in a moment: the floor of an op is the time that its bytes or its FLOPs
+// take at these rates.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -13,7 +14,9 @@ struct Ceilings {
   double flops_per_second = 0;  // fp32 multiply-adds on registers, two FLOPs each, all threads
 
   // Seconds no schedule can go below. (Roofline: Williams, Waterman, Patterson 2009.)
-  double floor(const Cost& cost) const { return std::max(cost.bytes / bytes_per_second, cost.flops / flops_per_second); }
+  double floor(const Cost& cost) const {
+    return std::max(cost.bytes / bytes_per_second, cost.flops / flops_per_second);
+  }
 };
 
 // Takes about 0.1 s. A working set that fits in a cache is copied at that cache's rate, as the step would find it.

@@ -11,7 +11,8 @@
 namespace tessera {
 namespace {
 
-constexpr PluginKind kPlugin{"CUDA", "libtessera_cuda.so", "TESSERA_CUDA_PLUGIN", kDeviceEntry, "Where the CUDA toolkit is, cmake --build BUILD --target tessera_cuda makes it"};
+constexpr PluginKind kPlugin{"CUDA", "libtessera_cuda.so", "TESSERA_CUDA_PLUGIN", kDeviceEntry,
+                             "Where the CUDA toolkit is, cmake --build BUILD --target tessera_cuda makes it"};
 
 // "cuda:2" → 2, "cuda" → 0; −1: no such name.
 int number_in(const std::string& name) {
@@ -26,7 +27,9 @@ int number_in(const std::string& name) {
 
 std::string misfit(const DeviceApi* api) {
   if (api == nullptr) return "it gives no table";
-  if (api->abi != kDeviceAbi) return fmt::format("it speaks version {} of the interface between the two, this library version {}", api->abi, kDeviceAbi);
+  if (api->abi != kDeviceAbi)
+    return fmt::format("it speaks version {} of the interface between the two, this library version {}", api->abi,
+                       kDeviceAbi);
   if (api->table_bytes != sizeof(KernelTable)) return "its list of kernels is that of another build";
   return "";
 }
@@ -43,7 +46,8 @@ DeviceLibrary open_device_library(const std::string& path) {
     found.reason = fmt::format("{} does not belong to this library: {}. Build both together.", path, why);
     return found;
   }
-  if (api->versions(&found.driver, &found.runtime) != DeviceStatus::ok || api->count(&found.devices) != DeviceStatus::ok) {
+  if (api->versions(&found.driver, &found.runtime) != DeviceStatus::ok ||
+      api->count(&found.devices) != DeviceStatus::ok) {
     found.reason = api->message();
     return found;
   }
@@ -57,7 +61,8 @@ const DeviceLibrary& device_library() {
 }
 
 void Device::check_name(const std::string& name) {
-  if (name != "cpu" && name != "auto" && number_in(name) < 0) throw Error(ErrorCode::usage, fmt::format("--device {}: known are auto, cpu, cuda and cuda:N.", name));
+  if (name != "cpu" && name != "auto" && number_in(name) < 0)
+    throw Error(ErrorCode::usage, fmt::format("--device {}: known are auto, cpu, cuda and cuda:N.", name));
 }
 
 Device& Device::processor() {
@@ -79,10 +84,16 @@ Device::Device(const std::string& name) {
     return;
   }
   if (library.api == nullptr)
-    throw Error(ErrorCode::unsupported, fmt::format("--device {}: no GPU can be used. {}\n  --device cpu runs everything; tessera info shows what was found.", name, library.reason));
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format(
+            "--device {}: no GPU can be used. {}\n  --device cpu runs everything; tessera info shows what was found.",
+            name, library.reason));
   const int number = number_in(name);
   if (number >= library.devices)
-    throw Error(ErrorCode::unsupported, fmt::format("--device {}: this machine has {} GPU{}, numbered from 0. tessera info lists them.", name, library.devices, library.devices == 1 ? "" : "s"));
+    throw Error(ErrorCode::unsupported,
+                fmt::format("--device {}: this machine has {} GPU{}, numbered from 0. tessera info lists them.", name,
+                            library.devices, library.devices == 1 ? "" : "s"));
   open(*library.api, number);
 }
 

@@ -6,7 +6,8 @@
 namespace tessera {
 namespace {
 
-// Steps in a recording that is replayed while at least so many are to come: the gap between two graphs is paid once for them.
+// Steps in a recording that is replayed while at least so many are to come: the gap between two graphs is paid once for
+// them.
 constexpr int kUnrolled = 16;
 
 }  // namespace
@@ -84,7 +85,9 @@ void DeviceRun::prepare(std::vector<DeviceCall> calls, int64_t scratch_bytes, bo
 void DeviceRun::replay(int64_t n) {
   const DeviceApi& api = device_.api();
   const auto record = [&](DeviceRecording*& r, int steps) {
-    if (r == nullptr) device_.check(api.record(device_.session(), calls_.data(), static_cast<int64_t>(calls_.size()), count_steps_ ? nullptr : step(), workspace_->data(), steps, &r));
+    if (r == nullptr)
+      device_.check(api.record(device_.session(), calls_.data(), static_cast<int64_t>(calls_.size()),
+                               count_steps_ ? nullptr : step(), workspace_->data(), steps, &r));
   };
   if (n >= kUnrolled) {
     record(many_, kUnrolled);
@@ -116,7 +119,8 @@ void DeviceRun::start(const StepState& state, int64_t n, const std::vector<View>
     bytes.push_back(v.rows * v.cols * v.item_bytes);
     flight.bytes.push_back(bytes.back());
   }
-  device_.check(device_.api().begin_download(device_.session(), from.data(), bytes.data(), static_cast<int>(from.size()), &flight.ticket));
+  device_.check(device_.api().begin_download(device_.session(), from.data(), bytes.data(),
+                                             static_cast<int>(from.size()), &flight.ticket));
   flights_.push_back(std::move(flight));
 }
 
@@ -143,7 +147,9 @@ void DeviceRun::run_unrecorded(int64_t n) {
   download(&end, step(), 1);  // waits
 }
 
-void DeviceRun::run_calls(const DeviceCall* calls, int64_t count) { device_.check(device_.api().run(device_.session(), calls, count, workspace_->data())); }
+void DeviceRun::run_calls(const DeviceCall* calls, int64_t count) {
+  device_.check(device_.api().run(device_.session(), calls, count, workspace_->data()));
+}
 
 void DeviceRun::upload(void* to, const void* from, int64_t bytes) {
   if (bytes > 0) device_.check(device_.api().upload(device_.session(), to, from, bytes));
@@ -162,7 +168,8 @@ void DeviceRun::keep_state() {
   keep_state(last_kept_);
 }
 void DeviceRun::keep_state(int copy) {
-  if (!kept_[copy]) kept_[copy] = std::make_unique<DeviceBytes>(device_, state_.bytes(), "a copy of the weights and optimiser state");
+  if (!kept_[copy])
+    kept_[copy] = std::make_unique<DeviceBytes>(device_, state_.bytes(), "a copy of the weights and optimiser state");
   device_.check(device_.api().copy(device_.session(), kept_[copy]->data(), state_.data(), state_.bytes()));
 }
 void DeviceRun::restore_state() {

@@ -1,4 +1,5 @@
-// A program's memory and its steps on a device: three plain allocations, a copy of every bound leaf, the step recorded once and replayed.
+// A program's memory and its steps on a device: three plain allocations, a copy of every bound leaf, the step recorded
+// once and replayed.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -46,25 +47,28 @@ class DeviceRun {
   void prepare(std::vector<DeviceCall> calls, int64_t scratch_bytes, bool count_steps);
   // n steps from `state`, which becomes what the device has after them.
   void run(StepState& state, int64_t n);
-  // The same in two halves: start() returns when the steps and the copies out of `watched` are queued, finish() waits for the oldest of at most two.
+  // The same in two halves: start() returns when the steps and the copies out of `watched` are queued, finish() waits
+  // for the oldest of at most two.
   void start(const StepState& state, int64_t n, const std::vector<View>& watched, bool keep);
   void finish(StepState& state);
   const void* watched(size_t i) const { return watched_[i]; }
   void run_calls(const DeviceCall* calls, int64_t count);  // without advancing the state
-  void run_unrecorded(int64_t n);  // the calls of n steps one by one, for benches
+  void run_unrecorded(int64_t n);                          // the calls of n steps one by one, for benches
 
   void upload(void* to, const void* from, int64_t bytes);
   void download(void* to, const void* from, int64_t bytes) const;
   void set_step(const StepState& state);
-  void keep_state();     // a copy on the device
-  void restore_state();  // the copy made before the steps that were finished last; what is still in flight comes to nothing
+  void keep_state();  // a copy on the device
+  // the copy made before the steps that were finished last; what is still in flight comes to nothing
+  void restore_state();
 
  private:
   template <class T>
   void place(const T*& array, int count, const char* what);  // makes it the device's copy
   void place_arrays(SpanTable& t);
   void place_arrays(ProfileTable& t);
-  // Makes a host's table that an op points to one whose arrays are on the device: the same one for every op with the same table.
+  // Makes a host's table that an op points to one whose arrays are on the device: the same one for every op with the
+  // same table.
   template <class Table>
   void place_table(std::map<const Table*, Table>& placed, const Table*& table);
   void forget();

@@ -1,4 +1,5 @@
-// The one exception type of the library. Inside, errors are thrown; at the C line they become a tessera_status and a thread-local message.
+// The one exception type of the library. Inside, errors are thrown; at the C line they become a tessera_status and a
+// thread-local message.
 #pragma once
 #include <stdexcept>
 #include <string>

@@ -36,7 +36,8 @@ struct Cause {
 };
 
 Cause cause_of_reading(int error) {
-  if (error == ENOENT) return {"there is no such file", "Check the spelling; relative paths start in the directory you are in."};
+  if (error == ENOENT)
+    return {"there is no such file", "Check the spelling; relative paths start in the directory you are in."};
   if (error == EACCES) return {"you have no permission to read it", "Ask its owner, or change its mode with chmod."};
   return {spoken(error), "Check the path and try again."};
 }
@@ -48,10 +49,13 @@ Cause cause_of_writing(int error) {
     case EFBIG: return {"the file would grow beyond the allowed size", "Raise the limit (ulimit -f), or write less."};
     case EPIPE: return {"the program that was reading went away", "Let it read to the end, or write to a file."};
     case EACCES:
-    case EPERM: return {"you have no permission to write there", "Choose another directory, or change its mode with chmod."};
+    case EPERM:
+      return {"you have no permission to write there", "Choose another directory, or change its mode with chmod."};
     case EROFS: return {"the file system is read-only", "Name an output on another disk."};
     case EEXIST: return {"a file of that name appeared meanwhile", "Give another name, or --force to replace it."};
-    case ENAMETOOLONG: return {"the name is too long", "Give a shorter one: most file systems take 255 bytes for a name and 4095 for a path."};
+    case ENAMETOOLONG:
+      return {"the name is too long",
+              "Give a shorter one: most file systems take 255 bytes for a name and 4095 for a path."};
     case ELOOP: return {"its symbolic links lead in a circle", "Name the file itself, or remove the links."};
     case ENOTDIR: return {"a part of its path is a file, not a directory", "Check the path."};
     case EISDIR: return {"this is a directory", "Name a file inside it."};
@@ -69,7 +73,9 @@ std::string directory_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-std::string join(const std::string& directory, const std::string& file) { return directory + (directory.back() == '/' ? "" : "/") + file; }
+std::string join(const std::string& directory, const std::string& file) {
+  return directory + (directory.back() == '/' ? "" : "/") + file;
+}
 
 bool is_stream(mode_t mode) { return S_ISFIFO(mode) || S_ISCHR(mode) || S_ISSOCK(mode); }
 
@@ -87,13 +93,15 @@ struct Target {
 
 void check_kind(const std::string& path, mode_t mode, bool overwrite) {
   if (S_ISDIR(mode)) no_target(path, EISDIR);
-  if (S_ISSOCK(mode) || S_ISBLK(mode)) io_error(path, S_ISSOCK(mode) ? "this is a socket" : "this is a disk, not a file on one", "Name a file.");
-  if (S_ISREG(mode) && !overwrite) io_error(path, "the file is there already", "Give another name, or --force to replace it.");
+  if (S_ISSOCK(mode) || S_ISBLK(mode))
+    io_error(path, S_ISSOCK(mode) ? "this is a socket" : "this is a disk, not a file on one", "Name a file.");
+  if (S_ISREG(mode) && !overwrite)
+    io_error(path, "the file is there already", "Give another name, or --force to replace it.");
 }
 
 Target find_target(const std::string& path, bool overwrite) {
   Target t{path, "", false, 0};
-  struct stat about{};
+  struct stat about {};
   char resolved[PATH_MAX];
   if (::realpath(path.c_str(), resolved) != nullptr) t.path = resolved;
   // A pipe that /dev/stdout leads to has no path that could be resolved, but it is there.
@@ -104,12 +112,14 @@ Target find_target(const std::string& path, bool overwrite) {
   } else {
     const int error = errno;
     if (::lstat(path.c_str(), &about) == 0 && error == ENOENT)
-      io_error(path, "this is a symbolic link to a file that is not there", "Name that file itself, or remove the link.");
+      io_error(path, "this is a symbolic link to a file that is not there",
+               "Name that file itself, or remove the link.");
     if (error != ENOENT) no_target(path, error);
     if (path.back() == '/') no_target(path, EISDIR);
   }
   t.directory = directory_of(t.path);
-  if (::stat(t.directory.c_str(), &about) != 0 || !S_ISDIR(about.st_mode)) io_error(path, "there is no directory " + t.directory, "Create it with: mkdir -p " + t.directory);
+  if (::stat(t.directory.c_str(), &about) != 0 || !S_ISDIR(about.st_mode))
+    io_error(path, "there is no directory " + t.directory, "Create it with: mkdir -p " + t.directory);
   return t;
 }
 
@@ -125,14 +135,17 @@ std::string hidden_name(const std::string& target) {
   return fmt::format("{}{}.{}.part", hidden_stem(target), ::getpid(), counter++);
 }
 
-// Takes away what a process that was killed while it wrote `target` has left; only where files have names from the start.
+// Takes away what a process that was killed while it wrote `target` has left; only where files have names from the
+// start.
 void remove_stale(const std::string& directory, const std::string& target) {
   const std::string begin = hidden_stem(target), end = ".part";
   DIR* folder = ::opendir(directory.c_str());
   if (folder == nullptr) return;
   while (const dirent* entry = ::readdir(folder)) {
     const std::string name = entry->d_name;
-    if (name.size() <= begin.size() + end.size() || name.compare(0, begin.size(), begin) != 0 || name.compare(name.size() - end.size(), end.size(), end) != 0) continue;
+    if (name.size() <= begin.size() + end.size() || name.compare(0, begin.size(), begin) != 0 ||
+        name.compare(name.size() - end.size(), end.size(), end) != 0)
+      continue;
     const auto process = static_cast<pid_t>(std::strtol(name.c_str() + begin.size(), nullptr, 10));
     if (process > 0 && ::kill(process, 0) != 0 && errno == ESRCH) ::unlink(join(directory, name).c_str());
   }
@@ -147,7 +160,8 @@ int open_nameless([[maybe_unused]] const std::string& directory) {
   return -1;
 }
 
-// A file in the target's directory without a name or, where there is none such, of the hidden name that `temporary` receives.
+// A file in the target's directory without a name or, where there is none such, of the hidden name that `temporary`
+// receives.
 Descriptor open_temporary(const Target& target, std::string& temporary) {
   Descriptor file(open_nameless(target.directory));
   if (file.get() >= 0) return file;
@@ -166,8 +180,8 @@ bool give_name(int fd, const std::string& path) {
   return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0;
 }
 
-// A reader that went away and a limit on a file's size must be errors, not the death of the program: SIGPIPE and SIGXFSZ are held back around a write and, if they came,
-// taken off the queue.
+// A reader that went away and a limit on a file's size must be errors, not the death of the program: SIGPIPE and
+// SIGXFSZ are held back around a write and, if they came, taken off the queue.
 class SignalGuard {
  public:
   SignalGuard() {
@@ -205,7 +219,7 @@ int Descriptor::close() {
 Descriptor open_to_read(const std::string& path) {
   const std::string name = path == "-" ? "standard input" : path;
   Descriptor file(path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat about{};
+  struct stat about {};
   if (file.get() < 0 || ::fstat(file.get(), &about) != 0) {
     const Cause cause = cause_of_reading(errno);
     io_error(name, "cannot be opened: " + cause.why, cause.way_out);
@@ -216,19 +230,23 @@ Descriptor open_to_read(const std::string& path) {
 
 std::string read_file(const std::string& path, int64_t limit) {
   const Descriptor file = open_to_read(path);
-  struct stat about{};
+  struct stat about {};
   ::fstat(file.get(), &about);
   std::string bytes;
   size_t filled = 0;
   for (;;) {
     // One byte more than the file is said to have, so that the end is met without another round.
-    if (filled == bytes.size()) bytes.resize(filled == 0 ? static_cast<size_t>(about.st_size) + 1 : filled + std::max<size_t>(filled / 2, 1 << 16));
+    if (filled == bytes.size())
+      bytes.resize(filled == 0 ? static_cast<size_t>(about.st_size) + 1
+                               : filled + std::max<size_t>(filled / 2, 1 << 16));
     const ssize_t got = ::read(file.get(), bytes.data() + filled, std::min(bytes.size() - filled, kMostPerCall));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) io_error(path, fmt::format("reading failed after {} bytes: {}", filled, spoken(errno)), "Check the disk.");
+    if (got < 0)
+      io_error(path, fmt::format("reading failed after {} bytes: {}", filled, spoken(errno)), "Check the disk.");
     if (got == 0) break;
     filled += static_cast<size_t>(got);
-    if (filled > static_cast<uint64_t>(limit)) throw Error(ErrorCode::memory, fmt::format("{} is larger than the {} bytes it may have.", path, limit));
+    if (filled > static_cast<uint64_t>(limit))
+      throw Error(ErrorCode::memory, fmt::format("{} is larger than the {} bytes it may have.", path, limit));
   }
   bytes.resize(filled);
   return bytes;
@@ -239,13 +257,14 @@ void check_writable(const std::string& path, bool overwrite) {
   if (path == "-") return;
   const Target target = find_target(path, overwrite);
   if (!target.exists || !is_stream(target.mode)) {
-    const AtomicFile probe(path, overwrite, false);  // what it opens is gone with it
+    const AtomicFile probe(path, overwrite, false);       // what it opens is gone with it
   } else if (::access(target.path.c_str(), W_OK) != 0) {  // to open a pipe would wait for its reader
     no_target(path, errno);
   }
 }
 
-AtomicFile::AtomicFile(std::string path, bool overwrite, bool sync) : path_(std::move(path)), overwrite_(overwrite), sync_(sync) {
+AtomicFile::AtomicFile(std::string path, bool overwrite, bool sync)
+    : path_(std::move(path)), overwrite_(overwrite), sync_(sync) {
   if (path_.empty()) throw Error(ErrorCode::usage, "An output file needs a name; the one given is empty.");
   if (path_ == "-") {
     straight_ = true;
@@ -256,8 +275,11 @@ AtomicFile::AtomicFile(std::string path, bool overwrite, bool sync) : path_(std:
   target_ = target.path, directory_ = target.directory;
   straight_ = target.exists && is_stream(target.mode);
   file_ = straight_ ? Descriptor(::open(target_.c_str(), O_WRONLY | O_CLOEXEC)) : open_temporary(target, temporary_);
-  if (file_.get() < 0) fail(straight_ ? "cannot be opened for writing" : ("the directory " + directory_ + " cannot be written to").c_str(), errno);
-  if (!straight_ && target.exists) (void)!::fchmod(file_.get(), target.mode & 07777);  // a replaced file keeps its rights, where we may set them
+  if (file_.get() < 0)
+    fail(straight_ ? "cannot be opened for writing" : ("the directory " + directory_ + " cannot be written to").c_str(),
+         errno);
+  // a replaced file keeps its rights, where we may set them
+  if (!straight_ && target.exists) (void)!::fchmod(file_.get(), target.mode & 07777);
 }
 
 AtomicFile::~AtomicFile() {
@@ -267,7 +289,8 @@ AtomicFile::~AtomicFile() {
 void AtomicFile::fail(const char* doing, int error) const {
   const Cause cause = cause_of_writing(error);
   const std::string after = written_ == 0 ? "" : fmt::format(" after {} bytes", written_);
-  io_error(path_ == "-" ? "standard output" : path_, doing + after + ": " + cause.why, cause.way_out + (straight_ ? "" : " Nothing half-written is left."));
+  io_error(path_ == "-" ? "standard output" : path_, doing + after + ": " + cause.why,
+           cause.way_out + (straight_ ? "" : " Nothing half-written is left."));
 }
 
 void AtomicFile::write(std::string_view bytes) {
@@ -293,7 +316,8 @@ void AtomicFile::take_name() {
   }
   if (!overwrite_) {
     if (::link(temporary_.c_str(), target_.c_str()) == 0) return;  // the destructor removes the other name
-    if (errno == EEXIST) fail("cannot take its name", errno);      // else: a file system without links, where rename must do
+    // else: a file system without links, where rename must do
+    if (errno == EEXIST) fail("cannot take its name", errno);
   }
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot take its name", errno);
   temporary_.clear();
@@ -304,13 +328,15 @@ void AtomicFile::commit(const std::string& keep_old_as) {
     if (sync_ && ::fsync(file_.get()) != 0) fail("cannot be brought to disk", errno);
     if (!keep_old_as.empty()) {
       if (::rename(target_.c_str(), keep_old_as.c_str()) != 0 && errno != ENOENT) fail("cannot take its name", errno);
-      overwrite_ = false;  // the name is free: taken without the detour over a hidden one, which a kill would leave behind
+      // the name is free: taken without the detour over a hidden one, which a kill would leave behind
+      overwrite_ = false;
     }
     take_name();
   }
   if (const int error = file_.close(); error != 0) fail("cannot be closed", error);
   if (straight_ || !sync_) return;
-  // The name itself is on disk only when the directory is; a file system that cannot sync directories is not a reason to fail.
+  // The name itself is on disk only when the directory is; a file system that cannot sync directories is not a reason
+  // to fail.
   const Descriptor directory(::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.get() >= 0) ::fsync(directory.get());
 }
@@ -323,7 +349,8 @@ Descriptor open_scratch(const std::string& directory) {
   const int fd = ::mkostemp(name.data(), O_CLOEXEC);
   if (fd < 0) {
     const std::string why = errno == ENOENT ? "there is no such folder" : cause_of_writing(errno).why;
-    io_error(directory, "no scratch file can be made in this folder: " + why, "Name another folder with --scratch, or raise --memory-limit so that none is needed.");
+    io_error(directory, "no scratch file can be made in this folder: " + why,
+             "Name another folder with --scratch, or raise --memory-limit so that none is needed.");
   }
   ::unlink(name.c_str());
   return Descriptor(fd);
@@ -331,12 +358,14 @@ Descriptor open_scratch(const std::string& directory) {
 
 void extend_scratch(const Descriptor& file, int64_t bytes, const std::string& directory) {
   const SignalGuard guard;
-  struct statvfs disk{};
-  struct stat about{};
+  struct statvfs disk {};
+  struct stat about {};
   int error = 0;
   // Asked first: a wish that no disk can grant should not fill one on its way there.
   if (::fstatvfs(file.get(), &disk) == 0 && ::fstat(file.get(), &about) == 0 &&
-      static_cast<uint64_t>(disk.f_bavail) * disk.f_frsize + static_cast<uint64_t>(about.st_size) < static_cast<uint64_t>(bytes)) error = ENOSPC;
+      static_cast<uint64_t>(disk.f_bavail) * disk.f_frsize + static_cast<uint64_t>(about.st_size) <
+          static_cast<uint64_t>(bytes))
+    error = ENOSPC;
   while (error == 0 && about.st_size < bytes) {
     error = ::posix_fallocate(file.get(), about.st_size, bytes - about.st_size);
     if (error != EINTR) break;

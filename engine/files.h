@@ -26,19 +26,23 @@ class Descriptor {
   int fd_;
 };
 
-// A file (or standard input) to read from. Throws Error(io) naming the path and why: missing, no permission, a directory.
+// A file (or standard input) to read from. Throws Error(io) naming the path and why: missing, no permission, a
+// directory.
 Descriptor open_to_read(const std::string& path);
 
 // The bytes of a file. Throws Error(io) as open_to_read(), or Error(memory) when it is larger than `limit` bytes.
 std::string read_file(const std::string& path, int64_t limit = INT64_MAX);
 
-// Throws the Error(io) that writing `path` would end in, before hours are spent on what goes into it: it exists and `overwrite` is false,
-// its directory is missing or cannot be written to, it is a directory. An empty path is Error(usage).
+// Throws the Error(io) that writing `path` would end in, before hours are spent on what goes into it: it exists and
+// `overwrite` is false, its directory is missing or cannot be written to, it is a directory. An empty path is
+// Error(usage).
 void check_writable(const std::string& path, bool overwrite);
 
-// A file that appears under its name only when commit() has succeeded; until then, and when destroyed without it, the old file (or none) is there.
-// Bytes go to a nameless file of the same directory (to a hidden one where the file system has no nameless files), are synced, take the name in one
-// step, and the directory is synced. A pipe, a device and standard output are written straight, and a reader that goes away is an error, not a SIGPIPE.
+// A file that appears under its name only when commit() has succeeded; until then, and when destroyed without it, the
+// old file (or none) is there.
+// Bytes go to a nameless file of the same directory (to a hidden one where the file system has no nameless files), are
+// synced, take the name in one step, and the directory is synced. A pipe, a device and standard output are written
+// straight, and a reader that goes away is an error, not a SIGPIPE.
 // A symbolic link keeps pointing where it did.
 class AtomicFile {
  public:
@@ -49,7 +53,8 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   void write(std::string_view bytes);  // Error(io): disk full, quota, …
-  // With `keep_old_as`, what has the name now gets that one first, replacing what has it: at every moment one of the two names holds a whole file.
+  // With `keep_old_as`, what has the name now gets that one first, replacing what has it: at every moment one of the
+  // two names holds a whole file.
   void commit(const std::string& keep_old_as = "");
   int64_t written() const { return written_; }
 
@@ -57,8 +62,8 @@ class AtomicFile {
   void take_name();
   [[noreturn]] void fail(const char* doing, int error) const;
 
-  std::string path_;       // as the caller gave it
-  std::string target_;     // after symbolic links
+  std::string path_;    // as the caller gave it
+  std::string target_;  // after symbolic links
   std::string directory_;
   std::string temporary_;  // name of the hidden file while there is one
   bool overwrite_, sync_;
@@ -69,7 +74,8 @@ class AtomicFile {
 
 void write_file(const std::string& path, std::string_view bytes, bool overwrite);
 
-// A file without a name in a folder, to read and write, gone with its descriptor or the process; and so many bytes for it, which writing then cannot lack.
+// A file without a name in a folder, to read and write, gone with its descriptor or the process; and so many bytes for
+// it, which writing then cannot lack.
 // Error(io) naming the folder: no such folder, no permission, disk full.
 Descriptor open_scratch(const std::string& directory);
 void extend_scratch(const Descriptor& file, int64_t bytes, const std::string& directory);

@@ -1,4 +1,5 @@
-// A 128-bit fingerprint of bytes: tells tables apart and notices damage. It does not stand up to somebody who wants two contents to look the same.
+// A 128-bit fingerprint of bytes: tells tables apart and notices damage. It does not stand up to somebody who wants two
+// contents to look the same.
 #pragma once
 #include <cstddef>
 #include <cstdint>

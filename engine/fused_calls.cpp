@@ -4,7 +4,8 @@
 
 namespace tessera {
 
-FusedCalls::FusedCalls(const Fusion& fusion, const Plan& plan, const FusedKernels& kernels, const std::vector<DeviceCall>& calls, int64_t scratch, StepState* state)
+FusedCalls::FusedCalls(const Fusion& fusion, const Plan& plan, const FusedKernels& kernels,
+                       const std::vector<DeviceCall>& calls, int64_t scratch, StepState* state)
     : plan_(plan), kernels_(kernels), scratch_((scratch + 255) / 256 * 256), slices_(plan.nodes.size(), -1) {
   for (const FusedLaunch& launch : fusion) add(launch, calls);
   const auto is_fused = [&](const DeviceCall& c) { return c.kernel.run == kernels.kernel.run; };
@@ -33,7 +34,8 @@ void FusedCalls::add(const FusedLaunch& launch, const std::vector<DeviceCall>& o
     }
     if (steps.empty()) continue;
     steps_.push_back(std::move(steps));
-    pieces.push_back({{g.cut, g.units, g.parts, g.width, steps_.back().data(), static_cast<int>(steps_.back().size())}, std::move(nodes)});
+    pieces.push_back({{g.cut, g.units, g.parts, g.width, steps_.back().data(), static_cast<int>(steps_.back().size())},
+                      std::move(nodes)});
   }
   while (!pieces.empty()) pieces = add(pieces, own);
   for (const int n : launch.alone)
@@ -48,14 +50,17 @@ FusedStep FusedCalls::step(const FusedNode& n, const Call& call) const {
 void FusedCalls::launch(std::vector<FusedChain> chains) {
   names_.push_back("fused " + std::to_string(ops_.size() + 1) + ":");
   for (const FusedChain& c : chains)
-    for (int i = 0; i < c.count; ++i) names_.back() += std::string(i > 0 || &c == chains.data() ? " " : " | ") + op_name(static_cast<size_t>(c.steps[i].kind));
+    for (int i = 0; i < c.count; ++i)
+      names_.back() +=
+          std::string(i > 0 || &c == chains.data() ? " " : " | ") + op_name(static_cast<size_t>(c.steps[i].kind));
   chains_.push_back(std::move(chains));
   ops_.push_back({chains_.back().data(), static_cast<int>(chains_.back().size())});
   calls_.push_back({kernels_.kernel, {nullptr, nullptr, 0, 0, &ops_.back(), nullptr}, names_.back().c_str()});
 }
 
-// As much of it as one launch holds; the rest is returned. Chains do not know of each other, so each may stand in any launch. A long chain by rows or columns goes on in the
-// next one, since what it has made lies in memory; of another that fits into none, or a step that does not, every op is a launch of its own.
+// As much of it as one launch holds; the rest is returned. Chains do not know of each other, so each may stand in any
+// launch. A long chain by rows or columns goes on in the next one, since what it has made lies in memory; of another
+// that fits into none, or a step that does not, every op is a launch of its own.
 std::vector<FusedCalls::Piece> FusedCalls::add(const std::vector<Piece>& pieces, const std::vector<DeviceCall>& own) {
   std::vector<FusedChain> now;
   std::vector<Piece> later;
@@ -96,7 +101,8 @@ void FusedCalls::single(const FusedNode& n, const std::vector<DeviceCall>& own) 
     calls_.push_back(c);
     return;
   }
-  // A later launch counts on the slices, so they are made, by tiles; where not even they fit, that launch does not either.
+  // A later launch counts on the slices, so they are made, by tiles; where not even they fit, that launch does not
+  // either.
   steps_.push_back({step(n, c.call)});
   const FusedChain slices{FusedChain::tiles, 0, 0, 0, steps_.back().data(), 1};
   if (kernels_.fits({&slices, 1})) launch({slices});

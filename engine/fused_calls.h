@@ -11,8 +11,10 @@ namespace tessera {
 
 class FusedCalls {
  public:
-  // `calls`: each node's own call, with an empty kernel where there is nothing to do. `scratch`: bytes those need; what the slices of products need comes behind.
-  FusedCalls(const Fusion& fusion, const Plan& plan, const FusedKernels& kernels, const std::vector<DeviceCall>& calls, int64_t scratch, StepState* state);
+  // `calls`: each node's own call, with an empty kernel where there is nothing to do. `scratch`: bytes those need; what
+  // the slices of products need comes behind.
+  FusedCalls(const Fusion& fusion, const Plan& plan, const FusedKernels& kernels, const std::vector<DeviceCall>& calls,
+             int64_t scratch, StepState* state);
   const std::vector<DeviceCall>& calls() const { return calls_; }
   int64_t scratch_bytes() const { return scratch_; }
   bool count_steps() const { return counts_; }  // the calls advance the state themselves

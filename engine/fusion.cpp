@@ -11,7 +11,8 @@
 namespace tessera {
 namespace {
 
-// A product whose weight is larger than this is made tile by tile, by as many blocks as there are: in a chain every block would read all of it.
+// A product whose weight is larger than this is made tile by tile, by as many blocks as there are: in a chain every
+// block would read all of it.
 constexpr int64_t kChainWeight = 1 << 17;
 constexpr int64_t kDeep = 384;  // from this depth on the tiles' blocks are too few, and slices get blocks of their own
 // How the rows of a value lie in units: `segments` times, one unit after the other, `run` rows a unit.
@@ -21,7 +22,8 @@ struct RowLayout {
   bool known() const { return run > 0; }
 };
 
-enum class Cut { none, rows, cols, flat, tile };  // none: of a leaf, or made in a way no chain can follow · tile: a large product, made tile by tile
+// none: of a leaf, or made in a way no chain can follow · tile: a large product, made tile by tile
+enum class Cut { none, rows, cols, flat, tile };
 
 // What makes a chain one of cells (kernels/fused.h): packed rows cut into `parts` of `width` columns.
 struct Cells {
@@ -113,7 +115,7 @@ class Fuser {
     return depth >= kDeep ? depth : 0;
   }
 
-  // ---- placing one op ---------------------------------------------------------------------------------------------------------------
+  // ---- placing one op ---------------------------------------------------------------------------
   struct Choice {
     int level = 1 << 30;
     Placed placed;
@@ -210,10 +212,11 @@ class Fuser {
     offer(level, p, with);
   }
 
-  // ---- chains of cells ----------------------------------------------------------------------------------------------------------------
+  // ---- chains of cells --------------------------------------------------------------------------
   Cells& cells_of(int n) { return cells_[static_cast<size_t>(root(n))]; }
 
-  // Whether the chain of a node is one of such cells, or can become one: rows of one place in a pack each, or a single large product of packed rows.
+  // Whether the chain of a node is one of such cells, or can become one: rows of one place in a pack each, or a single
+  // large product of packed rows.
   bool can_be(int n, const Cells& c) {
     if (cells_of(n).parts > 0) return cells_of(n) == c;
     const int level = level_of_[static_cast<size_t>(n)];
@@ -237,7 +240,8 @@ class Fuser {
       if (cells_of(n).parts > 0) cells = cells_of(n);
     }
     if (cells.parts == 0) return true;
-    return p.cut == Cut::rows && p.rows == RowLayout{cells.parts, 1} && std::all_of(with.begin(), with.end(), [&](int n) { return can_be(n, cells); });
+    return p.cut == Cut::rows && p.rows == RowLayout{cells.parts, 1} &&
+           std::all_of(with.begin(), with.end(), [&](int n) { return can_be(n, cells); });
   }
   // Whether the slices of a product can be made in the chain that makes its packed rows.
   bool slice_in_cells(const Node& x, int least) {
@@ -310,27 +314,40 @@ class Fuser {
   template <class Offer>
   void try_flat(const Node& x, int least, Offer&& offer) {
     const int64_t width = shape(x.out[0]).count();
-    try_cut(x, least, {Placed::chained, Cut::flat, width, {}, false}, [&](size_t i, const Made& m) { return m.cut == Cut::flat && m.width == width && shape(x.in[i]).count() == width; }, offer);
+    try_cut(
+        x, least, {Placed::chained, Cut::flat, width, {}, false},
+        [&](size_t i, const Made& m) {
+          return m.cut == Cut::flat && m.width == width && shape(x.in[i]).count() == width;
+        },
+        offer);
   }
   // The update of a parameter goes on where its gradient's tiles were made.
   template <class Offer>
   void try_tile(const Node& x, int least, Offer&& offer) {
     const Shape s = shape(x.out[0]);
     if (std::none_of(x.in.begin(), x.in.end(), [&](Id v) { return made(v).cut == Cut::tile; })) return;
-    try_cut(x, least, {Placed::chained, Cut::tile, 0, {}, false}, [&](size_t i, const Made& m) { return m.cut == Cut::tile && shape(x.in[i]) == s && cells_of(m.node).parts == 0; }, offer);
+    try_cut(
+        x, least, {Placed::chained, Cut::tile, 0, {}, false},
+        [&](size_t i, const Made& m) {
+          return m.cut == Cut::tile && shape(x.in[i]) == s && cells_of(m.node).parts == 0;
+        },
+        offer);
   }
 
   // How the rows of a reshaped value lie in units: not known where a row would be of two.
   RowLayout reshaped(const Node& x) {
     const RowLayout from = made(x.in[0]).rows;
     const int64_t a = shape(x.in[0]).rows, b = shape(x.out[0]).rows;
-    if (made(x.in[0]).cut != Cut::rows || !from.known() || a != from.segments * from.run * unit_ || from.run * b % a != 0) return {};
+    if (made(x.in[0]).cut != Cut::rows || !from.known() || a != from.segments * from.run * unit_ ||
+        from.run * b % a != 0)
+      return {};
     return {from.run * b / a, from.segments};
   }
   // A copy that goes on in the chain of what it copies.
   bool follows(const Node& x) { return reshaped(x).known(); }
 
-  // A view lies where its input lies. Where it cannot be followed in a chain, or turns out to be a copy, it is done after that launch.
+  // A view lies where its input lies. Where it cannot be followed in a chain, or turns out to be a copy, it is done
+  // after that launch.
   void view(int n) {
     const Node& x = node(n);
     const Move move = move_of(x.op);
@@ -387,7 +404,7 @@ class Fuser {
     cells_of(b) = one.parts > 0 ? one : other;
   }
 
-  // ---- launches -----------------------------------------------------------------------------------------------------------------------
+  // ---- launches ---------------------------------------------------------------------------------
   Fusion collect() {
     int levels = 0;
     for (const int l : level_of_) levels = std::max(levels, l + 1);
@@ -397,7 +414,10 @@ class Fuser {
       std::vector<FusedGroup>& chains = all[static_cast<size_t>(level)].chains;
       auto [it, fresh] = group_of.emplace(std::pair{level, root(n)}, chains.size());
       const Cells c = cells_of(n);
-      if (fresh) chains.push_back(c.parts > 0 && cut != FusedChain::cols && cut != FusedChain::flat ? FusedGroup{FusedChain::cells, unit_, c.parts, c.width, {}} : FusedGroup{cut, units, 0, 0, {}});
+      if (fresh)
+        chains.push_back(c.parts > 0 && cut != FusedChain::cols && cut != FusedChain::flat
+                             ? FusedGroup{FusedChain::cells, unit_, c.parts, c.width, {}}
+                             : FusedGroup{cut, units, 0, 0, {}});
       return chains[it->second];
     };
     for (size_t i = 0; i < plan_.nodes.size(); ++i) {
@@ -406,14 +426,22 @@ class Fuser {
       if (level == kLeafLevel) continue;
       if (p.how == Placed::alone) all[static_cast<size_t>(level)].alone.push_back(n);
       if (p.sliced) {
-        if (p.slices_with >= 0) group(p.slices_at, p.slices_with, FusedChain::rows, unit_).nodes.push_back({n, FusedStep::slices, 1, 0});
-        else all[static_cast<size_t>(p.slices_at)].chains.push_back({FusedChain::tiles, 0, 0, 0, {{n, FusedStep::slices, 0, 0}}});
-        group(level, n, FusedChain::rows, unit_).nodes.push_back({n, FusedStep::sum, p.rows.run, p.rows.segments > 1 ? unit_ * p.rows.run : 0});
+        if (p.slices_with >= 0)
+          group(p.slices_at, p.slices_with, FusedChain::rows, unit_).nodes.push_back({n, FusedStep::slices, 1, 0});
+        else
+          all[static_cast<size_t>(p.slices_at)].chains.push_back(
+              {FusedChain::tiles, 0, 0, 0, {{n, FusedStep::slices, 0, 0}}});
+        group(level, n, FusedChain::rows, unit_)
+            .nodes.push_back({n, FusedStep::sum, p.rows.run, p.rows.segments > 1 ? unit_ * p.rows.run : 0});
       } else if (p.how == Placed::tile) {
         group(level, n, FusedChain::tiles, 0).nodes.push_back({n, FusedStep::all, 1, 0});
       } else if (p.how == Placed::chained) {
-        const FusedChain::Cut cut = p.cut == Cut::rows ? FusedChain::rows : p.cut == Cut::cols ? FusedChain::cols : p.cut == Cut::tile ? FusedChain::tiles : FusedChain::flat;
-        group(level, n, cut, p.cut == Cut::rows ? unit_ : p.width).nodes.push_back({n, FusedStep::all, p.rows.run, p.rows.segments > 1 ? unit_ * p.rows.run : 0});
+        const FusedChain::Cut cut = p.cut == Cut::rows   ? FusedChain::rows
+                                    : p.cut == Cut::cols ? FusedChain::cols
+                                    : p.cut == Cut::tile ? FusedChain::tiles
+                                                         : FusedChain::flat;
+        group(level, n, cut, p.cut == Cut::rows ? unit_ : p.width)
+            .nodes.push_back({n, FusedStep::all, p.rows.run, p.rows.segments > 1 ? unit_ * p.rows.run : 0});
       }
     }
     for (FusedLaunch& l : all)
@@ -439,7 +467,7 @@ class Fuser {
   int64_t unit_ = 0;
   std::vector<Made> made_;
   std::vector<int> level_of_;
-  std::vector<int> chain_;   // union-find over nodes
+  std::vector<int> chain_;    // union-find over nodes
   std::vector<Cells> cells_;  // of a chain, by its root
   std::vector<Placed> placed_;
 };

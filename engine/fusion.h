@@ -1,6 +1,7 @@
 // Which ops of a plan go into one launch of a GPU (kernels/fused.h says what a launch can hold). A level is a launch
 // (engine/levels.h): an op joins its producer's launch if every block needs only what it has made itself.
-//   the identity: ops cut by rows (columns, elements) commute with taking a part of the rows, so a part's chain of ops is the part of the chain
+//   the identity: ops cut by rows (columns, elements) commute with taking a part of the rows, so a part's chain of ops
+//       is the part of the chain
 #pragma once
 #include <vector>
 
@@ -23,7 +24,8 @@ struct FusedGroup {
 
 struct FusedLaunch {
   std::vector<FusedGroup> chains;
-  std::vector<int> alone;  // after the launch, one by one: ops without a place in a chain, and moves of which placement may have made views
+  // after the launch, one by one: ops without a place in a chain, and moves of which placement may have made views
+  std::vector<int> alone;
 };
 
 using Fusion = std::vector<FusedLaunch>;

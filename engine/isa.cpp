@@ -18,7 +18,8 @@ bool runs(Isa isa) {
 #if defined(__x86_64__)
   if (isa == Isa::avx2) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   if (isa == Isa::avx512)
-    return runs(Isa::avx2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
+    return runs(Isa::avx2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
 #endif
   return isa == Isa::plain;
 }
@@ -28,7 +29,8 @@ Isa best_isa() {
   const bool free = wish == nullptr || *wish == '\0';
   for (const Isa isa : kBestFirst)
     if (runs(isa) && (free || std::string(wish) == name_of(isa))) return isa;
-  throw Error(ErrorCode::unsupported, std::string("TESSERA_CPU=") + wish + ": this processor has no such instruction set. Known: avx512, avx2, plain.");
+  throw Error(ErrorCode::unsupported, std::string("TESSERA_CPU=") + wish +
+                                          ": this processor has no such instruction set. Known: avx512, avx2, plain.");
 }
 
 }  // namespace tessera

@@ -1,4 +1,5 @@
-// The instruction sets that CPU code is compiled for, chosen once at run time: the training kernels, the mixtures and the nearest-row search.
+// The instruction sets that CPU code is compiled for, chosen once at run time: the training kernels, the mixtures and
+// the nearest-row search.
 #pragma once
 
 namespace tessera {
@@ -8,7 +9,8 @@ enum class Isa { plain, avx2, avx512 };  // in the order of preference; avx2: wi
 const char* name_of(Isa isa);
 bool runs(Isa isa);  // whether this processor has it
 
-// The best this processor runs; TESSERA_CPU=plain|avx2|avx512 in the environment asks for a lower one. Throws Error(unsupported) when it asks for what is not there.
+// The best this processor runs; TESSERA_CPU=plain|avx2|avx512 in the environment asks for a lower one. Throws
+// Error(unsupported) when it asks for what is not there.
 Isa best_isa();
 
 }  // namespace tessera

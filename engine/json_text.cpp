@@ -13,7 +13,8 @@ nlohmann::json parse_json(std::string_view text, int max_depth, const std::strin
   const auto check = [&](int, Event event, nlohmann::json& value) {
     if (event == Event::object_start || event == Event::array_start) {
       keys.emplace_back();
-      if (keys.size() > static_cast<size_t>(max_depth)) throw Error(ErrorCode::format, what + " nests deeper than " + std::to_string(max_depth) + " levels.");
+      if (keys.size() > static_cast<size_t>(max_depth))
+        throw Error(ErrorCode::format, what + " nests deeper than " + std::to_string(max_depth) + " levels.");
     } else if (event == Event::object_end || event == Event::array_end) {
       keys.pop_back();
     } else if (event == Event::key && !keys.back().insert(value.get<std::string>()).second) {

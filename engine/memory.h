@@ -1,6 +1,6 @@
-// What a call may hold. The large blocks (a table, its encoded rows, weights, activations) are counted before they are allocated, so that a limit is an error and
-// not a machine that swaps; what is small beside them is not counted. Where there is a folder for scratch files, the arrays of a table (engine/bulk.h) go there
-// instead of ending in that error.
+// What a call may hold. The large blocks (a table, its encoded rows, weights, activations) are counted before they are
+// allocated, so that a limit is an error and not a machine that swaps; what is small beside them is not counted. Where
+// there is a folder for scratch files, the arrays of a table (engine/bulk.h) go there instead of ending in that error.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -12,8 +12,10 @@ namespace tessera {
 
 class MemoryLimit {
  public:
-  // bytes: 0 for none. scratch: a folder, "" for none; then arrays hold half of the limit at most (without one kArraysByDefault), so that training has the rest.
-  explicit MemoryLimit(int64_t bytes = 0, std::string scratch = "") : limit_(bytes), arrays_limit_(bytes > 0 ? bytes / 2 : kArraysByDefault), scratch_(std::move(scratch)) {}
+  // bytes: 0 for none. scratch: a folder, "" for none; then arrays hold half of the limit at most (without one
+  // kArraysByDefault), so that training has the rest.
+  explicit MemoryLimit(int64_t bytes = 0, std::string scratch = "")
+      : limit_(bytes), arrays_limit_(bytes > 0 ? bytes / 2 : kArraysByDefault), scratch_(std::move(scratch)) {}
   static constexpr int64_t kArraysByDefault = int64_t{1} << 30;
   // Throws Error(memory) with what is wanted, what is held and what the limit is. From any thread.
   void take(int64_t bytes, const char* what);
@@ -21,8 +23,11 @@ class MemoryLimit {
   int64_t held() const { return held_.load(std::memory_order_relaxed); }
 
   const std::string& scratch() const { return scratch_; }
-  // Whether arrays may hold so many bytes more. True without scratch, where there is no other place: then take() decides.
-  bool fits_in_memory(int64_t bytes) const { return scratch_.empty() || arrays_.load(std::memory_order_relaxed) + bytes <= arrays_limit_; }
+  // Whether arrays may hold so many bytes more. True without scratch, where there is no other place: then take()
+  // decides.
+  bool fits_in_memory(int64_t bytes) const {
+    return scratch_.empty() || arrays_.load(std::memory_order_relaxed) + bytes <= arrays_limit_;
+  }
   void count_array(int64_t bytes) noexcept { arrays_.fetch_add(bytes, std::memory_order_relaxed); }
 
  private:
@@ -35,10 +40,14 @@ class MemoryLimit {
 class MemoryShare {
  public:
   MemoryShare() = default;
-  MemoryShare(std::shared_ptr<MemoryLimit> limit, int64_t bytes, const char* what, bool array = false) : limit_(std::move(limit)), array_(array) { resize(bytes, what); }
+  MemoryShare(std::shared_ptr<MemoryLimit> limit, int64_t bytes, const char* what, bool array = false)
+      : limit_(std::move(limit)), array_(array) {
+    resize(bytes, what);
+  }
   ~MemoryShare() { reset(); }
   MemoryShare(const MemoryShare&) {}
-  MemoryShare(MemoryShare&& other) noexcept : limit_(std::move(other.limit_)), bytes_(std::exchange(other.bytes_, 0)), array_(other.array_) {}
+  MemoryShare(MemoryShare&& other) noexcept
+      : limit_(std::move(other.limit_)), bytes_(std::exchange(other.bytes_, 0)), array_(other.array_) {}
   MemoryShare& operator=(MemoryShare other) noexcept {
     std::swap(limit_, other.limit_);
     std::swap(bytes_, other.bytes_);

@@ -9,12 +9,14 @@
 namespace tessera {
 
 struct Progress {
-  const char* phase = "";  // "read", "types", "mixtures", "encode", "train", "prior", "candidates", "ratio", "calibrate", "save", "sample", "evaluate"
-  double done = 0;         // in units of `unit`
-  double total = 0;        // 0: not known
-  const char* unit = "";   // "rows", "columns", "epochs", "bytes"
-  std::string note;        // what a person wants to see beside the bar: "critic −0.41  generator −1.20"
-  bool finished = false;   // the last event of this phase
+  // "read", "types", "mixtures", "encode", "train", "prior", "candidates", "ratio", "calibrate", "save", "sample",
+  // "evaluate"
+  const char* phase = "";
+  double done = 0;        // in units of `unit`
+  double total = 0;       // 0: not known
+  const char* unit = "";  // "rows", "columns", "epochs", "bytes"
+  std::string note;       // what a person wants to see beside the bar: "critic −0.41  generator −1.20"
+  bool finished = false;  // the last event of this phase
 };
 
 class Monitor {
@@ -28,7 +30,8 @@ class Monitor {
     if (on_progress) on_progress(p);
   }
   bool cancelled() const {
-    return (cancel != nullptr && cancel->load(std::memory_order_relaxed)) || (cancel_job != nullptr && cancel_job->load(std::memory_order_relaxed));
+    return (cancel != nullptr && cancel->load(std::memory_order_relaxed)) ||
+           (cancel_job != nullptr && cancel_job->load(std::memory_order_relaxed));
   }
   void check_cancelled(const char* phase) const {
     if (cancelled()) throw Error(ErrorCode::cancelled, std::string("cancelled during ") + phase);

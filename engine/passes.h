@@ -1,4 +1,5 @@
-// The passes between recording and placement. Each uses one identity, stands in one file of engine/passes/, and can be left out by name.
+// The passes between recording and placement. Each uses one identity, stands in one file of engine/passes/, and can be
+// left out by name.
 #pragma once
 #include <set>
 #include <string>
@@ -27,6 +28,8 @@ void check_passes(const std::set<std::string>& names);
 
 // Runs all passes but those named in `off`, then puts the plan in order. Throws as check_passes().
 std::vector<PassReport> optimise(Plan& plan, const std::set<std::string>& off = {});
-inline bool wanted(const std::set<std::string>& off, const char* pass) { return off.count(pass) == 0 && off.count("all") == 0; }
+inline bool wanted(const std::set<std::string>& off, const char* pass) {
+  return off.count(pass) == 0 && off.count("all") == 0;
+}
 
 }  // namespace tessera

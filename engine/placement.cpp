@@ -14,7 +14,8 @@ int64_t aligned(int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; 
 
 }  // namespace
 
-std::vector<std::vector<int>> phases_in_order(const Plan& plan, const std::function<bool(const Node&, size_t)>& goes_on) {
+std::vector<std::vector<int>> phases_in_order(const Plan& plan,
+                                              const std::function<bool(const Node&, size_t)>& goes_on) {
   std::vector<std::vector<int>> phases;
   Levels levels(plan);
   for (size_t n = 0; n < plan.nodes.size(); ++n) {
@@ -53,7 +54,8 @@ class Placer {
     place_leaves();
     for (size_t v = 0; chains != nullptr && v < chains->local.size(); ++v) {
       const Id id = static_cast<Id>(v);
-      if (const LocalValue& l = chains->local[v]; l.offset >= 0) slot(id) = {Slot::block, l.offset, l.pitch / item(id), -1};
+      if (const LocalValue& l = chains->local[v]; l.offset >= 0)
+        slot(id) = {Slot::block, l.offset, l.pitch / item(id), -1};
       if (chains->unread[v]) slot(id) = {Slot::unread, 0, plan_.shape(id).cols, -1};
     }
     adopt();
@@ -92,7 +94,8 @@ class Placer {
     return plan_[v].output >= in_place(n->op);
   }
 
-  // A value that a concatenation reads is made where the concatenation wants it, if it is made in this step, wanted there only, and no reshape needs it in one piece.
+  // A value that a concatenation reads is made where the concatenation wants it, if it is made in this step, wanted
+  // there only, and no reshape needs it in one piece.
   void adopt() {
     for (int n = static_cast<int>(plan_.nodes.size()) - 1; n >= 0; --n) {
       const Node& x = node(n);
@@ -108,8 +111,10 @@ class Placer {
           while (plan_.maker(v) != nullptr && move_of(plan_.maker(v)->op).kind == Move::reshape)
             v = plan_.maker(v)->in[0];
         const bool contiguous = by_rows || plan_.shape(out).rows == 1;
-        if (is_root(v) && parent_[static_cast<size_t>(v)].value == kNone && (contiguous || !reshaped(v)) && (!by_rows || !reshaped(v) || plan_.shape(out).cols == s.cols))
-          parent_[static_cast<size_t>(v)] = {out, by_rows ? start : 0, by_cols ? start : 0, v != part || (contiguous && by_cols)};
+        if (is_root(v) && parent_[static_cast<size_t>(v)].value == kNone && (contiguous || !reshaped(v)) &&
+            (!by_rows || !reshaped(v) || plan_.shape(out).cols == s.cols))
+          parent_[static_cast<size_t>(v)] = {out, by_rows ? start : 0, by_cols ? start : 0,
+                                             v != part || (contiguous && by_cols)};
         start += by_rows ? s.rows : s.cols;
       }
     }
@@ -230,7 +235,8 @@ class Placer {
     for (Root* r : order) {
       std::vector<std::pair<int64_t, int64_t>> taken;
       for (const Root* q : placed)
-        if (!reuse_ || (q->first <= r->last && r->first <= q->last)) taken.emplace_back(q->offset, q->offset + q->bytes);
+        if (!reuse_ || (q->first <= r->last && r->first <= q->last))
+          taken.emplace_back(q->offset, q->offset + q->bytes);
       std::sort(taken.begin(), taken.end());
       int64_t at = 0;
       for (const auto& [low, high] : taken) {
@@ -254,7 +260,9 @@ class Placer {
     for (const Id v : n.in) {
       const Slot s = slot(v);
       const Shape shape = plan_.shape(v);
-      if (root_of_.count(v) == 0 || root_of_[v] != root_of_[n.out[0]] || s.offset != o.offset + start * (by_rows ? o.ld : 1) * item(v)) return false;
+      if (root_of_.count(v) == 0 || root_of_[v] != root_of_[n.out[0]] ||
+          s.offset != o.offset + start * (by_rows ? o.ld : 1) * item(v))
+        return false;
       if (shape.rows > 1 && s.ld != o.ld) return false;
       start += by_rows ? shape.rows : shape.cols;
     }
@@ -281,13 +289,16 @@ class Placer {
 
 }  // namespace
 
-Placement place(const Plan& plan, int scalar_bytes, bool reuse, const std::vector<std::vector<int>>* phases) { return Placer(plan, scalar_bytes, reuse).run(phases); }
+Placement place(const Plan& plan, int scalar_bytes, bool reuse, const std::vector<std::vector<int>>* phases) {
+  return Placer(plan, scalar_bytes, reuse).run(phases);
+}
 
 Layout lay_out(const Plan& plan, int scalar_bytes, bool reuse) {
   Placement single = place(plan, scalar_bytes, reuse);
   if (!plan.fuse || !reuse) return {{}, std::move(single)};
   RowChains chains = row_chains(plan, scalar_bytes);
-  if (plan.row_cut.gain * static_cast<int64_t>(chains.phases.size()) > static_cast<int64_t>(single.phases.size())) chains = tile_chains(plan, scalar_bytes);
+  if (plan.row_cut.gain * static_cast<int64_t>(chains.phases.size()) > static_cast<int64_t>(single.phases.size()))
+    chains = tile_chains(plan, scalar_bytes);
   if (chains.chains.empty()) return {{}, std::move(single)};
   Placement placed = Placer(plan, scalar_bytes, true).run(&chains.phases, &chains);
   return {std::move(chains), std::move(placed)};

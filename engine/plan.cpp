@@ -11,14 +11,17 @@ namespace tessera {
 Spans::Spans(const std::vector<Item>& items) {
   table_ = {};
   for (const Item& item : items) {
-    if (item.start != table_.width || item.width < 1) throw Error(ErrorCode::internal, "spans: each begins where the one before ends, and is a column wide at least");
-    items_.push_back({item.start, item.width, item.softmax ? 1 : 0, item.cond_start, item.softmax ? table_.softmaxes : table_.tanhs});
+    if (item.start != table_.width || item.width < 1)
+      throw Error(ErrorCode::internal, "spans: each begins where the one before ends, and is a column wide at least");
+    items_.push_back({item.start, item.width, item.softmax ? 1 : 0, item.cond_start,
+                      item.softmax ? table_.softmaxes : table_.tanhs});
     (item.softmax ? table_.softmaxes : table_.tanhs) += 1;
     table_.width += item.width;
     if (item.cond_start < 0) continue;
     table_.cond_width = std::max(table_.cond_width, item.cond_start + item.width);
     cond_span_.resize(static_cast<size_t>(table_.cond_width), 0);
-    for (int k = 0; k < item.width; ++k) cond_span_[static_cast<size_t>(item.cond_start + k)] = static_cast<int>(items_.size()) - 1;
+    for (int k = 0; k < item.width; ++k)
+      cond_span_[static_cast<size_t>(item.cond_start + k)] = static_cast<int>(items_.size()) - 1;
   }
   table_.items = items_.data();
   table_.cond_span = cond_span_.data();
@@ -107,7 +110,8 @@ void schedule(Plan& plan) {
     for (const int j : after[static_cast<size_t>(i)])
       if (--waits[static_cast<size_t>(j)] == 0) ready.push(j);
   }
-  if (static_cast<int>(order.size()) != n) throw Error(ErrorCode::internal, "a plan has no order: an op needs what is made after it");
+  if (static_cast<int>(order.size()) != n)
+    throw Error(ErrorCode::internal, "a plan has no order: an op needs what is made after it");
   plan.nodes = std::move(order);
   for (Value& v : plan.values)
     if (v.node >= 0) v.node = place[static_cast<size_t>(v.node)];

@@ -1,4 +1,5 @@
-// A plan: one training (or sampling) step as a list of ops over values, in static single assignment. It knows shapes, not addresses, scalars or devices.
+// A plan: one training (or sampling) step as a list of ops over values, in static single assignment. It knows shapes,
+// not addresses, scalars or devices.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -11,7 +12,7 @@
 
 namespace tessera {
 
-using Id = int32_t;            // a value of a plan
+using Id = int32_t;  // a value of a plan
 constexpr Id kNone = -1;
 
 struct Shape {
@@ -34,8 +35,8 @@ struct Result {  // what an op's output is
 struct Value {
   Shape shape;
   DType dtype = DType::real;
-  int node = -1;    // who makes it; −1: a leaf
-  int output = 0;   // which of its outputs
+  int node = -1;   // who makes it; −1: a leaf
+  int output = 0;  // which of its outputs
 };
 
 struct Node {
@@ -45,7 +46,8 @@ struct Node {
 
 // A leaf: memory from outside the step.
 struct Leaf {
-  enum Kind { state, bound } kind;  // state: kept from step to step, changed in place · bound: given from outside, never written
+  // state: kept from step to step, changed in place · bound: given from outside, never written
+  enum Kind { state, bound } kind;
   std::string name;
   Id value;
 };
@@ -68,7 +70,8 @@ class Spans {
   SpanTable table_;
 };
 
-// Where and how the processor does ops in chains on blocks of rows (engine/row_chains.h). Work, not values: no bit depends on it.
+// Where and how the processor does ops in chains on blocks of rows (engine/row_chains.h). Work, not values: no bit
+// depends on it.
 struct RowCut {
   int64_t fewest_rows = 256;  // of a batch
   int64_t gain = 3;           // chains are used where they leave one of so many phases, or fewer
@@ -80,10 +83,11 @@ class Plan {
   std::vector<Value> values;
   std::vector<Node> nodes;  // in an order they can run in
   std::vector<Leaf> leaves;
-  std::vector<Id> outputs;  // read from outside after the step
-  std::map<Id, std::string> names;  // for printing and for binding
+  std::vector<Id> outputs;                          // read from outside after the step
+  std::map<Id, std::string> names;                  // for printing and for binding
   std::vector<std::shared_ptr<const void>> tables;  // what ops point into
-  bool fuse = false;  // many ops a launch, where the device has kernels for that (engine/fusion.h); chains of rows on the processor
+  // many ops a launch, where the device has kernels for that (engine/fusion.h); chains of rows on the processor
+  bool fuse = false;
   RowCut row_cut;
 
   const Value& operator[](Id id) const { return values[static_cast<size_t>(id)]; }
@@ -108,7 +112,8 @@ class Plan {
   std::map<std::pair<size_t, std::vector<Id>>, std::vector<int>> made_;  // (kind, inputs) → nodes
 };
 
-// Puts the nodes into an order in which every op comes after what it reads, and an op that changes state in place after all who read the old state.
+// Puts the nodes into an order in which every op comes after what it reads, and an op that changes state in place after
+// all who read the old state.
 // Stable: equal choices keep their order. Throws Error(internal) if there is none.
 void schedule(Plan& plan);
 

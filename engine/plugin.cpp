@@ -19,7 +19,8 @@ std::string plugin_path(const PluginKind& kind) {
 
 Plugin open_plugin(const PluginKind& kind, const std::string& path) {
   if (path.find('/') != std::string::npos && ::access(path.c_str(), R_OK) != 0)
-    return {nullptr, fmt::format("There is no {} plugin: {} does not exist. {}; {} says where it is.", kind.what, path, kind.remedy, kind.variable)};
+    return {nullptr, fmt::format("There is no {} plugin: {} does not exist. {}; {} says where it is.", kind.what, path,
+                                 kind.remedy, kind.variable)};
   // Never closed: its functions run until the process ends.
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
@@ -27,7 +28,8 @@ Plugin open_plugin(const PluginKind& kind, const std::string& path) {
     return {nullptr, fmt::format("The {} plugin cannot be opened: {}.", kind.what, why == nullptr ? path : why)};
   }
   void* entry = dlsym(library, kind.entry);
-  if (entry == nullptr) return {nullptr, fmt::format("{} is not a plugin of Tessera: it has no function {}.", path, kind.entry)};
+  if (entry == nullptr)
+    return {nullptr, fmt::format("{} is not a plugin of Tessera: it has no function {}.", path, kind.entry)};
   return {entry, ""};
 }
 

@@ -21,25 +21,34 @@ namespace tessera {
 
 namespace {
 
-// Large arenas lie in large pages, where the system has them: every value of a step is written and read through the same few entries of the translation buffer.
+// Large arenas lie in large pages, where the system has them: every value of a step is written and read through the
+// same few entries of the translation buffer.
 constexpr size_t kLargePage = size_t{2} << 20;
-std::align_val_t alignment_of(int64_t bytes) { return std::align_val_t(bytes >= int64_t{8 * kLargePage} ? kLargePage : 64); }
+std::align_val_t alignment_of(int64_t bytes) {
+  return std::align_val_t(bytes >= int64_t{8 * kLargePage} ? kLargePage : 64);
+}
 
 }  // namespace
 
-Arena::Arena(int64_t bytes, const char* what, const Team& team) : share_(team.share(bytes, what)), data_(nullptr), bytes_(bytes) {
+Arena::Arena(int64_t bytes, const char* what, const Team& team)
+    : share_(team.share(bytes, what)), data_(nullptr), bytes_(bytes) {
   const size_t size = static_cast<size_t>(bytes > 0 ? bytes : 64);
   data_ = static_cast<char*>(::operator new(size, alignment_of(bytes), std::nothrow));
   if (data_ == nullptr)
-    throw Error(ErrorCode::memory, "no memory for " + std::to_string(bytes >> 20) + " MiB of " + what + ".\n  A smaller --batch-size needs less.");
-  if (alignment_of(bytes) == std::align_val_t(kLargePage)) ::madvise(data_, size / kLargePage * kLargePage, MADV_HUGEPAGE);  // refused: small pages do
+    throw Error(ErrorCode::memory, "no memory for " + std::to_string(bytes >> 20) + " MiB of " + what +
+                                       ".\n  A smaller --batch-size needs less.");
+  // refused: small pages do
+  if (alignment_of(bytes) == std::align_val_t(kLargePage))
+    ::madvise(data_, size / kLargePage * kLargePage, MADV_HUGEPAGE);
   std::memset(data_, 0, size);
 }
 Arena::~Arena() { ::operator delete(data_, alignment_of(bytes_)); }
 
 namespace {
 
-Fusion fused(Plan& plan, const KernelTable& table) { return plan.fuse && table.fused != nullptr ? fuse(plan) : Fusion{}; }
+Fusion fused(Plan& plan, const KernelTable& table) {
+  return plan.fuse && table.fused != nullptr ? fuse(plan) : Fusion{};
+}
 Placement placed(const Plan& plan, const KernelTable& table, bool reuse, const Fusion& fusion) {
   if (fusion.empty()) return place(plan, table.scalar_bytes, reuse);
   const auto phases = phases_of(fusion);
@@ -96,7 +105,8 @@ void Program::bind(const std::string& leaf, const void* data) {
 char* Program::state_address(const std::string& leaf, size_t item) const {
   for (const Leaf& l : plan_.leaves)
     if (l.name == leaf && l.kind == Leaf::state) {
-      if (item != static_cast<size_t>(item_bytes(plan_[l.value]))) throw Error(ErrorCode::internal, "state " + leaf + " is of another scalar");
+      if (item != static_cast<size_t>(item_bytes(plan_[l.value])))
+        throw Error(ErrorCode::internal, "state " + leaf + " is of another scalar");
       return (device_ ? device_->state() : state_.data()) + placement_.slots[static_cast<size_t>(l.value)].offset;
     }
   throw Error(ErrorCode::internal, "the plan has no state " + leaf);
@@ -124,7 +134,8 @@ void Program::get_state(const std::string& leaf, void* to, size_t item) const {
 void Program::refresh(std::initializer_list<const char*> leaves) {
   if (!device_) return;
   for (size_t i = 0; i < source_.size(); ++i)
-    if (source_[i] != nullptr && std::find(leaves.begin(), leaves.end(), plan_.leaves[i].name) != leaves.end()) bind(plan_.leaves[i].name, source_[i]);
+    if (source_[i] != nullptr && std::find(leaves.begin(), leaves.end(), plan_.leaves[i].name) != leaves.end())
+      bind(plan_.leaves[i].name, source_[i]);
 }
 
 View Program::fetch(Id v) const {
@@ -149,8 +160,16 @@ View Program::view(Id v) const {
   else if (s.where == Slot::bound) base = static_cast<char*>(const_cast<void*>(bound_[static_cast<size_t>(s.leaf)]));
   if (s.where == Slot::unread) return {nullptr, shape.rows, shape.cols, s.ld, item_bytes(plan_[v])};
   const bool lanes = !chains_.lanes.empty() && chains_.lanes[static_cast<size_t>(v)];
-  if (s.where == Slot::block) return {reinterpret_cast<void*>(static_cast<intptr_t>(s.offset)), shape.rows, shape.cols, s.ld, item_bytes(plan_[v]), lanes};  // in no arena: see run_block()
-  if (base == nullptr) throw Error(ErrorCode::internal, "nothing is bound to " + plan_.leaves[static_cast<size_t>(s.leaf)].name);
+  // in no arena: see run_block()
+  if (s.where == Slot::block)
+    return {reinterpret_cast<void*>(static_cast<intptr_t>(s.offset)),
+            shape.rows,
+            shape.cols,
+            s.ld,
+            item_bytes(plan_[v]),
+            lanes};
+  if (base == nullptr)
+    throw Error(ErrorCode::internal, "nothing is bound to " + plan_.leaves[static_cast<size_t>(s.leaf)].name);
   return {base + s.offset, shape.rows, shape.cols, s.ld, item_bytes(plan_[v]), lanes};
 }
 
@@ -163,7 +182,12 @@ Program::Ready Program::ready(int n, int64_t& scratch) {
   for (const Id v : node.out) views_.push_back(view(v));
   Ready r{};
   r.node = n;
-  r.call = {in, out, static_cast<int>(node.in.size()), static_cast<int>(node.out.size()), nullptr, device_ ? device_->step() : step_.get()};
+  r.call = {in,
+            out,
+            static_cast<int>(node.in.size()),
+            static_cast<int>(node.out.size()),
+            nullptr,
+            device_ ? device_->step() : step_.get()};
   std::visit(
       [&](const auto& op) {
         using T = std::decay_t<decltype(op)>;
@@ -217,7 +241,8 @@ void Program::prepare() {
     phase.shares.resize(static_cast<size_t>(team_.size()));
     int64_t first = 0;
     for (const Ready& r : phase.calls) {
-      for (int64_t t = 0; t < r.tiles; ++t) phase.shares[static_cast<size_t>(t * team_.size() / r.tiles)].push_back(first + t);
+      for (int64_t t = 0; t < r.tiles; ++t)
+        phase.shares[static_cast<size_t>(t * team_.size() / r.tiles)].push_back(first + t);
       first += r.tiles;
     }
     phases_.push_back(std::move(phase));
@@ -228,7 +253,8 @@ void Program::prepare() {
     device_->prepare(std::move(calls), scratch, fused_ != nullptr && fused_->count_steps());
   } else {
     kernel_scratch_ = (scratch + 63) / 64 * 64;
-    for (int t = 0; t < team_.size(); ++t) scratch_.push_back(std::make_unique<Arena>(kernel_scratch_ + own, "scratch", team_));
+    for (int t = 0; t < team_.size(); ++t)
+      scratch_.push_back(std::make_unique<Arena>(kernel_scratch_ + own, "scratch", team_));
   }
   ready_ = true;
 }
@@ -246,7 +272,10 @@ Program::Chain Program::chain_of(const std::vector<int>& nodes, const RowChain& 
     for (size_t i = 0; i < node.in.size(); ++i) chain.sights.push_back(sight(node.in[i], along_rows(node, i)));
     for (const Id v : node.out) chain.sights.push_back(sight(v, true));
     for (const auto* values : {&node.in, &node.out})
-      for (const Id v : *values) chain.own_bytes.push_back(cut.tiles && chain.sights[chain.own_bytes.size()] == Sight::own ? tile_bytes(plan_, v, item_bytes(plan_[v])) : 0);
+      for (const Id v : *values)
+        chain.own_bytes.push_back(cut.tiles && chain.sights[chain.own_bytes.size()] == Sight::own
+                                      ? tile_bytes(plan_, v, item_bytes(plan_[v]))
+                                      : 0);
     chain.views = std::max(chain.views, node.in.size() + node.out.size());
     chain.links.push_back(ready(n, scratch));
   }
@@ -291,7 +320,8 @@ void Program::run_tile(const Chain& chain, int64_t tile, char* scratch) const {
       if (chain.sights[at] != Sight::own) continue;
       // As if the tiles before lay before it: a kernel goes to its tile by number.
       const auto before = static_cast<uintptr_t>(tile * chain.own_bytes[at]);
-      views[i].data = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(own) + reinterpret_cast<uintptr_t>(views[i].data) - before);
+      views[i].data = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(own) +
+                                              reinterpret_cast<uintptr_t>(views[i].data) - before);
       views[i].own = true;
     }
     call.in = views;
@@ -301,7 +331,8 @@ void Program::run_tile(const Chain& chain, int64_t tile, char* scratch) const {
 }
 
 std::vector<DeviceCall> Program::device_calls(int64_t& scratch) {
-  std::vector<DeviceCall> calls(plan_.nodes.size(), DeviceCall{});  // by node; without a kernel where nothing is to be done
+  // by node; without a kernel where nothing is to be done
+  std::vector<DeviceCall> calls(plan_.nodes.size(), DeviceCall{});
   std::vector<DeviceCall> in_order;
   for (const Phase& phase : phases_)
     for (const Ready& r : phase.calls) {
@@ -317,16 +348,18 @@ std::vector<DeviceCall> Program::device_calls(int64_t& scratch) {
 
 namespace {
 
-// Which tile is next. Of every phase a thread has a share, the same part of each op, so that it finds in its caches what it made in the phases before; who is done with his own
-// takes from the others'. Whoever finishes the last tile of a phase opens the next: nobody waits for a thread that has no tile in hand, so a team on a busy machine goes on
-// with the threads that happen to run.
+// Which tile is next. Of every phase a thread has a share, the same part of each op, so that it finds in its caches
+// what it made in the phases before; who is done with his own takes from the others'. Whoever finishes the last tile of
+// a phase opens the next: nobody waits for a thread that has no tile in hand, so a team on a busy machine goes on with
+// the threads that happen to run.
 class Dispatcher {
  public:
   Dispatcher(uint64_t first, int threads) : claims_(static_cast<size_t>(threads)), epoch_(first) {
     for (Claim& c : claims_) c.next.store(first << kTileBits);
   }
 
-  // Takes a tile of an open phase, whose shares are shares(epoch), for `thread`; waits where none is left. False: it is over.
+  // Takes a tile of an open phase, whose shares are shares(epoch), for `thread`; waits where none is left. False: it is
+  // over.
   struct Taken {
     uint64_t epoch;
     int64_t tile;
@@ -374,8 +407,8 @@ class Dispatcher {
 
   // A short phase may be over, and the next open, before its opener has gone through all claims: what is newer stays.
   static void raise(std::atomic<uint64_t>& x, uint64_t to) {
-    for (uint64_t was = x.load(std::memory_order_relaxed); was < to && !x.compare_exchange_weak(was, to, std::memory_order_seq_cst);) {
-    }
+    for (uint64_t was = x.load(std::memory_order_relaxed);
+         was < to && !x.compare_exchange_weak(was, to, std::memory_order_seq_cst);) {}
   }
 
   void wait(uint64_t seen) {
@@ -422,7 +455,8 @@ std::vector<View> Program::watched_views() const {
   std::vector<View> views;
   for (const Id v : watched_) {
     views.push_back(view(v));
-    if (views.back().rows > 1 && views.back().ld != views.back().cols) throw Error(ErrorCode::internal, "a watched value does not lie in one piece");
+    if (views.back().rows > 1 && views.back().ld != views.back().cols)
+      throw Error(ErrorCode::internal, "a watched value does not lie in one piece");
   }
   return views;
 }
@@ -454,7 +488,8 @@ void Program::run_unrecorded(int64_t n) {
 }
 
 const void* Program::watched_data(size_t i, size_t item) const {
-  if (item != static_cast<size_t>(item_bytes(plan_[watched_[i]]))) throw Error(ErrorCode::internal, "a value is read as another scalar");
+  if (item != static_cast<size_t>(item_bytes(plan_[watched_[i]])))
+    throw Error(ErrorCode::internal, "a value is read as another scalar");
   return device_ ? device_->watched(i) : view(watched_[i]).data;
 }
 
@@ -471,7 +506,8 @@ void Program::run_here(int64_t n) {
       size_t c = 0;
       while (t.tile >= phase.calls[c].tiles) t.tile -= phase.calls[c++].tiles;
       const Ready& r = phase.calls[c];
-      if (r.chain >= 0 && row_chains_[static_cast<size_t>(r.chain)].tiles) run_tile(row_chains_[static_cast<size_t>(r.chain)], t.tile, scratch);
+      if (r.chain >= 0 && row_chains_[static_cast<size_t>(r.chain)].tiles)
+        run_tile(row_chains_[static_cast<size_t>(r.chain)], t.tile, scratch);
       else if (r.chain >= 0) run_block(row_chains_[static_cast<size_t>(r.chain)], t.tile, scratch);
       else r.kernel.run(r.call, t.tile, scratch);
       if (!dispatcher.finish(phase.tiles)) continue;
@@ -511,7 +547,8 @@ void Program::copy_out(Id value, void* to, size_t item) const {
     v.data = fetched.data();
   }
   for (int64_t r = 0; r < v.rows; ++r)
-    std::memcpy(static_cast<char*>(to) + static_cast<size_t>(r * v.cols) * item, static_cast<char*>(v.data) + r * v.ld * v.item_bytes, static_cast<size_t>(v.cols) * item);
+    std::memcpy(static_cast<char*>(to) + static_cast<size_t>(r * v.cols) * item,
+                static_cast<char*>(v.data) + r * v.ld * v.item_bytes, static_cast<size_t>(v.cols) * item);
 }
 
 void Program::snapshot() {
@@ -531,8 +568,9 @@ std::string Program::first_bad(const Phase& phase) const {
       if (bad == x.end()) continue;
       const int64_t at = bad - x.begin(), cols = plan_.shape(id).cols;
       auto name = plan_.names.find(id);
-      return (name != plan_.names.end() ? name->second : "a value") + " (made by " + op_name(plan_.nodes[static_cast<size_t>(r.node)].op) + ", row " + std::to_string(at / cols) +
-             ", column " + std::to_string(at % cols) + ")";
+      return (name != plan_.names.end() ? name->second : "a value") + " (made by " +
+             op_name(plan_.nodes[static_cast<size_t>(r.node)].op) + ", row " + std::to_string(at / cols) + ", column " +
+             std::to_string(at % cols) + ")";
     }
   return "";
 }
@@ -555,7 +593,8 @@ std::string Program::diagnose() {
   return found;
 }
 
-// What a block keeps to itself cannot be looked at: the same steps in a program of single ops, which gives the same bits.
+// What a block keeps to itself cannot be looked at: the same steps in a program of single ops, which gives the same
+// bits.
 std::string Program::diagnose_apart() {
   Plan plan = plan_;
   plan.fuse = false;

@@ -1,5 +1,5 @@
-// A plan with addresses: three plain allocations and a list of calls, replayed, on the processor or on a device. Nothing is allocated in a step and the host decides
-// nothing inside one.
+// A plan with addresses: three plain allocations and a list of calls, replayed, on the processor or on a device.
+// Nothing is allocated in a step and the host decides nothing inside one.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -19,7 +19,8 @@
 
 namespace tessera {
 
-// Memory aligned to a cache line; throws Error(memory) with the bytes asked for, also where the team's limit has no room for them.
+// Memory aligned to a cache line; throws Error(memory) with the bytes asked for, also where the team's limit has no
+// room for them.
 class Arena {
  public:
   Arena(int64_t bytes, const char* what, const Team& team);
@@ -39,18 +40,21 @@ class FusedCalls;
 
 class Program {
  public:
-  // Team and device must outlive the program. `reuse` off: no two values share memory, so that all can be read after a step.
+  // Team and device must outlive the program. `reuse` off: no two values share memory, so that all can be read after a
+  // step.
   Program(Plan plan, const KernelTable& table, Team& team, uint64_t seed, bool reuse = true);  // on the processor
-  Program(Plan plan, Device& device, Team& team, uint64_t seed, bool reuse = true);            // on the device, or by cpu_kernels() if that is the processor
+  // on the device, or by cpu_kernels() if that is the processor
+  Program(Plan plan, Device& device, Team& team, uint64_t seed, bool reuse = true);
   ~Program();
 
   const Plan& plan() const { return plan_; }
   const Placement& placement() const { return placement_; }
 
-  // Memory for a bound leaf [rows, cols] of the program's scalar (or int32), contiguous; it must live as long as the program runs. A device has a copy of its own,
-  // made here.
+  // Memory for a bound leaf [rows, cols] of the program's scalar (or int32), contiguous; it must live as long as the
+  // program runs. A device has a copy of its own, made here.
   void bind(const std::string& leaf, const void* data);
-  void refresh(std::initializer_list<const char*> leaves);  // what is bound to these (those of them that the plan has) has changed: a device copies it anew
+  // what is bound to these (those of them that the plan has) has changed: a device copies it anew
+  void refresh(std::initializer_list<const char*> leaves);
   // A state's elements, contiguous; zero at first.
   template <class T>
   void put(const std::string& leaf, const T* from) {
@@ -68,11 +72,13 @@ class Program {
     return static_cast<T*>(host_state(leaf, sizeof(T)));
   }
 
-  // Runs up to n steps, inside one parallel region or replayed by the device. Stops early after a step that reported a loss that is not finite. Returns the steps run.
+  // Runs up to n steps, inside one parallel region or replayed by the device. Stops early after a step that reported a
+  // loss that is not finite. Returns the steps run.
   int64_t run(int64_t n);
 
-  // Work in flight, so that a device has its next steps before the host looks at the results of the last ones. start() queues up to n steps and, behind them, the copies
-  // out of the step's state and of what is watched (`keep`: before them a snapshot for diagnose()); finish() waits for the oldest start alone and returns its steps.
+  // Work in flight, so that a device has its next steps before the host looks at the results of the last ones. start()
+  // queues up to n steps and, behind them, the copies out of the step's state and of what is watched (`keep`: before
+  // them a snapshot for diagnose()); finish() waits for the oldest start alone and returns its steps.
   // At most flights() starts may be under way. The processor does the work in start().
   int flights() const { return device_ ? 2 : 1; }
   void watch(const std::vector<Id>& values);  // contiguous ones: states, outputs
@@ -84,7 +90,8 @@ class Program {
     return static_cast<const T*>(watched_data(i, sizeof(T)));
   }
 
-  // For benches: n steps as a device's calls one by one, without the recording. The numbers that a step is counted by need not go on.
+  // For benches: n steps as a device's calls one by one, without the recording. The numbers that a step is counted by
+  // need not go on.
   void run_unrecorded(int64_t n);
 
   StepState& step() { return *step_; }
@@ -98,10 +105,11 @@ class Program {
     return out;
   }
   Id find(const std::string& name) const { return plan_.find(name); }
-  View view(Id value) const;  // with the addresses of where the program runs
+  View view(Id value) const;   // with the addresses of where the program runs
   View fetch(Id value) const;  // with addresses of the host: on a device a copy, made once and valid until the next run
 
-  // State before a run of steps, to look for the cause of a NaN afterwards: replays until the step that went bad and names the first value that is not finite.
+  // State before a run of steps, to look for the cause of a NaN afterwards: replays until the step that went bad and
+  // names the first value that is not finite.
   void snapshot();
   std::string diagnose();
 
@@ -118,10 +126,10 @@ class Program {
   struct Chain {
     int64_t rows, block;
     std::vector<Ready> links;
-    std::vector<Sight> sights;  // of the links' views, one after the other
+    std::vector<Sight> sights;       // of the links' views, one after the other
     std::vector<int64_t> own_bytes;  // of one tile of those that a tile keeps to itself
-    size_t views = 0;           // most of a link
-    bool tiles = false;         // a block is a tile, which its links' kernels know by its number
+    size_t views = 0;                // most of a link
+    bool tiles = false;              // a block is a tile, which its links' kernels know by its number
   };
   struct Phase {
     std::vector<Ready> calls;

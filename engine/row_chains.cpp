@@ -92,7 +92,8 @@ class Chainer {
     for (const Id v : x.out) made(v) = {rows, moves || (move.view() && made(x.in[0]).moved)};
   }
 
-  // What is drawn or gathered from tables alone is made on the level where it is wanted first: it need not wait in memory, and a chain that wants it keeps it to itself.
+  // What is drawn or gathered from tables alone is made on the level where it is wanted first: it need not wait in
+  // memory, and a chain that wants it keeps it to itself.
   void sink() {
     for (size_t n = 0; n < plan_.nodes.size(); ++n) {
       const Node& x = node(n);
@@ -114,7 +115,8 @@ class Chainer {
     }
   }
   bool bound(Id v) const {
-    return std::any_of(plan_.leaves.begin(), plan_.leaves.end(), [v](const Leaf& l) { return l.value == v && l.kind == Leaf::bound; });
+    return std::any_of(plan_.leaves.begin(), plan_.leaves.end(),
+                       [v](const Leaf& l) { return l.value == v && l.kind == Leaf::bound; });
   }
 
   // Each level is two phases: its chains and single ops, then what is moved after them.
@@ -196,7 +198,8 @@ int64_t settle(std::vector<Life>& lives) {
   for (size_t i = 0; i < lives.size(); ++i) {
     std::vector<std::pair<int64_t, int64_t>> taken;
     for (size_t j = 0; j < i; ++j)
-      if (lives[j].first <= lives[i].last && lives[i].first <= lives[j].last) taken.emplace_back(lives[j].offset, lives[j].offset + lives[j].bytes);
+      if (lives[j].first <= lives[i].last && lives[i].first <= lives[j].last)
+        taken.emplace_back(lives[j].offset, lives[j].offset + lives[j].bytes);
     std::sort(taken.begin(), taken.end());
     for (const auto& [low, high] : taken) {
       if (low - lives[i].offset >= lives[i].bytes) break;

@@ -1,5 +1,6 @@
-// On the processor: ops that work row by row on the batch are done one after the other on a block of its rows, while the block is in the cache, and what only they
-// see never leaves it. An op joins the chain of what it reads if it can go on with the same rows (engine/levels.h).
+// On the processor: ops that work row by row on the batch are done one after the other on a block of its rows, while
+// the block is in the cache, and what only they see never leaves it. An op joins the chain of what it reads if it can
+// go on with the same rows (engine/levels.h).
 //   the identity: a row's bits do not depend on the rows beside it, so any cut of the rows gives the same values
 #pragma once
 #include <cstdint>
@@ -16,7 +17,8 @@ struct RowChain {
   bool tiles = false;
 };
 
-// A value that its chain alone sees: where it lies in the block's own memory. Row i of the block is at block_rows·offset + i·pitch.
+// A value that its chain alone sees: where it lies in the block's own memory. Row i of the block is at
+// block_rows·offset + i·pitch.
 struct LocalValue {
   int64_t offset = -1;  // bytes for each row of the block; −1: it lies in an arena
   int64_t pitch = 0;    // bytes from row to row
@@ -25,10 +27,10 @@ struct LocalValue {
 struct RowChains {
   std::vector<std::vector<int>> phases;  // all nodes; for place()
   std::vector<RowChain> chains;
-  std::vector<int> chain_of;             // by node; −1: by itself
-  std::vector<LocalValue> local;         // by value
-  std::vector<bool> lanes;               // by value: View::lanes; empty: none
-  std::vector<bool> unread;              // by value: nobody reads it, and its op leaves it out; empty: none
+  std::vector<int> chain_of;      // by node; −1: by itself
+  std::vector<LocalValue> local;  // by value
+  std::vector<bool> lanes;        // by value: View::lanes; empty: none
+  std::vector<bool> unread;       // by value: nobody reads it, and its op leaves it out; empty: none
 };
 
 RowChains row_chains(const Plan& plan, int scalar_bytes);
@@ -46,7 +48,8 @@ int64_t settle(std::vector<Life>& lives);
 bool row_local(const Node& x);
 bool along_rows(const Node& x, size_t input);
 
-// Rows of a block: whole register blocks of the matrix product, enough of them that each of the threads gets as many blocks as the others.
+// Rows of a block: whole register blocks of the matrix product, enough of them that each of the threads gets as many
+// blocks as the others.
 int64_t block_rows(const Plan& plan, int64_t rows, int threads);
 
 }  // namespace tessera

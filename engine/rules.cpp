@@ -17,9 +17,13 @@ namespace tessera {
 namespace {
 
 template <class T>
-concept HasVjp = requires(Recorder& r, const T& op, const Vjp& v) { Rule<T>::vjp(r, op, v); };
+concept HasVjp = requires(Recorder& r, const T& op, const Vjp& v) {
+  Rule<T>::vjp(r, op, v);
+};
 template <class T>
-concept HasCompose = requires(Recorder& r, const T& op, const std::vector<Var>& in) { Rule<T>::compose(r, op, in); };
+concept HasCompose = requires(Recorder& r, const T& op, const std::vector<Var>& in) {
+  Rule<T>::compose(r, op, in);
+};
 
 template <class T>
 concept TraitsByOp = requires(const T& op) {
@@ -40,7 +44,8 @@ auto visit_op(const Op& op, F&& f) {
   using Result = std::invoke_result_t<F, const Fill&>;
   return std::visit(
       [&](const auto& o) -> Result {
-        if constexpr (std::is_same_v<std::decay_t<decltype(o)>, std::monostate>) throw Error(ErrorCode::internal, "an empty op");
+        if constexpr (std::is_same_v<std::decay_t<decltype(o)>, std::monostate>)
+          throw Error(ErrorCode::internal, "an empty op");
         else return f(o);
       },
       op);
@@ -81,7 +86,8 @@ std::vector<Var> compose(Recorder& r, const Op& op, const std::vector<Var>& in) 
   });
 }
 
-std::vector<Var> vjp(Recorder& r, const Op& op, const std::vector<Var>& in, const std::vector<Var>& out, const std::vector<Var>& d_out) {
+std::vector<Var> vjp(Recorder& r, const Op& op, const std::vector<Var>& in, const std::vector<Var>& out,
+                     const std::vector<Var>& d_out) {
   return visit_op(op, [&](const auto& o) -> std::vector<Var> {
     using T = std::decay_t<decltype(o)>;
     static_assert(HasVjp<T> || HasCompose<T>, "an op has a vjp or a composition");

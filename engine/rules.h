@@ -17,9 +17,11 @@ struct Cost {
 
 const char* op_name(const Op& op);
 const char* op_name(size_t kind);  // by its place in TESSERA_OPS, which an OpKind is too
-std::vector<Result> infer(const Op& op, const Plan& plan, const std::vector<Id>& in);  // Error(internal) where shapes do not fit
+// Error(internal) where shapes do not fit
+std::vector<Result> infer(const Op& op, const Plan& plan, const std::vector<Id>& in);
 // Gradients of the inputs from those of the outputs (Vars may be empty on both sides: no gradient).
-std::vector<Var> vjp(Recorder& r, const Op& op, const std::vector<Var>& in, const std::vector<Var>& out, const std::vector<Var>& d_out);
+std::vector<Var> vjp(Recorder& r, const Op& op, const std::vector<Var>& in, const std::vector<Var>& out,
+                     const std::vector<Var>& d_out);
 // The outputs as a composition of simpler ops; empty: the op is a simple one.
 std::vector<Var> compose(Recorder& r, const Op& op, const std::vector<Var>& in);
 Cost cost(const Op& op, const Plan& plan, const std::vector<Id>& in, const std::vector<Id>& out);

@@ -11,7 +11,8 @@
 namespace tessera {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian; this machine needs a byte swap here");
+static_assert(std::endian::native == std::endian::little,
+              "safetensors files are little-endian; this machine needs a byte swap here");
 
 constexpr size_t kLengthBytes = 8;
 constexpr const char* kMetadataKey = "__metadata__";
@@ -20,8 +21,9 @@ struct Dtype {
   const char* name;
   int64_t size;
 };
-constexpr Dtype kDtypes[] = {{"F64", 8}, {"I64", 8}, {"U64", 8}, {"F32", 4}, {"I32", 4}, {"U32", 4}, {"F16", 2},     {"BF16", 2},
-                             {"I16", 2}, {"U16", 2}, {"I8", 1},  {"U8", 1},  {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1}};
+constexpr Dtype kDtypes[] = {{"F64", 8}, {"I64", 8}, {"U64", 8},  {"F32", 4},     {"I32", 4},
+                             {"U32", 4}, {"F16", 2}, {"BF16", 2}, {"I16", 2},     {"U16", 2},
+                             {"I8", 1},  {"U8", 1},  {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1}};
 
 int64_t element_size(const std::string& dtype) {  // 0: not known
   for (const Dtype& d : kDtypes)
@@ -38,7 +40,9 @@ int64_t byte_count(const std::vector<int64_t>& shape, int64_t element) {
 }
 
 [[noreturn]] void bad(const std::string& path, const std::string& what) {
-  throw Error(ErrorCode::format, path + ": " + what + "\n  The file is damaged or was not written by a safetensors writer; take it from its source again.");
+  throw Error(ErrorCode::format,
+              path + ": " + what +
+                  "\n  The file is damaged or was not written by a safetensors writer; take it from its source again.");
 }
 
 struct Entry {
@@ -55,19 +59,24 @@ int64_t natural(const nlohmann::json& value, const std::string& path, const std:
 
 Entry parse_entry(const std::string& name, const nlohmann::json& entry, const std::string& path) {
   const std::string where = "tensor \"" + name + "\"";
-  if (!entry.is_object() || entry.size() != 3 || !entry.contains("dtype") || !entry.contains("shape") || !entry.contains("data_offsets"))
+  if (!entry.is_object() || entry.size() != 3 || !entry.contains("dtype") || !entry.contains("shape") ||
+      !entry.contains("data_offsets"))
     bad(path, where + " is not described by exactly dtype, shape and data_offsets.");
   const auto &dtype = entry["dtype"], &shape = entry["shape"], &offsets = entry["data_offsets"];
-  if (!dtype.is_string() || element_size(dtype.get<std::string>()) == 0) bad(path, where + " has a dtype that is not known.");
-  if (!shape.is_array() || shape.size() > 32) bad(path, where + " has a shape that is not an array of at most 32 dimensions.");
+  if (!dtype.is_string() || element_size(dtype.get<std::string>()) == 0)
+    bad(path, where + " has a dtype that is not known.");
+  if (!shape.is_array() || shape.size() > 32)
+    bad(path, where + " has a shape that is not an array of at most 32 dimensions.");
   if (!offsets.is_array() || offsets.size() != 2) bad(path, where + " has data_offsets that are not a pair.");
 
-  Entry out{name, {dtype.get<std::string>(), {}, {}}, natural(offsets[0], path, where), natural(offsets[1], path, where)};
+  Entry out{
+      name, {dtype.get<std::string>(), {}, {}}, natural(offsets[0], path, where), natural(offsets[1], path, where)};
   for (const auto& d : shape) out.tensor.shape.push_back(natural(d, path, where));
   const int64_t need = byte_count(out.tensor.shape, element_size(out.tensor.dtype));
   if (need < 0) bad(path, where + " has a shape too large for any memory.");
   if (out.begin > out.end || out.end - out.begin != need)
-    bad(path, where + " needs " + std::to_string(need) + " bytes by its shape and dtype, but its offsets are " + std::to_string(out.begin) + " to " + std::to_string(out.end) + ".");
+    bad(path, where + " needs " + std::to_string(need) + " bytes by its shape and dtype, but its offsets are " +
+                  std::to_string(out.begin) + " to " + std::to_string(out.end) + ".");
   return out;
 }
 
@@ -90,20 +99,24 @@ std::string format_header(std::vector<TensorPlace>& tensors, const std::map<std:
   int64_t at = 0;
   for (const TensorPlace& t : tensors) {
     const int64_t element = element_size(t.dtype), bytes = byte_count(t.shape, element);
-    if (element == 0 || t.name == kMetadataKey || bytes < 0) throw Error(ErrorCode::internal, "Tensor \"" + t.name + "\" does not fit its shape, dtype or name.");
+    if (element == 0 || t.name == kMetadataKey || bytes < 0)
+      throw Error(ErrorCode::internal, "Tensor \"" + t.name + "\" does not fit its shape, dtype or name.");
     header[t.name] = {{"dtype", t.dtype}, {"shape", t.shape}, {"data_offsets", {at, at + bytes}}};
     at += bytes;
   }
   std::string text = header.dump();
   text.append((kLengthBytes - text.size() % kLengthBytes) % kLengthBytes, ' ');
   if (text.size() > kMostHeaderBytes)
-    throw Error(ErrorCode::unsupported, "The header of the file would take " + std::to_string(text.size()) + " bytes; safetensors files hold at most " + std::to_string(kMostHeaderBytes) + ".");
+    throw Error(ErrorCode::unsupported, "The header of the file would take " + std::to_string(text.size()) +
+                                            " bytes; safetensors files hold at most " +
+                                            std::to_string(kMostHeaderBytes) + ".");
   const uint64_t length = text.size();
   return std::string(reinterpret_cast<const char*>(&length), kLengthBytes) + text;
 }
 
 std::span<const std::byte> fitting(std::span<const std::byte> bytes, const TensorPlace& t) {
-  if (static_cast<int64_t>(bytes.size()) != byte_count(t.shape, element_size(t.dtype))) throw Error(ErrorCode::internal, "Tensor \"" + t.name + "\" does not fit its shape, dtype or name.");
+  if (static_cast<int64_t>(bytes.size()) != byte_count(t.shape, element_size(t.dtype)))
+    throw Error(ErrorCode::internal, "Tensor \"" + t.name + "\" does not fit its shape, dtype or name.");
   return bytes;
 }
 
@@ -125,7 +138,8 @@ std::string format_safetensors(const SafeTensors& contents) {
   return out;
 }
 
-void write_safetensors(AtomicFile& file, const std::vector<TensorPlace>& tensors, const std::map<std::string, std::string>& metadata,
+void write_safetensors(AtomicFile& file, const std::vector<TensorPlace>& tensors,
+                       const std::map<std::string, std::string>& metadata,
                        const std::function<std::span<const std::byte>(const TensorPlace&)>& bytes) {
   std::vector<TensorPlace> order = tensors;
   file.write(format_header(order, metadata));
@@ -136,14 +150,18 @@ void write_safetensors(AtomicFile& file, const std::vector<TensorPlace>& tensors
 }
 
 SafeTensors parse_safetensors(const std::string& bytes, const std::string& path) {
-  if (bytes.size() < kLengthBytes) bad(path, "it has " + std::to_string(bytes.size()) + " bytes, too few for a header.");
+  if (bytes.size() < kLengthBytes)
+    bad(path, "it has " + std::to_string(bytes.size()) + " bytes, too few for a header.");
   const auto is_text = [](char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\r' || c == '\t'; };
-  if (std::all_of(bytes.begin(), bytes.begin() + kLengthBytes, is_text)) bad(path, "it begins with text, not with the length of a header.");
+  if (std::all_of(bytes.begin(), bytes.begin() + kLengthBytes, is_text))
+    bad(path, "it begins with text, not with the length of a header.");
   uint64_t length;
   std::memcpy(&length, bytes.data(), kLengthBytes);
   if (length > kMostHeaderBytes || length > bytes.size() - kLengthBytes)
-    bad(path, "its first 8 bytes announce a header of " + std::to_string(length) + " bytes, and " + std::to_string(bytes.size() - kLengthBytes) + " follow.");
-  const nlohmann::json header = parse_json(std::string_view(bytes).substr(kLengthBytes, length), 4, path + ": the header");
+    bad(path, "its first 8 bytes announce a header of " + std::to_string(length) + " bytes, and " +
+                  std::to_string(bytes.size() - kLengthBytes) + " follow.");
+  const nlohmann::json header =
+      parse_json(std::string_view(bytes).substr(kLengthBytes, length), 4, path + ": the header");
   if (!header.is_object()) bad(path, "the header is not a JSON object.");
 
   SafeTensors out;
@@ -161,12 +179,17 @@ SafeTensors parse_safetensors(const std::string& bytes, const std::string& path)
   }
 
   // The tensors must tile what follows the header: no byte is shared, and none is left where something could hide.
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return std::tie(a.begin, a.end) < std::tie(b.begin, b.end); });
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return std::tie(a.begin, a.end) < std::tie(b.begin, b.end); });
   const int64_t available = static_cast<int64_t>(bytes.size() - kLengthBytes - length);
   int64_t at = 0;
   for (Entry& e : entries) {
-    if (e.begin != at) bad(path, "tensor \"" + e.name + "\" begins at byte " + std::to_string(e.begin) + " of the data; the tensors before it end at " + std::to_string(at) + ".");
-    if (e.end > available) bad(path, "tensor \"" + e.name + "\" ends at byte " + std::to_string(e.end) + " of the data, and the file has " + std::to_string(available) + ".");
+    if (e.begin != at)
+      bad(path, "tensor \"" + e.name + "\" begins at byte " + std::to_string(e.begin) +
+                    " of the data; the tensors before it end at " + std::to_string(at) + ".");
+    if (e.end > available)
+      bad(path, "tensor \"" + e.name + "\" ends at byte " + std::to_string(e.end) + " of the data, and the file has " +
+                    std::to_string(available) + ".");
     at = e.end;
     const auto* first = reinterpret_cast<const std::byte*>(bytes.data()) + kLengthBytes + length;
     e.tensor.bytes.assign(first + e.begin, first + e.end);
@@ -176,7 +199,9 @@ SafeTensors parse_safetensors(const std::string& bytes, const std::string& path)
   return out;
 }
 
-void write_safetensors(const std::string& path, const SafeTensors& contents, bool overwrite) { write_file(path, format_safetensors(contents), overwrite); }
+void write_safetensors(const std::string& path, const SafeTensors& contents, bool overwrite) {
+  write_file(path, format_safetensors(contents), overwrite);
+}
 
 SafeTensors read_safetensors(const std::string& path) { return parse_safetensors(read_file(path), path); }
 

@@ -1,4 +1,5 @@
-// The safetensors format (huggingface.co/docs/safetensors): 8 bytes with the header's length, little-endian, a JSON header, then the tensors' bytes.
+// The safetensors format (huggingface.co/docs/safetensors): 8 bytes with the header's length, little-endian, a JSON
+// header, then the tensors' bytes.
 // Nothing in such a file is ever executed, and reading one allocates no more than a small multiple of its size.
 #pragma once
 #include <cstddef>
@@ -28,7 +29,8 @@ constexpr const char* safetensor_dtype() {
   else static_assert(sizeof(T) == 0, "no safetensors dtype for this type");
 }
 
-// A dense row-major tensor. `bytes` holds the product of `shape` elements of `dtype`, little-endian; an empty shape is a scalar.
+// A dense row-major tensor. `bytes` holds the product of `shape` elements of `dtype`, little-endian; an empty shape is
+// a scalar.
 struct SafeTensor {
   std::string dtype;
   std::vector<int64_t> shape;
@@ -43,7 +45,8 @@ struct SafeTensor {
   // A copy of the elements. Throws Error(format) when the dtype is another.
   template <class T>
   std::vector<T> values() const {
-    if (dtype != safetensor_dtype<T>()) throw Error(ErrorCode::format, "A tensor holds " + dtype + " where " + safetensor_dtype<T>() + " is expected.");
+    if (dtype != safetensor_dtype<T>())
+      throw Error(ErrorCode::format, "A tensor holds " + dtype + " where " + safetensor_dtype<T>() + " is expected.");
     std::vector<T> out(bytes.size() / sizeof(T));
     if (!out.empty()) std::memcpy(out.data(), bytes.data(), out.size() * sizeof(T));
     return out;
@@ -57,19 +60,24 @@ struct SafeTensors {
   const SafeTensor& at(const std::string& name) const;  // Error(format): there is no such tensor
 };
 
-// The same contents give the same bytes: tensors by falling element size, then by name, each at a multiple of its element size.
-std::string format_safetensors(const SafeTensors& contents);                       // Error(internal): bytes that do not fit the shape; Error(unsupported): header over 100 MB
-SafeTensors parse_safetensors(const std::string& bytes, const std::string& path);  // `path` is for messages; Error(format) says what is wrong and where
+// The same contents give the same bytes: tensors by falling element size, then by name, each at a multiple of its
+// element size.
+// Error(internal): bytes that do not fit the shape; Error(unsupported): header over 100 MB
+std::string format_safetensors(const SafeTensors& contents);
+// `path` is for messages; Error(format) says what is wrong and where
+SafeTensors parse_safetensors(const std::string& bytes, const std::string& path);
 
 void write_safetensors(const std::string& path, const SafeTensors& contents, bool overwrite);  // whole or not at all
 
-// The same file from bytes that lie elsewhere, none of them copied. A tensor's bytes are asked for once, in the order of the file.
+// The same file from bytes that lie elsewhere, none of them copied. A tensor's bytes are asked for once, in the order
+// of the file.
 struct TensorPlace {
   std::string name, dtype;
   std::vector<int64_t> shape;
 };
 class AtomicFile;
-void write_safetensors(AtomicFile& file, const std::vector<TensorPlace>& tensors, const std::map<std::string, std::string>& metadata,
+void write_safetensors(AtomicFile& file, const std::vector<TensorPlace>& tensors,
+                       const std::map<std::string, std::string>& metadata,
                        const std::function<std::span<const std::byte>(const TensorPlace&)>& bytes);
 
 SafeTensors read_safetensors(const std::string& path);

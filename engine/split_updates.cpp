@@ -51,8 +51,10 @@ class Splitter {
   // The pieces of a gradient: what was put side by side to make it, and what was put one below the other to make that.
   void parts_of(Id v, int64_t& start, Pieces& parts) const {
     const Node* n = plan_.maker(v);
-    if (n != nullptr && plan_.shape(v).rows == 1 && std::holds_alternative<Reshape>(n->op)) return parts_of(n->in[0], start, parts);
-    if (n != nullptr && (plan_.shape(v).rows == 1 ? std::holds_alternative<ConcatCols>(n->op) : std::holds_alternative<ConcatRows>(n->op))) {
+    if (n != nullptr && plan_.shape(v).rows == 1 && std::holds_alternative<Reshape>(n->op))
+      return parts_of(n->in[0], start, parts);
+    if (n != nullptr && (plan_.shape(v).rows == 1 ? std::holds_alternative<ConcatCols>(n->op)
+                                                  : std::holds_alternative<ConcatRows>(n->op))) {
       for (const Id part : n->in) parts_of(part, start, parts);
       return;
     }
@@ -96,7 +98,9 @@ class Splitter {
     Pieces next = params->second;
     for (Piece& p : next) {
       const int64_t low = std::max(op.start, p.start), high = std::min(op.start + op.count, p.start + size(p.value));
-      if (low < high) p.value = emit(ClampRange{low - p.start, high - low, op.low, op.high}, {reshaped(p.value, {1, size(p.value)})})[0];
+      if (low < high)
+        p.value =
+            emit(ClampRange{low - p.start, high - low, op.low, op.high}, {reshaped(p.value, {1, size(p.value)})})[0];
     }
     whole(n.out[0], next);
   }
@@ -109,7 +113,8 @@ class Splitter {
     std::vector<Node> kept;
     for (size_t n = plan_.nodes.size(); n-- > 0;) {
       Node& x = plan_.nodes[n];
-      if (in_place(x.op) == 0 && std::none_of(x.out.begin(), x.out.end(), [&](Id v) { return read[static_cast<size_t>(v)] != 0; })) {
+      if (in_place(x.op) == 0 &&
+          std::none_of(x.out.begin(), x.out.end(), [&](Id v) { return read[static_cast<size_t>(v)] != 0; })) {
         for (const Id v : x.out) plan_.values[static_cast<size_t>(v)].node = -1;
         continue;
       }

@@ -21,15 +21,20 @@ int processors() {
 
 }  // namespace
 
-Team::Team(int threads, std::shared_ptr<MemoryLimit> limit) : size_(threads > 0 ? threads : processors()), process_(::getpid()), limit_(std::move(limit)), crew_(std::make_unique<Crew>()) {
+Team::Team(int threads, std::shared_ptr<MemoryLimit> limit)
+    : size_(threads > 0 ? threads : processors()),
+      process_(::getpid()),
+      limit_(std::move(limit)),
+      crew_(std::make_unique<Crew>()) {
   crew_->threads.reserve(static_cast<size_t>(size_ - 1));
   try {
     for (int t = 1; t < size_; ++t) crew_->threads.emplace_back([this, t] { work(*crew_, t); });
   } catch (const std::system_error& e) {
     const size_t started = crew_->threads.size() + 1;
     stop();  // a thread that is not joined ends the process
-    throw Error(ErrorCode::memory, "Thread " + std::to_string(started + 1) + " of " + std::to_string(size_) + " cannot be started (" + e.code().message() +
-                                       ").\n  --threads " + std::to_string(started) + " needs no more than there are.");
+    throw Error(ErrorCode::memory, "Thread " + std::to_string(started + 1) + " of " + std::to_string(size_) +
+                                       " cannot be started (" + e.code().message() + ").\n  --threads " +
+                                       std::to_string(started) + " needs no more than there are.");
   }
 }
 
@@ -50,7 +55,9 @@ void Team::stop() {
 void Team::run(const std::function<void(int)>& body) {
   if (size_ == 1) return body(0);
   if (process_ != ::getpid())
-    throw Error(ErrorCode::unsupported, "This stream was opened before fork(), and its threads stayed with the parent.\n  Open it in the process that reads it; contexts and models may cross.");
+    throw Error(ErrorCode::unsupported,
+                "This stream was opened before fork(), and its threads stayed with the parent.\n  Open it in the "
+                "process that reads it; contexts and models may cross.");
   Crew& crew = *crew_;
   {
     std::lock_guard lock(crew.mutex);
@@ -63,9 +70,7 @@ void Team::run(const std::function<void(int)>& body) {
   std::exception_ptr mine;
   try {
     body(0);
-  } catch (...) {
-    mine = std::current_exception();
-  }
+  } catch (...) { mine = std::current_exception(); }
   std::unique_lock lock(crew.mutex);
   crew.done.wait(lock, [&] { return crew.running == 0; });
   crew.body = nullptr;
@@ -88,9 +93,7 @@ void Team::work(Crew& crew, int thread) {
     std::exception_ptr error;
     try {
       (*body)(thread);
-    } catch (...) {
-      error = std::current_exception();
-    }
+    } catch (...) { error = std::current_exception(); }
     {
       std::lock_guard lock(crew.mutex);
       if (error != nullptr && crew.error == nullptr) crew.error = error;

@@ -1,5 +1,6 @@
 // A team of threads that enters one parallel region together: a run of training steps is a single region.
-// Nothing computed may depend on the size of the team: work is cut by shape, and the team only decides who does which piece.
+// Nothing computed may depend on the size of the team: work is cut by shape, and the team only decides who does which
+// piece.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -28,15 +29,18 @@ class Team {
   MemoryShare share(int64_t bytes, const char* what) const { return {limit_, bytes, what}; }
   const std::shared_ptr<MemoryLimit>& limit() const { return limit_; }  // for arrays (engine/bulk.h); null: none
 
-  // Runs body(thread) on every thread of the team, 0 … size()−1, the caller being thread 0; returns when all have returned.
+  // Runs body(thread) on every thread of the team, 0 … size()−1, the caller being thread 0; returns when all have
+  // returned.
   // An exception of any thread is rethrown here (the first one).
   void run(const std::function<void(int)>& body);
 
-  // Runs body(i) for i in [0, count), handed out one by one; which thread runs which i is not fixed. Exceptions as in run(), the rest is skipped.
+  // Runs body(i) for i in [0, count), handed out one by one; which thread runs which i is not fixed. Exceptions as in
+  // run(), the rest is skipped.
   void for_each(int64_t count, const std::function<void(int64_t)>& body);
 
  private:
-  // What threads wait on. After fork() the child has the memory but not the threads: it must neither run, nor join, nor destroy any of this.
+  // What threads wait on. After fork() the child has the memory but not the threads: it must neither run, nor join, nor
+  // destroy any of this.
   struct Crew {
     std::vector<std::thread> threads;
     std::mutex mutex;

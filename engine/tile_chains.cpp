@@ -41,7 +41,8 @@ bool goes_on_by_tile(const Plan& plan, const Node& x, size_t i) {
 }
 
 RowChains tile_chains(const Plan& plan, int scalar_bytes) {
-  if (std::all_of(plan.nodes.begin(), plan.nodes.end(), [&](const Node& x) { return tiles_of(plan, x) == 0; })) return {};
+  if (std::all_of(plan.nodes.begin(), plan.nodes.end(), [&](const Node& x) { return tiles_of(plan, x) == 0; }))
+    return {};
   RowChains c;
   c.phases = phases_in_order(plan, [&](const Node& x, size_t i) { return goes_on_by_tile(plan, x, i); });
   c.local.resize(plan.values.size());
@@ -64,7 +65,8 @@ void add_tile_chains(const Plan& plan, int scalar_bytes, RowChains& c) {
   };
   for (size_t n = 0; n < plan.nodes.size(); ++n)
     for (size_t i = 0; i < plan.nodes[n].in.size(); ++i)
-      if (goes_on_by_tile(plan, plan.nodes[n], i) && phase[n] == phase[static_cast<size_t>(maker(plan.nodes[n].in[i]))]) with[static_cast<size_t>(root(static_cast<int>(n)))] = root(maker(plan.nodes[n].in[i]));
+      if (goes_on_by_tile(plan, plan.nodes[n], i) && phase[n] == phase[static_cast<size_t>(maker(plan.nodes[n].in[i]))])
+        with[static_cast<size_t>(root(static_cast<int>(n)))] = root(maker(plan.nodes[n].in[i]));
 
   std::map<int, int> chain_at;  // by root
   std::vector<size_t> link(plan.nodes.size(), 0);
@@ -82,7 +84,9 @@ void add_tile_chains(const Plan& plan, int scalar_bytes, RowChains& c) {
   for (size_t n = 0; n < plan.nodes.size(); ++n)
     for (const Id v : plan.nodes[n].in)
       if (v != kNone) readers[static_cast<size_t>(v)].push_back(static_cast<int>(n));
-  const auto is_output = [&](Id v) { return std::find(plan.outputs.begin(), plan.outputs.end(), v) != plan.outputs.end(); };
+  const auto is_output = [&](Id v) {
+    return std::find(plan.outputs.begin(), plan.outputs.end(), v) != plan.outputs.end();
+  };
   c.lanes.resize(plan.values.size());
   c.unread.resize(plan.values.size());
   for (size_t v = 0; v < plan.values.size(); ++v) {
@@ -94,7 +98,8 @@ void add_tile_chains(const Plan& plan, int scalar_bytes, RowChains& c) {
       return true;
     };
     c.unread[v] = kept_for_derivative(plan, id) && readers[v].empty() && !is_output(id);
-    c.lanes[v] = gives_lanes(plan, id) && !is_output(id) && std::all_of(readers[v].begin(), readers[v].end(), passes_on);
+    c.lanes[v] =
+        gives_lanes(plan, id) && !is_output(id) && std::all_of(readers[v].begin(), readers[v].end(), passes_on);
   }
   for (RowChain& chain : c.chains) {
     if (!chain.tiles) continue;
@@ -103,15 +108,19 @@ void add_tile_chains(const Plan& plan, int scalar_bytes, RowChains& c) {
       const Node& x = plan.nodes[static_cast<size_t>(n)];
       for (const Id v : x.out) {
         const auto& who = readers[static_cast<size_t>(v)];
-        const bool own = !is_output(v) && std::all_of(who.begin(), who.end(), [&](int r) { return c.chain_of[static_cast<size_t>(r)] == c.chain_of[static_cast<size_t>(n)]; });
+        const bool own = !is_output(v) && std::all_of(who.begin(), who.end(), [&](int r) {
+          return c.chain_of[static_cast<size_t>(r)] == c.chain_of[static_cast<size_t>(n)];
+        });
         if (!own || c.unread[static_cast<size_t>(v)] || traits(x).tiles.shares) continue;
-        Life life{v, (tile_bytes(plan, v, scalar_bytes) + kLine - 1) / kLine * kLine, 0, link[static_cast<size_t>(n)], link[static_cast<size_t>(n)]};
+        Life life{v, (tile_bytes(plan, v, scalar_bytes) + kLine - 1) / kLine * kLine, 0, link[static_cast<size_t>(n)],
+                  link[static_cast<size_t>(n)]};
         for (const int r : who) life.last = std::max(life.last, link[static_cast<size_t>(r)]);
         lives.push_back(life);
       }
     }
     chain.row_bytes = settle(lives);
-    for (const Life& l : lives) c.local[static_cast<size_t>(l.value)] = {l.offset, plan.shape(l.value).cols * scalar_bytes};
+    for (const Life& l : lives)
+      c.local[static_cast<size_t>(l.value)] = {l.offset, plan.shape(l.value).cols * scalar_bytes};
   }
 }
 

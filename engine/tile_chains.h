@@ -1,13 +1,17 @@
-// On the processor: recurrent ops are done one after the other on a tile of sequences (kSequenceTile), layer after layer, and backwards gradient, input and weights at once;
-// slopes, and what one layer hands to the next, stay in the cache of the thread that has the tile. `saved` is left out where nothing is differentiated. And what passes between
-// them alone, outputs on their way up and gradients on their way down, stays as they work on it: sequences as lanes (View::lanes), not rows.
-//   the identity: a tile's bits do not depend on the tiles beside it; a tile's share of the weights' gradients is a value of its own
+// On the processor: recurrent ops are done one after the other on a tile of sequences (kSequenceTile), layer after
+// layer, and backwards gradient, input and weights at once;
+// slopes, and what one layer hands to the next, stay in the cache of the thread that has the tile. `saved` is left out
+// where nothing is differentiated. And what passes between them alone, outputs on their way up and gradients on their
+// way down, stays as they work on it: sequences as lanes (View::lanes), not rows.
+//   the identity: a tile's bits do not depend on the tiles beside it; a tile's share of the weights' gradients is a
+//       value of its own
 #pragma once
 #include "engine/row_chains.h"
 
 namespace tessera {
 
-// Chains of tiles alone; none where a plan has no recurrent op. A value's own memory is that of one tile; its pitch is the length of a row, as everywhere.
+// Chains of tiles alone; none where a plan has no recurrent op. A value's own memory is that of one tile; its pitch is
+// the length of a row, as everywhere.
 RowChains tile_chains(const Plan& plan, int scalar_bytes);
 // The recurrent ops of each of its phases, in chains beside those that are there.
 void add_tile_chains(const Plan& plan, int scalar_bytes, RowChains& chains);

@@ -11,7 +11,8 @@ inline int utf8_character(const char* p, const char* end) {
   for (int i = 1; i <= more; ++i)
     if ((static_cast<unsigned char>(p[i]) & 0xC0) != 0x80) return 0;
   const auto second = static_cast<unsigned char>(p[1]);
-  const bool wrong = (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) || (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F);
+  const bool wrong = (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
+                     (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F);
   return wrong ? 0 : more + 1;
 }
 

@@ -33,7 +33,9 @@ Var Recorder::state(const std::string& name, Shape shape, DType dtype) {
   return var(id);
 }
 
-Var Recorder::input(const std::string& name, Shape shape, DType dtype) { return var(plan.leaf(Leaf::bound, name, shape, dtype)); }
+Var Recorder::input(const std::string& name, Shape shape, DType dtype) {
+  return var(plan.leaf(Leaf::bound, name, shape, dtype));
+}
 
 Var Recorder::name(Var v, const std::string& name) {
   plan.names[v.id] = name;
@@ -46,7 +48,10 @@ void Recorder::output(Var v, const std::string& n) {
 }
 
 int Recorder::next_purpose() {
-  if (purpose_ >= end_purpose_) throw Error(ErrorCode::usage, "A step of this model draws more random tensors than its random numbers last for. Ask for fewer layers, or for fewer steps of the discriminator.");
+  if (purpose_ >= end_purpose_)
+    throw Error(ErrorCode::usage,
+                "A step of this model draws more random tensors than its random numbers last for. Ask for fewer "
+                "layers, or for fewer steps of the discriminator.");
   return purpose_++;
 }
 
@@ -83,17 +88,22 @@ std::vector<Var> Recorder::gradients(Var loss, const std::vector<const Parameter
   return grads;
 }
 
-void Recorder::minimise(Var loss, const std::vector<const ParameterSet*>& sets, const AdamOptions& o, const Gate& gate) {
+void Recorder::minimise(Var loss, const std::vector<const ParameterSet*>& sets, const AdamOptions& o,
+                        const Gate& gate) {
   const Var done = gate.value ? state(sets[0]->name + ".done", {1, 1}) : Var{};
   const std::vector<Var> grads = gradients(loss, sets);
   auto next_grad = grads.begin();
   for (const ParameterSet* set : sets) {
     std::vector<Var> parts;
-    for (size_t i = 0; i < set->parameters.size(); ++i, ++next_grad) parts.push_back(reshape(*next_grad, {1, next_grad->shape().count()}));
-    const Var grad = concat_cols(parts), param = flat(*set), m = state(set->name + ".m", param.shape()), v = state(set->name + ".v", param.shape());
+    for (size_t i = 0; i < set->parameters.size(); ++i, ++next_grad)
+      parts.push_back(reshape(*next_grad, {1, next_grad->shape().count()}));
+    const Var grad = concat_cols(parts), param = flat(*set), m = state(set->name + ".m", param.shape()),
+              v = state(set->name + ".v", param.shape());
     std::vector<Var> in{param, m, v, grad};
     if (gate.value) in.insert(in.end(), {gate.value, done});
-    const auto next = emit(Adam{o.form, o.lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.updates, o.index, o.decay_from, o.decay_steps, gate.above}, in);
+    const auto next = emit(Adam{o.form, o.lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.updates, o.index, o.decay_from,
+                                o.decay_steps, gate.above},
+                           in);
     advance(param, next[0]);
     advance(m, next[1]);
     advance(v, next[2]);
@@ -117,13 +127,14 @@ Var Recorder::current(const std::string& name) {
   return var(it->second);
 }
 
-// ---- the vocabulary ----------------------------------------------------------------------------------------------------------------
+// ---- the vocabulary -----------------------------------------------------------------------------
 namespace {
 
 // The larger side first; then y is broadcast by the op itself.
 Var zip(Binary::Fn fn, Var x, Var y) {
   const Shape s = x.shape(), t = y.shape();
-  if (s == t || (t.rows == s.rows && t.cols == 1) || (t.cols == s.cols && t.rows == 1)) return x.r->emit1(Binary{fn}, {x, y});
+  if (s == t || (t.rows == s.rows && t.cols == 1) || (t.cols == s.cols && t.rows == 1))
+    return x.r->emit1(Binary{fn}, {x, y});
   if (t.rows == 1 && t.cols == 1) return x.r->emit1(Binary{fn}, {x, broadcast(y, {1, s.cols})});
   if (fn == Binary::add || fn == Binary::mul) return zip(fn, y, x);
   return zip(fn, broadcast(x, {std::max(s.rows, t.rows), std::max(s.cols, t.cols)}), y);
@@ -152,7 +163,9 @@ Var relu(Var x) { return leaky_relu(x, 0); }
 Var gate(Var x, Var y, double slope) { return x.r->emit1(Binary{Binary::gate, slope}, {x, y}); }
 Var square(Var x) { return x * x; }
 Var lerp_rows(Var a, Var x, Var y) { return a.r->emit1(LerpRows{}, {a, x, y}); }
-Var broadcast(Var x, Shape shape) { return x.shape() == shape ? x : x.r->emit1(Broadcast{shape.rows, shape.cols}, {x}); }
+Var broadcast(Var x, Shape shape) {
+  return x.shape() == shape ? x : x.r->emit1(Broadcast{shape.rows, shape.cols}, {x});
+}
 Var fill(Recorder& r, Shape shape, double value) { return r.emit1(Fill{shape.rows, shape.cols, value}, {}); }
 Var sum_rows(Var x, double scale) { return x.r->emit1(SumRows{scale}, {x}); }
 Var sum_cols(Var x, double scale) { return x.r->emit1(SumCols{scale}, {x}); }
@@ -160,8 +173,12 @@ Var sum(Var x) { return sum_rows(x.cols() == 1 ? x : sum_cols(x)); }
 Var mean(Var x) { return sum_rows(x.cols() == 1 ? x : sum_cols(x), 1.0 / static_cast<double>(x.shape().count())); }
 Var row_dot(Var x, Var y) { return x.r->emit1(RowDot{}, {x, y}); }
 Var reshape(Var x, Shape shape) { return x.shape() == shape ? x : x.r->emit1(Reshape{shape.rows, shape.cols}, {x}); }
-Var slice_rows(Var x, int64_t start, int64_t rows) { return start == 0 && rows == x.rows() ? x : x.r->emit1(SliceRows{start, rows}, {x}); }
-Var slice_cols(Var x, int64_t start, int64_t cols) { return start == 0 && cols == x.cols() ? x : x.r->emit1(SliceCols{start, cols}, {x}); }
+Var slice_rows(Var x, int64_t start, int64_t rows) {
+  return start == 0 && rows == x.rows() ? x : x.r->emit1(SliceRows{start, rows}, {x});
+}
+Var slice_cols(Var x, int64_t start, int64_t cols) {
+  return start == 0 && cols == x.cols() ? x : x.r->emit1(SliceCols{start, cols}, {x});
+}
 Var concat_rows(const std::vector<Var>& x) { return x.size() == 1 ? x[0] : x[0].r->emit1(ConcatRows{}, x); }
 namespace {
 
@@ -182,7 +199,8 @@ Shown shown(Var x) {
 
 }  // namespace
 
-// Neighbouring columns of one value are put together again by showing them at once: the gradient of a recurrent layer, whose parameters are made as one row.
+// Neighbouring columns of one value are put together again by showing them at once: the gradient of a recurrent layer,
+// whose parameters are made as one row.
 Var concat_cols(const std::vector<Var>& x) {
   std::vector<Var> parts;
   for (size_t i = 0; i < x.size();) {
@@ -204,14 +222,17 @@ Var sum_to(Var x, Shape shape) {
   if (shape.cols == 1 && x.cols() != 1) x = sum_cols(x);
   return x;
 }
-Var sparse_dense(Var index, Var value, int64_t width, int64_t per) { return index.r->emit1(SparseDense{width, per}, {index, value}); }
+Var sparse_dense(Var index, Var value, int64_t width, int64_t per) {
+  return index.r->emit1(SparseDense{width, per}, {index, value});
+}
 Normalised batch_norm(Var x, Var gamma, Var beta, double eps) {
   const auto out = x.r->emit(BatchNorm{eps, 1, false}, {x, gamma, beta});
   return {out[0], out[1], out[2]};
 }
 
-// ---- derivatives -------------------------------------------------------------------------------------------------------------------
-std::vector<Var> pullback(Recorder& r, const std::vector<Var>& outputs, const std::vector<Var>& seeds, const std::vector<Var>& wrt) {
+// ---- derivatives --------------------------------------------------------------------------------
+std::vector<Var> pullback(Recorder& r, const std::vector<Var>& outputs, const std::vector<Var>& seeds,
+                          const std::vector<Var>& wrt) {
   std::map<Id, Var> d;
   auto add = [&](Id id, Var g) {
     if (!g) return;
@@ -221,7 +242,8 @@ std::vector<Var> pullback(Recorder& r, const std::vector<Var>& outputs, const st
   std::set<Id> stop;
   for (const Var v : wrt) stop.insert(v.id);
   for (size_t i = 0; i < outputs.size(); ++i) add(outputs[i].id, seeds[i]);
-  // Weights are leaves for every derivative: going on into the flat state would only make gradients nobody reads, unless the flat state itself is asked for.
+  // Weights are leaves for every derivative: going on into the flat state would only make gradients nobody reads,
+  // unless the flat state itself is asked for.
   auto is_weight = [&](const Node& n) {
     if (!is_view(n.op) || r.plan.shape(n.in[0]).rows != 1 || stop.count(n.in[0]) != 0) return false;
     const Node* maker = r.plan.maker(n.in[0]);

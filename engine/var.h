@@ -1,4 +1,5 @@
-// Recording: a Var is a value of a plan being written, and the functions here append ops to it. What a model's description of its step is made of.
+// Recording: a Var is a value of a plan being written, and the functions here append ops to it. What a model's
+// description of its step is made of.
 #pragma once
 #include <optional>
 #include <set>
@@ -69,20 +70,26 @@ class Recorder {
   // Random tensors. start_purposes() separates the streams of different plans of one seed.
   Var uniform(const std::string& name, Shape shape) { return random(name, Random::uniform, shape, 0); }
   Var normal(const std::string& name, Shape shape) { return random(name, Random::normal, shape, 0); }
-  Var bernoulli(const std::string& name, Shape shape, double keep) { return random(name, Random::bernoulli, shape, keep); }
+  Var bernoulli(const std::string& name, Shape shape, double keep) {
+    return random(name, Random::bernoulli, shape, keep);
+  }
   int next_purpose();
-  void start_purposes(Purpose purpose) { purpose_ = static_cast<int>(purpose), end_purpose_ = static_cast<int>(end_of(purpose)); }
+  void start_purposes(Purpose purpose) {
+    purpose_ = static_cast<int>(purpose), end_purpose_ = static_cast<int>(end_of(purpose));
+  }
   Var rows;  // identities [n, 3] of the rows, if they are not (place in batch, step)
 
   // Weights: the current version of a set's parameters; minimise() makes a new version.
   void own(const ParameterSet& set);
   Var operator()(const ParameterSet& set, const std::string& parameter);
   Var flat(const ParameterSet& set);
-  // Gradients of `loss` [1, 1] for every parameter of the sets, then Adam on each, as part of the plan. States of a set: "<set>", "<set>.m", "<set>.v".
+  // Gradients of `loss` [1, 1] for every parameter of the sets, then Adam on each, as part of the plan. States of a
+  // set: "<set>", "<set>.m", "<set>.v".
   // With a gate, the updates that were made are counted in the state "<first set>.done".
   void minimise(Var loss, const std::vector<const ParameterSet*>& sets, const AdamOptions& adam, const Gate& gate = {});
   void minimise(Var loss, const ParameterSet& set, const AdamOptions& adam) { minimise(loss, std::vector{&set}, adam); }
-  std::vector<Var> gradients(Var loss, const std::vector<const ParameterSet*>& sets);  // in the order of sets and their parameters
+  // in the order of sets and their parameters
+  std::vector<Var> gradients(Var loss, const std::vector<const ParameterSet*>& sets);
   std::vector<Var> gradients(Var loss, const ParameterSet& set) { return gradients(loss, std::vector{&set}); }
 
   void advance(Var from, Var to);  // `to` is the new version of the state `from`
@@ -96,9 +103,10 @@ class Recorder {
 };
 
 // d outputs·seeds / d wrt, as ops. Entries are empty where nothing depends.
-std::vector<Var> pullback(Recorder& r, const std::vector<Var>& outputs, const std::vector<Var>& seeds, const std::vector<Var>& wrt);
+std::vector<Var> pullback(Recorder& r, const std::vector<Var>& outputs, const std::vector<Var>& seeds,
+                          const std::vector<Var>& wrt);
 
-// ---- the vocabulary ----------------------------------------------------------------------------------------------------------------
+// ---- the vocabulary -----------------------------------------------------------------------------
 Var matmul(Var a, Var b, bool trans_a = false, bool trans_b = false);
 Var operator+(Var x, Var y);  // y may be [r, c], [1, c], [r, 1] or [1, 1]; x too, then they change sides
 Var operator-(Var x, Var y);

@@ -1,5 +1,7 @@
-// fill, reshape, slice_rows, slice_cols, concat_rows, concat_cols: moves. Placement turns most of them into views of other storage, and then they are not run.
-//   8 bytes an element, bandwidth-bound; no synchronisation, exact. Indices and reals are both words of 4 bytes and are moved as such.
+// fill, reshape, slice_rows, slice_cols, concat_rows, concat_cols: moves. Placement turns most of them into views of
+// other storage, and then they are not run.
+//   8 bytes an element, bandwidth-bound; no synchronisation, exact. Indices and reals are both words of 4 bytes and are
+//   moved as such.
 #include "kernels/gpu_map.cuh"
 
 namespace tessera::gpu {
@@ -10,10 +12,11 @@ struct Constant {
   __device__ float operator()() const { return value; }
 };
 void fill_run(const Call& call, int64_t, void* scratch) {
-  map<Constant, 0>(scratch, "fill", {static_cast<float>(static_cast<const Fill*>(call.op)->value)}, {nullptr}, call.out[0]);
+  map<Constant, 0>(scratch, "fill", {static_cast<float>(static_cast<const Fill*>(call.op)->value)}, {nullptr},
+                   call.out[0]);
 }
 
-// ---- rectangles --------------------------------------------------------------------------------------------------------------------
+// ---- rectangles ---------------------------------------------------------------------------------
 // Up to kParts rectangles in one launch; a thread moves four neighbouring words of one row.
 constexpr int kParts = 8;
 struct Parts {
@@ -52,14 +55,22 @@ class Copies {
   // A part that placement has already put where it belongs is left alone.
   void add(View from, View to) {
     if (empty(to) || (from.data == to.data && (from.ld == to.ld || to.rows == 1))) return;
-    if (contiguous(from) && contiguous(to) && to.rows * to.cols < (int64_t{1} << 31)) {  // mutant: of 2³¹ elements there is no test
+    // mutant: of 2³¹ elements there is no test
+    if (contiguous(from) && contiguous(to) && to.rows * to.cols < (int64_t{1} << 31)) {
       to.cols *= to.rows;
       to.rows = 1;
     }
     const int chunks = static_cast<int>(blocks_for(to.cols, kChunk));
     end_ += to.rows * chunks;
     from.rows = to.rows;
-    parts_.part[count_++] = {static_cast<const uint32_t*>(from.data), static_cast<uint32_t*>(to.data), from.ld, to.ld, chunks, static_cast<int>(to.cols), aligned16(from) && aligned16(to), end_};
+    parts_.part[count_++] = {static_cast<const uint32_t*>(from.data),
+                             static_cast<uint32_t*>(to.data),
+                             from.ld,
+                             to.ld,
+                             chunks,
+                             static_cast<int>(to.cols),
+                             aligned16(from) && aligned16(to),
+                             end_};
     if (count_ == kParts) flush();
   }
 
@@ -89,26 +100,30 @@ void copy(void* scratch, const char* name, const View& from, const View& to) {
 }
 
 void slice_rows_run(const Call& call, int64_t, void* scratch) {
-  copy(scratch, "slice_rows", part(call.in[0], static_cast<const SliceRows*>(call.op)->start, 0, call.out[0]), call.out[0]);
+  copy(scratch, "slice_rows", part(call.in[0], static_cast<const SliceRows*>(call.op)->start, 0, call.out[0]),
+       call.out[0]);
 }
 void slice_cols_run(const Call& call, int64_t, void* scratch) {
-  copy(scratch, "slice_cols", part(call.in[0], 0, static_cast<const SliceCols*>(call.op)->start, call.out[0]), call.out[0]);
+  copy(scratch, "slice_cols", part(call.in[0], 0, static_cast<const SliceCols*>(call.op)->start, call.out[0]),
+       call.out[0]);
 }
 
 void concat_rows_run(const Call& call, int64_t, void* scratch) {
   Copies copies(scratch, "concat_rows");
   int64_t start = 0;
-  for (int k = 0; k < call.inputs; start += call.in[k++].rows) copies.add(call.in[k], part(call.out[0], start, 0, call.in[k]));
+  for (int k = 0; k < call.inputs; start += call.in[k++].rows)
+    copies.add(call.in[k], part(call.out[0], start, 0, call.in[k]));
   copies.flush();
 }
 void concat_cols_run(const Call& call, int64_t, void* scratch) {
   Copies copies(scratch, "concat_cols");
   int64_t start = 0;
-  for (int k = 0; k < call.inputs; start += call.in[k++].cols) copies.add(call.in[k], part(call.out[0], 0, start, call.in[k]));
+  for (int k = 0; k < call.inputs; start += call.in[k++].cols)
+    copies.add(call.in[k], part(call.out[0], 0, start, call.in[k]));
   copies.flush();
 }
 
-// ---- reshape -----------------------------------------------------------------------------------------------------------------------
+// ---- reshape ------------------------------------------------------------------------------------
 // One thread an element, for rows that have something between them; otherwise a reshape is one long row.
 __global__ void __launch_bounds__(kThreads) reshape_kernel(Mat<const uint32_t> x, Mat<uint32_t> out, int64_t count) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
@@ -124,7 +139,8 @@ void reshape_run(const Call& call, int64_t, void* scratch) {
     x.cols = out.cols = count;
     copy(scratch, "reshape", x, out);
   } else {
-    launch({dim3(grid_of(count, kThreads)), dim3(kThreads), 0, gpu_context(scratch).stream}, "reshape", reshape_kernel, Mat<const uint32_t>(x), Mat<uint32_t>(out), count);
+    launch({dim3(grid_of(count, kThreads)), dim3(kThreads), 0, gpu_context(scratch).stream}, "reshape", reshape_kernel,
+           Mat<const uint32_t>(x), Mat<uint32_t>(out), count);
   }
 }
 

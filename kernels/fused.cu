@@ -1,7 +1,9 @@
-// fused: a launch of many ops (kernels/fused.h). The table of chains and steps is a kernel parameter, so that a recorded launch needs nothing uploaded.
+// fused: a launch of many ops (kernels/fused.h). The table of chains and steps is a kernel parameter, so that a
+// recorded launch needs nothing uploaded.
 //   bytes and FLOPs are those of its ops; results that stay within a block are read back from L1 and L2
 //   the first and the last launch of a step also count it (fused.h)
-//   one block barrier a step · every op by the device functions of its own kernel, so the bits of the composition; no atomics
+//   one block barrier a step · every op by the device functions of its own kernel, so the bits of the composition; no
+//       atomics
 #include "kernels/gpu_fused.cuh"
 
 namespace tessera::gpu {
@@ -19,7 +21,8 @@ __global__ void __launch_bounds__(kThreads) fused_kernel(const __grid_constant__
     const FusedTable::Step& step = t.step[i];
     const unsigned char* data = t.pool + step.offset;
     if (chain.cut == FusedChain::rows) {
-      const int first = block * chain.per_block, count = min(chain.per_block, chain.units - first), run = count * step.run;
+      const int first = block * chain.per_block, count = min(chain.per_block, chain.units - first),
+                run = count * step.run;
       do_rows(step.kind, data,
               {{first * step.run, run * step.repeats, run, step.apart}, step.part, state, t.workspace, shared});
     } else if (chain.cut == FusedChain::cells) {
@@ -47,7 +50,7 @@ __global__ void __launch_bounds__(kThreads) fused_kernel(const __grid_constant__
   }
 }
 
-// ---- the host's side: steps put into the table --------------------------------------------------------------------------------------
+// ---- the host's side: steps put into the table --------------------------------------------------
 class Builder {
  public:
   explicit Builder(FusedTable& t) : t_(t) {}
@@ -59,15 +62,18 @@ class Builder {
       return;
     }
     FusedTable::Chain& c = t_.chain[t_.chains];
-    c = {chain.cut, 0, static_cast<int>(chain.units), 1, t_.steps, chain.count, static_cast<int>(chain.parts), static_cast<int>(chain.width), false};
+    c = {chain.cut, 0,           static_cast<int>(chain.units), 1,
+         t_.steps,  chain.count, static_cast<int>(chain.parts), static_cast<int>(chain.width),
+         false};
     cut_ = chain.cut;
     int64_t blocks = 0;
     switch (chain.cut) {
       case FusedChain::rows: {
-        int64_t rows = 1;  // of a unit's largest value
+        int64_t rows = 1;                                                     // of a unit's largest value
         for (const FusedStep& s : chain) rows = s.run > rows ? s.run : rows;  // mutant: of equal ones either
         c.per_block = static_cast<int>(rows >= 16 ? 1 : 16 / rows);           // mutant: 16 / 16 is 1
-        while (c.per_block > 1 && blocks_for(chain.units, c.per_block) < 64) c.per_block = (c.per_block + 1) / 2;  // mutant 2, 3: any number gives the same bits
+        // mutant 2, 3: any number gives the same bits
+        while (c.per_block > 1 && blocks_for(chain.units, c.per_block) < 64) c.per_block = (c.per_block + 1) / 2;
         blocks = blocks_for(chain.units, c.per_block);
         break;
       }
@@ -84,7 +90,8 @@ class Builder {
       }
       case FusedChain::cells:
         c.per_block = 16;
-        while (c.per_block > 4 && blocks_for(chain.units, c.per_block) * chain.parts < 64) c.per_block /= 2;  // mutant: any number gives the same bits
+        // mutant: any number gives the same bits
+        while (c.per_block > 4 && blocks_for(chain.units, c.per_block) * chain.parts < 64) c.per_block /= 2;
         blocks = blocks_for(chain.units, c.per_block) * chain.parts;
         break;
     }
@@ -193,7 +200,10 @@ void run(const Call& call, int64_t, void* scratch) {
   build(op, table);
   table.workspace = static_cast<char*>(gpu_context(scratch).workspace);
   if (op.state != nullptr) table.state = op.state;
-  if (table.chains > 0) launch({dim3(static_cast<unsigned>(table.chain[table.chains - 1].end)), dim3(kThreads), 0, gpu_context(scratch).stream}, "fused", fused_kernel, Constants<FusedTable>{table});
+  if (table.chains > 0)
+    launch({dim3(static_cast<unsigned>(table.chain[table.chains - 1].end)), dim3(kThreads), 0,
+            gpu_context(scratch).stream},
+           "fused", fused_kernel, Constants<FusedTable>{table});
 }
 
 }  // namespace

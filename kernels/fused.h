@@ -1,12 +1,17 @@
-// A fused launch: many ops in one kernel. Its blocks are dealt out to chains; a chain cuts all its ops the same way, so that what a block of it reads of the chain's
-// own results that very block has written, and a barrier of the block is all the synchronisation there is. Chains of one launch know nothing of each other.
-//   rows   units of rows: unit u of a value is its rows [u·run, (u + 1)·run), again `apart` rows later, and so on (stacked rows)
+// A fused launch: many ops in one kernel. Its blocks are dealt out to chains; a chain cuts all its ops the same way, so
+// that what a block of it reads of the chain's own results that very block has written, and a barrier of the block is
+// all the synchronisation there is. Chains of one launch know nothing of each other.
+//   rows   units of rows: unit u of a value is its rows [u·run, (u + 1)·run), again `apart` rows later, and so on
+//          (stacked rows)
 //   cols   columns of values that are equally wide
 //   flat   elements of [1, n]
 //   tiles  a product's tiles or the rows of a scatter, and the update of the parameter whose gradient they are
-//   cells  packed rows: unit u of the `units` is row u of a packed value and rows [u·parts, (u + 1)·parts) of what was packed. A block owns some units and one of the
-//          `parts`: the columns [j·width, (j + 1)·width) of a packed value, or row u·parts + j of every unit of what was packed
-// Which ops may stand in which chain the engine decides (engine/fusion.h); fits() says whether a launch is small enough for the kernel's parameters.
+//   cells  packed rows: unit u of the `units` is row u of a packed value and rows [u·parts, (u + 1)·parts) of what was
+//          packed. A block owns some units and one of the
+//          `parts`: the columns [j·width, (j + 1)·width) of a packed value, or row u·parts + j of every unit of what
+//              was packed
+// Which ops may stand in which chain the engine decides (engine/fusion.h); fits() says whether a launch is small enough
+// for the kernel's parameters.
 #pragma once
 #include "kernels/ops.h"
 #include "kernels/view.h"
@@ -25,16 +30,17 @@ constexpr int64_t kFusedFloats = 4096;
 struct FusedStep {
   OpKind kind;
   Call call;
-  int64_t run, apart;  // rows: as above, of the outputs; apart 0: not stacked · cells: run 1 for a packed value, `parts` for what was packed
-  // A deep product whose slices get blocks of their own is two steps: `slices` writes their sums to `workspace`, `sum`, in a later launch, adds them. In a chain of
-  // cells a block makes slice j of its packed rows.
+  // rows: as above, of the outputs; apart 0: not stacked · cells: run 1 for a packed value, `parts` for what was packed
+  int64_t run, apart;
+  // A deep product whose slices get blocks of their own is two steps: `slices` writes their sums to `workspace`, `sum`,
+  // in a later launch, adds them. In a chain of cells a block makes slice j of its packed rows.
   enum Part : int { all, slices, sum } part;
   int64_t workspace;  // bytes from the start of the context's workspace
 };
 
 struct FusedChain {
   enum Cut : int { rows, cols, flat, tiles, cells } cut;
-  int64_t units;  // rows, cells: units; cols: columns; flat: elements
+  int64_t units;         // rows, cells: units; cols: columns; flat: elements
   int64_t parts, width;  // cells
   const FusedStep* steps;
   int count;
@@ -46,8 +52,9 @@ struct FusedChain {
 struct FusedLaunchOp {
   const FusedChain* chains;
   int count;
-  // A step whose first and last launch are fused counts itself: the first copies StepState::step to `running`, the last reads that and advances `step`. No block reads
-  // what another one writes. The last launch is handed the state, since its steps need not have it.
+  // A step whose first and last launch are fused counts itself: the first copies StepState::step to `running`, the last
+  // reads that and advances `step`. No block reads what another one writes. The last launch is handed the state, since
+  // its steps need not have it.
   bool first = false, last = false;
   StepState* state = nullptr;
   const FusedChain* begin() const { return chains; }

@@ -1,6 +1,9 @@
-// batch_norm (Ioffe & Szegedy 2015): y = act((x − mean)·rstd·gamma + beta), statistics over each group of rows, kept in double.
-//   x, y [rows, cols]; gamma, beta [1, cols]; mean, var [groups, cols]; the variance is the biased one; act = ReLU if relu
-//   A block owns 8 columns from `first`, its 256 threads walk 32 rows at a time: no sum crosses a block. Rows in a fixed order, so the same bits for any schedule.
+// batch_norm (Ioffe & Szegedy 2015): y = act((x − mean)·rstd·gamma + beta), statistics over each group of rows, kept in
+// double.
+//   x, y [rows, cols]; gamma, beta [1, cols]; mean, var [groups, cols]; the variance is the biased one; act = ReLU if
+//       relu
+//   A block owns 8 columns from `first`, its 256 threads walk 32 rows at a time: no sum crosses a block. Rows in a
+//   fixed order, so the same bits for any schedule.
 #pragma once
 #include "kernels/gpu_chain.cuh"
 
@@ -21,7 +24,8 @@ struct NormOut {
   Mat<float> y, mean, var;
 };
 
-// Forward, one group. 3 reads and 1 write of x (16·rows·cols bytes, of which two reads come from cache), 8 FLOP an element: bandwidth-bound · four block barriers
+// Forward, one group. 3 reads and 1 write of x (16·rows·cols bytes, of which two reads come from cache), 8 FLOP an
+// element: bandwidth-bound · four block barriers
 __device__ inline void batch_norm(const NormIn& in, const NormOut& out, int first_column, int g, ColumnRoom& room) {
   const int c = first_column + column_lane();
   const int first = g * in.rows + row_lane(), end = c < in.x.cols ? (g + 1) * in.rows : 0;
@@ -39,14 +43,17 @@ __device__ inline void batch_norm(const NormIn& in, const NormOut& out, int firs
     out.mean.row(g)[c] = static_cast<float>(m);
     out.var.row(g)[c] = static_cast<float>(v);
   }
-  const float centre = static_cast<float>(m), scale = static_cast<float>(static_cast<double>(in.gamma[c]) / sqrt(v + in.eps)), shift = in.beta[c];
+  const float centre = static_cast<float>(m),
+              scale = static_cast<float>(static_cast<double>(in.gamma[c]) / sqrt(v + in.eps)), shift = in.beta[c];
   const float floor = in.relu ? 0.0f : -__builtin_inff();
   for (int r = first; r < end; r += kDown) out.y.row(r)[c] = at_least((in.x.row(r)[c] - centre) * scale + shift, floor);
 }
 
-// Backward, all groups one after the other. d_x = gamma·rstd·(d − mean(d) − x̂·mean(d·x̂)) with d = d_y where ReLU let it through (recomputed, not stored);
+// Backward, all groups one after the other. d_x = gamma·rstd·(d − mean(d) − x̂·mean(d·x̂)) with d = d_y where ReLU let
+// it through (recomputed, not stored);
 //   d_gamma = Σ d·x̂, d_beta = Σ d
-//   4 reads and 1 write of x (20·rows·cols bytes, of which two reads come from cache), 14 FLOP an element: bandwidth-bound · four block barriers a group
+//   4 reads and 1 write of x (20·rows·cols bytes, of which two reads come from cache), 14 FLOP an element:
+//   bandwidth-bound · four block barriers a group
 struct Norm {
   float centre, rstd, scale, shift;
   bool relu;
@@ -95,7 +102,8 @@ __device__ inline void batch_norm_grad(const NormIn& in, const NormGrad& d, int 
   }
 }
 
-// running ← (1 − momentum)·running + momentum·batch, group after group, of column c.   running [1, cols], in place; mean, var [groups, cols]
+// running ← (1 − momentum)·running + momentum·batch, group after group, of column c.   running [1, cols], in place;
+// mean, var [groups, cols]
 struct Running {
   Mat<const float> mean, var;
   float *running_mean, *running_var;
@@ -103,23 +111,36 @@ struct Running {
 };
 inline Running running(const Call& call) {
   const auto& op = *static_cast<const RunningStats*>(call.op);
-  return {Mat<const float>(call.in[2]), Mat<const float>(call.in[3]), static_cast<float*>(call.out[0].data), static_cast<float*>(call.out[1].data), op.momentum,
+  return {Mat<const float>(call.in[2]),
+          Mat<const float>(call.in[3]),
+          static_cast<float*>(call.out[0].data),
+          static_cast<float*>(call.out[1].data),
+          op.momentum,
           op.rows > 1 ? static_cast<double>(op.rows) / static_cast<double>(op.rows - 1) : 1};
 }
 __device__ inline void running_stats(const Running& s, int c) {
   for (int g = 0; g < s.mean.rows; ++g) {
-    s.running_mean[c] = static_cast<float>((1 - s.momentum) * static_cast<double>(s.running_mean[c]) + s.momentum * static_cast<double>(s.mean.row(g)[c]));
-    s.running_var[c] = static_cast<float>((1 - s.momentum) * static_cast<double>(s.running_var[c]) + s.momentum * s.unbiased * static_cast<double>(s.var.row(g)[c]));
+    s.running_mean[c] = static_cast<float>((1 - s.momentum) * static_cast<double>(s.running_mean[c]) +
+                                           s.momentum * static_cast<double>(s.mean.row(g)[c]));
+    s.running_var[c] = static_cast<float>((1 - s.momentum) * static_cast<double>(s.running_var[c]) +
+                                          s.momentum * s.unbiased * static_cast<double>(s.var.row(g)[c]));
   }
 }
 
 inline NormIn norm_in(const Call& call, double eps, bool relu, int64_t groups) {
-  return {Mat<const float>(call.in[0]), static_cast<const float*>(call.in[1].data), static_cast<const float*>(call.in[2].data), eps, relu, static_cast<int>(call.in[0].rows / groups)};
+  return {Mat<const float>(call.in[0]),
+          static_cast<const float*>(call.in[1].data),
+          static_cast<const float*>(call.in[2].data),
+          eps,
+          relu,
+          static_cast<int>(call.in[0].rows / groups)};
 }
-inline NormOut norm_out(const Call& call) { return {Mat<float>(call.out[0]), Mat<float>(call.out[1]), Mat<float>(call.out[2])}; }
+inline NormOut norm_out(const Call& call) {
+  return {Mat<float>(call.out[0]), Mat<float>(call.out[1]), Mat<float>(call.out[2])};
+}
 inline NormGrad norm_grad(const Call& call) {
-  return {Mat<const float>(call.in[3]), Mat<const float>(call.in[4]), Mat<const float>(call.in[5]), Mat<float>(call.out[0]), static_cast<float*>(call.out[1].data),
-          static_cast<float*>(call.out[2].data)};
+  return {Mat<const float>(call.in[3]), Mat<const float>(call.in[4]),          Mat<const float>(call.in[5]),
+          Mat<float>(call.out[0]),      static_cast<float*>(call.out[1].data), static_cast<float*>(call.out[2].data)};
 }
 
 // ---- as steps of a fused launch -------------------------------------------------------------------------------------

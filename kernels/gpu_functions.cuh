@@ -1,4 +1,5 @@
-// The functions of the elementwise ops, one struct each. CUDA's accurate ones (1–2 units in the last place), not the fast ones.
+// The functions of the elementwise ops, one struct each. CUDA's accurate ones (1–2 units in the last place), not the
+// fast ones.
 #pragma once
 #include "kernels/gpu_chain.cuh"
 
@@ -21,7 +22,8 @@ struct Sigmoid {
   __device__ float operator()(float x) const { return 1.0f / (1.0f + expf(-x)); }
 };
 struct Softplus {
-  __device__ float operator()(float x) const { return (x > 0.0f ? x : 0.0f) + log1pf(expf(x > 0.0f ? -x : x)); }  // mutant: 0 either way
+  // mutant: 0 either way
+  __device__ float operator()(float x) const { return (x > 0.0f ? x : 0.0f) + log1pf(expf(x > 0.0f ? -x : x)); }
 };
 struct Sqrt {
   __device__ float operator()(float x) const { return sqrtf(x); }

@@ -1,5 +1,6 @@
-// What a fused launch is told, in its parameters, and how a block does one step of a chain. The ops, and how each can be
-// cut, come from TESSERA_OPS; what a block does for one is Fused<Op> (gpu_chain.cuh), beside the op's other device code.
+// What a fused launch is told, in its parameters, and how a block does one step of a chain. The ops, and how each can
+// be cut, come from TESSERA_OPS; what a block does for one is Fused<Op> (gpu_chain.cuh), beside the op's other device
+// code.
 #pragma once
 #include "kernels/gpu_batch_norm.cuh"
 #include "kernels/gpu_copy.cuh"
@@ -15,7 +16,7 @@
 
 namespace tessera::gpu {
 
-// ---- the table ---------------------------------------------------------------------------------------------------------------------
+// ---- the table ----------------------------------------------------------------------------------
 constexpr int kMaxChains = 32, kMaxSteps = 96, kPoolBytes = 28 * 1024;
 struct FusedTable {
   struct Chain {

@@ -1,7 +1,8 @@
 // map: out[r, c] = f(x_1[r, c], …, x_N[r, c]) with broadcast inputs; what all elementwise kernels are.
 //   x_i [rows, cols], [1, cols], [rows, 1] or [1, 1] · out [rows, cols]
-//   (N + 1)·4·rows·cols bytes: bandwidth-bound · a thread owns four neighbouring columns (one 16-byte access where a row allows it), 256 threads a block
-//   no synchronisation; an element depends on its own inputs alone, so its bits depend on nothing else. out may be one of the inputs.
+//   (N + 1)·4·rows·cols bytes: bandwidth-bound · a thread owns four neighbouring columns (one 16-byte access where a
+//   row allows it), 256 threads a block no synchronisation; an element depends on its own inputs alone, so its bits
+//       depend on nothing else. out may be one of the inputs.
 #pragma once
 #include "kernels/gpu_view.cuh"
 
@@ -28,7 +29,9 @@ struct Target {
   bool wide;
 };
 
-inline Target target(const View& v) { return {static_cast<float*>(v.data), v.ld, static_cast<int>(v.rows), static_cast<int>(v.cols), aligned16(v)}; }
+inline Target target(const View& v) {
+  return {static_cast<float*>(v.data), v.ld, static_cast<int>(v.rows), static_cast<int>(v.cols), aligned16(v)};
+}
 // Of v beside a larger `out`: what v has one of serves all.
 inline Operand operand(const View& v, const View& out) {
   const bool one_col = v.cols == 1 && out.cols != 1;
@@ -36,7 +39,9 @@ inline Operand operand(const View& v, const View& out) {
 }
 
 // All of v, or its one row for every row.
-inline Operand whole(const View& v) { return {static_cast<const float*>(v.data), v.rows == 1 ? 0 : v.ld, 1, aligned16(v)}; }
+inline Operand whole(const View& v) {
+  return {static_cast<const float*>(v.data), v.rows == 1 ? 0 : v.ld, 1, aligned16(v)};
+}
 
 __device__ inline void load_chunk(const Operand& x, int r, int c, int n, float (&to)[kChunk]) {
   const float* p = x.data + r * x.row_step + static_cast<int64_t>(c) * x.col_step;
@@ -64,7 +69,8 @@ template <class F, int N>
 __global__ void __launch_bounds__(kThreads) map_kernel(F f, Operands<N> in, Target out, int chunks) {
   const int64_t item = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (item >= static_cast<int64_t>(out.rows) * chunks) return;
-  const int r = static_cast<int>(item / chunks), c = static_cast<int>(item % chunks) * kChunk, n = min(kChunk, out.cols - c);
+  const int r = static_cast<int>(item / chunks), c = static_cast<int>(item % chunks) * kChunk,
+            n = min(kChunk, out.cols - c);
   float x[N == 0 ? 1 : N][kChunk], y[kChunk];
 #pragma unroll
   for (int i = 0; i < N; ++i) load_chunk(in.x[i], r, c, n, x[i]);
@@ -96,7 +102,9 @@ void map(void* scratch, const char* name, F f, const View* const (&views)[N == 0
     to.rows = 1;
   }
   const int chunks = static_cast<int>(blocks_for(to.cols, kChunk));
-  launch({dim3(grid_of(static_cast<int64_t>(to.rows) * chunks, kThreads)), dim3(kThreads), 0, gpu_context(scratch).stream}, name, map_kernel<F, N>, f, in, to, chunks);
+  launch(
+      {dim3(grid_of(static_cast<int64_t>(to.rows) * chunks, kThreads)), dim3(kThreads), 0, gpu_context(scratch).stream},
+      name, map_kernel<F, N>, f, in, to, chunks);
 }
 
 }  // namespace tessera::gpu

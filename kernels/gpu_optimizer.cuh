@@ -1,4 +1,5 @@
-// adam (Kingma & Ba 2015), average, clamp_range, report: the end of a step. The step count is read from the device, so a recorded step never has to be patched.
+// adam (Kingma & Ba 2015), average, clamp_range, report: the end of a step. The step count is read from the device, so
+// a recorded step never has to be patched.
 #pragma once
 #include "kernels/gpu_chain.cuh"
 
@@ -13,7 +14,8 @@ struct Rates {
 };
 
 __device__ inline Rates rates_of(const Adam& op, int64_t step, const float* done = nullptr) {
-  const double t = done != nullptr ? static_cast<double>(done[0]) + 1 : static_cast<double>(step * op.updates + op.index + 1);
+  const double t =
+      done != nullptr ? static_cast<double>(done[0]) + 1 : static_cast<double>(step * op.updates + op.index + 1);
   const double fix1 = 1 - pow(op.beta1, t), root2 = sqrt(1 - pow(op.beta2, t));
   double lr = op.lr;
   if (op.decay_steps > 0 && step > op.decay_from) {  // mutant 2: at its first step nothing is taken off
@@ -28,7 +30,9 @@ struct AdamState {
   Target param, m, v;
   Operand grad;
 };
-inline AdamState adam_state(const Call& call) { return {target(call.out[0]), target(call.out[1]), target(call.out[2]), whole(call.in[3])}; }
+inline AdamState adam_state(const Call& call) {
+  return {target(call.out[0]), target(call.out[1]), target(call.out[2]), whole(call.in[3])};
+}
 // As one long row where everything lies so.
 inline AdamState flat_adam_state(const Call& call) {
   const View *out = call.out, &grad = call.in[3];
@@ -40,8 +44,10 @@ __device__ inline Operand held(const Target& t) { return {t.data, t.ld, 1, t.wid
 // Row r's parameters c to c + 3, before column `end`.
 __device__ inline void adam_chunk(const AdamState& s, const Adam& op, const Rates& rates, int r, int c, int end) {
   const int n = min(kChunk, end - c);
-  const float rate = rates.rate, root = rates.root, eps = static_cast<float>(op.eps), decay = static_cast<float>(op.weight_decay);
-  const float b1 = static_cast<float>(op.beta1), c1 = static_cast<float>(1 - op.beta1), b2 = static_cast<float>(op.beta2), c2 = static_cast<float>(1 - op.beta2);
+  const float rate = rates.rate, root = rates.root, eps = static_cast<float>(op.eps),
+              decay = static_cast<float>(op.weight_decay);
+  const float b1 = static_cast<float>(op.beta1), c1 = static_cast<float>(1 - op.beta1),
+              b2 = static_cast<float>(op.beta2), c2 = static_cast<float>(1 - op.beta2);
   float p[kChunk], first[kChunk], second[kChunk], g[kChunk];
   load_chunk(held(s.param), r, c, n, p);
   load_chunk(held(s.m), r, c, n, first);
@@ -59,7 +65,8 @@ __device__ inline void adam_chunk(const AdamState& s, const Adam& op, const Rate
   store_chunk(s.param, r, c, n, p);
 }
 
-// average ← d·average + (1 − d)·param with d = min(decay, (step + 1)/(step + 10)), in place: a map.   12·n bytes: bandwidth-bound
+// average ← d·average + (1 − d)·param with d = min(decay, (step + 1)/(step + 10)), in place: a map.   12·n bytes:
+// bandwidth-bound
 struct Mix {
   const StepState* state;
   double decay;
@@ -70,7 +77,8 @@ struct Mix {
   }
 };
 
-// clamp_range: elements start … start + count − 1 are brought to [low, high], in place.   8·count bytes: bandwidth-bound · a thread an element; NaN stays
+// clamp_range: elements start … start + count − 1 are brought to [low, high], in place.   8·count bytes:
+// bandwidth-bound · a thread an element; NaN stays
 struct ClampedRange {
   float* param;
   int64_t start, count;
@@ -78,7 +86,8 @@ struct ClampedRange {
 };
 inline ClampedRange clamped_range(const Call& call) {
   const auto& op = *static_cast<const ClampRange*>(call.op);
-  return {static_cast<float*>(call.out[0].data), op.start, op.count, static_cast<float>(op.low), static_cast<float>(op.high)};
+  return {static_cast<float*>(call.out[0].data), op.start, op.count, static_cast<float>(op.low),
+          static_cast<float>(op.high)};
 }
 // Element i of the whole parameter.
 __device__ inline void clamp_element(const ClampedRange& s, int64_t i) {
@@ -87,13 +96,15 @@ __device__ inline void clamp_element(const ClampedRange& s, int64_t i) {
   s.param[i] = v < s.low ? s.low : v > s.high ? s.high : v;  // mutant: equal ones are one
 }
 
-// report: scalars [1, 1] into row step mod slots of the ring [slots, n], in place; the first step with one that is not finite is noted.
+// report: scalars [1, 1] into row step mod slots of the ring [slots, n], in place; the first step with one that is not
+// finite is noted.
 //   one thread: a dozen numbers at most, once a step
 constexpr int kScalars = 32;
 struct Scalars {
   const float* x[kScalars];
 };
-__device__ inline void report(const Mat<float>& ring, const Scalars& scalars, int first, int count, int64_t step, StepState* state, int64_t slots) {
+__device__ inline void report(const Mat<float>& ring, const Scalars& scalars, int first, int count, int64_t step,
+                              StepState* state, int64_t slots) {
   float* to = ring.row(static_cast<int>(step % slots)) + first;
   for (int k = 0; k < count; ++k) {
     to[k] = scalars.x[k][0];

@@ -39,7 +39,10 @@ inline Problem problem(const Call& call, const Matmul& op, int first, int count)
   for (int i = 0; i < count; ++i) {
     const View &a = call.in[2 * (first + i)], &b = call.in[2 * (first + i) + 1];
     const int64_t depth = op.trans_a ? a.rows : a.cols;
-    p.pair[i] = {{static_cast<const float*>(a.data), a.ld, aligned16(a)}, {static_cast<const float*>(b.data), b.ld, aligned16(b)}, static_cast<int>(depth), slices_of(depth, op.cut)};
+    p.pair[i] = {{static_cast<const float*>(a.data), a.ld, aligned16(a)},
+                 {static_cast<const float*>(b.data), b.ld, aligned16(b)},
+                 static_cast<int>(depth),
+                 slices_of(depth, op.cut)};
     p.slices += p.pair[i].slices.count;
   }
   if (first > 0) {  // what the pairs before have left in out
@@ -56,7 +59,9 @@ inline Problem problem(const Call& call, const Matmul& op, int first, int count)
 // Where a walk over slices and stages stands.
 struct Walk {
   int pair, slice, k;  // slice: within the pair; k: first of the stage
-  __device__ int end(const Problem& p) const { return min(p.pair[pair].depth, (slice + 1) * p.pair[pair].slices.length); }
+  __device__ int end(const Problem& p) const {
+    return min(p.pair[pair].depth, (slice + 1) * p.pair[pair].slices.length);
+  }
   __device__ bool last_of_slice(const Problem& p) const { return k + kStep >= end(p); }
   __device__ void skip_empty(const Problem& p) {
     while (pair < p.pairs && p.pair[pair].slices.count == 0) ++pair;
@@ -75,8 +80,9 @@ struct Walk {
   }
 };
 
-// The elements of a tile: rows `row0` and on of `rows`, columns col0 up to col_end; all slices, or one of them alone, whose sum goes to `out`, an [rows, cols] of
-// its own. Every thread of the block calls it; two barriers a stage, one of them last. `shared` holds shared_floats<Tile>.
+// The elements of a tile: rows `row0` and on of `rows`, columns col0 up to col_end; all slices, or one of them alone,
+// whose sum goes to `out`, an [rows, cols] of its own. Every thread of the block calls it; two barriers a stage, one of
+// them last. `shared` holds shared_floats<Tile>.
 //   Tile: how elements are made (FmaTile or TensorTile over the same two directions).
 template <class Tile>
 constexpr int shared_floats = 2 * (kStageRoom<Tile::kRows> + kStageRoom<Tile::kCols>);
@@ -84,7 +90,8 @@ constexpr int shared_floats = 2 * (kStageRoom<Tile::kRows> + kStageRoom<Tile::kC
 constexpr int kAllSlices = -1;
 
 template <class Tile, bool trans_a, bool trans_b>
-__device__ inline void make_tile(const Problem& p, const Rows& rows, int row0, int col0, int col_end, int slice, float* out, float* shared) {
+__device__ inline void make_tile(const Problem& p, const Rows& rows, int row0, int col0, int col_end, int slice,
+                                 float* out, float* shared) {
   constexpr bool a_along_k = !trans_a, b_along_k = trans_b;
   constexpr int kRoomA = kStageRoom<Tile::kRows>, kRoomB = kStageRoom<Tile::kCols>;
   float *a_stage = shared, *b_stage = shared + 2 * kRoomA;

@@ -1,4 +1,5 @@
-// Who a row is to the random number generator: its place in the batch and the step, or its own identity where `rows` is given.
+// Who a row is to the random number generator: its place in the batch and the step, or its own identity where `rows` is
+// given.
 #pragma once
 #include "kernels/gpu_chain.cuh"
 #include "kernels/philox.h"
@@ -12,7 +13,8 @@ __device__ inline Counter row_key(const StepState& state, const Mat<const int32_
     return counter(p, static_cast<uint32_t>(row) | step << 32, static_cast<uint32_t>(step >> 32));
   }
   const int32_t* id = rows.row(row);
-  return counter(p, static_cast<uint32_t>(id[0]) | static_cast<uint64_t>(static_cast<uint32_t>(id[1])) << 32, static_cast<uint32_t>(id[2]));
+  return counter(p, static_cast<uint32_t>(id[0]) | static_cast<uint64_t>(static_cast<uint32_t>(id[1])) << 32,
+                 static_cast<uint32_t>(id[2]));
 }
 
 // Two normals from two uniforms; the angle is half turns, exact until the sine is taken.
@@ -31,7 +33,8 @@ struct RandomSource {
 };
 
 // random: columns 4·block to 4·block + 3 of row r.
-__device__ inline void random_chunk(const RandomSource& source, const Mat<const int32_t>& rows, const Target& out, const StepState& state, int r, int block) {
+__device__ inline void random_chunk(const RandomSource& source, const Mat<const int32_t>& rows, const Target& out,
+                                    const StepState& state, int r, int block) {
   const Philox words = random_words(state.seed, row_key(state, rows, r, source.purpose), static_cast<uint32_t>(block));
   float v[kChunk];
 #pragma unroll

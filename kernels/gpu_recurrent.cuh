@@ -1,8 +1,10 @@
-// The layers of kernels/cpu/recurrent.cpp on a GPU, whose formulae, layouts and order of arithmetic these are: what a block does with some of the sequences, in a launch of
-// its own (recurrent.cu) or as a step of a fused one (gpu_fused.cuh). A sequence is a lane and no lane reads another, so any cut of the sequences gives the same bits.
-//   the lanes' state and the step at hand lie in the block's room, [unit][lane]: recurrent takes in + 7·H floats a lane, recurrent_grad 7·H
-//   block barriers a step: two forward (four: reset before), two backward (three); what a thread reads of its own from phase to phase
-//   needs none · none within recurrent_input_grad and recurrent_wgrad, where an element is one chain
+// The layers of kernels/cpu/recurrent.cpp on a GPU, whose formulae, layouts and order of arithmetic these are: what a
+// block does with some of the sequences, in a launch of its own (recurrent.cu) or as a step of a fused one
+// (gpu_fused.cuh). A sequence is a lane and no lane reads another, so any cut of the sequences gives the same bits.
+//   the lanes' state and the step at hand lie in the block's room, [unit][lane]: recurrent takes in + 7·H floats a
+//   lane, recurrent_grad 7·H block barriers a step: two forward (four: reset before), two backward (three); what a
+//   thread reads of its own from phase to phase needs none · none within recurrent_input_grad and recurrent_wgrad,
+//       where an element is one chain
 #pragma once
 #include "kernels/gpu_chain.cuh"
 
@@ -18,7 +20,8 @@ __device__ inline int length_of(const Mat<const float>& length, int b, int seque
   if (b >= sequences) return 0;
   if (!length) return steps;
   const float own = length.row(b)[0];
-  return !(own > 0.0f) ? 0 : own < static_cast<float>(steps) ? static_cast<int>(own) : steps;  // mutant: equal ones are one
+  // mutant: equal ones are one
+  return !(own > 0.0f) ? 0 : own < static_cast<float>(steps) ? static_cast<int>(own) : steps;
 }
 
 // Part `part`, unit u of sequence b at step t in a tile-major matrix.
@@ -26,15 +29,18 @@ __device__ inline float* cell_of(const Mat<float>& m, int b, int t, int steps, i
   return m.row(((b / kTile * steps + t) * parts + part) * hidden + u) + b % kTile;
 }
 
-// The lanes of the last tile that have no sequence are 0: whoever has the last sequence sees to it. `rows_a_step` rows of a tile-major matrix, of a tile's step.
+// The lanes of the last tile that have no sequence are 0: whoever has the last sequence sees to it. `rows_a_step` rows
+// of a tile-major matrix, of a tile's step.
 __device__ inline void clear_beyond(const Mat<float>& m, const Rows& rows, int sequences, int steps, int rows_a_step) {
   const int used = sequences % kTile, beyond = kTile - used, first = sequences / kTile * steps * rows_a_step;
   if (used == 0 || rows.at(rows.count - 1) != sequences - 1) return;
-  for (int i = static_cast<int>(threadIdx.x); i < steps * rows_a_step * beyond; i += kThreads) m.row(first + i / beyond)[used + i % beyond] = 0.0f;
+  for (int i = static_cast<int>(threadIdx.x); i < steps * rows_a_step * beyond; i += kThreads)
+    m.row(first + i / beyond)[used + i % beyond] = 0.0f;
 }
 
 // Σ_k w(k)·v[k][lane], k < depth: weights of one unit, `step` apart; a value's lanes side by side.
-__device__ inline float chain_of(const float* w, int64_t step, const float* v, int lanes, int depth, int lane, float sum) {
+__device__ inline float chain_of(const float* w, int64_t step, const float* v, int lanes, int depth, int lane,
+                                 float sum) {
   for (int k = 0; k < depth; ++k) sum = fmaf(w[k * step], v[k * lanes + lane], sum);
   return sum;
 }
@@ -49,15 +55,31 @@ struct RecurrentLayer {
 inline RecurrentLayer recurrent_layer(const Call& call) {
   const auto& op = *static_cast<const Recurrent*>(call.op);
   const View *in = call.in, none{};
-  return {Mat<const float>(in[0]), Mat<const float>(in[1]), Mat<const float>(in[2]), Mat<const float>(in[3]), Mat<const float>(in[4]), Mat<const float>(in[5]), Mat<const float>(in[6]), Mat<const float>(in[7]),
-          Mat<float>(call.out[0]), Mat<float>(call.out[1]), Mat<float>(call.out[2]), Mat<float>(op.cell == Cell::lstm ? call.out[3] : none),
-          op.cell, static_cast<int>(op.steps), static_cast<int>(in[4].rows), static_cast<int>(in[5].rows), static_cast<float>(op.forget_bias)};
+  return {Mat<const float>(in[0]),
+          Mat<const float>(in[1]),
+          Mat<const float>(in[2]),
+          Mat<const float>(in[3]),
+          Mat<const float>(in[4]),
+          Mat<const float>(in[5]),
+          Mat<const float>(in[6]),
+          Mat<const float>(in[7]),
+          Mat<float>(call.out[0]),
+          Mat<float>(call.out[1]),
+          Mat<float>(call.out[2]),
+          Mat<float>(op.cell == Cell::lstm ? call.out[3] : none),
+          op.cell,
+          static_cast<int>(op.steps),
+          static_cast<int>(in[4].rows),
+          static_cast<int>(in[5].rows),
+          static_cast<float>(op.forget_bias)};
 }
 
-// All steps of the sequences `rows`. Every thread of the block calls it. `fixed`: that many lanes, of which those beyond the batch have no steps; 0: rows.count.
+// All steps of the sequences `rows`. Every thread of the block calls it. `fixed`: that many lanes, of which those
+// beyond the batch have no steps; 0: rows.count.
 template <int fixed>
 __device__ inline void recurrent_forwards(const RecurrentLayer& s, const Rows& rows, float* room) {
-  const int L = fixed > 0 ? fixed : rows.count, H = s.hidden, B = s.y.rows, parts = static_cast<int>(saved_of(s.cell)), first = static_cast<int>(threadIdx.x);
+  const int L = fixed > 0 ? fixed : rows.count, H = s.hidden, B = s.y.rows, parts = static_cast<int>(saved_of(s.cell)),
+            first = static_cast<int>(threadIdx.x);
   float *x = room, *h = x + s.in * L, *c = h + H * L, *a = c + H * L, *more = a + 4 * H * L;
   const bool lstm = s.cell == Cell::lstm;
   for (int i = first; i < H * L; i += kThreads) {
@@ -71,7 +93,8 @@ __device__ inline void recurrent_forwards(const RecurrentLayer& s, const Rows& r
   for (int t = 0; t < s.steps; ++t) {
     for (int i = first; i < s.in * L; i += kThreads) {
       const int b = rows.at(i % L);
-      x[i] = t < length_of(s.length, b, B, s.steps) ? s.x.row(b)[t * s.in + i / L] : 0.0f;  // mutant: what a lane makes past its end is not kept
+      // mutant: what a lane makes past its end is not kept
+      x[i] = t < length_of(s.length, b, B, s.steps) ? s.x.row(b)[t * s.in + i / L] : 0.0f;
     }
     __syncthreads();
     const int gates = s.cell == Cell::gru_reset_before ? 2 * H : 4 * H;
@@ -83,7 +106,8 @@ __device__ inline void recurrent_forwards(const RecurrentLayer& s, const Rows& r
         a[i] = chain_of(s.w_x.data + j, s.w_x.ld, x, L, s.in, lane, s.b_x.data[j]);
       } else {
         const float start = s.b_x.data[j] + (s.b_h ? s.b_h.data[j] : 0.0f);
-        a[i] = chain_of(s.w_h.data + j, s.w_h.ld, h, L, H, lane, chain_of(s.w_x.data + j, s.w_x.ld, x, L, s.in, lane, start));
+        a[i] = chain_of(s.w_h.data + j, s.w_h.ld, h, L, H, lane,
+                        chain_of(s.w_x.data + j, s.w_x.ld, x, L, s.in, lane, start));
       }
     }
     __syncthreads();
@@ -95,7 +119,8 @@ __device__ inline void recurrent_forwards(const RecurrentLayer& s, const Rows& r
       __syncthreads();
       for (int i = first; i < H * L && t < most; i += kThreads) {  // mutant 2: as above
         const int j = 2 * H + i / L, lane = i % L;
-        a[2 * H * L + i] = chain_of(s.w_h.data + j, s.w_h.ld, more, L, H, lane, chain_of(s.w_x.data + j, s.w_x.ld, x, L, s.in, lane, s.b_x.data[j]));
+        a[2 * H * L + i] = chain_of(s.w_h.data + j, s.w_h.ld, more, L, H, lane,
+                                    chain_of(s.w_x.data + j, s.w_x.ld, x, L, s.in, lane, s.b_x.data[j]));
       }
       __syncthreads();
     }
@@ -107,14 +132,16 @@ __device__ inline void recurrent_forwards(const RecurrentLayer& s, const Rows& r
       if (!on) {
         for (int p = 0; p < parts; ++p) keep(p, 0.0f);
       } else if (lstm) {
-        const float in = gate_of(a[i]), forget = gate_of(a[i + gate] + s.forget_bias), g = tanhf(a[i + 2 * gate]), out = gate_of(a[i + 3 * gate]);
+        const float in = gate_of(a[i]), forget = gate_of(a[i + gate] + s.forget_bias), g = tanhf(a[i + 2 * gate]),
+                    out = gate_of(a[i + 3 * gate]);
         const float state = forget * c[i] + in * g, squashed = tanhf(state);
         keep(0, in), keep(1, forget), keep(2, g), keep(3, out), keep(4, squashed), keep(5, c[i]), keep(6, now);
         c[i] = state;
         now = out * squashed;
       } else {
         const bool before = s.cell == Cell::gru_reset_before;
-        const float r = before ? a[i] : gate_of(a[i]), z = gate_of(a[i + gate]), q = before ? 0.0f : a[i + 3 * gate], n = tanhf(before ? a[i + 2 * gate] : a[i + 2 * gate] + r * q);
+        const float r = before ? a[i] : gate_of(a[i]), z = gate_of(a[i + gate]), q = before ? 0.0f : a[i + 3 * gate],
+                    n = tanhf(before ? a[i + 2 * gate] : a[i + 2 * gate] + r * q);
         keep(0, r), keep(1, z), keep(2, n);
         if (!before) keep(3, q);
         keep(parts - 1, now);
@@ -141,15 +168,27 @@ struct RecurrentBack {
 inline RecurrentBack recurrent_back(const Call& call) {
   const auto& op = *static_cast<const RecurrentGrad*>(call.op);
   const View *in = call.in, none{};
-  return {Mat<const float>(in[0]), Mat<const float>(in[2]), Mat<const float>(in[3]), Mat<const float>(in[4]), Mat<const float>(in[5]), Mat<float>(in[1]), Mat<float>(call.out[0]), Mat<float>(call.out[1]),
-          Mat<float>(op.cell == Cell::lstm ? call.out[2] : none), op.cell, static_cast<int>(op.steps), static_cast<int>(op.sequences)};
+  return {Mat<const float>(in[0]),
+          Mat<const float>(in[2]),
+          Mat<const float>(in[3]),
+          Mat<const float>(in[4]),
+          Mat<const float>(in[5]),
+          Mat<float>(in[1]),
+          Mat<float>(call.out[0]),
+          Mat<float>(call.out[1]),
+          Mat<float>(op.cell == Cell::lstm ? call.out[2] : none),
+          op.cell,
+          static_cast<int>(op.steps),
+          static_cast<int>(op.sequences)};
 }
 
 template <int fixed>
 __device__ inline void recurrent_backwards(const RecurrentBack& s, const Rows& rows, float* room) {
-  const int L = fixed > 0 ? fixed : rows.count, H = s.w_h.rows, B = s.sequences, first = static_cast<int>(threadIdx.x), gate = H * L;
+  const int L = fixed > 0 ? fixed : rows.count, H = s.w_h.rows, B = s.sequences, first = static_cast<int>(threadIdx.x),
+            gate = H * L;
   const int parts = static_cast<int>(saved_of(s.cell)), slope_parts = static_cast<int>(slopes_of(s.cell));
-  float *d_h = room, *d_c = d_h + gate, *d = d_c + gate, *more = d + slope_parts * gate;  // d: the slopes of the step, as `slopes` will hold them
+  // d: the slopes of the step, as `slopes` will hold them
+  float *d_h = room, *d_c = d_h + gate, *d = d_c + gate, *more = d + slope_parts * gate;
   const bool lstm = s.cell == Cell::lstm;
   for (int i = first; i < gate; i += kThreads) {
     const int b = rows.at(i % L), u = i / L;
@@ -160,7 +199,8 @@ __device__ inline void recurrent_backwards(const RecurrentBack& s, const Rows& r
     for (int i = first; i < gate; i += kThreads) {
       const int u = i / L, b = rows.at(i % L);
       if (t >= length_of(s.length, b, B, s.steps)) {
-        for (int p = 0; p < slope_parts; ++p) d[p * gate + i] = 0.0f;  // mutant: behind d is `more`, written before it is read
+        // mutant: behind d is `more`, written before it is read
+        for (int p = 0; p < slope_parts; ++p) d[p * gate + i] = 0.0f;
         continue;
       }
       auto was = [&](int part) { return *cell_of(s.saved, b, t, s.steps, parts, part, H, u); };
@@ -187,11 +227,13 @@ __device__ inline void recurrent_backwards(const RecurrentBack& s, const Rows& r
     }
     __syncthreads();
     if (s.cell == Cell::gru_reset_before) {
-      for (int i = first; i < gate; i += kThreads) more[i] = chain_of(s.w_h.row(i / L) + 2 * H, 1, d + 2 * gate, L, H, i % L, 0.0f);
+      for (int i = first; i < gate; i += kThreads)
+        more[i] = chain_of(s.w_h.row(i / L) + 2 * H, 1, d + 2 * gate, L, H, i % L, 0.0f);
       for (int i = first; i < gate; i += kThreads) {
         const int u = i / L, b = rows.at(i % L);
         const bool on = t < length_of(s.length, b, B, s.steps);
-        const float r = *cell_of(s.saved, b, t, s.steps, parts, 0, H, u), h = *cell_of(s.saved, b, t, s.steps, parts, 3, H, u);
+        const float r = *cell_of(s.saved, b, t, s.steps, parts, 0, H, u),
+                    h = *cell_of(s.saved, b, t, s.steps, parts, 3, H, u);
         d[i] = on ? more[i] * h * sigmoid_slope(r) : 0.0f;
         if (on) d_h[i] += more[i] * r;
       }
@@ -225,7 +267,12 @@ struct RecurrentInput {
 };
 inline RecurrentInput recurrent_input(const Call& call) {
   const auto& op = *static_cast<const RecurrentInputGrad*>(call.op);
-  return {Mat<float>(call.in[0]), Mat<const float>(call.in[1]), Mat<float>(call.out[0]), static_cast<int>(op.steps), static_cast<int>(slopes_of(op.cell)), static_cast<int>(call.in[1].cols / gates_of(op.cell))};
+  return {Mat<float>(call.in[0]),
+          Mat<const float>(call.in[1]),
+          Mat<float>(call.out[0]),
+          static_cast<int>(op.steps),
+          static_cast<int>(slopes_of(op.cell)),
+          static_cast<int>(call.in[1].cols / gates_of(op.cell))};
 }
 __device__ inline void recurrent_input_element(const RecurrentInput& s, int b, int t, int k) {
   const float *w = s.w_x.row(k), *v = cell_of(s.slopes, b, t, s.steps, s.parts, 0, s.hidden, 0);
@@ -243,13 +290,17 @@ struct RecurrentWeights {
 inline RecurrentWeights recurrent_weights(const Call& call) {
   const auto& op = *static_cast<const RecurrentWgrad*>(call.op);
   const int64_t hidden = call.in[2].rows / (call.out[0].rows * op.steps * saved_of(op.cell));
-  return {Mat<const float>(call.in[0]), Mat<const float>(call.in[1]), Mat<float>(call.in[2]), Mat<float>(call.in[3]), Mat<float>(call.out[0]), op.cell, static_cast<int>(op.steps),
-          static_cast<int>(call.in[0].cols / op.steps), static_cast<int>(hidden)};
+  return {Mat<const float>(call.in[0]), Mat<const float>(call.in[1]),
+          Mat<float>(call.in[2]),       Mat<float>(call.in[3]),
+          Mat<float>(call.out[0]),      op.cell,
+          static_cast<int>(op.steps),   static_cast<int>(call.in[0].cols / op.steps),
+          static_cast<int>(hidden)};
 }
 // Weight `at` of a tile's share: one chain over its steps and sequences.
 __device__ inline void recurrent_weight(const RecurrentWeights& s, int tile, int at) {
   const int H = s.hidden, gates = static_cast<int>(gates_of(s.cell)) * H, B = s.x.rows, b = tile * kTile;
-  const int k = at / gates, j = at % gates, parts = static_cast<int>(saved_of(s.cell)), slope_parts = static_cast<int>(slopes_of(s.cell));
+  const int k = at / gates, j = at % gates, parts = static_cast<int>(saved_of(s.cell)),
+            slope_parts = static_cast<int>(slopes_of(s.cell));
   const bool of_x = k < s.in, of_h = !of_x && k < s.in + H, of_h_bias = k == s.in + H + 1;
   // The rows of W_h that meet n: gru's stand behind q, reset before's behind r⊙h.
   const int slope = s.cell == Cell::gru && (of_h || of_h_bias) && j >= 2 * H ? j + H : j;
@@ -262,8 +313,11 @@ __device__ inline void recurrent_weight(const RecurrentWeights& s, int tile, int
     const float* d = cell_of(s.slopes, b, t, s.steps, slope_parts, 0, H, slope);
     for (int lane = 0; lane < kTile; ++lane) {
       float v = 1.0f;
-      if (of_x) v = t < length_of(s.length, b + lane, B, s.steps) ? s.x.row(b + lane)[t * s.in + k] : 0.0f;  // mutant: its slope is 0
-      if (of_h) v = cell_of(s.saved, b, t, s.steps, parts, parts - 1, H, k - s.in)[lane] * (reset ? cell_of(s.saved, b, t, s.steps, parts, 0, H, k - s.in)[lane] : 1.0f);
+      // mutant: its slope is 0
+      if (of_x) v = t < length_of(s.length, b + lane, B, s.steps) ? s.x.row(b + lane)[t * s.in + k] : 0.0f;
+      if (of_h)
+        v = cell_of(s.saved, b, t, s.steps, parts, parts - 1, H, k - s.in)[lane] *
+            (reset ? cell_of(s.saved, b, t, s.steps, parts, 0, H, k - s.in)[lane] : 1.0f);
       sum = fmaf(v, d[lane], sum);
     }
   }

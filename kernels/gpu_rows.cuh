@@ -8,7 +8,8 @@ namespace tessera::gpu {
 //   4 or 8 bytes and 2 FLOP an element: bandwidth-bound · one warp a row, its lanes a column in 32 · no barrier
 //   the order of a row's sum depends on cols alone, so a row has the same bits in any batch
 template <bool with_y>
-__device__ inline void row_dot(const Mat<const float>& x, const Mat<const float>& y, const Mat<float>& out, double scale, int r) {
+__device__ inline void row_dot(const Mat<const float>& x, const Mat<const float>& y, const Mat<float>& out,
+                               double scale, int r) {
   const float* p = x.row(r);
   double sum = 0;
   for (int c = lane_id(); c < x.cols; c += 32) {

@@ -1,7 +1,9 @@
-// The spans of a row: tanh for positions, Gumbel softmax for choices (Jang et al. 2017), the condition's cross-entropy, and the pieces they are made of.
+// The spans of a row: tanh for positions, Gumbel softmax for choices (Jang et al. 2017), the condition's cross-entropy,
+// and the pieces they are made of.
 //   x, y [rows, W], the spans side by side; SpanTable (ops.h) comes by value, its arrays lie on the device
-//   One warp a (row, span), its lanes a column in 32: spans are as narrow as one column and as wide as a table's largest category, and no two of them wait for
-//   each other. No barrier; sums over lanes by a butterfly, whose order depends on the span alone, so a row has the same bits in any batch.
+//   One warp a (row, span), its lanes a column in 32: spans are as narrow as one column and as wide as a table's
+//   largest category, and no two of them wait for each other. No barrier; sums over lanes by a butterfly, whose order
+//       depends on the span alone, so a row has the same bits in any batch.
 #pragma once
 #include "kernels/gpu_chain.cuh"
 
@@ -14,7 +16,9 @@ struct SpanPlace {
   int row, number, lane;
   SpanTable::Item span;
 };
-__device__ inline SpanPlace span_place(const SpanTable& spans, int row, int number) { return {row, number, lane_id(), spans.items[number]}; }
+__device__ inline SpanPlace span_place(const SpanTable& spans, int row, int number) {
+  return {row, number, lane_id(), spans.items[number]};
+}
 
 __device__ inline float clamp(float u, float low, float high) {
   u = u < low ? low : u;       // mutant: equal ones are one
@@ -30,8 +34,10 @@ __device__ inline float span_max(const float* x, int width, int lane) {
 }
 
 // span_activation: y = softmax((x + gumbel(u))/tau) on softmax spans, tanh(x) on tanh spans.
-//   12·rows·W bytes, ~4 transcendental functions an element: bandwidth-bound once the functions overlap · a lane reads back only what it wrote
-__device__ inline void span_activation(const SpanPlace& p, const Mat<const float>& x, const Mat<const float>& u, const Mat<float>& out, float inverse_tau, float low, float high) {
+//   12·rows·W bytes, ~4 transcendental functions an element: bandwidth-bound once the functions overlap · a lane reads
+//   back only what it wrote
+__device__ inline void span_activation(const SpanPlace& p, const Mat<const float>& x, const Mat<const float>& u,
+                                       const Mat<float>& out, float inverse_tau, float low, float high) {
   const float* logit = x.row(p.row) + p.span.start;
   const float* noise = u.row(p.row) + p.span.start;
   float* y = out.row(p.row) + p.span.start;
@@ -56,7 +62,8 @@ __device__ inline void span_activation(const SpanPlace& p, const Mat<const float
 
 // span_activation_grad: d_x = y·(d − Σ y·d)/tau on softmax spans, (1 − y²)·d on tanh spans.   y, d, d_x [rows, W]
 //   12·rows·W bytes (y and d are read twice, the second time from cache), 5 FLOP an element: bandwidth-bound
-__device__ inline void span_activation_grad(const SpanPlace& p, const Mat<const float>& y, const Mat<const float>& d, const Mat<float>& out, float inverse_tau) {
+__device__ inline void span_activation_grad(const SpanPlace& p, const Mat<const float>& y, const Mat<const float>& d,
+                                            const Mat<float>& out, float inverse_tau) {
   const float* a = y.row(p.row) + p.span.start;
   const float* b = d.row(p.row) + p.span.start;
   float* to = out.row(p.row) + p.span.start;
@@ -77,9 +84,11 @@ __device__ inline float log_sum_exp(const float* x, int width, int lane) {
   return m + logf(warp_sum(sum));
 }
 
-// span_cross_entropy: out[r] = −log softmax(x's span)[chosen]; 0 for condition −1.   x [rows, W], condition [rows, 1] int32 · out [rows, 1]
+// span_cross_entropy: out[r] = −log softmax(x's span)[chosen]; 0 for condition −1.   x [rows, W], condition [rows, 1]
+// int32 · out [rows, 1]
 //   one warp a row, only the chosen span is read, twice: latency-bound
-__device__ inline void span_cross_entropy(const SpanTable& spans, const Mat<const float>& x, const Mat<const int32_t>& condition, const Mat<float>& out, int r) {
+__device__ inline void span_cross_entropy(const SpanTable& spans, const Mat<const float>& x,
+                                          const Mat<const int32_t>& condition, const Mat<float>& out, int r) {
   const int lane = lane_id();
   const int c = condition.row(r)[0];
   float loss = 0;
@@ -93,7 +102,9 @@ __device__ inline void span_cross_entropy(const SpanTable& spans, const Mat<cons
 
 // span_cross_entropy_grad: d_x = (softmax − one-hot)·d in the chosen span, 0 elsewhere.   x, d_x [rows, W], d [rows, 1]
 //   one warp a row; 4·rows·W bytes written: bandwidth-bound
-__device__ inline void span_cross_entropy_grad(const SpanTable& spans, const Mat<const float>& x, const Mat<const int32_t>& condition, const Mat<const float>& d, const Mat<float>& out, int r) {
+__device__ inline void span_cross_entropy_grad(const SpanTable& spans, const Mat<const float>& x,
+                                               const Mat<const int32_t>& condition, const Mat<const float>& d,
+                                               const Mat<float>& out, int r) {
   const int lane = lane_id();
   const int c = condition.row(r)[0];
   SpanTable::Item span{0, 0, 1, 0, 0};
@@ -112,7 +123,8 @@ __device__ inline void span_cross_entropy_grad(const SpanTable& spans, const Mat
   }
 }
 
-// span_reconstruction: −log of the decoder's density, constants dropped: (value − tanh(x))²/(2σ²) + ln σ on tanh spans, −log softmax(x's span)[index] on softmax spans.
+// span_reconstruction: −log of the decoder's density, constants dropped: (value − tanh(x))²/(2σ²) + ln σ on tanh spans,
+// −log softmax(x's span)[index] on softmax spans.
 //   x [rows, W], index, value [rows, S] (index is a column of the row), sigma [1, A] · out [rows, S]
 //   4·rows·(W + 3·S) bytes, x read twice, the second time from cache; one exponential an element: bandwidth-bound
 struct Reconstruction {
@@ -121,7 +133,8 @@ struct Reconstruction {
   Mat<const float> value, sigma;
 };
 inline Reconstruction reconstruction(const Call& call) {
-  return {Mat<const float>(call.in[0]), Mat<const int32_t>(call.in[1]), Mat<const float>(call.in[2]), Mat<const float>(call.in[3])};
+  return {Mat<const float>(call.in[0]), Mat<const int32_t>(call.in[1]), Mat<const float>(call.in[2]),
+          Mat<const float>(call.in[3])};
 }
 __device__ inline void span_reconstruction(const SpanPlace& p, const Reconstruction& in, const Mat<float>& out) {
   const float* x = in.x.row(p.row);
@@ -138,9 +151,12 @@ __device__ inline void span_reconstruction(const SpanPlace& p, const Reconstruct
   if (p.lane == 0) out.row(p.row)[p.number] = loss;
 }
 
-// span_reconstruction_grad: d_x = (softmax − one-hot)·d, or −d·miss·(1 − tanh²)/σ, and each row's share of d_sigma = d·(1 − miss²)/σ, miss = (value − tanh(x))/σ.
-//   d [rows, S] · d_x [rows, W], d_sigma [rows, A]; 4·rows·(2·W + 4·S) bytes: bandwidth-bound · a lane reads back only what it wrote
-__device__ inline void span_reconstruction_grad(const SpanPlace& p, const Reconstruction& in, const Mat<const float>& d, const Mat<float>& d_x, const Mat<float>& d_sigma) {
+// span_reconstruction_grad: d_x = (softmax − one-hot)·d, or −d·miss·(1 − tanh²)/σ, and each row's share of d_sigma =
+// d·(1 − miss²)/σ, miss = (value − tanh(x))/σ.
+//   d [rows, S] · d_x [rows, W], d_sigma [rows, A]; 4·rows·(2·W + 4·S) bytes: bandwidth-bound · a lane reads back only
+//       what it wrote
+__device__ inline void span_reconstruction_grad(const SpanPlace& p, const Reconstruction& in, const Mat<const float>& d,
+                                                const Mat<float>& d_x, const Mat<float>& d_sigma) {
   const float* x = in.x.row(p.row) + p.span.start;
   float* to = d_x.row(p.row) + p.span.start;
   const float g = d.row(p.row)[p.number];
@@ -162,8 +178,10 @@ __device__ inline void span_reconstruction_grad(const SpanPlace& p, const Recons
   for (int k = p.lane; k < p.span.width; k += 32) to[k] = k == hot ? to[k] * scale - g : to[k] * scale;
 }
 
-// span_reduce: out[r, s] = sum or max of x over span s.   x [rows, W] · out [rows, S]; 4·rows·(W + S) bytes: bandwidth-bound
-//   The maximum is that of a walk from the first column which takes what is greater: NaN there stays, NaN elsewhere is passed over.
+// span_reduce: out[r, s] = sum or max of x over span s.   x [rows, W] · out [rows, S]; 4·rows·(W + S) bytes:
+// bandwidth-bound
+//   The maximum is that of a walk from the first column which takes what is greater: NaN there stays, NaN elsewhere is
+//   passed over.
 __device__ inline void span_reduce(const SpanPlace& p, const Mat<const float>& x, const Mat<float>& out, bool max) {
   const float* from = x.row(p.row) + p.span.start;
   float y;
@@ -187,12 +205,16 @@ __device__ inline void span_spread(const SpanPlace& p, const Mat<const float>& x
 
 // span_mask: out[0, k] = 1 on tanh spans (or on softmax spans), 0 elsewhere.   out [1, W], exact
 __device__ inline void span_mask(const SpanPlace& p, float* out, bool softmax) {
-  for (int k = p.lane; k < p.span.width; k += 32) out[p.span.start + k] = (p.span.softmax != 0) == softmax ? 1.0f : 0.0f;
+  for (int k = p.lane; k < p.span.width; k += 32)
+    out[p.span.start + k] = (p.span.softmax != 0) == softmax ? 1.0f : 0.0f;
 }
 
-// span_sample: alphas = tanh(x), codes = argmax(x + gumbel(u)), a draw from softmax(x); the lowest index on a tie.   x, u [rows, W] · codes [rows, C], alphas [rows, A]
-//   8·rows·W bytes, two logarithms an element: bandwidth-bound once they overlap · maxima are exact, so any order gives the same draw
-__device__ inline void span_sample(const SpanPlace& p, const Mat<const float>& x, const Mat<const float>& u, const Mat<int32_t>& codes, const Mat<float>& alphas, float low, float high) {
+// span_sample: alphas = tanh(x), codes = argmax(x + gumbel(u)), a draw from softmax(x); the lowest index on a tie.   x,
+// u [rows, W] · codes [rows, C], alphas [rows, A]
+//   8·rows·W bytes, two logarithms an element: bandwidth-bound once they overlap · maxima are exact, so any order gives
+//   the same draw
+__device__ inline void span_sample(const SpanPlace& p, const Mat<const float>& x, const Mat<const float>& u,
+                                   const Mat<int32_t>& codes, const Mat<float>& alphas, float low, float high) {
   const float* logit = x.row(p.row) + p.span.start;
   if (!p.span.softmax) {
     if (p.lane == 0) alphas.row(p.row)[p.span.slot] = tanhf(logit[0]);
@@ -206,7 +228,8 @@ __device__ inline void span_sample(const SpanPlace& p, const Mat<const float>& x
     if (g > best) best = g, at = k;
   }
   warp_argmax(best, at);
-  // A walk from the first column takes what is greater than that: where nothing is, it stays there, and NaN there is never beaten.
+  // A walk from the first column takes what is greater than that: where nothing is, it stays there, and NaN there is
+  // never beaten.
   const float first = logit[0] + gumbel(noise[0], low, high);
   if (at == 0x7FFFFFFF || first != first) at = 0;
   if (p.lane == 0) codes.row(p.row)[p.span.slot] = at;

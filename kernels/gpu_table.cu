@@ -21,7 +21,8 @@ KernelTable make(gpu::Math math) {
 }  // namespace
 
 const KernelTable& kernels_cuda(gpu::Math math) {
-  static const KernelTable tables[gpu::kMaths] = {make(gpu::Math::fp32), make(gpu::Math::tf32x3), make(gpu::Math::tf32), make(gpu::Math::bf16), make(gpu::Math::fp16)};
+  static const KernelTable tables[gpu::kMaths] = {make(gpu::Math::fp32), make(gpu::Math::tf32x3), make(gpu::Math::tf32),
+                                                  make(gpu::Math::bf16), make(gpu::Math::fp16)};
   return tables[static_cast<int>(math)];
 }
 

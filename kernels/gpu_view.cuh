@@ -1,4 +1,5 @@
-// A view as a kernel takes it: by value, typed, with 32-bit sizes. Only the row offset is 64 bits wide: a table of 10⁹ elements is one multiplication away.
+// A view as a kernel takes it: by value, typed, with 32-bit sizes. Only the row offset is 64 bits wide: a table of 10⁹
+// elements is one multiplication away.
 #pragma once
 #include "kernels/gpu_table.h"
 
@@ -11,7 +12,8 @@ struct Mat {
   T* data;
   int rows, cols;
   int64_t ld;
-  __host__ __device__ explicit Mat(const View& v) : data(static_cast<T*>(v.data)), rows(static_cast<int>(v.rows)), cols(static_cast<int>(v.cols)), ld(v.ld) {}
+  __host__ __device__ explicit Mat(const View& v)
+      : data(static_cast<T*>(v.data)), rows(static_cast<int>(v.rows)), cols(static_cast<int>(v.cols)), ld(v.ld) {}
   __device__ T* row(int r) const { return data + r * ld; }
   __host__ __device__ explicit operator bool() const { return data != nullptr; }
 };
@@ -20,7 +22,10 @@ inline bool empty(const View& v) { return v.rows == 0 || v.cols == 0; }
 inline unsigned grid_of(int64_t work, int64_t each) { return static_cast<unsigned>(blocks_for(work, each)); }
 
 // Rows may be read and written 16 bytes at a time.
-inline bool aligned16(const View& v) { return reinterpret_cast<uintptr_t>(v.data) % 16 == 0 && (v.rows <= 1 || v.ld * v.item_bytes % 16 == 0); }  // mutant: only slower
+// mutant: only slower
+inline bool aligned16(const View& v) {
+  return reinterpret_cast<uintptr_t>(v.data) % 16 == 0 && (v.rows <= 1 || v.ld * v.item_bytes % 16 == 0);
+}
 // All elements lie one after the other.
 inline bool contiguous(const View& v) { return v.rows <= 1 || v.ld == v.cols; }  // mutant: only slower
 

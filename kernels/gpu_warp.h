@@ -1,5 +1,6 @@
-// Sums and extremes over the 32 lanes of a warp, by a butterfly of shuffles: every lane has the same bits. All lanes call them. gpu_device.h takes them from here; the
-// emulation does each in one step, and tests/gpu/machine.cpp holds it to the bits of these.
+// Sums and extremes over the 32 lanes of a warp, by a butterfly of shuffles: every lane has the same bits. All lanes
+// call them. gpu_device.h takes them from here; the emulation does each in one step, and tests/gpu/machine.cpp holds it
+// to the bits of these.
 #pragma once
 
 namespace tessera::butterfly {

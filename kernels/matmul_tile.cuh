@@ -1,5 +1,7 @@
-// A tile of op(A)·op(B), the part every matmul kernel shares: what is brought to shared memory and how a thread multiplies it.
-//   A stage is kStep = 32 of k. An operand keeps its direction in shared memory, so that 16-byte copies go straight through: [side][36] where k runs along rows,
+// A tile of op(A)·op(B), the part every matmul kernel shares: what is brought to shared memory and how a thread
+// multiplies it.
+//   A stage is kStep = 32 of k. An operand keeps its direction in shared memory, so that 16-byte copies go straight
+//   through: [side][36] where k runs along rows,
 //   [32][side + 8] where the tile's side does. Either stride lets the fragment reads below meet every bank once.
 //   Copies are asynchronous (cp.async): while one stage is multiplied the next one is on its way.
 #pragma once
@@ -11,7 +13,7 @@ constexpr int kStep = 32, kAlongK = kStep + 4;
 
 // Floats of one stage of an operand of which the tile has `side` rows or columns.
 template <int side>
-constexpr int kStageRoom = side * kAlongK > kStep * (side + 8) ? side * kAlongK : kStep * (side + 8);
+constexpr int kStageRoom = side* kAlongK > kStep*(side + 8) ? side* kAlongK : kStep*(side + 8);
 
 // Element (i, k) of an operand's stage: i along the tile's side.
 template <int side, bool along_k>
@@ -33,30 +35,37 @@ struct Rows {
 };
 __device__ inline Rows rows_between(int first, int end) { return {first, end - first, end - first, 0}; }
 
-// Brings i in [first, first + side) of `rows` and k in [k0, k0 + 32) to shared memory; zeros beyond rows.count and `depth`.
+// Brings i in [first, first + side) of `rows` and k in [k0, k0 + 32) to shared memory; zeros beyond rows.count and
+// `depth`.
 template <int side, bool along_k, int threads>
 __device__ inline void bring(const Panel& p, const Rows& rows, int first, int k0, int depth, float* stage) {
-  constexpr int kLines = along_k ? side : kStep, kPosts = along_k ? kStep : side, kStride = along_k ? kAlongK : side + 8, kChunks = kLines * kPosts / 4;
+  constexpr int kLines = along_k ? side : kStep, kPosts = along_k ? kStep : side,
+                kStride = along_k ? kAlongK : side + 8, kChunks = kLines * kPosts / 4;
 #pragma unroll
   for (int chunk = 0; chunk < (kChunks + threads - 1) / threads; ++chunk) {
     const int at = chunk * threads + static_cast<int>(threadIdx.x), r = at / (kPosts / 4), c = at % (kPosts / 4) * 4;
     if (kChunks % threads != 0 && at >= kChunks) break;
-    const int valid = along_k ? (first + r < rows.count ? depth - (k0 + c) : 0) : (k0 + r < depth ? rows.count - (first + c) : 0);
+    const int valid =
+        along_k ? (first + r < rows.count ? depth - (k0 + c) : 0) : (k0 + r < depth ? rows.count - (first + c) : 0);
     const int64_t line = along_k ? rows.at(first + r) : k0 + r, column = along_k ? k0 + c : rows.first + first + c;
     const float* from = p.data + (valid > 0 ? line * p.ld + column : 0);  // mutant: of 0 elements none is read
     float* to = stage + r * kStride + c;
-    if (p.wide && (along_k ? k0 : rows.first + first) % 4 == 0 && (valid >= 4 || valid <= 0)) {  // mutant: either way brings the same
+    // mutant: either way brings the same
+    if (p.wide && (along_k ? k0 : rows.first + first) % 4 == 0 && (valid >= 4 || valid <= 0)) {
       cp_async_16(to, from, valid > 0);
     } else {
 #pragma unroll
-      for (int q = 0; q < 4; ++q) cp_async_4(to + q, q < valid ? from + q : p.data, q < valid);  // mutant 2: what is not brought is not read
+      // mutant 2: what is not brought is not read
+      for (int q = 0; q < 4; ++q) cp_async_4(to + q, q < valid ? from + q : p.data, q < valid);
     }
   }
 }
 
-// ---- fp32 on the FMA units ---------------------------------------------------------------------------------------------------------
-// 256 threads; a thread's elements stand side by side where shared memory holds them so, evenly apart where it holds k so. At 64 × 64 a thread has 4 × 4 elements:
-// per four k it reads eight 16-byte words and does 64 FMA. 16 × 64 and 128 × 8 serve blocks that own few rows or few columns. Every element is one chain over k.
+// ---- fp32 on the FMA units ----------------------------------------------------------------------
+// 256 threads; a thread's elements stand side by side where shared memory holds them so, evenly apart where it holds k
+// so. At 64 × 64 a thread has 4 × 4 elements:
+// per four k it reads eight 16-byte words and does 64 FMA. 16 × 64 and 128 × 8 serve blocks that own few rows or few
+// columns. Every element is one chain over k.
 template <int down, int across, bool a_along_k, bool b_along_k>
 struct FmaTile {
   static constexpr int kThreads = 256, kRows = down, kCols = across;
@@ -76,10 +85,12 @@ struct FmaTile {
     if constexpr (along_k || n == 4) {
 #pragma unroll
       for (int q = 0; q < (along_k ? n : 4); ++q) {
-        const float* p = along_k ? stage + stage_index<side, true>(first + side / n * q, k) : stage + stage_index<side, false>(first, k + q);
+        const float* p = along_k ? stage + stage_index<side, true>(first + side / n * q, k)
+                                 : stage + stage_index<side, false>(first, k + q);
         const float4 w = *reinterpret_cast<const float4*>(p);
         if constexpr (along_k) v[q][0] = w.x, v[q][1] = w.y, v[q][2] = w.z, v[q][3] = w.w;
-        else v[0][q] = w.x, v[n > 1 ? 1 : 0][q] = w.y, v[n > 2 ? 2 : 0][q] = w.z, v[n > 3 ? 3 : 0][q] = w.w;  // mutant: n is 4 here
+        // mutant: n is 4 here
+        else v[0][q] = w.x, v[n > 1 ? 1 : 0][q] = w.y, v[n > 2 ? 2 : 0][q] = w.z, v[n > 3 ? 3 : 0][q] = w.w;
       }
     } else {
 #pragma unroll
@@ -113,10 +124,12 @@ struct FmaTile {
   static constexpr int kElements = kDown * kRight;
 };
 
-// ---- tensor cores ------------------------------------------------------------------------------------------------------------------
-// 128 threads: four warps of 32 × 32, each 2 × 4 fragments of 16 × 8. A Math turns floats into fragments and multiplies them; sums are fp32.
+// ---- tensor cores -------------------------------------------------------------------------------
+// 128 threads: four warps of 32 × 32, each 2 × 4 fragments of 16 × 8. A Math turns floats into fragments and multiplies
+// them; sums are fp32.
 
-// tf32: 10 bits of mantissa. 3×tf32: each factor as two, the product of the small parts left out, which gives back fp32's accuracy.
+// tf32: 10 bits of mantissa. 3×tf32: each factor as two, the product of the small parts left out, which gives back
+// fp32's accuracy.
 template <bool split>
 struct Tf32Math {
   static constexpr int kDepth = 8, kParts = split ? 2 : 1;
@@ -130,7 +143,8 @@ struct Tf32Math {
   __device__ static void load_a(const float* s, int i, int k, A& a) {
     const int g = lane_id() / 4, t = lane_id() % 4;
 #pragma unroll
-    for (int q = 0; q < 4; ++q) part(s[stage_index<64, along_k>(i + g + q % 2 * 8, k + t + q / 2 * 4)], a[0][q], &a[kParts - 1][q]);
+    for (int q = 0; q < 4; ++q)
+      part(s[stage_index<64, along_k>(i + g + q % 2 * 8, k + t + q / 2 * 4)], a[0][q], &a[kParts - 1][q]);
   }
   template <bool along_k>
   __device__ static void load_b(const float* s, int j, int k, B& b) {
@@ -147,7 +161,8 @@ struct Tf32Math {
   }
 };
 
-// bf16 (8 bits of mantissa, fp32's range) and fp16 (11 bits, up to 65504): rounded where they are read from shared memory.
+// bf16 (8 bits of mantissa, fp32's range) and fp16 (11 bits, up to 65504): rounded where they are read from shared
+// memory.
 template <bool bfloat>
 struct HalfMath {
   static constexpr int kDepth = 16;
@@ -211,7 +226,9 @@ struct TensorTile {
 #pragma unroll
       for (int j = 0; j < kRight; ++j)
 #pragma unroll
-        for (int q = 0; q < 4; ++q) f(warp_row() + 16 * i + g + q / 2 * 8, warp_col() + 8 * j + 2 * t + q % 2, acc[i][j][q], (i * kRight + j) * 4 + q);
+        for (int q = 0; q < 4; ++q)
+          f(warp_row() + 16 * i + g + q / 2 * 8, warp_col() + 8 * j + 2 * t + q % 2, acc[i][j][q],
+            (i * kRight + j) * 4 + q);
   }
   static constexpr int kElements = kDown * kRight * 4;
 };

@@ -1,4 +1,5 @@
-// A number out of its mode: the inverse of mode-specific normalisation (Xu et al. 2019, §4.2), on the host and in kernels.
+// A number out of its mode: the inverse of mode-specific normalisation (Xu et al. 2019, §4.2), on the host and in
+// kernels.
 #pragma once
 #include <math.h>
 
@@ -14,9 +15,9 @@ TESSERA_HD static inline double on_grid(double x, double unit) {
 }
 
 struct NumberRange {
-  double scale[2];    // their product brings a mode's numbers back to the column's; two, since one alone may overflow
-  double low, high;   // of the column: what comes out lies inside
-  double unit;        // 10^digits; 0: not rounded
+  double scale[2];   // their product brings a mode's numbers back to the column's; two, since one alone may overflow
+  double low, high;  // of the column: what comes out lies inside
+  double unit;       // 10^digits; 0: not rounded
 };
 
 // 4·α·deviation + mean, α brought to [−1, 1]. NaN becomes low: it would be a missing value.

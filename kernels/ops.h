@@ -1,6 +1,8 @@
-// The closed set of ops: attributes only. Shape rules and derivatives are in engine/ops/, kernels in kernels/cpu/ and kernels/*.cu.
-// The list at the end is the only place where an op is enrolled. An op without a rule (engine/ops/), or without a device
-// case that the list promises (gpu_chain.cuh), does not compile; one without a kernel of some backend does not link.
+// The closed set of ops: attributes only. Shape rules and derivatives are in engine/ops/, kernels in kernels/cpu/ and
+// kernels/*.cu.
+// The list at the end is the only place where an op is enrolled. An op without a rule (engine/ops/), or without a
+// device case that the list promises (gpu_chain.cuh), does not compile; one without a kernel of some backend does not
+// link.
 #pragma once
 #include <cstdint>
 
@@ -8,9 +10,10 @@
 
 namespace tessera {
 
-// ---- sources -----------------------------------------------------------------------------------------------------------------------
-// Random tensors [rows, cols]: element (r, c) is a function of (seed, purpose, c / 4, row, step). With the optional input `rows` [rows, 3] (int32: low word,
-// high word, try) the row's identity replaces (row, step), so that a sampled row does not depend on its batch.
+// ---- sources ------------------------------------------------------------------------------------
+// Random tensors [rows, cols]: element (r, c) is a function of (seed, purpose, c / 4, row, step). With the optional
+// input `rows` [rows, 3] (int32: low word, high word, try) the row's identity replaces (row, step), so that a sampled
+// row does not depend on its batch.
 struct Random {
   enum Kind : int { uniform, normal, bernoulli } kind;
   int purpose;
@@ -25,10 +28,13 @@ struct Fill {  // [rows, cols] = value
   bool operator==(const Fill&) const = default;
 };
 
-// Training by sampling (Xu et al. 2019, §4.3): a discrete column uniformly, a value of it by `cumulative`, a table row with that value.
+// Training by sampling (Xu et al. 2019, §4.3): a discrete column uniformly, a value of it by `cumulative`, a table row
+// with that value.
 //   in  cumulative [1, cond_width] (per column, ends at 1) · start [columns + 1, 1] int32 · (rows [n, 3])
-//       row_offset [cond_width + columns, 1] int32: where the groups of a column's values begin and end in its part of row_index [columns·table_rows, 1] int32
-//   out condition [rows, 1] int32: position in the condition vector · row [rows, 1] int32: table row with that value; −1 if table_rows is 0
+//       row_offset [cond_width + columns, 1] int32: where the groups of a column's values begin and end in its part of
+//           row_index [columns·table_rows, 1] int32
+//   out condition [rows, 1] int32: position in the condition vector · row [rows, 1] int32: table row with that value;
+//       −1 if table_rows is 0
 // Without discrete columns (start has one entry): condition −1 and any of the table_rows.
 struct DrawConditions {
   int purpose;
@@ -36,7 +42,8 @@ struct DrawConditions {
   bool operator==(const DrawConditions&) const = default;
 };
 
-// Table rows as sparse rows. in codes [n, C] int32 · alphas [n, A] · row [rows, 1] int32 · out index [rows, A + C] int32, value [rows, A + C]; spans in order.
+// Table rows as sparse rows. in codes [n, C] int32 · alphas [n, A] · row [rows, 1] int32 · out index [rows, A + C]
+// int32, value [rows, A + C]; spans in order.
 struct SpanTable;
 struct GatherRows {
   const SpanTable* spans;
@@ -44,13 +51,15 @@ struct GatherRows {
 };
 
 // Sequences by number, padded to `steps` steps: step t of sequence i is row first[i] + t of the features.
-//   in features [n, F], first [N, 1] int32, length [N, 1] int32, sequence [B, 1] int32 · out x [B, steps·F] (0 past the end), length [B, 1], valid [B, steps]: 1 where there is a step
+//   in features [n, F], first [N, 1] int32, length [N, 1] int32, sequence [B, 1] int32 · out x [B, steps·F] (0 past the
+//       end), length [B, 1], valid [B, steps]: 1 where there is a step
 struct GatherSequences {
   int64_t steps;
   bool operator==(const GatherSequences&) const = default;
 };
 
-// Rows of codes and alphas as calibration's density ratio takes them (kernels/profile.h): sparse rows, what a number is in the model's units decided on the way.
+// Rows of codes and alphas as calibration's density ratio takes them (kernels/profile.h): sparse rows, what a number is
+// in the model's units decided on the way.
 //   in codes [B, C] int32, alphas [B, A], rows [B, 3] int32 · out index [B, entries] int32, value [B, entries]
 struct ProfileTable;
 struct ProfileRows {
@@ -70,7 +79,7 @@ struct MixtureDraw {
   bool operator==(const MixtureDraw&) const = default;
 };
 
-// ---- linear algebra ----------------------------------------------------------------------------------------------------------------
+// ---- linear algebra -----------------------------------------------------------------------------
 // out [M, N] = Σ_i op(A_i)·op(B_i) (+ addend [M, N] or [1, N]). in A_1, B_1, A_2, B_2, …, (addend).
 struct Matmul {
   bool trans_a, trans_b;
@@ -80,13 +89,15 @@ struct Matmul {
   bool operator==(const Matmul&) const = default;
 };
 
-// Sparse rows: entry j of row p stands for column (j / per)·width + index[p, j] of a dense row of (entries / per)·width columns, with value value[p, j] (1 where
-// `value` is absent); a negative index is no entry. `per` is the number of entries that share one block of `width` columns: packing pac rows is a reshape.
+// Sparse rows: entry j of row p stands for column (j / per)·width + index[p, j] of a dense row of (entries / per)·width
+// columns, with value value[p, j] (1 where `value` is absent); a negative index is no entry. `per` is the number of
+// entries that share one block of `width` columns: packing pac rows is a reshape.
 struct SparseDense {  // in index, (value) · out [rows, blocks·width]
   int64_t width, per;
   bool operator==(const SparseDense&) const = default;
 };
-struct SparsePick {  // in index, dense · out [rows, entries]: the dense row at each entry, 0 for no entry. The transpose of SparseDense
+// in index, dense · out [rows, entries]: the dense row at each entry, 0 for no entry. The transpose of SparseDense
+struct SparsePick {
   int64_t width, per;
   bool operator==(const SparsePick&) const = default;
 };
@@ -101,10 +112,21 @@ struct SparseWgrad {  // in index, (value), d [rows, N], (addend [blocks·width,
   bool operator==(const SparseWgrad&) const = default;
 };
 
-// ---- elementwise -------------------------------------------------------------------------------------------------------------------
+// ---- elementwise --------------------------------------------------------------------------------
 struct Unary {  // a, b are the parameters of the functions that have some
-  enum Fn : int { affine /* a·x + b */, exp, log, tanh, sigmoid, softplus, sqrt, rsqrt /* 0 at 0 */, leaky /* x > 0 ? x : a·x */, step /* x > 0 ? 1 : a */,
-                  clamp /* to [a, b]; for noise: no gradient */ } fn;
+  enum Fn : int {
+    affine /* a·x + b */,
+    exp,
+    log,
+    tanh,
+    sigmoid,
+    softplus,
+    sqrt,
+    rsqrt /* 0 at 0 */,
+    leaky /* x > 0 ? x : a·x */,
+    step /* x > 0 ? 1 : a */,
+    clamp /* to [a, b]; for noise: no gradient */
+  } fn;
   double a, b;
   bool operator==(const Unary&) const = default;
 };
@@ -121,7 +143,7 @@ struct Broadcast {  // [1, c], [r, 1] or [1, 1] to [rows, cols]
   bool operator==(const Broadcast&) const = default;
 };
 
-// ---- reductions --------------------------------------------------------------------------------------------------------------------
+// ---- reductions ---------------------------------------------------------------------------------
 struct SumRows {  // [r, c] → [1, c], times scale: rows in order, so any schedule gives the same bits
   double scale;
   bool operator==(const SumRows&) const = default;
@@ -134,7 +156,7 @@ struct RowDot {  // x, y [r, c] → [r, 1]
   bool operator==(const RowDot&) const = default;
 };
 
-// ---- views and copies --------------------------------------------------------------------------------------------------------------
+// ---- views and copies ---------------------------------------------------------------------------
 struct Reshape {  // the same elements in the same order
   int64_t rows, cols;
   bool operator==(const Reshape&) const = default;
@@ -154,8 +176,9 @@ struct ConcatCols {
   bool operator==(const ConcatCols&) const = default;
 };
 
-// ---- spans -------------------------------------------------------------------------------------------------------------------------
-// out = tanh(x) on tanh spans, softmax((x + gumbel(u)) / tau) on softmax spans; u is clamped to [u_low, u_high]. in x, u
+// ---- spans --------------------------------------------------------------------------------------
+// out = tanh(x) on tanh spans, softmax((x + gumbel(u)) / tau) on softmax spans; u is clamped to [u_low, u_high]. in x,
+// u
 struct SpanActivation {
   const SpanTable* spans;
   double tau, u_low, u_high;
@@ -171,7 +194,8 @@ struct SpanCrossEntropy {
   const SpanTable* spans;
   bool operator==(const SpanCrossEntropy&) const = default;
 };
-struct SpanCrossEntropyGrad {  // in x, condition, d [B, 1] · out d_x [B, W]: (softmax − one-hot)·d in the chosen span, 0 elsewhere
+// in x, condition, d [B, 1] · out d_x [B, W]: (softmax − one-hot)·d in the chosen span, 0 elsewhere
+struct SpanCrossEntropyGrad {
   const SpanTable* spans;
   bool operator==(const SpanCrossEntropyGrad&) const = default;
 };
@@ -192,24 +216,28 @@ struct SpanMask {  // → [1, W]: 1 on tanh spans (or on softmax spans), 0 elsew
 };
 // −log of the decoder's density at a row, span by span, constants dropped (TVAE; Xu et al. 2019, §4.4).
 //   tanh span: (value − tanh(x))²/(2σ²) + ln σ · softmax span: −log softmax(x's span)[index]
-//   in x [B, W], index [B, S] int32, value [B, S] (as GatherRows gives them), sigma [1, A] (none without tanh spans) · out [B, S]
+//   in x [B, W], index [B, S] int32, value [B, S] (as GatherRows gives them), sigma [1, A] (none without tanh spans) ·
+//       out [B, S]
 struct SpanReconstruction {
   const SpanTable* spans;
   bool operator==(const SpanReconstruction&) const = default;
 };
-struct SpanReconstructionGrad {  // in x, index, value, sigma, d [B, S] · out d_x [B, W], d_sigma [B, A]: each row's share
+// in x, index, value, sigma, d [B, S] · out d_x [B, W], d_sigma [B, A]: each row's share
+struct SpanReconstructionGrad {
   const SpanTable* spans;
   bool operator==(const SpanReconstructionGrad&) const = default;
 };
-// Draws a row: alphas [B, A] = tanh(x), codes [B, C] int32 = argmax(x + gumbel(u)) (= a draw from softmax(x); lowest index on a tie). in x, u
+// Draws a row: alphas [B, A] = tanh(x), codes [B, C] int32 = argmax(x + gumbel(u)) (= a draw from softmax(x); lowest
+// index on a tie). in x, u
 struct SpanSample {
   const SpanTable* spans;
   double u_low, u_high;
   bool operator==(const SpanSample&) const = default;
 };
 
-// ---- batch norm --------------------------------------------------------------------------------------------------------------------
-// y = act((x − mean)·rstd·gamma + beta), statistics over each of `groups` equal blocks of rows (biased variance); act = ReLU if relu.
+// ---- batch norm ---------------------------------------------------------------------------------
+// y = act((x − mean)·rstd·gamma + beta), statistics over each of `groups` equal blocks of rows (biased variance); act =
+// ReLU if relu.
 //   in x [r, c], gamma [1, c], beta [1, c] · out y [r, c], mean [groups, c], var [groups, c]
 struct BatchNorm {
   double eps;
@@ -223,34 +251,43 @@ struct BatchNormGrad {  // in x, gamma, beta, mean, var, d_y · out d_x [r, c], 
   bool relu;
   bool operator==(const BatchNormGrad&) const = default;
 };
-struct NormEval {  // y = act((x − mean)/√(var + eps)·gamma + beta) with given statistics [1, c]. in x, gamma, beta, mean, var
+// y = act((x − mean)/√(var + eps)·gamma + beta) with given statistics [1, c]. in x, gamma, beta, mean, var
+struct NormEval {
   double eps;
   bool relu;
   bool operator==(const NormEval&) const = default;
 };
-// running ← (1 − momentum)·running + momentum·batch, group after group; the variance unbiased. In place. in running_mean, running_var [1, c], mean, var [groups, c]
+// running ← (1 − momentum)·running + momentum·batch, group after group; the variance unbiased. In place. in
+// running_mean, running_var [1, c], mean, var [groups, c]
 struct RunningStats {
   double momentum;
   int64_t rows;  // in a group
   bool operator==(const RunningStats&) const = default;
 };
 
-// ---- recurrent layers --------------------------------------------------------------------------------------------------------------
-// One layer over `steps` steps; row b is sequence b, its step t the columns [t·in, (t + 1)·in) of x and [t·H, (t + 1)·H) of y. Gates stand side by side, H columns each.
-//   gru               r, z = σ(x·W_x + b_x + h·W_h + b_h), n = tanh(x·W_xn + b_xn + r⊙(h·W_hn + b_hn)), h′ = (1 − z)⊙n + z⊙h: reset after, as torch and cuDNN
-//   gru_reset_before  r, z = σ(x·W_x + h·W_h + b_x), n = tanh(x·W_xn + (r⊙h)·W_hn + b_xn), h′ as above: Cho et al. 2014, TF1
-//   lstm              i, f, g, o = x·W_x + b_x + h·W_h + b_h, c′ = σ(f + forget_bias)⊙c + σ(i)⊙tanh(g), h′ = σ(o)⊙tanh(c′)
+// ---- recurrent layers ---------------------------------------------------------------------------
+// One layer over `steps` steps; row b is sequence b, its step t the columns [t·in, (t + 1)·in) of x and [t·H, (t +
+// 1)·H) of y. Gates stand side by side, H columns each.
+//   gru               r, z = σ(x·W_x + b_x + h·W_h + b_h), n = tanh(x·W_xn + b_xn + r⊙(h·W_hn + b_hn)), h′ = (1 − z)⊙n
+//                     + z⊙h: reset after, as torch and cuDNN
+//   gru_reset_before  r, z = σ(x·W_x + h·W_h + b_x), n = tanh(x·W_xn + (r⊙h)·W_hn + b_xn), h′ as above: Cho et al.
+//                     2014, TF1
+//   lstm              i, f, g, o = x·W_x + b_x + h·W_h + b_h, c′ = σ(f + forget_bias)⊙c + σ(i)⊙tanh(g), h′ =
+//                     σ(o)⊙tanh(c′)
 // From its length on a sequence holds its state, its outputs are 0, and nothing of its rows is read there.
 enum class Cell : int { gru, gru_reset_before, lstm };
 
-// Sequences are treated in tiles; what only the derivative reads stands tile by tile, a sequence a column: [tiles·steps·parts·H, kSequenceTile], in the order
-// (tile, step, part, unit), 0 where there is no sequence or it has ended.
+// Sequences are treated in tiles; what only the derivative reads stands tile by tile, a sequence a column:
+// [tiles·steps·parts·H, kSequenceTile], in the order (tile, step, part, unit), 0 where there is no sequence or it has
+// ended.
 constexpr int64_t kSequenceTile = 16;
 constexpr int64_t sequence_tiles(int64_t sequences) { return (sequences + kSequenceTile - 1) / kSequenceTile; }
 TESSERA_HD constexpr int64_t gates_of(Cell c) { return c == Cell::lstm ? 4 : 3; }
-// Parts of `saved`: gru r, z, n, q = h·W_hn + b_hn, h · gru_reset_before r, z, n, h · lstm i, f, g, o, tanh c′, c, h; c and h as they were before the step.
+// Parts of `saved`: gru r, z, n, q = h·W_hn + b_hn, h · gru_reset_before r, z, n, h · lstm i, f, g, o, tanh c′, c, h; c
+// and h as they were before the step.
 TESSERA_HD constexpr int64_t saved_of(Cell c) { return c == Cell::lstm ? 7 : c == Cell::gru ? 5 : 4; }
-// Parts of `slopes`, the gradients of what the gates' functions are applied to: in the order of the gates; gru has q's after them.
+// Parts of `slopes`, the gradients of what the gates' functions are applied to: in the order of the gates; gru has q's
+// after them.
 TESSERA_HD constexpr int64_t slopes_of(Cell c) { return c == Cell::gru_reset_before ? 3 : 4; }
 
 // Floats that a GPU's block holds of each sequence while it takes it through a layer, forward and backward.
@@ -258,7 +295,8 @@ constexpr int64_t kRecurrentParts = 7;  // of the layer's state and gates, `hidd
 TESSERA_HD constexpr int64_t recurrent_floats(int64_t in, int64_t hidden) { return in + kRecurrentParts * hidden; }
 TESSERA_HD constexpr int64_t recurrent_grad_floats(int64_t hidden) { return kRecurrentParts * hidden; }
 
-//   in  x [B, steps·in], (length [B, 1]), (h0 [B, H]), (c0 [B, H], lstm), W_x [in, gates·H], W_h [H, gates·H], b_x [1, gates·H], (b_h, not gru_reset_before)
+//   in  x [B, steps·in], (length [B, 1]), (h0 [B, H]), (c0 [B, H], lstm), W_x [in, gates·H], W_h [H, gates·H], b_x [1,
+//       gates·H], (b_h, not gru_reset_before)
 //       no length: all steps; no h0, c0: zero
 //   out y [B, steps·H], h_last [B, H], saved (on the processor nothing where nobody reads it), (c_last [B, H], lstm)
 struct Recurrent {
@@ -278,21 +316,25 @@ struct RecurrentInputGrad {  // in slopes, W_x · out d_x [sequences, steps·in]
   int64_t steps, sequences;
   bool operator==(const RecurrentInputGrad&) const = default;
 };
-// Each tile's share of the weights' gradients. in x, (length), saved, slopes · out [tiles, (in + H + 2)·gates·H]: d_W_x, d_W_h, d_b_x, d_b_h (one bias: without the last)
+// Each tile's share of the weights' gradients. in x, (length), saved, slopes · out [tiles, (in + H + 2)·gates·H]:
+// d_W_x, d_W_h, d_b_x, d_b_h (one bias: without the last)
 struct RecurrentWgrad {
   Cell cell;
   int64_t steps;
   bool operator==(const RecurrentWgrad&) const = default;
 };
 
-// ---- the end of a step -------------------------------------------------------------------------------------------------------------
-// Adam (Kingma & Ba 2015) over a flat parameter set [1, n] or a parameter [r, c], in place. in param, m, v, grad. t = step·updates + index + 1 is read from the device.
-// With two more inputs, gate [1, 1] and done [1, 1], nothing happens unless gate > above, and t = done + 1: an update that the step itself decides on.
+// ---- the end of a step --------------------------------------------------------------------------
+// Adam (Kingma & Ba 2015) over a flat parameter set [1, n] or a parameter [r, c], in place. in param, m, v, grad. t =
+// step·updates + index + 1 is read from the device.
+// With two more inputs, gate [1, 1] and done [1, 1], nothing happens unless gate > above, and t = done + 1: an update
+// that the step itself decides on.
 struct Adam {
   enum Form : int { torch, tf1 } form;
   double lr, beta1, beta2, eps, weight_decay;
-  int64_t updates, index;          // this is update `index` of `updates` in a step
-  int64_t decay_from, decay_steps;  // lr falls linearly from step decay_from to 0 at decay_from + decay_steps; decay_steps 0: never
+  int64_t updates, index;  // this is update `index` of `updates` in a step
+  // lr falls linearly from step decay_from to 0 at decay_from + decay_steps; decay_steps 0: never
+  int64_t decay_from, decay_steps;
   double above = 0;
   bool operator==(const Adam&) const = default;
 };
@@ -300,7 +342,9 @@ struct CountAbove {  // done ← done + 1 if gate > above, in place. in done, ga
   double above;
   bool operator==(const CountAbove&) const = default;
 };
-struct Average {  // average ← d·average + (1 − d)·param with d = min(decay, (step + 1)/(step + 10)), in place. in average, param, of one shape
+// average ← d·average + (1 − d)·param with d = min(decay, (step + 1)/(step + 10)), in place. in average, param, of one
+// shape
+struct Average {
   double decay;
   bool operator==(const Average&) const = default;
 };
@@ -309,7 +353,8 @@ struct ClampRange {  // elements start … start + count − 1 of param [1, n] a
   double low, high;
   bool operator==(const ClampRange&) const = default;
 };
-// Writes scalars [1, 1] into row step mod slots of the ring [slots, n], in place, and notes the first step with one that is not finite. in ring, x_1 … x_n
+// Writes scalars [1, 1] into row step mod slots of the ring [slots, n], in place, and notes the first step with one
+// that is not finite. in ring, x_1 … x_n
 struct Report {
   int64_t slots;
   bool operator==(const Report&) const = default;

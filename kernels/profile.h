@@ -1,5 +1,6 @@
-// A row of codes and alphas as calibration sees it: numbers out of their modes and through the map, cells, and the inputs of the density ratio
-// (models/calibration/profile.h says what they mean and learns them). One value by one thread, the same on the host and on every device:
+// A row of codes and alphas as calibration sees it: numbers out of their modes and through the map, cells, and the
+// inputs of the density ratio (models/calibration/profile.h says what they mean and learns them). One value by one
+// thread, the same on the host and on every device:
 // compiled without fused multiply-adds, so that a number falls into the cell that it has once it is decoded.
 #pragma once
 #include <math.h>
@@ -11,8 +12,8 @@
 namespace tessera {
 
 struct ProfileTable {
-  static constexpr int kBins = 32;   // of a column's numbers that are not repeated often
-  static constexpr int kWaves = 4;   // sin(π·2^k·u), k < kWaves: lets a linear layer cut the range finely
+  static constexpr int kBins = 32;  // of a column's numbers that are not repeated often
+  static constexpr int kWaves = 4;  // sin(π·2^k·u), k < kWaves: lets a linear layer cut the range finely
   static constexpr int kInputs = 1 + kWaves;
 
   struct Stretch {  // of `numbers`, or of `cells`
@@ -23,7 +24,7 @@ struct ProfileTable {
     bool exact;
   };
   struct Column {
-    int column;       // of the table: keys the draws of the map
+    int column;  // of the table: keys the draws of the map
     bool numeric;
     int code, alpha;  // its places in a row's codes and alphas
     int entry;        // the first of its entries in the row that comes out: kInputs inputs of a number, then the cell
@@ -36,7 +37,7 @@ struct ProfileTable {
     Stretch fixed;             // the map leaves them alone
     double unit;               // that mapped numbers are rounded on
     Distribution real;
-    Stretch heaped;            // numbers with a cell of their own
+    Stretch heaped;  // numbers with a cell of their own
   };
   const Column* columns;
   const double* numbers;
@@ -44,26 +45,33 @@ struct ProfileTable {
   int column_count, number_count, cell_count;
   int entries;  // of a row that comes out
 
-  TESSERA_HD QuantileView view(const Distribution& d) const { return {numbers + d.points.first, numbers + d.points.first + d.points.count, d.points.count, d.exact}; }
+  TESSERA_HD QuantileView view(const Distribution& d) const {
+    return {numbers + d.points.first, numbers + d.points.first + d.points.count, d.points.count, d.exact};
+  }
 };
 
-// Calibration's map of the numbers: x of rank p among the model's becomes the table's number of rank p. Inside a repeated value ranks are dealt, keyed by column and row.
+// Calibration's map of the numbers: x of rank p among the model's becomes the table's number of rank p. Inside a
+// repeated value ranks are dealt, keyed by column and row.
 struct MapKey {
   uint32_t column, row_low, row_high, attempt;
   uint64_t seed;
 };
-TESSERA_HD static inline double mapped(const QuantileView& model, const QuantileView& free, double x, double unit, const MapKey& key) {
+TESSERA_HD static inline double mapped(const QuantileView& model, const QuantileView& free, double x, double unit,
+                                       const MapKey& key) {
   const Rank r = rank_of(model, x);
   double at = r.below;
   if (r.upto > r.below) {
-    const Philox w = random_words(key.seed, Purpose::map, key.column, key.row_low | static_cast<uint64_t>(key.row_high) << 32, key.attempt);
+    const Philox w = random_words(key.seed, Purpose::map, key.column,
+                                  key.row_low | static_cast<uint64_t>(key.row_high) << 32, key.attempt);
     at += (r.upto - r.below) * open_uniform(w.word[0], w.word[1]);
   }
   return on_grid(value_at(free, at), unit);
 }
 
 // The rank of x among the table's numbers; 0 where x is missing, or all of them are.
-TESSERA_HD static inline double number_rank(const QuantileView& real, double x) { return x == x && real.count > 0 ? rank_of(real, x).middle() : 0; }
+TESSERA_HD static inline double number_rank(const QuantileView& real, double x) {
+  return x == x && real.count > 0 ? rank_of(real, x).middle() : 0;
+}
 
 // The cell of a number of rank u: of the heaped ones each has its own, then come kBins of rank, then missing.
 TESSERA_HD static inline int number_cell(const double* heaped, int heaps, double x, double u) {
@@ -90,8 +98,9 @@ TESSERA_HD static inline void number_inputs(double u, T* out) {
 
 // One column of one row: its entries of the sparse row `index`, `value`. id: the row's identity, as Random takes it.
 template <class T>
-TESSERA_HD static inline void profile_entries(const ProfileTable& t, const ProfileTable::Column& c, const int32_t* codes, const T* alphas, const int32_t* id, uint64_t seed, int32_t* index,
-                                              T* value) {
+TESSERA_HD static inline void profile_entries(const ProfileTable& t, const ProfileTable::Column& c,
+                                              const int32_t* codes, const T* alphas, const int32_t* id, uint64_t seed,
+                                              int32_t* index, T* value) {
   const int code = codes[c.code];
   int cell = 0;
   int32_t* at = index + c.entry;
@@ -99,9 +108,13 @@ TESSERA_HD static inline void profile_entries(const ProfileTable& t, const Profi
   int dense = c.start;
   if (c.numeric) {
     const double* modes = t.numbers + c.modes.first;
-    double x = code < c.modes.count ? number_of_mode(static_cast<double>(alphas[c.alpha]), modes[code], modes[c.modes.count + code], c.range) : t.numbers[c.values.first + code - c.modes.count];
+    double x = code < c.modes.count ? number_of_mode(static_cast<double>(alphas[c.alpha]), modes[code],
+                                                     modes[c.modes.count + code], c.range)
+                                    : t.numbers[c.values.first + code - c.modes.count];
     if (c.model.points.count > 0 && x == x && !holds(t.numbers + c.fixed.first, c.fixed.count, x))
-      x = mapped(t.view(c.model), t.view(c.free), x, c.unit, {static_cast<uint32_t>(c.column), static_cast<uint32_t>(id[0]), static_cast<uint32_t>(id[1]), static_cast<uint32_t>(id[2]), seed});
+      x = mapped(t.view(c.model), t.view(c.free), x, c.unit,
+                 {static_cast<uint32_t>(c.column), static_cast<uint32_t>(id[0]), static_cast<uint32_t>(id[1]),
+                  static_cast<uint32_t>(id[2]), seed});
     const double u = number_rank(t.view(c.real), x);
     number_inputs(u, v);
     for (int k = 0; k < ProfileTable::kInputs; ++k) *at++ = dense++;

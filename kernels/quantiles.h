@@ -1,5 +1,7 @@
-// A column's distribution function in points, and its inverse: what calibration asks of a number, on the host and in kernels (models/calibration/quantiles.h makes them).
-//   exact: point k is a value that occurs, shares[k] the share of values up to it · else: points[k] is the quantile of level shares[k], between them straight lines
+// A column's distribution function in points, and its inverse: what calibration asks of a number, on the host and in
+// kernels (models/calibration/quantiles.h makes them).
+//   exact: point k is a value that occurs, shares[k] the share of values up to it · else: points[k] is the quantile of
+//       level shares[k], between them straight lines
 #pragma once
 #include "kernels/host_device.h"
 
@@ -13,7 +15,8 @@ struct QuantileView {
 
 struct Rank {
   double below, upto;  // share of values below x, share of values up to x
-  TESSERA_HD double middle() const { return (below + upto) / 2; }  // values that are repeated stand for a stretch of ranks
+  // values that are repeated stand for a stretch of ranks
+  TESSERA_HD double middle() const { return (below + upto) / 2; }
 };
 
 // The first of n ascending numbers that is not below x; n if all are.
@@ -50,11 +53,13 @@ TESSERA_HD static inline Rank rank_of(const QuantileView& q, double x) {
   if (a == b) {  // between two quantiles, or outside
     if (a == 0) return {0, 0};
     if (a == q.count) return {1, 1};
-    const double t = (x - q.points[a - 1]) / (q.points[a] - q.points[a - 1]), p = q.shares[a - 1] + t * (q.shares[a] - q.shares[a - 1]);
+    const double t = (x - q.points[a - 1]) / (q.points[a] - q.points[a - 1]),
+                 p = q.shares[a - 1] + t * (q.shares[a] - q.shares[a - 1]);
     return {p, p};
   }
   // A value that several quantiles share begins and ends somewhere between them and their neighbours.
-  return {b - a > 1 && a > 0 ? (q.shares[a - 1] + q.shares[a]) / 2 : q.shares[a], b - a > 1 && b < q.count ? (q.shares[b - 1] + q.shares[b]) / 2 : q.shares[b - 1]};
+  return {b - a > 1 && a > 0 ? (q.shares[a - 1] + q.shares[a]) / 2 : q.shares[a],
+          b - a > 1 && b < q.count ? (q.shares[b - 1] + q.shares[b]) / 2 : q.shares[b - 1]};
 }
 
 // The value of rank p in [0, 1].

@@ -1,6 +1,6 @@
-// One table of kernels for each backend and scalar type: all that the engine sees of a backend's arithmetic. Every field
-// is filled in: a backend asks for the kernel of each op of TESSERA_OPS by name (cpu/table.cpp, gpu_table.cu), so one
-// that is missing is an undefined function.
+// One table of kernels for each backend and scalar type: all that the engine sees of a backend's arithmetic. Every
+// field is filled in: a backend asks for the kernel of each op of TESSERA_OPS by name (cpu/table.cpp, gpu_table.cu), so
+// one that is missing is an undefined function.
 #pragma once
 #include "kernels/ops.h"
 #include "kernels/view.h"

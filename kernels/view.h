@@ -4,9 +4,11 @@
 
 namespace tessera {
 
-// A row-major matrix [rows, cols]; element (r, c) at data[r·ld + c]. Real views hold the program's scalar type, index views int32.
-// What passes between recurrent layers alone may lie as they work on it (engine/tile_chains.h): column c of sequence b is lane b mod kSequenceTile of
-// data[(b div kSequenceTile·cols + c)·kSequenceTile], 0 where there is no sequence or it has ended.
+// A row-major matrix [rows, cols]; element (r, c) at data[r·ld + c]. Real views hold the program's scalar type, index
+// views int32.
+// What passes between recurrent layers alone may lie as they work on it (engine/tile_chains.h): column c of sequence b
+// is lane b mod kSequenceTile of data[(b div kSequenceTile·cols + c)·kSequenceTile], 0 where there is no sequence or it
+// has ended.
 struct View {
   void* data;
   int64_t rows, cols, ld;
@@ -15,12 +17,14 @@ struct View {
   bool own = false;  // in the memory of a tile or thread, which the next tile uses again
 };
 
-// Everything that changes from step to step; it lives at a fixed (device) address, so that a recorded step never has to be patched.
+// Everything that changes from step to step; it lives at a fixed (device) address, so that a recorded step never has to
+// be patched.
 struct StepState {
   uint64_t seed;
   int64_t step;  // counted from 0; advanced once a step
   int64_t bad;   // −1, or the first step with a loss that is not finite
-  int64_t running = 0;  // a fused step's own: `step` as its last launch reads it, which is also the one that counts `step` on
+  // a fused step's own: `step` as its last launch reads it, which is also the one that counts `step` on
+  int64_t running = 0;
 };
 
 // One op of a program with its addresses. An input that an op may leave out has data == nullptr.
@@ -30,12 +34,14 @@ struct Call {
   int inputs, outputs;
   const void* op;  // the op's attributes: one of the structs of ops.h
   StepState* state;
-  // Of a call for a block of rows (engine/row_chains.h): the views begin at row `first_row` of the whole, and one thread makes all of it.
+  // Of a call for a block of rows (engine/row_chains.h): the views begin at row `first_row` of the whole, and one
+  // thread makes all of it.
   bool block = false;
   int64_t first_row = 0;
 };
 
-// An op is cut into tiles by its shapes alone; tiles of one call touch disjoint outputs and may run in any order on any thread.
+// An op is cut into tiles by its shapes alone; tiles of one call touch disjoint outputs and may run in any order on any
+// thread.
 struct Kernel {
   int64_t (*tiles)(const Call&);
   void (*run)(const Call&, int64_t tile, void* scratch);

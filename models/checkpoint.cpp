@@ -1,5 +1,6 @@
-// The file: safetensors. Metadata "checkpoint" holds a JSON document; tensors "state.<leaf>" and "best.<leaf>" F32, "losses.sums", "losses.rows", "measures" F64, and
-// "checksum", a fingerprint of all the others and the document: a bit that flipped on the disk must not go into a model unseen.
+// The file: safetensors. Metadata "checkpoint" holds a JSON document; tensors "state.<leaf>" and "best.<leaf>" F32,
+// "losses.sums", "losses.rows", "measures" F64, and "checksum", a fingerprint of all the others and the document: a bit
+// that flipped on the disk must not go into a model unseen.
 #include "models/checkpoint.h"
 
 #include <fmt/format.h>
@@ -50,13 +51,16 @@ class Checksum {
 };
 
 nlohmann::json document_of(const RunState& run, const RunIdentity& identity) {
-  nlohmann::json d{{"format", kFormat}, {"run", identity.to_json()}, {"kernels", cpu_kernels().name}, {"step", run.step}, {"steps", run.steps}, {"seconds", run.seconds}, {"loss_steps", run.loss_steps}, {"stopped", run.stopped}};
+  nlohmann::json d{
+      {"format", kFormat},  {"run", identity.to_json()}, {"kernels", cpu_kernels().name}, {"step", run.step},
+      {"steps", run.steps}, {"seconds", run.seconds},    {"loss_steps", run.loss_steps},  {"stopped", run.stopped}};
   if (run.left_out > 0) d["left_out"] = run.left_out;
   if (run.best) d["best"] = {{"step", run.best->step}, {"value", run.best->value}};
   return d;
 }
 
-// Told by how it begins: a length of 8 bytes that ends in zeros, then the header. A disk may have torn it, or flipped bits: of a whole beginning two bytes may differ. An empty file holds nothing.
+// Told by how it begins: a length of 8 bytes that ends in zeros, then the header. A disk may have torn it, or flipped
+// bits: of a whole beginning two bytes may differ. An empty file holds nothing.
 bool is_checkpoint(const std::string& path) {
   using namespace std::string_view_literals;
   constexpr std::string_view kBegin = "\0\0\0\0{\"__metadata__\":{\"checkpoint\":\""sv;
@@ -84,15 +88,19 @@ void save(const std::string& path, const RunState& run, const RunIdentity& ident
 
   std::vector<TensorPlace> tensors;
   std::map<std::string, std::span<const std::byte>> bytes;
-  const auto add = [&](const std::string& name, const char* dtype, std::vector<int64_t> shape, std::span<const std::byte> b) {
+  const auto add = [&](const std::string& name, const char* dtype, std::vector<int64_t> shape,
+                       std::span<const std::byte> b) {
     tensors.push_back({name, dtype, std::move(shape)});
     bytes[name] = b;
   };
   const auto numbers = [](const auto& v) { return raw(v.data(), v.size() * sizeof(v[0])); };
-  for (const auto& [leaf, values] : run.states) add("state." + leaf, "F32", {static_cast<int64_t>(values.size())}, numbers(values));
-  for (const auto& [leaf, values] : run.best_weights) add("best." + leaf, "F32", {static_cast<int64_t>(values.size())}, numbers(values));
+  for (const auto& [leaf, values] : run.states)
+    add("state." + leaf, "F32", {static_cast<int64_t>(values.size())}, numbers(values));
+  for (const auto& [leaf, values] : run.best_weights)
+    add("best." + leaf, "F32", {static_cast<int64_t>(values.size())}, numbers(values));
   add("losses.sums", "F64", {static_cast<int64_t>(run.loss_sums.size())}, numbers(run.loss_sums));
-  add("losses.rows", "F64", {static_cast<int64_t>(run.losses.size() - first), static_cast<int64_t>(width)}, numbers(rows));
+  add("losses.rows", "F64", {static_cast<int64_t>(run.losses.size() - first), static_cast<int64_t>(width)},
+      numbers(rows));
   add("measures", "F64", {static_cast<int64_t>(run.measures.size()), 2}, numbers(measures));
   Checksum checksum(document);
   for (const TensorPlace& t : tensors) checksum.add(t, bytes.at(t.name));
@@ -115,17 +123,21 @@ struct Loaded {
 Loaded load(const std::string& path) {
   const SafeTensors file = read_safetensors(path);
   const auto found = file.metadata.find("checkpoint");
-  if (found == file.metadata.end()) throw Error(ErrorCode::format, "it is a safetensors file, but not a checkpoint of Tessera");
+  if (found == file.metadata.end())
+    throw Error(ErrorCode::format, "it is a safetensors file, but not a checkpoint of Tessera");
   const nlohmann::json document = parse_json(found->second, 16, "its document");
   const Fields f(document, "its document");
   if (const int64_t format = f.integer("format", 1, 1 << 20); format != kFormat)
-    throw Error(ErrorCode::unsupported, fmt::format("{}: this checkpoint has format {}; this version reads format {}.\n  Go on with the version of Tessera that wrote it, or remove the file to start afresh.",
-                                                    path, format, kFormat));
+    throw Error(ErrorCode::unsupported,
+                fmt::format("{}: this checkpoint has format {}; this version reads format {}.\n  Go on with the "
+                            "version of Tessera that wrote it, or remove the file to start afresh.",
+                            path, format, kFormat));
   Checksum checksum(found->second);
   for (const auto& [name, t] : file.tensors)
     if (name != "checksum") checksum.add({name, t.dtype, t.shape}, t.bytes);
   const std::vector<uint8_t> sum = file.at("checksum").values<uint8_t>();
-  if (std::string(sum.begin(), sum.end()) != checksum.text()) throw Error(ErrorCode::format, "its checksum does not match what it holds");
+  if (std::string(sum.begin(), sum.end()) != checksum.text())
+    throw Error(ErrorCode::format, "its checksum does not match what it holds");
 
   Loaded out;
   RunState& run = out.run;
@@ -166,30 +178,39 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 }  // namespace
 
 void check_own(bool fits, const char* what) {
-  if (!fits) throw Error(ErrorCode::format, fmt::format("The checkpoint is foreign: {} of another plan.\n  Start afresh: leave --resume away and say --force.", what));
+  if (!fits)
+    throw Error(
+        ErrorCode::format,
+        fmt::format(
+            "The checkpoint is foreign: {} of another plan.\n  Start afresh: leave --resume away and say --force.",
+            what));
 }
 
 void check_states(const Program& p, const States& states) {
   for (const Leaf& leaf : p.plan().leaves) {
     if (leaf.kind != Leaf::state) continue;
     const auto found = states.find(leaf.name);
-    check_own(found != states.end() && static_cast<int64_t>(found->second.size()) == p.plan().shape(leaf.value).count(), "it has states");
+    check_own(found != states.end() && static_cast<int64_t>(found->second.size()) == p.plan().shape(leaf.value).count(),
+              "it has states");
   }
 }
 
-Checkpoints::Checkpoints(const CheckpointOptions& options, RunIdentity identity, const Monitor& monitor) : options_(options), identity_(std::move(identity)), monitor_(monitor) {
+Checkpoints::Checkpoints(const CheckpointOptions& options, RunIdentity identity, const Monitor& monitor)
+    : options_(options), identity_(std::move(identity)), monitor_(monitor) {
   check_ours(options_.path);
 }
 
 void Checkpoints::check_ours(const std::string& path) {
   if (path.empty()) return;
   for (const std::string& generation : {path, older(path)}) {
-    struct stat about{};
+    struct stat about {};
     if (::lstat(generation.c_str(), &about) != 0 || (S_ISREG(about.st_mode) && is_checkpoint(generation))) continue;
     // Another fit may have moved it to the older name meanwhile: only what is still there is foreign.
     const ino_t seen = about.st_ino;
     if (::lstat(generation.c_str(), &about) != 0 || about.st_ino != seen) continue;
-    throw Error(ErrorCode::io, generation + ": a checkpoint would replace this, which is not a checkpoint of Tessera.\n  Move it away, or give the model or its checkpoint another name.");
+    throw Error(ErrorCode::io, generation +
+                                   ": a checkpoint would replace this, which is not a checkpoint of Tessera.\n  Move "
+                                   "it away, or give the model or its checkpoint another name.");
   }
 }
 
@@ -206,11 +227,16 @@ std::optional<RunState> Checkpoints::newest() {
     if (!file_exists(path)) continue;
     try {
       Loaded found = load(path);
-      identity_.check_same(found.identity, path, "Give the same table and options to go on with it, or start afresh: leave --resume away and say --force.");
+      identity_.check_same(
+          found.identity, path,
+          "Give the same table and options to go on with it, or start afresh: leave --resume away and say --force.");
       if (found.kernels != cpu_kernels().name && identity_.options.value("--device", "cpu") == "cpu")
-        notice(monitor_, fmt::format("{} was written with {} kernels; these are {}: the model will be as good, but not equal bit for bit to a run on one machine.", path, found.kernels, cpu_kernels().name));
+        notice(monitor_, fmt::format("{} was written with {} kernels; these are {}: the model will be as good, but not "
+                                     "equal bit for bit to a run on one machine.",
+                                     path, found.kernels, cpu_kernels().name));
       if (damaged) notice(monitor_, fmt::format("Going on from the generation before, {}.", path));
-      // The next write makes the newest name the older one: it must not put what is damaged in the place of what is whole.
+      // The next write makes the newest name the older one: it must not put what is damaged in the place of what is
+      // whole.
       if (path != options_.path) (void)!std::rename(path.c_str(), options_.path.c_str());
       last_step_ = tried_step_ = found.run.step;
       kept_epoch_ = 0;  // known exactly with the next write
@@ -238,8 +264,10 @@ void Checkpoints::remove_own() {
 
 bool Checkpoints::due(const RunState& run, int64_t steps_per_epoch) const {
   if (options_.path.empty() || run.step == last_step_) return false;
-  if (options_.every_epochs > 0) return run.step / steps_per_epoch / options_.every_epochs != tried_step_ / steps_per_epoch / options_.every_epochs;
-  return options_.every_seconds > 0 && std::chrono::duration<double>(std::chrono::steady_clock::now() - last_).count() >= options_.every_seconds;
+  if (options_.every_epochs > 0)
+    return run.step / steps_per_epoch / options_.every_epochs != tried_step_ / steps_per_epoch / options_.every_epochs;
+  return options_.every_seconds > 0 &&
+         std::chrono::duration<double>(std::chrono::steady_clock::now() - last_).count() >= options_.every_seconds;
 }
 
 void Checkpoints::write(const RunState& run, int64_t steps_per_epoch) {
@@ -251,12 +279,12 @@ void Checkpoints::write(const RunState& run, int64_t steps_per_epoch) {
     last_step_ = run.step;
     kept_epoch_ = static_cast<double>(run.step) / static_cast<double>(steps_per_epoch);
     kept_epochs_ = static_cast<double>(run.steps) / static_cast<double>(steps_per_epoch);
-  } catch (const Error& e) {
-    failure = e.what();
-  } catch (const std::bad_alloc&) {
+  } catch (const Error& e) { failure = e.what(); } catch (const std::bad_alloc&) {
     failure = "there is not enough memory to write one.";
   }
-  if (!failure.empty() && failure != failure_) notice(monitor_, fmt::format("No checkpoint of epoch {:.4g}: {} Training goes on.", static_cast<double>(run.step) / static_cast<double>(steps_per_epoch), failure));
+  if (!failure.empty() && failure != failure_)
+    notice(monitor_, fmt::format("No checkpoint of epoch {:.4g}: {} Training goes on.",
+                                 static_cast<double>(run.step) / static_cast<double>(steps_per_epoch), failure));
   failure_ = std::move(failure);
   last_ = std::chrono::steady_clock::now();
 }
@@ -264,7 +292,8 @@ void Checkpoints::write(const RunState& run, int64_t steps_per_epoch) {
 std::string Checkpoints::kept() const {
   if (kept_epoch_ < 0) return "";
   if (kept_epochs_ == 0) return fmt::format("\n  What was trained before is kept in {}.", options_.path);
-  return fmt::format("\n  What was trained, {:.4g} of {:.4g} epochs, is kept in {}.", kept_epoch_, kept_epochs_, options_.path);
+  return fmt::format("\n  What was trained, {:.4g} of {:.4g} epochs, is kept in {}.", kept_epoch_, kept_epochs_,
+                     options_.path);
 }
 
 }  // namespace tessera

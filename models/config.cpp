@@ -9,7 +9,8 @@
 namespace tessera {
 namespace {
 
-constexpr Range kEpochs{0, 1 << 30}, kBatch{2, 1 << 24}, kUnits{1, kMostWidth}, kRate{0, 1, true}, kPositive{0, 1e6, true}, kShare{0, 1}, kAny{-kUnbounded, kUnbounded}, kAbove0{0, kUnbounded, true};
+constexpr Range kEpochs{0, 1 << 30}, kBatch{2, 1 << 24}, kUnits{1, kMostWidth}, kRate{0, 1, true},
+    kPositive{0, 1e6, true}, kShare{0, 1}, kAny{-kUnbounded, kUnbounded}, kAbove0{0, kUnbounded, true};
 constexpr const char* kEpochsHelp = "passes over the table; 0 writes an untrained model";
 
 // ctgan ---------------------------------------------------------------------------------------------------------------
@@ -47,7 +48,8 @@ MethodConfig ctgan(bool best) {
 void check(const CtganConfig& c) {
   if (c.batch % c.pac == 0) return;
   const int below = c.batch / c.pac * c.pac, above = below + c.pac;
-  throw Error(ErrorCode::usage, fmt::format("--batch-size {} is not a multiple of --pac {}. {}{} is.", c.batch, c.pac, below > 0 ? fmt::format("{} or ", below) : "", above));
+  throw Error(ErrorCode::usage, fmt::format("--batch-size {} is not a multiple of --pac {}. {}{} is.", c.batch, c.pac,
+                                            below > 0 ? fmt::format("{} or ", below) : "", above));
 }
 
 // tvae ----------------------------------------------------------------------------------------------------------------
@@ -85,7 +87,8 @@ void check(const TvaeConfig&) {}
 
 std::vector<Option> list(TimeganConfig& c) {
   constexpr Range kIterations{0, 1 << 30};
-  return {{"iterations", std::vector{&c.embedding_iterations, &c.supervised_iterations, &c.joint_iterations}, kIterations, "steps of each of the three phases; 0 writes an untrained model"},
+  return {{"iterations", std::vector{&c.embedding_iterations, &c.supervised_iterations, &c.joint_iterations},
+           kIterations, "steps of each of the three phases; 0 writes an untrained model"},
           {"embedding_iterations", &c.embedding_iterations, kIterations, "steps of the first phase"},
           {"supervised_iterations", &c.supervised_iterations, kIterations, "steps of the second phase"},
           {"joint_iterations", &c.joint_iterations, kIterations, "steps of the third phase"},
@@ -116,7 +119,9 @@ void check(const TimeganConfig&) {}
 }  // namespace
 
 const std::vector<MethodInfo>& methods() {
-  static const std::vector<MethodInfo> all{{"tvae", false, 128, tvae}, {"ctgan", false, 16, ctgan}, {"timegan", true, 16, timegan}};  // as MethodConfig has them
+  // as MethodConfig has them
+  static const std::vector<MethodInfo> all{
+      {"tvae", false, 128, tvae}, {"ctgan", false, 16, ctgan}, {"timegan", true, 16, timegan}};
   return all;
 }
 const MethodInfo& method_info(const MethodConfig& config) { return methods()[config.index()]; }
@@ -145,7 +150,8 @@ bool fits_prior(const MethodConfig& config) {
 }
 
 bool trains(const MethodConfig& config) {
-  if (const auto* c = std::get_if<TimeganConfig>(&config)) return c->embedding_iterations > 0 || c->supervised_iterations > 0 || c->joint_iterations > 0;
+  if (const auto* c = std::get_if<TimeganConfig>(&config))
+    return c->embedding_iterations > 0 || c->supervised_iterations > 0 || c->joint_iterations > 0;
   if (const auto* c = std::get_if<CtganConfig>(&config)) return c->epochs > 0;
   return std::get<TvaeConfig>(config).epochs > 0;
 }

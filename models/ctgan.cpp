@@ -6,7 +6,8 @@
 
 namespace tessera {
 
-Ctgan::Ctgan(const RowLayout& layout, const CtganConfig& c) : config(c), spans(spans_of(layout)), data(layout.data_width), cond(layout.cond_width) {
+Ctgan::Ctgan(const RowLayout& layout, const CtganConfig& c)
+    : config(c), spans(spans_of(layout)), data(layout.data_width), cond(layout.cond_width) {
   generator.name = "generator";
   int64_t in = c.embedding_dim + cond;
   for (size_t i = 0; i < c.generator_dim.size(); ++i) {
@@ -62,7 +63,8 @@ Var generate(Recorder& r, const Ctgan& m, Var z, const Condition& c, Norm norm, 
 constexpr double kLow = 0x1p-24, kHigh = 1 - 0x1p-24;
 
 Var activate(Recorder& r, const Ctgan& m, Var logits, const std::string& noise) {
-  return r.emit1(SpanActivation{m.spans->table(), m.config.tau, kLow, kHigh}, {logits, r.uniform(noise, logits.shape())});
+  return r.emit1(SpanActivation{m.spans->table(), m.config.tau, kLow, kHigh},
+                 {logits, r.uniform(noise, logits.shape())});
 }
 
 Var pack(const Ctgan& m, Var rows, const Condition& c) {
@@ -74,7 +76,8 @@ Var pack(const Ctgan& m, Var rows, const Condition& c) {
 Var criticise(Recorder& r, const Ctgan& m, Var x, const std::string& use) {
   for (size_t i = 0; i < m.config.discriminator_dim.size(); ++i) {
     const std::string layer = "hidden." + std::to_string(i);
-    x = leaky_relu(matmul(x, r(m.discriminator, layer + ".weight")) + r(m.discriminator, layer + ".bias"), m.config.leaky_slope);
+    x = leaky_relu(matmul(x, r(m.discriminator, layer + ".weight")) + r(m.discriminator, layer + ".bias"),
+                   m.config.leaky_slope);
     if (m.config.dropout > 0) {
       const double keep = 1 - m.config.dropout;
       x = (1 / keep) * (x * r.bernoulli("mask." + use + "." + std::to_string(i), x.shape(), keep));
@@ -97,7 +100,8 @@ CriticLoss critic_loss(Recorder& r, const Ctgan& m, Var real, Var fake, const st
   return l;
 }
 
-GeneratorLoss generator_loss(Recorder& r, const Ctgan& m, Var logits, Var fake, const Condition& c, const std::string& use) {
+GeneratorLoss generator_loss(Recorder& r, const Ctgan& m, Var logits, Var fake, const Condition& c,
+                             const std::string& use) {
   GeneratorLoss l;
   l.scores = criticise(r, m, pack(m, fake, c), use);
   l.loss = -1.0 * mean(l.scores);
@@ -110,7 +114,16 @@ GeneratorLoss generator_loss(Recorder& r, const Ctgan& m, Var logits, Var fake, 
 namespace {
 
 AdamOptions adam(const Ctgan& m, int64_t steps) {
-  AdamOptions o{Adam::torch, m.config.learning_rate, m.config.beta1, m.config.beta2, m.config.adam_eps, m.config.weight_decay, 1, 0, 0, 0};
+  AdamOptions o{Adam::torch,
+                m.config.learning_rate,
+                m.config.beta1,
+                m.config.beta2,
+                m.config.adam_eps,
+                m.config.weight_decay,
+                1,
+                0,
+                0,
+                0};
   decay_linearly(o, m.config.decay_from, steps);
   return o;
 }
@@ -125,9 +138,12 @@ Drawn draw(Recorder& r, const Ctgan& m, int64_t batch, int64_t columns, int64_t 
     const Id have = r.plan.find_leaf(name);
     return have != kNone ? r.var(have) : r.input(name, s, t);
   };
-  const Var cumulative = leaf("cumulative", {1, std::max<int64_t>(m.cond, 1)}, DType::real), start = leaf("start", {columns + 1, 1});
-  const Var offset = leaf("row_offset", {std::max<int64_t>(m.cond + columns, 1), 1}), index = leaf("row_index", {std::max<int64_t>(columns * table_rows, 1), 1});
-  const auto d = r.emit(DrawConditions{r.next_purpose(), batch, columns, table_rows}, {cumulative, start, offset, index, r.rows});
+  const Var cumulative = leaf("cumulative", {1, std::max<int64_t>(m.cond, 1)}, DType::real),
+            start = leaf("start", {columns + 1, 1});
+  const Var offset = leaf("row_offset", {std::max<int64_t>(m.cond + columns, 1), 1}),
+            index = leaf("row_index", {std::max<int64_t>(columns * table_rows, 1), 1});
+  const auto d =
+      r.emit(DrawConditions{r.next_purpose(), batch, columns, table_rows}, {cumulative, start, offset, index, r.rows});
   return {{d[0], m.cond > 0 ? sparse_dense(d[0], Var{}, m.cond, 1) : Var{}}, d[1]};
 }
 
@@ -153,9 +169,11 @@ void record_training(Recorder& r, const Ctgan& m, int64_t table_rows, int64_t co
   for (int k = 0; k < m.config.discriminator_steps; ++k) {
     const std::string n = m.config.discriminator_steps == 1 ? "" : "." + std::to_string(k);
     const Drawn drawn = draw(r, m, batch, columns, table_rows);
-    const Var logits = generate(r, m, r.normal("z.critic" + n, {batch, m.config.embedding_dim}), drawn.condition, Norm::batch, m.generator);
+    const Var logits = generate(r, m, r.normal("z.critic" + n, {batch, m.config.embedding_dim}), drawn.condition,
+                                Norm::batch, m.generator);
     const Var fake = activate(r, m, logits, "u.critic" + n);
-    // Real rows with conditions of their own: with the fake rows' conditions the generator learns too sharp a joint (docs/fidelity.md).
+    // Real rows with conditions of their own: with the fake rows' conditions the generator learns too sharp a joint
+    // (docs/fidelity.md).
     const Drawn seen = draw(r, m, batch, columns, table_rows);
     const auto entries = r.emit(GatherRows{m.spans->table()}, {codes, alphas, seen.row});
     const Var real = sparse_dense(entries[0], entries[1], m.data, m.spans->table()->count);
@@ -164,14 +182,18 @@ void record_training(Recorder& r, const Ctgan& m, int64_t table_rows, int64_t co
   }
 
   const Drawn drawn = draw(r, m, batch, columns, table_rows);
-  const Var logits = r.name(generate(r, m, r.normal("z", {batch, m.config.embedding_dim}), drawn.condition, Norm::batch, m.generator), "logits");
+  const Var logits =
+      r.name(generate(r, m, r.normal("z", {batch, m.config.embedding_dim}), drawn.condition, Norm::batch, m.generator),
+             "logits");
   const Var fake = r.name(activate(r, m, logits, "u"), "fake");
   const GeneratorLoss generator = generator_loss(r, m, logits, fake, drawn.condition, "generator");
   r.minimise(generator.loss, m.generator, generator_adam(m, steps));
 
   if (m.config.average_decay > 0) record_average(r, m.generator, m.config.average_decay, steps);
   const Var ring = r.state("losses", {kLossSlots, 3});
-  r.advance(ring, r.emit1(Report{kLossSlots}, {ring, r.name(critic.loss, "critic loss"), r.name(generator.loss, "generator loss"), r.name(critic.penalty, "penalty")}));
+  r.advance(ring,
+            r.emit1(Report{kLossSlots}, {ring, r.name(critic.loss, "critic loss"),
+                                         r.name(generator.loss, "generator loss"), r.name(critic.penalty, "penalty")}));
 }
 
 void record_population(Recorder& r, const Ctgan& m, int64_t batch, int64_t columns) {

@@ -1,4 +1,5 @@
-// CTGAN behind the face of Method: training by sampling, population statistics, conditions proposed through the condition vector.
+// CTGAN behind the face of Method: training by sampling, population statistics, conditions proposed through the
+// condition vector.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +22,8 @@ struct Bound {
   ConditionTable conditions;
   std::vector<int32_t> start, offset;
 
-  Bound(const EncodedTable& table, const RowLayout& layout, Team& team) : conditions(build_conditions(table, layout, true, team)) {
+  Bound(const EncodedTable& table, const RowLayout& layout, Team& team)
+      : conditions(build_conditions(table, layout, true, team)) {
     start = conditions.cond_start;
     start.push_back(conditions.cond_width);
     offset.assign(conditions.row_offset.begin(), conditions.row_offset.end());
@@ -38,14 +40,16 @@ struct Bound {
   }
 };
 
-// What a condition's column may show so that its terms can hold, by position in the condition vector, and their share of the real rows.
+// What a condition's column may show so that its terms can hold, by position in the condition vector, and their share
+// of the real rows.
 struct Proposal {
   std::vector<int32_t> positions;
   std::vector<double> cumulative;  // ends at 1
   double share = 1;
 };
 
-// The column whose conditions can meet its terms with the smallest share of real rows is proposed through the condition vector.
+// The column whose conditions can meet its terms with the smallest share of real rows is proposed through the condition
+// vector.
 Proposal propose(const Kept& kept, const std::vector<AllowedLevels>& allowed) {
   Proposal best;
   for (const AllowedLevels& a : allowed) {
@@ -69,10 +73,16 @@ Proposal propose(const Kept& kept, const std::vector<AllowedLevels>& allowed) {
 
 class CtganRows : public RowMaker {
  public:
-  CtganRows(const Ctgan& network, const RowLayout& layout, const Kept& kept, const std::vector<AllowedLevels>& allowed, uint64_t seed)
-      : network_(network), draw_(real_frequencies(layout, kept.condition_rows)), proposal_(propose(kept, allowed)), seed_(seed) {}
+  CtganRows(const Ctgan& network, const RowLayout& layout, const Kept& kept, const std::vector<AllowedLevels>& allowed,
+            uint64_t seed)
+      : network_(network),
+        draw_(real_frequencies(layout, kept.condition_rows)),
+        proposal_(propose(kept, allowed)),
+        seed_(seed) {}
 
-  void record(Recorder& r, int64_t batch) const override { record_sampling(r, network_, batch, draw_.columns(), !proposal_.positions.empty()); }
+  void record(Recorder& r, int64_t batch) const override {
+    record_sampling(r, network_, batch, draw_.columns(), !proposal_.positions.empty());
+  }
 
   void bind(Program& p) override {
     if (const Id leaf = p.plan().find_leaf("condition"); leaf != kNone) {
@@ -91,13 +101,15 @@ class CtganRows : public RowMaker {
   }
 
   void choose(Program& p, std::span<const Candidate> candidates) override {
-    for (size_t i = 0; i < condition_.size(); ++i) condition_[i] = drawn(candidates[std::min(i, candidates.size() - 1)]);
+    for (size_t i = 0; i < condition_.size(); ++i)
+      condition_[i] = drawn(candidates[std::min(i, candidates.size() - 1)]);
     p.refresh({"condition"});
   }
 
  private:
   int32_t drawn(const Candidate& c) const {
-    const Philox w = random_words(seed_, Purpose::propose, 0, static_cast<uint64_t>(c.row), static_cast<uint32_t>(c.attempt));
+    const Philox w =
+        random_words(seed_, Purpose::propose, 0, static_cast<uint64_t>(c.row), static_cast<uint32_t>(c.attempt));
     const double u = open_uniform(w.word[0], w.word[1]);
     const auto at = std::upper_bound(proposal_.cumulative.begin(), proposal_.cumulative.end() - 1, u);
     return proposal_.positions[static_cast<size_t>(at - proposal_.cumulative.begin())];
@@ -114,19 +126,26 @@ class CtganMethod : public Method {
  public:
   CtganMethod(const RowLayout& layout, const CtganConfig& config) : layout_(layout), network_(layout, config) {}
 
-  Schedule schedule() const override { return {network_.config.epochs, network_.config.batch, network_.config.learning_rate, network_.config.decay_from}; }
+  Schedule schedule() const override {
+    return {network_.config.epochs, network_.config.batch, network_.config.learning_rate, network_.config.decay_from};
+  }
   void relax() const override { bound_->conditions.row_index.relax(); }
-  void prepare(const EncodedTable& table, Team& team) override { bound_ = std::make_unique<Bound>(table, layout_, team); }
+  void prepare(const EncodedTable& table, Team& team) override {
+    bound_ = std::make_unique<Bound>(table, layout_, team);
+  }
 
   States start(uint64_t seed) const override {
     States s;
     s["generator"] = initial_weights(network_.generator, seed, 0);
     s["discriminator"] = initial_weights(network_.discriminator, seed, 1);
     if (averaged()) s["average.generator"] = s["generator"];
-    for (const RunningSlot& slot : running_slots(network_)) s[slot.leaf].assign(static_cast<size_t>(slot.size), slot.leaf.ends_with("var") ? 1.0f : 0.0f);
+    for (const RunningSlot& slot : running_slots(network_))
+      s[slot.leaf].assign(static_cast<size_t>(slot.size), slot.leaf.ends_with("var") ? 1.0f : 0.0f);
     return s;
   }
-  void record_training(Recorder& r, int64_t table_rows, int64_t steps) const override { tessera::record_training(r, network_, table_rows, bound_->conditions.columns(), steps); }
+  void record_training(Recorder& r, int64_t table_rows, int64_t steps) const override {
+    tessera::record_training(r, network_, table_rows, bound_->conditions.columns(), steps);
+  }
   void bind(Program& p) const override { bound_->bind(p); }
   void describe_losses(const std::vector<double>& means, LossRow& row) const override {
     row.critic = means[0], row.generator = means[1], row.penalty = means[2];
@@ -142,17 +161,27 @@ class CtganMethod : public Method {
     return kept;
   }
 
-  std::unique_ptr<HeldOut> held_out(const EncodedTable& rows, const Surroundings& around) const override { return sampled_distance(*this, layout_, rows, around); }
+  std::unique_ptr<HeldOut> held_out(const EncodedTable& rows, const Surroundings& around) const override {
+    return sampled_distance(*this, layout_, rows, around);
+  }
 
-  std::unique_ptr<RowMaker> row_maker(const Kept& kept, const std::vector<AllowedLevels>& allowed, uint64_t seed, Team&) const override {
+  std::unique_ptr<RowMaker> row_maker(const Kept& kept, const std::vector<AllowedLevels>& allowed, uint64_t seed,
+                                      Team&) const override {
     return std::make_unique<CtganRows>(network_, layout_, kept, allowed, seed);
   }
 
   void visit_stored(const Kept&, const std::function<void(const Stored&)>& visit) const override {
-    visit_weights(network_, network_.generator, [&](const std::string& name, const std::vector<int64_t>& shape, const auto& element) {
-      visit({name, shape, "generator", network_.generator.size, element});
-    });
-    for (const RunningSlot& s : running_slots(network_)) visit({s.leaf, {s.size}, s.leaf, s.size, [](int64_t i) { return i; }, s.leaf.ends_with("var") ? "a negative variance" : nullptr});
+    visit_weights(network_, network_.generator,
+                  [&](const std::string& name, const std::vector<int64_t>& shape, const auto& element) {
+                    visit({name, shape, "generator", network_.generator.size, element});
+                  });
+    for (const RunningSlot& s : running_slots(network_))
+      visit({s.leaf,
+             {s.size},
+             s.leaf,
+             s.size,
+             [](int64_t i) { return i; },
+             s.leaf.ends_with("var") ? "a negative variance" : nullptr});
   }
 
   int64_t parameters() const override { return network_.generator.size; }
@@ -177,7 +206,8 @@ class CtganMethod : public Method {
     bound_->bind(p);
     std::copy(states.at("generator").begin(), states.at("generator").end(), p.state<float>("generator"));
     p.run(1);
-    for (const RunningSlot& s : running_slots(network_)) std::copy_n(p.state<float>(s.leaf), s.size, states.at(s.leaf).begin());
+    for (const RunningSlot& s : running_slots(network_))
+      std::copy_n(p.state<float>(s.leaf), s.size, states.at(s.leaf).begin());
   }
 
   const RowLayout& layout_;
@@ -190,7 +220,9 @@ class CtganMethod : public Method {
 std::vector<RunningSlot> running_slots(const Ctgan& m) {
   std::vector<RunningSlot> slots;
   for (int64_t i = 0; i < m.generator_norms(); ++i)
-    for (const char* what : {"mean", "var"}) slots.push_back({fmt::format("generator.residual.{}.norm.running_{}", i, what), m.config.generator_dim[static_cast<size_t>(i)]});
+    for (const char* what : {"mean", "var"})
+      slots.push_back({fmt::format("generator.residual.{}.norm.running_{}", i, what),
+                       m.config.generator_dim[static_cast<size_t>(i)]});
   return slots;
 }
 
@@ -214,6 +246,8 @@ ConditionDraw real_frequencies(const RowLayout& layout, const std::vector<int64_
   return d;
 }
 
-std::unique_ptr<Method> make_ctgan(const RowLayout& layout, const CtganConfig& config) { return std::make_unique<CtganMethod>(layout, config); }
+std::unique_ptr<Method> make_ctgan(const RowLayout& layout, const CtganConfig& config) {
+  return std::make_unique<CtganMethod>(layout, config);
+}
 
 }  // namespace tessera

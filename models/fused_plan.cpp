@@ -56,7 +56,11 @@ nlohmann::json describe_launches(Plan plan) {
     for (const FusedGroup& g : l.chains) {
       nlohmann::json chain{{"cut", name_of(g.cut)}, {"ops", nlohmann::json::array()}};
       for (const FusedNode& n : g.nodes)
-        if (runs(n.node)) count(n.node, chain, n.part == FusedStep::slices ? " (slices)" : n.part == FusedStep::sum ? " (sum of slices)" : "");
+        if (runs(n.node))
+          count(n.node, chain,
+                n.part == FusedStep::slices ? " (slices)"
+                : n.part == FusedStep::sum  ? " (sum of slices)"
+                                            : "");
       if (!chain["ops"].empty()) group["chains"].push_back(std::move(chain));
     }
     launches += !group["chains"].empty();
@@ -74,11 +78,15 @@ nlohmann::json describe_launches(Plan plan) {
     groups.push_back(std::move(group));
   }
   // Who counts the step: its first and last launch, where those are fused ones; else a launch of its own.
-  const bool counts = plan.fuse && launches > 1 && std::none_of(fusion.back().alone.begin(), fusion.back().alone.end(), runs);
+  const bool counts =
+      plan.fuse && launches > 1 && std::none_of(fusion.back().alone.begin(), fusion.back().alone.end(), runs);
   return {{"launches", launches + (counts ? 0 : 1)},
           {"groups", groups},
           {"memory", {{"state_bytes", placed.state_bytes}, {"activation_bytes", placed.activation_bytes}}},
-          {"ceilings", {{"bytes_per_second", kBytesPerSecond}, {"flops_per_second", kFlopsPerSecond}, {"of", "NVIDIA H200, published"}}}};
+          {"ceilings",
+           {{"bytes_per_second", kBytesPerSecond},
+            {"flops_per_second", kFlopsPerSecond},
+            {"of", "NVIDIA H200, published"}}}};
 }
 
 }  // namespace tessera

@@ -13,8 +13,8 @@ namespace {
 
 constexpr int64_t kFewest = 20, kMost = 5000, kShare = 20;  // a twentieth
 constexpr int64_t kRowsMade = 4096;
-constexpr int kCells = 32;            // of a column; levels beyond share the last
-constexpr size_t kMostPairs = 1000;   // of a wide table so many, evenly spaced
+constexpr int kCells = 32;           // of a column; levels beyond share the last
+constexpr size_t kMostPairs = 1000;  // of a wide table so many, evenly spaced
 constexpr double kLeastDistance = 0.0005;
 
 // What a column of a row is, by cell, row after row. A number's cell is its mode and a quarter of it.
@@ -74,7 +74,8 @@ double distance(const Cells& a, const Cells& b, Team& team) {
 
 class SampledDistance : public HeldOut {
  public:
-  SampledDistance(const Method& method, const RowLayout& layout, const EncodedTable& rows, const Surroundings& around) : method_(method), layout_(layout), around_(around) {
+  SampledDistance(const Method& method, const RowLayout& layout, const EncodedTable& rows, const Surroundings& around)
+      : method_(method), layout_(layout), around_(around) {
     add_cells(held_, layout, rows.codes.data(), rows.alphas.data(), rows.rows);
   }
 
@@ -95,7 +96,8 @@ class SampledDistance : public HeldOut {
     p.run(1);
     const Id codes = p.find("codes"), alphas = p.find("alphas");
     Cells made;
-    add_cells(made, layout_, p.read<int32_t>(codes).data(), alphas == kNone ? nullptr : p.read<float>(alphas).data(), kRowsMade);
+    add_cells(made, layout_, p.read<int32_t>(codes).data(), alphas == kNone ? nullptr : p.read<float>(alphas).data(),
+              kRowsMade);
     return distance(made, held_, around_.team);
   }
 
@@ -111,8 +113,11 @@ class SampledDistance : public HeldOut {
 EncodedTable hold_out(EncodedTable& table, const RowLayout& layout, uint64_t seed) {
   const int64_t count = std::clamp(table.rows / kShare, kFewest, kMost);
   if (table.rows < 4 * kFewest)
-    throw Error(ErrorCode::usage, fmt::format("--patience and --keep best hold at least {} rows back to measure on; {} rows are too few for that.\n  Leave them away.", kFewest, table.rows));
-  const Permutation order(static_cast<uint64_t>(table.rows), seed ^ 0x48454C44);  // apart from the order in which calibration takes rows
+    throw Error(ErrorCode::usage, fmt::format("--patience and --keep best hold at least {} rows back to measure on; {} "
+                                              "rows are too few for that.\n  Leave them away.",
+                                              kFewest, table.rows));
+  // apart from the order in which calibration takes rows
+  const Permutation order(static_cast<uint64_t>(table.rows), seed ^ 0x48454C44);
   std::vector<int64_t> away;  // ascending
   for (int64_t i = 0; i < count; ++i) away.push_back(static_cast<int64_t>(order(static_cast<uint64_t>(i))));
   std::sort(away.begin(), away.end());
@@ -135,7 +140,8 @@ EncodedTable hold_out(EncodedTable& table, const RowLayout& layout, uint64_t see
   return held;
 }
 
-std::unique_ptr<HeldOut> sampled_distance(const Method& method, const RowLayout& layout, const EncodedTable& rows, const Surroundings& around) {
+std::unique_ptr<HeldOut> sampled_distance(const Method& method, const RowLayout& layout, const EncodedTable& rows,
+                                          const Surroundings& around) {
   return std::make_unique<SampledDistance>(method, layout, rows, around);
 }
 

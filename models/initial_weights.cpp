@@ -8,7 +8,8 @@ namespace {
 
 // Number k, uniform in (0, 1).
 float draw(int64_t k, Purpose purpose, uint32_t stream, uint64_t seed) {
-  const Philox w = random_words(seed, purpose, static_cast<uint32_t>(k / 4), static_cast<uint32_t>(k / 4 >> 32) | static_cast<uint64_t>(stream) << 32);
+  const Philox w = random_words(seed, purpose, static_cast<uint32_t>(k / 4),
+                                static_cast<uint32_t>(k / 4 >> 32) | static_cast<uint64_t>(stream) << 32);
   return open_uniform(w.word[k % 4]);
 }
 
@@ -32,7 +33,8 @@ std::vector<float> initial_weights(const ParameterSet& set, uint64_t seed, uint3
   return flat;
 }
 
-std::vector<float> glorot_start(const ParameterSet& set, const RecurrentLayers& layers, Purpose purpose, uint32_t stream, uint64_t seed) {
+std::vector<float> glorot_start(const ParameterSet& set, const RecurrentLayers& layers, Purpose purpose,
+                                uint32_t stream, uint64_t seed) {
   std::vector<float> flat(static_cast<size_t>(set.size), 0);
   const int64_t hidden = layers.hidden;
   const bool gru = layers.cell != Cell::lstm;
@@ -48,8 +50,12 @@ std::vector<float> glorot_start(const ParameterSet& set, const RecurrentLayers& 
         w = of_layer && gate && !p.name.ends_with("bias_hh") ? 1.0f : 0.0f;
         continue;
       }
-      const int64_t fan_in = of_layer ? in + hidden : p.shape.rows, fan_out = !of_layer ? p.shape.cols : !gru ? 4 * hidden : gate ? 2 * hidden : hidden;
-      w = static_cast<float>(std::sqrt(6.0 / static_cast<double>(fan_in + fan_out)) * (2 * static_cast<double>(draw(k, purpose, stream, seed)) - 1));
+      const int64_t fan_in = of_layer ? in + hidden : p.shape.rows, fan_out = !of_layer ? p.shape.cols
+                                                                              : !gru    ? 4 * hidden
+                                                                              : gate    ? 2 * hidden
+                                                                                        : hidden;
+      w = static_cast<float>(std::sqrt(6.0 / static_cast<double>(fan_in + fan_out)) *
+                             (2 * static_cast<double>(draw(k, purpose, stream, seed)) - 1));
     }
   }
   return flat;

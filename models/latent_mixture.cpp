@@ -1,5 +1,6 @@
-// The log-density of a Gaussian is linear in the features (1, x_a, x_a·x_b): so the E step is a product of features and parameters, the M step one of
-// responsibilities and features. Points are taken in blocks, blocks in groups of fixed extent whose sums are added in order.
+// The log-density of a Gaussian is linear in the features (1, x_a, x_a·x_b): so the E step is a product of features and
+// parameters, the M step one of responsibilities and features. Points are taken in blocks, blocks in groups of fixed
+// extent whose sums are added in order.
 #include "models/latent_mixture.h"
 
 #include <algorithm>
@@ -17,9 +18,9 @@ namespace {
 
 constexpr int64_t kMostBlock = 128, kLeastBlock = 32;  // points whose features lie in the cache together
 constexpr int64_t kBlockBytes = 384 << 10;
-constexpr int64_t kGroup = 512;           // points summed by one thread before the groups are added
-constexpr int64_t kPartials = 64;         // sums kept side by side at most: groups beyond share one, in order
-constexpr int64_t kStartPoints = 8192;    // k-means++ looks at so many
+constexpr int64_t kGroup = 512;         // points summed by one thread before the groups are added
+constexpr int64_t kPartials = 64;       // sums kept side by side at most: groups beyond share one, in order
+constexpr int64_t kStartPoints = 8192;  // k-means++ looks at so many
 constexpr int kLloyd = 10;
 constexpr double kLogTwoPi = 1.8378770664093453;
 
@@ -33,7 +34,8 @@ typedef double Four __attribute__((vector_size(32)));
 [[gnu::always_inline]] inline void store(double* p, Four v) { __builtin_memcpy(p, &v, sizeof v); }
 
 // out[k, r] = Σ_f theta[k, f]·feature[f, r], components four at a time (K is a multiple of 4), features [F, block].
-[[gnu::always_inline]] inline void scores(const double* theta, const double* feature, int64_t components, int64_t features, int64_t block, double* out) {
+[[gnu::always_inline]] inline void scores(const double* theta, const double* feature, int64_t components,
+                                          int64_t features, int64_t block, double* out) {
   for (int64_t k = 0; k < components; k += 4)
     for (int64_t r = 0; r < block; r += 8) {
       Four acc[4][2] = {};
@@ -45,11 +47,13 @@ typedef double Four __attribute__((vector_size(32)));
           acc[q][1] += t * b;
         }
       }
-      for (int q = 0; q < 4; ++q) store(out + (k + q) * block + r, acc[q][0]), store(out + (k + q) * block + r + 4, acc[q][1]);
+      for (int q = 0; q < 4; ++q)
+        store(out + (k + q) * block + r, acc[q][0]), store(out + (k + q) * block + r + 4, acc[q][1]);
     }
 }
 // sum[k, f] += Σ_r share[k, r]·feature[f, r]
-[[gnu::always_inline]] inline void moments(const double* share, const double* feature, int64_t components, int64_t features, int64_t block, double* sum) {
+[[gnu::always_inline]] inline void moments(const double* share, const double* feature, int64_t components,
+                                           int64_t features, int64_t block, double* sum) {
   for (int64_t k = 0; k < components; k += 4)
     for (int64_t f = 0; f < features; ++f) {
       Four acc[4] = {};
@@ -61,17 +65,21 @@ typedef double Four __attribute__((vector_size(32)));
     }
 }
 
-void scores_plain(const double* theta, const double* feature, int64_t components, int64_t features, int64_t block, double* out) {
+void scores_plain(const double* theta, const double* feature, int64_t components, int64_t features, int64_t block,
+                  double* out) {
   scores(theta, feature, components, features, block, out);
 }
-void moments_plain(const double* share, const double* feature, int64_t components, int64_t features, int64_t block, double* sum) {
+void moments_plain(const double* share, const double* feature, int64_t components, int64_t features, int64_t block,
+                   double* sum) {
   moments(share, feature, components, features, block, sum);
 }
 #if defined(__x86_64__)
-[[gnu::target("avx2,fma")]] void scores_avx2(const double* theta, const double* feature, int64_t components, int64_t features, int64_t block, double* out) {
+[[gnu::target("avx2,fma")]] void scores_avx2(const double* theta, const double* feature, int64_t components,
+                                             int64_t features, int64_t block, double* out) {
   scores(theta, feature, components, features, block, out);
 }
-[[gnu::target("avx2,fma")]] void moments_avx2(const double* share, const double* feature, int64_t components, int64_t features, int64_t block, double* sum) {
+[[gnu::target("avx2,fma")]] void moments_avx2(const double* share, const double* feature, int64_t components,
+                                              int64_t features, int64_t block, double* sum) {
   moments(share, feature, components, features, block, sum);
 }
 #endif
@@ -101,13 +109,15 @@ bool cholesky(const double* a, int64_t d, double* l) {
 
 class Fit {
  public:
-  Fit(const std::vector<double>& points, int64_t d, const LatentMixtureOptions& o, Team& team) : x_(points), n_(static_cast<int64_t>(points.size()) / d), d_(d), options_(o), team_(team) {
+  Fit(const std::vector<double>& points, int64_t d, const LatentMixtureOptions& o, Team& team)
+      : x_(points), n_(static_cast<int64_t>(points.size()) / d), d_(d), options_(o), team_(team) {
     count_ = std::clamp<int64_t>(n_ / (10 * d), 1, o.components);
     padded_ = (count_ + 3) / 4 * 4;
     features_ = 1 + d + d * (d + 1) / 2;
     while (block_ > kLeastBlock && block_ * features_ * static_cast<int64_t>(sizeof(double)) > kBlockBytes) block_ /= 2;
     mixture_.components = count_, mixture_.dimensions = d;
-    mixture_.share.resize(static_cast<size_t>(count_)), mixture_.mean.resize(static_cast<size_t>(count_ * d)), mixture_.factor.resize(static_cast<size_t>(count_ * d * d));
+    mixture_.share.resize(static_cast<size_t>(count_)), mixture_.mean.resize(static_cast<size_t>(count_ * d)),
+        mixture_.factor.resize(static_cast<size_t>(count_ * d * d));
   }
 
   LatentMixture run(const Monitor& monitor) {
@@ -120,9 +130,12 @@ class Fit {
       ++mixture_.iterations;
       maximise(sums);
       time = until.next();
-      last = mixture_.mean_log_likelihood - before < options_.tolerance || mixture_.iterations == options_.max_iterations || !time;
+      last = mixture_.mean_log_likelihood - before < options_.tolerance ||
+             mixture_.iterations == options_.max_iterations || !time;
       before = mixture_.mean_log_likelihood;
-      monitor.report({"prior", static_cast<double>(mixture_.iterations), static_cast<double>(last ? mixture_.iterations : options_.max_iterations), "steps", note() + (time ? "" : "; --max-time is up"), last});
+      monitor.report({"prior", static_cast<double>(mixture_.iterations),
+                      static_cast<double>(last ? mixture_.iterations : options_.max_iterations), "steps",
+                      note() + (time ? "" : "; --max-time is up"), last});
     }
     return std::move(mixture_);
   }
@@ -130,7 +143,8 @@ class Fit {
  private:
   std::string note() const {
     char text[96];
-    std::snprintf(text, sizeof text, "%lld Gaussians in %lld dimensions", static_cast<long long>(count_), static_cast<long long>(d_));
+    std::snprintf(text, sizeof text, "%lld Gaussians in %lld dimensions", static_cast<long long>(count_),
+                  static_cast<long long>(d_));
     return text;
   }
   double uniform(uint32_t draw) const {
@@ -155,9 +169,11 @@ class Fit {
     for (int64_t k = 0; k < count_; ++k) {
       std::copy_n(point(at[static_cast<size_t>(chosen)]), d_, centre.begin() + k * d_);
       double total = 0;
-      for (size_t i = 0; i < nearest.size(); ++i) total += nearest[i] = std::min(nearest[i], distance(point(at[i]), centre.data() + k * d_));
+      for (size_t i = 0; i < nearest.size(); ++i)
+        total += nearest[i] = std::min(nearest[i], distance(point(at[i]), centre.data() + k * d_));
       double left = uniform(static_cast<uint32_t>(k + 1)) * total;
-      for (chosen = 0; chosen < m - 1 && left >= nearest[static_cast<size_t>(chosen)]; ++chosen) left -= nearest[static_cast<size_t>(chosen)];
+      for (chosen = 0; chosen < m - 1 && left >= nearest[static_cast<size_t>(chosen)]; ++chosen)
+        left -= nearest[static_cast<size_t>(chosen)];
     }
     for (int step = 0; step < kLloyd; ++step) {
       std::vector<double> sum(centre.size(), 0), rows(static_cast<size_t>(count_), 0);
@@ -169,12 +185,14 @@ class Fit {
         ++rows[static_cast<size_t>(label[i])];
       }
       for (int64_t k = 0; k < count_; ++k)
-        for (int64_t j = 0; j < d_ && rows[static_cast<size_t>(k)] > 0; ++j) centre[static_cast<size_t>(k * d_ + j)] = sum[static_cast<size_t>(k * d_ + j)] / rows[static_cast<size_t>(k)];
+        for (int64_t j = 0; j < d_ && rows[static_cast<size_t>(k)] > 0; ++j)
+          centre[static_cast<size_t>(k * d_ + j)] = sum[static_cast<size_t>(k * d_ + j)] / rows[static_cast<size_t>(k)];
     }
     std::vector<double> sums(static_cast<size_t>(padded_ * features_), 0), feature(static_cast<size_t>(features_));
     for (size_t i = 0; i < at.size(); ++i) {
       fill_features(at[i], 1, 1, feature.data());
-      for (int64_t f = 0; f < features_; ++f) sums[static_cast<size_t>(label[i] * features_ + f)] += feature[static_cast<size_t>(f)];
+      for (int64_t f = 0; f < features_; ++f)
+        sums[static_cast<size_t>(label[i] * features_ + f)] += feature[static_cast<size_t>(f)];
     }
     return sums;
   }
@@ -193,7 +211,8 @@ class Fit {
 
   // Parameters as coefficients of the features: ln share_k + ln N(x; mean_k, covariance_k).
   std::vector<double> coefficients() const {
-    std::vector<double> theta(static_cast<size_t>(padded_ * features_), 0), inverse(static_cast<size_t>(d_ * d_)), precision(static_cast<size_t>(d_ * d_));
+    std::vector<double> theta(static_cast<size_t>(padded_ * features_), 0), inverse(static_cast<size_t>(d_ * d_)),
+        precision(static_cast<size_t>(d_ * d_));
     for (int64_t k = 0; k < padded_; ++k) {
       double* t = theta.data() + k * features_;
       if (k >= count_ || mixture_.share[static_cast<size_t>(k)] <= 0) {
@@ -215,7 +234,8 @@ class Fit {
       for (int64_t a = 0; a < d_; ++a)
         for (int64_t b = 0; b <= a; ++b) {
           double s = 0;
-          for (int64_t i = a; i < d_; ++i) s += inverse[static_cast<size_t>(i * d_ + a)] * inverse[static_cast<size_t>(i * d_ + b)];
+          for (int64_t i = a; i < d_; ++i)
+            s += inverse[static_cast<size_t>(i * d_ + a)] * inverse[static_cast<size_t>(i * d_ + b)];
           precision[static_cast<size_t>(a * d_ + b)] = precision[static_cast<size_t>(b * d_ + a)] = s;
         }
       double square = 0;
@@ -227,8 +247,11 @@ class Fit {
         t[f++] = s;
       }
       for (int64_t a = 0; a < d_; ++a)
-        for (int64_t b = 0; b <= a; ++b) t[f++] = a == b ? -0.5 * precision[static_cast<size_t>(a * d_ + b)] : -precision[static_cast<size_t>(a * d_ + b)];
-      t[0] = std::log(mixture_.share[static_cast<size_t>(k)]) - 0.5 * (square + log_determinant + static_cast<double>(d_) * kLogTwoPi);
+        for (int64_t b = 0; b <= a; ++b)
+          t[f++] =
+              a == b ? -0.5 * precision[static_cast<size_t>(a * d_ + b)] : -precision[static_cast<size_t>(a * d_ + b)];
+      t[0] = std::log(mixture_.share[static_cast<size_t>(k)]) -
+             0.5 * (square + log_determinant + static_cast<double>(d_) * kLogTwoPi);
     }
     return theta;
   }
@@ -241,7 +264,8 @@ class Fit {
     const size_t size = theta.size();
     std::vector<double> sums(static_cast<size_t>(partials) * size, 0), likelihood(static_cast<size_t>(partials), 0);
     team_.for_each(partials, [&](int64_t p) {
-      std::vector<double> feature(static_cast<size_t>(features_ * block_)), share(static_cast<size_t>(padded_ * block_));
+      std::vector<double> feature(static_cast<size_t>(features_ * block_)),
+          share(static_cast<size_t>(padded_ * block_));
       const int64_t begin = p * groups / partials * kGroup, end = std::min((p + 1) * groups / partials * kGroup, n_);
       for (int64_t first = begin; first < end; first += block_) {
         const int64_t rows = std::min(block_, end - first);
@@ -249,7 +273,8 @@ class Fit {
         fill_features(first, rows, block_, feature.data());
         kernels.scores(theta.data(), feature.data(), padded_, features_, block_, share.data());
         likelihood[static_cast<size_t>(p)] += to_shares(share.data(), rows);
-        kernels.moments(share.data(), feature.data(), padded_, features_, block_, sums.data() + static_cast<size_t>(p) * size);
+        kernels.moments(share.data(), feature.data(), padded_, features_, block_,
+                        sums.data() + static_cast<size_t>(p) * size);
       }
     });
     double total = 0;
@@ -314,11 +339,14 @@ class Fit {
 
 }  // namespace
 
-LatentMixture fit_latent_mixture(const std::vector<double>& points, int64_t dimensions, const LatentMixtureOptions& options, Team& team, const Monitor& monitor) {
+LatentMixture fit_latent_mixture(const std::vector<double>& points, int64_t dimensions,
+                                 const LatentMixtureOptions& options, Team& team, const Monitor& monitor) {
   return Fit(points, dimensions, options, team).run(monitor);
 }
 
-MixtureDensity::MixtureDensity(int64_t d, std::vector<double> share, std::vector<double> mean, std::vector<double> factor) : dimensions_(d) {
+MixtureDensity::MixtureDensity(int64_t d, std::vector<double> share, std::vector<double> mean,
+                               std::vector<double> factor)
+    : dimensions_(d) {
   for (size_t k = 0; k < share.size(); ++k) {
     if (!(share[k] > 0)) continue;
     const double *m = mean.data() + static_cast<int64_t>(k) * d, *l = factor.data() + static_cast<int64_t>(k) * d * d;
@@ -334,7 +362,8 @@ double MixtureDensity::log_at(const float* point) const {
   std::vector<double> y(static_cast<size_t>(dimensions_));
   double top = -INFINITY, sum = 0;
   for (size_t k = 0; k < log_scale_.size(); ++k) {
-    const double *m = mean_.data() + static_cast<int64_t>(k) * dimensions_, *l = factor_.data() + static_cast<int64_t>(k) * dimensions_ * dimensions_;
+    const double *m = mean_.data() + static_cast<int64_t>(k) * dimensions_,
+                 *l = factor_.data() + static_cast<int64_t>(k) * dimensions_ * dimensions_;
     double log_density = log_scale_[k];
     for (int64_t a = 0; a < dimensions_; ++a) {  // y = L⁻¹·(x − mean)
       double v = static_cast<double>(point[a]) - m[a];

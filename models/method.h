@@ -1,4 +1,5 @@
-// What fit, sample and the model file ask of a method. CTGAN and TVAE each answer in a file of their own; what goes around them is written once:
+// What fit, sample and the model file ask of a method. CTGAN and TVAE each answer in a file of their own; what goes
+// around them is written once:
 // trainer.cpp (the loop), sampler.cpp (the stream), model_file.cpp.
 #pragma once
 #include <functional>
@@ -34,7 +35,8 @@ struct Stored {
   std::string state;
   int64_t state_size;
   std::function<int64_t(int64_t)> element;  // element i of the tensor → index in the state
-  const char* negative = nullptr;           // what a negative element would be ("a negative variance"); nullptr: a number like others
+  // what a negative element would be ("a negative variance"); nullptr: a number like others
+  const char* negative = nullptr;
 };
 
 // A row that is tried, and the number of the try.
@@ -53,9 +55,11 @@ struct AllowedLevels {
 class RowMaker {
  public:
   virtual ~RowMaker() = default;
-  virtual void record(Recorder& r, int64_t batch) const = 0;  // outputs "codes" and "alphas"; bound "rows" [batch, 3] says who each row is
-  virtual void bind(Program& program) = 0;                    // the bound leaves that are the method's own
-  // Before a run: what is chosen for each of the batch's rows (candidates beyond the list repeat the last one), in what is bound to the program.
+  // outputs "codes" and "alphas"; bound "rows" [batch, 3] says who each row is
+  virtual void record(Recorder& r, int64_t batch) const = 0;
+  virtual void bind(Program& program) = 0;  // the bound leaves that are the method's own
+  // Before a run: what is chosen for each of the batch's rows (candidates beyond the list repeat the last one), in what
+  // is bound to the program.
   virtual void choose(Program&, std::span<const Candidate>) {}
   // After a run: whether candidate i, row i of the batch, may be a row. A candidate that is refused costs a try.
   virtual bool accepts(const Program&, int64_t, const Candidate&) const { return true; }
@@ -65,8 +69,9 @@ class RowMaker {
 class HeldOut {
  public:
   virtual ~HeldOut() = default;
-  virtual double measure(const States& weights) = 0;  // of the leaves of start(); lower is better, and the same weights give the same number
-  virtual double least() const = 0;                   // the smallest difference that is worth training for
+  // of the leaves of start(); lower is better, and the same weights give the same number
+  virtual double measure(const States& weights) = 0;
+  virtual double least() const = 0;  // the smallest difference that is worth training for
 };
 
 struct Surroundings {
@@ -88,19 +93,25 @@ class Method {
   };
   virtual Schedule schedule() const = 0;
 
-  // Training. prepare() comes first and makes what the step binds besides "codes" and "alphas"; the table outlives the method.
+  // Training. prepare() comes first and makes what the step binds besides "codes" and "alphas"; the table outlives the
+  // method.
   virtual void prepare(const EncodedTable& table, Team& team) = 0;
   virtual States start(uint64_t seed) const = 0;  // what states begin with, those that do not begin with 0
-  virtual void record_training(Recorder& r, int64_t table_rows, int64_t steps) const = 0;  // losses into the ring "losses"
+  // losses into the ring "losses"
+  virtual void record_training(Recorder& r, int64_t table_rows, int64_t steps) const = 0;
   virtual void bind(Program&) const {}
   virtual void relax() const {}  // what training has touched of arrays in scratch need not stay in memory
-  virtual void describe_losses(const std::vector<double>& means, LossRow& row) const = 0;  // means by column of the ring
-  virtual Kept keep(States end, const Surroundings& around) const = 0;  // from the states of start(), as training left them
-  // On the rows given; they and what is around outlive the result. Null: the method has no such measure, and neither --patience nor --keep best may be asked of it.
+  // means by column of the ring
+  virtual void describe_losses(const std::vector<double>& means, LossRow& row) const = 0;
+  // from the states of start(), as training left them
+  virtual Kept keep(States end, const Surroundings& around) const = 0;
+  // On the rows given; they and what is around outlive the result. Null: the method has no such measure, and neither
+  // --patience nor --keep best may be asked of it.
   virtual std::unique_ptr<HeldOut> held_out(const EncodedTable&, const Surroundings&) const { return nullptr; }
 
   // Sampling. `allowed` holds the category columns that have conditions.
-  virtual std::unique_ptr<RowMaker> row_maker(const Kept& kept, const std::vector<AllowedLevels>& allowed, uint64_t seed, Team& team) const = 0;
+  virtual std::unique_ptr<RowMaker> row_maker(const Kept& kept, const std::vector<AllowedLevels>& allowed,
+                                              uint64_t seed, Team& team) const = 0;
 
   // The model file: every tensor it holds of Kept::states. kept.active is known.
   virtual void visit_stored(const Kept& kept, const std::function<void(const Stored&)>& visit) const = 0;

@@ -27,7 +27,9 @@ Model& Model::operator=(Model&&) noexcept = default;
 void apply_preset(FitOptions& o) {
   const MethodInfo& method = method_info(o.method);
   const bool best = o.preset == "best";
-  if (!best && o.preset != "paper") throw Error(ErrorCode::usage, fmt::format("--preset {}: there are \"best\" (the default) and \"paper\".", o.preset));
+  if (!best && o.preset != "paper")
+    throw Error(ErrorCode::usage,
+                fmt::format("--preset {}: there are \"best\" (the default) and \"paper\".", o.preset));
   o.config = method.config(best);
   if (best) {
     o.rare_rows = kRareRows;
@@ -55,7 +57,8 @@ void append(Table& to, Table&& rows) {
     return;
   }
   for (size_t j = 0; j < to.columns.size(); ++j) {
-    to.columns[j].numbers.insert(to.columns[j].numbers.end(), rows.columns[j].numbers.begin(), rows.columns[j].numbers.end());
+    to.columns[j].numbers.insert(to.columns[j].numbers.end(), rows.columns[j].numbers.begin(),
+                                 rows.columns[j].numbers.end());
     to.columns[j].codes.insert(to.columns[j].codes.end(), rows.columns[j].codes.begin(), rows.columns[j].codes.end());
   }
   to.rows += rows.rows;
@@ -81,10 +84,12 @@ Table sample_rows(const Encoder& encoder, const Table& table, uint64_t seed) {
 }
 
 // `sample`, unless null, receives the rows a calibration looks at: they are gone afterwards.
-EncodedTable prepare(Model::State& state, Table&& table, const FitOptions& options, Table* sample, Team& team, const Monitor& monitor) {
+EncodedTable prepare(Model::State& state, Table&& table, const FitOptions& options, Table* sample, Team& team,
+                     const Monitor& monitor) {
   begin(state, table, options);
   state.provenance["rare_categories"] = leave_out_rare(table, options, team, monitor);
-  state.provenance["protected_numbers"] = describe_protection(protect_numbers(table, options.rare_rows, options.seed, team), options, monitor);
+  state.provenance["protected_numbers"] =
+      describe_protection(protect_numbers(table, options.rare_rows, options.seed, team), options, monitor);
   EncoderOptions encoder = options.encoder;
   encoder.seed = options.seed;
   encoder.least_rows = std::max(options.rare_rows, kRareRows);
@@ -93,7 +98,8 @@ EncodedTable prepare(Model::State& state, Table&& table, const FitOptions& optio
   return state.encoder.encode(std::move(table), team, monitor);
 }
 
-Calibration learn_calibration(std::shared_ptr<const Model::State> state, const Table& sample, const FitOptions& options, const Trained& trained, Team& team, const Monitor& monitor) {
+Calibration learn_calibration(std::shared_ptr<const Model::State> state, const Table& sample, const FitOptions& options,
+                              const Trained& trained, Team& team, const Monitor& monitor) {
   Monitor silent;
   silent.cancel = monitor.cancel;
   silent.cancel_job = monitor.cancel_job;
@@ -107,7 +113,9 @@ Calibration learn_calibration(std::shared_ptr<const Model::State> state, const T
     while (rows->next(batch)) append(all, state->encoder.pick(batch, every_row(batch)));
     return all;
   };
-  return Calibration::fit(state->encoder, sample, model, {options.calibrate, options.seed, trained.flops, options.device.get(), trained.until}, team, monitor);
+  return Calibration::fit(state->encoder, sample, model,
+                          {options.calibrate, options.seed, trained.flops, options.device.get(), trained.until}, team,
+                          monitor);
 }
 
 // While a phase runs, its note says which follow, and what is left of --max-time.
@@ -123,7 +131,9 @@ Monitor outlined(const Monitor& monitor, const FitOptions& options) {
     const std::string_view phase = p.phase;
     const std::string& then = phase == "train" ? both : phase == "prior" ? calibration : std::string();
     if (!p.finished && !then.empty()) more.note += (p.note.empty() ? "then " : "  then ") + then;
-    if (!p.finished && end > 0 && phase != "notice") more.note += fmt::format("{}{:.0f} s of --max-time left", more.note.empty() ? "" : "  ", std::max(end - now(), 0.0));
+    if (!p.finished && end > 0 && phase != "notice")
+      more.note +=
+          fmt::format("{}{:.0f} s of --max-time left", more.note.empty() ? "" : "  ", std::max(end - now(), 0.0));
     tell(more);
   };
   return out;
@@ -134,9 +144,7 @@ template <class F>
 void keeping(Checkpoints& checkpoints, F&& training) {
   try {
     training();
-  } catch (const Error& e) {
-    throw Error(e.code(), e.what() + checkpoints.kept());
-  } catch (const std::bad_alloc&) {
+  } catch (const Error& e) { throw Error(e.code(), e.what() + checkpoints.kept()); } catch (const std::bad_alloc&) {
     if (checkpoints.kept().empty()) throw;
     throw Error(ErrorCode::memory, "There is not enough memory to go on." + checkpoints.kept());
   }
@@ -144,13 +152,15 @@ void keeping(Checkpoints& checkpoints, F&& training) {
 
 }  // namespace
 
-// A model in memory holds to the rules of its file: what could not be opened is found while the checkpoints of its training are there.
+// A model in memory holds to the rules of its file: what could not be opened is found while the checkpoints of its
+// training are there.
 void Model::check_opens() const {
   try {
     (void)from_bytes(bytes(), "The model that was trained");
   } catch (const Error& e) {
     if (e.code() != ErrorCode::format) throw;
-    throw Error(ErrorCode::internal, std::string(e.what()) + " This is a defect of Tessera: please report it with the options of this run.");
+    throw Error(ErrorCode::internal,
+                std::string(e.what()) + " This is a defect of Tessera: please report it with the options of this run.");
   }
 }
 
@@ -165,7 +175,8 @@ Model Model::fit(Table&& table, const FitOptions& asked, Team& team, const Monit
     begin(*state, table, options);
     state->provenance["run"] = checkpoints.identity().summary();
     keeping(checkpoints, [&] {
-      state->sequences = fit_sequences(std::move(table), *timegan, options, checkpoints, team, monitor, state->provenance);
+      state->sequences =
+          fit_sequences(std::move(table), *timegan, options, checkpoints, team, monitor, state->provenance);
       model.state_ = std::move(state);
       model.check_opens();
     });
@@ -187,13 +198,16 @@ Model Model::fit(Table&& table, const FitOptions& asked, Team& team, const Monit
   return model;
 }
 
-std::optional<Model> Model::finished(const std::string& path, const Table& table, const FitOptions& options, bool other, Team& team, const Monitor& monitor) {
+std::optional<Model> Model::finished(const std::string& path, const Table& table, const FitOptions& options, bool other,
+                                     Team& team, const Monitor& monitor) {
   if (!file_exists(path)) return {};
   const std::string way_out = "Name another file with --model, or --force to replace this one.";
   try {
     Model model = load(path);
     const nlohmann::json& provenance = model.state_->provenance;
-    if (!provenance.contains("run")) throw Error(ErrorCode::usage, fmt::format("{}: this model does not say which run it is of.\n  {}", path, way_out));
+    if (!provenance.contains("run"))
+      throw Error(ErrorCode::usage,
+                  fmt::format("{}: this model does not say which run it is of.\n  {}", path, way_out));
     Checkpoints checkpoints(options.checkpoint, identify(table, options, team), monitor);
     checkpoints.identity().check_same(RunIdentity::from_json(provenance["run"]), path, way_out);
     checkpoints.remove_own();  // a kill between the last write of the model and their removal left them
@@ -216,7 +230,8 @@ Model Model::calibrated(const Table& table, const FitOptions& options, Team& tea
     Table own = table;
     (void)leave_out_rare(own, options, team, Monitor{});
     (void)protect_numbers(own, options.rare_rows, options.seed, team);
-    state->calibration = learn_calibration(state, sample_rows(state->encoder, own, options.seed), options, {1e15, {}}, team, monitor);
+    state->calibration =
+        learn_calibration(state, sample_rows(state->encoder, own, options.seed), options, {1e15, {}}, team, monitor);
   }
   Model model;
   model.state_ = std::move(state);
@@ -226,7 +241,8 @@ Model Model::calibrated(const Table& table, const FitOptions& options, Team& tea
 namespace {
 
 // The joint phase's iteration, which is nearly all of TimeGAN's time.
-void plan_of_sequences(Plan& plan, Table&& table, const FitOptions& options, Team& team, const Monitor& monitor, nlohmann::json& json) {
+void plan_of_sequences(Plan& plan, Table&& table, const FitOptions& options, Team& team, const Monitor& monitor,
+                       nlohmann::json& json) {
   Model::State state;
   begin(state, table, options);
   SequenceModel model;
@@ -241,10 +257,12 @@ void plan_of_sequences(Plan& plan, Table&& table, const FitOptions& options, Tea
   json["memory"]["table_bytes"] = static_cast<int64_t>(encoded.steps.rows * model.encoder.step_width() * 4);
 }
 
-void plan_of_rows(Plan& plan, Table&& table, const FitOptions& options, Team& team, const Monitor& monitor, nlohmann::json& json) {
+void plan_of_rows(Plan& plan, Table&& table, const FitOptions& options, Team& team, const Monitor& monitor,
+                  nlohmann::json& json) {
   Model::State state;
   const EncodedTable encoded = prepare(state, std::move(table), options, nullptr, team, monitor);
-  if (!state.learnt()) throw Error(ErrorCode::data, "the table has only constants and identifiers: there is no step to plan.");
+  if (!state.learnt())
+    throw Error(ErrorCode::data, "the table has only constants and identifiers: there is no step to plan.");
   const std::unique_ptr<Method> method = state.method();
   method->prepare(encoded, team);
   Recorder r(plan);
@@ -262,29 +280,42 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
   nlohmann::json json;
   json["method"] = options.method;
   json["preset"] = options.preset;
-  (method_info(options.config).sequences ? plan_of_sequences : plan_of_rows)(plan, std::move(table), options, team, monitor, json);
+  (method_info(options.config).sequences ? plan_of_sequences : plan_of_rows)(plan, std::move(table), options, team,
+                                                                             monitor, json);
   json["recorded_ops"] = plan.nodes.size();
   json["passes"] = nlohmann::json::array();
   for (const PassReport& p : optimise(plan, {options.passes_off.begin(), options.passes_off.end()})) {
     std::string what;
     for (const PassInfo& info : passes())
       if (p.pass == info.name) what = info.what;
-    json["passes"].push_back({{"pass", p.pass}, {"what", what}, {"ops_before", p.nodes_before}, {"ops_after", p.nodes_after}, {"flops_before", p.flops_before}, {"flops_after", p.flops_after}});
+    json["passes"].push_back({{"pass", p.pass},
+                              {"what", what},
+                              {"ops_before", p.nodes_before},
+                              {"ops_after", p.nodes_after},
+                              {"flops_before", p.flops_before},
+                              {"flops_after", p.flops_after}});
   }
   const Layout layout = lay_out(plan, 4, wanted({options.passes_off.begin(), options.passes_off.end()}, "liveness"));
   const Placement& placed = layout.placement;
-  json["memory"].update({{"state_bytes", placed.state_bytes}, {"activation_bytes", placed.activation_bytes}, {"without_reuse_bytes", placed.unplaced_bytes}});
+  json["memory"].update({{"state_bytes", placed.state_bytes},
+                         {"activation_bytes", placed.activation_bytes},
+                         {"without_reuse_bytes", placed.unplaced_bytes}});
   json["barriers"] = placed.phases.size();
   json["row_chains"] = nlohmann::json::array();
   for (const RowChain& c : layout.chains.chains) {
     const int64_t rows = c.tiles ? kSequenceTile : block_rows(plan, c.rows, team.size());  // of a block
-    nlohmann::json chain{{"rows", c.tiles ? c.rows * kSequenceTile : c.rows}, {"block_rows", rows}, {"block_bytes", c.row_bytes * (c.tiles ? 1 : rows)}, {"ops", nlohmann::json::array()}};
+    nlohmann::json chain{{"rows", c.tiles ? c.rows * kSequenceTile : c.rows},
+                         {"block_rows", rows},
+                         {"block_bytes", c.row_bytes * (c.tiles ? 1 : rows)},
+                         {"ops", nlohmann::json::array()}};
     for (const int n : c.nodes)
       if (placed.runs[static_cast<size_t>(n)]) chain["ops"].push_back(op_name(plan.nodes[static_cast<size_t>(n)].op));
     json["row_chains"].push_back(std::move(chain));
   }
   const Ceilings ceilings = measure_ceilings(team, placed.state_bytes + placed.activation_bytes);
-  json["ceilings"] = {{"bytes_per_second", ceilings.bytes_per_second}, {"flops_per_second", ceilings.flops_per_second}, {"threads", team.size()}};
+  json["ceilings"] = {{"bytes_per_second", ceilings.bytes_per_second},
+                      {"flops_per_second", ceilings.flops_per_second},
+                      {"threads", team.size()}};
   json["ops"] = nlohmann::json::array();
   double flops = 0, bytes = 0, floor_us = 0;
   int64_t launches = 0;
@@ -296,7 +327,12 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
     bytes += c.bytes;
     floor_us += 1e6 * ceilings.floor(c);
     ++launches;
-    nlohmann::json op{{"op", op_name(node.op)}, {"flops", c.flops}, {"bytes", c.bytes}, {"floor_us", 1e6 * ceilings.floor(c)}, {"in", nlohmann::json::array()}, {"out", nlohmann::json::array()}};
+    nlohmann::json op{{"op", op_name(node.op)},
+                      {"flops", c.flops},
+                      {"bytes", c.bytes},
+                      {"floor_us", 1e6 * ceilings.floor(c)},
+                      {"in", nlohmann::json::array()},
+                      {"out", nlohmann::json::array()}};
     for (const Id v : node.in)
       if (v != kNone) op["in"].push_back({plan.shape(v).rows, plan.shape(v).cols});
     for (const Id v : node.out) {

@@ -24,10 +24,10 @@ class Device;  // engine/device.h
 struct LossRow {  // one line of --log: means over the steps since the line before
   int64_t step;
   double epoch, seconds;
-  double critic, generator, penalty;     // CTGAN
-  double reconstruction, divergence;     // TVAE; TimeGAN: √R0 as reconstruction
-  double supervised, moments;            // TimeGAN, beside critic and generator
-  std::string note;                      // the same for a person
+  double critic, generator, penalty;  // CTGAN
+  double reconstruction, divergence;  // TVAE; TimeGAN: √R0 as reconstruction
+  double supervised, moments;         // TimeGAN, beside critic and generator
+  std::string note;                   // the same for a person
 };
 
 // Where a run keeps itself while it goes, and how often; models/checkpoint.h.
@@ -43,34 +43,40 @@ struct FitOptions {
   std::string preset = "best";  // "best" | "paper"; apply_preset() sets the rest from method and preset
   MethodConfig config;          // of that method
   template <class Config>
-  Config& as() { return std::get<Config>(config); }
-  SequenceOptions sequences;    // what makes sequences of the table; read by sequence methods
+  Config& as() {
+    return std::get<Config>(config);
+  }
+  SequenceOptions sequences;  // what makes sequences of the table; read by sequence methods
   EncoderOptions encoder;
   uint64_t seed = 0;
-  Tier calibrate = Tier::full;                       // the highest tier that is learnt after training
-  int64_t rare_rows = 1;                             // rows a category must have to be learnt; see models/encoding/rare_categories.h
-  std::string source;                                // where the rows came from, for the provenance
-  std::function<void(const LossRow&)> on_losses;     // at least once an epoch; may be empty
-  std::vector<std::string> passes_off;               // plan passes to leave out, for study; see `tessera plan`
-  std::shared_ptr<Device> device;                    // where training steps run; null: the processor
+  Tier calibrate = Tier::full;  // the highest tier that is learnt after training
+  // rows a category must have to be learnt; see models/encoding/rare_categories.h
+  int64_t rare_rows = 1;
+  std::string source;                             // where the rows came from, for the provenance
+  std::function<void(const LossRow&)> on_losses;  // at least once an epoch; may be empty
+  std::vector<std::string> passes_off;            // plan passes to leave out, for study; see `tessera plan`
+  std::shared_ptr<Device> device;                 // where training steps run; null: the processor
   CheckpointOptions checkpoint;
-  int patience = 0;                   // epochs without a better held-out measure after which training comes to its end; 0: none. See models/held_out.h
-  bool keep_best = false;             // of the weights measured, those that were best
-  double max_seconds = 0;             // of the whole run, from `begun` on; 0: as long as it takes
-  Clock now = seconds_now;            // what counts them
-  std::optional<double> begun;        // when the run began, by that clock; none: with fit()
+  // epochs without a better held-out measure after which training comes to its end; 0: none. See models/held_out.h
+  int patience = 0;
+  bool keep_best = false;       // of the weights measured, those that were best
+  double max_seconds = 0;       // of the whole run, from `begun` on; 0: as long as it takes
+  Clock now = seconds_now;      // what counts them
+  std::optional<double> begun;  // when the run began, by that clock; none: with fit()
 };
 
 void apply_preset(FitOptions& options);  // Error(usage) for an unknown preset or method
 
 struct SampleOptions {
   uint64_t seed = 0;
-  std::string where;          // "" or an expression, see models/table/where.h
-  int batch = 0;              // rows made at a time; 0: chosen. Never changes a row
+  std::string where;               // "" or an expression, see models/table/where.h
+  int batch = 0;                   // rows made at a time; 0: chosen. Never changes a row
   std::shared_ptr<Device> device;  // where rows are made; null: the processor
-  int max_tries = 0;          // candidates a row may take under `where` before Error(condition); 0: 65,536, fewer where none of the first million of a block of rows meets it
-  std::optional<Tier> calibrate;                    // none: the tier that served best when the model was calibrated
-  double min_yield = kMinYield;        // share of candidates that calibration must keep; it gives up exactness for it
+  // candidates a row may take under `where` before Error(condition); 0: 65,536, fewer where none of the first million
+  // of a block of rows meets it
+  int max_tries = 0;
+  std::optional<Tier> calibrate;  // none: the tier that served best when the model was calibrated
+  double min_yield = kMinYield;   // share of candidates that calibration must keep; it gives up exactness for it
 };
 
 struct SampleReport {
@@ -83,7 +89,8 @@ struct SampleReport {
 class RowStream {
  public:
   virtual ~RowStream() = default;
-  virtual bool next(Table& batch) = 0;  // false: no more rows. Throws Error(condition) with the rows found and the rarest term, Error(cancelled)
+  // false: no more rows. Throws Error(condition) with the rows found and the rarest term, Error(cancelled)
+  virtual bool next(Table& batch) = 0;
   virtual SampleReport report() const = 0;
 };
 
@@ -97,9 +104,11 @@ class Model {
   // Takes the table's memory as it goes. Throws Error(data | usage | numeric | cancelled | memory).
   static Model fit(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor);
 
-  // The model at `path`, if it is what fit() with this table and these options would make: then there is nothing left to do. None where there is no file.
+  // The model at `path`, if it is what fit() with this table and these options would make: then there is nothing left
+  // to do. None where there is no file.
   // Throws Error(data | usage) naming the difference when it is another, unless `other` says that others may be there.
-  static std::optional<Model> finished(const std::string& path, const Table& table, const FitOptions& options, bool other, Team& team, const Monitor& monitor);
+  static std::optional<Model> finished(const std::string& path, const Table& table, const FitOptions& options,
+                                       bool other, Team& team, const Monitor& monitor);
 
   // The same model, calibrated anew on the rows it was fitted on; of the options, seed and calibrate count.
   Model calibrated(const Table& table, const FitOptions& options, Team& team, const Monitor& monitor) const;
@@ -113,7 +122,8 @@ class Model {
   nlohmann::json describe() const;  // method, preset, configuration, columns, encoders, sizes, provenance
 
   // The stream keeps what it needs of the model alive; team and monitor must outlive it.
-  std::unique_ptr<RowStream> sample(int64_t offset, int64_t count, const SampleOptions& options, Team& team, const Monitor& monitor) const;
+  std::unique_ptr<RowStream> sample(int64_t offset, int64_t count, const SampleOptions& options, Team& team,
+                                    const Monitor& monitor) const;
 
   struct State;  // models/model_state.h
   const State& state() const { return *state_; }
@@ -123,7 +133,8 @@ class Model {
   std::shared_ptr<const State> state_;
 };
 
-// The training step of this table and these options: ops, shapes, bytes, FLOPs, what each pass did, memory, the floor. Trains nothing.
+// The training step of this table and these options: ops, shapes, bytes, FLOPs, what each pass did, memory, the floor.
+// Trains nothing.
 nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor);
 
 }  // namespace tessera

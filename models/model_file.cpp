@@ -1,4 +1,5 @@
-// The model file: safetensors with the weights that sampling uses under the names and layouts of docs/file-format.md, and one JSON document in the metadata.
+// The model file: safetensors with the weights that sampling uses under the names and layouts of docs/file-format.md,
+// and one JSON document in the metadata.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -14,12 +15,14 @@ namespace {
 
 constexpr int kFormat = 1;
 
-// No document of ours nests deeper than 8 levels; what others wrote must not exhaust the stack of whoever walks through it.
+// No document of ours nests deeper than 8 levels; what others wrote must not exhaust the stack of whoever walks through
+// it.
 nlohmann::json parse_document(const std::string& text) {
   try {
     return parse_json(text, 16, "its document");
   } catch (const Error& e) {
-    throw Error(ErrorCode::format, std::string(e.what()) + " The file is damaged or foreign; fit the model again, or take an intact copy.");
+    throw Error(ErrorCode::format, std::string(e.what()) +
+                                       " The file is damaged or foreign; fit the model again, or take an intact copy.");
   }
 }
 
@@ -27,22 +30,30 @@ nlohmann::json parse_document(const std::string& text) {
 
 void check_room_in_file(const nlohmann::json& encoder) {
   constexpr size_t kRest = 10'000'000;  // for the tensors' places, settings, calibration
-  const auto in_file = [](const nlohmann::json& json) { return nlohmann::json(json.dump()).dump().size(); };  // a text within a text
+  // a text within a text
+  const auto in_file = [](const nlohmann::json& json) { return nlohmann::json(json.dump()).dump().size(); };
   if (in_file(encoder) <= kMostHeaderBytes - kRest) return;
   std::string column;
   size_t most = 0;
   for (const char* columns : {"/columns", "/steps/columns", "/attributes/columns"})
     for (const nlohmann::json& c : encoder.value(nlohmann::json::json_pointer(columns), nlohmann::json::array()))
       if (const size_t bytes = in_file(c); bytes > most) most = bytes, column = c.value("name", "");
-  throw Error(ErrorCode::data, fmt::format("The model's file has room for {} bytes of what columns hold; column \"{}\" alone needs {}.\n  Shorten its texts, read it as --types {}=identifier, or leave it out.",
-                                           kMostHeaderBytes - kRest, column, most, column));
+  throw Error(ErrorCode::data,
+              fmt::format("The model's file has room for {} bytes of what columns hold; column \"{}\" alone needs "
+                          "{}.\n  Shorten its texts, read it as --types {}=identifier, or leave it out.",
+                          kMostHeaderBytes - kRest, column, most, column));
 }
 
 std::string Model::bytes() const {
   SafeTensors file;
   const Kept& kept = state_->kept;
-  nlohmann::json document{{"format", kFormat}, {"method", method_name(state_->config)}, {"preset", state_->preset}, {"config", config_json(state_->config)},
-                          {"encoder", state_->sequences ? state_->sequences->encoder.to_json() : state_->encoder.to_json()}, {"provenance", state_->provenance}};
+  nlohmann::json document{
+      {"format", kFormat},
+      {"method", method_name(state_->config)},
+      {"preset", state_->preset},
+      {"config", config_json(state_->config)},
+      {"encoder", state_->sequences ? state_->sequences->encoder.to_json() : state_->encoder.to_json()},
+      {"provenance", state_->provenance}};
   auto put = [&](const Stored& s, const States& states) {
     int64_t count = 1;
     for (const int64_t n : s.shape) count *= n;
@@ -53,12 +64,16 @@ std::string Model::bytes() const {
   };
   if (state_->sequences) {
     const SequenceModel& m = *state_->sequences;
-    m.visit_stored(std::get<TimeganConfig>(state_->config), [&](const Stored& s, bool of_attributes) { put(s, of_attributes ? m.attributes.states : m.networks); });
+    m.visit_stored(std::get<TimeganConfig>(state_->config), [&](const Stored& s, bool of_attributes) {
+      put(s, of_attributes ? m.attributes.states : m.networks);
+    });
     if (m.attributes.active > 0) document["prior"] = {{"active", m.attributes.active}};
   }
   if (state_->learnt()) {
     state_->method()->visit_stored(kept, [&](const Stored& s) { put(s, kept.states); });
-    if (!kept.condition_rows.empty()) file.tensors["conditions.rows"] = SafeTensor::of<int64_t>({static_cast<int64_t>(kept.condition_rows.size())}, kept.condition_rows);
+    if (!kept.condition_rows.empty())
+      file.tensors["conditions.rows"] =
+          SafeTensor::of<int64_t>({static_cast<int64_t>(kept.condition_rows.size())}, kept.condition_rows);
     if (kept.active > 0) document["prior"] = {{"active", kept.active}};
   }
   if (state_->sequences == nullptr) state_->calibration.write(document, file);
@@ -75,7 +90,8 @@ namespace {
 // Where element i of a row-major tensor is: "[3, 17]".
 std::string place(const std::vector<int64_t>& shape, size_t i) {
   std::string at;
-  for (size_t d = shape.size(); d-- > 0; i /= static_cast<size_t>(shape[d])) at = std::to_string(i % static_cast<size_t>(shape[d])) + (at.empty() ? "" : ", ") + at;
+  for (size_t d = shape.size(); d-- > 0; i /= static_cast<size_t>(shape[d]))
+    at = std::to_string(i % static_cast<size_t>(shape[d])) + (at.empty() ? "" : ", ") + at;
   return "[" + at + "]";
 }
 
@@ -84,7 +100,8 @@ struct Tensors {
   const SafeTensors& file;
   const SafeTensor& get(const std::string& name, const std::vector<int64_t>& shape) const {
     const SafeTensor& t = file.at(name);
-    if (t.shape != shape) throw Error(ErrorCode::format, fmt::format("tensor {} has another shape than its document says.", name));
+    if (t.shape != shape)
+      throw Error(ErrorCode::format, fmt::format("tensor {} has another shape than its document says.", name));
     return t;
   }
   void read(const Stored& s, States& states) const {
@@ -94,8 +111,11 @@ struct Tensors {
     for (size_t i = 0; i < values.size(); ++i) {
       const float x = values[i];
       if (!std::isfinite(x))
-        throw Error(ErrorCode::format, fmt::format("tensor {} holds {} at {}, which is not finite. The file is damaged or foreign; fit the model again, or take an intact copy.", s.name, x, place(s.shape, i)));
-      if (s.negative != nullptr && x < 0) throw Error(ErrorCode::format, fmt::format("tensor {} holds {}.", s.name, s.negative));
+        throw Error(ErrorCode::format, fmt::format("tensor {} holds {} at {}, which is not finite. The file is damaged "
+                                                   "or foreign; fit the model again, or take an intact copy.",
+                                                   s.name, x, place(s.shape, i)));
+      if (s.negative != nullptr && x < 0)
+        throw Error(ErrorCode::format, fmt::format("tensor {} holds {}.", s.name, s.negative));
       to[static_cast<size_t>(s.element(static_cast<int64_t>(i)))] = x;
     }
   }
@@ -108,22 +128,30 @@ void read_sequences(Model::State& state, const SafeTensors& file, const nlohmann
   model->encoder = SequenceEncoder::from_json(f.at("encoder"));
   if (document.contains("prior")) {
     f.check(model->encoder.attribute_width() > 0, "has a prior, but no attributes of sequences");
-    model->attributes.active = Fields(f.at("prior"), "its prior").integer("active", 1, SequenceModel::kAttributeDimensions);
+    model->attributes.active =
+        Fields(f.at("prior"), "its prior").integer("active", 1, SequenceModel::kAttributeDimensions);
   }
   const Tensors tensors{file};
   model->visit_stored(config, [&](const Stored& s, bool) { tensors.get(s.name, s.shape); });
-  model->visit_stored(config, [&](const Stored& s, bool of_attributes) { tensors.read(s, of_attributes ? model->attributes.states : model->networks); });
+  model->visit_stored(config, [&](const Stored& s, bool of_attributes) {
+    tensors.read(s, of_attributes ? model->attributes.states : model->networks);
+  });
   state.sequences = std::move(model);
 }
 
-// Fills `kept` from the file's tensors. Their sizes follow from the document alone; nothing is allocated that the file's own tensors do not fill.
+// Fills `kept` from the file's tensors. Their sizes follow from the document alone; nothing is allocated that the
+// file's own tensors do not fill.
 void read_tensors(Model::State& state, const SafeTensors& file, const nlohmann::json& document) {
   Kept& kept = state.kept;
   const RowLayout& layout = state.encoder.layout();
   const bool ctgan = std::holds_alternative<CtganConfig>(state.config);
   if (document.contains("prior")) {
     const Fields f(document, "its document");
-    kept.active = Fields(f.at("prior"), "its prior").integer("active", 1, std::get_if<TvaeConfig>(&state.config) != nullptr ? std::get<TvaeConfig>(state.config).embedding_dim : 1);
+    kept.active = Fields(f.at("prior"), "its prior")
+                      .integer("active", 1,
+                               std::get_if<TvaeConfig>(&state.config) != nullptr
+                                   ? std::get<TvaeConfig>(state.config).embedding_dim
+                                   : 1);
   }
   const Tensors tensors{file};
   const std::unique_ptr<Method> method = state.method();
@@ -136,7 +164,8 @@ void read_tensors(Model::State& state, const SafeTensors& file, const nlohmann::
     int64_t total = 0;
     for (int k = 0; k < s.width; ++k) {
       const int64_t rows = kept.condition_rows[static_cast<size_t>(s.cond_start + k)];
-      if (rows < 0 || rows > (int64_t{1} << 40)) throw Error(ErrorCode::format, "conditions.rows holds a count that no table has.");
+      if (rows < 0 || rows > (int64_t{1} << 40))
+        throw Error(ErrorCode::format, "conditions.rows holds a count that no table has.");
       total += rows;
     }
     if (total == 0) throw Error(ErrorCode::format, "conditions.rows has a column that no row was seen of.");
@@ -149,18 +178,25 @@ Model Model::load(const std::string& path) { return from_bytes(read_file(path), 
 
 Model Model::from_bytes(const std::string& bytes, const std::string& path) {
   const SafeTensors file = parse_safetensors(bytes, path);
-  auto fail = [&](const std::string& what) -> Error { return Error(ErrorCode::format, fmt::format("{}: {}", path, what)); };
+  auto fail = [&](const std::string& what) -> Error {
+    return Error(ErrorCode::format, fmt::format("{}: {}", path, what));
+  };
   auto found = file.metadata.find("tessera");
-  if (found == file.metadata.end()) throw fail("is a safetensors file, but not a model of Tessera (its metadata has no \"tessera\").");
+  if (found == file.metadata.end())
+    throw fail("is a safetensors file, but not a model of Tessera (its metadata has no \"tessera\").");
   auto state = std::make_shared<State>();
   try {
     const nlohmann::json document = parse_document(found->second);
     const Fields f(document, "its document");
     if (const int64_t format = f.integer("format", 1, 1 << 20); format != kFormat)
-      throw fail(fmt::format("has format {}; this version reads format {}. Use the version of Tessera that wrote it.", format, kFormat));
+      throw fail(fmt::format("has format {}; this version reads format {}. Use the version of Tessera that wrote it.",
+                             format, kFormat));
     const std::string method = f.text("method");
-    const auto known = std::find_if(methods().begin(), methods().end(), [&](const MethodInfo& m) { return method == m.name; });
-    if (known == methods().end()) throw fail(fmt::format("holds a {} model, which this version does not know. A later version of Tessera wrote it.", method));
+    const auto known =
+        std::find_if(methods().begin(), methods().end(), [&](const MethodInfo& m) { return method == m.name; });
+    if (known == methods().end())
+      throw fail(fmt::format("holds a {} model, which this version does not know. A later version of Tessera wrote it.",
+                             method));
     state->preset = f.text("preset");
     state->config = read_config(*known, f.at("config"));
     state->provenance = f.at("provenance");
@@ -177,14 +213,18 @@ Model Model::from_bytes(const std::string& bytes, const std::string& path) {
     if (e.code() != ErrorCode::format || message.find(path) != std::string::npos) throw;
     throw fail(message);
   } catch (const nlohmann::json::exception&) {
-    throw fail("its document is not what this version writes. The file is damaged or foreign; fit the model again, or take an intact copy.");
+    throw fail(
+        "its document is not what this version writes. The file is damaged or foreign; fit the model again, or take an "
+        "intact copy.");
   }
   Model model;
   model.state_ = std::move(state);
   return model;
 }
 
-Table Model::schema() const { return state_->sequences ? state_->sequences->encoder.schema() : state_->encoder.schema(); }
+Table Model::schema() const {
+  return state_->sequences ? state_->sequences->encoder.schema() : state_->encoder.schema();
+}
 
 nlohmann::json Model::describe() const {
   if (const SequenceModel* m = state_->sequences.get()) {
@@ -192,26 +232,36 @@ nlohmann::json Model::describe() const {
     encoder["columns"] = nlohmann::json::array();  // those of the steps, then those of the attributes
     for (const char* part : {"steps", "attributes"})
       for (const auto& column : encoder[part]["columns"]) encoder["columns"].push_back(column);
-    return {{"method", method_name(state_->config)}, {"preset", state_->preset}, {"config", config_json(state_->config)}, {"provenance", state_->provenance},
-            {"data_width", m->encoder.step_width()}, {"condition_width", m->encoder.attribute_width()},
-            {"generator_parameters", m->parameters(std::get<TimeganConfig>(state_->config))}, {"encoder", std::move(encoder)}};
+    return {{"method", method_name(state_->config)},
+            {"preset", state_->preset},
+            {"config", config_json(state_->config)},
+            {"provenance", state_->provenance},
+            {"data_width", m->encoder.step_width()},
+            {"condition_width", m->encoder.attribute_width()},
+            {"generator_parameters", m->parameters(std::get<TimeganConfig>(state_->config))},
+            {"encoder", std::move(encoder)}};
   }
   const RowLayout& layout = state_->encoder.layout();
   const bool ctgan = std::holds_alternative<CtganConfig>(state_->config);
-  nlohmann::json out{{"method", method_name(state_->config)},
-          {"preset", state_->preset},
-          {"config", config_json(state_->config)},
-          {"provenance", state_->provenance},
-          {"data_width", layout.data_width},
-          {"condition_width", ctgan ? layout.cond_width : 0},
-          {ctgan ? "generator_parameters" : "decoder_parameters", state_->learnt() ? state_->method()->parameters() : 0},
-          {"encoder", state_->encoder.to_json()}};
+  nlohmann::json out{
+      {"method", method_name(state_->config)},
+      {"preset", state_->preset},
+      {"config", config_json(state_->config)},
+      {"provenance", state_->provenance},
+      {"data_width", layout.data_width},
+      {"condition_width", ctgan ? layout.cond_width : 0},
+      {ctgan ? "generator_parameters" : "decoder_parameters", state_->learnt() ? state_->method()->parameters() : 0},
+      {"encoder", state_->encoder.to_json()}};
   if (state_->calibration.empty()) return out;
   out["calibration"] = state_->calibration.describe();
-  nlohmann::json& held = out["calibration"]["numbers"] = nlohmann::json::array();  // what of the real rows it holds, column by column
+  // what of the real rows it holds, column by column
+  nlohmann::json& held = out["calibration"]["numbers"] = nlohmann::json::array();
   const Table schema = state_->encoder.schema();
   for (const ColumnProfile& p : state_->calibration.profile.columns)
-    if (p.numeric) held.push_back({{"column", schema.columns[static_cast<size_t>(p.column)].name}, {"points", p.real.points().size()}, {"every_value", p.real.exact()}});
+    if (p.numeric)
+      held.push_back({{"column", schema.columns[static_cast<size_t>(p.column)].name},
+                      {"points", p.real.points().size()},
+                      {"every_value", p.real.exact()}});
   return out;
 }
 

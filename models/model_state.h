@@ -18,31 +18,38 @@ struct Model::State {
   Encoder encoder;
   MethodConfig config;
   Kept kept;
-  std::unique_ptr<SequenceModel> sequences;  // TimeGAN: all it has; encoder, kept and calibration are for models of rows
+  // TimeGAN: all it has; encoder, kept and calibration are for models of rows
+  std::unique_ptr<SequenceModel> sequences;
   Calibration calibration;  // empty: rows come as the model makes them
   nlohmann::json provenance;
 
   std::unique_ptr<Method> method() const { return make_method(encoder.layout(), config); }
-  bool learnt() const { return sequences == nullptr && encoder.layout().data_width > 0; }  // false: constants and identifiers only
+  // false: constants and identifiers only
+  bool learnt() const { return sequences == nullptr && encoder.layout().data_width > 0; }
 };
 
-// What a model keeps of its columns goes into the header of its file. Before training: Error(data) naming the column that takes most of it, where there is no room for all.
+// What a model keeps of its columns goes into the header of its file. Before training: Error(data) naming the column
+// that takes most of it, where there is no room for all.
 void check_room_in_file(const nlohmann::json& encoder);
 
 // The rows of a model that is not finished yet, too.
-std::unique_ptr<RowStream> open_rows(std::shared_ptr<const Model::State> state, int64_t offset, int64_t count, const SampleOptions& options, Team& team, const Monitor& monitor);
+std::unique_ptr<RowStream> open_rows(std::shared_ptr<const Model::State> state, int64_t offset, int64_t count,
+                                     const SampleOptions& options, Team& team, const Monitor& monitor);
 
 struct Trained {
   double flops;    // floating-point operations it took
   Deadline until;  // of what follows
 };
 
-// Trains, from where the checkpoints stand if the options say so; fills `kept` of a state whose encoder and config are set. Adds to its provenance.
+// Trains, from where the checkpoints stand if the options say so; fills `kept` of a state whose encoder and config are
+// set. Adds to its provenance.
 // What was trained is in a checkpoint when this returns, and when it throws.
-Trained train(Model::State& state, EncodedTable&& table, const FitOptions& options, Checkpoints& checkpoints, Team& team, const Monitor& monitor);
+Trained train(Model::State& state, EncodedTable&& table, const FitOptions& options, Checkpoints& checkpoints,
+              Team& team, const Monitor& monitor);
 
 // A method's training on a table of its own beside another model's: no checkpoints, no log.
-Kept train_aside(Method& method, const EncodedTable& table, const FitOptions& options, Team& team, const Monitor& monitor);
+Kept train_aside(Method& method, const EncodedTable& table, const FitOptions& options, Team& team,
+                 const Monitor& monitor);
 
 // CTGAN's running statistics: the leaves of its states.
 struct RunningSlot {

@@ -42,17 +42,22 @@ bool parse(std::string_view text, T& value) {
 
 int count_of(const Option& o, const std::string& text) {
   int64_t value = 0;
-  if (!parse(text, value) || !inside(o.range, static_cast<double>(value))) refuse(fmt::format("{} {}: {}.", o.name(), text, bounds(o.range, true)));
+  if (!parse(text, value) || !inside(o.range, static_cast<double>(value)))
+    refuse(fmt::format("{} {}: {}.", o.name(), text, bounds(o.range, true)));
   return static_cast<int>(value);
 }
 
 std::string joined(const std::vector<int>& widths) { return fmt::format("{}", fmt::join(widths, ",")); }
 
 void check_widths(const Option& o, const std::vector<int>& widths) {
-  if (widths.empty()) refuse(fmt::format("{}: it needs the width of at least one layer, as in {} 256,256.", o.name(), o.name()));
-  if (widths.size() > kMostLayers) refuse(fmt::format("{} has {} layers; at most {} are possible.", o.name(), widths.size(), kMostLayers));
+  if (widths.empty())
+    refuse(fmt::format("{}: it needs the width of at least one layer, as in {} 256,256.", o.name(), o.name()));
+  if (widths.size() > kMostLayers)
+    refuse(fmt::format("{} has {} layers; at most {} are possible.", o.name(), widths.size(), kMostLayers));
   for (size_t i = 0; i < widths.size(); ++i)
-    if (!inside(o.range, widths[i])) refuse(fmt::format("{} {}: layer {} has {} units; it must have {:.0f} to {:.0f}.", o.name(), joined(widths), i + 1, widths[i], o.range.low, o.range.high));
+    if (!inside(o.range, widths[i]))
+      refuse(fmt::format("{} {}: layer {} has {} units; it must have {:.0f} to {:.0f}.", o.name(), joined(widths),
+                         i + 1, widths[i], o.range.low, o.range.high));
 }
 
 // "256,256" or "256x256".
@@ -61,7 +66,9 @@ std::vector<int> widths_of(const Option& o, const std::string& text) {
   for (size_t at = 0; at <= text.size();) {
     const size_t end = std::min(text.find_first_of(",x", at), text.size());
     int width = 0;
-    if (!parse(std::string_view(text).substr(at, end - at), width)) refuse(fmt::format("{} {}: it must be the widths of its layers with commas between them, as in {} 256,256.", o.name(), text, o.name()));
+    if (!parse(std::string_view(text).substr(at, end - at), width))
+      refuse(fmt::format("{} {}: it must be the widths of its layers with commas between them, as in {} 256,256.",
+                         o.name(), text, o.name()));
     widths.push_back(width);
     at = end + 1;
   }
@@ -96,10 +103,13 @@ std::string_view Option::kind() const {
 }
 
 std::string Option::text() const {
-  return std::visit(Overloaded{[](const int* v) { return std::to_string(*v); }, [](const double* v) { return fmt::format("{}", *v); }, [](const bool* v) { return std::string(*v ? "on" : "off"); },
-                               [](const Cell* v) { return std::string(cell_name(*v)); }, [](const std::vector<int>* v) { return joined(*v); },
-                               [](const std::vector<int*>& all) { return std::to_string(*all.front()); }},
-                    target);
+  return std::visit(
+      Overloaded{[](const int* v) { return std::to_string(*v); }, [](const double* v) { return fmt::format("{}", *v); },
+                 [](const bool* v) { return std::string(*v ? "on" : "off"); },
+                 [](const Cell* v) { return std::string(cell_name(*v)); },
+                 [](const std::vector<int>* v) { return joined(*v); },
+                 [](const std::vector<int*>& all) { return std::to_string(*all.front()); }},
+      target);
 }
 
 void Option::set(const std::string& text) const {
@@ -107,7 +117,8 @@ void Option::set(const std::string& text) const {
                         [&](double* v) {
                           if (!parse(text, *v)) refuse(fmt::format("{} {}: {}.", name(), text, bounds(range, false)));
                         },
-                        [&](bool* v) { *v = flag_of(*this, text); }, [&](Cell* v) { *v = cell_of(*this, text); }, [&](std::vector<int>* v) { *v = widths_of(*this, text); },
+                        [&](bool* v) { *v = flag_of(*this, text); }, [&](Cell* v) { *v = cell_of(*this, text); },
+                        [&](std::vector<int>* v) { *v = widths_of(*this, text); },
                         [&](const std::vector<int*>& all) {
                           for (int* v : all) *v = count_of(*this, text);
                         }},
@@ -126,18 +137,26 @@ void Option::check() const {
 }
 
 nlohmann::json Option::json() const {
-  return std::visit(Overloaded{[](const Cell* v) { return nlohmann::json(cell_name(*v)); }, [](const std::vector<int*>&) { return nlohmann::json(); }, [](const auto* v) { return nlohmann::json(*v); }}, target);
+  return std::visit(Overloaded{[](const Cell* v) { return nlohmann::json(cell_name(*v)); },
+                               [](const std::vector<int*>&) { return nlohmann::json(); },
+                               [](const auto* v) { return nlohmann::json(*v); }},
+                    target);
 }
 
 void Option::read(const Fields& f) const {
   if (is_group() || (added_later && !f.has(key))) return;
   try {
-    std::visit(Overloaded{[&](int* v) { *v = static_cast<int>(f.integer(key, static_cast<int64_t>(range.low), static_cast<int64_t>(range.high))); }, [&](double* v) { *v = f.number(key); },
-                          [&](bool* v) { *v = f.flag(key); }, [&](Cell* v) { *v = cell_of(*this, f.text(key)); },
+    std::visit(Overloaded{[&](int* v) {
+                            *v = static_cast<int>(
+                                f.integer(key, static_cast<int64_t>(range.low), static_cast<int64_t>(range.high)));
+                          },
+                          [&](double* v) { *v = f.number(key); }, [&](bool* v) { *v = f.flag(key); },
+                          [&](Cell* v) { *v = cell_of(*this, f.text(key)); },
                           [&](std::vector<int>* v) {
                             v->clear();
                             for (const auto& w : f.array(key)) {
-                              f.check(w.is_number_integer() && w >= 1 && w <= kMostWidth, fmt::format("\"{}\" has a layer that is not 1 … {} wide", key, kMostWidth));
+                              f.check(w.is_number_integer() && w >= 1 && w <= kMostWidth,
+                                      fmt::format("\"{}\" has a layer that is not 1 … {} wide", key, kMostWidth));
                               v->push_back(w.get<int>());
                             }
                           },

@@ -1,4 +1,5 @@
-// An option of a method, described once. The command line, the C interface, model files, run identities, --help and docs/command-line.md read it from here.
+// An option of a method, described once. The command line, the C interface, model files, run identities, --help and
+// docs/command-line.md read it from here.
 #pragma once
 #include <limits>
 #include <nlohmann/json_fwd.hpp>
@@ -28,21 +29,22 @@ struct Option {
   const char* help;          // one line; nullptr: in model files only, not an option of users
   bool added_later = false;  // files of earlier releases lack it
 
-  std::string name() const;                   // on the command line: "--batch-size"
-  std::string_view kind() const;              // "count", "number", "flag", "choice", "widths"
-  std::string text() const;                   // its value as it is written on the command line
+  std::string name() const;       // on the command line: "--batch-size"
+  std::string_view kind() const;  // "count", "number", "flag", "choice", "widths"
+  std::string text() const;       // its value as it is written on the command line
   bool is_group() const { return std::holds_alternative<std::vector<int*>>(target); }
 
-  void set(const std::string& text) const;    // as written on the command line. Error(usage) names the option, the text and what is possible
-  void check() const;                         // Error(usage) likewise
+  // as written on the command line. Error(usage) names the option, the text and what is possible
+  void set(const std::string& text) const;
+  void check() const;  // Error(usage) likewise
   nlohmann::json json() const;
-  void read(const Fields& fields) const;      // Error(format)
+  void read(const Fields& fields) const;  // Error(format)
 };
 
 inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 inline constexpr int kMostWidth = 1 << 16, kMostLayers = 64;
 
-const char* cell_name(Cell cell);                  // "gru", "gru-reset-before", "lstm"
-std::vector<std::string_view> choices();           // of the options of kind "choice": every one is a cell
+const char* cell_name(Cell cell);         // "gru", "gru-reset-before", "lstm"
+std::vector<std::string_view> choices();  // of the options of kind "choice": every one is a cell
 
 }  // namespace tessera

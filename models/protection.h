@@ -10,9 +10,11 @@
 namespace tessera {
 
 nlohmann::json leave_out_rare(Table& table, const FitOptions& options, Team& team, const Monitor& monitor);
-// Of steps and statics alike. Where a key tells sequences apart a category must be had by `rare_rows` keys; of windows of one series rows count.
+// Of steps and statics alike. Where a key tells sequences apart a category must be had by `rare_rows` keys; of windows
+// of one series rows count.
 nlohmann::json leave_out_rare(Sequences& sequences, const FitOptions& options, Team& team, const Monitor& monitor);
 // `emptied`: what protect_numbers() said.
-nlohmann::json describe_protection(const std::vector<EmptiedColumn>& emptied, const FitOptions& options, const Monitor& monitor);
+nlohmann::json describe_protection(const std::vector<EmptiedColumn>& emptied, const FitOptions& options,
+                                   const Monitor& monitor);
 
 }  // namespace tessera

@@ -22,7 +22,8 @@ void add_recurrent(ParameterSet& set, const std::string& prefix, const Recurrent
   }
 }
 
-RecurrentStates recurrent(Recorder& r, const ParameterSet& set, const std::string& prefix, const RecurrentLayers& layers, Var x, int64_t steps, Var length, const std::vector<Var>& h0,
+RecurrentStates recurrent(Recorder& r, const ParameterSet& set, const std::string& prefix,
+                          const RecurrentLayers& layers, Var x, int64_t steps, Var length, const std::vector<Var>& h0,
                           const std::vector<Var>& c0) {
   RecurrentStates out;
   out.y = x;
@@ -30,9 +31,11 @@ RecurrentStates recurrent(Recorder& r, const ParameterSet& set, const std::strin
     const std::string layer = layer_of(prefix, l);
     const size_t i = static_cast<size_t>(l);
     const bool one_bias = layers.cell == Cell::gru_reset_before;
-    const auto made = r.emit(Recurrent{layers.cell, steps, layers.cell == Cell::lstm ? layers.forget_bias : 0},
-                             {out.y, length, h0.empty() ? Var{} : h0[i], c0.empty() ? Var{} : c0[i], r(set, layer + "weight_ih"), r(set, layer + "weight_hh"),
-                              r(set, layer + (one_bias ? "bias" : "bias_ih")), one_bias ? Var{} : r(set, layer + "bias_hh")});
+    const auto made =
+        r.emit(Recurrent{layers.cell, steps, layers.cell == Cell::lstm ? layers.forget_bias : 0},
+               {out.y, length, h0.empty() ? Var{} : h0[i], c0.empty() ? Var{} : c0[i], r(set, layer + "weight_ih"),
+                r(set, layer + "weight_hh"), r(set, layer + (one_bias ? "bias" : "bias_ih")),
+                one_bias ? Var{} : r(set, layer + "bias_hh")});
     out.y = made[0];
     out.h.push_back(made[1]);
     if (layers.cell == Cell::lstm) out.c.push_back(made[3]);

@@ -1,4 +1,5 @@
-// Stacked recurrent layers: their weights in a set, and their place in a plan. Weights are [in, gates·H]; in files [gates·H, in], as torch stores them.
+// Stacked recurrent layers: their weights in a set, and their place in a plan. Weights are [in, gates·H]; in files
+// [gates·H, in], as torch stores them.
 #pragma once
 #include <string>
 #include <vector>
@@ -17,11 +18,13 @@ struct RecurrentLayers {
 void add_recurrent(ParameterSet& set, const std::string& prefix, const RecurrentLayers& layers);
 
 struct RecurrentStates {
-  Var y;                       // [B, steps·hidden] of the last layer: 0 past a sequence's end
-  std::vector<Var> h, c;       // [B, hidden] of each layer after the last step; c: lstm
+  Var y;                  // [B, steps·hidden] of the last layer: 0 past a sequence's end
+  std::vector<Var> h, c;  // [B, hidden] of each layer after the last step; c: lstm
 };
-// x [B, steps·in], one sequence a row; length [B, 1]: how many of its steps a sequence has, or nothing: all. h0, c0 by layer; empty: zero.
-RecurrentStates recurrent(Recorder& r, const ParameterSet& set, const std::string& prefix, const RecurrentLayers& layers, Var x, int64_t steps, Var length = {}, const std::vector<Var>& h0 = {},
-                          const std::vector<Var>& c0 = {});
+// x [B, steps·in], one sequence a row; length [B, 1]: how many of its steps a sequence has, or nothing: all. h0, c0 by
+// layer; empty: zero.
+RecurrentStates recurrent(Recorder& r, const ParameterSet& set, const std::string& prefix,
+                          const RecurrentLayers& layers, Var x, int64_t steps, Var length = {},
+                          const std::vector<Var>& h0 = {}, const std::vector<Var>& c0 = {});
 
 }  // namespace tessera

@@ -44,7 +44,11 @@ nlohmann::json options_of(const FitOptions& o) {
     json[option] = value;
   }
   if (method_info(o.config).sequences)
-    json.update({{"--sequence-length", o.sequences.length}, {"--stride", o.sequences.stride}, {"--sequence-key", o.sequences.key}, {"--sequence-index", o.sequences.index}, {"--static", o.sequences.statics}});
+    json.update({{"--sequence-length", o.sequences.length},
+                 {"--stride", o.sequences.stride},
+                 {"--sequence-key", o.sequences.key},
+                 {"--sequence-index", o.sequences.index},
+                 {"--static", o.sequences.statics}});
   return json;
 }
 
@@ -67,12 +71,14 @@ std::string table_difference(const RunIdentity& was, const RunIdentity& now) {
     return nlohmann::json();
   };
   for (const auto& c : was.columns)
-    if (by_name(now.columns, c["name"].get<std::string>()).is_null()) return fmt::format("column \"{}\" is missing now", c["name"].get<std::string>());
+    if (by_name(now.columns, c["name"].get<std::string>()).is_null())
+      return fmt::format("column \"{}\" is missing now", c["name"].get<std::string>());
   for (const auto& c : now.columns) {
     const std::string column = c["name"].get<std::string>();
     const nlohmann::json old = by_name(was.columns, column);
     if (old.is_null()) return fmt::format("column \"{}\" is new", column);
-    if (old["type"] != c["type"]) return fmt::format("column \"{}\" was {}, now it is {}", column, spoken(old["type"]), spoken(c["type"]));
+    if (old["type"] != c["type"])
+      return fmt::format("column \"{}\" was {}, now it is {}", column, spoken(old["type"]), spoken(c["type"]));
     if (old != c) return fmt::format("column \"{}\" has other values", column);
   }
   return "its columns stand in another order";
@@ -85,28 +91,37 @@ RunIdentity identify(const Table& table, const FitOptions& options, Team& team) 
   id.rows = table.rows;
   id.options = options_of(options);
   std::vector<std::string> prints(table.columns.size());
-  team.for_each(static_cast<int64_t>(prints.size()), [&](int64_t j) { prints[static_cast<size_t>(j)] = fingerprint_of(table.columns[static_cast<size_t>(j)]); });
+  team.for_each(static_cast<int64_t>(prints.size()), [&](int64_t j) {
+    prints[static_cast<size_t>(j)] = fingerprint_of(table.columns[static_cast<size_t>(j)]);
+  });
   id.columns = nlohmann::json::array();
   Fingerprint whole;
   whole.add(table.rows);
   for (size_t j = 0; j < prints.size(); ++j) {
     whole.add(prints[j]);
-    id.columns.push_back({{"name", table.columns[j].name}, {"type", name(table.columns[j].type)}, {"fingerprint", prints[j]}});
+    id.columns.push_back(
+        {{"name", table.columns[j].name}, {"type", name(table.columns[j].type)}, {"fingerprint", prints[j]}});
   }
   id.table = whole.text();
   return id;
 }
 
 void RunIdentity::check_same(const RunIdentity& was, const std::string& place, const std::string& way_out) const {
-  if (was.table != table) throw Error(ErrorCode::data, fmt::format("{}: this was trained on another table: {}.\n  {}", place, table_difference(was, *this), way_out));
+  if (was.table != table)
+    throw Error(ErrorCode::data, fmt::format("{}: this was trained on another table: {}.\n  {}", place,
+                                             table_difference(was, *this), way_out));
   std::string differences;
   const auto see = [&](const std::string& option, const nlohmann::json& before, const nlohmann::json& after) {
-    if (before != after) differences += fmt::format("{}{} was {}, now {}", differences.empty() ? "" : "; ", option, spoken(before), spoken(after));
+    if (before != after)
+      differences +=
+          fmt::format("{}{} was {}, now {}", differences.empty() ? "" : "; ", option, spoken(before), spoken(after));
   };
   for (const auto& [option, value] : options.items()) see(option, was.options.value(option, nlohmann::json()), value);
   for (const auto& [option, value] : was.options.items())
     if (!options.contains(option)) see(option, value, nlohmann::json());
-  if (!differences.empty()) throw Error(ErrorCode::usage, fmt::format("{}: this was trained with other options: {}.\n  {}", place, differences, way_out));
+  if (!differences.empty())
+    throw Error(ErrorCode::usage,
+                fmt::format("{}: this was trained with other options: {}.\n  {}", place, differences, way_out));
 }
 
 nlohmann::json RunIdentity::summary() const { return {{"table", table}, {"rows", rows}, {"options", options}}; }

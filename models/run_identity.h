@@ -9,17 +9,18 @@
 namespace tessera {
 
 struct RunIdentity {
-  nlohmann::json columns;  // of each its "name", "type" and the "fingerprint" of its values; null where only the table as a whole is known
-  std::string table;       // fingerprint
+  // of each its "name", "type" and the "fingerprint" of its values; null where only the table as a whole is known
+  nlohmann::json columns;
+  std::string table;  // fingerprint
   int64_t rows = 0;
   nlohmann::json options;  // by the name the command line has for them, with presets applied
 
-  // Throws what keeps `*this` from going on with something of the run `was`, which `place` (a file) holds: Error(data) naming the column, Error(usage) naming the
-  // options, each with what it was and what it is now, and `way_out`.
+  // Throws what keeps `*this` from going on with something of the run `was`, which `place` (a file) holds: Error(data)
+  // naming the column, Error(usage) naming the options, each with what it was and what it is now, and `way_out`.
   void check_same(const RunIdentity& was, const std::string& place, const std::string& way_out) const;
 
-  nlohmann::json to_json() const;             // all of it
-  nlohmann::json summary() const;             // without columns: what a model keeps
+  nlohmann::json to_json() const;                            // all of it
+  nlohmann::json summary() const;                            // without columns: what a model keeps
   static RunIdentity from_json(const nlohmann::json& json);  // of either; Error(format)
 };
 

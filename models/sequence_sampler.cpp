@@ -1,4 +1,5 @@
-// Sampled sequences: sequence i depends on (model, seed, i) alone. First its attributes (and with them its length), then its steps, batch after batch.
+// Sampled sequences: sequence i depends on (model, seed, i) alone. First its attributes (and with them its length),
+// then its steps, batch after batch.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,11 +27,18 @@ void identify(int64_t first, int64_t count, std::vector<int32_t>& rows) {
 
 class SequenceRows : public RowStream {
  public:
-  SequenceRows(std::shared_ptr<const SequenceModel> model, const TimeganConfig& config, int64_t offset, int64_t count, const SampleOptions& o, Team& team, const Monitor& monitor)
-      : model_(std::move(model)), network_(model_->encoder.step_width(), model_->encoder.attribute_width(), model_->encoder.longest(), config), monitor_(monitor), seed_(o.seed), next_(offset),
-        offset_(offset), end_(offset + count) {
+  SequenceRows(std::shared_ptr<const SequenceModel> model, const TimeganConfig& config, int64_t offset, int64_t count,
+               const SampleOptions& o, Team& team, const Monitor& monitor)
+      : model_(std::move(model)),
+        network_(model_->encoder.step_width(), model_->encoder.attribute_width(), model_->encoder.longest(), config),
+        monitor_(monitor),
+        seed_(o.seed),
+        next_(offset),
+        offset_(offset),
+        end_(offset + count) {
     // At least two: with one row a bias and a batch have the same shape, and sums would be taken in another order.
-    batch_ = std::clamp<int64_t>(o.batch > 0 ? o.batch : std::min(kMostBatch, kBatchSteps / network_.steps), 2, std::max<int64_t>(count, 2));
+    batch_ = std::clamp<int64_t>(o.batch > 0 ? o.batch : std::min(kMostBatch, kBatchSteps / network_.steps), 2,
+                                 std::max<int64_t>(count, 2));
     identity_.resize(static_cast<size_t>(3 * batch_));
     Device& device = o.device ? *o.device : Device::processor();
     if ((method_ = model_->attribute_method()) != nullptr) {
@@ -68,7 +76,8 @@ class SequenceRows : public RowStream {
 
     const Table attributes = make_attributes(ids);
     const std::vector<int32_t> lengths = model_->encoder.lengths(attributes);
-    for (int64_t i = 0; i < batch_; ++i) length_[static_cast<size_t>(i)] = static_cast<float>(lengths[static_cast<size_t>(std::min(i, n - 1))]);
+    for (int64_t i = 0; i < batch_; ++i)
+      length_[static_cast<size_t>(i)] = static_cast<float>(lengths[static_cast<size_t>(std::min(i, n - 1))]);
     steps_->refresh({"rows", "length", "attributes"});
     steps_->run(1);
     const std::vector<float> x = steps_->read<float>(steps_->find("x"));
@@ -81,7 +90,8 @@ class SequenceRows : public RowStream {
     next_ += n;
     report_.rows += batch.rows;
     report_.candidates += n;
-    monitor_.report({"sample", static_cast<double>(next_ - offset_), static_cast<double>(end_ - offset_), "sequences", "", next_ == end_});
+    monitor_.report({"sample", static_cast<double>(next_ - offset_), static_cast<double>(end_ - offset_), "sequences",
+                     "", next_ == end_});
     return true;
   }
 
@@ -98,7 +108,8 @@ class SequenceRows : public RowStream {
     attributes_->run(1);
     const std::vector<int32_t> codes = attributes_->read<int32_t>(attributes_->find("codes"));
     std::vector<float> alphas = attributes_->read<float>(attributes_->find("alphas"));
-    for (float& a : alphas) a = std::clamp(a, -1.0f, 1.0f);  // the decoder's Gaussian reaches beyond what the networks have seen
+    // the decoder's Gaussian reaches beyond what the networks have seen
+    for (float& a : alphas) a = std::clamp(a, -1.0f, 1.0f);
     to_features(model_->encoder.attributes(), alphas.data(), codes.data(), batch_, features_.data());
     return model_->encoder.decode_attributes(alphas.data(), codes.data(), ids.data(), n, seed_);
   }
@@ -118,12 +129,19 @@ class SequenceRows : public RowStream {
 
 }  // namespace
 
-std::unique_ptr<RowStream> open_sequences(std::shared_ptr<const SequenceModel> model, const TimeganConfig& config, int64_t offset, int64_t count, const SampleOptions& options, Team& team,
+std::unique_ptr<RowStream> open_sequences(std::shared_ptr<const SequenceModel> model, const TimeganConfig& config,
+                                          int64_t offset, int64_t count, const SampleOptions& options, Team& team,
                                           const Monitor& monitor) {
   if (offset < 0 || count < 0 || offset > INT64_MAX - count)
-    throw Error(ErrorCode::usage, fmt::format("sequences {} to {} + {}: offset and count must not be negative.", offset, offset, count));
-  if (!options.where.empty()) throw Error(ErrorCode::usage, "--where: conditions are for models of rows; this one makes sequences. Sample without it and choose among them.");
-  if (options.calibrate.value_or(Tier::off) != Tier::off) throw Error(ErrorCode::usage, fmt::format("--calibrate {}: models of sequences are not calibrated; leave it out.", name(*options.calibrate)));
+    throw Error(ErrorCode::usage,
+                fmt::format("sequences {} to {} + {}: offset and count must not be negative.", offset, offset, count));
+  if (!options.where.empty())
+    throw Error(ErrorCode::usage,
+                "--where: conditions are for models of rows; this one makes sequences. Sample without it and choose "
+                "among them.");
+  if (options.calibrate.value_or(Tier::off) != Tier::off)
+    throw Error(ErrorCode::usage, fmt::format("--calibrate {}: models of sequences are not calibrated; leave it out.",
+                                              name(*options.calibrate)));
   return std::make_unique<SequenceRows>(std::move(model), config, offset, count, options, team, monitor);
 }
 

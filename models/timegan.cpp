@@ -11,7 +11,8 @@ constexpr double kRootEps = 1e-8;    // inside the roots of the squared errors
 constexpr double kMomentEps = 1e-6;  // inside the roots of the variances
 constexpr double kGate = 0.15;       // the discriminator learns while its loss is above
 
-SequenceNetwork network(const std::string& name, int64_t in, int64_t attributes, int64_t out, const TimeganConfig& c, int64_t layers, bool squashed = true) {
+SequenceNetwork network(const std::string& name, int64_t in, int64_t attributes, int64_t out, const TimeganConfig& c,
+                        int64_t layers, bool squashed = true) {
   SequenceNetwork n;
   n.layers = {c.cell, in + attributes, c.hidden, layers, c.cell == Cell::lstm ? 1.0 : 0.0};
   n.attributes = attributes;
@@ -40,7 +41,9 @@ Timegan::Timegan(int64_t features_, int64_t attributes_, int64_t steps_, const T
 namespace {
 
 Var each_step(Var wide, int64_t steps) { return reshape(wide, {wide.rows() * steps, wide.cols() / steps}); }
-Var in_rows(Var steps_as_rows, int64_t steps) { return reshape(steps_as_rows, {steps_as_rows.rows() / steps, steps_as_rows.cols() * steps}); }
+Var in_rows(Var steps_as_rows, int64_t steps) {
+  return reshape(steps_as_rows, {steps_as_rows.rows() / steps, steps_as_rows.cols() * steps});
+}
 Var valid_steps(const SequenceBatch& b) { return reshape(b.valid, {b.valid.shape().count(), 1}); }
 
 // Σ over the steps that are there ÷ (their number·width).
@@ -78,7 +81,8 @@ Var supervised_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, V
   if (m.steps < 2) return fill(r, {1, 1}, 0);
   const int64_t width = hidden.cols() / m.steps, pairs = m.steps - 1;
   const Var miss = slice_cols(hidden, width, pairs * width) - slice_cols(supervised, 0, pairs * width);
-  return mean_over(each_step(square(miss), pairs), reshape(slice_cols(batch.valid, 1, pairs), {hidden.rows() * pairs, 1}));
+  return mean_over(each_step(square(miss), pairs),
+                   reshape(slice_cols(batch.valid, 1, pairs), {hidden.rows() * pairs, 1}));
 }
 
 MomentLoss moment_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var made) {
@@ -93,11 +97,14 @@ MomentLoss moment_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch
   };
   const auto [real_mean, real_deviation] = moments(batch.x);
   const auto [made_mean, made_deviation] = moments(made);
-  const Var deviation = total(absolute(made_deviation - real_deviation) * kept) / terms, mean = total(absolute(made_mean - real_mean) * kept) / terms;
+  const Var deviation = total(absolute(made_deviation - real_deviation) * kept) / terms,
+            mean = total(absolute(made_mean - real_mean) * kept) / terms;
   return {deviation, mean, deviation + mean};
 }
 
-Var verdict(Recorder&, const SequenceBatch& batch, Var logits, bool real) { return mean_over(softplus((real ? -1.0 : 1.0) * reshape(logits, {logits.shape().count(), 1})), valid_steps(batch)); }
+Var verdict(Recorder&, const SequenceBatch& batch, Var logits, bool real) {
+  return mean_over(softplus((real ? -1.0 : 1.0) * reshape(logits, {logits.shape().count(), 1})), valid_steps(batch));
+}
 
 namespace {
 
@@ -106,15 +113,20 @@ SequenceBatch repeated(const SequenceBatch& b, size_t times) {
   return {again(b.x), again(b.length), again(b.valid), again(b.attributes)};
 }
 
-// One network for several inputs of a batch: their rows one below the other, so that its weights are read once and all cores have work.
-std::vector<Var> apply_to_all(Recorder& r, const SequenceNetwork& n, int64_t steps, const std::vector<Var>& x, const SequenceBatch& batch) {
+// One network for several inputs of a batch: their rows one below the other, so that its weights are read once and all
+// cores have work.
+std::vector<Var> apply_to_all(Recorder& r, const SequenceNetwork& n, int64_t steps, const std::vector<Var>& x,
+                              const SequenceBatch& batch) {
   const Var all = apply(r, n, steps, concat_rows(x), repeated(batch, x.size()));
   std::vector<Var> out;
-  for (size_t i = 0; i < x.size(); ++i) out.push_back(slice_rows(all, static_cast<int64_t>(i) * x[0].rows(), x[0].rows()));
+  for (size_t i = 0; i < x.size(); ++i)
+    out.push_back(slice_rows(all, static_cast<int64_t>(i) * x[0].rows(), x[0].rows()));
   return out;
 }
 
-Var generate(Recorder& r, const Timegan& m, const SequenceBatch& batch, const Noise& noise) { return apply(r, m.generator, m.steps, noise.z, batch, noise.start); }
+Var generate(Recorder& r, const Timegan& m, const SequenceBatch& batch, const Noise& noise) {
+  return apply(r, m.generator, m.steps, noise.z, batch, noise.start);
+}
 
 }  // namespace
 
@@ -142,8 +154,12 @@ SequenceGeneratorLoss generator_loss(Recorder& r, const Timegan& m, const Sequen
   return l;
 }
 
-SequenceDiscriminatorLoss discriminator_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var real_logits, Var logits, Var logits_early) {
-  SequenceDiscriminatorLoss l{verdict(r, batch, real_logits, true), verdict(r, batch, logits, false), verdict(r, batch, logits_early, false), {}};
+SequenceDiscriminatorLoss discriminator_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var real_logits,
+                                             Var logits, Var logits_early) {
+  SequenceDiscriminatorLoss l{verdict(r, batch, real_logits, true),
+                              verdict(r, batch, logits, false),
+                              verdict(r, batch, logits_early, false),
+                              {}};
   l.loss = l.real + l.made + m.config.gamma * l.made_early;
   return l;
 }
@@ -155,24 +171,32 @@ struct Source {
 };
 
 Noise draw_noise(Recorder& r, const Timegan& m, int64_t batch) {
-  return {r.uniform("Z", {batch, m.steps * m.noise}), m.config.random_start ? 2.0 * r.uniform("start", {batch, m.config.hidden}) + -1.0 : Var{}};
+  return {r.uniform("Z", {batch, m.steps * m.noise}),
+          m.config.random_start ? 2.0 * r.uniform("start", {batch, m.config.hidden}) + -1.0 : Var{}};
 }
 
 SequenceBatch draw_batch(Recorder& r, const Timegan& m, const Source& from) {
   const Var sequence = draw_rows(r, m.config.batch, from.first.rows());
   const auto drawn = r.emit(GatherSequences{m.steps}, {from.features, from.first, from.length, sequence});
   SequenceBatch batch{drawn[0], drawn[1], drawn[2], {}};
-  if (m.attributes > 0) batch.attributes = r.emit(GatherSequences{1}, {from.attributes, from.own_row, from.own_step, sequence})[0];
+  if (m.attributes > 0)
+    batch.attributes = r.emit(GatherSequences{1}, {from.attributes, from.own_row, from.own_step, sequence})[0];
   return batch;
 }
 
 }  // namespace
 
-void record_training(Recorder& r, const Timegan& m, TimeganPhase phase, int64_t rows, int64_t sequences, int64_t iterations) {
+void record_training(Recorder& r, const Timegan& m, TimeganPhase phase, int64_t rows, int64_t sequences,
+                     int64_t iterations) {
   const TimeganConfig& c = m.config;
   AdamOptions adam{Adam::tf1, c.learning_rate, c.beta1, c.beta2, c.adam_eps, 0, 1, 0, 0, 0};
   for (const SequenceNetwork* n : m.all) r.own(n->weights);
-  Source from{r.input("features", {rows, m.features}), r.input("first", {sequences, 1}, DType::index), r.input("length", {sequences, 1}, DType::index), {}, {}, {}};
+  Source from{r.input("features", {rows, m.features}),
+              r.input("first", {sequences, 1}, DType::index),
+              r.input("length", {sequences, 1}, DType::index),
+              {},
+              {},
+              {}};
   if (m.attributes > 0) {
     from.attributes = r.input("attributes", {sequences, m.attributes});
     from.own_row = r.input("own.row", {sequences, 1}, DType::index);
@@ -205,7 +229,8 @@ void record_training(Recorder& r, const Timegan& m, TimeganPhase phase, int64_t 
       g = generator_loss(r, m, b, make(r, m, b, hidden, draw_noise(r, m, c.batch)));
       r.minimise(g.loss, {&m.generator.weights, &m.supervisor.weights}, twice);
       e = embedding_loss(r, m, b, recover(hidden, b));
-      r.minimise(e.loss + 0.1 * supervised_loss(r, m, b, hidden, supervise(hidden, b)), {&m.embedder.weights, &m.recovery.weights}, twice);
+      r.minimise(e.loss + 0.1 * supervised_loss(r, m, b, hidden, supervise(hidden, b)),
+                 {&m.embedder.weights, &m.recovery.weights}, twice);
     }
     const SequenceBatch b = draw_batch(r, m, from);
     const Var early = generate(r, m, b, draw_noise(r, m, c.batch));
@@ -213,8 +238,10 @@ void record_training(Recorder& r, const Timegan& m, TimeganPhase phase, int64_t 
     const SequenceDiscriminatorLoss d = discriminator_loss(r, m, b, logits[0], logits[1], logits[2]);
     r.minimise(d.loss, {&m.discriminator.weights}, adam, {d.loss, kGate});
     if (c.average_decay > 0)
-      for (const SequenceNetwork* n : {&m.recovery, &m.generator, &m.supervisor}) record_average(r, n->weights, c.average_decay, iterations);
-    report = {r.name(d.loss, "discriminator loss"), r.name(g.fooled, "generator loss"), r.name(sqrt(g.supervised), "supervised error"), r.name(g.moments.sum, "moment error"),
+      for (const SequenceNetwork* n : {&m.recovery, &m.generator, &m.supervisor})
+        record_average(r, n->weights, c.average_decay, iterations);
+    report = {r.name(d.loss, "discriminator loss"), r.name(g.fooled, "generator loss"),
+              r.name(sqrt(g.supervised), "supervised error"), r.name(g.moments.sum, "moment error"),
               r.name(sqrt(e.error), "reconstruction error")};
   }
   const Var ring = r.state("losses", {kLossSlots, kTimeganLosses});

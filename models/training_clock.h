@@ -1,4 +1,5 @@
-// The seconds a run has taken, over all the runs it was stopped and resumed in, from before its table was read, and the bound of --max-time on them.
+// The seconds a run has taken, over all the runs it was stopped and resumed in, from before its table was read, and the
+// bound of --max-time on them.
 #pragma once
 #include <algorithm>
 #include <chrono>
@@ -10,7 +11,9 @@ namespace tessera {
 
 using Clock = std::function<double()>;  // seconds; tests have their own
 
-inline double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+inline double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 // Until when a phase after training may work. What it cannot do without it does whatever the clock says.
 class Deadline {
@@ -19,11 +22,13 @@ class Deadline {
   Deadline(double at, Clock now) : at_(at), now_(std::move(now)) {}
 
   double left() const { return now_ ? at_ - now_() : std::numeric_limits<double>::infinity(); }
-  Deadline sooner(double share) const { return now_ ? Deadline(now_() + share * left(), now_) : Deadline(); }  // when that share of what is left is over
+  // when that share of what is left is over
+  Deadline sooner(double share) const { return now_ ? Deadline(now_() + share * left(), now_) : Deadline(); }
 
   Deadline earlier(double seconds) const { return now_ ? Deadline(at_ - seconds, now_) : Deadline(); }
 
-  // Before each of several pieces of work of one kind: whether there is time for so many, each as long as the longest so far. The first is always done.
+  // Before each of several pieces of work of one kind: whether there is time for so many, each as long as the longest
+  // so far. The first is always done.
   bool next(double pieces = 1) {
     if (!now_) return true;
     const double now = now_();
@@ -41,9 +46,11 @@ class Deadline {
 
 class TrainingClock {
  public:
-  static constexpr double kMostAfter = 0.4;  // of the time that reading left: what the phases after training may be promised
+  // of the time that reading left: what the phases after training may be promised
+  static constexpr double kMostAfter = 0.4;
 
-  explicit TrainingClock(double most, Clock now = seconds_now) : now_(std::move(now)), most_(most) {}  // seconds; 0: as long as it takes
+  // seconds; 0: as long as it takes
+  explicit TrainingClock(double most, Clock now = seconds_now) : now_(std::move(now)), most_(most) {}
 
   // `before`: seconds of the runs before this one, which began at `begin`.
   void start(double before, double begin) { before_ = before, begin_ = begin; }

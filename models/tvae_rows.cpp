@@ -1,6 +1,7 @@
-// Conditions on a TVAE's categories. The decoder says P(c | z), the probability that a row from z shows allowed levels only; so rows of the conditional law are z from
-// p(z)·P(c | z), then levels among the allowed ones. Such z are drawn from a proposal q(z) that lies where they do, and accepted with probability
-// P(c | z)·p(z) / q(z) over a bound. q is half the prior, which keeps every weight below 2, and half a mixture fitted to what a pilot found.
+// Conditions on a TVAE's categories. The decoder says P(c | z), the probability that a row from z shows allowed levels
+// only; so rows of the conditional law are z from p(z)·P(c | z), then levels among the allowed ones. Such z are drawn
+// from a proposal q(z) that lies where they do, and accepted with probability P(c | z)·p(z) / q(z) over a bound. q is
+// half the prior, which keeps every weight below 2, and half a mixture fitted to what a pilot found.
 #include "models/tvae_rows.h"
 
 #include <algorithm>
@@ -16,9 +17,9 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kPilotRows = 16384;
-constexpr int64_t kFitRows = 4096;   // the pilot's draws, resampled by P(c | z), that the proposal is fitted to
-constexpr double kWider = 1.25;      // its deviations, so that the tails of what it stands for lie inside
-constexpr double kClipped = 0.01;    // share of a condition's mass that may lie above the weight accepted in full
+constexpr int64_t kFitRows = 4096;  // the pilot's draws, resampled by P(c | z), that the proposal is fitted to
+constexpr double kWider = 1.25;     // its deviations, so that the tails of what it stands for lie inside
+constexpr double kClipped = 0.01;   // share of a condition's mass that may lie above the weight accepted in full
 constexpr float kBarrier = -1e30f;
 
 // Gaussians with their shares: what z is drawn from.
@@ -57,7 +58,8 @@ Components prior_of(const Kept& kept) {
   c.dimensions = kept.active;
   c.share = doubles("prior.share"), c.mean = doubles("prior.mean"), c.factor = doubles("prior.factor");
   const double total = std::accumulate(c.share.begin(), c.share.end(), 0.0);
-  for (size_t k = 0; k < c.share.size(); ++k) c.share[k] = total > 0 ? c.share[k] / total : k == 0;  // without shares a file is foreign: its first component
+  // without shares a file is foreign: its first component
+  for (size_t k = 0; k < c.share.size(); ++k) c.share[k] = total > 0 ? c.share[k] / total : k == 0;
   return c;
 }
 
@@ -70,7 +72,8 @@ struct Pilot {
 
 class TvaeRows : public RowMaker {
  public:
-  TvaeRows(const Tvae& network, const Kept& kept, const std::vector<AllowedLevels>& allowed, uint64_t seed, Team& team) : network_(network), prior_(prior_of(kept)), proposal_(prior_), seed_(seed) {
+  TvaeRows(const Tvae& network, const Kept& kept, const std::vector<AllowedLevels>& allowed, uint64_t seed, Team& team)
+      : network_(network), prior_(prior_of(kept)), proposal_(prior_), seed_(seed) {
     std::vector<float> barrier(static_cast<size_t>(network.data), 0);
     for (const AllowedLevels& a : allowed)
       for (int k = 0; k < a.span->width; ++k)
@@ -79,7 +82,9 @@ class TvaeRows : public RowMaker {
     cumulative_ = proposal_.cumulative();
   }
 
-  void record(Recorder& r, int64_t batch) const override { record_sampling(r, network_, batch, {proposal_.count(), proposal_.dimensions}, conditioned()); }
+  void record(Recorder& r, int64_t batch) const override {
+    record_sampling(r, network_, batch, {proposal_.count(), proposal_.dimensions}, conditioned());
+  }
 
   void bind(Program& p) override {
     bind_prior(p, proposal_, cumulative_);
@@ -96,7 +101,8 @@ class TvaeRows : public RowMaker {
       log_weight += log_ratio(static_cast<const float*>(z.data) + i * z.ld);
     }
     if (log_weight >= 0) return true;
-    const Philox w = random_words(seed_, Purpose::accept_latent, 0, static_cast<uint64_t>(c.row), static_cast<uint32_t>(c.attempt));
+    const Philox w =
+        random_words(seed_, Purpose::accept_latent, 0, static_cast<uint64_t>(c.row), static_cast<uint32_t>(c.attempt));
     return std::log(open_uniform(w.word[0], w.word[1])) < log_weight;
   }
 
@@ -109,7 +115,8 @@ class TvaeRows : public RowMaker {
     start_ = {0, static_cast<int32_t>(c.count())};
     bind_if(p, "prior.cumulative", cumulative.data());
     bind_if(p, "prior.start", start_.data());
-    load_states(p, {{"prior.mean", {c.mean.begin(), c.mean.end()}}, {"prior.factor", {c.factor.begin(), c.factor.end()}}});
+    load_states(p,
+                {{"prior.mean", {c.mean.begin(), c.mean.end()}}, {"prior.factor", {c.factor.begin(), c.factor.end()}}});
   }
 
   Pilot draw_pilot(const std::vector<float>& barrier, const Kept& kept, Team& team) {
@@ -128,7 +135,8 @@ class TvaeRows : public RowMaker {
     bind_prior(p, prior_, cumulative);
     p.run(1);
     Pilot pilot;
-    for (const float l : p.read<float>(p.find("log_probability"))) pilot.probability.push_back(std::exp(static_cast<double>(l)));
+    for (const float l : p.read<float>(p.find("log_probability")))
+      pilot.probability.push_back(std::exp(static_cast<double>(l)));
     if (prior_.count() > 0) pilot.latent = p.read<float>(p.find("latent"));
     return pilot;
   }
@@ -144,13 +152,16 @@ class TvaeRows : public RowMaker {
       proposal_.add(fitted_to(pilot, team), 0.5);
       prior_density_.emplace(prior_.dimensions, prior_.share, prior_.mean, prior_.factor);
       proposal_density_.emplace(proposal_.dimensions, proposal_.share, proposal_.mean, proposal_.factor);
-      team.for_each(kPilotRows, [&](int64_t i) { ratio[static_cast<size_t>(i)] = std::exp(log_ratio(pilot.latent.data() + i * prior_.dimensions)); });
+      team.for_each(kPilotRows, [&](int64_t i) {
+        ratio[static_cast<size_t>(i)] = std::exp(log_ratio(pilot.latent.data() + i * prior_.dimensions));
+      });
     }
     log_bound_ = std::log(bound(pilot, ratio));
     barrier_ = std::move(barrier);
   }
 
-  // Evenly spaced quantiles of the pilot's draws weighted by P(c | z), and a mixture of as many components as so many different draws can tell apart.
+  // Evenly spaced quantiles of the pilot's draws weighted by P(c | z), and a mixture of as many components as so many
+  // different draws can tell apart.
   Components fitted_to(const Pilot& pilot, Team& team) const {
     const int64_t d = prior_.dimensions;
     const double mass = pilot.mass();
@@ -162,7 +173,8 @@ class TvaeRows : public RowMaker {
     for (int64_t j = 0; j < kFitRows; ++j) {
       const double target = (static_cast<double>(j) + 0.5) / static_cast<double>(kFitRows) * mass;
       while (at + 1 < pilot.probability.size() && sum + pilot.probability[at] < target) sum += pilot.probability[at++];
-      for (int64_t a = 0; a < d; ++a) points.push_back(static_cast<double>(pilot.latent[at * static_cast<size_t>(d) + static_cast<size_t>(a)]));
+      for (int64_t a = 0; a < d; ++a)
+        points.push_back(static_cast<double>(pilot.latent[at * static_cast<size_t>(d) + static_cast<size_t>(a)]));
     }
     LatentMixtureOptions options;
     options.components = static_cast<int>(std::clamp(mass * mass / squares / static_cast<double>(10 * d), 1.0, 30.0));
@@ -175,8 +187,8 @@ class TvaeRows : public RowMaker {
     return c;
   }
 
-  // The weight P(c | z)·p/q that is accepted in full. The largest seen would be set by one odd draw; below this bound all but a hundredth of the mass lies, and what
-  // exceeds it counts as the bound.
+  // The weight P(c | z)·p/q that is accepted in full. The largest seen would be set by one odd draw; below this bound
+  // all but a hundredth of the mass lies, and what exceeds it counts as the bound.
   static double bound(const Pilot& pilot, const std::vector<double>& ratio) {
     struct Draw {
       double weight, density;  // density: proposals here for each draw of the prior
@@ -185,7 +197,8 @@ class TvaeRows : public RowMaker {
     for (size_t i = 0; i < ratio.size(); ++i) draws.push_back({pilot.probability[i] * ratio[i], 1 / ratio[i]});
     std::sort(draws.begin(), draws.end(), [](const Draw& a, const Draw& b) { return a.weight > b.weight; });
     const double most = kClipped * pilot.mass();
-    double above = 0, density = 0, at = draws.front().weight;  // above: Σ (weight − at)·density over the draws beyond it
+    // above: Σ (weight − at)·density over the draws beyond it
+    double above = 0, density = 0, at = draws.front().weight;
     for (const Draw& d : draws) {
       if (above + density * (at - d.weight) > most) return at - (most - above) / density;
       above += density * (at - d.weight);
@@ -208,7 +221,8 @@ class TvaeRows : public RowMaker {
 
 }  // namespace
 
-std::unique_ptr<RowMaker> make_tvae_rows(const Tvae& network, const Kept& kept, const std::vector<AllowedLevels>& allowed, uint64_t seed, Team& team) {
+std::unique_ptr<RowMaker> make_tvae_rows(const Tvae& network, const Kept& kept,
+                                         const std::vector<AllowedLevels>& allowed, uint64_t seed, Team& team) {
   return std::make_unique<TvaeRows>(network, kept, allowed, seed, team);
 }
 

@@ -4,10 +4,14 @@ namespace tessera {
 namespace {
 
 // `row` says where row k of a matrix lies in memory.
-void visit(const ParameterSet& set, const Parameter& p, const WeightVisitor& visitor, const std::function<int64_t(int64_t)>& row) {
+void visit(const ParameterSet& set, const Parameter& p, const WeightVisitor& visitor,
+           const std::function<int64_t(int64_t)>& row) {
   const int64_t offset = p.offset, in = p.shape.rows, out = p.shape.cols;
-  const bool matrix = p.name.substr(p.name.rfind('.') + 1).starts_with("weight") && p.name.find("norm") == std::string::npos;  // weight, weight_ih, weight_hh
-  if (matrix) visitor(set.name + "." + p.name, {out, in}, [=](int64_t i) { return offset + row(i % in) * out + i / in; });
+  // weight, weight_ih, weight_hh
+  const bool matrix =
+      p.name.substr(p.name.rfind('.') + 1).starts_with("weight") && p.name.find("norm") == std::string::npos;
+  if (matrix)
+    visitor(set.name + "." + p.name, {out, in}, [=](int64_t i) { return offset + row(i % in) * out + i / in; });
   else visitor(set.name + "." + p.name, {out}, [=](int64_t i) { return offset + i; });
 }
 

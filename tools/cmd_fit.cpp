@@ -22,8 +22,8 @@
 
 namespace {
 
-// --log: a line as soon as it is known, so that it can be followed while training runs. It stays when training is interrupted. A run that goes on tells its lines again
-// from some step on; what the file held before that step stays.
+// --log: a line as soon as it is known, so that it can be followed while training runs. It stays when training is
+// interrupted. A run that goes on tells its lines again from some step on; what the file held before that step stays.
 class LossLog {
  public:
   LossLog(const std::string& path, bool resume) : path_(path) {
@@ -45,16 +45,16 @@ class LossLog {
   static void callback(const tessera_losses* l, void* log) {
     auto* self = static_cast<LossLog*>(log);
     const std::string_view method = l->method;
-    const std::string losses = method == "tvae"      ? fmt::format("{:.9g},{:.9g}", l->reconstruction, l->divergence)
-                               : method == "timegan" ? fmt::format("{:.9g},{:.9g},{:.9g},{:.9g},{:.9g}", l->reconstruction, l->supervised, l->critic, l->generator, l->moments)
-                                                     : fmt::format("{:.9g},{:.9g},{:.9g}", l->critic, l->generator, l->penalty);
+    const std::string losses = method == "tvae" ? fmt::format("{:.9g},{:.9g}", l->reconstruction, l->divergence)
+                               : method == "timegan"
+                                   ? fmt::format("{:.9g},{:.9g},{:.9g},{:.9g},{:.9g}", l->reconstruction, l->supervised,
+                                                 l->critic, l->generator, l->moments)
+                                   : fmt::format("{:.9g},{:.9g},{:.9g}", l->critic, l->generator, l->penalty);
     try {
       if (!self->begun_) self->begin(method, l->step);
       self->put(fmt::format("{},{:.6g},{},{:.3f}\n", l->step, l->epoch, losses, l->seconds));
       if (std::fflush(self->file_) != 0) self->error_ = errno;
-    } catch (const std::exception&) {
-      self->error_ = EIO;
-    }
+    } catch (const std::exception&) { self->error_ = EIO; }
   }
   void check() {
     if (wanted() && !begun_ && before_.empty()) empty();
@@ -83,7 +83,10 @@ class LossLog {
   void put(const std::string& text) {
     if (std::fputs(text.c_str(), file_) < 0) error_ = errno;
   }
-  [[noreturn]] void fail() { throw tessera::Error(TESSERA_E_IO, fmt::format("{}: the losses cannot be written ({}).", path_, std::strerror(error_ != 0 ? error_ : errno))); }
+  [[noreturn]] void fail() {
+    throw tessera::Error(TESSERA_E_IO, fmt::format("{}: the losses cannot be written ({}).", path_,
+                                                   std::strerror(error_ != 0 ? error_ : errno)));
+  }
 
   std::string path_;
   std::vector<std::string> before_;
@@ -115,7 +118,8 @@ struct Arguments {
     std::error_code none;
     return std::filesystem::exists(checkpoint(), none) || std::filesystem::exists(checkpoint() + ".previous", none);
   }
-  // All the files of a fit, as tessera::check_files() takes them; points into this struct and into the paths that are given.
+  // All the files of a fit, as tessera::check_files() takes them; points into this struct and into the paths that are
+  // given.
   std::vector<tessera_file> files(const std::string& checkpoint, const std::string& lock) const {
     const bool replace = force || resume;
     std::vector<tessera_file> all;
@@ -139,7 +143,8 @@ struct Arguments {
 
 // What can be known without the data is said before they are read.
 void check(const Arguments& a, const tessera_fit_options& options) {
-  if (a.model == "-" || a.log == "-") throw tessera::Error(TESSERA_E_USAGE, "--model and --log need the name of a file; - is not one.");
+  if (a.model == "-" || a.log == "-")
+    throw tessera::Error(TESSERA_E_USAGE, "--model and --log need the name of a file; - is not one.");
   const std::string lock = ModelLock::path_for(a.model);
   tessera::check_files(a.files(options.checkpoint, lock));
   tessera::check_fit_options(options);
@@ -147,10 +152,13 @@ void check(const Arguments& a, const tessera_fit_options& options) {
 
 void check_unfinished(const Arguments& a) {
   if (!a.resume && !a.force && a.unfinished())
-    throw tessera::Error(TESSERA_E_IO, a.checkpoint() + ": training of this model was begun and is kept here.\n  Go on with it by --resume, or start afresh by --force.");
+    throw tessera::Error(TESSERA_E_IO, a.checkpoint() +
+                                           ": training of this model was begun and is kept here.\n  Go on with it by "
+                                           "--resume, or start afresh by --force.");
 }
 
-// Hours of training must not end with a disk that filled up meanwhile: where the model cannot be written to its place, it goes to the folder for temporary files.
+// Hours of training must not end with a disk that filled up meanwhile: where the model cannot be written to its place,
+// it goes to the folder for temporary files.
 void save(const tessera::Model& model, const Arguments& a) {
   try {
     model.save(a.model, a.force);
@@ -159,23 +167,29 @@ void save(const tessera::Model& model, const Arguments& a) {
     std::error_code none;
     const auto folder = std::filesystem::temp_directory_path(none);
     if (none) throw;
-    const auto elsewhere = folder / fmt::format("{}.{}.tessera", std::filesystem::path(a.model).stem().string().substr(0, kMostName), ::getpid());
+    const auto elsewhere =
+        folder /
+        fmt::format("{}.{}.tessera", std::filesystem::path(a.model).stem().string().substr(0, kMostName), ::getpid());
     try {
       model.save(elsewhere.string());
-    } catch (const tessera::Error&) {
-      throw e;
-    }
-    throw tessera::Error(e.status(), fmt::format("{}\n  The model is saved in {} instead.", e.what(), elsewhere.string()));
+    } catch (const tessera::Error&) { throw e; }
+    throw tessera::Error(e.status(),
+                         fmt::format("{}\n  The model is saved in {} instead.", e.what(), elsewhere.string()));
   }
 }
 
-// What was written is opened before the checkpoint goes: a file that cannot be read back must not be all that is left of the training.
+// What was written is opened before the checkpoint goes: a file that cannot be read back must not be all that is left
+// of the training.
 void check_saved(const Arguments& a) {
   try {
     (void)tessera::Model::load(a.model);
   } catch (const tessera::Error& e) {
-    const std::string kept = a.unfinished() ? fmt::format(" The training is kept in {}: --resume --force writes the model again.", a.checkpoint()) : "";
-    throw tessera::Error(e.status(), fmt::format("{}\n  The model was written and cannot be opened.{}", e.what(), kept));
+    const std::string kept =
+        a.unfinished()
+            ? fmt::format(" The training is kept in {}: --resume --force writes the model again.", a.checkpoint())
+            : "";
+    throw tessera::Error(e.status(),
+                         fmt::format("{}\n  The model was written and cannot be opened.{}", e.what(), kept));
   }
 }
 
@@ -186,8 +200,9 @@ void train(Session& session, const Arguments& a, tessera_fit_options options, bo
   auto rows = tessera::read_table(session.context(), a.data, reading);
   options.seconds_used = session.seconds();
   bool finished = false;
-  const auto model = a.resume ? tessera::Model::resume(session.context(), std::move(rows), options, a.model, a.force, &finished)
-                              : tessera::Model::fit(session.context(), std::move(rows), options);
+  const auto model =
+      a.resume ? tessera::Model::resume(session.context(), std::move(rows), options, a.model, a.force, &finished)
+               : tessera::Model::fit(session.context(), std::move(rows), options);
   if (!finished) {
     save(model, a);
     check_saved(a);
@@ -195,10 +210,18 @@ void train(Session& session, const Arguments& a, tessera_fit_options options, bo
   }
   std::error_code none;
   const auto size = static_cast<int64_t>(std::filesystem::file_size(a.model, none));
-  if (finished) session.progress().line("finished", a.model + " is the model of this table and these options; nothing was to be done");
-  else session.progress().line("saved", fmt::format("{}   {}   {} in all", a.model, text::bytes(size), text::duration(session.seconds())));
+  if (finished)
+    session.progress().line("finished",
+                            a.model + " is the model of this table and these options; nothing was to be done");
+  else
+    session.progress().line(
+        "saved", fmt::format("{}   {}   {} in all", a.model, text::bytes(size), text::duration(session.seconds())));
   if (!json) return;
-  const nlohmann::json report{{"model", a.model}, {"bytes", size}, {"finished_before", finished}, {"seconds", session.seconds()}, {"description", nlohmann::json::parse(model.describe())}};
+  const nlohmann::json report{{"model", a.model},
+                              {"bytes", size},
+                              {"finished_before", finished},
+                              {"seconds", session.seconds()},
+                              {"description", nlohmann::json::parse(model.describe())}};
   print_json(report);
 }
 
@@ -221,9 +244,11 @@ void run(const Program& program, const Arguments& a) {
     train(session, a, options, program.shared.json);
   } catch (const tessera::Error& e) {
     // Refusals name their own way out; a run that was stopped is gone on with by the same line.
-    const bool stopped = e.status() == TESSERA_E_CANCELLED || e.status() == TESSERA_E_MEMORY || e.status() == TESSERA_E_IO || e.status() == TESSERA_E_INTERNAL;
+    const bool stopped = e.status() == TESSERA_E_CANCELLED || e.status() == TESSERA_E_MEMORY ||
+                         e.status() == TESSERA_E_IO || e.status() == TESSERA_E_INTERNAL;
     if (!stopped || !a.unfinished()) throw;
-    throw tessera::Error(e.status(), fmt::format("{}\n  Go on with: {}{}", e.what(), program.line, a.resume ? "" : " --resume"));
+    throw tessera::Error(e.status(),
+                         fmt::format("{}\n  Go on with: {}{}", e.what(), program.line, a.resume ? "" : " --resume"));
   }
   log.check();
 }
@@ -233,20 +258,40 @@ void run(const Program& program, const Arguments& a) {
 void add_fit(Program& program) {
   CLI::App* command = program.add("fit", "Learns a model of a table");
   auto a = std::make_shared<Arguments>();
-  command->add_option("data", a->data, "CSV, Parquet or Arrow files with the same columns, or - for CSV from standard input; names with * are the files they match")->required();
+  command
+      ->add_option("data", a->data,
+                   "CSV, Parquet or Arrow files with the same columns, or - for CSV from standard input; names with * "
+                   "are the files they match")
+      ->required();
   command->add_option("--model", a->model, "Where the model is written, whole or not at all")->required();
   command->add_flag("--force", a->force, "Replace a model and a log that exist");
   command->add_option("--log", a->log, "Write losses to this CSV file as training goes");
-  command->add_option("--max-rows", a->max_rows, "Of Parquet and Arrow files larger than that: learn from so many rows, drawn evenly over them (default: all)")->check(whole_number(1));
-  command->add_option("--memory-limit", a->memory_limit, "What may be held of the host's memory, as 500MB or 4G; a table takes half of it, what is more goes to a scratch file (a table takes 1 GiB)")
+  command
+      ->add_option(
+          "--max-rows", a->max_rows,
+          "Of Parquet and Arrow files larger than that: learn from so many rows, drawn evenly over them (default: all)")
+      ->check(whole_number(1));
+  command
+      ->add_option("--memory-limit", a->memory_limit,
+                   "What may be held of the host's memory, as 500MB or 4G; a table takes half of it, what is more goes "
+                   "to a scratch file (a table takes 1 GiB)")
       ->transform(CLI::AsSizeValue(false));
-  command->add_option("--scratch", a->scratch, "Folder for scratch files of tables larger than that, or off (the model's folder)");
+  command->add_option("--scratch", a->scratch,
+                      "Folder for scratch files of tables larger than that, or off (the model's folder)");
   a->fit.add_to(*command);
-  command->add_flag("--resume", a->resume, "Go on from the checkpoints beside the model; afresh where there are none; nothing to do where the model is finished");
-  command->add_option("--checkpoint-every", a->checkpoint_every, "How often training is kept in MODEL.checkpoint: 30s, 5m, 10epochs, or off (60s)");
-  command->add_option("--patience", a->patience, "Epochs without a better held-out measure after which training comes to its end; 0: never before --epochs")
+  command->add_flag("--resume", a->resume,
+                    "Go on from the checkpoints beside the model; afresh where there are none; nothing to do where the "
+                    "model is finished");
+  command->add_option("--checkpoint-every", a->checkpoint_every,
+                      "How often training is kept in MODEL.checkpoint: 30s, 5m, 10epochs, or off (60s)");
+  command
+      ->add_option(
+          "--patience", a->patience,
+          "Epochs without a better held-out measure after which training comes to its end; 0: never before --epochs")
       ->check(whole_number(0, INT32_MAX));
-  command->add_option("--keep", a->keep, "best: of the weights measured on held-out rows the best; last (best with --patience, else last)");
+  command->add_option(
+      "--keep", a->keep,
+      "best: of the weights measured on held-out rows the best; last (best with --patience, else last)");
   command->add_option("--max-time", a->max_time, "Longest time the whole run may take: 90s, 30m, 2h");
   program.add_device(*command);
   a->csv.add_to(*command);

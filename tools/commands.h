@@ -1,4 +1,5 @@
-// The commands. Each adds itself to the program with its options, and says through `run` what is to be done once the command line has been understood.
+// The commands. Each adds itself to the program with its options, and says through `run` what is to be done once the
+// command line has been understood.
 #pragma once
 #include <CLI/App.hpp>
 #include <functional>

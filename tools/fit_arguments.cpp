@@ -11,19 +11,31 @@ void FitArguments::add_to(CLI::App& command) {
   std::string names;
   for (const nlohmann::json& option : options)
     for (const nlohmann::json& m : option.at("methods"))
-      if (const auto name = m.at("method").get<std::string>(); known.insert(name).second) names += (names.empty() ? "" : ", ") + name;
+      if (const auto name = m.at("method").get<std::string>(); known.insert(name).second)
+        names += (names.empty() ? "" : ", ") + name;
   command.add_option("--method", method, "The model: " + names + " (the first that has the options given)");
-  command.add_option("--preset", preset, "best: the paper's networks with what measurably helps; paper: the published model")->capture_default_str();
+  command
+      .add_option("--preset", preset,
+                  "best: the paper's networks with what measurably helps; paper: the published model")
+      ->capture_default_str();
   command.add_option("--seed", seed, "Same seed, same model, for any number of threads")->capture_default_str();
   for (const nlohmann::json& option : options) {
     const auto text = [&](const char* key) { return option.at(key).get<std::string>(); };
-    command.add_option_function<std::string>(text("option"), [this, name = text("option").substr(2)](const std::string& value) { settings += name + "=" + value + ";"; },
-                                             text("help") + " (preset: " + text("default") + ")")
+    command
+        .add_option_function<std::string>(
+            text("option"),
+            [this, name = text("option").substr(2)](const std::string& value) { settings += name + "=" + value + ";"; },
+            text("help") + " (preset: " + text("default") + ")")
         ->type_name(text("value"));
   }
   sequences.add_to(command);
-  command.add_option("--calibrate", calibrate, "What is learned after training so that rows look real: off, marginals, full (preset: full; paper: off)");
-  command.add_option("--rare-categories", rare_categories, "Rows that must share a value, a category or a number, for it to be learnt as it is, or keep: rarer categories are replaced by others first, rarer numbers by means over so many (preset: 5; paper: keep)");
+  command.add_option(
+      "--calibrate", calibrate,
+      "What is learned after training so that rows look real: off, marginals, full (preset: full; paper: off)");
+  command.add_option(
+      "--rare-categories", rare_categories,
+      "Rows that must share a value, a category or a number, for it to be learnt as it is, or keep: rarer categories "
+      "are replaced by others first, rarer numbers by means over so many (preset: 5; paper: keep)");
   command.add_option("--passes-off", passes_off, "Plan passes to leave out, for study; tessera plan lists them");
 }
 
@@ -34,7 +46,8 @@ int32_t FitArguments::rare_rows() const {
   const char* end = rare_categories.data() + rare_categories.size();
   const auto [stop, error] = std::from_chars(rare_categories.data(), end, rows);
   if (error != std::errc() || stop != end || rows < 1)
-    throw tessera::Error(TESSERA_E_USAGE, "--rare-categories " + rare_categories + ": it must be a whole number from 1 (the rows a value needs), or keep.");
+    throw tessera::Error(TESSERA_E_USAGE, "--rare-categories " + rare_categories +
+                                              ": it must be a whole number from 1 (the rows a value needs), or keep.");
   return rows;
 }
 

@@ -15,8 +15,10 @@ namespace {
 
 // Whoever had the lock before may have removed its file between our opening it and our locking it.
 bool is_named(int file, const std::string& path) {
-  struct stat ours{}, named{};
-  return ::fstat(file, &ours) == 0 && ::stat(path.c_str(), &named) == 0 && ours.st_dev == named.st_dev && ours.st_ino == named.st_ino;
+  struct stat ours {
+  }, named{};
+  return ::fstat(file, &ours) == 0 && ::stat(path.c_str(), &named) == 0 && ours.st_dev == named.st_dev &&
+         ours.st_ino == named.st_ino;
 }
 
 // What a lock of ours holds, before the number of the process.
@@ -29,16 +31,22 @@ std::string content(int file) {
 }
 
 // The process of a lock of ours; nothing yet of one that another process is about to write.
-std::string holder(const std::string& text) { return text.empty() ? "" : fmt::format(" (process {})", text.substr(kText.size(), text.find('\n') - kText.size())); }
+std::string holder(const std::string& text) {
+  return text.empty() ? "" : fmt::format(" (process {})", text.substr(kText.size(), text.find('\n') - kText.size()));
+}
 
 bool is_lock(int file) {
-  struct stat about{};
-  return ::fstat(file, &about) == 0 && S_ISREG(about.st_mode) && (about.st_size == 0 || content(file).rfind(kText, 0) == 0);
+  struct stat about {};
+  return ::fstat(file, &about) == 0 && S_ISREG(about.st_mode) &&
+         (about.st_size == 0 || content(file).rfind(kText, 0) == 0);
 }
 
 // Whatever else has the lock's name is somebody's and stays as it is.
 [[noreturn]] void foreign(const std::string& path, const std::string& model) {
-  throw tessera::Error(TESSERA_E_IO, fmt::format("{}: a lock of {} would stand here, and this is none.\n  Move it away, or name another --model.", path, model));
+  throw tessera::Error(
+      TESSERA_E_IO,
+      fmt::format("{}: a lock of {} would stand here, and this is none.\n  Move it away, or name another --model.",
+                  path, model));
 }
 
 }  // namespace
@@ -60,7 +68,11 @@ ModelLock::ModelLock(const std::string& model) : path_(path_for(model)) {
     if (error == EWOULDBLOCK) {
       const std::string who = holder(content(file_));
       ::close(file_);
-      throw tessera::Error(TESSERA_E_IO, fmt::format("{}: another tessera fit{} is writing this model.\n  Wait for it, stop it, or name another --model.", model, who));
+      throw tessera::Error(
+          TESSERA_E_IO,
+          fmt::format(
+              "{}: another tessera fit{} is writing this model.\n  Wait for it, stop it, or name another --model.",
+              model, who));
     }
     if (error != 0) return;
     if (is_named(file_, path_)) break;

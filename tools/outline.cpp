@@ -14,7 +14,8 @@ constexpr int kMostDepth = 8;
 constexpr size_t kMostColumns = 12;
 
 bool is_table(const Json& value) {
-  return value.is_array() && !value.empty() && std::all_of(value.begin(), value.end(), [](const Json& row) { return row.is_object(); });
+  return value.is_array() && !value.empty() &&
+         std::all_of(value.begin(), value.end(), [](const Json& row) { return row.is_object(); });
 }
 
 std::string spoken(std::string key) {
@@ -29,7 +30,9 @@ std::string table(const Json& rows, size_t most_rows, int indent) {
       if (keys.size() < kMostColumns && std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
   std::vector<text::Table::Heading> headings;
   for (const auto& key : keys) {
-    const bool numbers = std::all_of(rows.begin(), rows.end(), [&](const Json& row) { return !row.contains(key) || row[key].is_number() || row[key].is_null(); });
+    const bool numbers = std::all_of(rows.begin(), rows.end(), [&](const Json& row) {
+      return !row.contains(key) || row[key].is_number() || row[key].is_null();
+    });
     headings.push_back({spoken(key), numbers ? text::Table::Side::right : text::Table::Side::left, 60});
   }
   text::Table out(headings);
@@ -42,7 +45,9 @@ std::string table(const Json& rows, size_t most_rows, int indent) {
     ++shown;
   }
   std::string s = out.str(indent);
-  if (shown < rows.size()) s += fmt::format("{}… and {} more (all of them with --json)\n", std::string(static_cast<size_t>(indent), ' '), rows.size() - shown);
+  if (shown < rows.size())
+    s += fmt::format("{}… and {} more (all of them with --json)\n", std::string(static_cast<size_t>(indent), ' '),
+                     rows.size() - shown);
   return s;
 }
 
@@ -72,7 +77,8 @@ std::string inline_text(const Json& value) {
   if (value.is_number_integer()) return text::count(value.get<int64_t>());
   if (value.is_number()) return text::number(value.get<double>());
   std::vector<std::string> parts;
-  for (const auto& [key, part] : value.items()) parts.push_back(value.is_object() ? key + " " + inline_text(part) : inline_text(part));
+  for (const auto& [key, part] : value.items())
+    parts.push_back(value.is_object() ? key + " " + inline_text(part) : inline_text(part));
   return text::list(parts, 12);
 }
 

@@ -14,7 +14,7 @@
 
 namespace {
 
-constexpr int kLabel = 13;           // columns for the phase's name
+constexpr int kLabel = 13;  // columns for the phase's name
 constexpr int kBar = 30;
 constexpr double kRedraw = 0.1;      // seconds between two drawings of a bar
 constexpr double kBetweenLines = 5;  // seconds between two lines of a log
@@ -39,9 +39,11 @@ std::string rate(double done, double seconds, const char* unit) {
   if (std::strcmp(unit, "bytes") == 0) return text::bytes(static_cast<int64_t>(per_second)) + "/s";
   if (per_second < 1) {
     const std::string one = text::singular(unit);
-    return fmt::format("{} {} {}", text::duration(1 / per_second), std::strchr("aeiou", one[0]) != nullptr ? "an" : "a", one);
+    return fmt::format("{} {} {}", text::duration(1 / per_second), std::strchr("aeiou", one[0]) != nullptr ? "an" : "a",
+                       one);
   }
-  return fmt::format("{} {}/s", text::number(per_second < 100 ? per_second : std::round(per_second)), per_second == 1 ? text::singular(unit) : unit);
+  return fmt::format("{} {}/s", text::number(per_second < 100 ? per_second : std::round(per_second)),
+                     per_second == 1 ? text::singular(unit) : unit);
 }
 
 std::string left(const tessera_progress& e, double done, double seconds) {
@@ -58,13 +60,19 @@ ProgressPrinter::Style ProgressPrinter::style_for_stderr(bool quiet) {
   return terminal ? Style::bar : Style::lines;
 }
 
-ProgressPrinter::ProgressPrinter(Style style, std::function<void(const std::string&)> print, std::function<double()> clock, std::function<int()> columns)
-    : style_(style), print_(std::move(print)), clock_(std::move(clock)), columns_(std::move(columns)), started_(clock_()) {}
+ProgressPrinter::ProgressPrinter(Style style, std::function<void(const std::string&)> print,
+                                 std::function<double()> clock, std::function<int()> columns)
+    : style_(style),
+      print_(std::move(print)),
+      clock_(std::move(clock)),
+      columns_(std::move(columns)),
+      started_(clock_()) {}
 
 ProgressPrinter::ProgressPrinter(Style style)
     : ProgressPrinter(
           style, [](const std::string& s) { std::fwrite(s.data(), 1, s.size(), stderr), std::fflush(stderr); },
-          [] { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }, terminal_columns) {}
+          [] { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); },
+          terminal_columns) {}
 
 std::string ProgressPrinter::amount(const tessera_progress& e) const {
   if (std::strcmp(e.unit, "bytes") == 0) return text::bytes(static_cast<int64_t>(e.done));
@@ -108,7 +116,8 @@ void ProgressPrinter::update(const tessera_progress& e) {
     print_("\r" + bar_line(e, p) + "\x1b[K");
     bar_shown_ = true;
   } else {
-    print_(fmt::format("{} {}{}{}{}\n", text::pad(e.phase, kLabel), amount(e), p.done > 0 ? "  " + rate(p.done, p.seconds, e.unit) : "", note,
+    print_(fmt::format("{} {}{}{}{}\n", text::pad(e.phase, kLabel), amount(e),
+                       p.done > 0 ? "  " + rate(p.done, p.seconds, e.unit) : "", note,
                        e.total > 0 && p.done > 0 ? "   " + left(e, p.done, p.seconds) : ""));
   }
 }

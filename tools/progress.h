@@ -1,4 +1,5 @@
-// Progress on the standard error: on a terminal a bar redrawn in place, in a log a plain line at most every few seconds.
+// Progress on the standard error: on a terminal a bar redrawn in place, in a log a plain line at most every few
+// seconds.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -15,15 +16,20 @@ class ProgressPrinter {
   static Style style_for_stderr(bool quiet);
 
   // `print` receives pieces of text, `clock` gives seconds, `columns` is the terminal's width; injected by tests.
-  ProgressPrinter(Style style, std::function<void(const std::string&)> print, std::function<double()> clock, std::function<int()> columns);
+  ProgressPrinter(Style style, std::function<void(const std::string&)> print, std::function<double()> clock,
+                  std::function<int()> columns);
   explicit ProgressPrinter(Style style);
 
   void ignore(const std::string& phase) { ignored_.insert(phase); }  // a phase that runs inside another one
   void update(const tessera_progress& event);
-  void line(const std::string& label, const std::string& text);      // a fact beside the bars: "saved   adult.tessera  4.3 MB"
-  void clear();                                                      // takes an unfinished bar away, before anything else is written
+  // a fact beside the bars: "saved   adult.tessera  4.3 MB"
+  void line(const std::string& label, const std::string& text);
+  // takes an unfinished bar away, before anything else is written
+  void clear();
 
-  static void callback(const tessera_progress* event, void* printer) { static_cast<ProgressPrinter*>(printer)->update(*event); }
+  static void callback(const tessera_progress* event, void* printer) {
+    static_cast<ProgressPrinter*>(printer)->update(*event);
+  }
 
  private:
   void finish();
@@ -41,10 +47,10 @@ class ProgressPrinter {
   std::function<double()> clock_;
   std::function<int()> columns_;
   std::set<std::string> ignored_;
-  std::string phase_;      // the one that runs; empty: none
-  std::string last_;       // what its final line will say
-  double started_;         // where the phase before ended: what a phase does before its first event is its own time
-  Pace first_{0, 0};       // the phase's first event: how much was done, and when
+  std::string phase_;  // the one that runs; empty: none
+  std::string last_;   // what its final line will say
+  double started_;     // where the phase before ended: what a phase does before its first event is its own time
+  Pace first_{0, 0};   // the phase's first event: how much was done, and when
   double drawn_ = 0;
   bool bar_shown_ = false;
 };

@@ -16,7 +16,8 @@ using Side = text::Table::Side;
 
 double at(const Json& json, const char* pointer) {
   const Json::json_pointer path(pointer);
-  return json.contains(path) && json[path].is_number() ? json[path].get<double>() : std::numeric_limits<double>::quiet_NaN();
+  return json.contains(path) && json[path].is_number() ? json[path].get<double>()
+                                                       : std::numeric_limits<double>::quiet_NaN();
 }
 
 std::string lengths(const Json& report) {
@@ -37,7 +38,9 @@ std::string fidelity(const Json& report) {
   const auto share = [&](const char* name, const char* key, const char* means) {
     if (!std::isnan(at(report["scores"], key))) t.add({name, text::percent(at(report["scores"], key)), means});
   };
-  const auto number = [&](const char* name, const char* key, const std::string& means) { t.add({name, text::number(at(report["scores"], key)), means}); };
+  const auto number = [&](const char* name, const char* key, const std::string& means) {
+    t.add({name, text::number(at(report["scores"], key)), means});
+  };
   share("column shapes", "/column_shapes", "how alike each column's distribution over all steps is");
   share("attributes", "/attribute_shapes", "the same of lengths, first times and static columns");
   share("attribute pairs", "/attribute_trends", "how alike their dependence is");
@@ -45,14 +48,24 @@ std::string fidelity(const Json& report) {
   number("deviation", "/std_difference", "of their standard deviations");
   number("skewness", "/skewness_difference", "of their skewness");
   number("kurtosis", "/kurtosis_difference", "of their excess kurtosis");
-  number("autocorrelation", "/autocorrelation_difference", fmt::format("of how a step depends on the one 1 … {} before", text::number(at(report, "/settings/lags"))));
+  number("autocorrelation", "/autocorrelation_difference",
+         fmt::format("of how a step depends on the one 1 … {} before", text::number(at(report, "/settings/lags"))));
   number("cross-correlation", "/cross_correlation_difference", "of Pearson's correlation of two features");
-  number("histograms", "/histogram_distance", fmt::format("½Σ|p − q| over {} bins of the real range; 1: disjoint", text::number(at(report, "/settings/bins"))));
-  number("kernel (MMD²)", "/mmd2_unbiased", fmt::format("of whole sequences, {} against {}; about 0: the same", text::number(at(report, "/settings/mmd_sequences/real")), text::number(at(report, "/settings/mmd_sequences/synthetic"))));
+  number(
+      "histograms", "/histogram_distance",
+      fmt::format("½Σ|p − q| over {} bins of the real range; 1: disjoint", text::number(at(report, "/settings/bins"))));
+  number("kernel (MMD²)", "/mmd2_unbiased",
+         fmt::format("of whole sequences, {} against {}; about 0: the same",
+                     text::number(at(report, "/settings/mmd_sequences/real")),
+                     text::number(at(report, "/settings/mmd_sequences/synthetic"))));
   return "\n" + t.str(0);
 }
 
-std::string spread(const Json& scores) { return fmt::format("{:.4f} ± {:.4f}", scores["mean"].is_null() ? std::numeric_limits<double>::quiet_NaN() : scores["mean"].get<double>(), scores["sd"].get<double>()); }
+std::string spread(const Json& scores) {
+  return fmt::format("{:.4f} ± {:.4f}",
+                     scores["mean"].is_null() ? std::numeric_limits<double>::quiet_NaN() : scores["mean"].get<double>(),
+                     scores["sd"].get<double>());
+}
 
 std::string judges(const Json& report) {
   if (!report.contains("judges")) return "";
@@ -60,30 +73,53 @@ std::string judges(const Json& report) {
   const auto steps = [&](const char* which) { return text::count(j[which]["steps"].get<int64_t>()); };
   text::Table t({{"judges"}, {"score ± sd", Side::right}, {"real rows", Side::right}, {"", Side::left, 120}});
   t.add({"discriminative", spread(j["discriminative"]), spread(j["discriminative"]["floor"]),
-         fmt::format("|accuracy − ½|; 0: cannot tell, 0.5: always; {} steps on {} sequences of either side", steps("discriminative"), text::count(j["discriminative"]["sequences"].get<int64_t>()))});
+         fmt::format("|accuracy − ½|; 0: cannot tell, 0.5: always; {} steps on {} sequences of either side",
+                     steps("discriminative"), text::count(j["discriminative"]["sequences"].get<int64_t>()))});
   t.add({"predictive", spread(j["predictive"]), spread(j["predictive"]["floor"]),
-         fmt::format("mean absolute error of {}, one step ahead, on real sequences, by its range of {}; {} steps", j["predictive"]["target"].get<std::string>(), text::number(at(report, "/judges/predictive/range")), steps("predictive"))});
-  return "\n" + t.str(0) + fmt::format("  {} judges of each: a GRU of {} layer with {} units, batches of {}; real rows: one half against the other, and trained on them\n", text::count(j["count"].get<int64_t>()),
-                                       j["layers"].get<int>(), j["units"].get<int64_t>(), j["batch"].get<int64_t>());
+         fmt::format("mean absolute error of {}, one step ahead, on real sequences, by its range of {}; {} steps",
+                     j["predictive"]["target"].get<std::string>(), text::number(at(report, "/judges/predictive/range")),
+                     steps("predictive"))});
+  return "\n" + t.str(0) +
+         fmt::format(
+             "  {} judges of each: a GRU of {} layer with {} units, batches of {}; real rows: one half against the "
+             "other, and trained on them\n",
+             text::count(j["count"].get<int64_t>()), j["layers"].get<int>(), j["units"].get<int64_t>(),
+             j["batch"].get<int64_t>());
 }
 
 std::string features(const Json& report, size_t most) {
   std::vector<Json> rows(report["features"].begin(), report["features"].end());
-  const auto rank = [](const Json& f) { return f["histogram_distance"].is_number() ? -f["histogram_distance"].get<double>() : 1.0; };
+  const auto rank = [](const Json& f) {
+    return f["histogram_distance"].is_number() ? -f["histogram_distance"].get<double>() : 1.0;
+  };
   std::stable_sort(rows.begin(), rows.end(), [&](const Json& a, const Json& b) { return rank(a) < rank(b); });
   const size_t shown = std::min(most, rows.size());
-  text::Table t({{"feature"}, {"histogram", Side::right}, {"mean real", Side::right}, {"synthetic", Side::right}, {"std real", Side::right}, {"synthetic", Side::right}, {"lag 1 real", Side::right}, {"synthetic", Side::right}});
+  text::Table t({{"feature"},
+                 {"histogram", Side::right},
+                 {"mean real", Side::right},
+                 {"synthetic", Side::right},
+                 {"std real", Side::right},
+                 {"synthetic", Side::right},
+                 {"lag 1 real", Side::right},
+                 {"synthetic", Side::right}});
   for (size_t i = 0; i < shown; ++i) {
     const Json& f = rows[i];
     const auto cell = [&](const char* pointer) { return text::number(at(f, pointer)); };
-    t.add({f["name"].get<std::string>(), cell("/histogram_distance"), cell("/mean/real"), cell("/mean/synthetic"), cell("/std/real"), cell("/std/synthetic"), cell("/autocorrelation/real/0"), cell("/autocorrelation/synthetic/0")});
+    t.add({f["name"].get<std::string>(), cell("/histogram_distance"), cell("/mean/real"), cell("/mean/synthetic"),
+           cell("/std/real"), cell("/std/synthetic"), cell("/autocorrelation/real/0"),
+           cell("/autocorrelation/synthetic/0")});
   }
-  return (shown < rows.size() ? fmt::format("\nfeatures, the {} worst of {}\n", shown, text::count(static_cast<int64_t>(rows.size()))) : std::string("\nfeatures, worst first\n")) + t.str();
+  return (shown < rows.size()
+              ? fmt::format("\nfeatures, the {} worst of {}\n", shown, text::count(static_cast<int64_t>(rows.size())))
+              : std::string("\nfeatures, worst first\n")) +
+         t.str();
 }
 
 std::string attributes(const Json& report) {
   text::Table t({{"attribute"}, {"kind"}, {"shape", Side::right}, {"valid", Side::right}});
-  for (const Json& c : report["attributes"]) t.add({c["name"].get<std::string>(), c["kind"].get<std::string>(), text::percent(at(c, "/shape/score")), text::percent(at(c, "/adherence/score"))});
+  for (const Json& c : report["attributes"])
+    t.add({c["name"].get<std::string>(), c["kind"].get<std::string>(), text::percent(at(c, "/shape/score")),
+           text::percent(at(c, "/adherence/score"))});
   return t.empty() ? "" : "\nattributes of sequences\n" + t.str();
 }
 

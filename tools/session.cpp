@@ -52,14 +52,18 @@ Session::~Session() {
   progress_.clear();
 }
 
-double Session::seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count(); }
+double Session::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+}
 
 void print(const std::string& text) {
   if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
-    throw tessera::Error(TESSERA_E_IO, std::string("Standard output cannot be written (") + std::strerror(errno) + ").");
+    throw tessera::Error(TESSERA_E_IO,
+                         std::string("Standard output cannot be written (") + std::strerror(errno) + ").");
 }
 
-int64_t write_rows(Session& session, tessera::Rows&& rows, const std::string& path, const tessera_csv_write_options& options) {
+int64_t write_rows(Session& session, tessera::Rows&& rows, const std::string& path,
+                   const tessera_csv_write_options& options) {
   try {
     return tessera::write_table(session.context(), std::move(rows), path, options);
   } catch (const tessera::Error& e) {
@@ -71,15 +75,23 @@ int64_t write_rows(Session& session, tessera::Rows&& rows, const std::string& pa
   }
 }
 
-void print_json(const nlohmann::json& report) { print(report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"); }
+void print_json(const nlohmann::json& report) {
+  print(report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
 
 void print_page(const std::string& page) { print(text::printable(page, true)); }
 
 void CsvArguments::add_to(CLI::App& command) {
-  command.add_option("--types", types, "Types of columns, where the rules of docs/tables.md are not what you want:\nzip=category,id=identifier (integer, decimal, boolean, category, date, datetime, identifier)");
+  command.add_option(
+      "--types", types,
+      "Types of columns, where the rules of docs/tables.md are not what you want:\nzip=category,id=identifier "
+      "(integer, decimal, boolean, category, date, datetime, identifier)");
   command.add_option("--missing", missing, "Further spellings of a missing value, comma-separated");
-  command.add_option("--delimiter", delimiter, "What separates values: a character, or tab (default: found among , ; tab |)");
-  command.add_option("--header", header, "Whether the first line holds names: yes, no, detect")->check(CLI::IsMember({"yes", "no", "detect"}))->capture_default_str();
+  command.add_option("--delimiter", delimiter,
+                     "What separates values: a character, or tab (default: found among , ; tab |)");
+  command.add_option("--header", header, "Whether the first line holds names: yes, no, detect")
+      ->check(CLI::IsMember({"yes", "no", "detect"}))
+      ->capture_default_str();
 }
 
 tessera_csv_options CsvArguments::options() const {
@@ -94,7 +106,11 @@ tessera_csv_options CsvArguments::options() const {
 char parse_delimiter(const std::string& text) {
   if (text.empty()) return '\0';
   if (text == "tab" || text == "\\t") return '\t';
-  if (text.size() != 1 || static_cast<unsigned char>(text[0]) >= 0x80 || text[0] == '"' || text[0] == '\n' || text[0] == '\r')
-    throw tessera::Error(TESSERA_E_USAGE, "--delimiter: \"" + text + "\" is not one ASCII character other than a quote or a line end. Write tab for a tabulator.");
+  if (text.size() != 1 || static_cast<unsigned char>(text[0]) >= 0x80 || text[0] == '"' || text[0] == '\n' ||
+      text[0] == '\r')
+    throw tessera::Error(
+        TESSERA_E_USAGE,
+        "--delimiter: \"" + text +
+            "\" is not one ASCII character other than a quote or a line end. Write tab for a tabulator.");
   return text[0];
 }

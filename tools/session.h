@@ -35,15 +35,18 @@ class Session {
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
 };
 
-// Writes to standard output, all of it; throws tessera::Error(TESSERA_E_IO) where that fails (a full disk behind a redirection).
+// Writes to standard output, all of it; throws tessera::Error(TESSERA_E_IO) where that fails (a full disk behind a
+// redirection).
 void print(const std::string& text);
 // A report; a path in it that is not UTF-8 is shown with replacement characters.
 void print_json(const nlohmann::json& report);
 // The same for a page that people read: control characters of the texts in it are escaped.
 void print_page(const std::string& page);
 
-// Rows to a file, or to standard output ("-"): there a reader that went away (… | head) ends the process as it ends every Unix tool, by SIGPIPE and without a word.
-int64_t write_rows(Session& session, tessera::Rows&& rows, const std::string& path, const tessera_csv_write_options& options);
+// Rows to a file, or to standard output ("-"): there a reader that went away (… | head) ends the process as it ends
+// every Unix tool, by SIGPIPE and without a word.
+int64_t write_rows(Session& session, tessera::Rows&& rows, const std::string& path,
+                   const tessera_csv_write_options& options);
 
 // How CSV files are to be read, for every command that reads one.
 struct CsvArguments {

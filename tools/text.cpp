@@ -13,12 +13,19 @@ bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; 
 // The bytes of the character at the front; 0: they are not UTF-8.
 size_t character(const std::string& s, size_t at) {
   const auto lead = static_cast<unsigned char>(s[at]);
-  const size_t size = lead < 0x80 ? 1 : lead >= 0xC2 && lead <= 0xDF ? 2 : (lead & 0xF0) == 0xE0 ? 3 : lead >= 0xF0 && lead <= 0xF4 ? 4 : 0;
+  const size_t size = lead < 0x80                    ? 1
+                      : lead >= 0xC2 && lead <= 0xDF ? 2
+                      : (lead & 0xF0) == 0xE0        ? 3
+                      : lead >= 0xF0 && lead <= 0xF4 ? 4
+                                                     : 0;
   if (size > s.size() - at) return 0;
   for (size_t i = 1; i < size; ++i)
     if (!continues(s[at + i])) return 0;
   const auto second = static_cast<unsigned char>(size > 1 ? s[at + 1] : '\0');
-  return (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) || (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F) ? 0 : size;
+  return (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) || (lead == 0xF0 && second < 0x90) ||
+                 (lead == 0xF4 && second > 0x8F)
+             ? 0
+             : size;
 }
 
 // C0 and DEL; C1, whose U+009B begins a terminal's commands as ESC [ does.
@@ -79,7 +86,8 @@ std::string duration(double seconds) {
 std::string percent(double share, int decimals) {
   if (!std::isfinite(share)) return "–";
   const double unit = std::pow(10.0, decimals);
-  return fmt::format("{:.{}f} %", std::nearbyint(100 * share * unit) / unit + 0.0, decimals);  // + 0.0: a small negative share is 0.0 %, not -0.0 %
+  // + 0.0: a small negative share is 0.0 %, not -0.0 %
+  return fmt::format("{:.{}f} %", std::nearbyint(100 * share * unit) / unit + 0.0, decimals);
 }
 
 std::string number(double x) {
@@ -104,9 +112,13 @@ std::string clip(const std::string& s, int columns) {
   return out + "…";
 }
 
-std::string pad(const std::string& s, int columns) { return s + std::string(static_cast<size_t>(std::max(0, columns - width(s))), ' '); }
+std::string pad(const std::string& s, int columns) {
+  return s + std::string(static_cast<size_t>(std::max(0, columns - width(s))), ' ');
+}
 
-std::string pad_left(const std::string& s, int columns) { return std::string(static_cast<size_t>(std::max(0, columns - width(s))), ' ') + s; }
+std::string pad_left(const std::string& s, int columns) {
+  return std::string(static_cast<size_t>(std::max(0, columns - width(s))), ' ') + s;
+}
 
 std::string Table::str(int indent) const {
   std::vector<int> widths;

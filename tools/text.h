@@ -6,15 +6,16 @@
 
 namespace text {
 
-std::string count(int64_t n);         // 32,561
+std::string count(int64_t n);                             // 32,561
 std::string counted(int64_t n, const std::string& many);  // 1 row · 32,561 rows · 1 category
 std::string singular(const std::string& many);            // rows → row, categories → category
-std::string bytes(int64_t n);         // 4.3 MB
-std::string duration(double seconds); // 0.02 s · 12 s · 1:02 · 2:03:04
-std::string percent(double share, int decimals = 1);  // 0.9213 → 92.1 %; not a number → –
-std::string number(double x);         // at most 4 digits that matter
+std::string bytes(int64_t n);                             // 4.3 MB
+std::string duration(double seconds);                     // 0.02 s · 12 s · 1:02 · 2:03:04
+std::string percent(double share, int decimals = 1);      // 0.9213 → 92.1 %; not a number → –
+std::string number(double x);                             // at most 4 digits that matter
 
-// Control characters and what is not UTF-8 as \xNN: texts from files, arguments and paths must not move a terminal's cursor. With `lines`, line ends stay.
+// Control characters and what is not UTF-8 as \xNN: texts from files, arguments and paths must not move a terminal's
+// cursor. With `lines`, line ends stay.
 std::string printable(const std::string& s, bool lines = false);
 // Columns a text takes on a terminal: one for each code point.
 int width(const std::string& s);

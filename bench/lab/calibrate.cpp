@@ -1,4 +1,5 @@
-// Calibrates a trained model anew, without training: what the tiers are worth on a table (docs/calibration.md quotes the results).
+// Calibrates a trained model anew, without training: what the tiers are worth on a table (docs/calibration.md quotes
+// the results).
 //   lab_calibrate MODEL DATA.csv SEED CALIBRATED_MODEL
 #include <chrono>
 #include <cstdio>
@@ -20,7 +21,9 @@ int main(int argc, char** argv) {
     Monitor monitor;
     const auto begin = std::chrono::steady_clock::now();
     auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
-    monitor.on_progress = [&](const Progress& p) { std::fprintf(stderr, "%6.2f %s %g/%g %s %s\n", seconds(), p.phase, p.done, p.total, p.unit, p.note.c_str()); };
+    monitor.on_progress = [&](const Progress& p) {
+      std::fprintf(stderr, "%6.2f %s %g/%g %s %s\n", seconds(), p.phase, p.done, p.total, p.unit, p.note.c_str());
+    };
     const Table like = model.schema();
     CsvOptions csv;
     csv.path = argv[2];

@@ -1,4 +1,5 @@
-// What each of the reference's ways of sampling costs, from one trained model: rows drawn with one thing done as it does it (docs/fidelity.md quotes the results).
+// What each of the reference's ways of sampling costs, from one trained model: rows drawn with one thing done as it
+// does it (docs/fidelity.md quotes the results).
 //   lab_deviations MODEL ROWS SEED OUTPUT.csv [log] [batch] [argmax]
 //     log     conditions by log-frequency instead of the real frequency
 //     batch   batch norm with the statistics of each 500 rows instead of the stored ones
@@ -39,11 +40,14 @@ int main(int argc, char** argv) {
     Recorder r(plan);
     r.plan.tables.push_back(m.spans);
     r.own(m.generator);
-    const Var cumulative = r.input("cumulative", {1, std::max<int64_t>(m.cond, 1)}), start = r.input("start", {draw.columns() + 1, 1}, DType::index);
+    const Var cumulative = r.input("cumulative", {1, std::max<int64_t>(m.cond, 1)}),
+              start = r.input("start", {draw.columns() + 1, 1}, DType::index);
     const Var none = r.input("none", {1, 1}, DType::index);
-    const Var index = r.emit(DrawConditions{r.next_purpose(), batch, draw.columns(), 0}, {cumulative, start, none, none, Var{}})[0];
+    const Var index =
+        r.emit(DrawConditions{r.next_purpose(), batch, draw.columns(), 0}, {cumulative, start, none, none, Var{}})[0];
     const Condition c{index, m.cond > 0 ? r.emit1(SparseDense{m.cond, 1}, {index, Var{}}) : Var{}};
-    const Var logits = generate(r, m, r.normal("z", {batch, m.config.embedding_dim}), c, how.count("batch") != 0 ? Norm::batch : Norm::running, m.generator);
+    const Var logits = generate(r, m, r.normal("z", {batch, m.config.embedding_dim}), c,
+                                how.count("batch") != 0 ? Norm::batch : Norm::running, m.generator);
     const Var noise = how.count("argmax") != 0 ? fill(r, logits.shape(), 0.5) : r.uniform("u", logits.shape());
     const auto drawn = r.emit(SpanSample{m.spans->table(), 0x1p-24, 1 - 0x1p-24}, {logits, noise});
     r.output(drawn[0], "codes");
@@ -66,7 +70,8 @@ int main(int argc, char** argv) {
           const View codes = p.view(p.find("codes")), alphas = p.view(p.find("alphas"));
           std::vector<int64_t> ids;
           for (int64_t i = 0; i < std::min(batch, rows - made); ++i) ids.push_back(made + i);
-          out = state.encoder.decode(static_cast<const float*>(alphas.data), static_cast<const int32_t*>(codes.data), ids.data(), static_cast<int64_t>(ids.size()), seed);
+          out = state.encoder.decode(static_cast<const float*>(alphas.data), static_cast<const int32_t*>(codes.data),
+                                     ids.data(), static_cast<int64_t>(ids.size()), seed);
           made += static_cast<int64_t>(ids.size());
           return true;
         },

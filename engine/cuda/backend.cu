@@ -28,7 +28,8 @@ struct DeviceSession {
     cudaEvent_t arrived = nullptr;
   } outgoing[2];
   int64_t downloads = 0;
-  // Tables go up through two pieces of pinned memory: while one is on its way the next is filled. `taken` says when a piece may be filled again.
+  // Tables go up through two pieces of pinned memory: while one is on its way the next is filled. `taken` says when a
+  // piece may be filled again.
   struct Incoming {
     void* memory = nullptr;
     cudaEvent_t taken = nullptr;
@@ -61,20 +62,24 @@ std::string bytes_text(int64_t bytes) {
 }
 
 void use(const DeviceSession& s) { check(cudaSetDevice(s.device), "cudaSetDevice", "choosing the device"); }
-void wait(const DeviceSession& s) { check(cudaStreamSynchronize(s.stream), "cudaStreamSynchronize", "waiting for the device"); }
+void wait(const DeviceSession& s) {
+  check(cudaStreamSynchronize(s.stream), "cudaStreamSynchronize", "waiting for the device");
+}
 size_t size_of(int64_t bytes) { return static_cast<size_t>(bytes); }
 
 void enqueue(const DeviceSession& s, const DeviceCall* calls, int64_t count, void* workspace) {
   GpuContext context{s.stream, workspace};
   for (int64_t i = 0; i < count; ++i) {
     const Range range(calls[i].name);
-    for (int64_t tile = 0, tiles = calls[i].kernel.tiles(calls[i].call); tile < tiles; ++tile) calls[i].kernel.run(calls[i].call, tile, &context);
+    for (int64_t tile = 0, tiles = calls[i].kernel.tiles(calls[i].call); tile < tiles; ++tile)
+      calls[i].kernel.run(calls[i].call, tile, &context);
   }
 }
 
 DeviceStatus versions(int* driver, int* runtime) {
   return guarded([&] {
-    // Kernels are loaded with the context, not at their first launch, which here is inside a capture. Before the first call of the runtime, which is this.
+    // Kernels are loaded with the context, not at their first launch, which here is inside a capture. Before the first
+    // call of the runtime, which is this.
     setenv("CUDA_MODULE_LOADING", "EAGER", 0);
     *driver = *runtime = 0;
     check(cudaDriverGetVersion(driver), "cudaDriverGetVersion", "looking for a driver");
@@ -97,7 +102,8 @@ DeviceStatus describe(int number, DeviceInfo* info) {
     cudaDeviceProp p{};
     check(cudaGetDeviceProperties(&p, number), "cudaGetDeviceProperties", "looking at GPU " + std::to_string(number));
     *info = {};
-    std::snprintf(info->name, sizeof info->name, "%.*s", static_cast<int>(sizeof info->name) - 1, p.name);  // mutant: snprintf ends it, too
+    std::snprintf(info->name, sizeof info->name, "%.*s", static_cast<int>(sizeof info->name) - 1,
+                  p.name);  // mutant: snprintf ends it, too
     info->major = p.major;
     info->minor = p.minor;
     info->multiprocessors = p.multiProcessorCount;
@@ -109,7 +115,8 @@ DeviceStatus describe(int number, DeviceInfo* info) {
   });
 }
 
-// In which arithmetic products are done (kernels/gpu_matmul.h): fp32 unless TESSERA_CUDA_MATH in the environment says otherwise, for study and for checks.
+// In which arithmetic products are done (kernels/gpu_matmul.h): fp32 unless TESSERA_CUDA_MATH
+// in the environment says otherwise, for study and for checks.
 constexpr const char* kMathNames[gpu::kMaths] = {"fp32", "tf32x3", "tf32", "bf16", "fp16"};
 int wanted_math() {
   const char* wish = std::getenv("TESSERA_CUDA_MATH");
@@ -128,24 +135,28 @@ void choose_kernels() {
     std::string reason;
     const KernelTable* kernels = cublaslt_kernels(tf32, reason);
     if (kernels == nullptr) {
-      message() = std::string("TESSERA_CUDA_MATH=") + wish + ": cuBLASLt cannot be used (" + reason + ").\n  Without it our own kernels multiply.";
+      message() = std::string("TESSERA_CUDA_MATH=") + wish + ": cuBLASLt cannot be used (" + reason +
+                  ").\n  Without it our own kernels multiply.";
       throw Failed{DeviceStatus::missing};
     }
     table().kernels = kernels;  // not reached: where there is no GPU there is no cuBLASLt
   } else if (wanted_math() < 0) {
-    message() = std::string("TESSERA_CUDA_MATH=") + wish + ": known are fp32, tf32x3, tf32, bf16, fp16, cublaslt and cublaslt_tf32.";
+    message() = std::string("TESSERA_CUDA_MATH=") + wish +
+                ": known are fp32, tf32x3, tf32, bf16, fp16, cublaslt and cublaslt_tf32.";
     throw Failed{DeviceStatus::missing};
   } else {
     table().kernels = &kernels_cuda(static_cast<gpu::Math>(wanted_math()));
   }
 }
 
-// The kernels copy by cp.async, which begins with compute capability 8.0: an older GPU has no image of them, and would say so only at the first launch.
+// The kernels copy by cp.async, which begins with compute capability 8.0: an older GPU has no image
+// of them, and would say so only at the first launch.
 void check_capability(int number) {
   cudaDeviceProp p{};
   check(cudaGetDeviceProperties(&p, number), "cudaGetDeviceProperties", "opening GPU " + std::to_string(number));
   if (p.major >= 8) return;
-  message() = "GPU " + std::to_string(number) + " (" + p.name + ") has compute capability " + std::to_string(p.major) + "." + std::to_string(p.minor) +
+  message() = "GPU " + std::to_string(number) + " (" + p.name + ") has compute capability " + std::to_string(p.major) +
+              "." + std::to_string(p.minor) +
               ", and the kernels need 8.0 or newer.\n  --device cpu runs the same plan; tessera info lists other GPUs.";
   throw Failed{DeviceStatus::missing};
 }
@@ -157,11 +168,14 @@ DeviceStatus open(int number, DeviceSession** session) {
     auto s = std::make_unique<DeviceSession>();
     s->device = number;
     use(*s);
-    check(cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags", "opening GPU " + std::to_string(number));
+    check(cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags",
+          "opening GPU " + std::to_string(number));
     for (DeviceSession::Outgoing& o : s->outgoing)
-      check(cudaEventCreateWithFlags(&o.arrived, cudaEventDisableTiming), "cudaEventCreateWithFlags", "opening GPU " + std::to_string(number));
+      check(cudaEventCreateWithFlags(&o.arrived, cudaEventDisableTiming), "cudaEventCreateWithFlags",
+            "opening GPU " + std::to_string(number));
     for (DeviceSession::Incoming& i : s->incoming)
-      check(cudaEventCreateWithFlags(&i.taken, cudaEventDisableTiming), "cudaEventCreateWithFlags", "opening GPU " + std::to_string(number));
+      check(cudaEventCreateWithFlags(&i.taken, cudaEventDisableTiming), "cudaEventCreateWithFlags",
+            "opening GPU " + std::to_string(number));
     *session = s.release();
   });
 }
@@ -176,7 +190,9 @@ DeviceStatus allocate(DeviceSession* s, int64_t bytes, const char* what, void** 
     void* memory = nullptr;
     if (const cudaError_t e = cudaMalloc(&memory, size); e != cudaSuccess) {
       const bool known = cudaMemGetInfo(&free, &all) == cudaSuccess;
-      fail(e, "cudaMalloc", "asking for " + bytes_text(bytes) + " for " + what + (known ? " (the GPU has " + bytes_text(static_cast<int64_t>(free)) + " free)" : ""));
+      fail(e, "cudaMalloc",
+           "asking for " + bytes_text(bytes) + " for " + what +
+               (known ? " (the GPU has " + bytes_text(static_cast<int64_t>(free)) + " free)" : ""));
     }
     *p = memory;
     check(cudaMemsetAsync(memory, 0, size, s->stream), "cudaMemsetAsync", std::string("clearing ") + what);
@@ -197,17 +213,23 @@ DeviceStatus upload(DeviceSession* s, void* to, const void* from, int64_t bytes)
     const Range range("upload");
     use(*s);
     const auto copy = [&](int64_t at, const void* piece, int64_t n) {
-      check(cudaMemcpyAsync(static_cast<char*>(to) + at, piece, size_of(n), cudaMemcpyHostToDevice, s->stream), "cudaMemcpyAsync", "copying " + bytes_text(bytes) + " to the device");
+      check(cudaMemcpyAsync(static_cast<char*>(to) + at, piece, size_of(n), cudaMemcpyHostToDevice, s->stream),
+            "cudaMemcpyAsync", "copying " + bytes_text(bytes) + " to the device");
     };
-    if (bytes <= kPiece) return copy(0, from, bytes);  // mutant: either way does · from pageable memory: the runtime returns once it has its own copy
+    // mutant: either way does · from pageable memory: the runtime returns once it has its own copy
+    if (bytes <= kPiece) return copy(0, from, bytes);
     for (int64_t at = 0, k = 0; at < bytes; at += kPiece, ++k) {  // mutant: a piece of nothing more
       DeviceSession::Incoming& room = s->incoming[k % 2];
       const int64_t n = std::min(bytes - at, kPiece);
-      if (room.memory == nullptr) check(cudaHostAlloc(&room.memory, size_of(kPiece), cudaHostAllocDefault), "cudaHostAlloc", "making room for an upload");
-      check(cudaEventSynchronize(room.taken), "cudaEventSynchronize", "copying " + bytes_text(bytes) + " to the device");
+      if (room.memory == nullptr)
+        check(cudaHostAlloc(&room.memory, size_of(kPiece), cudaHostAllocDefault), "cudaHostAlloc",
+              "making room for an upload");
+      check(cudaEventSynchronize(room.taken), "cudaEventSynchronize",
+            "copying " + bytes_text(bytes) + " to the device");
       std::memcpy(room.memory, static_cast<const char*>(from) + at, size_of(n));
       copy(at, room.memory, n);
-      check(cudaEventRecord(room.taken, s->stream), "cudaEventRecord", "copying " + bytes_text(bytes) + " to the device");
+      check(cudaEventRecord(room.taken, s->stream), "cudaEventRecord",
+            "copying " + bytes_text(bytes) + " to the device");
     }
   });
 }
@@ -216,7 +238,8 @@ DeviceStatus download(DeviceSession* s, void* to, const void* from, int64_t byte
   return guarded([&] {
     const Range range("download");
     use(*s);
-    check(cudaMemcpyAsync(to, from, size_of(bytes), cudaMemcpyDeviceToHost, s->stream), "cudaMemcpyAsync", "copying " + bytes_text(bytes) + " from the device");
+    check(cudaMemcpyAsync(to, from, size_of(bytes), cudaMemcpyDeviceToHost, s->stream), "cudaMemcpyAsync",
+          "copying " + bytes_text(bytes) + " from the device");
     wait(*s);
   });
 }
@@ -224,7 +247,8 @@ DeviceStatus download(DeviceSession* s, void* to, const void* from, int64_t byte
 DeviceStatus copy(DeviceSession* s, void* to, const void* from, int64_t bytes) {
   return guarded([&] {
     use(*s);
-    check(cudaMemcpyAsync(to, from, size_of(bytes), cudaMemcpyDeviceToDevice, s->stream), "cudaMemcpyAsync", "copying " + bytes_text(bytes) + " on the device");
+    check(cudaMemcpyAsync(to, from, size_of(bytes), cudaMemcpyDeviceToDevice, s->stream), "cudaMemcpyAsync",
+          "copying " + bytes_text(bytes) + " on the device");
   });
 }
 
@@ -232,7 +256,8 @@ DeviceStatus copy(DeviceSession* s, void* to, const void* from, int64_t bytes) {
 class Capture {
  public:
   explicit Capture(cudaStream_t stream) : stream_(stream) {
-    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture", "recording a step");
+    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture",
+          "recording a step");
   }
   ~Capture() {
     cudaGraph_t graph = nullptr;
@@ -248,7 +273,8 @@ class Capture {
   cudaStream_t stream_;
 };
 
-DeviceStatus record(DeviceSession* s, const DeviceCall* calls, int64_t n, StepState* state, void* workspace, int steps, DeviceRecording** recording) {
+DeviceStatus record(DeviceSession* s, const DeviceCall* calls, int64_t n, StepState* state, void* workspace, int steps,
+                    DeviceRecording** recording) {
   return guarded([&] {
     const Range range("record");
     use(*s);
@@ -270,7 +296,8 @@ DeviceStatus replay(DeviceSession* s, const DeviceRecording* r, int64_t times) {
   return guarded([&] {
     const Range range("replay");
     use(*s);
-    for (int64_t i = 0; i < times; ++i) check(cudaGraphLaunch(r->graph, s->stream), "cudaGraphLaunch", "replaying a step");
+    for (int64_t i = 0; i < times; ++i)
+      check(cudaGraphLaunch(r->graph, s->stream), "cudaGraphLaunch", "replaying a step");
   });
 }
 
@@ -288,7 +315,8 @@ DeviceStatus run(DeviceSession* s, const DeviceCall* calls, int64_t n, void* wor
   });
 }
 
-DeviceStatus begin_download(DeviceSession* s, const void* const* from, const int64_t* bytes, int pieces, int64_t* ticket) {
+DeviceStatus begin_download(DeviceSession* s, const void* const* from, const int64_t* bytes, int pieces,
+                            int64_t* ticket) {
   return guarded([&] {
     use(*s);
     DeviceSession::Outgoing& o = s->outgoing[s->downloads % 2];
@@ -298,12 +326,14 @@ DeviceStatus begin_download(DeviceSession* s, const void* const* from, const int
     if (all > o.room) {  // mutant: room of the same size
       check(cudaFreeHost(std::exchange(o.memory, nullptr)), "cudaFreeHost", "making room for results");
       o.room = 0;
-      check(cudaHostAlloc(&o.memory, size_of(all), cudaHostAllocDefault), "cudaHostAlloc", "making room for " + bytes_text(all) + " of results");
+      check(cudaHostAlloc(&o.memory, size_of(all), cudaHostAllocDefault), "cudaHostAlloc",
+            "making room for " + bytes_text(all) + " of results");
       o.room = all;
     }
     char* to = static_cast<char*>(o.memory);
     for (int i = 0; i < pieces; to += bytes[i++])
-      check(cudaMemcpyAsync(to, from[i], size_of(bytes[i]), cudaMemcpyDeviceToHost, s->stream), "cudaMemcpyAsync", "copying " + bytes_text(bytes[i]) + " from the device");
+      check(cudaMemcpyAsync(to, from[i], size_of(bytes[i]), cudaMemcpyDeviceToHost, s->stream), "cudaMemcpyAsync",
+            "copying " + bytes_text(bytes[i]) + " from the device");
     check(cudaEventRecord(o.arrived, s->stream), "cudaEventRecord", "copying results out");
     *ticket = s->downloads++;
   });
@@ -322,15 +352,25 @@ DeviceStatus wait_download(DeviceSession* s, int64_t ticket, const void** data) 
 DeviceStatus wait_event(DeviceSession* s, void* event) {
   return guarded([&] {
     use(*s);
-    check(cudaEventSynchronize(*static_cast<cudaEvent_t*>(event)), "cudaEventSynchronize", "waiting for rows that another program makes");
+    check(cudaEventSynchronize(*static_cast<cudaEvent_t*>(event)), "cudaEventSynchronize",
+          "waiting for rows that another program makes");
   });
 }
 
 const char* last_message() { return message().c_str(); }
 
 DeviceApi& table() {
-  static DeviceApi api{kDeviceAbi, sizeof(KernelTable), "cuda", &kernels_cuda(), last_message, versions, count,  describe, open,           close,        allocate,
-                       release,    upload,              download, copy,           record,       replay,   forget, run,      begin_download, wait_download, wait_event};
+  static DeviceApi api{kDeviceAbi,    sizeof(KernelTable),
+                       "cuda",        &kernels_cuda(),
+                       last_message,  versions,
+                       count,         describe,
+                       open,          close,
+                       allocate,      release,
+                       upload,        download,
+                       copy,          record,
+                       replay,        forget,
+                       run,           begin_download,
+                       wait_download, wait_event};
   return api;
 }
 
@@ -341,4 +381,6 @@ const DeviceApi& api() { return table(); }
 }  // namespace cuda
 }  // namespace tessera
 
-extern "C" __attribute__((visibility("default"))) const tessera::DeviceApi* tessera_device_backend() { return &tessera::cuda::api(); }
+extern "C" __attribute__((visibility("default"))) const tessera::DeviceApi* tessera_device_backend() {
+  return &tessera::cuda::api();
+}

@@ -1,4 +1,5 @@
-// Errors of the CUDA runtime as sentences: the call, what was being done, what to try. Thrown inside the backend, turned into a status where its table ends.
+// Errors of the CUDA runtime as sentences: the call, what was being done, what to try. Thrown inside the backend,
+// turned into a status where its table ends.
 #pragma once
 #include <string>
 
@@ -22,9 +23,7 @@ DeviceStatus guarded(Body&& body) {
   try {
     body();
     return DeviceStatus::ok;
-  } catch (const Failed& f) {
-    return f.status;
-  } catch (const std::bad_alloc&) {
+  } catch (const Failed& f) { return f.status; } catch (const std::bad_alloc&) {
     message() = "no memory of the host is left for the GPU's work.";
     return DeviceStatus::memory;
   }

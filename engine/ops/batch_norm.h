@@ -31,21 +31,27 @@ struct Rule<BatchNorm> {
         }
       return pullback(r, out, seed, v.in);
     }
-    return r.emit(BatchNormGrad{op.eps, op.groups, op.relu}, {v.in[0], v.in[1], v.in[2], v.out[1], v.out[2], v.d_out[0]});
+    return r.emit(BatchNormGrad{op.eps, op.groups, op.relu},
+                  {v.in[0], v.in[1], v.in[2], v.out[1], v.out[2], v.d_out[0]});
   }
   static std::vector<Var> compose(Recorder&, const BatchNorm& op, const std::vector<Var>& in) {
     const int64_t rows = in[0].rows(), n = rows / op.groups;
     auto block = [&](int64_t g) { return slice_rows(in[0], g * n, n); };
-    const Var mean = each_group(op.groups, rows, [&](int64_t g, int64_t) { return sum_rows(block(g), 1.0 / static_cast<double>(n)); });
+    const Var mean = each_group(op.groups, rows,
+                                [&](int64_t g, int64_t) { return sum_rows(block(g), 1.0 / static_cast<double>(n)); });
     auto centred = [&](int64_t g) { return block(g) - slice_rows(mean, g, 1); };
-    const Var var = each_group(op.groups, rows, [&](int64_t g, int64_t) { return sum_rows(square(centred(g)), 1.0 / static_cast<double>(n)); });
+    const Var var = each_group(op.groups, rows, [&](int64_t g, int64_t) {
+      return sum_rows(square(centred(g)), 1.0 / static_cast<double>(n));
+    });
     const Var y = each_group(op.groups, rows, [&](int64_t g, int64_t) {
       const Var z = centred(g) * (rsqrt(slice_rows(var, g, 1) + op.eps) * in[1]) + in[2];
       return op.relu ? relu(z) : z;
     });
     return {y, mean, var};
   }
-  static double flops(const BatchNorm&, const Shapes& in, const Shapes&) { return 8 * static_cast<double>(in[0].count()); }
+  static double flops(const BatchNorm&, const Shapes& in, const Shapes&) {
+    return 8 * static_cast<double>(in[0].count());
+  }
 };
 
 template <>
@@ -65,7 +71,8 @@ struct Rule<BatchNormGrad> {
     const double share = 1.0 / static_cast<double>(n);
     Var d_gamma, d_beta;
     const Var d_x = each_group(op.groups, rows, [&](int64_t g, int64_t) {
-      const Var rstd = rsqrt(slice_rows(in[4], g, 1) + op.eps), xhat = (slice_rows(in[0], g * n, n) - slice_rows(in[3], g, 1)) * rstd;
+      const Var rstd = rsqrt(slice_rows(in[4], g, 1) + op.eps),
+                xhat = (slice_rows(in[0], g * n, n) - slice_rows(in[3], g, 1)) * rstd;
       Var d = slice_rows(in[5], g * n, n);
       if (op.relu) d = gate(d, xhat * gamma + beta, 0);
       const Var b = sum_rows(d), a = sum_rows(d * xhat);
@@ -75,7 +82,9 @@ struct Rule<BatchNormGrad> {
     });
     return {d_x, d_gamma, d_beta};
   }
-  static double flops(const BatchNormGrad&, const Shapes& in, const Shapes&) { return 14 * static_cast<double>(in[0].count()); }
+  static double flops(const BatchNormGrad&, const Shapes& in, const Shapes&) {
+    return 14 * static_cast<double>(in[0].count());
+  }
 };
 
 template <>
@@ -86,7 +95,9 @@ struct Rule<NormEval> {
     const Var z = (in[0] - in[3]) * rsqrt(in[4] + op.eps) * in[1] + in[2];
     return {op.relu ? relu(z) : z};
   }
-  static double flops(const NormEval&, const Shapes& in, const Shapes&) { return 5 * static_cast<double>(in[0].count()); }
+  static double flops(const NormEval&, const Shapes& in, const Shapes&) {
+    return 5 * static_cast<double>(in[0].count());
+  }
 };
 
 template <>

@@ -39,7 +39,8 @@ struct Rule<Unary> {
     return {};
   }
   static double flops(const Unary& op, const Shapes&, const Shapes& out) {
-    const bool heavy = op.fn == Unary::exp || op.fn == Unary::log || op.fn == Unary::tanh || op.fn == Unary::sigmoid || op.fn == Unary::softplus;
+    const bool heavy = op.fn == Unary::exp || op.fn == Unary::log || op.fn == Unary::tanh || op.fn == Unary::sigmoid ||
+                       op.fn == Unary::softplus;
     const bool scales = op.fn == Unary::affine && op.b == 0;
     return (heavy ? 16.0 : scales ? 1.0 : 2.0) * static_cast<double>(out[0].count());
   }
@@ -55,7 +56,9 @@ struct Rule<Binary> : Light {
             .zero = {product || of_first ? Zero::if_any : Zero::unknown, product ? OperandSet{0, 1} : OperandSet{0}}};
   }
   static std::vector<Result> infer(const Binary&, const Shapes& in) {
-    require(in[0] == in[1] || (in[1].rows == in[0].rows && in[1].cols == 1) || (in[1].rows == 1 && in[1].cols == in[0].cols), "binary");
+    require(in[0] == in[1] || (in[1].rows == in[0].rows && in[1].cols == 1) ||
+                (in[1].rows == 1 && in[1].cols == in[0].cols),
+            "binary");
     return {{in[0]}};
   }
   static std::vector<Var> vjp(Recorder&, const Binary& op, const Vjp& v) {
@@ -64,7 +67,8 @@ struct Rule<Binary> : Light {
     switch (op.fn) {
       case Binary::add: return {d, sum_to(d, s)};
       case Binary::sub: return {d, -1.0 * sum_to(d, s)};
-      case Binary::mul: return {d * y, s == x.shape() ? d * x : s == Shape{x.rows(), 1} ? row_dot(d, x) : sum_to(d * x, s)};
+      case Binary::mul:
+        return {d * y, s == x.shape() ? d * x : s == Shape{x.rows(), 1} ? row_dot(d, x) : sum_to(d * x, s)};
       case Binary::div: return {d / y, -1.0 * sum_to(d * v.out[0] / y, s)};
       case Binary::gate: return {gate(d, y, op.a), Var{}};
     }
@@ -86,7 +90,9 @@ struct Rule<LerpRows> {
     const Var d = v.d_out[0], a = v.in[0];
     return {row_dot(d, v.in[1] - v.in[2]), d * a, d * (1.0 - a)};
   }
-  static double flops(const LerpRows&, const Shapes&, const Shapes& out) { return 3 * static_cast<double>(out[0].count()); }
+  static double flops(const LerpRows&, const Shapes&, const Shapes& out) {
+    return 3 * static_cast<double>(out[0].count());
+  }
 };
 
 template <>
@@ -96,7 +102,9 @@ struct Rule<Broadcast> : Free {
     require((in[0].rows == 1 || in[0].rows == op.rows) && (in[0].cols == 1 || in[0].cols == op.cols), "broadcast");
     return {{{op.rows, op.cols}}};
   }
-  static std::vector<Var> vjp(Recorder&, const Broadcast&, const Vjp& v) { return {sum_to(v.d_out[0], v.in[0].shape())}; }
+  static std::vector<Var> vjp(Recorder&, const Broadcast&, const Vjp& v) {
+    return {sum_to(v.d_out[0], v.in[0].shape())};
+  }
 };
 
 }  // namespace tessera

@@ -37,7 +37,9 @@ struct Rule<Average> : NoGradient {
     require(in[0] == in[1], "average");
     return {{in[0]}};
   }
-  static double flops(const Average&, const Shapes& in, const Shapes&) { return 3 * static_cast<double>(in[0].count()); }
+  static double flops(const Average&, const Shapes& in, const Shapes&) {
+    return 3 * static_cast<double>(in[0].count());
+  }
 };
 
 template <>

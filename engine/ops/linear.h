@@ -29,7 +29,8 @@ struct Rule<Matmul> {
       require(depth(op, in, p) == (op.trans_b ? b.cols : b.rows), "matmul depth");
       require((op.trans_a ? a.cols : a.rows) == out.rows && (op.trans_b ? b.rows : b.cols) == out.cols, "matmul pairs");
     }
-    if (op.addend) require(in.back().cols == out.cols && (in.back().rows == out.rows || in.back().rows == 1), "matmul addend");
+    if (op.addend)
+      require(in.back().cols == out.cols && (in.back().rows == out.rows || in.back().rows == 1), "matmul addend");
     return {{out}};
   }
   static std::vector<Var> vjp(Recorder&, const Matmul& op, const Vjp& v) {
@@ -53,7 +54,9 @@ struct Rule<Matmul> {
 template <>
 struct Rule<SparseDense> : Light {
   static constexpr Traits traits{.rows = Follows::each(), .cols = Follows::never(), .elements = Follows::never()};
-  static std::vector<Result> infer(const SparseDense& op, const Shapes& in) { return {{{in[0].rows, in[0].cols / op.per * op.width}}}; }
+  static std::vector<Result> infer(const SparseDense& op, const Shapes& in) {
+    return {{{in[0].rows, in[0].cols / op.per * op.width}}};
+  }
   static std::vector<Var> vjp(Recorder& r, const SparseDense& op, const Vjp& v) {
     return {Var{}, v.in[1] ? r.emit1(SparsePick{op.width, op.per}, {v.in[0], v.d_out[0]}) : Var{}};
   }
@@ -71,16 +74,19 @@ struct Rule<SparsePick> : Light {
 
 template <>
 struct Rule<SparseMatmul> {
-  static constexpr Traits traits{
-      .rows = Follows::of(OperandSet::but({2})), .cols = Follows::of({2, 3}), .elements = Follows::never(), .batch = true};
+  static constexpr Traits traits{.rows = Follows::of(OperandSet::but({2})),
+                                 .cols = Follows::of({2, 3}),
+                                 .elements = Follows::never(),
+                                 .batch = true};
   static std::vector<Result> infer(const SparseMatmul& op, const Shapes& in) {
     require(in[2].rows == in[0].cols / op.per * op.width, "sparse_matmul weight");
     return {{{in[0].rows, in[2].cols}}};
   }
   static std::vector<Var> vjp(Recorder& r, const SparseMatmul& op, const Vjp& v) {
     const Var d = v.d_out[0];
-    std::vector<Var> g{Var{}, v.in[1] ? r.emit1(SparsePick{op.width, op.per}, {v.in[0], matmul(d, v.in[2], false, true)}) : Var{},
-                       r.emit1(SparseWgrad{op.width, op.per, false}, {v.in[0], v.in[1], d})};
+    std::vector<Var> g{
+        Var{}, v.in[1] ? r.emit1(SparsePick{op.width, op.per}, {v.in[0], matmul(d, v.in[2], false, true)}) : Var{},
+        r.emit1(SparseWgrad{op.width, op.per, false}, {v.in[0], v.in[1], d})};
     if (op.addend) g.push_back(sum_to(d, v.in[3].shape()));
     return g;
   }
@@ -88,7 +94,9 @@ struct Rule<SparseMatmul> {
     const Var y = matmul(sparse_dense(in[0], in[1], op.width, op.per), in[2]);
     return {op.addend ? y + in[3] : y};
   }
-  static double flops(const SparseMatmul&, const Shapes& in, const Shapes& out) { return 2 * static_cast<double>(in[0].cols * out[0].count()); }
+  static double flops(const SparseMatmul&, const Shapes& in, const Shapes& out) {
+    return 2 * static_cast<double>(in[0].cols * out[0].count());
+  }
 };
 
 template <>
@@ -99,11 +107,14 @@ struct Rule<SparseWgrad> {
             .elements = Follows::never(),
             .zero = {op.addend ? Zero::unknown : Zero::if_any, {2}}};
   }
-  static std::vector<Result> infer(const SparseWgrad& op, const Shapes& in) { return {{{in[0].cols / op.per * op.width, in[2].cols}}}; }
+  static std::vector<Result> infer(const SparseWgrad& op, const Shapes& in) {
+    return {{{in[0].cols / op.per * op.width, in[2].cols}}};
+  }
   static std::vector<Var> vjp(Recorder& r, const SparseWgrad& op, const Vjp& v) {
     const Var d = v.d_out[0];
-    std::vector<Var> g{Var{}, v.in[1] ? r.emit1(SparsePick{op.width, op.per}, {v.in[0], matmul(v.in[2], d, false, true)}) : Var{},
-                       r.emit1(SparseMatmul{op.width, op.per, false}, {v.in[0], v.in[1], d})};
+    std::vector<Var> g{
+        Var{}, v.in[1] ? r.emit1(SparsePick{op.width, op.per}, {v.in[0], matmul(v.in[2], d, false, true)}) : Var{},
+        r.emit1(SparseMatmul{op.width, op.per, false}, {v.in[0], v.in[1], d})};
     if (op.addend) g.push_back(d);
     return g;
   }
@@ -111,7 +122,9 @@ struct Rule<SparseWgrad> {
     const Var y = matmul(sparse_dense(in[0], in[1], op.width, op.per), in[2], true);
     return {op.addend ? y + in[3] : y};
   }
-  static double flops(const SparseWgrad&, const Shapes& in, const Shapes&) { return 2 * static_cast<double>(in[0].count() * in[2].cols); }
+  static double flops(const SparseWgrad&, const Shapes& in, const Shapes&) {
+    return 2 * static_cast<double>(in[0].count() * in[2].cols);
+  }
 };
 
 }  // namespace tessera

@@ -1,4 +1,5 @@
-// recurrent and its derivative in three ops. The compositions work on the lanes of a tile, [units, kSequenceTile], as the kernels do.
+// recurrent and its derivative in three ops. The compositions work on the lanes of a tile, [units, kSequenceTile], as
+// the kernels do.
 #pragma once
 #include "engine/ops/rule.h"
 
@@ -15,10 +16,16 @@ struct Lanes {
     for (int64_t j = 0; j < x.cols(); ++j) rows.push_back(reshape(slice_cols(x, j, 1), {1, x.rows()}));
     return concat_rows(rows);
   }
-  Var padded(Var x) const { return count() == kSequenceTile ? x : concat_cols({x, fill(r, {x.rows(), kSequenceTile - count()}, 0)}); }
+  Var padded(Var x) const {
+    return count() == kSequenceTile ? x : concat_cols({x, fill(r, {x.rows(), kSequenceTile - count()}, 0)});
+  }
   // Columns [start, start + width) of the tile's rows: [width, kSequenceTile].
-  Var of(Var x, int64_t start, int64_t width) const { return padded(transposed(slice_cols(slice_rows(x, tile * kSequenceTile, count()), start, width))); }
-  Var of_state(Var state, int64_t width) const { return state ? of(state, 0, width) : fill(r, {width, kSequenceTile}, 0); }
+  Var of(Var x, int64_t start, int64_t width) const {
+    return padded(transposed(slice_cols(slice_rows(x, tile * kSequenceTile, count()), start, width)));
+  }
+  Var of_state(Var state, int64_t width) const {
+    return state ? of(state, 0, width) : fill(r, {width, kSequenceTile}, 0);
+  }
   Var rows(Var lanes) const { return transposed(slice_cols(lanes, 0, count())); }  // [count, units]
   // [1, kSequenceTile]: 1 where the sequence has step t.
   Var active(Var length, int64_t t) const {
@@ -54,10 +61,16 @@ struct Rule<Recurrent> {
   static int64_t row_floats(const Recurrent&, const Shapes& in) { return recurrent_floats(in[w_x].rows, in[w_h].rows); }
   static std::vector<Result> infer(const Recurrent& op, const Shapes& in) {
     const int64_t B = in[x].rows, H = in[w_h].rows, gates = gates_of(op.cell) * H;
-    require(in.size() == 8 && op.steps > 0 && H > 0 && in[x].cols == op.steps * in[w_x].rows && in[w_x].cols == gates && in[w_h].cols == gates, "recurrent");
-    require(in[b_x] == Shape{1, gates} && in[b_h] == (op.cell == Cell::gru_reset_before ? Shape{} : Shape{1, gates}), "recurrent biases");
-    require((in[length] == Shape{} || in[length] == Shape{B, 1}) && (in[h0] == Shape{} || in[h0] == Shape{B, H}) && (in[c0] == Shape{} || in[c0] == Shape{B, H}), "recurrent states");
-    std::vector<Result> out{{{B, op.steps * H}}, {{B, H}}, {{sequence_tiles(B) * op.steps * saved_of(op.cell) * H, kSequenceTile}}};
+    require(in.size() == 8 && op.steps > 0 && H > 0 && in[x].cols == op.steps * in[w_x].rows && in[w_x].cols == gates &&
+                in[w_h].cols == gates,
+            "recurrent");
+    require(in[b_x] == Shape{1, gates} && in[b_h] == (op.cell == Cell::gru_reset_before ? Shape{} : Shape{1, gates}),
+            "recurrent biases");
+    require((in[length] == Shape{} || in[length] == Shape{B, 1}) && (in[h0] == Shape{} || in[h0] == Shape{B, H}) &&
+                (in[c0] == Shape{} || in[c0] == Shape{B, H}),
+            "recurrent states");
+    std::vector<Result> out{
+        {{B, op.steps * H}}, {{B, H}}, {{sequence_tiles(B) * op.steps * saved_of(op.cell) * H, kSequenceTile}}};
     if (op.cell == Cell::lstm) out.push_back({{B, H}});
     return out;
   }
@@ -77,9 +90,11 @@ struct Rule<Recurrent> {
     }
     const bool lstm = op.cell == Cell::lstm;
     const int64_t B = v.in[x].rows(), in = v.in[w_x].rows(), H = v.in[w_h].rows(), gates = v.in[w_h].cols();
-    const auto back = r.emit(RecurrentGrad{op.cell, op.steps, B}, {v.in[length], v.out[saved], v.in[w_h], v.d_out[y], v.d_out[h_last], lstm ? v.d_out[c_last] : Var{}});
+    const auto back = r.emit(RecurrentGrad{op.cell, op.steps, B}, {v.in[length], v.out[saved], v.in[w_h], v.d_out[y],
+                                                                   v.d_out[h_last], lstm ? v.d_out[c_last] : Var{}});
     const Var d_x = r.emit1(RecurrentInputGrad{op.cell, op.steps, B}, {back[0], v.in[w_x]});
-    const Var weights = sum_rows(r.emit1(RecurrentWgrad{op.cell, op.steps}, {v.in[x], v.in[length], v.out[saved], back[0]}));
+    const Var weights =
+        sum_rows(r.emit1(RecurrentWgrad{op.cell, op.steps}, {v.in[x], v.in[length], v.out[saved], back[0]}));
     int64_t at = 0;
     auto next = [&](Shape s) {
       const Var part = reshape(slice_cols(weights, at, s.count()), s);
@@ -105,18 +120,21 @@ struct Rule<Recurrent> {
         std::vector<Var> parts;
         if (op.cell == Cell::lstm) {
           const Var a = ax + (matmul(in[w_h], h, true) + column(in[b_h]));
-          const Var i = sigmoid(gate(a, 0)), f = sigmoid(gate(a, 1) + op.forget_bias), g = tanh(gate(a, 2)), o = sigmoid(gate(a, 3));
+          const Var i = sigmoid(gate(a, 0)), f = sigmoid(gate(a, 1) + op.forget_bias), g = tanh(gate(a, 2)),
+                    o = sigmoid(gate(a, 3));
           const Var next = f * c + i * g, squashed = tanh(next);
           parts = {i, f, g, o, squashed, c_was, was};
           c = c + (next - c) * on;
           h = h + (o * squashed - h) * on;
         } else if (op.cell == Cell::gru) {
           const Var ah = matmul(in[w_h], h, true) + column(in[b_h]), q = gate(ah, 2);
-          const Var reset = sigmoid(gate(ax, 0) + gate(ah, 0)), z = sigmoid(gate(ax, 1) + gate(ah, 1)), n = tanh(gate(ax, 2) + reset * q);
+          const Var reset = sigmoid(gate(ax, 0) + gate(ah, 0)), z = sigmoid(gate(ax, 1) + gate(ah, 1)),
+                    n = tanh(gate(ax, 2) + reset * q);
           parts = {reset, z, n, q, was};
           h = h + (n + z * (h - n) - h) * on;
         } else {
-          const Var a = slice_rows(ax, 0, 2 * H) + matmul(slice_cols(in[w_h], 0, 2 * H), h, true), reset = sigmoid(gate(a, 0)), z = sigmoid(gate(a, 1));
+          const Var a = slice_rows(ax, 0, 2 * H) + matmul(slice_cols(in[w_h], 0, 2 * H), h, true),
+                    reset = sigmoid(gate(a, 0)), z = sigmoid(gate(a, 1));
           const Var n = tanh(gate(ax, 2) + matmul(slice_cols(in[w_h], 2 * H, H), reset * h, true));
           parts = {reset, z, n, was};
           h = h + (n + z * (h - n) - h) * on;
@@ -134,7 +152,8 @@ struct Rule<Recurrent> {
   }
 
   static double flops(const Recurrent& op, const Shapes& in, const Shapes& out) {
-    return recurrent_flops(op.cell, in[x].rows, op.steps, in[w_x].rows + in[w_h].rows, in[w_h].rows) + 24 * static_cast<double>(gates_of(op.cell) * out[y].count());
+    return recurrent_flops(op.cell, in[x].rows, op.steps, in[w_x].rows + in[w_h].rows, in[w_h].rows) +
+           24 * static_cast<double>(gates_of(op.cell) * out[y].count());
   }
 };
 
@@ -151,8 +170,13 @@ struct Rule<RecurrentGrad> {
   static std::vector<Result> infer(const RecurrentGrad& op, const Shapes& in) {
     const int64_t H = in[w_h].rows, rows = sequence_tiles(op.sequences) * op.steps * H;
     const Shape state{op.sequences, H};
-    require(in.size() == 6 && in[saved] == Shape{rows * saved_of(op.cell), kSequenceTile} && in[w_h].cols == gates_of(op.cell) * H, "recurrent_grad");
-    require((in[d_y] == Shape{} || in[d_y] == Shape{op.sequences, op.steps * H}) && (in[d_h_last] == Shape{} || in[d_h_last] == state) && (in[d_c_last] == Shape{} || in[d_c_last] == state), "recurrent_grad");
+    require(in.size() == 6 && in[saved] == Shape{rows * saved_of(op.cell), kSequenceTile} &&
+                in[w_h].cols == gates_of(op.cell) * H,
+            "recurrent_grad");
+    require((in[d_y] == Shape{} || in[d_y] == Shape{op.sequences, op.steps * H}) &&
+                (in[d_h_last] == Shape{} || in[d_h_last] == state) &&
+                (in[d_c_last] == Shape{} || in[d_c_last] == state),
+            "recurrent_grad");
     std::vector<Result> out{{{rows * slopes_of(op.cell), kSequenceTile}}, {state}};
     if (op.cell == Cell::lstm) out.push_back({state});
     return out;
@@ -173,7 +197,8 @@ struct Rule<RecurrentGrad> {
         if (op.cell == Cell::lstm) {
           const Var i = part(0), f = part(1), g = part(2), o = part(3), squashed = part(4), c = part(5);
           const Var e = (d_c * on) + d * o * (1.0 - squashed * squashed);
-          const Var all = concat_rows({e * g * slope(i), e * c * slope(f), e * i * (1.0 - g * g), d * squashed * slope(o)});
+          const Var all =
+              concat_rows({e * g * slope(i), e * c * slope(f), e * i * (1.0 - g * g), d * squashed * slope(o)});
           steps[static_cast<size_t>(t)] = all;
           d_c = e * f + d_c * off;
           d_h = matmul(in[w_h], all) + held;
@@ -200,7 +225,9 @@ struct Rule<RecurrentGrad> {
     return out;
   }
 
-  static double flops(const RecurrentGrad& op, const Shapes& in, const Shapes&) { return recurrent_flops(op.cell, op.sequences, op.steps, in[w_h].rows, in[w_h].rows); }
+  static double flops(const RecurrentGrad& op, const Shapes& in, const Shapes&) {
+    return recurrent_flops(op.cell, op.sequences, op.steps, in[w_h].rows, in[w_h].rows);
+  }
 };
 
 template <>
@@ -213,7 +240,8 @@ struct Rule<RecurrentInputGrad> {
   static int64_t sequences(const RecurrentInputGrad& op, const Shapes&) { return op.sequences; }
   static std::vector<Result> infer(const RecurrentInputGrad& op, const Shapes& in) {
     const int64_t H = in[1].cols / gates_of(op.cell);
-    require(in[0] == Shape{sequence_tiles(op.sequences) * op.steps * slopes_of(op.cell) * H, kSequenceTile}, "recurrent_input_grad");
+    require(in[0] == Shape{sequence_tiles(op.sequences) * op.steps * slopes_of(op.cell) * H, kSequenceTile},
+            "recurrent_input_grad");
     return {{{op.sequences, op.steps * in[1].rows}}};
   }
   static std::vector<Var> compose(Recorder& r, const RecurrentInputGrad& op, const std::vector<Var>& in) {
@@ -221,7 +249,9 @@ struct Rule<RecurrentInputGrad> {
     std::vector<Var> tiles;
     for (int64_t tile = 0; tile < sequence_tiles(op.sequences); ++tile) {
       std::vector<Var> steps;
-      for (int64_t t = 0; t < op.steps; ++t) steps.push_back(Lanes{r, op.sequences, tile}.rows(matmul(in[1], slice_rows(in[0], (tile * op.steps + t) * parts * H, gates))));
+      for (int64_t t = 0; t < op.steps; ++t)
+        steps.push_back(Lanes{r, op.sequences, tile}.rows(
+            matmul(in[1], slice_rows(in[0], (tile * op.steps + t) * parts * H, gates))));
       tiles.push_back(concat_cols(steps));
     }
     return {concat_rows(tiles)};
@@ -240,10 +270,15 @@ struct Rule<RecurrentWgrad> {
       .elements = Follows::never(),
       .tiles = {.inputs = OperandSet::all(), .lanes_in = {x}, .tiled_in = {saved, slopes}, .shares = true}};
   static int64_t sequences(const RecurrentWgrad&, const Shapes& in) { return in[x].rows; }
-  static int64_t hidden(const RecurrentWgrad& op, Shape x_shape, Shape saved_shape) { return saved_shape.rows / (std::max<int64_t>(sequence_tiles(x_shape.rows), 1) * op.steps * saved_of(op.cell)); }
+  static int64_t hidden(const RecurrentWgrad& op, Shape x_shape, Shape saved_shape) {
+    return saved_shape.rows / (std::max<int64_t>(sequence_tiles(x_shape.rows), 1) * op.steps * saved_of(op.cell));
+  }
   static std::vector<Result> infer(const RecurrentWgrad& op, const Shapes& in) {
-    const int64_t tiles = sequence_tiles(in[x].rows), H = hidden(op, in[x], in[saved]), biases = op.cell == Cell::gru_reset_before ? 1 : 2;
-    require(in.size() == 4 && in[x].cols % op.steps == 0 && in[slopes] == Shape{tiles * op.steps * slopes_of(op.cell) * H, kSequenceTile}, "recurrent_wgrad");
+    const int64_t tiles = sequence_tiles(in[x].rows), H = hidden(op, in[x], in[saved]),
+                  biases = op.cell == Cell::gru_reset_before ? 1 : 2;
+    require(in.size() == 4 && in[x].cols % op.steps == 0 &&
+                in[slopes] == Shape{tiles * op.steps * slopes_of(op.cell) * H, kSequenceTile},
+            "recurrent_wgrad");
     return {{{tiles, (in[x].cols / op.steps + H + biases) * gates_of(op.cell) * H}}};
   }
   static std::vector<Var> compose(Recorder& r, const RecurrentWgrad& op, const std::vector<Var>& in) {
@@ -255,12 +290,16 @@ struct Rule<RecurrentWgrad> {
       const Lanes lanes{r, B, tile};
       Var total;
       for (int64_t t = 0; t < op.steps; ++t) {
-        auto slope = [&](int64_t part, int64_t count) { return slice_rows(in[slopes], ((tile * op.steps + t) * parts + part) * H, count * H); };
+        auto slope = [&](int64_t part, int64_t count) {
+          return slice_rows(in[slopes], ((tile * op.steps + t) * parts + part) * H, count * H);
+        };
         auto kept = [&](int64_t part) { return part_of(in[saved], tile, t, op.steps, saved_of(op.cell), part, H); };
-        const Var v = lanes.of(in[x], t * width, width) * lanes.active(in[length], t), h = kept(saved_of(op.cell) - 1), d = slope(0, gates_of(op.cell));
+        const Var v = lanes.of(in[x], t * width, width) * lanes.active(in[length], t), h = kept(saved_of(op.cell) - 1),
+                  d = slope(0, gates_of(op.cell));
         std::vector<Var> all{flat(matmul(v, d, false, true))};
         if (op.cell == Cell::gru_reset_before) {
-          all.push_back(flat(concat_cols({matmul(h, slope(0, 2), false, true), matmul(kept(0) * h, slope(2, 1), false, true)})));
+          all.push_back(
+              flat(concat_cols({matmul(h, slope(0, 2), false, true), matmul(kept(0) * h, slope(2, 1), false, true)})));
           all.push_back(flat(sum_cols(d)));
         } else {
           const Var of_h = op.cell == Cell::gru ? concat_rows({slope(0, 2), slope(3, 1)}) : d;

@@ -39,7 +39,9 @@ struct Rule<RowDot> : ReadsAll {
     require(in[0] == in[1], "row_dot");
     return {{{in[0].rows, 1}}};
   }
-  static std::vector<Var> vjp(Recorder&, const RowDot&, const Vjp& v) { return {v.in[1] * v.d_out[0], v.in[0] * v.d_out[0]}; }
+  static std::vector<Var> vjp(Recorder&, const RowDot&, const Vjp& v) {
+    return {v.in[1] * v.d_out[0], v.in[0] * v.d_out[0]};
+  }
 };
 
 }  // namespace tessera

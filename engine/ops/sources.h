@@ -25,7 +25,9 @@ struct Rule<DrawConditions> : NoGradient, Light {
                                  .elements = Follows::never(),
                                  .gathers = {0, 1, 2, 3},
                                  .batch = true};
-  static std::vector<Result> infer(const DrawConditions& op, const Shapes&) { return {{{op.rows, 1}, DType::index}, {{op.rows, 1}, DType::index}}; }
+  static std::vector<Result> infer(const DrawConditions& op, const Shapes&) {
+    return {{{op.rows, 1}, DType::index}, {{op.rows, 1}, DType::index}};
+  }
 };
 
 template <>
@@ -59,8 +61,11 @@ struct Rule<ProfileRows> : NoGradient {
     const Shape s{in[0].rows, op.profile->entries};
     return {{s, DType::index}, {s}};
   }
-  // Ten comparisons a search among the 1,001 quantiles, three searches a number; half of the entries' sines are products.
-  static double flops(const ProfileRows& op, const Shapes& in, const Shapes&) { return 50.0 * static_cast<double>(in[0].rows * op.profile->column_count); }
+  // Ten comparisons a search among the 1,001 quantiles, three searches a number; half of the entries' sines are
+  // products.
+  static double flops(const ProfileRows& op, const Shapes& in, const Shapes&) {
+    return 50.0 * static_cast<double>(in[0].rows * op.profile->column_count);
+  }
 };
 
 template <>
@@ -76,10 +81,14 @@ template <>
 struct Rule<MixtureDraw> : NoGradient {
   static constexpr Traits traits{.rows = Follows::of({0, 1}), .cols = Follows::never(), .elements = Follows::never()};
   static std::vector<Result> infer(const MixtureDraw&, const Shapes& in) {
-    require(in[1].cols == 1 && in[2].cols == in[0].cols && in[3].rows == in[2].rows * in[0].cols && in[3].cols == in[0].cols, "mixture_draw");
+    require(in[1].cols == 1 && in[2].cols == in[0].cols && in[3].rows == in[2].rows * in[0].cols &&
+                in[3].cols == in[0].cols,
+            "mixture_draw");
     return {{in[0]}};
   }
-  static double flops(const MixtureDraw&, const Shapes& in, const Shapes&) { return 2 * static_cast<double>(in[0].count() * in[0].cols); }
+  static double flops(const MixtureDraw&, const Shapes& in, const Shapes&) {
+    return 2 * static_cast<double>(in[0].count() * in[0].cols);
+  }
 };
 
 }  // namespace tessera

@@ -57,7 +57,8 @@ struct Rule<SpanCrossEntropy> : PerSpan {
   static std::vector<Var> vjp(Recorder& r, const SpanCrossEntropy& op, const Vjp& v) {
     return {r.emit1(SpanCrossEntropyGrad{op.spans}, {v.in[0], v.in[1], v.d_out[0]}), Var{}};
   }
-  // The category spans side by side, in the order of the condition vector; `full` brings [B, cond_width] back to [B, width].
+  // The category spans side by side, in the order of the condition vector; `full` brings [B, cond_width] back to [B,
+  // width].
   static Var conditional(const SpanTable* s, Var x) {
     std::vector<Var> parts;
     for (int i = 0; i < s->count; ++i)
@@ -68,7 +69,8 @@ struct Rule<SpanCrossEntropy> : PerSpan {
     std::vector<Var> parts;
     for (int i = 0; i < s->count; ++i) {
       const SpanTable::Item& span = s->items[i];
-      parts.push_back(span.cond_start < 0 ? fill(r, {x.rows(), span.width}, 0) : slice_cols(x, span.cond_start, span.width));
+      parts.push_back(span.cond_start < 0 ? fill(r, {x.rows(), span.width}, 0)
+                                          : slice_cols(x, span.cond_start, span.width));
     }
     return concat_cols(parts);
   }
@@ -98,7 +100,9 @@ struct Rule<SpanReconstruction> : PerSpan {
   static constexpr Traits traits{
       .rows = Follows::of(OperandSet::but({3})), .cols = Follows::never(), .elements = Follows::never(), .batch = true};
   static std::vector<Result> infer(const SpanReconstruction& op, const Shapes& in) {
-    require(in[0].cols == op.spans->width && in[1].cols == op.spans->count && in[1] == in[2] && in[3].cols == op.spans->tanhs, "span_reconstruction");
+    require(in[0].cols == op.spans->width && in[1].cols == op.spans->count && in[1] == in[2] &&
+                in[3].cols == op.spans->tanhs,
+            "span_reconstruction");
     return {{{in[0].rows, op.spans->count}}};
   }
   static std::vector<Var> vjp(Recorder& r, const SpanReconstruction& op, const Vjp& v) {
@@ -113,7 +117,8 @@ struct Rule<SpanReconstruction> : PerSpan {
   }
   static Var sigmas(Recorder& r, const SpanTable* s, Var sigma) {
     std::vector<Var> parts;
-    for (int i = 0; i < s->count; ++i) parts.push_back(s->items[i].softmax != 0 ? fill(r, {1, 1}, 1) : slice_cols(sigma, s->items[i].slot, 1));
+    for (int i = 0; i < s->count; ++i)
+      parts.push_back(s->items[i].softmax != 0 ? fill(r, {1, 1}, 1) : slice_cols(sigma, s->items[i].slot, 1));
     return concat_cols(parts);
   }
   static std::vector<Var> compose(Recorder& r, const SpanReconstruction& op, const std::vector<Var>& in) {
@@ -129,17 +134,21 @@ template <>
 struct Rule<SpanReconstructionGrad> : PerSpan {
   static constexpr Traits traits{
       .rows = Follows::of(OperandSet::but({3})), .cols = Follows::never(), .elements = Follows::never()};
-  static std::vector<Result> infer(const SpanReconstructionGrad& op, const Shapes& in) { return {{in[0]}, {{in[0].rows, op.spans->tanhs}}}; }
+  static std::vector<Result> infer(const SpanReconstructionGrad& op, const Shapes& in) {
+    return {{in[0]}, {{in[0].rows, op.spans->tanhs}}};
+  }
   static std::vector<Var> compose(Recorder& r, const SpanReconstructionGrad& op, const std::vector<Var>& in) {
     const SpanTable* s = op.spans;
-    const Var picked = r.emit1(SparsePick{s->width, s->count}, {in[1], in[0]}), sigma = Rule<SpanReconstruction>::sigmas(r, s, in[3]), d = in[4];
+    const Var picked = r.emit1(SparsePick{s->width, s->count}, {in[1], in[0]}),
+              sigma = Rule<SpanReconstruction>::sigmas(r, s, in[3]), d = in[4];
     const Var y = tanh(picked), miss = (in[2] - y) / sigma;
     const Var of_tanh = (-1.0 * (d * (miss * (1.0 - y * y)))) / sigma, of_sigma = (d * (1.0 - miss * miss)) / sigma;
     const Var hot = r.emit1(SparseDense{s->width, s->count}, {in[1], d});
     std::vector<Var> rows;
     for (int i = 0; i < s->count; ++i)
       if (s->items[i].softmax == 0) rows.push_back(slice_cols(of_sigma, i, 1));
-    return {(span_softmax(in[0], s) * span_spread(d, s) - hot) * span_mask(r, s, true) + span_spread(of_tanh, s) * span_mask(r, s, false),
+    return {(span_softmax(in[0], s) * span_spread(d, s) - hot) * span_mask(r, s, true) +
+                span_spread(of_tanh, s) * span_mask(r, s, false),
             rows.empty() ? fill(r, {in[0].rows(), 0}, 0) : concat_cols(rows)};
   }
 };
@@ -159,7 +168,9 @@ struct Rule<SpanSpread> : Free {
   static constexpr Traits traits{
       .rows = Follows::each(), .cols = Follows::never(), .elements = Follows::never(), .zero = {Zero::if_all, {0}}};
   static std::vector<Result> infer(const SpanSpread& op, const Shapes& in) { return {{{in[0].rows, op.spans->width}}}; }
-  static std::vector<Var> vjp(Recorder&, const SpanSpread& op, const Vjp& v) { return {span_sum(v.d_out[0], op.spans)}; }
+  static std::vector<Var> vjp(Recorder&, const SpanSpread& op, const Vjp& v) {
+    return {span_sum(v.d_out[0], op.spans)};
+  }
 };
 
 template <>

@@ -68,13 +68,13 @@ struct Zero {
 
 // An op over sequences, which the processor runs on tiles of kSequenceTile of them (engine/tile_chains.h).
 struct Tiles {
-  OperandSet inputs{};       // of which a tile reads its own part only
-  OperandSet lanes_in{};     // inputs that may be lane-major (View::lanes)
-  OperandSet lanes_out{};    // outputs that may be
-  OperandSet tiled_in{};     // inputs that lie tile by tile, a sequence a column
-  OperandSet tiled_out{};    // outputs that do
-  OperandSet derivative{};   // outputs that only the derivative reads: not made where nobody does
-  bool shares = false;  // row t of the output is tile t's share of a sum
+  OperandSet inputs{};      // of which a tile reads its own part only
+  OperandSet lanes_in{};    // inputs that may be lane-major (View::lanes)
+  OperandSet lanes_out{};   // outputs that may be
+  OperandSet tiled_in{};    // inputs that lie tile by tile, a sequence a column
+  OperandSet tiled_out{};   // outputs that do
+  OperandSet derivative{};  // outputs that only the derivative reads: not made where nobody does
+  bool shares = false;      // row t of the output is tile t's share of a sum
 };
 
 struct Traits {
@@ -82,7 +82,7 @@ struct Traits {
   int in_place = 0;  // the first so many outputs are the first inputs, changed
   Move move{};
   Zero zero{};
-  OperandSet gathers{};          // inputs read only where other inputs say: of these no more is read than comes out
+  OperandSet gathers{};     // inputs read only where other inputs say: of these no more is read than comes out
   bool batch = false;       // its rows are those of a batch, the unit that fused launches cut
   bool normalises = false;  // reduces columns before it makes them: what it reads is best made column by column
   bool scalars = false;     // works on numbers, [1, 1] each: cut by columns, it counts as one

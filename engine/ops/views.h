@@ -15,7 +15,9 @@ struct Rule<Reshape> : Free {
     require(in[0].count() == op.rows * op.cols, "reshape");
     return {{{op.rows, op.cols}}};
   }
-  static std::vector<Var> vjp(Recorder&, const Reshape&, const Vjp& v) { return {reshape(v.d_out[0], v.in[0].shape())}; }
+  static std::vector<Var> vjp(Recorder&, const Reshape&, const Vjp& v) {
+    return {reshape(v.d_out[0], v.in[0].shape())};
+  }
 };
 
 template <>

@@ -1,5 +1,6 @@
-// accumulate: A·B + C·D is one product that runs on over the depth, and what else is added starts it. A weight's gradient from real, fake and penalty rows is
-// one pass over the weight; a bias costs nothing. Sparse products are cheap and come first.
+// accumulate: A·B + C·D is one product that runs on over the depth, and what else is added starts it. A weight's
+// gradient from real, fake and penalty rows is one pass over the weight; a bias costs nothing. Sparse products are
+// cheap and come first.
 #include "engine/passes/rewrite.h"
 
 namespace tessera {
@@ -12,7 +13,8 @@ std::optional<Var> join(Recorder& r, Var x, Var y, bool own_x, bool own_y) {
   const Matmul* a = own_x ? made_by<Matmul>(x) : nullptr;
   const Matmul* b = own_y ? made_by<Matmul>(y) : nullptr;
   const bool same = x.shape() == y.shape();
-  if (a != nullptr && b != nullptr && a->trans_a == b->trans_a && a->trans_b == b->trans_b && !(a->addend && b->addend)) {
+  if (a != nullptr && b != nullptr && a->trans_a == b->trans_a && a->trans_b == b->trans_b &&
+      !(a->addend && b->addend)) {
     std::vector<Var> p = inputs_of(x), q = inputs_of(y);
     const Matmul op = with(*a, a->pairs + b->pairs, a->addend || b->addend);
     Var addend;
@@ -33,7 +35,9 @@ std::optional<Var> join(Recorder& r, Var x, Var y, bool own_x, bool own_y) {
       return r.emit1(op, p);
     }
   }
-  if (b != nullptr && b->addend && same && own_x && made_by<SparseWgrad>(x) != nullptr && !made_by<SparseWgrad>(x)->addend) return join(r, y, x, own_y, own_x);
+  if (b != nullptr && b->addend && same && own_x && made_by<SparseWgrad>(x) != nullptr &&
+      !made_by<SparseWgrad>(x)->addend)
+    return join(r, y, x, own_y, own_x);
   if (a != nullptr && a->addend && y.rows() == 1 && !same) {
     // A bias goes to the front of the chain: into the sparse product that the dense ones are added to.
     std::vector<Var> p = inputs_of(x);
@@ -52,7 +56,8 @@ std::optional<Var> join(Recorder& r, Var x, Var y, bool own_x, bool own_y) {
     return r.emit1(with(*a, a->pairs, true), p);
   }
   if (b != nullptr && !b->addend && same) return join(r, y, x, own_y, own_x);
-  if (const auto* s = own_x ? made_by<SparseMatmul>(x) : nullptr; s != nullptr && !s->addend && y.cols() == x.cols() && (same || y.rows() == 1)) {
+  if (const auto* s = own_x ? made_by<SparseMatmul>(x) : nullptr;
+      s != nullptr && !s->addend && y.cols() == x.cols() && (same || y.rows() == 1)) {
     std::vector<Var> p = inputs_of(x);
     p.push_back(y);
     return r.emit1(SparseMatmul{s->width, s->per, true}, p);
@@ -68,7 +73,8 @@ std::optional<Var> join(Recorder& r, Var x, Var y, bool own_x, bool own_y) {
   return std::nullopt;
 }
 
-// Pieces of a concatenation along rows: sums of concatenations with the same cuts are taken piece by piece, and a product is cut to fit.
+// Pieces of a concatenation along rows: sums of concatenations with the same cuts are taken piece by piece, and a
+// product is cut to fit.
 std::optional<std::vector<Var>> pieces(Var v, const std::vector<int64_t>& cuts, bool own) {
   std::vector<Var> out;
   if (made_by<ConcatRows>(v) != nullptr) {

@@ -1,5 +1,5 @@
-// constants: 0·x = 0, 0 + x = x, a·(b·x + c) = ab·x + ac, and so on through products, sums and moves. What it is for: gradients of slices are padded with 0, and those of
-// means and sums begin as constants.
+// constants: 0·x = 0, 0 + x = x, a·(b·x + c) = ab·x + ac, and so on through products, sums and moves. What it is for:
+// gradients of slices are padded with 0, and those of means and sums begin as constants.
 #include "engine/passes/rewrite.h"
 
 namespace tessera {
@@ -59,7 +59,8 @@ std::optional<std::vector<Var>> fold(Recorder& r, const Site& s) {
   } else if (const auto* m = std::get_if<Matmul>(&s.node.op)) {
     std::vector<Var> left;
     for (int p = 0; p < m->pairs; ++p)
-      if (!is_zero(in[static_cast<size_t>(2 * p)]) && !is_zero(in[static_cast<size_t>(2 * p) + 1])) left.insert(left.end(), {in[static_cast<size_t>(2 * p)], in[static_cast<size_t>(2 * p) + 1]});
+      if (!is_zero(in[static_cast<size_t>(2 * p)]) && !is_zero(in[static_cast<size_t>(2 * p) + 1]))
+        left.insert(left.end(), {in[static_cast<size_t>(2 * p)], in[static_cast<size_t>(2 * p) + 1]});
     if (left.size() == static_cast<size_t>(2 * m->pairs)) return std::nullopt;
     if (left.empty()) return m->addend ? one(broadcast(in.back(), s.old.shape(s.node.out[0]))) : zeros();
     const int pairs = static_cast<int>(left.size() / 2);

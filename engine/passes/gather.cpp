@@ -1,5 +1,6 @@
-// gather: a product with rows of concatenated parts is the sum of the parts' products with their rows of the weight; for a one-hot part that product is a gather
-// of weight rows, and its weight gradient a scatter (performance.md §2: 22 of 261 entries of a real row are not zero).
+// gather: a product with rows of concatenated parts is the sum of the parts' products with their rows of the weight;
+// for a one-hot part that product is a gather of weight rows, and its weight gradient a scatter (performance.md §2: 22
+// of 261 entries of a real row are not zero).
 #include "engine/passes/rewrite.h"
 
 namespace tessera {
@@ -43,10 +44,14 @@ std::optional<std::vector<Var>> replace(Recorder& r, const Site& s) {
   for (const Var part : parts) {
     const auto sparse = sparse_form(part);
     if (m->trans_a) {
-      results.push_back(sparse ? r.emit1(SparseWgrad{sparse->width, sparse->per, false}, {sparse->index, sparse->value, b}) : matmul(part, b, true));
+      results.push_back(sparse
+                            ? r.emit1(SparseWgrad{sparse->width, sparse->per, false}, {sparse->index, sparse->value, b})
+                            : matmul(part, b, true));
     } else {
       const Var w = slice_rows(b, start, part.cols());
-      results.push_back(sparse ? r.emit1(SparseMatmul{sparse->width, sparse->per, false}, {sparse->index, sparse->value, w}) : matmul(part, w));
+      results.push_back(
+          sparse ? r.emit1(SparseMatmul{sparse->width, sparse->per, false}, {sparse->index, sparse->value, w})
+                 : matmul(part, w));
     }
     start += part.cols();
   }

@@ -1,5 +1,6 @@
-// interpolate: (a·x + (1 − a)·y)·W = a·(x·W) + (1 − a)·(y·W) with one a a row. The critic's first layer for the penalty's rows costs nothing,
-// since x·W and y·W are computed anyway (performance.md §2). A bias added after it is untouched.
+// interpolate: (a·x + (1 − a)·y)·W = a·(x·W) + (1 − a)·(y·W) with one a a row. The critic's first layer for the
+// penalty's rows costs nothing, since x·W and y·W are computed anyway (performance.md §2). A bias added after it is
+// untouched.
 #include "engine/passes/rewrite.h"
 
 namespace tessera {
@@ -7,9 +8,11 @@ namespace tessera {
 void interpolate(Plan& plan) {
   rewrite(plan, [](Recorder&, const Site& s) -> std::optional<std::vector<Var>> {
     const auto* m = std::get_if<Matmul>(&s.node.op);
-    if (m == nullptr || m->pairs != 1 || m->addend || m->trans_a || made_by<LerpRows>(s.in[0]) == nullptr) return std::nullopt;
+    if (m == nullptr || m->pairs != 1 || m->addend || m->trans_a || made_by<LerpRows>(s.in[0]) == nullptr)
+      return std::nullopt;
     const auto rows = inputs_of(s.in[0]);
-    return std::vector<Var>{lerp_rows(rows[0], matmul(rows[1], s.in[1], false, m->trans_b), matmul(rows[2], s.in[1], false, m->trans_b))};
+    return std::vector<Var>{
+        lerp_rows(rows[0], matmul(rows[1], s.in[1], false, m->trans_b), matmul(rows[2], s.in[1], false, m->trans_b))};
   });
 }
 

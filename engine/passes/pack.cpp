@@ -1,5 +1,6 @@
-// pack: a product with packed rows is the sum over the places in a pack, and is added up in that order. On a GPU whoever has made the rows of one place can multiply
-// them by that place's part of the weight at once (engine/fusion.h); elsewhere the order is the processor's.
+// pack: a product with packed rows is the sum over the places in a pack, and is added up in that order. On a GPU
+// whoever has made the rows of one place can multiply them by that place's part of the weight at once
+// (engine/fusion.h); elsewhere the order is the processor's.
 #include "engine/passes/rewrite.h"
 
 namespace tessera {
@@ -9,7 +10,8 @@ constexpr int64_t kDeepPack = 384;  // below, a product is not cut at all
 void pack(Plan& plan) {
   rewrite(plan, [](Recorder& r, const Site& s) -> std::optional<std::vector<Var>> {
     const auto* m = std::get_if<Matmul>(&s.node.op);
-    if (m == nullptr || m->pairs != 1 || m->trans_a || m->cut > 0 || made_by<Reshape>(s.in[0]) == nullptr) return std::nullopt;
+    if (m == nullptr || m->pairs != 1 || m->trans_a || m->cut > 0 || made_by<Reshape>(s.in[0]) == nullptr)
+      return std::nullopt;
     const Shape packed = s.in[0].shape(), rows = input_of(s.in[0], 0).shape();
     if (rows.rows <= packed.rows || packed.cols < kDeepPack) return std::nullopt;
     Matmul op = *m;

@@ -8,16 +8,22 @@ namespace tessera {
 const std::vector<PassInfo>& passes() {
   static const std::vector<PassInfo> all = {
       {"dead", "what reaches no weight, state or output is not computed", drop_dead},
-      {"constants", "zeros annihilate what they multiply, scales and sums with constants fold; equal ops become one", fold_constants},
+      {"constants", "zeros annihilate what they multiply, scales and sums with constants fold; equal ops become one",
+       fold_constants},
       {"scale", "a factor of rows is applied behind a product, where the rows are narrower", scale},
-      {"interpolate", "a linear layer of interpolated rows is the interpolation of its outputs for the rows themselves", interpolate},
-      {"gather", "a one-hot row times a matrix is a row of the matrix: gathers and scatters instead of products", gather},
+      {"interpolate", "a linear layer of interpolated rows is the interpolation of its outputs for the rows themselves",
+       interpolate},
+      {"gather", "a one-hot row times a matrix is a row of the matrix: gathers and scatters instead of products",
+       gather},
       {"trim", "of a product only the rows and columns that are read are computed", trim},
       {"accumulate", "sums of products, and a bias, are accumulated in one product", accumulate},
       {"norm_relu", "batch norm applies its ReLU, forward and backward", norm_relu},
       {"stack", "small products with one weight become one product of stacked rows", stack},
       {"pack", "a product with packed rows is added up place by place", pack},
-      {"fuse", "ops that can be done one after the other on a part of the rows (on a GPU, of the columns too) are done together", nullptr},
+      {"fuse",
+       "ops that can be done one after the other on a part of the rows (on a GPU, of the columns too) are done "
+       "together",
+       nullptr},
       {"liveness", "values that are not needed at the same time share memory", nullptr},
   };
   return all;
@@ -41,7 +47,9 @@ void check_passes(const std::set<std::string>& names) {
       known = known || name == p.name;
       list += std::string(list.empty() ? "" : ", ") + p.name;
     }
-    if (!known) throw Error(ErrorCode::usage, "--passes-off: there is no pass \"" + name + "\". Passes: " + list + " (all: every one).");
+    if (!known)
+      throw Error(ErrorCode::usage,
+                  "--passes-off: there is no pass \"" + name + "\". Passes: " + list + " (all: every one).");
   }
 }
 
@@ -51,7 +59,8 @@ std::vector<PassReport> optimise(Plan& plan, const std::set<std::string>& off) {
   for (const PassInfo& p : passes()) {
     if (!wanted(off, p.name)) continue;
     PassReport r{p.name, plan.nodes.size(), 0, flops(plan), 0};
-    if (p.run != nullptr) p.run(plan);  // liveness is placement's (engine/placement.h), fusion the device's (engine/fusion.h)
+    // liveness is placement's (engine/placement.h), fusion the device's (engine/fusion.h)
+    if (p.run != nullptr) p.run(plan);
     // What a pass has made unnecessary goes with it; otherwise it would be computed beside its replacement.
     if (wanted(off, "dead")) drop_dead(plan);
     r.nodes_after = plan.nodes.size();

@@ -21,7 +21,9 @@ void rewrite(Plan& plan, const Rewrite& rule, bool share) {
   r.share = share;
   const auto readers = readers_of(plan);
   std::vector<Id> now(plan.values.size(), kNone);
-  for (const Leaf& leaf : plan.leaves) now[static_cast<size_t>(leaf.value)] = next.leaf(leaf.kind, leaf.name, plan.shape(leaf.value), plan[leaf.value].dtype);
+  for (const Leaf& leaf : plan.leaves)
+    now[static_cast<size_t>(leaf.value)] =
+        next.leaf(leaf.kind, leaf.name, plan.shape(leaf.value), plan[leaf.value].dtype);
   for (const Node& node : plan.nodes) {
     std::vector<Var> in;
     for (const Id v : node.in) in.push_back(v == kNone ? Var{} : r.var(now[static_cast<size_t>(v)]));
@@ -50,7 +52,9 @@ void drop_dead(Plan& plan) {
   Plan next;
   next.tables = plan.tables;
   std::vector<Id> now(plan.values.size(), kNone);
-  for (const Leaf& leaf : plan.leaves) now[static_cast<size_t>(leaf.value)] = next.leaf(leaf.kind, leaf.name, plan.shape(leaf.value), plan[leaf.value].dtype);
+  for (const Leaf& leaf : plan.leaves)
+    now[static_cast<size_t>(leaf.value)] =
+        next.leaf(leaf.kind, leaf.name, plan.shape(leaf.value), plan[leaf.value].dtype);
   for (size_t n = 0; n < plan.nodes.size(); ++n) {
     if (!keep[n]) continue;
     std::vector<Id> in;

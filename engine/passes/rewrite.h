@@ -1,4 +1,5 @@
-// The common frame of passes that replace ops one by one: the plan is recorded anew, in order, and a rule may put something else in an op's place.
+// The common frame of passes that replace ops one by one: the plan is recorded anew, in order, and a rule may put
+// something else in an op's place.
 #pragma once
 #include <functional>
 #include <optional>

@@ -1,5 +1,6 @@
-// scale: (s·X)·W = s·(X·W) and (s·X)ᵀ·Y = Xᵀ·(s·Y) with one s a row. The factor goes where the rows are narrower, and a product need not wait for it: the penalty's
-// gradient scales rows of thousands of inputs by the slope's length (performance.md §2), and the length is only known when they are all there.
+// scale: (s·X)·W = s·(X·W) and (s·X)ᵀ·Y = Xᵀ·(s·Y) with one s a row. The factor goes where the rows are narrower, and a
+// product need not wait for it: the penalty's gradient scales rows of thousands of inputs by the slope's length
+// (performance.md §2), and the length is only known when they are all there.
 #include "engine/passes/rewrite.h"
 
 namespace tessera {
@@ -32,7 +33,8 @@ void scale(Plan& plan) {
     if (!a) return std::nullopt;
     if (!m->trans_a) {
       const int64_t cols = s.old.shape(s.node.out[0]).cols;
-      return cols < a->x.cols() ? std::optional(std::vector<Var>{matmul(a->x, s.in[1], false, m->trans_b) * a->factor}) : std::nullopt;
+      return cols < a->x.cols() ? std::optional(std::vector<Var>{matmul(a->x, s.in[1], false, m->trans_b) * a->factor})
+                                : std::nullopt;
     }
     if (m->trans_b || s.in[1].cols() >= a->x.cols()) return std::nullopt;
     return std::vector<Var>{matmul(a->x, s.in[1] * a->factor, true)};

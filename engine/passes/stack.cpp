@@ -1,5 +1,7 @@
-// stack: [x; y]·W = [x·W; y·W]. The critic sees real, fake and interpolated rows with one weight; 50 rows a product waste a core's registers and a GPU's tiles.
-// Elementwise ops on all rows of a stack follow. Only products of few rows are stacked, and only ones of which none needs another.
+// stack: [x; y]·W = [x·W; y·W]. The critic sees real, fake and interpolated rows with one weight; 50 rows a product
+// waste a core's registers and a GPU's tiles.
+// Elementwise ops on all rows of a stack follow. Only products of few rows are stacked, and only ones of which none
+// needs another.
 #include <algorithm>
 
 #include "engine/passes/rewrite.h"
@@ -14,8 +16,7 @@ class Stacker {
   explicit Stacker(Plan& plan) : plan_(plan) {}
 
   void run() {
-    while (step()) {
-    }
+    while (step()) {}
   }
 
  private:
@@ -37,7 +38,9 @@ class Stacker {
   bool stackable(int n) const {
     const Node& x = node(n);
     const auto* m = std::get_if<Matmul>(&x.op);
-    if (m != nullptr) return m->pairs == 1 && !m->trans_a && rows(n) <= kFewRows && rows(n) > 1 && (!m->addend || plan_.shape(x.in[2]).rows == 1);
+    if (m != nullptr)
+      return m->pairs == 1 && !m->trans_a && rows(n) <= kFewRows && rows(n) > 1 &&
+             (!m->addend || plan_.shape(x.in[2]).rows == 1);
     return std::holds_alternative<Unary>(x.op) || std::holds_alternative<Binary>(x.op);
   }
 
@@ -45,7 +48,8 @@ class Stacker {
   bool alike(int a, int b) const {
     const Node &x = node(a), &y = node(b);
     if (!(x.op == y.op) || plan_.shape(x.out[0]).cols != plan_.shape(y.out[0]).cols) return false;
-    if (const auto* m = std::get_if<Matmul>(&x.op)) return x.in[1] == y.in[1] && x.in[0] != y.in[0] && (!m->addend || x.in[2] == y.in[2]);
+    if (const auto* m = std::get_if<Matmul>(&x.op))
+      return x.in[1] == y.in[1] && x.in[0] != y.in[0] && (!m->addend || x.in[2] == y.in[2]);
     // Elementwise ops follow a stack that is there: their first inputs are neighbouring slices of one value.
     const Id s = stack_of(x.in[0]), t = stack_of(y.in[0]);
     if (s == kNone || s != t || x.in[0] == y.in[0]) return false;
@@ -75,7 +79,8 @@ class Stacker {
     }
     if (group.size() < 2 || std::holds_alternative<Matmul>(node(first).op)) return group;
     // The slices must tile their stack, in order; then the op runs on the stack itself.
-    std::sort(group.begin(), group.end(), [&](int a, int b) { return start_of(node(a).in[0]) < start_of(node(b).in[0]); });
+    std::sort(group.begin(), group.end(),
+              [&](int a, int b) { return start_of(node(a).in[0]) < start_of(node(b).in[0]); });
     int64_t at = 0;
     for (const int g : group) {
       if (start_of(node(g).in[0]) != at) return {first};
@@ -102,7 +107,8 @@ class Stacker {
     return false;
   }
 
-  // Replaces the group by one op; the members' results become slices of its result. New nodes stand where the last member stood.
+  // Replaces the group by one op; the members' results become slices of its result. New nodes stand where the last
+  // member stood.
   void merge(const std::vector<int>& group) {
     const Node first = node(group[0]);
     std::vector<Node> made;

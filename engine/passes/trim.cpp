@@ -1,5 +1,6 @@
-// trim: rows and columns of A·B are products of rows of A and columns of B, and a slice of a sum is the sum of the slices; so gradients of concatenated
-// inputs are computed only for the parts that are wanted (not for noise and conditions).
+// trim: rows and columns of A·B are products of rows of A and columns of B, and a slice of a sum is the sum of the
+// slices; so gradients of concatenated inputs are computed only for the parts that are wanted (not for noise and
+// conditions).
 #include "engine/passes/rewrite.h"
 
 namespace tessera {
@@ -8,7 +9,9 @@ namespace {
 // [start, start + count) of a value along rows or columns, as far inside as it can be pushed.
 Var take(Recorder& r, Var v, bool rows, int64_t start, int64_t count, bool may_split);
 
-Var plain(Var v, bool rows, int64_t start, int64_t count) { return rows ? slice_rows(v, start, count) : slice_cols(v, start, count); }
+Var plain(Var v, bool rows, int64_t start, int64_t count) {
+  return rows ? slice_rows(v, start, count) : slice_cols(v, start, count);
+}
 
 Var take(Recorder& r, Var v, bool rows, int64_t start, int64_t count, bool may_split) {
   if (start == 0 && count == (rows ? v.rows() : v.cols())) return v;
@@ -16,13 +19,16 @@ Var take(Recorder& r, Var v, bool rows, int64_t start, int64_t count, bool may_s
   if (node == nullptr) return plain(v, rows, start, count);
   const Op op = node->op;  // copies: the plan grows below
   std::vector<Var> in = inputs_of(v);
-  if (const auto* s = std::get_if<SliceRows>(&op); s != nullptr && rows) return take(r, in[0], rows, s->start + start, count, false);
-  if (const auto* s = std::get_if<SliceCols>(&op); s != nullptr && !rows) return take(r, in[0], rows, s->start + start, count, false);
+  if (const auto* s = std::get_if<SliceRows>(&op); s != nullptr && rows)
+    return take(r, in[0], rows, s->start + start, count, false);
+  if (const auto* s = std::get_if<SliceCols>(&op); s != nullptr && !rows)
+    return take(r, in[0], rows, s->start + start, count, false);
   if (rows ? std::holds_alternative<ConcatRows>(op) : std::holds_alternative<ConcatCols>(op)) {
     std::vector<Var> parts;
     int64_t at = 0;
     for (const Var part : in) {
-      const int64_t size = rows ? part.rows() : part.cols(), low = std::max(start, at), high = std::min(start + count, at + size);
+      const int64_t size = rows ? part.rows() : part.cols(), low = std::max(start, at),
+                    high = std::min(start + count, at + size);
       if (low < high) parts.push_back(take(r, part, rows, low - at, high - low, may_split));
       at += size;
     }
@@ -51,7 +57,8 @@ bool only_sliced(const Site& s, Id v) {
   for (const int n : s.readers[static_cast<size_t>(v)]) {
     const Node& reader = s.old.nodes[static_cast<size_t>(n)];
     const auto* b = std::get_if<Binary>(&reader.op);
-    const bool passes_on = b != nullptr && s.old.shape(reader.in[0]) == s.old.shape(reader.in[1]) && only_sliced(s, reader.out[0]);
+    const bool passes_on =
+        b != nullptr && s.old.shape(reader.in[0]) == s.old.shape(reader.in[1]) && only_sliced(s, reader.out[0]);
     if (!is_slice(reader.op) && !passes_on) return false;
   }
   return true;
@@ -65,7 +72,8 @@ void trim(Plan& plan) {
     const auto* rows = std::get_if<SliceRows>(&s.node.op);
     const auto* cols = std::get_if<SliceCols>(&s.node.op);
     const bool split = only_sliced(s, s.node.in[0]);
-    return std::vector<Var>{rows != nullptr ? take(r, s.in[0], true, rows->start, rows->rows, split) : take(r, s.in[0], false, cols->start, cols->cols, split)};
+    return std::vector<Var>{rows != nullptr ? take(r, s.in[0], true, rows->start, rows->rows, split)
+                                            : take(r, s.in[0], false, cols->start, cols->cols, split)};
   });
 }
 

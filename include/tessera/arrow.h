@@ -1,5 +1,6 @@
 /* The Arrow C data, stream and device interfaces, as the Arrow project publishes them for copying into other code
- * (https://arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html and CDeviceDataInterface.html). The guards are Arrow's own, so that a program may include both. */
+ * (https://arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html and CDeviceDataInterface.html). The
+ * guards are Arrow's own, so that a program may include both. */
 #ifndef TESSERA_ARROW_H
 #define TESSERA_ARROW_H
 #include <stdint.h>

@@ -1,4 +1,5 @@
-// Tessera for C++17 and later: handles that free themselves, statuses as exceptions. Header-only, over tessera.h, which documents every function.
+// Tessera for C++17 and later: handles that free themselves, statuses as exceptions. Header-only, over tessera.h, which
+// documents every function.
 #pragma once
 #include <cerrno>
 #include <chrono>
@@ -257,8 +258,10 @@ class Model {
     check(tessera_fit(context.get(), &o, rows.get(), &m.handle_));
     return m;
   }
-  // As fit(), going on from options.checkpoint; `finished` (may be null) says whether the model at `saved` was there already.
-  static Model resume(const Context& context, Rows rows, const tessera_fit_options& options, const std::string& saved, bool overwrite = false, bool* finished = nullptr) {
+  // As fit(), going on from options.checkpoint; `finished` (may be null) says whether the model at `saved` was there
+  // already.
+  static Model resume(const Context& context, Rows rows, const tessera_fit_options& options, const std::string& saved,
+                      bool overwrite = false, bool* finished = nullptr) {
     const auto o = detail::sized(options);
     Model m;
     int was_there = 0;
@@ -273,7 +276,9 @@ class Model {
     return *this;
   }
 
-  void save(const std::string& path, bool overwrite = false) const { check(tessera_model_save(handle_, path.c_str(), overwrite)); }
+  void save(const std::string& path, bool overwrite = false) const {
+    check(tessera_model_save(handle_, path.c_str(), overwrite));
+  }
   // The bytes of the file that save() writes.
   std::vector<std::byte> bytes() const {
     void* data = nullptr;
@@ -328,7 +333,8 @@ inline Rows read_csv(const Context& context, const std::string& path, const tess
 }
 
 // Returns the rows written.
-inline int64_t write_csv(const Context& context, Rows rows, const std::string& path, const tessera_csv_write_options& options = {}) {
+inline int64_t write_csv(const Context& context, Rows rows, const std::string& path,
+                         const tessera_csv_write_options& options = {}) {
   auto o = detail::sized(options);
   int64_t written = 0;
   o.written = &written;
@@ -337,7 +343,8 @@ inline int64_t write_csv(const Context& context, Rows rows, const std::string& p
 }
 
 // CSV, Parquet or Arrow, one file or several as one table.
-inline Rows read_table(const Context& context, const std::vector<std::string>& paths, const tessera_csv_options& options = {}) {
+inline Rows read_table(const Context& context, const std::vector<std::string>& paths,
+                       const tessera_csv_options& options = {}) {
   const auto o = detail::sized(options);
   std::vector<const char*> names;
   for (const std::string& path : paths) names.push_back(path.c_str());
@@ -347,7 +354,8 @@ inline Rows read_table(const Context& context, const std::vector<std::string>& p
 }
 
 // As the ending of the name says. Returns the rows written.
-inline int64_t write_table(const Context& context, Rows rows, const std::string& path, const tessera_csv_write_options& options = {}) {
+inline int64_t write_table(const Context& context, Rows rows, const std::string& path,
+                           const tessera_csv_write_options& options = {}) {
   auto o = detail::sized(options);
   int64_t written = 0;
   o.written = &written;
@@ -372,10 +380,12 @@ inline std::string plan(const Context& context, Rows rows, const tessera_fit_opt
   return detail::text([&](char** out) { return tessera_plan(context.get(), &o, rows.get(), out); });
 }
 // `holdout` may be empty.
-inline std::string evaluate(const Context& context, Rows real, Rows synthetic, Rows holdout = {}, const tessera_evaluate_options& options = {}) {
+inline std::string evaluate(const Context& context, Rows real, Rows synthetic, Rows holdout = {},
+                            const tessera_evaluate_options& options = {}) {
   const auto o = detail::sized(options);
   ArrowArrayStream* unseen = holdout.get()->release == nullptr ? nullptr : holdout.get();
-  return detail::text([&](char** out) { return tessera_evaluate(context.get(), &o, real.get(), synthetic.get(), unseen, out); });
+  return detail::text(
+      [&](char** out) { return tessera_evaluate(context.get(), &o, real.get(), synthetic.get(), unseen, out); });
 }
 // The options of every method, as JSON; tessera_method_options().
 inline std::string method_options() {
@@ -399,7 +409,9 @@ inline void check_files(const std::vector<tessera_file>& files) {
   for (const tessera_file& file : files) sized.push_back(detail::sized(file));
   check(tessera_check_files(sized.data(), sized.size()));
 }
-inline void check_output(const std::string& path, bool overwrite) { check(tessera_check_output(path.c_str(), overwrite)); }
+inline void check_output(const std::string& path, bool overwrite) {
+  check(tessera_check_output(path.c_str(), overwrite));
+}
 
 }  // namespace v1
 }  // namespace tessera

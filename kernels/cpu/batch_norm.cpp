@@ -1,5 +1,7 @@
-// batch_norm (Ioffe & Szegedy 2015): y = act((x − mean)·rstd·gamma + beta), statistics over each group of rows, kept in double.
-//   forward 3 reads + 1 write of x; backward 2 reads of x and d_y + 1 write. One tile owns kColumns columns of all rows: no sum crosses a tile.
+// batch_norm (Ioffe & Szegedy 2015): y = act((x − mean)·rstd·gamma + beta), statistics over each group of rows, kept in
+// double.
+//   forward 3 reads + 1 write of x; backward 2 reads of x and d_y + 1 write. One tile owns kColumns columns of all
+//       rows: no sum crosses a tile.
 //   d_x = gamma·rstd·(d − mean(d) − x̂·mean(d·x̂)) with d = d_y where act let it through.
 #include "kernels/cpu/tables.h"
 
@@ -69,7 +71,9 @@ void backward_run(const Call& call, int64_t tile, void*) {
       shift[k] = beta.row(0)[c.begin + k];
     }
     // What reaches the normalised value: d_y, or 0 where ReLU gave 0. Recomputed, not stored.
-    auto passed = [&](const T* p, const T* d, int64_t k) { return !op.relu || mul_add(p[k] - centre[k], scale[k], shift[k]) > T(0) ? d[k] : T(0); };
+    auto passed = [&](const T* p, const T* d, int64_t k) {
+      return !op.relu || mul_add(p[k] - centre[k], scale[k], shift[k]) > T(0) ? d[k] : T(0);
+    };
     for (int64_t i = g * rows; i < (g + 1) * rows; ++i) {
       const T *p = x.row(i) + c.begin, *d = d_y.row(i) + c.begin;
       for (int64_t k = 0; k < n; ++k) {
@@ -88,7 +92,8 @@ void backward_run(const Call& call, int64_t tile, void*) {
       const T *p = x.row(i) + c.begin, *d = d_y.row(i) + c.begin;
       T* to = d_x.row(i) + c.begin;
 #pragma GCC ivdep
-      for (int64_t k = 0; k < n; ++k) to[k] = scale[k] * mul_add((centre[k] - p[k]) * rstd[k], mean_dx[k], passed(p, d, k) - mean_d[k]);
+      for (int64_t k = 0; k < n; ++k)
+        to[k] = scale[k] * mul_add((centre[k] - p[k]) * rstd[k], mean_dx[k], passed(p, d, k) - mean_d[k]);
     }
   }
   for (int64_t k = 0; k < n; ++k) {
@@ -123,12 +128,14 @@ template <class T>
 void running_run(const Call& call, int64_t, void*) {
   const auto& op = *static_cast<const RunningStats*>(call.op);
   const Mat<T> mean(call.in[2]), var(call.in[3]), running_mean(call.out[0]), running_var(call.out[1]);
-  const double keep = 1 - op.momentum, unbiased = op.rows > 1 ? static_cast<double>(op.rows) / static_cast<double>(op.rows - 1) : 1;
+  const double keep = 1 - op.momentum,
+               unbiased = op.rows > 1 ? static_cast<double>(op.rows) / static_cast<double>(op.rows - 1) : 1;
   for (int64_t g = 0; g < mean.rows; ++g)
     for (int64_t k = 0; k < mean.cols; ++k) {
       T &m = running_mean.row(0)[k], &v = running_var.row(0)[k];
       m = static_cast<T>(mul_add(keep, static_cast<double>(m), op.momentum * static_cast<double>(mean.row(g)[k])));
-      v = static_cast<T>(mul_add(keep, static_cast<double>(v), op.momentum * unbiased * static_cast<double>(var.row(g)[k])));
+      v = static_cast<T>(
+          mul_add(keep, static_cast<double>(v), op.momentum * unbiased * static_cast<double>(var.row(g)[k])));
     }
 }
 int64_t one_tile(const Call&) { return 1; }

@@ -1,4 +1,5 @@
-// fill, reshape, slice_rows, slice_cols, concat_rows, concat_cols: moves. Placement turns most of them into views of other storage, and then they are not run.
+// fill, reshape, slice_rows, slice_cols, concat_rows, concat_cols: moves. Placement turns most of them into views of
+// other storage, and then they are not run.
 #include "kernels/cpu/tables.h"
 
 namespace tessera::TESSERA_ISA {
@@ -13,7 +14,8 @@ int64_t one_tile(const Call& call) { return call.out[0].rows * call.out[0].cols 
 struct Bytes {
   char* data;
   int64_t rows, cols, ld, item;
-  explicit Bytes(const View& v) : data(static_cast<char*>(v.data)), rows(v.rows), cols(v.cols), ld(v.ld), item(v.item_bytes) {}
+  explicit Bytes(const View& v)
+      : data(static_cast<char*>(v.data)), rows(v.rows), cols(v.cols), ld(v.ld), item(v.item_bytes) {}
   char* at(int64_t r, int64_t c) const { return data + (r * ld + c) * item; }
 };
 

@@ -7,8 +7,12 @@ namespace {
 
 constexpr int64_t kElements = 8192;  // a tile's size, in whole rows
 
-int64_t rows_per_tile(const View& out) { return out.cols >= kElements ? 1 : div_up(kElements, out.cols > 0 ? out.cols : 1); }
-int64_t tiles(const Call& call) { return call.out[0].cols == 0 ? 0 : div_up(call.out[0].rows, rows_per_tile(call.out[0])); }
+int64_t rows_per_tile(const View& out) {
+  return out.cols >= kElements ? 1 : div_up(kElements, out.cols > 0 ? out.cols : 1);
+}
+int64_t tiles(const Call& call) {
+  return call.out[0].cols == 0 ? 0 : div_up(call.out[0].rows, rows_per_tile(call.out[0]));
+}
 
 template <class T, class F>
 void each_row(const Call& call, int64_t tile, F&& body) {

@@ -1,7 +1,9 @@
-// matmul: out [M, N] = Σ_i op(A_i)·op(B_i) (+ addend). NN forward, NT towards the input, TN towards the weights; every product accumulates in k order.
-//   2·M·N·K FLOP; compute-bound for M ≥ ~30. A tile of the output packs its columns of B (kDepth deep) and runs a register-blocked
-//   micro-kernel (14×32 floats with AVX-512, 6×16 with AVX2, 6×8 plain) over fixed-stride copies of rows of A. Which rows share a tile
-//   does not change a bit: a row's sum is one chain over k, cut every `depth` by K alone.
+// matmul: out [M, N] = Σ_i op(A_i)·op(B_i) (+ addend). NN forward, NT towards the input, TN towards the weights; every
+// product accumulates in k order.
+//   2·M·N·K FLOP; compute-bound for M ≥ ~30. A tile of the output packs its columns of B (kDepth deep) and runs a
+//   register-blocked micro-kernel (14×32 floats with AVX-512, 6×16 with AVX2, 6×8 plain) over fixed-stride copies of
+//   rows of A. Which rows share a tile does not change a bit: a row's sum is one chain over k, cut every `depth` by K
+//       alone.
 #include "kernels/cpu/tables.h"
 
 namespace tessera::TESSERA_ISA {
@@ -14,7 +16,8 @@ struct Shape {
   static constexpr int kMr = kVectorBytes == 64 ? static_cast<int>(kRegisterRows) : 6;
   static constexpr int kSpan = (kMr + kLanes - 1) / kLanes * kLanes;  // kMr in whole vectors
   static constexpr int kDepth = 256;
-  static constexpr int kStride = kDepth + 16;  // rows of the copy of A; not a power of two, so that they do not meet in one cache set
+  // rows of the copy of A; not a power of two, so that they do not meet in one cache set
+  static constexpr int kStride = kDepth + 16;
   static constexpr int kTileRows = 224 / kMr * kMr;
   static constexpr int kTileCols = 256;
 };
@@ -28,9 +31,11 @@ template <class T>
 Tiling tiling(const Call& call) {
   using S = Shape<T>;
   const View& out = call.out[0];
-  const int64_t wanted = call.block ? 1 : 4;  // a block of rows is made by one thread, which copies its rows once for all columns
+  // a block of rows is made by one thread, which copies its rows once for all columns
+  const int64_t wanted = call.block ? 1 : 4;
   const int64_t down = div_up(out.rows, S::kTileRows);  // tiles of equal height, in whole blocks of the micro-kernel
-  Tiling t{least(out.rows, div_up(div_up(out.rows, down), S::kMr) * S::kMr), least(div_up(out.cols, S::kNr) * S::kNr, S::kTileCols), 1};
+  Tiling t{least(out.rows, div_up(div_up(out.rows, down), S::kMr) * S::kMr),
+           least(div_up(out.cols, S::kNr) * S::kNr, S::kTileCols), 1};
   auto count = [&] { return div_up(out.rows, t.rows) * div_up(out.cols, t.cols); };
   while (count() < wanted && t.cols > 2 * S::kNr) t.cols = div_up(t.cols / 2, S::kNr) * S::kNr;
   t.across = div_up(out.cols, t.cols);
@@ -39,7 +44,8 @@ Tiling tiling(const Call& call) {
 
 // One block of R rows × kNr columns: c = first ? acc + addend : c + acc. a(i, k) at a[i·si + k·sk].
 template <class T, int R, int si, int sk>
-void micro(int64_t depth, const T* a, const T* b, T* c, int64_t ldc, int64_t rows, int64_t cols, bool first, const T* addend, int64_t ld_addend) {
+void micro(int64_t depth, const T* a, const T* b, T* c, int64_t ldc, int64_t rows, int64_t cols, bool first,
+           const T* addend, int64_t ld_addend) {
   using S = Shape<T>;
   constexpr int L = S::kLanes;
   Vec<T> acc[R][2];
@@ -76,7 +82,8 @@ void micro(int64_t depth, const T* a, const T* b, T* c, int64_t ldc, int64_t row
 }
 
 template <class T, int si, int sk>
-void rows_of(int64_t rows, int64_t depth, const T* a, const T* b, T* c, int64_t ldc, int64_t cols, bool first, const T* addend, int64_t ld_addend) {
+void rows_of(int64_t rows, int64_t depth, const T* a, const T* b, T* c, int64_t ldc, int64_t cols, bool first,
+             const T* addend, int64_t ld_addend) {
 #define TESSERA_ROWS(R) \
   if (rows <= R) return micro<T, R, si, sk>(depth, a, b, c, ldc, rows, cols, first, addend, ld_addend)
   TESSERA_ROWS(1);
@@ -151,11 +158,13 @@ void run(const Call& call, int64_t tile, void* scratch) {
     const int64_t blocks = div_up(K, S::kDepth), step = blocks == 0 ? 0 : div_up(K, blocks);
     for (int64_t k0 = 0; k0 < K || (K == 0 && first && k0 == 0); k0 += step == 0 ? 1 : step) {
       const int64_t depth = K == 0 ? 0 : least(step, K - k0);
-      for (int64_t j = cols.begin; j < cols.end; j += S::kNr) pack_b(b, op.trans_b, k0, depth, j, cols.end - j, packed_b + (j - cols.begin) * depth);
+      for (int64_t j = cols.begin; j < cols.end; j += S::kNr)
+        pack_b(b, op.trans_b, k0, depth, j, cols.end - j, packed_b + (j - cols.begin) * depth);
       for (int64_t i = rows.begin; i < rows.end; i += S::kMr) {
         const int64_t r = least(S::kMr, rows.end - i);
         if (op.trans_a) {
-          // A full row of columns is copied a vector at a time; what goes beyond kMr is overwritten by the next row, and the copy has room for the last one.
+          // A full row of columns is copied a vector at a time; what goes beyond kMr is overwritten by the next row,
+          // and the copy has room for the last one.
           const bool wide = i + S::kSpan <= a.cols;
           int64_t k = 0;
           for (; wide && k + kAtOnce <= depth; k += kAtOnce) {  // loads first: each would wait for the store before it
@@ -166,7 +175,8 @@ void run(const Call& call, int64_t tile, void* scratch) {
               for (int p = 0; p < S::kSpan / S::kLanes; ++p) row[q][p] = load(a.row(k0 + k + q) + i + p * S::kLanes);
 #pragma GCC unroll 8
             for (int64_t q = 0; q < kAtOnce; ++q)
-              for (int p = 0; p < S::kSpan / S::kLanes; ++p) store(packed_a + (k + q) * S::kMr + p * S::kLanes, row[q][p]);
+              for (int p = 0; p < S::kSpan / S::kLanes; ++p)
+                store(packed_a + (k + q) * S::kMr + p * S::kLanes, row[q][p]);
           }
           for (; k < depth; ++k) {
             const T* from = a.row(k0 + k) + i;
@@ -178,14 +188,18 @@ void run(const Call& call, int64_t tile, void* scratch) {
             }
           }
         } else {
-          for (int64_t q = 0; q < r; ++q) memcpy(packed_a + q * S::kStride, a.row(i + q) + k0, static_cast<size_t>(depth) * sizeof(T));
+          for (int64_t q = 0; q < r; ++q)
+            memcpy(packed_a + q * S::kStride, a.row(i + q) + k0, static_cast<size_t>(depth) * sizeof(T));
         }
         for (int64_t j = cols.begin; j < cols.end; j += S::kNr) {
           const T* panel = packed_b + (j - cols.begin) * depth;
           T* c = out.row(i) + j;
-          const T* more = extra == nullptr ? nullptr : static_cast<const T*>(extra->data) + (extra->rows == 1 ? 0 : i * extra->ld) + j;
+          const T* more = extra == nullptr
+                              ? nullptr
+                              : static_cast<const T*>(extra->data) + (extra->rows == 1 ? 0 : i * extra->ld) + j;
           const int64_t ld_more = extra == nullptr || extra->rows == 1 ? 0 : extra->ld;
-          if (op.trans_a) rows_of<T, 1, S::kMr>(r, depth, packed_a, panel, c, out.ld, cols.end - j, first, more, ld_more);
+          if (op.trans_a)
+            rows_of<T, 1, S::kMr>(r, depth, packed_a, panel, c, out.ld, cols.end - j, first, more, ld_more);
           else rows_of<T, S::kStride, 1>(r, depth, packed_a, panel, c, out.ld, cols.end - j, first, more, ld_more);
         }
       }

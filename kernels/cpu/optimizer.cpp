@@ -1,4 +1,5 @@
-// adam (Kingma & Ba 2015), count_above, average, clamp_range, report: the end of a step. Adam moves 4 reads + 3 writes (28 bytes a float parameter), one tile 16,384 parameters.
+// adam (Kingma & Ba 2015), count_above, average, clamp_range, report: the end of a step. Adam moves 4 reads + 3 writes
+// (28 bytes a float parameter), one tile 16,384 parameters.
 //   torch form: θ −= lr/(1 − β1ᵗ)·m/(√v/√(1 − β2ᵗ) + ε) · tf1 form: θ −= lr·√(1 − β2ᵗ)/(1 − β1ᵗ)·m/(√v + ε)
 #include "kernels/cpu/tables.h"
 
@@ -18,7 +19,8 @@ template <class T>
 void adam_run(const Call& call, int64_t tile, void*) {
   const auto& op = *static_cast<const Adam*>(call.op);
   const Range r = piece(tile, kElements, parameters(call));
-  T *param = static_cast<T*>(call.out[0].data), *m = static_cast<T*>(call.out[1].data), *v = static_cast<T*>(call.out[2].data);
+  T *param = static_cast<T*>(call.out[0].data), *m = static_cast<T*>(call.out[1].data),
+    *v = static_cast<T*>(call.out[2].data);
   const T* grad = static_cast<const T*>(call.in[3].data);
   const int64_t step = call.state->step;
   double t = static_cast<double>(step * op.updates + op.index + 1);
@@ -34,7 +36,8 @@ void adam_run(const Call& call, int64_t tile, void*) {
   }
   const bool torch = op.form == Adam::torch;
   const T rate = static_cast<T>(torch ? lr / fix1 : lr * root2 / fix1), root = static_cast<T>(torch ? 1 / root2 : 1);
-  const T b1 = static_cast<T>(op.beta1), c1 = static_cast<T>(1 - op.beta1), b2 = static_cast<T>(op.beta2), c2 = static_cast<T>(1 - op.beta2);
+  const T b1 = static_cast<T>(op.beta1), c1 = static_cast<T>(1 - op.beta1), b2 = static_cast<T>(op.beta2),
+          c2 = static_cast<T>(1 - op.beta2);
   const T eps = static_cast<T>(op.eps), decay = static_cast<T>(op.weight_decay);
 #pragma GCC ivdep
   for (int64_t i = r.begin; i < r.end; ++i) {
@@ -48,7 +51,8 @@ void adam_run(const Call& call, int64_t tile, void*) {
 
 template <class T>
 void count_run(const Call& call, int64_t, void*) {
-  if (opened<T>(call.in[1], static_cast<const CountAbove*>(call.op)->above)) static_cast<T*>(call.out[0].data)[0] += T(1);
+  if (opened<T>(call.in[1], static_cast<const CountAbove*>(call.op)->above))
+    static_cast<T*>(call.out[0].data)[0] += T(1);
 }
 
 template <class T>

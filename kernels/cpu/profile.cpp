@@ -15,7 +15,9 @@ void profile_run(const Call& call, int64_t tile, void*) {
   const Mat<T> alphas(call.in[1]), value(call.out[1]);
   const Range r = piece(tile, kRows, index.rows);
   for (int c = 0; c < t.column_count; ++c)
-    for (int64_t i = r.begin; i < r.end; ++i) profile_entries(t, t.columns[c], codes.row(i), alphas.row(i), rows.row(i), call.state->seed, index.row(i), value.row(i));
+    for (int64_t i = r.begin; i < r.end; ++i)
+      profile_entries(t, t.columns[c], codes.row(i), alphas.row(i), rows.row(i), call.state->seed, index.row(i),
+                      value.row(i));
 }
 
 }  // namespace

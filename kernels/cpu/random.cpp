@@ -1,5 +1,7 @@
-// random: uniform (0, 1), normal (Box–Muller), bernoulli (0 or 1). Element (r, c) comes from philox(c / 4, row, step, purpose), word c mod 4; ~1–3 ns an element.
-// With `rows` the counter is (c / 4, id low, id high, purpose | try): the row's own numbers, whatever batch it is made in.
+// random: uniform (0, 1), normal (Box–Muller), bernoulli (0 or 1). Element (r, c) comes from philox(c / 4, row, step,
+// purpose), word c mod 4; ~1–3 ns an element.
+// With `rows` the counter is (c / 4, id low, id high, purpose | try): the row's own numbers, whatever batch it is made
+// in.
 #include "kernels/cpu/random.h"
 
 #include "kernels/cpu/tables.h"
@@ -11,14 +13,15 @@ namespace tessera::TESSERA_ISA {
 namespace {
 
 constexpr int64_t kRows = 16;
-constexpr int kLanes = 16;           // counters made side by side
-constexpr int kWords = 4 * kLanes;   // numbers they give
+constexpr int kLanes = 16;          // counters made side by side
+constexpr int kWords = 4 * kLanes;  // numbers they give
 
 int64_t row_tiles(const Call& call) { return div_up(call.out[0].rows, kRows); }
 
-// Counters first, first + 1, … side by side. A product's high word is what the generator needs, and vector units have it only as 32×32 → 64 bits in 64-bit
-// lanes: so the state lies in the low halves of 64-bit lanes, and the high halves are left to hold anything. At the end words 0 and 1, 2 and 3 join in a lane each,
-// and those of a counter are stored side by side.
+// Counters first, first + 1, … side by side. A product's high word is what the generator needs, and vector units have
+// it only as 32×32 → 64 bits in 64-bit lanes: so the state lies in the low halves of 64-bit lanes, and the high halves
+// are left to hold anything. At the end words 0 and 1, 2 and 3 join in a lane each, and those of a counter are stored
+// side by side.
 #if defined(__AVX2__)
 #if defined(__AVX512F__)
 typedef __m512i Wide;
@@ -27,7 +30,9 @@ inline Wide product(Wide a, Wide b) { return _mm512_mul_epu32(a, b); }
 inline Wide high(Wide a) { return _mm512_srli_epi64(a, 32); }
 inline Wide xor3(Wide a, Wide b, Wide c) { return _mm512_xor_si512(_mm512_xor_si512(a, b), c); }
 inline Wide all(uint32_t x) { return _mm512_set1_epi64(x); }
-inline Wide count_from(uint32_t first) { return _mm512_add_epi32(all(first), _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0)); }
+inline Wide count_from(uint32_t first) {
+  return _mm512_add_epi32(all(first), _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0));
+}
 inline Wide join(Wide low, Wide above) { return _mm512_mask_blend_epi32(0xAAAA, low, _mm512_slli_epi64(above, 32)); }
 inline void store_words(Wide w01, Wide w23, uint32_t* to) {
   _mm512_storeu_si512(to, _mm512_permutex2var_epi64(w01, _mm512_set_epi64(11, 3, 10, 2, 9, 1, 8, 0), w23));
@@ -87,8 +92,10 @@ inline void turn(float u, float& cosine, float& sine) {
   const float t = u * 4.0f;
   const int32_t k = static_cast<int32_t>(t);
   const float x = (t - static_cast<float>(k) - 0.5f) * 1.57079633f, x2 = x * x;
-  const float s = mul_add(x * x2, mul_add(x2, mul_add(x2, mul_add(x2, 2.7557319e-6f, -1.9841270e-4f), 8.3333333e-3f), -0.16666667f), x);
-  const float c = mul_add(x2, mul_add(x2, mul_add(x2, mul_add(x2, 2.4801587e-5f, -1.3888889e-3f), 4.1666667e-2f), -0.5f), 1.0f);
+  const float s = mul_add(
+      x * x2, mul_add(x2, mul_add(x2, mul_add(x2, 2.7557319e-6f, -1.9841270e-4f), 8.3333333e-3f), -0.16666667f), x);
+  const float c =
+      mul_add(x2, mul_add(x2, mul_add(x2, mul_add(x2, 2.4801587e-5f, -1.3888889e-3f), 4.1666667e-2f), -0.5f), 1.0f);
   const float a = k == 0 || k == 3 ? 0.70710678f : -0.70710678f, b = k < 2 ? 0.70710678f : -0.70710678f;
   cosine = mul_add(a, c, -(b * s));
   sine = mul_add(a, s, b * c);
@@ -105,7 +112,8 @@ void convert(const Random& op, const uint32_t* words, T* out) {
       for (int i = 0; i < kWords; ++i) out[i] = static_cast<T>(open_uniform(words[i]));
       return;
     case Random::bernoulli:
-      for (int i = 0; i < kWords; ++i) out[i] = static_cast<T>(open_uniform(words[i])) < static_cast<T>(op.keep) ? T(1) : T(0);
+      for (int i = 0; i < kWords; ++i)
+        out[i] = static_cast<T>(open_uniform(words[i])) < static_cast<T>(op.keep) ? T(1) : T(0);
       return;
     case Random::normal: {
       constexpr int kPairs = kWords / 2;

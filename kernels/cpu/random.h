@@ -1,4 +1,5 @@
-// Who a row is to the random number generator: its place in the batch and the step, or its own identity where `rows` is given.
+// Who a row is to the random number generator: its place in the batch and the step, or its own identity where `rows` is
+// given.
 #pragma once
 #include "kernels/cpu/simd.h"
 
@@ -13,7 +14,8 @@ static inline RowKey row_key(const Call& call, const View& rows, int64_t row, in
     return counter(p, static_cast<uint32_t>(call.first_row + row) | step << 32, static_cast<uint32_t>(step >> 32));
   }
   const int32_t* id = Mat<int32_t>(rows).row(row);
-  return counter(p, static_cast<uint32_t>(id[0]) | static_cast<uint64_t>(static_cast<uint32_t>(id[1])) << 32, static_cast<uint32_t>(id[2]));
+  return counter(p, static_cast<uint32_t>(id[0]) | static_cast<uint64_t>(static_cast<uint32_t>(id[1])) << 32,
+                 static_cast<uint32_t>(id[2]));
 }
 
 }  // namespace tessera::TESSERA_ISA

@@ -1,7 +1,9 @@
-// recurrent: a layer of GRU or LSTM cells over time (formulae in ops.h), one tile of 16 sequences after the other, all steps of a tile in one go with its state in cache.
-//   2·B·steps·(in + H)·gates·H FLOP and gates·B·steps·H sigmoids or tanhs; moves x, y and `saved` once, weights stay in the cache
-//   a step is one product of the weights with [x_t; h], then one pass over the units in which all gates are worked out and what the derivative needs is written down
-//   a sequence is a lane: its bits depend on nothing else in the batch · padding is neither read nor written
+// recurrent: a layer of GRU or LSTM cells over time (formulae in ops.h), one tile of 16 sequences after the other, all
+// steps of a tile in one go with its state in cache.
+//   2·B·steps·(in + H)·gates·H FLOP and gates·B·steps·H sigmoids or tanhs; moves x, y and `saved` once, weights stay in
+//   the cache a step is one product of the weights with [x_t; h], then one pass over the units in which all gates are
+//   worked out and what the derivative needs is written down a sequence is a lane: its bits depend on nothing else in
+//       the batch · padding is neither read nor written
 #include "kernels/cpu/recurrent.h"
 #include "kernels/cpu/tables.h"
 
@@ -22,7 +24,7 @@ struct Step {
   const T* x;
   const T* h;
   T *next, *c, *a, *more;  // next: the state after the step, which may stand where that before it stands; more: r⊙h
-  T* saved;  // nullptr: nobody wants it
+  T* saved;                // nullptr: nobody wants it
   bool past;
   int64_t ld, in, hidden;
   const T *w_x, *w_h, *b_x, *b_h;
@@ -30,7 +32,8 @@ struct Step {
   T forget_bias;
 };
 
-// What the derivative reads of unit u: values where the sequence has the step, else 0. Within the cache, the next step's lines are asked for.
+// What the derivative reads of unit u: values where the sequence has the step, else 0. Within the cache, the next
+// step's lines are asked for.
 template <class T, bool kRagged, int parts>
 void keep(const Step<T>& s, int64_t u, int64_t lane, Vec<T> on, const Vec<T> (&values)[parts]) {
   if (s.saved == nullptr) return;
@@ -49,10 +52,12 @@ void keep(const Step<T>& s, int64_t u, int64_t lane, Vec<T> on, const Vec<T> (&v
   }
 }
 
-constexpr int64_t kLongAgo = 1 << 20;  // bytes of a layer's `saved` from which on nothing of it waits in a core's own cache for the derivative
+// bytes of a layer's `saved` from which on nothing of it waits in a core's own cache for the derivative
+constexpr int64_t kLongAgo = 1 << 20;
 
 bool goes_past(const View& saved) {
-  return !saved.own && saved.data != nullptr && saved.rows * saved.ld * saved.item_bytes >= kLongAgo && saved.ld * saved.item_bytes % kVectorBytes == 0 && reinterpret_cast<uintptr_t>(saved.data) % kVectorBytes == 0;
+  return !saved.own && saved.data != nullptr && saved.rows * saved.ld * saved.item_bytes >= kLongAgo &&
+         saved.ld * saved.item_bytes % kVectorBytes == 0 && reinterpret_cast<uintptr_t>(saved.data) % kVectorBytes == 0;
 }
 
 template <class T, bool kRagged>
@@ -63,7 +68,8 @@ void gru_units(const Step<T>& s, const Active<T>& active) {
     for (int64_t l = 0; l < kTile; l += L) {
       const T* a = s.a + u * kTile + l;
       const Vec<T> on = load(active.lane + l), was = load(s.h + u * kTile + l), q = load(a + 3 * gate);
-      const Vec<T> r = sigmoid_of_lanes<T>(load(a)), z = sigmoid_of_lanes<T>(load(a + gate)), n = tanh_of_lanes<T>(mul_add(r, q, load(a + 2 * gate)));
+      const Vec<T> r = sigmoid_of_lanes<T>(load(a)), z = sigmoid_of_lanes<T>(load(a + gate)),
+                   n = tanh_of_lanes<T>(mul_add(r, q, load(a + 2 * gate)));
       const Vec<T> next = mul_add(z, was - n, n);
       keep<T, kRagged, 5>(s, u, l, on, {r, z, n, q, was});
       store(s.next + u * kTile + l, kRagged ? where<T>(on, next, was) : next);
@@ -84,7 +90,8 @@ void reset_before_units(const Step<T>& s, const Active<T>& active) {
   for (int64_t u = 0; u < H; ++u)
     for (int64_t l = 0; l < kTile; l += L) {
       const T* a = s.a + u * kTile + l;
-      const Vec<T> on = load(active.lane + l), was = load(s.h + u * kTile + l), z = sigmoid_of_lanes<T>(load(a + gate)), n = tanh_of_lanes<T>(load(a + 2 * gate)), next = mul_add(z, was - n, n);
+      const Vec<T> on = load(active.lane + l), was = load(s.h + u * kTile + l), z = sigmoid_of_lanes<T>(load(a + gate)),
+                   n = tanh_of_lanes<T>(load(a + 2 * gate)), next = mul_add(z, was - n, n);
       keep<T, kRagged, 4>(s, u, l, on, {load(a), z, n, was});
       store(s.next + u * kTile + l, kRagged ? where<T>(on, next, was) : next);
     }
@@ -99,7 +106,8 @@ void lstm_units(const Step<T>& s, const Active<T>& active) {
       const T* a = s.a + u * kTile + l;
       T* c = s.c + u * kTile + l;
       const Vec<T> on = load(active.lane + l), h_was = load(s.h + u * kTile + l), c_was = load(c);
-      const Vec<T> i = sigmoid_of_lanes<T>(load(a)), f = sigmoid_of_lanes<T>(load(a + gate) + s.forget_bias), g = tanh_of_lanes<T>(load(a + 2 * gate)), o = sigmoid_of_lanes<T>(load(a + 3 * gate));
+      const Vec<T> i = sigmoid_of_lanes<T>(load(a)), f = sigmoid_of_lanes<T>(load(a + gate) + s.forget_bias),
+                   g = tanh_of_lanes<T>(load(a + 2 * gate)), o = sigmoid_of_lanes<T>(load(a + 3 * gate));
       const Vec<T> c_next = mul_add(f, c_was, i * g), squashed = tanh_of_lanes<T>(c_next), h_next = o * squashed;
       keep<T, kRagged, 7>(s, u, l, on, {i, f, g, o, squashed, c_was, h_was});
       store(c, kRagged ? where<T>(on, c_next, c_was) : c_next);
@@ -142,14 +150,16 @@ void run(const Call& call, int64_t tile, void* scratch) {
     const Active<T> active(length, t);
     if (saved.data != nullptr) s.saved = saved.at(tile, t, 0);
     s.x = step_in_lanes(call.in[0], tile, t, in, length, zeros, x);
-    T* const lanes = active.all ? lanes_at<T>(call.out[0], tile, t, H) : nullptr;  // the layer above may have the state itself
+    // the layer above may have the state itself
+    T* const lanes = active.all ? lanes_at<T>(call.out[0], tile, t, H) : nullptr;
     s.next = lanes != nullptr ? lanes : state;
     const Term<T> both[2] = {{s.w_x, s.ld_x, s.x, kTile, in}, {s.w_h, s.ld_h, s.h, kTile, H}};
     if (op.cell == Cell::gru) {
       const Term<T> xn{s.w_x + 2 * H, s.ld_x, s.x, kTile, in}, hn{s.w_h + 2 * H, s.ld_h, s.h, kTile, H};
       product<T, false>(2 * H, both, 2, s.a, kTile, s.b_x, s.b_h, false);
       product<T, false>(H, &xn, 1, s.a + 2 * H * kTile, kTile, s.b_x + 2 * H, nullptr, false);
-      product<T, false>(H, &hn, 1, s.a + 3 * H * kTile, kTile, s.b_h == nullptr ? nullptr : s.b_h + 2 * H, nullptr, false);
+      product<T, false>(H, &hn, 1, s.a + 3 * H * kTile, kTile, s.b_h == nullptr ? nullptr : s.b_h + 2 * H, nullptr,
+                        false);
       active.all ? gru_units<T, false>(s, active) : gru_units<T, true>(s, active);
     } else if (op.cell == Cell::gru_reset_before) {
       product<T, false>(2 * H, both, 2, s.a, kTile, s.b_x, nullptr, false);

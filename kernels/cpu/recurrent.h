@@ -1,5 +1,6 @@
-// What the recurrent kernels share: a tile of kSequenceTile sequences, each a lane, so that a step of a layer is [weights]·[values of 16 sequences] with all of a gate's
-// arithmetic across lanes; and the way from rows of sequences to lanes and back. Weights are read where they lie: [in, gates·H] is what a broadcast of neighbours wants.
+// What the recurrent kernels share: a tile of kSequenceTile sequences, each a lane, so that a step of a layer is
+// [weights]·[values of 16 sequences] with all of a gate's arithmetic across lanes; and the way from rows of sequences
+// to lanes and back. Weights are read where they lie: [in, gates·H] is what a broadcast of neighbours wants.
 #pragma once
 #include "kernels/cpu/simd.h"
 
@@ -37,7 +38,7 @@ struct Active {
   }
 };
 
-// ---- rows of sequences ↔ lanes -----------------------------------------------------------------------------------------------------------
+// ---- rows of sequences ↔ lanes ------------------------------------------------------------------
 // to[k·kTile + l] = rows[l][k]
 template <class T>
 void rows_to_lanes(const T* const* rows, int64_t n, T* to) {
@@ -49,8 +50,10 @@ void rows_to_lanes(const T* const* rows, int64_t n, T* to) {
       for (int64_t l = 0; l < kTile; l += 4) {
         F r[4];
         for (int q = 0; q < 4; ++q) r[q] = *reinterpret_cast<const U*>(rows[l + q] + k);
-        const F a = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5), b = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
-        const F c = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5), d = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
+        const F a = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5),
+                b = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
+        const F c = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5),
+                d = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
         T* at = to + k * kTile + l;
         *reinterpret_cast<U*>(at) = __builtin_shufflevector(a, c, 0, 1, 4, 5);
         *reinterpret_cast<U*>(at + kTile) = __builtin_shufflevector(a, c, 2, 3, 6, 7);
@@ -74,8 +77,10 @@ void lanes_to_rows(const T* from, int64_t n, T* const* rows, int64_t lanes) {
       for (; k + 4 <= n; k += 4) {
         F r[4];
         for (int q = 0; q < 4; ++q) r[q] = *reinterpret_cast<const U*>(from + (k + q) * kTile + done);
-        const F a = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5), b = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
-        const F c = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5), d = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
+        const F a = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5),
+                b = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
+        const F c = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5),
+                d = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);
         *reinterpret_cast<U*>(rows[done] + k) = __builtin_shufflevector(a, c, 0, 1, 4, 5);
         *reinterpret_cast<U*>(rows[done + 1] + k) = __builtin_shufflevector(a, c, 2, 3, 6, 7);
         *reinterpret_cast<U*>(rows[done + 2] + k) = __builtin_shufflevector(b, d, 0, 1, 4, 5);
@@ -89,13 +94,16 @@ void lanes_to_rows(const T* from, int64_t n, T* const* rows, int64_t lanes) {
     for (int64_t k = 0; k < n; ++k) rows[l][k] = from[k * kTile + l];
 }
 
-// Step t of the tile's rows, `width` columns a step, as lanes; 0 for lanes that have not that step. `zeros`: width zeros. `ahead`: which step comes next, from this one.
+// Step t of the tile's rows, `width` columns a step, as lanes; 0 for lanes that have not that step. `zeros`: width
+// zeros. `ahead`: which step comes next, from this one.
 template <class T>
-void load_step(const Mat<T>& m, int64_t tile, int64_t t, int64_t width, const Lengths& n, const T* zeros, T* to, int64_t ahead = 1) {
+void load_step(const Mat<T>& m, int64_t tile, int64_t t, int64_t width, const Lengths& n, const T* zeros, T* to,
+               int64_t ahead = 1) {
   const T* rows[kTile];
   for (int64_t l = 0; l < kTile; ++l) {
     rows[l] = t < n.of[l] ? m.row(tile * kTile + l) + t * width : zeros;
-    __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(rows[l]) + static_cast<uintptr_t>(ahead * width) * sizeof(T)));
+    __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(rows[l]) +
+                                                     static_cast<uintptr_t>(ahead * width) * sizeof(T)));
   }
   rows_to_lanes(rows, width, to);
 }
@@ -104,7 +112,8 @@ void load_step(const Mat<T>& m, int64_t tile, int64_t t, int64_t width, const Le
 template <class T>
 void load_state(const View& view, int64_t tile, int64_t sequences, int64_t width, const T* zeros, T* to) {
   const T* rows[kTile];
-  for (int64_t l = 0; l < kTile; ++l) rows[l] = view.data != nullptr && tile * kTile + l < sequences ? Mat<T>(view).row(tile * kTile + l) : zeros;
+  for (int64_t l = 0; l < kTile; ++l)
+    rows[l] = view.data != nullptr && tile * kTile + l < sequences ? Mat<T>(view).row(tile * kTile + l) : zeros;
   rows_to_lanes(rows, width, to);
 }
 
@@ -116,7 +125,8 @@ T* lanes_at(const View& view, int64_t tile, int64_t t, int64_t width) {
 
 // Step t of the tile's sequences as lanes: where they lie so already, or brought there into `room`.
 template <class T>
-const T* step_in_lanes(const View& view, int64_t tile, int64_t t, int64_t width, const Lengths& n, const T* zeros, T* room, int64_t ahead = 1) {
+const T* step_in_lanes(const View& view, int64_t tile, int64_t t, int64_t width, const Lengths& n, const T* zeros,
+                       T* room, int64_t ahead = 1) {
   if (const T* lanes = lanes_at<T>(view, tile, t, width)) return lanes;
   load_step(Mat<T>(view), tile, t, width, n, zeros, room, ahead);
   return room;
@@ -149,8 +159,11 @@ template <class T>
 struct Parts {
   T* data;
   int64_t ld, steps, parts, hidden;
-  Parts(const View& v, int64_t steps_, int64_t parts_, int64_t hidden_) : data(static_cast<T*>(v.data)), ld(v.ld), steps(steps_), parts(parts_), hidden(hidden_) {}
-  T* at(int64_t tile, int64_t t, int64_t part) const { return data + ((tile * steps + t) * parts + part) * hidden * ld; }
+  Parts(const View& v, int64_t steps_, int64_t parts_, int64_t hidden_)
+      : data(static_cast<T*>(v.data)), ld(v.ld), steps(steps_), parts(parts_), hidden(hidden_) {}
+  T* at(int64_t tile, int64_t t, int64_t part) const {
+    return data + ((tile * steps + t) * parts + part) * hidden * ld;
+  }
   void clear(int64_t tile, int64_t t) const {
     T* to = at(tile, t, 0);
     for (int64_t r = 0; r < parts * hidden; ++r)
@@ -158,23 +171,27 @@ struct Parts {
   }
 };
 
-// ---- functions of lanes ------------------------------------------------------------------------------------------------------------------
-// As sigmoid_of and tanh_of (simd.h), a vector at a time: a loop over so few lanes is unrolled before it could be vectorised. In float both are quotients of e^z = (1 + g)·s
-// with s = 2^n and g = e^r − 1, |r| ≤ log(2)/2: where g and s meet last, small values keep their digits and nothing is chosen by size. A call would send all registers to memory.
+// ---- functions of lanes -------------------------------------------------------------------------
+// As sigmoid_of and tanh_of (simd.h), a vector at a time: a loop over so few lanes is unrolled before it could be
+// vectorised. In float both are quotients of e^z = (1 + g)·s with s = 2^n and g = e^r − 1, |r| ≤ log(2)/2: where g and
+// s meet last, small values keep their digits and nothing is chosen by size. A call would send all registers to memory.
 // The smaller of x and the bound; x where it is no number.
 template <class T>
 Vec<T> at_most(Vec<T> x, T bound) {
 #if defined(__AVX512F__)
-  if constexpr (sizeof(T) == 4) return reinterpret_cast<Vec<T>>(_mm512_maskz_min_ps(0xFFFF, _mm512_set1_ps(bound), reinterpret_cast<__m512>(x)));
+  if constexpr (sizeof(T) == 4)
+    return reinterpret_cast<Vec<T>>(_mm512_maskz_min_ps(0xFFFF, _mm512_set1_ps(bound), reinterpret_cast<__m512>(x)));
 #elif defined(__AVX__)
-  if constexpr (sizeof(T) == 4) return reinterpret_cast<Vec<T>>(_mm256_min_ps(_mm256_set1_ps(bound), reinterpret_cast<__m256>(x)));
+  if constexpr (sizeof(T) == 4)
+    return reinterpret_cast<Vec<T>>(_mm256_min_ps(_mm256_set1_ps(bound), reinterpret_cast<__m256>(x)));
 #endif
   return lanes_of(bound) < x ? lanes_of(bound) : x;
 }
 struct Power {
   Vec<float> g, s;
 };
-// z in ±87, or whatever: then the result is any number, or NaN where z is. The polynomials are minimax for (e^r − 1)/r: of degree 4 with an error of 4·10⁻⁷, of degree 5 with 1·10⁻⁸.
+// z in ±87, or whatever: then the result is any number, or NaN where z is. The polynomials are minimax for (e^r − 1)/r:
+// of degree 4 with an error of 4·10⁻⁷, of degree 5 with 1·10⁻⁸.
 template <int degree>
 [[gnu::always_inline]] inline Power power_of(Vec<float> z) {
   typedef uint32_t I __attribute__((vector_size(kVectorBytes)));  // unsigned: z may also be infinite or NaN
@@ -201,7 +218,8 @@ template <class T>
   if constexpr (sizeof(T) == 4) {
     const Power e = power_of<4>(-at_most(x, 87.0f));
     const Vec<T> y = 1.0f / mul_add(e.g, e.s, e.s + 1.0f);
-    return x < lanes_of(-87.0f) ? Vec<T>{} : y;  // 0 and not nearly: what an infinite value is multiplied with must show it
+    // 0 and not nearly: what an infinite value is multiplied with must show it
+    return x < lanes_of(-87.0f) ? Vec<T>{} : y;
   } else {
     for (int i = 0; i < Simd<T>::kLanes; ++i) x[i] = sigmoid_of(x[i]);
     return x;
@@ -222,7 +240,7 @@ Vec<T> where(Vec<T> on, Vec<T> a, Vec<T> b) {
   return on != 0 ? a : b;
 }
 
-// ---- products ----------------------------------------------------------------------------------------------------------------------------
+// ---- products -----------------------------------------------------------------------------------
 // One summand of a product: Σ_k w(j, k)·v[k·ldv + lane], k < depth.
 template <class T>
 struct Term {
@@ -235,11 +253,12 @@ struct Term {
 template <class T>
 struct Block {
   static constexpr int kVectors = static_cast<int>(kTile) / Simd<T>::kLanes < 2 ? 1 : 2;  // across, in registers
-  static constexpr int kRows = kVectors == 1 ? 12 : 6;                                    // rows of the result in registers
+  // rows of the result in registers
+  static constexpr int kRows = kVectors == 1 ? 12 : 6;
 };
 
-// Lines of cache that will be wanted, asked for one by one while something is computed: all at once they would wait for each other, and the computation for them. To the
-// second cache: the first is full of what is being computed with.
+// Lines of cache that will be wanted, asked for one by one while something is computed: all at once they would wait for
+// each other, and the computation for them. To the second cache: the first is full of what is being computed with.
 struct Ahead {
   uintptr_t at;
   int64_t lines;
@@ -251,9 +270,11 @@ struct Nothing {
   void ask() {}
 };
 
-// R rows of out, from row j: out = start + Σ terms, for all lanes. Weights stand as w[k·ld + j], or transposed as w[j·ld + k]. `beside` is asked at every k.
+// R rows of out, from row j: out = start + Σ terms, for all lanes. Weights stand as w[k·ld + j], or transposed as
+// w[j·ld + k]. `beside` is asked at every k.
 template <class T, int R, bool kTransposed, class Beside>
-void product_rows(const Term<T>* terms, int count, int64_t j, T* out, int64_t ldo, const T* bias, const T* more_bias, bool add, Beside& beside) {
+void product_rows(const Term<T>* terms, int count, int64_t j, T* out, int64_t ldo, const T* bias, const T* more_bias,
+                  bool add, Beside& beside) {
   constexpr int L = Simd<T>::kLanes, V = Block<T>::kVectors;
   for (int64_t lane = 0; lane < kTile; lane += V * L) {
     Vec<T> acc[R][V];
@@ -286,7 +307,8 @@ void product_rows(const Term<T>* terms, int count, int64_t j, T* out, int64_t ld
 }
 
 template <class T, bool kTransposed, class Beside, int R = Block<T>::kRows>
-void product_of(int64_t rows, const Term<T>* terms, int count, int64_t j, T* out, int64_t ldo, const T* bias, const T* more_bias, bool add, Beside& beside) {
+void product_of(int64_t rows, const Term<T>* terms, int count, int64_t j, T* out, int64_t ldo, const T* bias,
+                const T* more_bias, bool add, Beside& beside) {
   if constexpr (R >= 1) {
     if (rows == R) return product_rows<T, R, kTransposed>(terms, count, j, out, ldo, bias, more_bias, add, beside);
     product_of<T, kTransposed, Beside, R - 1>(rows, terms, count, j, out, ldo, bias, more_bias, add, beside);
@@ -295,7 +317,8 @@ void product_of(int64_t rows, const Term<T>* terms, int count, int64_t j, T* out
 
 // out [rows, kTile] = (add ? out : biases) + Σ terms, in blocks of nearly equal height.
 template <class T, bool kTransposed, class Beside = Nothing>
-void product(int64_t rows, const Term<T>* terms, int count, T* out, int64_t ldo, const T* bias, const T* more_bias, bool add, Beside beside = {}) {
+void product(int64_t rows, const Term<T>* terms, int count, T* out, int64_t ldo, const T* bias, const T* more_bias,
+             bool add, Beside beside = {}) {
   const int64_t blocks = div_up(rows, Block<T>::kRows);
   for (int64_t b = 0; b < blocks; ++b) {
     const int64_t from = b * rows / blocks, to = (b + 1) * rows / blocks;

@@ -1,18 +1,24 @@
-// recurrent_grad, recurrent_input_grad, recurrent_wgrad: the derivative of a recurrent layer (recurrent.cpp), in three ops, so that a plan computes only what it wants.
-//   recurrent_grad        backwards through time: slopes of what the gates' functions are applied to, and of the first state. 2·B·steps·H·gates·H FLOP
-//     gru   d_n = d(1 − z)(1 − n²), d_z = d(h − n)z(1 − z), d_r = d_n·q·r(1 − r), d_q = d_n·r, d_h = d·z + W_h·[d_r, d_z, d_q]; d: the gradient of h′
+// recurrent_grad, recurrent_input_grad, recurrent_wgrad: the derivative of a recurrent layer (recurrent.cpp), in three
+// ops, so that a plan computes only what it wants.
+//   recurrent_grad        backwards through time: slopes of what the gates' functions are applied to, and of the first
+//                         state. 2·B·steps·H·gates·H FLOP
+//     gru   d_n = d(1 − z)(1 − n²), d_z = d(h − n)z(1 − z), d_r = d_n·q·r(1 − r), d_q = d_n·r, d_h = d·z + W_h·[d_r,
+//           d_z, d_q]; d: the gradient of h′
 //     reset before  d_s = W_hn·d_n, d_r = d_s·h·r(1 − r), d_h = d·z + d_s·r + W_h·[d_r, d_z]
-//     lstm  e = d_c′ + d·o(1 − τ²), d_i = e·g·i(1 − i), d_f = e·c·f(1 − f), d_g = e·i(1 − g²), d_o = d·τ·o(1 − o), d_c = e·f, d_h = W_h·[d_i, d_f, d_g, d_o]; τ = tanh c′
+//     lstm  e = d_c′ + d·o(1 − τ²), d_i = e·g·i(1 − i), d_f = e·c·f(1 − f), d_g = e·i(1 − g²), d_o = d·τ·o(1 − o), d_c
+//           = e·f, d_h = W_h·[d_i, d_f, d_g, d_o]; τ = tanh c′
 //   recurrent_input_grad  d_x = W_x·slopes, step by step. 2·B·steps·in·gates·H FLOP
-//   recurrent_wgrad       Σ over a tile's steps and sequences of [x; h; 1]·slopesᵀ. 2·B·steps·(in + H)·gates·H FLOP; tiles are added up by sum_rows in their order
-// As in the layer itself a sequence is a lane: reductions over sequences happen in recurrent_wgrad alone, at the end of each block of steps.
+//   recurrent_wgrad       Σ over a tile's steps and sequences of [x; h; 1]·slopesᵀ. 2·B·steps·(in + H)·gates·H FLOP;
+//                         tiles are added up by sum_rows in their order
+// As in the layer itself a sequence is a lane: reductions over sequences happen in recurrent_wgrad alone, at the end of
+// each block of steps.
 #include "kernels/cpu/recurrent.h"
 #include "kernels/cpu/tables.h"
 
 namespace tessera::TESSERA_ISA {
 namespace {
 
-// ---- through time ------------------------------------------------------------------------------------------------------------------------
+// ---- through time -------------------------------------------------------------------------------
 int64_t grad_tiles(const Call& call) { return call.out[1].cols == 0 ? 0 : sequence_tiles(call.out[1].rows); }
 
 template <class T>
@@ -29,8 +35,9 @@ struct Back {
   int64_t ld_h;
 };
 
-// What the step before will read, on its way into the cache while W_h is multiplied: time runs backwards here, and the processor does not see it coming. Before the first
-// step there is nothing: addresses only. (Slopes are written where they stood a layer ago, in the cache.)
+// What the step before will read, on its way into the cache while W_h is multiplied: time runs backwards here, and the
+// processor does not see it coming. Before the first step there is nothing: addresses only. (Slopes are written where
+// they stood a layer ago, in the cache.)
 template <class T>
 Ahead ahead(const Back<T>& s, int64_t parts) {
   const auto bytes = static_cast<uintptr_t>(parts * s.hidden * s.ld_saved) * sizeof(T);
@@ -51,7 +58,8 @@ void gru_back(const Back<T>& s) {
     for (int64_t l = 0; l < kTile; l += L) {
       const T* in = s.saved + u * s.ld_saved + l;
       T *d_h = s.d_h + u * kTile + l, *out = s.slopes + u * s.ld_slopes + l;
-      const Vec<T> r = load(in), z = load(in + part), n = load(in + 2 * part), q = load(in + 3 * part), h = load(in + 4 * part);
+      const Vec<T> r = load(in), z = load(in + part), n = load(in + 2 * part), q = load(in + 3 * part),
+                   h = load(in + 4 * part);
       const Vec<T> d = load(d_h) + load(s.d_y + u * kTile + l), dn = d * (T(1) - z) * tanh_slope<T>(n);
       store(out, dn * q * (r * (T(1) - r)));
       store(out + slope, d * (h - n) * (z * (T(1) - z)));
@@ -59,7 +67,8 @@ void gru_back(const Back<T>& s) {
       store(out + 3 * slope, dn * r);
       store(d_h, d * z);
     }
-  const Term<T> terms[2] = {{s.w_h, s.ld_h, s.slopes, s.ld_slopes, 2 * H}, {s.w_h + 2 * H, s.ld_h, s.slopes + 3 * slope, s.ld_slopes, H}};
+  const Term<T> terms[2] = {{s.w_h, s.ld_h, s.slopes, s.ld_slopes, 2 * H},
+                            {s.w_h + 2 * H, s.ld_h, s.slopes + 3 * slope, s.ld_slopes, H}};
   product<T, true>(H, terms, 2, s.d_h, kTile, nullptr, nullptr, true, ahead(s, 5));
 }
 
@@ -71,7 +80,8 @@ void reset_before_back(const Back<T>& s) {
     for (int64_t l = 0; l < kTile; l += L) {
       const T* in = s.saved + u * s.ld_saved + l;
       T *d_h = s.d_h + u * kTile + l, *out = s.slopes + u * s.ld_slopes + l;
-      const Vec<T> z = load(in + part), n = load(in + 2 * part), h = load(in + 3 * part), d = load(d_h) + load(s.d_y + u * kTile + l);
+      const Vec<T> z = load(in + part), n = load(in + 2 * part), h = load(in + 3 * part),
+                   d = load(d_h) + load(s.d_y + u * kTile + l);
       store(out + slope, d * (h - n) * (z * (T(1) - z)));
       store(out + 2 * slope, d * (T(1) - z) * tanh_slope<T>(n));
       store(d_h, d * z);
@@ -98,7 +108,8 @@ void lstm_back(const Back<T>& s) {
     for (int64_t l = 0; l < kTile; l += L) {
       const T* in = s.saved + u * s.ld_saved + l;
       T *d_h = s.d_h + u * kTile + l, *d_c = s.d_c + u * kTile + l, *out = s.slopes + u * s.ld_slopes + l;
-      const Vec<T> i = load(in), f = load(in + part), g = load(in + 2 * part), o = load(in + 3 * part), t = load(in + 4 * part), c = load(in + 5 * part);
+      const Vec<T> i = load(in), f = load(in + part), g = load(in + 2 * part), o = load(in + 3 * part),
+                   t = load(in + 4 * part), c = load(in + 5 * part);
       const Vec<T> d = load(d_h) + load(s.d_y + u * kTile + l), e = mul_add(d * o, tanh_slope<T>(t), load(d_c));
       store(out, e * g * (i * (T(1) - i)));
       store(out + slope, e * c * (f * (T(1) - f)));
@@ -116,7 +127,8 @@ void grad_run(const Call& call, int64_t tile, void* scratch) {
   const Mat<T> w_h(call.in[2]), d_h0(call.out[1]);
   const int64_t H = w_h.rows, B = op.sequences;
   const Lengths length = lengths_of<T>(call.in[0], tile, B, op.steps);
-  const Parts<T> saved(call.in[1], op.steps, saved_of(op.cell), H), slopes(call.out[0], op.steps, slopes_of(op.cell), H);
+  const Parts<T> saved(call.in[1], op.steps, saved_of(op.cell), H),
+      slopes(call.out[0], op.steps, slopes_of(op.cell), H);
 
   Back<T> s{};
   T* dy = static_cast<T*>(scratch);
@@ -144,7 +156,8 @@ void grad_run(const Call& call, int64_t tile, void* scratch) {
     // Where the state is held, its gradient is too.
     const int64_t states = active.all ? 0 : lstm ? 2 : 1;
     T *const d_state[2] = {s.d_h, s.d_c}, *const kept[2] = {before, s.more};
-    for (int64_t k = 0; k < states * H * kTile; ++k) kept[k / (H * kTile)][k % (H * kTile)] = d_state[k / (H * kTile)][k % (H * kTile)];
+    for (int64_t k = 0; k < states * H * kTile; ++k)
+      kept[k / (H * kTile)][k % (H * kTile)] = d_state[k / (H * kTile)][k % (H * kTile)];
     if (op.cell == Cell::gru) gru_back(s);
     else if (op.cell == Cell::gru_reset_before) reset_before_back(s);
     else lstm_back(s);
@@ -161,7 +174,7 @@ void grad_run(const Call& call, int64_t tile, void* scratch) {
   if (lstm) store_state(Mat<T>(call.out[2]), tile, H, s.d_c);
 }
 
-// ---- towards the input -------------------------------------------------------------------------------------------------------------------
+// ---- towards the input --------------------------------------------------------------------------
 int64_t input_tiles(const Call& call) { return call.out[0].cols == 0 ? 0 : sequence_tiles(call.out[0].rows); }
 
 template <class T>
@@ -184,7 +197,7 @@ void input_run(const Call& call, int64_t tile, void* scratch) {
   }
 }
 
-// ---- towards the weights -----------------------------------------------------------------------------------------------------------------
+// ---- towards the weights ------------------------------------------------------------------------
 constexpr int64_t kBlock = 32;  // steps whose inputs are held as lanes at a time
 
 // Lane i of the result is the sum over all lanes of a[i]; as many vectors as lanes.
@@ -192,15 +205,20 @@ template <class T>
 Vec<T> lane_sums(Vec<T>* a) {
   constexpr int L = Simd<T>::kLanes;
   for (int n = L; n > 1; n /= 2)
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they take the loop apart first, and the compiler warns that there is none
+// they take the loop apart first, and the compiler warns that there is none
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #pragma GCC unroll 8
 #endif
     for (int i = 0; i < n / 2; ++i) {
       const Vec<T> p = a[2 * i], q = a[2 * i + 1];
       if constexpr (L == 16)
-        a[i] = __builtin_shufflevector(p, q, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30) + __builtin_shufflevector(p, q, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
-      else if constexpr (L == 8) a[i] = __builtin_shufflevector(p, q, 0, 2, 4, 6, 8, 10, 12, 14) + __builtin_shufflevector(p, q, 1, 3, 5, 7, 9, 11, 13, 15);
-      else if constexpr (L == 4) a[i] = __builtin_shufflevector(p, q, 0, 2, 4, 6) + __builtin_shufflevector(p, q, 1, 3, 5, 7);
+        a[i] = __builtin_shufflevector(p, q, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30) +
+               __builtin_shufflevector(p, q, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+      else if constexpr (L == 8)
+        a[i] = __builtin_shufflevector(p, q, 0, 2, 4, 6, 8, 10, 12, 14) +
+               __builtin_shufflevector(p, q, 1, 3, 5, 7, 9, 11, 13, 15);
+      else if constexpr (L == 4)
+        a[i] = __builtin_shufflevector(p, q, 0, 2, 4, 6) + __builtin_shufflevector(p, q, 1, 3, 5, 7);
       else a[i] = __builtin_shufflevector(p, q, 0, 2) + __builtin_shufflevector(p, q, 1, 3);
     }
   return a[0];
@@ -215,12 +233,14 @@ struct Lanes {
 
 // out[k·ldo + j] += Σ over steps and lanes of v[k]·d[j], for K × J elements that fill a vector of sums exactly.
 template <class T, int K, int J>
-void outer(int64_t steps, const Lanes<T>& v, int64_t k, int64_t rows, const Lanes<T>& d, int64_t j, int64_t cols, T* out, int64_t ldo) {
+void outer(int64_t steps, const Lanes<T>& v, int64_t k, int64_t rows, const Lanes<T>& d, int64_t j, int64_t cols,
+           T* out, int64_t ldo) {
   constexpr int L = Simd<T>::kLanes;
   static_assert(K * J == L);
   Vec<T> acc[K * J] = {};
   const T *a = v.data + k * v.ld, *b = d.data + j * d.ld;
-  const int64_t last_row = rows - 1, last_col = cols - 1;  // beyond the edge the last row stands in, and its sums are not stored
+  // beyond the edge the last row stands in, and its sums are not stored
+  const int64_t last_row = rows - 1, last_col = cols - 1;
   for (int64_t t = 0; t < steps; ++t, a += v.step, b += d.step)
     for (int64_t lane = 0; lane < kTile; lane += L) {
       Vec<T> x[K], s[J];
@@ -238,7 +258,8 @@ void outer(int64_t steps, const Lanes<T>& v, int64_t k, int64_t rows, const Lane
 }
 
 template <class T>
-void outer_products(int64_t steps, const Lanes<T>& v, int64_t rows, const Lanes<T>& d, int64_t cols, T* out, int64_t ldo) {
+void outer_products(int64_t steps, const Lanes<T>& v, int64_t rows, const Lanes<T>& d, int64_t cols, T* out,
+                    int64_t ldo) {
   constexpr int L = Simd<T>::kLanes, K = L >= 8 ? 4 : 2, J = L / K;
   for (int64_t k = 0; k < rows; k += K)
     for (int64_t j = 0; j < cols; j += J) outer<T, K, J>(steps, v, k, rows - k, d, j, cols - j, out + k * ldo + j, ldo);
@@ -264,7 +285,8 @@ struct WgradSizes {
 };
 WgradSizes wgrad_sizes(const Call& call) {
   const auto& op = *static_cast<const RecurrentWgrad*>(call.op);
-  const int64_t tiles = call.out[0].rows, in = call.in[0].cols / op.steps, hidden = tiles == 0 ? 0 : call.in[2].rows / (tiles * op.steps * saved_of(op.cell));
+  const int64_t tiles = call.out[0].rows, in = call.in[0].cols / op.steps,
+                hidden = tiles == 0 ? 0 : call.in[2].rows / (tiles * op.steps * saved_of(op.cell));
   return {in, hidden, gates_of(op.cell) * hidden, tiles};
 }
 
@@ -299,7 +321,8 @@ void wgrad_run(const Call& call, int64_t tile, void* scratch) {
     }
     const Lanes<T> v{values, in * kTile, kTile}, h{saved.at(tile, t0, h_part), saved.parts * H * saved.ld, saved.ld};
     const Lanes<T> d{slopes.at(tile, t0, 0), slopes.parts * H * slopes.ld, slopes.ld};
-    auto slope = [&, hidden = H](int64_t part) { return Lanes<T>{d.data + part * hidden * d.ld, d.step, d.ld}; };  // clang 14 captures no structured binding
+    // clang 14 captures no structured binding
+    auto slope = [&, hidden = H](int64_t part) { return Lanes<T>{d.data + part * hidden * d.ld, d.step, d.ld}; };
     outer_products(n, v, in, d, gates, d_wx, gates);
     totals(n, d, gates, d_bx);
     if (op.cell == Cell::lstm) {

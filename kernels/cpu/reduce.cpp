@@ -1,4 +1,5 @@
-// sum_rows, sum_cols, row_dot. Sums are kept in double and taken in an order fixed by the shape: rows one after the other; columns in kWays interleaved chains.
+// sum_rows, sum_cols, row_dot. Sums are kept in double and taken in an order fixed by the shape: rows one after the
+// other; columns in kWays interleaved chains.
 #include "kernels/cpu/tables.h"
 
 namespace tessera::TESSERA_ISA {
@@ -28,7 +29,8 @@ void sum_group(const T* row, int64_t rows, int64_t ld, double* sum) {
   constexpr int64_t kAhead = 12;  // rows; they come from the outer caches
   Vec<double> acc[kSums] = {};
   for (int64_t i = 0; i < rows; ++i, row += ld) {
-    for (int64_t k = 0; k < kGroup; k += 64 / static_cast<int64_t>(sizeof(T))) __builtin_prefetch(row + kAhead * ld + k);
+    for (int64_t k = 0; k < kGroup; k += 64 / static_cast<int64_t>(sizeof(T)))
+      __builtin_prefetch(row + kAhead * ld + k);
 #pragma GCC unroll 8
     for (int q = 0; q < kSums; ++q) acc[q] += doubles(row + q * kDoubles);
   }
@@ -80,7 +82,8 @@ void row_dot_run(const Call& call, int64_t tile, void*) {
   const Range r = piece(tile, kRows, x.rows);
   for (int64_t i = r.begin; i < r.end; ++i) {
     const T *p = x.row(i), *q = y.row(i);
-    out.row(i)[0] = static_cast<T>(sum_ways(x.cols, [=](int64_t c) { return static_cast<double>(p[c]) * static_cast<double>(q[c]); }));
+    out.row(i)[0] = static_cast<T>(
+        sum_ways(x.cols, [=](int64_t c) { return static_cast<double>(p[c]) * static_cast<double>(q[c]); }));
   }
 }
 

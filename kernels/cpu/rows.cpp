@@ -1,4 +1,5 @@
-// draw_conditions, gather_rows, gather_sequences, compact_rows, mixture_draw: which rows a step trains on, their codes, which are kept, and latent rows drawn from a mixture.
+// draw_conditions, gather_rows, gather_sequences, compact_rows, mixture_draw: which rows a step trains on, their codes,
+// which are kept, and latent rows drawn from a mixture.
 #include "kernels/cpu/random.h"
 #include "kernels/cpu/tables.h"
 
@@ -8,7 +9,9 @@ namespace {
 constexpr int64_t kRows = 32;
 int64_t row_tiles(const Call& call) { return div_up(call.out[0].rows, kRows); }
 
-int64_t at_most(uint32_t word, int64_t n) { return static_cast<int64_t>((static_cast<uint64_t>(word) * static_cast<uint64_t>(n)) >> 32); }
+int64_t at_most(uint32_t word, int64_t n) {
+  return static_cast<int64_t>((static_cast<uint64_t>(word) * static_cast<uint64_t>(n)) >> 32);
+}
 
 template <class T>
 void draw_run(const Call& call, int64_t tile, void*) {
@@ -28,7 +31,8 @@ void draw_run(const Call& call, int64_t tile, void*) {
     const int64_t column = at_most(w.word[0], op.columns);
     const T u = static_cast<T>(open_uniform(w.word[1]));
     const T* c = cumulative.data;
-    int64_t low = start.row(column)[0], high = start.row(column + 1)[0] - 1;  // the first value whose cumulative share exceeds u
+    // the first value whose cumulative share exceeds u
+    int64_t low = start.row(column)[0], high = start.row(column + 1)[0] - 1;
     while (low < high) {
       const int64_t middle = (low + high) / 2;
       if (c[middle] > u) high = middle;
@@ -46,7 +50,9 @@ void draw_run(const Call& call, int64_t tile, void*) {
 
 template <class T>
 void fetch(const T* from, int64_t n) {
-  for (const char *p = reinterpret_cast<const char*>(from), *end = reinterpret_cast<const char*>(from + n); p < end; p += 64) __builtin_prefetch(p);
+  for (const char *p = reinterpret_cast<const char*>(from), *end = reinterpret_cast<const char*>(from + n); p < end;
+       p += 64)
+    __builtin_prefetch(p);
   if (n > 0) __builtin_prefetch(from + n - 1);
 }
 
@@ -56,7 +62,8 @@ void gather_run(const Call& call, int64_t tile, void*) {
   const Mat<int32_t> codes(call.in[0]), row(call.in[2]), index(call.out[0]);
   const Mat<T> alphas(call.in[1]), value(call.out[1]);
   const Range r = piece(tile, kRows, index.rows);
-  for (int64_t i = r.begin; i < r.end; ++i) {  // the rows lie anywhere in the table: all of the tile's are asked for before the first is waited for
+  // the rows lie anywhere in the table: all of the tile's are asked for before the first is waited for
+  for (int64_t i = r.begin; i < r.end; ++i) {
     const int64_t from = row.row(i)[0];
     fetch(codes.row(from), codes.cols);
     fetch(alphas.row(from), alphas.cols);

@@ -1,5 +1,6 @@
-// Vector types of the instruction set this file is compiled for, and the small math that vectorises. Everything lies in namespace TESSERA_ISA, so that the
-// linker cannot merge code of different instruction sets; no standard C++ header is included for the same reason.
+// Vector types of the instruction set this file is compiled for, and the small math that vectorises. Everything lies in
+// namespace TESSERA_ISA, so that the linker cannot merge code of different instruction sets; no standard C++ header is
+// included for the same reason.
 #pragma once
 #include <math.h>
 #include <stddef.h>
@@ -46,8 +47,9 @@ static inline Vec<T> lanes_of(T x) {
   return x - Vec<T>{};
 }
 
-// a·b + c, rounded once where the instruction set multiplies and adds in one. What is fused is written: kernels are compiled with -ffp-contract=off, so that a value has the same
-// bits in a loop and its tail, in a full tile and a ragged one.
+// a·b + c, rounded once where the instruction set multiplies and adds in one. What is fused is written: kernels are
+// compiled with -ffp-contract=off, so that a value has the same bits in a loop and its tail, in a full tile and a
+// ragged one.
 static inline float mul_add(float a, float b, float c) {
 #if defined(__FMA__)
   return __builtin_fmaf(a, b, c);
@@ -64,9 +66,11 @@ static inline double mul_add(double a, double b, double c) {
 }
 static inline Vec<float> mul_add(Vec<float> a, Vec<float> b, Vec<float> c) {
 #if defined(__AVX512F__)
-  return reinterpret_cast<Vec<float>>(_mm512_fmadd_ps(reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b), reinterpret_cast<__m512>(c)));
+  return reinterpret_cast<Vec<float>>(
+      _mm512_fmadd_ps(reinterpret_cast<__m512>(a), reinterpret_cast<__m512>(b), reinterpret_cast<__m512>(c)));
 #elif defined(__FMA__)
-  return reinterpret_cast<Vec<float>>(_mm256_fmadd_ps(reinterpret_cast<__m256>(a), reinterpret_cast<__m256>(b), reinterpret_cast<__m256>(c)));
+  return reinterpret_cast<Vec<float>>(
+      _mm256_fmadd_ps(reinterpret_cast<__m256>(a), reinterpret_cast<__m256>(b), reinterpret_cast<__m256>(c)));
 #else
   return a * b + c;
 #endif
@@ -75,8 +79,8 @@ static inline Vec<float> mul_add(Vec<float> a, Vec<float> b, Vec<float> c) {
 static inline Vec<double> mul_add(Vec<double> a, Vec<double> b, Vec<double> c) { return a * b + c; }
 #endif
 
-// Past the caches, for what is read long after: the line is not fetched first, and nothing else leaves for it. p stands where a vector may; whoever hands the memory to another
-// thread calls flush_stores() before.
+// Past the caches, for what is read long after: the line is not fetched first, and nothing else leaves for it. p stands
+// where a vector may; whoever hands the memory to another thread calls flush_stores() before.
 template <class T>
 static inline void store_past(T* p, Vec<T> v) {
 #if defined(__AVX512F__)
@@ -102,7 +106,9 @@ static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 struct Range {
   int64_t begin, end;
 };
-static inline Range piece(int64_t tile, int64_t size, int64_t total) { return {tile * size, least((tile + 1) * size, total)}; }
+static inline Range piece(int64_t tile, int64_t size, int64_t total) {
+  return {tile * size, least((tile + 1) * size, total)};
+}
 
 // Typed access to a view.
 template <class T>
@@ -114,7 +120,7 @@ struct Mat {
   explicit operator bool() const { return data != nullptr; }
 };
 
-// ---- rows and columns exchanged ----------------------------------------------------------------------------------------------------------
+// ---- rows and columns exchanged -----------------------------------------------------------------
 typedef float Four __attribute__((vector_size(16)));
 static inline Four load4(const float* p) {
   Four v;
@@ -163,8 +169,9 @@ static inline void transpose4_back(const T* from, int64_t stride, int64_t n, T* 
     for (int q = 0; q < count; ++q) rows[q][k] = from[k * stride + q];
 }
 
-// ---- scalar functions, written so that loops over them vectorise; about 1–2 units in the last place ------------------------------------
-// Defined for every float: bits are unsigned, no float is converted to an integer that may not hold it, and NaN gives NaN.
+// ---- scalar functions, written so that loops over them vectorise; about 1–2 units in the last place
+// Defined for every float: bits are unsigned, no float is converted to an integer that may not hold it, and NaN gives
+// NaN.
 static inline float bits_to_float(uint32_t i) {
   float f;
   memcpy(&f, &i, 4);
@@ -191,7 +198,8 @@ static inline float exp_of(float x) {
   p = mul_add(p * r, r, r) + 1.0f;
   // 2^n in two factors: n may be 128, which one factor cannot hold.
   const int32_t i = static_cast<int32_t>(float_to_bits(shifted) - float_to_bits(kMagic)), half = i >> 1;
-  const float y = p * bits_to_float(static_cast<uint32_t>(half + 127) << 23) * bits_to_float(static_cast<uint32_t>(i - half + 127) << 23);
+  const float y = p * bits_to_float(static_cast<uint32_t>(half + 127) << 23) *
+                  bits_to_float(static_cast<uint32_t>(i - half + 127) << 23);
   const float up = x > 88.72f ? __builtin_inff() : y;
   return x < -87.5f ? 0.0f : up;
 }

@@ -1,6 +1,7 @@
-// The spans of a row at once: tanh for positions, Gumbel softmax for choices (Jang et al. 2017), the condition's cross-entropy, the reconstruction loss, and the
-// pieces they are made of.
-//   a row of width W: one pass for −log(−log u) and the scale, one for exp, the rest per span; ~4·W transcendental functions, no memory beyond the row.
+// The spans of a row at once: tanh for positions, Gumbel softmax for choices (Jang et al. 2017), the condition's
+// cross-entropy, the reconstruction loss, and the pieces they are made of.
+//   a row of width W: one pass for −log(−log u) and the scale, one for exp, the rest per span; ~4·W transcendental
+//       functions, no memory beyond the row.
 #include "kernels/cpu/tables.h"
 
 namespace tessera::TESSERA_ISA {
@@ -135,9 +136,10 @@ void cross_entropy_grad_run(const Call& call, int64_t tile, void*) {
   }
 }
 
-// ---- reconstruction ----------------------------------------------------------------------------------------------------------------------
-// Spans are narrow. So a tile is as many rows as a vector has lanes, and columns are vectors: a span's largest value, its sum and its logarithm are found for all
-// of these rows at once. Spans side by side are taken together, kColumns of them at most; a wider span is done row by row.
+// ---- reconstruction -----------------------------------------------------------------------------
+// Spans are narrow. So a tile is as many rows as a vector has lanes, and columns are vectors: a span's largest value,
+// its sum and its logarithm are found for all of these rows at once. Spans side by side are taken together, kColumns of
+// them at most; a wider span is done row by row.
 constexpr int kColumns = 256;
 
 struct Stretch {
@@ -145,15 +147,16 @@ struct Stretch {
 };
 Stretch stretch_from(const SpanTable& spans, int first) {
   Stretch s{first, first + 1, spans.items[first].start, spans.items[first].width};
-  while (s.last < spans.count && s.width + spans.items[s.last].width <= kColumns) s.width += spans.items[s.last++].width;
+  while (s.last < spans.count && s.width + spans.items[s.last].width <= kColumns)
+    s.width += spans.items[s.last++].width;
   return s;
 }
 
 template <class T>
 struct Columns {
   static constexpr int L = Simd<T>::kLanes < 4 ? 4 : Simd<T>::kLanes;
-  int64_t begin, count;   // rows; beyond the last its values are repeated
-  T e[kColumns * L];      // by column: e^(x − m), m the span's largest; of a tanh span without meaning
+  int64_t begin, count;     // rows; beyond the last its values are repeated
+  T e[kColumns * L];        // by column: e^(x − m), m the span's largest; of a tanh span without meaning
   T of_span[kColumns * L];  // by span: m; of a tanh span x
 
   int64_t row(int l) const { return begin + least(l, count - 1); }
@@ -250,7 +253,8 @@ template <class T>
 void reconstruction_grad_run(const Call& call, int64_t tile, void*) {
   constexpr int L = Columns<T>::L;
   const SpanTable& spans = *static_cast<const SpanReconstructionGrad*>(call.op)->spans;
-  const Mat<T> x(call.in[0]), value(call.in[2]), sigma(call.in[3]), d(call.in[4]), out(call.out[0]), d_sigma(call.out[1]);
+  const Mat<T> x(call.in[0]), value(call.in[2]), sigma(call.in[3]), d(call.in[4]), out(call.out[0]),
+      d_sigma(call.out[1]);
   const Mat<int32_t> index(call.in[1]);
   const Range r = piece(tile, L, out.rows);
   Columns<T> c;

@@ -18,16 +18,19 @@ constexpr int kMostThreads = 4096;
 
 const std::shared_ptr<ContextState>& state_of(const tessera_context* context) {
   const auto& state = live(context, "context").state;
-  if (state->cancel.load(std::memory_order_relaxed)) throw Error(ErrorCode::cancelled, "The context was cancelled. tessera_context_reset() makes it usable again.");
+  if (state->cancel.load(std::memory_order_relaxed))
+    throw Error(ErrorCode::cancelled, "The context was cancelled. tessera_context_reset() makes it usable again.");
   return state;
 }
 
 Call::Call(const tessera_context* context) : Call(state_of(context)) {}
 
-Call::Call(std::shared_ptr<ContextState> context, JobHooks hooks) : context_(std::move(context)), hooks_(std::move(hooks)), team_(context_->options.threads, context_->memory) {
+Call::Call(std::shared_ptr<ContextState> context, JobHooks hooks)
+    : context_(std::move(context)), hooks_(std::move(hooks)), team_(context_->options.threads, context_->memory) {
   monitor_.cancel = &context_->cancel;
   monitor_.cancel_job = hooks_.cancel;
-  if (context_->options.progress != nullptr || context_->options.log != nullptr || hooks_.on_progress) monitor_.on_progress = [this](const Progress& p) { report(p); };
+  if (context_->options.progress != nullptr || context_->options.log != nullptr || hooks_.on_progress)
+    monitor_.on_progress = [this](const Progress& p) { report(p); };
 }
 
 std::shared_ptr<Device> Call::device() const { return std::make_shared<Device>(context_->device); }
@@ -46,7 +49,10 @@ void Call::report(const Progress& given) {
   const auto now = std::chrono::steady_clock::now();
   if (!p.finished) return;
   const double seconds = std::chrono::duration<double>(now - started_).count();
-  o.log(fmt::format("{}: {:.0f} {} in {:.2f} s{}{}", p.phase, p.done, p.unit, seconds, p.note.empty() ? "" : ", ", p.note).c_str(), o.user);
+  o.log(
+      fmt::format("{}: {:.0f} {} in {:.2f} s{}{}", p.phase, p.done, p.unit, seconds, p.note.empty() ? "" : ", ", p.note)
+          .c_str(),
+      o.user);
   started_ = now;
 }
 
@@ -61,26 +67,33 @@ tessera_status tessera_context_new(const tessera_context_options* options, tesse
     auto state = std::make_shared<ContextState>();
     state->options = read_options(options);
     const int threads = state->options.threads;
-    if (threads < 0 || threads > kMostThreads) throw Error(ErrorCode::usage, fmt::format("threads is {}; it must be 0 (every processor) to {}.", threads, kMostThreads));
+    if (threads < 0 || threads > kMostThreads)
+      throw Error(ErrorCode::usage,
+                  fmt::format("threads is {}; it must be 0 (every processor) to {}.", threads, kMostThreads));
     if (state->options.device != nullptr) state->device = state->options.device;
     state->options.device = nullptr;  // the caller's text need not live on
     Device::check_name(state->device);
     if (state->device != "auto") Device probe(state->device);  // what is not there is said at once
-    if (state->options.memory_limit < 0) throw Error(ErrorCode::usage, fmt::format("memory_limit is {}; it must be 0 (none) or a number of bytes.", state->options.memory_limit));
+    if (state->options.memory_limit < 0)
+      throw Error(ErrorCode::usage, fmt::format("memory_limit is {}; it must be 0 (none) or a number of bytes.",
+                                                state->options.memory_limit));
     const std::string scratch = text_or(state->options.scratch, "");
     state->options.scratch = nullptr;  // the caller's text need not live on
     if (!scratch.empty()) (void)open_scratch(scratch);
-    if (state->options.memory_limit > 0 || !scratch.empty()) state->memory = std::make_shared<MemoryLimit>(state->options.memory_limit, scratch);
+    if (state->options.memory_limit > 0 || !scratch.empty())
+      state->memory = std::make_shared<MemoryLimit>(state->options.memory_limit, scratch);
     out = give_handle(new tessera_context(std::move(state)));
   });
 }
 
 void tessera_context_free(tessera_context* context) { free_handle(context, "context"); }
 
-static_assert(std::atomic<bool>::is_always_lock_free, "tessera_context_cancel() must be callable from a signal handler");
+static_assert(std::atomic<bool>::is_always_lock_free,
+              "tessera_context_cancel() must be callable from a signal handler");
 
 void tessera_context_cancel(tessera_context* context) {
-  if (context != nullptr && context->magic == kContextMagic) context->state->cancel.store(true, std::memory_order_relaxed);
+  if (context != nullptr && context->magic == kContextMagic)
+    context->state->cancel.store(true, std::memory_order_relaxed);
 }
 
 void tessera_context_reset(tessera_context* context) {

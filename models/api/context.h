@@ -33,7 +33,8 @@ struct JobHooks {
   std::function<void(const Progress&)> on_progress;
 };
 
-// A team and a monitor for one call, or for the life of one stream. Calls do not share threads, so they may run side by side.
+// A team and a monitor for one call, or for the life of one stream. Calls do not share threads, so they may run side by
+// side.
 class Call {
  public:
   explicit Call(const tessera_context* context);
@@ -53,17 +54,20 @@ class Call {
   JobHooks hooks_;
   Team team_;
   Monitor monitor_;
-  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();  // the phase that runs, for the log: where the one before ended
+  // the phase that runs, for the log: where the one before ended
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace tessera::api
 
-constexpr uint64_t kContextMagic = 0x7478657463736574;  // for tessera_context_cancel(), which a signal handler may call and which can look nothing up
+// for tessera_context_cancel(), which a signal handler may call and which can look nothing up
+constexpr uint64_t kContextMagic = 0x7478657463736574;
 
 struct tessera_context {
   explicit tessera_context(std::shared_ptr<tessera::api::ContextState> s) : state(std::move(s)) {}
   ~tessera_context() { magic = 0; }
 
-  volatile uint64_t magic = kContextMagic;  // first: whatever other handle is taken for a context has as many bytes there
+  // first: whatever other handle is taken for a context has as many bytes there
+  volatile uint64_t magic = kContextMagic;
   std::shared_ptr<tessera::api::ContextState> state;
 };

@@ -27,7 +27,11 @@ Table schema_table(const ArrowSchema& schema) {
     Column column;
     column.name = child.name == nullptr ? "" : child.name;
     if (!restore_column(decode_metadata(child.metadata), column))
-      throw Error(ErrorCode::usage, fmt::format("like: column \"{}\" does not come from a stream or a model of Tessera, so its type is not known here.", column.name));
+      throw Error(
+          ErrorCode::usage,
+          fmt::format(
+              "like: column \"{}\" does not come from a stream or a model of Tessera, so its type is not known here.",
+              column.name));
     table.columns.push_back(std::move(column));
   }
   return table;
@@ -39,13 +43,18 @@ char checked_delimiter(char delimiter) {
   return delimiter;
 }
 
-void open_csv(const tessera_context* context, const std::vector<std::string>& paths, const tessera_csv_options& o, ArrowArrayStream& out) {
+void open_csv(const tessera_context* context, const std::vector<std::string>& paths, const tessera_csv_options& o,
+              ArrowArrayStream& out) {
   CsvOptions csv;
   csv.path = paths[0];
   csv.also.assign(paths.begin() + 1, paths.end());
   csv.delimiter = checked_delimiter(o.delimiter);
-  if (o.header < TESSERA_HEADER_DETECT || o.header > TESSERA_HEADER_NO) throw Error(ErrorCode::usage, fmt::format("header is {}; it must be a value of tessera_header.", static_cast<int>(o.header)));
-  csv.header = o.header == TESSERA_HEADER_YES ? CsvOptions::Header::yes : o.header == TESSERA_HEADER_NO ? CsvOptions::Header::no : CsvOptions::Header::automatic;
+  if (o.header < TESSERA_HEADER_DETECT || o.header > TESSERA_HEADER_NO)
+    throw Error(ErrorCode::usage,
+                fmt::format("header is {}; it must be a value of tessera_header.", static_cast<int>(o.header)));
+  csv.header = o.header == TESSERA_HEADER_YES  ? CsvOptions::Header::yes
+               : o.header == TESSERA_HEADER_NO ? CsvOptions::Header::no
+                                               : CsvOptions::Header::automatic;
   csv.missing = split_list(text_or(o.missing, ""));
   csv.types = split_pairs(text_or(o.types, ""), "--types");
   Table like;
@@ -58,7 +67,8 @@ void open_csv(const tessera_context* context, const std::vector<std::string>& pa
   csv_open(csv, call.team(), call.monitor(), &out);
 }
 
-void write_csv(const tessera_context* context, ArrowArrayStream* rows, const char* path, const tessera_csv_write_options& o) {
+void write_csv(const tessera_context* context, ArrowArrayStream* rows, const char* path,
+               const tessera_csv_write_options& o) {
   CsvWriteOptions csv;
   csv.path = path;
   csv.overwrite = o.overwrite != 0;
@@ -70,21 +80,24 @@ void write_csv(const tessera_context* context, ArrowArrayStream* rows, const cha
 
 }  // namespace
 
-tessera_status tessera_csv_open(const tessera_context* context, const char* path, const tessera_csv_options* options, ArrowArrayStream* rows) {
+tessera_status tessera_csv_open(const tessera_context* context, const char* path, const tessera_csv_options* options,
+                                ArrowArrayStream* rows) {
   return guarded([&] {
     auto& out = required(rows, "rows");
     open_csv(context, {&required(path, "path")}, read_options(options), out);
   });
 }
 
-tessera_status tessera_csv_write(const tessera_context* context, ArrowArrayStream* rows, const char* path, const tessera_csv_write_options* options) {
+tessera_status tessera_csv_write(const tessera_context* context, ArrowArrayStream* rows, const char* path,
+                                 const tessera_csv_write_options* options) {
   return guarded([&] {
     IncomingRows incoming(rows, "rows");
     write_csv(context, incoming.get(), &required(path, "path"), read_options(options));
   });
 }
 
-tessera_status tessera_table_open(const tessera_context* context, const char* const* paths, size_t count, const tessera_csv_options* options, ArrowArrayStream* rows) {
+tessera_status tessera_table_open(const tessera_context* context, const char* const* paths, size_t count,
+                                  const tessera_csv_options* options, ArrowArrayStream* rows) {
   return guarded([&] {
     auto& out = required(rows, "rows");
     required(paths, "paths");
@@ -94,24 +107,39 @@ tessera_status tessera_table_open(const tessera_context* context, const char* co
     names = expand_paths(names);
     const tessera_csv_options o = read_options(options);
     const bool csv = kind_of_input(names[0]) == FileKind::csv;
-    const auto other = std::find_if(names.begin() + 1, names.end(), [&](const std::string& name) { return (kind_of_input(name) == FileKind::csv) != csv; });
-    if (other != names.end()) throw Error(ErrorCode::usage, fmt::format("{} is a CSV file and {} is not: files that are read together are of one kind.", csv ? names[0] : *other, csv ? *other : names[0]));
-    if (o.max_rows < 0) throw Error(ErrorCode::usage, fmt::format("--max-rows {}: it must be 0 (all) or more.", o.max_rows));
-    if (o.max_rows > 0 && csv) throw Error(ErrorCode::usage, names[0] + ": --max-rows is for Parquet and Arrow files, which say how many rows they have.");
+    const auto other = std::find_if(names.begin() + 1, names.end(), [&](const std::string& name) {
+      return (kind_of_input(name) == FileKind::csv) != csv;
+    });
+    if (other != names.end())
+      throw Error(ErrorCode::usage,
+                  fmt::format("{} is a CSV file and {} is not: files that are read together are of one kind.",
+                              csv ? names[0] : *other, csv ? *other : names[0]));
+    if (o.max_rows < 0)
+      throw Error(ErrorCode::usage, fmt::format("--max-rows {}: it must be 0 (all) or more.", o.max_rows));
+    if (o.max_rows > 0 && csv)
+      throw Error(ErrorCode::usage,
+                  names[0] + ": --max-rows is for Parquet and Arrow files, which say how many rows they have.");
     if (csv) return open_csv(context, names, o, out);
-    if (text_or(o.types, "") != "" || text_or(o.missing, "") != "" || o.delimiter != 0 || o.header != TESSERA_HEADER_DETECT)
-      throw Error(ErrorCode::usage, names[0] + ": --types, --missing, --delimiter and --header are for CSV files; this one says itself what its columns are. Cast them in the file.");
+    if (text_or(o.types, "") != "" || text_or(o.missing, "") != "" || o.delimiter != 0 ||
+        o.header != TESSERA_HEADER_DETECT)
+      throw Error(ErrorCode::usage, names[0] +
+                                        ": --types, --missing, --delimiter and --header are for CSV files; this one "
+                                        "says itself what its columns are. Cast them in the file.");
     const auto call = std::make_shared<Call>(context);
     call->monitor().check_cancelled("read");
-    open_arrow_files(names, {o.max_rows, o.sample_seed}, [call](int64_t n, bool finished) {
-      const auto done = static_cast<double>(n);
-      call->monitor().check_cancelled("read");
-      call->monitor().report({"read", done, finished ? done : 0, "rows", "", finished});
-    }, &out);
+    open_arrow_files(
+        names, {o.max_rows, o.sample_seed},
+        [call](int64_t n, bool finished) {
+          const auto done = static_cast<double>(n);
+          call->monitor().check_cancelled("read");
+          call->monitor().report({"read", done, finished ? done : 0, "rows", "", finished});
+        },
+        &out);
   });
 }
 
-tessera_status tessera_table_write(const tessera_context* context, ArrowArrayStream* rows, const char* path, const tessera_csv_write_options* options) {
+tessera_status tessera_table_write(const tessera_context* context, ArrowArrayStream* rows, const char* path,
+                                   const tessera_csv_write_options* options) {
   return guarded([&] {
     IncomingRows incoming(rows, "rows");
     const tessera_csv_write_options o = read_options(options);
@@ -124,10 +152,12 @@ tessera_status tessera_table_write(const tessera_context* context, ArrowArrayStr
   });
 }
 
-tessera_status tessera_example(const tessera_context* context, const char* name, int64_t rows, uint64_t seed, ArrowArrayStream* out) {
+tessera_status tessera_example(const tessera_context* context, const char* name, int64_t rows, uint64_t seed,
+                               ArrowArrayStream* out) {
   return guarded([&] {
     auto& stream = required(out, "out");
-    if (text_or(name, "people") != "people") throw Error(ErrorCode::usage, fmt::format("There is no example \"{}\". There is: people.", name));
+    if (text_or(name, "people") != "people")
+      throw Error(ErrorCode::usage, fmt::format("There is no example \"{}\". There is: people.", name));
     if (rows < 0) throw Error(ErrorCode::usage, fmt::format("An example of {} rows cannot be made.", rows));
     live(context, "context");
     example_people(rows, seed, &stream);

@@ -16,13 +16,16 @@ std::shared_ptr<Device> open_gpu(int64_t number) {
   try {
     return std::make_shared<Device>(fmt::format("cuda:{}", number));
   } catch (const Error& e) {
-    throw Error(e.code(), fmt::format("The rows lie on GPU {}, which cannot be used here: {}\n  Copy them to the host before they are handed over.", number, e.what()));
+    throw Error(e.code(), fmt::format("The rows lie on GPU {}, which cannot be used here: {}\n  Copy them to the host "
+                                      "before they are handed over.",
+                                      number, e.what()));
   }
 }
 
 }  // namespace
 
-tessera_status tessera_rows_from_device(const tessera_context* context, ArrowDeviceArrayStream* rows, ArrowArrayStream* out) {
+tessera_status tessera_rows_from_device(const tessera_context* context, ArrowDeviceArrayStream* rows,
+                                        ArrowArrayStream* out) {
   return guarded([&] {
     struct Incoming {
       ArrowDeviceArrayStream stream{};
@@ -33,7 +36,10 @@ tessera_status tessera_rows_from_device(const tessera_context* context, ArrowDev
     if (rows != nullptr) incoming.stream = std::exchange(*rows, ArrowDeviceArrayStream{});
     auto& to = required(out, "out");
     (void)state_of(context);
-    if (incoming.stream.release == nullptr) throw Error(ErrorCode::usage, "The stream rows is NULL or was released already. A stream is consumed by the function it is given to.");
+    if (incoming.stream.release == nullptr)
+      throw Error(
+          ErrorCode::usage,
+          "The stream rows is NULL or was released already. A stream is consumed by the function it is given to.");
     host_stream(&incoming.stream, open_gpu, &to);
   });
 }

@@ -34,7 +34,8 @@ double unit_seconds(const std::string& unit) { return unit == "s" ? 1 : unit == 
 double parse_duration(const std::string& text, const char* option) {
   const Amount a = cut(text);
   const double seconds = a.number * unit_seconds(a.unit);
-  if (!(seconds > 0 && seconds <= kMost)) throw Error(ErrorCode::usage, fmt::format("{} {}: it must be a duration such as 30s, 5m or 2h.", option, text));
+  if (!(seconds > 0 && seconds <= kMost))
+    throw Error(ErrorCode::usage, fmt::format("{} {}: it must be a duration such as 30s, 5m or 2h.", option, text));
   return seconds;
 }
 
@@ -43,12 +44,14 @@ void parse_interval(const std::string& text, const char* option, CheckpointOptio
   checkpoint.every_seconds = 0, checkpoint.every_epochs = 0;
   if (text == "off") return;
   if (a.unit == "epochs" || a.unit == "epoch") {
-    if (!(a.number >= 1 && a.number <= 1e9) || a.number != std::floor(a.number)) throw Error(ErrorCode::usage, fmt::format("{} {}: it must be a whole number of epochs, from 1.", option, text));
+    if (!(a.number >= 1 && a.number <= 1e9) || a.number != std::floor(a.number))
+      throw Error(ErrorCode::usage, fmt::format("{} {}: it must be a whole number of epochs, from 1.", option, text));
     checkpoint.every_epochs = static_cast<int64_t>(a.number);
     return;
   }
   if (unit_seconds(a.unit) == 0 || a.number <= 0)
-    throw Error(ErrorCode::usage, fmt::format("{} {}: it must be a duration (30s, 5m, 2h), epochs (10epochs), or off.", option, text));
+    throw Error(ErrorCode::usage,
+                fmt::format("{} {}: it must be a duration (30s, 5m, 2h), epochs (10epochs), or off.", option, text));
   checkpoint.every_seconds = parse_duration(text, option);
 }
 

@@ -31,7 +31,9 @@ std::string dashed(const std::string& key) {
   return out;
 }
 
-std::string widths_text(const int32_t* widths, size_t layers) { return fmt::format("{}", fmt::join(widths, widths + layers, ",")); }
+std::string widths_text(const int32_t* widths, size_t layers) {
+  return fmt::format("{}", fmt::join(widths, widths + layers, ","));
+}
 
 // "pac=10;generator-dim=256,256".
 void add_settings(std::vector<GivenOption>& out, const std::string& settings) {
@@ -39,7 +41,8 @@ void add_settings(std::vector<GivenOption>& out, const std::string& settings) {
     const size_t end = std::min(settings.find(';', at), settings.size());
     const std::string pair = settings.substr(at, end - at);
     const size_t equal = pair.find('=');
-    if (equal == std::string::npos) throw Error(ErrorCode::usage, fmt::format("settings: \"{}\" is not name=value.", pair));
+    if (equal == std::string::npos)
+      throw Error(ErrorCode::usage, fmt::format("settings: \"{}\" is not name=value.", pair));
     std::string key = pair.substr(0, equal);
     std::replace(key.begin(), key.end(), '-', '_');
     out.push_back({std::move(key), pair.substr(equal + 1)});
@@ -53,21 +56,29 @@ std::vector<GivenOption> given_options(const tessera_fit_options& o) {
   const auto count = [&](const char* key, int32_t value) {
     if (value != 0) out.push_back({key, std::to_string(value)});
   };
-  const auto or_none = [&](const char* key, int32_t value) { count(key, value), value == TESSERA_UNTRAINED ? void(out.back().text = "0") : void(); };
+  const auto or_none = [&](const char* key, int32_t value) {
+    count(key, value), value == TESSERA_UNTRAINED ? void(out.back().text = "0") : void();
+  };
   const auto number = [&](const char* key, double value) {
     if (value != 0) out.push_back({key, fmt::format("{}", value)});
   };
   const auto widths = [&](const char* key, const int32_t* values, size_t layers) {
     if (values == nullptr || layers == 0) return;
-    if (layers > kMostLayers) throw Error(ErrorCode::usage, fmt::format("{} has {} layers; at most {} are possible.", dashed(key), layers, kMostLayers));  // before any is read
+    // before any is read
+    if (layers > kMostLayers)
+      throw Error(ErrorCode::usage,
+                  fmt::format("{} has {} layers; at most {} are possible.", dashed(key), layers, kMostLayers));
     out.push_back({key, widths_text(values, layers)});
   };
   or_none("epochs", o.epochs), or_none("iterations", o.iterations);
-  count("batch_size", o.batch_size), count("pac", o.pac), count("embedding_dim", o.embedding_dim), count("discriminator_steps", o.discriminator_steps);
-  widths("generator_dim", o.generator_dim, o.generator_layers), widths("discriminator_dim", o.discriminator_dim, o.discriminator_layers);
+  count("batch_size", o.batch_size), count("pac", o.pac), count("embedding_dim", o.embedding_dim),
+      count("discriminator_steps", o.discriminator_steps);
+  widths("generator_dim", o.generator_dim, o.generator_layers),
+      widths("discriminator_dim", o.discriminator_dim, o.discriminator_layers);
   widths("encoder_dim", o.encoder_dim, o.encoder_layers), widths("decoder_dim", o.decoder_dim, o.decoder_layers);
   number("learning_rate", o.learning_rate), number("loss_factor", o.loss_factor), number("gamma", o.gamma);
-  count("embedding_iterations", o.embedding_iterations), count("supervised_iterations", o.supervised_iterations), count("joint_iterations", o.joint_iterations);
+  count("embedding_iterations", o.embedding_iterations), count("supervised_iterations", o.supervised_iterations),
+      count("joint_iterations", o.joint_iterations);
   count("hidden_dim", o.hidden_dim), count("layers", o.layers);
   if (const std::string cell = text_or(o.cell, ""); !cell.empty()) out.push_back({"cell", cell});
   add_settings(out, text_or(o.settings, ""));
@@ -92,15 +103,18 @@ std::string owners(const std::string& key) {
 void check_takes(const MethodInfo& method, const GivenOption& given) {
   if (takes(method, given.key)) return;
   const std::string others = owners(given.key);
-  if (others.empty()) throw Error(ErrorCode::usage, fmt::format("{}: no method has such an option.", dashed(given.key)));
+  if (others.empty())
+    throw Error(ErrorCode::usage, fmt::format("{}: no method has such an option.", dashed(given.key)));
   std::string own;
   MethodConfig config = method.config(true);
   for (const Option& o : options(config))
     if (o.help != nullptr) own += fmt::format("{}{}", own.empty() ? "" : ", ", o.name());
-  throw Error(ErrorCode::usage, fmt::format("{} belongs to --method {}. The options of {} are {}.", dashed(given.key), others, method.name, own));
+  throw Error(ErrorCode::usage, fmt::format("{} belongs to --method {}. The options of {} are {}.", dashed(given.key),
+                                            others, method.name, own));
 }
 
-constexpr const char* kSequenceOptions = "What makes sequences of a table (--sequence-length, --sequence-key and theirs)";
+constexpr const char* kSequenceOptions =
+    "What makes sequences of a table (--sequence-length, --sequence-key and theirs)";
 
 // Without a name, the first method that has every option given; if none has, the first that has the first of them.
 std::string method_of(const tessera_fit_options& o, const std::vector<GivenOption>& given) {
@@ -117,7 +131,8 @@ std::string method_of(const tessera_fit_options& o, const std::vector<GivenOptio
 
 void set_options(MethodConfig& config, const std::vector<GivenOption>& given) {
   for (const GivenOption& g : given) check_takes(method_info(config), g);
-  for (const Option& option : options(config))  // in the list's order: an option that sets several others comes before them
+  // in the list's order: an option that sets several others comes before them
+  for (const Option& option : options(config))
     for (const GivenOption& g : given)
       if (g.key == option.key) option.set(g.text);
   check_config(config);
@@ -126,7 +141,8 @@ void set_options(MethodConfig& config, const std::vector<GivenOption>& given) {
 // What concerns rows only, or sequences only.
 void set_kind(FitOptions& out, const tessera_fit_options& o) {
   if (!method_info(out.config).sequences) {
-    if (o.sequences != nullptr) throw Error(ErrorCode::usage, fmt::format("{} belongs to --method timegan.", kSequenceOptions));
+    if (o.sequences != nullptr)
+      throw Error(ErrorCode::usage, fmt::format("{} belongs to --method timegan.", kSequenceOptions));
     return;
   }
   const auto refuse = [&](bool given, const char* option) {
@@ -144,17 +160,22 @@ void set_ending(FitOptions& out, const tessera_fit_options& o) {
   out.checkpoint.path = text_or(o.checkpoint, "");
   if (out.checkpoint.path == "-") throw Error(ErrorCode::usage, "A checkpoint needs the name of a file; - is not one.");
   Checkpoints::check_ours(out.checkpoint.path);
-  if (const std::string every = text_or(o.checkpoint_every, ""); !every.empty()) parse_interval(every, "--checkpoint-every", out.checkpoint);
+  if (const std::string every = text_or(o.checkpoint_every, ""); !every.empty())
+    parse_interval(every, "--checkpoint-every", out.checkpoint);
   out.checkpoint.resume = o.resume != 0;
-  if (o.patience < 0) throw Error(ErrorCode::usage, fmt::format("--patience {}: it must be 1 epoch or more.", o.patience));
+  if (o.patience < 0)
+    throw Error(ErrorCode::usage, fmt::format("--patience {}: it must be 1 epoch or more.", o.patience));
   out.patience = o.patience;
   out.keep_best = o.patience > 0;
   if (const std::string keep = text_or(o.keep, ""); !keep.empty()) {
-    if (keep != "best" && keep != "last") throw Error(ErrorCode::usage, fmt::format("--keep {}: there are \"best\" and \"last\".", keep));
+    if (keep != "best" && keep != "last")
+      throw Error(ErrorCode::usage, fmt::format("--keep {}: there are \"best\" and \"last\".", keep));
     out.keep_best = keep == "best";
   }
-  if (const std::string most = text_or(o.max_time, ""); !most.empty()) out.max_seconds = parse_duration(most, "--max-time");
-  if (!(o.seconds_used >= 0 && o.seconds_used <= 1e9)) throw Error(ErrorCode::usage, fmt::format("seconds_used is {}; it must be 0 or more.", o.seconds_used));
+  if (const std::string most = text_or(o.max_time, ""); !most.empty())
+    out.max_seconds = parse_duration(most, "--max-time");
+  if (!(o.seconds_used >= 0 && o.seconds_used <= 1e9))
+    throw Error(ErrorCode::usage, fmt::format("seconds_used is {}; it must be 0 or more.", o.seconds_used));
   out.begun = out.now() - o.seconds_used;
 }
 
@@ -171,7 +192,9 @@ FitOptions fit_options(const tessera_fit_options* given) {
   out.source = printable(text_or(o.source, ""));  // it goes into the model's JSON
   if (o.calibrate != nullptr && *o.calibrate != 0 && !parse_tier(o.calibrate, out.calibrate))
     throw Error(ErrorCode::usage, fmt::format("--calibrate {}: there are off, marginals and full.", o.calibrate));
-  if (o.rare_categories < TESSERA_KEEP_RARE) throw Error(ErrorCode::usage, fmt::format("--rare-categories {}: it must be the rows a category needs, or keep.", o.rare_categories));
+  if (o.rare_categories < TESSERA_KEEP_RARE)
+    throw Error(ErrorCode::usage,
+                fmt::format("--rare-categories {}: it must be the rows a category needs, or keep.", o.rare_categories));
   if (o.rare_categories != 0) out.rare_rows = std::max(o.rare_categories, 1);
   out.passes_off = split_list(text_or(o.passes_off, ""));
   check_passes({out.passes_off.begin(), out.passes_off.end()});
@@ -182,7 +205,9 @@ FitOptions fit_options(const tessera_fit_options* given) {
   set_ending(out, o);
   if (o.losses != nullptr)
     out.on_losses = [callback = o.losses, user = o.losses_user, method = out.method](const LossRow& row) {
-      const tessera_losses losses{sizeof losses, row.step, row.epoch, row.critic, row.generator, row.penalty, row.seconds, row.reconstruction, row.divergence, row.supervised, row.moments, method.c_str()};
+      const tessera_losses losses{sizeof losses,  row.step,       row.epoch,   row.critic,
+                                  row.generator,  row.penalty,    row.seconds, row.reconstruction,
+                                  row.divergence, row.supervised, row.moments, method.c_str()};
       callback(&losses, user);
     };
   return out;
@@ -193,9 +218,13 @@ GivenTypes given_types(const tessera_fit_options* given) {
   for (const auto& [column, type] : split_pairs(text_or(read_options(given).types, ""), "--types")) {
     ColumnType t;
     if (!parse_column_type(type, t))
-      throw Error(ErrorCode::usage, fmt::format("--types: there is no type \"{}\" (for column \"{}\").\n  There are integer, decimal, boolean, category, date, datetime, identifier and constant.", type, column));
+      throw Error(ErrorCode::usage,
+                  fmt::format("--types: there is no type \"{}\" (for column \"{}\").\n  There are integer, decimal, "
+                              "boolean, category, date, datetime, identifier and constant.",
+                              type, column));
     for (const auto& [other, unused] : out)
-      if (other == column) throw Error(ErrorCode::usage, fmt::format("--types: column \"{}\" is given two types.", column));
+      if (other == column)
+        throw Error(ErrorCode::usage, fmt::format("--types: column \"{}\" is given two types.", column));
     out.emplace_back(column, t);
   }
   return out;
@@ -213,7 +242,8 @@ tessera_status tessera_check_fit_options(const tessera_fit_options* options) {
   });
 }
 
-tessera_status tessera_fit(const tessera_context* context, const tessera_fit_options* options, ArrowArrayStream* rows, tessera_model** model) {
+tessera_status tessera_fit(const tessera_context* context, const tessera_fit_options* options, ArrowArrayStream* rows,
+                           tessera_model** model) {
   return guarded([&] {
     IncomingRows incoming(rows, "rows");
     auto& out = required(model, "model");
@@ -226,7 +256,9 @@ tessera_status tessera_fit(const tessera_context* context, const tessera_fit_opt
   });
 }
 
-tessera_status tessera_resume(const tessera_context* context, const tessera_fit_options* options, ArrowArrayStream* rows, const char* saved, int overwrite, int* finished, tessera_model** model) {
+tessera_status tessera_resume(const tessera_context* context, const tessera_fit_options* options,
+                              ArrowArrayStream* rows, const char* saved, int overwrite, int* finished,
+                              tessera_model** model) {
   return guarded([&] {
     IncomingRows incoming(rows, "rows");
     auto& out = required(model, "model");
@@ -239,7 +271,8 @@ tessera_status tessera_resume(const tessera_context* context, const tessera_fit_
     std::optional<Model> there;
     if (saved != nullptr) there = Model::finished(saved, table, fit, overwrite != 0, call.team(), call.monitor());
     if (finished != nullptr) *finished = there ? 1 : 0;
-    out = give_handle(new tessera_model{there ? std::move(*there) : Model::fit(std::move(table), fit, call.team(), call.monitor())});
+    out = give_handle(
+        new tessera_model{there ? std::move(*there) : Model::fit(std::move(table), fit, call.team(), call.monitor())});
   });
 }
 
@@ -247,7 +280,8 @@ tessera_status tessera_checkpoint_remove(const char* path) {
   return guarded([&] { Checkpoints::remove(&required(path, "path")); });
 }
 
-tessera_status tessera_plan(const tessera_context* context, const tessera_fit_options* options, ArrowArrayStream* rows, char** json) {
+tessera_status tessera_plan(const tessera_context* context, const tessera_fit_options* options, ArrowArrayStream* rows,
+                            char** json) {
   return guarded([&] {
     IncomingRows incoming(rows, "rows");
     auto& out = required(json, "json");

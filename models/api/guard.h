@@ -22,9 +22,7 @@ tessera_status guarded(Body&& body) noexcept {
   try {
     std::forward<Body>(body)();
     return TESSERA_OK;
-  } catch (...) {
-    return keep_error();
-  }
+  } catch (...) { return keep_error(); }
 }
 
 // A pointer the caller must give. Throws Error(usage) with the name the header gives it.
@@ -43,9 +41,11 @@ Options read_options(const Options* given) {
   size_t size;
   std::memcpy(&size, given, sizeof size);  // all that a struct is sure to have
   const char* bytes = reinterpret_cast<const char*>(given);
-  if (size < sizeof size || size > (size_t{1} << 16)) throw Error(ErrorCode::usage, "An options struct has no plausible struct_size; set it to sizeof of the struct.");
+  if (size < sizeof size || size > (size_t{1} << 16))
+    throw Error(ErrorCode::usage, "An options struct has no plausible struct_size; set it to sizeof of the struct.");
   if (size > sizeof options && std::any_of(bytes + sizeof options, bytes + size, [](char b) { return b != 0; }))
-    throw Error(ErrorCode::usage, std::string("An options struct sets a field that release ") + tessera_version() + " does not know. Use a newer library, or leave the field 0.");
+    throw Error(ErrorCode::usage, std::string("An options struct sets a field that release ") + tessera_version() +
+                                      " does not know. Use a newer library, or leave the field 0.");
   std::memcpy(&options, given, std::min(size, sizeof options));
   options.struct_size = sizeof options;
   return options;

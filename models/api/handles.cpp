@@ -11,8 +11,8 @@ namespace {
 
 using Handles = std::unordered_map<const void*, HandleKind>;
 
-// Without a destructor: handles may be freed while the process ends, after everything static is gone. The map goes with the last handle, so that a library that is
-// closed leaves nothing behind.
+// Without a destructor: handles may be freed while the process ends, after everything static is gone. The map goes with
+// the last handle, so that a library that is closed leaves nothing behind.
 constinit std::mutex mutex;
 constinit Handles* handles = nullptr;
 
@@ -22,7 +22,12 @@ void survive_fork() {
   (void)once;
 }
 
-const char* noun(HandleKind kind) { return kind == HandleKind::context ? "context" : kind == HandleKind::model ? "model" : kind == HandleKind::job ? "job" : "handle"; }
+const char* noun(HandleKind kind) {
+  return kind == HandleKind::context ? "context"
+         : kind == HandleKind::model ? "model"
+         : kind == HandleKind::job   ? "job"
+                                     : "handle";
+}
 
 }  // namespace
 
@@ -53,7 +58,8 @@ HandleKind kind_of_handle(const void* handle) noexcept {
 void fail_handle(const char* name, HandleKind wanted, HandleKind found) {
   const std::string head = std::string("The argument ") + name + " is no " + noun(wanted) + ": it is ";
   if (found != HandleKind::none) throw Error(ErrorCode::usage, head + "a " + noun(found) + ".");
-  throw Error(ErrorCode::usage, head + "not a live handle of this library. It was freed already, or never came from it.");
+  throw Error(ErrorCode::usage,
+              head + "not a live handle of this library. It was freed already, or never came from it.");
 }
 
 }  // namespace tessera::api

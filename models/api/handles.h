@@ -1,4 +1,5 @@
-// Which handles are alive. A pointer is looked up before it is followed, so that a freed handle, one of another kind or no handle at all is a message and no crash.
+// Which handles are alive. A pointer is looked up before it is followed, so that a freed handle, one of another kind or
+// no handle at all is a message and no crash.
 #pragma once
 #include <string>
 #include <type_traits>

@@ -27,7 +27,9 @@ nlohmann::json instruction_sets() {
 // GPUs, or what is missing for them.
 nlohmann::json gpu() {
   const DeviceLibrary& library = device_library();
-  const auto version = [](int v) { return v == 0 ? nlohmann::json() : nlohmann::json(fmt::format("{}.{}", v / 1000, v % 1000 / 10)); };
+  const auto version = [](int v) {
+    return v == 0 ? nlohmann::json() : nlohmann::json(fmt::format("{}.{}", v / 1000, v % 1000 / 10));
+  };
   nlohmann::json out{{"available", library.api != nullptr},
                      {"reason", library.reason},
                      {"plugin", library.path},
@@ -40,8 +42,12 @@ nlohmann::json gpu() {
       out["devices"].push_back({{"device", fmt::format("cuda:{}", n)}, {"reason", library.api->message()}});
       continue;
     }
-    out["devices"].push_back({{"device", fmt::format("cuda:{}", n)}, {"name", info.name}, {"compute_capability", fmt::format("{}.{}", info.major, info.minor)},
-                              {"multiprocessors", info.multiprocessors}, {"memory", info.memory}, {"free_memory", info.free_memory}});
+    out["devices"].push_back({{"device", fmt::format("cuda:{}", n)},
+                              {"name", info.name},
+                              {"compute_capability", fmt::format("{}.{}", info.major, info.minor)},
+                              {"multiprocessors", info.multiprocessors},
+                              {"memory", info.memory},
+                              {"free_memory", info.free_memory}});
   }
   return out;
 }
@@ -67,7 +73,8 @@ std::string placeholder(const Option& o) {
 
 // One option of one method.
 nlohmann::json described(const Option& option, const MethodInfo& method, const std::string& paper) {
-  nlohmann::json out{{"method", method.name}, {"help", option.help}, {"default", option.text()}, {"default_paper", paper}};
+  nlohmann::json out{
+      {"method", method.name}, {"help", option.help}, {"default", option.text()}, {"default_paper", paper}};
   if (option.kind() == "choice") out["choices"] = choices();
   else if (option.kind() != "flag") out["low"] = option.range.low, out["high"] = option.range.high;
   return out;
@@ -88,7 +95,8 @@ void summarize(nlohmann::json& option) {
   }
   std::string help, value;
   for (const auto& [text, names] : helps) help += fmt::format("{}{}: {}", help.empty() ? "" : "; ", names, text);
-  for (const auto& [text, names] : values) value += values.size() == 1 ? text : fmt::format("{}{} {}", value.empty() ? "" : ", ", names, text);
+  for (const auto& [text, names] : values)
+    value += values.size() == 1 ? text : fmt::format("{}{} {}", value.empty() ? "" : ", ", names, text);
   option["help"] = help, option["default"] = value;
 }
 
@@ -100,9 +108,13 @@ nlohmann::json method_options() {
     for (size_t i = 0; i < of_best.size(); ++i) {
       const Option& o = of_best[i];
       if (o.help == nullptr) continue;
-      auto entry = std::find_if(all.begin(), all.end(), [&](const nlohmann::json& e) { return e["option"] == o.name(); });
+      auto entry =
+          std::find_if(all.begin(), all.end(), [&](const nlohmann::json& e) { return e["option"] == o.name(); });
       if (entry == all.end()) {
-        all.push_back({{"option", o.name()}, {"kind", o.kind()}, {"value", placeholder(o)}, {"methods", nlohmann::json::array()}});
+        all.push_back({{"option", o.name()},
+                       {"kind", o.kind()},
+                       {"value", placeholder(o)},
+                       {"methods", nlohmann::json::array()}});
         entry = all.end() - 1;
       }
       (*entry)["methods"].push_back(described(o, method, of_paper[i].text()));

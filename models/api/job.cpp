@@ -30,7 +30,8 @@ struct tessera_job {
       api::Call call(std::move(context), std::move(hooks));
       fit.device = call.device();
       Table table = table_import(incoming.get(), call.team(), call.monitor(), types);
-      model = std::make_unique<tessera_model>(tessera_model{Model::fit(std::move(table), fit, call.team(), call.monitor())});
+      model = std::make_unique<tessera_model>(
+          tessera_model{Model::fit(std::move(table), fit, call.team(), call.monitor())});
     });
     fit = FitOptions{};
     const std::lock_guard lock(mutex);
@@ -52,7 +53,9 @@ struct tessera_job {
 
   // What only the process that started it can do.
   void check_process() const {
-    if (process != ::getpid()) throw Error(ErrorCode::unsupported, "The job was started before fork(), and its thread stayed with the parent.\n  Ask it there.");
+    if (process != ::getpid())
+      throw Error(ErrorCode::unsupported,
+                  "The job was started before fork(), and its thread stayed with the parent.\n  Ask it there.");
   }
 
   IncomingRows incoming;
@@ -73,7 +76,8 @@ struct tessera_job {
   bool taken = false;
 };
 
-tessera_status tessera_fit_start(const tessera_context* context, const tessera_fit_options* options, ArrowArrayStream* rows, tessera_job** job) {
+tessera_status tessera_fit_start(const tessera_context* context, const tessera_fit_options* options,
+                                 ArrowArrayStream* rows, tessera_job** job) {
   return guarded([&] {
     auto made = std::make_unique<tessera_job>(rows);
     auto& out = required(job, "job");
@@ -88,7 +92,8 @@ tessera_status tessera_fit_start(const tessera_context* context, const tessera_f
     } catch (const std::system_error& e) {
       forget_handle(started, HandleKind::job);
       delete started;
-      throw Error(ErrorCode::memory, std::string("The job's thread cannot be started (") + e.code().message() + ").\n  Start fewer jobs at a time.");
+      throw Error(ErrorCode::memory, std::string("The job's thread cannot be started (") + e.code().message() +
+                                         ").\n  Start fewer jobs at a time.");
     }
     out = started;
   });
@@ -99,7 +104,8 @@ tessera_status tessera_job_poll(tessera_job* job, tessera_job_state* state) {
     auto& j = live(job, "job");
     auto& out = required(state, "state");
     const size_t size = out.struct_size;
-    if (size < sizeof size || size > (size_t{1} << 16)) throw Error(ErrorCode::usage, "The state has no plausible struct_size; set it to sizeof of the struct.");
+    if (size < sizeof size || size > (size_t{1} << 16))
+      throw Error(ErrorCode::usage, "The state has no plausible struct_size; set it to sizeof of the struct.");
     j.check_process();
     const std::lock_guard lock(j.mutex);
     tessera_job_state now = j.state;
@@ -112,9 +118,11 @@ tessera_status tessera_job_poll(tessera_job* job, tessera_job_state* state) {
 tessera_status tessera_job_wait(tessera_job* job, double seconds, int* finished) {
   return guarded([&] {
     auto& j = live(job, "job");
-    if (seconds != seconds) throw Error(ErrorCode::usage, "seconds is not a number; a negative one waits as long as it takes.");
+    if (seconds != seconds)
+      throw Error(ErrorCode::usage, "seconds is not a number; a negative one waits as long as it takes.");
     j.check_process();
-    if (std::this_thread::get_id() == j.thread.get_id()) throw Error(ErrorCode::usage, "A callback of the job cannot wait for it: the job waits for the callback.");
+    if (std::this_thread::get_id() == j.thread.get_id())
+      throw Error(ErrorCode::usage, "A callback of the job cannot wait for it: the job waits for the callback.");
     std::unique_lock lock(j.mutex);
     const auto over = [&] { return j.state.finished != 0; };
     constexpr double kLongest = 1e8;  // three years
@@ -134,7 +142,8 @@ tessera_status tessera_job_take_model(tessera_job* job, tessera_model** model) {
     auto& out = required(model, "model");
     j.check_process();
     const std::lock_guard lock(j.mutex);
-    if (j.state.finished == 0) throw Error(ErrorCode::usage, "The job has not finished.\n  Wait for it with tessera_job_wait().");
+    if (j.state.finished == 0)
+      throw Error(ErrorCode::usage, "The job has not finished.\n  Wait for it with tessera_job_wait().");
     if (j.status != TESSERA_OK) throw Error(code_of_status(j.status), j.message);
     if (j.taken) throw Error(ErrorCode::usage, "The job's model was taken already: it belongs to whoever took it.");
     out = give_handle(j.model.release());
@@ -147,7 +156,8 @@ void tessera_job_free(tessera_job* job) {
   (void)guarded([&] {
     auto& j = live(job, "job");
     if (j.process == ::getpid()) {
-      if (std::this_thread::get_id() == j.thread.get_id()) throw Error(ErrorCode::usage, "A callback of the job cannot free it: the job waits for the callback.");
+      if (std::this_thread::get_id() == j.thread.get_id())
+        throw Error(ErrorCode::usage, "A callback of the job cannot free it: the job waits for the callback.");
       if (!forget_handle(job, HandleKind::job)) fail_handle("job", HandleKind::job, HandleKind::none);
       j.cancel.store(true, std::memory_order_relaxed);
       j.thread.join();

@@ -48,7 +48,8 @@ std::vector<std::pair<std::string, std::string>> split_pairs(const std::string& 
     if (trimmed(part).empty()) continue;
     const auto sides = cut(part, '=');
     if (sides.size() != 2 || trimmed(sides[0]).empty() || trimmed(sides[1]).empty())
-      throw Error(ErrorCode::usage, std::string(option) + ": \"" + trimmed(part) + "\" is not name=value. Write names that hold , or = in double quotes.");
+      throw Error(ErrorCode::usage, std::string(option) + ": \"" + trimmed(part) +
+                                        "\" is not name=value. Write names that hold , or = in double quotes.");
     out.emplace_back(unquoted(trimmed(sides[0])), unquoted(trimmed(sides[1])));
   }
   return out;

@@ -5,7 +5,8 @@
 
 namespace tessera::api {
 
-// Cut at commas, blanks around each part removed, empty parts left out. A part in double quotes may hold commas and equal signs; "" inside is a quote.
+// Cut at commas, blanks around each part removed, empty parts left out. A part in double quotes may hold commas and
+// equal signs; "" inside is a quote.
 std::vector<std::string> split_list(const std::string& list);
 
 // "zip=category,\"a,b\"=id" → pairs. Throws Error(usage) naming `option` and the part that is not name=value.

@@ -53,7 +53,9 @@ tessera_status tessera_model_write(const tessera_model* model, tessera_write_fn 
     const std::string bytes = live(model, "model").model.bytes();
     for (size_t at = 0; at < bytes.size(); at += kPiece)
       if (const int error = write(bytes.data() + at, std::min(kPiece, bytes.size() - at), user); error != 0)
-        throw Error(ErrorCode::io, "The model could not be written: the caller's function failed after " + std::to_string(at) + " bytes (" + std::strerror(error) + ").\n  What it got so far is no model.");
+        throw Error(ErrorCode::io, "The model could not be written: the caller's function failed after " +
+                                       std::to_string(at) + " bytes (" + std::strerror(error) +
+                                       ").\n  What it got so far is no model.");
   });
 }
 
@@ -63,10 +65,12 @@ tessera_status tessera_model_schema(const tessera_model* model, ArrowSchema* sch
   return guarded([&] {
     auto& out = required(schema, "schema");
     ArrowArrayStream stream{};
-    table_stream(live(model, "model").model.schema(), [](Table&) { return false; }, &stream);
+    table_stream(
+        live(model, "model").model.schema(), [](Table&) { return false; }, &stream);
     IncomingRows rows(&stream, "schema");
     ArrowSchema taken{};
-    if (rows.get()->get_schema(rows.get(), &taken) != 0) throw Error(ErrorCode::memory, rows.get()->get_last_error(rows.get()));
+    if (rows.get()->get_schema(rows.get(), &taken) != 0)
+      throw Error(ErrorCode::memory, rows.get()->get_last_error(rows.get()));
     out = taken;
   });
 }
@@ -79,7 +83,9 @@ tessera_status tessera_model_describe(const tessera_model* model, char** json) {
 }
 
 tessera_status tessera_check_output(const char* path, int overwrite) {
-  return guarded([&] { check_file_uses({{"An output", &required(path, "path"), FileUse::How::written, overwrite != 0}}); });
+  return guarded([&] {
+    check_file_uses({{"An output", &required(path, "path"), FileUse::How::written, overwrite != 0}});
+  });
 }
 
 tessera_status tessera_check_files(const tessera_file* files, size_t count) {
@@ -91,9 +97,13 @@ tessera_status tessera_check_files(const tessera_file* files, size_t count) {
     for (size_t i = 0; i < count; ++i) {
       const auto* given = reinterpret_cast<const tessera_file*>(reinterpret_cast<const char*>(files) + i * stride);
       const tessera_file file = read_options(given);
-      if (given->struct_size != stride) throw Error(ErrorCode::usage, "The files have different values of struct_size.");
-      if (file.use < TESSERA_FILE_READ || file.use > TESSERA_FILE_CHECKPOINT) throw Error(ErrorCode::usage, "use is " + std::to_string(file.use) + "; it must be a value of tessera_file_use.");
-      uses.push_back({text_or(file.name, "a file"), &required(file.path, "path"), static_cast<FileUse::How>(file.use), file.overwrite != 0});
+      if (given->struct_size != stride)
+        throw Error(ErrorCode::usage, "The files have different values of struct_size.");
+      if (file.use < TESSERA_FILE_READ || file.use > TESSERA_FILE_CHECKPOINT)
+        throw Error(ErrorCode::usage,
+                    "use is " + std::to_string(file.use) + "; it must be a value of tessera_file_use.");
+      uses.push_back({text_or(file.name, "a file"), &required(file.path, "path"), static_cast<FileUse::How>(file.use),
+                      file.overwrite != 0});
     }
     check_file_uses(uses);
   });

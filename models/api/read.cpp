@@ -21,7 +21,9 @@ struct Binding {
   size_t column;
 };
 
-[[noreturn]] void fail(const Column& c, const std::string& what) { throw Error(ErrorCode::data, fmt::format("column \"{}\" {}", c.name, what)); }
+[[noreturn]] void fail(const Column& c, const std::string& what) {
+  throw Error(ErrorCode::data, fmt::format("column \"{}\" {}", c.name, what));
+}
 
 std::string spelled(const Column& c, size_t row) {
   std::string text;
@@ -40,19 +42,24 @@ double number(const Column& c, size_t row) {
   bool truth = false;
   if (c.type == ColumnType::boolean && read_boolean(text, true, truth)) return truth ? 1 : 0;
   double v = 0;
-  if (read_number(text, NumberStyle::point, v) != Reading::ok) fail(c, fmt::format("holds \"{}\", which is no number.\n  Read it as TESSERA_TEXT.", text.substr(0, 60)));
+  if (read_number(text, NumberStyle::point, v) != Reading::ok)
+    fail(c, fmt::format("holds \"{}\", which is no number.\n  Read it as TESSERA_TEXT.", text.substr(0, 60)));
   return v;
 }
 
 int64_t whole(const Column& c, size_t row) {
   const double v = c.type == ColumnType::datetime ? std::nearbyint(number(c, row) * 1e6) : number(c, row);
-  if (v != std::nearbyint(v) || std::fabs(v) > 9007199254740992.0) fail(c, fmt::format("holds {}, which is not a whole number.\n  Read it as TESSERA_FLOAT64.", v));
+  if (v != std::nearbyint(v) || std::fabs(v) > 9007199254740992.0)
+    fail(c, fmt::format("holds {}, which is not a whole number.\n  Read it as TESSERA_FLOAT64.", v));
   return static_cast<int64_t>(v);
 }
 
 void put_text(const Column& c, size_t row, char* to, size_t width) {
   const std::string text = spelled(c, row);
-  if (text.size() >= width) fail(c, fmt::format("holds a text of {} bytes, and the buffer gives {} to each with its zero.\n  Give it a width of {} or more.", text.size(), width, text.size() + 1));
+  if (text.size() >= width)
+    fail(c, fmt::format("holds a text of {} bytes, and the buffer gives {} to each with its zero.\n  Give it a width "
+                        "of {} or more.",
+                        text.size(), width, text.size() + 1));
   std::memcpy(to, text.c_str(), text.size() + 1);
 }
 
@@ -77,17 +84,28 @@ std::vector<Binding> bind(const Table& schema, const tessera_column_buffer* colu
   for (size_t i = 0; i < count; ++i, at += stride) {
     const auto* given = reinterpret_cast<const tessera_column_buffer*>(at);
     Binding b{read_options(given), i};
-    if (given->struct_size != stride) throw Error(ErrorCode::usage, fmt::format("columns[{}] has another struct_size than columns[0]; all are the sizeof of the struct.", i));
+    if (given->struct_size != stride)
+      throw Error(
+          ErrorCode::usage,
+          fmt::format("columns[{}] has another struct_size than columns[0]; all are the sizeof of the struct.", i));
     if (b.to.type != TESSERA_FLOAT64 && b.to.type != TESSERA_INT64 && b.to.type != TESSERA_TEXT)
-      throw Error(ErrorCode::usage, fmt::format("columns[{}].type is {}; it must be TESSERA_FLOAT64, TESSERA_INT64 or TESSERA_TEXT.", i, static_cast<int>(b.to.type)));
-    if (b.to.values == nullptr && capacity > 0) throw Error(ErrorCode::usage, fmt::format("columns[{}].values must not be NULL.", i));
-    if (b.to.type == TESSERA_TEXT && b.to.width == 0) throw Error(ErrorCode::usage, fmt::format("columns[{}].width is 0; a text needs at least a byte for its zero.", i));
+      throw Error(ErrorCode::usage,
+                  fmt::format("columns[{}].type is {}; it must be TESSERA_FLOAT64, TESSERA_INT64 or TESSERA_TEXT.", i,
+                              static_cast<int>(b.to.type)));
+    if (b.to.values == nullptr && capacity > 0)
+      throw Error(ErrorCode::usage, fmt::format("columns[{}].values must not be NULL.", i));
+    if (b.to.type == TESSERA_TEXT && b.to.width == 0)
+      throw Error(ErrorCode::usage,
+                  fmt::format("columns[{}].width is 0; a text needs at least a byte for its zero.", i));
     if (b.to.name != nullptr) {
-      const auto found = std::find_if(schema.columns.begin(), schema.columns.end(), [&](const Column& c) { return c.name == b.to.name; });
-      if (found == schema.columns.end()) throw Error(ErrorCode::usage, fmt::format("columns[{}]: the rows have no column \"{}\".", i, b.to.name));
+      const auto found = std::find_if(schema.columns.begin(), schema.columns.end(),
+                                      [&](const Column& c) { return c.name == b.to.name; });
+      if (found == schema.columns.end())
+        throw Error(ErrorCode::usage, fmt::format("columns[{}]: the rows have no column \"{}\".", i, b.to.name));
       b.column = static_cast<size_t>(found - schema.columns.begin());
     } else if (i >= schema.columns.size()) {
-      throw Error(ErrorCode::usage, fmt::format("columns[{}] has no name, and the rows have only {} columns.", i, schema.columns.size()));
+      throw Error(ErrorCode::usage,
+                  fmt::format("columns[{}] has no name, and the rows have only {} columns.", i, schema.columns.size()));
     }
     out.push_back(b);
   }
@@ -96,11 +114,13 @@ std::vector<Binding> bind(const Table& schema, const tessera_column_buffer* colu
 
 }  // namespace
 
-tessera_status tessera_rows_read(const tessera_context* context, ArrowArrayStream* rows, int64_t capacity, const tessera_column_buffer* columns, size_t count, int64_t* read) {
+tessera_status tessera_rows_read(const tessera_context* context, ArrowArrayStream* rows, int64_t capacity,
+                                 const tessera_column_buffer* columns, size_t count, int64_t* read) {
   return guarded([&] {
     IncomingRows incoming(rows, "rows");
     auto& out = required(read, "read");
-    if (capacity < 0) throw Error(ErrorCode::usage, fmt::format("capacity is {}; it must be 0 or more rows.", capacity));
+    if (capacity < 0)
+      throw Error(ErrorCode::usage, fmt::format("capacity is {}; it must be 0 or more rows.", capacity));
     api::Call call(context);
     TableStream stream(incoming.get(), call.team(), call.monitor());
     const std::vector<Binding> bindings = bind(stream.schema(), columns, count, capacity);
@@ -108,7 +128,8 @@ tessera_status tessera_rows_read(const tessera_context* context, ArrowArrayStrea
     for (Table batch; done < capacity && stream.next(batch);) {
       const int64_t take = std::min(batch.rows, capacity - done);
       for (const Binding& b : bindings)
-        for (int64_t i = 0; i < take; ++i) put(b, batch.columns[b.column], static_cast<size_t>(i), static_cast<size_t>(done + i));
+        for (int64_t i = 0; i < take; ++i)
+          put(b, batch.columns[b.column], static_cast<size_t>(i), static_cast<size_t>(done + i));
       done += take;
     }
     out = done;

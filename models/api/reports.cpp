@@ -16,14 +16,18 @@ namespace {
 // What the two kinds of evaluation do not share must not be passed over in silence.
 EvaluateSequencesOptions sequence_evaluation(const tessera_evaluate_options& o, bool holdout) {
   auto refuse = [](bool given, const char* what) {
-    if (given) throw Error(ErrorCode::usage, std::string(what) + " belongs to the evaluation of tables of rows; sequences have judges. Leave it out.");
+    if (given)
+      throw Error(
+          ErrorCode::usage,
+          std::string(what) + " belongs to the evaluation of tables of rows; sequences have judges. Leave it out.");
   };
   refuse(holdout, "--holdout");
   refuse(o.target != nullptr && *o.target != 0, "--target");
   refuse(o.without_distances != 0, "--without-distances");
   refuse(o.without_c2st != 0, "--without-c2st");
   refuse(o.without_utility != 0, "--without-utility");
-  if (o.judges < TESSERA_NO_JUDGES || o.judges > 1000) throw Error(ErrorCode::usage, "--judges " + std::to_string(o.judges) + ": it must be 0 to 1000.");
+  if (o.judges < TESSERA_NO_JUDGES || o.judges > 1000)
+    throw Error(ErrorCode::usage, "--judges " + std::to_string(o.judges) + ": it must be 0 to 1000.");
   EvaluateSequencesOptions out;
   out.sequences = sequence_options(o.sequences);
   out.seed = out.judges.seed = o.seed;
@@ -49,10 +53,12 @@ tessera_status tessera_check_evaluate_options(const tessera_evaluate_options* op
   });
 }
 
-tessera_status tessera_evaluate(const tessera_context* context, const tessera_evaluate_options* options, ArrowArrayStream* real, ArrowArrayStream* synthetic,
-                                ArrowArrayStream* holdout, char** json) {
+tessera_status tessera_evaluate(const tessera_context* context, const tessera_evaluate_options* options,
+                                ArrowArrayStream* real, ArrowArrayStream* synthetic, ArrowArrayStream* holdout,
+                                char** json) {
   return guarded([&] {
-    IncomingRows incoming_real(real, "real"), incoming_synthetic(synthetic, "synthetic"), incoming_holdout(holdout, "holdout");
+    IncomingRows incoming_real(real, "real"), incoming_synthetic(synthetic, "synthetic"),
+        incoming_holdout(holdout, "holdout");
     auto& out = required(json, "json");
     const tessera_evaluate_options o = read_options(options);
     if (o.sequences != nullptr) {
@@ -63,7 +69,8 @@ tessera_status tessera_evaluate(const tessera_context* context, const tessera_ev
       out = give_json(evaluate_sequences(std::move(first), std::move(second), what, call.team(), call.monitor()));
       return;
     }
-    if (o.judges != 0) throw Error(ErrorCode::usage, "--judges belongs to --method sequence: the options of sequences are missing.");
+    if (o.judges != 0)
+      throw Error(ErrorCode::usage, "--judges belongs to --method sequence: the options of sequences are missing.");
     EvaluateOptions what;
     what.seed = o.seed;
     what.distances = o.without_distances == 0;

@@ -19,7 +19,10 @@ class IncomingRows {
   IncomingRows& operator=(const IncomingRows&) = delete;
 
   ArrowArrayStream* get() {
-    if (stream_.release == nullptr) throw Error(ErrorCode::usage, std::string("The stream ") + name_ + " is NULL or was released already. A stream is consumed by the function it is given to.");
+    if (stream_.release == nullptr)
+      throw Error(ErrorCode::usage,
+                  std::string("The stream ") + name_ +
+                      " is NULL or was released already. A stream is consumed by the function it is given to.");
     return &stream_;
   }
 

@@ -14,7 +14,9 @@ namespace {
 
 // What a stream of sampled rows keeps alive.
 struct Sampling {
-  Sampling(const tessera_context* context, const Model& model, int64_t offset, int64_t count, SampleOptions options, tessera_sample_report* report) : call(context), report_(report) {
+  Sampling(const tessera_context* context, const Model& model, int64_t offset, int64_t count, SampleOptions options,
+           tessera_sample_report* report)
+      : call(context), report_(report) {
     options.device = call.device();
     rows = model.sample(offset, count, options, call.team(), call.monitor());
   }
@@ -37,33 +39,44 @@ SampleOptions sample_options(const tessera_sample_options& o) {
   SampleOptions out;
   out.seed = o.seed;
   out.where = text_or(o.where, "");
-  if (o.batch_size < 0 || o.batch_size > kMostBatch) throw Error(ErrorCode::usage, fmt::format("--batch-size {}: it must be 0 (chosen) to {}.", o.batch_size, kMostBatch));
-  if (o.max_tries < 0) throw Error(ErrorCode::usage, fmt::format("--max-tries {}: it must be 0 (65,536) or more.", o.max_tries));
+  if (o.batch_size < 0 || o.batch_size > kMostBatch)
+    throw Error(ErrorCode::usage,
+                fmt::format("--batch-size {}: it must be 0 (chosen) to {}.", o.batch_size, kMostBatch));
+  if (o.max_tries < 0)
+    throw Error(ErrorCode::usage, fmt::format("--max-tries {}: it must be 0 (65,536) or more.", o.max_tries));
   out.batch = o.batch_size;
   out.max_tries = o.max_tries;
   if (o.calibrate != nullptr && *o.calibrate != 0) {
     Tier tier;
-    if (!parse_tier(o.calibrate, tier)) throw Error(ErrorCode::usage, fmt::format("--calibrate {}: there are off, marginals and full.", o.calibrate));
+    if (!parse_tier(o.calibrate, tier))
+      throw Error(ErrorCode::usage, fmt::format("--calibrate {}: there are off, marginals and full.", o.calibrate));
     out.calibrate = tier;
   }
-  if (!(o.min_yield >= 0 && o.min_yield <= 1)) throw Error(ErrorCode::usage, fmt::format("--min-yield {}: it must be above 0 and at most 1.", o.min_yield));
+  if (!(o.min_yield >= 0 && o.min_yield <= 1))
+    throw Error(ErrorCode::usage, fmt::format("--min-yield {}: it must be above 0 and at most 1.", o.min_yield));
   if (o.min_yield > 0) out.min_yield = o.min_yield;
   return out;
 }
 
 }  // namespace
 
-tessera_status tessera_sample(const tessera_context* context, const tessera_model* model, int64_t offset, int64_t count, const tessera_sample_options* options,
-                              ArrowArrayStream* rows) {
+tessera_status tessera_sample(const tessera_context* context, const tessera_model* model, int64_t offset, int64_t count,
+                              const tessera_sample_options* options, ArrowArrayStream* rows) {
   return guarded([&] {
     auto& out = required(rows, "rows");
     const Model& source = live(model, "model").model;
     const tessera_sample_options o = read_options(options);
     if (offset < 0 || count < 0 || offset > INT64_MAX - count)
-      throw Error(ErrorCode::usage, fmt::format("Rows {} to {} + {} do not exist: offset and count must not be negative, nor their sum leave 63 bits.", offset, offset, count));
+      throw Error(
+          ErrorCode::usage,
+          fmt::format(
+              "Rows {} to {} + {} do not exist: offset and count must not be negative, nor their sum leave 63 bits.",
+              offset, offset, count));
     const std::string texts = text_or(o.texts, "dictionary");
-    if (texts != "dictionary" && texts != "plain") throw Error(ErrorCode::usage, fmt::format("texts is \"{}\"; there are \"dictionary\" and \"plain\".", texts));
+    if (texts != "dictionary" && texts != "plain")
+      throw Error(ErrorCode::usage, fmt::format("texts is \"{}\"; there are \"dictionary\" and \"plain\".", texts));
     auto sampling = std::make_shared<Sampling>(context, source, offset, count, sample_options(o), o.report);
-    table_stream(source.schema(), [sampling](Table& batch) { return sampling->next(batch); }, &out, texts == "plain");
+    table_stream(
+        source.schema(), [sampling](Table& batch) { return sampling->next(batch); }, &out, texts == "plain");
   });
 }

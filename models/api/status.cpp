@@ -11,7 +11,8 @@
 namespace tessera::api {
 namespace {
 
-// A message never takes memory, which may be what is short, and leaves nothing to destroy: a library with a thread's destructor could not be closed before the thread ends.
+// A message never takes memory, which may be what is short, and leaves nothing to destroy: a library with a thread's
+// destructor could not be closed before the thread ends.
 constexpr size_t kLongest = 8192;
 thread_local char last_error[kLongest] = "";
 
@@ -19,8 +20,7 @@ thread_local char last_error[kLongest] = "";
 void keep(const char* text) noexcept {
   size_t n = std::strlen(text);
   if (n >= kLongest)
-    for (n = kLongest - 1; (static_cast<unsigned char>(text[n]) & 0xC0) == 0x80; --n) {
-    }
+    for (n = kLongest - 1; (static_cast<unsigned char>(text[n]) & 0xC0) == 0x80; --n) {}
   if (text != last_error) std::memmove(last_error, text, n);
   last_error[n] = 0;
 }
@@ -28,9 +28,7 @@ void keep(const char* text) noexcept {
 void keep_printable(const char* text) noexcept {
   try {
     keep(printable_message(text).c_str());
-  } catch (const std::bad_alloc&) {
-    keep(text);
-  }
+  } catch (const std::bad_alloc&) { keep(text); }
 }
 
 tessera_status status_of(ErrorCode code) {
@@ -52,7 +50,8 @@ tessera_status status_of(ErrorCode code) {
 }  // namespace
 
 ErrorCode code_of_status(tessera_status status) {
-  for (const ErrorCode code : {ErrorCode::usage, ErrorCode::data, ErrorCode::io, ErrorCode::memory, ErrorCode::numeric, ErrorCode::condition, ErrorCode::format, ErrorCode::unsupported, ErrorCode::cancelled})
+  for (const ErrorCode code : {ErrorCode::usage, ErrorCode::data, ErrorCode::io, ErrorCode::memory, ErrorCode::numeric,
+                               ErrorCode::condition, ErrorCode::format, ErrorCode::unsupported, ErrorCode::cancelled})
     if (status_of(code) == status) return code;
   return ErrorCode::internal;
 }
@@ -76,9 +75,7 @@ tessera_status keep_error() noexcept {
     char text[512];
     std::snprintf(text, sizeof text, "Something in Tessera broke (%s). Please report it with what you did.", e.what());
     keep(text);
-  } catch (...) {
-    keep("Something in Tessera broke. Please report it with what you did.");
-  }
+  } catch (...) { keep("Something in Tessera broke. Please report it with what you did."); }
   return TESSERA_E_INTERNAL;
 }
 

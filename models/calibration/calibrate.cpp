@@ -1,4 +1,5 @@
-// Learning a calibration: a pool of the model's rows, the map, the ratio, the factors, and the trial that chooses among the tiers.
+// Learning a calibration: a pool of the model's rows, the map, the ratio, the factors, and the trial that chooses among
+// the tiers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +16,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kSlice = 1024;         // rows one thread works on
+constexpr int64_t kSlice = 1024;                           // rows one thread works on
 constexpr int64_t kLeastPool = 20000, kMostPool = 100000;  // of model rows the ratio learns from
 constexpr int64_t kLeastRaking = 60000;  // and for the factors: at the least yield a tenth of them counts
 constexpr double kQuantiles = 1001;
@@ -41,8 +42,10 @@ struct Pool {
   int64_t first = 0, rows = 0;
   std::vector<Table> slices;
 
-  // `all`: of this pool and those before it, for the progress. No rows where neither they nor what is learnt of them, which takes as long again, would be there in time.
-  static Pool draw(const Calibration::RowSource& model, int64_t first, int64_t rows, int64_t all, Deadline& until, Team& team, const Monitor& monitor) {
+  // `all`: of this pool and those before it, for the progress. No rows where neither they nor what is learnt of them,
+  // which takes as long again, would be there in time.
+  static Pool draw(const Calibration::RowSource& model, int64_t first, int64_t rows, int64_t all, Deadline& until,
+                   Team& team, const Monitor& monitor) {
     Pool p;
     p.first = first;
     p.rows = rows;
@@ -78,7 +81,8 @@ struct Pool {
     out.cells.resize(static_cast<size_t>(rows * codes));
     out.inputs.resize(static_cast<size_t>(std::max<int64_t>(rows * inputs, 1)));
     team.for_each(static_cast<int64_t>(slices.size()), [&](int64_t s) {
-      profile.encode(slices[static_cast<size_t>(s)], out.cells.data() + s * kSlice * codes, out.inputs.data() + s * kSlice * inputs);
+      profile.encode(slices[static_cast<size_t>(s)], out.cells.data() + s * kSlice * codes,
+                     out.inputs.data() + s * kSlice * inputs);
     });
     return out;
   }
@@ -101,7 +105,8 @@ struct Pool {
   }
 };
 
-// What the map needs of the model: its numbers' quantiles. Columns with few free numbers on either side are left as they are.
+// What the map needs of the model: its numbers' quantiles. Columns with few free numbers on either side are left as
+// they are.
 void learn_map(Calibration& c, const Encoder& encoder, const Pool& pool, Team& team) {
   constexpr size_t kLeast = 50;
   c.model.resize(c.profile.columns.size());
@@ -123,11 +128,13 @@ void learn_map(Calibration& c, const Encoder& encoder, const Pool& pool, Team& t
 std::vector<double> quantiles_of(std::vector<double> v) {
   std::sort(v.begin(), v.end());
   std::vector<double> out;
-  for (int k = 0; k < kQuantiles; ++k) out.push_back(v[static_cast<size_t>(static_cast<double>(v.size() - 1) * k / (kQuantiles - 1))]);
+  for (int k = 0; k < kQuantiles; ++k)
+    out.push_back(v[static_cast<size_t>(static_cast<double>(v.size() - 1) * k / (kQuantiles - 1))]);
   return out;
 }
 
-Keeping learn_keeping(const Calibration& c, const std::vector<int32_t>& cells, const std::vector<double>& logits, double temperature) {
+Keeping learn_keeping(const Calibration& c, const std::vector<int32_t>& cells, const std::vector<double>& logits,
+                      double temperature) {
   Keeping k;
   k.temperature = temperature;
   std::vector<double> log_ratio(logits.size());
@@ -144,8 +151,9 @@ Keeping learn_keeping(const Calibration& c, const std::vector<int32_t>& cells, c
   return k;
 }
 
-// A network of few rows learns them by heart, and whoever has the model file could ask its logit who was among them (tests/privacy/membership.cpp). With more dropout it tells members less
-// often, and its held-out loss is lower too; only with many rows it would cost some (bench/results/privacy_2026-11-22.md).
+// A network of few rows learns them by heart, and whoever has the model file could ask its logit who was among them
+// (tests/privacy/membership.cpp). With more dropout it tells members less often, and its held-out loss is lower too;
+// only with many rows it would cost some (bench/results/privacy_2026-11-22.md).
 double dropout_of(int64_t rows) { return rows < 5000 ? 0.7 : rows < 20000 ? 0.6 : RatioConfig().dropout; }
 
 double uniform_of(int64_t row, uint64_t seed) {
@@ -153,9 +161,10 @@ double uniform_of(int64_t row, uint64_t seed) {
   return open_uniform(w.word[0], w.word[1]);
 }
 
-// Shape and Trend against the whole sample, C2ST against the rows the ratio never saw. Trend with the real table's edges: with its own, one extreme row more or less moves
-// all bins, and decides between two tiers that are alike.
-TierTrial measure(Tier tier, double temperature, double yield, const Table& sample, const Table& unseen, const Table& rows, uint64_t seed, Team& team) {
+// Shape and Trend against the whole sample, C2ST against the rows the ratio never saw. Trend with the real table's
+// edges: with its own, one extreme row more or less moves all bins, and decides between two tiers that are alike.
+TierTrial measure(Tier tier, double temperature, double yield, const Table& sample, const Table& unseen,
+                  const Table& rows, uint64_t seed, Team& team) {
   TierTrial t{tier, temperature, yield, 1, 1, 1};
   if (rows.rows < 2) return t;
   const quality::Comparison c = quality::compare_tables({{"real", &sample}, {"synthetic", &rows}});
@@ -178,27 +187,34 @@ double over_chance(const TierTrial& t) { return std::max(t.c2st - 0.5, 0.0); }
 // What a trial is judged by. A classifier's advantage lies between 0 and 1 and counts as much as both errors.
 double badness(const TierTrial& t) { return t.shape_error + t.trend_error + 2 * over_chance(t); }
 
-// What badness differs by, by chance, between two tiers of n rows that are alike: two standard errors, C2ST having √(1/6n) where nothing can be told apart (Mann and Whitney).
+// What badness differs by, by chance, between two tiers of n rows that are alike: two standard errors, C2ST having
+// √(1/6n) where nothing can be told apart (Mann and Whitney).
 double chance(int64_t n) { return 2 * 2 * std::sqrt(2.0 / (6 * static_cast<double>(std::max<int64_t>(n, 1)))); }
 bool serves(const TierTrial& t, const TierTrial& raw) {
-  return t.shape_error <= raw.shape_error + kShapeSlack && t.trend_error <= raw.trend_error + kTrendSlack && over_chance(t) <= over_chance(raw) + kC2stSlack;
+  return t.shape_error <= raw.shape_error + kShapeSlack && t.trend_error <= raw.trend_error + kTrendSlack &&
+         over_chance(t) <= over_chance(raw) + kC2stSlack;
 }
 
 }  // namespace
 
-Calibration Calibration::fit(const Encoder& encoder, const Table& sample, const RowSource& model, const CalibrateOptions& o, Team& team, const Monitor& monitor) {
+Calibration Calibration::fit(const Encoder& encoder, const Table& sample, const RowSource& model,
+                             const CalibrateOptions& o, Team& team, const Monitor& monitor) {
   Calibration c;
   std::vector<int32_t> levels;
-  for (int j = 0; j < static_cast<int>(sample.columns.size()); ++j) levels.push_back(encoder.codes(j).code < 0 ? -1 : encoder.levels(j));
+  for (int j = 0; j < static_cast<int>(sample.columns.size()); ++j)
+    levels.push_back(encoder.codes(j).code < 0 ? -1 : encoder.levels(j));
   c.profile = Profile::of(sample, levels);
   if (c.profile.columns.empty() || sample.rows < kLeastRows) return {};
 
-  // One pool for the map and the ratio, one for the factors, one for what is tried: none must flatter what was learnt from another.
-  const int64_t pool_rows = std::clamp(3 * sample.rows, kLeastPool, kMostPool), raking_rows = std::max(pool_rows, kLeastRaking), trial_rows = raking_rows / 2;
+  // One pool for the map and the ratio, one for the factors, one for what is tried: none must flatter what was learnt
+  // from another.
+  const int64_t pool_rows = std::clamp(3 * sample.rows, kLeastPool, kMostPool),
+                raking_rows = std::max(pool_rows, kLeastRaking), trial_rows = raking_rows / 2;
   const int64_t all = pool_rows + raking_rows + trial_rows;
   Deadline drawing = o.until, trying = o.until;
   const auto left_out = [&](const char* what) {
-    const std::string line = fmt::format("--max-time leaves no time to learn {}: rows come {}.", what, c.marginals.empty() ? "as the model makes them" : "through the marginals");
+    const std::string line = fmt::format("--max-time leaves no time to learn {}: rows come {}.", what,
+                                         c.marginals.empty() ? "as the model makes them" : "through the marginals");
     if (monitor.on_progress) monitor.on_progress({"notice", 0, 0, "", line, true});
   };
   Pool pool = Pool::draw(model, 0, pool_rows, all, drawing, team, monitor), raking, trial;
@@ -220,10 +236,12 @@ Calibration Calibration::fit(const Encoder& encoder, const Table& sample, const 
   // As many rows in every trial: fewer would look worse by chance alone.
   const int64_t most = std::min(sample.rows, static_cast<int64_t>(kMinYield * static_cast<double>(trial_rows)));
   (void)trying.next();
-  trials.push_back(measure(Tier::off, 0, 1, sample, unseen, trial.select(most, [](int64_t) { return true; }), o.seed, team));
+  trials.push_back(
+      measure(Tier::off, 0, 1, sample, unseen, trial.select(most, [](int64_t) { return true; }), o.seed, team));
   trial.map(c, o.seed, team);
   const RatioRows raked = raking.encode(c.profile, team), tried = trial.encode(c.profile, team);
-  std::vector<double> raked_logits(static_cast<size_t>(raked.rows), 0.0), tried_logits(static_cast<size_t>(tried.rows), 0.0);
+  std::vector<double> raked_logits(static_cast<size_t>(raked.rows), 0.0),
+      tried_logits(static_cast<size_t>(tried.rows), 0.0);
 
   auto learn = [&](Tier tier, double temperature) {
     Keeping k = learn_keeping(c, raked.cells, raked_logits, temperature);
@@ -231,10 +249,12 @@ Calibration Calibration::fit(const Encoder& encoder, const Table& sample, const 
     const double cut = Cut::of(k.log_weights, kTopShare, kMinYield);
     auto weight = [&](int64_t i) {
       double w = temperature * tried_logits[static_cast<size_t>(i)];
-      for (size_t j = 0; j < columns; ++j) w += k.factor[j][static_cast<size_t>(tried.cells[static_cast<size_t>(i) * columns + j])];
+      for (size_t j = 0; j < columns; ++j)
+        w += k.factor[j][static_cast<size_t>(tried.cells[static_cast<size_t>(i) * columns + j])];
       return w;
     };
-    const Table kept = trial.select(most, [&](int64_t i) { return uniform_of(i, o.seed) < std::exp(std::min(weight(i) - cut, 0.0)); });
+    const Table kept =
+        trial.select(most, [&](int64_t i) { return uniform_of(i, o.seed) < std::exp(std::min(weight(i) - cut, 0.0)); });
     trials.push_back(measure(tier, temperature, Cut::yield(k.log_weights, cut), sample, unseen, kept, o.seed, team));
     return k;
   };
@@ -247,7 +267,8 @@ Calibration Calibration::fit(const Encoder& encoder, const Table& sample, const 
     c.note = "--max-time left no time for a density ratio";
     left_out("a density ratio");
   } else if (o.most >= Tier::full && !ratio) {
-    c.note = fmt::format("{} rows are too few for a density ratio (it would learn them by heart); {} are needed", sample.rows, kFewRows);
+    c.note = fmt::format("{} rows are too few for a density ratio (it would learn them by heart); {} are needed",
+                         sample.rows, kFewRows);
   } else if (ratio) {
     Device& device = o.device == nullptr ? Device::processor() : *o.device;
     RatioConfig config;
@@ -259,20 +280,24 @@ Calibration Calibration::fit(const Encoder& encoder, const Table& sample, const 
     c.profile.encode(sample, own.cells.data(), own.inputs.data());
     // What a step costs: three passes over the weights of each row, of which the first layer's are a gather.
     double units = 0;
-    for (size_t l = 1; l < config.hidden.size(); ++l) units += static_cast<double>(config.hidden[l - 1]) * config.hidden[l];
+    for (size_t l = 1; l < config.hidden.size(); ++l)
+      units += static_cast<double>(config.hidden[l - 1]) * config.hidden[l];
     units += static_cast<double>(config.hidden.front()) * (c.profile.codes() + c.profile.inputs());
     config.most_steps = std::max<int64_t>(static_cast<int64_t>(o.training_flops / (6 * 2 * config.batch * units)), 1);
     config.until = o.until.earlier(2 * trying.longest());
     c.ratio = Ratio(c.profile.spans(), config);
-    c.held_out_loss = c.ratio.fit(own, pool.encode(c.profile, team), kHeldOut, o.seed, device, team, monitor).held_out_loss;
+    c.held_out_loss =
+        c.ratio.fit(own, pool.encode(c.profile, team), kHeldOut, o.seed, device, team, monitor).held_out_loss;
     Ratio::Evaluator look(c.ratio, 4096, device, team);
     look.run(raked.cells.data(), raked.inputs.data(), raked.rows, raked_logits.data());
     look.run(tried.cells.data(), tried.inputs.data(), tried.rows, tried_logits.data());
-    // The whole ratio, or its square root where the whole one throws too much away: where it is out, or worse by more than chance.
+    // The whole ratio, or its square root where the whole one throws too much away: where it is out, or worse by more
+    // than chance.
     c.full = learn(Tier::full, 1);
     Keeping half = learn(Tier::full, 0.5);
     const TierTrial &whole = trials[trials.size() - 2], &tempered = trials.back();
-    if (badness(tempered) < badness(whole) - (serves(whole, trials.front()) ? chance(std::min(unseen.rows, most)) : 0)) c.full = std::move(half);
+    if (badness(tempered) < badness(whole) - (serves(whole, trials.front()) ? chance(std::min(unseen.rows, most)) : 0))
+      c.full = std::move(half);
   }
 
   const TierTrial raw = trials.front(), *best = &trials.front();
@@ -281,9 +306,13 @@ Calibration Calibration::fit(const Encoder& encoder, const Table& sample, const 
     if (serves(t, raw) && badness(t) < badness(*best)) best = &t;
   }
   c.chosen = best->tier;
-  monitor.report({"calibrate", 1, 1, "tiers", fmt::format("{}: shape error {:.1f} % → {:.1f} %, trend {:.1f} % → {:.1f} %, C2ST {:.3f} → {:.3f}, yield {:.0f} %", name(c.chosen),
-                                                     100 * raw.shape_error, 100 * best->shape_error, 100 * raw.trend_error, 100 * best->trend_error, raw.c2st, best->c2st,
-                                                     100 * best->yield), true});
+  monitor.report(
+      {"calibrate", 1, 1, "tiers",
+       fmt::format(
+           "{}: shape error {:.1f} % → {:.1f} %, trend {:.1f} % → {:.1f} %, C2ST {:.3f} → {:.3f}, yield {:.0f} %",
+           name(c.chosen), 100 * raw.shape_error, 100 * best->shape_error, 100 * raw.trend_error,
+           100 * best->trend_error, raw.c2st, best->c2st, 100 * best->yield),
+       true});
   return c;
 }
 

@@ -39,7 +39,8 @@ void Calibration::map(Table& rows, const int64_t* ids, const int32_t* tries, uin
       if (x != x || p.is_fixed(x)) continue;
       const auto id = static_cast<uint64_t>(ids[i]);
       x = mapped(model[j].view(), p.free.view(), x, grid_of(rounding[j]),
-                 {static_cast<uint32_t>(p.column), static_cast<uint32_t>(id), static_cast<uint32_t>(id >> 32), static_cast<uint32_t>(tries == nullptr ? 0 : tries[i]), seed});
+                 {static_cast<uint32_t>(p.column), static_cast<uint32_t>(id), static_cast<uint32_t>(id >> 32),
+                  static_cast<uint32_t>(tries == nullptr ? 0 : tries[i]), seed});
     }
   }
 }
@@ -47,7 +48,13 @@ void Calibration::map(Table& rows, const int64_t* ids, const int32_t* tries, uin
 nlohmann::json Calibration::describe() const {
   nlohmann::json tried = nlohmann::json::array();
   for (const TierTrial& t : trials)  // of two temperatures one is kept
-    tried.push_back({{"tier", name(t.tier)}, {"kept", t.tier != Tier::full || t.temperature == full.temperature}, {"temperature", t.temperature}, {"yield", t.yield}, {"shape_error", t.shape_error}, {"trend_error", t.trend_error}, {"c2st", t.c2st}});
+    tried.push_back({{"tier", name(t.tier)},
+                     {"kept", t.tier != Tier::full || t.temperature == full.temperature},
+                     {"temperature", t.temperature},
+                     {"yield", t.yield},
+                     {"shape_error", t.shape_error},
+                     {"trend_error", t.trend_error},
+                     {"c2st", t.c2st}});
   nlohmann::json out{{"tier", name(chosen)}, {"trials", std::move(tried)}};
   if (!full.empty()) out["held_out_loss"] = held_out_loss;
   if (!note.empty()) out["note"] = note;
@@ -55,7 +62,11 @@ nlohmann::json Calibration::describe() const {
 }
 
 Acceptance::Acceptance(const Encoder& encoder, const Calibration& calibration, Tier tier, double min_yield)
-    : calibration_(calibration), keeping_(calibration.keeping(tier)), cut_(static_cast<float>(Cut::of(keeping_.log_weights, kTopShare, min_yield))), bound_cut_(cut_), profile_(std::make_shared<ProfileArrays>(encoder, calibration)) {
+    : calibration_(calibration),
+      keeping_(calibration.keeping(tier)),
+      cut_(static_cast<float>(Cut::of(keeping_.log_weights, kTopShare, min_yield))),
+      bound_cut_(cut_),
+      profile_(std::make_shared<ProfileArrays>(encoder, calibration)) {
   for (size_t j = 0; j < calibration.profile.columns.size(); ++j) {
     if (calibration.profile.columns[j].numeric) factor_.insert(factor_.end(), ColumnProfile::kInputs, 0.0f);
     factor_.insert(factor_.end(), keeping_.factor[j].begin(), keeping_.factor[j].end());

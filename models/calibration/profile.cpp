@@ -12,7 +12,8 @@ void profile_texts(ColumnProfile& p, const Column& values, int32_t levels) {
     if (c >= 0 && c < levels) ++rows[static_cast<size_t>(c)];
   std::vector<int32_t> order(rows.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) { return rows[static_cast<size_t>(a)] > rows[static_cast<size_t>(b)]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int32_t a, int32_t b) { return rows[static_cast<size_t>(a)] > rows[static_cast<size_t>(b)]; });
   const auto own = std::min<size_t>(order.size(), ColumnProfile::kMostTexts);
   p.other = static_cast<int32_t>(own);
   p.cell_of_level.assign(rows.size(), p.other);
@@ -32,13 +33,16 @@ void profile_numbers(ColumnProfile& p, const Column& values) {
   std::vector<Run> runs;
   for (size_t i = 0, j = 0; i < present.size(); i = j) {
     while (j < present.size() && present[j] == present[i]) ++j;
-    if (static_cast<double>(j - i) >= std::max(2.0, ColumnProfile::kHeaped * static_cast<double>(values.numbers.size()))) runs.push_back({present[i], j - i});
+    if (static_cast<double>(j - i) >=
+        std::max(2.0, ColumnProfile::kHeaped * static_cast<double>(values.numbers.size())))
+      runs.push_back({present[i], j - i});
   }
   std::stable_sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) { return a.rows > b.rows; });
   if (runs.size() > ColumnProfile::kMostHeaped) runs.resize(ColumnProfile::kMostHeaped);
   for (const Run& r : runs) {
     p.heaped.push_back(r.value);
-    if (static_cast<double>(r.rows) >= ColumnProfile::kFixed * static_cast<double>(values.numbers.size())) p.fixed.push_back(r.value);
+    if (static_cast<double>(r.rows) >= ColumnProfile::kFixed * static_cast<double>(values.numbers.size()))
+      p.fixed.push_back(r.value);
   }
   std::sort(p.heaped.begin(), p.heaped.end());
   std::sort(p.fixed.begin(), p.fixed.end());
@@ -57,10 +61,13 @@ bool ColumnProfile::is_fixed(double x) const { return std::binary_search(fixed.b
 int32_t ColumnProfile::cell(const Column& values, int64_t row) const {
   if (values.is_missing(row)) return missing();
   const auto i = static_cast<size_t>(row);
-  return numeric ? cell_of_number(values.numbers[i], number_rank(real.view(), values.numbers[i])) : cell_of_text(values.codes[i]);
+  return numeric ? cell_of_number(values.numbers[i], number_rank(real.view(), values.numbers[i]))
+                 : cell_of_text(values.codes[i]);
 }
 
-int32_t ColumnProfile::cell_of_number(double x, double rank) const { return number_cell(heaped.data(), static_cast<int>(heaped.size()), x, rank); }
+int32_t ColumnProfile::cell_of_number(double x, double rank) const {
+  return number_cell(heaped.data(), static_cast<int>(heaped.size()), x, rank);
+}
 
 Profile Profile::of(const Table& sample, const std::vector<int32_t>& levels) {
   Profile out;
@@ -80,7 +87,9 @@ Profile Profile::of(const Table& sample, const std::vector<int32_t>& levels) {
 }
 
 int Profile::inputs() const {
-  return static_cast<int>(std::count_if(columns.begin(), columns.end(), [](const ColumnProfile& p) { return p.numeric; })) * ColumnProfile::kInputs;
+  return static_cast<int>(
+             std::count_if(columns.begin(), columns.end(), [](const ColumnProfile& p) { return p.numeric; })) *
+         ColumnProfile::kInputs;
 }
 
 std::shared_ptr<const Spans> Profile::spans() const {

@@ -1,5 +1,6 @@
-// The real table as calibration sees it, column by column and in the user's units: which cell of a column a value falls into (a category, a repeated number, a
-// quantile bin, missing), what share of the rows each cell holds, and how a row becomes the inputs of the density ratio.
+// The real table as calibration sees it, column by column and in the user's units: which cell of a column a value falls
+// into (a category, a repeated number, a quantile bin, missing), what share of the rows each cell holds, and how a row
+// becomes the inputs of the density ratio.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -38,19 +39,22 @@ struct ColumnProfile {
   bool is_fixed(double x) const;
   int32_t cell(const Column& values, int64_t row) const;
   int32_t cell_of_number(double x, double rank) const;  // rank: number_rank() among `real`
-  int32_t cell_of_text(int32_t level) const { return static_cast<size_t>(level) < cell_of_level.size() ? cell_of_level[static_cast<size_t>(level)] : other; }
+  int32_t cell_of_text(int32_t level) const {
+    return static_cast<size_t>(level) < cell_of_level.size() ? cell_of_level[static_cast<size_t>(level)] : other;
+  }
 };
 
 struct Profile {
   std::vector<ColumnProfile> columns;  // of columns that the encoder has a code of
 
-  // `sample`: real rows with texts numbered as the encoder numbers them (Encoder::pick); levels[j]: how many of column j's texts have a level of their own,
-  // −1 where the column has no code (a constant, an identifier, what the protection of rare values left as one).
+  // `sample`: real rows with texts numbered as the encoder numbers them (Encoder::pick); levels[j]: how many of column
+  // j's texts have a level of their own, −1 where the column has no code (a constant, an identifier, what the
+  // protection of rare values left as one).
   static Profile of(const Table& sample, const std::vector<int32_t>& levels);
 
   int codes() const { return static_cast<int>(columns.size()); }
-  int inputs() const;                               // numbers × kInputs
-  std::shared_ptr<const Spans> spans() const;       // of the ratio's input row: each column's inputs, then its cell
+  int inputs() const;                          // numbers × kInputs
+  std::shared_ptr<const Spans> spans() const;  // of the ratio's input row: each column's inputs, then its cell
   // cells [rows, codes()], inputs [rows, inputs()], both row-major.
   void encode(const Table& rows, int32_t* cells, float* inputs) const;
 };

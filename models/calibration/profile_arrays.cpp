@@ -22,7 +22,8 @@ ProfileArrays::ProfileArrays(const Encoder& encoder, const Calibration& calibrat
     const ColumnProfile& p = calibration.profile.columns[j];
     const Encoder::Codes codes = encoder.codes(p.column);
     ProfileTable::Column c{};
-    c.column = p.column, c.numeric = p.numeric, c.code = codes.code, c.alpha = codes.alpha, c.entry = entry, c.start = start;
+    c.column = p.column, c.numeric = p.numeric, c.code = codes.code, c.alpha = codes.alpha, c.entry = entry,
+    c.start = start;
     if (p.numeric) {
       c.modes = add(codes.mean);
       add(codes.deviation);
@@ -39,7 +40,13 @@ ProfileArrays::ProfileArrays(const Encoder& encoder, const Calibration& calibrat
     entry += p.numeric ? ColumnProfile::kInputs + 1 : 1;
     start += (p.numeric ? ColumnProfile::kInputs : 0) + p.cells();
   }
-  table_ = {columns_.data(), numbers_.data(), cells_.data(), static_cast<int>(columns_.size()), static_cast<int>(numbers_.size()), static_cast<int>(cells_.size()), entry};
+  table_ = {columns_.data(),
+            numbers_.data(),
+            cells_.data(),
+            static_cast<int>(columns_.size()),
+            static_cast<int>(numbers_.size()),
+            static_cast<int>(cells_.size()),
+            entry};
 }
 
 }  // namespace tessera

@@ -1,4 +1,5 @@
-// A calibration's columns as kernels read them (kernels/profile.h): how the encoder codes each, where its numbers are mapped, which cell they fall into.
+// A calibration's columns as kernels read them (kernels/profile.h): how the encoder codes each, where its numbers are
+// mapped, which cell they fall into.
 #pragma once
 #include <vector>
 

@@ -25,8 +25,8 @@ double Cut::of(const std::vector<double>& w, double top, double min_yield) {
   return low;
 }
 
-std::vector<std::vector<double>> rake(const std::vector<int32_t>& cells, const std::vector<double>& log_ratio, const std::vector<std::vector<double>>& share,
-                                      const RakingOptions& o) {
+std::vector<std::vector<double>> rake(const std::vector<int32_t>& cells, const std::vector<double>& log_ratio,
+                                      const std::vector<std::vector<double>>& share, const RakingOptions& o) {
   const size_t rows = log_ratio.size(), columns = share.size();
   std::vector<std::vector<double>> factor(columns);
   for (size_t j = 0; j < columns; ++j) factor[j].assign(share[j].size(), 0);

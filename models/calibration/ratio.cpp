@@ -29,7 +29,8 @@ double loss_of(const std::array<std::vector<double>, 2>& logits) {
 
 }  // namespace
 
-Ratio::Ratio(std::shared_ptr<const Spans> spans, RatioConfig config) : spans_(std::move(spans)), config_(std::move(config)) {
+Ratio::Ratio(std::shared_ptr<const Spans> spans, RatioConfig config)
+    : spans_(std::move(spans)), config_(std::move(config)) {
   parameters_.name = "ratio";
   int64_t in = spans_->table()->width;
   for (size_t i = 0; i < config_.hidden.size(); ++i) {
@@ -44,7 +45,8 @@ Ratio::Ratio(std::shared_ptr<const Spans> spans, RatioConfig config) : spans_(st
 
 Var Ratio::gather(Recorder& r, const std::string& side, int64_t table_rows, Var row) const {
   const SpanTable& t = *spans_->table();
-  const Var codes = r.input("cells." + side, {table_rows, t.softmaxes}, DType::index), inputs = r.input("inputs." + side, {table_rows, t.tanhs});
+  const Var codes = r.input("cells." + side, {table_rows, t.softmaxes}, DType::index),
+            inputs = r.input("inputs." + side, {table_rows, t.tanhs});
   const auto entries = r.emit(GatherRows{&t}, {codes, inputs, row});
   return sparse_dense(entries[0], entries[1], t.width, t.count);
 }
@@ -65,8 +67,12 @@ Var Ratio::logits(Recorder& r, Var x, const std::string& masks) const {
   return matmul(x, r(parameters_, "output.weight")) + r(parameters_, "output.bias");
 }
 
-Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double held_out, uint64_t seed, Device& device, Team& team, const Monitor& monitor) {
-  auto training_rows = [&](const RatioRows& side) { return std::clamp<int64_t>(side.rows - static_cast<int64_t>(held_out * static_cast<double>(side.rows)), 1, side.rows); };
+Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double held_out, uint64_t seed, Device& device,
+                         Team& team, const Monitor& monitor) {
+  auto training_rows = [&](const RatioRows& side) {
+    return std::clamp<int64_t>(side.rows - static_cast<int64_t>(held_out * static_cast<double>(side.rows)), 1,
+                               side.rows);
+  };
   const int64_t real_rows = training_rows(real), model_rows = training_rows(model);
   const int64_t per_epoch = std::max<int64_t>((real_rows + model_rows) / (2 * config_.batch), 1);
 
@@ -90,8 +96,12 @@ Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double h
   optimise(plan);
   Program program(std::move(plan), device, team, seed);
   const int32_t none = 0;
-  for (const auto& [leaf, data] : {std::pair<const char*, const void*>{"cells.real", real.cells.data()}, {"cells.model", model.cells.data()}, {"inputs.real", real.inputs.data()}, {"inputs.model", model.inputs.data()}})
-    if (program.plan().find_leaf(leaf) != kNone) program.bind(leaf, data == nullptr ? static_cast<const void*>(&none) : data);
+  for (const auto& [leaf, data] : {std::pair<const char*, const void*>{"cells.real", real.cells.data()},
+                                   {"cells.model", model.cells.data()},
+                                   {"inputs.real", real.inputs.data()},
+                                   {"inputs.model", model.inputs.data()}})
+    if (program.plan().find_leaf(leaf) != kNone)
+      program.bind(leaf, data == nullptr ? static_cast<const void*>(&none) : data);
   const std::vector<float> start = initial_weights(parameters_, seed, kInitStream);
   for (const char* set : {"ratio", "average.ratio"}) program.put(set, start.data());
 
@@ -112,13 +122,16 @@ Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double h
   Fitted best{std::numeric_limits<double>::infinity(), 0, 0};
   std::vector<float> kept;
   double before = best.held_out_loss;  // what it must fall below by `least`
-  int64_t since = 0;                    // steps in which it has not
+  int64_t since = 0;                   // steps in which it has not
   Deadline until = config_.until;
   bool time = true;
   for (int epoch = 1; epoch <= most; ++epoch) {
     for (int64_t done = 0; done < per_epoch && (time = until.next());) {
       const int64_t ran = program.run(std::min<int64_t>(per_epoch - done, 50));
-      if (program.step().bad >= 0) throw Error(ErrorCode::numeric, "calibration met a value that is not finite.\n  --calibrate marginals or --calibrate off leaves the density ratio out.");
+      if (program.step().bad >= 0)
+        throw Error(ErrorCode::numeric,
+                    "calibration met a value that is not finite.\n  --calibrate marginals or --calibrate off leaves "
+                    "the density ratio out.");
       done += ran;
       monitor.check_cancelled("ratio");
     }
@@ -132,14 +145,16 @@ Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double h
     char note[64];
     std::snprintf(note, sizeof note, "held-out loss %.4f", best.held_out_loss);
     const bool last = epoch == most || since >= config_.patience || !time;
-    monitor.report({"ratio", static_cast<double>(epoch), static_cast<double>(last ? epoch : most), "epochs", note, last});
+    monitor.report(
+        {"ratio", static_cast<double>(epoch), static_cast<double>(last ? epoch : most), "epochs", note, last});
     if (last) break;
   }
   weights = std::move(kept);
   return best;
 }
 
-Ratio::Evaluator::Evaluator(const Ratio& ratio, int64_t batch, Device& device, Team& team) : batch_(std::max<int64_t>(batch, 2)) {
+Ratio::Evaluator::Evaluator(const Ratio& ratio, int64_t batch, Device& device, Team& team)
+    : batch_(std::max<int64_t>(batch, 2)) {
   const SpanTable& t = *ratio.spans_->table();
   codes_ = t.softmaxes;
   inputs_width_ = t.tanhs;

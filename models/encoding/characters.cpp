@@ -6,8 +6,8 @@ namespace tessera {
 namespace {
 
 struct Script {
-  char32_t first, last;                  // what belongs to it
-  char32_t first_member, last_member;    // a run of it without gaps
+  char32_t first, last;                // what belongs to it
+  char32_t first_member, last_member;  // a run of it without gaps
 };
 
 // Ascending; class number i + 1 is entry i.
@@ -45,7 +45,14 @@ constexpr CharacterClass kUnlisted = 0x10000;  // + the block of 128 characters
 // Punctuation, marks that join or accent what is before them, and symbols.
 bool is_sign(char32_t c) {
   if (c < 0xC0) return true;
-  for (const auto& [first, last] : {std::pair<char32_t, char32_t>{0x300, 0x36F}, {0x2000, 0x2BFF}, {0x3000, 0x303F}, {0xFE00, 0xFE0F}, {0xFE20, 0xFE6F}, {0xFF00, 0xFF0F}, {0xFFF0, 0xFFFF}, {0xE0000, 0xE01EF}})
+  for (const auto& [first, last] : {std::pair<char32_t, char32_t>{0x300, 0x36F},
+                                    {0x2000, 0x2BFF},
+                                    {0x3000, 0x303F},
+                                    {0xFE00, 0xFE0F},
+                                    {0xFE20, 0xFE6F},
+                                    {0xFF00, 0xFF0F},
+                                    {0xFFF0, 0xFFFF},
+                                    {0xE0000, 0xE01EF}})
     if (c >= first && c <= last) return true;
   return c == 0xD7 || c == 0xF7;
 }
@@ -57,7 +64,11 @@ std::u32string code_points(std::string_view s) {
   out.reserve(s.size());
   for (size_t i = 0; i < s.size();) {
     const auto lead = static_cast<unsigned char>(s[i]);
-    const size_t more = lead < 0x80 ? 0 : lead >= 0xF0 && lead < 0xF5 ? 3 : lead >= 0xE0 && lead < 0xF0 ? 2 : lead >= 0xC2 && lead < 0xE0 ? 1 : 4;
+    const size_t more = lead < 0x80                   ? 0
+                        : lead >= 0xF0 && lead < 0xF5 ? 3
+                        : lead >= 0xE0 && lead < 0xF0 ? 2
+                        : lead >= 0xC2 && lead < 0xE0 ? 1
+                                                      : 4;
     char32_t c = more == 0 ? lead : more == 4 ? 0xFFFD : lead & (0x3F >> more);
     size_t read = 1;
     for (; more < 4 && read <= more; ++read) {
@@ -65,7 +76,8 @@ std::u32string code_points(std::string_view s) {
       c = c << 6 | (static_cast<unsigned char>(s[i + read]) & 0x3F);
     }
     constexpr char32_t kLeast[] = {0, 0x80, 0x800, 0x10000};
-    const bool whole = more < 4 && read == more + 1 && c >= kLeast[more] && c <= 0x10FFFF && !(c >= 0xD800 && c < 0xE000);
+    const bool whole =
+        more < 4 && read == more + 1 && c >= kLeast[more] && c <= 0x10FFFF && !(c >= 0xD800 && c < 0xE000);
     out += whole ? c : 0xFFFD;
     i += whole ? read : 1;
   }
@@ -88,7 +100,11 @@ std::string utf8(std::u32string_view text) {
 }
 
 CharacterClass class_of(char32_t c) {
-  if (c < 0x80) return c >= '0' && c <= '9' ? kDigitClass : c >= 'A' && c <= 'Z' ? kUpperClass : c >= 'a' && c <= 'z' ? kLowerClass : 0;
+  if (c < 0x80)
+    return c >= '0' && c <= '9'   ? kDigitClass
+           : c >= 'A' && c <= 'Z' ? kUpperClass
+           : c >= 'a' && c <= 'z' ? kLowerClass
+                                  : 0;
   for (size_t i = 3; i < std::size(kScripts); ++i)
     if (c >= kScripts[i].first && c <= kScripts[i].last) return static_cast<CharacterClass>(i + 1);
   if (c >= 0xD8 && c <= 0xDE) return class_of(0xC0);

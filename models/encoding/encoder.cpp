@@ -12,8 +12,8 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kBlockRows = 4096;     // a unit of parallel work
-constexpr size_t kColumnsAtOnce = 16;    // neighbours in an encoded row fill whole cache lines
+constexpr int64_t kBlockRows = 4096;   // a unit of parallel work
+constexpr size_t kColumnsAtOnce = 16;  // neighbours in an encoded row fill whole cache lines
 
 // Row r's uniform is word r mod 4 of block r / 4, whatever the blocks of work. `first` is a multiple of 4.
 void mode_uniforms(uint32_t column, int64_t first, int64_t rows, uint64_t seed, float* out) {
@@ -24,8 +24,10 @@ void mode_uniforms(uint32_t column, int64_t first, int64_t rows, uint64_t seed, 
 }
 
 [[noreturn]] void unknown(const ColumnCode& column, int64_t row, const std::string& what) {
-  throw Error(ErrorCode::data, "Column \"" + column.name + "\", row " + std::to_string(row + 1) + " " + what +
-                                   ", which the table the encoder was fitted on did not. Fit on a table that has it, or leave the row out.");
+  throw Error(
+      ErrorCode::data,
+      "Column \"" + column.name + "\", row " + std::to_string(row + 1) + " " + what +
+          ", which the table the encoder was fitted on did not. Fit on a table that has it, or leave the row out.");
 }
 
 // Where a column's alphas and codes lie among the encoded rows.
@@ -36,30 +38,41 @@ struct Place {
   int64_t code_stride;
 };
 
-void encode_numbers(const NumberCode& n, const ColumnCode& column, const Column& values, uint32_t index, int64_t first, int64_t rows, uint64_t seed, const Place& to) {
+void encode_numbers(const NumberCode& n, const ColumnCode& column, const Column& values, uint32_t index, int64_t first,
+                    int64_t rows, uint64_t seed, const Place& to) {
   std::array<float, kBlockRows> uniform;
   mode_uniforms(index, first, rows, seed, uniform.data());
-  const int64_t bad = n.encode(values.numbers.data() + first, uniform.data(), rows, to.alpha + first * to.alpha_stride, to.alpha_stride, to.code + first * to.code_stride, to.code_stride);
+  const int64_t bad = n.encode(values.numbers.data() + first, uniform.data(), rows, to.alpha + first * to.alpha_stride,
+                               to.alpha_stride, to.code + first * to.code_stride, to.code_stride);
   if (bad >= 0) unknown(column, first + bad, "is missing");
 }
 
-void encode_range(const RangeCode& r, const ColumnCode& column, const Column& values, int64_t first, int64_t rows, const Place& to) {
-  const int64_t bad = r.encode(values.numbers.data() + first, rows, to.alpha + first * to.alpha_stride, to.alpha_stride, to.code + first * to.code_stride, to.code_stride);
+void encode_range(const RangeCode& r, const ColumnCode& column, const Column& values, int64_t first, int64_t rows,
+                  const Place& to) {
+  const int64_t bad = r.encode(values.numbers.data() + first, rows, to.alpha + first * to.alpha_stride, to.alpha_stride,
+                               to.code + first * to.code_stride, to.code_stride);
   if (bad >= 0) unknown(column, first + bad, "is missing");
 }
 
-void encode_levels(const LevelCode& l, const ColumnCode& column, const Column& values, const std::vector<int32_t>& level_of_code, int64_t first, int64_t rows, const Place& to) {
+void encode_levels(const LevelCode& l, const ColumnCode& column, const Column& values,
+                   const std::vector<int32_t>& level_of_code, int64_t first, int64_t rows, const Place& to) {
   for (int64_t i = first; i < first + rows; ++i) {
     int32_t level = l.missing_level();
-    if (!values.is_missing(i)) level = is_numeric(values.type) ? l.level_of(values.numbers[static_cast<size_t>(i)]) : level_of_code.at(static_cast<size_t>(values.codes[static_cast<size_t>(i)]));
+    if (!values.is_missing(i))
+      level = is_numeric(values.type) ? l.level_of(values.numbers[static_cast<size_t>(i)])
+                                      : level_of_code.at(static_cast<size_t>(values.codes[static_cast<size_t>(i)]));
     if (level < 0)
-      unknown(column, i, values.is_missing(i) ? "is missing" : is_numeric(values.type) ? "holds " + std::to_string(values.numbers[static_cast<size_t>(i)]) : "holds \"" + values.values[static_cast<size_t>(values.codes[static_cast<size_t>(i)])] + "\"");
+      unknown(column, i,
+              values.is_missing(i) ? "is missing"
+              : is_numeric(values.type)
+                  ? "holds " + std::to_string(values.numbers[static_cast<size_t>(i)])
+                  : "holds \"" + values.values[static_cast<size_t>(values.codes[static_cast<size_t>(i)])] + "\"");
     to.code[i * to.code_stride] = level;
   }
 }
 
-void decode_levels(const LevelCode& l, uint32_t index, const int32_t* code, int64_t stride, const int64_t* row_ids, const int32_t* tries, int64_t rows, uint64_t seed,
-                   Column& out) {
+void decode_levels(const LevelCode& l, uint32_t index, const int32_t* code, int64_t stride, const int64_t* row_ids,
+                   const int32_t* tries, int64_t rows, uint64_t seed, Column& out) {
   if (!l.numbers.empty()) {
     out.numbers.resize(static_cast<size_t>(rows));
     for (int64_t i = 0; i < rows; ++i) {
@@ -70,14 +83,16 @@ void decode_levels(const LevelCode& l, uint32_t index, const int32_t* code, int6
   }
   out.values = l.texts;
   out.codes.resize(static_cast<size_t>(rows));
-  std::unordered_map<size_t, int32_t> drawn;  // rare texts of this batch, listed after the levels in order of first appearance
+  // rare texts of this batch, listed after the levels in order of first appearance
+  std::unordered_map<size_t, int32_t> drawn;
   const int32_t rare = l.rare_level(), missing = l.missing_level();
   for (int64_t i = 0; i < rows; ++i) {
     int32_t c = code[i * stride];
     if (c == missing) {
       c = -1;
     } else if (c == rare) {
-      const Philox p = random_words(seed, Purpose::decode, index, static_cast<uint64_t>(row_ids[i]), tries == nullptr ? 0 : static_cast<uint32_t>(tries[i]));
+      const Philox p = random_words(seed, Purpose::decode, index, static_cast<uint64_t>(row_ids[i]),
+                                    tries == nullptr ? 0 : static_cast<uint32_t>(tries[i]));
       const size_t text = l.draw_rare((static_cast<uint64_t>(p.word[0]) << 32) | p.word[1]);
       const auto [entry, fresh] = drawn.try_emplace(text, static_cast<int32_t>(out.values.size()));
       if (fresh) out.values.push_back(l.rare[text]);
@@ -87,11 +102,13 @@ void decode_levels(const LevelCode& l, uint32_t index, const int32_t* code, int6
   }
 }
 
-void decode_identifiers(const IdentifierCode& id, uint32_t index, const int64_t* row_ids, int64_t rows, uint64_t seed, uint64_t condition, Column& out) {
+void decode_identifiers(const IdentifierCode& id, uint32_t index, const int64_t* row_ids, int64_t rows, uint64_t seed,
+                        uint64_t condition, Column& out) {
   const IdentifierKey key = identifier_key(seed, condition, fingerprint_of(out.name));
   out.codes.resize(static_cast<size_t>(rows));
   out.values.reserve(static_cast<size_t>(rows));
-  std::unordered_map<std::string, int32_t> repeated;  // only patterns without room repeat, but then a text is listed once
+  // only patterns without room repeat, but then a text is listed once
+  std::unordered_map<std::string, int32_t> repeated;
   for (int64_t i = 0; i < rows; ++i) {
     int32_t& code = out.codes[static_cast<size_t>(i)];
     code = -1;
@@ -118,7 +135,8 @@ void decode_constant(const ConstantCode& c, int64_t rows, Column& out) {
 }  // namespace
 
 int RowLayout::alphas() const {
-  return static_cast<int>(std::count_if(spans.begin(), spans.end(), [](const Span& s) { return s.part == Span::Part::alpha; }));
+  return static_cast<int>(
+      std::count_if(spans.begin(), spans.end(), [](const Span& s) { return s.part == Span::Part::alpha; }));
 }
 int RowLayout::codes() const { return static_cast<int>(spans.size()) - alphas(); }
 
@@ -133,12 +151,16 @@ const std::vector<int>& Encoder::discrete_columns() const { return state_->discr
 EncodedTable Encoder::encode(Table&& table, Team& team, const Monitor& monitor) const {
   const State& s = *state_;
   if (table.columns.size() != s.columns.size())
-    throw Error(ErrorCode::data, "The table has " + std::to_string(table.columns.size()) + " columns, but the encoder was fitted on " + std::to_string(s.columns.size()) + ".");
+    throw Error(ErrorCode::data, "The table has " + std::to_string(table.columns.size()) +
+                                     " columns, but the encoder was fitted on " + std::to_string(s.columns.size()) +
+                                     ".");
   for (size_t j = 0; j < s.columns.size(); ++j) {
     const Column& c = table.columns[j];
     if (c.name != s.columns[j].name || c.type != s.columns[j].type || c.size() != table.rows)
-      throw Error(ErrorCode::data, "Column " + std::to_string(j + 1) + " is \"" + c.name + "\" (" + name(c.type) + ", " + std::to_string(c.size()) + " of " + std::to_string(table.rows) +
-                                       " rows), but the encoder was fitted on \"" + s.columns[j].name + "\" (" + name(s.columns[j].type) + ").");
+      throw Error(ErrorCode::data, "Column " + std::to_string(j + 1) + " is \"" + c.name + "\" (" + name(c.type) +
+                                       ", " + std::to_string(c.size()) + " of " + std::to_string(table.rows) +
+                                       " rows), but the encoder was fitted on \"" + s.columns[j].name + "\" (" +
+                                       name(s.columns[j].type) + ").");
   }
 
   const int64_t alphas = s.layout.alphas(), codes = s.layout.codes();
@@ -155,7 +177,8 @@ EncodedTable Encoder::encode(Table&& table, Team& team, const Monitor& monitor) 
     std::vector<std::vector<int32_t>> level_of_code(end - begin);
     team.for_each(static_cast<int64_t>(end - begin), [&](int64_t i) {
       const size_t j = begin + static_cast<size_t>(i);
-      if (const auto* l = std::get_if<LevelCode>(&s.columns[j].code)) level_of_code[static_cast<size_t>(i)] = l->levels_of(table.columns[j].values);
+      if (const auto* l = std::get_if<LevelCode>(&s.columns[j].code))
+        level_of_code[static_cast<size_t>(i)] = l->levels_of(table.columns[j].values);
     });
     team.for_each(blocks, [&](int64_t b) {
       if (b % (kRowsResident / kBlockRows) == 0) {
@@ -166,18 +189,27 @@ EncodedTable Encoder::encode(Table&& table, Team& team, const Monitor& monitor) 
       for (size_t j = begin; j < end; ++j) {
         const ColumnCode& column = s.columns[j];
         const Place to{out.alphas.data() + s.first_alpha[j], alphas, out.codes.data() + s.first_code[j], codes};
-        if (const auto* n = std::get_if<NumberCode>(&column.code)) encode_numbers(*n, column, table.columns[j], static_cast<uint32_t>(j), first, rows, s.seed, to);
-        if (const auto* r = std::get_if<RangeCode>(&column.code)) encode_range(*r, column, table.columns[j], first, rows, to);
-        if (const auto* l = std::get_if<LevelCode>(&column.code)) encode_levels(*l, column, table.columns[j], level_of_code[j - begin], first, rows, to);
+        if (const auto* n = std::get_if<NumberCode>(&column.code))
+          encode_numbers(*n, column, table.columns[j], static_cast<uint32_t>(j), first, rows, s.seed, to);
+        if (const auto* r = std::get_if<RangeCode>(&column.code))
+          encode_range(*r, column, table.columns[j], first, rows, to);
+        if (const auto* l = std::get_if<LevelCode>(&column.code))
+          encode_levels(*l, column, table.columns[j], level_of_code[j - begin], first, rows, to);
       }
     });
     for (size_t j = begin; j < end; ++j) table.columns[j] = Column{};
-    monitor.report({"encode", static_cast<double>(end), static_cast<double>(s.columns.size()), "columns", {}, end == s.columns.size()});
+    monitor.report({"encode",
+                    static_cast<double>(end),
+                    static_cast<double>(s.columns.size()),
+                    "columns",
+                    {},
+                    end == s.columns.size()});
   }
   return out;
 }
 
-Table Encoder::decode(const float* alphas, const int32_t* codes, const int64_t* row_ids, int64_t rows, uint64_t seed, const int32_t* tries, uint64_t condition) const {
+Table Encoder::decode(const float* alphas, const int32_t* codes, const int64_t* row_ids, int64_t rows, uint64_t seed,
+                      const int32_t* tries, uint64_t condition) const {
   const State& s = *state_;
   const int64_t alpha_stride = s.layout.alphas(), code_stride = s.layout.codes();
   Table out;
@@ -187,7 +219,8 @@ Table Encoder::decode(const float* alphas, const int32_t* codes, const int64_t* 
     const ColumnCode& column = s.columns[j];
     const uint32_t index = static_cast<uint32_t>(j);
     Column& c = out.columns[j];
-    c.name = column.name, c.type = column.type, c.reason = column.reason, c.format = column.format, c.arrow = column.arrow, c.decimals = column.decimals;
+    c.name = column.name, c.type = column.type, c.reason = column.reason, c.format = column.format,
+    c.arrow = column.arrow, c.decimals = column.decimals;
     const int32_t* code = codes + s.first_code[j];
     if (const auto* n = std::get_if<NumberCode>(&column.code)) {
       c.numbers.resize(static_cast<size_t>(rows));
@@ -247,7 +280,8 @@ Table Encoder::pick(const Table& table, const std::vector<int64_t>& rows) const 
       to.values.push_back("(others)");
       const int32_t own = static_cast<int32_t>(l->texts.size());
       // What decode() gave is numbered already: no need to look up hundreds of thousands of texts.
-      const bool numbered = from.values.size() >= l->texts.size() && std::equal(l->texts.begin(), l->texts.end(), from.values.begin());
+      const bool numbered =
+          from.values.size() >= l->texts.size() && std::equal(l->texts.begin(), l->texts.end(), from.values.begin());
       const std::vector<int32_t> level = numbered ? std::vector<int32_t>{} : l->levels_of(from.values);
       for (const int64_t r : rows) {
         const int32_t code = from.codes[static_cast<size_t>(r)];

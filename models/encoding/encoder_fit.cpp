@@ -14,9 +14,12 @@ constexpr double kLeastSpikeRows = 3;  // in a tiny table any value fills a good
 
 void check_options(const EncoderOptions& o) {
   auto refuse = [](const std::string& what) { throw Error(ErrorCode::usage, what); };
-  if (o.max_modes < 1 || o.max_modes > kMaxComponents) refuse("A numeric column can have 1 to 64 mixture modes, not " + std::to_string(o.max_modes) + ".");
-  if (!(o.spike_share >= 0 && o.spike_share <= 1)) refuse("The share that makes a value a level of its own lies between 0 (never) and 1.");
-  if (o.max_categories < 2) refuse("At least 2 categories must be kept per column, not " + std::to_string(o.max_categories) + ".");
+  if (o.max_modes < 1 || o.max_modes > kMaxComponents)
+    refuse("A numeric column can have 1 to 64 mixture modes, not " + std::to_string(o.max_modes) + ".");
+  if (!(o.spike_share >= 0 && o.spike_share <= 1))
+    refuse("The share that makes a value a level of its own lies between 0 (never) and 1.");
+  if (o.max_categories < 2)
+    refuse("At least 2 categories must be kept per column, not " + std::to_string(o.max_categories) + ".");
 }
 
 struct Run {
@@ -47,7 +50,8 @@ Survey survey_numbers(const Column& column, int decimals, size_t most) {
     for (size_t i = 0; i < numbers.size(); ++i) {
       if (numbers[i] != numbers[i]) continue;
       if (std::isinf(numbers[i]))
-        throw Error(ErrorCode::data, "Column \"" + column.name + "\", row " + std::to_string(first + i + 1) + " is infinite. Mark such values missing, or cap them.");
+        throw Error(ErrorCode::data, "Column \"" + column.name + "\", row " + std::to_string(first + i + 1) +
+                                         " is infinite. Mark such values missing, or cap them.");
       const double x = numbers[i] + 0.0;  // −0 + 0 is 0
       s.low = s.present == 0 ? x : std::min(s.low, x);
       s.high = s.present == 0 ? x : std::max(s.high, x);
@@ -84,7 +88,8 @@ Spikes find_spikes(const Column& column, const std::vector<double>& sorted, int6
     for (Run& r : candidates) r.rows = 0;
     column.numbers.each_part([&](std::span<const double> numbers, size_t) {
       for (const double x : numbers) {
-        const auto at = std::lower_bound(candidates.begin(), candidates.end(), x, [](const Run& r, double v) { return r.value < v; });
+        const auto at = std::lower_bound(candidates.begin(), candidates.end(), x,
+                                         [](const Run& r, double v) { return r.value < v; });
         if (at != candidates.end() && at->value == x) ++at->rows;
         else if (x == x) note(x + 0.0);
       }
@@ -133,7 +138,8 @@ void fit_numbers(const Column& column, uint32_t index, const EncoderOptions& o, 
   std::vector<double> values = sorted_values(column.numbers, seen.present, index, o.seed);
   Spikes spikes = find_spikes(column, values, seen.present, o.spike_share);
   if (spikes.rest.size() <= 1) {  // one value left: a mixture of it would have no width
-    for (const double x : spikes.rest) spikes.values.insert(std::lower_bound(spikes.values.begin(), spikes.values.end(), x), x);
+    for (const double x : spikes.rest)
+      spikes.values.insert(std::lower_bound(spikes.values.begin(), spikes.values.end(), x), x);
     out.code = levels(spikes.values, missing);
     return;
   }
@@ -142,7 +148,8 @@ void fit_numbers(const Column& column, uint32_t index, const EncoderOptions& o, 
   code.low = seen.low, code.high = seen.high;
   code.spikes = std::move(spikes.values);
   code.decimals = seen.on_grid ? decimals : -1;
-  if (!code.spikes.empty()) std::erase_if(values, [&](double x) { return std::binary_search(code.spikes.begin(), code.spikes.end(), x); });
+  if (!code.spikes.empty())
+    std::erase_if(values, [&](double x) { return std::binary_search(code.spikes.begin(), code.spikes.end(), x); });
   if (values.empty() || values.front() == values.back()) {  // the share met less than two of the others
     values.insert(values.end(), spikes.rest.begin(), spikes.rest.end());
     sort_numbers(values);
@@ -155,7 +162,8 @@ void fit_texts(const Column& column, const EncoderOptions& o, ColumnCode& out) {
   column.codes.each_part([&](std::span<const int32_t> codes, size_t first) {
     for (size_t i = 0; i < codes.size(); ++i)
       if (codes[i] < -1 || codes[i] >= static_cast<int64_t>(column.values.size()))
-        throw Error(ErrorCode::data, "Column \"" + column.name + "\", row " + std::to_string(first + i + 1) + " has code " + std::to_string(codes[i]) + ", but the column has " +
+        throw Error(ErrorCode::data, "Column \"" + column.name + "\", row " + std::to_string(first + i + 1) +
+                                         " has code " + std::to_string(codes[i]) + ", but the column has " +
                                          std::to_string(column.values.size()) + " values.");
   });
   LevelCode code = LevelCode::of_texts(column, o.max_categories);
@@ -183,17 +191,20 @@ void fit_identifiers(const Column& column, const EncoderOptions& o, ColumnCode& 
     return;
   }
   const IdentifierOptions options{o.least_rows, o.seed, fingerprint_of(column.name)};
-  out.code = IdentifierCode{Identifier::learn(texts, rows, options), static_cast<double>(missing) / static_cast<double>(column.codes.size())};
+  out.code = IdentifierCode{Identifier::learn(texts, rows, options),
+                            static_cast<double>(missing) / static_cast<double>(column.codes.size())};
 }
 
 }  // namespace
 
 Encoder Encoder::fit(const Table& table, const EncoderOptions& options, Team& team, const Monitor& monitor) {
   check_options(options);
-  if (table.columns.empty() || table.rows < 1) throw Error(ErrorCode::data, "The table has no rows or no columns, so there is nothing to learn from.");
+  if (table.columns.empty() || table.rows < 1)
+    throw Error(ErrorCode::data, "The table has no rows or no columns, so there is nothing to learn from.");
   for (const Column& c : table.columns)
     if (c.size() != table.rows)
-      throw Error(ErrorCode::data, "Column \"" + c.name + "\" has " + std::to_string(c.size()) + " rows, but the table has " + std::to_string(table.rows) + ".");
+      throw Error(ErrorCode::data, "Column \"" + c.name + "\" has " + std::to_string(c.size()) +
+                                       " rows, but the table has " + std::to_string(table.rows) + ".");
 
   Encoder out;
   out.state_->seed = options.seed;
@@ -205,14 +216,16 @@ Encoder Encoder::fit(const Table& table, const EncoderOptions& options, Team& te
   team.for_each(static_cast<int64_t>(table.columns.size()), [&](int64_t j) {
     const Column& column = table.columns[static_cast<size_t>(j)];
     ColumnCode& code = out.state_->columns[static_cast<size_t>(j)];
-    code.name = column.name, code.type = column.type, code.reason = column.reason, code.format = column.format, code.arrow = column.arrow, code.decimals = column.decimals;
+    code.name = column.name, code.type = column.type, code.reason = column.reason, code.format = column.format,
+    code.arrow = column.arrow, code.decimals = column.decimals;
     if (is_numeric(column.type)) fit_numbers(column, static_cast<uint32_t>(j), options, code);
     else if (column.type == ColumnType::identifier) fit_identifiers(column, options, code);
     else fit_texts(column, options, code);
     const std::lock_guard lock(reporting);
     done += 1;
     if (const auto* numbers = std::get_if<NumberCode>(&code.code)) modes += numbers->modes();
-    monitor.report({"mixtures", done, total, "columns", done == total ? counted(modes, "mode") : column.name, done == total});
+    monitor.report(
+        {"mixtures", done, total, "columns", done == total ? counted(modes, "mode") : column.name, done == total});
   });
   out.state_->lay_out();
   return out;

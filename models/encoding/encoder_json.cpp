@@ -30,16 +30,22 @@ nlohmann::json write(const LevelCode& l, ColumnType type) {
 }
 
 nlohmann::json write(const NumberCode& n, ColumnType) {
-  return {{"coding", "modes"}, {"means", n.mean},       {"deviations", n.deviation}, {"offsets", n.offset}, {"spikes", n.spikes},
-          {"missing", n.missing}, {"low", n.low}, {"high", n.high}, {"round", n.decimals}, {"exponent", n.exponent}};
+  return {{"coding", "modes"},     {"means", n.mean},    {"deviations", n.deviation},
+          {"offsets", n.offset},   {"spikes", n.spikes}, {"missing", n.missing},
+          {"low", n.low},          {"high", n.high},     {"round", n.decimals},
+          {"exponent", n.exponent}};
 }
 
 nlohmann::json write(const RangeCode& r, ColumnType) {
-  return {{"coding", "range"}, {"low", r.low}, {"high", r.high}, {"fill", r.fill}, {"grid", r.grid}, {"missing", r.missing}, {"round", r.decimals}};
+  return {{"coding", "range"}, {"low", r.low},         {"high", r.high},     {"fill", r.fill},
+          {"grid", r.grid},    {"missing", r.missing}, {"round", r.decimals}};
 }
 
 nlohmann::json write(const IdentifierCode& id, ColumnType) {
-  return {{"coding", "identifier"}, {"pattern", id.pattern.to_json()}, {"missing_share", id.missing_share}, {"description", id.pattern.describe()}};
+  return {{"coding", "identifier"},
+          {"pattern", id.pattern.to_json()},
+          {"missing_share", id.missing_share},
+          {"description", id.pattern.describe()}};
 }
 
 ConstantCode read_constant(const Fields& f, ColumnType type) {
@@ -55,7 +61,8 @@ ConstantCode read_constant(const Fields& f, ColumnType type) {
 }
 
 void check_ascending(const Fields& f, const std::vector<double>& v, const char* what) {
-  f.check(std::adjacent_find(v.begin(), v.end(), [](double a, double b) { return !(a < b); }) == v.end(), std::string("has ") + what + " that do not ascend");
+  f.check(std::adjacent_find(v.begin(), v.end(), [](double a, double b) { return !(a < b); }) == v.end(),
+          std::string("has ") + what + " that do not ascend");
 }
 
 LevelCode read_levels(const Fields& f, ColumnType type) {
@@ -69,8 +76,10 @@ LevelCode read_levels(const Fields& f, ColumnType type) {
     if (f.has("rare")) {
       l.rare = f.texts("rare");
       l.rare_rows = f.naturals("rare_rows");
-      f.check(!l.rare.empty() && l.rare_rows.size() == l.rare.size() && l.rare_rows[0] > 0, "has rare texts and counts that do not fit");
-      f.check(std::is_sorted(l.rare_rows.begin(), l.rare_rows.end(), std::less_equal<>()), "has counts of rare texts that do not ascend");
+      f.check(!l.rare.empty() && l.rare_rows.size() == l.rare.size() && l.rare_rows[0] > 0,
+              "has rare texts and counts that do not fit");
+      f.check(std::is_sorted(l.rare_rows.begin(), l.rare_rows.end(), std::less_equal<>()),
+              "has counts of rare texts that do not ascend");
     }
     std::vector<std::string> sorted = l.texts;
     sorted.insert(sorted.end(), l.rare.begin(), l.rare.end());
@@ -83,13 +92,17 @@ LevelCode read_levels(const Fields& f, ColumnType type) {
 
 NumberCode read_numbers(const Fields& f) {
   NumberCode n;
-  n.mean = f.numbers("means"), n.deviation = f.numbers("deviations"), n.offset = f.numbers("offsets"), n.spikes = f.numbers("spikes");
+  n.mean = f.numbers("means"), n.deviation = f.numbers("deviations"), n.offset = f.numbers("offsets"),
+  n.spikes = f.numbers("spikes");
   n.missing = f.flag("missing");
   n.low = f.number("low"), n.high = f.number("high");
   n.decimals = static_cast<int>(f.integer("round", -1, 15));
   n.exponent = static_cast<int>(f.integer("exponent", -1100, 1100));
-  f.check(!n.mean.empty() && n.mean.size() <= kMaxComponents && n.deviation.size() == n.mean.size() && n.offset.size() == n.mean.size(), "has modes that do not fit each other");
-  f.check(std::all_of(n.deviation.begin(), n.deviation.end(), [](double d) { return d > 0; }), "has a mode without width");
+  f.check(!n.mean.empty() && n.mean.size() <= kMaxComponents && n.deviation.size() == n.mean.size() &&
+              n.offset.size() == n.mean.size(),
+          "has modes that do not fit each other");
+  f.check(std::all_of(n.deviation.begin(), n.deviation.end(), [](double d) { return d > 0; }),
+          "has a mode without width");
   check_ascending(f, n.spikes, "spikes");
   f.check(n.low <= n.high, "has a range that is none");
   return n;
@@ -102,7 +115,9 @@ RangeCode read_range(const Fields& f) {
   r.decimals = static_cast<int>(f.integer("round", -1, 15));
   f.check(r.low < r.high && r.low <= r.fill && r.fill <= r.high, "has a range that is none");
   check_ascending(f, r.grid, "values");
-  f.check(r.grid.size() <= RangeCode::kMostGrid && (r.grid.empty() || (r.grid.front() == r.low && r.grid.back() == r.high)), "has values that do not fit its range");
+  f.check(
+      r.grid.size() <= RangeCode::kMostGrid && (r.grid.empty() || (r.grid.front() == r.low && r.grid.back() == r.high)),
+      "has values that do not fit its range");
   return r;
 }
 
@@ -138,7 +153,8 @@ nlohmann::json Encoder::to_json() const {
   nlohmann::json columns = nlohmann::json::array();
   for (const ColumnCode& c : state_->columns) {
     nlohmann::json out = std::visit([&](const auto& code) { return write(code, c.type); }, c.code);
-    out["name"] = c.name, out["type"] = name(c.type), out["reason"] = c.reason, out["format"] = c.format, out["decimals"] = c.decimals;
+    out["name"] = c.name, out["type"] = name(c.type), out["reason"] = c.reason, out["format"] = c.format,
+    out["decimals"] = c.decimals;
     if (!c.arrow.empty()) out["arrow"] = c.arrow;
     columns.push_back(std::move(out));
   }

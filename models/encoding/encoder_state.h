@@ -32,7 +32,9 @@ struct ColumnCode {
   int decimals = 0;
   std::variant<ConstantCode, LevelCode, NumberCode, IdentifierCode, RangeCode> code;
 
-  int alphas() const { return std::holds_alternative<NumberCode>(code) || std::holds_alternative<RangeCode>(code) ? 1 : 0; }
+  int alphas() const {
+    return std::holds_alternative<NumberCode>(code) || std::holds_alternative<RangeCode>(code) ? 1 : 0;
+  }
   int codes() const {
     if (const auto* range = std::get_if<RangeCode>(&code)) return range->missing ? 1 : 0;
     return std::holds_alternative<NumberCode>(code) || std::holds_alternative<LevelCode>(code) ? 1 : 0;

@@ -9,7 +9,8 @@
 namespace tessera {
 namespace {
 
-constexpr double kChance = 1e-6;  // training texts one expects to meet by chance in as many rows; below, nothing is stored
+// training texts one expects to meet by chance in as many rows; below, nothing is stored
+constexpr double kChance = 1e-6;
 constexpr const char* kHex = "0123456789abcdef";
 
 }  // namespace
@@ -22,7 +23,8 @@ bool FreshIndices::could_meet(uint64_t texts) const {
 void FreshIndices::leave_out(const std::vector<uint64_t>& taken) {
   const double n = static_cast<double>(taken.size());
   if (!could_meet(taken.size()) || n * static_cast<double>(kSpare) > static_cast<double>(size_)) return;
-  // With one bucket for every ln 2 texts, half of the buckets are taken: what a set bit says holds for half of all texts.
+  // With one bucket for every ln 2 texts, half of the buckets are taken: what a set bit says holds for half of all
+  // texts.
   buckets_ = std::clamp<uint64_t>(static_cast<uint64_t>(n / 0.6931), 1, std::min<uint64_t>(size_ / kSpare, 0xffffffff));
   const Permutation order(size_, salt_);
   std::vector<bool> used(buckets_);
@@ -55,7 +57,9 @@ FreshIndices FreshIndices::from_json(const nlohmann::json& json, uint64_t size) 
   FreshIndices out(size, f.natural("salt"));
   out.buckets_ = f.natural("buckets");
   const std::string bits = f.text("free");
-  f.check(out.buckets_ >= 1 && out.buckets_ <= size && out.buckets_ <= 0xffffffff && bits.size() == (out.buckets_ + 3) / 4, "do not fit their number");
+  f.check(
+      out.buckets_ >= 1 && out.buckets_ <= size && out.buckets_ <= 0xffffffff && bits.size() == (out.buckets_ + 3) / 4,
+      "do not fit their number");
   out.free_.clear();
   for (size_t i = 0; i < bits.size(); ++i) {
     const size_t digit = std::string_view(kHex).find(bits[i]);

@@ -1,6 +1,8 @@
-// The texts of a pattern by number, without those of the training table: a secret order of the numbers, and where a training text could be met by chance, one bit
-// for each bucket of them, set if any of the training texts lies in it. New texts are drawn from the other buckets. A bucket holds at least five texts and half of the
-// buckets are set, so that a set bit tells little about any text; where a fifth of all texts are taken, nothing is stored and they are met by chance.
+// The texts of a pattern by number, without those of the training table: a secret order of the numbers, and where a
+// training text could be met by chance, one bit for each bucket of them, set if any of the training texts lies in it.
+// New texts are drawn from the other buckets. A bucket holds at least five texts and half of the buckets are set, so
+// that a set bit tells little about any text; where a fifth of all texts are taken, nothing is stored and they are met
+// by chance.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -11,7 +13,8 @@ namespace tessera {
 class FreshIndices {
  public:
   static constexpr uint64_t kMost = uint64_t{1} << 62;
-  static constexpr uint64_t kSpare = 5;  // texts a pattern needs for each of the training table's, so that none of these is met
+  // texts a pattern needs for each of the training table's, so that none of these is met
+  static constexpr uint64_t kSpare = 5;
 
   FreshIndices() = default;
   FreshIndices(uint64_t size, uint64_t salt) : size_(size), salt_(salt) {}  // nothing left out; size in [1, kMost]

@@ -27,7 +27,8 @@ IdentifierKey identifier_key(uint64_t seed, uint64_t condition, uint64_t column)
   IdentifierKey key;
   key.order = word_pair(random_words(word_pair(sample, 0), Purpose::identifier, 0, column, kOfColumn), 0);
   const bool counted = condition == 0 && seed < Identifier::kSeedBlocks;
-  key.block = counted ? seed : Identifier::kSeedBlocks + word_pair(sample, 2) % (Identifier::kBlocks - Identifier::kSeedBlocks);
+  key.block =
+      counted ? seed : Identifier::kSeedBlocks + word_pair(sample, 2) % (Identifier::kBlocks - Identifier::kSeedBlocks);
   return key;
 }
 
@@ -40,7 +41,8 @@ uint64_t Identifier::rounded_up(uint64_t highest) {
 uint64_t Identifier::Places::plan() {
   uint64_t size = 1;
   spelled_from = alphabet.size();
-  while (spelled_from > 0 && size <= FreshIndices::kMost / alphabet[spelled_from - 1].size()) size *= alphabet[--spelled_from].size();
+  while (spelled_from > 0 && size <= FreshIndices::kMost / alphabet[spelled_from - 1].size())
+    size *= alphabet[--spelled_from].size();
   return size;
 }
 
@@ -57,9 +59,11 @@ bool Identifier::Places::index_of(std::u32string_view text, uint64_t& index) con
 
 std::string Identifier::text(uint64_t row, const IdentifierKey& key) const {
   if (kind_ != Kind::places) {
-    const uint64_t n = kind_ == Kind::sequence ? high_ + 1 + key.block * kBlock + row : low_ + numbers_.at(row, key.order);
+    const uint64_t n =
+        kind_ == Kind::sequence ? high_ + 1 + key.block * kBlock + row : low_ + numbers_.at(row, key.order);
     std::string digits = std::to_string(n);
-    if (digits.size() < static_cast<size_t>(digits_)) digits.insert(0, static_cast<size_t>(digits_) - digits.size(), '0');
+    if (digits.size() < static_cast<size_t>(digits_))
+      digits.insert(0, static_cast<size_t>(digits_) - digits.size(), '0');
     return prefix_ + digits + suffix_;
   }
   uint64_t weights = 0;
@@ -77,7 +81,8 @@ std::string Identifier::text(uint64_t row, const IdentifierKey& key) const {
   }
   Philox words{};
   for (size_t i = 0; i < p.spelled_from; ++i) {
-    if (i % 4 == 0) words = random_words(key.order, Purpose::identifier, static_cast<uint32_t>(i / 4), row, kFreePlaces);
+    if (i % 4 == 0)
+      words = random_words(key.order, Purpose::identifier, static_cast<uint32_t>(i / 4), row, kFreePlaces);
     out[i] = p.alphabet[i][words.word[i % 4] % p.alphabet[i].size()];
   }
   return prefix_ + utf8(out) + suffix_;
@@ -93,7 +98,9 @@ uint64_t Identifier::room() const {
 
 std::string Identifier::describe() const {
   std::string middle;
-  if (kind_ == Kind::places) middle = std::to_string(places_[0].alphabet.size()) + " characters" + (places_.size() > 1 ? " (" + std::to_string(places_.size()) + " shapes)" : "");
+  if (kind_ == Kind::places)
+    middle = std::to_string(places_[0].alphabet.size()) + " characters" +
+             (places_.size() > 1 ? " (" + std::to_string(places_.size()) + " shapes)" : "");
   else middle = digits_ > 0 ? "a number of " + std::to_string(digits_) + " digits" : "a number";
   if (kind_ == Kind::sequence) middle += " that counts on from " + std::to_string(high_ + 1);
   std::string out = prefix_.empty() ? middle : "\"" + prefix_ + "\", then " + middle;

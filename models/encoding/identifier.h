@@ -1,8 +1,10 @@
-// Identifiers are not learnt but regenerated: the pattern of the column (a number after a prefix, a sequence that goes on, or characters by place, such as UUIDs, hashes,
-// codes, mail addresses, names), filled by a secret permutation of the row's number, so that no two rows share one while the pattern has room.
+// Identifiers are not learnt but regenerated: the pattern of the column (a number after a prefix, a sequence that goes
+// on, or characters by place, such as UUIDs, hashes, codes, mail addresses, names), filled by a secret permutation of
+// the row's number, so that no two rows share one while the pattern has room.
 //
-// A pattern holds only what at least `least` different texts share, and what it says of texts beyond the classes of their characters only while it has room for five
-// times as many. So no training text stands in it, and none is made but by chance: see fresh_indices.h.
+// A pattern holds only what at least `least` different texts share, and what it says of texts beyond the classes of
+// their characters only while it has room for five times as many. So no training text stands in it, and none is made
+// but by chance: see fresh_indices.h.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -16,7 +18,8 @@
 
 namespace tessera {
 
-// Which texts of a pattern a sample takes: drawn from the seed, the condition and the column, apart from everything else that is drawn.
+// Which texts of a pattern a sample takes: drawn from the seed, the condition and the column, apart from everything
+// else that is drawn.
 struct IdentifierKey {
   uint64_t order = 0;  // of places and numbers
   uint64_t block = 0;  // of a sequence: each has numbers of its own
@@ -33,10 +36,13 @@ struct IdentifierOptions {
 
 class Identifier {
  public:
-  // The pattern of different texts; rows[i] hold text i. Empty rows: one each. Where no text repeats, none of the regenerated ones shall either.
-  static Identifier learn(std::span<const std::string_view> texts, std::span<const int64_t> rows, const IdentifierOptions& options);
+  // The pattern of different texts; rows[i] hold text i. Empty rows: one each. Where no text repeats, none of the
+  // regenerated ones shall either.
+  static Identifier learn(std::span<const std::string_view> texts, std::span<const int64_t> rows,
+                          const IdentifierOptions& options);
   std::string text(uint64_t row, const IdentifierKey& key) const;
-  uint64_t room() const;         // of so many rows in succession no two share an identifier, if no two of the training table did
+  // of so many rows in succession no two share an identifier, if no two of the training table did
+  uint64_t room() const;
   std::string describe() const;  // for a person: "\"INV-\", then a number of 6 digits"
 
   nlohmann::json to_json() const;
@@ -45,21 +51,25 @@ class Identifier {
   enum class Kind { sequence, number, places };
   Kind kind() const { return kind_; }
 
-  // Numbers of a sequence lie in blocks: that of seed s < kSeedBlocks without a condition is number s, those of others are drawn.
+  // Numbers of a sequence lie in blocks: that of seed s < kSeedBlocks without a condition is number s, those of others
+  // are drawn.
   static constexpr uint64_t kBlock = 1'000'000'000, kSeedBlocks = 1000, kBlocks = 1'000'000;
-  // The end of the grid cell that `highest` lies in: two significant digits, at least tens. What is held of the largest number of a column.
+  // The end of the grid cell that `highest` lies in: two significant digits, at least tens. What is held of the largest
+  // number of a column.
   static uint64_t rounded_up(uint64_t highest);
 
  private:
   friend class PatternLearner;
-  // Texts of one length; place p takes one of the characters of alphabet[p]. The last places spell the index, which makes the text unique; where they are
-  // all spoken for before the first place is reached, the places before `spelled_from` are free and drawn by the row.
+  // Texts of one length; place p takes one of the characters of alphabet[p]. The last places spell the index, which
+  // makes the text unique; where they are all spoken for before the first place is reached, the places before
+  // `spelled_from` are free and drawn by the row.
   struct Places {
     uint64_t weight = 1;
     std::vector<std::u32string> alphabet;
     size_t spelled_from = 0;
     FreshIndices indices;
-    uint64_t plan();                                                  // sets spelled_from, returns the number of indices
+    // sets spelled_from, returns the number of indices
+    uint64_t plan();
     bool index_of(std::u32string_view text, uint64_t& index) const;  // false: it is none of these texts
   };
 

@@ -55,12 +55,14 @@ Identifier Identifier::from_json(const nlohmann::json& json) {
     weights += p.weight;
     for (const std::string& a : s.texts("places")) {
       p.alphabet.push_back(code_points(a));
-      s.check(!a.empty() && p.alphabet.back().size() <= kMostCharacters, "has a place without a character, or with too many");
+      s.check(!a.empty() && p.alphabet.back().size() <= kMostCharacters,
+              "has a place without a character, or with too many");
     }
     p.indices = FreshIndices::from_json(s.at("indices"), p.plan());
     out.places_.push_back(std::move(p));
   }
-  f.check(!out.places_.empty() && out.places_.size() <= kMostShapes && weights < FreshIndices::kMost, "has no shape, or too many");
+  f.check(!out.places_.empty() && out.places_.size() <= kMostShapes && weights < FreshIndices::kMost,
+          "has no shape, or too many");
   return out;
 }
 

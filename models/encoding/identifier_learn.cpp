@@ -11,23 +11,26 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMostLearnt = 65536;     // of more texts as many, evenly spread, show the pattern
-constexpr size_t kMostShapes = 64;        // different shapes of texts that are told apart
-constexpr size_t kMostCharacters = 256;   // that a place may take
+constexpr size_t kMostLearnt = 65536;    // of more texts as many, evenly spread, show the pattern
+constexpr size_t kMostShapes = 64;       // different shapes of texts that are told apart
+constexpr size_t kMostCharacters = 256;  // that a place may take
 constexpr size_t kLongestShape = 1024;
-constexpr size_t kCommon = 20;            // texts that must have a word at the same place before it counts as part of the pattern
-constexpr size_t kMostWords = 6;          // such words a shape may have
-constexpr size_t kEnough = 8;             // characters of a script that must be common before only those are used
-constexpr double kCovered = 0.8;          // share of a shape's texts that a place's common characters must cover before others are left out
+// texts that must have a word at the same place before it counts as part of the pattern
+constexpr size_t kCommon = 20;
+constexpr size_t kMostWords = 6;  // such words a shape may have
+constexpr size_t kEnough = 8;     // characters of a script that must be common before only those are used
+// share of a shape's texts that a place's common characters must cover before others are left out
+constexpr double kCovered = 0.8;
 constexpr uint64_t kSpare = FreshIndices::kSpare;
-constexpr char32_t kAny = 0x110000;       // in a shape: a letter or digit that varies
-constexpr uint32_t kSaltUse = 0;          // of Purpose::identifier; the others are in identifier.cpp
+constexpr char32_t kAny = 0x110000;  // in a shape: a letter or digit that varies
+constexpr uint32_t kSaltUse = 0;     // of Purpose::identifier; the others are in identifier.cpp
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool all_digits(std::string_view text) { return !text.empty() && std::all_of(text.begin(), text.end(), is_digit); }
 bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
-// Lengths of the longest common beginning and end of texts, in bytes, cut so that they stop at a sign: the letters that all texts happen to share belong to what varies.
+// Lengths of the longest common beginning and end of texts, in bytes, cut so that they stop at a sign: the letters that
+// all texts happen to share belong to what varies.
 // Between them there may be digits only; then they stop at the digits.
 struct Ends {
   size_t front = 0, back = 0;
@@ -39,17 +42,23 @@ Ends common_ends(std::span<const std::string_view> texts) {
   size_t front = first.size(), back = first.size(), shortest = first.size();
   for (const std::string_view v : texts) {
     shortest = std::min(shortest, v.size());
-    front = std::min(front, static_cast<size_t>(std::mismatch(first.begin(), first.end(), v.begin(), v.end()).first - first.begin()));
-    back = std::min(back, static_cast<size_t>(std::mismatch(first.rbegin(), first.rend(), v.rbegin(), v.rend()).first - first.rbegin()));
+    front = std::min(front, static_cast<size_t>(std::mismatch(first.begin(), first.end(), v.begin(), v.end()).first -
+                                                first.begin()));
+    back = std::min(back, static_cast<size_t>(std::mismatch(first.rbegin(), first.rend(), v.rbegin(), v.rend()).first -
+                                              first.rbegin()));
   }
   while (front > 0 && front < first.size() && continues(first[front])) --front;
   back = std::min(back, shortest - std::min(front, shortest));
   while (back > 0 && continues(first[first.size() - back])) --back;
 
   Ends ends{front, back};
-  const bool digits = std::all_of(texts.begin(), texts.end(), [&](std::string_view v) { return std::all_of(v.begin() + static_cast<std::ptrdiff_t>(front), v.end() - static_cast<std::ptrdiff_t>(back), is_digit); });
+  const bool digits = std::all_of(texts.begin(), texts.end(), [&](std::string_view v) {
+    return std::all_of(v.begin() + static_cast<std::ptrdiff_t>(front), v.end() - static_cast<std::ptrdiff_t>(back),
+                       is_digit);
+  });
   const auto varies = [&](char32_t c) { return digits ? class_of(c) == kDigitClass : class_of(c) != 0; };
-  const std::u32string before = code_points(first.substr(0, front)), after = code_points(first.substr(first.size() - back));
+  const std::u32string before = code_points(first.substr(0, front)),
+                       after = code_points(first.substr(first.size() - back));
   for (size_t i = before.size(); i > 0 && varies(before[i - 1]); --i) ends.front -= utf8({&before[i - 1], 1}).size();
   for (size_t i = 0; i < after.size() && varies(after[i]); ++i) ends.back -= utf8({&after[i], 1}).size();
   return ends;
@@ -94,7 +103,9 @@ bool share_a_text(const std::vector<std::u32string>& a, const std::vector<std::u
 
 class PatternLearner {
  public:
-  PatternLearner(std::span<const std::string_view> texts, std::span<const int64_t> rows, const IdentifierOptions& options) : texts_(texts), least_(static_cast<size_t>(std::max(options.least, kRareRows))) {
+  PatternLearner(std::span<const std::string_view> texts, std::span<const int64_t> rows,
+                 const IdentifierOptions& options)
+      : texts_(texts), least_(static_cast<size_t>(std::max(options.least, kRareRows))) {
     const Philox p = random_words(options.seed, Purpose::identifier, 0, options.column, kSaltUse);
     salt_ = static_cast<uint64_t>(p.word[0]) << 32 | p.word[1];
     unique_ = std::all_of(rows.begin(), rows.end(), [](int64_t n) { return n == 1; });
@@ -150,7 +161,8 @@ class PatternLearner {
     std::sort(numbers.begin(), numbers.end());
     out_.digits_ = leading_zero ? static_cast<int>(longest) : 0;
     const uint64_t n = numbers.size();
-    if (unique_ && numbers.back() - numbers.front() + 1 <= 2 * n) {  // numbered through: new rows take the numbers that follow
+    // numbered through: new rows take the numbers that follow
+    if (unique_ && numbers.back() - numbers.front() + 1 <= 2 * n) {
       out_.kind_ = Identifier::Kind::sequence;
       out_.high_ = Identifier::rounded_up(numbers.back());
       return true;
@@ -164,7 +176,8 @@ class PatternLearner {
     return true;
   }
 
-  // The range of ascending numbers without those beyond the `least` smallest and largest, widened to two significant digits, and to where there is room for new ones.
+  // The range of ascending numbers without those beyond the `least` smallest and largest, widened to two significant
+  // digits, and to where there is room for new ones.
   void take_range(const std::vector<uint64_t>& numbers) {
     constexpr uint64_t kMost = 999'999'999'999'999'999;
     const uint64_t low = numbers[least_ - 1], high = numbers[numbers.size() - least_];
@@ -195,7 +208,8 @@ class PatternLearner {
       std::erase_if(pending, [&](size_t i) { return done.contains(i); });
     }
     if (out_.places_.empty()) invent_shape();
-    std::stable_sort(out_.places_.begin(), out_.places_.end(), [](const Places& a, const Places& b) { return a.weight > b.weight; });
+    std::stable_sort(out_.places_.begin(), out_.places_.end(),
+                     [](const Places& a, const Places& b) { return a.weight > b.weight; });
     if (out_.places_.size() > kMostShapes) out_.places_.erase(out_.places_.begin() + kMostShapes, out_.places_.end());
     if (unique_) drop_overlaps();
     take_indices();
@@ -217,7 +231,9 @@ class PatternLearner {
       common_[cls] = 0;
       for (const auto& [count, c] : characters) common_[cls] += count;
       if (is_ascii_class(cls)) continue;
-      std::sort(characters.begin(), characters.end(), [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
+      std::sort(characters.begin(), characters.end(), [](const auto& a, const auto& b) {
+        return a.first != b.first ? a.first > b.first : a.second < b.second;
+      });
       std::u32string all;
       for (size_t k = 0; k < std::min(characters.size(), kMostCharacters); ++k) all += characters[k].second;
       if (all.size() < kEnough) all += members_of(cls);
@@ -239,7 +255,9 @@ class PatternLearner {
     const auto each = [](const std::u32string& text, auto&& visit) {
       for_each_word(text, [&](size_t number, size_t begin, size_t length) {
         const std::u32string_view word(text.data() + begin, length);
-        if (length <= 32 && std::none_of(word.begin(), word.end(), [](char32_t c) { return class_of(c) == kDigitClass; })) visit(std::pair{number, word}, begin);
+        if (length <= 32 &&
+            std::none_of(word.begin(), word.end(), [](char32_t c) { return class_of(c) == kDigitClass; }))
+          visit(std::pair{number, word}, begin);
       });
     };
     for (const std::u32string& t : seen_) each(t, [&](const auto& key, size_t) { ++count[key]; });
@@ -256,13 +274,15 @@ class PatternLearner {
 
   size_t enough() const { return std::max({kCommon, least_, seen_.size() / 50}); }
 
-  // Texts of one shape have their signs and the first `kept` of their common words at the same places. Other letters and digits are one class here, or every UUID would
-  // have a shape of its own.
+  // Texts of one shape have their signs and the first `kept` of their common words at the same places. Other letters
+  // and digits are one class here, or every UUID would have a shape of its own.
   static std::u32string shape_of(const std::u32string& text, const std::vector<Word>& words, size_t kept) {
     std::u32string shape = text;
     for (char32_t& c : shape)
       if (class_of(c) != 0) c = kAny;
-    for (size_t k = 0; k < kept; ++k) std::copy_n(text.begin() + static_cast<std::ptrdiff_t>(words[k].begin), words[k].length, shape.begin() + static_cast<std::ptrdiff_t>(words[k].begin));
+    for (size_t k = 0; k < kept; ++k)
+      std::copy_n(text.begin() + static_cast<std::ptrdiff_t>(words[k].begin), words[k].length,
+                  shape.begin() + static_cast<std::ptrdiff_t>(words[k].begin));
     return shape;
   }
 
@@ -274,14 +294,16 @@ class PatternLearner {
       if (shape[p] == kAny) choices[p] = choice_at(p, group);
       alphabet.push_back(shape[p] == kAny ? choices[p].seen : std::u32string(1, shape[p]));
     }
-    // As many texts as the group stands for, and room for kSpare times as many: else places take all of their classes, from the last to the first.
+    // As many texts as the group stands for, and room for kSpare times as many: else places take all of their classes,
+    // from the last to the first.
     const uint64_t wanted = kSpare * (group.size() * texts_.size() / seen_.size());
     for (size_t p = shape.size(); p-- > 0 && room_of(alphabet) < wanted;)
       if (shape[p] == kAny) alphabet[p] = choices[p].any;
     if (words > 0 && room_of(alphabet) < wanted) return false;
     if (unique_ && room_of(alphabet) < wanted) {  // used up: new texts are longer
       const auto last = std::find(shape.rbegin(), shape.rend(), kAny);
-      const std::u32string more = last == shape.rend() ? members_of(kDigitClass) : choices[static_cast<size_t>(shape.rend() - last) - 1].any;
+      const std::u32string more =
+          last == shape.rend() ? members_of(kDigitClass) : choices[static_cast<size_t>(shape.rend() - last) - 1].any;
       while (room_of(alphabet) < wanted) alphabet.push_back(more);
     }
     uint64_t rows = 0;
@@ -300,22 +322,28 @@ class PatternLearner {
 
     PlaceChoice out;
     const auto hex = [&](CharacterClass cls, char32_t last, CharacterClass other) {
-      return classes.contains(kDigitClass) && !classes.contains(other) && std::all_of(count.begin(), count.end(), [&](const auto& c) { return class_of(c.first) != cls || c.first <= last; });
+      return classes.contains(kDigitClass) && !classes.contains(other) &&
+             std::all_of(count.begin(), count.end(),
+                         [&](const auto& c) { return class_of(c.first) != cls || c.first <= last; });
     };
     for (const auto& [cls, n] : classes) {
       if (n < std::min(least_, most)) continue;
-      const bool short_class = (cls == kLowerClass && hex(cls, U'f', kUpperClass)) || (cls == kUpperClass && hex(cls, U'F', kLowerClass));
+      const bool short_class =
+          (cls == kLowerClass && hex(cls, U'f', kUpperClass)) || (cls == kUpperClass && hex(cls, U'F', kLowerClass));
       out.any += characters_of(cls).substr(0, short_class ? 6 : std::u32string::npos);
     }
     std::sort(out.any.begin(), out.any.end());
     size_t covered = 0;
     for (const auto& [c, n] : count)
       if (n >= least_) out.seen += c, covered += n;
-    if (static_cast<double>(covered) < kCovered * static_cast<double>(group.size()) || out.seen.size() > kMostCharacters) out.seen = out.any;
+    if (static_cast<double>(covered) < kCovered * static_cast<double>(group.size()) ||
+        out.seen.size() > kMostCharacters)
+      out.seen = out.any;
     return out;
   }
 
-  // No shape is shared by enough texts (free text): letters of the commonest class, words of the mean length, in a text of the mean length.
+  // No shape is shared by enough texts (free text): letters of the commonest class, words of the mean length, in a text
+  // of the mean length.
   void invent_shape() {
     CharacterClass cls = kLowerClass;
     size_t most = 0;
@@ -326,10 +354,16 @@ class PatternLearner {
       const auto n = static_cast<size_t>(std::count(t.begin(), t.end(), U' '));
       length += t.size(), spaces += n, with_space += n > 0;
     }
-    const size_t word = 2 * with_space >= seen_.size() && spaces > 0 ? std::max<size_t>((length - spaces) / (spaces + seen_.size()), 1) : length;
+    const size_t word = 2 * with_space >= seen_.size() && spaces > 0
+                            ? std::max<size_t>((length - spaces) / (spaces + seen_.size()), 1)
+                            : length;
     std::vector<std::u32string> alphabet;
-    const auto more = [&] { alphabet.push_back(alphabet.size() % (word + 1) == word ? std::u32string(1, U' ') : characters_of(cls)); };
-    while (alphabet.size() < std::clamp<size_t>(length / seen_.size(), 1, kLongestShape) || room_of(alphabet) < 1000 * texts_.size()) more();
+    const auto more = [&] {
+      alphabet.push_back(alphabet.size() % (word + 1) == word ? std::u32string(1, U' ') : characters_of(cls));
+    };
+    while (alphabet.size() < std::clamp<size_t>(length / seen_.size(), 1, kLongestShape) ||
+           room_of(alphabet) < 1000 * texts_.size())
+      more();
     if (alphabet.back().size() == 1) alphabet.pop_back();
     add(std::move(alphabet), 1);
   }
@@ -345,12 +379,14 @@ class PatternLearner {
   void drop_overlaps() {
     std::vector<Places> kept;
     for (Places& p : out_.places_)
-      if (std::none_of(kept.begin(), kept.end(), [&](const Places& k) { return share_a_text(k.alphabet, p.alphabet); })) kept.push_back(std::move(p));
+      if (std::none_of(kept.begin(), kept.end(), [&](const Places& k) { return share_a_text(k.alphabet, p.alphabet); }))
+        kept.push_back(std::move(p));
     out_.places_ = std::move(kept);
   }
 
   void take_indices() {
-    std::vector<std::pair<Places*, std::vector<uint64_t>>> taken;  // of the shapes in which chance could meet a training text
+    // of the shapes in which chance could meet a training text
+    std::vector<std::pair<Places*, std::vector<uint64_t>>> taken;
     for (Places& p : out_.places_) {
       p.indices = FreshIndices(p.plan(), salt_);
       if (p.indices.could_meet(texts_.size())) taken.push_back({&p, {}});
@@ -384,7 +420,8 @@ class PatternLearner {
   Identifier out_;
 };
 
-Identifier Identifier::learn(std::span<const std::string_view> texts, std::span<const int64_t> rows, const IdentifierOptions& options) {
+Identifier Identifier::learn(std::span<const std::string_view> texts, std::span<const int64_t> rows,
+                             const IdentifierOptions& options) {
   return PatternLearner(texts, rows, options).learn();
 }
 

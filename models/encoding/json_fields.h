@@ -16,7 +16,8 @@ class Fields {
     if (!json.is_object()) fail("is not an object");
   }
   [[noreturn]] void fail(const std::string& what) const {
-    throw Error(ErrorCode::format, "The model file is damaged or foreign: " + place_ + " " + what + ". Fit the model again, or take an intact copy of the file.");
+    throw Error(ErrorCode::format, "The model file is damaged or foreign: " + place_ + " " + what +
+                                       ". Fit the model again, or take an intact copy of the file.");
   }
   void check(bool holds, const std::string& what) const {
     if (!holds) fail(what);
@@ -46,9 +47,11 @@ class Fields {
   double number(const char* key) const { return to_number(at(key), key); }
   int64_t integer(const char* key, int64_t low, int64_t high) const {
     const auto& v = at(key);
-    check(v.is_number_integer() && !(v.is_number_unsigned() && v.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX)), std::string("\"") + key + "\" is not an integer");
+    check(v.is_number_integer() && !(v.is_number_unsigned() && v.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX)),
+          std::string("\"") + key + "\" is not an integer");
     const int64_t i = v.get<int64_t>();
-    check(i >= low && i <= high, std::string("\"") + key + "\" is outside " + std::to_string(low) + " … " + std::to_string(high));
+    check(i >= low && i <= high,
+          std::string("\"") + key + "\" is outside " + std::to_string(low) + " … " + std::to_string(high));
     return i;
   }
   uint64_t natural(const char* key) const {

@@ -22,7 +22,11 @@ LevelCode LevelCode::of_texts(const Column& column, int64_t limit) {
   size_t kept = order.size();
   if (static_cast<int64_t>(order.size()) > limit) {
     kept = static_cast<size_t>(limit - 1);
-    auto more = [&](int32_t a, int32_t b) { return rows[static_cast<size_t>(a)] != rows[static_cast<size_t>(b)] ? rows[static_cast<size_t>(a)] > rows[static_cast<size_t>(b)] : a < b; };
+    auto more = [&](int32_t a, int32_t b) {
+      return rows[static_cast<size_t>(a)] != rows[static_cast<size_t>(b)]
+                 ? rows[static_cast<size_t>(a)] > rows[static_cast<size_t>(b)]
+                 : a < b;
+    };
     const auto middle = order.begin() + static_cast<std::ptrdiff_t>(kept);
     std::nth_element(order.begin(), middle, order.end(), more);
     std::sort(order.begin(), middle);

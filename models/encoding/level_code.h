@@ -9,10 +9,12 @@
 namespace tessera {
 
 struct LevelCode {
-  // Levels are numbers (of a numeric column, ascending) or texts (in order of first appearance); the other vector is empty.
+  // Levels are numbers (of a numeric column, ascending) or texts (in order of first appearance); the other vector is
+  // empty.
   std::vector<double> numbers;
   std::vector<std::string> texts;
-  // Texts without a level of their own, and how many rows held them, as running sums. They share the level after the last text.
+  // Texts without a level of their own, and how many rows held them, as running sums. They share the level after the
+  // last text.
   std::vector<std::string> rare;
   std::vector<uint64_t> rare_rows;
   bool missing = false;  // the last level marks a missing value
@@ -22,7 +24,8 @@ struct LevelCode {
   int rare_level() const { return rare.empty() ? -1 : levels(); }
   int missing_level() const { return missing ? width() - 1 : -1; }
 
-  // Levels of a text column: all its values, or, above `limit` levels, the limit − 1 most frequent (the earlier of equally frequent ones).
+  // Levels of a text column: all its values, or, above `limit` levels, the limit − 1 most frequent (the earlier of
+  // equally frequent ones).
   static LevelCode of_texts(const Column& column, int64_t limit);
 
   // Level of each of the column's values (texts) for encode(); −1 for one that has none.

@@ -18,7 +18,9 @@ double digamma(double x) {
   for (; x < 10; x += 1) sum -= 1 / x;
   const double s = 1 / (x * x);
   return sum + std::log(x) - 0.5 / x -
-         s * (1.0 / 12 - s * (1.0 / 120 - s * (1.0 / 252 - s * (1.0 / 240 - s * (1.0 / 132 - s * (691.0 / 32760 - s * (1.0 / 12)))))));
+         s * (1.0 / 12 -
+              s * (1.0 / 120 -
+                   s * (1.0 / 252 - s * (1.0 / 240 - s * (1.0 / 132 - s * (691.0 / 32760 - s * (1.0 / 12)))))));
 }
 
 // std::lgamma writes the global signgam; here x > 0, so the value alone is wanted and threads must not share anything.
@@ -30,13 +32,18 @@ double log_gamma(double x) {
     shift = -std::log(product);
   }
   const double s = 1 / (x * x);
-  const double series = (1.0 / 12 - s * (1.0 / 360 - s * (1.0 / 1260 - s * (1.0 / 1680 - s * (1.0 / 1188 - s * (691.0 / 360360 - s * (1.0 / 156))))))) / x;
+  const double series =
+      (1.0 / 12 -
+       s * (1.0 / 360 -
+            s * (1.0 / 1260 - s * (1.0 / 1680 - s * (1.0 / 1188 - s * (691.0 / 360360 - s * (1.0 / 156))))))) /
+      x;
   return shift + (x - 0.5) * std::log(x) - x + 0.5 * std::log(2 * std::numbers::pi) + series;
 }
 
 double log_beta(double a, double b) { return log_gamma(a) + log_gamma(b) - log_gamma(a + b); }
 
-// What a component has got of the rows: Σ r, and about the point `about`: Σ r (x − about), Σ r (x − about)² and Σ r · spread.
+// What a component has got of the rows: Σ r, and about the point `about`: Σ r (x − about), Σ r (x − about)² and Σ r ·
+// spread.
 struct Evidence {
   ComponentSums sums;
   double about = 0;
@@ -51,7 +58,8 @@ Prior prior_of(const Groups& g) {
   double rows = 0, sum = 0, squares = 0;
   for (size_t i = 0; i < g.size(); ++i) rows += g.count[i], sum += g.count[i] * g.value[i];
   const double mean = sum / rows;
-  for (size_t i = 0; i < g.size(); ++i) squares += g.count[i] * ((g.value[i] - mean) * (g.value[i] - mean) + g.spread[i]);
+  for (size_t i = 0; i < g.size(); ++i)
+    squares += g.count[i] * ((g.value[i] - mean) * (g.value[i] - mean) + g.spread[i]);
   return {mean, rows > 1 ? squares / (rows - 1) : 0};
 }
 
@@ -62,14 +70,16 @@ void maximise(const std::vector<Evidence>& evidence, const Prior& prior, const M
     const auto& [sums, about] = evidence[k];
     const double rows = sums.weight + kEmpty;
     const double mean = (sums.weight * about + sums.first) / rows, shift = mean - about;
-    const double variance = (sums.second - 2 * shift * sums.first + shift * shift * sums.weight + sums.spread) / rows + o.covariance_floor;
+    const double variance =
+        (sums.second - 2 * shift * sums.first + shift * shift * sums.weight + sums.spread) / rows + o.covariance_floor;
     m.stick_a[k] = 1 + rows;
     m.stick_b[k] = o.weight_concentration + later;
     m.mean_precision[k] = o.mean_precision + rows;
     m.means[k] = (o.mean_precision * prior.mean + rows * mean) / m.mean_precision[k];
     m.degrees_of_freedom[k] = o.degrees_of_freedom + rows;
     const double off = mean - prior.mean;
-    m.covariances[k] = (prior.variance + rows * variance + o.mean_precision * rows / m.mean_precision[k] * off * off) / m.degrees_of_freedom[k];
+    m.covariances[k] = (prior.variance + rows * variance + o.mean_precision * rows / m.mean_precision[k] * off * off) /
+                       m.degrees_of_freedom[k];
     later += rows;
   }
 }
@@ -90,7 +100,8 @@ double bound(const Mixture& m, double entropy) {
   double sum = entropy;
   for (size_t k = 0; k < m.means.size(); ++k) {
     const double nu = m.degrees_of_freedom[k];
-    sum += nu * (-0.5 * std::log(m.covariances[k]) - 0.5 * std::log(nu)) + 0.5 * nu * std::numbers::ln2 + log_gamma(nu / 2);
+    sum += nu * (-0.5 * std::log(m.covariances[k]) - 0.5 * std::log(nu)) + 0.5 * nu * std::numbers::ln2 +
+           log_gamma(nu / 2);
     sum += log_beta(m.stick_a[k], m.stick_b[k]) - 0.5 * std::log(m.mean_precision[k]);
   }
   return sum;
@@ -107,7 +118,8 @@ void set_weights(Mixture& m) {
   for (double& w : m.weights) w /= total;
 }
 
-// The groups as the E step reads them: about the prior mean, so that float keeps the digits that matter, padded with groups of no rows.
+// The groups as the E step reads them: about the prior mean, so that float keeps the digits that matter, padded with
+// groups of no rows.
 template <class Real>
 struct Operands {
   std::vector<Real> value, count, spread;
@@ -122,8 +134,8 @@ struct Operands {
   }
 };
 
-// One E step: fills the evidence, returns the entropy −Σ r ln r. It follows from the sums: ln r = ln ρ_k − ln Σρ, and Σ r ln ρ_k needs only
-// Σ r and Σ r (x − mean)², so that no logarithm a component is taken.
+// One E step: fills the evidence, returns the entropy −Σ r ln r. It follows from the sums: ln r = ln ρ_k − ln Σρ, and Σ
+// r ln ρ_k needs only Σ r and Σ r (x − mean)², so that no logarithm a component is taken.
 template <class Real>
 double expect(const Mixture& m, double centre, const Operands<Real>& x, std::vector<Evidence>& evidence) {
   const size_t components = m.means.size();
@@ -137,7 +149,8 @@ double expect(const Mixture& m, double centre, const Operands<Real>& x, std::vec
     density.steepness[k] = static_cast<Real>(1 / std::sqrt(2 * m.covariances[k]));
   }
   ComponentSums sums[kMaxComponents];
-  double entropy = expectation(density, x.value.data(), x.count.data(), x.spread.data(), static_cast<int64_t>(x.value.size()), sums);
+  double entropy =
+      expectation(density, x.value.data(), x.count.data(), x.spread.data(), static_cast<int64_t>(x.value.size()), sums);
   for (size_t k = 0; k < components; ++k) {
     evidence[k] = {sums[k], centre + static_cast<double>(density.mean[k])};
     const double steepness = static_cast<double>(density.steepness[k]);
@@ -147,13 +160,15 @@ double expect(const Mixture& m, double centre, const Operands<Real>& x, std::vec
 }
 
 template <class Real>
-void iterate(const Groups& groups, const Prior& prior, const MixtureOptions& o, std::vector<Evidence>& evidence, Mixture& m) {
+void iterate(const Groups& groups, const Prior& prior, const MixtureOptions& o, std::vector<Evidence>& evidence,
+             Mixture& m) {
   const Operands<Real> x(groups, prior.mean);
   for (int i = 0; i < o.max_iterations && !m.converged; ++i) {
     const double entropy = expect(m, prior.mean, x, evidence);
     maximise(evidence, prior, o, m);
     m.lower_bounds.push_back(bound(m, entropy));
-    m.converged = i > 0 && std::abs(m.lower_bounds[static_cast<size_t>(i)] - m.lower_bounds[static_cast<size_t>(i - 1)]) < o.tolerance;
+    m.converged = i > 0 && std::abs(m.lower_bounds[static_cast<size_t>(i)] -
+                                    m.lower_bounds[static_cast<size_t>(i - 1)]) < o.tolerance;
   }
 }
 
@@ -168,15 +183,20 @@ void Mixture::log_responsibilities(double x, std::span<double> out) const {
   }
 }
 
-Mixture fit_mixture(const Groups& groups, std::span<const int32_t> label, const MixtureOptions& o, Precision precision) {
+Mixture fit_mixture(const Groups& groups, std::span<const int32_t> label, const MixtureOptions& o,
+                    Precision precision) {
   if (o.components < 1 || o.components > kMaxComponents)
-    throw Error(ErrorCode::usage, "A mixture of " + std::to_string(o.components) + " components was asked for; 1 to " + std::to_string(kMaxComponents) + " are possible.");
-  if (groups.size() == 0 || label.size() != groups.size()) throw Error(ErrorCode::internal, "fit_mixture: a label a group is needed, and at least one group");
+    throw Error(ErrorCode::usage, "A mixture of " + std::to_string(o.components) + " components was asked for; 1 to " +
+                                      std::to_string(kMaxComponents) + " are possible.");
+  if (groups.size() == 0 || label.size() != groups.size())
+    throw Error(ErrorCode::internal, "fit_mixture: a label a group is needed, and at least one group");
   const size_t components = static_cast<size_t>(o.components);
   const Prior prior = prior_of(groups);
 
   Mixture m;
-  for (auto* v : {&m.weights, &m.means, &m.covariances, &m.stick_a, &m.stick_b, &m.mean_precision, &m.degrees_of_freedom}) v->resize(components);
+  for (auto* v :
+       {&m.weights, &m.means, &m.covariances, &m.stick_a, &m.stick_b, &m.mean_precision, &m.degrees_of_freedom})
+    v->resize(components);
   std::vector<Evidence> evidence(components);
   for (size_t i = 0; i < groups.size(); ++i) {
     ComponentSums& s = evidence[static_cast<size_t>(label[i])].sums;

@@ -1,8 +1,12 @@
-// One-dimensional variational Gaussian mixture with a stick-breaking (Dirichlet process) prior on the weights: the modes of a numeric column.
-//   Blei & Jordan, Variational inference for Dirichlet process mixtures, 2006; the same updates and the same bound as scikit-learn's
-//   BayesianGaussianMixture with one feature. CTGAN's mode-specific normalisation (Xu et al. 2019, §4.2) uses its modes of weight > 0.005.
-// Rows enter as groups (value, count, variance inside the group). Groups of equal values give the fit of the rows themselves; wider groups keep the
-// count, the mean and the second moment exact and approximate only the responsibilities.
+// One-dimensional variational Gaussian mixture with a stick-breaking (Dirichlet process) prior on the weights: the
+// modes of a numeric column.
+//   Blei & Jordan, Variational inference for Dirichlet process mixtures, 2006; the same updates and the same bound as
+//   scikit-learn's
+//   BayesianGaussianMixture with one feature. CTGAN's mode-specific normalisation (Xu et al. 2019, §4.2) uses its modes
+//   of weight > 0.005.
+// Rows enter as groups (value, count, variance inside the group). Groups of equal values give the fit of the rows
+// themselves; wider groups keep the count, the mean and the second moment exact and approximate only the
+// responsibilities.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -41,19 +45,24 @@ struct Mixture {
   void log_responsibilities(double x, std::span<double> out) const;
 };
 
-// Ascending values → groups. Up to max_groups distinct values: one group each (exact). More: neighbours are joined into at most max_groups groups,
-// each of about equally many rows; equal values never lie in two groups. O(n).
+// Ascending values → groups. Up to max_groups distinct values: one group each (exact). More: neighbours are joined into
+// at most max_groups groups, each of about equally many rows; equal values never lie in two groups. O(n).
 Groups group_sorted(std::span<const double> ascending, int max_groups);
 
 enum class Precision { fp64, fp32 };  // of the E step; parameters and bound are always double
 
 // Fits from a given partition: label[g] in [0, components) says where group g starts. Components may start empty.
-Mixture fit_mixture(const Groups& groups, std::span<const int32_t> label, const MixtureOptions& options, Precision precision);
+Mixture fit_mixture(const Groups& groups, std::span<const int32_t> label, const MixtureOptions& options,
+                    Precision precision);
 
-// Fits from the best of several k-means++ starts, drawn by philox from (seed, stream); `groups` ascending. options.max_iterations ≥ 1.
-Mixture fit_mixture(const Groups& groups, const MixtureOptions& options, uint64_t seed, uint32_t stream, Precision precision);
+// Fits from the best of several k-means++ starts, drawn by philox from (seed, stream); `groups` ascending.
+// options.max_iterations ≥ 1.
+Mixture fit_mixture(const Groups& groups, const MixtureOptions& options, uint64_t seed, uint32_t stream,
+                    Precision precision);
 
-// One start: k-means++ (2+⌊ln K⌋ candidates a centre), then Lloyd's steps, on ascending groups. Fewer distinct values than components leave components empty.
-std::vector<int32_t> kmeans_labels(const Groups& groups, int components, uint64_t seed, uint32_t stream, uint32_t trial);
+// One start: k-means++ (2+⌊ln K⌋ candidates a centre), then Lloyd's steps, on ascending groups. Fewer distinct values
+// than components leave components empty.
+std::vector<int32_t> kmeans_labels(const Groups& groups, int components, uint64_t seed, uint32_t stream,
+                                   uint32_t trial);
 
 }  // namespace tessera

@@ -4,7 +4,8 @@
 
 #include "engine/isa.h"
 
-// Vectors are passed between functions that are always inlined, so the calling convention the warning is about is never used.
+// Vectors are passed between functions that are always inlined, so the calling convention the warning is about is never
+// used.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 namespace tessera {
@@ -35,8 +36,8 @@ template <class Value, class Real>
   __builtin_memcpy(to, &v, sizeof v);
 }
 
-// e^x for x ≤ 0, below −80 as at −80 (1.8e-35): relative error 2e-7 in float, 2e-16 in double (Taylor to r^12 on |r| ≤ ln2/2). The sum with 1.5·2^23
-// (2^52) rounds x/ln2, and leaves the rounded integer in its last bits.
+// e^x for x ≤ 0, below −80 as at −80 (1.8e-35): relative error 2e-7 in float, 2e-16 in double (Taylor to r^12 on |r| ≤
+// ln2/2). The sum with 1.5·2^23 (2^52) rounds x/ln2, and leaves the rounded integer in its last bits.
 template <int W>
 [[gnu::always_inline]] inline typename Register<float, W>::Value exp_negative(typename Register<float, W>::Value x) {
   using V = typename Register<float, W>::Value;
@@ -101,7 +102,8 @@ template <int W>
 
 // ratio[k] = ρ_k/max ρ of one register of values; the logarithm of the maximum, and the sum of the ratios.
 template <class Real, int W, class V = typename Register<Real, W>::Value>
-[[gnu::always_inline]] inline void relative_densities(const LogDensity<Real>& density, V value, V* ratio, V& largest, V& total) {
+[[gnu::always_inline]] inline void relative_densities(const LogDensity<Real>& density, V value, V* ratio, V& largest,
+                                                      V& total) {
   const int components = density.components;
   largest = V{} - Real(1e30);
   for (int k = 0; k < components; ++k) {
@@ -124,7 +126,8 @@ struct RegisterSums {
 };
 
 template <class Real, int W>
-[[gnu::always_inline]] inline double expect(const LogDensity<Real>& density, const Real* value, const Real* count, const Real* spread, int64_t padded, ComponentSums* sums) {
+[[gnu::always_inline]] inline double expect(const LogDensity<Real>& density, const Real* value, const Real* count,
+                                            const Real* spread, int64_t padded, ComponentSums* sums) {
   using V = typename Register<Real, W>::Value;
   // Sums are carried into double every so many groups, so that float rounding does not grow with the table.
   constexpr int64_t kChunk = 64 * kLanes;
@@ -153,8 +156,10 @@ template <class Real, int W>
       store(sum + (i - start), total);
     }
     for (int64_t i = 0; i < end - start; ++i)
-      log_evidence[i] = static_cast<double>(count[start + i]) * (static_cast<double>(top[i]) + log_above_one(static_cast<double>(sum[i])));
-    for (int64_t i = 0; i < end - start; i += 4) evidence += (log_evidence[i] + log_evidence[i + 1]) + (log_evidence[i + 2] + log_evidence[i + 3]);
+      log_evidence[i] = static_cast<double>(count[start + i]) *
+                        (static_cast<double>(top[i]) + log_above_one(static_cast<double>(sum[i])));
+    for (int64_t i = 0; i < end - start; i += 4)
+      evidence += (log_evidence[i] + log_evidence[i + 1]) + (log_evidence[i + 2] + log_evidence[i + 3]);
     for (int k = 0; k < components; ++k)
       for (int l = 0; l < W; ++l) {
         sums[k].weight += static_cast<double>(s[k].weight[l]);
@@ -167,7 +172,8 @@ template <class Real, int W>
 }
 
 template <int W>
-[[gnu::always_inline]] inline void draw(const LogDensity<double>& density, double floor, const double* value, const float* uniform, int64_t n, int32_t* mode) {
+[[gnu::always_inline]] inline void draw(const LogDensity<double>& density, double floor, const double* value,
+                                        const float* uniform, int64_t n, int32_t* mode) {
   using V = typename Register<double, W>::Value;
   const int components = density.components;
   V ratio[kMaxComponents];
@@ -192,12 +198,36 @@ template <int W>
 }
 
 #if defined(__x86_64__)
-[[gnu::target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]] double expect_avx512(const LogDensity<float>& d, const float* v, const float* c, const float* s, int64_t n, ComponentSums* out) { return expect<float, 16>(d, v, c, s, n, out); }
-[[gnu::target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]] double expect_avx512(const LogDensity<double>& d, const double* v, const double* c, const double* s, int64_t n, ComponentSums* out) { return expect<double, 8>(d, v, c, s, n, out); }
-[[gnu::target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]] void draw_avx512(const LogDensity<double>& d, double floor, const double* v, const float* u, int64_t n, int32_t* mode) { draw<8>(d, floor, v, u, n, mode); }
-[[gnu::target("avx2,fma")]] double expect_avx2(const LogDensity<float>& d, const float* v, const float* c, const float* s, int64_t n, ComponentSums* out) { return expect<float, 8>(d, v, c, s, n, out); }
-[[gnu::target("avx2,fma")]] double expect_avx2(const LogDensity<double>& d, const double* v, const double* c, const double* s, int64_t n, ComponentSums* out) { return expect<double, 4>(d, v, c, s, n, out); }
-[[gnu::target("avx2,fma")]] void draw_avx2(const LogDensity<double>& d, double floor, const double* v, const float* u, int64_t n, int32_t* mode) { draw<4>(d, floor, v, u, n, mode); }
+[[gnu::target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]] double expect_avx512(const LogDensity<float>& d,
+                                                                                    const float* v, const float* c,
+                                                                                    const float* s, int64_t n,
+                                                                                    ComponentSums* out) {
+  return expect<float, 16>(d, v, c, s, n, out);
+}
+[[gnu::target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]] double expect_avx512(const LogDensity<double>& d,
+                                                                                    const double* v, const double* c,
+                                                                                    const double* s, int64_t n,
+                                                                                    ComponentSums* out) {
+  return expect<double, 8>(d, v, c, s, n, out);
+}
+[[gnu::target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]] void draw_avx512(const LogDensity<double>& d,
+                                                                                double floor, const double* v,
+                                                                                const float* u, int64_t n,
+                                                                                int32_t* mode) {
+  draw<8>(d, floor, v, u, n, mode);
+}
+[[gnu::target("avx2,fma")]] double expect_avx2(const LogDensity<float>& d, const float* v, const float* c,
+                                               const float* s, int64_t n, ComponentSums* out) {
+  return expect<float, 8>(d, v, c, s, n, out);
+}
+[[gnu::target("avx2,fma")]] double expect_avx2(const LogDensity<double>& d, const double* v, const double* c,
+                                               const double* s, int64_t n, ComponentSums* out) {
+  return expect<double, 4>(d, v, c, s, n, out);
+}
+[[gnu::target("avx2,fma")]] void draw_avx2(const LogDensity<double>& d, double floor, const double* v, const float* u,
+                                           int64_t n, int32_t* mode) {
+  draw<4>(d, floor, v, u, n, mode);
+}
 
 Isa isa() {
   static const Isa found = best_isa();
@@ -222,14 +252,17 @@ double dispatch(const LogDensity<Real>& d, const Real* v, const Real* c, const R
 
 }  // namespace
 
-double expectation(const LogDensity<float>& density, const float* value, const float* count, const float* spread, int64_t padded, ComponentSums* sums) {
+double expectation(const LogDensity<float>& density, const float* value, const float* count, const float* spread,
+                   int64_t padded, ComponentSums* sums) {
   return dispatch(density, value, count, spread, padded, sums);
 }
-double expectation(const LogDensity<double>& density, const double* value, const double* count, const double* spread, int64_t padded, ComponentSums* sums) {
+double expectation(const LogDensity<double>& density, const double* value, const double* count, const double* spread,
+                   int64_t padded, ComponentSums* sums) {
   return dispatch(density, value, count, spread, padded, sums);
 }
 
-void draw_modes(const LogDensity<double>& density, double floor, const double* value, const float* uniform, int64_t n, int32_t* mode) {
+void draw_modes(const LogDensity<double>& density, double floor, const double* value, const float* uniform, int64_t n,
+                int32_t* mode) {
 #if defined(__x86_64__)
   switch (isa()) {
     case Isa::avx512: return draw_avx512(density, floor, value, uniform, n, mode);

@@ -50,12 +50,14 @@ size_t pick(const std::vector<double>& weight, double total, double u) {
   return last;
 }
 
-// k-means++ (Arthur & Vassilvitskii 2007) with the best of 2+⌊ln K⌋ trials a centre. Fewer centres when the values are used up.
+// k-means++ (Arthur & Vassilvitskii 2007) with the best of 2+⌊ln K⌋ trials a centre. Fewer centres when the values are
+// used up.
 std::vector<double> plus_plus_centres(const Groups& g, int components, Draws& draws) {
   double rows = 0;
   for (double c : g.count) rows += c;
   std::vector<double> centres{g.value[pick(g.count, rows, draws.next())]};
-  std::vector<double> distance(g.size(), std::numeric_limits<double>::infinity()), potential(g.size()), best(g.size()), trial(g.size());
+  std::vector<double> distance(g.size(), std::numeric_limits<double>::infinity()), potential(g.size()), best(g.size()),
+      trial(g.size());
   auto lower_to = [&](double centre, std::vector<double>& out) {
     double sum = 0;
     for (size_t i = 0; i < g.size(); ++i) {
@@ -94,12 +96,15 @@ Groups coarsen(const Groups& g, size_t target, std::vector<size_t>& first) {
   for (size_t begin = 0; begin < g.size();) {
     double n = 0, sum = 0, squares = 0;
     size_t end = begin;
-    for (; end < g.size() && (end == begin || (g.size() > target && n + g.count[end] <= rows / static_cast<double>(target))); ++end) {
+    for (; end < g.size() &&
+           (end == begin || (g.size() > target && n + g.count[end] <= rows / static_cast<double>(target)));
+         ++end) {
       const double d = g.value[end] - g.value[begin];
       n += g.count[end], sum += g.count[end] * d, squares += g.count[end] * (d * d + g.spread[end]);
     }
     first.push_back(begin);
-    out.value.push_back(g.value[begin] + sum / n), out.count.push_back(n), out.spread.push_back(std::max(0.0, squares / n - sum / n * (sum / n)));
+    out.value.push_back(g.value[begin] + sum / n), out.count.push_back(n),
+        out.spread.push_back(std::max(0.0, squares / n - sum / n * (sum / n)));
     begin = end;
   }
   first.push_back(g.size());
@@ -112,7 +117,9 @@ Groups group_sorted(std::span<const double> x, int max_groups) {
   Groups g;
   size_t distinct = x.empty() ? 0 : 1;
   for (size_t i = 1; i < x.size(); ++i) distinct += x[i] != x[i - 1];
-  const size_t target = distinct <= static_cast<size_t>(max_groups) ? 1 : (x.size() + static_cast<size_t>(max_groups) - 1) / static_cast<size_t>(max_groups);
+  const size_t target = distinct <= static_cast<size_t>(max_groups)
+                            ? 1
+                            : (x.size() + static_cast<size_t>(max_groups) - 1) / static_cast<size_t>(max_groups);
   const size_t expected = std::min(distinct, static_cast<size_t>(max_groups));
   g.value.reserve(expected), g.count.reserve(expected), g.spread.reserve(expected);
   for (size_t begin = 0; begin < x.size();) {
@@ -132,7 +139,8 @@ std::vector<int32_t> kmeans_labels(const Groups& g, int components, uint64_t see
 
   // In one dimension a cluster is an interval, so a Lloyd step is k binary searches over prefix sums.
   std::vector<double> rows(g.size() + 1), sums(g.size() + 1);
-  for (size_t i = 0; i < g.size(); ++i) rows[i + 1] = rows[i] + g.count[i], sums[i + 1] = sums[i] + g.count[i] * (g.value[i] - g.value[0]);
+  for (size_t i = 0; i < g.size(); ++i)
+    rows[i + 1] = rows[i] + g.count[i], sums[i + 1] = sums[i] + g.count[i] * (g.value[i] - g.value[0]);
   std::vector<double> sorted = start;
   std::sort(sorted.begin(), sorted.end());
   std::vector<double> centre = sorted;
@@ -146,22 +154,26 @@ std::vector<int32_t> kmeans_labels(const Groups& g, int components, uint64_t see
     }
     if (step > 0 && cut == before) break;
     for (size_t j = 0; j < k; ++j)
-      if (cut[j + 1] > cut[j]) centre[j] = g.value[0] + (sums[cut[j + 1]] - sums[cut[j]]) / (rows[cut[j + 1]] - rows[cut[j]]);
+      if (cut[j + 1] > cut[j])
+        centre[j] = g.value[0] + (sums[cut[j + 1]] - sums[cut[j]]) / (rows[cut[j + 1]] - rows[cut[j]]);
     std::sort(centre.begin(), centre.end());
   }
 
-  // Lloyd keeps the order of the centres, so the cluster of the i-th smallest start belongs to that start: components are numbered as drawn.
+  // Lloyd keeps the order of the centres, so the cluster of the i-th smallest start belongs to that start: components
+  // are numbered as drawn.
   std::vector<int32_t> rank(k);
-  for (size_t j = 0; j < k; ++j) rank[j] = static_cast<int32_t>(std::find(start.begin(), start.end(), sorted[j]) - start.begin());
+  for (size_t j = 0; j < k; ++j)
+    rank[j] = static_cast<int32_t>(std::find(start.begin(), start.end(), sorted[j]) - start.begin());
   std::vector<int32_t> label(g.size());
   for (size_t j = 0; j < k; ++j)
     for (size_t i = cut[j]; i < cut[j + 1]; ++i) label[i] = rank[j];
   return label;
 }
 
-// The result hangs on the start more than on anything else, and a start can be judged cheaply: several are fitted on a coarse grouping, and the one
-// with the highest bound starts the fit of all groups.
-Mixture fit_mixture(const Groups& groups, const MixtureOptions& o, uint64_t seed, uint32_t stream, Precision precision) {
+// The result hangs on the start more than on anything else, and a start can be judged cheaply: several are fitted on a
+// coarse grouping, and the one with the highest bound starts the fit of all groups.
+Mixture fit_mixture(const Groups& groups, const MixtureOptions& o, uint64_t seed, uint32_t stream,
+                    Precision precision) {
   constexpr size_t kCoarse = 256;
   constexpr uint32_t kTrials = 4;
   std::vector<size_t> first;
@@ -177,7 +189,9 @@ Mixture fit_mixture(const Groups& groups, const MixtureOptions& o, uint64_t seed
   }
   if (coarse.size() == groups.size()) return best;
   std::vector<int32_t> label(groups.size());
-  for (size_t c = 0; c < coarse.size(); ++c) std::fill(label.begin() + static_cast<std::ptrdiff_t>(first[c]), label.begin() + static_cast<std::ptrdiff_t>(first[c + 1]), start[c]);
+  for (size_t c = 0; c < coarse.size(); ++c)
+    std::fill(label.begin() + static_cast<std::ptrdiff_t>(first[c]),
+              label.begin() + static_cast<std::ptrdiff_t>(first[c + 1]), start[c]);
   return fit_mixture(groups, label, o, precision);
 }
 

@@ -10,13 +10,14 @@
 namespace tessera {
 namespace {
 
-constexpr double kValidWeight = 0.005;    // modes of less weight are dropped, as the reference does
-constexpr double kModeFloor = 1e-6;       // added to every responsibility before a mode is drawn, as the reference does
+constexpr double kValidWeight = 0.005;  // modes of less weight are dropped, as the reference does
+constexpr double kModeFloor = 1e-6;     // added to every responsibility before a mode is drawn, as the reference does
 constexpr float kAlphaLimit = 0.99f;
-constexpr int kExactGroups = 4096;        // up to so many distinct values the fit is exact, in double
-constexpr int kGroups = 8192;             // above, so many groups, in float
+constexpr int kExactGroups = 4096;          // up to so many distinct values the fit is exact, in double
+constexpr int kGroups = 8192;               // above, so many groups, in float
 constexpr double kCovarianceFloor = 1e-10;  // in units of the column's variance
-constexpr std::array<double, 16> kPowersOfTen{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+constexpr std::array<double, 16> kPowersOfTen{1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                              1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
 
 // 2^e as two factors, since one alone may overflow: x·first·second is exact unless the result is no double.
 struct PowerOfTwo {
@@ -25,7 +26,8 @@ struct PowerOfTwo {
   double times(double x) const { return x * first * second; }
 };
 
-// Ordinary numbers are left alone; a column of enormous or of tiny ones is brought to [−1, 1], where squares neither overflow nor vanish.
+// Ordinary numbers are left alone; a column of enormous or of tiny ones is brought to [−1, 1], where squares neither
+// overflow nor vanish.
 int scaling_exponent(double low, double high) {
   const double largest = std::max(std::abs(low), std::abs(high));
   if (largest == 0) return 0;
@@ -47,7 +49,8 @@ void NumberCode::fit_modes(std::span<const double> ascending, const NumberCodeOp
   const PowerOfTwo scale(-exponent);
   const size_t n = ascending.size();
 
-  // Standardised about the first value, whose difference to its neighbours is exact: two values one rounding apart still have a width.
+  // Standardised about the first value, whose difference to its neighbours is exact: two values one rounding apart
+  // still have a width.
   const double origin = scale.times(ascending[0]);
   std::vector<double> z(n);
   double sum = 0, squares = 0;
@@ -85,7 +88,8 @@ LogDensity<double> NumberCode::density() const {
   return d;
 }
 
-int64_t NumberCode::encode(const double* x, const float* uniform, int64_t n, float* alpha, int64_t alpha_stride, int32_t* code, int64_t code_stride) const {
+int64_t NumberCode::encode(const double* x, const float* uniform, int64_t n, float* alpha, int64_t alpha_stride,
+                           int32_t* code, int64_t code_stride) const {
   constexpr int64_t kBlock = 1024;
   const LogDensity<double> d = density();
   const PowerOfTwo scale(-exponent);
@@ -115,13 +119,15 @@ int64_t NumberCode::encode(const double* x, const float* uniform, int64_t n, flo
       }
       c = mode[static_cast<size_t>(i)];
       const size_t k = static_cast<size_t>(c);
-      a = std::clamp(static_cast<float>((z[static_cast<size_t>(i)] - mean[k]) / (4 * deviation[k])), -kAlphaLimit, kAlphaLimit);
+      a = std::clamp(static_cast<float>((z[static_cast<size_t>(i)] - mean[k]) / (4 * deviation[k])), -kAlphaLimit,
+                     kAlphaLimit);
     }
   }
   return -1;
 }
 
-void NumberCode::decode(const float* alpha, int64_t alpha_stride, const int32_t* code, int64_t code_stride, int64_t n, double* x) const {
+void NumberCode::decode(const float* alpha, int64_t alpha_stride, const int32_t* code, int64_t code_stride, int64_t n,
+                        double* x) const {
   const NumberRange r = range();
   const int32_t first_mark = modes() + static_cast<int32_t>(spikes.size());
   for (int64_t i = 0; i < n; ++i) {

@@ -112,7 +112,8 @@ class Groups {
     }
   }
 
-  // What stands for rank r; `before` and `after`: the values that stand beside the groups, unless the column ends there.
+  // What stands for rank r; `before` and `after`: the values that stand beside the groups, unless the column ends
+  // there.
   double at(double r, const std::optional<Node>& before, const std::optional<Node>& after) const {
     const auto next = std::upper_bound(first_.begin(), first_.end(), static_cast<size_t>(r));
     const auto g = static_cast<size_t>(next - first_.begin()) - 1;

@@ -24,12 +24,14 @@ void RangeCode::fit(std::span<const double> ascending) {
 
 double RangeCode::place(double x) const {
   const double width = high - low;
-  return width - width == 0 ? (x - low) / width : (x / 2 - low / 2) / (high / 2 - low / 2);  // the range of ±1e308 is no double
+  // the range of ±1e308 is no double
+  return width - width == 0 ? (x - low) / width : (x / 2 - low / 2) / (high / 2 - low / 2);
 }
 
 double RangeCode::value(double place) const { return (1 - place) * low + place * high; }
 
-int64_t RangeCode::encode(const double* x, int64_t n, float* alpha, int64_t alpha_stride, int32_t* code, int64_t code_stride) const {
+int64_t RangeCode::encode(const double* x, int64_t n, float* alpha, int64_t alpha_stride, int32_t* code,
+                          int64_t code_stride) const {
   for (int64_t i = 0; i < n; ++i) {
     const bool gone = x[i] != x[i];
     if (gone && !missing) return i;
@@ -39,7 +41,8 @@ int64_t RangeCode::encode(const double* x, int64_t n, float* alpha, int64_t alph
   return -1;
 }
 
-void RangeCode::decode(const float* alpha, int64_t alpha_stride, const int32_t* code, int64_t code_stride, int64_t n, double* x) const {
+void RangeCode::decode(const float* alpha, int64_t alpha_stride, const int32_t* code, int64_t code_stride, int64_t n,
+                       double* x) const {
   for (int64_t i = 0; i < n; ++i) {
     if (missing && code[i * code_stride] == 1) {
       x[i] = std::numeric_limits<double>::quiet_NaN();
@@ -47,7 +50,8 @@ void RangeCode::decode(const float* alpha, int64_t alpha_stride, const int32_t* 
     }
     const double v = value(static_cast<double>(alpha[i * alpha_stride]));
     if (grid.empty()) {
-      x[i] = std::min(std::max(low, round_decimals(v, decimals)), high);  // in this order NaN becomes low, not a missing value
+      // in this order NaN becomes low, not a missing value
+      x[i] = std::min(std::max(low, round_decimals(v, decimals)), high);
       continue;
     }
     const auto above = std::lower_bound(grid.begin(), grid.end(), v);

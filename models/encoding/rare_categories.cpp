@@ -54,7 +54,8 @@ RareColumn protect(Column& column, uint32_t index, int64_t least, uint64_t seed,
     up_to.push_back(sum += static_cast<uint64_t>(rows[v]));
   }
   if (out.values == 0) return out;
-  if (out.rows > static_cast<int64_t>(sum) && column.type == ColumnType::constant) {  // one value among missing ones: there is nothing it could hide in
+  // one value among missing ones: there is nothing it could hide in
+  if (out.rows > static_cast<int64_t>(sum) && column.type == ColumnType::constant) {
     std::fill(column.codes.begin(), column.codes.end(), -1);
     column.values.clear();
     column.reason = "no row has a value that may be learnt";
@@ -83,14 +84,16 @@ RareColumn protect(Column& column, uint32_t index, int64_t least, uint64_t seed,
 
 }  // namespace
 
-std::vector<RareColumn> protect_rare_categories(Table& table, int64_t least, uint64_t seed, Team& team, std::span<const int32_t> holder) {
+std::vector<RareColumn> protect_rare_categories(Table& table, int64_t least, uint64_t seed, Team& team,
+                                                std::span<const int32_t> holder) {
   if (least <= 1) return {};
   std::vector<RareColumn> found(table.columns.size());
   team.for_each(static_cast<int64_t>(found.size()), [&](int64_t j) {
     Column& column = table.columns[static_cast<size_t>(j)];
     if (column.type != ColumnType::category && column.type != ColumnType::constant) return;
     // "text: line 17 holds "Zwolle", after 3 values such as …" would carry a value into the model.
-    if (column.type == ColumnType::category) column.reason = "text with " + std::to_string(column.values.size()) + " values";
+    if (column.type == ColumnType::category)
+      column.reason = "text with " + std::to_string(column.values.size()) + " values";
     found[static_cast<size_t>(j)] = protect(column, static_cast<uint32_t>(j), least, seed, holder);
   });
   std::erase_if(found, [](const RareColumn& c) { return c.values == 0; });

@@ -16,7 +16,9 @@ uint64_t key_of(double x) {
   const uint64_t bits = std::bit_cast<uint64_t>(x + 0.0);  // −0 + 0 is 0
   return bits ^ ((bits >> 63) != 0 ? ~uint64_t{0} : uint64_t{1} << 63);
 }
-double number_of(uint64_t key) { return std::bit_cast<double>(key ^ ((key >> 63) != 0 ? uint64_t{1} << 63 : ~uint64_t{0})); }
+double number_of(uint64_t key) {
+  return std::bit_cast<double>(key ^ ((key >> 63) != 0 ? uint64_t{1} << 63 : ~uint64_t{0}));
+}
 
 }  // namespace
 
@@ -46,11 +48,14 @@ void sort_numbers(std::vector<double>& values) {
   for (size_t i = 0; i < values.size(); ++i) values[i] = number_of(keys[i]);
 }
 
-std::vector<double> sorted_values(const Bulk<double>& column, int64_t present, uint32_t index, uint64_t seed, int64_t most) {
+std::vector<double> sorted_values(const Bulk<double>& column, int64_t present, uint32_t index, uint64_t seed,
+                                  int64_t most) {
   const int64_t keep = std::min(present, most);
   std::vector<double> values;
   values.reserve(static_cast<size_t>(keep));
-  const auto start = [&](int64_t stretch) { return static_cast<int64_t>(static_cast<__int128>(stretch) * present / keep); };
+  const auto start = [&](int64_t stretch) {
+    return static_cast<int64_t>(static_cast<__int128>(stretch) * present / keep);
+  };
   const auto chosen = [&](int64_t stretch) {
     if (keep == present) return stretch;
     const int64_t from = start(stretch), length = start(stretch + 1) - from;

@@ -18,8 +18,10 @@ struct FileUse {
   bool overwrite = false;
 };
 
-// Error(io) where a file that is written is another file of the command as well, by whatever path or link, or cannot be written (check_writable());
-// or where a checkpoint would replace what is none. Error(usage) for an empty path, Error(unsupported) as files_plugin() for an output that needs it.
+// Error(io) where a file that is written is another file of the command as well, by whatever path or link, or cannot be
+// written (check_writable());
+// or where a checkpoint would replace what is none. Error(usage) for an empty path, Error(unsupported) as
+// files_plugin() for an output that needs it.
 void check_file_uses(const std::vector<FileUse>& uses);
 
 }  // namespace tessera

@@ -8,7 +8,8 @@
 namespace tessera {
 namespace {
 
-constexpr PluginKind kPlugin{"Arrow", "libtessera_arrow.so", "TESSERA_ARROW_PLUGIN", kFilesEntry, "Where Arrow C++ or pyarrow is, cmake --build BUILD --target tessera_arrow makes it"};
+constexpr PluginKind kPlugin{"Arrow", "libtessera_arrow.so", "TESSERA_ARROW_PLUGIN", kFilesEntry,
+                             "Where Arrow C++ or pyarrow is, cmake --build BUILD --target tessera_arrow makes it"};
 
 struct Opened {
   const FilesApi* api = nullptr;
@@ -24,9 +25,11 @@ const Opened& opened() {
     if (plugin.entry == nullptr) return out;
     const FilesApi* api = reinterpret_cast<FilesEntry>(plugin.entry)();
     if (api == nullptr || api->abi != kFilesAbi)
-      out.reason = fmt::format("{} does not belong to this library: it speaks version {} of the interface between the two, this library version {}. Build both together.", out.path, api == nullptr ? 0 : api->abi, kFilesAbi);
-    else
-      out.api = api;
+      out.reason = fmt::format(
+          "{} does not belong to this library: it speaks version {} of the interface between the two, this library "
+          "version {}. Build both together.",
+          out.path, api == nullptr ? 0 : api->abi, kFilesAbi);
+    else out.api = api;
     return out;
   }();
   return once;
@@ -36,7 +39,9 @@ const Opened& opened() {
 
 const FilesApi& files_plugin(const char* path) {
   const Opened& o = opened();
-  if (o.api == nullptr) throw Error(ErrorCode::unsupported, fmt::format("{}: Parquet and Arrow files need a plugin. {}\n  CSV files need none.", path, o.reason));
+  if (o.api == nullptr)
+    throw Error(ErrorCode::unsupported,
+                fmt::format("{}: Parquet and Arrow files need a plugin. {}\n  CSV files need none.", path, o.reason));
   return *o.api;
 }
 

@@ -32,29 +32,41 @@ std::string said(const char* why) {
   switch (status) {
     case FilesStatus::memory: throw Error(ErrorCode::memory, path + ": there is not enough memory: " + why + ".");
     case FilesStatus::io: throw Error(ErrorCode::io, path + ": " + why + ".");
-    case FilesStatus::data: throw Error(ErrorCode::data, path + ": " + why + ".\n  The file is damaged, or holds what is not read; write it anew, or as CSV.");
+    case FilesStatus::data:
+      throw Error(ErrorCode::data,
+                  path + ": " + why + ".\n  The file is damaged, or holds what is not read; write it anew, or as CSV.");
     default: throw Error(ErrorCode::internal, path + ": " + why);
   }
 }
 
-std::string format_of(const ArrowSchema& s) { return s.dictionary == nullptr ? s.format : std::string("dictionary of ") + s.dictionary->format; }
+std::string format_of(const ArrowSchema& s) {
+  return s.dictionary == nullptr ? s.format : std::string("dictionary of ") + s.dictionary->format;
+}
 
 // The second file must have what the first has: one stream has one schema.
 void check_same(const ArrowSchema& first, const ArrowSchema& here, const std::string& path) {
-  const std::string way_out = "\n  Files that are read together need the same columns, of the same types, in the same order.";
-  if (here.n_children != first.n_children) throw Error(ErrorCode::data, fmt::format("{}: it has {} columns, the files before it {}.{}", path, here.n_children, first.n_children, way_out));
+  const std::string way_out =
+      "\n  Files that are read together need the same columns, of the same types, in the same order.";
+  if (here.n_children != first.n_children)
+    throw Error(ErrorCode::data, fmt::format("{}: it has {} columns, the files before it {}.{}", path, here.n_children,
+                                             first.n_children, way_out));
   for (int64_t j = 0; j < first.n_children; ++j) {
     const ArrowSchema &a = *first.children[j], &b = *here.children[j];
-    if (std::strcmp(a.name, b.name) != 0) throw Error(ErrorCode::data, fmt::format("{}: column {} is \"{}\", in the files before it \"{}\".{}", path, j + 1, b.name, a.name, way_out));
+    if (std::strcmp(a.name, b.name) != 0)
+      throw Error(ErrorCode::data, fmt::format("{}: column {} is \"{}\", in the files before it \"{}\".{}", path, j + 1,
+                                               b.name, a.name, way_out));
     if (format_of(a) != format_of(b))
-      throw Error(ErrorCode::data, fmt::format("{}: column \"{}\" has the Arrow format \"{}\", in the files before it \"{}\".{}", path, b.name, format_of(b), format_of(a), way_out));
+      throw Error(ErrorCode::data,
+                  fmt::format("{}: column \"{}\" has the Arrow format \"{}\", in the files before it \"{}\".{}", path,
+                              b.name, format_of(b), format_of(a), way_out));
   }
 }
 
 // The files one after the other.
 class Chain {
  public:
-  Chain(std::vector<std::string> paths, const RowSample& sample, std::function<void(int64_t, bool)> progress) : paths_(std::move(paths)), progress_(std::move(progress)) {
+  Chain(std::vector<std::string> paths, const RowSample& sample, std::function<void(int64_t, bool)> progress)
+      : paths_(std::move(paths)), progress_(std::move(progress)) {
     if (sample.most > 0) plan_sample(sample);
     advance();
     if (const int error = current_.value.get_schema(&current_.value, &schema_.value)) fail_stream(error);
@@ -120,7 +132,9 @@ class Chain {
   [[noreturn]] void fail_stream(int error) {
     const char* why = current_.value.get_last_error(&current_.value);
     const ErrorCode code = error == ENOMEM ? ErrorCode::memory : error == EIO ? ErrorCode::io : ErrorCode::data;
-    throw Error(code, fmt::format("{}: {}.\n  The file is damaged, or holds what is not read; write it anew, or as CSV.", path(), said(why)));
+    throw Error(code,
+                fmt::format("{}: {}.\n  The file is damaged, or holds what is not read; write it anew, or as CSV.",
+                            path(), said(why)));
   }
 
   // Nothing to draw where the files have no more rows than that.
@@ -129,8 +143,12 @@ class Chain {
       open_to_read(file);
       const FilesApi& api = files_plugin(file.c_str());
       int64_t rows = 0;
-      if (const FilesStatus status = api.rows(file.c_str(), kind_of_input(file), &rows); status != FilesStatus::ok) fail(api, status, file);
-      if (rows < 0) throw Error(ErrorCode::unsupported, file + ": --max-rows needs to know how many rows there are, and an Arrow stream does not say.\n  Write it as Parquet or as an Arrow file.");
+      if (const FilesStatus status = api.rows(file.c_str(), kind_of_input(file), &rows); status != FilesStatus::ok)
+        fail(api, status, file);
+      if (rows < 0)
+        throw Error(ErrorCode::unsupported, file +
+                                                ": --max-rows needs to know how many rows there are, and an Arrow "
+                                                "stream does not say.\n  Write it as Parquet or as an Arrow file.");
       first_rows_.push_back(sample_.all);
       sample_.all += rows;
     }
@@ -142,7 +160,9 @@ class Chain {
     open_to_read(file);  // missing, a directory, no permission: said as everywhere
     const FilesApi& api = files_plugin(file.c_str());
     if (sample_.keep > 0) sample_.first_row = first_rows_[next_ - 1];
-    if (const FilesStatus status = api.read(file.c_str(), kind_of_input(file), sample_.keep > 0 ? &sample_ : nullptr, &current_.value); status != FilesStatus::ok) {
+    if (const FilesStatus status =
+            api.read(file.c_str(), kind_of_input(file), sample_.keep > 0 ? &sample_ : nullptr, &current_.value);
+        status != FilesStatus::ok) {
       current_.value = {};
       fail(api, status, file);
     }
@@ -185,7 +205,8 @@ struct Sink {
 
 FileKind kind_of_input(const std::string& path) {
   std::error_code none;
-  if (path == "-" || !std::filesystem::is_regular_file(path, none)) return FileKind::csv;  // a pipe's bytes are read once
+  // a pipe's bytes are read once
+  if (path == "-" || !std::filesystem::is_regular_file(path, none)) return FileKind::csv;
   std::array<char, 6> head{};
   std::FILE* file = std::fopen(path.c_str(), "rb");
   if (file == nullptr) return FileKind::csv;
@@ -197,7 +218,9 @@ FileKind kind_of_input(const std::string& path) {
 }
 
 FileKind kind_of_output(const std::string& path) {
-  const auto ends = [&](std::string_view end) { return path.size() > end.size() && path.compare(path.size() - end.size(), end.size(), end) == 0; };
+  const auto ends = [&](std::string_view end) {
+    return path.size() > end.size() && path.compare(path.size() - end.size(), end.size(), end) == 0;
+  };
   if (ends(".parquet")) return FileKind::parquet;
   if (ends(".arrow") || ends(".feather") || ends(".ipc")) return FileKind::arrow_file;
   return ends(".arrows") ? FileKind::arrow_stream : FileKind::csv;
@@ -215,12 +238,16 @@ std::vector<std::string> expand_paths(const std::vector<std::string>& patterns) 
     const int failed = ::glob(pattern.c_str(), 0, nullptr, &found);
     for (size_t i = 0; failed == 0 && i < found.gl_pathc; ++i) out.emplace_back(found.gl_pathv[i]);
     ::globfree(&found);
-    if (failed != 0) throw Error(ErrorCode::io, pattern + ": no file matches this.\n  Check the spelling; relative paths start in the directory you are in.");
+    if (failed != 0)
+      throw Error(
+          ErrorCode::io,
+          pattern + ": no file matches this.\n  Check the spelling; relative paths start in the directory you are in.");
   }
   return out;
 }
 
-void open_arrow_files(const std::vector<std::string>& paths, const RowSample& sample, std::function<void(int64_t, bool)> progress, ArrowArrayStream* out) {
+void open_arrow_files(const std::vector<std::string>& paths, const RowSample& sample,
+                      std::function<void(int64_t, bool)> progress, ArrowArrayStream* out) {
   auto chain = std::make_unique<Chain>(paths, sample, std::move(progress));
   *out = ArrowArrayStream{Chain::get_schema, Chain::get_next, Chain::last_error, Chain::release_chain, chain.release()};
 }
@@ -238,7 +265,10 @@ int64_t write_arrow_file(ArrowArrayStream* rows, const std::string& path, bool o
   if (sink.error) std::rethrow_exception(sink.error);
   if (rows_error != 0) throw Error(code_of(rows_error), api.message());
   if (status == FilesStatus::data)
-    throw Error(ErrorCode::data, fmt::format("{}: these rows cannot be written to this kind of file: {}.\n  Write CSV, or cast the column.", path, said(api.message())));
+    throw Error(
+        ErrorCode::data,
+        fmt::format("{}: these rows cannot be written to this kind of file: {}.\n  Write CSV, or cast the column.",
+                    path, said(api.message())));
   if (status != FilesStatus::ok) fail(api, status, path);
   file.commit();
   return written;

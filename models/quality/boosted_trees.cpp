@@ -12,11 +12,13 @@
 namespace tessera::quality {
 namespace {
 
-constexpr double kLevelSetSmoothing = 10;  // H of a level with the node's own G/H, so that a rare level is not first in the order by chance
-constexpr double kLevelSetL2 = 10;         // on top of l2: a set is chosen among many
-constexpr double kFinest = 0x1p30;         // the largest derivative as an integer: 2³¹ rows cannot overflow 63 bits
+// H of a level with the node's own G/H, so that a rare level is not first in the order by chance
+constexpr double kLevelSetSmoothing = 10;
+constexpr double kLevelSetL2 = 10;  // on top of l2: a set is chosen among many
+constexpr double kFinest = 0x1p30;  // the largest derivative as an integer: 2³¹ rows cannot overflow 63 bits
 
-// G and H of some rows, as integers. Two lanes of one register: the histograms are one load, addition and store a value.
+// G and H of some rows, as integers. Two lanes of one register: the histograms are one load, addition and store a
+// value.
 struct Sum {
   typedef int64_t Pair __attribute__((vector_size(16)));
   Pair gh{};
@@ -50,14 +52,16 @@ struct Split {
 // Grows one tree after another on the derivatives it is given.
 class TreeGrower {
  public:
-  TreeGrower(BoostedTrees& model, const BinnedRows& x, const TreeOptions& options) : model_(model), x_(x), options_(options) {
+  TreeGrower(BoostedTrees& model, const BinnedRows& x, const TreeOptions& options)
+      : model_(model), x_(x), options_(options) {
     offset_.push_back(0);
     for (size_t k = 0; k < x.columns(); ++k) offset_.push_back(offset_.back() + static_cast<size_t>(x.bins(k)));
     derivative_.resize(static_cast<size_t>(x.rows()));
   }
 
   // Derivatives of the loss at `score`, for `rows`, as integers of one scale each.
-  void differentiate(TreeLoss loss, std::span<const int64_t> rows, std::span<const double> target, std::span<const double> score) {
+  void differentiate(TreeLoss loss, std::span<const int64_t> rows, std::span<const double> target,
+                     std::span<const double> score) {
     double largest_g = 0, largest_h = 0;
     const auto each = [&](auto&& take) {
       for (const int64_t r : rows) {
@@ -69,15 +73,20 @@ class TreeGrower {
     if (loss == TreeLoss::logistic) {
       largest_g = 1, largest_h = 0.25;
     } else {
-      each([&](size_t, double g, double h) { largest_g = std::max(largest_g, std::abs(g)), largest_h = std::max(largest_h, h); });
+      each([&](size_t, double g, double h) {
+        largest_g = std::max(largest_g, std::abs(g)), largest_h = std::max(largest_h, h);
+      });
     }
     const double to_g = largest_g > 0 ? kFinest / largest_g : 0, to_h = kFinest / largest_h;
     unit_g_ = largest_g / kFinest;
     unit_h_ = largest_h / kFinest;
-    each([&](size_t i, double g, double h) { derivative_[i].gh = Sum::Pair{std::llrint(g * to_g), std::llrint(h * to_h)}; });
+    each([&](size_t i, double g, double h) {
+      derivative_[i].gh = Sum::Pair{std::llrint(g * to_g), std::llrint(h * to_h)};
+    });
   }
 
-  // One tree on `rows`, which come back in the order of its leaves; adds their leaf's value to `score`. Returns the root.
+  // One tree on `rows`, which come back in the order of its leaves; adds their leaf's value to `score`. Returns the
+  // root.
   int32_t grow(std::vector<int64_t>& rows, std::span<double> score, std::vector<int32_t> columns) {
     columns_ = std::move(columns);
     rows_ = &rows;
@@ -153,7 +162,8 @@ class TreeGrower {
       const bool left_is_small = middle - begin <= end - middle;
       Histogram small = left_is_small ? count(begin, middle) : count(middle, end);
       for (const int32_t k : columns_)
-        for (size_t b = offset_[static_cast<size_t>(k)]; b < offset_[static_cast<size_t>(k) + 1]; ++b) histogram[b] -= small[b];
+        for (size_t b = offset_[static_cast<size_t>(k)]; b < offset_[static_cast<size_t>(k) + 1]; ++b)
+          histogram[b] -= small[b];
       left = std::move(left_is_small ? small : histogram);
       right = std::move(left_is_small ? histogram : small);
     } else {
@@ -199,7 +209,8 @@ class TreeGrower {
   double gain(const Sum& left, const Sum& total, double l2) const {
     Sum right = total;
     right -= left;
-    if (left.h() <= 0 || right.h() <= 0 || h(left) < options_.min_child_weight || h(right) < options_.min_child_weight) return -1;
+    if (left.h() <= 0 || right.h() <= 0 || h(left) < options_.min_child_weight || h(right) < options_.min_child_weight)
+      return -1;
     return reward(left, l2) + reward(right, l2) - reward(total, options_.l2);
   }
 
@@ -234,12 +245,14 @@ class TreeGrower {
     }
   }
 
-  // The best of two sets is among the prefixes of the levels ordered by G/H (Fisher 1958), which makes rare levels fit by chance: hence smoothing and more l2.
+  // The best of two sets is among the prefixes of the levels ordered by G/H (Fisher 1958), which makes rare levels fit
+  // by chance: hence smoothing and more l2.
   void split_level_set(int32_t column, const Sum* sums, int bins, const Sum& total, Split& best) {
     levels_.clear();
     const double common = g(total) / h(total);
     for (int b = 0; b < bins; ++b)
-      if (sums[b].h() > 0) levels_.push_back({(g(sums[b]) + common * kLevelSetSmoothing) / (h(sums[b]) + kLevelSetSmoothing), b});
+      if (sums[b].h() > 0)
+        levels_.push_back({(g(sums[b]) + common * kLevelSetSmoothing) / (h(sums[b]) + kLevelSetSmoothing), b});
     if (levels_.size() < 4) return;  // of two or three, any set is one level against the rest
     std::sort(levels_.begin(), levels_.end());
     Sum left;
@@ -268,7 +281,8 @@ class TreeGrower {
 
 namespace {
 
-double loss_of(TreeLoss loss, std::span<const int64_t> rows, std::span<const double> target, std::span<const double> score) {
+double loss_of(TreeLoss loss, std::span<const int64_t> rows, std::span<const double> target,
+               std::span<const double> score) {
   double sum = 0;
   for (const int64_t r : rows) {
     const double s = score[static_cast<size_t>(r)], t = target[static_cast<size_t>(r)];
@@ -284,8 +298,11 @@ double start(TreeLoss loss, std::span<const int64_t> rows, std::span<const doubl
   for (const int64_t r : rows) {
     const double t = target[static_cast<size_t>(r)];
     if (!std::isfinite(t) || (loss == TreeLoss::logistic && t != 0 && t != 1))
-      throw Error(ErrorCode::data, fmt::format("boosted trees: the target of row {} is {}, which the {} loss cannot learn.\n  Leave such rows out.", r, t,
-                                               loss == TreeLoss::logistic ? "logistic" : "squared"));
+      throw Error(
+          ErrorCode::data,
+          fmt::format(
+              "boosted trees: the target of row {} is {}, which the {} loss cannot learn.\n  Leave such rows out.", r,
+              t, loss == TreeLoss::logistic ? "logistic" : "squared"));
     sum += t;
   }
   if (loss == TreeLoss::squared) return sum / n;
@@ -303,9 +320,11 @@ std::pair<std::vector<int64_t>, std::vector<int64_t>> separate(std::span<const i
 // At least one column, the ones of the smallest numbers drawn.
 std::vector<int32_t> draw_columns(size_t columns, const TreeOptions& o, uint32_t tree) {
   std::vector<std::pair<double, int32_t>> drawn;
-  for (size_t k = 0; k < columns; ++k) drawn.push_back({o.columns >= 1 ? 0 : uniform(o.seed, Draw::tree_columns, tree, k), static_cast<int32_t>(k)});
+  for (size_t k = 0; k < columns; ++k)
+    drawn.push_back({o.columns >= 1 ? 0 : uniform(o.seed, Draw::tree_columns, tree, k), static_cast<int32_t>(k)});
   std::sort(drawn.begin(), drawn.end());
-  drawn.resize(std::min(columns, static_cast<size_t>(std::max(1.0, std::ceil(o.columns * static_cast<double>(columns))))));
+  drawn.resize(
+      std::min(columns, static_cast<size_t>(std::max(1.0, std::ceil(o.columns * static_cast<double>(columns))))));
   std::vector<int32_t> out;
   for (const auto& [_, k] : drawn) out.push_back(k);
   std::sort(out.begin(), out.end());
@@ -314,13 +333,14 @@ std::vector<int32_t> draw_columns(size_t columns, const TreeOptions& o, uint32_t
 
 }  // namespace
 
-BoostedTrees BoostedTrees::fit(const BinnedRows& x, std::span<const int64_t> rows, std::span<const double> target, TreeLoss loss, const TreeOptions& o,
-                               const std::function<void()>& tree_done) {
+BoostedTrees BoostedTrees::fit(const BinnedRows& x, std::span<const int64_t> rows, std::span<const double> target,
+                               TreeLoss loss, const TreeOptions& o, const std::function<void()>& tree_done) {
   if (rows.empty()) throw Error(ErrorCode::data, "boosted trees: there are no rows to learn from.");
   BoostedTrees model;
   model.loss_ = loss;
   model.depth_ = std::max(o.depth, 0);
-  auto [learning, judging] = separate(rows, [&](uint64_t r) { return o.held_out <= 0 || uniform(o.seed, Draw::tree_held_out, 0, r) >= o.held_out; });
+  auto [learning, judging] = separate(
+      rows, [&](uint64_t r) { return o.held_out <= 0 || uniform(o.seed, Draw::tree_held_out, 0, r) >= o.held_out; });
   if (learning.empty()) std::swap(learning, judging);
   model.base_ = start(loss, learning, target);
   start(loss, judging, target);  // for its check of the targets
@@ -331,7 +351,9 @@ BoostedTrees BoostedTrees::fit(const BinnedRows& x, std::span<const int64_t> row
   for (int t = 0; t < o.trees; ++t) {
     const auto number = static_cast<uint32_t>(t);
     std::vector<int64_t> seen = learning, others;
-    if (o.rows < 1) std::tie(seen, others) = separate(learning, [&](uint64_t r) { return uniform(o.seed, Draw::tree_rows, number, r) < o.rows; });
+    if (o.rows < 1)
+      std::tie(seen, others) =
+          separate(learning, [&](uint64_t r) { return uniform(o.seed, Draw::tree_rows, number, r) < o.rows; });
     if (seen.empty()) std::swap(seen, others);
     grower.differentiate(loss, seen, target, score);
     const int32_t root = grower.grow(seen, score, draw_columns(x.columns(), o, number));
@@ -355,7 +377,8 @@ double BoostedTrees::tree_value(int32_t root, const uint8_t* row) const {
 
 std::vector<double> BoostedTrees::predict(const BinnedRows& x, std::span<const int64_t> rows) const {
   std::vector<double> out(rows.size(), base_);
-  // Some rows at a time through one tree after another: their bytes and its nodes stay in the cache, and a step of one does not wait for another's.
+  // Some rows at a time through one tree after another: their bytes and its nodes stay in the cache, and a step of one
+  // does not wait for another's.
   constexpr size_t kRows = 256;
   std::array<int32_t, kRows> at;
   for (size_t begin = 0; begin < rows.size(); begin += kRows) {

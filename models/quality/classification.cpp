@@ -15,7 +15,8 @@ double roc_auc(std::span<const double> score, std::span<const char> positive) {
   int64_t twice = 0, positives = 0, negatives = 0;
   for (size_t i = 0; i < sorted.size();) {
     int64_t here[2] = {0, 0};
-    for (const double value = sorted[i].first; i < sorted.size() && sorted[i].first == value; ++i) ++here[static_cast<size_t>(sorted[i].second)];
+    for (const double value = sorted[i].first; i < sorted.size() && sorted[i].first == value; ++i)
+      ++here[static_cast<size_t>(sorted[i].second)];
     twice += here[1] * (2 * negatives + here[0]);
     negatives += here[0];
     positives += here[1];

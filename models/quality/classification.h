@@ -5,7 +5,8 @@
 
 namespace tessera::quality {
 
-// Area under the ROC curve: the share of pairs (positive, negative) in which the positive one has the higher score, a tie counting one half, exactly.
+// Area under the ROC curve: the share of pairs (positive, negative) in which the positive one has the higher score, a
+// tie counting one half, exactly.
 // Undefined (NaN) where there are only positives or only negatives. Scores must not be NaN.
 double roc_auc(std::span<const double> score, std::span<const char> positive);
 

@@ -21,7 +21,8 @@ double describe_columns(const Comparison& c, const Workers& workers, json& out) 
     column["adherence"] = {{"metric", checks[k].adherence_metric}, {"score", number_or_null(checks[k].adherence)}};
     column["coverage"] = {{"metric", checks[k].coverage_metric}, {"score", number_or_null(checks[k].coverage)}};
     column["missing_value_similarity"] = checks[k].missing_similarity;
-    column["missing"] = {{"real", c.tables[kReal].columns[k].missing}, {"synthetic", c.tables[kSynthetic].columns[k].missing}};
+    column["missing"] = {{"real", c.tables[kReal].columns[k].missing},
+                         {"synthetic", c.tables[kSynthetic].columns[k].missing}};
     out["columns"].push_back(std::move(column));
     score.push_back(shapes[k].score);
     adherence.push_back(checks[k].adherence);

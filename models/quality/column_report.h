@@ -7,7 +7,8 @@
 
 namespace tessera::quality {
 
-// tables[0] (real) against tables[1] (synthetic): fills out["columns"] and out["diagnostics"], their means; returns the Column Shapes score.
+// tables[0] (real) against tables[1] (synthetic): fills out["columns"] and out["diagnostics"], their means; returns the
+// Column Shapes score.
 double describe_columns(const Comparison& c, const Workers& workers, nlohmann::json& out);
 
 }  // namespace tessera::quality

@@ -32,7 +32,8 @@ double ks_complement(std::span<const double> a_column, std::span<const double> b
     const double x = std::min(a[i], b[j]);
     while (i < a.size() && a[i] == x) ++i;
     while (j < b.size() && b[j] == x) ++j;
-    gap = std::max(gap, std::abs(static_cast<double>(i) / static_cast<double>(a.size()) - static_cast<double>(j) / static_cast<double>(b.size())));
+    gap = std::max(gap, std::abs(static_cast<double>(i) / static_cast<double>(a.size()) -
+                                 static_cast<double>(j) / static_cast<double>(b.size())));
   }
   return 1 - gap;
 }
@@ -62,7 +63,8 @@ std::vector<ColumnShape> column_shapes(const Comparison& c, const Workers& worke
     if (c.facts[k].kind == Kind::categorical)
       shapes[k] = {"TVComplement", tv_complement(real.codes, synthetic.codes, c.facts[k].levels)};
     else
-      shapes[k] = {"KSComplement", ks_complement(real.numbers, synthetic.numbers, c.facts[k].kind == Kind::numerical && !c.facts[k].integer)};
+      shapes[k] = {"KSComplement", ks_complement(real.numbers, synthetic.numbers,
+                                                 c.facts[k].kind == Kind::numerical && !c.facts[k].integer)};
   });
   return shapes;
 }

@@ -33,7 +33,8 @@ bool all_numbers(const Column& c) {
   return std::all_of(c.values.begin(), c.values.end(), [&](const std::string& v) { return parse_number(v, value); });
 }
 
-// Seconds since 1970 to whole nanoseconds, rounded at the digits the column has: the double nearest to what a nanosecond clock would hold.
+// Seconds since 1970 to whole nanoseconds, rounded at the digits the column has: the double nearest to what a
+// nanosecond clock would hold.
 double nanoseconds(double seconds, int digits) {
   const double whole = std::floor(seconds);
   const double scale = std::pow(10.0, digits);
@@ -43,21 +44,27 @@ double nanoseconds(double seconds, int digits) {
 }
 
 std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
 }
 
 class Matcher {
  public:
-  Matcher(const std::vector<NamedTable>& tables, bool regenerated_apart, Comparison& out) : tables_(tables), regenerated_apart_(regenerated_apart), out_(out) {}
+  Matcher(const std::vector<NamedTable>& tables, bool regenerated_apart, Comparison& out)
+      : tables_(tables), regenerated_apart_(regenerated_apart), out_(out) {}
 
   void match(const Column& real) {
     columns_.assign(1, &real);
     for (size_t t = 1; t < tables_.size(); ++t) {
       const Column* other = tables_[t].table->find(real.name);
       if (other == nullptr)
-        throw Error(ErrorCode::data, fmt::format("column \"{}\" of the real table is missing in the {} table.\n  Compare tables with the same columns: "
-                                                 "add it, or remove it from the real table.", real.name, tables_[t].name));
+        throw Error(
+            ErrorCode::data,
+            fmt::format(
+                "column \"{}\" of the real table is missing in the {} table.\n  Compare tables with the same columns: "
+                "add it, or remove it from the real table.",
+                real.name, tables_[t].name));
       columns_.push_back(other);
     }
     if (real.type == ColumnType::identifier) {
@@ -114,9 +121,11 @@ class Matcher {
     const Column& real = *columns_[0];
     const Column& other = *columns_[table];
     throw Error(ErrorCode::data,
-                fmt::format("column \"{}\" is {} in the real table and {} in the {} table{}.\n  Give it one type in both: --types {}={}, or correct the values.",
+                fmt::format("column \"{}\" is {} in the real table and {} in the {} table{}.\n  Give it one type in "
+                            "both: --types {}={}, or correct the values.",
                             real.name, tessera::name(real.type), tessera::name(other.type), tables_[table].name,
-                            example.empty() ? "" : " (one of them holds \"" + example + "\")", real.name, tessera::name(real.type)));
+                            example.empty() ? "" : " (one of them holds \"" + example + "\")", real.name,
+                            tessera::name(real.type)));
   }
 
   void match_numbers(ColumnFacts& facts) {
@@ -134,12 +143,14 @@ class Matcher {
           continue;
         }
         if (std::isinf(x))
-          throw Error(ErrorCode::data, fmt::format("column \"{}\" of the {} table holds an infinite value, which no metric can compare.\n  Replace it, or mark it missing.",
+          throw Error(ErrorCode::data, fmt::format("column \"{}\" of the {} table holds an infinite value, which no "
+                                                   "metric can compare.\n  Replace it, or mark it missing.",
                                                    c.name, tables_[t].name));
         if (!(view.low <= x)) view.low = x;
         if (!(view.high >= x)) view.high = x;
       }
-      if (view.missing < static_cast<int64_t>(view.numbers.size())) largest = std::max({largest, std::abs(view.low), std::abs(view.high)});
+      if (view.missing < static_cast<int64_t>(view.numbers.size()))
+        largest = std::max({largest, std::abs(view.low), std::abs(view.high)});
     }
     if (largest > kHuge) scale_down(column);
   }
@@ -151,13 +162,16 @@ class Matcher {
     if (is_time(c.type)) {
       if (kind != Kind::datetime) mismatch(table, "");
       for (size_t i = 0; i < numbers.size(); ++i)
-        if (!std::isnan(c.numbers[i])) numbers[i] = c.type == ColumnType::date ? c.numbers[i] * kNanosecondsPerDay : nanoseconds(c.numbers[i], c.decimals);
+        if (!std::isnan(c.numbers[i]))
+          numbers[i] =
+              c.type == ColumnType::date ? c.numbers[i] * kNanosecondsPerDay : nanoseconds(c.numbers[i], c.decimals);
     } else if (is_number(c.type)) {
       mismatch(table, "");
     } else {
       std::vector<double> parsed(c.values.size());
       for (size_t v = 0; v < parsed.size(); ++v)
-        if (!(kind == Kind::datetime ? parse_time(c.values[v], parsed[v]) : parse_number(c.values[v], parsed[v]))) mismatch(table == 0 ? other_type() : table, c.values[v]);
+        if (!(kind == Kind::datetime ? parse_time(c.values[v], parsed[v]) : parse_number(c.values[v], parsed[v])))
+          mismatch(table == 0 ? other_type() : table, c.values[v]);
       for (size_t i = 0; i < numbers.size(); ++i)
         if (c.codes[i] >= 0) numbers[i] = parsed[static_cast<size_t>(c.codes[i])];
     }
@@ -200,7 +214,8 @@ class Matcher {
       const Column& c = *columns_[t];
       if (is_numeric(c.type)) {
         if (c.size() > 0 && std::all_of(c.numbers.begin(), c.numbers.end(), [](double x) { return std::isnan(x); })) {
-          out_.tables[t].columns[column] = {{}, out_.code_storage.emplace_back(c.numbers.size(), -1), c.size(), kMissing, kMissing};
+          out_.tables[t].columns[column] = {
+              {}, out_.code_storage.emplace_back(c.numbers.size(), -1), c.size(), kMissing, kMissing};
           continue;
         }
         mismatch(t, "");
@@ -208,7 +223,8 @@ class Matcher {
       std::vector<int32_t> shared(c.values.size());
       bool same = true;
       for (size_t v = 0; v < shared.size(); ++v) {
-        shared[v] = level.try_emplace(booleans ? lower(c.values[v]) : c.values[v], static_cast<int32_t>(level.size())).first->second;
+        shared[v] = level.try_emplace(booleans ? lower(c.values[v]) : c.values[v], static_cast<int32_t>(level.size()))
+                        .first->second;
         same = same && shared[v] == static_cast<int32_t>(v);
       }
       ComparedColumn& view = out_.tables[t].columns[column];
@@ -218,7 +234,8 @@ class Matcher {
         continue;
       }
       std::vector<int32_t> codes(c.codes.size());
-      std::transform(c.codes.begin(), c.codes.end(), codes.begin(), [&](int32_t code) { return code < 0 ? -1 : shared[static_cast<size_t>(code)]; });
+      std::transform(c.codes.begin(), c.codes.end(), codes.begin(),
+                     [&](int32_t code) { return code < 0 ? -1 : shared[static_cast<size_t>(code)]; });
       view.codes = out_.code_storage.emplace_back(std::move(codes));
     }
     facts.levels = static_cast<int32_t>(level.size());
@@ -244,12 +261,15 @@ const char* name(Kind kind) {
 Comparison compare_tables(const std::vector<NamedTable>& tables, bool regenerated_apart) {
   Comparison out;
   for (const NamedTable& t : tables) {
-    if (t.table->rows == 0) throw Error(ErrorCode::data, fmt::format("the {} table has no rows: there is nothing to compare.", t.name));
+    if (t.table->rows == 0)
+      throw Error(ErrorCode::data, fmt::format("the {} table has no rows: there is nothing to compare.", t.name));
     out.tables.push_back({t.table->rows, {}});
     for (const Column& c : t.table->columns)
       if (tables[0].table->find(c.name) == nullptr)
-        throw Error(ErrorCode::data, fmt::format("column \"{}\" of the {} table is not in the real table.\n  Compare tables with the same columns: remove it, or add it to the real table.",
-                                                 c.name, t.name));
+        throw Error(ErrorCode::data,
+                    fmt::format("column \"{}\" of the {} table is not in the real table.\n  Compare tables with the "
+                                "same columns: remove it, or add it to the real table.",
+                                c.name, t.name));
   }
   Matcher matcher(tables, regenerated_apart, out);
   for (const Column& c : tables[0].table->columns) matcher.match(c);

@@ -1,4 +1,5 @@
-// Tables made comparable: columns matched by name, brought to one kind, texts to one set of levels. Every metric works on these views.
+// Tables made comparable: columns matched by name, brought to one kind, texts to one set of levels. Every metric works
+// on these views.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -9,12 +10,14 @@
 
 namespace tessera::quality {
 
-// numerical: integer, decimal, and constants that are numbers · datetime: date, datetime, as nanoseconds since 1970 · categorical: all other types.
+// numerical: integer, decimal, and constants that are numbers · datetime: date, datetime, as nanoseconds since 1970 ·
+// categorical: all other types.
 enum class Kind { numerical, datetime, categorical };
 
 const char* name(Kind kind);
 
-// One column of one table. `numbers` for numerical and datetime (NaN = missing), `codes` for categorical (−1 = missing).
+// One column of one table. `numbers` for numerical and datetime (NaN = missing), `codes` for categorical (−1 =
+// missing).
 struct ComparedColumn {
   std::span<const double> numbers;
   std::span<const int32_t> codes;
@@ -31,8 +34,8 @@ struct ComparedColumn {
 struct ColumnFacts {
   std::string name;
   Kind kind = Kind::categorical;
-  bool integer = false;    // numerical: no table has decimals
-  int32_t levels = 0;      // categorical: codes are in [0, levels)
+  bool integer = false;  // numerical: no table has decimals
+  int32_t levels = 0;    // categorical: codes are in [0, levels)
 };
 
 struct ComparedTable {
@@ -40,8 +43,9 @@ struct ComparedTable {
   std::vector<ComparedColumn> columns;
 };
 
-// A column of texts that say who: most real rows hold one that fewer than kRareRows rows hold, and most synthetic ones a text that no real row holds. So it looks where
-// protect_rare_categories() made an identifier of it, whose texts follow nothing on purpose.
+// A column of texts that say who: most real rows hold one that fewer than kRareRows rows hold, and most synthetic ones
+// a text that no real row holds. So it looks where protect_rare_categories() made an identifier of it, whose texts
+// follow nothing on purpose.
 struct RegeneratedColumn {
   std::string name;
   double real_texts;  // share of the synthetic texts that the real column has

@@ -33,7 +33,8 @@ struct Joint {
   std::vector<int64_t> key, real, synthetic;
 };
 
-Joint count_dense(const Levels& ra, const Levels& rb, const Levels& sa, const Levels& sb, int64_t stride, int64_t cells) {
+Joint count_dense(const Levels& ra, const Levels& rb, const Levels& sa, const Levels& sb, int64_t stride,
+                  int64_t cells) {
   // Two counters take turns, so that a run of one value does not wait for its own store.
   std::vector<int32_t> count(static_cast<size_t>(cells) * 4, 0);
   int32_t* real = count.data();
@@ -74,21 +75,25 @@ Joint count_sorted(const Levels& ra, const Levels& rb, const Levels& sa, const L
   return joint;
 }
 
-// V = √(χ² / n / (min(rows, cols) − 1)), levels that occur only. Cells without rows add their expectation: what is left of n after the others'.
+// V = √(χ² / n / (min(rows, cols) − 1)), levels that occur only. Cells without rows add their expectation: what is left
+// of n after the others'.
 double cramers_v(const Joint& joint, int64_t stride, size_t levels_a, double n) {
   std::vector<double> in_a(levels_a, 0), in_b(static_cast<size_t>(stride), 0);
   for (size_t k = 0; k < joint.key.size(); ++k) {
     in_a[static_cast<size_t>(joint.key[k] / stride)] += static_cast<double>(joint.real[k]);
     in_b[static_cast<size_t>(joint.key[k] % stride)] += static_cast<double>(joint.real[k]);
   }
-  const auto occur = [](const std::vector<double>& v) { return std::count_if(v.begin(), v.end(), [](double x) { return x > 0; }); };
+  const auto occur = [](const std::vector<double>& v) {
+    return std::count_if(v.begin(), v.end(), [](double x) { return x > 0; });
+  };
   const int64_t levels = std::min(occur(in_a), occur(in_b));
   if (levels < 2) return kUndefined;
   double chi2 = 0, empty = n;
   int64_t cells = 0;
   for (size_t k = 0; k < joint.key.size(); ++k) {
     if (joint.real[k] == 0) continue;
-    const double expected = in_a[static_cast<size_t>(joint.key[k] / stride)] * in_b[static_cast<size_t>(joint.key[k] % stride)] / n;
+    const double expected =
+        in_a[static_cast<size_t>(joint.key[k] / stride)] * in_b[static_cast<size_t>(joint.key[k] % stride)] / n;
     const double off = static_cast<double>(joint.real[k]) - expected;
     chi2 += off * off / expected;
     empty -= expected;
@@ -100,15 +105,18 @@ double cramers_v(const Joint& joint, int64_t stride, size_t levels_a, double n) 
 
 }  // namespace
 
-double contingency_similarity(const Levels& ra, const Levels& rb, const Levels& sa, const Levels& sb, double* association) {
+double contingency_similarity(const Levels& ra, const Levels& rb, const Levels& sa, const Levels& sb,
+                              double* association) {
   const int64_t stride = std::max(rb.count, sb.count) + int64_t{1};
   const int64_t levels_a = std::max(ra.count, sa.count) + int64_t{1};
   const bool dense = levels_a <= kDenseCells && stride <= kDenseCells && levels_a * stride <= kDenseCells;
-  const Joint joint = dense ? count_dense(ra, rb, sa, sb, stride, levels_a * stride) : count_sorted(ra, rb, sa, sb, stride);
+  const Joint joint =
+      dense ? count_dense(ra, rb, sa, sb, stride, levels_a * stride) : count_sorted(ra, rb, sa, sb, stride);
   const auto real_rows = static_cast<double>(rows(ra)), synthetic_rows = static_cast<double>(rows(sa));
   double distance = 0;
   for (size_t k = 0; k < joint.key.size(); ++k)
-    distance += std::abs(static_cast<double>(joint.real[k]) / real_rows - static_cast<double>(joint.synthetic[k]) / synthetic_rows);
+    distance += std::abs(static_cast<double>(joint.real[k]) / real_rows -
+                         static_cast<double>(joint.synthetic[k]) / synthetic_rows);
   if (association != nullptr) *association = cramers_v(joint, stride, static_cast<size_t>(levels_a), real_rows);
   return 1 - std::min(distance / 2, 1.0);  // rounding must not make it negative
 }

@@ -19,9 +19,11 @@ struct DistancePair {
   std::vector<std::vector<int32_t>> codes;
 };
 
-L1Nearest search_all(const DistancePair& pair, const DistanceForm& form, bool want_second, const char* note, const Workers& workers) {
+L1Nearest search_all(const DistancePair& pair, const DistanceForm& form, bool want_second, const char* note,
+                     const Workers& workers) {
   const int64_t rows = pair.query.rows;
-  L1Nearest result{std::vector<double>(static_cast<size_t>(rows)), std::vector<double>(want_second ? static_cast<size_t>(rows) : 0)};
+  L1Nearest result{std::vector<double>(static_cast<size_t>(rows)),
+                   std::vector<double>(want_second ? static_cast<size_t>(rows) : 0)};
   const NearestIndex index(pair.reference, form);
   workers.for_each(note, "rows", (rows + kPiece - 1) / kPiece, kPiece, [&](int64_t piece) {
     NearestIndex::Scratch scratch;
@@ -37,7 +39,9 @@ L1Nearest search_all(const DistancePair& pair, const DistanceForm& form, bool wa
 // A reference column without a range: what counts is whether the value is that one.
 std::vector<int32_t> equal_to(std::span<const double> numbers, double value) {
   std::vector<int32_t> codes(numbers.size());
-  std::transform(numbers.begin(), numbers.end(), codes.begin(), [&](double x) { return std::isnan(x) ? -1 : x == value ? 0 : 1; });
+  std::transform(numbers.begin(), numbers.end(), codes.begin(), [&](double x) {
+    return std::isnan(x) ? -1 : x == value ? 0 : 1;
+  });
   return codes;
 }
 
@@ -92,12 +96,14 @@ std::vector<double> gower_nearest(const Comparison& c, size_t query, size_t refe
   return nearest;
 }
 
-OverfittingProtection overfitting_protection(const std::vector<double>& to_training, const std::vector<double>& to_holdout) {
+OverfittingProtection overfitting_protection(const std::vector<double>& to_training,
+                                             const std::vector<double>& to_holdout) {
   const double closer = share_closer(to_training, to_holdout, 0);
   return {std::min(2 * (1 - closer), 1.0), closer, 1 - closer};
 }
 
-BaselineProtection baseline_protection(const std::vector<double>& synthetic_to_real, const std::vector<double>& random_to_real) {
+BaselineProtection baseline_protection(const std::vector<double>& synthetic_to_real,
+                                       const std::vector<double>& random_to_real) {
   const double synthetic = median(synthetic_to_real), random = median(random_to_real);
   return {random == 0 ? kUndefined : std::min(synthetic / random, 1.0), synthetic, random};
 }
@@ -126,7 +132,8 @@ size_t append_random_baseline(Comparison& c, int64_t rows, uint64_t seed) {
     for (size_t i = 0; i < n && column.missing == 0; ++i) {
       const Philox p = random_words(seed, Draw::baseline, static_cast<uint32_t>(k), i);
       const double u = open_uniform(p.word[0], p.word[1]);
-      const double x = c.facts[k].integer ? std::floor(real.low + u * (real.high - real.low + 1)) : real.low + u * (real.high - real.low);
+      const double x = c.facts[k].integer ? std::floor(real.low + u * (real.high - real.low + 1))
+                                          : real.low + u * (real.high - real.low);
       numbers[i] = std::min(x, real.high);
       if (!(column.low <= numbers[i])) column.low = numbers[i];
       if (!(column.high >= numbers[i])) column.high = numbers[i];
@@ -137,7 +144,8 @@ size_t append_random_baseline(Comparison& c, int64_t rows, uint64_t seed) {
   return c.tables.size() - 1;
 }
 
-L1Nearest l1_nearest(const Comparison& c, size_t query, size_t reference, const Workers& workers, int64_t kept, uint64_t seed) {
+L1Nearest l1_nearest(const Comparison& c, size_t query, size_t reference, const Workers& workers, int64_t kept,
+                     uint64_t seed) {
   const ComparedTable &real = c.tables[0], &q = c.tables[query], &r = c.tables[reference];
   const bool some = kept > 0 && kept < r.rows;
   const std::vector<int64_t> rows = some ? some_rows(r.rows, kept, seed) : std::vector<int64_t>();
@@ -146,7 +154,8 @@ L1Nearest l1_nearest(const Comparison& c, size_t query, size_t reference, const 
     const ComparedColumn &qc = q.columns[k], &rc = r.columns[k];
     if (c.facts[k].kind == Kind::categorical) {
       pair.query.columns.push_back({{}, qc.codes, 1});
-      pair.reference.columns.push_back({{}, some ? std::span<const int32_t>(pair.codes.emplace_back(gathered(rc.codes, rows))) : rc.codes, 1});
+      pair.reference.columns.push_back(
+          {{}, some ? std::span<const int32_t>(pair.codes.emplace_back(gathered(rc.codes, rows))) : rc.codes, 1});
       continue;
     }
     const double width = real.columns[k].high - real.columns[k].low;
@@ -157,7 +166,8 @@ L1Nearest l1_nearest(const Comparison& c, size_t query, size_t reference, const 
       return pair.numbers.emplace_back(std::move(x));
     };
     pair.query.columns.push_back({scaled({qc.numbers.begin(), qc.numbers.end()}), {}, 1});
-    pair.reference.columns.push_back({scaled(some ? gathered(rc.numbers, rows) : std::vector<double>(rc.numbers.begin(), rc.numbers.end())), {}, 1});
+    pair.reference.columns.push_back(
+        {scaled(some ? gathered(rc.numbers, rows) : std::vector<double>(rc.numbers.begin(), rc.numbers.end())), {}, 1});
   }
   return search_all(pair, {INFINITY, 2}, true, "distances", workers);
 }

@@ -26,7 +26,8 @@ constexpr size_t kReal = 0, kSynthetic = 1, kHoldout = 2;
 
 double mean_of_two(double a, double b) { return mean_defined({a, b}); }
 
-void describe_pairs(const Comparison& c, const EvaluateOptions& options, double shapes, const Workers& workers, json& out) {
+void describe_pairs(const Comparison& c, const EvaluateOptions& options, double shapes, const Workers& workers,
+                    json& out) {
   std::vector<double> own, real_edges, thresholded;
   out["pairs"] = json::array();
   for (const PairTrend& p : pair_trends(c, {options.correlation_threshold, options.association_threshold}, workers)) {
@@ -57,28 +58,31 @@ void describe_pairs(const Comparison& c, const EvaluateOptions& options, double 
 
 int64_t count(const std::vector<char>& flags) { return std::count(flags.begin(), flags.end(), 1); }
 
-void describe_new_rows(const Comparison& c, const EvaluateOptions& options, bool holdout, const Workers& workers, json& out) {
+void describe_new_rows(const Comparison& c, const EvaluateOptions& options, bool holdout, const Workers& workers,
+                       json& out) {
   const int64_t rows = c.tables[kSynthetic].rows;
   const int64_t matched = count(match_rows(c, kSynthetic, kReal, options.match_tolerance, workers));
-  out["new_row_synthesis"] = {
-      {"score", 1 - static_cast<double>(matched) / static_cast<double>(rows)}, {"num_new_rows", rows - matched}, {"num_matched_rows", matched}, {"tolerance", options.match_tolerance}};
+  out["new_row_synthesis"] = {{"score", 1 - static_cast<double>(matched) / static_cast<double>(rows)},
+                              {"num_new_rows", rows - matched},
+                              {"num_matched_rows", matched},
+                              {"tolerance", options.match_tolerance}};
   const int64_t copies = count(match_rows(c, kSynthetic, kReal, 0, workers));
   json& exact = out["exact_copies"];
   exact = {{"rows", copies}, {"share", static_cast<double>(copies) / static_cast<double>(rows)}};
-  if (holdout) exact["holdout_share"] = static_cast<double>(count(match_rows(c, kHoldout, kReal, 0, workers))) / static_cast<double>(c.tables[kHoldout].rows);
+  if (holdout)
+    exact["holdout_share"] = static_cast<double>(count(match_rows(c, kHoldout, kReal, 0, workers))) /
+                             static_cast<double>(c.tables[kHoldout].rows);
 }
 
 json describe_quantiles(const std::vector<double>& values) {
   std::vector<double> sorted;
   std::copy_if(values.begin(), values.end(), std::back_inserter(sorted), [](double v) { return !std::isnan(v); });
   std::sort(sorted.begin(), sorted.end());
-  return {{"mean", number_or_null(mean_defined(values))},
-          {"p01", number_or_null(quantile_sorted(sorted, 0.01))},
-          {"p05", number_or_null(quantile_sorted(sorted, 0.05))},
-          {"p25", number_or_null(quantile_sorted(sorted, 0.25))},
-          {"median", number_or_null(quantile_sorted(sorted, 0.5))},
-          {"p75", number_or_null(quantile_sorted(sorted, 0.75))},
-          {"p95", number_or_null(quantile_sorted(sorted, 0.95))}};
+  return {
+      {"mean", number_or_null(mean_defined(values))},           {"p01", number_or_null(quantile_sorted(sorted, 0.01))},
+      {"p05", number_or_null(quantile_sorted(sorted, 0.05))},   {"p25", number_or_null(quantile_sorted(sorted, 0.25))},
+      {"median", number_or_null(quantile_sorted(sorted, 0.5))}, {"p75", number_or_null(quantile_sorted(sorted, 0.75))},
+      {"p95", number_or_null(quantile_sorted(sorted, 0.95))}};
 }
 
 void describe_dcr(Comparison& c, const EvaluateOptions& options, bool holdout, const Workers& workers, json& out) {
@@ -88,12 +92,16 @@ void describe_dcr(Comparison& c, const EvaluateOptions& options, bool holdout, c
   c.tables.pop_back();
   json& dcr = out["dcr"];
   dcr["synthetic_to_real"] = describe_quantiles(to_real);
-  dcr["baseline_protection"] = {{"score", number_or_null(baseline.score)}, {"median_synthetic", baseline.synthetic_median}, {"median_random", baseline.random_median}};
+  dcr["baseline_protection"] = {{"score", number_or_null(baseline.score)},
+                                {"median_synthetic", baseline.synthetic_median},
+                                {"median_random", baseline.random_median}};
   if (!holdout) return;
-  const OverfittingProtection overfitting = overfitting_protection(to_real, gower_nearest(c, kSynthetic, kHoldout, workers));
+  const OverfittingProtection overfitting =
+      overfitting_protection(to_real, gower_nearest(c, kSynthetic, kHoldout, workers));
   dcr["holdout_to_real"] = describe_quantiles(gower_nearest(c, kHoldout, kReal, workers));
-  dcr["overfitting_protection"] = {
-      {"score", overfitting.score}, {"closer_to_training", overfitting.closer_to_training}, {"closer_to_holdout", overfitting.closer_to_holdout}};
+  dcr["overfitting_protection"] = {{"score", overfitting.score},
+                                   {"closer_to_training", overfitting.closer_to_training},
+                                   {"closer_to_holdout", overfitting.closer_to_holdout}};
 }
 
 void describe_l1(const Comparison& c, const EvaluateOptions& options, bool holdout, const Workers& workers, json& out) {
@@ -107,8 +115,12 @@ void describe_l1(const Comparison& c, const EvaluateOptions& options, bool holdo
   l1["share_closer_to_real"] = share_closer(to_real.first, to_holdout.first, 0);
   // A larger table has a nearer row by its size alone, so the fair share is judged with as many rows of either.
   const int64_t rows = std::min(c.tables[kReal].rows, c.tables[kHoldout].rows);
-  const std::vector<double> real = c.tables[kReal].rows == rows ? to_real.first : l1_nearest(c, kSynthetic, kReal, workers, rows, options.seed).first;
-  const std::vector<double> fresh = c.tables[kHoldout].rows == rows ? to_holdout.first : l1_nearest(c, kSynthetic, kHoldout, workers, rows, options.seed).first;
+  const std::vector<double> real = c.tables[kReal].rows == rows
+                                       ? to_real.first
+                                       : l1_nearest(c, kSynthetic, kReal, workers, rows, options.seed).first;
+  const std::vector<double> fresh = c.tables[kHoldout].rows == rows
+                                        ? to_holdout.first
+                                        : l1_nearest(c, kSynthetic, kHoldout, workers, rows, options.seed).first;
   l1["share_closer_to_real_equal_rows"] = share_closer(real, fresh, 0.5);
   l1["rows_compared"] = rows;
   l1["holdout_dcr"] = describe_quantiles(holdout_to_real.first);
@@ -116,24 +128,32 @@ void describe_l1(const Comparison& c, const EvaluateOptions& options, bool holdo
 }
 
 json describe(const Detection& d, const Detection& floor) {
-  return {{"auc", number_or_null(d.auc)}, {"score", number_or_null(d.score)}, {"floor_auc", number_or_null(floor.auc)}, {"floor_score", number_or_null(floor.score)}};
+  return {{"auc", number_or_null(d.auc)},
+          {"score", number_or_null(d.score)},
+          {"floor_auc", number_or_null(floor.auc)},
+          {"floor_score", number_or_null(floor.score)}};
 }
 
-void describe_c2st(const Comparison& c, const EvaluateOptions& options, bool holdout, const Workers& workers, json& out) {
+void describe_c2st(const Comparison& c, const EvaluateOptions& options, bool holdout, const Workers& workers,
+                   json& out) {
   const TwoSamples samples = two_samples(c, kReal, kSynthetic, options.seed, options.learner_rows);
-  const TwoSamples floor = holdout ? two_samples(c, kReal, kHoldout, options.seed, options.learner_rows) : two_halves(c, kReal, options.seed, options.learner_rows);
+  const TwoSamples floor = holdout ? two_samples(c, kReal, kHoldout, options.seed, options.learner_rows)
+                                   : two_halves(c, kReal, options.seed, options.learner_rows);
   TreeOptions trees;
   trees.seed = options.seed;
   json& c2st = out["c2st"];
   c2st["folds"] = kFolds;
   c2st["rows"] = samples.rows;
   c2st["floor"] = {{"of", holdout ? "real and holdout" : "halves of real"}, {"rows", floor.rows}};
-  c2st["trees"] = describe(c2st_trees(samples, trees, workers, "c2st trees"), c2st_trees(floor, trees, workers, "c2st trees, real rows"));
-  c2st["logistic"] = describe(c2st_logistic(samples, workers, "c2st logistic"), c2st_logistic(floor, workers, "c2st logistic, real rows"));
+  c2st["trees"] = describe(c2st_trees(samples, trees, workers, "c2st trees"),
+                           c2st_trees(floor, trees, workers, "c2st trees, real rows"));
+  c2st["logistic"] = describe(c2st_logistic(samples, workers, "c2st logistic"),
+                              c2st_logistic(floor, workers, "c2st logistic, real rows"));
 }
 
 json describe(const UtilityScores& u, bool classes) {
-  if (classes) return {{"auc", number_or_null(u.auc)}, {"accuracy", number_or_null(u.accuracy)}, {"f1", number_or_null(u.f1)}};
+  if (classes)
+    return {{"auc", number_or_null(u.auc)}, {"accuracy", number_or_null(u.accuracy)}, {"f1", number_or_null(u.f1)}};
   return {{"rmse", number_or_null(u.rmse)}, {"r2", number_or_null(u.r2)}};
 }
 
@@ -146,38 +166,53 @@ json class_name(const Comparison& c, const Table& real, const Target& target, si
   return column.values.at(static_cast<size_t>(column.codes[row]));
 }
 
-void describe_utility(const Comparison& c, const Table& real, const EvaluateOptions& options, const Workers& workers, json& out) {
+void describe_utility(const Comparison& c, const Table& real, const EvaluateOptions& options, const Workers& workers,
+                      json& out) {
   const Target target = choose_target(c, options.target);
   if (target.reason.empty()) return;  // nothing here can be predicted
   json& entry = out["utility"];
-  entry = {{"target", c.facts[target.column].name}, {"reason", target.reason}, {"kind", target.classes ? "classes" : "number"}};
+  entry = {{"target", c.facts[target.column].name},
+           {"reason", target.reason},
+           {"kind", target.classes ? "classes" : "number"}};
   if (target.classes) entry["classes"] = target.count();
   if (target.count() == 2) entry["positive"] = class_name(c, real, target, 1);
   TreeOptions trees;
   trees.seed = options.seed;
-  entry["synthetic"] = describe(utility(c, target, kSynthetic, kHoldout, trees, options.learner_rows, workers, "utility"), target.classes);
-  entry["real"] = describe(utility(c, target, kReal, kHoldout, trees, options.learner_rows, workers, "utility of real rows"), target.classes);
+  entry["synthetic"] = describe(
+      utility(c, target, kSynthetic, kHoldout, trees, options.learner_rows, workers, "utility"), target.classes);
+  entry["real"] =
+      describe(utility(c, target, kReal, kHoldout, trees, options.learner_rows, workers, "utility of real rows"),
+               target.classes);
 }
 
 }  // namespace
 }  // namespace quality
 
-nlohmann::json evaluate(const Table& real, const Table& synthetic, const Table* holdout, const EvaluateOptions& options, Team& team, const Monitor& monitor) {
+nlohmann::json evaluate(const Table& real, const Table& synthetic, const Table* holdout, const EvaluateOptions& options,
+                        Team& team, const Monitor& monitor) {
   using namespace quality;
   std::vector<NamedTable> tables{{"real", &real}, {"synthetic", &synthetic}};
   if (holdout != nullptr) tables.push_back({"holdout", holdout});
   if (!options.target.empty() && (holdout == nullptr || !options.utility))
-    throw Error(ErrorCode::usage, "a target is given, but utility is not measured: a model trained on the synthetic rows is tested on holdout rows.\n  Give a holdout table, or no target.");
+    throw Error(ErrorCode::usage,
+                "a target is given, but utility is not measured: a model trained on the synthetic rows is tested on "
+                "holdout rows.\n  Give a holdout table, or no target.");
   Comparison c = compare_tables(tables, true);
-  if (options.utility && holdout != nullptr) choose_target(c, options.target);  // a wrong name is told before the long parts
+  // a wrong name is told before the long parts
+  if (options.utility && holdout != nullptr) choose_target(c, options.target);
   const Workers workers{team, monitor};
 
   nlohmann::json out;
   for (const NamedTable& t : tables) out["rows"][t.name] = t.table->rows;
   out["excluded"] = nlohmann::json::array();
-  for (const std::string& identifier : c.identifiers) out["excluded"].push_back({{"name", identifier}, {"reason", "identifier: its values say who, not what"}});
+  for (const std::string& identifier : c.identifiers)
+    out["excluded"].push_back({{"name", identifier}, {"reason", "identifier: its values say who, not what"}});
   for (const RegeneratedColumn& r : c.regenerated)
-    out["excluded"].push_back({{"name", r.name}, {"reason", "regenerated: most real texts are rare and most synthetic ones are new, as protection of rare categories makes them"}, {"real_texts", r.real_texts}});
+    out["excluded"].push_back({{"name", r.name},
+                               {"reason",
+                                "regenerated: most real texts are rare and most synthetic ones are new, as protection "
+                                "of rare categories makes them"},
+                               {"real_texts", r.real_texts}});
   const double shapes = describe_columns(c, workers, out);
   out["scores"]["column_shapes"] = number_or_null(shapes);
   if (options.pairs) describe_pairs(c, options, shapes, workers, out);
@@ -192,7 +227,8 @@ nlohmann::json evaluate(const Table& real, const Table& synthetic, const Table* 
   }
   const auto rows = static_cast<double>(synthetic.rows);
   const std::string compared = out.contains("pairs") ? ", " + std::to_string(out["pairs"].size()) + " pairs" : "";
-  monitor.report({"evaluate", rows, rows, "rows", counted(static_cast<int64_t>(out["columns"].size()), "column") + compared, true});
+  monitor.report({"evaluate", rows, rows, "rows",
+                  counted(static_cast<int64_t>(out["columns"].size()), "column") + compared, true});
   return out;
 }
 

@@ -43,7 +43,11 @@ Sequences cut_synthetic(Table&& table, const Table& real, const SequenceOptions&
 
 json describe_lengths(const Sequences& s) {
   const double steps = std::accumulate(s.length.begin(), s.length.end(), 0.0);
-  return {{"sequences", s.size()}, {"rows", s.steps.rows}, {"longest", s.longest}, {"shortest", *std::min_element(s.length.begin(), s.length.end())}, {"mean_length", steps / static_cast<double>(s.size())}};
+  return {{"sequences", s.size()},
+          {"rows", s.steps.rows},
+          {"longest", s.longest},
+          {"shortest", *std::min_element(s.length.begin(), s.length.end())},
+          {"mean_length", steps / static_cast<double>(s.size())}};
 }
 
 void describe_attributes(const Sequences& real, const Sequences& synthetic, const Workers& workers, json& out) {
@@ -55,7 +59,10 @@ void describe_attributes(const Sequences& real, const Sequences& synthetic, cons
   std::vector<double> trends;
   out["attribute_pairs"] = json::array();
   for (const PairTrend& p : pair_trends(c, {}, workers)) {
-    out["attribute_pairs"].push_back({{"a", c.facts[static_cast<size_t>(p.a)].name}, {"b", c.facts[static_cast<size_t>(p.b)].name}, {"metric", p.metric}, {"score", number_or_null(p.score_real_edges)}});
+    out["attribute_pairs"].push_back({{"a", c.facts[static_cast<size_t>(p.a)].name},
+                                      {"b", c.facts[static_cast<size_t>(p.b)].name},
+                                      {"metric", p.metric},
+                                      {"score", number_or_null(p.score_real_edges)}});
     trends.push_back(p.score_real_edges);
   }
   out["scores"]["attribute_trends"] = number_or_null(mean_defined(trends));
@@ -77,13 +84,14 @@ void describe_metrics(const StepFeatures& f, const EvaluateSequencesOptions& o, 
   for (size_t k = 0; k < f.features.size(); ++k) {
     const Moments &a = m.real.moments[k], &b = m.synthetic.moments[k];
     auto both = [](double x, double y) { return json{{"real", number_or_null(x)}, {"synthetic", number_or_null(y)}}; };
-    out["features"].push_back({{"name", f.features[k].name},
-                               {"mean", both(a.mean, b.mean)},
-                               {"std", both(a.deviation, b.deviation)},
-                               {"skewness", both(a.skewness, b.skewness)},
-                               {"kurtosis", both(a.kurtosis, b.kurtosis)},
-                               {"autocorrelation", {{"real", series(m.real, k)}, {"synthetic", series(m.synthetic, k)}}},
-                               {"histogram_distance", number_or_null(m.histogram[k])}});
+    out["features"].push_back(
+        {{"name", f.features[k].name},
+         {"mean", both(a.mean, b.mean)},
+         {"std", both(a.deviation, b.deviation)},
+         {"skewness", both(a.skewness, b.skewness)},
+         {"kurtosis", both(a.kurtosis, b.kurtosis)},
+         {"autocorrelation", {{"real", series(m.real, k)}, {"synthetic", series(m.synthetic, k)}}},
+         {"histogram_distance", number_or_null(m.histogram[k])}});
   }
   json& scores = out["scores"];
   scores["mean_difference"] = number_or_null(m.mean_difference);
@@ -95,10 +103,15 @@ void describe_metrics(const StepFeatures& f, const EvaluateSequencesOptions& o, 
   scores["histogram_distance"] = number_or_null(m.histogram_distance);
   scores["mmd2_biased"] = number_or_null(m.discrepancy.biased);
   scores["mmd2_unbiased"] = number_or_null(m.discrepancy.unbiased);
-  out["settings"] = {{"lags", options.lags}, {"bins", options.bins}, {"mmd_bandwidth", number_or_null(m.discrepancy.bandwidth)}, {"mmd_sequences", {{"real", m.discrepancy.real}, {"synthetic", m.discrepancy.synthetic}}}};
+  out["settings"] = {{"lags", options.lags},
+                     {"bins", options.bins},
+                     {"mmd_bandwidth", number_or_null(m.discrepancy.bandwidth)},
+                     {"mmd_sequences", {{"real", m.discrepancy.real}, {"synthetic", m.discrepancy.synthetic}}}};
 }
 
-json describe(const JudgeScores& s) { return {{"mean", number_or_null(s.mean)}, {"sd", s.deviation}, {"each", s.each}}; }
+json describe(const JudgeScores& s) {
+  return {{"mean", number_or_null(s.mean)}, {"sd", s.deviation}, {"each", s.each}};
+}
 
 void describe_judges(const StepFeatures& f, const JudgeOptions& o, const Workers& workers, json& out) {
   const JudgeReport r = judge_sequences(f, o, workers);
@@ -108,13 +121,20 @@ void describe_judges(const StepFeatures& f, const JudgeOptions& o, const Workers
   discriminative["sequences"] = r.sequences, discriminative["floor_sequences"] = r.floor_sequences;
   const StepFeature& target = f.features[static_cast<size_t>(r.target)];
   predictive["target"] = target.name, predictive["range"] = number_or_null(target.range);
-  out["judges"] = {{"count", o.judges}, {"cell", "gru"}, {"layers", 1}, {"units", r.units}, {"batch", o.batch}, {"discriminative", std::move(discriminative)}, {"predictive", std::move(predictive)}};
+  out["judges"] = {{"count", o.judges},
+                   {"cell", "gru"},
+                   {"layers", 1},
+                   {"units", r.units},
+                   {"batch", o.batch},
+                   {"discriminative", std::move(discriminative)},
+                   {"predictive", std::move(predictive)}};
 }
 
 }  // namespace
 }  // namespace quality
 
-nlohmann::json evaluate_sequences(Table&& real_table, Table&& synthetic_table, const EvaluateSequencesOptions& options, Team& team, const Monitor& monitor) {
+nlohmann::json evaluate_sequences(Table&& real_table, Table&& synthetic_table, const EvaluateSequencesOptions& options,
+                                  Team& team, const Monitor& monitor) {
   using namespace quality;
   check_options(options.sequences);
   const Table columns = without_rows(real_table);
@@ -128,14 +148,17 @@ nlohmann::json evaluate_sequences(Table&& real_table, Table&& synthetic_table, c
   out["synthetic"] = describe_lengths(synthetic);
   const StepFeatures features = step_features(real, synthetic);
   out["excluded"] = nlohmann::json::array();
-  for (const std::string& identifier : features.excluded) out["excluded"].push_back({{"name", identifier}, {"reason", "identifier: its values say who, not what"}});
-  const double shapes = describe_columns(compare_tables({{"real", &real.steps}, {"synthetic", &synthetic.steps}}), workers, out);
+  for (const std::string& identifier : features.excluded)
+    out["excluded"].push_back({{"name", identifier}, {"reason", "identifier: its values say who, not what"}});
+  const double shapes =
+      describe_columns(compare_tables({{"real", &real.steps}, {"synthetic", &synthetic.steps}}), workers, out);
   out["scores"]["column_shapes"] = number_or_null(shapes);
   describe_attributes(real, synthetic, workers, out);
   describe_metrics(features, options, workers, out);
   if (options.judges.judges > 0) describe_judges(features, options.judges, workers, out);
   const auto sequences = static_cast<double>(synthetic.size());
-  monitor.report({"evaluate", sequences, sequences, "sequences", std::to_string(features.features.size()) + " features", true});
+  monitor.report(
+      {"evaluate", sequences, sequences, "sequences", std::to_string(features.features.size()) + " features", true});
   return out;
 }
 

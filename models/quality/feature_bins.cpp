@@ -13,7 +13,8 @@ double between(double a, double b) {
   return std::isfinite(middle) && middle < b ? middle : a;
 }
 
-// Upper ends of the bins, the last one left out. A frequent value gets a bin of its own: a spike among smooth values stays a spike.
+// Upper ends of the bins, the last one left out. A frequent value gets a bin of its own: a spike among smooth values
+// stays a spike.
 std::vector<double> cut(std::span<const double> numbers) {
   std::vector<double> sorted;
   sorted.reserve(numbers.size());
@@ -91,10 +92,14 @@ BinnedRows::BinnedRows(const FeatureBins& bins, const Features& x) : rows_(x.row
     for (size_t i = 0; i < static_cast<size_t>(rows_); ++i, out += width) {
       if (c.category) {
         const int32_t code = x.columns[k].codes[i];
-        *out = code < 0 ? 0 : static_cast<size_t>(code) < c.bin.size() ? c.bin[static_cast<size_t>(code)] : static_cast<uint8_t>(c.bins - 1);
+        *out = code < 0                                   ? 0
+               : static_cast<size_t>(code) < c.bin.size() ? c.bin[static_cast<size_t>(code)]
+                                                          : static_cast<uint8_t>(c.bins - 1);
       } else {
         const double v = x.columns[k].numbers[i];
-        *out = std::isnan(v) ? 0 : static_cast<uint8_t>(std::lower_bound(c.upper.begin(), c.upper.end(), v) - c.upper.begin() + 1);
+        *out = std::isnan(v)
+                   ? 0
+                   : static_cast<uint8_t>(std::lower_bound(c.upper.begin(), c.upper.end(), v) - c.upper.begin() + 1);
       }
     }
   }

@@ -18,9 +18,9 @@ struct Features {
   std::vector<FeatureColumn> columns;
 };
 
-// Bin 0 of every column is "missing". Numbers: bins in rising order, a value each where there are at most 255 distinct ones, else about equally many rows
-// each, with a bin of its own for every frequent value. Categories: a level each, the frequent ones first; what is rarer than the 254th, or was
-// not there when the bins were made, shares the last bin.
+// Bin 0 of every column is "missing". Numbers: bins in rising order, a value each where there are at most 255 distinct
+// ones, else about equally many rows each, with a bin of its own for every frequent value. Categories: a level each,
+// the frequent ones first; what is rarer than the 254th, or was not there when the bins were made, shares the last bin.
 class FeatureBins {
  public:
   static constexpr int kMost = 256;
@@ -29,9 +29,9 @@ class FeatureBins {
 
   struct Column {
     bool category = false;
-    int bins = 1;                // bins that can occur, missing included
-    std::vector<double> upper;   // numbers: bin b (from 1) holds upper[b − 2] < x ≤ upper[b − 1]; the last one is open
-    std::vector<uint8_t> bin;    // categories: of each level
+    int bins = 1;               // bins that can occur, missing included
+    std::vector<double> upper;  // numbers: bin b (from 1) holds upper[b − 2] < x ≤ upper[b − 1]; the last one is open
+    std::vector<uint8_t> bin;  // categories: of each level
   };
   const std::vector<Column>& columns() const { return columns_; }
 

@@ -19,7 +19,8 @@ double dot(const Vector& a, const Vector& b) {
 
 class Problem {
  public:
-  Problem(const DesignRows& x, std::span<const int64_t> rows, std::span<const double> target, double l2) : x_(x), rows_(rows), target_(target), l2_(l2), bend_(rows.size()) {}
+  Problem(const DesignRows& x, std::span<const int64_t> rows, std::span<const double> target, double l2)
+      : x_(x), rows_(rows), target_(target), l2_(l2), bend_(rows.size()) {}
 
   size_t size() const { return static_cast<size_t>(x_.features) + 1; }
 
@@ -39,7 +40,8 @@ class Problem {
     double sum = 0;
     for (size_t i = 0; i < rows_.size(); ++i) {
       const int64_t r = rows_[i];
-      const double z = product(w, r), t = target_[static_cast<size_t>(r)], tail = std::exp(-std::abs(z)), p = (z > 0 ? 1 : tail) / (1 + tail);
+      const double z = product(w, r), t = target_[static_cast<size_t>(r)], tail = std::exp(-std::abs(z)),
+                   p = (z > 0 ? 1 : tail) / (1 + tail);
       sum += std::max(z, 0.0) - z * t + std::log1p(tail);
       bend_[i] = std::max(p * (1 - p), 1e-12);
       each(r, [&](size_t j, double v) { gradient[j] += (p - t) * v, diagonal[j] += bend_[i] * v * v; });
@@ -98,7 +100,8 @@ void newton_direction(const Problem& problem, const Vector& gradient, const Vect
   for (int k = 0; k < kMaxInner && size > enough; ++k) {
     problem.curve(along, bent);
     const double step = size / dot(along, bent);
-    for (size_t j = 0; j < n; ++j) d[j] += step * along[j], left[j] -= step * bent[j], scaled[j] = left[j] / diagonal[j];
+    for (size_t j = 0; j < n; ++j)
+      d[j] += step * along[j], left[j] -= step * bent[j], scaled[j] = left[j] / diagonal[j];
     const double now = dot(left, scaled);
     for (size_t j = 0; j < n; ++j) along[j] = scaled[j] + now / size * along[j];
     size = now;
@@ -107,7 +110,8 @@ void newton_direction(const Problem& problem, const Vector& gradient, const Vect
 
 }  // namespace
 
-LogisticRegression LogisticRegression::fit(const DesignRows& x, std::span<const int64_t> rows, std::span<const double> target, double l2) {
+LogisticRegression LogisticRegression::fit(const DesignRows& x, std::span<const int64_t> rows,
+                                           std::span<const double> target, double l2) {
   Problem problem(x, rows, target, l2);
   const size_t n = problem.size();
   LogisticRegression model;
@@ -136,7 +140,8 @@ LogisticRegression LogisticRegression::fit(const DesignRows& x, std::span<const 
 double LogisticRegression::log_odds(const DesignRows& x, int64_t row) const {
   double sum = weights_.back();
   for (size_t k = 0; k < x.numbers; ++k) sum += weights_[k] * x.number[static_cast<size_t>(row) * x.numbers + k];
-  for (size_t k = 0; k < x.hots; ++k) sum += weights_[static_cast<size_t>(x.hot[static_cast<size_t>(row) * x.hots + k])];
+  for (size_t k = 0; k < x.hots; ++k)
+    sum += weights_[static_cast<size_t>(x.hot[static_cast<size_t>(row) * x.hots + k])];
   return sum;
 }
 

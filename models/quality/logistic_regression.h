@@ -1,7 +1,8 @@
-// Logistic regression with a ridge penalty: min over w, b of Σ log(1 + exp(−±(w·x + b))) + ½·l2·‖w‖², the intercept b free. scikit-learn's
-// LogisticRegression() at C = 1/l2, taken to its optimum instead of stopped after 100 steps.
-// Rows are a few dense numbers and a few one-hot features, so a step costs what is not zero. Newton's method; each step solved by conjugate gradients with
-// the Hessian's diagonal as preconditioner, which makes unscaled columns harmless; halved until the loss falls.
+// Logistic regression with a ridge penalty: min over w, b of Σ log(1 + exp(−±(w·x + b))) + ½·l2·‖w‖², the intercept b
+// free. scikit-learn's LogisticRegression() at C = 1/l2, taken to its optimum instead of stopped after 100 steps.
+// Rows are a few dense numbers and a few one-hot features, so a step costs what is not zero. Newton's method; each step
+// solved by conjugate gradients with the Hessian's diagonal as preconditioner, which makes unscaled columns harmless;
+// halved until the loss falls.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -20,7 +21,8 @@ struct DesignRows {
 class LogisticRegression {
  public:
   // target[r] is 0 or 1, for r in `rows`.
-  static LogisticRegression fit(const DesignRows& x, std::span<const int64_t> rows, std::span<const double> target, double l2 = 1);
+  static LogisticRegression fit(const DesignRows& x, std::span<const int64_t> rows, std::span<const double> target,
+                                double l2 = 1);
   // w·x + b: the log of the odds of 1.
   double log_odds(const DesignRows& x, int64_t row) const;
   const std::vector<double>& weights() const { return weights_; }  // w, then b

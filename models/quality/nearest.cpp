@@ -8,10 +8,12 @@
 namespace tessera::quality {
 namespace {
 
-constexpr int kMissRows = 64;      // a leaf's levels are remembered modulo this: a set that is too large only loosens the bound
+// a leaf's levels are remembered modulo this: a set that is too large only loosens the bound
+constexpr int kMissRows = 64;
 constexpr int64_t kSpreadRows = 512;  // rows of a node that decide along which column it is cut
 
-constexpr int kMissingAt = 4;      // widths from the low end; values are clamped to [−1, 2], reference values lie in [0, 1]
+// widths from the low end; values are clamped to [−1, 2], reference values lie in [0, 1]
+constexpr int kMissingAt = 4;
 
 // How far apart two rows of the node are in one column, on average.
 double number_spread(std::span<const uint16_t> at, double cap) {
@@ -33,7 +35,8 @@ double level_spread(std::span<const uint16_t> at, double weight) {
 
 NearestIndex::NearestIndex(const DistanceTable& reference, const DistanceForm& form, const NearestKernel& kernel)
     : reference_(reference), form_(form), kernel_(kernel) {
-  // A term of a reference row is at most cap or 2 widths (clamped), or a level's weight; kChunkColumns of them must fit 16 bits.
+  // A term of a reference row is at most cap or 2 widths (clamped), or a level's weight; kChunkColumns of them must fit
+  // 16 bits.
   const double largest = std::max(std::min(form.number_cap, 2.0), form.level_weight);
   unit_ = static_cast<int>(65535 / (kChunkColumns * largest));
   plan_.cap = static_cast<uint16_t>(unit_ * std::min(form.number_cap, 2.0));
@@ -42,7 +45,9 @@ NearestIndex::NearestIndex(const DistanceTable& reference, const DistanceForm& f
   const size_t n = static_cast<size_t>(reference.rows), columns = columns_.size();
   std::vector<uint16_t> positions(n * columns);
   for (size_t c = 0; c < columns; ++c)
-    for (size_t i = 0; i < n; ++i) positions[c * n + i] = position(columns_[c], reference_.columns[static_cast<size_t>(columns_[c].source)], static_cast<int64_t>(i));
+    for (size_t i = 0; i < n; ++i)
+      positions[c * n + i] =
+          position(columns_[c], reference_.columns[static_cast<size_t>(columns_[c].source)], static_cast<int64_t>(i));
   make_leaves(positions);
   bound_leaves();
 }
@@ -87,7 +92,8 @@ void NearestIndex::make_leaves(const std::vector<uint16_t>& positions) {
     for (size_t c = 0; c < columns; ++c) {
       sample.clear();
       for (size_t i = first; i < last; i += stride) sample.push_back(positions[c * n + static_cast<size_t>(order[i])]);
-      const double s = static_cast<int>(c) < plan_.numbers ? number_spread(sample, plan_.cap) : level_spread(sample, plan_.weight);
+      const double s =
+          static_cast<int>(c) < plan_.numbers ? number_spread(sample, plan_.cap) : level_spread(sample, plan_.weight);
       if (s > spread) spread = s, widest = c;
     }
     if (spread <= 0) continue;
@@ -95,9 +101,9 @@ void NearestIndex::make_leaves(const std::vector<uint16_t>& positions) {
     const size_t half = (last - first) / 2 / kLeafRows * kLeafRows;
     const size_t middle = first + std::max<size_t>(half, kLeafRows);
     const auto begin = order.begin();
-    std::nth_element(begin + static_cast<ptrdiff_t>(first), begin + static_cast<ptrdiff_t>(middle), begin + static_cast<ptrdiff_t>(last), [at](int32_t a, int32_t b) {
-      return at[a] != at[b] ? at[a] < at[b] : a < b;
-    });
+    std::nth_element(begin + static_cast<ptrdiff_t>(first), begin + static_cast<ptrdiff_t>(middle),
+                     begin + static_cast<ptrdiff_t>(last),
+                     [at](int32_t a, int32_t b) { return at[a] != at[b] ? at[a] < at[b] : a < b; });
     open.push_back({first, middle});
     open.push_back({middle, last});
   }
@@ -107,7 +113,8 @@ void NearestIndex::make_leaves(const std::vector<uint16_t>& positions) {
   for (size_t place = 0; place < rows_.size(); ++place) {
     const auto row = static_cast<size_t>(order[std::min(place, n - 1)]);
     if (place < n) rows_[place] = static_cast<int64_t>(row);
-    for (size_t c = 0; c < columns; ++c) leaf_[(place / kLeafRows * columns + c) * kLeafRows + place % kLeafRows] = positions[c * n + row];
+    for (size_t c = 0; c < columns; ++c)
+      leaf_[(place / kLeafRows * columns + c) * kLeafRows + place % kLeafRows] = positions[c * n + row];
   }
 }
 
@@ -153,8 +160,10 @@ Neighbours NearestIndex::search(const DistanceTable& query, int64_t row, bool wa
   s.position.resize(columns);
   s.miss.resize(miss_.size());
   s.bound.resize(static_cast<size_t>(bounds_));
-  for (size_t c = 0; c < columns; ++c) s.position[c] = position(columns_[c], query.columns[static_cast<size_t>(columns_[c].source)], row);
-  for (size_t l = 0; l < miss_.size(); ++l) s.miss[l] = miss_[l].data() + s.position[numbers + l] % kMissRows * static_cast<size_t>(bounds_);
+  for (size_t c = 0; c < columns; ++c)
+    s.position[c] = position(columns_[c], query.columns[static_cast<size_t>(columns_[c].source)], row);
+  for (size_t l = 0; l < miss_.size(); ++l)
+    s.miss[l] = miss_[l].data() + s.position[numbers + l] % kMissRows * static_cast<size_t>(bounds_);
   kernel_.bound_leaves(plan_, bounds_, low_.data(), high_.data(), s.miss.data(), s.position.data(), s.bound.data());
 
   Neighbours best{INFINITY, INFINITY};
@@ -165,7 +174,9 @@ Neighbours NearestIndex::search(const DistanceTable& query, int64_t row, bool wa
   const auto visit = [&](int64_t leaf) {
     uint32_t bound[kLeafRows];
     ++s.leaves_visited;
-    if (!kernel_.scan_leaf(plan_, leaf_.data() + static_cast<size_t>(leaf) * columns * kLeafRows, s.position.data(), limit, bound)) return;
+    if (!kernel_.scan_leaf(plan_, leaf_.data() + static_cast<size_t>(leaf) * columns * kLeafRows, s.position.data(),
+                           limit, bound))
+      return;
     const int64_t* rows = rows_.data() + leaf * kLeafRows;
     for (int i = 0; i < kLeafRows; ++i) {
       if (bound[i] > limit || rows[i] < 0) continue;
@@ -182,7 +193,8 @@ Neighbours NearestIndex::search(const DistanceTable& query, int64_t row, bool wa
   visit(nearest);
   s.queue.clear();
   for (int64_t leaf = 0; leaf < leaves_; ++leaf)
-    if (leaf != nearest && s.bound[static_cast<size_t>(leaf)] <= limit) s.queue.push_back(static_cast<uint64_t>(s.bound[static_cast<size_t>(leaf)]) << 32 | static_cast<uint64_t>(leaf));
+    if (leaf != nearest && s.bound[static_cast<size_t>(leaf)] <= limit)
+      s.queue.push_back(static_cast<uint64_t>(s.bound[static_cast<size_t>(leaf)]) << 32 | static_cast<uint64_t>(leaf));
   // A heap, not a sort: most queries stop after a few leaves.
   std::make_heap(s.queue.begin(), s.queue.end(), std::greater<>());
   for (auto end = s.queue.end(); end != s.queue.begin() && s.queue.front() >> 32 <= limit; --end) {

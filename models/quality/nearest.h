@@ -1,9 +1,12 @@
-// Exact nearest rows under a distance that is a sum over columns: d(x, y) = Σ min(|x_c − y_c| / width_c, cap) over numbers + Σ weight·[x_c ≠ y_c] over levels.
-// A number missing on one side counts cap, on both sides 0. Gower's distance and the L1 distance of one-hot rows are of this form.
+// Exact nearest rows under a distance that is a sum over columns: d(x, y) = Σ min(|x_c − y_c| / width_c, cap) over
+// numbers + Σ weight·[x_c ≠ y_c] over levels.
+// A number missing on one side counts cap, on both sides 0. Gower's distance and the L1 distance of one-hot rows are of
+// this form.
 //
-// How it is fast and still exact: reference rows are cut into leaves of 64 similar rows (a kd-tree's leaves, kept flat). A query first gets a lower
-// bound to every leaf, then visits leaves from the nearest on, until the next bound exceeds what was found. Bounds are sums of 16-bit positions,
-// rounded so that they never exceed the true distance; every row they cannot exclude gets its distance in double, columns summed in order.
+// How it is fast and still exact: reference rows are cut into leaves of 64 similar rows (a kd-tree's leaves, kept
+// flat). A query first gets a lower bound to every leaf, then visits leaves from the nearest on, until the next bound
+// exceeds what was found. Bounds are sums of 16-bit positions, rounded so that they never exceed the true distance;
+// every row they cannot exclude gets its distance in double, columns summed in order.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -16,7 +19,7 @@ namespace tessera::quality {
 struct DistanceColumn {
   std::span<const double> numbers;  // one of the two is filled
   std::span<const int32_t> codes;
-  double width = 1;                 // of numbers: what counts 1; > 0
+  double width = 1;  // of numbers: what counts 1; > 0
 };
 
 // Columns in the order in which terms are summed; the same order and kinds in reference and query.
@@ -37,7 +40,8 @@ struct Neighbours {
 class NearestIndex {
  public:
   // Keeps views into the table's columns, which must outlive it.
-  NearestIndex(const DistanceTable& reference, const DistanceForm& form, const NearestKernel& kernel = nearest_kernels().back());
+  NearestIndex(const DistanceTable& reference, const DistanceForm& form,
+               const NearestKernel& kernel = nearest_kernels().back());
 
   // Memory of one thread's search, reused from row to row.
   struct Scratch {
@@ -51,8 +55,8 @@ class NearestIndex {
 
  private:
   struct IndexColumn {
-    int source;        // column of the table
-    double low = 0;    // numbers: position = (x − low) / width, then in units
+    int source;      // column of the table
+    double low = 0;  // numbers: position = (x − low) / width, then in units
   };
   void order_columns();
   void make_leaves(const std::vector<uint16_t>& positions);
@@ -64,13 +68,13 @@ class NearestIndex {
   DistanceForm form_;
   const NearestKernel& kernel_;
   NearestPlan plan_;
-  int unit_ = 0;                       // positions per width
-  std::vector<IndexColumn> columns_;   // numbers, then levels
-  int64_t leaves_ = 0;                 // with rows in them; bounds are kept for a multiple of kLeafRows
+  int unit_ = 0;                      // positions per width
+  std::vector<IndexColumn> columns_;  // numbers, then levels
+  int64_t leaves_ = 0;                // with rows in them; bounds are kept for a multiple of kLeafRows
   int64_t bounds_ = 0;
-  std::vector<int64_t> rows_;          // reference row of each place, leaf after leaf; −1: padding
-  std::vector<uint16_t> leaf_;         // [leaf][column][kLeafRows]
-  std::vector<uint16_t> low_, high_;   // [number][bounds_]
+  std::vector<int64_t> rows_;                // reference row of each place, leaf after leaf; −1: padding
+  std::vector<uint16_t> leaf_;               // [leaf][column][kLeafRows]
+  std::vector<uint16_t> low_, high_;         // [number][bounds_]
   std::vector<std::vector<uint16_t>> miss_;  // [level column][level mod kMissRows][bounds_]
 };
 

@@ -7,8 +7,10 @@
 namespace tessera::quality {
 namespace {
 
-// Bodies are inlined into one function per instruction set, so that no template of the standard library is compiled for a machine that may not be there.
-// Bytes is the width of that set's registers; GCC and clang lower their vector types to plain code where there are none.
+// Bodies are inlined into one function per instruction set, so that no template of the standard library is compiled for
+// a machine that may not be there.
+// Bytes is the width of that set's registers; GCC and clang lower their vector types to plain code where there are
+// none.
 
 template <int Bytes>
 struct Lanes {
@@ -21,10 +23,12 @@ template <int Bytes>
   std::memcpy(&v, from, Bytes);
 }
 
-// bound[0 … kLeafRows) = Σ of terms, where terms.number(column, entry, sum) and terms.level(…) add one column's terms of the entries from `entry` on.
+// bound[0 … kLeafRows) = Σ of terms, where terms.number(column, entry, sum) and terms.level(…) add one column's terms
+// of the entries from `entry` on.
 // True if one of them is ≤ limit.
 template <int Bytes, class Terms>
-[[gnu::always_inline]] inline bool sum_columns(const NearestPlan& plan, uint32_t limit, uint32_t* bound, const Terms& terms) {
+[[gnu::always_inline]] inline bool sum_columns(const NearestPlan& plan, uint32_t limit, uint32_t* bound,
+                                               const Terms& terms) {
   using V = typename Lanes<Bytes>::Vector;
   constexpr int kCount = Lanes<Bytes>::kCount, kVectors = kLeafRows / kCount;
   const int columns = plan.numbers + plan.levels;
@@ -90,34 +94,43 @@ struct BoundTerms {
 };
 
 template <int Bytes>
-[[gnu::always_inline]] inline bool scan_leaf(const NearestPlan& plan, const uint16_t* leaf, const uint16_t* query, uint32_t limit, uint32_t* bound) {
+[[gnu::always_inline]] inline bool scan_leaf(const NearestPlan& plan, const uint16_t* leaf, const uint16_t* query,
+                                             uint32_t limit, uint32_t* bound) {
   return sum_columns<Bytes>(plan, limit, bound, LeafTerms<Bytes>{plan, leaf, query});
 }
 
 template <int Bytes>
-[[gnu::always_inline]] inline void bound_leaves(const NearestPlan& plan, int64_t leaves, const uint16_t* low, const uint16_t* high, const uint16_t* const* miss, const uint16_t* query,
-                                 uint32_t* bound) {
+[[gnu::always_inline]] inline void bound_leaves(const NearestPlan& plan, int64_t leaves, const uint16_t* low,
+                                                const uint16_t* high, const uint16_t* const* miss,
+                                                const uint16_t* query, uint32_t* bound) {
   for (int64_t first = 0; first < leaves; first += kLeafRows)
     sum_columns<Bytes>(plan, 0, bound + first, BoundTerms<Bytes>{plan, leaves, first, low, high, miss, query});
 }
 
-bool scan_plain(const NearestPlan& p, const uint16_t* leaf, const uint16_t* query, uint32_t limit, uint32_t* bound) { return scan_leaf<16>(p, leaf, query, limit, bound); }
-void bound_plain(const NearestPlan& p, int64_t n, const uint16_t* low, const uint16_t* high, const uint16_t* const* miss, const uint16_t* query, uint32_t* bound) {
+bool scan_plain(const NearestPlan& p, const uint16_t* leaf, const uint16_t* query, uint32_t limit, uint32_t* bound) {
+  return scan_leaf<16>(p, leaf, query, limit, bound);
+}
+void bound_plain(const NearestPlan& p, int64_t n, const uint16_t* low, const uint16_t* high,
+                 const uint16_t* const* miss, const uint16_t* query, uint32_t* bound) {
   bound_leaves<16>(p, n, low, high, miss, query, bound);
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) bool scan_avx2(const NearestPlan& p, const uint16_t* leaf, const uint16_t* query, uint32_t limit, uint32_t* bound) {
+__attribute__((target("avx2"))) bool scan_avx2(const NearestPlan& p, const uint16_t* leaf, const uint16_t* query,
+                                               uint32_t limit, uint32_t* bound) {
   return scan_leaf<32>(p, leaf, query, limit, bound);
 }
-__attribute__((target("avx2"))) void bound_avx2(const NearestPlan& p, int64_t n, const uint16_t* low, const uint16_t* high, const uint16_t* const* miss,
+__attribute__((target("avx2"))) void bound_avx2(const NearestPlan& p, int64_t n, const uint16_t* low,
+                                                const uint16_t* high, const uint16_t* const* miss,
                                                 const uint16_t* query, uint32_t* bound) {
   bound_leaves<32>(p, n, low, high, miss, query, bound);
 }
-__attribute__((target("avx512bw,avx512vl"))) bool scan_avx512(const NearestPlan& p, const uint16_t* leaf, const uint16_t* query, uint32_t limit, uint32_t* bound) {
+__attribute__((target("avx512bw,avx512vl"))) bool scan_avx512(const NearestPlan& p, const uint16_t* leaf,
+                                                              const uint16_t* query, uint32_t limit, uint32_t* bound) {
   return scan_leaf<64>(p, leaf, query, limit, bound);
 }
-__attribute__((target("avx512bw,avx512vl"))) void bound_avx512(const NearestPlan& p, int64_t n, const uint16_t* low, const uint16_t* high, const uint16_t* const* miss,
+__attribute__((target("avx512bw,avx512vl"))) void bound_avx512(const NearestPlan& p, int64_t n, const uint16_t* low,
+                                                               const uint16_t* high, const uint16_t* const* miss,
                                                                const uint16_t* query, uint32_t* bound) {
   bound_leaves<64>(p, n, low, high, miss, query, bound);
 }

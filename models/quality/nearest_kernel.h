@@ -1,5 +1,6 @@
 // The two inner loops of the nearest-row search, on 16-bit positions: lower bounds of many distances at once.
-// Written once, compiled for plain x86-64 (or any other machine), AVX2 and AVX-512; which one runs is decided once at run time. Integers: same bits on all.
+// Written once, compiled for plain x86-64 (or any other machine), AVX2 and AVX-512; which one runs is decided once at
+// run time. Integers: same bits on all.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -12,20 +13,23 @@ constexpr int kLeafRows = 64;
 constexpr int kChunkColumns = 16;
 
 struct NearestPlan {
-  int numbers = 0;      // columns 0 … numbers−1: min(|Δposition|, cap)
-  int levels = 0;       // the columns after them: weight·[≠]
+  int numbers = 0;  // columns 0 … numbers−1: min(|Δposition|, cap)
+  int levels = 0;   // the columns after them: weight·[≠]
   uint16_t cap = 0, weight = 0;
 };
 
 struct NearestKernel {
   const char* name;
-  // bound[i] = Σ over columns of the term between the query's positions and those of row i; leaf [columns][kLeafRows], query [columns].
+  // bound[i] = Σ over columns of the term between the query's positions and those of row i; leaf [columns][kLeafRows],
+  // query [columns].
   // True if one of them is ≤ limit.
-  bool (*scan_leaf)(const NearestPlan& plan, const uint16_t* leaf, const uint16_t* query, uint32_t limit, uint32_t* bound);
-  // bound[i] = Σ over columns of the least term any row of leaf i can have. `leaves` is a multiple of kLeafRows; low, high [numbers][leaves];
+  bool (*scan_leaf)(const NearestPlan& plan, const uint16_t* leaf, const uint16_t* query, uint32_t limit,
+                    uint32_t* bound);
+  // bound[i] = Σ over columns of the least term any row of leaf i can have. `leaves` is a multiple of kLeafRows; low,
+  // high [numbers][leaves];
   // miss[column] → leaves terms for the query's level: 0 or weight.
-  void (*bound_leaves)(const NearestPlan& plan, int64_t leaves, const uint16_t* low, const uint16_t* high, const uint16_t* const* miss, const uint16_t* query,
-                       uint32_t* bound);
+  void (*bound_leaves)(const NearestPlan& plan, int64_t leaves, const uint16_t* low, const uint16_t* high,
+                       const uint16_t* const* miss, const uint16_t* query, uint32_t* bound);
 };
 
 // Those this machine can run, the fastest last.

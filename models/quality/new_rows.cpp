@@ -6,8 +6,8 @@
 namespace tessera::quality {
 namespace {
 
-constexpr int64_t kPiece = 256;    // query rows handed to a thread at once
-constexpr size_t kProbes = 200;    // rows that choose the sorting column
+constexpr int64_t kPiece = 256;  // query rows handed to a thread at once
+constexpr size_t kProbes = 200;  // rows that choose the sorting column
 
 uint64_t mix(uint64_t h, uint64_t x) {
   h ^= x + 0x9E3779B97F4A7C15ull + (h << 6) + (h >> 2);
@@ -15,17 +15,20 @@ uint64_t mix(uint64_t h, uint64_t x) {
   return h ^ (h >> 31);
 }
 
-// Reference rows by the hash of what must be equal (levels, missing marks), then by one number. Equal hashes of different rows cost time only:
+// Reference rows by the hash of what must be equal (levels, missing marks), then by one number. Equal hashes of
+// different rows cost time only:
 // a match is confirmed column by column.
 class RowIndex {
  public:
   RowIndex(const Comparison& c, size_t reference, const ComparedTable& queries, double tolerance)
       : reference_(c.tables[reference]), tolerance_(tolerance) {
-    for (size_t k = 0; k < c.facts.size(); ++k) (c.facts[k].kind == Kind::categorical ? levels_ : numbers_).push_back(k);
+    for (size_t k = 0; k < c.facts.size(); ++k)
+      (c.facts[k].kind == Kind::categorical ? levels_ : numbers_).push_back(k);
     const auto n = static_cast<size_t>(reference_.rows);
     entries_.resize(n);
     choose_sorting_column(queries);
-    for (size_t i = 0; i < n; ++i) entries_[i] = {key(reference_, i), sort_value(reference_, i), static_cast<int64_t>(i)};
+    for (size_t i = 0; i < n; ++i)
+      entries_[i] = {key(reference_, i), sort_value(reference_, i), static_cast<int64_t>(i)};
     std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) {
       return a.key != b.key ? a.key < b.key : a.value != b.value ? a.value < b.value : a.row < b.row;
     });
@@ -34,9 +37,11 @@ class RowIndex {
   bool matches(const ComparedTable& queries, size_t row) const {
     const uint64_t k = key(queries, row);
     const double value = sort_value(queries, row), reach = tolerance_ * std::abs(value);
-    // One ulp of slack on the window: whether a value is near enough is decided by agrees(), which rounds as the definition does.
+    // One ulp of slack on the window: whether a value is near enough is decided by agrees(), which rounds as the
+    // definition does.
     const double first = std::nextafter(value - reach, -INFINITY), last = std::nextafter(value + reach, INFINITY);
-    auto e = std::lower_bound(entries_.begin(), entries_.end(), 0, [&](const Entry& x, int) { return x.key != k ? x.key < k : x.value < first; });
+    auto e = std::lower_bound(entries_.begin(), entries_.end(), 0,
+                              [&](const Entry& x, int) { return x.key != k ? x.key < k : x.value < first; });
     for (; e != entries_.end() && e->key == k && e->value <= last; ++e)
       if (agrees(queries, row, static_cast<size_t>(e->row))) return true;
     return false;
@@ -86,7 +91,9 @@ class RowIndex {
       for (size_t i = 0; i < n; i += stride) {
         const double x = queries.columns[k].numbers[i], reach = tolerance_ * std::abs(x);
         if (std::isnan(x)) found += static_cast<double>(reference_.columns[k].missing);
-        else found += static_cast<double>(std::upper_bound(sorted.begin(), sorted.end(), x + reach) - std::lower_bound(sorted.begin(), sorted.end(), x - reach));
+        else
+          found += static_cast<double>(std::upper_bound(sorted.begin(), sorted.end(), x + reach) -
+                                       std::lower_bound(sorted.begin(), sorted.end(), x - reach));
       }
       if (found < fewest) fewest = found, sorting_ = static_cast<int64_t>(k);
     }
@@ -101,14 +108,17 @@ class RowIndex {
 
 }  // namespace
 
-std::vector<char> match_rows(const Comparison& c, size_t rows, size_t reference, double tolerance, const Workers& workers) {
+std::vector<char> match_rows(const Comparison& c, size_t rows, size_t reference, double tolerance,
+                             const Workers& workers) {
   const ComparedTable& queries = c.tables[rows];
   std::vector<char> matched(static_cast<size_t>(queries.rows), 0);
   const RowIndex index(c, reference, queries, tolerance);
-  workers.for_each(tolerance > 0 ? "new rows" : "exact copies", "rows", (queries.rows + kPiece - 1) / kPiece, kPiece, [&](int64_t piece) {
-    const int64_t end = std::min(queries.rows, (piece + 1) * kPiece);
-    for (int64_t i = piece * kPiece; i < end; ++i) matched[static_cast<size_t>(i)] = index.matches(queries, static_cast<size_t>(i));
-  });
+  workers.for_each(tolerance > 0 ? "new rows" : "exact copies", "rows", (queries.rows + kPiece - 1) / kPiece, kPiece,
+                   [&](int64_t piece) {
+                     const int64_t end = std::min(queries.rows, (piece + 1) * kPiece);
+                     for (int64_t i = piece * kPiece; i < end; ++i)
+                       matched[static_cast<size_t>(i)] = index.matches(queries, static_cast<size_t>(i));
+                   });
   return matched;
 }
 

@@ -9,7 +9,8 @@
 namespace tessera::quality {
 namespace {
 
-// The 11 edges, each step rounded before it is added: a fused multiply-add would put values that lie on an edge into the other bin.
+// The 11 edges, each step rounded before it is added: a fused multiply-add would put values that lie on an edge into
+// the other bin.
 std::array<double, 11> edges(double low, double high) {
   if (low == high) low -= 0.5, high += 0.5;
   const double step = (high - low) / 10;
@@ -67,7 +68,8 @@ Levels levels(const Comparison& c, const std::vector<Bins>& bins, int column, si
 
 PairTrend compare_pair(const Comparison& c, const std::vector<Bins>& bins, int a, int b, const PairOptions& options) {
   const auto ka = static_cast<size_t>(a), kb = static_cast<size_t>(b);
-  PairTrend p{a, b, "ContingencySimilarity", kUndefined, kUndefined, kUndefined, kUndefined, kUndefined, false, nullptr};
+  PairTrend p{a,     b,      "ContingencySimilarity", kUndefined, kUndefined, kUndefined, kUndefined, kUndefined,
+              false, nullptr};
   const bool number_a = c.facts[ka].kind != Kind::categorical, number_b = c.facts[kb].kind != Kind::categorical;
   if (number_a && number_b) {
     p.metric = "CorrelationSimilarity";
@@ -75,12 +77,15 @@ PairTrend compare_pair(const Comparison& c, const std::vector<Bins>& bins, int a
     p.synthetic_correlation = correlation(c.tables[1].columns[ka].numbers, c.tables[1].columns[kb].numbers);
     p.score = p.score_real_edges = 1 - std::abs(p.real_correlation - p.synthetic_correlation) / 2;
     p.counts = std::abs(p.real_correlation) > options.correlation_threshold;
-    if (std::isnan(p.real_correlation)) p.error = "no correlation in the real table: a column is constant, or fewer than two rows are complete";
-    else if (std::isnan(p.synthetic_correlation)) p.error = "no correlation in the synthetic table: a column is constant, or fewer than two rows are complete";
+    if (std::isnan(p.real_correlation))
+      p.error = "no correlation in the real table: a column is constant, or fewer than two rows are complete";
+    else if (std::isnan(p.synthetic_correlation))
+      p.error = "no correlation in the synthetic table: a column is constant, or fewer than two rows are complete";
     return p;
   }
   const auto similarity = [&](bool open, double* association) {
-    return contingency_similarity(levels(c, bins, a, 0, open), levels(c, bins, b, 0, open), levels(c, bins, a, 1, open), levels(c, bins, b, 1, open), association);
+    return contingency_similarity(levels(c, bins, a, 0, open), levels(c, bins, b, 0, open), levels(c, bins, a, 1, open),
+                                  levels(c, bins, b, 1, open), association);
   };
   p.score = similarity(false, &p.real_association);
   p.score_real_edges = number_a || number_b ? similarity(true, nullptr) : p.score;
@@ -106,14 +111,16 @@ double correlation(std::span<const double> x, std::span<const double> y) {
 std::vector<int8_t> own_bins(std::span<const double> numbers, double low, double high) {
   const auto edge = edges(low, high);
   std::vector<int8_t> bins(numbers.size());
-  for (size_t i = 0; i < bins.size(); ++i) bins[i] = std::isnan(numbers[i]) ? int8_t{10} : static_cast<int8_t>(bin(edge, numbers[i]) - 1);
+  for (size_t i = 0; i < bins.size(); ++i)
+    bins[i] = std::isnan(numbers[i]) ? int8_t{10} : static_cast<int8_t>(bin(edge, numbers[i]) - 1);
   return bins;
 }
 
 std::vector<int8_t> open_bins(std::span<const double> numbers, double low, double high) {
   const auto edge = edges(low, high);
   std::vector<int8_t> bins(numbers.size());
-  for (size_t i = 0; i < bins.size(); ++i) bins[i] = std::isnan(numbers[i]) ? int8_t{-1} : static_cast<int8_t>(std::clamp(bin(edge, numbers[i]) - 1, 0, 9));
+  for (size_t i = 0; i < bins.size(); ++i)
+    bins[i] = std::isnan(numbers[i]) ? int8_t{-1} : static_cast<int8_t>(std::clamp(bin(edge, numbers[i]) - 1, 0, 9));
   return bins;
 }
 

@@ -10,10 +10,10 @@
 namespace tessera::quality {
 
 // Who draws, so that no two draws share their numbers: the uses of Purpose::evaluate.
-#define TESSERA_DRAWS(each)                                                                                      \
-  each(baseline, 0x00) each(distance_rows, 0x01) each(tree_held_out, 0x10) each(tree_rows, 0x11)               \
-  each(tree_columns, 0x12) each(sample_rows, 0x20) each(folds, 0x21) each(halves, 0x22) each(training_rows, 0x23) \
-  each(kernel_sequences, 0x24) each(judged_sequences, 0x25) each(judge_batch, 0x26) each(judge_start, 0x27)
+#define TESSERA_DRAWS(each) \
+  each(baseline, 0x00) each(distance_rows, 0x01) each(tree_held_out, 0x10) each(tree_rows, 0x11) \
+      each(tree_columns, 0x12) each(sample_rows, 0x20) each(folds, 0x21) each(halves, 0x22) each(training_rows, 0x23) \
+          each(kernel_sequences, 0x24) each(judged_sequences, 0x25) each(judge_batch, 0x26) each(judge_start, 0x27)
 enum class Draw : uint32_t {
 #define TESSERA_DRAW(name, number) name = number,
   TESSERA_DRAWS(TESSERA_DRAW)
@@ -26,7 +26,9 @@ constexpr PurposeBlock kDraws[] = {
 };
 static_assert(apart(kDraws), "two draws of the metrics share their numbers");
 
-inline Philox random_words(uint64_t seed, Draw who, uint32_t block, uint64_t index) { return random_words(seed, Purpose::evaluate, block, index, static_cast<uint32_t>(who)); }
+inline Philox random_words(uint64_t seed, Draw who, uint32_t block, uint64_t index) {
+  return random_words(seed, Purpose::evaluate, block, index, static_cast<uint32_t>(who));
+}
 
 // 0 … n − 1 in an order drawn by (seed, who, which).
 inline std::vector<int64_t> shuffled(int64_t n, uint64_t seed, Draw who, uint32_t which = 0) {
@@ -44,7 +46,8 @@ inline std::vector<int64_t> shuffled(int64_t n, uint64_t seed, Draw who, uint32_
 }
 
 // `count` of `rows`, drawn, in the order they had; all of them where there are no more.
-inline std::vector<int64_t> drawn(std::vector<int64_t> rows, int64_t count, uint64_t seed, Draw who, uint32_t which = 0) {
+inline std::vector<int64_t> drawn(std::vector<int64_t> rows, int64_t count, uint64_t seed, Draw who,
+                                  uint32_t which = 0) {
   const auto n = static_cast<int64_t>(rows.size());
   if (count >= n) return rows;
   std::vector<int64_t> at = shuffled(n, seed, who, which);

@@ -26,7 +26,10 @@ enum class Task : uint32_t { discriminative = 0, discriminative_floor = 1, predi
 constexpr int kTasks = 4;
 
 uint64_t key_of(uint64_t seed, Task task, int judge, Draw who, int64_t step = 0, int side = 0) {
-  const Philox p = random_words(seed, who, static_cast<uint32_t>(step), static_cast<uint32_t>(judge) | static_cast<uint64_t>(static_cast<uint32_t>(task) << 1 | static_cast<uint32_t>(side)) << 32);
+  const Philox p =
+      random_words(seed, who, static_cast<uint32_t>(step),
+                   static_cast<uint32_t>(judge) |
+                       static_cast<uint64_t>(static_cast<uint32_t>(task) << 1 | static_cast<uint32_t>(side)) << 32);
   return uint64_t{p.word[0]} << 32 | p.word[1];
 }
 
@@ -83,7 +86,8 @@ class Judging {
     report_.units = features_ == 1 ? 4 : features_ / 2;
     target_ = features_ - 1;
     for (int64_t k = 0; k < features_; ++k)
-      if (f.features[static_cast<size_t>(k)].number && f.features[static_cast<size_t>(k)].name != kDifferenceColumn) target_ = k;
+      if (f.features[static_cast<size_t>(k)].number && f.features[static_cast<size_t>(k)].name != kDifferenceColumn)
+        target_ = k;
     report_.target = target_;
     report_.sequences = std::min(f.real.size(), f.synthetic.size());
     report_.floor_sequences = std::min(report_.sequences, f.real.size() / 2);
@@ -92,13 +96,16 @@ class Judging {
   const JudgeReport& report() const { return report_; }
 
   // Each fifth sequence of either side, in an order of the judge's own, is kept for the test.
-  double discriminate(const StepSet& real, const StepSet* synthetic, Task task, int judge, const Workers::Part& part) const {
+  double discriminate(const StepSet& real, const StepSet* synthetic, Task task, int judge,
+                      const Workers::Part& part) const {
     const int64_t n = synthetic != nullptr ? report_.sequences : report_.floor_sequences;
     Side sides[2] = {{&real, {}}, {synthetic != nullptr ? synthetic : &real, {}}};
     const auto which = static_cast<uint32_t>(judge) << 3 | static_cast<uint32_t>(task) << 1;
     const std::vector<int64_t> order = shuffled(real.size(), o_.seed, Draw::judged_sequences, which);
     sides[0].sequences.assign(order.begin(), order.begin() + n);
-    const std::vector<int64_t> other = synthetic != nullptr ? shuffled(synthetic->size(), o_.seed, Draw::judged_sequences, which | 1) : std::vector<int64_t>(order.begin() + n, order.begin() + 2 * n);
+    const std::vector<int64_t> other = synthetic != nullptr
+                                           ? shuffled(synthetic->size(), o_.seed, Draw::judged_sequences, which | 1)
+                                           : std::vector<int64_t>(order.begin() + n, order.begin() + 2 * n);
     sides[1].sequences.assign(other.begin(), other.begin() + n);
     const int64_t train = n - std::max<int64_t>(n / 5, 1), batch = std::min<int64_t>(o_.batch, train);
 
@@ -108,7 +115,8 @@ class Judging {
     Recorder r(plan);
     r.own(net.set);
     const Var logit = answer(r, net, 2 * batch);
-    r.minimise(mean(softplus(-1.0 * slice_rows(logit, 0, batch))) + mean(softplus(slice_rows(logit, batch, batch))), net.set, net.adam());
+    r.minimise(mean(softplus(-1.0 * slice_rows(logit, 0, batch))) + mean(softplus(slice_rows(logit, batch, batch))),
+               net.set, net.adam());
     const Run run(std::move(plan), alone, o_.seed);
     Batch b;
     bind(*run.program, b, 2 * batch);
@@ -117,8 +125,10 @@ class Judging {
     for (int step = 0; step < o_.discriminative_steps; ++step) {
       if (step % kPartSteps == 0) part();
       for (int side = 0; side < 2; ++side) {
-        const Permutation draw(static_cast<uint64_t>(train), key_of(o_.seed, task, judge, Draw::judge_batch, step, side));
-        for (int64_t i = 0; i < batch; ++i) read(sides[side], static_cast<int64_t>(draw(static_cast<uint64_t>(i))), side * batch + i, b);
+        const Permutation draw(static_cast<uint64_t>(train),
+                               key_of(o_.seed, task, judge, Draw::judge_batch, step, side));
+        for (int64_t i = 0; i < batch; ++i)
+          read(sides[side], static_cast<int64_t>(draw(static_cast<uint64_t>(i))), side * batch + i, b);
       }
       run.program->run(1);
     }
@@ -163,8 +173,10 @@ class Judging {
       if (step % kPartSteps == 0) part();
       const Permutation draw(static_cast<uint64_t>(n), key_of(o_.seed, task, judge, Draw::judge_batch, step));
       double valid = 0;
-      for (int64_t i = 0; i < batch; ++i) valid += static_cast<double>(read_prediction(side, static_cast<int64_t>(draw(static_cast<uint64_t>(i))), i, b));
-      for (float& w : b.weight) w = w > 0 ? static_cast<float>(1 / valid) : 0;  // a mean over all steps of the batch that have a next one
+      for (int64_t i = 0; i < batch; ++i)
+        valid += static_cast<double>(read_prediction(side, static_cast<int64_t>(draw(static_cast<uint64_t>(i))), i, b));
+      // a mean over all steps of the batch that have a next one
+      for (float& w : b.weight) w = w > 0 ? static_cast<float>(1 / valid) : 0;
       run.program->run(1);
     }
     weights = run.program->get<float>("judge");
@@ -185,10 +197,12 @@ class Judging {
     for (int64_t begin = 0; begin < tested; begin += kTestBatch) {
       const int64_t count = std::min(kTestBatch, tested - begin);
       std::vector<double> pairs;
-      for (int64_t i = 0; i < kTestBatch; ++i) pairs.push_back(static_cast<double>(read_prediction(all, begin + std::min(i, count - 1), i, b)));
+      for (int64_t i = 0; i < kTestBatch; ++i)
+        pairs.push_back(static_cast<double>(read_prediction(all, begin + std::min(i, count - 1), i, b)));
       test.program->run(1);
       const std::vector<float> errors = test.program->read<float>(out);
-      for (int64_t i = 0; i < count; ++i) total += static_cast<double>(errors[static_cast<size_t>(i)]) / pairs[static_cast<size_t>(i)];
+      for (int64_t i = 0; i < count; ++i)
+        total += static_cast<double>(errors[static_cast<size_t>(i)]) / pairs[static_cast<size_t>(i)];
     }
     return tested == 0 ? kUndefined : total / static_cast<double>(tested);
   }
@@ -206,10 +220,12 @@ class Judging {
 
   // |next − predicted|·weight [batch, horizon].
   Var error(Recorder& r, const Judge& net, int64_t batch) const {
-    const Var x = r.input("x", {batch, horizon() * inputs()}), length = r.input("length", {batch, 1}), target = r.input("target", {batch, horizon()}), weight = r.input("weight", {batch, horizon()});
+    const Var x = r.input("x", {batch, horizon() * inputs()}), length = r.input("length", {batch, 1}),
+              target = r.input("target", {batch, horizon()}), weight = r.input("weight", {batch, horizon()});
     const RecurrentStates states = recurrent(r, net.set, "rnn.", net.layer, x, horizon(), length);
     const Var each = reshape(states.y, {batch * horizon(), net.layer.hidden});
-    const Var predicted = reshape(sigmoid(matmul(each, r(net.set, "output.weight")) + r(net.set, "output.bias")), {batch, horizon()});
+    const Var predicted =
+        reshape(sigmoid(matmul(each, r(net.set, "output.weight")) + r(net.set, "output.bias")), {batch, horizon()});
     return leaky_relu(predicted - target, -1) * weight;  // a slope of −1 is the absolute value
   }
 
@@ -220,7 +236,8 @@ class Judging {
   }
   void bind_prediction(Program& p, Batch& b, int64_t batch) const {
     b.x.assign(static_cast<size_t>(batch * horizon() * inputs()), 0), b.length.assign(static_cast<size_t>(batch), 0);
-    b.target.assign(static_cast<size_t>(batch * horizon()), 0), b.weight.assign(static_cast<size_t>(batch * horizon()), 0);
+    b.target.assign(static_cast<size_t>(batch * horizon()), 0),
+        b.weight.assign(static_cast<size_t>(batch * horizon()), 0);
     p.bind("x", b.x.data());
     p.bind("length", b.length.data());
     p.bind("target", b.target.data());
@@ -274,24 +291,30 @@ class Judging {
 JudgeReport judge_sequences(const StepFeatures& f, const JudgeOptions& o, const Workers& workers) {
   for (const auto& [set, name] : {std::pair{&f.real, "real"}, std::pair{&f.synthetic, "synthetic"}})
     if (set->size() < kFewestSequences)
-      throw Error(ErrorCode::data, fmt::format("The {} table makes {} sequences; judges are trained on at least {}. Sample more, or leave them out with --judges 0.", name, set->size(), kFewestSequences));
+      throw Error(ErrorCode::data, fmt::format("The {} table makes {} sequences; judges are trained on at least {}. "
+                                               "Sample more, or leave them out with --judges 0.",
+                                               name, set->size(), kFewestSequences));
   const Judging judging(f, o);
   const auto judges = static_cast<size_t>(o.judges);
   std::vector<std::vector<double>> scores(kTasks, std::vector<double>(judges));
   // The longest first, so that the threads end together.
-  const Task order[kTasks] = {Task::predictive, Task::predictive_floor, Task::discriminative, Task::discriminative_floor};
+  const Task order[kTasks] = {Task::predictive, Task::predictive_floor, Task::discriminative,
+                              Task::discriminative_floor};
   const int64_t parts = (std::max(o.discriminative_steps, o.predictive_steps) + kPartSteps - 1) / kPartSteps;
-  workers.for_each_part("judges of sequences", "steps", kTasks * o.judges, parts, [&](int64_t piece, const Workers::Part& part) {
-    const Task task = order[piece / o.judges];
-    const int judge = static_cast<int>(piece % o.judges);
-    double& score = scores[static_cast<size_t>(task)][static_cast<size_t>(judge)];
-    switch (task) {
-      case Task::discriminative: score = judging.discriminate(f.real, &f.synthetic, task, judge, part); break;
-      case Task::discriminative_floor: score = judging.discriminate(f.real, nullptr, task, judge, part); break;
-      case Task::predictive: score = judging.predict(f.synthetic, f.real, task, judge, part); break;
-      case Task::predictive_floor: score = judging.predict(f.real, f.real, task, judge, part); break;
-    }
-  }, kPartSteps);
+  workers.for_each_part(
+      "judges of sequences", "steps", kTasks * o.judges, parts,
+      [&](int64_t piece, const Workers::Part& part) {
+        const Task task = order[piece / o.judges];
+        const int judge = static_cast<int>(piece % o.judges);
+        double& score = scores[static_cast<size_t>(task)][static_cast<size_t>(judge)];
+        switch (task) {
+          case Task::discriminative: score = judging.discriminate(f.real, &f.synthetic, task, judge, part); break;
+          case Task::discriminative_floor: score = judging.discriminate(f.real, nullptr, task, judge, part); break;
+          case Task::predictive: score = judging.predict(f.synthetic, f.real, task, judge, part); break;
+          case Task::predictive_floor: score = judging.predict(f.real, f.real, task, judge, part); break;
+        }
+      },
+      kPartSteps);
   JudgeReport out = judging.report();
   out.discriminative = summary(scores[0]), out.discriminative_floor = summary(scores[1]);
   out.predictive = summary(scores[2]), out.predictive_floor = summary(scores[3]);

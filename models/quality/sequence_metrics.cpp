@@ -27,7 +27,9 @@ struct Range {
 
 Range range_of(const StepRows& s, int64_t k) {
   Range r;
-  each_step(s, [&](const float* row) { r.low = std::min(r.low, static_cast<double>(row[k])), r.high = std::max(r.high, static_cast<double>(row[k])); });
+  each_step(s, [&](const float* row) {
+    r.low = std::min(r.low, static_cast<double>(row[k])), r.high = std::max(r.high, static_cast<double>(row[k]));
+  });
   return r;
 }
 
@@ -53,7 +55,8 @@ void autocorrelate(const StepRows& s, int64_t k, const Moments& m, std::span<dou
     for (int64_t i = 0; i < s.size(); ++i) {
       const float* x = s.sequence(i) + k;
       for (int64_t t = 0; t + lag < s.steps(i); ++t)
-        sum += (static_cast<double>(x[t * s.features]) - m.mean) * (static_cast<double>(x[(t + lag) * s.features]) - m.mean);
+        sum += (static_cast<double>(x[t * s.features]) - m.mean) *
+               (static_cast<double>(x[(t + lag) * s.features]) - m.mean);
       pairs += static_cast<double>(std::max<int64_t>(s.steps(i) - lag, 0));
     }
     out[at] = pairs > 0 && variance > 0 ? sum / pairs / variance : kUndefined;
@@ -67,7 +70,8 @@ void correlate(const StepRows& s, int64_t a, const std::vector<Moments>& m, std:
   each_step(s, [&](const float* row) {
     const double d = static_cast<double>(row[a]) - mean;
     n += 1;
-    for (int64_t b = 0; b < s.features; ++b) sum[static_cast<size_t>(b)] += d * (static_cast<double>(row[b]) - m[static_cast<size_t>(b)].mean);
+    for (int64_t b = 0; b < s.features; ++b)
+      sum[static_cast<size_t>(b)] += d * (static_cast<double>(row[b]) - m[static_cast<size_t>(b)].mean);
   });
   for (size_t b = 0; b < sum.size(); ++b) {
     const double scale = m[static_cast<size_t>(a)].deviation * m[b].deviation;
@@ -86,11 +90,14 @@ StepStatistics statistics_of(const StepRows& s, int lags, const Workers& workers
     out.moments[at] = moments_of(s, k);
     autocorrelate(s, k, out.moments[at], std::span(out.autocorrelation).subspan(at * width, width));
   });
-  workers.for_each(note, "columns", s.features, 1, [&](int64_t k) { correlate(s, k, out.moments, std::span(out.correlation).subspan(static_cast<size_t>(k) * features, features)); });
+  workers.for_each(note, "columns", s.features, 1, [&](int64_t k) {
+    correlate(s, k, out.moments, std::span(out.correlation).subspan(static_cast<size_t>(k) * features, features));
+  });
   return out;
 }
 
-// ½Σ|p − q| of equal bins over the real range. Of a feature that is constant among the real rows: the share of synthetic values that differ.
+// ½Σ|p − q| of equal bins over the real range. Of a feature that is constant among the real rows: the share of
+// synthetic values that differ.
 double histogram_distance(const StepRows& real, const StepRows& synthetic, int64_t k, int bins) {
   const Range r = range_of(real, k);
   auto shares = [&](const StepRows& s) {
@@ -127,7 +134,8 @@ double square_distance(const float* x, int64_t nx, const float* y, int64_t ny) {
   return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-Discrepancy discrepancy_of(const StepRows& real, const StepRows& synthetic, const SequenceMetricOptions& o, const Workers& workers) {
+Discrepancy discrepancy_of(const StepRows& real, const StepRows& synthetic, const SequenceMetricOptions& o,
+                           const Workers& workers) {
   struct Sequence {
     const float* values;
     int64_t size;
@@ -136,7 +144,8 @@ Discrepancy discrepancy_of(const StepRows& real, const StepRows& synthetic, cons
   auto take = [&](const StepRows& s, uint32_t which) {
     std::vector<int64_t> numbers(static_cast<size_t>(s.size()));
     std::iota(numbers.begin(), numbers.end(), 0);
-    for (const int64_t i : drawn(std::move(numbers), o.most, o.seed, Draw::kernel_sequences, which)) all.push_back({s.sequence(i), s.steps(i) * s.features});
+    for (const int64_t i : drawn(std::move(numbers), o.most, o.seed, Draw::kernel_sequences, which))
+      all.push_back({s.sequence(i), s.steps(i) * s.features});
   };
   take(real, 0);
   const size_t n = all.size();
@@ -148,7 +157,8 @@ Discrepancy discrepancy_of(const StepRows& real, const StepRows& synthetic, cons
   std::vector<double> square(total * (total - 1) / 2);
   workers.for_each("kernel distances", "sequences", static_cast<int64_t>(total), 1, [&](int64_t row) {
     const auto i = static_cast<size_t>(row);
-    for (size_t j = i + 1; j < total; ++j) square[row_start(i) + j - i - 1] = square_distance(all[i].values, all[i].size, all[j].values, all[j].size);
+    for (size_t j = i + 1; j < total; ++j)
+      square[row_start(i) + j - i - 1] = square_distance(all[i].values, all[i].size, all[j].values, all[j].size);
   });
 
   Discrepancy out;
@@ -168,7 +178,8 @@ Discrepancy discrepancy_of(const StepRows& real, const StepRows& synthetic, cons
   workers.for_each("kernel", "sequences", static_cast<int64_t>(total), 1, [&](int64_t row) {
     const auto i = static_cast<size_t>(row);
     std::array<double, 3> s{0, 0, 0};
-    for (size_t j = i + 1; j < total; ++j) s[(i >= n) + (j >= n)] += std::exp(-square[row_start(i) + j - i - 1] / out.bandwidth);
+    for (size_t j = i + 1; j < total; ++j)
+      s[(i >= n) + (j >= n)] += std::exp(-square[row_start(i) + j - i - 1] / out.bandwidth);
     sums[i] = s;
   });
   double rr = 0, rs = 0, ss = 0;
@@ -200,20 +211,26 @@ std::vector<double> above_diagonal(const std::vector<double>& square, int64_t fe
 
 }  // namespace
 
-SequenceMetrics sequence_metrics(const StepRows& real, const StepRows& synthetic, const SequenceMetricOptions& options, const Workers& workers) {
+SequenceMetrics sequence_metrics(const StepRows& real, const StepRows& synthetic, const SequenceMetricOptions& options,
+                                 const Workers& workers) {
   SequenceMetrics out;
   out.real = statistics_of(real, options.lags, workers, "steps of real sequences");
   out.synthetic = statistics_of(synthetic, options.lags, workers, "steps of synthetic sequences");
   out.histogram.resize(static_cast<size_t>(real.features));
-  workers.for_each("histograms", "columns", real.features, 1, [&](int64_t k) { out.histogram[static_cast<size_t>(k)] = histogram_distance(real, synthetic, k, options.bins); });
+  workers.for_each("histograms", "columns", real.features, 1, [&](int64_t k) {
+    out.histogram[static_cast<size_t>(k)] = histogram_distance(real, synthetic, k, options.bins);
+  });
 
-  auto moment = [&](double Moments::*which) { return mean_difference(each_moment(out.real, which), each_moment(out.synthetic, which)); };
+  auto moment = [&](double Moments::*which) {
+    return mean_difference(each_moment(out.real, which), each_moment(out.synthetic, which));
+  };
   out.mean_difference = moment(&Moments::mean);
   out.deviation_difference = moment(&Moments::deviation);
   out.skewness_difference = moment(&Moments::skewness);
   out.kurtosis_difference = moment(&Moments::kurtosis);
   out.autocorrelation_difference = mean_difference(out.real.autocorrelation, out.synthetic.autocorrelation);
-  out.cross_correlation_difference = mean_difference(above_diagonal(out.real.correlation, real.features), above_diagonal(out.synthetic.correlation, real.features));
+  out.cross_correlation_difference = mean_difference(above_diagonal(out.real.correlation, real.features),
+                                                     above_diagonal(out.synthetic.correlation, real.features));
   out.histogram_distance = mean_defined(out.histogram);
   out.discrepancy = discrepancy_of(real, synthetic, options, workers);
   return out;

@@ -11,7 +11,9 @@ namespace tessera::quality {
 
 constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
 
-inline nlohmann::json number_or_null(double x) { return std::isfinite(x) ? nlohmann::json(x) : nlohmann::json(nullptr); }
+inline nlohmann::json number_or_null(double x) {
+  return std::isfinite(x) ? nlohmann::json(x) : nlohmann::json(nullptr);
+}
 
 // Mean of the defined values, in order; undefined where there are none.
 inline double mean_defined(const std::vector<double>& values) {

@@ -16,7 +16,8 @@ Table statics_of(const Sequences& s) {
   Table out;
   out.rows = s.attributes.rows;
   for (const Column& c : s.attributes.columns)
-    if (std::find(s.options.statics.begin(), s.options.statics.end(), c.name) != s.options.statics.end()) out.columns.push_back(c);
+    if (std::find(s.options.statics.begin(), s.options.statics.end(), c.name) != s.options.statics.end())
+      out.columns.push_back(c);
   return out;
 }
 
@@ -66,9 +67,12 @@ void describe(const Comparison& c, const Table& real, bool fixed, StepFeatures& 
     std::vector<int32_t> levels(rows.size());
     std::iota(levels.begin(), levels.end(), -1);
     std::erase_if(levels, [&](int32_t l) { return rows[static_cast<size_t>(l + 1)] == 0; });
-    const bool same = levels.size() == 1 && std::all_of(b.codes.begin(), b.codes.end(), [&](int32_t code) { return code == levels[0]; });
+    const bool same = levels.size() == 1 &&
+                      std::all_of(b.codes.begin(), b.codes.end(), [&](int32_t code) { return code == levels[0]; });
     if (same) continue;
-    std::stable_sort(levels.begin(), levels.end(), [&](int32_t l, int32_t m) { return rows[static_cast<size_t>(l + 1)] > rows[static_cast<size_t>(m + 1)]; });
+    std::stable_sort(levels.begin(), levels.end(), [&](int32_t l, int32_t m) {
+      return rows[static_cast<size_t>(l + 1)] > rows[static_cast<size_t>(m + 1)];
+    });
     if (levels.size() > kMostLevels) levels.resize(kMostLevels);
     std::sort(levels.begin(), levels.end());
     if (levels.size() == 2) levels.erase(levels.begin());  // one of two says both
@@ -77,7 +81,8 @@ void describe(const Comparison& c, const Table& real, bool fixed, StepFeatures& 
       std::string text = "missing";
       if (l >= 0) {
         const auto row = std::find(a.codes.begin(), a.codes.end(), l) - a.codes.begin();
-        if (!is_numeric(column.type)) text = "= " + column.values[static_cast<size_t>(column.codes[static_cast<size_t>(row)])];
+        if (!is_numeric(column.type))
+          text = "= " + column.values[static_cast<size_t>(column.codes[static_cast<size_t>(row)])];
       }
       out.features.push_back({name + " " + text, false});
       sources.push_back({Source::Kind::level, fixed, j, 0, 0, 0, l});
@@ -86,7 +91,8 @@ void describe(const Comparison& c, const Table& real, bool fixed, StepFeatures& 
   out.excluded.insert(out.excluded.end(), c.identifiers.begin(), c.identifiers.end());
 }
 
-void fill(const Sequences& s, const std::vector<Source>& sources, const ComparedTable& steps, const ComparedTable* statics, StepSet& out) {
+void fill(const Sequences& s, const std::vector<Source>& sources, const ComparedTable& steps,
+          const ComparedTable* statics, StepSet& out) {
   out.first = s.first, out.length = s.length, out.longest = s.longest;
   out.features = static_cast<int64_t>(sources.size());
   const size_t width = sources.size();
@@ -94,12 +100,14 @@ void fill(const Sequences& s, const std::vector<Source>& sources, const Compared
   for (size_t k = 0; k < width; ++k) {
     const Source& source = sources[k];
     if (!source.fixed) {
-      for (int64_t row = 0; row < s.steps.rows; ++row) out.values[static_cast<size_t>(row) * width + k] = source.of(steps.columns[source.column], row);
+      for (int64_t row = 0; row < s.steps.rows; ++row)
+        out.values[static_cast<size_t>(row) * width + k] = source.of(steps.columns[source.column], row);
       continue;
     }
     for (int64_t i = 0; i < s.size(); ++i) {
       const float value = source.of(statics->columns[source.column], i);
-      const auto begin = static_cast<size_t>(s.first[static_cast<size_t>(i)]), end = begin + static_cast<size_t>(s.length[static_cast<size_t>(i)]);
+      const auto begin = static_cast<size_t>(s.first[static_cast<size_t>(i)]),
+                 end = begin + static_cast<size_t>(s.length[static_cast<size_t>(i)]);
       for (size_t row = begin; row < end; ++row) out.values[row * width + k] = value;
     }
   }
@@ -118,7 +126,9 @@ StepFeatures step_features(const Sequences& real, const Sequences& synthetic) {
   }
   const Comparison steps = compare_tables({{"real", &real.steps}, {"synthetic", &synthetic.steps}});
   describe(steps, real.steps, false, out, sources);
-  if (sources.empty()) throw Error(ErrorCode::data, "Every column is constant, a key or an identifier: nothing of these sequences can be compared.");
+  if (sources.empty())
+    throw Error(ErrorCode::data,
+                "Every column is constant, a key or an identifier: nothing of these sequences can be compared.");
   fill(real, sources, steps.tables[0], fixed.tables.empty() ? nullptr : &fixed.tables[0], out.real);
   fill(synthetic, sources, steps.tables[1], fixed.tables.empty() ? nullptr : &fixed.tables[1], out.synthetic);
   return out;

@@ -8,8 +8,9 @@
 
 namespace tessera::quality {
 
-// A feature of a step. Numbers and times are (x − min)/(max − min) by the real table's range, not clipped; a missing one stands at the real mean, and a feature of its own marks
-// it if either table has some. Categories are a 0/1 feature for each of the 100 commonest levels of the real table. Statics stand at every step. Keys, identifiers and what is
+// A feature of a step. Numbers and times are (x − min)/(max − min) by the real table's range, not clipped; a missing
+// one stands at the real mean, and a feature of its own marks it if either table has some. Categories are a 0/1 feature
+// for each of the 100 commonest levels of the real table. Statics stand at every step. Keys, identifiers and what is
 // constant in both tables are left out.
 struct StepFeature {
   std::string name;  // "Close", "drug = aspirin", "weight missing"

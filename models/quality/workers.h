@@ -1,4 +1,5 @@
-// The metrics' parallel loop: pieces handed out one by one, progress told by the calling thread, cancellation between pieces.
+// The metrics' parallel loop: pieces handed out one by one, progress told by the calling thread, cancellation between
+// pieces.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -14,15 +15,20 @@ struct Workers {
   Team& team;
   const Monitor& monitor;
 
-  // Runs body(i) for i in [0, count) and reports phase "evaluate" with `note`, in units of `unit`, `weight` of them a piece.
+  // Runs body(i) for i in [0, count) and reports phase "evaluate" with `note`, in units of `unit`, `weight` of them a
+  // piece.
   // body(i) must write only what belongs to i: then nothing depends on who ran it.
-  void for_each(const char* note, const char* unit, int64_t count, double weight, const std::function<void(int64_t)>& body) const {
-    for_each_part(note, unit, count, 1, [&](int64_t i, const Part&) { body(i); }, weight);
+  void for_each(const char* note, const char* unit, int64_t count, double weight,
+                const std::function<void(int64_t)>& body) const {
+    for_each_part(
+        note, unit, count, 1, [&](int64_t i, const Part&) { body(i); }, weight);
   }
 
-  // The same for few long pieces: body(i, part) calls part() up to `parts` times as it goes on, which tells progress and throws when cancelled.
+  // The same for few long pieces: body(i, part) calls part() up to `parts` times as it goes on, which tells progress
+  // and throws when cancelled.
   using Part = std::function<void()>;
-  void for_each_part(const char* note, const char* unit, int64_t count, int64_t parts, const std::function<void(int64_t, const Part&)>& body, double weight = 1) const {
+  void for_each_part(const char* note, const char* unit, int64_t count, int64_t parts,
+                     const std::function<void(int64_t, const Part&)>& body, double weight = 1) const {
     std::atomic<int64_t> next{0}, done{0};
     Progress progress{"evaluate", 0, static_cast<double>(count * parts) * weight, unit, note, false};
     monitor.report(progress);

@@ -11,14 +11,17 @@ namespace {
 constexpr double kLargest = 0x1p52;  // numbers beyond cannot be counted on from
 
 // The end of the grid cell that `last` lies in.
-double end_of_cell(double last, double cell) { return std::clamp((std::floor(last / cell) + 1) * cell - 1, -kLargest, kLargest); }
+double end_of_cell(double last, double cell) {
+  return std::clamp((std::floor(last / cell) + 1) * cell - 1, -kLargest, kLargest);
+}
 
 double held_of_last(const Column& keys) {
   constexpr double kDays = 10, kSeconds = 10 * 86400.0;
   const double last = *std::max_element(keys.numbers.begin(), keys.numbers.end());
   if (keys.type == ColumnType::date) return end_of_cell(last, kDays);
   if (keys.type == ColumnType::datetime) return end_of_cell(last, kSeconds);
-  return last >= 0 && last < kLargest / 2 ? static_cast<double>(Identifier::rounded_up(static_cast<uint64_t>(last))) : 0;
+  return last >= 0 && last < kLargest / 2 ? static_cast<double>(Identifier::rounded_up(static_cast<uint64_t>(last)))
+                                          : 0;
 }
 
 }  // namespace
@@ -32,7 +35,8 @@ KeyMaker::KeyMaker(const Column& keys, uint64_t seed, int64_t least_rows) {
     in_blocks_ = keys.type != ColumnType::date && keys.type != ColumnType::datetime;  // a calendar has no room for them
     return;
   }
-  if (keys.type == ColumnType::boolean || keys.type == ColumnType::constant) schema_.type = ColumnType::category;  // true and false cannot name more than two
+  // true and false cannot name more than two
+  if (keys.type == ColumnType::boolean || keys.type == ColumnType::constant) schema_.type = ColumnType::category;
   schema_.reason = "key, regenerated";  // what a column's reason quotes would be a key of the table
   const std::vector<std::string_view> texts(keys.values.begin(), keys.values.end());
   pattern_ = Identifier::learn(texts, {}, {least_rows, seed, fingerprint_of(keys.name)});
@@ -53,7 +57,9 @@ void KeyMaker::append(int64_t sequence, int64_t rows, uint64_t seed, Column& to)
 }
 
 nlohmann::json KeyMaker::to_json() const {
-  nlohmann::json out{{"name", schema_.name}, {"type", name(schema_.type)}, {"reason", schema_.reason}, {"format", schema_.format}, {"decimals", schema_.decimals}, {"last", last_}, {"in_blocks", in_blocks_}};
+  nlohmann::json out{{"name", schema_.name},     {"type", name(schema_.type)},   {"reason", schema_.reason},
+                     {"format", schema_.format}, {"decimals", schema_.decimals}, {"last", last_},
+                     {"in_blocks", in_blocks_}};
   if (pattern_) out["pattern"] = pattern_->to_json(), out["description"] = pattern_->describe();
   return out;
 }

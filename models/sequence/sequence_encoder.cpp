@@ -38,7 +38,8 @@ Monitor silent(const Monitor& monitor) {
 
 // `count` times a row of `from` behind `to`, which numbers its texts as `from` does.
 void append_copies(const Column& from, int64_t row, int64_t count, Column& to) {
-  if (is_numeric(from.type)) to.numbers.insert(to.numbers.end(), static_cast<size_t>(count), from.numbers[static_cast<size_t>(row)]);
+  if (is_numeric(from.type))
+    to.numbers.insert(to.numbers.end(), static_cast<size_t>(count), from.numbers[static_cast<size_t>(row)]);
   else to.codes.insert(to.codes.end(), static_cast<size_t>(count), from.codes[static_cast<size_t>(row)]);
 }
 
@@ -81,15 +82,19 @@ SequenceEncoder SequenceEncoder::fit(const Sequences& sequences, uint64_t seed, 
   for (const Column& c : sequences.columns.columns) {
     if (c.name == s.options.key || c.name == s.options.index) continue;
     const auto fixed = std::find(s.options.statics.begin(), s.options.statics.end(), c.name);
-    if (fixed != s.options.statics.end()) s.sources.push_back({State::Part::fixed, static_cast<int>(fixed - s.options.statics.begin())});
+    if (fixed != s.options.statics.end())
+      s.sources.push_back({State::Part::fixed, static_cast<int>(fixed - s.options.statics.begin())});
     else s.sources.push_back({State::Part::step, s.difference_at++});
   }
   s.length_at = static_cast<int>(s.options.statics.size());
   s.steps = Encoder::fit(sequences.steps, step_options(seed), team, silent(monitor));
-  s.attributes = Encoder::fit(sequences.attributes, attribute_options(seed ^ 0x9e3779b97f4a7c15ull), team, silent(monitor));
+  s.attributes =
+      Encoder::fit(sequences.attributes, attribute_options(seed ^ 0x9e3779b97f4a7c15ull), team, silent(monitor));
   if (s.steps.layout().data_width == 0)
-    throw Error(ErrorCode::data, "Every column of the steps is constant or an identifier: nothing changes from one step to the next.\n"
-                                 "  Columns that are static belong to --static; a table of such columns alone is fitted with --method tvae.");
+    throw Error(
+        ErrorCode::data,
+        "Every column of the steps is constant or an identifier: nothing changes from one step to the next.\n"
+        "  Columns that are static belong to --static; a table of such columns alone is fitted with --method tvae.");
   return out;
 }
 
@@ -98,7 +103,8 @@ EncodedSequences SequenceEncoder::encode(Sequences&& sequences, Team& team, cons
   const double columns = static_cast<double>(sequences.columns.columns.size());
   out.steps = state_->steps.encode(std::move(sequences.steps), team, silent(monitor));
   out.attributes = state_->attributes.encode(std::move(sequences.attributes), team, silent(monitor));
-  monitor.report({"encode", columns, columns, "columns", fmt::format("{} sequences of up to {} steps", sequences.size(), sequences.longest), true});
+  monitor.report({"encode", columns, columns, "columns",
+                  fmt::format("{} sequences of up to {} steps", sequences.size(), sequences.longest), true});
   out.first = std::move(sequences.first), out.length = std::move(sequences.length);
   out.longest = sequences.longest;
   return out;
@@ -109,18 +115,22 @@ const RowLayout& SequenceEncoder::attributes() const { return state_->attributes
 int SequenceEncoder::longest() const { return state_->longest; }
 const SequenceOptions& SequenceEncoder::options() const { return state_->options; }
 
-Table SequenceEncoder::decode_attributes(const float* alphas, const int32_t* codes, const int64_t* sequence_ids, int64_t n, uint64_t seed) const {
+Table SequenceEncoder::decode_attributes(const float* alphas, const int32_t* codes, const int64_t* sequence_ids,
+                                         int64_t n, uint64_t seed) const {
   return state_->attributes.decode(alphas, codes, sequence_ids, n, seed);
 }
 
 std::vector<int32_t> SequenceEncoder::lengths(const Table& attributes) const {
   std::vector<int32_t> out;
   for (const double length : attributes.columns[static_cast<size_t>(state_->length_at)].numbers)
-    out.push_back(length != length ? 1 : static_cast<int32_t>(std::clamp(std::round(length), 1.0, static_cast<double>(state_->longest))));
+    out.push_back(length != length ? 1
+                                   : static_cast<int32_t>(
+                                         std::clamp(std::round(length), 1.0, static_cast<double>(state_->longest))));
   return out;
 }
 
-Table SequenceEncoder::decode(const float* alphas, const int32_t* codes, const Table& attributes, const int64_t* sequence_ids, int64_t n, uint64_t seed) const {
+Table SequenceEncoder::decode(const float* alphas, const int32_t* codes, const Table& attributes,
+                              const int64_t* sequence_ids, int64_t n, uint64_t seed) const {
   const State& s = *state_;
   const std::vector<int32_t> length = lengths(attributes);
   const int64_t longest = s.longest, alpha_width = steps().alphas(), code_width = steps().codes();
@@ -133,8 +143,10 @@ Table SequenceEncoder::decode(const float* alphas, const int32_t* codes, const T
   std::vector<int64_t> ids(static_cast<size_t>(rows));
   for (int64_t i = 0, row = 0; i < n; ++i) {
     const int64_t steps_here = length[static_cast<size_t>(i)];
-    if (alpha_width > 0) std::copy_n(alphas + i * longest * alpha_width, steps_here * alpha_width, alpha.begin() + row * alpha_width);
-    if (code_width > 0) std::copy_n(codes + i * longest * code_width, steps_here * code_width, code.begin() + row * code_width);
+    if (alpha_width > 0)
+      std::copy_n(alphas + i * longest * alpha_width, steps_here * alpha_width, alpha.begin() + row * alpha_width);
+    if (code_width > 0)
+      std::copy_n(codes + i * longest * code_width, steps_here * code_width, code.begin() + row * code_width);
     for (int64_t t = 0; t < steps_here; ++t) ids[static_cast<size_t>(row++)] = sequence_ids[i] * longest + t;
   }
   Table step = s.steps.decode(alpha.data(), code.data(), ids.data(), rows, seed);
@@ -150,7 +162,10 @@ Table SequenceEncoder::decode(const float* alphas, const int32_t* codes, const T
     s.key.append(sequence_ids[i], steps_here, seed, key);
     double at = s.indexed ? start->numbers[static_cast<size_t>(i)] : 1;
     for (int64_t t = 0; t < steps_here; ++t, ++row) {
-      if (t > 0) at = s.indexed ? round_decimals(at + difference->numbers[static_cast<size_t>(row)], index.type == ColumnType::date ? 0 : index.decimals) : at + 1;
+      if (t > 0)
+        at = s.indexed ? round_decimals(at + difference->numbers[static_cast<size_t>(row)],
+                                        index.type == ColumnType::date ? 0 : index.decimals)
+                       : at + 1;
       index.numbers.push_back(at);
     }
   }
@@ -177,9 +192,12 @@ Table SequenceEncoder::schema() const {
   if (s.indexed) index = attributes.columns[static_cast<size_t>(s.length_at) + 1];
   else index.type = ColumnType::integer, index.reason = "number of the step";
   index.name = s.index_name();
-  if (index.type == ColumnType::integer || index.type == ColumnType::decimal) index.arrow.clear();  // steps may lead beyond what the type it came in may hold
+  // steps may lead beyond what the type it came in may hold
+  if (index.type == ColumnType::integer || index.type == ColumnType::decimal) index.arrow.clear();
   out.columns.push_back(std::move(index));
-  for (const State::Source& source : s.sources) out.columns.push_back((source.part == State::Part::step ? steps : attributes).columns[static_cast<size_t>(source.column)]);
+  for (const State::Source& source : s.sources)
+    out.columns.push_back(
+        (source.part == State::Part::step ? steps : attributes).columns[static_cast<size_t>(source.column)]);
   return out;
 }
 
@@ -187,18 +205,12 @@ nlohmann::json SequenceEncoder::to_json() const {
   const State& s = *state_;
   nlohmann::json sources = nlohmann::json::array();
   for (const State::Source& source : s.sources) sources.push_back(source.part == State::Part::step);
-  return {{"format", kFormat},
-          {"length", s.options.length},
-          {"stride", s.options.stride},
-          {"key", s.options.key},
-          {"index", s.options.index},
-          {"statics", s.options.statics},
-          {"longest", s.longest},
-          {"key_column", s.key.to_json()},
-          {"step_column", s.step_name},
-          {"varies", std::move(sources)},
-          {"steps", s.steps.to_json()},
-          {"attributes", s.attributes.to_json()}};
+  return {{"format", kFormat},          {"length", s.options.length},
+          {"stride", s.options.stride}, {"key", s.options.key},
+          {"index", s.options.index},   {"statics", s.options.statics},
+          {"longest", s.longest},       {"key_column", s.key.to_json()},
+          {"step_column", s.step_name}, {"varies", std::move(sources)},
+          {"steps", s.steps.to_json()}, {"attributes", s.attributes.to_json()}};
 }
 
 SequenceEncoder SequenceEncoder::from_json(const nlohmann::json& json) {
@@ -221,14 +233,19 @@ SequenceEncoder SequenceEncoder::from_json(const nlohmann::json& json) {
   int fixed = 0;
   for (const auto& varies : f.array("varies")) {
     f.check(varies.is_boolean(), "\"varies\" holds something that is not true or false");
-    s.sources.push_back(varies.get<bool>() ? State::Source{State::Part::step, s.difference_at++} : State::Source{State::Part::fixed, fixed++});
+    s.sources.push_back(varies.get<bool>() ? State::Source{State::Part::step, s.difference_at++}
+                                           : State::Source{State::Part::fixed, fixed++});
   }
   s.length_at = static_cast<int>(s.options.statics.size());
-  f.check(fixed == s.length_at && static_cast<int>(attributes.columns.size()) == s.length_at + (s.indexed ? 2 : 1), "has attributes that do not fit its columns");
-  f.check(static_cast<int>(steps.columns.size()) == s.difference_at + (s.indexed ? 1 : 0), "has steps that do not fit its columns");
+  f.check(fixed == s.length_at && static_cast<int>(attributes.columns.size()) == s.length_at + (s.indexed ? 2 : 1),
+          "has attributes that do not fit its columns");
+  f.check(static_cast<int>(steps.columns.size()) == s.difference_at + (s.indexed ? 1 : 0),
+          "has steps that do not fit its columns");
   f.check(s.steps.layout().data_width > 0, "has no column that varies");
-  f.check(attributes.columns[static_cast<size_t>(s.length_at)].type == ColumnType::integer, "has a length that is not an integer");
-  f.check(!s.indexed || (is_numeric(attributes.columns.back().type) && is_numeric(steps.columns.back().type)), "has an index that is no number");
+  f.check(attributes.columns[static_cast<size_t>(s.length_at)].type == ColumnType::integer,
+          "has a length that is not an integer");
+  f.check(!s.indexed || (is_numeric(attributes.columns.back().type) && is_numeric(steps.columns.back().type)),
+          "has an index that is no number");
   return out;
 }
 

@@ -23,7 +23,7 @@ struct ArrayHolder {
   Bulk<double> numbers;  // of integers, dates and times too: converted where they stand
   Bulk<int32_t> codes;
   std::vector<uint8_t> validity, bits;
-  std::vector<char> bytes;    // values wider than a double, views
+  std::vector<char> bytes;  // values wider than a double, views
   std::vector<char> text;
   std::vector<int32_t> offsets;
   std::vector<int64_t> large_offsets, view_sizes;
@@ -66,10 +66,13 @@ int64_t mark_missing(int64_t rows, std::vector<uint8_t>& validity, Missing missi
 // The nearest value the integer type has.
 template <class Int>
 Int saturated(double v) {
-  constexpr auto kLow = static_cast<double>(std::numeric_limits<Int>::min()), kHigh = static_cast<double>(std::numeric_limits<Int>::max());
+  constexpr auto kLow = static_cast<double>(std::numeric_limits<Int>::min()),
+                 kHigh = static_cast<double>(std::numeric_limits<Int>::max());
   if (v != v) return 0;
   const double whole = std::copysign(nearest(std::fabs(v)), v);
-  return whole <= kLow ? std::numeric_limits<Int>::min() : whole >= kHigh ? std::numeric_limits<Int>::max() : static_cast<Int>(whole);
+  return whole <= kLow    ? std::numeric_limits<Int>::min()
+         : whole >= kHigh ? std::numeric_limits<Int>::max()
+                          : static_cast<Int>(whole);
 }
 
 template <class V>
@@ -91,10 +94,17 @@ void with_conversion(const ArrowType& t, Use use) {
   const auto per_second = t.per_second;
   const auto units = static_cast<double>(per_second);
   switch (t.kind) {
-    case ArrowKind::real: return t.width == 2 ? use(to_half) : t.width == 4 ? use([](double v) { return static_cast<float>(v); }) : use([](double v) { return v; });
-    case ArrowKind::day: return t.millis ? use([](double v) { return int64_t{saturated<int32_t>(v)} * 86400000; }) : use(saturated<int32_t>);
+    case ArrowKind::real:
+      return t.width == 2   ? use(to_half)
+             : t.width == 4 ? use([](double v) { return static_cast<float>(v); })
+                            : use([](double v) { return v; });
+    case ArrowKind::day:
+      return t.millis ? use([](double v) { return int64_t{saturated<int32_t>(v)} * 86400000; })
+                      : use(saturated<int32_t>);
     case ArrowKind::moment: return use([=](double v) { return units_of(v, per_second); });
-    case ArrowKind::span: return t.width == 4 ? use([=](double v) { return saturated<int32_t>(v * units); }) : use([=](double v) { return saturated<int64_t>(v * units); });
+    case ArrowKind::span:
+      return t.width == 4 ? use([=](double v) { return saturated<int32_t>(v * units); })
+                          : use([=](double v) { return saturated<int64_t>(v * units); });
     default: break;
   }
   switch (t.layout) {
@@ -203,32 +213,39 @@ void lay_out_numbers(const Column& c, const ArrowType& t, ArrayHolder& holder) {
 }
 
 // Each different text is read once.
-void lay_out_codes(const Column& c, const Bulk<int32_t>& codes, const std::string& format, const ArrowType& t, ArrayHolder& holder) {
+void lay_out_codes(const Column& c, const Bulk<int32_t>& codes, const std::string& format, const ArrowType& t,
+                   ArrayHolder& holder) {
   const auto width = static_cast<size_t>(std::max(t.width, 1));
   std::vector<char> values(c.values.size() * width);
   for (size_t k = 0; k < c.values.size(); ++k)
     if (!put_text(c.values[k], t, values.data() + k * width))
-      throw Error(ErrorCode::format, "Column \"" + c.name + "\" holds \"" + c.values[k].substr(0, 60) + "\", which its Arrow format \"" + format + "\" cannot say.\n  The model is damaged; fit it again, or take an intact copy.");
+      throw Error(ErrorCode::format,
+                  "Column \"" + c.name + "\" holds \"" + c.values[k].substr(0, 60) + "\", which its Arrow format \"" +
+                      format + "\" cannot say.\n  The model is damaged; fit it again, or take an intact copy.");
   if (t.kind == ArrowKind::boolean) {
     holder.bits.assign(codes.size() / 8 + 1, 0);
     for (size_t i = 0; i < codes.size(); ++i)
-      if (codes[i] >= 0 && values[static_cast<size_t>(codes[i])] != 0) holder.bits[i / 8] |= static_cast<uint8_t>(1u << (i % 8));
+      if (codes[i] >= 0 && values[static_cast<size_t>(codes[i])] != 0)
+        holder.bits[i / 8] |= static_cast<uint8_t>(1u << (i % 8));
     holder.buffers[1] = holder.bits.data();
     return;
   }
   holder.bytes.assign(std::max<size_t>(codes.size(), 1) * width, 0);
   for (size_t i = 0; i < codes.size(); ++i)
-    if (codes[i] >= 0) std::memcpy(holder.bytes.data() + i * width, values.data() + static_cast<size_t>(codes[i]) * width, width);
+    if (codes[i] >= 0)
+      std::memcpy(holder.bytes.data() + i * width, values.data() + static_cast<size_t>(codes[i]) * width, width);
   holder.buffers[1] = holder.bytes.data();
 }
 
 [[noreturn]] void fail_too_long(const std::string& column) {
-  throw Error(ErrorCode::unsupported, "Column \"" + column + "\" has more than 2 GiB of texts in one batch.\n  Ask for smaller batches.");
+  throw Error(ErrorCode::unsupported,
+              "Column \"" + column + "\" has more than 2 GiB of texts in one batch.\n  Ask for smaller batches.");
 }
 
 // Texts one after the other: text(i) for i in [0, count).
 template <class Offset, class Text>
-void lay_out_texts(const std::string& column, size_t count, Text text, ArrayHolder& holder, std::vector<Offset>& offsets) {
+void lay_out_texts(const std::string& column, size_t count, Text text, ArrayHolder& holder,
+                   std::vector<Offset>& offsets) {
   size_t bytes = 0;
   for (size_t i = 0; i < count; ++i) bytes += text(i).size();
   if (bytes > static_cast<size_t>(std::numeric_limits<Offset>::max())) fail_too_long(column);
@@ -304,14 +321,19 @@ void make_column_array(Column&& c, const ArrowFormat& format, ArrowArray* out) {
   if (!format.values.empty()) {
     auto dictionary = std::make_unique<ArrayHolder>();
     const auto length = static_cast<int64_t>(c.values.size());
-    const int64_t of_values = lay_out_as(ArrowType::parse(format.values).value(), c.name, c.values.size(), [&](size_t i) -> const std::string& { return c.values[i]; }, *dictionary);
+    const int64_t of_values = lay_out_as(
+        ArrowType::parse(format.values).value(), c.name, c.values.size(),
+        [&](size_t i) -> const std::string& { return c.values[i]; }, *dictionary);
     std::vector<std::string>().swap(c.values);
     make_array(std::move(dictionary), length, 0, of_values, &holder->dictionary);
     if (codes.empty()) codes.reserve(1);
     holder->buffers[1] = codes.data();
   } else if (type.kind == ArrowKind::text) {
     const std::string none;
-    buffers = lay_out_as(type, c.name, codes.size(), [&](size_t i) -> const std::string& { return codes[i] < 0 ? none : c.values[static_cast<size_t>(codes[i])]; }, *holder);
+    buffers = lay_out_as(
+        type, c.name, codes.size(),
+        [&](size_t i) -> const std::string& { return codes[i] < 0 ? none : c.values[static_cast<size_t>(codes[i])]; },
+        *holder);
     codes.release();
   } else if (type.kind == ArrowKind::none) {
     holder->validity.clear();

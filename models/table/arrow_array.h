@@ -14,8 +14,8 @@ struct ArrowFormat {
   bool operator==(const ArrowFormat&) const = default;
 };
 
-// Texts: dictionary<int32, utf8>, or, if they are to be plain, the format they came in, utf8 where they came in none. Everything else as it came in, or by default
-// (models/table/arrow_type.h). large: texts of more than 2 GiB.
+// Texts: dictionary<int32, utf8>, or, if they are to be plain, the format they came in, utf8 where they came in none.
+// Everything else as it came in, or by default (models/table/arrow_type.h). large: texts of more than 2 GiB.
 ArrowFormat arrow_format(const Column& column, bool plain_texts, bool large);
 
 // An array that owns the column's memory. Throws Error(unsupported | format | memory).

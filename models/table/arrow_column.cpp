@@ -20,7 +20,9 @@ constexpr double kPowers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 
 
 bool is_coded(ColumnType t) { return t != ColumnType::boolean && !is_numeric(t); }
 
-bool is_exact(double v, int decimals) { return std::fabs(v) >= 9e15 || std::nearbyint(v * kPowers[decimals]) / kPowers[decimals] == v; }
+bool is_exact(double v, int decimals) {
+  return std::fabs(v) >= 9e15 || std::nearbyint(v * kPowers[decimals]) / kPowers[decimals] == v;
+}
 
 int second_digits(double seconds) {
   auto micros = static_cast<int64_t>(std::nearbyint((seconds - std::floor(seconds)) * 1e6));
@@ -40,16 +42,23 @@ double widened(float f) {
 
 }  // namespace
 
-ColumnImport::ColumnImport(const ArrowSchema& schema, std::string name, std::optional<ColumnType> wanted, std::shared_ptr<MemoryLimit> limit)
-    : schema_(&schema), type_(ArrowValues::type_of(schema, name)), wanted_(wanted), limit_(std::move(limit)), numbers_(limit_, "the table"), codes_(limit_, "the table") {
+ColumnImport::ColumnImport(const ArrowSchema& schema, std::string name, std::optional<ColumnType> wanted,
+                           std::shared_ptr<MemoryLimit> limit)
+    : schema_(&schema),
+      type_(ArrowValues::type_of(schema, name)),
+      wanted_(wanted),
+      limit_(std::move(limit)),
+      numbers_(limit_, "the table"),
+      codes_(limit_, "the table") {
   column_.name = name;
   const auto metadata = decode_metadata(schema.metadata);
   const auto given = metadata.find("tessera.type");
   if (given != metadata.end() && metadata.count("tessera.reason") == 0 && !wanted_) {
     wanted_.emplace();
     if (!parse_column_type(given->second, *wanted_))
-      throw Error(ErrorCode::usage, "The metadata of column \"" + name + "\" give it the type \"" + given->second.substr(0, 60) +
-                                        "\".\n  There are integer, decimal, boolean, category, date, datetime, identifier and constant.");
+      throw Error(ErrorCode::usage,
+                  "The metadata of column \"" + name + "\" give it the type \"" + given->second.substr(0, 60) +
+                      "\".\n  There are integer, decimal, boolean, category, date, datetime, identifier and constant.");
   }
   ours_ = !wanted_ && restore_column(metadata, column_) && (is_coded(column_.type) || fits_arrow(column_.type, type_));
   if (!ours_) {
@@ -59,7 +68,8 @@ ColumnImport::ColumnImport(const ArrowSchema& schema, std::string name, std::opt
     return;
   }
   // Ours, and texts in truth, although they travel as numbers.
-  as_text_ = (is_coded(column_.type) && type_.kind != ArrowKind::text) || (column_.type == ColumnType::boolean && type_.kind != ArrowKind::boolean);
+  as_text_ = (is_coded(column_.type) && type_.kind != ArrowKind::text) ||
+             (column_.type == ColumnType::boolean && type_.kind != ArrowKind::boolean);
   if (!as_text_) return;
   for (const std::string& v : column_.values) dictionary_.code(v);
   column_.values.clear();
@@ -100,7 +110,8 @@ Column ColumnImport::finish(bool whole) {
   Column out;
   if (ours_) {
     if (as_text_) column_.values = dictionary_.take_values();
-    else if (is_coded(column_.type)) column_.values = given_values_.empty() ? dictionary_.take_values() : std::move(given_values_);
+    else if (is_coded(column_.type))
+      column_.values = given_values_.empty() ? dictionary_.take_values() : std::move(given_values_);
     out = std::move(column_);
   } else if (!whole) {
     out = finish_part();
@@ -112,7 +123,8 @@ Column ColumnImport::finish(bool whole) {
 }
 
 int64_t ColumnImport::bytes() const {
-  const size_t arrays = limit_ != nullptr ? 0 : numbers_.capacity() * sizeof(double) + codes_.capacity() * sizeof(int32_t);
+  const size_t arrays =
+      limit_ != nullptr ? 0 : numbers_.capacity() * sizeof(double) + codes_.capacity() * sizeof(int32_t);
   return static_cast<int64_t>(arrays + 2 * text_bytes_ + static_cast<size_t>(dictionary_.size()) * 48);
 }
 
@@ -122,16 +134,23 @@ bool ColumnImport::is_missing(const ArrowValues& values, int64_t i) const {
 }
 
 void ColumnImport::fail_value(int64_t row, const std::string& what, const std::string& way_out) const {
-  throw Error(ErrorCode::data, "Arrow stream, row " + std::to_string(row + 1) + ": column \"" + column_.name + "\" holds " + what + ".\n  " + way_out);
+  throw Error(ErrorCode::data, "Arrow stream, row " + std::to_string(row + 1) + ": column \"" + column_.name +
+                                   "\" holds " + what + ".\n  " + way_out);
 }
 
 void ColumnImport::check_text(std::string_view text) const {
   const char* end = text.data() + text.size();
   if (text.size() > kMostTextBytes)
-    fail_value(static_cast<int64_t>(codes_.size()), "a text of " + std::to_string(text.size()) + " bytes; a value may have " + std::to_string(kMostTextBytes), "Shorten it, or leave the column out.");
+    fail_value(
+        static_cast<int64_t>(codes_.size()),
+        "a text of " + std::to_string(text.size()) + " bytes; a value may have " + std::to_string(kMostTextBytes),
+        "Shorten it, or leave the column out.");
   if (find_bad_utf8(text.data(), end) != end)
-    fail_value(static_cast<int64_t>(codes_.size()), "bytes that are not UTF-8", type_.bytes ? "Leave binary columns out, or convert them to text." : "Convert the texts before they are handed over.");
-  if (text.find('\0') != std::string_view::npos) fail_value(static_cast<int64_t>(codes_.size()), "a NUL byte", "Remove it: text never holds one.");
+    fail_value(static_cast<int64_t>(codes_.size()), "bytes that are not UTF-8",
+               type_.bytes ? "Leave binary columns out, or convert them to text."
+                           : "Convert the texts before they are handed over.");
+  if (text.find('\0') != std::string_view::npos)
+    fail_value(static_cast<int64_t>(codes_.size()), "a NUL byte", "Remove it: text never holds one.");
 }
 
 int32_t ColumnImport::code_of_text(std::string_view text) {
@@ -145,10 +164,12 @@ int32_t ColumnImport::code_of_text(std::string_view text) {
   return code;
 }
 
-// The first dictionary of ours is the column's list of values as it stands; only if more follow, texts have to be looked up.
+// The first dictionary of ours is the column's list of values as it stands; only if more follow, texts have to be
+// looked up.
 bool ColumnImport::take_first_dictionary(const ArrowValues& values) {
   const ArrowValues* d = values.dictionary();
-  const bool first = ours_ && d != nullptr && !values.is_runs() && row_validity_ == nullptr && codes_.empty() && given_values_.empty() && dictionary_.size() == 0;
+  const bool first = ours_ && d != nullptr && !values.is_runs() && row_validity_ == nullptr && codes_.empty() &&
+                     given_values_.empty() && dictionary_.size() == 0;
   if (!first || d->has_nulls()) return false;
   codes_.resize(static_cast<size_t>(values.length()));
   if (!values.read_indices(codes_.data())) {
@@ -168,7 +189,9 @@ void ColumnImport::add_text(const ArrowValues& values) {
   if (take_first_dictionary(values)) return;
   for (const std::string& v : given_values_) dictionary_.code(v);
   if (!given_values_.empty() && dictionary_.size() != static_cast<int32_t>(given_values_.size()))
-    throw Error(ErrorCode::data, "Column \"" + column_.name + "\" of the Arrow stream has a text twice in its dictionary.\n  The program that made the stream is at fault.");
+    throw Error(ErrorCode::data, "Column \"" + column_.name +
+                                     "\" of the Arrow stream has a text twice in its dictionary.\n  The program that "
+                                     "made the stream is at fault.");
   given_values_.clear();
   std::vector<int32_t> of_index;  // index into the dictionary → our code; −2: not met yet
   const ArrowValues* d = values.dictionary();
@@ -176,7 +199,8 @@ void ColumnImport::add_text(const ArrowValues& values) {
   if (d != nullptr) {
     of_index.assign(static_cast<size_t>(d->length()), -2);
     // A dictionary of ours is the column's list of values, those that no row of this batch has included.
-    for (int64_t k = 0; listed && k < d->length(); ++k) of_index[static_cast<size_t>(k)] = d->is_null(k) ? -1 : code_of_text(d->text(k));
+    for (int64_t k = 0; listed && k < d->length(); ++k)
+      of_index[static_cast<size_t>(k)] = d->is_null(k) ? -1 : code_of_text(d->text(k));
   }
   const size_t before = codes_.size();
   if (listed && row_validity_ == nullptr) {
@@ -241,7 +265,8 @@ bool ColumnImport::add_at_once(const ArrowValues& values, bool (ArrowValues::*re
     return false;
   }
   for (size_t i = before; i < numbers_.size(); ++i)
-    if (std::isinf(numbers_[i])) fail_value(static_cast<int64_t>(i), "an infinity", "Replace it by a number or by null: no model can learn it.");
+    if (std::isinf(numbers_[i]))
+      fail_value(static_cast<int64_t>(i), "an infinity", "Replace it by a number or by null: no model can learn it.");
   return true;
 }
 
@@ -253,8 +278,13 @@ void ColumnImport::add_whole(const ArrowValues& values) {
     const int64_t v = missing ? 0 : values.whole(i);
     const bool unsigned_large = !missing && values.is_too_large(i);
     if (!as_text_ && !ours_ && (unsigned_large || v > kMaxExact || v < -kMaxExact)) turn_to_text();
-    if (as_text_) codes_.push_back(missing ? -1 : code_of_text(unsigned_large ? std::to_string(static_cast<uint64_t>(v)) : std::to_string(v)));
-    else numbers_.push_back(missing ? kMissing : unsigned_large ? static_cast<double>(static_cast<uint64_t>(v)) : static_cast<double>(v));
+    if (as_text_)
+      codes_.push_back(
+          missing ? -1 : code_of_text(unsigned_large ? std::to_string(static_cast<uint64_t>(v)) : std::to_string(v)));
+    else
+      numbers_.push_back(missing          ? kMissing
+                         : unsigned_large ? static_cast<double>(static_cast<uint64_t>(v))
+                                          : static_cast<double>(v));
   }
 }
 
@@ -278,31 +308,37 @@ void ColumnImport::add_exact(const ArrowValues& values) {
 
 double ColumnImport::number(const ArrowValues& values, int64_t i) const {
   const double v = values.number(i);
-  if (std::isinf(v)) fail_value(static_cast<int64_t>(numbers_.size() + codes_.size()), "an infinity", "Replace it by a number or by null: no model can learn it.");
+  if (std::isinf(v))
+    fail_value(static_cast<int64_t>(numbers_.size() + codes_.size()), "an infinity",
+               "Replace it by a number or by null: no model can learn it.");
   if (!ours_ && (type_.kind == ArrowKind::day || type_.kind == ArrowKind::moment)) check_calendar(v);
   if (type_.kind != ArrowKind::real || type_.width == 8 || v != v) return v;
   return type_.width == 4 ? widened(static_cast<float>(v)) : widened_half(v);
 }
 
-// Text has four digits for a year, and Parquet holds seconds as milliseconds, so that the rest could be learnt and not written.
+// Text has four digits for a year, and Parquet holds seconds as milliseconds, so that the rest could be learnt and not
+// written.
 void ColumnImport::check_calendar(double v) const {
   const double day = type_.kind == ArrowKind::day ? v : std::floor(v / 86400);
   if (v != v || (day >= static_cast<double>(kFirstDay) && day <= static_cast<double>(kLastDay))) return;
   const char* unit = type_.kind == ArrowKind::day ? "days" : "seconds";
-  fail_value(static_cast<int64_t>(numbers_.size() + codes_.size()), fmt::format("a time {:.0f} {} from 1970, which is outside the years 1 to 9999", v, unit),
+  fail_value(static_cast<int64_t>(numbers_.size() + codes_.size()),
+             fmt::format("a time {:.0f} {} from 1970, which is outside the years 1 to 9999", v, unit),
              "Replace it by null or by a time within them.");
 }
 
 void ColumnImport::add_numbers(const ArrowValues& values) {
   if (add_at_once(values, &ArrowValues::read_reals)) return;
   numbers_.reserve(numbers_.size() + static_cast<size_t>(values.length()));
-  for (int64_t i = 0; i < values.length(); ++i) numbers_.push_back(is_missing(values, i) ? kMissing : number(values, i));
+  for (int64_t i = 0; i < values.length(); ++i)
+    numbers_.push_back(is_missing(values, i) ? kMissing : number(values, i));
 }
 
 // A value as a CSV file would hold it.
 void ColumnImport::spell(double v, std::string& out) const {
   if (type_.kind == ArrowKind::day) return write_date(v, "%Y-%m-%d", out);
-  if (type_.kind == ArrowKind::moment) return write_datetime(v, type_.zoned ? "%Y-%m-%dT%H:%M:%SZ" : "%Y-%m-%dT%H:%M:%S", second_digits(v), out);
+  if (type_.kind == ArrowKind::moment)
+    return write_datetime(v, type_.zoned ? "%Y-%m-%dT%H:%M:%SZ" : "%Y-%m-%dT%H:%M:%S", second_digits(v), out);
   if (type_.kind == ArrowKind::exact) {  // with all digits of its scale, as those that follow
     WideInteger wide;
     std::string shortest;
@@ -325,7 +361,8 @@ void ColumnImport::add_spelled(const ArrowValues& values) {
     } else if (type_.kind == ArrowKind::boolean) {
       scratch_ = values.truth(i) ? "true" : "false";
     } else if (type_.kind == ArrowKind::whole) {
-      scratch_ = values.is_too_large(i) ? std::to_string(static_cast<uint64_t>(values.whole(i))) : std::to_string(values.whole(i));
+      scratch_ = values.is_too_large(i) ? std::to_string(static_cast<uint64_t>(values.whole(i)))
+                                        : std::to_string(values.whole(i));
     } else if (type_.kind == ArrowKind::exact) {
       values.exact(i, scratch_);
     } else {
@@ -360,11 +397,14 @@ Column ColumnImport::finish_part() {
 Column ColumnImport::finish_text() {
   TypeEvidence evidence;
   const MissingWords missing;
-  for (int32_t c = 0; c < dictionary_.size(); ++c) evidence.add(dictionary_.value(c), first_rows_[static_cast<size_t>(c)] + 1, missing);
+  for (int32_t c = 0; c < dictionary_.size(); ++c)
+    evidence.add(dictionary_.value(c), first_rows_[static_cast<size_t>(c)] + 1, missing);
   if (evidence.forms != 0) {
     evidence.values = 0;
     column_.codes.each_part([&](std::span<const int32_t> codes, size_t) {
-      for (const int32_t c : codes) evidence.values += c >= 0 && !missing.always(dictionary_.value(c)) && !MissingWords::usual(dictionary_.value(c));
+      for (const int32_t c : codes)
+        evidence.values +=
+            c >= 0 && !missing.always(dictionary_.value(c)) && !MissingWords::usual(dictionary_.value(c));
     });
   }
   ColumnPlan plan;
@@ -379,7 +419,9 @@ Column ColumnImport::finish_text() {
   Dictionary texts;
   for (int32_t c = 0; c < dictionary_.size(); ++c) {
     const Fill fill = fill_cell(dictionary_.value(c), plan, missing, c, once, texts);
-    if (fill != Fill::ok) fail_fill(fill, "Arrow stream, row " + std::to_string(first_rows_[static_cast<size_t>(c)] + 1), column_.name, std::string(dictionary_.value(c)), plan);
+    if (fill != Fill::ok)
+      fail_fill(fill, "Arrow stream, row " + std::to_string(first_rows_[static_cast<size_t>(c)] + 1), column_.name,
+                std::string(dictionary_.value(c)), plan);
   }
   codes.each_part([&](std::span<const int32_t> part, size_t first) {
     for (size_t i = 0; i < part.size(); ++i) {
@@ -391,7 +433,8 @@ Column ColumnImport::finish_text() {
   });
   finish_column(column, plan, texts, evidence.first);
   if (plan.forced && plan.type == ColumnType::constant && column.values.size() > 1)
-    throw Error(ErrorCode::data, "Arrow stream: column \"" + column.name + "\" was to be constant, but holds \"" + column.values[0] + "\" and \"" + column.values[1] +
+    throw Error(ErrorCode::data, "Arrow stream: column \"" + column.name + "\" was to be constant, but holds \"" +
+                                     column.values[0] + "\" and \"" + column.values[1] +
                                      "\".\n  Give it the type category.");
   return column;
 }
@@ -399,7 +442,9 @@ Column ColumnImport::finish_text() {
 Column ColumnImport::finish_foreign() {
   ColumnPlan plan;
   plan.forced = wanted_.has_value();
-  plan.reason = plan.forced ? "the type was given" : "the Arrow stream says so (format \"" + std::string(ArrowValues::values_of(*schema_).format) + "\")";
+  plan.reason = plan.forced ? "the type was given"
+                            : "the Arrow stream says so (format \"" +
+                                  std::string(ArrowValues::values_of(*schema_).format) + "\")";
   Dictionary dictionary;
   switch (type_.kind) {
     case ArrowKind::none: plan.type = ColumnType::constant, plan.reason = "no row has a value"; break;
@@ -412,13 +457,16 @@ Column ColumnImport::finish_foreign() {
     case ArrowKind::moment: plan.type = ColumnType::datetime, plan_moment(plan.decimals, plan.format); break;
     default:
       plan_real(plan.type, plan.decimals, plan.format);
-      if (plan.type == ColumnType::integer && type_.kind == ArrowKind::real) plan.reason = "floating point, but every value is whole";
+      if (plan.type == ColumnType::integer && type_.kind == ArrowKind::real)
+        plan.reason = "floating point, but every value is whole";
       if (!wanted_) break;
       for (size_t i = 0; *wanted_ == ColumnType::integer && i < column_.numbers.size(); ++i)
-        if (const double v = column_.numbers[i]; v == v && !(std::fabs(v) <= 9007199254740992.0 && v == std::nearbyint(v))) {
+        if (const double v = column_.numbers[i];
+            v == v && !(std::fabs(v) <= 9007199254740992.0 && v == std::nearbyint(v))) {
           std::string text;
           write_shortest(v, text);
-          fail_value(static_cast<int64_t>(i), text + ", which is not an integer", "Give the column the type decimal, or round it first.");
+          fail_value(static_cast<int64_t>(i), text + ", which is not an integer",
+                     "Give the column the type decimal, or round it first.");
         }
       plan.type = *wanted_;
   }
@@ -432,7 +480,8 @@ Column ColumnImport::finish_foreign() {
     bool any = false;
     for (size_t i = 0; i < column_.numbers.size() && !any; ++i) any = column_.numbers[i] == column_.numbers[i];
     if (!any) {
-      column_.type = ColumnType::constant, column_.reason = "no row has a value", column_.decimals = 0, column_.format.clear();
+      column_.type = ColumnType::constant, column_.reason = "no row has a value", column_.decimals = 0,
+      column_.format.clear();
       column_.codes.assign(column_.numbers.size(), -1);
       column_.numbers.release();
     }

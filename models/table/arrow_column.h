@@ -12,13 +12,16 @@ namespace tessera {
 
 class ColumnImport {
  public:
-  // `limit`: of its numbers and codes. `wanted`: the type the user gave. A column of ours has one in its metadata, with all else of itself; so may a foreign one have, by "tessera.type" alone.
-  ColumnImport(const ArrowSchema& schema, std::string name, std::optional<ColumnType> wanted, std::shared_ptr<MemoryLimit> limit = nullptr);
+  // `limit`: of its numbers and codes. `wanted`: the type the user gave. A column of ours has one in its metadata, with
+  // all else of itself; so may a foreign one have, by "tessera.type" alone.
+  ColumnImport(const ArrowSchema& schema, std::string name, std::optional<ColumnType> wanted,
+               std::shared_ptr<MemoryLimit> limit = nullptr);
 
   // Rows [start, start + length) of `array`, which it does not release. row_validity: of the batch itself, or null.
   void add(const ArrowArray& array, int64_t start, int64_t length, const uint8_t* row_validity);
 
-  // The column of all rows added. `whole`: they are all there are, so that what only the whole column shows may be seen.
+  // The column of all rows added. `whole`: they are all there are, so that what only the whole column shows may be
+  // seen.
   Column finish(bool whole);
 
   int64_t bytes() const;  // held so far, but for what the limit counts by itself
@@ -59,7 +62,7 @@ class ColumnImport {
   Dictionary dictionary_;
   size_t text_bytes_ = 0;
   std::vector<std::string> given_values_;  // in place of the dictionary while one batch of ours is all there was
-  std::vector<int64_t> first_rows_;  // where each text of a foreign stream was seen first
+  std::vector<int64_t> first_rows_;        // where each text of a foreign stream was seen first
   std::string scratch_;
   const uint8_t* row_validity_ = nullptr;
   int64_t row_start_ = 0;

@@ -22,7 +22,9 @@ namespace tessera {
 namespace {
 
 [[noreturn]] void fail(const ArrowSchema& schema, const std::string& what) {
-  throw Error(ErrorCode::data, "Column \"" + std::string(schema.name == nullptr ? "" : schema.name) + "\" of the Arrow device stream has " + what + ".\n  The program that made the stream is at fault.");
+  throw Error(ErrorCode::data, "Column \"" + std::string(schema.name == nullptr ? "" : schema.name) +
+                                   "\" of the Arrow device stream has " + what +
+                                   ".\n  The program that made the stream is at fault.");
 }
 
 // --- from a device to the host ---
@@ -44,12 +46,19 @@ class Copier {
     const std::string_view format = schema.format == nullptr ? "" : schema.format;
     const auto type = ArrowType::parse(format);
     if (!type || (type->kind == ArrowKind::text && type->offset == 0))
-      throw Error(ErrorCode::unsupported, "Column \"" + std::string(schema.name == nullptr ? "" : schema.name) + "\" lies on a GPU in the Arrow format \"" + std::string(format.substr(0, 60)) +
-                                              "\", which is not copied from there.\n  Cast it to utf8 or a type of fixed width first, or copy the table to the host.");
+      throw Error(ErrorCode::unsupported, "Column \"" + std::string(schema.name == nullptr ? "" : schema.name) +
+                                              "\" lies on a GPU in the Arrow format \"" +
+                                              std::string(format.substr(0, 60)) +
+                                              "\", which is not copied from there.\n  Cast it to utf8 or a type of "
+                                              "fixed width first, or copy the table to the host.");
     constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 64;
-    if (from.length < 0 || from.offset < 0 || from.length > kMost || from.offset > kMost - from.length) fail(schema, "a negative or impossible length or offset");
-    const int64_t values = from.offset + from.length, wanted = type->kind == ArrowKind::none ? 0 : type->kind == ArrowKind::text ? 3 : 2;
-    if (from.n_buffers < wanted || (wanted > 0 && from.buffers == nullptr)) fail(schema, std::to_string(from.n_buffers) + " buffers where its format has " + std::to_string(wanted));
+    if (from.length < 0 || from.offset < 0 || from.length > kMost || from.offset > kMost - from.length)
+      fail(schema, "a negative or impossible length or offset");
+    const int64_t values = from.offset + from.length, wanted = type->kind == ArrowKind::none   ? 0
+                                                               : type->kind == ArrowKind::text ? 3
+                                                                                               : 2;
+    if (from.n_buffers < wanted || (wanted > 0 && from.buffers == nullptr))
+      fail(schema, std::to_string(from.n_buffers) + " buffers where its format has " + std::to_string(wanted));
     Made made(out, from);
     HostArray& host = made.holder;
     if (wanted > 0) {
@@ -60,7 +69,8 @@ class Copier {
         fetch(schema, from.buffers[1], (values + 1) * type->offset, host, 1);
         fetch(schema, from.buffers[2], text_bytes(schema, host, values, type->offset), host, 2);
       } else {
-        fetch(schema, from.buffers[1], type->kind == ArrowKind::boolean ? (values + 7) / 8 : values * type->width, host, 1);
+        fetch(schema, from.buffers[1], type->kind == ArrowKind::boolean ? (values + 7) / 8 : values * type->width, host,
+              1);
       }
     }
     if (schema.dictionary != nullptr) {
@@ -72,16 +82,20 @@ class Copier {
   }
 
   void batch(const ArrowSchema& schema, const ArrowArray& from, ArrowArray* out) {
-    if (from.n_children != schema.n_children || (from.n_children > 0 && from.children == nullptr) || from.length < 0 || from.offset < 0 || from.offset > (int64_t{1} << 56))
-      fail(schema, std::to_string(from.n_children) + " columns where its schema has " + std::to_string(schema.n_children));
+    if (from.n_children != schema.n_children || (from.n_children > 0 && from.children == nullptr) || from.length < 0 ||
+        from.offset < 0 || from.offset > (int64_t{1} << 56))
+      fail(schema,
+           std::to_string(from.n_children) + " columns where its schema has " + std::to_string(schema.n_children));
     Made made(out, from);
     HostArray& host = made.holder;
     host.memory.resize(1);
     host.buffers = {nullptr};
-    if (from.null_count != 0 && from.n_buffers > 0 && from.buffers != nullptr && from.buffers[0] != nullptr) fetch(schema, from.buffers[0], (from.offset + from.length + 7) / 8, host, 0);
+    if (from.null_count != 0 && from.n_buffers > 0 && from.buffers != nullptr && from.buffers[0] != nullptr)
+      fetch(schema, from.buffers[0], (from.offset + from.length + 7) / 8, host, 0);
     host.children.resize(static_cast<size_t>(from.n_children));
     for (int64_t j = 0; j < from.n_children; ++j) {
-      if (schema.children[j] == nullptr || from.children[j] == nullptr) fail(schema, "no column " + std::to_string(j + 1));
+      if (schema.children[j] == nullptr || from.children[j] == nullptr)
+        fail(schema, "no column " + std::to_string(j + 1));
       column(*schema.children[j], *from.children[j], &host.children[static_cast<size_t>(j)]);
       host.pointers.push_back(&host.children[static_cast<size_t>(j)]);
     }
@@ -189,7 +203,9 @@ struct FromDevice {
         return Copier(d).batch(schema, batch.array, out);
       }
       default:
-        throw Error(ErrorCode::unsupported, "The rows lie on a device of type " + std::to_string(batch.device_type) + " of Arrow's list; the processor (1) and CUDA (2, 3, 13) are known here.\n  Copy them to the host first.");
+        throw Error(ErrorCode::unsupported, "The rows lie on a device of type " + std::to_string(batch.device_type) +
+                                                " of Arrow's list; the processor (1) and CUDA (2, 3, 13) are known "
+                                                "here.\n  Copy them to the host first.");
     }
     *out = batch.array;
     batch.array.release = nullptr;
@@ -222,15 +238,24 @@ ArrowArrayStream& inner(ArrowDeviceArrayStream* s) { return *static_cast<ArrowAr
 
 }  // namespace
 
-void host_stream(ArrowDeviceArrayStream* stream, std::function<std::shared_ptr<Device>(int64_t)> open, ArrowArrayStream* out) {
+void host_stream(ArrowDeviceArrayStream* stream, std::function<std::shared_ptr<Device>(int64_t)> open,
+                 ArrowArrayStream* out) {
   auto holder = std::make_unique<FromDevice>();
   holder->stream = *stream;
   stream->release = nullptr;
-  if (holder->stream.release == nullptr) throw Error(ErrorCode::usage, "The Arrow device stream was already released.\n  A stream can be taken once.");
-  if (holder->stream.get_schema == nullptr || holder->stream.get_next == nullptr) throw Error(ErrorCode::data, "The Arrow device stream lacks its functions get_schema or get_next.\n  The program that made the stream is at fault.");
+  if (holder->stream.release == nullptr)
+    throw Error(ErrorCode::usage, "The Arrow device stream was already released.\n  A stream can be taken once.");
+  if (holder->stream.get_schema == nullptr || holder->stream.get_next == nullptr)
+    throw Error(ErrorCode::data,
+                "The Arrow device stream lacks its functions get_schema or get_next.\n  The program that made the "
+                "stream is at fault.");
   holder->open = std::move(open);
-  out->get_schema = [](ArrowArrayStream* s, ArrowSchema* schema) { return guarded(s, [&](FromDevice& h) { h.take_schema(schema); }); };
-  out->get_next = [](ArrowArrayStream* s, ArrowArray* array) { return guarded(s, [&](FromDevice& h) { h.next(array); }); };
+  out->get_schema = [](ArrowArrayStream* s, ArrowSchema* schema) {
+    return guarded(s, [&](FromDevice& h) { h.take_schema(schema); });
+  };
+  out->get_next = [](ArrowArrayStream* s, ArrowArray* array) {
+    return guarded(s, [&](FromDevice& h) { h.next(array); });
+  };
   out->get_last_error = [](ArrowArrayStream* s) -> const char* {
     const auto* h = static_cast<FromDevice*>(s->private_data);
     return h == nullptr || h->error.empty() ? nullptr : h->error.c_str();
@@ -244,19 +269,24 @@ void host_stream(ArrowDeviceArrayStream* stream, std::function<std::shared_ptr<D
 }
 
 void device_stream(ArrowArrayStream* stream, ArrowDeviceArrayStream* out) {
-  if (stream->release == nullptr) throw Error(ErrorCode::usage, "The Arrow stream was already released.\n  A stream can be taken once.");
+  if (stream->release == nullptr)
+    throw Error(ErrorCode::usage, "The Arrow stream was already released.\n  A stream can be taken once.");
   auto holder = std::make_unique<ArrowArrayStream>(*stream);
   stream->release = nullptr;
   *out = ArrowDeviceArrayStream{};
   out->device_type = ARROW_DEVICE_CPU;
-  out->get_schema = [](ArrowDeviceArrayStream* s, ArrowSchema* schema) { return s->private_data == nullptr ? EINVAL : inner(s).get_schema(&inner(s), schema); };
+  out->get_schema = [](ArrowDeviceArrayStream* s, ArrowSchema* schema) {
+    return s->private_data == nullptr ? EINVAL : inner(s).get_schema(&inner(s), schema);
+  };
   out->get_next = [](ArrowDeviceArrayStream* s, ArrowDeviceArray* batch) {
     *batch = ArrowDeviceArray{};
     batch->device_id = -1;
     batch->device_type = ARROW_DEVICE_CPU;
     return s->private_data == nullptr ? EINVAL : inner(s).get_next(&inner(s), &batch->array);
   };
-  out->get_last_error = [](ArrowDeviceArrayStream* s) -> const char* { return s->private_data == nullptr ? nullptr : inner(s).get_last_error(&inner(s)); };
+  out->get_last_error = [](ArrowDeviceArrayStream* s) -> const char* {
+    return s->private_data == nullptr ? nullptr : inner(s).get_last_error(&inner(s));
+  };
   out->release = [](ArrowDeviceArrayStream* s) {
     if (s->private_data == nullptr) return;
     if (inner(s).release != nullptr) inner(s).release(&inner(s));

@@ -106,8 +106,10 @@ void check_like_schema(const StreamHolder& h, const Table& batch) {
   bool same = h.schema.columns.size() == batch.columns.size();
   for (size_t j = 0; same && j < batch.columns.size(); ++j) {
     const Column& c = batch.columns[j];
-    const bool large = h.formats[j].values == "U" || h.formats[j].values == "Z" || h.formats[j].format == "U" || h.formats[j].format == "Z";
-    same = h.schema.columns[j].name == c.name && arrow_format(c, h.plain_texts, large) == h.formats[j] && c.size() == batch.rows;
+    const bool large = h.formats[j].values == "U" || h.formats[j].values == "Z" || h.formats[j].format == "U" ||
+                       h.formats[j].format == "Z";
+    same = h.schema.columns[j].name == c.name && arrow_format(c, h.plain_texts, large) == h.formats[j] &&
+           c.size() == batch.rows;
   }
   if (!same) throw Error(ErrorCode::internal, "a batch does not have the columns of its stream");
 }
@@ -141,9 +143,11 @@ void release_stream(ArrowArrayStream* stream) {
   stream->release = nullptr;
 }
 
-void make_stream(Table schema, const std::vector<char>& large, bool plain_texts, std::function<bool(Table&)> next, ArrowArrayStream* out) {
+void make_stream(Table schema, const std::vector<char>& large, bool plain_texts, std::function<bool(Table&)> next,
+                 ArrowArrayStream* out) {
   auto holder = std::make_unique<StreamHolder>();
-  for (size_t j = 0; j < schema.columns.size(); ++j) holder->formats.push_back(arrow_format(schema.columns[j], plain_texts, large[j] != 0));
+  for (size_t j = 0; j < schema.columns.size(); ++j)
+    holder->formats.push_back(arrow_format(schema.columns[j], plain_texts, large[j] != 0));
   holder->schema = std::move(schema);
   holder->plain_texts = plain_texts;
   holder->next = std::move(next);
@@ -157,7 +161,8 @@ void table_export(Table&& table, ArrowArrayStream* out) {
   std::vector<char> large;
   for (const Column& c : table.columns) {
     Column& bare = schema.columns.emplace_back();
-    bare.name = c.name, bare.type = c.type, bare.reason = c.reason, bare.decimals = c.decimals, bare.format = c.format, bare.arrow = c.arrow;
+    bare.name = c.name, bare.type = c.type, bare.reason = c.reason, bare.decimals = c.decimals, bare.format = c.format,
+    bare.arrow = c.arrow;
     if (c.type == ColumnType::boolean) bare.values = c.values;
     large.push_back(is_large(c));
   }

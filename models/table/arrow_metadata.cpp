@@ -9,8 +9,10 @@ namespace tessera {
 namespace {
 
 constexpr std::pair<ErrorCode, int> kErrors[] = {
-    {ErrorCode::usage, EINVAL},     {ErrorCode::data, EILSEQ},     {ErrorCode::io, EIO},           {ErrorCode::memory, ENOMEM},       {ErrorCode::numeric, ERANGE},
-    {ErrorCode::condition, EDOM},   {ErrorCode::format, EBADMSG},  {ErrorCode::unsupported, ENOTSUP}, {ErrorCode::cancelled, ECANCELED}, {ErrorCode::internal, EFAULT}};
+    {ErrorCode::usage, EINVAL},   {ErrorCode::data, EILSEQ},         {ErrorCode::io, EIO},
+    {ErrorCode::memory, ENOMEM},  {ErrorCode::numeric, ERANGE},      {ErrorCode::condition, EDOM},
+    {ErrorCode::format, EBADMSG}, {ErrorCode::unsupported, ENOTSUP}, {ErrorCode::cancelled, ECANCELED},
+    {ErrorCode::internal, EFAULT}};
 
 void append_int(int32_t n, std::string& out) { out.append(reinterpret_cast<const char*>(&n), sizeof n); }
 
@@ -18,7 +20,10 @@ int32_t take_int(const char*& p) {
   int32_t n;
   std::memcpy(&n, p, sizeof n);
   p += sizeof n;
-  if (n < 0) throw Error(ErrorCode::data, "The Arrow stream's column metadata has a negative length.\n  The program that made the stream is at fault.");
+  if (n < 0)
+    throw Error(
+        ErrorCode::data,
+        "The Arrow stream's column metadata has a negative length.\n  The program that made the stream is at fault.");
   return n;
 }
 
@@ -56,9 +61,11 @@ std::map<std::string, std::string> describe_column(const Column& column) {
   std::map<std::string, std::string> pairs{{"tessera.type", name(column.type)}, {"tessera.reason", column.reason}};
   if (column.decimals != 0) pairs["tessera.decimals"] = std::to_string(column.decimals);
   if (!column.format.empty()) pairs["tessera.format"] = column.format;
-  // Arrow's bool has no spelling, so it travels here; invalid UTF-8 cannot come this far, `replace` only keeps dump() from throwing.
+  // Arrow's bool has no spelling, so it travels here; invalid UTF-8 cannot come this far, `replace` only keeps dump()
+  // from throwing.
   if (column.type == ColumnType::boolean)
-    pairs["tessera.values"] = nlohmann::json(column.values).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    pairs["tessera.values"] =
+        nlohmann::json(column.values).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return pairs;
 }
 

@@ -25,8 +25,7 @@ std::vector<std::vector<std::string>> head_rows(const char* begin, const char* e
       std::vector<std::string>& row = rows.emplace_back();
       for (size_t i = 0; i < scanner.count(); ++i) row.emplace_back(csv_text(scanner.fields()[i], scratch));
     }
-  } catch (const CsvFault&) {
-  }
+  } catch (const CsvFault&) {}
   return rows;
 }
 
@@ -52,7 +51,8 @@ char find_delimiter(const char* begin, const char* end) {
     const size_t fields = rows[0].size();
     const auto same = std::count_if(rows.begin(), rows.end(), [&](const auto& row) { return row.size() == fields; });
     const double share = static_cast<double>(same) / static_cast<double>(rows.size());
-    if (share > best_share || (share == best_share && fields > best_fields)) best = candidate, best_share = share, best_fields = fields;
+    if (share > best_share || (share == best_share && fields > best_fields))
+      best = candidate, best_share = share, best_fields = fields;
   }
   return best;
 }

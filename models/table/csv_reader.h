@@ -13,18 +13,24 @@ namespace tessera {
 
 struct CsvOptions {
   enum class Header { automatic, yes, no };
-  std::string path;                                         // "-": standard input
-  std::vector<std::string> also;                            // further files: their rows follow, with the same columns in the same order
-  char delimiter = 0;                                       // 0: found by itself among , ; tab |
+  std::string path;  // "-": standard input
+  // further files: their rows follow, with the same columns in the same order
+  std::vector<std::string> also;
+  char delimiter = 0;  // 0: found by itself among , ; tab |
   Header header = Header::automatic;
-  std::vector<std::string> missing;                         // spellings of "no value" beside the usual ones, in every column
-  std::vector<std::pair<std::string, std::string>> types;   // column, type name: read this column as that
-  const Table* like = nullptr;                              // a schema: its columns, in its order, with its types. Outlives the call
-  bool more_columns = false;                                // the file may have others: they come in front, with the types found
+  // spellings of "no value" beside the usual ones, in every column
+  std::vector<std::string> missing;
+  std::vector<std::pair<std::string, std::string>> types;  // column, type name: read this column as that
+  // a schema: its columns, in its order, with its types. Outlives the call
+  const Table* like = nullptr;
+  // the file may have others: they come in front, with the types found
+  bool more_columns = false;
 };
 
-// Reads the whole file. The text is parsed in two passes, in pieces of 1 MiB cut at row boundaries; the table is the same for any number of threads.
-// Phases reported: "read" and "types", in bytes. Throws Error(io | data | usage | cancelled | memory); messages begin with "file:line:".
+// Reads the whole file. The text is parsed in two passes, in pieces of 1 MiB cut at row boundaries; the table is the
+// same for any number of threads.
+// Phases reported: "read" and "types", in bytes. Throws Error(io | data | usage | cancelled | memory); messages begin
+// with "file:line:".
 Table csv_read(const CsvOptions& options, Team& team, const Monitor& monitor);
 
 // The same as a stream of one batch. The file is read here, not in get_next, so that errors keep their kind.

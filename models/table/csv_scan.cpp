@@ -22,12 +22,14 @@ struct BlockMasks {
 
 #if defined(__SSE2__)
 BlockMasks classify(const char* p, char delimiter) {
-  const __m128i comma = _mm_set1_epi8(delimiter), quote = _mm_set1_epi8('"'), lf = _mm_set1_epi8('\n'), cr = _mm_set1_epi8('\r'), zero = _mm_setzero_si128();
+  const __m128i comma = _mm_set1_epi8(delimiter), quote = _mm_set1_epi8('"'), lf = _mm_set1_epi8('\n'),
+                cr = _mm_set1_epi8('\r'), zero = _mm_setzero_si128();
   uint64_t specials = 0;
   int odd = 0;
   for (int i = 0; i < 4; ++i) {
     const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p) + i);
-    const __m128i hit = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(v, comma), _mm_cmpeq_epi8(v, quote)), _mm_or_si128(_mm_cmpeq_epi8(v, lf), _mm_cmpeq_epi8(v, cr)));
+    const __m128i hit = _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(v, comma), _mm_cmpeq_epi8(v, quote)),
+                                     _mm_or_si128(_mm_cmpeq_epi8(v, lf), _mm_cmpeq_epi8(v, cr)));
     specials |= static_cast<uint64_t>(static_cast<uint32_t>(_mm_movemask_epi8(hit))) << (16 * i);
     odd |= _mm_movemask_epi8(_mm_or_si128(v, _mm_cmpeq_epi8(v, zero)));
   }
@@ -112,7 +114,8 @@ void CsvScanner::fail(CsvFault::Kind kind, const char* value, const char* value_
   throw CsvFault{kind, line_, static_cast<int64_t>(count_), std::string(value, static_cast<size_t>(length))};
 }
 
-// The field is written member by member: copied as a whole right after its bytes were set, it would wait for the store buffer.
+// The field is written member by member: copied as a whole right after its bytes were set, it would wait for the store
+// buffer.
 inline void CsvScanner::push(const char* data, const char* end, bool quoted, bool doubled) {
   if (count_ < most_fields_) {
     if (count_ == fields_.size()) fields_.emplace_back();

@@ -18,9 +18,12 @@ struct CsvField {
   std::string_view raw() const { return {data, size}; }
 };
 
-// The value of a field. `scratch` holds it where doubled quotes had to be removed, so the result lives until scratch changes.
+// The value of a field. `scratch` holds it where doubled quotes had to be removed, so the result lives until scratch
+// changes.
 std::string_view single_quotes(const CsvField& field, std::string& scratch);
-inline std::string_view csv_text(const CsvField& field, std::string& scratch) { return field.doubled ? single_quotes(field, scratch) : field.raw(); }
+inline std::string_view csv_text(const CsvField& field, std::string& scratch) {
+  return field.doubled ? single_quotes(field, scratch) : field.raw();
+}
 
 // What the text did wrong. Lines count from 0 at the scanner's begin; the reader adds file, line and remedy.
 struct CsvFault {
@@ -36,10 +39,12 @@ class CsvScanner {
   static constexpr size_t kMaxFields = 1u << 20;
 
   // Scans [begin, end); `begin` is the start of a line. The bytes must outlive the scanner.
-  CsvScanner(const char* begin, const char* end, char delimiter) : delimiter_(delimiter), next_block_(begin), end_(end), at_(begin) {}
+  CsvScanner(const char* begin, const char* end, char delimiter)
+      : delimiter_(delimiter), next_block_(begin), end_(end), at_(begin) {}
 
-  void check_text(bool on) { check_text_ = on; }               // UTF-8 and NUL bytes: once a file is enough
-  void abandon_after(const char* limit) { limit_ = limit; }    // a row that reaches beyond it throws CsvFault::abandoned
+  void check_text(bool on) { check_text_ = on; }  // UTF-8 and NUL bytes: once a file is enough
+  // a row that reaches beyond it throws CsvFault::abandoned
+  void abandon_after(const char* limit) { limit_ = limit; }
   void keep_fields(size_t most) { most_fields_ = std::min(most, kMaxFields); }  // fields beyond are counted, not kept
 
   // Reads one row; false at the end. A blank line is a row with is_blank(). Throws CsvFault.
@@ -48,9 +53,9 @@ class CsvScanner {
   const CsvField* fields() const { return fields_.data(); }  // min(count(), most kept) of them
   size_t count() const { return count_; }
   bool is_blank() const { return count_ == 1 && fields_[0].size == 0 && !fields_[0].quoted; }
-  int64_t line() const { return line_; }            // where the row starts
-  int64_t lines() const { return next_line_; }      // lines ended so far
-  const char* position() const { return at_; }      // where the next row starts
+  int64_t line() const { return line_; }        // where the row starts
+  int64_t lines() const { return next_line_; }  // lines ended so far
+  const char* position() const { return at_; }  // where the next row starts
 
  private:
   const char* special();  // the next delimiter, quote or line end; end_ when there is none
@@ -65,7 +70,8 @@ class CsvScanner {
 
   char delimiter_;
   bool check_text_ = true;
-  bool odd_bytes_ = false, block_odd_bytes_ = false;  // NUL or non-ASCII in the blocks this row touches, in the current block
+  // NUL or non-ASCII in the blocks this row touches, in the current block
+  bool odd_bytes_ = false, block_odd_bytes_ = false;
   const char* block_ = nullptr;
   const char* next_block_;
   const char* end_;
@@ -77,7 +83,8 @@ class CsvScanner {
   int64_t line_ = 0, next_line_ = 0;
 };
 
-// Where the first byte sequence that is not UTF-8 (RFC 3629: no overlong forms, no surrogates) starts; `end` if all is well.
+// Where the first byte sequence that is not UTF-8 (RFC 3629: no overlong forms, no surrogates) starts; `end` if all is
+// well.
 const char* find_bad_utf8(const char* begin, const char* end);
 
 }  // namespace tessera

@@ -11,7 +11,8 @@ namespace tessera {
 
 class CsvSource {
  public:
-  // "-" is standard input. Throws Error(io) for what cannot be opened or read (missing file, directory, permission), Error(data) for an empty file.
+  // "-" is standard input. Throws Error(io) for what cannot be opened or read (missing file, directory, permission),
+  // Error(data) for an empty file.
   CsvSource(const std::string& path, const Monitor& monitor);
   ~CsvSource();
   CsvSource(const CsvSource&) = delete;
@@ -21,12 +22,13 @@ class CsvSource {
   const char* begin() const { return begin_; }
   const char* end() const { return end_; }
 
-  // Throws Error(io) when the file was cut short since it was opened: what was read since may be zeros. To be asked before anything read is believed or blamed.
+  // Throws Error(io) when the file was cut short since it was opened: what was read since may be zeros. To be asked
+  // before anything read is believed or blamed.
   void check_whole() const;
   [[noreturn]] void fail_changed() const;
 
-  // Tells the kernel that bytes before `until` are not needed soon, so that the text does not stay resident beside the table. A mapped file may be read
-  // again; of a pipe the bytes are gone, hence `for_good`.
+  // Tells the kernel that bytes before `until` are not needed soon, so that the text does not stay resident beside the
+  // table. A mapped file may be read again; of a pipe the bytes are gone, hence `for_good`.
   void release_behind(const char* until, bool for_good);
 
  private:

@@ -33,7 +33,8 @@ struct CsvSurvey {
 };
 
 // Throws Error(data) for the first row that is not what the frame promises.
-CsvSurvey survey_csv(CsvSource& source, const CsvFrame& frame, const MissingWords& missing, Team& team, const Monitor& monitor);
+CsvSurvey survey_csv(CsvSource& source, const CsvFrame& frame, const MissingWords& missing, Team& team,
+                     const Monitor& monitor);
 
 // Chunks worked on at a time: enough to keep the team busy, few enough to keep what they hold small.
 inline int64_t csv_wave(const Team& team) { return 4 * team.size(); }

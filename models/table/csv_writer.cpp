@@ -15,7 +15,8 @@ namespace {
 constexpr size_t kBuffer = size_t{1} << 18;
 constexpr int64_t kReportEvery = int64_t{1} << 16;
 
-// Quoted where a reader would otherwise see something else: delimiter, quote, line end, spaces at the ends, or nothing at all.
+// Quoted where a reader would otherwise see something else: delimiter, quote, line end, spaces at the ends, or nothing
+// at all.
 void append_field(std::string_view text, char delimiter, std::string& out) {
   bool quote = text.empty() || text.front() == ' ' || text.back() == ' ' || text.front() == '\t' || text.back() == '\t';
   for (const char c : text) quote |= c == delimiter || c == '"' || c == '\n' || c == '\r';
@@ -35,7 +36,7 @@ void append_field(std::string_view text, char delimiter, std::string& out) {
 constexpr size_t kSlot = 32;
 struct Slot {
   char bytes[kSlot];
-  uint32_t size;       // ≥ kSlot: the text stands in `longer`
+  uint32_t size;  // ≥ kSlot: the text stands in `longer`
   uint32_t longer;
 };
 
@@ -60,7 +61,8 @@ class ColumnWriter {
     }
   }
 
-  // Appends the value at `p`, which has room for kRoom bytes, or to `spill` where it may need more. Returns the new end, or nullptr if it spilled.
+  // Appends the value at `p`, which has room for kRoom bytes, or to `spill` where it may need more. Returns the new
+  // end, or nullptr if it spilled.
   static constexpr size_t kRoom = 64;
   char* write(int64_t row, char* p, std::string& spill) const {
     if (column_.is_missing(row)) return put(missing_, p);
@@ -155,7 +157,9 @@ class TableWriter {
 // Numbers and dates are written without quotes, so what they are made of cannot part fields.
 void check_delimiter(char delimiter) {
   if (std::strchr(",;|\t~^!#$%&*@=", delimiter) != nullptr && delimiter != 0) return;
-  throw Error(ErrorCode::usage, std::string("--delimiter: '") + delimiter + "' cannot part fields, since values are written with it.\n  Use one of , ; | or tab.");
+  throw Error(ErrorCode::usage,
+              std::string("--delimiter: '") + delimiter +
+                  "' cannot part fields, since values are written with it.\n  Use one of , ; | or tab.");
 }
 
 }  // namespace
@@ -169,10 +173,13 @@ CsvWritten csv_write(ArrowArrayStream* stream, const CsvWriteOptions& options, c
   CsvWritten written;
   Table batch;
   bool more = tables.next(batch);
-  writer.header(tables.schema());  // not before there is a batch: a stream that fails at once leaves nothing on standard output
+  // not before there is a batch: a stream that fails at once leaves nothing on standard output
+  writer.header(tables.schema());
   for (; more; more = tables.next(batch)) {
     const int64_t before = written.rows;
-    writer.rows(batch, [&](int64_t rows) { monitor.report({"write", static_cast<double>(before + rows), 0, "rows", "", false}); });
+    writer.rows(batch, [&](int64_t rows) {
+      monitor.report({"write", static_cast<double>(before + rows), 0, "rows", "", false});
+    });
     written.rows += batch.rows;
     monitor.report({"write", static_cast<double>(written.rows), 0, "rows", "", false});
   }

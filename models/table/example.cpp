@@ -14,7 +14,22 @@ namespace {
 constexpr int64_t kBatch = 65536;
 constexpr int64_t kMostRows = 10'000'000'000;
 
-enum ColumnIndex : uint32_t { person_id, gender, age, city, education, income, employed, children, height, capital_gain, plan, joined, last_seen, country };
+enum ColumnIndex : uint32_t {
+  person_id,
+  gender,
+  age,
+  city,
+  education,
+  income,
+  employed,
+  children,
+  height,
+  capital_gain,
+  plan,
+  joined,
+  last_seen,
+  country
+};
 
 // The draws of one cell: four words a block, keyed by (column, row).
 class Draws {
@@ -59,20 +74,22 @@ Column coded(const char* column, ColumnType type, std::vector<std::string> value
 
 Table bare_people() {
   Table t;
-  t.columns = {coded("person_id", ColumnType::identifier, {}),
-               coded("gender", ColumnType::category, {"female", "male"}),
-               numeric("age", ColumnType::integer),
-               coded("city", ColumnType::category, {"Northport", "Eastville", "Southam", "Weston", "Midbury", "Lakeside", "Hillcrest", "Old Harbour"}),
-               coded("education", ColumnType::category, {"primary", "secondary", "bachelor", "master"}),
-               numeric("income", ColumnType::decimal, 2),
-               coded("employed", ColumnType::boolean, {"false", "true"}),
-               numeric("children", ColumnType::integer),
-               numeric("height", ColumnType::decimal, 1),
-               numeric("capital_gain", ColumnType::integer),
-               coded("plan", ColumnType::category, {"basic", "plus", "premium"}),
-               numeric("joined", ColumnType::date, 0, "%Y-%m-%d"),
-               numeric("last_seen", ColumnType::datetime, 0, "%Y-%m-%d %H:%M:%S"),
-               coded("country", ColumnType::constant, {"Freedonia"})};
+  t.columns = {
+      coded("person_id", ColumnType::identifier, {}),
+      coded("gender", ColumnType::category, {"female", "male"}),
+      numeric("age", ColumnType::integer),
+      coded("city", ColumnType::category,
+            {"Northport", "Eastville", "Southam", "Weston", "Midbury", "Lakeside", "Hillcrest", "Old Harbour"}),
+      coded("education", ColumnType::category, {"primary", "secondary", "bachelor", "master"}),
+      numeric("income", ColumnType::decimal, 2),
+      coded("employed", ColumnType::boolean, {"false", "true"}),
+      numeric("children", ColumnType::integer),
+      numeric("height", ColumnType::decimal, 1),
+      numeric("capital_gain", ColumnType::integer),
+      coded("plan", ColumnType::category, {"basic", "plus", "premium"}),
+      numeric("joined", ColumnType::date, 0, "%Y-%m-%d"),
+      numeric("last_seen", ColumnType::datetime, 0, "%Y-%m-%d %H:%M:%S"),
+      coded("country", ColumnType::constant, {"Freedonia"})};
   return t;
 }
 
@@ -80,7 +97,8 @@ double rounded(double v, double unit) { return std::nearbyint(v * unit) / unit; 
 
 // Distinct for different rows: a multiplication by a number coprime to the modulus permutes the residues.
 std::string identifier_of(int64_t row, uint64_t seed) {
-  const auto n = static_cast<uint64_t>((static_cast<__uint128_t>(row) * 7'368'787'459ull + seed % kMostRows) % kMostRows);
+  const auto n =
+      static_cast<uint64_t>((static_cast<__uint128_t>(row) * 7'368'787'459ull + seed % kMostRows) % kMostRows);
   std::string digits = std::to_string(n);
   return std::string("P-").append(10 - digits.size(), '0').append(digits);
 }
@@ -102,7 +120,8 @@ void make_person(int64_t row, uint64_t seed, Table& t) {
 
   const int is_male = d.uniform(gender) < 0.48;
   code(gender, is_male);
-  const double years = std::clamp(std::nearbyint(d.uniform(age) < 0.6 ? 34 + 8 * d.normal(age) : 61 + 9 * d.normal(age)), 18.0, 95.0);
+  const double years =
+      std::clamp(std::nearbyint(d.uniform(age) < 0.6 ? 34 + 8 * d.normal(age) : 61 + 9 * d.normal(age)), 18.0, 95.0);
   number(age, years);
   const int town = d.choice(city, {1.0, 1.0 / 2, 1.0 / 3, 1.0 / 4, 1.0 / 5, 1.0 / 6, 1.0 / 7, 1.0 / 8});
   code(city, town);
@@ -135,7 +154,9 @@ Table make_people(int64_t first, int64_t count, uint64_t seed) {
 
 void check_rows(int64_t rows) {
   if (rows < 1 || rows > kMostRows)
-    throw Error(ErrorCode::usage, "--rows " + std::to_string(rows) + ": an example table has between 1 and 10,000,000,000 rows.\n  Choose, for example, --rows 10000.");
+    throw Error(ErrorCode::usage,
+                "--rows " + std::to_string(rows) +
+                    ": an example table has between 1 and 10,000,000,000 rows.\n  Choose, for example, --rows 10000.");
 }
 
 }  // namespace

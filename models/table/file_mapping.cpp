@@ -22,8 +22,8 @@ Slot slots[kSlots];
 static_assert(std::atomic<char*>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
 std::mutex installing;
-int mapped = 0;  // mappings that live; under `installing`
-struct sigaction before{};  // whose signal it is when the page is none of ours
+int mapped = 0;              // mappings that live; under `installing`
+struct sigaction before {};  // whose signal it is when the page is none of ours
 
 void on_sigbus(int signal, siginfo_t* info, void* context) {
   char* const at = static_cast<char*>(info->si_addr);
@@ -32,13 +32,16 @@ void on_sigbus(int signal, siginfo_t* info, void* context) {
     if (begin == nullptr || at < begin || at >= end) continue;
     const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
     char* const from = at - reinterpret_cast<uintptr_t>(at) % page;
-    if (::mmap(from, static_cast<size_t>(end - from), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED) break;
+    if (::mmap(from, static_cast<size_t>(end - from), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+        MAP_FAILED)
+      break;
     s.cut.store(true);
     return;  // the read is tried again, and finds zeros
   }
-  if ((before.sa_flags & SA_SIGINFO) != 0 && before.sa_sigaction != nullptr) return before.sa_sigaction(signal, info, context);
+  if ((before.sa_flags & SA_SIGINFO) != 0 && before.sa_sigaction != nullptr)
+    return before.sa_sigaction(signal, info, context);
   if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) return before.sa_handler(signal);
-  struct sigaction usual{};
+  struct sigaction usual {};
   usual.sa_handler = SIG_DFL;
   ::sigaction(SIGBUS, &usual, nullptr);  // met again on return, and then it ends the process
 }
@@ -49,7 +52,7 @@ int enter(char* begin, size_t size) {
   for (int i = 0; i < kSlots; ++i) {
     if (slots[i].begin.load() != nullptr) continue;
     if (mapped == 0) {
-      struct sigaction ours{};
+      struct sigaction ours {};
       ours.sa_sigaction = on_sigbus;
       ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
       if (::sigaction(SIGBUS, &ours, &before) != 0) return -1;
@@ -67,8 +70,9 @@ void leave(int slot) {
   const std::lock_guard lock(installing);
   slots[slot].begin.store(nullptr);
   if (--mapped > 0) return;
-  struct sigaction now{};
-  if (::sigaction(SIGBUS, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_sigbus) ::sigaction(SIGBUS, &before, nullptr);
+  struct sigaction now {};
+  if (::sigaction(SIGBUS, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_sigbus)
+    ::sigaction(SIGBUS, &before, nullptr);
 }
 
 }  // namespace
@@ -94,7 +98,7 @@ FileMapping::~FileMapping() {
 
 bool FileMapping::cut_short() const {
   if (data_ == nullptr) return false;
-  struct stat now{};
+  struct stat now {};
   return slots[slot_].cut.load() || ::fstat(file_, &now) != 0 || static_cast<size_t>(now.st_size) < size_;
 }
 

@@ -1,4 +1,5 @@
-// A file mapped for reading, whose end may go away: pages that somebody cuts off while they are read turn to zeros and are noticed, instead of ending the process (SIGBUS).
+// A file mapped for reading, whose end may go away: pages that somebody cuts off while they are read turn to zeros and
+// are noticed, instead of ending the process (SIGBUS).
 #pragma once
 #include <atomic>
 #include <cstddef>

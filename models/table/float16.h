@@ -10,7 +10,9 @@ namespace tessera {
 
 inline double from_half(uint16_t h) {
   const int exponent = h >> 10 & 31, fraction = h & 1023;
-  const double size = exponent == 31 ? (fraction == 0 ? HUGE_VAL : std::nan("")) : exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024 + fraction, exponent - 25);
+  const double size = exponent == 31  ? (fraction == 0 ? HUGE_VAL : std::nan(""))
+                      : exponent == 0 ? std::ldexp(fraction, -24)
+                                      : std::ldexp(1024 + fraction, exponent - 25);
   return (h & 0x8000) != 0 ? -size : size;
 }
 

@@ -57,7 +57,8 @@ void inspect_codes(const Column& c, nlohmann::json& out) {
   out["missing"] = missing;
   out["distinct"] = std::count_if(counts.begin(), counts.end(), [](int64_t n) { return n > 0; });
   nlohmann::json top = nlohmann::json::array();
-  for (size_t i = 0; i < shown && counts[order[i]] > 0; ++i) top.push_back({{"value", c.values[order[i]]}, {"count", counts[order[i]]}});
+  for (size_t i = 0; i < shown && counts[order[i]] > 0; ++i)
+    top.push_back({{"value", c.values[order[i]]}, {"count", counts[order[i]]}});
   out["top"] = std::move(top);
 }
 

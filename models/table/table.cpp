@@ -5,7 +5,8 @@
 namespace tessera {
 namespace {
 
-constexpr std::array<const char*, 8> kTypeNames{"integer", "decimal", "boolean", "category", "date", "datetime", "identifier", "constant"};
+constexpr std::array<const char*, 8> kTypeNames{"integer", "decimal",  "boolean",    "category",
+                                                "date",    "datetime", "identifier", "constant"};
 
 }  // namespace
 

@@ -6,14 +6,16 @@
 namespace tessera {
 namespace {
 
-// Forms: one bit for each way to read a value. A column is of a type if one of that type's forms is left by all its values.
+// Forms: one bit for each way to read a value. A column is of a type if one of that type's forms is left by all its
+// values.
 constexpr uint32_t kPoint = 1, kComma = 2, kThousands = 4, kDots = 8, kBoolean = 16, kLocal = 32, kUtc = 64;
 constexpr uint32_t kNumber = kPoint | kComma | kThousands | kDots;
 constexpr int kDateShift = 8, kDatetimeShift = 16;
 constexpr uint32_t kDates = 0xFFu << kDateShift, kDatetimes = 0xFFu << kDatetimeShift;
 
 // Facts: what at least one value showed.
-constexpr uint32_t kExponent = 1, kLong = 2, kLeadingZero = 4, kUnpadded = 8, kSpace = 16, kLetterT = 32, kSeconds = 64, kTiny = 128, kTimes = 256, kPointZero = 512;
+constexpr uint32_t kExponent = 1, kLong = 2, kLeadingZero = 4, kUnpadded = 8, kSpace = 16, kLetterT = 32, kSeconds = 64,
+                   kTiny = 128, kTimes = 256, kPointZero = 512;
 
 constexpr int kMaxDigits = 15;  // any whole number of so many digits is exact in a double
 
@@ -37,7 +39,8 @@ int needed_digits(const char* first, const char* last, int exponent) {
   return std::max(0, static_cast<int>(last - first) - exponent);
 }
 
-// Sign, digits with '.' and ',' among them, exponent. What '.' and ',' mean is left open where both readings make sense.
+// Sign, digits with '.' and ',' among them, exponent. What '.' and ',' mean is left open where both readings make
+// sense.
 bool read_number_forms(std::string_view text, Reads& r) {
   const char *p = text.data(), *end = p + text.size();
   if (p < end && (*p == '-' || *p == '+')) ++p;
@@ -52,7 +55,8 @@ bool read_number_forms(std::string_view text, Reads& r) {
   if (digits == 0) {
     double value;
     if (read_number(text, NumberStyle::point, value) != Reading::infinite) return false;
-    r.forms = kNumber;  // an infinity is a number that cannot be kept: reading it is an error if the column is one of numbers
+    // an infinity is a number that cannot be kept: reading it is an error if the column is one of numbers
+    r.forms = kNumber;
     r.facts = kExponent;
     return true;
   }
@@ -77,8 +81,13 @@ bool read_number_forms(std::string_view text, Reads& r) {
     const std::string_view mantissa(text.data(), static_cast<size_t>(mantissa_end - text.data()));
     if (points == 1 && commas == 0) r.forms |= kPoint | kThousands;
     if (commas == 1 && points == 0) r.forms |= kComma;
-    if (commas > 0 && (points == 0 || (points == 1 && last_point > last_comma)) && read_number(mantissa, NumberStyle::thousands, value) != Reading::no) r.forms |= kThousands;
-    if ((points > 0 && (commas == 0 || (commas == 1 && last_comma > last_point)) && read_number(mantissa, NumberStyle::dots, value) != Reading::no) || (points == 0 && commas == 1)) r.forms |= kDots;
+    if (commas > 0 && (points == 0 || (points == 1 && last_point > last_comma)) &&
+        read_number(mantissa, NumberStyle::thousands, value) != Reading::no)
+      r.forms |= kThousands;
+    if ((points > 0 && (commas == 0 || (commas == 1 && last_comma > last_point)) &&
+         read_number(mantissa, NumberStyle::dots, value) != Reading::no) ||
+        (points == 0 && commas == 1))
+      r.forms |= kDots;
     if (r.forms == 0) return false;
     for (whole_end = body; is_digit(*whole_end);) ++whole_end;
     if (points == 1) r.decimals[0] = needed_digits(last_point + 1, mantissa_end, exponent);
@@ -150,7 +159,9 @@ std::string grouped(int64_t n) {
   return text;
 }
 
-std::string counted(int64_t n, const std::string& one, const std::string& many) { return grouped(n) + " " + (n == 1 ? one : many.empty() ? one + "s" : many); }
+std::string counted(int64_t n, const std::string& one, const std::string& many) {
+  return grouped(n) + " " + (n == 1 ? one : many.empty() ? one + "s" : many);
+}
 
 namespace {
 
@@ -182,13 +193,16 @@ std::string date_format(int layout, uint32_t facts) {
   std::string format;
   for (int k = 0; k < 3; ++k) {
     if (k > 0) format += l.separator;
-    format += l.order[k] == 'y' ? "%Y" : (facts & kUnpadded) != 0 ? (l.order[k] == 'm' ? "%-m" : "%-d") : (l.order[k] == 'm' ? "%m" : "%d");
+    format += l.order[k] == 'y'          ? "%Y"
+              : (facts & kUnpadded) != 0 ? (l.order[k] == 'm' ? "%-m" : "%-d")
+                                         : (l.order[k] == 'm' ? "%m" : "%d");
   }
   return format;
 }
 
 std::string datetime_format(int layout, const TypeEvidence& e) {
-  std::string format = date_format(layout, e.facts) + ((e.facts & kSpace) != 0 || (e.facts & kTimes) == 0 ? " " : "T") + "%H:%M";
+  std::string format =
+      date_format(layout, e.facts) + ((e.facts & kSpace) != 0 || (e.facts & kTimes) == 0 ? " " : "T") + "%H:%M";
   if ((e.facts & kSeconds) != 0 || (e.facts & kTimes) == 0) format += ":%S";
   if ((e.forms & kLocal) == 0 && (e.forms & kUtc) != 0) format += "Z";
   return format;
@@ -218,10 +232,12 @@ ColumnPlan plan_number(const TypeEvidence& e, uint32_t forms, char delimiter) {
 ColumnPlan plan_text(const TypeEvidence& e, const char* place) {
   ColumnPlan plan;
   if (e.odd_line < 0) {
-    plan.reason = (e.facts & kLeadingZero) != 0 ? "codes with leading zeros, such as " + shown(e.first) : "text, such as " + shown(e.first);
+    plan.reason = (e.facts & kLeadingZero) != 0 ? "codes with leading zeros, such as " + shown(e.first)
+                                                : "text, such as " + shown(e.first);
     return plan;
   }
-  plan.reason = std::string("text: ") + place + ' ' + std::to_string(e.odd_line) + " holds " + shown(e.odd) + ", after " + counted(e.values, "value") + " such as " + shown(e.first);
+  plan.reason = std::string("text: ") + place + ' ' + std::to_string(e.odd_line) + " holds " + shown(e.odd) +
+                ", after " + counted(e.values, "value") + " such as " + shown(e.first);
   return plan;
 }
 
@@ -229,7 +245,8 @@ ColumnPlan plan_text(const TypeEvidence& e, const char* place) {
 
 bool MissingWords::usual(std::string_view text) {
   if (text.size() > 4) return false;
-  constexpr std::string_view kWords[] = {"na", "n/a", "#n/a", "nan", "null", "none", "nil", "nat", "<na>", "-", "--", "?", "."};
+  constexpr std::string_view kWords[] = {"na",  "n/a",  "#n/a", "nan", "null", "none", "nil",
+                                         "nat", "<na>", "-",    "--",  "?",    "."};
   for (const std::string_view word : kWords)
     if (same_words(text, word)) return true;
   return false;
@@ -299,21 +316,24 @@ ColumnPlan decide_type(const TypeEvidence& e, char delimiter, const char* place)
     plan = plan_number(e, e.forms, delimiter);
     if (plan.type == ColumnType::integer && (e.facts & kLong) != 0) {
       plan = ColumnPlan{};
-      plan.reason = "digits, but some of more than " + std::to_string(kMaxDigits) + ": kept as text, so that none is lost";
+      plan.reason =
+          "digits, but some of more than " + std::to_string(kMaxDigits) + ": kept as text, so that none is lost";
       return plan;
     }
     plan.reason = plan.type == ColumnType::integer ? all + (e.values == 1 ? " is a whole number" : " are whole numbers")
                   : plan.format == "%g"            ? all + " are numbers, some with more than 15 decimals"
-                                                   : all + " are numbers with up to " + counted(plan.decimals, "decimal");
+                                        : all + " are numbers with up to " + counted(plan.decimals, "decimal");
     plan.reason += style_note(plan.style);
   } else if (e.forms & kBoolean) {
     plan.type = ColumnType::boolean;
     plan.reason = all + " are true or false";
-  } else if (const uint32_t dates = (e.forms & kDates) >> kDateShift, times = (e.forms & kDatetimes) >> kDatetimeShift; dates != 0 || times != 0) {
+  } else if (const uint32_t dates = (e.forms & kDates) >> kDateShift, times = (e.forms & kDatetimes) >> kDatetimeShift;
+             dates != 0 || times != 0) {
     const uint32_t bits = dates != 0 ? dates : times;
     if ((bits & (bits - 1)) != 0) {
-      plan.reason = "dates, but day and month cannot be told apart (such as " + shown(e.first) + "): kept as text; with the type given as date, " +
-                    date_format(layout_in(bits), e.facts) + " is used";
+      plan.reason = "dates, but day and month cannot be told apart (such as " + shown(e.first) +
+                    "): kept as text; with the type given as date, " + date_format(layout_in(bits), e.facts) +
+                    " is used";
       return plan;
     }
     plan.type = dates != 0 ? ColumnType::date : ColumnType::datetime;
@@ -329,7 +349,8 @@ ColumnPlan decide_type(const TypeEvidence& e, char delimiter, const char* place)
 
 ColumnPlan force_type(ColumnType type, const TypeEvidence& e, char delimiter, const std::string& reason) {
   ColumnPlan plan;
-  // Where the values do not agree, the first one says how the column is meant, and reading stops at the one that differs.
+  // Where the values do not agree, the first one says how the column is meant, and reading stops at the one that
+  // differs.
   const uint32_t forms = e.forms != 0 && !e.first.empty() ? e.forms : e.first_forms;
   if (type == ColumnType::integer || type == ColumnType::decimal) {
     plan = plan_number(e, forms, delimiter);

@@ -34,9 +34,12 @@ int32_t Dictionary::code(std::string_view text) {
   const size_t mask = slots_.size() - 1;
   size_t at = place_of(wanted) & mask;
   for (; slots_[at].code >= 0; at = (at + 1) & mask)
-    if (slots_[at].key == wanted.key && slots_[at].size == wanted.size && (text.size() <= 8 || equal_text(value(slots_[at].code), text))) return slots_[at].code;
+    if (slots_[at].key == wanted.key && slots_[at].size == wanted.size &&
+        (text.size() <= 8 || equal_text(value(slots_[at].code), text)))
+      return slots_[at].code;
   if (ends_.size() >= static_cast<size_t>(std::numeric_limits<int32_t>::max() - 1))
-    throw Error(ErrorCode::memory, "A column has more than 2,147,483,645 different texts.\n  Leave the column out, or split the file.");
+    throw Error(ErrorCode::memory,
+                "A column has more than 2,147,483,645 different texts.\n  Leave the column out, or split the file.");
   wanted.code = static_cast<int32_t>(ends_.size());
   bytes_.append(text);
   ends_.push_back(bytes_.size());

@@ -26,7 +26,9 @@ inline bool equal_text(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   const size_t n = a.size();
   if (n <= 8) return load_bytes(a.data(), n) == load_bytes(b.data(), n);
-  if (n <= 16) return load_bytes(a.data(), 8) == load_bytes(b.data(), 8) && load_bytes(a.data() + n - 8, 8) == load_bytes(b.data() + n - 8, 8);
+  if (n <= 16)
+    return load_bytes(a.data(), 8) == load_bytes(b.data(), 8) &&
+           load_bytes(a.data() + n - 8, 8) == load_bytes(b.data() + n - 8, 8);
   return std::memcmp(a.data(), b.data(), n) == 0;
 }
 
@@ -44,7 +46,8 @@ class Dictionary {
   void clear();                            // keeps small allocations
 
  private:
-  // Texts of up to 8 bytes are known by `key` and `size` alone, so that a look-up touches one cache line; of longer ones `key` is a hash.
+  // Texts of up to 8 bytes are known by `key` and `size` alone, so that a look-up touches one cache line; of longer
+  // ones `key` is a hash.
   struct Slot {
     uint64_t key;
     uint32_t size;  // of the text, in its lowest 32 bits

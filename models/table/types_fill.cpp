@@ -18,7 +18,9 @@ Fill fill_number(std::string_view text, const ColumnPlan& plan, double& value) {
     case Reading::no: return Fill::wrong;
   }
   constexpr double kExact = 9007199254740992.0;  // 2⁵³
-  if (plan.type == ColumnType::integer && !(std::fabs(value) <= kExact && static_cast<double>(static_cast<int64_t>(value)) == value)) return Fill::wrong;
+  if (plan.type == ColumnType::integer &&
+      !(std::fabs(value) <= kExact && static_cast<double>(static_cast<int64_t>(value)) == value))
+    return Fill::wrong;
   return Fill::ok;
 }
 
@@ -58,8 +60,11 @@ bool named_like_key(const std::string& name) {
   for (const char c : name) small.push_back(c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c);
   for (const char* key : {"id", "index", "key", "row", "rowid", "row_number", "no", "nr", "unnamed: 0"})
     if (small == key) return true;
-  const auto ends = [&](const std::string& tail) { return small.size() > tail.size() && small.compare(small.size() - tail.size(), tail.size(), tail) == 0; };
-  return ends("_id") || ends(" id") || ends("-id") || ends(".id") || (name.size() > 2 && name.compare(name.size() - 2, 2, "Id") == 0);
+  const auto ends = [&](const std::string& tail) {
+    return small.size() > tail.size() && small.compare(small.size() - tail.size(), tail.size(), tail) == 0;
+  };
+  return ends("_id") || ends(" id") || ends("-id") || ends(".id") ||
+         (name.size() > 2 && name.compare(name.size() - 2, 2, "Id") == 0);
 }
 
 bool counts_up(const Bulk<double>& numbers) {
@@ -81,7 +86,8 @@ void finish_numbers(Column& column, const std::string& first) {
     column.reason = rows == 1 ? "the only row holds \"" + first + '"' : "every row holds \"" + first + '"';
     column.values = {first};
     column.codes.assign(static_cast<size_t>(rows), 0);
-  } else if (column.type == ColumnType::integer && rows >= kFewestIdentifiers && named_like_key(column.name) && counts_up(column.numbers)) {
+  } else if (column.type == ColumnType::integer && rows >= kFewestIdentifiers && named_like_key(column.name) &&
+             counts_up(column.numbers)) {
     column.type = ColumnType::identifier;
     column.reason = "counts the rows: each number is one more than the one before, and the name is that of a key";
     column.codes.resize(column.numbers.size());
@@ -106,10 +112,12 @@ void finish_codes(Column& column) {
   const auto distinct = static_cast<int64_t>(column.values.size());
   if (distinct == 1 && held == column.size()) {
     column.type = ColumnType::constant;
-    column.reason = held == 1 ? "the only row holds \"" + column.values[0] + '"' : "every row holds \"" + column.values[0] + '"';
+    column.reason =
+        held == 1 ? "the only row holds \"" + column.values[0] + '"' : "every row holds \"" + column.values[0] + '"';
   } else if (column.type == ColumnType::category && distinct == held && distinct >= kFewestIdentifiers) {
     column.type = ColumnType::identifier;
-    column.reason = grouped(distinct) + " texts, none twice";  // and no example: the reason goes into the model, identifiers must not
+    // and no example: the reason goes into the model, identifiers must not
+    column.reason = grouped(distinct) + " texts, none twice";
   } else if (column.type == ColumnType::category && distinct > 0 && column.reason.rfind("text, such", 0) == 0) {
     column.reason = "text with " + grouped(distinct) + (distinct == 1 ? " value" : " different values");
   }
@@ -131,7 +139,8 @@ Column make_column(const std::string& name, const ColumnPlan& plan, int64_t rows
   return column;
 }
 
-Fill fill_cell(std::string_view text, const ColumnPlan& plan, const MissingWords& missing, int64_t row, Column& column, Dictionary& dictionary) {
+Fill fill_cell(std::string_view text, const ColumnPlan& plan, const MissingWords& missing, int64_t row, Column& column,
+               Dictionary& dictionary) {
   const auto at = static_cast<size_t>(row);
   bool truth;
   double value;
@@ -153,7 +162,8 @@ Fill fill_cell(std::string_view text, const ColumnPlan& plan, const MissingWords
     case ColumnType::date:
     case ColumnType::datetime:
       if (missing.always(text)) value = kMissing;
-      else if (!(plan.type == ColumnType::date ? read_date(text, plan.layout, value) : read_datetime(text, plan.layout, value))) {
+      else if (!(plan.type == ColumnType::date ? read_date(text, plan.layout, value)
+                                               : read_datetime(text, plan.layout, value))) {
         if (!MissingWords::usual(text)) return Fill::wrong;
         value = kMissing;
       }
@@ -167,21 +177,31 @@ Fill fill_cell(std::string_view text, const ColumnPlan& plan, const MissingWords
       return Fill::ok;
     default:
       if (text.size() > kMostTextBytes) return Fill::too_long;
-      column.codes[at] = missing.always(text) || (plan.type == ColumnType::constant && !plan.forced) ? -1 : dictionary.code(text);
+      column.codes[at] =
+          missing.always(text) || (plan.type == ColumnType::constant && !plan.forced) ? -1 : dictionary.code(text);
       return Fill::ok;
   }
 }
 
-void fail_fill(Fill why, const std::string& place, const std::string& column, const std::string& value, const ColumnPlan& plan) {
+void fail_fill(Fill why, const std::string& place, const std::string& column, const std::string& value,
+               const ColumnPlan& plan) {
   if (why == Fill::too_long)
-    throw Error(ErrorCode::data, place + ": column \"" + column + "\" holds a text of " + std::to_string(value.size()) + " bytes; a value may have " + std::to_string(kMostTextBytes) +
+    throw Error(ErrorCode::data, place + ": column \"" + column + "\" holds a text of " + std::to_string(value.size()) +
+                                     " bytes; a value may have " + std::to_string(kMostTextBytes) +
                                      ".\n  Shorten it, or leave the column out.");
   const std::string shown = printable(value.substr(0, 200));
-  const std::string head = place + ": column \"" + column + "\" holds \"" + shown + "\", which is ", as_missing = "or mark it missing with --missing '" + shown + "'.";
+  const std::string head = place + ": column \"" + column + "\" holds \"" + shown + "\", which is ",
+                    as_missing = "or mark it missing with --missing '" + shown + "'.";
   switch (why) {
-    case Fill::infinite: throw Error(ErrorCode::data, head + "infinite: no model can learn it.\n  Replace it by a number or leave it empty, " + as_missing);
-    case Fill::too_large: throw Error(ErrorCode::data, head + "too large for a double (1.8e308).\n  Read the column as text with --types " + column + "=category, " + as_missing);
-    default: throw Error(ErrorCode::data, head + "not " + expected(plan.type) + ".\n  Read the column as text with --types " + column + "=category, " + as_missing);
+    case Fill::infinite:
+      throw Error(ErrorCode::data,
+                  head + "infinite: no model can learn it.\n  Replace it by a number or leave it empty, " + as_missing);
+    case Fill::too_large:
+      throw Error(ErrorCode::data, head + "too large for a double (1.8e308).\n  Read the column as text with --types " +
+                                       column + "=category, " + as_missing);
+    default:
+      throw Error(ErrorCode::data, head + "not " + expected(plan.type) + ".\n  Read the column as text with --types " +
+                                       column + "=category, " + as_missing);
   }
 }
 

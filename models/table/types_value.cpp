@@ -9,7 +9,8 @@
 namespace tessera {
 namespace {
 
-constexpr double kPowers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                              1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
@@ -21,7 +22,8 @@ bool equal_any_case(std::string_view text, std::string_view small) {
   return true;
 }
 
-// Digits, at most one point, no exponent, a mantissa a double holds exactly: one division is then correctly rounded (Clinger 1990).
+// Digits, at most one point, no exponent, a mantissa a double holds exactly: one division is then correctly rounded
+// (Clinger 1990).
 bool read_plain(std::string_view text, double& value) {
   const char *p = text.data(), *end = p + text.size();
   const bool negative = p < end && *p == '-';
@@ -60,7 +62,8 @@ Reading read_general(std::string_view text, double& value) {
   return Reading::ok;
 }
 
-// Removes `group` where it parts digits by threes, and makes `decimal` a point. False where a group is not of three digits.
+// Removes `group` where it parts digits by threes, and makes `decimal` a point. False where a group is not of three
+// digits.
 bool normalise(std::string_view text, char group, char decimal, std::string& out) {
   out.clear();
   int run = 0, groups = 0;
@@ -83,7 +86,8 @@ bool normalise(std::string_view text, char group, char decimal, std::string& out
   return !(whole && groups > 0 && run != 3);
 }
 
-// Days since 1970-01-01 of a day in the proleptic Gregorian calendar, and back (Hinnant, "chrono-compatible low-level date algorithms").
+// Days since 1970-01-01 of a day in the proleptic Gregorian calendar, and back (Hinnant, "chrono-compatible low-level
+// date algorithms").
 int64_t days_from_civil(int64_t y, int m, int d) {
   y -= m <= 2;
   const int64_t era = (y >= 0 ? y : y - 399) / 400;
@@ -102,7 +106,8 @@ Civil civil_from_days(int64_t z) {
   const int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
   const int64_t mp = (5 * day_of_year + 2) / 153;
   const int month = static_cast<int>(mp < 10 ? mp + 3 : mp - 9);
-  return {static_cast<int>(year_of_era + era * 400 + (month <= 2)), month, static_cast<int>(day_of_year - (153 * mp + 2) / 5 + 1)};
+  return {static_cast<int>(year_of_era + era * 400 + (month <= 2)), month,
+          static_cast<int>(day_of_year - (153 * mp + 2) / 5 + 1)};
 }
 
 bool is_day(int year, int month, int day) {
@@ -132,8 +137,8 @@ bool choose_layout(const Moment& m, int& layout) {
   return (m.layouts >> layout & 1u) != 0;
 }
 
-
-void write_moment(int64_t day, int64_t second, int64_t fraction, int decimals, const std::string& format, std::string& out) {
+void write_moment(int64_t day, int64_t second, int64_t fraction, int decimals, const std::string& format,
+                  std::string& out) {
   const Civil c = civil_from_days(day);
   for (size_t i = 0; i < format.size(); ++i) {
     if (format[i] != '%' || i + 1 == format.size()) {
@@ -164,7 +169,9 @@ void write_moment(int64_t day, int64_t second, int64_t fraction, int decimals, c
 }  // namespace
 
 Reading read_number(std::string_view text, NumberStyle style, double& value) {
-  if (read_plain(text, value) && (style == NumberStyle::point || style == NumberStyle::thousands || text.find('.') == std::string_view::npos)) return Reading::ok;
+  if (read_plain(text, value) &&
+      (style == NumberStyle::point || style == NumberStyle::thousands || text.find('.') == std::string_view::npos))
+    return Reading::ok;
   if (style == NumberStyle::point) return read_general(text, value);
   std::string normal;
   const bool comma = style == NumberStyle::comma || style == NumberStyle::dots;
@@ -178,8 +185,9 @@ bool read_boolean(std::string_view text, bool loose, bool& value) {
   constexpr struct {
     std::string_view word;
     bool truth, loose;
-  } kWords[] = {{"true", true, false}, {"false", false, false}, {"yes", true, true}, {"no", false, true}, {"y", true, true},
-                {"n", false, true},    {"t", true, true},       {"f", false, true},  {"1", true, true},   {"0", false, true}};
+  } kWords[] = {{"true", true, false}, {"false", false, false}, {"yes", true, true}, {"no", false, true},
+                {"y", true, true},     {"n", false, true},      {"t", true, true},   {"f", false, true},
+                {"1", true, true},     {"0", false, true}};
   for (const auto& w : kWords)
     if ((loose || !w.loose) && equal_any_case(text, w.word)) {
       value = w.truth;
@@ -250,7 +258,9 @@ bool read_moment(std::string_view text, Moment& m) {
   m.between = *p++;
   if (m.between != ' ' && m.between != 'T') return false;
   int hour = 0, minute = 0, second = 0;
-  if (read_digits(p, end, 2, hour) != 2 || p == end || *p++ != ':' || read_digits(p, end, 2, minute) != 2 || hour > 23 || minute > 59) return false;
+  if (read_digits(p, end, 2, hour) != 2 || p == end || *p++ != ':' || read_digits(p, end, 2, minute) != 2 ||
+      hour > 23 || minute > 59)
+    return false;
   m.has_time = true;
   double fraction = 0;
   if (p < end && *p == ':') {
@@ -317,11 +327,16 @@ bool read_datetime(std::string_view text, int layout, double& seconds) {
   return true;
 }
 
-bool read_date(std::string_view text, const std::string& format, double& days) { return read_date(text, layout_of(format), days); }
-bool read_datetime(std::string_view text, const std::string& format, double& seconds) { return read_datetime(text, layout_of(format), seconds); }
+bool read_date(std::string_view text, const std::string& format, double& days) {
+  return read_date(text, layout_of(format), days);
+}
+bool read_datetime(std::string_view text, const std::string& format, double& seconds) {
+  return read_datetime(text, layout_of(format), seconds);
+}
 
 void write_date(double days, const std::string& format, std::string& out) {
-  const double held = std::fmin(std::fmax(std::nearbyint(days), static_cast<double>(kFirstDay)), static_cast<double>(kLastDay));
+  const double held =
+      std::fmin(std::fmax(std::nearbyint(days), static_cast<double>(kFirstDay)), static_cast<double>(kLastDay));
   write_moment(static_cast<int64_t>(held), 0, 0, 0, format.empty() ? "%Y-%m-%d" : format, out);
 }
 

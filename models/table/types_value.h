@@ -14,10 +14,10 @@ inline double nearest(double v) {
 
 // How a column writes its numbers.
 enum class NumberStyle {
-  point,       // 1234.5
-  comma,       // 1234,5
-  thousands,   // 1,234.5
-  dots,        // 1.234,5
+  point,      // 1234.5
+  comma,      // 1234,5
+  thousands,  // 1,234.5
+  dots,       // 1.234,5
 };
 
 enum class Reading { ok, too_large, infinite, no };
@@ -33,7 +33,8 @@ struct DateLayout {
   char order[4];  // "ymd", "dmy", "mdy"
   char separator;
 };
-constexpr DateLayout kDateLayouts[] = {{"ymd", '-'}, {"ymd", '/'}, {"ymd", '.'}, {"dmy", '/'}, {"mdy", '/'}, {"dmy", '.'}, {"dmy", '-'}, {"mdy", '-'}};
+constexpr DateLayout kDateLayouts[] = {{"ymd", '-'}, {"ymd", '/'}, {"ymd", '.'}, {"dmy", '/'},
+                                       {"mdy", '/'}, {"dmy", '.'}, {"dmy", '-'}, {"mdy", '-'}};
 constexpr int kDateLayoutCount = 8;
 
 // The calendar: 0001-01-01 and 9999-12-31 in days since 1970-01-01.
@@ -41,19 +42,19 @@ constexpr int64_t kFirstDay = -719162, kLastDay = 2932896;
 
 // A date, or a date and a time of day, as it stands in a cell.
 struct Moment {
-  uint32_t layouts = 0;     // bit i: kDateLayouts[i] reads it as a real day
-  int parts[3] = {0, 0, 0};  // as written
+  uint32_t layouts = 0;                   // bit i: kDateLayouts[i] reads it as a real day
+  int parts[3] = {0, 0, 0};               // as written
   bool padded = false, unpadded = false;  // a day or month was written 05, 5
   bool has_time = false, has_seconds = false, utc = false;
-  char between = 0;            // ' ' or 'T' between date and time
-  int fraction_digits = 0;     // of the second, without zeros at the end
+  char between = 0;         // ' ' or 'T' between date and time
+  int fraction_digits = 0;  // of the second, without zeros at the end
   double seconds_of_day = 0;
 };
 bool read_moment(std::string_view text, Moment& moment);
 double day_of(const Moment& moment, int layout);  // days since 1970-01-01
 
-// By a column's own format ("%Y-%m-%d", "%d.%m.%Y", "%Y-%m-%dT%H:%M:%S", …): days since 1970-01-01 of a date, seconds since 1970-01-01T00:00:00 of a
-// datetime. Also taken, whatever the format: ISO 8601 (year first, '-').
+// By a column's own format ("%Y-%m-%d", "%d.%m.%Y", "%Y-%m-%dT%H:%M:%S", …): days since 1970-01-01 of a date, seconds
+// since 1970-01-01T00:00:00 of a datetime. Also taken, whatever the format: ISO 8601 (year first, '-').
 bool read_date(std::string_view text, const std::string& format, double& days);
 bool read_datetime(std::string_view text, const std::string& format, double& seconds);
 // The same for many values: by the layout of their format.
@@ -61,11 +62,13 @@ int layout_of(const std::string& format);
 bool read_date(std::string_view text, int layout, double& days);
 bool read_datetime(std::string_view text, int layout, double& seconds);
 
-// `decimals` digits of the second follow %S. Dates are rounded to days, datetimes to the last digit; years outside 1 … 9999 are held at the ends.
+// `decimals` digits of the second follow %S. Dates are rounded to days, datetimes to the last digit; years outside 1 …
+// 9999 are held at the ends.
 void write_date(double days, const std::string& format, std::string& out);
 void write_datetime(double seconds, const std::string& format, int decimals, std::string& out);
 
-// Digits after the point fixed; a value too large for that, and format "%g", in the shortest form that reads back equal.
+// Digits after the point fixed; a value too large for that, and format "%g", in the shortest form that reads back
+// equal.
 void write_decimal(double value, int decimals, std::string& out);
 char* write_decimal(double value, int decimals, char* out);  // at most 40 bytes; returns their end
 void write_shortest(double value, std::string& out);

@@ -50,7 +50,11 @@ class Parser {
     if (scan_.peek().kind == WhereToken::Kind::end) return where;
     where.terms.push_back(term());
     while (scan_.peek().kind != WhereToken::Kind::end) {
-      if (scan_.peek().is_keyword("or")) scan_.fail("\"or\" is not known; several values of one column are written: column in ('a', 'b'); terms are joined by \"and\"", scan_.peek().begin);
+      if (scan_.peek().is_keyword("or"))
+        scan_.fail(
+            "\"or\" is not known; several values of one column are written: column in ('a', 'b'); terms are joined by "
+            "\"and\"",
+            scan_.peek().begin);
       if (!scan_.peek().is_keyword("and")) scan_.fail("expected \"and\" or the end", scan_.peek().begin);
       scan_.take();
       where.terms.push_back(term());
@@ -78,7 +82,9 @@ class Parser {
   int column() {
     const WhereToken t = scan_.take();
     if (t.kind != WhereToken::Kind::word && t.kind != WhereToken::Kind::name)
-      scan_.fail(t.kind == WhereToken::Kind::text ? "expected a column; its name stands bare or in double quotes" : "expected a column", t.begin);
+      scan_.fail(t.kind == WhereToken::Kind::text ? "expected a column; its name stands bare or in double quotes"
+                                                  : "expected a column",
+                 t.begin);
     int found = -1, others = 0;
     for (size_t i = 0; i < schema_.columns.size(); ++i) {
       if (schema_.columns[i].name == t.text) {
@@ -90,10 +96,12 @@ class Parser {
     if (found < 0 || others > 1) {
       std::vector<std::string> names;
       for (const Column& c : schema_.columns) names.push_back(c.name);
-      throw Error(ErrorCode::condition, fmt::format("--where: the table has no column \"{}\".{} Its {} columns: {}.", t.text, nearest(t.text, names), names.size(), listed(names)));
+      throw Error(ErrorCode::condition, fmt::format("--where: the table has no column \"{}\".{} Its {} columns: {}.",
+                                                    t.text, nearest(t.text, names), names.size(), listed(names)));
     }
     const Column& c = schema_.columns[static_cast<size_t>(found)];
-    if (c.type == ColumnType::identifier) reject(c, "is an identifier: its values are made anew for every row and cannot be conditioned on.");
+    if (c.type == ColumnType::identifier)
+      reject(c, "is an identifier: its values are made anew for every row and cannot be conditioned on.");
     return found;
   }
 
@@ -102,7 +110,8 @@ class Parser {
     if (op.is_keyword("is")) {
       const bool negated = scan_.peek().is_keyword("not");
       if (negated) scan_.take();
-      if (!scan_.peek().is_keyword("null")) scan_.fail("expected \"null\" or \"not null\" after \"is\"", scan_.peek().begin);
+      if (!scan_.peek().is_keyword("null"))
+        scan_.fail("expected \"null\" or \"not null\" after \"is\"", scan_.peek().begin);
       scan_.take();
       t.kind = negated ? WhereTerm::Kind::not_null : WhereTerm::Kind::is_null;
     } else if (op.is_keyword("in")) {
@@ -116,7 +125,8 @@ class Parser {
     } else if (op.is_keyword("between")) {
       range(t);
       t.low = bound(t);
-      if (!scan_.peek().is_keyword("and")) scan_.fail("expected \"and\" and the upper end of \"between\"", scan_.peek().begin);
+      if (!scan_.peek().is_keyword("and"))
+        scan_.fail("expected \"and\" and the upper end of \"between\"", scan_.peek().begin);
       scan_.take();
       t.high = bound(t);
     } else if (op.is_symbol("=") || op.is_symbol("==")) {
@@ -134,7 +144,8 @@ class Parser {
       t.low_open = op.is_symbol(">");
       t.low = bound(t);
     } else {
-      scan_.fail(fmt::format("expected =, !=, <, <=, >, >=, in, between or is after the column \"{}\"", of(t).name), op.begin);
+      scan_.fail(fmt::format("expected =, !=, <, <=, >, >=, in, between or is after the column \"{}\"", of(t).name),
+                 op.begin);
     }
   }
 
@@ -152,9 +163,12 @@ class Parser {
     const WhereToken v = scan_.take();
     const bool truth = c.type == ColumnType::boolean && v.kind == WhereToken::Kind::word;
     if (v.is_keyword("null")) scan_.fail("null is no value; write: column is null", v.begin);
-    if (v.kind == WhereToken::Kind::name) scan_.fail("double quotes name columns; a text or date stands in single quotes", v.begin);
-    if (v.kind == WhereToken::Kind::word && !truth) scan_.fail(fmt::format("a text or date stands in single quotes: '{}'", v.text), v.begin);
-    if (v.kind != WhereToken::Kind::text && v.kind != WhereToken::Kind::number && !truth) scan_.fail("expected a value", v.begin);
+    if (v.kind == WhereToken::Kind::name)
+      scan_.fail("double quotes name columns; a text or date stands in single quotes", v.begin);
+    if (v.kind == WhereToken::Kind::word && !truth)
+      scan_.fail(fmt::format("a text or date stands in single quotes: '{}'", v.text), v.begin);
+    if (v.kind != WhereToken::Kind::text && v.kind != WhereToken::Kind::number && !truth)
+      scan_.fail("expected a value", v.begin);
     return v;
   }
 
@@ -165,9 +179,11 @@ class Parser {
     if (!is_numeric(c.type)) return t.values.push_back(known_value(c, v));
     const double x = number(c, v);
     if (std::floor(x) != x && (c.type == ColumnType::integer || c.type == ColumnType::date))
-      reject(c, fmt::format("holds {}, never {}.", c.type == ColumnType::date ? "whole days" : "whole numbers", v.text));
+      reject(c,
+             fmt::format("holds {}, never {}.", c.type == ColumnType::date ? "whole days" : "whole numbers", v.text));
     if (c.type == ColumnType::decimal && as_written(c, x) != x)
-      reject(c, fmt::format("is written with {} decimals, never {}. Give a range: \"{}\" between … and ….", c.decimals, v.text, c.name));
+      reject(c, fmt::format("is written with {} decimals, never {}. Give a range: \"{}\" between … and ….", c.decimals,
+                            v.text, c.name));
     t.numbers.push_back(x);
   }
 
@@ -176,9 +192,11 @@ class Parser {
     for (const std::string& known : c.values) {
       double a, b;
       if (c.type == ColumnType::boolean && lower_case(known) == lower_case(v.text)) return known;
-      if (v.kind == WhereToken::Kind::number && parse_number(known, a) && parse_number(v.text, b) && a == b) return known;
+      if (v.kind == WhereToken::Kind::number && parse_number(known, a) && parse_number(v.text, b) && a == b)
+        return known;
     }
-    reject(c, fmt::format("has no value \"{}\".{} It was seen with {} value{}: {}.", v.text, nearest(v.text, c.values), c.values.size(), c.values.size() == 1 ? "" : "s", listed(c.values)));
+    reject(c, fmt::format("has no value \"{}\".{} It was seen with {} value{}: {}.", v.text, nearest(v.text, c.values),
+                          c.values.size(), c.values.size() == 1 ? "" : "s", listed(c.values)));
   }
 
   // A number, or a date as Column::numbers holds it.
@@ -186,14 +204,18 @@ class Parser {
     double x = v.number;
     if (c.type == ColumnType::integer || c.type == ColumnType::decimal) {
       if (v.kind == WhereToken::Kind::number || parse_number(v.text, x)) return x;
-      reject(c, fmt::format("holds {}; \"{}\" is not a number.", c.type == ColumnType::integer ? "whole numbers" : "decimal numbers", v.text));
+      reject(c, fmt::format("holds {}; \"{}\" is not a number.",
+                            c.type == ColumnType::integer ? "whole numbers" : "decimal numbers", v.text));
     }
-    if (v.kind == WhereToken::Kind::number) scan_.fail(fmt::format("column \"{}\" holds dates, written in single quotes: '2020-01-31'", c.name), v.begin);
+    if (v.kind == WhereToken::Kind::number)
+      scan_.fail(fmt::format("column \"{}\" holds dates, written in single quotes: '2020-01-31'", c.name), v.begin);
     if (c.type == ColumnType::date && read_date(v.text, c.format, x)) return x;
     if (read_datetime(v.text, c.format, x)) return c.type == ColumnType::date ? x / 86400 : x;
     if (c.type == ColumnType::datetime && read_date(v.text, "%Y-%m-%d", x)) return x * 86400;
-    reject(c, fmt::format("holds {}; \"{}\" is not one. Write it as '2020-01-31'{}{}.", c.type == ColumnType::date ? "dates" : "dates with times", v.text,
-                          c.type == ColumnType::date ? "" : " or '2020-01-31T23:59:59'", c.format.empty() ? "" : ", or as the column does: " + c.format));
+    reject(c, fmt::format("holds {}; \"{}\" is not one. Write it as '2020-01-31'{}{}.",
+                          c.type == ColumnType::date ? "dates" : "dates with times", v.text,
+                          c.type == ColumnType::date ? "" : " or '2020-01-31T23:59:59'",
+                          c.format.empty() ? "" : ", or as the column does: " + c.format));
   }
 
   void range(WhereTerm& t) {
@@ -203,8 +225,13 @@ class Parser {
     const Column& c = of(t);
     if (is_numeric(c.type)) return;
     double x;
-    const bool numbers = c.type != ColumnType::boolean && !c.values.empty() && std::all_of(c.values.begin(), c.values.end(), [&](const std::string& v) { return parse_number(v, x); });
-    if (!numbers) reject(c, fmt::format("is {} {}: its values have no order. Use = or in (…). It was seen with {} values: {}.", c.type == ColumnType::category ? "a" : "of type", name(c.type), c.values.size(), listed(c.values)));
+    const bool numbers =
+        c.type != ColumnType::boolean && !c.values.empty() &&
+        std::all_of(c.values.begin(), c.values.end(), [&](const std::string& v) { return parse_number(v, x); });
+    if (!numbers)
+      reject(c, fmt::format("is {} {}: its values have no order. Use = or in (…). It was seen with {} values: {}.",
+                            c.type == ColumnType::category ? "a" : "of type", name(c.type), c.values.size(),
+                            listed(c.values)));
   }
 
   double bound(const WhereTerm& t) {
@@ -212,11 +239,14 @@ class Parser {
     const WhereToken v = literal(c);
     if (is_numeric(c.type)) return number(c, v);
     double x = v.number;
-    if (v.kind != WhereToken::Kind::number && !parse_number(v.text, x)) reject(c, fmt::format("holds numbers; \"{}\" is not one.", v.text));
+    if (v.kind != WhereToken::Kind::number && !parse_number(v.text, x))
+      reject(c, fmt::format("holds numbers; \"{}\" is not one.", v.text));
     return x;
   }
 
-  static bool inside(const WhereTerm& t, double x) { return (t.low_open ? x > t.low : x >= t.low) && (t.high_open ? x < t.high : x <= t.high); }
+  static bool inside(const WhereTerm& t, double x) {
+    return (t.low_open ? x > t.low : x >= t.low) && (t.high_open ? x < t.high : x <= t.high);
+  }
 
   void finish_range(WhereTerm& t) const {
     const Column& c = of(t);
@@ -227,7 +257,9 @@ class Parser {
       double x = 0;
       if (parse_number(v, x) && inside(t, x)) t.values.push_back(v);
     }
-    if (t.values.empty()) reject(c, fmt::format("has no value that meets \"{}\". It was seen with {} values: {}.", t.text, c.values.size(), listed(c.values)));
+    if (t.values.empty())
+      reject(c, fmt::format("has no value that meets \"{}\". It was seen with {} values: {}.", t.text, c.values.size(),
+                            listed(c.values)));
     t.kind = WhereTerm::Kind::in;
   }
 
@@ -247,7 +279,9 @@ std::function<bool(size_t)> matcher(const WhereTerm& t, const Column& c) {
   if (is_numeric(c.type)) {
     std::vector<double> sorted = t.numbers;
     std::sort(sorted.begin(), sorted.end());
-    return [sorted = std::move(sorted), wanted, &c](size_t i) { return std::binary_search(sorted.begin(), sorted.end(), as_written(c, c.numbers[i])) == wanted; };
+    return [sorted = std::move(sorted), wanted, &c](size_t i) {
+      return std::binary_search(sorted.begin(), sorted.end(), as_written(c, c.numbers[i])) == wanted;
+    };
   }
   const std::unordered_set<std::string> named(t.values.begin(), t.values.end());
   std::vector<char> meets(c.values.size());

@@ -15,7 +15,10 @@ constexpr size_t kContext = 100;  // bytes of the expression shown on either sid
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_word(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || static_cast<unsigned char>(c) >= 0x80; }
+bool is_word(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
 bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -43,7 +46,9 @@ WhereToken WhereScanner::take() {
 // Control characters would break the line, so they are shown as spaces.
 void WhereScanner::fail(const std::string& what, size_t at) const {
   const auto characters = [&](size_t first, size_t last) {
-    return static_cast<size_t>(std::count_if(expression_.begin() + static_cast<std::ptrdiff_t>(first), expression_.begin() + static_cast<std::ptrdiff_t>(last), starts_character));
+    return static_cast<size_t>(std::count_if(expression_.begin() + static_cast<std::ptrdiff_t>(first),
+                                             expression_.begin() + static_cast<std::ptrdiff_t>(last),
+                                             starts_character));
   };
   at = std::min(at, expression_.size());
   size_t first = at > kContext ? at - kContext : 0, last = std::min(expression_.size(), at + kContext);
@@ -52,7 +57,8 @@ void WhereScanner::fail(const std::string& what, size_t at) const {
   std::string line = expression_.substr(first, last - first);
   for (char& c : line)
     if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-  throw Error(ErrorCode::usage, fmt::format("--where: position {}: {}.\n    {}\n    {}^", characters(0, at) + 1, what, line, std::string(characters(first, at), ' ')));
+  throw Error(ErrorCode::usage, fmt::format("--where: position {}: {}.\n    {}\n    {}^", characters(0, at) + 1, what,
+                                            line, std::string(characters(first, at), ' ')));
 }
 
 void WhereScanner::scan() {
@@ -63,16 +69,21 @@ void WhereScanner::scan() {
   const char c = expression_[at_];
   const char after = at_ + 1 < expression_.size() ? expression_[at_ + 1] : '\0';
   if (c == '\'' || c == '"') return scan_quoted(c);
-  if (is_digit(c) || ((c == '.' || c == '-' || c == '+') && (is_digit(after) || (c != '.' && after == '.')))) return scan_number();
+  if (is_digit(c) || ((c == '.' || c == '-' || c == '+') && (is_digit(after) || (c != '.' && after == '.'))))
+    return scan_number();
   size_t length = 1;
   if (is_word(c)) {
     next_.kind = WhereToken::Kind::word;
     while (at_ + length < expression_.size() && is_word(expression_[at_ + length])) ++length;
   } else if (std::string_view("=!<>(),").find(c) != std::string_view::npos) {
     next_.kind = WhereToken::Kind::symbol;
-    if ((after == '=' && std::string_view("=!<>").find(c) != std::string_view::npos) || (c == '<' && after == '>')) length = 2;
+    if ((after == '=' && std::string_view("=!<>").find(c) != std::string_view::npos) || (c == '<' && after == '>'))
+      length = 2;
   } else {
-    fail(fmt::format("the character \"{}\" has no meaning here; column names with it stand in double quotes, texts and dates in single quotes", c), at_);
+    fail(fmt::format("the character \"{}\" has no meaning here; column names with it stand in double quotes, texts and "
+                     "dates in single quotes",
+                     c),
+         at_);
   }
   next_.text = expression_.substr(at_, length);
   next_.end = at_ += length;
@@ -103,8 +114,7 @@ void WhereScanner::scan_number() {
   if (!word && (r.ec != std::errc() || !std::isfinite(next_.number))) fail("this number is too large", at_);
   const char* end = r.ptr;
   if (word) {
-    for (end = first; end < last && is_word(*end); ++end) {
-    }
+    for (end = first; end < last && is_word(*end); ++end) {}
   }
   next_.kind = word ? WhereToken::Kind::word : WhereToken::Kind::number;
   next_.text.assign(first, end);

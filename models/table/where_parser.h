@@ -6,9 +6,10 @@
 namespace tessera {
 
 struct WhereToken {
-  enum class Kind { word, name, text, number, symbol, end };  // word: bare · name: "in double quotes" · text: 'in single quotes'
+  // word: bare · name: "in double quotes" · text: 'in single quotes'
+  enum class Kind { word, name, text, number, symbol, end };
   Kind kind = Kind::end;
-  std::string text;     // without quotes; a number as it was written
+  std::string text;  // without quotes; a number as it was written
   double number = 0;
   size_t begin = 0, end = 0;  // bytes of the expression
 

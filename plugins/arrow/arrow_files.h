@@ -10,12 +10,15 @@
 
 namespace tessera::arrow_files {
 
-// Whether the system refused a call (a disk that fails, a file that is gone). Arrow also calls IOError what is wrong with a file's contents: too short, not decompressed.
+// Whether the system refused a call (a disk that fails, a file that is gone). Arrow also calls IOError what is wrong
+// with a file's contents: too short, not decompressed.
 bool is_failed_call(const arrow::Status& status);
 
 arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> open(const std::string& path, FileKind kind);
 arrow::Result<int64_t> count_rows(const std::string& path, FileKind kind);
-std::shared_ptr<arrow::RecordBatchReader> sampled(std::shared_ptr<arrow::RecordBatchReader> from, const FileSample& sample);
-arrow::Status write_rows(ArrowArrayStream* rows, FileKind kind, const FileSink& sink, int64_t& written, int& rows_error);
+std::shared_ptr<arrow::RecordBatchReader> sampled(std::shared_ptr<arrow::RecordBatchReader> from,
+                                                  const FileSample& sample);
+arrow::Status write_rows(ArrowArrayStream* rows, FileKind kind, const FileSink& sink, int64_t& written,
+                         int& rows_error);
 
 }  // namespace tessera::arrow_files

@@ -66,4 +66,6 @@ constexpr FilesApi kApi{kFilesAbi, "Arrow C++ " ARROW_VERSION_STRING, message, r
 }  // namespace
 }  // namespace tessera::arrow_files
 
-extern "C" __attribute__((visibility("default"))) const tessera::FilesApi* tessera_file_plugin() { return &tessera::arrow_files::kApi; }
+extern "C" __attribute__((visibility("default"))) const tessera::FilesApi* tessera_file_plugin() {
+  return &tessera::arrow_files::kApi;
+}

@@ -14,8 +14,8 @@ namespace {
 constexpr int64_t kBatchRows = 1 << 16;
 constexpr int64_t kPageBuffer = 1 << 20;  // a column chunk is read in pieces of this size
 
-// Batches of others are checked in full before they leave: who takes them through the C interface cannot see where a buffer ends. Over that interface an error is a number,
-// and EIO is to mean a failed call, nothing else.
+// Batches of others are checked in full before they leave: who takes them through the C interface cannot see where a
+// buffer ends. Over that interface an error is a number, and EIO is to mean a failed call, nothing else.
 class Checked : public arrow::RecordBatchReader {
  public:
   explicit Checked(std::shared_ptr<arrow::RecordBatchReader> from) : from_(std::move(from)) {}
@@ -23,7 +23,8 @@ class Checked : public arrow::RecordBatchReader {
   arrow::Status ReadNext(std::shared_ptr<arrow::RecordBatch>* batch) override {
     arrow::Status status = from_->ReadNext(batch);
     if (status.ok() && *batch != nullptr) status = (*batch)->ValidateFull();
-    return status.ok() || status.IsOutOfMemory() || is_failed_call(status) ? status : arrow::Status::Invalid(status.message());
+    return status.ok() || status.IsOutOfMemory() || is_failed_call(status) ? status
+                                                                           : arrow::Status::Invalid(status.message());
   }
 
  private:
@@ -49,7 +50,8 @@ class FileBatches : public arrow::RecordBatchReader {
 // Keeps the file reader its batches come from.
 class ParquetBatches : public arrow::RecordBatchReader {
  public:
-  ParquetBatches(std::unique_ptr<parquet::arrow::FileReader> file, std::shared_ptr<arrow::RecordBatchReader> batches) : file_(std::move(file)), batches_(std::move(batches)) {}
+  ParquetBatches(std::unique_ptr<parquet::arrow::FileReader> file, std::shared_ptr<arrow::RecordBatchReader> batches)
+      : file_(std::move(file)), batches_(std::move(batches)) {}
   std::shared_ptr<arrow::Schema> schema() const override { return batches_->schema(); }
   arrow::Status ReadNext(std::shared_ptr<arrow::RecordBatch>* batch) override { return batches_->ReadNext(batch); }
 
@@ -58,7 +60,8 @@ class ParquetBatches : public arrow::RecordBatchReader {
   std::shared_ptr<arrow::RecordBatchReader> batches_;
 };
 
-arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> open_parquet(std::shared_ptr<arrow::io::RandomAccessFile> file) {
+arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> open_parquet(
+    std::shared_ptr<arrow::io::RandomAccessFile> file) {
   parquet::ReaderProperties properties;
   properties.enable_buffered_stream();
   properties.set_buffer_size(kPageBuffer);
@@ -68,15 +71,19 @@ arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> open_parquet(std::share
   how.set_pre_buffer(false);
   const parquet::SchemaDescriptor& schema = *raw->metadata()->schema();
   for (int j = 0; j < schema.num_columns(); ++j)
-    if (schema.Column(j)->physical_type() == parquet::Type::BYTE_ARRAY) how.set_read_dictionary(j, true);  // texts repeat
-  ARROW_ASSIGN_OR_RAISE(auto reader, parquet::arrow::FileReader::Make(arrow::default_memory_pool(), std::move(raw), how));
+    // texts repeat
+    if (schema.Column(j)->physical_type() == parquet::Type::BYTE_ARRAY) how.set_read_dictionary(j, true);
+  ARROW_ASSIGN_OR_RAISE(auto reader,
+                        parquet::arrow::FileReader::Make(arrow::default_memory_pool(), std::move(raw), how));
   ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::RecordBatchReader> batches, reader->GetRecordBatchReader());
   return std::make_shared<ParquetBatches>(std::move(reader), std::move(batches));
 }
 
 }  // namespace
 
-bool is_failed_call(const arrow::Status& status) { return status.IsIOError() && arrow::internal::ErrnoFromStatus(status) != 0; }
+bool is_failed_call(const arrow::Status& status) {
+  return status.IsIOError() && arrow::internal::ErrnoFromStatus(status) != 0;
+}
 
 arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> open(const std::string& path, FileKind kind) {
   ARROW_ASSIGN_OR_RAISE(auto file, arrow::io::ReadableFile::Open(path));

@@ -1,4 +1,5 @@
-// A share of a file's rows, one of each stretch: evenly spread, so that nothing of the file's order is left out, and drawn, so that no period of it is met.
+// A share of a file's rows, one of each stretch: evenly spread, so that nothing of the file's order is left out, and
+// drawn, so that no period of it is met.
 #include <arrow/builder.h>
 #include <arrow/compute/api_vector.h>
 #include <arrow/datum.h>
@@ -9,11 +10,13 @@
 namespace tessera::arrow_files {
 namespace {
 
-constexpr uint32_t kPurpose = 0x7600;  // a number of its own beside those of Purpose (kernels/philox.h): which rows of a large file are learnt from
+// a number of its own beside those of Purpose (kernels/philox.h): which rows of a large file are learnt from
+constexpr uint32_t kPurpose = 0x7600;
 
 class Sampled : public arrow::RecordBatchReader {
  public:
-  Sampled(std::shared_ptr<arrow::RecordBatchReader> from, const FileSample& sample) : from_(std::move(from)), sample_(sample), row_(sample.first_row) {}
+  Sampled(std::shared_ptr<arrow::RecordBatchReader> from, const FileSample& sample)
+      : from_(std::move(from)), sample_(sample), row_(sample.first_row) {}
   std::shared_ptr<arrow::Schema> schema() const override { return from_->schema(); }
 
   arrow::Status ReadNext(std::shared_ptr<arrow::RecordBatch>* batch) override {
@@ -33,12 +36,16 @@ class Sampled : public arrow::RecordBatchReader {
   }
 
  private:
-  int64_t start_of(int64_t stretch) const { return static_cast<int64_t>(static_cast<__int128>(stretch) * sample_.all / sample_.keep); }
+  int64_t start_of(int64_t stretch) const {
+    return static_cast<int64_t>(static_cast<__int128>(stretch) * sample_.all / sample_.keep);
+  }
   int64_t row_of(int64_t stretch) const {
     const int64_t start = start_of(stretch), length = start_of(stretch + 1) - start;
-    const Philox p = philox(0, static_cast<uint32_t>(stretch), static_cast<uint32_t>(stretch >> 32), kPurpose << 16, static_cast<uint32_t>(sample_.seed), static_cast<uint32_t>(sample_.seed >> 32));
+    const Philox p = philox(0, static_cast<uint32_t>(stretch), static_cast<uint32_t>(stretch >> 32), kPurpose << 16,
+                            static_cast<uint32_t>(sample_.seed), static_cast<uint32_t>(sample_.seed >> 32));
     const uint64_t uniform = static_cast<uint64_t>(p.word[0]) << 32 | p.word[1];
-    return start + static_cast<int64_t>((static_cast<unsigned __int128>(uniform) * static_cast<uint64_t>(length)) >> 64);
+    return start +
+           static_cast<int64_t>((static_cast<unsigned __int128>(uniform) * static_cast<uint64_t>(length)) >> 64);
   }
 
   std::shared_ptr<arrow::RecordBatchReader> from_;
@@ -48,6 +55,9 @@ class Sampled : public arrow::RecordBatchReader {
 
 }  // namespace
 
-std::shared_ptr<arrow::RecordBatchReader> sampled(std::shared_ptr<arrow::RecordBatchReader> from, const FileSample& sample) { return std::make_shared<Sampled>(std::move(from), sample); }
+std::shared_ptr<arrow::RecordBatchReader> sampled(std::shared_ptr<arrow::RecordBatchReader> from,
+                                                  const FileSample& sample) {
+  return std::make_shared<Sampled>(std::move(from), sample);
+}
 
 }  // namespace tessera::arrow_files

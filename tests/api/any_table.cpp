@@ -295,13 +295,9 @@ TEST_F(AnyTable, CanBeUsedOnceItIsFitted) {
     SCOPED_TRACE("TESSERA_ANY_TABLE=" + std::to_string(k) + ": " + c.text);
     try {
       fitted += fit_and_use(c);
-    } catch (const std::exception& e) {
-      ADD_FAILURE() << e.what();
-    }
+    } catch (const std::exception& e) { ADD_FAILURE() << e.what(); }
   }
-  if (one == nullptr) {
-    EXPECT_GT(2 * fitted, count) << "most tables are tables";
-  }
+  if (one == nullptr) { EXPECT_GT(2 * fitted, count) << "most tables are tables"; }
 }
 
 }  // namespace

@@ -129,14 +129,10 @@ TEST_F(FileUses, AskingAndSavingAgree) {
     std::string asked, saved;
     try {
       tessera::check_output(at(name), true);
-    } catch (const tessera::Error& e) {
-      asked = e.what();
-    }
+    } catch (const tessera::Error& e) { asked = e.what(); }
     try {
       model.save(at(name), true);
-    } catch (const tessera::Error& e) {
-      saved = e.what();
-    }
+    } catch (const tessera::Error& e) { saved = e.what(); }
     EXPECT_EQ(asked, saved) << name;
   }
 }

@@ -1,4 +1,5 @@
-// A stream of one int32 and one text column, made by hand, that counts what is alive and can fail, for tests of the C interface.
+// A stream of one int32 and one text column, made by hand, that counts what is alive and can fail, for tests of the C
+// interface.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -60,7 +61,8 @@ class SmallStream {
       c.release = [](ArrowArray* x) { x->release = nullptr; };
       me.column_pointers_[j] = &c;
     }
-    out->length = me.rows_, out->n_buffers = 1, out->buffers = me.no_buffers_, out->n_children = 2, out->children = me.column_pointers_;
+    out->length = me.rows_, out->n_buffers = 1, out->buffers = me.no_buffers_, out->n_children = 2,
+    out->children = me.column_pointers_;
     out->release = [](ArrowArray* x) { x->release = nullptr; };
     return 0;
   }

@@ -48,7 +48,8 @@ std::pair<int64_t, int64_t> drain(tessera::Rows rows) {
   int64_t count = 0;
   for (;;) {
     ArrowArray batch{};
-    if (rows.get()->get_next(rows.get(), &batch) != 0) throw tessera::Error(TESSERA_E_DATA, rows.get()->get_last_error(rows.get()));
+    if (rows.get()->get_next(rows.get(), &batch) != 0)
+      throw tessera::Error(TESSERA_E_DATA, rows.get()->get_last_error(rows.get()));
     if (batch.release == nullptr) return {count, schema.get()->n_children};
     count += batch.length;
     batch.release(&batch);
@@ -92,7 +93,8 @@ TEST_F(Interface, FromRowsToRows) {
   tessera_evaluate_options options{};
   options.target = "age";
   options.without_c2st = options.without_distances = 1;
-  const json aimed = json::parse(tessera::evaluate(context_, people(), model.sample(context_, 0, 100), people(80), options));
+  const json aimed =
+      json::parse(tessera::evaluate(context_, people(), model.sample(context_, 0, 100), people(80), options));
   EXPECT_EQ(aimed["utility"]["target"], "age");
   EXPECT_FALSE(aimed.contains("c2st"));
   options.target = "nobody";
@@ -234,7 +236,8 @@ TEST_F(Interface, OptionsMayComeFromAnOlderOrNewerHeader) {
   before.target = "this one neither";
   tessera::Rows real = people(), synthetic = people(80);
   char* report = nullptr;
-  EXPECT_EQ(tessera_evaluate(context_.get(), &before, real.get(), synthetic.get(), nullptr, &report), TESSERA_OK) << tessera_last_error();
+  EXPECT_EQ(tessera_evaluate(context_.get(), &before, real.get(), synthetic.get(), nullptr, &report), TESSERA_OK)
+      << tessera_last_error();
   tessera_string_free(report);
 
   older.struct_size = 0;

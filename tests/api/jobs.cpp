@@ -1,4 +1,5 @@
-// Fitting in the background; what crosses fork(); limits of memory; models through memory; rows into the caller's arrays.
+// Fitting in the background; what crosses fork(); limits of memory; models through memory; rows into the caller's
+// arrays.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -216,7 +217,8 @@ TEST(Fork, ContextsAndModelsCrossStreamsAndJobsSaySo) {
               if (tessera_job_poll(job.get(), &state) != TESSERA_E_UNSUPPORTED) return 4;
               if (tessera_job_wait(job.get(), -1, nullptr) != TESSERA_E_UNSUPPORTED) return 5;
               tessera_job_free(job.get());
-              const tessera::Model again = tessera::Model::fit(context, tessera::example(context, "people", 300, 1), quick());
+              const tessera::Model again =
+                  tessera::Model::fit(context, tessera::example(context, "people", 300, 1), quick());
               return again.bytes() == model.bytes() ? 0 : 6;
             }),
             0);
@@ -259,7 +261,8 @@ TEST(Memory, ALimitIsAnErrorAndEverythingIsGivenBack) {
   o.memory_limit = 3 << 20;
   const tessera::Context small(o);
   for (int again = 0; again < 3; ++again) {
-    EXPECT_NO_THROW(tessera::inspect(small, tessera::example(small, "people", 2000, 1))) << "what a call took is given back";
+    EXPECT_NO_THROW(tessera::inspect(small, tessera::example(small, "people", 2000, 1)))
+        << "what a call took is given back";
     try {
       tessera::inspect(small, tessera::example(small, "people", 100000, 1));
       FAIL() << "a table of 14 columns and 100,000 rows is larger";
@@ -273,15 +276,14 @@ TEST(Memory, ALimitIsAnErrorAndEverythingIsGivenBack) {
   try {
     tessera::Model::fit(smaller, tessera::example(smaller, "people", 2000, 1), quick());
     FAIL() << "weights and activations are larger";
-  } catch (const tessera::Error& e) {
-    EXPECT_EQ(e.status(), TESSERA_E_MEMORY) << e.what();
-  }
+  } catch (const tessera::Error& e) { EXPECT_EQ(e.status(), TESSERA_E_MEMORY) << e.what(); }
   o.memory_limit = int64_t{1} << 30;
   const tessera::Context roomy(o);
   EXPECT_NO_THROW(tessera::Model::fit(roomy, tessera::example(roomy, "people", 2000, 1), quick()));
   o.memory_limit = -1;
   EXPECT_THROW(tessera::Context{o}, tessera::Error);
-  // With a folder for scratch files the arrays of a table go there, its texts do not; a folder that is missing is said at once.
+  // With a folder for scratch files the arrays of a table go there, its texts do not; a folder that is missing is said
+  // at once.
   o.memory_limit = 12 << 20;
   const std::string folder = std::filesystem::temp_directory_path().string();
   o.scratch = folder.c_str();
@@ -370,7 +372,9 @@ TEST(DeviceRows, WithoutAGpuTheMessageSaysWhatIsMissing) {
     ArrowArrayStream inner;
     ArrowDeviceType type;
   };
-  for (const auto& [type, words] : {std::pair<ArrowDeviceType, const char*>{ARROW_DEVICE_CUDA, "GPU 0"}, {ARROW_DEVICE_METAL, "type 8"}, {ARROW_DEVICE_CPU, ""}}) {
+  for (const auto& [type, words] : {std::pair<ArrowDeviceType, const char*>{ARROW_DEVICE_CUDA, "GPU 0"},
+                                    {ARROW_DEVICE_METAL, "type 8"},
+                                    {ARROW_DEVICE_CPU, ""}}) {
     SmallStream source(10);
     Label label{{}, type};
     source.open(&label.inner);

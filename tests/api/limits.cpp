@@ -24,7 +24,8 @@ namespace fs = std::filesystem;
 // --- what is said of an input of size n ---
 
 std::string outcome(tessera_status status) {
-  const std::map<tessera_status, const char*> names{{TESSERA_OK, "done"}, {TESSERA_E_USAGE, "usage"}, {TESSERA_E_DATA, "data"}};
+  const std::map<tessera_status, const char*> names{
+      {TESSERA_OK, "done"}, {TESSERA_E_USAGE, "usage"}, {TESSERA_E_DATA, "data"}};
   const auto known = names.find(status);
   return known != names.end() ? known->second : "status " + std::to_string(status) + ": " + tessera_last_error();
 }
@@ -34,9 +35,7 @@ std::string outcome_of(Call call) {
   try {
     call();
     return "done";
-  } catch (const tessera::Error& e) {
-    return outcome(e.status());
-  }
+  } catch (const tessera::Error& e) { return outcome(e.status()); }
 }
 
 struct File {
@@ -61,7 +60,8 @@ std::string read_csv(const std::string& bytes) {
 std::string type_of(const std::string& csv) {
   const File file(csv);
   const tessera::Context context;
-  return nlohmann::json::parse(tessera::inspect(context, tessera::read_csv(context, file.path.c_str())))["columns"][0]["type"];
+  return nlohmann::json::parse(
+      tessera::inspect(context, tessera::read_csv(context, file.path.c_str())))["columns"][0]["type"];
 }
 
 std::string fit_options(const std::function<void(tessera_fit_options&)>& change) {
@@ -72,9 +72,12 @@ std::string fit_options(const std::function<void(tessera_fit_options&)>& change)
 }
 using Field = int32_t tessera_fit_options::*;
 auto count(Field field, const char* method) {
-  return [=](int64_t n) { return fit_options([&](tessera_fit_options& o) { o.method = method, o.*field = static_cast<int32_t>(n); }); };
+  return [=](int64_t n) {
+    return fit_options([&](tessera_fit_options& o) { o.method = method, o.*field = static_cast<int32_t>(n); });
+  };
 }
-// Where 0 leaves the default: at the least value of 1, a value of 0 is what the command line refuses itself, and −1 stands for what lies below.
+// Where 0 leaves the default: at the least value of 1, a value of 0 is what the command line refuses itself, and −1
+// stands for what lies below.
 auto from_one(Field field, const char* method) {
   return [=](int64_t n) { return count(field, method)(n == 0 ? -1 : n); };
 }
@@ -83,10 +86,14 @@ auto untrained(Field field, const char* method) {
   return [=](int64_t n) { return count(field, method)(n <= 0 ? n - 1 : n); };
 }
 auto real(double tessera_fit_options::*field, const char* method) {
-  return [=](int64_t n) { return fit_options([&](tessera_fit_options& o) { o.method = method, o.*field = static_cast<double>(n); }); };
+  return [=](int64_t n) {
+    return fit_options([&](tessera_fit_options& o) { o.method = method, o.*field = static_cast<double>(n); });
+  };
 }
 
-std::string timegan(const std::function<void(tessera_fit_options&)>& change, const std::function<void(tessera_sequence_options&)>& cut = [](auto&) {}) {
+std::string timegan(
+    const std::function<void(tessera_fit_options&)>& change,
+    const std::function<void(tessera_sequence_options&)>& cut = [](auto&) {}) {
   tessera_sequence_options s{};
   s.struct_size = sizeof s, s.length = 24;
   cut(s);
@@ -96,7 +103,9 @@ std::string timegan(const std::function<void(tessera_fit_options&)>& change, con
   });
 }
 auto of_timegan(Field field) {
-  return [=](int64_t n) { return timegan([&](tessera_fit_options& o) { o.*field = static_cast<int32_t>(n == 0 ? -1 : n); }); };
+  return [=](int64_t n) {
+    return timegan([&](tessera_fit_options& o) { o.*field = static_cast<int32_t>(n == 0 ? -1 : n); });
+  };
 }
 
 const tessera::Model& model() {
@@ -110,7 +119,8 @@ const tessera::Model& model() {
 }
 
 // The first batch is made, not only asked for.
-std::string sample(int64_t offset, int64_t rows, const std::function<void(tessera_sample_options&)>& change = [](auto&) {}) {
+std::string sample(
+    int64_t offset, int64_t rows, const std::function<void(tessera_sample_options&)>& change = [](auto&) {}) {
   return outcome_of([&] {
     tessera_sample_options o{};
     o.calibrate = "off";
@@ -118,14 +128,16 @@ std::string sample(int64_t offset, int64_t rows, const std::function<void(tesser
     const tessera::Context context;
     tessera::Rows stream = model().sample(context, offset, rows, o);
     ArrowArray batch{};
-    if (stream.get()->get_next(stream.get(), &batch) != 0) throw tessera::Error(TESSERA_E_INTERNAL, stream.get()->get_last_error(stream.get()));
+    if (stream.get()->get_next(stream.get(), &batch) != 0)
+      throw tessera::Error(TESSERA_E_INTERNAL, stream.get()->get_last_error(stream.get()));
     if (batch.release != nullptr) batch.release(&batch);
   });
 }
 
 // A stream of one row: n columns of one format, which all have the same buffer.
 struct OneRow {
-  OneRow(int64_t columns, const char* format, int64_t value) : value_(value), names_(static_cast<size_t>(columns)), fields_(names_.size()), arrays_(names_.size()) {
+  OneRow(int64_t columns, const char* format, int64_t value)
+      : value_(value), names_(static_cast<size_t>(columns)), fields_(names_.size()), arrays_(names_.size()) {
     for (size_t j = 0; j < names_.size(); ++j) {
       names_[j] = "c" + std::to_string(j);
       fields_[j].format = format, fields_[j].name = names_[j].c_str(), fields_[j].flags = ARROW_FLAG_NULLABLE;
@@ -135,14 +147,16 @@ struct OneRow {
     }
   }
   void open(ArrowArrayStream* out) {
-    *out = {schema, next, [](ArrowArrayStream*) -> const char* { return "failed"; }, [](ArrowArrayStream* s) { s->release = nullptr; }, this};
+    *out = {schema, next, [](ArrowArrayStream*) -> const char* { return "failed"; },
+            [](ArrowArrayStream* s) { s->release = nullptr; }, this};
   }
 
  private:
   static OneRow& self(ArrowArrayStream* s) { return *static_cast<OneRow*>(s->private_data); }
   static int schema(ArrowArrayStream* s, ArrowSchema* out) {
     *out = {};
-    out->format = "+s", out->name = "", out->n_children = static_cast<int64_t>(self(s).fields_.size()), out->children = self(s).field_pointers_.data();
+    out->format = "+s", out->name = "", out->n_children = static_cast<int64_t>(self(s).fields_.size()),
+    out->children = self(s).field_pointers_.data();
     out->release = [](ArrowSchema* x) { x->release = nullptr; };
     return 0;
   }
@@ -154,7 +168,8 @@ struct OneRow {
       a.length = 1, a.n_buffers = 2, a.buffers = me.buffers_;
       a.release = [](ArrowArray* x) { x->release = nullptr; };
     }
-    out->length = 1, out->n_buffers = 1, out->buffers = me.buffers_, out->n_children = static_cast<int64_t>(me.arrays_.size()), out->children = me.array_pointers_.data();
+    out->length = 1, out->n_buffers = 1, out->buffers = me.buffers_,
+    out->n_children = static_cast<int64_t>(me.arrays_.size()), out->children = me.array_pointers_.data();
     out->release = [](ArrowArray* x) { x->release = nullptr; };
     return 0;
   }
@@ -254,13 +269,21 @@ const std::vector<Try>& tries() {
   static const std::vector<Try> all{
       {"fields of a row of a CSV file", fields},
       {"year of a date or time in Arrow", [](int64_t n) { return year(n, n >= 9000); }},
-      {"digits of an integer", [](int64_t n) { return type_of("a\n" + std::string(static_cast<size_t>(n), '9') + "\n1\n"); }},
+      {"digits of an integer",
+       [](int64_t n) { return type_of("a\n" + std::string(static_cast<size_t>(n), '9') + "\n1\n"); }},
       {"different texts of an identifier", texts},
-      {"`--threads` (0: every processor)", [](int64_t n) { return context([&](auto& o) { o.threads = static_cast<int32_t>(n); }); }},
+      {"`--threads` (0: every processor)",
+       [](int64_t n) { return context([&](auto& o) { o.threads = static_cast<int32_t>(n); }); }},
       {"`--memory-limit`, in bytes (0: none)", [](int64_t n) { return context([&](auto& o) { o.memory_limit = n; }); }},
       {"`--epochs`", untrained(&O::epochs, "tvae")},
       {"`--batch-size` of `fit`", from_one(&O::batch_size, "tvae")},
-      {"`--pac`", [](int64_t n) { return fit_options([&](O& o) { o.method = "ctgan", o.pac = static_cast<int32_t>(n == 0 ? -1 : n), o.batch_size = static_cast<int32_t>(2 * std::max<int64_t>(n, 1)); }); }},
+      {"`--pac`",
+       [](int64_t n) {
+         return fit_options([&](O& o) {
+           o.method = "ctgan", o.pac = static_cast<int32_t>(n == 0 ? -1 : n),
+           o.batch_size = static_cast<int32_t>(2 * std::max<int64_t>(n, 1));
+         });
+       }},
       {"`--embedding-dim`", from_one(&O::embedding_dim, "tvae")},
       {"`--discriminator-steps`", from_one(&O::discriminator_steps, "ctgan")},
       {"units of a hidden layer",
@@ -268,54 +291,82 @@ const std::vector<Try>& tries() {
          const auto width = static_cast<int32_t>(n);
          std::string said = fit_options([&](O& o) { o.method = "tvae", o.encoder_dim = &width, o.encoder_layers = 1; });
          EXPECT_EQ(said, fit_options([&](O& o) { o.method = "tvae", o.decoder_dim = &width, o.decoder_layers = 1; }));
-         EXPECT_EQ(said, fit_options([&](O& o) { o.method = "ctgan", o.generator_dim = &width, o.generator_layers = 1; }));
-         EXPECT_EQ(said, fit_options([&](O& o) { o.method = "ctgan", o.discriminator_dim = &width, o.discriminator_layers = 1; }));
+         EXPECT_EQ(said,
+                   fit_options([&](O& o) { o.method = "ctgan", o.generator_dim = &width, o.generator_layers = 1; }));
+         EXPECT_EQ(said, fit_options([&](O& o) {
+                     o.method = "ctgan", o.discriminator_dim = &width, o.discriminator_layers = 1;
+                   }));
          return said;
        }},
       {"hidden layers of a network",
        [](int64_t n) {
          const auto layers = static_cast<size_t>(n);
-         std::string said = fit_options([&](O& o) { o.method = "tvae", o.encoder_dim = many.data(), o.encoder_layers = layers; });
-         EXPECT_EQ(said, fit_options([&](O& o) { o.method = "ctgan", o.generator_dim = many.data(), o.generator_layers = layers; }));
+         std::string said =
+             fit_options([&](O& o) { o.method = "tvae", o.encoder_dim = many.data(), o.encoder_layers = layers; });
+         EXPECT_EQ(said, fit_options([&](O& o) {
+                     o.method = "ctgan", o.generator_dim = many.data(), o.generator_layers = layers;
+                   }));
          return said;
        }},
       {"`--learning-rate`, above 0", real(&O::learning_rate, "tvae")},
       {"`--loss-factor`, above 0", real(&O::loss_factor, "tvae")},
       {"`--gamma`, above 0", [](int64_t n) { return timegan([&](O& o) { o.gamma = static_cast<double>(n); }); }},
-      {"`--iterations`", [](int64_t n) { return timegan([&](O& o) { o.iterations = static_cast<int32_t>(n <= 0 ? n - 1 : n); }); }},
+      {"`--iterations`",
+       [](int64_t n) { return timegan([&](O& o) { o.iterations = static_cast<int32_t>(n <= 0 ? n - 1 : n); }); }},
       {"`--embedding-iterations`", of_timegan(&O::embedding_iterations)},
       {"`--supervised-iterations`", of_timegan(&O::supervised_iterations)},
       {"`--joint-iterations`", of_timegan(&O::joint_iterations)},
       {"`--hidden-dim`", of_timegan(&O::hidden_dim)},
       {"`--layers`", of_timegan(&O::layers)},
       {"`--patience`", count(&O::patience, "tvae")},
-      {"`--max-time`, in seconds", [](int64_t n) { return fit_options([text = std::to_string(n) + "s"](O& o) { o.max_time = text.c_str(); }); }},
-      {"`--checkpoint-every`, in epochs", [](int64_t n) { return fit_options([text = std::to_string(n) + "epochs"](O& o) { o.checkpoint_every = text.c_str(); }); }},
-      {"`--sequence-length`", [](int64_t n) { return timegan([](O&) {}, [&](auto& s) { s.length = static_cast<int32_t>(n); }); }},
-      {"`--stride`", [](int64_t n) { return timegan([](O&) {}, [&](auto& s) { s.stride = static_cast<int32_t>(n == 0 ? -1 : n); }); }},
+      {"`--max-time`, in seconds",
+       [](int64_t n) { return fit_options([text = std::to_string(n) + "s"](O& o) { o.max_time = text.c_str(); }); }},
+      {"`--checkpoint-every`, in epochs",
+       [](int64_t n) {
+         return fit_options([text = std::to_string(n) + "epochs"](O& o) { o.checkpoint_every = text.c_str(); });
+       }},
+      {"`--sequence-length`",
+       [](int64_t n) { return timegan([](O&) {}, [&](auto& s) { s.length = static_cast<int32_t>(n); }); }},
+      {"`--stride`",
+       [](int64_t n) {
+         return timegan([](O&) {}, [&](auto& s) { s.stride = static_cast<int32_t>(n == 0 ? -1 : n); });
+       }},
       {"`--judges`",
        [](int64_t n) {
          tessera_sequence_options s{};
          s.struct_size = sizeof s, s.length = 24;
          tessera_evaluate_options o{};
-         o.struct_size = sizeof o, o.sequences = &s, o.judges = static_cast<int32_t>(n == 0 ? TESSERA_NO_JUDGES : n < 0 ? n - 1 : n);
+         o.struct_size = sizeof o, o.sequences = &s,
+         o.judges = static_cast<int32_t>(n == 0  ? TESSERA_NO_JUDGES
+                                         : n < 0 ? n - 1
+                                                 : n);
          return outcome(tessera_check_evaluate_options(&o));
        }},
       {"rows of `fit` with `--patience`", patient},
       {"`--rows` of `sample`", [](int64_t n) { return sample(0, n); }},
       {"`--offset` of `sample`, one row", [](int64_t n) { return sample(n, 1); }},
-      {"`--batch-size` of `sample` (0: chosen)", [](int64_t n) { return sample(0, 1, [&](auto& o) { o.batch_size = static_cast<int32_t>(n); }); }},
-      {"`--max-tries` (0: 65,536)", [](int64_t n) { return sample(0, 1, [&](auto& o) { o.max_tries = static_cast<int32_t>(n); }); }},
-      {"`--min-yield`, 0 to 1", [](int64_t n) { return sample(0, 1, [&](auto& o) { o.min_yield = static_cast<double>(n); }); }},
-      {"`--rows` of `example`", [](int64_t n) { return outcome_of([&] { (void)tessera::example(tessera::Context(), "people", n, 1); }); }},
+      {"`--batch-size` of `sample` (0: chosen)",
+       [](int64_t n) { return sample(0, 1, [&](auto& o) { o.batch_size = static_cast<int32_t>(n); }); }},
+      {"`--max-tries` (0: 65,536)",
+       [](int64_t n) { return sample(0, 1, [&](auto& o) { o.max_tries = static_cast<int32_t>(n); }); }},
+      {"`--min-yield`, 0 to 1",
+       [](int64_t n) { return sample(0, 1, [&](auto& o) { o.min_yield = static_cast<double>(n); }); }},
+      {"`--rows` of `example`",
+       [](int64_t n) { return outcome_of([&] { (void)tessera::example(tessera::Context(), "people", n, 1); }); }},
       {"categories of `--target`", target},
-      {"levels of nesting in a model file's header", [](int64_t n) { return header(std::string(static_cast<size_t>(n), '[') + std::string(static_cast<size_t>(n), ']'), "nests deeper"); }},
+      {"levels of nesting in a model file's header",
+       [](int64_t n) {
+         return header(std::string(static_cast<size_t>(n), '[') + std::string(static_cast<size_t>(n), ']'),
+                       "nests deeper");
+       }},
       {"dimensions of a tensor of a model file",
        [](int64_t n) {
-         nlohmann::json tensor{{"dtype", "F32"}, {"shape", std::vector<int>(static_cast<size_t>(n), 0)}, {"data_offsets", {0, 0}}};
+         nlohmann::json tensor{
+             {"dtype", "F32"}, {"shape", std::vector<int>(static_cast<size_t>(n), 0)}, {"data_offsets", {0, 0}}};
          return header(nlohmann::json{{"a", tensor}}.dump(), "at most 32 dimensions");
        }},
-      {"bytes of a model file's header", [](int64_t n) { return header("{}" + std::string(static_cast<size_t>(n - 2), ' '), "announce"); }},
+      {"bytes of a model file's header",
+       [](int64_t n) { return header("{}" + std::string(static_cast<size_t>(n - 2), ' '), "announce"); }},
   };
   return all;
 }
@@ -357,11 +408,14 @@ TEST(Limits, EveryBoundIsWhereTheDocumentationSays) {
     const auto inside = [&](int64_t n) { return n >= row.least.value_or(n) && n <= row.most.value_or(n); };
     for (const auto& bound : {row.least, row.most}) {
       if (!bound) continue;
-      for (const int64_t n : {*bound - 1, *bound, *bound + 1}) EXPECT_EQ(found->second(n), inside(n) ? row.within : row.beyond) << "size " << n << ": " << tessera_last_error();
+      for (const int64_t n : {*bound - 1, *bound, *bound + 1})
+        EXPECT_EQ(found->second(n), inside(n) ? row.within : row.beyond)
+            << "size " << n << ": " << tessera_last_error();
     }
     of.erase(found);
   }
-  for (const auto& [what, unused] : of) ADD_FAILURE() << "\"" << what << "\" is tested and stands nowhere in docs/limits.md";
+  for (const auto& [what, unused] : of)
+    ADD_FAILURE() << "\"" << what << "\" is tested and stands nowhere in docs/limits.md";
 }
 
 }  // namespace

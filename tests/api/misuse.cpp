@@ -1,5 +1,6 @@
-// Every function of the interface, misused: NULL, no handle, one of another kind, one that was freed, structs of impossible size, the wrong order. Each answers with a status
-// and a message. A function that is exported and not called here fails the last test.
+// Every function of the interface, misused: NULL, no handle, one of another kind, one that was freed, structs of
+// impossible size, the wrong order. Each answers with a status and a message. A function that is exported and not
+// called here fails the last test.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -64,7 +65,8 @@ class Misuse : public testing::Test {
   }
 
   // The same call with every bad value in the place of one handle.
-  void bad_handles(const char* function, const std::function<tessera_status(const void*)>& call, std::initializer_list<const void*> others) {
+  void bad_handles(const char* function, const std::function<tessera_status(const void*)>& call,
+                   std::initializer_list<const void*> others) {
     usage(function, "NULL", call(nullptr));
     for (const void* other : others) usage(function, "a handle of another kind", call(other));
     static char anything[256];
@@ -101,45 +103,100 @@ TEST_F(Misuse, Handles) {
   tessera_job_state state{};
   state.struct_size = sizeof state;
   const auto write = [](const void*, size_t, void*) { return 0; };
-  const std::initializer_list<const void*> no_context = {g.model, g.job}, no_model = {g.context, g.job}, no_job = {g.context, g.model};
-  bad_handles("tessera_fit", [&](const void* h) { return tessera_fit(as<tessera_context>(h), nullptr, rows(), &model); }, no_context);
-  bad_handles("tessera_fit_start", [&](const void* h) { return tessera_fit_start(as<tessera_context>(h), nullptr, rows(), &job); }, no_context);
-  bad_handles("tessera_resume", [&](const void* h) { return tessera_resume(as<tessera_context>(h), nullptr, rows(), nullptr, 0, &finished, &model); }, no_context);
-  bad_handles("tessera_plan", [&](const void* h) { return tessera_plan(as<tessera_context>(h), nullptr, rows(), &text_); }, no_context);
-  bad_handles("tessera_inspect", [&](const void* h) { return tessera_inspect(as<tessera_context>(h), rows(), &text_); }, no_context);
-  bad_handles("tessera_evaluate", [&](const void* h) {
-    SmallStream s(30);
-    ArrowArrayStream synthetic;
-    s.open(&synthetic);
-    return tessera_evaluate(as<tessera_context>(h), nullptr, rows(), &synthetic, nullptr, &text_);
-  }, no_context);
-  bad_handles("tessera_csv_open", [&](const void* h) { return tessera_csv_open(as<tessera_context>(h), "/dev/null", nullptr, &out); }, no_context);
+  const std::initializer_list<const void*> no_context = {g.model, g.job}, no_model = {g.context, g.job},
+                                           no_job = {g.context, g.model};
+  bad_handles(
+      "tessera_fit", [&](const void* h) { return tessera_fit(as<tessera_context>(h), nullptr, rows(), &model); },
+      no_context);
+  bad_handles(
+      "tessera_fit_start",
+      [&](const void* h) { return tessera_fit_start(as<tessera_context>(h), nullptr, rows(), &job); }, no_context);
+  bad_handles(
+      "tessera_resume",
+      [&](const void* h) {
+        return tessera_resume(as<tessera_context>(h), nullptr, rows(), nullptr, 0, &finished, &model);
+      },
+      no_context);
+  bad_handles(
+      "tessera_plan", [&](const void* h) { return tessera_plan(as<tessera_context>(h), nullptr, rows(), &text_); },
+      no_context);
+  bad_handles(
+      "tessera_inspect", [&](const void* h) { return tessera_inspect(as<tessera_context>(h), rows(), &text_); },
+      no_context);
+  bad_handles(
+      "tessera_evaluate",
+      [&](const void* h) {
+        SmallStream s(30);
+        ArrowArrayStream synthetic;
+        s.open(&synthetic);
+        return tessera_evaluate(as<tessera_context>(h), nullptr, rows(), &synthetic, nullptr, &text_);
+      },
+      no_context);
+  bad_handles(
+      "tessera_csv_open",
+      [&](const void* h) { return tessera_csv_open(as<tessera_context>(h), "/dev/null", nullptr, &out); }, no_context);
   const char* const null_file[] = {"/dev/null"};
-  bad_handles("tessera_table_open", [&](const void* h) { return tessera_table_open(as<tessera_context>(h), null_file, 1, nullptr, &out); }, no_context);
-  bad_handles("tessera_table_write", [&](const void* h) { return tessera_table_write(as<tessera_context>(h), rows(), "/nowhere/x.parquet", nullptr); }, no_context);
-  bad_handles("tessera_csv_write", [&](const void* h) { return tessera_csv_write(as<tessera_context>(h), rows(), "/nowhere/x", nullptr); }, no_context);
-  bad_handles("tessera_example", [&](const void* h) { return tessera_example(as<tessera_context>(h), nullptr, 5, 0, &out); }, no_context);
-  bad_handles("tessera_rows_read", [&](const void* h) { return tessera_rows_read(as<tessera_context>(h), rows(), 5, nullptr, 0, &read); }, no_context);
-  bad_handles("tessera_sample", [&](const void* h) { return tessera_sample(as<tessera_context>(h), g.model, 0, 1, nullptr, &out); }, no_context);
+  bad_handles(
+      "tessera_table_open",
+      [&](const void* h) { return tessera_table_open(as<tessera_context>(h), null_file, 1, nullptr, &out); },
+      no_context);
+  bad_handles(
+      "tessera_table_write",
+      [&](const void* h) { return tessera_table_write(as<tessera_context>(h), rows(), "/nowhere/x.parquet", nullptr); },
+      no_context);
+  bad_handles(
+      "tessera_csv_write",
+      [&](const void* h) { return tessera_csv_write(as<tessera_context>(h), rows(), "/nowhere/x", nullptr); },
+      no_context);
+  bad_handles(
+      "tessera_example", [&](const void* h) { return tessera_example(as<tessera_context>(h), nullptr, 5, 0, &out); },
+      no_context);
+  bad_handles(
+      "tessera_rows_read",
+      [&](const void* h) { return tessera_rows_read(as<tessera_context>(h), rows(), 5, nullptr, 0, &read); },
+      no_context);
+  bad_handles(
+      "tessera_sample",
+      [&](const void* h) { return tessera_sample(as<tessera_context>(h), g.model, 0, 1, nullptr, &out); }, no_context);
   ArrowDeviceArrayStream device{};
-  bad_handles("tessera_rows_from_device", [&](const void* h) {
-    EXPECT_EQ(tessera_rows_to_device(rows(), &device), TESSERA_OK);
-    const tessera_status status = tessera_rows_from_device(as<tessera_context>(h), &device, &out);
-    EXPECT_EQ(device.release, nullptr) << "consumed all the same";
-    return status;
-  }, no_context);
+  bad_handles(
+      "tessera_rows_from_device",
+      [&](const void* h) {
+        EXPECT_EQ(tessera_rows_to_device(rows(), &device), TESSERA_OK);
+        const tessera_status status = tessera_rows_from_device(as<tessera_context>(h), &device, &out);
+        EXPECT_EQ(device.release, nullptr) << "consumed all the same";
+        return status;
+      },
+      no_context);
 
-  bad_handles("tessera_sample", [&](const void* h) { return tessera_sample(g.context, as<tessera_model>(h), 0, 1, nullptr, &out); }, no_model);
-  bad_handles("tessera_model_save", [&](const void* h) { return tessera_model_save(as<tessera_model>(h), "/nowhere/x", 0); }, no_model);
-  bad_handles("tessera_model_save_memory", [&](const void* h) { return tessera_model_save_memory(as<tessera_model>(h), &data, &size); }, no_model);
-  bad_handles("tessera_model_write", [&](const void* h) { return tessera_model_write(as<tessera_model>(h), write, nullptr); }, no_model);
-  bad_handles("tessera_model_schema", [&](const void* h) { return tessera_model_schema(as<tessera_model>(h), &schema); }, no_model);
-  bad_handles("tessera_model_describe", [&](const void* h) { return tessera_model_describe(as<tessera_model>(h), &text_); }, no_model);
+  bad_handles(
+      "tessera_sample",
+      [&](const void* h) { return tessera_sample(g.context, as<tessera_model>(h), 0, 1, nullptr, &out); }, no_model);
+  bad_handles(
+      "tessera_model_save", [&](const void* h) { return tessera_model_save(as<tessera_model>(h), "/nowhere/x", 0); },
+      no_model);
+  bad_handles(
+      "tessera_model_save_memory",
+      [&](const void* h) { return tessera_model_save_memory(as<tessera_model>(h), &data, &size); }, no_model);
+  bad_handles(
+      "tessera_model_write", [&](const void* h) { return tessera_model_write(as<tessera_model>(h), write, nullptr); },
+      no_model);
+  bad_handles(
+      "tessera_model_schema", [&](const void* h) { return tessera_model_schema(as<tessera_model>(h), &schema); },
+      no_model);
+  bad_handles(
+      "tessera_model_describe", [&](const void* h) { return tessera_model_describe(as<tessera_model>(h), &text_); },
+      no_model);
 
-  bad_handles("tessera_job_poll", [&](const void* h) { return tessera_job_poll(as<tessera_job>(h), &state); }, no_job);
-  bad_handles("tessera_job_wait", [&](const void* h) { return tessera_job_wait(as<tessera_job>(h), 0, &finished); }, no_job);
-  bad_handles("tessera_job_cancel", [&](const void* h) { return tessera_job_cancel(as<tessera_job>(h)); }, no_job);
-  bad_handles("tessera_job_take_model", [&](const void* h) { return tessera_job_take_model(as<tessera_job>(h), &model); }, no_job);
+  bad_handles(
+      "tessera_job_poll", [&](const void* h) { return tessera_job_poll(as<tessera_job>(h), &state); }, no_job);
+  bad_handles(
+      "tessera_job_wait", [&](const void* h) { return tessera_job_wait(as<tessera_job>(h), 0, &finished); }, no_job);
+  bad_handles(
+      "tessera_job_cancel", [&](const void* h) { return tessera_job_cancel(as<tessera_job>(h)); }, no_job);
+  bad_handles(
+      "tessera_job_take_model", [&](const void* h) { return tessera_job_take_model(as<tessera_job>(h), &model); },
+      no_job);
 
   EXPECT_EQ(model, nullptr);
   EXPECT_EQ(job, nullptr);
@@ -162,8 +219,10 @@ TEST_F(Misuse, FreeingWhatIsNoLiveHandleLeavesAMessageAndNothingElse) {
       EXPECT_NE(std::string(tessera_last_error()).find("is no "), std::string::npos) << function;
     }
   };
-  all("tessera_context_free", [](const void* p) { tessera_context_free(as<tessera_context>(p)); }, {good_.model, good_.job});
-  all("tessera_model_free", [](const void* p) { tessera_model_free(as<tessera_model>(p)); }, {good_.context, good_.job});
+  all("tessera_context_free", [](const void* p) { tessera_context_free(as<tessera_context>(p)); },
+      {good_.model, good_.job});
+  all("tessera_model_free", [](const void* p) { tessera_model_free(as<tessera_model>(p)); },
+      {good_.context, good_.job});
   all("tessera_job_free", [](const void* p) { tessera_job_free(as<tessera_job>(p)); }, {good_.context, good_.model});
   char* json = nullptr;
   EXPECT_EQ(tessera_model_describe(good_.model, &json), TESSERA_OK) << "the right ones are still there";
@@ -201,7 +260,8 @@ TEST_F(Misuse, Nulls) {
   usage("tessera_fit_start", "no rows", tessera_fit_start(g.context, nullptr, nullptr, &job));
   usage("tessera_fit_start", "no place for the job", tessera_fit_start(g.context, nullptr, rows(), nullptr));
   usage("tessera_resume", "no rows", tessera_resume(g.context, nullptr, nullptr, nullptr, 0, nullptr, &model));
-  usage("tessera_resume", "no place for the model", tessera_resume(g.context, nullptr, rows(), nullptr, 0, nullptr, nullptr));
+  usage("tessera_resume", "no place for the model",
+        tessera_resume(g.context, nullptr, rows(), nullptr, 0, nullptr, nullptr));
   usage("tessera_checkpoint_remove", "no path", tessera_checkpoint_remove(nullptr));
   usage("tessera_job_poll", "no state", tessera_job_poll(g.job, nullptr));
   usage("tessera_job_wait", "a time that is no number", tessera_job_wait(g.job, std::nan(""), nullptr));
@@ -236,7 +296,8 @@ TEST_F(Misuse, Nulls) {
   usage("tessera_plan", "no place for the text", tessera_plan(g.context, nullptr, rows(), nullptr));
   usage("tessera_evaluate", "no rows", tessera_evaluate(g.context, nullptr, nullptr, nullptr, nullptr, &text_));
   usage("tessera_evaluate", "one table", tessera_evaluate(g.context, nullptr, rows(), nullptr, nullptr, &text_));
-  usage("tessera_evaluate", "no place for the text", tessera_evaluate(g.context, nullptr, rows(), nullptr, nullptr, nullptr));
+  usage("tessera_evaluate", "no place for the text",
+        tessera_evaluate(g.context, nullptr, rows(), nullptr, nullptr, nullptr));
   usage("tessera_info", "no place for the text", tessera_info(nullptr));
   usage("tessera_method_options", "no place for the text", tessera_method_options(nullptr));
   usage("tessera_csv_open", "no path", tessera_csv_open(g.context, nullptr, nullptr, &out));
@@ -284,22 +345,42 @@ TEST_F(Misuse, StructsOfImpossibleSizeOrFromTheFuture) {
     newer.unknown[20] = 1;
     usage(function, "a field that is not known", call(&newer.known));
   };
-  each("tessera_context_new", [&](auto* o) { return tessera_context_new(o, &context); }, tessera_context_options{});
-  each("tessera_check_fit_options", [&](auto* o) { return tessera_check_fit_options(o); }, tessera_fit_options{});
-  each("tessera_fit", [&](auto* o) { return tessera_fit(g.context, o, rows(), &model); }, tessera_fit_options{});
-  each("tessera_fit_start", [&](auto* o) { return tessera_fit_start(g.context, o, rows(), &job); }, tessera_fit_options{});
-  each("tessera_plan", [&](auto* o) { return tessera_plan(g.context, o, rows(), &text_); }, tessera_fit_options{});
-  each("tessera_sample", [&](auto* o) { return tessera_sample(g.context, g.model, 0, 1, o, &out); }, tessera_sample_options{});
-  each("tessera_evaluate", [&](auto* o) { return tessera_evaluate(g.context, o, rows(), nullptr, nullptr, &text_); }, tessera_evaluate_options{});
-  each("tessera_resume", [&](auto* o) { return tessera_resume(g.context, o, rows(), nullptr, 0, nullptr, &model); }, tessera_fit_options{});
-  each("tessera_check_evaluate_options", [&](auto* o) { return tessera_check_evaluate_options(o); }, tessera_evaluate_options{});
-  each("tessera_csv_open", [&](auto* o) { return tessera_csv_open(g.context, "/dev/null", o, &out); }, tessera_csv_options{});
-  each("tessera_check_files", [&](auto* o) { return tessera_check_files(o, 1); }, tessera_file{});
-  each("tessera_csv_write", [&](auto* o) { return tessera_csv_write(g.context, rows(), "/nowhere/x", o); }, tessera_csv_write_options{});
+  each(
+      "tessera_context_new", [&](auto* o) { return tessera_context_new(o, &context); }, tessera_context_options{});
+  each(
+      "tessera_check_fit_options", [&](auto* o) { return tessera_check_fit_options(o); }, tessera_fit_options{});
+  each(
+      "tessera_fit", [&](auto* o) { return tessera_fit(g.context, o, rows(), &model); }, tessera_fit_options{});
+  each(
+      "tessera_fit_start", [&](auto* o) { return tessera_fit_start(g.context, o, rows(), &job); },
+      tessera_fit_options{});
+  each(
+      "tessera_plan", [&](auto* o) { return tessera_plan(g.context, o, rows(), &text_); }, tessera_fit_options{});
+  each(
+      "tessera_sample", [&](auto* o) { return tessera_sample(g.context, g.model, 0, 1, o, &out); },
+      tessera_sample_options{});
+  each(
+      "tessera_evaluate", [&](auto* o) { return tessera_evaluate(g.context, o, rows(), nullptr, nullptr, &text_); },
+      tessera_evaluate_options{});
+  each(
+      "tessera_resume", [&](auto* o) { return tessera_resume(g.context, o, rows(), nullptr, 0, nullptr, &model); },
+      tessera_fit_options{});
+  each(
+      "tessera_check_evaluate_options", [&](auto* o) { return tessera_check_evaluate_options(o); },
+      tessera_evaluate_options{});
+  each(
+      "tessera_csv_open", [&](auto* o) { return tessera_csv_open(g.context, "/dev/null", o, &out); },
+      tessera_csv_options{});
+  each(
+      "tessera_check_files", [&](auto* o) { return tessera_check_files(o, 1); }, tessera_file{});
+  each(
+      "tessera_csv_write", [&](auto* o) { return tessera_csv_write(g.context, rows(), "/nowhere/x", o); },
+      tessera_csv_write_options{});
   tessera_column_buffer buffer{};
   for (const size_t size : {size_t{0}, size_t{3}, size_t{1} << 20}) {
     buffer.struct_size = size;
-    usage("tessera_rows_read", "a buffer of impossible size", tessera_rows_read(g.context, rows(), 1, &buffer, 1, &read));
+    usage("tessera_rows_read", "a buffer of impossible size",
+          tessera_rows_read(g.context, rows(), 1, &buffer, 1, &read));
   }
   tessera_job_state state{};
   usage("tessera_job_poll", "a state without a size", tessera_job_poll(g.job, &state));
@@ -376,17 +457,25 @@ TEST_F(Misuse, ManyHandlesFromManyThreads) {
         if (i % 2 == 0) {
           expect(tessera_fit(context, &f, &stream, &model) == TESSERA_OK, "a model");
         } else {
-          expect(tessera_fit_start(context, &f, &stream, &job) == TESSERA_OK && tessera_job_wait(job, -1, nullptr) == TESSERA_OK && tessera_job_take_model(job, &model) == TESSERA_OK, "a job");
+          expect(tessera_fit_start(context, &f, &stream, &job) == TESSERA_OK &&
+                     tessera_job_wait(job, -1, nullptr) == TESSERA_OK &&
+                     tessera_job_take_model(job, &model) == TESSERA_OK,
+                 "a job");
           tessera_job_free(job);
         }
-        for (const tessera_model* m : {static_cast<const tessera_model*>(model), static_cast<const tessera_model*>(good_.model)}) {
+        for (const tessera_model* m :
+             {static_cast<const tessera_model*>(model), static_cast<const tessera_model*>(good_.model)}) {
           double numbers[20];
           tessera_column_buffer b{};
           b.struct_size = sizeof b, b.type = TESSERA_FLOAT64, b.values = numbers;
           int64_t read = 0;
-          expect(tessera_sample(context, m, 0, 20, nullptr, &stream) == TESSERA_OK && tessera_rows_read(context, &stream, 20, &b, 1, &read) == TESSERA_OK && read == 20, "rows");
+          expect(tessera_sample(context, m, 0, 20, nullptr, &stream) == TESSERA_OK &&
+                     tessera_rows_read(context, &stream, 20, &b, 1, &read) == TESSERA_OK && read == 20,
+                 "rows");
         }
-        expect(tessera_model_save(model, nullptr, 0) == TESSERA_E_USAGE && std::strstr(tessera_last_error(), "path") != nullptr, "its own message");
+        expect(tessera_model_save(model, nullptr, 0) == TESSERA_E_USAGE &&
+                   std::strstr(tessera_last_error(), "path") != nullptr,
+               "its own message");
         tessera_model_free(model);
         tessera_context_free(context);
       }
@@ -401,11 +490,13 @@ std::string text_of(const char* path) {
 }
 
 TEST(MisuseOf, EveryFunctionIsTried) {
-  const std::string header = text_of(TESSERA_SOURCE_DIR "/include/tessera/tessera.h"), tests = text_of(TESSERA_SOURCE_DIR "/tests/api/misuse.cpp");
+  const std::string header = text_of(TESSERA_SOURCE_DIR "/include/tessera/tessera.h"),
+                    tests = text_of(TESSERA_SOURCE_DIR "/tests/api/misuse.cpp");
   const std::regex declaration(R"(TESSERA_API[^(;]*?(tessera_\w+)\()");
   int functions = 0;
   for (std::sregex_iterator i(header.begin(), header.end(), declaration), end; i != end; ++i, ++functions)
-    EXPECT_NE(tests.find((*i)[1].str() + '('), std::string::npos) << (*i)[1] << " is exported, and nothing here misuses it";
+    EXPECT_NE(tests.find((*i)[1].str() + '('), std::string::npos)
+        << (*i)[1] << " is exported, and nothing here misuses it";
   EXPECT_GE(functions, 30);
 }
 

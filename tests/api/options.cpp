@@ -1,4 +1,5 @@
-// The options of the methods: what tessera_method_options() lists, fits take and docs/command-line.md shows are the same.
+// The options of the methods: what tessera_method_options() lists, fits take and docs/command-line.md shows are the
+// same.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -49,7 +50,8 @@ TEST(MethodOptions, EveryDefaultAndEveryBoundIsTakenAndWhatIsBeyondIsNot) {
       }
       if (!m.contains("low")) continue;
       const double low = m["low"], high = m["high"], step = kind == "number" ? 0 : 1;
-      const bool of_packs = method == "ctgan" && (name == "batch-size" || name == "pac");  // the one is a multiple of the other
+      // the one is a multiple of the other
+      const bool of_packs = method == "ctgan" && (name == "batch-size" || name == "pac");
       EXPECT_EQ(of_packs ? TESSERA_OK : gives(text_of(high, kind)), TESSERA_OK) << tessera_last_error();
       EXPECT_EQ(gives(text_of(kind == "number" ? high * 1.001 : high + step, kind)), TESSERA_E_USAGE) << dashed;
       EXPECT_EQ(gives(text_of(low - (kind == "number" ? 1e-9 : 1), kind)), TESSERA_E_USAGE) << dashed;
@@ -80,7 +82,8 @@ TEST(MethodOptions, ThePageOfTheCommandLineShowsThem) {
   for (const json& option : listed()) {
     std::string value = option["value"];
     for (size_t at = 0; (at = value.find('|', at)) != std::string::npos; at += 2) value.insert(at, "\\");
-    const std::string row = "| `" + option["option"].get<std::string>() + " " + value + "` | " + option["default"].get<std::string>() + " | " + option["help"].get<std::string>() + " |\n";
+    const std::string row = "| `" + option["option"].get<std::string>() + " " + value + "` | " +
+                            option["default"].get<std::string>() + " | " + option["help"].get<std::string>() + " |\n";
     EXPECT_NE(page.find(row), std::string::npos) << "docs/command-line.md lacks the row\n" << row;
   }
 }

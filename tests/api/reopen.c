@@ -58,7 +58,9 @@ static void use(void* library, int round) {
   tessera_context* context = NULL;
   tessera_model* model = NULL;
   struct ArrowArrayStream rows;
-  if (context_new(&options, &context) != TESSERA_OK || example(context, NULL, 100, 1, &rows) != TESSERA_OK || fit(context, &untrained, &rows, &model) != TESSERA_OK) fail(last_error(), round);
+  if (context_new(&options, &context) != TESSERA_OK || example(context, NULL, 100, 1, &rows) != TESSERA_OK ||
+      fit(context, &untrained, &rows, &model) != TESSERA_OK)
+    fail(last_error(), round);
   model_free(model);
   if (load("/there/is/none", &model) != TESSERA_E_IO || strlen(last_error()) == 0) fail("no message", round);
   context_free(context);

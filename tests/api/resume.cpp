@@ -1,4 +1,5 @@
-// Checkpoints through the C interface: a cancelled fit goes on to the same file, and what does not fit together is refused.
+// Checkpoints through the C interface: a cancelled fit goes on to the same file, and what does not fit together is
+// refused.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -40,7 +41,9 @@ class ResumeInterface : public testing::Test {
     std::ifstream in(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  static tessera::Rows people(const tessera::Context& context, int64_t rows = 200) { return tessera::example(context, "people", rows, 1); }
+  static tessera::Rows people(const tessera::Context& context, int64_t rows = 200) {
+    return tessera::example(context, "people", rows, 1);
+  }
 
   fs::path folder_;
   std::string checkpoint_, model_;
@@ -50,9 +53,7 @@ template <class F>
 std::pair<tessera_status, std::string> failure(F call) {
   try {
     call();
-  } catch (const tessera::Error& e) {
-    return {e.status(), e.what()};
-  }
+  } catch (const tessera::Error& e) { return {e.status(), e.what()}; }
   return {TESSERA_OK, ""};
 }
 
@@ -68,7 +69,8 @@ TEST_F(ResumeInterface, ACancelledFitGoesOnToTheSameFile) {
   c.threads = 2;
   c.user = &cancelled;
   c.progress = [](const tessera_progress* p, void* user) {
-    if (std::strcmp(p->phase, "train") == 0 && p->done >= 3) tessera_context_cancel(*static_cast<tessera_context**>(user));
+    if (std::strcmp(p->phase, "train") == 0 && p->done >= 3)
+      tessera_context_cancel(*static_cast<tessera_context**>(user));
   };
   tessera::Context context(c);
   cancelled = context.get();
@@ -86,7 +88,9 @@ TEST_F(ResumeInterface, ACancelledFitGoesOnToTheSameFile) {
   tessera::Model::resume(second, people(plain), o, model_, false, &finished).save(model_);
   EXPECT_FALSE(finished);
   EXPECT_TRUE(bytes(model_) == bytes((folder_ / "whole").string()));
-  EXPECT_EQ(std::count_if(lines.begin(), lines.end(), [](const std::string& l) { return l.find("notice: Going on from") == 0; }), 1);
+  EXPECT_EQ(std::count_if(lines.begin(), lines.end(),
+                          [](const std::string& l) { return l.find("notice: Going on from") == 0; }),
+            1);
 
   tessera::Model::resume(plain, people(plain), o, model_, false, &finished);
   EXPECT_TRUE(finished);
@@ -113,8 +117,9 @@ TEST_F(ResumeInterface, WhatDoesNotFitTogetherIsRefused) {
   std::ofstream(model_) << "not a model";
   refused(TESSERA_E_FORMAT, model_, [&] { tessera::Model::resume(context, people(context), o, model_); });
   EXPECT_EQ(failure([&] { tessera::Model::resume(context, people(context), o, model_, true); }).first, TESSERA_OK);
-  for (const auto& change : std::vector<std::function<void(tessera_fit_options&)>>{[](auto& x) { x.checkpoint_every = "often"; }, [](auto& x) { x.max_time = "-1s"; }, [](auto& x) { x.keep = "some"; },
-                                                                                  [](auto& x) { x.patience = -2; }, [](auto& x) { x.checkpoint = "-"; }}) {
+  for (const auto& change : std::vector<std::function<void(tessera_fit_options&)>>{
+           [](auto& x) { x.checkpoint_every = "often"; }, [](auto& x) { x.max_time = "-1s"; },
+           [](auto& x) { x.keep = "some"; }, [](auto& x) { x.patience = -2; }, [](auto& x) { x.checkpoint = "-"; }}) {
     tessera_fit_options wrong = options();
     change(wrong);
     EXPECT_EQ(failure([&] { tessera::check_fit_options(wrong); }).first, TESSERA_E_USAGE);

@@ -17,7 +17,8 @@ class BadInput : public Cli {
   }
   // A line for the shell, with $tessera, in the test's folder. Standard error goes to the file "err".
   int shell(const std::string& line) {
-    const std::string command = "cd " + folder_.string() + " && tessera=" + TESSERA_PROGRAM + " && exec 2> err && " + line;
+    const std::string command =
+        "cd " + folder_.string() + " && tessera=" + TESSERA_PROGRAM + " && exec 2> err && " + line;
     return WEXITSTATUS(std::system(("bash -c '" + command + "'").c_str()));
   }
 };
@@ -54,7 +55,8 @@ TEST_F(BadInput, TablesThatAreNone) {
 }
 
 TEST_F(BadInput, SmallTablesAreTables) {
-  const std::string column = "a\n1\n2\n3\n4\n", missing = "a,b\n1,\n2,\n3,\n", row = "a,b\n1,x\n", constant = "c\nk\nk\n";
+  const std::string column = "a\n1\n2\n3\n4\n", missing = "a,b\n1,\n2,\n3,\n", row = "a,b\n1,x\n",
+                    constant = "c\nk\nk\n";
   for (const std::string& bytes : {column, missing, row, constant}) {
     SCOPED_TRACE(bytes);
     write("t.csv", bytes);
@@ -71,7 +73,8 @@ TEST_F(BadInput, TypesThatTheTableDoesNotHave) {
   write("t.csv", "age,city\n1,x\n2,y\n3,x\n");
   refused(2, {"\"agee\"", "Nearest: \"age\""}, {"inspect", "t.csv", "--types", "agee=category"});
   refused(2, {"\"float\"", "decimal"}, {"inspect", "t.csv", "--types", "age=float"});
-  refused(3, {"t.csv:2:", "\"city\"", "\"x\"", "--types city=category"}, {"inspect", "t.csv", "--types", "city=integer"});
+  refused(3, {"t.csv:2:", "\"city\"", "\"x\"", "--types city=category"},
+          {"inspect", "t.csv", "--types", "city=integer"});
 }
 
 TEST_F(BadInput, OptionsAreJudgedBeforeTheTableIsRead) {
@@ -87,9 +90,11 @@ TEST_F(BadInput, OptionsAreJudgedBeforeTheTableIsRead) {
   fit(2, "pac 10. 50 or 60 is.", {"--method", "ctgan", "--batch-size", "55"});
   fit(2, "--generator-dim 256-256: it must be the widths of its layers", {"--generator-dim", "256-256"});
   fit(2, "--epochs 1e6: it must be a whole number from 0", {"--epochs", "1e6"});
-  for (const char* million : {"1e6", "1,000,000", "1M", "1.5"}) fit(2, "written with digits only (1000000)", {"--max-rows", million});
+  for (const char* million : {"1e6", "1,000,000", "1M", "1.5"})
+    fit(2, "written with digits only (1000000)", {"--max-rows", million});
   fit(2, "--threads: 4097 is not a whole number from 1 to 4,096", {"--threads", "4097"});
-  refused(2, {"--rows: 9223372036854775808 is not a whole number from 0"}, {"sample", "nowhere.tessera", "--output", "-", "--rows", "9223372036854775808"});
+  refused(2, {"--rows: 9223372036854775808 is not a whole number from 0"},
+          {"sample", "nowhere.tessera", "--output", "-", "--rows", "9223372036854775808"});
   fit(2, "--batch-size 1", {"--batch-size", "1", "--pac", "1"});
   fit(2, "--learning-rate nan", {"--learning-rate", "nan"});
   fit(2, "--generator-dim", {"--generator-dim", "256,0"});
@@ -133,7 +138,8 @@ TEST_F(BadInput, ModelsFromStrangers) {
   };
   model_of("empty", "");
   model_of("text", "age,city\n1,x\n2,y\n");
-  for (const size_t size : {size_t{4}, size_t{8}, size_t{100}, whole.size() / 2, whole.size() - 1}) model_of("cut", whole.substr(0, size));
+  for (const size_t size : {size_t{4}, size_t{8}, size_t{100}, whole.size() / 2, whole.size() - 1})
+    model_of("cut", whole.substr(0, size));
   model_of("longer", whole + '\0');
   model_of("endless header", std::string("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x7F{}", 10));
   model_of("nested", with_header(std::string(100'000, '[')));
@@ -152,7 +158,8 @@ TEST_F(BadInput, ModelsFromStrangers) {
 
 TEST_F(BadInput, OutputsThatCannotBeWritten) {
   model();
-  refused(4, {"people.csv", "there already", "--force"}, {"sample", "m.tessera", "--rows", "5", "--output", "people.csv"});
+  refused(4, {"people.csv", "there already", "--force"},
+          {"sample", "m.tessera", "--rows", "5", "--output", "people.csv"});
   refused(4, {"no directory no", "mkdir -p"}, {"sample", "m.tessera", "--rows", "5", "--output", "no/o.csv"});
   refused(4, {"directory"}, {"sample", "m.tessera", "--rows", "5", "--output", "."});
   EXPECT_EQ(shell("ulimit -f 4; trap \"\" XFSZ; $tessera sample m.tessera --rows 20000 --output o.csv --quiet"), 4);
@@ -167,8 +174,10 @@ TEST_F(BadInput, OutputsThatCannotBeWritten) {
 // As coreutils do: by the signal where it has its default, which test runners do not always leave it; else by an error.
 TEST_F(BadInput, AReaderThatGoesAway) {
   model();
-  for (const std::string rows : {"$tessera sample m.tessera --rows 200000 --output - --quiet", "$tessera example - --rows 200000 --quiet"}) {
-    EXPECT_EQ(shell("env --default-signal=PIPE " + rows + " | head -1 > /dev/null; exit ${PIPESTATUS[0]}"), 141) << rows;
+  for (const std::string rows :
+       {"$tessera sample m.tessera --rows 200000 --output - --quiet", "$tessera example - --rows 200000 --quiet"}) {
+    EXPECT_EQ(shell("env --default-signal=PIPE " + rows + " | head -1 > /dev/null; exit ${PIPESTATUS[0]}"), 141)
+        << rows;
     EXPECT_EQ(read("err"), "") << rows;
     EXPECT_EQ(shell("env --ignore-signal=PIPE " + rows + " | head -1 > /dev/null; exit ${PIPESTATUS[0]}"), 4) << rows;
     EXPECT_HAS(read("err"), "went away");
@@ -177,7 +186,10 @@ TEST_F(BadInput, AReaderThatGoesAway) {
 
 TEST_F(BadInput, AFullLogDoesNotCostTheModel) {
   example();
-  EXPECT_EQ(run({"fit", "people.csv", "--model", "m.tessera", "--epochs", "1", "--batch-size", "50", "--log", "/dev/full"}).code, 4);
+  EXPECT_EQ(
+      run({"fit", "people.csv", "--model", "m.tessera", "--epochs", "1", "--batch-size", "50", "--log", "/dev/full"})
+          .code,
+      4);
   must({"inspect", "m.tessera"});
 }
 
@@ -197,16 +209,20 @@ TEST_F(BadInput, NoMemory) {
   example(20'000);
   int refusals = 0;
   for (const char* kilobytes : {"30000", "50000", "80000", "120000", "160000"}) {
-    const int code = shell(std::string("ulimit -v ") + kilobytes + "; $tessera fit people.csv --model m.tessera --epochs 0 --force --quiet --threads 2");
+    const int code = shell(std::string("ulimit -v ") + kilobytes +
+                           "; $tessera fit people.csv --model m.tessera --epochs 0 --force --quiet --threads 2");
     if (code == 0) {  // a larger limit may fail again: the allocator reserves more
       std::filesystem::remove(folder_ / "m.tessera");
       continue;
     }
     ++refusals;
-    EXPECT_TRUE(code == 5 || code == 127) << kilobytes << ": " << code << read("err");  // 127: not even the libraries find room
+    // 127: not even the libraries find room
+    EXPECT_TRUE(code == 5 || code == 127) << kilobytes << ": " << code << read("err");
     EXPECT_FALSE(exists("m.tessera"));
   }
-  EXPECT_EQ(shell("ulimit -v 400000; $tessera fit people.csv --model m.tessera --epochs 0 --force --quiet --threads 300"), 5);  // a stack takes 8 MiB
+  // a stack takes 8 MiB
+  EXPECT_EQ(
+      shell("ulimit -v 400000; $tessera fit people.csv --model m.tessera --epochs 0 --force --quiet --threads 300"), 5);
   EXPECT_HAS(read("err"), "--threads");
   EXPECT_GE(refusals, 1) << "the smallest limit is too small for any training";
   EXPECT_EQ(files(), (std::vector<std::string>{"err", "people.csv"}));

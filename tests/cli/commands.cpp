@@ -26,7 +26,8 @@ TEST_F(Cli, WhatAUserDoes) {
   EXPECT_HAS(inspected.out, "400 rows");
   EXPECT_HAS(inspected.out, "because");
 
-  const Outcome fitted = must({"fit", "people.csv", "--model", "m.tessera", "--epochs", "2", "--batch-size", "100", "--log", "losses.csv"});
+  const Outcome fitted = must(
+      {"fit", "people.csv", "--model", "m.tessera", "--epochs", "2", "--batch-size", "100", "--log", "losses.csv"});
   EXPECT_EQ(fitted.out, "") << "standard output is for reports";
   EXPECT_HAS(fitted.err, "train");
   EXPECT_HAS(fitted.err, "m.tessera");
@@ -39,13 +40,16 @@ TEST_F(Cli, WhatAUserDoes) {
   EXPECT_HAS(sampled.err, "250 rows to out.csv");
   const std::string rows = read("out.csv");
   EXPECT_EQ(lines(rows), 251);
-  EXPECT_EQ(rows.substr(0, rows.find('\n')), read("people.csv").substr(0, read("people.csv").find('\n'))) << "the columns of the table, in its order";
+  EXPECT_EQ(rows.substr(0, rows.find('\n')), read("people.csv").substr(0, read("people.csv").find('\n')))
+      << "the columns of the table, in its order";
 
   const Outcome judged = must({"evaluate", "people.csv", "out.csv"});
-  for (const char* part : {"column shapes", "column pair trends", "exact copies", "columns, ", "pairs, "}) EXPECT_HAS(judged.out, part);
+  for (const char* part : {"column shapes", "column pair trends", "exact copies", "columns, ", "pairs, "})
+    EXPECT_HAS(judged.out, part);
 
   EXPECT_HAS(must({"inspect", "m.tessera"}).out, "columns");
-  EXPECT_EQ(files(), (std::vector<std::string>{"losses.csv", "m.tessera", "out.csv", "people.csv"})) << "and nothing else is left";
+  EXPECT_EQ(files(), (std::vector<std::string>{"losses.csv", "m.tessera", "out.csv", "people.csv"}))
+      << "and nothing else is left";
 }
 
 TEST_F(Cli, ReportsForPrograms) {
@@ -60,20 +64,28 @@ TEST_F(Cli, ReportsForPrograms) {
   const Json judged = Json::parse(must({"evaluate", "people.csv", "out.csv", "--json"}).out);
   EXPECT_EQ(judged["rows"]["synthetic"], 60);
   EXPECT_TRUE(judged["scores"]["column_shapes"].is_number());
-  EXPECT_FALSE(Json::parse(must({"evaluate", "people.csv", "out.csv", "--json", "--without-distances"}).out).contains("dcr"));
+  EXPECT_FALSE(
+      Json::parse(must({"evaluate", "people.csv", "out.csv", "--json", "--without-distances"}).out).contains("dcr"));
 
   const Json plan = Json::parse(must({"plan", "people.csv", "--json"}).out);
   double floor = 0;
   for (const Json& op : plan["ops"]) {
-    EXPECT_GE(op["floor_us"].get<double>(), 1e6 * op["bytes"].get<double>() / plan["ceilings"]["bytes_per_second"].get<double>() * (1 - 1e-9)) << op;
-    EXPECT_GE(op["floor_us"].get<double>(), 1e6 * op["flops"].get<double>() / plan["ceilings"]["flops_per_second"].get<double>() * (1 - 1e-9)) << op;
+    EXPECT_GE(op["floor_us"].get<double>(),
+              1e6 * op["bytes"].get<double>() / plan["ceilings"]["bytes_per_second"].get<double>() * (1 - 1e-9))
+        << op;
+    EXPECT_GE(op["floor_us"].get<double>(),
+              1e6 * op["flops"].get<double>() / plan["ceilings"]["flops_per_second"].get<double>() * (1 - 1e-9))
+        << op;
     floor += op["floor_us"].get<double>();
   }
   EXPECT_GT(floor, 0);
   EXPECT_NEAR(plan["floor_us"].get<double>(), floor, 1e-6 * floor);
-  for (const char* part : {"pass", "interpolate", "matmul", "total", "launches", "GFLOP/s"}) EXPECT_HAS(must({"plan", "people.csv"}).out, part);
+  for (const char* part : {"pass", "interpolate", "matmul", "total", "launches", "GFLOP/s"})
+    EXPECT_HAS(must({"plan", "people.csv"}).out, part);
   // The launches of a GPU that need not be there.
-  const Json fused = Json::parse(must({"plan", "people.csv", "--device", "cuda", "--json"}).out), composed = Json::parse(must({"plan", "people.csv", "--device", "cuda", "--passes-off", "fuse", "--json"}).out);
+  const Json fused = Json::parse(must({"plan", "people.csv", "--device", "cuda", "--json"}).out),
+             composed =
+                 Json::parse(must({"plan", "people.csv", "--device", "cuda", "--passes-off", "fuse", "--json"}).out);
   EXPECT_LT(4 * fused["launches"].get<int>(), composed["launches"].get<int>());
   EXPECT_GT(fused["groups"][0]["floor_us"].get<double>(), 0);
   EXPECT_HAS(must({"plan", "people.csv", "--device", "cuda"}).out, "rows");
@@ -95,22 +107,29 @@ TEST_F(Cli, AHoldoutSaysWhatRealRowsReach) {
   must({"example", "real.csv", "--rows", "300", "--seed", "1"});
   must({"example", "synthetic.csv", "--rows", "300", "--seed", "2"});
   must({"example", "holdout.csv", "--rows", "200", "--seed", "3"});
-  const std::vector<std::string> command{"evaluate", "real.csv", "synthetic.csv", "--holdout", "holdout.csv", "--target", "gender"};
+  const std::vector<std::string> command{"evaluate",    "real.csv", "synthetic.csv", "--holdout",
+                                         "holdout.csv", "--target", "gender"};
   const auto with = [&](std::initializer_list<std::string> more) {
     std::vector<std::string> all = command;
     all.insert(all.end(), more);
     return must(all).out;
   };
   const std::string text = with({});
-  for (const char* part : {"boosted trees", "logistic", "the real table against the holdout", "AUC", "target: gender", "nearer to training", "exact copies", "ratio, 5 %", "holdout"}) EXPECT_HAS(text, part);
+  for (const char* part : {"boosted trees", "logistic", "the real table against the holdout", "AUC", "target: gender",
+                           "nearer to training", "exact copies", "ratio, 5 %", "holdout"})
+    EXPECT_HAS(text, part);
   const Json r = Json::parse(with({"--json"}));
   for (const char* classifier : {"trees", "logistic"})
-    for (const char* key : {"auc", "score", "floor_auc", "floor_score"}) EXPECT_TRUE(r["c2st"][classifier][key].is_number()) << classifier << " " << key;
+    for (const char* key : {"auc", "score", "floor_auc", "floor_score"})
+      EXPECT_TRUE(r["c2st"][classifier][key].is_number()) << classifier << " " << key;
   EXPECT_EQ(r["utility"]["target"], "gender");
   for (const char* side : {"synthetic", "real"}) EXPECT_TRUE(r["utility"][side].is_object());
-  for (const char* key : {"dcr", "nndr", "holdout_dcr", "holdout_nndr", "share_closer_to_real_equal_rows"}) EXPECT_TRUE(r["l1"].contains(key)) << key;
+  for (const char* key : {"dcr", "nndr", "holdout_dcr", "holdout_nndr", "share_closer_to_real_equal_rows"})
+    EXPECT_TRUE(r["l1"].contains(key)) << key;
   EXPECT_TRUE(r["exact_copies"].contains("holdout_share"));
-  const Json less = Json::parse(must({"evaluate", "real.csv", "synthetic.csv", "--holdout", "holdout.csv", "--without-c2st", "--without-utility", "--json"}).out);
+  const Json less = Json::parse(must({"evaluate", "real.csv", "synthetic.csv", "--holdout", "holdout.csv",
+                                      "--without-c2st", "--without-utility", "--json"})
+                                    .out);
   EXPECT_FALSE(less.contains("c2st"));
   EXPECT_FALSE(less.contains("utility"));
   EXPECT_FALSE(Json::parse(must({"evaluate", "real.csv", "synthetic.csv", "--json"}).out).contains("utility"));
@@ -119,7 +138,8 @@ TEST_F(Cli, AHoldoutSaysWhatRealRowsReach) {
 TEST_F(Cli, WholeNumbersOfOneTableMeetDecimalsOfTheOther) {
   write("real.csv", "x,y\n1.5,a\n2.5,b\n3.5,a\n4.5,b\n");
   write("synthetic.csv", "x,y\n1,a\n2,b\n3,a\n4,b\n");
-  EXPECT_EQ(Json::parse(must({"evaluate", "real.csv", "synthetic.csv", "--json"}).out)["columns"][0]["kind"], "numerical");
+  EXPECT_EQ(Json::parse(must({"evaluate", "real.csv", "synthetic.csv", "--json"}).out)["columns"][0]["kind"],
+            "numerical");
 }
 
 TEST_F(Cli, QuietSaysNothing) {
@@ -149,21 +169,27 @@ TEST_F(Cli, PipesOnBothEnds) {
 TEST_F(Cli, TheSameRowsInAnyCut) {
   model();
   const std::string whole = must({"sample", "m.tessera", "--rows", "90", "--output", "-", "--quiet"}).out;
-  EXPECT_EQ(must({"sample", "m.tessera", "--rows", "90", "--output", "-", "--quiet", "--batch-size", "7", "--threads", "1"}).out, whole);
+  EXPECT_EQ(
+      must({"sample", "m.tessera", "--rows", "90", "--output", "-", "--quiet", "--batch-size", "7", "--threads", "1"})
+          .out,
+      whole);
   EXPECT_EQ(must({"sample", "m.tessera", "--rows", "90", "--output", "-", "--quiet", "--threads", "3"}).out, whole);
   const auto after = [](const std::string& text, int64_t skip) {
     size_t at = 0;
     for (; skip > 0; --skip) at = text.find('\n', at) + 1;
     return text.substr(at);
   };
-  EXPECT_EQ(after(must({"sample", "m.tessera", "--rows", "10", "--offset", "80", "--output", "-", "--quiet"}).out, 1), after(whole, 81));
-  EXPECT_TRUE(must({"sample", "m.tessera", "--rows", "90", "--seed", "5", "--output", "-", "--quiet"}).out != whole) << "another seed, another table";
+  EXPECT_EQ(after(must({"sample", "m.tessera", "--rows", "10", "--offset", "80", "--output", "-", "--quiet"}).out, 1),
+            after(whole, 81));
+  EXPECT_TRUE(must({"sample", "m.tessera", "--rows", "90", "--seed", "5", "--output", "-", "--quiet"}).out != whole)
+      << "another seed, another table";
 }
 
 TEST_F(Cli, TheSameModelForAnyNumberOfThreads) {
   example();
   for (const char* threads : {"1", "2", "3"})
-    must({"fit", "people.csv", "--model", std::string("m") + threads + ".tessera", "--epochs", "2", "--batch-size", "50", "--seed", "9", "--threads", threads});
+    must({"fit", "people.csv", "--model", std::string("m") + threads + ".tessera", "--epochs", "2", "--batch-size",
+          "50", "--seed", "9", "--threads", threads});
   EXPECT_EQ(read("m1.tessera"), read("m2.tessera"));
   EXPECT_EQ(read("m1.tessera"), read("m3.tessera"));
 }

@@ -10,7 +10,8 @@ namespace {
 
 class CliErrors : public Cli {
  protected:
-  void expect(int code, const std::string& part, const std::vector<std::string>& arguments, const std::string& input = "") {
+  void expect(int code, const std::string& part, const std::vector<std::string>& arguments,
+              const std::string& input = "") {
     const auto before = files();
     const Outcome o = run(arguments, input);
     EXPECT_EQ(o.code, code) << o.err;
@@ -27,7 +28,8 @@ TEST_F(CliErrors, Usage) {
   expect(2, "--model", {"fit", "people.csv"});
   expect(2, "--epochs", {"fit", "people.csv", "--model", "m.tessera", "--epochs", "many"});
   expect(2, "--epochs", {"fit", "people.csv", "--model", "m.tessera", "--epochs", "-4"});
-  expect(2, "not a multiple of --pac 10", {"fit", "people.csv", "--model", "m.tessera", "--method", "ctgan", "--batch-size", "55"});
+  expect(2, "not a multiple of --pac 10",
+         {"fit", "people.csv", "--model", "m.tessera", "--method", "ctgan", "--batch-size", "55"});
   expect(2, "--learning-rate 7", {"fit", "people.csv", "--model", "m.tessera", "--learning-rate", "7"});
   expect(2, "best", {"fit", "people.csv", "--model", "m.tessera", "--preset", "worst"});
   expect(2, "--delimiter", {"inspect", "people.csv", "--delimiter", "ab"});
@@ -71,7 +73,8 @@ TEST_F(CliErrors, ModelsThatAreNone) {
   write("cut.tessera", whole.substr(0, whole.size() / 2));
   write("longer.tessera", whole + "x");
   write("foreign.tessera", std::string("\x02\0\0\0\0\0\0\0{}", 10));
-  for (const char* name : {"text", "empty", "cut", "longer", "foreign"}) expect(8, name, {"sample", std::string(name) + ".tessera", "--rows", "5", "--output", "o.csv"});
+  for (const char* name : {"text", "empty", "cut", "longer", "foreign"})
+    expect(8, name, {"sample", std::string(name) + ".tessera", "--rows", "5", "--output", "o.csv"});
   expect(8, "foreign", {"inspect", "foreign.tessera"});
 }
 
@@ -92,7 +95,9 @@ TEST_F(CliErrors, TablesThatDoNotFitTogether) {
 TEST_F(CliErrors, TargetsThatCannotBePredicted) {
   example();
   expect(2, "--holdout", {"evaluate", "people.csv", "people.csv", "--target", "gender"});
-  expect(2, "--without-utility", {"evaluate", "people.csv", "people.csv", "--holdout", "people.csv", "--target", "gender", "--without-utility"});
+  expect(
+      2, "--without-utility",
+      {"evaluate", "people.csv", "people.csv", "--holdout", "people.csv", "--target", "gender", "--without-utility"});
   for (const char* none : {"kindergarten", "person_id"}) {
     const Outcome o = run({"evaluate", "people.csv", "people.csv", "--holdout", "people.csv", "--target", none});
     EXPECT_EQ(o.code, 3) << o.err;
@@ -111,7 +116,9 @@ TEST_F(CliErrors, AFullDisk) {
   example();
   const std::string in = "cd " + folder_.string() + " && ", limit = "ulimit -f 1; trap '' XFSZ; ";
   // Blocks of 512 or 1024 bytes: more than one is needed either way.
-  EXPECT_EQ(WEXITSTATUS(std::system((in + "bash -c \"" + limit + TESSERA_PROGRAM + " example big.csv --rows 20000 2> err\"").c_str())), 4);
+  EXPECT_EQ(WEXITSTATUS(std::system(
+                (in + "bash -c \"" + limit + TESSERA_PROGRAM + " example big.csv --rows 20000 2> err\"").c_str())),
+            4);
   EXPECT_FALSE(exists("big.csv"));
   EXPECT_HAS(read("err"), "big.csv");
   EXPECT_EQ(files(), (std::vector<std::string>{"err", "people.csv"}));
@@ -120,7 +127,9 @@ TEST_F(CliErrors, AFullDisk) {
 TEST_F(CliErrors, SignalsEndItWithAMessageAndNoHalfFile) {
   example();
   for (const int number : {SIGINT, SIGTERM}) {
-    Running fit(folder_, {"fit", "people.csv", "--model", "m.tessera", "--epochs", "1000000", "--log", "losses.csv", "--force"}, "");
+    Running fit(folder_,
+                {"fit", "people.csv", "--model", "m.tessera", "--epochs", "1000000", "--log", "losses.csv", "--force"},
+                "");
     ASSERT_TRUE(fit.wait_for_error_text("train")) << "a line of progress comes within seconds";
     fit.signal(number);
     const Outcome o = fit.wait();
@@ -132,9 +141,10 @@ TEST_F(CliErrors, SignalsEndItWithAMessageAndNoHalfFile) {
 
 TEST_F(CliErrors, ASignalWhileWaitingForAPipe) {
   std::filesystem::path pipe = folder_ / "pipe";
-  const std::string command = "mkfifo " + pipe.string() + " && (sleep 30 > " + pipe.string() + " & echo $! > " + (folder_ / "sleeper").string() + "; timeout --signal=INT --preserve-status 1 " +
-                              TESSERA_PROGRAM + " inspect - < " + pipe.string() + " 2> " + (folder_ / "err").string() + "; code=$?; kill $(cat " +
-                              (folder_ / "sleeper").string() + "); exit $code)";
+  const std::string command = "mkfifo " + pipe.string() + " && (sleep 30 > " + pipe.string() + " & echo $! > " +
+                              (folder_ / "sleeper").string() + "; timeout --signal=INT --preserve-status 1 " +
+                              TESSERA_PROGRAM + " inspect - < " + pipe.string() + " 2> " + (folder_ / "err").string() +
+                              "; code=$?; kill $(cat " + (folder_ / "sleeper").string() + "); exit $code)";
   EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 130);
   EXPECT_HAS(read("err"), "stopped by Ctrl-C");
 }

@@ -1,5 +1,7 @@
 /* Loaded before the C library (LD_PRELOAD): what is done to files of one folder fails as on a failing disk.
- *   FAIL_FOLDER  the folder      FAIL_CALL  write, fsync, posix_fallocate, or damage: a model is written with one letter changed      FAIL_ERROR  a number of errno.h      FAIL_AFTER  bytes that writing takes before (0) */
+ *   FAIL_FOLDER  the folder      FAIL_CALL  write, fsync, posix_fallocate, or damage: a model is written with one
+ *                letter changed      FAIL_ERROR  a number of errno.h      FAIL_AFTER  bytes that writing takes before
+ *                (0) */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -27,7 +29,8 @@ static int error(void) { return atoi(getenv("FAIL_ERROR")); }
 ssize_t write(int file, const void* bytes, size_t count) {
   static ssize_t (*real)(int, const void*, size_t);
   if (real == NULL) real = (ssize_t(*)(int, const void*, size_t))dlsym(RTLD_NEXT, "write");
-  const char word[] = "provenance", *at = fails("damage", file, count) ? memmem(bytes, count, word, sizeof word - 1) : NULL;
+  const char word[] = "provenance",
+             *at = fails("damage", file, count) ? memmem(bytes, count, word, sizeof word - 1) : NULL;
   if (at != NULL) {
     char* copy = malloc(count);
     memcpy(copy, bytes, count);

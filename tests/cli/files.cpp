@@ -6,7 +6,9 @@
 
 namespace {
 
-bool plugin_is_there(const std::string& info) { return has(info.substr(info.find("\"parquet_and_arrow\"")), "\"available\":true"); }
+bool plugin_is_there(const std::string& info) {
+  return has(info.substr(info.find("\"parquet_and_arrow\"")), "\"available\":true");
+}
 
 class Files : public Cli {
  protected:
@@ -23,7 +25,9 @@ class Files : public Cli {
     info.erase(std::remove_if(info.begin(), info.end(), [](char c) { return c == ' ' || c == '\n'; }), info.end());
     return plugin_is_there(info);
   }
-  void untrained(const std::string& data) { must({"fit", data, "--model", "m.tessera", "--epochs", "0", "--quiet", "--force"}); }
+  void untrained(const std::string& data) {
+    must({"fit", data, "--model", "m.tessera", "--epochs", "0", "--quiet", "--force"});
+  }
 };
 
 TEST_F(Files, SeveralCsvFilesAreOneTable) {
@@ -34,7 +38,8 @@ TEST_F(Files, SeveralCsvFilesAreOneTable) {
   write("part1.csv", all.substr(0, cut));
   write("part2.csv", header + all.substr(cut));
   write("part3.csv", all.substr(cut));  // values from its first row on
-  for (const auto& parts : {std::vector<std::string>{"part1.csv", "part2.csv"}, {"part1.csv", "part3.csv"}, {"part[12].csv"}}) {
+  for (const auto& parts :
+       {std::vector<std::string>{"part1.csv", "part2.csv"}, {"part1.csv", "part3.csv"}, {"part[12].csv"}}) {
     for (const char* kept : {"whole.tessera", "parts.tessera"}) {
       std::vector<std::string> arguments{"fit"};
       if (kept[0] == 'w') arguments.push_back("people.csv");
@@ -72,7 +77,9 @@ TEST_F(Files, WithoutThePluginItIsSaidHowToGetIt) {
   untrained("people.csv");
   write("p.parquet", "PAR1 but not really");
   ::setenv("TESSERA_ARROW_PLUGIN", "/nowhere/libtessera_arrow.so", 1);
-  for (const auto& arguments : {std::vector<std::string>{"sample", "m.tessera", "--rows", "5", "--output", "s.parquet"}, {"inspect", "p.parquet"}, {"example", "e.arrow"}}) {
+  for (const auto& arguments : {std::vector<std::string>{"sample", "m.tessera", "--rows", "5", "--output", "s.parquet"},
+                                {"inspect", "p.parquet"},
+                                {"example", "e.arrow"}}) {
     const Outcome o = run(arguments);
     EXPECT_EQ(o.code, 9) << o.err;
     EXPECT_HAS(o.err, "/nowhere/libtessera_arrow.so does not exist");
@@ -104,7 +111,8 @@ TEST_F(Files, SeveralParquetFilesAreOneTable) {
   if (!plugin()) GTEST_SKIP() << "this build has no libtessera_arrow.so";
   example(400);
   untrained("people.csv");
-  for (const auto& [offset, rows, name] : {std::tuple{"0", "700", "p1.parquet"}, {"700", "300", "p2.parquet"}, {"0", "1000", "all.parquet"}})
+  for (const auto& [offset, rows, name] :
+       {std::tuple{"0", "700", "p1.parquet"}, {"700", "300", "p2.parquet"}, {"0", "1000", "all.parquet"}})
     must({"sample", "m.tessera", "--rows", rows, "--offset", offset, "--output", name, "--quiet"});
   must({"fit", "p?.parquet", "--model", "parts.tessera", "--epochs", "0", "--quiet"});
   must({"fit", "all.parquet", "--model", "all.tessera", "--epochs", "0", "--quiet"});
@@ -123,7 +131,8 @@ TEST_F(Files, OfALargerFileRowsAreDrawnEvenly) {
   must({"fit", "all.csv", "--model", "m.tessera", "--epochs", "0", "--quiet"});
   must({"sample", "m.tessera", "--rows", "3000", "--output", "all.parquet", "--quiet"});
   const auto rows_of = [&](const char* most, const char* seed) {
-    must({"fit", "all.parquet", "--model", "k.tessera", "--epochs", "0", "--max-rows", most, "--seed", seed, "--quiet", "--force"});
+    must({"fit", "all.parquet", "--model", "k.tessera", "--epochs", "0", "--max-rows", most, "--seed", seed, "--quiet",
+          "--force"});
     const std::string json = must({"inspect", "k.tessera", "--json"}).out;
     const size_t at = json.find("\"rows\":", json.find("\"provenance\""));
     return std::pair(std::stoi(json.substr(at + 7)), json);

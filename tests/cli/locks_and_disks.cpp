@@ -17,7 +17,9 @@ class CliDisks : public Cli {
     example(400);
   }
   static Line fit(const std::string& model, const Line& more = {}) {
-    Line line{"fit", "people.csv", "--model", model, "--method", "tvae", "--epochs", "8", "--batch-size", "50", "--calibrate", "off", "--encoder-dim", "32", "--decoder-dim", "32", "--checkpoint-every", "1epochs"};
+    Line line{"fit",           "people.csv", "--model",       model, "--method",           "tvae",
+              "--epochs",      "8",          "--batch-size",  "50",  "--calibrate",        "off",
+              "--encoder-dim", "32",         "--decoder-dim", "32",  "--checkpoint-every", "1epochs"};
     line.insert(line.end(), more.begin(), more.end());
     return line;
   }
@@ -28,7 +30,9 @@ class CliDisks : public Cli {
   }
   // The line under a failing disk: what is done to files of `where` fails.
   int failing(const std::filesystem::path& where, const char* call, int error, const Line& line) const {
-    std::string command = "cd '" + folder_.string() + "' && FAIL_FOLDER='" + where.string() + "' FAIL_CALL=" + call + " FAIL_ERROR=" + std::to_string(error) + " LD_PRELOAD=" + TESSERA_FAILING_DISK + " " + TESSERA_PROGRAM;
+    std::string command = "cd '" + folder_.string() + "' && FAIL_FOLDER='" + where.string() + "' FAIL_CALL=" + call +
+                          " FAIL_ERROR=" + std::to_string(error) + " LD_PRELOAD=" + TESSERA_FAILING_DISK + " " +
+                          TESSERA_PROGRAM;
     for (const std::string& word : line) command += " '" + word + "'";
     const int status = std::system((command + " > out 2> err").c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -60,7 +64,9 @@ TEST_F(CliDisks, AFailingDiskCostsNoTraining) {
   must(fit("m.tessera"));
   const std::string bytes = read("m.tessera");
   drop("m.tessera");
-  for (const auto& [call, error, said] : {std::tuple{"write", EIO, "Input/output error"}, {"write", ENOSPC, "the disk is full"}, {"fsync", EIO, "Input/output error"}}) {
+  for (const auto& [call, error, said] : {std::tuple{"write", EIO, "Input/output error"},
+                                          {"write", ENOSPC, "the disk is full"},
+                                          {"fsync", EIO, "Input/output error"}}) {
     EXPECT_EQ(failing(folder_, call, error, fit("m.tessera")), 4) << read("err");
     const std::string err = read("err");
     EXPECT_HAS(err, said);
@@ -97,7 +103,9 @@ TEST_F(CliDisks, RowsThatCannotBeWrittenLeaveNoFile) {
   GTEST_SKIP() << "a sanitizer's library must come first";
 #endif
   must(fit("m.tessera"));
-  for (const int error : {EIO, ENOSPC}) EXPECT_EQ(failing(folder_, "write", error, {"sample", "m.tessera", "--rows", "50", "--output", "s.csv"}), 4) << read("err");
+  for (const int error : {EIO, ENOSPC})
+    EXPECT_EQ(failing(folder_, "write", error, {"sample", "m.tessera", "--rows", "50", "--output", "s.csv"}), 4)
+        << read("err");
   EXPECT_FALSE(exists("s.csv"));
 }
 
@@ -106,7 +114,25 @@ TEST_F(CliDisks, ALargeTableIsFittedInLittleMemory) {
   drop("people.csv");
   example(40000);
   const auto line = [](const Line& more) {
-    Line l{"fit", "people.csv", "--model", "m.tessera", "--method", "ctgan", "--epochs", "1", "--batch-size", "500", "--preset", "paper", "--generator-dim", "16", "--discriminator-dim", "16", "--force", "--threads", "2"};
+    Line l{"fit",
+           "people.csv",
+           "--model",
+           "m.tessera",
+           "--method",
+           "ctgan",
+           "--epochs",
+           "1",
+           "--batch-size",
+           "500",
+           "--preset",
+           "paper",
+           "--generator-dim",
+           "16",
+           "--discriminator-dim",
+           "16",
+           "--force",
+           "--threads",
+           "2"};
     l.insert(l.end(), more.begin(), more.end());
     return l;
   };
@@ -127,7 +153,9 @@ TEST_F(CliDisks, ALargeTableIsFittedInLittleMemory) {
   EXPECT_EQ(o.code, 4);
   EXPECT_HAS(o.err, "nowhere: no scratch file can be made in this folder: there is no such folder");
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  EXPECT_EQ(failing(folder_ / "scratch", "posix_fallocate", ENOSPC, line({"--memory-limit", "6MB", "--scratch", "scratch"})), 4);
+  EXPECT_EQ(
+      failing(folder_ / "scratch", "posix_fallocate", ENOSPC, line({"--memory-limit", "6MB", "--scratch", "scratch"})),
+      4);
   EXPECT_HAS(read("err"), "the disk is full");
   EXPECT_HAS(read("err"), "--scratch");
 #endif

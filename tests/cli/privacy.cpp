@@ -11,11 +11,18 @@ class Privacy : public Cli {
   void SetUp() override {
     Cli::SetUp();
     std::string csv = "town,size\n";
-    for (int i = 0; i < 60; ++i) csv += (i == 10 ? "Zwolle" : i == 20 ? "Quito" : i == 30 ? "3Ozone" : i % 2 == 0 ? "Wien" : "Linz") + std::string(",") + std::to_string(i * 7 % 31) + ".5\n";
+    for (int i = 0; i < 60; ++i)
+      csv += (i == 10      ? "Zwolle"
+              : i == 20    ? "Quito"
+              : i == 30    ? "3Ozone"
+              : i % 2 == 0 ? "Wien"
+                           : "Linz") +
+             std::string(",") + std::to_string(i * 7 % 31) + ".5\n";
     write("towns.csv", csv);
   }
   std::string fit(const std::vector<std::string>& more = {}) {
-    std::vector<std::string> arguments{"fit", "towns.csv", "--model", "m.tessera", "--force", "--epochs", "1", "--batch-size", "20"};
+    std::vector<std::string> arguments{"fit",      "towns.csv", "--model",      "m.tessera", "--force",
+                                       "--epochs", "1",         "--batch-size", "20"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return must(arguments).err;
   }
@@ -36,7 +43,8 @@ TEST_F(Privacy, ARareCategoryIsNowhereInTheModel) {
 }
 
 TEST_F(Privacy, KeepAndPaperKeepThem) {
-  for (const std::vector<std::string>& how : {std::vector<std::string>{"--rare-categories", "keep"}, {"--rare-categories", "1"}, {"--preset", "paper"}}) {
+  for (const std::vector<std::string>& how :
+       {std::vector<std::string>{"--rare-categories", "keep"}, {"--rare-categories", "1"}, {"--preset", "paper"}}) {
     fit(how);
     EXPECT_HAS(read("m.tessera"), "Quito");
     const std::string page = must({"inspect", "m.tessera"}).out;
@@ -49,7 +57,8 @@ TEST_F(Privacy, KeepAndPaperKeepThem) {
 
 TEST_F(Privacy, AColumnOfFewValuesIsLearntAsEmptyAndNamed) {
   std::string csv = "size,once\n";
-  for (int i = 0; i < 60; ++i) csv += std::to_string(i * 7 % 31) + ".5," + (i == 20 ? "417.25" : i == 30 ? "12.5" : "") + "\n";
+  for (int i = 0; i < 60; ++i)
+    csv += std::to_string(i * 7 % 31) + ".5," + (i == 20 ? "417.25" : i == 30 ? "12.5" : "") + "\n";
   write("towns.csv", csv);
   EXPECT_HAS(fit(), "\"once\" is learnt as empty: 2 rows");
   EXPECT_FALSE(has(read("m.tessera"), "417.25"));
@@ -58,7 +67,8 @@ TEST_F(Privacy, AColumnOfFewValuesIsLearntAsEmptyAndNamed) {
   EXPECT_FALSE(has(read("s.csv"), "417"));
 }
 
-// Forty patients of six to nine days. One has a ward of its own for all of its stay, one for a single day; one a diagnosis of its own, which is static.
+// Forty patients of six to nine days. One has a ward of its own for all of its stay, one for a single day; one a
+// diagnosis of its own, which is static.
 class SequencePrivacy : public Cli {
  protected:
   void SetUp() override {
@@ -66,8 +76,16 @@ class SequencePrivacy : public Cli {
     std::string csv = "patient,day,ward,diagnosis,temp\n";
     for (int p = 0; p < 40; ++p)
       for (int d = 0; d < 6 + p % 4; ++d)
-        csv += "p" + std::to_string(p) + "," + std::to_string(d) + "," + (p == 7 ? "LONGWARD" : p == 9 && d == 2 ? "DAYWARD" : d % 2 == 0 ? "east" : "west") + "," +
-               (p == 11 ? "RAREDISEASE" : p % 2 == 0 ? "flu" : "cold") + "," + std::to_string(36 + (p * 7 + d * 5) % 30) + "." + std::to_string(d % 10) + "\n";
+        csv += "p" + std::to_string(p) + "," + std::to_string(d) + "," +
+               (p == 7             ? "LONGWARD"
+                : p == 9 && d == 2 ? "DAYWARD"
+                : d % 2 == 0       ? "east"
+                                   : "west") +
+               "," +
+               (p == 11      ? "RAREDISEASE"
+                : p % 2 == 0 ? "flu"
+                             : "cold") +
+               "," + std::to_string(36 + (p * 7 + d * 5) % 30) + "." + std::to_string(d % 10) + "\n";
     write("stays.csv", csv);
   }
   static constexpr const char* kSecrets[] = {"LONGWARD", "DAYWARD", "RAREDISEASE"};
@@ -75,7 +93,8 @@ class SequencePrivacy : public Cli {
     for (const char* secret : kSecrets) EXPECT_FALSE(has(bytes, secret)) << secret << " in " << what;
   }
   void fit(const std::vector<std::string>& how) {
-    std::vector<std::string> arguments{"fit", "stays.csv", "--model", "m.tessera", "--force", "--method", "timegan", "--iterations", "2", "--hidden-dim", "6"};
+    std::vector<std::string> arguments{"fit",     "stays.csv",    "--model", "m.tessera",    "--force", "--method",
+                                       "timegan", "--iterations", "2",       "--hidden-dim", "6"};
     arguments.insert(arguments.end(), how.begin(), how.end());
     must(arguments);
     must({"sample", "m.tessera", "--rows", "200", "--output", "s.csv", "--quiet", "--force"});
@@ -89,12 +108,15 @@ TEST_F(SequencePrivacy, ACategoryOfOneSequenceIsNowhereHoweverManyRowsItHas) {
   expect_none("the sample", rows);
   const std::string page = must({"inspect", "m.tessera"}).out;
   EXPECT_HAS(page, "privacy");
-  EXPECT_HAS(page, "no category that fewer than 5 values of patient have is kept; left out: ward: 2 in 10 rows, diagnosis: 1 in 1 row");
+  EXPECT_HAS(page,
+             "no category that fewer than 5 values of patient have is kept; left out: ward: 2 in 10 rows, diagnosis: 1 "
+             "in 1 row");
   std::map<std::string, std::string> diagnosis;  // of a key: sequences stay valid
   std::istringstream lines(rows);
   std::string key, day, ward, disease, temp;
   std::getline(lines, key);
-  while (std::getline(lines, key, ',') && std::getline(lines, day, ',') && std::getline(lines, ward, ',') && std::getline(lines, disease, ',') && std::getline(lines, temp))
+  while (std::getline(lines, key, ',') && std::getline(lines, day, ',') && std::getline(lines, ward, ',') &&
+         std::getline(lines, disease, ',') && std::getline(lines, temp))
     EXPECT_EQ(diagnosis.try_emplace(key, disease).first->second, disease) << key;
   EXPECT_EQ(diagnosis.size(), 200u);
 }
@@ -102,14 +124,21 @@ TEST_F(SequencePrivacy, ACategoryOfOneSequenceIsNowhereHoweverManyRowsItHas) {
 TEST_F(SequencePrivacy, OfWindowsOfOneSeriesRowsCount) {
   write("stays.csv", [] {
     std::string csv = "t,ward,temp\n";
-    for (int i = 0; i < 200; ++i) csv += std::to_string(i) + "," + (i == 77 ? "DAYWARD" : i % 40 < 2 ? "LONG" : i % 2 == 0 ? "east" : "west") + "," + std::to_string(i * 7 % 31) + ".5\n";
+    for (int i = 0; i < 200; ++i)
+      csv += std::to_string(i) + "," +
+             (i == 77      ? "DAYWARD"
+              : i % 40 < 2 ? "LONG"
+              : i % 2 == 0 ? "east"
+                           : "west") +
+             "," + std::to_string(i * 7 % 31) + ".5\n";
     return csv;
   }());
   fit({"--sequence-length", "6", "--sequence-index", "t"});
   expect_none("the model", read("m.tessera"));
   expect_none("the sample", read("s.csv"));
   EXPECT_HAS(read("m.tessera"), "LONG");
-  EXPECT_HAS(must({"inspect", "m.tessera"}).out, "no category of fewer than 5 rows is kept; left out: ward: 1 in 1 row");
+  EXPECT_HAS(must({"inspect", "m.tessera"}).out,
+             "no category of fewer than 5 rows is kept; left out: ward: 1 in 1 row");
   fit({"--sequence-length", "6", "--sequence-index", "t", "--rare-categories", "keep"});
   EXPECT_HAS(read("m.tessera"), "DAYWARD");
 }

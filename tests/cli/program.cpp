@@ -52,7 +52,8 @@ bool Running::wait_for_error_text(const std::string& text) const {
   for (int i = 0; i < 6000; ++i) {
     if (has(slurp(err_), text)) return true;
     siginfo_t ended{};
-    if (::waitid(P_PID, static_cast<id_t>(process_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0) return has(slurp(err_), text);
+    if (::waitid(P_PID, static_cast<id_t>(process_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0)
+      return has(slurp(err_), text);
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return false;
@@ -88,7 +89,9 @@ std::vector<std::string> Cli::files() const {
   return names;
 }
 
-void Cli::example(int rows) { must({"example", "people.csv", "--rows", std::to_string(rows), "--seed", "1", "--quiet"}); }
+void Cli::example(int rows) {
+  must({"example", "people.csv", "--rows", std::to_string(rows), "--seed", "1", "--quiet"});
+}
 
 void Cli::model() {
   example();

@@ -38,10 +38,14 @@ class Cli : public testing::Test {
   void SetUp() override;
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  Outcome run(const std::vector<std::string>& arguments, const std::string& input = "") { return Running(folder_, arguments, input).wait(); }
+  Outcome run(const std::vector<std::string>& arguments, const std::string& input = "") {
+    return Running(folder_, arguments, input).wait();
+  }
   // The same, expected to succeed.
   Outcome must(const std::vector<std::string>& arguments, const std::string& input = "");
-  void write(const std::string& name, const std::string& bytes) const { std::ofstream(folder_ / name, std::ios::binary) << bytes; }
+  void write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(folder_ / name, std::ios::binary) << bytes;
+  }
   std::string read(const std::string& name) const;
   bool exists(const std::string& name) const { return std::filesystem::exists(folder_ / name); }
   // Everything in the folder, sorted, but what this helper itself keeps there.

@@ -14,7 +14,10 @@ struct Screen {
   int columns = 120;
   std::string written;
   ProgressPrinter printer;
-  explicit Screen(ProgressPrinter::Style style) : printer(style, [this](const std::string& s) { written += s; }, [this] { return now; }, [this] { return columns; }) {}
+  explicit Screen(ProgressPrinter::Style style)
+      : printer(
+            style, [this](const std::string& s) { written += s; }, [this] { return now; }, [this] { return columns; }) {
+  }
   void at(double second, const char* phase, double done, double total, bool finished = false) {
     now = 100 + second;
     const tessera_progress event{sizeof event, phase, done, total, "epochs", "critic −0.41", finished ? 1 : 0};

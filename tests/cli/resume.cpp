@@ -1,4 +1,5 @@
-// Nothing lost: kills, signals, full disks and short memory on the real program; whatever happened, the same line with --resume ends in the file of the run that was never stopped.
+// Nothing lost: kills, signals, full disks and short memory on the real program; whatever happened, the same line with
+// --resume ends in the file of the run that was never stopped.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,20 +21,44 @@ class CliResume : public Cli {
     Cli::SetUp();
     example(400);
     std::string visits = "patient,kind,level\n";
-    for (int i = 0; i < 240; ++i) visits += std::to_string(i / 6) + (i / 6 % 3 == 0 ? ",long," : ",short,") + std::to_string((i * 37 + i / 6 * 11) % 100) + "." + std::to_string(i % 10) + "\n";
+    for (int i = 0; i < 240; ++i)
+      visits += std::to_string(i / 6) + (i / 6 % 3 == 0 ? ",long," : ",short,") +
+                std::to_string((i * 37 + i / 6 * 11) % 100) + "." + std::to_string(i % 10) + "\n";
     write("visits.csv", visits);
   }
   // A fit of a second on a small table, kept as often as can be.
   static Line fit(const std::string& method, const std::string& model, const Line& more = {}) {
     if (method == "timegan") {
-      // A column that does not vary within a sequence, so that the attributes' network is trained too; a third of the steps in each phase.
-      Line line{"fit", "visits.csv", "--model", model, "--method", method, "--iterations", "120", "--batch-size", "16", "--hidden-dim", "6", "--layers", "1", "--sequence-key", "patient",
-                "--static", "kind", "--checkpoint-every", "1epochs"};
+      // A column that does not vary within a sequence, so that the attributes' network is trained too; a third of the
+      // steps in each phase.
+      Line line{"fit",
+                "visits.csv",
+                "--model",
+                model,
+                "--method",
+                method,
+                "--iterations",
+                "120",
+                "--batch-size",
+                "16",
+                "--hidden-dim",
+                "6",
+                "--layers",
+                "1",
+                "--sequence-key",
+                "patient",
+                "--static",
+                "kind",
+                "--checkpoint-every",
+                "1epochs"};
       line.insert(line.end(), more.begin(), more.end());
       return line;
     }
-    Line line{"fit", "people.csv", "--model", model, "--method", method, "--epochs", "12", "--batch-size", "50", "--calibrate", "off", "--embedding-dim", "16", "--checkpoint-every", "1epochs"};
-    const Line narrow = method == "tvae" ? Line{"--encoder-dim", "32", "--decoder-dim", "32"} : Line{"--generator-dim", "32", "--discriminator-dim", "32"};
+    Line line{
+        "fit",          "people.csv", "--model",     model, "--method",        method, "--epochs",           "12",
+        "--batch-size", "50",         "--calibrate", "off", "--embedding-dim", "16",   "--checkpoint-every", "1epochs"};
+    const Line narrow = method == "tvae" ? Line{"--encoder-dim", "32", "--decoder-dim", "32"}
+                                         : Line{"--generator-dim", "32", "--discriminator-dim", "32"};
     line.insert(line.end(), narrow.begin(), narrow.end());
     line.insert(line.end(), more.begin(), more.end());
     return line;
@@ -63,7 +88,8 @@ class CliResume : public Cli {
   void storm(const std::string& method, uint32_t seed, int kills);
 };
 
-// Every run is killed after a time that the seed gives, and goes on from what the one before left, until one comes to its end first.
+// Every run is killed after a time that the seed gives, and goes on from what the one before left, until one comes to
+// its end first.
 void CliResume::storm(const std::string& method, uint32_t seed, int kills) {
   const std::string bytes = whole(method);
   const auto started = std::chrono::steady_clock::now();
@@ -99,8 +125,11 @@ void CliResume::storm(const std::string& method, uint32_t seed, int kills) {
 // 300 kills in all. Of timegan they fall into all three phases and into the training of the attributes.
 class CliStorm : public CliResume, public testing::WithParamInterface<std::tuple<const char*, uint32_t>> {};
 TEST_P(CliStorm, TwentyFiveKills) { storm(std::get<0>(GetParam()), std::get<1>(GetParam()), 25); }
-INSTANTIATE_TEST_SUITE_P(Methods, CliStorm, testing::Combine(testing::Values("ctgan", "tvae", "timegan"), testing::Values(1u, 2u, 3u, 4u)),
-                         [](const auto& c) { return std::string(std::get<0>(c.param)) + "_" + std::to_string(std::get<1>(c.param)); });
+INSTANTIATE_TEST_SUITE_P(Methods, CliStorm,
+                         testing::Combine(testing::Values("ctgan", "tvae", "timegan"), testing::Values(1u, 2u, 3u, 4u)),
+                         [](const auto& c) {
+                           return std::string(std::get<0>(c.param)) + "_" + std::to_string(std::get<1>(c.param));
+                         });
 
 TEST_F(CliResume, SignalsSayHowToGoOn) {
   for (const int number : {SIGINT, SIGTERM}) {
@@ -112,7 +141,8 @@ TEST_F(CliResume, SignalsSayHowToGoOn) {
     EXPECT_EQ(o.code, 128 + number) << o.err;
     EXPECT_HAS(o.err, "stopped by");
     EXPECT_HAS(o.err, "is kept in my model.tessera.checkpoint");
-    EXPECT_HAS(o.err, "Go on with: " + std::string(TESSERA_PROGRAM) + " fit people.csv --model 'my model.tessera' --method tvae");
+    EXPECT_HAS(o.err, "Go on with: " + std::string(TESSERA_PROGRAM) +
+                          " fit people.csv --model 'my model.tessera' --method tvae");
     EXPECT_HAS(o.err, "--log losses.csv --resume\n");
     // The line it says, but for a bound on the time, as this one has no end.
     const Outcome again = must(with(line, {"--log", "losses.csv", "--resume", "--max-time", "0.01s"}));
@@ -295,7 +325,8 @@ TEST_F(CliResume, OptionsAreJudgedFirst) {
     EXPECT_EQ(o.code, 2) << o.err;
     EXPECT_HAS(o.err, option);
   };
-  for (const char* value : {"soon", "0s", "-5m", "10", "0epochs", "1.5epochs", "1e300h"}) refused("--checkpoint-every", value);
+  for (const char* value : {"soon", "0s", "-5m", "10", "0epochs", "1.5epochs", "1e300h"})
+    refused("--checkpoint-every", value);
   for (const char* value : {"2", "two hours", "0h"}) refused("--max-time", value);
   refused("--keep", "worst");
   refused("--patience", "-1");

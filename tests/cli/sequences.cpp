@@ -16,7 +16,8 @@ class CliSequences : public Cli {
     double x = 100;
     for (int i = 0; i < rows; ++i) {
       x += std::sin(0.7 * i + shift);
-      out += std::to_string(x).substr(0, 6) + "," + std::to_string((i * 7919 + static_cast<int>(shift * 100)) % 1000) + "\n";
+      out += std::to_string(x).substr(0, 6) + "," + std::to_string((i * 7919 + static_cast<int>(shift * 100)) % 1000) +
+             "\n";
     }
     return out;
   }
@@ -24,7 +25,10 @@ class CliSequences : public Cli {
   static std::string long_format(int sequences, int length) {
     std::string out = "sequence,step,price,volume\n";
     for (int s = 0; s < sequences; ++s)
-      for (int t = 0; t < length; ++t) out += std::to_string(s + 1) + "," + std::to_string(t + 1) + "," + std::to_string(100 + std::sin(0.7 * (s + t))).substr(0, 6) + "," + std::to_string((s * 13 + t * 7) % 1000) + "\n";
+      for (int t = 0; t < length; ++t)
+        out += std::to_string(s + 1) + "," + std::to_string(t + 1) + "," +
+               std::to_string(100 + std::sin(0.7 * (s + t))).substr(0, 6) + "," +
+               std::to_string((s * 13 + t * 7) % 1000) + "\n";
     return out;
   }
   // Visits of patients: dates, statics, categories, digits, missing values, a constant; from 2 to 6 visits.
@@ -33,9 +37,11 @@ class CliSequences : public Cli {
     for (int p = 0; p < patients; ++p) {
       int day = 1 + p % 9;
       for (int t = 0; t < 2 + (p * 7) % 5; ++t, day += 1 + (p + t) % 4) {
-        const std::string weight = (p + t) % 5 == 0 ? "" : std::to_string(50 + (p * 13 + t * 3) % 40) + "." + std::to_string((p + t) % 10);
+        const std::string weight =
+            (p + t) % 5 == 0 ? "" : std::to_string(50 + (p * 13 + t * 3) % 40) + "." + std::to_string((p + t) % 10);
         const char* drugs[] = {"none", "aspirin", "\"statin, low\"", ""};
-        out += (day < 10 ? "0" : "") + std::to_string(day) + ".03.2021,P-" + std::to_string(1000 + p) + "," + (p % 2 ? "F" : "M") + "," + (p % 6 == 0 ? "" : std::to_string(1930 + p % 60)) + "," + weight + "," +
+        out += (day < 10 ? "0" : "") + std::to_string(day) + ".03.2021,P-" + std::to_string(1000 + p) + "," +
+               (p % 2 ? "F" : "M") + "," + (p % 6 == 0 ? "" : std::to_string(1930 + p % 60)) + "," + weight + "," +
                drugs[(p + t) % 4] + "," + ((p + t) % 3 ? "yes" : "no") + ",north\n";
       }
     }
@@ -64,9 +70,14 @@ class CliSequences : public Cli {
 TEST_F(CliSequences, EvaluationOfWindows) {
   write("real.csv", series(60, 0));
   write("synthetic.csv", long_format(30, 8));
-  const Outcome page = must({"evaluate", "real.csv", "synthetic.csv", "--method", "sequence", "--sequence-length", "8", "--judges", "1", "--quiet"});
-  for (const char* part : {"how many", "53", "30", "autocorrelation", "discriminative", "predictive", "±", "1 judges of each", "features, worst first", "(length)"}) EXPECT_HAS(page.out, part);
-  const auto report = nlohmann::json::parse(must({"evaluate", "real.csv", "synthetic.csv", "--method", "sequence", "--sequence-length", "8", "--stride", "2", "--judges", "0", "--json"}).out);
+  const Outcome page = must({"evaluate", "real.csv", "synthetic.csv", "--method", "sequence", "--sequence-length", "8",
+                             "--judges", "1", "--quiet"});
+  for (const char* part : {"how many", "53", "30", "autocorrelation", "discriminative", "predictive", "±",
+                           "1 judges of each", "features, worst first", "(length)"})
+    EXPECT_HAS(page.out, part);
+  const auto report = nlohmann::json::parse(must({"evaluate", "real.csv", "synthetic.csv", "--method", "sequence",
+                                                  "--sequence-length", "8", "--stride", "2", "--judges", "0", "--json"})
+                                                .out);
   EXPECT_EQ(report["real"]["sequences"], 27);
   EXPECT_FALSE(report.contains("judges"));
   EXPECT_EQ(report["columns"].size(), 2u) << "sequence and step are no columns of the table";
@@ -74,13 +85,16 @@ TEST_F(CliSequences, EvaluationOfWindows) {
 
 TEST_F(CliSequences, ATableAgainstItselfDiffersInNothing) {
   write("real.csv", series(60, 0));
-  const auto report = nlohmann::json::parse(must({"evaluate", "real.csv", "real.csv", "--method", "sequence", "--sequence-length", "8", "--judges", "0", "--json"}).out);
+  const auto report = nlohmann::json::parse(must({"evaluate", "real.csv", "real.csv", "--method", "sequence",
+                                                  "--sequence-length", "8", "--judges", "0", "--json"})
+                                                .out);
   EXPECT_EQ(report["scores"]["autocorrelation_difference"], 0.0);
   EXPECT_EQ(report["scores"]["column_shapes"], 1.0);
 }
 
 TEST_F(CliSequences, WhatCannotBeCut) {
-  const auto evaluate = [&](const std::string& bytes, const std::vector<std::string>& options, int code, const std::vector<std::string>& parts) {
+  const auto evaluate = [&](const std::string& bytes, const std::vector<std::string>& options, int code,
+                            const std::vector<std::string>& parts) {
     write("t.csv", bytes);
     std::vector<std::string> arguments{"evaluate", "t.csv", "t.csv", "--method", "sequence", "--judges", "0"};
     arguments.insert(arguments.end(), options.begin(), options.end());
@@ -88,11 +102,14 @@ TEST_F(CliSequences, WhatCannotBeCut) {
   };
   const std::vector<std::string> keyed{"--sequence-key", "k", "--sequence-index", "t"};
   evaluate("k,t,x\na,1,5\na,2,6\nb,1,7\n", keyed, 3, {"real table", "k \"b\"", "row 3", "2 steps"});
-  evaluate("k,x\na,5\na,6\nb,7\nb,8\na,9\n", {"--sequence-key", "k"}, 3, {"Row 5", "k \"a\"", "row 1", "--sequence-index"});
+  evaluate("k,x\na,5\na,6\nb,7\nb,8\na,9\n", {"--sequence-key", "k"}, 3,
+           {"Row 5", "k \"a\"", "row 1", "--sequence-index"});
   evaluate("k,t,x\na,1,5\nb,1,6\na,1,7\nb,2,8\n", keyed, 3, {"\"t\"", "k \"a\"", "1 twice", "rows 1 and 3"});
   evaluate("k,t,x\na,1,5\n,1,6\na,2,7\n", keyed, 3, {"\"k\"", "row 2"});
   evaluate("k,t,x\na,1,5\na,,6\na,2,7\n", keyed, 3, {"\"t\"", "row 2"});
-  evaluate("k,t,s,x\na,1,F,5\na,2,M,6\nb,1,F,7\nb,2,F,9\n", {"--sequence-key", "k", "--sequence-index", "t", "--static", "s"}, 3, {"\"s\"", "\"F\" in row 1", "\"M\" in row 2", "--static"});
+  evaluate("k,t,s,x\na,1,F,5\na,2,M,6\nb,1,F,7\nb,2,F,9\n",
+           {"--sequence-key", "k", "--sequence-index", "t", "--static", "s"}, 3,
+           {"\"s\"", "\"F\" in row 1", "\"M\" in row 2", "--static"});
   evaluate("x\n1\n2\n3\n", {"--sequence-length", "24"}, 3, {"3 rows", "24"});
   evaluate("x\n1\n2\n3\n", {"--sequence-key", "y"}, 2, {"no column \"y\"", "\"x\""});
   evaluate("x\n1\n2\n3\n", {"--sequence-length", "2", "--static", "x"}, 2, {"--static needs --sequence-key"});
@@ -104,13 +121,16 @@ TEST_F(CliSequences, WhatCannotBeCut) {
 TEST_F(CliSequences, OptionsThatDoNotGoTogether) {
   write("t.csv", series(40, 0));
   refused(2, {"--sequence-length", "--sequence-key"}, {"evaluate", "t.csv", "t.csv", "--method", "sequence"});
-  refused(2, {"--holdout"}, {"evaluate", "t.csv", "t.csv", "--method", "sequence", "--sequence-length", "8", "--holdout", "t.csv"});
-  refused(2, {"--without-c2st"}, {"evaluate", "t.csv", "t.csv", "--method", "sequence", "--sequence-length", "8", "--without-c2st"});
+  refused(2, {"--holdout"},
+          {"evaluate", "t.csv", "t.csv", "--method", "sequence", "--sequence-length", "8", "--holdout", "t.csv"});
+  refused(2, {"--without-c2st"},
+          {"evaluate", "t.csv", "t.csv", "--method", "sequence", "--sequence-length", "8", "--without-c2st"});
   refused(2, {"--method sequence"}, {"evaluate", "t.csv", "t.csv", "--sequence-length", "8"});
   refused(2, {"--method sequence"}, {"evaluate", "t.csv", "t.csv", "--judges", "3"});
 }
 
-const std::vector<std::string> kSmall{"--method", "timegan", "--iterations", "40", "--hidden-dim", "8", "--layers", "2", "--batch-size", "16", "--quiet"};
+const std::vector<std::string> kSmall{"--method", "timegan", "--iterations", "40", "--hidden-dim", "8",
+                                      "--layers", "2",       "--batch-size", "16", "--quiet"};
 std::vector<std::string> with(std::vector<std::string> first, const std::vector<std::string>& rest) {
   first.insert(first.end(), rest.begin(), rest.end());
   return first;
@@ -130,34 +150,43 @@ TEST_F(CliSequences, WindowsFromTableToReport) {
     EXPECT_LE(std::stod(rows[i][3]), 999) << "inside the range that was seen";
     EXPECT_EQ(rows[i][3].find('.'), std::string::npos) << "a whole number stays whole";
   }
-  EXPECT_HAS(must({"evaluate", "real.csv", "synthetic.csv", "--method", "sequence", "--sequence-length", "8", "--judges", "0", "--quiet"}).out, "autocorrelation");
+  EXPECT_HAS(must({"evaluate", "real.csv", "synthetic.csv", "--method", "sequence", "--sequence-length", "8",
+                   "--judges", "0", "--quiet"})
+                 .out,
+             "autocorrelation");
   const std::string page = must({"inspect", "m.tessera"}).out;
-  for (const char* part : {"windows of 8 rows", "its place in the range", "weights in generator", "hidden dim"}) EXPECT_HAS(page, part);
+  for (const char* part : {"windows of 8 rows", "its place in the range", "weights in generator", "hidden dim"})
+    EXPECT_HAS(page, part);
   EXPECT_HAS(must(with({"plan", "real.csv", "--sequence-length", "8"}, kSmall)).out, "joint phase of timegan");
 }
 
 TEST_F(CliSequences, UnitsLengthsTypesCategoriesAndMissingValuesComeBack) {
   write("visits.csv", visits(60));
-  const std::vector<std::string> how{"--sequence-key", "patient", "--sequence-index", "date", "--static", "sex,birth_year"};
+  const std::vector<std::string> how{"--sequence-key", "patient",  "--sequence-index",
+                                     "date",           "--static", "sex,birth_year"};
   must(with(with({"fit", "visits.csv", "--model", "m.tessera"}, how), kSmall));
   const Outcome sampled = must({"sample", "m.tessera", "--rows", "200", "--output", "synthetic.csv", "--json"});
   EXPECT_EQ(nlohmann::json::parse(sampled.out)["sequences"], 200);
 
-  const auto real = nlohmann::json::parse(must({"inspect", "visits.csv", "--json"}).out), synthetic = nlohmann::json::parse(must({"inspect", "synthetic.csv", "--json"}).out);
+  const auto real = nlohmann::json::parse(must({"inspect", "visits.csv", "--json"}).out),
+             synthetic = nlohmann::json::parse(must({"inspect", "synthetic.csv", "--json"}).out);
   std::map<std::string, nlohmann::json> columns;
   for (const auto& c : synthetic["columns"]) columns[c["name"]] = c;
   ASSERT_EQ(columns.size(), 8u);
   for (const auto& c : real["columns"]) {
     const std::string column = c["name"];
     // A network of so few steps may say one category everywhere.
-    EXPECT_TRUE(columns[column]["type"] == c["type"] || (c["type"] == "category" || c["type"] == "boolean" ? columns[column]["type"] == "constant" : false)) << column << ": " << columns[column]["type"];
+    EXPECT_TRUE(columns[column]["type"] == c["type"] ||
+                (c["type"] == "category" || c["type"] == "boolean" ? columns[column]["type"] == "constant" : false))
+        << column << ": " << columns[column]["type"];
     if (!c.contains("min") || column == "date") continue;
     EXPECT_GE(columns[column]["min"].get<double>(), c["min"].get<double>()) << column;
     EXPECT_LE(columns[column]["max"].get<double>(), c["max"].get<double>()) << column;
   }
 
   const auto rows = rows_of(read("synthetic.csv"));
-  EXPECT_EQ(rows[0], (std::vector<std::string>{"patient", "date", "sex", "birth_year", "weight", "drug", "smoker", "site"}));
+  EXPECT_EQ(rows[0],
+            (std::vector<std::string>{"patient", "date", "sex", "birth_year", "weight", "drug", "smoker", "site"}));
   std::map<std::string, std::vector<std::vector<std::string>>> patients;
   for (size_t i = 1; i < rows.size(); ++i) patients[rows[i][0]].push_back(rows[i]);
   EXPECT_EQ(patients.size(), 200u) << "every sequence has a key of its own";
@@ -177,15 +206,22 @@ TEST_F(CliSequences, UnitsLengthsTypesCategoriesAndMissingValuesComeBack) {
     }
   }
   EXPECT_GT(lengths.size(), 1u) << "lengths are learnt";
-  EXPECT_HAS(must(with({"evaluate", "visits.csv", "synthetic.csv", "--method", "sequence", "--judges", "0", "--quiet"}, how)).out, "attribute pairs");
+  EXPECT_HAS(
+      must(with({"evaluate", "visits.csv", "synthetic.csv", "--method", "sequence", "--judges", "0", "--quiet"}, how))
+          .out,
+      "attribute pairs");
   const std::string page = must({"inspect", "m.tessera"}).out;
-  for (const char* part : {"sequences of up to 6 steps, one patient each, ordered by date; static: sex, birth_year", "(length)", "(start)", "(difference)"}) EXPECT_HAS(page, part);
+  for (const char* part : {"sequences of up to 6 steps, one patient each, ordered by date; static: sex, birth_year",
+                           "(length)", "(start)", "(difference)"})
+    EXPECT_HAS(page, part);
 }
 
 TEST_F(CliSequences, SequencesAreTheSameInAnyCutAndForAnyThreads) {
   write("visits.csv", visits(40));
   for (const char* threads : {"1", "3"})
-    must(with({"fit", "visits.csv", "--model", std::string("m") + threads, "--threads", threads, "--sequence-key", "patient", "--sequence-index", "date", "--static", "sex,birth_year"}, kSmall));
+    must(with({"fit", "visits.csv", "--model", std::string("m") + threads, "--threads", threads, "--sequence-key",
+               "patient", "--sequence-index", "date", "--static", "sex,birth_year"},
+              kSmall));
   EXPECT_EQ(read("m1"), read("m3"));
   must({"sample", "m1", "--rows", "30", "--output", "all.csv", "--quiet", "--threads", "1"});
   must({"sample", "m1", "--rows", "30", "--output", "small.csv", "--quiet", "--batch-size", "7", "--threads", "3"});
@@ -198,7 +234,9 @@ TEST_F(CliSequences, SequencesAreTheSameInAnyCutAndForAnyThreads) {
 
 TEST_F(CliSequences, OptionsOfTimegan) {
   write("t.csv", series(60, 0));
-  const auto fit = [&](const std::vector<std::string>& options, const std::vector<std::string>& parts) { refused(2, parts, with({"fit", "t.csv", "--model", "m.tessera"}, options)); };
+  const auto fit = [&](const std::vector<std::string>& options, const std::vector<std::string>& parts) {
+    refused(2, parts, with({"fit", "t.csv", "--model", "m.tessera"}, options));
+  };
   fit({"--method", "timegan"}, {"--sequence-length", "--sequence-key"});
   fit({"--method", "timegan", "--sequence-length", "8", "--epochs", "3"}, {"--epochs", "--iterations"});
   fit({"--method", "timegan", "--sequence-length", "8", "--pac", "3"}, {"--pac", "ctgan"});
@@ -206,13 +244,15 @@ TEST_F(CliSequences, OptionsOfTimegan) {
   fit({"--method", "timegan", "--sequence-length", "8", "--calibrate", "full"}, {"--calibrate"});
   fit({"--method", "tvae", "--hidden-dim", "8"}, {"--hidden-dim", "timegan"});
   fit({"--method", "tvae", "--sequence-length", "8"}, {"--sequence-length", "timegan"});
-  fit({"--sequence-length", "8", "--epochs", "3"}, {"--epochs", "--iterations"});  // what only timegan has asks for timegan
+  // what only timegan has asks for timegan
+  fit({"--sequence-length", "8", "--epochs", "3"}, {"--epochs", "--iterations"});
   fit({"--sequence-length", "8", "--pac", "3"}, {"--pac", "ctgan"});
   fit({"--method", "timegan", "--sequence-length", "8", "--static", "price"}, {"--static needs --sequence-key"});
   EXPECT_FALSE(exists("m.tessera"));
   must(with({"fit", "t.csv", "--model", "m.tessera", "--sequence-length", "8"}, kSmall));
   refused(2, {"--where"}, {"sample", "m.tessera", "--rows", "3", "--output", "s.csv", "--where", "price > 3"});
-  must({"fit", "t.csv", "--model", "u.tessera", "--method", "timegan", "--sequence-length", "8", "--iterations", "0", "--quiet"});
+  must({"fit", "t.csv", "--model", "u.tessera", "--method", "timegan", "--sequence-length", "8", "--iterations", "0",
+        "--quiet"});
   must({"sample", "u.tessera", "--rows", "3", "--output", "u.csv", "--quiet"});
 }
 

@@ -1,4 +1,5 @@
-// Batches of Arrow's device interface that lie on the device: what is read of them is what is read of the same batches on the host.
+// Batches of Arrow's device interface that lie on the device: what is read of them is what is read of the same batches
+// on the host.
 #include <memory>
 
 #include "device.h"
@@ -18,14 +19,15 @@ std::vector<Node> tables() {
   const auto some = bits_of({1, 0, 1, 1, 1});
   Node sliced = column<int32_t>("i", {9, 1, 2, 3, 9, 4, 5}, bits_of({1, 1, 0, 1, 1, 1, 1}));
   sliced.offset = 1, sliced.length = 5;
-  std::vector<Node> columns{sliced,
-                            column<double>("g", {1.5, 2, 3, 4, 5}),
-                            fixed("b", 5, bits_of({1, 0, 0, 1, 1}), some),
-                            texts<int32_t>("u", {"red", "", "green", "a longer text", "red"}, some),
-                            texts<int64_t>("U", {"x", "y", "y", "x", "z"}),
-                            dictionary(column<int8_t>("c", {0, 1, 1, 0, 2}, some), texts<int32_t>("u", {"low", "middle", "high"})),
-                            column<int64_t>("tsu:UTC", {1, 2, 3, 4, 5}, some),
-                            fixed("n", 5, {})};
+  std::vector<Node> columns{
+      sliced,
+      column<double>("g", {1.5, 2, 3, 4, 5}),
+      fixed("b", 5, bits_of({1, 0, 0, 1, 1}), some),
+      texts<int32_t>("u", {"red", "", "green", "a longer text", "red"}, some),
+      texts<int64_t>("U", {"x", "y", "y", "x", "z"}),
+      dictionary(column<int8_t>("c", {0, 1, 1, 0, 2}, some), texts<int32_t>("u", {"low", "middle", "high"})),
+      column<int64_t>("tsu:UTC", {1, 2, 3, 4, 5}, some),
+      fixed("n", 5, {})};
   columns.back().buffers.clear();
   for (size_t j = 0; j < columns.size(); ++j) columns[j].name = "column " + std::to_string(j);
   Node batch = table_of(std::move(columns)), slice = batch;
@@ -46,7 +48,9 @@ struct Labelled {
     *out = {};
     out->device_type = type;
     out->private_data = this;
-    out->get_schema = [](ArrowDeviceArrayStream* s, ArrowSchema* schema) { return of(s).inner.get_schema(&of(s).inner, schema); };
+    out->get_schema = [](ArrowDeviceArrayStream* s, ArrowSchema* schema) {
+      return of(s).inner.get_schema(&of(s).inner, schema);
+    };
     out->get_next = [](ArrowDeviceArrayStream* s, ArrowDeviceArray* batch) {
       *batch = {};
       batch->device_type = of(s).type, batch->sync_event = of(s).event;
@@ -70,14 +74,17 @@ struct Memory {
     void* there = nullptr;
     device.check(device.api().allocate(device.session(), static_cast<int64_t>(bytes.size() + 1), "a buffer", &there));
     held.push_back(there);
-    if (!bytes.empty()) device.check(device.api().upload(device.session(), there, bytes.data(), static_cast<int64_t>(bytes.size())));
+    if (!bytes.empty())
+      device.check(device.api().upload(device.session(), there, bytes.data(), static_cast<int64_t>(bytes.size())));
     return there;
   }
   Device& device;
   std::vector<void*> held;
 };
 
-std::shared_ptr<Device> borrowed(Device& device) { return {&device, [](Device*) {}}; }
+std::shared_ptr<Device> borrowed(Device& device) {
+  return {&device, [](Device*) {}};
+}
 
 Table import(Labelled& labelled, Device& device, int* opened = nullptr) {
   ArrowDeviceArrayStream there;
@@ -151,9 +158,7 @@ TEST(DeviceRows, WhatCannotBeCopiedIsSaid) {
     Error found(ErrorCode::internal, "(no error)");
     try {
       import(labelled, float_device());
-    } catch (const Error& e) {
-      found = e;
-    }
+    } catch (const Error& e) { found = e; }
     EXPECT_EQ(made.live, 0);
     return found;
   };
@@ -178,7 +183,9 @@ TEST(DeviceRows, HostMemoryPassesWithoutADevice) {
   ArrowDeviceArrayStream there;
   labelled.open(&there);
   ArrowArrayStream here;
-  host_stream(&there, [](int64_t) -> std::shared_ptr<Device> { throw Error(ErrorCode::unsupported, "no device is needed"); }, &here);
+  host_stream(
+      &there, [](int64_t) -> std::shared_ptr<Device> { throw Error(ErrorCode::unsupported, "no device is needed"); },
+      &here);
   Team team(1);
   expect_equal(table_import(&here, team, Monitor{}), on_host());
   // And back: a host stream as one of the device interface.

@@ -17,9 +17,7 @@ const Opened& opened() {
     Opened made;
     try {
       made.device = new Device(name != nullptr ? name : "cuda");  // never closed: programs of static life may use it
-    } catch (const Error& e) {
-      made.reason = e.what();
-    }
+    } catch (const Error& e) { made.reason = e.what(); }
     return made;
   }();
   return o;

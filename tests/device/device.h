@@ -1,4 +1,5 @@
-// The device these tests are about: TESSERA_TEST_DEVICE, or "cuda", behind the plugin that the library finds (TESSERA_CUDA_PLUGIN, or the one beside it).
+// The device these tests are about: TESSERA_TEST_DEVICE, or "cuda", behind the plugin that the library finds
+// (TESSERA_CUDA_PLUGIN, or the one beside it).
 #pragma once
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// Every op through a program on the device, from the description that serves the processor: values in the bound of the arithmetic, and the same bits again.
+// Every op through a program on the device, from the description that serves the processor: values in the bound of the
+// arithmetic, and the same bits again.
 #include <cfloat>
 
 #include "device.h"
@@ -30,7 +31,8 @@ Ran run_program(Device& device, const Case& c, const Grids& in) {
     }
     reals[i].push_back(0), indices[i].push_back(0);  // an empty leaf wants an address too
     const bool index = c.in[i].dtype == DType::index;
-    if (static_cast<int>(i) >= in_place(c.op)) p.bind("x" + std::to_string(i), index ? static_cast<const void*>(indices[i].data()) : reals[i].data());
+    if (static_cast<int>(i) >= in_place(c.op))
+      p.bind("x" + std::to_string(i), index ? static_cast<const void*>(indices[i].data()) : reals[i].data());
     else if (index) p.put("x" + std::to_string(i), indices[i].data());
     else p.put("x" + std::to_string(i), reals[i].data());
   }

@@ -1,4 +1,5 @@
-// Whole programs on the device: a step of CTGAN for several iterations beside the processor, fused and op by op, cut into replays in any way; models fitted and sampled.
+// Whole programs on the device: a step of CTGAN for several iterations beside the processor, fused and op by op, cut
+// into replays in any way; models fitted and sampled.
 #include <atomic>
 
 #include "device.h"
@@ -23,7 +24,8 @@ TEST(DeviceTraining, StepsOfCtganAreTheProcessors) {
   for (const int critic_steps : {1, 2}) {
     const sandbox::Training t(critic_steps);
     const sandbox::Values there = t.run(on_device({}, 4));
-    EXPECT_LE(largest_difference(t.run({cpu_kernels("double"), {}, 1, 4}), there), 2e-3) << critic_steps << " critic steps, beside the processor in double";
+    EXPECT_LE(largest_difference(t.run({cpu_kernels("double"), {}, 1, 4}), there), 2e-3)
+        << critic_steps << " critic steps, beside the processor in double";
     EXPECT_EQ(largest_difference(t.run(on_device({}, 4)), there), 0) << "the same bits again";
     EXPECT_EQ(largest_difference(t.run(on_device({"fuse"}, 4)), there), 0) << "op by op";
   }
@@ -90,7 +92,8 @@ TEST(DeviceTraining, ModelsAreFittedAndSampled) {
   EXPECT_EQ(rows(0, 5, 0, "gender = 'male'").size(), 5u);
 }
 
-// The plan of calibrated sampling: what it keeps on the device are rows that the processor keeps of the same model, but for those at the very edge of a cut.
+// The plan of calibrated sampling: what it keeps on the device are rows that the processor keeps of the same model, but
+// for those at the very edge of a cut.
 TEST(DeviceTraining, CalibratedRowsAreTheProcessors) {
   TESSERA_NEEDS_DEVICE();
   FitOptions o = whole::quick(2, 50);
@@ -122,7 +125,8 @@ TEST(DeviceTraining, CalibratedRowsAreTheProcessors) {
   EXPECT_EQ(rows(true, 5, 0, "gender = 'male'").size(), 5u);
 }
 
-// Cancelled at every event of training, cancelled again, then let go to its end: the bytes of the run that nobody stopped.
+// Cancelled at every event of training, cancelled again, then let go to its end: the bytes of the run that nobody
+// stopped.
 TEST(DeviceTraining, ARunThatWasStoppedEndsAsOneThatWasNot) {
   TESSERA_NEEDS_DEVICE();
   const whole::Folder folder;
@@ -147,9 +151,7 @@ TEST(DeviceTraining, ARunThatWasStoppedEndsAsOneThatWasNot) {
       Team team(1);
       try {
         Model::fit(example_people(60, 1), o, team, monitor);
-      } catch (const Error& e) {
-        EXPECT_EQ(e.code(), ErrorCode::cancelled) << e.what();
-      }
+      } catch (const Error& e) { EXPECT_EQ(e.code(), ErrorCode::cancelled) << e.what(); }
       o.checkpoint.resume = true;
     }
     EXPECT_TRUE(whole::fit(example_people(60, 1), o).bytes() == bytes) << "stopped at event " << event;

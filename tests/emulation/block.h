@@ -1,4 +1,5 @@
-// What a launch is made of: threads, their warps and blocks, a block's shared memory, copies under way. Internal to the machine.
+// What a launch is made of: threads, their warps and blocks, a block's shared memory, copies under way. Internal to the
+// machine.
 #pragma once
 #include <cstring>
 #include <memory>
@@ -44,7 +45,8 @@ class Copies {
   std::vector<Copy> open_;
 };
 
-// Static arrays one after the other with guards between them, the dynamic ones behind. Everything is 0xFF at first: NaN as a float, −1 as an integer.
+// Static arrays one after the other with guards between them, the dynamic ones behind. Everything is 0xFF at first: NaN
+// as a float, −1 as an integer.
 class SharedMemory {
  public:
   explicit SharedMemory(size_t dynamic_bytes);
@@ -52,7 +54,9 @@ class SharedMemory {
   SharedMemory(const SharedMemory&) = delete;
   void* at(const void* site, size_t bytes, size_t alignment);  // nullptr: no room
   void* dynamic() { return base_; }
-  bool holds(const void* p, size_t bytes) const { return p >= base_ && static_cast<const char*>(p) + bytes <= base_ + used_; }
+  bool holds(const void* p, size_t bytes) const {
+    return p >= base_ && static_cast<const char*>(p) + bytes <= base_ + used_;
+  }
   bool inside(const void* p, size_t bytes) const {  // of one array
     for (const Piece& x : pieces_)
       if (p >= base_ + x.offset && static_cast<const char*>(p) + bytes <= base_ + x.offset + x.bytes) return true;
@@ -100,7 +104,8 @@ struct Warp {
 };
 
 struct Block {
-  Block(size_t smem, int count) : shared(smem), threads(static_cast<size_t>(count)), warps(static_cast<size_t>((count + 31) / 32)), live(count) {
+  Block(size_t smem, int count)
+      : shared(smem), threads(static_cast<size_t>(count)), warps(static_cast<size_t>((count + 31) / 32)), live(count) {
     for (int i = 0; i < count; ++i) warps[static_cast<size_t>(i / 32)].live |= 1u << (i % 32);
   }
   SharedMemory shared;
@@ -116,13 +121,15 @@ struct Block {
 
 Thread* current_thread();  // nullptr outside kernels
 uint32_t launch_number();
-[[noreturn]] void fault_at_access(const std::string& what);  // where the compiler expects no exception: the thread's frames are abandoned
+// where the compiler expects no exception: the thread's frames are abandoned
+[[noreturn]] void fault_at_access(const std::string& what);
 
 // What a checker of accesses is told (race/race.cpp, in the race build only).
 struct Watcher {
-  void (*shared_fresh)(const char* base, size_t bytes);          // shared memory that nobody has written to
-  void (*syncwarp)(Warp& warp, unsigned mask);                   // orders the lanes' memory; shuffles and votes do not
-  void (*access)(const void* p, size_t bytes, bool write, Place place);  // by the current thread, in the machine's own code
+  void (*shared_fresh)(const char* base, size_t bytes);  // shared memory that nobody has written to
+  void (*syncwarp)(Warp& warp, unsigned mask);           // orders the lanes' memory; shuffles and votes do not
+  // by the current thread, in the machine's own code
+  void (*access)(const void* p, size_t bytes, bool write, Place place);
   void (*atomic)(bool begins);
 };
 extern const Watcher* watcher;

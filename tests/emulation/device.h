@@ -1,4 +1,5 @@
-// What the emulated runtime says it found; tests change it, or TESSERA_EMULATED_GPUS in the environment: how many, or no-driver.
+// What the emulated runtime says it found; tests change it, or TESSERA_EMULATED_GPUS in the environment: how many, or
+// no-driver.
 #pragma once
 #include <cstddef>
 

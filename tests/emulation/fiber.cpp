@@ -54,7 +54,8 @@ class Pool {
       free_.pop_back();
       return s;
     }
-    void* p = mmap(nullptr, page_ + fiber_stack_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* p = mmap(nullptr, page_ + fiber_stack_bytes(), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) throw std::bad_alloc();
     mprotect(p, page_, PROT_NONE);
     return static_cast<char*>(p) + page_;
@@ -113,7 +114,8 @@ void switch_to(void** save, void* load) { tessera_switch_stack(save, load); }
 void begin_at(Fiber& fiber, void (*entry)()) {
   entry_of_new = entry;
   void** top = reinterpret_cast<void**>(fiber.stack + fiber_stack_bytes());
-  *--top = nullptr;                          // a return address that is never used, and the alignment the ABI wants at a function's first instruction
+  // a return address that is never used, and the alignment the ABI wants at a function's first instruction
+  *--top = nullptr;
   *--top = reinterpret_cast<void*>(&first);  // where the first switch returns to
   for (int saved = 0; saved < 6; ++saved) *--top = nullptr;
   fiber.at = top;

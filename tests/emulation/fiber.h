@@ -1,4 +1,5 @@
-// A fiber: a stack of its own and the place where it stopped. One scheduler (the thread that calls resume) and any number of fibers that yield back to it.
+// A fiber: a stack of its own and the place where it stopped. One scheduler (the thread that calls resume) and any
+// number of fibers that yield back to it.
 #pragma once
 #include <cstddef>
 
@@ -22,9 +23,10 @@ constexpr size_t fiber_stack_bytes() {
 Fiber take_fiber();
 void give_fiber(Fiber& fiber);  // also one that will never be resumed
 
-void begin_at(Fiber& fiber, void (*entry)());  // the next resume calls entry(), which must never return: it ends with leave()
-void resume(Fiber& fiber);                     // runs it until it yields or leaves
-void yield(Fiber& fiber);                      // called on the fiber
-[[noreturn]] void leave(Fiber& fiber);         // called on the fiber, for the last time
+// the next resume calls entry(), which must never return: it ends with leave()
+void begin_at(Fiber& fiber, void (*entry)());
+void resume(Fiber& fiber);              // runs it until it yields or leaves
+void yield(Fiber& fiber);               // called on the fiber
+[[noreturn]] void leave(Fiber& fiber);  // called on the fiber, for the last time
 
 }  // namespace tessera::emulation

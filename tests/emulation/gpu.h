@@ -16,7 +16,7 @@ struct SharedType {
   using type = T;
 };
 
-#define TESS_SHARED(name, ...)                   \
+#define TESS_SHARED(name, ...) \
   static ::tessera::emulation::Site name##_site; \
   auto& name = ::tessera::emulation::shared<typename ::tessera::SharedType<__VA_ARGS__>::type>(name##_site)
 #define TESS_DYN_SHARED(T, name) T* name = static_cast<T*>(::tessera::emulation::dynamic_shared_memory())
@@ -50,10 +50,12 @@ void launch(const Launch& l, const char* name, void (*kernel)(P...), const A&...
     std::tuple<P...> arguments;
   };
   const Launched call{kernel, std::tuple<P...>(static_cast<P>(arguments)...)};
-  const emulation::Grid grid{name, {l.grid.x, l.grid.y, l.grid.z}, {l.block.x, l.block.y, l.block.z}, l.smem, l.cooperative};
+  const emulation::Grid grid{
+      name, {l.grid.x, l.grid.y, l.grid.z}, {l.block.x, l.block.y, l.block.z}, l.smem, l.cooperative};
   emulation::enqueue(l.stream, name, [call, grid] {
     emulation::run_grid(
-        grid, [](void* p) { std::apply(static_cast<Launched*>(p)->kernel, static_cast<Launched*>(p)->arguments); }, const_cast<Launched*>(&call));
+        grid, [](void* p) { std::apply(static_cast<Launched*>(p)->kernel, static_cast<Launched*>(p)->arguments); },
+        const_cast<Launched*>(&call));
   });
 }
 

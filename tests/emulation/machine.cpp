@@ -21,7 +21,9 @@ std::string short_name(const char* file) {
   return slash == nullptr ? file : slash + 1;
 }
 std::string text(Place p) { return short_name(p.file) + ":" + std::to_string(p.line); }
-std::string text(Dim d) { return "(" + std::to_string(d.x) + ", " + std::to_string(d.y) + ", " + std::to_string(d.z) + ")"; }
+std::string text(Dim d) {
+  return "(" + std::to_string(d.x) + ", " + std::to_string(d.y) + ", " + std::to_string(d.z) + ")";
+}
 std::string hex(unsigned mask) {
   char out[16];
   std::snprintf(out, sizeof out, "0x%08x", mask);
@@ -33,7 +35,7 @@ Schedule wanted = [] {
   return t == nullptr ? Schedule{} : parse_schedule(t);
 }();
 Counts total;
-struct Stopped {};  // unwinds the thread that did wrong
+struct Stopped {};      // unwinds the thread that did wrong
 uint32_t launched = 0;  // since the program began
 uint32_t first = 0;     // of the launches under this schedule
 std::mt19937_64 streams(wanted.seed + 99);
@@ -41,7 +43,11 @@ std::mt19937_64 streams(wanted.seed + 99);
 // One launch.
 class Machine {
  public:
-  Machine(const Grid& grid, void (*kernel)(void*), void* argument) : grid_(grid), kernel_(kernel), argument_(argument), random_(wanted.seed * 0x9E3779B97F4A7C15ull + (launched - first)) {}
+  Machine(const Grid& grid, void (*kernel)(void*), void* argument)
+      : grid_(grid),
+        kernel_(kernel),
+        argument_(argument),
+        random_(wanted.seed * 0x9E3779B97F4A7C15ull + (launched - first)) {}
   ~Machine() {
     for (auto& b : resident_)
       for (Thread& t : b->threads) give_fiber(t.fiber);
@@ -100,7 +106,7 @@ class Machine {
   std::vector<Fiber> spare_;
   std::vector<Thread*> runnable_;  // taken from `head_` on, or anywhere when random
   size_t head_ = 0;
-  std::vector<int64_t> order_;     // blocks still to come, the next one last
+  std::vector<int64_t> order_;  // blocks still to come, the next one last
   std::vector<Thread*> at_grid_barrier_;
   int64_t blocks_done_ = 0;
   std::string message_;
@@ -126,10 +132,13 @@ namespace {
 void Machine::check_limits() const {
   const auto refuse = [&](const std::string& why) { throw Fault(std::string("kernel ") + grid_.name + ": " + why); };
   const Dim b = grid_.block, g = grid_.grid;
-  if (b.x == 0 || b.y == 0 || b.z == 0 || int64_t{b.x} * b.y * b.z > 1024 || b.z > 64) refuse("a block of " + text(b) + " threads; 1 to 1024 are allowed, 64 in z");
+  if (b.x == 0 || b.y == 0 || b.z == 0 || int64_t{b.x} * b.y * b.z > 1024 || b.z > 64)
+    refuse("a block of " + text(b) + " threads; 1 to 1024 are allowed, 64 in z");
   if (g.x > 0x7FFFFFFFu || g.y > 65535 || g.z > 65535) refuse("a grid of " + text(g) + " blocks; y and z go to 65535");
-  if (grid_.smem > 227 * 1024) refuse(std::to_string(grid_.smem) + " bytes of dynamic shared memory; 232448 is the limit");
-  if (grid_.cooperative && blocks() > 132 * (2048 / threads())) refuse("a cooperative grid of " + std::to_string(blocks()) + " blocks does not fit on the device at once");
+  if (grid_.smem > 227 * 1024)
+    refuse(std::to_string(grid_.smem) + " bytes of dynamic shared memory; 232448 is the limit");
+  if (grid_.cooperative && blocks() > 132 * (2048 / threads()))
+    refuse("a cooperative grid of " + std::to_string(blocks()) + " blocks does not fit on the device at once");
 }
 
 void Machine::run() {
@@ -142,7 +151,8 @@ void Machine::run() {
   for (size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<int64_t>(i);
   if (wanted.order == Schedule::sequential) std::reverse(order_.begin(), order_.end());
   if (wanted.order == Schedule::random) std::shuffle(order_.begin(), order_.end(), random_);
-  // Blocks run one after the other, a few side by side when the schedule is random, all of them when they may wait for each other.
+  // Blocks run one after the other, a few side by side when the schedule is random, all of them when they may wait for
+  // each other.
   const size_t together = grid_.cooperative ? order_.size() : wanted.order == Schedule::random ? 3 : 1;
   struct Current {
     explicit Current(Machine* m) { machine = m; }
@@ -162,7 +172,8 @@ void Machine::run() {
 
 void Machine::begin_block(int64_t number) {
   auto b = std::make_unique<Block>(grid_.smem, threads());
-  b->index = {static_cast<unsigned>(number % grid_.grid.x), static_cast<unsigned>(number / grid_.grid.x % grid_.grid.y), static_cast<unsigned>(number / grid_.grid.x / grid_.grid.y)};
+  b->index = {static_cast<unsigned>(number % grid_.grid.x), static_cast<unsigned>(number / grid_.grid.x % grid_.grid.y),
+              static_cast<unsigned>(number / grid_.grid.x / grid_.grid.y)};
   b->number = number;
   std::vector<Thread*> all;
   for (int i = 0; i < threads(); ++i) {
@@ -189,7 +200,8 @@ Thread* Machine::next() {
     head_ = 0;
     return nullptr;
   }
-  if (wanted.order == Schedule::random) std::swap(runnable_[head_], runnable_[head_ + random_() % (runnable_.size() - head_)]);
+  if (wanted.order == Schedule::random)
+    std::swap(runnable_[head_], runnable_[head_ + random_() % (runnable_.size() - head_)]);
   Thread* t = runnable_[head_++];
   if (head_ > 4096 && head_ * 2 > runnable_.size()) {
     runnable_.erase(runnable_.begin(), runnable_.begin() + static_cast<std::ptrdiff_t>(head_));
@@ -239,12 +251,17 @@ void Machine::thread_ended(Thread& t) {
   spare_.push_back(t.fiber);
   t.fiber = {};
   const auto refuse = [&](const std::string& why) {
-    if (message_.empty()) message_ = std::string("kernel ") + grid_.name + ", block " + text(b.index) + ", thread " + text(t.index) + ": " + why;
+    if (message_.empty())
+      message_ =
+          std::string("kernel ") + grid_.name + ", block " + text(b.index) + ", thread " + text(t.index) + ": " + why;
   };
-  if (!t.copies.empty() && t.copies.uncompleted()) refuse("ended while copies of cp.async were under way: a wait is missing");
+  if (!t.copies.empty() && t.copies.uncompleted())
+    refuse("ended while copies of cp.async were under way: a wait is missing");
   if (!b.at_barrier.empty()) refuse("returned while threads of its block wait at " + text(b.at_barrier.front()->place));
   for (const Warp::Pending& p : b.warps[static_cast<size_t>(t.number / 32)].pending)
-    if ((p.mask >> (t.number % 32) & 1) != 0) refuse("returned while a " + std::string(p.operation) + " at " + text(p.place) + " waits for it (mask " + hex(p.mask) + ")");
+    if ((p.mask >> (t.number % 32) & 1) != 0)
+      refuse("returned while a " + std::string(p.operation) + " at " + text(p.place) + " waits for it (mask " +
+             hex(p.mask) + ")");
   if (!at_grid_barrier_.empty()) refuse("returned while the grid waits at " + text(at_grid_barrier_.front()->place));
   b.warps[static_cast<size_t>(t.number / 32)].live &= ~(1u << (t.number % 32));
   if (--b.live == 0) end_block(b);
@@ -264,7 +281,10 @@ void Machine::deadlock() {
   for (const auto& b : resident_)
     for (const Thread& t : b->threads)
       if (t.waiting != Thread::none && ++shown <= 4)
-        who += "\n  block " + text(b->index) + ", thread " + text(t.index) + " waits at " + text(t.place) + (t.waiting == Thread::barrier ? " for its block" : t.waiting == Thread::warp ? " for its warp" : " for the grid");
+        who += "\n  block " + text(b->index) + ", thread " + text(t.index) + " waits at " + text(t.place) +
+               (t.waiting == Thread::barrier ? " for its block"
+                : t.waiting == Thread::warp  ? " for its warp"
+                                             : " for the grid");
   throw Fault(std::string("kernel ") + grid_.name + ": deadlock, no thread can go on." + who);
 }
 
@@ -293,7 +313,7 @@ void Machine::grid_arrived(Thread& t) {
 
 }  // namespace
 
-// ---- schedules ---------------------------------------------------------------------------------------------------------------------
+// ---- schedules ----------------------------------------------------------------------------------
 void set_schedule(const Schedule& s) {
   wanted = s;
   first = launched;
@@ -315,7 +335,7 @@ void run_grid(const Grid& grid, void (*kernel)(void*), void* argument) {
   Machine(grid, kernel, argument).run();
 }
 
-// ---- on a fiber --------------------------------------------------------------------------------------------------------------------
+// ---- on a fiber ---------------------------------------------------------------------------------
 bool on_fiber() { return machine != nullptr && machine->current != nullptr; }
 void fault(const std::string& what) {
   if (!on_fiber()) throw Fault(what);
@@ -331,9 +351,12 @@ int lane() { return machine->current->number % 32; }
 void block_barrier(Place place) {
   Thread& t = *machine->current;
   Block& b = *t.block;
-  if (b.live < static_cast<int>(b.threads.size())) fault("waits at " + text(place) + " for its block, of which " + std::to_string(static_cast<int>(b.threads.size()) - b.live) + " threads have returned");
+  if (b.live < static_cast<int>(b.threads.size()))
+    fault("waits at " + text(place) + " for its block, of which " +
+          std::to_string(static_cast<int>(b.threads.size()) - b.live) + " threads have returned");
   if (!b.at_barrier.empty() && !(b.at_barrier.front()->place == place))
-    fault("waits at " + text(place) + " for its block, of which thread " + text(b.at_barrier.front()->index) + " waits at " + text(b.at_barrier.front()->place));
+    fault("waits at " + text(place) + " for its block, of which thread " + text(b.at_barrier.front()->index) +
+          " waits at " + text(b.at_barrier.front()->place));
   t.waiting = Thread::barrier;
   t.place = place;
   machine->barrier_arrived(t);
@@ -350,7 +373,8 @@ void block_barrier_votes(int vote, int (*combine)(int, int), int& result, Place 
 }
 
 void grid_barrier(Place place) {
-  if (!machine->cooperative()) fault("waits at " + text(place) + " for the grid, which was not launched as a cooperative one");
+  if (!machine->cooperative())
+    fault("waits at " + text(place) + " for the grid, which was not launched as a cooperative one");
   Thread& t = *machine->current;
   t.waiting = Thread::grid;
   t.place = place;
@@ -369,16 +393,22 @@ void warp_collective(const char* operation, unsigned mask, void* operand, Comple
   Thread& t = *machine->current;
   Warp& w = t.block->warps[static_cast<size_t>(t.number / 32)];
   const unsigned me = 1u << (t.number % 32);
-  if ((mask & me) == 0) fault(std::string(operation) + " at " + text(place) + ": lane " + std::to_string(t.number % 32) + " is not in its mask " + hex(mask));
-  if ((mask & ~w.live) != 0) fault(std::string(operation) + " at " + text(place) + ": mask " + hex(mask) + " names lanes that are not there (" + hex(w.live) + " are)");
+  if ((mask & me) == 0)
+    fault(std::string(operation) + " at " + text(place) + ": lane " + std::to_string(t.number % 32) +
+          " is not in its mask " + hex(mask));
+  if ((mask & ~w.live) != 0)
+    fault(std::string(operation) + " at " + text(place) + ": mask " + hex(mask) + " names lanes that are not there (" +
+          hex(w.live) + " are)");
   Warp::Pending* p = nullptr;
   for (Warp::Pending& q : w.pending) {
     if (q.mask != mask && (q.mask & me) != 0 && (q.mask & mask) != me && (q.arrived & mask) != 0)
-      fault(std::string(operation) + " at " + text(place) + " with mask " + hex(mask) + " waits for lanes that wait at " + text(q.place) + " with mask " + hex(q.mask));
+      fault(std::string(operation) + " at " + text(place) + " with mask " + hex(mask) +
+            " waits for lanes that wait at " + text(q.place) + " with mask " + hex(q.mask));
     if (q.mask == mask) p = &q;
   }
   if (p != nullptr && (p->place != place || p->complete != complete))
-    fault(std::string(operation) + " at " + text(place) + ": lanes of mask " + hex(mask) + " are in a " + p->operation + " at " + text(p->place));
+    fault(std::string(operation) + " at " + text(place) + ": lanes of mask " + hex(mask) + " are in a " + p->operation +
+          " at " + text(p->place));
   if (p == nullptr) {
     w.pending.push_back({operation, mask, 0, place, complete, {}, {}});
     p = &w.pending.back();
@@ -406,9 +436,11 @@ void preempt() {
 }
 
 void copy_async(void* shared, const void* global, int bytes, bool in, Place place) {
-  if (reinterpret_cast<uintptr_t>(shared) % static_cast<unsigned>(bytes) != 0 || (in && reinterpret_cast<uintptr_t>(global) % static_cast<unsigned>(bytes) != 0))
+  if (reinterpret_cast<uintptr_t>(shared) % static_cast<unsigned>(bytes) != 0 ||
+      (in && reinterpret_cast<uintptr_t>(global) % static_cast<unsigned>(bytes) != 0))
     fault("a cp.async of " + std::to_string(bytes) + " bytes from or to an address that is not a multiple of them");
-  if (!machine->current->block->shared.holds(shared, static_cast<size_t>(bytes))) fault("a cp.async whose target is not in the block's shared memory");
+  if (!machine->current->block->shared.holds(shared, static_cast<size_t>(bytes)))
+    fault("a cp.async whose target is not in the block's shared memory");
   machine->current->copies.add(shared, in ? global : nullptr, bytes, place);
 }
 void copy_commit() { machine->current->copies.commit(); }

@@ -1,5 +1,7 @@
-// The execution model of CUDA on one CPU thread: a fiber for each CUDA thread, block barriers, warp collectives, shared memory, cooperative grids.
-// What a GPU would let pass or hang on is a Fault here: barriers in different places, a mask that names lanes that are not there, a deadlock, a write past an array.
+// The execution model of CUDA on one CPU thread: a fiber for each CUDA thread, block barriers, warp collectives, shared
+// memory, cooperative grids.
+// What a GPU would let pass or hang on is a Fault here: barriers in different places, a mask that names lanes that are
+// not there, a deadlock, a write past an array.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -27,13 +29,15 @@ class Fault : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// In which order threads run between two waits, and blocks: on a GPU any order may happen, so a right kernel gives the same bits under all.
+// In which order threads run between two waits, and blocks: on a GPU any order may happen, so a right kernel gives the
+// same bits under all.
 struct Schedule {
   enum Order { sequential, reverse, random } order = sequential;
   uint64_t seed = 0;
   int preempt = 0;  // race build: also switch at one of so many accesses to device memory; 0: never
 };
-void set_schedule(const Schedule& schedule);  // begins anew: what a random schedule does depends on its seed, not on what ran before
+// begins anew: what a random schedule does depends on its seed, not on what ran before
+void set_schedule(const Schedule& schedule);
 Schedule schedule();
 std::mt19937_64& order_of_streams();  // what random schedules choose among streams with
 // "sequential", "reverse", "random:7"; what the environment's TESSERA_SCHEDULE is read with.
@@ -55,14 +59,15 @@ struct Counts {
 Counts counts();
 void reset_counts();
 
-// ---- called on a fiber -------------------------------------------------------------------------------------------------------------
+// ---- called on a fiber --------------------------------------------------------------------------
 bool on_fiber();
 [[noreturn]] void fault(const std::string& what);  // ends the launch
 void block_barrier(Place place);
 void block_barrier_votes(int vote, int (*combine)(int, int), int& result, Place place);
 void grid_barrier(Place place);
 
-// Static shared memory: the block's first thread to arrive at a site fixes its place. The bytes are 0xFF at first (NaN), with guards around them.
+// Static shared memory: the block's first thread to arrive at a site fixes its place. The bytes are 0xFF at first
+// (NaN), with guards around them.
 struct Site {
   char unused;
 };
@@ -73,7 +78,8 @@ T& shared(Site& site) {
 }
 void* dynamic_shared_memory();
 
-// A warp collective: every lane of the mask posts its operand; the last to arrive computes all results, with complete(operands by lane, mask).
+// A warp collective: every lane of the mask posts its operand; the last to arrive computes all results, with
+// complete(operands by lane, mask).
 using Complete = void (*)(void* const* operands, unsigned mask);
 void warp_collective(const char* operation, unsigned mask, void* operand, Complete complete, Place place);
 void orders_memory(void* const* operands, unsigned mask);  // the completion of __syncwarp: nothing to compute

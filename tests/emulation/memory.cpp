@@ -40,10 +40,15 @@ constexpr bool kPoisons = false;
 void check(uintptr_t begin, size_t bytes) {
   if (kPoisons) return;  // it was reported when it happened
   const auto whole = [](uintptr_t from, uintptr_t to) {
-    return std::all_of(reinterpret_cast<const unsigned char*>(from), reinterpret_cast<const unsigned char*>(to), [](unsigned char c) { return c == kGuard; });
+    return std::all_of(reinterpret_cast<const unsigned char*>(from), reinterpret_cast<const unsigned char*>(to),
+                       [](unsigned char c) { return c == kGuard; });
   };
-  const char* where = !whole(begin - kDeviceGuard, begin) ? "before" : !whole(begin + bytes, begin + bytes + kDeviceGuard) ? "past the end of" : nullptr;
-  if (where != nullptr) throw Fault(std::string("a kernel or copy wrote ") + where + " an allocation of " + std::to_string(bytes) + " bytes of device memory");
+  const char* where = !whole(begin - kDeviceGuard, begin)                   ? "before"
+                      : !whole(begin + bytes, begin + bytes + kDeviceGuard) ? "past the end of"
+                                                                            : nullptr;
+  if (where != nullptr)
+    throw Fault(std::string("a kernel or copy wrote ") + where + " an allocation of " + std::to_string(bytes) +
+                " bytes of device memory");
 }
 
 }  // namespace
@@ -101,7 +106,9 @@ bool Region::holds(const void* p, size_t n) const {
 
 Borrowed::Borrowed(const void* p, size_t bytes, size_t row, size_t stride) {
   char* begin = static_cast<char*>(const_cast<void*>(p));
-  if (p != nullptr && bytes > 0 && device_region(p).begin == nullptr && borrowed.try_emplace(reinterpret_cast<uintptr_t>(p), Region{begin, bytes, row, stride}).second) p_ = p;
+  if (p != nullptr && bytes > 0 && device_region(p).begin == nullptr &&
+      borrowed.try_emplace(reinterpret_cast<uintptr_t>(p), Region{begin, bytes, row, stride}).second)
+    p_ = p;
 }
 Borrowed::~Borrowed() {
   if (p_ != nullptr) borrowed.erase(reinterpret_cast<uintptr_t>(p_));

@@ -15,13 +15,14 @@ struct Region {
 constexpr size_t kDeviceGuard = 256, kHostGuard = 128;
 
 void* allocate_device(size_t bytes);  // nullptr where the device has no room left
-bool free_device(void* p);            // false: not the begin of an allocation. Throws Fault where its guards were written to
+// false: not the begin of an allocation. Throws Fault where its guards were written to
+bool free_device(void* p);
 // The allocation (with what lies around it, if `near`) that p lies in; begin == nullptr: none.
 Region device_region(const void* p, bool near = false);
 void check_guards();  // throws Fault
 
-// Memory of the host that stands in for an allocation while this lives, so that the race checker looks at it. It may lie in rows; what lies between them and kHostGuard
-// bytes on either side are not a kernel's to touch.
+// Memory of the host that stands in for an allocation while this lives, so that the race checker looks at it. It may
+// lie in rows; what lies between them and kHostGuard bytes on either side are not a kernel's to touch.
 class Borrowed {
  public:
   Borrowed(const void* p, size_t bytes, size_t row = 0, size_t stride = 0);
@@ -33,7 +34,8 @@ class Borrowed {
 };
 size_t device_bytes_in_use();
 
-// While one lives, device memory may be touched: kernels and copies have one. AddressSanitizer reports the host's accesses outside.
+// While one lives, device memory may be touched: kernels and copies have one. AddressSanitizer reports the host's
+// accesses outside.
 class DeviceAccess {
  public:
   DeviceAccess();

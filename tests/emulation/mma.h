@@ -1,4 +1,5 @@
-// The tensor-core instructions of kernels/gpu_device.h as warp collectives, with the fragment layouts of the PTX manual; products and sums in float, k in order.
+// The tensor-core instructions of kernels/gpu_device.h as warp collectives, with the fragment layouts of the PTX
+// manual; products and sums in float, k in order.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -13,9 +14,12 @@ struct Fragments {
   const uint32_t *a, *b;
 };
 
-inline float half_value(uint32_t bits) { return static_cast<float>(std::bit_cast<_Float16>(static_cast<uint16_t>(bits))); }
+inline float half_value(uint32_t bits) {
+  return static_cast<float>(std::bit_cast<_Float16>(static_cast<uint16_t>(bits)));
+}
 inline float bfloat_value(uint32_t bits) { return std::bit_cast<float>(bits << 16); }
-inline float tf32_value(uint32_t bits) { return std::bit_cast<float>(bits & ~0x1FFFu); }  // what the hardware reads of a register
+// what the hardware reads of a register
+inline float tf32_value(uint32_t bits) { return std::bit_cast<float>(bits & ~0x1FFFu); }
 
 // Both sides gathered from the lanes' fragments into plain matrices, multiplied, and the sums handed back.
 template <int k_size, class A, class B>
@@ -39,20 +43,23 @@ void mma_complete(void* const* operands, A&& a_of, B&& b_of) {
 inline void mma_tf32_complete(void* const* operands, unsigned) {
   mma_complete<8>(
       operands,
-      [](float (&a)[16][8], const uint32_t* f, int g, int t) {
-        a[g][t] = tf32_value(f[0]), a[g + 8][t] = tf32_value(f[1]), a[g][t + 4] = tf32_value(f[2]), a[g + 8][t + 4] = tf32_value(f[3]);
+      [](float(&a)[16][8], const uint32_t* f, int g, int t) {
+        a[g][t] = tf32_value(f[0]), a[g + 8][t] = tf32_value(f[1]), a[g][t + 4] = tf32_value(f[2]),
+        a[g + 8][t + 4] = tf32_value(f[3]);
       },
-      [](float (&b)[8][8], const uint32_t* f, int g, int t) { b[t][g] = tf32_value(f[0]), b[t + 4][g] = tf32_value(f[1]); });
+      [](float(&b)[8][8], const uint32_t* f, int g, int t) {
+        b[t][g] = tf32_value(f[0]), b[t + 4][g] = tf32_value(f[1]);
+      });
 }
 template <float (*value)(uint32_t)>
 void mma_16_complete(void* const* operands, unsigned) {
   mma_complete<16>(
       operands,
-      [](float (&a)[16][16], const uint32_t* f, int g, int t) {
+      [](float(&a)[16][16], const uint32_t* f, int g, int t) {
         for (int i = 0; i < 4; ++i)
           for (int h = 0; h < 2; ++h) a[g + 8 * (i % 2)][2 * t + h + 8 * (i / 2)] = value(f[i] >> (16 * h) & 0xFFFFu);
       },
-      [](float (&b)[16][8], const uint32_t* f, int g, int t) {
+      [](float(&b)[16][8], const uint32_t* f, int g, int t) {
         for (int i = 0; i < 2; ++i)
           for (int h = 0; h < 2; ++h) b[2 * t + h + 8 * i][g] = value(f[i] >> (16 * h) & 0xFFFFu);
       });
@@ -69,21 +76,27 @@ inline uint32_t to_tf32(float x) {  // round to nearest, ties away
   const uint32_t u = std::bit_cast<uint32_t>(x);
   return (u & 0x7F800000u) == 0x7F800000u ? u : (u + 0x1000u) & ~0x1FFFu;
 }
-inline void mma_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], emulation::Place place = emulation::Place::here()) {
+inline void mma_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
+                     emulation::Place place = emulation::Place::here()) {
   emulation::Fragments f{d, a, b};
   emulation::warp_collective("mma_tf32", 0xFFFFFFFFu, &f, &emulation::mma_tf32_complete, place);
 }
-inline void mma_bf16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], emulation::Place place = emulation::Place::here()) {
+inline void mma_bf16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
+                     emulation::Place place = emulation::Place::here()) {
   emulation::Fragments f{d, a, b};
   emulation::warp_collective("mma_bf16", 0xFFFFFFFFu, &f, &emulation::mma_16_complete<emulation::bfloat_value>, place);
 }
-inline void mma_fp16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], emulation::Place place = emulation::Place::here()) {
+inline void mma_fp16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
+                     emulation::Place place = emulation::Place::here()) {
   emulation::Fragments f{d, a, b};
   emulation::warp_collective("mma_fp16", 0xFFFFFFFFu, &f, &emulation::mma_16_complete<emulation::half_value>, place);
 }
-inline uint32_t pack_bf16(float low, float high) { return emulation::bfloat_bits(low) | emulation::bfloat_bits(high) << 16; }
+inline uint32_t pack_bf16(float low, float high) {
+  return emulation::bfloat_bits(low) | emulation::bfloat_bits(high) << 16;
+}
 inline uint32_t pack_fp16(float low, float high) {
-  return uint32_t{std::bit_cast<uint16_t>(static_cast<_Float16>(low))} | uint32_t{std::bit_cast<uint16_t>(static_cast<_Float16>(high))} << 16;
+  return uint32_t{std::bit_cast<uint16_t>(static_cast<_Float16>(low))} |
+         uint32_t{std::bit_cast<uint16_t>(static_cast<_Float16>(high))} << 16;
 }
 
 }  // namespace tessera

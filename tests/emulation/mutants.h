@@ -1,5 +1,6 @@
-// Planted bugs, all of them compiled into one program: TESSERA_MUTANT in the environment names the one that is there. mutate.py writes these in place of the operators,
-// calls and numbers of the kernels, and includes this file in front of them.
+// Planted bugs, all of them compiled into one program: TESSERA_MUTANT in the environment names the one that is there.
+// mutate.py writes these in place of the operators, calls and numbers of the kernels, and includes this file in front
+// of them.
 #pragma once
 #include <algorithm>
 #include <cstdlib>
@@ -9,7 +10,8 @@ namespace tessera::mutants {
 inline const int planted = std::getenv("TESSERA_MUTANT") == nullptr ? -1 : std::atoi(std::getenv("TESSERA_MUTANT"));
 inline bool on(int id) { return id == planted; }
 
-// `a < less(7) < b` is a < b, and a <= b where mutant 7 is planted: it stands at the precedence of the operator that it takes the place of. The others likewise.
+// `a < less(7) < b` is a < b, and a <= b where mutant 7 is planted: it stands at the precedence of the operator that it
+// takes the place of. The others likewise.
 enum class Relation { less, at_most, more, at_least };
 template <Relation r>
 struct Operator {
@@ -58,8 +60,9 @@ bool operator>=(Left<Relation::at_least, A> l, B b) {
   return on(l.id) ? l.a > b : l.a >= b;
 }
 
-inline int one(int id) { return on(id) ? 0 : 1; }                        // of `+ 1` and `- 1`
-inline unsigned lanes(int id, unsigned mask) { return on(id) ? mask & (mask - 1) : mask; }  // the lowest lane is missing
+inline int one(int id) { return on(id) ? 0 : 1; }  // of `+ 1` and `- 1`
+// the lowest lane is missing
+inline unsigned lanes(int id, unsigned mask) { return on(id) ? mask & (mask - 1) : mask; }
 template <class A, class B>
 auto smaller(int id, A a, B b) {  // of min(a, b), one too many
   return std::min(a, b) + on(id);

@@ -39,14 +39,14 @@ struct Mark {  // one record of an event
   Stream* stream = nullptr;
 };
 struct Event {
-  std::shared_ptr<Mark> mark;                       // of the latest record; none: nobody waits for it
-  std::shared_ptr<Recorded> graph;                  // recorded while capturing …
-  std::set<int> nodes;                              // … after these
+  std::shared_ptr<Mark> mark;       // of the latest record; none: nobody waits for it
+  std::shared_ptr<Recorded> graph;  // recorded while capturing …
+  std::set<int> nodes;              // … after these
 };
 struct Stream {
   struct Item {
     uint64_t number;
-    std::function<void()> run;         // or
+    std::function<void()> run;  // or
     std::shared_ptr<Mark> sets, waits;
   };
   std::deque<Item> queue;
@@ -94,7 +94,8 @@ void run_until(Stream* wanted, Done&& done) {
     for (Stream* s : streams())
       if (s->ready()) ready.push_back(s);
     if (ready.empty()) throw Fault("a stream waits for an event whose record is never reached");
-    std::sort(ready.begin(), ready.end(), [](const Stream* a, const Stream* b) { return a->queue.front().number < b->queue.front().number; });
+    std::sort(ready.begin(), ready.end(),
+              [](const Stream* a, const Stream* b) { return a->queue.front().number < b->queue.front().number; });
     Stream* next = ready[choose(ready)];
     if (schedule().order == Schedule::sequential && wanted != nullptr) {  // nothing that need not run
       Stream* s = wanted;
@@ -108,7 +109,9 @@ void drain(Stream& s) {
   run_until(&s, [&] { return s.queue.empty(); });
 }
 void drain_all() {
-  run_until(nullptr, [] { return std::all_of(streams().begin(), streams().end(), [](const Stream* s) { return s->queue.empty(); }); });
+  run_until(nullptr, [] {
+    return std::all_of(streams().begin(), streams().end(), [](const Stream* s) { return s->queue.empty(); });
+  });
 }
 
 // Copies under way from or to pinned memory, which must not be freed before them: by where it begins.
@@ -146,7 +149,9 @@ void queue_item(Stream& s, Stream::Item item) {
 bool capturing() {
   return std::any_of(streams().begin(), streams().end(), [](const Stream* s) { return s->capture != nullptr; });
 }
-cudaError_t available() { return !device().driver ? cudaErrorInsufficientDriver : device().count == 0 ? cudaErrorNoDevice : cudaSuccess; }
+cudaError_t available() {
+  return !device().driver ? cudaErrorInsufficientDriver : device().count == 0 ? cudaErrorNoDevice : cudaSuccess;
+}
 
 // An allocation or a wait while a stream is captured breaks the capture.
 cudaError_t outside_capture() {
@@ -297,7 +302,8 @@ cudaError_t cudaHostAlloc(void** p, size_t bytes, unsigned) {
 }
 cudaError_t cudaFreeHost(void* p) {
   if (p == nullptr) return cudaSuccess;
-  if (under_way()[reinterpret_cast<uintptr_t>(p)] > 0) throw Fault("cudaFreeHost while a copy from or to that memory is under way");
+  if (under_way()[reinterpret_cast<uintptr_t>(p)] > 0)
+    throw Fault("cudaFreeHost while a copy from or to that memory is under way");
   if (pinned().erase(reinterpret_cast<uintptr_t>(p)) == 0) return cudaErrorInvalidValue;
   std::free(p);
   return cudaSuccess;
@@ -305,7 +311,8 @@ cudaError_t cudaFreeHost(void* p) {
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
   if (const cudaError_t e = available(); e != cudaSuccess) return e;
-  const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice, from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+  const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice,
+             from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
   if (bytes == 0) return cudaSuccess;
   if ((to_device && !in_device(to, bytes)) || (from_device && !in_device(from, bytes))) return cudaErrorInvalidValue;
   if ((!to_device && in_device(to, 1)) || (!from_device && in_device(from, 1))) return cudaErrorInvalidValue;
@@ -434,7 +441,8 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   const std::shared_ptr<Recorded> r = stream->capture;
   std::set<int> reached = stream->tail;
   for (int n = static_cast<int>(r->nodes.size()) - 1; n >= 0; --n)
-    if (reached.count(n) != 0) reached.insert(r->nodes[static_cast<size_t>(n)].after.begin(), r->nodes[static_cast<size_t>(n)].after.end());
+    if (reached.count(n) != 0)
+      reached.insert(r->nodes[static_cast<size_t>(n)].after.begin(), r->nodes[static_cast<size_t>(n)].after.end());
   for (Stream* s : streams())
     if (s->capture == r) {
       s->capture = nullptr;

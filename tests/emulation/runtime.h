@@ -1,5 +1,6 @@
-// The twin of the CUDA runtime: the functions that the backend uses, with their names, values and rules. Work on a stream runs late, when somebody waits for it, and in
-// an order that the events allow but the program's order does not suggest: sequential schedules run only what is waited for, reverse ones what was queued last first.
+// The twin of the CUDA runtime: the functions that the backend uses, with their names, values and rules. Work on a
+// stream runs late, when somebody waits for it, and in an order that the events allow but the program's order does not
+// suggest: sequential schedules run only what is waited for, reverse ones what was queued last first.
 #pragma once
 #include <cstddef>
 #include <functional>
@@ -12,8 +13,9 @@ struct Event;
 struct Graph;
 struct GraphExec;
 
-void enqueue(Stream* stream, const char* name, std::function<void()> work);  // nullptr: after everything that was queued, at once
-void reset_runtime();                                                        // forgets what is queued, after a Fault
+// nullptr: after everything that was queued, at once
+void enqueue(Stream* stream, const char* name, std::function<void()> work);
+void reset_runtime();  // forgets what is queued, after a Fault
 }  // namespace tessera::emulation
 
 enum cudaError_t {
@@ -37,8 +39,18 @@ using cudaStream_t = tessera::emulation::Stream*;
 using cudaEvent_t = tessera::emulation::Event*;
 using cudaGraph_t = tessera::emulation::Graph*;
 using cudaGraphExec_t = tessera::emulation::GraphExec*;
-enum cudaMemcpyKind { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
-enum cudaStreamCaptureMode { cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeRelaxed };
+enum cudaMemcpyKind {
+  cudaMemcpyHostToHost,
+  cudaMemcpyHostToDevice,
+  cudaMemcpyDeviceToHost,
+  cudaMemcpyDeviceToDevice,
+  cudaMemcpyDefault
+};
+enum cudaStreamCaptureMode {
+  cudaStreamCaptureModeGlobal,
+  cudaStreamCaptureModeThreadLocal,
+  cudaStreamCaptureModeRelaxed
+};
 constexpr unsigned cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2, cudaHostAllocDefault = 0;
 struct cudaDeviceProp {
   char name[256];

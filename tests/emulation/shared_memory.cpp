@@ -77,12 +77,16 @@ void* SharedMemory::at(const void* site, size_t bytes, size_t alignment) {
 std::string SharedMemory::damage() const { return ""; }  // it was reported when it happened
 #else
 std::string SharedMemory::damage() const {
-  const auto whole = [&](const char* from, const char* to) { return std::all_of(from, to, [](char c) { return static_cast<unsigned char>(c) == kGuard; }); };
+  const auto whole = [&](const char* from, const char* to) {
+    return std::all_of(from, to, [](char c) { return static_cast<unsigned char>(c) == kGuard; });
+  };
   if (!whole(base_ - kGap, base_)) return "wrote before its shared memory";
   for (size_t i = 0; i < pieces_.size(); ++i) {
-    const size_t end = pieces_[i].offset + pieces_[i].bytes, next = i + 1 < pieces_.size() ? pieces_[i + 1].offset : used_;
+    const size_t end = pieces_[i].offset + pieces_[i].bytes,
+                 next = i + 1 < pieces_.size() ? pieces_[i + 1].offset : used_;
     if (!whole(base_ + end, base_ + next))
-      return "wrote past the end of its " + std::string(i == 0 ? "dynamic shared memory" : "shared array") + " of " + std::to_string(pieces_[i].bytes) + " bytes";
+      return "wrote past the end of its " + std::string(i == 0 ? "dynamic shared memory" : "shared array") + " of " +
+             std::to_string(pieces_[i].bytes) + " bytes";
   }
   return "";
 }

@@ -24,14 +24,20 @@ void shuffle_complete(void* const* operands, unsigned mask) {
       mine.result = mine.value;
       continue;
     }
-    if ((mask >> from & 1) == 0) fault("lane " + std::to_string(l) + " of a shuffle reads lane " + std::to_string(from) + ", which is not in the mask");
+    if ((mask >> from & 1) == 0)
+      fault("lane " + std::to_string(l) + " of a shuffle reads lane " + std::to_string(from) +
+            ", which is not in the mask");
     mine.result = static_cast<const Shuffled<T>*>(operands[from])->value;
   }
 }
 inline int source_lane(int lane, int other, int width) { return (lane & ~(width - 1)) + (other & (width - 1)); }
 inline int source_up(int lane, int other, int width) { return (lane & (width - 1)) - other < 0 ? -1 : lane - other; }
-inline int source_down(int lane, int other, int width) { return (lane & (width - 1)) + other >= width ? -1 : lane + other; }
-inline int source_xor(int lane, int other, int width) { return ((lane ^ other) & ~(width - 1)) > (lane & ~(width - 1)) ? -1 : lane ^ other; }
+inline int source_down(int lane, int other, int width) {
+  return (lane & (width - 1)) + other >= width ? -1 : lane + other;
+}
+inline int source_xor(int lane, int other, int width) {
+  return ((lane ^ other) & ~(width - 1)) > (lane & ~(width - 1)) ? -1 : lane ^ other;
+}
 
 template <class T, int (*source)(int, int, int)>
 T shuffle(const char* name, unsigned mask, T value, int other, int width, Place place) {
@@ -141,18 +147,22 @@ T warp_min(T v, emulation::Place place = emulation::Place::here()) {
 template <class T>
 void warp_argmax(T& v, int& index, emulation::Place place = emulation::Place::here()) {
   using I = emulation::Indexed<T>;
-  const I r = emulation::combined<I, emulation::butterfly<I, emulation::fold_argmax<T>>>("warp_argmax", 0xFFFFFFFFu, I{v, index}, place);
+  const I r = emulation::combined<I, emulation::butterfly<I, emulation::fold_argmax<T>>>("warp_argmax", 0xFFFFFFFFu,
+                                                                                         I{v, index}, place);
   v = r.value;
   index = r.index;
 }
 
-inline void cp_async_16(void* shared, const void* global, bool in = true, emulation::Place place = emulation::Place::here()) {
+inline void cp_async_16(void* shared, const void* global, bool in = true,
+                        emulation::Place place = emulation::Place::here()) {
   emulation::copy_async(shared, global, 16, in, place);
 }
-inline void cp_async_8(void* shared, const void* global, bool in = true, emulation::Place place = emulation::Place::here()) {
+inline void cp_async_8(void* shared, const void* global, bool in = true,
+                       emulation::Place place = emulation::Place::here()) {
   emulation::copy_async(shared, global, 8, in, place);
 }
-inline void cp_async_4(void* shared, const void* global, bool in = true, emulation::Place place = emulation::Place::here()) {
+inline void cp_async_4(void* shared, const void* global, bool in = true,
+                       emulation::Place place = emulation::Place::here()) {
   emulation::copy_async(shared, global, 4, in, place);
 }
 inline void cp_async_commit() { emulation::copy_commit(); }
@@ -163,61 +173,87 @@ void cp_async_wait() {
 
 }  // namespace tessera
 
-inline void __syncthreads(tessera::emulation::Place place = tessera::emulation::Place::here()) { tessera::emulation::block_barrier(place); }
+inline void __syncthreads(tessera::emulation::Place place = tessera::emulation::Place::here()) {
+  tessera::emulation::block_barrier(place);
+}
 inline int __syncthreads_count(int predicate, tessera::emulation::Place place = tessera::emulation::Place::here()) {
   int r = 0;
-  tessera::emulation::block_barrier_votes(predicate != 0, [](int a, int b) { return a + b; }, r, place);
+  tessera::emulation::block_barrier_votes(
+      predicate != 0, [](int a, int b) { return a + b; }, r, place);
   return r;
 }
 inline int __syncthreads_and(int predicate, tessera::emulation::Place place = tessera::emulation::Place::here()) {
   int r = 0;
-  tessera::emulation::block_barrier_votes(predicate != 0, [](int a, int b) { return a & b; }, r, place);
+  tessera::emulation::block_barrier_votes(
+      predicate != 0, [](int a, int b) { return a & b; }, r, place);
   return r;
 }
 inline int __syncthreads_or(int predicate, tessera::emulation::Place place = tessera::emulation::Place::here()) {
   int r = 0;
-  tessera::emulation::block_barrier_votes(predicate != 0, [](int a, int b) { return a | b; }, r, place);
+  tessera::emulation::block_barrier_votes(
+      predicate != 0, [](int a, int b) { return a | b; }, r, place);
   return r;
 }
-inline void __syncwarp(unsigned mask = 0xFFFFFFFFu, tessera::emulation::Place place = tessera::emulation::Place::here()) {
+inline void __syncwarp(unsigned mask = 0xFFFFFFFFu,
+                       tessera::emulation::Place place = tessera::emulation::Place::here()) {
   tessera::emulation::warp_collective("__syncwarp", mask, nullptr, &tessera::emulation::orders_memory, place);
 }
 inline void __threadfence() {}
 inline void __threadfence_block() {}
 
 template <class T>
-T __shfl_sync(unsigned mask, T v, int lane, int width = 32, tessera::emulation::Place place = tessera::emulation::Place::here()) {
+T __shfl_sync(unsigned mask, T v, int lane, int width = 32,
+              tessera::emulation::Place place = tessera::emulation::Place::here()) {
   return tessera::emulation::shuffle<T, tessera::emulation::source_lane>("__shfl_sync", mask, v, lane, width, place);
 }
 template <class T>
-T __shfl_up_sync(unsigned mask, T v, unsigned delta, int width = 32, tessera::emulation::Place place = tessera::emulation::Place::here()) {
-  return tessera::emulation::shuffle<T, tessera::emulation::source_up>("__shfl_up_sync", mask, v, static_cast<int>(delta), width, place);
+T __shfl_up_sync(unsigned mask, T v, unsigned delta, int width = 32,
+                 tessera::emulation::Place place = tessera::emulation::Place::here()) {
+  return tessera::emulation::shuffle<T, tessera::emulation::source_up>("__shfl_up_sync", mask, v,
+                                                                       static_cast<int>(delta), width, place);
 }
 template <class T>
-T __shfl_down_sync(unsigned mask, T v, unsigned delta, int width = 32, tessera::emulation::Place place = tessera::emulation::Place::here()) {
-  return tessera::emulation::shuffle<T, tessera::emulation::source_down>("__shfl_down_sync", mask, v, static_cast<int>(delta), width, place);
+T __shfl_down_sync(unsigned mask, T v, unsigned delta, int width = 32,
+                   tessera::emulation::Place place = tessera::emulation::Place::here()) {
+  return tessera::emulation::shuffle<T, tessera::emulation::source_down>("__shfl_down_sync", mask, v,
+                                                                         static_cast<int>(delta), width, place);
 }
 template <class T>
-T __shfl_xor_sync(unsigned mask, T v, int other, int width = 32, tessera::emulation::Place place = tessera::emulation::Place::here()) {
-  return tessera::emulation::shuffle<T, tessera::emulation::source_xor>("__shfl_xor_sync", mask, v, other, width, place);
+T __shfl_xor_sync(unsigned mask, T v, int other, int width = 32,
+                  tessera::emulation::Place place = tessera::emulation::Place::here()) {
+  return tessera::emulation::shuffle<T, tessera::emulation::source_xor>("__shfl_xor_sync", mask, v, other, width,
+                                                                        place);
 }
-inline unsigned __ballot_sync(unsigned mask, int predicate, tessera::emulation::Place place = tessera::emulation::Place::here()) {
-  return tessera::emulation::combined<unsigned, tessera::emulation::all_lanes_ballot>("__ballot_sync", mask, predicate != 0 ? 1u : 0u, place);
+inline unsigned __ballot_sync(unsigned mask, int predicate,
+                              tessera::emulation::Place place = tessera::emulation::Place::here()) {
+  return tessera::emulation::combined<unsigned, tessera::emulation::all_lanes_ballot>("__ballot_sync", mask,
+                                                                                      predicate != 0 ? 1u : 0u, place);
 }
-inline int __any_sync(unsigned mask, int predicate, tessera::emulation::Place place = tessera::emulation::Place::here()) {
+inline int __any_sync(unsigned mask, int predicate,
+                      tessera::emulation::Place place = tessera::emulation::Place::here()) {
   return __ballot_sync(mask, predicate, place) != 0;
 }
-inline int __all_sync(unsigned mask, int predicate, tessera::emulation::Place place = tessera::emulation::Place::here()) {
+inline int __all_sync(unsigned mask, int predicate,
+                      tessera::emulation::Place place = tessera::emulation::Place::here()) {
   return __ballot_sync(mask, predicate, place) == mask;
 }
-inline unsigned __reduce_add_sync(unsigned mask, unsigned v, tessera::emulation::Place place = tessera::emulation::Place::here()) {
-  return tessera::emulation::combined<unsigned, tessera::emulation::masked_fold<unsigned, tessera::emulation::fold_sum<unsigned>>>("__reduce_add_sync", mask, v, place);
+inline unsigned __reduce_add_sync(unsigned mask, unsigned v,
+                                  tessera::emulation::Place place = tessera::emulation::Place::here()) {
+  return tessera::emulation::combined<
+      unsigned, tessera::emulation::masked_fold<unsigned, tessera::emulation::fold_sum<unsigned>>>("__reduce_add_sync",
+                                                                                                   mask, v, place);
 }
-inline unsigned __reduce_max_sync(unsigned mask, unsigned v, tessera::emulation::Place place = tessera::emulation::Place::here()) {
-  return tessera::emulation::combined<unsigned, tessera::emulation::masked_fold<unsigned, tessera::emulation::fold_max<unsigned>>>("__reduce_max_sync", mask, v, place);
+inline unsigned __reduce_max_sync(unsigned mask, unsigned v,
+                                  tessera::emulation::Place place = tessera::emulation::Place::here()) {
+  return tessera::emulation::combined<
+      unsigned, tessera::emulation::masked_fold<unsigned, tessera::emulation::fold_max<unsigned>>>("__reduce_max_sync",
+                                                                                                   mask, v, place);
 }
-inline unsigned __reduce_min_sync(unsigned mask, unsigned v, tessera::emulation::Place place = tessera::emulation::Place::here()) {
-  return tessera::emulation::combined<unsigned, tessera::emulation::masked_fold<unsigned, tessera::emulation::fold_min<unsigned>>>("__reduce_min_sync", mask, v, place);
+inline unsigned __reduce_min_sync(unsigned mask, unsigned v,
+                                  tessera::emulation::Place place = tessera::emulation::Place::here()) {
+  return tessera::emulation::combined<
+      unsigned, tessera::emulation::masked_fold<unsigned, tessera::emulation::fold_min<unsigned>>>("__reduce_min_sync",
+                                                                                                   mask, v, place);
 }
 
 template <class T>

@@ -18,7 +18,8 @@ inline double uniform(uint32_t i, uint32_t stream = 0) {
   return open_uniform(p.word[0], p.word[1]);
 }
 inline double normal(uint32_t i, uint32_t stream = 0) {
-  return std::sqrt(-2 * std::log(uniform(i, 2 * stream + 1000))) * std::cos(6.283185307179586 * uniform(i, 2 * stream + 1001));
+  return std::sqrt(-2 * std::log(uniform(i, 2 * stream + 1000))) *
+         std::cos(6.283185307179586 * uniform(i, 2 * stream + 1001));
 }
 
 inline Column numbers(const std::string& name, ColumnType type, std::vector<double> values, int decimals = 0) {

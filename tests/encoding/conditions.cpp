@@ -69,8 +69,10 @@ TEST(Conditions, AbsentValuesAreNeverDrawn) {
     for (int i = 0; i <= 4000; ++i) {
       const double u = i == 0 ? 1e-300 : i == 4000 ? std::nextafter(1.0, 0.0) : i / 4000.0;
       const float f = i == 0 ? 1e-38f : i == 4000 ? std::nextafterf(1.0f, 0.0f) : static_cast<float>(u);
-      for (const auto* cumulative : {&t.train_cumulative, &t.sample_cumulative}) EXPECT_GT(t.count[draw(*cumulative, 8, u)], 0) << u;
-      for (const auto* cumulative : {&t.train_cumulative_f32, &t.sample_cumulative_f32}) EXPECT_GT(t.count[draw(*cumulative, 8, f)], 0) << u;
+      for (const auto* cumulative : {&t.train_cumulative, &t.sample_cumulative})
+        EXPECT_GT(t.count[draw(*cumulative, 8, u)], 0) << u;
+      for (const auto* cumulative : {&t.train_cumulative_f32, &t.sample_cumulative_f32})
+        EXPECT_GT(t.count[draw(*cumulative, 8, f)], 0) << u;
     }
     EXPECT_EQ(t.row_offset[0], t.row_offset[1]);
     EXPECT_EQ(t.sample_probability[0], 0);
@@ -81,7 +83,8 @@ TEST(Conditions, AbsentValuesAreNeverDrawn) {
 TEST(Conditions, TakesTheCategorySpansOfALayout) {
   // Two code columns: a mode span, which is no condition, and a category span of three values.
   RowLayout layout;
-  layout.spans = {{0, Span::Part::alpha, 0, 1, -1}, {0, Span::Part::mode, 1, 2, -1}, {1, Span::Part::category, 3, 3, 0}};
+  layout.spans = {
+      {0, Span::Part::alpha, 0, 1, -1}, {0, Span::Part::mode, 1, 2, -1}, {1, Span::Part::category, 3, 3, 0}};
   EncodedTable table{4, {0, 0, 0, 0}, {0, 2, 1, 0, 0, 2, 1, 1}};
   Team team(2);
   const ConditionTable t = build_conditions(table, layout, true, team);

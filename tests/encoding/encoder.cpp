@@ -1,4 +1,5 @@
-// Table → codes → table: what must come back exactly, what within the width of its digits, and that it is the same for every team and batch.
+// Table → codes → table: what must come back exactly, what within the width of its digits, and that it is the same for
+// every team and batch.
 #include "models/encoding/encoder.h"
 
 #include <gtest/gtest.h>
@@ -25,16 +26,21 @@ Table mixed(uint32_t n) {
     day.push_back(uniform(i, 4) < 0.05 ? kMissing : std::floor(18000 + 700 * uniform(i, 5)));
     instant.push_back(std::round(1.6e9 + 86400 * uniform(i, 6)));
     grade.push_back(uniform(i, 7) < 0.2 ? kMissing : std::floor(1 + 5 * uniform(i, 8)));
-    city.push_back(uniform(i, 9) < 0.15 ? "" : uniform(i, 10) < 0.7 ? "Linz" : uniform(i, 11) < 0.5 ? "Graz, Süd" : "Wels \"A\"");
+    city.push_back(uniform(i, 9) < 0.15   ? ""
+                   : uniform(i, 10) < 0.7 ? "Linz"
+                   : uniform(i, 11) < 0.5 ? "Graz, Süd"
+                                          : "Wels \"A\"");
     flag.push_back(uniform(i, 12) < 0.5 ? "yes" : "no");
     id.push_back("C" + std::to_string(100000 + i));
     unit.push_back("EUR");
   }
   Column date = numbers("day", ColumnType::date, day);
   date.format = "%Y-%m-%d";
-  return table({numbers("price", ColumnType::decimal, price, 2), numbers("age", ColumnType::integer, age), numbers("gain", ColumnType::integer, gain), date,
-                numbers("instant", ColumnType::datetime, instant), numbers("grade", ColumnType::integer, grade), texts("city", ColumnType::category, city),
-                texts("flag", ColumnType::boolean, flag), texts("id", ColumnType::identifier, id), texts("unit", ColumnType::constant, unit)});
+  return table({numbers("price", ColumnType::decimal, price, 2), numbers("age", ColumnType::integer, age),
+                numbers("gain", ColumnType::integer, gain), date, numbers("instant", ColumnType::datetime, instant),
+                numbers("grade", ColumnType::integer, grade), texts("city", ColumnType::category, city),
+                texts("flag", ColumnType::boolean, flag), texts("id", ColumnType::identifier, id),
+                texts("unit", ColumnType::constant, unit)});
 }
 
 TEST(Encoder, LayoutTilesTheRow) {
@@ -71,7 +77,8 @@ TEST(Encoder, EveryKindOfColumnComesBack) {
   for (int64_t i = 0; i < t.rows; ++i) {
     const size_t r = static_cast<size_t>(i);
     for (size_t j : {5u}) ASSERT_TRUE(same(t.columns[j].numbers[r], back.columns[j].numbers[r])) << "row " << i;
-    for (size_t j : {6u, 7u, 9u}) ASSERT_EQ(text(t.columns[j], i), text(back.columns[j], i)) << "column " << j << " row " << i;
+    for (size_t j : {6u, 7u, 9u})
+      ASSERT_EQ(text(t.columns[j], i), text(back.columns[j], i)) << "column " << j << " row " << i;
     for (size_t j : {0u, 1u, 2u, 3u, 4u}) {
       const double x = t.columns[j].numbers[r], y = back.columns[j].numbers[r];
       ASSERT_EQ(x != x, y != y);
@@ -115,9 +122,11 @@ TEST(Encoder, DecodedNumbersKeepRangeAndDigitsWhateverTheNetworkSays) {
   EncodedTable wild;
   wild.rows = 5000;
   for (uint32_t i = 0; i < 5000; ++i) {
-    for (int a = 0; a < e.layout().alphas(); ++a) wild.alphas.push_back(static_cast<float>(4 * uniform(i, static_cast<uint32_t>(a)) - 2));
+    for (int a = 0; a < e.layout().alphas(); ++a)
+      wild.alphas.push_back(static_cast<float>(4 * uniform(i, static_cast<uint32_t>(a)) - 2));
     for (const Span& s : e.layout().spans)
-      if (s.part != Span::Part::alpha) wild.codes.push_back(static_cast<int32_t>(uniform(i, static_cast<uint32_t>(100 + s.start)) * s.width));
+      if (s.part != Span::Part::alpha)
+        wild.codes.push_back(static_cast<int32_t>(uniform(i, static_cast<uint32_t>(100 + s.start)) * s.width));
   }
   const Table back = decode(e, wild);
   for (size_t j = 0; j < 5; ++j) {
@@ -155,10 +164,13 @@ TEST(Encoder, ARowIsTheSameInEveryBatch) {
   const EncodedTable codes = encode(e, t);
   const Table whole = decode(e, codes, 5);
   const auto ids = row_ids(100, 700);
-  const Table part = e.decode(codes.alphas.data() + 700 * e.layout().alphas(), codes.codes.data() + 700 * e.layout().codes(), ids.data(), 100, 5);
+  const Table part = e.decode(codes.alphas.data() + 700 * e.layout().alphas(),
+                              codes.codes.data() + 700 * e.layout().codes(), ids.data(), 100, 5);
   for (size_t j = 0; j < t.columns.size(); ++j)
     for (int64_t i = 0; i < 100; ++i) {
-      if (is_numeric(t.columns[j].type)) ASSERT_TRUE(same(whole.columns[j].numbers[static_cast<size_t>(700 + i)], part.columns[j].numbers[static_cast<size_t>(i)]));
+      if (is_numeric(t.columns[j].type))
+        ASSERT_TRUE(same(whole.columns[j].numbers[static_cast<size_t>(700 + i)],
+                         part.columns[j].numbers[static_cast<size_t>(i)]));
       else ASSERT_EQ(text(whole.columns[j], 700 + i), text(part.columns[j], i));
     }
 }
@@ -166,8 +178,10 @@ TEST(Encoder, ARowIsTheSameInEveryBatch) {
 TEST(Encoder, ConditionsNameTheirPosition) {
   const Table t = mixed(3000);
   const Encoder e = fit(t);
-  const int city = span_of(e, 6, Span::Part::category)->cond_start, grade = span_of(e, 5, Span::Part::category)->cond_start;
-  for (size_t v = 0; v < t.columns[6].values.size(); ++v) EXPECT_EQ(e.condition("city", t.columns[6].values[v]), city + static_cast<int>(v));
+  const int city = span_of(e, 6, Span::Part::category)->cond_start,
+            grade = span_of(e, 5, Span::Part::category)->cond_start;
+  for (size_t v = 0; v < t.columns[6].values.size(); ++v)
+    EXPECT_EQ(e.condition("city", t.columns[6].values[v]), city + static_cast<int>(v));
   EXPECT_EQ(e.condition("city", ""), city + static_cast<int>(t.columns[6].values.size()));
   EXPECT_EQ(e.condition("grade", "3"), grade + 2);
   EXPECT_EQ(e.condition("grade", "3.0"), grade + 2);
@@ -211,9 +225,7 @@ TEST(Encoder, CancellationStopsIt) {
   try {
     Encoder::fit(t, {}, team, monitor);
     FAIL() << "went on though cancelled";
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::cancelled);
-  }
+  } catch (const Error& e) { EXPECT_EQ(e.code(), ErrorCode::cancelled); }
 }
 
 TEST(Encoder, ProgressReachesTheTotalOnce) {

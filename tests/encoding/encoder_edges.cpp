@@ -14,7 +14,9 @@ using namespace columns;
 // Every value comes back, missing ones as missing.
 void expect_exact(const std::vector<double>& values, ColumnType type, int decimals = 0, const EncoderOptions& o = {}) {
   const Table back = round_trip(table({numbers("x", type, values, decimals)}), o);
-  for (size_t i = 0; i < values.size(); ++i) ASSERT_TRUE(same(values[i], back.columns[0].numbers[i])) << "row " << i << ": " << values[i] << " came back as " << back.columns[0].numbers[i];
+  for (size_t i = 0; i < values.size(); ++i)
+    ASSERT_TRUE(same(values[i], back.columns[0].numbers[i]))
+        << "row " << i << ": " << values[i] << " came back as " << back.columns[0].numbers[i];
 }
 
 TEST(EncoderEdges, ColumnsOfOneOrTwoValues) {
@@ -46,13 +48,15 @@ TEST(EncoderEdges, WithoutSpikesAndLevelsTheseStillComeBack) {
 
 TEST(EncoderEdges, TextColumnsOfOneValueOrNone) {
   for (ColumnType type : {ColumnType::boolean, ColumnType::category, ColumnType::constant}) {
-    for (const std::vector<std::string>& rows : {std::vector<std::string>{"a", "a", "a"}, {"a", "", "a"}, {"", "", ""}, {"a"}}) {
+    for (const std::vector<std::string>& rows :
+         {std::vector<std::string>{"a", "a", "a"}, {"a", "", "a"}, {"", "", ""}, {"a"}}) {
       const Table t = table({texts("x", type, rows)});
       const Table back = round_trip(t);
       for (int64_t i = 0; i < t.rows; ++i) EXPECT_EQ(text(back.columns[0], i), rows[static_cast<size_t>(i)]);
     }
   }
-  EXPECT_EQ(fit(table({texts("x", ColumnType::constant, {"a", "", "a"})})).discrete_columns().size(), 1u) << "a constant with missing values is a category";
+  EXPECT_EQ(fit(table({texts("x", ColumnType::constant, {"a", "", "a"})})).discrete_columns().size(), 1u)
+      << "a constant with missing values is a category";
 }
 
 // Values of any size come back with an error far below the spread of the column.
@@ -113,7 +117,8 @@ TEST(EncoderEdges, InfinityIsAnErrorWithItsPlace) {
 }
 
 TEST(EncoderEdges, WhatTheEncoderHasNotSeenIsAnErrorWithItsPlace) {
-  const Encoder e = fit(table({texts("city", ColumnType::category, {"a", "b", "a"}), numbers("n", ColumnType::integer, {1, 2, 3})}));
+  const Encoder e =
+      fit(table({texts("city", ColumnType::category, {"a", "b", "a"}), numbers("n", ColumnType::integer, {1, 2, 3})}));
   auto message = [&](Table t) -> std::string {
     try {
       encode(e, std::move(t));
@@ -123,16 +128,23 @@ TEST(EncoderEdges, WhatTheEncoderHasNotSeenIsAnErrorWithItsPlace) {
     }
     return "nothing";
   };
-  EXPECT_NE(message(table({texts("city", ColumnType::category, {"a", "Z"}), numbers("n", ColumnType::integer, {1, 1})})).find("\"city\", row 2 holds \"Z\""), std::string::npos);
-  EXPECT_NE(message(table({texts("city", ColumnType::category, {"a"}), numbers("n", ColumnType::integer, {kMissing})})).find("\"n\", row 1 is missing"), std::string::npos);
-  EXPECT_NE(message(table({texts("town", ColumnType::category, {"a"}), numbers("n", ColumnType::integer, {1})})).find("\"town\""), std::string::npos);
+  EXPECT_NE(message(table({texts("city", ColumnType::category, {"a", "Z"}), numbers("n", ColumnType::integer, {1, 1})}))
+                .find("\"city\", row 2 holds \"Z\""),
+            std::string::npos);
+  EXPECT_NE(message(table({texts("city", ColumnType::category, {"a"}), numbers("n", ColumnType::integer, {kMissing})}))
+                .find("\"n\", row 1 is missing"),
+            std::string::npos);
+  EXPECT_NE(message(table({texts("town", ColumnType::category, {"a"}), numbers("n", ColumnType::integer, {1})}))
+                .find("\"town\""),
+            std::string::npos);
   EXPECT_NE(message(table({texts("city", ColumnType::category, {"a"})})).find("1 columns"), std::string::npos);
 }
 
 TEST(EncoderEdges, OptionsOutOfRangeAreErrors) {
   const Table t = table({numbers("n", ColumnType::integer, {1, 2, 3})});
-  for (auto change : {+[](EncoderOptions& o) { o.max_modes = 0; }, +[](EncoderOptions& o) { o.max_modes = 65; }, +[](EncoderOptions& o) { o.spike_share = -1; },
-                      +[](EncoderOptions& o) { o.max_categories = 1; }}) {
+  for (auto change :
+       {+[](EncoderOptions& o) { o.max_modes = 0; }, +[](EncoderOptions& o) { o.max_modes = 65; },
+        +[](EncoderOptions& o) { o.spike_share = -1; }, +[](EncoderOptions& o) { o.max_categories = 1; }}) {
     EncoderOptions o;
     change(o);
     EXPECT_THROW(fit(t, o), Error);

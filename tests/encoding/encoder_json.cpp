@@ -24,8 +24,10 @@ Table every_coding() {
     one.push_back("EUR");
     none.push_back("");
   }
-  return table({numbers("x", ColumnType::decimal, x, 3), numbers("level", ColumnType::integer, level), numbers("extreme", ColumnType::decimal, extreme, 15), texts("city", ColumnType::category, city),
-                texts("code", ColumnType::identifier, code), texts("key", ColumnType::identifier, key), texts("one", ColumnType::constant, one), texts("none", ColumnType::category, none)});
+  return table({numbers("x", ColumnType::decimal, x, 3), numbers("level", ColumnType::integer, level),
+                numbers("extreme", ColumnType::decimal, extreme, 15), texts("city", ColumnType::category, city),
+                texts("code", ColumnType::identifier, code), texts("key", ColumnType::identifier, key),
+                texts("one", ColumnType::constant, one), texts("none", ColumnType::category, none)});
 }
 
 Encoder fitted(const Table& t) {
@@ -50,12 +52,14 @@ TEST(EncoderJson, EverythingComesBack) {
   for (size_t j = 0; j < x.columns.size(); ++j) {
     EXPECT_EQ(x.columns[j].codes, y.columns[j].codes);
     EXPECT_EQ(x.columns[j].values, y.columns[j].values);
-    for (size_t i = 0; i < x.columns[j].numbers.size(); ++i) ASSERT_TRUE(same(x.columns[j].numbers[i], y.columns[j].numbers[i]));
+    for (size_t i = 0; i < x.columns[j].numbers.size(); ++i)
+      ASSERT_TRUE(same(x.columns[j].numbers[i], y.columns[j].numbers[i]));
   }
 }
 
 TEST(EncoderJson, TheArrowTypeOfAColumnIsKeptAndChecked) {
-  Table t = table({numbers("x", ColumnType::integer, {1, 2, 300}), texts("city", ColumnType::category, {"a", "b", "a"})});
+  Table t =
+      table({numbers("x", ColumnType::integer, {1, 2, 300}), texts("city", ColumnType::category, {"a", "b", "a"})});
   t.columns[0].arrow = "s";
   const Encoder e = fitted(t);
   nlohmann::json json = e.to_json();
@@ -67,9 +71,7 @@ TEST(EncoderJson, TheArrowTypeOfAColumnIsKeptAndChecked) {
     try {
       Encoder::from_json(json);
       ADD_FAILURE() << wrong;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::format);
-    }
+    } catch (const Error& error) { EXPECT_EQ(error.code(), ErrorCode::format); }
   }
   // Texts that are none of the numbers they are said to be: an error of whoever asks for rows, not a crash.
   json = e.to_json();
@@ -99,14 +101,24 @@ void expect_harmless(const nlohmann::json& json) {
       for (const Span& s : e.layout().spans)
         if (s.part != Span::Part::alpha) codes.codes.push_back(i == 0 ? 0 : s.width - 1);
     EXPECT_EQ(decode(e, codes).rows, 3);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::format) << error.what();
-  }
+  } catch (const Error& error) { EXPECT_EQ(error.code(), ErrorCode::format) << error.what(); }
 }
 
 TEST(EncoderJson, EveryElementReplacedByEveryOddity) {
   const nlohmann::json good = nlohmann::json::parse(fitted(every_coding()).to_json().dump()).flatten();
-  const std::vector<nlohmann::json> oddities{nullptr, true, -1, 0, 1, 1e308, -1e308, 18446744073709551615ull, 4294967296ull, "", "zz", nlohmann::json::array(), nlohmann::json::object()};
+  const std::vector<nlohmann::json> oddities{nullptr,
+                                             true,
+                                             -1,
+                                             0,
+                                             1,
+                                             1e308,
+                                             -1e308,
+                                             18446744073709551615ull,
+                                             4294967296ull,
+                                             "",
+                                             "zz",
+                                             nlohmann::json::array(),
+                                             nlohmann::json::object()};
   int64_t tried = 0;
   size_t position = 0;
   for (const auto& [path, value] : good.items()) {
@@ -139,13 +151,12 @@ TEST(EncoderJson, EveryFieldLeftOut) {
 }
 
 TEST(EncoderJson, OtherThingsAreRefused) {
-  for (const char* text : {"null", "[]", "{}", "3", "\"x\"", R"({"format":2,"seed":0,"columns":[]})", R"({"format":1,"seed":0,"columns":[]})", R"({"format":1,"seed":0,"columns":[null]})"}) {
+  for (const char* text : {"null", "[]", "{}", "3", "\"x\"", R"({"format":2,"seed":0,"columns":[]})",
+                           R"({"format":1,"seed":0,"columns":[]})", R"({"format":1,"seed":0,"columns":[null]})"}) {
     try {
       Encoder::from_json(nlohmann::json::parse(text));
       ADD_FAILURE() << text << " was accepted";
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ErrorCode::format);
-    }
+    } catch (const Error& e) { EXPECT_EQ(e.code(), ErrorCode::format); }
   }
 }
 

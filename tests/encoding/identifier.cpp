@@ -27,13 +27,17 @@ std::string hex(uint32_t i, size_t digits) {
 
 std::string uuid(uint32_t i) {
   const std::string h = hex(i, 32);
-  return h.substr(0, 8) + "-" + h.substr(8, 4) + "-4" + h.substr(13, 3) + "-" + "89ab"[h[16] & 3] + h.substr(17, 3) + "-" + h.substr(20, 12);
+  return h.substr(0, 8) + "-" + h.substr(8, 4) + "-4" + h.substr(13, 3) + "-" + "89ab"[h[16] & 3] + h.substr(17, 3) +
+         "-" + h.substr(20, 12);
 }
 
-// POSIX extended expression over the whole text. (std::regex does not compile under the sanitizers with warnings as errors.)
+// POSIX extended expression over the whole text. (std::regex does not compile under the sanitizers with warnings as
+// errors.)
 class Pattern {
  public:
-  explicit Pattern(const std::string& expression) { EXPECT_EQ(regcomp(&regex_, ("^(" + expression + ")$").c_str(), REG_EXTENDED | REG_NOSUB), 0) << expression; }
+  explicit Pattern(const std::string& expression) {
+    EXPECT_EQ(regcomp(&regex_, ("^(" + expression + ")$").c_str(), REG_EXTENDED | REG_NOSUB), 0) << expression;
+  }
   ~Pattern() { regfree(&regex_); }
   Pattern(const Pattern&) = delete;
   Pattern& operator=(const Pattern&) = delete;
@@ -57,18 +61,46 @@ struct Kind {
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all{
       {"counted", [](uint32_t i) { return std::to_string(i + 1); }, "[0-9]+"},
-      {"counted, padded, with prefix", [](uint32_t i) { return "INV-2024-" + std::string(6 - std::to_string(i).size(), '0') + std::to_string(i); }, "INV-2024-[0-9]{6}"},
-      {"sparse numbers", [](uint32_t i) { return std::to_string(100000 + Permutation(900000, 5)(i)); }, "[1-9][0-9]{5}"},
-      {"sparse numbers between texts", [](uint32_t i) { std::string s = "A"; return s.append(std::to_string(10000000 + Permutation(90000000, 5)(i))).append("/x"); }, "A[1-9][0-9]{7}/x"},
+      {"counted, padded, with prefix",
+       [](uint32_t i) { return "INV-2024-" + std::string(6 - std::to_string(i).size(), '0') + std::to_string(i); },
+       "INV-2024-[0-9]{6}"},
+      {"sparse numbers", [](uint32_t i) { return std::to_string(100000 + Permutation(900000, 5)(i)); },
+       "[1-9][0-9]{5}"},
+      {"sparse numbers between texts",
+       [](uint32_t i) {
+         std::string s = "A";
+         return s.append(std::to_string(10000000 + Permutation(90000000, 5)(i))).append("/x");
+       },
+       "A[1-9][0-9]{7}/x"},
       {"uuid", uuid, "[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"},
       {"hash", [](uint32_t i) { return hex(i, 40); }, "[0-9a-f]{40}"},
       {"short hash", [](uint32_t i) { return hex(i, 8); }, "[0-9a-f]{8}"},
-      {"plate", [](uint32_t i) { const uint64_t p = Permutation(26 * 26 * 10000, 9)(i); return std::string{static_cast<char>('A' + p % 26), static_cast<char>('A' + p / 26 % 26), '-'} + std::to_string(10000 + p / 676).substr(1); }, "[A-Z]{2}-[0-9]{4}"},
-      {"mail", [](uint32_t i) { std::string s; for (char c : hex(i, 6 + i % 4)) s += static_cast<char>('a' + c % 26); return s + "@example.org"; }, "[a-z]{6,9}@example\\.org"},
-      {"mail of several houses", [](uint32_t i) { std::string s; for (char c : hex(i, 8)) s += static_cast<char>('a' + c % 26); return s + (i % 3 == 0 ? "@gmail.com" : i % 3 == 1 ? "@uni-wien.ac.at" : "@web.de"); },
+      {"plate",
+       [](uint32_t i) {
+         const uint64_t p = Permutation(26 * 26 * 10000, 9)(i);
+         return std::string{static_cast<char>('A' + p % 26), static_cast<char>('A' + p / 26 % 26), '-'} +
+                std::to_string(10000 + p / 676).substr(1);
+       },
+       "[A-Z]{2}-[0-9]{4}"},
+      {"mail",
+       [](uint32_t i) {
+         std::string s;
+         for (char c : hex(i, 6 + i % 4)) s += static_cast<char>('a' + c % 26);
+         return s + "@example.org";
+       },
+       "[a-z]{6,9}@example\\.org"},
+      {"mail of several houses",
+       [](uint32_t i) {
+         std::string s;
+         for (char c : hex(i, 8)) s += static_cast<char>('a' + c % 26);
+         return s + (i % 3 == 0 ? "@gmail.com" : i % 3 == 1 ? "@uni-wien.ac.at" : "@web.de");
+       },
        "[a-z]{8}@(gmail\\.com|uni-wien\\.ac\\.at|web\\.de)"},
-      {"several prefixes", [](uint32_t i) { return (i % 2 == 0 ? "INV-" : "CRN-") + std::to_string(100000 + Permutation(900000, 8)(i)); }, "(INV|CRN)-[0-9]{6}"},
-      {"umlauts", [](uint32_t i) { return "Käufer " + std::to_string(1000000 + Permutation(9000000, 3)(i)); }, "Käufer [1-9][0-9]{6}"},
+      {"several prefixes",
+       [](uint32_t i) { return (i % 2 == 0 ? "INV-" : "CRN-") + std::to_string(100000 + Permutation(900000, 8)(i)); },
+       "(INV|CRN)-[0-9]{6}"},
+      {"umlauts", [](uint32_t i) { return "Käufer " + std::to_string(1000000 + Permutation(9000000, 3)(i)); },
+       "Käufer [1-9][0-9]{6}"},
   };
   return all;
 }
@@ -104,7 +136,8 @@ TEST(Identifier, DependsOnRowSeedConditionAndColumnOnly) {
   EXPECT_NE(id.text(41, identifier_key(2, 0, 4)), text);
 }
 
-// The numbers go on above a grid cell, so that the largest of the table is not held; each seed counts in a block of its own.
+// The numbers go on above a grid cell, so that the largest of the table is not held; each seed counts in a block of its
+// own.
 TEST(Identifier, ASequenceCountsOn) {
   const Identifier id = learn({"C0008", "C0007", "C0009", "C0005", "C0006"}, 1);
   EXPECT_EQ(id.kind(), Identifier::Kind::sequence);
@@ -113,11 +146,23 @@ TEST(Identifier, ASequenceCountsOn) {
   EXPECT_EQ(id.text(90, key), "C0100");
   EXPECT_EQ(id.text(20000, key), "C20010");
   EXPECT_EQ(id.text(5, identifier_key(1, 0, 7)), "C1000000015");
-  for (const auto& [highest, held] : {std::pair<uint64_t, uint64_t>{0, 9}, {9, 9}, {10, 19}, {99, 99}, {100, 109}, {1841, 1899}, {999999, 999999}, {1000000, 1099999}}) EXPECT_EQ(Identifier::rounded_up(highest), held);
+  for (const auto& [highest, held] : {std::pair<uint64_t, uint64_t>{0, 9},
+                                      {9, 9},
+                                      {10, 19},
+                                      {99, 99},
+                                      {100, 109},
+                                      {1841, 1899},
+                                      {999999, 999999},
+                                      {1000000, 1099999}})
+    EXPECT_EQ(Identifier::rounded_up(highest), held);
 }
 
 TEST(Identifier, FewTextsDoNotBecomeThePattern) {
-  for (const std::vector<std::string>& training : {std::vector<std::string>{"secret"}, {"Müller", "Mayer"}, {"a", "ab", "abc"}, {"Anna Berger", "Otto Wirt", "Kim Li"}, {"1001", "1002", "1003", "1004"}}) {
+  for (const std::vector<std::string>& training : {std::vector<std::string>{"secret"},
+                                                   {"Müller", "Mayer"},
+                                                   {"a", "ab", "abc"},
+                                                   {"Anna Berger", "Otto Wirt", "Kim Li"},
+                                                   {"1001", "1002", "1003", "1004"}}) {
     const Identifier id = learn(training, 1);
     std::set<std::string> made;
     const std::string file = id.to_json().dump();
@@ -160,7 +205,8 @@ TEST(Identifier, NoTrainingTextInTheModel) {
 TEST(Identifier, MissingOnesStayAsFrequent) {
   std::vector<std::string> rows;
   for (uint32_t i = 0; i < 5000; ++i) rows.push_back(uniform(i) < 0.3 ? "" : hex(i, 10));
-  const Table t = table({texts("id", ColumnType::identifier, rows), numbers("n", ColumnType::integer, std::vector<double>(5000, 1))});
+  const Table t = table(
+      {texts("id", ColumnType::identifier, rows), numbers("n", ColumnType::integer, std::vector<double>(5000, 1))});
   const Encoder e = fit(t);
   const Table back = decode(e, encode(e, t), 8);
   double missing = 0;

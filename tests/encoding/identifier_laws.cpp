@@ -1,5 +1,5 @@
-// Identifiers over many seeds, conditions and alphabets: none twice in a sample, none of the training table, none in two samples but by chance, no counters; and
-// what a pattern may hold of rare texts.
+// Identifiers over many seeds, conditions and alphabets: none twice in a sample, none of the training table, none in
+// two samples but by chance, no counters; and what a pattern may hold of rare texts.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -80,8 +80,10 @@ TEST(IdentifierLaws, SeedsAndConditionsGiveTextsOfTheirOwn) {
       const Identifier id = learn(training, fit_seed);
       std::vector<IdentifierKey> samples;
       for (uint64_t seed = 0; seed <= 64; ++seed) samples.push_back(identifier_key(seed, 0, kColumn));
-      for (uint32_t i = 0; i < 8; ++i) samples.push_back(identifier_key(philox(i, 0, 0, 0, 1, 1).word[0] * 0x100000001ull, 0, kColumn));
-      for (uint64_t condition = 1; condition <= 8; ++condition) samples.push_back(identifier_key(0, condition, kColumn));
+      for (uint32_t i = 0; i < 8; ++i)
+        samples.push_back(identifier_key(philox(i, 0, 0, 0, 1, 1).word[0] * 0x100000001ull, 0, kColumn));
+      for (uint64_t condition = 1; condition <= 8; ++condition)
+        samples.push_back(identifier_key(0, condition, kColumn));
       std::set<std::string> all;
       for (const IdentifierKey& key : samples) {
         const std::vector<std::string> texts = texts_of(id, key, 0, kRows);
@@ -96,7 +98,8 @@ TEST(IdentifierLaws, SeedsAndConditionsGiveTextsOfTheirOwn) {
         all.insert(distinct.begin(), distinct.end());
       }
       // Pairs of samples share rows²/room texts by chance.
-      const double made = static_cast<double>(samples.size() * kRows), chance = made * made / 2 / static_cast<double>(id.room());
+      const double made = static_cast<double>(samples.size() * kRows),
+                   chance = made * made / 2 / static_cast<double>(id.room());
       EXPECT_LE(made - static_cast<double>(all.size()), chance + 5 * std::sqrt(chance) + 1) << "room " << id.room();
       // Other orders of use, other parts of the sample.
       const std::vector<std::string> whole = texts_of(id, samples[1], 0, kRows);
@@ -143,12 +146,18 @@ const std::vector<std::vector<std::string>> kWords{{"acute", "chronic", "mild", 
                                                    {"fever", "rash", "nausea", "bleeding", "swelling", "numbness"}};
 std::string complaint(uint32_t i) {
   std::string text;
-  for (uint32_t w = 0; w < kWords.size(); ++w) text += (w == 0 ? "" : " ") + kWords[w][static_cast<size_t>(uniform(i, 20 + w) * static_cast<double>(kWords[w].size()))];
+  for (uint32_t w = 0; w < kWords.size(); ++w)
+    text += (w == 0 ? "" : " ") +
+            kWords[w][static_cast<size_t>(uniform(i, 20 + w) * static_cast<double>(kWords[w].size()))];
   return text;
 }
 std::string name_of(uint32_t i) {
-  static const std::vector<std::string> first{"Anna", "Boris", "Carla", "Dmitri", "Elena", "Fatima", "Goran", "Hilde", "Ivan", "Julia"}, last{"Smith", "Jones", "Garcia", "Nguyen", "Müller", "Žižek", "Иванова", "Novak", "O'Neil", "Weber"};
-  const auto pick = [&](const std::vector<std::string>& from, uint32_t stream) { return from[static_cast<size_t>(uniform(i, stream) * static_cast<double>(from.size()))]; };
+  static const std::vector<std::string> first{"Anna",   "Boris", "Carla", "Dmitri", "Elena",
+                                              "Fatima", "Goran", "Hilde", "Ivan",   "Julia"},
+      last{"Smith", "Jones", "Garcia", "Nguyen", "Müller", "Žižek", "Иванова", "Novak", "O'Neil", "Weber"};
+  const auto pick = [&](const std::vector<std::string>& from, uint32_t stream) {
+    return from[static_cast<size_t>(uniform(i, stream) * static_cast<double>(from.size()))];
+  };
   return pick(first, 30) + " " + pick(first, 31) + " " + pick(last, 32);
 }
 
@@ -157,12 +166,15 @@ struct Spelled {
   size_t known = 0;
   double all = 1;
 };
-Spelled spelled_by(const nlohmann::json& pattern, const nlohmann::json& shape, const std::map<std::string, int64_t>& texts) {
+Spelled spelled_by(const nlohmann::json& pattern, const nlohmann::json& shape,
+                   const std::map<std::string, int64_t>& texts) {
   Spelled out;
-  const std::u32string prefix = code_points(pattern.at("prefix").get<std::string>()), suffix = code_points(pattern.at("suffix").get<std::string>());
+  const std::u32string prefix = code_points(pattern.at("prefix").get<std::string>()),
+                       suffix = code_points(pattern.at("suffix").get<std::string>());
   std::vector<std::u32string> places;
   for (const char32_t c : prefix) places.emplace_back(1, c);
-  for (const auto& p : shape.at("places")) places.push_back(code_points(p.get<std::string>())), out.all *= static_cast<double>(places.back().size());
+  for (const auto& p : shape.at("places"))
+    places.push_back(code_points(p.get<std::string>())), out.all *= static_cast<double>(places.back().size());
   for (const char32_t c : suffix) places.emplace_back(1, c);
   for (const auto& [text, rows] : texts) {
     const std::u32string t = code_points(text);
@@ -180,16 +192,28 @@ struct Planted {
   std::function<std::string(uint32_t)> text;
 };
 
-// Every kind of column that can hold texts of few rows. The tables have 3,000 rows; a text in at least five of them may be learnt.
+// Every kind of column that can hold texts of few rows. The tables have 3,000 rows; a text in at least five of them may
+// be learnt.
 const std::vector<Planted>& planted() {
   static const std::vector<Planted> all{
-      {"identifiers of common words", ColumnType::identifier, 5, [](uint32_t i) { return name_of(i) + " " + std::to_string(i); }},
+      {"identifiers of common words", ColumnType::identifier, 5,
+       [](uint32_t i) { return name_of(i) + " " + std::to_string(i); }},
       {"names", ColumnType::category, 5, name_of},
       {"complaints", ColumnType::category, 5, complaint},
       {"complaints that are identifiers, categories kept", ColumnType::identifier, 1, complaint},
-      {"a category with rare values", ColumnType::category, 5, [](uint32_t i) { return uniform(i, 40) < 0.9 ? kWords[2][i % 7] : complaint(i); }},
-      {"free text", ColumnType::category, 5, [](uint32_t i) { std::string s; for (uint32_t k = 0; k < 2 + i % 5; ++k) s += complaint(7 * i + k) + (k % 2 == 0 ? ", " : "; "); return s; }},
-      {"a place of one character", ColumnType::category, 5, [](uint32_t i) { return "The patient of ward " + std::string(1, static_cast<char>('A' + i % 26)) + " has " + complaint(i) + " since yesterday"; }},
+      {"a category with rare values", ColumnType::category, 5,
+       [](uint32_t i) { return uniform(i, 40) < 0.9 ? kWords[2][i % 7] : complaint(i); }},
+      {"free text", ColumnType::category, 5,
+       [](uint32_t i) {
+         std::string s;
+         for (uint32_t k = 0; k < 2 + i % 5; ++k) s += complaint(7 * i + k) + (k % 2 == 0 ? ", " : "; ");
+         return s;
+       }},
+      {"a place of one character", ColumnType::category, 5,
+       [](uint32_t i) {
+         return "The patient of ward " + std::string(1, static_cast<char>('A' + i % 26)) + " has " + complaint(i) +
+                " since yesterday";
+       }},
   };
   return all;
 }
@@ -234,7 +258,8 @@ TEST(IdentifierLaws, NoRareTextStandsInAModelOrComesOutOfIt) {
     for (int64_t i = 0; i < kSampled; ++i) codes[static_cast<size_t>(i)] = static_cast<int32_t>(i % width);
     const auto ids = row_ids(kSampled);
     const Table out = e.decode(alphas.data(), codes.data(), ids.data(), kSampled, 2);
-    for (const std::string& made : out.columns[0].values) ASSERT_EQ(rare.count(made), 0u) << made << " of " << rare[made] << " rows comes back";
+    for (const std::string& made : out.columns[0].values)
+      ASSERT_EQ(rare.count(made), 0u) << made << " of " << rare[made] << " rows comes back";
   }
 }
 
@@ -244,7 +269,8 @@ TEST(IdentifierLaws, WhatComesBackByChanceIsTheShareOfTheRoomThatIsTaken) {
     std::map<std::string, int64_t> count;
     for (uint32_t i = 0; i < 2000; ++i) {
       const auto k = static_cast<uint32_t>(uniform(i, 50) * (letters ? 676 : 1000));
-      ++count[letters ? std::string{static_cast<char>('A' + k / 26), static_cast<char>('A' + k % 26)} : std::to_string(1000 + k).substr(1)];
+      ++count[letters ? std::string{static_cast<char>('A' + k / 26), static_cast<char>('A' + k % 26)}
+                      : std::to_string(1000 + k).substr(1)];
     }
     std::vector<std::string> training;
     std::vector<int64_t> rows;
@@ -260,7 +286,8 @@ TEST(IdentifierLaws, WhatComesBackByChanceIsTheShareOfTheRoomThatIsTaken) {
   }
 }
 
-// Of a pattern with room for a few times its texts, the buckets tell less than a fifth of any text: five texts share one.
+// Of a pattern with room for a few times its texts, the buckets tell less than a fifth of any text: five texts share
+// one.
 TEST(IdentifierLaws, BucketsNameNoText) {
   for (const uint64_t size : {uint64_t{1000}, uint64_t{4000}, uint64_t{100'000}, uint64_t{10'000'000}})
     for (const uint64_t texts : {size / 5, size / 8, size / 40}) {
@@ -270,7 +297,8 @@ TEST(IdentifierLaws, BucketsNameNoText) {
       indices.leave_out(taken);
       EXPECT_LE(indices.to_json().at("buckets").get<uint64_t>(), size / 5);
       const std::set<uint64_t> known(taken.begin(), taken.end());
-      for (uint64_t i = 0; i < std::min<uint64_t>(indices.room(), 2000); ++i) EXPECT_EQ(known.count(indices.at(i, 1)), 0u);
+      for (uint64_t i = 0; i < std::min<uint64_t>(indices.room(), 2000); ++i)
+        EXPECT_EQ(known.count(indices.at(i, 1)), 0u);
     }
 }
 
@@ -280,7 +308,10 @@ TEST(IdentifierLaws, ShapesOfACategoryKeepTheirShares) {
   std::map<size_t, double> share;  // by the length of the shape, which tells the four apart
   for (uint32_t i = 0; i < 4000; ++i) {
     const auto number = static_cast<int>(uniform(i, 60) * 9000) + 1000;
-    const std::string text = i % 4 == 0 ? std::to_string(100000 + 37 * number) : i % 4 == 1 ? "PC " + std::to_string(17000 + number % 800) : i % 4 == 2 ? "A/5 2" + std::to_string(number) : std::string(1, "ABCDEF"[i / 4 % 6]) + std::to_string(number % 900 + 100);
+    const std::string text = i % 4 == 0   ? std::to_string(100000 + 37 * number)
+                             : i % 4 == 1 ? "PC " + std::to_string(17000 + number % 800)
+                             : i % 4 == 2 ? "A/5 2" + std::to_string(number)
+                                          : std::string(1, "ABCDEF"[i / 4 % 6]) + std::to_string(number % 900 + 100);
     ++count[text];
     share[text.size()] += 1 / 4000.0;
   }
@@ -291,9 +322,7 @@ TEST(IdentifierLaws, ShapesOfACategoryKeepTheirShares) {
   std::map<size_t, double> made;
   for (const std::string& t : texts_of(id, identifier_key(0, 0, kColumn), 0, 10000)) {
     made[t.size()] += 1 / 10000.0;
-    if (t.size() == 4) {
-      ASSERT_NE(std::string("ABCDEF").find(t[0]), std::string::npos) << t;
-    }
+    if (t.size() == 4) { ASSERT_NE(std::string("ABCDEF").find(t[0]), std::string::npos) << t; }
   }
   ASSERT_EQ(made.size(), share.size());
   for (const auto& [length, s] : share) EXPECT_NEAR(made[length], s, 0.03) << length;
@@ -301,7 +330,10 @@ TEST(IdentifierLaws, ShapesOfACategoryKeepTheirShares) {
 
 // Patterns of files before: ASCII by place, buckets of any size.
 TEST(IdentifierLaws, PatternsOfOlderFilesOpen) {
-  const auto json = nlohmann::json::parse(R"({"kind":"places","prefix":"K-","suffix":"","shapes":[{"weight":3,"places":["AB","-","0123456789","0123456789"],"indices":{"salt":11,"buckets":200,"free":"ffffffffffffffffffffffffffffffffffffffffffffffffff"}}]})");
+  const auto json = nlohmann::json::parse(
+      R"({"kind":"places","prefix":"K-","suffix":"",)"
+      R"("shapes":[{"weight":3,"places":["AB","-","0123456789","0123456789"],)"
+      R"("indices":{"salt":11,"buckets":200,"free":"ffffffffffffffffffffffffffffffffffffffffffffffffff"}}]})");
   const Identifier id = Identifier::from_json(json);
   std::set<std::string> made;
   for (const std::string& t : texts_of(id, identifier_key(1, 0, kColumn), 0, 200)) made.insert(t);

@@ -1,4 +1,5 @@
-// The mixture fit: equal to the published vectors from the same partition, as good as scikit-learn's own fits from its own, exact on counts.
+// The mixture fit: equal to the published vectors from the same partition, as good as scikit-learn's own fits from its
+// own, exact on counts.
 #include "models/encoding/mixture.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +27,9 @@ MixtureOptions options(const nlohmann::json& c) {
 }
 
 // Every row a group of its own.
-Groups rows_as_groups(const std::vector<double>& x) { return {x, std::vector<double>(x.size(), 1), std::vector<double>(x.size(), 0)}; }
+Groups rows_as_groups(const std::vector<double>& x) {
+  return {x, std::vector<double>(x.size(), 1), std::vector<double>(x.size(), 0)};
+}
 
 std::vector<int32_t> labels(const golden::Case& c) {
   const auto& v = c["label"].values;
@@ -67,7 +70,8 @@ TEST(Mixture, GoldenFromLabelsInDouble) {
       EXPECT_NEAR(m.degrees_of_freedom[k] / c["degrees_of_freedom"].values[k], 1, 1e-8);
       EXPECT_EQ(m.weights[k] > c.config["valid_weight"].get<double>(), c["valid"].values[k] != 0);
     }
-    for (size_t i = 0; i < m.lower_bounds.size(); ++i) EXPECT_NEAR(m.lower_bounds[i] / c["lower_bounds"].values[i], 1, 1e-8) << "iteration " << i;
+    for (size_t i = 0; i < m.lower_bounds.size(); ++i)
+      EXPECT_NEAR(m.lower_bounds[i] / c["lower_bounds"].values[i], 1, 1e-8) << "iteration " << i;
     const size_t components = m.weights.size();
     std::vector<double> r(components);
     for (size_t i = 0; i < c["probe"].values.size(); ++i) {
@@ -75,7 +79,8 @@ TEST(Mixture, GoldenFromLabelsInDouble) {
       const double top = *std::max_element(r.begin(), r.end());
       double sum = 0;
       for (double& v : r) sum += v = std::exp(v - top);
-      for (size_t k = 0; k < components; ++k) EXPECT_NEAR(r[k] / sum, c["probe_proba"].values[i * components + k], 1e-8);
+      for (size_t k = 0; k < components; ++k)
+        EXPECT_NEAR(r[k] / sum, c["probe_proba"].values[i * components + k], 1e-8);
     }
   }
 }
@@ -104,7 +109,8 @@ TEST(Mixture, CountsGiveTheFitOfTheRows) {
     for (size_t i = 0; i < label.size(); ++i) counts[{c["x"].values[i], label[i]}] += 1;
     Groups g;
     std::vector<int32_t> start;
-    for (const auto& [key, n] : counts) g.value.push_back(key.first), g.count.push_back(n), g.spread.push_back(0), start.push_back(key.second);
+    for (const auto& [key, n] : counts)
+      g.value.push_back(key.first), g.count.push_back(n), g.spread.push_back(0), start.push_back(key.second);
     const Mixture m = fit_mixture(g, start, options(c.config), Precision::fp64);
     EXPECT_EQ(m.iterations(), c.config["expected"]["iterations"].get<int>());
     expect_close(m, c, 1e-8);
@@ -124,8 +130,10 @@ TEST(Mixture, OwnStartReachesTheReferenceBound) {
     }
     for (uint64_t seed : {0, 1, 2, 3, 4}) {
       const Mixture m = fit_mixture(group_sorted(x, 1 << 20), options(c.config), seed, 3, Precision::fp64);
-      RecordProperty(c.name + std::to_string(seed), std::to_string(m.lower_bounds.back() / static_cast<double>(x.size())));
-      EXPECT_GE(m.lower_bounds.back() / static_cast<double>(x.size()), low - std::max(high - low, 0.01)) << c.name << " seed " << seed;
+      RecordProperty(c.name + std::to_string(seed),
+                     std::to_string(m.lower_bounds.back() / static_cast<double>(x.size())));
+      EXPECT_GE(m.lower_bounds.back() / static_cast<double>(x.size()), low - std::max(high - low, 0.01))
+          << c.name << " seed " << seed;
     }
   }
 }
@@ -135,7 +143,8 @@ std::vector<double> three_normals(size_t n) {
   std::vector<double> x;
   for (uint32_t i = 0; i < n; ++i) {
     const Philox p = philox(0, i, 0, 1, 2, 3);
-    const double normal = std::sqrt(-2 * std::log(open_uniform(p.word[0], p.word[1]))) * std::cos(6.283185307179586 * open_uniform(p.word[2], p.word[2]));
+    const double normal = std::sqrt(-2 * std::log(open_uniform(p.word[0], p.word[1]))) *
+                          std::cos(6.283185307179586 * open_uniform(p.word[2], p.word[2]));
     const double u = open_uniform(p.word[3], 0);
     x.push_back(u < 0.5 ? normal : u < 0.8 ? 20 + 2 * normal : -30 + 0.5 * normal);
   }
@@ -172,7 +181,8 @@ TEST(Mixture, FindsTheTruthAlsoFromGroupsInFloat) {
   for (Precision p : {Precision::fp64, Precision::fp32}) {
     const Mixture m = fit_mixture(group_sorted(x, 4096), MixtureOptions{}, 7, 0, p);
     double near_left = 0, near_middle = 0, near_right = 0;
-    for (size_t k = 0; k < m.weights.size(); ++k) (m.means[k] < -20 ? near_left : m.means[k] > 10 ? near_right : near_middle) += m.weights[k];
+    for (size_t k = 0; k < m.weights.size(); ++k)
+      (m.means[k] < -20 ? near_left : m.means[k] > 10 ? near_right : near_middle) += m.weights[k];
     EXPECT_NEAR(near_left, 0.2, 0.01);
     EXPECT_NEAR(near_middle, 0.5, 0.01);
     EXPECT_NEAR(near_right, 0.3, 0.01);

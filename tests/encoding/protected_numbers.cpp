@@ -58,9 +58,7 @@ TEST(ProtectedNumbers, WhatEnoughRowsShareStandsAndTheOrderStays) {
         EXPECT_LE(y.back(), x.back());
         for (size_t i = 0; i < x.size(); ++i) {
           ASSERT_TRUE(std::isfinite(y[i]));
-          if (count[x[i]] >= least) {
-            EXPECT_EQ(y[i], x[i]);
-          }
+          if (count[x[i]] >= least) { EXPECT_EQ(y[i], x[i]); }
         }
       }
 }

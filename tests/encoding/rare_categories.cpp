@@ -41,13 +41,12 @@ TEST(RareCategories, NoValueIsLeftThatFewerRowsHold) {
     for (const auto& [value, rows] : before) {
       const bool kept = value.empty() || rows >= least;
       EXPECT_EQ(after.count(value) != 0, kept) << value << " of " << rows << " rows, least " << least;
-      if (kept) {
-        EXPECT_GE(after.at(value), rows);
-      }
+      if (kept) { EXPECT_GE(after.at(value), rows); }
     }
     EXPECT_EQ(after.at(""), before.at(""));  // what was missing stays missing
     EXPECT_EQ(t.columns[0].size(), t.rows);
-    for (const std::string& v : t.columns[0].values) EXPECT_TRUE(after.count(v)) << "a list that names " << v << " tells it";
+    for (const std::string& v : t.columns[0].values)
+      EXPECT_TRUE(after.count(v)) << "a list that names " << v << " tells it";
   }
 }
 
@@ -60,9 +59,7 @@ TEST(RareCategories, WhatIsFrequentStaysWhereItWas) {
   EXPECT_EQ(found[0].values, 2);
   EXPECT_EQ(found[0].rows, 2);
   for (size_t i = 0; i < before.columns[0].codes.size(); ++i)
-    if (before.columns[0].codes[i] < 2) {
-      EXPECT_EQ(t.columns[0].codes[i], before.columns[0].codes[i]);
-    }
+    if (before.columns[0].codes[i] < 2) { EXPECT_EQ(t.columns[0].codes[i], before.columns[0].codes[i]); }
 }
 
 TEST(RareCategories, DrawsByFrequencyAndByRow) {
@@ -100,7 +97,8 @@ Table held_by(const std::vector<Held>& held, std::vector<int32_t>& holder) {
   for (size_t v = 0; v < held.size(); ++v) c.values.push_back("v" + std::to_string(v));
   for (int32_t h = 0; h < 30; ++h)
     for (size_t v = 0; v < held.size(); ++v)
-      for (int r = 0; h < held[v].holders && r < held[v].rows; ++r) c.codes.push_back(static_cast<int32_t>(v)), holder.push_back(h);
+      for (int r = 0; h < held[v].holders && r < held[v].rows; ++r)
+        c.codes.push_back(static_cast<int32_t>(v)), holder.push_back(h);
   t.rows = c.size();
   return t;
 }
@@ -118,9 +116,7 @@ TEST(RareCategories, OfHoldersAValueNeedsAsManyHoweverManyRowsEachHas) {
   std::map<std::pair<int32_t, int32_t>, int32_t> instead;  // of a holder and a value
   for (size_t i = 0; i < holder.size(); ++i) {
     const int32_t was = before.columns[0].codes[i], now = t.columns[0].codes[i];
-    if (was < 3) {
-      EXPECT_EQ(now, was);
-    }
+    if (was < 3) { EXPECT_EQ(now, was); }
     EXPECT_EQ(instead.try_emplace({holder[i], was}, now).first->second, now) << "row " << i;
   }
 }

@@ -1,4 +1,5 @@
-// Derivatives of derivatives: the gradient penalty of smooth, piecewise linear and normalised critics against central differences in double, and the laws it obeys.
+// Derivatives of derivatives: the gradient penalty of smooth, piecewise linear and normalised critics against central
+// differences in double, and the laws it obeys.
 #include <gtest/gtest.h>
 
 #include "support/sandbox.h"
@@ -27,7 +28,10 @@ struct Critic {
     int64_t in = 5;
     for (const auto& [w, b, out] : {std::tuple{"w0", "b0", int64_t{7}}, {"w1", "b1", int64_t{6}}}) {
       h = matmul(h, weight(w, {in, out})) + weight(b, {1, out});
-      if (act == Act::normalised) h = batch_norm(h, weight((std::string("gamma") + w).c_str(), {1, out}), weight((std::string("beta") + b).c_str(), {1, out}), 1e-3).y;
+      if (act == Act::normalised)
+        h = batch_norm(h, weight((std::string("gamma") + w).c_str(), {1, out}),
+                       weight((std::string("beta") + b).c_str(), {1, out}), 1e-3)
+                .y;
       h = act == Act::leaky ? leaky_relu(h, 0.2) : tanh(h);
       in = out;
     }
@@ -43,7 +47,8 @@ struct Critic {
 };
 
 // Every element of every weight by central differences of output `name`.
-void check(Sandbox& s, const std::string& name, const std::vector<std::string>& weights, double tolerance, const Setting& setting = {}) {
+void check(Sandbox& s, const std::string& name, const std::vector<std::string>& weights, double tolerance,
+           const Setting& setting = {}) {
   const Values at = s.run(setting);
   double scale = 1e-3;
   for (const auto& w : weights) scale = std::max(scale, largest(at.at("d " + w)));
@@ -75,15 +80,16 @@ TEST(GradientPenalty, OfALeakyCritic) {
 }
 
 TEST(GradientPenalty, OfACriticWithBatchNorm) {
-  // Rows meet in batch norm, so the slope is that of the sum of the scores; the derivative of its norm goes through the statistics twice.
+  // Rows meet in batch norm, so the slope is that of the sum of the scores; the derivative of its norm goes through the
+  // statistics twice.
   Critic c(Act::normalised);
   c.gradients();
   check(c.s, "penalty", c.names, 1e-6);
   check(c.s, "penalty", c.names, 1e-6, {cpu_kernels("double"), {"all"}});
 }
 
-// For a piecewise linear critic g = W0·(s0 ∘ W1·(s1 ∘ w2)) with s the slopes; d penalty / d W follows by the product rule with the slopes constant
-// (Gulrajani et al. 2017; reference/emulation.md §4). Written out here by hand in double.
+// For a piecewise linear critic g = W0·(s0 ∘ W1·(s1 ∘ w2)) with s the slopes; d penalty / d W follows by the product
+// rule with the slopes constant (Gulrajani et al. 2017; reference/emulation.md §4). Written out here by hand in double.
 TEST(GradientPenalty, OfALeakyCriticIsThePiecewiseLinearRule) {
   Critic c(Act::leaky);
   c.gradients();
@@ -117,7 +123,8 @@ TEST(GradientPenalty, OfALeakyCriticIsThePiecewiseLinearRule) {
     double e[7], f[6];
     for (size_t j = 0; j < 7; ++j) {
       e[j] = 0;
-      for (size_t i = 0; i < 5; ++i) e[j] += factor * g[i] * w0[7 * i + j] * s0[j], d0[7 * i + j] += factor * g[i] * s0[j] * t[j];
+      for (size_t i = 0; i < 5; ++i)
+        e[j] += factor * g[i] * w0[7 * i + j] * s0[j], d0[7 * i + j] += factor * g[i] * s0[j] * t[j];
     }
     for (size_t k = 0; k < 6; ++k) {
       f[k] = 0;
@@ -212,7 +219,8 @@ TEST(Pullback, OfASetIsThatOfItsParameters) {
       v = was - h;
       const double down = s.run().at("loss")[0];
       v = was;
-      ASSERT_NEAR(at.at("d " + p.name)[static_cast<size_t>(i)], (up - down) / (2 * h), 1e-8) << p.name << "[" << i << "]";
+      ASSERT_NEAR(at.at("d " + p.name)[static_cast<size_t>(i)], (up - down) / (2 * h), 1e-8)
+          << p.name << "[" << i << "]";
     }
 }
 

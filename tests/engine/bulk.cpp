@@ -1,4 +1,5 @@
-// Long arrays: the same values in memory and in scratch, whatever is done to them; nothing is left in the folder; what cannot be is said.
+// Long arrays: the same values in memory and in scratch, whatever is done to them; nothing is left in the folder; what
+// cannot be is said.
 #include "engine/bulk.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +25,9 @@ class Scratch : public testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
   // Room for `bytes` of arrays in memory.
-  std::shared_ptr<MemoryLimit> limit(int64_t bytes) const { return std::make_shared<MemoryLimit>(2 * bytes, folder_.string()); }
+  std::shared_ptr<MemoryLimit> limit(int64_t bytes) const {
+    return std::make_shared<MemoryLimit>(2 * bytes, folder_.string());
+  }
 
   fs::path folder_;
 };
@@ -45,7 +48,8 @@ TEST_F(Scratch, ValuesAreThoseOfAVector) {
   same();
   list.resize(kMany, 7), memory.resize(kMany, 7), scratch.resize(kMany, 7);
   same();
-  list.insert(list.end(), list.begin(), list.begin() + 9), memory.insert(memory.end(), list.end() - 9, list.end()), scratch.insert(scratch.end(), list.end() - 9, list.end());
+  list.insert(list.end(), list.begin(), list.begin() + 9), memory.insert(memory.end(), list.end() - 9, list.end()),
+      scratch.insert(scratch.end(), list.end() - 9, list.end());
   scratch.relax();
   same();
   list.resize(5), memory.resize(5), scratch.resize(5);

@@ -1,4 +1,5 @@
-// Training by sampling: conditions come with their probabilities, never an absent value, and the rows that are gathered satisfy them.
+// Training by sampling: conditions come with their probabilities, never an absent value, and the rows that are gathered
+// satisfy them.
 #include <gtest/gtest.h>
 
 #include "support/sandbox.h"
@@ -35,8 +36,10 @@ struct Table {
     }
     const Var c = s.real("cumulative", {1, 6}), start = s.index("start", {3, 1}, std::vector<int>{0, 4, 6});
     s.values["cumulative"] = cumulative;
-    const auto drawn = s.r.emit(DrawConditions{1, batch, 2, kRows}, {c, start, s.index("offset", {8, 1}, offset), s.index("index", {2 * kRows, 1}, index), Var{}});
-    const auto entries = s.r.emit(GatherRows{spans.table()}, {s.index("codes", {kRows, 2}, codes), s.real("alphas", {kRows, 1}), drawn[1]});
+    const auto drawn = s.r.emit(DrawConditions{1, batch, 2, kRows}, {c, start, s.index("offset", {8, 1}, offset),
+                                                                     s.index("index", {2 * kRows, 1}, index), Var{}});
+    const auto entries = s.r.emit(GatherRows{spans.table()},
+                                  {s.index("codes", {kRows, 2}, codes), s.real("alphas", {kRows, 1}), drawn[1]});
     s.see(drawn[0], "condition");
     s.see(drawn[1], "row");
     s.see(sparse_dense(entries[0], entries[1], 7, 3), "dense");
@@ -77,7 +80,9 @@ TEST(Conditions, RowsSatisfyThemAndAreEvenAmongThoseThatDo) {
     const double rows = 30, total = 0.25 * static_cast<double>(batch);
     double chi = 0;
     for (int r = 0; r < Table::kRows; ++r)
-      if (t.codes[static_cast<size_t>(2 * r)] == 0) chi += (seen[static_cast<size_t>(r)] - total / rows) * (seen[static_cast<size_t>(r)] - total / rows) / (total / rows);
+      if (t.codes[static_cast<size_t>(2 * r)] == 0)
+        chi += (seen[static_cast<size_t>(r)] - total / rows) * (seen[static_cast<size_t>(r)] - total / rows) /
+               (total / rows);
     EXPECT_LT(chi, 29 + 5 * std::sqrt(58.0) + 5);
   }
 }

@@ -1,4 +1,5 @@
-// The end of a step over many steps: Adam against the golden vectors, the report that finds the first bad step, the average of the weights.
+// The end of a step over many steps: Adam against the golden vectors, the report that finds the first bad step, the
+// average of the weights.
 #include "support/golden.h"
 #include "support/sandbox.h"
 
@@ -15,7 +16,9 @@ void adam_case(const golden::Case& c, const KernelTable& table, double tolerance
   Recorder r(plan);
   const Var grad = r.input("grad", shape);
   const std::vector<Var> old{r.state("param", shape), r.state("m", shape), r.state("v", shape)};
-  const auto next = r.emit(Adam{j["form"] == "torch" ? Adam::torch : Adam::tf1, j["lr"], j["beta1"], j["beta2"], j["eps"], j["weight_decay"], 1, 0, 0, 0}, {old[0], old[1], old[2], grad});
+  const auto next = r.emit(Adam{j["form"] == "torch" ? Adam::torch : Adam::tf1, j["lr"], j["beta1"], j["beta2"],
+                                j["eps"], j["weight_decay"], 1, 0, 0, 0},
+                           {old[0], old[1], old[2], grad});
   for (size_t k = 0; k < 3; ++k) r.advance(old[k], next[k]);
   Team team(1);
   Program p(plan, table, team, 0);
@@ -32,7 +35,8 @@ void adam_case(const golden::Case& c, const KernelTable& table, double tolerance
       double scale = 1e-300;
       for (size_t i = 0; i < n; ++i) scale = std::max(scale, std::fabs(want[static_cast<size_t>(s) * n + i]));
       for (size_t i = 0; i < n; ++i)
-        ASSERT_NEAR(static_cast<double>(p.state<T>(state)[i]), want[static_cast<size_t>(s) * n + i], tolerance * scale) << c.name << " " << state << "[" << i << "] after step " << s;
+        ASSERT_NEAR(static_cast<double>(p.state<T>(state)[i]), want[static_cast<size_t>(s) * n + i], tolerance * scale)
+            << c.name << " " << state << "[" << i << "] after step " << s;
     }
   }
 }

@@ -43,7 +43,8 @@ TEST(Memory, TheMessageSaysWhatIsInUse) {
     FAIL();
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::memory);
-    for (const char* part : {"10.0 MiB", "3.0 MiB of activations", "8.0 MiB are in use", "memory_limit"}) EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
+    for (const char* part : {"10.0 MiB", "3.0 MiB of activations", "8.0 MiB are in use", "memory_limit"})
+      EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
   }
 }
 
@@ -63,8 +64,7 @@ TEST(Memory, ThreadsShareALimitAndNeverExceedIt) {
       for (int i = 0; i < 2000; ++i) try {
           const MemoryShare share(limit, 300, "a part");
           exceeded += limit->held() > 1000 + 4 * 300;  // what is refused is counted for a moment
-        } catch (const Error&) {
-        }
+        } catch (const Error&) {}
     });
   for (auto& t : threads) t.join();
   EXPECT_EQ(exceeded, 0);

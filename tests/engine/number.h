@@ -1,5 +1,7 @@
-// The arithmetic of references: a double that carries how much rounding the formula may have gathered, in units of the tested scalar's epsilon.
-// A reference is written once, as the formula stands on paper, and its tolerance comes with it: |error| ≤ c·eps·e, where e of a sum of products is Σ|a||b|.
+// The arithmetic of references: a double that carries how much rounding the formula may have gathered, in units of the
+// tested scalar's epsilon.
+// A reference is written once, as the formula stands on paper, and its tolerance comes with it: |error| ≤ c·eps·e,
+// where e of a sum of products is Σ|a||b|.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -19,7 +21,9 @@ inline Number operator+(Number a, Number b) { return rounded(a.v + b.v, a.e + b.
 inline Number operator-(Number a, Number b) { return rounded(a.v - b.v, a.e + b.e); }
 inline Number operator-(Number a) { return {-a.v, a.e}; }
 inline Number operator*(Number a, Number b) { return rounded(a.v * b.v, std::fabs(a.v) * b.e + std::fabs(b.v) * a.e); }
-inline Number operator/(Number a, Number b) { return rounded(a.v / b.v, a.e / std::fabs(b.v) + std::fabs(a.v) * b.e / (b.v * b.v)); }
+inline Number operator/(Number a, Number b) {
+  return rounded(a.v / b.v, a.e / std::fabs(b.v) + std::fabs(a.v) * b.e / (b.v * b.v));
+}
 // One term of a long sum: the partial sums' roundings stay within a few Σ|term|.
 inline Number& operator+=(Number& a, Number b) { return a = {a.v + b.v, a.e + b.e + std::fabs(b.v)}; }
 inline bool operator<(Number a, Number b) { return a.v < b.v; }

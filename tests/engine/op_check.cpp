@@ -6,13 +6,17 @@ namespace {
 std::vector<Result> results_of(const Case& c) {
   Plan plan;
   std::vector<Id> ids;
-  for (size_t i = 0; i < c.in.size(); ++i) ids.push_back(c.in[i].absent ? kNone : plan.leaf(Leaf::bound, "x" + std::to_string(i), c.in[i].shape, c.in[i].dtype));
+  for (size_t i = 0; i < c.in.size(); ++i)
+    ids.push_back(c.in[i].absent ? kNone
+                                 : plan.leaf(Leaf::bound, "x" + std::to_string(i), c.in[i].shape, c.in[i].dtype));
   return infer(c.op, plan, ids);
 }
 
 // Sequence `from` of a matrix in tiles becomes sequence `to` of another; `per`: rows of a tile.
 void copy_sequence(const Grid& tiles, int64_t per, int64_t from, Grid& other, int64_t to) {
-  for (int64_t r = 0; r < per; ++r) other(to / kSequenceTile * per + r, to % kSequenceTile) = tiles(from / kSequenceTile * per + r, from % kSequenceTile);
+  for (int64_t r = 0; r < per; ++r)
+    other(to / kSequenceTile * per + r, to % kSequenceTile) =
+        tiles(from / kSequenceTile * per + r, from % kSequenceTile);
 }
 
 // What row i of the batch has in the outputs.
@@ -21,11 +25,13 @@ std::vector<double> row_of(const Case& c, const Ran& ran, int64_t batch, int64_t
   for (size_t k = 0; k < ran.out.size(); ++k) {
     const auto& all = ran.out[k];
     if (static_cast<int>(k) == c.tiled_output) {
-      const size_t per = all.size() / static_cast<size_t>(sequence_tiles(batch)), tile = static_cast<size_t>(i / kSequenceTile), lane = static_cast<size_t>(i % kSequenceTile);
+      const size_t per = all.size() / static_cast<size_t>(sequence_tiles(batch)),
+                   tile = static_cast<size_t>(i / kSequenceTile), lane = static_cast<size_t>(i % kSequenceTile);
       for (size_t at = tile * per + lane; at < (tile + 1) * per; at += kSequenceTile) row.push_back(all[at]);
     } else {
       const size_t width = all.size() / static_cast<size_t>(batch);
-      row.insert(row.end(), all.begin() + static_cast<int64_t>(static_cast<size_t>(i) * width), all.begin() + static_cast<int64_t>(static_cast<size_t>(i + 1) * width));
+      row.insert(row.end(), all.begin() + static_cast<int64_t>(static_cast<size_t>(i) * width),
+                 all.begin() + static_cast<int64_t>(static_cast<size_t>(i + 1) * width));
     }
   }
   return row;
@@ -35,7 +41,8 @@ std::vector<double> row_of(const Case& c, const Ran& ran, int64_t batch, int64_t
 bool same_row(const std::vector<double>& a, const std::vector<double>& b) {
   if (a.size() != b.size()) return false;
   for (size_t i = 0; i < a.size(); ++i)
-    if (!(std::isnan(a[i]) && std::isnan(b[i])) && !(a[i] == b[i] && std::signbit(a[i]) == std::signbit(b[i]))) return false;
+    if (!(std::isnan(a[i]) && std::isnan(b[i])) && !(a[i] == b[i] && std::signbit(a[i]) == std::signbit(b[i])))
+      return false;
   return true;
 }
 
@@ -49,10 +56,12 @@ void compare(const Grids& want, const Ran& got, double eps, double tiny, double 
     for (size_t i = 0; i < want[k].cells.size(); ++i) {
       const Number w = want[k].cells[i];
       const double g = got.out[k][i], limit = units * eps * w.e + tiny;
-      ASSERT_EQ(std::isfinite(g), std::isfinite(w.v)) << "output " << k << " element " << i << ": " << g << " for " << w.v;
+      ASSERT_EQ(std::isfinite(g), std::isfinite(w.v))
+          << "output " << k << " element " << i << ": " << g << " for " << w.v;
       if (!std::isfinite(w.v)) continue;
       const size_t width = static_cast<size_t>(want[k].cols);
-      ASSERT_LE(std::fabs(g - w.v), limit) << "output " << k << " row " << i / width << " column " << i % width << ": " << g << " for " << w.v;
+      ASSERT_LE(std::fabs(g - w.v), limit)
+          << "output " << k << " row " << i / width << " column " << i % width << ": " << g << " for " << w.v;
     }
   }
 }
@@ -61,7 +70,8 @@ void same_bits(const Ran& a, const Ran& b, const std::string& what) {
   for (size_t k = 0; k < a.out.size(); ++k) {
     ASSERT_EQ(a.out[k].size(), b.out[k].size()) << what;
     for (size_t i = 0; i < a.out[k].size(); ++i)
-      ASSERT_TRUE(a.out[k][i] == b.out[k][i] || (std::isnan(a.out[k][i]) && std::isnan(b.out[k][i]))) << what << ": output " << k << " element " << i << ": " << a.out[k][i] << " and " << b.out[k][i];
+      ASSERT_TRUE(a.out[k][i] == b.out[k][i] || (std::isnan(a.out[k][i]) && std::isnan(b.out[k][i])))
+          << what << ": output " << k << " element " << i << ": " << a.out[k][i] << " and " << b.out[k][i];
   }
 }
 
@@ -81,7 +91,8 @@ Batch picked(const Case& c, const Grids& in, const std::vector<int64_t>& picks) 
   for (size_t i = 0; i < c.in.size(); ++i) {
     const Input& input = c.in[i];
     const bool tiles = input.lies == Input::in_tiles;
-    if (input.absent || input.lies == Input::whole || (!tiles && (input.shape.rows != rows || !follows.input(i)))) continue;
+    if (input.absent || input.lies == Input::whole || (!tiles && (input.shape.rows != rows || !follows.input(i))))
+      continue;
     const int64_t per = tiles ? input.shape.rows / sequence_tiles(rows) : 1;
     b.c.in[i].shape.rows = tiles ? sequence_tiles(n) * per : n;
     b.in[i] = Grid(b.c.in[i].shape.rows, input.shape.cols);
@@ -101,12 +112,14 @@ Batch picked(const Case& c, const Grids& in, const std::vector<int64_t>& picks) 
   return b;
 }
 
-void rows_have_their_bits_anywhere(const Case& c, const Grids& in, const std::vector<int64_t>& sizes, const RunBatch& run, const std::string& what) {
+void rows_have_their_bits_anywhere(const Case& c, const Grids& in, const std::vector<int64_t>& sizes,
+                                   const RunBatch& run, const std::string& what) {
   if (!c.by_rows) return;
   const int64_t rows = batch_rows(c), kinds = std::min<int64_t>(rows, 6);
   std::vector<std::vector<double>> alone;
   auto kind = [&](int64_t k) { return k * rows / kinds; };
-  constexpr int64_t kMostElements = 1 << 15;  // of a batch of more than two rows: wide rows need no more, their tiles are cut across
+  // of a batch of more than two rows: wide rows need no more, their tiles are cut across
+  constexpr int64_t kMostElements = 1 << 15;
   int64_t width = 0;
   for (const Input& i : c.in) width += i.absent ? 0 : i.shape.cols;
   for (int64_t k = 0; k < kinds; ++k) {
@@ -123,7 +136,8 @@ void rows_have_their_bits_anywhere(const Case& c, const Grids& in, const std::ve
     const Ran ran = run(b.c, b.in, {static_cast<int64_t>(s % 4), offset, static_cast<int>(s % 3)});
     for (int64_t i = 0; i < n; ++i)
       ASSERT_TRUE(same_row(alone[static_cast<size_t>(kinds_of[static_cast<size_t>(i)])], row_of(b.c, ran, n, i)))
-          << what << ": row " << i << " of " << n << ", " << offset << " elements from an aligned address, is not what it is by itself";
+          << what << ": row " << i << " of " << n << ", " << offset
+          << " elements from an aligned address, is not what it is by itself";
   }
 }
 

@@ -16,7 +16,8 @@ class OpTest : public testing::TestWithParam<std::string> {
       if (op_name(c.op) != GetParam()) continue;
       ++count;
       std::string shapes;
-      for (const Input& i : c.in) shapes += i.absent ? " –" : " " + std::to_string(i.shape.rows) + "×" + std::to_string(i.shape.cols);
+      for (const Input& i : c.in)
+        shapes += i.absent ? " –" : " " + std::to_string(i.shape.rows) + "×" + std::to_string(i.shape.cols);
       SCOPED_TRACE(c.note + ", inputs" + shapes);
       body(c);
     }
@@ -37,8 +38,10 @@ struct Batch {
 Batch picked(const Case& c, const Grids& in, const std::vector<int64_t>& picks);
 int64_t batch_rows(const Case& c);
 
-// A row by itself, then in batches of the given sizes beside other rows, in memory of every alignment: each time with the same bits.
+// A row by itself, then in batches of the given sizes beside other rows, in memory of every alignment: each time with
+// the same bits.
 using RunBatch = std::function<Ran(const Case&, const Grids&, const Layout&)>;
-void rows_have_their_bits_anywhere(const Case& c, const Grids& in, const std::vector<int64_t>& sizes, const RunBatch& run, const std::string& what);
+void rows_have_their_bits_anywhere(const Case& c, const Grids& in, const std::vector<int64_t>& sizes,
+                                   const RunBatch& run, const std::string& what);
 
 }  // namespace tessera::oracle

@@ -10,7 +10,8 @@ Grids reference(const Matmul& op, const Grids& in) {
     Number s;
     for (int p = 0; p < op.pairs; ++p) {
       const Grid &a = in[static_cast<size_t>(2 * p)], &b = in[static_cast<size_t>(2 * p + 1)];
-      for (int64_t k = 0; k < (op.trans_a ? a.rows : a.cols); ++k) s += (op.trans_a ? a(k, i) : a(i, k)) * (op.trans_b ? b(j, k) : b(k, j));
+      for (int64_t k = 0; k < (op.trans_a ? a.rows : a.cols); ++k)
+        s += (op.trans_a ? a(k, i) : a(i, k)) * (op.trans_b ? b(j, k) : b(k, j));
     }
     if (op.addend) s += in.back().wide(i, j);
     return s;
@@ -34,7 +35,14 @@ void linear_cases(Cases& cases) {
   for (const bool ta : {false, true})
     for (const bool tb : {false, true}) {
       const Matmul op{ta, tb, 1, false};
-      for (const auto& [m, n, k] : {std::tuple{1, 1, 1}, {2, 1, 31}, {1, 33, 2}, {31, 33, 65}, {65, 31, 7}, {13, 17, 257}, {113, 65, 3}, {150, 2, 129}})
+      for (const auto& [m, n, k] : {std::tuple{1, 1, 1},
+                                    {2, 1, 31},
+                                    {1, 33, 2},
+                                    {31, 33, 65},
+                                    {65, 31, 7},
+                                    {13, 17, 257},
+                                    {113, 65, 3},
+                                    {150, 2, 129}})
         cases.push_back(product("ragged", op, m, n, {k}));
       cases.push_back(product("two pairs and a matrix", {ta, tb, 2, true}, 29, 37, {11, 300}, 29));
       cases.push_back(product("three pairs and a row", {ta, tb, 3, true}, 7, 67, {2, 1, 31}, 1));
@@ -42,7 +50,8 @@ void linear_cases(Cases& cases) {
   // Whole tiles, in both directions and in several slices: one tile more would be one too many.
   cases.push_back(product("whole tiles", {false, true, 1, false}, 128, 64, {32}));
   cases.push_back(product("whole tiles", {true, false, 1, false}, 64, 128, {512}));
-  cases.push_back(product("as many pairs as a launch on a device takes", {false, false, 6, true}, 9, 33, {3, 1, 40, 2, 5, 8}, 1));
+  cases.push_back(
+      product("as many pairs as a launch on a device takes", {false, false, 6, true}, 9, 33, {3, 1, 40, 2, 5, 8}, 1));
   cases.push_back(product("deeper than two blocks, wider than a tile", {false, false, 1, true}, 15, 261, {530}, 1));
   // Small integers: every sum is exact, so every element must be.
   Case whole = product("integers", {false, false, 1, false}, 33, 35, {63});
@@ -52,7 +61,8 @@ void linear_cases(Cases& cases) {
   whole.laws.push_back({"integer sums are exact", [reference = whole.reference](const Grids& in, const Grids& out) {
                           const Grids want = reference(in);
                           double wrong = 0;
-                          for (size_t i = 0; i < want[0].cells.size(); ++i) wrong += want[0].cells[i].v != out[0].cells[i].v;
+                          for (size_t i = 0; i < want[0].cells.size(); ++i)
+                            wrong += want[0].cells[i].v != out[0].cells[i].v;
                           return wrong;
                         }});
   cases.push_back(whole);

@@ -1,5 +1,5 @@
-// profile_rows: texts, numbers out of modes, through the map and not, of values alone, enormous ones, a column that was never seen. What is expected is written down once
-// more here, by counting instead of searching.
+// profile_rows: texts, numbers out of modes, through the map and not, of values alone, enormous ones, a column that was
+// never seen. What is expected is written down once more here, by counting instead of searching.
 #include <cmath>
 #include <limits>
 
@@ -25,11 +25,13 @@ struct Points {
     if (upto == 0) return {0, 0};
     if (below == points.size()) return {1, 1};
     if (below == upto) {
-      const double t = (x - points[below - 1]) / (points[below] - points[below - 1]), p = shares[below - 1] + t * (shares[below] - shares[below - 1]);
+      const double t = (x - points[below - 1]) / (points[below] - points[below - 1]),
+                   p = shares[below - 1] + t * (shares[below] - shares[below - 1]);
       return {p, p};
     }
     const bool several = upto - below > 1;
-    return {several && below > 0 ? (shares[below - 1] + shares[below]) / 2 : shares[below], several && upto < points.size() ? (shares[upto - 1] + shares[upto]) / 2 : shares[upto - 1]};
+    return {several && below > 0 ? (shares[below - 1] + shares[below]) / 2 : shares[below],
+            several && upto < points.size() ? (shares[upto - 1] + shares[upto]) / 2 : shares[upto - 1]};
   }
   double at(double p) const {
     size_t k = 0;
@@ -50,13 +52,20 @@ struct Column {
   double unit = 0;
 
   int codes() const { return static_cast<int>(cells.size() + mean.size() + values.size()); }
-  int cell_count() const { return cells.empty() ? static_cast<int>(heaped.size()) + ProfileTable::kBins + 1 : 1 + *std::max_element(cells.begin(), cells.end()); }
-  double rounded_on(double x, double u) const { return u > 0 && std::fabs(x * u) < 0x1p51 ? std::nearbyint(x * u) / u : x; }
+  int cell_count() const {
+    return cells.empty() ? static_cast<int>(heaped.size()) + ProfileTable::kBins + 1
+                         : 1 + *std::max_element(cells.begin(), cells.end());
+  }
+  double rounded_on(double x, double u) const {
+    return u > 0 && std::fabs(x * u) < 0x1p51 ? std::nearbyint(x * u) / u : x;
+  }
 
   double number(int code, double alpha, uint32_t column, const std::array<uint32_t, 3>& id) const {
     double x = 0;
     if (static_cast<size_t>(code) < mean.size()) {
-      const double v = (4 * std::clamp(alpha, -1.0, 1.0) * deviation[static_cast<size_t>(code)] + mean[static_cast<size_t>(code)]) * range.scale[0] * range.scale[1];
+      const double v =
+          (4 * std::clamp(alpha, -1.0, 1.0) * deviation[static_cast<size_t>(code)] + mean[static_cast<size_t>(code)]) *
+          range.scale[0] * range.scale[1];
       x = rounded_on(v != v ? range.low : std::min(std::max(v, range.low), range.high), range.unit);
     } else {
       x = values[static_cast<size_t>(code) - mean.size()];
@@ -103,22 +112,31 @@ struct Profile {
     for (size_t j = 0; j < columns.size(); ++j) {
       const Column& from = columns[j];
       ProfileTable::Column c{};
-      c.column = static_cast<int>(3 * j + 1), c.numeric = from.cells.empty(), c.code = static_cast<int>(j), c.alpha = from.mean.empty() ? -1 : alpha++, c.entry = entry, c.start = start;
+      c.column = static_cast<int>(3 * j + 1), c.numeric = from.cells.empty(), c.code = static_cast<int>(j),
+      c.alpha = from.mean.empty() ? -1 : alpha++, c.entry = entry, c.start = start;
       c.cells = {static_cast<int>(cells.size()), static_cast<int>(from.cells.size())};
       cells.insert(cells.end(), from.cells.begin(), from.cells.end());
       c.modes = add(from.mean);
       add(from.deviation);
       c.values = add(from.values);
-      c.range = from.range, c.model = distribution(from.model), c.free = distribution(from.free), c.real = distribution(from.real);
+      c.range = from.range, c.model = distribution(from.model), c.free = distribution(from.free),
+      c.real = distribution(from.real);
       c.fixed = add(from.fixed), c.heaped = add(from.heaped), c.unit = from.unit;
       described.push_back(c);
       entry += c.numeric ? ProfileTable::kInputs + 1 : 1;
       start += (c.numeric ? ProfileTable::kInputs : 0) + from.cell_count();
     }
-    table = {described.data(), numbers.data(), cells.data(), static_cast<int>(described.size()), static_cast<int>(numbers.size()), static_cast<int>(cells.size()), entry};
+    table = {described.data(),
+             numbers.data(),
+             cells.data(),
+             static_cast<int>(described.size()),
+             static_cast<int>(numbers.size()),
+             static_cast<int>(cells.size()),
+             entry};
   }
   int alphas() const {
-    return static_cast<int>(std::count_if(columns.begin(), columns.end(), [](const Column& c) { return !c.mean.empty(); }));
+    return static_cast<int>(
+        std::count_if(columns.begin(), columns.end(), [](const Column& c) { return !c.mean.empty(); }));
   }
 };
 
@@ -157,17 +175,23 @@ std::vector<Column> every_kind() {
 }  // namespace
 
 void profile_cases(Cases& cases) {
-  for (const auto& [note, kinds] : {std::pair{"every kind of column", every_kind()}, {"texts alone", std::vector<Column>{{{0, 1}}, {{1, 0, 2}}}}}) {
+  for (const auto& [note, kinds] :
+       {std::pair{"every kind of column", every_kind()}, {"texts alone", std::vector<Column>{{{0, 1}}, {{1, 0, 2}}}}}) {
     const auto profile = std::make_shared<Profile>(kinds);
     for (const int64_t rows : {1, 31, 257}) {
       std::mt19937 random(static_cast<unsigned>(rows));
       std::vector<double> codes, identities;
       for (int64_t r = 0; r < rows; ++r) {
-        for (const Column& c : profile->columns) codes.push_back(static_cast<double>(random() % static_cast<unsigned>(c.codes())));
-        for (int k = 0; k < 3; ++k) identities.push_back(static_cast<double>(static_cast<int32_t>(random()) >> (k == 2 ? 16 : 0)));
+        for (const Column& c : profile->columns)
+          codes.push_back(static_cast<double>(random() % static_cast<unsigned>(c.codes())));
+        for (int k = 0; k < 3; ++k)
+          identities.push_back(static_cast<double>(static_cast<int32_t>(random()) >> (k == 2 ? 16 : 0)));
       }
       const int64_t columns = static_cast<int64_t>(profile->columns.size());
-      Case x{note, ProfileRows{&profile->table}, {index(rows, columns, 0, 0).of(codes), real(rows, profile->alphas()).range(-1.3, 1.3).constant(), index(rows, 3, 0, 0).of(identities)},
+      Case x{note,
+             ProfileRows{&profile->table},
+             {index(rows, columns, 0, 0).of(codes), real(rows, profile->alphas()).range(-1.3, 1.3).constant(),
+              index(rows, 3, 0, 0).of(identities)},
              [profile, rows](const Grids& in) {
                Grid at(rows, profile->table.entries), value(rows, profile->table.entries);
                for (int64_t r = 0; r < rows; ++r) {
@@ -179,13 +203,17 @@ void profile_cases(Cases& cases) {
                    const int code = static_cast<int>(in[0](r, static_cast<int64_t>(j)).v);
                    int cell = c.cells.empty() ? 0 : c.cells[static_cast<size_t>(code)];
                    if (c.cells.empty()) {
-                     const double number = c.number(code, d.alpha < 0 ? 0 : in[1](r, d.alpha).v, static_cast<uint32_t>(d.column), {id(0), id(1), id(2) & 0xFFFF});
+                     const double number = c.number(code, d.alpha < 0 ? 0 : in[1](r, d.alpha).v,
+                                                    static_cast<uint32_t>(d.column), {id(0), id(1), id(2) & 0xFFFF});
                      const bool seen = number == number && !c.real.points.empty();
                      const auto [below, upto] = seen ? c.real.rank(number) : std::pair{0.0, 0.0};
                      for (int k = 0; k < ProfileTable::kInputs; ++k) {
                        at(r, entry) = static_cast<double>(start++);
                        const double u = (below + upto) / 2;
-                       value(r, entry++) = k == 0 ? Number(u, u) : rounded(seen ? std::sin(3.14159265358979323846 * std::ldexp(u, k - 1)) : 0, seen ? 32 : 0);
+                       value(r, entry++) =
+                           k == 0 ? Number(u, u)
+                                  : rounded(seen ? std::sin(3.14159265358979323846 * std::ldexp(u, k - 1)) : 0,
+                                            seen ? 32 : 0);
                      }
                      cell = c.cell(number);
                    }

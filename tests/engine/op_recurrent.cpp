@@ -1,4 +1,5 @@
-// recurrent, recurrent_grad, recurrent_input_grad, recurrent_wgrad: the cells as the papers write them, sequence by sequence, against kernels that take sixteen at a time.
+// recurrent, recurrent_grad, recurrent_input_grad, recurrent_wgrad: the cells as the papers write them, sequence by
+// sequence, against kernels that take sixteen at a time.
 #include "op_case.h"
 
 namespace tessera::oracle {
@@ -19,9 +20,13 @@ struct Sizes {
 struct Place {
   int64_t row, col;
 };
-Place place(const Sizes& s, int64_t parts, int64_t b, int64_t t, int64_t part, int64_t u) { return {((b / kLanes * s.steps + t) * parts + part) * s.hidden + u, b % kLanes}; }
+Place place(const Sizes& s, int64_t parts, int64_t b, int64_t t, int64_t part, int64_t u) {
+  return {((b / kLanes * s.steps + t) * parts + part) * s.hidden + u, b % kLanes};
+}
 
-bool active(const Grid& length, int64_t b, int64_t t) { return length.cells.empty() || static_cast<double>(t) < length(b, 0).v; }
+bool active(const Grid& length, int64_t b, int64_t t) {
+  return length.cells.empty() || static_cast<double>(t) < length(b, 0).v;
+}
 
 // Σ_k x(row, from + k)·w(k, column), k < depth.
 Number dot(const std::vector<Number>& x, const Grid& w, int64_t column) {
@@ -53,23 +58,28 @@ Grids forward(const Recurrent& op, const Sizes& s, const Grids& in) {
       };
       std::vector<Number> next(h.size());
       std::vector<Number> reset;
-      for (int64_t u = 0; u < H && op.cell == Cell::gru_reset_before; ++u) reset.push_back(sigmoid(of_x(0, u) + dot(h, w_h, u)));
+      for (int64_t u = 0; u < H && op.cell == Cell::gru_reset_before; ++u)
+        reset.push_back(sigmoid(of_x(0, u) + dot(h, w_h, u)));
       std::vector<Number> reset_h;
       for (size_t u = 0; u < reset.size(); ++u) reset_h.push_back(reset[u] * h[u]);
       for (int64_t u = 0; u < H; ++u) {
         const size_t i = static_cast<size_t>(u);
         if (op.cell == Cell::lstm) {
-          const Number in_gate = sigmoid(of_x(0, u) + of_h(0, u)), forget = sigmoid(of_x(1, u) + of_h(1, u) + Number(op.forget_bias)), g = tanh(of_x(2, u) + of_h(2, u)), out = sigmoid(of_x(3, u) + of_h(3, u));
+          const Number in_gate = sigmoid(of_x(0, u) + of_h(0, u)),
+                       forget = sigmoid(of_x(1, u) + of_h(1, u) + Number(op.forget_bias)),
+                       g = tanh(of_x(2, u) + of_h(2, u)), out = sigmoid(of_x(3, u) + of_h(3, u));
           const Number cell = forget * c[i] + in_gate * g, squashed = tanh(cell);
           keep(u, {in_gate, forget, g, out, squashed, c[i], h[i]});
           c[i] = cell;
           next[i] = out * squashed;
         } else if (op.cell == Cell::gru) {
-          const Number r = sigmoid(of_x(0, u) + of_h(0, u)), z = sigmoid(of_x(1, u) + of_h(1, u)), q = of_h(2, u), n = tanh(of_x(2, u) + r * q);
+          const Number r = sigmoid(of_x(0, u) + of_h(0, u)), z = sigmoid(of_x(1, u) + of_h(1, u)), q = of_h(2, u),
+                       n = tanh(of_x(2, u) + r * q);
           keep(u, {r, z, n, q, h[i]});
           next[i] = (Number(1) - z) * n + z * h[i];
         } else {
-          const Number z = sigmoid(of_x(1, u) + dot(h, w_h, H + u)), n = tanh(of_x(2, u) + dot(reset_h, w_h, 2 * H + u));
+          const Number z = sigmoid(of_x(1, u) + dot(h, w_h, H + u)),
+                       n = tanh(of_x(2, u) + dot(reset_h, w_h, 2 * H + u));
           keep(u, {reset[i], z, n, h[i]});
           next[i] = (Number(1) - z) * n + z * h[i];
         }
@@ -123,11 +133,13 @@ Grids backward(const RecurrentGrad& op, const Sizes& s, const Grids& in) {
           d_c[i] = e * was(1, u);
           continue;
         }
-        const Number z = was(1, u), n = was(2, u), h = was(op.cell == Cell::gru ? 4 : 3, u), d_n = d * (Number(1) - z) * (Number(1) - square(n));
+        const Number z = was(1, u), n = was(2, u), h = was(op.cell == Cell::gru ? 4 : 3, u),
+                     d_n = d * (Number(1) - z) * (Number(1) - square(n));
         slope(1, u) = d * (h - n) * sigmoid_slope(z);
         slope(2, u) = d_n;
         before[i] = d * z;
-        if (op.cell == Cell::gru) slope(0, u) = d_n * was(3, u) * sigmoid_slope(was(0, u)), slope(3, u) = d_n * was(0, u);
+        if (op.cell == Cell::gru)
+          slope(0, u) = d_n * was(3, u) * sigmoid_slope(was(0, u)), slope(3, u) = d_n * was(0, u);
       }
       if (op.cell == Cell::gru_reset_before)
         for (int64_t u = 0; u < H; ++u) {
@@ -170,7 +182,8 @@ Grids towards_weights(const RecurrentWgrad& op, const Sizes& s, const Grids& in)
   for (int64_t tile = 0; tile < out.rows; ++tile)
     for (int64_t t = 0; t < s.steps; ++t) {
       bool any = false;
-      for (int64_t b = tile * kLanes; b < std::min(s.sequences, (tile + 1) * kLanes); ++b) any = any || active(length, b, t);
+      for (int64_t b = tile * kLanes; b < std::min(s.sequences, (tile + 1) * kLanes); ++b)
+        any = any || active(length, b, t);
       for (int64_t b = tile * kLanes; b < (tile + 1) * kLanes && any; ++b)
         for (int64_t g = 0; g < gates_of(op.cell); ++g)
           for (int64_t u = 0; u < H; ++u) {
@@ -185,7 +198,8 @@ Grids towards_weights(const RecurrentWgrad& op, const Sizes& s, const Grids& in)
             const Number d = slope(g), d_of_h = slope(op.cell == Cell::gru && g == 2 ? 3 : g);
             const int64_t column = g * H + u;
             const bool there = b < s.sequences && active(length, b, t);
-            for (int64_t k = 0; k < s.in; ++k) out(tile, k * gates + column) += (there ? x(b, t * s.in + k) : Number()) * d;
+            for (int64_t k = 0; k < s.in; ++k)
+              out(tile, k * gates + column) += (there ? x(b, t * s.in + k) : Number()) * d;
             for (int64_t k = 0; k < H; ++k) {
               Number h = kept(saved_of(op.cell) - 1, k);
               if (op.cell == Cell::gru_reset_before && g == 2) h = kept(0, k) * h;
@@ -208,7 +222,8 @@ std::vector<double> tiled(const Sizes& s, int64_t parts, const std::vector<doubl
       for (int64_t p = 0; p < parts; ++p)
         for (int64_t u = 0; u < s.hidden; ++u) {
           const Place at = place(s, parts, b, t, p, u);
-          if (length.empty() || static_cast<double>(t) < length[static_cast<size_t>(b)]) v[static_cast<size_t>(at.row * kLanes + at.col)] = static_cast<double>(uniform(random));
+          if (length.empty() || static_cast<double>(t) < length[static_cast<size_t>(b)])
+            v[static_cast<size_t>(at.row * kLanes + at.col)] = static_cast<double>(uniform(random));
         }
   return v;
 }
@@ -219,20 +234,34 @@ void add_cell(Cases& cases, Cell cell, const Sizes& s, bool ragged, bool with_st
   std::vector<double> lengths;  // all from none to all steps, and one beyond
   for (int64_t b = 0; b < B && ragged; ++b) lengths.push_back(static_cast<double>(b * 7 % (T + 2)));
   const Input length = ragged ? real(B, 1).of(lengths).constant() : none();
-  const Input w_x = real(s.in, gates).range(-1, 1).lying(Input::whole), w_h = real(H, gates).range(-1, 1).lying(Input::whole), bias = real(1, gates).range(-1, 1).lying(Input::whole);
+  const Input w_x = real(s.in, gates).range(-1, 1).lying(Input::whole),
+              w_h = real(H, gates).range(-1, 1).lying(Input::whole),
+              bias = real(1, gates).range(-1, 1).lying(Input::whole);
   const Input state = with_states ? real(B, H) : none();
-  const std::string note = std::string(lstm ? "lstm" : two_biases ? "gru" : "gru_reset_before") + (ragged ? ", ragged" : "") + (with_states ? ", from a state" : "");
+  const std::string note = std::string(lstm         ? "lstm"
+                                       : two_biases ? "gru"
+                                                    : "gru_reset_before") +
+                           (ragged ? ", ragged" : "") + (with_states ? ", from a state" : "");
 
-  auto in_tiles = [&](int64_t parts, unsigned seed) { return real(s.tile_rows(parts), kLanes).of(tiled(s, parts, lengths, seed)).lying(Input::in_tiles); };
+  auto in_tiles = [&](int64_t parts, unsigned seed) {
+    return real(s.tile_rows(parts), kLanes).of(tiled(s, parts, lengths, seed)).lying(Input::in_tiles);
+  };
   const Input saved = in_tiles(saved_of(cell), 5), slopes = in_tiles(slopes_of(cell), 6);
   const RecurrentWgrad to_weights{cell, T};
   // That there are no slopes past the end is what the op is told, not what it checks.
-  cases.push_back({note, to_weights, {real(B, T * s.in), length, ragged ? saved.constant() : saved, ragged ? slopes.constant() : slopes}, [=](const Grids& in) { return towards_weights(to_weights, s, in); }});
+  cases.push_back({note,
+                   to_weights,
+                   {real(B, T * s.in), length, ragged ? saved.constant() : saved, ragged ? slopes.constant() : slopes},
+                   [=](const Grids& in) { return towards_weights(to_weights, s, in); }});
   if (only_weights) return;
 
   auto by_sequence = [&](int tiled_output) { cases.back().by_rows = true, cases.back().tiled_output = tiled_output; };
   const Recurrent layer{cell, T, lstm ? 0.75 : 0};
-  cases.push_back({note, layer, {real(B, T * s.in), length, state, lstm ? state : none(), w_x, w_h, bias, two_biases ? bias : none()}, [=](const Grids& in) { return forward(layer, s, in); }});
+  cases.push_back(
+      {note,
+       layer,
+       {real(B, T * s.in), length, state, lstm ? state : none(), w_x, w_h, bias, two_biases ? bias : none()},
+       [=](const Grids& in) { return forward(layer, s, in); }});
   by_sequence(2);
   if (ragged)
     cases.back().laws.push_back({"outputs past the end are 0", [=](const Grids& in, const Grids& out) {
@@ -244,10 +273,16 @@ void add_cell(Cases& cases, Cell cell, const Sizes& s, bool ragged, bool with_st
                                  }});
 
   const RecurrentGrad grad{cell, T, B};
-  cases.push_back({note, grad, {length, saved, w_h, real(B, T * H), state, lstm ? state : none()}, [=](const Grids& in) { return backward(grad, s, in); }});
+  cases.push_back(
+      {note, grad, {length, saved, w_h, real(B, T * H), state, lstm ? state : none()}, [=](const Grids& in) {
+         return backward(grad, s, in);
+       }});
   by_sequence(0);
   if (!with_states) {
-    cases.push_back({note + ", only the last state is wanted", grad, {length, saved, w_h, none(), real(B, H), lstm ? real(B, H) : none()}, [=](const Grids& in) { return backward(grad, s, in); }});
+    cases.push_back({note + ", only the last state is wanted",
+                     grad,
+                     {length, saved, w_h, none(), real(B, H), lstm ? real(B, H) : none()},
+                     [=](const Grids& in) { return backward(grad, s, in); }});
     by_sequence(0);
   }
 

@@ -43,7 +43,8 @@ void reduce_cases(Cases& cases) {
       const int64_t n = down ? in[0].cols : in[0].rows;
       return Grids{grid(down ? 1 : n, down ? n : 1, [&](int64_t i, int64_t k) {
         Number s;
-        for (int64_t j = 0; j < 129; ++j) s += down ? in[0](j, k) : in.size() > 1 ? in[0](i, j) * in[1](i, j) : in[0](i, j);
+        for (int64_t j = 0; j < 129; ++j)
+          s += down ? in[0](j, k) : in.size() > 1 ? in[0](i, j) * in[1](i, j) : in[0](i, j);
         return s;
       })};
     };

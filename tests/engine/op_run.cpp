@@ -8,12 +8,16 @@
 namespace tessera::oracle {
 namespace {
 
-constexpr unsigned char kGuard = 0xE0;  // as a float −1e20 or less, as an int32 a large negative number; each block has one of its own, so that a copy of another's shows
+// as a float −1e20 or less, as an int32 a large negative number; each block has one of its own, so that a copy of
+// another's shows
+constexpr unsigned char kGuard = 0xE0;
 constexpr size_t kGuards = 16;
 constexpr int64_t kGuardBytes = 192;
 
 double draw(const Input& i, std::mt19937_64& random) {
-  if (i.dtype == DType::index) return static_cast<double>(std::uniform_int_distribution<int>(static_cast<int>(i.low), static_cast<int>(i.high))(random));
+  if (i.dtype == DType::index)
+    return static_cast<double>(
+        std::uniform_int_distribution<int>(static_cast<int>(i.low), static_cast<int>(i.high))(random));
   const float x = std::uniform_real_distribution<float>(static_cast<float>(i.low), static_cast<float>(i.high))(random);
   if (std::fabs(x) >= static_cast<float>(i.apart)) return static_cast<double>(x);
   return static_cast<double>(x < 0 ? x - static_cast<float>(i.apart) : x + static_cast<float>(i.apart));
@@ -22,7 +26,12 @@ double draw(const Input& i, std::mt19937_64& random) {
 // A matrix in memory of its own, with guards all around and between its rows.
 class Block {
  public:
-  Block(Shape s, int64_t item, Layout l, size_t number) : guard_(static_cast<unsigned char>(kGuard + number % kGuards)), shape_(s), item_(item), ld_((s.cols + l.pad + l.multiple - 1) / l.multiple * l.multiple), start_(kGuardBytes + l.offset * item) {
+  Block(Shape s, int64_t item, Layout l, size_t number)
+      : guard_(static_cast<unsigned char>(kGuard + number % kGuards)),
+        shape_(s),
+        item_(item),
+        ld_((s.cols + l.pad + l.multiple - 1) / l.multiple * l.multiple),
+        start_(kGuardBytes + l.offset * item) {
     bytes_.assign(static_cast<size_t>(start_ + s.rows * ld_ * item + kGuardBytes + 64), guard_);
     start_ += (64 - static_cast<int64_t>(reinterpret_cast<uintptr_t>(bytes_.data()) % 64)) % 64;
   }
@@ -36,11 +45,16 @@ class Block {
     else if (real_) at<float>(r, c) = static_cast<float>(v);
     else at<int32_t>(r, c) = static_cast<int32_t>(v);
   }
-  double get(int64_t r, int64_t c) { return item_ == 8 ? at<double>(r, c) : real_ ? static_cast<double>(at<float>(r, c)) : static_cast<double>(at<int32_t>(r, c)); }
+  double get(int64_t r, int64_t c) {
+    return item_ == 8 ? at<double>(r, c)
+           : real_    ? static_cast<double>(at<float>(r, c))
+                      : static_cast<double>(at<int32_t>(r, c));
+  }
   void indices() { real_ = false; }
   bool whole() {
     std::vector<char> ours(bytes_.size(), 0);
-    for (int64_t r = 0; r < shape_.rows; ++r) std::fill_n(ours.begin() + start_ + r * ld_ * item_, shape_.cols * item_, char(1));
+    for (int64_t r = 0; r < shape_.rows; ++r)
+      std::fill_n(ours.begin() + start_ + r * ld_ * item_, shape_.cols * item_, char(1));
     for (size_t i = 0; i < bytes_.size(); ++i)
       if (!ours[i] && bytes_[i] != guard_) return false;
     return true;
@@ -78,7 +92,9 @@ Grids draw_inputs(const Case& c, bool in_float) {
   Grids all;
   for (const Input& i : c.in) {
     size_t k = 0;
-    all.push_back(i.absent ? Grid() : grid(i.shape.rows, i.shape.cols, [&](int64_t, int64_t) { return rounded_to(in_float, i.values.empty() ? draw(i, random) : i.values[k++]); }));
+    all.push_back(i.absent ? Grid() : grid(i.shape.rows, i.shape.cols, [&](int64_t, int64_t) {
+      return rounded_to(in_float, i.values.empty() ? draw(i, random) : i.values[k++]);
+    }));
   }
   return all;
 }
@@ -86,7 +102,9 @@ Grids draw_inputs(const Case& c, bool in_float) {
 Ran run_kernel(const KernelTable& table, const Case& c, const Grids& in, Layout layout, RunTile run) {
   Plan plan;
   std::vector<Id> ids;
-  for (size_t i = 0; i < c.in.size(); ++i) ids.push_back(c.in[i].absent ? kNone : plan.leaf(Leaf::bound, "x" + std::to_string(i), c.in[i].shape, c.in[i].dtype));
+  for (size_t i = 0; i < c.in.size(); ++i)
+    ids.push_back(c.in[i].absent ? kNone
+                                 : plan.leaf(Leaf::bound, "x" + std::to_string(i), c.in[i].shape, c.in[i].dtype));
   const std::vector<Result> results = infer(c.op, plan, ids);
   const int64_t scalar = table.scalar_bytes;
   std::vector<std::unique_ptr<Block>> inputs, outputs;
@@ -106,18 +124,25 @@ Ran run_kernel(const KernelTable& table, const Case& c, const Grids& in, Layout 
     if (static_cast<int>(k) < in_place(c.op)) {
       out.push_back(inputs[k].get());
     } else {
-      outputs.push_back(std::make_unique<Block>(results[k].shape, results[k].dtype == DType::index ? 4 : scalar, layout, c.in.size() + k));
+      outputs.push_back(std::make_unique<Block>(results[k].shape, results[k].dtype == DType::index ? 4 : scalar, layout,
+                                                c.in.size() + k));
       out.push_back(outputs.back().get());
       if (results[k].dtype == DType::index) out.back()->indices();
       for (int64_t r = 0; r < results[k].shape.rows; ++r)
-        for (int64_t i = 0; i < results[k].shape.cols; ++i) out.back()->set(r, i, results[k].dtype == DType::index ? -77777 : std::numeric_limits<double>::quiet_NaN());
+        for (int64_t i = 0; i < results[k].shape.cols; ++i)
+          out.back()->set(r, i, results[k].dtype == DType::index ? -77777 : std::numeric_limits<double>::quiet_NaN());
     }
     views.push_back(out.back()->view());
   }
   StepState state = c.state;
   const void* attributes = nullptr;
   const Kernel kernel = kernel_of(table, c.op, &attributes);
-  const Call call{views.data(), views.data() + c.in.size(), static_cast<int>(c.in.size()), static_cast<int>(results.size()), attributes, &state};
+  const Call call{views.data(),
+                  views.data() + c.in.size(),
+                  static_cast<int>(c.in.size()),
+                  static_cast<int>(results.size()),
+                  attributes,
+                  &state};
   const int64_t scratch = kernel.scratch_bytes == nullptr ? 0 : kernel.scratch_bytes(call);
   Block room({1, scratch + 64}, 1, {}, 0);
   std::vector<int64_t> tiles(static_cast<size_t>(kernel.tiles(call)));
@@ -129,7 +154,8 @@ Ran run_kernel(const KernelTable& table, const Case& c, const Grids& in, Layout 
     run(kernel, call, t, room.view().data);
   }
   Ran ran;
-  for (const unsigned char* p = static_cast<unsigned char*>(room.view().data) + scratch; p < static_cast<unsigned char*>(room.view().data) + scratch + 64; ++p)
+  for (const unsigned char* p = static_cast<unsigned char*>(room.view().data) + scratch;
+       p < static_cast<unsigned char*>(room.view().data) + scratch + 64; ++p)
     if (*p != kGuard) ran.damage = "beyond its scratch";
   if (!room.whole()) ran.damage = "around its scratch";
   for (size_t k = 0; k < results.size(); ++k) {
@@ -145,7 +171,8 @@ Ran run_kernel(const KernelTable& table, const Case& c, const Grids& in, Layout 
     for (int64_t r = 0; r < in[i].rows; ++r)
       for (int64_t k = 0; k < in[i].cols; ++k) {
         const double was = in[i](r, k).v, now = inputs[i]->get(r, k);
-        same = same && (now == was || (std::isnan(now) && std::isnan(was)) || (scalar == 4 && now == static_cast<double>(static_cast<float>(was))));
+        same = same && (now == was || (std::isnan(now) && std::isnan(was)) ||
+                        (scalar == 4 && now == static_cast<double>(static_cast<float>(was))));
       }
     if (!same) ran.damage = "its input " + std::to_string(i);
   }
@@ -153,7 +180,8 @@ Ran run_kernel(const KernelTable& table, const Case& c, const Grids& in, Layout 
 }
 
 Study::Study(const Case& c) : r(plan), values(draw_inputs(c, false)), team_(1), state_(c.state) {
-  for (size_t i = 0; i < c.in.size(); ++i) in.push_back(c.in[i].absent ? Var{} : r.input("x" + std::to_string(i), c.in[i].shape, c.in[i].dtype));
+  for (size_t i = 0; i < c.in.size(); ++i)
+    in.push_back(c.in[i].absent ? Var{} : r.input("x" + std::to_string(i), c.in[i].shape, c.in[i].dtype));
 }
 
 Var Study::weights(Shape shape) {

@@ -15,9 +15,9 @@ Grids draw_inputs(const Case& c, bool in_float);
 Kernel kernel_of(const KernelTable& table, const Op& op, const void** attributes);
 
 struct Layout {
-  int64_t pad = 0;     // elements between rows
-  int64_t offset = 0;  // elements before the first row: misaligned
-  int order = 0;       // tiles: 0 forward, 1 backward, 2 shuffled
+  int64_t pad = 0;       // elements between rows
+  int64_t offset = 0;    // elements before the first row: misaligned
+  int order = 0;         // tiles: 0 forward, 1 backward, 2 shuffled
   int64_t multiple = 1;  // rows start at multiples of so many elements
 };
 
@@ -26,10 +26,13 @@ struct Ran {
   std::string damage;                    // what was written that is not the op's to write; empty: nothing
 };
 
-// Outputs are filled with NaN before, the scratch with NaN before every tile, and the memory around all is checked after.
+// Outputs are filled with NaN before, the scratch with NaN before every tile, and the memory around all is checked
+// after.
 // `run` runs a tile of a call: how it is done depends on the backend.
 using RunTile = void (*)(const Kernel& kernel, const Call& call, int64_t tile, void* scratch);
-inline void run_on_cpu(const Kernel& kernel, const Call& call, int64_t tile, void* scratch) { kernel.run(call, tile, scratch); }
+inline void run_on_cpu(const Kernel& kernel, const Call& call, int64_t tile, void* scratch) {
+  kernel.run(call, tile, scratch);
+}
 Ran run_kernel(const KernelTable& table, const Case& c, const Grids& in, Layout layout, RunTile run = run_on_cpu);
 
 // A plan in double over a case's inputs, all bound by "x0", "x1", …; run() gives an output's elements.
@@ -38,10 +41,11 @@ class Study {
   explicit Study(const Case& c);
   Plan plan;
   Recorder r;
-  std::vector<Var> in;        // of the case; empty Vars where absent
-  Grids values;               // what is bound to them; change and run again
-  Var weights(Shape shape);   // a bound real tensor of random values
-  void output(Var v, const std::string& name) { r.output(1.0 * v, name); }  // a value of its own: two gradients may be one value
+  std::vector<Var> in;       // of the case; empty Vars where absent
+  Grids values;              // what is bound to them; change and run again
+  Var weights(Shape shape);  // a bound real tensor of random values
+  // a value of its own: two gradients may be one value
+  void output(Var v, const std::string& name) { r.output(1.0 * v, name); }
   std::vector<double> run(const std::string& output);
   double& extra(size_t tensor, size_t element) { return extras_[tensor][element]; }
   size_t extras() const { return extras_.size(); }

@@ -1,4 +1,5 @@
-// random, fill, draw_conditions, gather_rows, gather_sequences, compact_rows, mixture_draw. Their statistics are in random.cpp and conditions.cpp; here are the very numbers.
+// random, fill, draw_conditions, gather_rows, gather_sequences, compact_rows, mixture_draw. Their statistics are in
+// random.cpp and conditions.cpp; here are the very numbers.
 #include "op_case.h"
 #include "philox_spec.h"
 
@@ -28,14 +29,16 @@ Number element(const Random& op, const Drawer& d, int64_t c) {
 std::vector<double> identities(int64_t rows) {
   std::vector<double> id;
   std::mt19937 random(1);
-  for (int64_t r = 0; r < 3 * rows; ++r) id.push_back(static_cast<double>(static_cast<int32_t>(random()) >> (r % 3 == 2 ? 20 : 0)));
+  for (int64_t r = 0; r < 3 * rows; ++r)
+    id.push_back(static_cast<double>(static_cast<int32_t>(random()) >> (r % 3 == 2 ? 20 : 0)));
   return id;
 }
 
 // Three columns of 3, 1 and 4 values, some absent, over a table of eleven rows.
 struct Conditions {
   static constexpr int kRows = 11;
-  const std::vector<std::vector<int>> codes{{0, 2, 2, 0, 2, 2, 0, 0, 2, 2, 0}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, {3, 1, 1, 3, 1, 0, 1, 1, 1, 3, 0}};
+  const std::vector<std::vector<int>> codes{
+      {0, 2, 2, 0, 2, 2, 0, 0, 2, 2, 0}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, {3, 1, 1, 3, 1, 0, 1, 1, 1, 3, 0}};
   const std::vector<int> start{0, 3, 4, 8};
   std::vector<double> cumulative, offset, index;
   Conditions() {
@@ -52,7 +55,9 @@ struct Conditions {
   }
 };
 
-uint32_t scaled(uint32_t word, int64_t n) { return static_cast<uint32_t>(static_cast<uint64_t>(word) * static_cast<uint64_t>(n) >> 32); }
+uint32_t scaled(uint32_t word, int64_t n) {
+  return static_cast<uint32_t>(static_cast<uint64_t>(word) * static_cast<uint64_t>(n) >> 32);
+}
 
 }  // namespace
 
@@ -61,10 +66,21 @@ void source_cases(Cases& cases) {
     for (const bool identified : {false, true}) {
       const StepState state{kSeed, (int64_t{5} << 32) + 77, -1};
       // The number that the first element is compared with: not less than itself.
-      const double first = open_unit(drawer(identified ? grid(1, 3, [&](int64_t, int64_t k) { return Number(identities(r)[static_cast<size_t>(k)]); }) : Grid(), 0, state, 5).words(0)[0]);
-      for (const Random& op : {Random{Random::uniform, 3, r, c, 0}, Random{Random::normal, 0x1001, r, c, 0}, Random{Random::bernoulli, 4, r, c, 0.3}, Random{Random::bernoulli, 5, r, c, first}}) {
-        Case x{identified ? "rows by identity" : "rows by place and step", op, {identified ? index(r, 3, 0, 0).of(identities(r)) : none()}, [op, state](const Grids& in) {
-                 return Grids{grid(op.rows, op.cols, [&](int64_t i, int64_t k) { return element(op, drawer(in[0], i, state, op.purpose), k); })};
+      const double first = open_unit(
+          drawer(identified
+                     ? grid(1, 3, [&](int64_t, int64_t k) { return Number(identities(r)[static_cast<size_t>(k)]); })
+                     : Grid(),
+                 0, state, 5)
+              .words(0)[0]);
+      for (const Random& op : {Random{Random::uniform, 3, r, c, 0}, Random{Random::normal, 0x1001, r, c, 0},
+                               Random{Random::bernoulli, 4, r, c, 0.3}, Random{Random::bernoulli, 5, r, c, first}}) {
+        Case x{identified ? "rows by identity" : "rows by place and step",
+               op,
+               {identified ? index(r, 3, 0, 0).of(identities(r)) : none()},
+               [op, state](const Grids& in) {
+                 return Grids{grid(op.rows, op.cols, [&](int64_t i, int64_t k) {
+                   return element(op, drawer(in[0], i, state, op.purpose), k);
+                 })};
                }};
         x.by_rows = identified;
         x.state = state;
@@ -72,10 +88,18 @@ void source_cases(Cases& cases) {
       }
     }
   for (const auto& [r, c] : {std::pair{1, 1}, {31, 33}, {65, 2}})
-    cases.push_back({"constant", Fill{r, c, -2.5}, {}, [r = r, c = c](const Grids&) { return Grids{Grid(r, c, -2.5)}; }});
+    cases.push_back(
+        {"constant", Fill{r, c, -2.5}, {}, [r = r, c = c](const Grids&) { return Grids{Grid(r, c, -2.5)}; }});
 
-  // Shares as they are, and where rounding has left the last short of 1 and the first row's number is just a column's first share.
-  for (const auto& [sampling, rows, short_of] : {std::tuple{false, 1, false}, {true, 1, false}, {false, 31, false}, {true, 31, false}, {false, 65, false}, {true, 65, false}, {false, 65, true}}) {
+  // Shares as they are, and where rounding has left the last short of 1 and the first row's number is just a column's
+  // first share.
+  for (const auto& [sampling, rows, short_of] : {std::tuple{false, 1, false},
+                                                 {true, 1, false},
+                                                 {false, 31, false},
+                                                 {true, 31, false},
+                                                 {false, 65, false},
+                                                 {true, 65, false},
+                                                 {false, 65, true}}) {
     Conditions k;
     const DrawConditions op{9, rows, 3, sampling ? 0 : Conditions::kRows};
     const StepState state{kSeed, 12, -1};
@@ -83,7 +107,9 @@ void source_cases(Cases& cases) {
       for (double& share : k.cumulative) share *= 0.75;
       const auto w = drawer(Grid(), 0, state, op.purpose).words(0);
       const size_t j = scaled(w[0], op.columns);
-      for (size_t v = static_cast<size_t>(k.start[j]); v < static_cast<size_t>(k.start[j + 1]); ++v) k.cumulative[v] = v == static_cast<size_t>(k.start[j]) ? open_unit(w[1]) : std::max(k.cumulative[v], open_unit(w[1]));
+      for (size_t v = static_cast<size_t>(k.start[j]); v < static_cast<size_t>(k.start[j + 1]); ++v)
+        k.cumulative[v] =
+            v == static_cast<size_t>(k.start[j]) ? open_unit(w[1]) : std::max(k.cumulative[v], open_unit(w[1]));
     }
     auto column = [](const std::vector<double>& v) { return index(static_cast<int64_t>(v.size()), 1, 0, 0).of(v); };
     Case x{sampling ? "conditions alone" : "conditions and rows",
@@ -97,7 +123,8 @@ void source_cases(Cases& cases) {
                int64_t v = static_cast<int64_t>(in[1](j, 0).v);
                while (static_cast<double>(v + 1) < in[1](j + 1, 0).v && !(in[0](0, v).v > open_unit(w[1]))) ++v;
                condition(r, 0) = static_cast<double>(v);
-               const int64_t first = static_cast<int64_t>(in[2](v + j, 0).v), last = static_cast<int64_t>(in[2](v + j + 1, 0).v);
+               const int64_t first = static_cast<int64_t>(in[2](v + j, 0).v),
+                             last = static_cast<int64_t>(in[2](v + j + 1, 0).v);
                if (op.table_rows > 0) row(r, 0) = in[3](j * op.table_rows + first + scaled(w[2], last - first), 0);
              }
              return Grids{condition, row};
@@ -109,9 +136,14 @@ void source_cases(Cases& cases) {
   for (const int64_t table : {0, 1, 1000}) {
     const DrawConditions op{2, 33, 0, table};
     const StepState state{kSeed, 1, -1};
-    Case x{"no discrete column", op, {real(1, 1), index(1, 1, 0, 0), index(1, 1, 0, 0), index(1, 1, 0, 0), none()}, [op, state](const Grids&) {
+    Case x{"no discrete column",
+           op,
+           {real(1, 1), index(1, 1, 0, 0), index(1, 1, 0, 0), index(1, 1, 0, 0), none()},
+           [op, state](const Grids&) {
              return Grids{Grid(op.rows, 1, -1), grid(op.rows, 1, [&](int64_t r, int64_t) {
-                            return op.table_rows == 0 ? Number(-1) : Number(scaled(drawer(Grid(), r, state, op.purpose).words(0)[2], op.table_rows));
+                            return op.table_rows == 0 ? Number(-1)
+                                                      : Number(scaled(drawer(Grid(), r, state, op.purpose).words(0)[2],
+                                                                      op.table_rows));
                           })};
            }};
     x.in[0].smooth = false;
@@ -119,9 +151,13 @@ void source_cases(Cases& cases) {
     cases.push_back(x);
   }
 
-  const auto spans = std::make_shared<const Spans>(std::vector<Spans::Item>{{0, 1, false, -1}, {1, 3, true, -1}, {4, 5, true, 0}, {9, 1, false, -1}});
+  const auto spans = std::make_shared<const Spans>(
+      std::vector<Spans::Item>{{0, 1, false, -1}, {1, 3, true, -1}, {4, 5, true, 0}, {9, 1, false, -1}});
   for (const int64_t rows : {1, 31, 65}) {
-    Case x{"a row's spans in order", GatherRows{spans->table()}, {index(13, 2, 0, 2), real(13, 2).constant(), index(rows, 1, 0, 12)}, [rows](const Grids& in) {
+    Case x{"a row's spans in order",
+           GatherRows{spans->table()},
+           {index(13, 2, 0, 2), real(13, 2).constant(), index(rows, 1, 0, 12)},
+           [rows](const Grids& in) {
              Grid at(rows, 4), value(rows, 4, 1);
              for (int64_t r = 0; r < rows; ++r) {
                const int64_t from = static_cast<int64_t>(in[2](r, 0).v);
@@ -135,11 +171,15 @@ void source_cases(Cases& cases) {
   }
 
   for (const auto& [rows, width, steps] : {std::tuple{1, 1, 1}, {33, 5, 4}, {65, 3, 9}}) {
-    Case x{"padded to the longest, cut there too", GatherSequences{steps}, {real(40, width).constant(), index(4, 1, 0, 0).of({0, 7, 20, 30}), index(4, 1, 0, 0).of({7, 1, 10, 3}), index(rows, 1, 0, 3)},
+    Case x{"padded to the longest, cut there too",
+           GatherSequences{steps},
+           {real(40, width).constant(), index(4, 1, 0, 0).of({0, 7, 20, 30}), index(4, 1, 0, 0).of({7, 1, 10, 3}),
+            index(rows, 1, 0, 3)},
            [rows = rows, width = width, steps = steps](const Grids& in) {
              Grid to(rows, steps * width), length(rows, 1), valid(rows, steps);
              for (int64_t r = 0; r < rows; ++r) {
-               const int64_t s = static_cast<int64_t>(in[3](r, 0).v), first = static_cast<int64_t>(in[1](s, 0).v), n = std::min<int64_t>(static_cast<int64_t>(in[2](s, 0).v), steps);
+               const int64_t s = static_cast<int64_t>(in[3](r, 0).v), first = static_cast<int64_t>(in[1](s, 0).v),
+                             n = std::min<int64_t>(static_cast<int64_t>(in[2](s, 0).v), steps);
                length(r, 0) = static_cast<double>(n);
                for (int64_t t = 0; t < n; ++t) {
                  valid(r, t) = 1;
@@ -152,9 +192,13 @@ void source_cases(Cases& cases) {
     cases.push_back(x);
   }
 
-  for (const auto& [rows, codes, alphas] : {std::tuple{1, 1, 1}, {33, 5, 2}, {1025, 3, 0}, {2047, 0, 3}, {2500, 4, 1}, {40, 0, 0}})
-    for (const auto& [note, low, high] : {std::tuple{"some", -1.0, 1.0}, {"all", 0.5, 1.0}, {"none", -1.0, -0.5}, {"few", -1.0, 0.02}}) {
-      Case x{std::string(note) + " are kept", CompactRows{}, {real(rows, 1).range(low, high).constant(), index(rows, codes, -5, 5), real(rows, alphas).constant()},
+  for (const auto& [rows, codes, alphas] :
+       {std::tuple{1, 1, 1}, {33, 5, 2}, {1025, 3, 0}, {2047, 0, 3}, {2500, 4, 1}, {40, 0, 0}})
+    for (const auto& [note, low, high] :
+         {std::tuple{"some", -1.0, 1.0}, {"all", 0.5, 1.0}, {"none", -1.0, -0.5}, {"few", -1.0, 0.02}}) {
+      Case x{std::string(note) + " are kept",
+             CompactRows{},
+             {real(rows, 1).range(low, high).constant(), index(rows, codes, -5, 5), real(rows, alphas).constant()},
              [rows = rows, codes = codes, alphas = alphas](const Grids& in) {
                Grid count(1, 1), row(rows, 1, -1), c(rows, codes), a(rows, alphas);
                int64_t n = 0;
@@ -172,7 +216,10 @@ void source_cases(Cases& cases) {
     }
 
   for (const auto& [rows, d, components] : {std::tuple{1, 1, 1}, {2, 5, 3}, {33, 17, 4}}) {
-    Case x{"mean and factor of the row's component", MixtureDraw{}, {real(rows, d).constant(), index(rows, 1, 0, components - 1), real(components, d).constant(), real(components * d, d).constant()},
+    Case x{"mean and factor of the row's component",
+           MixtureDraw{},
+           {real(rows, d).constant(), index(rows, 1, 0, components - 1), real(components, d).constant(),
+            real(components * d, d).constant()},
            [rows = rows, d = d](const Grids& in) {
              return Grids{grid(rows, d, [&](int64_t r, int64_t a) {
                const int64_t k = static_cast<int64_t>(in[1](r, 0).v);

@@ -29,7 +29,8 @@ Number gumbel(Number u) {
 
 Grids activation(const SpanTable* s, double tau, const Grids& in) {
   const Grid &x = in[0], &u = in[1];
-  const Grid g = grid(x.rows, x.cols, [&](int64_t r, int64_t c) { return (x(r, c) + gumbel(u(r, c))) * rounded(1 / tau, 0); });
+  const Grid g =
+      grid(x.rows, x.cols, [&](int64_t r, int64_t c) { return (x(r, c) + gumbel(u(r, c))) * rounded(1 / tau, 0); });
   Grid y(x.rows, x.cols);
   for (int64_t r = 0; r < x.rows; ++r)
     spans_of(s, [&](const Item& span, int) {
@@ -47,7 +48,8 @@ Grids activation_grad(const SpanTable* s, double tau, const Grids& in) {
       Number dot;
       for (int k = span.start; k < span.start + span.width; ++k) dot += y(r, k) * d(r, k);
       for (int k = span.start; k < span.start + span.width; ++k)
-        out(r, k) = span.softmax != 0 ? y(r, k) * (d(r, k) - dot) * rounded(1 / tau, 0) : (1.0 - y(r, k) * y(r, k)) * d(r, k);
+        out(r, k) =
+            span.softmax != 0 ? y(r, k) * (d(r, k) - dot) * rounded(1 / tau, 0) : (1.0 - y(r, k) * y(r, k)) * d(r, k);
     });
   return {out};
 }
@@ -56,7 +58,8 @@ Grids activation_grad(const SpanTable* s, double tau, const Grids& in) {
 const Item* chosen(const SpanTable* s, const Grid& condition, int64_t r) {
   const int c = static_cast<int>(condition(r, 0).v);
   for (int i = 0; i < s->count && c >= 0; ++i)
-    if (s->items[i].cond_start >= 0 && c >= s->items[i].cond_start && c < s->items[i].cond_start + s->items[i].width) return &s->items[i];
+    if (s->items[i].cond_start >= 0 && c >= s->items[i].cond_start && c < s->items[i].cond_start + s->items[i].width)
+      return &s->items[i];
   return nullptr;
 }
 
@@ -156,15 +159,31 @@ std::shared_ptr<const Spans> row(const std::vector<Spans::Item>& items) { return
 }  // namespace
 
 void span_cases(Cases& cases) {
-  const std::shared_ptr<const Spans> mixed = row({{0, 1, false, -1}, {1, 3, true, -1}, {4, 1, true, 0}, {5, 1, false, -1}, {6, 31, true, -1}, {37, 7, true, 1}, {44, 2, true, 8}, {46, 33, true, 10}});
-  const std::shared_ptr<const Spans> wide = row({{0, 129, true, 0}}), flat = row({{0, 1, false, -1}, {1, 1, false, -1}, {2, 1, false, -1}}),
+  const std::shared_ptr<const Spans> mixed = row({{0, 1, false, -1},
+                                                  {1, 3, true, -1},
+                                                  {4, 1, true, 0},
+                                                  {5, 1, false, -1},
+                                                  {6, 31, true, -1},
+                                                  {37, 7, true, 1},
+                                                  {44, 2, true, 8},
+                                                  {46, 33, true, 10}});
+  const std::shared_ptr<const Spans> wide = row({{0, 129, true, 0}}),
+                                     flat = row({{0, 1, false, -1}, {1, 1, false, -1}, {2, 1, false, -1}}),
                                      modes = row({{0, 1, false, -1}, {1, 10, true, -1}});
-  const std::shared_ptr<const Spans> wider = row({{0, 1, false, -1}, {1, 300, true, 0}, {301, 2, true, -1}, {303, 1, false, -1}, {304, 255, true, 300}, {559, 1, false, -1}, {560, 256, true, -1}});  // wider than what the processor turns at a time
+  // wider than what the processor turns at a time
+  const std::shared_ptr<const Spans> wider = row({{0, 1, false, -1},
+                                                  {1, 300, true, 0},
+                                                  {301, 2, true, -1},
+                                                  {303, 1, false, -1},
+                                                  {304, 255, true, 300},
+                                                  {559, 1, false, -1},
+                                                  {560, 256, true, -1}});
   for (const auto& spans : {mixed, wide, flat, modes, wider})
     for (const int64_t rows : {1, 2, 31}) {
       const SpanTable* s = spans->table();
       const int64_t width = s->width;
-      auto add = [&](const char* note, Op op, std::vector<Input> in, std::function<Grids(const Grids&)> reference, std::vector<Law> laws = {}) {
+      auto add = [&](const char* note, Op op, std::vector<Input> in, std::function<Grids(const Grids&)> reference,
+                     std::vector<Law> laws = {}) {
         Case c{note, std::move(op), std::move(in), std::move(reference), std::move(laws)};
         c.by_rows = rows > 1 && rows != width;
         c.tables = spans;
@@ -181,12 +200,16 @@ void span_cases(Cases& cases) {
                        return worst;
                      }};
       for (const double tau : {0.2, 1.0})
-        add("gumbel softmax", SpanActivation{s, tau, kLow, kHigh}, {real(rows, width), real(rows, width).range(0.02, 0.98).constant()}, [s, tau](const Grids& in) { return activation(s, tau, in); }, {sums});
+        add("gumbel softmax", SpanActivation{s, tau, kLow, kHigh},
+            {real(rows, width), real(rows, width).range(0.02, 0.98).constant()},
+            [s, tau](const Grids& in) { return activation(s, tau, in); }, {sums});
       std::vector<double> ends;
       for (int64_t i = 0; i < rows * width; ++i) ends.push_back(i % 3 == 0 ? 0 : i % 3 == 1 ? 1 : 0.5);
-      add("uniforms 0 and 1 are clamped", SpanActivation{s, 0.2, kLow, kHigh}, {real(rows, width).range(-30, 30).constant(), real(rows, width).of(ends).constant()},
+      add("uniforms 0 and 1 are clamped", SpanActivation{s, 0.2, kLow, kHigh},
+          {real(rows, width).range(-30, 30).constant(), real(rows, width).of(ends).constant()},
           [s](const Grids& in) { return activation(s, 0.2, in); }, {sums});
-      add("backward", SpanActivationGrad{s, 0.2}, {real(rows, width).range(0.01, 0.9), real(rows, width)}, [s](const Grids& in) { return activation_grad(s, 0.2, in); });
+      add("backward", SpanActivationGrad{s, 0.2}, {real(rows, width).range(0.01, 0.9), real(rows, width)},
+          [s](const Grids& in) { return activation_grad(s, 0.2, in); });
       add("sum", SpanReduce{s, false}, {real(rows, width)}, [s](const Grids& in) {
         Grid y(in[0].rows, s->count);
         for (int64_t r = 0; r < y.rows; ++r)
@@ -214,19 +237,31 @@ void span_cases(Cases& cases) {
         return Grids{y};
       });
       cases.back().derived = false;
-      add("draws", SpanSample{s, kLow, kHigh}, {real(rows, width).constant(), real(rows, width).range(0.02, 0.98).constant()}, [s](const Grids& in) { return sample(s, in); });
-      const std::vector<double> half(static_cast<size_t>(rows * width), 0.5), level(static_cast<size_t>(rows * width), 1);
-      add("the lowest of equal ones is drawn", SpanSample{s, kLow, kHigh}, {real(rows, width).of(level).constant(), real(rows, width).of(half).constant()}, [s](const Grids& in) { return sample(s, in); },
-          {{"all codes are 0", [](const Grids&, const Grids& out) {
-              double sum = 0;
-              for (const Number& n : out[0].cells) sum += std::fabs(n.v);
-              return sum;
-            }}});
+      add("draws", SpanSample{s, kLow, kHigh},
+          {real(rows, width).constant(), real(rows, width).range(0.02, 0.98).constant()},
+          [s](const Grids& in) { return sample(s, in); });
+      const std::vector<double> half(static_cast<size_t>(rows * width), 0.5),
+          level(static_cast<size_t>(rows * width), 1);
+      add("the lowest of equal ones is drawn", SpanSample{s, kLow, kHigh},
+          {real(rows, width).of(level).constant(), real(rows, width).of(half).constant()},
+          [s](const Grids& in) { return sample(s, in); }, {{"all codes are 0", [](const Grids&, const Grids& out) {
+                                                              double sum = 0;
+                                                              for (const Number& n : out[0].cells)
+                                                                sum += std::fabs(n.v);
+                                                              return sum;
+                                                            }}});
       std::vector<double> conditions;  // the first value and the last, none, and what lies between
-      for (int64_t r = 0; r < rows; ++r) conditions.push_back(s->cond_width == 0 || r % 5 == 2 ? -1 : static_cast<double>(r % 5 == 0 ? 0 : r % 5 == 1 ? s->cond_width - 1 : 7 * r % s->cond_width));
+      for (int64_t r = 0; r < rows; ++r)
+        conditions.push_back(s->cond_width == 0 || r % 5 == 2
+                                 ? -1
+                                 : static_cast<double>(r % 5 == 0   ? 0
+                                                       : r % 5 == 1 ? s->cond_width - 1
+                                                                    : 7 * r % s->cond_width));
       const Input condition = index(rows, 1, 0, 0).of(conditions);
-      add("cross-entropy", SpanCrossEntropy{s}, {real(rows, width).range(-4, 4), condition}, [s](const Grids& in) { return cross_entropy(s, in); });
-      add("its derivative", SpanCrossEntropyGrad{s}, {real(rows, width).range(-4, 4), condition, real(rows, 1)}, [s](const Grids& in) { return cross_entropy_grad(s, in); },
+      add("cross-entropy", SpanCrossEntropy{s}, {real(rows, width).range(-4, 4), condition},
+          [s](const Grids& in) { return cross_entropy(s, in); });
+      add("its derivative", SpanCrossEntropyGrad{s}, {real(rows, width).range(-4, 4), condition, real(rows, 1)},
+          [s](const Grids& in) { return cross_entropy_grad(s, in); },
           {{"a span of d_x sums to zero", [](const Grids&, const Grids& out) {
               double worst = 0;
               for (int64_t r = 0; r < out[0].rows; ++r) {
@@ -238,12 +273,21 @@ void span_cases(Cases& cases) {
             }}});
       // Rows as gather_rows gives them: a choice in every softmax span, the only column of every tanh span.
       std::vector<double> chosen_columns;
-      for (int64_t r = 0; r < rows; ++r) spans_of(s, [&](const Item& span, int i) { chosen_columns.push_back(span.start + (7 * static_cast<int>(r) + 3 * i) % span.width); });
-      const Input at = index(rows, s->count, 0, 0).of(chosen_columns), value = real(rows, s->count).range(-0.99, 0.99).constant();
+      for (int64_t r = 0; r < rows; ++r)
+        spans_of(s, [&](const Item& span, int i) {
+          chosen_columns.push_back(span.start + (7 * static_cast<int>(r) + 3 * i) % span.width);
+        });
+      const Input at = index(rows, s->count, 0, 0).of(chosen_columns),
+                  value = real(rows, s->count).range(-0.99, 0.99).constant();
       const Input sigma = s->tanhs > 0 ? real(1, s->tanhs).range(0.2, 1) : none();
-      add("reconstruction loss", SpanReconstruction{s}, {real(rows, width).range(-4, 4), at, value, sigma}, [s](const Grids& in) { return reconstruction(s, in); });
-      add("large logits", SpanReconstruction{s}, {real(rows, width).range(9996, 10004).constant(), at, value, s->tanhs > 0 ? sigma.constant() : sigma}, [s](const Grids& in) { return reconstruction(s, in); });
-      add("its derivative", SpanReconstructionGrad{s}, {real(rows, width).range(-4, 4), at, value, sigma, real(rows, s->count)}, [s](const Grids& in) { return reconstruction_grad(s, in); },
+      add("reconstruction loss", SpanReconstruction{s}, {real(rows, width).range(-4, 4), at, value, sigma},
+          [s](const Grids& in) { return reconstruction(s, in); });
+      add("large logits", SpanReconstruction{s},
+          {real(rows, width).range(9996, 10004).constant(), at, value, s->tanhs > 0 ? sigma.constant() : sigma},
+          [s](const Grids& in) { return reconstruction(s, in); });
+      add("its derivative", SpanReconstructionGrad{s},
+          {real(rows, width).range(-4, 4), at, value, sigma, real(rows, s->count)},
+          [s](const Grids& in) { return reconstruction_grad(s, in); },
           {{"a softmax span of d_x sums to zero", [s](const Grids&, const Grids& out) {
               double worst = 0;
               for (int64_t r = 0; r < out[0].rows; ++r)

@@ -1,4 +1,5 @@
-// sparse_dense, sparse_pick, sparse_matmul, sparse_wgrad: rows of few entries; packed rows (several blocks), repeated and absent entries, with and without values.
+// sparse_dense, sparse_pick, sparse_matmul, sparse_wgrad: rows of few entries; packed rows (several blocks), repeated
+// and absent entries, with and without values.
 #include "op_case.h"
 
 namespace tessera::oracle {
@@ -18,13 +19,17 @@ template <class F>
 void each(const Entries& e, const Grid& index, const Grid& value, F&& f) {
   for (int64_t r = 0; r < e.rows; ++r)
     for (int64_t j = 0; j < e.entries(); ++j)
-      if (index(r, j).v >= 0) f(r, j / e.per * e.width + static_cast<int64_t>(index(r, j).v), value.cells.empty() ? Number(1) : value(r, j), j);
+      if (index(r, j).v >= 0)
+        f(r, j / e.per * e.width + static_cast<int64_t>(index(r, j).v), value.cells.empty() ? Number(1) : value(r, j),
+          j);
 }
 
 }  // namespace
 
 void sparse_cases(Cases& cases) {
-  for (const Entries e : {Entries{1, 1, 1, 1}, Entries{31, 1, 1, 7}, Entries{33, 1, 5, 29}, Entries{17, 3, 4, 13}, Entries{5, 10, 2, 65}, Entries{6, 9, 8, 11}})  // the last: more than a warp has lanes
+  // the last: more than a warp has lanes
+  for (const Entries e : {Entries{1, 1, 1, 1}, Entries{31, 1, 1, 7}, Entries{33, 1, 5, 29}, Entries{17, 3, 4, 13},
+                          Entries{5, 10, 2, 65}, Entries{6, 9, 8, 11}})
     for (const bool given : {true, false}) {
       const char* note = given ? "with values" : "ones";
       cases.push_back({note, SparseDense{e.width, e.per}, {e.indices(), e.values(given)}, [e](const Grids& in) {
@@ -36,7 +41,10 @@ void sparse_cases(Cases& cases) {
       for (const int64_t n : {1, 33, 128, 130}) {
         if (n == 128 && e.rows > 6) continue;
         for (const int64_t addend : {int64_t{0}, int64_t{1}, e.rows}) {
-          Case x{note, SparseMatmul{e.width, e.per, addend > 0}, {e.indices(), e.values(given), real(e.dense(), n)}, [e, n](const Grids& in) {
+          Case x{note,
+                 SparseMatmul{e.width, e.per, addend > 0},
+                 {e.indices(), e.values(given), real(e.dense(), n)},
+                 [e, n](const Grids& in) {
                    Grid y(e.rows, n);
                    if (in.size() == 4) y = grid(e.rows, n, [&](int64_t r, int64_t k) { return in[3].wide(r, k); });
                    each(e, in[0], in[1], [&](int64_t r, int64_t c, Number v, int64_t) {
@@ -50,9 +58,13 @@ void sparse_cases(Cases& cases) {
           cases.push_back(x);
         }
         for (const bool addend : {false, true}) {
-          Case x{note, SparseWgrad{e.width, e.per, addend}, {e.indices(), e.values(given), real(e.rows, n)}, [e, n](const Grids& in) {
+          Case x{note,
+                 SparseWgrad{e.width, e.per, addend},
+                 {e.indices(), e.values(given), real(e.rows, n)},
+                 [e, n](const Grids& in) {
                    Grid y(e.dense(), n);
-                   if (in.size() == 4) y = grid(e.dense(), n, [&](int64_t r, int64_t k) { return rounded(in[3](r, k).v, 0); });
+                   if (in.size() == 4)
+                     y = grid(e.dense(), n, [&](int64_t r, int64_t k) { return rounded(in[3](r, k).v, 0); });
                    each(e, in[0], in[1], [&](int64_t r, int64_t c, Number v, int64_t) {
                      for (int64_t k = 0; k < n; ++k) y(c, k) += v * in[2](r, k);
                    });
@@ -63,11 +75,12 @@ void sparse_cases(Cases& cases) {
         }
       }
       if (given) continue;
-      cases.push_back({"picks", SparsePick{e.width, e.per}, {e.indices(), real(e.rows, e.dense())}, [e](const Grids& in) {
-                         Grid y(e.rows, e.entries());
-                         each(e, in[0], Grid(), [&](int64_t r, int64_t c, Number, int64_t j) { y(r, j) = in[1](r, c); });
-                         return Grids{y};
-                       }});
+      cases.push_back(
+          {"picks", SparsePick{e.width, e.per}, {e.indices(), real(e.rows, e.dense())}, [e](const Grids& in) {
+             Grid y(e.rows, e.entries());
+             each(e, in[0], Grid(), [&](int64_t r, int64_t c, Number, int64_t j) { y(r, j) = in[1](r, c); });
+             return Grids{y};
+           }});
       cases.back().by_rows = true;
     }
 }

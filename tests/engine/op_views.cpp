@@ -1,4 +1,5 @@
-// reshape, slice_rows, slice_cols, concat_rows, concat_cols, as kernels: placement turns most of them into views, these are what is left. Exact.
+// reshape, slice_rows, slice_cols, concat_rows, concat_cols, as kernels: placement turns most of them into views, these
+// are what is left. Exact.
 #include "op_case.h"
 
 namespace tessera::oracle {
@@ -11,8 +12,12 @@ void view_cases(Cases& cases) {
                        return Grids{y};
                      }});
   for (const auto& [r, c, start, n] : {std::tuple{33, 65, 0, 31}, {33, 65, 32, 1}, {40, 3, 2, 37}}) {
-    cases.push_back({"rows", SliceRows{start, n}, {real(r, c)}, [start = start, n = n](const Grids& in) { return Grids{grid(n, in[0].cols, [&](int64_t i, int64_t k) { return in[0](start + i, k); })}; }});
-    cases.push_back({"columns", SliceCols{start, n}, {real(c, r)}, [start = start, n = n](const Grids& in) { return Grids{grid(in[0].rows, n, [&](int64_t i, int64_t k) { return in[0](i, start + k); })}; }});
+    cases.push_back({"rows", SliceRows{start, n}, {real(r, c)}, [start = start, n = n](const Grids& in) {
+                       return Grids{grid(n, in[0].cols, [&](int64_t i, int64_t k) { return in[0](start + i, k); })};
+                     }});
+    cases.push_back({"columns", SliceCols{start, n}, {real(c, r)}, [start = start, n = n](const Grids& in) {
+                       return Grids{grid(in[0].rows, n, [&](int64_t i, int64_t k) { return in[0](i, start + k); })};
+                     }});
     cases.back().by_rows = true;
   }
   for (const auto& sizes : {std::vector<int64_t>{1}, {2, 31}, {33, 1, 64}}) {

@@ -1,5 +1,6 @@
-// What is true of every op, checked from its description (op_case.h): values in float on every instruction set and in double, gradients and second derivatives
-// by central differences, fused = composed, laws, every float, bits. One test an op and property; an op of TESSERA_OPS without a case fails.
+// What is true of every op, checked from its description (op_case.h): values in float on every instruction set and in
+// double, gradients and second derivatives by central differences, fused = composed, laws, every float, bits. One test
+// an op and property; an op of TESSERA_OPS without a case fails.
 #include <cfloat>
 #include <limits>
 
@@ -33,7 +34,8 @@ TEST_P(Ops, ValueInFloatOnEveryInstructionSet) {
 TEST_P(Ops, ValueInDouble) {
   each_case([](const Case& c) {
     const Grids in = draw_inputs(c, false), want = c.reference(in);
-    for (const Layout& l : kLayouts) compare(want, run_kernel(*cpu_kernels("double"), c, in, l), DBL_EPSILON, 2 * DBL_MIN);
+    for (const Layout& l : kLayouts)
+      compare(want, run_kernel(*cpu_kernels("double"), c, in, l), DBL_EPSILON, 2 * DBL_MIN);
   });
 }
 
@@ -62,7 +64,9 @@ TEST_P(Ops, LawsHold) {
       Grids out = c.reference(in);
       for (size_t k = 0; k < out.size(); ++k)
         for (size_t i = 0; i < out[k].cells.size(); ++i) out[k].cells[i] = ran.out[k][i];
-      for (const Law& law : c.laws) EXPECT_LE(law.distance(in, out), 500 * (table->scalar_bytes == 4 ? FLT_EPSILON : DBL_EPSILON)) << law.sentence << ", " << table->name;
+      for (const Law& law : c.laws)
+        EXPECT_LE(law.distance(in, out), 500 * (table->scalar_bytes == 4 ? FLT_EPSILON : DBL_EPSILON))
+            << law.sentence << ", " << table->name;
     }
   });
 }
@@ -79,8 +83,9 @@ TEST_P(Ops, NanAndInfinityReachWhatDependsOnThem) {
           const Ran got = run_kernel(*table, c, in, kLayouts[1]);
           for (size_t k = 0; k < want.size(); ++k)
             for (size_t e = 0; e < want[k].cells.size(); ++e)
-              ASSERT_EQ(std::isfinite(got.out[k][e]), std::isfinite(want[k].cells[e].v)) << table->name << ": input " << i << " holds " << bad << ", output " << k << " element "
-                                                                                         << e << " is " << got.out[k][e];
+              ASSERT_EQ(std::isfinite(got.out[k][e]), std::isfinite(want[k].cells[e].v))
+                  << table->name << ": input " << i << " holds " << bad << ", output " << k << " element " << e
+                  << " is " << got.out[k][e];
         }
       }
   });
@@ -91,12 +96,14 @@ TEST_P(Ops, BitsAreTheSameForAnyOrderLayoutAndAlignment) {
     const Grids in = draw_inputs(c, true);
     for (const KernelTable* table : float_tables()) {
       const Ran aligned = run_kernel(*table, c, in, {});
-      for (int64_t offset = 1; offset < 16; ++offset) same_bits(aligned, run_kernel(*table, c, in, {offset % 4, offset, static_cast<int>(offset % 3)}), table->name);
+      for (int64_t offset = 1; offset < 16; ++offset)
+        same_bits(aligned, run_kernel(*table, c, in, {offset % 4, offset, static_cast<int>(offset % 3)}), table->name);
     }
   });
 }
 
-// All sizes up to two tiles of the smallest kind (a vector's lanes, the rows of a register block) and around those of the larger.
+// All sizes up to two tiles of the smallest kind (a vector's lanes, the rows of a register block) and around those of
+// the larger.
 const std::vector<int64_t>& batch_sizes() {
   static const std::vector<int64_t> sizes = [] {
     std::vector<int64_t> s;
@@ -111,7 +118,10 @@ TEST_P(Ops, ARowHasItsBitsWhateverBatchItStandsIn) {
   each_case([](const Case& c) {
     const Grids in = draw_inputs(c, true);
     for (const KernelTable* table : float_tables())
-      rows_have_their_bits_anywhere(c, in, batch_sizes(), [&](const Case& batch, const Grids& values, const Layout& l) { return run_kernel(*table, batch, values, l); }, table->name);
+      rows_have_their_bits_anywhere(
+          c, in, batch_sizes(),
+          [&](const Case& batch, const Grids& values, const Layout& l) { return run_kernel(*table, batch, values, l); },
+          table->name);
   });
 }
 
@@ -125,16 +135,19 @@ TEST_P(Ops, ARowHasTheSameBitsWithAvx2AndAvx512) {
   });
 }
 
-// ---- every float -------------------------------------------------------------------------------------------------------------------
+// ---- every float --------------------------------------------------------------------------------
 std::vector<double> extremes() {
   std::vector<double> all;
-  for (const double x : {0.0, 1e-40, 1.0, 88.0, 1e4, 1e30, static_cast<double>(FLT_MAX), std::numeric_limits<double>::infinity()}) all.insert(all.end(), {x, -x});
+  for (const double x :
+       {0.0, 1e-40, 1.0, 88.0, 1e4, 1e30, static_cast<double>(FLT_MAX), std::numeric_limits<double>::infinity()})
+    all.insert(all.end(), {x, -x});
   all.push_back(std::numeric_limits<double>::quiet_NaN());
   for (double& x : all) x = static_cast<double>(static_cast<float>(x));
   return all;
 }
 
-// Values that no training gives, but a file may hold: kernels are defined for them (under UBSan), and what stands beside them keeps its bits.
+// Values that no training gives, but a file may hold: kernels are defined for them (under UBSan), and what stands
+// beside them keeps its bits.
 TEST_P(Ops, EveryFloatIsDefinedInEveryBatch) {
   each_case([](const Case& c) {
     const std::vector<double> special = extremes();
@@ -145,7 +158,12 @@ TEST_P(Ops, EveryFloatIsDefinedInEveryBatch) {
           if ((e + i) % (round + 1) == 0) in[i].cells[e] = special[(e * 5 + i * 3 + round) % special.size()];
       for (const KernelTable* table : float_tables()) {
         EXPECT_EQ(run_kernel(*table, c, in, kLayouts[round]).damage, "") << table->name;
-        rows_have_their_bits_anywhere(c, in, {5, 17, 32}, [&](const Case& batch, const Grids& values, const Layout& l) { return run_kernel(*table, batch, values, l); }, table->name);
+        rows_have_their_bits_anywhere(
+            c, in, {5, 17, 32},
+            [&](const Case& batch, const Grids& values, const Layout& l) {
+              return run_kernel(*table, batch, values, l);
+            },
+            table->name);
       }
     }
   });
@@ -161,20 +179,24 @@ TEST(Functions, OfEveryFloatAreWhatTheyAreOnPaper) {
     for (const KernelTable* table : float_tables()) {
       const Ran got = run_kernel(*table, c, in, {});
       for (size_t e = 0; e < in[0].cells.size(); ++e) {
-        const double x = in[0].cells[e].v, w = static_cast<double>(static_cast<float>(want[0].cells[e].v)), g = got.out[0][e];
-        const bool same = std::isnan(w) ? std::isnan(g) : std::isinf(w) ? g == w : std::fabs(g - w) <= 8 * FLT_EPSILON * std::fabs(w) + 2 * FLT_MIN;
+        const double x = in[0].cells[e].v, w = static_cast<double>(static_cast<float>(want[0].cells[e].v)),
+                     g = got.out[0][e];
+        const bool same = std::isnan(w)   ? std::isnan(g)
+                          : std::isinf(w) ? g == w
+                                          : std::fabs(g - w) <= 8 * FLT_EPSILON * std::fabs(w) + 2 * FLT_MIN;
         ASSERT_TRUE(same) << c.note << " on " << table->name << " of " << x << " is " << g << ", not " << w;
       }
     }
   }
 }
 
-// ---- derivatives -------------------------------------------------------------------------------------------------------------------
+// ---- derivatives --------------------------------------------------------------------------------
 constexpr double kStep = 1e-5, kTolerance = 1e-6;
 
 // Central differences of run(name) by up to 16 elements of a tensor, against the gradient there.
 template <class Element>
-void differences(Study& s, const char* name, const std::vector<double>& gradient, size_t count, double scale, Element&& element, const std::string& what) {
+void differences(Study& s, const char* name, const std::vector<double>& gradient, size_t count, double scale,
+                 Element&& element, const std::string& what) {
   std::mt19937_64 random(11);
   for (size_t n = 0; n < std::min<size_t>(count, 16); ++n) {
     const size_t i = count <= 16 ? n : std::uniform_int_distribution<size_t>(0, count - 1)(random);
@@ -185,7 +207,8 @@ void differences(Study& s, const char* name, const std::vector<double>& gradient
     x = was - kStep;
     const double down = s.run(name)[0];
     x = was;
-    ASSERT_NEAR(gradient.empty() ? 0 : gradient[i], (up - down) / (2 * kStep), kTolerance * scale) << what << ", element " << i;
+    ASSERT_NEAR(gradient.empty() ? 0 : gradient[i], (up - down) / (2 * kStep), kTolerance * scale)
+        << what << ", element " << i;
   }
 }
 
@@ -197,18 +220,25 @@ double largest(const std::vector<std::vector<double>>& all) {
 }
 
 // Gradients of "value" by the case's smooth inputs and by the study's other tensors.
-void check_gradients(Study& s, const Case& c, const std::vector<Var>& wrt, const std::vector<Var>& grads, const char* name, const char* prefix) {
+void check_gradients(Study& s, const Case& c, const std::vector<Var>& wrt, const std::vector<Var>& grads,
+                     const char* name, const char* prefix) {
   std::vector<std::vector<double>> values;
-  for (size_t i = 0; i < wrt.size(); ++i) values.push_back(grads[i] ? s.run(prefix + std::to_string(i)) : std::vector<double>{});
+  for (size_t i = 0; i < wrt.size(); ++i)
+    values.push_back(grads[i] ? s.run(prefix + std::to_string(i)) : std::vector<double>{});
   const double scale = largest(values);
   size_t k = 0;
   for (size_t i = 0; i < c.in.size(); ++i) {
     if (c.in[i].absent || !c.in[i].smooth) continue;
-    differences(s, name, values[k], s.values[i].cells.size(), scale, [&](size_t e) -> double& { return s.values[i].cells[e].v; }, std::string(name) + " by input " + std::to_string(i));
+    differences(
+        s, name, values[k], s.values[i].cells.size(), scale,
+        [&](size_t e) -> double& { return s.values[i].cells[e].v; },
+        std::string(name) + " by input " + std::to_string(i));
     ++k;
   }
   for (size_t t = 0; k < wrt.size(); ++k, ++t)
-    differences(s, name, values[k], s.extra_size(t), scale, [&](size_t e) -> double& { return s.extra(t, e); }, std::string(name) + " by the gradient given for output " + std::to_string(t));
+    differences(
+        s, name, values[k], s.extra_size(t), scale, [&](size_t e) -> double& { return s.extra(t, e); },
+        std::string(name) + " by the gradient given for output " + std::to_string(t));
 }
 
 std::vector<Var> smooth_inputs(const Study& s, const Case& c) {
@@ -231,7 +261,8 @@ void check_derivatives(const Case& c, int output) {
   std::vector<Var> terms, wrt = smooth;
   for (size_t k = 0; k < out.size(); ++k) {
     const Var o = out[k];
-    if (s.plan[o.id].dtype == DType::index || o.shape().count() == 0 || (output >= 0 && output != static_cast<int>(k))) continue;
+    if (s.plan[o.id].dtype == DType::index || o.shape().count() == 0 || (output >= 0 && output != static_cast<int>(k)))
+      continue;
     const Var w = s.weights(o.shape());
     wrt.push_back(w);
     terms.push_back(sum(o * w));

@@ -1,4 +1,5 @@
-// Each pass by itself: that it does what its head says (which ops go, what work is saved), and that the plan computes the same.
+// Each pass by itself: that it does what its head says (which ops go, what work is saved), and that the plan computes
+// the same.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -26,7 +27,8 @@ TEST(Passes, AnUnknownNameIsAnErrorThatListsTheKnownOnes) {
     FAIL() << "no error";
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::usage);
-    for (const char* part : {"\"gathr\"", "gather", "dead", "stack", "all"}) EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << part;
+    for (const char* part : {"\"gathr\"", "gather", "dead", "stack", "all"})
+      EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << part;
   }
 }
 
@@ -64,7 +66,8 @@ TEST(Dead, LeavesOutWhatNobodyReadsAndKeepsWhatChangesState) {
 TEST(Constants, ZerosGoThroughProductsSumsAndMoves) {
   Sandbox s;
   const Var x = s.real("x", {4, 6}), w = s.real("w", {6, 6}), zero = fill(s.r, {4, 6}, 0);
-  s.see(matmul(zero, w) + x * zero + concat_rows({slice_rows(zero, 0, 2), slice_rows(zero, 2, 2)}) + tanh(zero) + x, "x");
+  s.see(matmul(zero, w) + x * zero + concat_rows({slice_rows(zero, 0, 2), slice_rows(zero, 2, 2)}) + tanh(zero) + x,
+        "x");
   s.see(1.0 * (zero / (x + 3.0)), "zero");
   s.see(zero - x, "minus x");
   const Plan made = after(s, "constants");
@@ -103,7 +106,8 @@ TEST(Constants, SumsWithAConstantAreOneOp) {
 }
 
 TEST(Dead, TheSlopeOfALeakyCriticHasNoDerivative) {
-  // The penalty's gradient needs the critic forward, its slope, and the slope's weight gradients: no product with a derivative of the slope.
+  // The penalty's gradient needs the critic forward, its slope, and the slope's weight gradients: no product with a
+  // derivative of the slope.
   Sandbox s;
   const Var x = s.real("x", {8, 5}), w = s.real("w", {5, 7}), v = s.real("v", {7, 1});
   const Var y = matmul(leaky_relu(matmul(x, w), 0.2), v), slope = pullback(s.r, {y}, {fill(s.r, {8, 1}, 1)}, {x})[0];
@@ -138,8 +142,10 @@ TEST(Interpolate, ALayerOfRowsBetweenCostsNoProduct) {
 // A packed, sparse critic row beside dense columns: [rows/2, 2·(9) + 4], forward and the weight's gradient.
 struct Packed : Sandbox {
   Packed() {
-    const Var hot = sparse_dense(index("i", {20, 3}, -1, 8), real("v", {20, 3}), 9, 3), condition = sparse_dense(index("c", {20, 1}, -1, 3), Var{}, 4, 1);
-    const Var row = concat_cols({reshape(hot, {10, 18}), reshape(condition, {10, 8}), real("dense", {10, 5})}), w = real("w", {31, 7});
+    const Var hot = sparse_dense(index("i", {20, 3}, -1, 8), real("v", {20, 3}), 9, 3),
+              condition = sparse_dense(index("c", {20, 1}, -1, 3), Var{}, 4, 1);
+    const Var row = concat_cols({reshape(hot, {10, 18}), reshape(condition, {10, 8}), real("dense", {10, 5})}),
+              w = real("w", {31, 7});
     const Var y = tanh(matmul(row, w));
     see(y, "y");
     see(pullback(r, {sum(square(y))}, {fill(r, {1, 1}, 1)}, {w})[0], "d w");
@@ -250,7 +256,8 @@ TEST(NormRelu, ANormThatIsReadWithoutItsReluStays) {
 TEST(Stack, ThreeProductsOfFiftyRowsBecomeOneOfAHundredAndFifty) {
   Sandbox s;
   const Var w = s.real("w", {20, 30}), b = s.real("b", {1, 30}), v = s.real("v", {30, 1});
-  for (const char* batch : {"real", "fake", "between"}) s.see(matmul(leaky_relu(matmul(s.real(batch, {50, 20}), w) + b, 0.2), v), std::string("of ") + batch);
+  for (const char* batch : {"real", "fake", "between"})
+    s.see(matmul(leaky_relu(matmul(s.real(batch, {50, 20}), w) + b, 0.2), v), std::string("of ") + batch);
   const Plan made = after(s, "stack");
   EXPECT_EQ(count<Matmul>(s.plan), 6);
   EXPECT_EQ(count<Matmul>(made), 2);
@@ -277,12 +284,14 @@ TEST(Stack, ProductsOfManyRowsStayApart) {
 
 TEST(Scale, AFactorOfRowsIsAppliedBehindTheProduct) {
   Sandbox s;
-  const Var x = s.real("x", {8, 40}), w = s.real("w", {40, 6}), factor = s.real("factor", {8, 1}), y = s.real("y", {8, 5});
+  const Var x = s.real("x", {8, 40}), w = s.real("w", {40, 6}), factor = s.real("factor", {8, 1}),
+            y = s.real("y", {8, 5});
   const Var scaled = 3.0 * (x * factor);
   s.see(matmul(scaled, w), "forward");
   s.see(matmul(scaled, y, true), "weight's gradient");
   const Plan made = after(s, "scale");
-  for (const auto& [m, node] : ops<Matmul>(made)) EXPECT_TRUE(made.shape(node.in[0]) == (Shape{8, 40}) && made.maker(node.in[0]) == nullptr) << "of x itself";
+  for (const auto& [m, node] : ops<Matmul>(made))
+    EXPECT_TRUE(made.shape(node.in[0]) == (Shape{8, 40}) && made.maker(node.in[0]) == nullptr) << "of x itself";
   EXPECT_LT(flops(made), flops(s.plan));
 }
 
@@ -305,7 +314,8 @@ TEST(Constants, AValueAddedToItselfIsScaled) {
 
 TEST(Accumulate, SparseGradientsComeBeforeTheDenseOneWhateverTheirOrder) {
   Sandbox s;
-  const Var d = s.real("d", {10, 7}), x = s.real("x", {10, 12}), first = s.index("i", {10, 1}, -1, 11), second = s.index("j", {10, 1}, -1, 11);
+  const Var d = s.real("d", {10, 7}), x = s.real("x", {10, 12}), first = s.index("i", {10, 1}, -1, 11),
+            second = s.index("j", {10, 1}, -1, 11);
   const auto sparse = [&](Var index) { return s.r.emit1(SparseWgrad{12, 1, false}, {index, Var{}, d}); };
   s.see((sparse(first) + matmul(x, d, true)) + sparse(second), "after");
   s.see(sparse(second) + (sparse(first) + matmul(x, 2.0 * d, true)), "before");

@@ -1,4 +1,5 @@
-// Order and memory: readers of old state come before its change, concatenations are made in place, memory is given again only when free.
+// Order and memory: readers of old state come before its change, concatenations are made in place, memory is given
+// again only when free.
 #include <gtest/gtest.h>
 
 #include "engine/error.h"
@@ -50,9 +51,7 @@ TEST(Schedule, ACircleIsAnError) {
   try {
     schedule(plan);
     FAIL() << "no error";
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), ErrorCode::internal);
-  }
+  } catch (const Error& e) { EXPECT_EQ(e.code(), ErrorCode::internal); }
 }
 
 TEST(Placement, ConcatenatedPartsAreMadeWhereTheyBelong) {
@@ -67,7 +66,8 @@ TEST(Placement, ConcatenatedPartsAreMadeWhereTheyBelong) {
   EXPECT_EQ(slot(b).offset, slot(tall).offset + 4 * 3);
   EXPECT_EQ(slot(c).offset, slot(tall).offset + 4 * 6 * 8);
   for (size_t n = 0; n < s.plan.nodes.size(); ++n) {
-    const bool move = std::holds_alternative<ConcatCols>(s.plan.nodes[n].op) || std::holds_alternative<ConcatRows>(s.plan.nodes[n].op);
+    const bool move = std::holds_alternative<ConcatCols>(s.plan.nodes[n].op) ||
+                      std::holds_alternative<ConcatRows>(s.plan.nodes[n].op);
     EXPECT_EQ(p.runs[n], !move) << op_name(s.plan.nodes[n].op);
   }
   EXPECT_EQ(misplaced(s.plan), "");
@@ -75,7 +75,8 @@ TEST(Placement, ConcatenatedPartsAreMadeWhereTheyBelong) {
 
 TEST(Placement, APartWantedTwiceIsCopiedOnce) {
   Sandbox s;
-  const Var a = tanh(s.real("a", {6, 3})), b = exp(s.real("b", {6, 3})), one = concat_cols({a, b}), two = concat_cols({b, a});
+  const Var a = tanh(s.real("a", {6, 3})), b = exp(s.real("b", {6, 3})), one = concat_cols({a, b}),
+            two = concat_cols({b, a});
   s.see(1.0 * one, "one");
   s.see(1.0 * two, "two");
   EXPECT_EQ(misplaced(s.plan), "");
@@ -115,7 +116,11 @@ TEST(Placement, StatesThatChangeStayWhereTheyAre) {
   const auto next = s.r.emit(Adam{Adam::torch, 0.1, 0.9, 0.99, 1e-8, 0, 1, 0, 0, 0}, {w, m, v, s.real("g", {1, 40})});
   const Placement p = place(s.plan, 4);
   for (size_t k = 0; k < 3; ++k) {
-    const Slot before = p.slots[static_cast<size_t>((k == 0 ? w : k == 1 ? m : v).id)], after = p.slots[static_cast<size_t>(next[k].id)];
+    const Slot before = p.slots[static_cast<size_t>((k == 0   ? w
+                                                     : k == 1 ? m
+                                                              : v)
+                                                        .id)],
+               after = p.slots[static_cast<size_t>(next[k].id)];
     EXPECT_EQ(before.where, Slot::state);
     EXPECT_EQ(after.where, Slot::state);
     EXPECT_EQ(after.offset, before.offset);

@@ -14,7 +14,8 @@ std::atomic<int64_t> allocations{0};
 
 void* counted(size_t bytes, size_t alignment) {
   allocations.fetch_add(1, std::memory_order_relaxed);
-  void* p = alignment == 0 ? std::malloc(bytes == 0 ? 1 : bytes) : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  void* p = alignment == 0 ? std::malloc(bytes == 0 ? 1 : bytes)
+                           : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
   if (p == nullptr) throw std::bad_alloc();
   return p;
 }
@@ -26,16 +27,12 @@ void* counted(size_t bytes, size_t alignment) {
 [[gnu::noinline]] void* operator new(size_t n, std::align_val_t a, const std::nothrow_t&) noexcept {
   try {
     return counted(n, static_cast<size_t>(a));
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
+  } catch (const std::bad_alloc&) { return nullptr; }
 }
 [[gnu::noinline]] void* operator new(size_t n, const std::nothrow_t&) noexcept {
   try {
     return counted(n, 0);
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
+  } catch (const std::bad_alloc&) { return nullptr; }
 }
 [[gnu::noinline]] void operator delete(void* p) noexcept { std::free(p); }
 [[gnu::noinline]] void operator delete(void* p, const std::nothrow_t&) noexcept { std::free(p); }
@@ -55,7 +52,8 @@ Plan closed(int64_t updates = 1) {
   set.add("b", {1, 9});
   r.own(set);
   for (int64_t k = 0; k < updates; ++k) {
-    const Var x = r.normal("x" + std::to_string(k), {33, 12}), y = tanh(matmul(x, r(set, "w")) + r(set, "b")), loss = mean(square(y + -0.5));
+    const Var x = r.normal("x" + std::to_string(k), {33, 12}), y = tanh(matmul(x, r(set, "w")) + r(set, "b")),
+              loss = mean(square(y + -0.5));
     r.minimise(loss, set, {Adam::torch, 0.01, 0.5, 0.9, 1e-8, 1e-6, updates, k, 3, 20});
     const Var ring = r.state("ring" + std::to_string(k), {8, 1});
     r.advance(ring, r.emit1(Report{8}, {ring, loss}));
@@ -79,12 +77,15 @@ TEST(Program, AStepAllocatesNothing) {
 
 TEST(Program, ARunTakenUpAgainEqualsOneNeverStopped) {
   Team team(2);
-  Program whole(closed(2), cpu_kernels(), team, 5), first(closed(2), cpu_kernels(), team, 5), second(closed(2), cpu_kernels(), team, 5);
+  Program whole(closed(2), cpu_kernels(), team, 5), first(closed(2), cpu_kernels(), team, 5),
+      second(closed(2), cpu_kernels(), team, 5);
   EXPECT_EQ(whole.run(11), 11);
   EXPECT_EQ(first.run(4), 4);
   second.step() = first.step();
   for (const Leaf& leaf : first.plan().leaves)
-    if (leaf.kind == Leaf::state) std::copy_n(first.state<float>(leaf.name), first.plan().shape(leaf.value).count(), second.state<float>(leaf.name));
+    if (leaf.kind == Leaf::state)
+      std::copy_n(first.state<float>(leaf.name), first.plan().shape(leaf.value).count(),
+                  second.state<float>(leaf.name));
   EXPECT_EQ(second.run(7), 7);
   for (const Leaf& leaf : whole.plan().leaves) {
     if (leaf.kind != Leaf::state) continue;

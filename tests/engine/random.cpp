@@ -1,5 +1,6 @@
-// Philox against its published answers and cuRAND, and what the random tensors promise: open intervals, moments, no relation between rows, steps, purposes and seeds,
-// and the same numbers for a row given by its identity wherever it stands.
+// Philox against its published answers and cuRAND, and what the random tensors promise: open intervals, moments, no
+// relation between rows, steps, purposes and seeds, and the same numbers for a row given by its identity wherever it
+// stands.
 #include "kernels/philox.h"
 
 #include <dlfcn.h>
@@ -15,11 +16,16 @@ TEST(Philox, PublishedAnswers) {
   struct {
     uint32_t counter[4], key[2], want[4];
   } known[] = {{{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
-               {{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
-               {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}, {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}}};
+               {{0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff},
+                {0xffffffff, 0xffffffff},
+                {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+               {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+                {0xa4093822, 0x299f31d0},
+                {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}}};
   for (const auto& k : known) {
     const Philox w = philox(k.counter[0], k.counter[1], k.counter[2], k.counter[3], k.key[0], k.key[1]);
-    const auto spec = oracle::philox_words({k.counter[0], k.counter[1], k.counter[2], k.counter[3]}, {k.key[0], k.key[1]});
+    const auto spec =
+        oracle::philox_words({k.counter[0], k.counter[1], k.counter[2], k.counter[3]}, {k.key[0], k.key[1]});
     for (size_t i = 0; i < 4; ++i) {
       EXPECT_EQ(w.word[i], k.want[i]);
       EXPECT_EQ(spec[i], k.want[i]);
@@ -28,14 +34,18 @@ TEST(Philox, PublishedAnswers) {
 }
 
 // What keeps two purposes from sharing a number, tried on lists that do.
-constexpr PurposeBlock kTwice[] = {{0, 2}, {3, 1}, {3, 1}}, kInside[] = {{0, 0x1000}, {0x800, 1}}, kUnordered[] = {{5, 1}, {2, 1}}, kEmpty[] = {{0, 0}}, kTooFar[] = {{0xFFFF, 2}}, kFits[] = {{0, 2}, {2, 1}, {0xFFFF, 1}};
-static_assert(!apart(kTwice) && !apart(kInside) && !apart(kUnordered) && !apart(kEmpty) && !apart(kTooFar) && apart(kFits));
+constexpr PurposeBlock kTwice[] = {{0, 2}, {3, 1}, {3, 1}}, kInside[] = {{0, 0x1000}, {0x800, 1}},
+                       kUnordered[] = {{5, 1}, {2, 1}}, kEmpty[] = {{0, 0}}, kTooFar[] = {{0xFFFF, 2}},
+                       kFits[] = {{0, 2}, {2, 1}, {0xFFFF, 1}};
+static_assert(!apart(kTwice) && !apart(kInside) && !apart(kUnordered) && !apart(kEmpty) && !apart(kTooFar) &&
+              apart(kFits));
 
 TEST(Philox, APlanStaysInsideItsPurpose) {
   Plan plan;
   Recorder r(plan);
   r.start_purposes(Purpose::fourth_plan);
-  for (uint32_t i = static_cast<uint32_t>(Purpose::fourth_plan); i < end_of(Purpose::fourth_plan); ++i) EXPECT_EQ(r.next_purpose(), static_cast<int>(i));
+  for (uint32_t i = static_cast<uint32_t>(Purpose::fourth_plan); i < end_of(Purpose::fourth_plan); ++i)
+    EXPECT_EQ(r.next_purpose(), static_cast<int>(i));
   EXPECT_THROW(r.next_purpose(), Error);
 }
 
@@ -52,14 +62,18 @@ TEST(Philox, GoldenVectors) {
     const golden::Case c = golden::read(path);
     const auto &counter = c["counter"], &key = c["key"], &output = c["output"];
     for (int64_t i = 0; i < counter.rows(); ++i) {
-      auto word = [&](const golden::Tensor& t, int64_t k) { return static_cast<uint32_t>(t.values[static_cast<size_t>(i * t.cols() + k)]); };
-      const Philox w = philox(word(counter, 0), word(counter, 1), word(counter, 2), word(counter, 3), word(key, 0), word(key, 1));
+      auto word = [&](const golden::Tensor& t, int64_t k) {
+        return static_cast<uint32_t>(t.values[static_cast<size_t>(i * t.cols() + k)]);
+      };
+      const Philox w =
+          philox(word(counter, 0), word(counter, 1), word(counter, 2), word(counter, 3), word(key, 0), word(key, 1));
       for (int64_t k = 0; k < 4; ++k) ASSERT_EQ(w.word[k], word(output, k)) << c.name << " row " << i;
     }
   }
 }
 
-// cuRAND's host generator needs no GPU. Its subsequences follow one another in the third word of the counter, four numbers of each.
+// cuRAND's host generator needs no GPU. Its subsequences follow one another in the third word of the counter, four
+// numbers of each.
 TEST(Philox, IsCurands) {
   void* library = dlopen("libcurand.so.10", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) library = dlopen("/usr/local/cuda/lib64/libcurand.so.10", RTLD_NOW | RTLD_LOCAL);
@@ -67,7 +81,8 @@ TEST(Philox, IsCurands) {
   constexpr int kPhilox = 161;  // CURAND_RNG_PSEUDO_PHILOX4_32_10
   using Generator = void*;
   const auto create = reinterpret_cast<int (*)(Generator*, int)>(dlsym(library, "curandCreateGeneratorHost"));
-  const auto seed = reinterpret_cast<int (*)(Generator, unsigned long long)>(dlsym(library, "curandSetPseudoRandomGeneratorSeed"));
+  const auto seed =
+      reinterpret_cast<int (*)(Generator, unsigned long long)>(dlsym(library, "curandSetPseudoRandomGeneratorSeed"));
   const auto generate = reinterpret_cast<int (*)(Generator, unsigned*, size_t)>(dlsym(library, "curandGenerate"));
   const auto destroy = reinterpret_cast<int (*)(Generator)>(dlsym(library, "curandDestroyGenerator"));
   ASSERT_TRUE(create != nullptr && seed != nullptr && generate != nullptr && destroy != nullptr);
@@ -78,7 +93,8 @@ TEST(Philox, IsCurands) {
     ASSERT_EQ(seed(g, key), 0);
     ASSERT_EQ(generate(g, words.data(), words.size()), 0);
     for (size_t i = 0; i < words.size(); i += 4) {
-      const Philox w = philox(0, 0, static_cast<uint32_t>(i / 4), 0, static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32));
+      const Philox w =
+          philox(0, 0, static_cast<uint32_t>(i / 4), 0, static_cast<uint32_t>(key), static_cast<uint32_t>(key >> 32));
       for (size_t k = 0; k < 4; ++k) ASSERT_EQ(w.word[k], words[i + k]) << "word " << i + k;
     }
     EXPECT_EQ(destroy(g), 0);
@@ -103,7 +119,8 @@ double mean_of(const std::vector<double>& x, const std::function<double(double)>
 double correlation(const std::vector<double>& x, const std::vector<double>& y) {
   const double mx = mean_of(x, [](double v) { return v; }), my = mean_of(y, [](double v) { return v; });
   double xy = 0, xx = 0, yy = 0;
-  for (size_t i = 0; i < std::min(x.size(), y.size()); ++i) xy += (x[i] - mx) * (y[i] - my), xx += (x[i] - mx) * (x[i] - mx), yy += (y[i] - my) * (y[i] - my);
+  for (size_t i = 0; i < std::min(x.size(), y.size()); ++i)
+    xy += (x[i] - mx) * (y[i] - my), xx += (x[i] - mx) * (x[i] - mx), yy += (y[i] - my) * (y[i] - my);
   return xy / std::sqrt(xx * yy);
 }
 
@@ -134,10 +151,13 @@ TEST(RandomTensor, TheEndsOfTheWordsStayInside) {
 
 TEST(RandomTensor, NormalsHaveTheirMoments) {
   const auto z = draws(Random::normal, 8);
-  const double odd[] = {0, 0}, even[] = {1, 3}, spread_odd[] = {1, std::sqrt(15.0)}, spread_even[] = {std::sqrt(2.0), std::sqrt(96.0)};
+  const double odd[] = {0, 0}, even[] = {1, 3}, spread_odd[] = {1, std::sqrt(15.0)},
+               spread_even[] = {std::sqrt(2.0), std::sqrt(96.0)};
   for (int k = 0; k < 2; ++k) {
-    EXPECT_NEAR(mean_of(z, [&](double x) { return std::pow(x, 2 * k + 1); }), odd[k], kFive * spread_odd[k]) << "moment " << 2 * k + 1;
-    EXPECT_NEAR(mean_of(z, [&](double x) { return std::pow(x, 2 * k + 2); }), even[k], kFive * spread_even[k]) << "moment " << 2 * k + 2;
+    EXPECT_NEAR(mean_of(z, [&](double x) { return std::pow(x, 2 * k + 1); }), odd[k], kFive * spread_odd[k])
+        << "moment " << 2 * k + 1;
+    EXPECT_NEAR(mean_of(z, [&](double x) { return std::pow(x, 2 * k + 2); }), even[k], kFive * spread_even[k])
+        << "moment " << 2 * k + 2;
   }
   const double tail = mean_of(z, [](double x) { return std::fabs(x) > 3 ? 1.0 : 0.0; });
   EXPECT_NEAR(tail, 0.0026998, kFive * std::sqrt(0.0027));
@@ -153,13 +173,19 @@ TEST(RandomTensor, BernoulliKeepsItsShare) {
 
 TEST(RandomTensor, StepsPurposesSeedsRowsAndColumnsAreUnrelated) {
   const auto one = draws(Random::normal, 7);
-  for (const auto& [what, other] : {std::pair{"next step", draws(Random::normal, 7, 0, 2)}, {"other purpose", draws(Random::normal, 7, 1)}, {"other seed", draws(Random::normal, 8)},
-                                    {"seed differing in the high word", draws(Random::normal, 7 + (uint64_t{1} << 32))}}) {
+  for (const auto& [what, other] :
+       {std::pair{"next step", draws(Random::normal, 7, 0, 2)},
+        {"other purpose", draws(Random::normal, 7, 1)},
+        {"other seed", draws(Random::normal, 8)},
+        {"seed differing in the high word", draws(Random::normal, 7 + (uint64_t{1} << 32))}}) {
     EXPECT_NE(one, other) << what;
     EXPECT_LT(std::fabs(correlation(one, other)), kFive) << what;
   }
   for (const int64_t lag : {int64_t{1}, int64_t{2}, int64_t{4}, kCols, 16 * kCols})
-    EXPECT_LT(std::fabs(correlation(std::vector<double>(one.begin(), one.end() - lag), std::vector<double>(one.begin() + lag, one.end()))), 1.2 * kFive) << "elements " << lag << " apart";
+    EXPECT_LT(std::fabs(correlation(std::vector<double>(one.begin(), one.end() - lag),
+                                    std::vector<double>(one.begin() + lag, one.end()))),
+              1.2 * kFive)
+        << "elements " << lag << " apart";
   EXPECT_EQ(one, draws(Random::normal, 7));
 }
 

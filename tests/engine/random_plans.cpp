@@ -1,5 +1,5 @@
-// What holds for any plan: the passes, together, alone and each left out, change nothing but the work; placement keeps what is still to be read; bits do not depend
-// on threads, memory or runs.
+// What holds for any plan: the passes, together, alone and each left out, change nothing but the work; placement keeps
+// what is still to be read; bits do not depend on threads, memory or runs.
 #include "support/random_plan.h"
 
 #include <gtest/gtest.h>
@@ -21,14 +21,18 @@ TEST(RandomPlans, PassesChangeNothing) {
     const Values want = plan.run({cpu_kernels("double"), {"as recorded"}, 1, 3});
     for (const auto& [name, v] : want)
       for (const double x : v) ASSERT_TRUE(std::isfinite(x)) << name;
-    EXPECT_LE(difference(want, plan.run({cpu_kernels("double"), {}, 1, 3})), 1e-11) << "plan " << seed << ", all passes";
-    EXPECT_LE(difference(want, plan.run({cpu_kernels("double"), {"all"}, 1, 3})), 1e-12) << "plan " << seed << ", no pass";
+    EXPECT_LE(difference(want, plan.run({cpu_kernels("double"), {}, 1, 3})), 1e-11)
+        << "plan " << seed << ", all passes";
+    EXPECT_LE(difference(want, plan.run({cpu_kernels("double"), {"all"}, 1, 3})), 1e-12)
+        << "plan " << seed << ", no pass";
     for (const PassInfo& p : passes()) {
-      EXPECT_LE(difference(want, plan.run({cpu_kernels("double"), {p.name}, 1, 3})), 1e-11) << "plan " << seed << " without " << p.name;
+      EXPECT_LE(difference(want, plan.run({cpu_kernels("double"), {p.name}, 1, 3})), 1e-11)
+          << "plan " << seed << " without " << p.name;
       std::set<std::string> others;
       for (const PassInfo& q : passes())
         if (q.name != std::string(p.name)) others.insert(q.name);
-      EXPECT_LE(difference(want, plan.run({cpu_kernels("double"), others, 1, 3})), 1e-11) << "plan " << seed << " with " << p.name << " alone";
+      EXPECT_LE(difference(want, plan.run({cpu_kernels("double"), others, 1, 3})), 1e-11)
+          << "plan " << seed << " with " << p.name << " alone";
     }
     EXPECT_LE(difference(want, plan.run({&cpu_kernels(), {}, 2, 3})), 2e-4) << "plan " << seed << " in float";
   }
@@ -58,7 +62,8 @@ TEST(RandomPlans, BitsDoNotDependOnThreadsMemoryOrRuns) {
   for (uint64_t seed = 0; seed < kPlans / 4; ++seed) {
     const RandomPlan plan(seed);
     const Values one = plan.run({&cpu_kernels(), {}, 1, 4});
-    for (const int threads : {1, 2, 3}) EXPECT_EQ(one, plan.run({&cpu_kernels(), {}, threads, 4})) << threads << " threads";
+    for (const int threads : {1, 2, 3})
+      EXPECT_EQ(one, plan.run({&cpu_kernels(), {}, threads, 4})) << threads << " threads";
     EXPECT_EQ(one, plan.run({&cpu_kernels(), {}, 2, 4, 42, false})) << "memory not reused";
   }
 }
@@ -73,7 +78,8 @@ TEST(RandomPlans, BlocksOfRowsChangeNothing) {
           Setting s{&cpu_kernels(), off, threads, 3};
           s.row_cut = {2, 0, block};
           s.chains = true;
-          EXPECT_EQ(want, plan.run(s)) << "plan " << seed << ", blocks of " << block << " rows, " << threads << " threads";
+          EXPECT_EQ(want, plan.run(s)) << "plan " << seed << ", blocks of " << block << " rows, " << threads
+                                       << " threads";
         }
     }
   }

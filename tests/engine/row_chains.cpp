@@ -1,4 +1,5 @@
-// Chains on blocks of rows: what goes on in a chain and what ends one, what a block keeps to itself, and that no bit depends on the cut.
+// Chains on blocks of rows: what goes on in a chain and what ends one, what a block keeps to itself, and that no bit
+// depends on the cut.
 #include "engine/row_chains.h"
 
 #include <gtest/gtest.h>
@@ -30,10 +31,10 @@ TEST(RowChains, GoOnRowByRowAndEndWhereRowsMeet) {
   EXPECT_EQ(chain_of(c, sums, s.plan), -1);
   EXPECT_EQ(chain_of(c, centred, s.plan), chain_of(c, y, s.plan));
   EXPECT_NE(chain_of(c, a, s.plan), chain_of(c, y, s.plan));
-  EXPECT_TRUE(kept(c, h));         // only tanh reads it
-  EXPECT_FALSE(kept(c, a));        // the sum over all rows does, too
+  EXPECT_TRUE(kept(c, h));   // only tanh reads it
+  EXPECT_FALSE(kept(c, a));  // the sum over all rows does, too
   EXPECT_TRUE(kept(c, centred));
-  EXPECT_FALSE(kept(c, y));        // an output
+  EXPECT_FALSE(kept(c, y));  // an output
 }
 
 TEST(RowChains, AWeightOfAsManyRowsAsTheBatchIsStillAWeight) {
@@ -118,9 +119,11 @@ TEST(RowChains, EveryThreadGetsAsManyRows) {
   const Plan plan;
   for (const int threads : {1, 2, 3, 4, 8, 16})
     for (const int64_t rows : {256, 500, 1000, 4096}) {
-      const int64_t block = block_rows(plan, rows, threads), blocks = (rows + block - 1) / block, most = (blocks + threads - 1) / threads;
+      const int64_t block = block_rows(plan, rows, threads), blocks = (rows + block - 1) / block,
+                    most = (blocks + threads - 1) / threads;
       EXPECT_LE(block, 126);
-      EXPECT_LE(static_cast<double>(most * block), 1.35 * std::max(static_cast<double>(rows) / threads, 28.0)) << rows << " rows, " << threads << " threads";
+      EXPECT_LE(static_cast<double>(most * block), 1.35 * std::max(static_cast<double>(rows) / threads, 28.0))
+          << rows << " rows, " << threads << " threads";
     }
 }
 

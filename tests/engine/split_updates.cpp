@@ -17,10 +17,12 @@ struct Updates : Sandbox {
     set.add("v", {4, 2});
     own(set);
     for (int64_t update = 0; update < 2; ++update) {
-      const Var y = matmul(tanh(matmul(real("x" + std::to_string(update), {6, 3}), r(set, "w")) + r(set, "b")), r(set, "v"));
+      const Var y =
+          matmul(tanh(matmul(real("x" + std::to_string(update), {6, 3}), r(set, "w")) + r(set, "b")), r(set, "v"));
       r.minimise(sum(square(y)), set, {Adam::torch, 0.1, 0.5, 0.9, 1.0, 1e-3, 2, update, 0, 0});
     }
-    r.advance(r.flat(set), r.emit1(ClampRange{14, 4, -0.1, 0.1}, {r.flat(set)}));  // the end of b and the beginning of v
+    // the end of b and the beginning of v
+    r.advance(r.flat(set), r.emit1(ClampRange{14, 4, -0.1, 0.1}, {r.flat(set)}));
     const Var average = state("average", {1, set.size});
     r.advance(average, r.emit1(Average{0.5}, {average, r.flat(set)}));
     see(1.0 * r(set, "w"), "w");
@@ -39,7 +41,8 @@ TEST(SplitUpdates, AreTheUpdatesOfEachParameter) {
   EXPECT_EQ(count<Adam>(split), 6);
   EXPECT_EQ(count<Average>(split), 3);
   EXPECT_EQ(count<ClampRange>(split), 2);
-  for (const Setting& where : {Setting{}, Setting{&cpu_kernels()}, Setting{.table = cpu_kernels("double"), .threads = 3, .steps = 4}})
+  for (const Setting& where :
+       {Setting{}, Setting{&cpu_kernels()}, Setting{.table = cpu_kernels("double"), .threads = 3, .steps = 4}})
     EXPECT_EQ(difference(s.run(whole, where), s.run(split, where)), 0) << "element by element the same numbers";
 }
 
@@ -50,7 +53,8 @@ TEST(SplitUpdates, PiecesStayWhereTheyLay) {
   split_updates(plan);
   const Placement placed = place(plan, 4);
   for (size_t n = 0; n < plan.nodes.size(); ++n)
-    EXPECT_FALSE(std::holds_alternative<ConcatCols>(plan.nodes[n].op) && placed.runs[n]) << "a state is not copied to be put together again";
+    EXPECT_FALSE(std::holds_alternative<ConcatCols>(plan.nodes[n].op) && placed.runs[n])
+        << "a state is not copied to be put together again";
 }
 
 TEST(SplitUpdates, OneParameterNeedsNoSplitting) {
@@ -59,7 +63,8 @@ TEST(SplitUpdates, OneParameterNeedsNoSplitting) {
   set.name = "net";
   set.add("w", {3, 4});
   s.own(set);
-  s.r.minimise(sum(square(matmul(s.real("x", {6, 3}), s.r(set, "w")))), set, {Adam::torch, 0.1, 0.5, 0.9, 1.0, 1e-3, 1, 0, 0, 0});
+  s.r.minimise(sum(square(matmul(s.real("x", {6, 3}), s.r(set, "w")))), set,
+               {Adam::torch, 0.1, 0.5, 0.9, 1.0, 1e-3, 1, 0, 0, 0});
   Plan plan = s.plan;
   std::set<std::string> off;
   for (const PassInfo& pass : passes())

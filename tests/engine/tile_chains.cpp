@@ -1,4 +1,5 @@
-// Chains of recurrent ops on tiles of sequences: what goes on in a chain, what a tile keeps to itself, and that no bit depends on any of it.
+// Chains of recurrent ops on tiles of sequences: what goes on in a chain, what a tile keeps to itself, and that no bit
+// depends on any of it.
 #include "engine/tile_chains.h"
 
 #include <gtest/gtest.h>
@@ -16,8 +17,10 @@ struct Sizes {
 // A layer and its parameters, named.
 std::vector<Var> layer(Sandbox& s, Cell cell, const Sizes& z, const std::string& name, Var x, Var length) {
   const int64_t in = x.cols() / z.steps, gates = gates_of(cell) * z.hidden;
-  const double most = std::min(1.0, 5.0 / static_cast<double>(z.hidden));  // so that rounding does not grow from step to step
-  const Var w_x = s.real(name + ".w_x", {in, gates}, -most, most), w_h = s.real(name + ".w_h", {z.hidden, gates}, -most, most), b_x = s.real(name + ".b_x", {1, gates});
+  // so that rounding does not grow from step to step
+  const double most = std::min(1.0, 5.0 / static_cast<double>(z.hidden));
+  const Var w_x = s.real(name + ".w_x", {in, gates}, -most, most),
+            w_h = s.real(name + ".w_h", {z.hidden, gates}, -most, most), b_x = s.real(name + ".b_x", {1, gates});
   const Var b_h = cell == Cell::gru_reset_before ? Var{} : s.real(name + ".b_h", {1, gates});
   return s.r.emit(Recurrent{cell, z.steps, 0}, {x, length, Var{}, Var{}, w_x, w_h, b_x, b_h});
 }
@@ -25,7 +28,8 @@ std::vector<Var> layer(Sandbox& s, Cell cell, const Sizes& z, const std::string&
 // Two layers and, if wanted, the gradients of all that is bound.
 struct Net {
   Net(Cell cell, int64_t sequences, bool backwards, const Sizes& z = {}) {
-    const Var x = s.real("x", {sequences, z.steps * z.in}), length = s.real("length", {sequences, 1}, 0.5, static_cast<double>(z.steps) + 0.5);
+    const Var x = s.real("x", {sequences, z.steps * z.in}),
+              length = s.real("length", {sequences, 1}, 0.5, static_cast<double>(z.steps) + 0.5);
     first = layer(s, cell, z, "first", x, length);
     second = layer(s, cell, z, "second", first[0], length);
     s.see(second[0], "y");
@@ -56,8 +60,10 @@ TEST(TileChains, LayersGoOnInOneChainForwardsAndInOneBackwards) {
     ASSERT_EQ(c.chains.size(), 1u) << "what is given back is known before: forwards goes on backwards";
     EXPECT_EQ(c.chains[0].rows, 3);
     EXPECT_EQ(c.chains[0].nodes.size(), 8u);
-    for (const auto& [op, node] : ops<RecurrentGrad>(plan)) EXPECT_TRUE(kept(c, node.out[0])) << "slopes never leave the tile";
-    for (const auto& [op, node] : ops<RecurrentWgrad>(plan)) EXPECT_FALSE(kept(c, node.out[0])) << "shares are added up over all tiles";
+    for (const auto& [op, node] : ops<RecurrentGrad>(plan))
+      EXPECT_TRUE(kept(c, node.out[0])) << "slopes never leave the tile";
+    for (const auto& [op, node] : ops<RecurrentWgrad>(plan))
+      EXPECT_FALSE(kept(c, node.out[0])) << "shares are added up over all tiles";
     EXPECT_LT(lay_out(plan, 4).placement.phases.size(), place(plan, 4).phases.size());
   }
 }
@@ -98,11 +104,15 @@ TEST(TileChains, APlanWithoutThemHasNone) {
 
 TEST(TileChains, NoBitDependsOnThem) {
   for (const Cell cell : {Cell::gru, Cell::gru_reset_before, Cell::lstm})
-    for (const auto& [sequences, sizes] : {std::pair<int64_t, Sizes>{1, {}}, {16, {}}, {21, {}}, {40, {}}, {40, {2, 3, 1}}, {40, {1, 1, 3}}}) {  // also with fewer units than a tile has lanes
+    // also with fewer units than a tile has lanes
+    for (const auto& [sequences, sizes] :
+         {std::pair<int64_t, Sizes>{1, {}}, {16, {}}, {21, {}}, {40, {}}, {40, {2, 3, 1}}, {40, {1, 1, 3}}}) {
       const Net net(cell, sequences, true, sizes);
       for (const KernelTable* table : {&cpu_kernels(), cpu_kernels("double")}) {
         const Values want = net.s.run({table, {"fuse"}});
-        for (const int threads : {1, 2, 3}) EXPECT_EQ(want, net.s.run({table, {}, threads})) << table->name << ", " << sequences << " sequences, " << threads << " threads";
+        for (const int threads : {1, 2, 3})
+          EXPECT_EQ(want, net.s.run({table, {}, threads}))
+              << table->name << ", " << sequences << " sequences, " << threads << " threads";
       }
     }
 }
@@ -124,7 +134,8 @@ TEST(TileChains, ASequenceHasTheSameBitsInFullAndRaggedTiles) {
         }
         const Values part = few.s.run({cpu_kernels(set), {}});
         for (const char* name : {"y", "d0"})
-          EXPECT_TRUE(std::equal(part.at(name).rbegin(), part.at(name).rend(), whole.at(name).rbegin())) << name << " of " << n << " sequences, " << set;
+          EXPECT_TRUE(std::equal(part.at(name).rbegin(), part.at(name).rend(), whole.at(name).rbegin()))
+              << name << " of " << n << " sequences, " << set;
       }
     }
   }
@@ -141,7 +152,8 @@ TEST(TileChains, ASequenceHasTheSameBitsInABatchOfAnySize) {
       v.assign(all.begin(), all.begin() + static_cast<int64_t>(v.size()));
     }
     const Values whole = many.s.run({&cpu_kernels(), {}, 2}), part = few.s.run({&cpu_kernels(), {}, 2});
-    for (const char* name : {"y", "d0"}) EXPECT_TRUE(std::equal(part.at(name).begin(), part.at(name).end(), whole.at(name).begin())) << name;
+    for (const char* name : {"y", "d0"})
+      EXPECT_TRUE(std::equal(part.at(name).begin(), part.at(name).end(), whole.at(name).begin())) << name;
     EXPECT_LE(difference(whole, many.s.run()), 1e-4) << "beside double";
   }
 }

@@ -124,15 +124,18 @@ TEST_F(Files, AskingAndWritingAgree) {
   fs::create_symlink("file", at("link"));
   fs::create_directory(at("folder"));
   const size_t before = entries();
-  for (const std::string& name : {std::string("dangling"), std::string("loop"), std::string("folder"), std::string("file/x"), std::string("loop/x"), std::string("none/x"), std::string(256, 'n'),
-                                  std::string(5000, 'n'), std::string("new/"), std::string("../../../../../../../../proc/x")})
+  for (const std::string& name :
+       {std::string("dangling"), std::string("loop"), std::string("folder"), std::string("file/x"),
+        std::string("loop/x"), std::string("none/x"), std::string(256, 'n'), std::string(5000, 'n'),
+        std::string("new/"), std::string("../../../../../../../../proc/x")})
     for (const bool overwrite : {false, true}) {
       const std::string asked = error_of([&] { check_writable(at(name), overwrite); });
       EXPECT_NE(asked, "no error") << name;
       EXPECT_EQ(asked, error_of([&] { write_file(at(name), "x", overwrite); })) << name;
     }
   EXPECT_EQ(entries(), before);
-  for (const std::string& name : {std::string("new"), std::string("file"), std::string("link"), std::string(255, 'n'), std::string("folder/../new2")}) {
+  for (const std::string& name : {std::string("new"), std::string("file"), std::string("link"), std::string(255, 'n'),
+                                  std::string("folder/../new2")}) {
     check_writable(at(name), true);
     write_file(at(name), "x", true);
     write_file(at(name), "xy", true);
@@ -165,9 +168,7 @@ TEST_F(Files, AFullDiskLeavesTheOldFile) {
     ::signal(SIGXFSZ, SIG_IGN);
     try {
       write_file(at("a"), std::string(100'000, 'x'), true);
-    } catch (const Error& e) {
-      ::_exit(e.code() == ErrorCode::io ? 7 : 8);
-    }
+    } catch (const Error& e) { ::_exit(e.code() == ErrorCode::io ? 7 : 8); }
     ::_exit(9);
   }
   int status = 0;

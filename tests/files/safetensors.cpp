@@ -69,10 +69,12 @@ TEST(Safetensors, WrittenFromElsewhereTheFileIsTheSame) {
   const SafeTensors s = example();
   std::vector<TensorPlace> places;
   for (const auto& [name, t] : s.tensors) places.insert(places.begin(), {name, t.dtype, t.shape});  // in any order
-  const std::string path = (std::filesystem::temp_directory_path() / ("tessera_places_" + std::to_string(::getpid()))).string();
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("tessera_places_" + std::to_string(::getpid()))).string();
   {
     AtomicFile file(path, true, false);
-    write_safetensors(file, places, s.metadata, [&](const TensorPlace& t) { return std::span<const std::byte>(s.tensors.at(t.name).bytes); });
+    write_safetensors(file, places, s.metadata,
+                      [&](const TensorPlace& t) { return std::span<const std::byte>(s.tensors.at(t.name).bytes); });
     file.commit();
   }
   EXPECT_EQ(read_file(path), format_safetensors(s));
@@ -106,10 +108,18 @@ TEST(Safetensors, HostileHeaders) {
   expect_format_error(file(one(R"("dtype":"F32","shape":[1],"data_offsets":[4,8])"), 8), "end at 0");
   expect_format_error(file(one(R"("dtype":"F32","shape":[2],"data_offsets":[0,8])"), 4), "the file has 4");
   expect_format_error(file(one(R"("dtype":"F32","shape":[1],"data_offsets":[0,4])"), 5), "1 bytes follow");
-  expect_format_error(file(one(R"("dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0])"), 0), "too large");
-  expect_format_error(file(one(R"("dtype":"F32","shape":[18446744073709551615],"data_offsets":[0,4])"), 4), "not a natural number");
-  expect_format_error(file(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},"b":{"dtype":"U8","shape":[4],"data_offsets":[2,6]}})", 6), "end at 4");
-  expect_format_error(file(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})", 1), "twice");
+  expect_format_error(file(one(R"("dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0])"), 0),
+                      "too large");
+  expect_format_error(file(one(R"("dtype":"F32","shape":[18446744073709551615],"data_offsets":[0,4])"), 4),
+                      "not a natural number");
+  expect_format_error(file(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]})"
+                           R"(,"b":{"dtype":"U8","shape":[4],"data_offsets":[2,6]}})",
+                           6),
+                      "end at 4");
+  expect_format_error(file(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]})"
+                           R"(,"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})",
+                           1),
+                      "twice");
   expect_format_error(file(R"({"__metadata__":{"a":1}})", 0), "not a text");
   expect_format_error(file(R"({"__metadata__":[]})", 0), "not a JSON object");
 }
@@ -130,9 +140,7 @@ TEST(Safetensors, RandomDamageIsRefusedOrHarmless) {
       size_t total = 0;
       for (const auto& [name, t] : s.tensors) total += t.bytes.size();
       EXPECT_LE(total, bytes.size());
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ErrorCode::format) << e.what();
-    }
+    } catch (const Error& e) { EXPECT_EQ(e.code(), ErrorCode::format) << e.what(); }
   }
 }
 

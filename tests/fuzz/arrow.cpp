@@ -1,4 +1,5 @@
-// Arrow streams of a misbehaving producer: whatever it says of itself, the importer gives a table or an error, and releases everything exactly once.
+// Arrow streams of a misbehaving producer: whatever it says of itself, the importer gives a table or an error, and
+// releases everything exactly once.
 // What a consumer of the C interface cannot see, buffers shorter than their array says, the producer here does not do.
 #include <algorithm>
 #include <cerrno>
@@ -16,7 +17,7 @@ namespace {
 
 int alive = 0;  // Arrow structs that were given out and not yet released
 
-// --- a schema out of bytes -----------------------------------------------------------------------------------------------------------------------
+// --- a schema out of bytes -----------------------------------------------------------------------
 
 struct SchemaParts {
   std::string format, name, metadata;
@@ -51,14 +52,24 @@ ArrowSchema give_schema(std::unique_ptr<SchemaParts> parts, fuzz::Bytes& in) {
   return s;
 }
 
-constexpr const char* kFormats[] = {"l", "g", "u", "n", "b", "c", "C", "s", "S", "i", "I", "L", "e", "f", "U", "z", "Z", "vu", "vz", "tdD", "tdm", "tss:", "tsm:UTC", "tsu:", "tsn:Europe/Berlin",
-                                    "tts", "ttm", "ttu", "ttn", "d:10,2", "d:38,-4", "d:9,2,32", "d:9,2,64", "d:70,3,256", "d:", "w:4", "+s", "+l", "ts", "t", "", "NULL", "tiM"};
+constexpr const char* kFormats[] = {"l",       "g",        "u",        "n",          "b",
+                                    "c",       "C",        "s",        "S",          "i",
+                                    "I",       "L",        "e",        "f",          "U",
+                                    "z",       "Z",        "vu",       "vz",         "tdD",
+                                    "tdm",     "tss:",     "tsm:UTC",  "tsu:",       "tsn:Europe/Berlin",
+                                    "tts",     "ttm",      "ttu",      "ttn",        "d:10,2",
+                                    "d:38,-4", "d:9,2,32", "d:9,2,64", "d:70,3,256", "d:",
+                                    "w:4",     "+s",       "+l",       "ts",         "t",
+                                    "",        "NULL",     "tiM"};
 constexpr const char* kNames[] = {"a", "b", "c", "a", "", "NULL", "\xFF", "column with a longer name"};
 
 // Arrow's metadata: counts and lengths as int32, then bytes. Ours under "tessera.…", with values that may not fit.
 std::string make_metadata(fuzz::Bytes& in) {
-  static constexpr const char* kKeys[] = {"tessera.type", "tessera.reason", "tessera.decimals", "tessera.format", "tessera.values", "other"};
-  static constexpr const char* kValues[] = {"integer", "decimal", "boolean", "category", "date", "datetime", "identifier", "constant", "", "2", "99", "-1", "%Y-%m-%d", "%g", "[\"yes\",\"no\"]", "yes\nno"};
+  static constexpr const char* kKeys[] = {"tessera.type",   "tessera.reason", "tessera.decimals",
+                                          "tessera.format", "tessera.values", "other"};
+  static constexpr const char* kValues[] = {
+      "integer", "decimal", "boolean", "category", "date",     "datetime", "identifier",       "constant",
+      "",        "2",       "99",      "-1",       "%Y-%m-%d", "%g",       "[\"yes\",\"no\"]", "yes\nno"};
   const int32_t pairs = static_cast<int32_t>(in.below(6));
   std::string out(reinterpret_cast<const char*>(&pairs), sizeof pairs);
   for (int32_t i = 0; i < pairs; ++i)
@@ -86,7 +97,7 @@ ArrowSchema make_column(fuzz::Bytes& in, Shape& shape, int depth) {
   return give_schema(std::move(parts), in);
 }
 
-// --- arrays of it --------------------------------------------------------------------------------------------------------------------------------
+// --- arrays of it --------------------------------------------------------------------------------
 
 struct ArrayParts {
   std::vector<std::vector<uint8_t>> memory;  // of exactly the size that length and offset ask for
@@ -111,7 +122,9 @@ size_t bits_of(const std::string& f) {
   if (f == "b") return 1;
   if (f == "c" || f == "C") return 8;
   if (f == "s" || f == "S" || f == "e") return 16;
-  if (f == "i" || f == "I" || f == "f" || f == "tdD" || f == "tts" || f == "ttm" || f == "tiM" || (f[0] == 'd' && f.size() > 3 && f.compare(f.size() - 3, 3, ",32") == 0)) return 32;
+  if (f == "i" || f == "I" || f == "f" || f == "tdD" || f == "tts" || f == "ttm" || f == "tiM" ||
+      (f[0] == 'd' && f.size() > 3 && f.compare(f.size() - 3, 3, ",32") == 0))
+    return 32;
   if (f[0] == 'd' || f == "vu" || f == "vz") return f.size() > 4 && f.compare(f.size() - 4, 4, ",256") == 0 ? 256 : 128;
   if (f[0] == 'w') return 8 * 64;
   return 64;
@@ -151,13 +164,15 @@ std::unique_ptr<ArrowArray> make_array(fuzz::Bytes& in, const Shape& shape, int6
     fill(in, validity);
     constexpr int64_t kText = 24;
     if (text && !shape.dictionary) {
-      parts->memory.push_back(f == "u" || f == "z" ? make_offsets<int32_t>(in, values + 1, kText) : make_offsets<int64_t>(in, values + 1, kText));
+      parts->memory.push_back(f == "u" || f == "z" ? make_offsets<int32_t>(in, values + 1, kText)
+                                                   : make_offsets<int64_t>(in, values + 1, kText));
       fill(in, parts->memory.emplace_back(kText, static_cast<uint8_t>('7')));
     } else {
       auto& data = parts->memory.emplace_back((values * bits_of(f) + 7) / 8);
       fill(in, data);
       if ((f == "vu" || f == "vz") && !shape.dictionary) {  // views into one buffer, whose size comes last
-        for (size_t i = 0; i < values; ++i) data[16 * i + 1] = data[16 * i + 2] = data[16 * i + 3] = 0, data[16 * i] &= 31;
+        for (size_t i = 0; i < values; ++i)
+          data[16 * i + 1] = data[16 * i + 2] = data[16 * i + 3] = 0, data[16 * i] &= 31;
         parts->memory.emplace_back(kText, static_cast<uint8_t>('7'));
         auto& sizes = parts->memory.emplace_back(8);
         sizes[0] = kText;
@@ -172,7 +187,8 @@ std::unique_ptr<ArrowArray> make_array(fuzz::Bytes& in, const Shape& shape, int6
   a->buffers = parts->buffers.data();
   switch (in.byte()) {  // lies that a consumer can see
     case 255: a->n_buffers = 1; break;
-    case 254: a->n_buffers = f == "vu" || f == "vz" ? 2 : 7; break;  // views may have any number from 3 on: too many cannot be seen
+    // views may have any number from 3 on: too many cannot be seen
+    case 254: a->n_buffers = f == "vu" || f == "vz" ? 2 : 7; break;
     case 253: a->buffers = nullptr; break;
     case 252: a->length = -1; break;
     case 251: a->offset = INT64_MAX - 3; break;
@@ -182,8 +198,12 @@ std::unique_ptr<ArrowArray> make_array(fuzz::Bytes& in, const Shape& shape, int6
       if (parts->dictionary) parts->dictionary->release(parts->dictionary.get());
       parts->dictionary.reset();
       break;
-    case 247: if (parts->buffers.size() > 1) parts->buffers[1] = nullptr; break;
-    case 246: if (!parts->buffers.empty()) parts->buffers[parts->buffers.size() - 1] = nullptr; break;
+    case 247:
+      if (parts->buffers.size() > 1) parts->buffers[1] = nullptr;
+      break;
+    case 246:
+      if (!parts->buffers.empty()) parts->buffers[parts->buffers.size() - 1] = nullptr;
+      break;
     default: break;
   }
   a->dictionary = parts->dictionary.get();
@@ -193,7 +213,7 @@ std::unique_ptr<ArrowArray> make_array(fuzz::Bytes& in, const Shape& shape, int6
   return a;
 }
 
-// --- the stream ----------------------------------------------------------------------------------------------------------------------------------
+// --- the stream ----------------------------------------------------------------------------------
 
 struct Producer {
   fuzz::Bytes in;
@@ -208,7 +228,8 @@ int get_schema(ArrowArrayStream* stream, ArrowSchema* out) {
   auto root = std::make_unique<SchemaParts>();
   root->format = p.in.byte() == 255 ? "l" : "+s";
   const size_t columns = p.in.below(5);
-  for (size_t j = 0; j < columns; ++j) root->children.push_back(std::make_unique<ArrowSchema>(make_column(p.in, p.shapes.emplace_back(), 0)));
+  for (size_t j = 0; j < columns; ++j)
+    root->children.push_back(std::make_unique<ArrowSchema>(make_column(p.in, p.shapes.emplace_back(), 0)));
   *out = give_schema(std::move(root), p.in);
   if (p.in.byte() == 255 && !out->dictionary) out->n_children = -1;
   return 0;
@@ -238,8 +259,12 @@ int get_next(ArrowArrayStream* stream, ArrowArray* out) {
     case 255: out->n_children += 1; break;
     case 254: out->children = nullptr; break;
     case 253: out->length = -1; break;
-    case 252: if (!parts->pointers.empty()) parts->pointers[0] = nullptr; break;
-    case 251: if (!parts->children.empty()) parts->children[0]->release(parts->children[0].get()); break;
+    case 252:
+      if (!parts->pointers.empty()) parts->pointers[0] = nullptr;
+      break;
+    case 251:
+      if (!parts->children.empty()) parts->children[0]->release(parts->children[0].get());
+      break;
     case 250: out->buffers = nullptr; break;
     case 249: out->length += 1; break;
     default: break;
@@ -250,7 +275,9 @@ int get_next(ArrowArrayStream* stream, ArrowArray* out) {
   return 0;
 }
 
-const char* last_error(ArrowArrayStream* stream) { return static_cast<Producer*>(stream->private_data)->in.byte() % 2 == 0 ? nullptr : "a message of the producer"; }
+const char* last_error(ArrowArrayStream* stream) {
+  return static_cast<Producer*>(stream->private_data)->in.byte() % 2 == 0 ? nullptr : "a message of the producer";
+}
 
 void release_stream(ArrowArrayStream* stream) {
   delete static_cast<Producer*>(stream->private_data);
@@ -285,8 +312,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     ArrowArrayStream rows = open(data, size);
     TableStream batches(&rows, team, monitor);
     Table batch;
-    while (batches.next(batch)) {
-    }
+    while (batches.next(batch)) {}
   } catch (const Error& e) {
     if (e.code() == ErrorCode::internal || *e.what() == 0) __builtin_trap();
   }

@@ -1,5 +1,6 @@
-// Sequences of calls of the C interface, in any order, with any handle there is or NULL, and with arguments in and out of range: each gives a status that fits its
-// outputs, a failure leaves a message, and at the end everything can be freed.
+// Sequences of calls of the C interface, in any order, with any handle there is or NULL, and with arguments in and out
+// of range: each gives a status that fits its outputs, a failure leaves a message, and at the end everything can be
+// freed.
 //   input: a byte a call, then its arguments
 #include <algorithm>
 #include <string>
@@ -29,9 +30,12 @@ class Caller {
     switch (in_.below(20)) {
       case 0: return open_context();
       case 1: return cancel();
-      case 2: case 3: return example();
-      case 4: case 5: return fit();
-      case 6: case 7: return sample();
+      case 2:
+      case 3: return example();
+      case 4:
+      case 5: return fit();
+      case 6:
+      case 7: return sample();
       case 8: return pull();
       case 9: return save_and_load();
       case 10: return describe();
@@ -65,10 +69,14 @@ class Caller {
     tessera_string_free(text);
   }
 
-  tessera_context* context() { return contexts_.empty() || in_.byte() == 255 ? nullptr : contexts_[in_.below(contexts_.size())]; }
+  tessera_context* context() {
+    return contexts_.empty() || in_.byte() == 255 ? nullptr : contexts_[in_.below(contexts_.size())];
+  }
   tessera_model* model() { return models_.empty() || in_.byte() == 255 ? nullptr : models_[in_.below(models_.size())]; }
   // A stream that is there, was consumed before, or is none.
-  ArrowArrayStream* stream() { return streams_.empty() || in_.byte() == 255 ? nullptr : &streams_[in_.below(streams_.size())]; }
+  ArrowArrayStream* stream() {
+    return streams_.empty() || in_.byte() == 255 ? nullptr : &streams_[in_.below(streams_.size())];
+  }
   void keep(tessera_status status, const ArrowArrayStream& s) {
     if (judge(status, s)) streams_.push_back(s);
   }
@@ -85,7 +93,9 @@ class Caller {
     return &options;
   }
   const char* word() {
-    static constexpr const char* kWords[] = {nullptr, "", "ctgan", "tvae", "best", "paper", "off", "marginals", "full", "cpu", "auto", "cuda:9", "people", "age", "city", "stack,gather", "\xFF", "no such thing"};
+    static constexpr const char* kWords[] = {nullptr,  "",          "ctgan", "tvae",         "best", "paper",
+                                             "off",    "marginals", "full",  "cpu",          "auto", "cuda:9",
+                                             "people", "age",       "city",  "stack,gather", "\xFF", "no such thing"};
     return in_.one_of(kWords);
   }
   int32_t number() {
@@ -93,14 +103,21 @@ class Caller {
     return in_.one_of(kNumbers);
   }
   int32_t small() { return static_cast<int32_t>(in_.below(24)); }
-  int32_t rows() { return in_.byte() == 255 ? std::min(number(), 4097) : small(); }  // a fit reads its stream to the end: none of 2^31 rows
+  // a fit reads its stream to the end: none of 2^31 rows
+  int32_t rows() { return in_.byte() == 255 ? std::min(number(), 4097) : small(); }
 
   void open_context() {
     tessera_context_options o{};
     o.threads = in_.byte() == 255 ? number() : 1;
     o.device = in_.byte() % 8 == 0 ? word() : nullptr;
-    if (in_.byte() % 2 == 0) o.progress = [](const tessera_progress* p, void*) { if (p->phase == nullptr || p->unit == nullptr || p->note == nullptr) __builtin_trap(); };
-    if (in_.byte() % 2 == 0) o.log = [](const char* line, void*) { if (*line == 0) __builtin_trap(); };
+    if (in_.byte() % 2 == 0)
+      o.progress = [](const tessera_progress* p, void*) {
+        if (p->phase == nullptr || p->unit == nullptr || p->note == nullptr) __builtin_trap();
+      };
+    if (in_.byte() % 2 == 0)
+      o.log = [](const char* line, void*) {
+        if (*line == 0) __builtin_trap();
+      };
     tessera_context* made = nullptr;
     if (judge(tessera_context_new(pass(o), &made), made)) contexts_.push_back(made);
   }
@@ -148,7 +165,8 @@ class Caller {
     tessera_model* made = nullptr;
     tessera_context* c = context();
     const tessera_fit_options* passed = pass(o);
-    if (passed == nullptr || passed->struct_size == sizeof passed->struct_size) {  // all defaults: hundreds of epochs of wide layers, so they are cancelled at once
+    // all defaults: hundreds of epochs of wide layers, so they are cancelled at once
+    if (passed == nullptr || passed->struct_size == sizeof passed->struct_size) {
       if (c == nullptr) passed = &o, o.struct_size = sizeof o;
       tessera_context_cancel(c);
     }
@@ -187,7 +205,8 @@ class Caller {
     const tessera_status saved = tessera_model_save(m, path.c_str(), in_.byte() % 8 != 0);
     judge(saved, saved);
     tessera_model* loaded = nullptr;
-    if (judge(tessera_model_load(in_.byte() == 255 ? word() : path.c_str(), &loaded), loaded)) models_.push_back(loaded);
+    if (judge(tessera_model_load(in_.byte() == 255 ? word() : path.c_str(), &loaded), loaded))
+      models_.push_back(loaded);
   }
   void describe() {
     char* text = nullptr;
@@ -226,7 +245,8 @@ class Caller {
     judge(written, written);
     tessera_csv_options o{};
     ArrowSchema like{};
-    if (in_.byte() % 2 == 0 && !models_.empty() && tessera_model_schema(models_[0], &like) == TESSERA_OK) o.like = &like;
+    if (in_.byte() % 2 == 0 && !models_.empty() && tessera_model_schema(models_[0], &like) == TESSERA_OK)
+      o.like = &like;
     ArrowArrayStream s{};
     keep(tessera_csv_open(context(), path.c_str(), pass(o), &s), s);
     if (like.release != nullptr) like.release(&like);
@@ -234,7 +254,8 @@ class Caller {
   void drop() {
     switch (in_.below(3)) {
       case 0:
-        if (contexts_.size() > 1) tessera_context_free(contexts_.back()), contexts_.pop_back();  // streams made with it live on
+        // streams made with it live on
+        if (contexts_.size() > 1) tessera_context_free(contexts_.back()), contexts_.pop_back();
         break;
       case 1:
         if (!models_.empty()) tessera_model_free(models_.back()), models_.pop_back();

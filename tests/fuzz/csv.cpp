@@ -24,8 +24,7 @@ void scan_exactly(std::string_view text, char delimiter) {
   try {
     for (CsvScanner scanner(begin, end, delimiter); scanner.next();)
       for (size_t j = 0; j < scanner.count(); ++j) csv_text(scanner.fields()[j], scratch);
-  } catch (const CsvFault&) {
-  }
+  } catch (const CsvFault&) {}
 }
 
 }  // namespace
@@ -35,7 +34,8 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   CsvOptions options;
   constexpr char kDelimiters[] = {0, ',', ';', '\t', '|', 'x', ' '};
   options.delimiter = in.one_of(kDelimiters);
-  constexpr CsvOptions::Header kHeaders[] = {CsvOptions::Header::automatic, CsvOptions::Header::yes, CsvOptions::Header::no};
+  constexpr CsvOptions::Header kHeaders[] = {CsvOptions::Header::automatic, CsvOptions::Header::yes,
+                                             CsvOptions::Header::no};
   options.header = in.one_of(kHeaders);
   const std::string_view text = in.rest();
   scan_exactly(text, options.delimiter);

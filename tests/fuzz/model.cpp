@@ -1,4 +1,5 @@
-// Model files: whatever the bytes, loading gives a model or an error, and a model that loads can be described and sampled.
+// Model files: whatever the bytes, loading gives a model or an error, and a model that loads can be described and
+// sampled.
 #include "fuzz/input.h"
 #include "tessera/tessera.h"
 

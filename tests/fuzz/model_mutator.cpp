@@ -1,4 +1,5 @@
-// Mutations of model files that go past their lengths: half of them change one value of a document and put header and offsets right again.
+// Mutations of model files that go past their lengths: half of them change one value of a document and put header and
+// offsets right again.
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -24,8 +25,36 @@ Json& somewhere(Json& root, Random& random) {
 }
 
 Json odd(Random& random) {
-  static const Json kOdd[] = {nullptr, true, false, 0, 1, -1, 2, 127, 65536, 2147483647, 4294967296u, INT64_MIN, UINT64_MAX, 0.5, -0.0, 1e308, 5e-324, 1e-30, "", "x", "constant", "levels", "category", "integer",
-                             "tvae", "full", Json::array(), Json::object(), Json::array({0, 0}), Json::array({""})};
+  static const Json kOdd[] = {nullptr,
+                              true,
+                              false,
+                              0,
+                              1,
+                              -1,
+                              2,
+                              127,
+                              65536,
+                              2147483647,
+                              4294967296u,
+                              INT64_MIN,
+                              UINT64_MAX,
+                              0.5,
+                              -0.0,
+                              1e308,
+                              5e-324,
+                              1e-30,
+                              "",
+                              "x",
+                              "constant",
+                              "levels",
+                              "category",
+                              "integer",
+                              "tvae",
+                              "full",
+                              Json::array(),
+                              Json::object(),
+                              Json::array({0, 0}),
+                              Json::array({""})};
   return kOdd[random() % std::size(kOdd)];
 }
 
@@ -84,7 +113,6 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t mos
       std::memcpy(data, out.data(), out.size());
       return out.size();
     }
-  } catch (const std::exception&) {
-  }
+  } catch (const std::exception&) {}
   return LLVMFuzzerMutate(data, size, most);
 }

@@ -1,4 +1,5 @@
-// A fuzzer without its engine: every file named on the command line, or in a folder named there, is run once. Links where libFuzzer is not.
+// A fuzzer without its engine: every file named on the command line, or in a folder named there, is run once. Links
+// where libFuzzer is not.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -27,7 +28,8 @@ int main(int argc, char** argv) {
       continue;
     }
     for (const auto& entry : std::filesystem::directory_iterator(argv[i]))
-      if (entry.is_regular_file()) std::fprintf(stderr, "%s\n", entry.path().filename().c_str()), run(entry.path()), ++count;
+      if (entry.is_regular_file())
+        std::fprintf(stderr, "%s\n", entry.path().filename().c_str()), run(entry.path()), ++count;
   }
   std::printf("%d inputs\n", count);
   return count == 0;

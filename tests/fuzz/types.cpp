@@ -1,4 +1,5 @@
-// --types, --missing, --delimiter and --header through the C interface, on tables whose values are read in every way there is.
+// --types, --missing, --delimiter and --header through the C interface, on tables whose values are read in every way
+// there is.
 //   input: the lists, then the table
 #include "fuzz/input.h"
 #include "tessera/tessera.h"
@@ -36,7 +37,9 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const fuzz::MemoryFile file(own.empty() ? std::string_view(kTable) : own);
   ArrowArrayStream rows{};
   const tessera_status status = tessera_csv_open(context, file.path().c_str(), &options, &rows);
-  if (status == TESSERA_E_INTERNAL || (status != TESSERA_OK) != (rows.release == nullptr) || (status != TESSERA_OK && *tessera_last_error() == 0)) __builtin_trap();
+  if (status == TESSERA_E_INTERNAL || (status != TESSERA_OK) != (rows.release == nullptr) ||
+      (status != TESSERA_OK && *tessera_last_error() == 0))
+    __builtin_trap();
   if (status != TESSERA_OK) return 0;
   char* json = nullptr;
   if (tessera_inspect(context, &rows, &json) != TESSERA_OK) __builtin_trap();  // what was read can be described

@@ -1,5 +1,6 @@
-// Programs on a device are the programs of the processor: the same numbers at rounding, the same bits for any schedule and any cut into replays, and the same answers
-// when something goes wrong. The backend is the plugin's own code, on the emulated machine.
+// Programs on a device are the programs of the processor: the same numbers at rounding, the same bits for any schedule
+// and any cut into replays, and the same answers when something goes wrong. The backend is the plugin's own code, on
+// the emulated machine.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -43,11 +44,14 @@ Plan closed() {
 struct Trained {
   std::vector<float> net, losses, y;
   StepState step;
-  bool operator==(const Trained& o) const { return net == o.net && losses == o.losses && y == o.y && step.step == o.step.step && step.bad == o.step.bad; }
+  bool operator==(const Trained& o) const {
+    return net == o.net && losses == o.losses && y == o.y && step.step == o.step.step && step.bad == o.step.bad;
+  }
 };
 const std::vector<float> kShift{0.5f, -1, 0, 0.25f, 2};
 
-Trained train(Device& device, const std::vector<int64_t>& cuts, const std::vector<float>& shift = kShift, uint64_t seed = 4) {
+Trained train(Device& device, const std::vector<int64_t>& cuts, const std::vector<float>& shift = kShift,
+              uint64_t seed = 4) {
   Team team(1);
   Program p(closed(), device, team, seed);
   p.bind("shift", shift.data());
@@ -179,12 +183,15 @@ TEST_F(Backend, NoRoom) {
     EXPECT_NE(std::string(e.what()).find("cudaMalloc failed while asking for"), std::string::npos) << e.what();
     EXPECT_NE(std::string(e.what()).find("A smaller --batch-size needs less"), std::string::npos) << e.what();
   }
-  EXPECT_EQ(emulation::device_bytes_in_use() + 700, emulation::device().memory) << "what was allocated before is free again";
+  EXPECT_EQ(emulation::device_bytes_in_use() + 700, emulation::device().memory)
+      << "what was allocated before is free again";
   const DeviceApi& api = *tessera_device_backend();
   DeviceSession* s = nullptr;
   ASSERT_EQ(api.open(0, &s), DeviceStatus::ok);
   void* p = nullptr;
-  for (const auto& [bytes, text] : {std::pair<int64_t, const char*>{(1 << 20) - 1, "asking for 1048575 bytes for a test"}, {1 << 20, "asking for 1.0 MiB for a test"}}) {
+  for (const auto& [bytes, text] :
+       {std::pair<int64_t, const char*>{(1 << 20) - 1, "asking for 1048575 bytes for a test"},
+        {1 << 20, "asking for 1.0 MiB for a test"}}) {
     EXPECT_EQ(api.allocate(s, bytes, "a test", &p), DeviceStatus::memory);
     EXPECT_NE(std::string(api.message()).find(text), std::string::npos) << api.message();
   }
@@ -222,7 +229,8 @@ TEST_F(Backend, ResultsArriveInTheOrderOfTheirTickets) {
   api.close(s);
 }
 
-// Memory that the device writes late, and larger results than those before, for which the pinned memory is made anew while copies are under way.
+// Memory that the device writes late, and larger results than those before, for which the pinned memory is made anew
+// while copies are under way.
 TEST_F(Backend, ResultsArriveInPinnedMemoryAndGrow) {
   const DeviceApi& api = *tessera_device_backend();
   DeviceSession* s = nullptr;
@@ -265,7 +273,8 @@ TEST_F(Backend, ResultsArriveInPinnedMemoryAndGrow) {
   ASSERT_EQ(cudaFree(p), cudaSuccess);
 }
 
-// A table goes up in pieces through pinned memory, which the device reads late: what is filled again too early arrives twice.
+// A table goes up in pieces through pinned memory, which the device reads late: what is filled again too early arrives
+// twice.
 TEST_F(Backend, LongUploadsArriveWhole) {
   const DeviceApi& api = *tessera_device_backend();
   DeviceSession* s = nullptr;
@@ -293,7 +302,8 @@ TEST_F(Backend, LongUploadsArriveWhole) {
   api.close(s);
 }
 
-// Two runs of steps in flight: the first one's results are looked at while the second is under way, and are those of the first.
+// Two runs of steps in flight: the first one's results are looked at while the second is under way, and are those of
+// the first.
 TEST_F(Backend, StepsInFlightAreTheSteps) {
   const Trained whole = train(emulated_device(), {23});
   for (const char* order : {"sequential", "reverse", "random:4"}) {
@@ -308,10 +318,12 @@ TEST_F(Backend, StepsInFlightAreTheSteps) {
       p.watch({p.plan().find_leaf("losses")});
       int64_t started = 0, step = 0;
       for (int flying = 0; step < 23; --flying) {
-        for (; flying < p.flights() && started < 23; ++flying, started = std::min<int64_t>(started + 4, 23)) p.start(std::min<int64_t>(4, 23 - started), true);
+        for (; flying < p.flights() && started < 23; ++flying, started = std::min<int64_t>(started + 4, 23))
+          p.start(std::min<int64_t>(4, 23 - started), true);
         const int64_t ran = p.finish();
         EXPECT_EQ(p.step().step, step + ran);
-        for (const int64_t end = step + ran; step < end; ++step) losses[static_cast<size_t>(step % kRing)] = p.watched<float>(0)[step % kRing];
+        for (const int64_t end = step + ran; step < end; ++step)
+          losses[static_cast<size_t>(step % kRing)] = p.watched<float>(0)[step % kRing];
       }
       if (device->is_processor()) continue;  // other bits
       EXPECT_EQ(losses, whole.losses) << order;
@@ -323,7 +335,9 @@ TEST_F(Backend, StepsInFlightAreTheSteps) {
 TEST_F(Backend, ArithmeticsThatAreNotThereAreNamed) {
   const DeviceApi& api = *tessera_device_backend();
   DeviceSession* s = nullptr;
-  for (const auto& [wish, said] : {std::pair{"cublaslt", "cuBLASLt cannot be used"}, {"cublaslt_tf32", "cuBLASLt cannot be used"}, {"fp8", "known are fp32, tf32x3, tf32, bf16, fp16, cublaslt"}}) {
+  for (const auto& [wish, said] : {std::pair{"cublaslt", "cuBLASLt cannot be used"},
+                                   {"cublaslt_tf32", "cuBLASLt cannot be used"},
+                                   {"fp8", "known are fp32, tf32x3, tf32, bf16, fp16, cublaslt"}}) {
     setenv("TESSERA_CUDA_MATH", wish, 1);
     EXPECT_EQ(api.open(0, &s), DeviceStatus::missing);
     EXPECT_NE(std::string(api.message()).find(said), std::string::npos) << api.message();
@@ -363,12 +377,16 @@ TEST_F(Backend, DevicesAreDescribed) {
 TEST_F(Backend, RefusesAGpuOlderThanItsKernels) {
   const DeviceApi& api = *tessera_device_backend();
   const auto [major, minor] = std::pair{emulation::device().major, emulation::device().minor};
-  for (const auto& [newer, capability] : {std::pair{false, std::pair{7, 5}}, {true, std::pair{8, 0}}, {true, std::pair{12, 0}}}) {
+  for (const auto& [newer, capability] :
+       {std::pair{false, std::pair{7, 5}}, {true, std::pair{8, 0}}, {true, std::pair{12, 0}}}) {
     std::tie(emulation::device().major, emulation::device().minor) = capability;
     DeviceSession* s = nullptr;
     EXPECT_EQ(api.open(0, &s), newer ? DeviceStatus::ok : DeviceStatus::missing) << capability.first;
     if (newer) api.close(s);
-    else EXPECT_NE(std::string(api.message()).find("compute capability 7.5, and the kernels need 8.0 or newer"), std::string::npos) << api.message();
+    else
+      EXPECT_NE(std::string(api.message()).find("compute capability 7.5, and the kernels need 8.0 or newer"),
+                std::string::npos)
+          << api.message();
   }
   std::tie(emulation::device().major, emulation::device().minor) = std::pair{major, minor};
 }
@@ -416,7 +434,10 @@ TEST_F(Backend, ErrorsOfTheDeviceSayWhatWasDoneAndWhatToTry) {
   ASSERT_EQ(api.open(0, &open), DeviceStatus::ok);
   cudaEvent_t nothing = nullptr;
   EXPECT_EQ(api.wait_event(open, &nothing), DeviceStatus::failed);
-  EXPECT_NE(std::string(api.message()).find("waiting for rows that another program makes: cudaErrorInvalidResourceHandle"), std::string::npos) << api.message();
+  EXPECT_NE(
+      std::string(api.message()).find("waiting for rows that another program makes: cudaErrorInvalidResourceHandle"),
+      std::string::npos)
+      << api.message();
   EXPECT_NE(std::string(api.message()).find("--device cpu runs the same plan"), std::string::npos) << api.message();
   // A kernel that cannot be started.
   EXPECT_ANY_THROW(cuda_check(cudaErrorLaunchFailure, "matmul"));
@@ -425,7 +446,8 @@ TEST_F(Backend, ErrorsOfTheDeviceSayWhatWasDoneAndWhatToTry) {
   int n = 7;
   EXPECT_EQ(api.count(&n), DeviceStatus::missing);
   EXPECT_EQ(n, 0);
-  EXPECT_NE(std::string(api.message()).find("looking for a GPU: cudaErrorInsufficientDriver"), std::string::npos) << api.message();
+  EXPECT_NE(std::string(api.message()).find("looking for a GPU: cudaErrorInsufficientDriver"), std::string::npos)
+      << api.message();
   emulation::device() = was;
   DeviceSession* s = nullptr;
   EXPECT_EQ(api.open(3, &s), DeviceStatus::missing);

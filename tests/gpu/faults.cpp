@@ -1,4 +1,5 @@
-// Planted bugs: what a GPU may let pass, or hang on, is a fault of the emulated machine that names kernel, thread and line.
+// Planted bugs: what a GPU may let pass, or hang on, is a fault of the emulated machine that names kernel, thread and
+// line.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,9 +14,7 @@ namespace {
 std::string fault_of(const std::function<void()>& f) {
   try {
     f();
-  } catch (const emulation::Fault& e) {
-    return e.what();
-  }
+  } catch (const emulation::Fault& e) { return e.what(); }
   return "no fault";
 }
 void expect_fault(const std::function<void()>& f, const std::string& part) {
@@ -26,7 +25,7 @@ void expect_fault(const std::function<void()>& f, const std::string& part) {
   emulation::set_schedule({});
 }
 
-// ---- barriers ----------------------------------------------------------------------------------------------------------------------
+// ---- barriers -----------------------------------------------------------------------------------
 __global__ void divergent_barrier() {
   if (threadIdx.x < 16) __syncthreads();
   else __syncthreads();
@@ -46,7 +45,7 @@ TEST(Faults, GridBarrierWithoutACooperativeLaunch) {
   expect_fault([] { launch({2, 64}, "alone", grid_barrier_alone); }, "not launched as a cooperative one");
 }
 
-// ---- masks -------------------------------------------------------------------------------------------------------------------------
+// ---- masks --------------------------------------------------------------------------------------
 __global__ void not_in_mask(int* x) { x[threadIdx.x] = __shfl_sync(0xFFFFu, static_cast<int>(threadIdx.x), 0); }
 __global__ void absent_lanes(int* x) { x[threadIdx.x] = __shfl_sync(kWholeWarp, static_cast<int>(threadIdx.x), 0); }
 __global__ void returned_lanes(int* x) {
@@ -70,11 +69,15 @@ TEST(Faults, WrongMasks) {
   expect_fault([&] { launch({1, 20}, "k", absent_lanes, x.data()); }, "names lanes that are not there");
   expect_fault([&] { launch({1, 32}, "k", returned_lanes, x.data()); }, "mask");
   expect_fault([&] { launch({1, 32}, "k", source_outside, x.data()); }, "reads lane 20, which is not in the mask");
-  expect_fault([&] { launch({1, 32}, "k", divergent_shuffle, x.data()); }, "lanes of mask 0xffffffff are in a __shfl_xor_sync at faults.cpp");
+  expect_fault(
+      [&] {
+        launch({1, 32}, "k", divergent_shuffle, x.data());
+      },
+      "lanes of mask 0xffffffff are in a __shfl_xor_sync at faults.cpp");
   expect_fault([&] { launch({1, 32}, "k", waits_for_ever, x.data()); }, "deadlock");
 }
 
-// ---- results that depend on luck ---------------------------------------------------------------------------------------------------
+// ---- results that depend on luck ----------------------------------------------------------------
 // A right kernel gives the same bits under all schedules; these do not, and reverse and random schedules show it.
 std::set<std::string> results(void (*kernel)(const float*, float*), unsigned blocks, unsigned threads, size_t n) {
   std::set<std::string> all;
@@ -171,7 +174,7 @@ TEST(Faults, CopiesThatAreNotWaitedForOrNotAligned) {
   expect_fault([&] { launch({1, 32}, "k", crooked_copy, x.data()); }, "not a multiple");
 }
 
-// ---- bounds ------------------------------------------------------------------------------------------------------------------------
+// ---- bounds -------------------------------------------------------------------------------------
 __global__ void past_shared(int n) {
   TESS_SHARED(s, float[8]);
   float* p = s;
@@ -202,7 +205,11 @@ TEST(Faults, OutOfBounds) {
   expect_fault([&] { global(32); }, "outside of an allocation of 124 bytes");
 #else
   expect_fault([] { launch({1, 32}, "k", past_shared, 9); }, "past the end of its shared array of 32 bytes");
-  expect_fault([] { launch({1, 32, 40}, "k", past_dynamic, 11); }, "past the end of its dynamic shared memory of 40 bytes");
+  expect_fault(
+      [] {
+        launch({1, 32, 40}, "k", past_dynamic, 11);
+      },
+      "past the end of its dynamic shared memory of 40 bytes");
   expect_fault([&] { global(32); }, "past the end of an allocation of 124 bytes");
 #endif
 }
@@ -211,7 +218,10 @@ TEST(Faults, LaunchesThatNoDeviceTakes) {
   EXPECT_NE(fault_of([] { launch({1, 1025}, "k", early_return); }).find("1 to 1024"), std::string::npos);
   EXPECT_NE(fault_of([] { launch({{1, 70000}, 32}, "k", early_return); }).find("65535"), std::string::npos);
   EXPECT_NE(fault_of([] { launch({1, 32, 300000}, "k", past_dynamic, 1); }).find("232448"), std::string::npos);
-  EXPECT_NE(fault_of([] { launch({100000, 1024, 0, nullptr, true}, "k", grid_barrier_alone); }).find("does not fit"), std::string::npos);
+  EXPECT_NE(fault_of([] {
+              launch({100000, 1024, 0, nullptr, true}, "k", grid_barrier_alone);
+            }).find("does not fit"),
+            std::string::npos);
 }
 
 }  // namespace

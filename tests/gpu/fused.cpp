@@ -25,7 +25,8 @@ TEST(Fused, ARandomPlanHasTheBitsOfItsComposition) {
       EXPECT_EQ(difference(composed, plan.run(on_device(device, {}, 2))), 0) << "plan " << seed << ", " << schedule;
     }
     emulation::set_schedule({});
-    EXPECT_LE(difference(plan.run({cpu_kernels("double"), {}, 1, 2}), composed), 2e-4) << "plan " << seed << " beside the processor in double";
+    EXPECT_LE(difference(plan.run({cpu_kernels("double"), {}, 1, 2}), composed), 2e-4)
+        << "plan " << seed << " beside the processor in double";
   }
 }
 
@@ -49,7 +50,9 @@ TEST(Fused, AWideStepOfCtganHasTheBitsOfItsComposition) {
   std::map<FusedChain::Cut, int> cuts;
   for (const FusedLaunch& l : fuse(plan))
     for (const FusedGroup& g : l.chains) ++cuts[g.cut];
-  for (const FusedChain::Cut cut : {FusedChain::rows, FusedChain::cols, FusedChain::flat, FusedChain::tiles, FusedChain::cells}) EXPECT_GT(cuts[cut], 0) << cut;
+  for (const FusedChain::Cut cut :
+       {FusedChain::rows, FusedChain::cols, FusedChain::flat, FusedChain::tiles, FusedChain::cells})
+    EXPECT_GT(cuts[cut], 0) << cut;
   const Values composed = t.run(on_device(device, {"fuse"}, 2));
   for (const char* schedule : {"sequential", "random:5"}) {
     emulation::set_schedule(emulation::parse_schedule(schedule));
@@ -123,7 +126,8 @@ TEST(Fused, AStepOfTvaeTakesFewLaunches) {
     const nlohmann::json fused = describe_launches(plan);
     EXPECT_LE(fused["launches"].get<int>(), 4) << fused.dump(2);
     for (const auto& group : fused["groups"])
-      for (const auto& chain : group["chains"]) EXPECT_NE(chain["cut"], "whole") << "every op has found a chain: " << chain;
+      for (const auto& chain : group["chains"])
+        EXPECT_NE(chain["cut"], "whole") << "every op has found a chain: " << chain;
     optimise(plan, {"all"});
     EXPECT_GT(describe_launches(plan)["launches"].get<int>(), 40);
   }
@@ -138,7 +142,8 @@ TEST(Fused, ChainsOfALaunchKnowNothingOfEachOther) {
   plans.push_back(TvaeTraining(true).plan);
   plans.push_back(Training(1, 0.9, Size::wide).plan);
   plans.push_back(adult_step());
-  for (const Cell cell : {Cell::gru, Cell::gru_reset_before, Cell::lstm}) plans.push_back(SequenceTraining({cell}).plan);
+  for (const Cell cell : {Cell::gru, Cell::gru_reset_before, Cell::lstm})
+    plans.push_back(SequenceTraining({cell}).plan);
   for (size_t i = 0; i < plans.size(); ++i) {
     Plan& plan = plans[i];
     optimise(plan);
@@ -157,8 +162,11 @@ TEST(Fused, ChainsOfALaunchKnowNothingOfEachOther) {
             while (maker != nullptr && is_view(maker->op)) maker = plan.maker(maker->in[0]);
             if (maker == nullptr) continue;
             const auto [level, chain] = made[static_cast<size_t>(maker - plan.nodes.data())];
-            if (n.part == FusedStep::slices && v == plan.nodes[static_cast<size_t>(n.node)].in.back() && level >= l) continue;  // the addend is for the sum
-            EXPECT_TRUE(chain < 0 || level < l || (level == l && chain == static_cast<int>(c))) << "plan " << i << ", launch " << l << ": " << op_name(plan.nodes[static_cast<size_t>(n.node)].op);
+            // the addend is for the sum
+            if (n.part == FusedStep::slices && v == plan.nodes[static_cast<size_t>(n.node)].in.back() && level >= l)
+              continue;
+            EXPECT_TRUE(chain < 0 || level < l || (level == l && chain == static_cast<int>(c)))
+                << "plan " << i << ", launch " << l << ": " << op_name(plan.nodes[static_cast<size_t>(n.node)].op);
           }
   }
 }
@@ -175,7 +183,8 @@ struct Place {
   }
 };
 
-// What makes the levels safe, looked at where it counts, in memory: what one chain of a launch writes no other chain of it reads or writes.
+// What makes the levels safe, looked at where it counts, in memory: what one chain of a launch writes no other chain of
+// it reads or writes.
 TEST(Fused, ChainsOfALaunchShareNoMemoryThatIsWritten) {
   std::vector<Plan> plans;
   for (uint64_t seed = 0; seed < 40; ++seed) plans.push_back(RandomPlan(seed).plan);
@@ -183,7 +192,8 @@ TEST(Fused, ChainsOfALaunchShareNoMemoryThatIsWritten) {
     for (const Size size : {Size::small, Size::wide}) plans.push_back(Training(critic_steps, 0.9, size).plan);
   for (const bool adult : {false, true}) plans.push_back(TvaeTraining(adult).plan);
   plans.push_back(adult_step());
-  for (const Cell cell : {Cell::gru, Cell::gru_reset_before, Cell::lstm}) plans.push_back(SequenceTraining({cell}).plan);
+  for (const Cell cell : {Cell::gru, Cell::gru_reset_before, Cell::lstm})
+    plans.push_back(SequenceTraining({cell}).plan);
   for (size_t i = 0; i < plans.size(); ++i) {
     Plan& plan = plans[i];
     optimise(plan);
@@ -203,15 +213,19 @@ TEST(Fused, ChainsOfALaunchShareNoMemoryThatIsWritten) {
           if (!placed.runs[static_cast<size_t>(n.node)]) continue;
           const bool addend = n.part != FusedStep::all && std::get<Matmul>(node.op).addend;
           for (size_t k = 0; k < node.in.size(); ++k)
-            if (node.in[k] != kNone && (n.part == FusedStep::all || (n.part == FusedStep::sum) == (addend && k + 1 == node.in.size()))) reads.emplace_back(c, place_of(node.in[k]));
+            if (node.in[k] != kNone &&
+                (n.part == FusedStep::all || (n.part == FusedStep::sum) == (addend && k + 1 == node.in.size())))
+              reads.emplace_back(c, place_of(node.in[k]));
           if (n.part == FusedStep::slices) continue;
-          if (const bool by_rows = std::holds_alternative<ConcatRows>(node.op); by_rows || std::holds_alternative<ConcatCols>(node.op)) {
+          if (const bool by_rows = std::holds_alternative<ConcatRows>(node.op);
+              by_rows || std::holds_alternative<ConcatCols>(node.op)) {
             Place to = place_of(node.out[0]);  // only what is not made in its place already is written
             for (const Id v : node.in) {
               const Shape part = plan.shape(v);
               to.end = to.begin + (part.rows - 1) * to.ld + 4 * part.cols;
               to.cols = 4 * part.cols;
-              if (const Place from = place_of(v); from.where != to.where || from.begin != to.begin) writes.emplace_back(c, to);
+              if (const Place from = place_of(v); from.where != to.where || from.begin != to.begin)
+                writes.emplace_back(c, to);
               to.begin += by_rows ? part.rows * to.ld : 4 * part.cols;
             }
             continue;
@@ -219,8 +233,12 @@ TEST(Fused, ChainsOfALaunchShareNoMemoryThatIsWritten) {
           for (const Id v : node.out) writes.emplace_back(c, place_of(v));
         }
       for (const auto& [c, to] : writes) {
-        for (const auto& [d, from] : reads) EXPECT_FALSE(c != d && to.where != Slot::bound && to.meets(from)) << "plan " << i << ", launch " << l << ": chain " << d << " reads what chain " << c << " writes";
-        for (const auto& [d, other] : writes) EXPECT_FALSE(c != d && to.meets(other)) << "plan " << i << ", launch " << l << ": chains " << c << " and " << d << " write one place";
+        for (const auto& [d, from] : reads)
+          EXPECT_FALSE(c != d && to.where != Slot::bound && to.meets(from))
+              << "plan " << i << ", launch " << l << ": chain " << d << " reads what chain " << c << " writes";
+        for (const auto& [d, other] : writes)
+          EXPECT_FALSE(c != d && to.meets(other))
+              << "plan " << i << ", launch " << l << ": chains " << c << " and " << d << " write one place";
       }
     }
   }

@@ -1,4 +1,5 @@
-// Each op by itself in a fused launch, cut in every way it can be: the bits of a launch of its own. And what no launch can hold is refused.
+// Each op by itself in a fused launch, cut in every way it can be: the bits of a launch of its own. And what no launch
+// can hold is refused.
 #include <algorithm>
 #include <vector>
 
@@ -14,8 +15,8 @@ namespace {
 // How the launches of the test at hand are cut.
 struct Way {
   FusedChain::Cut cut;
-  int64_t run;   // rows: of a unit · cells: of each unit of the output
-  bool sliced;   // a product: its slices first, then their sum
+  int64_t run;        // rows: of a unit · cells: of each unit of the output
+  bool sliced;        // a product: its slices first, then their sum
   int64_t apart = 0;  // rows: of stacked parts
 };
 Way way_now;
@@ -40,7 +41,8 @@ void launch_chains(const std::vector<FusedChain>& chains, StepState* state, GpuC
 
 void enqueue_fused(const Kernel&, const Call& call, int64_t, void*) {
   const Watched watched(call);
-  const Buffer<float> workspace(is_product(kind_now) ? static_cast<size_t>(fused_kernels_cuda().slices_bytes(call)) / 4 + 16 : 16);
+  const Buffer<float> workspace(
+      is_product(kind_now) ? static_cast<size_t>(fused_kernels_cuda().slices_bytes(call)) / 4 + 16 : 16);
   GpuContext context{nullptr, workspace.data()};
   const View& out = call.out[rows_output(traits_now)];
   const auto [cut, run, sliced, apart] = way_now;
@@ -121,10 +123,14 @@ TEST_P(FusedOps, HaveTheBitsOfALaunchOfTheirOwn) {
         emulation::set_schedule(emulation::parse_schedule(l.pad > 0 ? "random:3" : "sequential"));
         const Ran fused = run_kernel(kernels_cuda(gpu::Math::fp32), c, in, l, enqueue_fused);
         if (!fitted) {
-          EXPECT_TRUE((product != nullptr && product->pairs > 6) || c.in.size() > 8 || (s.cut == FusedChain::flat && l.pad > 0)) << "a launch can hold it";
+          EXPECT_TRUE((product != nullptr && product->pairs > 6) || c.in.size() > 8 ||
+                      (s.cut == FusedChain::flat && l.pad > 0))
+              << "a launch can hold it";
           continue;
         }
-        same_bits(alone, fused, "cut " + std::to_string(s.cut) + ", units of " + std::to_string(s.run) + (s.sliced ? " rows, sliced" : " rows"));
+        same_bits(alone, fused,
+                  "cut " + std::to_string(s.cut) + ", units of " + std::to_string(s.run) +
+                      (s.sliced ? " rows, sliced" : " rows"));
         EXPECT_EQ(fused.damage, "") << "cut " << s.cut;
       }
     }
@@ -133,17 +139,33 @@ TEST_P(FusedOps, HaveTheBitsOfALaunchOfTheirOwn) {
 
 INSTANTIATE_TEST_SUITE_P(Each, FusedOps, testing::ValuesIn(op_names()), [](const auto& test) { return test.param; });
 
-// Layers so wide that a block's room holds the state of only some of its sequences, some of them in two stacked parts: they are taken through the layer in groups.
+// Layers so wide that a block's room holds the state of only some of its sequences, some of them in two stacked parts:
+// they are taken through the layer in groups.
 TEST(FusedLaunches, TakeSequencesInGroupsWhereTheRoomIsSmall) {
   constexpr int64_t kSteps = 2, kIn = 3, kHidden = 131;
-  for (const auto& [cell, sequences] : {std::pair{Cell::gru, kSequenceTile}, {Cell::gru_reset_before, kSequenceTile}, {Cell::lstm, kSequenceTile}, {Cell::gru, kSequenceTile + 3}, {Cell::lstm, kSequenceTile - 1}, {Cell::gru, 2 * kSequenceTile}, {Cell::lstm, 2 * kSequenceTile}}) {
+  for (const auto& [cell, sequences] : {std::pair{Cell::gru, kSequenceTile},
+                                        {Cell::gru_reset_before, kSequenceTile},
+                                        {Cell::lstm, kSequenceTile},
+                                        {Cell::gru, kSequenceTile + 3},
+                                        {Cell::lstm, kSequenceTile - 1},
+                                        {Cell::gru, 2 * kSequenceTile},
+                                        {Cell::lstm, 2 * kSequenceTile}}) {
     const int64_t gates = gates_of(cell) * kHidden;
     const bool lstm = cell == Cell::lstm;
     const auto state = [&, count = sequences](bool there) { return there ? real(count, kHidden) : none(); };
-    const Input length = real(sequences, 1).range(0, 3), w_h = real(kHidden, gates).range(-0.1, 0.1), bias = real(1, gates);
-    Case forwards{"", Recurrent{cell, kSteps, 1}, {real(sequences, kSteps * kIn), length, state(true), state(lstm), real(kIn, gates), w_h, bias, cell == Cell::gru_reset_before ? none() : bias}, nullptr};
-    Case backwards{"", RecurrentGrad{cell, kSteps, sequences},
-                   {length, real(sequence_tiles(sequences) * kSteps * saved_of(cell) * kHidden, kSequenceTile).range(0.1, 0.9), w_h, real(sequences, kSteps * kHidden), state(true), state(lstm)}, nullptr};
+    const Input length = real(sequences, 1).range(0, 3), w_h = real(kHidden, gates).range(-0.1, 0.1),
+                bias = real(1, gates);
+    Case forwards{"",
+                  Recurrent{cell, kSteps, 1},
+                  {real(sequences, kSteps * kIn), length, state(true), state(lstm), real(kIn, gates), w_h, bias,
+                   cell == Cell::gru_reset_before ? none() : bias},
+                  nullptr};
+    Case backwards{
+        "",
+        RecurrentGrad{cell, kSteps, sequences},
+        {length, real(sequence_tiles(sequences) * kSteps * saved_of(cell) * kHidden, kSequenceTile).range(0.1, 0.9),
+         w_h, real(sequences, kSteps * kHidden), state(true), state(lstm)},
+        nullptr};
     for (const Case* c : {&forwards, &backwards}) {
       set_now(*c);
       const Grids in = draw_inputs(*c, true);
@@ -173,7 +195,9 @@ TEST(FusedLaunches, RefuseWhatTheyCannotHold) {
   float x[8 * 40] = {};
   StepState state{1, 0, -1};
   std::vector<View> in(40, View{x, 4, 2, 2, 4}), out(3, View{x, 4, 2, 2, 4});
-  const auto step = [&](OpKind kind, const void* op, int inputs) { return FusedStep{kind, {in.data(), out.data(), inputs, 1, op, &state}, 1, 0, FusedStep::all, 0}; };
+  const auto step = [&](OpKind kind, const void* op, int inputs) {
+    return FusedStep{kind, {in.data(), out.data(), inputs, 1, op, &state}, 1, 0, FusedStep::all, 0};
+  };
   const Fill fill{4, 2, 0};
   const FusedStep filled = step(OpKind::fill, &fill, 0);
   EXPECT_TRUE(holds(32, 3, filled));

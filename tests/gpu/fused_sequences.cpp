@@ -1,4 +1,5 @@
-// TimeGAN's iterations in fused launches: the bits of their composition for every kind of cell, and how few launches there are.
+// TimeGAN's iterations in fused launches: the bits of their composition for every kind of cell, and how few launches
+// there are.
 #include <gtest/gtest.h>
 
 #include "emulation/gpu.h"
@@ -22,8 +23,12 @@ void has_the_bits_of_its_composition(const SequenceSizes& sizes, const char* sch
 }
 
 TEST(FusedSequences, AnIterationHasTheBitsOfItsComposition) { has_the_bits_of_its_composition({}, "sequential"); }
-TEST(FusedSequences, WithAttributesAndResetBefore) { has_the_bits_of_its_composition({Cell::gru_reset_before, 16, 3, 2, 2, 4, 1}, "random:3"); }
-TEST(FusedSequences, WithoutARandomStart) { has_the_bits_of_its_composition({Cell::gru, 16, 3, 2, 0, 4, 2, false}, "random:4"); }
+TEST(FusedSequences, WithAttributesAndResetBefore) {
+  has_the_bits_of_its_composition({Cell::gru_reset_before, 16, 3, 2, 2, 4, 1}, "random:3");
+}
+TEST(FusedSequences, WithoutARandomStart) {
+  has_the_bits_of_its_composition({Cell::gru, 16, 3, 2, 0, 4, 2, false}, "random:4");
+}
 TEST(FusedSequences, OfLstmCells) { has_the_bits_of_its_composition({Cell::lstm, 16, 3, 2, 0, 4, 2}, "reverse"); }
 // Neither the batch nor the stacked inputs of a network fill their tiles.
 TEST(FusedSequences, OfABatchThatFillsNoTiles) {
@@ -47,7 +52,9 @@ TEST(FusedSequences, AnIterationTakesFewLaunches) {
   const nlohmann::json fused = describe_launches(plan);
   EXPECT_LE(fused["launches"].get<int>(), 30);
   // A small one has the same ops, and shows what launches there really are.
-  for (const int batch : {16, 10, 21}) EXPECT_EQ(launches_of({Cell::gru, batch, 2, 1, 0, 2, 3}), fused["launches"].get<int>()) << batch << " sequences: " << fused.dump(2);
+  for (const int batch : {16, 10, 21})
+    EXPECT_EQ(launches_of({Cell::gru, batch, 2, 1, 0, 2, 3}), fused["launches"].get<int>())
+        << batch << " sequences: " << fused.dump(2);
 }
 
 }  // namespace

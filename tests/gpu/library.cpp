@@ -1,4 +1,5 @@
-// Opening the plugin: what is there is used, and of what is missing is said which part, by the library and by the program.
+// Opening the plugin: what is there is used, and of what is missing is said which part, by the library and by the
+// program.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -23,14 +24,19 @@ TEST(Library, IsNotThere) {
 }
 
 TEST(Library, IsNoLibraryOrNoPlugin) {
-  EXPECT_TRUE(has(open_device_library("/proc/self/status").reason, "cannot be opened")) << open_device_library("/proc/self/status").reason;
-  EXPECT_TRUE(has(open_device_library("libm.so.6").reason, "is not a plugin of Tessera")) << open_device_library("libm.so.6").reason;
+  EXPECT_TRUE(has(open_device_library("/proc/self/status").reason, "cannot be opened"))
+      << open_device_library("/proc/self/status").reason;
+  EXPECT_TRUE(has(open_device_library("libm.so.6").reason, "is not a plugin of Tessera"))
+      << open_device_library("libm.so.6").reason;
 }
 
 TEST(Library, IsOfAnotherRelease) {
   const DeviceLibrary l = open_device_library(TESSERA_FOREIGN_PLUGIN);
   EXPECT_EQ(l.api, nullptr);
-  EXPECT_TRUE(has(l.reason, "speaks version " + std::to_string(kDeviceAbi + 6) + " of the interface between the two, this library version " + std::to_string(kDeviceAbi))) << l.reason;
+  EXPECT_TRUE(has(l.reason, "speaks version " + std::to_string(kDeviceAbi + 6) +
+                                " of the interface between the two, this library version " +
+                                std::to_string(kDeviceAbi)))
+      << l.reason;
   EXPECT_EQ(misfit(nullptr), "it gives no table");
   DeviceApi table{};
   table.abi = kDeviceAbi;
@@ -39,8 +45,10 @@ TEST(Library, IsOfAnotherRelease) {
 }
 
 TEST(Library, NamesOfDevices) {
-  for (const char* name : {"cpu", "auto", "cuda", "cuda:0", "cuda:12"}) EXPECT_NO_THROW(Device::check_name(name)) << name;
-  for (const char* name : {"", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1234", "CUDA", "cpu:0"}) EXPECT_THROW(Device::check_name(name), Error) << name;
+  for (const char* name : {"cpu", "auto", "cuda", "cuda:0", "cuda:12"})
+    EXPECT_NO_THROW(Device::check_name(name)) << name;
+  for (const char* name : {"", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1234", "CUDA", "cpu:0"})
+    EXPECT_THROW(Device::check_name(name), Error) << name;
 }
 
 // The program with the plugin on the emulated machine.
@@ -49,7 +57,9 @@ struct Ran {
   std::string out;
 };
 Ran shell(const std::string& environment, const std::string& arguments) {
-  const std::string line = environment + " TESSERA_CUDA_PLUGIN=${TESSERA_CUDA_PLUGIN-" TESSERA_EMULATED_PLUGIN "} " TESSERA_PROGRAM " " + arguments + " 2>&1";
+  const std::string line =
+      environment + " TESSERA_CUDA_PLUGIN=${TESSERA_CUDA_PLUGIN-" TESSERA_EMULATED_PLUGIN "} " TESSERA_PROGRAM " " +
+      arguments + " 2>&1";
   Ran r{-1, ""};
   FILE* p = popen(line.c_str(), "r");
   if (p == nullptr) return r;
@@ -73,13 +83,17 @@ class Cli : public testing::Test {
     std::remove(folder_.c_str());
   }
   std::string fit(const std::string& device) const {
-    return "fit " + folder_ + "/d.csv --model " + folder_ + "/m --force --preset paper --epochs 1 --batch-size 20 --embedding-dim 4 --generator-dim 8 --discriminator-dim 8 --quiet --device " + device;
+    return "fit " + folder_ + "/d.csv --model " + folder_ +
+           "/m --force --preset paper --epochs 1 --batch-size 20 --embedding-dim 4 --generator-dim 8 "
+           "--discriminator-dim 8 --quiet --device " +
+           device;
   }
   std::string folder_;
 };
 
 TEST_F(Cli, ADeviceThatIsNotThere) {
-  const auto refused = [&](const std::string& environment, const std::string& device, int code, const std::string& what) {
+  const auto refused = [&](const std::string& environment, const std::string& device, int code,
+                           const std::string& what) {
     const Ran r = shell(environment, fit(device));
     EXPECT_EQ(r.code, code) << r.out;
     EXPECT_TRUE(has(r.out, what)) << r.out;

@@ -18,11 +18,13 @@ class Machine : public testing::TestWithParam<const char*> {
   void SetUp() override { emulation::set_schedule(emulation::parse_schedule(GetParam())); }
   void TearDown() override { emulation::set_schedule({}); }
 };
-INSTANTIATE_TEST_SUITE_P(Schedules, Machine, testing::Values("sequential", "reverse", "random:1", "random:2", "random:3"), [](const auto& test) {
-  std::string name = test.param;
-  std::erase(name, ':');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Schedules, Machine,
+                         testing::Values("sequential", "reverse", "random:1", "random:2", "random:3"),
+                         [](const auto& test) {
+                           std::string name = test.param;
+                           std::erase(name, ':');
+                           return name;
+                         });
 
 std::vector<float> counted(size_t n) {
   std::vector<float> v(n);
@@ -113,7 +115,8 @@ __global__ void reductions(const float* x, T* out) {
   T v = mine;
   int at = l;
   warp_argmax(v, at);
-  out[l] = warp_sum(mine), out[32 + l] = warp_max(mine), out[64 + l] = warp_min(mine), out[96 + l] = static_cast<T>(at), out[128 + l] = v;
+  out[l] = warp_sum(mine), out[32 + l] = warp_max(mine), out[64 + l] = warp_min(mine), out[96 + l] = static_cast<T>(at),
+  out[128 + l] = v;
 }
 template <class T>
 __global__ void butterflies(const float* x, T* out) {
@@ -122,7 +125,8 @@ __global__ void butterflies(const float* x, T* out) {
   T v = mine;
   int at = l;
   butterfly::warp_argmax(v, at);
-  out[l] = butterfly::warp_sum(mine), out[32 + l] = butterfly::warp_max(mine), out[64 + l] = butterfly::warp_min(mine), out[96 + l] = static_cast<T>(at), out[128 + l] = v;
+  out[l] = butterfly::warp_sum(mine), out[32 + l] = butterfly::warp_max(mine), out[64 + l] = butterfly::warp_min(mine),
+  out[96 + l] = static_cast<T>(at), out[128 + l] = v;
 }
 template <class T>
 void check_reductions(const std::vector<float>& x, const std::string& what) {
@@ -131,7 +135,8 @@ void check_reductions(const std::vector<float>& x, const std::string& what) {
   launch({1, 32}, "reductions", reductions<T>, in.data(), once.data());
   launch({1, 32}, "butterflies", butterflies<T>, in.data(), stepwise.data());
   const std::vector<T> a = once.read(), b = stepwise.read();
-  for (size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(a[i] == b[i] || (a[i] != a[i] && b[i] != b[i])) << what << ", " << i << ": " << a[i] << " and " << b[i];
+  for (size_t i = 0; i < a.size(); ++i)
+    EXPECT_TRUE(a[i] == b[i] || (a[i] != a[i] && b[i] != b[i])) << what << ", " << i << ": " << a[i] << " and " << b[i];
   if (std::any_of(x.begin(), x.end(), [](float v) { return v != v; })) return;
   const auto largest = std::max_element(x.begin(), x.end());  // the first of equal ones
   const T sum = std::accumulate(x.begin(), x.end(), T{0}, [](T s, float v) { return s + static_cast<T>(v); });
@@ -212,7 +217,8 @@ TEST_P(Machine, AsynchronousCopiesArriveAtTheirWait) {
   const Buffer<float> x(counted(3 * 128)), y(3 * 128);
   launch({1, 32}, "doubled", doubled, x.data(), y.data(), 3);
   const std::vector<float> got = y.read();
-  for (size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], 2 * static_cast<float>(i / 128 * 128 + (31 - i % 128 / 4) * 4 + i % 4));
+  for (size_t i = 0; i < got.size(); ++i)
+    ASSERT_EQ(got[i], 2 * static_cast<float>(i / 128 * 128 + (31 - i % 128 / 4) * 4 + i % 4));
 }
 
 // D = A·B from fragments as the PTX manual lays them out; the numbers tell any two indices apart.
@@ -248,10 +254,12 @@ __device__ void half_tile(const float* a, const float* b, float* d, Multiply&& m
       multiply);
 }
 __global__ void bf16_tile(const float* a, const float* b, float* d) {
-  half_tile<pack_bf16>(a, b, d, [](float(&s)[4], const uint32_t(&fa)[4], const uint32_t(&fb)[2]) { mma_bf16(s, fa, fb); });
+  half_tile<pack_bf16>(a, b, d,
+                       [](float(&s)[4], const uint32_t(&fa)[4], const uint32_t(&fb)[2]) { mma_bf16(s, fa, fb); });
 }
 __global__ void fp16_tile(const float* a, const float* b, float* d) {
-  half_tile<pack_fp16>(a, b, d, [](float(&s)[4], const uint32_t(&fa)[4], const uint32_t(&fb)[2]) { mma_fp16(s, fa, fb); });
+  half_tile<pack_fp16>(a, b, d,
+                       [](float(&s)[4], const uint32_t(&fa)[4], const uint32_t(&fb)[2]) { mma_fp16(s, fa, fb); });
 }
 void check_tile(int k_size, void (*kernel)(const float*, const float*, float*)) {
   const size_t k = static_cast<size_t>(k_size);

@@ -13,11 +13,12 @@ namespace {
 using gpu::Math;
 
 Ran run_gpu(const Case& c, const Grids& in, Math math, Layout layout = {}) {
-  return run_kernel(kernels_cuda(math), c, in, layout, [](const Kernel& kernel, const Call& call, int64_t tile, void* scratch) {
-    const Watched watched(kernel, call, scratch);
-    GpuContext context{nullptr, scratch};
-    kernel.run(call, tile, &context);
-  });
+  return run_kernel(kernels_cuda(math), c, in, layout,
+                    [](const Kernel& kernel, const Call& call, int64_t tile, void* scratch) {
+                      const Watched watched(kernel, call, scratch);
+                      GpuContext context{nullptr, scratch};
+                      kernel.run(call, tile, &context);
+                    });
 }
 
 // A float with no more than `bits` bits of mantissa behind the first: what a tensor core sees of it, exactly.
@@ -52,14 +53,17 @@ TEST_P(Maths, AreExactButForTheRoundingOfTheirFactors) {
       for (Number& x : in[i].cells) x = shortened(x.v, bits);
     SCOPED_TRACE(c.note);
     const Grids want = c.reference(in);
-    for (const Layout& l : {Layout{}, Layout{3, 1}, Layout{5, 4, 0, 4}}) compare(want, run_gpu(c, in, math, l), FLT_EPSILON, 2 * FLT_MIN, 8);
+    for (const Layout& l : {Layout{}, Layout{3, 1}, Layout{5, 4, 0, 4}})
+      compare(want, run_gpu(c, in, math, l), FLT_EPSILON, 2 * FLT_MIN, 8);
     emulation::set_schedule({emulation::Schedule::random, 5});
     const Ran again = run_gpu(c, in, math);
     emulation::set_schedule({});
     same_bits(run_gpu(c, in, math), again, name);
   }
 }
-INSTANTIATE_TEST_SUITE_P(Each, Maths, testing::Values(std::tuple{Math::tf32x3, 23, "tf32x3"}, std::tuple{Math::tf32, 10, "tf32"}, std::tuple{Math::bf16, 7, "bf16"}, std::tuple{Math::fp16, 10, "fp16"}),
+INSTANTIATE_TEST_SUITE_P(Each, Maths,
+                         testing::Values(std::tuple{Math::tf32x3, 23, "tf32x3"}, std::tuple{Math::tf32, 10, "tf32"},
+                                         std::tuple{Math::bf16, 7, "bf16"}, std::tuple{Math::fp16, 10, "fp16"}),
                          [](const auto& test) { return std::get<2>(test.param); });
 
 // k is cut by K alone and slices are added in order, whether they have blocks of their own (few tiles) or not (many).
@@ -78,7 +82,8 @@ TEST(GpuMatmul, ABlockOfItsOwnForEachSliceChangesNoBit) {
 // More pairs than one launch takes: the later launches add to what the earlier ones left.
 TEST(GpuMatmul, AnyNumberOfPairs) {
   for (const bool addend : {false, true}) {
-    const Case many = random_product(true, false, 9, 70, {3, 1, 40, 2, 5, 8, 33, 0, 6, 7, 4, 300, 2, 9}, addend ? 9 : 0);
+    const Case many =
+        random_product(true, false, 9, 70, {3, 1, 40, 2, 5, 8, 33, 0, 6, 7, 4, 300, 2, 9}, addend ? 9 : 0);
     const Grids in = draw_inputs(many, true);
     Grid want(9, 70);
     for (int64_t i = 0; i < 9; ++i)
@@ -107,7 +112,8 @@ TEST(GpuMatmul, IdentityGivesTheOtherFactorBackInEveryArithmetic) {
           const Ran got = run_gpu(c, in, math);
           const bool trans = left ? tb : ta;
           for (int64_t i = 0; i < 64; ++i)
-            for (int64_t j = 0; j < 64; ++j) ASSERT_EQ(got.out[0][static_cast<size_t>(i * 64 + j)], in[left ? 1 : 0](trans ? j : i, trans ? i : j).v);
+            for (int64_t j = 0; j < 64; ++j)
+              ASSERT_EQ(got.out[0][static_cast<size_t>(i * 64 + j)], in[left ? 1 : 0](trans ? j : i, trans ? i : j).v);
         }
 }
 

@@ -1,4 +1,5 @@
-// What is true of every op's CUDA kernel, checked from the description that serves the CPU (tests/engine/op_case.h), on the emulated machine.
+// What is true of every op's CUDA kernel, checked from the description that serves the CPU (tests/engine/op_case.h), on
+// the emulated machine.
 #include <cfloat>
 #include <limits>
 
@@ -59,7 +60,8 @@ TEST_P(GpuOps, NanAndInfinityReachWhatDependsOnThem) {
         const Ran got = run_gpu(c, in, kLayouts[1]);
         for (size_t k = 0; k < want.size(); ++k)
           for (size_t e = 0; e < want[k].cells.size(); ++e)
-            ASSERT_EQ(std::isfinite(got.out[k][e]), std::isfinite(want[k].cells[e].v)) << "input " << i << " holds " << bad << ", output " << k << " element " << e << " is " << got.out[k][e];
+            ASSERT_EQ(std::isfinite(got.out[k][e]), std::isfinite(want[k].cells[e].v))
+                << "input " << i << " holds " << bad << ", output " << k << " element " << e << " is " << got.out[k][e];
       }
   });
 }
@@ -73,8 +75,12 @@ TEST_P(GpuOps, BitsAreTheSameForAnyScheduleLayoutAndBatch) {
       same_bits(whole, run_gpu(c, in, {}), schedule);
     }
     emulation::set_schedule({});
-    for (const Layout& l : {kLayouts[1], kLayouts[2]}) same_bits(whole, run_gpu(c, in, l), "rows " + std::to_string(l.pad) + " apart");
-    rows_have_their_bits_anywhere(c, in, {2, 15, 16, 17, 33, 65}, [](const Case& batch, const Grids& values, const Layout& l) { return run_gpu(batch, values, l); }, "on the device");
+    for (const Layout& l : {kLayouts[1], kLayouts[2]})
+      same_bits(whole, run_gpu(c, in, l), "rows " + std::to_string(l.pad) + " apart");
+    rows_have_their_bits_anywhere(
+        c, in, {2, 15, 16, 17, 33, 65},
+        [](const Case& batch, const Grids& values, const Layout& l) { return run_gpu(batch, values, l); },
+        "on the device");
   });
 }
 

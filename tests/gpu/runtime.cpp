@@ -1,4 +1,5 @@
-// The runtime's twin keeps CUDA's promises and no others: work runs late, streams know of each other only through events, a recorded graph repeats what was recorded.
+// The runtime's twin keeps CUDA's promises and no others: work runs late, streams know of each other only through
+// events, a recorded graph repeats what was recorded.
 #include <gtest/gtest.h>
 
 #include <cmath>

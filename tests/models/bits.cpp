@@ -1,4 +1,5 @@
-// The same seed gives the same bits: model files for any number of threads, rows for any batch size, number of threads and slice.
+// The same seed gives the same bits: model files for any number of threads, rows for any batch size, number of threads
+// and slice.
 #include <memory>
 
 #include "models/model_state.h"
@@ -14,10 +15,12 @@ std::string file_of(const Model& m) {
   return read_bytes(folder / "model");
 }
 
-// A category, numbers with modes, a spike and missing values, an identifier, and a category whose rare values are drawn row by row.
+// A category, numbers with modes, a spike and missing values, an identifier, and a category whose rare values are drawn
+// row by row.
 Model fitted(uint64_t seed = 3, int threads = 2) {
   Table t = example_people(600, 5);
-  t.columns.push_back(texts_by("street", ColumnType::category, t.rows, [](int64_t i) { return "street " + std::to_string(i % 3 == 0 ? i : i % 7); }));
+  t.columns.push_back(texts_by("street", ColumnType::category, t.rows,
+                               [](int64_t i) { return "street " + std::to_string(i % 3 == 0 ? i : i % 7); }));
   FitOptions o = quick(4, 100);
   o.encoder.max_categories = 12;
   o.seed = seed;
@@ -57,10 +60,14 @@ void rows_do_not_depend_on_work(const Model& m, const SampleOptions& options, in
     SampleOptions o = options;
     o.batch = batch;
     const int64_t count = batch == 1 ? std::min<int64_t>(rows, 40) : rows;
-    EXPECT_EQ(lines(sample(m, count, o, {0, 3})), std::vector<std::string>(whole.begin(), whole.begin() + count)) << "batch " << batch;
+    EXPECT_EQ(lines(sample(m, count, o, {0, 3})), std::vector<std::string>(whole.begin(), whole.begin() + count))
+        << "batch " << batch;
   }
-  for (const auto& [offset, count] : {std::pair<int64_t, int64_t>{0, 1}, {1, 7}, {511, 2}, {rows - 3, 3}, {17, rows - 40}})
-    EXPECT_EQ(lines(sample(m, count, options, {offset, 2})), std::vector<std::string>(whole.begin() + offset, whole.begin() + offset + count)) << "rows from " << offset << ", " << count;
+  for (const auto& [offset, count] :
+       {std::pair<int64_t, int64_t>{0, 1}, {1, 7}, {511, 2}, {rows - 3, 3}, {17, rows - 40}})
+    EXPECT_EQ(lines(sample(m, count, options, {offset, 2})),
+              std::vector<std::string>(whole.begin() + offset, whole.begin() + offset + count))
+        << "rows from " << offset << ", " << count;
   SampleOptions other = options;
   other.seed = options.seed + 1;
   EXPECT_NE(lines(sample(m, 40, other)), std::vector<std::string>(whole.begin(), whole.begin() + 40)) << "another seed";
@@ -68,11 +75,15 @@ void rows_do_not_depend_on_work(const Model& m, const SampleOptions& options, in
 
 TEST(Bits, RowsAreEqualForAnyBatchThreadsAndSlice) { rows_do_not_depend_on_work(fitted(), {}, 5100); }
 TEST(Bits, RowsUnderAConditionAreEqualForAnyBatchThreadsAndSlice) {
-  rows_do_not_depend_on_work(fitted(), where("gender = 'male' and age >= 30 and city in ('Northport', 'Weston')"), 1200);
+  rows_do_not_depend_on_work(fitted(), where("gender = 'male' and age >= 30 and city in ('Northport', 'Weston')"),
+                             1200);
 }
-TEST(Bits, RowsUnderARejectedConditionAreEqualForAnyBatchThreadsAndSlice) { rows_do_not_depend_on_work(fitted(), where("age > 40"), 1100); }
+TEST(Bits, RowsUnderARejectedConditionAreEqualForAnyBatchThreadsAndSlice) {
+  rows_do_not_depend_on_work(fitted(), where("age > 40"), 1100);
+}
 
-// Every kind of model, calibrated and not, with numbers that no digits round: what differs in the last bit differs here.
+// Every kind of model, calibrated and not, with numbers that no digits round: what differs in the last bit differs
+// here.
 struct Sampled {
   std::string name;
   std::shared_ptr<const Model> model;
@@ -80,8 +91,11 @@ struct Sampled {
 };
 
 Table unrounded(int64_t rows) {
-  return table({numbers_by("x", ColumnType::decimal, rows, [](int64_t i) { return std::sin(0.3 * static_cast<double>(i)) + 0.1 * normal(i, 1); }, 15),
-                numbers_by("y", ColumnType::decimal, rows, [](int64_t i) { return normal(i, 2); }, 15),
+  return table({numbers_by(
+                    "x", ColumnType::decimal, rows,
+                    [](int64_t i) { return std::sin(0.3 * static_cast<double>(i)) + 0.1 * normal(i, 1); }, 15),
+                numbers_by(
+                    "y", ColumnType::decimal, rows, [](int64_t i) { return normal(i, 2); }, 15),
                 texts_by("c", ColumnType::category, rows, [](int64_t i) { return "c" + std::to_string(i % 7 % 3); })});
 }
 
@@ -105,7 +119,8 @@ std::vector<Sampled> every_model() {
     TimeganConfig& c = o.as<TimeganConfig>();
     c.batch = 32, c.hidden = 8, c.layers = 2, c.cell = cell;
     o.sequences.length = 5;
-    all.push_back({std::string("timegan of ") + cell_name(cell), std::make_shared<const Model>(fit(unrounded(200), o)), {}});
+    all.push_back(
+        {std::string("timegan of ") + cell_name(cell), std::make_shared<const Model>(fit(unrounded(200), o)), {}});
   }
   return all;
 }

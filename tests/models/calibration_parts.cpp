@@ -8,7 +8,7 @@
 namespace tessera::whole {
 namespace {
 
-// ---- quantiles ---------------------------------------------------------------------------------------------------------------------------------
+// ---- quantiles ----------------------------------------------------------------------------------
 
 TEST(Quantiles, FewValuesAreKeptExactly) {
   const Quantiles q = Quantiles::of({3, 1, 1, 7});
@@ -17,7 +17,8 @@ TEST(Quantiles, FewValuesAreKeptExactly) {
   EXPECT_EQ(q.rank(1).upto, 0.5);
   EXPECT_EQ(q.rank(3).below, 0.5);
   EXPECT_EQ(q.rank(5).below, q.rank(5).upto) << "a value that never occurs has no stretch of ranks";
-  for (const auto& [p, x] : {std::pair{0.0, 1.0}, {0.5, 1.0}, {0.51, 3.0}, {0.75, 3.0}, {0.76, 7.0}, {1.0, 7.0}}) EXPECT_EQ(q.at(p), x) << p;
+  for (const auto& [p, x] : {std::pair{0.0, 1.0}, {0.5, 1.0}, {0.51, 3.0}, {0.75, 3.0}, {0.76, 7.0}, {1.0, 7.0}})
+    EXPECT_EQ(q.at(p), x) << p;
 }
 
 TEST(Quantiles, ManyValuesAreKeptByTheirRanks) {
@@ -64,7 +65,7 @@ TEST(Quantiles, DamagedOnesAreRefused) {
   EXPECT_NO_THROW(Quantiles::from({1, 2}, {0.5, 1}, true));
 }
 
-// ---- raking ------------------------------------------------------------------------------------------------------------------------------------
+// ---- raking -------------------------------------------------------------------------------------
 
 // A toy whose answer is known: two columns, the model uniform over 3 × 2 cells, the table 60/30/10 and 80/20.
 TEST(Raking, KeptRowsHaveTheTablesShares) {
@@ -81,7 +82,8 @@ TEST(Raking, KeptRowsHaveTheTablesShares) {
   for (size_t i = 0; i < kRows; ++i)
     for (size_t j = 0; j < 2; ++j) weight[i] += factor[j][static_cast<size_t>(cells[2 * i + j])];
   const double cut = Cut::of(weight, kTopShare, kMinYield);
-  // Chi-square of the kept rows against the product of the two columns' shares, which is what raking a product gives: 5 degrees of freedom.
+  // Chi-square of the kept rows against the product of the two columns' shares, which is what raking a product gives: 5
+  // degrees of freedom.
   std::vector<double> have(6, 0.0);
   double kept = 0;
   for (size_t i = 0; i < kRows; ++i) {
@@ -102,7 +104,8 @@ TEST(Raking, KeptRowsHaveTheTablesShares) {
 TEST(Raking, TheYieldIsAtLeastWhatIsAskedFor) {
   std::vector<double> w;
   for (int i = 0; i < 10000; ++i) w.push_back(6 * normal(i));  // few rows carry nearly all weight
-  for (const double least : {0.02, 0.1, 0.5, 1.0}) EXPECT_GE(Cut::yield(w, Cut::of(w, kTopShare, least)), least - 1e-6) << least;
+  for (const double least : {0.02, 0.1, 0.5, 1.0})
+    EXPECT_GE(Cut::yield(w, Cut::of(w, kTopShare, least)), least - 1e-6) << least;
 }
 
 TEST(Raking, CellsOfAFewRowsAreLeftAlone) {
@@ -112,9 +115,10 @@ TEST(Raking, CellsOfAFewRowsAreLeftAlone) {
   EXPECT_EQ(factor[0][1], 0) << "one row cannot stand for half of the table";
 }
 
-// ---- density ratio -----------------------------------------------------------------------------------------------------------------------------
+// ---- density ratio ------------------------------------------------------------------------------
 
-// Two columns of 3 and 2 cells. Real rows have the shares below, which no product of two columns has; the model's rows are uniform: the ratio is 6·share.
+// Two columns of 3 and 2 cells. Real rows have the shares below, which no product of two columns has; the model's rows
+// are uniform: the ratio is 6·share.
 constexpr double kShare[3][2] = {{0.30, 0.05}, {0.05, 0.25}, {0.15, 0.20}};
 
 RatioRows cells_of(int64_t rows, uint32_t stream, bool real) {
@@ -166,7 +170,7 @@ TEST(Ratio, IsTheLogarithmOfBothShares) {
   }
 }
 
-// ---- repair ------------------------------------------------------------------------------------------------------------------------------------
+// ---- repair -------------------------------------------------------------------------------------
 
 // A flawed model of a table: its rows, by number.
 using RowMaker = std::function<Table(int64_t offset, int64_t count)>;
@@ -192,7 +196,8 @@ Repaired repair(const Table& real, const RowMaker& model, Tier tier, int64_t wan
   const Monitor monitor;
   Repaired out;
   out.encoder = Encoder::fit(real, {}, team, monitor);
-  out.calibration = Calibration::fit(out.encoder, out.encoder.pick(real, all_rows(real.rows)), numbered(out.encoder, model), {tier, 5, 1e15, nullptr}, team, monitor);
+  out.calibration = Calibration::fit(out.encoder, out.encoder.pick(real, all_rows(real.rows)),
+                                     numbered(out.encoder, model), {tier, 5, 1e15, nullptr}, team, monitor);
   // The plan of calibrated sampling over candidates from outside: what it closes up is decoded.
   constexpr int64_t kBatch = 2048;
   Acceptance acceptance(out.encoder, out.calibration, tier, kMinYield);
@@ -220,7 +225,8 @@ Repaired repair(const Table& real, const RowMaker& model, Tier tier, int64_t wan
     for (const int32_t k : program.read<int32_t>(result(1)))
       if (k >= 0) ids.push_back(at + k);
     EXPECT_EQ(ids.size(), static_cast<size_t>(n));
-    Table kept = out.encoder.decode(program.read<float>(result(3)).data(), program.read<int32_t>(result(2)).data(), ids.data(), n, 5);
+    Table kept = out.encoder.decode(program.read<float>(result(3)).data(), program.read<int32_t>(result(2)).data(),
+                                    ids.data(), n, 5);
     out.calibration.map(kept, ids.data(), nullptr, 5);
     kept = out.encoder.pick(kept, all_rows(n));
     if (out.rows.columns.empty()) out.rows = out.encoder.pick(kept, {});
@@ -238,7 +244,9 @@ Repaired repair(const Table& real, const RowMaker& model, Tier tier, int64_t wan
   return out;
 }
 
-std::string text_of(const Column& c, int64_t i) { return c.values[static_cast<size_t>(c.codes[static_cast<size_t>(i)])]; }
+std::string text_of(const Column& c, int64_t i) {
+  return c.values[static_cast<size_t>(c.codes[static_cast<size_t>(i)])];
+}
 
 double correlation(const Table& t, const std::string& a, const std::string& b) {
   const auto &x = column(t, a).numbers, &y = column(t, b).numbers;
@@ -249,21 +257,35 @@ double correlation(const Table& t, const std::string& a, const std::string& b) {
 }
 
 // x normal, y = x + noise, a colour that goes with x, an amount that is 0 for a third of the rows.
-Table truth(int64_t offset, int64_t rows, double shift = 0, bool dependent = true, double zeros = 1.0 / 3, double red = 0.5) {
+Table truth(int64_t offset, int64_t rows, double shift = 0, bool dependent = true, double zeros = 1.0 / 3,
+            double red = 0.5) {
   auto id = [&](int64_t i) { return offset + i; };
   auto x = [&](int64_t i) { return normal(id(i), 10); };
-  return table({numbers_by("x", ColumnType::decimal, rows, [&](int64_t i) { return std::round(1000 * (x(i) + shift)) / 1000; }, 3),
-                numbers_by("y", ColumnType::decimal, rows, [&](int64_t i) { return std::round(1000 * ((dependent ? x(i) : normal(id(i), 12)) + 0.5 * normal(id(i), 14))) / 1000; }, 3),
-                texts_by("colour", ColumnType::category, rows,
-                         [&](int64_t i) {
-                           const double u = uniform(id(i), 40);
-                           if (dependent && x(i) > 1) return u < 0.9 ? "blue" : "red";
-                           return u < red ? "red" : "green";
-                         }),
-                numbers_by("amount", ColumnType::decimal, rows, [&](int64_t i) { return uniform(id(i), 41) < zeros ? 0.0 : std::round(100 * std::exp(normal(id(i), 16))) / 100; }, 2)});
+  return table(
+      {numbers_by(
+           "x", ColumnType::decimal, rows, [&](int64_t i) { return std::round(1000 * (x(i) + shift)) / 1000; }, 3),
+       numbers_by(
+           "y", ColumnType::decimal, rows,
+           [&](int64_t i) {
+             return std::round(1000 * ((dependent ? x(i) : normal(id(i), 12)) + 0.5 * normal(id(i), 14))) / 1000;
+           },
+           3),
+       texts_by("colour", ColumnType::category, rows,
+                [&](int64_t i) {
+                  const double u = uniform(id(i), 40);
+                  if (dependent && x(i) > 1) return u < 0.9 ? "blue" : "red";
+                  return u < red ? "red" : "green";
+                }),
+       numbers_by(
+           "amount", ColumnType::decimal, rows,
+           [&](int64_t i) {
+             return uniform(id(i), 41) < zeros ? 0.0 : std::round(100 * std::exp(normal(id(i), 16))) / 100;
+           },
+           2)});
 }
 
-// The plan sees codes and alphas, calibration learns from decoded rows: cells must be the same, inputs up to the rounding of a sine.
+// The plan sees codes and alphas, calibration learns from decoded rows: cells must be the same, inputs up to the
+// rounding of a sine.
 TEST(Calibration, ThePlanSeesRowsAsTheyAreDecoded) {
   constexpr int64_t kRows = 3000, kFirst = int64_t{5} << 31;
   constexpr uint64_t kSeed = 77;
@@ -271,8 +293,10 @@ TEST(Calibration, ThePlanSeesRowsAsTheyAreDecoded) {
   const auto with_gaps = [](Table t) {
     for (size_t i = 0; i < t.columns[0].numbers.size(); i += 7) t.columns[0].numbers[i] = kMissing;
     for (size_t i = 3; i < t.columns[2].codes.size(); i += 11) t.columns[2].codes[i] = -1;
-    t.columns.push_back(numbers_by("stars", ColumnType::integer, t.rows, [](int64_t i) { return static_cast<double>(i % 5); }));
-    t.columns.push_back(numbers_by("huge", ColumnType::decimal, t.rows, [](int64_t i) { return 1e280 * normal(i, 5); }));
+    t.columns.push_back(
+        numbers_by("stars", ColumnType::integer, t.rows, [](int64_t i) { return static_cast<double>(i % 5); }));
+    t.columns.push_back(
+        numbers_by("huge", ColumnType::decimal, t.rows, [](int64_t i) { return 1e280 * normal(i, 5); }));
     return t;
   };
   real = with_gaps(real);
@@ -280,21 +304,26 @@ TEST(Calibration, ThePlanSeesRowsAsTheyAreDecoded) {
   const Monitor monitor;
   const Encoder encoder = Encoder::fit(real, {}, team, monitor);
   const auto model = [&](int64_t at, int64_t n) { return with_gaps(truth(at + 1000000, n, 0.5)); };
-  const Calibration c = Calibration::fit(encoder, encoder.pick(real, all_rows(kRows)), numbered(encoder, model), {Tier::marginals, 5, 1e15, nullptr}, team, monitor);
+  const Calibration c = Calibration::fit(encoder, encoder.pick(real, all_rows(kRows)), numbered(encoder, model),
+                                         {Tier::marginals, 5, 1e15, nullptr}, team, monitor);
   const ProfileArrays profile(encoder, c);
-  EXPECT_EQ(std::count_if(c.model.begin(), c.model.end(), [](const Quantiles& q) { return !q.empty(); }), 4) << "what is mapped";
+  EXPECT_EQ(std::count_if(c.model.begin(), c.model.end(), [](const Quantiles& q) { return !q.empty(); }), 4)
+      << "what is mapped";
 
   const EncodedTable rows = encoder.encode(model(0, kRows), team, monitor);
   std::vector<int64_t> ids;
   std::vector<int32_t> identity, tries;
   for (int64_t i = 0; i < kRows; ++i) {
     ids.push_back(kFirst + i), tries.push_back(static_cast<int32_t>(i % 3));
-    identity.insert(identity.end(), {static_cast<int32_t>(static_cast<uint32_t>(ids.back())), static_cast<int32_t>(ids.back() >> 32), tries.back()});
+    identity.insert(identity.end(), {static_cast<int32_t>(static_cast<uint32_t>(ids.back())),
+                                     static_cast<int32_t>(ids.back() >> 32), tries.back()});
   }
   Plan plan;
   Recorder r(plan);
-  const auto seen = r.emit(ProfileRows{profile.table()}, {r.input("codes", {kRows, encoder.layout().codes()}, DType::index), r.input("alphas", {kRows, encoder.layout().alphas()}),
-                                                          r.input("rows", {kRows, 3}, DType::index)});
+  const auto seen =
+      r.emit(ProfileRows{profile.table()},
+             {r.input("codes", {kRows, encoder.layout().codes()}, DType::index),
+              r.input("alphas", {kRows, encoder.layout().alphas()}), r.input("rows", {kRows, 3}, DType::index)});
   r.output(seen[0], "index");
   r.output(seen[1], "value");
   Program program(plan, cpu_kernels(), team, kSeed);
@@ -327,13 +356,16 @@ TEST(Calibration, ThePlanSeesRowsAsTheyAreDecoded) {
 TEST(Calibration, ShiftedMarginalsAndAWrongSpikeAreRepaired) {
   const Table real = truth(0, 8000);
   for (const Tier tier : {Tier::marginals, Tier::full}) {
-    const Repaired r = repair(real, [](int64_t at, int64_t n) { return truth(at + 1000000, n, 0.7, true, 0.6, 0.7); }, tier);
+    const Repaired r = repair(
+        real, [](int64_t at, int64_t n) { return truth(at + 1000000, n, 0.7, true, 0.6, 0.7); }, tier);
     ASSERT_EQ(r.rows.rows, 6000) << name(tier);
     const auto& x = column(r.rows, "x").numbers;
     double mean = 0;
     for (const double v : x) mean += v / static_cast<double>(x.size());
     EXPECT_NEAR(mean, 0, 0.06) << name(tier) << ": the model's is 0.7";
-    EXPECT_NEAR(share(r.rows, [&](int64_t i) { return column(r.rows, "amount").numbers[static_cast<size_t>(i)] == 0; }), 1.0 / 3, 0.03) << name(tier) << ": the model's is 0.6";
+    EXPECT_NEAR(share(r.rows, [&](int64_t i) { return column(r.rows, "amount").numbers[static_cast<size_t>(i)] == 0; }),
+                1.0 / 3, 0.03)
+        << name(tier) << ": the model's is 0.6";
     EXPECT_NEAR(share(r.rows, [&](int64_t i) { return text_of(column(r.rows, "colour"), i) == "red"; }),
                 share(real, [&](int64_t i) { return text_of(column(real, "colour"), i) == "red"; }), 0.03)
         << name(tier);
@@ -355,7 +387,8 @@ TEST(Calibration, DependenceTheModelLacksComesBack) {
 }
 
 TEST(Calibration, AModelThatIsRightIsLeftNearlyAsItIs) {
-  const Repaired r = repair(truth(0, 8000), [](int64_t at, int64_t n) { return truth(at + 1000000, n); }, Tier::full);
+  const Repaired r = repair(
+      truth(0, 8000), [](int64_t at, int64_t n) { return truth(at + 1000000, n); }, Tier::full);
   EXPECT_GT(r.yield, 0.5) << "there is nothing to turn down";
   EXPECT_NEAR(correlation(r.rows, "x", "y"), correlation(truth(0, 8000), "x", "y"), 0.02);
   for (const TierTrial& t : r.calibration.trials) EXPECT_NEAR(t.c2st, 0.5, 0.04) << name(t.tier);
@@ -367,12 +400,16 @@ TEST(Calibration, OutliersAreNotMultiplied) {
   auto with_outliers = [](int64_t offset, int64_t rows, double of_all) {
     Table t = truth(offset, rows);
     for (int64_t i = 0; i < rows; ++i)
-      if (uniform(offset + i, 77) < of_all) t.columns[0].numbers[static_cast<size_t>(i)] = 40 + std::round(1000 * uniform(offset + i, 78)) / 1000;
+      if (uniform(offset + i, 77) < of_all)
+        t.columns[0].numbers[static_cast<size_t>(i)] = 40 + std::round(1000 * uniform(offset + i, 78)) / 1000;
     return t;
   };
   const Table real = with_outliers(0, 8000, 0.002);
-  const auto far = [](const Table& t) { return share(t, [&](int64_t i) { return column(t, "x").numbers[static_cast<size_t>(i)] > 20; }); };
-  const Repaired r = repair(real, [&](int64_t at, int64_t n) { return with_outliers(at + 1000000, n, 0.002); }, Tier::full);
+  const auto far = [](const Table& t) {
+    return share(t, [&](int64_t i) { return column(t, "x").numbers[static_cast<size_t>(i)] > 20; });
+  };
+  const Repaired r = repair(
+      real, [&](int64_t at, int64_t n) { return with_outliers(at + 1000000, n, 0.002); }, Tier::full);
   EXPECT_LT(far(r.rows), 2 * far(real));
   // Exact copies of the outlying rows: no more than chance, which for three decimals of x alone is a few in a thousand.
   std::map<std::string, int> known;
@@ -383,10 +420,12 @@ TEST(Calibration, OutliersAreNotMultiplied) {
 }
 
 TEST(Calibration, FewRowsGetMarginalsAndAreTold) {
-  const Repaired r = repair(truth(0, 300), [](int64_t at, int64_t n) { return truth(at + 1000000, n, 0.5); }, Tier::marginals, 1000);
+  const Repaired r = repair(
+      truth(0, 300), [](int64_t at, int64_t n) { return truth(at + 1000000, n, 0.5); }, Tier::marginals, 1000);
   Team team(1);
   const RowMaker shifted = [](int64_t at, int64_t n) { return truth(at + 1000000, n, 0.5); };
-  const Calibration c = Calibration::fit(r.encoder, r.encoder.pick(truth(0, 300), all_rows(300)), numbered(r.encoder, shifted), {Tier::full, 5, 1e15, nullptr}, team, Monitor{});
+  const Calibration c = Calibration::fit(r.encoder, r.encoder.pick(truth(0, 300), all_rows(300)),
+                                         numbered(r.encoder, shifted), {Tier::full, 5, 1e15, nullptr}, team, Monitor{});
   EXPECT_FALSE(c.holds(Tier::full));
   EXPECT_TRUE(c.holds(Tier::marginals));
   EXPECT_NE(c.note.find("300 rows are too few"), std::string::npos) << c.note;

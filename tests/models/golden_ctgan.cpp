@@ -1,4 +1,5 @@
-// One step of CTGAN against the golden vectors: the production recording, in double and float, with all passes and with none.
+// One step of CTGAN against the golden vectors: the production recording, in double and float, with all passes and with
+// none.
 #include "models/ctgan.h"
 #include "models/golden_step.h"
 
@@ -35,7 +36,8 @@ Ctgan network(const golden::Case& c) {
   return Ctgan(layout_of(j), config);
 }
 
-// Rows of [data ‖ condition]: the data part as sparse entries (exact one-hot blocks and positions) and dense, the condition as an index.
+// Rows of [data ‖ condition]: the data part as sparse entries (exact one-hot blocks and positions) and dense, the
+// condition as an index.
 struct Rows {
   Entries entries;
   std::vector<int32_t> condition;
@@ -65,7 +67,8 @@ void discriminator_step(const golden::Case& c, bool optimised, double tolerance)
   const int64_t batch = m.config.batch;
   std::set<std::string> bound{"alpha"};
   for (const char* use : {"real", "fake", "interpolate"})
-    for (size_t i = 0; i < m.config.discriminator_dim.size(); ++i) bound.insert("mask." + std::string(use) + "." + std::to_string(i));
+    for (size_t i = 0; i < m.config.discriminator_dim.size(); ++i)
+      bound.insert("mask." + std::string(use) + "." + std::to_string(i));
   Plan plan;
   Recorder r(plan, bound);
   plan.tables.push_back(m.spans);
@@ -75,8 +78,10 @@ void discriminator_step(const golden::Case& c, bool optimised, double tolerance)
     return Condition{index, m.cond > 0 ? sparse_dense(index, Var{}, m.cond, 1) : Var{}};
   };
   const Shape entries{batch, m.spans->table()->count};
-  const Var rows = sparse_dense(r.input("real.index", entries, DType::index), r.input("real.value", entries), m.data, entries.cols);
-  const CriticLoss l = critic_loss(r, m, pack(m, rows, condition("real.condition")), pack(m, r.input("fake.data", {batch, m.data}), condition("fake.condition")));
+  const Var rows =
+      sparse_dense(r.input("real.index", entries, DType::index), r.input("real.value", entries), m.data, entries.cols);
+  const CriticLoss l = critic_loss(r, m, pack(m, rows, condition("real.condition")),
+                                   pack(m, r.input("fake.data", {batch, m.data}), condition("fake.condition")));
   r.minimise(l.loss, m.discriminator, critic_adam(m, 0, 1));
   r.output(l.real, "y_real");
   r.output(l.fake, "y_fake");
@@ -99,12 +104,15 @@ void discriminator_step(const golden::Case& c, bool optimised, double tolerance)
   bind(*p, "fake.condition", fake.condition.data());
   load<T>(visit_of(m), *p, m.discriminator, c);
   ASSERT_EQ(p->run(1), 1);
-  for (const char* name : {"y_real", "y_fake", "y_interpolate", "gradient_norm"}) near(p->template read<T>(p->find(name)), c[name], tolerance, 0, c.name + " " + name);
+  for (const char* name : {"y_real", "y_fake", "y_interpolate", "gradient_norm"})
+    near(p->template read<T>(p->find(name)), c[name], tolerance, 0, c.name + " " + name);
   scalars<T>(*p, c, tolerance);
   updates<T>(visit_of(m), *p, m.discriminator, c, tolerance);
 }
 
-std::string running(int64_t block, const char* what) { return "generator.residual." + std::to_string(block) + ".norm.running_" + what; }
+std::string running(int64_t block, const char* what) {
+  return "generator.residual." + std::to_string(block) + ".norm.running_" + what;
+}
 
 template <class T>
 void load_running(const Ctgan& m, Program& p, const golden::Case& c) {
@@ -138,7 +146,8 @@ void generator_step(const golden::Case& c, bool optimised, double tolerance) {
   r.own(m.discriminator);
   const Var index = r.input("condition", {batch, 1}, DType::index);
   const Condition condition{index, m.cond > 0 ? sparse_dense(index, Var{}, m.cond, 1) : Var{}};
-  const Var logits = generate(r, m, r.normal("z", {batch, m.config.embedding_dim}), condition, Norm::batch, m.generator);
+  const Var logits =
+      generate(r, m, r.normal("z", {batch, m.config.embedding_dim}), condition, Norm::batch, m.generator);
   const Var fake = activate(r, m, logits, "u");
   const GeneratorLoss l = generator_loss(r, m, logits, fake, condition, "fake");
   // Gradients at the logits, of the whole loss, and at the fake rows, through the critic alone.
@@ -162,7 +171,8 @@ void generator_step(const golden::Case& c, bool optimised, double tolerance) {
   load<T>(visit_of(m), *p, m.discriminator, c);
   load_running<T>(m, *p, c);
   ASSERT_EQ(p->run(1), 1);
-  for (const char* name : {"logits", "fake", "y_fake", "grad.logits", "grad.fake"}) near(p->template read<T>(p->find(name)), c[name], tolerance, 0, c.name + " " + name);
+  for (const char* name : {"logits", "fake", "y_fake", "grad.logits", "grad.fake"})
+    near(p->template read<T>(p->find(name)), c[name], tolerance, 0, c.name + " " + name);
   scalars<T>(*p, c, tolerance);
   updates<T>(visit_of(m), *p, m.generator, c, tolerance);
   for (int64_t i = 0; i < m.generator_norms(); ++i)
@@ -182,10 +192,12 @@ void generator_eval(const golden::Case& c, bool optimised, double tolerance) {
   r.own(m.generator);
   const Var index = r.input("condition", {batch, 1}, DType::index);
   const Condition condition{index, m.cond > 0 ? sparse_dense(index, Var{}, m.cond, 1) : Var{}};
-  const Var logits = generate(r, m, r.normal("z", {batch, m.config.embedding_dim}), condition, Norm::running, m.generator);
+  const Var logits =
+      generate(r, m, r.normal("z", {batch, m.config.embedding_dim}), condition, Norm::running, m.generator);
   r.output(logits, "logits");
   r.output(activate(r, m, logits, "u.soft"), "fake");
-  const auto drawn = r.emit(SpanSample{m.spans->table(), c.config["u_low"], c.config["u_high"]}, {logits, r.uniform("u", logits.shape())});
+  const auto drawn = r.emit(SpanSample{m.spans->table(), c.config["u_low"], c.config["u_high"]},
+                            {logits, r.uniform("u", logits.shape())});
   r.output(drawn[0], "code");
   r.output(drawn[1], "alpha");
   Team team(2);
@@ -198,11 +210,13 @@ void generator_eval(const golden::Case& c, bool optimised, double tolerance) {
   load<T>(visit_of(m), *p, m.generator, c);
   load_running<T>(m, *p, c);
   ASSERT_EQ(p->run(1), 1);
-  for (const char* name : {"logits", "fake"}) near(p->template read<T>(p->find(name)), c[name], tolerance, 0, c.name + " " + name);
+  for (const char* name : {"logits", "fake"})
+    near(p->template read<T>(p->find(name)), c[name], tolerance, 0, c.name + " " + name);
   const auto codes = p->template read<int32_t>(p->find("code"));
   const auto& want = c["code"];
   ASSERT_EQ(codes.size(), want.values.size());
-  for (size_t i = 0; i < codes.size(); ++i) EXPECT_EQ(codes[i], static_cast<int32_t>(want.values[i])) << c.name << " code " << i;
+  for (size_t i = 0; i < codes.size(); ++i)
+    EXPECT_EQ(codes[i], static_cast<int32_t>(want.values[i])) << c.name << " code " << i;
 }
 
 TEST(Golden, CtganDiscriminatorStep) {

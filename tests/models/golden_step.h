@@ -1,5 +1,7 @@
-// Float runs on float_device(): the processor, or, where tests/gpu compiles these tests, the CUDA backend on the emulated machine.
-// What the golden tests of training steps share: reading a case's layout, feeding a program, comparing values, gradients and updates.
+// Float runs on float_device(): the processor, or, where tests/gpu compiles these tests, the CUDA backend on the
+// emulated machine.
+// What the golden tests of training steps share: reading a case's layout, feeding a program, comparing values,
+// gradients and updates.
 #pragma once
 #include <functional>
 #include <memory>
@@ -24,8 +26,11 @@ inline RowLayout layout_of(const nlohmann::json& config) {
   RowLayout layout;
   for (const auto& s : config["spans"]) {
     const std::string part = s["part"];
-    layout.spans.push_back({s["column"], part == "alpha" ? Span::Part::alpha : part == "mode" ? Span::Part::mode : Span::Part::category, s["start"], s["width"],
-                            s["cond_start"].is_null() ? -1 : s["cond_start"].get<int>()});
+    layout.spans.push_back({s["column"],
+                            part == "alpha"  ? Span::Part::alpha
+                            : part == "mode" ? Span::Part::mode
+                                             : Span::Part::category,
+                            s["start"], s["width"], s["cond_start"].is_null() ? -1 : s["cond_start"].get<int>()});
     layout.data_width += s["width"].get<int>();
   }
   layout.cond_width = config.value("cond_width", 0);
@@ -57,7 +62,9 @@ inline Entries entries_of(const SpanTable& spans, const golden::Tensor& t) {
 template <class T>
 struct Feeds {
   std::map<std::string, std::vector<T>> reals;
-  const T* real(const std::string& name, const std::vector<double>& v) { return (reals[name] = std::vector<T>(v.begin(), v.end())).data(); }
+  const T* real(const std::string& name, const std::vector<double>& v) {
+    return (reals[name] = std::vector<T>(v.begin(), v.end())).data();
+  }
 };
 
 // How a model's weights stand in files: calls its visitor for every parameter of a set.
@@ -69,7 +76,8 @@ void load(const Visit& visit, Program& p, const ParameterSet& set, const golden:
   visit(set, [&](const std::string& name, const std::vector<int64_t>& shape, const auto& element) {
     const auto& t = c[name];
     ASSERT_EQ(t.shape, shape) << name;
-    for (size_t i = 0; i < t.values.size(); ++i) flat[static_cast<size_t>(element(static_cast<int64_t>(i)))] = static_cast<T>(t.values[i]);
+    for (size_t i = 0; i < t.values.size(); ++i)
+      flat[static_cast<size_t>(element(static_cast<int64_t>(i)))] = static_cast<T>(t.values[i]);
   });
   p.put(set.name, flat.data());
 }
@@ -81,7 +89,8 @@ inline double largest(const std::vector<double>& v) {
 }
 
 template <class V>
-void near(const std::vector<V>& got, const golden::Tensor& want, double tolerance, double floor, const std::string& what) {
+void near(const std::vector<V>& got, const golden::Tensor& want, double tolerance, double floor,
+          const std::string& what) {
   ASSERT_EQ(got.size(), want.values.size()) << what;
   const double scale = std::max({largest(want.values), floor, 1e-300});
   double worst = 0;
@@ -133,7 +142,8 @@ void updates(const Visit& visit, Program& p, const ParameterSet& set, const gold
         EXPECT_LE(difference, 1e-10 * large) << c.name << " after." << name << "[" << i << "]";
       } else {
         const bool sure = std::fabs(want.values[i]) >= 1e-3 * steep;
-        EXPECT_LE(difference, (sure ? 0.01 : 2.0) * lr + 6e-8 * std::fabs(then.values[i])) << c.name << " after." << name << "[" << i << "]";
+        EXPECT_LE(difference, (sure ? 0.01 : 2.0) * lr + 6e-8 * std::fabs(then.values[i]))
+            << c.name << " after." << name << "[" << i << "]";
       }
     }
   });

@@ -1,4 +1,5 @@
-// One step of TVAE against the golden vectors: the production recording, in double and float, with all passes and with none.
+// One step of TVAE against the golden vectors: the production recording, in double and float, with all passes and with
+// none.
 #include "models/golden_step.h"
 #include "models/tvae.h"
 
@@ -59,14 +60,16 @@ void tvae_step(const golden::Case& c, bool optimised, double tolerance) {
   const Visit visit = [](const ParameterSet& set, const WeightVisitor& visitor) { visit_weights(set, visitor); };
   for (const ParameterSet* set : {&m.encoder, &m.decoder}) load<T>(visit, *p, *set, c);
   ASSERT_EQ(p->run(1), 1);
-  for (const char* name : {"mu", "logvar", "logits", "span_loss"}) near(p->template read<T>(p->find(name)), c[name], tolerance, 0, c.name + " " + name);
+  for (const char* name : {"mu", "logvar", "logits", "span_loss"})
+    near(p->template read<T>(p->find(name)), c[name], tolerance, 0, c.name + " " + name);
   scalars<T>(*p, c, tolerance);
   for (const ParameterSet* set : {&m.encoder, &m.decoder}) updates<T>(visit, *p, *set, c, tolerance);
   if (m.numbers == 0) return;
   const std::vector<T> decoder = p->template get<T>("decoder");
   const T* sigma = decoder.data() + m.decoder.find("sigma").offset;
   int64_t clamped = 0;
-  for (int64_t i = 0; i < m.numbers; ++i) clamped += sigma[i] == static_cast<T>(m.config.sigma_low) || sigma[i] == static_cast<T>(m.config.sigma_high);
+  for (int64_t i = 0; i < m.numbers; ++i)
+    clamped += sigma[i] == static_cast<T>(m.config.sigma_low) || sigma[i] == static_cast<T>(m.config.sigma_high);
   EXPECT_EQ(clamped, c.config["expected"]["sigmas_clamped"].get<int64_t>());
 }
 

@@ -10,7 +10,8 @@ namespace {
 
 int run_under(const std::string& set, const std::string& tests) {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
-  return std::system(("TESSERA_CPU=" + set + " '" + program + "' --gtest_filter='" + tests + "' --gtest_brief=1 > /dev/null").c_str());
+  return std::system(
+      ("TESSERA_CPU=" + set + " '" + program + "' --gtest_filter='" + tests + "' --gtest_brief=1 > /dev/null").c_str());
 }
 
 class InstructionSets : public ::testing::TestWithParam<const char*> {
@@ -21,13 +22,17 @@ class InstructionSets : public ::testing::TestWithParam<const char*> {
 };
 
 TEST_P(InstructionSets, GoldenVectorsHold) {
-  if (golden::cases("ctgan_generator_step").empty()) GTEST_SKIP() << "no golden vectors in " << golden::folder() << " (set TESSERA_GOLDEN)";
+  if (golden::cases("ctgan_generator_step").empty())
+    GTEST_SKIP() << "no golden vectors in " << golden::folder() << " (set TESSERA_GOLDEN)";
   EXPECT_EQ(run_under(GetParam(), "Golden.Ctgan*"), 0);
 }
 
-TEST_P(InstructionSets, TablesAtTheEdgesAndBitsHold) { EXPECT_EQ(run_under(GetParam(), "Shapes.OneColumn:Bits.FarRows*:Bits.RowsOfEveryModel*"), 0); }
+TEST_P(InstructionSets, TablesAtTheEdgesAndBitsHold) {
+  EXPECT_EQ(run_under(GetParam(), "Shapes.OneColumn:Bits.FarRows*:Bits.RowsOfEveryModel*"), 0);
+}
 
-INSTANTIATE_TEST_SUITE_P(Cpu, InstructionSets, ::testing::Values("plain", "avx2", "avx512"), [](const auto& set) { return std::string(set.param); });
+INSTANTIATE_TEST_SUITE_P(Cpu, InstructionSets, ::testing::Values("plain", "avx2", "avx512"),
+                         [](const auto& set) { return std::string(set.param); });
 
 TEST(InstructionSet, AnUnknownOneIsAnError) {
   EXPECT_NE(run_under("sse9", "Shapes.OneColumn"), 0);

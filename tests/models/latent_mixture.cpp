@@ -1,4 +1,5 @@
-// The mixture of full Gaussians that is TVAE's prior: finds what a mixture is made of, never falls, and does not depend on threads.
+// The mixture of full Gaussians that is TVAE's prior: finds what a mixture is made of, never falls, and does not depend
+// on threads.
 #include "models/latent_mixture.h"
 
 #include <gtest/gtest.h>
@@ -40,10 +41,13 @@ LatentMixture fit(const std::vector<double>& x, int64_t d, int components, int t
 TEST(LatentMixture, FindsWhatItsPointsAreMadeOf) {
   const LatentMixture m = fit(three(), 2, 3);
   ASSERT_EQ(m.components, 3);
-  for (const auto& [share, x, y, xx, xy, yy] : {std::tuple{0.5, 0.0, 0.0, 1.0, 0.9, 0.9}, {0.3, 6.0, -4.0, 0.25, 0.0, 0.25}, {0.2, -5.0, 5.0, 0.04, 0.0, 1.0}}) {
+  for (const auto& [share, x, y, xx, xy, yy] : {std::tuple{0.5, 0.0, 0.0, 1.0, 0.9, 0.9},
+                                                {0.3, 6.0, -4.0, 0.25, 0.0, 0.25},
+                                                {0.2, -5.0, 5.0, 0.04, 0.0, 1.0}}) {
     size_t k = 0;
     for (size_t j = 1; j < 3; ++j)
-      if (std::hypot(m.mean[2 * j] - x, m.mean[2 * j + 1] - y) < std::hypot(m.mean[2 * k] - x, m.mean[2 * k + 1] - y)) k = j;
+      if (std::hypot(m.mean[2 * j] - x, m.mean[2 * j + 1] - y) < std::hypot(m.mean[2 * k] - x, m.mean[2 * k + 1] - y))
+        k = j;
     const double* l = m.factor.data() + 4 * k;
     EXPECT_NEAR(m.share[k], share, 0.02);
     EXPECT_NEAR(m.mean[2 * k], x, 0.06);
@@ -114,10 +118,12 @@ TEST(LatentMixture, ItsDensityIsWhatItWasFittedBy) {
     const float point[] = {static_cast<float>(x[i]), static_cast<float>(x[i + 1])};
     mean += density.log_at(point) / kPoints;
   }
-  EXPECT_NEAR(mean, m.mean_log_likelihood, 2e-3) << "parameters are one step ahead of the likelihood they were judged by";
+  EXPECT_NEAR(mean, m.mean_log_likelihood, 2e-3)
+      << "parameters are one step ahead of the likelihood they were judged by";
   const MixtureDensity standard(2, {1, 0}, {0, 0, 9, 9}, {1, 0, 0, 1, 0, 0, 0, 0});
   const float at[] = {1, 2};
-  EXPECT_NEAR(standard.log_at(at), -std::log(2 * 3.14159265358979) - 2.5, 1e-9) << "a component without a share counts for nothing";
+  EXPECT_NEAR(standard.log_at(at), -std::log(2 * 3.14159265358979) - 2.5, 1e-9)
+      << "a component without a share counts for nothing";
 }
 
 // Few points, equal points, a dimension that never moves: shares sum to one and every number is finite.

@@ -1,4 +1,5 @@
-// --max-time bounds the whole run, what follows training included. The clock is the test's: every event of the progress takes a second.
+// --max-time bounds the whole run, what follows training included. The clock is the test's: every event of the progress
+// takes a second.
 #include <nlohmann/json.hpp>
 
 #include "models/table/example.h"
@@ -39,7 +40,8 @@ Outcome run(FitOptions o, double bound, double before = 0) {
 }
 
 bool any(const std::vector<std::string>& lines, const char* part) {
-  return std::any_of(lines.begin(), lines.end(), [&](const std::string& line) { return line.find(part) != std::string::npos; });
+  return std::any_of(lines.begin(), lines.end(),
+                     [&](const std::string& line) { return line.find(part) != std::string::npos; });
 }
 
 constexpr double kPieces = 6;  // what is done whatever the clock says: of each phase its first piece
@@ -84,7 +86,9 @@ TEST_P(MaxTime, WhatDoesNotFitIsLeftOutAndSaid) {
 TEST_P(MaxTime, ProgressSaysWhatFollows) {
   const Outcome r = run(endless(), 12);
   const std::string& note = r.notes.at("train");
-  EXPECT_NE(note.find(std::string(GetParam()) == "tvae" ? "then prior and calibration" : "then calibration"), std::string::npos) << note;
+  EXPECT_NE(note.find(std::string(GetParam()) == "tvae" ? "then prior and calibration" : "then calibration"),
+            std::string::npos)
+      << note;
   EXPECT_NE(note.find(" s of --max-time left"), std::string::npos) << note;
 }
 

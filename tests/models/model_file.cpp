@@ -1,4 +1,5 @@
-// The model file: what is saved comes back, and what is damaged, foreign or hostile is an error with a sentence, never a crash and never a large allocation.
+// The model file: what is saved comes back, and what is damaged, foreign or hostile is an error with a sentence, never
+// a crash and never a large allocation.
 #include <malloc.h>
 
 #include <atomic>
@@ -20,7 +21,8 @@ std::atomic<int64_t> live{0}, peak{0};
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
   void* p = std::malloc(bytes == 0 ? 1 : bytes);
   if (p == nullptr) throw std::bad_alloc();
-  const int64_t now = live.fetch_add(static_cast<int64_t>(malloc_usable_size(p))) + static_cast<int64_t>(malloc_usable_size(p));
+  const int64_t now =
+      live.fetch_add(static_cast<int64_t>(malloc_usable_size(p))) + static_cast<int64_t>(malloc_usable_size(p));
   int64_t seen = peak.load();
   while (now > seen && !peak.compare_exchange_weak(seen, now)) {}
   return p;
@@ -28,9 +30,7 @@ std::atomic<int64_t> live{0}, peak{0};
 [[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   try {
     return operator new(bytes);
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
+  } catch (const std::bad_alloc&) { return nullptr; }
 }
 [[gnu::noinline]] void operator delete(void* p) noexcept {
   if (p != nullptr) live.fetch_sub(static_cast<int64_t>(malloc_usable_size(p)));
@@ -53,7 +53,8 @@ int64_t peak_of(F call) {
 
 Model small_model() {
   Table t = example_people(200, 1);
-  t.columns.push_back(texts_by("street", ColumnType::category, t.rows, [](int64_t i) { return "street " + std::to_string(i % 90); }));
+  t.columns.push_back(
+      texts_by("street", ColumnType::category, t.rows, [](int64_t i) { return "street " + std::to_string(i % 90); }));
   FitOptions o = quick(1, 50);
   o.as<CtganConfig>().generator_dim = {8, 6};
   o.as<CtganConfig>().embedding_dim = 4;
@@ -116,16 +117,15 @@ bool load_or_say(const Folder& folder, const std::string& bytes, const std::stri
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::format) << what << ": " << e.what();
     EXPECT_NE(std::string(e.what()).find(path), std::string::npos) << what << ": " << e.what();
-  } catch (const std::exception& e) {
-    ADD_FAILURE() << what << ": not an Error: " << e.what();
-  }
+  } catch (const std::exception& e) { ADD_FAILURE() << what << ": not an Error: " << e.what(); }
   return false;
 }
 
 TEST(ModelFile, ATruncatedFileIsAnErrorWhereverItEnds) {
   const Folder folder;
   const std::string whole = bytes_of(small_model());
-  for (size_t n = 0; n < whole.size(); n += 97) EXPECT_FALSE(load_or_say(folder, whole.substr(0, n), "first " + std::to_string(n) + " bytes"));
+  for (size_t n = 0; n < whole.size(); n += 97)
+    EXPECT_FALSE(load_or_say(folder, whole.substr(0, n), "first " + std::to_string(n) + " bytes"));
   EXPECT_FALSE(load_or_say(folder, whole.substr(0, whole.size() - 1), "all but a byte"));
   EXPECT_FALSE(load_or_say(folder, whole + "x", "a byte more"));
   EXPECT_TRUE(load_or_say(folder, whole, "whole"));
@@ -185,32 +185,52 @@ std::string damaged(const std::string& whole, const Damage& d) {
 
 const std::string kWeight = "generator.residual.0.linear.weight";
 
-void set_first(SafeTensors& f, const std::string& tensor, float value) { std::memcpy(f.tensors.at(tensor).bytes.data(), &value, sizeof value); }
+void set_first(SafeTensors& f, const std::string& tensor, float value) {
+  std::memcpy(f.tensors.at(tensor).bytes.data(), &value, sizeof value);
+}
 
 const Damage kDamages[] = {
-    {"missing tensor", "generator.output.bias", [](SafeTensors& f, auto&) { f.tensors.erase("generator.output.bias"); }},
-    {"missing statistics", "running_var", [](SafeTensors& f, auto&) { f.tensors.erase("generator.residual.1.norm.running_var"); }},
+    {"missing tensor", "generator.output.bias",
+     [](SafeTensors& f, auto&) { f.tensors.erase("generator.output.bias"); }},
+    {"missing statistics", "running_var",
+     [](SafeTensors& f, auto&) { f.tensors.erase("generator.residual.1.norm.running_var"); }},
     {"missing conditions", "conditions.rows", [](SafeTensors& f, auto&) { f.tensors.erase("conditions.rows"); }},
-    {"wrong shape", kWeight.c_str(), [](SafeTensors& f, auto&) { std::swap(f.tensors.at(kWeight).shape[0], f.tensors.at(kWeight).shape[1]); }},
+    {"wrong shape", kWeight.c_str(),
+     [](SafeTensors& f, auto&) { std::swap(f.tensors.at(kWeight).shape[0], f.tensors.at(kWeight).shape[1]); }},
     {"wrong type", "F32", [](SafeTensors& f, auto&) { f.tensors.at(kWeight).dtype = "I32"; }},
-    {"NaN weight", "generator.residual.0.linear.weight holds nan at [0, 0], which is not finite", [](SafeTensors& f, auto&) { set_first(f, kWeight, NAN); }},
-    {"infinite weight", "generator.output.weight holds inf at [0, 0]", [](SafeTensors& f, auto&) { set_first(f, "generator.output.weight", INFINITY); }},
-    {"NaN statistics", "not finite", [](SafeTensors& f, auto&) { set_first(f, "generator.residual.0.norm.running_mean", NAN); }},
-    {"negative variance", "negative variance", [](SafeTensors& f, auto&) { set_first(f, "generator.residual.0.norm.running_var", -1); }},
-    {"negative counts", "conditions.rows", [](SafeTensors& f, auto&) { f.tensors.at("conditions.rows").bytes[7] = std::byte{0x80}; }},
-    {"no counts", "conditions.rows", [](SafeTensors& f, auto&) { std::fill(f.tensors.at("conditions.rows").bytes.begin(), f.tensors.at("conditions.rows").bytes.end(), std::byte{0}); }},
+    {"NaN weight", "generator.residual.0.linear.weight holds nan at [0, 0], which is not finite",
+     [](SafeTensors& f, auto&) { set_first(f, kWeight, NAN); }},
+    {"infinite weight", "generator.output.weight holds inf at [0, 0]",
+     [](SafeTensors& f, auto&) { set_first(f, "generator.output.weight", INFINITY); }},
+    {"NaN statistics", "not finite",
+     [](SafeTensors& f, auto&) { set_first(f, "generator.residual.0.norm.running_mean", NAN); }},
+    {"negative variance", "negative variance",
+     [](SafeTensors& f, auto&) { set_first(f, "generator.residual.0.norm.running_var", -1); }},
+    {"negative counts", "conditions.rows",
+     [](SafeTensors& f, auto&) { f.tensors.at("conditions.rows").bytes[7] = std::byte{0x80}; }},
+    {"no counts", "conditions.rows",
+     [](SafeTensors& f, auto&) {
+       std::fill(f.tensors.at("conditions.rows").bytes.begin(), f.tensors.at("conditions.rows").bytes.end(),
+                 std::byte{0});
+     }},
     {"no document", "not a model of Tessera", [](SafeTensors& f, auto& d) { f.metadata.clear(), d = nullptr; }},
     {"empty document", "not JSON", [](SafeTensors& f, auto& d) { f.metadata["tessera"] = "", d = nullptr; }},
-    {"list for a document", "not an object", [](SafeTensors& f, auto& d) { f.metadata["tessera"] = "[1]", d = nullptr; }},
-    {"deep document", "deeper", [](SafeTensors& f, auto& d) { f.metadata["tessera"] = std::string(500000, '[') + std::string(500000, ']'), d = nullptr; }},
-    {"deep provenance", "deeper", [](SafeTensors& f, auto& d) {
+    {"list for a document", "not an object",
+     [](SafeTensors& f, auto& d) { f.metadata["tessera"] = "[1]", d = nullptr; }},
+    {"deep document", "deeper",
+     [](SafeTensors& f, auto& d) {
+       f.metadata["tessera"] = std::string(500000, '[') + std::string(500000, ']'), d = nullptr;
+     }},
+    {"deep provenance", "deeper",
+     [](SafeTensors& f, auto& d) {
        std::string text = d.dump();
        const std::string deep = std::string(200000, '[') + std::string(200000, ']');
        const size_t at = text.find("\"provenance\":{") + 14;
        f.metadata["tessera"] = text.insert(at, "\"a\":" + deep + ",");
        d = nullptr;
      }},
-    {"key twice", "twice", [](SafeTensors& f, auto& d) { f.metadata["tessera"] = "{\"format\":1," + d.dump().substr(1), d = nullptr; }},
+    {"key twice", "twice",
+     [](SafeTensors& f, auto& d) { f.metadata["tessera"] = "{\"format\":1," + d.dump().substr(1), d = nullptr; }},
     {"later format", "format 2", [](auto&, auto& d) { d["format"] = 2; }},
     {"format of text", "\"format\"", [](auto&, auto& d) { d["format"] = "1"; }},
     {"other method", "diffusion", [](auto&, auto& d) { d["method"] = "diffusion"; }},
@@ -221,9 +241,15 @@ const Damage kDamages[] = {
     {"noise of another width", "shape", [](auto&, auto& d) { d["config"]["embedding_dim"] = 1 << 16; }},
     {"huge layers", "shape", [](auto&, auto& d) { d["config"]["generator_dim"] = std::vector<int>(64, 1 << 16); }},
     {"too many layers", "64", [](auto&, auto& d) { d["config"]["generator_dim"] = std::vector<int>(10000, 8); }},
-    {"layer of no width", "\"generator_dim\"", [](auto&, auto& d) { d["config"]["generator_dim"] = {8, 0}; }},
+    {"layer of no width", "\"generator_dim\"",
+     [](auto&, auto& d) {
+       d["config"]["generator_dim"] = {8, 0};
+     }},
     {"no layers", "\"generator_dim\"", [](auto&, auto& d) { d["config"]["generator_dim"] = nlohmann::json::array(); }},
-    {"fraction of a layer", "\"generator_dim\"", [](auto&, auto& d) { d["config"]["generator_dim"] = {8.5, 6}; }},
+    {"fraction of a layer", "\"generator_dim\"",
+     [](auto&, auto& d) {
+       d["config"]["generator_dim"] = {8.5, 6};
+     }},
     {"one layer less", "", [](auto&, auto& d) { d["config"]["generator_dim"] = {8}; }},
     {"no epsilon", "\"bn_eps\"", [](auto&, auto& d) { d["config"]["bn_eps"] = 0; }},
     {"text for a number", "\"tau\"", [](auto&, auto& d) { d["config"]["tau"] = "1"; }},
@@ -266,7 +292,8 @@ std::vector<Model> models_of_every_kind() {
   return all;
 }
 
-// A weight that no training gives: one that is not finite is named with its tensor and place, one that is only huge gives rows.
+// A weight that no training gives: one that is not finite is named with its tensor and place, one that is only huge
+// gives rows.
 TEST(ModelFile, AnyWeightIsNamedOrGivesRows) {
   const Folder folder;
   for (const Model& m : models_of_every_kind()) {
@@ -298,21 +325,31 @@ TEST(ModelFile, AnyWeightIsNamedOrGivesRows) {
   }
 }
 
-void set_double(SafeTensors& f, const std::string& tensor, size_t at, double value) { std::memcpy(f.tensors.at(tensor).bytes.data() + at * sizeof value, &value, sizeof value); }
+void set_double(SafeTensors& f, const std::string& tensor, size_t at, double value) {
+  std::memcpy(f.tensors.at(tensor).bytes.data() + at * sizeof value, &value, sizeof value);
+}
 
 const Damage kCalibrationDamages[] = {
     {"unknown tier", "tier", [](SafeTensors&, nlohmann::json& d) { d["calibration"]["tier"] = "best"; }},
-    {"a tier that is not there", "tier", [](SafeTensors&, nlohmann::json& d) { d["calibration"].erase("full"), d["calibration"]["tier"] = "full"; }},
+    {"a tier that is not there", "tier",
+     [](SafeTensors&, nlohmann::json& d) { d["calibration"].erase("full"), d["calibration"]["tier"] = "full"; }},
     {"factors missing", "factors", [](SafeTensors& f, auto&) { f.tensors.erase("calibration.full.factor.0"); }},
-    {"a factor that is NaN", "not finite", [](SafeTensors& f, auto&) { set_double(f, "calibration.full.factor.0", 0, NAN); }},
-    {"no weights' distribution", "distribution of weights", [](SafeTensors& f, auto&) { f.tensors.erase("calibration.marginals.log_weights"); }},
+    {"a factor that is NaN", "not finite",
+     [](SafeTensors& f, auto&) { set_double(f, "calibration.full.factor.0", 0, NAN); }},
+    {"no weights' distribution", "distribution of weights",
+     [](SafeTensors& f, auto&) { f.tensors.erase("calibration.marginals.log_weights"); }},
     {"shares of another number", "cells", [](SafeTensors& f, auto&) { f.tensors.erase("calibration.share.1"); }},
     {"a ratio that is cut", "weights", [](SafeTensors& f, auto&) { f.tensors.erase("calibration.ratio"); }},
     {"a layer of no units", "wide", [](SafeTensors&, nlohmann::json& d) { d["calibration"]["ratio"]["hidden"] = {0}; }},
-    {"a column twice", "column", [](SafeTensors&, nlohmann::json& d) { d["calibration"]["columns"][1]["column"] = d["calibration"]["columns"][0]["column"]; }},
-    {"a column beyond the table", "column", [](SafeTensors&, nlohmann::json& d) { d["calibration"]["columns"].back()["column"] = 9999; }},
+    {"a column twice", "column",
+     [](SafeTensors&, nlohmann::json& d) {
+       d["calibration"]["columns"][1]["column"] = d["calibration"]["columns"][0]["column"];
+     }},
+    {"a column beyond the table", "column",
+     [](SafeTensors&, nlohmann::json& d) { d["calibration"]["columns"].back()["column"] = 9999; }},
     {"columns as a number", "columns", [](SafeTensors&, nlohmann::json& d) { d["calibration"]["columns"] = 3; }},
-    {"temperature of minus one", "temperature", [](SafeTensors&, nlohmann::json& d) { d["calibration"]["full"]["temperature"] = -1; }},
+    {"temperature of minus one", "temperature",
+     [](SafeTensors&, nlohmann::json& d) { d["calibration"]["full"]["temperature"] = -1; }},
 };
 
 TEST(ModelFile, WhatIsWrongInACalibrationIsNamed) {
@@ -341,12 +378,14 @@ TEST(ModelFile, WeightsOfACalibrationThatAreOutOfAllBounds) {
     sampled({"huge", "", [](SafeTensors& f, auto&) {
                auto& bytes = f.tensors.at("calibration.ratio").bytes;
                const float huge = 3e38f;
-               for (size_t at = 0; at < bytes.size(); at += sizeof huge) std::memcpy(bytes.data() + at, &huge, sizeof huge);
+               for (size_t at = 0; at < bytes.size(); at += sizeof huge)
+                 std::memcpy(bytes.data() + at, &huge, sizeof huge);
              }});
   });
   EXPECT_EQ(t.code, ErrorCode::numeric) << t.message;
   EXPECT_TRUE(t.says("not finite")) << t.message;
-  EXPECT_EQ(sampled({"never kept", "", [](SafeTensors& f, auto&) {
+  EXPECT_EQ(sampled({"never kept", "",
+                     [](SafeTensors& f, auto&) {
                        const size_t cells = f.tensors.at("calibration.full.factor.0").bytes.size() / sizeof(double);
                        for (size_t k = 0; k < cells; ++k) set_double(f, "calibration.full.factor.0", k, -1e36);
                      }}),

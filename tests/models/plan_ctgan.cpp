@@ -1,5 +1,5 @@
-// CTGAN's training plan as it is run: what the passes do to it, that none of them changes what it computes, that memory is given again only when free, and that
-// its bits do not depend on threads.
+// CTGAN's training plan as it is run: what the passes do to it, that none of them changes what it computes, that memory
+// is given again only when free, and that its bits do not depend on threads.
 #include <gtest/gtest.h>
 
 #include "support/ctgan_training.h"
@@ -14,7 +14,8 @@ TEST(CtganPlan, NoPassChangesWhatItComputes) {
     const Values want = t.run({cpu_kernels("double"), {"as recorded"}, 1, 3});
     EXPECT_GT(largest(want.at("state losses")), 0.1);
     EXPECT_LE(difference(want, t.run({cpu_kernels("double"), {}, 1, 3})), 1e-10) << "all passes";
-    for (const PassInfo& p : passes()) EXPECT_LE(difference(want, t.run({cpu_kernels("double"), {p.name}, 1, 3})), 1e-10) << "without " << p.name;
+    for (const PassInfo& p : passes())
+      EXPECT_LE(difference(want, t.run({cpu_kernels("double"), {p.name}, 1, 3})), 1e-10) << "without " << p.name;
     const Values one = t.run({cpu_kernels("double"), {"as recorded"}, 1, 1});
     EXPECT_LE(difference(one, t.run({&cpu_kernels(), {}, 2, 1})), 2e-4) << "in float";
   }
@@ -75,7 +76,8 @@ TEST(CtganPlan, TheCriticSeesRealFakeAndBetweenInOneProduct) {
   const Training t;
   auto tall = [](const Plan& plan) {
     int n = 0;
-    for (const auto& [m, node] : ops<Matmul>(plan)) n += !m.trans_a && plan.shape(node.out[0]).rows == 150 && plan.shape(node.in[0]).cols == 11;
+    for (const auto& [m, node] : ops<Matmul>(plan))
+      n += !m.trans_a && plan.shape(node.out[0]).rows == 150 && plan.shape(node.in[0]).cols == 11;
     return n;
   };
   EXPECT_EQ(tall(t.with({"stack"})), 0);
@@ -99,7 +101,8 @@ TEST(CtganPlan, EveryPassSavesWorkOrOps) {
   const Training t;
   Plan plan = t.plan;
   for (const PassReport& p : optimise(plan)) {
-    if (p.pass == "liveness" || p.pass == "fuse" || p.pass == "pack") continue;  // change no op: what they save is memory, below, and launches of a device
+    // change no op: what they save is memory, below, and launches of a device
+    if (p.pass == "liveness" || p.pass == "fuse" || p.pass == "pack") continue;
     EXPECT_LE(p.flops_after, p.flops_before * 1.0000001) << p.pass;
     EXPECT_TRUE(p.flops_after < p.flops_before || p.nodes_after != p.nodes_before) << p.pass << " did nothing";
   }

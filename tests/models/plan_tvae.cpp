@@ -1,4 +1,5 @@
-// TVAE's training plan as it is run: no pass changes what it computes, one-hot rows are gathered, gradients nobody needs are not computed, memory and bits.
+// TVAE's training plan as it is run: no pass changes what it computes, one-hot rows are gathered, gradients nobody
+// needs are not computed, memory and bits.
 #include <gtest/gtest.h>
 
 #include "models/tvae.h"
@@ -32,7 +33,12 @@ class Training : public Sandbox {
   static constexpr int kRows = 40;
   static RowLayout layout() {
     using Part = Span::Part;
-    return {{{0, Part::alpha, 0, 1, -1}, {0, Part::mode, 1, 3, -1}, {1, Part::category, 4, 4, 0}, {2, Part::category, 8, 2, 4}}, 10, 6};
+    return {{{0, Part::alpha, 0, 1, -1},
+             {0, Part::mode, 1, 3, -1},
+             {1, Part::category, 4, 4, 0},
+             {2, Part::category, 8, 2, 4}},
+            10,
+            6};
   }
   static TvaeConfig config() {
     TvaeConfig c;
@@ -53,8 +59,10 @@ TEST(TvaePlan, NoPassChangesWhatItComputes) {
   const Values want = t.run({cpu_kernels("double"), {"as recorded"}, 1, 3});
   EXPECT_GT(largest(want.at("state losses")), 0.1);
   EXPECT_LE(difference(want, t.run({cpu_kernels("double"), {}, 1, 3})), 1e-10) << "all passes";
-  for (const PassInfo& p : passes()) EXPECT_LE(difference(want, t.run({cpu_kernels("double"), {p.name}, 1, 3})), 1e-10) << "without " << p.name;
-  EXPECT_LE(difference(t.run({cpu_kernels("double"), {"as recorded"}, 1, 1}), t.run({&cpu_kernels(), {}, 2, 1})), 2e-4) << "in float";
+  for (const PassInfo& p : passes())
+    EXPECT_LE(difference(want, t.run({cpu_kernels("double"), {p.name}, 1, 3})), 1e-10) << "without " << p.name;
+  EXPECT_LE(difference(t.run({cpu_kernels("double"), {"as recorded"}, 1, 1}), t.run({&cpu_kernels(), {}, 2, 1})), 2e-4)
+      << "in float";
 }
 
 TEST(TvaePlan, NoOneHotRowIsMadeOrMultiplied) {
@@ -69,7 +77,8 @@ TEST(TvaePlan, NoOneHotRowIsMadeOrMultiplied) {
 TEST(TvaePlan, EveryProductIsWanted) {
   const Training t;
   const Plan made = t.with();
-  // Dense layers: 1 + mean and variance in the encoder, 3 in the decoder; each forward, by its weight and, but for the encoder's second layer's input, by its input.
+  // Dense layers: 1 + mean and variance in the encoder, 3 in the decoder; each forward, by its weight and, but for the
+  // encoder's second layer's input, by its input.
   int forward = 0, by_weight = 0, by_input = 0;
   for (const auto& [m, node] : ops<Matmul>(made)) (m.trans_a ? by_weight : m.trans_b ? by_input : forward) += m.pairs;
   EXPECT_EQ(forward, 6);

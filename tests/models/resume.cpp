@@ -1,5 +1,5 @@
-// A run that was stopped goes on to the bits of the run that never was, whatever stopped it, wherever it stood, with however many threads; and nothing that is damaged or
-// of another run gets into a model.
+// A run that was stopped goes on to the bits of the run that never was, whatever stopped it, wherever it stood, with
+// however many threads; and nothing that is damaged or of another run gets into a model.
 #include <atomic>
 #include <functional>
 
@@ -73,7 +73,8 @@ Model resumed(FitOptions o, int threads = 1) {
   return Model::fit(rows(), o, team, monitor);
 }
 bool noticed(const std::string& part) {
-  return std::any_of(notices.begin(), notices.end(), [&](const std::string& n) { return n.find(part) != std::string::npos; });
+  return std::any_of(notices.begin(), notices.end(),
+                     [&](const std::string& n) { return n.find(part) != std::string::npos; });
 }
 
 class Resume : public testing::TestWithParam<Case> {
@@ -89,7 +90,8 @@ class Resume : public testing::TestWithParam<Case> {
   void SetUp() override { options_.checkpoint.path = path_; }
 };
 
-INSTANTIATE_TEST_SUITE_P(Methods, Resume, testing::Values(Case{"ctgan"}, Case{"tvae"}), [](const auto& c) { return std::string(c.param.method); });
+INSTANTIATE_TEST_SUITE_P(Methods, Resume, testing::Values(Case{"ctgan"}, Case{"tvae"}),
+                         [](const auto& c) { return std::string(c.param.method); });
 
 // Every event of preparing and training; with calibration, the first and the last of each phase that follows.
 TEST_P(Resume, ACancelAtEveryEventOfEveryPhaseLosesNothing) {
@@ -97,9 +99,11 @@ TEST_P(Resume, ACancelAtEveryEventOfEveryPhaseLosesNothing) {
     options_.calibrate = tier;
     const std::string whole = file_of(fit(rows(), options_of({GetParam().method, tier})));
     const std::vector<std::string> phases = phases_of(options_);
-    const size_t trained_at = phases.size() - static_cast<size_t>(std::find(phases.rbegin(), phases.rend(), "train") - phases.rbegin());
+    const size_t trained_at =
+        phases.size() - static_cast<size_t>(std::find(phases.rbegin(), phases.rend(), "train") - phases.rbegin());
     for (size_t event = tier == Tier::off ? 0 : trained_at; event < phases.size(); ++event) {
-      const bool within = event > 0 && event + 1 < phases.size() && phases[event - 1] == phases[event] && phases[event + 1] == phases[event];
+      const bool within = event > 0 && event + 1 < phases.size() && phases[event - 1] == phases[event] &&
+                          phases[event + 1] == phases[event];
       if (event >= trained_at && within) continue;
       Checkpoints::remove(path_);
       options_.checkpoint.resume = false;
@@ -107,7 +111,8 @@ TEST_P(Resume, ACancelAtEveryEventOfEveryPhaseLosesNothing) {
       if (message.empty()) continue;  // cancelled with its last event
       const bool trained = phases[event] == "train" || fs::exists(path_);
       EXPECT_EQ(message.find("is kept in " + path_) != std::string::npos, trained) << phases[event] << ": " << message;
-      EXPECT_TRUE(file_of(resumed(options_, event % 2 == 0 ? 1 : 3)) == whole) << "cancelled at event " << event << ", " << phases[event];
+      EXPECT_TRUE(file_of(resumed(options_, event % 2 == 0 ? 1 : 3)) == whole)
+          << "cancelled at event " << event << ", " << phases[event];
       EXPECT_EQ(noticed("Going on from"), trained);
     }
   };
@@ -118,7 +123,8 @@ TEST_P(Resume, ACancelAtEveryEventOfEveryPhaseLosesNothing) {
 TEST_P(Resume, AfterTrainingOnlyWhatFollowsIsDoneAgain) {
   options_.calibrate = Tier::marginals;
   const std::vector<std::string> phases = phases_of(options_);
-  const size_t calibrating = static_cast<size_t>(std::find(phases.begin(), phases.end(), "candidates") - phases.begin());
+  const size_t calibrating =
+      static_cast<size_t>(std::find(phases.begin(), phases.end(), "candidates") - phases.begin());
   ASSERT_LT(calibrating, phases.size());
   ASSERT_NE(stopped_at(calibrating, options_), "");
   FitOptions o = options_;
@@ -157,7 +163,8 @@ TEST_P(Resume, TheOlderGenerationServesWhereTheNewestIsDamaged) {
     EXPECT_TRUE(noticed("is not whole")) << what;
     EXPECT_TRUE(noticed("the generation before")) << what;
   };
-  for (const size_t bytes : {size_t{0}, size_t{5}, size_t{100}, newest.size() / 2, newest.size() - 1}) damage(newest.substr(0, bytes), "torn after " + std::to_string(bytes));
+  for (const size_t bytes : {size_t{0}, size_t{5}, size_t{100}, newest.size() / 2, newest.size() - 1})
+    damage(newest.substr(0, bytes), "torn after " + std::to_string(bytes));
   for (const size_t at : {size_t{20}, newest.size() / 3, newest.size() - 40, newest.size() - 1}) {
     std::string flipped = newest;
     flipped[at] = static_cast<char>(flipped[at] ^ 4);
@@ -169,7 +176,8 @@ TEST_P(Resume, TheOlderGenerationServesWhereTheNewestIsDamaged) {
 TEST_P(Resume, AFileThatIsNoCheckpointIsNeitherReplacedNorRemoved) {
   fit(rows(), options_);
   const std::string newest = read_bytes(path_), model = file_of(fit(rows(), options_of(GetParam())));
-  const std::string foreign[] = {"a", "half", "a,b\n1,2\n", model, newest.substr(1), std::string(newest.size(), '\0'), std::string(40, '\n')};
+  const std::string foreign[] = {
+      "a", "half", "a,b\n1,2\n", model, newest.substr(1), std::string(newest.size(), '\0'), std::string(40, '\n')};
   for (const std::string& name : {path_, Checkpoints::older(path_)})
     for (const std::string& bytes : foreign) {
       SCOPED_TRACE(name + ": " + bytes.substr(0, 20));
@@ -183,7 +191,8 @@ TEST_P(Resume, AFileThatIsNoCheckpointIsNeitherReplacedNorRemoved) {
           ADD_FAILURE() << "not refused";
         } catch (const Error& e) {
           EXPECT_EQ(e.code(), ErrorCode::io);
-          EXPECT_NE(std::string(e.what()).find(name + ": a checkpoint would replace this"), std::string::npos) << e.what();
+          EXPECT_NE(std::string(e.what()).find(name + ": a checkpoint would replace this"), std::string::npos)
+              << e.what();
         }
       }
       EXPECT_THROW(Checkpoints::remove(path_), Error);
@@ -201,7 +210,8 @@ TEST_P(Resume, AfreshWhereNothingIsWhole) {
   EXPECT_TRUE(file_of(resumed(options_)) == whole);
   EXPECT_TRUE(notices.empty()) << notices.front();
   const std::string newest = read_bytes(path_);
-  for (const std::string& path : {path_, Checkpoints::older(path_)}) write_bytes(path, newest.substr(0, newest.size() / 2));
+  for (const std::string& path : {path_, Checkpoints::older(path_)})
+    write_bytes(path, newest.substr(0, newest.size() / 2));
   EXPECT_TRUE(file_of(resumed(options_)) == whole);
   EXPECT_TRUE(noticed("training starts afresh"));
 }
@@ -217,7 +227,8 @@ TEST_P(Resume, WithoutResumeWhatIsThereIsNotLookedAt) {
 TEST_P(Resume, OtherOptionsAndOtherTablesAreRefusedByName) {
   ASSERT_NE(stopped_at(phases_of(options_).size() - 2, options_), "");
   const std::string kept = read_bytes(path_);
-  const auto refused = [&](ErrorCode code, const std::string& what, const std::function<void(FitOptions&, Table&)>& change) {
+  const auto refused = [&](ErrorCode code, const std::string& what,
+                           const std::function<void(FitOptions&, Table&)>& change) {
     FitOptions o = options_;
     o.checkpoint.resume = true;
     Table t = rows();
@@ -232,13 +243,18 @@ TEST_P(Resume, OtherOptionsAndOtherTablesAreRefusedByName) {
   refused(ErrorCode::usage, "--epochs was 6, now 9", [](FitOptions& o, Table&) { set(o, "epochs", "9"); });
   refused(ErrorCode::usage, "--batch-size was 100, now 50", [](FitOptions& o, Table&) { set(o, "batch_size", "50"); });
   refused(ErrorCode::usage, "--calibrate was off, now full", [](FitOptions& o, Table&) { o.calibrate = Tier::full; });
-  refused(ErrorCode::usage, "--passes-off was none, now stack", [](FitOptions& o, Table&) { o.passes_off = {"stack"}; });
+  refused(ErrorCode::usage, "--passes-off was none, now stack",
+          [](FitOptions& o, Table&) { o.passes_off = {"stack"}; });
   refused(ErrorCode::usage, "--patience was 0, now 2", [](FitOptions& o, Table&) { o.patience = 2; });
-  refused(ErrorCode::data, "it had 500 rows, now there are 499", [](FitOptions&, Table& t) { t = example_people(499, 3); });
+  refused(ErrorCode::data, "it had 500 rows, now there are 499",
+          [](FitOptions&, Table& t) { t = example_people(499, 3); });
   refused(ErrorCode::data, "\" has other values", [](FitOptions&, Table& t) { t = example_people(500, 4); });
-  refused(ErrorCode::data, "column \"extra\" is new", [](FitOptions&, Table& t) { t.columns.push_back(numbers_by("extra", ColumnType::integer, t.rows, [](int64_t i) { return double(i); })); });
+  refused(ErrorCode::data, "column \"extra\" is new", [](FitOptions&, Table& t) {
+    t.columns.push_back(numbers_by("extra", ColumnType::integer, t.rows, [](int64_t i) { return double(i); }));
+  });
   refused(ErrorCode::data, "is missing now", [](FitOptions&, Table& t) { t.columns.pop_back(); });
-  refused(ErrorCode::data, "stand in another order", [](FitOptions&, Table& t) { std::swap(t.columns.front(), t.columns.back()); });
+  refused(ErrorCode::data, "stand in another order",
+          [](FitOptions&, Table& t) { std::swap(t.columns.front(), t.columns.back()); });
 }
 
 TEST_P(Resume, ALaterReleasesCheckpointIsNotTakenForADamagedOne) {
@@ -269,13 +285,16 @@ TEST_P(Resume, AModelThatIsFinishedIsKnownAndAnotherRefused) {
   FitOptions other = options_;
   other.seed = 1;
   EXPECT_TRUE(thrown([&] { Model::finished(model, rows(), other, false, team, monitor); }).says("--seed was 7, now 1"));
-  EXPECT_TRUE(thrown([&] { Model::finished(model, example_people(400, 3), options_, false, team, monitor); }).says("500 rows"));
+  EXPECT_TRUE(
+      thrown([&] { Model::finished(model, example_people(400, 3), options_, false, team, monitor); }).says("500 rows"));
   EXPECT_FALSE(Model::finished(model, rows(), other, true, team, monitor).has_value()) << "--force";
 }
 
 TEST_P(Resume, LossesAreToldAgain) {
   std::vector<std::pair<int64_t, double>> whole, parts;
-  const auto into = [](auto& list) { return [&list](const LossRow& l) { list.emplace_back(l.step, l.critic + l.reconstruction); }; };
+  const auto into = [](auto& list) {
+    return [&list](const LossRow& l) { list.emplace_back(l.step, l.critic + l.reconstruction); };
+  };
   FitOptions o = options_;
   o.on_losses = into(whole);
   fit(rows(), o);

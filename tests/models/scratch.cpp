@@ -15,13 +15,24 @@ constexpr int64_t kRows = 30000;
 // Numbers with and without missing ones, spikes, dates, categories, rare ones among them, identifiers, a constant.
 Table mixed() {
   std::vector<Column> columns;
-  columns.push_back(numbers_by("price", ColumnType::decimal, kRows, [](int64_t i) { return uniform(i, 1) < 0.1 ? kMissing : std::round(100 * (10 + 3 * normal(i, 2))) / 100; }, 2));
-  columns.push_back(numbers_by("hours", ColumnType::integer, kRows, [](int64_t i) { return uniform(i, 3) < 0.3 ? 40.0 : std::floor(90 * uniform(i, 4)); }));
-  columns.push_back(numbers_by("few", ColumnType::integer, kRows, [](int64_t i) { return std::floor(5 * uniform(i, 5)); }));
-  columns.push_back(numbers_by("day", ColumnType::date, kRows, [](int64_t i) { return std::floor(18000 + 900 * uniform(i, 6)); }));
-  columns.push_back(texts_by("city", ColumnType::category, kRows, [](int64_t i) { return i == 77 ? std::string("Nowhere") : "city " + std::to_string(static_cast<int>(40 * uniform(i, 7) * uniform(i, 8))); }));
-  columns.push_back(texts_by("flag", ColumnType::boolean, kRows, [](int64_t i) { return uniform(i, 9) < 0.02 ? "" : uniform(i, 10) < 0.4 ? "yes" : "no"; }));
-  columns.push_back(texts_by("id", ColumnType::identifier, kRows, [](int64_t i) { return "K-" + std::to_string(100000 + i); }));
+  columns.push_back(numbers_by(
+      "price", ColumnType::decimal, kRows,
+      [](int64_t i) { return uniform(i, 1) < 0.1 ? kMissing : std::round(100 * (10 + 3 * normal(i, 2))) / 100; }, 2));
+  columns.push_back(numbers_by("hours", ColumnType::integer, kRows,
+                               [](int64_t i) { return uniform(i, 3) < 0.3 ? 40.0 : std::floor(90 * uniform(i, 4)); }));
+  columns.push_back(
+      numbers_by("few", ColumnType::integer, kRows, [](int64_t i) { return std::floor(5 * uniform(i, 5)); }));
+  columns.push_back(
+      numbers_by("day", ColumnType::date, kRows, [](int64_t i) { return std::floor(18000 + 900 * uniform(i, 6)); }));
+  columns.push_back(texts_by("city", ColumnType::category, kRows, [](int64_t i) {
+    return i == 77 ? std::string("Nowhere")
+                   : "city " + std::to_string(static_cast<int>(40 * uniform(i, 7) * uniform(i, 8)));
+  }));
+  columns.push_back(texts_by("flag", ColumnType::boolean, kRows, [](int64_t i) {
+    return uniform(i, 9) < 0.02 ? "" : uniform(i, 10) < 0.4 ? "yes" : "no";
+  }));
+  columns.push_back(
+      texts_by("id", ColumnType::identifier, kRows, [](int64_t i) { return "K-" + std::to_string(100000 + i); }));
   columns.push_back(numbers_by("same", ColumnType::integer, kRows, [](int64_t) { return 3.0; }));
   return table(std::move(columns));
 }
@@ -56,7 +67,8 @@ class ScratchFit : public testing::TestWithParam<const char*> {
   }
   fs::path folder_;
 };
-INSTANTIATE_TEST_SUITE_P(Methods, ScratchFit, testing::Values("ctgan", "tvae"), [](const auto& c) { return std::string(c.param); });
+INSTANTIATE_TEST_SUITE_P(Methods, ScratchFit, testing::Values("ctgan", "tvae"),
+                         [](const auto& c) { return std::string(c.param); });
 
 TEST_P(ScratchFit, IsTheFitInMemoryBitForBit) {
   const std::string whole = file_of(fit_within(options(), nullptr, 2));
@@ -80,11 +92,14 @@ TEST_P(ScratchFit, WithoutAFolderTheSameLimitIsAnError) {
 // What is exact stays exact in columns that are too long to be sorted as a whole: range, spikes, decimals.
 TEST(LongColumns, ExtremesAndSpikesAreExact) {
   constexpr int64_t kLong = (int64_t{1} << 21) + 500000;
-  Table t = table({numbers_by("x", ColumnType::decimal, kLong, [](int64_t i) {
-    if (i == 1234567) return -5000.5;
-    if (i == kLong - 1) return 7000.25;
-    return i % 10 == 3 ? 0.5 : std::round(100 * std::sin(static_cast<double>(i)) + 1) / 100;
-  }, 2)});
+  Table t = table({numbers_by(
+      "x", ColumnType::decimal, kLong,
+      [](int64_t i) {
+        if (i == 1234567) return -5000.5;
+        if (i == kLong - 1) return 7000.25;
+        return i % 10 == 3 ? 0.5 : std::round(100 * std::sin(static_cast<double>(i)) + 1) / 100;
+      },
+      2)});
   Team team(2);
   const Monitor monitor;
   EncoderOptions o;

@@ -24,7 +24,8 @@ Table through(const Table& real, FitOptions o, int64_t rows = 300) {
     EXPECT_EQ(a.name, b.name);
     EXPECT_EQ(a.type, b.type) << a.name;
     EXPECT_EQ(b.size(), rows) << a.name;
-    const bool misses = std::any_of(a.numbers.begin(), a.numbers.end(), [](double x) { return x != x; }) || std::any_of(a.codes.begin(), a.codes.end(), [](int32_t k) { return k < 0; });
+    const bool misses = std::any_of(a.numbers.begin(), a.numbers.end(), [](double x) { return x != x; }) ||
+                        std::any_of(a.codes.begin(), a.codes.end(), [](int32_t k) { return k < 0; });
     const std::set<std::string> known(a.values.begin(), a.values.end());
     for (int64_t i = 0; i < rows; ++i) {
       if (b.is_missing(i)) {
@@ -40,10 +41,12 @@ Table through(const Table& real, FitOptions o, int64_t rows = 300) {
 }
 
 Column letters(const std::string& name, int64_t rows, int kinds) {
-  return texts_by(name, ColumnType::category, rows, [&](int64_t i) { return std::string(1, static_cast<char>('a' + i % kinds)); });
+  return texts_by(name, ColumnType::category, rows,
+                  [&](int64_t i) { return std::string(1, static_cast<char>('a' + i % kinds)); });
 }
 Column reals(const std::string& name, int64_t rows, uint32_t stream = 0) {
-  return numbers_by(name, ColumnType::decimal, rows, [&](int64_t i) { return std::nearbyint(100 * normal(i, stream)) / 100; }, 2);
+  return numbers_by(
+      name, ColumnType::decimal, rows, [&](int64_t i) { return std::nearbyint(100 * normal(i, stream)) / 100; }, 2);
 }
 
 TEST(Shapes, OnlyDiscreteColumns) { through(table({letters("x", 300, 3), letters("y", 300, 5)}), quick(3)); }
@@ -54,17 +57,20 @@ TEST(Shapes, NoDiscreteColumn) {
 }
 
 TEST(Shapes, AllConstant) {
-  Table t = table({texts("c", ColumnType::constant, std::vector<std::string>(6, "same")), numbers("n", ColumnType::integer, std::vector<double>(6, 7)),
-                         numbers("gone", ColumnType::decimal, std::vector<double>(6, kMissing))});
+  Table t = table({texts("c", ColumnType::constant, std::vector<std::string>(6, "same")),
+                   numbers("n", ColumnType::integer, std::vector<double>(6, 7)),
+                   numbers("gone", ColumnType::decimal, std::vector<double>(6, kMissing))});
   const Table made = through(t, quick(3), 20);
-  for (int64_t i = 0; i < 20; ++i) EXPECT_EQ(cell(made.columns[0], i) + cell(made.columns[1], i) + cell(made.columns[2], i), "same7");
+  for (int64_t i = 0; i < 20; ++i)
+    EXPECT_EQ(cell(made.columns[0], i) + cell(made.columns[1], i) + cell(made.columns[2], i), "same7");
   const Thrown impossible = thrown([&] { sample(fit(t, quick(1)), 5, where("n > 7", 30)); });
   EXPECT_EQ(impossible.code, ErrorCode::condition);
   EXPECT_EQ(sample(fit(t, quick(1)), 5, where("n = 7 and gone is null")).rows, 5);
 }
 
 TEST(Shapes, OnlyAnIdentifier) {
-  const Table t = table({texts_by("id", ColumnType::identifier, 50, [](int64_t i) { return "K-" + std::to_string(1000 + 17 * i); })});
+  const Table t = table(
+      {texts_by("id", ColumnType::identifier, 50, [](int64_t i) { return "K-" + std::to_string(1000 + 17 * i); })});
   const Table made = through(t, quick(2), 100);
   EXPECT_EQ(std::set<std::string>(made.columns[0].values.begin(), made.columns[0].values.end()).size(), 100u);
 }
@@ -109,10 +115,13 @@ TEST(Shapes, ABatchOfOneCriticRow) {
 
 TEST(Shapes, ManyCategories) {
   constexpr int64_t rows = 12000;
-  const Table real = table({texts_by("zip", ColumnType::category, rows, [](int64_t i) { return std::to_string(10000 + (i * i) % 4999); }), letters("x", rows, 2)});
+  const Table real = table(
+      {texts_by("zip", ColumnType::category, rows, [](int64_t i) { return std::to_string(10000 + (i * i) % 4999); }),
+       letters("x", rows, 2)});
   FitOptions o = quick(2, 500);
   const Table made = through(real, o, 6000);
-  EXPECT_GT(std::set<std::string>(made.columns[0].values.begin(), made.columns[0].values.end()).size(), 1000u) << "rare values come back too";
+  EXPECT_GT(std::set<std::string>(made.columns[0].values.begin(), made.columns[0].values.end()).size(), 1000u)
+      << "rare values come back too";
 }
 
 TEST(Shapes, TwoHundredColumns) {
@@ -125,14 +134,17 @@ TEST(Shapes, TwoHundredColumns) {
 }
 
 TEST(Shapes, NumbersOfAnySize) {
-  through(table({numbers_by("huge", ColumnType::decimal, 200, [](int64_t i) { return 1e300 * normal(i); }), numbers_by("tiny", ColumnType::decimal, 200, [](int64_t i) { return 1e-300 * normal(i, 3); }),
-                 numbers_by("far", ColumnType::integer, 200, [](int64_t i) { return 9007199254740000.0 + static_cast<double>(i); })}),
+  through(table({numbers_by("huge", ColumnType::decimal, 200, [](int64_t i) { return 1e300 * normal(i); }),
+                 numbers_by("tiny", ColumnType::decimal, 200, [](int64_t i) { return 1e-300 * normal(i, 3); }),
+                 numbers_by("far", ColumnType::integer, 200,
+                            [](int64_t i) { return 9007199254740000.0 + static_cast<double>(i); })}),
           quick(2, 50));
 }
 
 TEST(Shapes, EveryNetworkShape) {
   const Table real = example_people(300, 1);
-  for (const auto& [generator, critic] : {std::pair<std::vector<int>, std::vector<int>>{{1}, {1}}, {{33}, {7, 5, 3}}, {{16, 8, 24}, {64}}}) {
+  for (const auto& [generator, critic] :
+       {std::pair<std::vector<int>, std::vector<int>>{{1}, {1}}, {{33}, {7, 5, 3}}, {{16, 8, 24}, {64}}}) {
     FitOptions o = quick(2, 60);
     o.as<CtganConfig>().generator_dim = generator;
     o.as<CtganConfig>().discriminator_dim = critic;

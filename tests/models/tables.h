@@ -24,7 +24,8 @@ inline double uniform(int64_t row, uint32_t stream = 0) {
   return open_uniform(p.word[0], p.word[1]);
 }
 inline double normal(int64_t row, uint32_t stream = 0) {
-  return std::sqrt(-2 * std::log(uniform(row, 2 * stream + 1000))) * std::cos(6.283185307179586 * uniform(row, 2 * stream + 1001));
+  return std::sqrt(-2 * std::log(uniform(row, 2 * stream + 1000))) *
+         std::cos(6.283185307179586 * uniform(row, 2 * stream + 1001));
 }
 
 inline Column numbers(const std::string& name, ColumnType type, std::vector<double> values, int decimals = 0) {
@@ -158,11 +159,13 @@ inline Table drain(RowStream& stream, const Table& schema) {
   std::vector<std::vector<std::string>> cells(schema.columns.size());
   Table all = schema, batch;
   while (stream.next(batch)) {
-    if (batch.columns.size() != all.columns.size()) throw std::runtime_error("a batch has other columns than the schema");
+    if (batch.columns.size() != all.columns.size())
+      throw std::runtime_error("a batch has other columns than the schema");
     for (size_t c = 0; c < all.columns.size(); ++c) {
       auto& to = all.columns[c].numbers;
       to.insert(to.end(), batch.columns[c].numbers.begin(), batch.columns[c].numbers.end());
-      for (int64_t i = 0; i < batch.rows && !is_numeric(all.columns[c].type); ++i) cells[c].push_back(cell(batch.columns[c], i));
+      for (int64_t i = 0; i < batch.rows && !is_numeric(all.columns[c].type); ++i)
+        cells[c].push_back(cell(batch.columns[c], i));
     }
     all.rows += batch.rows;
   }
@@ -180,7 +183,8 @@ struct Slice {
   int threads = 1;
 };
 
-inline Table sample(const Model& m, int64_t count, const SampleOptions& o = {}, const Slice& s = {}, SampleReport* report = nullptr) {
+inline Table sample(const Model& m, int64_t count, const SampleOptions& o = {}, const Slice& s = {},
+                    SampleReport* report = nullptr) {
   Team team(s.threads);
   const Monitor monitor;
   const auto stream = m.sample(s.offset, count, o, team, monitor);
@@ -206,9 +210,7 @@ template <class F>
 Thrown thrown(F call) {
   try {
     call();
-  } catch (const Error& e) {
-    return {e.code(), e.what()};
-  } catch (const std::exception& e) {
+  } catch (const Error& e) { return {e.code(), e.what()}; } catch (const std::exception& e) {
     ADD_FAILURE() << "not an Error: " << e.what();
     return {};
   }
@@ -221,7 +223,8 @@ class Folder {
  public:
   Folder() {
     static int made = 0;
-    path_ = std::filesystem::temp_directory_path() / ("tessera-" + std::to_string(getpid()) + "-" + std::to_string(++made));
+    path_ =
+        std::filesystem::temp_directory_path() / ("tessera-" + std::to_string(getpid()) + "-" + std::to_string(++made));
     std::filesystem::create_directories(path_);
   }
   ~Folder() {
@@ -241,7 +244,8 @@ inline std::string read_bytes(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 inline void write_bytes(const std::string& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary | std::ios::trunc).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  std::ofstream(path, std::ios::binary | std::ios::trunc)
+      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
 }  // namespace tessera::whole

@@ -1,5 +1,6 @@
-// TimeGAN as a user meets it: a short fit of sequences whose law is known follows it, where an untrained model does not; a sequence is its own whatever is around it; what
-// is written is what is read; a run that was interrupted ends as one that was not.
+// TimeGAN as a user meets it: a short fit of sequences whose law is known follows it, where an untrained model does
+// not; a sequence is its own whatever is around it; what is written is what is read; a run that was interrupted ends as
+// one that was not.
 #include <atomic>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -33,28 +34,33 @@ Table rows_of(const Model& m, int64_t offset, int64_t count, int batch = 0, int 
 // x_t = φ·x_{t−1} + noise: one long table.
 Table autoregressive(int64_t rows, double phi) {
   double x = 0;
-  return table({numbers_by("x", ColumnType::decimal, rows, [&](int64_t i) { return std::round(1e4 * (x = phi * x + normal(i, 5))) / 1e4; }, 4)});
+  return table({numbers_by(
+      "x", ColumnType::decimal, rows, [&](int64_t i) { return std::round(1e4 * (x = phi * x + normal(i, 5))) / 1e4; },
+      4)});
 }
 
-// Sequences of either kind, of lengths of their own: "short" of 3 or 4 steps that rise, "long" of 8 to 10 that fall, with a word that goes with the sign of the step,
-// and a value that is missing in a third of the rows.
+// Sequences of either kind, of lengths of their own: "short" of 3 or 4 steps that rise, "long" of 8 to 10 that fall,
+// with a word that goes with the sign of the step, and a value that is missing in a third of the rows.
 Table visits(int64_t sequences) {
   std::vector<double> key, day, level, extra;
   std::vector<std::string> kind, word;
   for (int64_t s = 0; s < sequences; ++s) {
     const bool longer = uniform(s, 1) < 0.5;
-    const int64_t steps = longer ? 8 + static_cast<int64_t>(3 * uniform(s, 2)) : 3 + static_cast<int64_t>(2 * uniform(s, 2));
+    const int64_t steps =
+        longer ? 8 + static_cast<int64_t>(3 * uniform(s, 2)) : 3 + static_cast<int64_t>(2 * uniform(s, 2));
     for (int64_t t = 0; t < steps; ++t) {
       const int64_t i = static_cast<int64_t>(key.size());
       key.push_back(static_cast<double>(s + 1));
       day.push_back(static_cast<double>(18000 + 10 * s + t));
       kind.push_back(longer ? "long" : "short");
-      level.push_back(std::round(100 * ((longer ? 20 - static_cast<double>(t) : static_cast<double>(t)) + uniform(i, 3))) / 100);
+      level.push_back(
+          std::round(100 * ((longer ? 20 - static_cast<double>(t) : static_cast<double>(t)) + uniform(i, 3))) / 100);
       word.push_back(longer ? "down" : "up");
       extra.push_back(uniform(i, 4) < 1.0 / 3 ? kMissing : std::floor(50 * uniform(i, 5)));
     }
   }
-  return table({numbers("patient", ColumnType::integer, key), numbers("day", ColumnType::date, day), texts("kind", ColumnType::category, kind), numbers("level", ColumnType::decimal, level, 2),
+  return table({numbers("patient", ColumnType::integer, key), numbers("day", ColumnType::date, day),
+                texts("kind", ColumnType::category, kind), numbers("level", ColumnType::decimal, level, 2),
                 texts("word", ColumnType::category, word), numbers("extra", ColumnType::integer, extra)});
 }
 
@@ -72,7 +78,8 @@ double correlation(const Table& t, const char* name, int64_t window, int64_t lag
   for (int64_t i = 0; i < c.size(); ++i) {
     const double d = c.numbers[static_cast<size_t>(i)] - mean;
     variance += d * d / static_cast<double>(c.size());
-    if (i % window + lag < window && i + lag < c.size()) covariance += d * (c.numbers[static_cast<size_t>(i + lag)] - mean), ++pairs;
+    if (i % window + lag < window && i + lag < c.size())
+      covariance += d * (c.numbers[static_cast<size_t>(i + lag)] - mean), ++pairs;
   }
   return covariance / pairs / variance;
 }
@@ -87,9 +94,12 @@ TEST(Timegan, KeepsTheAutocorrelationOfAnAutoregressiveProcess) {
   EXPECT_NEAR(correlation(trained, "x", 12, 1), want, 0.25);
   const Column& c = column(trained, "x");
   double mean = 0, square = 0, real_mean = 0, real_square = 0;
-  for (const double x : c.numbers) mean += x / static_cast<double>(c.size()), square += x * x / static_cast<double>(c.size());
-  for (const double x : real.columns[0].numbers) real_mean += x / static_cast<double>(real.rows), real_square += x * x / static_cast<double>(real.rows);
-  const double deviation = std::sqrt(square - mean * mean), real_deviation = std::sqrt(real_square - real_mean * real_mean);
+  for (const double x : c.numbers)
+    mean += x / static_cast<double>(c.size()), square += x * x / static_cast<double>(c.size());
+  for (const double x : real.columns[0].numbers)
+    real_mean += x / static_cast<double>(real.rows), real_square += x * x / static_cast<double>(real.rows);
+  const double deviation = std::sqrt(square - mean * mean),
+               real_deviation = std::sqrt(real_square - real_mean * real_mean);
   EXPECT_NEAR(mean, real_mean, 0.5 * real_deviation);
   EXPECT_GT(deviation, 0.5 * real_deviation);
   EXPECT_LT(deviation, 1.6 * real_deviation);
@@ -98,10 +108,13 @@ TEST(Timegan, KeepsTheAutocorrelationOfAnAutoregressiveProcess) {
 TEST(Timegan, WavesStayWavesOfTheRightRanges) {
   // Each window of one table is a wave of its own phase and frequency.
   constexpr int64_t kWindows = 150, kSteps = 16;
-  const Table real = table({numbers_by("wave", ColumnType::decimal, kWindows * kSteps, [](int64_t i) {
-    const int64_t w = i / kSteps, t = i % kSteps;
-    return std::sin((0.3 + 0.3 * uniform(w, 1)) * static_cast<double>(t) + 6.283185307179586 * uniform(w, 2));
-  }, 9)});
+  const Table real = table({numbers_by(
+      "wave", ColumnType::decimal, kWindows * kSteps,
+      [](int64_t i) {
+        const int64_t w = i / kSteps, t = i % kSteps;
+        return std::sin((0.3 + 0.3 * uniform(w, 1)) * static_cast<double>(t) + 6.283185307179586 * uniform(w, 2));
+      },
+      9)});
   const auto waves = [](int iterations) {
     FitOptions o = small(iterations);
     o.as<TimeganConfig>().learning_rate = 4e-3;
@@ -113,12 +126,14 @@ TEST(Timegan, WavesStayWavesOfTheRightRanges) {
   // Frequencies of 0.3 to 0.6: neighbours are alike, steps half a period apart opposite.
   EXPECT_NEAR(correlation(made, "wave", kSteps, 1), correlation(real, "wave", kSteps, 1), 0.2);
   EXPECT_NEAR(correlation(made, "wave", kSteps, 7), correlation(real, "wave", kSteps, 7), 0.3);
-  const auto [low, high] = std::minmax_element(column(made, "wave").numbers.begin(), column(made, "wave").numbers.end());
+  const auto [low, high] =
+      std::minmax_element(column(made, "wave").numbers.begin(), column(made, "wave").numbers.end());
   EXPECT_GE(*low, -1.001);
   EXPECT_LE(*high, 1.001);
   EXPECT_GT(*high - *low, 1.2);
   const Table untrained = rows_of(fit(real, waves(0)), 0, 150);
-  const auto [least, most] = std::minmax_element(column(untrained, "wave").numbers.begin(), column(untrained, "wave").numbers.end());
+  const auto [least, most] =
+      std::minmax_element(column(untrained, "wave").numbers.begin(), column(untrained, "wave").numbers.end());
   EXPECT_LT(*most - *least, 0.6);
 }
 
@@ -137,7 +152,8 @@ TEST(Timegan, LengthsAndWordsGoWithTheStaticCategory) {
     const std::string key = cell(column(made, "patient"), i), kind = cell(column(made, "kind"), i);
     while (end < made.rows && cell(column(made, "patient"), end) == key) {
       EXPECT_EQ(cell(column(made, "kind"), end), kind);
-      EXPECT_TRUE(end == i || column(made, "day").numbers[static_cast<size_t>(end)] == column(made, "day").numbers[static_cast<size_t>(end - 1)] + 1);
+      EXPECT_TRUE(end == i || column(made, "day").numbers[static_cast<size_t>(end)] ==
+                                  column(made, "day").numbers[static_cast<size_t>(end - 1)] + 1);
       words += cell(column(made, "word"), end) == (kind == "long" ? "down" : "up");
       missing += column(made, "extra").is_missing(end);
       ++end;
@@ -174,7 +190,8 @@ TEST(Timegan, ASequenceIsItsOwnWhateverIsAroundIt) {
 }
 
 TEST(Timegan, IsReadAsItWasWritten) {
-  const std::string path = (std::filesystem::temp_directory_path() / ("timegan_" + std::to_string(getpid()) + ".tessera")).string();
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("timegan_" + std::to_string(getpid()) + ".tessera")).string();
   for (const Cell cell : {Cell::gru, Cell::gru_reset_before, Cell::lstm}) {
     FitOptions o = of_visits(5);
     o.as<TimeganConfig>().cell = cell;
@@ -190,7 +207,8 @@ TEST(Timegan, IsReadAsItWasWritten) {
 }
 
 TEST(Timegan, AnInterruptedRunEndsAsOneThatWasNot) {
-  const std::string path = (std::filesystem::temp_directory_path() / ("timegan_" + std::to_string(getpid()) + ".checkpoint")).string();
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("timegan_" + std::to_string(getpid()) + ".checkpoint")).string();
   const Table real = visits(60);
   FitOptions o = of_visits(30);
   const Table whole = rows_of(fit(real, o), 0, 20);
@@ -209,9 +227,7 @@ TEST(Timegan, AnInterruptedRunEndsAsOneThatWasNot) {
     Team team(2);
     try {
       (void)Model::fit(Table(real), o, team, impatient);
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ErrorCode::cancelled);
-    }
+    } catch (const Error& e) { EXPECT_EQ(e.code(), ErrorCode::cancelled); }
     FitOptions on = o;
     on.checkpoint.resume = true;
     EXPECT_EQ(lines(whole), lines(rows_of(fit(real, on), 0, 20))) << "stopped after " << stop;
@@ -220,7 +236,8 @@ TEST(Timegan, AnInterruptedRunEndsAsOneThatWasNot) {
 }
 
 TEST(Timegan, TimeThatIsUpEndsEachPhase) {
-  const std::string path = (std::filesystem::temp_directory_path() / ("timegan_time_" + std::to_string(getpid()) + ".checkpoint")).string();
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("timegan_time_" + std::to_string(getpid()) + ".checkpoint")).string();
   const Table real = visits(60);
   FitOptions o = of_visits(1000000);
   o.max_seconds = 2;

@@ -1,4 +1,5 @@
-// The training run as a caller sees it: losses, progress, cancellation, values that are not finite, options that make no sense, presets.
+// The training run as a caller sees it: losses, progress, cancellation, values that are not finite, options that make
+// no sense, presets.
 #include <atomic>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -133,7 +134,11 @@ TEST(Training, SamplingIsCancelledToo) {
     Team team(2);
     const auto stream = m.sample(0, 1000, where(condition, 1000000000), team, monitor);
     Table batch;
-    EXPECT_EQ(thrown([&] { while (stream->next(batch)) {} }).code, ErrorCode::cancelled) << condition;
+    EXPECT_EQ(thrown([&] {
+                while (stream->next(batch)) {}
+              }).code,
+              ErrorCode::cancelled)
+        << condition;
   }
 }
 
@@ -176,13 +181,15 @@ TEST(Training, ALossThatOverflowsIsNamedAtOnce) {
   EXPECT_EQ(losses, 0);
 }
 
-// A learning rate of 1 makes the weights of a deep critic grow until their product leaves the floats: not at the first step, and the same step for any number of threads.
+// A learning rate of 1 makes the weights of a deep critic grow until their product leaves the floats: not at the first
+// step, and the same step for any number of threads.
 TEST(Training, WeightsThatRunAwayAreCaughtOnTheWay) {
   FitOptions o = quick(4, 50);
   o.as<CtganConfig>().learning_rate = 1;
   o.as<CtganConfig>().decay_from = 1;
   o.as<CtganConfig>().discriminator_dim = std::vector<int>(30, 64);
-  const Thrown one = thrown([&] { fit(example_people(500, 1), o, 1); }), three = thrown([&] { fit(example_people(500, 1), o, 3); });
+  const Thrown one = thrown([&] { fit(example_people(500, 1), o, 1); }),
+               three = thrown([&] { fit(example_people(500, 1), o, 3); });
   EXPECT_EQ(one.code, ErrorCode::numeric);
   EXPECT_FALSE(one.says("step 0 ")) << one.message;
   EXPECT_TRUE(one.says("made by")) << one.message;
@@ -242,14 +249,18 @@ TEST(Training, OptionsThatMakeNoSenseAreNamed) {
       {"--pac 0", [](CtganConfig& c) { c.pac = 0; }},
       {"--batch-size 1", [](CtganConfig& c) { c.batch = 1, c.pac = 1; }},
       {"--batch-size 5 is not a multiple of --pac 10. 10 is.", [](CtganConfig& c) { c.batch = 5, c.pac = 10; }},
-      {"--batch-size 500 is not a multiple of --pac 7. 497 or 504 is.", [](CtganConfig& c) { c.batch = 500, c.pac = 7; }},
+      {"--batch-size 500 is not a multiple of --pac 7. 497 or 504 is.",
+       [](CtganConfig& c) { c.batch = 500, c.pac = 7; }},
       {"--embedding-dim 0", [](CtganConfig& c) { c.embedding_dim = 0; }},
       {"--discriminator-steps 0", [](CtganConfig& c) { c.discriminator_steps = 0; }},
       {"--learning-rate 0", [](CtganConfig& c) { c.learning_rate = 0; }},
       {"--learning-rate 1.5", [](CtganConfig& c) { c.learning_rate = 1.5; }},
       {"--learning-rate nan", [](CtganConfig& c) { c.learning_rate = NAN; }},
       {"--generator-dim", [](CtganConfig& c) { c.generator_dim = {}; }},
-      {"--generator-dim", [](CtganConfig& c) { c.generator_dim = {64, 0}; }},
+      {"--generator-dim",
+       [](CtganConfig& c) {
+         c.generator_dim = {64, 0};
+       }},
       {"--discriminator-dim", [](CtganConfig& c) { c.discriminator_dim = {}; }},
       {"--discriminator-dim", [](CtganConfig& c) { c.discriminator_dim = {-3}; }},
   };
@@ -268,7 +279,8 @@ TEST(Training, OneModelServesManyThreads) {
   const auto want = lines(sample(*m, 3000));
   std::vector<std::vector<std::string>> got(3);
   std::vector<std::thread> threads;
-  for (size_t k = 0; k < got.size(); ++k) threads.emplace_back([&, k] { got[k] = lines(sample(*m, 3000, {}, {0, 2})); });
+  for (size_t k = 0; k < got.size(); ++k)
+    threads.emplace_back([&, k] { got[k] = lines(sample(*m, 3000, {}, {0, 2})); });
   for (std::thread& t : threads) t.join();
   for (const auto& g : got) EXPECT_EQ(g, want);
 

@@ -1,4 +1,5 @@
-// Tables whose law is known: after a short fit the rows sampled follow it, and those of an untrained model do not, so that the bounds mean something.
+// Tables whose law is known: after a short fit the rows sampled follow it, and those of an untrained model do not, so
+// that the bounds mean something.
 #include <set>
 
 #include "models/table/example.h"
@@ -20,7 +21,10 @@ double ks(const Column& a, const Column& b) {
   double worst = 0;
   for (const auto* from : {&x, &y})
     for (const double at : *from) {
-      auto below = [at](const std::vector<double>& v) { return static_cast<double>(std::upper_bound(v.begin(), v.end(), at) - v.begin()) / static_cast<double>(v.size()); };
+      auto below = [at](const std::vector<double>& v) {
+        return static_cast<double>(std::upper_bound(v.begin(), v.end(), at) - v.begin()) /
+               static_cast<double>(v.size());
+      };
       worst = std::max(worst, std::fabs(below(x) - below(y)));
     }
   return worst;
@@ -65,11 +69,16 @@ std::map<std::string, double> dependence(const Table& t) {
   auto young = [&](int64_t i) { return number(t, "age", i) < 64; };
   auto capital = [&](int64_t i) { return text(t, "city", i) == "Northport" || text(t, "city", i) == "Eastville"; };
   auto country = [&](int64_t i) { return !capital(i); };
-  auto studied = [&](int64_t i) { return text(t, "education", i) == "bachelor" || text(t, "education", i) == "master"; };
-  return {{"height by gender", mean_where(t, "height", is("gender", "male")) - mean_where(t, "height", is("gender", "female"))},
-          {"education by city", share_given(t, studied, capital) - share_given(t, studied, country)},
-          {"employed by age", share_given(t, is("employed", "true"), young) - share_given(t, is("employed", "true"), old)},
-          {"log income by education", std::log(mean_where(t, "income", is("education", "master")) / mean_where(t, "income", is("education", "primary")))}};
+  auto studied = [&](int64_t i) {
+    return text(t, "education", i) == "bachelor" || text(t, "education", i) == "master";
+  };
+  return {
+      {"height by gender",
+       mean_where(t, "height", is("gender", "male")) - mean_where(t, "height", is("gender", "female"))},
+      {"education by city", share_given(t, studied, capital) - share_given(t, studied, country)},
+      {"employed by age", share_given(t, is("employed", "true"), young) - share_given(t, is("employed", "true"), old)},
+      {"log income by education", std::log(mean_where(t, "income", is("education", "master")) /
+                                           mean_where(t, "income", is("education", "primary")))}};
 }
 
 void types_and_ranges_hold(const Table& real, const Table& made) {
@@ -91,10 +100,9 @@ void types_and_ranges_hold(const Table& real, const Table& made) {
     }
     if (a.type == ColumnType::identifier || is_numeric(a.type)) continue;
     const std::set<std::string> known(a.values.begin(), a.values.end());
-    for (int64_t i = 0; i < made.rows; ++i) ASSERT_TRUE(b.is_missing(i) || known.count(cell(b, i)) == 1) << a.name << ": " << cell(b, i);
-    if (a.type == ColumnType::constant) {
-      EXPECT_EQ(missing_share(b), 0) << a.name;
-    }
+    for (int64_t i = 0; i < made.rows; ++i)
+      ASSERT_TRUE(b.is_missing(i) || known.count(cell(b, i)) == 1) << a.name << ": " << cell(b, i);
+    if (a.type == ColumnType::constant) { EXPECT_EQ(missing_share(b), 0) << a.name; }
   }
   std::set<std::string> ids(column(real, "person_id").values.begin(), column(real, "person_id").values.end());
   for (int64_t i = 0; i < made.rows; ++i) {
@@ -110,7 +118,8 @@ std::pair<double, std::string> worst_marginal(const Table& real, const Table& ma
   std::pair<double, std::string> worst{0, ""};
   for (size_t c = 0; c < real.columns.size(); ++c) {
     const Column& a = real.columns[c];
-    if (a.type != ColumnType::identifier) worst = std::max(worst, {is_numeric(a.type) ? ks(a, made.columns[c]) : tv(a, made.columns[c]), a.name});
+    if (a.type != ColumnType::identifier)
+      worst = std::max(worst, {is_numeric(a.type) ? ks(a, made.columns[c]) : tv(a, made.columns[c]), a.name});
   }
   return worst;
 }
@@ -122,7 +131,8 @@ TEST(Truth, PeopleComeBack) {
 
   const auto [distance, name] = worst_marginal(real, made);
   EXPECT_LE(distance, 0.12) << name;
-  for (const char* c : {"income", "employed", "plan"}) EXPECT_NEAR(missing_share(column(made, c)), missing_share(column(real, c)), 0.04) << c;
+  for (const char* c : {"income", "employed", "plan"})
+    EXPECT_NEAR(missing_share(column(made, c)), missing_share(column(real, c)), 0.04) << c;
   for (const char* c : {"age", "height", "joined", "gender", "city"}) EXPECT_EQ(missing_share(column(made, c)), 0) << c;
   for (const auto& [what, truth] : dependence(real)) {
     const double found = dependence(made)[what];
@@ -131,7 +141,8 @@ TEST(Truth, PeopleComeBack) {
   }
 }
 
-// The same bounds on a model that has learnt nothing: types, ranges and identifiers are the encoder's and hold, what training gives is not there.
+// The same bounds on a model that has learnt nothing: types, ranges and identifiers are the encoder's and hold, what
+// training gives is not there.
 TEST(Truth, AnUntrainedModelKeepsTypesAndNothingElse) {
   const Table real = example_people(4000, 1);
   const Table made = sample(fit(real, quick(0)), 4000);
@@ -143,17 +154,27 @@ TEST(Truth, AnUntrainedModelKeepsTypesAndNothingElse) {
 TEST(Truth, TheJointLawOfTwoCategoriesComesBack) {
   constexpr int64_t rows = 4000;
   // P(a) = .5, .3, .2 and b = a with .9, else the next one.
-  auto a = [](int64_t i) { const double u = uniform(i, 1); return u < 0.5 ? 0 : u < 0.8 ? 1 : 2; };
+  auto a = [](int64_t i) {
+    const double u = uniform(i, 1);
+    return u < 0.5 ? 0 : u < 0.8 ? 1 : 2;
+  };
   auto b = [&](int64_t i) { return uniform(i, 2) < 0.9 ? a(i) : (a(i) + 1) % 3; };
-  const Table real = table({texts_by("a", ColumnType::category, rows, [&](int64_t i) { return "a" + std::to_string(a(i)); }),
-                            texts_by("b", ColumnType::category, rows, [&](int64_t i) { return "b" + std::to_string(b(i)); })});
+  const Table real =
+      table({texts_by("a", ColumnType::category, rows, [&](int64_t i) { return "a" + std::to_string(a(i)); }),
+             texts_by("b", ColumnType::category, rows, [&](int64_t i) { return "b" + std::to_string(b(i)); })});
   const Table made = sample(fit(real, quick(30)), 8000);
   const double of_a[] = {0.5, 0.3, 0.2};
   double distance = 0;
   for (int x = 0; x < 3; ++x)
     for (int y = 0; y < 3; ++y) {
       const double want = of_a[x] * (y == x ? 0.9 : y == (x + 1) % 3 ? 0.1 : 0);
-      distance += std::fabs(share(made, [&](int64_t i) { return text(made, "a", i) == "a" + std::to_string(x) && text(made, "b", i) == "b" + std::to_string(y); }) - want) / 2;
+      distance += std::fabs(share(made,
+                                  [&](int64_t i) {
+                                    return text(made, "a", i) == "a" + std::to_string(x) &&
+                                           text(made, "b", i) == "b" + std::to_string(y);
+                                  }) -
+                            want) /
+                  2;
     }
   EXPECT_LE(distance, 0.08) << "independent columns are at a distance of about .53";
 }
@@ -161,7 +182,9 @@ TEST(Truth, TheJointLawOfTwoCategoriesComesBack) {
 TEST(Truth, ASpikeAndItsHeavyTailComeBack) {
   constexpr int64_t rows = 4000;
   auto gain = [](int64_t i) { return uniform(i, 1) < 0.7 ? 0 : std::nearbyint(std::exp(6 + normal(i, 2))); };
-  const Table real = table({numbers_by("gain", ColumnType::integer, rows, gain), texts_by("kind", ColumnType::category, rows, [](int64_t i) { return i % 3 == 0 ? "k" : "l"; })});
+  const Table real =
+      table({numbers_by("gain", ColumnType::integer, rows, gain),
+             texts_by("kind", ColumnType::category, rows, [](int64_t i) { return i % 3 == 0 ? "k" : "l"; })});
   const Table made = sample(fit(real, quick(150)), 8000);
   EXPECT_NEAR(share(made, [&](int64_t i) { return number(made, "gain", i) == 0; }), 0.7, 0.06);
   auto quantile = [](const Table& t, double q) {
@@ -171,8 +194,9 @@ TEST(Truth, ASpikeAndItsHeavyTailComeBack) {
     std::sort(v.begin(), v.end());
     return v[static_cast<size_t>(q * static_cast<double>(v.size() - 1))];
   };
-  // The law is log-normal: a factor of e is one standard deviation of it. Over seven seeds these logarithms had standard deviations of .23 and .27 around 0 (after 60 epochs
-  // .4, with this program and the one before alike); the bounds are three of them.
+  // The law is log-normal: a factor of e is one standard deviation of it. Over seven seeds these logarithms had
+  // standard deviations of .23 and .27 around 0 (after 60 epochs .4, with this program and the one before alike); the
+  // bounds are three of them.
   EXPECT_NEAR(std::log(quantile(made, 0.5) / quantile(real, 0.5)), 0, 0.7);
   EXPECT_NEAR(std::log(quantile(made, 0.95) / quantile(real, 0.95)), 0, 0.8);
 }
@@ -180,12 +204,21 @@ TEST(Truth, ASpikeAndItsHeavyTailComeBack) {
 TEST(Truth, MissingValuesThatDependOnAnotherColumnComeBack) {
   constexpr int64_t rows = 4000;
   auto answered = [](int64_t i) { return uniform(i, 1) < 0.6; };
-  const Table real = table({texts_by("asked", ColumnType::boolean, rows, [&](int64_t i) { return answered(i) ? "Yes" : "No"; }),
-                            numbers_by("score", ColumnType::decimal, rows,
-                                       [&](int64_t i) { return uniform(i, 2) < (answered(i) ? 0.05 : 0.8) ? kMissing : std::nearbyint(10 * (20 + 3 * normal(i, 3))) / 10; }, 1)});
+  const Table real =
+      table({texts_by("asked", ColumnType::boolean, rows, [&](int64_t i) { return answered(i) ? "Yes" : "No"; }),
+             numbers_by(
+                 "score", ColumnType::decimal, rows,
+                 [&](int64_t i) {
+                   return uniform(i, 2) < (answered(i) ? 0.05 : 0.8)
+                              ? kMissing
+                              : std::nearbyint(10 * (20 + 3 * normal(i, 3))) / 10;
+                 },
+                 1)});
   const Table made = sample(fit(real, quick(30)), 8000);
   auto missing_given = [&](const char* value) {
-    return share_given(made, [&](int64_t i) { return column(made, "score").is_missing(i); }, [&](int64_t i) { return text(made, "asked", i) == value; });
+    return share_given(
+        made, [&](int64_t i) { return column(made, "score").is_missing(i); },
+        [&](int64_t i) { return text(made, "asked", i) == value; });
   };
   EXPECT_NEAR(share(made, [&](int64_t i) { return text(made, "asked", i) == "Yes"; }), 0.6, 0.05);
   EXPECT_NEAR(missing_given("Yes"), 0.05, 0.08);
@@ -194,8 +227,9 @@ TEST(Truth, MissingValuesThatDependOnAnotherColumnComeBack) {
 
 TEST(Truth, ATableOfDatesOnlyComesBack) {
   constexpr int64_t rows = 3000;
-  const Table real = table({numbers_by("from", ColumnType::date, rows, [](int64_t i) { return std::floor(17000 + 400 * uniform(i, 1)); }),
-                            numbers_by("at", ColumnType::datetime, rows, [](int64_t i) { return std::floor(1.6e9 + 1e6 * normal(i, 2)); })});
+  const Table real = table(
+      {numbers_by("from", ColumnType::date, rows, [](int64_t i) { return std::floor(17000 + 400 * uniform(i, 1)); }),
+       numbers_by("at", ColumnType::datetime, rows, [](int64_t i) { return std::floor(1.6e9 + 1e6 * normal(i, 2)); })});
   const Table made = sample(fit(real, quick(60)), 3000);
   for (size_t c = 0; c < 2; ++c) {
     EXPECT_LE(ks(real.columns[c], made.columns[c]), 0.12) << real.columns[c].name;

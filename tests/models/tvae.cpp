@@ -1,4 +1,5 @@
-// TVAE as a whole: bits, files, edge tables, a law that is known, conditions over the latent, values that are not finite.
+// TVAE as a whole: bits, files, edge tables, a law that is known, conditions over the latent, values that are not
+// finite.
 #include <nlohmann/json.hpp>
 
 #include "engine/safetensors.h"
@@ -23,7 +24,8 @@ Model fitted(uint64_t seed = 3, int threads = 2, const std::string& preset = "be
 TEST(Tvae, ModelFilesAreEqualForAnyNumberOfThreadsAndEveryRun) {
   for (const char* preset : {"best", "paper"}) {
     const std::string once = file_of(fitted(3, 2, preset));
-    for (const int threads : {1, 2, 3}) EXPECT_EQ(file_of(fitted(3, threads, preset)), once) << preset << ", " << threads << " threads";
+    for (const int threads : {1, 2, 3})
+      EXPECT_EQ(file_of(fitted(3, threads, preset)), once) << preset << ", " << threads << " threads";
     EXPECT_NE(file_of(fitted(4, 2, preset)), once) << "another seed";
   }
 }
@@ -34,15 +36,19 @@ void rows_do_not_depend_on_work(const Model& m, const SampleOptions& options, in
     SampleOptions o = options;
     o.batch = batch;
     const int64_t count = batch == 1 ? std::min<int64_t>(rows, 40) : rows;
-    EXPECT_EQ(lines(sample(m, count, o, {0, 3})), std::vector<std::string>(whole.begin(), whole.begin() + count)) << "batch " << batch;
+    EXPECT_EQ(lines(sample(m, count, o, {0, 3})), std::vector<std::string>(whole.begin(), whole.begin() + count))
+        << "batch " << batch;
   }
   for (const auto& [offset, count] : {std::pair<int64_t, int64_t>{0, 1}, {511, 2}, {17, rows - 40}})
-    EXPECT_EQ(lines(sample(m, count, options, {offset, 2})), std::vector<std::string>(whole.begin() + offset, whole.begin() + offset + count)) << "rows from " << offset << ", " << count;
+    EXPECT_EQ(lines(sample(m, count, options, {offset, 2})),
+              std::vector<std::string>(whole.begin() + offset, whole.begin() + offset + count))
+        << "rows from " << offset << ", " << count;
 }
 
 TEST(Tvae, RowsAreEqualForAnyBatchThreadsAndSlice) {
   rows_do_not_depend_on_work(fitted(), {}, 4500);
-  rows_do_not_depend_on_work(fitted(), where("gender = 'male' and age >= 30 and city in ('Northport', 'Weston')"), 1100);
+  rows_do_not_depend_on_work(fitted(), where("gender = 'male' and age >= 30 and city in ('Northport', 'Weston')"),
+                             1100);
 }
 
 TEST(Tvae, WhatIsSavedComesBack) {
@@ -80,8 +86,16 @@ TEST(Tvae, ADamagedPriorIsNamed) {
     void (*make)(SafeTensors&, nlohmann::json&);
   };
   const Damage damages[] = {
-      {"prior.share", [](SafeTensors& f, auto&) { const float x = -1; std::memcpy(f.tensors.at("prior.share").bytes.data(), &x, 4); }},
-      {"prior.mean", [](SafeTensors& f, auto&) { const float x = NAN; std::memcpy(f.tensors.at("prior.mean").bytes.data(), &x, 4); }},
+      {"prior.share",
+       [](SafeTensors& f, auto&) {
+         const float x = -1;
+         std::memcpy(f.tensors.at("prior.share").bytes.data(), &x, 4);
+       }},
+      {"prior.mean",
+       [](SafeTensors& f, auto&) {
+         const float x = NAN;
+         std::memcpy(f.tensors.at("prior.mean").bytes.data(), &x, 4);
+       }},
       {"prior.factor", [](SafeTensors& f, auto&) { f.tensors.erase("prior.factor"); }},
       {"\"active\"", [](SafeTensors&, auto& d) { d["prior"]["active"] = 1000; }},
       {"shape", [](SafeTensors&, auto& d) { d["prior"]["active"] = 1; }},
@@ -101,10 +115,12 @@ TEST(Tvae, ADamagedPriorIsNamed) {
 }
 
 Column letters(const std::string& name, int64_t rows, int kinds) {
-  return texts_by(name, ColumnType::category, rows, [&](int64_t i) { return std::string(1, static_cast<char>('a' + i % kinds)); });
+  return texts_by(name, ColumnType::category, rows,
+                  [&](int64_t i) { return std::string(1, static_cast<char>('a' + i % kinds)); });
 }
 Column reals(const std::string& name, int64_t rows, uint32_t stream) {
-  return numbers_by(name, ColumnType::decimal, rows, [&](int64_t i) { return std::nearbyint(100 * normal(i, stream)) / 100; }, 2);
+  return numbers_by(
+      name, ColumnType::decimal, rows, [&](int64_t i) { return std::nearbyint(100 * normal(i, stream)) / 100; }, 2);
 }
 
 TEST(Tvae, TablesAtTheEdgesFitAndSample) {
@@ -114,17 +130,20 @@ TEST(Tvae, TablesAtTheEdgesFitAndSample) {
   published.as<TvaeConfig>().epochs = 2;
   for (const char* preset : {"best", "paper"}) {
     const FitOptions o = quick_tvae(3, 200, preset);
-    for (const Table& t : {table({letters("x", 300, 3), letters("y", 300, 5)}), table({reals("x", 300, 1), reals("y", 300, 2)}), table({letters("x", 100, 4)}), table({reals("x", 100, 1)}),
-                           example_people(1, 1), example_people(20, 1)})
+    for (const Table& t :
+         {table({letters("x", 300, 3), letters("y", 300, 5)}), table({reals("x", 300, 1), reals("y", 300, 2)}),
+          table({letters("x", 100, 4)}), table({reals("x", 100, 1)}), example_people(1, 1), example_people(20, 1)})
       for (const FitOptions& options : {o, published}) {
         const Model m = fit(t, options);
         const Table made = sample(m, 300);
         EXPECT_EQ(made.rows, 300);
         for (size_t c = 0; c < t.columns.size(); ++c)
           for (int64_t i = 0; i < made.rows && is_numeric(t.columns[c].type); ++i)
-            EXPECT_TRUE(made.columns[c].is_missing(i) || std::isfinite(made.columns[c].numbers[static_cast<size_t>(i)])) << t.columns[c].name;
+            EXPECT_TRUE(made.columns[c].is_missing(i) || std::isfinite(made.columns[c].numbers[static_cast<size_t>(i)]))
+                << t.columns[c].name;
       }
-    const Table constant = table({texts("c", ColumnType::constant, std::vector<std::string>(6, "same")), numbers("n", ColumnType::integer, std::vector<double>(6, 7))});
+    const Table constant = table({texts("c", ColumnType::constant, std::vector<std::string>(6, "same")),
+                                  numbers("n", ColumnType::integer, std::vector<double>(6, 7))});
     EXPECT_EQ(sample(fit(constant, o), 20, where("n = 7")).rows, 20);
     EXPECT_EQ(sample(fit(example_people(300, 1), quick_tvae(0, 200, preset)), 100).rows, 100) << "untrained";
   }
@@ -138,8 +157,11 @@ struct Known {
   }
   static int b(int64_t i) { return uniform(i, 2) < 0.9 ? a(i) : (a(i) + 1) % 3; }
   static Table rows(int64_t n) {
-    return table({texts_by("a", ColumnType::category, n, [](int64_t i) { return "a" + std::to_string(a(i)); }), texts_by("b", ColumnType::category, n, [](int64_t i) { return "b" + std::to_string(b(i)); }),
-                  numbers_by("x", ColumnType::decimal, n, [](int64_t i) { return std::nearbyint(100 * (10 * a(i) + normal(i, 3))) / 100; }, 2)});
+    return table({texts_by("a", ColumnType::category, n, [](int64_t i) { return "a" + std::to_string(a(i)); }),
+                  texts_by("b", ColumnType::category, n, [](int64_t i) { return "b" + std::to_string(b(i)); }),
+                  numbers_by(
+                      "x", ColumnType::decimal, n,
+                      [](int64_t i) { return std::nearbyint(100 * (10 * a(i) + normal(i, 3))) / 100; }, 2)});
   }
 };
 std::string text(const Table& t, const char* c, int64_t i) { return cell(column(t, c), i); }
@@ -150,7 +172,13 @@ double distance_from_known(const Table& made) {
   for (int x = 0; x < 3; ++x)
     for (int y = 0; y < 3; ++y) {
       const double want = of_a[x] * (y == x ? 0.9 : y == (x + 1) % 3 ? 0.1 : 0);
-      distance += std::fabs(share(made, [&](int64_t i) { return text(made, "a", i) == "a" + std::to_string(x) && text(made, "b", i) == "b" + std::to_string(y); }) - want) / 2;
+      distance += std::fabs(share(made,
+                                  [&](int64_t i) {
+                                    return text(made, "a", i) == "a" + std::to_string(x) &&
+                                           text(made, "b", i) == "b" + std::to_string(y);
+                                  }) -
+                            want) /
+                  2;
     }
   return distance;
 }
@@ -173,7 +201,8 @@ Table two_kinds() {
   constexpr int64_t rows = 4000;
   auto rare = [](int64_t i) { return uniform(i, 1) < 0.01; };
   return table({texts_by("kind", ColumnType::category, rows, [&](int64_t i) { return rare(i) ? "rare" : "common"; }),
-                numbers_by("level", ColumnType::integer, rows, [&](int64_t i) { return std::floor((rare(i) ? 60 : 1) + 40 * uniform(i, 2)); })});
+                numbers_by("level", ColumnType::integer, rows,
+                           [&](int64_t i) { return std::floor((rare(i) ? 60 : 1) + 40 * uniform(i, 2)); })});
 }
 
 TEST(Tvae, ARareValueIsReachedOverTheLatent) {
@@ -183,8 +212,10 @@ TEST(Tvae, ARareValueIsReachedOverTheLatent) {
   SampleReport report;
   const Table t = sample(m, 400, where("kind = 'rare'"), {}, &report);
   EXPECT_EQ(share(t, [&](int64_t i) { return text(t, "kind", i) == "rare"; }), 1.0);
-  EXPECT_LT(static_cast<double>(report.candidates) / 400, 30) << "a share of 1 % must not cost a hundred candidates a row";
-  EXPECT_GT(share(t, [&](int64_t i) { return column(t, "level").numbers[static_cast<size_t>(i)] >= 60; }), 0.3) << "what depends on it follows; of all rows 1 % have such levels";
+  EXPECT_LT(static_cast<double>(report.candidates) / 400, 30)
+      << "a share of 1 % must not cost a hundred candidates a row";
+  EXPECT_GT(share(t, [&](int64_t i) { return column(t, "level").numbers[static_cast<size_t>(i)] >= 60; }), 0.3)
+      << "what depends on it follows; of all rows 1 % have such levels";
 }
 
 // Importance changes how rows are found, not their law: it is that of the free rows that meet the condition.
@@ -193,15 +224,19 @@ TEST(Tvae, ConditionedRowsHaveTheLawOfTheFreeOnesThatMeetTheCondition) {
   const Table free = sample(m, 30000), asked = sample(m, 6000, where("b = 'b1'"));
   const double meeting = share(free, [&](int64_t i) { return text(free, "b", i) == "b1"; });
   for (const char* a : {"a0", "a1", "a2"}) {
-    const double want = share(free, [&](int64_t i) { return text(free, "b", i) == "b1" && text(free, "a", i) == a; }) / meeting;
+    const double want =
+        share(free, [&](int64_t i) { return text(free, "b", i) == "b1" && text(free, "a", i) == a; }) / meeting;
     EXPECT_NEAR(share(asked, [&](int64_t i) { return text(asked, "a", i) == a; }), want, 0.03) << a;
   }
 }
 
 TEST(Tvae, ConditionsAreMetAlwaysOrSaidToBeImpossible) {
   const Model m = fitted();
-  EXPECT_EQ(lines(without(sample(m, 300, where("country = 'Freedonia' and age >= 0")), "person_id")), lines(without(sample(m, 300), "person_id"))) << "a condition all rows meet changes none";
-  for (const char* condition : {"income is null", "capital_gain = 0", "height > 180.5", "employed = FALSE and children in (0, 1)", "plan is not null and age < 40"}) {
+  EXPECT_EQ(lines(without(sample(m, 300, where("country = 'Freedonia' and age >= 0")), "person_id")),
+            lines(without(sample(m, 300), "person_id")))
+      << "a condition all rows meet changes none";
+  for (const char* condition : {"income is null", "capital_gain = 0", "height > 180.5",
+                                "employed = FALSE and children in (0, 1)", "plan is not null and age < 40"}) {
     SampleReport report;
     EXPECT_EQ(sample(m, 100, where(condition, 100000), {}, &report).rows, 100) << condition;
     EXPECT_GE(report.candidates, 100);
@@ -226,7 +261,8 @@ TEST(Tvae, ALossThatIsNotFiniteIsNamed) {
   o.as<TvaeConfig>().learning_rate = 1;
   o.as<TvaeConfig>().decay_from = 1;
   o.as<TvaeConfig>().encoder_dim = std::vector<int>(30, 64);
-  const Thrown one = thrown([&] { fit(example_people(500, 1), o, 1); }), three = thrown([&] { fit(example_people(500, 1), o, 3); });
+  const Thrown one = thrown([&] { fit(example_people(500, 1), o, 1); }),
+               three = thrown([&] { fit(example_people(500, 1), o, 3); });
   EXPECT_EQ(one.code, ErrorCode::numeric);
   EXPECT_TRUE(one.says("made by") && one.says("--learning-rate")) << one.message;
   EXPECT_EQ(one.message, three.message);
@@ -237,9 +273,12 @@ TEST(Tvae, OptionsThatMakeNoSenseAreNamed) {
     const char* option;
     void (*make)(TvaeConfig&);
   };
-  for (const Mistake& k : {Mistake{"--epochs -1", [](TvaeConfig& c) { c.epochs = -1; }}, Mistake{"--batch-size 1", [](TvaeConfig& c) { c.batch = 1; }},
-                           Mistake{"--embedding-dim 0", [](TvaeConfig& c) { c.embedding_dim = 0; }}, Mistake{"--loss-factor 0", [](TvaeConfig& c) { c.loss_factor = 0; }},
-                           Mistake{"--encoder-dim", [](TvaeConfig& c) { c.encoder_dim = {}; }}, Mistake{"--decoder-dim", [](TvaeConfig& c) { c.decoder_dim = {0}; }},
+  for (const Mistake& k : {Mistake{"--epochs -1", [](TvaeConfig& c) { c.epochs = -1; }},
+                           Mistake{"--batch-size 1", [](TvaeConfig& c) { c.batch = 1; }},
+                           Mistake{"--embedding-dim 0", [](TvaeConfig& c) { c.embedding_dim = 0; }},
+                           Mistake{"--loss-factor 0", [](TvaeConfig& c) { c.loss_factor = 0; }},
+                           Mistake{"--encoder-dim", [](TvaeConfig& c) { c.encoder_dim = {}; }},
+                           Mistake{"--decoder-dim", [](TvaeConfig& c) { c.decoder_dim = {0}; }},
                            Mistake{"--learning-rate 2", [](TvaeConfig& c) { c.learning_rate = 2; }}}) {
     FitOptions o = quick_tvae(1);
     k.make(o.as<TvaeConfig>());

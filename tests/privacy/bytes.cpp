@@ -1,5 +1,6 @@
-// The attacker has the model file and looks into it. No value of fewer than five rows may stand there, in whatever form; and the program must not give one back more often than it
-// gives back values of the same kind that were never in the table. (docs/privacy.md: what is held, and what protects it.)
+// The attacker has the model file and looks into it. No value of fewer than five rows may stand there, in whatever
+// form; and the program must not give one back more often than it gives back values of the same kind that were never in
+// the table. (docs/privacy.md: what is held, and what protects it.)
 #include "privacy/attacks/secrets.h"
 #include "privacy/planted.h"
 
@@ -27,9 +28,11 @@ void attack(const Table& table, const Table& other, const Model& model) {
       return all;
     };
     const std::vector<Secret> own = of_column(secrets), control = of_column(controls);
-    const Rate given{found_among(rows, own), static_cast<int64_t>(own.size())}, chance{found_among(rows, control), static_cast<int64_t>(control.size())};
-    EXPECT_GT(by_chance(given, chance), 1e-4) << c.name << ": " << given.hits << " of " << given.trials << " secrets are among " << rows.rows << " sampled rows, and " << chance.hits << " of "
-                                              << chance.trials << " values that the table does not have";
+    const Rate given{found_among(rows, own), static_cast<int64_t>(own.size())},
+        chance{found_among(rows, control), static_cast<int64_t>(control.size())};
+    EXPECT_GT(by_chance(given, chance), 1e-4)
+        << c.name << ": " << given.hits << " of " << given.trials << " secrets are among " << rows.rows
+        << " sampled rows, and " << chance.hits << " of " << chance.trials << " values that the table does not have";
   }
 }
 

@@ -1,5 +1,6 @@
-// The attacker has a row and asks whether it was learnt. He scores it by the nearest synthetic row, by the ratio of two densities, or by the networks in the model file
-// (attacks/nearness.h, attacks/likelihood.h); the area under the ROC curve says how well scores tell members from held-out rows: .5 is a coin.
+// The attacker has a row and asks whether it was learnt. He scores it by the nearest synthetic row, by the ratio of two
+// densities, or by the networks in the model file (attacks/nearness.h, attacks/likelihood.h); the area under the ROC
+// curve says how well scores tell members from held-out rows: .5 is a coin.
 #include "privacy/attacks/likelihood.h"
 #include "privacy/people.h"
 
@@ -7,8 +8,9 @@ namespace tessera::privacy {
 namespace {
 
 constexpr int64_t kSampled = 10000;
-// By the lower end of a 99 % interval; what is beyond is a defect. Synthetic rows and the decoder say next to nothing of who was learnt. The density ratio's network, which the file of a
-// calibrated model holds, knows more, and the more the fewer rows there were: docs/privacy.md says how much.
+// By the lower end of a 99 % interval; what is beyond is a defect. Synthetic rows and the decoder say next to nothing
+// of who was learnt. The density ratio's network, which the file of a calibrated model holds, knows more, and the more
+// the fewer rows there were: docs/privacy.md says how much.
 constexpr double kMostArea = 0.55, kMostAreaOfRatio = 0.72;
 
 void expect_little(const char* how, const Scores& s, double most = kMostArea) {
@@ -42,8 +44,8 @@ TEST(Membership, TvaeUncalibrated) {
   attack(people().split(), whole::sample(of_people("tvae"), kSampled, o));
 }
 
-// The attacks have power: against a "model" that gives the training rows back they are nearly always right, and against one that gives them back with noise in each
-// number often.
+// The attacks have power: against a "model" that gives the training rows back they are nearly always right, and against
+// one that gives them back with noise in each number often.
 TEST(Membership, AModelThatRepeatsItsRowsIsFound) {
   const Parts& p = people();
   EXPECT_GT(by_distance(p.split(), p.members).area().low, 0.999);
@@ -54,7 +56,8 @@ TEST(Membership, AModelThatRepeatsItsRowsIsFound) {
     double low = INFINITY, high = -INFINITY;
     for (const double x : c.numbers)
       if (x == x) low = std::min(low, x), high = std::max(high, x);
-    for (size_t i = 0; i < c.numbers.size(); ++i) c.numbers[i] += 0.05 * (high - low) * whole::normal(static_cast<int64_t>(i), 20);
+    for (size_t i = 0; i < c.numbers.size(); ++i)
+      c.numbers[i] += 0.05 * (high - low) * whole::normal(static_cast<int64_t>(i), 20);
   }
   EXPECT_GT(by_density_ratio(p.split(), noisy).area().low, 0.7);
 }

@@ -1,5 +1,5 @@
-// A population and three parts of it: members, which a model learns, held-out rows, and the attacker's reference. Tables with a known law (models/table/example.h), and the same
-// for sequences, made one row a person.
+// A population and three parts of it: members, which a model learns, held-out rows, and the attacker's reference.
+// Tables with a known law (models/table/example.h), and the same for sequences, made one row a person.
 #pragma once
 #include "privacy/attacks/linkage.h"
 #include "privacy/tables.h"
@@ -22,7 +22,11 @@ inline const Parts& people() {
 inline const Model& of_people(const std::string& method) {
   static std::map<std::string, Model> models;
   const auto found = models.find(method);
-  return found != models.end() ? found->second : models.emplace(method, whole::fit(example_people(kPeople, 11), options(method, method == "ctgan" ? 40 : 100))).first->second;
+  return found != models.end() ? found->second
+                               : models
+                                     .emplace(method, whole::fit(example_people(kPeople, 11),
+                                                                 options(method, method == "ctgan" ? 40 : 100)))
+                                     .first->second;
 }
 
 inline constexpr int kSteps = 6;
@@ -33,14 +37,25 @@ inline Table patients(int64_t first, int64_t count) {
   const auto patient = [=](int64_t i) { return first + i / kSteps; };
   const auto level = [=](int64_t i) {
     const int64_t p = patient(i), t = i % kSteps;
-    return std::round(100 * (50 + 10 * whole::normal(p, 1) + static_cast<double>(t) * whole::normal(p, 2) + whole::normal(p * kSteps + t, 3))) / 100;
+    return std::round(100 * (50 + 10 * whole::normal(p, 1) + static_cast<double>(t) * whole::normal(p, 2) +
+                             whole::normal(p * kSteps + t, 3))) /
+           100;
   };
-  return whole::table({whole::texts_by("patient", ColumnType::identifier, rows, [=](int64_t i) { return "P-" + std::to_string(patient(i)); }),
-                       whole::numbers_by("day", ColumnType::integer, rows, [](int64_t i) { return static_cast<double>(i % kSteps); }),
-                       whole::texts_by("ward", ColumnType::category, rows, [=](int64_t i) { return std::string(1, static_cast<char>('A' + static_cast<int>(4 * whole::uniform(patient(i), 4)))); }),
-                       whole::numbers_by("level", ColumnType::decimal, rows, level, 2),
-                       whole::numbers_by("dose", ColumnType::integer, rows, [=](int64_t i) { return std::floor(std::max(level(i), 0.0) / 15); }),
-                       whole::texts_by("finding", ColumnType::category, rows, [=](int64_t i) { return whole::uniform(i + first * kSteps, 5) < 0.2 ? "pain" : level(i) > 60 ? "high" : "none"; })});
+  return whole::table(
+      {whole::texts_by("patient", ColumnType::identifier, rows,
+                       [=](int64_t i) { return "P-" + std::to_string(patient(i)); }),
+       whole::numbers_by("day", ColumnType::integer, rows, [](int64_t i) { return static_cast<double>(i % kSteps); }),
+       whole::texts_by("ward", ColumnType::category, rows,
+                       [=](int64_t i) {
+                         return std::string(
+                             1, static_cast<char>('A' + static_cast<int>(4 * whole::uniform(patient(i), 4))));
+                       }),
+       whole::numbers_by("level", ColumnType::decimal, rows, level, 2),
+       whole::numbers_by("dose", ColumnType::integer, rows,
+                         [=](int64_t i) { return std::floor(std::max(level(i), 0.0) / 15); }),
+       whole::texts_by("finding", ColumnType::category, rows, [=](int64_t i) {
+         return whole::uniform(i + first * kSteps, 5) < 0.2 ? "pain" : level(i) > 60 ? "high" : "none";
+       })});
 }
 
 // A row a patient: the statics, and every other column once a step.
@@ -51,15 +66,20 @@ inline Table wide(const Table& rows) {
     if (c.name == "patient" || c.name == "day") continue;
     for (int t = 0; t < (c.name == "ward" ? 1 : kSteps); ++t) {
       const std::string name = c.name + "." + std::to_string(t);
-      if (is_numeric(c.type)) out.push_back(whole::numbers_by(name, c.type, people, [&](int64_t i) { return c.numbers[static_cast<size_t>(i * kSteps + t)]; }, c.decimals));
-      else out.push_back(whole::texts_by(name, c.type, people, [&](int64_t i) { return whole::cell(c, i * kSteps + t); }));
+      if (is_numeric(c.type))
+        out.push_back(whole::numbers_by(
+            name, c.type, people, [&](int64_t i) { return c.numbers[static_cast<size_t>(i * kSteps + t)]; },
+            c.decimals));
+      else
+        out.push_back(whole::texts_by(name, c.type, people, [&](int64_t i) { return whole::cell(c, i * kSteps + t); }));
     }
   }
   return whole::table(std::move(out));
 }
 
 inline const Parts& patients_apart() {
-  static const Parts parts{wide(patients(0, kPatients)), wide(patients(1'000'000, kPatients)), wide(patients(2'000'000, kPatients))};
+  static const Parts parts{wide(patients(0, kPatients)), wide(patients(1'000'000, kPatients)),
+                           wide(patients(2'000'000, kPatients))};
   return parts;
 }
 
@@ -73,7 +93,9 @@ inline const Model& of_patients() {
 }
 
 // What an attacker knows of a person, and wants to know.
-inline LinkageOptions known_of_people() { return {{"gender", "age", "city", "education", "employed", "children"}, "plan"}; }
+inline LinkageOptions known_of_people() {
+  return {{"gender", "age", "city", "education", "employed", "children"}, "plan"};
+}
 inline LinkageOptions known_of_patients() { return {{"ward.0", "level.0", "level.3", "finding.0"}, "dose.5"}; }
 
 }  // namespace tessera::privacy

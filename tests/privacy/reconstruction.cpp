@@ -1,6 +1,7 @@
-// The attacker computes numbers of single rows from numbers of the file (attacks/reconstruction.h): order statistics out of interpolated quantiles, single values out of means
-// and sums that differ in one row. Values have all the digits of a double, so that a guess that is right is no chance; the same guesses are held against values that the
-// table does not have.
+// The attacker computes numbers of single rows from numbers of the file (attacks/reconstruction.h): order statistics
+// out of interpolated quantiles, single values out of means and sums that differ in one row. Values have all the digits
+// of a double, so that a guess that is right is no chance; the same guesses are held against values that the table does
+// not have.
 #include "privacy/attacks/reconstruction.h"
 #include "privacy/tables.h"
 
@@ -9,13 +10,20 @@ namespace {
 
 // Heavy tails, two modes, a spike, a column of few values one of which one row has, dates; missing values.
 Table amounts(int64_t first, int64_t rows) {
-  const auto by = [&](const char* name, auto value) { return whole::numbers_by(name, ColumnType::decimal, rows, [&](int64_t i) { return value(first + i); }, 15); };
-  return whole::table({by("income", [](int64_t i) { return std::exp(10 + whole::normal(i, 1)); }),
-                       by("score", [](int64_t i) { return (whole::uniform(i, 2) < 0.4 ? -3 : 2) + whole::normal(i, 3); }),
-                       by("gain", [](int64_t i) { return whole::uniform(i, 4) < 0.7 ? 0 : 1000 * whole::uniform(i, 5); }),
-                       by("grade", [](int64_t i) { return i % 97 == 5 ? 100 * whole::uniform(i, 6) : std::floor(5 * whole::uniform(i, 7)); }),
-                       by("lab", [](int64_t i) { return whole::uniform(i, 8) < 0.1 ? kMissing : 7 * std::exp(0.1 * whole::normal(i, 9)); }),
-                       whole::texts_by("ward", ColumnType::category, rows, [&](int64_t i) { return whole::uniform(first + i, 10) < 0.5 ? "A" : "B"; })});
+  const auto by = [&](const char* name, auto value) {
+    return whole::numbers_by(
+        name, ColumnType::decimal, rows, [&](int64_t i) { return value(first + i); }, 15);
+  };
+  return whole::table(
+      {by("income", [](int64_t i) { return std::exp(10 + whole::normal(i, 1)); }),
+       by("score", [](int64_t i) { return (whole::uniform(i, 2) < 0.4 ? -3 : 2) + whole::normal(i, 3); }),
+       by("gain", [](int64_t i) { return whole::uniform(i, 4) < 0.7 ? 0 : 1000 * whole::uniform(i, 5); }),
+       by("grade",
+          [](int64_t i) { return i % 97 == 5 ? 100 * whole::uniform(i, 6) : std::floor(5 * whole::uniform(i, 7)); }),
+       by("lab",
+          [](int64_t i) { return whole::uniform(i, 8) < 0.1 ? kMissing : 7 * std::exp(0.1 * whole::normal(i, 9)); }),
+       whole::texts_by("ward", ColumnType::category, rows,
+                       [&](int64_t i) { return whole::uniform(first + i, 10) < 0.5 ? "A" : "B"; })});
 }
 
 std::vector<double> single(const Table& t, const std::string& column) {
@@ -49,17 +57,18 @@ std::vector<Outcome> attack(const Table& table, const Table& other, const ModelF
 
 void expect_nothing(const Table& table, const Table& other, const Model& model) {
   for (const Outcome& o : attack(table, other, file_of(model)))
-    EXPECT_GT(by_chance(o.own, o.control), 1e-3) << o.how << ": " << o.own.hits << " of " << o.own.trials << " single rows' values are right, and " << o.control.hits << " of " << o.control.trials
-                                                 << " of rows that the table does not have";
+    EXPECT_GT(by_chance(o.own, o.control), 1e-3)
+        << o.how << ": " << o.own.hits << " of " << o.own.trials << " single rows' values are right, and "
+        << o.control.hits << " of " << o.control.trials << " of rows that the table does not have";
 }
 
 void attack_rows(const std::string& method, int epochs, int64_t rows, Tier tier) {
-  expect_nothing(amounts(0, rows), amounts(1'000'000, rows), whole::fit(amounts(0, rows), options(method, epochs, tier)));
+  expect_nothing(amounts(0, rows), amounts(1'000'000, rows),
+                 whole::fit(amounts(0, rows), options(method, epochs, tier)));
 }
 
 TEST(Reconstruction, Tvae) { attack_rows("tvae", 2, 1200, Tier::off); }
-TEST(Reconstruction, TvaeCalibrated)
-{
+TEST(Reconstruction, TvaeCalibrated) {
   for (const int64_t rows : {60, 700, 1200, 5000}) {
     SCOPED_TRACE(rows);
     attack_rows("tvae", 1, rows, Tier::marginals);
@@ -71,8 +80,11 @@ TEST(Reconstruction, CtganCalibrated) { attack_rows("ctgan", 1, 1500, Tier::full
 TEST(Reconstruction, Sequences) {
   const auto visits = [](int64_t first) {
     Table t = amounts(first, 1500);
-    t.columns.insert(t.columns.begin(), whole::texts_by("patient", ColumnType::category, t.rows, [](int64_t i) { return "P" + std::to_string(i / 5); }));
-    t.columns.push_back(whole::numbers_by("birth", ColumnType::decimal, t.rows, [&](int64_t i) { return 1900 + 100 * whole::uniform(first + i / 5, 11); }, 15));
+    t.columns.insert(t.columns.begin(), whole::texts_by("patient", ColumnType::category, t.rows,
+                                                        [](int64_t i) { return "P" + std::to_string(i / 5); }));
+    t.columns.push_back(whole::numbers_by(
+        "birth", ColumnType::decimal, t.rows, [&](int64_t i) { return 1900 + 100 * whole::uniform(first + i / 5, 11); },
+        15));
     return t;
   };
   FitOptions o = options("timegan", 10);
@@ -83,7 +95,8 @@ TEST(Reconstruction, Sequences) {
 // The attack has power: of quantiles as numpy interpolates them it solves most single rows; of means of five rows none.
 TEST(Reconstruction, InterpolatedQuantilesAreSolved) {
   const Table table = amounts(0, 1000), other = amounts(1'000'000, 1000);
-  std::vector<double> income(whole::column(table, "income").numbers.begin(), whole::column(table, "income").numbers.end());
+  std::vector<double> income(whole::column(table, "income").numbers.begin(),
+                             whole::column(table, "income").numbers.end());
   std::sort(income.begin(), income.end());
   const auto file = [&](auto points, auto shares) {
     std::string bytes(8, '\0');
@@ -102,12 +115,17 @@ TEST(Reconstruction, InterpolatedQuantilesAreSolved) {
   EXPECT_GT(right(solve_interpolated_quantiles(file(points, shares), 1000), income), 400);
 
   points.clear(), shares.clear();
-  for (size_t k = 0; k < 200; ++k) points.push_back(std::accumulate(income.begin() + static_cast<ptrdiff_t>(5 * k), income.begin() + static_cast<ptrdiff_t>(5 * k + 5), 0.0) / 5), shares.push_back(static_cast<double>(k + 1) / 200);
+  for (size_t k = 0; k < 200; ++k)
+    points.push_back(std::accumulate(income.begin() + static_cast<ptrdiff_t>(5 * k),
+                                     income.begin() + static_cast<ptrdiff_t>(5 * k + 5), 0.0) /
+                     5),
+        shares.push_back(static_cast<double>(k + 1) / 200);
   for (const Guesses& g : guess_numbers(file(points, shares), 1000)) EXPECT_EQ(right(g, income), 0) << g.how;
   // One mean of six rows beside one of five of them gives the sixth.
   const double five = points[20], six = (5 * five + income[105]) / 6;
   int64_t hits = 0;
-  for (const Guesses& g : guess_numbers(file(std::vector<double>{five, six}, std::vector<double>{0.5, 1.0}), 1000)) hits += right(g, income);
+  for (const Guesses& g : guess_numbers(file(std::vector<double>{five, six}, std::vector<double>{0.5, 1.0}), 1000))
+    hits += right(g, income);
   EXPECT_EQ(hits, 1);
 }
 

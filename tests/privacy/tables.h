@@ -1,4 +1,5 @@
-// Tables with planted secrets, and populations of which a model sees one part: members, held-out rows that it does not see, and a reference that the attacker has.
+// Tables with planted secrets, and populations of which a model sees one part: members, held-out rows that it does not
+// see, and a reference that the attacker has.
 #pragma once
 #include "models/table/csv_reader.h"
 #include "models/table/example.h"

@@ -41,7 +41,8 @@ struct Data {
 double r2(const std::vector<double>& answer, const std::vector<double>& truth) {
   double mean = 0, error = 0, spread = 0;
   for (const double t : truth) mean += t / static_cast<double>(truth.size());
-  for (size_t i = 0; i < truth.size(); ++i) error += std::pow(answer[i] - truth[i], 2), spread += std::pow(truth[i] - mean, 2);
+  for (size_t i = 0; i < truth.size(); ++i)
+    error += std::pow(answer[i] - truth[i], 2), spread += std::pow(truth[i] - mean, 2);
   return 1 - error / spread;
 }
 
@@ -109,8 +110,8 @@ TEST(BoostedTrees, CategoriesSplitByOneLevelAndBySets) {
   one.trees = 1, one.depth = 1;
   tq::TreeOptions sets = one;
   sets.level_sets = true;
-  EXPECT_LT(auc(d.learnt(tq::TreeLoss::logistic, one), d.target), 0.6);   // a stump knows one level
-  EXPECT_EQ(auc(d.learnt(tq::TreeLoss::logistic, sets), d.target), 1);    // or all the even ones
+  EXPECT_LT(auc(d.learnt(tq::TreeLoss::logistic, one), d.target), 0.6);  // a stump knows one level
+  EXPECT_EQ(auc(d.learnt(tq::TreeLoss::logistic, sets), d.target), 1);   // or all the even ones
   one.trees = 150;
   EXPECT_EQ(auc(d.learnt(tq::TreeLoss::logistic, one), d.target), 1);
 }
@@ -118,7 +119,9 @@ TEST(BoostedTrees, CategoriesSplitByOneLevelAndBySets) {
 TEST(BoostedTrees, ThousandsOfLevelsAndUnseenOnes) {
   Data d;
   d.codes.resize(1);
-  for (int i = 0; i < 6000; ++i) d.codes[0].push_back(i % 2 == 0 ? i % 20 : i), d.target.push_back(d.codes[0].back() < 20 && d.codes[0].back() % 4 == 0);
+  for (int i = 0; i < 6000; ++i)
+    d.codes[0].push_back(i % 2 == 0 ? i % 20 : i),
+        d.target.push_back(d.codes[0].back() < 20 && d.codes[0].back() % 4 == 0);
   EXPECT_EQ(auc(d.learnt(tq::TreeLoss::logistic), d.target), 1);
   const tq::FeatureBins bins(d.features());
   const std::vector<int32_t> unseen{7000};
@@ -195,14 +198,16 @@ TEST(BoostedTrees, OrderOfRowsDoesNotMatter) {
   std::shuffle(shuffled.begin(), shuffled.end(), std::mt19937(1));
   tq::TreeOptions o;
   o.trees = 20;
-  const auto a = tq::BoostedTrees::fit(x, rows, d.target, tq::TreeLoss::squared, o).predict(x, rows), b = tq::BoostedTrees::fit(x, shuffled, d.target, tq::TreeLoss::squared, o).predict(x, rows);
+  const auto a = tq::BoostedTrees::fit(x, rows, d.target, tq::TreeLoss::squared, o).predict(x, rows),
+             b = tq::BoostedTrees::fit(x, shuffled, d.target, tq::TreeLoss::squared, o).predict(x, rows);
   for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-6);  // but for the mean they start from
 }
 
 TEST(FeatureBins, FewValuesAreExactAndSpikesStandAlone) {
   std::vector<double> few, many;
   std::mt19937 gen(1);
-  for (int i = 0; i < 1000; ++i) few.push_back(i % 200), many.push_back(i % 4 == 0 ? 0.25 : std::normal_distribution<>()(gen));
+  for (int i = 0; i < 1000; ++i)
+    few.push_back(i % 200), many.push_back(i % 4 == 0 ? 0.25 : std::normal_distribution<>()(gen));
   many[5] = kNaN;
   const tq::Features x{1000, {{few, {}, 0}, {many, {}, 0}}};
   const tq::FeatureBins bins(x);
@@ -237,7 +242,8 @@ TEST(RocAuc, IsTheShareOfPairs) {
   for (int trial = 0; trial < 20; ++trial) {
     std::vector<double> score;
     std::vector<char> positive;
-    for (int i = 0; i < 60; ++i) score.push_back(static_cast<double>(gen() % 15)), positive.push_back(static_cast<char>(gen() % 2));
+    for (int i = 0; i < 60; ++i)
+      score.push_back(static_cast<double>(gen() % 15)), positive.push_back(static_cast<char>(gen() % 2));
     double won = 0, pairs = 0;
     for (size_t i = 0; i < 60; ++i)
       for (size_t j = 0; j < 60; ++j)

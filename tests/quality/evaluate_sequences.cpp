@@ -20,10 +20,12 @@ Table series(int rows, uint32_t seed) {
   std::mt19937 gen(seed);
   std::vector<double> price, volume;
   double x = 100;
-  for (int i = 0; i < rows; ++i) price.push_back(x += std::normal_distribution<>()(gen)), volume.push_back(static_cast<double>(gen() % 1000));
+  for (int i = 0; i < rows; ++i)
+    price.push_back(x += std::normal_distribution<>()(gen)), volume.push_back(static_cast<double>(gen() % 1000));
   Table t;
   t.rows = rows;
-  t.columns = {number_column("price", ColumnType::decimal, price), number_column("volume", ColumnType::integer, volume)};
+  t.columns = {number_column("price", ColumnType::decimal, price),
+               number_column("volume", ColumnType::integer, volume)};
   return t;
 }
 
@@ -35,11 +37,14 @@ Table long_format(const Table& t, int length) {
   for (int64_t i = 0; i + length <= t.rows; ++i)
     for (int s = 0; s < length; ++s) {
       sequence.push_back(static_cast<double>(i + 1)), step.push_back(s + 1);
-      for (size_t j = 0; j < columns.size(); ++j) columns[j].push_back(t.columns[j].numbers[static_cast<size_t>(i + s)]);
+      for (size_t j = 0; j < columns.size(); ++j)
+        columns[j].push_back(t.columns[j].numbers[static_cast<size_t>(i + s)]);
     }
   out.rows = static_cast<int64_t>(sequence.size());
-  out.columns = {number_column("sequence", ColumnType::integer, sequence), number_column("step", ColumnType::integer, step)};
-  for (size_t j = 0; j < columns.size(); ++j) out.columns.push_back(number_column(t.columns[j].name, t.columns[j].type, columns[j]));
+  out.columns = {number_column("sequence", ColumnType::integer, sequence),
+                 number_column("step", ColumnType::integer, step)};
+  for (size_t j = 0; j < columns.size(); ++j)
+    out.columns.push_back(number_column(t.columns[j].name, t.columns[j].type, columns[j]));
   return out;
 }
 
@@ -55,13 +60,16 @@ Table visits(int patients, uint32_t seed, bool dependent = true) {
     double at = 1000 + pick(300);
     for (int t = 0; t < length; ++t, at += 5 + pick(5)) {
       who.push_back(p), day.push_back(at), sex.push_back(female ? "F" : "M");
-      weight.push_back(pick(10) == 0 ? tessera::kMissing : 60 + pick(30)), drug.push_back(pick(3) == 0 ? "" : pick(2) == 0 ? "a" : "b");
+      weight.push_back(pick(10) == 0 ? tessera::kMissing : 60 + pick(30)), drug.push_back(pick(3) == 0   ? ""
+                                                                                          : pick(2) == 0 ? "a"
+                                                                                                         : "b");
     }
   }
   Table t;
   t.rows = static_cast<int64_t>(who.size());
-  t.columns = {number_column("patient", ColumnType::integer, who), number_column("day", ColumnType::date, day), text_column("sex", ColumnType::category, sex),
-               number_column("weight", ColumnType::decimal, weight), text_column("drug", ColumnType::category, drug)};
+  t.columns = {number_column("patient", ColumnType::integer, who), number_column("day", ColumnType::date, day),
+               text_column("sex", ColumnType::category, sex), number_column("weight", ColumnType::decimal, weight),
+               text_column("drug", ColumnType::category, drug)};
   return t;
 }
 
@@ -91,9 +99,7 @@ SequenceOptions keyed() {
 std::string message(const std::function<void()>& call) {
   try {
     call();
-  } catch (const tessera::Error& e) {
-    return e.what();
-  }
+  } catch (const tessera::Error& e) { return e.what(); }
   return "nothing was thrown";
 }
 
@@ -105,7 +111,8 @@ TEST(EvaluateSequences, LongFormatOfTheSameWindowsDiffersInNothing) {
     const nlohmann::json r = evaluate(real, synthetic, of(windows(8)));
     EXPECT_EQ(r["real"]["sequences"], 53);
     EXPECT_EQ(r["synthetic"]["sequences"], 53);
-    for (const char* score : {"mean_difference", "std_difference", "skewness_difference", "kurtosis_difference", "autocorrelation_difference", "cross_correlation_difference", "histogram_distance"})
+    for (const char* score : {"mean_difference", "std_difference", "skewness_difference", "kurtosis_difference",
+                              "autocorrelation_difference", "cross_correlation_difference", "histogram_distance"})
       EXPECT_NEAR(r["scores"][score].get<double>(), 0, 1e-12) << score;
     EXPECT_NEAR(r["scores"]["mmd2_biased"].get<double>(), 0, 1e-12);
     EXPECT_EQ(r["scores"]["attribute_shapes"], 1.0);
@@ -120,10 +127,12 @@ TEST(EvaluateSequences, FeaturesOfMixedColumns) {
   std::vector<std::string> names;  // a feature for each category, one for two of them
   for (const auto& f : r["features"]) names.push_back(f["name"]);
   std::sort(names.begin(), names.end());
-  EXPECT_EQ(names, (std::vector<std::string>{"(difference)", "drug = a", "drug = b", "drug missing", "sex = F", "weight", "weight missing"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"(difference)", "drug = a", "drug = b", "drug missing", "sex = F",
+                                             "weight", "weight missing"}));
   EXPECT_EQ(r["attributes"].size(), 3u) << "sex, length, start";
   EXPECT_GT(r["scores"]["attribute_trends"].get<double>(), 0.8);
-  EXPECT_LT(evaluate(visits(80, 1), visits(70, 2, false), of(keyed()))["scores"]["attribute_trends"].get<double>(), r["scores"]["attribute_trends"].get<double>() - 0.03)
+  EXPECT_LT(evaluate(visits(80, 1), visits(70, 2, false), of(keyed()))["scores"]["attribute_trends"].get<double>(),
+            r["scores"]["attribute_trends"].get<double>() - 0.03)
       << "lengths that do not depend on the sex are seen";
 }
 
@@ -143,7 +152,8 @@ TEST(EvaluateSequences, JudgesStateWhatTheyAre) {
   for (const char* which : {"discriminative", "predictive"}) {
     EXPECT_EQ(j[which]["each"].size(), 2u);
     EXPECT_EQ(j[which]["floor"]["each"].size(), 2u);
-    EXPECT_NEAR(j[which]["mean"].get<double>(), (j[which]["each"][0].get<double>() + j[which]["each"][1].get<double>()) / 2, 1e-12);
+    EXPECT_NEAR(j[which]["mean"].get<double>(),
+                (j[which]["each"][0].get<double>() + j[which]["each"][1].get<double>()) / 2, 1e-12);
   }
 }
 
@@ -156,8 +166,13 @@ TEST(EvaluateSequences, ThreadsChangeNothing) {
 TEST(EvaluateSequences, ErrorsSayWhichTable) {
   Table lone = visits(30, 2);
   lone.columns[0].numbers.back() = 999;
-  EXPECT_NE(message([&] { evaluate(visits(30, 1), lone, of(keyed())); }).find("The synthetic table: patient 999 has one row"), std::string::npos);
-  EXPECT_NE(message([&] { evaluate(series(5, 1), series(50, 1), of(windows(8))); }).find("The real table: The table has 5 rows"), std::string::npos);
+  EXPECT_NE(
+      message([&] { evaluate(visits(30, 1), lone, of(keyed())); }).find("The synthetic table: patient 999 has one row"),
+      std::string::npos);
+  EXPECT_NE(message([&] {
+              evaluate(series(5, 1), series(50, 1), of(windows(8)));
+            }).find("The real table: The table has 5 rows"),
+            std::string::npos);
   Table other = long_format(series(50, 2), 8);
   other.columns[2].name = "cost";
   EXPECT_NE(message([&] { evaluate(series(50, 1), other, of(windows(8))); }).find("cost"), std::string::npos);

@@ -33,7 +33,8 @@ void expect_equal(const json& expected, const json& actual, const std::string& w
 
 void expect_equal(const std::vector<double>& expected, const std::vector<double>& actual, const std::string& what) {
   ASSERT_EQ(expected.size(), actual.size()) << what;
-  for (size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(expected[i], actual[i], kTolerance) << what << " of row " << i;
+  for (size_t i = 0; i < expected.size(); ++i)
+    ASSERT_NEAR(expected[i], actual[i], kTolerance) << what << " of row " << i;
 }
 
 struct Set {
@@ -43,10 +44,12 @@ struct Set {
 
   explicit Set(const std::filesystem::path& path) : c(golden::read(path)), expected(c.config["expected"]) {
     for (const char* role : {"real", "synthetic", "holdout", "random"})
-      tables.push_back(quality_test::golden_table((path.parent_path() / c.config["files"][role].get<std::string>()).string(), c.config["columns"]));
+      tables.push_back(quality_test::golden_table(
+          (path.parent_path() / c.config["files"][role].get<std::string>()).string(), c.config["columns"]));
   }
   tq::Comparison compare() const {
-    return tq::compare_tables({{"real", &tables[0]}, {"synthetic", &tables[1]}, {"holdout", &tables[2]}, {"random", &tables[3]}});
+    return tq::compare_tables(
+        {{"real", &tables[0]}, {"synthetic", &tables[1]}, {"holdout", &tables[2]}, {"random", &tables[3]}});
   }
 };
 
@@ -80,7 +83,8 @@ TEST(GoldenMetrics, PairsWithAndWithoutThresholds) {
     const Set set(path);
     const tq::Comparison c = set.compare();
     quality_test::Bench bench;
-    const auto pairs = tq::pair_trends(c, {set.c.config["correlation_threshold"], set.c.config["association_threshold"]}, bench.workers);
+    const auto pairs = tq::pair_trends(
+        c, {set.c.config["correlation_threshold"], set.c.config["association_threshold"]}, bench.workers);
     ASSERT_EQ(pairs.size(), set.expected["pairs"].size());
     for (size_t i = 0; i < pairs.size(); ++i) {
       const json &plain = set.expected["pairs"][i], &thresholded = set.expected["pairs_thresholded"][i];
@@ -91,11 +95,15 @@ TEST(GoldenMetrics, PairsWithAndWithoutThresholds) {
       EXPECT_EQ(plain["metric"], p.metric) << what;
       EXPECT_EQ(plain["error"].is_null(), p.error == nullptr) << what;
       expect_equal(plain["score"], p.score, what);
-      if (!plain["real_correlation"].is_null()) expect_equal(plain["real_correlation"], p.real_correlation, what + " real correlation");
-      if (!plain["synthetic_correlation"].is_null()) expect_equal(plain["synthetic_correlation"], p.synthetic_correlation, what + " synthetic correlation");
-      EXPECT_EQ(thresholded["counts"].is_null() ? json(false) : thresholded["counts"], p.counts) << what;  // null: the pair has an error
+      if (!plain["real_correlation"].is_null())
+        expect_equal(plain["real_correlation"], p.real_correlation, what + " real correlation");
+      if (!plain["synthetic_correlation"].is_null())
+        expect_equal(plain["synthetic_correlation"], p.synthetic_correlation, what + " synthetic correlation");
+      // null: the pair has an error
+      EXPECT_EQ(thresholded["counts"].is_null() ? json(false) : thresholded["counts"], p.counts) << what;
       if (!thresholded["score"].is_null()) expect_equal(thresholded["score"], p.score, what + " thresholded");
-      if (!thresholded["real_association"].is_null()) expect_equal(thresholded["real_association"], p.real_association, what + " association");
+      if (!thresholded["real_association"].is_null())
+        expect_equal(thresholded["real_association"], p.real_association, what + " association");
     }
   }
 }
@@ -107,7 +115,8 @@ TEST(GoldenMetrics, NewRows) {
     const tq::Comparison c = set.compare();
     quality_test::Bench bench;
     const auto matched = tq::match_rows(c, 1, 0, set.c.config["numerical_match_tolerance"], bench.workers);
-    EXPECT_EQ(set.expected["new_row_synthesis"]["num_matched_rows"], std::count(matched.begin(), matched.end(), 1)) << set.c.name;
+    EXPECT_EQ(set.expected["new_row_synthesis"]["num_matched_rows"], std::count(matched.begin(), matched.end(), 1))
+        << set.c.name;
   }
 }
 
@@ -117,15 +126,19 @@ TEST(GoldenMetrics, ClosestRecords) {
     const Set set(path);
     const tq::Comparison c = set.compare();
     quality_test::Bench bench;
-    const auto to_real = tq::gower_nearest(c, 1, 0, bench.workers), to_holdout = tq::gower_nearest(c, 1, 2, bench.workers), random = tq::gower_nearest(c, 3, 0, bench.workers);
+    const auto to_real = tq::gower_nearest(c, 1, 0, bench.workers),
+               to_holdout = tq::gower_nearest(c, 1, 2, bench.workers),
+               random = tq::gower_nearest(c, 3, 0, bench.workers);
     expect_equal(set.c["dcr.synthetic_to_real"].values, to_real, "dcr to real");
     expect_equal(set.c["dcr.synthetic_to_holdout"].values, to_holdout, "dcr to holdout");
     expect_equal(set.c["dcr.random_to_real"].values, random, "dcr of random");
     const auto overfitting = tq::overfitting_protection(to_real, to_holdout);
     const json &o = set.expected["dcr_overfitting"], &b = set.expected["dcr_baseline"];
     expect_equal(o["score"], overfitting.score, "overfitting");
-    expect_equal(o["synthetic_data_percentages"]["closer_to_training"], overfitting.closer_to_training, "closer to training");
-    expect_equal(o["synthetic_data_percentages"]["closer_to_holdout"], overfitting.closer_to_holdout, "closer to holdout");
+    expect_equal(o["synthetic_data_percentages"]["closer_to_training"], overfitting.closer_to_training,
+                 "closer to training");
+    expect_equal(o["synthetic_data_percentages"]["closer_to_holdout"], overfitting.closer_to_holdout,
+                 "closer to holdout");
     const auto baseline = tq::baseline_protection(to_real, random);
     expect_equal(b["score"], baseline.score, "baseline");
     expect_equal(b["median_DCR_to_real_data"]["synthetic_data"], baseline.synthetic_median, "median of synthetic");
@@ -159,7 +172,8 @@ TEST(GoldenMetrics, Report) {
     expect_equal(e["column_shapes_score"], out["scores"]["column_shapes"], "column shapes");
     expect_equal(e["pair_trends_score"], out["scores"]["pair_trends"], "pair trends");
     expect_equal(e["quality_score"], out["scores"]["quality"], "quality");
-    expect_equal(e["pair_trends_score_thresholded"], out["scores"]["pair_trends_thresholded"], "pair trends, thresholded");
+    expect_equal(e["pair_trends_score_thresholded"], out["scores"]["pair_trends_thresholded"],
+                 "pair trends, thresholded");
     expect_equal(e["quality_score_thresholded"], out["scores"]["quality_thresholded"], "quality, thresholded");
     expect_equal(e["new_row_synthesis"]["score"], out["new_row_synthesis"]["score"], "new rows");
     expect_equal(e["new_row_synthesis"]["num_new_rows"], out["new_row_synthesis"]["num_new_rows"], "new rows, number");

@@ -1,4 +1,5 @@
-// What must hold for any tables: equal tables score 1, order and threads do not matter, odd tables give numbers or nulls, wrong ones an error with a way out.
+// What must hold for any tables: equal tables score 1, order and threads do not matter, odd tables give numbers or
+// nulls, wrong ones an error with a way out.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -46,7 +47,8 @@ void expect_near(const json& a, const json& b, const std::string& at) {
   ASSERT_EQ(a.type() == json::value_t::null, b.type() == json::value_t::null) << at;
   if (a.is_object() || a.is_array()) {
     ASSERT_EQ(a.size(), b.size()) << at;
-    for (const auto& [key, value] : a.items()) expect_near(value, a.is_array() ? b[std::stoul(key)] : b.at(key), at + "/" + key);
+    for (const auto& [key, value] : a.items())
+      expect_near(value, a.is_array() ? b[std::stoul(key)] : b.at(key), at + "/" + key);
   } else if (a.is_number()) {
     EXPECT_NEAR(a.get<double>(), b.get<double>(), 1e-9) << at;
   } else {
@@ -60,7 +62,8 @@ void expect_error(const Table& real, const Table& synthetic, const std::vector<s
     ADD_FAILURE() << "accepted";
   } catch (const Error& e) {
     EXPECT_EQ(static_cast<int>(ErrorCode::data), static_cast<int>(e.code()));
-    for (const std::string& f : fragments) EXPECT_NE(std::string(e.what()).find(f), std::string::npos) << "lacks \"" << f << "\":\n" << e.what();
+    for (const std::string& f : fragments)
+      EXPECT_NE(std::string(e.what()).find(f), std::string::npos) << "lacks \"" << f << "\":\n" << e.what();
   }
 }
 
@@ -69,7 +72,9 @@ void expect_error(const Table& real, const Table& synthetic, const std::vector<s
 TEST(QualityLaws, EqualTablesScoreOne) {
   const Table t = quality_test::random_table(500, 1);
   const json out = evaluate(t, t, &t);
-  for (const char* score : {"column_shapes", "pair_trends", "pair_trends_real_edges", "quality", "pair_trends_thresholded"}) EXPECT_DOUBLE_EQ(out["scores"][score].get<double>(), 1) << score;
+  for (const char* score :
+       {"column_shapes", "pair_trends", "pair_trends_real_edges", "quality", "pair_trends_thresholded"})
+    EXPECT_DOUBLE_EQ(out["scores"][score].get<double>(), 1) << score;
   for (const auto& [name, mean] : out["diagnostics"].items()) EXPECT_DOUBLE_EQ(mean.get<double>(), 1) << name;
   EXPECT_EQ(out["new_row_synthesis"]["num_new_rows"], 0);
   EXPECT_EQ(out["exact_copies"]["share"], 1.0);
@@ -87,7 +92,8 @@ TEST(QualityLaws, EqualTablesScoreOne) {
 }
 
 TEST(QualityLaws, OrderOfRowsAndLevelsDoesNotMatter) {
-  const Table real = quality_test::random_table(300, 2), synthetic = quality_test::random_table(250, 3), holdout = quality_test::random_table(300, 4);
+  const Table real = quality_test::random_table(300, 2), synthetic = quality_test::random_table(250, 3),
+              holdout = quality_test::random_table(300, 4);
   json a = evaluate(real, synthetic, &holdout), b = evaluate(permuted(real, 5), permuted(synthetic, 6), &holdout);
   for (json* out : {&a, &b}) out->erase("c2st");  // folds are drawn by place
   expect_near(a, b, "");
@@ -96,7 +102,8 @@ TEST(QualityLaws, OrderOfRowsAndLevelsDoesNotMatter) {
 TEST(QualityLaws, SymmetricWhereSymmetric) {
   const Table a = quality_test::random_table(300, 7), b = quality_test::random_table(250, 8);
   quality_test::Bench bench;
-  const tq::Comparison ab = tq::compare_tables({{"real", &a}, {"synthetic", &b}}), ba = tq::compare_tables({{"real", &b}, {"synthetic", &a}});
+  const tq::Comparison ab = tq::compare_tables({{"real", &a}, {"synthetic", &b}}),
+                       ba = tq::compare_tables({{"real", &b}, {"synthetic", &a}});
   for (size_t k = 0; k < ab.facts.size(); ++k) {
     if (ab.facts[k].kind == tq::Kind::categorical || ab.tables[0].columns[k].missing == 300) continue;
     EXPECT_EQ(tq::ks_complement(ab.tables[0].columns[k].numbers, ab.tables[1].columns[k].numbers, true),
@@ -105,14 +112,13 @@ TEST(QualityLaws, SymmetricWhereSymmetric) {
   const auto forth = tq::pair_trends(ab, {}, bench.workers), back = tq::pair_trends(ba, {}, bench.workers);
   for (size_t i = 0; i < forth.size(); ++i) {
     ASSERT_EQ(std::isnan(forth[i].score), std::isnan(back[i].score));
-    if (!std::isnan(forth[i].score)) {
-      EXPECT_NEAR(forth[i].score, back[i].score, 1e-12);
-    }
+    if (!std::isnan(forth[i].score)) { EXPECT_NEAR(forth[i].score, back[i].score, 1e-12); }
   }
 }
 
 TEST(QualityLaws, SameBitsForAnyTeam) {
-  const Table real = quality_test::random_table(400, 9), synthetic = quality_test::random_table(330, 10), holdout = quality_test::random_table(100, 11);
+  const Table real = quality_test::random_table(400, 9), synthetic = quality_test::random_table(330, 10),
+              holdout = quality_test::random_table(100, 11);
   const std::string one = evaluate(real, synthetic, &holdout, 1).dump();
   EXPECT_EQ(one, evaluate(real, synthetic, &holdout, 2).dump());
   EXPECT_EQ(one, evaluate(real, synthetic, &holdout, 3).dump());
@@ -120,7 +126,9 @@ TEST(QualityLaws, SameBitsForAnyTeam) {
 
 TEST(QualityLaws, EveryScoreIsAShare) {
   for (uint32_t seed = 0; seed < 12; ++seed) {
-    const Table real = quality_test::random_table(1 + seed * 7, seed), synthetic = quality_test::random_table(1 + seed * 3, seed + 50), holdout = quality_test::random_table(1 + seed, seed + 90);
+    const Table real = quality_test::random_table(1 + seed * 7, seed),
+                synthetic = quality_test::random_table(1 + seed * 3, seed + 50),
+                holdout = quality_test::random_table(1 + seed, seed + 90);
     const json out = evaluate(real, synthetic, &holdout);
     std::function<void(const json&, const std::string&)> walk = [&](const json& j, const std::string& key) {
       for (const auto& [k, v] : j.items()) {
@@ -161,7 +169,8 @@ TEST(QualityLaws, AColumnEmptyOnOneSideScoresZero) {
 
 TEST(QualityLaws, CopiesOfTrainingRowsAreSeen) {
   const Table real = quality_test::random_table(600, 1), holdout = quality_test::random_table(600, 2);
-  const json copied = evaluate(real, real, &holdout), fresh = evaluate(real, quality_test::random_table(600, 3), &holdout);
+  const json copied = evaluate(real, real, &holdout),
+             fresh = evaluate(real, quality_test::random_table(600, 3), &holdout);
   EXPECT_EQ(copied["exact_copies"]["rows"], 600);
   EXPECT_LT(copied["exact_copies"]["holdout_share"].get<double>(), 0.01);
   EXPECT_GT(copied["l1"]["share_closer_to_real_equal_rows"].get<double>(), 0.99);
@@ -188,7 +197,8 @@ TEST(QualityLaws, IdentifiersAreLeftOutAndNamed) {
   std::vector<std::string> ids(rows);
   for (size_t i = 0; i < rows; ++i) ids[i] = std::to_string(i) + "-id";
   real.columns.push_back(quality_test::text_column("id", ColumnType::identifier, ids));
-  synthetic.columns.push_back(quality_test::text_column("id", ColumnType::category, std::vector<std::string>(rows, "x")));
+  synthetic.columns.push_back(
+      quality_test::text_column("id", ColumnType::category, std::vector<std::string>(rows, "x")));
   const json out = evaluate(real, synthetic);
   EXPECT_EQ(out["excluded"][0]["name"], "id");
   EXPECT_EQ(out["columns"].size(), 10u);
@@ -197,9 +207,11 @@ TEST(QualityLaws, IdentifiersAreLeftOutAndNamed) {
 TEST(QualityLaws, SpellingAndInferredTypesDoNotMatter) {
   Table real, synthetic;
   real.rows = synthetic.rows = 4;
-  real.columns = {quality_test::text_column("flag", ColumnType::boolean, {"True", "False", "True", ""}), quality_test::number_column("count", ColumnType::integer, {3, 3, 3, 4}),
+  real.columns = {quality_test::text_column("flag", ColumnType::boolean, {"True", "False", "True", ""}),
+                  quality_test::number_column("count", ColumnType::integer, {3, 3, 3, 4}),
                   quality_test::text_column("fixed", ColumnType::constant, {"7", "7", "7", "7"})};
-  synthetic.columns = {quality_test::text_column("count", ColumnType::constant, {"3", "3", "", "3"}), quality_test::text_column("fixed", ColumnType::constant, {"7", "7", "7", "7"}),
+  synthetic.columns = {quality_test::text_column("count", ColumnType::constant, {"3", "3", "", "3"}),
+                       quality_test::text_column("fixed", ColumnType::constant, {"7", "7", "7", "7"}),
                        quality_test::text_column("flag", ColumnType::boolean, {"true", "false", "true", ""})};
   const json out = evaluate(real, synthetic);
   EXPECT_EQ(out["columns"][0]["shape"]["score"], 1.0);
@@ -226,12 +238,15 @@ TEST(QualityLaws, AConstantIsADateWhereTheOtherTableSaysSo) {
 TEST(QualityLaws, LargeNumbersStayFinite) {
   Table real, synthetic;
   real.rows = synthetic.rows = 3;
-  real.columns = {quality_test::number_column("x", ColumnType::decimal, {-1.7e308, 0, 1.7e308}), quality_test::number_column("y", ColumnType::decimal, {1e307, 2e307, 5e307})};
-  synthetic.columns = {quality_test::number_column("x", ColumnType::decimal, {-1.7e308, 1e307, 1.7e308}), quality_test::number_column("y", ColumnType::decimal, {1e307, 2e307, 5e307})};
+  real.columns = {quality_test::number_column("x", ColumnType::decimal, {-1.7e308, 0, 1.7e308}),
+                  quality_test::number_column("y", ColumnType::decimal, {1e307, 2e307, 5e307})};
+  synthetic.columns = {quality_test::number_column("x", ColumnType::decimal, {-1.7e308, 1e307, 1.7e308}),
+                       quality_test::number_column("y", ColumnType::decimal, {1e307, 2e307, 5e307})};
   const json out = evaluate(real, synthetic);
   EXPECT_TRUE(out["scores"]["quality"].is_number());
   EXPECT_TRUE(out["pairs"][0]["score"].is_number());
-  EXPECT_NEAR(out["dcr"]["synthetic_to_real"]["p95"].get<double>(), 0.0147 * 0.9, 1e-3);  // 1e307 of a range of 3.4e308, halved by the equal column
+  // 1e307 of a range of 3.4e308, halved by the equal column
+  EXPECT_NEAR(out["dcr"]["synthetic_to_real"]["p95"].get<double>(), 0.0147 * 0.9, 1e-3);
 }
 
 TEST(QualityLaws, WhatDoesNotFitIsNamed) {
@@ -271,7 +286,5 @@ TEST(QualityLaws, CancelsAndTellsProgress) {
   try {
     tessera::evaluate(t, t, nullptr, {}, team, monitor);
     FAIL() << "was not cancelled";
-  } catch (const Error& e) {
-    EXPECT_EQ(static_cast<int>(ErrorCode::cancelled), static_cast<int>(e.code()));
-  }
+  } catch (const Error& e) { EXPECT_EQ(static_cast<int>(ErrorCode::cancelled), static_cast<int>(e.code())); }
 }

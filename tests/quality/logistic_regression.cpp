@@ -49,7 +49,8 @@ TEST(LogisticRegression, TheGradientVanishesAtTheOptimum) {
     const Sample s(2000, scale, 1);
     const auto model = tq::LogisticRegression::fit(s.x, tq::every_row(2000), s.target, 1);
     const std::vector<double> g = gradient(s, model.weights(), 1);
-    for (size_t j = 0; j < g.size(); ++j) EXPECT_LT(std::abs(g[j]), (j == 1 ? scale : 1) * 0.1) << scale << " " << j;  // of up to 1000 at w = 0
+    // of up to 1000 at w = 0
+    for (size_t j = 0; j < g.size(); ++j) EXPECT_LT(std::abs(g[j]), (j == 1 ? scale : 1) * 0.1) << scale << " " << j;
     EXPECT_LT(model.steps(), 30);
   }
 }

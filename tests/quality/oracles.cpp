@@ -25,7 +25,9 @@ struct Tables {
   Table real, synthetic, holdout;
   Comparison c;
   Tables(int64_t n, int64_t m, int64_t h, uint32_t seed)
-      : real(quality_test::random_table(n, seed)), synthetic(quality_test::random_table(m, seed + 1)), holdout(quality_test::random_table(h, seed + 2)) {
+      : real(quality_test::random_table(n, seed)),
+        synthetic(quality_test::random_table(m, seed + 1)),
+        holdout(quality_test::random_table(h, seed + 2)) {
     c = tq::compare_tables({{"real", &real}, {"synthetic", &synthetic}, {"holdout", &holdout}});
   }
 };
@@ -51,7 +53,8 @@ double gower(const Comparison& c, size_t query, size_t i, size_t reference, size
 double l1(const Comparison& c, size_t query, size_t i, size_t reference, size_t j) {
   double sum = 0;
   for (size_t k = 0; k < c.facts.size(); ++k) {
-    const ComparedColumn &q = c.tables[query].columns[k], &r = c.tables[reference].columns[k], &real = c.tables[0].columns[k];
+    const ComparedColumn &q = c.tables[query].columns[k], &r = c.tables[reference].columns[k],
+                         &real = c.tables[0].columns[k];
     if (c.facts[k].kind == Kind::categorical) {
       sum += q.codes[i] != r.codes[j] ? 2 : 0;
       continue;
@@ -92,7 +95,8 @@ TEST(QualityOracle, GowerNearestOfEveryRow) {
       const auto fast = tq::gower_nearest(t.c, 1, reference, bench.workers);
       for (size_t i = 0; i < fast.size(); ++i) {
         double slow = INFINITY;
-        for (size_t j = 0; j < static_cast<size_t>(t.c.tables[reference].rows); ++j) slow = std::min(slow, gower(t.c, 1, i, reference, j));
+        for (size_t j = 0; j < static_cast<size_t>(t.c.tables[reference].rows); ++j)
+          slow = std::min(slow, gower(t.c, 1, i, reference, j));
         ASSERT_DOUBLE_EQ(slow, fast[i]) << n << " rows, row " << i;
       }
     }
@@ -107,7 +111,8 @@ TEST(QualityOracle, TwoNearestUnderL1) {
       const auto fast = tq::l1_nearest(t.c, 1, reference, bench.workers);
       for (size_t i = 0; i < fast.first.size(); ++i) {
         std::vector<double> all;
-        for (size_t j = 0; j < static_cast<size_t>(t.c.tables[reference].rows); ++j) all.push_back(l1(t.c, 1, i, reference, j));
+        for (size_t j = 0; j < static_cast<size_t>(t.c.tables[reference].rows); ++j)
+          all.push_back(l1(t.c, 1, i, reference, j));
         std::sort(all.begin(), all.end());
         ASSERT_NEAR(all[0], fast.first[i], 1e-12) << n << " rows, row " << i;
         if (all.size() > 1) ASSERT_NEAR(all[1], fast.second[i], 1e-12);
@@ -200,7 +205,8 @@ TEST(QualityOracle, NearestAmongAlmostEquallyNear) {
           for (size_t c = 0; c < columns; ++c) sum += std::abs(q[c][i] - x[c][j]);
           best = std::min(best, sum);
         }
-        ASSERT_EQ(best, index.search(query, static_cast<int64_t>(i), false, scratch).first) << kernel.name << " row " << i;
+        ASSERT_EQ(best, index.search(query, static_cast<int64_t>(i), false, scratch).first)
+            << kernel.name << " row " << i;
       }
     }
 }
@@ -213,7 +219,8 @@ TEST(QualityOracle, RowsMatchedWithinTolerance) {
     for (Table* table : {&t.real, &t.synthetic}) table->columns.resize(4);
     for (size_t k = 0; k < 4; ++k)
       for (size_t i = 0; i < 40; ++i) {
-        if (tessera::is_numeric(t.real.columns[k].type)) t.synthetic.columns[k].numbers[i] = t.real.columns[k].numbers[2 * i];
+        if (tessera::is_numeric(t.real.columns[k].type))
+          t.synthetic.columns[k].numbers[i] = t.real.columns[k].numbers[2 * i];
       }
     const Comparison c = tq::compare_tables({{"real", &t.real}, {"synthetic", &t.synthetic}});
     const auto fast = tq::match_rows(c, 1, 0, tolerance, bench.workers);
@@ -264,7 +271,8 @@ TEST(QualityOracle, ContingencyDenseAndSorted) {
     for (auto* v : {&ra, &rb, &sa, &sb}) fill(*v);
     for (size_t i = 0; i < n; i += 2) rb[i] = ra[i];
     double association = 0;
-    const double fast = tq::contingency_similarity({ra, {}, levels}, {rb, {}, levels}, {sa, {}, levels}, {sb, {}, levels}, &association);
+    const double fast = tq::contingency_similarity({ra, {}, levels}, {rb, {}, levels}, {sa, {}, levels},
+                                                   {sb, {}, levels}, &association);
     std::map<std::pair<int, int>, double> r, s;
     std::map<int, double> in_a, in_b;
     for (size_t i = 0; i < n; ++i) r[{ra[i], rb[i]}] += 1, in_a[ra[i]] += 1, in_b[rb[i]] += 1;

@@ -1,4 +1,5 @@
-// Columns that fit regenerates on purpose are no fault of the synthetic rows: they are set apart. What was learnt is judged, however badly it went.
+// Columns that fit regenerates on purpose are no fault of the synthetic rows: they are set apart. What was learnt is
+// judged, however badly it went.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -27,7 +28,9 @@ Table people(Name name, ColumnType type = ColumnType::category) {
   }
   Table t;
   t.rows = kRows;
-  t.columns = {quality_test::text_column("name", type, names), quality_test::text_column("city", ColumnType::category, cities), quality_test::number_column("age", ColumnType::integer, ages)};
+  t.columns = {quality_test::text_column("name", type, names),
+               quality_test::text_column("city", ColumnType::category, cities),
+               quality_test::number_column("age", ColumnType::integer, ages)};
   return t;
 }
 
@@ -56,16 +59,20 @@ TEST(Regenerated, RareRealTextsAndNewSyntheticOnesAreSetApart) {
     EXPECT_EQ(r["scores"]["quality"], 1) << "nothing else differs";
   }
   // Some by chance: they are counted.
-  const json chance = report(real, people([](int i) { return i % 10 == 0 ? real_name(i) : "Xyzt " + std::to_string(i); }));
+  const json chance =
+      report(real, people([](int i) { return i % 10 == 0 ? real_name(i) : "Xyzt " + std::to_string(i); }));
   EXPECT_FALSE(judged(chance));
   EXPECT_DOUBLE_EQ(chance["excluded"][0]["real_texts"].get<double>(), 0.1);
 }
 
 TEST(Regenerated, WhatWasLearntIsJudged) {
   const auto novel = people([](int i) { return "Xyzt " + std::to_string(i); });
-  EXPECT_TRUE(judged(report(people(real_name), people([](int i) { return real_name(i * 7 % kRows); })))) << "real texts came back: --rare-categories keep";
-  EXPECT_TRUE(judged(report(people([](int i) { return "Name " + std::to_string(i % 40); }), novel))) << "five rows a text are enough to be learnt";
-  EXPECT_TRUE(judged(report(people([](int i) { return i % 2 == 0 ? "Smith" : real_name(i); }), novel))) << "half of the rows hold a common text";
+  EXPECT_TRUE(judged(report(people(real_name), people([](int i) { return real_name(i * 7 % kRows); }))))
+      << "real texts came back: --rare-categories keep";
+  EXPECT_TRUE(judged(report(people([](int i) { return "Name " + std::to_string(i % 40); }), novel)))
+      << "five rows a text are enough to be learnt";
+  EXPECT_TRUE(judged(report(people([](int i) { return i % 2 == 0 ? "Smith" : real_name(i); }), novel)))
+      << "half of the rows hold a common text";
 }
 
 TEST(Regenerated, ItCannotBeATarget) {
@@ -80,10 +87,12 @@ TEST(Regenerated, ItCannotBeATarget) {
 // Every score lies in [0, 1], where nothing agrees too: rounding must not print -0.0 %.
 TEST(Regenerated, NoScoreIsNegative) {
   for (int n : {3, 7, 11, 49}) {
-    const Table real = people([n](int i) { return "r" + std::to_string(i % n); }), other = people([n](int i) { return "s" + std::to_string(i * i % n); });
+    const Table real = people([n](int i) { return "r" + std::to_string(i % n); }),
+                other = people([n](int i) { return "s" + std::to_string(i * i % n); });
     const json r = report(real, other);
     for (const json& pair : r["pairs"])
-      for (const char* score : {"score", "score_real_edges"}) EXPECT_TRUE(pair[score].is_null() || (pair[score] >= 0.0 && pair[score] <= 1.0)) << pair;
+      for (const char* score : {"score", "score_real_edges"})
+        EXPECT_TRUE(pair[score].is_null() || (pair[score] >= 0.0 && pair[score] <= 1.0)) << pair;
     for (const json& column : r["columns"]) EXPECT_TRUE(column["shape"]["score"] >= 0.0) << column;
   }
 }

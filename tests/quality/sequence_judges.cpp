@@ -13,7 +13,8 @@ namespace tq = tessera::quality;
 
 namespace {
 
-// Autoregressive in [0, 1], of a memory, lengths from 4 to 10; feature k > 0 is the first one of the step before, plus noise.
+// Autoregressive in [0, 1], of a memory, lengths from 4 to 10; feature k > 0 is the first one of the step before, plus
+// noise.
 tq::StepSet process(int count, double memory, uint32_t seed, int64_t features, double noise_of_copies = 0.05) {
   std::mt19937 gen(seed);
   std::normal_distribution<double> noise;
@@ -25,7 +26,9 @@ tq::StepSet process(int count, double memory, uint32_t seed, int64_t features, d
     s.longest = std::max(s.longest, s.length.back());
     double x = noise(gen), before = x;
     for (int t = 0; t < s.length.back(); ++t) {
-      for (int64_t k = 0; k < features; ++k) s.values.push_back(static_cast<float>(0.5 + 0.15 * (k + 1 == features ? before : x) + (k + 1 == features ? 0 : noise_of_copies * noise(gen))));
+      for (int64_t k = 0; k < features; ++k)
+        s.values.push_back(static_cast<float>(0.5 + 0.15 * (k + 1 == features ? before : x) +
+                                              (k + 1 == features ? 0 : noise_of_copies * noise(gen))));
       before = x;
       x = memory * x + std::sqrt(1 - memory * memory) * noise(gen);
     }
@@ -44,7 +47,8 @@ tq::StepSet ramps(int count, bool up, uint32_t seed, int64_t features) {
     s.first.push_back(i * 8), s.length.push_back(8);
     const double base = 0.2 * u(gen);
     for (int t = 0; t < 8; ++t)
-      for (int64_t k = 0; k < features; ++k) s.values.push_back(static_cast<float>(base + 0.1 * (up ? t : 7 - t) + 0.02 * u(gen)));
+      for (int64_t k = 0; k < features; ++k)
+        s.values.push_back(static_cast<float>(base + 0.1 * (up ? t : 7 - t) + 0.02 * u(gen)));
   }
   return s;
 }
@@ -70,7 +74,8 @@ tq::JudgeReport judge(const tq::StepFeatures& f, const tq::JudgeOptions& o, int 
 }  // namespace
 
 TEST(SequenceJudges, TellWhatOnlyTheOrderTells) {
-  const tq::JudgeReport same = judge(pair(ramps(300, true, 1, 4), ramps(300, true, 2, 4)), quick()), other = judge(pair(ramps(300, true, 1, 4), ramps(300, false, 2, 4)), quick());
+  const tq::JudgeReport same = judge(pair(ramps(300, true, 1, 4), ramps(300, true, 2, 4)), quick()),
+                        other = judge(pair(ramps(300, true, 1, 4), ramps(300, false, 2, 4)), quick());
   EXPECT_EQ(same.units, 2);
   EXPECT_LT(same.discriminative.mean, 0.12);
   EXPECT_LT(same.discriminative_floor.mean, 0.12);
@@ -78,7 +83,8 @@ TEST(SequenceJudges, TellWhatOnlyTheOrderTells) {
 }
 
 TEST(SequenceJudges, PredictWhatTheStepBeforeTells) {
-  // The last feature is the first one of the step before: known to whoever looks back. By itself it is a normal number of deviation 0.15, which a constant misses by 0.12.
+  // The last feature is the first one of the step before: known to whoever looks back. By itself it is a normal number
+  // of deviation 0.15, which a constant misses by 0.12.
   tq::JudgeOptions o = quick(1);
   o.predictive_steps = 3000, o.discriminative_steps = 1;
   const tq::JudgeReport r = judge(pair(process(400, 0.3, 3, 4, 0), process(400, 0.3, 4, 4, 0)), o);
@@ -87,12 +93,15 @@ TEST(SequenceJudges, PredictWhatTheStepBeforeTells) {
   EXPECT_NEAR(r.predictive.mean, r.predictive_floor.mean, 0.03);
   tq::StepSet shuffled = process(400, 0.3, 5, 4, 0);
   std::mt19937 gen(6);
-  for (size_t i = 3; i < shuffled.values.size(); i += 4) shuffled.values[i] = static_cast<float>(0.5 + 0.15 * std::normal_distribution<>()(gen));
-  EXPECT_GT(judge(pair(process(400, 0.3, 3, 4, 0), shuffled), o).predictive.mean, 0.1) << "nothing can be learnt of sequences that know nothing about it";
+  for (size_t i = 3; i < shuffled.values.size(); i += 4)
+    shuffled.values[i] = static_cast<float>(0.5 + 0.15 * std::normal_distribution<>()(gen));
+  EXPECT_GT(judge(pair(process(400, 0.3, 3, 4, 0), shuffled), o).predictive.mean, 0.1)
+      << "nothing can be learnt of sequences that know nothing about it";
 }
 
 TEST(SequenceJudges, OneFeatureHasAJudgeToo) {
-  const tq::JudgeReport same = judge(pair(ramps(300, true, 7, 1), ramps(300, true, 8, 1)), quick()), other = judge(pair(ramps(300, true, 7, 1), ramps(300, false, 8, 1)), quick());
+  const tq::JudgeReport same = judge(pair(ramps(300, true, 7, 1), ramps(300, true, 8, 1)), quick()),
+                        other = judge(pair(ramps(300, true, 7, 1), ramps(300, false, 8, 1)), quick());
   EXPECT_EQ(same.units, 4);
   EXPECT_LT(same.discriminative.mean, 0.15);
   EXPECT_GT(other.discriminative.mean, 0.4);

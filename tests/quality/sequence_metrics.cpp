@@ -31,7 +31,8 @@ Steps padded(const golden::Tensor& x, const golden::Tensor& length, float poison
     const auto valid = static_cast<int32_t>(length.values[static_cast<size_t>(i)]);
     s.first.push_back(static_cast<int32_t>(i * steps));
     s.length.push_back(valid);
-    for (int64_t k = valid * s.features; k < steps * s.features; ++k) s.values[static_cast<size_t>(i * steps * s.features + k)] = poison;
+    for (int64_t k = valid * s.features; k < steps * s.features; ++k)
+      s.values[static_cast<size_t>(i * steps * s.features + k)] = poison;
   }
   return s;
 }
@@ -58,7 +59,8 @@ Steps process(int count, int longest, double memory, uint32_t seed, int64_t feat
     s.length.push_back(2 + static_cast<int32_t>(gen() % static_cast<uint32_t>(longest - 1)));
     double x = noise(gen);
     for (int t = 0; t < s.length.back(); ++t, x = memory * x + std::sqrt(1 - memory * memory) * noise(gen))
-      for (int64_t k = 0; k < features; ++k) s.values.push_back(static_cast<float>(x + 0.5 * static_cast<double>(k) * noise(gen)));
+      for (int64_t k = 0; k < features; ++k)
+        s.values.push_back(static_cast<float>(x + 0.5 * static_cast<double>(k) * noise(gen)));
   }
   return s;
 }
@@ -79,13 +81,16 @@ TEST(GoldenSequenceMetrics, EveryNumber) {
     o.bins = c.config["bins"];
     o.most = INT64_MAX;
     for (const float poison : {0.0f, 1e30f, std::numeric_limits<float>::quiet_NaN()}) {
-      const tq::SequenceMetrics m = compare(padded(c["real"], c["length_real"], poison), padded(c["synthetic"], c["length_synthetic"], poison), o);
+      const tq::SequenceMetrics m = compare(padded(c["real"], c["length_real"], poison),
+                                            padded(c["synthetic"], c["length_synthetic"], poison), o);
       expect_near(c["moments_real"], flat(m.real.moments), c.name + " moments_real");
       expect_near(c["moments_synthetic"], flat(m.synthetic.moments), c.name + " moments_synthetic");
       expect_near(c["autocorrelation_real"], m.real.autocorrelation, c.name + " autocorrelation_real");
       expect_near(c["autocorrelation_synthetic"], m.synthetic.autocorrelation, c.name + " autocorrelation_synthetic");
-      if (c.has("correlation_real")) expect_near(c["correlation_real"], m.real.correlation, c.name + " correlation_real");
-      if (c.has("correlation_synthetic")) expect_near(c["correlation_synthetic"], m.synthetic.correlation, c.name + " correlation_synthetic");
+      if (c.has("correlation_real"))
+        expect_near(c["correlation_real"], m.real.correlation, c.name + " correlation_real");
+      if (c.has("correlation_synthetic"))
+        expect_near(c["correlation_synthetic"], m.synthetic.correlation, c.name + " correlation_synthetic");
       expect_near(c["histogram"], m.histogram, c.name + " histogram");
       const std::map<std::string, double> scalars{{"mean_difference", m.mean_difference},
                                                   {"std_difference", m.deviation_difference},
@@ -101,7 +106,9 @@ TEST(GoldenSequenceMetrics, EveryNumber) {
       for (const auto& [name, expected] : c.config["expected"].items()) {
         ASSERT_EQ(scalars.count(name), 1u) << c.name << " " << name;
         if (expected.is_null()) EXPECT_TRUE(std::isnan(scalars.at(name))) << c.name << " " << name;
-        else EXPECT_NEAR(expected.get<double>(), scalars.at(name), 1e-9 * std::max(1.0, std::abs(expected.get<double>()))) << c.name << " " << name;
+        else
+          EXPECT_NEAR(expected.get<double>(), scalars.at(name), 1e-9 * std::max(1.0, std::abs(expected.get<double>())))
+              << c.name << " " << name;
         ++compared;
       }
       EXPECT_GE(compared, 9);
@@ -112,7 +119,8 @@ TEST(GoldenSequenceMetrics, EveryNumber) {
 TEST(SequenceMetrics, ASetAgainstItselfDiffersInNothing) {
   const Steps s = process(60, 20, 0.8, 1);
   const tq::SequenceMetrics m = compare(s, s);
-  for (const double d : {m.mean_difference, m.deviation_difference, m.skewness_difference, m.kurtosis_difference, m.autocorrelation_difference, m.cross_correlation_difference, m.histogram_distance})
+  for (const double d : {m.mean_difference, m.deviation_difference, m.skewness_difference, m.kurtosis_difference,
+                         m.autocorrelation_difference, m.cross_correlation_difference, m.histogram_distance})
     EXPECT_EQ(d, 0);
   EXPECT_NEAR(m.discrepancy.biased, 0, 1e-12);
 }
@@ -155,7 +163,8 @@ TEST(SequenceMetrics, TheOrderOfSequencesAndTheThreadsChangeNothing) {
 }
 
 TEST(SequenceMetrics, TheKernelTellsProcessesApartAndNotHalvesOfOne) {
-  const tq::SequenceMetrics same = compare(process(400, 12, 0.8, 8), process(400, 12, 0.8, 9)), other = compare(process(400, 12, 0.8, 8), process(400, 12, -0.8, 9));
+  const tq::SequenceMetrics same = compare(process(400, 12, 0.8, 8), process(400, 12, 0.8, 9)),
+                            other = compare(process(400, 12, 0.8, 8), process(400, 12, -0.8, 9));
   EXPECT_LT(std::abs(same.discrepancy.unbiased), 0.003);
   EXPECT_GT(other.discrepancy.unbiased, 10 * std::abs(same.discrepancy.unbiased));
 }
@@ -169,5 +178,6 @@ TEST(SequenceMetrics, WhatIsUndefinedIsLeftOut) {
   EXPECT_FALSE(std::isnan(m.kurtosis_difference));
   EXPECT_FALSE(std::isnan(m.autocorrelation_difference));
   EXPECT_GT(m.histogram[0], 0.9) << "no synthetic value is the constant";
-  EXPECT_TRUE(std::isnan(compare(process(9, 5, 0.1, 1, 1), process(9, 5, 0.1, 2, 1)).cross_correlation_difference)) << "one feature has no pair";
+  EXPECT_TRUE(std::isnan(compare(process(9, 5, 0.1, 1, 1), process(9, 5, 0.1, 2, 1)).cross_correlation_difference))
+      << "one feature has no pair";
 }

@@ -1,4 +1,5 @@
-// Tables for the tests: from a golden CSV file by its stated column types, or random ones with missing values in every column.
+// Tables for the tests: from a golden CSV file by its stated column types, or random ones with missing values in every
+// column.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -72,12 +73,18 @@ inline Table golden_table(const std::string& path, const nlohmann::json& columns
     const std::string sdtype = columns[k]["sdtype"];
     size_t field = 0;
     while (rows[0].at(field) != c.name) ++field;
-    c.type = sdtype == "numerical" ? ColumnType::decimal : sdtype == "datetime" ? ColumnType::datetime : sdtype == "boolean" ? ColumnType::boolean : ColumnType::category;
+    c.type = sdtype == "numerical"  ? ColumnType::decimal
+             : sdtype == "datetime" ? ColumnType::datetime
+             : sdtype == "boolean"  ? ColumnType::boolean
+                                    : ColumnType::category;
     std::map<std::string, int32_t> codes;
     for (size_t i = 1; i < rows.size(); ++i) {
       const std::string& text = rows[i][field];
       if (!tessera::is_numeric(c.type)) push_text(c, codes, text);
-      else c.numbers.push_back(text.empty() ? tessera::kMissing : c.type == ColumnType::datetime ? seconds(text) : std::stod(text));
+      else
+        c.numbers.push_back(text.empty()                     ? tessera::kMissing
+                            : c.type == ColumnType::datetime ? seconds(text)
+                                                             : std::stod(text));
     }
     table.columns.push_back(std::move(c));
   }
@@ -92,7 +99,8 @@ inline Column number_column(const std::string& name, ColumnType type, std::vecto
   return c;
 }
 
-inline Column text_column(const std::string& name, ColumnType type, const std::vector<std::string>& texts) {  // "" = missing
+// "" = missing
+inline Column text_column(const std::string& name, ColumnType type, const std::vector<std::string>& texts) {
   Column c;
   c.name = name;
   c.type = type;
@@ -101,7 +109,8 @@ inline Column text_column(const std::string& name, ColumnType type, const std::v
   return c;
 }
 
-// Columns of every kind, with missing values, repeated values, a constant, an all-missing column and values outside other seeds' ranges.
+// Columns of every kind, with missing values, repeated values, a constant, an all-missing column and values outside
+// other seeds' ranges.
 inline Table random_table(int64_t rows, uint32_t seed) {
   std::mt19937 gen(seed);
   const auto pick = [&](int n) { return static_cast<int>(gen() % static_cast<uint32_t>(n)); };
@@ -120,11 +129,12 @@ inline Table random_table(int64_t rows, uint32_t seed) {
   }
   Table t;
   t.rows = rows;
-  t.columns = {number_column("whole", ColumnType::integer, whole),   number_column("decimal", ColumnType::decimal, decimal),
-               text_column("few", ColumnType::category, few),        number_column("spiked", ColumnType::integer, spiked),
-               number_column("day", ColumnType::date, day),          text_column("many", ColumnType::category, many),
-               number_column("second", ColumnType::datetime, second), text_column("truth", ColumnType::boolean, truth),
-               text_column("same", ColumnType::constant, same),      number_column("none", ColumnType::decimal, none)};
+  t.columns = {
+      number_column("whole", ColumnType::integer, whole),    number_column("decimal", ColumnType::decimal, decimal),
+      text_column("few", ColumnType::category, few),         number_column("spiked", ColumnType::integer, spiked),
+      number_column("day", ColumnType::date, day),           text_column("many", ColumnType::category, many),
+      number_column("second", ColumnType::datetime, second), text_column("truth", ColumnType::boolean, truth),
+      text_column("same", ColumnType::constant, same),       number_column("none", ColumnType::decimal, none)};
   return t;
 }
 

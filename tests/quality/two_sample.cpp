@@ -27,7 +27,9 @@ Table normal_table(int64_t rows, bool dependent, uint32_t seed) {
   }
   Table t;
   t.rows = rows;
-  t.columns = {quality_test::number_column("a", ColumnType::decimal, a), quality_test::number_column("b", ColumnType::decimal, b), quality_test::text_column("c", ColumnType::category, c)};
+  t.columns = {quality_test::number_column("a", ColumnType::decimal, a),
+               quality_test::number_column("b", ColumnType::decimal, b),
+               quality_test::text_column("c", ColumnType::category, c)};
   return t;
 }
 
@@ -68,7 +70,8 @@ TEST(TwoSample, BothSeeAShiftedColumn) {
   const Table real = normal_table(2000, true, 1);
   Table shifted = normal_table(2000, true, 2);
   for (double& x : shifted.columns[1].numbers) x += 1;
-  // Normal columns one standard deviation apart: AUC Φ(1/√2) = .760 by that column alone; with the one it depends on, more.
+  // Normal columns one standard deviation apart: AUC Φ(1/√2) = .760 by that column alone; with the one it depends on,
+  // more.
   EXPECT_GT(trees(real, shifted), 0.76);
   EXPECT_GT(logistic(real, shifted).auc, 0.76);
 }
@@ -120,4 +123,6 @@ TEST(TwoSample, RowsMayBeChosen) {
   EXPECT_EQ(tessera::c2st_trees(a, a, 0, team, low, high), 1);
 }
 
-TEST(TwoSample, TooFewRowsAreUndefined) { EXPECT_TRUE(std::isnan(trees(normal_table(2, true, 1), normal_table(50, true, 2)))); }
+TEST(TwoSample, TooFewRowsAreUndefined) {
+  EXPECT_TRUE(std::isnan(trees(normal_table(2, true, 1), normal_table(50, true, 2))));
+}

@@ -1,4 +1,5 @@
-// What a model trained on synthetic rows is worth: as much as one trained on real rows where the dependence is there, nothing where it is lost.
+// What a model trained on synthetic rows is worth: as much as one trained on real rows where the dependence is there,
+// nothing where it is lost.
 #include "models/quality/utility.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +34,9 @@ Table table(int64_t rows, bool learnt, uint32_t seed) {
   }
   Table t;
   t.rows = rows;
-  t.columns = {quality_test::number_column("x", ColumnType::decimal, x), quality_test::number_column("sum", ColumnType::decimal, sum), quality_test::text_column("group", ColumnType::category, group),
+  t.columns = {quality_test::number_column("x", ColumnType::decimal, x),
+               quality_test::number_column("sum", ColumnType::decimal, sum),
+               quality_test::text_column("group", ColumnType::category, group),
                quality_test::text_column("flag", ColumnType::boolean, flag)};
   return t;
 }
@@ -45,7 +48,8 @@ Table keep(Table t, const std::vector<size_t>& columns) {
   return out;
 }
 
-json evaluate(const Table& real, const Table& synthetic, const Table& holdout, const std::string& target = "", int threads = 2) {
+json evaluate(const Table& real, const Table& synthetic, const Table& holdout, const std::string& target = "",
+              int threads = 2) {
   quality_test::Bench bench(threads);
   tessera::EvaluateOptions options;
   options.distances = options.pairs = options.new_rows = options.c2st = false;
@@ -56,9 +60,7 @@ json evaluate(const Table& real, const Table& synthetic, const Table& holdout, c
 std::string refusal(const Table& t, const std::string& target) {
   try {
     evaluate(t, t, t, target);
-  } catch (const tessera::Error& e) {
-    return e.what();
-  }
+  } catch (const tessera::Error& e) { return e.what(); }
   return "accepted";
 }
 
@@ -78,7 +80,8 @@ TEST(Utility, OfRealRowsIsTheFloorAndOfShuffledOnesNothing) {
 
 TEST(Utility, RegressesNumbers) {
   const Table real = keep(table(3000, true, 1), {0, 1, 2}), holdout = keep(table(2000, true, 2), {0, 1, 2});
-  const json good = evaluate(real, keep(table(3000, true, 4), {0, 1, 2}), holdout, "sum"), lost = evaluate(real, keep(table(3000, false, 3), {0, 1, 2}), holdout, "sum");
+  const json good = evaluate(real, keep(table(3000, true, 4), {0, 1, 2}), holdout, "sum"),
+             lost = evaluate(real, keep(table(3000, false, 3), {0, 1, 2}), holdout, "sum");
   EXPECT_EQ(good["kind"], "number");
   EXPECT_GT(good["synthetic"]["r2"].get<double>(), 0.98);
   EXPECT_LT(good["synthetic"]["rmse"].get<double>(), 0.5);
@@ -99,7 +102,8 @@ TEST(Utility, TheTargetIsChosenAndSaid) {
   const Table t = table(300, true, 1);
   EXPECT_EQ(evaluate(t, t, t)["target"], "flag");
   EXPECT_EQ(evaluate(keep(t, {3, 0, 1}), keep(t, {3, 0, 1}), keep(t, {3, 0, 1}))["target"], "flag");
-  EXPECT_EQ(evaluate(keep(t, {0, 1}), keep(t, {0, 1}), keep(t, {0, 1}))["target"], "sum");  // no column has few values: the last number
+  // no column has few values: the last number
+  EXPECT_EQ(evaluate(keep(t, {0, 1}), keep(t, {0, 1}), keep(t, {0, 1}))["target"], "sum");
   Table bits = keep(t, {0, 1});
   for (double& v : bits.columns[0].numbers) v = v > 0;
   EXPECT_EQ(evaluate(bits, bits, bits)["target"], "x");
@@ -136,5 +140,6 @@ TEST(Utility, MissingClassesAndTargetsAreNumbersOrNull) {
 
 TEST(Utility, SameBitsForAnyTeam) {
   const Table real = table(600, true, 1), synthetic = table(500, true, 2), holdout = table(300, true, 3);
-  for (const char* target : {"flag", "group", "sum"}) EXPECT_EQ(evaluate(real, synthetic, holdout, target, 1), evaluate(real, synthetic, holdout, target, 3)) << target;
+  for (const char* target : {"flag", "group", "sum"})
+    EXPECT_EQ(evaluate(real, synthetic, holdout, target, 1), evaluate(real, synthetic, holdout, target, 3)) << target;
 }

@@ -1,4 +1,5 @@
-// How a table becomes sequences: every row in its place, every window used; and what cannot be cut says where and what to do.
+// How a table becomes sequences: every row in its place, every window used; and what cannot be cut says where and what
+// to do.
 #include <numeric>
 
 #include "sequence/sequences.h"
@@ -33,17 +34,17 @@ TEST(Cut, WindowsStepByTheStrideAndTheLastEndsWithTheLastRow) {
       EXPECT_EQ(s.first.back() + 4, rows);
       for (size_t i = 1; i < s.first.size(); ++i) {
         EXPECT_GT(s.first[i], s.first[i - 1]);
-        if (i + 1 < s.first.size()) {
-          EXPECT_EQ(s.first[i], static_cast<int32_t>(i) * stride);
-        }
+        if (i + 1 < s.first.size()) { EXPECT_EQ(s.first[i], static_cast<int32_t>(i) * stride); }
       }
     }
 }
 
 // Rows of three keys in any order of the file.
 Table mixed() {
-  return table({numbers("t", ColumnType::integer, {3, 1, 10, 2, 7, 11, 5, 1, 9}), texts("who", ColumnType::category, {"b", "a", "b", "a", "c", "b", "a", "b", "c"}),
-                numbers("x", ColumnType::decimal, {31, 11, 32, 12, 71, 33, 13, 30, 72}, 1), texts("sex", ColumnType::category, {"F", "M", "F", "M", "", "F", "M", "F", ""})});
+  return table({numbers("t", ColumnType::integer, {3, 1, 10, 2, 7, 11, 5, 1, 9}),
+                texts("who", ColumnType::category, {"b", "a", "b", "a", "c", "b", "a", "b", "c"}),
+                numbers("x", ColumnType::decimal, {31, 11, 32, 12, 71, 33, 13, 30, 72}, 1),
+                texts("sex", ColumnType::category, {"F", "M", "F", "M", "", "F", "M", "F", ""})});
 }
 
 TEST(Cut, KeysGatherTheirRowsAndTheIndexOrdersThem) {
@@ -52,7 +53,8 @@ TEST(Cut, KeysGatherTheirRowsAndTheIndexOrdersThem) {
   EXPECT_EQ(s.length, (std::vector<int32_t>{4, 3, 2}));
   EXPECT_EQ(s.longest, 4);
   EXPECT_EQ(s.steps.columns[0].numbers, (std::vector<double>{30, 31, 32, 33, 11, 12, 13, 71, 72}));
-  EXPECT_EQ(s.steps.columns[1].numbers, (std::vector<double>{2, 2, 7, 1, 1, 1, 3, 2, 2})) << "differences; the first of a key repeats the second";
+  EXPECT_EQ(s.steps.columns[1].numbers, (std::vector<double>{2, 2, 7, 1, 1, 1, 3, 2, 2}))
+      << "differences; the first of a key repeats the second";
   EXPECT_EQ(cells(s.attributes.columns[0]), (std::vector<std::string>{"\"F\"", "\"M\"", "nothing"}));
   EXPECT_EQ(s.attributes.columns[1].numbers, (std::vector<double>{4, 3, 2})) << "lengths";
   EXPECT_EQ(s.attributes.columns[2].numbers, (std::vector<double>{1, 1, 7})) << "starts";
@@ -64,11 +66,13 @@ TEST(Cut, KeysMayBeCutIntoWindowsAndShorterOnesStayWhole) {
   const Sequences s = cut(mixed(), o);
   EXPECT_EQ(s.length, (std::vector<int32_t>{3, 3, 3, 2}));
   EXPECT_EQ(s.first, (std::vector<int32_t>{0, 1, 4, 7}));
-  EXPECT_EQ(s.attributes.columns.back().numbers, (std::vector<double>{1, 3, 1, 7})) << "every window has a start of its own";
+  EXPECT_EQ(s.attributes.columns.back().numbers, (std::vector<double>{1, 3, 1, 7}))
+      << "every window has a start of its own";
 }
 
 TEST(Cut, WithoutAnIndexTheFileIsTheTimeOfEachKey) {
-  const Table t = table({numbers("id", ColumnType::integer, {4, 4, 4, 2, 2}), numbers("x", ColumnType::decimal, {9, 8, 7, 6, 5})});
+  const Table t =
+      table({numbers("id", ColumnType::integer, {4, 4, 4, 2, 2}), numbers("x", ColumnType::decimal, {9, 8, 7, 6, 5})});
   const Sequences s = cut(Table(t), keyed("id"));
   EXPECT_EQ(s.length, (std::vector<int32_t>{3, 2}));
   EXPECT_EQ(s.steps.columns[0].numbers, t.columns[1].numbers);
@@ -84,7 +88,8 @@ struct Case {
 void expect(const Case& c) {
   const Thrown t = thrown([&] { cut(Table(c.table), c.options); });
   EXPECT_EQ(t.code, c.code) << t.message;
-  for (const std::string& part : c.says) EXPECT_NE(t.message.find(part), std::string::npos) << "\"" << part << "\" is not in: " << t.message;
+  for (const std::string& part : c.says)
+    EXPECT_NE(t.message.find(part), std::string::npos) << "\"" << part << "\" is not in: " << t.message;
 }
 
 TEST(CutErrors, NameThePlaceAndAWayOut) {
@@ -96,23 +101,47 @@ TEST(CutErrors, NameThePlaceAndAWayOut) {
   expect({table({key({"a", "a", "b"}), x(3)}), keyed("who"), data, {"who \"b\"", "one row (row 3)", "Leave it out"}});
   expect({table({x(1)}), windows(2), data, {"one row", "2 steps"}});
   // Keys out of order, without an index that could put them right.
-  expect({table({key({"a", "a", "b", "b", "a"}), x(5)}), keyed("who"), data, {"Row 5", "who \"a\"", "began in row 1", "Sort the file", "--sequence-index"}});
+  expect({table({key({"a", "a", "b", "b", "a"}), x(5)}),
+          keyed("who"),
+          data,
+          {"Row 5", "who \"a\"", "began in row 1", "Sort the file", "--sequence-index"}});
   // The same time twice.
-  expect({table({key({"a", "b", "a", "b"}), time({5, 6, 5, 7}), x(4)}), keyed("who", "day"), data, {"\"day\"", "who \"a\"", "06.01.1970 twice", "rows 1 and 3"}});
+  expect({table({key({"a", "b", "a", "b"}), time({5, 6, 5, 7}), x(4)}),
+          keyed("who", "day"),
+          data,
+          {"\"day\"", "who \"a\"", "06.01.1970 twice", "rows 1 and 3"}});
   SequenceOptions indexed = windows(2);
   indexed.index = "day";
   expect({table({time({5, 6, 5, 7}), x(4)}), indexed, data, {"twice", "rows 1 and 3", "--sequence-key"}});
   // Longer than can be learnt.
-  expect({table({numbers("id", ColumnType::integer, std::vector<double>(5000, 3)), x(5000)}), keyed("id"), data, {"id 3", "5000 rows", "4096", "--sequence-length"}});
+  expect({table({numbers("id", ColumnType::integer, std::vector<double>(5000, 3)), x(5000)}),
+          keyed("id"),
+          data,
+          {"id 3", "5000 rows", "4096", "--sequence-length"}});
   // A static column that varies, also between a value and none.
-  expect({table({key({"a", "b", "a", "b"}), time({1, 1, 2, 2}), texts("sex", ColumnType::category, {"F", "F", "M", "F"}), x(4)}), keyed("who", "day", {"sex"}), data,
+  expect({table({key({"a", "b", "a", "b"}), time({1, 1, 2, 2}),
+                 texts("sex", ColumnType::category, {"F", "F", "M", "F"}), x(4)}),
+          keyed("who", "day", {"sex"}),
+          data,
           {"\"sex\"", "who \"a\"", "\"F\" in row 1", "\"M\" in row 3", "--static"}});
-  expect({table({key({"a", "a", "b", "b"}), numbers("born", ColumnType::integer, {1970, 1970, 1980, kMissing}), x(4)}), keyed("who", "", {"born"}), data, {"\"born\"", "1980 in row 3", "nothing in row 4"}});
+  expect({table({key({"a", "a", "b", "b"}), numbers("born", ColumnType::integer, {1970, 1970, 1980, kMissing}), x(4)}),
+          keyed("who", "", {"born"}),
+          data,
+          {"\"born\"", "1980 in row 3", "nothing in row 4"}});
   // Missing keys, missing times, times that are texts.
   expect({table({key({"a", "", "a"}), x(3)}), keyed("who"), data, {"\"who\"", "row 2", "missing"}});
-  expect({table({numbers("id", ColumnType::integer, {1, 1, kMissing}), x(3)}), keyed("id"), data, {"\"id\"", "row 3", "missing"}});
-  expect({table({key({"a", "a", "a"}), time({1, kMissing, 3}), x(3)}), keyed("who", "day"), data, {"\"day\"", "row 2", "who \"a\""}});
-  expect({table({key({"a", "a"}), texts("day", ColumnType::category, {"Mon", "Tue"}), x(2)}), keyed("who", "day"), data, {"\"day\" is category", "--types day=date"}});
+  expect({table({numbers("id", ColumnType::integer, {1, 1, kMissing}), x(3)}),
+          keyed("id"),
+          data,
+          {"\"id\"", "row 3", "missing"}});
+  expect({table({key({"a", "a", "a"}), time({1, kMissing, 3}), x(3)}),
+          keyed("who", "day"),
+          data,
+          {"\"day\"", "row 2", "who \"a\""}});
+  expect({table({key({"a", "a"}), texts("day", ColumnType::category, {"Mon", "Tue"}), x(2)}),
+          keyed("who", "day"),
+          data,
+          {"\"day\" is category", "--types day=date"}});
   // Too little to learn from.
   expect({table({x(5)}), windows(24), data, {"5 rows", "--sequence-length 24", "2 or less"}});
   expect({table({x(24)}), windows(24), data, {"one window", "shorter"}});

@@ -9,7 +9,8 @@ namespace tessera {
 namespace {
 using namespace steps;
 
-// Visits of patients: key, dates, statics with a missing one, numbers with digits and gaps, categories, booleans, a constant, an identifier.
+// Visits of patients: key, dates, statics with a missing one, numbers with digits and gaps, categories, booleans, a
+// constant, an identifier.
 Table visits(int patients = 40, bool even_days = false) {
   std::vector<std::string> who, sex, drug, smokes, lab, site;
   std::vector<double> day, born, weight, pulse;
@@ -32,8 +33,10 @@ Table visits(int patients = 40, bool even_days = false) {
       at += even_days ? 7 : 1 + std::floor(30 * uniform(row, 5));
     }
   }
-  return table({texts("patient", ColumnType::category, who), dates("date", day), texts("sex", ColumnType::category, sex), numbers("weight", ColumnType::decimal, weight, 1),
-                numbers("born", ColumnType::integer, born), texts("drug", ColumnType::category, drug), texts("smokes", ColumnType::boolean, smokes), numbers("pulse", ColumnType::integer, pulse),
+  return table({texts("patient", ColumnType::category, who), dates("date", day),
+                texts("sex", ColumnType::category, sex), numbers("weight", ColumnType::decimal, weight, 1),
+                numbers("born", ColumnType::integer, born), texts("drug", ColumnType::category, drug),
+                texts("smokes", ColumnType::boolean, smokes), numbers("pulse", ColumnType::integer, pulse),
                 texts("lab", ColumnType::identifier, lab), texts("site", ColumnType::constant, site)});
 }
 
@@ -60,7 +63,8 @@ TEST(SequenceEncoder, WhatWentInComesBack) {
 TEST(SequenceEncoder, KeysAreMadeAnew) {
   const Table t = visits();
   const Table back = decode(encode(Table(t), keyed("patient", "date", {"sex", "born"})));
-  const std::vector<std::string> was = cells(t.columns[0]), now = cells(back.columns[0]), labs = cells(*back.find("lab")), old_labs = cells(*t.find("lab"));
+  const std::vector<std::string> was = cells(t.columns[0]), now = cells(back.columns[0]),
+                                 labs = cells(*back.find("lab")), old_labs = cells(*t.find("lab"));
   const std::set<std::string> known(was.begin(), was.end()), known_labs(old_labs.begin(), old_labs.end());
   std::map<std::string, std::string> new_of;
   for (size_t i = 0; i < was.size(); ++i) {
@@ -82,7 +86,10 @@ TEST(SequenceEncoder, KeysOfEveryType) {
     for (size_t i = 0; i < n; ++i) x.push_back(static_cast<double>(i));
     return decode(encode(table({std::move(key), numbers("x", ColumnType::decimal, x)}), keyed("k"))).columns[0];
   };
-  EXPECT_EQ(cells(keys_of(numbers("k", ColumnType::integer, {70, 70, 50, 50, 60, 60}))), (std::vector<std::string>{"3000000080", "3000000080", "3000000081", "3000000081", "3000000082", "3000000082"})) << "after 79, in the block of seed 3";
+  EXPECT_EQ(
+      cells(keys_of(numbers("k", ColumnType::integer, {70, 70, 50, 50, 60, 60}))),
+      (std::vector<std::string>{"3000000080", "3000000080", "3000000081", "3000000081", "3000000082", "3000000082"}))
+      << "after 79, in the block of seed 3";
   const Column days = keys_of(dates("k", {10, 10, 12, 12}));
   EXPECT_EQ(days.type, ColumnType::date);
   EXPECT_EQ(days.numbers, (std::vector<double>{20, 20, 21, 21})) << "days after the ten that hold the last one";
@@ -93,7 +100,9 @@ TEST(SequenceEncoder, KeysOfEveryType) {
 }
 
 TEST(SequenceEncoder, NoTwoSequencesShareAKeyWhereThePatternHasNoRoom) {
-  const Whole w = encode(table({texts("k", ColumnType::category, {"a", "a", "b", "b"}), numbers("x", ColumnType::decimal, {1, 2, 3, 4})}), keyed("k"));
+  const Whole w = encode(
+      table({texts("k", ColumnType::category, {"a", "a", "b", "b"}), numbers("x", ColumnType::decimal, {1, 2, 3, 4})}),
+      keyed("k"));
   std::set<std::string> seen;
   for (int64_t id = 0; id < 1000; id += 2) {
     const std::vector<std::string> keys = cells(decode(w, 0.5f, id).columns[0]);
@@ -138,7 +147,8 @@ TEST(SequenceEncoder, WhatStandsBehindTheEndOfASequenceIsNoData) {
 
 TEST(SequenceEncoder, FeaturesOfStepsLieInTheUnitIntervalAndHoldWhatTheCodesHold) {
   const Whole w = encode(visits(), keyed("patient", "date", {"sex", "born"}));
-  for (const auto& [layout, codes] : {std::pair{&w.encoder.steps(), &w.codes.steps}, std::pair{&w.encoder.attributes(), &w.codes.attributes}}) {
+  for (const auto& [layout, codes] :
+       {std::pair{&w.encoder.steps(), &w.codes.steps}, std::pair{&w.encoder.attributes(), &w.codes.attributes}}) {
     std::vector<float> features(static_cast<size_t>(codes->rows * layout->data_width));
     to_features(*layout, codes->alphas.data(), codes->codes.data(), codes->rows, features.data());
     for (const float f : features) EXPECT_TRUE(f >= (codes == &w.codes.steps ? 0 : -1) && f <= 1) << f;
@@ -158,7 +168,11 @@ TEST(SequenceEncoder, ThreadsChangeNothing) {
 }
 
 TEST(SequenceEncoder, ReadsBackWhatItWrites) {
-  for (const SequenceOptions& o : {keyed("patient", "date", {"born", "sex"}), keyed("patient"), [] { SequenceOptions w = windows(5, 2); w.index = "lab_time"; return w; }()}) {
+  for (const SequenceOptions& o : {keyed("patient", "date", {"born", "sex"}), keyed("patient"), [] {
+                                     SequenceOptions w = windows(5, 2);
+                                     w.index = "lab_time";
+                                     return w;
+                                   }()}) {
     Table t = visits();
     std::vector<double> time;
     for (int64_t i = 0; i < t.rows; ++i) time.push_back(0.25 * static_cast<double>(i * i));
@@ -168,7 +182,8 @@ TEST(SequenceEncoder, ReadsBackWhatItWrites) {
     w.encoder = SequenceEncoder::from_json(nlohmann::json::parse(w.encoder.to_json().dump()));
     const Table after = decode(w);
     ASSERT_EQ(before.columns.size(), after.columns.size());
-    for (size_t j = 0; j < before.columns.size(); ++j) EXPECT_EQ(cells(before.columns[j]), cells(after.columns[j])) << before.columns[j].name;
+    for (size_t j = 0; j < before.columns.size(); ++j)
+      EXPECT_EQ(cells(before.columns[j]), cells(after.columns[j])) << before.columns[j].name;
   }
 }
 
@@ -178,15 +193,19 @@ TEST(SequenceEncoder, DamagedDocumentsAreRefusedOrHarmless) {
   const nlohmann::json document = w.encoder.to_json().flatten();
   int refused = 0;
   for (const auto& item : document.items())
-    for (const nlohmann::json& other : {nlohmann::json(), nlohmann::json(-1), nlohmann::json(1e300), nlohmann::json("x"), nlohmann::json(false), nlohmann::json(3)}) {
+    for (const nlohmann::json& other : {nlohmann::json(), nlohmann::json(-1), nlohmann::json(1e300),
+                                        nlohmann::json("x"), nlohmann::json(false), nlohmann::json(3)}) {
       nlohmann::json damaged = document;
       damaged[item.key()] = other;
       try {
         const SequenceEncoder e = SequenceEncoder::from_json(damaged.unflatten());
-        const std::vector<float> alphas(static_cast<size_t>(e.longest() * e.steps().alphas()), 0.5f), fixed(static_cast<size_t>(e.attributes().alphas()), 0.5f);
-        const std::vector<int32_t> codes(static_cast<size_t>(e.longest() * e.steps().codes()), 0), fixed_codes(static_cast<size_t>(e.attributes().codes()), 0);
+        const std::vector<float> alphas(static_cast<size_t>(e.longest() * e.steps().alphas()), 0.5f),
+            fixed(static_cast<size_t>(e.attributes().alphas()), 0.5f);
+        const std::vector<int32_t> codes(static_cast<size_t>(e.longest() * e.steps().codes()), 0),
+            fixed_codes(static_cast<size_t>(e.attributes().codes()), 0);
         const int64_t id = 0;
-        const Table rows = e.decode(alphas.data(), codes.data(), e.decode_attributes(fixed.data(), fixed_codes.data(), &id, 1, 0), &id, 1, 0);
+        const Table rows = e.decode(alphas.data(), codes.data(),
+                                    e.decode_attributes(fixed.data(), fixed_codes.data(), &id, 1, 0), &id, 1, 0);
         for (const Column& c : rows.columns) EXPECT_EQ(c.size(), rows.rows);
       } catch (const Error& error) {
         EXPECT_EQ(error.code(), ErrorCode::format) << error.what();
@@ -197,14 +216,21 @@ TEST(SequenceEncoder, DamagedDocumentsAreRefusedOrHarmless) {
 }
 
 TEST(SequenceEncoder, ConstantStepsAreAnError) {
-  const Thrown t = thrown([] { encode(table({texts("k", ColumnType::category, {"a", "a", "b", "b"}), numbers("x", ColumnType::integer, {5, 5, 5, 5})}), keyed("k")); });
+  const Thrown t = thrown([] {
+    encode(table({texts("k", ColumnType::category, {"a", "a", "b", "b"}),
+                  numbers("x", ColumnType::integer, {5, 5, 5, 5})}),
+           keyed("k"));
+  });
   EXPECT_EQ(t.code, ErrorCode::data);
   EXPECT_NE(t.message.find("Every column of the steps is constant"), std::string::npos) << t.message;
 }
 
 // Numbers of any size keep their order and their ends.
 TEST(SequenceEncoder, RangesOfAnySize) {
-  for (const std::vector<double>& v : {std::vector<double>{-1e308, 1e308, 0, 5e307}, {5e-324, 1e-320, 0, 2e-322}, {1e15, 1e15 + 1, 1e15 + 2, 1e15 + 3}, {-3, -2, -1, kMissing}}) {
+  for (const std::vector<double>& v : {std::vector<double>{-1e308, 1e308, 0, 5e307},
+                                       {5e-324, 1e-320, 0, 2e-322},
+                                       {1e15, 1e15 + 1, 1e15 + 2, 1e15 + 3},
+                                       {-3, -2, -1, kMissing}}) {
     const Table back = decode(encode(table({numbers("x", ColumnType::decimal, v, 0)}), windows(4 - 1)));
     for (size_t i = 0; i < 6; ++i) {
       const double was = v[i / 3 + i % 3], now = back.columns[2].numbers[i];

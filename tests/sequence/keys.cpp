@@ -11,8 +11,13 @@ namespace tessera {
 namespace {
 using namespace steps;
 
-const std::vector<std::string> kFirst{"Anna", "Boris", "Carla", "Dmitri", "Elena", "Fatima", "Goran", "Hilde", "Ivan", "Julia"}, kLast{"Smith", "Jones", "Garcia", "Nguyen", "Müller", "Žižek", "Иванова", "Novak", "O'Neil", "Weber"};
-std::string name_of(int i) { return kFirst[static_cast<size_t>(i % 10)] + " " + kFirst[static_cast<size_t>(i / 10 % 10)] + " " + kLast[static_cast<size_t>(i / 100 % 10)]; }
+const std::vector<std::string> kFirst{"Anna",   "Boris", "Carla", "Dmitri", "Elena",
+                                      "Fatima", "Goran", "Hilde", "Ivan",   "Julia"},
+    kLast{"Smith", "Jones", "Garcia", "Nguyen", "Müller", "Žižek", "Иванова", "Novak", "O'Neil", "Weber"};
+std::string name_of(int i) {
+  return kFirst[static_cast<size_t>(i % 10)] + " " + kFirst[static_cast<size_t>(i / 10 % 10)] + " " +
+         kLast[static_cast<size_t>(i / 100 % 10)];
+}
 
 std::vector<std::string> keys_of(const KeyMaker& maker, uint64_t seed, int64_t first, int64_t count) {
   Column out = pick_rows(maker.schema(), {});
@@ -26,10 +31,12 @@ Table named_visits(int people) {
   std::vector<double> x;
   for (int p = 0; p < people; ++p)
     for (int t = 0; t < 3; ++t) {
-      who.push_back(name_of(p)), doctor.push_back("Dr. " + name_of(p + 1)), note.push_back(name_of(p) + ", visit " + std::to_string(t) + " of " + name_of(999 - p));
+      who.push_back(name_of(p)), doctor.push_back("Dr. " + name_of(p + 1)),
+          note.push_back(name_of(p) + ", visit " + std::to_string(t) + " of " + name_of(999 - p));
       x.push_back(uniform(static_cast<uint32_t>(3 * p + t)));
     }
-  return table({texts("who", ColumnType::identifier, who), texts("doctor", ColumnType::identifier, doctor), texts("note", ColumnType::identifier, note), numbers("x", ColumnType::decimal, x, 3)});
+  return table({texts("who", ColumnType::identifier, who), texts("doctor", ColumnType::identifier, doctor),
+                texts("note", ColumnType::identifier, note), numbers("x", ColumnType::decimal, x, 3)});
 }
 
 TEST(SequenceKeys, NoTextOfAPersonStandsInTheModelOrComesOut) {
@@ -50,7 +57,8 @@ TEST(SequenceKeys, NoTextOfAPersonStandsInTheModelOrComesOut) {
       for (const std::string& v : made.find(name)->values) ASSERT_EQ(known.count(v), 0u) << v;
   }
   const KeyMaker maker(t.columns[0], 7);
-  for (const std::string& key : keys_of(maker, 8, 0, 100'000)) ASSERT_EQ(known.count(key.substr(1, key.size() - 2)), 0u) << key;
+  for (const std::string& key : keys_of(maker, 8, 0, 100'000))
+    ASSERT_EQ(known.count(key.substr(1, key.size() - 2)), 0u) << key;
 }
 
 TEST(SequenceKeys, SamplesShareKeysByChanceOnly) {
@@ -63,7 +71,8 @@ TEST(SequenceKeys, SamplesShareKeysByChanceOnly) {
     counted.push_back("P" + std::to_string(i + 1));
     serial.push_back(1 + 3 * i), day.push_back(1000 + i);
   }
-  for (const Column& keys : {texts("k", ColumnType::category, hashes), texts("k", ColumnType::category, counted), numbers("k", ColumnType::integer, serial)}) {
+  for (const Column& keys : {texts("k", ColumnType::category, hashes), texts("k", ColumnType::category, counted),
+                             numbers("k", ColumnType::integer, serial)}) {
     for (const uint64_t fit_seed : {uint64_t{0}, uint64_t{5}}) {
       const KeyMaker maker(keys, fit_seed);
       std::set<std::string> all;

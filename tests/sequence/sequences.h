@@ -28,7 +28,8 @@ inline SequenceOptions windows(int length, int stride = 1) {
   o.length = length, o.stride = stride;
   return o;
 }
-inline SequenceOptions keyed(const std::string& key, const std::string& index = "", std::vector<std::string> statics = {}) {
+inline SequenceOptions keyed(const std::string& key, const std::string& index = "",
+                             std::vector<std::string> statics = {}) {
   SequenceOptions o;
   o.key = key, o.index = index, o.statics = std::move(statics);
   return o;
@@ -48,9 +49,11 @@ inline Whole encode(Table t, const SequenceOptions& o, int threads = 2) {
   return out;
 }
 
-// The fitted sequences as if they had been sampled: steps padded to the longest with `poison`, decoded under the numbers 0, 1, 2, …
+// The fitted sequences as if they had been sampled: steps padded to the longest with `poison`, decoded under the
+// numbers 0, 1, 2, …
 inline Table decode(const Whole& w, float poison = 0.5f, int64_t first_id = 0) {
-  const int64_t n = w.codes.size(), longest = w.encoder.longest(), alphas = w.encoder.steps().alphas(), codes = w.encoder.steps().codes();
+  const int64_t n = w.codes.size(), longest = w.encoder.longest(), alphas = w.encoder.steps().alphas(),
+                codes = w.encoder.steps().codes();
   std::vector<float> alpha(static_cast<size_t>(n * longest * alphas), poison);
   std::vector<int32_t> code(static_cast<size_t>(n * longest * codes), 0);
   std::vector<int64_t> ids;
@@ -60,7 +63,8 @@ inline Table decode(const Whole& w, float poison = 0.5f, int64_t first_id = 0) {
     std::copy_n(w.codes.steps.codes.begin() + first * codes, length * codes, code.begin() + i * longest * codes);
     ids.push_back(first_id + i);
   }
-  const Table attributes = w.encoder.decode_attributes(w.codes.attributes.alphas.data(), w.codes.attributes.codes.data(), ids.data(), n, 3);
+  const Table attributes =
+      w.encoder.decode_attributes(w.codes.attributes.alphas.data(), w.codes.attributes.codes.data(), ids.data(), n, 3);
   return w.encoder.decode(alpha.data(), code.data(), attributes, ids.data(), n, 3);
 }
 
@@ -79,9 +83,7 @@ template <class F>
 Thrown thrown(F call) {
   try {
     call();
-  } catch (const Error& e) {
-    return {e.code(), e.what()};
-  }
+  } catch (const Error& e) { return {e.code(), e.what()}; }
   ADD_FAILURE() << "nothing was thrown";
   return {};
 }

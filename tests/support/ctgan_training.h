@@ -67,7 +67,8 @@ class Training : public Sandbox {
     return c;
   }
 
-  // Codes in turn, and for each column of conditions which rows have which value: every value that a row has is as likely as the others.
+  // Codes in turn, and for each column of conditions which rows have which value: every value that a row has is as
+  // likely as the others.
   void fill_table() {
     std::vector<double> codes, offset, index, cumulative, start;
     std::vector<const Span*> soft;
@@ -76,7 +77,8 @@ class Training : public Sandbox {
       if (s.part == Span::Part::alpha) ++alphas;
       else soft.push_back(&s);
     for (int64_t i = 0; i < rows_; ++i)
-      for (size_t c = 0; c < soft.size(); ++c) codes.push_back(static_cast<double>((i * (c % 2 == 0 ? 1 : 7) + static_cast<int64_t>(c)) % soft[c]->width));
+      for (size_t c = 0; c < soft.size(); ++c)
+        codes.push_back(static_cast<double>((i * (c % 2 == 0 ? 1 : 7) + static_cast<int64_t>(c)) % soft[c]->width));
     for (size_t c = 0; c < soft.size(); ++c) {
       if (soft[c]->cond_start < 0) continue;
       start.push_back(soft[c]->cond_start);

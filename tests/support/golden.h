@@ -1,4 +1,5 @@
-// Where the golden vectors lie, and a small reader for them. Tests that want them skip with a message where they are absent.
+// Where the golden vectors lie, and a small reader for them. Tests that want them skip with a message where they are
+// absent.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -26,14 +27,16 @@ inline std::vector<std::filesystem::path> cases(const std::string& kind) {
   std::vector<std::filesystem::path> found;
   std::error_code none;
   for (const auto& e : std::filesystem::directory_iterator(folder(), none))
-    if (e.path().extension() == ".safetensors" && e.path().filename().string().rfind(kind + "__", 0) == 0) found.push_back(e.path());
+    if (e.path().extension() == ".safetensors" && e.path().filename().string().rfind(kind + "__", 0) == 0)
+      found.push_back(e.path());
   std::sort(found.begin(), found.end());
   return found;
 }
 
-#define GOLDEN_CASES_OR_SKIP(variable, kind)        \
-  const auto variable = golden::cases(kind);        \
-  if (variable.empty()) GTEST_SKIP() << "no golden vectors of kind " << kind << " in " << golden::folder() << " (set TESSERA_GOLDEN)"
+#define GOLDEN_CASES_OR_SKIP(variable, kind) \
+  const auto variable = golden::cases(kind); \
+  if (variable.empty()) \
+  GTEST_SKIP() << "no golden vectors of kind " << kind << " in " << golden::folder() << " (set TESSERA_GOLDEN)"
 
 struct Tensor {
   std::string dtype;

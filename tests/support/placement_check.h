@@ -1,5 +1,6 @@
-// Whether a placement is right, by carrying the plan out symbolically: memory holds the names of elements, every op checks that it finds the names it expects
-// and writes its own. Ops of one phase may run in any order, so none may write what another one reads or writes.
+// Whether a placement is right, by carrying the plan out symbolically: memory holds the names of elements, every op
+// checks that it finds the names it expects and writes its own. Ops of one phase may run in any order, so none may
+// write what another one reads or writes.
 #pragma once
 #include <map>
 #include <string>
@@ -13,7 +14,8 @@ namespace tessera::sandbox {
 
 class PlacementCheck {
  public:
-  PlacementCheck(const Plan& plan, Placement placement, int scalar_bytes) : plan_(plan), p_(std::move(placement)), scalar_(scalar_bytes) {
+  PlacementCheck(const Plan& plan, Placement placement, int scalar_bytes)
+      : plan_(plan), p_(std::move(placement)), scalar_(scalar_bytes) {
     memory_[Slot::state].resize(static_cast<size_t>(p_.state_bytes / 4), 0);
     memory_[Slot::activation].resize(static_cast<size_t>(p_.activation_bytes / 4), 0);
   }
@@ -54,9 +56,12 @@ class PlacementCheck {
   void expect(const Node& n) {
     for (const Id v : n.out) names_of(v) = fresh(v);
     Names& out = names_of(n.out.empty() ? plan_.leaves[0].value : n.out[0]);
-    auto from = [&](Id v, int64_t r, int64_t c) { return names_of(v)[static_cast<size_t>(r * plan_.shape(v).cols + c)]; };
+    auto from = [&](Id v, int64_t r, int64_t c) {
+      return names_of(v)[static_cast<size_t>(r * plan_.shape(v).cols + c)];
+    };
     if (std::holds_alternative<Reshape>(n.op)) out = names_of(n.in[0]);
-    const bool rows = std::holds_alternative<SliceRows>(n.op) || std::holds_alternative<ConcatRows>(n.op), cols = std::holds_alternative<SliceCols>(n.op) || std::holds_alternative<ConcatCols>(n.op);
+    const bool rows = std::holds_alternative<SliceRows>(n.op) || std::holds_alternative<ConcatRows>(n.op),
+               cols = std::holds_alternative<SliceCols>(n.op) || std::holds_alternative<ConcatCols>(n.op);
     if (!rows && !cols) return;
     const auto* sr = std::get_if<SliceRows>(&n.op);
     const auto* sc = std::get_if<SliceCols>(&n.op);
@@ -88,19 +93,24 @@ class PlacementCheck {
             fail(v, "lies outside its arena");
             return;
           }
-          f(at * 2 + (s.where == Slot::state ? 1 : 0), memory[static_cast<size_t>(at)], names_of(v)[static_cast<size_t>(r * shape.cols + c)]);
+          f(at * 2 + (s.where == Slot::state ? 1 : 0), memory[static_cast<size_t>(at)],
+            names_of(v)[static_cast<size_t>(r * shape.cols + c)]);
         }
   }
   void read(Id v, int node) {
     elements(v, [&](int64_t at, int64_t held, int64_t name) {
-      if (held != name) fail(v, node < 0 ? "is not there at the end" : "was overwritten before node " + std::to_string(node) + " read it");
+      if (held != name)
+        fail(v,
+             node < 0 ? "is not there at the end" : "was overwritten before node " + std::to_string(node) + " read it");
       readers_[at].push_back(node);
     });
   }
   void write(Id v, int node) {
     elements(v, [&](int64_t at, int64_t& held, int64_t name) {
       for (const int other : readers_[at])
-        if (other != node && held != name) fail(v, "is written by node " + std::to_string(node) + " while node " + std::to_string(other) + " reads what was there");
+        if (other != node && held != name)
+          fail(v, "is written by node " + std::to_string(node) + " while node " + std::to_string(other) +
+                      " reads what was there");
       auto [it, first] = writers_.emplace(at, node);
       if (!first && it->second != node && held != name) fail(v, "is written by two nodes of a phase");
       held = name;
@@ -109,7 +119,8 @@ class PlacementCheck {
   }
   void fail(Id v, const std::string& what) {
     const Node* maker = plan_.maker(v);
-    if (wrong_.empty()) wrong_ = "value " + std::to_string(v) + " (" + (maker == nullptr ? "a leaf" : op_name(maker->op)) + ") " + what;
+    if (wrong_.empty())
+      wrong_ = "value " + std::to_string(v) + " (" + (maker == nullptr ? "a leaf" : op_name(maker->op)) + ") " + what;
   }
 
   const Plan& plan_;
@@ -127,8 +138,10 @@ inline std::string misplaced(const Plan& plan) {
   for (const int scalar : {4, 8})
     for (const bool reuse : {true, false}) {
       PlacementCheck check(plan, place(plan, scalar, reuse), scalar);
-      if (std::string w = check.wrong(); !w.empty()) return w + (reuse ? "" : ", memory not reused") + ", scalars of " + std::to_string(scalar) + " bytes";
-      if (check.placement().activation_bytes > check.placement().unplaced_bytes) return "placed, a plan takes more than its values together";
+      if (std::string w = check.wrong(); !w.empty())
+        return w + (reuse ? "" : ", memory not reused") + ", scalars of " + std::to_string(scalar) + " bytes";
+      if (check.placement().activation_bytes > check.placement().unplaced_bytes)
+        return "placed, a plan takes more than its values together";
     }
   return "";
 }

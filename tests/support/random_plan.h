@@ -1,5 +1,6 @@
-// Plans drawn at random from what models are made of: layers, normalisation, spans of sparse rows, interpolation, penalties, concatenations and their pieces, and two
-// optimiser steps. What holds for all of them holds for the next model.
+// Plans drawn at random from what models are made of: layers, normalisation, spans of sparse rows, interpolation,
+// penalties, concatenations and their pieces, and two optimiser steps. What holds for all of them holds for the next
+// model.
 #pragma once
 #include "support/sandbox.h"
 
@@ -21,7 +22,8 @@ class RandomPlan : public Sandbox {
     rows_ = pick(1, 4) * 6;
     for (int64_t update = 0; update < 2; ++update) {
       const Var a = input(update, "a"), b = input(update, "b");
-      const Var ya = network(a), yb = network(b), between = lerp_rows(real("t" + std::to_string(update), {rows_, 1}, 0, 1), a, b), yi = network(between);
+      const Var ya = network(a), yb = network(b),
+                between = lerp_rows(real("t" + std::to_string(update), {rows_, 1}, 0, 1), a, b), yi = network(between);
       Var loss = mean(square(ya)) - mean(yb * yb) + mean(yi);
       if (pick(0, 2) > 0) {
         const Var slope = pullback(r, {yi}, {fill(r, yi.shape(), 1)}, {between})[0];
@@ -41,14 +43,18 @@ class RandomPlan : public Sandbox {
 
   int pick(int low, int high) { return std::uniform_int_distribution<int>(low, high)(dice_); }
 
-  // [rows, 8]: dense, or sparse entries beside dense columns, or packed from twice as many rows, sliced and put together again.
+  // [rows, 8]: dense, or sparse entries beside dense columns, or packed from twice as many rows, sliced and put
+  // together again.
   Var input(int64_t update, const std::string& which) {
     const std::string n = which + std::to_string(update);
     switch (pick(0, 4)) {
       case 0: return real(n, {rows_, kIn});
-      case 1: return concat_cols({sparse_dense(index(n + ".i", {rows_, 2}, -1, 4), real(n + ".v", {rows_, 2}), 5, 2), real(n, {rows_, 3})});
+      case 1:
+        return concat_cols(
+            {sparse_dense(index(n + ".i", {rows_, 2}, -1, 4), real(n + ".v", {rows_, 2}), 5, 2), real(n, {rows_, 3})});
       case 2: return reshape(sparse_dense(index(n + ".i", {2 * rows_, 1}, 0, 3), Var{}, 4, 1), {rows_, kIn});
-      case 3: return concat_rows({slice_cols(real(n, {rows_ / 2, 11}), 2, kIn), real(n + ".more", {rows_ - rows_ / 2, kIn})});
+      case 3:
+        return concat_rows({slice_cols(real(n, {rows_ / 2, 11}), 2, kIn), real(n + ".more", {rows_ - rows_ / 2, kIn})});
       default: return tanh(slice_rows(real(n, {rows_ + 3, kIn}), 1, rows_));
     }
   }

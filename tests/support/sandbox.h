@@ -1,4 +1,5 @@
-// A plan with everything it needs to run: tests record ops, name what they want to see, and run the plan in double or float, with any passes, threads and steps.
+// A plan with everything it needs to run: tests record ops, name what they want to see, and run the plan in double or
+// float, with any passes, threads and steps.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -45,14 +46,20 @@ class Sandbox {
   explicit Sandbox(uint64_t seed = 1) : random_(seed) {}
 
   // Bound tensors and states with values drawn from [low, high], or given.
-  Var real(const std::string& name, Shape s, double low = -1, double high = 1) { return give(r.input(name, s), name, draw(s, low, high)); }
-  Var index(const std::string& name, Shape s, const std::vector<int>& v) { return give(r.input(name, s, DType::index), name, {v.begin(), v.end()}); }
+  Var real(const std::string& name, Shape s, double low = -1, double high = 1) {
+    return give(r.input(name, s), name, draw(s, low, high));
+  }
+  Var index(const std::string& name, Shape s, const std::vector<int>& v) {
+    return give(r.input(name, s, DType::index), name, {v.begin(), v.end()});
+  }
   Var index(const std::string& name, Shape s, int low, int high) {
     std::vector<double> v;
     for (int64_t i = 0; i < s.count(); ++i) v.push_back(std::uniform_int_distribution<int>(low, high)(random_));
     return give(r.input(name, s, DType::index), name, v);
   }
-  Var state(const std::string& name, Shape s, double low = -1, double high = 1) { return give(r.state(name, s), name, draw(s, low, high)); }
+  Var state(const std::string& name, Shape s, double low = -1, double high = 1) {
+    return give(r.state(name, s), name, draw(s, low, high));
+  }
   void own(const ParameterSet& set, double low = -0.5, double high = 0.5) {
     r.own(set);
     values[set.name] = draw({1, set.size}, low, high);
@@ -70,7 +77,8 @@ class Sandbox {
   Values run(Plan made, const Setting& s) const {
     made.row_cut = s.row_cut;
     made.fuse = made.fuse || s.chains;
-    return s.device == nullptr && s.table->scalar_bytes == 8 ? run_as<double>(std::move(made), s) : run_as<float>(std::move(made), s);
+    return s.device == nullptr && s.table->scalar_bytes == 8 ? run_as<double>(std::move(made), s)
+                                                             : run_as<float>(std::move(made), s);
   }
 
   std::vector<double> draw(Shape s, double low, double high) {
@@ -88,7 +96,8 @@ class Sandbox {
   template <class T>
   Values run_as(Plan made, const Setting& s) const {
     Team team(s.threads);
-    Program p = s.device != nullptr ? Program(std::move(made), *s.device, team, s.seed, s.reuse) : Program(std::move(made), *s.table, team, s.seed, s.reuse);
+    Program p = s.device != nullptr ? Program(std::move(made), *s.device, team, s.seed, s.reuse)
+                                    : Program(std::move(made), *s.table, team, s.seed, s.reuse);
     std::map<std::string, std::vector<T>> reals;
     std::map<std::string, std::vector<int32_t>> indices;
     for (const Leaf& leaf : p.plan().leaves) {
@@ -131,7 +140,8 @@ inline double largest(const std::vector<double>& v) {
   for (const double x : v) m = std::max(m, std::fabs(x));
   return m;
 }
-// The largest difference of two runs, each value measured by the largest of its tensor (and by `floor`); infinite where they do not hold the same.
+// The largest difference of two runs, each value measured by the largest of its tensor (and by `floor`); infinite where
+// they do not hold the same.
 inline double difference(const Values& a, const Values& b, double floor = 1e-3) {
   double worst = a.size() == b.size() ? 0 : INFINITY;
   for (const auto& [name, x] : a) {

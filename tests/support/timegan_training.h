@@ -16,7 +16,8 @@ struct SequenceSizes {
 // Sixty sequences, every third one shorter than the rest.
 class SequenceTraining : public Sandbox {
  public:
-  explicit SequenceTraining(const SequenceSizes& s = {}, TimeganPhase phase = TimeganPhase::joint) : model_(s.features, s.attributes, s.steps, config(s)) {
+  explicit SequenceTraining(const SequenceSizes& s = {}, TimeganPhase phase = TimeganPhase::joint)
+      : model_(s.features, s.attributes, s.steps, config(s)) {
     constexpr int64_t kSequences = 60;
     r.start_purposes(Purpose::step);
     record_training(r, model_, phase, kSequences * s.steps, kSequences, 1000);

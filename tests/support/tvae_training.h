@@ -8,7 +8,8 @@ namespace tessera::sandbox {
 // Forty rows, a number with three modes, columns of four values and of two; or Adult's widths at the defaults.
 class TvaeTraining : public Sandbox {
  public:
-  explicit TvaeTraining(bool adult = false, int64_t table_rows = 40) : layout_(layout(adult)), model_(layout_, config(adult)) {
+  explicit TvaeTraining(bool adult = false, int64_t table_rows = 40)
+      : layout_(layout(adult)), model_(layout_, config(adult)) {
     r.start_purposes(Purpose::step);
     record_training(r, model_, table_rows, 1000);
     std::vector<double> codes;
@@ -19,7 +20,9 @@ class TvaeTraining : public Sandbox {
     values["alphas"] = draw({table_rows, model_.numbers}, -0.9, 0.9);
     values["encoder"] = draw({1, model_.encoder.size}, -0.5, 0.5);
     values["decoder"] = draw({1, model_.decoder.size}, -0.5, 0.5);
-    for (int64_t k = 0; k < model_.numbers; ++k) values["decoder"][static_cast<size_t>(model_.decoder.size - model_.numbers + k)] = k % 2 == 0 ? 0.5 : 5;  // σ, one to be kept inside its bounds
+    // σ, one to be kept inside its bounds
+    for (int64_t k = 0; k < model_.numbers; ++k)
+      values["decoder"][static_cast<size_t>(model_.decoder.size - model_.numbers + k)] = k % 2 == 0 ? 0.5 : 5;
   }
 
  private:

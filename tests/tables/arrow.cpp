@@ -11,9 +11,11 @@ namespace {
 
 // A foreign stream of one batch of one column, made by hand; nothing is owned.
 struct Foreign {
-  Foreign(const char* format, int64_t length, std::vector<const void*> column_buffers, int64_t nulls = 0) : buffers(std::move(column_buffers)) {
+  Foreign(const char* format, int64_t length, std::vector<const void*> column_buffers, int64_t nulls = 0)
+      : buffers(std::move(column_buffers)) {
     field.format = format, field.name = "c", field.release = [](ArrowSchema* s) { s->release = nullptr; };
-    values.length = length, values.null_count = nulls, values.n_buffers = static_cast<int64_t>(buffers.size()), values.buffers = buffers.data();
+    values.length = length, values.null_count = nulls, values.n_buffers = static_cast<int64_t>(buffers.size()),
+    values.buffers = buffers.data();
     values.release = [](ArrowArray* a) { a->release = nullptr; };
     batch_length = length;
   }
@@ -31,13 +33,16 @@ struct Foreign {
       auto* f = static_cast<Foreign*>(s->private_data);
       *array = ArrowArray{};
       if (f->batches-- <= 0) return f->end_error;
-      array->length = f->batch_length, array->offset = f->batch_offset, array->n_buffers = 1, array->buffers = f->no_buffers, array->n_children = 1, array->children = &f->values_pointer;
+      array->length = f->batch_length, array->offset = f->batch_offset, array->n_buffers = 1,
+      array->buffers = f->no_buffers, array->n_children = 1, array->children = &f->values_pointer;
       f->values_pointer->release = [](ArrowArray* a) { a->release = nullptr; };
       array->release = [](ArrowArray* a) { a->release = nullptr; };
       return 0;
     };
     out->get_last_error = [](ArrowArrayStream*) -> const char* { return "the cable was pulled"; };
-    out->release = [](ArrowArrayStream* s) { ++static_cast<Foreign*>(s->private_data)->releases, s->release = nullptr; };
+    out->release = [](ArrowArrayStream* s) {
+      ++static_cast<Foreign*>(s->private_data)->releases, s->release = nullptr;
+    };
   }
 
   Column read() {
@@ -128,7 +133,12 @@ TEST(Arrow, TextFollowsTheRulesOfText) {
   EXPECT_EQ(Foreign("u", 4, {nullptr, offsets, "12NA34"}).read().type, ColumnType::integer);
   const int64_t large[] = {0, 3, 6, 9};
   EXPECT_EQ(Foreign("U", 3, {nullptr, large, "redredtan"}).read().codes, (std::vector<int32_t>{0, 0, 1}));
-  expect_parts(Foreign("u", 4, {nullptr, offsets, "ab\xFF" "dxy"}).error(), ErrorCode::data, {"row 2", "column \"c\"", "not UTF-8"});
+  expect_parts(Foreign("u", 4,
+                       {nullptr, offsets,
+                        "ab\xFF"
+                        "dxy"})
+                   .error(),
+               ErrorCode::data, {"row 2", "column \"c\"", "not UTF-8"});
   const int32_t backwards[] = {0, 2, 1};
   expect_parts(Foreign("u", 2, {nullptr, backwards, "ab"}).error(), ErrorCode::data, {"Column \"c\"", "go backwards"});
 }
@@ -153,7 +163,8 @@ TEST(Arrow, Dictionaries) {
   auto good = with_dictionary(codes);
   const Column c = good->read();
   drop(*good);
-  EXPECT_EQ(c.values, (std::vector<std::string>{"z", "a"}));  // in order of first appearance; what no row has is dropped
+  // in order of first appearance; what no row has is dropped
+  EXPECT_EQ(c.values, (std::vector<std::string>{"z", "a"}));
   EXPECT_EQ(c.codes, (std::vector<int32_t>{0, 1, 0}));
   const int8_t wild[] = {0, 3, -1};
   auto bad = with_dictionary(wild);
@@ -205,14 +216,13 @@ TEST(Arrow, BrokenStreamsAreErrors) {
 TEST(Arrow, ErrorsPassThroughAStreamOfOurs) {
   Table schema = example_people(1, 1);
   ArrowArrayStream stream;
-  table_stream(schema, [](Table&) -> bool { throw Error(ErrorCode::condition, "only 3 rows were found"); }, &stream);
+  table_stream(
+      schema, [](Table&) -> bool { throw Error(ErrorCode::condition, "only 3 rows were found"); }, &stream);
   Team team(1);
   try {
     table_import(&stream, team, Monitor{});
     FAIL();
-  } catch (const Error& e) {
-    expect_parts(e, ErrorCode::condition, {"only 3 rows were found"});
-  }
+  } catch (const Error& e) { expect_parts(e, ErrorCode::condition, {"only 3 rows were found"}); }
 }
 
 }  // namespace

@@ -15,9 +15,7 @@ Error error_of(HandMade& made) {
   Error found(ErrorCode::internal, "(no error)");
   try {
     table_import(&stream, team, Monitor{});
-  } catch (const Error& e) {
-    found = e;
-  }
+  } catch (const Error& e) { found = e; }
   EXPECT_EQ(made.live, 0) << "something was not released";
   EXPECT_EQ(made.released, 1);
   EXPECT_EQ(stream.release, nullptr);
@@ -65,20 +63,31 @@ TEST(ArrowBroken, AStreamIsTakenOnce) {
   try {
     table_import(&hollow, team, Monitor{});
     FAIL();
-  } catch (const Error& e) {
-    expect_parts(e, kData, {"lacks its functions"});
-  }
+  } catch (const Error& e) { expect_parts(e, kData, {"lacks its functions"}); }
 }
 
 TEST(ArrowBroken, LengthsOffsetsAndCounts) {
   expect_parts(error_of(good(), [](Node& n) { n.length = -1; }), kData, {"-1 rows"});
-  expect_parts(error_of_batches({table_of({good(), [] { Node n = good(); n.name = "short", n.length = 2; return n; }()})}), kData, {"\"short\"", "fewer values (2)"});
-  expect_parts(error_of_batches({table_of({good(), [] { Node n = good(); n.name = "d", n.length = -5; return n; }()})}), kData, {"\"d\"", "negative"});
+  expect_parts(error_of_batches({table_of({good(),
+                                           [] {
+                                             Node n = good();
+                                             n.name = "short", n.length = 2;
+                                             return n;
+                                           }()})}),
+               kData, {"\"short\"", "fewer values (2)"});
+  expect_parts(error_of_batches({table_of({good(),
+                                           [] {
+                                             Node n = good();
+                                             n.name = "d", n.length = -5;
+                                             return n;
+                                           }()})}),
+               kData, {"\"d\"", "negative"});
   expect_parts(error_of(good(), [](Node& n) { n.offset = -1; }), kData, {"\"c\"", "negative"});
   expect_parts(error_of(good(), [](Node& n) { n.offset = INT64_MAX - 1; }), kData, {"\"c\"", "impossible"});
   expect_parts(error_of(good(), [](Node& n) { n.nulls = 4; }), kData, {"\"c\"", "null count of 4 among 3"});
   expect_parts(error_of(good(), [](Node& n) { n.nulls = -7; }), kData, {"\"c\"", "null count of -7"});
-  expect_parts(error_of(good(), [](Node& n) { n.nulls = 1, n.buffers[0].reset(); }), kData, {"\"c\"", "1 nulls", "bitmap is NULL"});
+  expect_parts(error_of(good(), [](Node& n) { n.nulls = 1, n.buffers[0].reset(); }), kData,
+               {"\"c\"", "1 nulls", "bitmap is NULL"});
   Node batch = table_of({good()});
   batch.length = INT64_MAX - 5;
   expect_parts(error_of_batches(std::vector<Node>{batch}), kData, {"9,223,372,036,854,775,802 rows"});
@@ -103,19 +112,32 @@ TEST(ArrowBroken, LengthsOffsetsAndCounts) {
 TEST(ArrowBroken, Buffers) {
   expect_parts(error_of(good(), [](Node& n) { n.buffers[1].reset(); }), kData, {"\"c\"", "no values"});
   expect_parts(error_of(good(), [](Node& n) { n.no_buffers = true; }), kData, {"\"c\"", "2 buffers"});
-  expect_parts(error_of(good(), [](Node& n) { n.buffers.pop_back(); }), kData, {"\"c\"", "1 buffers where its format has 2"});
+  expect_parts(error_of(good(), [](Node& n) { n.buffers.pop_back(); }), kData,
+               {"\"c\"", "1 buffers where its format has 2"});
   expect_parts(error_of(good(), [](Node& n) { n.said_buffers = -1; }), kData, {"\"c\"", "-1 buffers"});
   expect_parts(error_of(good(), [](Node& n) { n.children.push_back(good()); }), kData, {"\"c\"", "1 children"});
-  expect_parts(error_of(texts<int32_t>("u", {"ab", "c"}), [](Node& n) { n.buffers.pop_back(); }), kData, {"\"c\"", "2 buffers where its format has 3"});
-  expect_parts(error_of(texts<int32_t>("u", {"ab", "c"}), [](Node& n) { n.buffers[2].reset(); }), kData, {"\"c\"", "no text"});
-  expect_parts(error_of(texts<int32_t>("u", {"ab", "c"}), [](Node& n) { n.buffers[1] = bytes_of<int32_t>({0, 2, 1}); }), kData, {"\"c\"", "backwards"});
-  expect_parts(error_of(texts<int64_t>("U", {"ab", "c"}), [](Node& n) { n.buffers[1] = bytes_of<int64_t>({-4, 2, 3}); }), kData, {"\"c\"", "backwards"});
+  expect_parts(error_of(texts<int32_t>("u", {"ab", "c"}), [](Node& n) { n.buffers.pop_back(); }), kData,
+               {"\"c\"", "2 buffers where its format has 3"});
+  expect_parts(error_of(texts<int32_t>("u", {"ab", "c"}), [](Node& n) { n.buffers[2].reset(); }), kData,
+               {"\"c\"", "no text"});
+  expect_parts(error_of(texts<int32_t>("u", {"ab", "c"}),
+                        [](Node& n) {
+                          n.buffers[1] = bytes_of<int32_t>({0, 2, 1});
+                        }),
+               kData, {"\"c\"", "backwards"});
+  expect_parts(error_of(texts<int64_t>("U", {"ab", "c"}),
+                        [](Node& n) {
+                          n.buffers[1] = bytes_of<int64_t>({-4, 2, 3});
+                        }),
+               kData, {"\"c\"", "backwards"});
 }
 
 TEST(ArrowBroken, Views) {
-  const std::vector<std::string> values{"short", "a text of more than twelve bytes", "another text of more than twelve"};
+  const std::vector<std::string> values{"short", "a text of more than twelve bytes",
+                                        "another text of more than twelve"};
   const auto with = [&](size_t view, size_t word, int32_t to) {
-    return error_of(views("vu", values), [&](Node& n) { std::memcpy(n.buffers[1]->data() + 16 * view + 4 * word, &to, 4); });
+    return error_of(views("vu", values),
+                    [&](Node& n) { std::memcpy(n.buffers[1]->data() + 16 * view + 4 * word, &to, 4); });
   };
   expect_parts(with(0, 0, -1), kData, {"\"c\"", "negative length"});
   expect_parts(with(1, 0, 1000), kData, {"\"c\"", "outside its buffers"});
@@ -125,9 +147,12 @@ TEST(ArrowBroken, Views) {
   expect_parts(with(1, 3, 1), kData, {"\"c\"", "outside its buffers"});
   expect_parts(with(1, 3, -1), kData, {"\"c\"", "outside its buffers"});
   expect_parts(error_of(views("vu", values), [](Node& n) { n.buffers.back().reset(); }), kData, {"\"c\"", "no sizes"});
-  expect_parts(error_of(views("vu", values), [](Node& n) { n.buffers[2].reset(); }), kData, {"\"c\"", "outside its buffers"});
-  expect_parts(error_of(views("vu", values), [](Node& n) { n.said_buffers = 2; }), kData, {"\"c\"", "2 buffers where its format has 3 or more"});
-  expect_parts(error_of(views("vu", values), [](Node& n) { n.said_buffers = 3; }), kData, {"\"c\"", "outside its buffers"});
+  expect_parts(error_of(views("vu", values), [](Node& n) { n.buffers[2].reset(); }), kData,
+               {"\"c\"", "outside its buffers"});
+  expect_parts(error_of(views("vu", values), [](Node& n) { n.said_buffers = 2; }), kData,
+               {"\"c\"", "2 buffers where its format has 3 or more"});
+  expect_parts(error_of(views("vu", values), [](Node& n) { n.said_buffers = 3; }), kData,
+               {"\"c\"", "outside its buffers"});
 }
 
 TEST(ArrowBroken, Dictionaries) {
@@ -140,10 +165,12 @@ TEST(ArrowBroken, Dictionaries) {
   const auto as_is = [](Node&) {};
   expect_parts(broken({0, 2}, as_is), kData, {"\"c\"", "dictionary index 2 in a dictionary of 2"});
   expect_parts(broken({0, -1}, as_is), kData, {"\"c\"", "dictionary index -1"});
-  expect_parts(error_of(dictionary(column<uint64_t>("L", {0, uint64_t{1} << 63}), values)), kData, {"\"c\"", "dictionary index"});
+  expect_parts(error_of(dictionary(column<uint64_t>("L", {0, uint64_t{1} << 63}), values)), kData,
+               {"\"c\"", "dictionary index"});
   expect_parts(broken({0, 1}, [](Node& n) { n.format = "g"; }), kData, {"\"c\"", "no integers"});
   expect_parts(broken({0, 1}, [](Node& n) { n.dictionary->format = "+s"; }), kData, {"\"c\"", "\"+s\""});
-  expect_parts(broken({0, 1}, [&](Node& n) { n.dictionary->dictionary = std::make_shared<Node>(values); }), kData, {"\"c\"", "not read"});
+  expect_parts(broken({0, 1}, [&](Node& n) { n.dictionary->dictionary = std::make_shared<Node>(values); }), kData,
+               {"\"c\"", "not read"});
   expect_parts(broken({0, 1}, [](Node& n) { n.dictionary->length = -2; }), kData, {"\"c\"", "negative"});
   expect_parts(broken({0, 1}, [](Node& n) { n.dictionary->buffers[1].reset(); }), kData, {"\"c\"", "no values"});
   // A schema with a dictionary, a batch without one; and the other way round.
@@ -175,7 +202,13 @@ TEST(ArrowBroken, Runs) {
 
 TEST(ArrowBroken, SchemasThatChangeMidway) {
   const Node other = texts<int32_t>("u", {"x", "y", "z"});
-  HandMade fewer(table_of({good(), [] { Node n = good(); n.name = "d"; return n; }()}), {table_of({good()})});
+  HandMade fewer(table_of({good(),
+                           [] {
+                             Node n = good();
+                             n.name = "d";
+                             return n;
+                           }()}),
+                 {table_of({good()})});
   expect_parts(error_of(fewer), kData, {"1 column and", "its schema has 2"});
   HandMade more({table_of({good()}), table_of({good(), good()})});
   expect_parts(error_of(more), kData, {"2 columns", "its schema has 1"});
@@ -190,14 +223,46 @@ TEST(ArrowBroken, SchemasThatChangeMidway) {
 }
 
 TEST(ArrowBroken, FormatsThatAreGarbage) {
-  for (const char* format : {"", "x", "ii", "d", "d:", "d:,", "d:10", "d:10,", "d:10,2,", "d:10,2,16", "d:99999999999999999999,2", "d:0,0", "d:39,2", "d:10,2x", "t", "ts", "tss", "tsx:", "tdX", "tt",
-                             "ttx", "tts:", "tDx", "tiM", "tiD", "tin", "w:16", "w:-1", "v", "vx", "\xFF\xFE\x01", "%s%n", "uuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuu"}) {
+  for (const char* format : {"",
+                             "x",
+                             "ii",
+                             "d",
+                             "d:",
+                             "d:,",
+                             "d:10",
+                             "d:10,",
+                             "d:10,2,",
+                             "d:10,2,16",
+                             "d:99999999999999999999,2",
+                             "d:0,0",
+                             "d:39,2",
+                             "d:10,2x",
+                             "t",
+                             "ts",
+                             "tss",
+                             "tsx:",
+                             "tdX",
+                             "tt",
+                             "ttx",
+                             "tts:",
+                             "tDx",
+                             "tiM",
+                             "tiD",
+                             "tin",
+                             "w:16",
+                             "w:-1",
+                             "v",
+                             "vx",
+                             "\xFF\xFE\x01",
+                             "%s%n",
+                             "uuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuuu"}) {
     SCOPED_TRACE(format);
     Node n = good();
     n.format = format;
     const Error e = error_of(n);
     expect_parts(e, kData, {"Column \"c\"", "not read", "Cast"});
-    for (const char* p = e.what(); *p != 0; ++p) EXPECT_TRUE(*p == '\n' || (*p >= ' ' && *p <= '~')) << "what a terminal is not to see";
+    for (const char* p = e.what(); *p != 0; ++p)
+      EXPECT_TRUE(*p == '\n' || (*p >= ' ' && *p <= '~')) << "what a terminal is not to see";
   }
   expect_parts(error_of(good(), [](Node& n) { n.no_format = true; }), kData, {"Column \"c\"", "\"\""});
   for (const char* nested : {"+s", "+l", "+L", "+m", "+w:3", "+ud:0,1", "+us:0", "+vl", "+vL", "+"}) {
@@ -205,7 +270,11 @@ TEST(ArrowBroken, FormatsThatAreGarbage) {
     n.format = nested;
     expect_parts(error_of(n), kData, {"Column \"c\"", "nested", nested});
   }
-  HandMade list({[] { Node n = table_of({good()}); n.format = "+l"; return n; }()});
+  HandMade list({[] {
+    Node n = table_of({good()});
+    n.format = "+l";
+    return n;
+  }()});
   expect_parts(error_of(list), kData, {"not structs"});
   HandMade empty({table_of({})});
   expect_parts(error_of(empty), kData, {"no columns"});
@@ -222,7 +291,8 @@ TEST(ArrowBroken, NamesAndMetadata) {
   // Metadata that claim to be ours and lie about the values.
   for (const char* type : {"boolean", "date", "datetime", "category", "identifier", "constant", "decimal"}) {
     Node n = good();
-    n.metadata = encode_metadata({{"tessera.type", type}, {"tessera.reason", "?"}, {"tessera.decimals", "77"}, {"tessera.values", "[[[["}});
+    n.metadata = encode_metadata(
+        {{"tessera.type", type}, {"tessera.reason", "?"}, {"tessera.decimals", "77"}, {"tessera.values", "[[[["}});
     HandMade made({table_of({n})});
     ArrowArrayStream stream;
     made.open(&stream);

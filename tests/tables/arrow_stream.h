@@ -1,4 +1,5 @@
-// Arrow streams made by hand, to the last byte: every buffer is an allocation of its own size, so that a sanitizer sees what reads beyond it.
+// Arrow streams made by hand, to the last byte: every buffer is an allocation of its own size, so that a sanitizer sees
+// what reads beyond it.
 #pragma once
 #include <cstring>
 #include <functional>
@@ -67,7 +68,8 @@ Node texts(const std::string& format, const std::vector<std::string>& values, st
 }
 
 // Texts of up to 12 bytes inside their views, the others in turn in one of two buffers.
-inline Node views(const std::string& format, const std::vector<std::string>& values, std::optional<Bytes> validity = {}) {
+inline Node views(const std::string& format, const std::vector<std::string>& values,
+                  std::optional<Bytes> validity = {}) {
   Bytes all(values.size() * 16), data[2];
   int next = 0;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -107,10 +109,10 @@ class HandMade {
   explicit HandMade(std::vector<Node> batches) : schema_(batches.at(0)), batches_(std::move(batches)) {}
   HandMade(Node schema, std::vector<Node> batches) : schema_(std::move(schema)), batches_(std::move(batches)) {}
 
-  int error = 0;             // of the batch after the last; 0: the stream ends well
+  int error = 0;  // of the batch after the last; 0: the stream ends well
   int schema_error = 0;
   const char* message = "the cable was pulled";
-  bool no_schema = false;    // get_schema succeeds and gives none
+  bool no_schema = false;                          // get_schema succeeds and gives none
   std::function<const void*(const Bytes&)> place;  // where a buffer's bytes go; none: into memory of the array's own
   int live = 0, released = 0, twice = 0;
 
@@ -160,7 +162,8 @@ class HandMade {
     if (parts == nullptr) return;  // twice: counted by nobody's owner
     for (auto& child : parts->children)
       if (child->release != nullptr) child->release(child.get());
-    if (parts->dictionary != nullptr && parts->dictionary->release != nullptr) parts->dictionary->release(parts->dictionary.get());
+    if (parts->dictionary != nullptr && parts->dictionary->release != nullptr)
+      parts->dictionary->release(parts->dictionary.get());
     --parts->owner->live;
     delete parts;
     s->private_data = nullptr;

@@ -40,12 +40,15 @@ Out out_of(Column column, bool plain = false) {
   bare.columns[0].numbers.clear(), bare.columns[0].codes.clear();
   ArrowArrayStream stream;
   table_stream(
-      bare, [&t, given = false](Table& batch) mutable { return given ? false : (batch = std::move(t), given = true); }, &stream, plain);
+      bare, [&t, given = false](Table& batch) mutable { return given ? false : (batch = std::move(t), given = true); },
+      &stream, plain);
   ArrowSchema schema;
   ArrowArray batch;
   EXPECT_EQ(stream.get_schema(&stream, &schema), 0);
   EXPECT_EQ(stream.get_next(&stream, &batch), 0) << stream.get_last_error(&stream);
-  Out out{schema.children[0]->format, schema.children[0]->dictionary == nullptr ? "" : schema.children[0]->dictionary->format, {}};
+  Out out{schema.children[0]->format,
+          schema.children[0]->dictionary == nullptr ? "" : schema.children[0]->dictionary->format,
+          {}};
   if (batch.release != nullptr) {
     const ArrowValues values(*schema.children[0], *batch.children[0], 0, batch.length, "c");
     const ArrowType type = ArrowValues::type_of(*schema.children[0], "c");
@@ -55,7 +58,9 @@ Out out_of(Column column, bool plain = false) {
         cell.clear();
         if (type.kind == ArrowKind::text) cell = values.text(i);
         else if (type.kind == ArrowKind::boolean) cell = values.truth(i) ? "true" : "false";
-        else if (type.kind == ArrowKind::whole) cell = values.is_too_large(i) ? std::to_string(static_cast<uint64_t>(values.whole(i))) : std::to_string(values.whole(i));
+        else if (type.kind == ArrowKind::whole)
+          cell = values.is_too_large(i) ? std::to_string(static_cast<uint64_t>(values.whole(i)))
+                                        : std::to_string(values.whole(i));
         else if (type.kind == ArrowKind::exact) values.exact(i, cell);
         else write_shortest(values.number(i), cell);
       }
@@ -94,7 +99,8 @@ TEST(ArrowTypes, IntegersOfEveryWidth) {
   const auto valid = bits_of(kSecondMissing);
   const auto at_ends = [&](const char* format, auto low, auto high) {
     using V = decltype(low);
-    expect_same(column<V>(format, {low, 7, high, 1}, valid), ColumnType::integer, {std::to_string(low), "-", std::to_string(high), "1"});
+    expect_same(column<V>(format, {low, 7, high, 1}, valid), ColumnType::integer,
+                {std::to_string(low), "-", std::to_string(high), "1"});
   };
   at_ends("c", int8_t{-128}, int8_t{127});
   at_ends("C", uint8_t{0}, uint8_t{255});
@@ -108,9 +114,12 @@ TEST(ArrowTypes, IntegersOfEveryWidth) {
 
 TEST(ArrowTypes, IntegersBeyondADoubleAreTextsWithinAndIntegersWithout) {
   const auto valid = bits_of(kSecondMissing);
-  expect_same(column<int64_t>("l", {std::numeric_limits<int64_t>::min(), 0, std::numeric_limits<int64_t>::max(), 9007199254740993}, valid), ColumnType::category,
-              {"-9223372036854775808", "-", "9223372036854775807", "9007199254740993"});
-  expect_same(column<uint64_t>("L", {18446744073709551615u, 0, 9223372036854775808u, 3}, valid), ColumnType::category, {"18446744073709551615", "-", "9223372036854775808", "3"});
+  expect_same(
+      column<int64_t>(
+          "l", {std::numeric_limits<int64_t>::min(), 0, std::numeric_limits<int64_t>::max(), 9007199254740993}, valid),
+      ColumnType::category, {"-9223372036854775808", "-", "9223372036854775807", "9007199254740993"});
+  expect_same(column<uint64_t>("L", {18446744073709551615u, 0, 9223372036854775808u, 3}, valid), ColumnType::category,
+              {"18446744073709551615", "-", "9223372036854775808", "3"});
 }
 
 TEST(ArrowTypes, Floats) {
@@ -118,7 +127,8 @@ TEST(ArrowTypes, Floats) {
   expect_same(column<double>("g", {1.5, 0, -1e300, 0.1}, valid), ColumnType::decimal, {"1.5", "-", "-1e+300", "0.1"});
   expect_same(column<float>("f", {1.5f, 0, 0.25f, 2}, valid), ColumnType::decimal, {"1.5", "-", "0.25", "2"});
   expect_same(column<float>("f", {3, 0, 7, 2}, valid), ColumnType::integer, {"3", "-", "7", "2"});
-  expect_same(column<uint16_t>("e", {to_half(1.5), 0, to_half(-65504), to_half(0.5)}, valid), ColumnType::decimal, {"1.5", "-", "-65504", "0.5"});
+  expect_same(column<uint16_t>("e", {to_half(1.5), 0, to_half(-65504), to_half(0.5)}, valid), ColumnType::decimal,
+              {"1.5", "-", "-65504", "0.5"});
   const Column tenth = import(column<uint16_t>("e", {to_half(0.1), to_half(0.2)}));
   EXPECT_EQ(tenth.numbers, (std::vector<double>{0.1, 0.2})) << "a tenth is meant, not 0.0999755859375";
   for (int bits = 0; bits < 0x7C00; ++bits) ASSERT_EQ(to_half(from_half(static_cast<uint16_t>(bits))), bits);
@@ -129,8 +139,10 @@ TEST(ArrowTypes, Floats) {
 
 TEST(ArrowTypes, DecimalsOfEveryWidth) {
   const auto valid = bits_of(kSecondMissing);
-  expect_same(column<int32_t>("d:9,2,32", {-150, 0, 999999999, 5}, valid), ColumnType::decimal, {"-1.50", "-", "9999999.99", "0.05"});
-  expect_same(column<int64_t>("d:18,3,64", {-1500, 0, 123456789012345, 5}, valid), ColumnType::decimal, {"-1.500", "-", "123456789012.345", "0.005"});
+  expect_same(column<int32_t>("d:9,2,32", {-150, 0, 999999999, 5}, valid), ColumnType::decimal,
+              {"-1.50", "-", "9999999.99", "0.05"});
+  expect_same(column<int64_t>("d:18,3,64", {-1500, 0, 123456789012345, 5}, valid), ColumnType::decimal,
+              {"-1.500", "-", "123456789012.345", "0.005"});
   const auto wide = [](int width, const std::vector<std::string>& texts, int scale) {
     Bytes out(texts.size() * static_cast<size_t>(width));
     for (size_t i = 0; i < texts.size(); ++i) {
@@ -140,12 +152,16 @@ TEST(ArrowTypes, DecimalsOfEveryWidth) {
     }
     return out;
   };
-  expect_same(fixed("d:10,2", 4, wide(16, {"-1.5", "0", "12345678.91", "2"}, 2), valid), ColumnType::decimal, {"-1.50", "-", "12345678.91", "2.00"});
-  expect_same(fixed("d:38,10", 4, wide(16, {"1.5", "0", "12.25", "2"}, 10), valid), ColumnType::decimal, {"1.5000000000", "-", "12.2500000000", "2.0000000000"});
-  expect_same(fixed("d:5,-2", 4, wide(16, {"12300", "0", "500", "-100"}, -2), valid), ColumnType::integer, {"12300", "-", "500", "-100"});
+  expect_same(fixed("d:10,2", 4, wide(16, {"-1.5", "0", "12345678.91", "2"}, 2), valid), ColumnType::decimal,
+              {"-1.50", "-", "12345678.91", "2.00"});
+  expect_same(fixed("d:38,10", 4, wide(16, {"1.5", "0", "12.25", "2"}, 10), valid), ColumnType::decimal,
+              {"1.5000000000", "-", "12.2500000000", "2.0000000000"});
+  expect_same(fixed("d:5,-2", 4, wide(16, {"12300", "0", "500", "-100"}, -2), valid), ColumnType::integer,
+              {"12300", "-", "500", "-100"});
   // More than 15 digits: texts within, none lost.
   const std::string long_one = "-1234567890123456789012345678901234567890123456.7890";
-  expect_same(fixed("d:76,4,256", 4, wide(32, {"1.25", "0", long_one, "2"}, 4), valid), ColumnType::category, {"1.2500", "-", long_one, "2.0000"});
+  expect_same(fixed("d:76,4,256", 4, wide(32, {"1.25", "0", long_one, "2"}, 4), valid), ColumnType::category,
+              {"1.2500", "-", long_one, "2.0000"});
 }
 
 TEST(ArrowTypes, WideDecimals) {
@@ -178,8 +194,9 @@ TEST(ArrowTypes, TextsOfEveryLayout) {
   const std::vector<std::string> values{"red", "", "a text of more than twelve bytes", "red"};
   const auto valid = bits_of(kSecondMissing);
   const std::vector<std::string> cells{"red", "-", values[2], "red"};
-  for (const Node& n : {texts<int32_t>("u", values, valid), texts<int64_t>("U", values, valid), views("vu", values, valid), texts<int32_t>("z", values, valid),
-                        texts<int64_t>("Z", values, valid), views("vz", values, valid)}) {
+  for (const Node& n :
+       {texts<int32_t>("u", values, valid), texts<int64_t>("U", values, valid), views("vu", values, valid),
+        texts<int32_t>("z", values, valid), texts<int64_t>("Z", values, valid), views("vz", values, valid)}) {
     SCOPED_TRACE(n.format);
     const Column c = import(n);
     EXPECT_EQ(c.values, (std::vector<std::string>{"red", values[2]}));
@@ -219,7 +236,9 @@ TEST(ArrowTypes, DictionariesOfEveryIndexAndOfAnything) {
   EXPECT_EQ(numbers.type, ColumnType::integer);
   EXPECT_EQ(numbers.numbers, (std::vector<double>{50, 40, 50}));
   EXPECT_EQ(out_of(numbers).format, "i");
-  EXPECT_EQ(import(dictionary(column<int8_t>("c", {1, 0, 1}), views("vu", {"long enough to be elsewhere", "x"}))).values[1], "long enough to be elsewhere");
+  EXPECT_EQ(
+      import(dictionary(column<int8_t>("c", {1, 0, 1}), views("vu", {"long enough to be elsewhere", "x"}))).values[1],
+      "long enough to be elsewhere");
 }
 
 TEST(ArrowTypes, DatesTimesAndDurations) {
@@ -228,18 +247,26 @@ TEST(ArrowTypes, DatesTimesAndDurations) {
   expect_same(column<int64_t>("tdm", {-86400000, 0, 86400000, 0}, valid), ColumnType::date, {"-1", "-", "1", "0"});
   for (const char* zone : {"", "UTC", "Europe/Berlin", "+02:00"}) {
     const std::string z = zone;
-    expect_same(column<int64_t>("tss:" + z, {-1, 0, 1700000001, 2}, valid), ColumnType::datetime, {"-1", "-", "1700000001", "2"});
-    expect_same(column<int64_t>("tsm:" + z, {-500, 0, 1700000000123, 2000}, valid), ColumnType::datetime, {"-0.5", "-", "1700000000.123", "2"});
-    expect_same(column<int64_t>("tsu:" + z, {-1, 0, 1700000000123456, 2000000}, valid), ColumnType::datetime, {"-1e-06", "-", "1700000000.123456", "2"});
-    expect_same(column<int64_t>("tsn:" + z, {-1000, 0, 1700000000123456000, 2000000000}, valid), ColumnType::datetime, {"-1e-06", "-", "1700000000.123456", "2"});
+    expect_same(column<int64_t>("tss:" + z, {-1, 0, 1700000001, 2}, valid), ColumnType::datetime,
+                {"-1", "-", "1700000001", "2"});
+    expect_same(column<int64_t>("tsm:" + z, {-500, 0, 1700000000123, 2000}, valid), ColumnType::datetime,
+                {"-0.5", "-", "1700000000.123", "2"});
+    expect_same(column<int64_t>("tsu:" + z, {-1, 0, 1700000000123456, 2000000}, valid), ColumnType::datetime,
+                {"-1e-06", "-", "1700000000.123456", "2"});
+    expect_same(column<int64_t>("tsn:" + z, {-1000, 0, 1700000000123456000, 2000000000}, valid), ColumnType::datetime,
+                {"-1e-06", "-", "1700000000.123456", "2"});
   }
   expect_same(column<int32_t>("tts", {0, 0, 86399, 60}, valid), ColumnType::integer, {"0", "-", "86399", "60"});
-  expect_same(column<int32_t>("ttm", {1, 0, 86399999, 60}, valid), ColumnType::decimal, {"0.001", "-", "86399.999", "0.06"});
-  expect_same(column<int64_t>("ttu", {1, 0, 86399999999, 60}, valid), ColumnType::decimal, {"1e-06", "-", "86399.999999", "6e-05"});
-  expect_same(column<int64_t>("ttn", {1, 0, 86399999999999, 60}, valid), ColumnType::decimal, {"1e-09", "-", "86399.999999999", "6e-08"});
+  expect_same(column<int32_t>("ttm", {1, 0, 86399999, 60}, valid), ColumnType::decimal,
+              {"0.001", "-", "86399.999", "0.06"});
+  expect_same(column<int64_t>("ttu", {1, 0, 86399999999, 60}, valid), ColumnType::decimal,
+              {"1e-06", "-", "86399.999999", "6e-05"});
+  expect_same(column<int64_t>("ttn", {1, 0, 86399999999999, 60}, valid), ColumnType::decimal,
+              {"1e-09", "-", "86399.999999999", "6e-08"});
   for (const char* format : {"tDs", "tDm", "tDu", "tDn"}) {
     const int64_t unit = format[2] == 's' ? 1 : format[2] == 'm' ? 1000 : format[2] == 'u' ? 1000000 : 1000000000;
-    expect_same(column<int64_t>(format, {-90 * unit, 0, 3600 * unit, unit}, valid), ColumnType::integer, {"-90", "-", "3600", "1"});
+    expect_same(column<int64_t>(format, {-90 * unit, 0, 3600 * unit, unit}, valid), ColumnType::integer,
+                {"-90", "-", "3600", "1"});
   }
 }
 
@@ -279,7 +306,8 @@ TEST(ArrowTypes, IdentifiersThatWereNumbersGoOnAsNumbers) {
   EXPECT_EQ(out_of(wide).cells[1], std::to_string(9999999999999999999u & 0x7FFFFFFFFFFFFFFFu));
 }
 
-// What a text of four digits a year cannot say would be learnt and come back as another time: years 1 and 9999 are read, their neighbours refused with their row.
+// What a text of four digits a year cannot say would be learnt and come back as another time: years 1 and 9999 are
+// read, their neighbours refused with their row.
 TEST(ArrowTypes, TimesAreOfTheYears1To9999) {
   const auto refused = [](const Node& n, const char* row) {
     SCOPED_TRACE(n.format);
@@ -291,21 +319,26 @@ TEST(ArrowTypes, TimesAreOfTheYears1To9999) {
     }
   };
   constexpr int64_t kDay = 86400, kLow = kFirstDay * kDay, kHigh = kLastDay * kDay + kDay - 1;
-  for (const auto& [format, per_second] : {std::pair{"tss:", int64_t{1}}, {"tsm:UTC", int64_t{1000}}, {"tsu:", int64_t{1000000}}}) {
-    expect_same(column<int64_t>(format, {kLow * per_second, 0, kHigh * per_second}), ColumnType::datetime, {std::to_string(kLow), "0", std::to_string(kHigh)});
+  for (const auto& [format, per_second] :
+       {std::pair{"tss:", int64_t{1}}, {"tsm:UTC", int64_t{1000}}, {"tsu:", int64_t{1000000}}}) {
+    expect_same(column<int64_t>(format, {kLow * per_second, 0, kHigh * per_second}), ColumnType::datetime,
+                {std::to_string(kLow), "0", std::to_string(kHigh)});
     refused(column<int64_t>(format, {0, (kLow - 1) * per_second}), "row 2");
     refused(column<int64_t>(format, {0, 0, (kHigh + 1) * per_second}), "row 3");
     refused(column<int64_t>(format, {INT64_MAX}), "row 1");
     refused(column<int64_t>(format, {INT64_MIN}), "row 1");
   }
-  expect_same(column<int64_t>("tsn:", {INT64_MAX / 1000000000 * 1000000000, 0}), ColumnType::datetime, {"9223372036", "0"});
-  expect_same(column<int32_t>("tdD", {static_cast<int32_t>(kFirstDay), 0, static_cast<int32_t>(kLastDay)}), ColumnType::date, {std::to_string(kFirstDay), "0", std::to_string(kLastDay)});
+  expect_same(column<int64_t>("tsn:", {INT64_MAX / 1000000000 * 1000000000, 0}), ColumnType::datetime,
+              {"9223372036", "0"});
+  expect_same(column<int32_t>("tdD", {static_cast<int32_t>(kFirstDay), 0, static_cast<int32_t>(kLastDay)}),
+              ColumnType::date, {std::to_string(kFirstDay), "0", std::to_string(kLastDay)});
   refused(column<int32_t>("tdD", {0, static_cast<int32_t>(kFirstDay - 1)}), "row 2");
   refused(column<int32_t>("tdD", {0, static_cast<int32_t>(kLastDay + 1)}), "row 2");
   refused(column<int64_t>("tdm", {INT64_MAX / 86400000 * 86400000}), "row 1");
 }
 
-// A column that was made an identifier is regenerated place by place, which makes no days of a calendar: it goes out as text.
+// A column that was made an identifier is regenerated place by place, which makes no days of a calendar: it goes out as
+// text.
 TEST(ArrowTypes, IdentifiersThatWereTimesGoOutAsTexts) {
   for (const char* format : {"tdD", "tss:", "ttu", "g", "b"}) {
     SCOPED_TRACE(format);
@@ -342,7 +375,10 @@ TEST(ArrowTypes, SlicesAndChunksAndEmptyBatches) {
   const Node words = views("vu", {"?", "a", "b", "a long text, long enough", "?"}, bits_of({1, 1, 1, 1, 0}));
   const Node decimals = column<int64_t>("d:10,1,64", {0, 15, 25, 35, 0});
   const Node flags = fixed("b", 5, bits_of({0, 1, 0, 1, 0}));
-  const auto batch = [&](int64_t offset, int64_t length) { return table_of({sliced(numbers, offset, length), sliced(words, offset, length), sliced(decimals, offset, length), sliced(flags, offset, length)}); };
+  const auto batch = [&](int64_t offset, int64_t length) {
+    return table_of({sliced(numbers, offset, length), sliced(words, offset, length), sliced(decimals, offset, length),
+                     sliced(flags, offset, length)});
+  };
   Table t = import_table({batch(1, 2), batch(0, 0), batch(3, 1), batch(5, 0)});
   EXPECT_EQ(t.rows, 3);
   EXPECT_EQ(t.columns[0].numbers[0], 1);
@@ -361,14 +397,17 @@ TEST(ArrowTypes, SlicesAndChunksAndEmptyBatches) {
 }
 
 TEST(ArrowTypes, TypesThatTheUserGave) {
-  const auto given = [](Node n, ColumnType type) { return std::move(import_table({table_of({std::move(n)})}, {{"c", type}}).columns[0]); };
+  const auto given = [](Node n, ColumnType type) {
+    return std::move(import_table({table_of({std::move(n)})}, {{"c", type}}).columns[0]);
+  };
   const Column zip = given(column<int32_t>("i", {501, 90210, 501}), ColumnType::category);
   EXPECT_EQ(zip.type, ColumnType::category);
   EXPECT_EQ(zip.values, (std::vector<std::string>{"501", "90210"}));
   EXPECT_EQ(out_of(zip).format, "i") << "a category within, an int32 without";
   EXPECT_EQ(out_of(zip).cells, (std::vector<std::string>{"501", "90210", "501"}));
   EXPECT_EQ(given(column<int8_t>("c", {1, 0, 1}), ColumnType::boolean).codes, (std::vector<int32_t>{0, 1, 0}));
-  EXPECT_EQ(out_of(given(column<int8_t>("c", {1, 0, 1}), ColumnType::boolean)).cells, (std::vector<std::string>{"1", "0", "1"}));
+  EXPECT_EQ(out_of(given(column<int8_t>("c", {1, 0, 1}), ColumnType::boolean)).cells,
+            (std::vector<std::string>{"1", "0", "1"}));
   EXPECT_EQ(given(column<int64_t>("l", {3, 3}), ColumnType::integer).type, ColumnType::integer) << "no constant";
   EXPECT_EQ(given(column<double>("g", {1, 2}), ColumnType::decimal).type, ColumnType::decimal);
   EXPECT_EQ(given(texts<int32_t>("u", {"1", "2"}), ColumnType::category).type, ColumnType::category);
@@ -382,15 +421,16 @@ TEST(ArrowTypes, TypesThatTheUserGave) {
   const auto error = [&](std::vector<Node> columns, const GivenTypes& types) {
     try {
       import_table({table_of(std::move(columns))}, types);
-    } catch (const Error& e) {
-      return e;
-    }
+    } catch (const Error& e) { return e; }
     return Error(ErrorCode::internal, "(no error)");
   };
   expect_parts(error({typed}, {}), ErrorCode::usage, {"\"c\"", "\"number\"", "integer, decimal"});
-  expect_parts(error({column<double>("g", {1, 2.5})}, {{"c", ColumnType::integer}}), ErrorCode::data, {"row 2", "\"c\"", "2.5"});
-  expect_parts(error({column<double>("g", {1, 2.5})}, {{"c", ColumnType::date}}), ErrorCode::data, {"row 1", "\"c\"", "not a date"});
-  expect_parts(error({column<double>("g", {1, 2.5})}, {{"d", ColumnType::date}}), ErrorCode::usage, {"no column \"d\"", "\"c\""});
+  expect_parts(error({column<double>("g", {1, 2.5})}, {{"c", ColumnType::integer}}), ErrorCode::data,
+               {"row 2", "\"c\"", "2.5"});
+  expect_parts(error({column<double>("g", {1, 2.5})}, {{"c", ColumnType::date}}), ErrorCode::data,
+               {"row 1", "\"c\"", "not a date"});
+  expect_parts(error({column<double>("g", {1, 2.5})}, {{"d", ColumnType::date}}), ErrorCode::usage,
+               {"no column \"d\"", "\"c\""});
 }
 
 TEST(ArrowTypes, AMemoryLimitIsAnErrorBeforeItIsExceeded) {
@@ -402,9 +442,7 @@ TEST(ArrowTypes, AMemoryLimitIsAnErrorBeforeItIsExceeded) {
   try {
     table_import(&stream, team, Monitor{});
     FAIL();
-  } catch (const Error& e) {
-    expect_parts(e, ErrorCode::memory, {"memory limit", "the table", "memory_limit"});
-  }
+  } catch (const Error& e) { expect_parts(e, ErrorCode::memory, {"memory limit", "the table", "memory_limit"}); }
   EXPECT_EQ(limit->held(), 0) << "given back";
   EXPECT_EQ(made.live, 0);
 }

@@ -21,7 +21,11 @@ TEST(Dialect, Delimiters) {
 
 TEST(Dialect, LineEnds) {
   const Table lf = read_text("a,b\n1,x\n2,y\n");
-  for (const char* text : {"a,b\r\n1,x\r\n2,y\r\n", "a,b\r1,x\r2,y\r", "a,b\n1,x\n2,y", "\xEF\xBB\xBF" "a,b\r\n1,x\r\n2,y", "\n a , b \n\n 1,\tx\n  \n2, y\n\n"}) expect_equal(read_text(text), lf);
+  for (const char* text : {"a,b\r\n1,x\r\n2,y\r\n", "a,b\r1,x\r2,y\r", "a,b\n1,x\n2,y",
+                           "\xEF\xBB\xBF"
+                           "a,b\r\n1,x\r\n2,y",
+                           "\n a , b \n\n 1,\tx\n  \n2, y\n\n"})
+    expect_equal(read_text(text), lf);
 }
 
 TEST(Dialect, Quotes) {
@@ -62,12 +66,17 @@ TEST(Dialect, ThousandsOfColumns) {
   EXPECT_EQ(t.columns[4997].values.size(), 7u);
 }
 
-// Several chunks; quoted fields with line ends that look like rows, so that the guesses where chunks start are often wrong.
+// Several chunks; quoted fields with line ends that look like rows, so that the guesses where chunks start are often
+// wrong.
 std::string large_text() {
   std::ostringstream text;
   text << "n,word,note,key\n";
   for (int i = 0; i < 150000; ++i)
-    text << i * 37 % 1000 << ",w" << static_cast<int64_t>(i) * i % 91 << (i % 3 == 0 ? ",\"1,2,3,4\n5,6,\"\"7\"\",8\n\"" : i % 3 == 1 ? ",plain" : ",") << ",k" << i << (i % 2 ? "\r\n" : "\n");
+    text << i * 37 % 1000 << ",w" << static_cast<int64_t>(i) * i % 91
+         << (i % 3 == 0   ? ",\"1,2,3,4\n5,6,\"\"7\"\",8\n\""
+             : i % 3 == 1 ? ",plain"
+                          : ",")
+         << ",k" << i << (i % 2 ? "\r\n" : "\n");
   return text.str();
 }
 
@@ -94,9 +103,7 @@ TEST(Dialect, CancelStopsReading) {
   try {
     csv_read(options, team, monitor);
     FAIL();
-  } catch (const Error& e) {
-    EXPECT_EQ(static_cast<int>(e.code()), static_cast<int>(ErrorCode::cancelled));
-  }
+  } catch (const Error& e) { EXPECT_EQ(static_cast<int>(e.code()), static_cast<int>(ErrorCode::cancelled)); }
 }
 
 TEST(Dialect, NamedPipe) {

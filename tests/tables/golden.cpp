@@ -40,12 +40,14 @@ void check_column(const Column& c, size_t j, const nlohmann::json& expected, con
   EXPECT_TRUE(is_type(c, expected)) << name(c.type) << " is not " << expected["type"];
   const golden::Tensor& null = file["null"];
   const auto rows = static_cast<size_t>(c.size()), columns = static_cast<size_t>(null.cols());
-  for (size_t i = 0; i < rows; ++i) EXPECT_EQ(c.is_missing(static_cast<int64_t>(i)), null.values[i * columns + j] != 0) << "row " << i;
+  for (size_t i = 0; i < rows; ++i)
+    EXPECT_EQ(c.is_missing(static_cast<int64_t>(i)), null.values[i * columns + j] != 0) << "row " << i;
   if (file.has("value." + std::to_string(j))) {
     const golden::Tensor& value = file["value." + std::to_string(j)];
     for (size_t i = 0; i < rows; ++i) {
       const double ours = as_number(c, i);
-      EXPECT_TRUE(ours == value.values[i] || (ours != ours && value.values[i] != value.values[i])) << "row " << i << ": " << ours << " is not " << value.values[i];
+      EXPECT_TRUE(ours == value.values[i] || (ours != ours && value.values[i] != value.values[i]))
+          << "row " << i << ": " << ours << " is not " << value.values[i];
     }
   }
   if (file.has("code." + std::to_string(j))) {

@@ -8,7 +8,8 @@ namespace tessera::test {
 namespace {
 
 TEST(Malformed, RaggedRow) {
-  expect_parts(error_of("a,b\n1,2\n3\n"), ErrorCode::data, {"t.csv:3: this row has 1 field, the first row has 2", "double quotes", "--delimiter"});
+  expect_parts(error_of("a,b\n1,2\n3\n"), ErrorCode::data,
+               {"t.csv:3: this row has 1 field, the first row has 2", "double quotes", "--delimiter"});
   expect_parts(error_of("a,b\n1,2\n\n3,4,5\n"), ErrorCode::data, {"t.csv:4: this row has 3 fields"});
 }
 
@@ -28,15 +29,25 @@ TEST(Malformed, TooManyFields) {
         EXPECT_THROW(scanner.next(), CsvFault);
       }
     }
-  expect_parts(error_of(std::string(most, ',')), ErrorCode::data, {"t.csv:1: this row has more than 1,048,576 fields", "one record a line"});
-  expect_parts(error_of("a,b\n1,2\n" + std::string(most, ',')), ErrorCode::data, {"t.csv:3: this row has more than 1,048,576 fields"});
+  expect_parts(error_of(std::string(most, ',')), ErrorCode::data,
+               {"t.csv:1: this row has more than 1,048,576 fields", "one record a line"});
+  expect_parts(error_of("a,b\n1,2\n" + std::string(most, ',')), ErrorCode::data,
+               {"t.csv:3: this row has more than 1,048,576 fields"});
 }
 
-TEST(Malformed, LinesAreCountedAcrossQuotedLineEnds) { expect_parts(error_of("a,b\n\"x\r\ny\n\",2\n3\n"), ErrorCode::data, {"t.csv:5: this row has 1 field"}); }
+TEST(Malformed, LinesAreCountedAcrossQuotedLineEnds) {
+  expect_parts(error_of("a,b\n\"x\r\ny\n\",2\n3\n"), ErrorCode::data, {"t.csv:5: this row has 1 field"});
+}
 
-TEST(Malformed, QuoteNeverClosed) { expect_parts(error_of("a,b\n1,2\n3,\"open\n4,5\n"), ErrorCode::data, {"t.csv:3: column \"b\"", "never closed", "\"open"}); }
+TEST(Malformed, QuoteNeverClosed) {
+  expect_parts(error_of("a,b\n1,2\n3,\"open\n4,5\n"), ErrorCode::data,
+               {"t.csv:3: column \"b\"", "never closed", "\"open"});
+}
 
-TEST(Malformed, TextAfterClosingQuote) { expect_parts(error_of("a,b\n1,\"x\" y\n"), ErrorCode::data, {"t.csv:2: column \"b\"", "after its closing quote", "Double the quotes"}); }
+TEST(Malformed, TextAfterClosingQuote) {
+  expect_parts(error_of("a,b\n1,\"x\" y\n"), ErrorCode::data,
+               {"t.csv:2: column \"b\"", "after its closing quote", "Double the quotes"});
+}
 
 TEST(Malformed, BadUtf8) {
   expect_parts(error_of("a,b\n1,caf\xE9\n"), ErrorCode::data, {"t.csv:2: column \"b\"", "0xE9", "iconv"});
@@ -44,18 +55,25 @@ TEST(Malformed, BadUtf8) {
     expect_parts(error_of(std::string("a,b\n1,") + bad + "\n"), ErrorCode::data, {"t.csv:2:", "not UTF-8"});
 }
 
-TEST(Malformed, NulByte) { expect_parts(error_of(std::string("a,b\n1,x\0y\n", 10)), ErrorCode::data, {"t.csv:2: column \"b\"", "NUL byte"}); }
+TEST(Malformed, NulByte) {
+  expect_parts(error_of(std::string("a,b\n1,x\0y\n", 10)), ErrorCode::data, {"t.csv:2: column \"b\"", "NUL byte"});
+}
 
 TEST(Malformed, LongTexts) {
   constexpr size_t kMost = 1'048'576;  // as docs/tables.md says
   for (const size_t size : {kMost - 1, kMost, kMost + 1}) {
     const std::string text = "a,b\n1,x\n2," + std::string(size, 'y') + "\n3,x\n";
     if (size <= kMost) EXPECT_EQ(read_text(text).columns[1].values.back().size(), size);
-    else expect_parts(error_of(text), ErrorCode::data, {"t.csv:3: column \"b\" holds a text of 1048577 bytes; a value may have 1048576", "leave the column out"});
+    else
+      expect_parts(
+          error_of(text), ErrorCode::data,
+          {"t.csv:3: column \"b\" holds a text of 1048577 bytes; a value may have 1048576", "leave the column out"});
   }
 }
 
-TEST(Malformed, Utf16) { expect_parts(error_of(std::string("\xFF\xFE\x61\x00\x2C\x00", 6)), ErrorCode::data, {"t.csv:1:", "UTF-16", "iconv"}); }
+TEST(Malformed, Utf16) {
+  expect_parts(error_of(std::string("\xFF\xFE\x61\x00\x2C\x00", 6)), ErrorCode::data, {"t.csv:1:", "UTF-16", "iconv"});
+}
 
 TEST(Malformed, EmptyFile) {
   expect_parts(error_of(""), ErrorCode::data, {"t.csv: the file is empty", "header"});
@@ -63,19 +81,26 @@ TEST(Malformed, EmptyFile) {
   expect_parts(error_of("\xEF\xBB\xBF"), ErrorCode::data, {"t.csv: the file holds blank lines only"});
 }
 
-TEST(Malformed, HeaderOnly) { expect_parts(error_of("a,b\n"), ErrorCode::data, {"t.csv: there is a header (2 columns)", "no row", "--header no"}); }
+TEST(Malformed, HeaderOnly) {
+  expect_parts(error_of("a,b\n"), ErrorCode::data, {"t.csv: there is a header (2 columns)", "no row", "--header no"});
+}
 
 TEST(Malformed, Names) {
-  expect_parts(error_of("a,b,a\n1,2,3\n"), ErrorCode::data, {"t.csv:1: columns 1 and 3 are both named \"a\"", "--header no"});
+  expect_parts(error_of("a,b,a\n1,2,3\n"), ErrorCode::data,
+               {"t.csv:1: columns 1 and 3 are both named \"a\"", "--header no"});
   expect_parts(error_of("a,,c\n1,2,3\n"), ErrorCode::data, {"t.csv:1: column 2 of the header has no name"});
 }
 
 TEST(Malformed, Infinities) {
-  expect_parts(error_of("a,b\n1,2\n1.5,-inf\n"), ErrorCode::data, {"t.csv:3: column \"b\" holds \"-inf\"", "infinite", "--missing"});
+  expect_parts(error_of("a,b\n1,2\n1.5,-inf\n"), ErrorCode::data,
+               {"t.csv:3: column \"b\" holds \"-inf\"", "infinite", "--missing"});
   expect_parts(error_of("a\n1.5\nInfinity\n"), ErrorCode::data, {"t.csv:3: column \"a\" holds \"Infinity\""});
 }
 
-TEST(Malformed, NumbersTooLarge) { expect_parts(error_of("a\n1.5\n1e999\n"), ErrorCode::data, {"t.csv:3: column \"a\" holds \"1e999\"", "too large", "--types a=category"}); }
+TEST(Malformed, NumbersTooLarge) {
+  expect_parts(error_of("a\n1.5\n1e999\n"), ErrorCode::data,
+               {"t.csv:3: column \"a\" holds \"1e999\"", "too large", "--types a=category"});
+}
 
 TEST(Malformed, NoFile) {
   CsvOptions options;
@@ -83,9 +108,7 @@ TEST(Malformed, NoFile) {
   try {
     read_file(options);
     FAIL();
-  } catch (const Error& e) {
-    expect_parts(e, ErrorCode::io, {"no_such_folder/no_such.csv", "no such file"});
-  }
+  } catch (const Error& e) { expect_parts(e, ErrorCode::io, {"no_such_folder/no_such.csv", "no such file"}); }
 }
 
 TEST(Malformed, Directory) {
@@ -95,9 +118,7 @@ TEST(Malformed, Directory) {
   try {
     read_file(options);
     FAIL();
-  } catch (const Error& e) {
-    expect_parts(e, ErrorCode::io, {"is a directory"});
-  }
+  } catch (const Error& e) { expect_parts(e, ErrorCode::io, {"is a directory"}); }
 }
 
 TEST(Malformed, NoPermission) {
@@ -109,30 +130,34 @@ TEST(Malformed, NoPermission) {
   try {
     read_file(options);
     FAIL();
-  } catch (const Error& e) {
-    expect_parts(e, ErrorCode::io, {"secret.csv", "no permission", "chmod"});
-  }
+  } catch (const Error& e) { expect_parts(e, ErrorCode::io, {"secret.csv", "no permission", "chmod"}); }
 }
 
 TEST(Malformed, UnknownColumnOrTypeInTypes) {
   CsvOptions options;
   options.types = {{"agee", "integer"}};
-  expect_parts(error_of("age,name\n1,x\n", options), ErrorCode::usage, {"--types: there is no column \"agee\"", "Nearest: \"age\""});
+  expect_parts(error_of("age,name\n1,x\n", options), ErrorCode::usage,
+               {"--types: there is no column \"agee\"", "Nearest: \"age\""});
   options.types = {{"age", "float"}};
-  expect_parts(error_of("age,name\n1,x\n", options), ErrorCode::usage, {"there is no type \"float\"", "integer, decimal, boolean"});
+  expect_parts(error_of("age,name\n1,x\n", options), ErrorCode::usage,
+               {"there is no type \"float\"", "integer, decimal, boolean"});
 }
 
 TEST(Malformed, OverrideThatAValueViolates) {
   CsvOptions options;
   options.types = {{"age", "integer"}};
-  expect_parts(error_of("age\n31\n3O\n", options), ErrorCode::data, {"t.csv:3: column \"age\" holds \"3O\", which is not an integer", "--types age=category", "--missing '3O'"});
+  expect_parts(
+      error_of("age\n31\n3O\n", options), ErrorCode::data,
+      {"t.csv:3: column \"age\" holds \"3O\", which is not an integer", "--types age=category", "--missing '3O'"});
   expect_parts(error_of("age\n31\n3.5\n", options), ErrorCode::data, {"t.csv:3:", "\"3.5\"", "not an integer"});
   options.types = {{"age", "date"}};
-  expect_parts(error_of("age\n2020-01-31\n2020-02-30\n", options), ErrorCode::data, {"t.csv:3:", "\"2020-02-30\"", "not a date"});
+  expect_parts(error_of("age\n2020-01-31\n2020-02-30\n", options), ErrorCode::data,
+               {"t.csv:3:", "\"2020-02-30\"", "not a date"});
   options.types = {{"age", "boolean"}};
   expect_parts(error_of("age\nyes\nmaybe\n", options), ErrorCode::data, {"t.csv:3:", "\"maybe\"", "not true or false"});
   options.types = {{"age", "constant"}};
-  expect_parts(error_of("age\nx\ny\n", options), ErrorCode::data, {"column \"age\" was to be constant", "\"x\" and \"y\""});
+  expect_parts(error_of("age\nx\ny\n", options), ErrorCode::data,
+               {"column \"age\" was to be constant", "\"x\" and \"y\""});
 }
 
 TEST(Malformed, WrongSchema) {
@@ -140,8 +165,10 @@ TEST(Malformed, WrongSchema) {
   CsvOptions options;
   options.like = &like;
   expect_parts(error_of("age,nam\n1,x\n", options), ErrorCode::data, {"t.csv: column \"name\" is missing", "\"nam\""});
-  expect_parts(error_of("age,name,more\n1,x,2\n", options), ErrorCode::data, {"column \"more\" is not in the other table"});
-  expect_parts(error_of("age,name\nold,x\n", options), ErrorCode::data, {"t.csv:2: column \"age\" holds \"old\", which is not an integer"});
+  expect_parts(error_of("age,name,more\n1,x,2\n", options), ErrorCode::data,
+               {"column \"more\" is not in the other table"});
+  expect_parts(error_of("age,name\nold,x\n", options), ErrorCode::data,
+               {"t.csv:2: column \"age\" holds \"old\", which is not an integer"});
 }
 
 TEST(Malformed, FirstErrorOfTheFileIsTheOneSaid) {

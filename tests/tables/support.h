@@ -72,7 +72,9 @@ inline Error error_of(const std::string& text, CsvOptions options = {}) {
 
 inline void expect_parts(const Error& error, ErrorCode code, std::initializer_list<const char*> parts) {
   EXPECT_EQ(static_cast<int>(error.code()), static_cast<int>(code)) << error.what();
-  for (const char* part : parts) EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << "\"" << part << "\" is not in:\n" << error.what();
+  for (const char* part : parts)
+    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << "\"" << part << "\" is not in:\n"
+                                                                       << error.what();
 }
 
 inline void expect_equal(const Column& a, const Column& b) {

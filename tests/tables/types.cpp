@@ -51,7 +51,8 @@ TEST(Types, CommasAndThousands) {
   EXPECT_EQ(column_of({"1,5", "-0,25", "3"}).numbers, (std::vector<double>{1.5, -.25, 3}));
   EXPECT_EQ(column_of({"1,234.5", "1,234,567", "12"}).numbers, (std::vector<double>{1234.5, 1234567, 12}));
   EXPECT_EQ(column_of({"1.234,5", "1.234.567", "12"}).numbers, (std::vector<double>{1234.5, 1234567, 12}));
-  EXPECT_EQ(column_of({"1,234", "5,678"}).numbers, (std::vector<double>{1.234, 5.678}));  // fields parted by ';': a decimal comma
+  // fields parted by ';': a decimal comma
+  EXPECT_EQ(column_of({"1,234", "5,678"}).numbers, (std::vector<double>{1.234, 5.678}));
   EXPECT_EQ(read_text("c,d\n\"1,234\",1\n\"5,678\",2\n").columns[0].numbers, (std::vector<double>{1234, 5678}));
   expect_type(ColumnType::category, {"1,5", "1.5"});
   expect_type(ColumnType::category, {"12,34,56", "1"});
@@ -76,11 +77,13 @@ TEST(Types, MissingWordsAreValuesOfText) {
   CsvOptions options;
   options.missing = {"?"};
   EXPECT_TRUE(column_of({"red", "?", "blue"}, options).is_missing(1));
-  EXPECT_EQ(column_of({"1", "?!", "2"}, [] {
-              CsvOptions o;
-              o.missing = {"?!"};
-              return o;
-            }()).type,
+  EXPECT_EQ(column_of({"1", "?!", "2"},
+                      [] {
+                        CsvOptions o;
+                        o.missing = {"?!"};
+                        return o;
+                      }())
+                .type,
             ColumnType::integer);
 }
 

@@ -27,15 +27,14 @@ Error cut_while_read(size_t left, int event) {
   options.path = path;
   try {
     csv_read(options, team, monitor);
-  } catch (const Error& e) {
-    return e;
-  }
+  } catch (const Error& e) { return e; }
   return Error(ErrorCode::internal, "(no error)");
 }
 
 TEST(Vanishing, AFileCutWhileItIsReadIsAnError) {
   for (const size_t left : {size_t{0}, size_t{1}, size_t{100'000}, size_t{1} << 20, size_t{15'000'001}})
-    for (const int event : {0, 2}) expect_parts(cut_while_read(left, event), ErrorCode::io, {"t.csv", "changed while it was read", "Try again"});
+    for (const int event : {0, 2})
+      expect_parts(cut_while_read(left, event), ErrorCode::io, {"t.csv", "changed while it was read", "Try again"});
 }
 
 TEST(Vanishing, PagesThatAreGoneReadAsZerosAndAreNoticed) {
@@ -63,7 +62,8 @@ TEST(Vanishing, AFileThatGrowsIsReadAsItWas) {
 
 // The handler is there while a file is mapped and no longer; a SIGBUS that is not ours ends where it would have ended.
 TEST(Vanishing, TheHostsHandlerComesBack) {
-  struct sigaction before{}, during{}, after{};
+  struct sigaction before {
+  }, during{}, after{};
   ::sigaction(SIGBUS, nullptr, &before);
   const Folder folder;
   {

@@ -86,7 +86,8 @@ TEST(Writer, AnExistingFileStaysWithoutOverwrite) {
               CsvOptions o;
               o.path = options.path;
               return o;
-            }()).rows,
+            }())
+                .rows,
             10);
   EXPECT_EQ(folder.files(), 1u);
 }
@@ -144,9 +145,7 @@ TEST(Writer, AStreamsErrorTakesTheFileBack) {
   try {
     csv_write(&stream, to(folder.path("out.csv")), Monitor{});
     FAIL();
-  } catch (const Error& e) {
-    expect_parts(e, ErrorCode::condition, {"no more rows meet it"});
-  }
+  } catch (const Error& e) { expect_parts(e, ErrorCode::condition, {"no more rows meet it"}); }
   EXPECT_EQ(folder.files(), 0u);
 }
 
@@ -169,7 +168,8 @@ TEST(Writer, WhatIsWrittenReadsBackEqual) {
 TEST(Writer, RandomBytesNeverCrashTheReader) {
   constexpr char kWild[] = ",,;;\t|\"\"\n\n\r 0123456789.-+eE/:TZaNnull?\xC3\xA9\xFF\0";
   // From text that is often a table of one column to bytes that hardly ever are one.
-  const std::string alphabets[] = {"0123456789.-+e/: \n\n\n", "abNAn?\n\n 01", "01,\n\"ab;", std::string(kWild, sizeof kWild - 1)};
+  const std::string alphabets[] = {"0123456789.-+e/: \n\n\n", "abNAn?\n\n 01", "01,\n\"ab;",
+                                   std::string(kWild, sizeof kWild - 1)};
   const Folder folder;
   int tables = 0;
   for (uint32_t seed = 0; seed < 3000; ++seed) {
@@ -199,7 +199,8 @@ TEST(Writer, RandomBytesNeverCrashTheReader) {
       const Table back = read_file(again, 1);
       EXPECT_EQ(back.rows, t.rows);
       for (size_t j = 0; j < t.columns.size(); ++j)
-        for (int64_t i = 0; i < t.rows; ++i) ASSERT_EQ(back.columns[j].is_missing(i), t.columns[j].is_missing(i)) << seed << " " << text;
+        for (int64_t i = 0; i < t.rows; ++i)
+          ASSERT_EQ(back.columns[j].is_missing(i), t.columns[j].is_missing(i)) << seed << " " << text;
     } catch (const Error& e) {
       EXPECT_GT(std::string(e.what()).size(), 20u);
       ASSERT_NE(static_cast<int>(e.code()), static_cast<int>(ErrorCode::internal)) << e.what();
@@ -235,8 +236,10 @@ TEST(Example, HasItsTruth) {
   const auto missing = [](const Column& c, int64_t i) { return c.is_missing(i); };
   EXPECT_NEAR(share("income", missing), .08, .006);
   EXPECT_NEAR(share("plan", missing), .12, .007);
-  EXPECT_NEAR(share("capital_gain", [](const Column& c, int64_t i) { return c.numbers[static_cast<size_t>(i)] == 0; }), .85, .008);
-  EXPECT_NEAR(share("city", [](const Column& c, int64_t i) { return c.codes[static_cast<size_t>(i)] == 0; }), .368, .01);
+  EXPECT_NEAR(share("capital_gain", [](const Column& c, int64_t i) { return c.numbers[static_cast<size_t>(i)] == 0; }),
+              .85, .008);
+  EXPECT_NEAR(share("city", [](const Column& c, int64_t i) { return c.codes[static_cast<size_t>(i)] == 0; }), .368,
+              .01);
   const Table ten = example_people(10, 5);
   EXPECT_EQ(ten.find("income")->numbers[9], t.find("income")->numbers[9]);
   EXPECT_THROW(example_people(0, 1), Error);

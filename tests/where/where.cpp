@@ -17,7 +17,8 @@ using tessera::WhereTerm;
 
 namespace {
 
-Column numbers(const std::string& name, ColumnType type, std::vector<double> values, const std::string& format = "", int decimals = 0) {
+Column numbers(const std::string& name, ColumnType type, std::vector<double> values, const std::string& format = "",
+               int decimals = 0) {
   Column c;
   c.name = name;
   c.type = type;
@@ -46,8 +47,10 @@ Table people() {
                texts("education", ColumnType::category, {"Preschool", "Masters", "Doctor's", "10th"}, {0, 1, 2, -1}),
                texts("zip code", ColumnType::category, {"8001", "8002", "9000"}, {0, 1, 2, 0}),
                texts("active", ColumnType::boolean, {"True", "False"}, {0, 1, 0, -1}),
-               numbers("born", ColumnType::date, {18262, 18293, kNone, 0}, "%d.%m.%Y"),  // 01.01.2020, 01.02.2020, –, 01.01.1970
-               numbers("seen", ColumnType::datetime, {1577836800, 1577880000, 0, kNone}, "%Y-%m-%dT%H:%M:%S"),  // 2020-01-01T00:00:00, T12:00:00
+               // 01.01.2020, 01.02.2020, –, 01.01.1970
+               numbers("born", ColumnType::date, {18262, 18293, kNone, 0}, "%d.%m.%Y"),
+               // 2020-01-01T00:00:00, T12:00:00
+               numbers("seen", ColumnType::datetime, {1577836800, 1577880000, 0, kNone}, "%Y-%m-%dT%H:%M:%S"),
                texts("id", ColumnType::identifier, {"a", "b", "c", "d"}, {0, 1, 2, 3}),
                texts("version", ColumnType::constant, {"7"}, {0, 0, 0, 0}),
                texts("größe", ColumnType::category, {"groß", "klein"}, {0, 1, 0, 1})};
@@ -72,7 +75,9 @@ void expect_error(const std::string& expression, ErrorCode code, const std::vect
     ADD_FAILURE() << expression << " was accepted";
   } catch (const Error& e) {
     EXPECT_EQ(static_cast<int>(code), static_cast<int>(e.code())) << expression << ": " << e.what();
-    for (const std::string& f : fragments) EXPECT_NE(std::string(e.what()).find(f), std::string::npos) << expression << " lacks \"" << f << "\":\n" << e.what();
+    for (const std::string& f : fragments)
+      EXPECT_NE(std::string(e.what()).find(f), std::string::npos) << expression << " lacks \"" << f << "\":\n"
+                                                                  << e.what();
   }
 }
 
@@ -148,8 +153,10 @@ TEST(Where, CountsWhatEachTermMisses) {
 }
 
 TEST(Where, NamesWhatTheSchemaDoesNotKnow) {
-  expect_error("educaton = 'Masters'", ErrorCode::condition, {"no column \"educaton\"", "Nearest: \"education\"", "10 columns"});
-  expect_error("education = 'Kindergarten'", ErrorCode::condition, {"no value \"Kindergarten\"", "Nearest: ", "4 values", "10th"});
+  expect_error("educaton = 'Masters'", ErrorCode::condition,
+               {"no column \"educaton\"", "Nearest: \"education\"", "10 columns"});
+  expect_error("education = 'Kindergarten'", ErrorCode::condition,
+               {"no value \"Kindergarten\"", "Nearest: ", "4 values", "10th"});
   expect_error("education = 'master'", ErrorCode::condition, {"Nearest: \"Masters\""});
   expect_error("education >= 'Masters'", ErrorCode::condition, {"no order", "in (…)"});
   expect_error("id = 'a'", ErrorCode::condition, {"identifier"});
@@ -180,8 +187,40 @@ TEST(Where, PointsAtWhatDoesNotParse) {
 
 // Random pieces, bytes and cuts of good expressions: an Error or a Where, never anything else.
 TEST(Where, SurvivesAnything) {
-  const std::vector<std::string> pieces{"age", "\"zip code\"", "education", "born", "active", "=", "<", ">=", "!=", "in", "(", ")", ",", "between", "and", "is", "not", "null",
-                                        "'Masters'", "'", "\"", "40", "-", ".", "1e400", "0x", "'2020-01-01'", "größe", "\xC3", std::string(1, '\0'), "+.", "2nd", "\n", "or"};
+  const std::vector<std::string> pieces{"age",
+                                        "\"zip code\"",
+                                        "education",
+                                        "born",
+                                        "active",
+                                        "=",
+                                        "<",
+                                        ">=",
+                                        "!=",
+                                        "in",
+                                        "(",
+                                        ")",
+                                        ",",
+                                        "between",
+                                        "and",
+                                        "is",
+                                        "not",
+                                        "null",
+                                        "'Masters'",
+                                        "'",
+                                        "\"",
+                                        "40",
+                                        "-",
+                                        ".",
+                                        "1e400",
+                                        "0x",
+                                        "'2020-01-01'",
+                                        "größe",
+                                        "\xC3",
+                                        std::string(1, '\0'),
+                                        "+.",
+                                        "2nd",
+                                        "\n",
+                                        "or"};
   std::mt19937 gen(7);
   const Table t = people();
   int accepted = 0;

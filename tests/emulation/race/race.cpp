@@ -1,6 +1,7 @@
-// The race build: kernels compiled with -fsanitize=thread call these functions at every access instead of libtsan's, and each access to shared or device memory is
-// compared with those before it. Ordered are: what one thread does; launches; grid barriers; a block's barriers; the lanes of a __syncwarp, transitively (vector
-// clocks). Nothing else, shuffles and votes included. Found without luck: it does not matter whether the schedule made the race do harm.
+// The race build: kernels compiled with -fsanitize=thread call these functions at every access instead of libtsan's,
+// and each access to shared or device memory is compared with those before it. Ordered are: what one thread does;
+// launches; grid barriers; a block's barriers; the lanes of a __syncwarp, transitively (vector clocks). Nothing else,
+// shuffles and votes included. Found without luck: it does not matter whether the schedule made the race do harm.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -99,14 +100,19 @@ bool ordered(const Access& before, const Access& now, const Thread& t) {
 }
 
 [[noreturn]] void race(const Access& before, bool wrote, const Access& now, bool writes, bool shared) {
-  stop(std::string("a race in ") + (shared ? "shared" : "device") + " memory: " + (writes ? "writes at " : "reads at ") + where(now) + " what thread " +
-        std::to_string(before.thread) + " of block " + std::to_string(before.block) + (wrote ? " wrote at " : " read at ") + where(before) + ", and nothing orders the two");
+  stop(std::string("a race in ") + (shared ? "shared" : "device") +
+       " memory: " + (writes ? "writes at " : "reads at ") + where(now) + " what thread " +
+       std::to_string(before.thread) + " of block " + std::to_string(before.block) +
+       (wrote ? " wrote at " : " read at ") + where(before) + ", and nothing orders the two");
 }
 
 void check_cell(uintptr_t a, uint8_t bytes, bool write, Access now, const Thread& t, bool shared) {
   Cell& c = cell_at(a);
   now.bytes = bytes;
-  const auto clash = [&](const Access& before) { return before.launch != 0 && (before.bytes & bytes) != 0 && !(before.atomic && now.atomic) && !ordered(before, now, t); };
+  const auto clash = [&](const Access& before) {
+    return before.launch != 0 && (before.bytes & bytes) != 0 && !(before.atomic && now.atomic) &&
+           !ordered(before, now, t);
+  };
   if (clash(c.write)) race(c.write, true, now, write, shared);
   if (write) {
     for (const Access& r : c.read)
@@ -136,13 +142,23 @@ void check(const void* p, size_t size, bool write, const void* pc, int line) {
     region = device_region(p, true);
     if (region.begin == nullptr) return;  // the thread's own
   }
-  Access now{pc, launch_number(), static_cast<uint32_t>(t->block->number), t->block->epoch, 0, static_cast<uint16_t>(t->number), static_cast<uint16_t>(t->block->grid_epoch),
-             static_cast<uint16_t>(line), 0, in_atomic};
+  Access now{pc,
+             launch_number(),
+             static_cast<uint32_t>(t->block->number),
+             t->block->epoch,
+             0,
+             static_cast<uint16_t>(t->number),
+             static_cast<uint16_t>(t->block->grid_epoch),
+             static_cast<uint16_t>(line),
+             0,
+             in_atomic};
   now.clock = clocks_of(warp_of(*t))[t->number % 32 * 33];
   if (shared && !own.inside(p, size)) stop("touches at " + where(now) + " shared memory outside of its arrays");
   if (!shared && !region.holds(p, size)) {
-    const bool between = a >= reinterpret_cast<uintptr_t>(region.begin) && a + size <= reinterpret_cast<uintptr_t>(region.end());
-    stop((write ? "writes at " : "reads at ") + where(now) + (between ? " between the rows of" : " outside of") + " an allocation of " + std::to_string(region.bytes) + " bytes of device memory");
+    const bool between =
+        a >= reinterpret_cast<uintptr_t>(region.begin) && a + size <= reinterpret_cast<uintptr_t>(region.end());
+    stop((write ? "writes at " : "reads at ") + where(now) + (between ? " between the rows of" : " outside of") +
+         " an allocation of " + std::to_string(region.bytes) + " bytes of device memory");
   }
   if (const int one_of = schedule().preempt; one_of > 0 && !in_atomic) {
     random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
@@ -150,14 +166,16 @@ void check(const void* p, size_t size, bool write, const void* pc, int line) {
   }
   for (uintptr_t at = a; at < a + size;) {
     const uintptr_t next = std::min<uintptr_t>((at / 4 + 1) * 4, a + size);
-    check_cell(at, static_cast<uint8_t>((0xFu << (at % 4) & 0xFu) & (0xFu >> ((4 - (next - 1) % 4 - 1)))), write, now, *t, shared);
+    check_cell(at, static_cast<uint8_t>((0xFu << (at % 4) & 0xFu) & (0xFu >> ((4 - (next - 1) % 4 - 1)))), write, now,
+               *t, shared);
     at = next;
   }
 }
 
 const Watcher kWatcher{
     [](const char* base, size_t bytes) {
-      for (uintptr_t a = reinterpret_cast<uintptr_t>(base) / kPage * kPage; a < reinterpret_cast<uintptr_t>(base) + bytes; a += kPage) {
+      for (uintptr_t a = reinterpret_cast<uintptr_t>(base) / kPage * kPage;
+           a < reinterpret_cast<uintptr_t>(base) + bytes; a += kPage) {
         auto& page = pages()[a / kPage];
         if (!page) page = std::make_unique<Page>();
         std::memset(static_cast<void*>(page->cell), 0, sizeof page->cell);
@@ -184,12 +202,22 @@ const Watcher kWatcher{
 }  // namespace tessera::emulation
 
 // What the compiler calls.
-#define TESSERA_ACCESS(kind, write)                                                                                                                    \
-  extern "C" void __tsan_##kind##1(void* p) { tessera::emulation::check(p, 1, write, __builtin_return_address(0), 0); }                               \
-  extern "C" void __tsan_##kind##2(void* p) { tessera::emulation::check(p, 2, write, __builtin_return_address(0), 0); }                               \
-  extern "C" void __tsan_##kind##4(void* p) { tessera::emulation::check(p, 4, write, __builtin_return_address(0), 0); }                               \
-  extern "C" void __tsan_##kind##8(void* p) { tessera::emulation::check(p, 8, write, __builtin_return_address(0), 0); }                               \
-  extern "C" void __tsan_##kind##16(void* p) { tessera::emulation::check(p, 16, write, __builtin_return_address(0), 0); }
+#define TESSERA_ACCESS(kind, write) \
+  extern "C" void __tsan_##kind##1(void* p) { \
+    tessera::emulation::check(p, 1, write, __builtin_return_address(0), 0); \
+  } \
+  extern "C" void __tsan_##kind##2(void* p) { \
+    tessera::emulation::check(p, 2, write, __builtin_return_address(0), 0); \
+  } \
+  extern "C" void __tsan_##kind##4(void* p) { \
+    tessera::emulation::check(p, 4, write, __builtin_return_address(0), 0); \
+  } \
+  extern "C" void __tsan_##kind##8(void* p) { \
+    tessera::emulation::check(p, 8, write, __builtin_return_address(0), 0); \
+  } \
+  extern "C" void __tsan_##kind##16(void* p) { \
+    tessera::emulation::check(p, 16, write, __builtin_return_address(0), 0); \
+  }
 TESSERA_ACCESS(read, false)
 TESSERA_ACCESS(write, true)
 TESSERA_ACCESS(unaligned_read, false)
@@ -207,17 +235,23 @@ void __tsan_read_range(void* p, size_t n) { tessera::emulation::check(p, n, fals
 void __tsan_write_range(void* p, size_t n) { tessera::emulation::check(p, n, true, __builtin_return_address(0), 0); }
 }
 // Atomics of the host code in the same files (reference counts); kernels use the functions of warp.h.
-#define TESSERA_ATOMICS(bits, type)                                                                                                                            \
-  type __tsan_atomic##bits##_load(const volatile type* p, int) { return __atomic_load_n(p, __ATOMIC_SEQ_CST); }                                                \
-  void __tsan_atomic##bits##_store(volatile type* p, type v, int) { __atomic_store_n(p, v, __ATOMIC_SEQ_CST); }                                                \
-  type __tsan_atomic##bits##_exchange(volatile type* p, type v, int) { return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST); }                                   \
-  type __tsan_atomic##bits##_fetch_add(volatile type* p, type v, int) { return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST); }                                   \
-  type __tsan_atomic##bits##_fetch_sub(volatile type* p, type v, int) { return __atomic_fetch_sub(p, v, __ATOMIC_SEQ_CST); }                                   \
-  int __tsan_atomic##bits##_compare_exchange_strong(volatile type* p, type* e, type v, int, int) {                                                            \
-    return __atomic_compare_exchange_n(p, e, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                                                                    \
-  }                                                                                                                                                            \
-  int __tsan_atomic##bits##_compare_exchange_weak(volatile type* p, type* e, type v, int, int) {                                                              \
-    return __atomic_compare_exchange_n(p, e, v, true, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                                                                     \
+#define TESSERA_ATOMICS(bits, type) \
+  type __tsan_atomic##bits##_load(const volatile type* p, int) { return __atomic_load_n(p, __ATOMIC_SEQ_CST); } \
+  void __tsan_atomic##bits##_store(volatile type* p, type v, int) { __atomic_store_n(p, v, __ATOMIC_SEQ_CST); } \
+  type __tsan_atomic##bits##_exchange(volatile type* p, type v, int) { \
+    return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST); \
+  } \
+  type __tsan_atomic##bits##_fetch_add(volatile type* p, type v, int) { \
+    return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST); \
+  } \
+  type __tsan_atomic##bits##_fetch_sub(volatile type* p, type v, int) { \
+    return __atomic_fetch_sub(p, v, __ATOMIC_SEQ_CST); \
+  } \
+  int __tsan_atomic##bits##_compare_exchange_strong(volatile type* p, type* e, type v, int, int) { \
+    return __atomic_compare_exchange_n(p, e, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+  } \
+  int __tsan_atomic##bits##_compare_exchange_weak(volatile type* p, type* e, type v, int, int) { \
+    return __atomic_compare_exchange_n(p, e, v, true, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
   }
 extern "C" {
 TESSERA_ATOMICS(8, unsigned char)

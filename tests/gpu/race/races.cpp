@@ -1,4 +1,5 @@
-// Planted races, in the build that checks every access: found under every schedule, whether or not they did harm, with both lines; and their right twins are let pass.
+// Planted races, in the build that checks every access: found under every schedule, whether or not they did harm, with
+// both lines; and their right twins are let pass.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -12,9 +13,7 @@ namespace {
 std::string fault_of(const std::function<void()>& f) {
   try {
     f();
-  } catch (const emulation::Fault& e) {
-    return e.what();
-  }
+  } catch (const emulation::Fault& e) { return e.what(); }
   return "no fault";
 }
 template <class F>

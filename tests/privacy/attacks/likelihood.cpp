@@ -22,7 +22,9 @@ Table with_known_values(const Table& rows, const Model& model) {
       const Encoder::Codes codes = model.state().encoder.codes(static_cast<int>(j));
       if (!codes.mean.empty() || codes.values.empty()) continue;
       for (double& x : c.numbers)
-        if (x == x) x = *std::min_element(codes.values.begin(), codes.values.end(), [&](double a, double b) { return std::abs(a - x) < std::abs(b - x); });
+        if (x == x)
+          x = *std::min_element(codes.values.begin(), codes.values.end(),
+                                [&](double a, double b) { return std::abs(a - x) < std::abs(b - x); });
       continue;
     }
     const std::vector<std::string>& known = schema.columns[j].values;
@@ -43,7 +45,8 @@ std::vector<double> logits_of(const Table& rows, const Model& model) {
   p.encode(picked, cells.data(), inputs.data());
   std::vector<double> out(static_cast<size_t>(rows.rows));
   Team team(1);
-  Ratio::Evaluator(s.calibration.ratio, 1024, Device::processor(), team).run(cells.data(), inputs.data(), rows.rows, out.data());
+  Ratio::Evaluator(s.calibration.ratio, 1024, Device::processor(), team)
+      .run(cells.data(), inputs.data(), rows.rows, out.data());
   return out;
 }
 
@@ -70,10 +73,13 @@ class Decoder {
     std::normal_distribution<double> normal;
     std::vector<double> z(latent_);
     for (double& x : z) x = normal(random);
-    const std::vector<double>*share = file_.find("tensor prior.share"), *mean = file_.find("tensor prior.mean"), *factor = file_.find("tensor prior.factor");
+    const std::vector<double>*share = file_.find("tensor prior.share"), *mean = file_.find("tensor prior.mean"),
+          *factor = file_.find("tensor prior.factor");
     if (share == nullptr) return z;
-    const size_t k = std::discrete_distribution<size_t>(share->begin(), share->end())(random), d = mean->size() / share->size();
-    std::vector<double> drawn(mean->begin() + static_cast<ptrdiff_t>(k * d), mean->begin() + static_cast<ptrdiff_t>((k + 1) * d));
+    const size_t k = std::discrete_distribution<size_t>(share->begin(), share->end())(random),
+                 d = mean->size() / share->size();
+    std::vector<double> drawn(mean->begin() + static_cast<ptrdiff_t>(k * d),
+                              mean->begin() + static_cast<ptrdiff_t>((k + 1) * d));
     for (size_t i = 0; i < d; ++i)
       for (size_t j = 0; j <= i; ++j) drawn[i] += (*factor)[(k * d + i) * d + j] * z[j];
     std::copy(drawn.begin(), drawn.end(), z.begin());
@@ -85,7 +91,8 @@ class Decoder {
   std::vector<double> linear(const std::string& name, const std::vector<double>& x) const {
     const std::vector<double>& weight = *file_.find(name + "weight");
     std::vector<double> y = *file_.find(name + "bias");
-    for (size_t o = 0; o < y.size(); ++o) y[o] = std::inner_product(x.begin(), x.end(), weight.begin() + static_cast<ptrdiff_t>(o * x.size()), y[o]);
+    for (size_t o = 0; o < y.size(); ++o)
+      y[o] = std::inner_product(x.begin(), x.end(), weight.begin() + static_cast<ptrdiff_t>(o * x.size()), y[o]);
     return y;
   }
 
@@ -104,18 +111,21 @@ std::vector<double> laws(const RowLayout& layout, std::vector<double> logits) {
       continue;
     }
     const double top = *std::max_element(first, last);
-    const double log_sum = top + std::log(std::accumulate(first, last, 0.0, [&](double sum, double u) { return sum + std::exp(u - top); }));
+    const double log_sum = top + std::log(std::accumulate(
+                                     first, last, 0.0, [&](double sum, double u) { return sum + std::exp(u - top); }));
     std::for_each(first, last, [&](double& u) { u -= log_sum; });
   }
   return logits;
 }
 
-double log_probability(const RowLayout& layout, const std::vector<double>& law, const EncodedTable& rows, int64_t row, const Decoder& decoder) {
+double log_probability(const RowLayout& layout, const std::vector<double>& law, const EncodedTable& rows, int64_t row,
+                       const Decoder& decoder) {
   size_t alpha = static_cast<size_t>(row * layout.alphas()), code = static_cast<size_t>(row * layout.codes()), a = 0;
   double sum = 0;
   for (const Span& s : layout.spans) {
     if (s.part == Span::Part::alpha) {
-      const double sigma = decoder.sigma(a++), off = (static_cast<double>(rows.alphas[alpha++]) - law[static_cast<size_t>(s.start)]) / sigma;
+      const double sigma = decoder.sigma(a++),
+                   off = (static_cast<double>(rows.alphas[alpha++]) - law[static_cast<size_t>(s.start)]) / sigma;
       sum -= 0.5 * off * off + std::log(sigma);
     } else {
       sum += law[static_cast<size_t>(s.start + rows.codes[code++])];
@@ -146,7 +156,8 @@ Scores by_decoder(const Split& split, const Model& model, int latents) {
     for (int64_t i = 0; i < rows.rows; ++i) {
       for (size_t k = 0; k < law.size(); ++k) term[k] = log_probability(layout, law[k], rows, i, decoder);
       const double top = *std::max_element(term.begin(), term.end());
-      out.push_back(top + std::log(std::accumulate(term.begin(), term.end(), 0.0, [&](double sum, double t) { return sum + std::exp(t - top); })));
+      out.push_back(top + std::log(std::accumulate(term.begin(), term.end(), 0.0,
+                                                   [&](double sum, double t) { return sum + std::exp(t - top); })));
     }
     return out;
   };

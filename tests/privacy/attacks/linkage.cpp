@@ -15,7 +15,8 @@ namespace {
 enum : size_t { kReference, kMembers, kHeldOut, kSynthetic };
 using quality::Comparison;
 
-// A number as what an attacker takes for the same: one of 20 equal parts of the reference's range; a level. −1: missing.
+// A number as what an attacker takes for the same: one of 20 equal parts of the reference's range; a level. −1:
+// missing.
 int32_t cell(const Comparison& c, size_t table, size_t column, size_t row) {
   const quality::ComparedColumn &of = c.tables[table].columns[column], &scale = c.tables[kReference].columns[column];
   if (of.is_missing(static_cast<int64_t>(row))) return -1;
@@ -24,7 +25,8 @@ int32_t cell(const Comparison& c, size_t table, size_t column, size_t row) {
   return width > 0 ? static_cast<int32_t>(std::floor(20 * (of.numbers[row] - scale.low) / width)) : 0;
 }
 
-// Anonymeter's multivariate predicate: of a synthetic row's columns, categories equal, numbers at least or at most the row's value, away from the median.
+// Anonymeter's multivariate predicate: of a synthetic row's columns, categories equal, numbers at least or at most the
+// row's value, away from the median.
 struct Predicate {
   struct Term {
     size_t column;
@@ -68,7 +70,10 @@ std::vector<double> medians(const Comparison& c) {
 class Linkage {
  public:
   Linkage(const Split& s, const Table& synthetic, const LinkageOptions& o)
-      : c_(quality::compare_tables({{"reference", s.reference}, {"members", s.members}, {"held-out", s.held_out}, {"synthetic", &synthetic}})), options_(o), random_(o.seed) {
+      : c_(quality::compare_tables(
+            {{"reference", s.reference}, {"members", s.members}, {"held-out", s.held_out}, {"synthetic", &synthetic}})),
+        options_(o),
+        random_(o.seed) {
     for (size_t k = 0; k < c_.facts.size(); ++k) {
       const std::string& name = c_.facts[k].name;
       if (name == o.secret) secret_ = k;
@@ -98,28 +103,38 @@ class Linkage {
       if (const auto person = p.singled_out(c_, kMembers)) members.insert(*person);
       if (const auto person = p.singled_out(c_, kHeldOut)) held_out.insert(*person);
     }
-    return {"singling out", {static_cast<int64_t>(members.size()), c_.tables[kMembers].rows}, {static_cast<int64_t>(held_out.size()), c_.tables[kHeldOut].rows}};
+    return {"singling out",
+            {static_cast<int64_t>(members.size()), c_.tables[kMembers].rows},
+            {static_cast<int64_t>(held_out.size()), c_.tables[kHeldOut].rows}};
   }
 
   Attack linkability() {
-    return each("linkability", [&](size_t table, size_t row) { return nearest(c_, known_, table, row, kSynthetic) == nearest(c_, others_, table, row, kSynthetic); });
+    return each("linkability", [&](size_t table, size_t row) {
+      return nearest(c_, known_, table, row, kSynthetic) == nearest(c_, others_, table, row, kSynthetic);
+    });
   }
 
   Attack inference() {
-    return each("inference", [&](size_t table, size_t row) { return cell(c_, kSynthetic, secret_, nearest(c_, known_, table, row, kSynthetic)) == cell(c_, table, secret_, row); });
+    return each("inference", [&](size_t table, size_t row) {
+      return cell(c_, kSynthetic, secret_, nearest(c_, known_, table, row, kSynthetic)) ==
+             cell(c_, table, secret_, row);
+    });
   }
 
-  // Of everybody whose known columns nobody else shares, on neither side nor in the reference, so that both sides are alike.
+  // Of everybody whose known columns nobody else shares, on neither side nor in the reference, so that both sides are
+  // alike.
   Attack rare_combinations() {
     std::map<std::vector<int32_t>, int> people;
     for (const size_t table : {kReference, kMembers, kHeldOut})
       for (size_t i = 0; i < static_cast<size_t>(c_.tables[table].rows); ++i) ++people[combination(table, i, false)];
     std::map<std::vector<int32_t>, int> made;
-    for (size_t i = 0; i < static_cast<size_t>(c_.tables[kSynthetic].rows); ++i) ++made[combination(kSynthetic, i, true)];
+    for (size_t i = 0; i < static_cast<size_t>(c_.tables[kSynthetic].rows); ++i)
+      ++made[combination(kSynthetic, i, true)];
     Attack out{"rare combinations", {}, {}};
     for (const auto& [table, rate] : {std::pair{kMembers, &out.members}, {kHeldOut, &out.held_out}})
       for (size_t i = 0; i < static_cast<size_t>(c_.tables[table].rows); ++i)
-        if (people[combination(table, i, false)] == 1) ++rate->trials, rate->hits += made.count(combination(table, i, true)) != 0;
+        if (people[combination(table, i, false)] == 1)
+          ++rate->trials, rate->hits += made.count(combination(table, i, true)) != 0;
     return out;
   }
 
@@ -134,7 +149,8 @@ class Linkage {
   Attack each(const char* name, Guess right) {
     Attack out{name, {}, {}};
     for (const auto& [table, rate] : {std::pair{kMembers, &out.members}, {kHeldOut, &out.held_out}})
-      for (size_t i = 0; i < static_cast<size_t>(std::min(c_.tables[table].rows, options_.guesses)); ++i) ++rate->trials, rate->hits += right(table, i);
+      for (size_t i = 0; i < static_cast<size_t>(std::min(c_.tables[table].rows, options_.guesses)); ++i)
+        ++rate->trials, rate->hits += right(table, i);
     return out;
   }
 

@@ -24,7 +24,8 @@ ModelFile::ModelFile(std::string bytes) : bytes_(std::move(bytes)) {
   uint64_t length = 0;
   if (bytes_.size() < sizeof length) throw std::runtime_error("no model file: it is too short");
   std::memcpy(&length, bytes_.data(), sizeof length);
-  if (length > bytes_.size() - sizeof length) throw std::runtime_error("no model file: its header is longer than the file");
+  if (length > bytes_.size() - sizeof length)
+    throw std::runtime_error("no model file: its header is longer than the file");
   const nlohmann::json header = nlohmann::json::parse(bytes_.substr(sizeof length, length));
   for (const auto& [name, entry] : header.items())
     if (name != "__metadata__") read_tensor(name, entry, sizeof length + length);

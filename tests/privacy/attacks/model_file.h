@@ -1,5 +1,5 @@
-// A model file as somebody sees it who has only its bytes: every text and every number in it, with the place where it stands. Reads safetensors and JSON by itself, so that
-// it does not miss what the library's reader leaves out.
+// A model file as somebody sees it who has only its bytes: every text and every number in it, with the place where it
+// stands. Reads safetensors and JSON by itself, so that it does not miss what the library's reader leaves out.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>
@@ -22,8 +22,9 @@ class ModelFile {
 
   const std::string& bytes() const { return bytes_; }
   const nlohmann::json& document() const { return document_; }
-  const std::vector<Numbers>& numbers() const { return numbers_; }  // tensors; arrays of numbers; the numbers of one object
-  const std::vector<Text>& texts() const { return texts_; }         // texts and names of members
+  // tensors; arrays of numbers; the numbers of one object
+  const std::vector<Numbers>& numbers() const { return numbers_; }
+  const std::vector<Text>& texts() const { return texts_; }  // texts and names of members
   // The numbers at a place, or null.
   const std::vector<double>* find(const std::string& place) const;
 

@@ -18,12 +18,19 @@ struct Distances {
   quality::Comparison tables;  // 0: reference, 1: members, 2: held-out, 3: synthetic
 
   Distances(const Split& s, const Table& synthetic)
-      : tables(quality::compare_tables({{"reference", s.reference}, {"members", s.members}, {"held-out", s.held_out}, {"synthetic", &synthetic}})) {
+      : tables(quality::compare_tables({{"reference", s.reference},
+                                        {"members", s.members},
+                                        {"held-out", s.held_out},
+                                        {"synthetic", &synthetic}})) {
     // One scale for every pair: the reference's.
     for (size_t t = 1; t < tables.tables.size(); ++t)
-      for (size_t c = 0; c < tables.facts.size(); ++c) tables.tables[t].columns[c].low = tables.tables[0].columns[c].low, tables.tables[t].columns[c].high = tables.tables[0].columns[c].high;
+      for (size_t c = 0; c < tables.facts.size(); ++c)
+        tables.tables[t].columns[c].low = tables.tables[0].columns[c].low,
+        tables.tables[t].columns[c].high = tables.tables[0].columns[c].high;
   }
-  std::vector<double> nearest(size_t query, size_t reference) { return quality::gower_nearest(tables, query, reference, workers); }
+  std::vector<double> nearest(size_t query, size_t reference) {
+    return quality::gower_nearest(tables, query, reference, workers);
+  }
 };
 enum : size_t { kReference, kMembers, kHeldOut, kSynthetic };
 
@@ -44,7 +51,8 @@ Scores by_density_ratio(const Split& split, const Table& synthetic) {
   const auto score = [&](size_t who) {
     std::vector<double> to_synthetic = d.nearest(who, kSynthetic);
     const std::vector<double> to_reference = d.nearest(who, kReference);
-    for (size_t i = 0; i < to_synthetic.size(); ++i) to_synthetic[i] = std::log((to_reference[i] + kTiny) / (to_synthetic[i] + kTiny));
+    for (size_t i = 0; i < to_synthetic.size(); ++i)
+      to_synthetic[i] = std::log((to_reference[i] + kTiny) / (to_synthetic[i] + kTiny));
     return to_synthetic;
   };
   return {score(kMembers), score(kHeldOut)};
@@ -56,14 +64,17 @@ Columns all_columns(const quality::Comparison& c) {
   return out;
 }
 
-double distance(const quality::Comparison& c, const Columns& columns, size_t a, size_t row_a, size_t b, size_t row_b, double enough) {
+double distance(const quality::Comparison& c, const Columns& columns, size_t a, size_t row_a, size_t b, size_t row_b,
+                double enough) {
   double sum = 0;
   for (const size_t k : columns) {
-    const quality::ComparedColumn &x = c.tables[a].columns[k], &y = c.tables[b].columns[k], &scale = c.tables[0].columns[k];
+    const quality::ComparedColumn &x = c.tables[a].columns[k], &y = c.tables[b].columns[k],
+                                  &scale = c.tables[0].columns[k];
     const bool gone = x.is_missing(static_cast<int64_t>(row_a)), too = y.is_missing(static_cast<int64_t>(row_b));
     if (gone || too) sum += gone != too;
     else if (c.facts[k].kind == quality::Kind::categorical) sum += x.codes[row_a] != y.codes[row_b];
-    else if (scale.high > scale.low) sum += std::min(std::abs(x.numbers[row_a] - y.numbers[row_b]) / (scale.high - scale.low), 1.0);
+    else if (scale.high > scale.low)
+      sum += std::min(std::abs(x.numbers[row_a] - y.numbers[row_b]) / (scale.high - scale.low), 1.0);
     if (sum >= enough) break;
   }
   return sum;
@@ -84,7 +95,8 @@ Copies copies(const Split& split, const Table& synthetic) {
   const std::vector<double> to_members = d.nearest(kSynthetic, kMembers), to_held_out = d.nearest(kSynthetic, kHeldOut);
   Copies out{{0, synthetic.rows}, {0, synthetic.rows}, {}};
   const Columns columns = all_columns(d.tables);
-  std::map<std::pair<size_t, size_t>, double> nearest_of;  // how many synthetic rows have this one of all rows as their nearest
+  // how many synthetic rows have this one of all rows as their nearest
+  std::map<std::pair<size_t, size_t>, double> nearest_of;
   double compared = 0, nearer = 0, squares = 0;
   for (size_t i = 0; i < to_members.size(); ++i) {
     out.of_members.hits += to_members[i] == 0;

@@ -36,7 +36,8 @@ std::vector<Distribution> distributions(const ModelFile& file) {
   return out;
 }
 
-// Means of consecutive groups whose ends are given as shares: values of single rows out of sums that end at nearly the same row. `count`: of rows the shares are of.
+// Means of consecutive groups whose ends are given as shares: values of single rows out of sums that end at nearly the
+// same row. `count`: of rows the shares are of.
 void sums_between(const Distribution& d, double count, std::map<int64_t, double>& sum_up_to) {
   double sum = 0, before = 0;
   for (size_t k = 0; k < d.points->size(); ++k) {
@@ -59,15 +60,18 @@ std::vector<Guesses> guess_numbers(const ModelFile& file, int64_t rows) {
       for (size_t j = i + 1; j < std::min(i + 3, n.values.size()); ++j)
         for (const double t : fractions) combined.values.push_back(n.values[i] + t * (n.values[j] - n.values[i]));
   }
-  // Two lists about one column end in the same number ("real.3", "free.3"); a few rows may be in one and not in the other.
+  // Two lists about one column end in the same number ("real.3", "free.3"); a few rows may be in one and not in the
+  // other.
   for (const Distribution& d : distributions(file))
     for (int64_t missing = 0; missing <= 4; ++missing) {
       std::map<int64_t, double> sums{{0, 0}};
       sums_between(d, static_cast<double>(rows - missing), sums);
       for (const Distribution& other : distributions(file))
-        if (other.place != d.place && other.place.substr(other.place.rfind('.')) == d.place.substr(d.place.rfind('.'))) sums_between(other, static_cast<double>(rows), sums);
+        if (other.place != d.place && other.place.substr(other.place.rfind('.')) == d.place.substr(d.place.rfind('.')))
+          sums_between(other, static_cast<double>(rows), sums);
       for (auto a = sums.begin(), b = std::next(a); b != sums.end(); ++a, ++b)
-        if (b->first - a->first < 5) differences.values.push_back((b->second - a->second) / static_cast<double>(b->first - a->first));
+        if (b->first - a->first < 5)
+          differences.values.push_back((b->second - a->second) / static_cast<double>(b->first - a->first));
     }
   std::vector<Guesses> out{stored, combined, differences, solve_interpolated_quantiles(file, rows)};
   for (Guesses& g : out) std::sort(g.values.begin(), g.values.end());
@@ -96,12 +100,14 @@ Guesses solve_interpolated_quantiles(const ModelFile& file, int64_t rows) {
       more = false;
       for (size_t k = 0; k < p.size(); ++k) {
         const auto low = known.find(gap[k]), high = known.find(gap[k] + 1);
-        if (low != known.end() && high == known.end() && in[k] > 0.05) known[gap[k] + 1] = low->second + (p[k] - low->second) / in[k], more = true;
-        else if (high != known.end() && low == known.end() && in[k] < 0.95) known[gap[k]] = (p[k] - in[k] * high->second) / (1 - in[k]), more = true;
+        if (low != known.end() && high == known.end() && in[k] > 0.05)
+          known[gap[k] + 1] = low->second + (p[k] - low->second) / in[k], more = true;
+        else if (high != known.end() && low == known.end() && in[k] < 0.95)
+          known[gap[k]] = (p[k] - in[k] * high->second) / (1 - in[k]), more = true;
       }
     }
     for (const auto& [row, value] : known) out.values.push_back(value);
-  std::sort(out.values.begin(), out.values.end());
+    std::sort(out.values.begin(), out.values.end());
   }
   return out;
 }

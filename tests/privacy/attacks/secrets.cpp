@@ -20,8 +20,10 @@ std::string shortest(double x) {
 // Digits from the first to the last that is not 0.
 int significant(double x) {
   char digits[32];
-  const std::string text(digits, std::to_chars(digits, digits + sizeof digits, std::abs(x), std::chars_format::scientific).ptr);
-  return static_cast<int>(std::count_if(text.begin(), text.begin() + static_cast<ptrdiff_t>(text.find('e')), [](char c) { return c != '.'; }));
+  const std::string text(digits,
+                         std::to_chars(digits, digits + sizeof digits, std::abs(x), std::chars_format::scientific).ptr);
+  return static_cast<int>(std::count_if(text.begin(), text.begin() + static_cast<ptrdiff_t>(text.find('e')),
+                                        [](char c) { return c != '.'; }));
 }
 
 template <class T>
@@ -48,7 +50,8 @@ std::vector<Form> forms_of(const Secret& s) {
   if (!s.text.empty()) {
     out.push_back({"text", s.text});
     for (const bool ascii : {false, true}) {
-      const std::string quoted = nlohmann::json(s.text).dump(-1, ' ', ascii), twice = nlohmann::json(quoted).dump(-1, ' ', ascii);
+      const std::string quoted = nlohmann::json(s.text).dump(-1, ' ', ascii),
+                        twice = nlohmann::json(quoted).dump(-1, ' ', ascii);
       out.push_back({"JSON", quoted.substr(1, quoted.size() - 2)});
       out.push_back({"JSON in JSON", twice.substr(3, twice.size() - 6)});
     }
@@ -57,7 +60,8 @@ std::vector<Form> forms_of(const Secret& s) {
   out.push_back({"digits", shortest(s.number)});
   out.push_back({"float64", bytes_of(s.number)});
   for (double scale = 1; scale <= 1e9; scale *= 10)
-    if (const double scaled = s.number * scale; std::abs(scaled - std::round(scaled)) < 1e-6 && std::abs(scaled) > 1e9) {
+    if (const double scaled = s.number * scale;
+        std::abs(scaled - std::round(scaled)) < 1e-6 && std::abs(scaled) > 1e9) {
       out.push_back({"int64", bytes_of(static_cast<int64_t>(std::llround(scaled)))});
       break;
     }
@@ -82,7 +86,8 @@ std::vector<Secret> secrets_of(const Table& table, int digits) {
       for (const auto& [x, rows] : counts<double>(c, [&](size_t i) { return c.numbers[i]; }))
         if (rows < kFew && significant(x) >= digits) out.push_back({c.name, "", x});
     } else {
-      for (const auto& [text, rows] : counts<std::string>(c, [&](size_t i) { return c.values[static_cast<size_t>(c.codes[i])]; }))
+      for (const auto& [text, rows] :
+           counts<std::string>(c, [&](size_t i) { return c.values[static_cast<size_t>(c.codes[i])]; }))
         if (rows < kFew) out.push_back({c.name, text, kMissing});
     }
   }
@@ -125,7 +130,9 @@ struct Values {
           if (code >= 0) texts[c.name].insert(c.values[static_cast<size_t>(code)]);
     }
   }
-  bool hold(const Secret& s) { return s.text.empty() ? numbers[s.column].count(s.number) != 0 : texts[s.column].count(s.text) != 0; }
+  bool hold(const Secret& s) {
+    return s.text.empty() ? numbers[s.column].count(s.number) != 0 : texts[s.column].count(s.text) != 0;
+  }
 };
 
 }  // namespace
@@ -136,6 +143,8 @@ std::vector<Secret> without(std::vector<Secret> secrets, const Table& table) {
   return secrets;
 }
 
-int64_t found_among(const Table& rows, const std::vector<Secret>& secrets) { return static_cast<int64_t>(secrets.size() - without(secrets, rows).size()); }
+int64_t found_among(const Table& rows, const std::vector<Secret>& secrets) {
+  return static_cast<int64_t>(secrets.size() - without(secrets, rows).size());
+}
 
 }  // namespace tessera::privacy

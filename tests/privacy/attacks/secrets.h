@@ -15,11 +15,13 @@ struct Secret {
   double number = kMissing;  // of numbers and dates, as Column holds them
 };
 
-// The values of all columns that 1 to kFew − 1 rows hold. Of numbers only those of at least `digits` significant digits, since short ones stand anywhere by chance.
+// The values of all columns that 1 to kFew − 1 rows hold. Of numbers only those of at least `digits` significant
+// digits, since short ones stand anywhere by chance.
 std::vector<Secret> secrets_of(const Table& table, int digits);
 
-// What of the secrets stands in the file, each as "column: text, as …, at …": texts as they are and escaped as JSON has them; numbers as decimal digits, as float64 and,
-// scaled to an integer, as int64 at any byte, and as an element of a tensor or a number of the document.
+// What of the secrets stands in the file, each as "column: text, as …, at …": texts as they are and escaped as JSON has
+// them; numbers as decimal digits, as float64 and, scaled to an integer, as int64 at any byte, and as an element of a
+// tensor or a number of the document.
 std::vector<std::string> found_in(const ModelFile& file, const std::vector<Secret>& secrets);
 
 // Those that no row of the table has.

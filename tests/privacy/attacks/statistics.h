@@ -1,4 +1,5 @@
-// What an attack's success is judged by: intervals of shares, of differences of shares and of areas under the ROC curve, and what chance gives.
+// What an attack's success is judged by: intervals of shares, of differences of shares and of areas under the ROC
+// curve, and what chance gives.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -23,13 +24,16 @@ struct Rate {
 // The difference of two shares (Newcombe 1998, method 10, made of Wilson's intervals).
 Interval difference(const Rate& a, const Rate& b);
 
-// The probability that of all hits as many as `a` has, or more, fall on a's trials if both shares are equal (Fisher's exact test, one-sided).
+// The probability that of all hits as many as `a` has, or more, fall on a's trials if both shares are equal (Fisher's
+// exact test, one-sided).
 double by_chance(const Rate& a, const Rate& b);
 
-// Probability that a member scores higher than a non-member, ties counting one half, with its interval (DeLong, DeLong and Clarke-Pearson 1988).
+// Probability that a member scores higher than a non-member, ties counting one half, with its interval (DeLong, DeLong
+// and Clarke-Pearson 1988).
 Interval area_under_roc(const std::vector<double>& members, const std::vector<double>& others);
 
-// Share of members found where at most `false_positives` of the others are taken for one (Carlini et al. 2022 judge membership attacks by it).
+// Share of members found where at most `false_positives` of the others are taken for one (Carlini et al. 2022 judge
+// membership attacks by it).
 Rate members_found(const std::vector<double>& members, const std::vector<double>& others, double false_positives);
 
 }  // namespace tessera::privacy
