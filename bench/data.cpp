@@ -5,11 +5,11 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "kernels/philox.h"
-#include "models/table/arrow_export.h"
-#include "models/table/csv_reader.h"
-#include "models/table/csv_writer.h"
-#include "models/table/example.h"
+#include "kernels/math/philox.h"
+#include "models/data/arrow/export.h"
+#include "models/data/csv/example.h"
+#include "models/data/csv/reader.h"
+#include "models/data/csv/writer.h"
 
 namespace bench {
 namespace {

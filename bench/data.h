@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <string>
 
-#include "engine/team.h"
-#include "models/table/table.h"
+#include "engine/run/team.h"
+#include "models/data/table/table.h"
 
 namespace bench {
 

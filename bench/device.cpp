@@ -18,16 +18,16 @@
 #include <random>
 #include <set>
 
-#include "engine/device.h"
-#include "engine/device_api.h"
+#include "engine/device/device.h"
+#include "engine/device/device_api.h"
 #include "engine/error.h"
-#include "engine/passes.h"
-#include "engine/program.h"
-#include "engine/rules.h"
+#include "engine/passes/passes.h"
+#include "engine/plan/op_rules.h"
+#include "engine/run/program.h"
+#include "models/data/csv/example.h"
 #include "models/method.h"
 #include "models/model_state.h"
-#include "models/table/example.h"
-#include "models/timegan.h"
+#include "models/timegan/network.h"
 
 namespace {
 

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <numeric>
 
-#include "kernels/philox.h"
-#include "models/encoding/encoder.h"
-#include "models/encoding/mixture.h"
-#include "models/encoding/sort_numbers.h"
+#include "kernels/math/philox.h"
+#include "models/data/encoding/encoder.h"
+#include "models/data/encoding/mixture.h"
+#include "models/data/protection/sort_numbers.h"
 
 namespace tessera {
 namespace {

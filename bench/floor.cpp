@@ -1,7 +1,7 @@
 #include "floor.h"
 
-#include "engine/placement.h"
-#include "engine/rules.h"
+#include "engine/plan/op_rules.h"
+#include "engine/schedule/placement.h"
 
 namespace bench {
 

@@ -1,8 +1,8 @@
-// The work of a training step, from which its floor follows by the machine's ceilings (engine/ceilings.h), measured in
-// the same run as the figure.
+// The work of a training step, from which its floor follows by the machine's ceilings (engine/run/roofline.h), measured
+// in the same run as the figure.
 #pragma once
-#include "engine/ceilings.h"
-#include "engine/plan.h"
+#include "engine/plan/plan.h"
+#include "engine/run/roofline.h"
 
 namespace bench {
 

@@ -1,6 +1,6 @@
-// Every op as its tests describe it (tests/engine/op_case.h), through the kernels of this processor on one thread: the
-// time of a call, its rates by the op's cost (engine/rules.h), and beside it the floor that these bytes and FLOPs have
-// on this machine. Of each op the case that moves the most bytes.
+// Every op as its tests describe it (tests/ops/op_case.h), through the kernels of this processor on one thread: the
+// time of a call, its rates by the op's cost (engine/plan/op_rules.h), and beside it the floor that these bytes and
+// FLOPs have on this machine. Of each op the case that moves the most bytes.
 //   bench_ops            all ops
 //   bench_ops NAME       every case of one op
 #include <algorithm>
@@ -8,9 +8,9 @@
 #include <cstdio>
 #include <memory>
 
-#include "engine/ceilings.h"
-#include "engine/op_run.h"
-#include "engine/program.h"
+#include "engine/run/program.h"
+#include "engine/run/roofline.h"
+#include "ops/op_run.h"
 
 namespace tessera::oracle {
 namespace {

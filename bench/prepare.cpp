@@ -12,9 +12,9 @@
 #include <limits>
 
 #include "data.h"
-#include "engine/ceilings.h"
-#include "models/encoding/encoder.h"
-#include "models/table/csv_reader.h"
+#include "engine/run/roofline.h"
+#include "models/data/csv/reader.h"
+#include "models/data/encoding/encoder.h"
 
 namespace bench {
 namespace {

@@ -12,8 +12,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "models/data/csv/reader.h"
 #include "models/tables.h"
-#include "models/table/csv_reader.h"
 #include "privacy/attacks/likelihood.h"
 #include "privacy/attacks/linkage.h"
 #include "privacy/attacks/reconstruction.h"

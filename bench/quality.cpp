@@ -7,12 +7,12 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "models/quality/column_shapes.h"
-#include "models/quality/distances.h"
 #include "models/quality/evaluate.h"
-#include "models/quality/new_rows.h"
-#include "models/quality/pair_trends.h"
-#include "models/quality/two_sample.h"
+#include "models/quality/metrics/column_shapes.h"
+#include "models/quality/metrics/distances.h"
+#include "models/quality/metrics/new_rows.h"
+#include "models/quality/metrics/pair_trends.h"
+#include "models/quality/metrics/two_sample.h"
 #include "quality/tables.h"
 
 namespace tq = tessera::quality;

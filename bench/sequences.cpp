@@ -13,13 +13,13 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/ceilings.h"
-#include "engine/passes.h"
-#include "engine/program.h"
+#include "engine/passes/passes.h"
+#include "engine/run/program.h"
+#include "engine/run/roofline.h"
 #include "floor.h"
 #include "models/method.h"
 #include "models/model_state.h"
-#include "models/timegan.h"
+#include "models/timegan/network.h"
 
 namespace bench {
 namespace {

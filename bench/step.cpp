@@ -17,14 +17,14 @@
 #include <sstream>
 
 #include "data.h"
-#include "engine/ceilings.h"
-#include "engine/passes.h"
-#include "engine/program.h"
+#include "engine/passes/passes.h"
+#include "engine/run/program.h"
+#include "engine/run/roofline.h"
 #include "floor.h"
+#include "models/data/arrow/export.h"
+#include "models/data/csv/writer.h"
 #include "models/method.h"
 #include "models/model_state.h"
-#include "models/table/arrow_export.h"
-#include "models/table/csv_writer.h"
 
 namespace bench {
 namespace {

@@ -10,8 +10,8 @@
 //          packed. A block owns some units and one of the
 //          `parts`: the columns [j·width, (j + 1)·width) of a packed value, or row u·parts + j of every unit of what
 //              was packed
-// Which ops may stand in which chain the engine decides (engine/fusion.h); fits() says whether a launch is small enough
-// for the kernel's parameters.
+// Which ops may stand in which chain the engine decides (engine/schedule/gpu_fusion.h); fits() says whether a launch is
+// small enough for the kernel's parameters.
 #pragma once
 #include "kernels/ops.h"
 #include "kernels/view.h"
@@ -66,6 +66,6 @@ struct FusedKernels {  // a table's (KernelTable::fused)
   bool (*fits)(const FusedLaunchOp& op);
   int64_t (*slices_bytes)(const Call& matmul);  // of workspace
 };
-const FusedKernels& fused_kernels_cuda();  // kernels/fused.cu
+const FusedKernels& fused_kernels_cuda();  // kernels/gpu/fused/fused.cu
 
 }  // namespace tessera

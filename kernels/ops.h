@@ -1,12 +1,12 @@
 // The closed set of ops: attributes only. Shape rules and derivatives are in engine/ops/, kernels in kernels/cpu/ and
 // kernels/*.cu.
 // The list at the end is the only place where an op is enrolled. An op without a rule (engine/ops/), or without a
-// device case that the list promises (gpu_chain.cuh), does not compile; one without a kernel of some backend does not
-// link.
+// device case that the list promises (gpu/fused/chain.cuh), does not compile; one without a kernel of some backend does
+// not link.
 #pragma once
 #include <cstdint>
 
-#include "kernels/host_device.h"
+#include "kernels/math/host_device.h"
 
 namespace tessera {
 
@@ -58,8 +58,8 @@ struct GatherSequences {
   bool operator==(const GatherSequences&) const = default;
 };
 
-// Rows of codes and alphas as calibration's density ratio takes them (kernels/profile.h): sparse rows, what a number is
-// in the model's units decided on the way.
+// Rows of codes and alphas as calibration's density ratio takes them (kernels/math/profile.h): sparse rows, what a
+// number is in the model's units decided on the way.
 //   in codes [B, C] int32, alphas [B, A], rows [B, 3] int32 · out index [B, entries] int32, value [B, entries]
 struct ProfileTable;
 struct ProfileRows {
@@ -85,7 +85,7 @@ struct Matmul {
   bool trans_a, trans_b;
   int pairs;
   bool addend;
-  int64_t cut = 0;  // > 0: the depth is summed in slices of so many, where a backend cuts it (kernels/slices.h)
+  int64_t cut = 0;  // > 0: the depth is summed in slices of so many, where a backend cuts it (kernels/split_k.h)
   bool operator==(const Matmul&) const = default;
 };
 
@@ -379,7 +379,7 @@ struct Parts {
   enum : int {
     whole = 0,
     blocks = 1,  // CPU: a block of rows (Call::block)
-    // CUDA: a step of a fused launch (fused.h), whose device code is Fused<Op> (gpu_chain.cuh)
+    // CUDA: a step of a fused launch (fused.h), whose device code is Fused<Op> (gpu/fused/chain.cuh)
     rows = 2,
     cols = 4,
     elements = 8,  // in a chain `flat`, and of tiles that the chain has made

@@ -6,9 +6,9 @@ namespace tessera {
 
 // A row-major matrix [rows, cols]; element (r, c) at data[r·ld + c]. Real views hold the program's scalar type, index
 // views int32.
-// What passes between recurrent layers alone may lie as they work on it (engine/tile_chains.h): column c of sequence b
-// is lane b mod kSequenceTile of data[(b div kSequenceTile·cols + c)·kSequenceTile], 0 where there is no sequence or it
-// has ended.
+// What passes between recurrent layers alone may lie as they work on it (engine/schedule/cpu_recurrent_tiles.h): column
+// c of sequence b is lane b mod kSequenceTile of data[(b div kSequenceTile·cols + c)·kSequenceTile], 0 where there is
+// no sequence or it has ended.
 struct View {
   void* data;
   int64_t rows, cols, ld;
@@ -34,8 +34,8 @@ struct Call {
   int inputs, outputs;
   const void* op;  // the op's attributes: one of the structs of ops.h
   StepState* state;
-  // Of a call for a block of rows (engine/row_chains.h): the views begin at row `first_row` of the whole, and one
-  // thread makes all of it.
+  // Of a call for a block of rows (engine/schedule/cpu_row_fusion.h): the views begin at row `first_row` of the whole,
+  // and one thread makes all of it.
   bool block = false;
   int64_t first_row = 0;
 };

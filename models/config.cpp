@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "models/encoding/json_fields.h"
+#include "engine/text/json_fields.h"
 
 namespace tessera {
 namespace {

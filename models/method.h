@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/program.h"
-#include "engine/var.h"
+#include "engine/plan/recorder.h"
+#include "engine/run/program.h"
 #include "models/config.h"
-#include "models/encoding/encoder.h"
+#include "models/data/encoding/encoder.h"
 #include "models/model.h"
 
 namespace tessera {

@@ -4,18 +4,18 @@
 
 #include <numeric>
 
-#include "engine/ceilings.h"
 #include "engine/error.h"
-#include "engine/files.h"
-#include "engine/passes.h"
-#include "engine/placement.h"
-#include "engine/program.h"
-#include "engine/rules.h"
-#include "models/encoding/permutation.h"
-#include "models/encoding/rare_categories.h"
-#include "models/fused_plan.h"
+#include "engine/passes/passes.h"
+#include "engine/plan/op_rules.h"
+#include "engine/run/program.h"
+#include "engine/run/roofline.h"
+#include "engine/schedule/placement.h"
+#include "engine/storage/files.h"
+#include "models/data/identifiers/permutation.h"
+#include "models/data/protection/rare_categories.h"
+#include "models/describe_launches.h"
 #include "models/model_state.h"
-#include "models/protection.h"
+#include "models/training/protection.h"
 
 namespace tessera {
 

@@ -8,18 +8,18 @@
 #include <string>
 #include <vector>
 
-#include "engine/monitor.h"
-#include "engine/team.h"
-#include "models/calibration/tier.h"
+#include "engine/run/monitor.h"
+#include "engine/run/team.h"
 #include "models/config.h"
-#include "models/encoding/encoder.h"
-#include "models/sequence/sequences.h"
-#include "models/table/table.h"
-#include "models/training_clock.h"
+#include "models/data/encoding/encoder.h"
+#include "models/data/sequence/sequences.h"
+#include "models/data/table/table.h"
+#include "models/sampling/calibration/tier.h"
+#include "models/training/clock.h"
 
 namespace tessera {
 
-class Device;  // engine/device.h
+class Device;  // engine/device/device.h
 
 struct LossRow {  // one line of --log: means over the steps since the line before
   int64_t step;
@@ -30,7 +30,7 @@ struct LossRow {  // one line of --log: means over the steps since the line befo
   std::string note;                   // the same for a person
 };
 
-// Where a run keeps itself while it goes, and how often; models/checkpoint.h.
+// Where a run keeps itself while it goes, and how often; models/training/checkpoint.h.
 struct CheckpointOptions {
   std::string path;  // empty: nowhere
   double every_seconds = 60;
@@ -50,14 +50,15 @@ struct FitOptions {
   EncoderOptions encoder;
   uint64_t seed = 0;
   Tier calibrate = Tier::full;  // the highest tier that is learnt after training
-  // rows a category must have to be learnt; see models/encoding/rare_categories.h
+  // rows a category must have to be learnt; see models/data/protection/rare_categories.h
   int64_t rare_rows = 1;
   std::string source;                             // where the rows came from, for the provenance
   std::function<void(const LossRow&)> on_losses;  // at least once an epoch; may be empty
   std::vector<std::string> passes_off;            // plan passes to leave out, for study; see `tessera plan`
   std::shared_ptr<Device> device;                 // where training steps run; null: the processor
   CheckpointOptions checkpoint;
-  // epochs without a better held-out measure after which training comes to its end; 0: none. See models/held_out.h
+  // epochs without a better held-out measure after which training comes to its end; 0: none. See
+  // models/training/validation.h
   int patience = 0;
   bool keep_best = false;       // of the weights measured, those that were best
   double max_seconds = 0;       // of the whole run, from `begun` on; 0: as long as it takes
@@ -69,7 +70,7 @@ void apply_preset(FitOptions& options);  // Error(usage) for an unknown preset o
 
 struct SampleOptions {
   uint64_t seed = 0;
-  std::string where;               // "" or an expression, see models/table/where.h
+  std::string where;               // "" or an expression, see models/sampling/where.h
   int batch = 0;                   // rows made at a time; 0: chosen. Never changes a row
   std::shared_ptr<Device> device;  // where rows are made; null: the processor
   // candidates a row may take under `where` before Error(condition); 0: 65,536, fewer where none of the first million

@@ -4,10 +4,10 @@
 
 #include <cmath>
 
-#include "engine/files.h"
-#include "engine/json_text.h"
-#include "engine/safetensors.h"
-#include "models/encoding/json_fields.h"
+#include "engine/storage/files.h"
+#include "engine/storage/safetensors.h"
+#include "engine/text/json_fields.h"
+#include "engine/text/json_guard.h"
 #include "models/model_state.h"
 
 namespace tessera {

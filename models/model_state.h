@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "models/calibration/calibration.h"
-#include "models/checkpoint.h"
-#include "models/ctgan.h"
+#include "models/ctgan/network.h"
 #include "models/method.h"
 #include "models/model.h"
-#include "models/sequence_model.h"
+#include "models/sampling/calibration/calibration.h"
+#include "models/timegan/sequence_model.h"
+#include "models/training/checkpoint.h"
 
 namespace tessera {
 

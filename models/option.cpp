@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "models/encoding/json_fields.h"
+#include "engine/text/json_fields.h"
 
 namespace tessera {
 namespace {

@@ -6,7 +6,7 @@ set -euo pipefail
 source=$1 compiler=$2
 shift 2
 
-declare -A header=([kernels]=kernels/philox.h [engine]=engine/error.h [models]=models/table/table.h [include]=tessera/arrow.h)
+declare -A header=([kernels]=kernels/math/philox.h [engine]=engine/error.h [models]=models/data/table/table.h [include]=tessera/arrow.h)
 declare -A may_see=(
   [kernels]="kernels"
   [engine]="kernels engine"

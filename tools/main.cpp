@@ -1,10 +1,10 @@
 // The program: a command line over the C interface.
+#include <fcntl.h>
+#include <unistd.h>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
-#include <fcntl.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <exception>
@@ -12,10 +12,10 @@
 #include <new>
 #include <sstream>
 
-#include "commands.h"
-#include "interrupt.h"
-#include "text.h"
-#include "whole_number.h"
+#include "commands/commands.h"
+#include "commands/interrupt.h"
+#include "commands/whole_number.h"
+#include "terminal/text.h"
 
 namespace {
 

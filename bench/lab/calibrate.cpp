@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "models/data/csv/reader.h"
 #include "models/model.h"
-#include "models/table/csv_reader.h"
 
 using namespace tessera;
 

@@ -8,11 +8,11 @@
 #include <cstdio>
 #include <set>
 
-#include "engine/passes.h"
-#include "engine/program.h"
+#include "engine/passes/passes.h"
+#include "engine/run/program.h"
+#include "models/data/arrow/export.h"
+#include "models/data/csv/writer.h"
 #include "models/model_state.h"
-#include "models/table/arrow_export.h"
-#include "models/table/csv_writer.h"
 
 using namespace tessera;
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The training steps of CTGAN and TVAE (Xu et al. 2019) in eager PyTorch, written from the paper and from models/ctgan.cpp and tvae.cpp, as people write them: a column at a
+"""The training steps of CTGAN and TVAE (Xu et al. 2019) in eager PyTorch, written from the paper and from models/ctgan/network.cpp and tvae.cpp, as people write them: a column at a
 time where the columns differ, conditions drawn on the host. What a user of PyTorch has today, on the card at hand; the yardstick of bench_device.
 
     torch_step.py [--method ctgan|tvae] [--device cuda] [--steps 200] [--json FILE]

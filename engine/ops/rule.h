@@ -1,5 +1,5 @@
 // The shape of a rule. A specialisation gives
-//   static constexpr Traits traits{…}, or static Traits traits(const Op&, size_t inputs)   see engine/ops/traits.h
+//   static constexpr Traits traits{…}, or static Traits traits(const Op&, size_t inputs)   see engine/plan/traits.h
 //   static std::vector<Result> infer(const Op&, const Shapes& in)                  what comes out
 //   static std::vector<Var> vjp(Recorder&, const Op&, const Vjp&)                   gradients of the inputs, or
 //   static std::vector<Var> compose(Recorder&, const Op&, const std::vector<Var>&)  the op as simpler ones, from which
@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "engine/error.h"
-#include "engine/rules.h"
-#include "engine/var.h"
+#include "engine/plan/op_rules.h"
+#include "engine/plan/recorder.h"
 
 namespace tessera {
 

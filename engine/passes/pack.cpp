@@ -1,6 +1,6 @@
 // pack: a product with packed rows is the sum over the places in a pack, and is added up in that order. On a GPU
 // whoever has made the rows of one place can multiply them by that place's part of the weight at once
-// (engine/fusion.h); elsewhere the order is the processor's.
+// (engine/schedule/gpu_fusion.h); elsewhere the order is the processor's.
 #include "engine/passes/rewrite.h"
 
 namespace tessera {

@@ -1,4 +1,4 @@
-#include "engine/passes.h"
+#include "engine/passes/passes.h"
 
 #include "engine/error.h"
 #include "engine/passes/rewrite.h"
@@ -59,7 +59,7 @@ std::vector<PassReport> optimise(Plan& plan, const std::set<std::string>& off) {
   for (const PassInfo& p : passes()) {
     if (!wanted(off, p.name)) continue;
     PassReport r{p.name, plan.nodes.size(), 0, flops(plan), 0};
-    // liveness is placement's (engine/placement.h), fusion the device's (engine/fusion.h)
+    // liveness is placement's (engine/schedule/placement.h), fusion the device's (engine/schedule/gpu_fusion.h)
     if (p.run != nullptr) p.run(plan);
     // What a pass has made unnecessary goes with it; otherwise it would be computed beside its replacement.
     if (wanted(off, "dead")) drop_dead(plan);

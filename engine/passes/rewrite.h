@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "engine/rules.h"
-#include "engine/var.h"
+#include "engine/plan/op_rules.h"
+#include "engine/plan/recorder.h"
 
 namespace tessera {
 

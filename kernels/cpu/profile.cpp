@@ -1,6 +1,6 @@
-// profile_rows: rows of codes and alphas as the density ratio takes them (kernels/profile.h).
+// profile_rows: rows of codes and alphas as the density ratio takes them (kernels/math/profile.h).
+#include "kernels/math/profile.h"
 #include "kernels/cpu/tables.h"
-#include "kernels/profile.h"
 
 namespace tessera::TESSERA_ISA {
 namespace {

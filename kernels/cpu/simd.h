@@ -10,8 +10,8 @@
 #include <immintrin.h>
 #endif
 
+#include "kernels/math/philox.h"
 #include "kernels/ops.h"
-#include "kernels/philox.h"
 #include "kernels/view.h"
 
 namespace tessera::TESSERA_ISA {

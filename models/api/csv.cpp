@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <memory>
 
-#include "models/api/context.h"
-#include "models/api/handles.h"
-#include "models/api/lists.h"
 #include "models/api/rows.h"
-#include "models/files/table_file.h"
-#include "models/table/arrow_export.h"
-#include "models/table/arrow_metadata.h"
-#include "models/table/csv_reader.h"
-#include "models/table/csv_writer.h"
-#include "models/table/example.h"
+#include "models/api/support/context.h"
+#include "models/api/support/handles.h"
+#include "models/api/support/lists.h"
+#include "models/data/arrow/export.h"
+#include "models/data/arrow/metadata.h"
+#include "models/data/csv/example.h"
+#include "models/data/csv/reader.h"
+#include "models/data/csv/writer.h"
+#include "models/data/files/table_file.h"
 
 using namespace tessera;
 using namespace tessera::api;

@@ -1,11 +1,11 @@
 // Rows that lie on a device.
 #include <fmt/format.h>
 
-#include "engine/device.h"
-#include "models/api/context.h"
-#include "models/api/handles.h"
+#include "engine/device/device.h"
 #include "models/api/rows.h"
-#include "models/table/arrow_device.h"
+#include "models/api/support/context.h"
+#include "models/api/support/handles.h"
+#include "models/data/arrow/device.h"
 
 using namespace tessera;
 using namespace tessera::api;

@@ -5,17 +5,17 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "engine/passes.h"
-#include "engine/printable.h"
-#include "models/api/context.h"
-#include "models/api/durations.h"
-#include "models/api/handles.h"
-#include "models/api/lists.h"
+#include "engine/passes/passes.h"
+#include "engine/text/printable.h"
 #include "models/api/model.h"
 #include "models/api/rows.h"
 #include "models/api/sequences.h"
-#include "models/checkpoint.h"
-#include "models/table/arrow_import.h"
+#include "models/api/support/context.h"
+#include "models/api/support/durations.h"
+#include "models/api/support/handles.h"
+#include "models/api/support/lists.h"
+#include "models/data/arrow/import.h"
+#include "models/training/checkpoint.h"
 
 namespace tessera::api {
 namespace {

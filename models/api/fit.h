@@ -1,7 +1,7 @@
 // tessera_fit_options → FitOptions, for tessera_fit() and tessera_plan().
 #pragma once
+#include "models/data/arrow/import.h"
 #include "models/model.h"
-#include "models/table/arrow_import.h"
 #include "tessera/tessera.h"
 
 namespace tessera::api {

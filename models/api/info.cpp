@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "engine/device.h"
-#include "engine/device_api.h"
-#include "engine/isa.h"
-#include "engine/team.h"
-#include "models/api/guard.h"
+#include "engine/device/device.h"
+#include "engine/device/device_api.h"
+#include "engine/run/cpu_features.h"
+#include "engine/run/team.h"
+#include "models/api/support/guard.h"
 #include "models/config.h"
-#include "models/files/plugin.h"
+#include "models/data/files/plugin.h"
 
 using namespace tessera;
 using namespace tessera::api;

@@ -11,11 +11,11 @@
 #include <system_error>
 #include <thread>
 
-#include "models/api/context.h"
 #include "models/api/fit.h"
-#include "models/api/handles.h"
 #include "models/api/model.h"
 #include "models/api/rows.h"
+#include "models/api/support/context.h"
+#include "models/api/support/handles.h"
 
 using namespace tessera;
 using namespace tessera::api;

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "models/api/handles.h"
 #include "models/api/rows.h"
-#include "models/files/file_uses.h"
-#include "models/table/arrow_export.h"
+#include "models/api/support/handles.h"
+#include "models/data/arrow/export.h"
+#include "models/data/files/file_uses.h"
 
 using namespace tessera;
 using namespace tessera::api;

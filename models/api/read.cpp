@@ -5,10 +5,10 @@
 #include <cmath>
 #include <cstring>
 
-#include "models/api/context.h"
 #include "models/api/rows.h"
-#include "models/table/arrow_import.h"
-#include "models/table/types_value.h"
+#include "models/api/support/context.h"
+#include "models/data/arrow/import.h"
+#include "models/data/table/types_value.h"
 
 using namespace tessera;
 using namespace tessera::api;

@@ -1,12 +1,12 @@
 #include <nlohmann/json.hpp>
 
-#include "models/api/context.h"
 #include "models/api/rows.h"
 #include "models/api/sequences.h"
-#include "models/table/inspect.h"
+#include "models/api/support/context.h"
+#include "models/data/arrow/import.h"
+#include "models/data/table/inspect.h"
 #include "models/quality/evaluate.h"
 #include "models/quality/evaluate_sequences.h"
-#include "models/table/arrow_import.h"
 
 using namespace tessera;
 using namespace tessera::api;

@@ -1,6 +1,6 @@
 // Streams on their way in: taken over at once, so that they are released whatever happens to the call.
 #pragma once
-#include "models/api/guard.h"
+#include "models/api/support/guard.h"
 
 namespace tessera::api {
 

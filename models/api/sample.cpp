@@ -2,10 +2,10 @@
 
 #include <memory>
 
-#include "models/api/context.h"
-#include "models/api/handles.h"
 #include "models/api/model.h"
-#include "models/table/arrow_export.h"
+#include "models/api/support/context.h"
+#include "models/api/support/handles.h"
+#include "models/data/arrow/export.h"
 
 using namespace tessera;
 using namespace tessera::api;

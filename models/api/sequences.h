@@ -1,8 +1,8 @@
 // tessera_sequence_options → SequenceOptions.
 #pragma once
-#include "models/api/guard.h"
-#include "models/api/lists.h"
-#include "models/sequence/sequences.h"
+#include "models/api/support/guard.h"
+#include "models/api/support/lists.h"
+#include "models/data/sequence/sequences.h"
 
 namespace tessera::api {
 

@@ -5,16 +5,16 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
-#include "models/quality/column_report.h"
-#include "models/quality/comparison.h"
-#include "models/quality/distances.h"
-#include "models/quality/new_rows.h"
-#include "models/quality/pair_trends.h"
-#include "models/quality/statistics.h"
-#include "models/quality/two_sample.h"
-#include "models/quality/utility.h"
-#include "models/quality/workers.h"
-#include "models/table/types.h"
+#include "models/data/table/types.h"
+#include "models/quality/common/statistics.h"
+#include "models/quality/common/workers.h"
+#include "models/quality/metrics/column_report.h"
+#include "models/quality/metrics/comparison.h"
+#include "models/quality/metrics/distances.h"
+#include "models/quality/metrics/new_rows.h"
+#include "models/quality/metrics/pair_trends.h"
+#include "models/quality/metrics/two_sample.h"
+#include "models/quality/metrics/utility.h"
 
 namespace tessera {
 namespace quality {

@@ -5,9 +5,9 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "engine/monitor.h"
-#include "engine/team.h"
-#include "models/table/table.h"
+#include "engine/run/monitor.h"
+#include "engine/run/team.h"
+#include "models/data/table/table.h"
 
 namespace tessera {
 

@@ -6,12 +6,12 @@
 #include <numeric>
 
 #include "engine/error.h"
-#include "models/quality/column_report.h"
-#include "models/quality/comparison.h"
-#include "models/quality/pair_trends.h"
-#include "models/quality/sequence_metrics.h"
-#include "models/quality/statistics.h"
-#include "models/quality/step_features.h"
+#include "models/quality/common/statistics.h"
+#include "models/quality/metrics/column_report.h"
+#include "models/quality/metrics/comparison.h"
+#include "models/quality/metrics/pair_trends.h"
+#include "models/quality/sequences/sequence_metrics.h"
+#include "models/quality/sequences/step_features.h"
 
 namespace tessera {
 namespace quality {

@@ -2,8 +2,8 @@
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 
-#include "models/quality/sequence_judges.h"
-#include "models/sequence/sequences.h"
+#include "models/data/sequence/sequences.h"
+#include "models/quality/sequences/sequence_judges.h"
 
 namespace tessera {
 

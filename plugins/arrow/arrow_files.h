@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "models/files/plugin_api.h"
+#include "models/data/files/plugin_api.h"
 
 namespace tessera::arrow_files {
 

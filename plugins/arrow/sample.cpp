@@ -5,12 +5,12 @@
 #include <arrow/datum.h>
 
 #include "arrow_files.h"
-#include "kernels/philox.h"
+#include "kernels/math/philox.h"
 
 namespace tessera::arrow_files {
 namespace {
 
-// a number of its own beside those of Purpose (kernels/philox.h): which rows of a large file are learnt from
+// a number of its own beside those of Purpose (kernels/math/philox.h): which rows of a large file are learnt from
 constexpr uint32_t kPurpose = 0x7600;
 
 class Sampled : public arrow::RecordBatchReader {

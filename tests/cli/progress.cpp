@@ -1,11 +1,11 @@
 // What a person sees while waiting.
-#include "progress.h"
+#include "terminal/progress.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "text.h"
+#include "terminal/text.h"
 
 namespace {
 

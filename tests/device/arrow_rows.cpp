@@ -3,10 +3,10 @@
 #include <memory>
 
 #include "device.h"
-#include "engine/device_api.h"
+#include "engine/device/device_api.h"
 #include "engine/error.h"
-#include "models/table/arrow_device.h"
-#include "models/table/arrow_import.h"
+#include "models/data/arrow/device.h"
+#include "models/data/arrow/import.h"
 #include "tables/arrow_stream.h"
 #include "tables/support.h"
 

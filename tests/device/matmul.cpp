@@ -1,8 +1,8 @@
 // Products of small integers are exact in every arithmetic the backend has (TESSERA_CUDA_MATH): a wrong index in a
 // fragment shows as a wrong integer.
 #include "device.h"
-#include "engine/program.h"
-#include "engine/var.h"
+#include "engine/plan/recorder.h"
+#include "engine/run/program.h"
 
 namespace tessera {
 namespace {

@@ -3,8 +3,8 @@
 #include <cfloat>
 
 #include "device.h"
-#include "engine/op_check.h"
-#include "engine/program.h"
+#include "engine/run/program.h"
+#include "ops/op_check.h"
 
 namespace tessera::oracle {
 namespace {

@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "device.h"
-#include "models/table/example.h"
+#include "models/data/csv/example.h"
 #include "models/tables.h"
 #include "support/ctgan_training.h"
 

@@ -1,4 +1,4 @@
-// The dialect of kernels/gpu.h on the emulated machine. Its twin is kernels/gpu_device.h.
+// The dialect of kernels/gpu/dialect/dialect.h on the emulated machine. Its twin is kernels/gpu/dialect/device.h.
 #pragma once
 #include <memory>
 #include <tuple>

@@ -1,5 +1,5 @@
-// The tensor-core instructions of kernels/gpu_device.h as warp collectives, with the fragment layouts of the PTX
-// manual; products and sums in float, k in order.
+// The tensor-core instructions of kernels/gpu/dialect/device.h as warp collectives, with the fragment layouts of the
+// PTX manual; products and sums in float, k in order.
 #pragma once
 #include <bit>
 #include <cstdint>

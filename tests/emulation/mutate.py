@@ -13,12 +13,13 @@ Kinds:  barrier  a barrier of a block, a warp or the grid is left out
         fill     device memory is not cleared
         mask     the lowest lane is missing in a warp's collective
         bound    a comparison moves by one; a 1 that is added or taken off is not; the smaller of two is one too many
-A line that ends in a comment with `mutant:` says why its mutants change nothing that can be seen, and is passed over; `mutant 2:` speaks of the second from the left.
+Mutants that change nothing that can be seen are listed in equivalent_mutants.txt, each with its reason, and are passed over. A line of the list that fits no line of code is an error.
 """
 import argparse, collections, os, pathlib, random, re, subprocess, sys, time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FILES = sorted([*ROOT.glob("kernels/*.cu"), *ROOT.glob("kernels/*.cuh"), ROOT / "engine/cuda/backend.cu"])
+FILES = sorted([*ROOT.glob("kernels/gpu/**/*.cu"), *ROOT.glob("kernels/gpu/**/*.cuh"), ROOT / "engine/device/cuda/backend.cu"])
+EQUIVALENT = ROOT / "tests/emulation/equivalent_mutants.txt"
 M = "tessera::mutants::"
 OMITTED = "(tessera::mutants::on({id}) ? void() : void({call}))"
 CALLS = {
@@ -34,12 +35,11 @@ MASK = re.compile(r"\bkWholeWarp\b(?=,)")
 INLINE = "--param max-inline-insns-single=4000 --param large-function-growth=4000 --param inline-unit-growth=400"
 # What each file is tested by; everything else follows where that passes.
 FUSED = "Each/FusedOps*:FusedL*:Fused.AStepOfTvaeHas*:Fused.AStepOfCtganHas*:Fused.AWide*"
+NORM, MAP, SPARSE, ROWS = "*batch_norm*:*running*:*norm_eval*", "*unary*:*binary*:*lerp*:*broadcast*:*average*", "*sparse*", "*draw*:*gather*:*mixture*"
 FIRST = {
-    "gpu_batch_norm": "*batch_norm*:*running*:*norm_eval*", "batch_norm": "*batch_norm*:*running*:*norm_eval*", "gpu_columns": "*batch_norm*:*sum_rows*", "copy": "*concat*:*slice*:*reshape*:*fill*",
-    "elementwise": "*unary*:*binary*:*lerp*:*broadcast*", "gpu_map": "*unary*:*binary*:*average*", "gpu_functions": "*unary*:*binary*:*lerp*", "gpu_span": "*span*", "span": "*span*",
-    "gpu_sparse": "*sparse*", "sparse": "*sparse*", "gpu_optimizer": "*adam*:*average*:*clamp*:*report*", "optimizer": "*adam*:*average*:*clamp*:*report*", "matmul": "*atmul*:*Maths*",
-    "matmul_tile": "*atmul*:*Maths*", "gpu_product": "*atmul*:*Maths*", "gpu_random": "*random*", "random": "*random*", "gpu_sampling": "*draw*:*gather*:*mixture*", "rows": "*draw*:*gather*:*mixture*",
-    "gpu_rows": "*dot*:*sum_cols*", "reduce": "*dot*:*sum_*", "recurrent": "*recurrent*", "gpu_recurrent": "*recurrent*", "fused": FUSED, "gpu_fused": FUSED, "backend": "Backend*", "gpu_step": "Backend*",
+    "batch_norm": NORM, "columns": "*batch_norm*:*sum_rows*", "copy": "*concat*:*slice*:*reshape*:*fill*", "elementwise": MAP, "map": MAP, "span": "*span*", "sparse": SPARSE,
+    "optimizer": "*adam*:*average*:*clamp*:*report*", "matmul": "*atmul*:*Maths*", "matmul_tile": "*atmul*:*Maths*", "product": "*atmul*:*Maths*", "random": "*random*", "sampling": ROWS, "rows.cu": ROWS,
+    "rows.cuh": "*dot*:*sum_cols*", "reduce": "*dot*:*sum_*", "recurrent": "*recurrent*", "fused": FUSED, "chains": FUSED, "chain": FUSED, "backend": "Backend*", "step": "Backend*",
 }
 EVERYTHING = "-*Adults*:Cli*"
 
@@ -53,17 +53,33 @@ class Mutant:
         return f"{self.number:>3} {self.path.relative_to(ROOT)}:{self.line + 1} {self.kind}: {was.strip()}"
 
 
+def equivalent():
+    """Of each file and line of code, which of its mutants, by place from the left, change nothing; None: all of them."""
+    listed = {}
+    for line in EQUIVALENT.read_text().splitlines():
+        if line.startswith("#"):
+            continue
+        path, rest = line.split(" | ", 1)
+        code, places, _why = rest.rsplit(" | ", 2)
+        listed[ROOT / path, code] = None if places == "all" else [int(n) for n in places.split()]
+    return listed
+
+
 def mutants():
     """All mutants, and of each file its lines with all of its own planted."""
     found, texts = [], {}
+    listed, used = equivalent(), set()
     for path in FILES:
         lines = path.read_text().splitlines()
         compile_time = False  # within an assertion or a constant, which a program cannot change
         for number, line in enumerate(lines):
             code = line.split("//")[0]
             compile_time = compile_time or code.lstrip().startswith(("static_assert", "constexpr", "template", "#", "static constexpr", "__device__ constexpr"))
-            excused = re.search(r"// mutant((?: \d+,?)*):", line)  # all of the line, or some by their place in it
-            skip = compile_time or (excused and not excused[1]) or "constexpr" in code
+            key = path, code.strip()
+            excused = listed.get(key, [])  # None: all of the line, or some by their place in it
+            if key in listed:
+                used.add(key)
+            skip = compile_time or excused is None or "constexpr" in code
             compile_time = compile_time and not re.search(r"[;{>]\s*$", code) and not code.lstrip().startswith("#")
             if skip:
                 continue
@@ -83,13 +99,15 @@ def mutants():
             for m in MIN.finditer(code):
                 plant("bound", m.start(), m.end(), M + "smaller({id}, ")
             here.sort(key=lambda m: m.start)
-            here = [m for place, m in enumerate(here, 1) if not excused or str(place) not in re.findall(r"\d+", excused[1])]
+            here = [m for place, m in enumerate(here, 1) if place not in excused]
             for at, m in enumerate(here):
                 m.number = len(found) + at
             for m in reversed(here):  # from the right, so that places stay
                 lines[number] = lines[number][: m.start] + m.text.replace("{id}", str(m.number)) + lines[number][m.end:]
             found += here
         texts[path] = "\n".join(lines) + "\n"
+    if stale := [f"{path.relative_to(ROOT)}: {code}" for path, code in listed.keys() - used]:
+        sys.exit(f"{EQUIVALENT.relative_to(ROOT)} lists lines that are not there:\n  " + "\n  ".join(stale))
     return found, texts
 
 
@@ -166,7 +184,7 @@ def main():
     table, missed = collections.defaultdict(collections.Counter), []
     for at, m in enumerate(todo):
         how = "missed"
-        first = FIRST.get(m.path.stem, EVERYTHING)
+        first = FIRST.get(m.path.name, FIRST.get(m.path.stem, EVERYTHING))
         for wanted in [first] if args.near else [first, EVERYTHING]:
             for program in programs:
                 if how == "missed" and not passes(program, wanted, m.number, limit(program, wanted)):

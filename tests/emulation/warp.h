@@ -69,7 +69,7 @@ inline void all_lanes_ballot(unsigned (&v)[32], unsigned mask) {
     if ((mask >> l & 1) != 0 && v[l] != 0) r |= 1u << l;
   for (unsigned& x : v) x = r;
 }
-// The butterfly of kernels/gpu_device.h with the same operand order, so the same bits.
+// The butterfly of kernels/gpu/dialect/device.h with the same operand order, so the same bits.
 template <class T, T (*fold)(T, T)>
 void butterfly(T (&v)[32], unsigned) {
   for (int step = 16; step > 0; step >>= 1) {

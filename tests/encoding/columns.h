@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/monitor.h"
-#include "engine/team.h"
-#include "kernels/philox.h"
-#include "models/encoding/encoder.h"
+#include "engine/run/monitor.h"
+#include "engine/run/team.h"
+#include "kernels/math/philox.h"
+#include "models/data/encoding/encoder.h"
 
 namespace tessera::columns {
 

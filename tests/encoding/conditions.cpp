@@ -1,5 +1,5 @@
 // Training by sampling: equal to the published vectors; absent values cannot be drawn; the same for every team.
-#include "models/encoding/conditions.h"
+#include "models/data/encoding/conditions.h"
 
 #include <gtest/gtest.h>
 

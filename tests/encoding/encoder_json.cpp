@@ -5,7 +5,7 @@
 
 #include "encoding/columns.h"
 #include "engine/error.h"
-#include "models/table/arrow_export.h"
+#include "models/data/arrow/export.h"
 
 namespace tessera {
 namespace {

@@ -1,5 +1,5 @@
 // Identifiers: in the pattern of the column, no two alike, none of the training table.
-#include "models/encoding/identifier.h"
+#include "models/data/identifiers/identifier.h"
 
 #include <gtest/gtest.h>
 #include <regex.h>
@@ -9,7 +9,7 @@
 #include <set>
 
 #include "encoding/columns.h"
-#include "models/encoding/permutation.h"
+#include "models/data/identifiers/permutation.h"
 
 namespace tessera {
 namespace {

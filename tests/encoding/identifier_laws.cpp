@@ -8,9 +8,9 @@
 #include <set>
 
 #include "encoding/columns.h"
-#include "models/encoding/characters.h"
-#include "models/encoding/identifier.h"
-#include "models/encoding/permutation.h"
+#include "models/data/identifiers/characters.h"
+#include "models/data/identifiers/identifier.h"
+#include "models/data/identifiers/permutation.h"
 
 namespace tessera {
 namespace {

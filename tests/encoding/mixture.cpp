@@ -1,6 +1,6 @@
 // The mixture fit: equal to the published vectors from the same partition, as good as scikit-learn's own fits from its
 // own, exact on counts.
-#include "models/encoding/mixture.h"
+#include "models/data/encoding/mixture.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "engine/error.h"
-#include "kernels/philox.h"
+#include "kernels/math/philox.h"
 #include "support/golden.h"
 
 namespace tessera {

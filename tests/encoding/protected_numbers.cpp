@@ -1,5 +1,5 @@
 // Numbers that few rows share are not learnt: laws of what stands for them.
-#include "models/encoding/protected_numbers.h"
+#include "models/data/protection/protected_numbers.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,8 @@
 #include <set>
 
 #include "encoding/columns.h"
-#include "models/encoding/number_code.h"
+#include "models/data/encoding/number_code.h"
+#include "models/data/table/decimals.h"
 
 namespace tessera {
 namespace {

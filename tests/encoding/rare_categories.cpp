@@ -1,5 +1,5 @@
 // Categories that few rows hold are gone before anything is learnt.
-#include "models/encoding/rare_categories.h"
+#include "models/data/protection/rare_categories.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Limits of memory: what is taken is counted, what does not fit is an error, and everything is given back.
-#include "engine/memory.h"
+#include "engine/storage/memory.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/error.h"
-#include "engine/team.h"
+#include "engine/run/team.h"
 
 namespace tessera {
 namespace {

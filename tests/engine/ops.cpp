@@ -4,7 +4,7 @@
 #include <cfloat>
 #include <limits>
 
-#include "op_check.h"
+#include "ops/op_check.h"
 
 namespace tessera::oracle {
 namespace {

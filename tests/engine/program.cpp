@@ -1,5 +1,5 @@
 // A plan replayed: nothing allocated in a step, a run taken up again equals one never stopped, and errors of binding.
-#include "engine/program.h"
+#include "engine/run/program.h"
 
 #include <gtest/gtest.h>
 

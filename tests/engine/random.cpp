@@ -1,11 +1,11 @@
 // Philox against its published answers and cuRAND, and what the random tensors promise: open intervals, moments, no
 // relation between rows, steps, purposes and seeds, and the same numbers for a row given by its identity wherever it
 // stands.
-#include "kernels/philox.h"
+#include "kernels/math/philox.h"
 
 #include <dlfcn.h>
 
-#include "philox_spec.h"
+#include "ops/philox_spec.h"
 #include "support/golden.h"
 #include "support/sandbox.h"
 

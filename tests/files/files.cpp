@@ -1,5 +1,5 @@
 // Files: written whole or not at all, and what cannot be written is said before the work is done.
-#include "engine/files.h"
+#include "engine/storage/files.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // What messages show of texts that strangers wrote.
 #include <gtest/gtest.h>
 
-#include "engine/printable.h"
+#include "engine/text/printable.h"
 
 namespace tessera {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "engine/error.h"
 #include "fuzz/input.h"
-#include "models/table/arrow_export.h"
-#include "models/table/arrow_import.h"
+#include "models/data/arrow/export.h"
+#include "models/data/arrow/import.h"
 
 using namespace tessera;
 

@@ -3,11 +3,11 @@
 #include <memory>
 
 #include "fuzz/input.h"
-#include "models/table/arrow_export.h"
-#include "models/table/csv_dialect.h"
-#include "models/table/csv_reader.h"
-#include "models/table/csv_scan.h"
-#include "models/table/csv_writer.h"
+#include "models/data/arrow/export.h"
+#include "models/data/csv/dialect.h"
+#include "models/data/csv/reader.h"
+#include "models/data/csv/scan.h"
+#include "models/data/csv/writer.h"
 
 using namespace tessera;
 

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "engine/error.h"
-#include "engine/safetensors.h"
+#include "engine/storage/safetensors.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t most);
 

@@ -1,7 +1,7 @@
 // --where: any text is a condition or an error with a place, and a condition can be asked of rows.
+#include "models/sampling/where.h"
 #include "engine/error.h"
 #include "fuzz/input.h"
-#include "models/table/where.h"
 
 using namespace tessera;
 

@@ -11,12 +11,12 @@
 #include "emulation/machine.h"
 #include "emulation/memory.h"
 #include "emulation/runtime.h"
-#include "engine/device_api.h"
+#include "engine/device/device_api.h"
 #include "engine/error.h"
-#include "engine/passes.h"
-#include "engine/program.h"
-#include "engine/var.h"
-#include "kernels/gpu.h"
+#include "engine/passes/passes.h"
+#include "engine/plan/recorder.h"
+#include "engine/run/program.h"
+#include "kernels/gpu/dialect/dialect.h"
 
 namespace tessera {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include "kernels/gpu.h"
+#include "kernels/gpu/dialect/dialect.h"
 
 namespace tessera {
 

@@ -1,6 +1,6 @@
 // The CUDA backend on the emulated machine.
 #pragma once
-#include "engine/device.h"
+#include "engine/device/device.h"
 
 extern "C" const tessera::DeviceApi* tessera_device_backend();
 

@@ -1,10 +1,10 @@
 // Fused launches: the same bits as op by op, for any plan and schedule, and how many there are of a step of CTGAN.
 #include <gtest/gtest.h>
 
-#include "engine/fusion.h"
-#include "engine/placement.h"
 #include "emulation/gpu.h"
-#include "models/fused_plan.h"
+#include "engine/schedule/gpu_fusion.h"
+#include "engine/schedule/placement.h"
+#include "models/describe_launches.h"
 #include "support/ctgan_training.h"
 #include "support/random_plan.h"
 #include "support/timegan_training.h"

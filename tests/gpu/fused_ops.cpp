@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <vector>
 
-#include "engine/op_check.h"
 #include "gpu/buffer.h"
 #include "gpu/watched.h"
 #include "kernels/fused.h"
-#include "kernels/gpu_matmul.h"
+#include "kernels/gpu/matmul.h"
+#include "ops/op_check.h"
 
 namespace tessera::oracle {
 namespace {

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "emulation/gpu.h"
-#include "engine/fusion.h"
-#include "models/fused_plan.h"
+#include "engine/schedule/gpu_fusion.h"
+#include "models/describe_launches.h"
 #include "support/timegan_training.h"
 
 extern "C" const tessera::DeviceApi* tessera_device_backend();

@@ -7,8 +7,8 @@
 #include <cstdlib>
 
 #include "emulation/device.h"
-#include "engine/device.h"
-#include "engine/device_api.h"
+#include "engine/device/device.h"
+#include "engine/device/device_api.h"
 #include "engine/error.h"
 
 namespace tessera {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "buffer.h"
-#include "kernels/gpu_warp.h"
+#include "kernels/gpu/dialect/warp.h"
 
 namespace tessera {
 namespace {

@@ -3,9 +3,9 @@
 #include <cfloat>
 #include <numeric>
 
-#include "engine/op_check.h"
 #include "gpu/watched.h"
-#include "kernels/gpu_matmul.h"
+#include "kernels/gpu/matmul.h"
+#include "ops/op_check.h"
 
 namespace tessera::oracle {
 namespace {

@@ -1,11 +1,11 @@
-// What is true of every op's CUDA kernel, checked from the description that serves the CPU (tests/engine/op_case.h), on
+// What is true of every op's CUDA kernel, checked from the description that serves the CPU (tests/ops/op_case.h), on
 // the emulated machine.
 #include <cfloat>
 #include <limits>
 
-#include "engine/op_check.h"
 #include "gpu/watched.h"
-#include "kernels/gpu_matmul.h"
+#include "kernels/gpu/matmul.h"
+#include "ops/op_check.h"
 
 namespace tessera::oracle {
 namespace {

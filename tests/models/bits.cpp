@@ -2,8 +2,8 @@
 // and slice.
 #include <memory>
 
+#include "models/data/csv/example.h"
 #include "models/model_state.h"
-#include "models/table/example.h"
 #include "models/tables.h"
 
 namespace tessera::whole {

@@ -1,7 +1,7 @@
 // The same tests under every instruction set this processor has: the program runs itself with TESSERA_CPU set.
 #include <cstdlib>
 
-#include "engine/program.h"
+#include "engine/run/program.h"
 #include "models/tables.h"
 #include "support/golden.h"
 

@@ -2,7 +2,7 @@
 // takes a second.
 #include <nlohmann/json.hpp>
 
-#include "models/table/example.h"
+#include "models/data/csv/example.h"
 #include "models/tables.h"
 
 namespace tessera::whole {

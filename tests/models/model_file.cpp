@@ -9,8 +9,8 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
-#include "engine/safetensors.h"
-#include "models/table/example.h"
+#include "engine/storage/safetensors.h"
+#include "models/data/csv/example.h"
 #include "models/tables.h"
 
 namespace {

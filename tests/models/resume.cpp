@@ -3,10 +3,10 @@
 #include <atomic>
 #include <functional>
 
-#include "models/checkpoint.h"
-#include "models/table/example.h"
+#include "models/data/csv/example.h"
 #include "models/tables.h"
-#include "models/training_clock.h"
+#include "models/training/checkpoint.h"
+#include "models/training/clock.h"
 
 namespace tessera::whole {
 namespace {

@@ -1,8 +1,8 @@
 // Tables larger than the memory they may take: the same model, bit for bit, as where all of it fits.
 #include <nlohmann/json.hpp>
 
-#include "models/table/arrow_export.h"
-#include "models/table/arrow_import.h"
+#include "models/data/arrow/export.h"
+#include "models/data/arrow/import.h"
 #include "models/tables.h"
 
 namespace tessera::whole {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "engine/error.h"
-#include "kernels/philox.h"
+#include "kernels/math/philox.h"
 #include "models/model.h"
 
 namespace tessera::whole {

@@ -5,7 +5,7 @@
 #include <set>
 #include <thread>
 
-#include "models/table/example.h"
+#include "models/data/csv/example.h"
 #include "models/tables.h"
 
 namespace tessera::whole {

@@ -2,7 +2,7 @@
 // that the bounds mean something.
 #include <set>
 
-#include "models/table/example.h"
+#include "models/data/csv/example.h"
 #include "models/tables.h"
 
 namespace tessera::whole {

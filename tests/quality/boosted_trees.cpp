@@ -1,5 +1,5 @@
 // Boosted trees learn what they should, from any kind of column, and the same trees from any team; AUC is exact.
-#include "models/quality/boosted_trees.h"
+#include "models/quality/learners/boosted_trees.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <random>
 
 #include "engine/error.h"
-#include "models/quality/classification.h"
-#include "models/quality/two_sample.h"
+#include "models/quality/learners/classification.h"
+#include "models/quality/metrics/two_sample.h"
 #include "tables.h"
 
 namespace tq = tessera::quality;

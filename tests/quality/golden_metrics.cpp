@@ -3,14 +3,14 @@
 
 #include <cmath>
 
-#include "models/quality/column_shapes.h"
-#include "models/quality/comparison.h"
-#include "models/quality/diagnostics.h"
-#include "models/quality/distances.h"
+#include "models/quality/common/statistics.h"
 #include "models/quality/evaluate.h"
-#include "models/quality/new_rows.h"
-#include "models/quality/pair_trends.h"
-#include "models/quality/statistics.h"
+#include "models/quality/metrics/column_shapes.h"
+#include "models/quality/metrics/comparison.h"
+#include "models/quality/metrics/diagnostics.h"
+#include "models/quality/metrics/distances.h"
+#include "models/quality/metrics/new_rows.h"
+#include "models/quality/metrics/pair_trends.h"
 #include "support/golden.h"
 #include "tables.h"
 

@@ -8,10 +8,10 @@
 #include <numeric>
 
 #include "engine/error.h"
-#include "models/quality/column_shapes.h"
-#include "models/quality/distances.h"
 #include "models/quality/evaluate.h"
-#include "models/quality/pair_trends.h"
+#include "models/quality/metrics/column_shapes.h"
+#include "models/quality/metrics/distances.h"
+#include "models/quality/metrics/pair_trends.h"
 #include "tables.h"
 
 namespace tq = tessera::quality;

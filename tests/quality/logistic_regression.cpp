@@ -1,12 +1,12 @@
 // The optimum, whatever the scale of a column; and sdmetrics' recipe around it.
-#include "models/quality/logistic_regression.h"
+#include "models/quality/learners/logistic_regression.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <random>
 
-#include "models/quality/boosted_trees.h"
+#include "models/quality/learners/boosted_trees.h"
 
 namespace tq = tessera::quality;
 

@@ -5,12 +5,12 @@
 #include <cmath>
 #include <map>
 
-#include "models/quality/column_shapes.h"
-#include "models/quality/distances.h"
-#include "models/quality/nearest.h"
-#include "models/quality/new_rows.h"
-#include "models/quality/pair_trends.h"
-#include "models/quality/statistics.h"
+#include "models/quality/common/statistics.h"
+#include "models/quality/learners/nearest.h"
+#include "models/quality/metrics/column_shapes.h"
+#include "models/quality/metrics/distances.h"
+#include "models/quality/metrics/new_rows.h"
+#include "models/quality/metrics/pair_trends.h"
 #include "tables.h"
 
 namespace tq = tessera::quality;

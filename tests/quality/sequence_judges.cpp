@@ -1,5 +1,5 @@
 // Judges of sequences: they tell apart what differs, and nothing else; a score does not depend on threads.
-#include "models/quality/sequence_judges.h"
+#include "models/quality/sequences/sequence_judges.h"
 
 #include <gtest/gtest.h>
 

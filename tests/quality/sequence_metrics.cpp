@@ -1,5 +1,5 @@
 // The metrics of sequences: the golden vectors at 1e-9, and laws that need none.
-#include "models/quality/sequence_metrics.h"
+#include "models/quality/sequences/sequence_metrics.h"
 
 #include <gtest/gtest.h>
 

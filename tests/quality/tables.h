@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/monitor.h"
-#include "engine/team.h"
-#include "models/quality/workers.h"
-#include "models/table/table.h"
+#include "engine/run/monitor.h"
+#include "engine/run/team.h"
+#include "models/data/table/table.h"
+#include "models/quality/common/workers.h"
 
 namespace quality_test {
 

@@ -1,5 +1,5 @@
 // What classifier two-sample tests must say: nothing of rows of one source, much of rows of two.
-#include "models/quality/two_sample.h"
+#include "models/quality/metrics/two_sample.h"
 
 #include <gtest/gtest.h>
 

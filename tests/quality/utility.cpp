@@ -1,6 +1,6 @@
 // What a model trained on synthetic rows is worth: as much as one trained on real rows where the dependence is there,
 // nothing where it is lost.
-#include "models/quality/utility.h"
+#include "models/quality/metrics/utility.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Keys of sampled sequences: none of the table stands in the model or comes out of it, and two samples share none.
-#include "models/sequence/key_maker.h"
+#include "models/data/sequence/key_maker.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>

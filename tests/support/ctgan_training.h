@@ -1,6 +1,6 @@
 // CTGAN's training plan of a small table, with all it needs to run.
 #pragma once
-#include "models/ctgan.h"
+#include "models/ctgan/network.h"
 #include "support/sandbox.h"
 
 namespace tessera::sandbox {

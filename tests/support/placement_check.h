@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/placement.h"
-#include "engine/rules.h"
+#include "engine/plan/op_rules.h"
+#include "engine/schedule/placement.h"
 
 namespace tessera::sandbox {
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/passes.h"
-#include "engine/program.h"
-#include "engine/rules.h"
+#include "engine/passes/passes.h"
+#include "engine/plan/op_rules.h"
+#include "engine/run/program.h"
 
 namespace tessera::sandbox {
 

@@ -1,6 +1,6 @@
 // TimeGAN's joint iteration over a small table of sequences, with all it needs to run.
 #pragma once
-#include "models/timegan.h"
+#include "models/timegan/network.h"
 #include "support/sandbox.h"
 
 namespace tessera::sandbox {

@@ -1,6 +1,6 @@
 // TVAE's training plan of a small table, with all it needs to run.
 #pragma once
-#include "models/tvae.h"
+#include "models/tvae/network.h"
 #include "support/sandbox.h"
 
 namespace tessera::sandbox {

@@ -1,9 +1,9 @@
 // Arrow streams: ours come back as they went, foreign ones are read by Arrow's types, broken ones are errors.
 #include "tessera/arrow.h"
 
-#include "models/table/arrow_export.h"
-#include "models/table/arrow_import.h"
-#include "models/table/example.h"
+#include "models/data/arrow/export.h"
+#include "models/data/arrow/import.h"
+#include "models/data/csv/example.h"
 #include "support.h"
 
 namespace tessera::test {

@@ -1,8 +1,8 @@
 // Streams that break the rules: each is an error with its column, never a crash, and nothing stays unreleased.
 #include "arrow_stream.h"
-#include "models/table/arrow_export.h"
-#include "models/table/arrow_import.h"
-#include "models/table/arrow_metadata.h"
+#include "models/data/arrow/export.h"
+#include "models/data/arrow/import.h"
+#include "models/data/arrow/metadata.h"
 #include "support.h"
 
 namespace tessera::test {

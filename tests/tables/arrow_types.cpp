@@ -2,13 +2,13 @@
 #include <cmath>
 
 #include "arrow_stream.h"
-#include "models/table/arrow_export.h"
-#include "models/table/arrow_import.h"
-#include "models/table/arrow_metadata.h"
-#include "models/table/arrow_values.h"
-#include "models/table/float16.h"
-#include "models/table/types_value.h"
-#include "models/table/wide_decimal.h"
+#include "models/data/arrow/export.h"
+#include "models/data/arrow/float16.h"
+#include "models/data/arrow/import.h"
+#include "models/data/arrow/metadata.h"
+#include "models/data/arrow/values.h"
+#include "models/data/arrow/wide_decimal.h"
+#include "models/data/table/types_value.h"
 #include "support.h"
 
 namespace tessera::test {

@@ -1,8 +1,8 @@
 // csv_encode: typing, missing values, labels and numbers of the golden tables, exactly.
 #include "support/golden.h"
 
-#include "models/table/arrow_import.h"
-#include "models/table/types_value.h"
+#include "models/data/arrow/import.h"
+#include "models/data/table/types_value.h"
 #include "support.h"
 
 namespace tessera::test {

@@ -1,7 +1,7 @@
 // What can be wrong with a CSV file, and what is said: one test a line of the table in docs/tables.md.
 #include <sys/stat.h>
 
-#include "models/table/csv_scan.h"
+#include "models/data/csv/scan.h"
 #include "support.h"
 
 namespace tessera::test {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "engine/error.h"
-#include "models/table/csv_reader.h"
+#include "models/data/csv/reader.h"
 
 namespace tessera::test {
 

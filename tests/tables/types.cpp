@@ -1,7 +1,7 @@
 // The rules by which columns get their types (docs/tables.md).
-#include "models/table/types.h"
+#include "models/data/table/types.h"
 
-#include "models/table/nearest_names.h"
+#include "models/data/table/suggestions.h"
 
 #include "support.h"
 

@@ -1,7 +1,7 @@
 // Files that somebody cuts short while they are read: an error, never the end of the process.
 #include <csignal>
 
-#include "models/table/csv_source.h"
+#include "models/data/csv/source.h"
 #include "support.h"
 
 namespace tessera::test {

@@ -1,5 +1,5 @@
 // Writing CSV: what comes out, and that nothing half-written ever does.
-#include "models/table/csv_writer.h"
+#include "models/data/csv/writer.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -7,10 +7,10 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
-#include "kernels/philox.h"
-#include "models/table/arrow_export.h"
-#include "models/table/example.h"
-#include "models/table/inspect.h"
+#include "kernels/math/philox.h"
+#include "models/data/arrow/export.h"
+#include "models/data/csv/example.h"
+#include "models/data/table/inspect.h"
 #include "support.h"
 
 namespace tessera::test {

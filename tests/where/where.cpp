@@ -1,5 +1,5 @@
 // --where: what parses, what it keeps, and what is said when it does not fit the schema.
-#include "models/table/where.h"
+#include "models/sampling/where.h"
 
 #include <gtest/gtest.h>
 

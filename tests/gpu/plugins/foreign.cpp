@@ -1,5 +1,5 @@
 // A plugin of another release: its table begins with another version.
-#include "engine/device_api.h"
+#include "engine/device/device_api.h"
 
 extern "C" __attribute__((visibility("default"))) const tessera::DeviceApi* tessera_device_backend() {
   static const tessera::DeviceApi table = [] {

@@ -1,5 +1,5 @@
 // The emulated machine has no cuBLASLt.
-#include "engine/cuda/cublaslt.h"
+#include "engine/device/cuda/cublaslt.h"
 
 namespace tessera::cuda {
 const KernelTable* cublaslt_kernels(bool, std::string& reason) {

@@ -7,7 +7,7 @@
 #include <random>
 #include <set>
 
-#include "models/quality/comparison.h"
+#include "models/quality/metrics/comparison.h"
 
 namespace tessera::privacy {
 namespace {

@@ -5,7 +5,7 @@
 #include <map>
 #include <numeric>
 
-#include "models/quality/distances.h"
+#include "models/quality/metrics/distances.h"
 #include "privacy/attacks/rows.h"
 
 namespace tessera::privacy {

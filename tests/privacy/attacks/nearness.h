@@ -4,8 +4,8 @@
 #pragma once
 #include <vector>
 
-#include "models/quality/comparison.h"
-#include "models/table/table.h"
+#include "models/data/table/table.h"
+#include "models/quality/metrics/comparison.h"
 #include "privacy/attacks/statistics.h"
 
 namespace tessera::privacy {

@@ -1,6 +1,6 @@
 // Parts of tables, which attacks hold against one another.
 #pragma once
-#include "models/table/table.h"
+#include "models/data/table/table.h"
 
 namespace tessera::privacy {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "models/table/table.h"
+#include "models/data/table/table.h"
 #include "privacy/attacks/model_file.h"
 
 namespace tessera::privacy {

@@ -1,0 +1,49 @@
+#include "engine/device/cuda/check.h"
+
+namespace tessera {
+namespace cuda {
+namespace {
+
+// What to try. Errors of a kernel appear at whatever call comes next: the message cannot say which kernel it was.
+const char* remedy(cudaError_t e) {
+  switch (e) {
+    case cudaErrorMemoryAllocation: return "A smaller --batch-size needs less; --device cpu has the machine's memory.";
+    case cudaErrorInsufficientDriver:
+      return "Install an NVIDIA driver that knows CUDA 13.0 (580 or newer), or go on with --device cpu.";
+    case cudaErrorNoDevice: return "Check nvidia-smi and CUDA_VISIBLE_DEVICES, or go on with --device cpu.";
+    // not reached: no emulated GPU lacks a kernel
+    case cudaErrorNoKernelImageForDevice:
+      return "The plugin was built for other GPUs: build it with -DTESSERA_CUDA_ARCHITECTURES naming this one's "
+             "compute capability.";
+    case cudaErrorInvalidDevice: return "tessera info lists the devices there are.";
+    default: return "compute-sanitizer names the kernel; --device cpu runs the same plan. Please report it.";
+  }
+}
+
+void failed_launch(cudaError_t error, const char* kernel) {
+  fail(error, "cudaLaunchKernelEx", std::string("starting the kernel ") + kernel);
+}
+
+}  // namespace
+
+std::string& message() {
+  static thread_local std::string text;
+  return text;
+}
+
+void fail(cudaError_t error, const char* call, const std::string& doing) {
+  (void)cudaGetLastError();  // what was not sticky is forgotten
+  message() = std::string("CUDA: ") + call + " failed while " + doing + ": " + cudaGetErrorName(error) + " (" +
+              cudaGetErrorString(error) + ").\n  " + remedy(error);
+  const bool none =
+      error == cudaErrorInsufficientDriver || error == cudaErrorNoDevice || error == cudaErrorInvalidDevice;
+  throw Failed{none                                 ? DeviceStatus::missing
+               : error == cudaErrorMemoryAllocation ? DeviceStatus::memory
+                                                    : DeviceStatus::failed};
+}
+
+}  // namespace cuda
+
+CudaFailure on_cuda_failure = cuda::failed_launch;
+
+}  // namespace tessera

@@ -1,0 +1,85 @@
+// What the engine asks of a device other than the processor: memory, copies, recorded steps. One table of functions,
+// filled in by a backend in a library of its own (libtessera_cuda.so) that is opened at run time: the core has no
+// symbol of it. No exception crosses the table; message() says what failed, in this thread.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/table.h"
+
+namespace tessera {
+
+// Raised with every change of this file, of kernels/table.h or of an op's attributes; table_bytes catches most of what
+// was forgotten.
+constexpr uint32_t kDeviceAbi = 4;
+
+enum class DeviceStatus : int {
+  ok,
+  missing,  // no driver, no such device
+  memory,   // the device has no room
+  failed,
+};
+
+struct DeviceInfo {
+  char name[128];
+  int major, minor, multiprocessors;
+  int64_t memory, free_memory;  // bytes
+};
+
+// An op of a step: the kernel to run and its call, with device addresses (kernels/gpu/dialect/table.h).
+struct DeviceCall {
+  Kernel kernel;
+  Call call;
+  const char* name;  // of the op
+};
+
+struct DeviceSession;    // a device in use: its stream and what belongs to it
+struct DeviceRecording;  // steps to be replayed
+
+struct DeviceApi {
+  uint32_t abi, table_bytes;  // first, so that a table of any release can be told
+  const char* name;           // "cuda"
+  const KernelTable* kernels;
+
+  const char* (*message)();  // of this thread's last call that was not ok: a sentence and a way out
+  // Versions as 1000·major + 10·minor; driver 0: none.
+  DeviceStatus (*versions)(int* driver, int* runtime);
+  DeviceStatus (*count)(int* devices);
+  DeviceStatus (*describe)(int number, DeviceInfo* info);
+
+  DeviceStatus (*open)(int number, DeviceSession** session);
+  void (*close)(DeviceSession*);  // frees nothing else: recordings and memory go before
+
+  DeviceStatus (*allocate)(DeviceSession*, int64_t bytes, const char* what, void** p);  // zeroed, 256-byte aligned
+  void (*free)(DeviceSession*, void* p);
+  // In the session's order. upload: the host memory may change as soon as it returns · download: waits · copy: on the
+  // device.
+  DeviceStatus (*upload)(DeviceSession*, void* to, const void* from, int64_t bytes);
+  DeviceStatus (*download)(DeviceSession*, void* to, const void* from, int64_t bytes);
+  DeviceStatus (*copy)(DeviceSession*, void* to, const void* from, int64_t bytes);
+
+  // Records `steps` times the calls, each time followed by the advance of the state (kernels see it step by step),
+  // unless `state` is null: then they do that. The calls, their views and ops are not needed after.
+  DeviceStatus (*record)(DeviceSession*, const DeviceCall* calls, int64_t count, StepState* state, void* workspace,
+                         int steps, DeviceRecording**);
+  DeviceStatus (*replay)(DeviceSession*, const DeviceRecording*, int64_t times);  // returns when it is queued
+  void (*forget)(DeviceSession*, DeviceRecording*);
+  // The calls themselves, without recording and without advancing the state.
+  DeviceStatus (*run)(DeviceSession*, const DeviceCall* calls, int64_t count, void* workspace);
+
+  // Results of a step in flight: begin_download queues a copy behind what was queued before and returns;
+  // wait_download(ticket) waits for that copy alone and hands out the bytes, which are valid until the second
+  // begin_download after it.
+  DeviceStatus (*begin_download)(DeviceSession*, const void* const* from, const int64_t* bytes, int pieces,
+                                 int64_t* ticket);
+  DeviceStatus (*wait_download)(DeviceSession*, int64_t ticket, const void** data);
+
+  // Waits for an event of another program of this process: of Arrow's device interface, a pointer to a cudaEvent_t.
+  DeviceStatus (*wait_event)(DeviceSession*, void* event);
+};
+
+// What a backend's library exports, under the name kDeviceEntry: its table, whatever the caller's ABI.
+using DeviceEntry = const DeviceApi* (*)();
+constexpr const char* kDeviceEntry = "tessera_device_backend";
+
+}  // namespace tessera

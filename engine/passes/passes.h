@@ -1,0 +1,35 @@
+// The passes between recording and placement. Each uses one identity, stands in one file of engine/passes/, and can be
+// left out by name.
+#pragma once
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/plan/plan.h"
+
+namespace tessera {
+
+struct PassReport {
+  std::string pass;
+  size_t nodes_before = 0, nodes_after = 0;
+  double flops_before = 0, flops_after = 0;
+};
+
+// The passes in the order they run: name and one sentence.
+struct PassInfo {
+  const char* name;
+  const char* what;
+  void (*run)(Plan&);
+};
+const std::vector<PassInfo>& passes();
+
+// Throws Error(usage) for a name that no pass has; "all" stands for every one.
+void check_passes(const std::set<std::string>& names);
+
+// Runs all passes but those named in `off`, then puts the plan in order. Throws as check_passes().
+std::vector<PassReport> optimise(Plan& plan, const std::set<std::string>& off = {});
+inline bool wanted(const std::set<std::string>& off, const char* pass) {
+  return off.count(pass) == 0 && off.count("all") == 0;
+}
+
+}  // namespace tessera

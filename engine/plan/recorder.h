@@ -1,0 +1,151 @@
+// Recording: a Var is a value of a plan being written, and the functions here append ops to it. What a model's
+// description of its step is made of.
+#pragma once
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/plan/plan.h"
+#include "kernels/math/philox.h"
+
+namespace tessera {
+
+class Recorder;
+
+struct Var {
+  Recorder* r = nullptr;
+  Id id = kNone;
+  explicit operator bool() const { return id != kNone; }
+  Shape shape() const;
+  int64_t rows() const { return shape().rows; }
+  int64_t cols() const { return shape().cols; }
+};
+
+// A named weight [rows, cols] inside a flat set.
+struct Parameter {
+  std::string name;
+  Shape shape;
+  int64_t offset = 0;
+  std::optional<double> start{};  // what all its elements start from; nothing: drawn
+};
+
+// The weights one optimiser owns, in one flat state [1, size].
+struct ParameterSet {
+  std::string name;
+  std::vector<Parameter> parameters;
+  int64_t size = 0;
+  void add(const std::string& parameter, Shape shape, std::optional<double> start = {});
+  const Parameter& find(const std::string& parameter) const;
+};
+
+struct AdamOptions {
+  Adam::Form form = Adam::torch;
+  double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0;
+  int64_t updates = 1, index = 0, decay_from = 0, decay_steps = 0;
+};
+
+// What an update may wait for: a value of the step [1, 1] above a bound, decided where the step runs.
+struct Gate {
+  Var value;
+  double above = 0;
+};
+
+class Recorder {
+ public:
+  // Random tensors whose name is in `bound` become bound leaves: that is how tests feed theirs.
+  explicit Recorder(Plan& p, std::set<std::string> bound = {}) : plan(p), bound_(std::move(bound)) {}
+  Plan& plan;
+  bool share = false;  // reuse equal ops (passes do; recording does not)
+
+  std::vector<Var> emit(const Op& op, const std::vector<Var>& in);
+  Var emit1(const Op& op, const std::vector<Var>& in) { return emit(op, in)[0]; }
+  Var var(Id id) { return {this, id}; }
+
+  Var state(const std::string& name, Shape shape, DType dtype = DType::real);
+  Var input(const std::string& name, Shape shape, DType dtype = DType::real);
+  Var name(Var v, const std::string& name);
+  void output(Var v, const std::string& name);
+
+  // Random tensors. start_purposes() separates the streams of different plans of one seed.
+  Var uniform(const std::string& name, Shape shape) { return random(name, Random::uniform, shape, 0); }
+  Var normal(const std::string& name, Shape shape) { return random(name, Random::normal, shape, 0); }
+  Var bernoulli(const std::string& name, Shape shape, double keep) {
+    return random(name, Random::bernoulli, shape, keep);
+  }
+  int next_purpose();
+  void start_purposes(Purpose purpose) {
+    purpose_ = static_cast<int>(purpose), end_purpose_ = static_cast<int>(end_of(purpose));
+  }
+  Var rows;  // identities [n, 3] of the rows, if they are not (place in batch, step)
+
+  // Weights: the current version of a set's parameters; minimise() makes a new version.
+  void own(const ParameterSet& set);
+  Var operator()(const ParameterSet& set, const std::string& parameter);
+  Var flat(const ParameterSet& set);
+  // Gradients of `loss` [1, 1] for every parameter of the sets, then Adam on each, as part of the plan. States of a
+  // set: "<set>", "<set>.m", "<set>.v".
+  // With a gate, the updates that were made are counted in the state "<first set>.done".
+  void minimise(Var loss, const std::vector<const ParameterSet*>& sets, const AdamOptions& adam, const Gate& gate = {});
+  void minimise(Var loss, const ParameterSet& set, const AdamOptions& adam) { minimise(loss, std::vector{&set}, adam); }
+  // in the order of sets and their parameters
+  std::vector<Var> gradients(Var loss, const std::vector<const ParameterSet*>& sets);
+  std::vector<Var> gradients(Var loss, const ParameterSet& set) { return gradients(loss, std::vector{&set}); }
+
+  void advance(Var from, Var to);  // `to` is the new version of the state `from`
+  Var current(const std::string& state);
+
+ private:
+  Var random(const std::string& name, Random::Kind kind, Shape shape, double keep);
+  std::set<std::string> bound_;
+  int purpose_ = static_cast<int>(Purpose::step), end_purpose_ = static_cast<int>(end_of(Purpose::step));
+  std::map<std::string, Id> current_;
+};
+
+// d outputs·seeds / d wrt, as ops. Entries are empty where nothing depends.
+std::vector<Var> pullback(Recorder& r, const std::vector<Var>& outputs, const std::vector<Var>& seeds,
+                          const std::vector<Var>& wrt);
+
+// ---- the vocabulary -----------------------------------------------------------------------------
+Var matmul(Var a, Var b, bool trans_a = false, bool trans_b = false);
+Var operator+(Var x, Var y);  // y may be [r, c], [1, c], [r, 1] or [1, 1]; x too, then they change sides
+Var operator-(Var x, Var y);
+Var operator*(Var x, Var y);
+Var operator/(Var x, Var y);
+Var operator*(double a, Var x);
+Var operator+(Var x, double b);
+Var operator-(double a, Var x);
+Var unary(Unary::Fn fn, Var x, double a = 0, double b = 0);
+Var exp(Var x);
+Var log(Var x);
+Var tanh(Var x);
+Var sigmoid(Var x);
+Var softplus(Var x);
+Var sqrt(Var x);   // derivative 0 at 0
+Var rsqrt(Var x);  // 0 at 0
+Var leaky_relu(Var x, double slope);
+Var relu(Var x);
+Var gate(Var x, Var y, double slope);  // y > 0 ? x : slope·x
+Var square(Var x);
+Var lerp_rows(Var a, Var x, Var y);
+Var broadcast(Var x, Shape shape);
+Var fill(Recorder& r, Shape shape, double value);
+Var sum_rows(Var x, double scale = 1);
+Var sum_cols(Var x, double scale = 1);
+Var sum(Var x);
+Var mean(Var x);
+Var row_dot(Var x, Var y);
+Var reshape(Var x, Shape shape);
+Var slice_rows(Var x, int64_t start, int64_t rows);
+Var slice_cols(Var x, int64_t start, int64_t cols);
+Var concat_rows(const std::vector<Var>& x);
+Var concat_cols(const std::vector<Var>& x);
+Var sum_to(Var x, Shape shape);  // the transpose of broadcasting
+Var sparse_dense(Var index, Var value, int64_t width, int64_t per);
+
+struct Normalised {
+  Var y, mean, var;
+};
+Normalised batch_norm(Var x, Var gamma, Var beta, double eps);
+
+}  // namespace tessera

@@ -1,0 +1,93 @@
+// What schedulers, placement and passes know of an op beside its shapes, derivative and FLOPs. Each Rule<T>
+// (engine/ops/rule.h) states it once, as a constant or as a function of the op's attributes and its number of inputs.
+// How an op follows rows, columns and elements has no default: a rule that leaves one out does not compile.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+
+namespace tessera {
+
+// Some of an op's inputs, or of its outputs, by number. The last bit stands for number 63 and all behind it.
+class OperandSet {
+ public:
+  constexpr OperandSet() = default;
+  constexpr OperandSet(std::initializer_list<int> numbers) {
+    for (const int n : numbers) bits_ |= uint64_t{1} << n;
+  }
+  static constexpr OperandSet all() { return but({}); }
+  static constexpr OperandSet but(std::initializer_list<int> numbers) {
+    OperandSet a(numbers);
+    a.bits_ = ~a.bits_;
+    return a;
+  }
+  constexpr OperandSet with(size_t first, size_t step = 1) const {  // first, first + step, … up to the last
+    OperandSet a = *this;
+    for (size_t i = first; i < kBits; i += step) a.bits_ |= uint64_t{1} << i;
+    return a;
+  }
+  constexpr bool has(size_t i) const { return (bits_ >> (i < kBits ? i : kBits - 1) & 1u) != 0; }
+  constexpr bool any() const { return bits_ != 0; }
+  static constexpr size_t kBits = 64;
+
+ private:
+  uint64_t bits_ = 0;
+};
+
+// Whether a part of the results (some rows, columns or elements) can be made by itself: it then needs the same part of
+// these inputs, and the others whole. Bits do not depend on the cut.
+class Follows {
+ public:
+  static constexpr Follows never() { return {false, {}}; }
+  static constexpr Follows each() { return {true, OperandSet::all()}; }
+  static constexpr Follows alone() { return {true, {}}; }  // every input is read whole
+  static constexpr Follows of(OperandSet inputs) { return {true, inputs}; }
+  constexpr explicit operator bool() const { return can_; }
+  constexpr bool input(size_t i) const { return can_ && inputs_.has(i); }
+
+ private:
+  constexpr Follows(bool can, OperandSet inputs) : can_(can), inputs_(inputs) {}
+  bool can_;
+  OperandSet inputs_;
+};
+
+// An op that moves elements and computes nothing. Placement can make the first three views of their input, and have the
+// parts of the last two made where they are joined.
+struct Move {
+  enum Kind : uint8_t { none, reshape, slice_rows, slice_cols, concat_rows, concat_cols } kind = none;
+  int64_t start = 0;  // slices: of the input's rows or columns
+  constexpr bool view() const { return kind == reshape || kind == slice_rows || kind == slice_cols; }
+  constexpr bool join() const { return kind == concat_rows || kind == concat_cols; }
+};
+
+// When all results are zeros.
+struct Zero {
+  enum When : uint8_t { unknown, always, if_any, if_all } when = unknown;  // of these inputs are zeros
+  OperandSet inputs{};
+};
+
+// An op over sequences, which the processor runs on tiles of kSequenceTile of them
+// (engine/schedule/cpu_recurrent_tiles.h).
+struct Tiles {
+  OperandSet inputs{};      // of which a tile reads its own part only
+  OperandSet lanes_in{};    // inputs that may be lane-major (View::lanes)
+  OperandSet lanes_out{};   // outputs that may be
+  OperandSet tiled_in{};    // inputs that lie tile by tile, a sequence a column
+  OperandSet tiled_out{};   // outputs that do
+  OperandSet derivative{};  // outputs that only the derivative reads: not made where nobody does
+  bool shares = false;      // row t of the output is tile t's share of a sum
+};
+
+struct Traits {
+  Follows rows, cols, elements;
+  int in_place = 0;  // the first so many outputs are the first inputs, changed
+  Move move{};
+  Zero zero{};
+  OperandSet gathers{};     // inputs read only where other inputs say: of these no more is read than comes out
+  bool batch = false;       // its rows are those of a batch, the unit that fused launches cut
+  bool normalises = false;  // reduces columns before it makes them: what it reads is best made column by column
+  bool scalars = false;     // works on numbers, [1, 1] each: cut by columns, it counts as one
+  Tiles tiles{};
+};
+
+}  // namespace tessera

@@ -1,0 +1,36 @@
+#include "engine/run/cpu_features.h"
+
+#include <cstdlib>
+#include <string>
+
+#include "engine/error.h"
+
+namespace tessera {
+namespace {
+
+constexpr Isa kBestFirst[] = {Isa::avx512, Isa::avx2, Isa::plain};
+
+}  // namespace
+
+const char* name_of(Isa isa) { return isa == Isa::avx512 ? "avx512" : isa == Isa::avx2 ? "avx2" : "plain"; }
+
+bool runs(Isa isa) {
+#if defined(__x86_64__)
+  if (isa == Isa::avx2) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (isa == Isa::avx512)
+    return runs(Isa::avx2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
+#endif
+  return isa == Isa::plain;
+}
+
+Isa best_isa() {
+  const char* wish = std::getenv("TESSERA_CPU");
+  const bool free = wish == nullptr || *wish == '\0';
+  for (const Isa isa : kBestFirst)
+    if (runs(isa) && (free || std::string(wish) == name_of(isa))) return isa;
+  throw Error(ErrorCode::unsupported, std::string("TESSERA_CPU=") + wish +
+                                          ": this processor has no such instruction set. Known: avx512, avx2, plain.");
+}
+
+}  // namespace tessera

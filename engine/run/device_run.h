@@ -1,0 +1,100 @@
+// A program's memory and its steps on a device: three plain allocations, a copy of every bound leaf, the step recorded
+// once and replayed.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "engine/device/device.h"
+#include "engine/device/device_api.h"
+#include "engine/plan/plan.h"
+#include "engine/schedule/placement.h"
+#include "kernels/math/profile.h"
+
+namespace tessera {
+
+// Device memory; zero at first.
+class DeviceBytes {
+ public:
+  DeviceBytes(Device& device, int64_t bytes, const char* what);
+  ~DeviceBytes();
+  DeviceBytes(const DeviceBytes&) = delete;
+  char* data() const { return static_cast<char*>(data_); }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  Device& device_;
+  void* data_ = nullptr;
+  int64_t bytes_;
+};
+
+class DeviceRun {
+ public:
+  DeviceRun(Device& device, const Placement& placement);
+  ~DeviceRun();
+
+  char* state() const { return state_.data(); }
+  char* activations() const { return activations_.data(); }
+  StepState* step() const { return reinterpret_cast<StepState*>(step_.data()); }
+
+  // The device's copy of a bound leaf, made from the host's.
+  const void* bind(int leaf, const void* from, int64_t bytes);
+  // An op as calls on the device need it: tables that it points to are on the device too. Lives as long as this.
+  const Op& localise(const Op& op);
+
+  // `count_steps`: the calls of a step advance the state themselves.
+  void prepare(std::vector<DeviceCall> calls, int64_t scratch_bytes, bool count_steps);
+  // n steps from `state`, which becomes what the device has after them.
+  void run(StepState& state, int64_t n);
+  // The same in two halves: start() returns when the steps and the copies out of `watched` are queued, finish() waits
+  // for the oldest of at most two.
+  void start(const StepState& state, int64_t n, const std::vector<View>& watched, bool keep);
+  void finish(StepState& state);
+  const void* watched(size_t i) const { return watched_[i]; }
+  void run_calls(const DeviceCall* calls, int64_t count);  // without advancing the state
+  void run_unrecorded(int64_t n);                          // the calls of n steps one by one, for benches
+
+  void upload(void* to, const void* from, int64_t bytes);
+  void download(void* to, const void* from, int64_t bytes) const;
+  void set_step(const StepState& state);
+  void keep_state();  // a copy on the device
+  // the copy made before the steps that were finished last; what is still in flight comes to nothing
+  void restore_state();
+
+ private:
+  template <class T>
+  void place(const T*& array, int count, const char* what);  // makes it the device's copy
+  void place_arrays(SpanTable& t);
+  void place_arrays(ProfileTable& t);
+  // Makes a host's table that an op points to one whose arrays are on the device: the same one for every op with the
+  // same table.
+  template <class Table>
+  void place_table(std::map<const Table*, Table>& placed, const Table*& table);
+  void forget();
+  void replay(int64_t n);
+  void keep_state(int copy);
+
+  Device& device_;
+  DeviceBytes state_, activations_, step_;
+  StepState on_device_{};  // what step_ holds, as far as is known here
+  std::map<int, std::unique_ptr<DeviceBytes>> bound_;
+  std::map<const SpanTable*, SpanTable> spans_;
+  std::map<const ProfileTable*, ProfileTable> profiles_;
+  std::deque<std::unique_ptr<DeviceBytes>> tables_;
+  std::deque<Op> ops_;
+  std::vector<DeviceCall> calls_;
+  bool count_steps_ = false;
+  struct Flight {  // steps under way
+    int64_t ticket;
+    std::vector<int64_t> bytes;  // of what is watched
+    int kept;                    // which copy of the state was made before them; −1: none
+  };
+  std::deque<Flight> flights_;
+  std::vector<const void*> watched_;
+  std::unique_ptr<DeviceBytes> workspace_, kept_[2];
+  int copies_ = 0, last_kept_ = 0;
+  DeviceRecording *one_ = nullptr, *many_ = nullptr;
+};
+
+}  // namespace tessera

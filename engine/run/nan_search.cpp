@@ -1,0 +1,74 @@
+// Where the first NaN or infinity of a step came from: the steps since a snapshot again, phase by phase.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "engine/plan/op_rules.h"
+#include "engine/run/device_run.h"
+#include "engine/run/program.h"
+
+namespace tessera {
+namespace {
+
+std::vector<double> widened(const std::vector<float>& x) { return {x.begin(), x.end()}; }
+
+}  // namespace
+
+void Program::snapshot() {
+  if (device_) device_->keep_state();
+  else snapshot_.assign(state_.data(), state_.data() + state_.bytes());
+  snapshot_step_ = *step_;
+  kept_ = true;
+}
+
+std::string Program::first_bad(const Phase& phase) const {
+  for (const Ready& r : phase.calls)
+    for (int k = 0; k < r.call.outputs; ++k) {
+      const Id id = plan_.nodes[static_cast<size_t>(r.node)].out[static_cast<size_t>(k)];
+      if (plan_[id].dtype == DType::index) continue;
+      const std::vector<double> x = table_.scalar_bytes == 4 ? widened(read<float>(id)) : read<double>(id);
+      const auto bad = std::find_if(x.begin(), x.end(), [](double e) { return !std::isfinite(e); });
+      if (bad == x.end()) continue;
+      const int64_t at = bad - x.begin(), cols = plan_.shape(id).cols;
+      auto name = plan_.names.find(id);
+      return (name != plan_.names.end() ? name->second : "a value") + " (made by " +
+             op_name(plan_.nodes[static_cast<size_t>(r.node)].op) + ", row " + std::to_string(at / cols) + ", column " +
+             std::to_string(at % cols) + ")";
+    }
+  return "";
+}
+
+std::string Program::diagnose() {
+  const int64_t bad = step_->bad;
+  if (bad < 0 || !kept_) return "";
+  if (!chains_.phases.empty()) return diagnose_apart();
+  if (device_) device_->restore_state();
+  else std::memcpy(state_.data(), snapshot_.data(), snapshot_.size());
+  *step_ = snapshot_step_;
+  run(bad - step_->step);
+  if (device_) device_->set_step(*step_);
+  std::string found;
+  for (const Phase& phase : phases_) {
+    run_phase(phase);
+    if (found = first_bad(phase); !found.empty()) break;
+  }
+  step_->bad = bad;
+  return found;
+}
+
+// What a block keeps to itself cannot be looked at: the same steps in a program of single ops, which gives the same
+// bits.
+std::string Program::diagnose_apart() {
+  Plan plan = plan_;
+  plan.fuse = false;
+  Program apart(std::move(plan), table_, team_, step_->seed, false);
+  for (size_t i = 0; i < plan_.leaves.size(); ++i)
+    if (source_[i] != nullptr) apart.bind(plan_.leaves[i].name, source_[i]);
+  std::memcpy(apart.state_.data(), snapshot_.data(), snapshot_.size());
+  *apart.step_ = snapshot_step_;
+  apart.snapshot();
+  apart.step_->bad = step_->bad;
+  return apart.diagnose();
+}
+
+}  // namespace tessera

@@ -1,0 +1,374 @@
+#include "engine/run/program.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "engine/device/gpu_launches.h"
+#include "engine/error.h"
+#include "engine/plan/op_rules.h"
+#include "engine/run/cpu_features.h"
+#include "engine/run/device_run.h"
+#include "engine/schedule/cpu_recurrent_tiles.h"
+
+namespace tessera {
+
+namespace {
+
+// Large arenas lie in large pages, where the system has them: every value of a step is written and read through the
+// same few entries of the translation buffer.
+constexpr size_t kLargePage = size_t{2} << 20;
+std::align_val_t alignment_of(int64_t bytes) {
+  return std::align_val_t(bytes >= int64_t{8 * kLargePage} ? kLargePage : 64);
+}
+
+}  // namespace
+
+Arena::Arena(int64_t bytes, const char* what, const Team& team)
+    : share_(team.share(bytes, what)), data_(nullptr), bytes_(bytes) {
+  const size_t size = static_cast<size_t>(bytes > 0 ? bytes : 64);
+  data_ = static_cast<char*>(::operator new(size, alignment_of(bytes), std::nothrow));
+  if (data_ == nullptr)
+    throw Error(ErrorCode::memory, "no memory for " + std::to_string(bytes >> 20) + " MiB of " + what +
+                                       ".\n  A smaller --batch-size needs less.");
+  // refused: small pages do
+  if (alignment_of(bytes) == std::align_val_t(kLargePage))
+    ::madvise(data_, size / kLargePage * kLargePage, MADV_HUGEPAGE);
+  std::memset(data_, 0, size);
+}
+Arena::~Arena() { ::operator delete(data_, alignment_of(bytes_)); }
+
+namespace {
+
+Fusion fused(Plan& plan, const KernelTable& table) {
+  return plan.fuse && table.fused != nullptr ? fuse(plan) : Fusion{};
+}
+Placement placed(const Plan& plan, const KernelTable& table, bool reuse, const Fusion& fusion) {
+  if (fusion.empty()) return place(plan, table.scalar_bytes, reuse);
+  const auto phases = phases_of(fusion);
+  return place(plan, table.scalar_bytes, reuse, &phases);
+}
+
+Layout laid_out(const Plan& plan, const Device& device, const KernelTable& table, bool reuse, const Fusion& fusion) {
+  if (device.is_processor()) return lay_out(plan, table.scalar_bytes, reuse);
+  return {{}, placed(plan, table, reuse, fusion)};
+}
+
+}  // namespace
+
+Program::Program(Plan plan, const KernelTable& table, Team& team, uint64_t seed, bool reuse)
+    : plan_(std::move(plan)),
+      table_(table),
+      team_(team),
+      layout_(lay_out(plan_, table.scalar_bytes, reuse)),
+      state_(placement_.state_bytes, "weights and optimiser state", team),
+      activations_(placement_.activation_bytes, "activations", team),
+      bound_(plan_.leaves.size(), nullptr),
+      source_(plan_.leaves.size(), nullptr),
+      step_(std::make_unique<StepState>(StepState{seed, 0, -1})) {}
+
+Program::Program(Plan plan, Device& device, Team& team, uint64_t seed, bool reuse)
+    : plan_(std::move(plan)),
+      table_(device.is_processor() ? cpu_kernels() : *device.api().kernels),
+      team_(team),
+      fusion_(fused(plan_, table_)),
+      layout_(laid_out(plan_, device, table_, reuse, fusion_)),
+      device_(device.is_processor() ? nullptr : std::make_unique<DeviceRun>(device, placement_)),
+      state_(device_ ? 0 : placement_.state_bytes, "weights and optimiser state", team),
+      activations_(device_ ? 0 : placement_.activation_bytes, "activations", team),
+      bound_(plan_.leaves.size(), nullptr),
+      source_(plan_.leaves.size(), nullptr),
+      step_(std::make_unique<StepState>(StepState{seed, 0, -1})) {}
+
+Program::~Program() = default;
+
+void Program::bind(const std::string& leaf, const void* data) {
+  for (size_t i = 0; i < plan_.leaves.size(); ++i)
+    if (plan_.leaves[i].name == leaf && plan_.leaves[i].kind == Leaf::bound) {
+      const Value& v = plan_[plan_.leaves[i].value];
+      const void* was = bound_[i];
+      source_[i] = data;
+      bound_[i] = device_ ? device_->bind(static_cast<int>(i), data, v.shape.count() * item_bytes(v)) : data;
+      if (bound_[i] != was) ready_ = false;
+      return;
+    }
+  throw Error(ErrorCode::internal, "the plan has no bound leaf " + leaf);
+}
+
+char* Program::state_address(const std::string& leaf, size_t item) const {
+  for (const Leaf& l : plan_.leaves)
+    if (l.name == leaf && l.kind == Leaf::state) {
+      if (item != static_cast<size_t>(item_bytes(plan_[l.value])))
+        throw Error(ErrorCode::internal, "state " + leaf + " is of another scalar");
+      return (device_ ? device_->state() : state_.data()) + placement_.slots[static_cast<size_t>(l.value)].offset;
+    }
+  throw Error(ErrorCode::internal, "the plan has no state " + leaf);
+}
+
+void* Program::host_state(const std::string& leaf, size_t item) {
+  if (device_) throw Error(ErrorCode::internal, "state " + leaf + " lies on a device");
+  return state_address(leaf, item);
+}
+
+void Program::put_state(const std::string& leaf, const void* from, size_t item) {
+  char* to = state_address(leaf, item);
+  const int64_t bytes = plan_.shape(plan_.find_leaf(leaf)).count() * static_cast<int64_t>(item);
+  if (device_) device_->upload(to, from, bytes);
+  else std::memcpy(to, from, static_cast<size_t>(bytes));
+}
+
+void Program::get_state(const std::string& leaf, void* to, size_t item) const {
+  const char* from = state_address(leaf, item);
+  const int64_t bytes = plan_.shape(plan_.find_leaf(leaf)).count() * static_cast<int64_t>(item);
+  if (device_) device_->download(to, from, bytes);
+  else std::memcpy(to, from, static_cast<size_t>(bytes));
+}
+
+void Program::refresh(std::initializer_list<const char*> leaves) {
+  if (!device_) return;
+  for (size_t i = 0; i < source_.size(); ++i)
+    if (source_[i] != nullptr && std::find(leaves.begin(), leaves.end(), plan_.leaves[i].name) != leaves.end())
+      bind(plan_.leaves[i].name, source_[i]);
+}
+
+View Program::fetch(Id v) const {
+  View from = view(v);
+  if (!device_) return from;
+  auto [at, fresh] = fetched_.try_emplace(v);
+  std::vector<char>& copy = at->second;
+  if (fresh) {
+    copy.resize(static_cast<size_t>(from.rows * from.cols * from.item_bytes));
+    copy_out(v, copy.data(), static_cast<size_t>(from.item_bytes));
+  }
+  return {copy.data(), from.rows, from.cols, from.cols, from.item_bytes};
+}
+
+View Program::view(Id v) const {
+  if (v == kNone) return {};
+  const Slot& s = placement_.slots[static_cast<size_t>(v)];
+  const Shape shape = plan_.shape(v);
+  char* base = nullptr;
+  if (s.where == Slot::state) base = device_ ? device_->state() : state_.data();
+  else if (s.where == Slot::activation) base = device_ ? device_->activations() : activations_.data();
+  else if (s.where == Slot::bound) base = static_cast<char*>(const_cast<void*>(bound_[static_cast<size_t>(s.leaf)]));
+  if (s.where == Slot::unread) return {nullptr, shape.rows, shape.cols, s.ld, item_bytes(plan_[v])};
+  const bool lanes = !chains_.lanes.empty() && chains_.lanes[static_cast<size_t>(v)];
+  // in no arena: see run_block()
+  if (s.where == Slot::block)
+    return {reinterpret_cast<void*>(static_cast<intptr_t>(s.offset)),
+            shape.rows,
+            shape.cols,
+            s.ld,
+            item_bytes(plan_[v]),
+            lanes};
+  if (base == nullptr)
+    throw Error(ErrorCode::internal, "nothing is bound to " + plan_.leaves[static_cast<size_t>(s.leaf)].name);
+  return {base + s.offset, shape.rows, shape.cols, s.ld, item_bytes(plan_[v]), lanes};
+}
+
+// A node's call with its whole views, which are appended to views_.
+Program::Ready Program::ready(int n, int64_t& scratch) {
+  const Node& node = plan_.nodes[static_cast<size_t>(n)];
+  const View* in = views_.data() + views_.size();
+  for (const Id v : node.in) views_.push_back(view(v));
+  const View* out = views_.data() + views_.size();
+  for (const Id v : node.out) views_.push_back(view(v));
+  Ready r{};
+  r.node = n;
+  r.call = {in,
+            out,
+            static_cast<int>(node.in.size()),
+            static_cast<int>(node.out.size()),
+            nullptr,
+            device_ ? device_->step() : step_.get()};
+  std::visit(
+      [&](const auto& op) {
+        using T = std::decay_t<decltype(op)>;
+        r.call.op = &op;
+#define TESSERA_KERNEL(type, field, parts) \
+  if constexpr (std::is_same_v<T, type>) r.kernel = table_.field;
+        TESSERA_OPS(TESSERA_KERNEL)
+#undef TESSERA_KERNEL
+      },
+      device_ ? device_->localise(node.op) : node.op);
+  r.tiles = r.kernel.tiles(r.call);
+  if (r.kernel.scratch_bytes != nullptr) scratch = std::max(scratch, r.kernel.scratch_bytes(r.call));
+  return r;
+}
+
+// Builds the calls once all leaves are bound.
+void Program::prepare() {
+  if (ready_) return;
+  views_.clear();
+  phases_.clear();
+  row_chains_.clear();
+  size_t views = 0;
+  for (const Node& n : plan_.nodes) views += n.in.size() + n.out.size();
+  views_.reserve(views);
+  int64_t scratch = 0, own = 0;
+  for (const auto& nodes : placement_.phases) {
+    Phase phase;
+    std::map<int, std::vector<int>> chains;
+    for (const int n : nodes) {
+      if (!placement_.runs[static_cast<size_t>(n)]) continue;
+      const int chain = chains_.phases.empty() ? -1 : chains_.chain_of[static_cast<size_t>(n)];
+      if (chain >= 0) {
+        chains[chain].push_back(n);
+        continue;
+      }
+      phase.calls.push_back(ready(n, scratch));
+      phase.tiles += phase.calls.back().tiles;
+    }
+    for (const auto& [number, links] : chains) {
+      const RowChain& c = chains_.chains[static_cast<size_t>(number)];
+      row_chains_.push_back(chain_of(links, c, scratch));
+      const Chain& made = row_chains_.back();
+      own = std::max(own, made.block * c.row_bytes + static_cast<int64_t>((made.views * sizeof(View) + 63) / 64 * 64));
+      Ready blocks{};
+      blocks.chain = static_cast<int>(row_chains_.size()) - 1;
+      blocks.tiles = (c.rows + made.block - 1) / made.block;
+      phase.tiles += blocks.tiles;
+      phase.calls.insert(phase.calls.begin(), blocks);  // the longest pieces first
+    }
+    if (phase.tiles == 0) continue;
+    phase.shares.resize(static_cast<size_t>(team_.size()));
+    int64_t first = 0;
+    for (const Ready& r : phase.calls) {
+      for (int64_t t = 0; t < r.tiles; ++t)
+        phase.shares[static_cast<size_t>(t * team_.size() / r.tiles)].push_back(first + t);
+      first += r.tiles;
+    }
+    phases_.push_back(std::move(phase));
+  }
+  scratch_.clear();
+  if (device_) {
+    std::vector<DeviceCall> calls = device_calls(scratch);
+    device_->prepare(std::move(calls), scratch, fused_ != nullptr && fused_->count_steps());
+  } else {
+    kernel_scratch_ = (scratch + 63) / 64 * 64;
+    for (int t = 0; t < team_.size(); ++t)
+      scratch_.push_back(std::make_unique<Arena>(kernel_scratch_ + own, "scratch", team_));
+  }
+  ready_ = true;
+}
+
+Program::Chain Program::chain_of(const std::vector<int>& nodes, const RowChain& cut, int64_t& scratch) {
+  const int64_t rows = cut.rows;
+  Chain chain{rows, cut.tiles ? 1 : block_rows(plan_, rows, team_.size()), {}, {}, {}, 0, cut.tiles};
+  for (const int n : nodes) {
+    const Node& node = plan_.nodes[static_cast<size_t>(n)];
+    const auto sight = [&](Id v, bool along) {
+      if (v == kNone) return Sight::whole;
+      if (placement_.slots[static_cast<size_t>(v)].where == Slot::block) return Sight::own;
+      return !cut.tiles && along && plan_.shape(v).rows == rows ? Sight::rows : Sight::whole;
+    };
+    for (size_t i = 0; i < node.in.size(); ++i) chain.sights.push_back(sight(node.in[i], along_rows(node, i)));
+    for (const Id v : node.out) chain.sights.push_back(sight(v, true));
+    for (const auto* values : {&node.in, &node.out})
+      for (const Id v : *values)
+        chain.own_bytes.push_back(cut.tiles && chain.sights[chain.own_bytes.size()] == Sight::own
+                                      ? tile_bytes(plan_, v, item_bytes(plan_[v]))
+                                      : 0);
+    chain.views = std::max(chain.views, node.in.size() + node.out.size());
+    chain.links.push_back(ready(n, scratch));
+  }
+  return chain;
+}
+
+void Program::run_block(const Chain& chain, int64_t number, char* scratch) const {
+  const int64_t begin = number * chain.block, rows = std::min(chain.block, chain.rows - begin);
+  View* views = reinterpret_cast<View*>(scratch + kernel_scratch_);
+  char* own = scratch + kernel_scratch_ + (chain.views * sizeof(View) + 63) / 64 * 64;
+  const Sight* sight = chain.sights.data();
+  for (const Ready& link : chain.links) {
+    Call call = link.call;
+    const View* from = call.in;  // the outputs follow the inputs
+    const int count = call.inputs + call.outputs;
+    for (int i = 0; i < count; ++i) {
+      View v = from[i];
+      if (sight[i] == Sight::rows) v.data = static_cast<char*>(v.data) + begin * v.ld * v.item_bytes;
+      else if (sight[i] == Sight::own) v.data = own + reinterpret_cast<intptr_t>(v.data) * chain.block;
+      if (sight[i] != Sight::whole) v.rows = rows;
+      views[i] = v;
+    }
+    sight += count;
+    call.in = views;
+    call.out = views + call.inputs;
+    call.block = true;
+    call.first_row = begin;
+    const int64_t tiles = link.kernel.tiles(call);
+    for (int64_t t = 0; t < tiles; ++t) link.kernel.run(call, t, scratch);
+  }
+}
+
+void Program::run_tile(const Chain& chain, int64_t tile, char* scratch) const {
+  View* views = reinterpret_cast<View*>(scratch + kernel_scratch_);
+  char* own = scratch + kernel_scratch_ + (chain.views * sizeof(View) + 63) / 64 * 64;
+  size_t at = 0;
+  for (const Ready& link : chain.links) {
+    Call call = link.call;
+    const int count = call.inputs + call.outputs;
+    for (int i = 0; i < count; ++i, ++at) {
+      views[i] = call.in[i];  // the outputs follow the inputs
+      if (chain.sights[at] != Sight::own) continue;
+      // As if the tiles before lay before it: a kernel goes to its tile by number.
+      const auto before = static_cast<uintptr_t>(tile * chain.own_bytes[at]);
+      views[i].data = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(own) +
+                                              reinterpret_cast<uintptr_t>(views[i].data) - before);
+      views[i].own = true;
+    }
+    call.in = views;
+    call.out = views + call.inputs;
+    if (link.tiles > 0) link.kernel.run(call, tile, scratch);
+  }
+}
+
+std::vector<DeviceCall> Program::device_calls(int64_t& scratch) {
+  // by node; without a kernel where nothing is to be done
+  std::vector<DeviceCall> calls(plan_.nodes.size(), DeviceCall{});
+  std::vector<DeviceCall> in_order;
+  for (const Phase& phase : phases_)
+    for (const Ready& r : phase.calls) {
+      calls[static_cast<size_t>(r.node)] = {r.kernel, r.call, op_name(plan_.nodes[static_cast<size_t>(r.node)].op)};
+      if (r.tiles > 0) in_order.push_back(calls[static_cast<size_t>(r.node)]);
+      else calls[static_cast<size_t>(r.node)].kernel.run = nullptr;
+    }
+  if (fusion_.empty()) return in_order;
+  fused_ = std::make_unique<FusedCalls>(fusion_, plan_, *table_.fused, calls, scratch, device_->step());
+  scratch = fused_->scratch_bytes();
+  return fused_->calls();
+}
+
+void Program::copy_out(Id value, void* to, size_t item) const {
+  View v = view(value);
+  if (static_cast<size_t>(v.item_bytes) != item) throw Error(ErrorCode::internal, "a value is read as another scalar");
+  if (v.rows == 0 || v.cols == 0) return;
+  std::vector<char> fetched;
+  if (device_) {
+    fetched.resize(static_cast<size_t>((v.rows - 1) * v.ld + v.cols) * item);
+    device_->download(fetched.data(), v.data, static_cast<int64_t>(fetched.size()));
+    v.data = fetched.data();
+  }
+  for (int64_t r = 0; r < v.rows; ++r)
+    std::memcpy(static_cast<char*>(to) + static_cast<size_t>(r * v.cols) * item,
+                static_cast<char*>(v.data) + r * v.ld * v.item_bytes, static_cast<size_t>(v.cols) * item);
+}
+
+const KernelTable* cpu_kernels(const std::string& name) {
+  if (name == "plain") return &isa_plain::kernels_f32();
+  if (name == "double") return &isa_plain::kernels_f64();
+#ifdef TESSERA_HAS_avx2
+  if (name == "avx2" && runs(Isa::avx2)) return &isa_avx2::kernels_f32();
+#endif
+#ifdef TESSERA_HAS_avx512
+  if (name == "avx512" && runs(Isa::avx512)) return &isa_avx512::kernels_f32();
+#endif
+  return nullptr;
+}
+
+const KernelTable& cpu_kernels() { return *cpu_kernels(name_of(best_isa())); }
+
+}  // namespace tessera

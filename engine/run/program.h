@@ -1,0 +1,190 @@
+// A plan with addresses: three plain allocations and a list of calls, replayed, on the processor or on a device.
+// Nothing is allocated in a step and the host decides nothing inside one.
+#pragma once
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/device/device.h"
+#include "engine/device/device_api.h"
+#include "engine/plan/plan.h"
+#include "engine/run/monitor.h"
+#include "engine/run/team.h"
+#include "engine/schedule/cpu_row_fusion.h"
+#include "engine/schedule/gpu_fusion.h"
+#include "engine/schedule/placement.h"
+#include "kernels/table.h"
+
+namespace tessera {
+
+// Memory aligned to a cache line; throws Error(memory) with the bytes asked for, also where the team's limit has no
+// room for them.
+class Arena {
+ public:
+  Arena(int64_t bytes, const char* what, const Team& team);
+  ~Arena();
+  Arena(const Arena&) = delete;
+  char* data() const { return data_; }
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  MemoryShare share_;
+  char* data_;
+  int64_t bytes_;
+};
+
+class DeviceRun;
+class FusedCalls;
+
+class Program {
+ public:
+  // Team and device must outlive the program. `reuse` off: no two values share memory, so that all can be read after a
+  // step.
+  Program(Plan plan, const KernelTable& table, Team& team, uint64_t seed, bool reuse = true);  // on the processor
+  // on the device, or by cpu_kernels() if that is the processor
+  Program(Plan plan, Device& device, Team& team, uint64_t seed, bool reuse = true);
+  ~Program();
+
+  const Plan& plan() const { return plan_; }
+  const Placement& placement() const { return placement_; }
+
+  // Memory for a bound leaf [rows, cols] of the program's scalar (or int32), contiguous; it must live as long as the
+  // program runs. A device has a copy of its own, made here.
+  void bind(const std::string& leaf, const void* data);
+  // what is bound to these (those of them that the plan has) has changed: a device copies it anew
+  void refresh(std::initializer_list<const char*> leaves);
+  // A state's elements, contiguous; zero at first.
+  template <class T>
+  void put(const std::string& leaf, const T* from) {
+    put_state(leaf, from, sizeof(T));
+  }
+  template <class T>
+  std::vector<T> get(const std::string& leaf) const {
+    std::vector<T> out(static_cast<size_t>(plan_.shape(plan_.find_leaf(leaf)).count()));
+    get_state(leaf, out.data(), sizeof(T));
+    return out;
+  }
+  // Its memory; on the processor only.
+  template <class T>
+  T* state(const std::string& leaf) {
+    return static_cast<T*>(host_state(leaf, sizeof(T)));
+  }
+
+  // Runs up to n steps, inside one parallel region or replayed by the device. Stops early after a step that reported a
+  // loss that is not finite. Returns the steps run.
+  int64_t run(int64_t n);
+
+  // Work in flight, so that a device has its next steps before the host looks at the results of the last ones. start()
+  // queues up to n steps and, behind them, the copies out of the step's state and of what is watched (`keep`: before
+  // them a snapshot for diagnose()); finish() waits for the oldest start alone and returns its steps.
+  // At most flights() starts may be under way. The processor does the work in start().
+  int flights() const { return device_ ? 2 : 1; }
+  void watch(const std::vector<Id>& values);  // contiguous ones: states, outputs
+  void start(int64_t n, bool keep = false);
+  int64_t finish();
+  // The elements of the i-th watched value after the finished steps, contiguous; valid until the second start after.
+  template <class T>
+  const T* watched(size_t i) const {
+    return static_cast<const T*>(watched_data(i, sizeof(T)));
+  }
+
+  // For benches: n steps as a device's calls one by one, without the recording. The numbers that a step is counted by
+  // need not go on.
+  void run_unrecorded(int64_t n);
+
+  StepState& step() { return *step_; }
+  const StepState& step() const { return *step_; }
+
+  // The elements of a value after a step, row by row (outputs; any value when the program does not reuse memory).
+  template <class T>
+  std::vector<T> read(Id value) const {
+    std::vector<T> out(static_cast<size_t>(plan_.shape(value).count()));
+    copy_out(value, out.data(), sizeof(T));
+    return out;
+  }
+  Id find(const std::string& name) const { return plan_.find(name); }
+  View view(Id value) const;   // with the addresses of where the program runs
+  View fetch(Id value) const;  // with addresses of the host: on a device a copy, made once and valid until the next run
+
+  // State before a run of steps, to look for the cause of a NaN afterwards: replays until the step that went bad and
+  // names the first value that is not finite.
+  void snapshot();
+  std::string diagnose();
+
+ private:
+  struct Ready {  // a call and its tiles
+    Kernel kernel;
+    Call call;
+    int64_t tiles;
+    int node;
+    int chain = -1;  // this chain instead of a call, its blocks the tiles
+  };
+  // What a call of a chain sees of a value: all of it, the block's rows, or the block's own memory.
+  enum class Sight : char { whole, rows, own };
+  struct Chain {
+    int64_t rows, block;
+    std::vector<Ready> links;
+    std::vector<Sight> sights;       // of the links' views, one after the other
+    std::vector<int64_t> own_bytes;  // of one tile of those that a tile keeps to itself
+    size_t views = 0;                // most of a link
+    bool tiles = false;              // a block is a tile, which its links' kernels know by its number
+  };
+  struct Phase {
+    std::vector<Ready> calls;
+    int64_t tiles = 0;
+    std::vector<std::vector<int64_t>> shares;  // by thread: its tiles, numbered through all calls
+  };
+  char* state_address(const std::string& leaf, size_t item) const;
+  void* host_state(const std::string& leaf, size_t item);
+  void put_state(const std::string& leaf, const void* from, size_t item);
+  void get_state(const std::string& leaf, void* to, size_t item) const;
+  int64_t item_bytes(const Value& v) const { return v.dtype == DType::index ? 4 : table_.scalar_bytes; }
+  void run_here(int64_t n);
+  void run_phase(const Phase& phase);
+  Ready ready(int node, int64_t& scratch);
+  Chain chain_of(const std::vector<int>& nodes, const RowChain& cut, int64_t& scratch);
+  void run_block(const Chain& chain, int64_t block, char* scratch) const;
+  void run_tile(const Chain& chain, int64_t tile, char* scratch) const;
+  std::string diagnose_apart();
+  const void* watched_data(size_t i, size_t item) const;
+  std::vector<View> watched_views() const;
+  void copy_out(Id value, void* to, size_t item) const;
+  void prepare();
+  std::string first_bad(const Phase& phase) const;
+
+  // The calls of a step on the device: fused launches where the plan is fused, else one an op.
+  std::vector<DeviceCall> device_calls(int64_t& scratch);
+
+  Plan plan_;
+  const KernelTable& table_;
+  Team& team_;
+  Fusion fusion_;  // of a device's launches; empty: every op by itself
+  Layout layout_;
+  const Placement& placement_ = layout_.placement;
+  const RowChains& chains_ = layout_.chains;
+  std::unique_ptr<DeviceRun> device_;  // nullptr: here, in the arenas
+  Arena state_, activations_;
+  std::vector<char> snapshot_;
+  StepState snapshot_step_{};
+  std::vector<const void*> bound_, source_;  // by leaf: where calls read it, and the host's memory
+  mutable std::map<Id, std::vector<char>> fetched_;
+  std::vector<View> views_;
+  std::vector<Phase> phases_;
+  std::vector<Chain> row_chains_;
+  int64_t kernel_scratch_ = 0;  // bytes of a thread's scratch that are its kernels'; then a block's own memory
+  std::unique_ptr<FusedCalls> fused_;
+  std::unique_ptr<StepState> step_;
+  std::vector<Id> watched_;
+  int64_t started_ = 0;  // on the processor: steps of the start that is not finished yet
+  std::vector<std::unique_ptr<Arena>> scratch_;
+  bool ready_ = false, kept_ = false;  // kept_: there is a snapshot
+};
+
+// The best table this processor can run; TESSERA_CPU=plain|avx2|avx512 asks for a lower one.
+const KernelTable& cpu_kernels();
+// A table by name, "double" included; nullptr where this build or processor has none.
+const KernelTable* cpu_kernels(const std::string& name);
+
+}  // namespace tessera

@@ -1,0 +1,108 @@
+// Running a program: steps on the processor by the team, or replayed by the device.
+#include <utility>
+
+#include "engine/error.h"
+#include "engine/run/device_run.h"
+#include "engine/run/dispatcher.h"
+#include "engine/run/program.h"
+
+namespace tessera {
+
+int64_t Program::run(int64_t n) {
+  prepare();
+  if (n <= 0 || step_->bad >= 0 || phases_.empty()) return 0;
+  const int64_t first = step_->step;
+  fetched_.clear();
+  if (device_) device_->run(*step_, n);
+  else run_here(n);
+  return step_->step - first;
+}
+
+void Program::watch(const std::vector<Id>& values) { watched_ = values; }
+
+std::vector<View> Program::watched_views() const {
+  std::vector<View> views;
+  for (const Id v : watched_) {
+    views.push_back(view(v));
+    if (views.back().rows > 1 && views.back().ld != views.back().cols)
+      throw Error(ErrorCode::internal, "a watched value does not lie in one piece");
+  }
+  return views;
+}
+
+void Program::start(int64_t n, bool keep) {
+  prepare();
+  fetched_.clear();
+  if (device_) {
+    device_->start(*step_, n, watched_views(), keep);
+    kept_ = kept_ || keep;
+    return;
+  }
+  if (keep) snapshot();
+  started_ = run(n);
+}
+
+int64_t Program::finish() {
+  if (!device_) return std::exchange(started_, 0);
+  const int64_t first = step_->step;
+  snapshot_step_ = *step_;
+  device_->finish(*step_);
+  return step_->step - first;
+}
+
+void Program::run_unrecorded(int64_t n) {
+  prepare();
+  if (device_) device_->run_unrecorded(n);
+  else run(n);
+}
+
+const void* Program::watched_data(size_t i, size_t item) const {
+  if (item != static_cast<size_t>(item_bytes(plan_[watched_[i]])))
+    throw Error(ErrorCode::internal, "a value is read as another scalar");
+  return device_ ? device_->watched(i) : view(watched_[i]).data;
+}
+
+void Program::run_here(int64_t n) {
+  const int64_t first = step_->step;
+  const uint64_t count = phases_.size();
+  Dispatcher dispatcher(0, team_.size());
+  auto shares = [&](uint64_t epoch) -> const auto& { return phases_[epoch % count].shares; };
+  auto work = [&](int thread) {
+    char* scratch = scratch_[static_cast<size_t>(thread)]->data();
+    Dispatcher::Taken t;
+    while (dispatcher.take(thread, shares, t)) {
+      const Phase& phase = phases_[t.epoch % count];
+      size_t c = 0;
+      while (t.tile >= phase.calls[c].tiles) t.tile -= phase.calls[c++].tiles;
+      const Ready& r = phase.calls[c];
+      if (r.chain >= 0 && row_chains_[static_cast<size_t>(r.chain)].tiles)
+        run_tile(row_chains_[static_cast<size_t>(r.chain)], t.tile, scratch);
+      else if (r.chain >= 0) run_block(row_chains_[static_cast<size_t>(r.chain)], t.tile, scratch);
+      else r.kernel.run(r.call, t.tile, scratch);
+      if (!dispatcher.finish(phase.tiles)) continue;
+      if ((t.epoch + 1) % count == 0) {
+        ++step_->step;
+        if (step_->bad >= 0 || step_->step - first >= n) {
+          dispatcher.stop();
+          return;
+        }
+      }
+      dispatcher.open(t.epoch + 1);
+    }
+  };
+  team_.run(work);
+}
+
+// A phase by itself; the step does not advance.
+void Program::run_phase(const Phase& phase) {
+  if (!device_) {
+    for (const Ready& r : phase.calls)
+      for (int64_t t = 0; t < r.tiles; ++t) r.kernel.run(r.call, t, scratch_[0]->data());
+    return;
+  }
+  std::vector<DeviceCall> calls;
+  for (const Ready& r : phase.calls) calls.push_back({r.kernel, r.call, ""});
+  device_->run_calls(calls.data(), static_cast<int64_t>(calls.size()));
+}
+
+}  // namespace tessera

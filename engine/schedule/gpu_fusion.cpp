@@ -1,0 +1,495 @@
+#include "engine/schedule/gpu_fusion.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "engine/passes/split_optimizer.h"
+#include "engine/schedule/levels.h"
+#include "kernels/split_k.h"
+
+namespace tessera {
+namespace {
+
+// A product whose weight is larger than this is made tile by tile, by as many blocks as there are: in a chain every
+// block would read all of it.
+constexpr int64_t kChainWeight = 1 << 17;
+constexpr int64_t kDeep = 384;  // from this depth on the tiles' blocks are too few, and slices get blocks of their own
+// How the rows of a value lie in units: `segments` times, one unit after the other, `run` rows a unit.
+struct RowLayout {
+  int64_t run = 0, segments = 0;
+  bool operator==(const RowLayout&) const = default;
+  bool known() const { return run > 0; }
+};
+
+// none: of a leaf, or made in a way no chain can follow · tile: a large product, made tile by tile
+enum class Cut { none, rows, cols, flat, tile };
+
+// What makes a chain one of cells (kernels/fused.h): packed rows cut into `parts` of `width` columns.
+struct Cells {
+  int64_t parts = 0, width = 0;
+  bool operator==(const Cells&) const = default;
+};
+
+// Where a value is made.
+struct Made {
+  Cut cut = Cut::none;
+  int64_t width = 0;  // cols: columns; flat: elements
+  RowLayout rows;
+  int node = -1;  // the node to chain to; views pass their maker's on
+};
+
+class Fuser {
+ public:
+  explicit Fuser(const Plan& plan)
+      : plan_(plan),
+        levels_(plan),
+        made_(plan.values.size()),
+        level_of_(plan.nodes.size(), kLeafLevel),
+        chain_(plan.nodes.size()),
+        cells_(plan.nodes.size()),
+        placed_(plan.nodes.size()) {
+    std::iota(chain_.begin(), chain_.end(), 0);
+  }
+
+  Fusion run() {
+    find_units();
+    for (size_t n = 0; n < plan_.nodes.size(); ++n) place(static_cast<int>(n));
+    return collect();
+  }
+
+ private:
+  struct Placed {
+    enum How { nothing, chained, tile, alone } how = nothing;
+    Cut cut = Cut::none;
+    int64_t width = 0;
+    RowLayout rows;
+    bool sliced = false;
+    int slices_at = 0;
+    int slices_with = -1;  // the node whose chain of cells makes the slices; −1: tiles of their own
+  };
+  const Node& node(int n) const { return plan_.nodes[static_cast<size_t>(n)]; }
+  Made& made(Id v) { return made_[static_cast<size_t>(v)]; }
+  Shape shape(Id v) const { return plan_.shape(v); }
+
+  // The unit: the rows of the smallest thing all batch-like values consist of.
+  void find_units() {
+    for (const Node& n : plan_.nodes)
+      if (const int64_t r = shape(n.out[0]).rows; r > 1 && traits(n).batch) unit_ = std::gcd(unit_, r);
+  }
+
+  // The rows that a chain cuts. A value that lies tile by tile holds sequences as lanes: row b is lane
+  // b mod kSequenceTile of a tile, in any cut.
+  int64_t rows_of(const Node& x) const {
+    const OperandSet tiled = traits(x).tiles.tiled_out;
+    return shape(x.out[tiled.has(0) ? 1 : 0]).rows;
+  }
+  int64_t rows_of_input(const Node& x, size_t i) const {
+    return traits(x).tiles.tiled_in.has(i) ? rows_of(x) : shape(x.in[i]).rows;
+  }
+
+  // ---- whether kernels and traits let an op be cut in a way ---------------------------------------------------------
+  static bool made_by_tiles(const Node& x) { return (parts_of(x.op) & Parts::tiles) != 0; }
+  // Elements of the weights of a product.
+  int64_t weight_of(const Node& x) const {
+    int64_t weight = 0;
+    for (size_t i = 0; i < x.in.size() && made_by_tiles(x); ++i)
+      if (!traits(x).rows.input(i)) weight += shape(x.in[i]).count();
+    return weight;
+  }
+  bool can_rows(const Node& x) const {
+    if ((parts_of(x.op) & Parts::rows) == 0 || !traits(x).rows || unit_ <= 1 || rows_of(x) % unit_ != 0) return false;
+    return weight_of(x) <= kChainWeight &&
+           row_floats_of(plan_, x) <= kFusedFloats;  // a sequence's state must find room beside the tiles of products
+  }
+  bool can_cols(const Node& x) const {
+    return (parts_of(x.op) & Parts::cols) != 0 && traits(x).cols && weight_of(x) <= kChainWeight;
+  }
+  static bool can_elements(const Node& x) { return (parts_of(x.op) & Parts::elements) != 0 && traits(x).elements; }
+  // The depth of a product of rows that is cut into slices; 0: another op, or one that is not.
+  int64_t sliced_depth(const Node& x) const {
+    const auto* m = std::get_if<Matmul>(&x.op);
+    int64_t depth = 0;
+    for (int p = 0; m != nullptr && !m->trans_a && p < m->pairs; ++p)
+      depth += shape(x.in[static_cast<size_t>(2 * p)]).cols;
+    return depth >= kDeep ? depth : 0;
+  }
+
+  // ---- placing one op ---------------------------------------------------------------------------
+  struct Choice {
+    int level = 1 << 30;
+    Placed placed;
+    std::vector<int> with;
+  };
+  void place(int n) {
+    const Node& x = node(n);
+    if (is_view(x.op) && (!levels_.copies(x) || follows(x))) return view(n);
+    const int least = levels_.after_readers(x);
+    const Choice best = chained(x, least);
+    if (best.level > std::max(least, highest(x) + 1)) return place_apart(n, least);
+    for (const int other : best.with) join(n, other);
+    finish(n, best.level, best.placed);
+    set_made(n, best.placed.cut, best.placed.width, best.placed.rows);
+  }
+
+  // The lowest level on which a chain can make x. Ties go to the first cut that is tried: products that are normalised
+  // and single rows are cut by columns, updates by elements, everything else by rows.
+  Choice chained(const Node& x, int least) {
+    Choice best;
+    auto offer = [&](int level, const Placed& p, std::vector<int> with) {
+      if (level < best.level) best = {level, p, std::move(with)};
+    };
+    const bool cols_first = shape(x.out[0]).rows == 1 || normalised(x);
+    if (can_elements(x)) {
+      try_flat(x, least, offer);
+      try_tile(x, least, offer);
+    }
+    if (cols_first) try_cols(x, least, offer);
+    if (can_rows(x)) try_rows(x, least, offer);
+    if (!cols_first) try_cols(x, least, offer);
+    return best;
+  }
+
+  // An op that no chain makes at once: by tiles, by slices, or by a launch of its own.
+  void place_apart(int n, int least) {
+    const Node& x = node(n);
+    if (move_of(x.op).join())  // where placement leaves something to move, it is moved right after what it moves
+      return finish(n, std::max(highest(x), 0), {Placed::alone, Cut::none, 0, {}, false});
+    if (sliced_depth(x) > 0 && layout_of_output(x).known()) return place_slices(n, least);
+    const bool tile = made_by_tiles(x);
+    finish(n, std::max(least, highest(x) + 1), {tile ? Placed::tile : Placed::alone, Cut::none, 0, {}, false});
+    set_made(n, tile ? Cut::tile : Cut::none, 0, {});
+  }
+
+  // A deep product of rows: the slices at once, their sum, with the addend, in a chain of a later launch.
+  void place_slices(int n, int least) {
+    const Node& x = node(n);
+    const auto& m = std::get<Matmul>(x.op);
+    Placed p{Placed::tile, Cut::none, 0, layout_of_output(x), true};
+    int level = least;
+    for (size_t i = 0; i < static_cast<size_t>(2 * m.pairs); ++i) level = std::max(level, levels_.of(x.in[i]) + 1);
+    if (m.pairs == 1 && levels_.of(x.in[0]) + 1 == level && levels_.of(x.in[1]) + 1 < level &&
+        slice_in_cells(x, least)) {
+      p.slices_with = made(x.in[0]).node;
+      --level;
+    }
+    p.slices_at = level++;
+    if (m.addend) {
+      const Id addend = x.in.back();
+      const Made& more = made(addend);
+      const bool alike = more.cut == Cut::rows && more.rows == p.rows && shape(addend).rows == shape(x.out[0]).rows;
+      level = std::max(level, levels_.of(addend) + (alike ? 0 : 1));
+      if (alike && levels_.of(addend) == level) join(n, more.node);
+    }
+    finish(n, level, p);
+    set_made(n, Cut::rows, 0, p.rows);
+  }
+
+  void finish(int n, int level, const Placed& p) {
+    level_of_[static_cast<size_t>(n)] = level;
+    placed_[static_cast<size_t>(n)] = p;
+    levels_.put(node(n), level);
+    set_made(n, Cut::none, 0, {});
+  }
+  void set_made(int n, Cut cut, int64_t width, RowLayout rows) {
+    for (const Id v : node(n).out) made(v) = {cut, width, rows, n};
+  }
+  int highest(const Node& x) const {
+    int level = kLeafLevel;
+    for (const Id v : x.in)
+      if (v != kNone) level = std::max(level, levels_.of(v));
+    return level;
+  }
+
+  // Levels for a cut where fits(i, made) says that input i is cut alike.
+  template <class Fits, class Offer>
+  void try_cut(const Node& x, int least, const Placed& p, Fits&& fits, Offer&& offer) {
+    int level = levels_.lowest(x, least, [&](size_t i) { return fits(i, made(x.in[i])); });
+    std::vector<int> with;
+    for (const Id v : x.in)
+      if (v != kNone && levels_.of(v) == level && made(v).node >= 0) with.push_back(made(v).node);
+    if (!joinable(p, with)) ++level, with.clear();
+    offer(level, p, with);
+  }
+
+  // ---- chains of cells --------------------------------------------------------------------------
+  Cells& cells_of(int n) { return cells_[static_cast<size_t>(root(n))]; }
+
+  // Whether the chain of a node is one of such cells, or can become one: rows of one place in a pack each, or a single
+  // large product of packed rows.
+  bool can_be(int n, const Cells& c) {
+    if (cells_of(n).parts > 0) return cells_of(n) == c;
+    const int level = level_of_[static_cast<size_t>(n)];
+    for (size_t i = 0; i < plan_.nodes.size(); ++i) {
+      const int k = static_cast<int>(i);
+      if (level_of_[i] != level || root(k) != root(n) || is_view(node(k).op)) continue;
+      const Placed& p = placed_[i];
+      const Shape s = shape(node(k).out[0]);
+      const bool packed = p.how == Placed::tile && traits(node(k)).rows && s.rows == unit_ &&
+                          (c.parts - 1) * c.width < s.cols && s.cols <= c.parts * c.width;
+      const bool apart = p.how == Placed::chained && p.cut == Cut::rows && p.rows == RowLayout{c.parts, 1};
+      if (p.sliced || !(packed || apart)) return false;
+    }
+    return true;
+  }
+  // Whether an op so placed can join these chains.
+  bool joinable(const Placed& p, const std::vector<int>& with) {
+    Cells cells;
+    for (const int n : with) {
+      if (p.cut == Cut::tile && root(n) != root(with[0])) return false;
+      if (cells_of(n).parts > 0) cells = cells_of(n);
+    }
+    if (cells.parts == 0) return true;
+    return p.cut == Cut::rows && p.rows == RowLayout{cells.parts, 1} &&
+           std::all_of(with.begin(), with.end(), [&](int n) { return can_be(n, cells); });
+  }
+  // Whether the slices of a product can be made in the chain that makes its packed rows.
+  bool slice_in_cells(const Node& x, int least) {
+    const Made a = made(x.in[0]);
+    if (levels_.of(x.in[0]) < least || a.node < 0 ||
+        !(a.cut == Cut::tile || (a.cut == Cut::rows && a.rows == RowLayout{1, 1})) || shape(x.out[0]).rows != unit_)
+      return false;
+    const Slices s = slices_of(sliced_depth(x), std::get<Matmul>(x.op).cut);
+    const Cells cells{s.count, s.length};
+    if (s.count < 2 || !can_be(a.node, cells)) return false;
+    cells_of(a.node) = cells;
+    return true;
+  }
+
+  bool normalised(const Node& x) const {
+    if (!made_by_tiles(x)) return false;
+    for (const Node& n : plan_.nodes)
+      if (traits(n).normalises && std::find(n.in.begin(), n.in.end(), x.out[0]) != n.in.end()) return true;
+    return false;
+  }
+
+  RowLayout layout_of_output(const Node& x) {
+    const int64_t rows = rows_of(x);
+    if (unit_ <= 1 || rows % unit_ != 0) return {};
+    if (move_of(x.op).kind == Move::concat_rows) {
+      RowLayout all{0, 0};
+      for (const Id v : x.in) {
+        RowLayout l = made(v).rows;
+        if (!l.known()) l = default_layout(v);
+        if (!l.known() || (all.run > 0 && all.run != l.run)) return {};
+        all = {l.run, all.segments + l.segments};
+      }
+      return all;
+    }
+    for (size_t i = 0; i < x.in.size(); ++i)
+      if (x.in[i] != kNone && traits(x).rows.input(i) && rows_of_input(x, i) == rows && made(x.in[i]).rows.known())
+        return made(x.in[i]).rows;
+    return {rows / unit_, 1};
+  }
+  RowLayout default_layout(Id v) const {
+    const int64_t rows = shape(v).rows;
+    return rows % unit_ == 0 ? RowLayout{rows / unit_, 1} : RowLayout{};
+  }
+
+  template <class Offer>
+  void try_rows(const Node& x, int least, Offer&& offer) {
+    const RowLayout rows = layout_of_output(x);
+    if (!rows.known()) return;
+    const int64_t out_rows = rows_of(x);
+    try_cut(
+        x, least, {Placed::chained, Cut::rows, 0, rows, false},
+        [&](size_t i, const Made& m) {
+          if (m.cut != Cut::rows || !traits(x).rows.input(i)) return false;
+          if (move_of(x.op).kind == Move::concat_rows) return m.rows.run == rows.run;
+          return m.rows == rows && rows_of_input(x, i) == out_rows;
+        },
+        offer);
+  }
+  template <class Offer>
+  void try_cols(const Node& x, int least, Offer&& offer) {
+    if (!can_cols(x)) return;
+    const int64_t width = traits(x).scalars ? 1 : shape(x.out[0]).cols;
+    try_cut(
+        x, least, {Placed::chained, Cut::cols, width, {}, false},
+        [&](size_t i, const Made& m) {
+          return m.cut == Cut::cols && m.width == width && traits(x).cols.input(i) && shape(x.in[i]).cols == width;
+        },
+        offer);
+  }
+  template <class Offer>
+  void try_flat(const Node& x, int least, Offer&& offer) {
+    const int64_t width = shape(x.out[0]).count();
+    try_cut(
+        x, least, {Placed::chained, Cut::flat, width, {}, false},
+        [&](size_t i, const Made& m) {
+          return m.cut == Cut::flat && m.width == width && shape(x.in[i]).count() == width;
+        },
+        offer);
+  }
+  // The update of a parameter goes on where its gradient's tiles were made.
+  template <class Offer>
+  void try_tile(const Node& x, int least, Offer&& offer) {
+    const Shape s = shape(x.out[0]);
+    if (std::none_of(x.in.begin(), x.in.end(), [&](Id v) { return made(v).cut == Cut::tile; })) return;
+    try_cut(
+        x, least, {Placed::chained, Cut::tile, 0, {}, false},
+        [&](size_t i, const Made& m) {
+          return m.cut == Cut::tile && shape(x.in[i]) == s && cells_of(m.node).parts == 0;
+        },
+        offer);
+  }
+
+  // How the rows of a reshaped value lie in units: not known where a row would be of two.
+  RowLayout reshaped(const Node& x) {
+    const RowLayout from = made(x.in[0]).rows;
+    const int64_t a = shape(x.in[0]).rows, b = shape(x.out[0]).rows;
+    if (made(x.in[0]).cut != Cut::rows || !from.known() || a != from.segments * from.run * unit_ ||
+        from.run * b % a != 0)
+      return {};
+    return {from.run * b / a, from.segments};
+  }
+  // A copy that goes on in the chain of what it copies.
+  bool follows(const Node& x) { return reshaped(x).known(); }
+
+  // A view lies where its input lies. Where it cannot be followed in a chain, or turns out to be a copy, it is done
+  // after that launch.
+  void view(int n) {
+    const Node& x = node(n);
+    const Move move = move_of(x.op);
+    const Made from = made(x.in[0]);
+    const int was = levels_.of(x.in[0]);
+    int level = was;
+    const Shape a = shape(x.in[0]), b = shape(x.out[0]);
+    Made to = from;
+    Placed p{Placed::alone, Cut::none, 0, {}, false};
+    if (from.cut == Cut::rows && from.rows.known()) {
+      RowLayout rows;
+      if (move.kind == Move::reshape) rows = reshaped(x);
+      if (move.kind == Move::slice_rows) {
+        const int64_t segment = unit_ * from.rows.run;
+        if (move.start % segment == 0 && b.rows % segment == 0) rows = {from.rows.run, b.rows / segment};
+      }
+      if (move.kind == Move::slice_cols) rows = from.rows;
+      to.rows = rows;
+      if (!rows.known()) to.cut = Cut::none;
+      else p = {Placed::chained, Cut::rows, 0, rows, false};
+    } else if (from.cut == Cut::tile && move.kind == Move::reshape && a.rows == unit_ && unit_ > 1 &&
+               b.rows % unit_ == 0 && b.rows > unit_ && can_be(from.node, {b.rows / unit_, b.cols})) {
+      cells_of(from.node) = {b.rows / unit_, b.cols};  // packed rows taken apart again
+      to.cut = Cut::rows;
+      to.rows = {b.rows / unit_, 1};
+      p = {Placed::chained, Cut::rows, 0, to.rows, false};
+    } else if (from.cut == Cut::cols) {
+      if (!(move.kind == Move::slice_rows || a == b)) to.cut = Cut::none;
+    } else {
+      to.cut = Cut::none;
+      if (was == kLeafLevel) to.rows = {};
+      if (const Node* pieces = plan_.maker(x.in[0]);
+          move.kind == Move::slice_cols && pieces != nullptr && levels_.updated_pieces(*pieces)) {
+        level = kLeafLevel;  // of the pieces that it shows, the last
+        for (const Id piece : pieces->in)
+          if (levels_.extent(piece).meets(levels_.extent(x.out[0]))) level = std::max(level, levels_.of(piece));
+      }
+    }
+    if (p.how == Placed::chained) join(n, from.node);
+    to.node = p.how == Placed::chained ? n : from.node;
+    made(x.out[0]) = to;
+    placed_[static_cast<size_t>(n)] = p;
+    level_of_[static_cast<size_t>(n)] = was == kLeafLevel ? kLeafLevel : std::max(level, 0);
+    levels_.put(x, level_of_[static_cast<size_t>(n)], level);
+  }
+
+  int root(int n) {
+    while (chain_[static_cast<size_t>(n)] != n) n = chain_[static_cast<size_t>(n)];
+    return n;
+  }
+  void join(int a, int b) {
+    const Cells one = cells_of(a), other = cells_of(b);
+    chain_[static_cast<size_t>(root(a))] = root(b);
+    cells_of(b) = one.parts > 0 ? one : other;
+  }
+
+  // ---- launches ---------------------------------------------------------------------------------
+  Fusion collect() {
+    int levels = 0;
+    for (const int l : level_of_) levels = std::max(levels, l + 1);
+    Fusion all(static_cast<size_t>(levels));
+    std::map<std::pair<int, int>, size_t> group_of;  // (level, root) → chain
+    const auto group = [&](int level, int n, FusedChain::Cut cut, int64_t units) -> FusedGroup& {
+      std::vector<FusedGroup>& chains = all[static_cast<size_t>(level)].chains;
+      auto [it, fresh] = group_of.emplace(std::pair{level, root(n)}, chains.size());
+      const Cells c = cells_of(n);
+      if (fresh)
+        chains.push_back(c.parts > 0 && cut != FusedChain::cols && cut != FusedChain::flat
+                             ? FusedGroup{FusedChain::cells, unit_, c.parts, c.width, {}}
+                             : FusedGroup{cut, units, 0, 0, {}});
+      return chains[it->second];
+    };
+    for (size_t i = 0; i < plan_.nodes.size(); ++i) {
+      const int n = static_cast<int>(i), level = level_of_[i];
+      const Placed& p = placed_[i];
+      if (level == kLeafLevel) continue;
+      if (p.how == Placed::alone) all[static_cast<size_t>(level)].alone.push_back(n);
+      if (p.sliced) {
+        if (p.slices_with >= 0)
+          group(p.slices_at, p.slices_with, FusedChain::rows, unit_).nodes.push_back({n, FusedStep::slices, 1, 0});
+        else
+          all[static_cast<size_t>(p.slices_at)].chains.push_back(
+              {FusedChain::tiles, 0, 0, 0, {{n, FusedStep::slices, 0, 0}}});
+        group(level, n, FusedChain::rows, unit_)
+            .nodes.push_back({n, FusedStep::sum, p.rows.run, p.rows.segments > 1 ? unit_ * p.rows.run : 0});
+      } else if (p.how == Placed::tile) {
+        group(level, n, FusedChain::tiles, 0).nodes.push_back({n, FusedStep::all, 1, 0});
+      } else if (p.how == Placed::chained) {
+        const FusedChain::Cut cut = p.cut == Cut::rows   ? FusedChain::rows
+                                    : p.cut == Cut::cols ? FusedChain::cols
+                                    : p.cut == Cut::tile ? FusedChain::tiles
+                                                         : FusedChain::flat;
+        group(level, n, cut, p.cut == Cut::rows ? unit_ : p.width)
+            .nodes.push_back({n, FusedStep::all, p.rows.run, p.rows.segments > 1 ? unit_ * p.rows.run : 0});
+      }
+    }
+    for (FusedLaunch& l : all)
+      for (FusedGroup& g : l.chains) refine(g);
+    std::erase_if(all, [](const FusedLaunch& l) { return l.chains.empty() && l.alone.empty(); });
+    return all;
+  }
+
+  // A chain of values with several rows a unit has smaller units.
+  static void refine(FusedGroup& g) {
+    if (g.cut != FusedChain::rows) return;
+    int64_t common = 0;
+    for (const FusedNode& n : g.nodes) common = n.apart > 0 ? 1 : std::gcd(common, n.run);
+    for (const FusedNode& n : g.nodes)
+      if (n.apart > 0) common = 1;
+    if (common <= 1) return;
+    g.units *= common;
+    for (FusedNode& n : g.nodes) n.run /= common;
+  }
+
+  const Plan& plan_;
+  Levels levels_;
+  int64_t unit_ = 0;
+  std::vector<Made> made_;
+  std::vector<int> level_of_;
+  std::vector<int> chain_;    // union-find over nodes
+  std::vector<Cells> cells_;  // of a chain, by its root
+  std::vector<Placed> placed_;
+};
+
+}  // namespace
+
+Fusion fuse(Plan& plan) {
+  split_updates(plan);
+  return Fuser(plan).run();
+}
+
+std::vector<std::vector<int>> phases_of(const Fusion& fusion) {
+  std::vector<std::vector<int>> phases;
+  for (const FusedLaunch& l : fusion) {
+    std::vector<int> nodes = l.alone;
+    for (const FusedGroup& g : l.chains)
+      for (const FusedNode& n : g.nodes)
+        if (n.part != FusedStep::slices) nodes.push_back(n.node);
+    std::sort(nodes.begin(), nodes.end());
+    phases.push_back(std::move(nodes));
+  }
+  return phases;
+}
+
+}  // namespace tessera

@@ -1,0 +1,38 @@
+// Which ops of a plan go into one launch of a GPU (kernels/fused.h says what a launch can hold). A level is a launch
+// (engine/schedule/levels.h): an op joins its producer's launch if every block needs only what it has made itself.
+//   the identity: ops cut by rows (columns, elements) commute with taking a part of the rows, so a part's chain of ops
+//       is the part of the chain
+#pragma once
+#include <vector>
+
+#include "engine/plan/plan.h"
+#include "kernels/fused.h"
+
+namespace tessera {
+
+struct FusedNode {
+  int node;
+  FusedStep::Part part;
+  int64_t run, apart;  // rows and cells: see FusedStep
+};
+
+struct FusedGroup {
+  FusedChain::Cut cut;
+  int64_t units, parts, width;
+  std::vector<FusedNode> nodes;  // in order
+};
+
+struct FusedLaunch {
+  std::vector<FusedGroup> chains;
+  // after the launch, one by one: ops without a place in a chain, and moves of which placement may have made views
+  std::vector<int> alone;
+};
+
+using Fusion = std::vector<FusedLaunch>;
+// Splits the plan's updates by parameters (engine/passes/split_optimizer.h), then puts its ops into launches.
+Fusion fuse(Plan& plan);
+
+// The phases of place(): nodes of one launch may run side by side, and nothing they touch may share memory.
+std::vector<std::vector<int>> phases_of(const Fusion& fusion);
+
+}  // namespace tessera

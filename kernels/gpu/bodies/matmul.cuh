@@ -1,0 +1,99 @@
+// matmul as a step of a fused launch: rows, columns or tiles of a product, slices of a deep one and their sum.
+#pragma once
+#include "kernels/gpu/bodies/chain.cuh"
+
+namespace tessera::gpu {
+
+struct ProductStep {
+  Problem problem;
+  int64_t part;  // where the sums of slices are: bytes from the start of the workspace
+  bool trans_a, trans_b;
+};
+
+// noinline: inlined into one kernel these would spill its registers.
+template <bool trans_a, bool trans_b, int down, int across>
+__attribute__((noinline)) __device__ void make_rows(const Problem& p, const Rows& rows, int first, int end, int slice,
+                                                    float* out, float* shared) {
+  for (int r = 0; r < rows.count; r += down)
+    for (int c = first; c < end; c += across)
+      make_tile<FmaTile<down, across, !trans_a, trans_b>, trans_a, trans_b>(p, rows, r, c, end, slice, out, shared);
+}
+// Rows of a product in columns [first, end): low tiles where there are few rows.
+__device__ inline void make_product(const ProductStep& x, const Rows& rows, int first, int end, int slice, float* out,
+                                    float* shared) {
+  const Problem& p = x.problem;
+  if (rows.count <= 8)
+    x.trans_b ? make_rows<false, true, 8, 128>(p, rows, first, end, slice, out, shared)
+              : make_rows<false, false, 8, 128>(p, rows, first, end, slice, out, shared);
+  else
+    x.trans_b ? make_rows<false, true, 16, 64>(p, rows, first, end, slice, out, shared)
+              : make_rows<false, false, 16, 64>(p, rows, first, end, slice, out, shared);
+}
+
+template <bool trans_a, bool trans_b>
+__attribute__((noinline)) __device__ void make_square(const ProductStep& x, int block, float* part, float* shared) {
+  const Problem& p = x.problem;
+  const int across = tiles_of(p.cols, 64), tiles = across * tiles_of(p.rows, 64), tile = block % tiles,
+            slice = block / tiles;
+  float* out = part != nullptr ? part + static_cast<int64_t>(slice) * p.rows * p.cols : p.out;
+  make_tile<FmaTile<64, 64, !trans_a, trans_b>, trans_a, trans_b>(p, rows_between(0, p.rows), tile / across * 64,
+                                                                  tile % across * 64, p.cols,
+                                                                  part != nullptr ? slice : kAllSlices, out, shared);
+}
+
+template <>
+struct Fused<Matmul> {
+  using Step = ProductStep;
+  static Step pack(const Call& call, Packing& packing) {
+    const auto& op = *static_cast<const Matmul*>(call.op);
+    packing.fits = op.pairs <= kMaxPairs;
+    return {problem(call, op, 0, op.pairs < kMaxPairs ? op.pairs : kMaxPairs), packing.workspace, op.trans_a,
+            op.trans_b};
+  }
+  static int64_t slices(const Call& call) {
+    const auto& op = *static_cast<const Matmul*>(call.op);
+    return problem(call, op, 0, op.pairs < kMaxPairs ? op.pairs : kMaxPairs).slices;
+  }
+  static Tiling tiling(const FusedStep& s) {
+    const View& out = s.call.out[0];
+    return {blocks_for(out.rows, 64) * blocks_for(out.cols, 64) * (s.part == FusedStep::slices ? slices(s.call) : 1),
+            false};
+  }
+  __device__ static void rows(const Step& x, const RowsPart& p) {
+    if (p.part != FusedStep::sum)
+      return make_product(x, p.rows, 0, x.problem.cols, kAllSlices, x.problem.out, p.shared);
+    const float* part = reinterpret_cast<const float*>(p.workspace + x.part);
+    p.each_element(x.problem.cols, [&](int r, int c) { add_slices(x.problem, part, r, c); });
+  }
+  __device__ static void cols(const Step& x, const ColsPart& p) {
+    const Problem& all = x.problem;
+    const Rows rows = rows_between(0, all.rows);
+    return x.trans_b ? make_rows<false, true, 128, 8>(all, rows, p.first, p.end, kAllSlices, all.out, p.shared)
+                     : make_rows<false, false, 128, 8>(all, rows, p.first, p.end, kAllSlices, all.out, p.shared);
+  }
+  __device__ static void tiles(const Step& x, const TilesPart& p) {
+    float* part = p.part == FusedStep::slices ? reinterpret_cast<float*>(p.workspace + x.part) : nullptr;
+    if (x.trans_a)
+      x.trans_b ? make_square<true, true>(x, p.block, part, p.shared)
+                : make_square<true, false>(x, p.block, part, p.shared);
+    else
+      x.trans_b ? make_square<false, true>(x, p.block, part, p.shared)
+                : make_square<false, false>(x, p.block, part, p.shared);
+  }
+  __device__ static void packed(const Step& x, const PackedPart& at) {
+    const Problem& p = x.problem;
+    if (at.part == FusedStep::slices) {
+      float* out = reinterpret_cast<float*>(at.workspace + x.part) + static_cast<int64_t>(at.number) * p.rows * p.cols;
+      make_product(x, at.rows, 0, p.cols, at.number, out, at.shared);
+    } else {
+      make_product(x, at.rows, at.number * at.width, min(p.cols, (at.number + 1) * at.width), kAllSlices, p.out,
+                   at.shared);
+    }
+  }
+};
+
+inline int64_t slices_bytes(const Call& call) {
+  return int64_t{4} * Fused<Matmul>::slices(call) * call.out[0].rows * call.out[0].cols;
+}
+
+}  // namespace tessera::gpu

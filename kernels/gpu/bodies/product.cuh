@@ -1,0 +1,163 @@
+// The slices of a product and the walk of a block over them: what a launch of matmul and a fused launch share.
+#pragma once
+#include "kernels/gpu/bodies/matmul_tile.cuh"
+#include "kernels/split_k.h"
+
+namespace tessera::gpu {
+
+constexpr int kMaxPairs = 6;
+
+__device__ constexpr int stages_of(int depth) { return (depth + kStep - 1) / kStep; }
+// How often shared memory is filled for a product so cut: a slice begins with a stage of its own.
+__device__ inline int stages_of(Slices slices, int depth) {
+  if (slices.count == 0) return 0;
+  const int whole = slices.count - 1;
+  return whole * stages_of(slices.length) + stages_of(depth - whole * slices.length);
+}
+
+struct Problem {
+  struct Pair {
+    Panel a, b;
+    int depth;
+    Slices slices;
+  } pair[kMaxPairs];
+  int pairs, rows, cols, slices;
+  float* out;
+  int64_t ld_out;
+  const float* addend;
+  int64_t ld_addend;  // 0: one row for all
+};
+
+inline Problem problem(const Call& call, const Matmul& op, int first, int count) {
+  const View& out = call.out[0];
+  Problem p{};
+  p.pairs = count;
+  p.rows = static_cast<int>(out.rows);
+  p.cols = static_cast<int>(out.cols);
+  p.out = static_cast<float*>(out.data);
+  p.ld_out = out.ld;
+  for (int i = 0; i < count; ++i) {
+    const View &a = call.in[2 * (first + i)], &b = call.in[2 * (first + i) + 1];
+    const int64_t depth = op.trans_a ? a.rows : a.cols;
+    p.pair[i] = {{static_cast<const float*>(a.data), a.ld, aligned16(a)},
+                 {static_cast<const float*>(b.data), b.ld, aligned16(b)},
+                 static_cast<int>(depth),
+                 slices_of(depth, op.cut)};
+    p.slices += p.pair[i].slices.count;
+  }
+  if (first > 0) {  // what the pairs before have left in out
+    p.addend = p.out;
+    p.ld_addend = p.ld_out;
+  } else if (op.addend) {
+    const View& more = call.in[2 * op.pairs];
+    p.addend = static_cast<const float*>(more.data);
+    p.ld_addend = more.rows == 1 ? 0 : more.ld;
+  }
+  return p;
+}
+
+// Where a walk over slices and stages stands.
+struct Walk {
+  int pair, slice, k;  // slice: within the pair; k: first of the stage
+  __device__ int end(const Problem& p) const {
+    return min(p.pair[pair].depth, (slice + 1) * p.pair[pair].slices.length);
+  }
+  __device__ bool last_of_slice(const Problem& p) const { return k + kStep >= end(p); }
+  __device__ void skip_empty(const Problem& p) {
+    while (pair < p.pairs && p.pair[pair].slices.count == 0) ++pair;
+  }
+  __device__ void next(const Problem& p) {
+    if (!last_of_slice(p)) {
+      k += kStep;
+      return;
+    }
+    if (++slice == p.pair[pair].slices.count) {
+      slice = 0;
+      ++pair;
+      skip_empty(p);
+    }
+    if (pair < p.pairs) k = slice * p.pair[pair].slices.length;
+  }
+};
+
+// The elements of a tile: rows `row0` and on of `rows`, columns col0 up to col_end; all slices, or one of them alone,
+// whose sum goes to `out`, an [rows, cols] of its own. Every thread of the block calls it; two barriers a stage, one of
+// them last. `shared` holds shared_floats<Tile>.
+//   Tile: how elements are made (FmaTile or TensorTile over the same two directions).
+template <class Tile>
+constexpr int shared_floats = 2 * (kStageRoom<Tile::kRows> + kStageRoom<Tile::kCols>);
+
+constexpr int kAllSlices = -1;
+
+template <class Tile, bool trans_a, bool trans_b>
+__device__ inline void make_tile(const Problem& p, const Rows& rows, int row0, int col0, int col_end, int slice,
+                                 float* out, float* shared) {
+  constexpr bool a_along_k = !trans_a, b_along_k = trans_b;
+  constexpr int kRoomA = kStageRoom<Tile::kRows>, kRoomB = kStageRoom<Tile::kCols>;
+  float *a_stage = shared, *b_stage = shared + 2 * kRoomA;
+  const Rows cols = rows_between(0, col_end);
+  const bool cut = slice != kAllSlices;
+  Walk at{0, 0, 0};  // of what is multiplied
+  at.skip_empty(p);
+  if (cut) {
+    at.slice = slice;
+    while (at.slice >= p.pair[at.pair].slices.count) at.slice -= p.pair[at.pair++].slices.count;
+    at.k = at.slice * p.pair[at.pair].slices.length;
+  }
+  Walk ahead = at;  // of what is brought
+  int left = 0;     // stages to bring
+  if (cut) {
+    left = stages_of(at.end(p) - at.k);
+  } else {
+    for (int i = 0; i < p.pairs; ++i) left += stages_of(p.pair[i].slices, p.pair[i].depth);
+  }
+  auto bring_next = [&](int room) {
+    const Problem::Pair& pair = p.pair[ahead.pair];
+    bring<Tile::kRows, a_along_k, Tile::kThreads>(pair.a, rows, row0, ahead.k, ahead.end(p), a_stage + room * kRoomA);
+    bring<Tile::kCols, b_along_k, Tile::kThreads>(pair.b, cols, col0, ahead.k, ahead.end(p), b_stage + room * kRoomB);
+    cp_async_commit();
+    ahead.next(p);
+  };
+  float total[Tile::kElements];
+#pragma unroll
+  for (float& v : total) v = 0;
+  Tile tile;
+  if (left > 0) bring_next(0);
+  for (int room = 0; left > 0; room ^= 1, --left) {
+    if (left > 1) {
+      bring_next(room ^ 1);
+      cp_async_wait<1>();
+    } else {
+      cp_async_wait<0>();
+    }
+    __syncthreads();
+    tile.multiply(a_stage + room * kRoomA, b_stage + room * kRoomB);
+    if (at.last_of_slice(p))
+      tile.each([&](int, int, float& v, int i) {
+        total[i] += v;
+        v = 0;
+      });
+    at.next(p);
+    __syncthreads();  // the room may be filled again
+  }
+  const float* addend = cut ? nullptr : p.addend;
+  const int64_t ld = cut ? p.cols : p.ld_out;
+  tile.each([&](int i, int c, float&, int number) {
+    i += row0;
+    c += col0;
+    if (i >= rows.count || c >= col_end) return;
+    const int64_t r = rows.at(i);
+    out[r * ld + c] = addend != nullptr ? total[number] + addend[r * p.ld_addend + c] : total[number];
+  });
+}
+
+// out[r, c] = Σ_s part[s][r][c] in order (+ addend).
+__device__ inline void add_slices(const Problem& p, const float* part, int r, int c) {
+  const int64_t size = static_cast<int64_t>(p.rows) * p.cols, item = static_cast<int64_t>(r) * p.cols + c;
+  float total = 0;
+  for (int s = 0; s < p.slices; ++s) total += part[s * size + item];
+  if (p.addend != nullptr) total += p.addend[r * p.ld_addend + c];
+  p.out[r * p.ld_out + c] = total;
+}
+
+}  // namespace tessera::gpu

@@ -1,0 +1,138 @@
+// The dialect of gpu.h as nvcc sees it. Its twin is tests/emulation/gpu.h.
+#pragma once
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+namespace tessera {
+
+template <class T>
+struct SharedType {
+  using type = T;
+};
+
+// Static shared memory of a block, 16-byte aligned; the type may be an array. Several of one kernel need distinct
+// names.
+#define TESS_SHARED(name, ...) __shared__ __align__(16) typename ::tessera::SharedType<__VA_ARGS__>::type name
+// The block's dynamic shared memory (Launch::smem bytes).
+#define TESS_DYN_SHARED(T, name) \
+  extern __shared__ __align__(128) unsigned char tess_dyn_shared[]; \
+  T* name = reinterpret_cast<T*>(tess_dyn_shared)
+
+struct Launch {
+  dim3 grid, block;
+  size_t smem = 0;
+  cudaStream_t stream = nullptr;
+  bool cooperative = false;  // all blocks resident at once: grid_sync() may be used
+};
+
+// A large parameter of a kernel, by value, read where it lies: the kernel declares it `const __grid_constant__
+// Constants<T>`.
+template <class T>
+struct Constants {
+  T value;
+  __host__ __device__ const T& operator*() const { return value; }
+};
+
+// What the host does with a CUDA error; set by the backend, which knows what was being done. Must not return.
+using CudaFailure = void (*)(cudaError_t error, const char* call);
+extern CudaFailure on_cuda_failure;
+inline void cuda_check(cudaError_t error, const char* call) {
+  if (error != cudaSuccess) on_cuda_failure(error, call);
+}
+
+// Arguments are converted to the kernel's parameter types. An empty grid is no launch.
+template <class... P, class... A>
+void launch(const Launch& l, const char* name, void (*kernel)(P...), const A&... arguments) {
+  if (l.grid.x == 0 || l.grid.y == 0 || l.grid.z == 0) return;
+  if (l.smem > 48 * 1024)
+    cuda_check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    static_cast<int>(l.smem)),
+               name);
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeCooperative;
+  attribute.val.cooperative = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = l.grid;
+  config.blockDim = l.block;
+  config.dynamicSmemBytes = l.smem;
+  config.stream = l.stream;
+  config.attrs = &attribute;
+  config.numAttrs = l.cooperative ? 1 : 0;
+  cuda_check(cudaLaunchKernelEx(&config, kernel, static_cast<P>(arguments)...), name);
+}
+
+// ---- warps --------------------------------------------------------------------------------------
+__device__ inline int lane_id() {
+  return static_cast<int>((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) & 31u);
+}
+}  // namespace tessera
+#include "kernels/gpu/dialect/warp.h"
+namespace tessera {
+using butterfly::warp_argmax, butterfly::warp_max, butterfly::warp_min, butterfly::warp_sum;
+
+// ---- asynchronous copies from global to shared memory -------------------------------------------
+// The bytes are there after cp_async_wait of their group by the thread that copied, and a barrier for the others. With
+// `in` false zeros are written and the source is not read. Source and target are aligned to the size.
+__device__ inline unsigned shared_address(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
+__device__ inline void cp_async_16(void* shared, const void* global, bool in = true) {
+  const int bytes = in ? 16 : 0;
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(global), "r"(bytes)
+               : "memory");
+}
+__device__ inline void cp_async_8(void* shared, const void* global, bool in = true) {
+  const int bytes = in ? 8 : 0;
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(shared_address(shared)), "l"(global), "r"(bytes)
+               : "memory");
+}
+__device__ inline void cp_async_4(void* shared, const void* global, bool in = true) {
+  const int bytes = in ? 4 : 0;
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(shared_address(shared)), "l"(global), "r"(bytes)
+               : "memory");
+}
+__device__ inline void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+// Waits until at most `pending` of this thread's newest groups are still under way.
+template <int pending>
+__device__ inline void cp_async_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");
+}
+
+// ---- tensor cores -------------------------------------------------------------------------------
+// d += a·b for one warp; fragments as in the PTX manual, mma.m16n8k8 (tf32) and mma.m16n8k16 (bf16, fp16):
+//   with g = lane / 4, t = lane % 4
+//   d[0..3]     rows g, g, g + 8, g + 8; columns 2t, 2t + 1, 2t, 2t + 1
+//   tf32  a[0..3] (row, k): (g, t), (g + 8, t), (g, t + 4), (g + 8, t + 4) · b[0..1] (k, column): (t, g), (t + 4, g)
+//   16 bit  a[0..3], pairs k, k + 1: (g, 2t), (g + 8, 2t), (g, 2t + 8), (g + 8, 2t + 8) · b[0..1]: (2t, g), (2t + 8,
+//           g); the lower half is the lower k
+__device__ inline uint32_t to_tf32(float x) {  // round to nearest, ties away
+  uint32_t r;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(x));
+  return r;
+}
+__device__ inline void mma_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+__device__ inline void mma_bf16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+__device__ inline void mma_fp16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+__device__ inline uint32_t pack_bf16(float low, float high) {
+  const __nv_bfloat162 p = __floats2bfloat162_rn(low, high);
+  return *reinterpret_cast<const uint32_t*>(&p);
+}
+__device__ inline uint32_t pack_fp16(float low, float high) {
+  const __half2 p = __floats2half2_rn(low, high);
+  return *reinterpret_cast<const uint32_t*>(&p);
+}
+
+}  // namespace tessera

@@ -1,0 +1,36 @@
+// The one include of a .cu. Compiled by nvcc it is CUDA; compiled by a C++ compiler it is the emulation of the CUDA
+// execution model that the tests use (tests/emulation).
+// The dialect that makes both possible:
+//   launch({grid, block, smem, stream}, "name", kernel, arguments…)   instead of kernel<<<…>>>(…)
+//   TESS_SHARED(name, float[16][68]);                                 instead of __shared__ float name[16][68];
+//   TESS_DYN_SHARED(float, name);                                     instead of extern __shared__ float name[];
+//                                                                     (128-byte aligned)
+//   inline PTX only inside the wrappers of gpu/dialect/device.h, each with a twin in the emulation: cp_async_16,
+//       cp_async_wait,
+//       mma_tf32, …
+// Warp functions take their masks; __activemask() and coalesced groups are not part of it. warp_sum, warp_max and their
+// kin want a whole warp.
+// A kernel file includes no standard C++ header: they cost seconds each under nvcc.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+namespace tessera {
+constexpr unsigned kWholeWarp = 0xFFFFFFFFu;
+}
+
+#if defined(__CUDACC__)
+#include "kernels/gpu/dialect/device.h"
+#else
+#include "emulation/gpu.h"
+#endif
+
+namespace tessera {
+
+// bytes a block may have on sm_90 (100 KiB on sm_86, sm_89 and sm_120: stay below where a kernel is to run there)
+constexpr int kSharedLimit = 227 * 1024;
+
+// ⌈a / b⌉: how many blocks of b cover a.
+__host__ __device__ constexpr int64_t blocks_for(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace tessera

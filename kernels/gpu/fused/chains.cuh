@@ -1,0 +1,140 @@
+// What a fused launch is told, in its parameters, and how a block does one step of a chain. The ops, and how each can
+// be cut, come from TESSERA_OPS; what a block does for one is Fused<Op> (gpu/fused/chain.cuh), beside the op's other
+// device code.
+#pragma once
+#include "kernels/gpu/bodies/batch_norm.cuh"
+#include "kernels/gpu/bodies/copy.cuh"
+#include "kernels/gpu/bodies/elementwise.cuh"
+#include "kernels/gpu/bodies/matmul.cuh"
+#include "kernels/gpu/bodies/optimizer.cuh"
+#include "kernels/gpu/bodies/recurrent.cuh"
+#include "kernels/gpu/bodies/rows.cuh"
+#include "kernels/gpu/bodies/sampling.cuh"
+#include "kernels/gpu/bodies/span.cuh"
+#include "kernels/gpu/bodies/sparse.cuh"
+#include "kernels/gpu/bodies/step.cuh"
+
+namespace tessera::gpu {
+
+// ---- the table ----------------------------------------------------------------------------------
+constexpr int kMaxChains = 32, kMaxSteps = 96, kPoolBytes = 28 * 1024;
+struct FusedTable {
+  struct Chain {
+    FusedChain::Cut cut;
+    int end;  // blocks of this chain and all before
+    int units, per_block, first_step, steps;
+    int parts, width;  // cells; tiles: rows and columns of what its tiles make
+    bool by_rows;      // tiles: of a scatter, whose warps make a row each
+  } chain[kMaxChains];
+  struct Step {
+    OpKind kind;
+    FusedStep::Part part;
+    int offset;  // in the pool
+    int run, apart, repeats;
+  } step[kMaxSteps];
+  int chains, steps, used;
+  bool first, last;  // of a step whose launches count it; by the first block of the chain `counting`
+  int counting;
+  StepState* state;
+  char* workspace;
+  alignas(16) unsigned char pool[kPoolBytes];
+};
+static_assert(sizeof(FusedTable) < 32 * 1024 - 64, "what a kernel's parameters may take");
+
+// ---- a step of a chain ----------------------------------------------------------------------------------------------
+template <class Op>
+__device__ inline const typename Fused<Op>::Step& told(const unsigned char* step) {
+  return *reinterpret_cast<const typename Fused<Op>::Step*>(step);
+}
+// An op that cannot be cut so does not come here: the host does not take it into such a chain (fused.cu).
+template <class Op, int parts>
+__device__ inline void rows_of_op(const unsigned char* step, const RowsPart& part) {
+  if constexpr ((parts & Parts::rows) != 0) Fused<Op>::rows(told<Op>(step), part);
+}
+template <class Op, int parts>
+__device__ inline void cols_of_op(const unsigned char* step, const ColsPart& part) {
+  if constexpr ((parts & Parts::cols) != 0) Fused<Op>::cols(told<Op>(step), part);
+}
+template <class Op, int parts>
+__device__ inline void packed_of_op(const unsigned char* step, const PackedPart& part) {
+  if constexpr ((parts & Parts::packed) != 0) Fused<Op>::packed(told<Op>(step), part);
+}
+template <class Op, int parts, class Walk>
+__device__ inline void elements_of_op(const unsigned char* step, const StepState& state, float* shared, Walk&& walk) {
+  if constexpr ((parts & Parts::elements) != 0) Fused<Op>::elements(told<Op>(step), state, shared, walk);
+}
+template <class Op, int parts, class Walk>
+__device__ inline void tiles_of_op(const unsigned char* step, const TilesPart& part, const StepState& state,
+                                   Walk&& walk) {
+  if constexpr ((parts & Parts::tiles) != 0) Fused<Op>::tiles(told<Op>(step), part);
+  else elements_of_op<Op, parts>(step, state, part.shared, walk);
+}
+
+// noinline, here and below: inlined into one kernel these would spill its registers.
+__attribute__((noinline)) __device__ void do_rows(OpKind kind, const unsigned char* step, RowsPart part) {
+  switch (kind) {
+#define TESSERA_STEP(type, field, parts) \
+  case OpKind::field: return rows_of_op<type, parts>(step, part);
+    TESSERA_OPS(TESSERA_STEP)
+#undef TESSERA_STEP
+  }
+}
+
+__attribute__((noinline)) __device__ void do_cols(OpKind kind, const unsigned char* step, ColsPart part) {
+  switch (kind) {
+#define TESSERA_STEP(type, field, parts) \
+  case OpKind::field: return cols_of_op<type, parts>(step, part);
+    TESSERA_OPS(TESSERA_STEP)
+#undef TESSERA_STEP
+  }
+}
+
+__device__ inline void do_packed(OpKind kind, const unsigned char* step, const PackedPart& part) {
+  switch (kind) {
+#define TESSERA_STEP(type, field, parts) \
+  case OpKind::field: return packed_of_op<type, parts>(step, part);
+    TESSERA_OPS(TESSERA_STEP)
+#undef TESSERA_STEP
+  }
+}
+
+__attribute__((noinline)) __device__ void do_flat(OpKind kind, const unsigned char* step, int block,
+                                                  const StepState& state, float* shared) {
+  const int c = (block * kThreads + static_cast<int>(threadIdx.x)) * kChunk;
+  const auto walk = [&](int, int cols, auto&& f) {
+    if (c < cols) f(0, c, cols);
+  };
+  switch (kind) {
+#define TESSERA_STEP(type, field, parts) \
+  case OpKind::field: return elements_of_op<type, parts>(step, state, shared, walk);
+    TESSERA_OPS(TESSERA_STEP)
+#undef TESSERA_STEP
+  }
+}
+
+__attribute__((noinline)) __device__ void do_tiles(OpKind kind, const unsigned char* step, TilesPart part, bool by_rows,
+                                                   const StepState& state) {
+  // The block's elements of what the chain's first step makes.
+  const auto walk = [&](int, int, auto&& f) {
+    const int rows = part.rows, cols = part.cols;
+    if (by_rows) {
+      const int item = part.item(), parts = part.parts();
+      if (const int c = (item % parts * 32 + lane_id()) * kChunk; item < rows * parts && c < cols)
+        f(item / parts, c, cols);
+      return;
+    }
+    const int across = tiles_of(cols, 64), row0 = part.block / across * 64, col0 = part.block % across * 64;
+    each_item(64 * (64 / kChunk), [&](int i) {
+      if (const int r = row0 + i / (64 / kChunk), c = col0 + i % (64 / kChunk) * kChunk; r < rows && c < cols)
+        f(r, c, min(cols, col0 + 64));
+    });
+  };
+  switch (kind) {
+#define TESSERA_STEP(type, field, parts) \
+  case OpKind::field: return tiles_of_op<type, parts>(step, part, state, walk);
+    TESSERA_OPS(TESSERA_STEP)
+#undef TESSERA_STEP
+  }
+}
+
+}  // namespace tessera::gpu

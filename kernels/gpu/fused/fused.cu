@@ -1,0 +1,215 @@
+// fused: a launch of many ops (kernels/fused.h). The table of chains and steps is a kernel parameter, so that a
+// recorded launch needs nothing uploaded.
+//   bytes and FLOPs are those of its ops; results that stay within a block are read back from L1 and L2
+//   the first and the last launch of a step also count it (fused.h)
+//   one block barrier a step · every op by the device functions of its own kernel, so the bits of the composition; no
+//       atomics
+#include "kernels/gpu/fused/chains.cuh"
+
+namespace tessera::gpu {
+namespace {
+
+__global__ void __launch_bounds__(kThreads) fused_kernel(const __grid_constant__ Constants<FusedTable> table) {
+  const FusedTable& t = *table;
+  TESS_SHARED(shared, float[kSharedFloats]);
+  int c = 0;
+  while (static_cast<int>(blockIdx.x) >= t.chain[c].end) ++c;
+  const FusedTable::Chain& chain = t.chain[c];
+  const int block = static_cast<int>(blockIdx.x) - (c == 0 ? 0 : t.chain[c - 1].end);
+  const StepState state{t.state->seed, t.last ? t.state->running : t.state->step, -1};
+  for (int i = chain.first_step; i < chain.first_step + chain.steps; ++i) {
+    const FusedTable::Step& step = t.step[i];
+    const unsigned char* data = t.pool + step.offset;
+    if (chain.cut == FusedChain::rows) {
+      const int first = block * chain.per_block, count = min(chain.per_block, chain.units - first),
+                run = count * step.run;
+      do_rows(step.kind, data,
+              {{first * step.run, run * step.repeats, run, step.apart}, step.part, state, t.workspace, shared});
+    } else if (chain.cut == FusedChain::cells) {
+      const int first = block / chain.parts * chain.per_block, count = min(chain.per_block, chain.units - first),
+                number = block % chain.parts;
+      if (step.run == 1)
+        do_packed(step.kind, data, {{first, count, count, 0}, number, chain.width, step.part, t.workspace, shared});
+      else
+        do_rows(step.kind, data,
+                {{first * chain.parts + number, count, 1, chain.parts}, step.part, state, t.workspace, shared});
+    } else if (chain.cut == FusedChain::cols) {
+      do_cols(step.kind, data, {block * kAcross, min((block + 1) * kAcross, chain.units), state, t.state, shared});
+    } else if (chain.cut == FusedChain::flat) {
+      do_flat(step.kind, data, block, state, shared);
+    } else {
+      do_tiles(step.kind, data, {block, chain.parts, chain.width, step.part, t.workspace, shared}, chain.by_rows,
+               state);
+    }
+    __syncthreads();
+  }
+  // By the block that may have reported in this launch, so that it knows of it.
+  if (block == 0 && c == t.counting && threadIdx.x == 0) {
+    if (t.first) t.state->running = state.step;
+    if (t.last) t.state->step = after_step(*t.state, state.step);
+  }
+}
+
+// ---- the host's side: steps put into the table --------------------------------------------------
+class Builder {
+ public:
+  explicit Builder(FusedTable& t) : t_(t) {}
+  bool fits() const { return fits_; }
+
+  void add(const FusedChain& chain) {
+    if (t_.chains == kMaxChains) {
+      fits_ = false;
+      return;
+    }
+    FusedTable::Chain& c = t_.chain[t_.chains];
+    c = {chain.cut, 0,           static_cast<int>(chain.units), 1,
+         t_.steps,  chain.count, static_cast<int>(chain.parts), static_cast<int>(chain.width),
+         false};
+    cut_ = chain.cut;
+    int64_t blocks = 0;
+    switch (chain.cut) {
+      case FusedChain::rows: {
+        int64_t rows = 1;  // of a unit's largest value
+        for (const FusedStep& s : chain) rows = s.run > rows ? s.run : rows;
+        c.per_block = static_cast<int>(rows >= 16 ? 1 : 16 / rows);
+        while (c.per_block > 1 && blocks_for(chain.units, c.per_block) < 64) c.per_block = (c.per_block + 1) / 2;
+        blocks = blocks_for(chain.units, c.per_block);
+        break;
+      }
+      case FusedChain::cols: blocks = blocks_for(chain.units, kAcross); break;
+      case FusedChain::flat: blocks = blocks_for(chain.units, kThreads * kChunk); break;
+      case FusedChain::tiles: {
+        const View& out = chain.steps[0].call.out[0];
+        c.parts = static_cast<int>(out.rows);
+        c.width = static_cast<int>(out.cols);
+        const Tiling tiling = tiling_of(chain.steps[0]);
+        c.by_rows = tiling.by_rows;
+        blocks = tiling.blocks;
+        break;
+      }
+      case FusedChain::cells:
+        c.per_block = 16;
+        while (c.per_block > 4 && blocks_for(chain.units, c.per_block) * chain.parts < 64) c.per_block /= 2;
+        blocks = blocks_for(chain.units, c.per_block) * chain.parts;
+        break;
+    }
+    c.end = (t_.chains == 0 ? 0 : t_.chain[t_.chains - 1].end) + static_cast<int>(blocks);
+    ++t_.chains;
+    for (const FusedStep& s : chain)
+      if (fits_) add(s);
+  }
+
+ private:
+  // ---- by op, from the list ----
+  template <class Op, int parts>
+  static void tile(const FusedStep& s, Tiling& tiling) {
+    if constexpr ((parts & Parts::tiles) != 0) tiling = Fused<Op>::tiling(s);
+  }
+  static Tiling tiling_of(const FusedStep& s) {
+    Tiling tiling{};
+    switch (s.kind) {
+#define TESSERA_STEP(type, field, parts) \
+  case OpKind::field: tile<type, parts>(s, tiling); break;
+      TESSERA_OPS(TESSERA_STEP)
+#undef TESSERA_STEP
+    }
+    return tiling;
+  }
+  // The parts that a chain asks for in a step of it.
+  static int parts_of(FusedChain::Cut cut, const FusedStep& s) {
+    if (cut == FusedChain::cols) return Parts::cols;
+    if (cut == FusedChain::flat) return Parts::elements;
+    if (cut == FusedChain::tiles) return Parts::tiles | Parts::elements;
+    return cut == FusedChain::cells && s.run == 1 ? Parts::packed : Parts::rows;
+  }
+  template <class Op, int parts>
+  void put(const FusedStep& s, FusedTable::Step& step) {
+    if constexpr ((parts & ~Parts::blocks) != 0) {
+      if constexpr (requires { Fused<Op>::kRowsOutput; }) step.repeats = repeats(s, Fused<Op>::kRowsOutput);
+      if constexpr (requires { Fused<Op>::kCounts; }) t_.counting = t_.chains - 1;
+      Packing packing{cut_, s.workspace};
+      pack(Fused<Op>::pack(s.call, packing));
+      fits_ = fits_ && packing.fits && (parts & parts_of(cut_, s)) != 0;
+    } else {
+      fits_ = false;
+    }
+  }
+  void put(const FusedStep& s, FusedTable::Step& step) {
+    switch (s.kind) {
+#define TESSERA_STEP(type, field, parts) \
+  case OpKind::field: return put<type, parts>(s, step);
+      TESSERA_OPS(TESSERA_STEP)
+#undef TESSERA_STEP
+    }
+  }
+
+  static int repeats(const FusedStep& s, int output) {
+    return s.apart > 0 ? static_cast<int>(s.call.out[output].rows / s.apart) : 1;
+  }
+
+  void add(const FusedStep& s) {
+    if (t_.steps == kMaxSteps) {
+      fits_ = false;
+      return;
+    }
+    FusedTable::Step& step = t_.step[t_.steps++];
+    step = {s.kind, s.part, t_.used, static_cast<int>(s.run), static_cast<int>(s.apart), repeats(s, 0)};
+    t_.state = s.call.state;
+    put(s, step);
+  }
+
+  template <class P>
+  void pack(const P& p) {
+    const int bytes = static_cast<int>((sizeof(P) + 15) / 16 * 16);
+    if (t_.used + bytes > kPoolBytes) {
+      fits_ = false;
+      return;
+    }
+    memcpy(t_.pool + t_.used, &p, sizeof(P));
+    t_.used += bytes;
+  }
+
+  FusedTable& t_;
+  FusedChain::Cut cut_ = FusedChain::rows;  // of the chain that is being put in
+  bool fits_ = true;
+};
+
+bool build(const FusedLaunchOp& op, FusedTable& table) {
+  table.chains = table.steps = table.used = table.counting = 0;
+  table.first = op.first;
+  table.last = op.last;
+  Builder builder(table);
+  for (const FusedChain& chain : op)
+    if (builder.fits()) builder.add(chain);
+  return builder.fits();
+}
+
+// 31 KiB: not on the stack, which may be small.
+FusedTable& room() {
+  static thread_local FusedTable table;
+  return table;
+}
+
+bool fits(const FusedLaunchOp& op) { return build(op, room()); }
+
+void run(const Call& call, int64_t, void* scratch) {
+  FusedTable& table = room();
+  const auto& op = *static_cast<const FusedLaunchOp*>(call.op);
+  build(op, table);
+  table.workspace = static_cast<char*>(gpu_context(scratch).workspace);
+  if (op.state != nullptr) table.state = op.state;
+  if (table.chains > 0)
+    launch({dim3(static_cast<unsigned>(table.chain[table.chains - 1].end)), dim3(kThreads), 0,
+            gpu_context(scratch).stream},
+           "fused", fused_kernel, Constants<FusedTable>{table});
+}
+
+}  // namespace
+}  // namespace tessera::gpu
+
+namespace tessera {
+const FusedKernels& fused_kernels_cuda() {
+  static const FusedKernels kernels{{gpu::one, gpu::run, nullptr}, gpu::fits, gpu::slices_bytes};
+  return kernels;
+}
+}  // namespace tessera

@@ -1,0 +1,100 @@
+// matmul: out [M, N] = Σ_i op(A_i)·op(B_i) (+ addend [M, N] or [1, N]). NN forward, NT towards the input, TN towards
+// the weights.
+//   2·M·N·K FLOP; 4·(M·K + K·N + M·N) bytes: compute-bound for M ≥ ~30 (fp32), latency-bound at the sizes of a step
+//   One block makes a 64 × 64 tile (matmul_tile.cuh) with two stages of shared memory (36 KiB): one is multiplied while
+//   the other is brought.
+//   k is cut into slices (slices.h), by K alone; a slice's sum is one chain over k, slices are added in order. Where
+//   there are too few tiles to fill a device each slice gets blocks of its own, writes its sums to the workspace, and a
+//   second kernel adds them in the same order: cutting changes no bit, and a row has the same bits in any batch.
+//   two block barriers a stage · deterministic, no atomics
+#include "kernels/gpu/bodies/product.cuh"
+#include "kernels/gpu/matmul.h"
+
+namespace tessera::gpu {
+namespace {
+
+// blocks; about the multiprocessors of a large device. A constant, so that every device of one kind gives the same bits
+constexpr int kFullGrid = 128;
+
+template <class Tile, bool trans_a, bool trans_b>
+__global__ void __launch_bounds__(Tile::kThreads) matmul_kernel(Problem p, float* part) {
+  TESS_SHARED(shared, float[shared_floats<Tile>]);
+  float* out = part != nullptr ? part + static_cast<int64_t>(blockIdx.z) * p.rows * p.cols : p.out;
+  make_tile<Tile, trans_a, trans_b>(p, rows_between(0, p.rows), static_cast<int>(blockIdx.x) * Tile::kRows,
+                                    static_cast<int>(blockIdx.y) * Tile::kCols, p.cols,
+                                    part != nullptr ? static_cast<int>(blockIdx.z) : kAllSlices, out, shared);
+}
+
+// matmul_slices: the slices' sums added in order. 4·(slices + 1)·M·N bytes from L2: bandwidth-bound · a thread an
+// element, no barrier
+__global__ void __launch_bounds__(kThreads) matmul_slices_kernel(const float* part, Problem p) {
+  const int64_t item = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (item < static_cast<int64_t>(p.rows) * p.cols)
+    add_slices(p, part, static_cast<int>(item / p.cols), static_cast<int>(item % p.cols));
+}
+
+// Whether each slice gets blocks of its own.
+bool is_cut(const Problem& p) {  // either way gives the same bits
+  return p.slices > 1 && blocks_for(p.rows, 64) * blocks_for(p.cols, 64) < kFullGrid;
+}
+
+template <class F>
+void each_launch(const Call& call, F&& f) {
+  const auto& op = *static_cast<const Matmul*>(call.op);
+  for (int first = 0; first < op.pairs; first += kMaxPairs)
+    f(problem(call, op, first, op.pairs - first < kMaxPairs ? op.pairs - first : kMaxPairs));
+}
+
+int64_t scratch_bytes(const Call& call) {
+  int64_t most = 0;
+  each_launch(call, [&](const Problem& p) {
+    const int64_t bytes = is_cut(p) ? int64_t{4} * p.slices * p.rows * p.cols : 0;
+    most = bytes > most ? bytes : most;
+  });
+  return most;
+}
+
+template <template <bool, bool> class Tile, bool trans_a, bool trans_b>
+void launch_tiles(const GpuContext& context, const Problem& p) {
+  using T = Tile<!trans_a, trans_b>;
+  float* part = is_cut(p) ? static_cast<float*>(context.workspace) : nullptr;
+  launch({dim3(grid_of(p.rows, T::kRows), grid_of(p.cols, T::kCols),
+               part != nullptr ? static_cast<unsigned>(p.slices) : 1),
+          dim3(T::kThreads), 0, context.stream},
+         "matmul", matmul_kernel<T, trans_a, trans_b>, p, part);
+  if (part != nullptr)
+    launch({dim3(grid_of(static_cast<int64_t>(p.rows) * p.cols, kThreads)), dim3(kThreads), 0, context.stream},
+           "matmul_slices", matmul_slices_kernel, static_cast<const float*>(part), p);
+}
+
+template <template <bool, bool> class Tile>
+void run(const Call& call, int64_t, void* scratch) {
+  const auto& op = *static_cast<const Matmul*>(call.op);
+  const GpuContext& context = gpu_context(scratch);
+  each_launch(call, [&](const Problem& p) {
+    if (op.trans_a)
+      op.trans_b ? launch_tiles<Tile, true, true>(context, p) : launch_tiles<Tile, true, false>(context, p);
+    else op.trans_b ? launch_tiles<Tile, false, true>(context, p) : launch_tiles<Tile, false, false>(context, p);
+  });
+}
+
+template <bool a, bool b>
+using Fp32 = FmaTile<64, 64, a, b>;
+template <bool a, bool b>
+using Tf32 = TensorTile<Tf32Math<false>, a, b>;
+template <bool a, bool b>
+using Tf32x3 = TensorTile<Tf32Math<true>, a, b>;
+template <bool a, bool b>
+using Bf16 = TensorTile<HalfMath<true>, a, b>;
+template <bool a, bool b>
+using Fp16 = TensorTile<HalfMath<false>, a, b>;
+
+}  // namespace
+
+Kernel matmul_kernel(Math math) {
+  void (*const runs[kMaths])(const Call&, int64_t, void*) = {run<Fp32>, run<Tf32x3>, run<Tf32>, run<Bf16>, run<Fp16>};
+  return {one_if_any, runs[static_cast<int>(math)], scratch_bytes};
+}
+Kernel matmul_entry() { return matmul_kernel(Math::fp32); }
+
+}  // namespace tessera::gpu

@@ -1,0 +1,32 @@
+// random: uniform (0, 1), normal (Box–Muller), bernoulli (0 or 1). Element (r, c) comes from philox(c / 4, row, step,
+// purpose), word c mod 4.
+//   out [rows, cols]; rows [rows, 3] int32 or absent: with it the counter is (c / 4, id low, id high, purpose | try),
+//   the row's own numbers in any batch 4 bytes written an element, ~25 integer operations, for normals half a
+//   logarithm, root and sine more: compute-bound beyond L2's bandwidth a thread makes the four numbers of one counter ·
+//       no synchronisation; a number depends on its counter alone
+#include "kernels/gpu/bodies/random.cuh"
+
+namespace tessera::gpu {
+namespace {
+
+__global__ void __launch_bounds__(kThreads)
+    random_kernel(RandomSource source, Mat<const int32_t> rows, Target out, const StepState* state, int chunks) {
+  const int64_t item = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (item < static_cast<int64_t>(out.rows) * chunks)
+    random_chunk(source, rows, out, *state, static_cast<int>(item / chunks), static_cast<int>(item % chunks));
+}
+
+void random_run(const Call& call, int64_t, void* scratch) {
+  const auto& op = *static_cast<const Random*>(call.op);
+  const View& out = call.out[0];
+  const int chunks = static_cast<int>(blocks_for(out.cols, kChunk));
+  launch({dim3(grid_of(out.rows * chunks, kThreads)), dim3(kThreads), 0, gpu_context(scratch).stream}, "random",
+         random_kernel, RandomSource{op.kind, op.purpose, static_cast<float>(op.keep)}, Mat<const int32_t>(call.in[0]),
+         target(out), call.state, chunks);
+}
+
+}  // namespace
+
+Kernel random_entry() { return {one_if_any, random_run, nullptr}; }
+
+}  // namespace tessera::gpu

@@ -1,0 +1,99 @@
+// sparse_dense, sparse_pick, sparse_matmul, sparse_wgrad (gpu/bodies/sparse.cuh).
+#include "kernels/gpu/bodies/sparse.cuh"
+
+namespace tessera::gpu {
+namespace {
+
+constexpr int kWarps = 4;
+
+__global__ void __launch_bounds__(32 * kWarps) sparse_dense_kernel(Entries e, Mat<float> out) {
+  const int p = static_cast<int>(blockIdx.x) * kWarps + static_cast<int>(threadIdx.y);
+  if (p < out.rows) sparse_dense(e, out, p);
+}
+void dense_run(const Call& call, int64_t, void* scratch) {
+  launch({dim3(grid_of(call.out[0].rows, kWarps)), dim3(32, kWarps), 0, gpu_context(scratch).stream}, "sparse_dense",
+         sparse_dense_kernel, Entries(call, *static_cast<const SparseDense*>(call.op)), Mat<float>(call.out[0]));
+}
+
+__global__ void __launch_bounds__(kThreads) sparse_pick_kernel(Pick x) {
+  const int64_t item = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (item < static_cast<int64_t>(x.out.rows) * x.out.cols)
+    sparse_pick(x, static_cast<int>(item / x.out.cols), static_cast<int>(item % x.out.cols));
+}
+void pick_run(const Call& call, int64_t, void* scratch) {
+  launch({dim3(grid_of(call.out[0].rows * call.out[0].cols, kThreads)), dim3(kThreads), 0, gpu_context(scratch).stream},
+         "sparse_pick", sparse_pick_kernel, pick(call));
+}
+
+// sparse_matmul, a launch of its own: as sparse_matmul_chunk, with the entries of a block's rows staged 32 at a time in
+// shared memory.
+//   a block: 32 chunks of four columns × 4 rows; entries of the block's rows are staged 32 at a time in shared memory
+//   two block barriers a stage · a row's sum runs over its entries in order, so it has the same bits in any batch
+constexpr int kEntryRows = 4, kStage = 32;
+__global__ void __launch_bounds__(32 * kEntryRows)
+    sparse_matmul_kernel(Entries e, Operand weight, Operand addend, Target out) {
+  TESS_SHARED(column, int[kEntryRows][kStage]);
+  TESS_SHARED(value, float[kEntryRows][kStage]);
+  const int lane = static_cast<int>(threadIdx.x), y = static_cast<int>(threadIdx.y),
+            p = static_cast<int>(blockIdx.y) * kEntryRows + y;
+  const int c = (static_cast<int>(blockIdx.x) * 32 + lane) * kChunk, n = min(kChunk, out.cols - c);
+  const bool row = p < out.rows, in = row && n > 0;
+  float acc[kChunk] = {};
+  for (int first = 0; first < e.index.cols; first += kStage) {
+    const int j = first + lane;
+    const bool entry = row && j < e.index.cols;
+    column[y][lane] = entry ? e.column(p, j) : -1;
+    value[y][lane] = entry ? e.weight(p, j) : 0.0f;
+    __syncthreads();
+    if (in) {
+      const int count = min(kStage, e.index.cols - first);
+      for (int k = 0; k < count; ++k) {
+        if (column[y][k] < 0) continue;
+        float w[kChunk];
+        load_chunk(weight, column[y][k], c, n, w);
+#pragma unroll
+        for (int q = 0; q < kChunk; ++q) acc[q] += value[y][k] * w[q];
+      }
+    }
+    __syncthreads();
+  }
+  if (!in) return;
+  if (addend.data != nullptr) {
+    float more[kChunk];
+    load_chunk(addend, p, c, n, more);
+#pragma unroll
+    for (int q = 0; q < kChunk; ++q) acc[q] += more[q];
+  }
+  store_chunk(out, p, c, n, acc);
+}
+
+void matmul_run(const Call& call, int64_t, void* scratch) {
+  const auto& op = *static_cast<const SparseMatmul*>(call.op);
+  const View& out = call.out[0];
+  launch({dim3(grid_of(out.cols, 32 * kChunk), grid_of(out.rows, kEntryRows)), dim3(32, kEntryRows), 0,
+          gpu_context(scratch).stream},
+         "sparse_matmul", sparse_matmul_kernel, Entries(call, op), whole(call.in[2]),
+         op.addend ? whole(call.in[3]) : Operand{}, target(out));
+}
+
+__global__ void __launch_bounds__(32 * kWarps) sparse_wgrad_kernel(Entries e, Operand d, Operand addend, Target out) {
+  const int w = static_cast<int>(blockIdx.x) * kWarps + static_cast<int>(threadIdx.y);
+  if (w < out.rows) sparse_wgrad(e, d, addend, out, w, static_cast<int>(blockIdx.y));
+}
+void wgrad_run(const Call& call, int64_t, void* scratch) {
+  const auto& op = *static_cast<const SparseWgrad*>(call.op);
+  const View& out = call.out[0];
+  launch({dim3(grid_of(out.rows, kWarps), grid_of(out.cols, 32 * kChunk)), dim3(32, kWarps), 0,
+          gpu_context(scratch).stream},
+         "sparse_wgrad", sparse_wgrad_kernel, Entries(call, op), whole(call.in[2]),
+         op.addend ? whole(call.in[3]) : Operand{}, target(out));
+}
+
+}  // namespace
+
+Kernel sparse_dense_entry() { return {one_if_any, dense_run, nullptr}; }
+Kernel sparse_pick_entry() { return {one_if_any, pick_run, nullptr}; }
+Kernel sparse_matmul_entry() { return {one_if_any, matmul_run, nullptr}; }
+Kernel sparse_wgrad_entry() { return {one_if_any, wgrad_run, nullptr}; }
+
+}  // namespace tessera::gpu

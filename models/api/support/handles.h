@@ -1,0 +1,63 @@
+// Which handles are alive. A pointer is looked up before it is followed, so that a freed handle, one of another kind or
+// no handle at all is a message and no crash.
+#pragma once
+#include <string>
+#include <type_traits>
+
+#include "models/api/support/guard.h"
+
+struct tessera_context;
+struct tessera_model;
+struct tessera_job;
+
+namespace tessera::api {
+
+enum class HandleKind { none, context, model, job };
+
+template <class T>
+constexpr HandleKind kind_of = HandleKind::none;
+template <>
+inline constexpr HandleKind kind_of<tessera_context> = HandleKind::context;
+template <>
+inline constexpr HandleKind kind_of<tessera_model> = HandleKind::model;
+template <>
+inline constexpr HandleKind kind_of<tessera_job> = HandleKind::job;
+
+void note_handle(const void* handle, HandleKind kind);  // throws bad_alloc, then it is not noted
+bool forget_handle(const void* handle, HandleKind kind) noexcept;
+HandleKind kind_of_handle(const void* handle) noexcept;  // none: no live one
+
+[[noreturn]] void fail_handle(const char* name, HandleKind wanted, HandleKind found);
+
+// A handle the caller must give. Throws Error(usage) with the name the header gives it.
+template <class T>
+T& live(T* handle, const char* name) {
+  required(handle, name);
+  constexpr HandleKind wanted = kind_of<std::remove_const_t<T>>;
+  if (const HandleKind found = kind_of_handle(handle); found != wanted) fail_handle(name, wanted, found);
+  return *handle;
+}
+
+// A new handle on its way out.
+template <class T>
+T* give_handle(T* made) {
+  try {
+    note_handle(made, kind_of<T>);
+  } catch (...) {
+    delete made;
+    throw;
+  }
+  return made;
+}
+
+// What the …_free functions do. What is no live handle is left alone, and tessera_last_error() says so.
+template <class T>
+void free_handle(T* handle, const char* name) noexcept {
+  if (handle == nullptr) return;
+  (void)guarded([&] {
+    if (!forget_handle(handle, kind_of<T>)) fail_handle(name, kind_of<T>, kind_of_handle(handle));
+    delete handle;
+  });
+}
+
+}  // namespace tessera::api

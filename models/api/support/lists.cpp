@@ -1,0 +1,58 @@
+#include "models/api/support/lists.h"
+
+#include "engine/error.h"
+
+namespace tessera::api {
+namespace {
+
+std::string trimmed(const std::string& s) {
+  const size_t first = s.find_first_not_of(" \t");
+  return first == std::string::npos ? "" : s.substr(first, s.find_last_not_of(" \t") + 1 - first);
+}
+
+// A text in double quotes without them; any other as it is.
+std::string unquoted(const std::string& s) {
+  if (s.size() < 2 || s.front() != '"' || s.back() != '"') return s;
+  std::string out;
+  for (size_t i = 1; i + 1 < s.size(); ++i) {
+    out += s[i];
+    if (s[i] == '"' && i + 2 < s.size() && s[i + 1] == '"') ++i;
+  }
+  return out;
+}
+
+// Positions of `separator` outside quotes cut the text.
+std::vector<std::string> cut(const std::string& s, char separator) {
+  std::vector<std::string> parts(1);
+  bool quoted = false;
+  for (char c : s) {
+    if (c == '"') quoted = !quoted;
+    if (c == separator && !quoted) parts.emplace_back();
+    else parts.back() += c;
+  }
+  return parts;
+}
+
+}  // namespace
+
+std::vector<std::string> split_list(const std::string& list) {
+  std::vector<std::string> out;
+  for (const std::string& part : cut(list, ','))
+    if (const std::string word = trimmed(part); !word.empty()) out.push_back(unquoted(word));
+  return out;
+}
+
+std::vector<std::pair<std::string, std::string>> split_pairs(const std::string& list, const char* option) {
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const std::string& part : cut(list, ',')) {
+    if (trimmed(part).empty()) continue;
+    const auto sides = cut(part, '=');
+    if (sides.size() != 2 || trimmed(sides[0]).empty() || trimmed(sides[1]).empty())
+      throw Error(ErrorCode::usage, std::string(option) + ": \"" + trimmed(part) +
+                                        "\" is not name=value. Write names that hold , or = in double quotes.");
+    out.emplace_back(unquoted(trimmed(sides[0])), unquoted(trimmed(sides[1])));
+  }
+  return out;
+}
+
+}  // namespace tessera::api

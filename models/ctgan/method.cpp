@@ -1,0 +1,253 @@
+// CTGAN behind the face of Method: training by sampling, population statistics, conditions proposed through the
+// condition vector.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/passes/passes.h"
+#include "kernels/math/philox.h"
+#include "models/ctgan/network.h"
+#include "models/data/encoding/conditions.h"
+#include "models/layers/initial_weights.h"
+#include "models/layers/weights.h"
+#include "models/method.h"
+#include "models/model_state.h"
+#include "models/training/validation.h"
+
+namespace tessera {
+namespace {
+
+// Host memory behind the bound leaves of the training plan.
+struct Bound {
+  ConditionTable conditions;
+  std::vector<int32_t> start, offset;
+
+  Bound(const EncodedTable& table, const RowLayout& layout, Team& team)
+      : conditions(build_conditions(table, layout, true, team)) {
+    start = conditions.cond_start;
+    start.push_back(conditions.cond_width);
+    offset.assign(conditions.row_offset.begin(), conditions.row_offset.end());
+    if (offset.empty()) offset.push_back(0);
+    if (conditions.row_index.empty()) conditions.row_index.push_back(0);
+    if (conditions.train_cumulative_f32.empty()) conditions.train_cumulative_f32.push_back(1);
+  }
+
+  void bind(Program& p) const {
+    bind_if(p, "cumulative", conditions.train_cumulative_f32.data());
+    bind_if(p, "start", start.data());
+    bind_if(p, "row_offset", offset.data());
+    bind_if(p, "row_index", conditions.row_index.data());
+  }
+};
+
+// What a condition's column may show so that its terms can hold, by position in the condition vector, and their share
+// of the real rows.
+struct Proposal {
+  std::vector<int32_t> positions;
+  std::vector<double> cumulative;  // ends at 1
+  double share = 1;
+};
+
+// The column whose conditions can meet its terms with the smallest share of real rows is proposed through the condition
+// vector.
+Proposal propose(const Kept& kept, const std::vector<AllowedLevels>& allowed) {
+  Proposal best;
+  for (const AllowedLevels& a : allowed) {
+    Proposal p;
+    double total = 0, sum = 0;
+    for (int k = 0; k < a.span->width; ++k) {
+      const double rows = static_cast<double>(kept.condition_rows[static_cast<size_t>(a.span->cond_start + k)]);
+      total += rows;
+      if (rows == 0 || a.level[static_cast<size_t>(k)] == 0) continue;
+      sum += rows;
+      p.positions.push_back(a.span->cond_start + k);
+      p.cumulative.push_back(sum);
+    }
+    if (p.positions.empty()) continue;
+    for (double& c : p.cumulative) c /= sum;
+    p.share = sum / total;
+    if (p.share < best.share) best = std::move(p);
+  }
+  return best;
+}
+
+class CtganRows : public RowMaker {
+ public:
+  CtganRows(const Ctgan& network, const RowLayout& layout, const Kept& kept, const std::vector<AllowedLevels>& allowed,
+            uint64_t seed)
+      : network_(network),
+        draw_(real_frequencies(layout, kept.condition_rows)),
+        proposal_(propose(kept, allowed)),
+        seed_(seed) {}
+
+  void record(Recorder& r, int64_t batch) const override {
+    record_sampling(r, network_, batch, draw_.columns(), !proposal_.positions.empty());
+  }
+
+  void bind(Program& p) override {
+    if (const Id leaf = p.plan().find_leaf("condition"); leaf != kNone) {
+      condition_.assign(static_cast<size_t>(p.plan().shape(leaf).rows), -1);
+      p.bind("condition", condition_.data());
+    }
+    if (draw_.cumulative.empty()) draw_.cumulative.push_back(1);
+    bind_if(p, "cumulative", draw_.cumulative.data());
+    bind_if(p, "start", draw_.start.data());
+    for (const char* leaf : {"row_offset", "row_index"}) {  // no table row is drawn: nobody reads them
+      const Id id = p.plan().find_leaf(leaf);
+      if (id != kNone) nothing_.resize(std::max(nothing_.size(), static_cast<size_t>(p.plan().shape(id).count())), 0);
+    }
+    bind_if(p, "row_offset", nothing_.data());
+    bind_if(p, "row_index", nothing_.data());
+  }
+
+  void choose(Program& p, std::span<const Candidate> candidates) override {
+    for (size_t i = 0; i < condition_.size(); ++i)
+      condition_[i] = drawn(candidates[std::min(i, candidates.size() - 1)]);
+    p.refresh({"condition"});
+  }
+
+ private:
+  int32_t drawn(const Candidate& c) const {
+    const Philox w =
+        random_words(seed_, Purpose::propose, 0, static_cast<uint64_t>(c.row), static_cast<uint32_t>(c.attempt));
+    const double u = open_uniform(w.word[0], w.word[1]);
+    const auto at = std::upper_bound(proposal_.cumulative.begin(), proposal_.cumulative.end() - 1, u);
+    return proposal_.positions[static_cast<size_t>(at - proposal_.cumulative.begin())];
+  }
+
+  const Ctgan& network_;
+  ConditionDraw draw_;
+  Proposal proposal_;
+  uint64_t seed_;
+  std::vector<int32_t> condition_, nothing_;
+};
+
+class CtganMethod : public Method {
+ public:
+  CtganMethod(const RowLayout& layout, const CtganConfig& config) : layout_(layout), network_(layout, config) {}
+
+  Schedule schedule() const override {
+    return {network_.config.epochs, network_.config.batch, network_.config.learning_rate, network_.config.decay_from};
+  }
+  void relax() const override { bound_->conditions.row_index.relax(); }
+  void prepare(const EncodedTable& table, Team& team) override {
+    bound_ = std::make_unique<Bound>(table, layout_, team);
+  }
+
+  States start(uint64_t seed) const override {
+    States s;
+    s["generator"] = initial_weights(network_.generator, seed, 0);
+    s["discriminator"] = initial_weights(network_.discriminator, seed, 1);
+    if (averaged()) s["average.generator"] = s["generator"];
+    for (const RunningSlot& slot : running_slots(network_))
+      s[slot.leaf].assign(static_cast<size_t>(slot.size), slot.leaf.ends_with("var") ? 1.0f : 0.0f);
+    return s;
+  }
+  void record_training(Recorder& r, int64_t table_rows, int64_t steps) const override {
+    tessera::record_training(r, network_, table_rows, bound_->conditions.columns(), steps);
+  }
+  void bind(Program& p) const override { bound_->bind(p); }
+  void describe_losses(const std::vector<double>& means, LossRow& row) const override {
+    row.critic = means[0], row.generator = means[1], row.penalty = means[2];
+    row.note = fmt::format("critic {:+.2f}  generator {:+.2f}", means[0], means[1]);
+  }
+
+  Kept keep(States end, const Surroundings& around) const override {
+    Kept kept;
+    kept.condition_rows = bound_->conditions.count;
+    kept.states["generator"] = std::move(end.at(averaged() ? "average.generator" : "generator"));
+    for (const RunningSlot& slot : running_slots(network_)) kept.states[slot.leaf] = std::move(end.at(slot.leaf));
+    if (network_.config.population_norm) measure_population(kept.states, around);
+    return kept;
+  }
+
+  std::unique_ptr<HeldOut> held_out(const EncodedTable& rows, const Surroundings& around) const override {
+    return sampled_distance(*this, layout_, rows, around);
+  }
+
+  std::unique_ptr<RowMaker> row_maker(const Kept& kept, const std::vector<AllowedLevels>& allowed, uint64_t seed,
+                                      Team&) const override {
+    return std::make_unique<CtganRows>(network_, layout_, kept, allowed, seed);
+  }
+
+  void visit_stored(const Kept&, const std::function<void(const Stored&)>& visit) const override {
+    visit_weights(network_, network_.generator,
+                  [&](const std::string& name, const std::vector<int64_t>& shape, const auto& element) {
+                    visit({name, shape, "generator", network_.generator.size, element});
+                  });
+    for (const RunningSlot& s : running_slots(network_))
+      visit({s.leaf,
+             {s.size},
+             s.leaf,
+             s.size,
+             [](int64_t i) { return i; },
+             s.leaf.ends_with("var") ? "a negative variance" : nullptr});
+  }
+
+  int64_t parameters() const override { return network_.generator.size; }
+
+ private:
+  bool averaged() const { return network_.config.average_decay > 0; }
+
+  // Batch-norm statistics over many training-style conditions at once, for the weights that will sample.
+  void measure_population(States& states, const Surroundings& around) const {
+    // Twenty thousand rows, fewer where their activations would take more than a quarter of a gigabyte.
+    int64_t width = network_.config.embedding_dim + network_.cond;
+    for (const int w : network_.config.generator_dim) width += 3 * w;
+    const int64_t batch = std::clamp<int64_t>((int64_t{1} << 26) / width, 2, 20000);
+    Ctgan once = network_;
+    once.config.bn_momentum = 1;
+    Plan plan;
+    Recorder r(plan);
+    r.start_purposes(Purpose::second_plan);
+    record_population(r, once, batch, bound_->conditions.columns());
+    optimise(plan, around.passes_off);
+    Program p(std::move(plan), cpu_kernels(), around.team, around.seed, wanted(around.passes_off, "liveness"));
+    bound_->bind(p);
+    std::copy(states.at("generator").begin(), states.at("generator").end(), p.state<float>("generator"));
+    p.run(1);
+    for (const RunningSlot& s : running_slots(network_))
+      std::copy_n(p.state<float>(s.leaf), s.size, states.at(s.leaf).begin());
+  }
+
+  const RowLayout& layout_;
+  Ctgan network_;
+  std::unique_ptr<Bound> bound_;
+};
+
+}  // namespace
+
+std::vector<RunningSlot> running_slots(const Ctgan& m) {
+  std::vector<RunningSlot> slots;
+  for (int64_t i = 0; i < m.generator_norms(); ++i)
+    for (const char* what : {"mean", "var"})
+      slots.push_back({fmt::format("generator.residual.{}.norm.running_{}", i, what),
+                       m.config.generator_dim[static_cast<size_t>(i)]});
+  return slots;
+}
+
+ConditionDraw real_frequencies(const RowLayout& layout, const std::vector<int64_t>& rows) {
+  ConditionDraw d;
+  for (const Span& s : layout.spans) {
+    if (s.cond_start < 0) continue;
+    d.start.push_back(s.cond_start);
+    double total = 0, sum = 0;
+    for (int k = 0; k < s.width; ++k) total += static_cast<double>(rows[static_cast<size_t>(s.cond_start + k)]);
+    int last = 0;
+    for (int k = 0; k < s.width; ++k) {
+      sum += static_cast<double>(rows[static_cast<size_t>(s.cond_start + k)]);
+      if (rows[static_cast<size_t>(s.cond_start + k)] > 0) last = k;
+      d.cumulative.push_back(static_cast<float>(sum / total));
+    }
+    for (int k = last; k < s.width; ++k) d.cumulative[static_cast<size_t>(s.cond_start + k)] = 1;
+  }
+  d.start.push_back(layout.cond_width);
+  if (d.cumulative.empty()) d.cumulative.push_back(1);
+  return d;
+}
+
+std::unique_ptr<Method> make_ctgan(const RowLayout& layout, const CtganConfig& config) {
+  return std::make_unique<CtganMethod>(layout, config);
+}
+
+}  // namespace tessera

@@ -1,0 +1,233 @@
+#include "models/ctgan/network.h"
+
+#include <algorithm>
+
+#include "models/layers/recording.h"
+
+namespace tessera {
+
+Ctgan::Ctgan(const RowLayout& layout, const CtganConfig& c)
+    : config(c), spans(spans_of(layout)), data(layout.data_width), cond(layout.cond_width) {
+  generator.name = "generator";
+  int64_t in = c.embedding_dim + cond;
+  for (size_t i = 0; i < c.generator_dim.size(); ++i) {
+    const std::string block = "residual." + std::to_string(i);
+    const int64_t out = c.generator_dim[i];
+    generator.add(block + ".linear.weight", {in, out});
+    generator.add(block + ".linear.bias", {1, out});
+    generator.add(block + ".norm.weight", {1, out}, 1);
+    generator.add(block + ".norm.bias", {1, out}, 0);
+    in += out;
+  }
+  generator.add("output.weight", {in, data});
+  generator.add("output.bias", {1, data});
+
+  discriminator.name = "discriminator";
+  in = c.pac * (data + cond);
+  for (size_t i = 0; i < c.discriminator_dim.size(); ++i) {
+    const std::string layer = "hidden." + std::to_string(i);
+    discriminator.add(layer + ".weight", {in, c.discriminator_dim[i]});
+    discriminator.add(layer + ".bias", {1, c.discriminator_dim[i]});
+    in = c.discriminator_dim[i];
+  }
+  discriminator.add("output.weight", {in, 1});
+  discriminator.add("output.bias", {1, 1});
+}
+
+Var generate(Recorder& r, const Ctgan& m, Var z, const Condition& c, Norm norm, const ParameterSet& weights) {
+  auto w = [&](const std::string& name) { return r(weights, name); };
+  Var x = c.one_hot ? concat_cols({z, c.one_hot}) : z;
+  for (int64_t i = 0; i < m.generator_norms(); ++i) {
+    const std::string block = "residual." + std::to_string(i);
+    const Var y = matmul(x, w(block + ".linear.weight")) + w(block + ".linear.bias");
+    const Var gamma = w(block + ".norm.weight"), beta = w(block + ".norm.bias");
+    const Shape width{1, y.cols()};
+    const std::string running = "generator." + block + ".norm.running_";
+    const Var mean = r.state(running + "mean", width), var = r.state(running + "var", width);
+    Var h;
+    if (norm == Norm::running) {
+      h = r.emit1(NormEval{m.config.bn_eps, false}, {y, gamma, beta, mean, var});
+    } else {
+      const Normalised n = batch_norm(y, gamma, beta, m.config.bn_eps);
+      const auto next = r.emit(RunningStats{m.config.bn_momentum, y.rows()}, {mean, var, n.mean, n.var});
+      r.advance(mean, next[0]);
+      r.advance(var, next[1]);
+      h = n.y;
+    }
+    x = concat_cols({relu(h), x});
+  }
+  return matmul(x, w("output.weight")) + w("output.bias");
+}
+
+// The paper's figures: uniforms clamped away from 0 and 1, both values exact in float.
+constexpr double kLow = 0x1p-24, kHigh = 1 - 0x1p-24;
+
+Var activate(Recorder& r, const Ctgan& m, Var logits, const std::string& noise) {
+  return r.emit1(SpanActivation{m.spans->table(), m.config.tau, kLow, kHigh},
+                 {logits, r.uniform(noise, logits.shape())});
+}
+
+Var pack(const Ctgan& m, Var rows, const Condition& c) {
+  const int64_t pac = m.config.pac, packed = rows.rows() / pac;
+  const Var data = reshape(rows, {packed, pac * m.data});
+  return c.one_hot ? concat_cols({data, reshape(c.one_hot, {packed, pac * m.cond})}) : data;
+}
+
+Var criticise(Recorder& r, const Ctgan& m, Var x, const std::string& use) {
+  for (size_t i = 0; i < m.config.discriminator_dim.size(); ++i) {
+    const std::string layer = "hidden." + std::to_string(i);
+    x = leaky_relu(matmul(x, r(m.discriminator, layer + ".weight")) + r(m.discriminator, layer + ".bias"),
+                   m.config.leaky_slope);
+    if (m.config.dropout > 0) {
+      const double keep = 1 - m.config.dropout;
+      x = (1 / keep) * (x * r.bernoulli("mask." + use + "." + std::to_string(i), x.shape(), keep));
+    }
+  }
+  return matmul(x, r(m.discriminator, "output.weight")) + r(m.discriminator, "output.bias");
+}
+
+CriticLoss critic_loss(Recorder& r, const Ctgan& m, Var real, Var fake, const std::string& suffix) {
+  CriticLoss l;
+  l.real = criticise(r, m, real, "real" + suffix);
+  l.fake = criticise(r, m, fake, "fake" + suffix);
+  const Var between = lerp_rows(r.uniform("alpha" + suffix, {real.rows(), 1}), real, fake);
+  l.interpolate = criticise(r, m, between, "interpolate" + suffix);
+  const Var slope = pullback(r, {l.interpolate}, {fill(r, l.interpolate.shape(), 1)}, {between})[0];
+  l.norm = sqrt(row_dot(slope, slope));
+  l.wasserstein = mean(l.fake) - mean(l.real);
+  l.penalty = m.config.penalty_weight * mean(square(l.norm + -1.0));
+  l.loss = l.wasserstein + l.penalty;
+  return l;
+}
+
+GeneratorLoss generator_loss(Recorder& r, const Ctgan& m, Var logits, Var fake, const Condition& c,
+                             const std::string& use) {
+  GeneratorLoss l;
+  l.scores = criticise(r, m, pack(m, fake, c), use);
+  l.loss = -1.0 * mean(l.scores);
+  if (!c.one_hot) return l;
+  l.cross_entropy = mean(r.emit1(SpanCrossEntropy{m.spans->table()}, {logits, c.index}));
+  l.loss = l.loss + l.cross_entropy;
+  return l;
+}
+
+void visit_weights(const Ctgan& m, const ParameterSet& set, const WeightVisitor& visit) {
+  const int64_t data = m.data, cond = m.cond, pac = m.config.pac, width = data + cond;
+  const bool critic = set.name == m.discriminator.name;
+  visit_weights(set, visit, [=](const Parameter& p, int64_t k) {
+    if (!critic || p.name != "hidden.0.weight") return k;
+    const int64_t slot = k / width, at = k % width;
+    return at < data ? slot * data + at : pac * data + slot * cond + (at - data);
+  });
+}
+
+namespace {
+
+AdamOptions adam(const Ctgan& m, int64_t steps) {
+  AdamOptions o{Adam::torch,
+                m.config.learning_rate,
+                m.config.beta1,
+                m.config.beta2,
+                m.config.adam_eps,
+                m.config.weight_decay,
+                1,
+                0,
+                0,
+                0};
+  decay_linearly(o, m.config.decay_from, steps);
+  return o;
+}
+
+struct Drawn {
+  Condition condition;
+  Var row;  // table rows that satisfy the conditions
+};
+
+Drawn draw(Recorder& r, const Ctgan& m, int64_t batch, int64_t columns, int64_t table_rows) {
+  auto leaf = [&](const char* name, Shape s, DType t = DType::index) {
+    const Id have = r.plan.find_leaf(name);
+    return have != kNone ? r.var(have) : r.input(name, s, t);
+  };
+  const Var cumulative = leaf("cumulative", {1, std::max<int64_t>(m.cond, 1)}, DType::real),
+            start = leaf("start", {columns + 1, 1});
+  const Var offset = leaf("row_offset", {std::max<int64_t>(m.cond + columns, 1), 1}),
+            index = leaf("row_index", {std::max<int64_t>(columns * table_rows, 1), 1});
+  const auto d =
+      r.emit(DrawConditions{r.next_purpose(), batch, columns, table_rows}, {cumulative, start, offset, index, r.rows});
+  return {{d[0], m.cond > 0 ? sparse_dense(d[0], Var{}, m.cond, 1) : Var{}}, d[1]};
+}
+
+}  // namespace
+
+AdamOptions critic_adam(const Ctgan& m, int64_t index, int64_t steps) {
+  AdamOptions o = adam(m, steps);
+  o.updates = m.config.discriminator_steps;
+  o.index = index;
+  return o;
+}
+AdamOptions generator_adam(const Ctgan& m, int64_t steps) { return adam(m, steps); }
+
+void record_training(Recorder& r, const Ctgan& m, int64_t table_rows, int64_t columns, int64_t steps) {
+  const int64_t batch = m.config.batch;
+  r.plan.tables.push_back(m.spans);
+  r.own(m.generator);
+  r.own(m.discriminator);
+  const Var codes = r.input("codes", {table_rows, m.spans->table()->softmaxes}, DType::index);
+  const Var alphas = r.input("alphas", {table_rows, m.spans->table()->tanhs});
+
+  CriticLoss critic;
+  for (int k = 0; k < m.config.discriminator_steps; ++k) {
+    const std::string n = m.config.discriminator_steps == 1 ? "" : "." + std::to_string(k);
+    const Drawn drawn = draw(r, m, batch, columns, table_rows);
+    const Var logits = generate(r, m, r.normal("z.critic" + n, {batch, m.config.embedding_dim}), drawn.condition,
+                                Norm::batch, m.generator);
+    const Var fake = activate(r, m, logits, "u.critic" + n);
+    // Real rows with conditions of their own: with the fake rows' conditions the generator learns too sharp a joint
+    // (docs/fidelity.md).
+    const Drawn seen = draw(r, m, batch, columns, table_rows);
+    const auto entries = r.emit(GatherRows{m.spans->table()}, {codes, alphas, seen.row});
+    const Var real = sparse_dense(entries[0], entries[1], m.data, m.spans->table()->count);
+    critic = critic_loss(r, m, pack(m, real, seen.condition), pack(m, fake, drawn.condition), n);
+    r.minimise(critic.loss, m.discriminator, critic_adam(m, k, steps));
+  }
+
+  const Drawn drawn = draw(r, m, batch, columns, table_rows);
+  const Var logits =
+      r.name(generate(r, m, r.normal("z", {batch, m.config.embedding_dim}), drawn.condition, Norm::batch, m.generator),
+             "logits");
+  const Var fake = r.name(activate(r, m, logits, "u"), "fake");
+  const GeneratorLoss generator = generator_loss(r, m, logits, fake, drawn.condition, "generator");
+  r.minimise(generator.loss, m.generator, generator_adam(m, steps));
+
+  if (m.config.average_decay > 0) record_average(r, m.generator, m.config.average_decay, steps);
+  const Var ring = r.state("losses", {kLossSlots, 3});
+  r.advance(ring,
+            r.emit1(Report{kLossSlots}, {ring, r.name(critic.loss, "critic loss"),
+                                         r.name(generator.loss, "generator loss"), r.name(critic.penalty, "penalty")}));
+}
+
+void record_population(Recorder& r, const Ctgan& m, int64_t batch, int64_t columns) {
+  r.plan.tables.push_back(m.spans);
+  r.own(m.generator);
+  const Drawn drawn = draw(r, m, batch, columns, 0);
+  generate(r, m, r.normal("z", {batch, m.config.embedding_dim}), drawn.condition, Norm::batch, m.generator);
+}
+
+void record_sampling(Recorder& r, const Ctgan& m, int64_t batch, int64_t columns, bool given_condition) {
+  r.plan.tables.push_back(m.spans);
+  r.own(m.generator);
+  r.rows = r.input("rows", {batch, 3}, DType::index);
+  Condition c;
+  if (given_condition && m.cond > 0) {
+    c.index = r.input("condition", {batch, 1}, DType::index);
+    c.one_hot = sparse_dense(c.index, Var{}, m.cond, 1);
+  } else {
+    c = draw(r, m, batch, columns, 0).condition;
+  }
+  const Var logits = generate(r, m, r.normal("z", {batch, m.config.embedding_dim}), c, Norm::running, m.generator);
+  const auto drawn = r.emit(SpanSample{m.spans->table(), kLow, kHigh}, {logits, r.uniform("u", logits.shape())});
+  r.output(drawn[0], "codes");
+  r.output(drawn[1], "alphas");
+}
+
+}  // namespace tessera

@@ -1,0 +1,77 @@
+// CTGAN (Xu, Skoularidou, Cuesta-Infante, Veeramachaneni: Modeling Tabular Data using Conditional GAN, NeurIPS 2019) as
+// plans: training step, statistics, sampling.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "engine/plan/recorder.h"
+#include "models/config.h"
+#include "models/data/encoding/encoder.h"
+#include "models/layers/weights.h"
+
+namespace tessera {
+
+// Widths of a row and the weights of both networks. Weights are [in, out]: y = x·W + b.
+struct Ctgan {
+  Ctgan(const RowLayout& layout, const CtganConfig& config);
+
+  CtganConfig config;
+  std::shared_ptr<const Spans> spans;
+  int64_t data = 0, cond = 0;  // widths
+  ParameterSet generator, discriminator;
+
+  int64_t generator_norms() const { return static_cast<int64_t>(config.generator_dim.size()); }
+};
+
+// A batch's condition as an index into the condition vector (−1: none) and, for the networks, as the one-hot rows it
+// stands for ([batch, 0 columns]: empty Var).
+struct Condition {
+  Var index, one_hot;
+};
+
+enum class Norm { batch, running };  // statistics of this batch, with the running ones updated; or the running ones
+
+// Logits [batch, data] of the conditional generator (§4.3): residual blocks [ReLU(BN(x·W + b)) ‖ x], then a linear
+// layer. `weights` names the set to read ("generator", or its average).
+Var generate(Recorder& r, const Ctgan& m, Var z, const Condition& c, Norm norm, const ParameterSet& weights);
+Var activate(Recorder& r, const Ctgan& m, Var logits, const std::string& noise);
+
+// [batch, data] and its condition as critic rows [batch / pac, pac·(data + cond)]: pac rows' data, then their
+// conditions.
+Var pack(const Ctgan& m, Var rows, const Condition& c);
+// Scores [batch / pac, 1]; dropout masks are the random tensors "mask.<use>.<layer>".
+Var criticise(Recorder& r, const Ctgan& m, Var packed, const std::string& use);
+
+// As visit_weights(set, visit), where files have the critic's first layer row of the table by row: its memory has the
+// data of all pac rows first, then their conditions.
+void visit_weights(const Ctgan& m, const ParameterSet& set, const WeightVisitor& visit);
+
+struct CriticLoss {
+  Var real, fake, interpolate, norm;  // [batch / pac, 1]: scores and gradient norms
+  Var wasserstein, penalty, loss;     // [1, 1]
+};
+// mean critic(fake) − mean critic(real) + λ·mean (‖∂critic(x̂)/∂x̂‖ − 1)², x̂ on the line between them (Gulrajani et
+// al. 2017).
+CriticLoss critic_loss(Recorder& r, const Ctgan& m, Var real, Var fake, const std::string& suffix = "");
+
+struct GeneratorLoss {
+  Var scores, cross_entropy, loss;
+};
+GeneratorLoss generator_loss(Recorder& r, const Ctgan& m, Var logits, Var fake, const Condition& c,
+                             const std::string& use);
+
+AdamOptions critic_adam(const Ctgan& m, int64_t index, int64_t steps);
+AdamOptions generator_adam(const Ctgan& m, int64_t steps);
+
+// One iteration: discriminator_steps critic updates, one generator update, averages, losses into the ring "losses"
+// [kLossSlots, 3] (critic, generator, penalty).
+// Bound leaves: "codes", "alphas" (the encoded table), "cumulative", "start", "row_offset", "row_index" (conditions).
+// `steps` is the whole run's, for the decay.
+void record_training(Recorder& r, const Ctgan& m, int64_t table_rows, int64_t columns, int64_t steps);
+// Batch-norm statistics of the averaged weights over `batch` training-style conditions, into the running ones.
+void record_population(Recorder& r, const Ctgan& m, int64_t batch, int64_t columns);
+// Rows: outputs "codes", "alphas". Bound: "rows" [batch, 3] (who each row is), "condition" [batch, 1] int32 or, without
+// it, drawn from "cumulative", "start".
+void record_sampling(Recorder& r, const Ctgan& m, int64_t batch, int64_t columns, bool given_condition);
+
+}  // namespace tessera

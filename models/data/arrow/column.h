@@ -1,0 +1,71 @@
+// Gathers one column of an Arrow stream over all its batches.
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/data/arrow/values.h"
+#include "models/data/table/types_dictionary.h"
+
+namespace tessera {
+
+class ColumnImport {
+ public:
+  // `limit`: of its numbers and codes. `wanted`: the type the user gave. A column of ours has one in its metadata, with
+  // all else of itself; so may a foreign one have, by "tessera.type" alone.
+  ColumnImport(const ArrowSchema& schema, std::string name, std::optional<ColumnType> wanted,
+               std::shared_ptr<MemoryLimit> limit = nullptr);
+
+  // Rows [start, start + length) of `array`, which it does not release. row_validity: of the batch itself, or null.
+  void add(const ArrowArray& array, int64_t start, int64_t length, const uint8_t* row_validity);
+
+  // The column of all rows added. `whole`: they are all there are, so that what only the whole column shows may be
+  // seen.
+  Column finish(bool whole);
+
+  int64_t bytes() const;  // held so far, but for what the limit counts by itself
+  void relax() const { numbers_.relax(), codes_.relax(); }
+
+ private:
+  bool is_natural(ColumnType type) const;
+  bool is_missing(const ArrowValues& values, int64_t i) const;
+  [[noreturn]] void fail_value(int64_t row, const std::string& what, const std::string& way_out) const;
+  void check_text(std::string_view text) const;
+  int32_t code_of_text(std::string_view text);
+  bool take_first_dictionary(const ArrowValues& values);
+  bool add_at_once(const ArrowValues& values, bool (ArrowValues::*read)(double*) const);
+  void add_text(const ArrowValues& values);
+  void add_boolean(const ArrowValues& values);
+  void add_whole(const ArrowValues& values);
+  void add_exact(const ArrowValues& values);
+  void add_numbers(const ArrowValues& values);
+  void add_spelled(const ArrowValues& values);
+  void turn_to_text();
+  double number(const ArrowValues& values, int64_t i) const;
+  void check_calendar(double v) const;
+  void spell(double value, std::string& out) const;
+  Column finish_part();
+  Column finish_text();
+  Column finish_foreign();
+  void plan_real(ColumnType& type, int& decimals, std::string& format) const;
+  void plan_moment(int& decimals, std::string& format) const;
+
+  const ArrowSchema* schema_;
+  Column column_;
+  ArrowType type_;
+  std::optional<ColumnType> wanted_;
+  bool ours_ = false, as_text_ = false;
+  std::shared_ptr<MemoryLimit> limit_;
+  Bulk<double> numbers_;
+  Bulk<int32_t> codes_;
+  Dictionary dictionary_;
+  size_t text_bytes_ = 0;
+  std::vector<std::string> given_values_;  // in place of the dictionary while one batch of ours is all there was
+  std::vector<int64_t> first_rows_;        // where each text of a foreign stream was seen first
+  std::string scratch_;
+  const uint8_t* row_validity_ = nullptr;
+  int64_t row_start_ = 0;
+};
+
+}  // namespace tessera

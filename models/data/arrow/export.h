@@ -1,0 +1,25 @@
+// Tables as Arrow C streams (https://arrow.apache.org/docs/format/CStreamInterface.html), so that any program takes
+// them without a copy.
+//   integer int64 · decimal float64 · boolean bool · date date32 · datetime timestamp[s, ms or us by its decimals]
+//   category, identifier, constant: dictionary<int32, utf8>; large_utf8 where the texts need more than 2 GiB
+// but a column that came in another Arrow format goes out in that (Column::arrow), texts only where plain ones are
+// asked for.
+// What Arrow cannot say (type, reason, decimals, format, the spelling of booleans) is column metadata under
+// "tessera.…", read back by table_import().
+#pragma once
+#include <functional>
+
+#include "models/data/table/table.h"
+#include "tessera/arrow.h"
+
+namespace tessera {
+
+// One batch that holds the table's memory; each column is freed when its array is released.
+void table_export(Table&& table, ArrowArrayStream* out);
+
+// Pulls tables of the schema's columns (same names and types) until next() returns false. An exception in next()
+// becomes an error of the stream: its message is get_last_error(), its kind the error number
+// (models/data/arrow/metadata.h).
+void table_stream(Table schema, std::function<bool(Table&)> next, ArrowArrayStream* out, bool plain_texts = false);
+
+}  // namespace tessera

@@ -1,0 +1,28 @@
+// What an Arrow stream of ours says beyond Arrow's own types: key-value metadata of a column, and error numbers that
+// keep the kind of an error.
+#pragma once
+#include <map>
+#include <string>
+
+#include "engine/error.h"
+#include "models/data/table/table.h"
+#include "tessera/arrow.h"
+
+namespace tessera {
+
+// The binary form of ArrowSchema::metadata: int32 count, then int32 length and bytes of each key and value, in native
+// byte order.
+std::string encode_metadata(const std::map<std::string, std::string>& pairs);
+// An empty map for NULL. Throws Error(data) on negative counts or lengths; the bytes themselves have no bound to check
+// against.
+std::map<std::string, std::string> decode_metadata(const char* metadata);
+
+// A column without its rows, as metadata and back. A stream whose metadata does not say "tessera.type" is a foreign
+// one: false.
+std::map<std::string, std::string> describe_column(const Column& column);
+bool restore_column(const std::map<std::string, std::string>& pairs, Column& column);
+
+int errno_of(ErrorCode code);
+ErrorCode code_of(int error_number);
+
+}  // namespace tessera

@@ -1,0 +1,373 @@
+#include "models/data/csv/reader.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "models/data/arrow/export.h"
+#include "models/data/csv/dialect.h"
+#include "models/data/csv/survey.h"
+#include "models/data/table/suggestions.h"
+#include "models/data/table/types_fill.h"
+
+namespace tessera {
+namespace {
+
+void check_encoding(const CsvSource& source) {
+  const auto size = source.end() - source.begin();
+  const auto byte = [&](int i) { return static_cast<unsigned char>(source.begin()[i]); };
+  if (size >= 2 && ((byte(0) == 0xFF && byte(1) == 0xFE) || (byte(0) == 0xFE && byte(1) == 0xFF)))
+    throw Error(ErrorCode::data,
+                source.name() + ":1: the file is UTF-16, not UTF-8.\n  Convert it with: iconv -f UTF-16 -t UTF-8.");
+}
+
+const char* skip_byte_order_mark(const CsvSource& source) {
+  return source.end() - source.begin() >= 3 && std::memcmp(source.begin(), "\xEF\xBB\xBF", 3) == 0 ? source.begin() + 3
+                                                                                                   : source.begin();
+}
+
+void check_names(const std::string& file, int64_t line, const std::vector<std::string>& names) {
+  const std::string place = file + ':' + std::to_string(line) + ": ";
+  const std::string way_out =
+      "\n  Give every column a name of its own, or read the first row as values with --header no.";
+  std::unordered_map<std::string, size_t> seen;
+  for (size_t j = 0; j < names.size(); ++j) {
+    if (names[j].empty())
+      throw Error(ErrorCode::data, place + "column " + std::to_string(j + 1) + " of the header has no name." + way_out);
+    const auto [first, fresh] = seen.emplace(names[j], j);
+    if (!fresh)
+      throw Error(ErrorCode::data, place + "columns " + std::to_string(first->second + 1) + " and " +
+                                       std::to_string(j + 1) + " are both named \"" + names[j] + "\"." + way_out);
+  }
+}
+
+// A later file usually begins with the names of the first.
+bool repeats_names(const char* begin, const char* end, char delimiter, const std::vector<std::string>& names) {
+  CsvScanner scanner(begin, end, delimiter);
+  std::string scratch;
+  try {
+    do {
+      if (!scanner.next()) return false;
+    } while (scanner.is_blank());
+  } catch (const CsvFault&) {
+    return false;  // said when the rows are read
+  }
+  bool same = scanner.count() == names.size();
+  for (size_t j = 0; same && j < names.size(); ++j) same = csv_text(scanner.fields()[j], scratch) == names[j];
+  return same;
+}
+
+// Delimiter, names, and where the rows start. `first`: of the file before, or null.
+CsvFrame find_frame(const CsvSource& source, const CsvOptions& options, const CsvFrame* first) {
+  check_encoding(source);
+  CsvFrame frame;
+  const char *const begin = skip_byte_order_mark(source), *const end = source.end();
+  frame.delimiter = options.delimiter != 0 ? options.delimiter : find_delimiter(begin, end);
+  const bool repeated = first != nullptr && repeats_names(begin, end, frame.delimiter, first->names);
+  const bool header =
+      options.header == CsvOptions::Header::yes ||
+      (options.header == CsvOptions::Header::automatic && (repeated || find_header(begin, end, frame.delimiter)));
+
+  CsvScanner scanner(begin, end, frame.delimiter);
+  const char* row = begin;
+  try {
+    do {
+      row = scanner.position();
+      if (!scanner.next())
+        throw Error(
+            ErrorCode::data,
+            source.name() +
+                ": the file holds blank lines only.\n  A table needs a header row and at least one row of values.");
+    } while (scanner.is_blank());
+  } catch (const CsvFault& fault) {
+    source.check_whole();
+    fail_fault(fault, source.name(), fault.line + 1, frame);
+  }
+  std::string scratch;
+  for (size_t j = 0; j < scanner.count(); ++j)
+    frame.names.push_back(header ? std::string(csv_text(scanner.fields()[j], scratch))
+                                 : "column_" + std::to_string(j + 1));
+  if (header) check_names(source.name(), scanner.line() + 1, frame.names);
+  if (first != nullptr && !header && frame.names.size() == first->names.size()) frame.names = first->names;
+  if (first != nullptr && frame.names != first->names)
+    throw Error(ErrorCode::data,
+                source.name() + ":1: it does not have the columns of the file before it (" +
+                    std::to_string(first->names.size()) +
+                    " there).\n  Files that are read together need the same columns in the same order.");
+  frame.data = header ? scanner.position() : row;
+  frame.first_line = (header ? scanner.lines() : scanner.line()) + 1;
+  return frame;
+}
+
+void check_columns_alike(const CsvFrame& frame, const Table& like, bool more, const std::string& file) {
+  const auto in_file = [&](const std::string& n) {
+    return std::find(frame.names.begin(), frame.names.end(), n) != frame.names.end();
+  };
+  std::vector<std::string> wanted;
+  for (const Column& c : like.columns) wanted.push_back(c.name);
+  for (const std::string& n : wanted)
+    if (!in_file(n))
+      throw Error(ErrorCode::data, file + ": column \"" + n + "\" is missing: the other table has it. Nearest here: " +
+                                       nearest_names(n, frame.names) +
+                                       ".\n  Both tables need the same columns; their order does not matter.");
+  for (const std::string& n : frame.names)
+    if (like.find(n) == nullptr && !more)
+      throw Error(ErrorCode::data, file + ": column \"" + n +
+                                       "\" is not in the other table. Nearest there: " + nearest_names(n, wanted) +
+                                       ".\n  Both tables need the same columns; their order does not matter.");
+}
+
+// The wishes of --types, a column each; checked before the rows are read.
+std::vector<std::optional<ColumnType>> wished_types(const CsvFrame& frame, const CsvOptions& options) {
+  std::vector<std::optional<ColumnType>> wished(frame.names.size());
+  if (options.like != nullptr)
+    for (size_t j = 0; j < wished.size(); ++j)
+      if (const Column* known = options.like->find(frame.names[j])) wished[j] = known->type;
+  for (const auto& [column, type] : options.types) {
+    const auto at = std::find(frame.names.begin(), frame.names.end(), column);
+    if (at == frame.names.end())
+      throw Error(ErrorCode::usage, "--types: there is no column \"" + column + "\". Nearest: " +
+                                        nearest_names(column, frame.names) + ".\n  Name a column of the header.");
+    ColumnType t;
+    if (!parse_column_type(type, t))
+      throw Error(ErrorCode::usage,
+                  "--types: there is no type \"" + type + "\" (for column \"" + column +
+                      "\").\n  Types are integer, decimal, boolean, category, date, datetime, identifier, constant.");
+    wished[static_cast<size_t>(at - frame.names.begin())] = t;
+  }
+  return wished;
+}
+
+std::vector<ColumnPlan> plan_columns(const CsvFrame& frame, const CsvOptions& options,
+                                     const std::vector<TypeEvidence>& all,
+                                     const std::vector<std::optional<ColumnType>>& wished) {
+  std::vector<ColumnPlan> plans;
+  for (size_t j = 0; j < wished.size(); ++j) {
+    const TypeEvidence& evidence = all[j];
+    if (!wished[j]) {
+      plans.push_back(decide_type(evidence, frame.delimiter));
+      continue;
+    }
+    const bool by_schema =
+        options.like != nullptr && std::none_of(options.types.begin(), options.types.end(),
+                                                [&](const auto& t) { return t.first == frame.names[j]; });
+    // What is constant in one table may vary in the other.
+    const ColumnType type = by_schema && *wished[j] == ColumnType::constant ? ColumnType::category : *wished[j];
+    plans.push_back(force_type(type, evidence, frame.delimiter,
+                               by_schema ? "the type it has in the other table" : "the type was given"));
+  }
+  return plans;
+}
+
+struct Refusal {
+  int64_t line;
+  size_t column;
+  Fill why;
+  std::string value;
+};
+
+// The second pass: text into typed columns. Each chunk numbers its texts by itself; after a wave of chunks their
+// numbers become those of the whole column.
+struct Part {  // a file
+  std::unique_ptr<CsvSource> source;
+  CsvFrame frame;
+  CsvSurvey survey;  // rows count through all files
+};
+
+class Filler {
+ public:
+  Filler(const std::vector<Part>& parts, const std::vector<TypeEvidence>& evidence,
+         const std::vector<ColumnPlan>& plans, const MissingWords& missing)
+      : parts_(parts), evidence_(evidence), plans_(plans), missing_(missing), dictionaries_(plans.size()) {}
+
+  Table run(Team& team, const Monitor& monitor) {
+    table_.rows = 0;
+    for (const Part& part : parts_) table_.rows += part.survey.rows;
+    table_.columns.resize(plans_.size());
+    team.for_each(static_cast<int64_t>(plans_.size()), [&](int64_t j) {
+      const auto at = static_cast<size_t>(j);
+      table_.columns[at] = make_column(parts_[0].frame.names[at], plans_[at], table_.rows, team.limit());
+    });
+    for (const Part& part : parts_) fill_part(part, team, monitor);
+    team.for_each(static_cast<int64_t>(plans_.size()), [&](int64_t j) {
+      const auto at = static_cast<size_t>(j);
+      finish_column(table_.columns[at], plans_[at], dictionaries_[at], evidence_[at].first);
+    });
+    return std::move(table_);
+  }
+
+ private:
+  void fill_part(const Part& part, Team& team, const Monitor& monitor) {
+    source_ = part.source.get(), frame_ = &part.frame, survey_ = &part.survey;
+    const auto count = static_cast<int64_t>(survey_->chunks.size()), wave = csv_wave(team);
+    local_.assign(static_cast<size_t>(std::min(count, wave)), std::vector<Dictionary>(plans_.size()));
+    for (int64_t first = 0; first < count; first += wave)
+      fill_wave(first, std::min(wave, count - first), team, monitor);
+    local_.clear();
+  }
+
+  void fill_wave(int64_t first, int64_t count, Team& team, const Monitor& monitor) {
+    std::vector<std::optional<Refusal>> refused(static_cast<size_t>(count));
+    team.for_each(count, [&](int64_t i) {
+      fill_chunk(survey_->chunks[static_cast<size_t>(first + i)], local_[static_cast<size_t>(i)],
+                 refused[static_cast<size_t>(i)]);
+    });
+    source_->check_whole();
+    for (const auto& r : refused)
+      if (r)
+        fail_fill(r->why, source_->name() + ':' + std::to_string(r->line), frame_->names[r->column], r->value,
+                  plans_[r->column]);
+    team.for_each(static_cast<int64_t>(plans_.size()), [&](int64_t j) {
+      if (!is_numeric(plans_[static_cast<size_t>(j)].type)) join_codes(first, count, static_cast<size_t>(j));
+    });
+    const char* done = survey_->chunks[static_cast<size_t>(first + count - 1)].end;
+    source_->release_behind(done, true);
+    for (const Column& c : table_.columns) c.relax();
+    monitor.report({"types", static_cast<double>(done - source_->begin()),
+                    static_cast<double>(source_->end() - source_->begin()), "bytes", "", false});
+  }
+
+  void fill_chunk(const CsvChunk& chunk, std::vector<Dictionary>& dictionaries, std::optional<Refusal>& refused) {
+    CsvScanner scanner(chunk.begin, chunk.end, frame_->delimiter);
+    scanner.check_text(false);
+    scanner.keep_fields(plans_.size());
+    std::string scratch;
+    int64_t row = chunk.first_row;
+    try {
+      while (scanner.next()) {
+        if (scanner.is_blank()) continue;
+        if (scanner.count() != plans_.size() || row == chunk.first_row + chunk.rows) source_->fail_changed();
+        const CsvField* fields = scanner.fields();
+        for (size_t j = 0; j < plans_.size(); ++j) {
+          const std::string_view text = csv_text(fields[j], scratch);
+          const Fill fill = fill_cell(text, plans_[j], missing_, row, table_.columns[j], dictionaries[j]);
+          if (fill == Fill::ok) continue;
+          refused = Refusal{chunk.first_line + scanner.line(), j, fill, std::string(text)};
+          return;
+        }
+        ++row;
+      }
+    } catch (const CsvFault&) { source_->fail_changed(); }
+    if (row != chunk.first_row + chunk.rows) source_->fail_changed();
+  }
+
+  void join_codes(int64_t first, int64_t count, size_t j) {
+    std::vector<int32_t> to;
+    for (int64_t i = 0; i < count; ++i) {
+      const CsvChunk& chunk = survey_->chunks[static_cast<size_t>(first + i)];
+      Dictionary& local = local_[static_cast<size_t>(i)][j];
+      to.resize(static_cast<size_t>(local.size()));
+      bool same = true;
+      for (int32_t c = 0; c < local.size(); ++c)
+        same &= (to[static_cast<size_t>(c)] = dictionaries_[j].code(local.value(c))) == c;
+      if (!same)
+        for (int64_t row = chunk.first_row; row < chunk.first_row + chunk.rows; ++row) {
+          int32_t& code = table_.columns[j].codes[static_cast<size_t>(row)];
+          if (code >= 0) code = to[static_cast<size_t>(code)];
+        }
+      local.clear();
+    }
+  }
+
+  const std::vector<Part>& parts_;
+  const std::vector<TypeEvidence>& evidence_;
+  const std::vector<ColumnPlan>& plans_;
+  const MissingWords& missing_;
+  CsvSource* source_ = nullptr;  // of the file that is read
+  const CsvFrame* frame_ = nullptr;
+  const CsvSurvey* survey_ = nullptr;
+  Table table_;
+  std::vector<Dictionary> dictionaries_;        // a column
+  std::vector<std::vector<Dictionary>> local_;  // a chunk of the wave, a column
+};
+
+void check_constants(const Table& table, const std::vector<ColumnPlan>& plans, const std::string& file) {
+  for (size_t j = 0; j < plans.size(); ++j) {
+    const Column& c = table.columns[j];
+    if (plans[j].forced && plans[j].type == ColumnType::constant && c.values.size() > 1)
+      throw Error(ErrorCode::data, file + ": column \"" + c.name + "\" was to be constant, but holds \"" + c.values[0] +
+                                       "\" and \"" + c.values[1] + "\".\n  Read it as text with --types " + c.name +
+                                       "=category.");
+  }
+}
+
+void order_like(Table& table, const Table& like) {
+  std::vector<Column> ordered;
+  for (Column& c : table.columns)
+    if (like.find(c.name) == nullptr) ordered.push_back(std::move(c));
+  for (const Column& wanted : like.columns)
+    for (Column& c : table.columns)
+      if (c.name == wanted.name) {
+        ordered.push_back(std::move(c));
+        break;
+      }
+  table.columns = std::move(ordered);
+}
+
+std::string type_counts(const Table& table) {
+  std::array<int, 8> counts{};
+  for (const Column& c : table.columns) ++counts[static_cast<size_t>(c.type)];
+  std::string text;
+  for (size_t t = 0; t < counts.size(); ++t)
+    if (counts[t] != 0)
+      text += (text.empty() ? "" : ", ") + std::to_string(counts[t]) + ' ' + name(static_cast<ColumnType>(t));
+  return text;
+}
+
+}  // namespace
+
+Table csv_read(const CsvOptions& options, Team& team, const Monitor& monitor) {
+  if (options.delimiter == '"' || options.delimiter == '\n' || options.delimiter == '\r' ||
+      (options.delimiter & 0x80) != 0)
+    throw Error(ErrorCode::usage,
+                "--delimiter: a quote, a line end or a byte outside ASCII cannot part fields.\n  Use one of , ; | or "
+                "tab, or leave it to be found.");
+  const MissingWords missing(options.missing);
+  std::vector<Part> parts(1 + options.also.size());
+  std::vector<TypeEvidence> evidence;  // of all files
+  std::vector<std::optional<ColumnType>> wished;
+  double bytes = 0;
+  int64_t rows = 0;
+  for (size_t k = 0; k < parts.size(); ++k) {
+    Part& part = parts[k];
+    part.source = std::make_unique<CsvSource>(k == 0 ? options.path : options.also[k - 1], monitor);
+    bytes += static_cast<double>(part.source->end() - part.source->begin());
+    part.frame = find_frame(*part.source, options, k == 0 ? nullptr : &parts[0].frame);
+    if (k == 0) {
+      if (options.like != nullptr)
+        check_columns_alike(part.frame, *options.like, options.more_columns, part.source->name());
+      wished = wished_types(part.frame, options);
+    }
+    part.survey = survey_csv(*part.source, part.frame, missing, team, monitor);
+    for (CsvChunk& chunk : part.survey.chunks) chunk.first_row += rows;
+    rows += part.survey.rows;
+    if (k == 0) evidence = part.survey.evidence;
+    else
+      for (size_t j = 0; j < evidence.size(); ++j) evidence[j].merge(part.survey.evidence[j], 0);
+  }
+  const CsvFrame& frame = parts[0].frame;
+  const std::string& file = parts[0].source->name();
+  if (rows == 0)
+    throw Error(ErrorCode::data,
+                file + ": there is a header (" + counted(static_cast<int64_t>(frame.names.size()), "column") +
+                    "), but no row of values.\n  Add rows; or, if the first row holds values, say --header no.");
+  monitor.report({"read", bytes, bytes, "bytes",
+                  counted(rows, "row") + " × " + counted(static_cast<int64_t>(frame.names.size()), "column"), true});
+
+  const std::vector<ColumnPlan> plans = plan_columns(frame, options, evidence, wished);
+  Table table = Filler(parts, evidence, plans, missing).run(team, monitor);
+  check_constants(table, plans, file);
+  if (options.like != nullptr) order_like(table, *options.like);
+  const auto columns = static_cast<double>(table.columns.size());
+  monitor.report({"types", columns, columns, "columns", type_counts(table), true});
+  return table;
+}
+
+void csv_open(const CsvOptions& options, Team& team, const Monitor& monitor, ArrowArrayStream* out) {
+  table_export(csv_read(options, team, monitor), out);
+}
+
+}  // namespace tessera

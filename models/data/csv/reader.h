@@ -1,0 +1,39 @@
+// A CSV file as a table, and as an Arrow stream. Dialect, types and errors: docs/tables.md.
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/run/monitor.h"
+#include "engine/run/team.h"
+#include "models/data/table/table.h"
+#include "tessera/arrow.h"
+
+namespace tessera {
+
+struct CsvOptions {
+  enum class Header { automatic, yes, no };
+  std::string path;  // "-": standard input
+  // further files: their rows follow, with the same columns in the same order
+  std::vector<std::string> also;
+  char delimiter = 0;  // 0: found by itself among , ; tab |
+  Header header = Header::automatic;
+  // spellings of "no value" beside the usual ones, in every column
+  std::vector<std::string> missing;
+  std::vector<std::pair<std::string, std::string>> types;  // column, type name: read this column as that
+  // a schema: its columns, in its order, with its types. Outlives the call
+  const Table* like = nullptr;
+  // the file may have others: they come in front, with the types found
+  bool more_columns = false;
+};
+
+// Reads the whole file. The text is parsed in two passes, in pieces of 1 MiB cut at row boundaries; the table is the
+// same for any number of threads.
+// Phases reported: "read" and "types", in bytes. Throws Error(io | data | usage | cancelled | memory); messages begin
+// with "file:line:".
+Table csv_read(const CsvOptions& options, Team& team, const Monitor& monitor);
+
+// The same as a stream of one batch. The file is read here, not in get_next, so that errors keep their kind.
+void csv_open(const CsvOptions& options, Team& team, const Monitor& monitor, ArrowArrayStream* out);
+
+}  // namespace tessera

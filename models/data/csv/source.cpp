@@ -1,0 +1,99 @@
+#include "models/data/csv/source.h"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "engine/storage/files.h"
+
+namespace tessera {
+namespace {
+
+constexpr size_t kFirstPipeBuffer = size_t{1} << 20;
+
+char* allocate(size_t bytes, const std::string& name) {
+  void* p = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED)
+    throw Error(ErrorCode::memory, name + ": no memory for " + std::to_string(bytes) +
+                                       " bytes of text.\n  Write it to a file first: a file is mapped, not copied.");
+  return static_cast<char*>(p);
+}
+
+}  // namespace
+
+CsvSource::CsvSource(const std::string& path, const Monitor& monitor)
+    : name_(path == "-" ? "standard input" : path), file_(open_to_read(path)) {
+  struct stat info {};
+  ::fstat(file_.get(), &info);
+  // A shell may hand over a file that was partly read already: only what lies ahead is ours.
+  const off_t at = S_ISREG(info.st_mode) ? ::lseek(file_.get(), 0, SEEK_CUR) : 0;
+  if (S_ISREG(info.st_mode) && at == 0 && info.st_size > 0 &&
+      mapping_.map(file_.get(), static_cast<size_t>(info.st_size)))
+    begin_ = mapping_.data(), end_ = begin_ + mapping_.size();
+  else read_whole(file_.get(), monitor);
+  if (begin_ == end_)
+    throw Error(ErrorCode::data,
+                name_ + ": the file is empty.\n  A table needs a header row and at least one row of values.");
+}
+
+CsvSource::~CsvSource() {
+  if (memory_ != nullptr) ::munmap(memory_, capacity_);
+}
+
+void CsvSource::fail_changed() const {
+  throw Error(
+      ErrorCode::io,
+      name_ + ": the file changed while it was read, or its disk failed.\n  Try again when nothing writes to it.");
+}
+
+void CsvSource::check_whole() const {
+  if (mapping_.cut_short()) fail_changed();
+}
+
+void CsvSource::read_whole(int file, const Monitor& monitor) {
+  size_t used = 0;
+  for (;;) {
+    if (used == capacity_) {
+      const size_t larger = capacity_ == 0 ? kFirstPipeBuffer : 2 * capacity_;
+      char* moved;
+      if (memory_ == nullptr) {
+        moved = allocate(larger, name_);
+      } else {
+        void* p = ::mremap(memory_, capacity_, larger, MREMAP_MAYMOVE);
+        if (p == MAP_FAILED)
+          throw Error(ErrorCode::memory,
+                      name_ + ": no memory for its text.\n  Write it to a file first: a file is mapped, not copied.");
+        moved = static_cast<char*>(p);
+      }
+      memory_ = moved;
+      capacity_ = larger;
+    }
+    monitor.check_cancelled("read");
+    const ssize_t got = ::read(file, memory_ + used, capacity_ - used);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      const int error = errno;
+      throw Error(ErrorCode::io, name_ + ": reading failed: " + std::strerror(error) +
+                                     ".\n  Check the disk or the program that writes into the pipe.");
+    }
+    if (got == 0) break;
+    used += static_cast<size_t>(got);
+  }
+  begin_ = memory_;
+  end_ = memory_ + used;
+}
+
+void CsvSource::release_behind(const char* until, bool for_good) {
+  constexpr size_t kPage = size_t{1} << 16;  // a multiple of every page size in use
+  char* const start = memory_ == nullptr ? mapping_.data() : memory_;
+  if (memory_ != nullptr && !for_good) return;
+  const size_t whole = static_cast<size_t>(until - begin_) / kPage * kPage;
+  if (whole < released_) released_ = 0;  // a second pass has begun
+  if (whole > released_) ::madvise(start + released_, whole - released_, MADV_DONTNEED);
+  released_ = whole;
+}
+
+}  // namespace tessera

@@ -1,0 +1,47 @@
+// The bytes of a CSV file: a regular file is mapped, a pipe or device is read whole.
+#pragma once
+#include <cstddef>
+#include <string>
+
+#include "engine/run/monitor.h"
+#include "engine/storage/files.h"
+#include "models/data/csv/file_mapping.h"
+
+namespace tessera {
+
+class CsvSource {
+ public:
+  // "-" is standard input. Throws Error(io) for what cannot be opened or read (missing file, directory, permission),
+  // Error(data) for an empty file.
+  CsvSource(const std::string& path, const Monitor& monitor);
+  ~CsvSource();
+  CsvSource(const CsvSource&) = delete;
+  CsvSource& operator=(const CsvSource&) = delete;
+
+  const std::string& name() const { return name_; }  // as messages should call it
+  const char* begin() const { return begin_; }
+  const char* end() const { return end_; }
+
+  // Throws Error(io) when the file was cut short since it was opened: what was read since may be zeros. To be asked
+  // before anything read is believed or blamed.
+  void check_whole() const;
+  [[noreturn]] void fail_changed() const;
+
+  // Tells the kernel that bytes before `until` are not needed soon, so that the text does not stay resident beside the
+  // table. A mapped file may be read again; of a pipe the bytes are gone, hence `for_good`.
+  void release_behind(const char* until, bool for_good);
+
+ private:
+  void read_whole(int file, const Monitor& monitor);
+
+  std::string name_;
+  Descriptor file_;
+  FileMapping mapping_;     // of a file; else
+  char* memory_ = nullptr;  // what was read
+  size_t capacity_ = 0;     // and how much it may be
+  const char* begin_ = nullptr;
+  const char* end_ = nullptr;
+  size_t released_ = 0;  // bytes given back in this pass
+};
+
+}  // namespace tessera

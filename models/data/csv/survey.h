@@ -1,0 +1,45 @@
+// The first pass over CSV text: where rows begin, how many there are, and what the columns can be read as.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/run/monitor.h"
+#include "engine/run/team.h"
+#include "models/data/csv/scan.h"
+#include "models/data/csv/source.h"
+#include "models/data/table/types.h"
+
+namespace tessera {
+
+struct CsvFrame {  // what is known before the rows are read
+  char delimiter = ',';
+  std::vector<std::string> names;
+  const char* data = nullptr;  // where the rows start
+  int64_t first_line = 1;      // and on which line
+};
+
+struct CsvChunk {  // whole rows
+  const char* begin = nullptr;
+  const char* end = nullptr;
+  int64_t first_row = 0, rows = 0;
+  int64_t first_line = 0, lines = 0;
+};
+
+struct CsvSurvey {
+  std::vector<CsvChunk> chunks;        // in file order, none empty of text
+  std::vector<TypeEvidence> evidence;  // a column
+  int64_t rows = 0;
+};
+
+// Throws Error(data) for the first row that is not what the frame promises.
+CsvSurvey survey_csv(CsvSource& source, const CsvFrame& frame, const MissingWords& missing, Team& team,
+                     const Monitor& monitor);
+
+// Chunks worked on at a time: enough to keep the team busy, few enough to keep what they hold small.
+inline int64_t csv_wave(const Team& team) { return 4 * team.size(); }
+
+// The message for a fault. `line` is that of the fault's row in the file.
+[[noreturn]] void fail_fault(const CsvFault& fault, const std::string& file, int64_t line, const CsvFrame& frame);
+
+}  // namespace tessera

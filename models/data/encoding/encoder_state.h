@@ -1,0 +1,55 @@
+// What an encoder knows: how each column is coded. Shared by the encoder's source files only.
+#pragma once
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "models/data/encoding/encoder.h"
+#include "models/data/encoding/level_code.h"
+#include "models/data/encoding/number_code.h"
+#include "models/data/encoding/range_code.h"
+#include "models/data/identifiers/identifier.h"
+
+namespace tessera {
+
+// A column with one value, or with none: no span; the value (NaN, and no text, for none) is put back.
+struct ConstantCode {
+  double number = kMissing;
+  std::string text;
+  bool missing = false;
+};
+
+// No span; regenerated, missing with the share that was seen.
+struct IdentifierCode {
+  Identifier pattern;
+  double missing_share = 0;
+};
+
+struct ColumnCode {
+  std::string name;
+  ColumnType type = ColumnType::category;
+  std::string reason, format, arrow;
+  int decimals = 0;
+  std::variant<ConstantCode, LevelCode, NumberCode, IdentifierCode, RangeCode> code;
+
+  int alphas() const {
+    return std::holds_alternative<NumberCode>(code) || std::holds_alternative<RangeCode>(code) ? 1 : 0;
+  }
+  int codes() const {
+    if (const auto* range = std::get_if<RangeCode>(&code)) return range->missing ? 1 : 0;
+    return std::holds_alternative<NumberCode>(code) || std::holds_alternative<LevelCode>(code) ? 1 : 0;
+  }
+};
+
+struct Encoder::State {
+  uint64_t seed = 0;
+  std::vector<ColumnCode> columns;
+  // Follow from the columns: set by lay_out().
+  RowLayout layout;
+  std::vector<int> discrete;
+  std::vector<int> first_alpha, first_code;  // of each column, in an encoded row
+
+  void lay_out();
+};
+
+}  // namespace tessera

@@ -1,0 +1,69 @@
+
+#include "engine/text/json_fields.h"
+#include "models/data/identifiers/characters.h"
+#include "models/data/identifiers/identifier.h"
+
+namespace tessera {
+namespace {
+
+constexpr size_t kMostCharacters = 1024, kMostShapes = 1024;
+
+}  // namespace
+
+nlohmann::json Identifier::to_json() const {
+  nlohmann::json out{{"prefix", prefix_}, {"suffix", suffix_}};
+  if (kind_ == Kind::places) {
+    nlohmann::json shapes = nlohmann::json::array();
+    for (const Places& p : places_) {
+      nlohmann::json places = nlohmann::json::array();
+      for (const std::u32string& a : p.alphabet) places.push_back(utf8(a));
+      shapes.push_back({{"weight", p.weight}, {"places", std::move(places)}, {"indices", p.indices.to_json()}});
+    }
+    out["kind"] = "places";
+    out["shapes"] = std::move(shapes);
+    return out;
+  }
+  out["kind"] = kind_ == Kind::sequence ? "sequence" : "number";
+  out["low"] = low_;
+  out["high"] = high_;
+  out["digits"] = digits_;
+  if (kind_ == Kind::number) out["indices"] = numbers_.to_json();
+  return out;
+}
+
+Identifier Identifier::from_json(const nlohmann::json& json) {
+  const Fields f(json, "an identifier");
+  Identifier out;
+  out.prefix_ = f.text("prefix");
+  out.suffix_ = f.text("suffix");
+  const std::string kind = f.text("kind");
+  if (kind == "sequence" || kind == "number") {
+    out.kind_ = kind == "sequence" ? Kind::sequence : Kind::number;
+    out.low_ = f.natural("low");
+    out.high_ = f.natural("high");
+    out.digits_ = static_cast<int>(f.integer("digits", 0, 18));
+    f.check(out.low_ <= out.high_ && out.high_ < 1000000000000000000ull, "has a range of numbers that is none");
+    if (out.kind_ == Kind::number) out.numbers_ = FreshIndices::from_json(f.at("indices"), out.high_ - out.low_ + 1);
+    return out;
+  }
+  f.check(kind == "places", "is of an unknown kind");
+  uint64_t weights = 0;
+  for (const auto& shape : f.array("shapes")) {
+    const Fields s(shape, "an identifier's shape");
+    Places p;
+    p.weight = static_cast<uint64_t>(s.integer("weight", 1, int64_t{1} << 48));
+    weights += p.weight;
+    for (const std::string& a : s.texts("places")) {
+      p.alphabet.push_back(code_points(a));
+      s.check(!a.empty() && p.alphabet.back().size() <= kMostCharacters,
+              "has a place without a character, or with too many");
+    }
+    p.indices = FreshIndices::from_json(s.at("indices"), p.plan());
+    out.places_.push_back(std::move(p));
+  }
+  f.check(!out.places_.empty() && out.places_.size() <= kMostShapes && weights < FreshIndices::kMost,
+          "has no shape, or too many");
+  return out;
+}
+
+}  // namespace tessera

@@ -1,0 +1,428 @@
+// The pattern of a column's texts: what at least `least` of them share.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "kernels/math/philox.h"
+#include "models/data/identifiers/characters.h"
+#include "models/data/identifiers/identifier.h"
+
+namespace tessera {
+namespace {
+
+constexpr size_t kMostLearnt = 65536;    // of more texts as many, evenly spread, show the pattern
+constexpr size_t kMostShapes = 64;       // different shapes of texts that are told apart
+constexpr size_t kMostCharacters = 256;  // that a place may take
+constexpr size_t kLongestShape = 1024;
+// texts that must have a word at the same place before it counts as part of the pattern
+constexpr size_t kCommon = 20;
+constexpr size_t kMostWords = 6;  // such words a shape may have
+constexpr size_t kEnough = 8;     // characters of a script that must be common before only those are used
+// share of a shape's texts that a place's common characters must cover before others are left out
+constexpr double kCovered = 0.8;
+constexpr uint64_t kSpare = FreshIndices::kSpare;
+constexpr char32_t kAny = 0x110000;  // in a shape: a letter or digit that varies
+constexpr uint32_t kSaltUse = 0;     // of Purpose::identifier; the others are in identifier.cpp
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool all_digits(std::string_view text) { return !text.empty() && std::all_of(text.begin(), text.end(), is_digit); }
+bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+
+// Lengths of the longest common beginning and end of texts, in bytes, cut so that they stop at a sign: the letters that
+// all texts happen to share belong to what varies.
+// Between them there may be digits only; then they stop at the digits.
+struct Ends {
+  size_t front = 0, back = 0;
+  std::string_view middle(std::string_view text) const { return text.substr(front, text.size() - front - back); }
+};
+
+Ends common_ends(std::span<const std::string_view> texts) {
+  const std::string_view first = texts[0];
+  size_t front = first.size(), back = first.size(), shortest = first.size();
+  for (const std::string_view v : texts) {
+    shortest = std::min(shortest, v.size());
+    front = std::min(front, static_cast<size_t>(std::mismatch(first.begin(), first.end(), v.begin(), v.end()).first -
+                                                first.begin()));
+    back = std::min(back, static_cast<size_t>(std::mismatch(first.rbegin(), first.rend(), v.rbegin(), v.rend()).first -
+                                              first.rbegin()));
+  }
+  while (front > 0 && front < first.size() && continues(first[front])) --front;
+  back = std::min(back, shortest - std::min(front, shortest));
+  while (back > 0 && continues(first[first.size() - back])) --back;
+
+  Ends ends{front, back};
+  const bool digits = std::all_of(texts.begin(), texts.end(), [&](std::string_view v) {
+    return std::all_of(v.begin() + static_cast<std::ptrdiff_t>(front), v.end() - static_cast<std::ptrdiff_t>(back),
+                       is_digit);
+  });
+  const auto varies = [&](char32_t c) { return digits ? class_of(c) == kDigitClass : class_of(c) != 0; };
+  const std::u32string before = code_points(first.substr(0, front)),
+                       after = code_points(first.substr(first.size() - back));
+  for (size_t i = before.size(); i > 0 && varies(before[i - 1]); --i) ends.front -= utf8({&before[i - 1], 1}).size();
+  for (size_t i = 0; i < after.size() && varies(after[i]); ++i) ends.back -= utf8({&after[i], 1}).size();
+  return ends;
+}
+
+// A run of letters that many texts have at the same place ("INV" and "CRN", "example" and "org").
+struct Word {
+  size_t begin, length, texts;
+};
+
+// Calls visit(number, begin, length) for every run of letters and digits between signs.
+template <class Visit>
+void for_each_word(std::u32string_view text, Visit&& visit) {
+  size_t number = 0;
+  for (size_t p = 0; p < text.size();) {
+    size_t end = p;
+    while (end < text.size() && class_of(text[end]) != 0) ++end;
+    if (end > p) visit(number++, p, end - p);
+    p = std::max(end, p + 1);
+  }
+}
+
+// The characters that a place of a shape may take: those its texts have there (`seen`), or all of their classes.
+struct PlaceChoice {
+  std::u32string seen, any;
+};
+
+uint64_t room_of(const std::vector<std::u32string>& alphabet) {
+  unsigned __int128 room = 1;
+  for (const std::u32string& a : alphabet) room = std::min<unsigned __int128>(room * a.size(), FreshIndices::kMost);
+  return static_cast<uint64_t>(room);
+}
+
+bool share_a_text(const std::vector<std::u32string>& a, const std::vector<std::u32string>& b) {
+  if (a.size() != b.size()) return false;
+  for (size_t p = 0; p < a.size(); ++p)
+    if (a[p].find_first_of(b[p]) == std::u32string::npos) return false;
+  return true;
+}
+
+}  // namespace
+
+class PatternLearner {
+ public:
+  PatternLearner(std::span<const std::string_view> texts, std::span<const int64_t> rows,
+                 const IdentifierOptions& options)
+      : texts_(texts), least_(static_cast<size_t>(std::max(options.least, kRareRows))) {
+    const Philox p = random_words(options.seed, Purpose::identifier, 0, options.column, kSaltUse);
+    salt_ = static_cast<uint64_t>(p.word[0]) << 32 | p.word[1];
+    unique_ = std::all_of(rows.begin(), rows.end(), [](int64_t n) { return n == 1; });
+    if (texts.size() < least_) return;
+    ends_ = common_ends(texts);
+    const size_t n = std::min(texts.size(), kMostLearnt);
+    for (size_t i = 0; i < n; ++i) {
+      const size_t at = i * texts.size() / n;
+      seen_.push_back(code_points(ends_.middle(texts[at])));
+      rows_.push_back(rows.empty() ? 1 : rows[at]);
+    }
+  }
+
+  Identifier learn() {
+    if (texts_.size() < least_) {
+      learn_nothing();
+      return std::move(out_);
+    }
+    out_.prefix_ = utf8(code_points(texts_[0].substr(0, ends_.front)));
+    out_.suffix_ = utf8(code_points(texts_[0].substr(texts_[0].size() - ends_.back)));
+    if (!learn_number()) learn_places();
+    return std::move(out_);
+  }
+
+ private:
+  using Places = Identifier::Places;
+
+  // Too few texts: eight digits, or letters, whatever they are.
+  void learn_nothing() {
+    if (std::all_of(texts_.begin(), texts_.end(), all_digits)) {
+      out_.kind_ = Identifier::Kind::number;
+      out_.low_ = 10'000'000, out_.high_ = 99'999'999;
+      out_.numbers_ = FreshIndices(out_.high_ - out_.low_ + 1, salt_);
+      return;
+    }
+    add({std::vector<std::u32string>(8, members_of(kLowerClass))}, 1);
+    take_indices();
+  }
+
+  bool learn_number() {
+    size_t shortest = ends_.middle(texts_[0]).size(), longest = 0;
+    bool leading_zero = false;
+    std::vector<uint64_t> numbers;
+    numbers.reserve(texts_.size());
+    for (const std::string_view t : texts_) {
+      const std::string_view v = ends_.middle(t);
+      if (v.size() > 18 || !all_digits(v)) return false;
+      shortest = std::min(shortest, v.size()), longest = std::max(longest, v.size());
+      leading_zero |= v[0] == '0' && v.size() > 1;
+      numbers.push_back(std::stoull(std::string(v)));
+    }
+    if (leading_zero && shortest != longest) return false;
+    std::sort(numbers.begin(), numbers.end());
+    out_.digits_ = leading_zero ? static_cast<int>(longest) : 0;
+    const uint64_t n = numbers.size();
+    // numbered through: new rows take the numbers that follow
+    if (unique_ && numbers.back() - numbers.front() + 1 <= 2 * n) {
+      out_.kind_ = Identifier::Kind::sequence;
+      out_.high_ = Identifier::rounded_up(numbers.back());
+      return true;
+    }
+    out_.kind_ = Identifier::Kind::number;
+    take_range(numbers);
+    out_.numbers_ = FreshIndices(out_.high_ - out_.low_ + 1, salt_);
+    std::erase_if(numbers, [&](uint64_t x) { return x < out_.low_ || x > out_.high_; });
+    for (uint64_t& x : numbers) x -= out_.low_;
+    out_.numbers_.leave_out(numbers);
+    return true;
+  }
+
+  // The range of ascending numbers without those beyond the `least` smallest and largest, widened to two significant
+  // digits, and to where there is room for new ones.
+  void take_range(const std::vector<uint64_t>& numbers) {
+    constexpr uint64_t kMost = 999'999'999'999'999'999;
+    const uint64_t low = numbers[least_ - 1], high = numbers[numbers.size() - least_];
+    uint64_t step = 10, magnitude = 1;
+    while (std::max(low, high) / step >= 100) step *= 10;
+    while (std::min(low, high) / magnitude >= 10) magnitude *= 10;
+    out_.low_ = std::min(low, high) == 0 ? 0 : std::max(std::min(low, high) / step * step, magnitude);
+    out_.high_ = Identifier::rounded_up(std::max(low, high));
+    const uint64_t wanted = std::min(out_.low_ + (kSpare + 3) * numbers.size(), kMost);
+    if (unique_ && out_.high_ < wanted) out_.high_ = Identifier::rounded_up(wanted);
+  }
+
+  void learn_places() {
+    out_.kind_ = Identifier::Kind::places;
+    count_characters();
+    std::vector<std::vector<Word>> words = common_words();
+    std::vector<size_t> pending(seen_.size());
+    for (size_t i = 0; i < pending.size(); ++i) pending[i] = i;
+    std::erase_if(pending, [&](size_t i) { return seen_[i].size() > kLongestShape; });
+    // Shapes with as many common words as the texts have; what does not make a shape so gives up the least common one.
+    for (size_t kept = kMostWords + 1; kept-- > 0;) {
+      std::map<std::u32string, std::vector<size_t>> groups;
+      for (const size_t i : pending)
+        if (words[i].size() >= kept) groups[shape_of(seen_[i], words[i], kept)].push_back(i);
+      std::set<size_t> done;
+      for (const auto& [shape, group] : groups)
+        if (take_shape(shape, group, kept)) done.insert(group.begin(), group.end());
+      std::erase_if(pending, [&](size_t i) { return done.contains(i); });
+    }
+    if (out_.places_.empty()) invent_shape();
+    std::stable_sort(out_.places_.begin(), out_.places_.end(),
+                     [](const Places& a, const Places& b) { return a.weight > b.weight; });
+    if (out_.places_.size() > kMostShapes) out_.places_.erase(out_.places_.begin() + kMostShapes, out_.places_.end());
+    if (unique_) drop_overlaps();
+    take_indices();
+    if (unique_) drop_narrow();
+  }
+
+  // Of each class of characters, those that enough texts have.
+  void count_characters() {
+    std::unordered_map<char32_t, std::pair<size_t, size_t>> texts_with;  // the last text that has it, and how many have
+    for (size_t i = 0; i < seen_.size(); ++i)
+      for (const char32_t c : seen_[i]) {
+        auto& [last, count] = texts_with[c];
+        if (count == 0 || last != i) last = i, ++count;
+      }
+    std::map<CharacterClass, std::vector<std::pair<size_t, char32_t>>> of_class;
+    for (const auto& [c, found] : texts_with)
+      if (class_of(c) != 0 && found.second >= least_) of_class[class_of(c)].push_back({found.second, c});
+    for (auto& [cls, characters] : of_class) {
+      common_[cls] = 0;
+      for (const auto& [count, c] : characters) common_[cls] += count;
+      if (is_ascii_class(cls)) continue;
+      std::sort(characters.begin(), characters.end(), [](const auto& a, const auto& b) {
+        return a.first != b.first ? a.first > b.first : a.second < b.second;
+      });
+      std::u32string all;
+      for (size_t k = 0; k < std::min(characters.size(), kMostCharacters); ++k) all += characters[k].second;
+      if (all.size() < kEnough) all += members_of(cls);
+      std::sort(all.begin(), all.end());
+      all.erase(std::unique(all.begin(), all.end()), all.end());
+      class_characters_[cls] = std::move(all);
+    }
+  }
+
+  const std::u32string& characters_of(CharacterClass cls) {
+    std::u32string& all = class_characters_[cls];
+    if (all.empty()) all = members_of(cls);
+    return all;
+  }
+
+  // Of each text the words that are common at their place, the most common first.
+  std::vector<std::vector<Word>> common_words() const {
+    std::map<std::pair<size_t, std::u32string_view>, size_t> count;
+    const auto each = [](const std::u32string& text, auto&& visit) {
+      for_each_word(text, [&](size_t number, size_t begin, size_t length) {
+        const std::u32string_view word(text.data() + begin, length);
+        if (length <= 32 &&
+            std::none_of(word.begin(), word.end(), [](char32_t c) { return class_of(c) == kDigitClass; }))
+          visit(std::pair{number, word}, begin);
+      });
+    };
+    for (const std::u32string& t : seen_) each(t, [&](const auto& key, size_t) { ++count[key]; });
+    std::vector<std::vector<Word>> out(seen_.size());
+    for (size_t i = 0; i < seen_.size(); ++i) {
+      each(seen_[i], [&](const auto& key, size_t begin) {
+        if (const size_t n = count.at(key); n >= enough()) out[i].push_back({begin, key.second.size(), n});
+      });
+      std::stable_sort(out[i].begin(), out[i].end(), [](const Word& a, const Word& b) { return a.texts > b.texts; });
+      if (out[i].size() > kMostWords) out[i].resize(kMostWords);
+    }
+    return out;
+  }
+
+  size_t enough() const { return std::max({kCommon, least_, seen_.size() / 50}); }
+
+  // Texts of one shape have their signs and the first `kept` of their common words at the same places. Other letters
+  // and digits are one class here, or every UUID would have a shape of its own.
+  static std::u32string shape_of(const std::u32string& text, const std::vector<Word>& words, size_t kept) {
+    std::u32string shape = text;
+    for (char32_t& c : shape)
+      if (class_of(c) != 0) c = kAny;
+    for (size_t k = 0; k < kept; ++k)
+      std::copy_n(text.begin() + static_cast<std::ptrdiff_t>(words[k].begin), words[k].length,
+                  shape.begin() + static_cast<std::ptrdiff_t>(words[k].begin));
+    return shape;
+  }
+
+  bool take_shape(const std::u32string& shape, const std::vector<size_t>& group, size_t words) {
+    if (group.size() < (words > 0 ? enough() : least_)) return false;
+    std::vector<std::u32string> alphabet;
+    std::vector<PlaceChoice> choices(shape.size());
+    for (size_t p = 0; p < shape.size(); ++p) {
+      if (shape[p] == kAny) choices[p] = choice_at(p, group);
+      alphabet.push_back(shape[p] == kAny ? choices[p].seen : std::u32string(1, shape[p]));
+    }
+    // As many texts as the group stands for, and room for kSpare times as many: else places take all of their classes,
+    // from the last to the first.
+    const uint64_t wanted = kSpare * (group.size() * texts_.size() / seen_.size());
+    for (size_t p = shape.size(); p-- > 0 && room_of(alphabet) < wanted;)
+      if (shape[p] == kAny) alphabet[p] = choices[p].any;
+    if (words > 0 && room_of(alphabet) < wanted) return false;
+    if (unique_ && room_of(alphabet) < wanted) {  // used up: new texts are longer
+      const auto last = std::find(shape.rbegin(), shape.rend(), kAny);
+      const std::u32string more =
+          last == shape.rend() ? members_of(kDigitClass) : choices[static_cast<size_t>(shape.rend() - last) - 1].any;
+      while (room_of(alphabet) < wanted) alphabet.push_back(more);
+    }
+    uint64_t rows = 0;
+    for (const size_t i : group) rows += static_cast<uint64_t>(rows_[i]);
+    add(std::move(alphabet), rows);
+    return true;
+  }
+
+  PlaceChoice choice_at(size_t place, const std::vector<size_t>& group) {
+    std::map<char32_t, size_t> count;
+    std::map<CharacterClass, size_t> classes;
+    for (const size_t i : group) ++count[seen_[i][place]];
+    for (const auto& [c, n] : count) classes[class_of(c)] += n;
+    size_t most = 0;
+    for (const auto& [cls, n] : classes) most = std::max(most, n);
+
+    PlaceChoice out;
+    const auto hex = [&](CharacterClass cls, char32_t last, CharacterClass other) {
+      return classes.contains(kDigitClass) && !classes.contains(other) &&
+             std::all_of(count.begin(), count.end(),
+                         [&](const auto& c) { return class_of(c.first) != cls || c.first <= last; });
+    };
+    for (const auto& [cls, n] : classes) {
+      if (n < std::min(least_, most)) continue;
+      const bool short_class =
+          (cls == kLowerClass && hex(cls, U'f', kUpperClass)) || (cls == kUpperClass && hex(cls, U'F', kLowerClass));
+      out.any += characters_of(cls).substr(0, short_class ? 6 : std::u32string::npos);
+    }
+    std::sort(out.any.begin(), out.any.end());
+    size_t covered = 0;
+    for (const auto& [c, n] : count)
+      if (n >= least_) out.seen += c, covered += n;
+    if (static_cast<double>(covered) < kCovered * static_cast<double>(group.size()) ||
+        out.seen.size() > kMostCharacters)
+      out.seen = out.any;
+    return out;
+  }
+
+  // No shape is shared by enough texts (free text): letters of the commonest class, words of the mean length, in a text
+  // of the mean length.
+  void invent_shape() {
+    CharacterClass cls = kLowerClass;
+    size_t most = 0;
+    for (const auto& [c, n] : common_)
+      if (n > most) most = n, cls = c;
+    size_t length = 0, spaces = 0, with_space = 0;
+    for (const std::u32string& t : seen_) {
+      const auto n = static_cast<size_t>(std::count(t.begin(), t.end(), U' '));
+      length += t.size(), spaces += n, with_space += n > 0;
+    }
+    const size_t word = 2 * with_space >= seen_.size() && spaces > 0
+                            ? std::max<size_t>((length - spaces) / (spaces + seen_.size()), 1)
+                            : length;
+    std::vector<std::u32string> alphabet;
+    const auto more = [&] {
+      alphabet.push_back(alphabet.size() % (word + 1) == word ? std::u32string(1, U' ') : characters_of(cls));
+    };
+    while (alphabet.size() < std::clamp<size_t>(length / seen_.size(), 1, kLongestShape) ||
+           room_of(alphabet) < 1000 * texts_.size())
+      more();
+    if (alphabet.back().size() == 1) alphabet.pop_back();
+    add(std::move(alphabet), 1);
+  }
+
+  void add(std::vector<std::u32string> alphabet, uint64_t weight) {
+    Places p;
+    p.weight = weight;
+    p.alphabet = std::move(alphabet);
+    out_.places_.push_back(std::move(p));
+  }
+
+  // Two shapes could give two rows the same text: of such the one with more rows stays.
+  void drop_overlaps() {
+    std::vector<Places> kept;
+    for (Places& p : out_.places_)
+      if (std::none_of(kept.begin(), kept.end(), [&](const Places& k) { return share_a_text(k.alphabet, p.alphabet); }))
+        kept.push_back(std::move(p));
+    out_.places_ = std::move(kept);
+  }
+
+  void take_indices() {
+    // of the shapes in which chance could meet a training text
+    std::vector<std::pair<Places*, std::vector<uint64_t>>> taken;
+    for (Places& p : out_.places_) {
+      p.indices = FreshIndices(p.plan(), salt_);
+      if (p.indices.could_meet(texts_.size())) taken.push_back({&p, {}});
+    }
+    if (taken.empty()) return;
+    for (const std::string_view t : texts_) {
+      const std::u32string text = code_points(ends_.middle(t));
+      for (auto& [shape, indices] : taken)
+        if (uint64_t index = 0; shape->index_of(text, index)) indices.push_back(index);
+    }
+    for (auto& [shape, indices] : taken) shape->indices.leave_out(indices);
+  }
+
+  // Shapes with too little room for texts of their own give way to those that have it.
+  void drop_narrow() {
+    uint64_t widest = 0;
+    for (const Places& p : out_.places_) widest = std::max(widest, p.indices.room());
+    const uint64_t wanted = std::min<uint64_t>(widest / 4, 1000 * texts_.size());
+    std::erase_if(out_.places_, [&](const Places& p) { return p.indices.room() < wanted; });
+  }
+
+  std::span<const std::string_view> texts_;
+  size_t least_;
+  uint64_t salt_ = 0;
+  bool unique_ = true;
+  Ends ends_;
+  std::vector<std::u32string> seen_;  // what varies, of kMostLearnt texts
+  std::vector<int64_t> rows_;         // of each of them
+  std::map<CharacterClass, size_t> common_;
+  std::map<CharacterClass, std::u32string> class_characters_;
+  Identifier out_;
+};
+
+Identifier Identifier::learn(std::span<const std::string_view> texts, std::span<const int64_t> rows,
+                             const IdentifierOptions& options) {
+  return PatternLearner(texts, rows, options).learn();
+}
+
+}  // namespace tessera

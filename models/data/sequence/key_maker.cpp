@@ -1,0 +1,81 @@
+#include "models/data/sequence/key_maker.h"
+
+#include <algorithm>
+
+#include "engine/text/json_fields.h"
+#include "models/data/sequence/sequences.h"
+
+namespace tessera {
+namespace {
+
+constexpr double kLargest = 0x1p52;  // numbers beyond cannot be counted on from
+
+// The end of the grid cell that `last` lies in.
+double end_of_cell(double last, double cell) {
+  return std::clamp((std::floor(last / cell) + 1) * cell - 1, -kLargest, kLargest);
+}
+
+double held_of_last(const Column& keys) {
+  constexpr double kDays = 10, kSeconds = 10 * 86400.0;
+  const double last = *std::max_element(keys.numbers.begin(), keys.numbers.end());
+  if (keys.type == ColumnType::date) return end_of_cell(last, kDays);
+  if (keys.type == ColumnType::datetime) return end_of_cell(last, kSeconds);
+  return last >= 0 && last < kLargest / 2 ? static_cast<double>(Identifier::rounded_up(static_cast<uint64_t>(last)))
+                                          : 0;
+}
+
+}  // namespace
+
+KeyMaker::KeyMaker(const Column& keys, uint64_t seed, int64_t least_rows) {
+  schema_ = pick_rows(keys, {});
+  schema_.values.clear();
+  schema_.arrow.clear();  // keys are regenerated, beyond what the type they came in may hold
+  if (is_numeric(keys.type)) {
+    last_ = held_of_last(keys);
+    in_blocks_ = keys.type != ColumnType::date && keys.type != ColumnType::datetime;  // a calendar has no room for them
+    return;
+  }
+  // true and false cannot name more than two
+  if (keys.type == ColumnType::boolean || keys.type == ColumnType::constant) schema_.type = ColumnType::category;
+  schema_.reason = "key, regenerated";  // what a column's reason quotes would be a key of the table
+  const std::vector<std::string_view> texts(keys.values.begin(), keys.values.end());
+  pattern_ = Identifier::learn(texts, {}, {least_rows, seed, fingerprint_of(keys.name)});
+}
+
+void KeyMaker::append(int64_t sequence, int64_t rows, uint64_t seed, Column& to) const {
+  const IdentifierKey key = identifier_key(seed, 0, fingerprint_of(schema_.name));
+  if (!pattern_) {
+    const double block = in_blocks_ ? static_cast<double>(key.block * Identifier::kBlock) : 0;
+    to.numbers.insert(to.numbers.end(), static_cast<size_t>(rows), last_ + 1 + block + static_cast<double>(sequence));
+    return;
+  }
+  const auto number = static_cast<uint64_t>(sequence);
+  std::string text = pattern_->text(number, key);
+  if (const uint64_t turn = number / pattern_->room(); turn > 0) text += "#" + std::to_string(turn + 1);
+  to.codes.insert(to.codes.end(), static_cast<size_t>(rows), static_cast<int32_t>(to.values.size()));
+  to.values.push_back(std::move(text));
+}
+
+nlohmann::json KeyMaker::to_json() const {
+  nlohmann::json out{{"name", schema_.name},     {"type", name(schema_.type)},   {"reason", schema_.reason},
+                     {"format", schema_.format}, {"decimals", schema_.decimals}, {"last", last_},
+                     {"in_blocks", in_blocks_}};
+  if (pattern_) out["pattern"] = pattern_->to_json(), out["description"] = pattern_->describe();
+  return out;
+}
+
+KeyMaker KeyMaker::from_json(const nlohmann::json& json) {
+  const Fields f(json, "the key of its sequences");
+  KeyMaker out;
+  out.schema_.name = f.text("name"), out.schema_.reason = f.text("reason"), out.schema_.format = f.text("format");
+  f.check(parse_column_type(f.text("type"), out.schema_.type), "has an unknown type");
+  out.schema_.decimals = static_cast<int>(f.integer("decimals", 0, 15));
+  out.last_ = f.number("last");
+  out.in_blocks_ = f.has("in_blocks") && f.flag("in_blocks");
+  f.check(std::abs(out.last_) <= kLargest, "begins at a number that cannot be counted on from");
+  f.check(is_numeric(out.schema_.type) != f.has("pattern"), "has a pattern that does not fit its type");
+  if (f.has("pattern")) out.pattern_ = Identifier::from_json(f.at("pattern"));
+  return out;
+}
+
+}  // namespace tessera

@@ -1,0 +1,274 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "engine/text/json_fields.h"
+#include "models/data/encoding/number_code.h"
+#include "models/data/sequence/key_maker.h"
+#include "models/data/sequence/sequences.h"
+#include "models/data/table/decimals.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kFormat = 1;
+constexpr int kMostCategories = 100;  // units of a step the networks carry through all steps; rarer values share one
+
+EncoderOptions step_options(uint64_t seed) {
+  EncoderOptions o;
+  o.numbers = EncoderOptions::Numbers::range;
+  o.spike_share = 0, o.integer_levels = 0, o.max_categories = kMostCategories, o.seed = seed;
+  return o;
+}
+
+// A sequence's attributes are a row of a table, learnt as one: modes, spikes and levels.
+EncoderOptions attribute_options(uint64_t seed) {
+  EncoderOptions o;
+  o.max_categories = kMostCategories, o.seed = seed;
+  return o;
+}
+
+// The two encoders say nothing on their own: what is reported is the whole.
+Monitor silent(const Monitor& monitor) {
+  Monitor out;
+  out.cancel = monitor.cancel;
+  return out;
+}
+
+// `count` times a row of `from` behind `to`, which numbers its texts as `from` does.
+void append_copies(const Column& from, int64_t row, int64_t count, Column& to) {
+  if (is_numeric(from.type))
+    to.numbers.insert(to.numbers.end(), static_cast<size_t>(count), from.numbers[static_cast<size_t>(row)]);
+  else to.codes.insert(to.codes.end(), static_cast<size_t>(count), from.codes[static_cast<size_t>(row)]);
+}
+
+}  // namespace
+
+// Where a column of what goes out comes from.
+struct SequenceEncoder::State {
+  enum class Part { fixed, step };  // a column of the attributes, a column of the steps
+  struct Source {
+    Part part;
+    int column;
+  };
+
+  SequenceOptions options;
+  int longest = 0;
+  bool keyed = false, indexed = false;
+  KeyMaker key;
+  std::string step_name;        // of the column that counts the steps, if there is no index
+  std::vector<Source> sources;  // of the columns behind key and index
+  int length_at = 0;            // columns of the attributes; the start follows the length
+  int difference_at = 0;        // of the steps
+  Encoder steps, attributes;
+
+  std::string index_name() const { return indexed ? options.index : step_name; }
+};
+
+SequenceEncoder::SequenceEncoder() : state_(std::make_unique<State>()) {}
+SequenceEncoder::~SequenceEncoder() = default;
+SequenceEncoder::SequenceEncoder(SequenceEncoder&&) noexcept = default;
+SequenceEncoder& SequenceEncoder::operator=(SequenceEncoder&&) noexcept = default;
+
+SequenceEncoder SequenceEncoder::fit(const Sequences& sequences, uint64_t seed, Team& team, const Monitor& monitor) {
+  SequenceEncoder out;
+  State& s = *out.state_;
+  s.options = sequences.options;
+  s.longest = sequences.longest;
+  s.keyed = !s.options.key.empty(), s.indexed = !s.options.index.empty();
+  s.key = s.keyed ? KeyMaker(sequences.keys, seed) : KeyMaker(free_name(sequences.columns, "sequence"));
+  if (!s.indexed) s.step_name = free_name(sequences.columns, "step");
+  for (const Column& c : sequences.columns.columns) {
+    if (c.name == s.options.key || c.name == s.options.index) continue;
+    const auto fixed = std::find(s.options.statics.begin(), s.options.statics.end(), c.name);
+    if (fixed != s.options.statics.end())
+      s.sources.push_back({State::Part::fixed, static_cast<int>(fixed - s.options.statics.begin())});
+    else s.sources.push_back({State::Part::step, s.difference_at++});
+  }
+  s.length_at = static_cast<int>(s.options.statics.size());
+  s.steps = Encoder::fit(sequences.steps, step_options(seed), team, silent(monitor));
+  s.attributes =
+      Encoder::fit(sequences.attributes, attribute_options(seed ^ 0x9e3779b97f4a7c15ull), team, silent(monitor));
+  if (s.steps.layout().data_width == 0)
+    throw Error(
+        ErrorCode::data,
+        "Every column of the steps is constant or an identifier: nothing changes from one step to the next.\n"
+        "  Columns that are static belong to --static; a table of such columns alone is fitted with --method tvae.");
+  return out;
+}
+
+EncodedSequences SequenceEncoder::encode(Sequences&& sequences, Team& team, const Monitor& monitor) const {
+  EncodedSequences out;
+  const double columns = static_cast<double>(sequences.columns.columns.size());
+  out.steps = state_->steps.encode(std::move(sequences.steps), team, silent(monitor));
+  out.attributes = state_->attributes.encode(std::move(sequences.attributes), team, silent(monitor));
+  monitor.report({"encode", columns, columns, "columns",
+                  fmt::format("{} sequences of up to {} steps", sequences.size(), sequences.longest), true});
+  out.first = std::move(sequences.first), out.length = std::move(sequences.length);
+  out.longest = sequences.longest;
+  return out;
+}
+
+const RowLayout& SequenceEncoder::steps() const { return state_->steps.layout(); }
+const RowLayout& SequenceEncoder::attributes() const { return state_->attributes.layout(); }
+int SequenceEncoder::longest() const { return state_->longest; }
+const SequenceOptions& SequenceEncoder::options() const { return state_->options; }
+
+Table SequenceEncoder::decode_attributes(const float* alphas, const int32_t* codes, const int64_t* sequence_ids,
+                                         int64_t n, uint64_t seed) const {
+  return state_->attributes.decode(alphas, codes, sequence_ids, n, seed);
+}
+
+std::vector<int32_t> SequenceEncoder::lengths(const Table& attributes) const {
+  std::vector<int32_t> out;
+  for (const double length : attributes.columns[static_cast<size_t>(state_->length_at)].numbers)
+    out.push_back(length != length ? 1
+                                   : static_cast<int32_t>(
+                                         std::clamp(std::round(length), 1.0, static_cast<double>(state_->longest))));
+  return out;
+}
+
+Table SequenceEncoder::decode(const float* alphas, const int32_t* codes, const Table& attributes,
+                              const int64_t* sequence_ids, int64_t n, uint64_t seed) const {
+  const State& s = *state_;
+  const std::vector<int32_t> length = lengths(attributes);
+  const int64_t longest = s.longest, alpha_width = steps().alphas(), code_width = steps().codes();
+
+  // Steps behind a sequence's end are not decoded: whatever stands there is no data.
+  int64_t rows = 0;
+  for (const int32_t l : length) rows += l;
+  std::vector<float> alpha(static_cast<size_t>(rows * alpha_width));
+  std::vector<int32_t> code(static_cast<size_t>(rows * code_width));
+  std::vector<int64_t> ids(static_cast<size_t>(rows));
+  for (int64_t i = 0, row = 0; i < n; ++i) {
+    const int64_t steps_here = length[static_cast<size_t>(i)];
+    if (alpha_width > 0)
+      std::copy_n(alphas + i * longest * alpha_width, steps_here * alpha_width, alpha.begin() + row * alpha_width);
+    if (code_width > 0)
+      std::copy_n(codes + i * longest * code_width, steps_here * code_width, code.begin() + row * code_width);
+    for (int64_t t = 0; t < steps_here; ++t) ids[static_cast<size_t>(row++)] = sequence_ids[i] * longest + t;
+  }
+  Table step = s.steps.decode(alpha.data(), code.data(), ids.data(), rows, seed);
+
+  Table out = schema();
+  out.rows = rows;
+  Column& key = out.columns[0];
+  Column& index = out.columns[1];
+  const Column* difference = s.indexed ? &step.columns[static_cast<size_t>(s.difference_at)] : nullptr;
+  const Column* start = s.indexed ? &attributes.columns[static_cast<size_t>(s.length_at) + 1] : nullptr;
+  for (int64_t i = 0, row = 0; i < n; ++i) {
+    const int64_t steps_here = length[static_cast<size_t>(i)];
+    s.key.append(sequence_ids[i], steps_here, seed, key);
+    double at = s.indexed ? start->numbers[static_cast<size_t>(i)] : 1;
+    for (int64_t t = 0; t < steps_here; ++t, ++row) {
+      if (t > 0)
+        at = s.indexed ? round_decimals(at + difference->numbers[static_cast<size_t>(row)],
+                                        index.type == ColumnType::date ? 0 : index.decimals)
+                       : at + 1;
+      index.numbers.push_back(at);
+    }
+  }
+  for (size_t j = 0; j < s.sources.size(); ++j) {
+    Column& to = out.columns[j + 2];
+    const auto from = static_cast<size_t>(s.sources[j].column);
+    if (s.sources[j].part == State::Part::step) {
+      to = std::move(step.columns[from]);
+      continue;
+    }
+    const Column& fixed = attributes.columns[from];
+    to.values = fixed.values;
+    for (int64_t i = 0; i < n; ++i) append_copies(fixed, i, length[static_cast<size_t>(i)], to);
+  }
+  return out;
+}
+
+Table SequenceEncoder::schema() const {
+  const State& s = *state_;
+  Table out;
+  out.columns.push_back(s.key.schema());
+  const Table steps = s.steps.schema(), attributes = s.attributes.schema();
+  Column index;
+  if (s.indexed) index = attributes.columns[static_cast<size_t>(s.length_at) + 1];
+  else index.type = ColumnType::integer, index.reason = "number of the step";
+  index.name = s.index_name();
+  // steps may lead beyond what the type it came in may hold
+  if (index.type == ColumnType::integer || index.type == ColumnType::decimal) index.arrow.clear();
+  out.columns.push_back(std::move(index));
+  for (const State::Source& source : s.sources)
+    out.columns.push_back(
+        (source.part == State::Part::step ? steps : attributes).columns[static_cast<size_t>(source.column)]);
+  return out;
+}
+
+nlohmann::json SequenceEncoder::to_json() const {
+  const State& s = *state_;
+  nlohmann::json sources = nlohmann::json::array();
+  for (const State::Source& source : s.sources) sources.push_back(source.part == State::Part::step);
+  return {{"format", kFormat},          {"length", s.options.length},
+          {"stride", s.options.stride}, {"key", s.options.key},
+          {"index", s.options.index},   {"statics", s.options.statics},
+          {"longest", s.longest},       {"key_column", s.key.to_json()},
+          {"step_column", s.step_name}, {"varies", std::move(sources)},
+          {"steps", s.steps.to_json()}, {"attributes", s.attributes.to_json()}};
+}
+
+SequenceEncoder SequenceEncoder::from_json(const nlohmann::json& json) {
+  const Fields f(json, "the encoder of its sequences");
+  if (const int64_t format = f.integer("format", 0, INT64_MAX); format != kFormat)
+    f.fail(fmt::format("is of format {}, and this version reads format {}", format, kFormat));
+  SequenceEncoder out;
+  State& s = *out.state_;
+  s.options.length = static_cast<int>(f.integer("length", 0, kLongestSequence));
+  s.options.stride = static_cast<int>(f.integer("stride", 1, INT32_MAX));
+  s.options.key = f.text("key"), s.options.index = f.text("index"), s.options.statics = f.texts("statics");
+  s.keyed = !s.options.key.empty(), s.indexed = !s.options.index.empty();
+  s.longest = static_cast<int>(f.integer("longest", 2, kLongestSequence));
+  s.key = KeyMaker::from_json(f.at("key_column"));
+  s.step_name = f.text("step_column");
+  s.steps = Encoder::from_json(f.at("steps"));
+  s.attributes = Encoder::from_json(f.at("attributes"));
+
+  const Table steps = s.steps.schema(), attributes = s.attributes.schema();
+  int fixed = 0;
+  for (const auto& varies : f.array("varies")) {
+    f.check(varies.is_boolean(), "\"varies\" holds something that is not true or false");
+    s.sources.push_back(varies.get<bool>() ? State::Source{State::Part::step, s.difference_at++}
+                                           : State::Source{State::Part::fixed, fixed++});
+  }
+  s.length_at = static_cast<int>(s.options.statics.size());
+  f.check(fixed == s.length_at && static_cast<int>(attributes.columns.size()) == s.length_at + (s.indexed ? 2 : 1),
+          "has attributes that do not fit its columns");
+  f.check(static_cast<int>(steps.columns.size()) == s.difference_at + (s.indexed ? 1 : 0),
+          "has steps that do not fit its columns");
+  f.check(s.steps.layout().data_width > 0, "has no column that varies");
+  f.check(attributes.columns[static_cast<size_t>(s.length_at)].type == ColumnType::integer,
+          "has a length that is not an integer");
+  f.check(!s.indexed || (is_numeric(attributes.columns.back().type) && is_numeric(steps.columns.back().type)),
+          "has an index that is no number");
+  return out;
+}
+
+void to_features(const RowLayout& layout, const float* alphas, const int32_t* codes, int64_t rows, float* features) {
+  const int64_t width = layout.data_width;
+  std::fill_n(features, rows * width, 0.0f);
+  for (int64_t r = 0; r < rows; ++r) {
+    float* row = features + r * width;
+    for (const Span& s : layout.spans) {
+      if (s.part == Span::Part::alpha) row[s.start] = *alphas++;
+      else row[s.start + *codes++] = 1;
+    }
+  }
+}
+
+void from_features(const RowLayout& layout, const float* features, int64_t rows, float* alphas, int32_t* codes) {
+  for (int64_t r = 0; r < rows; ++r, features += layout.data_width)
+    for (const Span& s : layout.spans) {
+      const float* block = features + s.start;
+      if (s.part == Span::Part::alpha) *alphas++ = *block;
+      else *codes++ = static_cast<int32_t>(std::max_element(block, block + s.width) - block);
+    }
+}
+
+}  // namespace tessera

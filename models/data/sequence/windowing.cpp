@@ -1,0 +1,337 @@
+// A table becomes sequences: its rows in the order of keys and time, and where each sequence begins.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+
+#include "models/data/encoding/number_code.h"
+#include "models/data/sequence/cell_text.h"
+#include "models/data/sequence/sequences.h"
+#include "models/data/table/decimals.h"
+#include "models/data/table/suggestions.h"
+
+namespace tessera {
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorCode::data, message); }
+
+int position(const Table& table, const std::string& column, const char* option) {
+  for (size_t j = 0; j < table.columns.size(); ++j)
+    if (table.columns[j].name == column) return static_cast<int>(j);
+  std::vector<std::string> names;
+  for (const Column& c : table.columns) names.push_back(c.name);
+  throw Error(ErrorCode::usage, fmt::format("{}: the table has no column \"{}\". Nearest: {}.", option, column,
+                                            nearest_names(column, names)));
+}
+
+// Which column plays which part.
+struct Parts {
+  int key = -1, index = -1;
+  std::vector<int> statics, steps;
+
+  Parts(const Table& table, const SequenceOptions& o) {
+    if (!o.key.empty()) key = position(table, o.key, "--sequence-key");
+    if (!o.index.empty()) index = position(table, o.index, "--sequence-index");
+    for (const std::string& s : o.statics) statics.push_back(position(table, s, "--static"));
+    std::sort(statics.begin(), statics.end());
+    for (int j = 0; j < static_cast<int>(table.columns.size()); ++j)
+      if (j != key && j != index && std::find(statics.begin(), statics.end(), j) == statics.end()) steps.push_back(j);
+  }
+};
+
+// The number of each row's key, by first appearance, and a row of each key.
+struct Keys {
+  std::vector<int32_t> of_row;
+  std::vector<int32_t> first_row;
+
+  Keys(const Table& table, int key) : of_row(static_cast<size_t>(table.rows)) {
+    if (key < 0) {
+      first_row.push_back(0);
+      return;
+    }
+    const Column& c = table.columns[static_cast<size_t>(key)];
+    std::unordered_map<double, int32_t> numbers;
+    std::vector<int32_t> codes(c.values.size(), -1);
+    for (int64_t i = 0; i < table.rows; ++i) {
+      if (c.is_missing(i))
+        refuse(
+            fmt::format("Column \"{}\", row {} is missing, but it is the key that says to which sequence a row "
+                        "belongs. Fill it in, or leave the row out.",
+                        c.name, i + 1));
+      const auto next = static_cast<int32_t>(first_row.size());
+      int32_t& known = is_numeric(c.type) ? numbers.try_emplace(c.numbers[static_cast<size_t>(i)], -1).first->second
+                                          : codes[static_cast<size_t>(c.codes[static_cast<size_t>(i)])];
+      if (known < 0) known = next, first_row.push_back(static_cast<int32_t>(i));
+      of_row[static_cast<size_t>(i)] = known;
+    }
+  }
+  int64_t size() const { return static_cast<int64_t>(first_row.size()); }
+};
+
+class Cutter {
+ public:
+  Cutter(Table&& table, const SequenceOptions& options)
+      : table_(std::move(table)), o_(options), parts_(table_, o_), keys_(table_, parts_.key) {
+    if (table_.rows > INT32_MAX)
+      refuse(fmt::format("The table has {} rows; sequences can be made of at most {}.", table_.rows, INT32_MAX));
+    if (parts_.steps.empty())
+      refuse("Every column is the key, the index or static: no column is left that could vary from step to step.");
+  }
+
+  Sequences run() {
+    Sequences out;
+    out.options = o_;
+    // in the order of the table
+    for (size_t i = 0; i < parts_.statics.size(); ++i) out.options.statics[i] = column(parts_.statics[i]).name;
+    out.columns = without_rows(table_);
+    order_rows();
+    check_index();
+    check_statics();
+    windows(out);
+    gather(out);
+    out.key = std::move(key_of_sequence_);
+    return out;
+  }
+
+ private:
+  const Column& column(int j) const { return table_.columns[static_cast<size_t>(j)]; }
+  std::string sequence_name(int32_t row) const {
+    return parts_.key < 0 ? std::string("The table") : fmt::format("{} {}", o_.key, cell_text(column(parts_.key), row));
+  }
+  double index_at(int32_t row) const { return column(parts_.index).numbers[static_cast<size_t>(row)]; }
+
+  // Rows by (key, index), or by key where there is no index: then the rows of a key must stand together, since their
+  // order in the file is the time.
+  void order_rows() {
+    order_.resize(static_cast<size_t>(table_.rows));
+    std::iota(order_.begin(), order_.end(), 0);
+    if (parts_.index < 0) {
+      for (size_t i = 1; i < order_.size(); ++i)
+        if (keys_.of_row[i] < keys_.of_row[i - 1])
+          refuse(
+              fmt::format("Row {}: {} comes back after other keys (it began in row {}), and without an index the order "
+                          "of the file is the time.\n"
+                          "  Sort the file by \"{}\", or name the column that orders its rows with --sequence-index.",
+                          i + 1, sequence_name(static_cast<int32_t>(i)),
+                          keys_.first_row[static_cast<size_t>(keys_.of_row[i])] + 1, o_.key));
+    } else {
+      const Column& index = column(parts_.index);
+      if (!is_numeric(index.type))
+        refuse(fmt::format(
+            "Column \"{}\" is {}, but --sequence-index needs numbers, dates or times. Name another column, or read it "
+            "as what it is: --types {}={}.",
+            index.name, name(index.type), index.name, index.type == ColumnType::identifier ? "integer" : "date"));
+      for (int64_t i = 0; i < table_.rows; ++i)
+        if (index.is_missing(i))
+          refuse(fmt::format(
+              "Column \"{}\", row {} is missing, but it orders the rows of {}. Fill it in, or leave the row out.",
+              index.name, i + 1, sequence_name(static_cast<int32_t>(i))));
+      std::stable_sort(order_.begin(), order_.end(), [&](int32_t a, int32_t b) {
+        const int32_t ka = keys_.of_row[static_cast<size_t>(a)], kb = keys_.of_row[static_cast<size_t>(b)];
+        return ka != kb ? ka < kb : index_at(a) < index_at(b);
+      });
+    }
+    begin_.assign(static_cast<size_t>(keys_.size()) + 1, 0);
+    for (const int32_t k : keys_.of_row) ++begin_[static_cast<size_t>(k) + 1];
+    std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+  }
+
+  void check_index() const {
+    if (parts_.index < 0) return;
+    for (size_t i = 1; i < order_.size(); ++i) {
+      const int32_t a = order_[i - 1], b = order_[i];
+      if (keys_.of_row[static_cast<size_t>(a)] == keys_.of_row[static_cast<size_t>(b)] && index_at(a) == index_at(b))
+        refuse(fmt::format(
+            "Column \"{}\": {} has {} twice, in rows {} and {}. {}", o_.index, sequence_name(a),
+            cell_text(column(parts_.index), a), a + 1, b + 1,
+            parts_.key < 0
+                ? "Leave one of them out, or name the column whose values tell sequences apart with --sequence-key."
+                : "Leave one of them out, or order by a finer column."));
+    }
+  }
+
+  void check_statics() const {
+    for (const int s : parts_.statics) {
+      const Column& c = column(s);
+      for (int64_t i = 0; i < table_.rows; ++i) {
+        const int32_t first = keys_.first_row[static_cast<size_t>(keys_.of_row[static_cast<size_t>(i)])];
+        const auto row = static_cast<size_t>(i), begin = static_cast<size_t>(first);
+        const bool same = c.is_missing(i) || c.is_missing(first) ? c.is_missing(i) == c.is_missing(first)
+                          : is_numeric(c.type)                   ? c.numbers[row] == c.numbers[begin]
+                                                                 : c.codes[row] == c.codes[begin];
+        if (!same)
+          refuse(
+              fmt::format("Column \"{}\" is static, but it varies within {}: {} in row {}, {} in row {}.\n  Make the "
+                          "rows agree, or leave the column out of --static.",
+                          c.name, sequence_name(first), cell_text(c, first), first + 1,
+                          cell_text(c, static_cast<int32_t>(i)), i + 1));
+      }
+    }
+  }
+
+  void windows(Sequences& out) {
+    for (size_t k = 0; k + 1 < begin_.size(); ++k) {
+      const int32_t begin = begin_[k], rows = begin_[k + 1] - begin, row = order_[static_cast<size_t>(begin)];
+      if (rows == 1) {
+        if (parts_.key < 0) refuse("The table has one row: a sequence has at least 2 steps.");
+        refuse(
+            fmt::format("{} has one row (row {}): a sequence has at least 2 steps. Leave it out; if every key has one "
+                        "row, \"{}\" is not what rows have in common.",
+                        sequence_name(row), row + 1, o_.key));
+      }
+      if (o_.length == 0 && rows > kLongestSequence)
+        refuse(
+            fmt::format("{} has {} rows; a sequence has at most {} steps. Cut it into windows with --sequence-length "
+                        "(24 to 200 learn well).",
+                        sequence_name(row), rows, kLongestSequence));
+      if (parts_.key < 0 && rows < o_.length)
+        refuse(fmt::format(
+            "The table has {} rows, fewer than a window of --sequence-length {}. A shorter window fits: {} or less.",
+            rows, o_.length, std::max(rows / 2, 2)));
+      const int32_t length = o_.length == 0 ? rows : std::min(o_.length, rows), last = begin + rows - length;
+      for (int64_t start = begin; start < last; start += o_.stride)
+        add(out, static_cast<int32_t>(start), length, static_cast<int32_t>(k));
+      add(out, last, length, static_cast<int32_t>(k));
+    }
+    if (out.size() < 2)
+      refuse(parts_.key < 0 ? fmt::format("The table's {} rows are one window of --sequence-length {}: there is "
+                                          "nothing it could be compared with. Take a shorter one.",
+                                          table_.rows, o_.length)
+                            : fmt::format("Column \"{}\" has one value: one sequence is nothing to learn from. Cut it "
+                                          "into windows with --sequence-length.",
+                                          o_.key));
+  }
+
+  void add(Sequences& out, int32_t first, int32_t length, int32_t key) {
+    out.first.push_back(first), out.length.push_back(length);
+    out.longest = std::max(out.longest, length);
+    key_of_sequence_.push_back(key);
+  }
+
+  // The tables, a column at a time, so that the peak is one table and a column.
+  void gather(Sequences& out) {
+    std::vector<int32_t> key_rows(key_of_sequence_.size());
+    for (size_t i = 0; i < key_rows.size(); ++i)
+      key_rows[i] = keys_.first_row[static_cast<size_t>(key_of_sequence_[i])];
+    if (parts_.key >= 0) out.keys = pick_rows(column(parts_.key), keys_.first_row);
+
+    out.attributes.rows = out.size();
+    for (const int s : parts_.statics) out.attributes.columns.push_back(pick_rows(column(s), key_rows));
+    Column length;
+    length.name = kLengthColumn, length.type = ColumnType::integer;
+    length.numbers.assign(out.length.begin(), out.length.end());
+    out.attributes.columns.push_back(std::move(length));
+    Column difference;
+    if (parts_.index >= 0) {
+      std::vector<int32_t> start_rows;
+      for (const int32_t f : out.first) start_rows.push_back(order_[static_cast<size_t>(f)]);
+      Column start = pick_rows(column(parts_.index), start_rows);
+      start.name = kStartColumn;
+      out.attributes.columns.push_back(std::move(start));
+      difference = differences();
+    }
+
+    const bool sorted = std::is_sorted(order_.begin(), order_.end());
+    out.steps.rows = table_.rows;
+    for (const int s : parts_.steps) {
+      Column& c = table_.columns[static_cast<size_t>(s)];
+      out.steps.columns.push_back(sorted ? std::move(c) : pick_rows(c, order_));
+      c = Column{};
+    }
+    if (parts_.index >= 0) out.steps.columns.push_back(std::move(difference));
+  }
+
+  // From the row before in the same key; a key's first row, which no step is reckoned from, repeats that of its second.
+  Column differences() const {
+    const Column& index = column(parts_.index);
+    Column c;
+    c.name = kDifferenceColumn;
+    const bool whole = index.type == ColumnType::integer || index.type == ColumnType::date;
+    c.type = whole || (index.type == ColumnType::datetime && index.decimals == 0) ? ColumnType::integer
+                                                                                  : ColumnType::decimal;
+    c.decimals = whole ? 0 : index.decimals;
+    c.numbers.resize(order_.size());
+    for (size_t k = 0; k + 1 < begin_.size(); ++k) {
+      for (int32_t i = begin_[k] + 1; i < begin_[k + 1]; ++i)
+        c.numbers[static_cast<size_t>(i)] = round_decimals(
+            index_at(order_[static_cast<size_t>(i)]) - index_at(order_[static_cast<size_t>(i) - 1]), c.decimals);
+      c.numbers[static_cast<size_t>(begin_[k])] = c.numbers[static_cast<size_t>(begin_[k]) + 1];
+    }
+    return c;
+  }
+
+  Table table_;
+  SequenceOptions o_;
+  Parts parts_;
+  Keys keys_;
+  std::vector<int32_t> order_;  // rows of the table as `steps` has them
+  std::vector<int32_t> begin_;  // of each key, in `order_`
+  std::vector<int32_t> key_of_sequence_;
+};
+
+}  // namespace
+
+void check_options(const SequenceOptions& o) {
+  auto need = [](bool ok, const std::string& what) {
+    if (!ok) throw Error(ErrorCode::usage, what);
+  };
+  need(o.length > 0 || !o.key.empty(),
+       "What is a sequence? --sequence-length 24 cuts one long table into windows of 24 rows; --sequence-key COLUMN "
+       "makes one of all rows with the same value.");
+  need(o.length == 0 || (o.length >= 2 && o.length <= kLongestSequence),
+       fmt::format("--sequence-length {}: a window has 2 to {} rows.", o.length, kLongestSequence));
+  need(o.stride >= 1, fmt::format("--stride {}: the next window begins at least 1 row later.", o.stride));
+  need(o.stride == 1 || o.length > 0, "--stride needs --sequence-length: without windows there is nothing to step.");
+  need(o.statics.empty() || !o.key.empty(),
+       "--static needs --sequence-key: what is static does not vary within a key.");
+  need(o.key.empty() || o.key != o.index,
+       fmt::format("\"{}\" cannot be both --sequence-key and --sequence-index.", o.key));
+  for (size_t i = 0; i < o.statics.size(); ++i) {
+    need(o.statics[i] != o.key && o.statics[i] != o.index,
+         fmt::format("--static: \"{}\" is {} already.", o.statics[i],
+                     o.statics[i] == o.key ? "--sequence-key" : "--sequence-index"));
+    need(std::find(o.statics.begin(), o.statics.begin() + static_cast<std::ptrdiff_t>(i), o.statics[i]) ==
+             o.statics.begin() + static_cast<std::ptrdiff_t>(i),
+         fmt::format("--static names \"{}\" twice.", o.statics[i]));
+  }
+}
+
+std::string free_name(const Table& table, const std::string& wanted) {
+  std::string out = wanted;
+  for (int i = 2; table.find(out) != nullptr; ++i) out = wanted + "_" + std::to_string(i);
+  return out;
+}
+
+Table without_rows(const Table& table) {
+  Table out;
+  for (const Column& c : table.columns) {
+    Column to;
+    to.name = c.name, to.type = c.type, to.reason = c.reason, to.decimals = c.decimals, to.format = c.format,
+    to.arrow = c.arrow;
+    out.columns.push_back(std::move(to));
+  }
+  return out;
+}
+
+Column pick_rows(const Column& from, const std::vector<int32_t>& rows) {
+  Column to;
+  to.name = from.name, to.type = from.type, to.reason = from.reason, to.decimals = from.decimals,
+  to.format = from.format, to.arrow = from.arrow, to.values = from.values;
+  if (is_numeric(from.type)) {
+    to.numbers.reserve(rows.size());
+    for (const int32_t r : rows) to.numbers.push_back(from.numbers[static_cast<size_t>(r)]);
+  } else {
+    to.codes.reserve(rows.size());
+    for (const int32_t r : rows) to.codes.push_back(from.codes[static_cast<size_t>(r)]);
+  }
+  return to;
+}
+
+Sequences cut(Table&& table, const SequenceOptions& options) {
+  check_options(options);
+  if (table.rows == 0) refuse("the table has no rows: there is nothing to learn from.");
+  return Cutter(std::move(table), options).run();
+}
+
+}  // namespace tessera

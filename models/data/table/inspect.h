@@ -1,0 +1,16 @@
+// What a table holds, column by column, as `tessera inspect --json` prints it.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+
+#include "models/data/table/table.h"
+
+namespace tessera {
+
+// {"rows", "columns": [{"name", "type", "reason", "missing", "distinct", …}]}, and by type:
+//   integer, decimal   min, max, mean, decimals ("format": "%g" where the column has no fixed decimals)
+//   date, datetime     min, max as text in the column's format, format (datetime: decimals of the second)
+//   all others         top: [{"value", "count"}], at most ten, the most frequent first, ties in order of appearance
+// min, max, mean are null where no row has a value.
+nlohmann::json inspect(const Table& table);
+
+}  // namespace tessera

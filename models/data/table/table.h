@@ -1,0 +1,60 @@
+// A table in memory: typed columns, one allocation a column. Made by table_import() from an Arrow stream (a CSV file is
+// such a stream), left by table_export().
+#pragma once
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "engine/storage/memory.h"
+#include "engine/storage/spill_vector.h"
+
+namespace tessera {
+
+enum class ColumnType { integer, decimal, boolean, category, date, datetime, identifier, constant };
+
+const char* name(ColumnType type);                               // "integer", "decimal", …
+bool parse_column_type(const std::string& text, ColumnType& t);  // false: no such type
+
+inline bool is_numeric(ColumnType t) {  // held in Column::numbers
+  return t == ColumnType::integer || t == ColumnType::decimal || t == ColumnType::date || t == ColumnType::datetime;
+}
+
+constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+
+// One column. Numeric types fill `numbers` (NaN = missing); all other types fill `codes` (−1 = missing) into `values`.
+struct Column {
+  std::string name;
+  ColumnType type = ColumnType::category;
+  std::string reason;  // why this type, one sentence for `inspect`
+  // integer, decimal: the value · date: days since 1970-01-01 · datetime: seconds since 1970-01-01T00:00:00, no zone
+  Bulk<double> numbers;
+  Bulk<int32_t> codes;              // boolean, category, identifier, constant
+  std::vector<std::string> values;  // distinct texts in order of first appearance, as they were spelled (trimmed)
+  // decimal: digits after the point that all values need (0 … 15) · datetime: digits of the second
+  int decimals = 0;
+  // date, datetime: strftime-like pattern of the input, "%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%d.%m.%Y" …
+  std::string format;
+  // the Arrow format it came in, where it goes out otherwise by default (models/data/arrow/type.h)
+  std::string arrow;
+
+  int64_t size() const { return static_cast<int64_t>(is_numeric(type) ? numbers.size() : codes.size()); }
+  void relax() const { numbers.relax(), codes.relax(); }  // what lies in scratch need not stay in memory
+  bool is_missing(int64_t row) const {
+    return is_numeric(type) ? numbers[static_cast<size_t>(row)] != numbers[static_cast<size_t>(row)]
+                            : codes[static_cast<size_t>(row)] < 0;
+  }
+};
+
+struct Table {
+  std::vector<Column> columns;
+  int64_t rows = 0;
+  MemoryShare held;  // of the limit of the call that made it
+  const Column* find(const std::string& column) const {
+    for (const Column& c : columns)
+      if (c.name == column) return &c;
+    return nullptr;
+  }
+};
+
+}  // namespace tessera

@@ -1,0 +1,218 @@
+#include "models/data/table/types_fill.h"
+
+#include <cmath>
+
+#include "engine/error.h"
+#include "engine/text/printable.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kFewestIdentifiers = 20;
+
+Fill fill_number(std::string_view text, const ColumnPlan& plan, double& value) {
+  switch (read_number(text, plan.style, value)) {
+    case Reading::ok: break;
+    case Reading::too_large: return Fill::too_large;
+    case Reading::infinite: return Fill::infinite;
+    case Reading::no: return Fill::wrong;
+  }
+  constexpr double kExact = 9007199254740992.0;  // 2⁵³
+  if (plan.type == ColumnType::integer &&
+      !(std::fabs(value) <= kExact && static_cast<double>(static_cast<int64_t>(value)) == value))
+    return Fill::wrong;
+  return Fill::ok;
+}
+
+const char* expected(ColumnType type) {
+  switch (type) {
+    case ColumnType::integer: return "an integer";
+    case ColumnType::decimal: return "a number";
+    case ColumnType::boolean: return "true or false";
+    case ColumnType::date: return "a date of this column's form";
+    case ColumnType::datetime: return "a date with time of this column's form";
+    default: return "a text";
+  }
+}
+
+// One spelling each for true and false, the one seen first.
+void join_spellings(Column& column) {
+  std::vector<std::string> values;
+  std::vector<int32_t> to(column.values.size());
+  int32_t code_of[2] = {-1, -1};
+  for (size_t i = 0; i < to.size(); ++i) {
+    bool truth = false;
+    read_boolean(column.values[i], true, truth);
+    if (code_of[truth] < 0) {
+      code_of[truth] = static_cast<int32_t>(values.size());
+      values.push_back(column.values[i]);
+    }
+    to[i] = code_of[truth];
+  }
+  if (values.size() == to.size()) return;
+  for (int32_t& code : column.codes)
+    if (code >= 0) code = to[static_cast<size_t>(code)];
+  column.values = std::move(values);
+}
+
+bool named_like_key(const std::string& name) {
+  std::string small;
+  for (const char c : name) small.push_back(c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c);
+  for (const char* key : {"id", "index", "key", "row", "rowid", "row_number", "no", "nr", "unnamed: 0"})
+    if (small == key) return true;
+  const auto ends = [&](const std::string& tail) {
+    return small.size() > tail.size() && small.compare(small.size() - tail.size(), tail.size(), tail) == 0;
+  };
+  return ends("_id") || ends(" id") || ends("-id") || ends(".id") ||
+         (name.size() > 2 && name.compare(name.size() - 2, 2, "Id") == 0);
+}
+
+bool counts_up(const Bulk<double>& numbers) {
+  for (size_t i = 0; i < numbers.size(); ++i)
+    if (numbers[i] != numbers[0] + static_cast<double>(i)) return false;
+  return true;
+}
+
+bool is_same_throughout(const Bulk<double>& numbers) {
+  for (const double v : numbers)
+    if (!(v == numbers[0])) return false;
+  return true;
+}
+
+void finish_numbers(Column& column, const std::string& first) {
+  const auto rows = static_cast<int64_t>(column.numbers.size());
+  if (rows > 0 && is_same_throughout(column.numbers)) {
+    column.type = ColumnType::constant;
+    column.reason = rows == 1 ? "the only row holds \"" + first + '"' : "every row holds \"" + first + '"';
+    column.values = {first};
+    column.codes.assign(static_cast<size_t>(rows), 0);
+  } else if (column.type == ColumnType::integer && rows >= kFewestIdentifiers && named_like_key(column.name) &&
+             counts_up(column.numbers)) {
+    column.type = ColumnType::identifier;
+    column.reason = "counts the rows: each number is one more than the one before, and the name is that of a key";
+    column.codes.resize(column.numbers.size());
+    column.values.reserve(column.numbers.size());
+    for (size_t i = 0; i < column.numbers.size(); ++i) {
+      column.codes[i] = static_cast<int32_t>(i);
+      column.values.push_back(std::to_string(static_cast<int64_t>(column.numbers[i])));
+    }
+  } else {
+    return;
+  }
+  column.numbers.release();
+  column.decimals = 0;
+  column.format.clear();
+}
+
+void finish_codes(Column& column) {
+  int64_t held = 0;
+  column.codes.each_part([&](std::span<const int32_t> codes, size_t) {
+    for (const int32_t code : codes) held += code >= 0;
+  });
+  const auto distinct = static_cast<int64_t>(column.values.size());
+  if (distinct == 1 && held == column.size()) {
+    column.type = ColumnType::constant;
+    column.reason =
+        held == 1 ? "the only row holds \"" + column.values[0] + '"' : "every row holds \"" + column.values[0] + '"';
+  } else if (column.type == ColumnType::category && distinct == held && distinct >= kFewestIdentifiers) {
+    column.type = ColumnType::identifier;
+    // and no example: the reason goes into the model, identifiers must not
+    column.reason = grouped(distinct) + " texts, none twice";
+  } else if (column.type == ColumnType::category && distinct > 0 && column.reason.rfind("text, such", 0) == 0) {
+    column.reason = "text with " + grouped(distinct) + (distinct == 1 ? " value" : " different values");
+  }
+}
+
+}  // namespace
+
+Column make_column(const std::string& name, const ColumnPlan& plan, int64_t rows, std::shared_ptr<MemoryLimit> limit) {
+  Column column;
+  column.numbers = Bulk<double>(limit, "the table");
+  column.codes = Bulk<int32_t>(std::move(limit), "the table");
+  column.name = name;
+  column.type = plan.type;
+  column.reason = plan.reason;
+  column.decimals = plan.decimals;
+  column.format = plan.format;
+  if (is_numeric(plan.type)) column.numbers.resize(static_cast<size_t>(rows));
+  else column.codes.resize(static_cast<size_t>(rows));
+  return column;
+}
+
+Fill fill_cell(std::string_view text, const ColumnPlan& plan, const MissingWords& missing, int64_t row, Column& column,
+               Dictionary& dictionary) {
+  const auto at = static_cast<size_t>(row);
+  bool truth;
+  double value;
+  Fill result;
+  switch (plan.type) {
+    case ColumnType::integer:
+    case ColumnType::decimal:
+      result = fill_number(text, plan, value);
+      // A few words look like infinities and NaNs: what the user calls missing goes first.
+      if (result != Fill::ok || missing.has_extra()) {
+        if (missing.always(text) || MissingWords::usual(text)) {
+          column.numbers[at] = kMissing;
+          return Fill::ok;
+        }
+        if (result != Fill::ok) return result;
+      }
+      column.numbers[at] = value;
+      return Fill::ok;
+    case ColumnType::date:
+    case ColumnType::datetime:
+      if (missing.always(text)) value = kMissing;
+      else if (!(plan.type == ColumnType::date ? read_date(text, plan.layout, value)
+                                               : read_datetime(text, plan.layout, value))) {
+        if (!MissingWords::usual(text)) return Fill::wrong;
+        value = kMissing;
+      }
+      column.numbers[at] = value;
+      return Fill::ok;
+    case ColumnType::boolean:
+      if (missing.always(text)) column.codes[at] = -1;
+      else if (read_boolean(text, plan.forced, truth)) column.codes[at] = dictionary.code(text);
+      else if (MissingWords::usual(text)) column.codes[at] = -1;
+      else return Fill::wrong;
+      return Fill::ok;
+    default:
+      if (text.size() > kMostTextBytes) return Fill::too_long;
+      column.codes[at] =
+          missing.always(text) || (plan.type == ColumnType::constant && !plan.forced) ? -1 : dictionary.code(text);
+      return Fill::ok;
+  }
+}
+
+void fail_fill(Fill why, const std::string& place, const std::string& column, const std::string& value,
+               const ColumnPlan& plan) {
+  if (why == Fill::too_long)
+    throw Error(ErrorCode::data, place + ": column \"" + column + "\" holds a text of " + std::to_string(value.size()) +
+                                     " bytes; a value may have " + std::to_string(kMostTextBytes) +
+                                     ".\n  Shorten it, or leave the column out.");
+  const std::string shown = printable(value.substr(0, 200));
+  const std::string head = place + ": column \"" + column + "\" holds \"" + shown + "\", which is ",
+                    as_missing = "or mark it missing with --missing '" + shown + "'.";
+  switch (why) {
+    case Fill::infinite:
+      throw Error(ErrorCode::data,
+                  head + "infinite: no model can learn it.\n  Replace it by a number or leave it empty, " + as_missing);
+    case Fill::too_large:
+      throw Error(ErrorCode::data, head + "too large for a double (1.8e308).\n  Read the column as text with --types " +
+                                       column + "=category, " + as_missing);
+    default:
+      throw Error(ErrorCode::data, head + "not " + expected(plan.type) + ".\n  Read the column as text with --types " +
+                                       column + "=category, " + as_missing);
+  }
+}
+
+void finish_column(Column& column, const ColumnPlan& plan, Dictionary& dictionary, const std::string& first) {
+  if (is_numeric(column.type)) {
+    if (!plan.forced) finish_numbers(column, first);
+    return;
+  }
+  column.values = dictionary.take_values();
+  if (column.type == ColumnType::boolean) join_spellings(column);
+  if (!plan.forced) finish_codes(column);
+}
+
+}  // namespace tessera

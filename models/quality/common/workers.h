@@ -1,0 +1,64 @@
+// The metrics' parallel loop: pieces handed out one by one, progress told by the calling thread, cancellation between
+// pieces.
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <functional>
+
+#include "engine/run/monitor.h"
+#include "engine/run/team.h"
+
+namespace tessera::quality {
+
+struct Workers {
+  Team& team;
+  const Monitor& monitor;
+
+  // Runs body(i) for i in [0, count) and reports phase "evaluate" with `note`, in units of `unit`, `weight` of them a
+  // piece.
+  // body(i) must write only what belongs to i: then nothing depends on who ran it.
+  void for_each(const char* note, const char* unit, int64_t count, double weight,
+                const std::function<void(int64_t)>& body) const {
+    for_each_part(
+        note, unit, count, 1, [&](int64_t i, const Part&) { body(i); }, weight);
+  }
+
+  // The same for few long pieces: body(i, part) calls part() up to `parts` times as it goes on, which tells progress
+  // and throws when cancelled.
+  using Part = std::function<void()>;
+  void for_each_part(const char* note, const char* unit, int64_t count, int64_t parts,
+                     const std::function<void(int64_t, const Part&)>& body, double weight = 1) const {
+    std::atomic<int64_t> next{0}, done{0};
+    Progress progress{"evaluate", 0, static_cast<double>(count * parts) * weight, unit, note, false};
+    monitor.report(progress);
+    team.run([&](int thread) {
+      using Clock = std::chrono::steady_clock;
+      auto told = Clock::now();
+      const auto tell = [&](int64_t more) {
+        const int64_t finished = done.fetch_add(more, std::memory_order_relaxed) + more;
+        if (monitor.cancelled()) monitor.check_cancelled("evaluate");
+        if (thread != 0 || Clock::now() - told < std::chrono::milliseconds(50)) return;
+        told = Clock::now();
+        progress.done = std::min(static_cast<double>(finished) * weight, progress.total);
+        monitor.report(progress);
+      };
+      try {
+        for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
+          int64_t told_parts = 0;
+          body(i, [&] {
+            if (told_parts < parts) ++told_parts, tell(1);
+          });
+          if (told_parts < parts) tell(parts - told_parts);
+        }
+      } catch (...) {
+        next.store(count, std::memory_order_relaxed);
+        throw;
+      }
+    });
+    progress.done = progress.total;
+    monitor.report(progress);
+  }
+};
+
+}  // namespace tessera::quality

@@ -1,0 +1,74 @@
+// Tables made comparable: columns matched by name, brought to one kind, texts to one set of levels. Every metric works
+// on these views.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/data/table/table.h"
+
+namespace tessera::quality {
+
+// numerical: integer, decimal, and constants that are numbers · datetime: date, datetime, as nanoseconds since 1970 ·
+// categorical: all other types.
+enum class Kind { numerical, datetime, categorical };
+
+const char* name(Kind kind);
+
+// One column of one table. `numbers` for numerical and datetime (NaN = missing), `codes` for categorical (−1 =
+// missing).
+struct ComparedColumn {
+  std::span<const double> numbers;
+  std::span<const int32_t> codes;
+  int64_t missing = 0;
+  double low = kMissing, high = kMissing;  // of the numbers present; NaN where there are none
+
+  bool is_missing(int64_t row) const {
+    const auto r = static_cast<size_t>(row);
+    return numbers.empty() ? codes[r] < 0 : numbers[r] != numbers[r];
+  }
+};
+
+// What holds for a column in all tables.
+struct ColumnFacts {
+  std::string name;
+  Kind kind = Kind::categorical;
+  bool integer = false;  // numerical: no table has decimals
+  int32_t levels = 0;    // categorical: codes are in [0, levels)
+};
+
+struct ComparedTable {
+  int64_t rows = 0;
+  std::vector<ComparedColumn> columns;
+};
+
+// A column of texts that say who: most real rows hold one that fewer than kRareRows rows hold, and most synthetic ones
+// a text that no real row holds. So it looks where protect_rare_categories() made an identifier of it, whose texts
+// follow nothing on purpose.
+struct RegeneratedColumn {
+  std::string name;
+  double real_texts;  // share of the synthetic texts that the real column has
+};
+
+// Views into the tables it was made from, which must outlive it, and into its own storage.
+struct Comparison {
+  std::vector<ColumnFacts> facts;
+  std::vector<ComparedTable> tables;     // in the order given; tables[0] is the real one and sets the order of columns
+  std::vector<std::string> identifiers;  // columns left out: their values say who, not what
+  std::vector<RegeneratedColumn> regenerated;  // left out too: the model was not to learn their texts
+
+  std::vector<std::vector<double>> number_storage;
+  std::vector<std::vector<int32_t>> code_storage;
+};
+
+struct NamedTable {
+  const char* name;  // for messages: "real", "synthetic", "holdout"
+  const Table* table;
+};
+
+// Regenerated columns are compared like others unless they are to be set apart; tables[1] is then the synthetic one.
+// Throws Error(data) naming the column where a table lacks one, has one too many, holds another type, or has no rows.
+Comparison compare_tables(const std::vector<NamedTable>& tables, bool regenerated_apart = false);
+
+}  // namespace tessera::quality

@@ -1,0 +1,19 @@
+// Rows of the synthetic table that the real one holds too.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "models/quality/common/workers.h"
+#include "models/quality/metrics/comparison.h"
+
+namespace tessera::quality {
+
+// matched[i] = 1 if some row of `reference` agrees with row i of `rows` in every column: numbers and times |reference −
+// row| ≤ tolerance·|row|, levels equal, missing only with missing. tolerance 0.01 is sdmetrics' NewRowSynthesis (1 −
+// share matched), 0 finds exact copies.
+// Exact: reference rows are grouped by all levels and missing marks, and sorted inside a group by the number that
+// excludes most.
+std::vector<char> match_rows(const Comparison& c, size_t rows, size_t reference, double tolerance,
+                             const Workers& workers);
+
+}  // namespace tessera::quality

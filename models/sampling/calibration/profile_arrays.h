@@ -1,0 +1,27 @@
+// A calibration's columns as kernels read them (kernels/math/profile.h): how the encoder codes each, where its numbers
+// are mapped, which cell they fall into.
+#pragma once
+#include <vector>
+
+#include "kernels/math/profile.h"
+#include "models/sampling/calibration/calibration.h"
+
+namespace tessera {
+
+class ProfileArrays {
+ public:
+  ProfileArrays(const Encoder& encoder, const Calibration& calibration);
+  ProfileArrays(const ProfileArrays&) = delete;
+  const ProfileTable* table() const { return &table_; }
+
+ private:
+  ProfileTable::Stretch add(const std::vector<double>& numbers);
+  ProfileTable::Distribution add(const Quantiles& quantiles);
+
+  std::vector<ProfileTable::Column> columns_;
+  std::vector<double> numbers_;
+  std::vector<int> cells_;
+  ProfileTable table_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,40 @@
+// A column's distribution function in at most 1,001 points, and its inverse.
+// Up to kPoints distinct values are kept exactly with their shares. More are kept as quantiles at levels that lie
+// closer together towards both ends (so that a heavy tail keeps its shape), but never closer than kTailRows rows, since
+// a quantile of one row would be that row's value.
+#pragma once
+#include <vector>
+
+#include "kernels/math/quantiles.h"
+
+namespace tessera {
+
+class Quantiles {
+ public:
+  static constexpr int kPoints = 1001;
+  static constexpr double kTailRows = 5;
+
+  Quantiles() = default;
+  // Of at least one finite value; the order does not matter.
+  static Quantiles of(std::vector<double> values);
+  // As kept in a model file. Throws Error(format) unless points ascend strictly (exact) or weakly (else), and shares
+  // ascend to 1.
+  static Quantiles from(std::vector<double> points, std::vector<double> shares, bool exact);
+
+  bool empty() const { return points_.empty(); }
+  bool exact() const { return exact_; }
+  const std::vector<double>& points() const { return points_; }
+  const std::vector<double>& shares() const { return shares_; }
+
+  QuantileView view() const { return {points_.data(), shares_.data(), static_cast<int>(points_.size()), exact_}; }
+  Rank rank(double x) const { return rank_of(view(), x); }
+  // The value of rank p in [0, 1]; rank(at(p)) holds p wherever the distribution has no gap there.
+  double at(double p) const { return value_at(view(), p); }
+
+ private:
+  std::vector<double> points_;
+  std::vector<double> shares_;  // exact: share of values up to points_[k] · else: the level of quantile points_[k]
+  bool exact_ = false;
+};
+
+}  // namespace tessera

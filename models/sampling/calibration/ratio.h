@@ -1,0 +1,87 @@
+// The density ratio p_real / p_model of a row, learnt as a classifier of real rows against the model's (Azadi et al.,
+// Discriminator Rejection Sampling, ICLR 2019;
+// here a network trained for it, not the GAN's critic): its logit is ln of the ratio, both classes weighing the same.
+//   inputs → 256 → 256 → 1, leaky ReLU 0.2, dropout 0.35 · Adam 2e-3, batches of 512 rows of each side · the weights'
+//   average over the steps is what is kept; stops when its held-out loss hardly falls any more
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/device/device.h"
+#include "engine/plan/recorder.h"
+#include "engine/run/monitor.h"
+#include "engine/run/program.h"
+#include "engine/run/team.h"
+#include "models/training/clock.h"
+
+namespace tessera {
+
+// Rows of one side as the network takes them (Profile::encode).
+struct RatioRows {
+  int64_t rows = 0;
+  std::vector<int32_t> cells;
+  std::vector<float> inputs;
+};
+
+struct RatioConfig {
+  std::vector<int> hidden{256, 256};
+  double slope = 0.2, dropout = 0.35, learning_rate = 2e-3, weight_decay = 1e-5;
+  double average_decay = 0.999;
+  int batch = 512;         // rows of each side
+  int64_t most_steps = 0;  // of training: what the caller can afford
+  int most_epochs = 40;
+  int patience = 200;   // steps in which the held-out loss does not fall by `least`
+  Deadline until = {};  // training ends there, after the first steps
+  double least = 5e-4;
+};
+
+class Ratio {
+ public:
+  Ratio() = default;
+  Ratio(std::shared_ptr<const Spans> spans, RatioConfig config);
+
+  // Trains on real against model rows. Of each side the last `held_out` rows are only looked at. Returns the held-out
+  // loss kept (ln 2: nothing can be told apart).
+  struct Fitted {
+    double held_out_loss = 0;
+    int64_t steps = 0;
+    int epochs = 0;
+  };
+  Fitted fit(const RatioRows& real, const RatioRows& model, double held_out, uint64_t seed, Device& device, Team& team,
+             const Monitor& monitor);
+
+  // Logits [n, 1] of n sparse rows, as part of a plan; `weights` is to be put into its state "ratio".
+  Var record(Recorder& r, Var index, Var value) const;
+
+  // Logits of `rows`; for one network many evaluators may exist, each used by one thread at a time.
+  class Evaluator {
+   public:
+    Evaluator(const Ratio& ratio, int64_t batch, Device& device, Team& team);
+    int64_t batch() const { return batch_; }
+    void run(const int32_t* cells, const float* inputs, int64_t rows, double* logits);
+
+   private:
+    int64_t batch_;
+    int64_t codes_, inputs_width_;
+    std::vector<int32_t> cells_, rows_;
+    std::vector<float> inputs_;
+    std::unique_ptr<Program> program_;
+    Id logits_ = kNone;
+  };
+
+  const ParameterSet& parameters() const { return parameters_; }
+  const RatioConfig& config() const { return config_; }
+  std::vector<float> weights;  // flat, as parameters() lays them out; empty: never fitted
+
+ private:
+  friend class Evaluator;
+  Var logits(Recorder& r, Var rows, const std::string& masks) const;
+  Var gather(Recorder& r, const std::string& side, int64_t table_rows, Var row) const;
+
+  std::shared_ptr<const Spans> spans_;
+  RatioConfig config_;
+  ParameterSet parameters_;
+};
+
+}  // namespace tessera

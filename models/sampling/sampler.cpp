@@ -1,0 +1,505 @@
+// Sampling: row i of the infinite table depends on (model, seed, where, i) alone. Its noise is keyed by i and the
+// number of the try, so any batch, thread count or offset gives the same rows. Under conditions the method proposes
+// candidates that are likelier to meet them (Method::row_maker); every row written is checked against all terms.
+// Under calibration a row's candidates are (i, 0), (i, 1), …: the first that is kept is the row; after a bound the
+// likeliest of them is taken. Candidates, the density ratio, whether each is kept and their closing up are one plan: of
+// what is turned down the host sees a weight alone, unless it is to check conditions.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <numeric>
+#include <unordered_map>
+
+#include "engine/passes/passes.h"
+#include "engine/run/program.h"
+#include "kernels/math/philox.h"
+#include "models/data/identifiers/identifier.h"
+#include "models/model_state.h"
+#include "models/sampling/where.h"
+
+namespace tessera {
+namespace {
+
+constexpr int kDefaultBatch = 4096;
+constexpr int64_t kSlice = 512;                            // rows decoded at a time by one thread
+constexpr int64_t kBlock = 1024, kCalibratedBlock = 4096;  // rows searched for at a time
+constexpr int kDefaultTries = 1 << 16;
+constexpr int64_t kHopeless = int64_t{1} << 20;  // candidates of a block of rows, none of which meets the condition
+
+class Rows : public RowStream {
+ public:
+  Rows(std::shared_ptr<const Model::State> state, Table schema, int64_t offset, int64_t count,
+       const SampleOptions& options, Team& team, const Monitor& monitor)
+      : state_(std::move(state)),
+        options_(options),
+        team_(team),
+        monitor_(monitor),
+        next_(offset),
+        begun_(offset),
+        offset_(offset),
+        schema_(std::move(schema)) {
+    if (offset < 0 || count < 0 || offset > INT64_MAX - count)
+      throw Error(ErrorCode::usage,
+                  fmt::format("rows {} to {} + {}: offset and count must not be negative.", offset, offset, count));
+    end_ = offset + count;
+    if (!options.where.empty())
+      where_ = parse_where(options.where, schema_), condition_ = fingerprint_of(options.where);
+    failed_.assign(where_.terms.size(), 0);
+    const Calibration& calibration = state_->calibration;
+    tier_ = options.calibrate.value_or(calibration.chosen);
+    if (!calibration.holds(tier_))
+      throw Error(ErrorCode::usage,
+                  fmt::format("--calibrate {}: this model was not calibrated so far{}. Fit it with --calibrate {}, or "
+                              "sample with --calibrate {}.",
+                              name(tier_), calibration.note.empty() ? "" : " (" + calibration.note + ")", name(tier_),
+                              name(calibration.chosen)));
+    report_.tier = tier_;
+    if (state_->learnt()) build();
+  }
+
+  bool next(Table& batch) override {
+    while (ready_.empty()) {
+      if (next_ >= end_) return false;
+      if (searching()) search();
+      else make_plain();
+    }
+    batch = std::move(ready_.front());
+    ready_.pop_front();
+    report_.rows += batch.rows;
+    monitor_.report({"sample", static_cast<double>(report_.rows), static_cast<double>(end_ - offset_), "rows",
+                     searching() ? yield_note(report_.rows) : "", report_.rows == end_ - offset_});
+    return true;
+  }
+
+  SampleReport report() const override { return report_; }
+
+ private:
+  // How the search for one row of a block stands.
+  struct Search {
+    bool done = false;
+    int seen = 0;           // candidates that met the conditions
+    int32_t likeliest = 0;  // of them, the one of highest weight
+    float weight = 0;
+  };
+
+  bool searching() const { return !where_.empty() || tier_ != Tier::off; }
+  int64_t block() const { return tier_ != Tier::off ? kCalibratedBlock : kBlock; }
+
+  std::string yield_note(int64_t rows) const {
+    return fmt::format("yield {:.3g} %", 100.0 * static_cast<double>(rows) /
+                                             static_cast<double>(std::max<int64_t>(report_.candidates, 1)));
+  }
+
+  void build() {
+    // A search makes several candidates a row; a few rows do not need a whole block of them.
+    const int64_t most = searching() ? std::clamp<int64_t>(16 * std::min(end_ - next_, block()), 64, block())
+                                     : std::max<int64_t>(end_ - next_, 1);
+    // At least two: with one row a bias and a batch have the same shape, sums would be taken in another order, and the
+    // row's last bits would differ.
+    batch_ = std::max<int64_t>(std::min<int64_t>(options_.batch > 0 ? options_.batch : kDefaultBatch, most), 2);
+    method_ = state_->method();
+    std::vector<AllowedLevels> allowed;
+    if (!where_.empty()) allowed = allowed_levels();
+    maker_ = method_->row_maker(state_->kept, allowed, options_.seed, team_);
+    for (const AllowedLevels& a : allowed)
+      for (size_t t = 0; t < where_.terms.size(); ++t)
+        if (where_.terms[t].column == a.span->column) proposed_terms_.push_back(t);
+    if (tier_ != Tier::off)
+      acceptance_ = std::make_unique<Acceptance>(state_->encoder, state_->calibration, tier_, options_.min_yield);
+    Plan plan;
+    Recorder r(plan);
+    r.start_purposes(Purpose::sample);
+    maker_->record(r, batch_);
+    if (acceptance_ != nullptr) {
+      const Var codes = r.var(plan.find("codes")), alphas = r.var(plan.find("alphas"));
+      const Var kept = acceptance_->record(r, codes, alphas);
+      if (closed_up()) {
+        const auto closed = r.emit(CompactRows{}, {kept, codes, alphas});
+        for (const auto& [value, name] : {std::pair{closed[0], "kept.count"},
+                                          {closed[1], "kept.row"},
+                                          {closed[2], "kept.codes"},
+                                          {closed[3], "kept.alphas"}})
+          r.output(value, name);
+      }
+    }
+    optimise(plan);
+    program_ = std::make_unique<Program>(std::move(plan), options_.device ? *options_.device : Device::processor(),
+                                         team_, options_.seed);
+    load_states(*program_, state_->kept.states);
+    identity_.resize(static_cast<size_t>(3 * batch_));
+    bind_if(*program_, "rows", identity_.data());
+    maker_->bind(*program_);
+    const std::string kept = closed_up() ? "kept." : "";
+    std::vector<Id> watched{program_->find(kept + "codes"), program_->find(kept + "alphas")};
+    code_width_ = program_->plan().shape(watched[0]).cols;
+    alpha_width_ = program_->plan().shape(watched[1]).cols;
+    if (acceptance_ != nullptr) {
+      acceptance_->bind(*program_);
+      watched.insert(watched.end(), {program_->find("log_weight"), program_->find("kept")});
+      if (closed_up()) watched.insert(watched.end(), {program_->find("kept.count"), program_->find("kept.row")});
+    }
+    program_->watch(watched);
+  }
+
+  // The plan closes up what is kept; under conditions the host looks at every candidate.
+  bool closed_up() const { return acceptance_ != nullptr && where_.empty(); }
+
+  // Candidates as they were made: of those that the plan kept, or of all, decoded rows in slices of kSlice.
+  struct Decoded {
+    std::vector<Table> slices;
+    std::vector<int32_t> row;  // of each, which candidate it is
+    const Table& slice(size_t i) const { return slices[i / kSlice]; }
+    static int64_t place(size_t i) { return static_cast<int64_t>(i % kSlice); }
+  };
+  Decoded make(const std::vector<Candidate>& candidates) {
+    begin(candidates);
+    return decode(candidates);
+  }
+
+  // Candidates on their way: a device makes them while others are decoded.
+  void begin(const std::vector<Candidate>& candidates) {
+    if (program_ == nullptr) return;
+    const int64_t n = static_cast<int64_t>(candidates.size());
+    for (int64_t i = 0; i < batch_; ++i) {
+      const Candidate& c = candidates[static_cast<size_t>(std::min(i, n - 1))];
+      int32_t* id = identity_.data() + 3 * i;
+      id[0] = static_cast<int32_t>(static_cast<uint32_t>(c.row));
+      id[1] = static_cast<int32_t>(static_cast<uint32_t>(static_cast<uint64_t>(c.row) >> 32));
+      id[2] = c.attempt;
+    }
+    maker_->choose(*program_, candidates);
+    program_->refresh({"rows"});
+    program_->start(1);
+  }
+
+  // The oldest of those begun.
+  Decoded decode(const std::vector<Candidate>& candidates) {
+    Decoded out;
+    const float* alphas = nullptr;
+    const int32_t* codes = nullptr;
+    if (program_ != nullptr) {
+      program_->finish();
+      codes = program_->watched<int32_t>(0);
+      alphas = program_->watched<float>(1);
+    }
+    if (closed_up()) {
+      const int32_t* row = program_->watched<int32_t>(5);
+      // beyond the candidates the batch repeats the last one
+      out.row.assign(
+          row, std::lower_bound(row, row + *program_->watched<int32_t>(4), static_cast<int32_t>(candidates.size())));
+    } else {
+      out.row.resize(candidates.size());
+      std::iota(out.row.begin(), out.row.end(), 0);
+    }
+    const int64_t n = static_cast<int64_t>(out.row.size());
+    std::vector<int64_t> ids;
+    std::vector<int32_t> tries;
+    for (const int32_t k : out.row)
+      ids.push_back(candidates[static_cast<size_t>(k)].row),
+          tries.push_back(candidates[static_cast<size_t>(k)].attempt);
+    out.slices.resize(static_cast<size_t>((n + kSlice - 1) / kSlice));
+    team_.for_each(static_cast<int64_t>(out.slices.size()), [&](int64_t s) {
+      const int64_t begin = s * kSlice, rows = std::min(kSlice, n - begin);
+      Table& slice = out.slices[static_cast<size_t>(s)];
+      slice = state_->encoder.decode(alphas + begin * alpha_width_, codes + begin * code_width_, ids.data() + begin,
+                                     rows, options_.seed, tries.data() + begin, condition_);
+      if (tier_ != Tier::off) state_->calibration.map(slice, ids.data() + begin, tries.data() + begin, options_.seed);
+    });
+    return out;
+  }
+
+  void make_plain() {
+    for (const size_t flights = program_ != nullptr ? static_cast<size_t>(program_->flights()) : 1;
+         ahead_.size() < flights && begun_ < end_;) {
+      const int64_t n = std::min(end_ - begun_, program_ != nullptr ? batch_ : kDefaultBatch);
+      std::vector<Candidate> candidates(static_cast<size_t>(n));
+      for (int64_t i = 0; i < n; ++i) candidates[static_cast<size_t>(i)] = {begun_ + i, 0};
+      begin(candidates);
+      ahead_.push_back(std::move(candidates));
+      begun_ += n;
+    }
+    Decoded rows = decode(ahead_.front());
+    const int64_t n = static_cast<int64_t>(ahead_.front().size());
+    ahead_.pop_front();
+    for (Table& t : rows.slices) ready_.push_back(std::move(t));
+    report_.candidates += n;
+    next_ += n;
+  }
+
+  // Rows [next_, next_ + block()): every row makes try after try; the first that is kept is the row, whatever is made
+  // beside it. When few rows are left, several of their next tries are made at once, never more than twice what is
+  // needed.
+  void search() {
+    const int64_t begin = next_, n = std::min(end_ - next_, block()), room = program_ != nullptr ? batch_ : kBlock;
+    std::vector<int64_t> pending;
+    for (int64_t i = 0; i < n; ++i) pending.push_back(begin + i);
+    Table found = schema_;
+    std::vector<int64_t> order;  // which row each row of `found` is
+    std::vector<Search> searches(static_cast<size_t>(n));
+    const int64_t hopeless = kHopeless / n;
+    int64_t most = options_.max_tries > 0 ? options_.max_tries : std::min<int64_t>(kDefaultTries, hopeless);
+    for (int64_t attempt = 0, ahead = 0; attempt < most; attempt += ahead) {
+      const int64_t fit = std::max<int64_t>(room / static_cast<int64_t>(pending.size()), 1);
+      ahead = std::min({fit, std::max<int64_t>(attempt, 1), most - attempt});
+      std::vector<Candidate> tries;
+      for (int64_t a = attempt; a < attempt + ahead; ++a)
+        for (const int64_t row : pending) tries.push_back({row, static_cast<int32_t>(a)});
+      in_batches(tries, room,
+                 [&](const std::vector<Candidate>& batch) { consider(batch, begin, found, order, searches); });
+      std::erase_if(pending, [&](int64_t row) { return searches[static_cast<size_t>(row - begin)].done; });
+      if (options_.max_tries == 0 &&
+          std::any_of(searches.begin(), searches.end(), [](const Search& s) { return s.seen > 0; }))
+        most = kDefaultTries;
+      monitor_.check_cancelled("sample");
+      if (pending.empty()) break;
+      const int64_t rows = report_.rows + n - static_cast<int64_t>(pending.size());
+      monitor_.report(
+          {"sample", static_cast<double>(rows), static_cast<double>(end_ - offset_), "rows", yield_note(rows), false});
+    }
+    settle(begin, searches, room, most, found, order);
+    next_ += n;
+    ready_.push_back(in_order(found, order, begin));
+  }
+
+  template <class F>
+  static void in_batches(const std::vector<Candidate>& all, int64_t room, F&& body) {
+    for (size_t from = 0; from < all.size(); from += static_cast<size_t>(room)) {
+      const auto first = all.begin() + static_cast<std::ptrdiff_t>(from);
+      body({first, first + std::min<std::ptrdiff_t>(room, all.end() - first)});
+    }
+  }
+
+  // Adds to `found` the candidates that are kept and whose row was not found before.
+  void consider(const std::vector<Candidate>& candidates, int64_t begin, Table& found, std::vector<int64_t>& order,
+                std::vector<Search>& searches) {
+    const Decoded made = make(candidates);
+    const std::vector<char> meets = check_conditions(made);
+    const float* log_weight = acceptance_ != nullptr ? program_->watched<float>(2) : nullptr;
+    const float* kept = acceptance_ != nullptr ? program_->watched<float>(3) : nullptr;
+    tried_ += static_cast<int64_t>(candidates.size());
+    size_t next = 0;  // of those that were decoded
+    for (size_t k = 0; k < candidates.size(); ++k) {
+      const size_t at = next;
+      const bool decoded = at < made.row.size() && made.row[at] == static_cast<int32_t>(k);
+      next += decoded ? 1 : 0;
+      Search& s = searches[static_cast<size_t>(candidates[k].row - begin)];
+      if (s.done) continue;
+      ++report_.candidates;
+      if (!accepted(k, candidates[k])) {
+        // refused because what the method was asked to propose is rare
+        for (const size_t term : proposed_terms_) ++failed_[term];
+        continue;
+      }
+      if (decoded && meets[at] == 0) continue;
+      if (kept != nullptr && !std::isfinite(log_weight[k]))
+        throw Error(ErrorCode::numeric,
+                    fmt::format("calibration weighs row {} with a value that is not finite: the weights in the model "
+                                "file are damaged.\n  Take the file from a copy, or sample with --calibrate off.",
+                                candidates[k].row));
+      ++s.seen;
+      if (kept != nullptr && !ends_search(candidates[k], log_weight[k], kept[k] > 0, s)) continue;
+      s.done = true;
+      if (s.seen > kMostTries) continue;  // settle() takes the likeliest
+      append(found, made.slice(at), Decoded::place(at));
+      order.push_back(candidates[k].row);
+    }
+  }
+
+  // Of every decoded row, whether it meets all terms.
+  std::vector<char> check_conditions(const Decoded& made) {
+    std::vector<char> all, meets;
+    std::vector<int64_t> failed;
+    for (const Table& t : made.slices) {
+      match_where(where_, t, meets, failed);
+      for (size_t term = 0; term < failed.size(); ++term) failed_[term] += failed[term];
+      all.insert(all.end(), meets.begin(), meets.end());
+    }
+    return all;
+  }
+
+  // Whether the s.seen-th candidate that meets the conditions ends the search for its row under calibration.
+  static bool ends_search(const Candidate& c, float log_weight, bool kept, Search& s) {
+    if (s.seen == 1 || log_weight > s.weight) s.weight = log_weight, s.likeliest = c.attempt;
+    if (kept) return true;
+    if (s.seen < kMostTries) return false;
+    ++s.seen;  // beyond the bound: marks the row for settle()
+    return true;
+  }
+
+  // Rows whose every candidate was turned down take the likeliest of them; rows without one that meets the conditions
+  // end the search.
+  void settle(int64_t begin, const std::vector<Search>& searches, int64_t room, int64_t most, Table& found,
+              std::vector<int64_t>& order) {
+    std::vector<Candidate> likeliest;
+    for (size_t i = 0; i < searches.size(); ++i) {
+      const Search& s = searches[i];
+      const int64_t row = begin + static_cast<int64_t>(i);
+      if (!s.done && s.seen == 0) give_up(static_cast<int64_t>(order.size()), row, most);
+      if (!s.done || s.seen > kMostTries) likeliest.push_back({row, s.likeliest});
+    }
+    report_.settled += static_cast<int64_t>(likeliest.size());
+    if (likeliest.empty()) return;
+    const auto keep_all = [&](bool all) {
+      if (acceptance_ != nullptr) acceptance_->keep_all(*program_, all);
+    };
+    keep_all(true);
+    in_batches(likeliest, room, [&](const std::vector<Candidate>& batch) {
+      const Decoded made = make(batch);
+      for (size_t i = 0; i < batch.size(); ++i) {
+        append(found, made.slice(i), Decoded::place(i));
+        order.push_back(batch[i].row);
+      }
+    });
+    keep_all(false);
+  }
+
+  bool accepted(size_t i, const Candidate& c) const {
+    return program_ == nullptr || maker_->accepts(*program_, static_cast<int64_t>(i), c);
+  }
+
+  [[noreturn]] void give_up(int64_t found, int64_t row, int64_t tries) const {
+    size_t rarest = 0;
+    for (size_t t = 1; t < failed_.size(); ++t)
+      if (failed_[t] > failed_[rarest]) rarest = t;
+    throw Error(
+        ErrorCode::condition,
+        fmt::format(
+            "--where: {} of {} rows were found; row {} was tried {} times without one that meets every term.\n"
+            "  The rare one is `{}`: {} of {} candidates had it. Ask for less, or allow more tries with --max-tries.",
+            report_.rows + found, end_ - offset_, row, tries, where_.terms[rarest].text, tried_ - failed_[rarest],
+            tried_));
+  }
+
+  void append(Table& to, const Table& from, int64_t row) {
+    if (to.rows == 0) listed_.assign(to.columns.size(), {});
+    for (size_t c = 0; c < to.columns.size(); ++c) {
+      Column& column = to.columns[c];
+      const Column& source = from.columns[c];
+      if (to.rows == 0) column.values = source.values;
+      if (is_numeric(column.type)) {
+        column.numbers.push_back(source.numbers[static_cast<size_t>(row)]);
+        continue;
+      }
+      int32_t code = source.codes[static_cast<size_t>(row)];
+      // Values made row by row (identifiers, rare ones) differ from slice to slice; those with a level of their own do
+      // not.
+      if (code >= 0 && (static_cast<size_t>(code) >= column.values.size() ||
+                        column.values[static_cast<size_t>(code)] != source.values[static_cast<size_t>(code)]))
+        code = list(c, column, source.values[static_cast<size_t>(code)]);
+      column.codes.push_back(code);
+    }
+    ++to.rows;
+  }
+
+  // The code of a text among a column's values, added to them if it is new.
+  int32_t list(size_t c, Column& column, const std::string& text) {
+    auto& known = listed_[c];
+    if (known.empty())
+      for (size_t v = 0; v < column.values.size(); ++v) known.emplace(column.values[v], static_cast<int32_t>(v));
+    const auto [entry, fresh] = known.try_emplace(text, static_cast<int32_t>(column.values.size()));
+    if (fresh) column.values.push_back(text);
+    return entry->second;
+  }
+
+  Table in_order(const Table& found, const std::vector<int64_t>& order, int64_t begin) const {
+    std::vector<size_t> place(order.size());
+    for (size_t k = 0; k < order.size(); ++k) place[static_cast<size_t>(order[k] - begin)] = k;
+    Table sorted = found;
+    for (size_t c = 0; c < sorted.columns.size(); ++c)
+      for (size_t i = 0; i < place.size(); ++i) {
+        if (is_numeric(sorted.columns[c].type)) sorted.columns[c].numbers[i] = found.columns[c].numbers[place[i]];
+        else sorted.columns[c].codes[i] = found.columns[c].codes[place[i]];
+      }
+    return sorted;
+  }
+
+  // Whether one of the values that share the rare level meets a column's terms; they stand in the schema after the
+  // `levels` values that have a level of their own.
+  bool rare_can_meet(const Where& terms, int levels) const {
+    Table rare = schema_;
+    Column& column = rare.columns[static_cast<size_t>(terms.terms.front().column)];
+    for (size_t v = static_cast<size_t>(levels); v < column.values.size(); ++v)
+      column.codes.push_back(static_cast<int32_t>(v));
+    rare.rows = column.size();
+    std::vector<char> keep;
+    std::vector<int64_t> failed;
+    match_where(terms, rare, keep, failed);
+    return std::find(keep.begin(), keep.end(), 1) != keep.end();
+  }
+
+  // For every category column with conditions, which of its levels can meet them.
+  std::vector<AllowedLevels> allowed_levels() const {
+    const RowLayout& layout = state_->encoder.layout();
+    std::vector<AllowedLevels> found;
+    int code_slot = 0;
+    const int codes = layout.codes(), alphas = layout.alphas();
+    for (const Span& span : layout.spans) {
+      if (span.part == Span::Part::alpha) continue;
+      const int slot = code_slot++;
+      if (span.cond_start < 0) continue;
+      Where own;
+      for (const WhereTerm& t : where_.terms)
+        if (t.column == span.column) own.terms.push_back(t);
+      if (own.empty()) continue;
+      std::vector<int32_t> levels(static_cast<size_t>(span.width) * static_cast<size_t>(codes), 0);
+      std::vector<float> zero(static_cast<size_t>(span.width) * static_cast<size_t>(std::max(alphas, 1)), 0.0f);
+      std::vector<int64_t> ids(static_cast<size_t>(span.width), 0);
+      for (int k = 0; k < span.width; ++k)
+        levels[static_cast<size_t>(k) * static_cast<size_t>(codes) + static_cast<size_t>(slot)] = k;
+      const Table shown = state_->encoder.decode(zero.data(), levels.data(), ids.data(), span.width, 0);
+      std::vector<char> keep;
+      std::vector<int64_t> failed(own.terms.size(), 0);
+      match_where(own, shown, keep, failed);
+      AllowedLevels a{&span, {}};
+      for (int k = 0; k < span.width; ++k)
+        a.level.push_back(state_->encoder.is_rare(span, k) ? rare_can_meet(own, k) : keep[static_cast<size_t>(k)]);
+      found.push_back(std::move(a));
+    }
+    return found;
+  }
+
+  std::shared_ptr<const Model::State> state_;
+  SampleOptions options_;
+  Team& team_;
+  const Monitor& monitor_;
+  int64_t next_, begun_, offset_, end_ = 0;  // next to be handed out, next to be begun
+  Table schema_;
+  Where where_;
+  uint64_t condition_ = 0;  // fingerprint of the text of `where`; 0: none
+  std::unique_ptr<Method> method_;
+  std::unique_ptr<RowMaker> maker_;
+  std::vector<size_t> proposed_terms_;  // terms on columns whose levels the method proposes
+  int64_t batch_ = 0;
+  std::unique_ptr<Program> program_;
+  int64_t code_width_ = 0, alpha_width_ = 0;
+  std::deque<std::vector<Candidate>> ahead_;  // of plain rows: begun and not decoded yet
+  std::vector<int32_t> identity_;
+  Tier tier_ = Tier::off;
+  std::unique_ptr<Acceptance> acceptance_;  // null: every candidate that meets the conditions is kept
+  std::deque<Table> ready_;
+  // by column: codes of the texts of the block being put together
+  std::vector<std::unordered_map<std::string, int32_t>> listed_;
+  int64_t tried_ = 0;            // candidates looked at, those made ahead included
+  std::vector<int64_t> failed_;  // of them, how many missed each term
+  SampleReport report_;
+};
+
+}  // namespace
+
+std::unique_ptr<RowStream> open_rows(std::shared_ptr<const Model::State> state, int64_t offset, int64_t count,
+                                     const SampleOptions& options, Team& team, const Monitor& monitor) {
+  Table schema = state->encoder.schema();
+  return std::make_unique<Rows>(std::move(state), std::move(schema), offset, count, options, team, monitor);
+}
+
+std::unique_ptr<RowStream> Model::sample(int64_t offset, int64_t count, const SampleOptions& options, Team& team,
+                                         const Monitor& monitor) const {
+  if (state_->sequences)
+    return open_sequences(std::shared_ptr<const SequenceModel>(state_, state_->sequences.get()),
+                          std::get<TimeganConfig>(state_->config), offset, count, options, team, monitor);
+  return open_rows(state_, offset, count, options, team, monitor);
+}
+
+}  // namespace tessera

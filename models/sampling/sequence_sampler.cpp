@@ -1,0 +1,148 @@
+// Sampled sequences: sequence i depends on (model, seed, i) alone. First its attributes (and with them its length),
+// then its steps, batch after batch.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/error.h"
+#include "engine/passes/passes.h"
+#include "engine/run/program.h"
+#include "models/model.h"
+#include "models/timegan/sequence_model.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kMostBatch = 512, kBatchSteps = 1 << 16;
+
+// Who the rows of a batch are; beyond the end the last one again.
+void identify(int64_t first, int64_t count, std::vector<int32_t>& rows) {
+  for (int64_t i = 0; i < static_cast<int64_t>(rows.size()) / 3; ++i) {
+    const auto id = static_cast<uint64_t>(first + std::min(i, count - 1));
+    rows[static_cast<size_t>(3 * i)] = static_cast<int32_t>(static_cast<uint32_t>(id));
+    rows[static_cast<size_t>(3 * i + 1)] = static_cast<int32_t>(static_cast<uint32_t>(id >> 32));
+    rows[static_cast<size_t>(3 * i + 2)] = 0;
+  }
+}
+
+class SequenceRows : public RowStream {
+ public:
+  SequenceRows(std::shared_ptr<const SequenceModel> model, const TimeganConfig& config, int64_t offset, int64_t count,
+               const SampleOptions& o, Team& team, const Monitor& monitor)
+      : model_(std::move(model)),
+        network_(model_->encoder.step_width(), model_->encoder.attribute_width(), model_->encoder.longest(), config),
+        monitor_(monitor),
+        seed_(o.seed),
+        next_(offset),
+        offset_(offset),
+        end_(offset + count) {
+    // At least two: with one row a bias and a batch have the same shape, and sums would be taken in another order.
+    batch_ = std::clamp<int64_t>(o.batch > 0 ? o.batch : std::min(kMostBatch, kBatchSteps / network_.steps), 2,
+                                 std::max<int64_t>(count, 2));
+    identity_.resize(static_cast<size_t>(3 * batch_));
+    Device& device = o.device ? *o.device : Device::processor();
+    if ((method_ = model_->attribute_method()) != nullptr) {
+      maker_ = method_->row_maker(model_->attributes, {}, seed_, team);
+      Plan plan;
+      Recorder r(plan);
+      r.start_purposes(Purpose::sample);
+      maker_->record(r, batch_);
+      optimise(plan);
+      attributes_ = std::make_unique<Program>(std::move(plan), cpu_kernels(), team, seed_);
+      load_states(*attributes_, model_->attributes.states);
+      bind_if(*attributes_, "rows", identity_.data());
+      maker_->bind(*attributes_);
+      features_.resize(static_cast<size_t>(batch_ * network_.attributes));
+    }
+    length_.resize(static_cast<size_t>(batch_));
+    Plan plan;
+    Recorder r(plan);
+    r.start_purposes(Purpose::sample_steps);
+    record_sampling(r, network_, batch_);
+    optimise(plan);
+    steps_ = std::make_unique<Program>(std::move(plan), device, team, seed_);
+    load_states(*steps_, model_->networks);
+    bind_if(*steps_, "rows", identity_.data());
+    bind_if(*steps_, "length", length_.data());
+    bind_if(*steps_, "attributes", features_.data());
+  }
+
+  bool next(Table& batch) override {
+    if (next_ >= end_) return false;
+    const int64_t n = std::min(end_ - next_, batch_);
+    identify(next_, n, identity_);
+    std::vector<int64_t> ids(static_cast<size_t>(n));
+    for (int64_t i = 0; i < n; ++i) ids[static_cast<size_t>(i)] = next_ + i;
+
+    const Table attributes = make_attributes(ids);
+    const std::vector<int32_t> lengths = model_->encoder.lengths(attributes);
+    for (int64_t i = 0; i < batch_; ++i)
+      length_[static_cast<size_t>(i)] = static_cast<float>(lengths[static_cast<size_t>(std::min(i, n - 1))]);
+    steps_->refresh({"rows", "length", "attributes"});
+    steps_->run(1);
+    const std::vector<float> x = steps_->read<float>(steps_->find("x"));
+
+    const RowLayout& layout = model_->encoder.steps();
+    std::vector<float> alphas(static_cast<size_t>(n * network_.steps * layout.alphas()));
+    std::vector<int32_t> codes(static_cast<size_t>(n * network_.steps * layout.codes()));
+    from_features(layout, x.data(), n * network_.steps, alphas.data(), codes.data());
+    batch = model_->encoder.decode(alphas.data(), codes.data(), attributes, ids.data(), n, seed_);
+    next_ += n;
+    report_.rows += batch.rows;
+    report_.candidates += n;
+    monitor_.report({"sample", static_cast<double>(next_ - offset_), static_cast<double>(end_ - offset_), "sequences",
+                     "", next_ == end_});
+    return true;
+  }
+
+  SampleReport report() const override { return report_; }
+
+ private:
+  // Of the batch's sequences, in units of the table; `features_` as the networks read them.
+  Table make_attributes(const std::vector<int64_t>& ids) {
+    const auto n = static_cast<int64_t>(ids.size());
+    if (attributes_ == nullptr) return model_->encoder.decode_attributes(nullptr, nullptr, ids.data(), n, seed_);
+    std::vector<Candidate> candidates;
+    for (const int64_t id : ids) candidates.push_back({id, 0});
+    maker_->choose(*attributes_, candidates);
+    attributes_->run(1);
+    const std::vector<int32_t> codes = attributes_->read<int32_t>(attributes_->find("codes"));
+    std::vector<float> alphas = attributes_->read<float>(attributes_->find("alphas"));
+    // the decoder's Gaussian reaches beyond what the networks have seen
+    for (float& a : alphas) a = std::clamp(a, -1.0f, 1.0f);
+    to_features(model_->encoder.attributes(), alphas.data(), codes.data(), batch_, features_.data());
+    return model_->encoder.decode_attributes(alphas.data(), codes.data(), ids.data(), n, seed_);
+  }
+
+  std::shared_ptr<const SequenceModel> model_;
+  Timegan network_;
+  const Monitor& monitor_;
+  uint64_t seed_;
+  int64_t next_, offset_, end_, batch_ = 0;
+  std::unique_ptr<Method> method_;
+  std::unique_ptr<RowMaker> maker_;
+  std::unique_ptr<Program> attributes_, steps_;
+  std::vector<int32_t> identity_;
+  std::vector<float> length_, features_;
+  SampleReport report_;
+};
+
+}  // namespace
+
+std::unique_ptr<RowStream> open_sequences(std::shared_ptr<const SequenceModel> model, const TimeganConfig& config,
+                                          int64_t offset, int64_t count, const SampleOptions& options, Team& team,
+                                          const Monitor& monitor) {
+  if (offset < 0 || count < 0 || offset > INT64_MAX - count)
+    throw Error(ErrorCode::usage,
+                fmt::format("sequences {} to {} + {}: offset and count must not be negative.", offset, offset, count));
+  if (!options.where.empty())
+    throw Error(ErrorCode::usage,
+                "--where: conditions are for models of rows; this one makes sequences. Sample without it and choose "
+                "among them.");
+  if (options.calibrate.value_or(Tier::off) != Tier::off)
+    throw Error(ErrorCode::usage, fmt::format("--calibrate {}: models of sequences are not calibrated; leave it out.",
+                                              name(*options.calibrate)));
+  return std::make_unique<SequenceRows>(std::move(model), config, offset, count, options, team, monitor);
+}
+
+}  // namespace tessera

@@ -1,0 +1,262 @@
+#include "models/timegan/network.h"
+
+#include <algorithm>
+
+#include "models/layers/recording.h"
+
+namespace tessera {
+namespace {
+
+constexpr double kRootEps = 1e-8;    // inside the roots of the squared errors
+constexpr double kMomentEps = 1e-6;  // inside the roots of the variances
+constexpr double kGate = 0.15;       // the discriminator learns while its loss is above
+
+SequenceNetwork network(const std::string& name, int64_t in, int64_t attributes, int64_t out, const TimeganConfig& c,
+                        int64_t layers, bool squashed = true) {
+  SequenceNetwork n;
+  n.layers = {c.cell, in + attributes, c.hidden, layers, c.cell == Cell::lstm ? 1.0 : 0.0};
+  n.attributes = attributes;
+  n.squashed = squashed;
+  n.weights.name = name;
+  add_recurrent(n.weights, "rnn.", n.layers);
+  n.weights.add("output.weight", {c.hidden, out});
+  n.weights.add("output.bias", {1, out});
+  return n;
+}
+
+}  // namespace
+
+Timegan::Timegan(int64_t features_, int64_t attributes_, int64_t steps_, const TimeganConfig& c)
+    : config(c),
+      features(features_),
+      attributes(attributes_),
+      steps(steps_),
+      noise(c.noise > 0 ? c.noise : std::max<int64_t>(features_, c.least_noise)),
+      embedder(network("embedder", features, attributes, c.hidden, c, c.layers)),
+      recovery(network("recovery", c.hidden, 0, features, c, c.layers)),
+      generator(network("generator", noise, attributes, c.hidden, c, c.layers)),
+      supervisor(network("supervisor", c.hidden, 0, c.hidden, c, std::max(c.layers - 1, 1))),
+      discriminator(network("discriminator", c.hidden, attributes, 1, c, c.layers, false)) {}
+
+namespace {
+
+Var each_step(Var wide, int64_t steps) { return reshape(wide, {wide.rows() * steps, wide.cols() / steps}); }
+Var in_rows(Var steps_as_rows, int64_t steps) {
+  return reshape(steps_as_rows, {steps_as_rows.rows() / steps, steps_as_rows.cols() * steps});
+}
+Var valid_steps(const SequenceBatch& b) { return reshape(b.valid, {b.valid.shape().count(), 1}); }
+
+// Σ over the steps that are there ÷ (their number·width).
+Var mean_over(Var each, Var valid) {
+  const Var total = sum(each * valid), count = unary(Unary::clamp, sum(valid), 1, 1e30);
+  return (1.0 / static_cast<double>(each.cols())) * (total / count);
+}
+
+Var absolute(Var x) { return leaky_relu(x, -1); }
+
+Var total(Var row) { return sum(reshape(row, {row.cols(), 1})); }
+
+}  // namespace
+
+Var apply(Recorder& r, const SequenceNetwork& n, int64_t steps, Var x, const SequenceBatch& batch, Var start) {
+  if (n.attributes > 0) {
+    const Var repeated = concat_cols(std::vector<Var>(static_cast<size_t>(steps), batch.attributes));
+    x = in_rows(concat_cols({each_step(x, steps), each_step(repeated, steps)}), steps);
+  }
+  std::vector<Var> h0;
+  if (start) h0.resize(static_cast<size_t>(n.layers.layers)), h0[0] = start;
+  const Var y = each_step(recurrent(r, n.weights, "rnn.", n.layers, x, steps, batch.length, h0).y, steps);
+  Var out = matmul(y, r(n.weights, "output.weight")) + r(n.weights, "output.bias");
+  if (n.squashed) out = sigmoid(out);
+  if (batch.valid) out = out * valid_steps(batch);
+  return in_rows(out, steps);
+}
+
+EmbeddingLoss embedding_loss(Recorder&, const Timegan& m, const SequenceBatch& batch, Var recovered) {
+  const Var error = mean_over(each_step(square(batch.x - recovered), m.steps), valid_steps(batch));
+  return {error, 10.0 * sqrt(error + kRootEps)};
+}
+
+Var supervised_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var hidden, Var supervised) {
+  if (m.steps < 2) return fill(r, {1, 1}, 0);
+  const int64_t width = hidden.cols() / m.steps, pairs = m.steps - 1;
+  const Var miss = slice_cols(hidden, width, pairs * width) - slice_cols(supervised, 0, pairs * width);
+  return mean_over(each_step(square(miss), pairs),
+                   reshape(slice_cols(batch.valid, 1, pairs), {hidden.rows() * pairs, 1}));
+}
+
+MomentLoss moment_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var made) {
+  const Var ones = fill(r, {batch.x.rows() * m.steps, m.features}, 1);
+  const Var valid = in_rows(ones * valid_steps(batch), m.steps);  // [B, steps·features]
+  const Var count = sum_rows(valid);
+  const Var inverse = fill(r, count.shape(), 1) / unary(Unary::clamp, count, 1, 1e30);
+  const Var kept = unary(Unary::step, count + -1.5, 0), terms = unary(Unary::clamp, total(kept), 1, 1e30);
+  auto moments = [&](Var x) {
+    const Var mean = sum_rows(x * valid) * inverse, centred = (x - mean) * valid;
+    return std::pair{mean, sqrt(sum_rows(square(centred)) * inverse + kMomentEps)};
+  };
+  const auto [real_mean, real_deviation] = moments(batch.x);
+  const auto [made_mean, made_deviation] = moments(made);
+  const Var deviation = total(absolute(made_deviation - real_deviation) * kept) / terms,
+            mean = total(absolute(made_mean - real_mean) * kept) / terms;
+  return {deviation, mean, deviation + mean};
+}
+
+Var verdict(Recorder&, const SequenceBatch& batch, Var logits, bool real) {
+  return mean_over(softplus((real ? -1.0 : 1.0) * reshape(logits, {logits.shape().count(), 1})), valid_steps(batch));
+}
+
+namespace {
+
+SequenceBatch repeated(const SequenceBatch& b, size_t times) {
+  auto again = [&](Var v) { return v ? concat_rows(std::vector<Var>(times, v)) : v; };
+  return {again(b.x), again(b.length), again(b.valid), again(b.attributes)};
+}
+
+// One network for several inputs of a batch: their rows one below the other, so that its weights are read once and all
+// cores have work.
+std::vector<Var> apply_to_all(Recorder& r, const SequenceNetwork& n, int64_t steps, const std::vector<Var>& x,
+                              const SequenceBatch& batch) {
+  const Var all = apply(r, n, steps, concat_rows(x), repeated(batch, x.size()));
+  std::vector<Var> out;
+  for (size_t i = 0; i < x.size(); ++i)
+    out.push_back(slice_rows(all, static_cast<int64_t>(i) * x[0].rows(), x[0].rows()));
+  return out;
+}
+
+Var generate(Recorder& r, const Timegan& m, const SequenceBatch& batch, const Noise& noise) {
+  return apply(r, m.generator, m.steps, noise.z, batch, noise.start);
+}
+
+}  // namespace
+
+Made make(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var hidden, const Noise& noise) {
+  Made made;
+  made.hidden = hidden;
+  made.early = generate(r, m, batch, noise);
+  const auto supervised = apply_to_all(r, m.supervisor, m.steps, {hidden, made.early}, batch);
+  made.supervised = supervised[0];
+  made.late = supervised[1];
+  made.x = apply(r, m.recovery, m.steps, made.late, batch);
+  const auto logits = apply_to_all(r, m.discriminator, m.steps, {made.late, made.early}, batch);
+  made.logits = logits[0];
+  made.logits_early = logits[1];
+  return made;
+}
+
+SequenceGeneratorLoss generator_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, const Made& made) {
+  SequenceGeneratorLoss l;
+  l.fooled = verdict(r, batch, made.logits, true);
+  l.fooled_early = verdict(r, batch, made.logits_early, true);
+  l.supervised = supervised_loss(r, m, batch, made.hidden, made.supervised);
+  l.moments = moment_loss(r, m, batch, made.x);
+  l.loss = l.fooled + m.config.gamma * l.fooled_early + 100.0 * sqrt(l.supervised + kRootEps) + 100.0 * l.moments.sum;
+  return l;
+}
+
+SequenceDiscriminatorLoss discriminator_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var real_logits,
+                                             Var logits, Var logits_early) {
+  SequenceDiscriminatorLoss l{verdict(r, batch, real_logits, true),
+                              verdict(r, batch, logits, false),
+                              verdict(r, batch, logits_early, false),
+                              {}};
+  l.loss = l.real + l.made + m.config.gamma * l.made_early;
+  return l;
+}
+
+namespace {
+
+struct Source {
+  Var features, first, length, attributes, own_row, own_step;  // a sequence's attributes are a sequence of one step
+};
+
+Noise draw_noise(Recorder& r, const Timegan& m, int64_t batch) {
+  return {r.uniform("Z", {batch, m.steps * m.noise}),
+          m.config.random_start ? 2.0 * r.uniform("start", {batch, m.config.hidden}) + -1.0 : Var{}};
+}
+
+SequenceBatch draw_batch(Recorder& r, const Timegan& m, const Source& from) {
+  const Var sequence = draw_rows(r, m.config.batch, from.first.rows());
+  const auto drawn = r.emit(GatherSequences{m.steps}, {from.features, from.first, from.length, sequence});
+  SequenceBatch batch{drawn[0], drawn[1], drawn[2], {}};
+  if (m.attributes > 0)
+    batch.attributes = r.emit(GatherSequences{1}, {from.attributes, from.own_row, from.own_step, sequence})[0];
+  return batch;
+}
+
+}  // namespace
+
+void record_training(Recorder& r, const Timegan& m, TimeganPhase phase, int64_t rows, int64_t sequences,
+                     int64_t iterations) {
+  const TimeganConfig& c = m.config;
+  AdamOptions adam{Adam::tf1, c.learning_rate, c.beta1, c.beta2, c.adam_eps, 0, 1, 0, 0, 0};
+  for (const SequenceNetwork* n : m.all) r.own(n->weights);
+  Source from{r.input("features", {rows, m.features}),
+              r.input("first", {sequences, 1}, DType::index),
+              r.input("length", {sequences, 1}, DType::index),
+              {},
+              {},
+              {}};
+  if (m.attributes > 0) {
+    from.attributes = r.input("attributes", {sequences, m.attributes});
+    from.own_row = r.input("own.row", {sequences, 1}, DType::index);
+    from.own_step = r.input("own.step", {sequences, 1}, DType::index);
+  }
+  auto embed = [&](const SequenceBatch& b) { return apply(r, m.embedder, m.steps, b.x, b); };
+  auto recover = [&](Var hidden, const SequenceBatch& b) { return apply(r, m.recovery, m.steps, hidden, b); };
+  auto supervise = [&](Var hidden, const SequenceBatch& b) { return apply(r, m.supervisor, m.steps, hidden, b); };
+  const Var nothing = fill(r, {1, 1}, 0);
+  std::vector<Var> report;
+
+  if (phase == TimeganPhase::embedding) {
+    const SequenceBatch b = draw_batch(r, m, from);
+    const EmbeddingLoss l = embedding_loss(r, m, b, recover(embed(b), b));
+    r.minimise(l.loss, {&m.embedder.weights, &m.recovery.weights}, adam);
+    report = {nothing, nothing, nothing, nothing, r.name(sqrt(l.error), "reconstruction error")};
+  } else if (phase == TimeganPhase::supervised) {
+    const SequenceBatch b = draw_batch(r, m, from);
+    const Var hidden = embed(b), s = supervised_loss(r, m, b, hidden, supervise(hidden, b));
+    r.minimise(s, m.supervisor.weights, adam);
+    report = {nothing, nothing, r.name(sqrt(s), "supervised error"), nothing, nothing};
+  } else {
+    AdamOptions twice = adam;
+    twice.updates = 2;
+    SequenceGeneratorLoss g;
+    EmbeddingLoss e;
+    for (twice.index = 0; twice.index < 2; ++twice.index) {
+      const SequenceBatch b = draw_batch(r, m, from);
+      const Var hidden = embed(b);  // neither step changes what this is made of before both have used it
+      g = generator_loss(r, m, b, make(r, m, b, hidden, draw_noise(r, m, c.batch)));
+      r.minimise(g.loss, {&m.generator.weights, &m.supervisor.weights}, twice);
+      e = embedding_loss(r, m, b, recover(hidden, b));
+      r.minimise(e.loss + 0.1 * supervised_loss(r, m, b, hidden, supervise(hidden, b)),
+                 {&m.embedder.weights, &m.recovery.weights}, twice);
+    }
+    const SequenceBatch b = draw_batch(r, m, from);
+    const Var early = generate(r, m, b, draw_noise(r, m, c.batch));
+    const auto logits = apply_to_all(r, m.discriminator, m.steps, {embed(b), supervise(early, b), early}, b);
+    const SequenceDiscriminatorLoss d = discriminator_loss(r, m, b, logits[0], logits[1], logits[2]);
+    r.minimise(d.loss, {&m.discriminator.weights}, adam, {d.loss, kGate});
+    if (c.average_decay > 0)
+      for (const SequenceNetwork* n : {&m.recovery, &m.generator, &m.supervisor})
+        record_average(r, n->weights, c.average_decay, iterations);
+    report = {r.name(d.loss, "discriminator loss"), r.name(g.fooled, "generator loss"),
+              r.name(sqrt(g.supervised), "supervised error"), r.name(g.moments.sum, "moment error"),
+              r.name(sqrt(e.error), "reconstruction error")};
+  }
+  const Var ring = r.state("losses", {kLossSlots, kTimeganLosses});
+  report.insert(report.begin(), ring);
+  r.advance(ring, r.emit1(Report{kLossSlots}, report));
+}
+
+void record_sampling(Recorder& r, const Timegan& m, int64_t batch) {
+  for (const SequenceNetwork* n : {&m.generator, &m.supervisor, &m.recovery}) r.own(n->weights);
+  r.rows = r.input("rows", {batch, 3}, DType::index);
+  SequenceBatch b;
+  b.length = r.input("length", {batch, 1});
+  if (m.attributes > 0) b.attributes = r.input("attributes", {batch, m.attributes});
+  const Var early = generate(r, m, b, draw_noise(r, m, batch));
+  r.output(apply(r, m.recovery, m.steps, apply(r, m.supervisor, m.steps, early, b), b), "x");
+}
+
+}  // namespace tessera

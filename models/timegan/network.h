@@ -1,0 +1,114 @@
+// TimeGAN (Yoon, Jarrett, van der Schaar: Time-series Generative Adversarial Networks, NeurIPS 2019) as plans: its
+// three phases, and sampling. The networks, losses and schedule are those of the authors' code, with masks for
+// sequences that end early; what a sequence is beside its steps (attributes) is given to the networks at every step.
+#pragma once
+#include <string>
+
+#include "engine/plan/recorder.h"
+#include "models/config.h"
+#include "models/layers/initial_weights.h"
+
+namespace tessera {
+
+// Recurrent layers over time and a linear layer at each step, squashed to [0, 1] except for the discriminator's logit.
+struct SequenceNetwork {
+  ParameterSet weights;  // "rnn.layer.<l>.…", "output.weight", "output.bias"
+  RecurrentLayers layers;
+  int64_t attributes = 0;  // of the inputs: given at every step
+  bool squashed = true;
+};
+
+struct Timegan {
+  // `features` of a step, `attributes` of a sequence, at most `steps` steps.
+  Timegan(int64_t features, int64_t attributes, int64_t steps, const TimeganConfig& config);
+
+  TimeganConfig config;
+  int64_t features, attributes, steps, noise;
+  SequenceNetwork embedder, recovery, generator, supervisor, discriminator;
+  const SequenceNetwork* all[5] = {&embedder, &recovery, &generator, &supervisor, &discriminator};
+  Timegan(const Timegan&) = delete;
+  Timegan& operator=(const Timegan&) = delete;
+};
+
+// A batch of sequences, one a row. Steps past the end hold 0.
+struct SequenceBatch {
+  Var x;           // [B, steps·features]
+  Var length;      // [B, 1]
+  Var valid;       // [B, steps]: 1 where the sequence has the step
+  Var attributes;  // [B, attributes]; empty where there are none
+};
+
+// The network's output at every step, [B, steps·width]; 0 past the end where `batch.valid` is there. start [B, hidden]:
+// the first layer's state before the first step; nothing: 0.
+Var apply(Recorder& r, const SequenceNetwork& network, int64_t steps, Var x, const SequenceBatch& batch,
+          Var start = {});
+
+// Means are over steps that are there. All [1, 1].
+struct EmbeddingLoss {
+  Var error;  // R0 = mean (X − X̃)²
+  Var loss;   // 10·√(R0 + 1e-8)
+};
+EmbeddingLoss embedding_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var recovered);
+// S = mean (H_t − s(H)_{t−1})²
+Var supervised_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var hidden, Var supervised);
+struct MomentLoss {
+  Var deviation, mean, sum;  // V1, V2, V: over the batch, for every step that two sequences have, and every feature
+};
+MomentLoss moment_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var made);
+// mean softplus(∓logit): how far the discriminator is from calling them real (or made)
+Var verdict(Recorder& r, const SequenceBatch& batch, Var logits, bool real);
+
+struct SequenceGeneratorLoss {
+  Var fooled, fooled_early, supervised, loss;  // U, U_e, S; loss = U + γ·U_e + 100·√(S + 1e-8) + 100·V
+  MomentLoss moments;
+};
+struct SequenceDiscriminatorLoss {
+  Var real, made, made_early, loss;  // loss = real + made + γ·made_early
+};
+// What a sequence is made of. The authors' code has z alone: then all that a sequence keeps from its first step to its
+// last has to be gathered from the noise of its steps.
+struct Noise {
+  Var z;      // [B, steps·noise] in [0, 1)
+  Var start;  // [B, hidden] in [−1, 1): the generator's `start`, under random_start
+};
+// What the networks make of a batch and of noise.
+struct Made {
+  Var hidden;                // H = e(X)
+  Var supervised;            // s(H)
+  Var early;                 // Ê = g(Z)
+  Var late;                  // Ĥ = s(Ê)
+  Var x;                     // X̂ = r(Ĥ)
+  Var logits, logits_early;  // d(Ĥ), d(Ê)
+};
+Made make(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var hidden, const Noise& noise);
+SequenceGeneratorLoss generator_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, const Made& made);
+SequenceDiscriminatorLoss discriminator_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var real_logits,
+                                             Var logits, Var logits_early);
+
+enum class TimeganPhase { embedding, supervised, joint };
+constexpr Purpose purpose_of(TimeganPhase phase) {
+  return phase == TimeganPhase::embedding    ? Purpose::second_plan
+         : phase == TimeganPhase::supervised ? Purpose::third_plan
+                                             : Purpose::fourth_plan;
+}
+
+// One iteration of a phase. Bound leaves: "features" [rows, features], "first", "length" [sequences, 1] (where each
+// sequence lies in them), "attributes" [sequences, attributes], "own.row" (0, 1, 2, …) and "own.step" (1, 1, 1, …)
+// [sequences, 1] beside them.
+// Losses into the ring "losses" [kLossSlots, kTimeganLosses]: D_loss, U, √S, V, √R0; 0 for what a phase has not
+// (embedding has the last, supervised √S).
+//   joint: twice { a batch; the generator's and supervisor's step, then the embedder's and recovery's on the same batch
+//   }, then on a batch of its own the discriminator's step, if its loss is above 0.15
+void record_training(Recorder& r, const Timegan& m, TimeganPhase phase, int64_t rows, int64_t sequences,
+                     int64_t iterations);
+constexpr int64_t kTimeganLosses = 5;
+
+// Sequences: output "x" [batch, steps·features]. Bound: "rows" [batch, 3] (who each sequence is), "length" [batch, 1],
+// "attributes" [batch, attributes].
+void record_sampling(Recorder& r, const Timegan& m, int64_t batch);
+
+inline std::vector<float> initial_weights(const SequenceNetwork& n, uint64_t seed, uint32_t stream) {
+  return glorot_start(n.weights, n.layers, Purpose::init, stream, seed);
+}
+
+}  // namespace tessera

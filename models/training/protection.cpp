@@ -1,0 +1,73 @@
+#include "models/training/protection.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "models/data/protection/rare_categories.h"
+#include "models/data/table/types.h"
+#include "models/training/checkpoint.h"
+
+namespace tessera {
+namespace {
+
+// `of`: the key whose values count; empty: rows do.
+nlohmann::json describe(const std::vector<RareColumn>& found, const std::string& of, const FitOptions& options,
+                        const Monitor& monitor) {
+  nlohmann::json out{{"least_rows", options.rare_rows}, {"columns", nlohmann::json::array()}};
+  if (!of.empty()) out["of"] = of;
+  int64_t values = 0, rows = 0;
+  for (const RareColumn& c : found) {
+    out["columns"].push_back({{"column", c.name}, {"values", c.values}, {"rows", c.rows}, {"made_anew", c.made_anew}});
+    values += c.values, rows += c.rows;
+  }
+  const auto columns = static_cast<double>(found.size());
+  if (values > 0)
+    monitor.report({"protect", columns, columns, "columns",
+                    fmt::format("{} of fewer than {} {} ({} rows in all) {} not learnt; --rare-categories",
+                                counted(values, "category", "categories"), options.rare_rows,
+                                of.empty() ? "rows" : "values of " + of, grouped(rows), values == 1 ? "is" : "are"),
+                    true});
+  return out;
+}
+
+// Whose each row of the steps is: all rows of a key from its first sequence on are its own, also those that no window
+// holds.
+std::vector<int32_t> key_of_rows(const Sequences& s) {
+  std::vector<int32_t> key(static_cast<size_t>(s.steps.rows));
+  for (size_t i = 0, row = 0; i < s.key.size(); ++i)
+    for (const auto end = static_cast<size_t>(s.first[i]) + static_cast<size_t>(s.length[i]); row < end; ++row)
+      key[row] = s.key[i];
+  return key;
+}
+
+}  // namespace
+
+nlohmann::json leave_out_rare(Table& table, const FitOptions& options, Team& team, const Monitor& monitor) {
+  return describe(protect_rare_categories(table, options.rare_rows, options.seed, team), "", options, monitor);
+}
+
+nlohmann::json leave_out_rare(Sequences& sequences, const FitOptions& options, Team& team, const Monitor& monitor) {
+  const bool keyed = !sequences.options.key.empty();
+  std::vector<RareColumn> found = protect_rare_categories(sequences.steps, options.rare_rows, options.seed, team,
+                                                          keyed ? key_of_rows(sequences) : std::vector<int32_t>{});
+  const auto fixed =
+      protect_rare_categories(sequences.attributes, options.rare_rows, options.seed ^ 0x9e3779b97f4a7c15ull, team,
+                              keyed ? sequences.key : std::vector<int32_t>{});
+  found.insert(found.end(), fixed.begin(), fixed.end());
+  return describe(found, sequences.options.key, options, monitor);
+}
+
+nlohmann::json describe_protection(const std::vector<EmptiedColumn>& emptied, const FitOptions& options,
+                                   const Monitor& monitor) {
+  nlohmann::json out{{"least_rows", options.rare_rows}, {"emptied", nlohmann::json::array()}};
+  for (const EmptiedColumn& c : emptied) {
+    out["emptied"].push_back({{"column", c.name}, {"rows", c.rows}});
+    notice(monitor, fmt::format("Column \"{}\" is learnt as empty: {} rows have a value, and fewer than {} tell of "
+                                "single rows; --rare-categories.",
+                                c.name, c.rows, options.rare_rows));
+  }
+  return out;
+}
+
+}  // namespace tessera

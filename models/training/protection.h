@@ -1,0 +1,20 @@
+// What is left out of a table before anything is learnt from it: for the progress, and for the model's provenance.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+
+#include "engine/run/monitor.h"
+#include "models/data/protection/protected_numbers.h"
+#include "models/data/sequence/sequences.h"
+#include "models/model.h"
+
+namespace tessera {
+
+nlohmann::json leave_out_rare(Table& table, const FitOptions& options, Team& team, const Monitor& monitor);
+// Of steps and statics alike. Where a key tells sequences apart a category must be had by `rare_rows` keys; of windows
+// of one series rows count.
+nlohmann::json leave_out_rare(Sequences& sequences, const FitOptions& options, Team& team, const Monitor& monitor);
+// `emptied`: what protect_numbers() said.
+nlohmann::json describe_protection(const std::vector<EmptiedColumn>& emptied, const FitOptions& options,
+                                   const Monitor& monitor);
+
+}  // namespace tessera

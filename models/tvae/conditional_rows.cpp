@@ -1,0 +1,229 @@
+// Conditions on a TVAE's categories. The decoder says P(c | z), the probability that a row from z shows allowed levels
+// only; so rows of the conditional law are z from p(z)·P(c | z), then levels among the allowed ones. Such z are drawn
+// from a proposal q(z) that lies where they do, and accepted with probability P(c | z)·p(z) / q(z) over a bound. q is
+// half the prior, which keeps every weight below 2, and half a mixture fitted to what a pilot found.
+#include "models/tvae/conditional_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "engine/passes/passes.h"
+#include "kernels/math/philox.h"
+#include "models/tvae/latent_mixture.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kPilotRows = 16384;
+constexpr int64_t kFitRows = 4096;  // the pilot's draws, resampled by P(c | z), that the proposal is fitted to
+constexpr double kWider = 1.25;     // its deviations, so that the tails of what it stands for lie inside
+constexpr double kClipped = 0.01;   // share of a condition's mass that may lie above the weight accepted in full
+constexpr float kBarrier = -1e30f;
+
+// Gaussians with their shares: what z is drawn from.
+struct Components {
+  int64_t dimensions = 0;
+  std::vector<double> share, mean, factor;
+
+  int64_t count() const { return static_cast<int64_t>(share.size()); }
+  void add(const Components& other, double weight) {
+    for (const double s : other.share) share.push_back(weight * s);
+    mean.insert(mean.end(), other.mean.begin(), other.mean.end());
+    factor.insert(factor.end(), other.factor.begin(), other.factor.end());
+  }
+  // As DrawConditions takes them: running sums that end at 1 with the last component that has a share.
+  std::vector<float> cumulative() const {
+    std::vector<float> c(share.size(), 1);
+    double sum = 0;
+    size_t last = 0;
+    for (size_t k = 0; k < share.size(); ++k) {
+      c[k] = static_cast<float>(sum += share[k]);
+      if (share[k] > 0) last = k;
+    }
+    std::fill(c.begin() + static_cast<std::ptrdiff_t>(last), c.end(), 1.0f);
+    return c;
+  }
+};
+
+Components prior_of(const Kept& kept) {
+  Components c;
+  const auto share = kept.states.find("prior.share");
+  if (share == kept.states.end()) return c;
+  auto doubles = [&](const char* name) {
+    const std::vector<float>& v = kept.states.at(name);
+    return std::vector<double>(v.begin(), v.end());
+  };
+  c.dimensions = kept.active;
+  c.share = doubles("prior.share"), c.mean = doubles("prior.mean"), c.factor = doubles("prior.factor");
+  const double total = std::accumulate(c.share.begin(), c.share.end(), 0.0);
+  // without shares a file is foreign: its first component
+  for (size_t k = 0; k < c.share.size(); ++k) c.share[k] = total > 0 ? c.share[k] / total : k == 0;
+  return c;
+}
+
+// What the pilot found: latent draws of the prior and P(c | z) of each.
+struct Pilot {
+  std::vector<float> latent;        // [draws, dimensions]
+  std::vector<double> probability;  // [draws]
+  double mass() const { return std::accumulate(probability.begin(), probability.end(), 0.0); }
+};
+
+class TvaeRows : public RowMaker {
+ public:
+  TvaeRows(const Tvae& network, const Kept& kept, const std::vector<AllowedLevels>& allowed, uint64_t seed, Team& team)
+      : network_(network), prior_(prior_of(kept)), proposal_(prior_), seed_(seed) {
+    std::vector<float> barrier(static_cast<size_t>(network.data), 0);
+    for (const AllowedLevels& a : allowed)
+      for (int k = 0; k < a.span->width; ++k)
+        if (a.level[static_cast<size_t>(k)] == 0) barrier[static_cast<size_t>(a.span->start + k)] = kBarrier;
+    if (std::find(barrier.begin(), barrier.end(), kBarrier) != barrier.end()) survey(std::move(barrier), kept, team);
+    cumulative_ = proposal_.cumulative();
+  }
+
+  void record(Recorder& r, int64_t batch) const override {
+    record_sampling(r, network_, batch, {proposal_.count(), proposal_.dimensions}, conditioned());
+  }
+
+  void bind(Program& p) override {
+    bind_prior(p, proposal_, cumulative_);
+    bind_if(p, "barrier", barrier_.data());
+    probability_ = p.find("log_probability"), latent_ = p.find("latent");
+  }
+
+  bool accepts(const Program& p, int64_t i, const Candidate& c) const override {
+    if (!conditioned()) return true;
+    const View v = p.fetch(probability_);
+    double log_weight = static_cast<double>(static_cast<const float*>(v.data)[i * v.ld]) - log_bound_;
+    if (latent_ != kNone) {
+      const View z = p.fetch(latent_);
+      log_weight += log_ratio(static_cast<const float*>(z.data) + i * z.ld);
+    }
+    if (log_weight >= 0) return true;
+    const Philox w =
+        random_words(seed_, Purpose::accept_latent, 0, static_cast<uint64_t>(c.row), static_cast<uint32_t>(c.attempt));
+    return std::log(open_uniform(w.word[0], w.word[1])) < log_weight;
+  }
+
+ private:
+  bool conditioned() const { return !barrier_.empty(); }
+  double log_ratio(const float* z) const { return prior_density_->log_at(z) - proposal_density_->log_at(z); }
+
+  void bind_prior(Program& p, const Components& c, const std::vector<float>& cumulative) {
+    if (c.count() == 0) return;
+    start_ = {0, static_cast<int32_t>(c.count())};
+    bind_if(p, "prior.cumulative", cumulative.data());
+    bind_if(p, "prior.start", start_.data());
+    load_states(p,
+                {{"prior.mean", {c.mean.begin(), c.mean.end()}}, {"prior.factor", {c.factor.begin(), c.factor.end()}}});
+  }
+
+  Pilot draw_pilot(const std::vector<float>& barrier, const Kept& kept, Team& team) {
+    Plan plan;
+    Recorder r(plan);
+    r.start_purposes(Purpose::pilot);
+    record_sampling(r, network_, kPilotRows, {prior_.count(), prior_.dimensions}, true);
+    optimise(plan);
+    Program p(std::move(plan), cpu_kernels(), team, seed_);
+    std::vector<int32_t> identity(static_cast<size_t>(3 * kPilotRows), 0);
+    for (int64_t i = 0; i < kPilotRows; ++i) identity[static_cast<size_t>(3 * i)] = static_cast<int32_t>(i);
+    bind_if(p, "rows", identity.data());
+    bind_if(p, "barrier", barrier.data());
+    load_states(p, kept.states);
+    const std::vector<float> cumulative = prior_.cumulative();
+    bind_prior(p, prior_, cumulative);
+    p.run(1);
+    Pilot pilot;
+    for (const float l : p.read<float>(p.find("log_probability")))
+      pilot.probability.push_back(std::exp(static_cast<double>(l)));
+    if (prior_.count() > 0) pilot.latent = p.read<float>(p.find("latent"));
+    return pilot;
+  }
+
+  // What the pilot finds impossible is left to plain rejection, which says which term is the rare one.
+  void survey(std::vector<float> barrier, const Kept& kept, Team& team) {
+    const Pilot pilot = draw_pilot(barrier, kept, team);
+    if (!(pilot.mass() > 0)) return;
+    std::vector<double> ratio(pilot.probability.size(), 1);
+    if (prior_.count() > 0) {
+      proposal_ = {prior_.dimensions, {}, {}, {}};
+      proposal_.add(prior_, 0.5);
+      proposal_.add(fitted_to(pilot, team), 0.5);
+      prior_density_.emplace(prior_.dimensions, prior_.share, prior_.mean, prior_.factor);
+      proposal_density_.emplace(proposal_.dimensions, proposal_.share, proposal_.mean, proposal_.factor);
+      team.for_each(kPilotRows, [&](int64_t i) {
+        ratio[static_cast<size_t>(i)] = std::exp(log_ratio(pilot.latent.data() + i * prior_.dimensions));
+      });
+    }
+    log_bound_ = std::log(bound(pilot, ratio));
+    barrier_ = std::move(barrier);
+  }
+
+  // Evenly spaced quantiles of the pilot's draws weighted by P(c | z), and a mixture of as many components as so many
+  // different draws can tell apart.
+  Components fitted_to(const Pilot& pilot, Team& team) const {
+    const int64_t d = prior_.dimensions;
+    const double mass = pilot.mass();
+    double squares = 0;
+    for (const double x : pilot.probability) squares += x * x;
+    std::vector<double> points;
+    double sum = 0;
+    size_t at = 0;
+    for (int64_t j = 0; j < kFitRows; ++j) {
+      const double target = (static_cast<double>(j) + 0.5) / static_cast<double>(kFitRows) * mass;
+      while (at + 1 < pilot.probability.size() && sum + pilot.probability[at] < target) sum += pilot.probability[at++];
+      for (int64_t a = 0; a < d; ++a)
+        points.push_back(static_cast<double>(pilot.latent[at * static_cast<size_t>(d) + static_cast<size_t>(a)]));
+    }
+    LatentMixtureOptions options;
+    options.components = static_cast<int>(std::clamp(mass * mass / squares / static_cast<double>(10 * d), 1.0, 30.0));
+    options.max_iterations = 30;
+    options.covariance_floor = 1e-2;
+    options.seed = seed_;
+    const LatentMixture m = fit_latent_mixture(points, d, options, team, Monitor{});
+    Components c{d, m.share, m.mean, m.factor};
+    for (double& f : c.factor) f *= kWider;
+    return c;
+  }
+
+  // The weight P(c | z)·p/q that is accepted in full. The largest seen would be set by one odd draw; below this bound
+  // all but a hundredth of the mass lies, and what exceeds it counts as the bound.
+  static double bound(const Pilot& pilot, const std::vector<double>& ratio) {
+    struct Draw {
+      double weight, density;  // density: proposals here for each draw of the prior
+    };
+    std::vector<Draw> draws;
+    for (size_t i = 0; i < ratio.size(); ++i) draws.push_back({pilot.probability[i] * ratio[i], 1 / ratio[i]});
+    std::sort(draws.begin(), draws.end(), [](const Draw& a, const Draw& b) { return a.weight > b.weight; });
+    const double most = kClipped * pilot.mass();
+    // above: Σ (weight − at)·density over the draws beyond it
+    double above = 0, density = 0, at = draws.front().weight;
+    for (const Draw& d : draws) {
+      if (above + density * (at - d.weight) > most) return at - (most - above) / density;
+      above += density * (at - d.weight);
+      at = d.weight;
+      density += d.density;
+    }
+    return at;
+  }
+
+  const Tvae& network_;
+  Components prior_, proposal_;
+  uint64_t seed_;
+  std::vector<float> barrier_;  // [data]: 0 or kBarrier; empty: nothing to bar
+  double log_bound_ = 0;
+  std::optional<MixtureDensity> prior_density_, proposal_density_;
+  std::vector<float> cumulative_;
+  std::vector<int32_t> start_;
+  Id probability_ = kNone, latent_ = kNone;
+};
+
+}  // namespace
+
+std::unique_ptr<RowMaker> make_tvae_rows(const Tvae& network, const Kept& kept,
+                                         const std::vector<AllowedLevels>& allowed, uint64_t seed, Team& team) {
+  return std::make_unique<TvaeRows>(network, kept, allowed, seed, team);
+}
+
+}  // namespace tessera

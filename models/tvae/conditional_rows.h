@@ -1,0 +1,12 @@
+// Candidates of a TVAE stream: conditions on categories are met by importance over the latent.
+#pragma once
+#include "models/method.h"
+#include "models/tvae/network.h"
+
+namespace tessera {
+
+// `network` outlives the result.
+std::unique_ptr<RowMaker> make_tvae_rows(const Tvae& network, const Kept& kept,
+                                         const std::vector<AllowedLevels>& allowed, uint64_t seed, Team& team);
+
+}  // namespace tessera

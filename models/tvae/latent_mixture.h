@@ -1,0 +1,48 @@
+// A mixture of Gaussians with full covariances, fitted by expectation maximisation (Dempster, Laird, Rubin 1977) from
+// k-means++ starts: the prior that TVAE's rows are sampled from. The fit depends on the points and the seed, not on the
+// number of threads.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "engine/run/monitor.h"
+#include "engine/run/team.h"
+#include "models/training/clock.h"
+
+namespace tessera {
+
+struct LatentMixtureOptions {
+  int components = 30;
+  int max_iterations = 100;
+  double tolerance = 1e-3;         // stops when the mean log-likelihood of a point rises by less
+  double covariance_floor = 1e-4;  // added to the diagonal
+  uint64_t seed = 0;
+  Deadline until = {};  // the steps end there, after the first
+};
+
+// K components in d dimensions. Component k: share, mean [d], and the lower triangular L with covariance L·Lᵀ, row by
+// row [d, d].
+struct LatentMixture {
+  int64_t components = 0, dimensions = 0;
+  std::vector<double> share, mean, factor;
+  double mean_log_likelihood = 0;
+  int iterations = 0;
+};
+
+// points [n, d], row by row; n ≥ 1, d ≥ 1. Fewer components than asked for where there are not five points a component.
+LatentMixture fit_latent_mixture(const std::vector<double>& points, int64_t dimensions,
+                                 const LatentMixtureOptions& options, Team& team, const Monitor& monitor);
+
+// ln of a mixture's density at a point.
+class MixtureDensity {
+ public:
+  MixtureDensity(int64_t dimensions, std::vector<double> share, std::vector<double> mean, std::vector<double> factor);
+  double log_at(const float* point) const;
+
+ private:
+  int64_t dimensions_;
+  // log_scale: ln share − ln |factor| − ½·d·ln 2π; components without a share are left out
+  std::vector<double> mean_, factor_, log_scale_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,241 @@
+// TVAE behind the face of Method, with the prior fitted to the training rows' posteriors.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "engine/passes/passes.h"
+#include "kernels/math/philox.h"
+#include "models/layers/initial_weights.h"
+#include "models/layers/weights.h"
+#include "models/method.h"
+#include "models/tvae/conditional_rows.h"
+#include "models/tvae/latent_mixture.h"
+
+namespace tessera {
+namespace {
+
+constexpr double kLeastEvidence = 0.01;  // nats a row
+constexpr int64_t kPosteriorBatch = 2048;
+constexpr int64_t kPosteriorRows = 50000;  // of a longer table so many rows, evenly spaced, are encoded for the prior
+constexpr int64_t kMostActive = 48;        // dimensions a full covariance is fitted in; those beyond carry the least
+
+// The posteriors of evenly spaced training rows, row by row.
+struct Posteriors {
+  int64_t rows = 0, dimensions = 0;
+  std::vector<float> mean, deviation;
+};
+
+Posteriors posteriors(const Tvae& m, const EncodedTable& table, const std::vector<float>& encoder,
+                      const Surroundings& around) {
+  Posteriors out;
+  out.rows = std::min(table.rows, kPosteriorRows);
+  out.dimensions = m.config.embedding_dim;
+  const int64_t batch = std::max<int64_t>(std::min(out.rows, kPosteriorBatch), 2);
+  Plan plan;
+  Recorder r(plan);
+  r.start_purposes(Purpose::posterior);
+  record_posterior(r, m, table.rows, batch);
+  optimise(plan, around.passes_off);
+  Program p(std::move(plan), cpu_kernels(), around.team, around.seed, wanted(around.passes_off, "liveness"));
+  std::vector<int32_t> row(static_cast<size_t>(batch));
+  static const int32_t none = 0;
+  bind_if(p, "codes", table.codes.empty() ? &none : table.codes.data());
+  bind_if(p, "alphas", table.alphas.empty() ? static_cast<const void*>(&none) : table.alphas.data());
+  bind_if(p, "row", row.data());
+  load_states(p, {{"encoder", encoder}});
+  const Id mean = p.find("mean"), deviation = p.find("deviation");
+  for (int64_t first = 0; first < out.rows; first += batch) {
+    const int64_t n = std::min(batch, out.rows - first);
+    for (int64_t i = 0; i < batch; ++i)
+      row[static_cast<size_t>(i)] = static_cast<int32_t>((first + std::min(i, n - 1)) * table.rows / out.rows);
+    p.run(1);
+    const std::vector<float> a = p.read<float>(mean), b = p.read<float>(deviation);
+    out.mean.insert(out.mean.end(), a.begin(), a.begin() + n * out.dimensions);
+    out.deviation.insert(out.deviation.end(), b.begin(), b.begin() + n * out.dimensions);
+    around.monitor.check_cancelled("prior");
+  }
+  return out;
+}
+
+// Mean KL divergence of each dimension from N(0, 1), in nats.
+std::vector<double> divergences(const Posteriors& q) {
+  std::vector<double> kl(static_cast<size_t>(q.dimensions), 0);
+  for (int64_t i = 0; i < q.rows; ++i)
+    for (int64_t j = 0; j < q.dimensions; ++j) {
+      const double mean = static_cast<double>(q.mean[static_cast<size_t>(i * q.dimensions + j)]),
+                   s = static_cast<double>(q.deviation[static_cast<size_t>(i * q.dimensions + j)]);
+      kl[static_cast<size_t>(j)] += 0.5 * (mean * mean + s * s - 2 * std::log(s) - 1) / static_cast<double>(q.rows);
+    }
+  return kl;
+}
+
+// The negative evidence lower bound of held-out rows, in nats a row, under one fixed draw of the latent for each.
+class HeldOutEvidence : public HeldOut {
+ public:
+  HeldOutEvidence(const Tvae& network, const EncodedTable& rows, bool averaged, const Surroundings& around)
+      : rows_(rows.rows),
+        batch_(std::max<int64_t>(std::min(rows.rows, kPosteriorBatch), 2)),
+        prefix_(averaged ? "average." : ""),
+        row_(static_cast<size_t>(batch_)) {
+    Plan plan;
+    Recorder r(plan);
+    r.start_purposes(Purpose::held_out);
+    record_evidence(r, network, rows.rows, batch_);
+    optimise(plan, around.passes_off);
+    program_ = std::make_unique<Program>(std::move(plan), cpu_kernels(), around.team, around.seed,
+                                         wanted(around.passes_off, "liveness"));
+    static const int32_t none = 0;
+    bind_if(*program_, "codes", rows.codes.empty() ? &none : rows.codes.data());
+    bind_if(*program_, "alphas", rows.alphas.empty() ? static_cast<const void*>(&none) : rows.alphas.data());
+    bind_if(*program_, "row", row_.data());
+    evidence_ = program_->find("evidence");
+  }
+
+  double least() const override { return kLeastEvidence; }
+  double measure(const States& weights) override {
+    load_states(*program_,
+                {{"encoder", weights.at(prefix_ + "encoder")}, {"decoder", weights.at(prefix_ + "decoder")}});
+    program_->step().step = 0;  // the same draws every time
+    double sum = 0;
+    for (int64_t first = 0; first < rows_; first += batch_) {
+      const int64_t n = std::min(batch_, rows_ - first);
+      for (int64_t i = 0; i < batch_; ++i)
+        row_[static_cast<size_t>(i)] = static_cast<int32_t>(first + std::min(i, n - 1));
+      program_->refresh({"row"});
+      program_->run(1);
+      const std::vector<float> each = program_->read<float>(evidence_);
+      for (int64_t i = 0; i < n; ++i) sum += static_cast<double>(each[static_cast<size_t>(i)]);
+    }
+    return sum / static_cast<double>(rows_);
+  }
+
+ private:
+  int64_t rows_, batch_;
+  std::string prefix_;
+  std::vector<int32_t> row_;
+  std::unique_ptr<Program> program_;
+  Id evidence_ = kNone;
+};
+
+class TvaeMethod : public Method {
+ public:
+  TvaeMethod(const RowLayout& layout, const TvaeConfig& config) : network_(layout, config) {}
+
+  Schedule schedule() const override {
+    return {network_.config.epochs, network_.config.batch, network_.config.learning_rate, network_.config.decay_from};
+  }
+  void prepare(const EncodedTable& table, Team&) override { table_ = &table; }
+
+  States start(uint64_t seed) const override {
+    States s{{"encoder", initial_weights(network_.encoder, seed, 0)},
+             {"decoder", initial_weights(network_.decoder, seed, 1)}};
+    if (averaged())
+      for (const char* set : {"encoder", "decoder"}) s[std::string("average.") + set] = s[set];
+    return s;
+  }
+  void record_training(Recorder& r, int64_t table_rows, int64_t steps) const override {
+    tessera::record_training(r, network_, table_rows, steps);
+  }
+  void describe_losses(const std::vector<double>& means, LossRow& row) const override {
+    row.reconstruction = means[0], row.divergence = means[1];
+    row.note = fmt::format("reconstruction {:.2f}  divergence {:.2f}", means[0], means[1]);
+  }
+
+  Kept keep(States end, const Surroundings& around) const override {
+    Kept kept;
+    kept.states["decoder"] = std::move(end.at(averaged() ? "average.decoder" : "decoder"));
+    if (network_.config.prior_components > 0)
+      fit_prior(kept, end.at(averaged() ? "average.encoder" : "encoder"), around);
+    return kept;
+  }
+
+  std::unique_ptr<HeldOut> held_out(const EncodedTable& rows, const Surroundings& around) const override {
+    return std::make_unique<HeldOutEvidence>(network_, rows, averaged(), around);
+  }
+
+  std::unique_ptr<RowMaker> row_maker(const Kept& kept, const std::vector<AllowedLevels>& allowed, uint64_t seed,
+                                      Team& team) const override {
+    return make_tvae_rows(network_, kept, allowed, seed, team);
+  }
+
+  void visit_stored(const Kept& kept, const std::function<void(const Stored&)>& visit) const override {
+    visit_weights(network_.decoder,
+                  [&](const std::string& name, const std::vector<int64_t>& shape, const auto& element) {
+                    visit({name, shape, "decoder", network_.decoder.size, element});
+                  });
+    if (kept.active == 0) return;
+    const int64_t k = network_.config.prior_components, d = kept.active;
+    auto same = [](int64_t i) { return i; };
+    visit({"prior.share", {k}, "prior.share", k, same, "a negative share"});
+    visit({"prior.mean", {k, d}, "prior.mean", k * d, same});
+    visit({"prior.factor", {k, d, d}, "prior.factor", k * d * d, same});
+  }
+
+  int64_t parameters() const override { return network_.decoder.size; }
+
+ private:
+  bool averaged() const { return network_.config.average_decay > 0; }
+
+  // A mixture fitted to one draw of q(z | row) for every row, in the dimensions that carry something
+  // (docs/fidelity.md). The decoder's inputs are put in falling order of divergence, so that these come first.
+  void fit_prior(Kept& kept, const std::vector<float>& encoder, const Surroundings& around) const {
+    const Posteriors q = posteriors(network_, *table_, encoder, around);
+    const std::vector<double> kl = divergences(q);
+    std::vector<size_t> order(kl.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return kl[a] > kl[b]; });
+    int64_t active = 0;
+    while (active < std::min(q.dimensions, kMostActive) &&
+           kl[order[static_cast<size_t>(active)]] > network_.config.active_divergence)
+      ++active;
+    if (active == 0) return;
+
+    const Parameter& first =
+        network_.decoder.find(network_.config.decoder_dim.empty() ? "output.weight" : "hidden.0.weight");
+    const std::vector<float> before = kept.states.at("decoder");
+    for (size_t j = 0; j < order.size(); ++j)
+      std::copy_n(before.begin() + first.offset + static_cast<int64_t>(order[j]) * first.shape.cols, first.shape.cols,
+                  kept.states["decoder"].begin() + first.offset + static_cast<int64_t>(j) * first.shape.cols);
+
+    std::vector<double> points(static_cast<size_t>(q.rows * active));
+    around.team.for_each(q.rows, [&](int64_t i) {
+      for (int64_t j = 0; j < active; ++j) {
+        const size_t at = static_cast<size_t>(i * q.dimensions) + order[static_cast<size_t>(j)];
+        const Philox w =
+            random_words(around.seed, Purpose::posterior, static_cast<uint32_t>(j), static_cast<uint64_t>(i));
+        const double normal = std::sqrt(-2 * std::log(open_uniform(w.word[0], w.word[1]))) *
+                              std::cos(6.283185307179586 * open_uniform(w.word[2], w.word[3]));
+        points[static_cast<size_t>(i * active + j)] =
+            static_cast<double>(q.mean[at]) + static_cast<double>(q.deviation[at]) * normal;
+      }
+    });
+    LatentMixtureOptions options;
+    options.components = network_.config.prior_components;
+    options.seed = around.seed;
+    options.until = around.until;
+    const LatentMixture mixture = fit_latent_mixture(points, active, options, around.team, around.monitor);
+    // As many components as configured; those that were not needed have no share.
+    auto padded = [&](const std::vector<double>& v, int64_t each) {
+      std::vector<float> out(static_cast<size_t>(options.components * each), 0);
+      std::transform(v.begin(), v.end(), out.begin(), [](double x) { return static_cast<float>(x); });
+      return out;
+    };
+    kept.active = active;
+    kept.states["prior.share"] = padded(mixture.share, 1);
+    kept.states["prior.mean"] = padded(mixture.mean, active);
+    kept.states["prior.factor"] = padded(mixture.factor, active * active);
+  }
+
+  Tvae network_;
+  const EncodedTable* table_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Method> make_tvae(const RowLayout& layout, const TvaeConfig& config) {
+  return std::make_unique<TvaeMethod>(layout, config);
+}
+
+}  // namespace tessera

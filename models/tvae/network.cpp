@@ -1,0 +1,164 @@
+#include "models/tvae/network.h"
+
+#include "engine/ops/span.h"
+#include "models/layers/recording.h"
+
+namespace tessera {
+
+Tvae::Tvae(const RowLayout& layout, const TvaeConfig& c)
+    : config(c), spans(spans_of(layout)), data(layout.data_width), numbers(layout.alphas()) {
+  auto linear = [](ParameterSet& set, const std::string& layer, int64_t in, int64_t out) {
+    set.add(layer + ".weight", {in, out});
+    set.add(layer + ".bias", {1, out});
+  };
+  auto hidden = [&](ParameterSet& set, int64_t in, const std::vector<int>& widths) {
+    for (size_t i = 0; i < widths.size(); ++i) {
+      linear(set, "hidden." + std::to_string(i), in, widths[i]);
+      in = widths[i];
+    }
+    return in;
+  };
+  encoder.name = "encoder";
+  const int64_t code = hidden(encoder, data, c.encoder_dim);
+  linear(encoder, "mu", code, c.embedding_dim);
+  linear(encoder, "logvar", code, c.embedding_dim);
+
+  decoder.name = "decoder";
+  linear(decoder, "output", hidden(decoder, c.embedding_dim, c.decoder_dim), data);
+  if (numbers > 0) decoder.add("sigma", {1, numbers}, c.sigma_start);
+}
+
+namespace {
+
+Var linear(Recorder& r, const ParameterSet& weights, const std::string& layer, Var x) {
+  return matmul(x, r(weights, layer + ".weight")) + r(weights, layer + ".bias");
+}
+
+Var hidden(Recorder& r, const ParameterSet& weights, const std::vector<int>& widths, Var x) {
+  for (size_t i = 0; i < widths.size(); ++i) x = relu(linear(r, weights, "hidden." + std::to_string(i), x));
+  return x;
+}
+
+SparseRows gather(Recorder& r, const Tvae& m, int64_t table_rows, Var row) {
+  const Var codes = r.input("codes", {table_rows, m.spans->table()->softmaxes}, DType::index);
+  const Var alphas = r.input("alphas", {table_rows, m.spans->table()->tanhs});
+  const auto entries = r.emit(GatherRows{m.spans->table()}, {codes, alphas, row});
+  return {entries[0], entries[1]};
+}
+
+Var dense(const Tvae& m, const SparseRows& rows) {
+  return sparse_dense(rows.index, rows.value, m.data, m.spans->table()->count);
+}
+
+// Uniforms clamped away from 0 and 1, both values exact in float.
+constexpr double kLow = 0x1p-24, kHigh = 1 - 0x1p-24;
+
+}  // namespace
+
+Posterior encode(Recorder& r, const Tvae& m, Var rows, const ParameterSet& weights) {
+  const Var h = hidden(r, weights, m.config.encoder_dim, rows);
+  const Var mean = linear(r, weights, "mu", h), log_variance = linear(r, weights, "logvar", h);
+  return {mean, log_variance, exp(0.5 * log_variance)};
+}
+
+Var decode(Recorder& r, const Tvae& m, Var z, const ParameterSet& weights) {
+  return linear(r, weights, "output", hidden(r, weights, m.config.decoder_dim, z));
+}
+
+EvidenceLoss evidence_loss(Recorder& r, const Tvae& m, const SparseRows& rows, Var logits, const Posterior& q) {
+  const double batch = static_cast<double>(logits.rows());
+  EvidenceLoss l;
+  const Var sigma = m.numbers > 0 ? r(m.decoder, "sigma") : Var{};
+  l.spans = r.emit1(SpanReconstruction{m.spans->table()}, {logits, rows.index, rows.value, sigma});
+  l.reconstruction = (m.config.loss_factor / batch) * sum(l.spans);
+  // KL(N(μ, σ²) ‖ N(0, 1)) = ½(μ² + σ² − ln σ² − 1), summed over the dimensions.
+  const Var terms = square(q.mean) + square(q.deviation) - q.log_variance + -1.0;
+  l.divergence = (0.5 / batch) * sum(terms);
+  l.loss = l.reconstruction + l.divergence;
+  return l;
+}
+
+void update(Recorder& r, const Tvae& m, Var loss, int64_t steps) {
+  const TvaeConfig& c = m.config;
+  AdamOptions adam{Adam::torch, c.learning_rate, c.beta1, c.beta2, c.adam_eps, c.weight_decay, 1, 0, 0, 0};
+  decay_linearly(adam, c.decay_from, steps);
+  r.minimise(loss, {&m.encoder, &m.decoder}, adam);
+  if (m.numbers == 0) return;
+  const Var weights = r.flat(m.decoder);
+  r.advance(weights,
+            r.emit1(ClampRange{m.decoder.find("sigma").offset, m.numbers, c.sigma_low, c.sigma_high}, {weights}));
+}
+
+void record_training(Recorder& r, const Tvae& m, int64_t table_rows, int64_t steps) {
+  const int64_t batch = m.config.batch;
+  r.plan.tables.push_back(m.spans);
+  r.own(m.encoder);
+  r.own(m.decoder);
+  const SparseRows rows = gather(r, m, table_rows, draw_rows(r, batch, table_rows));
+  const Posterior q = encode(r, m, dense(m, rows), m.encoder);
+  const Var z = q.mean + q.deviation * r.normal("noise", q.mean.shape());
+  const Var logits = r.name(decode(r, m, z, m.decoder), "logits");
+  const EvidenceLoss l = evidence_loss(r, m, rows, logits, q);
+  update(r, m, l.loss, steps);
+  if (m.config.average_decay > 0)
+    for (const ParameterSet* set : {&m.encoder, &m.decoder}) record_average(r, *set, m.config.average_decay, steps);
+  const Var ring = r.state("losses", {kLossSlots, 2});
+  r.advance(ring, r.emit1(Report{kLossSlots}, {ring, r.name(l.reconstruction, "reconstruction loss"),
+                                               r.name(l.divergence, "KL divergence")}));
+}
+
+void record_posterior(Recorder& r, const Tvae& m, int64_t table_rows, int64_t batch) {
+  r.plan.tables.push_back(m.spans);
+  r.own(m.encoder);
+  const Posterior q =
+      encode(r, m, dense(m, gather(r, m, table_rows, r.input("row", {batch, 1}, DType::index))), m.encoder);
+  r.output(q.mean, "mean");
+  r.output(q.deviation, "deviation");
+}
+
+void record_evidence(Recorder& r, const Tvae& m, int64_t table_rows, int64_t batch) {
+  r.plan.tables.push_back(m.spans);
+  r.own(m.encoder);
+  r.own(m.decoder);
+  const SparseRows rows = gather(r, m, table_rows, r.input("row", {batch, 1}, DType::index));
+  const Posterior q = encode(r, m, dense(m, rows), m.encoder);
+  const Var z = q.mean + q.deviation * r.normal("noise", q.mean.shape());
+  const EvidenceLoss l = evidence_loss(r, m, rows, decode(r, m, z, m.decoder), q);
+  const Var divergence = sum_cols(square(q.mean) + square(q.deviation) - q.log_variance + -1.0, 0.5);
+  r.output(sum_cols(l.spans) + divergence, "evidence");
+}
+
+void record_sampling(Recorder& r, const Tvae& m, int64_t batch, const Prior& prior, bool conditioned) {
+  r.plan.tables.push_back(m.spans);
+  r.own(m.decoder);
+  r.rows = r.input("rows", {batch, 3}, DType::index);
+  Var z = r.normal("z", {batch, m.config.embedding_dim});
+  if (prior.components > 0) {
+    // Which component, then where in it; the first `active` dimensions are the mixture's.
+    const Var share = r.input("prior.cumulative", {1, prior.components}),
+              start = r.input("prior.start", {2, 1}, DType::index);
+    const Var component =
+        r.emit(DrawConditions{r.next_purpose(), batch, 1, 0}, {share, start, Var{}, Var{}, r.rows})[0];
+    const Var mean = r.state("prior.mean", {prior.components, prior.active}),
+              factor = r.state("prior.factor", {prior.components * prior.active, prior.active});
+    const Var drawn = r.emit1(MixtureDraw{}, {slice_cols(z, 0, prior.active), component, mean, factor});
+    z = prior.active < z.cols() ? concat_cols({drawn, slice_cols(z, prior.active, z.cols() - prior.active)}) : drawn;
+    if (conditioned) r.output(drawn, "latent");
+  }
+  Var logits = decode(r, m, z, m.decoder);
+  if (conditioned) {
+    // ln P(every span shows an allowed level | z) = Σ over spans of logsumexp(allowed) − logsumexp(all); then the
+    // levels are drawn among the allowed ones.
+    const SpanTable* s = m.spans->table();
+    const Var top = span_spread(span_max(logits, s), s), barred = logits + r.input("barrier", {1, m.data});
+    r.output(sum_cols(log(span_sum(exp(barred - top), s)) - log(span_sum(exp(logits - top), s))), "log_probability");
+    logits = barred;
+  }
+  const auto drawn = r.emit(SpanSample{m.spans->table(), kLow, kHigh}, {logits, r.uniform("u", logits.shape())});
+  r.output(drawn[0], "codes");
+  // p(α | z) = N(tanh(logit), σ²) (§4.4): the position is drawn from it, not set to its mean.
+  r.output(m.numbers > 0 ? drawn[1] + r.normal("alpha", {batch, m.numbers}) * r(m.decoder, "sigma") : drawn[1],
+           "alphas");
+}
+
+}  // namespace tessera

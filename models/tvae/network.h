@@ -1,0 +1,70 @@
+// TVAE (Xu, Skoularidou, Cuesta-Infante, Veeramachaneni: Modeling Tabular Data using Conditional GAN, NeurIPS 2019,
+// §4.4) as plans: training step, posterior, sampling.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "engine/plan/recorder.h"
+#include "models/config.h"
+#include "models/data/encoding/encoder.h"
+
+namespace tessera {
+
+// Widths of a row and the weights of both networks. Weights are [in, out]: y = x·W + b. The decoder holds σ of every
+// number beside its layers.
+struct Tvae {
+  Tvae(const RowLayout& layout, const TvaeConfig& config);
+
+  TvaeConfig config;
+  std::shared_ptr<const Spans> spans;
+  int64_t data = 0;     // width of a row
+  int64_t numbers = 0;  // columns with a position under tanh
+  ParameterSet encoder, decoder;
+};
+
+struct Posterior {
+  Var mean, log_variance, deviation;  // [batch, embedding_dim]; deviation = e^(log_variance / 2)
+};
+// q(z | row). `weights` names the set to read: the encoder, or its average.
+Posterior encode(Recorder& r, const Tvae& m, Var rows, const ParameterSet& weights);
+// Logits [batch, data] of p(row | z).
+Var decode(Recorder& r, const Tvae& m, Var z, const ParameterSet& weights);
+
+// Sparse rows as gather_rows gives them: one entry a span.
+struct SparseRows {
+  Var index, value;
+};
+struct EvidenceLoss {
+  Var spans;                             // [batch, spans]: −log p(row's span | z)
+  Var reconstruction, divergence, loss;  // [1, 1]
+};
+// The negative evidence lower bound: loss_factor·mean Σ −log p(span | z) + mean KL(q(z | row) ‖ N(0, I)).
+EvidenceLoss evidence_loss(Recorder& r, const Tvae& m, const SparseRows& rows, Var logits, const Posterior& q);
+
+// One update of both networks from a loss, σ kept inside its bounds. `steps` is the whole run's, for the decay of the
+// learning rate.
+void update(Recorder& r, const Tvae& m, Var loss, int64_t steps);
+
+// One iteration on a batch of table rows: loss, update, averages, losses into the ring "losses" [kLossSlots, 2]
+// (reconstruction, divergence).
+// Bound leaves: "codes", "alphas" (the encoded table).
+void record_training(Recorder& r, const Tvae& m, int64_t table_rows, int64_t steps);
+// q(z | row) of the rows bound to "row" [batch, 1]: outputs "mean" and "deviation".
+void record_posterior(Recorder& r, const Tvae& m, int64_t table_rows, int64_t batch);
+
+// The negative evidence lower bound of the rows bound to "row" [batch, 1], loss_factor aside: output "evidence" [batch,
+// 1], in nats.
+void record_evidence(Recorder& r, const Tvae& m, int64_t table_rows, int64_t batch);
+
+// What rows are sampled from. States "prior.mean" [components, active], "prior.factor" [components·active, active];
+// bound "prior.cumulative", "prior.start" (cumulative shares of the components, as DrawConditions takes them); the
+// other latent dimensions are N(0, 1). No component: N(0, I).
+struct Prior {
+  int64_t components = 0, active = 0;
+};
+// Rows: outputs "codes", "alphas". Bound: "rows" [batch, 3] (who each row is). With `conditioned`, also bound "barrier"
+// [1, data]: 0, or a number far below zero at the levels a row must not have; and outputs "log_probability" [batch, 1]
+// that a row from this z has none of them, "latent" [batch, active] where there is a mixture.
+void record_sampling(Recorder& r, const Tvae& m, int64_t batch, const Prior& prior, bool conditioned);
+
+}  // namespace tessera

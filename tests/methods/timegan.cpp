@@ -1,0 +1,300 @@
+// TimeGAN as a user meets it: a short fit of sequences whose law is known follows it, where an untrained model does
+// not; a sequence is its own whatever is around it; what is written is what is read; a run that was interrupted ends as
+// one that was not.
+#include <atomic>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "models/tables.h"
+#include "models/training/checkpoint.h"
+
+namespace tessera::whole {
+namespace {
+
+FitOptions small(int iterations) {
+  FitOptions o;
+  o.method = "timegan";
+  apply_preset(o);
+  TimeganConfig& c = o.as<TimeganConfig>();
+  c.embedding_iterations = c.supervised_iterations = c.joint_iterations = iterations;
+  c.batch = 32;
+  c.hidden = 8;
+  c.layers = 1;
+  o.seed = 3;
+  return o;
+}
+
+Table rows_of(const Model& m, int64_t offset, int64_t count, int batch = 0, int threads = 2) {
+  SampleOptions o;
+  o.seed = 11;
+  o.batch = batch;
+  return sample(m, count, o, {offset, threads});
+}
+
+// x_t = φ·x_{t−1} + noise: one long table.
+Table autoregressive(int64_t rows, double phi) {
+  double x = 0;
+  return table({numbers_by(
+      "x", ColumnType::decimal, rows, [&](int64_t i) { return std::round(1e4 * (x = phi * x + normal(i, 5))) / 1e4; },
+      4)});
+}
+
+// Sequences of either kind, of lengths of their own: "short" of 3 or 4 steps that rise, "long" of 8 to 10 that fall,
+// with a word that goes with the sign of the step, and a value that is missing in a third of the rows.
+Table visits(int64_t sequences) {
+  std::vector<double> key, day, level, extra;
+  std::vector<std::string> kind, word;
+  for (int64_t s = 0; s < sequences; ++s) {
+    const bool longer = uniform(s, 1) < 0.5;
+    const int64_t steps =
+        longer ? 8 + static_cast<int64_t>(3 * uniform(s, 2)) : 3 + static_cast<int64_t>(2 * uniform(s, 2));
+    for (int64_t t = 0; t < steps; ++t) {
+      const int64_t i = static_cast<int64_t>(key.size());
+      key.push_back(static_cast<double>(s + 1));
+      day.push_back(static_cast<double>(18000 + 10 * s + t));
+      kind.push_back(longer ? "long" : "short");
+      level.push_back(
+          std::round(100 * ((longer ? 20 - static_cast<double>(t) : static_cast<double>(t)) + uniform(i, 3))) / 100);
+      word.push_back(longer ? "down" : "up");
+      extra.push_back(uniform(i, 4) < 1.0 / 3 ? kMissing : std::floor(50 * uniform(i, 5)));
+    }
+  }
+  return table({numbers("patient", ColumnType::integer, key), numbers("day", ColumnType::date, day),
+                texts("kind", ColumnType::category, kind), numbers("level", ColumnType::decimal, level, 2),
+                texts("word", ColumnType::category, word), numbers("extra", ColumnType::integer, extra)});
+}
+
+FitOptions of_visits(int iterations) {
+  FitOptions o = small(iterations);
+  o.sequences.key = "patient", o.sequences.index = "day", o.sequences.statics = {"kind"};
+  return o;
+}
+
+// Autocorrelation within windows.
+double correlation(const Table& t, const char* name, int64_t window, int64_t lag) {
+  const Column& c = column(t, name);
+  double mean = 0, variance = 0, covariance = 0, pairs = 0;
+  for (const double x : c.numbers) mean += x / static_cast<double>(c.size());
+  for (int64_t i = 0; i < c.size(); ++i) {
+    const double d = c.numbers[static_cast<size_t>(i)] - mean;
+    variance += d * d / static_cast<double>(c.size());
+    if (i % window + lag < window && i + lag < c.size())
+      covariance += d * (c.numbers[static_cast<size_t>(i + lag)] - mean), ++pairs;
+  }
+  return covariance / pairs / variance;
+}
+
+TEST(Timegan, KeepsTheAutocorrelationOfAnAutoregressiveProcess) {
+  const Table real = autoregressive(1500, 0.9);
+  const double want = correlation(real, "x", 1 << 30, 1);
+  FitOptions o = small(500);
+  o.sequences.length = 12;
+  const Table trained = rows_of(fit(real, o), 0, 200);
+  EXPECT_EQ(trained.rows, 200 * 12);
+  EXPECT_NEAR(correlation(trained, "x", 12, 1), want, 0.25);
+  const Column& c = column(trained, "x");
+  double mean = 0, square = 0, real_mean = 0, real_square = 0;
+  for (const double x : c.numbers)
+    mean += x / static_cast<double>(c.size()), square += x * x / static_cast<double>(c.size());
+  for (const double x : real.columns[0].numbers)
+    real_mean += x / static_cast<double>(real.rows), real_square += x * x / static_cast<double>(real.rows);
+  const double deviation = std::sqrt(square - mean * mean),
+               real_deviation = std::sqrt(real_square - real_mean * real_mean);
+  EXPECT_NEAR(mean, real_mean, 0.5 * real_deviation);
+  EXPECT_GT(deviation, 0.5 * real_deviation);
+  EXPECT_LT(deviation, 1.6 * real_deviation);
+}
+
+TEST(Timegan, WavesStayWavesOfTheRightRanges) {
+  // Each window of one table is a wave of its own phase and frequency.
+  constexpr int64_t kWindows = 150, kSteps = 16;
+  const Table real = table({numbers_by(
+      "wave", ColumnType::decimal, kWindows * kSteps,
+      [](int64_t i) {
+        const int64_t w = i / kSteps, t = i % kSteps;
+        return std::sin((0.3 + 0.3 * uniform(w, 1)) * static_cast<double>(t) + 6.283185307179586 * uniform(w, 2));
+      },
+      9)});
+  const auto waves = [](int iterations) {
+    FitOptions o = small(iterations);
+    o.as<TimeganConfig>().learning_rate = 4e-3;
+    o.as<TimeganConfig>().hidden = 12;
+    o.sequences.length = kSteps, o.sequences.stride = kSteps;
+    return o;
+  };
+  const Table made = rows_of(fit(real, waves(1000)), 0, 150);
+  // Frequencies of 0.3 to 0.6: neighbours are alike, steps half a period apart opposite.
+  EXPECT_NEAR(correlation(made, "wave", kSteps, 1), correlation(real, "wave", kSteps, 1), 0.2);
+  EXPECT_NEAR(correlation(made, "wave", kSteps, 7), correlation(real, "wave", kSteps, 7), 0.3);
+  const auto [low, high] =
+      std::minmax_element(column(made, "wave").numbers.begin(), column(made, "wave").numbers.end());
+  EXPECT_GE(*low, -1.001);
+  EXPECT_LE(*high, 1.001);
+  EXPECT_GT(*high - *low, 1.2);
+  const Table untrained = rows_of(fit(real, waves(0)), 0, 150);
+  const auto [least, most] =
+      std::minmax_element(column(untrained, "wave").numbers.begin(), column(untrained, "wave").numbers.end());
+  EXPECT_LT(*most - *least, 0.6);
+}
+
+TEST(Timegan, LengthsAndWordsGoWithTheStaticCategory) {
+  const Table real = visits(300);
+  const Table made = rows_of(fit(real, of_visits(500)), 0, 200);
+  ASSERT_EQ(made.columns.size(), real.columns.size());
+  for (size_t j = 0; j < real.columns.size(); ++j) {
+    EXPECT_EQ(made.columns[j].name, real.columns[j].name);
+    EXPECT_EQ(made.columns[j].type, real.columns[j].type) << real.columns[j].name;
+  }
+  std::map<std::string, std::vector<int64_t>> lengths;  // by kind
+  int64_t words = 0, missing = 0;
+  for (int64_t i = 0; i < made.rows;) {
+    int64_t end = i;
+    const std::string key = cell(column(made, "patient"), i), kind = cell(column(made, "kind"), i);
+    while (end < made.rows && cell(column(made, "patient"), end) == key) {
+      EXPECT_EQ(cell(column(made, "kind"), end), kind);
+      EXPECT_TRUE(end == i || column(made, "day").numbers[static_cast<size_t>(end)] ==
+                                  column(made, "day").numbers[static_cast<size_t>(end - 1)] + 1);
+      words += cell(column(made, "word"), end) == (kind == "long" ? "down" : "up");
+      missing += column(made, "extra").is_missing(end);
+      ++end;
+    }
+    lengths[kind].push_back(end - i);
+    i = end;
+  }
+  ASSERT_EQ(lengths.size(), 2u);
+  EXPECT_EQ(lengths["long"].size() + lengths["short"].size(), 200u);
+  EXPECT_NEAR(static_cast<double>(lengths["long"].size()), 100, 40);
+  auto mean = [](const std::vector<int64_t>& v) {
+    double sum = 0;
+    for (const int64_t x : v) sum += static_cast<double>(x) / static_cast<double>(v.size());
+    return sum;
+  };
+  EXPECT_NEAR(mean(lengths["short"]), 3.5, 1);
+  EXPECT_NEAR(mean(lengths["long"]), 9, 1);
+  EXPECT_GT(static_cast<double>(words), 0.85 * static_cast<double>(made.rows));
+  EXPECT_GT(missing, 0);
+  EXPECT_LT(missing, made.rows);
+}
+
+TEST(Timegan, ASequenceIsItsOwnWhateverIsAroundIt) {
+  const Table real = visits(60);
+  const Model m = fit(real, of_visits(20));
+  const Table whole = rows_of(m, 0, 30);
+  EXPECT_EQ(lines(whole), lines(rows_of(m, 0, 30, 7)));
+  EXPECT_EQ(lines(whole), lines(rows_of(m, 0, 30, 2, 1)));
+  const Table part = rows_of(m, 20, 10, 3);
+  const std::vector<std::string> all = lines(whole);
+  EXPECT_EQ(std::vector<std::string>(all.end() - part.rows, all.end()), lines(part));
+  const Model same = fit(real, of_visits(20), 3);
+  EXPECT_EQ(lines(whole), lines(rows_of(same, 0, 30)));
+}
+
+TEST(Timegan, IsReadAsItWasWritten) {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("timegan_" + std::to_string(getpid()) + ".tessera")).string();
+  for (const Cell cell : {Cell::gru, Cell::gru_reset_before, Cell::lstm}) {
+    FitOptions o = of_visits(5);
+    o.as<TimeganConfig>().cell = cell;
+    o.as<TimeganConfig>().layers = 2;
+    const Model m = fit(visits(60), o);
+    m.save(path, true);
+    const Model read = Model::load(path);
+    EXPECT_EQ(lines(rows_of(m, 0, 20)), lines(rows_of(read, 0, 20)));
+    EXPECT_EQ(m.describe()["encoder"].dump(), read.describe()["encoder"].dump());
+    EXPECT_EQ(read.describe()["config"]["cell"], cell_name(cell));
+  }
+  std::filesystem::remove(path);
+}
+
+TEST(Timegan, AnInterruptedRunEndsAsOneThatWasNot) {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("timegan_" + std::to_string(getpid()) + ".checkpoint")).string();
+  const Table real = visits(60);
+  FitOptions o = of_visits(30);
+  const Table whole = rows_of(fit(real, o), 0, 20);
+  o.checkpoint.path = path;
+  for (const int64_t stop : {10, 30, 45, 75}) {  // inside each phase, and between two
+    Monitor impatient;
+    std::atomic<bool> cancel{false};
+    impatient.cancel = &cancel;
+    int64_t before = 0;
+    std::string phase;
+    impatient.on_progress = [&](const Progress& p) {
+      if (p.unit != std::string("steps")) return;
+      if (phase != p.phase) before += phase.empty() ? 0 : 30, phase = p.phase;
+      if (before + static_cast<int64_t>(p.done) >= stop) cancel = true;
+    };
+    Team team(2);
+    try {
+      (void)Model::fit(Table(real), o, team, impatient);
+    } catch (const Error& e) { EXPECT_EQ(e.code(), ErrorCode::cancelled); }
+    FitOptions on = o;
+    on.checkpoint.resume = true;
+    EXPECT_EQ(lines(whole), lines(rows_of(fit(real, on), 0, 20))) << "stopped after " << stop;
+  }
+  Checkpoints::remove(path);
+}
+
+TEST(Timegan, TimeThatIsUpEndsEachPhase) {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("timegan_time_" + std::to_string(getpid()) + ".checkpoint")).string();
+  const Table real = visits(60);
+  FitOptions o = of_visits(1000000);
+  o.max_seconds = 2;
+  o.checkpoint.path = path;
+  std::map<std::string, Progress> last;
+  std::atomic<bool> cancel{false};
+  Monitor monitor;
+  monitor.cancel = &cancel;
+  monitor.on_progress = [&](const Progress& p) {
+    if (p.unit == std::string("steps")) last[p.phase] = p;
+    if (p.phase == std::string("joint")) cancel = true;
+  };
+  Team team(2);
+  EXPECT_THROW((void)Model::fit(Table(real), o, team, monitor), Error);
+  ASSERT_EQ(last.size(), 3u);
+  for (const char* phase : {"embedding", "supervised"}) {
+    EXPECT_TRUE(last[phase].finished && last[phase].done > 0 && last[phase].done == last[phase].total) << phase;
+    EXPECT_NE(last[phase].note.find("time is up: "), std::string::npos) << last[phase].note;
+  }
+  const double joint = last["joint"].done;
+  EXPECT_FALSE(last["joint"].finished);
+
+  cancel = false, last.clear();
+  o.checkpoint.resume = true;
+  monitor.on_progress = [&](const Progress& p) {
+    if (p.unit == std::string("steps")) last[p.phase] = p;
+  };
+  const Model m = Model::fit(Table(real), o, team, monitor);
+  ASSERT_EQ(last.size(), 1u) << "what the first run passed is not trained again";
+  EXPECT_TRUE(last["joint"].finished);
+  EXPECT_GT(last["joint"].done, joint);
+  const nlohmann::json provenance = m.describe()["provenance"];
+  EXPECT_EQ(provenance["stopped"], "max-time");
+  EXPECT_GT(provenance["steps"].get<double>(), last["joint"].done);
+  EXPECT_LT(provenance["steps"].get<int64_t>(), 1000000);
+  EXPECT_GT(rows_of(m, 0, 10).rows, 0);
+  Checkpoints::remove(path);
+}
+
+TEST(Timegan, WhatIsNotForSequencesIsRefused) {
+  const Model m = fit(visits(30), of_visits(0));
+  EXPECT_EQ(m.describe()["provenance"]["steps"], 0);
+  Team team(1);
+  SampleOptions where, calibrate;
+  where.where = "kind = 'long'";
+  calibrate.calibrate = Tier::full;
+  const Monitor monitor;
+  for (const SampleOptions& o : {where, calibrate}) {
+    try {
+      (void)m.sample(0, 5, o, team, monitor);
+      ADD_FAILURE() << "was taken";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::usage);
+      EXPECT_NE(std::string(e.what()).find("sequences"), std::string::npos);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera::whole

@@ -1,0 +1,299 @@
+// tessera fit data.csv --model data.tessera
+#include <fmt/format.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <CLI/Option.hpp>
+#include <CLI/Validators.hpp>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "fit_arguments.h"
+#include "model_lock.h"
+#include "terminal/text.h"
+#include "whole_number.h"
+
+namespace {
+
+// --log: a line as soon as it is known, so that it can be followed while training runs. It stays when training is
+// interrupted. A run that goes on tells its lines again from some step on; what the file held before that step stays.
+class LossLog {
+ public:
+  LossLog(const std::string& path, bool resume) : path_(path) {
+    if (path_.empty()) return;
+    if (resume) {
+      std::ifstream before(path_);
+      for (std::string line; std::getline(before, line);) before_.push_back(line);
+    }
+    open();
+  }
+  ~LossLog() {
+    if (file_ != nullptr) std::fclose(file_);
+  }
+  LossLog(const LossLog&) = delete;
+  LossLog& operator=(const LossLog&) = delete;
+
+  bool wanted() const { return !path_.empty(); }
+  // An exception must not cross the library, and training is worth more than its log: a full disk is told at the end.
+  static void callback(const tessera_losses* l, void* log) {
+    auto* self = static_cast<LossLog*>(log);
+    const std::string_view method = l->method;
+    const std::string losses = method == "tvae" ? fmt::format("{:.9g},{:.9g}", l->reconstruction, l->divergence)
+                               : method == "timegan"
+                                   ? fmt::format("{:.9g},{:.9g},{:.9g},{:.9g},{:.9g}", l->reconstruction, l->supervised,
+                                                 l->critic, l->generator, l->moments)
+                                   : fmt::format("{:.9g},{:.9g},{:.9g}", l->critic, l->generator, l->penalty);
+    try {
+      if (!self->begun_) self->begin(method, l->step);
+      self->put(fmt::format("{},{:.6g},{},{:.3f}\n", l->step, l->epoch, losses, l->seconds));
+      if (std::fflush(self->file_) != 0) self->error_ = errno;
+    } catch (const std::exception&) { self->error_ = EIO; }
+  }
+  void check() {
+    if (wanted() && !begun_ && before_.empty()) empty();
+    if (error_ != 0) fail();
+  }
+
+ private:
+  // What the file held stays until the first line is known: a command that fails before that has replaced nothing.
+  void open() {
+    const int file = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (file < 0 || (file_ = ::fdopen(file, "w")) == nullptr) fail();
+  }
+  void empty() {
+    if (::ftruncate(::fileno(file_), 0) != 0 && errno != EINVAL) error_ = errno;  // EINVAL: a pipe or a device
+  }
+  void begin(std::string_view method, int64_t step) {
+    begun_ = true;
+    empty();
+    put(method == "tvae"      ? "step,epoch,reconstruction,divergence,seconds\n"
+        : method == "timegan" ? "step,epoch,reconstruction,supervised,discriminator,generator,moments,seconds\n"
+                              : "step,epoch,critic,generator,penalty,seconds\n");
+    for (const std::string& line : before_)
+      if (const int64_t at = std::strtoll(line.c_str(), nullptr, 10); at > 0 && at < step) put(line + "\n");
+    if (error_ != 0) fail();
+  }
+  void put(const std::string& text) {
+    if (std::fputs(text.c_str(), file_) < 0) error_ = errno;
+  }
+  [[noreturn]] void fail() {
+    throw tessera::Error(TESSERA_E_IO, fmt::format("{}: the losses cannot be written ({}).", path_,
+                                                   std::strerror(error_ != 0 ? error_ : errno)));
+  }
+
+  std::string path_;
+  std::vector<std::string> before_;
+  std::FILE* file_ = nullptr;
+  bool begun_ = false;
+  int error_ = 0;
+};
+
+struct Arguments {
+  std::vector<std::string> data;
+  std::string model, log, checkpoint_every, keep, max_time;
+  int patience = 0;
+  int64_t max_rows = 0;
+  bool force = false, resume = false;
+  CsvArguments csv;
+  FitArguments fit;
+
+  uint64_t memory_limit = 0;
+  std::string scratch;
+
+  std::string scratch_folder() const {
+    if (scratch == "off") return "";
+    if (!scratch.empty()) return scratch;
+    const std::string beside = std::filesystem::path(model).parent_path().string();
+    return beside.empty() ? "." : beside;
+  }
+  std::string checkpoint() const { return model + ".checkpoint"; }
+  bool unfinished() const {
+    std::error_code none;
+    return std::filesystem::exists(checkpoint(), none) || std::filesystem::exists(checkpoint() + ".previous", none);
+  }
+  // All the files of a fit, as tessera::check_files() takes them; points into this struct and into the paths that are
+  // given.
+  std::vector<tessera_file> files(const std::string& checkpoint, const std::string& lock) const {
+    const bool replace = force || resume;
+    std::vector<tessera_file> all;
+    for (const std::string& table : data) all.push_back({0, "the table", table.c_str(), TESSERA_FILE_READ, 0});
+    all.push_back({0, "--model", model.c_str(), TESSERA_FILE_REGULAR, replace});
+    all.push_back({0, "the checkpoint of --model", checkpoint.c_str(), TESSERA_FILE_CHECKPOINT, 1});
+    all.push_back({0, "the lock of --model", lock.c_str(), TESSERA_FILE_REGULAR, 1});
+    if (!log.empty()) all.push_back({0, "--log", log.c_str(), TESSERA_FILE_WRITTEN, replace});
+    return all;
+  }
+  tessera_fit_options options() const {
+    tessera_fit_options o = fit.options();
+    o.checkpoint_every = checkpoint_every.c_str();
+    o.resume = resume;
+    o.patience = patience;
+    o.keep = keep.c_str();
+    o.max_time = max_time.c_str();
+    return o;
+  }
+};
+
+// What can be known without the data is said before they are read.
+void check(const Arguments& a, const tessera_fit_options& options) {
+  if (a.model == "-" || a.log == "-")
+    throw tessera::Error(TESSERA_E_USAGE, "--model and --log need the name of a file; - is not one.");
+  const std::string lock = ModelLock::path_for(a.model);
+  tessera::check_files(a.files(options.checkpoint, lock));
+  tessera::check_fit_options(options);
+}
+
+void check_unfinished(const Arguments& a) {
+  if (!a.resume && !a.force && a.unfinished())
+    throw tessera::Error(TESSERA_E_IO, a.checkpoint() +
+                                           ": training of this model was begun and is kept here.\n  Go on with it by "
+                                           "--resume, or start afresh by --force.");
+}
+
+// Hours of training must not end with a disk that filled up meanwhile: where the model cannot be written to its place,
+// it goes to the folder for temporary files.
+void save(const tessera::Model& model, const Arguments& a) {
+  try {
+    model.save(a.model, a.force);
+  } catch (const tessera::Error& e) {
+    constexpr size_t kMostName = 200;  // bytes, of the 255 that file systems take
+    std::error_code none;
+    const auto folder = std::filesystem::temp_directory_path(none);
+    if (none) throw;
+    const auto elsewhere =
+        folder /
+        fmt::format("{}.{}.tessera", std::filesystem::path(a.model).stem().string().substr(0, kMostName), ::getpid());
+    try {
+      model.save(elsewhere.string());
+    } catch (const tessera::Error&) { throw e; }
+    throw tessera::Error(e.status(),
+                         fmt::format("{}\n  The model is saved in {} instead.", e.what(), elsewhere.string()));
+  }
+}
+
+// What was written is opened before the checkpoint goes: a file that cannot be read back must not be all that is left
+// of the training.
+void check_saved(const Arguments& a) {
+  try {
+    (void)tessera::Model::load(a.model);
+  } catch (const tessera::Error& e) {
+    const std::string kept =
+        a.unfinished()
+            ? fmt::format(" The training is kept in {}: --resume --force writes the model again.", a.checkpoint())
+            : "";
+    throw tessera::Error(e.status(),
+                         fmt::format("{}\n  The model was written and cannot be opened.{}", e.what(), kept));
+  }
+}
+
+void train(Session& session, const Arguments& a, tessera_fit_options options, bool json) {
+  tessera_csv_options reading = a.csv.options();
+  reading.max_rows = a.max_rows;
+  reading.sample_seed = options.seed;
+  auto rows = tessera::read_table(session.context(), a.data, reading);
+  options.seconds_used = session.seconds();
+  bool finished = false;
+  const auto model =
+      a.resume ? tessera::Model::resume(session.context(), std::move(rows), options, a.model, a.force, &finished)
+               : tessera::Model::fit(session.context(), std::move(rows), options);
+  if (!finished) {
+    save(model, a);
+    check_saved(a);
+    tessera::remove_checkpoint(a.checkpoint());
+  }
+  std::error_code none;
+  const auto size = static_cast<int64_t>(std::filesystem::file_size(a.model, none));
+  if (finished)
+    session.progress().line("finished",
+                            a.model + " is the model of this table and these options; nothing was to be done");
+  else
+    session.progress().line(
+        "saved", fmt::format("{}   {}   {} in all", a.model, text::bytes(size), text::duration(session.seconds())));
+  if (!json) return;
+  const nlohmann::json report{{"model", a.model},
+                              {"bytes", size},
+                              {"finished_before", finished},
+                              {"seconds", session.seconds()},
+                              {"description", nlohmann::json::parse(model.describe())}};
+  print_json(report);
+}
+
+void run(const Program& program, const Arguments& a) {
+  tessera_fit_options options = a.options();
+  const std::string source = text::list(a.data);
+  options.source = source.c_str();
+  const std::string checkpoint = a.checkpoint();
+  options.checkpoint = checkpoint.c_str();
+  check(a, options);
+  const ModelLock lock(a.model);
+  check(a, options);  // whoever had the lock before may have written the model meanwhile
+  check_unfinished(a);
+  SharedOptions shared = program.shared;
+  shared.memory_limit = a.memory_limit, shared.scratch = a.scratch_folder();
+  Session session(shared);
+  LossLog log(a.log, a.resume);
+  if (log.wanted()) options.losses = &LossLog::callback, options.losses_user = &log;
+  try {
+    train(session, a, options, program.shared.json);
+  } catch (const tessera::Error& e) {
+    // Refusals name their own way out; a run that was stopped is gone on with by the same line.
+    const bool stopped = e.status() == TESSERA_E_CANCELLED || e.status() == TESSERA_E_MEMORY ||
+                         e.status() == TESSERA_E_IO || e.status() == TESSERA_E_INTERNAL;
+    if (!stopped || !a.unfinished()) throw;
+    throw tessera::Error(e.status(),
+                         fmt::format("{}\n  Go on with: {}{}", e.what(), program.line, a.resume ? "" : " --resume"));
+  }
+  log.check();
+}
+
+}  // namespace
+
+void add_fit(Program& program) {
+  CLI::App* command = program.add("fit", "Learns a model of a table");
+  auto a = std::make_shared<Arguments>();
+  command
+      ->add_option("data", a->data,
+                   "CSV, Parquet or Arrow files with the same columns, or - for CSV from standard input; names with * "
+                   "are the files they match")
+      ->required();
+  command->add_option("--model", a->model, "Where the model is written, whole or not at all")->required();
+  command->add_flag("--force", a->force, "Replace a model and a log that exist");
+  command->add_option("--log", a->log, "Write losses to this CSV file as training goes");
+  command
+      ->add_option(
+          "--max-rows", a->max_rows,
+          "Of Parquet and Arrow files larger than that: learn from so many rows, drawn evenly over them (default: all)")
+      ->check(whole_number(1));
+  command
+      ->add_option("--memory-limit", a->memory_limit,
+                   "What may be held of the host's memory, as 500MB or 4G; a table takes half of it, what is more goes "
+                   "to a scratch file (a table takes 1 GiB)")
+      ->transform(CLI::AsSizeValue(false));
+  command->add_option("--scratch", a->scratch,
+                      "Folder for scratch files of tables larger than that, or off (the model's folder)");
+  a->fit.add_to(*command);
+  command->add_flag("--resume", a->resume,
+                    "Go on from the checkpoints beside the model; afresh where there are none; nothing to do where the "
+                    "model is finished");
+  command->add_option("--checkpoint-every", a->checkpoint_every,
+                      "How often training is kept in MODEL.checkpoint: 30s, 5m, 10epochs, or off (60s)");
+  command
+      ->add_option(
+          "--patience", a->patience,
+          "Epochs without a better held-out measure after which training comes to its end; 0: never before --epochs")
+      ->check(whole_number(0, INT32_MAX));
+  command->add_option(
+      "--keep", a->keep,
+      "best: of the weights measured on held-out rows the best; last (best with --patience, else last)");
+  command->add_option("--max-time", a->max_time, "Longest time the whole run may take: 90s, 30m, 2h");
+  program.add_device(*command);
+  a->csv.add_to(*command);
+  command->callback([&program, a] { program.run = [&program, a] { run(program, *a); }; });
+}

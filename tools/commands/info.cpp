@@ -1,0 +1,13 @@
+// tessera info
+#include "commands.h"
+#include "terminal/outline.h"
+
+void add_info(Program& program) {
+  CLI::App* command = program.add("info", "Says what this build and this machine can do");
+  command->callback([&program] {
+    program.run = [&program] {
+      const std::string json = tessera::info();
+      print(program.shared.json ? json + "\n" : outline(nlohmann::ordered_json::parse(json)));
+    };
+  });
+}

@@ -1,0 +1,270 @@
+// tessera inspect data.csv · tessera inspect data.tessera
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "terminal/outline.h"
+#include "terminal/text.h"
+
+namespace {
+
+using Json = nlohmann::json;
+
+struct Arguments {
+  std::string file;
+  CsvArguments csv;
+};
+
+// A model file begins with a length of 8 bytes, little-endian, the last of them 0, and a brace; no CSV file holds a
+// zero byte.
+bool is_model(const std::string& path) {
+  if (path == "-") return false;
+  std::array<char, 9> head{};
+  std::FILE* file = std::fopen(path.c_str(), "rb");
+  if (file == nullptr) return false;  // the reader says why
+  const size_t got = std::fread(head.data(), 1, head.size(), file);
+  std::fclose(file);
+  return got == head.size() && head[7] == 0 && head[8] == '{';
+}
+
+// What a column holds, in a few words: its range, or its most frequent values.
+std::string content(const Json& column) {
+  if (column.contains("min"))
+    return column["min"].is_null() ? "–" : inline_text(column["min"]) + " … " + inline_text(column["max"]);
+  constexpr size_t kShown = 3;
+  std::vector<std::string> values;
+  for (const Json& top : column.value("top", Json::array())) values.push_back(inline_text(top["value"]));
+  // "top" holds the most frequent only
+  const size_t shown = std::min(kShown, values.size()), rest = column["distinct"].get<size_t>() - shown;
+  values.resize(shown);
+  return text::list(values) + (rest == 0 ? "" : fmt::format(" and {} more", text::count(static_cast<int64_t>(rest))));
+}
+
+std::string table_page(const Json& report) {
+  using Side = text::Table::Side;
+  const int64_t rows = report["rows"].get<int64_t>();
+  text::Table t({{"column"},
+                 {"type"},
+                 {"distinct", Side::right},
+                 {"missing", Side::right},
+                 {"holds", Side::left, 44},
+                 {"because", Side::left, 70}});
+  for (const Json& c : report["columns"]) {
+    const double missing = rows == 0 ? 0 : c["missing"].get<double>() / static_cast<double>(rows);
+    t.add({c["name"].get<std::string>(), c["type"].get<std::string>(), inline_text(c["distinct"]),
+           missing > 0 ? text::percent(missing) : "–", content(c), c["reason"].get<std::string>()});
+  }
+  return text::counted(rows, "rows") + " × " +
+         text::counted(static_cast<int64_t>(report["columns"].size()), "columns") + "\n\n" + t.str();
+}
+
+// How a model holds a column.
+std::string coding(const Json& column) {
+  const auto size = [&](const char* key) { return column.contains(key) ? column[key].size() : 0; };
+  const std::string kind = column.value("coding", "");
+  if (kind == "levels") return text::counted(static_cast<int64_t>(size("levels")), "levels");
+  if (kind == "range")
+    return size("grid") == 0 ? std::string("its place in the range")
+                             : fmt::format("its place in the range, {} values", size("grid"));
+  if (kind == "modes")
+    return fmt::format("{}{}", text::counted(static_cast<int64_t>(size("means")), "modes"),
+                       size("spikes") == 0 ? "" : fmt::format(", {} exact", size("spikes")));
+  if (kind == "identifier") return "made anew: " + column.value("description", "");
+  if (kind == "constant") return "always " + inline_text(column.value("value", Json()));
+  return kind;
+}
+
+// Range or values, as far as they read by themselves: a date's range is kept in days and seconds.
+std::string kept(const Json& column) {
+  const std::string type = column.value("type", ""), format = column.value("format", "");
+  if (type == "date" || type == "datetime") return "dates like " + format;
+  if (column.contains("low")) return inline_text(column["low"]) + " … " + inline_text(column["high"]);
+  std::vector<std::string> levels;
+  for (const Json& level : column.value("levels", Json::array())) levels.push_back(inline_text(level));
+  return text::list(levels, 3);
+}
+
+// What the file tells of the rows it was fitted on: docs/privacy.md.
+std::string told(const Json& column, const Json& numbers) {
+  const std::string kind = column.value("coding", ""), name = column["name"].get<std::string>();
+  const auto count = [&](const char* key) {
+    return column.contains(key) ? static_cast<int64_t>(column[key].size()) : 0;
+  };
+  if (kind == "identifier") return "the pattern of its texts";
+  if (kind == "constant") return "its value";
+  std::string out = kind == "modes" || kind == "range" ? "range" : text::counted(count("levels"), "values");
+  if (count("grid") > 0) out += ", " + text::counted(count("grid"), "values");
+  if (count("spikes") > 0) out += ", " + text::counted(count("spikes"), "repeated values");
+  if (count("rare") > 0) out += ", " + text::counted(count("rare"), "rarer ones");
+  for (const Json& n : numbers)
+    if (n["column"] == name)
+      out +=
+          fmt::format(", {}{} {}", n["every_value"].get<bool>() ? "all " : "", text::count(n["points"].get<int64_t>()),
+                      n["every_value"].get<bool>() ? "numbers" : "quantiles");
+  return out;
+}
+
+// The type a column came in, where that is another than its rows have by themselves, from Arrow's format string:
+// "int16", "timestamp[ms, UTC]", "decimal(10,2)".
+std::string arrow_type(const std::string& format) {
+  static const std::map<std::string, std::string> names{
+      {"n", "null"},    {"b", "bool"},       {"c", "int8"},         {"C", "uint8"},      {"s", "int16"},
+      {"S", "uint16"},  {"i", "int32"},      {"I", "uint32"},       {"l", "int64"},      {"L", "uint64"},
+      {"e", "float16"}, {"f", "float32"},    {"g", "float64"},      {"z", "binary"},     {"Z", "large_binary"},
+      {"u", "utf8"},    {"U", "large_utf8"}, {"vz", "binary_view"}, {"vu", "utf8_view"}, {"tdD", "date32"},
+      {"tdm", "date64"}};
+  if (const auto known = names.find(format); known != names.end()) return known->second;
+  const auto unit = [](char c) { return c == 's' ? std::string("s") : std::string(1, c) + "s"; };
+  if (format.size() > 3 && format.rfind("ts", 0) == 0)
+    return "timestamp[" + unit(format[2]) + (format.size() > 4 ? ", " + format.substr(4) : "") + "]";
+  if (format.size() == 3 && format.rfind("tt", 0) == 0) return "time[" + unit(format[2]) + "]";
+  if (format.size() == 3 && format.rfind("tD", 0) == 0) return "duration[" + unit(format[2]) + "]";
+  if (format.rfind("d:", 0) == 0) return "decimal(" + format.substr(2) + ")";
+  return format;
+}
+
+std::string protected_numbers(const Json& provenance) {
+  const Json how = provenance.value("protected_numbers", Json());
+  const int64_t least = how.is_object() ? how.value("least_rows", int64_t{1}) : 1;
+  if (least <= 1) return "  numbers are those of single rows, the ends of ranges among them\n";
+  std::vector<std::string> gone;
+  for (const Json& c : how.value("emptied", Json::array()))
+    gone.push_back(fmt::format("{}: {} in all", c["column"].get<std::string>(), text::count(c["rows"].get<int64_t>())));
+  return fmt::format(
+      "  no number is a function of fewer than {} rows: the ends of ranges are means over so many, or values that so "
+      "many share{}\n",
+      least, gone.empty() ? "" : "; learnt as empty, having fewer values: " + text::list(gone, 12));
+}
+
+std::string privacy_page(const Json& model) {
+  const Json& columns = model["encoder"]["columns"];
+  const Json numbers =
+      model.contains("calibration") ? model["calibration"].value("numbers", Json::array()) : Json::array();
+  text::Table t({{"column"}, {"the file holds of its rows", text::Table::Side::left, 90}});
+  for (const Json& c : columns) t.add({c["name"].get<std::string>(), told(c, numbers)});
+  std::string out = "\nprivacy\n" + t.str() + protected_numbers(model["provenance"]);
+  const Json rare = model["provenance"].value("rare_categories", Json());
+  if (!rare.is_object()) return out;
+  const int64_t least = rare.value("least_rows", int64_t{1});
+  if (least <= 1) return out + "  every category is kept, however rare\n";
+  out += rare.contains("of") ? fmt::format("  no category that fewer than {} values of {} have is kept", least,
+                                           rare["of"].get<std::string>())
+                             : fmt::format("  no category of fewer than {} rows is kept", least);
+  std::vector<std::string> gone;
+  for (const Json& c : rare.value("columns", Json::array()))
+    gone.push_back(fmt::format("{}: {} in {}{}", c["column"].get<std::string>(),
+                               text::count(c["values"].get<int64_t>()), text::counted(c["rows"].get<int64_t>(), "rows"),
+                               c.value("made_anew", false) ? ", made anew" : ""));
+  return out + (gone.empty() ? "; there was none\n" : "; left out: " + text::list(gone, 12) + "\n");
+}
+
+// What each tier of the calibration was measured at, the chosen one marked.
+std::string calibration_page(const Json& calibration) {
+  using Side = text::Table::Side;
+  const std::string chosen = calibration.value("tier", "off");
+  std::string out = "\ncalibration, tried on rows of the model\n";
+  text::Table t({{"tier"},
+                 {"yield", Side::right},
+                 {"shape error", Side::right},
+                 {"trend error", Side::right},
+                 {"C2ST", Side::right},
+                 {""}});
+  for (const Json& trial : calibration["trials"]) {
+    std::string tier = trial["tier"].get<std::string>();
+    if (tier == "full") tier += fmt::format(", temperature {:g}", trial["temperature"].get<double>());
+    t.add({tier, text::percent(trial["yield"].get<double>()), text::percent(trial["shape_error"].get<double>()),
+           text::percent(trial["trend_error"].get<double>()), fmt::format("{:.3f}", trial["c2st"].get<double>()),
+           trial.value("kept", false) && trial["tier"] == chosen ? "the default of sample" : ""});
+  }
+  out += t.str();
+  if (calibration.contains("note")) out += "  no full calibration: " + calibration["note"].get<std::string>() + "\n";
+  return out;
+}
+
+// What a model of sequences takes for one.
+std::string sequences(const Json& encoder) {
+  const int64_t length = encoder["length"].get<int64_t>(), stride = encoder["stride"].get<int64_t>(),
+                longest = encoder["longest"].get<int64_t>();
+  const std::string key = encoder["key"].get<std::string>(), index = encoder["index"].get<std::string>();
+  std::string out =
+      length > 0 ? fmt::format("windows of {} rows{}", length, stride > 1 ? fmt::format(", every {} rows", stride) : "")
+                 : fmt::format("sequences of up to {} steps", longest);
+  if (!key.empty()) out += ", one " + key + " each";
+  if (!index.empty()) out += ", ordered by " + index;
+  std::vector<std::string> statics;
+  for (const Json& s : encoder["statics"]) statics.push_back(s.get<std::string>());
+  if (!statics.empty()) out += "; static: " + text::list(statics);
+  return out + "\n";
+}
+
+std::string model_page(const Json& model) {
+  const Json &columns = model["encoder"]["columns"], &from = model["provenance"];
+  const int64_t steps = from.value("steps", int64_t{0});
+  std::string out = fmt::format("{}, preset {}: {} columns, {} rows of {}\n", model["method"].get<std::string>(),
+                                model["preset"].get<std::string>(), columns.size(), inline_text(from["rows"]),
+                                inline_text(from["source"]));
+  out += steps == 0 ? "untrained\n\n"
+                    : fmt::format("trained in {} steps, seed {}\n\n", text::count(steps), inline_text(from["seed"]));
+  const bool of_sequences = model["method"] == "timegan";
+  if (of_sequences) out.insert(out.size() - 1, sequences(model["encoder"]));
+  // Of a table from a CSV file no column has one.
+  const bool arrow = std::any_of(columns.begin(), columns.end(), [](const Json& c) { return c.contains("arrow"); });
+  std::vector<text::Table::Heading> heads{{"column"},
+                                          {"type"},
+                                          {"held as", text::Table::Side::left, 60},
+                                          {"missing"},
+                                          {"values", text::Table::Side::left, 60}};
+  if (arrow) heads.insert(heads.begin() + 2, {"Arrow type"});
+  text::Table t(heads);
+  for (const Json& c : columns) {
+    std::vector<std::string> cells{c["name"].get<std::string>(), c["type"].get<std::string>(), coding(c),
+                                   c.value("missing", false) ? "yes" : "–", kept(c)};
+    if (arrow) cells.insert(cells.begin() + 2, c.contains("arrow") ? arrow_type(c["arrow"].get<std::string>()) : "–");
+    t.add(cells);
+  }
+  const bool decoder = model.contains("decoder_parameters");
+  if (of_sequences) {
+    out += t.str() + fmt::format(
+                         "\n  {} units a step to the networks and {} a sequence; {} weights in generator, supervisor "
+                         "and recovery\n\nsettings\n",
+                         inline_text(model["data_width"]), inline_text(model["condition_width"]),
+                         inline_text(model["generator_parameters"]));
+    return out + outline(model["config"]) + privacy_page(model);
+  }
+  out +=
+      t.str() + fmt::format("\n  {} columns to the networks, {} of them conditions; {} weights in the {}\n\nsettings\n",
+                            inline_text(model["data_width"].get<int64_t>() + model["condition_width"].get<int64_t>()),
+                            inline_text(model["condition_width"]),
+                            inline_text(model[decoder ? "decoder_parameters" : "generator_parameters"]),
+                            decoder ? "decoder" : "generator");
+  out += outline(model["config"]) + privacy_page(model);
+  return model.contains("calibration") ? out + calibration_page(model["calibration"]) : out;
+}
+
+void run(const SharedOptions& shared, const Arguments& a) {
+  Session session(shared);
+  const bool model = is_model(a.file);
+  const std::string json =
+      model ? tessera::Model::load(a.file).describe()
+            : tessera::inspect(session.context(), tessera::read_table(session.context(), {a.file}, a.csv.options()));
+  session.progress().clear();
+  if (shared.json) return print(json + "\n");
+  print_page(model ? model_page(Json::parse(json)) : table_page(Json::parse(json)));
+}
+
+}  // namespace
+
+void add_inspect(Program& program) {
+  CLI::App* command =
+      program.add("inspect", "Shows what was understood of a table, column by column and why, or what a model holds");
+  auto a = std::make_shared<Arguments>();
+  command->add_option("file", a->file, "CSV, Parquet or Arrow file, - for CSV from standard input, or a model")
+      ->required();
+  a->csv.add_to(*command);
+  command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });
+}

@@ -1,0 +1,153 @@
+// tessera plan data.csv
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "fit_arguments.h"
+#include "terminal/text.h"
+
+namespace {
+
+using Json = nlohmann::json;
+using Side = text::Table::Side;
+
+struct Arguments {
+  std::string data;
+  CsvArguments csv;
+  FitArguments fit;
+  std::string device = "cpu";
+};
+
+std::string scaled(double amount, double unit) {
+  return fmt::format("{:.{}f}", amount / unit, amount / unit < 9.95 ? 2 : amount / unit < 99.5 ? 1 : 0);
+}
+
+// 500×128 · 128×256
+std::string shapes(const Json& list) {
+  std::string out;
+  for (const Json& s : list)
+    out += fmt::format("{}{}×{}", out.empty() ? "" : " · ", s[0].get<int64_t>(), s[1].get<int64_t>());
+  return out;
+}
+
+std::string passes(const Json& plan) {
+  text::Table t({{"pass"},
+                 {"ops", Side::right},
+                 {"after", Side::right},
+                 {"MFLOP", Side::right},
+                 {"after", Side::right},
+                 {"", Side::left, 130}});
+  for (const Json& p : plan["passes"])
+    t.add({p["pass"].get<std::string>(), std::to_string(p["ops_before"].get<int64_t>()),
+           std::to_string(p["ops_after"].get<int64_t>()), scaled(p["flops_before"].get<double>(), 1e6),
+           scaled(p["flops_after"].get<double>(), 1e6), p["what"].get<std::string>()});
+  return t.empty() ? "no pass was run\n" : t.str(0);
+}
+
+std::string ops(const Json& plan) {
+  text::Table t({{"op"},
+                 {"kB", Side::right},
+                 {"MFLOP", Side::right},
+                 {"floor µs", Side::right},
+                 {"out", Side::left, 40},
+                 {"in", Side::left, 60},
+                 {"name", Side::left, 60}});
+  for (const Json& op : plan["ops"])
+    t.add({op["op"].get<std::string>(), scaled(op["bytes"].get<double>(), 1e3), scaled(op["flops"].get<double>(), 1e6),
+           scaled(op["floor_us"].get<double>(), 1), shapes(op["out"]), shapes(op["in"]), op.value("name", "")});
+  t.add({"total", scaled(plan["bytes"].get<double>(), 1e3), scaled(plan["flops"].get<double>(), 1e6),
+         scaled(plan["floor_us"].get<double>(), 1)});
+  return t.str(0);
+}
+
+// The launches on a GPU: what each does, and its floor.
+std::string launches(const Json& cuda) {
+  text::Table t({{"launch", Side::right},
+                 {"kB", Side::right},
+                 {"MFLOP", Side::right},
+                 {"floor µs", Side::right},
+                 {"cut by", Side::left},
+                 {"ops", Side::left, 130}});
+  int number = 0;
+  for (const Json& group : cuda["groups"]) {
+    bool first = true;
+    ++number;
+    for (const Json& chain : group["chains"]) {
+      std::string list;
+      for (const Json& op : chain["ops"]) list += (list.empty() ? "" : " · ") + op.get<std::string>();
+      t.add({first ? std::to_string(number) : "", first ? scaled(group["bytes"].get<double>(), 1e3) : "",
+             first ? scaled(group["flops"].get<double>(), 1e6) : "",
+             first ? scaled(group["floor_us"].get<double>(), 1) : "", chain["cut"].get<std::string>(), list});
+      first = false;
+    }
+  }
+  const Json& best = cuda["ceilings"];
+  return t.str(0) + fmt::format(
+                        "\nlaunches  {} a step, the one that counts steps included\nfloor     at {:.1f} TB/s and "
+                        "{:.0f} TFLOP/s ({}); nothing was run on a GPU for this page\n",
+                        cuda["launches"].get<int64_t>(), best["bytes_per_second"].get<double>() / 1e12,
+                        best["flops_per_second"].get<double>() / 1e12, best["of"].get<std::string>());
+}
+
+std::string page(const Json& plan) {
+  const Json &memory = plan["memory"], &best = plan["ceilings"];
+  const auto size = [&](const char* key) { return text::bytes(memory[key].get<int64_t>()); };
+  const char* what =
+      plan["method"] == "timegan"
+          ? "One iteration of the joint phase of {}, preset {}: batches of {} sequences, {} units a step and {} a "
+            "sequence.\n\n"
+          : "One step of {}, preset {}: a batch of {} rows, {} columns of data and {} of conditions.\n\n";
+  std::string out = fmt::format(fmt::runtime(what), plan["method"].get<std::string>(),
+                                plan["preset"].get<std::string>(), plan["batch"].get<int64_t>(),
+                                plan["data_width"].get<int64_t>(), plan["condition_width"].get<int64_t>());
+  out += fmt::format("recorded  {} ops\n", plan["recorded_ops"].get<int64_t>()) + passes(plan) + "\n" + ops(plan);
+  out += fmt::format("\nlaunches  {} in {} phases\n", plan["launches"].get<int64_t>(), plan["barriers"].get<int64_t>());
+  for (const Json& c : plan["row_chains"])
+    out += fmt::format(
+        "chain     {} ops one after the other on blocks of {} of {} rows; what only they see takes {} a thread\n",
+        c["ops"].size(), c["block_rows"].get<int64_t>(), c["rows"].get<int64_t>(),
+        text::bytes(c["block_bytes"].get<int64_t>()));
+  out += fmt::format("memory    {} weights and state, {} activations ({} without reuse), {} table\n",
+                     size("state_bytes"), size("activation_bytes"), size("without_reuse_bytes"), size("table_bytes"));
+  out += fmt::format(
+      "floor     {} ms: the larger of bytes at {:.1f} GB/s and FLOPs at {:.0f} GFLOP/s, measured just now with {} "
+      "thread(s), {} kernels\n",
+      scaled(plan["floor_us"].get<double>(), 1e3), best["bytes_per_second"].get<double>() / 1e9,
+      best["flops_per_second"].get<double>() / 1e9, best["threads"].get<int>(), plan["kernels"].get<std::string>());
+  return out;
+}
+
+void run(const SharedOptions& shared, const Arguments& a) {
+  tessera_fit_options options = a.fit.options();
+  options.source = a.data.c_str();
+  tessera::check_fit_options(options);
+  Session session(shared);
+  const std::string json =
+      tessera::plan(session.context(), tessera::read_table(session.context(), {a.data}, a.csv.options()), options);
+  session.progress().clear();
+  Json plan = Json::parse(json);
+  if (a.device != "cpu") {  // the step as a GPU runs it
+    for (const char* key : {"launches", "groups", "ceilings"}) plan[key] = plan["cuda"][key];
+    plan["memory"].update(plan["cuda"]["memory"]);
+    plan["device"] = a.device;
+  }
+  plan.erase("cuda");
+  if (shared.json) print(plan.dump(2) + "\n");
+  else print_page(a.device == "cpu" ? page(plan) : launches(plan));
+}
+
+}  // namespace
+
+void add_plan(Program& program) {
+  CLI::App* command =
+      program.add("plan", "Prints the training step of a table: ops, shapes, bytes, FLOPs, passes, floor");
+  auto a = std::make_shared<Arguments>();
+  command->add_option("data", a->data, "CSV file, or - for standard input")->required();
+  a->fit.add_to(*command);
+  a->csv.add_to(*command);
+  command->add_option("--device", a->device, "Whose launches: cpu or cuda (none need be there)")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
+  command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });
+}

@@ -1,0 +1,115 @@
+// tessera sample data.tessera --rows 1000 --output synthetic.csv
+#include <fmt/format.h>
+
+#include <CLI/Option.hpp>
+#include <CLI/Validators.hpp>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "terminal/text.h"
+#include "whole_number.h"
+
+namespace {
+
+struct Arguments {
+  std::string model, output, where, delimiter, calibrate;
+  int64_t rows = 0, offset = 0;
+  uint64_t seed = 0;
+  int batch_size = 0, max_tries = 0;
+  double min_yield = 0;
+  bool force = false;
+};
+
+void run(const SharedOptions& shared, const Arguments& a) {
+  const bool pipe = a.output == "-";
+  if (pipe && shared.json)
+    throw tessera::Error(TESSERA_E_USAGE, "--json and --output - both want standard output. Write the rows to a file.");
+  tessera_csv_write_options csv{};
+  csv.overwrite = a.force;
+  csv.delimiter = parse_delimiter(a.delimiter);
+  tessera::check_files({{0, "the model", a.model.c_str(), TESSERA_FILE_READ, 0},
+                        {0, "--output", a.output.c_str(), TESSERA_FILE_WRITTEN, a.force}});
+
+  Session session(shared);
+  session.progress().ignore("write");  // runs inside "sample", a batch behind
+  const auto model = tessera::Model::load(a.model);
+  tessera_sample_report report{};
+  tessera_sample_options options{};
+  options.seed = a.seed;
+  options.where = a.where.c_str();
+  options.batch_size = a.batch_size;
+  options.max_tries = a.max_tries;
+  options.calibrate = a.calibrate.c_str();
+  options.min_yield = a.min_yield;
+  options.report = &report;
+  const int64_t written =
+      write_rows(session, model.sample(session.context(), a.offset, a.rows, options), a.output, csv);
+
+  // Of a model of rows a row takes at least one candidate; a sequence is one and makes several rows.
+  const bool sequences = report.candidates < report.rows;
+  const std::string amount =
+      (sequences ? text::counted(report.candidates, "sequences") + ", " : "") + text::counted(written, "rows");
+  std::string summary =
+      fmt::format("{} to {} in {}", amount, pipe ? "standard output" : a.output, text::duration(session.seconds()));
+  const std::string tier = report.calibration == nullptr ? "off" : report.calibration;
+  if (tier != "off") summary += ", calibrated (" + tier + ")";
+  if ((!a.where.empty() || tier != "off") && report.candidates > 0)
+    summary += fmt::format(", yield {} ({})",
+                           text::percent(static_cast<double>(report.rows) / static_cast<double>(report.candidates)),
+                           text::counted(report.candidates, "candidates"));
+  if (report.settled > 0)
+    summary += fmt::format(", {} took the likeliest of {} candidates", text::counted(report.settled, "rows"),
+                           report.settled == 1 ? "its" : "their");
+  session.progress().line("written", summary);
+  if (shared.json) {
+    nlohmann::json out{{"output", a.output},
+                       {"rows", written},
+                       {"offset", a.offset},
+                       {"seed", a.seed},
+                       {"candidates", report.candidates},
+                       {"calibration", tier},
+                       {"settled", report.settled},
+                       {"seconds", session.seconds()}};
+    if (sequences) out["sequences"] = report.candidates;
+    print_json(out);
+  }
+}
+
+}  // namespace
+
+void add_sample(Program& program) {
+  CLI::App* command = program.add("sample", "Draws synthetic rows from a model");
+  auto a = std::make_shared<Arguments>();
+  const auto natural = whole_number(0);
+  const auto positive = whole_number(1, INT32_MAX);
+  command->add_option("model", a->model, "Model file written by tessera fit")->required();
+  command->add_option("--rows", a->rows, "How many rows, or sequences")->required()->check(natural);
+  command
+      ->add_option("--output", a->output,
+                   "CSV, .parquet or .arrow file, written whole or not at all, or - for CSV on standard output")
+      ->required();
+  command->add_flag("--force", a->force, "Replace an output that exists");
+  command->add_option("--seed", a->seed, "Another seed, another table")->capture_default_str();
+  command->add_option("--offset", a->offset, "First row (or sequence): row i depends on model, seed and i only")
+      ->check(natural)
+      ->capture_default_str();
+  command->add_option("--where", a->where,
+                      "Only rows that satisfy this: \"education = 'Masters' and age >= 40\" (=, !=, in (…), <, <=, >, "
+                      ">=, between … and …, is null, is not null, joined by and)");
+  command
+      ->add_option("--max-tries", a->max_tries,
+                   "Candidates a row may take under --where (65,536; by default sampling also ends when none of the "
+                   "first million meets it)")
+      ->check(positive);
+  command->add_option("--calibrate", a->calibrate,
+                      "off, marginals or full (default: what served best when the model was fitted)");
+  command
+      ->add_option("--min-yield", a->min_yield,
+                   "Share of candidates calibration keeps at least: higher is faster and less exact (default: 0.1)")
+      ->check(CLI::Range(0.0, 1.0));
+  command->add_option("--batch-size", a->batch_size, "Rows made at a time; never changes a row (default: chosen)")
+      ->check(positive);
+  program.add_device(*command);
+  command->add_option("--delimiter", a->delimiter, "What separates values: a character, or tab (default: a comma)");
+  command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });
+}

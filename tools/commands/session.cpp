@@ -1,0 +1,116 @@
+#include "session.h"
+
+#include <poll.h>
+#include <unistd.h>
+#include <CLI/Option.hpp>
+#include <CLI/Validators.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "interrupt.h"
+#include "terminal/text.h"
+
+namespace {
+
+// What --device came to, and why.
+std::string chosen_device(const std::string& wish) {
+  const auto gpu = nlohmann::json::parse(tessera::info())["gpu"];
+  if (!gpu["available"].get<bool>()) return "cpu. " + gpu["reason"].get<std::string>();
+  const std::string name = wish.rfind("cuda:", 0) == 0 ? wish : "cuda:0";
+  for (const auto& d : gpu["devices"])
+    if (d["device"] == name && d.contains("name")) return name + " (" + d["name"].get<std::string>() + ")";
+  return name;
+}
+
+bool reader_is_gone() {
+  pollfd out{STDOUT_FILENO, POLLOUT, 0};
+  return ::poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP)) != 0;
+}
+
+}  // namespace
+
+Session::Session(const SharedOptions& options) : progress_(ProgressPrinter::style_for_stderr(options.quiet)) {
+  tessera_context_options o{};
+  o.threads = options.threads;
+  o.device = options.device.c_str();
+  o.progress = &ProgressPrinter::callback;
+  o.user = &progress_;
+  o.memory_limit = static_cast<int64_t>(std::min<uint64_t>(options.memory_limit, INT64_MAX));
+  o.scratch = options.scratch.c_str();
+  context_ = std::make_unique<tessera::Context>(o);
+  cancel_on_signals(context_->get());
+  if (options.device != "cpu") progress_.line("device", chosen_device(options.device));
+}
+
+Session::~Session() {
+  cancel_on_signals(nullptr);
+  progress_.clear();
+}
+
+double Session::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+}
+
+void print(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    throw tessera::Error(TESSERA_E_IO,
+                         std::string("Standard output cannot be written (") + std::strerror(errno) + ").");
+}
+
+int64_t write_rows(Session& session, tessera::Rows&& rows, const std::string& path,
+                   const tessera_csv_write_options& options) {
+  try {
+    return tessera::write_table(session.context(), std::move(rows), path, options);
+  } catch (const tessera::Error& e) {
+    if (path == "-" && e.status() == TESSERA_E_IO && reader_is_gone()) {
+      session.progress().clear();
+      ::raise(SIGPIPE);  // returns where the signal is ignored: then it is an error like others
+    }
+    throw;
+  }
+}
+
+void print_json(const nlohmann::json& report) {
+  print(report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+void print_page(const std::string& page) { print(text::printable(page, true)); }
+
+void CsvArguments::add_to(CLI::App& command) {
+  command.add_option(
+      "--types", types,
+      "Types of columns, where the rules of docs/tables.md are not what you want:\nzip=category,id=identifier "
+      "(integer, decimal, boolean, category, date, datetime, identifier)");
+  command.add_option("--missing", missing, "Further spellings of a missing value, comma-separated");
+  command.add_option("--delimiter", delimiter,
+                     "What separates values: a character, or tab (default: found among , ; tab |)");
+  command.add_option("--header", header, "Whether the first line holds names: yes, no, detect")
+      ->check(CLI::IsMember({"yes", "no", "detect"}))
+      ->capture_default_str();
+}
+
+tessera_csv_options CsvArguments::options() const {
+  tessera_csv_options o{};
+  o.types = types.empty() ? nullptr : types.c_str();
+  o.missing = missing.empty() ? nullptr : missing.c_str();
+  o.delimiter = parse_delimiter(delimiter);
+  o.header = header == "yes" ? TESSERA_HEADER_YES : header == "no" ? TESSERA_HEADER_NO : TESSERA_HEADER_DETECT;
+  return o;
+}
+
+char parse_delimiter(const std::string& text) {
+  if (text.empty()) return '\0';
+  if (text == "tab" || text == "\\t") return '\t';
+  if (text.size() != 1 || static_cast<unsigned char>(text[0]) >= 0x80 || text[0] == '"' || text[0] == '\n' ||
+      text[0] == '\r')
+    throw tessera::Error(
+        TESSERA_E_USAGE,
+        "--delimiter: \"" + text +
+            "\" is not one ASCII character other than a quote or a line end. Write tab for a tabulator.");
+  return text[0];
+}

@@ -1,0 +1,59 @@
+// What every command has: the options that all share, a context with progress and signals, and its standard output.
+#pragma once
+#include <CLI/App.hpp>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "terminal/progress.h"
+#include "tessera/tessera.hpp"
+
+struct SharedOptions {
+  int threads = 0;
+  std::string device = "cpu";
+  bool quiet = false;
+  bool json = false;
+  uint64_t memory_limit = 0;  // 0: none
+  std::string scratch;        // folder; empty: none
+};
+
+class Session {
+ public:
+  explicit Session(const SharedOptions& options);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  const tessera::Context& context() const { return *context_; }
+  ProgressPrinter& progress() { return progress_; }
+  double seconds() const;  // since the session began
+
+ private:
+  ProgressPrinter progress_;
+  std::unique_ptr<tessera::Context> context_;
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+};
+
+// Writes to standard output, all of it; throws tessera::Error(TESSERA_E_IO) where that fails (a full disk behind a
+// redirection).
+void print(const std::string& text);
+// A report; a path in it that is not UTF-8 is shown with replacement characters.
+void print_json(const nlohmann::json& report);
+// The same for a page that people read: control characters of the texts in it are escaped.
+void print_page(const std::string& page);
+
+// Rows to a file, or to standard output ("-"): there a reader that went away (… | head) ends the process as it ends
+// every Unix tool, by SIGPIPE and without a word.
+int64_t write_rows(Session& session, tessera::Rows&& rows, const std::string& path,
+                   const tessera_csv_write_options& options);
+
+// How CSV files are to be read, for every command that reads one.
+struct CsvArguments {
+  std::string types, missing, delimiter, header = "detect";
+  void add_to(CLI::App& command);
+  tessera_csv_options options() const;  // points into this struct
+};
+
+// One delimiter out of "," ";" "|" "tab" or any other single character; '\0' for an empty text.
+char parse_delimiter(const std::string& text);

@@ -1,0 +1,22 @@
+#include "whole_number.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "terminal/text.h"
+
+CLI::Validator whole_number(int64_t low, int64_t high) {
+  const std::string open = fmt::format("whole number from {}", text::count(low)),
+                    range = high == INT64_MAX ? open : fmt::format("{} to {}", open, text::count(high));
+  const auto check = [=](const std::string& given) {
+    int64_t value = 0;
+    const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), value);
+    if (error == std::errc() && end == given.data() + given.size() && value >= low && value <= high)
+      return std::string();
+    const bool digits = given.find_first_not_of("0123456789-") == std::string::npos;
+    return fmt::format("{} is not a {}{}", given.empty() ? "an empty text" : given, range,
+                       digits ? "." : ", written with digits only (1000000).");
+  };
+  return CLI::Validator(check, high == INT32_MAX ? open : range, range);
+}
