@@ -1,17 +1,51 @@
 #!/usr/bin/env bash
-# Counts in how many files of engine/ and kernels/ each op is named outside its own, and asserts the bounds that were reached: an op is described once.
-# Its own files: kernels/ops.h (attributes and the list), the one with its Rule<Op>, those with its CPU kernel, its CUDA kernel and its Fused<Op>.
-#   house.sh <source folder> [--all]     --all: every op with its files
+# Counts what makes the code easy to find one's way in, and asserts the bounds that were reached.
+#   house.sh <source folder> [--all]     --all: every op with the files that name it
 set -euo pipefail
 cd "$1"
+most_files=20 longest_line=120 longest_function=80 longest_file=600
 median_bound=1 worst_bound=12
+failures=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# The code of each file, without comments, one word a line.
-mapfile -t files < <(find engine kernels -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' | sort)
-for file in "${files[@]}"; do
-  [[ $file == kernels/ops.h ]] && continue
+fail() {
+  echo "$1"
+  failures=$((failures + 1))
+}
+sources() { find "$@" -name '*.h' -o -name '*.hpp' -o -name '*.c' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' | sort; }
+
+# Folders one can read at a glance.
+while read -r count folder; do
+  ((count <= most_files)) || fail "$folder holds $count files (bound $most_files)"
+done < <(find kernels engine models include tools tests bench plugins examples docs -type f ! -path '*/corpus/*' 2> /dev/null | sed 's|/[^/]*$||' | sort | uniq -c)
+
+# Lines and files. Characters, not bytes: comments have formulas.
+mapfile -t all < <(sources kernels engine models include tools tests bench plugins examples 2> /dev/null)
+for file in "${all[@]}"; do
+  long=$(LC_ALL=C.UTF-8 grep -ncE "^.{$((longest_line + 1)),}" "$file" || true)
+  ((long == 0)) || fail "$file has $long lines of more than $longest_line columns"
+  lines=$(wc -l < "$file")
+  ((lines <= longest_file)) || fail "$file has $lines lines (bound $longest_file)"
+done
+
+# Functions of the product. The tree is formatted, so a function's body ends at a brace in the column its head began in.
+mapfile -t product < <(sources kernels engine models tools plugins)
+awk -v bound="$longest_function" '
+  FNR == 1 { head = 0; inner = 0 }
+  /^(namespace|extern|class|struct|enum|union|#|\/\/|template)/ && !/\(/ { head = 0; next }
+  /^[^ \t#\/}]/ && !head { head = FNR; name = $0 }
+  /^}/ { if (head && FNR - head + 1 > bound) print FILENAME ":" head ": " FNR - head + 1 " lines: " name; head = 0 }
+  /;$/ && head == FNR { head = 0 }
+  /^  [A-Za-z~].*\).*\{$/ && !/^  (if|for|while|switch|do|else|return|struct|class|enum|union|namespace)/ { inner = FNR; method = $0 }
+  /^  }/ { if (inner && FNR - inner + 1 > bound) print FILENAME ":" inner ": " FNR - inner + 1 " lines: " method; inner = 0 }
+' "${product[@]}" > "$work/long"
+[[ ! -s $work/long ]] || fail "functions of more than $longest_function lines: $(cat "$work/long")"
+
+# An op is described once: in how many files of engine/ and kernels/ it is named outside its own. Its own are
+# kernels/ops.h (attributes and the list) and those with its Rule<Op>, its CPU kernel, its CUDA kernel and its Fused<Op>.
+mapfile -t files < <(sources engine kernels | grep -v '^kernels/ops.h$')
+for file in "${files[@]}"; do  # the code without comments, one word a line
   sed -E 's://.*$::; s/"[^"]*"//g' "$file" | grep -oE '(OpKind::)?[A-Za-z_][A-Za-z_0-9]*' | sort -u | sed "s|\$| $file|"
 done > "$work/words"
 sed -nE 's/^ *X\((\w+), (\w+), .*/\1 \2/p' kernels/ops.h > "$work/ops"
@@ -20,10 +54,15 @@ while read -r op name; do
   awk -v op="$op" -v name="OpKind::$name" '$1 == op || $1 == name { print $2 }' "$work/words" | sort -u | comm -23 - "$work/own" > "$work/others"
   echo "$(wc -l < "$work/others") $op $(tr '\n' ' ' < "$work/others")"
 done < "$work/ops" | sort -n > "$work/counts"
-
 ops=$(wc -l < "$work/counts")
 [[ ${2:-} == --all ]] && cat "$work/counts"
 median=$(awk -v at=$(((ops + 1) / 2)) 'NR == at { print $1 }' "$work/counts")
 read -r worst op _ < <(tail -n 1 "$work/counts")
 echo "$ops ops; named outside their own files: the median in $median files (bound $median_bound), the worst, $op, in $worst (bound $worst_bound)"
-((ops >= 48 && median <= median_bound && worst <= worst_bound))
+((ops >= 48 && median <= median_bound && worst <= worst_bound)) || fail "ops are named in too many files: house.sh . --all lists them"
+
+# The layout of the code, where the formatter of the release it was written with is there.
+if clang-format --version 2> /dev/null | grep -q 'version 14\.'; then
+  clang-format --dry-run -Werror "${all[@]}" 2> "$work/format" || fail "not as .clang-format has it: $(grep -c 'error:' "$work/format") places, the first: $(head -n 1 "$work/format")"
+fi
+exit $((failures > 0))

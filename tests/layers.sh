@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Proves the layers: for every pair of layer and header, an include compiles if and only if the layer may see the header, with the include paths that the
-# layer's own target is compiled with.
+# Proves the layers: for every pair of layer and header, an include compiles if and only if the layer may see the header,
+# with the include paths that the layer's own target is compiled with; and includes between folders run one way.
 #   layers.sh <source folder> <C++ compiler> <layer>=<include folders, colon-separated>…
 set -euo pipefail
 source=$1 compiler=$2
@@ -40,5 +40,15 @@ above=$(files '^\s*#\s*include\s*["<](models/api/|tessera/tessera)' "$source"/{k
 for found in "$climbing" "$above"; do
   [[ -z $found ]] || { echo "$found"; failures=$((failures + 1)); }
 done
-echo "$checked pairs of layer and header, $failures wrong"
+
+# Folders inside a layer: includes between them run one way, so that tsort finds an order of all folders.
+cd "$source"
+arrows=$(find kernels engine models -name '*.h' -o -name '*.cuh' -o -name '*.cpp' -o -name '*.cu' | while read -r file; do
+  sed -nE 's,^#include "((kernels|engine|models)(/[^"/]*)*)/[^"/]*".*,\1,p' "$file" | sort -u | sed "s|^|${file%/*} |"
+done | sort -u | awk '$1 != $2')
+if ! circles=$(tsort <<< "$arrows" 2>&1 > /dev/null); then
+  echo "folders that include one another: ${circles//tsort: /}"
+  failures=$((failures + 1))
+fi
+echo "$checked pairs of layer and header, $(wc -l <<< "$arrows") arrows between folders, $failures wrong"
 exit $((failures > 0))

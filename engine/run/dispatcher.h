@@ -1,7 +1,7 @@
 // Which tile a thread runs next, without locks. Each thread owns a share of every phase, the same slice of each op, so
 // that its inputs are in its own caches; once its share is done it steals from the others. The thread that finishes the
-// last tile of a phase opens the next one: no thread waits for one that has no tile in hand, so a team on a busy machine
-// goes on with the threads that happen to run.
+// last tile of a phase opens the next one: no thread waits for one that has no tile in hand, so a team on a busy
+// machine goes on with the threads that happen to run.
 #pragma once
 #include <atomic>
 #include <cstdint>

@@ -101,88 +101,104 @@ void Calibration::write(nlohmann::json& document, SafeTensors& file) const {
   document["calibration"] = std::move(c);
 }
 
+namespace {
+
+void read_quantiles(const Fields& column, const Reader& in, size_t j, Calibration& c, ColumnProfile& p) {
+  const auto& exact = column.array("exact");
+  if (exact.size() != 3) misfit("is damaged");
+  Quantiles sets[3];
+  for (size_t s = 0; s < 3; ++s) {
+    if (!exact[s].is_boolean()) misfit("is damaged");
+    sets[s] = Quantiles::from(in.doubles(fmt::format("{}.{}.points", kQuantileSets[s], j)),
+                              in.doubles(fmt::format("{}.{}.shares", kQuantileSets[s], j)), exact[s].get<bool>());
+  }
+  p.real = std::move(sets[0]);
+  p.free = std::move(sets[1]);
+  c.model.push_back(std::move(sets[2]));
+}
+
+void read_cells(const Reader& in, size_t j, const std::string& name, ColumnProfile& p) {
+  p.share = in.doubles(fmt::format("share.{}", j));
+  p.heaped = in.doubles(fmt::format("heaped.{}", j));
+  p.fixed = in.doubles(fmt::format("fixed.{}", j));
+  p.cell_of_level = in.values<int32_t>(fmt::format("cell_of_level.{}", j));
+  if (!ascend(p.heaped) || !ascend(p.fixed)) misfit("has repeated numbers that do not ascend");
+  p.other = static_cast<int32_t>(p.share.size()) - 2;
+  const size_t least = p.numeric ? p.heaped.size() + ColumnProfile::kBins + 1 : 2;
+  if (p.share.size() < least || (p.numeric && p.share.size() != least))
+    misfit("has another number of cells in column " + name);
+  for (const int32_t cell : p.cell_of_level)
+    if (cell < 0 || cell > p.other) misfit("has a category outside the cells of column " + name);
+}
+
+void read_column(const Fields& column, const Reader& in, const Encoder& encoder, const Table& schema, Calibration& c) {
+  const size_t j = c.profile.columns.size();
+  ColumnProfile p;
+  p.column = static_cast<int>(column.integer("column", j == 0 ? 0 : c.profile.columns.back().column + 1,
+                                             static_cast<int64_t>(schema.columns.size()) - 1));
+  const Column& own = schema.columns[static_cast<size_t>(p.column)];
+  p.numeric = column.flag("numeric");
+  if (p.numeric != is_numeric(own.type) || own.type == ColumnType::constant || own.type == ColumnType::identifier)
+    misfit("has another kind of column " + own.name);
+  const Encoder::Codes codes = encoder.codes(p.column);  // every code must stand for a number, or for a text
+  const bool known = p.numeric ? codes.levels.empty() ? !codes.mean.empty() : codes.values.size() == codes.levels.size()
+                               : !codes.levels.empty();
+  if (codes.code < 0 || !known) misfit("is of another code of column " + own.name);
+  c.rounding.push_back(static_cast<int>(column.integer("rounding", -1, 15)));
+  read_quantiles(column, in, j, c, p);
+  read_cells(in, j, own.name, p);
+  if (!c.model.back().empty() && (p.free.empty() || !encoder.decimals(p.column)))
+    misfit("maps column " + own.name + " to nothing");
+  c.profile.columns.push_back(std::move(p));
+}
+
+void read_ratio(const Fields& r, const Reader& in, Calibration& c) {
+  RatioConfig config;
+  config.hidden.clear();
+  for (const auto& h : r.array("hidden")) {
+    if (!h.is_number_integer() || h < 1 || h > 4096) misfit("has a layer that is not 1 … 4096 wide");
+    config.hidden.push_back(h.get<int>());
+  }
+  if (config.hidden.empty() || config.hidden.size() > 16) misfit("has no layer or more than 16");
+  config.slope = r.number("slope");
+  c.ratio = Ratio(c.profile.spans(), config);
+  c.ratio.weights = in.values<float>("ratio");
+  if (static_cast<int64_t>(c.ratio.weights.size()) != c.ratio.parameters().size)
+    misfit("has another number of weights than its layers need");
+  for (const float w : c.ratio.weights)
+    if (!std::isfinite(w)) misfit("has a weight that is not finite");
+}
+
+TierTrial read_trial(const Fields& t) {
+  TierTrial trial;
+  if (!parse_tier(t.text("tier"), trial.tier)) misfit("names an unknown tier");
+  trial.temperature = t.number("temperature");
+  trial.yield = t.number("yield");
+  trial.shape_error = t.number("shape_error");
+  trial.trend_error = t.number("trend_error");
+  trial.c2st = t.number("c2st");
+  return trial;
+}
+
+}  // namespace
+
 Calibration Calibration::read(const nlohmann::json& document, const SafeTensors& file, const Encoder& encoder) {
   Calibration c;
   if (!document.contains("calibration")) return c;
   const Fields f(document["calibration"], "its calibration");
   const Reader in{file};
   const Table schema = encoder.schema();
-  for (const auto& json : f.array("columns")) {
-    const Fields column(json, "a calibrated column");
-    const size_t j = c.profile.columns.size();
-    ColumnProfile p;
-    p.column = static_cast<int>(column.integer("column", j == 0 ? 0 : c.profile.columns.back().column + 1,
-                                               static_cast<int64_t>(schema.columns.size()) - 1));
-    const Column& own = schema.columns[static_cast<size_t>(p.column)];
-    p.numeric = column.flag("numeric");
-    if (p.numeric != is_numeric(own.type) || own.type == ColumnType::constant || own.type == ColumnType::identifier)
-      misfit("has another kind of column " + own.name);
-    const Encoder::Codes codes = encoder.codes(p.column);  // every code must stand for a number, or for a text
-    const bool known = p.numeric
-                           ? codes.levels.empty() ? !codes.mean.empty() : codes.values.size() == codes.levels.size()
-                           : !codes.levels.empty();
-    if (codes.code < 0 || !known) misfit("is of another code of column " + own.name);
-    c.rounding.push_back(static_cast<int>(column.integer("rounding", -1, 15)));
-    const auto& exact = column.array("exact");
-    if (exact.size() != 3) misfit("is damaged");
-    Quantiles sets[3];
-    for (size_t s = 0; s < 3; ++s) {
-      if (!exact[s].is_boolean()) misfit("is damaged");
-      sets[s] = Quantiles::from(in.doubles(fmt::format("{}.{}.points", kQuantileSets[s], j)),
-                                in.doubles(fmt::format("{}.{}.shares", kQuantileSets[s], j)), exact[s].get<bool>());
-    }
-    p.real = std::move(sets[0]);
-    p.free = std::move(sets[1]);
-    c.model.push_back(std::move(sets[2]));
-    p.share = in.doubles(fmt::format("share.{}", j));
-    p.heaped = in.doubles(fmt::format("heaped.{}", j));
-    p.fixed = in.doubles(fmt::format("fixed.{}", j));
-    p.cell_of_level = in.values<int32_t>(fmt::format("cell_of_level.{}", j));
-    if (!ascend(p.heaped) || !ascend(p.fixed)) misfit("has repeated numbers that do not ascend");
-    p.other = static_cast<int32_t>(p.share.size()) - 2;
-    const size_t least = p.numeric ? p.heaped.size() + ColumnProfile::kBins + 1 : 2;
-    if (p.share.size() < least || (p.numeric && p.share.size() != least))
-      misfit("has another number of cells in column " + own.name);
-    for (const int32_t cell : p.cell_of_level)
-      if (cell < 0 || cell > p.other) misfit("has a category outside the cells of column " + own.name);
-    if (!c.model.back().empty() && (p.free.empty() || !encoder.decimals(p.column)))
-      misfit("maps column " + own.name + " to nothing");
-    c.profile.columns.push_back(std::move(p));
-  }
+  for (const auto& json : f.array("columns")) read_column(Fields(json, "a calibrated column"), in, encoder, schema, c);
   if (f.has("marginals"))
     c.marginals = read_keeping(Fields(f.at("marginals"), "its calibration by marginals"), "marginals", c.profile, in);
   if (f.has("full")) {
     c.full = read_keeping(Fields(f.at("full"), "its full calibration"), "full", c.profile, in);
-    const Fields r(f.at("ratio"), "its density ratio");
-    RatioConfig config;
-    config.hidden.clear();
-    for (const auto& h : r.array("hidden")) {
-      if (!h.is_number_integer() || h < 1 || h > 4096) misfit("has a layer that is not 1 … 4096 wide");
-      config.hidden.push_back(h.get<int>());
-    }
-    if (config.hidden.empty() || config.hidden.size() > 16) misfit("has no layer or more than 16");
-    config.slope = r.number("slope");
-    c.ratio = Ratio(c.profile.spans(), config);
-    c.ratio.weights = in.values<float>("ratio");
-    if (static_cast<int64_t>(c.ratio.weights.size()) != c.ratio.parameters().size)
-      misfit("has another number of weights than its layers need");
-    for (const float w : c.ratio.weights)
-      if (!std::isfinite(w)) misfit("has a weight that is not finite");
+    read_ratio(Fields(f.at("ratio"), "its density ratio"), in, c);
     c.held_out_loss = f.number("held_out_loss");
   }
   if (!parse_tier(f.text("tier"), c.chosen) || !c.holds(c.chosen)) misfit("names a tier it does not hold");
   if (f.has("note")) c.note = f.text("note");
-  for (const auto& json : f.array("trials")) {
-    const Fields t(json, "a trial of its calibration");
-    TierTrial trial;
-    if (!parse_tier(t.text("tier"), trial.tier)) misfit("names an unknown tier");
-    trial.temperature = t.number("temperature");
-    trial.yield = t.number("yield");
-    trial.shape_error = t.number("shape_error");
-    trial.trend_error = t.number("trend_error");
-    trial.c2st = t.number("c2st");
-    c.trials.push_back(trial);
-  }
+  for (const auto& json : f.array("trials")) c.trials.push_back(read_trial(Fields(json, "a trial of its calibration")));
   return c;
 }
 

@@ -4,6 +4,7 @@
 //   inputs → 256 → 256 → 1, leaky ReLU 0.2, dropout 0.35 · Adam 2e-3, batches of 512 rows of each side · the weights'
 //   average over the steps is what is kept; stops when its held-out loss hardly falls any more
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -22,6 +23,13 @@ struct RatioRows {
   int64_t rows = 0;
   std::vector<int32_t> cells;
   std::vector<float> inputs;
+
+  static RatioRows sized(int64_t rows, int codes, int inputs) {
+    RatioRows r{rows, {}, {}};
+    r.cells.resize(static_cast<size_t>(rows * codes));
+    r.inputs.resize(static_cast<size_t>(std::max<int64_t>(rows * inputs, 1)));
+    return r;
+  }
 };
 
 struct RatioConfig {

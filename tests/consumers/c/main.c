@@ -1,4 +1,5 @@
-/* A C program that has a table in memory: hands it over as an Arrow stream, learns a model in a thread-safe way of its own, takes rows back without a copy. */
+/* A C program that has a table in memory: hands it over as an Arrow stream, learns a model in a thread-safe way of its
+ * own, takes rows back without a copy. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,10 @@ static struct {
 static void release_schema(struct ArrowSchema* s) { s->release = NULL; }
 static void release_array(struct ArrowArray* a) { a->release = NULL; }
 static void release_stream(struct ArrowArrayStream* s) { s->release = NULL; }
-static const char* last_error(struct ArrowArrayStream* s) { (void)s; return NULL; }
+static const char* last_error(struct ArrowArrayStream* s) {
+  (void)s;
+  return NULL;
+}
 
 static int get_schema(struct ArrowArrayStream* s, struct ArrowSchema* out) {
   static const char *const names[COLUMNS] = {"age", "weight"}, *const formats[COLUMNS] = {"l", "g"};
@@ -31,7 +35,8 @@ static int get_schema(struct ArrowArrayStream* s, struct ArrowSchema* out) {
     table.columns[j].name = names[j], table.columns[j].format = formats[j], table.columns[j].release = release_schema;
     table.schema_children[j] = &table.columns[j];
   }
-  out->format = "+s", out->name = "", out->n_children = COLUMNS, out->children = table.schema_children, out->release = release_schema;
+  out->format = "+s", out->name = "", out->n_children = COLUMNS, out->children = table.schema_children,
+  out->release = release_schema;
   return 0;
 }
 
@@ -43,10 +48,12 @@ static int get_next(struct ArrowArrayStream* s, struct ArrowArray* out) {
   for (int j = 0; j < COLUMNS; ++j) {
     memset(&table.arrays[j], 0, sizeof table.arrays[j]);
     table.buffers[j][1] = values[j];
-    table.arrays[j].length = ROWS, table.arrays[j].n_buffers = 2, table.arrays[j].buffers = table.buffers[j], table.arrays[j].release = release_array;
+    table.arrays[j].length = ROWS, table.arrays[j].n_buffers = 2, table.arrays[j].buffers = table.buffers[j],
+    table.arrays[j].release = release_array;
     table.array_children[j] = &table.arrays[j];
   }
-  out->length = ROWS, out->n_buffers = 1, out->buffers = table.root_buffers, out->n_children = COLUMNS, out->children = table.array_children, out->release = release_array;
+  out->length = ROWS, out->n_buffers = 1, out->buffers = table.root_buffers, out->n_children = COLUMNS,
+  out->children = table.array_children, out->release = release_array;
   return 0;
 }
 

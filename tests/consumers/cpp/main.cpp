@@ -1,5 +1,6 @@
-// A C++ program: learns a table from a CSV file, saves, loads, samples under a condition, reads the report. It uses std::make_shared and, where asked, {fmt}, which the
-// library uses too: linked with libtessera.a, its copies and the library's must not meet.
+// A C++ program: learns a table from a CSV file, saves, loads, samples under a condition, reads the report. It uses
+// std::make_shared and, where asked, {fmt}, which the library uses too: linked with libtessera.a, its copies and the
+// library's must not meet.
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -44,9 +45,7 @@ int main(int argc, char** argv) try {
     impossible.where = "no_such_column = 1";
     model.sample(context, 0, 1, impossible);
     expect(false, "an unknown column is refused");
-  } catch (const tessera::Error& e) {
-    expect(e.status() == TESSERA_E_CONDITION, "its status is CONDITION");
-  }
+  } catch (const tessera::Error& e) { expect(e.status() == TESSERA_E_CONDITION, "its status is CONDITION"); }
   std::remove(table.c_str());
 #ifdef FMT_HEADER_ONLY
   expect(fmt::format("{:.3f} {:>5}", 2.5, "rows") == "2.500  rows", "the program's own {fmt} formats");

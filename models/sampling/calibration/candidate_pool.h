@@ -1,0 +1,35 @@
+// Rows of the model as candidates: drawn in batches, mapped, encoded for the density ratio and selected, in slices that
+// threads work on side by side.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "models/sampling/calibration/calibration.h"
+
+namespace tessera {
+
+// Rows [begin, begin + rows) of a table.
+Table rows_of(const Table& table, int64_t begin, int64_t rows);
+
+class CandidatePool {
+ public:
+  // Rows [first, first + rows) of the model. `all`: of this pool and those before it, for the progress. No rows where
+  // neither they nor what is learned of them, which takes as long again, would be there in time.
+  static CandidatePool draw(const Calibration::RowSource& model, int64_t first, int64_t rows, int64_t all,
+                            Deadline& until, Team& team, const Monitor& monitor);
+
+  int64_t rows() const { return rows_; }
+  void map(const Calibration& calibration, uint64_t seed, Team& team);  // numbers through the map, in place
+  RatioRows encode(const Profile& profile, Team& team) const;
+  // The first `most` rows that keep(row of the pool) holds on to, as one table.
+  Table select(int64_t most, const std::function<bool(int64_t)>& keep) const;
+  // Every number of column j, missing ones as NaN.
+  void each_number(size_t j, const std::function<void(double)>& visit) const;
+
+ private:
+  int64_t first_ = 0, rows_ = 0;
+  std::vector<Table> slices_;
+};
+
+}  // namespace tessera
