@@ -230,7 +230,7 @@ Workload sampling(int64_t rows, int64_t batch, Team& team) {
   struct Sampling {
     Model model;
     std::unique_ptr<Method> method;
-    std::unique_ptr<RowMaker> maker;
+    std::unique_ptr<RowGenerator> generator;
     std::unique_ptr<Acceptance> acceptance;
     std::vector<int32_t> identity;
   };
@@ -242,17 +242,17 @@ Workload sampling(int64_t rows, int64_t batch, Team& team) {
   const Model::State& state = s->model.state();
   const Tier tier = state.calibration.holds(Tier::full) ? Tier::full : Tier::marginals;
   s->method = state.method();
-  s->maker = s->method->row_maker(state.kept, {}, 1, team);
+  s->generator = s->method->row_generator(state.kept, {}, 1, team);
   s->acceptance = std::make_unique<Acceptance>(state.encoder, state.calibration, tier, kMinYield);
   for (int64_t i = 0; i < batch; ++i) s->identity.insert(s->identity.end(), {static_cast<int32_t>(i), 0, 0});
   Workload w{{}, [s](Program& p) {
                load_states(p, s->model.state().kept.states);
                bind_if(p, "rows", s->identity.data());
-               s->maker->bind(p);
+               s->generator->bind(p);
                s->acceptance->bind(p);
              }};
   Recorder r(w.plan);
-  s->maker->record(r, batch);
+  s->generator->record(r, batch);
   const Var codes = r.var(w.plan.find("codes")), alphas = r.var(w.plan.find("alphas"));
   const auto closed = r.emit(CompactRows{}, {s->acceptance->record(r, codes, alphas), codes, alphas});
   for (size_t i = 0; i < closed.size(); ++i) r.output(closed[i], "closed." + std::to_string(i));

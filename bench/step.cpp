@@ -131,7 +131,7 @@ Work sampling_work(const Model& model, Team& team) {
   const std::unique_ptr<Method> method = model.state().method();
   Plan plan;
   Recorder r(plan);
-  method->row_maker(model.state().kept, {}, 0, team)->record(r, kBatch);
+  method->row_generator(model.state().kept, {}, 0, team)->record(r, kBatch);
   optimise(plan);
   Work w = work_of(plan);
   for (double* x : {&w.matrix_flops, &w.flops, &w.other_bytes}) *x /= static_cast<double>(kBatch);

@@ -22,14 +22,14 @@ namespace tessera {
 using States = std::map<std::string, std::vector<float>>;
 
 // What is left of training: all that sampling needs.
-struct Kept {
+struct FittedState {
   States states;                        // of the sampling plan
   std::vector<int64_t> condition_rows;  // CTGAN: of each condition, by position, the rows that had it
   int64_t active = 0;                   // TVAE: latent dimensions of the fitted prior
 };
 
-// A tensor of the model file and where it lies in Kept::states.
-struct Stored {
+// A tensor of the model file and where it lies in FittedState::states.
+struct TensorSpec {
   std::string name;
   std::vector<int64_t> shape;
   std::string state;
@@ -52,9 +52,9 @@ struct AllowedLevels {
 };
 
 // Makes the candidates of one stream.
-class RowMaker {
+class RowGenerator {
  public:
-  virtual ~RowMaker() = default;
+  virtual ~RowGenerator() = default;
   // outputs "codes" and "alphas"; bound "rows" [batch, 3] says who each row is
   virtual void record(Recorder& r, int64_t batch) const = 0;
   virtual void bind(Program& program) = 0;  // the bound leaves that are the method's own
@@ -74,7 +74,7 @@ class HeldOut {
   virtual double least() const = 0;  // the smallest difference that is worth training for
 };
 
-struct Surroundings {
+struct RunContext {
   uint64_t seed;
   const std::set<std::string>& passes_off;
   Team& team;
@@ -104,17 +104,18 @@ class Method {
   // means by column of the ring
   virtual void describe_losses(const std::vector<double>& means, LossRow& row) const = 0;
   // from the states of start(), as training left them
-  virtual Kept keep(States end, const Surroundings& around) const = 0;
-  // On the rows given; they and what is around outlive the result. Null: the method has no such measure, and neither
+  virtual FittedState keep(States end, const RunContext& context) const = 0;
+  // On the rows given; they and the context outlive the result. Null: the method has no such measure, and neither
   // --patience nor --keep best may be asked of it.
-  virtual std::unique_ptr<HeldOut> held_out(const EncodedTable&, const Surroundings&) const { return nullptr; }
+  virtual std::unique_ptr<HeldOut> held_out(const EncodedTable&, const RunContext&) const { return nullptr; }
 
   // Sampling. `allowed` holds the category columns that have conditions.
-  virtual std::unique_ptr<RowMaker> row_maker(const Kept& kept, const std::vector<AllowedLevels>& allowed,
-                                              uint64_t seed, Team& team) const = 0;
+  virtual std::unique_ptr<RowGenerator> row_generator(const FittedState& kept,
+                                                      const std::vector<AllowedLevels>& allowed, uint64_t seed,
+                                                      Team& team) const = 0;
 
-  // The model file: every tensor it holds of Kept::states. kept.active is known.
-  virtual void visit_stored(const Kept& kept, const std::function<void(const Stored&)>& visit) const = 0;
+  // The model file: every tensor it holds of FittedState::states. kept.active is known.
+  virtual void visit_tensors(const FittedState& kept, const std::function<void(const TensorSpec&)>& visit) const = 0;
 
   // For `plan` and `inspect`.
   virtual int64_t parameters() const = 0;  // weights that sampling uses

@@ -46,7 +46,7 @@ void check_room_in_file(const nlohmann::json& encoder) {
 
 std::string Model::bytes() const {
   SafeTensors file;
-  const Kept& kept = state_->kept;
+  const FittedState& kept = state_->kept;
   nlohmann::json document{
       {"format", kFormat},
       {"method", method_name(state_->config)},
@@ -54,7 +54,7 @@ std::string Model::bytes() const {
       {"config", config_json(state_->config)},
       {"encoder", state_->sequences ? state_->sequences->encoder.to_json() : state_->encoder.to_json()},
       {"provenance", state_->provenance}};
-  auto put = [&](const Stored& s, const States& states) {
+  auto put = [&](const TensorSpec& s, const States& states) {
     int64_t count = 1;
     for (const int64_t n : s.shape) count *= n;
     std::vector<float> values(static_cast<size_t>(count));
@@ -64,13 +64,13 @@ std::string Model::bytes() const {
   };
   if (state_->sequences) {
     const SequenceModel& m = *state_->sequences;
-    m.visit_stored(std::get<TimeganConfig>(state_->config), [&](const Stored& s, bool of_attributes) {
+    m.visit_tensors(std::get<TimeganConfig>(state_->config), [&](const TensorSpec& s, bool of_attributes) {
       put(s, of_attributes ? m.attributes.states : m.networks);
     });
     if (m.attributes.active > 0) document["prior"] = {{"active", m.attributes.active}};
   }
   if (state_->learnt()) {
-    state_->method()->visit_stored(kept, [&](const Stored& s) { put(s, kept.states); });
+    state_->method()->visit_tensors(kept, [&](const TensorSpec& s) { put(s, kept.states); });
     if (!kept.condition_rows.empty())
       file.tensors["conditions.rows"] =
           SafeTensor::of<int64_t>({static_cast<int64_t>(kept.condition_rows.size())}, kept.condition_rows);
@@ -104,7 +104,7 @@ struct Tensors {
       throw Error(ErrorCode::format, fmt::format("tensor {} has another shape than its document says.", name));
     return t;
   }
-  void read(const Stored& s, States& states) const {
+  void read(const TensorSpec& s, States& states) const {
     const auto values = get(s.name, s.shape).values<float>();
     std::vector<float>& to = states[s.state];
     to.resize(static_cast<size_t>(s.state_size));
@@ -132,8 +132,8 @@ void read_sequences(Model::State& state, const SafeTensors& file, const nlohmann
         Fields(f.at("prior"), "its prior").integer("active", 1, SequenceModel::kAttributeDimensions);
   }
   const Tensors tensors{file};
-  model->visit_stored(config, [&](const Stored& s, bool) { tensors.get(s.name, s.shape); });
-  model->visit_stored(config, [&](const Stored& s, bool of_attributes) {
+  model->visit_tensors(config, [&](const TensorSpec& s, bool) { tensors.get(s.name, s.shape); });
+  model->visit_tensors(config, [&](const TensorSpec& s, bool of_attributes) {
     tensors.read(s, of_attributes ? model->attributes.states : model->networks);
   });
   state.sequences = std::move(model);
@@ -142,7 +142,7 @@ void read_sequences(Model::State& state, const SafeTensors& file, const nlohmann
 // Fills `kept` from the file's tensors. Their sizes follow from the document alone; nothing is allocated that the
 // file's own tensors do not fill.
 void read_tensors(Model::State& state, const SafeTensors& file, const nlohmann::json& document) {
-  Kept& kept = state.kept;
+  FittedState& kept = state.kept;
   const RowLayout& layout = state.encoder.layout();
   const bool ctgan = std::holds_alternative<CtganConfig>(state.config);
   if (document.contains("prior")) {
@@ -155,8 +155,8 @@ void read_tensors(Model::State& state, const SafeTensors& file, const nlohmann::
   }
   const Tensors tensors{file};
   const std::unique_ptr<Method> method = state.method();
-  method->visit_stored(kept, [&](const Stored& s) { tensors.get(s.name, s.shape); });
-  method->visit_stored(kept, [&](const Stored& s) { tensors.read(s, kept.states); });
+  method->visit_tensors(kept, [&](const TensorSpec& s) { tensors.get(s.name, s.shape); });
+  method->visit_tensors(kept, [&](const TensorSpec& s) { tensors.read(s, kept.states); });
   if (!ctgan || layout.cond_width == 0) return;
   kept.condition_rows = tensors.get("conditions.rows", {layout.cond_width}).values<int64_t>();
   for (const Span& s : layout.spans) {

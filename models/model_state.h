@@ -17,7 +17,7 @@ struct Model::State {
   std::string preset;
   Encoder encoder;
   MethodConfig config;
-  Kept kept;
+  FittedState kept;
   // TimeGAN: all it has; encoder, kept and calibration are for models of rows
   std::unique_ptr<SequenceModel> sequences;
   Calibration calibration;  // empty: rows come as the model makes them
@@ -48,8 +48,8 @@ Trained train(Model::State& state, EncodedTable&& table, const FitOptions& optio
               Team& team, const Monitor& monitor);
 
 // A method's training on a table of its own beside another model's: no checkpoints, no log.
-Kept train_aside(Method& method, const EncodedTable& table, const FitOptions& options, Team& team,
-                 const Monitor& monitor);
+FittedState train_aside(Method& method, const EncodedTable& table, const FitOptions& options, Team& team,
+                        const Monitor& monitor);
 
 // CTGAN's running statistics: the leaves of its states.
 struct RunningSlot {

@@ -50,7 +50,7 @@ struct Proposal {
 
 // The column whose conditions can meet its terms with the smallest share of real rows is proposed through the condition
 // vector.
-Proposal propose(const Kept& kept, const std::vector<AllowedLevels>& allowed) {
+Proposal propose(const FittedState& kept, const std::vector<AllowedLevels>& allowed) {
   Proposal best;
   for (const AllowedLevels& a : allowed) {
     Proposal p;
@@ -71,10 +71,10 @@ Proposal propose(const Kept& kept, const std::vector<AllowedLevels>& allowed) {
   return best;
 }
 
-class CtganRows : public RowMaker {
+class CtganRows : public RowGenerator {
  public:
-  CtganRows(const Ctgan& network, const RowLayout& layout, const Kept& kept, const std::vector<AllowedLevels>& allowed,
-            uint64_t seed)
+  CtganRows(const Ctgan& network, const RowLayout& layout, const FittedState& kept,
+            const std::vector<AllowedLevels>& allowed, uint64_t seed)
       : network_(network),
         draw_(real_frequencies(layout, kept.condition_rows)),
         proposal_(propose(kept, allowed)),
@@ -152,25 +152,25 @@ class CtganMethod : public Method {
     row.note = fmt::format("critic {:+.2f}  generator {:+.2f}", means[0], means[1]);
   }
 
-  Kept keep(States end, const Surroundings& around) const override {
-    Kept kept;
+  FittedState keep(States end, const RunContext& context) const override {
+    FittedState kept;
     kept.condition_rows = bound_->conditions.count;
     kept.states["generator"] = std::move(end.at(averaged() ? "average.generator" : "generator"));
     for (const RunningSlot& slot : running_slots(network_)) kept.states[slot.leaf] = std::move(end.at(slot.leaf));
-    if (network_.config.population_norm) measure_population(kept.states, around);
+    if (network_.config.population_norm) measure_population(kept.states, context);
     return kept;
   }
 
-  std::unique_ptr<HeldOut> held_out(const EncodedTable& rows, const Surroundings& around) const override {
-    return sampled_distance(*this, layout_, rows, around);
+  std::unique_ptr<HeldOut> held_out(const EncodedTable& rows, const RunContext& context) const override {
+    return sampled_distance(*this, layout_, rows, context);
   }
 
-  std::unique_ptr<RowMaker> row_maker(const Kept& kept, const std::vector<AllowedLevels>& allowed, uint64_t seed,
-                                      Team&) const override {
+  std::unique_ptr<RowGenerator> row_generator(const FittedState& kept, const std::vector<AllowedLevels>& allowed,
+                                              uint64_t seed, Team&) const override {
     return std::make_unique<CtganRows>(network_, layout_, kept, allowed, seed);
   }
 
-  void visit_stored(const Kept&, const std::function<void(const Stored&)>& visit) const override {
+  void visit_tensors(const FittedState&, const std::function<void(const TensorSpec&)>& visit) const override {
     visit_weights(network_, network_.generator,
                   [&](const std::string& name, const std::vector<int64_t>& shape, const auto& element) {
                     visit({name, shape, "generator", network_.generator.size, element});
@@ -190,7 +190,7 @@ class CtganMethod : public Method {
   bool averaged() const { return network_.config.average_decay > 0; }
 
   // Batch-norm statistics over many training-style conditions at once, for the weights that will sample.
-  void measure_population(States& states, const Surroundings& around) const {
+  void measure_population(States& states, const RunContext& context) const {
     // Twenty thousand rows, fewer where their activations would take more than a quarter of a gigabyte.
     int64_t width = network_.config.embedding_dim + network_.cond;
     for (const int w : network_.config.generator_dim) width += 3 * w;
@@ -201,8 +201,8 @@ class CtganMethod : public Method {
     Recorder r(plan);
     r.start_purposes(Purpose::second_plan);
     record_population(r, once, batch, bound_->conditions.columns());
-    optimise(plan, around.passes_off);
-    Program p(std::move(plan), cpu_kernels(), around.team, around.seed, wanted(around.passes_off, "liveness"));
+    optimise(plan, context.passes_off);
+    Program p(std::move(plan), cpu_kernels(), context.team, context.seed, wanted(context.passes_off, "liveness"));
     bound_->bind(p);
     std::copy(states.at("generator").begin(), states.at("generator").end(), p.state<float>("generator"));
     p.run(1);

@@ -1,6 +1,6 @@
 // Sampling: row i of the infinite table depends on (model, seed, where, i) alone. Its noise is keyed by i and the
 // number of the try, so any batch, thread count or offset gives the same rows. Under conditions the method proposes
-// candidates that are likelier to meet them (Method::row_maker); every row written is checked against all terms.
+// candidates that are likelier to meet them (Method::row_generator); every row written is checked against all terms.
 // Under calibration a row's candidates are (i, 0), (i, 1), …: the first that is kept is the row; after a bound the
 // likeliest of them is taken. Candidates, the density ratio, whether each is kept and their closing up are one plan: of
 // what is turned down the host sees a weight alone, unless it is to check conditions.
@@ -102,7 +102,7 @@ class Rows : public RowStream {
     method_ = state_->method();
     std::vector<AllowedLevels> allowed;
     if (!where_.empty()) allowed = allowed_levels();
-    maker_ = method_->row_maker(state_->kept, allowed, options_.seed, team_);
+    generator_ = method_->row_generator(state_->kept, allowed, options_.seed, team_);
     for (const AllowedLevels& a : allowed)
       for (size_t t = 0; t < where_.terms.size(); ++t)
         if (where_.terms[t].column == a.span->column) proposed_terms_.push_back(t);
@@ -111,7 +111,7 @@ class Rows : public RowStream {
     Plan plan;
     Recorder r(plan);
     r.start_purposes(Purpose::sample);
-    maker_->record(r, batch_);
+    generator_->record(r, batch_);
     if (acceptance_ != nullptr) {
       const Var codes = r.var(plan.find("codes")), alphas = r.var(plan.find("alphas"));
       const Var kept = acceptance_->record(r, codes, alphas);
@@ -130,7 +130,7 @@ class Rows : public RowStream {
     load_states(*program_, state_->kept.states);
     identity_.resize(static_cast<size_t>(3 * batch_));
     bind_if(*program_, "rows", identity_.data());
-    maker_->bind(*program_);
+    generator_->bind(*program_);
     const std::string kept = closed_up() ? "kept." : "";
     std::vector<Id> watched{program_->find(kept + "codes"), program_->find(kept + "alphas")};
     code_width_ = program_->plan().shape(watched[0]).cols;
@@ -169,7 +169,7 @@ class Rows : public RowStream {
       id[1] = static_cast<int32_t>(static_cast<uint32_t>(static_cast<uint64_t>(c.row) >> 32));
       id[2] = c.attempt;
     }
-    maker_->choose(*program_, candidates);
+    generator_->choose(*program_, candidates);
     program_->refresh({"rows"});
     program_->start(1);
   }
@@ -356,7 +356,7 @@ class Rows : public RowStream {
   }
 
   bool accepted(size_t i, const Candidate& c) const {
-    return program_ == nullptr || maker_->accepts(*program_, static_cast<int64_t>(i), c);
+    return program_ == nullptr || generator_->accepts(*program_, static_cast<int64_t>(i), c);
   }
 
   [[noreturn]] void give_up(int64_t found, int64_t row, int64_t tries) const {
@@ -469,7 +469,7 @@ class Rows : public RowStream {
   Where where_;
   uint64_t condition_ = 0;  // fingerprint of the text of `where`; 0: none
   std::unique_ptr<Method> method_;
-  std::unique_ptr<RowMaker> maker_;
+  std::unique_ptr<RowGenerator> generator_;
   std::vector<size_t> proposed_terms_;  // terms on columns whose levels the method proposes
   int64_t batch_ = 0;
   std::unique_ptr<Program> program_;

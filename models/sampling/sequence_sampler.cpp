@@ -42,16 +42,16 @@ class SequenceRows : public RowStream {
     identity_.resize(static_cast<size_t>(3 * batch_));
     Device& device = o.device ? *o.device : Device::processor();
     if ((method_ = model_->attribute_method()) != nullptr) {
-      maker_ = method_->row_maker(model_->attributes, {}, seed_, team);
+      generator_ = method_->row_generator(model_->attributes, {}, seed_, team);
       Plan plan;
       Recorder r(plan);
       r.start_purposes(Purpose::sample);
-      maker_->record(r, batch_);
+      generator_->record(r, batch_);
       optimise(plan);
       attributes_ = std::make_unique<Program>(std::move(plan), cpu_kernels(), team, seed_);
       load_states(*attributes_, model_->attributes.states);
       bind_if(*attributes_, "rows", identity_.data());
-      maker_->bind(*attributes_);
+      generator_->bind(*attributes_);
       features_.resize(static_cast<size_t>(batch_ * network_.attributes));
     }
     length_.resize(static_cast<size_t>(batch_));
@@ -104,7 +104,7 @@ class SequenceRows : public RowStream {
     if (attributes_ == nullptr) return model_->encoder.decode_attributes(nullptr, nullptr, ids.data(), n, seed_);
     std::vector<Candidate> candidates;
     for (const int64_t id : ids) candidates.push_back({id, 0});
-    maker_->choose(*attributes_, candidates);
+    generator_->choose(*attributes_, candidates);
     attributes_->run(1);
     const std::vector<int32_t> codes = attributes_->read<int32_t>(attributes_->find("codes"));
     std::vector<float> alphas = attributes_->read<float>(attributes_->find("alphas"));
@@ -120,7 +120,7 @@ class SequenceRows : public RowStream {
   uint64_t seed_;
   int64_t next_, offset_, end_, batch_ = 0;
   std::unique_ptr<Method> method_;
-  std::unique_ptr<RowMaker> maker_;
+  std::unique_ptr<RowGenerator> generator_;
   std::unique_ptr<Program> attributes_, steps_;
   std::vector<int32_t> identity_;
   std::vector<float> length_, features_;

@@ -303,16 +303,16 @@ std::unique_ptr<Method> SequenceModel::attribute_method() const {
   return encoder.attribute_width() == 0 ? nullptr : make_tvae(encoder.attributes(), attribute_config(1, 0));
 }
 
-void SequenceModel::visit_stored(const TimeganConfig& config,
-                                 const std::function<void(const Stored&, bool of_attributes)>& visit) const {
+void SequenceModel::visit_tensors(const TimeganConfig& config,
+                                  const std::function<void(const TensorSpec&, bool of_attributes)>& visit) const {
   const Timegan m = timegan(config);
   for (const SequenceNetwork* n : {&m.generator, &m.supervisor, &m.recovery})
     visit_weights(n->weights, [&](const std::string& name, const std::vector<int64_t>& shape, const auto& element) {
       visit({name, shape, n->weights.name, n->weights.size, element}, false);
     });
   if (const auto method = attribute_method())
-    method->visit_stored(attributes, [&](const Stored& s) {
-      Stored named = s;
+    method->visit_tensors(attributes, [&](const TensorSpec& s) {
+      TensorSpec named = s;
       named.name = "attributes." + s.name;
       visit(named, true);
     });

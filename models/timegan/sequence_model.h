@@ -21,8 +21,8 @@ class Checkpoints;
 struct SequenceModel {
   static constexpr int kAttributeDimensions = 16;  // latent, of the attributes' TVAE
   SequenceEncoder encoder;
-  States networks;  // of TimeGAN's sampling plan: generator, supervisor, recovery
-  Kept attributes;  // of their TVAE, where attributes vary
+  States networks;         // of TimeGAN's sampling plan: generator, supervisor, recovery
+  FittedState attributes;  // of their TVAE, where attributes vary
 
   Timegan timegan(const TimeganConfig& config) const {
     return {encoder.step_width(), encoder.attribute_width(), encoder.longest(), config};
@@ -30,8 +30,8 @@ struct SequenceModel {
   std::unique_ptr<Method> attribute_method() const;  // null: there is nothing to learn of a sequence but its steps
 
   // Every tensor the model file holds: of the networks, and of the attributes' TVAE.
-  void visit_stored(const TimeganConfig& config,
-                    const std::function<void(const Stored&, bool of_attributes)>& visit) const;
+  void visit_tensors(const TimeganConfig& config,
+                     const std::function<void(const TensorSpec&, bool of_attributes)>& visit) const;
   int64_t parameters(const TimeganConfig& config) const;
 };
 

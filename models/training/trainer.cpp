@@ -33,13 +33,13 @@ constexpr int64_t kMeasures = 60;  // held-out measures a run without patience t
 class Trainer {
  public:
   Trainer(const Method& method, const EncodedTable& table, HeldOut* held_out, const FitOptions& options,
-          Checkpoints& checkpoints, const Surroundings& around)
+          Checkpoints& checkpoints, const RunContext& context)
       : method_(method),
         table_(table),
         held_out_(held_out),
         options_(options),
         checkpoints_(checkpoints),
-        around_(around),
+        context_(context),
         schedule_(method.schedule()),
         clock_(options.max_seconds, options.now) {
     steps_after_ =
@@ -56,7 +56,7 @@ class Trainer {
 
   void start() {
     run_.steps = per_epoch_ * schedule_.epochs;
-    run_.states = method_.start(around_.seed);
+    run_.states = method_.start(context_.seed);
     if (run_.steps > 0) build();
   }
   // Where a run stands; its rows of losses are told again.
@@ -109,7 +109,7 @@ class Trainer {
     check_own(run_.steps <= per_epoch_ * schedule_.epochs && run_.loss_sums.size() == width_, "it has steps or losses");
     for (const auto& row : run_.losses) check_own(row.size() == width_ + 2, "it has losses");
     if (!options_.keep_best || !run_.best) return;
-    for (const auto& [leaf, values] : method_.start(around_.seed)) {
+    for (const auto& [leaf, values] : method_.start(context_.seed)) {
       const auto found = run_.best_weights.find(leaf);
       check_own(found != run_.best_weights.end() && found->second.size() == values.size(), "it has weights");
     }
@@ -125,10 +125,10 @@ class Trainer {
     Plan plan;
     Recorder r(plan);
     method_.record_training(r, table_.rows, run_.steps);
-    const auto reports = optimise(plan, around_.passes_off);
+    const auto reports = optimise(plan, context_.passes_off);
     step_flops_ = reports.empty() ? 0 : reports.back().flops_after;
     program_ = std::make_unique<Program>(std::move(plan), options_.device ? *options_.device : Device::processor(),
-                                         around_.team, around_.seed, wanted(around_.passes_off, "liveness"));
+                                         context_.team, context_.seed, wanted(context_.passes_off, "liveness"));
     static const int32_t none = 0;
     bind_if(*program_, "codes", table_.codes.empty() ? &none : table_.codes.data());
     bind_if(*program_, "alphas", table_.alphas.empty() ? static_cast<const void*>(&none) : table_.alphas.data());
@@ -148,7 +148,7 @@ class Trainer {
       if (leaf.kind == Leaf::state) run_.states[leaf.name] = program_->get<float>(leaf.name);
   }
   States weights() const {
-    States w = method_.start(around_.seed);
+    States w = method_.start(context_.seed);
     if (program_)
       for (auto& [leaf, values] : w) values = program_->get<float>(leaf);
     return w;
@@ -187,7 +187,7 @@ class Trainer {
     table_.relax();
     method_.relax();
     const double steps = clock_.expected(static_cast<double>(run_.step), static_cast<double>(run_.steps));
-    around_.monitor.report(
+    context_.monitor.report(
         {"train", row.epoch, steps / static_cast<double>(per_epoch_), "epochs", row.note, run_.step == run_.steps});
     // Runs of about a tenth of a second: short enough to be stopped at once, long enough that looking costs nothing.
     // The result does not depend on it.
@@ -290,7 +290,7 @@ class Trainer {
   HeldOut* held_out_;
   const FitOptions& options_;
   Checkpoints& checkpoints_;
-  const Surroundings& around_;
+  const RunContext& context_;
   const Method::Schedule schedule_;
   TrainingClock clock_;
   int64_t per_epoch_, measured_every_, chunk_ = 1, queued_ = 0;  // queued_: steps started
@@ -316,20 +316,20 @@ Trained train(Model::State& state, EncodedTable&& table, const FitOptions& optio
               Team& team, const Monitor& monitor) {
   const std::unique_ptr<Method> method = state.method();
   const std::set<std::string> off(options.passes_off.begin(), options.passes_off.end());
-  const Surroundings around{options.seed, off, team, monitor};
+  const RunContext context{options.seed, off, team, monitor};
   const double start = seconds_now();
 
   const bool measured = method->schedule().epochs > 0 && (options.patience > 0 || options.keep_best);
   EncodedTable held;
   if (measured) held = hold_out(table, state.encoder.layout(), options.seed);
   method->prepare(table, team);
-  const std::unique_ptr<HeldOut> held_out = measured ? method->held_out(held, around) : nullptr;
+  const std::unique_ptr<HeldOut> held_out = measured ? method->held_out(held, context) : nullptr;
   if (measured && !held_out)
     throw Error(ErrorCode::usage, fmt::format("--patience and --keep best: the {} has no held-out measure.\n  Leave "
                                               "them away; --epochs and --max-time bound its training.",
                                               options.method));
 
-  Trainer trainer(*method, table, held_out.get(), options, checkpoints, around);
+  Trainer trainer(*method, table, held_out.get(), options, checkpoints, context);
   std::optional<RunState> kept;
   if (options.checkpoint.resume) kept = checkpoints.newest();
   else if (!options.checkpoint.path.empty()) Checkpoints::remove(options.checkpoint.path);
@@ -354,15 +354,15 @@ Trained train(Model::State& state, EncodedTable&& table, const FitOptions& optio
   if (!end.stopped.empty()) state.provenance["stopped"] = end.stopped;
   const double flops = trainer.step_flops() * static_cast<double>(end.step);
   const Deadline until = end.steps > 0 ? trainer.deadline() : Deadline();
-  const Surroundings ending{options.seed, off, team, monitor,
-                            until.sooner(options.calibrate != Tier::off ? kPriorShare : 1)};
+  const RunContext ending{options.seed, off, team, monitor,
+                          until.sooner(options.calibrate != Tier::off ? kPriorShare : 1)};
   state.kept = method->keep(trainer.take_weights(), ending);
   state.provenance["train_seconds"] = seconds_now() - start;
   return {flops, until};
 }
 
-Kept train_aside(Method& method, const EncodedTable& table, const FitOptions& options, Team& team,
-                 const Monitor& monitor) {
+FittedState train_aside(Method& method, const EncodedTable& table, const FitOptions& options, Team& team,
+                        const Monitor& monitor) {
   const std::set<std::string> off(options.passes_off.begin(), options.passes_off.end());
   Monitor quiet;
   quiet.cancel = monitor.cancel;
@@ -370,14 +370,13 @@ Kept train_aside(Method& method, const EncodedTable& table, const FitOptions& op
   own.seed = options.seed, own.now = options.now, own.begun = options.begun;
   own.method = "tvae", own.calibrate = Tier::off;
   own.max_seconds = kAsideShare * options.max_seconds;
-  const Surroundings around{options.seed, off, team, quiet};
+  const RunContext context{options.seed, off, team, quiet};
   Checkpoints none({}, {}, quiet);
   method.prepare(table, team);
-  Trainer trainer(method, table, nullptr, own, none, around);
+  Trainer trainer(method, table, nullptr, own, none, context);
   trainer.start();
   if (trainer.state().steps > 0) trainer.run();
-  const Surroundings ending{options.seed, off, team, quiet,
-                            trainer.state().steps > 0 ? trainer.deadline() : Deadline()};
+  const RunContext ending{options.seed, off, team, quiet, trainer.state().steps > 0 ? trainer.deadline() : Deadline()};
   return method.keep(trainer.take_weights(), ending);
 }
 

@@ -74,20 +74,20 @@ double distance(const Cells& a, const Cells& b, Team& team) {
 
 class SampledDistance : public HeldOut {
  public:
-  SampledDistance(const Method& method, const RowLayout& layout, const EncodedTable& rows, const Surroundings& around)
-      : method_(method), layout_(layout), around_(around) {
+  SampledDistance(const Method& method, const RowLayout& layout, const EncodedTable& rows, const RunContext& context)
+      : method_(method), layout_(layout), context_(context) {
     add_cells(held_, layout, rows.codes.data(), rows.alphas.data(), rows.rows);
   }
 
   double least() const override { return kLeastDistance; }
   double measure(const States& weights) override {
-    const Kept kept = method_.keep(weights, around_);
-    const std::unique_ptr<RowMaker> rows = method_.row_maker(kept, {}, around_.seed, around_.team);
+    const FittedState kept = method_.keep(weights, context_);
+    const std::unique_ptr<RowGenerator> rows = method_.row_generator(kept, {}, context_.seed, context_.team);
     Plan plan;
     Recorder r(plan);
     rows->record(r, kRowsMade);
-    optimise(plan, around_.passes_off);
-    Program p(std::move(plan), cpu_kernels(), around_.team, around_.seed, wanted(around_.passes_off, "liveness"));
+    optimise(plan, context_.passes_off);
+    Program p(std::move(plan), cpu_kernels(), context_.team, context_.seed, wanted(context_.passes_off, "liveness"));
     std::vector<int32_t> identity(static_cast<size_t>(3 * kRowsMade), 0);
     for (int64_t i = 0; i < kRowsMade; ++i) identity[static_cast<size_t>(3 * i)] = static_cast<int32_t>(i);
     bind_if(p, "rows", identity.data());
@@ -98,13 +98,13 @@ class SampledDistance : public HeldOut {
     Cells made;
     add_cells(made, layout_, p.read<int32_t>(codes).data(), alphas == kNone ? nullptr : p.read<float>(alphas).data(),
               kRowsMade);
-    return distance(made, held_, around_.team);
+    return distance(made, held_, context_.team);
   }
 
  private:
   const Method& method_;
   const RowLayout& layout_;
-  const Surroundings around_;
+  const RunContext context_;
   Cells held_;
 };
 
@@ -141,8 +141,8 @@ EncodedTable hold_out(EncodedTable& table, const RowLayout& layout, uint64_t see
 }
 
 std::unique_ptr<HeldOut> sampled_distance(const Method& method, const RowLayout& layout, const EncodedTable& rows,
-                                          const Surroundings& around) {
-  return std::make_unique<SampledDistance>(method, layout, rows, around);
+                                          const RunContext& context) {
+  return std::make_unique<SampledDistance>(method, layout, rows, context);
 }
 
 }  // namespace tessera

@@ -14,6 +14,6 @@ EncodedTable hold_out(EncodedTable& table, const RowLayout& layout, uint64_t see
 // total variation distances, over columns and over pairs of columns, in cells of the encoding (a level, or a quarter of
 // a mode). The rows made are the same every time but for the weights.
 std::unique_ptr<HeldOut> sampled_distance(const Method& method, const RowLayout& layout, const EncodedTable& rows,
-                                          const Surroundings& around);
+                                          const RunContext& context);
 
 }  // namespace tessera

@@ -47,7 +47,7 @@ struct Components {
   }
 };
 
-Components prior_of(const Kept& kept) {
+Components prior_of(const FittedState& kept) {
   Components c;
   const auto share = kept.states.find("prior.share");
   if (share == kept.states.end()) return c;
@@ -70,9 +70,10 @@ struct Pilot {
   double mass() const { return std::accumulate(probability.begin(), probability.end(), 0.0); }
 };
 
-class TvaeRows : public RowMaker {
+class TvaeRows : public RowGenerator {
  public:
-  TvaeRows(const Tvae& network, const Kept& kept, const std::vector<AllowedLevels>& allowed, uint64_t seed, Team& team)
+  TvaeRows(const Tvae& network, const FittedState& kept, const std::vector<AllowedLevels>& allowed, uint64_t seed,
+           Team& team)
       : network_(network), prior_(prior_of(kept)), proposal_(prior_), seed_(seed) {
     std::vector<float> barrier(static_cast<size_t>(network.data), 0);
     for (const AllowedLevels& a : allowed)
@@ -119,7 +120,7 @@ class TvaeRows : public RowMaker {
                 {{"prior.mean", {c.mean.begin(), c.mean.end()}}, {"prior.factor", {c.factor.begin(), c.factor.end()}}});
   }
 
-  Pilot draw_pilot(const std::vector<float>& barrier, const Kept& kept, Team& team) {
+  Pilot draw_pilot(const std::vector<float>& barrier, const FittedState& kept, Team& team) {
     Plan plan;
     Recorder r(plan);
     r.start_purposes(Purpose::pilot);
@@ -142,7 +143,7 @@ class TvaeRows : public RowMaker {
   }
 
   // What the pilot finds impossible is left to plain rejection, which says which term is the rare one.
-  void survey(std::vector<float> barrier, const Kept& kept, Team& team) {
+  void survey(std::vector<float> barrier, const FittedState& kept, Team& team) {
     const Pilot pilot = draw_pilot(barrier, kept, team);
     if (!(pilot.mass() > 0)) return;
     std::vector<double> ratio(pilot.probability.size(), 1);
@@ -221,8 +222,8 @@ class TvaeRows : public RowMaker {
 
 }  // namespace
 
-std::unique_ptr<RowMaker> make_tvae_rows(const Tvae& network, const Kept& kept,
-                                         const std::vector<AllowedLevels>& allowed, uint64_t seed, Team& team) {
+std::unique_ptr<RowGenerator> make_tvae_rows(const Tvae& network, const FittedState& kept,
+                                             const std::vector<AllowedLevels>& allowed, uint64_t seed, Team& team) {
   return std::make_unique<TvaeRows>(network, kept, allowed, seed, team);
 }
 

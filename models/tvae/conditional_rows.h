@@ -6,7 +6,7 @@
 namespace tessera {
 
 // `network` outlives the result.
-std::unique_ptr<RowMaker> make_tvae_rows(const Tvae& network, const Kept& kept,
-                                         const std::vector<AllowedLevels>& allowed, uint64_t seed, Team& team);
+std::unique_ptr<RowGenerator> make_tvae_rows(const Tvae& network, const FittedState& kept,
+                                             const std::vector<AllowedLevels>& allowed, uint64_t seed, Team& team);
 
 }  // namespace tessera

@@ -28,7 +28,7 @@ struct Posteriors {
 };
 
 Posteriors posteriors(const Tvae& m, const EncodedTable& table, const std::vector<float>& encoder,
-                      const Surroundings& around) {
+                      const RunContext& context) {
   Posteriors out;
   out.rows = std::min(table.rows, kPosteriorRows);
   out.dimensions = m.config.embedding_dim;
@@ -37,8 +37,8 @@ Posteriors posteriors(const Tvae& m, const EncodedTable& table, const std::vecto
   Recorder r(plan);
   r.start_purposes(Purpose::posterior);
   record_posterior(r, m, table.rows, batch);
-  optimise(plan, around.passes_off);
-  Program p(std::move(plan), cpu_kernels(), around.team, around.seed, wanted(around.passes_off, "liveness"));
+  optimise(plan, context.passes_off);
+  Program p(std::move(plan), cpu_kernels(), context.team, context.seed, wanted(context.passes_off, "liveness"));
   std::vector<int32_t> row(static_cast<size_t>(batch));
   static const int32_t none = 0;
   bind_if(p, "codes", table.codes.empty() ? &none : table.codes.data());
@@ -54,7 +54,7 @@ Posteriors posteriors(const Tvae& m, const EncodedTable& table, const std::vecto
     const std::vector<float> a = p.read<float>(mean), b = p.read<float>(deviation);
     out.mean.insert(out.mean.end(), a.begin(), a.begin() + n * out.dimensions);
     out.deviation.insert(out.deviation.end(), b.begin(), b.begin() + n * out.dimensions);
-    around.monitor.check_cancelled("prior");
+    context.monitor.check_cancelled("prior");
   }
   return out;
 }
@@ -74,7 +74,7 @@ std::vector<double> divergences(const Posteriors& q) {
 // The negative evidence lower bound of held-out rows, in nats a row, under one fixed draw of the latent for each.
 class HeldOutEvidence : public HeldOut {
  public:
-  HeldOutEvidence(const Tvae& network, const EncodedTable& rows, bool averaged, const Surroundings& around)
+  HeldOutEvidence(const Tvae& network, const EncodedTable& rows, bool averaged, const RunContext& context)
       : rows_(rows.rows),
         batch_(std::max<int64_t>(std::min(rows.rows, kPosteriorBatch), 2)),
         prefix_(averaged ? "average." : ""),
@@ -83,9 +83,9 @@ class HeldOutEvidence : public HeldOut {
     Recorder r(plan);
     r.start_purposes(Purpose::held_out);
     record_evidence(r, network, rows.rows, batch_);
-    optimise(plan, around.passes_off);
-    program_ = std::make_unique<Program>(std::move(plan), cpu_kernels(), around.team, around.seed,
-                                         wanted(around.passes_off, "liveness"));
+    optimise(plan, context.passes_off);
+    program_ = std::make_unique<Program>(std::move(plan), cpu_kernels(), context.team, context.seed,
+                                         wanted(context.passes_off, "liveness"));
     static const int32_t none = 0;
     bind_if(*program_, "codes", rows.codes.empty() ? &none : rows.codes.data());
     bind_if(*program_, "alphas", rows.alphas.empty() ? static_cast<const void*>(&none) : rows.alphas.data());
@@ -143,24 +143,24 @@ class TvaeMethod : public Method {
     row.note = fmt::format("reconstruction {:.2f}  divergence {:.2f}", means[0], means[1]);
   }
 
-  Kept keep(States end, const Surroundings& around) const override {
-    Kept kept;
+  FittedState keep(States end, const RunContext& context) const override {
+    FittedState kept;
     kept.states["decoder"] = std::move(end.at(averaged() ? "average.decoder" : "decoder"));
     if (network_.config.prior_components > 0)
-      fit_prior(kept, end.at(averaged() ? "average.encoder" : "encoder"), around);
+      fit_prior(kept, end.at(averaged() ? "average.encoder" : "encoder"), context);
     return kept;
   }
 
-  std::unique_ptr<HeldOut> held_out(const EncodedTable& rows, const Surroundings& around) const override {
-    return std::make_unique<HeldOutEvidence>(network_, rows, averaged(), around);
+  std::unique_ptr<HeldOut> held_out(const EncodedTable& rows, const RunContext& context) const override {
+    return std::make_unique<HeldOutEvidence>(network_, rows, averaged(), context);
   }
 
-  std::unique_ptr<RowMaker> row_maker(const Kept& kept, const std::vector<AllowedLevels>& allowed, uint64_t seed,
-                                      Team& team) const override {
+  std::unique_ptr<RowGenerator> row_generator(const FittedState& kept, const std::vector<AllowedLevels>& allowed,
+                                              uint64_t seed, Team& team) const override {
     return make_tvae_rows(network_, kept, allowed, seed, team);
   }
 
-  void visit_stored(const Kept& kept, const std::function<void(const Stored&)>& visit) const override {
+  void visit_tensors(const FittedState& kept, const std::function<void(const TensorSpec&)>& visit) const override {
     visit_weights(network_.decoder,
                   [&](const std::string& name, const std::vector<int64_t>& shape, const auto& element) {
                     visit({name, shape, "decoder", network_.decoder.size, element});
@@ -180,8 +180,8 @@ class TvaeMethod : public Method {
 
   // A mixture fitted to one draw of q(z | row) for every row, in the dimensions that carry something
   // (docs/fidelity.md). The decoder's inputs are put in falling order of divergence, so that these come first.
-  void fit_prior(Kept& kept, const std::vector<float>& encoder, const Surroundings& around) const {
-    const Posteriors q = posteriors(network_, *table_, encoder, around);
+  void fit_prior(FittedState& kept, const std::vector<float>& encoder, const RunContext& context) const {
+    const Posteriors q = posteriors(network_, *table_, encoder, context);
     const std::vector<double> kl = divergences(q);
     std::vector<size_t> order(kl.size());
     std::iota(order.begin(), order.end(), size_t{0});
@@ -200,11 +200,11 @@ class TvaeMethod : public Method {
                   kept.states["decoder"].begin() + first.offset + static_cast<int64_t>(j) * first.shape.cols);
 
     std::vector<double> points(static_cast<size_t>(q.rows * active));
-    around.team.for_each(q.rows, [&](int64_t i) {
+    context.team.for_each(q.rows, [&](int64_t i) {
       for (int64_t j = 0; j < active; ++j) {
         const size_t at = static_cast<size_t>(i * q.dimensions) + order[static_cast<size_t>(j)];
         const Philox w =
-            random_words(around.seed, Purpose::posterior, static_cast<uint32_t>(j), static_cast<uint64_t>(i));
+            random_words(context.seed, Purpose::posterior, static_cast<uint32_t>(j), static_cast<uint64_t>(i));
         const double normal = std::sqrt(-2 * std::log(open_uniform(w.word[0], w.word[1]))) *
                               std::cos(6.283185307179586 * open_uniform(w.word[2], w.word[3]));
         points[static_cast<size_t>(i * active + j)] =
@@ -213,9 +213,9 @@ class TvaeMethod : public Method {
     });
     LatentMixtureOptions options;
     options.components = network_.config.prior_components;
-    options.seed = around.seed;
-    options.until = around.until;
-    const LatentMixture mixture = fit_latent_mixture(points, active, options, around.team, around.monitor);
+    options.seed = context.seed;
+    options.until = context.until;
+    const LatentMixture mixture = fit_latent_mixture(points, active, options, context.team, context.monitor);
     // As many components as configured; those that were not needed have no share.
     auto padded = [&](const std::vector<double>& v, int64_t each) {
       std::vector<float> out(static_cast<size_t>(options.components * each), 0);
