@@ -46,9 +46,9 @@ std::vector<double> quantiles_of(std::vector<double> v) {
   return out;
 }
 
-Keeping learn_keeping(const Calibration& c, const std::vector<int32_t>& cells, const std::vector<double>& logits,
-                      double temperature) {
-  Keeping k;
+AcceptanceRule learn_rule(const Calibration& c, const std::vector<int32_t>& cells, const std::vector<double>& logits,
+                          double temperature) {
+  AcceptanceRule k;
   k.temperature = temperature;
   std::vector<double> log_ratio(logits.size());
   for (size_t i = 0; i < logits.size(); ++i) log_ratio[i] = temperature * logits[i];
@@ -147,8 +147,8 @@ class Calibrator {
   }
 
   // The factors of a tier, and its trial.
-  Keeping learn(Tier tier, double temperature) {
-    Keeping k = learn_keeping(c_, raked_.cells, raked_logits_, temperature);
+  AcceptanceRule learn(Tier tier, double temperature) {
+    AcceptanceRule k = learn_rule(c_, raked_.cells, raked_logits_, temperature);
     const size_t columns = c_.profile.columns.size();
     const double cut = Cut::of(k.log_weights, kTopShare, kMinYield);
     const auto log_weight = [&](int64_t i) {
@@ -181,7 +181,7 @@ class Calibrator {
     fit_ratio();
     // The whole ratio, or its square root where the whole one throws too much away.
     c_.full = learn(Tier::full, 1);
-    Keeping half = learn(Tier::full, 0.5);
+    AcceptanceRule half = learn(Tier::full, 0.5);
     const auto trial = c_.trials.rbegin();
     if (prefer_tempered(trial[0], trial[1], c_.trials.front(), noise())) c_.full = std::move(half);
   }

@@ -64,13 +64,13 @@ nlohmann::json Calibration::describe() const {
 
 Acceptance::Acceptance(const Encoder& encoder, const Calibration& calibration, Tier tier, double min_yield)
     : calibration_(calibration),
-      keeping_(calibration.keeping(tier)),
-      cut_(static_cast<float>(Cut::of(keeping_.log_weights, kTopShare, min_yield))),
+      rule_(calibration.rule(tier)),
+      cut_(static_cast<float>(Cut::of(rule_.log_weights, kTopShare, min_yield))),
       bound_cut_(cut_),
       profile_(std::make_shared<ProfileArrays>(encoder, calibration)) {
   for (size_t j = 0; j < calibration.profile.columns.size(); ++j) {
     if (calibration.profile.columns[j].numeric) factor_.insert(factor_.end(), ColumnProfile::kInputs, 0.0f);
-    factor_.insert(factor_.end(), keeping_.factor[j].begin(), keeping_.factor[j].end());
+    factor_.insert(factor_.end(), rule_.factor[j].begin(), rule_.factor[j].end());
   }
 }
 
@@ -79,7 +79,7 @@ Var Acceptance::record(Recorder& r, Var codes, Var alphas) const {
   const auto row = r.emit(ProfileRows{profile_->table()}, {codes, alphas, r.rows});
   const auto width = static_cast<int64_t>(factor_.size());
   Var weight = matmul(sparse_dense(row[0], row[1], width, profile_->table()->entries), r.input("factor", {width, 1}));
-  if (keeping_.temperature > 0) weight = weight + keeping_.temperature * calibration_.ratio.record(r, row[0], row[1]);
+  if (rule_.temperature > 0) weight = weight + rule_.temperature * calibration_.ratio.record(r, row[0], row[1]);
   r.output(weight, "log_weight");
   const Var kept = unary(Unary::step, weight - r.input("cut", {1, 1}) - log(r.uniform("acceptance", weight.shape())));
   r.output(kept, "kept");
@@ -89,7 +89,7 @@ Var Acceptance::record(Recorder& r, Var codes, Var alphas) const {
 void Acceptance::bind(Program& program) {
   bind_if(program, "factor", factor_.data());
   program.bind("cut", &bound_cut_);
-  if (keeping_.temperature > 0) program.put("ratio", calibration_.ratio.weights.data());
+  if (rule_.temperature > 0) program.put("ratio", calibration_.ratio.weights.data());
 }
 
 void Acceptance::keep_all(Program& program, bool all) {

@@ -25,7 +25,7 @@ struct SafeTensors;
 class ProfileArrays;
 
 // How one tier keeps rows.
-struct Keeping {
+struct AcceptanceRule {
   double temperature = 0;                   // what the ratio's logit is multiplied with; 0: the ratio is not asked
   std::vector<std::vector<double>> factor;  // log factor by column and cell
   std::vector<double> log_weights;          // of the model's rows, quantiles: where the cut lies for any yield
@@ -64,7 +64,7 @@ class Calibration {
   bool holds(Tier tier) const {
     return tier == Tier::off || (tier == Tier::marginals ? !marginals.empty() : !full.empty());
   }
-  const Keeping& keeping(Tier tier) const { return tier == Tier::full ? full : marginals; }
+  const AcceptanceRule& rule(Tier tier) const { return tier == Tier::full ? full : marginals; }
 
   // Numbers through the map, in place. Row ids, tries and seed key how ranks inside a repeated value are dealt.
   void map(Table& rows, const int64_t* ids, const int32_t* tries, uint64_t seed) const;
@@ -79,7 +79,7 @@ class Calibration {
   std::vector<Quantiles> model;  // by profile column: the model's own numbers, where they are mapped
   Ratio ratio;
   double held_out_loss = 0;
-  Keeping marginals, full;
+  AcceptanceRule marginals, full;
   Tier chosen = Tier::off;
   std::vector<TierTrial> trials;
   std::string note;  // why a tier is missing; "" if none is
@@ -98,7 +98,7 @@ class Acceptance {
 
  private:
   const Calibration& calibration_;
-  const Keeping& keeping_;
+  const AcceptanceRule& rule_;
   float cut_, bound_cut_;
   std::shared_ptr<const ProfileArrays> profile_;
   std::vector<float> factor_;  // log factor of each dense column of a profiled row: 0 for the inputs of numbers

@@ -40,14 +40,14 @@ struct Reader {
               "its calibration " + what + ". Sample with a model that was fitted anew, or take an intact copy.");
 }
 
-nlohmann::json keeping_json(const Keeping& k, const char* tier, SafeTensors& file) {
+nlohmann::json rule_json(const AcceptanceRule& k, const char* tier, SafeTensors& file) {
   for (size_t j = 0; j < k.factor.size(); ++j) write_doubles(file, fmt::format("{}.factor.{}", tier, j), k.factor[j]);
   write_doubles(file, fmt::format("{}.log_weights", tier), k.log_weights);
   return {{"temperature", k.temperature}};
 }
 
-Keeping read_keeping(const Fields& f, const char* tier, const Profile& profile, const Reader& in) {
-  Keeping k;
+AcceptanceRule read_rule(const Fields& f, const char* tier, const Profile& profile, const Reader& in) {
+  AcceptanceRule k;
   k.temperature = f.number("temperature");
   if (k.temperature < 0 || k.temperature > 10) misfit("has a temperature outside 0 … 10");
   for (size_t j = 0; j < profile.columns.size(); ++j) {
@@ -91,9 +91,9 @@ void Calibration::write(nlohmann::json& document, SafeTensors& file) const {
   }
   nlohmann::json c = describe();
   c["columns"] = std::move(columns);
-  if (!marginals.empty()) c["marginals"] = keeping_json(marginals, "marginals", file);
+  if (!marginals.empty()) c["marginals"] = rule_json(marginals, "marginals", file);
   if (!full.empty()) {
-    c["full"] = keeping_json(full, "full", file);
+    c["full"] = rule_json(full, "full", file);
     c["ratio"] = {{"hidden", ratio.config().hidden}, {"slope", ratio.config().slope}};
     file.tensors["calibration.ratio"] =
         SafeTensor::of<float>({static_cast<int64_t>(ratio.weights.size())}, ratio.weights);
@@ -190,9 +190,9 @@ Calibration Calibration::read(const nlohmann::json& document, const SafeTensors&
   const Table schema = encoder.schema();
   for (const auto& json : f.array("columns")) read_column(Fields(json, "a calibrated column"), in, encoder, schema, c);
   if (f.has("marginals"))
-    c.marginals = read_keeping(Fields(f.at("marginals"), "its calibration by marginals"), "marginals", c.profile, in);
+    c.marginals = read_rule(Fields(f.at("marginals"), "its calibration by marginals"), "marginals", c.profile, in);
   if (f.has("full")) {
-    c.full = read_keeping(Fields(f.at("full"), "its full calibration"), "full", c.profile, in);
+    c.full = read_rule(Fields(f.at("full"), "its full calibration"), "full", c.profile, in);
     read_ratio(Fields(f.at("ratio"), "its density ratio"), in, c);
     c.held_out_loss = f.number("held_out_loss");
   }
