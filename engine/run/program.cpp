@@ -260,16 +260,16 @@ Program::Chain Program::chain_of(const std::vector<int>& nodes, const RowChain& 
   Chain chain{rows, cut.tiles ? 1 : block_rows(plan_, rows, team_.size()), {}, {}, {}, 0, cut.tiles};
   for (const int n : nodes) {
     const Node& node = plan_.nodes[static_cast<size_t>(n)];
-    const auto sight = [&](Id v, bool along) {
-      if (v == kNone) return Sight::whole;
-      if (placement_.slots[static_cast<size_t>(v)].where == Slot::block) return Sight::own;
-      return !cut.tiles && along && plan_.shape(v).rows == rows ? Sight::rows : Sight::whole;
+    const auto visible = [&](Id v, bool along) {
+      if (v == kNone) return Visibility::whole;
+      if (placement_.slots[static_cast<size_t>(v)].where == Slot::block) return Visibility::own;
+      return !cut.tiles && along && plan_.shape(v).rows == rows ? Visibility::rows : Visibility::whole;
     };
-    for (size_t i = 0; i < node.in.size(); ++i) chain.sights.push_back(sight(node.in[i], along_rows(node, i)));
-    for (const Id v : node.out) chain.sights.push_back(sight(v, true));
+    for (size_t i = 0; i < node.in.size(); ++i) chain.visibility.push_back(visible(node.in[i], along_rows(node, i)));
+    for (const Id v : node.out) chain.visibility.push_back(visible(v, true));
     for (const auto* values : {&node.in, &node.out})
       for (const Id v : *values)
-        chain.own_bytes.push_back(cut.tiles && chain.sights[chain.own_bytes.size()] == Sight::own
+        chain.own_bytes.push_back(cut.tiles && chain.visibility[chain.own_bytes.size()] == Visibility::own
                                       ? tile_bytes(plan_, v, item_bytes(plan_[v]))
                                       : 0);
     chain.views = std::max(chain.views, node.in.size() + node.out.size());
@@ -282,19 +282,19 @@ void Program::run_block(const Chain& chain, int64_t number, char* scratch) const
   const int64_t begin = number * chain.block, rows = std::min(chain.block, chain.rows - begin);
   View* views = reinterpret_cast<View*>(scratch + kernel_scratch_);
   char* own = scratch + kernel_scratch_ + (chain.views * sizeof(View) + 63) / 64 * 64;
-  const Sight* sight = chain.sights.data();
+  const Visibility* visible = chain.visibility.data();
   for (const Ready& link : chain.links) {
     Call call = link.call;
     const View* from = call.in;  // the outputs follow the inputs
     const int count = call.inputs + call.outputs;
     for (int i = 0; i < count; ++i) {
       View v = from[i];
-      if (sight[i] == Sight::rows) v.data = static_cast<char*>(v.data) + begin * v.ld * v.item_bytes;
-      else if (sight[i] == Sight::own) v.data = own + reinterpret_cast<intptr_t>(v.data) * chain.block;
-      if (sight[i] != Sight::whole) v.rows = rows;
+      if (visible[i] == Visibility::rows) v.data = static_cast<char*>(v.data) + begin * v.ld * v.item_bytes;
+      else if (visible[i] == Visibility::own) v.data = own + reinterpret_cast<intptr_t>(v.data) * chain.block;
+      if (visible[i] != Visibility::whole) v.rows = rows;
       views[i] = v;
     }
-    sight += count;
+    visible += count;
     call.in = views;
     call.out = views + call.inputs;
     call.block = true;
@@ -313,7 +313,7 @@ void Program::run_tile(const Chain& chain, int64_t tile, char* scratch) const {
     const int count = call.inputs + call.outputs;
     for (int i = 0; i < count; ++i, ++at) {
       views[i] = call.in[i];  // the outputs follow the inputs
-      if (chain.sights[at] != Sight::own) continue;
+      if (chain.visibility[at] != Visibility::own) continue;
       // As if the tiles before lay before it: a kernel goes to its tile by number.
       const auto before = static_cast<uintptr_t>(tile * chain.own_bytes[at]);
       views[i].data = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(own) +

@@ -122,14 +122,14 @@ class Program {
     int chain = -1;  // this chain instead of a call, its blocks the tiles
   };
   // What a call of a chain sees of a value: all of it, the block's rows, or the block's own memory.
-  enum class Sight : char { whole, rows, own };
+  enum class Visibility : char { whole, rows, own };
   struct Chain {
     int64_t rows, block;
     std::vector<Ready> links;
-    std::vector<Sight> sights;       // of the links' views, one after the other
-    std::vector<int64_t> own_bytes;  // of one tile of those that a tile keeps to itself
-    size_t views = 0;                // most of a link
-    bool tiles = false;              // a block is a tile, which its links' kernels know by its number
+    std::vector<Visibility> visibility;  // of the links' views, one after the other
+    std::vector<int64_t> own_bytes;      // of one tile of those that a tile keeps to itself
+    size_t views = 0;                    // most of a link
+    bool tiles = false;                  // a block is a tile, which its links' kernels know by its number
   };
   struct Phase {
     std::vector<Ready> calls;

@@ -101,7 +101,7 @@ class Parser {
     }
     const Column& c = schema_.columns[static_cast<size_t>(found)];
     if (c.type == ColumnType::identifier)
-      reject(c, "is an identifier: its values are made anew for every row and cannot be conditioned on.");
+      reject(c, "is an identifier: its values are generated anew for every row and cannot be conditioned on.");
     return found;
   }
 

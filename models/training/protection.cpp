@@ -18,7 +18,8 @@ nlohmann::json describe(const std::vector<RareColumn>& found, const std::string&
   if (!of.empty()) out["of"] = of;
   int64_t values = 0, rows = 0;
   for (const RareColumn& c : found) {
-    out["columns"].push_back({{"column", c.name}, {"values", c.values}, {"rows", c.rows}, {"made_anew", c.made_anew}});
+    out["columns"].push_back(
+        {{"column", c.name}, {"values", c.values}, {"rows", c.rows}, {"made_anew", c.regenerated}});
     values += c.values, rows += c.rows;
   }
   const auto columns = static_cast<double>(found.size());

@@ -81,7 +81,7 @@ TEST(RareCategories, AColumnOfNamesIsRegenerated) {
   Table t = table_of(counts);
   t.columns[0].arrow = "tdD";  // a regenerated text need not be a day of the calendar
   Team team(1);
-  EXPECT_TRUE(protect_rare_categories(t, 5, 1, team).at(0).made_anew);
+  EXPECT_TRUE(protect_rare_categories(t, 5, 1, team).at(0).regenerated);
   EXPECT_EQ(t.columns[0].type, ColumnType::identifier);
   EXPECT_EQ(t.columns[0].arrow, "");
 }

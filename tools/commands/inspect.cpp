@@ -74,7 +74,7 @@ std::string coding(const Json& column) {
   if (kind == "modes")
     return fmt::format("{}{}", text::counted(static_cast<int64_t>(size("means")), "modes"),
                        size("spikes") == 0 ? "" : fmt::format(", {} exact", size("spikes")));
-  if (kind == "identifier") return "made anew: " + column.value("description", "");
+  if (kind == "identifier") return "regenerated: " + column.value("description", "");
   if (kind == "constant") return "always " + inline_text(column.value("value", Json()));
   return kind;
 }
@@ -159,7 +159,7 @@ std::string privacy_page(const Json& model) {
   for (const Json& c : rare.value("columns", Json::array()))
     gone.push_back(fmt::format("{}: {} in {}{}", c["column"].get<std::string>(),
                                text::count(c["values"].get<int64_t>()), text::counted(c["rows"].get<int64_t>(), "rows"),
-                               c.value("made_anew", false) ? ", made anew" : ""));
+                               c.value("made_anew", false) ? ", regenerated" : ""));
   return out + (gone.empty() ? "; there was none\n" : "; left out: " + text::list(gone, 12) + "\n");
 }
 

@@ -185,15 +185,15 @@ bool build(const FusedLaunchOp& op, FusedTable& table) {
 }
 
 // 31 KiB: not on the stack, which may be small.
-FusedTable& room() {
+FusedTable& table_buffer() {
   static thread_local FusedTable table;
   return table;
 }
 
-bool fits(const FusedLaunchOp& op) { return build(op, room()); }
+bool fits(const FusedLaunchOp& op) { return build(op, table_buffer()); }
 
 void run(const Call& call, int64_t, void* scratch) {
-  FusedTable& table = room();
+  FusedTable& table = table_buffer();
   const auto& op = *static_cast<const FusedLaunchOp*>(call.op);
   build(op, table);
   table.workspace = static_cast<char*>(gpu_context(scratch).workspace);

@@ -129,7 +129,7 @@ void put_exact(double v, const Column& c, const ArrowType& t, char* to, std::str
   wide.store(to, t.width);
 }
 
-// Digits as an integer of 64 bits. Identifiers are made anew and may run past its end, where they start again.
+// Digits as an integer of 64 bits. Identifiers are regenerated and may run past its end, where they start again.
 bool put_digits(const std::string& text, const ArrowType& t, char* to) {
   unsigned __int128 size = 0;
   const bool negative = !text.empty() && text[0] == '-';

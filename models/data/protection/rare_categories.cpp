@@ -62,7 +62,7 @@ RareColumn protect(Column& column, uint32_t index, int64_t least, uint64_t seed,
     return out;
   }
   if (out.rows > static_cast<int64_t>(sum)) {
-    out.made_anew = true;
+    out.regenerated = true;
     column.type = ColumnType::identifier;
     column.reason = "categories that hardly repeat: regenerated like an identifier";
     remember_arrow(std::string(column.arrow), column);  // regenerated texts need not be days of the calendar

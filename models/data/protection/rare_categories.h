@@ -16,7 +16,7 @@ constexpr int64_t kRareRows = 5;  // what a category needs by default: the usual
 struct RareColumn {
   std::string name;
   int64_t values = 0, rows = 0;  // categories that are gone, and how many rows held one
-  bool made_anew = false;        // so many that the column became an identifier
+  bool regenerated = false;      // so many that the column became an identifier
 };
 
 // In columns of the type category, a value that fewer than `least` rows hold is replaced by one of the others, drawn by
