@@ -72,7 +72,7 @@ std::vector<Option> list(TvaeConfig& c) {
           {"average_decay", &c.average_decay, kShare, nullptr},
           {"decay_from", &c.decay_from, kShare, nullptr},
           {"prior_components", &c.prior_components, {0, 1 << 12}, nullptr},
-          {"active_divergence", &c.active_divergence, kAny, nullptr}};
+          {"active_divergence", &c.active_kl, kAny, nullptr}};
 }
 
 MethodConfig tvae(bool best) {

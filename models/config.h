@@ -47,7 +47,7 @@ struct TvaeConfig {
   // Gaussians of the prior that sampling uses, fitted to q(z | row) of the training rows; 0: N(0, I)
   int prior_components = 0;
   // mean KL divergence (nats) above which a latent dimension carries something, and is fitted
-  double active_divergence = 0.01;
+  double active_kl = 0.01;
 };
 
 // TimeGAN (Yoon et al. 2019, as their code has it).

@@ -20,10 +20,10 @@ struct NumberRange {
   double unit;       // 10^digits; 0: not rounded
 };
 
-// 4·α·deviation + mean, α brought to [−1, 1]. NaN becomes low: it would be a missing value.
-TESSERA_HD static inline double number_of_mode(double alpha, double mean, double deviation, const NumberRange& r) {
+// 4·α·stddev + mean, α brought to [−1, 1]. NaN becomes low: it would be a missing value.
+TESSERA_HD static inline double number_of_mode(double alpha, double mean, double stddev, const NumberRange& r) {
   const double a = alpha < -1 ? -1 : alpha > 1 ? 1 : alpha;
-  double x = (4 * a * deviation + mean) * r.scale[0] * r.scale[1];
+  double x = (4 * a * stddev + mean) * r.scale[0] * r.scale[1];
   x = r.low < x ? x : r.low;
   return on_grid(r.high < x ? r.high : x, r.unit);
 }

@@ -87,7 +87,7 @@ void describe_metrics(const StepFeatures& f, const EvaluateSequencesOptions& o, 
     out["features"].push_back(
         {{"name", f.features[k].name},
          {"mean", both(a.mean, b.mean)},
-         {"std", both(a.deviation, b.deviation)},
+         {"std", both(a.stddev, b.stddev)},
          {"skewness", both(a.skewness, b.skewness)},
          {"kurtosis", both(a.kurtosis, b.kurtosis)},
          {"autocorrelation", {{"real", series(m.real, k)}, {"synthetic", series(m.synthetic, k)}}},
@@ -95,7 +95,7 @@ void describe_metrics(const StepFeatures& f, const EvaluateSequencesOptions& o, 
   }
   json& scores = out["scores"];
   scores["mean_difference"] = number_or_null(m.mean_difference);
-  scores["std_difference"] = number_or_null(m.deviation_difference);
+  scores["std_difference"] = number_or_null(m.stddev_difference);
   scores["skewness_difference"] = number_or_null(m.skewness_difference);
   scores["kurtosis_difference"] = number_or_null(m.kurtosis_difference);
   scores["autocorrelation_difference"] = number_or_null(m.autocorrelation_difference);
@@ -109,9 +109,7 @@ void describe_metrics(const StepFeatures& f, const EvaluateSequencesOptions& o, 
                      {"mmd_sequences", {{"real", m.discrepancy.real}, {"synthetic", m.discrepancy.synthetic}}}};
 }
 
-json describe(const JudgeScores& s) {
-  return {{"mean", number_or_null(s.mean)}, {"sd", s.deviation}, {"each", s.each}};
-}
+json describe(const JudgeScores& s) { return {{"mean", number_or_null(s.mean)}, {"sd", s.stddev}, {"each", s.each}}; }
 
 void describe_judges(const StepFeatures& f, const JudgeOptions& o, const Workers& workers, json& out) {
   const JudgeReport r = judge_sequences(f, o, workers);

@@ -95,11 +95,11 @@ MomentLoss moment_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch
     const Var mean = sum_rows(x * valid) * inverse, centred = (x - mean) * valid;
     return std::pair{mean, sqrt(sum_rows(square(centred)) * inverse + kMomentEps)};
   };
-  const auto [real_mean, real_deviation] = moments(batch.x);
-  const auto [made_mean, made_deviation] = moments(made);
-  const Var deviation = total(absolute(made_deviation - real_deviation) * kept) / terms,
+  const auto [real_mean, real_stddev] = moments(batch.x);
+  const auto [made_mean, made_stddev] = moments(made);
+  const Var stddev = total(absolute(made_stddev - real_stddev) * kept) / terms,
             mean = total(absolute(made_mean - real_mean) * kept) / terms;
-  return {deviation, mean, deviation + mean};
+  return {stddev, mean, stddev + mean};
 }
 
 Var verdict(Recorder&, const SequenceBatch& batch, Var logits, bool real) {

@@ -52,7 +52,7 @@ EmbeddingLoss embedding_loss(Recorder& r, const Timegan& m, const SequenceBatch&
 // S = mean (H_t − s(H)_{t−1})²
 Var supervised_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var hidden, Var supervised);
 struct MomentLoss {
-  Var deviation, mean, sum;  // V1, V2, V: over the batch, for every step that two sequences have, and every feature
+  Var stddev, mean, sum;  // V1, V2, V: over the batch, for every step that two sequences have, and every feature
 };
 MomentLoss moment_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var made);
 // mean softplus(∓logit): how far the discriminator is from calling them real (or made)

@@ -16,7 +16,7 @@
 namespace tessera {
 namespace {
 
-constexpr double kLeastEvidence = 0.01;  // nats a row
+constexpr double kLeastElbo = 0.01;  // nats a row
 constexpr int64_t kPosteriorBatch = 2048;
 constexpr int64_t kPosteriorRows = 50000;  // of a longer table so many rows, evenly spaced, are encoded for the prior
 constexpr int64_t kMostActive = 48;        // dimensions a full covariance is fitted in; those beyond carry the least
@@ -24,7 +24,7 @@ constexpr int64_t kMostActive = 48;        // dimensions a full covariance is fi
 // The posteriors of evenly spaced training rows, row by row.
 struct Posteriors {
   int64_t rows = 0, dimensions = 0;
-  std::vector<float> mean, deviation;
+  std::vector<float> mean, stddev;
 };
 
 Posteriors posteriors(const Tvae& m, const EncodedTable& table, const std::vector<float>& encoder,
@@ -45,36 +45,36 @@ Posteriors posteriors(const Tvae& m, const EncodedTable& table, const std::vecto
   bind_if(p, "alphas", table.alphas.empty() ? static_cast<const void*>(&none) : table.alphas.data());
   bind_if(p, "row", row.data());
   load_states(p, {{"encoder", encoder}});
-  const Id mean = p.find("mean"), deviation = p.find("deviation");
+  const Id mean = p.find("mean"), stddev = p.find("stddev");
   for (int64_t first = 0; first < out.rows; first += batch) {
     const int64_t n = std::min(batch, out.rows - first);
     for (int64_t i = 0; i < batch; ++i)
       row[static_cast<size_t>(i)] = static_cast<int32_t>((first + std::min(i, n - 1)) * table.rows / out.rows);
     p.run(1);
-    const std::vector<float> a = p.read<float>(mean), b = p.read<float>(deviation);
+    const std::vector<float> a = p.read<float>(mean), b = p.read<float>(stddev);
     out.mean.insert(out.mean.end(), a.begin(), a.begin() + n * out.dimensions);
-    out.deviation.insert(out.deviation.end(), b.begin(), b.begin() + n * out.dimensions);
+    out.stddev.insert(out.stddev.end(), b.begin(), b.begin() + n * out.dimensions);
     context.monitor.check_cancelled("prior");
   }
   return out;
 }
 
 // Mean KL divergence of each dimension from N(0, 1), in nats.
-std::vector<double> divergences(const Posteriors& q) {
+std::vector<double> kl_of_dimensions(const Posteriors& q) {
   std::vector<double> kl(static_cast<size_t>(q.dimensions), 0);
   for (int64_t i = 0; i < q.rows; ++i)
     for (int64_t j = 0; j < q.dimensions; ++j) {
       const double mean = static_cast<double>(q.mean[static_cast<size_t>(i * q.dimensions + j)]),
-                   s = static_cast<double>(q.deviation[static_cast<size_t>(i * q.dimensions + j)]);
+                   s = static_cast<double>(q.stddev[static_cast<size_t>(i * q.dimensions + j)]);
       kl[static_cast<size_t>(j)] += 0.5 * (mean * mean + s * s - 2 * std::log(s) - 1) / static_cast<double>(q.rows);
     }
   return kl;
 }
 
 // The negative evidence lower bound of held-out rows, in nats a row, under one fixed draw of the latent for each.
-class HeldOutEvidence : public HeldOut {
+class HeldOutElbo : public HeldOut {
  public:
-  HeldOutEvidence(const Tvae& network, const EncodedTable& rows, bool averaged, const RunContext& context)
+  HeldOutElbo(const Tvae& network, const EncodedTable& rows, bool averaged, const RunContext& context)
       : rows_(rows.rows),
         batch_(std::max<int64_t>(std::min(rows.rows, kPosteriorBatch), 2)),
         prefix_(averaged ? "average." : ""),
@@ -82,7 +82,7 @@ class HeldOutEvidence : public HeldOut {
     Plan plan;
     Recorder r(plan);
     r.start_purposes(Purpose::held_out);
-    record_evidence(r, network, rows.rows, batch_);
+    record_elbo(r, network, rows.rows, batch_);
     optimise(plan, context.passes_off);
     program_ = std::make_unique<Program>(std::move(plan), cpu_kernels(), context.team, context.seed,
                                          wanted(context.passes_off, "liveness"));
@@ -90,10 +90,10 @@ class HeldOutEvidence : public HeldOut {
     bind_if(*program_, "codes", rows.codes.empty() ? &none : rows.codes.data());
     bind_if(*program_, "alphas", rows.alphas.empty() ? static_cast<const void*>(&none) : rows.alphas.data());
     bind_if(*program_, "row", row_.data());
-    evidence_ = program_->find("evidence");
+    elbo_ = program_->find("elbo_loss");
   }
 
-  double least() const override { return kLeastEvidence; }
+  double least() const override { return kLeastElbo; }
   double measure(const States& weights) override {
     load_states(*program_,
                 {{"encoder", weights.at(prefix_ + "encoder")}, {"decoder", weights.at(prefix_ + "decoder")}});
@@ -105,7 +105,7 @@ class HeldOutEvidence : public HeldOut {
         row_[static_cast<size_t>(i)] = static_cast<int32_t>(first + std::min(i, n - 1));
       program_->refresh({"row"});
       program_->run(1);
-      const std::vector<float> each = program_->read<float>(evidence_);
+      const std::vector<float> each = program_->read<float>(elbo_);
       for (int64_t i = 0; i < n; ++i) sum += static_cast<double>(each[static_cast<size_t>(i)]);
     }
     return sum / static_cast<double>(rows_);
@@ -116,7 +116,7 @@ class HeldOutEvidence : public HeldOut {
   std::string prefix_;
   std::vector<int32_t> row_;
   std::unique_ptr<Program> program_;
-  Id evidence_ = kNone;
+  Id elbo_ = kNone;
 };
 
 class TvaeMethod : public Method {
@@ -152,7 +152,7 @@ class TvaeMethod : public Method {
   }
 
   std::unique_ptr<HeldOut> held_out(const EncodedTable& rows, const RunContext& context) const override {
-    return std::make_unique<HeldOutEvidence>(network_, rows, averaged(), context);
+    return std::make_unique<HeldOutElbo>(network_, rows, averaged(), context);
   }
 
   std::unique_ptr<RowGenerator> row_generator(const FittedState& kept, const std::vector<AllowedLevels>& allowed,
@@ -179,16 +179,16 @@ class TvaeMethod : public Method {
   bool averaged() const { return network_.config.average_decay > 0; }
 
   // A mixture fitted to one draw of q(z | row) for every row, in the dimensions that carry something
-  // (docs/fidelity.md). The decoder's inputs are put in falling order of divergence, so that these come first.
+  // (docs/fidelity.md). The decoder's inputs are put in falling order of KL, so that these come first.
   void fit_prior(FittedState& kept, const std::vector<float>& encoder, const RunContext& context) const {
     const Posteriors q = posteriors(network_, *table_, encoder, context);
-    const std::vector<double> kl = divergences(q);
+    const std::vector<double> kl = kl_of_dimensions(q);
     std::vector<size_t> order(kl.size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return kl[a] > kl[b]; });
     int64_t active = 0;
     while (active < std::min(q.dimensions, kMostActive) &&
-           kl[order[static_cast<size_t>(active)]] > network_.config.active_divergence)
+           kl[order[static_cast<size_t>(active)]] > network_.config.active_kl)
       ++active;
     if (active == 0) return;
 
@@ -208,7 +208,7 @@ class TvaeMethod : public Method {
         const double normal = std::sqrt(-2 * std::log(open_uniform(w.word[0], w.word[1]))) *
                               std::cos(6.283185307179586 * open_uniform(w.word[2], w.word[3]));
         points[static_cast<size_t>(i * active + j)] =
-            static_cast<double>(q.mean[at]) + static_cast<double>(q.deviation[at]) * normal;
+            static_cast<double>(q.mean[at]) + static_cast<double>(q.stddev[at]) * normal;
       }
     });
     LatentMixtureOptions options;

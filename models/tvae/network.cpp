@@ -65,16 +65,16 @@ Var decode(Recorder& r, const Tvae& m, Var z, const ParameterSet& weights) {
   return linear(r, weights, "output", hidden(r, weights, m.config.decoder_dim, z));
 }
 
-EvidenceLoss evidence_loss(Recorder& r, const Tvae& m, const SparseRows& rows, Var logits, const Posterior& q) {
+ElboLoss elbo_loss(Recorder& r, const Tvae& m, const SparseRows& rows, Var logits, const Posterior& q) {
   const double batch = static_cast<double>(logits.rows());
-  EvidenceLoss l;
+  ElboLoss l;
   const Var sigma = m.numbers > 0 ? r(m.decoder, "sigma") : Var{};
   l.spans = r.emit1(SpanReconstruction{m.spans->table()}, {logits, rows.index, rows.value, sigma});
   l.reconstruction = (m.config.loss_factor / batch) * sum(l.spans);
   // KL(N(μ, σ²) ‖ N(0, 1)) = ½(μ² + σ² − ln σ² − 1), summed over the dimensions.
-  const Var terms = square(q.mean) + square(q.deviation) - q.log_variance + -1.0;
-  l.divergence = (0.5 / batch) * sum(terms);
-  l.loss = l.reconstruction + l.divergence;
+  const Var terms = square(q.mean) + square(q.stddev) - q.log_variance + -1.0;
+  l.kl = (0.5 / batch) * sum(terms);
+  l.loss = l.reconstruction + l.kl;
   return l;
 }
 
@@ -96,15 +96,15 @@ void record_training(Recorder& r, const Tvae& m, int64_t table_rows, int64_t ste
   r.own(m.decoder);
   const SparseRows rows = gather(r, m, table_rows, draw_rows(r, batch, table_rows));
   const Posterior q = encode(r, m, dense(m, rows), m.encoder);
-  const Var z = q.mean + q.deviation * r.normal("noise", q.mean.shape());
+  const Var z = q.mean + q.stddev * r.normal("noise", q.mean.shape());
   const Var logits = r.name(decode(r, m, z, m.decoder), "logits");
-  const EvidenceLoss l = evidence_loss(r, m, rows, logits, q);
+  const ElboLoss l = elbo_loss(r, m, rows, logits, q);
   update(r, m, l.loss, steps);
   if (m.config.average_decay > 0)
     for (const ParameterSet* set : {&m.encoder, &m.decoder}) record_average(r, *set, m.config.average_decay, steps);
   const Var ring = r.state("losses", {kLossSlots, 2});
-  r.advance(ring, r.emit1(Report{kLossSlots}, {ring, r.name(l.reconstruction, "reconstruction loss"),
-                                               r.name(l.divergence, "KL divergence")}));
+  r.advance(ring, r.emit1(Report{kLossSlots},
+                          {ring, r.name(l.reconstruction, "reconstruction loss"), r.name(l.kl, "KL divergence")}));
 }
 
 void record_posterior(Recorder& r, const Tvae& m, int64_t table_rows, int64_t batch) {
@@ -113,19 +113,19 @@ void record_posterior(Recorder& r, const Tvae& m, int64_t table_rows, int64_t ba
   const Posterior q =
       encode(r, m, dense(m, gather(r, m, table_rows, r.input("row", {batch, 1}, DType::index))), m.encoder);
   r.output(q.mean, "mean");
-  r.output(q.deviation, "deviation");
+  r.output(q.stddev, "stddev");
 }
 
-void record_evidence(Recorder& r, const Tvae& m, int64_t table_rows, int64_t batch) {
+void record_elbo(Recorder& r, const Tvae& m, int64_t table_rows, int64_t batch) {
   r.plan.tables.push_back(m.spans);
   r.own(m.encoder);
   r.own(m.decoder);
   const SparseRows rows = gather(r, m, table_rows, r.input("row", {batch, 1}, DType::index));
   const Posterior q = encode(r, m, dense(m, rows), m.encoder);
-  const Var z = q.mean + q.deviation * r.normal("noise", q.mean.shape());
-  const EvidenceLoss l = evidence_loss(r, m, rows, decode(r, m, z, m.decoder), q);
-  const Var divergence = sum_cols(square(q.mean) + square(q.deviation) - q.log_variance + -1.0, 0.5);
-  r.output(sum_cols(l.spans) + divergence, "evidence");
+  const Var z = q.mean + q.stddev * r.normal("noise", q.mean.shape());
+  const ElboLoss l = elbo_loss(r, m, rows, decode(r, m, z, m.decoder), q);
+  const Var kl = sum_cols(square(q.mean) + square(q.stddev) - q.log_variance + -1.0, 0.5);
+  r.output(sum_cols(l.spans) + kl, "elbo_loss");
 }
 
 void record_sampling(Recorder& r, const Tvae& m, int64_t batch, const Prior& prior, bool conditioned) {

@@ -23,7 +23,7 @@ struct Tvae {
 };
 
 struct Posterior {
-  Var mean, log_variance, deviation;  // [batch, embedding_dim]; deviation = e^(log_variance / 2)
+  Var mean, log_variance, stddev;  // [batch, embedding_dim]; stddev = e^(log_variance / 2)
 };
 // q(z | row). `weights` names the set to read: the encoder, or its average.
 Posterior encode(Recorder& r, const Tvae& m, Var rows, const ParameterSet& weights);
@@ -34,27 +34,27 @@ Var decode(Recorder& r, const Tvae& m, Var z, const ParameterSet& weights);
 struct SparseRows {
   Var index, value;
 };
-struct EvidenceLoss {
-  Var spans;                             // [batch, spans]: −log p(row's span | z)
-  Var reconstruction, divergence, loss;  // [1, 1]
+struct ElboLoss {
+  Var spans;                     // [batch, spans]: −log p(row's span | z)
+  Var reconstruction, kl, loss;  // [1, 1]
 };
 // The negative evidence lower bound: loss_factor·mean Σ −log p(span | z) + mean KL(q(z | row) ‖ N(0, I)).
-EvidenceLoss evidence_loss(Recorder& r, const Tvae& m, const SparseRows& rows, Var logits, const Posterior& q);
+ElboLoss elbo_loss(Recorder& r, const Tvae& m, const SparseRows& rows, Var logits, const Posterior& q);
 
 // One update of both networks from a loss, σ kept inside its bounds. `steps` is the whole run's, for the decay of the
 // learning rate.
 void update(Recorder& r, const Tvae& m, Var loss, int64_t steps);
 
 // One iteration on a batch of table rows: loss, update, averages, losses into the ring "losses" [kLossSlots, 2]
-// (reconstruction, divergence).
+// (reconstruction, KL).
 // Bound leaves: "codes", "alphas" (the encoded table).
 void record_training(Recorder& r, const Tvae& m, int64_t table_rows, int64_t steps);
-// q(z | row) of the rows bound to "row" [batch, 1]: outputs "mean" and "deviation".
+// q(z | row) of the rows bound to "row" [batch, 1]: outputs "mean" and "stddev".
 void record_posterior(Recorder& r, const Tvae& m, int64_t table_rows, int64_t batch);
 
-// The negative evidence lower bound of the rows bound to "row" [batch, 1], loss_factor aside: output "evidence" [batch,
-// 1], in nats.
-void record_evidence(Recorder& r, const Tvae& m, int64_t table_rows, int64_t batch);
+// The negative evidence lower bound of the rows bound to "row" [batch, 1], loss_factor aside: output "elbo_loss"
+// [batch, 1], in nats.
+void record_elbo(Recorder& r, const Tvae& m, int64_t table_rows, int64_t batch);
 
 // What rows are sampled from. States "prior.mean" [components, active], "prior.factor" [components·active, active];
 // bound "prior.cumulative", "prior.start" (cumulative shares of the components, as DrawConditions takes them); the

@@ -36,7 +36,7 @@ std::vector<int32_t> labels(const golden::Case& c) {
   return {v.begin(), v.end()};
 }
 
-double deviation(const std::vector<double>& x) {
+double stddev(const std::vector<double>& x) {
   const double mean = std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
   double s = 0;
   for (double v : x) s += (v - mean) * (v - mean);
@@ -44,7 +44,7 @@ double deviation(const std::vector<double>& x) {
 }
 
 void expect_close(const Mixture& m, const golden::Case& c, double tolerance) {
-  const double sd = deviation(c["x"].values);
+  const double sd = stddev(c["x"].values);
   for (size_t k = 0; k < m.weights.size(); ++k) {
     SCOPED_TRACE("component " + std::to_string(k));
     EXPECT_NEAR(m.weights[k], c["weights"].values[k], tolerance);

@@ -51,7 +51,7 @@ void check(const golden::Case& c, const std::string& phase, bool optimised, doub
                                           {"E_loss", joint},
                                           {"U", g.fooled},
                                           {"U_e", g.fooled_early},
-                                          {"V1", g.moments.deviation},
+                                          {"V1", g.moments.stddev},
                                           {"V2", g.moments.mean},
                                           {"V", g.moments.sum},
                                           {"G_loss", g.loss},

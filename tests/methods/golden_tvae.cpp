@@ -39,16 +39,16 @@ void tvae_step(const golden::Case& c, bool optimised, double tolerance) {
   const Shape entries{batch, m.spans->table()->count};
   const SparseRows x{r.input("x.index", entries, DType::index), r.input("x.value", entries)};
   const Posterior q = encode(r, m, sparse_dense(x.index, x.value, m.data, entries.cols), m.encoder);
-  const Var z = q.mean + q.deviation * r.normal("noise", q.mean.shape());
+  const Var z = q.mean + q.stddev * r.normal("noise", q.mean.shape());
   const Var logits = decode(r, m, z, m.decoder);
-  const EvidenceLoss l = evidence_loss(r, m, x, logits, q);
+  const ElboLoss l = elbo_loss(r, m, x, logits, q);
   update(r, m, l.loss, 1);
   r.output(q.mean, "mu");
   r.output(q.log_variance, "logvar");
   r.output(logits, "logits");
   r.output(sum_rows(l.spans), "span_loss");
   r.output(l.reconstruction, "reconstruction");
-  r.output(l.divergence, "kl");
+  r.output(l.kl, "kl");
   r.output(l.loss, "loss");
 
   Team team(2);

@@ -98,11 +98,10 @@ TEST(Timegan, KeepsTheAutocorrelationOfAnAutoregressiveProcess) {
     mean += x / static_cast<double>(c.size()), square += x * x / static_cast<double>(c.size());
   for (const double x : real.columns[0].numbers)
     real_mean += x / static_cast<double>(real.rows), real_square += x * x / static_cast<double>(real.rows);
-  const double deviation = std::sqrt(square - mean * mean),
-               real_deviation = std::sqrt(real_square - real_mean * real_mean);
-  EXPECT_NEAR(mean, real_mean, 0.5 * real_deviation);
-  EXPECT_GT(deviation, 0.5 * real_deviation);
-  EXPECT_LT(deviation, 1.6 * real_deviation);
+  const double stddev = std::sqrt(square - mean * mean), real_stddev = std::sqrt(real_square - real_mean * real_mean);
+  EXPECT_NEAR(mean, real_mean, 0.5 * real_stddev);
+  EXPECT_GT(stddev, 0.5 * real_stddev);
+  EXPECT_LT(stddev, 1.6 * real_stddev);
 }
 
 TEST(Timegan, WavesStayWavesOfTheRightRanges) {

@@ -45,7 +45,7 @@ struct Points {
 
 struct Column {
   std::vector<int> cells{};  // of a text's codes; empty: a number
-  std::vector<double> mean{}, deviation{}, values{};
+  std::vector<double> mean{}, stddev{}, values{};
   NumberRange range{{1, 1}, -1e300, 1e300, 0};
   Points model{}, free{}, real{};
   std::vector<double> fixed{}, heaped{};
@@ -64,7 +64,7 @@ struct Column {
     double x = 0;
     if (static_cast<size_t>(code) < mean.size()) {
       const double v =
-          (4 * std::clamp(alpha, -1.0, 1.0) * deviation[static_cast<size_t>(code)] + mean[static_cast<size_t>(code)]) *
+          (4 * std::clamp(alpha, -1.0, 1.0) * stddev[static_cast<size_t>(code)] + mean[static_cast<size_t>(code)]) *
           range.scale[0] * range.scale[1];
       x = rounded_on(v != v ? range.low : std::min(std::max(v, range.low), range.high), range.unit);
     } else {
@@ -117,7 +117,7 @@ struct Profile {
       c.cells = {static_cast<int>(cells.size()), static_cast<int>(from.cells.size())};
       cells.insert(cells.end(), from.cells.begin(), from.cells.end());
       c.modes = add(from.mean);
-      add(from.deviation);
+      add(from.stddev);
       c.values = add(from.values);
       c.range = from.range, c.model = distribution(from.model), c.free = distribution(from.free),
       c.real = distribution(from.real);

@@ -84,7 +84,7 @@ TEST(SequenceJudges, TellWhatOnlyTheOrderTells) {
 
 TEST(SequenceJudges, PredictWhatTheStepBeforeTells) {
   // The last feature is the first one of the step before: known to whoever looks back. By itself it is a normal number
-  // of deviation 0.15, which a constant misses by 0.12.
+  // of standard deviation 0.15, which a constant misses by 0.12.
   tq::JudgeOptions o = quick(1);
   o.predictive_steps = 3000, o.discriminative_steps = 1;
   const tq::JudgeReport r = judge(pair(process(400, 0.3, 3, 4, 0), process(400, 0.3, 4, 4, 0)), o);

@@ -44,7 +44,7 @@ void expect_near(const golden::Tensor& expected, const std::vector<double>& actu
 
 std::vector<double> flat(const std::vector<tq::Moments>& moments) {
   std::vector<double> out;
-  for (const tq::Moments& m : moments) out.insert(out.end(), {m.mean, m.deviation, m.skewness, m.kurtosis});
+  for (const tq::Moments& m : moments) out.insert(out.end(), {m.mean, m.stddev, m.skewness, m.kurtosis});
   return out;
 }
 
@@ -93,7 +93,7 @@ TEST(GoldenSequenceMetrics, EveryNumber) {
         expect_near(c["correlation_synthetic"], m.synthetic.correlation, c.name + " correlation_synthetic");
       expect_near(c["histogram"], m.histogram, c.name + " histogram");
       const std::map<std::string, double> scalars{{"mean_difference", m.mean_difference},
-                                                  {"std_difference", m.deviation_difference},
+                                                  {"std_difference", m.stddev_difference},
                                                   {"skewness_difference", m.skewness_difference},
                                                   {"kurtosis_difference", m.kurtosis_difference},
                                                   {"autocorrelation_difference", m.autocorrelation_difference},
@@ -119,7 +119,7 @@ TEST(GoldenSequenceMetrics, EveryNumber) {
 TEST(SequenceMetrics, ASetAgainstItselfDiffersInNothing) {
   const Steps s = process(60, 20, 0.8, 1);
   const tq::SequenceMetrics m = compare(s, s);
-  for (const double d : {m.mean_difference, m.deviation_difference, m.skewness_difference, m.kurtosis_difference,
+  for (const double d : {m.mean_difference, m.stddev_difference, m.skewness_difference, m.kurtosis_difference,
                          m.autocorrelation_difference, m.cross_correlation_difference, m.histogram_distance})
     EXPECT_EQ(d, 0);
   EXPECT_NEAR(m.discrepancy.biased, 0, 1e-12);

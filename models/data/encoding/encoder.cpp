@@ -256,7 +256,7 @@ Encoder::Codes Encoder::codes(int column) const {
   if (c.codes() > 0) out.code = state_->first_code[j];
   if (c.alphas() > 0) out.alpha = state_->first_alpha[j];
   if (const auto* n = std::get_if<NumberCode>(&c.code)) {
-    out.mean = n->mean, out.deviation = n->deviation, out.range = n->range(), out.values = n->spikes;
+    out.mean = n->mean, out.stddev = n->stddev, out.range = n->range(), out.values = n->spikes;
     if (n->missing) out.values.push_back(kMissing);
   } else if (const auto* l = std::get_if<LevelCode>(&c.code)) {
     out.values = l->numbers;

@@ -96,8 +96,8 @@ class Encoder {
   int32_t levels(int column) const;  // texts of a column that have a level of their own
   // What a column's codes stand for: one of the modes of its numbers, behind them values; or texts.
   struct Codes {
-    int code = -1, alpha = -1;            // the column's places in an encoded row; −1: none
-    std::vector<double> mean, deviation;  // of the modes; out of them comes number_of_mode() within `range`
+    int code = -1, alpha = -1;         // the column's places in an encoded row; −1: none
+    std::vector<double> mean, stddev;  // of the modes; out of them comes number_of_mode() within `range`
     NumberRange range{};
     std::vector<double> values;  // of the codes behind the modes; NaN: missing
     // of texts: what each code is numbered by decode(), −1: missing; from levels() on it is one of the rare

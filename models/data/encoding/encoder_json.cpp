@@ -30,10 +30,9 @@ nlohmann::json write(const LevelCode& l, ColumnType type) {
 }
 
 nlohmann::json write(const NumberCode& n, ColumnType) {
-  return {{"coding", "modes"},     {"means", n.mean},    {"deviations", n.deviation},
-          {"offsets", n.offset},   {"spikes", n.spikes}, {"missing", n.missing},
-          {"low", n.low},          {"high", n.high},     {"round", n.decimals},
-          {"exponent", n.exponent}};
+  return {{"coding", "modes"},   {"means", n.mean},       {"deviations", n.stddev}, {"offsets", n.offset},
+          {"spikes", n.spikes},  {"missing", n.missing},  {"low", n.low},           {"high", n.high},
+          {"round", n.decimals}, {"exponent", n.exponent}};
 }
 
 nlohmann::json write(const RangeCode& r, ColumnType) {
@@ -92,17 +91,16 @@ LevelCode read_levels(const Fields& f, ColumnType type) {
 
 NumberCode read_numbers(const Fields& f) {
   NumberCode n;
-  n.mean = f.numbers("means"), n.deviation = f.numbers("deviations"), n.offset = f.numbers("offsets"),
+  n.mean = f.numbers("means"), n.stddev = f.numbers("deviations"), n.offset = f.numbers("offsets"),
   n.spikes = f.numbers("spikes");
   n.missing = f.flag("missing");
   n.low = f.number("low"), n.high = f.number("high");
   n.decimals = static_cast<int>(f.integer("round", -1, 15));
   n.exponent = static_cast<int>(f.integer("exponent", -1100, 1100));
-  f.check(!n.mean.empty() && n.mean.size() <= kMaxComponents && n.deviation.size() == n.mean.size() &&
+  f.check(!n.mean.empty() && n.mean.size() <= kMaxComponents && n.stddev.size() == n.mean.size() &&
               n.offset.size() == n.mean.size(),
           "has modes that do not fit each other");
-  f.check(std::all_of(n.deviation.begin(), n.deviation.end(), [](double d) { return d > 0; }),
-          "has a mode without width");
+  f.check(std::all_of(n.stddev.begin(), n.stddev.end(), [](double d) { return d > 0; }), "has a mode without width");
   check_ascending(f, n.spikes, "spikes");
   f.check(n.low <= n.high, "has a range that is none");
   return n;

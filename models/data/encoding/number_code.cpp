@@ -69,7 +69,7 @@ void NumberCode::fit_modes(std::span<const double> ascending, const NumberCodeOp
     if (mixture.weights[k] <= kValidWeight) continue;
     mixture.log_responsibilities(mixture.means[k], log_density);
     mean.push_back(origin + (centre + mixture.means[k] * sd));
-    deviation.push_back(std::sqrt(mixture.covariances[k]) * sd);
+    stddev.push_back(std::sqrt(mixture.covariances[k]) * sd);
     offset.push_back(log_density[k]);
   }
 }
@@ -80,7 +80,7 @@ LogDensity<double> NumberCode::density() const {
   for (size_t k = 0; k < mean.size(); ++k) {
     d.offset[k] = offset[k];
     d.mean[k] = mean[k];
-    d.steepness[k] = 1 / (std::sqrt(2.0) * deviation[k]);
+    d.steepness[k] = 1 / (std::sqrt(2.0) * stddev[k]);
   }
   return d;
 }
@@ -116,7 +116,7 @@ int64_t NumberCode::encode(const double* x, const float* uniform, int64_t n, flo
       }
       c = mode[static_cast<size_t>(i)];
       const size_t k = static_cast<size_t>(c);
-      a = std::clamp(static_cast<float>((z[static_cast<size_t>(i)] - mean[k]) / (4 * deviation[k])), -kAlphaLimit,
+      a = std::clamp(static_cast<float>((z[static_cast<size_t>(i)] - mean[k]) / (4 * stddev[k])), -kAlphaLimit,
                      kAlphaLimit);
     }
   }
@@ -130,7 +130,7 @@ void NumberCode::decode(const float* alpha, int64_t alpha_stride, const int32_t*
   for (int64_t i = 0; i < n; ++i) {
     const int32_t c = code[i * code_stride];
     const size_t k = static_cast<size_t>(c);
-    if (c < modes()) x[i] = number_of_mode(static_cast<double>(alpha[i * alpha_stride]), mean[k], deviation[k], r);
+    if (c < modes()) x[i] = number_of_mode(static_cast<double>(alpha[i * alpha_stride]), mean[k], stddev[k], r);
     else x[i] = c < first_mark ? spikes[static_cast<size_t>(c - modes())] : std::numeric_limits<double>::quiet_NaN();
   }
 }

@@ -21,7 +21,7 @@ struct NumberCodeOptions {
 struct NumberCode {
   // Modes, of values scaled by 2^−exponent. `offset` is the part of ln ρ_k that does not depend on x, up to a constant
   // common to the modes.
-  std::vector<double> mean, deviation, offset;
+  std::vector<double> mean, stddev, offset;
   std::vector<double> spikes;  // ascending; come back exactly
   bool missing = false;        // the column has missing values, so the last choice marks one
   double low = 0, high = 0;    // range of the column; decoded values stay inside

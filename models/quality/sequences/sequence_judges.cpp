@@ -68,7 +68,7 @@ JudgeScores summary(std::vector<double> each) {
   out.mean = mean_defined(each);
   double squares = 0;
   for (const double x : each) squares += (x - out.mean) * (x - out.mean);
-  if (each.size() > 1) out.deviation = std::sqrt(squares / static_cast<double>(each.size() - 1));
+  if (each.size() > 1) out.stddev = std::sqrt(squares / static_cast<double>(each.size() - 1));
   out.each = std::move(each);
   return out;
 }

@@ -27,7 +27,7 @@ struct JudgeOptions {
 
 struct JudgeScores {
   std::vector<double> each;
-  double mean = 0, deviation = 0;  // deviation of the sample, 0 of one judge
+  double mean = 0, stddev = 0;  // deviation of the sample, 0 of one judge
 };
 
 struct JudgeReport {

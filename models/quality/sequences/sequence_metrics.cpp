@@ -48,7 +48,7 @@ Moments moments_of(const StepRows& s, int64_t k) {
 }
 
 void autocorrelate(const StepRows& s, int64_t k, const Moments& m, std::span<double> out) {
-  const double variance = m.deviation * m.deviation;
+  const double variance = m.stddev * m.stddev;
   for (size_t at = 0; at < out.size(); ++at) {
     const auto lag = static_cast<int64_t>(at) + 1;
     double sum = 0, pairs = 0;
@@ -74,7 +74,7 @@ void correlate(const StepRows& s, int64_t a, const std::vector<Moments>& m, std:
       sum[static_cast<size_t>(b)] += d * (static_cast<double>(row[b]) - m[static_cast<size_t>(b)].mean);
   });
   for (size_t b = 0; b < sum.size(); ++b) {
-    const double scale = m[static_cast<size_t>(a)].deviation * m[b].deviation;
+    const double scale = m[static_cast<size_t>(a)].stddev * m[b].stddev;
     out[b] = scale > 0 ? sum[b] / n / scale : kUndefined;
   }
 }
@@ -225,7 +225,7 @@ SequenceMetrics sequence_metrics(const StepRows& real, const StepRows& synthetic
     return mean_difference(each_moment(out.real, which), each_moment(out.synthetic, which));
   };
   out.mean_difference = moment(&Moments::mean);
-  out.deviation_difference = moment(&Moments::deviation);
+  out.stddev_difference = moment(&Moments::stddev);
   out.skewness_difference = moment(&Moments::skewness);
   out.kurtosis_difference = moment(&Moments::kurtosis);
   out.autocorrelation_difference = mean_difference(out.real.autocorrelation, out.synthetic.autocorrelation);

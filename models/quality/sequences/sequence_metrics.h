@@ -31,7 +31,7 @@ struct SequenceMetricOptions {
 
 // Of one feature over all valid steps; kUndefined where it does not vary.
 struct Moments {
-  double mean, deviation, skewness, kurtosis;  // deviation ÷ n, kurtosis in excess of the normal's
+  double mean, stddev, skewness, kurtosis;  // stddev ÷ n, kurtosis in excess of the normal's
 };
 
 struct StepStatistics {
@@ -52,7 +52,7 @@ struct SequenceMetrics {
   StepStatistics real, synthetic;
   std::vector<double> histogram;  // [features]: ½Σ|p − q|
   // Means over features, or pairs of features, of absolute differences; undefined parts are left out.
-  double mean_difference, deviation_difference, skewness_difference, kurtosis_difference, autocorrelation_difference,
+  double mean_difference, stddev_difference, skewness_difference, kurtosis_difference, autocorrelation_difference,
       cross_correlation_difference, histogram_distance;
   Discrepancy discrepancy;
 };

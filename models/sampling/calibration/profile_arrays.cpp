@@ -27,7 +27,7 @@ ProfileArrays::ProfileArrays(const Encoder& encoder, const Calibration& calibrat
     c.start = start;
     if (p.numeric) {
       c.modes = add(codes.mean);
-      add(codes.deviation);
+      add(codes.stddev);
       c.values = add(codes.values);
       c.range = codes.range;
       c.model = add(calibration.model[j]), c.free = add(p.free), c.real = add(p.real);
