@@ -19,7 +19,7 @@ echo "# Registers, shared memory and spills of each kernel" > "$work/table"
   echo "| file | kernel | registers | shared, bytes | spilled, bytes |"
   echo "|---|---|---|---|---|"
 } >> "$work/table"
-for file in "$root"/kernels/*.cu; do
+for file in $(printf '%s\n' "$root"/kernels/gpu/*.cu "$root"/kernels/gpu/fused/*.cu | awk -F/ '{ print $NF, $0 }' | sort | cut -d' ' -f2); do
   "$nvcc" -std=c++20 -O3 -arch=sm_90 -I"$root" --cubin -Werror all-warnings -Xptxas -v -o "$work/out" "$file" 2> "$work/log" || { cat "$work/log"; exit 1; }
   c++filt < "$work/log" | awk -v file="$(basename "$file")" '
     /Compiling entry function/ {
