@@ -190,7 +190,8 @@ Workload timegan(int64_t sequences, int64_t steps) {
                bind_if(p, "features", s->x.data());
                bind_if(p, "first", s->first.data());
                bind_if(p, "length", s->length.data());
-               for (const SequenceNetwork* n : s->model->all) p.put(n->weights.name, initial_weights(*n, 1, 0).data());
+               for (const SequenceNetwork* n : s->model->all)
+                 p.put(n->weights.name, initial_weights(n->weights, 1, 0).data());
              }};
   Recorder r(w.plan);
   record_training(r, *s->model, TimeganPhase::joint, sequences * steps, sequences, std::numeric_limits<int32_t>::max());
@@ -206,8 +207,7 @@ Workload gru_layer(int64_t batch, int64_t steps, int64_t units) {
   };
   const auto l = std::make_shared<Layer>();
   l->set.name = "layer";
-  const RecurrentLayers layers{Cell::gru, units, units, 1, 0};
-  add_recurrent(l->set, "", layers);
+  const layers::Recurrent rnn(l->set, "", {Cell::gru, units, units, 1, 0});
   l->x.assign(static_cast<size_t>(batch * steps * units), 0.25f);
   l->weights.assign(static_cast<size_t>(l->set.size), 0.05f);
   Workload w{{}, [l](Program& p) {
@@ -216,7 +216,7 @@ Workload gru_layer(int64_t batch, int64_t steps, int64_t units) {
              }};
   Recorder r(w.plan);
   r.own(l->set);
-  const Var x = r.input("x", {batch, steps * units}), y = recurrent(r, l->set, "", layers, x, steps).y;
+  const Var x = r.input("x", {batch, steps * units}), y = rnn(x).y;
   r.output(y, "y");
   std::vector<Var> wrt{x};
   for (const Parameter& p : l->set.parameters) wrt.push_back(r(l->set, p.name));

@@ -81,7 +81,7 @@ void iteration(benchmark::State& state, TimeganPhase phase, const TimeganConfig&
   bind_if(p, "features", x.data());
   bind_if(p, "first", first.data());
   bind_if(p, "length", length.data());
-  for (const SequenceNetwork* n : m.all) p.put(n->weights.name, initial_weights(*n, 1, 0).data());
+  for (const SequenceNetwork* n : m.all) p.put(n->weights.name, initial_weights(n->weights, 1, 0).data());
 
   const Ceilings ceilings = measure_ceilings(team, 2 * kCacheBlock * team.size());
   p.run(kBlock);
@@ -100,14 +100,12 @@ void iteration(benchmark::State& state, TimeganPhase phase, const TimeganConfig&
 void layer(benchmark::State& state, Cell cell, bool backward) {
   Team team(static_cast<int>(state.range(0)));
   const int64_t units = state.range(1), batch = 128;
-  ParameterSet set;
-  set.name = "layer";
-  const RecurrentLayers layers{cell, units, units, 1, 0};
-  add_recurrent(set, "", layers);
+  ParameterSet set{"layer", {}, 0};
+  const layers::Recurrent rnn(set, "", {cell, units, units, 1, 0});
   Plan plan;
   Recorder r(plan);
   r.own(set);
-  const Var x = r.input("x", {batch, kSteps * units}), y = recurrent(r, set, "", layers, x, kSteps).y;
+  const Var x = r.input("x", {batch, kSteps * units}), y = rnn(x).y;
   r.output(y, "y");
   if (backward) {
     std::vector<Var> wrt{x};

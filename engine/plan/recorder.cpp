@@ -7,9 +7,10 @@ namespace tessera {
 
 Shape Var::shape() const { return r->plan.shape(id); }
 
-void ParameterSet::add(const std::string& parameter, Shape shape, std::optional<double> start) {
+Weight ParameterSet::add(const std::string& parameter, Shape shape, const std::vector<Start>& start) {
   parameters.push_back({parameter, shape, size, start});
   size += shape.count();
+  return {name, parameters.back()};
 }
 
 const Parameter& ParameterSet::find(const std::string& parameter) const {
@@ -65,11 +66,12 @@ void Recorder::own(const ParameterSet& set) { state(set.name, {1, set.size}); }
 
 Var Recorder::flat(const ParameterSet& set) { return current(set.name); }
 
-Var Recorder::operator()(const ParameterSet& set, const std::string& parameter) {
-  const Parameter& p = set.find(parameter);
+Var Recorder::operator()(const Weight& weight) {
+  const Parameter& p = weight.parameter;
   const bool before = share;
   share = true;  // one view a version, so that gradients meet in it
-  const Var view = name(reshape(slice_cols(flat(set), p.offset, p.shape.count()), p.shape), set.name + "." + parameter);
+  const Var row = slice_cols(current(weight.set), p.offset, p.shape.count());
+  const Var view = name(reshape(row, p.shape), weight.set + "." + p.name);
   share = before;
   return view;
 }

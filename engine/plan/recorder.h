@@ -1,7 +1,6 @@
 // Recording: a Var is a value of a plan being written, and the functions here append ops to it. What a model's
 // description of its step is made of.
 #pragma once
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,12 +21,24 @@ struct Var {
   int64_t cols() const { return shape().cols; }
 };
 
+// What elements of a weight start from: a uniform draw from centre ± spread.
+struct Start {
+  double centre = 0, spread = 0;
+  int64_t columns = 0;  // of the weight, from the left; of its last Start: those that are left
+};
+
 // A named weight [rows, cols] inside a flat set.
 struct Parameter {
   std::string name;
   Shape shape;
   int64_t offset = 0;
-  std::optional<double> start{};  // what all its elements start from; nothing: drawn
+  std::vector<Start> start{};  // none: 0
+};
+
+// A parameter and the name of the set that owns it: how a layer refers to its weights.
+struct Weight {
+  std::string set;
+  Parameter parameter;
 };
 
 // The weights one optimiser owns, in one flat state [1, size].
@@ -35,7 +46,7 @@ struct ParameterSet {
   std::string name;
   std::vector<Parameter> parameters;
   int64_t size = 0;
-  void add(const std::string& parameter, Shape shape, std::optional<double> start = {});
+  Weight add(const std::string& parameter, Shape shape, const std::vector<Start>& start = {});
   const Parameter& find(const std::string& parameter) const;
 };
 
@@ -81,7 +92,10 @@ class Recorder {
 
   // Weights: the current version of a set's parameters; minimise() makes a new version.
   void own(const ParameterSet& set);
-  Var operator()(const ParameterSet& set, const std::string& parameter);
+  Var operator()(const Weight& weight);
+  Var operator()(const ParameterSet& set, const std::string& parameter) {
+    return (*this)({set.name, set.find(parameter)});
+  }
   Var flat(const ParameterSet& set);
   // Gradients of `loss` [1, 1] for every parameter of the sets, then Adam on each, as part of the plan. States of a
   // set: "<set>", "<set>.m", "<set>.v".

@@ -195,12 +195,10 @@ class CtganMethod : public Method {
     int64_t width = network_.config.embedding_dim + network_.cond;
     for (const int w : network_.config.generator_dim) width += 3 * w;
     const int64_t batch = std::clamp<int64_t>((int64_t{1} << 26) / width, 2, 20000);
-    Ctgan once = network_;
-    once.config.bn_momentum = 1;
     Plan plan;
     Recorder r(plan);
     r.start_purposes(Purpose::second_plan);
-    record_population(r, once, batch, bound_->conditions.columns());
+    record_population(r, network_, batch, bound_->conditions.columns());
     optimise(plan, context.passes_off);
     Program p(std::move(plan), cpu_kernels(), context.team, context.seed, wanted(context.passes_off, "liveness"));
     bound_->bind(p);
@@ -219,10 +217,9 @@ class CtganMethod : public Method {
 
 std::vector<RunningSlot> running_slots(const Ctgan& m) {
   std::vector<RunningSlot> slots;
-  for (int64_t i = 0; i < m.generator_norms(); ++i)
+  for (const Ctgan::Generator::Residual& block : m.generator.blocks)
     for (const char* what : {"mean", "var"})
-      slots.push_back({fmt::format("generator.residual.{}.norm.running_{}", i, what),
-                       m.config.generator_dim[static_cast<size_t>(i)]});
+      slots.push_back({block.norm.running + what, block.norm.gamma.parameter.shape.cols});
   return slots;
 }
 

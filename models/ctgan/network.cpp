@@ -7,56 +7,37 @@
 namespace tessera {
 
 Ctgan::Ctgan(const RowLayout& layout, const CtganConfig& c)
-    : config(c), spans(spans_of(layout)), data(layout.data_width), cond(layout.cond_width) {
-  generator.name = "generator";
-  int64_t in = c.embedding_dim + cond;
-  for (size_t i = 0; i < c.generator_dim.size(); ++i) {
-    const std::string block = "residual." + std::to_string(i);
-    const int64_t out = c.generator_dim[i];
-    generator.add(block + ".linear.weight", {in, out});
-    generator.add(block + ".linear.bias", {1, out});
-    generator.add(block + ".norm.weight", {1, out}, 1);
-    generator.add(block + ".norm.bias", {1, out}, 0);
-    in += out;
-  }
-  generator.add("output.weight", {in, data});
-  generator.add("output.bias", {1, data});
+    : config(c),
+      spans(spans_of(layout)),
+      data(layout.data_width),
+      cond(layout.cond_width),
+      generator(c.embedding_dim + cond, data, c),
+      discriminator(c.pac * (data + cond), c) {}
 
-  discriminator.name = "discriminator";
-  in = c.pac * (data + cond);
-  for (size_t i = 0; i < c.discriminator_dim.size(); ++i) {
-    const std::string layer = "hidden." + std::to_string(i);
-    discriminator.add(layer + ".weight", {in, c.discriminator_dim[i]});
-    discriminator.add(layer + ".bias", {1, c.discriminator_dim[i]});
-    in = c.discriminator_dim[i];
+Ctgan::Generator::Generator(int64_t in, int64_t out, const CtganConfig& c) : ParameterSet{"generator", {}, 0} {
+  for (const int width : c.generator_dim) {
+    const std::string block = "residual." + std::to_string(blocks.size());
+    const layers::Linear linear(*this, block + ".linear", in, width);
+    blocks.push_back({linear, {*this, block + ".norm", width, c.bn_eps, c.bn_momentum}});
+    in += width;
   }
-  discriminator.add("output.weight", {in, 1});
-  discriminator.add("output.bias", {1, 1});
+  output = {*this, "output", in, out};
 }
 
-Var generate(Recorder& r, const Ctgan& m, Var z, const Condition& c, Norm norm, const ParameterSet& weights) {
-  auto w = [&](const std::string& name) { return r(weights, name); };
-  Var x = c.one_hot ? concat_cols({z, c.one_hot}) : z;
-  for (int64_t i = 0; i < m.generator_norms(); ++i) {
-    const std::string block = "residual." + std::to_string(i);
-    const Var y = matmul(x, w(block + ".linear.weight")) + w(block + ".linear.bias");
-    const Var gamma = w(block + ".norm.weight"), beta = w(block + ".norm.bias");
-    const Shape width{1, y.cols()};
-    const std::string running = "generator." + block + ".norm.running_";
-    const Var mean = r.state(running + "mean", width), var = r.state(running + "var", width);
-    Var h;
-    if (norm == Norm::running) {
-      h = r.emit1(NormEval{m.config.bn_eps, false}, {y, gamma, beta, mean, var});
-    } else {
-      const Normalised n = batch_norm(y, gamma, beta, m.config.bn_eps);
-      const auto next = r.emit(RunningStats{m.config.bn_momentum, y.rows()}, {mean, var, n.mean, n.var});
-      r.advance(mean, next[0]);
-      r.advance(var, next[1]);
-      h = n.y;
-    }
-    x = concat_cols({relu(h), x});
-  }
-  return matmul(x, w("output.weight")) + w("output.bias");
+Var Ctgan::Generator::operator()(Var x, Norm norm) const {
+  for (const Residual& block : blocks) x = concat_cols({relu(block.norm(block.linear(x), norm)), x});
+  return output(x);
+}
+
+Ctgan::Critic::Critic(int64_t in, const CtganConfig& c)
+    : ParameterSet{"discriminator", {}, 0},
+      hidden(*this, in, c.discriminator_dim, c.leaky_slope, c.dropout),
+      output(*this, "output", hidden.out, 1) {}
+
+Var Ctgan::Critic::operator()(Var packed, const std::string& use) const { return output(hidden(packed, use)); }
+
+Var generate(const Ctgan& m, Var z, const Condition& c, Norm norm) {
+  return m.generator(c.one_hot ? concat_cols({z, c.one_hot}) : z, norm);
 }
 
 // The paper's figures: uniforms clamped away from 0 and 1, both values exact in float.
@@ -73,25 +54,12 @@ Var pack(const Ctgan& m, Var rows, const Condition& c) {
   return c.one_hot ? concat_cols({data, reshape(c.one_hot, {packed, pac * m.cond})}) : data;
 }
 
-Var criticise(Recorder& r, const Ctgan& m, Var x, const std::string& use) {
-  for (size_t i = 0; i < m.config.discriminator_dim.size(); ++i) {
-    const std::string layer = "hidden." + std::to_string(i);
-    x = leaky_relu(matmul(x, r(m.discriminator, layer + ".weight")) + r(m.discriminator, layer + ".bias"),
-                   m.config.leaky_slope);
-    if (m.config.dropout > 0) {
-      const double keep = 1 - m.config.dropout;
-      x = (1 / keep) * (x * r.bernoulli("mask." + use + "." + std::to_string(i), x.shape(), keep));
-    }
-  }
-  return matmul(x, r(m.discriminator, "output.weight")) + r(m.discriminator, "output.bias");
-}
-
 CriticLoss critic_loss(Recorder& r, const Ctgan& m, Var real, Var fake, const std::string& suffix) {
   CriticLoss l;
-  l.real = criticise(r, m, real, "real" + suffix);
-  l.fake = criticise(r, m, fake, "fake" + suffix);
+  l.real = m.discriminator(real, "real" + suffix);
+  l.fake = m.discriminator(fake, "fake" + suffix);
   const Var between = lerp_rows(r.uniform("alpha" + suffix, {real.rows(), 1}), real, fake);
-  l.interpolate = criticise(r, m, between, "interpolate" + suffix);
+  l.interpolate = m.discriminator(between, "interpolate" + suffix);
   const Var slope = pullback(r, {l.interpolate}, {fill(r, l.interpolate.shape(), 1)}, {between})[0];
   l.norm = sqrt(row_dot(slope, slope));
   l.wasserstein = mean(l.fake) - mean(l.real);
@@ -103,7 +71,7 @@ CriticLoss critic_loss(Recorder& r, const Ctgan& m, Var real, Var fake, const st
 GeneratorLoss generator_loss(Recorder& r, const Ctgan& m, Var logits, Var fake, const Condition& c,
                              const std::string& use) {
   GeneratorLoss l;
-  l.scores = criticise(r, m, pack(m, fake, c), use);
+  l.scores = m.discriminator(pack(m, fake, c), use);
   l.loss = -1.0 * mean(l.scores);
   if (!c.one_hot) return l;
   l.cross_entropy = mean(r.emit1(SpanCrossEntropy{m.spans->table()}, {logits, c.index}));
@@ -179,8 +147,8 @@ void record_training(Recorder& r, const Ctgan& m, int64_t table_rows, int64_t co
   for (int k = 0; k < m.config.discriminator_steps; ++k) {
     const std::string n = m.config.discriminator_steps == 1 ? "" : "." + std::to_string(k);
     const Drawn drawn = draw(r, m, batch, columns, table_rows);
-    const Var logits = generate(r, m, r.normal("z.critic" + n, {batch, m.config.embedding_dim}), drawn.condition,
-                                Norm::batch, m.generator);
+    const Var z = r.normal("z.critic" + n, {batch, m.config.embedding_dim});
+    const Var logits = generate(m, z, drawn.condition, Norm::training);
     const Var fake = activate(r, m, logits, "u.critic" + n);
     // Real rows with conditions of their own: with the fake rows' conditions the generator learns too sharp a joint
     // (docs/fidelity.md).
@@ -192,9 +160,8 @@ void record_training(Recorder& r, const Ctgan& m, int64_t table_rows, int64_t co
   }
 
   const Drawn drawn = draw(r, m, batch, columns, table_rows);
-  const Var logits =
-      r.name(generate(r, m, r.normal("z", {batch, m.config.embedding_dim}), drawn.condition, Norm::batch, m.generator),
-             "logits");
+  const Var z = r.normal("z", {batch, m.config.embedding_dim});
+  const Var logits = r.name(generate(m, z, drawn.condition, Norm::training), "logits");
   const Var fake = r.name(activate(r, m, logits, "u"), "fake");
   const GeneratorLoss generator = generator_loss(r, m, logits, fake, drawn.condition, "generator");
   r.minimise(generator.loss, m.generator, generator_adam(m, steps));
@@ -210,7 +177,7 @@ void record_population(Recorder& r, const Ctgan& m, int64_t batch, int64_t colum
   r.plan.tables.push_back(m.spans);
   r.own(m.generator);
   const Drawn drawn = draw(r, m, batch, columns, 0);
-  generate(r, m, r.normal("z", {batch, m.config.embedding_dim}), drawn.condition, Norm::batch, m.generator);
+  generate(m, r.normal("z", {batch, m.config.embedding_dim}), drawn.condition, Norm::population);
 }
 
 void record_sampling(Recorder& r, const Ctgan& m, int64_t batch, int64_t columns, bool given_condition) {
@@ -224,7 +191,7 @@ void record_sampling(Recorder& r, const Ctgan& m, int64_t batch, int64_t columns
   } else {
     c = draw(r, m, batch, columns, 0).condition;
   }
-  const Var logits = generate(r, m, r.normal("z", {batch, m.config.embedding_dim}), c, Norm::running, m.generator);
+  const Var logits = generate(m, r.normal("z", {batch, m.config.embedding_dim}), c, Norm::inference);
   const auto drawn = r.emit(SpanSample{m.spans->table(), kLow, kHigh}, {logits, r.uniform("u", logits.shape())});
   r.output(drawn[0], "codes");
   r.output(drawn[1], "alphas");

@@ -3,24 +3,50 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/plan/recorder.h"
 #include "models/config.h"
 #include "models/data/encoding/encoder.h"
+#include "models/layers/batch_norm.h"
+#include "models/layers/linear.h"
 #include "models/layers/weights.h"
 
 namespace tessera {
 
-// Widths of a row and the weights of both networks. Weights are [in, out]: y = x·W + b.
+using layers::Norm;
+
+// Widths of a row and both networks.
 struct Ctgan {
   Ctgan(const RowLayout& layout, const CtganConfig& config);
+
+  // The conditional generator (§4.3): residual blocks x → [ReLU(BN(x·W + b)) ‖ x], then a linear layer.
+  struct Generator : ParameterSet {
+    struct Residual {
+      layers::Linear linear;
+      layers::BatchNorm norm;
+    };
+    std::vector<Residual> blocks;
+    layers::Linear output;
+
+    Generator(int64_t in, int64_t out, const CtganConfig& config);
+    Var operator()(Var x, Norm norm) const;
+  };
+  // The critic of packed rows: hidden layers, then a score.
+  struct Critic : ParameterSet {
+    layers::Mlp hidden;
+    layers::Linear output;
+
+    Critic(int64_t in, const CtganConfig& config);
+    // Scores [batch / pac, 1] of packed rows; the dropout masks are the random tensors "mask.<use>.<layer>".
+    Var operator()(Var packed, const std::string& use) const;
+  };
 
   CtganConfig config;
   std::shared_ptr<const Spans> spans;
   int64_t data = 0, cond = 0;  // widths
-  ParameterSet generator, discriminator;
-
-  int64_t generator_norms() const { return static_cast<int64_t>(config.generator_dim.size()); }
+  Generator generator;
+  Critic discriminator;
 };
 
 // A batch's condition as an index into the condition vector (−1: none) and, for the networks, as the one-hot rows it
@@ -29,18 +55,13 @@ struct Condition {
   Var index, one_hot;
 };
 
-enum class Norm { batch, running };  // statistics of this batch, with the running ones updated; or the running ones
-
-// Logits [batch, data] of the conditional generator (§4.3): residual blocks [ReLU(BN(x·W + b)) ‖ x], then a linear
-// layer. `weights` names the set to read ("generator", or its average).
-Var generate(Recorder& r, const Ctgan& m, Var z, const Condition& c, Norm norm, const ParameterSet& weights);
+// Logits [batch, data].
+Var generate(const Ctgan& m, Var z, const Condition& c, Norm norm);
 Var activate(Recorder& r, const Ctgan& m, Var logits, const std::string& noise);
 
 // [batch, data] and its condition as critic rows [batch / pac, pac·(data + cond)]: pac rows' data, then their
 // conditions.
 Var pack(const Ctgan& m, Var rows, const Condition& c);
-// Scores [batch / pac, 1]; dropout masks are the random tensors "mask.<use>.<layer>".
-Var criticise(Recorder& r, const Ctgan& m, Var packed, const std::string& use);
 
 // As visit_weights(set, visit), where files have the critic's first layer row of the table by row: its memory has the
 // data of all pac rows first, then their conditions.

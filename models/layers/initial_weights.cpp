@@ -1,6 +1,5 @@
 #include "models/layers/initial_weights.h"
 
-#include <algorithm>
 #include <cmath>
 
 namespace tessera {
@@ -15,50 +14,32 @@ float draw(int64_t k, Purpose purpose, uint32_t stream, uint64_t seed) {
 
 }  // namespace
 
-std::vector<float> initial_weights(const ParameterSet& set, uint64_t seed, uint32_t stream) {
-  std::vector<float> flat(static_cast<size_t>(set.size));
-  int64_t fan_in = 1;
-  for (const Parameter& p : set.parameters) {
-    if (p.start) {
-      std::fill_n(flat.begin() + p.offset, p.shape.count(), static_cast<float>(*p.start));
-      continue;
-    }
-    if (p.name.ends_with("weight")) fan_in = p.shape.rows;  // a layer's bias follows its weight
-    const float bound = static_cast<float>(1 / std::sqrt(static_cast<double>(fan_in)));
-    for (int64_t i = 0; i < p.shape.count(); ++i) {
-      const int64_t k = p.offset + i;
-      flat[static_cast<size_t>(k)] = bound * (2 * draw(k, Purpose::init, stream, seed) - 1);
-    }
-  }
-  return flat;
-}
-
-std::vector<float> glorot_start(const ParameterSet& set, const RecurrentLayers& layers, Purpose purpose,
-                                uint32_t stream, uint64_t seed) {
+std::vector<float> initial_weights(const ParameterSet& set, uint64_t seed, uint32_t stream, Purpose purpose) {
   std::vector<float> flat(static_cast<size_t>(set.size), 0);
-  const int64_t hidden = layers.hidden;
-  const bool gru = layers.cell != Cell::lstm;
-  int64_t in = layers.in;  // of the layer that is being filled
   for (const Parameter& p : set.parameters) {
-    const bool of_layer = p.name.find("layer.") != std::string::npos, bias = p.name.find("bias") != std::string::npos;
-    if (p.name.ends_with("weight_ih")) in = p.shape.rows;
-    for (int64_t i = 0; i < p.shape.count(); ++i) {
-      const int64_t k = p.offset + i;
-      const bool gate = gru && i % p.shape.cols < 2 * hidden;
-      float& w = flat[static_cast<size_t>(k)];
-      if (bias) {
-        w = of_layer && gate && !p.name.ends_with("bias_hh") ? 1.0f : 0.0f;
-        continue;
-      }
-      const int64_t fan_in = of_layer ? in + hidden : p.shape.rows, fan_out = !of_layer ? p.shape.cols
-                                                                              : !gru    ? 4 * hidden
-                                                                              : gate    ? 2 * hidden
-                                                                                        : hidden;
-      w = static_cast<float>(std::sqrt(6.0 / static_cast<double>(fan_in + fan_out)) *
-                             (2 * static_cast<double>(draw(k, purpose, stream, seed)) - 1));
+    int64_t begin = 0;
+    for (const Start& s : p.start) {
+      const int64_t end = &s == &p.start.back() ? p.shape.cols : begin + s.columns;
+      for (int64_t row = 0; row < p.shape.rows; ++row)
+        for (int64_t k = p.offset + row * p.shape.cols + begin; k < p.offset + row * p.shape.cols + end; ++k) {
+          const double u = s.spread == 0 ? 0 : 2 * static_cast<double>(draw(k, purpose, stream, seed)) - 1;
+          flat[static_cast<size_t>(k)] = static_cast<float>(s.centre + s.spread * u);
+        }
+      begin = end;
     }
   }
   return flat;
 }
 
+namespace layers {
+
+Start torch_uniform(int64_t fan_in) {
+  return {0, static_cast<double>(static_cast<float>(1 / std::sqrt(static_cast<double>(fan_in))))};
+}
+
+Start glorot_uniform(int64_t fan_in, int64_t fan_out) {
+  return {0, std::sqrt(6.0 / static_cast<double>(fan_in + fan_out))};
+}
+
+}  // namespace layers
 }  // namespace tessera

@@ -110,7 +110,7 @@ class SequenceTrainer {
 
   States run(std::optional<RunState>&& from) {
     for (uint32_t stream = 0; const SequenceNetwork* n : m_.all)
-      weights_[n->weights.name] = initial_weights(*n, options_.seed, stream++);
+      weights_[n->weights.name] = initial_weights(n->weights, options_.seed, stream++);
     if (from) {
       check_fits(*from);
       run_ = std::move(*from);

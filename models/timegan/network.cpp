@@ -11,19 +11,6 @@ constexpr double kRootEps = 1e-8;    // inside the roots of the squared errors
 constexpr double kMomentEps = 1e-6;  // inside the roots of the variances
 constexpr double kGate = 0.15;       // the discriminator learns while its loss is above
 
-SequenceNetwork network(const std::string& name, int64_t in, int64_t attributes, int64_t out, const TimeganConfig& c,
-                        int64_t layers, bool squashed = true) {
-  SequenceNetwork n;
-  n.layers = {c.cell, in + attributes, c.hidden, layers, c.cell == Cell::lstm ? 1.0 : 0.0};
-  n.attributes = attributes;
-  n.squashed = squashed;
-  n.weights.name = name;
-  add_recurrent(n.weights, "rnn.", n.layers);
-  n.weights.add("output.weight", {c.hidden, out});
-  n.weights.add("output.bias", {1, out});
-  return n;
-}
-
 }  // namespace
 
 Timegan::Timegan(int64_t features_, int64_t attributes_, int64_t steps_, const TimeganConfig& c)
@@ -32,11 +19,19 @@ Timegan::Timegan(int64_t features_, int64_t attributes_, int64_t steps_, const T
       attributes(attributes_),
       steps(steps_),
       noise(c.noise > 0 ? c.noise : std::max<int64_t>(features_, c.least_noise)),
-      embedder(network("embedder", features, attributes, c.hidden, c, c.layers)),
-      recovery(network("recovery", c.hidden, 0, features, c, c.layers)),
-      generator(network("generator", noise, attributes, c.hidden, c, c.layers)),
-      supervisor(network("supervisor", c.hidden, 0, c.hidden, c, std::max(c.layers - 1, 1))),
-      discriminator(network("discriminator", c.hidden, attributes, 1, c, c.layers, false)) {}
+      embedder("embedder", features, attributes, c.hidden, c, c.layers),
+      recovery("recovery", c.hidden, 0, features, c, c.layers),
+      generator("generator", noise, attributes, c.hidden, c, c.layers),
+      supervisor("supervisor", c.hidden, 0, c.hidden, c, std::max(c.layers - 1, 1)),
+      discriminator("discriminator", c.hidden, attributes, 1, c, c.layers, false) {}
+
+SequenceNetwork::SequenceNetwork(const std::string& name, int64_t in, int64_t attributes_, int64_t out,
+                                 const TimeganConfig& c, int64_t depth, bool squashed_)
+    : weights{name, {}, 0},
+      rnn(weights, "rnn.", {c.cell, in + attributes_, c.hidden, depth, c.cell == Cell::lstm ? 1.0 : 0.0}),
+      output(weights, "output", c.hidden, out, layers::Initial::tf1),
+      attributes(attributes_),
+      squashed(squashed_) {}
 
 namespace {
 
@@ -58,16 +53,16 @@ Var total(Var row) { return sum(reshape(row, {row.cols(), 1})); }
 
 }  // namespace
 
-Var apply(Recorder& r, const SequenceNetwork& n, int64_t steps, Var x, const SequenceBatch& batch, Var start) {
-  if (n.attributes > 0) {
+Var SequenceNetwork::operator()(Var x, const SequenceBatch& batch, Var start) const {
+  const int64_t steps = x.cols() / (rnn.sizes.in - attributes);
+  if (attributes > 0) {
     const Var repeated = concat_cols(std::vector<Var>(static_cast<size_t>(steps), batch.attributes));
     x = in_rows(concat_cols({each_step(x, steps), each_step(repeated, steps)}), steps);
   }
   std::vector<Var> h0;
-  if (start) h0.resize(static_cast<size_t>(n.layers.layers)), h0[0] = start;
-  const Var y = each_step(recurrent(r, n.weights, "rnn.", n.layers, x, steps, batch.length, h0).y, steps);
-  Var out = matmul(y, r(n.weights, "output.weight")) + r(n.weights, "output.bias");
-  if (n.squashed) out = sigmoid(out);
+  if (start) h0.resize(rnn.layers.size()), h0[0] = start;
+  Var out = output(each_step(rnn(x, batch.length, h0).y, steps));
+  if (squashed) out = sigmoid(out);
   if (batch.valid) out = out * valid_steps(batch);
   return in_rows(out, steps);
 }
@@ -115,30 +110,29 @@ SequenceBatch repeated(const SequenceBatch& b, size_t times) {
 
 // One network for several inputs of a batch: their rows one below the other, so that its weights are read once and all
 // cores have work.
-std::vector<Var> apply_to_all(Recorder& r, const SequenceNetwork& n, int64_t steps, const std::vector<Var>& x,
-                              const SequenceBatch& batch) {
-  const Var all = apply(r, n, steps, concat_rows(x), repeated(batch, x.size()));
+std::vector<Var> apply_to_all(const SequenceNetwork& n, const std::vector<Var>& x, const SequenceBatch& batch) {
+  const Var all = n(concat_rows(x), repeated(batch, x.size()));
   std::vector<Var> out;
   for (size_t i = 0; i < x.size(); ++i)
     out.push_back(slice_rows(all, static_cast<int64_t>(i) * x[0].rows(), x[0].rows()));
   return out;
 }
 
-Var generate(Recorder& r, const Timegan& m, const SequenceBatch& batch, const Noise& noise) {
-  return apply(r, m.generator, m.steps, noise.z, batch, noise.start);
+Var generate(const Timegan& m, const SequenceBatch& batch, const Noise& noise) {
+  return m.generator(noise.z, batch, noise.start);
 }
 
 }  // namespace
 
-Made make(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var hidden, const Noise& noise) {
+Made make(const Timegan& m, const SequenceBatch& batch, Var hidden, const Noise& noise) {
   Made made;
   made.hidden = hidden;
-  made.early = generate(r, m, batch, noise);
-  const auto supervised = apply_to_all(r, m.supervisor, m.steps, {hidden, made.early}, batch);
+  made.early = generate(m, batch, noise);
+  const auto supervised = apply_to_all(m.supervisor, {hidden, made.early}, batch);
   made.supervised = supervised[0];
   made.late = supervised[1];
-  made.x = apply(r, m.recovery, m.steps, made.late, batch);
-  const auto logits = apply_to_all(r, m.discriminator, m.steps, {made.late, made.early}, batch);
+  made.x = m.recovery(made.late, batch);
+  const auto logits = apply_to_all(m.discriminator, {made.late, made.early}, batch);
   made.logits = logits[0];
   made.logits_early = logits[1];
   return made;
@@ -202,20 +196,17 @@ void record_training(Recorder& r, const Timegan& m, TimeganPhase phase, int64_t 
     from.own_row = r.input("own.row", {sequences, 1}, DType::index);
     from.own_step = r.input("own.step", {sequences, 1}, DType::index);
   }
-  auto embed = [&](const SequenceBatch& b) { return apply(r, m.embedder, m.steps, b.x, b); };
-  auto recover = [&](Var hidden, const SequenceBatch& b) { return apply(r, m.recovery, m.steps, hidden, b); };
-  auto supervise = [&](Var hidden, const SequenceBatch& b) { return apply(r, m.supervisor, m.steps, hidden, b); };
   const Var nothing = fill(r, {1, 1}, 0);
   std::vector<Var> report;
 
   if (phase == TimeganPhase::embedding) {
     const SequenceBatch b = draw_batch(r, m, from);
-    const EmbeddingLoss l = embedding_loss(r, m, b, recover(embed(b), b));
+    const EmbeddingLoss l = embedding_loss(r, m, b, m.recovery(m.embedder(b.x, b), b));
     r.minimise(l.loss, {&m.embedder.weights, &m.recovery.weights}, adam);
     report = {nothing, nothing, nothing, nothing, r.name(sqrt(l.error), "reconstruction error")};
   } else if (phase == TimeganPhase::supervised) {
     const SequenceBatch b = draw_batch(r, m, from);
-    const Var hidden = embed(b), s = supervised_loss(r, m, b, hidden, supervise(hidden, b));
+    const Var hidden = m.embedder(b.x, b), s = supervised_loss(r, m, b, hidden, m.supervisor(hidden, b));
     r.minimise(s, m.supervisor.weights, adam);
     report = {nothing, nothing, r.name(sqrt(s), "supervised error"), nothing, nothing};
   } else {
@@ -225,16 +216,16 @@ void record_training(Recorder& r, const Timegan& m, TimeganPhase phase, int64_t 
     EmbeddingLoss e;
     for (twice.index = 0; twice.index < 2; ++twice.index) {
       const SequenceBatch b = draw_batch(r, m, from);
-      const Var hidden = embed(b);  // neither step changes what this is made of before both have used it
-      g = generator_loss(r, m, b, make(r, m, b, hidden, draw_noise(r, m, c.batch)));
+      const Var hidden = m.embedder(b.x, b);  // neither step changes what this is made of before both have used it
+      g = generator_loss(r, m, b, make(m, b, hidden, draw_noise(r, m, c.batch)));
       r.minimise(g.loss, {&m.generator.weights, &m.supervisor.weights}, twice);
-      e = embedding_loss(r, m, b, recover(hidden, b));
-      r.minimise(e.loss + 0.1 * supervised_loss(r, m, b, hidden, supervise(hidden, b)),
+      e = embedding_loss(r, m, b, m.recovery(hidden, b));
+      r.minimise(e.loss + 0.1 * supervised_loss(r, m, b, hidden, m.supervisor(hidden, b)),
                  {&m.embedder.weights, &m.recovery.weights}, twice);
     }
     const SequenceBatch b = draw_batch(r, m, from);
-    const Var early = generate(r, m, b, draw_noise(r, m, c.batch));
-    const auto logits = apply_to_all(r, m.discriminator, m.steps, {embed(b), supervise(early, b), early}, b);
+    const Var early = generate(m, b, draw_noise(r, m, c.batch));
+    const auto logits = apply_to_all(m.discriminator, {m.embedder(b.x, b), m.supervisor(early, b), early}, b);
     const SequenceDiscriminatorLoss d = discriminator_loss(r, m, b, logits[0], logits[1], logits[2]);
     r.minimise(d.loss, {&m.discriminator.weights}, adam, {d.loss, kGate});
     if (c.average_decay > 0)
@@ -255,8 +246,8 @@ void record_sampling(Recorder& r, const Timegan& m, int64_t batch) {
   SequenceBatch b;
   b.length = r.input("length", {batch, 1});
   if (m.attributes > 0) b.attributes = r.input("attributes", {batch, m.attributes});
-  const Var early = generate(r, m, b, draw_noise(r, m, batch));
-  r.output(apply(r, m.recovery, m.steps, apply(r, m.supervisor, m.steps, early, b), b), "x");
+  const Var early = generate(m, b, draw_noise(r, m, batch));
+  r.output(m.recovery(m.supervisor(early, b), b), "x");
 }
 
 }  // namespace tessera

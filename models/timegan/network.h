@@ -6,16 +6,32 @@
 
 #include "engine/plan/recorder.h"
 #include "models/config.h"
-#include "models/layers/initial_weights.h"
+#include "models/layers/linear.h"
+#include "models/layers/recurrent.h"
 
 namespace tessera {
 
+// A batch of sequences, one a row. Steps past the end hold 0.
+struct SequenceBatch {
+  Var x;           // [B, steps·features]
+  Var length;      // [B, 1]
+  Var valid;       // [B, steps]: 1 where the sequence has the step
+  Var attributes;  // [B, attributes]; empty where there are none
+};
+
 // Recurrent layers over time and a linear layer at each step, squashed to [0, 1] except for the discriminator's logit.
 struct SequenceNetwork {
-  ParameterSet weights;  // "rnn.layer.<l>.…", "output.weight", "output.bias"
-  RecurrentLayers layers;
-  int64_t attributes = 0;  // of the inputs: given at every step
-  bool squashed = true;
+  ParameterSet weights;
+  layers::Recurrent rnn;  // "rnn.layer.<l>.…"
+  layers::Linear output;
+  int64_t attributes;  // of the inputs: given at every step
+  bool squashed;
+
+  SequenceNetwork(const std::string& name, int64_t in, int64_t attributes, int64_t out, const TimeganConfig& config,
+                  int64_t depth, bool squashed = true);
+  // The network's output at every step, [B, steps·width]; 0 past the end where `batch.valid` is there. start [B,
+  // hidden]: the first layer's state before the first step; nothing: 0.
+  Var operator()(Var x, const SequenceBatch& batch, Var start = {}) const;
 };
 
 struct Timegan {
@@ -29,19 +45,6 @@ struct Timegan {
   Timegan(const Timegan&) = delete;
   Timegan& operator=(const Timegan&) = delete;
 };
-
-// A batch of sequences, one a row. Steps past the end hold 0.
-struct SequenceBatch {
-  Var x;           // [B, steps·features]
-  Var length;      // [B, 1]
-  Var valid;       // [B, steps]: 1 where the sequence has the step
-  Var attributes;  // [B, attributes]; empty where there are none
-};
-
-// The network's output at every step, [B, steps·width]; 0 past the end where `batch.valid` is there. start [B, hidden]:
-// the first layer's state before the first step; nothing: 0.
-Var apply(Recorder& r, const SequenceNetwork& network, int64_t steps, Var x, const SequenceBatch& batch,
-          Var start = {});
 
 // Means are over steps that are there. All [1, 1].
 struct EmbeddingLoss {
@@ -80,7 +83,7 @@ struct Made {
   Var x;                     // X̂ = r(Ĥ)
   Var logits, logits_early;  // d(Ĥ), d(Ê)
 };
-Made make(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var hidden, const Noise& noise);
+Made make(const Timegan& m, const SequenceBatch& batch, Var hidden, const Noise& noise);
 SequenceGeneratorLoss generator_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, const Made& made);
 SequenceDiscriminatorLoss discriminator_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var real_logits,
                                              Var logits, Var logits_early);
@@ -106,9 +109,5 @@ constexpr int64_t kTimeganLosses = 5;
 // Sequences: output "x" [batch, steps·features]. Bound: "rows" [batch, 3] (who each sequence is), "length" [batch, 1],
 // "attributes" [batch, attributes].
 void record_sampling(Recorder& r, const Timegan& m, int64_t batch);
-
-inline std::vector<float> initial_weights(const SequenceNetwork& n, uint64_t seed, uint32_t stream) {
-  return glorot_start(n.weights, n.layers, Purpose::init, stream, seed);
-}
 
 }  // namespace tessera

@@ -6,38 +6,36 @@
 namespace tessera {
 
 Tvae::Tvae(const RowLayout& layout, const TvaeConfig& c)
-    : config(c), spans(spans_of(layout)), data(layout.data_width), numbers(layout.alphas()) {
-  auto linear = [](ParameterSet& set, const std::string& layer, int64_t in, int64_t out) {
-    set.add(layer + ".weight", {in, out});
-    set.add(layer + ".bias", {1, out});
-  };
-  auto hidden = [&](ParameterSet& set, int64_t in, const std::vector<int>& widths) {
-    for (size_t i = 0; i < widths.size(); ++i) {
-      linear(set, "hidden." + std::to_string(i), in, widths[i]);
-      in = widths[i];
-    }
-    return in;
-  };
-  encoder.name = "encoder";
-  const int64_t code = hidden(encoder, data, c.encoder_dim);
-  linear(encoder, "mu", code, c.embedding_dim);
-  linear(encoder, "logvar", code, c.embedding_dim);
+    : config(c),
+      spans(spans_of(layout)),
+      data(layout.data_width),
+      numbers(layout.alphas()),
+      encoder(data, c),
+      decoder(data, numbers, c) {}
 
-  decoder.name = "decoder";
-  linear(decoder, "output", hidden(decoder, c.embedding_dim, c.decoder_dim), data);
-  if (numbers > 0) decoder.add("sigma", {1, numbers}, c.sigma_start);
+Tvae::Encoder::Encoder(int64_t in, const TvaeConfig& c)
+    : ParameterSet{"encoder", {}, 0},
+      hidden(*this, in, c.encoder_dim),
+      mean(*this, "mu", hidden.out, c.embedding_dim),
+      log_variance(*this, "logvar", hidden.out, c.embedding_dim) {}
+
+Posterior Tvae::Encoder::operator()(Var rows) const {
+  const Var h = hidden(rows);
+  Posterior q{mean(h), log_variance(h), {}};
+  q.stddev = exp(0.5 * q.log_variance);
+  return q;
 }
+
+Tvae::Decoder::Decoder(int64_t out, int64_t numbers, const TvaeConfig& c)
+    : ParameterSet{"decoder", {}, 0},
+      hidden(*this, c.embedding_dim, c.decoder_dim),
+      output(*this, "output", hidden.out, out) {
+  if (numbers > 0) sigma = add("sigma", {1, numbers}, {Start{c.sigma_start}});
+}
+
+Var Tvae::Decoder::operator()(Var z) const { return output(hidden(z)); }
 
 namespace {
-
-Var linear(Recorder& r, const ParameterSet& weights, const std::string& layer, Var x) {
-  return matmul(x, r(weights, layer + ".weight")) + r(weights, layer + ".bias");
-}
-
-Var hidden(Recorder& r, const ParameterSet& weights, const std::vector<int>& widths, Var x) {
-  for (size_t i = 0; i < widths.size(); ++i) x = relu(linear(r, weights, "hidden." + std::to_string(i), x));
-  return x;
-}
 
 SparseRows gather(Recorder& r, const Tvae& m, int64_t table_rows, Var row) {
   const Var codes = r.input("codes", {table_rows, m.spans->table()->softmaxes}, DType::index);
@@ -55,20 +53,10 @@ constexpr double kLow = 0x1p-24, kHigh = 1 - 0x1p-24;
 
 }  // namespace
 
-Posterior encode(Recorder& r, const Tvae& m, Var rows, const ParameterSet& weights) {
-  const Var h = hidden(r, weights, m.config.encoder_dim, rows);
-  const Var mean = linear(r, weights, "mu", h), log_variance = linear(r, weights, "logvar", h);
-  return {mean, log_variance, exp(0.5 * log_variance)};
-}
-
-Var decode(Recorder& r, const Tvae& m, Var z, const ParameterSet& weights) {
-  return linear(r, weights, "output", hidden(r, weights, m.config.decoder_dim, z));
-}
-
 ElboLoss elbo_loss(Recorder& r, const Tvae& m, const SparseRows& rows, Var logits, const Posterior& q) {
   const double batch = static_cast<double>(logits.rows());
   ElboLoss l;
-  const Var sigma = m.numbers > 0 ? r(m.decoder, "sigma") : Var{};
+  const Var sigma = m.numbers > 0 ? r(m.decoder.sigma) : Var{};
   l.spans = r.emit1(SpanReconstruction{m.spans->table()}, {logits, rows.index, rows.value, sigma});
   l.reconstruction = (m.config.loss_factor / batch) * sum(l.spans);
   // KL(N(μ, σ²) ‖ N(0, 1)) = ½(μ² + σ² − ln σ² − 1), summed over the dimensions.
@@ -82,11 +70,11 @@ void update(Recorder& r, const Tvae& m, Var loss, int64_t steps) {
   const TvaeConfig& c = m.config;
   AdamOptions adam{Adam::torch, c.learning_rate, c.beta1, c.beta2, c.adam_eps, c.weight_decay, 1, 0, 0, 0};
   decay_linearly(adam, c.decay_from, steps);
-  r.minimise(loss, {&m.encoder, &m.decoder}, adam);
+  r.minimise(loss, m.weights(), adam);
   if (m.numbers == 0) return;
   const Var weights = r.flat(m.decoder);
   r.advance(weights,
-            r.emit1(ClampRange{m.decoder.find("sigma").offset, m.numbers, c.sigma_low, c.sigma_high}, {weights}));
+            r.emit1(ClampRange{m.decoder.sigma.parameter.offset, m.numbers, c.sigma_low, c.sigma_high}, {weights}));
 }
 
 void record_training(Recorder& r, const Tvae& m, int64_t table_rows, int64_t steps) {
@@ -95,13 +83,13 @@ void record_training(Recorder& r, const Tvae& m, int64_t table_rows, int64_t ste
   r.own(m.encoder);
   r.own(m.decoder);
   const SparseRows rows = gather(r, m, table_rows, draw_rows(r, batch, table_rows));
-  const Posterior q = encode(r, m, dense(m, rows), m.encoder);
+  const Posterior q = m.encoder(dense(m, rows));
   const Var z = q.mean + q.stddev * r.normal("noise", q.mean.shape());
-  const Var logits = r.name(decode(r, m, z, m.decoder), "logits");
+  const Var logits = r.name(m.decoder(z), "logits");
   const ElboLoss l = elbo_loss(r, m, rows, logits, q);
   update(r, m, l.loss, steps);
   if (m.config.average_decay > 0)
-    for (const ParameterSet* set : {&m.encoder, &m.decoder}) record_average(r, *set, m.config.average_decay, steps);
+    for (const ParameterSet* set : m.weights()) record_average(r, *set, m.config.average_decay, steps);
   const Var ring = r.state("losses", {kLossSlots, 2});
   r.advance(ring, r.emit1(Report{kLossSlots},
                           {ring, r.name(l.reconstruction, "reconstruction loss"), r.name(l.kl, "KL divergence")}));
@@ -110,8 +98,7 @@ void record_training(Recorder& r, const Tvae& m, int64_t table_rows, int64_t ste
 void record_posterior(Recorder& r, const Tvae& m, int64_t table_rows, int64_t batch) {
   r.plan.tables.push_back(m.spans);
   r.own(m.encoder);
-  const Posterior q =
-      encode(r, m, dense(m, gather(r, m, table_rows, r.input("row", {batch, 1}, DType::index))), m.encoder);
+  const Posterior q = m.encoder(dense(m, gather(r, m, table_rows, r.input("row", {batch, 1}, DType::index))));
   r.output(q.mean, "mean");
   r.output(q.stddev, "stddev");
 }
@@ -121,9 +108,9 @@ void record_elbo(Recorder& r, const Tvae& m, int64_t table_rows, int64_t batch) 
   r.own(m.encoder);
   r.own(m.decoder);
   const SparseRows rows = gather(r, m, table_rows, r.input("row", {batch, 1}, DType::index));
-  const Posterior q = encode(r, m, dense(m, rows), m.encoder);
+  const Posterior q = m.encoder(dense(m, rows));
   const Var z = q.mean + q.stddev * r.normal("noise", q.mean.shape());
-  const ElboLoss l = elbo_loss(r, m, rows, decode(r, m, z, m.decoder), q);
+  const ElboLoss l = elbo_loss(r, m, rows, m.decoder(z), q);
   const Var kl = sum_cols(square(q.mean) + square(q.stddev) - q.log_variance + -1.0, 0.5);
   r.output(sum_cols(l.spans) + kl, "elbo_loss");
 }
@@ -145,7 +132,7 @@ void record_sampling(Recorder& r, const Tvae& m, int64_t batch, const Prior& pri
     z = prior.active < z.cols() ? concat_cols({drawn, slice_cols(z, prior.active, z.cols() - prior.active)}) : drawn;
     if (conditioned) r.output(drawn, "latent");
   }
-  Var logits = decode(r, m, z, m.decoder);
+  Var logits = m.decoder(z);
   if (conditioned) {
     // ln P(every span shows an allowed level | z) = Σ over spans of logsumexp(allowed) − logsumexp(all); then the
     // levels are drawn among the allowed ones.
@@ -157,8 +144,7 @@ void record_sampling(Recorder& r, const Tvae& m, int64_t batch, const Prior& pri
   const auto drawn = r.emit(SpanSample{m.spans->table(), kLow, kHigh}, {logits, r.uniform("u", logits.shape())});
   r.output(drawn[0], "codes");
   // p(α | z) = N(tanh(logit), σ²) (§4.4): the position is drawn from it, not set to its mean.
-  r.output(m.numbers > 0 ? drawn[1] + r.normal("alpha", {batch, m.numbers}) * r(m.decoder, "sigma") : drawn[1],
-           "alphas");
+  r.output(m.numbers > 0 ? drawn[1] + r.normal("alpha", {batch, m.numbers}) * r(m.decoder.sigma) : drawn[1], "alphas");
 }
 
 }  // namespace tessera

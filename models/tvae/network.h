@@ -3,32 +3,50 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/plan/recorder.h"
 #include "models/config.h"
 #include "models/data/encoding/encoder.h"
+#include "models/layers/linear.h"
 
 namespace tessera {
 
-// Widths of a row and the weights of both networks. Weights are [in, out]: y = x·W + b. The decoder holds σ of every
-// number beside its layers.
+struct Posterior {
+  Var mean, log_variance, stddev;  // [batch, embedding_dim]; stddev = e^(log_variance / 2)
+};
+
+// Widths of a row and both networks.
 struct Tvae {
   Tvae(const RowLayout& layout, const TvaeConfig& config);
+
+  // q(z | row): hidden layers, then a linear layer each for mean and log variance.
+  struct Encoder : ParameterSet {
+    layers::Mlp hidden;
+    layers::Linear mean, log_variance;
+
+    Encoder(int64_t in, const TvaeConfig& config);
+    Posterior operator()(Var rows) const;
+  };
+  // p(row | z): hidden layers, then logits [batch, data]; beside them σ of every number.
+  struct Decoder : ParameterSet {
+    layers::Mlp hidden;
+    layers::Linear output;
+    Weight sigma;  // [1, numbers]; none without numbers
+
+    Decoder(int64_t out, int64_t numbers, const TvaeConfig& config);
+    Var operator()(Var z) const;
+  };
 
   TvaeConfig config;
   std::shared_ptr<const Spans> spans;
   int64_t data = 0;     // width of a row
   int64_t numbers = 0;  // columns with a position under tanh
-  ParameterSet encoder, decoder;
-};
+  Encoder encoder;
+  Decoder decoder;
 
-struct Posterior {
-  Var mean, log_variance, stddev;  // [batch, embedding_dim]; stddev = e^(log_variance / 2)
+  std::vector<const ParameterSet*> weights() const { return {&encoder, &decoder}; }
 };
-// q(z | row). `weights` names the set to read: the encoder, or its average.
-Posterior encode(Recorder& r, const Tvae& m, Var rows, const ParameterSet& weights);
-// Logits [batch, data] of p(row | z).
-Var decode(Recorder& r, const Tvae& m, Var z, const ParameterSet& weights);
 
 // Sparse rows as gather_rows gives them: one entry a span.
 struct SparseRows {

@@ -116,7 +116,7 @@ std::string running(int64_t block, const char* what) {
 
 template <class T>
 void load_running(const Ctgan& m, Program& p, const golden::Case& c) {
-  for (int64_t i = 0; i < m.generator_norms(); ++i)
+  for (int64_t i = 0; i < static_cast<int64_t>(m.generator.blocks.size()); ++i)
     for (const char* what : {"mean", "var"}) {
       const auto& v = c[running(i, what)].values;
       p.put(running(i, what), std::vector<T>(v.begin(), v.end()).data());
@@ -146,8 +146,7 @@ void generator_step(const golden::Case& c, bool optimised, double tolerance) {
   r.own(m.discriminator);
   const Var index = r.input("condition", {batch, 1}, DType::index);
   const Condition condition{index, m.cond > 0 ? sparse_dense(index, Var{}, m.cond, 1) : Var{}};
-  const Var logits =
-      generate(r, m, r.normal("z", {batch, m.config.embedding_dim}), condition, Norm::batch, m.generator);
+  const Var logits = generate(m, r.normal("z", {batch, m.config.embedding_dim}), condition, Norm::training);
   const Var fake = activate(r, m, logits, "u");
   const GeneratorLoss l = generator_loss(r, m, logits, fake, condition, "fake");
   // Gradients at the logits, of the whole loss, and at the fake rows, through the critic alone.
@@ -175,7 +174,7 @@ void generator_step(const golden::Case& c, bool optimised, double tolerance) {
     near(p->template read<T>(p->find(name)), c[name], tolerance, 0, c.name + " " + name);
   scalars<T>(*p, c, tolerance);
   updates<T>(visit_of(m), *p, m.generator, c, tolerance);
-  for (int64_t i = 0; i < m.generator_norms(); ++i)
+  for (int64_t i = 0; i < static_cast<int64_t>(m.generator.blocks.size()); ++i)
     for (const char* what : {"mean", "var"}) {
       const auto& want = c["after." + running(i, what)];
       near(p->template get<T>(running(i, what)), want, tolerance, 0, c.name + " " + running(i, what));
@@ -192,8 +191,7 @@ void generator_eval(const golden::Case& c, bool optimised, double tolerance) {
   r.own(m.generator);
   const Var index = r.input("condition", {batch, 1}, DType::index);
   const Condition condition{index, m.cond > 0 ? sparse_dense(index, Var{}, m.cond, 1) : Var{}};
-  const Var logits =
-      generate(r, m, r.normal("z", {batch, m.config.embedding_dim}), condition, Norm::running, m.generator);
+  const Var logits = generate(m, r.normal("z", {batch, m.config.embedding_dim}), condition, Norm::inference);
   r.output(logits, "logits");
   r.output(activate(r, m, logits, "u.soft"), "fake");
   const auto drawn = r.emit(SpanSample{m.spans->table(), c.config["u_low"], c.config["u_high"]},

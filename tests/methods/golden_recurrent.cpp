@@ -10,7 +10,7 @@ namespace {
 
 using namespace step;
 
-RecurrentLayers layers_of(const nlohmann::json& j) {
+layers::RecurrentSizes sizes_of(const nlohmann::json& j) {
   const std::string cell = j["cell"];
   return {cell == "lstm"           ? Cell::lstm
           : cell == "reset_before" ? Cell::gru_reset_before
@@ -31,23 +31,22 @@ std::vector<double> poisoned(const golden::Tensor& t, const std::vector<double>&
 template <class T>
 void check(const golden::Case& c, bool optimised, double tolerance) {
   const auto& j = c.config;
-  const RecurrentLayers layers = layers_of(j);
-  const int64_t B = j["batch"], steps = j["steps"], H = layers.hidden;
-  const bool lstm = layers.cell == Cell::lstm;
-  ParameterSet set;
-  set.name = "layers";
-  add_recurrent(set, "", layers);
+  const int64_t B = j["batch"], steps = j["steps"];
+  ParameterSet set{"layers", {}, 0};
+  const layers::Recurrent rnn(set, "", sizes_of(j));
+  const int64_t H = rnn.sizes.hidden;
+  const bool lstm = rnn.sizes.cell == Cell::lstm;
 
   Plan plan;
   Recorder r(plan);
   r.own(set);
-  const Var x = r.input("x", {B, steps * layers.in}), length = r.input("length", {B, 1}),
+  const Var x = r.input("x", {B, steps * rnn.sizes.in}), length = r.input("length", {B, 1}),
             up = r.input("upstream.y", {B, steps * H});
   std::map<std::string, std::vector<Var>> states;  // by layer: h0, c0 and the gradients given for the last states
   for (const char* name : {"h0", "upstream.h_last", "c0", "upstream.c_last"})
-    for (int64_t l = 0; l < layers.layers && (lstm || name[0] == 'h' || name[9] == 'h'); ++l)
+    for (int64_t l = 0; l < rnn.sizes.layers && (lstm || name[0] == 'h' || name[9] == 'h'); ++l)
       states[name].push_back(r.input(std::string(name) + "." + std::to_string(l), {B, H}));
-  const RecurrentStates made = recurrent(r, set, "", layers, x, steps, length, states["h0"], states["c0"]);
+  const layers::RecurrentStates made = rnn(x, length, states["h0"], states["c0"]);
   std::vector<Var> outputs{made.y}, seeds{up}, wrt{x};
   for (size_t l = 0; l < made.h.size(); ++l) {
     outputs.push_back(made.h[l]), seeds.push_back(states["upstream.h_last"][l]), wrt.push_back(states["h0"][l]);

@@ -27,18 +27,18 @@ template <class T>
 void check(const golden::Case& c, const std::string& phase, bool optimised, double tolerance) {
   const auto& j = c.config;
   const Timegan m(j["features"], 0, j["steps"], config_of(j));
-  ASSERT_EQ(m.supervisor.layers.layers, j["supervisor_layers"].get<int64_t>());
+  ASSERT_EQ(m.supervisor.rnn.sizes.layers, j["supervisor_layers"].get<int64_t>());
   const int64_t B = m.config.batch;
   Plan plan;
   Recorder r(plan);
   for (const SequenceNetwork* n : m.all) r.own(n->weights);
   const SequenceBatch b{
       r.input("X", {B, m.steps * m.features}), r.input("length", {B, 1}), r.input("valid", {B, m.steps}), {}};
-  const Var hidden = apply(r, m.embedder, m.steps, b.x, b), recovered = apply(r, m.recovery, m.steps, hidden, b);
-  const Made made = make(r, m, b, hidden, {r.input("Z", {B, m.steps * m.noise}), {}});
+  const Var hidden = m.embedder(b.x, b), recovered = m.recovery(hidden, b);
+  const Made made = make(m, b, hidden, {r.input("Z", {B, m.steps * m.noise}), {}});
   const EmbeddingLoss e = embedding_loss(r, m, b, recovered);
   const SequenceGeneratorLoss g = generator_loss(r, m, b, made);
-  const Var real = apply(r, m.discriminator, m.steps, hidden, b);
+  const Var real = m.discriminator(hidden, b);
   const SequenceDiscriminatorLoss d = discriminator_loss(r, m, b, real, made.logits, made.logits_early);
   const Var joint = e.loss + 0.1 * g.supervised;
   const std::map<std::string, Var> values{

@@ -38,9 +38,9 @@ void tvae_step(const golden::Case& c, bool optimised, double tolerance) {
   r.own(m.decoder);
   const Shape entries{batch, m.spans->table()->count};
   const SparseRows x{r.input("x.index", entries, DType::index), r.input("x.value", entries)};
-  const Posterior q = encode(r, m, sparse_dense(x.index, x.value, m.data, entries.cols), m.encoder);
+  const Posterior q = m.encoder(sparse_dense(x.index, x.value, m.data, entries.cols));
   const Var z = q.mean + q.stddev * r.normal("noise", q.mean.shape());
-  const Var logits = decode(r, m, z, m.decoder);
+  const Var logits = m.decoder(z);
   const ElboLoss l = elbo_loss(r, m, x, logits, q);
   update(r, m, l.loss, 1);
   r.output(q.mean, "mu");
@@ -58,15 +58,15 @@ void tvae_step(const golden::Case& c, bool optimised, double tolerance) {
   bind(*p, "x.index", rows.index.data());
   bind(*p, "x.value", feeds.real("x.value", rows.value));
   const Visit visit = [](const ParameterSet& set, const WeightVisitor& visitor) { visit_weights(set, visitor); };
-  for (const ParameterSet* set : {&m.encoder, &m.decoder}) load<T>(visit, *p, *set, c);
+  for (const ParameterSet* set : m.weights()) load<T>(visit, *p, *set, c);
   ASSERT_EQ(p->run(1), 1);
   for (const char* name : {"mu", "logvar", "logits", "span_loss"})
     near(p->template read<T>(p->find(name)), c[name], tolerance, 0, c.name + " " + name);
   scalars<T>(*p, c, tolerance);
-  for (const ParameterSet* set : {&m.encoder, &m.decoder}) updates<T>(visit, *p, *set, c, tolerance);
+  for (const ParameterSet* set : m.weights()) updates<T>(visit, *p, *set, c, tolerance);
   if (m.numbers == 0) return;
   const std::vector<T> decoder = p->template get<T>("decoder");
-  const T* sigma = decoder.data() + m.decoder.find("sigma").offset;
+  const T* sigma = decoder.data() + m.decoder.sigma.parameter.offset;
   int64_t clamped = 0;
   for (int64_t i = 0; i < m.numbers; ++i)
     clamped += sigma[i] == static_cast<T>(m.config.sigma_low) || sigma[i] == static_cast<T>(m.config.sigma_high);

@@ -30,7 +30,7 @@ class SequenceTraining : public Sandbox {
       values["own.step"].push_back(1);
     }
     for (const SequenceNetwork* n : model_.all) {
-      const std::vector<float> weights = initial_weights(*n, 1, 0);
+      const std::vector<float> weights = initial_weights(n->weights, 1, 0);
       values[n->weights.name].assign(weights.begin(), weights.end());
     }
   }

@@ -10,7 +10,8 @@
 #include "engine/run/program.h"
 #include "kernels/math/philox.h"
 #include "models/data/identifiers/permutation.h"
-#include "models/layers/initial_weights.h"
+#include "models/layers/linear.h"
+#include "models/layers/recurrent.h"
 #include "models/quality/common/sampling.h"
 #include "models/quality/common/statistics.h"
 
@@ -34,18 +35,16 @@ uint64_t key_of(uint64_t seed, Task task, int judge, Draw who, int64_t step = 0,
 }
 
 // The network of a judge: one recurrent layer and an output.
-struct Judge {
-  RecurrentLayers layer;
-  ParameterSet set;
+struct Judge : ParameterSet {
+  layers::Recurrent rnn;
+  layers::Linear output;
 
-  Judge(int64_t in, int64_t units) : layer{Cell::gru_reset_before, in, units, 1, 0} {
-    set.name = "judge";
-    add_recurrent(set, "rnn.", layer);
-    set.add("output.weight", {units, 1});
-    set.add("output.bias", {1, 1});
-  }
+  Judge(int64_t in, int64_t units)
+      : ParameterSet{"judge", {}, 0},
+        rnn(*this, "rnn.", {Cell::gru_reset_before, in, units, 1, 0}),
+        output(*this, "output", units, 1, layers::Initial::tf1) {}
 
-  std::vector<float> start(uint64_t key) const { return glorot_start(set, layer, Purpose::evaluate, 0, key); }
+  std::vector<float> start(uint64_t key) const { return initial_weights(*this, key, 0, Purpose::evaluate); }
   AdamOptions adam() const { return {Adam::tf1, 1e-3, 0.9, 0.999, 1e-8, 0, 1, 0, 0, 0}; }
 };
 
@@ -113,10 +112,10 @@ class Judging {
     const Judge net(features_, report_.units);
     Plan plan;
     Recorder r(plan);
-    r.own(net.set);
+    r.own(net);
     const Var logit = answer(r, net, 2 * batch);
     r.minimise(mean(softplus(-1.0 * slice_rows(logit, 0, batch))) + mean(softplus(slice_rows(logit, batch, batch))),
-               net.set, net.adam());
+               net, net.adam());
     const Run run(std::move(plan), alone, o_.seed);
     Batch b;
     bind(*run.program, b, 2 * batch);
@@ -161,9 +160,9 @@ class Judging {
     const Judge net(inputs(), report_.units);
     Plan plan;
     Recorder r(plan);
-    r.own(net.set);
+    r.own(net);
     const Var wrong = error(r, net, batch);
-    r.minimise(sum(wrong), net.set, net.adam());
+    r.minimise(sum(wrong), net, net.adam());
     const Run run(std::move(plan), alone, o_.seed);
     Batch b;
     bind_prediction(*run.program, b, batch);
@@ -183,7 +182,7 @@ class Judging {
 
     Plan asking;
     Recorder t(asking);
-    t.own(net.set);
+    t.own(net);
     t.output(sum_cols(error(t, net, kTestBatch)), "error");
     const Run test(std::move(asking), alone, o_.seed);
     bind_prediction(*test.program, b, kTestBatch);
@@ -214,18 +213,15 @@ class Judging {
   // Real (above 0) or synthetic, one logit a sequence.
   Var answer(Recorder& r, const Judge& net, int64_t batch) const {
     const Var x = r.input("x", {batch, steps_ * features_}), length = r.input("length", {batch, 1});
-    const RecurrentStates states = recurrent(r, net.set, "rnn.", net.layer, x, steps_, length);
-    return matmul(states.h[0], r(net.set, "output.weight")) + r(net.set, "output.bias");
+    return net.output(net.rnn(x, length).h[0]);
   }
 
   // |next − predicted|·weight [batch, horizon].
   Var error(Recorder& r, const Judge& net, int64_t batch) const {
     const Var x = r.input("x", {batch, horizon() * inputs()}), length = r.input("length", {batch, 1}),
               target = r.input("target", {batch, horizon()}), weight = r.input("weight", {batch, horizon()});
-    const RecurrentStates states = recurrent(r, net.set, "rnn.", net.layer, x, horizon(), length);
-    const Var each = reshape(states.y, {batch * horizon(), net.layer.hidden});
-    const Var predicted =
-        reshape(sigmoid(matmul(each, r(net.set, "output.weight")) + r(net.set, "output.bias")), {batch, horizon()});
+    const Var each = reshape(net.rnn(x, length).y, {batch * horizon(), net.rnn.sizes.hidden});
+    const Var predicted = reshape(sigmoid(net.output(each)), {batch, horizon()});
     return leaky_relu(predicted - target, -1) * weight;  // a slope of −1 is the absolute value
   }
 
@@ -247,7 +243,7 @@ class Judging {
   Run answering(const Judge& net, const std::vector<float>& weights, int64_t batch, Team& team, Batch& b) const {
     Plan plan;
     Recorder r(plan);
-    r.own(net.set);
+    r.own(net);
     r.output(answer(r, net, batch), "answer");
     Run run(std::move(plan), team, o_.seed);
     bind(*run.program, b, batch);

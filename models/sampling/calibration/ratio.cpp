@@ -29,19 +29,13 @@ double loss_of(const std::array<std::vector<double>, 2>& logits) {
 
 }  // namespace
 
+Ratio::Network::Network(int64_t in, const RatioConfig& config)
+    : ParameterSet{"ratio", {}, 0},
+      hidden(*this, in, config.hidden, config.slope, config.dropout),
+      output(*this, "output", hidden.out, 1) {}
+
 Ratio::Ratio(std::shared_ptr<const Spans> spans, RatioConfig config)
-    : spans_(std::move(spans)), config_(std::move(config)) {
-  parameters_.name = "ratio";
-  int64_t in = spans_->table()->width;
-  for (size_t i = 0; i < config_.hidden.size(); ++i) {
-    const std::string layer = "hidden." + std::to_string(i);
-    parameters_.add(layer + ".weight", {in, config_.hidden[i]});
-    parameters_.add(layer + ".bias", {1, config_.hidden[i]});
-    in = config_.hidden[i];
-  }
-  parameters_.add("output.weight", {in, 1});
-  parameters_.add("output.bias", {1, 1});
-}
+    : spans_(std::move(spans)), config_(std::move(config)), network_(std::in_place, spans_->table()->width, config_) {}
 
 Var Ratio::gather(Recorder& r, const std::string& side, int64_t table_rows, Var row) const {
   const SpanTable& t = *spans_->table();
@@ -52,19 +46,8 @@ Var Ratio::gather(Recorder& r, const std::string& side, int64_t table_rows, Var 
 }
 
 Var Ratio::record(Recorder& r, Var index, Var value) const {
-  r.own(parameters_);
-  return logits(r, sparse_dense(index, value, spans_->table()->width, spans_->table()->count), "");
-}
-
-Var Ratio::logits(Recorder& r, Var x, const std::string& masks) const {
-  for (size_t i = 0; i < config_.hidden.size(); ++i) {
-    const std::string layer = "hidden." + std::to_string(i);
-    x = leaky_relu(matmul(x, r(parameters_, layer + ".weight")) + r(parameters_, layer + ".bias"), config_.slope);
-    if (masks.empty() || config_.dropout == 0) continue;
-    const double keep = 1 - config_.dropout;
-    x = (1 / keep) * (x * r.bernoulli("mask." + masks + "." + std::to_string(i), x.shape(), keep));
-  }
-  return matmul(x, r(parameters_, "output.weight")) + r(parameters_, "output.bias");
+  r.own(*network_);
+  return (*network_)(sparse_dense(index, value, spans_->table()->width, spans_->table()->count));
 }
 
 Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double held_out, uint64_t seed, Device& device,
@@ -82,15 +65,15 @@ Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double h
   Recorder r(plan);
   r.start_purposes(Purpose::ratio);
   r.plan.tables.push_back(spans_);
-  r.own(parameters_);
-  const Var a = logits(r, gather(r, "real", real.rows, draw_rows(r, config_.batch, real_rows)), "real");
-  const Var b = logits(r, gather(r, "model", model.rows, draw_rows(r, config_.batch, model_rows)), "model");
+  r.own(*network_);
+  const Var a = (*network_)(gather(r, "real", real.rows, draw_rows(r, config_.batch, real_rows)), "real");
+  const Var b = (*network_)(gather(r, "model", model.rows, draw_rows(r, config_.batch, model_rows)), "model");
   const Var loss = 0.5 * (mean(softplus(-1.0 * a)) + mean(softplus(b)));
   AdamOptions adam;
   adam.lr = config_.learning_rate;
   adam.weight_decay = config_.weight_decay;
-  r.minimise(loss, parameters_, adam);
-  record_average(r, parameters_, config_.average_decay, most * per_epoch);
+  r.minimise(loss, *network_, adam);
+  record_average(r, *network_, config_.average_decay, most * per_epoch);
   const Var ring = r.state("losses", {1, 1});
   r.advance(ring, r.emit1(Report{1}, {ring, loss}));
   optimise(plan);
@@ -102,7 +85,7 @@ Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double h
                                    {"inputs.model", model.inputs.data()}})
     if (program.plan().find_leaf(leaf) != kNone)
       program.bind(leaf, data == nullptr ? static_cast<const void*>(&none) : data);
-  const std::vector<float> start = initial_weights(parameters_, seed, kInitStream);
+  const std::vector<float> start = initial_weights(*network_, seed, kInitStream);
   for (const char* set : {"ratio", "average.ratio"}) program.put(set, start.data());
 
   // Logits of the held-out rows of both sides; where nothing is held out, of all rows.
@@ -163,8 +146,8 @@ Ratio::Evaluator::Evaluator(const Ratio& ratio, int64_t batch, Device& device, T
   Plan plan;
   Recorder r(plan);
   r.plan.tables.push_back(ratio.spans_);
-  r.own(ratio.parameters_);
-  r.output(ratio.logits(r, ratio.gather(r, "rows", batch_, r.input("row", {batch_, 1}, DType::index)), ""), "logits");
+  r.own(*ratio.network_);
+  r.output((*ratio.network_)(ratio.gather(r, "rows", batch_, r.input("row", {batch_, 1}, DType::index))), "logits");
   optimise(plan);
   program_ = std::make_unique<Program>(std::move(plan), device, team, 0);
   program_->put("ratio", ratio.weights.data());

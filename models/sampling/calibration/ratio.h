@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/device/device.h"
@@ -14,6 +15,7 @@
 #include "engine/run/monitor.h"
 #include "engine/run/program.h"
 #include "engine/run/team.h"
+#include "models/layers/linear.h"
 #include "models/training/clock.h"
 
 namespace tessera {
@@ -78,18 +80,25 @@ class Ratio {
     Id logits_ = kNone;
   };
 
-  const ParameterSet& parameters() const { return parameters_; }
+  const ParameterSet& parameters() const { return *network_; }
   const RatioConfig& config() const { return config_; }
   std::vector<float> weights;  // flat, as parameters() lays them out; empty: never fitted
 
  private:
   friend class Evaluator;
-  Var logits(Recorder& r, Var rows, const std::string& masks) const;
+  struct Network : ParameterSet {
+    layers::Mlp hidden;
+    layers::Linear output;
+
+    Network(int64_t in, const RatioConfig& config);
+    // Logits [rows, 1]; the dropout masks are the random tensors "mask.<masks>.<layer>", none without a name.
+    Var operator()(Var rows, const std::string& masks = "") const { return output(hidden(rows, masks)); }
+  };
   Var gather(Recorder& r, const std::string& side, int64_t table_rows, Var row) const;
 
   std::shared_ptr<const Spans> spans_;
   RatioConfig config_;
-  ParameterSet parameters_;
+  std::optional<Network> network_;
 };
 
 }  // namespace tessera
