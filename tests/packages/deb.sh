@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The .deb and the .tar.gz: unpacked into a root that holds nothing but them and what they say they depend on, program and consumers run.
+# The .deb and the .tar.gz: unpacked into a root that holds nothing but them and what they say they depend on, program and examples run.
 #   deb.sh <source> <build>
 source_dir=$1 build_dir=$2
 source "$source_dir/tests/packages/common.sh"
@@ -51,7 +51,7 @@ for folder in lib lib64; do  # links into usr on a merged system
     ln -sfn "usr/$folder" "$root/$folder"
   fi
 done
-cp "$work/root-c/consumer" "$work/root-cpp/consumer_static" "$root/"
+cp "$work/root-c/embed" "$work/root-cpp/embed_static" "$root/"
 enter=(chroot "$root")
 [[ $(id -u) == 0 ]] || enter=(unshare -r chroot "$root")
 "${enter[@]}" /usr/bin/tessera --version > /dev/null 2>&1 || { "${enter[@]}" /usr/bin/tessera --version 2>&1 | head -3; [[ $(id -u) == 0 ]] && exit 1; echo "chroot is not allowed here: the root was not entered"; exit 0; }
@@ -61,5 +61,5 @@ mkdir -p "$root/tmp" "$root/proc"
 "${enter[@]}" /usr/bin/tessera sample /tmp/t.tessera --rows 20 --output /tmp/s.csv --quiet
 [[ $(wc -l < "$root/tmp/s.csv") == 21 ]]
 "${enter[@]}" /usr/bin/env 2> /dev/null && { echo "the root is not clean"; exit 1; }
-LD_LIBRARY_PATH=/usr/lib "${enter[@]}" /consumer /tmp/m
-"${enter[@]}" /consumer_static /tmp/m
+LD_LIBRARY_PATH=/usr/lib "${enter[@]}" /embed /tmp/m
+"${enter[@]}" /embed_static /tmp/m

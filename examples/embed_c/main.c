@@ -76,7 +76,7 @@ static void progress(const tessera_progress* p, void* calls) {
 
 int main(int argc, char** argv) {
   int calls = 0;
-  expect(argc == 2, "usage: consumer model-file");
+  expect(argc == 2, "usage: embed model-file");
   expect(tessera_abi_version() == TESSERA_ABI_VERSION, "library and header have the same ABI");
   for (int i = 0; i < ROWS; ++i) ages[i] = 20 + i * 7 % 50, weights[i] = 50 + 0.5 * (double)ages[i] + (i * 13 % 10);
 
@@ -116,6 +116,6 @@ int main(int argc, char** argv) {
   expect(tessera_model_load("not/there", &model) == TESSERA_E_IO, "a missing file is IO");
   expect(strstr(tessera_last_error(), "not/there") != NULL, "the message names the file");
   tessera_context_free(context);
-  printf("C consumer of tessera %s: %lld rows\n", tessera_version(), (long long)rows);
+  printf("C program with tessera %s: %lld rows\n", tessera_version(), (long long)rows);
   return 0;
 }

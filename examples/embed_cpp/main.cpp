@@ -26,7 +26,7 @@ void expect(bool truth, const char* what) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  expect(argc == 2, "usage: consumer model-file");
+  expect(argc == 2, "usage: embed model-file");
   const std::string path = argv[1], table = path + ".csv";
   const auto shared = std::make_shared<const tessera::Context>();
   const tessera::Context& context = *shared;
@@ -50,7 +50,7 @@ int main(int argc, char** argv) try {
 #ifdef FMT_HEADER_ONLY
   expect(fmt::format("{:.3f} {:>5}", 2.5, "rows") == "2.500  rows", "the program's own {fmt} formats");
 #endif
-  std::cout << "C++ consumer of tessera " << tessera_version() << "\n";
+  std::cout << "C++ program with tessera " << tessera_version() << "\n";
   return 0;
 } catch (const std::exception& e) {
   std::cerr << e.what() << "\n";
