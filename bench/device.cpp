@@ -162,8 +162,8 @@ Workload tabular(const std::string& name, int64_t rows, Team& team) {
   t->method = make_method(t->layout, o.config);
   t->method->prepare(t->rows, team);
   Workload w{{}, [t](Program& p) {
-               bind_if(p, "codes", t->rows.codes.data());
-               bind_if(p, "alphas", t->rows.alphas.data());
+               p.bind_if("codes", t->rows.codes.data());
+               p.bind_if("alphas", t->rows.alphas.data());
                t->method->bind(p);
                load_states(p, t->method->start(1));
              }};
@@ -187,9 +187,9 @@ Workload timegan(int64_t sequences, int64_t steps) {
   for (int64_t i = 0; i < sequences; ++i)
     s->first.push_back(static_cast<int32_t>(i * steps)), s->length.push_back(static_cast<int32_t>(steps));
   Workload w{{}, [s](Program& p) {
-               bind_if(p, "features", s->x.data());
-               bind_if(p, "first", s->first.data());
-               bind_if(p, "length", s->length.data());
+               p.bind_if("features", s->x.data());
+               p.bind_if("first", s->first.data());
+               p.bind_if("length", s->length.data());
                for (const SequenceNetwork* n : s->model->all)
                  p.put(n->weights.name, initial_weights(n->weights, 1, 0).data());
              }};
@@ -211,7 +211,7 @@ Workload gru_layer(int64_t batch, int64_t steps, int64_t units) {
   l->x.assign(static_cast<size_t>(batch * steps * units), 0.25f);
   l->weights.assign(static_cast<size_t>(l->set.size), 0.05f);
   Workload w{{}, [l](Program& p) {
-               bind_if(p, "x", l->x.data());
+               p.bind_if("x", l->x.data());
                p.put("layer", l->weights.data());
              }};
   Recorder r(w.plan);
@@ -247,7 +247,7 @@ Workload sampling(int64_t rows, int64_t batch, Team& team) {
   for (int64_t i = 0; i < batch; ++i) s->identity.insert(s->identity.end(), {static_cast<int32_t>(i), 0, 0});
   Workload w{{}, [s](Program& p) {
                load_states(p, s->model.state().kept.states);
-               bind_if(p, "rows", s->identity.data());
+               p.bind_if("rows", s->identity.data());
                s->generator->bind(p);
                s->acceptance->bind(p);
              }};

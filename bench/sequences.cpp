@@ -78,9 +78,9 @@ void iteration(benchmark::State& state, TimeganPhase phase, const TimeganConfig&
   const std::vector<float> x = waves(features);
   std::vector<int32_t> first(kSequences), length(kSequences, kSteps);
   for (int32_t i = 0; i < kSequences; ++i) first[static_cast<size_t>(i)] = i * static_cast<int32_t>(kSteps);
-  bind_if(p, "features", x.data());
-  bind_if(p, "first", first.data());
-  bind_if(p, "length", length.data());
+  p.bind_if("features", x.data());
+  p.bind_if("first", first.data());
+  p.bind_if("length", length.data());
   for (const SequenceNetwork* n : m.all) p.put(n->weights.name, initial_weights(n->weights, 1, 0).data());
 
   const Ceilings ceilings = measure_ceilings(team, 2 * kCacheBlock * team.size());

@@ -70,8 +70,8 @@ class Training {
     optimise(plan, passes_off());
     work_ = work_of(plan);
     program_ = std::make_unique<Program>(std::move(plan), cpu_kernels(), team, 1);
-    bind_if(*program_, "codes", encoded_.codes.data());
-    bind_if(*program_, "alphas", encoded_.alphas.data());
+    program_->bind_if("codes", encoded_.codes.data());
+    program_->bind_if("alphas", encoded_.alphas.data());
     method_->bind(*program_);
     load_states(*program_, method_->start(1));
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/plan/recorder.h"
+#include "engine/run/compile.h"
 #include "engine/run/program.h"
 #include "models/config.h"
 #include "models/data/encoding/encoder.h"
@@ -80,6 +81,8 @@ struct RunContext {
   Team& team;
   const Monitor& monitor;
   Deadline until = {};  // of what follows training
+
+  Target target() const { return {team, seed, Device::processor(), passes_off}; }  // of plans beside the training's
 };
 
 class Method {
@@ -128,10 +131,6 @@ inline std::unique_ptr<Method> make_method(const RowLayout& layout, const Method
   return make_ctgan(layout, std::get<CtganConfig>(config));
 }
 
-// Binds a leaf if the plan still has it (passes drop what nobody reads).
-inline void bind_if(Program& p, const char* leaf, const void* data) {
-  if (p.plan().find_leaf(leaf) != kNone) p.bind(leaf, data);
-}
 // Copies into those states of a program that it has in the same size.
 void load_states(Program& p, const States& states);
 

@@ -89,6 +89,8 @@ void Program::bind(const std::string& leaf, const void* data) {
   for (size_t i = 0; i < plan_.leaves.size(); ++i)
     if (plan_.leaves[i].name == leaf && plan_.leaves[i].kind == Leaf::bound) {
       const Value& v = plan_[plan_.leaves[i].value];
+      static const char nothing = 0;  // behind a leaf without elements
+      if (v.shape.count() == 0) data = &nothing;
       const void* was = bound_[i];
       source_[i] = data;
       bound_[i] = device_ ? device_->bind(static_cast<int>(i), data, v.shape.count() * item_bytes(v)) : data;

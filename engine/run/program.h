@@ -51,8 +51,12 @@ class Program {
   const Placement& placement() const { return placement_; }
 
   // Memory for a bound leaf [rows, cols] of the program's scalar (or int32), contiguous; it must live as long as the
-  // program runs. A device has a copy of its own, made here.
+  // program runs. A device has a copy of its own, made here. A leaf without elements needs none.
   void bind(const std::string& leaf, const void* data);
+  // The same if the plan still has the leaf: passes drop what nobody reads.
+  void bind_if(const std::string& leaf, const void* data) {
+    if (plan_.find_leaf(leaf) != kNone) bind(leaf, data);
+  }
   // what is bound to these (those of them that the plan has) has changed: a device copies it anew
   void refresh(std::initializer_list<const char*> leaves);
   // A state's elements, contiguous; zero at first.

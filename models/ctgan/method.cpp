@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "engine/passes/passes.h"
 #include "kernels/math/philox.h"
 #include "models/ctgan/network.h"
 #include "models/data/encoding/conditions.h"
@@ -33,10 +32,10 @@ struct Bound {
   }
 
   void bind(Program& p) const {
-    bind_if(p, "cumulative", conditions.train_cumulative_f32.data());
-    bind_if(p, "start", start.data());
-    bind_if(p, "row_offset", offset.data());
-    bind_if(p, "row_index", conditions.row_index.data());
+    p.bind_if("cumulative", conditions.train_cumulative_f32.data());
+    p.bind_if("start", start.data());
+    p.bind_if("row_offset", offset.data());
+    p.bind_if("row_index", conditions.row_index.data());
   }
 };
 
@@ -90,14 +89,14 @@ class CtganRows : public RowGenerator {
       p.bind("condition", condition_.data());
     }
     if (draw_.cumulative.empty()) draw_.cumulative.push_back(1);
-    bind_if(p, "cumulative", draw_.cumulative.data());
-    bind_if(p, "start", draw_.start.data());
+    p.bind_if("cumulative", draw_.cumulative.data());
+    p.bind_if("start", draw_.start.data());
     for (const char* leaf : {"row_offset", "row_index"}) {  // no table row is drawn: nobody reads them
       const Id id = p.plan().find_leaf(leaf);
       if (id != kNone) nothing_.resize(std::max(nothing_.size(), static_cast<size_t>(p.plan().shape(id).count())), 0);
     }
-    bind_if(p, "row_offset", nothing_.data());
-    bind_if(p, "row_index", nothing_.data());
+    p.bind_if("row_offset", nothing_.data());
+    p.bind_if("row_index", nothing_.data());
   }
 
   void choose(Program& p, std::span<const Candidate> candidates) override {
@@ -195,17 +194,12 @@ class CtganMethod : public Method {
     int64_t width = network_.config.embedding_dim + network_.cond;
     for (const int w : network_.config.generator_dim) width += 3 * w;
     const int64_t batch = std::clamp<int64_t>((int64_t{1} << 26) / width, 2, 20000);
-    Plan plan;
-    Recorder r(plan);
-    r.start_purposes(Purpose::second_plan);
-    record_population(r, network_, batch, bound_->conditions.columns());
-    optimise(plan, context.passes_off);
-    Program p(std::move(plan), cpu_kernels(), context.team, context.seed, wanted(context.passes_off, "liveness"));
-    bound_->bind(p);
-    std::copy(states.at("generator").begin(), states.at("generator").end(), p.state<float>("generator"));
-    p.run(1);
-    for (const RunningSlot& s : running_slots(network_))
-      std::copy_n(p.state<float>(s.leaf), s.size, states.at(s.leaf).begin());
+    const auto p = compile(context.target(), Purpose::second_plan,
+                           [&](Recorder& r) { record_population(r, network_, batch, bound_->conditions.columns()); });
+    bound_->bind(*p);
+    p->put("generator", states.at("generator").data());
+    p->run(1);
+    for (const RunningSlot& s : running_slots(network_)) states.at(s.leaf) = p->get<float>(s.leaf);
   }
 
   const RowLayout& layout_;

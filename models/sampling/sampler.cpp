@@ -12,8 +12,7 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "engine/passes/passes.h"
-#include "engine/run/program.h"
+#include "engine/run/compile.h"
 #include "kernels/math/philox.h"
 #include "models/data/identifiers/identifier.h"
 #include "models/model_state.h"
@@ -108,28 +107,11 @@ class Rows : public RowStream {
         if (where_.terms[t].column == a.span->column) proposed_terms_.push_back(t);
     if (tier_ != Tier::off)
       acceptance_ = std::make_unique<Acceptance>(state_->encoder, state_->calibration, tier_, options_.min_yield);
-    Plan plan;
-    Recorder r(plan);
-    r.start_purposes(Purpose::sample);
-    generator_->record(r, batch_);
-    if (acceptance_ != nullptr) {
-      const Var codes = r.var(plan.find("codes")), alphas = r.var(plan.find("alphas"));
-      const Var kept = acceptance_->record(r, codes, alphas);
-      if (closed_up()) {
-        const auto closed = r.emit(CompactRows{}, {kept, codes, alphas});
-        for (const auto& [value, name] : {std::pair{closed[0], "kept.count"},
-                                          {closed[1], "kept.row"},
-                                          {closed[2], "kept.codes"},
-                                          {closed[3], "kept.alphas"}})
-          r.output(value, name);
-      }
-    }
-    optimise(plan);
-    program_ = std::make_unique<Program>(std::move(plan), options_.device ? *options_.device : Device::processor(),
-                                         team_, options_.seed);
+    Device& device = options_.device ? *options_.device : Device::processor();
+    program_ = compile({team_, options_.seed, device}, Purpose::sample, [&](Recorder& r) { record(r); });
     load_states(*program_, state_->kept.states);
     identity_.resize(static_cast<size_t>(3 * batch_));
-    bind_if(*program_, "rows", identity_.data());
+    program_->bind_if("rows", identity_.data());
     generator_->bind(*program_);
     const std::string kept = closed_up() ? "kept." : "";
     std::vector<Id> watched{program_->find(kept + "codes"), program_->find(kept + "alphas")};
@@ -141,6 +123,21 @@ class Rows : public RowStream {
       if (closed_up()) watched.insert(watched.end(), {program_->find("kept.count"), program_->find("kept.row")});
     }
     program_->watch(watched);
+  }
+
+  // A batch of candidates; under calibration which of them are kept, closed up.
+  void record(Recorder& r) const {
+    generator_->record(r, batch_);
+    if (acceptance_ == nullptr) return;
+    const Var codes = r.var(r.plan.find("codes")), alphas = r.var(r.plan.find("alphas"));
+    const Var kept = acceptance_->record(r, codes, alphas);
+    if (!closed_up()) return;
+    const auto closed = r.emit(CompactRows{}, {kept, codes, alphas});
+    for (const auto& [value, name] : {std::pair{closed[0], "kept.count"},
+                                      {closed[1], "kept.row"},
+                                      {closed[2], "kept.codes"},
+                                      {closed[3], "kept.alphas"}})
+      r.output(value, name);
   }
 
   // The plan closes up what is kept; under conditions the host looks at every candidate.

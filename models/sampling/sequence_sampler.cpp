@@ -5,8 +5,7 @@
 #include <algorithm>
 
 #include "engine/error.h"
-#include "engine/passes/passes.h"
-#include "engine/run/program.h"
+#include "engine/run/compile.h"
 #include "models/model.h"
 #include "models/timegan/sequence_model.h"
 
@@ -43,28 +42,19 @@ class SequenceRows : public RowStream {
     Device& device = o.device ? *o.device : Device::processor();
     if ((method_ = model_->attribute_method()) != nullptr) {
       generator_ = method_->row_generator(model_->attributes, {}, seed_, team);
-      Plan plan;
-      Recorder r(plan);
-      r.start_purposes(Purpose::sample);
-      generator_->record(r, batch_);
-      optimise(plan);
-      attributes_ = std::make_unique<Program>(std::move(plan), cpu_kernels(), team, seed_);
+      attributes_ = compile({team, seed_}, Purpose::sample, [&](Recorder& r) { generator_->record(r, batch_); });
       load_states(*attributes_, model_->attributes.states);
-      bind_if(*attributes_, "rows", identity_.data());
+      attributes_->bind_if("rows", identity_.data());
       generator_->bind(*attributes_);
       features_.resize(static_cast<size_t>(batch_ * network_.attributes));
     }
     length_.resize(static_cast<size_t>(batch_));
-    Plan plan;
-    Recorder r(plan);
-    r.start_purposes(Purpose::sample_steps);
-    record_sampling(r, network_, batch_);
-    optimise(plan);
-    steps_ = std::make_unique<Program>(std::move(plan), device, team, seed_);
+    steps_ = compile({team, seed_, device}, Purpose::sample_steps,
+                     [&](Recorder& r) { record_sampling(r, network_, batch_); });
     load_states(*steps_, model_->networks);
-    bind_if(*steps_, "rows", identity_.data());
-    bind_if(*steps_, "length", length_.data());
-    bind_if(*steps_, "attributes", features_.data());
+    steps_->bind_if("rows", identity_.data());
+    steps_->bind_if("length", length_.data());
+    steps_->bind_if("attributes", features_.data());
   }
 
   bool next(Table& batch) override {

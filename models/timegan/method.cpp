@@ -58,12 +58,12 @@ struct Feeds {
     own_step.assign(static_cast<size_t>(s.size()), 1);
   }
   void bind(Program& p, const EncodedSequences& s) const {
-    bind_if(p, "features", features.data());
-    bind_if(p, "first", s.first.data());
-    bind_if(p, "length", s.length.data());
-    bind_if(p, "attributes", attributes.data());
-    bind_if(p, "own.row", own_row.data());
-    bind_if(p, "own.step", own_step.data());
+    p.bind_if("features", features.data());
+    p.bind_if("first", s.first.data());
+    p.bind_if("length", s.length.data());
+    p.bind_if("attributes", attributes.data());
+    p.bind_if("own.row", own_row.data());
+    p.bind_if("own.step", own_step.data());
   }
 };
 

@@ -129,9 +129,8 @@ class Trainer {
     step_flops_ = reports.empty() ? 0 : reports.back().flops_after;
     program_ = std::make_unique<Program>(std::move(plan), options_.device ? *options_.device : Device::processor(),
                                          context_.team, context_.seed, wanted(context_.passes_off, "liveness"));
-    static const int32_t none = 0;
-    bind_if(*program_, "codes", table_.codes.empty() ? &none : table_.codes.data());
-    bind_if(*program_, "alphas", table_.alphas.empty() ? static_cast<const void*>(&none) : table_.alphas.data());
+    program_->bind_if("codes", table_.codes.data());
+    program_->bind_if("alphas", table_.alphas.data());
     method_.bind(*program_);
     width_ = static_cast<size_t>(program_->plan().shape(program_->plan().find_leaf("losses")).cols);
   }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/passes/passes.h"
 #include "models/data/identifiers/permutation.h"
 
 namespace tessera {
@@ -83,14 +82,11 @@ class SampledDistance : public HeldOut {
   double measure(const States& weights) override {
     const FittedState kept = method_.keep(weights, context_);
     const std::unique_ptr<RowGenerator> rows = method_.row_generator(kept, {}, context_.seed, context_.team);
-    Plan plan;
-    Recorder r(plan);
-    rows->record(r, kRowsMade);
-    optimise(plan, context_.passes_off);
-    Program p(std::move(plan), cpu_kernels(), context_.team, context_.seed, wanted(context_.passes_off, "liveness"));
+    const auto program = compile(context_.target(), Purpose::step, [&](Recorder& r) { rows->record(r, kRowsMade); });
+    Program& p = *program;
     std::vector<int32_t> identity(static_cast<size_t>(3 * kRowsMade), 0);
     for (int64_t i = 0; i < kRowsMade; ++i) identity[static_cast<size_t>(3 * i)] = static_cast<int32_t>(i);
-    bind_if(p, "rows", identity.data());
+    p.bind_if("rows", identity.data());
     load_states(p, kept.states);
     rows->bind(p);
     p.run(1);

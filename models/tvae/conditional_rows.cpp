@@ -9,7 +9,6 @@
 #include <numeric>
 #include <optional>
 
-#include "engine/passes/passes.h"
 #include "kernels/math/philox.h"
 #include "models/tvae/latent_mixture.h"
 
@@ -89,7 +88,7 @@ class TvaeRows : public RowGenerator {
 
   void bind(Program& p) override {
     bind_prior(p, proposal_, cumulative_);
-    bind_if(p, "barrier", barrier_.data());
+    p.bind_if("barrier", barrier_.data());
     probability_ = p.find("log_probability"), latent_ = p.find("latent");
   }
 
@@ -114,23 +113,21 @@ class TvaeRows : public RowGenerator {
   void bind_prior(Program& p, const Components& c, const std::vector<float>& cumulative) {
     if (c.count() == 0) return;
     start_ = {0, static_cast<int32_t>(c.count())};
-    bind_if(p, "prior.cumulative", cumulative.data());
-    bind_if(p, "prior.start", start_.data());
+    p.bind_if("prior.cumulative", cumulative.data());
+    p.bind_if("prior.start", start_.data());
     load_states(p,
                 {{"prior.mean", {c.mean.begin(), c.mean.end()}}, {"prior.factor", {c.factor.begin(), c.factor.end()}}});
   }
 
   Pilot draw_pilot(const std::vector<float>& barrier, const FittedState& kept, Team& team) {
-    Plan plan;
-    Recorder r(plan);
-    r.start_purposes(Purpose::pilot);
-    record_sampling(r, network_, kPilotRows, {prior_.count(), prior_.dimensions}, true);
-    optimise(plan);
-    Program p(std::move(plan), cpu_kernels(), team, seed_);
+    const auto program = compile({team, seed_}, Purpose::pilot, [&](Recorder& r) {
+      record_sampling(r, network_, kPilotRows, {prior_.count(), prior_.dimensions}, true);
+    });
+    Program& p = *program;
     std::vector<int32_t> identity(static_cast<size_t>(3 * kPilotRows), 0);
     for (int64_t i = 0; i < kPilotRows; ++i) identity[static_cast<size_t>(3 * i)] = static_cast<int32_t>(i);
-    bind_if(p, "rows", identity.data());
-    bind_if(p, "barrier", barrier.data());
+    p.bind_if("rows", identity.data());
+    p.bind_if("barrier", barrier.data());
     load_states(p, kept.states);
     const std::vector<float> cumulative = prior_.cumulative();
     bind_prior(p, prior_, cumulative);

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "engine/passes/passes.h"
 #include "kernels/math/philox.h"
 #include "models/layers/initial_weights.h"
 #include "models/layers/weights.h"
@@ -33,17 +32,13 @@ Posteriors posteriors(const Tvae& m, const EncodedTable& table, const std::vecto
   out.rows = std::min(table.rows, kPosteriorRows);
   out.dimensions = m.config.embedding_dim;
   const int64_t batch = std::max<int64_t>(std::min(out.rows, kPosteriorBatch), 2);
-  Plan plan;
-  Recorder r(plan);
-  r.start_purposes(Purpose::posterior);
-  record_posterior(r, m, table.rows, batch);
-  optimise(plan, context.passes_off);
-  Program p(std::move(plan), cpu_kernels(), context.team, context.seed, wanted(context.passes_off, "liveness"));
+  const auto program =
+      compile(context.target(), Purpose::posterior, [&](Recorder& r) { record_posterior(r, m, table.rows, batch); });
+  Program& p = *program;
   std::vector<int32_t> row(static_cast<size_t>(batch));
-  static const int32_t none = 0;
-  bind_if(p, "codes", table.codes.empty() ? &none : table.codes.data());
-  bind_if(p, "alphas", table.alphas.empty() ? static_cast<const void*>(&none) : table.alphas.data());
-  bind_if(p, "row", row.data());
+  p.bind_if("codes", table.codes.data());
+  p.bind_if("alphas", table.alphas.data());
+  p.bind_if("row", row.data());
   load_states(p, {{"encoder", encoder}});
   const Id mean = p.find("mean"), stddev = p.find("stddev");
   for (int64_t first = 0; first < out.rows; first += batch) {
@@ -79,17 +74,11 @@ class HeldOutElbo : public HeldOut {
         batch_(std::max<int64_t>(std::min(rows.rows, kPosteriorBatch), 2)),
         prefix_(averaged ? "average." : ""),
         row_(static_cast<size_t>(batch_)) {
-    Plan plan;
-    Recorder r(plan);
-    r.start_purposes(Purpose::held_out);
-    record_elbo(r, network, rows.rows, batch_);
-    optimise(plan, context.passes_off);
-    program_ = std::make_unique<Program>(std::move(plan), cpu_kernels(), context.team, context.seed,
-                                         wanted(context.passes_off, "liveness"));
-    static const int32_t none = 0;
-    bind_if(*program_, "codes", rows.codes.empty() ? &none : rows.codes.data());
-    bind_if(*program_, "alphas", rows.alphas.empty() ? static_cast<const void*>(&none) : rows.alphas.data());
-    bind_if(*program_, "row", row_.data());
+    program_ =
+        compile(context.target(), Purpose::held_out, [&](Recorder& r) { record_elbo(r, network, rows.rows, batch_); });
+    program_->bind_if("codes", rows.codes.data());
+    program_->bind_if("alphas", rows.alphas.data());
+    program_->bind_if("row", row_.data());
     elbo_ = program_->find("elbo_loss");
   }
 

@@ -6,8 +6,7 @@
 #include <cmath>
 
 #include "engine/error.h"
-#include "engine/passes/passes.h"
-#include "engine/run/program.h"
+#include "engine/run/compile.h"
 #include "kernels/math/philox.h"
 #include "models/data/identifiers/permutation.h"
 #include "models/layers/linear.h"
@@ -51,15 +50,6 @@ struct Judge : ParameterSet {
 // A batch as the plans read it: rows [batch, steps·in], lengths and, for the predictor, targets and weights.
 struct Batch {
   std::vector<float> x, length, target, weight;
-};
-
-struct Run {
-  Plan plan;
-  std::unique_ptr<Program> program;
-  Run(Plan p, Team& team, uint64_t seed) {
-    optimise(p);
-    program = std::make_unique<Program>(std::move(p), cpu_kernels(), team, seed);
-  }
 };
 
 JudgeScores summary(std::vector<double> each) {
@@ -110,17 +100,16 @@ class Judging {
 
     Team alone(1);
     const Judge net(features_, report_.units);
-    Plan plan;
-    Recorder r(plan);
-    r.own(net);
-    const Var logit = answer(r, net, 2 * batch);
-    r.minimise(mean(softplus(-1.0 * slice_rows(logit, 0, batch))) + mean(softplus(slice_rows(logit, batch, batch))),
-               net, net.adam());
-    const Run run(std::move(plan), alone, o_.seed);
+    const auto training = compile({alone, o_.seed}, Purpose::step, [&](Recorder& r) {
+      r.own(net);
+      const Var logit = answer(r, net, 2 * batch);
+      r.minimise(mean(softplus(-1.0 * slice_rows(logit, 0, batch))) + mean(softplus(slice_rows(logit, batch, batch))),
+                 net, net.adam());
+    });
     Batch b;
-    bind(*run.program, b, 2 * batch);
+    bind(*training, b, 2 * batch);
     std::vector<float> weights = net.start(key_of(o_.seed, task, judge, Draw::judge_start));
-    run.program->put("judge", weights.data());
+    training->put("judge", weights.data());
     for (int step = 0; step < o_.discriminative_steps; ++step) {
       if (step % kPartSteps == 0) part();
       for (int side = 0; side < 2; ++side) {
@@ -129,19 +118,19 @@ class Judging {
         for (int64_t i = 0; i < batch; ++i)
           read(sides[side], static_cast<int64_t>(draw(static_cast<uint64_t>(i))), side * batch + i, b);
       }
-      run.program->run(1);
+      training->run(1);
     }
-    weights = run.program->get<float>("judge");
+    weights = training->get<float>("judge");
 
-    const Run test = answering(net, weights, kTestBatch, alone, b);
-    const Id out = test.program->find("answer");
+    const auto test = answering(net, weights, kTestBatch, alone, b);
+    const Id out = test->find("answer");
     int64_t right = 0;
     for (int side = 0; side < 2; ++side)
       for (int64_t begin = train; begin < n; begin += kTestBatch) {
         const int64_t count = std::min(kTestBatch, n - begin);
         for (int64_t i = 0; i < kTestBatch; ++i) read(sides[side], begin + std::min(i, count - 1), i, b);
-        test.program->run(1);
-        const std::vector<float> answers = test.program->read<float>(out);
+        test->run(1);
+        const std::vector<float> answers = test->read<float>(out);
         for (int64_t i = 0; i < count; ++i) right += (answers[static_cast<size_t>(i)] > 0) == (side == 0);
       }
     return std::abs(static_cast<double>(right) / static_cast<double>(2 * (n - train)) - 0.5);
@@ -158,16 +147,14 @@ class Judging {
 
     Team alone(1);
     const Judge net(inputs(), report_.units);
-    Plan plan;
-    Recorder r(plan);
-    r.own(net);
-    const Var wrong = error(r, net, batch);
-    r.minimise(sum(wrong), net, net.adam());
-    const Run run(std::move(plan), alone, o_.seed);
+    const auto training = compile({alone, o_.seed}, Purpose::step, [&](Recorder& r) {
+      r.own(net);
+      r.minimise(sum(error(r, net, batch)), net, net.adam());
+    });
     Batch b;
-    bind_prediction(*run.program, b, batch);
+    bind_prediction(*training, b, batch);
     std::vector<float> weights = net.start(key_of(o_.seed, task, judge, Draw::judge_start));
-    run.program->put("judge", weights.data());
+    training->put("judge", weights.data());
     for (int step = 0; step < o_.predictive_steps; ++step) {
       if (step % kPartSteps == 0) part();
       const Permutation draw(static_cast<uint64_t>(n), key_of(o_.seed, task, judge, Draw::judge_batch, step));
@@ -176,18 +163,17 @@ class Judging {
         valid += static_cast<double>(read_prediction(side, static_cast<int64_t>(draw(static_cast<uint64_t>(i))), i, b));
       // a mean over all steps of the batch that have a next one
       for (float& w : b.weight) w = w > 0 ? static_cast<float>(1 / valid) : 0;
-      run.program->run(1);
+      training->run(1);
     }
-    weights = run.program->get<float>("judge");
+    weights = training->get<float>("judge");
 
-    Plan asking;
-    Recorder t(asking);
-    t.own(net);
-    t.output(sum_cols(error(t, net, kTestBatch)), "error");
-    const Run test(std::move(asking), alone, o_.seed);
-    bind_prediction(*test.program, b, kTestBatch);
-    test.program->put("judge", weights.data());
-    const Id out = test.program->find("error");
+    const auto test = compile({alone, o_.seed}, Purpose::step, [&](Recorder& r) {
+      r.own(net);
+      r.output(sum_cols(error(r, net, kTestBatch)), "error");
+    });
+    bind_prediction(*test, b, kTestBatch);
+    test->put("judge", weights.data());
+    const Id out = test->find("error");
     Side all{&real, {}};
     for (int64_t i = 0; i < real.size(); ++i)
       if (real.length[static_cast<size_t>(i)] > 1) all.sequences.push_back(i);
@@ -198,8 +184,8 @@ class Judging {
       std::vector<double> pairs;
       for (int64_t i = 0; i < kTestBatch; ++i)
         pairs.push_back(static_cast<double>(read_prediction(all, begin + std::min(i, count - 1), i, b)));
-      test.program->run(1);
-      const std::vector<float> errors = test.program->read<float>(out);
+      test->run(1);
+      const std::vector<float> errors = test->read<float>(out);
       for (int64_t i = 0; i < count; ++i)
         total += static_cast<double>(errors[static_cast<size_t>(i)]) / pairs[static_cast<size_t>(i)];
     }
@@ -240,15 +226,15 @@ class Judging {
     p.bind("weight", b.weight.data());
   }
 
-  Run answering(const Judge& net, const std::vector<float>& weights, int64_t batch, Team& team, Batch& b) const {
-    Plan plan;
-    Recorder r(plan);
-    r.own(net);
-    r.output(answer(r, net, batch), "answer");
-    Run run(std::move(plan), team, o_.seed);
-    bind(*run.program, b, batch);
-    run.program->put("judge", weights.data());
-    return run;
+  std::unique_ptr<Program> answering(const Judge& net, const std::vector<float>& weights, int64_t batch, Team& team,
+                                     Batch& b) const {
+    auto program = compile({team, o_.seed}, Purpose::step, [&](Recorder& r) {
+      r.own(net);
+      r.output(answer(r, net, batch), "answer");
+    });
+    bind(*program, b, batch);
+    program->put("judge", weights.data());
+    return program;
   }
 
   // Sequence `i` of a side into row `row` of the batch. What stands behind its end is not read.

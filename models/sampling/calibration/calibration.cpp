@@ -87,7 +87,7 @@ Var Acceptance::record(Recorder& r, Var codes, Var alphas) const {
 }
 
 void Acceptance::bind(Program& program) {
-  bind_if(program, "factor", factor_.data());
+  program.bind_if("factor", factor_.data());
   program.bind("cut", &bound_cut_);
   if (rule_.temperature > 0) program.put("ratio", calibration_.ratio.weights.data());
 }

@@ -7,7 +7,6 @@
 #include <limits>
 #include <numeric>
 
-#include "engine/passes/passes.h"
 #include "models/layers/initial_weights.h"
 #include "models/layers/recording.h"
 
@@ -50,6 +49,31 @@ Var Ratio::record(Recorder& r, Var index, Var value) const {
   return (*network_)(sparse_dense(index, value, spans_->table()->width, spans_->table()->count));
 }
 
+std::unique_ptr<Program> Ratio::training(const RatioRows& real, const RatioRows& model, int64_t real_rows,
+                                         int64_t model_rows, int64_t steps, const Target& target) const {
+  auto program = compile(target, Purpose::ratio, [&](Recorder& r) {
+    r.plan.tables.push_back(spans_);
+    r.own(*network_);
+    const Var a = (*network_)(gather(r, "real", real.rows, draw_rows(r, config_.batch, real_rows)), "real");
+    const Var b = (*network_)(gather(r, "model", model.rows, draw_rows(r, config_.batch, model_rows)), "model");
+    const Var loss = 0.5 * (mean(softplus(-1.0 * a)) + mean(softplus(b)));
+    AdamOptions adam;
+    adam.lr = config_.learning_rate;
+    adam.weight_decay = config_.weight_decay;
+    r.minimise(loss, *network_, adam);
+    record_average(r, *network_, config_.average_decay, steps);
+    const Var ring = r.state("losses", {1, 1});
+    r.advance(ring, r.emit1(Report{1}, {ring, loss}));
+  });
+  program->bind_if("cells.real", real.cells.data());
+  program->bind_if("cells.model", model.cells.data());
+  program->bind_if("inputs.real", real.inputs.data());
+  program->bind_if("inputs.model", model.inputs.data());
+  const std::vector<float> start = initial_weights(*network_, target.seed, kInitStream);
+  for (const char* set : {"ratio", "average.ratio"}) program->put(set, start.data());
+  return program;
+}
+
 Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double held_out, uint64_t seed, Device& device,
                          Team& team, const Monitor& monitor) {
   auto training_rows = [&](const RatioRows& side) {
@@ -58,35 +82,8 @@ Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double h
   };
   const int64_t real_rows = training_rows(real), model_rows = training_rows(model);
   const int64_t per_epoch = std::max<int64_t>((real_rows + model_rows) / (2 * config_.batch), 1);
-
   const int most = static_cast<int>(std::clamp<int64_t>(config_.most_steps / per_epoch, 1, config_.most_epochs));
-
-  Plan plan;
-  Recorder r(plan);
-  r.start_purposes(Purpose::ratio);
-  r.plan.tables.push_back(spans_);
-  r.own(*network_);
-  const Var a = (*network_)(gather(r, "real", real.rows, draw_rows(r, config_.batch, real_rows)), "real");
-  const Var b = (*network_)(gather(r, "model", model.rows, draw_rows(r, config_.batch, model_rows)), "model");
-  const Var loss = 0.5 * (mean(softplus(-1.0 * a)) + mean(softplus(b)));
-  AdamOptions adam;
-  adam.lr = config_.learning_rate;
-  adam.weight_decay = config_.weight_decay;
-  r.minimise(loss, *network_, adam);
-  record_average(r, *network_, config_.average_decay, most * per_epoch);
-  const Var ring = r.state("losses", {1, 1});
-  r.advance(ring, r.emit1(Report{1}, {ring, loss}));
-  optimise(plan);
-  Program program(std::move(plan), device, team, seed);
-  const int32_t none = 0;
-  for (const auto& [leaf, data] : {std::pair<const char*, const void*>{"cells.real", real.cells.data()},
-                                   {"cells.model", model.cells.data()},
-                                   {"inputs.real", real.inputs.data()},
-                                   {"inputs.model", model.inputs.data()}})
-    if (program.plan().find_leaf(leaf) != kNone)
-      program.bind(leaf, data == nullptr ? static_cast<const void*>(&none) : data);
-  const std::vector<float> start = initial_weights(*network_, seed, kInitStream);
-  for (const char* set : {"ratio", "average.ratio"}) program.put(set, start.data());
+  const auto program = training(real, model, real_rows, model_rows, most * per_epoch, {team, seed, device});
 
   // Logits of the held-out rows of both sides; where nothing is held out, of all rows.
   const auto look = [&] {
@@ -110,17 +107,17 @@ Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double h
   bool time = true;
   for (int epoch = 1; epoch <= most; ++epoch) {
     for (int64_t done = 0; done < per_epoch && (time = until.next());) {
-      const int64_t ran = program.run(std::min<int64_t>(per_epoch - done, 50));
-      if (program.step().bad >= 0)
+      const int64_t ran = program->run(std::min<int64_t>(per_epoch - done, 50));
+      if (program->step().bad >= 0)
         throw Error(ErrorCode::numeric,
                     "calibration met a value that is not finite.\n  --calibrate marginals or --calibrate off leaves "
                     "the density ratio out.");
       done += ran;
       monitor.check_cancelled("ratio");
     }
-    weights = program.get<float>("average.ratio");
+    weights = program->get<float>("average.ratio");
     if (const double loss_now = loss_of(look()); loss_now < best.held_out_loss) {
-      best = {loss_now, program.step().step, epoch};
+      best = {loss_now, program->step().step, epoch};
       kept = weights;
     }
     since += per_epoch;
@@ -142,23 +139,18 @@ Ratio::Evaluator::Evaluator(const Ratio& ratio, int64_t batch, Device& device, T
   codes_ = t.softmaxes;
   inputs_width_ = t.tanhs;
   cells_.assign(static_cast<size_t>(batch_ * codes_), 0);
-  inputs_.assign(static_cast<size_t>(std::max<int64_t>(batch_ * inputs_width_, 1)), 0);
-  Plan plan;
-  Recorder r(plan);
-  r.plan.tables.push_back(ratio.spans_);
-  r.own(*ratio.network_);
-  r.output((*ratio.network_)(ratio.gather(r, "rows", batch_, r.input("row", {batch_, 1}, DType::index))), "logits");
-  optimise(plan);
-  program_ = std::make_unique<Program>(std::move(plan), device, team, 0);
+  inputs_.assign(static_cast<size_t>(batch_ * inputs_width_), 0);
+  program_ = compile({team, 0, device}, Purpose::step, [&](Recorder& r) {
+    r.plan.tables.push_back(ratio.spans_);
+    r.own(*ratio.network_);
+    r.output((*ratio.network_)(ratio.gather(r, "rows", batch_, r.input("row", {batch_, 1}, DType::index))), "logits");
+  });
   program_->put("ratio", ratio.weights.data());
   rows_.resize(static_cast<size_t>(batch_));
   std::iota(rows_.begin(), rows_.end(), 0);
-  auto bind = [&](const char* leaf, const void* data) {
-    if (program_->plan().find_leaf(leaf) != kNone) program_->bind(leaf, data);
-  };
-  bind("cells.rows", cells_.data());
-  bind("inputs.rows", inputs_.data());
-  bind("row", rows_.data());
+  program_->bind_if("cells.rows", cells_.data());
+  program_->bind_if("inputs.rows", inputs_.data());
+  program_->bind_if("row", rows_.data());
   logits_ = program_->find("logits");
 }
 

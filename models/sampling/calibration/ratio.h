@@ -12,8 +12,8 @@
 
 #include "engine/device/device.h"
 #include "engine/plan/recorder.h"
+#include "engine/run/compile.h"
 #include "engine/run/monitor.h"
-#include "engine/run/program.h"
 #include "engine/run/team.h"
 #include "models/layers/linear.h"
 #include "models/training/clock.h"
@@ -94,6 +94,9 @@ class Ratio {
     // Logits [rows, 1]; the dropout masks are the random tensors "mask.<masks>.<layer>", none without a name.
     Var operator()(Var rows, const std::string& masks = "") const { return output(hidden(rows, masks)); }
   };
+  // The program that trains it on random batches of the first rows of both sides; `steps` in all.
+  std::unique_ptr<Program> training(const RatioRows& real, const RatioRows& model, int64_t real_rows,
+                                    int64_t model_rows, int64_t steps, const Target& target) const;
   Var gather(Recorder& r, const std::string& side, int64_t table_rows, Var row) const;
 
   std::shared_ptr<const Spans> spans_;

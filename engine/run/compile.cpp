@@ -1,0 +1,17 @@
+#include "engine/run/compile.h"
+
+#include "engine/passes/passes.h"
+
+namespace tessera {
+
+std::unique_ptr<Program> compile(const Target& target, Purpose purpose, const std::function<void(Recorder&)>& record) {
+  Plan plan;
+  Recorder r(plan);
+  r.start_purposes(purpose);
+  record(r);
+  optimise(plan, target.passes_off);
+  return std::make_unique<Program>(std::move(plan), target.device, target.team, target.seed,
+                                   wanted(target.passes_off, "liveness"));
+}
+
+}  // namespace tessera

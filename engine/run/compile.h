@@ -1,0 +1,27 @@
+// From a recording to a program in one call: record, optimise, place.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "engine/device/device.h"
+#include "engine/plan/recorder.h"
+#include "engine/run/program.h"
+#include "engine/run/team.h"
+
+namespace tessera {
+
+// What a program is compiled for. Team and device must outlive the program.
+struct Target {
+  Team& team;
+  uint64_t seed = 0;
+  Device& device = Device::processor();
+  std::set<std::string> passes_off{};
+};
+
+// The random tensors that `record` asks for take their streams from `purpose`.
+std::unique_ptr<Program> compile(const Target& target, Purpose purpose, const std::function<void(Recorder&)>& record);
+
+}  // namespace tessera
