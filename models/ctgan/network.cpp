@@ -40,11 +40,8 @@ Var generate(const Ctgan& m, Var z, const Condition& c, Norm norm) {
   return m.generator(c.one_hot ? concat_cols({z, c.one_hot}) : z, norm);
 }
 
-// The paper's figures: uniforms clamped away from 0 and 1, both values exact in float.
-constexpr double kLow = 0x1p-24, kHigh = 1 - 0x1p-24;
-
 Var activate(Recorder& r, const Ctgan& m, Var logits, const std::string& noise) {
-  return r.emit1(SpanActivation{m.spans->table(), m.config.tau, kLow, kHigh},
+  return r.emit1(SpanActivation{m.spans->table(), m.config.tau, kLowUniform, kHighUniform},
                  {logits, r.uniform(noise, logits.shape())});
 }
 
@@ -140,8 +137,8 @@ void record_training(Recorder& r, const Ctgan& m, int64_t table_rows, int64_t co
   r.plan.tables.push_back(m.spans);
   r.own(m.generator);
   r.own(m.discriminator);
-  const Var codes = r.input("codes", {table_rows, m.spans->table()->softmaxes}, DType::index);
-  const Var alphas = r.input("alphas", {table_rows, m.spans->table()->tanhs});
+  const SpanTable& spans = *m.spans->table();
+  const TableInput table = table_input(r, spans, table_rows);
 
   CriticLoss critic;
   for (int k = 0; k < m.config.discriminator_steps; ++k) {
@@ -153,8 +150,7 @@ void record_training(Recorder& r, const Ctgan& m, int64_t table_rows, int64_t co
     // Real rows with conditions of their own: with the fake rows' conditions the generator learns too sharp a joint
     // (docs/fidelity.md).
     const Drawn seen = draw(r, m, batch, columns, table_rows);
-    const auto entries = r.emit(GatherRows{m.spans->table()}, {codes, alphas, seen.row});
-    const Var real = sparse_dense(entries[0], entries[1], m.data, m.spans->table()->count);
+    const Var real = dense(spans, gather_rows(spans, table, seen.row));
     critic = critic_loss(r, m, pack(m, real, seen.condition), pack(m, fake, drawn.condition), n);
     r.minimise(critic.loss, m.discriminator, critic_adam(m, k, steps));
   }
@@ -167,10 +163,8 @@ void record_training(Recorder& r, const Ctgan& m, int64_t table_rows, int64_t co
   r.minimise(generator.loss, m.generator, generator_adam(m, steps));
 
   if (m.config.average_decay > 0) record_average(r, m.generator, m.config.average_decay, steps);
-  const Var ring = r.state("losses", {kLossSlots, 3});
-  r.advance(ring,
-            r.emit1(Report{kLossSlots}, {ring, r.name(critic.loss, "critic loss"),
-                                         r.name(generator.loss, "generator loss"), r.name(critic.penalty, "penalty")}));
+  report_losses(r, {r.name(critic.loss, "critic loss"), r.name(generator.loss, "generator loss"),
+                    r.name(critic.penalty, "penalty")});
 }
 
 void record_population(Recorder& r, const Ctgan& m, int64_t batch, int64_t columns) {
@@ -192,9 +186,9 @@ void record_sampling(Recorder& r, const Ctgan& m, int64_t batch, int64_t columns
     c = draw(r, m, batch, columns, 0).condition;
   }
   const Var logits = generate(m, r.normal("z", {batch, m.config.embedding_dim}), c, Norm::inference);
-  const auto drawn = r.emit(SpanSample{m.spans->table(), kLow, kHigh}, {logits, r.uniform("u", logits.shape())});
-  r.output(drawn[0], "codes");
-  r.output(drawn[1], "alphas");
+  const DrawnCells cells = draw_cells(r, *m.spans->table(), logits);
+  r.output(cells.codes, "codes");
+  r.output(cells.alphas, "alphas");
 }
 
 }  // namespace tessera

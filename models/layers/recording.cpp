@@ -14,6 +14,31 @@ Var draw_rows(Recorder& r, int64_t batch, int64_t table_rows) {
   return r.emit(DrawConditions{r.next_purpose(), batch, 0, table_rows}, {Var{}, Var{}, Var{}, Var{}, r.rows})[1];
 }
 
+TableInput table_input(Recorder& r, const SpanTable& spans, int64_t table_rows) {
+  const Var codes = r.input("codes", {table_rows, spans.softmaxes}, DType::index);
+  return {codes, r.input("alphas", {table_rows, spans.tanhs})};
+}
+
+SparseRows gather_rows(const SpanTable& spans, const TableInput& table, Var row) {
+  const auto entries = row.r->emit(GatherRows{&spans}, {table.codes, table.alphas, row});
+  return {entries[0], entries[1]};
+}
+
+Var dense(const SpanTable& spans, const SparseRows& rows) {
+  return sparse_dense(rows.index, rows.value, spans.width, spans.count);
+}
+
+DrawnCells draw_cells(Recorder& r, const SpanTable& spans, Var logits) {
+  const auto drawn = r.emit(SpanSample{&spans, kLowUniform, kHighUniform}, {logits, r.uniform("u", logits.shape())});
+  return {drawn[0], drawn[1]};
+}
+
+void report_losses(Recorder& r, std::vector<Var> losses) {
+  const Var ring = r.state("losses", {kLossSlots, static_cast<int64_t>(losses.size())});
+  losses.insert(losses.begin(), ring);
+  r.advance(ring, r.emit1(Report{kLossSlots}, losses));
+}
+
 void decay_linearly(AdamOptions& adam, double from, int64_t steps) {
   if (from >= 1) return;
   adam.decay_from = static_cast<int64_t>(from * static_cast<double>(steps));

@@ -1,6 +1,7 @@
 // What the methods record alike: the spans of a row, draws of table rows, the end of a step.
 #pragma once
 #include <memory>
+#include <vector>
 
 #include "engine/plan/recorder.h"
 #include "models/data/encoding/encoder.h"
@@ -13,6 +14,31 @@ std::shared_ptr<const Spans> spans_of(const RowLayout& layout);
 
 // Table rows [batch, 1], uniform, with replacement.
 Var draw_rows(Recorder& r, int64_t batch, int64_t table_rows);
+
+// The encoded table: the bound leaves "codes" and "alphas".
+struct TableInput {
+  Var codes, alphas;
+};
+TableInput table_input(Recorder& r, const SpanTable& spans, int64_t table_rows);
+
+// Rows of it, one entry a span; and as wide as the networks read them.
+struct SparseRows {
+  Var index, value;
+};
+SparseRows gather_rows(const SpanTable& spans, const TableInput& table, Var row);
+Var dense(const SpanTable& spans, const SparseRows& rows);
+
+// Uniforms are clamped away from 0 and 1; both values are exact in float.
+constexpr double kLowUniform = 0x1p-24, kHighUniform = 1 - 0x1p-24;
+
+// Cells drawn from the logits of rows, by the uniforms "u": levels, and positions under tanh.
+struct DrawnCells {
+  Var codes, alphas;
+};
+DrawnCells draw_cells(Recorder& r, const SpanTable& spans, Var logits);
+
+// The losses [1, 1] of a step into the ring "losses" [kLossSlots, losses].
+void report_losses(Recorder& r, std::vector<Var> losses);
 
 // The learning rate falls linearly to 0 after the share `from` of the steps; 1: never.
 void decay_linearly(AdamOptions& adam, double from, int64_t steps);

@@ -235,9 +235,7 @@ void record_training(Recorder& r, const Timegan& m, TimeganPhase phase, int64_t 
               r.name(sqrt(g.supervised), "supervised error"), r.name(g.moments.sum, "moment error"),
               r.name(sqrt(e.error), "reconstruction error")};
   }
-  const Var ring = r.state("losses", {kLossSlots, kTimeganLosses});
-  report.insert(report.begin(), ring);
-  r.advance(ring, r.emit1(Report{kLossSlots}, report));
+  report_losses(r, report);
 }
 
 void record_sampling(Recorder& r, const Timegan& m, int64_t batch) {

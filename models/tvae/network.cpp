@@ -1,7 +1,6 @@
 #include "models/tvae/network.h"
 
 #include "engine/ops/span.h"
-#include "models/layers/recording.h"
 
 namespace tessera {
 
@@ -35,24 +34,6 @@ Tvae::Decoder::Decoder(int64_t out, int64_t numbers, const TvaeConfig& c)
 
 Var Tvae::Decoder::operator()(Var z) const { return output(hidden(z)); }
 
-namespace {
-
-SparseRows gather(Recorder& r, const Tvae& m, int64_t table_rows, Var row) {
-  const Var codes = r.input("codes", {table_rows, m.spans->table()->softmaxes}, DType::index);
-  const Var alphas = r.input("alphas", {table_rows, m.spans->table()->tanhs});
-  const auto entries = r.emit(GatherRows{m.spans->table()}, {codes, alphas, row});
-  return {entries[0], entries[1]};
-}
-
-Var dense(const Tvae& m, const SparseRows& rows) {
-  return sparse_dense(rows.index, rows.value, m.data, m.spans->table()->count);
-}
-
-// Uniforms clamped away from 0 and 1, both values exact in float.
-constexpr double kLow = 0x1p-24, kHigh = 1 - 0x1p-24;
-
-}  // namespace
-
 ElboLoss elbo_loss(Recorder& r, const Tvae& m, const SparseRows& rows, Var logits, const Posterior& q) {
   const double batch = static_cast<double>(logits.rows());
   ElboLoss l;
@@ -82,23 +63,25 @@ void record_training(Recorder& r, const Tvae& m, int64_t table_rows, int64_t ste
   r.plan.tables.push_back(m.spans);
   r.own(m.encoder);
   r.own(m.decoder);
-  const SparseRows rows = gather(r, m, table_rows, draw_rows(r, batch, table_rows));
-  const Posterior q = m.encoder(dense(m, rows));
+  const SpanTable& spans = *m.spans->table();
+  const Var row = draw_rows(r, batch, table_rows);
+  const SparseRows rows = gather_rows(spans, table_input(r, spans, table_rows), row);
+  const Posterior q = m.encoder(dense(spans, rows));
   const Var z = q.mean + q.stddev * r.normal("noise", q.mean.shape());
   const Var logits = r.name(m.decoder(z), "logits");
   const ElboLoss l = elbo_loss(r, m, rows, logits, q);
   update(r, m, l.loss, steps);
   if (m.config.average_decay > 0)
     for (const ParameterSet* set : m.weights()) record_average(r, *set, m.config.average_decay, steps);
-  const Var ring = r.state("losses", {kLossSlots, 2});
-  r.advance(ring, r.emit1(Report{kLossSlots},
-                          {ring, r.name(l.reconstruction, "reconstruction loss"), r.name(l.kl, "KL divergence")}));
+  report_losses(r, {r.name(l.reconstruction, "reconstruction loss"), r.name(l.kl, "KL divergence")});
 }
 
 void record_posterior(Recorder& r, const Tvae& m, int64_t table_rows, int64_t batch) {
   r.plan.tables.push_back(m.spans);
   r.own(m.encoder);
-  const Posterior q = m.encoder(dense(m, gather(r, m, table_rows, r.input("row", {batch, 1}, DType::index))));
+  const SpanTable& spans = *m.spans->table();
+  const Var row = r.input("row", {batch, 1}, DType::index);
+  const Posterior q = m.encoder(dense(spans, gather_rows(spans, table_input(r, spans, table_rows), row)));
   r.output(q.mean, "mean");
   r.output(q.stddev, "stddev");
 }
@@ -107,8 +90,10 @@ void record_elbo(Recorder& r, const Tvae& m, int64_t table_rows, int64_t batch) 
   r.plan.tables.push_back(m.spans);
   r.own(m.encoder);
   r.own(m.decoder);
-  const SparseRows rows = gather(r, m, table_rows, r.input("row", {batch, 1}, DType::index));
-  const Posterior q = m.encoder(dense(m, rows));
+  const SpanTable& spans = *m.spans->table();
+  const Var row = r.input("row", {batch, 1}, DType::index);
+  const SparseRows rows = gather_rows(spans, table_input(r, spans, table_rows), row);
+  const Posterior q = m.encoder(dense(spans, rows));
   const Var z = q.mean + q.stddev * r.normal("noise", q.mean.shape());
   const ElboLoss l = elbo_loss(r, m, rows, m.decoder(z), q);
   const Var kl = sum_cols(square(q.mean) + square(q.stddev) - q.log_variance + -1.0, 0.5);
@@ -141,10 +126,11 @@ void record_sampling(Recorder& r, const Tvae& m, int64_t batch, const Prior& pri
     r.output(sum_cols(log(span_sum(exp(barred - top), s)) - log(span_sum(exp(logits - top), s))), "log_probability");
     logits = barred;
   }
-  const auto drawn = r.emit(SpanSample{m.spans->table(), kLow, kHigh}, {logits, r.uniform("u", logits.shape())});
-  r.output(drawn[0], "codes");
+  const DrawnCells cells = draw_cells(r, *m.spans->table(), logits);
+  r.output(cells.codes, "codes");
   // p(α | z) = N(tanh(logit), σ²) (§4.4): the position is drawn from it, not set to its mean.
-  r.output(m.numbers > 0 ? drawn[1] + r.normal("alpha", {batch, m.numbers}) * r(m.decoder.sigma) : drawn[1], "alphas");
+  const Var noise = m.numbers > 0 ? r.normal("alpha", {batch, m.numbers}) : Var{};
+  r.output(noise ? cells.alphas + noise * r(m.decoder.sigma) : cells.alphas, "alphas");
 }
 
 }  // namespace tessera

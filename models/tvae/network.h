@@ -9,6 +9,7 @@
 #include "models/config.h"
 #include "models/data/encoding/encoder.h"
 #include "models/layers/linear.h"
+#include "models/layers/recording.h"
 
 namespace tessera {
 
@@ -48,10 +49,6 @@ struct Tvae {
   std::vector<const ParameterSet*> weights() const { return {&encoder, &decoder}; }
 };
 
-// Sparse rows as gather_rows gives them: one entry a span.
-struct SparseRows {
-  Var index, value;
-};
 struct ElboLoss {
   Var spans;                     // [batch, spans]: −log p(row's span | z)
   Var reconstruction, kl, loss;  // [1, 1]
