@@ -74,8 +74,8 @@ double uniform_of(int64_t row, uint64_t seed) {
   return open_uniform(w.word[0], w.word[1]);
 }
 
-// What a step of the ratio's training costs: three passes over the weights of each row, of which the first layer's are a
-// gather.
+// What a step of the ratio's training costs: three passes over the weights of each row, of which the first layer's are
+// a gather.
 int64_t steps_within(double flops, const RatioConfig& config, const Profile& profile) {
   double units = static_cast<double>(config.hidden.front()) * (profile.codes() + profile.inputs());
   for (size_t l = 1; l < config.hidden.size(); ++l)
