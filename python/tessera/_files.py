@@ -1,0 +1,178 @@
+"""Tables in files: CSV by the library; Parquet and Arrow by its plugin or, where there is none, by pyarrow."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes as c
+import glob
+import itertools
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Callable, Union
+
+from . import _errors
+from ._arrow import Incoming, Rows, Stream
+from ._arrow import batches as arrow_batches
+from ._context import Context
+from ._library import CsvOptions, CsvWriteOptions, lib, name_list, read_json, type_list
+
+Path = Union[str, "os.PathLike[str]"]
+Paths = Union[Path, Sequence[Path]]
+
+_HEADERS = {None: 0, True: 1, False: 2}
+
+
+def path_list(data: Any) -> list[str] | None:
+    """The paths that ``data`` is, if it is one or some."""
+    if isinstance(data, (str, os.PathLike)):
+        return [os.fspath(data)]
+    if isinstance(data, (list, tuple)) and data and all(isinstance(path, (str, os.PathLike)) for path in data):
+        return [os.fspath(path) for path in data]
+    return None
+
+
+def read(
+    paths: Paths,
+    *,
+    types: Mapping[str, str] | None = None,
+    missing: str | Iterable[str] | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    max_rows: int = 0,
+    seed: int = 0,
+) -> Rows:
+    """A table in files, read as the parameters say; :func:`tessera.fit` takes plain paths as well.
+
+    Parameters
+    ----------
+    paths : path or list of paths
+        CSV, Parquet or Arrow files with the same columns; a name with ``*`` is the files it matches.
+    types : mapping, optional
+        Types of columns, ``{"zip": "category"}``, where those that are found are not meant: integer, decimal, boolean,
+        category, date, datetime, identifier or constant.
+    missing : str or iterable of str, optional
+        Further spellings of a missing value.
+    delimiter : str, optional
+        Found among ``, ; tab |`` if not given.
+    header : bool, optional
+        Whether the first row is one. Found out if not given.
+    max_rows : int
+        Of larger Parquet and Arrow files, so many rows, drawn evenly by `seed`. 0: all.
+
+    Returns
+    -------
+    Rows
+        To be handed to :func:`tessera.fit`, :func:`tessera.evaluate`, ``pyarrow.table``, ``polars.DataFrame``, ….
+
+    Examples
+    --------
+    >>> model = tessera.fit(tessera.read("people.csv", missing="?", types={"zip": "category"}))  # doctest: +SKIP
+    """
+    options = csv_options(types, missing, delimiter, header, max_rows, seed)
+    listed = path_list(paths)
+    if listed is None:
+        raise _errors.UsageError(f"A path or a list of paths is needed, not {type(paths).__name__}.")
+
+    def open_stream(stream: Stream) -> None:
+        Context(progress=False).run(lambda handle: open_table(handle, listed, options, stream))
+
+    return Rows(open_stream)
+
+
+def csv_options(
+    types: Mapping[str, str] | None = None,
+    missing: str | Iterable[str] | None = None,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    max_rows: int = 0,
+    seed: int = 0,
+) -> CsvOptions:
+    if delimiter is not None and len(delimiter.encode()) != 1:
+        raise _errors.UsageError(f"delimiter is {delimiter!r}; it must be one character of ASCII.")
+    return CsvOptions(
+        types=type_list(types), missing=name_list(missing), delimiter=delimiter, header=_HEADERS[header],
+        max_rows=max_rows, sample_seed=seed,
+    )  # fmt: skip
+
+
+def open_table(context: Any, paths: Sequence[str], options: CsvOptions, stream: Stream) -> None:
+    """Fills `stream` with the rows of files."""
+    encoded = (c.c_char_p * len(paths))(*map(os.fsencode, paths))
+    try:
+        lib.tessera_table_open(context, encoded, len(paths), c.byref(options), c.byref(stream))
+    except _errors.UnsupportedError as error:
+        if options.max_rows or options.types:  # which only the plugin knows
+            raise
+        Incoming(_read_by_pyarrow(paths, error)).move_to(stream)
+
+
+def write_table(context: Any, rows: Any, path: Path, overwrite: bool) -> None:
+    """Writes rows as the ending of `path` says, whole or not at all."""
+    writer = _pyarrow_writer(path)
+    if writer and not read_json(lib.tessera_info)["parquet_and_arrow"]["available"]:
+        lib.tessera_check_output(os.fsencode(path), overwrite)
+        _write_by_pyarrow(rows, path, writer)
+        return
+    options = CsvWriteOptions(overwrite=overwrite)
+    lib.tessera_table_write(context, Incoming(rows), os.fsencode(path), c.byref(options))
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[str]:
+    """A path beside `path` to write to; what was written takes its name at the end, or goes."""
+    folder, name = os.path.split(os.path.abspath(path))
+    handle, beside = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
+    os.close(handle)
+    try:
+        yield beside
+        with open(beside, "rb") as file:
+            os.fsync(file.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(beside, 0o666 & ~umask)  # as open() makes a file
+        os.replace(beside, path)
+    except BaseException:
+        os.unlink(beside)
+        raise
+
+
+def _read_by_pyarrow(paths: Sequence[str], unsupported: _errors.UnsupportedError) -> Any:
+    try:
+        import pyarrow.dataset
+    except ImportError:
+        raise unsupported from None
+    files = [file for path in paths for file in ([path] if os.path.exists(path) else sorted(glob.glob(path)))]
+    with open(files[0], "rb") as first:
+        kind = "parquet" if first.read(4) == b"PAR1" else "ipc"
+    return pyarrow.dataset.dataset(files, format=kind).scanner().to_reader()
+
+
+def _pyarrow_writer(path: Path) -> Callable[[str, Any], Any] | None:
+    """Opens a file of Parquet or Arrow, where that is what the ending of `path` says."""
+    ending = os.path.splitext(os.fspath(path))[1].lower()
+
+    def open_writer(file: str, schema: Any) -> Any:
+        if ending == ".parquet":
+            import pyarrow.parquet
+
+            return pyarrow.parquet.ParquetWriter(file, schema)
+        import pyarrow.ipc
+
+        return (pyarrow.ipc.new_stream if ending == ".arrows" else pyarrow.ipc.new_file)(file, schema)
+
+    return open_writer if ending in (".parquet", ".arrow", ".feather", ".ipc", ".arrows") else None
+
+
+def _write_by_pyarrow(rows: Any, path: Path, open_writer: Callable[[str, Any], Any]) -> None:
+    try:
+        import pyarrow
+    except ImportError:
+        raise _errors.UnsupportedError(f"{path}: Parquet and Arrow files need pyarrow: pip install pyarrow.") from None
+
+    batches = map(pyarrow.record_batch, arrow_batches(rows))
+    first = next(batches, None)
+    schema = pyarrow.table(rows).schema if first is None else first.schema
+    with whole_file(path) as beside, open_writer(beside, schema) as writer:
+        for batch in itertools.chain([] if first is None else [first], batches):
+            writer.write_batch(batch)

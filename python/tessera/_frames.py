@@ -1,0 +1,241 @@
+"""Tables of pandas, polars, pyarrow and DuckDB: taken as Arrow streams, and made of rows again."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import json
+import sys
+from typing import Any, Callable, NamedTuple
+
+from . import _errors
+from ._arrow import batches
+
+Looks = dict[str, Any]  # what a frame's columns are that Arrow does not say; goes into model files as JSON
+PLAIN = "plain"  # in `looks`: texts in dictionaries are texts
+
+
+class Taken(NamedTuple):
+    """A table that came in."""
+
+    rows: Any  # has __arrow_c_stream__
+    looks: Looks
+    types: dict[str, str]  # that its dtypes give to columns
+
+
+class Frames:
+    """One library of data frames."""
+
+    name = "rows"
+    module = ""
+
+    def is_frame(self, data: Any) -> bool:
+        return hasattr(data, "__arrow_c_stream__")
+
+    def take(self, data: Any, index: bool) -> Taken:
+        return Taken(data, {}, {})
+
+    def frame(self, rows: Any, looks: Looks) -> Any:
+        return rows
+
+    def from_records(self, records: list[dict[str, Any]]) -> Any:
+        return records
+
+    def installed(self) -> bool:
+        return not self.module or importlib.util.find_spec(self.module) is not None
+
+    def _loaded(self) -> Any:
+        """The module, if the program has imported it: only then can a table be of it."""
+        return sys.modules.get(self.module)
+
+
+class Arrow(Frames):
+    name, module = "arrow", "pyarrow"
+
+    def frame(self, rows: Any, looks: Looks) -> Any:
+        return _arrow_table(rows, looks)
+
+    def from_records(self, records: list[dict[str, Any]]) -> Any:
+        return _pyarrow().Table.from_pylist(records)
+
+
+class Pandas(Frames):
+    """`looks`: pandas' own note in the schema (dtypes, index, names), columns of objects, and orders of categories."""
+
+    name, module = "pandas", "pandas"
+
+    def is_frame(self, data: Any) -> bool:
+        return self._loaded() is not None and isinstance(data, self._loaded().DataFrame)
+
+    def take(self, data: Any, index: bool) -> Taken:
+        pyarrow = _pyarrow()
+        try:
+            table = pyarrow.Table.from_pandas(data, preserve_index=index)
+            without_index = pyarrow.Table.from_pandas(data.iloc[:0].reset_index(drop=True))
+        except Exception as error:  # of pyarrow, which names the column
+            raise _errors.DataError(f"The DataFrame cannot be passed as an Arrow stream: {error}") from error
+        note = json.loads(table.schema.metadata[b"pandas"])
+        note["column_indexes"] = json.loads(without_index.schema.metadata[b"pandas"])["column_indexes"]
+        dtypes = dict(zip(table.column_names, data.dtypes))
+        objects = [name for name, dtype in dtypes.items() if str(dtype) == "object"]
+        categories = {name: known for name, known in map(self._categories, dtypes.items()) if known}
+        # Numbers must not be learned as numbers, with others between them.
+        types = {name: "category" for name, known in categories.items() if not isinstance(known["values"][0], str)}
+        return Taken(table, {"pandas": json.dumps(note), "objects": objects, "categories": categories}, types)
+
+    def frame(self, rows: Any, looks: Looks) -> Any:
+        table = _arrow_table(rows, looks)
+        if "pandas" in looks:
+            table = table.replace_schema_metadata({b"pandas": looks["pandas"].encode()})
+        frame = table.to_pandas(types_mapper=None if "pandas" in looks else self._nullable(table))
+        restored = {name: self._object for name in looks.get("objects", ())}
+        for name, known in looks.get("categories", {}).items():
+            restored[name] = functools.partial(self._category, known)
+        for name, restore in restored.items():
+            column = frame.columns[table.column_names.index(name)]
+            frame[column] = restore(frame[column])
+        return frame
+
+    def _categories(self, column: tuple[str, Any]) -> tuple[str, dict[str, Any] | None]:
+        """The categories of a column, if they are texts or integers; others come back as their values."""
+        name, dtype = column
+        values = dtype.categories.tolist() if isinstance(dtype, self._loaded().CategoricalDtype) else []
+        known = values and any(all(type(value) is type_ for value in values) for type_ in (str, int))
+        return name, {"values": values, "ordered": dtype.ordered} if known else None
+
+    def _object(self, column: Any) -> Any:
+        return column if str(column.dtype) == "object" else column.astype(object).where(column.notna(), None)
+
+    def _category(self, known: dict[str, Any], column: Any) -> Any:
+        import pandas
+
+        values = known["values"] + sorted(set(column.dropna().unique()) - set(known["values"]))
+        return column.astype(pandas.CategoricalDtype(values, ordered=known["ordered"]))
+
+    def _nullable(self, table: Any) -> Callable[[Any], Any]:
+        """Integers with missing values stay integers, where the rows came from no DataFrame that says otherwise."""
+        import pandas
+
+        pyarrow = _pyarrow()
+        nullable = {
+            getattr(pyarrow, name.lower())(): getattr(pandas, name + "Dtype")()
+            for name in ("Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64")
+        }
+        missing = {field.type for field, column in zip(table.schema, table.columns) if column.null_count}
+        return {type_: dtype for type_, dtype in nullable.items() if type_ in missing}.get
+
+    def from_records(self, records: list[dict[str, Any]]) -> Any:
+        import pandas
+
+        return pandas.DataFrame(records)
+
+
+class Polars(Frames):
+    """`looks`: the categories of Enum columns, in their order."""
+
+    name, module = "polars", "polars"
+
+    def is_frame(self, data: Any) -> bool:
+        polars = self._loaded()
+        return polars is not None and isinstance(data, (polars.DataFrame, polars.LazyFrame))
+
+    def take(self, data: Any, index: bool) -> Taken:
+        polars = self._loaded()
+        data = data.collect() if isinstance(data, polars.LazyFrame) else data
+        enums = {n: {"values": d.categories.to_list()} for n, d in data.schema.items() if isinstance(d, polars.Enum)}
+        return Taken(data, {"categories": enums}, {})
+
+    def frame(self, rows: Any, looks: Looks) -> Any:
+        import polars
+
+        read = [polars.DataFrame(batch) for batch in batches(rows)]
+        frame = polars.concat(read, rechunk=False) if read else polars.DataFrame(rows)
+        if looks.get(PLAIN):
+            frame = frame.with_columns(polars.col(polars.Categorical).cast(polars.String))
+        for name, known in looks.get("categories", {}).items():
+            values = known["values"]
+            values = values + sorted(set(frame[name].drop_nulls().cast(polars.String).unique()) - set(values))
+            frame = frame.with_columns(polars.col(name).cast(polars.String).cast(polars.Enum(values)))
+        return frame
+
+    def from_records(self, records: list[dict[str, Any]]) -> Any:
+        import polars
+
+        return polars.DataFrame(records, infer_schema_length=None)
+
+
+class DuckDB(Frames):
+    name, module = "duckdb", "duckdb"
+
+    def is_frame(self, data: Any) -> bool:
+        return self._loaded() is not None and isinstance(data, self._loaded().DuckDBPyRelation)
+
+    def frame(self, rows: Any, looks: Looks) -> Any:
+        import duckdb
+
+        return duckdb.from_arrow(_arrow_table(rows, looks))
+
+    def from_records(self, records: list[dict[str, Any]]) -> Any:
+        import duckdb
+
+        return duckdb.from_arrow(_pyarrow().Table.from_pylist(records))
+
+
+_ALL = (Pandas(), Polars(), DuckDB(), Arrow(), Frames())
+
+
+def of(data: Any) -> Frames:
+    """The library that a table is of."""
+    for frames in _ALL:
+        if frames.is_frame(data):
+            return frames if frames.installed() else by_name("rows")
+    raise _errors.DataError(
+        f"{type(data).__module__}.{type(data).__name__} is no table. There are DataFrames of pandas and polars, tables "
+        "of pyarrow, relations of DuckDB, all that has __arrow_c_stream__, and paths of files."
+    )
+
+
+def by_name(name: str) -> Frames:
+    for frames in _ALL:
+        if frames.name == name:
+            return frames
+    raise _errors.UsageError(f"{name!r} is no kind of table. There are {', '.join(f.name for f in _ALL)}.")
+
+
+def names() -> list[str]:
+    return [frames.name for frames in _ALL]
+
+
+def default() -> Frames:
+    """What rows are made into where the caller gave no frame, but a path."""
+    return next(by_name(name) for name in ("pandas", "polars", "arrow", "rows") if _can_make(by_name(name)))
+
+
+def _can_make(frames: Frames) -> bool:
+    return frames.installed() and (frames.name != "pandas" or importlib.util.find_spec("pyarrow") is not None)
+
+
+def make(frames: Frames, rows: Any, looks: Looks | None = None) -> Any:
+    """The frame of rows."""
+    try:
+        return frames.frame(rows, looks or {})
+    except ImportError as error:
+        raise _errors.UnsupportedError(f"out={frames.name!r} needs a package: {error}.") from error
+
+
+def _arrow_table(rows: Any, looks: Looks) -> Any:
+    pyarrow = _pyarrow()
+    read = [pyarrow.record_batch(batch) for batch in batches(rows)]
+    table = pyarrow.Table.from_batches(read) if read else pyarrow.table(rows)
+    for position, field in enumerate(table.schema):
+        if looks.get(PLAIN) and pyarrow.types.is_dictionary(field.type):
+            table = table.set_column(position, field.name, table.column(position).cast(field.type.value_type))
+    return table
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError:
+        raise _errors.UnsupportedError("Tables of pandas and pyarrow need pyarrow: pip install pyarrow.") from None
+    return pyarrow

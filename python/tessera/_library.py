@@ -1,0 +1,289 @@
+"""The shared library: where it is found, its option structs and its functions (include/tessera/tessera.h)."""
+
+from __future__ import annotations
+
+import ctypes as c
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from . import _errors
+
+_ABI = 1
+
+
+def _load() -> c.CDLL:
+    beside = Path(__file__).with_name(f"libtessera.so.{_ABI}")
+    path = os.environ.get("TESSERA_LIBRARY") or (str(beside) if beside.exists() else beside.name)
+    try:
+        library = c.CDLL(path)
+    except OSError as error:
+        raise ImportError(
+            f"libtessera cannot be loaded: {error}. Install the package with its library (pip install .), "
+            "or name a library with the environment variable TESSERA_LIBRARY."
+        ) from error
+    library.tessera_abi_version.restype = c.c_uint32
+    if library.tessera_abi_version() != _ABI:
+        raise ImportError(f"{path} has ABI {library.tessera_abi_version()}; this package needs ABI {_ABI}.")
+    return library
+
+
+def _encoded(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    if "\0" in value:
+        raise _errors.UsageError(f"A text holds a NUL byte: {value!r}.")
+    return value.encode()
+
+
+class _Options(c.Structure):
+    """An option struct: fields that are not given are 0 or NULL, which means the default."""
+
+    def __init__(self, **fields: Any) -> None:
+        given = {name: _encoded(value) for name, value in fields.items() if value is not None}
+        super().__init__(struct_size=c.sizeof(self), **given)
+
+
+def _fields(lines: str) -> Any:
+    """The fields of lines such as ``text method preset``: a C type and names."""
+    types = {
+        "size": c.c_size_t, "int32": c.c_int32, "int64": c.c_int64, "uint64": c.c_uint64, "double": c.c_double,
+        "text": c.c_char_p, "pointer": c.c_void_p, "char": c.c_char,
+    }  # fmt: skip
+    named = [(name, types[kind]) for kind, *names in map(str.split, lines.strip().splitlines()) for name in names]
+    return [("struct_size", c.c_size_t), *named]
+
+
+class ContextOptions(_Options):
+    """``tessera_context_options``."""
+
+    _fields_ = _fields(
+        """
+        int32 threads
+        pointer progress log user
+        text device
+        int64 memory_limit
+        text scratch
+        """
+    )
+
+
+class Progress(_Options):
+    """``tessera_progress``."""
+
+    _fields_ = _fields(
+        """
+        text phase
+        double done total
+        text unit note
+        int32 finished
+        """
+    )
+
+
+class Losses(_Options):
+    """``tessera_losses``."""
+
+    _fields_ = _fields(
+        """
+        int64 step
+        double epoch critic generator penalty seconds reconstruction divergence supervised moments
+        text method
+        """
+    )
+
+
+class SequenceOptions(_Options):
+    """``tessera_sequence_options``."""
+
+    _fields_ = _fields(
+        """
+        int32 length stride
+        text key index statics
+        """
+    )
+
+
+class FitOptions(_Options):
+    """``tessera_fit_options``.
+
+    Options of single methods are given by `settings`; their fields are here for the layout.
+    """
+
+    _fields_ = _fields(
+        """
+        text method preset
+        uint64 seed
+        int32 epochs batch_size pac embedding_dim
+        pointer generator_dim
+        size generator_layers
+        pointer discriminator_dim
+        size discriminator_layers
+        int32 discriminator_steps
+        double learning_rate
+        text passes_off source
+        pointer losses losses_user
+        text calibrate
+        pointer encoder_dim
+        size encoder_layers
+        pointer decoder_dim
+        size decoder_layers
+        double loss_factor
+        pointer sequences
+        int32 iterations embedding_iterations supervised_iterations joint_iterations hidden_dim layers
+        text cell
+        double gamma
+        text checkpoint checkpoint_every
+        int32 resume patience
+        text keep max_time types
+        int32 rare_categories
+        double seconds_used
+        text settings
+        """
+    )
+
+
+class SampleOptions(_Options):
+    """``tessera_sample_options``."""
+
+    _fields_ = _fields(
+        """
+        uint64 seed
+        text where
+        int32 batch_size max_tries
+        pointer report
+        text calibrate
+        double min_yield
+        text texts
+        """
+    )
+
+
+class CsvOptions(_Options):
+    """``tessera_csv_options``."""
+
+    _fields_ = _fields(
+        """
+        text types missing
+        char delimiter
+        int32 header
+        pointer like
+        int32 more_columns
+        int64 max_rows
+        uint64 sample_seed
+        """
+    )
+
+
+class CsvWriteOptions(_Options):
+    """``tessera_csv_write_options``."""
+
+    _fields_ = _fields(
+        """
+        int32 overwrite
+        char delimiter
+        pointer written
+        """
+    )
+
+
+class EvaluateOptions(_Options):
+    """``tessera_evaluate_options``."""
+
+    _fields_ = _fields(
+        """
+        uint64 seed
+        int32 without_distances
+        text target
+        int32 without_c2st without_utility
+        pointer sequences
+        int32 judges
+        """
+    )
+
+
+PROGRESS_FN = c.CFUNCTYPE(None, c.POINTER(Progress), c.c_void_p)
+LOSSES_FN = c.CFUNCTYPE(None, c.POINTER(Losses), c.c_void_p)
+
+lib = _load()
+for _name in ("tessera_version", "tessera_last_error"):
+    getattr(lib, _name).restype = c.c_char_p
+
+
+def _check(status: int, _function: Any, _arguments: Any) -> int:
+    if status:  # the message is of this thread, which has called nothing since
+        raise _errors.of_status(status, lib.tessera_last_error().decode())
+    return status
+
+
+def _declare(name: str, *arguments: Any) -> None:
+    function = getattr(lib, name)
+    function.argtypes, function.restype, function.errcheck = arguments, c.c_int, _check
+
+
+_pointer, _text, _int64 = c.c_void_p, c.c_char_p, c.c_int64
+_declare("tessera_context_new", _pointer, _pointer)
+_declare("tessera_check_fit_options", _pointer)
+_declare("tessera_method_options", _pointer)
+_declare("tessera_fit", _pointer, _pointer, _pointer, _pointer)
+_declare("tessera_checkpoint_remove", _text)
+_declare("tessera_model_load", _text, _pointer)
+_declare("tessera_model_load_memory", _text, c.c_size_t, _pointer)
+_declare("tessera_model_save_memory", _pointer, _pointer, _pointer)
+_declare("tessera_model_schema", _pointer, _pointer)
+_declare("tessera_model_describe", _pointer, _pointer)
+_declare("tessera_sample", _pointer, _pointer, _int64, _int64, _pointer, _pointer)
+_declare("tessera_inspect", _pointer, _pointer, _pointer)
+_declare("tessera_evaluate", _pointer, _pointer, _pointer, _pointer, _pointer, _pointer)
+_declare("tessera_info", _pointer)
+_declare("tessera_table_open", _pointer, _pointer, c.c_size_t, _pointer, _pointer)
+_declare("tessera_table_write", _pointer, _pointer, _text, _pointer)
+_declare("tessera_check_output", _text, c.c_int)
+_declare("tessera_example", _pointer, _text, _int64, c.c_uint64, _pointer)
+for _name in ("context_free", "context_cancel", "model_free", "string_free", "memory_free"):
+    _function = getattr(lib, f"tessera_{_name}")
+    _function.argtypes, _function.restype = (_pointer,), None
+
+
+def read_json(function: Any, *arguments: Any) -> Any:
+    """What a function with a last parameter ``char** json`` gives out."""
+    text = c.c_void_p()
+    function(*arguments, c.byref(text))
+    try:
+        return json.loads(c.string_at(text.value or 0))
+    finally:
+        lib.tessera_string_free(text)
+
+
+def quoted(name: Any) -> str:
+    """A name as lists of the library hold it."""
+    return '"' + str(name).replace('"', '""') + '"'
+
+
+def name_list(names: str | Iterable[Any] | None) -> str | None:
+    if names is None:
+        return None
+    return ",".join(map(quoted, [names] if isinstance(names, str) else names))
+
+
+def type_list(types: Mapping[Any, str] | None) -> str | None:
+    """
+    >>> type_list({"zip": "category", "a,b": "date"})
+    '"zip"=category,"a,b"=date'
+    """
+    return ",".join(f"{quoted(name)}={type_}" for name, type_ in types.items()) if types else None
+
+
+def version() -> str:
+    return str(lib.tessera_version().decode())
+
+
+def info() -> dict[str, Any]:
+    """This library and machine: version, instruction sets, processors, devices and why there is none.
+
+    >>> tessera.info()["abi"]
+    1
+    """
+    return dict(read_json(lib.tessera_info))

@@ -1,0 +1,449 @@
+"""Models: fitted, sampled, saved, loaded."""
+
+from __future__ import annotations
+
+import ctypes as c
+import io
+import os
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Callable
+
+from . import _errors, _files, _frames, _model_file
+from ._arrow import Incoming, Rows, Stream
+from ._context import Context
+from ._files import Path
+from ._library import FitOptions, Losses, SampleOptions, SequenceOptions, lib, name_list, read_json, type_list
+from ._options import settings_text
+from ._progress import ProgressOption
+from ._schema import Schema
+
+_KEEP_RARE = -1
+_BATCH = 65_536
+
+
+def fit(
+    data: Any,
+    *,
+    method: str | None = None,
+    preset: str | None = None,
+    seed: int = 0,
+    types: Mapping[str, str] | None = None,
+    index: bool = False,
+    rare_categories: int | str | None = None,
+    calibrate: str | None = None,
+    sequence_length: int | None = None,
+    sequence_key: str | None = None,
+    sequence_index: str | None = None,
+    stride: int | None = None,
+    static: str | Iterable[str] | None = None,
+    patience: int | None = None,
+    keep: str | None = None,
+    max_time: str | float | None = None,
+    checkpoint: Path | None = None,
+    checkpoint_every: str | None = None,
+    resume: bool = False,
+    device: str | None = None,
+    threads: int = 0,
+    memory_limit: int = 0,
+    scratch: Path | None = None,
+    progress: ProgressOption = None,
+    callback: Callable[[dict[str, float]], object] | None = None,
+    **settings: Any,
+) -> Model:
+    """Learns a model of a table.
+
+    Parameters
+    ----------
+    data : table or path
+        A DataFrame of pandas or polars, a table of pyarrow, a relation of DuckDB, anything with
+        ``__arrow_c_stream__``, or the path of a CSV, Parquet or Arrow file, or a list of such paths.
+    method : str, optional
+        One of :func:`tessera.methods`; if not given, the one that `settings` belong to, else ``"tvae"``.
+    preset : {"best", "paper"}, optional
+        ``"paper"`` is the published model.
+    seed : int
+        The same table, options and seed give the same model, bit for bit.
+    types : mapping, optional
+        Types of columns, ``{"zip": "category"}``, where those that are found are not meant: integer, decimal, boolean,
+        category, date, datetime, identifier or constant.
+    index : bool
+        Whether the index of a pandas DataFrame is learned too, as columns, and given back as the index.
+    rare_categories : int or "keep", optional
+        Rows that must share a value for it to be learned (5); ``"keep"`` learns all.
+    calibrate : {"off", "marginals", "full"}, optional
+        What is learned after training so that rows look real.
+    sequence_length, sequence_key, sequence_index, stride, static
+        What makes sequences of the table, for methods that learn sequences.
+    patience : int, optional
+        Epochs without a better held-out measure after which training ends.
+    keep : {"best", "last"}, optional
+        Which weights; ``"best"`` where `patience` is given.
+    max_time : str or float, optional
+        Of the whole call: ``"30m"``, ``"2h"``, or seconds.
+    checkpoint : path, optional
+        Where training is kept while it goes, and when it is stopped; :meth:`Model.save` removes it.
+    checkpoint_every : str, optional
+        ``"60s"``, ``"10epochs"``, or ``"off"``: only when training ends or is stopped.
+    resume : bool
+        Whether to continue from `checkpoint` if it is there: to the same model, bit for bit.
+    device : str, optional
+        ``"cpu"``, ``"cuda"``, ``"cuda:1"`` or ``"auto"``.
+    threads : int
+        0: every processor. The result does not depend on it.
+    memory_limit : int
+        Bytes that the call may hold; 0: no limit.
+    scratch : path, optional
+        A folder for what `memory_limit` has no room for.
+    progress : bool or callable, optional
+        Whether progress is drawn; by default in terminals and notebooks. A callable gets each
+        :class:`tessera.Progress` instead.
+    callback : callable, optional
+        Gets each line of :attr:`Model.losses` as a dict. An exception in it ends the training.
+    **settings
+        Options of the method, such as ``epochs=100`` or ``pac=10``: :func:`tessera.options` lists them.
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    UsageError, DataError, FileError, OutOfMemoryError, NumericError, UnsupportedError
+        See :class:`TesseraError`.
+    KeyboardInterrupt
+        Ctrl-C stops the training at the next step and writes `checkpoint`.
+
+    Examples
+    --------
+    >>> model = tessera.fit(people, epochs=2, seed=1)
+    >>> model.sample(3, where="age >= 40")[["age", "city"]]  # doctest: +SKIP
+       age       city
+    0   44   Lakeside
+    1   59  Eastville
+    2   41     Weston
+    """
+    context = Context(progress, device, threads, memory_limit, _encoded_path(scratch))
+    losses: list[dict[str, float]] = []
+
+    def hear(line: Losses) -> None:
+        losses.append(_losses(line))
+        if callback:
+            callback(losses[-1])
+
+    sequences = (sequence_length, sequence_key, sequence_index, stride, static)
+    paths = _files.path_list(data)
+    options = FitOptions(
+        method=method,
+        preset=preset,
+        seed=seed,
+        source=", ".join(paths) if paths else f"{type(data).__module__.partition('.')[0]}.{type(data).__name__}",
+        losses=context.losses_callback(hear),
+        calibrate=calibrate,
+        sequences=None if all(x is None for x in sequences) else _sequence_options(*sequences),
+        checkpoint=_encoded_path(checkpoint),
+        checkpoint_every=checkpoint_every,
+        resume=resume,
+        patience=patience,
+        keep=keep,
+        max_time=f"{max_time}s" if isinstance(max_time, (int, float)) else max_time,
+        rare_categories=_KEEP_RARE if rare_categories == "keep" else rare_categories,
+        settings=settings_text(settings),
+    )
+    lib.tessera_check_fit_options(c.byref(options))  # before a large table is converted
+
+    def work(handle: c.c_void_p) -> Model:
+        kind, taken = _take(data, types, index, handle)
+        options.types = (type_list({**taken.types, **(types or {})}) or "").encode() if not paths else None
+        model = c.c_void_p()
+        lib.tessera_fit(handle, c.byref(options), Incoming(taken.rows), c.byref(model))
+        return Model(model, kind, taken.looks)
+
+    model = context.run(work)
+    model._looks = _known_looks(model._looks, model.describe())
+    model._losses, model._checkpoint = losses, checkpoint
+    return model
+
+
+def load(path: Path) -> Model:
+    """Opens a model file; nothing in it is executed.
+
+    Raises
+    ------
+    FileError, FormatError
+        The message says what is wrong and where.
+    """
+    handle = c.c_void_p()
+    lib.tessera_model_load(os.fsencode(path), c.byref(handle))
+    with open(path, "rb") as file:
+        return _with_note(handle, _model_file.note(file))
+
+
+def example(rows: int = 1000, *, seed: int = 0, out: str | None = None) -> Any:
+    """A table with a known truth, for demonstrations and tests: people, with dates, missing values and identifiers.
+
+    Parameters
+    ----------
+    rows : int
+    seed : int
+    out : {"pandas", "polars", "arrow", "duckdb", "rows"}, optional
+        What it comes as; if not given, the first of pandas, polars and pyarrow that is installed.
+
+    Examples
+    --------
+    >>> tessera.example(3)["country"].tolist()
+    ['Freedonia', 'Freedonia', 'Freedonia']
+    """
+
+    def open_stream(stream: Stream) -> None:
+        Context(progress=False).run(lambda handle: lib.tessera_example(handle, None, rows, seed, c.byref(stream)))
+
+    return _frames.make(_frames.by_name(out) if out else _frames.default(), Rows(open_stream), {_frames.PLAIN: True})
+
+
+class Model:
+    """A model of a table, made by :func:`tessera.fit` or :func:`tessera.load`.
+
+    It can be pickled, which takes the bytes of its file and neither losses nor checkpoint, passes to forked processes,
+    and may be sampled by several threads at once.
+    """
+
+    def __init__(self, handle: c.c_void_p, kind: _frames.Frames, looks: _frames.Looks) -> None:
+        self._handle = handle
+        self._kind = kind
+        self._looks = looks
+        self._losses: list[dict[str, float]] = []
+        self._checkpoint: Path | None = None
+        weakref.finalize(self, lib.tessera_model_free, handle)
+
+    def sample(
+        self,
+        n: int,
+        where: str | None = None,
+        *,
+        out: str | Path | None = None,
+        seed: int = 0,
+        offset: int = 0,
+        calibrate: str | None = None,
+        min_yield: float | None = None,
+        max_tries: int | None = None,
+        batch_size: int | None = None,
+        overwrite: bool = False,
+        device: str | None = None,
+        threads: int = 0,
+        progress: ProgressOption = None,
+    ) -> Any:
+        """Draws rows [`offset`, `offset` + `n`) of the infinite table that model, `seed` and `where` define.
+
+        Parameters
+        ----------
+        n : int
+            Rows; sequences, of a model of sequences.
+        where : str, optional
+            A condition that every row meets: ``"education = 'Masters' and age >= 40"``.
+        out : {"pandas", "polars", "arrow", "duckdb", "rows"} or path, optional
+            What the rows come as; if not given, what the fitted table was. A path with an ending is written, as
+            ``.csv``, ``.parquet``, ``.arrow``, …. ``"rows"`` is a :class:`tessera.Rows`, made as it is read.
+        seed : int
+            The same seed gives the same rows, whatever `batch_size` and `threads`.
+        offset : int
+            Rows to skip.
+        calibrate : {"off", "marginals", "full"}, optional
+            The tier of calibration; if not given, the one that served best when the model was fitted.
+        min_yield : float, optional
+            Share of candidates that calibration keeps at least (0.1). Higher is faster and less exact.
+        max_tries : int, optional
+            Candidates a row may take under `where` (65,536).
+        batch_size : int, optional
+            Rows made at a time.
+        overwrite : bool
+            Whether `out` may replace a file.
+        device, threads, progress
+            As in :func:`tessera.fit`.
+
+        Returns
+        -------
+        DataFrame, Table, relation, Rows or path
+
+        Raises
+        ------
+        ConditionError
+            `where` names what the model has not seen, or is not met often enough.
+
+        Examples
+        --------
+        >>> rows = model.sample(100, where="age >= 40", seed=3)
+        >>> int(rows["age"].min()) >= 40, len(rows)
+        (True, 100)
+        """
+        options = SampleOptions(
+            seed=seed, where=where, batch_size=batch_size, max_tries=max_tries, calibrate=calibrate,
+            min_yield=min_yield, texts="plain",
+        )  # fmt: skip
+
+        def rows(context: Context) -> Rows:
+            def open_stream(stream: Stream) -> None:
+                lib.tessera_sample(context.handle, self._handle, offset, n, c.byref(options), c.byref(stream))
+
+            return Rows(open_stream)
+
+        if out is not None and out not in _frames.names():
+            path = _output(out)
+            context = Context(progress, device, threads)
+            context.run(lambda handle: _files.write_table(handle, rows(context), path, overwrite))
+            return out
+        kind = _frames.by_name(str(out)) if out else self._kind
+        context = Context(False if kind.name == "rows" else progress, device, threads)
+        looks = self._looks if kind is self._kind else {}
+        return context.run(lambda _: _frames.make(kind, rows(context), looks))
+
+    def sample_iter(
+        self, batch: int = _BATCH, n: int | None = None, where: str | None = None, **options: Any
+    ) -> Iterator[Any]:
+        """The rows of :meth:`sample`, `batch` at a time; without `n`, without end.
+
+        A mistake in the options is raised by this call and not by the first batch.
+
+        Examples
+        --------
+        >>> [len(rows) for rows in model.sample_iter(40, 100)]
+        [40, 40, 20]
+        """
+        if batch < 1:
+            raise _errors.UsageError(f"batch is {batch}; it must be 1 or more.")
+        begin = options.pop("offset", 0)
+        self.sample(0, where, offset=begin, **options)
+
+        def batches() -> Iterator[Any]:
+            done = 0
+            while n is None or done < n:
+                count = batch if n is None else min(batch, n - done)
+                yield self.sample(count, where, offset=begin + done, **options)
+                done += count
+
+        return batches()
+
+    def save(self, path: Path, *, overwrite: bool = False) -> None:
+        """Writes a model file, whole or not at all, and removes the checkpoint of its training."""
+        lib.tessera_check_output(os.fsencode(path), overwrite)
+        with _files.whole_file(path) as beside, open(beside, "wb") as file:
+            file.write(self._bytes())
+        if self._checkpoint is not None:
+            lib.tessera_checkpoint_remove(os.fsencode(self._checkpoint))
+            self._checkpoint = None
+
+    @property
+    def losses(self) -> Any:
+        """Losses of the training, a line for every so many steps, as a frame of the kind that was fitted.
+
+        They are not kept in the model file.
+        """
+        return self._kind.from_records(self._losses)
+
+    @property
+    def schema(self) -> Schema:
+        """The columns of sampled rows."""
+        return Schema(lambda out: lib.tessera_model_schema(self._handle, c.byref(out)))
+
+    @property
+    def method(self) -> str:
+        """The method it was fitted by.
+
+        >>> model.method
+        'tvae'
+        """
+        return str(self.describe()["method"])
+
+    def describe(self) -> dict[str, Any]:
+        """All that the model file says of itself: configuration, columns, encoders, provenance."""
+        return dict(read_json(lib.tessera_model_describe, self._handle))
+
+    def __repr__(self) -> str:
+        document = self.describe()
+        rows = document["provenance"]["rows"]
+        return f"<tessera.Model: {document['method']}, {len(self.schema)} columns, fitted to {rows:,} rows>"
+
+    def __reduce__(self) -> Any:
+        return _from_bytes, (self._bytes(),)
+
+    def _bytes(self) -> bytes:
+        data, size = c.c_void_p(), c.c_size_t()
+        lib.tessera_model_save_memory(self._handle, c.byref(data), c.byref(size))
+        try:
+            model = c.string_at(data.value or 0, size.value)
+        finally:
+            lib.tessera_memory_free(data)
+        return _model_file.annotated(model, {"kind": self._kind.name, "looks": self._looks})
+
+
+def _from_bytes(model: bytes) -> Model:
+    handle = c.c_void_p()
+    lib.tessera_model_load_memory(model, len(model), c.byref(handle))
+    return _with_note(handle, _model_file.note(io.BytesIO(model)))
+
+
+def _with_note(handle: c.c_void_p, note: dict[str, Any]) -> Model:
+    kind = _frames.by_name(note["kind"]) if note.get("kind") in _frames.names() else _frames.default()
+    if not kind.installed():
+        return Model(handle, _frames.default(), {})
+    return Model(handle, kind, note.get("looks", {}))
+
+
+def _take(data: Any, types: Mapping[str, str] | None, index: bool, context: Any) -> Any:
+    """The library that a table is of, and its rows."""
+    if isinstance(data, Rows):
+        return _frames.default(), _frames.Taken(data, {}, {})
+    paths = _files.path_list(data)
+    if paths is None:
+        kind = _frames.of(data)
+        return kind, kind.take(data, index)
+    options = _files.csv_options(types)
+    rows = Rows(lambda stream: _files.open_table(context, paths, options, stream))
+    return _frames.default(), _frames.Taken(rows, {}, {})
+
+
+def _sequence_options(
+    length: int | None, key: str | None, index: str | None, stride: int | None, static: Any
+) -> c.c_void_p:
+    options = SequenceOptions(length=length, stride=stride, key=key, index=index, statics=name_list(static))
+    return c.cast(c.pointer(options), c.c_void_p)  # which keeps the options
+
+
+def _losses(line: Losses) -> dict[str, float]:
+    """One line, without what other methods have: the fields that are 0."""
+    names = [field[0] for field in Losses._fields_ if field[0] not in ("struct_size", "method")]
+    always = ("step", "epoch", "seconds")
+    return {name: getattr(line, name) for name in names if name in always or getattr(line, name) != 0}
+
+
+def _encoded_path(path: Path | None) -> bytes | None:
+    return None if path is None else os.fsencode(path)
+
+
+def _output(out: Path) -> Path:
+    if isinstance(out, str) and not os.path.splitext(out)[1]:
+        raise _errors.UsageError(
+            f"out={out!r} is neither {', '.join(_frames.names())} nor a path with an ending, such as rows.csv."
+        )
+    return out
+
+
+def _known_looks(looks: _frames.Looks, document: Any) -> _frames.Looks:
+    """Looks without the categories that the model does not know: rare ones must not stand in its file."""
+    if not looks.get("categories"):
+        return looks
+    known = dict(_levels(document))
+    kept = {
+        name: {**given, "values": [value for value in given["values"] if str(value) in known[name]]}
+        for name, given in looks["categories"].items()
+        if name in known
+    }
+    return {**looks, "categories": kept}
+
+
+def _levels(node: Any) -> Iterator[Any]:
+    """The columns of a model's document whose values are a list, with these as texts."""
+    if isinstance(node, dict) and "name" in node and ("levels" in node or "value" in node):
+        yield node["name"], set(map(str, node.get("levels", [node.get("value")])))
+    for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from _levels(child)

@@ -1,0 +1,55 @@
+"""Options of the methods, by name: whatever the library knows, without a list here."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+from ._library import lib, read_json
+
+
+@functools.cache
+def _all() -> list[dict[str, Any]]:
+    return list(read_json(lib.tessera_method_options))
+
+
+def methods() -> list[str]:
+    """The methods that :func:`tessera.fit` knows.
+
+    >>> tessera.methods()[:2]
+    ['tvae', 'ctgan']
+    """
+    return list(read_json(lib.tessera_info)["methods"])
+
+
+def options(method: str | None = None) -> dict[str, str]:
+    """The options of one method, or of all, with what each does.
+
+    >>> tessera.options("ctgan")["pac"]
+    'rows the critic sees at once (default 10)'
+    """
+    found = {}
+    for option in _all():
+        for of_method in option["methods"]:
+            if method in (None, of_method["method"]):
+                default = option["default"] if method is None else of_method["default"]
+                help_ = option["help"] if method is None else of_method["help"]
+                found[option["option"].lstrip("-").replace("-", "_")] = f"{help_} (default {default})"
+    return found
+
+
+def settings_text(settings: Mapping[str, Any]) -> str | None:
+    """Options of a method as the library reads them; None stands for the default.
+
+    >>> settings_text({"pac": 10, "generator_dim": (256, 256), "epochs": None})
+    'pac=10;generator-dim=256,256'
+    """
+    given = {name.replace("_", "-"): value for name, value in settings.items() if value is not None}
+    return ";".join(f"{name}={_text(value)}" for name, value in given.items()) or None
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)

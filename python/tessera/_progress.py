@@ -1,0 +1,119 @@
+"""Progress of a call, drawn as text in terminals and notebooks."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from typing import Callable, NamedTuple, TextIO, Union
+
+
+class Progress(NamedTuple):
+    """One event of a call.
+
+    Attributes
+    ----------
+    phase : str
+        ``"read"``, ``"encode"``, ``"train"``, ``"sample"``, … ; ``"notice"``: ``note`` is a line for the user.
+    done, total : float
+        In units of ``unit``; ``total`` is 0 where it is not known.
+    unit : str
+        ``"rows"``, ``"epochs"``, ``"steps"``, …
+    note : str
+        What stands beside the bar: losses, yield.
+    finished : bool
+        Whether it is the last event of its phase.
+    """
+
+    phase: str
+    done: float
+    total: float
+    unit: str
+    note: str
+    finished: bool
+
+
+ProgressOption = Union[None, bool, Callable[[Progress], object]]
+
+_BAR = 24
+_FEWEST_SECONDS = 0.1  # between two drawings
+
+
+class Display:
+    """Draws the running phase on one line, which the next event overwrites; a finished phase keeps its line."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._began = time.monotonic()  # the running phase
+        self._drawn = 0.0
+        self._width = 0  # of the line on the screen
+
+    def __call__(self, event: Progress) -> None:
+        now = time.monotonic()
+        if event.phase == "notice":
+            self._write(event.note, end="\n")
+        elif event.finished:
+            self._write(line(event, now - self._began), end="\n")
+            self._began = now
+        elif now - self._drawn >= _FEWEST_SECONDS:
+            self._drawn = now
+            self._write(line(event, now - self._began), end="")
+
+    def close(self) -> None:
+        """Leaves the cursor on a line of its own."""
+        if self._width:
+            self._write("", end="")
+
+    def _write(self, text: str, end: str) -> None:
+        text = text[: shutil.get_terminal_size().columns - 1] if not end else text
+        self._out.write("\r" + text.ljust(self._width) + end)
+        self._out.flush()
+        self._width = 0 if end else len(text)
+
+
+def line(event: Progress, seconds: float) -> str:
+    """
+    >>> line(Progress("train", 75, 300, "epochs", "critic -0.4", False), 20.0)
+    'train         ━━━━━━────────────────── 75/300 epochs  critic -0.4  1:00 left'
+    >>> line(Progress("train", 300, 300, "epochs", "critic -0.4", True), 80.0)
+    'train         300 epochs  critic -0.4  1:20'
+    """
+    amount = f"{event.done:,.0f}" if event.finished or not event.total else f"{event.done:,.0f}/{event.total:,.0f}"
+    unit = event.unit[:-1] if event.finished and event.done == 1 else event.unit
+    parts = [f"{amount} {unit}", event.note]
+    bar = ""
+    if event.finished:
+        parts.append(duration(seconds))
+    elif event.total:
+        share = min(event.done / event.total, 1.0)
+        bar = "━" * round(share * _BAR) + "─" * (_BAR - round(share * _BAR)) + " "
+        if share > 0.01:
+            parts.append(f"{duration(seconds * (1 / share - 1))} left")
+    return f"{event.phase:<13} {bar}" + "  ".join(part for part in parts if part)
+
+
+def duration(seconds: float) -> str:
+    """
+    >>> duration(0.25), duration(80), duration(4000)
+    ('0.2 s', '1:20', '1:06:40')
+    """
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def _in_notebook() -> bool:
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython else None
+    return shell is not None and hasattr(shell, "kernel")
+
+
+def listener(progress: ProgressOption) -> Callable[[Progress], object] | None:
+    """Who hears of progress: a display where somebody looks, unless the caller says otherwise."""
+    if callable(progress):
+        return progress
+    out = sys.stdout if _in_notebook() else sys.stderr
+    looked_at = _in_notebook() or (out is not None and out.isatty())
+    return Display(out) if progress or (progress is None and looked_at) else None

@@ -1,0 +1,212 @@
+"""What :func:`tessera.evaluate` and :func:`tessera.inspect` find out."""
+
+from __future__ import annotations
+
+import ctypes as c
+import html
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from . import _frames
+from ._arrow import Incoming
+from ._context import Context
+from ._library import EvaluateOptions, lib, read_json
+from ._model import _sequence_options, _take
+from ._progress import ProgressOption
+
+_NO_JUDGES = -1
+
+# Where a headline score stands in the document, and what it says.
+_HEADLINES = (
+    ("column_shapes", "scores/column_shapes", "how alike each column's distribution is; 1: equal"),
+    ("pair_trends", "scores/pair_trends", "how alike the dependence of each pair of columns is; 1: equal"),
+    ("quality", "scores/quality", "mean of the two"),
+    ("c2st_auc", "c2st/trees/auc", "boosted trees that tell synthetic from real rows; 0.5: they cannot"),
+    ("c2st_floor_auc", "c2st/trees/floor_auc", "the same for real rows against real rows"),
+    ("utility_auc", "utility/synthetic/auc", "of a classifier trained on the synthetic rows, on the holdout"),
+    ("utility_auc_real", "utility/real/auc", "of the same classifier trained on the real rows"),
+    ("utility_r2", "utility/synthetic/r2", "of a regressor trained on the synthetic rows, on the holdout"),
+    ("utility_r2_real", "utility/real/r2", "of the same regressor trained on the real rows"),
+    ("exact_copies", "exact_copies/share", "synthetic rows that equal a real one"),
+    ("new_rows", "new_row_synthesis/score", "synthetic rows that match no real one within 1 %"),
+    ("discriminative", "judges/discriminative/mean", "judges that tell synthetic from real sequences; 0: they cannot"),
+    ("predictive", "judges/predictive/mean", "error of a predictor trained on synthetic sequences, on real ones"),
+    ("predictive_floor", "judges/predictive/floor/mean", "the same predictor trained on real sequences"),
+    ("autocorrelation", "scores/autocorrelation_difference", "difference of autocorrelations; 0: none"),
+    ("closer_to_real", "l1/share_closer_to_real_equal_rows", "rows nearer to real than to holdout rows; 0.5: ideal"),
+)
+
+
+class Report:
+    """How near synthetic rows are to real ones. It shows itself in a notebook.
+
+    Attributes
+    ----------
+    document : dict
+        All that was computed; docs/metrics.md names each entry.
+    """
+
+    def __init__(self, document: dict[str, Any], kind: _frames.Frames) -> None:
+        self.document = document
+        self._kind = kind
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """The headline figures that were computed.
+
+        >>> tessera.evaluate(people, people, distances=False, c2st=False).scores["quality"]
+        1.0
+        """
+        return {name: score for name, score, _ in self._headlines()}
+
+    @property
+    def columns(self) -> Any:
+        """A row for each column, as a frame of the kind of the real table."""
+        return self._kind.from_records(_flat_records(self.document.get("columns", [])))
+
+    @property
+    def pairs(self) -> Any:
+        """A row for each pair of columns, as a frame of the kind of the real table."""
+        return self._kind.from_records(_flat_records(self.document.get("pairs", [])))
+
+    def _headlines(self) -> list[tuple[str, float, str]]:
+        found = [(name, _at(self.document, path), means) for name, path, means in _HEADLINES]
+        return [(name, score, means) for name, score, means in found if score is not None]
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name:<18}{score:>8.4f}  {means}" for name, score, means in self._headlines())
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th>{html.escape(name)}</th><td>{score:.4f}</td><td>{html.escape(means)}</td></tr>"
+            for name, score, means in self._headlines()
+        )
+        head = "<tr><th>score</th><th>value</th><th>meaning</th></tr>"
+        return f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>"
+
+
+def evaluate(
+    real: Any,
+    synthetic: Any,
+    *,
+    holdout: Any = None,
+    target: str | None = None,
+    seed: int = 0,
+    distances: bool = True,
+    c2st: bool = True,
+    utility: bool = True,
+    index: bool = False,
+    types: Mapping[str, str] | None = None,
+    sequence_length: int | None = None,
+    sequence_key: str | None = None,
+    sequence_index: str | None = None,
+    stride: int | None = None,
+    static: str | Iterable[str] | None = None,
+    judges: int | None = None,
+    device: str | None = None,
+    threads: int = 0,
+    memory_limit: int = 0,
+    progress: ProgressOption = None,
+) -> Report:
+    """Says how near synthetic rows are to real ones, and how near to copies of them.
+
+    Parameters
+    ----------
+    real : table or path
+        The rows that the model was fitted to; as in :func:`tessera.fit`.
+    synthetic : table or path
+        The rows that were sampled.
+    holdout : table or path, optional
+        Rows of the same source that the model has not seen. Without them there is no utility, and distances have
+        nothing to be compared with.
+    target : str, optional
+        The column that utility predicts; if not given, the last one with a few values, else the last number.
+    seed : int
+        Of every draw: folds, parts of large tables.
+    distances, c2st, utility : bool
+        Whether to compute the distances to the closest record, the classifiers that tell the tables apart, and the
+        classifier that is trained on synthetic rows.
+    index, types, sequence_length, sequence_key, sequence_index, stride, static
+        As in :func:`tessera.fit`. `types` are of tables in files.
+    judges : int, optional
+        For sequences: trainings of the two judges (10).
+    device, threads, memory_limit, progress
+        As in :func:`tessera.fit`.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    DataError
+        The columns differ, or the target cannot be predicted.
+
+    Examples
+    --------
+    >>> report = tessera.evaluate(people, model.sample(300), distances=False)
+    >>> 0 < report.scores["quality"] <= 1
+    True
+    """
+    sequences = (sequence_length, sequence_key, sequence_index, stride, static)
+    options = EvaluateOptions(
+        seed=seed,
+        without_distances=not distances,
+        target=target,
+        without_c2st=not c2st,
+        without_utility=not utility,
+        sequences=None if all(x is None for x in sequences) else _sequence_options(*sequences),
+        judges=_NO_JUDGES if judges == 0 else judges,
+    )
+    context = Context(progress, device, threads, memory_limit)
+
+    def work(handle: c.c_void_p) -> Report:
+        (kind, *_), *_ = tables = [_take(t, types, index, handle) for t in (real, synthetic, holdout) if t is not None]
+        streams = [Incoming(taken.rows) for _, taken in tables] + [None] * (holdout is None)
+        return Report(read_json(lib.tessera_evaluate, handle, c.byref(options), *streams), kind)
+
+    return context.run(work)
+
+
+def inspect(data: Any, *, types: Mapping[str, str] | None = None, index: bool = False) -> Any:
+    """What :func:`tessera.fit` would understand of a table: a row for each column, with the reason for its type.
+
+    Examples
+    --------
+    >>> tessera.inspect(people)[["name", "type"]].head(2)
+            name        type
+    0  person_id  identifier
+    1     gender    category
+    """
+
+    def work(handle: c.c_void_p) -> Any:
+        kind, taken = _take(data, types, index, handle)
+        document = read_json(lib.tessera_inspect, handle, Incoming(taken.rows))
+        return kind.from_records(_flat_records(document["columns"]))
+
+    return Context(progress=False).run(work)
+
+
+def _at(document: Any, path: str) -> float | None:
+    for key in path.split("/"):
+        document = document.get(key) if isinstance(document, dict) else None
+    return document if isinstance(document, (int, float)) else None
+
+
+def _flat(entry: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """
+    >>> _flat({"name": "age", "shape": {"score": 0.5}})
+    {'name': 'age', 'shape_score': 0.5}
+    """
+    flat: dict[str, Any] = {}
+    for key, value in entry.items():
+        flat.update(_flat(value, f"{prefix}{key}_") if isinstance(value, dict) else {prefix + key: value})
+    return flat
+
+
+def _flat_records(entries: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Entries as records of one set of names, those of columns first; None where an entry has none."""
+    records = [_flat(entry) for entry in entries]
+    found = dict.fromkeys(name for record in records for name in record)
+    names = sorted(found, key=lambda name: name not in ("name", "a", "b"))
+    return [{name: record.get(name) for name in names} for record in records]

@@ -1,0 +1,45 @@
+"""Runs the examples in the docstrings, and the Python blocks of docs/python.md in their order."""
+
+import contextlib
+import doctest
+import importlib
+import io
+import os
+import pathlib
+import pkgutil
+import re
+import tempfile
+import unittest
+
+import tessera
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+def load_tests(_loader, tests, _pattern):
+    people = tessera.example(500, seed=1)
+    known = {"tessera": tessera, "people": people, "model": tessera.fit(people, epochs=1, calibrate="off")}
+    flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    for module in pkgutil.iter_modules(tessera.__path__, "tessera."):
+        tests.addTests(doctest.DocTestSuite(importlib.import_module(module.name), extraglobs=known, optionflags=flags))
+    tests.addTests(doctest.DocTestSuite(tessera, extraglobs=known, optionflags=flags))
+    return tests
+
+
+class Page(unittest.TestCase):
+    def test_the_page_runs_as_it_stands(self):
+        blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs/python.md").read_text(encoding="utf-8"), re.S)
+        self.assertTrue(blocks)
+        before = os.getcwd()
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+            os.chdir(folder)
+            try:
+                names = {"__name__": "page"}
+                for block in blocks:
+                    exec(compile(block, "docs/python.md", "exec"), names)
+            finally:
+                os.chdir(before)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,215 @@
+"""Models: sampled, saved, pickled, forked, shared; estimators, reports, files, mistakes."""
+
+import concurrent.futures
+import copy
+import inspect
+import os
+import pathlib
+import pickle
+import tempfile
+import unittest
+
+import pandas
+import polars
+import pyarrow as pa
+
+import tessera
+from tessera import _frames
+
+PEOPLE = tessera.example(800, seed=1)
+MODEL = tessera.fit(PEOPLE, epochs=2, calibrate="off", seed=1)
+
+
+def in_folder(test):
+    def run(self):
+        with tempfile.TemporaryDirectory() as folder:
+            test(self, pathlib.Path(folder))
+
+    run.__name__ = test.__name__
+    return run
+
+
+class Sampling(unittest.TestCase):
+    def test_rows_depend_on_model_seed_and_place_only(self):
+        rows = MODEL.sample(300, seed=4)
+        parts = [MODEL.sample(100, seed=4, offset=offset, batch_size=7) for offset in (0, 100, 200)]
+        pandas.testing.assert_frame_equal(pandas.concat(parts, ignore_index=True), rows)
+        parts = list(MODEL.sample_iter(90, 300, seed=4))
+        self.assertEqual([len(part) for part in parts], [90, 90, 90, 30])
+        pandas.testing.assert_frame_equal(pandas.concat(parts, ignore_index=True), rows)
+        self.assertFalse(MODEL.sample(300, seed=5).equals(rows))
+
+    def test_iteration_without_an_end(self):
+        rows = MODEL.sample_iter(5, offset=2)
+        pandas.testing.assert_frame_equal(next(rows), MODEL.sample(5, offset=2))
+        pandas.testing.assert_frame_equal(next(rows), MODEL.sample(5, offset=7))
+
+    def test_every_row_meets_the_condition(self):
+        self.assertTrue((MODEL.sample(200, where="age >= 40")["age"] >= 40).all())
+
+    def test_rows_come_as_asked(self):
+        kinds = {"pandas": pandas.DataFrame, "polars": polars.DataFrame, "arrow": pa.Table, "rows": tessera.Rows}
+        for out, kind in kinds.items():
+            self.assertIsInstance(MODEL.sample(5, out=out), kind)
+        first = MODEL.sample(5, out="arrow").to_pylist()[0]
+        self.assertEqual(MODEL.sample(5, out="duckdb").fetchall()[0], tuple(first.values()))
+        as_rows = tessera.fit(PEOPLE, epochs=0).sample(5, out="rows")
+        self.assertTrue(pa.table(as_rows).equals(pa.table(as_rows)))
+
+    def test_threads_may_share_a_model(self):
+        expected = [MODEL.sample(200, seed=seed) for seed in range(4)]
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            for found, rows in zip(pool.map(lambda seed: MODEL.sample(200, seed=seed), range(4)), expected):
+                pandas.testing.assert_frame_equal(found, rows)
+
+    def test_a_forked_process_may_use_a_model(self):
+        expected = MODEL.sample(50)
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if MODEL.sample(50).equals(expected) else 1)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+
+
+class Files(unittest.TestCase):
+    @in_folder
+    def test_models_are_saved_and_loaded(self, folder):
+        path = folder / "m.tessera"
+        MODEL.save(path)
+        with self.assertRaisesRegex(tessera.FileError, "overwrite=True"):
+            MODEL.save(path)
+        MODEL.save(path, overwrite=True)
+        self.assertEqual(os.listdir(folder), ["m.tessera"])
+        self.assertTrue(tessera.load(path).sample(20).equals(MODEL.sample(20)))
+        again = pickle.loads(pickle.dumps(MODEL))
+        self.assertTrue(again.sample(20).equals(MODEL.sample(20)))
+        self.assertEqual(again.schema.names, list(PEOPLE.columns))
+        path.write_bytes(path.read_bytes()[:1000])
+        with self.assertRaises(tessera.FormatError):
+            tessera.load(path)
+
+    @in_folder
+    def test_rows_are_written_and_read_by_the_ending(self, folder):
+        expected = MODEL.sample(50, out="arrow")
+        for name in ("r.csv", "r.parquet", "r.arrow"):
+            path = folder / name
+            self.assertEqual(MODEL.sample(50, out=path), path)
+            with self.assertRaises(tessera.FileError):
+                MODEL.sample(50, out=str(path))
+            read = tessera.fit(path, epochs=0)
+            self.assertEqual(read.schema.names, expected.column_names)
+            self.assertIsInstance(read.sample(3), pandas.DataFrame)
+            self.assertIn(name, read.describe()["provenance"]["source"])
+
+    @in_folder
+    def test_pyarrow_serves_where_the_plugin_is_missing(self, folder):
+        from tessera import _files
+
+        path = folder / "r.parquet"
+        writer = _files._pyarrow_writer(path)
+        for count in (50, 0):
+            _files._write_by_pyarrow(MODEL.sample(count, out="rows"), path, writer)
+            found = _files._read_by_pyarrow([str(path)], tessera.UnsupportedError("")).read_all()
+            self.assertEqual(found.to_pylist(), MODEL.sample(count, out="arrow").to_pylist())
+
+    @in_folder
+    def test_words_about_how_to_read_a_file(self, folder):
+        path = folder / "t.csv"
+        path.write_text("zip;x\n" + "00501;?\n10115;2\n" * 30)
+        rows = tessera.read([path], missing="?", delimiter=";", types={"zip": "category"})
+        frame = tessera.fit(rows, epochs=0).sample(50)
+        self.assertEqual(set(frame["zip"]), {"00501", "10115"})
+        self.assertEqual(str(frame["x"].dtype), "Int64")
+        self.assertEqual(tessera.inspect(path, types={"zip": "category"})["type"].tolist()[0], "category")
+
+
+class Options(unittest.TestCase):
+    def test_options_of_methods_need_no_list_here(self):
+        for method in tessera.methods():
+            self.assertTrue(tessera.options(method))
+        model = tessera.fit(PEOPLE, method="ctgan", epochs=0, pac=5, generator_dim=(16, 16), calibrate="off")
+        config = model.describe()["config"]
+        self.assertEqual((config["pac"], config["generator_dim"]), (5, [16, 16]))
+
+    def test_types_are_overridden(self):
+        model = tessera.fit(PEOPLE, types={"children": "category"}, epochs=0)
+        self.assertEqual(model.schema["children"].type, "category")
+        odd = pandas.DataFrame({'a,"b=c': [1, 2, 3] * 10})
+        self.assertEqual(tessera.fit(odd, types={'a,"b=c': "category"}, epochs=0).schema.names, ['a,"b=c'])
+
+    def test_mistakes_are_named_when_the_call_is_made(self):
+        calls = {
+            lambda: tessera.fit(PEOPLE, pacc=3): (tessera.UsageError, "pacc"),
+            lambda: tessera.fit(PEOPLE, method="gan"): (tessera.UsageError, "gan"),
+            lambda: tessera.fit(PEOPLE, method="ctgan", batch_size=3): (tessera.UsageError, "batch_size 3 .* pac 10"),
+            lambda: tessera.fit(PEOPLE, types={"age": "number"}): (tessera.UsageError, "integer, decimal"),
+            lambda: tessera.fit(3): (tessera.DataError, "int is no table"),
+            lambda: tessera.fit("no.csv"): (tessera.FileError, "no such file"),
+            lambda: tessera.fit(PEOPLE, device="abacus"): (tessera.TesseraError, "abacus"),
+            lambda: tessera.load("no.tessera"): (tessera.FileError, "no such file"),
+            lambda: MODEL.sample(3, where="agee > 3"): (tessera.ConditionError, 'Nearest: "age"'),
+            lambda: MODEL.sample(3, where="age >"): (tessera.UsageError, "expected a value"),
+            lambda: MODEL.sample(3, where="a\0"): (tessera.UsageError, "NUL"),
+            lambda: MODEL.sample(9, where="age > 40 and age < 30", max_tries=9): (tessera.ConditionError, "max_tries"),
+            lambda: MODEL.sample(-1): (tessera.UsageError, "-1"),
+            lambda: MODEL.sample(3, out="panda"): (tessera.UsageError, "ending"),
+            lambda: MODEL.sample_iter(3, where="agee > 3"): (tessera.ConditionError, "agee"),
+            lambda: MODEL.sample_iter(0): (tessera.UsageError, "batch"),
+            lambda: tessera.evaluate(PEOPLE, PEOPLE[["age"]]): (tessera.DataError, "person_id"),
+            lambda: tessera.evaluate(PEOPLE, PEOPLE, target="age"): (tessera.UsageError, "holdout"),
+            lambda: tessera.TVAE(pac=3): (tessera.UsageError, "pac"),
+            lambda: tessera.TVAE().sample(3): (tessera.UsageError, "not fitted"),
+        }
+        for call, (kind, words) in calls.items():
+            with self.assertRaisesRegex(kind, words):
+                call()
+
+    def test_a_loaded_model_needs_no_library_of_its_frames(self):
+        class Missing(_frames.Polars):
+            module = "no_such_module"
+
+        self.assertFalse(Missing().installed())
+
+
+class Estimators(unittest.TestCase):
+    def test_parameters_pass_through(self):
+        made = tessera.CTGAN(epochs=0, pac=5, random_state=3, calibrate="off")
+        self.assertEqual({**made.get_params(), "pac": 10}, made.set_params(pac=10).get_params())
+        self.assertEqual(repr(made), "CTGAN(calibrate='off', epochs=0, pac=10, random_state=3)")
+        self.assertIn("pac", inspect.signature(tessera.CTGAN).parameters)
+        self.assertEqual(made.fit(PEOPLE).model_.describe()["config"]["pac"], 10)
+        self.assertEqual(made.model_.describe()["provenance"]["seed"], 3)
+        self.assertEqual(len(pickle.loads(pickle.dumps(made)).sample(4)), 4)
+
+    def test_clones_are_equal_and_not_fitted(self):
+        made = tessera.TVAE(epochs=0, types={"children": "category"}).fit(PEOPLE)
+        try:
+            from sklearn.base import clone
+        except ImportError:
+            clone = lambda estimator: type(estimator)(**copy.deepcopy(estimator.get_params(deep=False)))  # noqa: E731
+        self.assertEqual(clone(made).get_params(), made.get_params())
+        self.assertFalse(hasattr(clone(made), "model_"))
+
+
+class Reports(unittest.TestCase):
+    def test_scores_columns_and_pairs(self):
+        report = tessera.evaluate(PEOPLE, MODEL.sample(400), holdout=tessera.example(400, seed=2), target="employed")
+        self.assertGreater(report.scores["quality"], 0.5)
+        self.assertIn("utility_auc", report.scores)
+        self.assertEqual(report.columns["name"].tolist(), [name for name in PEOPLE if name != "person_id"])
+        self.assertEqual(len(report.pairs), 13 * 12 / 2)
+        self.assertIn("<td>", report._repr_html_())
+        frame = polars.DataFrame(PEOPLE)
+        self.assertIsInstance(tessera.evaluate(frame, PEOPLE, c2st=False, distances=False).columns, polars.DataFrame)
+
+    def test_sequences(self):
+        steps = pandas.DataFrame({"who": [i // 5 for i in range(200)], "day": [i % 5 for i in range(200)],
+                                  "x": [float(i % 7) for i in range(200)]})  # fmt: skip
+        key = {"sequence_key": "who", "sequence_index": "day"}
+        model = tessera.fit(steps, method="timegan", iterations=2, static=["who"][:0], **key)
+        rows = model.sample(10)
+        self.assertEqual(dict(rows.dtypes), dict(steps.dtypes))
+        self.assertIn("column_shapes", tessera.evaluate(steps, rows, judges=0, **key).scores)
+
+
+if __name__ == "__main__":
+    unittest.main()
