@@ -1,6 +1,7 @@
 # What `cmake --install` and `cpack` put where: one tree that may be moved as a whole, found by find_package(tessera) and by pkg-config.
 #   runtime       the program, the shared library and its plugins, manual page, completions
 #   development   headers, the link to the shared library, the static library, CMake and pkg-config files, the reference of the C interface
+#   python        the shared library and its CUDA plugin in a folder tessera/, where the Python package looks for them; only when it is asked for
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -51,6 +52,11 @@ foreach(plugin tessera_cuda tessera_arrow)
     install(FILES ${CMAKE_BINARY_DIR}/lib${plugin}.so DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime)
   endif()
 endforeach()
+
+install(FILES $<TARGET_FILE:tessera> DESTINATION tessera RENAME $<TARGET_SONAME_FILE_NAME:tessera> COMPONENT python EXCLUDE_FROM_ALL)
+if(TARGET tessera_cuda)
+  install(FILES ${CMAKE_BINARY_DIR}/libtessera_cuda.so DESTINATION tessera COMPONENT python EXCLUDE_FROM_ALL)
+endif()
 
 # Manual page and completions come from --help, the reference from the header.
 set(docs ${CMAKE_BINARY_DIR}/docs)
