@@ -37,35 +37,53 @@ ProgressOption = Union[None, bool, Callable[[Progress], object]]
 
 _BAR = 24
 _FEWEST_SECONDS = 0.1  # between two drawings
+_DELAY = 1.0  # seconds that a call takes before it is drawn
+_NOTEBOOK_COLUMNS = 110
 
 
 class Display:
-    """Draws the running phase on one line, which the next event overwrites; a finished phase keeps its line."""
+    """Draws the running phase on one line, which the next event overwrites; a finished phase keeps its line.
 
-    def __init__(self, out: TextIO) -> None:
-        self._out = out
+    Parameters
+    ----------
+    out : file
+    width : int
+        Columns that a line may take.
+    delay : float
+        Seconds after which drawing begins: a call that takes less shows notices only.
+    """
+
+    def __init__(self, out: TextIO, width: int = 80, delay: float = 0.0) -> None:
+        self._out, self._columns = out, width
         self._began = time.monotonic()  # the running phase
+        self._shown_from = self._began + delay
         self._drawn = 0.0
         self._width = 0  # of the line on the screen
+        self._waiting: list[str] = []  # lines of phases that finished before drawing began
 
     def __call__(self, event: Progress) -> None:
         now = time.monotonic()
         if event.phase == "notice":
             self._write(event.note, end="\n")
-        elif event.finished:
-            self._write(line(event, now - self._began), end="\n")
+            return
+        if event.finished:
+            self._waiting.append(line(event, now - self._began))
             self._began = now
-        elif now - self._drawn >= _FEWEST_SECONDS:
+        if now < self._shown_from:
+            return
+        for text in self._waiting:
+            self._write(text, end="\n")
+        self._waiting.clear()
+        if not event.finished and now - self._drawn >= _FEWEST_SECONDS:
             self._drawn = now
-            self._write(line(event, now - self._began), end="")
+            self._write(line(event, now - self._began)[: self._columns - 1], end="")
 
     def close(self) -> None:
-        """Leaves the cursor on a line of its own."""
+        """Leaves the cursor at the beginning of an empty line."""
         if self._width:
-            self._write("", end="")
+            self._write("", end="\r")
 
     def _write(self, text: str, end: str) -> None:
-        text = text[: shutil.get_terminal_size().columns - 1] if not end else text
         self._out.write("\r" + text.ljust(self._width) + end)
         self._out.flush()
         self._width = 0 if end else len(text)
@@ -114,6 +132,9 @@ def listener(progress: ProgressOption) -> Callable[[Progress], object] | None:
     """Who hears of progress: a display where somebody looks, unless the caller says otherwise."""
     if callable(progress):
         return progress
-    out = sys.stdout if _in_notebook() else sys.stderr
-    looked_at = _in_notebook() or (out is not None and out.isatty())
-    return Display(out) if progress or (progress is None and looked_at) else None
+    notebook = _in_notebook()
+    out = sys.stdout if notebook else sys.stderr
+    if progress is False or (progress is None and not notebook and (out is None or not out.isatty())):
+        return None
+    width = _NOTEBOOK_COLUMNS if notebook else shutil.get_terminal_size().columns
+    return Display(out, width, 0.0 if progress else _DELAY)

@@ -95,6 +95,14 @@ class Progress(unittest.TestCase):
         self.assertIn("\rtrain         3 epochs  critic 1", lines[0])
         self.assertIn("a line for the user", lines[1])
 
+    def test_short_calls_show_notices_only(self):
+        out = io.StringIO()
+        display = _progress.Display(out, delay=1e9)
+        for phase in ("encode", "notice", "train"):
+            display(tessera.Progress(phase, 1, 1, "steps", "heard", True))
+        display.close()
+        self.assertEqual(out.getvalue(), "\rheard\n")
+
     def test_nothing_is_drawn_where_nobody_looks(self):
         self.assertIsNone(_progress.listener(False))
         self.assertIsInstance(_progress.listener(True), _progress.Display)

@@ -1,9 +1,10 @@
-"""Runs the examples in the docstrings, and the Python blocks of docs/python.md in their order."""
+"""Runs the examples in the docstrings, the Python blocks of docs/python.md, and the cells of the notebook."""
 
 import contextlib
 import doctest
 import importlib
 import io
+import json
 import os
 import pathlib
 import pkgutil
@@ -26,9 +27,8 @@ def load_tests(_loader, tests, _pattern):
     return tests
 
 
-class Page(unittest.TestCase):
-    def test_the_page_runs_as_it_stands(self):
-        blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs/python.md").read_text(encoding="utf-8"), re.S)
+class Pages(unittest.TestCase):
+    def run_blocks(self, blocks, page):
         self.assertTrue(blocks)
         before = os.getcwd()
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
@@ -36,9 +36,18 @@ class Page(unittest.TestCase):
             try:
                 names = {"__name__": "page"}
                 for block in blocks:
-                    exec(compile(block, "docs/python.md", "exec"), names)
+                    exec(compile(block, page, "exec"), names)
             finally:
                 os.chdir(before)
+
+    def test_the_page_runs_as_it_stands(self):
+        text = (ROOT / "docs/python.md").read_text(encoding="utf-8")
+        self.run_blocks(re.findall(r"```python\n(.*?)```", text, re.DOTALL), "docs/python.md")
+
+    def test_the_notebook_runs_as_it_stands(self):
+        notebook = json.loads((ROOT / "examples/python/people.ipynb").read_text(encoding="utf-8"))
+        cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+        self.run_blocks(cells, "people.ipynb")
 
 
 if __name__ == "__main__":
