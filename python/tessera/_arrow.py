@@ -5,9 +5,9 @@ https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html
 
 from __future__ import annotations
 
+import contextlib
 import ctypes as c
 import sys
-import threading
 from collections.abc import Iterator
 from typing import Any, Callable
 
@@ -58,7 +58,6 @@ class _Held:
         return sys.getrefcount(self.capsule)
 
 
-_lock = threading.Lock()
 _held: list[_Held] = []
 _OURS_ONLY = _Held(Stream(), b"arrow_array_stream").references()
 
@@ -73,9 +72,9 @@ def to_capsule(struct: c.Structure, name: bytes) -> Any:
     """A capsule that owns a stream, schema or array."""
     release_unused()
     held = _Held(struct, name)
-    with _lock:
-        _held.append(held)
-    return held.capsule
+    capsule = held.capsule
+    _held.append(held)
+    return capsule
 
 
 def release_unused() -> None:
@@ -83,11 +82,12 @@ def release_unused() -> None:
 
     A destructor of the capsule would be Python code that runs while an exception is pending, where a reader fails.
     """
-    with _lock:
-        unused = [held for held in _held if held.references() == _OURS_ONLY]
-        _held[:] = [held for held in _held if held not in unused]
-    for held in unused:
-        release(held.struct)
+    for held in _held[:]:
+        if held.references() != _OURS_ONLY:
+            continue
+        with contextlib.suppress(ValueError):  # another thread was here; a lock could be held at a fork
+            _held.remove(held)
+            release(held.struct)
 
 
 class Incoming:

@@ -30,6 +30,7 @@ class Context:
         memory_limit: int = 0,
         scratch: bytes | None = None,
     ) -> None:
+        self.handle = c.c_void_p()
         self._listener = listen = listener(progress)
         events: collections.deque[Callable[[], object]] = collections.deque()  # calls to make in the caller's thread
         self._events = events
@@ -41,7 +42,6 @@ class Context:
 
         self._hear = PROGRESS_FN(heard) if listen else PROGRESS_FN(0)  # lives as long as the context
         self._hear_losses: Any = None
-        self.handle = c.c_void_p()
         options = ContextOptions(
             threads=threads, progress=c.cast(self._hear, c.c_void_p), device=device, memory_limit=memory_limit,
             scratch=scratch,
@@ -77,8 +77,9 @@ class Context:
             finally:
                 done.set()
 
-        threading.Thread(target=body, name="tessera", daemon=True).start()
+        thread = threading.Thread(target=body, name="tessera", daemon=True)
         try:
+            thread.start()
             while not done.wait(_POLL_SECONDS):
                 self._drain()
             self._drain()

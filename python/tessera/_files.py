@@ -32,6 +32,19 @@ def path_list(data: Any) -> list[str] | None:
     return None
 
 
+def are_csv(paths: Sequence[str]) -> bool:
+    """Whether files are neither Parquet nor Arrow, whose columns have types of their own."""
+    for path in expanded(paths)[:1]:
+        with contextlib.suppress(OSError), open(path, "rb") as file:  # the library says what is wrong with a file
+            return not file.read(6).startswith((b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"))
+    return True
+
+
+def expanded(paths: Sequence[str]) -> list[str]:
+    """The files that paths with ``*`` stand for."""
+    return [file for path in paths for file in ([path] if os.path.exists(path) else sorted(glob.glob(path)))]
+
+
 def read(
     paths: Paths,
     *,
@@ -49,8 +62,8 @@ def read(
     paths : path or list of paths
         CSV, Parquet or Arrow files with the same columns; a name with ``*`` is the files it matches.
     types : mapping, optional
-        Types of columns, ``{"zip": "category"}``, where those that are found are not meant: integer, decimal, boolean,
-        category, date, datetime, identifier or constant.
+        Types of the columns of CSV files, ``{"zip": "category"}``, where those that are found are not meant: integer,
+        decimal, boolean, category, date, datetime, identifier or constant.
     missing : str or iterable of str, optional
         Further spellings of a missing value.
     delimiter : str, optional
@@ -142,7 +155,7 @@ def _read_by_pyarrow(paths: Sequence[str], unsupported: _errors.UnsupportedError
         import pyarrow.dataset
     except ImportError:
         raise unsupported from None
-    files = [file for path in paths for file in ([path] if os.path.exists(path) else sorted(glob.glob(path)))]
+    files = expanded(paths)
     with open(files[0], "rb") as first:
         kind = "parquet" if first.read(4) == b"PAR1" else "ipc"
     return pyarrow.dataset.dataset(files, format=kind).scanner().to_reader()

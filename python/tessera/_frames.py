@@ -76,6 +76,9 @@ class Pandas(Frames):
             raise _errors.DataError(f"The DataFrame cannot be passed as an Arrow stream: {error}") from error
         note = json.loads(table.schema.metadata[b"pandas"])
         note["column_indexes"] = json.loads(without_index.schema.metadata[b"pandas"])["column_indexes"]
+        for column in note["columns"]:
+            if column["pandas_type"] == "categorical":  # how many there are counts rare ones too
+                column.update(numpy_type="int8", metadata=None)
         dtypes = dict(zip(table.column_names, data.dtypes))
         objects = [name for name, dtype in dtypes.items() if str(dtype) == "object"]
         categories = {name: known for name, known in map(self._categories, dtypes.items()) if known}

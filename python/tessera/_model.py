@@ -153,8 +153,8 @@ def fit(
     lib.tessera_check_fit_options(c.byref(options))  # before a large table is converted
 
     def work(handle: c.c_void_p) -> Model:
-        kind, taken = _take(data, types, index, handle)
-        options.types = (type_list({**taken.types, **(types or {})}) or "").encode() if not paths else None
+        kind, taken = _take(data, index, handle, types)
+        options.types = (type_list(taken.types) or "").encode()
         model = c.c_void_p()
         lib.tessera_fit(handle, c.byref(options), Incoming(taken.rows), c.byref(model))
         return Model(model, kind, taken.looks)
@@ -389,17 +389,20 @@ def _with_note(handle: c.c_void_p, note: dict[str, Any]) -> Model:
     return Model(handle, kind, note.get("looks", {}))
 
 
-def _take(data: Any, types: Mapping[str, str] | None, index: bool, context: Any) -> Any:
-    """The library that a table is of, and its rows."""
+def _take(data: Any, index: bool, context: Any, types: Mapping[str, str] | None = None) -> Any:
+    """The library that a table is of, and the table, with the types that its rows have not yet."""
+    given = dict(types or {})
     if isinstance(data, Rows):
-        return _frames.default(), _frames.Taken(data, {}, {})
+        return _frames.default(), _frames.Taken(data, {}, given)
     paths = _files.path_list(data)
     if paths is None:
         kind = _frames.of(data)
-        return kind, kind.take(data, index)
-    options = _files.csv_options(types)
+        taken = kind.take(data, index)
+        return kind, taken._replace(types={**taken.types, **given})
+    csv = _files.are_csv(paths)
+    options = _files.csv_options(given if csv else None)
     rows = Rows(lambda stream: _files.open_table(context, paths, options, stream))
-    return _frames.default(), _frames.Taken(rows, {}, {})
+    return _frames.default(), _frames.Taken(rows, {}, {} if csv else given)
 
 
 def _sequence_options(

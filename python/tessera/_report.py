@@ -96,7 +96,6 @@ def evaluate(
     c2st: bool = True,
     utility: bool = True,
     index: bool = False,
-    types: Mapping[str, str] | None = None,
     sequence_length: int | None = None,
     sequence_key: str | None = None,
     sequence_index: str | None = None,
@@ -126,8 +125,8 @@ def evaluate(
     distances, c2st, utility : bool
         Whether to compute the distances to the closest record, the classifiers that tell the tables apart, and the
         classifier that is trained on synthetic rows.
-    index, types, sequence_length, sequence_key, sequence_index, stride, static
-        As in :func:`tessera.fit`. `types` are of tables in files.
+    index, sequence_length, sequence_key, sequence_index, stride, static
+        As in :func:`tessera.fit`. :func:`tessera.read` reads CSV files with types that are not found.
     judges : int, optional
         For sequences: trainings of the two judges (10).
     device, threads, memory_limit, progress
@@ -161,14 +160,14 @@ def evaluate(
     context = Context(progress, device, threads, memory_limit)
 
     def work(handle: c.c_void_p) -> Report:
-        (kind, *_), *_ = tables = [_take(t, types, index, handle) for t in (real, synthetic, holdout) if t is not None]
+        (kind, *_), *_ = tables = [_take(t, index, handle) for t in (real, synthetic, holdout) if t is not None]
         streams = [Incoming(taken.rows) for _, taken in tables] + [None] * (holdout is None)
         return Report(read_json(lib.tessera_evaluate, handle, c.byref(options), *streams), kind)
 
     return context.run(work)
 
 
-def inspect(data: Any, *, types: Mapping[str, str] | None = None, index: bool = False) -> Any:
+def inspect(data: Any, *, index: bool = False) -> Any:
     """What :func:`tessera.fit` would understand of a table: a row for each column, with the reason for its type.
 
     Examples
@@ -180,7 +179,7 @@ def inspect(data: Any, *, types: Mapping[str, str] | None = None, index: bool = 
     """
 
     def work(handle: c.c_void_p) -> Any:
-        kind, taken = _take(data, types, index, handle)
+        kind, taken = _take(data, index, handle)
         document = read_json(lib.tessera_inspect, handle, Incoming(taken.rows))
         return kind.from_records(_flat_records(document["columns"]))
 

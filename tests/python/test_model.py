@@ -119,7 +119,7 @@ class Files(unittest.TestCase):
         frame = tessera.fit(rows, epochs=0).sample(50)
         self.assertEqual(set(frame["zip"]), {"00501", "10115"})
         self.assertEqual(str(frame["x"].dtype), "Int64")
-        self.assertEqual(tessera.inspect(path, types={"zip": "category"})["type"].tolist()[0], "category")
+        self.assertEqual(tessera.inspect(rows)["type"].tolist(), ["category", "integer"])
 
 
 class Options(unittest.TestCase):
@@ -133,6 +133,11 @@ class Options(unittest.TestCase):
     def test_types_are_overridden(self):
         model = tessera.fit(PEOPLE, types={"children": "category"}, epochs=0)
         self.assertEqual(model.schema["children"].type, "category")
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("r.csv", "r.parquet"):
+                path = MODEL.sample(60, out=os.path.join(folder, name))
+                model = tessera.fit(path, types={"children": "category"}, epochs=0)
+                self.assertEqual(model.schema["children"].type, "category")
         odd = pandas.DataFrame({'a,"b=c': [1, 2, 3] * 10})
         self.assertEqual(tessera.fit(odd, types={'a,"b=c': "category"}, epochs=0).schema.names, ['a,"b=c'])
 
