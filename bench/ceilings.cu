@@ -1,6 +1,6 @@
-// What a GPU can do at best, measured on the one at hand, since every floor is worked out from these: memory and cache
-// rates, arithmetic, and what a step of small launches is made of, the gap between the nodes of a graph and a barrier
-// of the whole grid. One table, or JSON to a file. Nothing of the library is in it.
+// The peak rates of the installed GPU, from which every floor is computed: memory and cache rates, arithmetic, and the
+// overheads of a step of small launches: the gap between the nodes of a graph and a grid barrier. Prints one table, or
+// JSON to a file. Independent of the library.
 //   nvcc -std=c++20 -O3 -arch=native bench/ceilings.cu -o ceilings && ./ceilings [file.json]
 #include <cuda_runtime.h>
 
@@ -47,7 +47,7 @@ __global__ void copy_kernel(const float4* from, float4* to, int64_t n, int times
          i += static_cast<int64_t>(gridDim.x) * blockDim.x)
       to[i] = from[i];
 }
-// read: sums, so that nothing is left out; what is read stays in L2 where it fits.
+// read: sums, so that no load is optimised away; the data stay in L2 if they fit.
 __global__ void read_kernel(const float4* from, float* to, int64_t n, int times) {
   float sum = 0;
   for (int t = 0; t < times; ++t)
@@ -58,7 +58,7 @@ __global__ void read_kernel(const float4* from, float* to, int64_t n, int times)
     }
   if (sum == 1.5f) *to = sum;
 }
-// fma: sixteen independent chains a thread.
+// fma: sixteen independent chains per thread.
 __global__ void fma_kernel(float* to, float a, float b, int times) {
   float x[16];
 #pragma unroll
@@ -71,7 +71,7 @@ __global__ void fma_kernel(float* to, float a, float b, int times) {
   for (int k = 0; k < 16; ++k) sum += x[k];
   if (sum == 1.5f) *to = sum;
 }
-// mma.sync m16n8k8, tf32: eight independent accumulators a warp.
+// mma.sync m16n8k8, tf32: eight independent accumulators per warp.
 __global__ void mma_kernel(float* to, uint32_t a, uint32_t b, int times) {
   float d[8][4] = {};
   for (int t = 0; t < times; ++t)
@@ -87,8 +87,7 @@ __global__ void mma_kernel(float* to, uint32_t a, uint32_t b, int times) {
   if (sum == 1.5f) *to = sum;
 }
 __global__ void empty_kernel() {}
-// A barrier of all blocks, resident at once: each adds one and waits for the rest; the last of them opens the next
-// round.
+// A barrier of all resident blocks: each adds one and waits for the rest; the last one opens the next round.
 __global__ void barrier_kernel(unsigned* arrived, int times) {
   for (int t = 1; t <= times; ++t) {
     __syncthreads();

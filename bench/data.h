@@ -1,4 +1,4 @@
-// Tables the benches work on, and files they leave behind.
+// Tables for the benches, and their temporary files.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace bench {
 
-// A name in a folder of this process's own; the folder goes with the object.
+// A name in a folder of this process; the folder is removed with the object.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& name);
@@ -23,9 +23,9 @@ class TemporaryFile {
   std::string path_;
 };
 
-// adult_train.csv of the folder TESSERA_DATA (default: ../shared/data beside the sources), or "" where there is none.
+// adult_train.csv of the folder TESSERA_DATA (default: ../shared/data beside the sources), or "" if there is none.
 std::string adult_file();
-// Its rows, or as many generated people.
+// Its rows, or the same number of generated people.
 tessera::Table adult(tessera::Team& team);
 
 // Columns in turn: skewed decimals with no value twice, whole numbers of a wide range, a category of 20 values, amounts

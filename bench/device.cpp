@@ -1,7 +1,7 @@
-// What a device does, behind the plugin: ceilings first (copies, the gap between launches, products), then what it is
-// for: a training step of CTGAN and of TVAE at Adult's size, TimeGAN's joint iteration at the published one, a
+// The performance of a device, through the plugin: ceilings first (copies, the gap between launches, products), then
+// the work: a training step of CTGAN and of TVAE at Adult's size, TimeGAN's joint iteration at the published one, a
 // recurrent layer forward and backward, 4,096 candidates of calibrated sampling; op by op and fused, launch by launch
-// and replayed, and each op by itself beside its floor. Prints tables, and JSON to the file it is given.
+// and replayed, and each op alone beside its floor. Prints tables, and JSON to the given file.
 //   bench_device [file.json [ctgan] [tvae] [timegan] [gru_24] [gru_112] [sampling]]           all by default; the
 //       device is "cuda", or TESSERA_TEST_DEVICE
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Seconds a step of a program, the best of a few runs; a run is long enough that its start and end do not count.
+// Seconds per step of a program, the best of a few runs; a run is long enough that its start and end do not matter.
 double step_seconds(Program& p, int64_t steps) {
   p.run(16);
   double best = 1e30;
@@ -49,7 +49,7 @@ double step_seconds(Program& p, int64_t steps) {
   return best;
 }
 
-// Bytes read and written in a second by copies of `bytes` on the device.
+// Bytes read and written per second by copies of `bytes` on the device.
 double copy_rate(Device& device, int64_t bytes, int times) {
   const DeviceApi& api = device.api();
   void *a = nullptr, *b = nullptr;
@@ -69,8 +69,8 @@ double copy_rate(Device& device, int64_t bytes, int times) {
   return 2.0 * static_cast<double>(bytes) * times / best;
 }
 
-// A plan's op by itself, over zeros (ones would do as well: no kernel's time depends on values but for conditions and
-// samples, of which zeros are one).
+// A plan's op alone, over zeros (no kernel's time depends on values except for conditions and samples, for which zeros
+// are valid).
 double op_seconds(Device& device, Team& team, const Plan& from, const Node& node) {
   Plan plan;
   plan.tables = from.tables;
@@ -105,7 +105,7 @@ double matmul_rate(Device& device, Team& team, int64_t n) {
   return 2.0 * static_cast<double>(n * n * n) / step_seconds(p, 32);
 }
 
-// A step that is timed: its plan, optimised, and what a program of it needs before it runs.
+// A timed step: its optimised plan, and what a program of it needs before it runs.
 struct Workload {
   Plan plan;
   std::function<void(Program&)> start;
@@ -225,7 +225,7 @@ Workload gru_layer(int64_t batch, int64_t steps, int64_t units) {
   return w;
 }
 
-// As the sampler makes them: TVAE's rows, the density ratio, what is kept closed up.
+// As in the sampler: TVAE's rows, the density ratio, compaction of accepted rows.
 Workload sampling(int64_t rows, int64_t batch, Team& team) {
   struct Sampling {
     Model model;
@@ -260,7 +260,7 @@ Workload sampling(int64_t rows, int64_t batch, Team& team) {
   return w;
 }
 
-// Each op by itself; those of one kind and size are timed once.
+// Each op alone; those of one kind and size are timed once.
 nlohmann::json bench_ops(Device& device, Team& team, const Plan& plan, double gap, double bytes_per_second,
                          double flops_per_second) {
   struct Row {
@@ -299,7 +299,7 @@ int run(const char* path, const std::set<std::string>& wanted) {
   Team team;
   nlohmann::json out;
   out["device"] = device.describe();
-  const bool small = std::getenv("TESSERA_SMALL") != nullptr;  // on the emulated machine: does it run at all
+  const bool small = std::getenv("TESSERA_SMALL") != nullptr;  // on the emulated device: only checks that it runs
   const double copy = copy_rate(device, small ? 1 << 16 : 1 << 29, small ? 2 : 20),
                cached = copy_rate(device, small ? 1 << 12 : 8 << 20, small ? 2 : 200), gap = gap_seconds(device, team),
                products = matmul_rate(device, team, small ? 64 : 4096);

@@ -6,7 +6,7 @@
 
 namespace bench {
 
-// The work of one step of a plan as its ops' costs say: matrix products and recurrent layers are bound by arithmetic,
+// The work of one step of a plan by the costs of its ops: matrix products and recurrent layers are bound by arithmetic,
 // everything else by memory.
 struct Work {
   double matrix_flops = 0, flops = 0;

@@ -1,6 +1,6 @@
-// Every op as its tests describe it (tests/ops/op_case.h), through the kernels of this processor on one thread: the
-// time of a call, its rates by the op's cost (engine/plan/op_rules.h), and beside it the floor that these bytes and
-// FLOPs have on this machine. Of each op the case that moves the most bytes.
+// Every op from its test cases (tests/ops/op_case.h), with the kernels of this CPU on one thread: the time of a call,
+// its rates by the op's cost (engine/plan/op_rules.h), and the floor of these bytes and FLOPs on this machine. For each
+// op the case that moves the most bytes.
 //   bench_ops            all ops
 //   bench_ops NAME       every case of one op
 #include <algorithm>
@@ -48,7 +48,7 @@ class Bound {
   void run() {
     for (int64_t t = 0; t < tiles_; ++t) kernel_.run(call_, t, scratch_.data());
   }
-  // Of the fastest of some rounds of a few milliseconds.
+  // The fastest of several rounds of a few milliseconds.
   double time() {
     run();
     double best = 1e9;

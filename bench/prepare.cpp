@@ -1,7 +1,7 @@
-// From CSV to what training reads, and back to CSV: Adult (or as many generated people) and a generated table of a
-// million rows, 1 and 2 threads.
+// From CSV to the input of training, and back to CSV: Adult (or the same number of generated people) and a generated
+// table of a million rows, 1 and 2 threads.
 //   bench_prepare                      TESSERA_DATA=folder of adult_train.csv
-//   bench_prepare --benchmark_filter=prepare_million/2    in a process of its own, since peak_MiB is the process's
+//   bench_prepare --benchmark_filter=prepare_million/2    in its own process, because peak_MiB is that of the process
 // The floor is memory's: the text read (or written) once and every cell written once as 8 bytes, at the copy rate of
 // blocks larger than the cache.
 #include <benchmark/benchmark.h>
@@ -35,7 +35,7 @@ CsvOptions reading(const std::string& path) {
   return options;
 }
 
-// Runs work() once an iteration: the best time, in seconds.
+// Runs work() once per iteration: the best time, in seconds.
 template <class F>
 double best_of(benchmark::State& state, const F& work) {
   double best = std::numeric_limits<double>::infinity();

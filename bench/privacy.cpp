@@ -1,5 +1,5 @@
-// The attacks of tests/privacy at full length: fits a model of a table, attacks it with rows that it has not seen, and
-// prints a line for each attack.
+// The attacks of tests/privacy at full size: fits a model of a table, attacks it with unseen rows, and prints one line
+// per attack.
 //   bench_privacy tvae|ctgan TRAIN.csv UNSEEN.csv KNOWN,COLUMNS SECRET [epochs] [rows]     half of the unseen rows are
 //   the held-out ones, half are the attacker's reference bench_privacy timegan TABLE.csv STEPS KNOWN,COLUMNS SECRET
 //       [iterations]                 the table cut into blocks of so many rows: of four, two are learnt, one is held
@@ -69,7 +69,7 @@ void report_bytes(const Table& members, const Table& held_out, const Model& mode
              controls.size(), found_among(sampled, secrets), found_among(sampled, controls));
 }
 
-// Both sides have as many rows, so that nothing depends on how many there are.
+// Both sides have the same number of rows, so that the result does not depend on it.
 void attack(const Split& all, const Table& sampled, const LinkageOptions& known) {
   const int64_t rows = std::min(all.members->rows, all.held_out->rows);
   const Table members = rows_between(*all.members, 0, rows), held_out = rows_between(*all.held_out, 0, rows);
@@ -110,7 +110,7 @@ Table blocks(const Table& all, int64_t steps, bool (*wanted)(int64_t)) {
   return whole::table(std::move(out));
 }
 
-// A row a block, every column once a step: "Open.0", "Open.1", …
+// One row per block, with every column once per step: "Open.0", "Open.1", …
 Table wide(const Table& rows, int64_t steps) {
   std::vector<Column> out;
   for (const Column& c : rows.columns) {

@@ -1,6 +1,6 @@
 // Quality metrics on Adult (or on generated rows of its shape where the file is absent), 2 threads: bench_quality
 // --benchmark_filter=… Floors: shapes and pairs read 2 × 32,561 × 15 values once a column and twice a pair, 105 pairs:
-// ~14 M counted rows, at one a cycle 5 ms on one core.
+// ~14 M counted rows, at one per cycle 5 ms on one core.
 // Nearest rows: "pairs/s" counts every (query, reference) pair decided, most of them by the bound of a leaf of 64.
 #include <benchmark/benchmark.h>
 
@@ -41,8 +41,8 @@ Table adult(const std::string& file) {
   return t;
 }
 
-// The real table; and a synthetic one of as many rows, every column shuffled inside blocks of similar rows: near, but
-// no row the same.
+// The real table; and a synthetic one with the same number of rows, every column shuffled within blocks of similar
+// rows: near, but no equal row.
 struct Data {
   Table real, synthetic;
   Data() {
@@ -103,7 +103,7 @@ void BM_gower_dcr(benchmark::State& state) {
   with_comparison(state, pairs(), "pairs/s",
                   [](const auto& c, const auto& w) { benchmark::DoNotOptimize(tq::gower_nearest(c, 1, 0, w)); });
 }
-// The hardest rows: drawn evenly over the whole table, near to nothing.
+// The hardest rows: drawn uniformly over the whole table, far from all real rows.
 void BM_gower_dcr_random(benchmark::State& state) {
   quality_test::Bench bench(2);
   tq::Comparison c = tq::compare_tables({{"real", &data().real}, {"synthetic", &data().synthetic}});
@@ -116,7 +116,7 @@ void BM_l1_dcr(benchmark::State& state) {
   with_comparison(state, pairs(), "pairs/s",
                   [](const auto& c, const auto& w) { benchmark::DoNotOptimize(tq::l1_nearest(c, 1, 0, w)); });
 }
-// One fit of a hundred trees on the whole table: what a fold of the two-sample test, or a model of utility, costs.
+// One fit of a hundred trees on the whole table: the cost of a fold of the two-sample test, or of a utility model.
 void BM_boosted_trees(benchmark::State& state) {
   with_comparison(state, 0, "", [](const auto& c, const auto&) {
     const tq::TwoSamples samples = tq::two_halves(c, 0, 1, INT64_MAX);

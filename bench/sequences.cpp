@@ -1,11 +1,11 @@
 // TimeGAN's iterations, phase by phase, at the published size (128 sequences of 24 steps, 24 units, 3 layers), with 6
-// features and with 28; and one recurrent layer by itself.
+// features and with 28; and one recurrent layer alone.
 //   bench_sequences --benchmark_filter=joint/      peers/timegan_step.py is the same iteration in PyTorch; joint_best
 //                                                  is what `fit` runs by default
 // Beside each figure stands its floor: arithmetic of products and recurrent layers at the multiply-add peak, and bytes
 // of all other ops at the copy rate of the cache, measured in the same run. `share` is floor / figure; figures are the
-// best block of iterations, since other work only ever adds. Gates cost what no floor counts:
-// a sigmoid or tanh of 20 to 30 instructions for every 2·(in + H) multiply-adds.
+// best block of iterations, because other work only adds time. No floor counts the gates: a sigmoid or tanh of 20 to 30
+// instructions for every 2·(in + H) multiply-adds.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Waves of different length, one after the other: what is learnt does not matter, but nothing must overflow.
+// Waves of different length, concatenated: the learned model does not matter, but nothing must overflow.
 std::vector<float> waves(int64_t features) {
   std::vector<float> x(static_cast<size_t>(kSequences * kSteps * features));
   for (size_t i = 0; i < x.size(); ++i)
@@ -52,7 +52,7 @@ void report(benchmark::State& state, const Work& work, const Ceilings& ceilings,
   state.counters["peak_GFLOP/s"] = 1e-9 * ceilings.flops_per_second;
 }
 
-// The authors' networks with one cell or another; and what `fit` trains by default.
+// The authors' networks with different cells; and the networks that `fit` trains by default.
 TimeganConfig authors(Cell cell) {
   TimeganConfig config;
   config.cell = cell;

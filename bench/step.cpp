@@ -5,7 +5,7 @@
 // Times and the CPU column (all threads) are of a block of three steps, or of 100,000 rows; best_ms and best_cpu_ms are
 // of one step. Beside each figure stands its floor, from peaks measured in the same run: matrix products at the
 // multiply-add peak + bytes of all other ops at the copy rate of blocks that lie in the cache, as the whole step does.
-// `share` is floor / figure; figures are the best block of steps, since other work only ever adds.
+// `share` is floor / figure; figures are the best block of steps, because other work only adds time.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ namespace {
 
 using namespace tessera;
 
-constexpr int64_t kBlock = 3;             // steps timed together, an iteration
+constexpr int64_t kBlock = 3;             // steps timed together, per iteration
 constexpr int64_t kCacheBlock = 1 << 20;  // bytes: about a layer's activations
 constexpr int64_t kSampledRows = 100000;
 
@@ -39,7 +39,7 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// TESSERA_PASSES_OFF=fuse,gather: what a pass is worth.
+// TESSERA_PASSES_OFF=fuse,gather: measures the effect of a pass.
 std::set<std::string> passes_off() {
   std::set<std::string> off;
   const char* given = std::getenv("TESSERA_PASSES_OFF");
@@ -56,7 +56,7 @@ FitOptions paper(const std::string& method) {
   return o;
 }
 
-// The step as the trainer runs it: recorded, optimised, placed, its leaves bound, its weights started.
+// The step as in the trainer: recorded, optimised, placed, its leaves bound, its weights initialised.
 class Training {
  public:
   Training(const FitOptions& options, Table&& table, Team& team) {
@@ -76,7 +76,7 @@ class Training {
     load_states(*program_, method_->start(1));
   }
 
-  // False: a loss is not finite, and the figure would be of a step over NaN.
+  // False: a loss is not finite, so the step would be timed on NaN.
   bool run(int64_t steps) { return program_->run(steps) == steps && program_->step().bad < 0; }
   const Work& work() const { return work_; }
 
@@ -125,7 +125,7 @@ void tvae_best_step(benchmark::State& state) {
   step(state, o);
 }
 
-// Of one row, as the sampler makes them 4,096 at a time.
+// Per row, as the sampler generates them 4,096 at a time.
 Work sampling_work(const Model& model, Team& team) {
   constexpr int64_t kBatch = 4096;
   const std::unique_ptr<Method> method = model.state().method();
@@ -138,8 +138,8 @@ Work sampling_work(const Model& model, Team& team) {
   return w;
 }
 
-// An untrained model draws rows as fast as a trained one. Floor: the generator's matrix products and, once, the bytes
-// of its other ops and of the text.
+// An untrained model samples as fast as a trained one. Floor: the generator's matrix products and, once, the bytes of
+// its other ops and of the text.
 void sample_to_csv(benchmark::State& state, const std::string& method) {
   Team team(static_cast<int>(state.range(0)));
   FitOptions options = paper(method);

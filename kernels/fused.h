@@ -1,17 +1,16 @@
-// A fused launch: many ops in one kernel. Its blocks are dealt out to chains; a chain cuts all its ops the same way, so
-// that what a block of it reads of the chain's own results that very block has written, and a barrier of the block is
-// all the synchronisation there is. Chains of one launch know nothing of each other.
-//   rows   units of rows: unit u of a value is its rows [u·run, (u + 1)·run), again `apart` rows later, and so on
-//          (stacked rows)
-//   cols   columns of values that are equally wide
+// A fused launch: many ops in one kernel. Its blocks are divided among chains. A chain partitions all its ops the same
+// way: of the chain's own results a block reads only those it wrote itself, so a block barrier is the only
+// synchronisation. Chains of one launch are independent.
+//   rows   units of rows: unit u of a value is its rows [u·run, (u + 1)·run), repeated every `apart` rows (stacked
+//          rows)
+//   cols   columns of values of equal width
 //   flat   elements of [1, n]
 //   tiles  a product's tiles or the rows of a scatter, and the update of the parameter whose gradient they are
-//   cells  packed rows: unit u of the `units` is row u of a packed value and rows [u·parts, (u + 1)·parts) of what was
-//          packed. A block owns some units and one of the
-//          `parts`: the columns [j·width, (j + 1)·width) of a packed value, or row u·parts + j of every unit of what
-//              was packed
-// Which ops may stand in which chain the engine decides (engine/schedule/gpu_fusion.h); fits() says whether a launch is
-// small enough for the kernel's parameters.
+//   cells  packed rows: unit u of the `units` is row u of a packed value and rows [u·parts, (u + 1)·parts) of the
+//          unpacked one. A block owns some units and one of the `parts`: columns [j·width, (j + 1)·width) of a packed
+//          value, or row u·parts + j of every unit of the unpacked one
+// The engine decides which ops form which chain (engine/schedule/gpu_fusion.h); fits() tells whether a launch is small
+// enough for the kernel's parameters.
 #pragma once
 #include "kernels/ops.h"
 #include "kernels/view.h"
@@ -24,16 +23,16 @@ enum class OpKind : int {
 #undef TESSERA_KIND
 };
 
-// Floats of shared memory that every block of a fused launch has at least.
+// Minimum floats of shared memory of every block of a fused launch.
 constexpr int64_t kFusedFloats = 4096;
 
 struct FusedStep {
   OpKind kind;
   Call call;
-  // rows: as above, of the outputs; apart 0: not stacked · cells: run 1 for a packed value, `parts` for what was packed
+  // rows: as above, of the outputs; apart 0: not stacked · cells: run 1 for a packed value, `parts` for an unpacked one
   int64_t run, apart;
-  // A deep product whose slices get blocks of their own is two steps: `slices` writes their sums to `workspace`, `sum`,
-  // in a later launch, adds them. In a chain of cells a block makes slice j of its packed rows.
+  // A deep product whose slices run in separate blocks is two steps: `slices` writes their sums to `workspace`, `sum`,
+  // in a later launch, adds them. In a chain of cells a block computes slice j of its packed rows.
   enum Part : int { all, slices, sum } part;
   int64_t workspace;  // bytes from the start of the context's workspace
 };
@@ -48,13 +47,13 @@ struct FusedChain {
   const FusedStep* end() const { return steps + count; }
 };
 
-// What the op of a fused call is.
+// The op of a fused call.
 struct FusedLaunchOp {
   const FusedChain* chains;
   int count;
-  // A step whose first and last launch are fused counts itself: the first copies StepState::step to `running`, the last
-  // reads that and advances `step`. No block reads what another one writes. The last launch is handed the state, since
-  // its steps need not have it.
+  // A step whose first and last launch are fused advances the step counter itself: the first launch copies
+  // StepState::step to `running`, the last reads that and advances `step`. No block reads what another one writes. The
+  // last launch receives the state, because its steps need not have it.
   bool first = false, last = false;
   StepState* state = nullptr;
   const FusedChain* begin() const { return chains; }

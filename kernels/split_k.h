@@ -1,5 +1,5 @@
-// How the depth of a product is cut. A slice's sum is one chain over k and slices are added in order, so this decides a
-// product's bits; it depends on shapes alone.
+// How the depth of a product is split. A slice's sum is one chain over k and slices are added in order, so the split
+// determines a product's bits; it depends only on shapes.
 #pragma once
 #include <cstdint>
 
@@ -9,8 +9,8 @@ struct Slices {
   int count, length;
 };
 
-// `cut` > 0: slices of that length, whatever the depth. Otherwise of about 256, of about 128 where a product is so deep
-// that its slices are all the parallelism it has.
+// `cut` > 0: slices of that length, whatever the depth. Otherwise about 256, or about 128 if a product is so deep that
+// its slices are its only parallelism.
 inline Slices slices_of(int64_t depth, int64_t cut) {
   constexpr int64_t kStage = 32;
   if (depth == 0) return {0, 0};

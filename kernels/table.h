@@ -1,6 +1,6 @@
-// One table of kernels for each backend and scalar type: all that the engine sees of a backend's arithmetic. Every
-// field is filled in: a backend asks for the kernel of each op of TESSERA_OPS by name (cpu/table.cpp, gpu_table.cu), so
-// one that is missing is an undefined function.
+// One table of kernels per backend and scalar type: the engine's only view of a backend's arithmetic. Every field is
+// set: a backend references the kernel of each op of TESSERA_OPS by name (cpu/table.cpp, gpu/table.cu), so a missing
+// one is an undefined function.
 #pragma once
 #include "kernels/ops.h"
 #include "kernels/view.h"
@@ -18,10 +18,10 @@ struct KernelTable {
 #define TESSERA_FIELD(type, field, parts) Kernel field;
   TESSERA_OPS(TESSERA_FIELD)
 #undef TESSERA_FIELD
-  const FusedKernels* fused;  // kernels/fused.h; nullptr: every op is a launch of its own
+  const FusedKernels* fused;  // kernels/fused.h; nullptr: every op is its own launch
 };
 
-// CPU tables by instruction set; a set this build does not have is not declared in TESSERA_HAS_….
+// CPU tables by instruction set; TESSERA_HAS_… declares those of this build.
 namespace isa_plain {
 const KernelTable& kernels_f32();
 const KernelTable& kernels_f64();  // the oracle

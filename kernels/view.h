@@ -1,4 +1,4 @@
-// What a kernel sees of the world: views and one call. Plain data, the same for every backend.
+// What a kernel sees: views and one call. Plain data, the same for every backend.
 #pragma once
 #include <cstdint>
 
@@ -6,24 +6,23 @@ namespace tessera {
 
 // A row-major matrix [rows, cols]; element (r, c) at data[r·ld + c]. Real views hold the program's scalar type, index
 // views int32.
-// What passes between recurrent layers alone may lie as they work on it (engine/schedule/cpu_recurrent_tiles.h): column
-// c of sequence b is lane b mod kSequenceTile of data[(b div kSequenceTile·cols + c)·kSequenceTile], 0 where there is
-// no sequence or it has ended.
+// Tensors between recurrent layers may be lane-major (engine/schedule/cpu_recurrent_tiles.h): column c of sequence b is
+// lane b mod kSequenceTile of data[(b div kSequenceTile·cols + c)·kSequenceTile], 0 for padding lanes and after a
+// sequence's end.
 struct View {
   void* data;
   int64_t rows, cols, ld;
   int64_t item_bytes;  // of one element
   bool lanes = false;
-  bool own = false;  // in the memory of a tile or thread, which the next tile uses again
+  bool own = false;  // in the memory of a tile or thread, which the next tile reuses
 };
 
-// Everything that changes from step to step; it lives at a fixed (device) address, so that a recorded step never has to
-// be patched.
+// Everything that changes from step to step; it is at a fixed (device) address, so a recorded step is never patched.
 struct StepState {
   uint64_t seed;
-  int64_t step;  // counted from 0; advanced once a step
+  int64_t step;  // counted from 0; advanced once per step
   int64_t bad;   // −1, or the first step with a loss that is not finite
-  // a fused step's own: `step` as its last launch reads it, which is also the one that counts `step` on
+  // of a fused step: the copy of `step` that its last launch reads, which then advances `step`
   int64_t running = 0;
 };
 
@@ -34,14 +33,14 @@ struct Call {
   int inputs, outputs;
   const void* op;  // the op's attributes: one of the structs of ops.h
   StepState* state;
-  // Of a call for a block of rows (engine/schedule/cpu_row_fusion.h): the views begin at row `first_row` of the whole,
-  // and one thread makes all of it.
+  // For a call on a block of rows (engine/schedule/cpu_row_fusion.h): the views begin at row `first_row` of the whole,
+  // and one thread computes all of it.
   bool block = false;
   int64_t first_row = 0;
 };
 
-// An op is cut into tiles by its shapes alone; tiles of one call touch disjoint outputs and may run in any order on any
-// thread.
+// An op is split into tiles by its shapes only; tiles of one call write disjoint outputs and may run in any order on
+// any thread.
 struct Kernel {
   int64_t (*tiles)(const Call&);
   void (*run)(const Call&, int64_t tile, void* scratch);

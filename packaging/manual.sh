@@ -36,7 +36,7 @@ man() {
     function roff(text) { gsub(/\\/, "\\e", text); gsub(/-/, "\\-", text); sub(/^[.'"'"']/, "\\\\\\&&", text); return text }
     BEGIN {
       print ".TH TESSERA 1 \"\" \"tessera " version "\" \"User Commands\""
-      print ".SH NAME\ntessera \\- generative models of tables: learns a table, draws synthetic rows, says how good they are"
+      print ".SH NAME\ntessera \\- generative models of tables: fits a model, samples synthetic rows, measures their quality"
       print ".SH SYNOPSIS\n.B tessera\n.I command\n.RI [ options ]\n.PP\n.B tessera fit\n.I data.csv\n.B \\-\\-model\n.I model.tessera\n.br"
       print ".B tessera sample\n.I model.tessera\n.B \\-\\-rows\n.I 1000\n.B \\-\\-output\n.I synthetic.csv\n.br\n.B tessera evaluate\n.I data.csv synthetic.csv"
       print ".SH COMMANDS"

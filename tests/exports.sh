@@ -7,7 +7,7 @@ count=$(grep -c '^tessera_' <<< "$symbols")
 foreign=$(grep -v '^tessera_' <<< "$symbols" || true)
 echo "$count functions"
 [[ $count -ge 36 ]] || { echo "too few functions are exported"; exit 1; }
-# Under a version of their own, so that two releases with different ABIs may live in one process.
+# With a symbol version, so that two releases with different ABIs may be loaded in one process.
 bare=$(nm --dynamic --defined-only --with-symbol-versions --format=posix "$1" | awk '/^tessera_/ && $1 !~ /@@TESSERA_1$/ {print $1}')
 [[ -z $bare ]] || { printf 'exported without the version TESSERA_1:\n%s\n' "$bare"; exit 1; }
 # No GPU, driver or CUDA library is needed to load it: those are the plugin's business.

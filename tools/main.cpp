@@ -20,7 +20,8 @@
 namespace {
 
 constexpr const char* kExitCodes =
-    "Exit codes: 0 done · 2 usage · 3 data · 4 input/output · 5 memory · 6 not a number in training · 7 condition not "
+    "Exit codes: 0 success · 2 usage · 3 data · 4 input/output · 5 memory · 6 NaN or Inf during training · 7 condition "
+    "not "
     "met · 8 model file · 9 not supported here · "
     "70 internal · 130, 143 interrupted.";
 
@@ -29,16 +30,16 @@ int complain(int status, const std::string& message) {
   return status;
 }
 
-// `message` is what the library said; what follows its first line is what was kept.
+// `message` is that of the library; the lines after the first tell what was saved.
 int interrupted(int signal, const std::string& message) {
   const size_t kept = message.find('\n');
-  std::fprintf(stderr, "tessera: stopped by %s; nothing half-written is left.%s\n",
+  std::fprintf(stderr, "tessera: stopped by %s; no half-written file remains.%s\n",
                signal == 2 ? "Ctrl-C" : "a request to terminate",
                kept == std::string::npos ? "" : message.c_str() + kept);
   return 128 + signal;
 }
 
-// A word in single quotes where a shell would read something into it.
+// A word, in single quotes if a shell would interpret it.
 std::string quoted(const std::string& word) {
   if (!word.empty() &&
       word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@%") ==
@@ -49,15 +50,15 @@ std::string quoted(const std::string& word) {
   return out + "'";
 }
 
-// The parser knows what is wrong; where help is, we say as everywhere else.
+// The parser knows the error; we add the usual pointer to --help.
 std::string misuse(const CLI::App* app, const CLI::Error& e) {
   std::string command = app->get_name(), listed = "the commands";
   for (const CLI::App* chosen : app->get_subcommands()) command += " " + chosen->get_name(), listed = "what it takes";
   return command + ": " + text::printable(e.what()) + "\n  " + command + " --help lists " + listed + ".\n";
 }
 
-// A file of ours that got the number of a closed standard stream would receive what is meant for that stream. What
-// stands there instead refuses to be read or written.
+// A file that got the descriptor of a closed standard stream would receive that stream's output. A placeholder that
+// refuses reads and writes takes the descriptor instead.
 void hold_standard_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (::fcntl(stream, F_GETFD) < 0) (void)!::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
@@ -72,7 +73,7 @@ int run(const std::function<void()>& command) {
     return e.status() == TESSERA_E_CANCELLED && signal != 0 ? interrupted(signal, e.what())
                                                             : complain(e.status(), e.what());
   } catch (const std::bad_alloc&) {
-    return complain(TESSERA_E_MEMORY, "there is not enough memory for this.");
+    return complain(TESSERA_E_MEMORY, "there is not enough memory.");
   } catch (const std::filesystem::filesystem_error& e) {
     return complain(TESSERA_E_IO, e.what());
   } catch (const std::exception& e) { return complain(TESSERA_E_INTERNAL, e.what()); }
@@ -82,11 +83,10 @@ int run(const std::function<void()>& command) {
 
 CLI::App* Program::add(const std::string& name, const std::string& description) {
   CLI::App* command = app.add_subcommand(name, description);
-  command
-      ->add_option("--threads", shared.threads, "Threads (default: every processor); never changes a bit of a result")
+  command->add_option("--threads", shared.threads, "Threads (default: all cores); does not change any result")
       ->check(whole_number(1, 4096));
   command->add_flag("--quiet", shared.quiet, "No progress");
-  command->add_flag("--json", shared.json, "A report for programs on standard output");
+  command->add_flag("--json", shared.json, "A machine-readable report on standard output");
   command->footer(kExitCodes);
   return command;
 }
@@ -94,14 +94,13 @@ CLI::App* Program::add(const std::string& name, const std::string& description) 
 void Program::add_device(CLI::App& command) {
   command
       .add_option("--device", shared.device,
-                  "Where it runs: cpu, cuda, cuda:N, or auto: the first GPU, else the processor; tessera info says "
-                  "what there is")
+                  "Where it runs: cpu, cuda, cuda:N, or auto: the first GPU, else the CPU; tessera info lists devices")
       ->capture_default_str();
 }
 
 int main(int argc, char** argv) {
   hold_standard_streams();
-  CLI::App app("Generative models of tables: learns a table, draws synthetic rows, says how good they are.", "tessera");
+  CLI::App app("Generative models of tables: fits a model, samples synthetic rows, measures their quality.", "tessera");
   app.set_version_flag("--version", std::string("tessera ") + tessera_version() + " (ABI " +
                                         std::to_string(tessera_abi_version()) + ")");
   app.require_subcommand(0, 1);
@@ -117,12 +116,12 @@ int main(int argc, char** argv) {
     app.exit(e, page, page);
     return run([&] { print(page.str()); });
   } catch (const CLI::ParseError& e) {
-    app.exit(e);  // says what and where --help is
+    app.exit(e);  // prints the error and the pointer to --help
     return TESSERA_E_USAGE;
   }
   if (!program.run)
-    return complain(
-        TESSERA_E_USAGE,
-        "say what to do: fit, sample, evaluate, inspect, info, plan or example. tessera --help explains them.");
+    return complain(TESSERA_E_USAGE,
+                    "no command given. Commands are fit, sample, evaluate, inspect, info, plan and example; tessera "
+                    "--help describes them.");
   return run(program.run);
 }

@@ -1,5 +1,5 @@
-// Calibrates a trained model anew, without training: what the tiers are worth on a table (docs/calibration.md quotes
-// the results).
+// Recalibrates a trained model, without training, to measure the tiers on a table (results:
+// bench/results/calibration.md).
 //   lab_calibrate MODEL DATA.csv SEED CALIBRATED_MODEL
 #include <chrono>
 #include <cstdio>

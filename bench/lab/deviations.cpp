@@ -1,9 +1,9 @@
-// What each of the reference's ways of sampling costs, from one trained model: rows drawn with one thing done as it
-// does it (docs/fidelity.md quotes the results).
+// The cost of each of the reference's ways of sampling, from one trained model: rows drawn with one step done the
+// reference's way (results: docs/fidelity.md).
 //   lab_deviations MODEL ROWS SEED OUTPUT.csv [log] [batch] [argmax]
 //     log     conditions by log-frequency instead of the real frequency
 //     batch   batch norm with the statistics of each 500 rows instead of the stored ones
-//     argmax  the likeliest category instead of a drawn one
+//     argmax  the most likely category instead of a drawn one
 #include <cmath>
 #include <cstdio>
 #include <set>

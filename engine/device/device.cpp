@@ -12,7 +12,7 @@ namespace tessera {
 namespace {
 
 constexpr PluginKind kPlugin{"CUDA", "libtessera_cuda.so", "TESSERA_CUDA_PLUGIN", kDeviceEntry,
-                             "Where the CUDA toolkit is, cmake --build BUILD --target tessera_cuda makes it"};
+                             "With the CUDA toolkit installed, cmake --build BUILD --target tessera_cuda builds it"};
 
 // "cuda:2" → 2, "cuda" → 0; −1: no such name.
 int number_in(const std::string& name) {
@@ -26,11 +26,11 @@ int number_in(const std::string& name) {
 }  // namespace
 
 std::string misfit(const DeviceApi* api) {
-  if (api == nullptr) return "it gives no table";
+  if (api == nullptr) return "it returns no table";
   if (api->abi != kDeviceAbi)
-    return fmt::format("it speaks version {} of the interface between the two, this library version {}", api->abi,
+    return fmt::format("it has version {} of the interface between the two, this library version {}", api->abi,
                        kDeviceAbi);
-  if (api->table_bytes != sizeof(KernelTable)) return "its list of kernels is that of another build";
+  if (api->table_bytes != sizeof(KernelTable)) return "its list of kernels belongs to another build";
   return "";
 }
 
@@ -79,7 +79,7 @@ Device::Device(const std::string& name) {
       why_ = library.reason;
       return;
     }
-    why_ = "The first GPU was taken.";
+    why_ = "The first GPU was chosen.";
     open(*library.api, 0);
     return;
   }
@@ -92,8 +92,8 @@ Device::Device(const std::string& name) {
   const int number = number_in(name);
   if (number >= library.devices)
     throw Error(ErrorCode::unsupported,
-                fmt::format("--device {}: this machine has {} GPU{}, numbered from 0. tessera info lists them.", name,
-                            library.devices, library.devices == 1 ? "" : "s"));
+                fmt::format("--device {}: this machine has {} GPU{}, numbered from 0. tessera info lists the GPUs.",
+                            name, library.devices, library.devices == 1 ? "" : "s"));
   open(*library.api, number);
 }
 

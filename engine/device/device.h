@@ -1,4 +1,4 @@
-// Where programs run: the processor, or a device behind a DeviceApi.
+// Where programs run: the CPU, or a device behind a DeviceApi.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -14,22 +14,22 @@ enum class DeviceStatus : int;
 // The backend's library, opened once for the life of the process; never throws.
 struct DeviceLibrary {
   const DeviceApi* api = nullptr;            // nullptr: `reason` says why
-  std::string path;                          // what was opened, or would have been
-  std::string reason;                        // why there is no device to run on; empty: there is one
+  std::string path;                          // the path that was opened, or would have been
+  std::string reason;                        // why no device is available; empty: one is
   int devices = 0, driver = 0, runtime = 0;  // versions as 1000·major + 10·minor; 0: none
 };
 const DeviceLibrary& device_library();
-// Opens a library and asks it; device_library() does so with TESSERA_CUDA_PLUGIN, else with libtessera_cuda.so beside
-// this library.
+// Opens a library and queries it; device_library() uses TESSERA_CUDA_PLUGIN, else libtessera_cuda.so beside this
+// library.
 DeviceLibrary open_device_library(const std::string& path);
-// Why the table cannot be used with this build; empty: it can.
+// Why this build cannot use the table; empty: it can.
 std::string misfit(const DeviceApi* api);
 
 class Device {
  public:
-  // "cpu"; "cuda" or "cuda:1": throws Error(unsupported) with the reason where there is none; "auto": the first GPU,
-  // else the processor.
-  // Error(usage) for anything else, which check_name() says beforehand.
+  // "cpu"; "cuda" or "cuda:1": throws Error(unsupported) with the reason if there is none; "auto": the first GPU, else
+  // the CPU.
+  // Error(usage) for anything else, which check_name() detects earlier.
   explicit Device(const std::string& name);
   Device() = default;  // the processor
   Device(const DeviceApi& api, int number);
@@ -44,9 +44,9 @@ class Device {
   const DeviceApi& api() const { return *api_; }
   DeviceSession* session() const { return session_; }
   std::string describe() const;                    // "cpu" · "cuda:0 (NVIDIA H200)"
-  const std::string& why() const { return why_; }  // what "auto" went by
+  const std::string& why() const { return why_; }  // why "auto" chose it
 
-  // Throws what a call to the table failed with.
+  // Throws the error of a failed call to the table.
   void check(DeviceStatus status) const { check(*api_, status); }
   static void check(const DeviceApi& api, DeviceStatus status);
 

@@ -1,6 +1,6 @@
-// What the engine asks of a device other than the processor: memory, copies, recorded steps. One table of functions,
-// filled in by a backend in a library of its own (libtessera_cuda.so) that is opened at run time: the core has no
-// symbol of it. No exception crosses the table; message() says what failed, in this thread.
+// The engine's interface to a device other than the CPU: memory, copies, recorded steps. One table of functions, filled
+// in by a backend in a separate library (libtessera_cuda.so) that is opened at run time: the core references no symbol
+// of it. No exception crosses the table; message() describes the last failure of this thread.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace tessera {
 
-// Raised with every change of this file, of kernels/table.h or of an op's attributes; table_bytes catches most of what
-// was forgotten.
+// Raised with every change of this file, of kernels/table.h or of an op's attributes; table_bytes catches most
+// forgotten changes.
 constexpr uint32_t kDeviceAbi = 4;
 
 enum class DeviceStatus : int {
   ok,
   missing,  // no driver, no such device
-  memory,   // the device has no room
+  memory,   // the device is out of memory
   failed,
 };
 
@@ -37,7 +37,7 @@ struct DeviceSession;    // a device in use: its stream and what belongs to it
 struct DeviceRecording;  // steps to be replayed
 
 struct DeviceApi {
-  uint32_t abi, table_bytes;  // first, so that a table of any release can be told
+  uint32_t abi, table_bytes;  // first, so that the release of a table can be identified
   const char* name;           // "cuda"
   const KernelTable* kernels;
 
@@ -48,27 +48,26 @@ struct DeviceApi {
   DeviceStatus (*describe)(int number, DeviceInfo* info);
 
   DeviceStatus (*open)(int number, DeviceSession** session);
-  void (*close)(DeviceSession*);  // frees nothing else: recordings and memory go before
+  void (*close)(DeviceSession*);  // frees nothing else: release recordings and memory first
 
   DeviceStatus (*allocate)(DeviceSession*, int64_t bytes, const char* what, void** p);  // zeroed, 256-byte aligned
   void (*free)(DeviceSession*, void* p);
-  // In the session's order. upload: the host memory may change as soon as it returns · download: waits · copy: on the
-  // device.
+  // In stream order. upload: the host memory may change as soon as it returns · download: waits · copy: on the device.
   DeviceStatus (*upload)(DeviceSession*, void* to, const void* from, int64_t bytes);
   DeviceStatus (*download)(DeviceSession*, void* to, const void* from, int64_t bytes);
   DeviceStatus (*copy)(DeviceSession*, void* to, const void* from, int64_t bytes);
 
   // Records `steps` times the calls, each time followed by the advance of the state (kernels see it step by step),
-  // unless `state` is null: then they do that. The calls, their views and ops are not needed after.
+  // unless `state` is null: then the calls do that. The calls, their views and ops are not needed afterwards.
   DeviceStatus (*record)(DeviceSession*, const DeviceCall* calls, int64_t count, StepState* state, void* workspace,
                          int steps, DeviceRecording**);
-  DeviceStatus (*replay)(DeviceSession*, const DeviceRecording*, int64_t times);  // returns when it is queued
+  DeviceStatus (*replay)(DeviceSession*, const DeviceRecording*, int64_t times);  // returns when queued
   void (*forget)(DeviceSession*, DeviceRecording*);
   // The calls themselves, without recording and without advancing the state.
   DeviceStatus (*run)(DeviceSession*, const DeviceCall* calls, int64_t count, void* workspace);
 
-  // Results of a step in flight: begin_download queues a copy behind what was queued before and returns;
-  // wait_download(ticket) waits for that copy alone and hands out the bytes, which are valid until the second
+  // Results of a step in flight: begin_download queues a copy after the work queued so far and returns;
+  // wait_download(ticket) waits for that copy only and returns the bytes, which are valid until the second
   // begin_download after it.
   DeviceStatus (*begin_download)(DeviceSession*, const void* const* from, const int64_t* bytes, int pieces,
                                  int64_t* ticket);
@@ -78,7 +77,7 @@ struct DeviceApi {
   DeviceStatus (*wait_event)(DeviceSession*, void* event);
 };
 
-// What a backend's library exports, under the name kDeviceEntry: its table, whatever the caller's ABI.
+// Exported by a backend's library under the name kDeviceEntry: its table, for any ABI of the caller.
 using DeviceEntry = const DeviceApi* (*)();
 constexpr const char* kDeviceEntry = "tessera_device_backend";
 

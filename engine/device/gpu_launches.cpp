@@ -58,9 +58,9 @@ void FusedCalls::launch(std::vector<FusedChain> chains) {
   calls_.push_back({kernels_.kernel, {nullptr, nullptr, 0, 0, &ops_.back(), nullptr}, names_.back().c_str()});
 }
 
-// As much of it as one launch holds; the rest is returned. Chains do not know of each other, so each may stand in any
-// launch. A long chain by rows or columns goes on in the next one, since what it has made lies in memory; of another
-// that fits into none, or a step that does not, every op is a launch of its own.
+// As much of it as one launch holds; the rest is returned. Chains are independent, so each may be in any launch. A long
+// chain by rows or columns continues in the next launch, because its results are in memory. If another chain, or a
+// step, fits into no launch, each of its ops gets its own launch.
 std::vector<FusedCalls::Piece> FusedCalls::add(const std::vector<Piece>& pieces, const std::vector<DeviceCall>& own) {
   std::vector<FusedChain> now;
   std::vector<Piece> later;
@@ -73,7 +73,7 @@ std::vector<FusedCalls::Piece> FusedCalls::add(const std::vector<Piece>& pieces,
   };
   for (const Piece& piece : pieces) {
     if (holds(piece.chain, piece.chain.count)) continue;
-    int held = 0, beyond = piece.chain.count;  // so many of its steps go in, and so many do not
+    int held = 0, beyond = piece.chain.count;  // the number of its steps that fit, and of those that do not
     if (piece.divisible())
       while (beyond - held > 1) {
         const int middle = (held + beyond) / 2;
@@ -101,8 +101,7 @@ void FusedCalls::single(const FusedNode& n, const std::vector<DeviceCall>& own) 
     calls_.push_back(c);
     return;
   }
-  // A later launch counts on the slices, so they are made, by tiles; where not even they fit, that launch does not
-  // either.
+  // A later launch needs the slices, so they are computed by tiles; if even they do not fit, neither does that launch.
   steps_.push_back({step(n, c.call)});
   const FusedChain slices{FusedChain::tiles, 0, 0, 0, steps_.back().data(), 1};
   if (kernels_.fits({&slices, 1})) launch({slices});

@@ -11,8 +11,8 @@ namespace tessera {
 
 class FusedCalls {
  public:
-  // `calls`: each node's own call, with an empty kernel where there is nothing to do. `scratch`: bytes those need; what
-  // the slices of products need comes behind.
+  // `calls`: each node's own call, with an empty kernel if there is no work. `scratch`: bytes those need, followed by
+  // those of the slices of products.
   FusedCalls(const Fusion& fusion, const Plan& plan, const FusedKernels& kernels, const std::vector<DeviceCall>& calls,
              int64_t scratch, StepState* state);
   const std::vector<DeviceCall>& calls() const { return calls_; }

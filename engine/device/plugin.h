@@ -1,4 +1,4 @@
-// Libraries of ours that are opened at run time, so that this one needs nothing of what they need.
+// Our libraries that are opened at run time, so that this one does not depend on their dependencies.
 #pragma once
 #include <string>
 
@@ -7,7 +7,7 @@ namespace tessera {
 struct PluginKind {
   const char* what;      // "CUDA", for messages
   const char* file;      // "libtessera_cuda.so", beside this library
-  const char* variable;  // of the environment: where it is instead
+  const char* variable;  // environment variable with another path
   const char* entry;     // its one function
   const char* remedy;    // how to get it: a sentence
 };
@@ -17,7 +17,7 @@ struct Plugin {
   std::string reason;
 };
 
-// Where it would be opened: what the environment says, else beside this library.
+// The path to open: that of the environment variable, else beside this library.
 std::string plugin_path(const PluginKind& kind);
 // Opens it for the life of the process; never throws.
 Plugin open_plugin(const PluginKind& kind, const std::string& path);

@@ -1,4 +1,4 @@
-// accumulate: A·B + C·D is one product that runs on over the depth, and what else is added starts it. A weight's
+// accumulate: A·B + C·D is one product over the concatenated depth, and any other summand initialises it. A weight's
 // gradient from real, fake and penalty rows is one pass over the weight; a bias costs nothing. Sparse products are
 // cheap and come first.
 #include "engine/passes/rewrite.h"
@@ -8,7 +8,7 @@ namespace {
 
 Matmul with(const Matmul& m, int pairs, bool addend) { return {m.trans_a, m.trans_b, pairs, addend}; }
 
-// x + y, where `own_x`, `own_y` say that nothing else reads them; nothing if there is no product to add into.
+// x + y, where `own_x`, `own_y` tell that nothing else reads them; empty if there is no product to add into.
 std::optional<Var> join(Recorder& r, Var x, Var y, bool own_x, bool own_y) {
   const Matmul* a = own_x ? made_by<Matmul>(x) : nullptr;
   const Matmul* b = own_y ? made_by<Matmul>(y) : nullptr;
@@ -24,7 +24,7 @@ std::optional<Var> join(Recorder& r, Var x, Var y, bool own_x, bool own_y) {
     if (op.addend) p.push_back(addend);
     return r.emit1(op, p);
   }
-  // A sparse product joins a chain that has begun: it goes to the front, behind what is there.
+  // A sparse product joins an existing chain: at the front, after the sparse products already there.
   if (a != nullptr && a->addend && same && own_y && inputs_of(x).back().shape() == y.shape()) {
     if (const auto* s = made_by<SparseWgrad>(y); s != nullptr && !s->addend) {
       const Matmul op = *a;
@@ -73,8 +73,8 @@ std::optional<Var> join(Recorder& r, Var x, Var y, bool own_x, bool own_y) {
   return std::nullopt;
 }
 
-// Pieces of a concatenation along rows: sums of concatenations with the same cuts are taken piece by piece, and a
-// product is cut to fit.
+// Pieces of a concatenation along rows: sums of concatenations with the same split are computed piece by piece, and a
+// product is split to match.
 std::optional<std::vector<Var>> pieces(Var v, const std::vector<int64_t>& cuts, bool own) {
   std::vector<Var> out;
   if (made_by<ConcatRows>(v) != nullptr) {

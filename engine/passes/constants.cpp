@@ -1,4 +1,4 @@
-// constants: 0·x = 0, 0 + x = x, a·(b·x + c) = ab·x + ac, and so on through products, sums and moves. What it is for:
+// constants: 0·x = 0, 0 + x = x, a·(b·x + c) = ab·x + ac, and so on through products, sums and moves. Purpose:
 // gradients of slices are padded with 0, and those of means and sums begin as constants.
 #include "engine/passes/rewrite.h"
 
@@ -10,7 +10,7 @@ bool is_zero(Var v) {
   return f != nullptr && f->value == 0;
 }
 
-// a·v + b, of what v itself is.
+// a·v + b, merged with v's own fill or affine op.
 Var affine(Var v, double a, double b) {
   if (a == 1 && b == 0) return v;
   if (const Fill* f = made_by<Fill>(v)) return fill(*v.r, v.shape(), a * f->value + b);
@@ -19,7 +19,7 @@ Var affine(Var v, double a, double b) {
   return unary(Unary::affine, v, a, b);
 }
 
-// Whether the op's traits say that zeros among its inputs make all results zeros.
+// Whether, by the op's traits, zeros among its inputs make all results zero.
 bool makes_zeros(const Site& s) {
   const Zero zero = traits(s.node).zero;
   if (zero.when == Zero::unknown || zero.when == Zero::always) return zero.when == Zero::always;

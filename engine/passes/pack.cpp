@@ -1,11 +1,11 @@
-// pack: a product with packed rows is the sum over the places in a pack, and is added up in that order. On a GPU
-// whoever has made the rows of one place can multiply them by that place's part of the weight at once
-// (engine/schedule/gpu_fusion.h); elsewhere the order is the processor's.
+// pack: a product with packed rows is the sum over the positions in a pack, added in that order. On a GPU the block
+// that computed the rows of one position can multiply them by that position's part of the weight at once
+// (engine/schedule/gpu_fusion.h); elsewhere the CPU's order is kept.
 #include "engine/passes/rewrite.h"
 
 namespace tessera {
 
-constexpr int64_t kDeepPack = 384;  // below, a product is not cut at all
+constexpr int64_t kDeepPack = 384;  // below, a product is not split
 
 void pack(Plan& plan) {
   rewrite(plan, [](Recorder& r, const Site& s) -> std::optional<std::vector<Var>> {

@@ -7,24 +7,22 @@ namespace tessera {
 
 const std::vector<PassInfo>& passes() {
   static const std::vector<PassInfo> all = {
-      {"dead", "what reaches no weight, state or output is not computed", drop_dead},
-      {"constants", "zeros annihilate what they multiply, scales and sums with constants fold; equal ops become one",
+      {"dead", "ops that reach no weight, state or output are removed", drop_dead},
+      {"constants", "products with zeros vanish, scales and sums with constants fold; equal ops become one",
        fold_constants},
-      {"scale", "a factor of rows is applied behind a product, where the rows are narrower", scale},
+      {"scale", "a factor of rows is applied after a product, where the rows are narrower", scale},
       {"interpolate", "a linear layer of interpolated rows is the interpolation of its outputs for the rows themselves",
        interpolate},
       {"gather", "a one-hot row times a matrix is a row of the matrix: gathers and scatters instead of products",
        gather},
-      {"trim", "of a product only the rows and columns that are read are computed", trim},
+      {"trim", "products compute only the rows and columns that are read", trim},
       {"accumulate", "sums of products, and a bias, are accumulated in one product", accumulate},
       {"norm_relu", "batch norm applies its ReLU, forward and backward", norm_relu},
       {"stack", "small products with one weight become one product of stacked rows", stack},
-      {"pack", "a product with packed rows is added up place by place", pack},
-      {"fuse",
-       "ops that can be done one after the other on a part of the rows (on a GPU, of the columns too) are done "
-       "together",
+      {"pack", "a product with packed rows is summed position by position", pack},
+      {"fuse", "ops that can run one after the other on a part of the rows (on a GPU, also of the columns) are fused",
        nullptr},
-      {"liveness", "values that are not needed at the same time share memory", nullptr},
+      {"liveness", "values that are not live at the same time share memory", nullptr},
   };
   return all;
 }
@@ -49,7 +47,7 @@ void check_passes(const std::set<std::string>& names) {
     }
     if (!known)
       throw Error(ErrorCode::usage,
-                  "--passes-off: there is no pass \"" + name + "\". Passes: " + list + " (all: every one).");
+                  "--passes-off: unknown pass \"" + name + "\". Passes: " + list + " (all: every one).");
   }
 }
 
@@ -61,7 +59,7 @@ std::vector<PassReport> optimise(Plan& plan, const std::set<std::string>& off) {
     PassReport r{p.name, plan.nodes.size(), 0, flops(plan), 0};
     // liveness is placement's (engine/schedule/placement.h), fusion the device's (engine/schedule/gpu_fusion.h)
     if (p.run != nullptr) p.run(plan);
-    // What a pass has made unnecessary goes with it; otherwise it would be computed beside its replacement.
+    // Ops that a pass made unnecessary are removed; otherwise they would be computed beside their replacement.
     if (wanted(off, "dead")) drop_dead(plan);
     r.nodes_after = plan.nodes.size();
     r.flops_after = flops(plan);

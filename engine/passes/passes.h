@@ -1,5 +1,5 @@
-// The passes between recording and placement. Each uses one identity, stands in one file of engine/passes/, and can be
-// left out by name.
+// The passes between recording and placement. Each uses one identity, has one file in engine/passes/, and can be
+// disabled by name.
 #pragma once
 #include <set>
 #include <string>
@@ -23,10 +23,10 @@ struct PassInfo {
 };
 const std::vector<PassInfo>& passes();
 
-// Throws Error(usage) for a name that no pass has; "all" stands for every one.
+// Throws Error(usage) for an unknown name; "all" means every pass.
 void check_passes(const std::set<std::string>& names);
 
-// Runs all passes but those named in `off`, then puts the plan in order. Throws as check_passes().
+// Runs all passes except those named in `off`, then sorts the plan. Throws as check_passes().
 std::vector<PassReport> optimise(Plan& plan, const std::set<std::string>& off = {});
 inline bool wanted(const std::set<std::string>& off, const char* pass) {
   return off.count(pass) == 0 && off.count("all") == 0;

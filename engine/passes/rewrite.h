@@ -1,5 +1,5 @@
-// The common frame of passes that replace ops one by one: the plan is recorded anew, in order, and a rule may put
-// something else in an op's place.
+// The common frame of passes that replace ops one by one: the plan is re-recorded in order, and a rule may replace an
+// op.
 #pragma once
 #include <functional>
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-// What a rule sees: an op of the old plan, its inputs already in the new one, and who reads what in the old.
+// The view of a rule: an op of the old plan, its inputs in the new one, and the readers of each value in the old.
 struct Site {
   const Plan& old;
   const Node& node;
@@ -21,14 +21,14 @@ struct Site {
   bool kept(Id v) const;  // an output of the plan
 };
 
-// Gives the outputs that stand for the op's, or nothing to keep the op.
+// Returns the outputs that replace the op's, or nothing to keep the op.
 using Rewrite = std::function<std::optional<std::vector<Var>>(Recorder& r, const Site& site)>;
 
 // With `share`, equal ops become one.
 void rewrite(Plan& plan, const Rewrite& rule, bool share = true);
 std::vector<std::vector<int>> readers_of(const Plan& plan);
 
-// Nodes whose results reach no output and no state are left out.
+// Nodes whose results reach no output and no state are omitted.
 void drop_dead(Plan& plan);
 
 // The maker of a Var, if it is of that kind: op and inputs.

@@ -1,6 +1,6 @@
-// scale: (s·X)·W = s·(X·W) and (s·X)ᵀ·Y = Xᵀ·(s·Y) with one s a row. The factor goes where the rows are narrower, and a
-// product need not wait for it: the penalty's gradient scales rows of thousands of inputs by the slope's length
-// (performance.md §2), and the length is only known when they are all there.
+// scale: (s·X)·W = s·(X·W) and (s·X)ᵀ·Y = Xᵀ·(s·Y) with one s per row. The factor moves to the narrower rows, and a
+// product need not wait for it: the penalty's gradient scales rows of thousands of inputs by the gradient's norm
+// (performance.md §2), which is known only when all of them are computed.
 #include "engine/passes/rewrite.h"
 
 namespace tessera {
@@ -10,7 +10,7 @@ struct Scaled {
   Var x, factor;
 };
 
-// Rows times one number each.
+// Rows, each times one number.
 std::optional<Scaled> scaled(Var v) {
   const Binary* b = made_by<Binary>(v);
   if (b == nullptr || b->fn != Binary::mul) return std::nullopt;

@@ -40,7 +40,7 @@ class Splitter {
   Id reshaped(Id v, Shape s) { return plan_.shape(v) == s ? v : emit(Reshape{s.rows, s.cols}, {v})[0]; }
   int64_t size(Id v) const { return plan_.shape(v).count(); }
 
-  // What lies at a piece's place in another flat value.
+  // The elements at a piece's position in another flat value.
   Id at(Id flat, const Piece& p) {
     if (auto known = pieces_.find(flat); known != pieces_.end())
       for (const Piece& q : known->second)
@@ -48,7 +48,7 @@ class Splitter {
     return reshaped(emit(SliceCols{p.start, size(p.value)}, {flat})[0], plan_.shape(p.value));
   }
 
-  // The pieces of a gradient: what was put side by side to make it, and what was put one below the other to make that.
+  // The pieces of a gradient: the parts of its column concatenation, and of their row concatenations.
   void parts_of(Id v, int64_t& start, Pieces& parts) const {
     const Node* n = plan_.maker(v);
     if (n != nullptr && plan_.shape(v).rows == 1 && std::holds_alternative<Reshape>(n->op))
@@ -62,7 +62,7 @@ class Splitter {
     start += size(v);
   }
 
-  // The flat value `whole` is made of its pieces from here on.
+  // From here on, the flat value `whole` is the concatenation of its pieces.
   void whole(Id flat, const Pieces& pieces) {
     std::vector<Id> in;
     for (const Piece& p : pieces) in.push_back(reshaped(p.value, {1, size(p.value)}));
@@ -105,7 +105,7 @@ class Splitter {
     whole(n.out[0], next);
   }
 
-  // Flat gradients and states between two updates that nobody asks for any more. Numbers of values stay.
+  // Removes flat gradients and states between two updates that are no longer read. Value numbers do not change.
   void drop_unread() {
     std::vector<char> read(plan_.values.size(), 0);
     for (const Id v : plan_.outputs) read[static_cast<size_t>(v)] = 1;

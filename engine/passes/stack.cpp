@@ -1,7 +1,7 @@
-// stack: [x; y]·W = [x·W; y·W]. The critic sees real, fake and interpolated rows with one weight; 50 rows a product
+// stack: [x; y]·W = [x·W; y·W]. The critic sees real, fake and interpolated rows with one weight; products of 50 rows
 // waste a core's registers and a GPU's tiles.
-// Elementwise ops on all rows of a stack follow. Only products of few rows are stacked, and only ones of which none
-// needs another.
+// Elementwise ops on all rows of a stack follow. Only products of few rows are stacked, and only those that do not
+// depend on each other.
 #include <algorithm>
 
 #include "engine/passes/rewrite.h"
@@ -50,7 +50,7 @@ class Stacker {
     if (!(x.op == y.op) || plan_.shape(x.out[0]).cols != plan_.shape(y.out[0]).cols) return false;
     if (const auto* m = std::get_if<Matmul>(&x.op))
       return x.in[1] == y.in[1] && x.in[0] != y.in[0] && (!m->addend || x.in[2] == y.in[2]);
-    // Elementwise ops follow a stack that is there: their first inputs are neighbouring slices of one value.
+    // Elementwise ops follow an existing stack: their first inputs are adjacent slices of one value.
     const Id s = stack_of(x.in[0]), t = stack_of(y.in[0]);
     if (s == kNone || s != t || x.in[0] == y.in[0]) return false;
     return std::holds_alternative<Unary>(x.op) || shared(x.in[1], y.in[1]) || row_wise(a, b);
@@ -89,7 +89,7 @@ class Stacker {
     return at == plan_.shape(stack_of(node(first).in[0])).rows ? group : std::vector<int>{first};
   }
 
-  // Whether b needs what a makes.
+  // Whether b depends on a.
   bool reaches(int a, int b) const {
     std::vector<int> open{a};
     std::vector<char> seen(plan_.nodes.size(), 0);
@@ -107,8 +107,8 @@ class Stacker {
     return false;
   }
 
-  // Replaces the group by one op; the members' results become slices of its result. New nodes stand where the last
-  // member stood.
+  // Replaces the group by one op; the members' results become slices of its result. New nodes take the position of the
+  // last member.
   void merge(const std::vector<int>& group) {
     const Node first = node(group[0]);
     std::vector<Node> made;

@@ -1,12 +1,12 @@
 // trim: rows and columns of A·B are products of rows of A and columns of B, and a slice of a sum is the sum of the
-// slices; so gradients of concatenated inputs are computed only for the parts that are wanted (not for noise and
+// slices; so gradients of concatenated inputs are computed only for the parts that are read (not for noise and
 // conditions).
 #include "engine/passes/rewrite.h"
 
 namespace tessera {
 namespace {
 
-// [start, start + count) of a value along rows or columns, as far inside as it can be pushed.
+// [start, start + count) of a value along rows or columns, pushed as far towards its inputs as possible.
 Var take(Recorder& r, Var v, bool rows, int64_t start, int64_t count, bool may_split);
 
 Var plain(Var v, bool rows, int64_t start, int64_t count) {
@@ -51,7 +51,7 @@ Var take(Recorder& r, Var v, bool rows, int64_t start, int64_t count, bool may_s
 
 bool is_slice(const Op& op) { return std::holds_alternative<SliceRows>(op) || std::holds_alternative<SliceCols>(op); }
 
-// Whether nobody reads the whole of a value, so that computing it piece by piece repeats nothing.
+// Whether no op reads the whole of a value, so that computing it piece by piece repeats nothing.
 bool only_sliced(const Site& s, Id v) {
   if (s.kept(v)) return false;
   for (const int n : s.readers[static_cast<size_t>(v)]) {

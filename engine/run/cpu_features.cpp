@@ -30,7 +30,7 @@ Isa best_isa() {
   for (const Isa isa : kBestFirst)
     if (runs(isa) && (free || std::string(wish) == name_of(isa))) return isa;
   throw Error(ErrorCode::unsupported, std::string("TESSERA_CPU=") + wish +
-                                          ": this processor has no such instruction set. Known: avx512, avx2, plain.");
+                                          ": this CPU does not have that instruction set. Known: avx512, avx2, plain.");
 }
 
 }  // namespace tessera

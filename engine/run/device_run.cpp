@@ -6,8 +6,8 @@
 namespace tessera {
 namespace {
 
-// Steps in a recording that is replayed while at least so many are to come: the gap between two graphs is paid once for
-// them.
+// Steps per recording; it is replayed while at least this many steps remain, so the gap between two graphs is paid once
+// for all of them.
 constexpr int kUnrolled = 16;
 
 }  // namespace
@@ -19,7 +19,7 @@ DeviceBytes::~DeviceBytes() { device_.api().free(device_.session(), data_); }
 
 DeviceRun::DeviceRun(Device& device, const Placement& placement)
     : device_(device),
-      state_(device, placement.state_bytes, "weights and optimiser state"),
+      state_(device, placement.state_bytes, "weights and optimizer state"),
       activations_(device, placement.activation_bytes, "activations"),
       step_(device, sizeof(StepState), "the state of a step") {}
 
@@ -81,7 +81,7 @@ void DeviceRun::prepare(std::vector<DeviceCall> calls, int64_t scratch_bytes, bo
   workspace_ = std::make_unique<DeviceBytes>(device_, scratch_bytes, "scratch");
 }
 
-// n steps, queued.
+// Queues n steps.
 void DeviceRun::replay(int64_t n) {
   const DeviceApi& api = device_.api();
   const auto record = [&](DeviceRecording*& r, int steps) {
@@ -105,7 +105,7 @@ void DeviceRun::run(StepState& state, int64_t n) {
 }
 
 void DeviceRun::start(const StepState& state, int64_t n, const std::vector<View>& watched, bool keep) {
-  if (flights_.empty()) set_step(state);  // otherwise the device knows better
+  if (flights_.empty()) set_step(state);  // otherwise the device's state is newer
   Flight flight{0, {}, -1};
   if (keep) {
     flight.kept = copies_++ % 2;
@@ -169,7 +169,7 @@ void DeviceRun::keep_state() {
 }
 void DeviceRun::keep_state(int copy) {
   if (!kept_[copy])
-    kept_[copy] = std::make_unique<DeviceBytes>(device_, state_.bytes(), "a copy of the weights and optimiser state");
+    kept_[copy] = std::make_unique<DeviceBytes>(device_, state_.bytes(), "a copy of the weights and optimizer state");
   device_.check(device_.api().copy(device_.session(), kept_[copy]->data(), state_.data(), state_.bytes()));
 }
 void DeviceRun::restore_state() {

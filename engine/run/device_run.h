@@ -1,4 +1,4 @@
-// A program's memory and its steps on a device: three plain allocations, a copy of every bound leaf, the step recorded
+// A program's memory and steps on a device: three plain allocations, a copy of every bound leaf, and the step, recorded
 // once and replayed.
 #pragma once
 #include <cstdint>
@@ -40,15 +40,15 @@ class DeviceRun {
 
   // The device's copy of a bound leaf, made from the host's.
   const void* bind(int leaf, const void* from, int64_t bytes);
-  // An op as calls on the device need it: tables that it points to are on the device too. Lives as long as this.
+  // An op for calls on the device: the tables that it points to are in device memory. Lives as long as this.
   const Op& localise(const Op& op);
 
   // `count_steps`: the calls of a step advance the state themselves.
   void prepare(std::vector<DeviceCall> calls, int64_t scratch_bytes, bool count_steps);
-  // n steps from `state`, which becomes what the device has after them.
+  // Runs n steps from `state`, which becomes the device's state after them.
   void run(StepState& state, int64_t n);
-  // The same in two halves: start() returns when the steps and the copies out of `watched` are queued, finish() waits
-  // for the oldest of at most two.
+  // The same in two halves: start() returns when the steps and the downloads of `watched` are queued, finish() waits
+  // for the oldest of at most two starts.
   void start(const StepState& state, int64_t n, const std::vector<View>& watched, bool keep);
   void finish(StepState& state);
   const void* watched(size_t i) const { return watched_[i]; }
@@ -59,7 +59,7 @@ class DeviceRun {
   void download(void* to, const void* from, int64_t bytes) const;
   void set_step(const StepState& state);
   void keep_state();  // a copy on the device
-  // the copy made before the steps that were finished last; what is still in flight comes to nothing
+  // the copy made before the last finished steps; steps still in flight become no-ops
   void restore_state();
 
  private:
@@ -67,8 +67,7 @@ class DeviceRun {
   void place(const T*& array, int count, const char* what);  // makes it the device's copy
   void place_arrays(SpanTable& t);
   void place_arrays(ProfileTable& t);
-  // Makes a host's table that an op points to one whose arrays are on the device: the same one for every op with the
-  // same table.
+  // Copies a host table that an op points to, with its arrays, to the device; ops with the same table share the copy.
   template <class Table>
   void place_table(std::map<const Table*, Table>& placed, const Table*& table);
   void forget();
@@ -77,7 +76,7 @@ class DeviceRun {
 
   Device& device_;
   DeviceBytes state_, activations_, step_;
-  StepState on_device_{};  // what step_ holds, as far as is known here
+  StepState on_device_{};  // the contents of step_, as far as known here
   std::map<int, std::unique_ptr<DeviceBytes>> bound_;
   std::map<const SpanTable*, SpanTable> spans_;
   std::map<const ProfileTable*, ProfileTable> profiles_;
@@ -85,10 +84,10 @@ class DeviceRun {
   std::deque<Op> ops_;
   std::vector<DeviceCall> calls_;
   bool count_steps_ = false;
-  struct Flight {  // steps under way
+  struct Flight {  // steps in flight
     int64_t ticket;
-    std::vector<int64_t> bytes;  // of what is watched
-    int kept;                    // which copy of the state was made before them; −1: none
+    std::vector<int64_t> bytes;  // of the watched views
+    int kept;                    // the state copy made before them; −1: none
   };
   std::deque<Flight> flights_;
   std::vector<const void*> watched_;

@@ -1,7 +1,7 @@
-// Which tile a thread runs next, without locks. Each thread owns a share of every phase, the same slice of each op, so
-// that its inputs are in its own caches; once its share is done it steals from the others. The thread that finishes the
-// last tile of a phase opens the next one: no thread waits for one that has no tile in hand, so a team on a busy
-// machine goes on with the threads that happen to run.
+// Chooses the next tile of a thread, without locks. Each thread owns a share of every phase, the same slice of each op,
+// so that its inputs are in its own caches; once its share is done it steals from the others. The thread that finishes
+// the last tile of a phase opens the next one: no thread waits for a thread without a tile, so on a busy machine the
+// team continues with the threads that are scheduled.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -15,8 +15,8 @@ class Dispatcher {
     for (Claim& c : claims_) c.next.store(first << kTileBits);
   }
 
-  // Takes a tile of an open phase, whose shares are shares(epoch), for `thread`; waits where none is left. False: it is
-  // over.
+  // Takes a tile of an open phase, whose shares are shares(epoch), for `thread`; waits if none is left. False: the run
+  // is over.
   struct Taken {
     uint64_t epoch;
     int64_t tile;
@@ -59,10 +59,10 @@ class Dispatcher {
   static constexpr int kTileBits = 24;
   static constexpr uint64_t kTileMask = (1u << kTileBits) - 1;
   struct alignas(64) Claim {
-    std::atomic<uint64_t> next;  // epoch, and how many of the share are taken
+    std::atomic<uint64_t> next;  // epoch, and the number of tiles taken of the share
   };
 
-  // A short phase may be over, and the next open, before its opener has gone through all claims: what is newer stays.
+  // A short phase may be over, and the next open, before its opener has updated all claims: newer values stay.
   static void raise(std::atomic<uint64_t>& x, uint64_t to) {
     for (uint64_t was = x.load(std::memory_order_relaxed);
          was < to && !x.compare_exchange_weak(was, to, std::memory_order_seq_cst);) {}

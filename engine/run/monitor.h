@@ -1,4 +1,4 @@
-// Progress out, cancellation in: passed by reference through every phase that can take more than a moment.
+// Progress out, cancellation in: passed by reference through every long phase.
 #pragma once
 #include <atomic>
 #include <functional>
@@ -15,7 +15,7 @@ struct Progress {
   double done = 0;        // in units of `unit`
   double total = 0;       // 0: not known
   const char* unit = "";  // "rows", "columns", "epochs", "bytes"
-  std::string note;       // what a person wants to see beside the bar: "critic −0.41  generator −1.20"
+  std::string note;       // text beside the progress bar: "critic −0.41  generator −1.20"
   bool finished = false;  // the last event of this phase
 };
 

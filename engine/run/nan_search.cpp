@@ -1,4 +1,4 @@
-// Where the first NaN or infinity of a step came from: the steps since a snapshot again, phase by phase.
+// Finds the origin of the first NaN or infinity of a step: repeats the steps since a snapshot, phase by phase.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -56,8 +56,8 @@ std::string Program::diagnose() {
   return found;
 }
 
-// What a block keeps to itself cannot be looked at: the same steps in a program of single ops, which gives the same
-// bits.
+// Values private to a block cannot be inspected, so the steps are repeated in a program of single ops, which gives the
+// same bits.
 std::string Program::diagnose_apart() {
   Plan plan = plan_;
   plan.fuse = false;

@@ -18,8 +18,7 @@ namespace tessera {
 
 namespace {
 
-// Large arenas lie in large pages, where the system has them: every value of a step is written and read through the
-// same few entries of the translation buffer.
+// Large arenas use huge pages if the system has them: all values of a step then share a few TLB entries.
 constexpr size_t kLargePage = size_t{2} << 20;
 std::align_val_t alignment_of(int64_t bytes) {
   return std::align_val_t(bytes >= int64_t{8 * kLargePage} ? kLargePage : 64);
@@ -34,7 +33,7 @@ Arena::Arena(int64_t bytes, const char* what, const Team& team)
   if (data_ == nullptr)
     throw Error(ErrorCode::memory, "no memory for " + std::to_string(bytes >> 20) + " MiB of " + what +
                                        ".\n  A smaller --batch-size needs less.");
-  // refused: small pages do
+  // if refused, small pages serve
   if (alignment_of(bytes) == std::align_val_t(kLargePage))
     ::madvise(data_, size / kLargePage * kLargePage, MADV_HUGEPAGE);
   std::memset(data_, 0, size);
@@ -64,7 +63,7 @@ Program::Program(Plan plan, const KernelTable& table, Team& team, uint64_t seed,
       table_(table),
       team_(team),
       layout_(lay_out(plan_, table.scalar_bytes, reuse)),
-      state_(placement_.state_bytes, "weights and optimiser state", team),
+      state_(placement_.state_bytes, "weights and optimizer state", team),
       activations_(placement_.activation_bytes, "activations", team),
       bound_(plan_.leaves.size(), nullptr),
       source_(plan_.leaves.size(), nullptr),
@@ -77,7 +76,7 @@ Program::Program(Plan plan, Device& device, Team& team, uint64_t seed, bool reus
       fusion_(fused(plan_, table_)),
       layout_(laid_out(plan_, device, table_, reuse, fusion_)),
       device_(device.is_processor() ? nullptr : std::make_unique<DeviceRun>(device, placement_)),
-      state_(device_ ? 0 : placement_.state_bytes, "weights and optimiser state", team),
+      state_(device_ ? 0 : placement_.state_bytes, "weights and optimizer state", team),
       activations_(device_ ? 0 : placement_.activation_bytes, "activations", team),
       bound_(plan_.leaves.size(), nullptr),
       source_(plan_.leaves.size(), nullptr),
@@ -104,14 +103,14 @@ char* Program::state_address(const std::string& leaf, size_t item) const {
   for (const Leaf& l : plan_.leaves)
     if (l.name == leaf && l.kind == Leaf::state) {
       if (item != static_cast<size_t>(item_bytes(plan_[l.value])))
-        throw Error(ErrorCode::internal, "state " + leaf + " is of another scalar");
+        throw Error(ErrorCode::internal, "state " + leaf + " has another scalar type");
       return (device_ ? device_->state() : state_.data()) + placement_.slots[static_cast<size_t>(l.value)].offset;
     }
   throw Error(ErrorCode::internal, "the plan has no state " + leaf);
 }
 
 void* Program::host_state(const std::string& leaf, size_t item) {
-  if (device_) throw Error(ErrorCode::internal, "state " + leaf + " lies on a device");
+  if (device_) throw Error(ErrorCode::internal, "state " + leaf + " is on a device");
   return state_address(leaf, item);
 }
 
@@ -167,7 +166,7 @@ View Program::view(Id v) const {
             item_bytes(plan_[v]),
             lanes};
   if (base == nullptr)
-    throw Error(ErrorCode::internal, "nothing is bound to " + plan_.leaves[static_cast<size_t>(s.leaf)].name);
+    throw Error(ErrorCode::internal, "no memory is bound to " + plan_.leaves[static_cast<size_t>(s.leaf)].name);
   return {base + s.offset, shape.rows, shape.cols, s.ld, item_bytes(plan_[v]), lanes};
 }
 
@@ -316,7 +315,7 @@ void Program::run_tile(const Chain& chain, int64_t tile, char* scratch) const {
     for (int i = 0; i < count; ++i, ++at) {
       views[i] = call.in[i];  // the outputs follow the inputs
       if (chain.visibility[at] != Visibility::own) continue;
-      // As if the tiles before lay before it: a kernel goes to its tile by number.
+      // Offset as if the previous tiles were stored before it, because a kernel addresses its tile by number.
       const auto before = static_cast<uintptr_t>(tile * chain.own_bytes[at]);
       views[i].data = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(own) +
                                               reinterpret_cast<uintptr_t>(views[i].data) - before);
@@ -329,7 +328,7 @@ void Program::run_tile(const Chain& chain, int64_t tile, char* scratch) const {
 }
 
 std::vector<DeviceCall> Program::device_calls(int64_t& scratch) {
-  // by node; without a kernel where nothing is to be done
+  // by node; without a kernel if there is no work
   std::vector<DeviceCall> calls(plan_.nodes.size(), DeviceCall{});
   std::vector<DeviceCall> in_order;
   for (const Phase& phase : phases_)
@@ -346,7 +345,8 @@ std::vector<DeviceCall> Program::device_calls(int64_t& scratch) {
 
 void Program::copy_out(Id value, void* to, size_t item) const {
   View v = view(value);
-  if (static_cast<size_t>(v.item_bytes) != item) throw Error(ErrorCode::internal, "a value is read as another scalar");
+  if (static_cast<size_t>(v.item_bytes) != item)
+    throw Error(ErrorCode::internal, "a value is read with another scalar type");
   if (v.rows == 0 || v.cols == 0) return;
   std::vector<char> fetched;
   if (device_) {

@@ -1,5 +1,5 @@
-// A plan with addresses: three plain allocations and a list of calls, replayed, on the processor or on a device.
-// Nothing is allocated in a step and the host decides nothing inside one.
+// A plan with addresses: three plain allocations and a list of calls, replayed on the CPU or on a device. A step
+// allocates nothing, and the host decides nothing within it.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -19,8 +19,7 @@
 
 namespace tessera {
 
-// Memory aligned to a cache line; throws Error(memory) with the bytes asked for, also where the team's limit has no
-// room for them.
+// Memory aligned to a cache line; throws Error(memory) with the bytes requested, also if they exceed the team's limit.
 class Arena {
  public:
   Arena(int64_t bytes, const char* what, const Team& team);
@@ -40,7 +39,7 @@ class FusedCalls;
 
 class Program {
  public:
-  // Team and device must outlive the program. `reuse` off: no two values share memory, so that all can be read after a
+  // Team and device must outlive the program. With `reuse` off, no two values share memory, so all can be read after a
   // step.
   Program(Plan plan, const KernelTable& table, Team& team, uint64_t seed, bool reuse = true);  // on the processor
   // on the device, or by cpu_kernels() if that is the processor
@@ -51,13 +50,13 @@ class Program {
   const Placement& placement() const { return placement_; }
 
   // Memory for a bound leaf [rows, cols] of the program's scalar (or int32), contiguous; it must live as long as the
-  // program runs. A device has a copy of its own, made here. A leaf without elements needs none.
+  // program runs. A device gets its own copy, made here. A leaf without elements needs none.
   void bind(const std::string& leaf, const void* data);
-  // The same if the plan still has the leaf: passes drop what nobody reads.
+  // The same if the plan still has the leaf: passes drop unread leaves.
   void bind_if(const std::string& leaf, const void* data) {
     if (plan_.find_leaf(leaf) != kNone) bind(leaf, data);
   }
-  // what is bound to these (those of them that the plan has) has changed: a device copies it anew
+  // the memory bound to these leaves (if the plan has them) has changed: a device copies it again
   void refresh(std::initializer_list<const char*> leaves);
   // A state's elements, contiguous; zero at first.
   template <class T>
@@ -70,20 +69,20 @@ class Program {
     get_state(leaf, out.data(), sizeof(T));
     return out;
   }
-  // Its memory; on the processor only.
+  // Its memory; on the CPU only.
   template <class T>
   T* state(const std::string& leaf) {
     return static_cast<T*>(host_state(leaf, sizeof(T)));
   }
 
-  // Runs up to n steps, inside one parallel region or replayed by the device. Stops early after a step that reported a
-  // loss that is not finite. Returns the steps run.
+  // Runs up to n steps, inside one parallel region or replayed by the device. Stops after a step that reported a NaN or
+  // infinite loss. Returns the steps run.
   int64_t run(int64_t n);
 
-  // Work in flight, so that a device has its next steps before the host looks at the results of the last ones. start()
-  // queues up to n steps and, behind them, the copies out of the step's state and of what is watched (`keep`: before
-  // them a snapshot for diagnose()); finish() waits for the oldest start alone and returns its steps.
-  // At most flights() starts may be under way. The processor does the work in start().
+  // Work in flight, so that a device has its next steps before the host reads the results of the last ones. start()
+  // queues up to n steps and, after them, downloads of the step's state and of the watched values (`keep`: before them
+  // a snapshot for diagnose()); finish() waits for the oldest start only and returns its steps.
+  // At most flights() starts may be in flight. The CPU does the work in start().
   int flights() const { return device_ ? 2 : 1; }
   void watch(const std::vector<Id>& values);  // contiguous ones: states, outputs
   void start(int64_t n, bool keep = false);
@@ -94,8 +93,7 @@ class Program {
     return static_cast<const T*>(watched_data(i, sizeof(T)));
   }
 
-  // For benches: n steps as a device's calls one by one, without the recording. The numbers that a step is counted by
-  // need not go on.
+  // For benches: n steps as single calls of the device, without the recording. The step counter need not advance.
   void run_unrecorded(int64_t n);
 
   StepState& step() { return *step_; }
@@ -112,8 +110,8 @@ class Program {
   View view(Id value) const;   // with the addresses of where the program runs
   View fetch(Id value) const;  // with addresses of the host: on a device a copy, made once and valid until the next run
 
-  // State before a run of steps, to look for the cause of a NaN afterwards: replays until the step that went bad and
-  // names the first value that is not finite.
+  // The state before a run of steps, to find the cause of a NaN: replays up to the failing step and names the first
+  // value that is not finite.
   void snapshot();
   std::string diagnose();
 
@@ -123,17 +121,17 @@ class Program {
     Call call;
     int64_t tiles;
     int node;
-    int chain = -1;  // this chain instead of a call, its blocks the tiles
+    int chain = -1;  // this chain instead of a call; its blocks are the tiles
   };
-  // What a call of a chain sees of a value: all of it, the block's rows, or the block's own memory.
+  // The view of a value in a call of a chain: all of it, the block's rows, or the block's own memory.
   enum class Visibility : char { whole, rows, own };
   struct Chain {
     int64_t rows, block;
     std::vector<Ready> links;
-    std::vector<Visibility> visibility;  // of the links' views, one after the other
-    std::vector<int64_t> own_bytes;      // of one tile of those that a tile keeps to itself
+    std::vector<Visibility> visibility;  // of the links' views, contiguous
+    std::vector<int64_t> own_bytes;      // of one tile of the values private to a tile
     size_t views = 0;                    // most of a link
-    bool tiles = false;                  // a block is a tile, which its links' kernels know by its number
+    bool tiles = false;                  // a block is a tile, which its links' kernels address by number
   };
   struct Phase {
     std::vector<Ready> calls;
@@ -158,13 +156,13 @@ class Program {
   void prepare();
   std::string first_bad(const Phase& phase) const;
 
-  // The calls of a step on the device: fused launches where the plan is fused, else one an op.
+  // The calls of a step on the device: fused launches if the plan is fused, else one per op.
   std::vector<DeviceCall> device_calls(int64_t& scratch);
 
   Plan plan_;
   const KernelTable& table_;
   Team& team_;
-  Fusion fusion_;  // of a device's launches; empty: every op by itself
+  Fusion fusion_;  // of a device's launches; empty: one launch per op
   Layout layout_;
   const Placement& placement_ = layout_.placement;
   const RowChains& chains_ = layout_.chains;
@@ -177,18 +175,18 @@ class Program {
   std::vector<View> views_;
   std::vector<Phase> phases_;
   std::vector<Chain> row_chains_;
-  int64_t kernel_scratch_ = 0;  // bytes of a thread's scratch that are its kernels'; then a block's own memory
+  int64_t kernel_scratch_ = 0;  // bytes of a thread's scratch used by kernels; the block's own memory follows
   std::unique_ptr<FusedCalls> fused_;
   std::unique_ptr<StepState> step_;
   std::vector<Id> watched_;
-  int64_t started_ = 0;  // on the processor: steps of the start that is not finished yet
+  int64_t started_ = 0;  // on the CPU: steps of the unfinished start
   std::vector<std::unique_ptr<Arena>> scratch_;
   bool ready_ = false, kept_ = false;  // kept_: there is a snapshot
 };
 
-// The best table this processor can run; TESSERA_CPU=plain|avx2|avx512 asks for a lower one.
+// The best table this CPU can run; TESSERA_CPU=plain|avx2|avx512 selects a lower one.
 const KernelTable& cpu_kernels();
-// A table by name, "double" included; nullptr where this build or processor has none.
+// A table by name, "double" included; nullptr if this build or CPU lacks it.
 const KernelTable* cpu_kernels(const std::string& name);
 
 }  // namespace tessera

@@ -1,4 +1,4 @@
-// Running a program: steps on the processor by the team, or replayed by the device.
+// Running a program: steps on the CPU by the team, or replayed by the device.
 #include <utility>
 
 #include "engine/error.h"
@@ -25,7 +25,7 @@ std::vector<View> Program::watched_views() const {
   for (const Id v : watched_) {
     views.push_back(view(v));
     if (views.back().rows > 1 && views.back().ld != views.back().cols)
-      throw Error(ErrorCode::internal, "a watched value does not lie in one piece");
+      throw Error(ErrorCode::internal, "a watched value is not contiguous");
   }
   return views;
 }
@@ -58,7 +58,7 @@ void Program::run_unrecorded(int64_t n) {
 
 const void* Program::watched_data(size_t i, size_t item) const {
   if (item != static_cast<size_t>(item_bytes(plan_[watched_[i]])))
-    throw Error(ErrorCode::internal, "a value is read as another scalar");
+    throw Error(ErrorCode::internal, "a value is read with another scalar type");
   return device_ ? device_->watched(i) : view(watched_[i]).data;
 }
 
@@ -93,7 +93,7 @@ void Program::run_here(int64_t n) {
   team_.run(work);
 }
 
-// A phase by itself; the step does not advance.
+// A single phase; the step does not advance.
 void Program::run_phase(const Phase& phase) {
   if (!device_) {
     for (const Ready& r : phase.calls)

@@ -20,7 +20,7 @@ namespace {
 constexpr double kSeconds = 0.05;  // of each of the two measurements
 constexpr int kFewestCalls = 3;
 constexpr int kChains = 12;                 // independent sums: enough to hide the latency of a multiply-add
-constexpr int64_t kMultiplyAdds = 1 << 14;  // of each chain, between two looks at the clock
+constexpr int64_t kMultiplyAdds = 1 << 14;  // of each chain, between two reads of the clock
 constexpr int64_t kLeastCopy = 1 << 14, kMostCopy = int64_t{1} << 26;
 
 template <int W>
@@ -62,8 +62,8 @@ Burst best_burst() {
   return {4, burst_plain};
 }
 
-// The rate at which the team does `work(thread)`, `amount` of it a call and thread: the fastest call of each thread,
-// since the machine may be busy with something else, while all are at work, since they share caches and memory.
+// The team's rate of `work(thread)`, `amount` per call and thread: the fastest call of each thread, because the machine
+// may be busy otherwise, with all threads working, because they share caches and memory.
 double best_rate(Team& team, double amount, const std::function<void(int)>& work) {
   using Clock = std::chrono::steady_clock;
   const auto since = [](Clock::time_point start) {
@@ -88,7 +88,7 @@ double best_rate(Team& team, double amount, const std::function<void(int)>& work
 Ceilings measure_ceilings(Team& team, int64_t working_set_bytes) {
   Ceilings ceilings;
   const Burst burst = best_burst();
-  volatile float sink = 0;  // one for all threads: what it holds does not matter, that it is written does
+  volatile float sink = 0;  // one for all threads: only the write matters, not the value
   ceilings.flops_per_second = best_rate(team, 2.0 * burst.lanes * kChains * kMultiplyAdds, [&](int) {
     if (burst.run() < 0) sink = 1;
   });

@@ -1,5 +1,5 @@
-// What this machine can do at best, measured in a moment: the floor of an op is the time that its bytes or its FLOPs
-// take at these rates.
+// The peak rates of this machine, from a short measurement: the floor of an op is the time of its bytes or its FLOPs at
+// these rates.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -10,16 +10,16 @@
 namespace tessera {
 
 struct Ceilings {
-  double bytes_per_second = 0;  // read and written by a copy inside a working set of the size asked for, all threads
+  double bytes_per_second = 0;  // read and written by a copy within a working set of the given size, all threads
   double flops_per_second = 0;  // fp32 multiply-adds on registers, two FLOPs each, all threads
 
-  // Seconds no schedule can go below. (Roofline: Williams, Waterman, Patterson 2009.)
+  // Lower bound in seconds for any schedule. (Roofline: Williams, Waterman, Patterson 2009.)
   double floor(const Cost& cost) const {
     return std::max(cost.bytes / bytes_per_second, cost.flops / flops_per_second);
   }
 };
 
-// Takes about 0.1 s. A working set that fits in a cache is copied at that cache's rate, as the step would find it.
+// Takes about 0.1 s. A working set that fits in a cache is copied at that cache's rate, as in the step.
 Ceilings measure_ceilings(Team& team, int64_t working_set_bytes);
 
 }  // namespace tessera

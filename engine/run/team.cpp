@@ -34,7 +34,7 @@ Team::Team(int threads, std::shared_ptr<MemoryLimit> limit)
     stop();  // a thread that is not joined ends the process
     throw Error(ErrorCode::memory, "Thread " + std::to_string(started + 1) + " of " + std::to_string(size_) +
                                        " cannot be started (" + e.code().message() + ").\n  --threads " +
-                                       std::to_string(started) + " needs no more than there are.");
+                                       std::to_string(started) + " needs no additional thread.");
   }
 }
 
@@ -56,8 +56,8 @@ void Team::run(const std::function<void(int)>& body) {
   if (size_ == 1) return body(0);
   if (process_ != ::getpid())
     throw Error(ErrorCode::unsupported,
-                "This stream was opened before fork(), and its threads stayed with the parent.\n  Open it in the "
-                "process that reads it; contexts and models may cross.");
+                "This stream was opened before fork(), and its threads stayed in the parent.\n  Open it in the process "
+                "that reads it; contexts and models may be used after fork().");
   Crew& crew = *crew_;
   {
     std::lock_guard lock(crew.mutex);

@@ -1,6 +1,6 @@
 // A team of threads that enters one parallel region together: a run of training steps is a single region.
-// Nothing computed may depend on the size of the team: work is cut by shape, and the team only decides who does which
-// piece.
+// No result may depend on the size of the team: work is divided by shape, and the team only assigns the pieces to
+// threads.
 #pragma once
 #include <atomic>
 #include <condition_variable>
@@ -18,30 +18,30 @@ namespace tessera {
 
 class Team {
  public:
-  // 0: every processor this process may run on. `limit`: what the team's call may hold; none: as much as there is.
+  // 0: every processor available to this process. `limit`: bytes the team's call may hold; none: unlimited.
   explicit Team(int threads = 0, std::shared_ptr<MemoryLimit> limit = nullptr);
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
   int size() const { return size_; }
-  // A part of what may be held; throws Error(memory) when there is no room for it.
+  // Reserves a part of the limit; throws Error(memory) if it is exhausted.
   MemoryShare share(int64_t bytes, const char* what) const { return {limit_, bytes, what}; }
   // for arrays (engine/storage/spill_vector.h); null: none
   const std::shared_ptr<MemoryLimit>& limit() const { return limit_; }
 
   // Runs body(thread) on every thread of the team, 0 … size()−1, the caller being thread 0; returns when all have
   // returned.
-  // An exception of any thread is rethrown here (the first one).
+  // The first exception of any thread is rethrown here.
   void run(const std::function<void(int)>& body);
 
-  // Runs body(i) for i in [0, count), handed out one by one; which thread runs which i is not fixed. Exceptions as in
-  // run(), the rest is skipped.
+  // Runs body(i) for i in [0, count), assigned to threads one by one in no fixed way. Exceptions as in run(); remaining
+  // i are skipped.
   void for_each(int64_t count, const std::function<void(int64_t)>& body);
 
  private:
-  // What threads wait on. After fork() the child has the memory but not the threads: it must neither run, nor join, nor
-  // destroy any of this.
+  // The objects threads wait on. After fork() the child has the memory but not the threads: it must neither run, nor
+  // join, nor destroy them.
   struct Crew {
     std::vector<std::thread> threads;
     std::mutex mutex;

@@ -16,7 +16,7 @@ bool kept_for_derivative(const Plan& plan, Id v) {
   const Node* x = plan.maker(v);
   return x != nullptr && traits(*x).tiles.derivative.has(static_cast<size_t>(plan[v].output));
 }
-// Steps of sequences that an op makes lane-major.
+// Steps of sequences that an op computes lane-major.
 bool gives_lanes(const Plan& plan, Id v) {
   const Node* x = plan.maker(v);
   return x != nullptr && traits(*x).tiles.lanes_out.has(static_cast<size_t>(plan[v].output));

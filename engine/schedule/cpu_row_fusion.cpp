@@ -46,7 +46,7 @@ class Chainer {
  private:
   struct Made {
     int64_t rows = 0;    // > 0: in a chain over that many rows
-    bool moved = false;  // made by a move, which comes last on its level
+    bool moved = false;  // computed by a move, which comes last on its level
   };
   const Node& node(size_t n) const { return plan_.nodes[n]; }
   Made& made(Id v) { return made_[static_cast<size_t>(v)]; }
@@ -65,7 +65,7 @@ class Chainer {
     return weights <= kLargestWeight;
   }
 
-  // Whether x, in a chain over `rows`, goes on with the rows of its input i.
+  // Whether x, in a chain over `rows`, continues with the rows of its input i.
   bool goes_on(const Node& x, size_t i, int64_t rows) {
     return goes_on_by_tile(plan_, x, i) ||
            (rows > 0 && made(x.in[i]).rows == rows && along_rows(x, i) && shape(x.in[i]).rows == rows);
@@ -77,7 +77,7 @@ class Chainer {
     const bool moves = move.kind == Move::concat_rows || levels_.copies(x);
     int level = levels_.after_readers(x), was = kLeafLevel;
     int64_t rows = 0;
-    if (move.view() || moves) {  // lies where its input lies, or is moved right after it was made
+    if (move.view() || moves) {  // a view of its input, or moved right after its input was computed
       for (const Id v : x.in) was = std::max(was, levels_.of(v) + (moves && made(v).moved ? 1 : 0));
       level = std::max(level, was);
       if (move.kind == Move::slice_cols && was >= 0) rows = made(x.in[0]).rows;
@@ -92,8 +92,8 @@ class Chainer {
     for (const Id v : x.out) made(v) = {rows, moves || (move.view() && made(x.in[0]).moved)};
   }
 
-  // What is drawn or gathered from tables alone is made on the level where it is wanted first: it need not wait in
-  // memory, and a chain that wants it keeps it to itself.
+  // Values drawn at random or gathered from tables are computed on the level of their first use: they need not wait in
+  // memory, and can be private to the chain that reads them.
   void sink() {
     for (size_t n = 0; n < plan_.nodes.size(); ++n) {
       const Node& x = node(n);
@@ -119,7 +119,7 @@ class Chainer {
                        [v](const Leaf& l) { return l.value == v && l.kind == Leaf::bound; });
   }
 
-  // Each level is two phases: its chains and single ops, then what is moved after them.
+  // Each level is two phases: its chains and single ops, then the moves of their results.
   void collect() {
     int levels = 0;
     for (const int l : level_) levels = std::max(levels, l + 1);
@@ -137,7 +137,7 @@ class Chainer {
     std::erase_if(c_.phases, [](const std::vector<int>& nodes) { return nodes.empty(); });
   }
 
-  // A view, or what may be made in its parts' places.
+  // A view, or a concatenation whose parts may be computed in place.
   static bool lies_elsewhere(const Op& op) { return move_of(op).view() || move_of(op).kind == Move::concat_cols; }
   bool seen_by_chain_only(Id v, int chain) const {
     if (std::find(plan_.outputs.begin(), plan_.outputs.end(), v) != plan_.outputs.end()) return false;
@@ -148,7 +148,7 @@ class Chainer {
     return true;
   }
 
-  // Values that the chain alone sees share a block's own memory as they live and die.
+  // Values private to the chain share a block's own memory according to their lifetimes.
   void settle(int chain) {
     std::vector<Life> lives;
     RowChain& c = c_.chains[static_cast<size_t>(chain)];
@@ -156,7 +156,7 @@ class Chainer {
     for (size_t i = 0; i < c.nodes.size(); ++i) at[c.nodes[i]] = i;
     for (size_t i = 0; i < c.nodes.size(); ++i) {
       const Node& x = node(static_cast<size_t>(c.nodes[i]));
-      if (lies_elsewhere(x.op)) continue;  // their parts may lie in them
+      if (lies_elsewhere(x.op)) continue;  // their parts may be computed in place
       for (const Id v : x.out) {
         if (!seen_by_chain_only(v, chain)) continue;
         const int64_t item = plan_[v].dtype == DType::index ? 4 : scalar_;

@@ -1,7 +1,7 @@
-// On the processor: ops that work row by row on the batch are done one after the other on a block of its rows, while
-// the block is in the cache, and what only they see never leaves it. An op joins the chain of what it reads if it can
-// go on with the same rows (engine/schedule/levels.h).
-//   the identity: a row's bits do not depend on the rows beside it, so any cut of the rows gives the same values
+// CPU: ops that work row by row on the batch are fused into chains. A thread runs a chain on one block of rows while
+// the block is in its cache; intermediate values stay there. An op joins the chain of its input if it can continue with
+// the same rows (engine/schedule/levels.h).
+//   the identity: a row's bits do not depend on other rows, so any partition of the rows gives the same values
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -11,16 +11,16 @@
 namespace tessera {
 
 struct RowChain {
-  int64_t rows = 0;        // of tiles (engine/schedule/cpu_recurrent_tiles.h): their number, a block each
+  int64_t rows = 0;        // of tiles (engine/schedule/cpu_recurrent_tiles.h): their number, one block per tile
   std::vector<int> nodes;  // in order
   int64_t row_bytes = 0;   // a block's own memory, for each of its rows
   bool tiles = false;
 };
 
-// A value that its chain alone sees: where it lies in the block's own memory. Row i of the block is at
-// block_rows·offset + i·pitch.
+// A value private to its chain: its position in the block's own memory. Row i of the block is at block_rows·offset +
+// i·pitch.
 struct LocalValue {
-  int64_t offset = -1;  // bytes for each row of the block; −1: it lies in an arena
+  int64_t offset = -1;  // bytes for each row of the block; −1: it is in an arena
   int64_t pitch = 0;    // bytes from row to row
 };
 
@@ -30,26 +30,25 @@ struct RowChains {
   std::vector<int> chain_of;      // by node; −1: by itself
   std::vector<LocalValue> local;  // by value
   std::vector<bool> lanes;        // by value: View::lanes; empty: none
-  std::vector<bool> unread;       // by value: nobody reads it, and its op leaves it out; empty: none
+  std::vector<bool> unread;       // by value: never read, and its op omits it; empty: none
 };
 
 RowChains row_chains(const Plan& plan, int scalar_bytes);
 
-// A value of a chain's own, wanted from its link `first` to its link `last`.
+// A value private to a chain, live from its link `first` to its link `last`.
 struct Life {
   Id value;
   int64_t bytes, offset;
   size_t first, last;
 };
-// Offsets for values that share memory as they live and die; returns the bytes all take.
+// Assigns offsets to values by their lifetimes; returns the total bytes.
 int64_t settle(std::vector<Life>& lives);
 
 // Ops whose row i reads row i of the inputs `along_rows`, and the other inputs whole.
 bool row_local(const Node& x);
 bool along_rows(const Node& x, size_t input);
 
-// Rows of a block: whole register blocks of the matrix product, enough of them that each of the threads gets as many
-// blocks as the others.
+// Rows of a block: whole register blocks of the matrix product, such that all threads get the same number of blocks.
 int64_t block_rows(const Plan& plan, int64_t rows, int threads);
 
 }  // namespace tessera

@@ -11,32 +11,33 @@
 namespace tessera {
 namespace {
 
-// A product whose weight is larger than this is made tile by tile, by as many blocks as there are: in a chain every
-// block would read all of it.
+// A product whose weight is larger than this is computed tile by tile by all blocks: in a chain every block would read
+// the whole weight.
 constexpr int64_t kChainWeight = 1 << 17;
-constexpr int64_t kDeep = 384;  // from this depth on the tiles' blocks are too few, and slices get blocks of their own
-// How the rows of a value lie in units: `segments` times, one unit after the other, `run` rows a unit.
+constexpr int64_t kDeep =
+    384;  // from this depth on there are too few blocks of tiles, and each slice gets its own block
+// How the rows of a value are arranged in units: `segments` times, one unit after the other, `run` rows per unit.
 struct RowLayout {
   int64_t run = 0, segments = 0;
   bool operator==(const RowLayout&) const = default;
   bool known() const { return run > 0; }
 };
 
-// none: of a leaf, or made in a way no chain can follow · tile: a large product, made tile by tile
+// none: of a leaf, or computed in a way no chain can continue · tile: a large product, computed tile by tile
 enum class Cut { none, rows, cols, flat, tile };
 
-// What makes a chain one of cells (kernels/fused.h): packed rows cut into `parts` of `width` columns.
+// Parameters of a chain of cells (kernels/fused.h): packed rows split into `parts` of `width` columns.
 struct Cells {
   int64_t parts = 0, width = 0;
   bool operator==(const Cells&) const = default;
 };
 
-// Where a value is made.
+// Where a value is computed.
 struct Made {
   Cut cut = Cut::none;
   int64_t width = 0;  // cols: columns; flat: elements
   RowLayout rows;
-  int node = -1;  // the node to chain to; views pass their maker's on
+  int node = -1;  // the node to chain to; views inherit that of their source
 };
 
 class Fuser {
@@ -66,20 +67,20 @@ class Fuser {
     RowLayout rows;
     bool sliced = false;
     int slices_at = 0;
-    int slices_with = -1;  // the node whose chain of cells makes the slices; −1: tiles of their own
+    int slices_with = -1;  // the node whose chain of cells computes the slices; −1: separate tiles
   };
   const Node& node(int n) const { return plan_.nodes[static_cast<size_t>(n)]; }
   Made& made(Id v) { return made_[static_cast<size_t>(v)]; }
   Shape shape(Id v) const { return plan_.shape(v); }
 
-  // The unit: the rows of the smallest thing all batch-like values consist of.
+  // The unit: the greatest common divisor of the row counts of all batch-like values.
   void find_units() {
     for (const Node& n : plan_.nodes)
       if (const int64_t r = shape(n.out[0]).rows; r > 1 && traits(n).batch) unit_ = std::gcd(unit_, r);
   }
 
-  // The rows that a chain cuts. A value that lies tile by tile holds sequences as lanes: row b is lane
-  // b mod kSequenceTile of a tile, in any cut.
+  // The rows that a chain partitions. A lane-major value holds one sequence per lane: row b is lane b mod kSequenceTile
+  // of a tile, in any partition.
   int64_t rows_of(const Node& x) const {
     const OperandSet tiled = traits(x).tiles.tiled_out;
     return shape(x.out[tiled.has(0) ? 1 : 0]).rows;
@@ -88,7 +89,7 @@ class Fuser {
     return traits(x).tiles.tiled_in.has(i) ? rows_of(x) : shape(x.in[i]).rows;
   }
 
-  // ---- whether kernels and traits let an op be cut in a way ---------------------------------------------------------
+  // ---- which partitions the kernels and traits of an op allow -------------------------------------------------------
   static bool made_by_tiles(const Node& x) { return (parts_of(x.op) & Parts::tiles) != 0; }
   // Elements of the weights of a product.
   int64_t weight_of(const Node& x) const {
@@ -100,13 +101,13 @@ class Fuser {
   bool can_rows(const Node& x) const {
     if ((parts_of(x.op) & Parts::rows) == 0 || !traits(x).rows || unit_ <= 1 || rows_of(x) % unit_ != 0) return false;
     return weight_of(x) <= kChainWeight &&
-           row_floats_of(plan_, x) <= kFusedFloats;  // a sequence's state must find room beside the tiles of products
+           row_floats_of(plan_, x) <= kFusedFloats;  // a sequence's state must fit beside the tiles of products
   }
   bool can_cols(const Node& x) const {
     return (parts_of(x.op) & Parts::cols) != 0 && traits(x).cols && weight_of(x) <= kChainWeight;
   }
   static bool can_elements(const Node& x) { return (parts_of(x.op) & Parts::elements) != 0 && traits(x).elements; }
-  // The depth of a product of rows that is cut into slices; 0: another op, or one that is not.
+  // The depth of a product of rows that is split into slices; 0: another op, or one that is not split.
   int64_t sliced_depth(const Node& x) const {
     const auto* m = std::get_if<Matmul>(&x.op);
     int64_t depth = 0;
@@ -132,8 +133,8 @@ class Fuser {
     set_made(n, best.placed.cut, best.placed.width, best.placed.rows);
   }
 
-  // The lowest level on which a chain can make x. Ties go to the first cut that is tried: products that are normalised
-  // and single rows are cut by columns, updates by elements, everything else by rows.
+  // The lowest level on which a chain can compute x. Ties go to the partition tried first: products that are normalised
+  // and single rows by columns, updates by elements, everything else by rows.
   Choice chained(const Node& x, int least) {
     Choice best;
     auto offer = [&](int level, const Placed& p, std::vector<int> with) {
@@ -150,10 +151,10 @@ class Fuser {
     return best;
   }
 
-  // An op that no chain makes at once: by tiles, by slices, or by a launch of its own.
+  // An op outside the ordinary chains: by tiles, by slices, or by its own launch.
   void place_apart(int n, int least) {
     const Node& x = node(n);
-    if (move_of(x.op).join())  // where placement leaves something to move, it is moved right after what it moves
+    if (move_of(x.op).join())  // what placement leaves to move is moved right after its source
       return finish(n, std::max(highest(x), 0), {Placed::alone, Cut::none, 0, {}, false});
     if (sliced_depth(x) > 0 && layout_of_output(x).known()) return place_slices(n, least);
     const bool tile = made_by_tiles(x);
@@ -161,7 +162,7 @@ class Fuser {
     set_made(n, tile ? Cut::tile : Cut::none, 0, {});
   }
 
-  // A deep product of rows: the slices at once, their sum, with the addend, in a chain of a later launch.
+  // A deep product of rows: the slices in this launch; their sum, with the addend, in a chain of a later launch.
   void place_slices(int n, int least) {
     const Node& x = node(n);
     const auto& m = std::get<Matmul>(x.op);
@@ -201,7 +202,7 @@ class Fuser {
     return level;
   }
 
-  // Levels for a cut where fits(i, made) says that input i is cut alike.
+  // Levels for a partition where fits(i, made) tells whether input i has the same one.
   template <class Fits, class Offer>
   void try_cut(const Node& x, int least, const Placed& p, Fits&& fits, Offer&& offer) {
     int level = levels_.lowest(x, least, [&](size_t i) { return fits(i, made(x.in[i])); });
@@ -215,8 +216,8 @@ class Fuser {
   // ---- chains of cells --------------------------------------------------------------------------
   Cells& cells_of(int n) { return cells_[static_cast<size_t>(root(n))]; }
 
-  // Whether the chain of a node is one of such cells, or can become one: rows of one place in a pack each, or a single
-  // large product of packed rows.
+  // Whether the chain of a node is a chain of such cells, or can become one: rows of one position in a pack each, or a
+  // single large product of packed rows.
   bool can_be(int n, const Cells& c) {
     if (cells_of(n).parts > 0) return cells_of(n) == c;
     const int level = level_of_[static_cast<size_t>(n)];
@@ -232,7 +233,7 @@ class Fuser {
     }
     return true;
   }
-  // Whether an op so placed can join these chains.
+  // Whether an op with this placement can join these chains.
   bool joinable(const Placed& p, const std::vector<int>& with) {
     Cells cells;
     for (const int n : with) {
@@ -243,7 +244,7 @@ class Fuser {
     return p.cut == Cut::rows && p.rows == RowLayout{cells.parts, 1} &&
            std::all_of(with.begin(), with.end(), [&](int n) { return can_be(n, cells); });
   }
-  // Whether the slices of a product can be made in the chain that makes its packed rows.
+  // Whether the slices of a product can be computed in the chain of its packed rows.
   bool slice_in_cells(const Node& x, int least) {
     const Made a = made(x.in[0]);
     if (levels_.of(x.in[0]) < least || a.node < 0 ||
@@ -321,7 +322,7 @@ class Fuser {
         },
         offer);
   }
-  // The update of a parameter goes on where its gradient's tiles were made.
+  // The update of a parameter continues in the tiles of its gradient.
   template <class Offer>
   void try_tile(const Node& x, int least, Offer&& offer) {
     const Shape s = shape(x.out[0]);
@@ -334,7 +335,7 @@ class Fuser {
         offer);
   }
 
-  // How the rows of a reshaped value lie in units: not known where a row would be of two.
+  // How the rows of a reshaped value are arranged in units: unknown if a row would span two units.
   RowLayout reshaped(const Node& x) {
     const RowLayout from = made(x.in[0]).rows;
     const int64_t a = shape(x.in[0]).rows, b = shape(x.out[0]).rows;
@@ -343,10 +344,10 @@ class Fuser {
       return {};
     return {from.run * b / a, from.segments};
   }
-  // A copy that goes on in the chain of what it copies.
+  // A copy that continues in the chain of its source.
   bool follows(const Node& x) { return reshaped(x).known(); }
 
-  // A view lies where its input lies. Where it cannot be followed in a chain, or turns out to be a copy, it is done
+  // A view takes the place of its input. If a chain cannot continue from it, or it turns out to be a copy, it is done
   // after that launch.
   void view(int n) {
     const Node& x = node(n);
@@ -370,7 +371,7 @@ class Fuser {
       else p = {Placed::chained, Cut::rows, 0, rows, false};
     } else if (from.cut == Cut::tile && move.kind == Move::reshape && a.rows == unit_ && unit_ > 1 &&
                b.rows % unit_ == 0 && b.rows > unit_ && can_be(from.node, {b.rows / unit_, b.cols})) {
-      cells_of(from.node) = {b.rows / unit_, b.cols};  // packed rows taken apart again
+      cells_of(from.node) = {b.rows / unit_, b.cols};  // packed rows unpacked
       to.cut = Cut::rows;
       to.rows = {b.rows / unit_, 1};
       p = {Placed::chained, Cut::rows, 0, to.rows, false};
@@ -381,7 +382,7 @@ class Fuser {
       if (was == kLeafLevel) to.rows = {};
       if (const Node* pieces = plan_.maker(x.in[0]);
           move.kind == Move::slice_cols && pieces != nullptr && levels_.updated_pieces(*pieces)) {
-        level = kLeafLevel;  // of the pieces that it shows, the last
+        level = kLeafLevel;  // the last of the pieces it shows
         for (const Id piece : pieces->in)
           if (levels_.extent(piece).meets(levels_.extent(x.out[0]))) level = std::max(level, levels_.of(piece));
       }
@@ -450,7 +451,7 @@ class Fuser {
     return all;
   }
 
-  // A chain of values with several rows a unit has smaller units.
+  // A chain of values with several rows per unit has smaller units.
   static void refine(FusedGroup& g) {
     if (g.cut != FusedChain::rows) return;
     int64_t common = 0;

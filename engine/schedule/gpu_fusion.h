@@ -1,7 +1,6 @@
-// Which ops of a plan go into one launch of a GPU (kernels/fused.h says what a launch can hold). A level is a launch
-// (engine/schedule/levels.h): an op joins its producer's launch if every block needs only what it has made itself.
-//   the identity: ops cut by rows (columns, elements) commute with taking a part of the rows, so a part's chain of ops
-//       is the part of the chain
+// Assigns the ops of a plan to GPU launches (kernels/fused.h describes what a launch can hold). A level is a launch
+// (engine/schedule/levels.h): an op joins its producer's launch if every block needs only data it computed itself.
+//   the identity: ops partitioned by rows (columns, elements) commute with selecting a part of the rows
 #pragma once
 #include <vector>
 
@@ -24,7 +23,7 @@ struct FusedGroup {
 
 struct FusedLaunch {
   std::vector<FusedGroup> chains;
-  // after the launch, one by one: ops without a place in a chain, and moves of which placement may have made views
+  // after the launch, one by one: ops outside chains, and moves that placement may have turned into views
   std::vector<int> alone;
 };
 
@@ -32,7 +31,7 @@ using Fusion = std::vector<FusedLaunch>;
 // Splits the plan's updates by parameters (engine/passes/split_optimizer.h), then puts its ops into launches.
 Fusion fuse(Plan& plan);
 
-// The phases of place(): nodes of one launch may run side by side, and nothing they touch may share memory.
+// The phases of place(): nodes of one launch may run in parallel, so nothing they touch may share memory.
 std::vector<std::vector<int>> phases_of(const Fusion& fusion);
 
 }  // namespace tessera

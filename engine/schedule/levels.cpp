@@ -2,7 +2,7 @@
 
 namespace tessera {
 
-// Pieces of a flat set are told apart, so that one can be updated while another is still read.
+// Pieces of a flat set are tracked separately, so that one can be updated while another is still read.
 Levels::Levels(const Plan& plan) : plan_(plan), of_value_(plan.values.size(), kLeafLevel) {
   for (size_t v = 0; v < plan.values.size(); ++v)
     extent_.push_back({static_cast<Id>(v), 0, plan.shape(static_cast<Id>(v)).count()});
@@ -50,7 +50,7 @@ int Levels::after_readers(const Node& x) const {
 
 void Levels::put(const Node& x, int level, int made) {
   for (size_t i = static_cast<size_t>(in_place(x.op)); i < x.in.size();
-       ++i)  // whoever overwrites what this op overwrites needs its result
+       ++i)  // an op that overwrites the same memory needs its result
     if (x.in[i] != kNone) reads_[extent(x.in[i]).root].push_back({extent(x.in[i]), level});
   for (const Id v : x.out) of_value_[static_cast<size_t>(v)] = made;
 }

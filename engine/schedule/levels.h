@@ -1,7 +1,7 @@
 // The level rule that every scheduler shares (engine/schedule/gpu_fusion.h, row_chains.h, tile_chains.h, placement.h):
-// an op stands on the level of an input that it can continue from, one above any other input, and above all readers of
-// what it overwrites. Each scheduler says what an op can continue from: the same rows, columns or elements of a block,
-// or the same tile.
+// an op is on the level of an input that it can continue from, one above any other input, and above all readers of the
+// memory it overwrites. Each scheduler defines what an op can continue from: the same rows, columns or elements of a
+// block, or the same tile.
 #pragma once
 #include <algorithm>
 #include <map>
@@ -15,7 +15,7 @@ namespace tessera {
 
 constexpr int kLeafLevel = -1;
 
-// Elements begin … end − 1 of the state that a value shows, through views and from update to update.
+// Elements begin … end − 1 of the state that a value refers to, through views and updates.
 struct Extent {
   Id root;
   int64_t begin, end;
@@ -26,8 +26,8 @@ class Levels {
  public:
   explicit Levels(const Plan& plan);
 
-  int of(Id v) const { return of_value_[static_cast<size_t>(v)]; }  // kLeafLevel: there before the step
-  // The lowest level for x, `least` or above. goes_on(i): x may be done right after whoever made its input i, on the
+  int of(Id v) const { return of_value_[static_cast<size_t>(v)]; }  // kLeafLevel: available before the step
+  // The lowest level for x, `least` or above. goes_on(i): x may run right after the producer of its input i, on the
   // same level.
   template <class GoesOn>
   int lowest(const Node& x, int least, GoesOn&& goes_on) const {
@@ -36,16 +36,17 @@ class Levels {
       if (x.in[i] != kNone && of(x.in[i]) != kLeafLevel) level = std::max(level, of(x.in[i]) + (goes_on(i) ? 0 : 1));
     return level;
   }
-  // The lowest level on which all who read what x overwrites are done.
+  // The lowest level on which all readers of the memory that x overwrites are done.
   int after_readers(const Node& x) const;
-  // Puts x there: its inputs are read on that level, its results made. A view of a leaf is a leaf: `made` says so.
+  // Puts x on that level: its inputs are read and its results computed there. A view of a leaf is a leaf: `made` tells
+  // so.
   void put(const Node& x, int level) { put(x, level, level); }
   void put(const Node& x, int level, int made);
 
   const Extent& extent(Id v) const { return extent_[static_cast<size_t>(v)]; }
-  // Whether x puts a state together again from its updated pieces.
+  // Whether x reassembles a state from its updated pieces.
   bool updated_pieces(const Node& x) const;
-  // A reshape of what is no longer in one piece is a copy.
+  // A reshape of a value that is no longer contiguous is a copy.
   bool copies(const Node& x) const;
 
  private:

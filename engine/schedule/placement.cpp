@@ -94,8 +94,8 @@ class Placer {
     return plan_[v].output >= in_place(n->op);
   }
 
-  // A value that a concatenation reads is made where the concatenation wants it, if it is made in this step, wanted
-  // there only, and no reshape needs it in one piece.
+  // An input of a concatenation is computed in place if it is computed in this step, has no other use, and no reshape
+  // needs it contiguous.
   void adopt() {
     for (int n = static_cast<int>(plan_.nodes.size()) - 1; n >= 0; --n) {
       const Node& x = node(n);
@@ -107,7 +107,7 @@ class Placer {
       for (const Id part : x.in) {
         Id v = part;
         const Shape s = plan_.shape(part);
-        if (by_cols && s.rows == 1)  // a flat set of gradients: what is reshaped into it lies in it
+        if (by_cols && s.rows == 1)  // a flat set of gradients: values reshaped into it are placed in it
           while (plan_.maker(v) != nullptr && move_of(plan_.maker(v)->op).kind == Move::reshape)
             v = plan_.maker(v)->in[0];
         const bool contiguous = by_rows || plan_.shape(out).rows == 1;
@@ -185,7 +185,7 @@ class Placer {
     root_of_[v] = root_of_[p.value];
   }
 
-  // Whether v is a state put together again from pieces that lie side by side in it.
+  // Whether v is a state reassembled from pieces that are adjacent in it.
   bool together(Id v) {
     const Node& n = *plan_.maker(v);
     if (move_of(n.op).kind != Move::concat_cols ||
@@ -251,7 +251,7 @@ class Placer {
       if (root != kNone) slot(id).offset += roots_[root].offset;
   }
 
-  // A concatenation whose parts were all made in their places has nothing to do.
+  // A concatenation whose parts were all computed in place needs no work.
   bool all_in_place(const Node& n) {
     if (!move_of(n.op).join()) return false;
     const bool by_rows = move_of(n.op).kind == Move::concat_rows;

@@ -1,5 +1,5 @@
-// Where each value of a plan lies: phases, liveness, offsets in two arenas. Pure arithmetic, so the memory a run needs
-// is known before anything is allocated.
+// Assigns memory to each value of a plan: phases, liveness, offsets in two arenas. Pure arithmetic, so the memory a run
+// needs is known before any allocation.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -22,24 +22,24 @@ struct Slot {
 struct Placement {
   std::vector<Slot> slots;               // by value
   std::vector<bool> runs;                // by node: false where placement made it a view
-  std::vector<std::vector<int>> phases;  // nodes that may run side by side; a barrier between phases
+  std::vector<std::vector<int>> phases;  // nodes that may run in parallel; a barrier between phases
   int64_t state_bytes = 0, activation_bytes = 0;
-  int64_t unplaced_bytes = 0;  // what activations would take if nothing were reused
+  int64_t unplaced_bytes = 0;  // bytes of activations without reuse
 };
 
-// Nodes in phases, in their order: one joins the last phase unless something in it makes what the node reads, or reads
-// what it changes. `goes_on(node, i)`: the node may be done right after whoever made its input i, and then stands in
-// that one's phase, if nothing else holds it up.
+// Nodes in phases, in their order: a node joins the last phase unless an op in it writes what the node reads, or reads
+// what it changes. `goes_on(node, i)`: the node may run right after the producer of its input i, and then joins the
+// producer's phase if nothing else prevents it.
 std::vector<std::vector<int>> phases_in_order(const Plan& plan,
                                               const std::function<bool(const Node&, size_t)>& goes_on = {});
 
-// `reuse` off: every value that is made gets memory of its own (the pass `liveness` left out).
-// `phases`: given ones instead of its own; a node that is in none makes nothing but a view of a leaf.
+// `reuse` off: every computed value gets its own memory (the pass `liveness` disabled).
+// `phases`: the given ones instead of its own; a node in none of them is only a view of a leaf.
 Placement place(const Plan& plan, int scalar_bytes, bool reuse = true,
                 const std::vector<std::vector<int>>* phases = nullptr);
 
-// How the processor runs a plan: in chains of rows where they spare enough phases (TVAE's step: 5 instead of 58), else
-// with recurrent layers in chains of tiles, or without `plan.fuse`, as single ops.
+// How the CPU runs a plan: with row fusion if it saves enough phases (TVAE's step: 5 instead of 58), else with
+// recurrent layers fused over tiles, or without `plan.fuse`, as single ops.
 struct Layout {
   RowChains chains;  // no phases: single ops
   Placement placement;

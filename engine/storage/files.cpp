@@ -30,15 +30,16 @@ std::string spoken(int error) {
   return strerror_r(error, text, sizeof text);
 }
 
-// Why something failed, and what may help.
+// Why an operation failed, and what may help.
 struct Cause {
   std::string why, way_out;
 };
 
 Cause cause_of_reading(int error) {
   if (error == ENOENT)
-    return {"there is no such file", "Check the spelling; relative paths start in the directory you are in."};
-  if (error == EACCES) return {"you have no permission to read it", "Ask its owner, or change its mode with chmod."};
+    return {"there is no such file", "Check the spelling; relative paths start in the current directory."};
+  if (error == EACCES)
+    return {"you have no permission to read it", "Ask its owner, or change its permissions with chmod."};
   return {spoken(error), "Check the path and try again."};
 }
 
@@ -50,13 +51,15 @@ Cause cause_of_writing(int error) {
     case EPIPE: return {"the program that was reading went away", "Let it read to the end, or write to a file."};
     case EACCES:
     case EPERM:
-      return {"you have no permission to write there", "Choose another directory, or change its mode with chmod."};
+      return {"you have no permission to write there",
+              "Choose another directory, or change its permissions with chmod."};
     case EROFS: return {"the file system is read-only", "Name an output on another disk."};
-    case EEXIST: return {"a file of that name appeared meanwhile", "Give another name, or --force to replace it."};
+    case EEXIST:
+      return {"a file with that name appeared meanwhile", "Choose another name, or use --force to replace it."};
     case ENAMETOOLONG:
       return {"the name is too long",
-              "Give a shorter one: most file systems take 255 bytes for a name and 4095 for a path."};
-    case ELOOP: return {"its symbolic links lead in a circle", "Name the file itself, or remove the links."};
+              "Use a shorter one: most file systems allow 255 bytes for a name and 4095 for a path."};
+    case ELOOP: return {"its symbolic links are circular", "Name the file itself, or remove the links."};
     case ENOTDIR: return {"a part of its path is a file, not a directory", "Check the path."};
     case EISDIR: return {"this is a directory", "Name a file inside it."};
     default: return {spoken(error), "Check the path and the disk."};
@@ -79,7 +82,7 @@ std::string join(const std::string& directory, const std::string& file) {
 
 bool is_stream(mode_t mode) { return S_ISFIFO(mode) || S_ISCHR(mode) || S_ISSOCK(mode); }
 
-// Where the bytes for a path go, symbolic links followed. Error(io) where no file can stand or must not be replaced.
+// The target of a path, symbolic links followed. Error(io) if no file can be created there or it must not be replaced.
 struct Target {
   std::string path, directory;
   bool exists = false;
@@ -96,7 +99,7 @@ void check_kind(const std::string& path, mode_t mode, bool overwrite) {
   if (S_ISSOCK(mode) || S_ISBLK(mode))
     io_error(path, S_ISSOCK(mode) ? "this is a socket" : "this is a disk, not a file on one", "Name a file.");
   if (S_ISREG(mode) && !overwrite)
-    io_error(path, "the file is there already", "Give another name, or --force to replace it.");
+    io_error(path, "the file exists", "Choose another name, or use --force to replace it.");
 }
 
 Target find_target(const std::string& path, bool overwrite) {
@@ -104,7 +107,7 @@ Target find_target(const std::string& path, bool overwrite) {
   struct stat about {};
   char resolved[PATH_MAX];
   if (::realpath(path.c_str(), resolved) != nullptr) t.path = resolved;
-  // A pipe that /dev/stdout leads to has no path that could be resolved, but it is there.
+  // A pipe that /dev/stdout leads to exists, but has no path that can be resolved.
   t.exists = ::stat(t.path.c_str(), &about) == 0;
   t.mode = about.st_mode;
   if (t.exists) {
@@ -112,7 +115,7 @@ Target find_target(const std::string& path, bool overwrite) {
   } else {
     const int error = errno;
     if (::lstat(path.c_str(), &about) == 0 && error == ENOENT)
-      io_error(path, "this is a symbolic link to a file that is not there",
+      io_error(path, "this is a symbolic link to a file that does not exist",
                "Name that file itself, or remove the link.");
     if (error != ENOENT) no_target(path, error);
     if (path.back() == '/') no_target(path, EISDIR);
@@ -123,20 +126,19 @@ Target find_target(const std::string& path, bool overwrite) {
   return t;
 }
 
-// The name by which hidden files of a target begin; cut, so that the whole is a name that a file system takes.
+// The prefix of the hidden files of a target; truncated so that the full name is valid in a file system.
 std::string hidden_stem(const std::string& target) {
   constexpr size_t kMost = 200;
   return "." + target.substr(target.find_last_of('/') + 1).substr(0, kMost) + ".";
 }
 
-// A name no other process and no other thread of this one takes.
+// A name that no other process or thread uses.
 std::string hidden_name(const std::string& target) {
   static std::atomic<uint32_t> counter{0};
   return fmt::format("{}{}.{}.part", hidden_stem(target), ::getpid(), counter++);
 }
 
-// Takes away what a process that was killed while it wrote `target` has left; only where files have names from the
-// start.
+// Removes what a process left that was killed while it wrote `target`; only for files that are named from the start.
 void remove_stale(const std::string& directory, const std::string& target) {
   const std::string begin = hidden_stem(target), end = ".part";
   DIR* folder = ::opendir(directory.c_str());
@@ -152,7 +154,7 @@ void remove_stale(const std::string& directory, const std::string& target) {
   ::closedir(folder);
 }
 
-// A file with no name in `directory`, or −1 where the file system or the kernel has none.
+// An unnamed file in `directory`, or −1 if the file system or the kernel does not support it.
 int open_nameless([[maybe_unused]] const std::string& directory) {
 #ifdef O_TMPFILE
   if (::access("/proc/self/fd", X_OK) == 0) return ::open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
@@ -160,8 +162,7 @@ int open_nameless([[maybe_unused]] const std::string& directory) {
   return -1;
 }
 
-// A file in the target's directory without a name or, where there is none such, of the hidden name that `temporary`
-// receives.
+// An unnamed file in the target's directory, or, if unsupported, one with the hidden name stored in `temporary`.
 Descriptor open_temporary(const Target& target, std::string& temporary) {
   Descriptor file(open_nameless(target.directory));
   if (file.get() >= 0) return file;
@@ -180,8 +181,8 @@ bool give_name(int fd, const std::string& path) {
   return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0;
 }
 
-// A reader that went away and a limit on a file's size must be errors, not the death of the program: SIGPIPE and
-// SIGXFSZ are held back around a write and, if they came, taken off the queue.
+// A closed reader and a file size limit must be errors, not end the program: SIGPIPE and SIGXFSZ are blocked around a
+// write and, if raised, removed from the queue.
 class SignalGuard {
  public:
   SignalGuard() {
@@ -235,7 +236,7 @@ std::string read_file(const std::string& path, int64_t limit) {
   std::string bytes;
   size_t filled = 0;
   for (;;) {
-    // One byte more than the file is said to have, so that the end is met without another round.
+    // One byte more than the file's size, so that the end is detected without another read.
     if (filled == bytes.size())
       bytes.resize(filled == 0 ? static_cast<size_t>(about.st_size) + 1
                                : filled + std::max<size_t>(filled / 2, 1 << 16));
@@ -246,7 +247,7 @@ std::string read_file(const std::string& path, int64_t limit) {
     if (got == 0) break;
     filled += static_cast<size_t>(got);
     if (filled > static_cast<uint64_t>(limit))
-      throw Error(ErrorCode::memory, fmt::format("{} is larger than the {} bytes it may have.", path, limit));
+      throw Error(ErrorCode::memory, fmt::format("{} is larger than the limit of {} bytes.", path, limit));
   }
   bytes.resize(filled);
   return bytes;
@@ -257,8 +258,8 @@ void check_writable(const std::string& path, bool overwrite) {
   if (path == "-") return;
   const Target target = find_target(path, overwrite);
   if (!target.exists || !is_stream(target.mode)) {
-    const AtomicFile probe(path, overwrite, false);       // what it opens is gone with it
-  } else if (::access(target.path.c_str(), W_OK) != 0) {  // to open a pipe would wait for its reader
+    const AtomicFile probe(path, overwrite, false);       // its files are removed with it
+  } else if (::access(target.path.c_str(), W_OK) != 0) {  // opening a pipe would wait for its reader
     no_target(path, errno);
   }
 }
@@ -278,7 +279,7 @@ AtomicFile::AtomicFile(std::string path, bool overwrite, bool sync)
   if (file_.get() < 0)
     fail(straight_ ? "cannot be opened for writing" : ("the directory " + directory_ + " cannot be written to").c_str(),
          errno);
-  // a replaced file keeps its rights, where we may set them
+  // a replaced file keeps its permissions, if we may set them
   if (!straight_ && target.exists) (void)!::fchmod(file_.get(), target.mode & 07777);
 }
 
@@ -290,7 +291,7 @@ void AtomicFile::fail(const char* doing, int error) const {
   const Cause cause = cause_of_writing(error);
   const std::string after = written_ == 0 ? "" : fmt::format(" after {} bytes", written_);
   io_error(path_ == "-" ? "standard output" : path_, doing + after + ": " + cause.why,
-           cause.way_out + (straight_ ? "" : " Nothing half-written is left."));
+           cause.way_out + (straight_ ? "" : " No half-written file remains."));
 }
 
 void AtomicFile::write(std::string_view bytes) {
@@ -307,28 +308,29 @@ void AtomicFile::write(std::string_view bytes) {
 void AtomicFile::take_name() {
   if (temporary_.empty()) {
     if (!overwrite_) {  // a link never replaces, so a file that came in the meantime stays
-      if (!give_name(file_.get(), target_)) fail("cannot take its name", errno);
+      if (!give_name(file_.get(), target_)) fail("cannot be renamed to its final name", errno);
       return;
     }
     const std::string name = join(directory_, hidden_name(target_));
-    if (!give_name(file_.get(), name)) fail("cannot take its name", errno);
+    if (!give_name(file_.get(), name)) fail("cannot be renamed to its final name", errno);
     temporary_ = name;
   }
   if (!overwrite_) {
     if (::link(temporary_.c_str(), target_.c_str()) == 0) return;  // the destructor removes the other name
-    // else: a file system without links, where rename must do
-    if (errno == EEXIST) fail("cannot take its name", errno);
+    // else: a file system without links; rename instead
+    if (errno == EEXIST) fail("cannot be renamed to its final name", errno);
   }
-  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot take its name", errno);
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail("cannot be renamed to its final name", errno);
   temporary_.clear();
 }
 
 void AtomicFile::commit(const std::string& keep_old_as) {
   if (!straight_) {
-    if (sync_ && ::fsync(file_.get()) != 0) fail("cannot be brought to disk", errno);
+    if (sync_ && ::fsync(file_.get()) != 0) fail("cannot be synced to disk", errno);
     if (!keep_old_as.empty()) {
-      if (::rename(target_.c_str(), keep_old_as.c_str()) != 0 && errno != ENOENT) fail("cannot take its name", errno);
-      // the name is free: taken without the detour over a hidden one, which a kill would leave behind
+      if (::rename(target_.c_str(), keep_old_as.c_str()) != 0 && errno != ENOENT)
+        fail("cannot be renamed to its final name", errno);
+      // the name is free: linked directly, without a hidden name that a kill would leave behind
       overwrite_ = false;
     }
     take_name();
@@ -349,8 +351,8 @@ Descriptor open_scratch(const std::string& directory) {
   const int fd = ::mkostemp(name.data(), O_CLOEXEC);
   if (fd < 0) {
     const std::string why = errno == ENOENT ? "there is no such folder" : cause_of_writing(errno).why;
-    io_error(directory, "no scratch file can be made in this folder: " + why,
-             "Name another folder with --scratch, or raise --memory-limit so that none is needed.");
+    io_error(directory, "no scratch file can be created in this folder: " + why,
+             "Choose another folder with --scratch, or raise --memory-limit so that none is needed.");
   }
   ::unlink(name.c_str());
   return Descriptor(fd);
@@ -361,7 +363,7 @@ void extend_scratch(const Descriptor& file, int64_t bytes, const std::string& di
   struct statvfs disk {};
   struct stat about {};
   int error = 0;
-  // Asked first: a wish that no disk can grant should not fill one on its way there.
+  // Checked first: a request that no disk can satisfy should not fill one.
   if (::fstatvfs(file.get(), &disk) == 0 && ::fstat(file.get(), &about) == 0 &&
       static_cast<uint64_t>(disk.f_bavail) * disk.f_frsize + static_cast<uint64_t>(about.st_size) <
           static_cast<uint64_t>(bytes))
@@ -374,7 +376,7 @@ void extend_scratch(const Descriptor& file, int64_t bytes, const std::string& di
   if (error == 0) return;
   const Cause cause = cause_of_writing(error);
   io_error(directory, fmt::format("a scratch file in this folder cannot grow to {} bytes: {}", bytes, cause.why),
-           "Name a folder on a larger disk with --scratch, or raise --memory-limit so that less is needed.");
+           "Choose a folder on a larger disk with --scratch, or raise --memory-limit so that less is needed.");
 }
 
 bool file_exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }

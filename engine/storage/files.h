@@ -1,4 +1,4 @@
-// Files read whole, and files written whole or not at all. In every path "-" is a standard stream.
+// Files read completely, and files written atomically. In every path "-" is a standard stream.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -33,16 +33,15 @@ Descriptor open_to_read(const std::string& path);
 // The bytes of a file. Throws Error(io) as open_to_read(), or Error(memory) when it is larger than `limit` bytes.
 std::string read_file(const std::string& path, int64_t limit = INT64_MAX);
 
-// Throws the Error(io) that writing `path` would end in, before hours are spent on what goes into it: it exists and
-// `overwrite` is false, its directory is missing or cannot be written to, it is a directory. An empty path is
-// Error(usage).
+// Throws the Error(io) that writing `path` would cause, before hours are spent on its contents: it exists and
+// `overwrite` is false, its directory is missing or not writable, it is a directory. An empty path is Error(usage).
 void check_writable(const std::string& path, bool overwrite);
 
-// A file that appears under its name only when commit() has succeeded; until then, and when destroyed without it, the
-// old file (or none) is there.
-// Bytes go to a nameless file of the same directory (to a hidden one where the file system has no nameless files), are
-// synced, take the name in one step, and the directory is synced. A pipe, a device and standard output are written
-// straight, and a reader that goes away is an error, not a SIGPIPE.
+// A file that appears under its name only when commit() succeeds; until then, and if destroyed without it, the old file
+// (or none) remains.
+// Bytes go to an unnamed file in the same directory (to a hidden one if the file system has no unnamed files), which is
+// synced and linked to its name in one step; then the directory is synced. Pipes, devices and standard output are
+// written directly, and a closed reader is an error, not a SIGPIPE.
 // A symbolic link keeps pointing where it did.
 class AtomicFile {
  public:
@@ -53,8 +52,8 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   void write(std::string_view bytes);  // Error(io): disk full, quota, …
-  // With `keep_old_as`, what has the name now gets that one first, replacing what has it: at every moment one of the
-  // two names holds a whole file.
+  // With `keep_old_as`, the existing file is first renamed to that, replacing any such file: at every moment one of the
+  // two names holds a complete file.
   void commit(const std::string& keep_old_as = "");
   int64_t written() const { return written_; }
 
@@ -74,13 +73,13 @@ class AtomicFile {
 
 void write_file(const std::string& path, std::string_view bytes, bool overwrite);
 
-// A file without a name in a folder, to read and write, gone with its descriptor or the process; and so many bytes for
-// it, which writing then cannot lack.
+// An unnamed file in a folder, to read and write, removed with its descriptor or the process; and the reservation of
+// its bytes, so that writing cannot run out of space.
 // Error(io) naming the folder: no such folder, no permission, disk full.
 Descriptor open_scratch(const std::string& directory);
 void extend_scratch(const Descriptor& file, int64_t bytes, const std::string& directory);
 
 bool file_exists(const std::string& path);
-void remove_file(const std::string& path);  // one that is not there is removed already; Error(io)
+void remove_file(const std::string& path);  // a missing file counts as removed; Error(io)
 
 }  // namespace tessera

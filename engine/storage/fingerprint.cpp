@@ -27,7 +27,7 @@ void Fingerprint::mix(const void* bytes, size_t count) {
     uint64_t word[2] = {};
     const size_t some = left < sizeof word ? left : sizeof word;
     std::memcpy(word, at, some);
-    // Sums as well as folds: a factor that happens to be 0 must not swallow what came before.
+    // Sums as well as folds: a factor that happens to be 0 must not erase earlier input.
     a_ = fold(word[0] ^ a_, word[1] ^ kFirst) + (a_ << 1 | a_ >> 63);
     b_ = fold(word[1] ^ b_, word[0] ^ kSecond) + (b_ << 1 | b_ >> 63);
     at += some, left -= some;

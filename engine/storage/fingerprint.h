@@ -1,5 +1,5 @@
-// A 128-bit fingerprint of bytes: tells tables apart and notices damage. It does not stand up to somebody who wants two
-// contents to look the same.
+// A 128-bit fingerprint of bytes: distinguishes tables and detects damage. It is not collision-resistant against an
+// attacker.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-// Takes contents piece by piece; each piece counts with its length, so that the cuts between them count too.
+// Takes contents piece by piece; each piece is hashed with its length, so the boundaries count too.
 class Fingerprint {
  public:
   void add(const void* bytes, size_t count);
@@ -31,7 +31,7 @@ class Fingerprint {
   std::string text() const;  // 32 hexadecimal digits
 
  private:
-  void mix(const void* bytes, size_t count);  // whole words of 16 bytes, but for the end of a piece
+  void mix(const void* bytes, size_t count);  // whole words of 16 bytes, except at the end of a piece
   void close(size_t count);                   // of the whole piece
 
   uint64_t a_ = 0x9E3779B97F4A7C15u, b_ = 0xD6E8FEB86659FD93u;

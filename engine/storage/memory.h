@@ -1,7 +1,6 @@
-// What a call may hold. The large blocks (a table, its encoded rows, weights, activations) are counted before they are
-// allocated, so that a limit is an error and not a machine that swaps; what is small beside them is not counted. Where
-// there is a folder for scratch files, the arrays of a table (engine/storage/spill_vector.h) go there instead of ending
-// in that error.
+// The memory limit of a call. Large blocks (a table, its encoded rows, weights, activations) are counted before they
+// are allocated, so that a limit causes an error instead of swapping; small ones are not counted. With a folder for
+// scratch files, the arrays of a table (engine/storage/spill_vector.h) go there instead.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -18,14 +17,13 @@ class MemoryLimit {
   explicit MemoryLimit(int64_t bytes = 0, std::string scratch = "")
       : limit_(bytes), arrays_limit_(bytes > 0 ? bytes / 2 : kArraysByDefault), scratch_(std::move(scratch)) {}
   static constexpr int64_t kArraysByDefault = int64_t{1} << 30;
-  // Throws Error(memory) with what is wanted, what is held and what the limit is. From any thread.
+  // Throws Error(memory) with the request, the bytes held and the limit. Thread-safe.
   void take(int64_t bytes, const char* what);
   void give_back(int64_t bytes) noexcept { held_.fetch_sub(bytes, std::memory_order_relaxed); }
   int64_t held() const { return held_.load(std::memory_order_relaxed); }
 
   const std::string& scratch() const { return scratch_; }
-  // Whether arrays may hold so many bytes more. True without scratch, where there is no other place: then take()
-  // decides.
+  // Whether arrays may hold this many more bytes. True without scratch: then take() decides.
   bool fits_in_memory(int64_t bytes) const {
     return scratch_.empty() || arrays_.load(std::memory_order_relaxed) + bytes <= arrays_limit_;
   }
@@ -37,7 +35,7 @@ class MemoryLimit {
   std::atomic<int64_t> held_{0}, arrays_{0};  // arrays_: of what is held
 };
 
-// A part of it, given back at the end. A copy of what holds a share holds none of its own.
+// A share of the limit, released on destruction. A copy holds no share.
 class MemoryShare {
  public:
   MemoryShare() = default;

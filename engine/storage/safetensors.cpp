@@ -31,7 +31,7 @@ int64_t element_size(const std::string& dtype) {  // 0: not known
   return 0;
 }
 
-// The bytes that shape × dtype take, or −1 when a dimension is negative or the product leaves 63 bits.
+// The bytes of shape × dtype, or −1 if a dimension is negative or the product exceeds 63 bits.
 int64_t byte_count(const std::vector<int64_t>& shape, int64_t element) {
   int64_t n = element;
   for (int64_t d : shape)
@@ -40,9 +40,9 @@ int64_t byte_count(const std::vector<int64_t>& shape, int64_t element) {
 }
 
 [[noreturn]] void bad(const std::string& path, const std::string& what) {
-  throw Error(ErrorCode::format,
-              path + ": " + what +
-                  "\n  The file is damaged or was not written by a safetensors writer; take it from its source again.");
+  throw Error(
+      ErrorCode::format,
+      path + ": " + what + "\n  The file is damaged or is not a safetensors file; get a new copy from its source.");
 }
 
 struct Entry {
@@ -53,7 +53,7 @@ struct Entry {
 
 int64_t natural(const nlohmann::json& value, const std::string& path, const std::string& where) {
   if (!value.is_number_unsigned() || value.get<uint64_t>() > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()))
-    bad(path, where + " holds a value that is not a natural number.");
+    bad(path, where + " has a value that is not a natural number.");
   return value.get<int64_t>();
 }
 
@@ -63,8 +63,7 @@ Entry parse_entry(const std::string& name, const nlohmann::json& entry, const st
       !entry.contains("data_offsets"))
     bad(path, where + " is not described by exactly dtype, shape and data_offsets.");
   const auto &dtype = entry["dtype"], &shape = entry["shape"], &offsets = entry["data_offsets"];
-  if (!dtype.is_string() || element_size(dtype.get<std::string>()) == 0)
-    bad(path, where + " has a dtype that is not known.");
+  if (!dtype.is_string() || element_size(dtype.get<std::string>()) == 0) bad(path, where + " has an unknown dtype.");
   if (!shape.is_array() || shape.size() > 32)
     bad(path, where + " has a shape that is not an array of at most 32 dimensions.");
   if (!offsets.is_array() || offsets.size() != 2) bad(path, where + " has data_offsets that are not a pair.");
@@ -73,7 +72,7 @@ Entry parse_entry(const std::string& name, const nlohmann::json& entry, const st
       name, {dtype.get<std::string>(), {}, {}}, natural(offsets[0], path, where), natural(offsets[1], path, where)};
   for (const auto& d : shape) out.tensor.shape.push_back(natural(d, path, where));
   const int64_t need = byte_count(out.tensor.shape, element_size(out.tensor.dtype));
-  if (need < 0) bad(path, where + " has a shape too large for any memory.");
+  if (need < 0) bad(path, where + " has a shape that is too large.");
   if (out.begin > out.end || out.end - out.begin != need)
     bad(path, where + " needs " + std::to_string(need) + " bytes by its shape and dtype, but its offsets are " +
                   std::to_string(out.begin) + " to " + std::to_string(out.end) + ".");
@@ -108,7 +107,7 @@ std::string format_header(std::vector<TensorPlace>& tensors, const std::map<std:
   text.append((kLengthBytes - text.size() % kLengthBytes) % kLengthBytes, ' ');
   if (text.size() > kMostHeaderBytes)
     throw Error(ErrorCode::unsupported, "The header of the file would take " + std::to_string(text.size()) +
-                                            " bytes; safetensors files hold at most " +
+                                            " bytes; the limit of safetensors files is " +
                                             std::to_string(kMostHeaderBytes) + ".");
   const uint64_t length = text.size();
   return std::string(reinterpret_cast<const char*>(&length), kLengthBytes) + text;
@@ -158,7 +157,7 @@ SafeTensors parse_safetensors(const std::string& bytes, const std::string& path)
   uint64_t length;
   std::memcpy(&length, bytes.data(), kLengthBytes);
   if (length > kMostHeaderBytes || length > bytes.size() - kLengthBytes)
-    bad(path, "its first 8 bytes announce a header of " + std::to_string(length) + " bytes, and " +
+    bad(path, "its first 8 bytes declare a header of " + std::to_string(length) + " bytes, and " +
                   std::to_string(bytes.size() - kLengthBytes) + " follow.");
   const nlohmann::json header =
       parse_json(std::string_view(bytes).substr(kLengthBytes, length), 4, path + ": the header");
@@ -178,7 +177,7 @@ SafeTensors parse_safetensors(const std::string& bytes, const std::string& path)
     }
   }
 
-  // The tensors must tile what follows the header: no byte is shared, and none is left where something could hide.
+  // The tensors must tile the data after the header: no byte is shared, and none is unused, where data could be hidden.
   std::sort(entries.begin(), entries.end(),
             [](const Entry& a, const Entry& b) { return std::tie(a.begin, a.end) < std::tie(b.begin, b.end); });
   const int64_t available = static_cast<int64_t>(bytes.size() - kLengthBytes - length);

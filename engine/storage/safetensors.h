@@ -42,7 +42,7 @@ struct SafeTensor {
     return {safetensor_dtype<T>(), std::move(shape), std::vector<std::byte>(raw.begin(), raw.end())};
   }
 
-  // A copy of the elements. Throws Error(format) when the dtype is another.
+  // A copy of the elements. Throws Error(format) for another dtype.
   template <class T>
   std::vector<T> values() const {
     if (dtype != safetensor_dtype<T>())
@@ -64,13 +64,12 @@ struct SafeTensors {
 // element size.
 // Error(internal): bytes that do not fit the shape; Error(unsupported): header over 100 MB
 std::string format_safetensors(const SafeTensors& contents);
-// `path` is for messages; Error(format) says what is wrong and where
+// `path` is for messages; Error(format) names the defect and its place
 SafeTensors parse_safetensors(const std::string& bytes, const std::string& path);
 
 void write_safetensors(const std::string& path, const SafeTensors& contents, bool overwrite);  // whole or not at all
 
-// The same file from bytes that lie elsewhere, none of them copied. A tensor's bytes are asked for once, in the order
-// of the file.
+// The same file from external bytes, without copying them. A tensor's bytes are requested once, in file order.
 struct TensorPlace {
   std::string name, dtype;
   std::vector<int64_t> shape;

@@ -11,7 +11,7 @@ namespace tessera {
 namespace {
 
 constexpr size_t kPage = size_t{1} << 16;  // a multiple of every page size in use
-// scratch files grow by so much at least: each growth is a system call
+// minimum growth of scratch files: each growth is a system call
 constexpr size_t kScratchStep = size_t{16} << 20;
 constexpr size_t kLeastScratch = kPage;  // smaller arrays are not worth a file
 
@@ -21,7 +21,7 @@ size_t whole_pages(size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
 void BulkBytes::reserve(size_t bytes) {
   if (bytes <= capacity_) return;
-  // Whether there is room in memory, which is then taken; Error(memory) where there is none and no scratch either.
+  // Whether there is room in memory, which is then reserved; Error(memory) if there is neither room nor scratch.
   const auto take_share = [&] {
     if (limit_ == nullptr) return true;
     const bool scratch = !limit_->scratch().empty() && bytes >= kLeastScratch;
@@ -30,7 +30,7 @@ void BulkBytes::reserve(size_t bytes) {
     try {
       share_.resize(static_cast<int64_t>(bytes), what_);
       return true;
-    } catch (const Error&) {  // others hold what arrays could have had
+    } catch (const Error&) {  // other users hold the share of arrays
       if (!scratch) throw;
       return false;
     }

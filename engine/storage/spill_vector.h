@@ -1,6 +1,6 @@
 // Long arrays: the columns of a table, its encoded rows. In memory while they fit, else in a scratch file that is
 // mapped: the same values either way.
-// The scratch file has no name, so that it is gone when the process is, however that ends. Its blocks are taken before
+// The scratch file has no name, so it disappears with the process, however that ends. Its blocks are reserved before
 // they are written, so that a full disk is an Error(io) and not a signal.
 #pragma once
 #include <algorithm>
@@ -20,7 +20,7 @@
 
 namespace tessera {
 
-// whoever goes through rows in scratch lets about so many stay in memory
+// a scan of rows in scratch keeps about this many in memory
 constexpr int64_t kRowsResident = int64_t{1} << 18;
 
 // The bytes of a Bulk.
@@ -42,11 +42,11 @@ class BulkBytes {
   void* data() const { return data_; }
   size_t capacity() const { return capacity_; }
   bool in_scratch() const { return file_.get() >= 0; }
-  // Room for so many bytes; what is there stays. Error(memory), or Error(io) where the scratch file cannot grow.
+  // Makes room for this many bytes and keeps the contents. Error(memory), or Error(io) if the scratch file cannot grow.
   void reserve(size_t bytes);
   void free() noexcept;
   BulkBytes empty_like() const { return {limit_, what_}; }
-  // What is in scratch and was touched need not stay in this process: the file has it.
+  // Releases touched scratch pages from this process; the file keeps them.
   void relax(size_t from, size_t to) const noexcept;
 
  private:
@@ -58,7 +58,7 @@ class BulkBytes {
   Descriptor file_{-1};
 };
 
-// A vector in all that is used of one. A copy has the same limit; what is moved from is empty and keeps none.
+// A subset of std::vector. A copy has the same limit; a moved-from vector is empty and has none.
 template <class T>
 class Bulk {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -122,7 +122,7 @@ class Bulk {
     }
     size_ = n;
   }
-  void resize_for_overwrite(size_t n) {  // what is new holds anything
+  void resize_for_overwrite(size_t n) {  // new elements are uninitialised
     if (n > size_) grow(n);
     size_ = n;
   }
@@ -159,7 +159,7 @@ class Bulk {
   }
   void relax() const noexcept { bytes_.relax(0, bytes_.capacity()); }
 
-  // Calls body(values, first) piece by piece, in order; what was looked at does not stay resident.
+  // Calls body(values, first) piece by piece, in order; processed pieces do not stay resident.
   template <class Body>
   void each_part(Body&& body) const {
     constexpr size_t kPart = kRowsResident;
@@ -173,7 +173,7 @@ class Bulk {
   friend bool operator==(const Bulk& a, const Bulk& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
  private:
-  // By a quarter, so that what is added one by one is not moved every time.
+  // By a quarter, so that appending one by one does not move the contents every time.
   void grow(size_t n) {
     if (n > capacity()) reserve(std::max(n, capacity() + capacity() / 4));
   }

@@ -1,4 +1,4 @@
-// Reading JSON that may come from anyone: every access is checked, every message names the place.
+// Reading untrusted JSON: every access is checked, every message names the place.
 #pragma once
 #include <cmath>
 #include <cstdint>

@@ -27,7 +27,7 @@ nlohmann::json parse_json(std::string_view text, int max_depth, const std::strin
   } catch (const nlohmann::json::parse_error& e) {
     throw Error(ErrorCode::format, what + " is not JSON from byte " + std::to_string(e.byte) + " on.");
   } catch (const nlohmann::json::exception&) {  // a number out of range
-    throw Error(ErrorCode::format, what + " is JSON with a value that cannot be held.");
+    throw Error(ErrorCode::format, what + " is JSON with a value out of range.");
   }
 }
 

@@ -16,7 +16,7 @@ inline int utf8_character(const char* p, const char* end) {
   return wrong ? 0 : more + 1;
 }
 
-// Where the first byte sequence that is not UTF-8 starts; `end` if all is well.
+// The start of the first byte sequence that is not UTF-8; `end` if there is none.
 const char* find_bad_utf8(const char* begin, const char* end);
 
 }  // namespace tessera

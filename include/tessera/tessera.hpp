@@ -1,5 +1,5 @@
-// Tessera for C++17 and later: handles that free themselves, statuses as exceptions. Header-only, over tessera.h, which
-// documents every function.
+// Tessera for C++17 and later: owning handles, statuses as exceptions. Header-only, over tessera.h, which documents
+// every function.
 #pragma once
 #include <cerrno>
 #include <chrono>
@@ -65,14 +65,14 @@ class Batch {
   explicit operator bool() const noexcept { return array_.release != nullptr; }
   int64_t rows() const noexcept { return array_.length; }
   const ArrowArray* get() const noexcept { return &array_; }
-  // For whoever takes it over: the caller releases it.
+  // Releases ownership: the caller releases the array.
   ArrowArray release() noexcept { return std::exchange(array_, ArrowArray{}); }
 
  private:
   ArrowArray array_{};
 };
 
-// A stream of rows. Handing it to a function that consumes it takes it out: `fit(context, std::move(rows))`.
+// A stream of rows. Move it into a function that consumes it: `fit(context, std::move(rows))`.
 class Rows {
  public:
   Rows() noexcept = default;
@@ -100,7 +100,7 @@ class Rows {
     return Batch(out);
   }
 
-  // for (const tessera::Batch& batch : rows): each batch once, released before the next is asked for.
+  // for (const tessera::Batch& batch : rows): each batch once, released before the next is requested.
   class Iterator {
    public:
     using iterator_category = std::input_iterator_tag;
@@ -139,7 +139,7 @@ class Rows {
     const char* text = stream_.get_last_error == nullptr ? nullptr : stream_.get_last_error(&stream_);
     return text == nullptr ? "The stream failed." : text;
   }
-  // What a stream of this library failed with; of others' errors the kind is DATA.
+  // The error of a stream of this library; errors of other streams have the kind DATA.
   static tessera_status status_of(int error) noexcept {
     switch (error) {
       case EINVAL: return TESSERA_E_USAGE;
@@ -181,7 +181,7 @@ class Context {
 
 namespace detail {
 
-// Calls a function that gives out a text, and takes it over.
+// Calls a function that returns a text, and takes ownership.
 template <class Function>
 std::string text(Function&& call) {
   char* raw = nullptr;
@@ -193,7 +193,7 @@ std::string text(Function&& call) {
   return raw;
 }
 
-// By reference: of a struct passed by value, g++ 12 at -O1 forgets that the library writes through the pointers in it.
+// By reference: for a struct passed by value, g++ 12 at -O1 ignores that the library writes through the pointers in it.
 template <class Options>
 Options sized(const Options& options) {
   Options out = options;
@@ -205,7 +205,7 @@ Options sized(const Options& options) {
 
 class Model;
 
-// A fit in the background. Its end cancels it and waits.
+// A fit in the background. The destructor cancels it and waits.
 class Job {
  public:
   Job(const Context& context, Rows rows, const tessera_fit_options& options = {}) {
@@ -226,14 +226,14 @@ class Job {
     return state;
   }
   void wait() const { check(tessera_job_wait(handle_, -1, nullptr)); }
-  // False: it goes on still.
+  // False: still running.
   bool wait_for(std::chrono::duration<double> time) const {
     int finished = 0;
     check(tessera_job_wait(handle_, time.count() < 0 ? 0 : time.count(), &finished));
     return finished != 0;
   }
   void cancel() const { check(tessera_job_cancel(handle_)); }
-  inline Model model();  // waits for it; throws what the fit failed with
+  inline Model model();  // waits for it; throws the fit's error
   tessera_job* get() const noexcept { return handle_; }
 
  private:
@@ -258,8 +258,8 @@ class Model {
     check(tessera_fit(context.get(), &o, rows.get(), &m.handle_));
     return m;
   }
-  // As fit(), going on from options.checkpoint; `finished` (may be null) says whether the model at `saved` was there
-  // already.
+  // As fit(), continuing from options.checkpoint; `finished` (may be null) tells whether the model at `saved` was
+  // already finished.
   static Model resume(const Context& context, Rows rows, const tessera_fit_options& options, const std::string& saved,
                       bool overwrite = false, bool* finished = nullptr) {
     const auto o = detail::sized(options);
@@ -317,7 +317,7 @@ inline Model Job::model() {
   return m;
 }
 
-// Rows into arrays of the caller's; the rows read. Each buffer's struct_size is set here.
+// Rows into the caller's arrays; returns the rows read. Each buffer's struct_size is set here.
 inline int64_t read(const Context& context, Rows rows, int64_t capacity, std::vector<tessera_column_buffer> columns) {
   for (auto& c : columns) c.struct_size = sizeof c;
   int64_t done = 0;
@@ -353,7 +353,7 @@ inline Rows read_table(const Context& context, const std::vector<std::string>& p
   return rows;
 }
 
-// As the ending of the name says. Returns the rows written.
+// In the format of the file extension. Returns the rows written.
 inline int64_t write_table(const Context& context, Rows rows, const std::string& path,
                            const tessera_csv_write_options& options = {}) {
   auto o = detail::sized(options);
@@ -395,7 +395,7 @@ inline std::string info() {
   return detail::text([](char** out) { return tessera_info(out); });
 }
 
-// What would be refused anyway, before the data are read.
+// Reports usage errors before the data are read.
 inline void check_fit_options(const tessera_fit_options& options) {
   const auto o = detail::sized(options);
   check(tessera_check_fit_options(&o));

@@ -1,8 +1,8 @@
 // batch_norm (Ioffe & Szegedy 2015): y = act((x − mean)·rstd·gamma + beta), statistics over each group of rows, kept in
 // double.
-//   forward 3 reads + 1 write of x; backward 2 reads of x and d_y + 1 write. One tile owns kColumns columns of all
-//       rows: no sum crosses a tile.
-//   d_x = gamma·rstd·(d − mean(d) − x̂·mean(d·x̂)) with d = d_y where act let it through.
+//   forward 3 reads + 1 write of x; backward 2 reads of x and d_y + 1 write · one tile owns kColumns columns of all
+//       rows: no sum crosses a tile
+//   d_x = gamma·rstd·(d − mean(d) − x̂·mean(d·x̂)) with d = d_y where act passed it, else 0.
 #include "kernels/cpu/tables.h"
 
 namespace tessera::TESSERA_ISA {
@@ -70,7 +70,7 @@ void backward_run(const Call& call, int64_t tile, void*) {
       scale[k] = rstd[k] * gamma.row(0)[c.begin + k];
       shift[k] = beta.row(0)[c.begin + k];
     }
-    // What reaches the normalised value: d_y, or 0 where ReLU gave 0. Recomputed, not stored.
+    // The gradient of the normalised value: d_y, or 0 where ReLU gave 0. Recomputed, not stored.
     auto passed = [&](const T* p, const T* d, int64_t k) {
       return !op.relu || mul_add(p[k] - centre[k], scale[k], shift[k]) > T(0) ? d[k] : T(0);
     };

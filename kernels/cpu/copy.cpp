@@ -1,5 +1,5 @@
 // fill, reshape, slice_rows, slice_cols, concat_rows, concat_cols: moves. Placement turns most of them into views of
-// other storage, and then they are not run.
+// other storage; those are not run.
 #include "kernels/cpu/tables.h"
 
 namespace tessera::TESSERA_ISA {
@@ -10,7 +10,7 @@ constexpr int64_t kRows = 32;
 int64_t row_tiles(const Call& call) { return div_up(call.out[0].rows, kRows); }
 int64_t one_tile(const Call& call) { return call.out[0].rows * call.out[0].cols == 0 ? 0 : 1; }
 
-// The moves below serve indices and reals of either size: they copy bytes.
+// The moves below copy bytes, so they serve indices and reals of either size.
 struct Bytes {
   char* data;
   int64_t rows, cols, ld, item;
@@ -54,7 +54,7 @@ void slice_cols_run(const Call& call, int64_t tile, void*) {
   for (int64_t i = r.begin; i < r.end; ++i) copy(out.at(i, 0), x.at(i, start), out.cols * out.item);
 }
 
-// A part that placement has already put where it belongs is left alone.
+// A part that placement already put in its destination needs no copy.
 void concat_rows_run(const Call& call, int64_t tile, void*) {
   const Bytes out(call.out[0]);
   const Range r = piece(tile, kRows, out.rows);

@@ -1,5 +1,5 @@
 // adam (Kingma & Ba 2015), count_above, average, clamp_range, report: the end of a step. Adam moves 4 reads + 3 writes
-// (28 bytes a float parameter), one tile 16,384 parameters.
+// (28 bytes per float parameter); one tile is 16,384 parameters.
 //   torch form: θ −= lr/(1 − β1ᵗ)·m/(√v/√(1 − β2ᵗ) + ε) · tf1 form: θ −= lr·√(1 − β2ᵗ)/(1 − β1ᵗ)·m/(√v + ε)
 #include "kernels/cpu/tables.h"
 

@@ -1,4 +1,4 @@
-// profile_rows: rows of codes and alphas as the density ratio takes them (kernels/math/profile.h).
+// profile_rows: rows of codes and alphas as inputs of the density ratio (kernels/math/profile.h).
 #include "kernels/math/profile.h"
 #include "kernels/cpu/tables.h"
 

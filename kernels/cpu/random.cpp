@@ -1,7 +1,6 @@
 // random: uniform (0, 1), normal (Box–Muller), bernoulli (0 or 1). Element (r, c) comes from philox(c / 4, row, step,
-// purpose), word c mod 4; ~1–3 ns an element.
-// With `rows` the counter is (c / 4, id low, id high, purpose | try): the row's own numbers, whatever batch it is made
-// in.
+// purpose), word c mod 4; ~1–3 ns per element.
+// With `rows` the counter is (c / 4, id low, id high, purpose | try): the row's numbers do not depend on its batch.
 #include "kernels/cpu/random.h"
 
 #include "kernels/cpu/tables.h"
@@ -13,15 +12,15 @@ namespace tessera::TESSERA_ISA {
 namespace {
 
 constexpr int64_t kRows = 16;
-constexpr int kLanes = 16;          // counters made side by side
-constexpr int kWords = 4 * kLanes;  // numbers they give
+constexpr int kLanes = 16;          // counters computed in parallel
+constexpr int kWords = 4 * kLanes;  // numbers they yield
 
 int64_t row_tiles(const Call& call) { return div_up(call.out[0].rows, kRows); }
 
-// Counters first, first + 1, … side by side. A product's high word is what the generator needs, and vector units have
-// it only as 32×32 → 64 bits in 64-bit lanes: so the state lies in the low halves of 64-bit lanes, and the high halves
-// are left to hold anything. At the end words 0 and 1, 2 and 3 join in a lane each, and those of a counter are stored
-// side by side.
+// Counters first, first + 1, … in parallel. The generator needs the high word of a product, which vector units offer
+// only as 32×32 → 64 bits in 64-bit lanes. The state therefore occupies the low halves of 64-bit lanes; the high halves
+// are unspecified. At the end words 0 and 1, and 2 and 3, are merged into one lane each, and the words of a counter are
+// stored contiguously.
 #if defined(__AVX2__)
 #if defined(__AVX512F__)
 typedef __m512i Wide;
@@ -118,7 +117,7 @@ void convert(const Random& op, const uint32_t* words, T* out) {
     case Random::normal: {
       constexpr int kPairs = kWords / 2;
       T u[kPairs], v[kPairs], cosine[kPairs], sine[kPairs];
-      for (int i = 0; i < kPairs; ++i) {  // apart first: what follows then has no strides
+      for (int i = 0; i < kPairs; ++i) {  // deinterleaved first: the loop below then has no strides
         u[i] = static_cast<T>(open_uniform(words[2 * i]));
         v[i] = static_cast<T>(open_uniform(words[2 * i + 1]));
       }

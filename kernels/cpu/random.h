@@ -1,5 +1,5 @@
-// Who a row is to the random number generator: its place in the batch and the step, or its own identity where `rows` is
-// given.
+// The identity of a row for the random number generator: its index in the batch and the step, or its own identity if
+// `rows` is given.
 #pragma once
 #include "kernels/cpu/simd.h"
 

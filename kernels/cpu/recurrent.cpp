@@ -1,9 +1,9 @@
-// recurrent: a layer of GRU or LSTM cells over time (formulae in ops.h), one tile of 16 sequences after the other, all
-// steps of a tile in one go with its state in cache.
+// recurrent: a layer of GRU or LSTM cells over time (formulae in ops.h). Tiles of 16 sequences run one after the other;
+// a tile runs all its steps with its state in cache.
 //   2·B·steps·(in + H)·gates·H FLOP and gates·B·steps·H sigmoids or tanhs; moves x, y and `saved` once, weights stay in
-//   the cache a step is one product of the weights with [x_t; h], then one pass over the units in which all gates are
-//   worked out and what the derivative needs is written down a sequence is a lane: its bits depend on nothing else in
-//       the batch · padding is neither read nor written
+//   the cache · a step is one product of the weights with [x_t; h], then one pass over the units that computes all
+//   gates and saves what the derivative needs · one sequence per lane: its bits do not depend on the rest of the batch
+//   · padding is neither read nor written
 #include "kernels/cpu/recurrent.h"
 #include "kernels/cpu/tables.h"
 
@@ -18,13 +18,13 @@ int64_t scratch_bytes(const Call& call) {
   return static_cast<int64_t>(sizeof(T)) * (kTile * (in + 7 * hidden) + wide) + 64;
 }
 
-// What a step works on: lanes of each.
+// Operands of a step, lane-major.
 template <class T>
 struct Step {
   const T* x;
   const T* h;
-  T *next, *c, *a, *more;  // next: the state after the step, which may stand where that before it stands; more: r⊙h
-  T* saved;                // nullptr: nobody wants it
+  T *next, *c, *a, *more;  // next: the state after the step, may alias the state before it; more: r⊙h
+  T* saved;                // nullptr: not wanted
   bool past;
   int64_t ld, in, hidden;
   const T *w_x, *w_h, *b_x, *b_h;
@@ -32,8 +32,8 @@ struct Step {
   T forget_bias;
 };
 
-// What the derivative reads of unit u: values where the sequence has the step, else 0. Within the cache, the next
-// step's lines are asked for.
+// Saves what the derivative reads of unit u: values if the sequence has the step, else 0. If `saved` stays in the
+// cache, the next step's lines are prefetched.
 template <class T, bool kRagged, int parts>
 void keep(const Step<T>& s, int64_t u, int64_t lane, Vec<T> on, const Vec<T> (&values)[parts]) {
   if (s.saved == nullptr) return;
@@ -52,7 +52,7 @@ void keep(const Step<T>& s, int64_t u, int64_t lane, Vec<T> on, const Vec<T> (&v
   }
 }
 
-// bytes of a layer's `saved` from which on nothing of it waits in a core's own cache for the derivative
+// bytes of a layer's `saved` above which none of it is still in a core's own cache when the derivative runs
 constexpr int64_t kLongAgo = 1 << 20;
 
 bool goes_past(const View& saved) {
@@ -150,7 +150,7 @@ void run(const Call& call, int64_t tile, void* scratch) {
     const Active<T> active(length, t);
     if (saved.data != nullptr) s.saved = saved.at(tile, t, 0);
     s.x = step_in_lanes(call.in[0], tile, t, in, length, zeros, x);
-    // the layer above may have the state itself
+    // the layer above may use the state in place
     T* const lanes = active.all ? lanes_at<T>(call.out[0], tile, t, H) : nullptr;
     s.next = lanes != nullptr ? lanes : state;
     const Term<T> both[2] = {{s.w_x, s.ld_x, s.x, kTile, in}, {s.w_h, s.ld_h, s.h, kTile, H}};

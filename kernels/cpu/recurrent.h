@@ -1,6 +1,6 @@
-// What the recurrent kernels share: a tile of kSequenceTile sequences, each a lane, so that a step of a layer is
-// [weights]·[values of 16 sequences] with all of a gate's arithmetic across lanes; and the way from rows of sequences
-// to lanes and back. Weights are read where they lie: [in, gates·H] is what a broadcast of neighbours wants.
+// Shared by the recurrent kernels: a tile of kSequenceTile sequences, one per SIMD lane, so that a step of a layer is
+// [weights]·[values of 16 sequences] and gate arithmetic is vectorised over lanes; and the conversion between rows of
+// sequences and lanes. Weights are read in place: [in, gates·H] suits a broadcast of neighbouring elements.
 #pragma once
 #include "kernels/cpu/simd.h"
 
@@ -8,7 +8,7 @@ namespace tessera::TESSERA_ISA {
 
 constexpr int64_t kTile = kSequenceTile;
 
-// How many steps of each of a tile's sequences count; a lane without a sequence has none.
+// The number of valid steps of each sequence of a tile; 0 for a lane without a sequence.
 struct Lengths {
   int64_t of[kTile];
   int64_t least, most;
@@ -94,8 +94,8 @@ void lanes_to_rows(const T* from, int64_t n, T* const* rows, int64_t lanes) {
     for (int64_t k = 0; k < n; ++k) rows[l][k] = from[k * kTile + l];
 }
 
-// Step t of the tile's rows, `width` columns a step, as lanes; 0 for lanes that have not that step. `zeros`: width
-// zeros. `ahead`: which step comes next, from this one.
+// Step t of the tile's rows, `width` columns per step, as lanes; 0 for lanes without that step. `zeros`: width zeros.
+// `ahead`: offset of the next step.
 template <class T>
 void load_step(const Mat<T>& m, int64_t tile, int64_t t, int64_t width, const Lengths& n, const T* zeros, T* to,
                int64_t ahead = 1) {
@@ -108,7 +108,7 @@ void load_step(const Mat<T>& m, int64_t tile, int64_t t, int64_t width, const Le
   rows_to_lanes(rows, width, to);
 }
 
-// The tile's rows of a state [B, width] as lanes; 0 for lanes without a sequence, and where there is no state.
+// The tile's rows of a state [B, width] as lanes; 0 for lanes without a sequence, and if there is no state.
 template <class T>
 void load_state(const View& view, int64_t tile, int64_t sequences, int64_t width, const T* zeros, T* to) {
   const T* rows[kTile];
@@ -117,13 +117,13 @@ void load_state(const View& view, int64_t tile, int64_t sequences, int64_t width
   rows_to_lanes(rows, width, to);
 }
 
-// Step t of a tile where sequences lie as lanes; nullptr where they lie as rows.
+// Step t of a tile of a lane-major tensor; nullptr for a row-major one.
 template <class T>
 T* lanes_at(const View& view, int64_t tile, int64_t t, int64_t width) {
   return view.lanes ? static_cast<T*>(view.data) + (tile * view.cols + t * width) * kTile : nullptr;
 }
 
-// Step t of the tile's sequences as lanes: where they lie so already, or brought there into `room`.
+// Step t of the tile's sequences as lanes: in place if the tensor is lane-major, else converted into `room`.
 template <class T>
 const T* step_in_lanes(const View& view, int64_t tile, int64_t t, int64_t width, const Lengths& n, const T* zeros,
                        T* room, int64_t ahead = 1) {
@@ -132,7 +132,7 @@ const T* step_in_lanes(const View& view, int64_t tile, int64_t t, int64_t width,
   return room;
 }
 
-// `from`, lanes of a step, goes where the view wants it.
+// Stores `from`, the lanes of a step, in the layout of the view.
 template <class T>
 void store_step(const View& view, int64_t tile, int64_t t, int64_t width, const T* from) {
   if (T* to = lanes_at<T>(view, tile, t, width)) {
@@ -172,10 +172,11 @@ struct Parts {
 };
 
 // ---- functions of lanes -------------------------------------------------------------------------
-// As sigmoid_of and tanh_of (simd.h), a vector at a time: a loop over so few lanes is unrolled before it could be
-// vectorised. In float both are quotients of e^z = (1 + g)·s with s = 2^n and g = e^r − 1, |r| ≤ log(2)/2: where g and
-// s meet last, small values keep their digits and nothing is chosen by size. A call would send all registers to memory.
-// The smaller of x and the bound; x where it is no number.
+// As sigmoid_of and tanh_of (simd.h), but on a vector: the compiler unrolls a loop over so few lanes instead of
+// vectorising it. In float both are quotients of e^z = (1 + g)·s with s = 2^n and g = e^r − 1, |r| ≤ log(2)/2:
+// combining g and s last keeps the digits of small values without a branch. Inlined, because a call would spill all
+// registers.
+// The smaller of x and the bound; NaN stays NaN.
 template <class T>
 Vec<T> at_most(Vec<T> x, T bound) {
 #if defined(__AVX512F__)
@@ -190,8 +191,8 @@ Vec<T> at_most(Vec<T> x, T bound) {
 struct Power {
   Vec<float> g, s;
 };
-// z in ±87, or whatever: then the result is any number, or NaN where z is. The polynomials are minimax for (e^r − 1)/r:
-// of degree 4 with an error of 4·10⁻⁷, of degree 5 with 1·10⁻⁸.
+// z in ±87; outside, the result is unspecified, but NaN if z is NaN. The polynomials are minimax for (e^r − 1)/r:
+// degree 4 has an error of 4·10⁻⁷, degree 5 of 1·10⁻⁸.
 template <int degree>
 [[gnu::always_inline]] inline Power power_of(Vec<float> z) {
   typedef uint32_t I __attribute__((vector_size(kVectorBytes)));  // unsigned: z may also be infinite or NaN
@@ -218,7 +219,7 @@ template <class T>
   if constexpr (sizeof(T) == 4) {
     const Power e = power_of<4>(-at_most(x, 87.0f));
     const Vec<T> y = 1.0f / mul_add(e.g, e.s, e.s + 1.0f);
-    // 0 and not nearly: what an infinite value is multiplied with must show it
+    // exactly 0: a product with an infinite value must become NaN
     return x < lanes_of(-87.0f) ? Vec<T>{} : y;
   } else {
     for (int i = 0; i < Simd<T>::kLanes; ++i) x[i] = sigmoid_of(x[i]);
@@ -245,7 +246,7 @@ Vec<T> where(Vec<T> on, Vec<T> a, Vec<T> b) {
 template <class T>
 struct Term {
   const T* w;
-  int64_t ld;  // of the weights' rows
+  int64_t ld;  // stride of the weights' rows
   const T* v;
   int64_t ldv, depth;
 };
@@ -257,8 +258,8 @@ struct Block {
   static constexpr int kRows = kVectors == 1 ? 12 : 6;
 };
 
-// Lines of cache that will be wanted, asked for one by one while something is computed: all at once they would wait for
-// each other, and the computation for them. To the second cache: the first is full of what is being computed with.
+// Cache lines to prefetch one by one during a computation: prefetched all at once they would queue and stall it. They
+// go to the second-level cache, because the first is full of operands.
 struct Ahead {
   uintptr_t at;
   int64_t lines;
@@ -270,8 +271,8 @@ struct Nothing {
   void ask() {}
 };
 
-// R rows of out, from row j: out = start + Σ terms, for all lanes. Weights stand as w[k·ld + j], or transposed as
-// w[j·ld + k]. `beside` is asked at every k.
+// R rows of out, from row j: out = start + Σ terms, for all lanes. Weights are stored as w[k·ld + j], or transposed as
+// w[j·ld + k]. `beside` prefetches at every k.
 template <class T, int R, bool kTransposed, class Beside>
 void product_rows(const Term<T>* terms, int count, int64_t j, T* out, int64_t ldo, const T* bias, const T* more_bias,
                   bool add, Beside& beside) {

@@ -1,7 +1,7 @@
 // recurrent_grad, recurrent_input_grad, recurrent_wgrad: the derivative of a recurrent layer (recurrent.cpp), in three
-// ops, so that a plan computes only what it wants.
-//   recurrent_grad        backwards through time: slopes of what the gates' functions are applied to, and of the first
-//                         state. 2·B·steps·H·gates·H FLOP
+// ops, so that a plan computes only what it needs.
+//   recurrent_grad        backwards through time: gradients of the gates' pre-activations, and of the first state.
+//                         2·B·steps·H·gates·H FLOP
 //     gru   d_n = d(1 − z)(1 − n²), d_z = d(h − n)z(1 − z), d_r = d_n·q·r(1 − r), d_q = d_n·r, d_h = d·z + W_h·[d_r,
 //           d_z, d_q]; d: the gradient of h′
 //     reset before  d_s = W_hn·d_n, d_r = d_s·h·r(1 − r), d_h = d·z + d_s·r + W_h·[d_r, d_z]
@@ -9,9 +9,9 @@
 //           = e·f, d_h = W_h·[d_i, d_f, d_g, d_o]; τ = tanh c′
 //   recurrent_input_grad  d_x = W_x·slopes, step by step. 2·B·steps·in·gates·H FLOP
 //   recurrent_wgrad       Σ over a tile's steps and sequences of [x; h; 1]·slopesᵀ. 2·B·steps·(in + H)·gates·H FLOP;
-//                         tiles are added up by sum_rows in their order
-// As in the layer itself a sequence is a lane: reductions over sequences happen in recurrent_wgrad alone, at the end of
-// each block of steps.
+//                         sum_rows adds the tiles in order
+// As in the layer, one sequence per lane: only recurrent_wgrad reduces over sequences, at the end of each block of
+// steps.
 #include "kernels/cpu/recurrent.h"
 #include "kernels/cpu/tables.h"
 
@@ -35,16 +35,16 @@ struct Back {
   int64_t ld_h;
 };
 
-// What the step before will read, on its way into the cache while W_h is multiplied: time runs backwards here, and the
-// processor does not see it coming. Before the first step there is nothing: addresses only. (Slopes are written where
-// they stood a layer ago, in the cache.)
+// Prefetches the reads of the previous step during the product with W_h: time runs backwards here, which the hardware
+// prefetcher does not predict. Before the first step these are addresses only. (Gate gradients overwrite those of the
+// previous layer, which are in the cache.)
 template <class T>
 Ahead ahead(const Back<T>& s, int64_t parts) {
   const auto bytes = static_cast<uintptr_t>(parts * s.hidden * s.ld_saved) * sizeof(T);
   return {reinterpret_cast<uintptr_t>(s.saved) - bytes, static_cast<int64_t>(bytes / 64)};
 }
 
-// 1 − y²: the derivative of tanh where it is y.
+// 1 − y²: the derivative of tanh, given its value y.
 template <class T>
 Vec<T> tanh_slope(Vec<T> y) {
   return mul_add(-y, y, lanes_of(T(1)));
@@ -153,7 +153,7 @@ void grad_run(const Call& call, int64_t tile, void* scratch) {
     if (call.in[3].data != nullptr) s.d_y = step_in_lanes(call.in[3], tile, t, H, length, zeros, dy, -1);
     s.saved = saved.at(tile, t, 0);
     s.slopes = slopes.at(tile, t, 0);
-    // Where the state is held, its gradient is too.
+    // If the step holds the state (padding), it also holds the gradient.
     const int64_t states = active.all ? 0 : lstm ? 2 : 1;
     T *const d_state[2] = {s.d_h, s.d_c}, *const kept[2] = {before, s.more};
     for (int64_t k = 0; k < states * H * kTile; ++k)
@@ -165,7 +165,7 @@ void grad_run(const Call& call, int64_t tile, void* scratch) {
       for (int64_t k = 0; k < H; ++k)
         for (int64_t l = 0; l < kTile; ++l)
           if (active.lane[l] == T(0)) d_state[n][k * kTile + l] = kept[n][k * kTile + l];
-    // … and it gives no slopes: `saved` is 0 there, which leaves but a product with z = 0.
+    // … and its gate gradients are 0: `saved` is 0 there, which leaves only a product with z = 0.
     for (int64_t k = 0; k < slopes.parts * H && !active.all; ++k)
       for (int64_t l = 0; l < kTile; ++l)
         if (active.lane[l] == T(0)) s.slopes[k * slopes.ld + l] = T(0);
@@ -174,7 +174,7 @@ void grad_run(const Call& call, int64_t tile, void* scratch) {
   if (lstm) store_state(Mat<T>(call.out[2]), tile, H, s.d_c);
 }
 
-// ---- towards the input --------------------------------------------------------------------------
+// ---- gradient of the input -----------------------------------------------------------------------
 int64_t input_tiles(const Call& call) { return call.out[0].cols == 0 ? 0 : sequence_tiles(call.out[0].rows); }
 
 template <class T>
@@ -197,7 +197,7 @@ void input_run(const Call& call, int64_t tile, void* scratch) {
   }
 }
 
-// ---- towards the weights ------------------------------------------------------------------------
+// ---- gradient of the weights ---------------------------------------------------------------------
 constexpr int64_t kBlock = 32;  // steps whose inputs are held as lanes at a time
 
 // Lane i of the result is the sum over all lanes of a[i]; as many vectors as lanes.
@@ -205,7 +205,7 @@ template <class T>
 Vec<T> lane_sums(Vec<T>* a) {
   constexpr int L = Simd<T>::kLanes;
   for (int n = L; n > 1; n /= 2)
-// they take the loop apart first, and the compiler warns that there is none
+// the sanitizers unroll the loop first, and the compiler warns that there is none
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #pragma GCC unroll 8
 #endif
@@ -239,7 +239,7 @@ void outer(int64_t steps, const Lanes<T>& v, int64_t k, int64_t rows, const Lane
   static_assert(K * J == L);
   Vec<T> acc[K * J] = {};
   const T *a = v.data + k * v.ld, *b = d.data + j * d.ld;
-  // beyond the edge the last row stands in, and its sums are not stored
+  // beyond the edge the last row is repeated; its sums are not stored
   const int64_t last_row = rows - 1, last_col = cols - 1;
   for (int64_t t = 0; t < steps; ++t, a += v.step, b += d.step)
     for (int64_t lane = 0; lane < kTile; lane += L) {
@@ -341,7 +341,7 @@ void wgrad_run(const Call& call, int64_t tile, void* scratch) {
       outer_products(n, Lanes<T>{reset, H * kTile, kTile}, H, slope(2), H, d_wh + 2 * H, gates);
     }
   }
-  // A gate whose two biases are added up front has one gradient for both.
+  // A gate that adds its two biases first has one gradient for both.
   const int64_t alike = op.cell == Cell::lstm ? gates : op.cell == Cell::gru ? 2 * H : 0;
   for (int64_t j = 0; j < alike; ++j) d_bh[j] = d_bx[j];
 }

@@ -1,5 +1,5 @@
-// sum_rows, sum_cols, row_dot. Sums are kept in double and taken in an order fixed by the shape: rows one after the
-// other; columns in kWays interleaved chains.
+// sum_rows, sum_cols, row_dot. Sums are accumulated in double, in an order fixed by the shape: rows in sequence,
+// columns in kWays interleaved chains.
 #include "kernels/cpu/tables.h"
 
 namespace tessera::TESSERA_ISA {
@@ -16,7 +16,7 @@ constexpr int kDoubles = kVectorBytes / 8, kSums = 8, kGroup = kSums * kDoubles;
 static inline Vec<double> doubles(const double* p) { return load(p); }
 static inline Vec<double> doubles(const float* p) {
 #if defined(__AVX512F__)
-  return _mm512_cvtps_pd(_mm256_loadu_ps(p));  // written out: __builtin_convertvector takes the halves apart
+  return _mm512_cvtps_pd(_mm256_loadu_ps(p));  // written out: __builtin_convertvector splits the halves
 #elif defined(__AVX__)
   return _mm256_cvtps_pd(_mm_loadu_ps(p));
 #else
@@ -26,7 +26,7 @@ static inline Vec<double> doubles(const float* p) {
 
 template <class T>
 void sum_group(const T* row, int64_t rows, int64_t ld, double* sum) {
-  constexpr int64_t kAhead = 12;  // rows; they come from the outer caches
+  constexpr int64_t kAhead = 12;  // rows of prefetch distance: they come from the outer caches
   Vec<double> acc[kSums] = {};
   for (int64_t i = 0; i < rows; ++i, row += ld) {
     for (int64_t k = 0; k < kGroup; k += 64 / static_cast<int64_t>(sizeof(T)))

@@ -1,5 +1,5 @@
-// draw_conditions, gather_rows, gather_sequences, compact_rows, mixture_draw: which rows a step trains on, their codes,
-// which are kept, and latent rows drawn from a mixture.
+// draw_conditions, gather_rows, gather_sequences, compact_rows, mixture_draw: the rows a step trains on, their codes,
+// the accepted ones, and latent rows drawn from a mixture.
 #include "kernels/cpu/random.h"
 #include "kernels/cpu/tables.h"
 
@@ -62,7 +62,7 @@ void gather_run(const Call& call, int64_t tile, void*) {
   const Mat<int32_t> codes(call.in[0]), row(call.in[2]), index(call.out[0]);
   const Mat<T> alphas(call.in[1]), value(call.out[1]);
   const Range r = piece(tile, kRows, index.rows);
-  // the rows lie anywhere in the table: all of the tile's are asked for before the first is waited for
+  // the rows are scattered over the table: all rows of the tile are prefetched before the first is read
   for (int64_t i = r.begin; i < r.end; ++i) {
     const int64_t from = row.row(i)[0];
     fetch(codes.row(from), codes.cols);

@@ -1,6 +1,6 @@
-// Vector types of the instruction set this file is compiled for, and the small math that vectorises. Everything lies in
-// namespace TESSERA_ISA, so that the linker cannot merge code of different instruction sets; no standard C++ header is
-// included for the same reason.
+// Vector types of the instruction set this file is compiled for, and small functions that vectorise. Everything is in
+// namespace TESSERA_ISA, so that the linker cannot merge code of different instruction sets; for the same reason no
+// standard C++ header is included.
 #pragma once
 #include <math.h>
 #include <stddef.h>
@@ -47,9 +47,8 @@ static inline Vec<T> lanes_of(T x) {
   return x - Vec<T>{};
 }
 
-// a·b + c, rounded once where the instruction set multiplies and adds in one. What is fused is written: kernels are
-// compiled with -ffp-contract=off, so that a value has the same bits in a loop and its tail, in a full tile and a
-// ragged one.
+// a·b + c, rounded once if the instruction set has a fused multiply-add. Fusion is explicit: kernels are compiled with
+// -ffp-contract=off, so that a value has the same bits in a loop and its tail, in a full tile and a partial one.
 static inline float mul_add(float a, float b, float c) {
 #if defined(__FMA__)
   return __builtin_fmaf(a, b, c);
@@ -79,8 +78,8 @@ static inline Vec<float> mul_add(Vec<float> a, Vec<float> b, Vec<float> c) {
 static inline Vec<double> mul_add(Vec<double> a, Vec<double> b, Vec<double> c) { return a * b + c; }
 #endif
 
-// Past the caches, for what is read long after: the line is not fetched first, and nothing else leaves for it. p stands
-// where a vector may; whoever hands the memory to another thread calls flush_stores() before.
+// A non-temporal store, for data that is read much later: the line is not fetched first and evicts nothing. p is
+// aligned to a vector; call flush_stores() before another thread reads the memory.
 template <class T>
 static inline void store_past(T* p, Vec<T> v) {
 #if defined(__AVX512F__)
@@ -102,7 +101,7 @@ static inline void flush_stores() {
 static inline int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-// Rows [begin, end) of a view that tile `tile` of equal tiles of `size` rows owns.
+// Rows [begin, end) of a view that belong to tile `tile`, in tiles of `size` rows.
 struct Range {
   int64_t begin, end;
 };
@@ -120,7 +119,7 @@ struct Mat {
   explicit operator bool() const { return data != nullptr; }
 };
 
-// ---- rows and columns exchanged -----------------------------------------------------------------
+// ---- transposition ------------------------------------------------------------------------------
 typedef float Four __attribute__((vector_size(16)));
 static inline Four load4(const float* p) {
   Four v;
@@ -170,8 +169,7 @@ static inline void transpose4_back(const T* from, int64_t stride, int64_t n, T* 
 }
 
 // ---- scalar functions, written so that loops over them vectorise; about 1–2 units in the last place
-// Defined for every float: bits are unsigned, no float is converted to an integer that may not hold it, and NaN gives
-// NaN.
+// Defined for every float: bits are unsigned, no float is converted to an integer out of range, and NaN gives NaN.
 static inline float bits_to_float(uint32_t i) {
   float f;
   memcpy(&f, &i, 4);
@@ -196,7 +194,7 @@ static inline float exp_of(float x) {
   p = mul_add(p, r, 1.6666667e-1f);
   p = mul_add(p, r, 0.5f);
   p = mul_add(p * r, r, r) + 1.0f;
-  // 2^n in two factors: n may be 128, which one factor cannot hold.
+  // 2^n in two factors: n may be 128, which one factor cannot represent.
   const int32_t i = static_cast<int32_t>(float_to_bits(shifted) - float_to_bits(kMagic)), half = i >> 1;
   const float y = p * bits_to_float(static_cast<uint32_t>(half + 127) << 23) *
                   bits_to_float(static_cast<uint32_t>(i - half + 127) << 23);
@@ -220,13 +218,13 @@ static inline float log_of(float x) {
   const float y = mul_add(k, 0.693359375f, mul_add(k, -2.12194440e-4f, mul_add(s * s2, p, 2.0f * s)));
   const float low = x == 0.0f ? -__builtin_inff() : y;
   const float bad = x < 0.0f ? __builtin_nanf("") : low;
-  return x <= 3.4028235e38f || x < 0.0f ? bad : x;  // +∞ and NaN are themselves
+  return x <= 3.4028235e38f || x < 0.0f ? bad : x;  // +∞ and NaN stay
 }
 static inline double log_of(double x) { return log(x); }
 
 static inline float tanh_of(float x) {
   const float a = x < 0 ? -x : x, x2 = x * x;
-  float p = -0.00886323553f;  // odd Taylor terms up to x¹¹: below 0.35 the rest is under half a unit
+  float p = -0.00886323553f;  // odd Taylor terms up to x¹¹: below 0.35 the remainder is under half a unit
   p = mul_add(p, x2, 0.0218694885f);
   p = mul_add(p, x2, -0.0539682540f);
   p = mul_add(p, x2, 0.1333333333f);
@@ -248,7 +246,7 @@ static inline T sigmoid_of(T x) {
 }
 static inline float softplus_of(float x) {
   const float a = x < 0 ? -x : x, t = exp_of(-a), u = 1.0f + t;
-  // log1p(t) = log(u) + (t − (u − 1))/u: the second term gives back what rounding u lost
+  // log1p(t) = log(u) + (t − (u − 1))/u: the second term restores what rounding u lost
   return (x > 0 ? x : 0.0f) + log_of(u) + (t - (u - 1.0f)) / u;
 }
 static inline double softplus_of(double x) { return (x > 0 ? x : 0) + log1p(exp(x > 0 ? -x : x)); }

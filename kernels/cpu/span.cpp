@@ -1,5 +1,5 @@
 // The spans of a row at once: tanh for positions, Gumbel softmax for choices (Jang et al. 2017), the condition's
-// cross-entropy, the reconstruction loss, and the pieces they are made of.
+// cross-entropy, the reconstruction loss, and their parts.
 //   a row of width W: one pass for −log(−log u) and the scale, one for exp, the rest per span; ~4·W transcendental
 //       functions, no memory beyond the row.
 #include "kernels/cpu/tables.h"
@@ -87,7 +87,7 @@ void activation_grad_run(const Call& call, int64_t tile, void*) {
     }
 }
 
-// The span a row's condition belongs to; nullptr for none.
+// The span of a row's condition; nullptr for none.
 const SpanTable::Item* chosen(const SpanTable& spans, int32_t condition) {
   return condition < 0 ? nullptr : &spans.items[spans.cond_span[condition]];
 }
@@ -137,9 +137,9 @@ void cross_entropy_grad_run(const Call& call, int64_t tile, void*) {
 }
 
 // ---- reconstruction -----------------------------------------------------------------------------
-// Spans are narrow. So a tile is as many rows as a vector has lanes, and columns are vectors: a span's largest value,
-// its sum and its logarithm are found for all of these rows at once. Spans side by side are taken together, kColumns of
-// them at most; a wider span is done row by row.
+// Spans are narrow. A tile therefore has as many rows as a vector has lanes, and columns are vectors: a span's maximum,
+// sum and logarithm are computed for all these rows at once. Adjacent spans of up to kColumns columns are processed
+// together; a wider span is processed row by row.
 constexpr int kColumns = 256;
 
 struct Stretch {
@@ -155,9 +155,9 @@ Stretch stretch_from(const SpanTable& spans, int first) {
 template <class T>
 struct Columns {
   static constexpr int L = Simd<T>::kLanes < 4 ? 4 : Simd<T>::kLanes;
-  int64_t begin, count;     // rows; beyond the last its values are repeated
-  T e[kColumns * L];        // by column: e^(x − m), m the span's largest; of a tanh span without meaning
-  T of_span[kColumns * L];  // by span: m; of a tanh span x
+  int64_t begin, count;     // rows; beyond the last row its values are repeated
+  T e[kColumns * L];        // by column: e^(x − m), m the span's maximum; meaningless for a tanh span
+  T of_span[kColumns * L];  // by span: m; x for a tanh span
 
   int64_t row(int l) const { return begin + least(l, count - 1); }
 
@@ -188,7 +188,7 @@ struct Columns {
       for (int l = 0; l < L; ++l) total[l] += p[k * L + l];
     memcpy(to, total, sizeof total);
   }
-  // n columns, to each row from column `at` on.
+  // Stores n columns, in each row from column `at`.
   void write(const T* from, int n, const Mat<T>& out, int64_t at) const {
     for (int l = 0; l < count; l += 4) {
       T* rows[4];

@@ -1,8 +1,8 @@
 // sparse_dense, sparse_pick, sparse_matmul, sparse_wgrad: rows with a few entries, kept as (index, value) instead of
 // one-hot blocks.
-//   entry j of row p is column (j / per)·width + index[p, j] of the dense row; its weight is value[p, j], 1 where there
-//       is no value tensor.
-//   sparse_matmul reads entries rows of the weight a row: 2·entries·N FLOP instead of 2·width·N. sparse_wgrad gives
+//   entry j of row p is column (j / per)·width + index[p, j] of the dense row; its weight is value[p, j], or 1 without
+//       a value tensor.
+//   sparse_matmul reads `entries` weight rows per row: 2·entries·N FLOP instead of 2·width·N. sparse_wgrad assigns
 //   every block of `width` weight rows to one tile, so its sums have one order and need no atomics.
 #include "kernels/cpu/tables.h"
 
@@ -22,7 +22,7 @@ struct Entries {
   // The dense column of entry j of row p, or −1.
   int64_t column(int64_t p, int64_t j) const {
     const int64_t i = index.row(p)[j];
-    // a division costs more than what is done with an entry
+    // a division costs more than the work on an entry
     return i < 0 ? -1 : per == index.cols ? i : j / per * width + i;
   }
   T weight(int64_t p, int64_t j) const { return value ? value.row(p)[j] : T(1); }

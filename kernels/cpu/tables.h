@@ -1,4 +1,4 @@
-// The kernel of each op: declared here from the list, defined in the op's own file, asked for by table.cpp.
+// The kernel of each op: declared here from the list, defined in the op's own file, collected by table.cpp.
 #pragma once
 #include "kernels/cpu/simd.h"
 #include "kernels/table.h"

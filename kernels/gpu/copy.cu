@@ -1,7 +1,6 @@
 // fill, reshape, slice_rows, slice_cols, concat_rows, concat_cols: moves. Placement turns most of them into views of
-// other storage, and then they are not run.
-//   8 bytes an element, bandwidth-bound; no synchronisation, exact. Indices and reals are both words of 4 bytes and are
-//   moved as such.
+// other storage; those are not run.
+//   8 bytes per element, bandwidth-bound; no synchronisation, exact. Indices and reals are both moved as 4-byte words.
 #include "kernels/gpu/dialect/map.cuh"
 
 namespace tessera::gpu {
@@ -52,7 +51,7 @@ class Copies {
  public:
   Copies(void* scratch, const char* name) : stream_(gpu_context(scratch).stream), name_(name) {}
 
-  // A part that placement has already put where it belongs is left alone.
+  // A part that placement already put in its destination needs no copy.
   void add(View from, View to) {
     if (empty(to) || (from.data == to.data && (from.ld == to.ld || to.rows == 1))) return;
     if (contiguous(from) && contiguous(to) && to.rows * to.cols < (int64_t{1} << 31)) {
@@ -87,7 +86,7 @@ class Copies {
   int64_t end_ = 0;
 };
 
-// The rectangle of v that starts at (row, col) and is as large as `size`.
+// The rectangle of v that starts at (row, col) and has the shape of `size`.
 View part(const View& v, int64_t row, int64_t col, const View& size) {
   return {static_cast<char*>(v.data) + (row * v.ld + col) * v.item_bytes, size.rows, size.cols, v.ld, v.item_bytes};
 }
@@ -123,7 +122,7 @@ void concat_cols_run(const Call& call, int64_t, void* scratch) {
 }
 
 // ---- reshape ------------------------------------------------------------------------------------
-// One thread an element, for rows that have something between them; otherwise a reshape is one long row.
+// One thread per element, for rows with gaps between them; otherwise a reshape is one long row.
 __global__ void __launch_bounds__(kThreads) reshape_kernel(Mat<const uint32_t> x, Mat<uint32_t> out, int64_t count) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
   if (i >= count) return;

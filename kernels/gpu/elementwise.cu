@@ -1,6 +1,6 @@
-// unary, binary, lerp_rows, broadcast: each is a map (gpu/dialect/map.cuh, where the kernel and its head stand) of one
-// of the functions of gpu/dialect/functions.cuh.
-//   8 to 16 bytes and 1 to ~30 FLOP an element: bandwidth-bound.
+// unary, binary, lerp_rows, broadcast: each is a map (gpu/dialect/map.cuh has the kernel and its head) of one of the
+// functions of gpu/bodies/elementwise.cuh.
+//   8 to 16 bytes and 1 to ~30 FLOP per element: bandwidth-bound.
 #include "kernels/gpu/bodies/elementwise.cuh"
 #include "kernels/gpu/dialect/map.cuh"
 

@@ -1,4 +1,4 @@
-// Which arithmetic matmul is done in; everything else of a step is fp32. Weights, sums and results are fp32 in each.
+// The arithmetic of matmul; everything else of a step is fp32. Weights, sums and results are fp32 in all modes.
 #pragma once
 #include "kernels/gpu/dialect/table.h"
 

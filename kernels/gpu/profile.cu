@@ -1,9 +1,9 @@
-// profile_rows: rows of codes and alphas as the density ratio takes them.   codes [B, C], alphas [B, A], rows [B, 3] ·
+// profile_rows: rows of codes and alphas as inputs of the density ratio.   codes [B, C], alphas [B, A], rows [B, 3] ·
 // index, value [B, entries]
-//   a thread a column of a row (kernels/math/profile.h): up to three binary searches among 1,001 quantiles each, from
-//       cache:
-//   latency-bound; 20·kInputs bytes written a number neighbouring threads share a column, so that they search the same
-//       quantiles · no synchronisation; a row depends on its own codes and identity alone
+//   one thread per column of a row (kernels/math/profile.h): up to three binary searches among 1,001 quantiles each,
+//       from cache:
+//   latency-bound; 20·kInputs bytes written per number · neighbouring threads share a column, so they search the same
+//       quantiles · no synchronisation; a row depends only on its own codes and identity
 #include "kernels/math/profile.h"
 
 #include "kernels/gpu/dialect/view.cuh"

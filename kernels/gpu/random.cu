@@ -1,9 +1,9 @@
 // random: uniform (0, 1), normal (Box–Muller), bernoulli (0 or 1). Element (r, c) comes from philox(c / 4, row, step,
 // purpose), word c mod 4.
 //   out [rows, cols]; rows [rows, 3] int32 or absent: with it the counter is (c / 4, id low, id high, purpose | try),
-//   the row's own numbers in any batch 4 bytes written an element, ~25 integer operations, for normals half a
-//   logarithm, root and sine more: compute-bound beyond L2's bandwidth a thread makes the four numbers of one counter ·
-//       no synchronisation; a number depends on its counter alone
+//   so the row's numbers do not depend on its batch · 4 bytes written per element, ~25 integer operations, for normals
+//   half a logarithm, root and sine more: compute-bound beyond L2's bandwidth · a thread computes the four numbers of
+//   one counter · no synchronisation; a number depends only on its counter
 #include "kernels/gpu/bodies/random.cuh"
 
 namespace tessera::gpu {

@@ -1,7 +1,7 @@
-// recurrent, recurrent_grad, recurrent_input_grad, recurrent_wgrad, one launch a pass over time
-// (gpu/bodies/recurrent.cuh): a block owns a tile of 16 sequences through all steps, its state and the step at hand in
-// shared memory ([unit][16 lanes]: a warp reads two weights, each broadcast to 16 lanes, without bank conflicts); what
-// does not fit there (in + 7·H > ~1,500) lies in the workspace.
+// recurrent, recurrent_grad, recurrent_input_grad, recurrent_wgrad, one launch per pass over time
+// (gpu/bodies/recurrent.cuh): a block owns a tile of 16 sequences through all steps, with its state and the current
+// step in shared memory ([unit][16 lanes]: a warp reads two weights, each broadcast to 16 lanes, without bank
+// conflicts); if they do not fit (in + 7·H > ~1,500), they are in the workspace.
 //   2·B·steps·(in + H)·gates·H FLOP; latency-bound for few tiles · weights come from the L1 and L2 caches
 //   recurrent_input_grad has a block for each tile and step, recurrent_wgrad one for 256 weights of a tile
 #include "kernels/gpu/bodies/recurrent.cuh"
@@ -9,11 +9,11 @@
 namespace tessera::gpu {
 namespace {
 
-constexpr int64_t kMostShared = 96 * 1024;  // bytes: two blocks on a multiprocessor, and within what smaller cards have
+constexpr int64_t kMostShared = 96 * 1024;  // bytes: allows two blocks per multiprocessor, and fits smaller GPUs
 
 __device__ inline Rows tile_rows(int tile) { return {tile * kTile, kTile, kTile, 0}; }
 
-// `workspace`: nullptr where shared memory holds a block's floats.
+// `workspace`: nullptr if shared memory holds a block's floats.
 __global__ void __launch_bounds__(kThreads, 2) recurrent_kernel(RecurrentLayer s, float* workspace, int64_t floats) {
   TESS_DYN_SHARED(float, room);
   const int tile = static_cast<int>(blockIdx.x);

@@ -1,4 +1,4 @@
-// sum_rows, sum_cols, row_dot (gpu/bodies/columns.cuh, gpu/bodies/rows.cuh). Sums are kept in double and taken in an
+// sum_rows, sum_cols, row_dot (gpu/bodies/columns.cuh, gpu/bodies/rows.cuh). Sums are accumulated in double, in an
 // order fixed by the shape.
 #include "kernels/gpu/bodies/columns.cuh"
 #include "kernels/gpu/bodies/rows.cuh"

@@ -58,10 +58,10 @@ void sequences_run(const Call& call, int64_t, void* scratch) {
 
 // compact_rows: the rows with keep > 0 in order.   keep [B, 1], codes [B, C], alphas [B, A] · count [1, 1], row [B, 1],
 // codes [B, C], alphas [B, A]
-//   first one block of 32 warps counts through `keep`, 1,024 rows at a time: a ballot a warp, then every warp's sum
-//   over the warps before it (two block barriers a round); rows that are left over are marked −1. Then a thread an
-//   element of what comes out: 8·B·(C + A) bytes, bandwidth-bound, latency-bound below 10⁵ rows order by ballots and
-//       sums alone: no atomics, the same bits for any schedule
+//   first one block of 32 warps scans `keep`, 1,024 rows at a time: one ballot per warp, then a prefix sum over warps
+//   (two block barriers per round); unused output rows are marked −1. Then one thread per output element: 8·B·(C + A)
+//   bytes, bandwidth-bound, latency-bound below 10⁵ rows · the order comes from ballots and sums: no atomics, the same
+//   bits for any schedule
 constexpr int kWarps = 32;
 __global__ void __launch_bounds__(32 * kWarps)
     number_kept_kernel(Mat<const float> keep, Mat<int32_t> count, Mat<int32_t> row) {

@@ -1,4 +1,4 @@
-// The span ops (gpu/bodies/span.cuh): a warp a (row, span), or a warp a row where only one span of it counts.
+// The span ops (gpu/bodies/span.cuh): one warp per (row, span), or one warp per row if only one of its spans counts.
 #include "kernels/gpu/bodies/span.cuh"
 
 namespace tessera::gpu {
@@ -6,7 +6,7 @@ namespace {
 
 constexpr int kSpanWarps = 4;
 
-// The row and span of this warp; false: none is left.
+// The row and span of this warp; false: none.
 __device__ bool place(const SpanTable& spans, int rows, SpanPlace& p) {
   const int64_t item = static_cast<int64_t>(blockIdx.x) * kSpanWarps + threadIdx.y;
   if (item >= static_cast<int64_t>(rows) * spans.count) return false;

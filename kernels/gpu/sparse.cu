@@ -25,10 +25,10 @@ void pick_run(const Call& call, int64_t, void* scratch) {
          "sparse_pick", sparse_pick_kernel, pick(call));
 }
 
-// sparse_matmul, a launch of its own: as sparse_matmul_chunk, with the entries of a block's rows staged 32 at a time in
+// sparse_matmul in its own launch: as sparse_matmul_chunk, with the entries of a block's rows staged 32 at a time in
 // shared memory.
 //   a block: 32 chunks of four columns × 4 rows; entries of the block's rows are staged 32 at a time in shared memory
-//   two block barriers a stage · a row's sum runs over its entries in order, so it has the same bits in any batch
+//   two block barriers per stage · a row's sum runs over its entries in order, so it has the same bits in any batch
 constexpr int kEntryRows = 4, kStage = 32;
 __global__ void __launch_bounds__(32 * kEntryRows)
     sparse_matmul_kernel(Entries e, Operand weight, Operand addend, Target out) {

@@ -1,4 +1,4 @@
-// The CUDA table: every op's own kernel, and fused launches of them.
+// The CUDA table: the kernel of every op, and fused launches.
 #include "kernels/fused.h"
 #include "kernels/gpu/dialect/view.cuh"
 #include "kernels/gpu/matmul.h"

@@ -1,4 +1,4 @@
-// What a function needs to be called from kernels too.
+// The attributes of a function that kernels call too.
 #pragma once
 
 #if defined(__CUDACC__)

@@ -1,4 +1,4 @@
-// A number out of its mode: the inverse of mode-specific normalisation (Xu et al. 2019, §4.2), on the host and in
+// Decodes a number from its mode: the inverse of mode-specific normalisation (Xu et al. 2019, §4.2), on the host and in
 // kernels.
 #pragma once
 #include <math.h>
@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-// x on the grid of 1/unit, ties to even; as it is where it has no such digits to lose (|x|·unit ≥ 2^51) or unit is 0.
+// x rounded to the grid of 1/unit, ties to even; unchanged if it has no finer digits (|x|·unit ≥ 2^51) or unit is 0.
 TESSERA_HD static inline double on_grid(double x, double unit) {
   constexpr double kShift = 6755399441055744.0;  // 1.5·2^52: a sum with it has no bits left for a fraction
   const double y = x * unit;
@@ -15,12 +15,12 @@ TESSERA_HD static inline double on_grid(double x, double unit) {
 }
 
 struct NumberRange {
-  double scale[2];   // their product brings a mode's numbers back to the column's; two, since one alone may overflow
-  double low, high;  // of the column: what comes out lies inside
+  double scale[2];   // their product scales a mode's numbers to the column's; two, as one may overflow
+  double low, high;  // of the column: results are clipped to it
   double unit;       // 10^digits; 0: not rounded
 };
 
-// 4·α·stddev + mean, α brought to [−1, 1]. NaN becomes low: it would be a missing value.
+// 4·α·stddev + mean, with α clamped to [−1, 1]. NaN becomes low: it would otherwise be a missing value.
 TESSERA_HD static inline double number_of_mode(double alpha, double mean, double stddev, const NumberRange& r) {
   const double a = alpha < -1 ? -1 : alpha > 1 ? 1 : alpha;
   double x = (4 * a * stddev + mean) * r.scale[0] * r.scale[1];

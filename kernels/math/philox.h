@@ -1,7 +1,7 @@
 // Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel Random Numbers: As Easy as 1, 2, 3; SC 2011): a counter and a key
 // in, 128 random bits out.
-// Every random number of Tessera is random_words(seed, purpose, block, index, use): no state to lose, no draw that
-// depends on the number of threads, devices or batches. Used by every backend.
+// Every random number of Tessera is random_words(seed, purpose, block, index, use): there is no generator state, and no
+// draw depends on the number of threads, devices or batches. Used by every backend.
 #pragma once
 #include <cstdint>
 
@@ -28,8 +28,8 @@ TESSERA_HD static inline Philox philox(uint32_t c0, uint32_t c1, uint32_t c2, ui
 }
 
 // Every purpose of random numbers: its name, its first number and how many it owns. The numbers fill the upper half of
-// the last counter word. The random ops of a plan take one after the other (Recorder::start_purposes); a purpose of a
-// single number is drawn from on the host or by one kernel.
+// the last counter word. The random ops of a plan use consecutive numbers (Recorder::start_purposes); a purpose of a
+// single number is used on the host or by one kernel.
 #define TESSERA_PURPOSES(each) \
   each(step, 0x0000, 0x1000)            /* a training step */ \
       each(second_plan, 0x1000, 0x100)  /* CTGAN's population statistics; TimeGAN's embedding phase */ \
@@ -71,7 +71,7 @@ constexpr PurposeBlock kPurposeBlocks[] = {
 #undef TESSERA_PURPOSE
 };
 
-// Whether the blocks ascend without a number in common and fit into 16 bits.
+// Whether the blocks ascend without overlap and fit into 16 bits.
 template <int n>
 static constexpr bool apart(const PurposeBlock (&blocks)[n]) {
   uint32_t end = 0;
@@ -84,14 +84,14 @@ static constexpr bool apart(const PurposeBlock (&blocks)[n]) {
 static_assert(apart(kPurposeBlocks),
               "two purposes share a random number: give the new one a block of its own, in ascending order");
 
-// The number after the last that a purpose owns.
+// One past the last number that a purpose owns.
 static constexpr uint32_t end_of(Purpose purpose) {
   for (const PurposeBlock& b : kPurposeBlocks)
     if (b.first == static_cast<uint32_t>(purpose)) return b.first + b.count;
   return 0;
 }
 
-// All of a counter but its block: what is drawn for (a row, a cell, a step) and by whom.
+// A counter without its block: the item drawn for (a row, a cell, a step) and the purpose.
 struct Counter {
   uint32_t c1, c2, c3;
 };
@@ -101,7 +101,7 @@ TESSERA_HD static inline Counter counter(uint32_t purpose, uint64_t index, uint3
 TESSERA_HD static inline Philox random_words(uint64_t seed, const Counter& c, uint32_t block) {
   return philox(block, c.c1, c.c2, c.c3, static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
 }
-// `use` (16 bits: the try of a row, or one of several draws of a purpose) keeps apart what has the same block and
+// `use` (16 bits: the try of a row, or one of several draws of a purpose) separates draws with the same block and
 // index.
 TESSERA_HD static inline Philox random_words(uint64_t seed, Purpose purpose, uint32_t block, uint64_t index,
                                              uint32_t use = 0) {

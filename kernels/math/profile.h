@@ -1,7 +1,6 @@
-// A row of codes and alphas as calibration sees it: numbers out of their modes and through the map, cells, and the
-// inputs of the density ratio (models/sampling/calibration/profile.h says what they mean and learns them). One value by
-// one thread, the same on the host and on every device:
-// compiled without fused multiply-adds, so that a number falls into the cell that it has once it is decoded.
+// A row of codes and alphas as calibration sees it: decoded and mapped numbers, cells, and the inputs of the density
+// ratio (models/sampling/calibration/profile.h defines and learns them). One value per thread, the same on the host and
+// on every device: compiled without fused multiply-adds, so that a number has the same cell before and after decoding.
 #pragma once
 #include <math.h>
 
@@ -13,37 +12,37 @@ namespace tessera {
 
 struct ProfileTable {
   static constexpr int kBins = 32;  // of a column's numbers that are not repeated often
-  static constexpr int kWaves = 4;  // sin(π·2^k·u), k < kWaves: lets a linear layer cut the range finely
+  static constexpr int kWaves = 4;  // sin(π·2^k·u), k < kWaves: lets a linear layer resolve the range finely
   static constexpr int kInputs = 1 + kWaves;
 
   struct Stretch {  // of `numbers`, or of `cells`
     int first, count;
   };
-  struct Distribution {  // the points, and behind them as many shares
+  struct Distribution {  // the points, followed by as many shares
     Stretch points;
     bool exact;
   };
   struct Column {
-    int column;  // of the table: keys the draws of the map
+    int column;  // in the table: keys the draws of the map
     bool numeric;
-    int code, alpha;  // its places in a row's codes and alphas
-    int entry;        // the first of its entries in the row that comes out: kInputs inputs of a number, then the cell
+    int code, alpha;  // its positions in a row's codes and alphas
+    int entry;        // the first of its entries in the output row: kInputs inputs of a number, then the cell
     int start;        // the dense column of the first of them
     Stretch cells;    // texts: the cell of every code
-    Stretch modes;    // means, and behind them as many deviations
+    Stretch modes;    // means, followed by as many standard deviations
     Stretch values;   // of the codes after the modes; NaN: missing
     NumberRange range;
-    Distribution model, free;  // where the map comes from and goes to; model without points: numbers are not mapped
-    Stretch fixed;             // the map leaves them alone
-    double unit;               // that mapped numbers are rounded on
+    Distribution model, free;  // source and target of the map; model without points: numbers are not mapped
+    Stretch fixed;             // not mapped
+    double unit;               // that mapped numbers are rounded to
     Distribution real;
-    Stretch heaped;  // numbers with a cell of their own
+    Stretch heaped;  // numbers with their own cell
   };
   const Column* columns;
   const double* numbers;
   const int* cells;
   int column_count, number_count, cell_count;
-  int entries;  // of a row that comes out
+  int entries;  // of an output row
 
   TESSERA_HD QuantileView view(const Distribution& d) const {
     return {numbers + d.points.first, numbers + d.points.first + d.points.count, d.points.count, d.exact};
@@ -51,7 +50,7 @@ struct ProfileTable {
 };
 
 // Calibration's map of the numbers: x of rank p among the model's becomes the table's number of rank p. Inside a
-// repeated value ranks are dealt, keyed by column and row.
+// repeated value ranks are drawn at random, keyed by column and row.
 struct MapKey {
   uint32_t column, row_low, row_high, attempt;
   uint64_t seed;
@@ -68,12 +67,12 @@ TESSERA_HD static inline double mapped(const QuantileView& model, const Quantile
   return on_grid(value_at(free, at), unit);
 }
 
-// The rank of x among the table's numbers; 0 where x is missing, or all of them are.
+// The rank of x among the table's numbers; 0 if x is missing, or all of them are.
 TESSERA_HD static inline double number_rank(const QuantileView& real, double x) {
   return x == x && real.count > 0 ? rank_of(real, x).middle() : 0;
 }
 
-// The cell of a number of rank u: of the heaped ones each has its own, then come kBins of rank, then missing.
+// The cell of a number of rank u: one for each repeated value, then kBins of rank, then missing.
 TESSERA_HD static inline int number_cell(const double* heaped, int heaps, double x, double u) {
   if (x != x) return heaps + ProfileTable::kBins;
   const int at = not_below(heaped, heaps, x);
@@ -96,7 +95,7 @@ TESSERA_HD static inline void number_inputs(double u, T* out) {
   }
 }
 
-// One column of one row: its entries of the sparse row `index`, `value`. id: the row's identity, as Random takes it.
+// One column of one row: its entries of the sparse row `index`, `value`. id: the row's identity, as in Random.
 template <class T>
 TESSERA_HD static inline void profile_entries(const ProfileTable& t, const ProfileTable::Column& c,
                                               const int32_t* codes, const T* alphas, const int32_t* id, uint64_t seed,

@@ -1,7 +1,7 @@
-// A column's distribution function in points, and its inverse: what calibration asks of a number, on the host and in
-// kernels (models/sampling/calibration/quantiles.h makes them).
+// A column's distribution function as points, and its inverse, for calibration on the host and in kernels
+// (models/sampling/calibration/quantiles.h computes the points).
 //   exact: point k is a value that occurs, shares[k] the share of values up to it · else: points[k] is the quantile of
-//       level shares[k], between them straight lines
+//       level shares[k], linear in between
 #pragma once
 #include "kernels/math/host_device.h"
 
@@ -15,7 +15,7 @@ struct QuantileView {
 
 struct Rank {
   double below, upto;  // share of values below x, share of values up to x
-  // values that are repeated stand for a stretch of ranks
+  // repeated values cover a range of ranks
   TESSERA_HD double middle() const { return (below + upto) / 2; }
 };
 
@@ -57,7 +57,7 @@ TESSERA_HD static inline Rank rank_of(const QuantileView& q, double x) {
                  p = q.shares[a - 1] + t * (q.shares[a] - q.shares[a - 1]);
     return {p, p};
   }
-  // A value that several quantiles share begins and ends somewhere between them and their neighbours.
+  // A value that several quantiles share begins and ends between them and their neighbours.
   return {b - a > 1 && a > 0 ? (q.shares[a - 1] + q.shares[a]) / 2 : q.shares[a],
           b - a > 1 && b < q.count ? (q.shares[b - 1] + q.shares[b]) / 2 : q.shares[b - 1]};
 }

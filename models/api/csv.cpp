@@ -101,7 +101,7 @@ tessera_status tessera_table_open(const tessera_context* context, const char* co
   return guarded([&] {
     auto& out = required(rows, "rows");
     required(paths, "paths");
-    if (count == 0) throw Error(ErrorCode::usage, "No file is named that a table could be read from.");
+    if (count == 0) throw Error(ErrorCode::usage, "No input file is named.");
     std::vector<std::string> names;
     for (size_t i = 0; i < count; ++i) names.emplace_back(&required(paths[i], "paths[i]"));
     names = expand_paths(names);
@@ -112,19 +112,19 @@ tessera_status tessera_table_open(const tessera_context* context, const char* co
     });
     if (other != names.end())
       throw Error(ErrorCode::usage,
-                  fmt::format("{} is a CSV file and {} is not: files that are read together are of one kind.",
+                  fmt::format("{} is a CSV file and {} is not: files that are read together must have the same format.",
                               csv ? names[0] : *other, csv ? *other : names[0]));
     if (o.max_rows < 0)
       throw Error(ErrorCode::usage, fmt::format("--max-rows {}: it must be 0 (all) or more.", o.max_rows));
     if (o.max_rows > 0 && csv)
       throw Error(ErrorCode::usage,
-                  names[0] + ": --max-rows is for Parquet and Arrow files, which say how many rows they have.");
+                  names[0] + ": --max-rows is for Parquet and Arrow files, which state their number of rows.");
     if (csv) return open_csv(context, names, o, out);
     if (text_or(o.types, "") != "" || text_or(o.missing, "") != "" || o.delimiter != 0 ||
         o.header != TESSERA_HEADER_DETECT)
       throw Error(ErrorCode::usage, names[0] +
-                                        ": --types, --missing, --delimiter and --header are for CSV files; this one "
-                                        "says itself what its columns are. Cast them in the file.");
+                                        ": --types, --missing, --delimiter and --header are for CSV files; the columns "
+                                        "of this file have types. Cast them in the file.");
     const auto call = std::make_shared<Call>(context);
     call->monitor().check_cancelled("read");
     open_arrow_files(
@@ -157,8 +157,8 @@ tessera_status tessera_example(const tessera_context* context, const char* name,
   return guarded([&] {
     auto& stream = required(out, "out");
     if (text_or(name, "people") != "people")
-      throw Error(ErrorCode::usage, fmt::format("There is no example \"{}\". There is: people.", name));
-    if (rows < 0) throw Error(ErrorCode::usage, fmt::format("An example of {} rows cannot be made.", rows));
+      throw Error(ErrorCode::usage, fmt::format("There is no example \"{}\". Known: people.", name));
+    if (rows < 0) throw Error(ErrorCode::usage, fmt::format("An example cannot have {} rows.", rows));
     live(context, "context");
     example_people(rows, seed, &stream);
   });

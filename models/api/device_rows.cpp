@@ -16,9 +16,9 @@ std::shared_ptr<Device> open_gpu(int64_t number) {
   try {
     return std::make_shared<Device>(fmt::format("cuda:{}", number));
   } catch (const Error& e) {
-    throw Error(e.code(), fmt::format("The rows lie on GPU {}, which cannot be used here: {}\n  Copy them to the host "
-                                      "before they are handed over.",
-                                      number, e.what()));
+    throw Error(e.code(),
+                fmt::format("The rows lie on GPU {}, which cannot be used here: {}\n  Copy them to the host first.",
+                            number, e.what()));
   }
 }
 

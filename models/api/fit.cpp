@@ -67,7 +67,7 @@ std::vector<GivenOption> given_options(const tessera_fit_options& o) {
     // before any is read
     if (layers > kMostLayers)
       throw Error(ErrorCode::usage,
-                  fmt::format("{} has {} layers; at most {} are possible.", dashed(key), layers, kMostLayers));
+                  fmt::format("{} has {} layers; the limit is {}.", dashed(key), layers, kMostLayers));
     out.push_back({key, widths_text(values, layers)});
   };
   or_none("epochs", o.epochs), or_none("iterations", o.iterations);
@@ -92,7 +92,7 @@ bool takes(const MethodInfo& method, const std::string& key) {
   return false;
 }
 
-// Whose option it is: "ctgan", "tvae or ctgan".
+// The methods with an option: "ctgan", "tvae or ctgan".
 std::string owners(const std::string& key) {
   std::string out;
   for (const MethodInfo& m : methods())
@@ -113,8 +113,7 @@ void check_takes(const MethodInfo& method, const GivenOption& given) {
                                             others, method.name, own));
 }
 
-constexpr const char* kSequenceOptions =
-    "What makes sequences of a table (--sequence-length, --sequence-key and theirs)";
+constexpr const char* kSequenceOptions = "The sequence options (--sequence-length, --sequence-key and related ones)";
 
 // Without a name, the first method that has every option given; if none has, the first that has the first of them.
 std::string method_of(const tessera_fit_options& o, const std::vector<GivenOption>& given) {
@@ -138,7 +137,7 @@ void set_options(MethodConfig& config, const std::vector<GivenOption>& given) {
   check_config(config);
 }
 
-// What concerns rows only, or sequences only.
+// Options for rows only, or for sequences only.
 void set_kind(FitOptions& out, const tessera_fit_options& o) {
   if (!method_info(out.config).sequences) {
     if (o.sequences != nullptr)
@@ -155,7 +154,7 @@ void set_kind(FitOptions& out, const tessera_fit_options& o) {
   out.calibrate = Tier::off;
 }
 
-// Checkpoints, and when training comes to its end.
+// Checkpoints, and the end of training.
 void set_ending(FitOptions& out, const tessera_fit_options& o) {
   out.checkpoint.path = text_or(o.checkpoint, "");
   if (out.checkpoint.path == "-") throw Error(ErrorCode::usage, "A checkpoint needs the name of a file; - is not one.");
@@ -169,7 +168,7 @@ void set_ending(FitOptions& out, const tessera_fit_options& o) {
   out.keep_best = o.patience > 0;
   if (const std::string keep = text_or(o.keep, ""); !keep.empty()) {
     if (keep != "best" && keep != "last")
-      throw Error(ErrorCode::usage, fmt::format("--keep {}: there are \"best\" and \"last\".", keep));
+      throw Error(ErrorCode::usage, fmt::format("--keep {}: known are best and last.", keep));
     out.keep_best = keep == "best";
   }
   if (const std::string most = text_or(o.max_time, ""); !most.empty())
@@ -191,7 +190,7 @@ FitOptions fit_options(const tessera_fit_options* given) {
   out.seed = out.encoder.seed = o.seed;
   out.source = printable(text_or(o.source, ""));  // it goes into the model's JSON
   if (o.calibrate != nullptr && *o.calibrate != 0 && !parse_tier(o.calibrate, out.calibrate))
-    throw Error(ErrorCode::usage, fmt::format("--calibrate {}: there are off, marginals and full.", o.calibrate));
+    throw Error(ErrorCode::usage, fmt::format("--calibrate {}: known are off, marginals and full.", o.calibrate));
   if (o.rare_categories < TESSERA_KEEP_RARE)
     throw Error(ErrorCode::usage,
                 fmt::format("--rare-categories {}: it must be the rows a category needs, or keep.", o.rare_categories));
@@ -219,7 +218,7 @@ GivenTypes given_types(const tessera_fit_options* given) {
     ColumnType t;
     if (!parse_column_type(type, t))
       throw Error(ErrorCode::usage,
-                  fmt::format("--types: there is no type \"{}\" (for column \"{}\").\n  There are integer, decimal, "
+                  fmt::format("--types: there is no type \"{}\" (for column \"{}\").\n  Types are integer, decimal, "
                               "boolean, category, date, datetime, identifier and constant.",
                               type, column));
     for (const auto& [other, unused] : out)

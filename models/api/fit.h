@@ -9,7 +9,7 @@ namespace tessera::api {
 // Applies the preset, then what the caller set. Throws Error(usage) naming the field, its value and its range.
 FitOptions fit_options(const tessera_fit_options* given);
 
-// The types the caller gave to columns. Throws Error(usage) for a type there is not.
+// The types the caller gave to columns. Throws Error(usage) for an unknown type.
 GivenTypes given_types(const tessera_fit_options* given);
 
 }  // namespace tessera::api

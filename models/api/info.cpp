@@ -16,7 +16,7 @@ using namespace tessera::api;
 
 namespace {
 
-// Instruction sets in the order in which the kernels prefer them, and whether this processor has them.
+// Instruction sets in the kernels' order of preference, and whether this CPU has them.
 nlohmann::json instruction_sets() {
   nlohmann::json sets = nlohmann::json::array();
   for (const Isa isa : {Isa::avx512, Isa::avx2, Isa::plain})
@@ -65,7 +65,7 @@ nlohmann::json method_names() {
   return out;
 }
 
-// What stands for its value in --help and the docs.
+// The placeholder of its value in --help and the docs.
 std::string placeholder(const Option& o) {
   if (o.kind() == "choice") return fmt::format("{}", fmt::join(choices(), "|"));
   return o.kind() == "flag" ? "on|off" : o.kind() == "number" ? "X" : o.kind() == "widths" ? "N,N" : "N";
@@ -80,7 +80,7 @@ nlohmann::json described(const Option& option, const MethodInfo& method, const s
   return out;
 }
 
-// The methods' texts as one: "ctgan: length of the noise; tvae: latent dimensions", "tvae 0.001, ctgan 0.0002".
+// The methods' texts merged: "ctgan: length of the noise; tvae: latent dimensions", "tvae 0.001, ctgan 0.0002".
 void summarize(nlohmann::json& option) {
   std::vector<std::pair<std::string, std::string>> helps, values;  // a text, and the methods that have it
   const auto add = [](auto& texts, const std::string& text, const std::string& method) {

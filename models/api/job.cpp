@@ -1,4 +1,4 @@
-// Fitting in the background: a job is a fit on a thread of its own, and what may be asked of it meanwhile.
+// Fitting in the background: a job is a fit on its own thread, with its progress, cancellation and result.
 #include <unistd.h>
 
 #include <atomic>
@@ -42,7 +42,7 @@ struct tessera_job {
   }
 
   void note(const Progress& p) {
-    if (std::strcmp(p.phase, "notice") == 0) return;  // a line for a person, no phase
+    if (std::strcmp(p.phase, "notice") == 0) return;  // a notice, not a phase
     const std::lock_guard lock(mutex);
     state.phase = p.phase;
     state.done = p.done;
@@ -51,11 +51,11 @@ struct tessera_job {
     std::snprintf(note_text, sizeof note_text, "%s", p.note.c_str());
   }
 
-  // What only the process that started it can do.
+  // Throws unless called in the process that started the job.
   void check_process() const {
     if (process != ::getpid())
       throw Error(ErrorCode::unsupported,
-                  "The job was started before fork(), and its thread stayed with the parent.\n  Ask it there.");
+                  "The job was started before fork(), and its thread stayed with the parent.\n  Use it there.");
   }
 
   IncomingRows incoming;
@@ -105,7 +105,7 @@ tessera_status tessera_job_poll(tessera_job* job, tessera_job_state* state) {
     auto& out = required(state, "state");
     const size_t size = out.struct_size;
     if (size < sizeof size || size > (size_t{1} << 16))
-      throw Error(ErrorCode::usage, "The state has no plausible struct_size; set it to sizeof of the struct.");
+      throw Error(ErrorCode::usage, "The state has an invalid struct_size; set it to the sizeof of the struct.");
     j.check_process();
     const std::lock_guard lock(j.mutex);
     tessera_job_state now = j.state;
@@ -145,7 +145,8 @@ tessera_status tessera_job_take_model(tessera_job* job, tessera_model** model) {
     if (j.state.finished == 0)
       throw Error(ErrorCode::usage, "The job has not finished.\n  Wait for it with tessera_job_wait().");
     if (j.status != TESSERA_OK) throw Error(code_of_status(j.status), j.message);
-    if (j.taken) throw Error(ErrorCode::usage, "The job's model was taken already: it belongs to whoever took it.");
+    if (j.taken)
+      throw Error(ErrorCode::usage, "The job's model was already taken: it belongs to the caller that took it.");
     out = give_handle(j.model.release());
     j.taken = true;
   });
@@ -164,6 +165,6 @@ void tessera_job_free(tessera_job* job) {
       delete job;
       return;
     }
-    forget_handle(job, HandleKind::job);  // the memory stays: the thread that is gone may have been anywhere in it
+    forget_handle(job, HandleKind::job);  // the memory leaks: the lost thread may have been using any of it
   });
 }

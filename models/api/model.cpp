@@ -55,7 +55,7 @@ tessera_status tessera_model_write(const tessera_model* model, tessera_write_fn 
       if (const int error = write(bytes.data() + at, std::min(kPiece, bytes.size() - at), user); error != 0)
         throw Error(ErrorCode::io, "The model could not be written: the caller's function failed after " +
                                        std::to_string(at) + " bytes (" + std::strerror(error) +
-                                       ").\n  What it got so far is no model.");
+                                       ").\n  The bytes written so far are not a model.");
   });
 }
 
@@ -93,7 +93,7 @@ tessera_status tessera_check_files(const tessera_file* files, size_t count) {
     if (count == 0) return;
     required(files, "files");
     std::vector<FileUse> uses;
-    const size_t stride = files->struct_size;  // of a caller whose header is another
+    const size_t stride = files->struct_size;  // of a caller with another header
     for (size_t i = 0; i < count; ++i) {
       const auto* given = reinterpret_cast<const tessera_file*>(reinterpret_cast<const char*>(files) + i * stride);
       const tessera_file file = read_options(given);

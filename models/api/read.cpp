@@ -1,4 +1,4 @@
-// Rows into the caller's own arrays.
+// Rows into the caller's arrays.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using namespace tessera::api;
 
 namespace {
 
-// A caller's array and the column that goes into it.
+// A caller's array and its column.
 struct Binding {
   tessera_column_buffer to;
   size_t column;
@@ -43,7 +43,7 @@ double number(const Column& c, size_t row) {
   if (c.type == ColumnType::boolean && read_boolean(text, true, truth)) return truth ? 1 : 0;
   double v = 0;
   if (read_number(text, NumberStyle::point, v) != Reading::ok)
-    fail(c, fmt::format("holds \"{}\", which is no number.\n  Read it as TESSERA_TEXT.", text.substr(0, 60)));
+    fail(c, fmt::format("holds \"{}\", which is not a number.\n  Read it as TESSERA_TEXT.", text.substr(0, 60)));
   return v;
 }
 
@@ -57,8 +57,8 @@ int64_t whole(const Column& c, size_t row) {
 void put_text(const Column& c, size_t row, char* to, size_t width) {
   const std::string text = spelled(c, row);
   if (text.size() >= width)
-    fail(c, fmt::format("holds a text of {} bytes, and the buffer gives {} to each with its zero.\n  Give it a width "
-                        "of {} or more.",
+    fail(c, fmt::format("holds a text of {} bytes, and the buffer has {} per text including the terminating zero.\n  "
+                        "Use a width of {} or more.",
                         text.size(), width, text.size() + 1));
   std::memcpy(to, text.c_str(), text.size() + 1);
 }
@@ -96,7 +96,7 @@ std::vector<Binding> bind(const Table& schema, const tessera_column_buffer* colu
       throw Error(ErrorCode::usage, fmt::format("columns[{}].values must not be NULL.", i));
     if (b.to.type == TESSERA_TEXT && b.to.width == 0)
       throw Error(ErrorCode::usage,
-                  fmt::format("columns[{}].width is 0; a text needs at least a byte for its zero.", i));
+                  fmt::format("columns[{}].width is 0; a text needs at least one byte for its terminating zero.", i));
     if (b.to.name != nullptr) {
       const auto found = std::find_if(schema.columns.begin(), schema.columns.end(),
                                       [&](const Column& c) { return c.name == b.to.name; });

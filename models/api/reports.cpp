@@ -13,7 +13,7 @@ using namespace tessera::api;
 
 namespace {
 
-// What the two kinds of evaluation do not share must not be passed over in silence.
+// Options that only one kind of evaluation has must not be ignored silently.
 EvaluateSequencesOptions sequence_evaluation(const tessera_evaluate_options& o, bool holdout) {
   auto refuse = [](bool given, const char* what) {
     if (given)

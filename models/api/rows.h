@@ -1,4 +1,4 @@
-// Streams on their way in: taken over at once, so that they are released whatever happens to the call.
+// Input streams: taken over at once, so that they are released on every path.
 #pragma once
 #include "models/api/support/guard.h"
 

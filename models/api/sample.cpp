@@ -12,7 +12,7 @@ using namespace tessera::api;
 
 namespace {
 
-// What a stream of sampled rows keeps alive.
+// The objects that a stream of sampled rows keeps alive.
 struct Sampling {
   Sampling(const tessera_context* context, const Model& model, int64_t offset, int64_t count, SampleOptions options,
            tessera_sample_report* report)
@@ -49,7 +49,7 @@ SampleOptions sample_options(const tessera_sample_options& o) {
   if (o.calibrate != nullptr && *o.calibrate != 0) {
     Tier tier;
     if (!parse_tier(o.calibrate, tier))
-      throw Error(ErrorCode::usage, fmt::format("--calibrate {}: there are off, marginals and full.", o.calibrate));
+      throw Error(ErrorCode::usage, fmt::format("--calibrate {}: known are off, marginals and full.", o.calibrate));
     out.calibrate = tier;
   }
   if (!(o.min_yield >= 0 && o.min_yield <= 1))

@@ -113,7 +113,7 @@ void describe_l1(const Comparison& c, const EvaluateOptions& options, bool holdo
   const L1Nearest to_holdout = l1_nearest(c, kSynthetic, kHoldout, workers);
   const L1Nearest holdout_to_real = l1_nearest(c, kHoldout, kReal, workers);
   l1["share_closer_to_real"] = share_closer(to_real.first, to_holdout.first, 0);
-  // A larger table has a nearer row by its size alone, so the fair share is judged with as many rows of either.
+  // A larger table has nearer rows by its size alone, so the fair share uses the same number of rows of both.
   const int64_t rows = std::min(c.tables[kReal].rows, c.tables[kHoldout].rows);
   const std::vector<double> real = c.tables[kReal].rows == rows
                                        ? to_real.first
@@ -157,7 +157,7 @@ json describe(const UtilityScores& u, bool classes) {
   return {{"rmse", number_or_null(u.rmse)}, {"r2", number_or_null(u.r2)}};
 }
 
-// The text or number of a class, as the real table has it.
+// The text or number of a class, spelled as in the real table.
 json class_name(const Comparison& c, const Table& real, const Target& target, size_t k) {
   if (!target.numbers.empty()) return target.numbers[k];
   const std::span<const int32_t> codes = c.tables[kReal].columns[target.column].codes;
@@ -198,7 +198,7 @@ nlohmann::json evaluate(const Table& real, const Table& synthetic, const Table* 
                 "a target is given, but utility is not measured: a model trained on the synthetic rows is tested on "
                 "holdout rows.\n  Give a holdout table, or no target.");
   Comparison c = compare_tables(tables, true);
-  // a wrong name is told before the long parts
+  // a wrong name is reported before the long parts
   if (options.utility && holdout != nullptr) choose_target(c, options.target);
   const Workers workers{team, monitor};
 
@@ -206,12 +206,12 @@ nlohmann::json evaluate(const Table& real, const Table& synthetic, const Table* 
   for (const NamedTable& t : tables) out["rows"][t.name] = t.table->rows;
   out["excluded"] = nlohmann::json::array();
   for (const std::string& identifier : c.identifiers)
-    out["excluded"].push_back({{"name", identifier}, {"reason", "identifier: its values say who, not what"}});
+    out["excluded"].push_back({{"name", identifier}, {"reason", "identifier: its values identify rows"}});
   for (const RegeneratedColumn& r : c.regenerated)
     out["excluded"].push_back({{"name", r.name},
                                {"reason",
                                 "regenerated: most real texts are rare and most synthetic ones are new, as protection "
-                                "of rare categories makes them"},
+                                "of rare categories generates them"},
                                {"real_texts", r.real_texts}});
   const double shapes = describe_columns(c, workers, out);
   out["scores"]["column_shapes"] = number_or_null(shapes);

@@ -14,12 +14,12 @@ namespace tessera {
 struct EvaluateOptions {
   bool pairs = true;               // Column Pair Trends
   bool new_rows = true;            // NewRowSynthesis and exact copies
-  bool distances = true;           // DCR and NNDR: by far the longest part of large tables
+  bool distances = true;           // DCR and NNDR: by far the slowest part for large tables
   bool c2st = true;                // classifier two-sample tests
   bool utility = true;             // train on synthetic, test on holdout: needs a holdout
   std::string target;              // the column utility predicts; empty: chosen (choose_target())
-  int64_t learner_rows = 100'000;  // most rows of a table that c2st and utility learn from, drawn by seed
-  // sdmetrics' pair thresholds; scores without them are always given too
+  int64_t learner_rows = 100'000;  // maximum rows of a table that c2st and utility learn from, drawn by seed
+  // sdmetrics' pair thresholds; scores without them are also given
   double correlation_threshold = 0.5, association_threshold = 0.3;
   // NewRowSynthesis: numbers within this share of the synthetic value
   double match_tolerance = 0.01;
@@ -28,8 +28,8 @@ struct EvaluateOptions {
 };
 
 // `real` is the table the model was fitted on; `holdout` (may be null) rows of the same source it has not seen. Columns
-// are matched by name; identifiers are left out and listed. Throws Error(data) naming the column where the tables do
-// not fit together, Error(cancelled). Same numbers for any team size.
+// are matched by name; identifiers are excluded and listed. Throws Error(data) naming the column if the tables do not
+// match, Error(cancelled). The same numbers for any team size.
 nlohmann::json evaluate(const Table& real, const Table& synthetic, const Table* holdout, const EvaluateOptions& options,
                         Team& team, const Monitor& monitor);
 

@@ -28,7 +28,7 @@ Sequences cut_named(const char* name, Table&& table, const SequenceOptions& o) {
   }
 }
 
-// What was sampled from windows says in columns of its own which rows are one sequence, and in which order.
+// A table sampled from windows has columns that tell which rows form a sequence, and in which order.
 Sequences cut_synthetic(Table&& table, const Table& real, const SequenceOptions& o) {
   const std::string key = free_name(real, "sequence"), index = free_name(real, "step");
   if (!o.key.empty() || table.find(key) == nullptr) return cut_named("synthetic", std::move(table), o);
@@ -37,7 +37,7 @@ Sequences cut_synthetic(Table&& table, const Table& real, const SequenceOptions&
   const bool counted = o.index.empty() && table.find(index) != nullptr;
   if (counted) own.index = index;
   Sequences out = cut_named("synthetic", std::move(table), own);
-  if (counted) out.steps.columns.pop_back(), out.attributes.columns.pop_back();  // the steps' numbers say nothing more
+  if (counted) out.steps.columns.pop_back(), out.attributes.columns.pop_back();  // the steps' numbers add nothing
   return out;
 }
 
@@ -147,7 +147,7 @@ nlohmann::json evaluate_sequences(Table&& real_table, Table&& synthetic_table, c
   const StepFeatures features = step_features(real, synthetic);
   out["excluded"] = nlohmann::json::array();
   for (const std::string& identifier : features.excluded)
-    out["excluded"].push_back({{"name", identifier}, {"reason", "identifier: its values say who, not what"}});
+    out["excluded"].push_back({{"name", identifier}, {"reason", "identifier: its values identify rows"}});
   const double shapes =
       describe_columns(compare_tables({{"real", &real.steps}, {"synthetic", &synthetic.steps}}), workers, out);
   out["scores"]["column_shapes"] = number_or_null(shapes);

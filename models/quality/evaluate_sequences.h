@@ -8,15 +8,15 @@
 namespace tessera {
 
 struct EvaluateSequencesOptions {
-  SequenceOptions sequences;     // how the real table was made into sequences
-  quality::JudgeOptions judges;  // judges.judges 0: none is trained
+  SequenceOptions sequences;     // how the real table was cut into sequences
+  quality::JudgeOptions judges;  // judges.judges 0: none
   int lags = 10, bins = 50;
   uint64_t seed = 0;  // of all draws
 };
 
-// Both are cut alike; without a key the synthetic table has one all the same, the column that SequenceEncoder::decode()
-// adds ("sequence"), and is cut like the real one where it has none. Error(data) where a table cannot be cut (the
-// message says which), or the columns differ. Same numbers for any team size.
+// Both are cut the same way. Without a key the synthetic table uses the column "sequence" that
+// SequenceEncoder::decode() adds, and if it lacks that is cut like the real one. Error(data) if a table cannot be cut
+// (the message names it), or the columns differ. The same numbers for any team size.
 nlohmann::json evaluate_sequences(Table&& real, Table&& synthetic, const EvaluateSequencesOptions& options, Team& team,
                                   const Monitor& monitor);
 

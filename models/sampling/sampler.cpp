@@ -1,9 +1,9 @@
-// Sampling: row i of the infinite table depends on (model, seed, where, i) alone. Its noise is keyed by i and the
-// number of the try, so any batch, thread count or offset gives the same rows. Under conditions the method proposes
-// candidates that are likelier to meet them (Method::row_generator); every row written is checked against all terms.
-// Under calibration a row's candidates are (i, 0), (i, 1), …: the first that is kept is the row; after a bound the
-// likeliest of them is taken. Candidates, the density ratio, whether each is kept and their closing up are one plan: of
-// what is turned down the host sees a weight alone, unless it is to check conditions.
+// Sampling: row i of the infinite table depends only on (model, seed, where, i). Its noise is keyed by i and the number
+// of the try, so any batch, thread count or offset gives the same rows. Under conditions the method proposes candidates
+// that are likely to meet them (Method::row_generator); every row written is checked against all terms. Under
+// calibration a row's candidates are (i, 0), (i, 1), …: the first accepted one is the row; after a bound the most
+// likely one is taken. Generation, density ratio, acceptance and compaction are one plan: of a rejected candidate only
+// its weight is copied to the host, except under conditions.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ constexpr int kDefaultBatch = 4096;
 constexpr int64_t kSlice = 512;                            // rows decoded at a time by one thread
 constexpr int64_t kBlock = 1024, kCalibratedBlock = 4096;  // rows searched for at a time
 constexpr int kDefaultTries = 1 << 16;
-constexpr int64_t kHopeless = int64_t{1} << 20;  // candidates of a block of rows, none of which meets the condition
+constexpr int64_t kHopeless = int64_t{1} << 20;  // candidates of a block of rows without a match
 
 class Rows : public RowStream {
  public:
@@ -49,11 +49,12 @@ class Rows : public RowStream {
     const Calibration& calibration = state_->calibration;
     tier_ = options.calibrate.value_or(calibration.chosen);
     if (!calibration.holds(tier_))
-      throw Error(ErrorCode::usage,
-                  fmt::format("--calibrate {}: this model was not calibrated so far{}. Fit it with --calibrate {}, or "
-                              "sample with --calibrate {}.",
-                              name(tier_), calibration.note.empty() ? "" : " (" + calibration.note + ")", name(tier_),
-                              name(calibration.chosen)));
+      throw Error(
+          ErrorCode::usage,
+          fmt::format("--calibrate {}: this model is not calibrated to that tier{}. Fit it with --calibrate {}, or "
+                      "sample with --calibrate {}.",
+                      name(tier_), calibration.note.empty() ? "" : " (" + calibration.note + ")", name(tier_),
+                      name(calibration.chosen)));
     report_.tier = tier_;
     if (state_->learnt()) build();
   }
@@ -75,11 +76,11 @@ class Rows : public RowStream {
   SampleReport report() const override { return report_; }
 
  private:
-  // How the search for one row of a block stands.
+  // The state of the search for one row of a block.
   struct Search {
     bool done = false;
     int seen = 0;           // candidates that met the conditions
-    int32_t likeliest = 0;  // of them, the one of highest weight
+    int32_t likeliest = 0;  // the one of them with the highest weight
     float weight = 0;
   };
 
@@ -92,11 +93,11 @@ class Rows : public RowStream {
   }
 
   void build() {
-    // A search makes several candidates a row; a few rows do not need a whole block of them.
+    // A search generates several candidates per row; a few rows do not need a whole block.
     const int64_t most = searching() ? std::clamp<int64_t>(16 * std::min(end_ - next_, block()), 64, block())
                                      : std::max<int64_t>(end_ - next_, 1);
-    // At least two: with one row a bias and a batch have the same shape, sums would be taken in another order, and the
-    // row's last bits would differ.
+    // At least two: with one row a bias and a batch have the same shape, sums would be computed in another order, and
+    // the row's last bits would differ.
     batch_ = std::max<int64_t>(std::min<int64_t>(options_.batch > 0 ? options_.batch : kDefaultBatch, most), 2);
     method_ = state_->method();
     std::vector<AllowedLevels> allowed;
@@ -125,7 +126,7 @@ class Rows : public RowStream {
     program_->watch(watched);
   }
 
-  // A batch of candidates; under calibration which of them are kept, closed up.
+  // A batch of candidates; under calibration also their acceptance and compaction.
   void record(Recorder& r) const {
     generator_->record(r, batch_);
     if (acceptance_ == nullptr) return;
@@ -140,13 +141,13 @@ class Rows : public RowStream {
       r.output(value, name);
   }
 
-  // The plan closes up what is kept; under conditions the host looks at every candidate.
+  // The plan compacts accepted rows; under conditions the host checks every candidate.
   bool closed_up() const { return acceptance_ != nullptr && where_.empty(); }
 
-  // Candidates as they were made: of those that the plan kept, or of all, decoded rows in slices of kSlice.
+  // Generated candidates: decoded rows, of the accepted or of all, in slices of kSlice.
   struct Decoded {
     std::vector<Table> slices;
-    std::vector<int32_t> row;  // of each, which candidate it is
+    std::vector<int32_t> row;  // the candidate number of each
     const Table& slice(size_t i) const { return slices[i / kSlice]; }
     static int64_t place(size_t i) { return static_cast<int64_t>(i % kSlice); }
   };
@@ -155,7 +156,7 @@ class Rows : public RowStream {
     return decode(candidates);
   }
 
-  // Candidates on their way: a device makes them while others are decoded.
+  // Candidates in flight: a device generates them while others are decoded.
   void begin(const std::vector<Candidate>& candidates) {
     if (program_ == nullptr) return;
     const int64_t n = static_cast<int64_t>(candidates.size());
@@ -171,7 +172,7 @@ class Rows : public RowStream {
     program_->start(1);
   }
 
-  // The oldest of those begun.
+  // The oldest batch in flight.
   Decoded decode(const std::vector<Candidate>& candidates) {
     Decoded out;
     const float* alphas = nullptr;
@@ -225,9 +226,9 @@ class Rows : public RowStream {
     next_ += n;
   }
 
-  // Rows [next_, next_ + block()): every row makes try after try; the first that is kept is the row, whatever is made
-  // beside it. When few rows are left, several of their next tries are made at once, never more than twice what is
-  // needed.
+  // Rows [next_, next_ + block()): every row generates try after try; the first accepted one is the row, independent of
+  // the rest of the batch. When few rows are left, several of their next tries are generated at once, never more than
+  // twice what is needed.
   void search() {
     const int64_t begin = next_, n = std::min(end_ - next_, block()), room = program_ != nullptr ? batch_ : kBlock;
     std::vector<int64_t> pending;
@@ -268,7 +269,7 @@ class Rows : public RowStream {
     }
   }
 
-  // Adds to `found` the candidates that are kept and whose row was not found before.
+  // Adds to `found` the accepted candidates of rows that were not found before.
   void consider(const std::vector<Candidate>& candidates, int64_t begin, Table& found, std::vector<int64_t>& order,
                 std::vector<Search>& searches) {
     const Decoded made = make(candidates);
@@ -276,7 +277,7 @@ class Rows : public RowStream {
     const float* log_weight = acceptance_ != nullptr ? program_->watched<float>(2) : nullptr;
     const float* kept = acceptance_ != nullptr ? program_->watched<float>(3) : nullptr;
     tried_ += static_cast<int64_t>(candidates.size());
-    size_t next = 0;  // of those that were decoded
+    size_t next = 0;  // of the decoded ones
     for (size_t k = 0; k < candidates.size(); ++k) {
       const size_t at = next;
       const bool decoded = at < made.row.size() && made.row[at] == static_cast<int32_t>(k);
@@ -285,7 +286,7 @@ class Rows : public RowStream {
       if (s.done) continue;
       ++report_.candidates;
       if (!accepted(k, candidates[k])) {
-        // refused because what the method was asked to propose is rare
+        // rejected because the proposed levels are rare
         for (const size_t term : proposed_terms_) ++failed_[term];
         continue;
       }
@@ -293,18 +294,18 @@ class Rows : public RowStream {
       if (kept != nullptr && !std::isfinite(log_weight[k]))
         throw Error(ErrorCode::numeric,
                     fmt::format("calibration weighs row {} with a value that is not finite: the weights in the model "
-                                "file are damaged.\n  Take the file from a copy, or sample with --calibrate off.",
+                                "file are damaged.\n  Use an intact copy, or sample with --calibrate off.",
                                 candidates[k].row));
       ++s.seen;
       if (kept != nullptr && !ends_search(candidates[k], log_weight[k], kept[k] > 0, s)) continue;
       s.done = true;
-      if (s.seen > kMostTries) continue;  // settle() takes the likeliest
+      if (s.seen > kMostTries) continue;  // settle() takes the most likely one
       append(found, made.slice(at), Decoded::place(at));
       order.push_back(candidates[k].row);
     }
   }
 
-  // Of every decoded row, whether it meets all terms.
+  // For every decoded row, whether it meets all terms.
   std::vector<char> check_conditions(const Decoded& made) {
     std::vector<char> all, meets;
     std::vector<int64_t> failed;
@@ -325,8 +326,8 @@ class Rows : public RowStream {
     return true;
   }
 
-  // Rows whose every candidate was turned down take the likeliest of them; rows without one that meets the conditions
-  // end the search.
+  // Rows whose candidates were all rejected take the most likely one; rows without a candidate that meets the
+  // conditions end the search.
   void settle(int64_t begin, const std::vector<Search>& searches, int64_t room, int64_t most, Table& found,
               std::vector<int64_t>& order) {
     std::vector<Candidate> likeliest;
@@ -362,11 +363,10 @@ class Rows : public RowStream {
       if (failed_[t] > failed_[rarest]) rarest = t;
     throw Error(
         ErrorCode::condition,
-        fmt::format(
-            "--where: {} of {} rows were found; row {} was tried {} times without one that meets every term.\n"
-            "  The rare one is `{}`: {} of {} candidates had it. Ask for less, or allow more tries with --max-tries.",
-            report_.rows + found, end_ - offset_, row, tries, where_.terms[rarest].text, tried_ - failed_[rarest],
-            tried_));
+        fmt::format("--where: {} of {} rows were found; row {} found none in {} candidates.\n  The rare term is `{}`: "
+                    "{} of {} candidates met it. Relax the condition, or allow more candidates with --max-tries.",
+                    report_.rows + found, end_ - offset_, row, tries, where_.terms[rarest].text,
+                    tried_ - failed_[rarest], tried_));
   }
 
   void append(Table& to, const Table& from, int64_t row) {
@@ -380,7 +380,7 @@ class Rows : public RowStream {
         continue;
       }
       int32_t code = source.codes[static_cast<size_t>(row)];
-      // Values made row by row (identifiers, rare ones) differ from slice to slice; those with a level of their own do
+      // Values generated per row (identifiers, rare ones) differ from slice to slice; those with their own level do
       // not.
       if (code >= 0 && (static_cast<size_t>(code) >= column.values.size() ||
                         column.values[static_cast<size_t>(code)] != source.values[static_cast<size_t>(code)]))
@@ -412,8 +412,8 @@ class Rows : public RowStream {
     return sorted;
   }
 
-  // Whether one of the values that share the rare level meets a column's terms; they stand in the schema after the
-  // `levels` values that have a level of their own.
+  // Whether one of the values that share the rare level meets a column's terms; in the schema they follow the `levels`
+  // values with their own level.
   bool rare_can_meet(const Where& terms, int levels) const {
     Table rare = schema_;
     Column& column = rare.columns[static_cast<size_t>(terms.terms.front().column)];
@@ -426,7 +426,7 @@ class Rows : public RowStream {
     return std::find(keep.begin(), keep.end(), 1) != keep.end();
   }
 
-  // For every category column with conditions, which of its levels can meet them.
+  // For every category column with conditions, the levels that can meet them.
   std::vector<AllowedLevels> allowed_levels() const {
     const RowLayout& layout = state_->encoder.layout();
     std::vector<AllowedLevels> found;
@@ -461,7 +461,7 @@ class Rows : public RowStream {
   SampleOptions options_;
   Team& team_;
   const Monitor& monitor_;
-  int64_t next_, begun_, offset_, end_ = 0;  // next to be handed out, next to be begun
+  int64_t next_, begun_, offset_, end_ = 0;  // next to be returned, next to be started
   Table schema_;
   Where where_;
   uint64_t condition_ = 0;  // fingerprint of the text of `where`; 0: none
@@ -471,15 +471,15 @@ class Rows : public RowStream {
   int64_t batch_ = 0;
   std::unique_ptr<Program> program_;
   int64_t code_width_ = 0, alpha_width_ = 0;
-  std::deque<std::vector<Candidate>> ahead_;  // of plain rows: begun and not decoded yet
+  std::deque<std::vector<Candidate>> ahead_;  // of plain rows: started but not decoded yet
   std::vector<int32_t> identity_;
   Tier tier_ = Tier::off;
-  std::unique_ptr<Acceptance> acceptance_;  // null: every candidate that meets the conditions is kept
+  std::unique_ptr<Acceptance> acceptance_;  // null: every candidate that meets the conditions is accepted
   std::deque<Table> ready_;
-  // by column: codes of the texts of the block being put together
+  // by column: codes of the texts of the block being assembled
   std::vector<std::unordered_map<std::string, int32_t>> listed_;
-  int64_t tried_ = 0;            // candidates looked at, those made ahead included
-  std::vector<int64_t> failed_;  // of them, how many missed each term
+  int64_t tried_ = 0;            // candidates checked, including those generated ahead
+  std::vector<int64_t> failed_;  // of them, the number that missed each term
   SampleReport report_;
 };
 

@@ -1,5 +1,5 @@
-// Sampled sequences: sequence i depends on (model, seed, i) alone. First its attributes (and with them its length),
-// then its steps, batch after batch.
+// Sampled sequences: sequence i depends only on (model, seed, i). First its attributes (including its length), then its
+// steps, batch after batch.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kMostBatch = 512, kBatchSteps = 1 << 16;
 
-// Who the rows of a batch are; beyond the end the last one again.
+// The identities of the rows of a batch; beyond the end the last one is repeated.
 void identify(int64_t first, int64_t count, std::vector<int32_t>& rows) {
   for (int64_t i = 0; i < static_cast<int64_t>(rows.size()) / 3; ++i) {
     const auto id = static_cast<uint64_t>(first + std::min(i, count - 1));
@@ -35,7 +35,7 @@ class SequenceRows : public RowStream {
         next_(offset),
         offset_(offset),
         end_(offset + count) {
-    // At least two: with one row a bias and a batch have the same shape, and sums would be taken in another order.
+    // At least two: with one row a bias and a batch have the same shape, and sums would be computed in another order.
     batch_ = std::clamp<int64_t>(o.batch > 0 ? o.batch : std::min(kMostBatch, kBatchSteps / network_.steps), 2,
                                  std::max<int64_t>(count, 2));
     identity_.resize(static_cast<size_t>(3 * batch_));
@@ -98,7 +98,7 @@ class SequenceRows : public RowStream {
     attributes_->run(1);
     const std::vector<int32_t> codes = attributes_->read<int32_t>(attributes_->find("codes"));
     std::vector<float> alphas = attributes_->read<float>(attributes_->find("alphas"));
-    // the decoder's Gaussian reaches beyond what the networks have seen
+    // the decoder's Gaussian exceeds the range seen in training
     for (float& a : alphas) a = std::clamp(a, -1.0f, 1.0f);
     to_features(model_->encoder.attributes(), alphas.data(), codes.data(), batch_, features_.data());
     return model_->encoder.decode_attributes(alphas.data(), codes.data(), ids.data(), n, seed_);
@@ -126,11 +126,11 @@ std::unique_ptr<RowStream> open_sequences(std::shared_ptr<const SequenceModel> m
     throw Error(ErrorCode::usage,
                 fmt::format("sequences {} to {} + {}: offset and count must not be negative.", offset, offset, count));
   if (!options.where.empty())
-    throw Error(ErrorCode::usage,
-                "--where: conditions are for models of rows; this one makes sequences. Sample without it and choose "
-                "among them.");
+    throw Error(
+        ErrorCode::usage,
+        "--where: conditions are not available for sequence models. Sample without it and filter the sequences.");
   if (options.calibrate.value_or(Tier::off) != Tier::off)
-    throw Error(ErrorCode::usage, fmt::format("--calibrate {}: models of sequences are not calibrated; leave it out.",
+    throw Error(ErrorCode::usage, fmt::format("--calibrate {}: sequence models are not calibrated; omit the option.",
                                               name(*options.calibrate)));
   return std::make_unique<SequenceRows>(std::move(model), config, offset, count, options, team, monitor);
 }

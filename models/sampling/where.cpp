@@ -34,7 +34,7 @@ std::string listed(const std::vector<std::string>& values) {
   return values.size() > kShown ? out + ", …" : out;
 }
 
-// Numbers as they are printed with the column's decimals, so that a condition holds for the text that is written.
+// Numbers as printed with the column's decimals, so that a condition holds for the written text.
 double as_written(const Column& column, double x) {
   if (column.type != ColumnType::decimal || column.decimals > 15 || column.format == "%g") return x;
   const double scale = std::pow(10.0, column.decimals), scaled = x * scale;
@@ -52,7 +52,7 @@ class Parser {
     while (scan_.peek().kind != WhereToken::Kind::end) {
       if (scan_.peek().is_keyword("or"))
         scan_.fail(
-            "\"or\" is not known; several values of one column are written: column in ('a', 'b'); terms are joined by "
+            "\"or\" is not supported; write several values of one column as: column in ('a', 'b'); join terms by "
             "\"and\"",
             scan_.peek().begin);
       if (!scan_.peek().is_keyword("and")) scan_.fail("expected \"and\" or the end", scan_.peek().begin);
@@ -82,9 +82,9 @@ class Parser {
   int column() {
     const WhereToken t = scan_.take();
     if (t.kind != WhereToken::Kind::word && t.kind != WhereToken::Kind::name)
-      scan_.fail(t.kind == WhereToken::Kind::text ? "expected a column; its name stands bare or in double quotes"
-                                                  : "expected a column",
-                 t.begin);
+      scan_.fail(
+          t.kind == WhereToken::Kind::text ? "expected a column name, bare or in double quotes" : "expected a column",
+          t.begin);
     int found = -1, others = 0;
     for (size_t i = 0; i < schema_.columns.size(); ++i) {
       if (schema_.columns[i].name == t.text) {
@@ -101,7 +101,7 @@ class Parser {
     }
     const Column& c = schema_.columns[static_cast<size_t>(found)];
     if (c.type == ColumnType::identifier)
-      reject(c, "is an identifier: its values are generated anew for every row and cannot be conditioned on.");
+      reject(c, "is an identifier: its values are generated for every row and cannot be conditioned on.");
     return found;
   }
 
@@ -162,11 +162,11 @@ class Parser {
   WhereToken literal(const Column& c) {
     const WhereToken v = scan_.take();
     const bool truth = c.type == ColumnType::boolean && v.kind == WhereToken::Kind::word;
-    if (v.is_keyword("null")) scan_.fail("null is no value; write: column is null", v.begin);
+    if (v.is_keyword("null")) scan_.fail("null is not a value; write: column is null", v.begin);
     if (v.kind == WhereToken::Kind::name)
-      scan_.fail("double quotes name columns; a text or date stands in single quotes", v.begin);
+      scan_.fail("double quotes are for column names; write texts and dates in single quotes", v.begin);
     if (v.kind == WhereToken::Kind::word && !truth)
-      scan_.fail(fmt::format("a text or date stands in single quotes: '{}'", v.text), v.begin);
+      scan_.fail(fmt::format("write texts and dates in single quotes: '{}'", v.text), v.begin);
     if (v.kind != WhereToken::Kind::text && v.kind != WhereToken::Kind::number && !truth)
       scan_.fail("expected a value", v.begin);
     return v;
@@ -182,8 +182,8 @@ class Parser {
       reject(c,
              fmt::format("holds {}, never {}.", c.type == ColumnType::date ? "whole days" : "whole numbers", v.text));
     if (c.type == ColumnType::decimal && as_written(c, x) != x)
-      reject(c, fmt::format("is written with {} decimals, never {}. Give a range: \"{}\" between … and ….", c.decimals,
-                            v.text, c.name));
+      reject(c, fmt::format("has {} decimals, never {}. Use a range: \"{}\" between … and ….", c.decimals, v.text,
+                            c.name));
     t.numbers.push_back(x);
   }
 
@@ -195,11 +195,11 @@ class Parser {
       if (v.kind == WhereToken::Kind::number && parse_number(known, a) && parse_number(v.text, b) && a == b)
         return known;
     }
-    reject(c, fmt::format("has no value \"{}\".{} It was seen with {} value{}: {}.", v.text, nearest(v.text, c.values),
+    reject(c, fmt::format("has no value \"{}\".{} It has {} value{}: {}.", v.text, nearest(v.text, c.values),
                           c.values.size(), c.values.size() == 1 ? "" : "s", listed(c.values)));
   }
 
-  // A number, or a date as Column::numbers holds it.
+  // A number, or a date in the units of Column::numbers.
   double number(const Column& c, const WhereToken& v) const {
     double x = v.number;
     if (c.type == ColumnType::integer || c.type == ColumnType::decimal) {
@@ -229,7 +229,7 @@ class Parser {
         c.type != ColumnType::boolean && !c.values.empty() &&
         std::all_of(c.values.begin(), c.values.end(), [&](const std::string& v) { return parse_number(v, x); });
     if (!numbers)
-      reject(c, fmt::format("is {} {}: its values have no order. Use = or in (…). It was seen with {} values: {}.",
+      reject(c, fmt::format("is {} {}: its values have no order. Use = or in (…). It has {} values: {}.",
                             c.type == ColumnType::category ? "a" : "of type", name(c.type), c.values.size(),
                             listed(c.values)));
   }
@@ -252,13 +252,13 @@ class Parser {
     const Column& c = of(t);
     if (t.low > t.high) reject(c, fmt::format("cannot meet \"{}\": the lower end is above the upper one.", t.text));
     if (is_numeric(c.type)) return;
-    // Categories that are all numbers: the range is the list of the values in it.
+    // Categories that are all numbers: the range is the list of its values.
     for (const std::string& v : c.values) {
       double x = 0;
       if (parse_number(v, x) && inside(t, x)) t.values.push_back(v);
     }
     if (t.values.empty())
-      reject(c, fmt::format("has no value that meets \"{}\". It was seen with {} values: {}.", t.text, c.values.size(),
+      reject(c, fmt::format("has no value that meets \"{}\". It has {} values: {}.", t.text, c.values.size(),
                             listed(c.values)));
     t.kind = WhereTerm::Kind::in;
   }
@@ -267,7 +267,7 @@ class Parser {
   const Table& schema_;
 };
 
-// Whether the value of a row that is not missing meets the term; made once a batch.
+// Whether the value of a row that is not missing meets the term; built once per batch.
 std::function<bool(size_t)> matcher(const WhereTerm& t, const Column& c) {
   const bool wanted = t.kind == WhereTerm::Kind::in;
   if (t.kind == WhereTerm::Kind::range) {
@@ -304,7 +304,7 @@ void match_where(const Where& where, const Table& batch, std::vector<char>& keep
     const auto meets = null_wanted || any_value ? std::function<bool(size_t)>() : matcher(term, column);
     for (size_t i = 0; i < rows; ++i) {
       const bool missing = column.is_missing(static_cast<int64_t>(i));
-      // A missing value meets no comparison, != and not in included.
+      // A missing value meets no comparison, including != and not in.
       const bool ok = null_wanted ? missing : !missing && (any_value || meets(i));
       if (ok) continue;
       keep[i] = 0;

@@ -15,7 +15,7 @@ struct WhereTerm {
   enum class Kind { in, not_in, range, is_null, not_null };
   int column = -1;  // index in the schema
   Kind kind = Kind::in;
-  std::string text;                 // the term as it was written, for messages
+  std::string text;                 // the term as written, for messages
   std::vector<std::string> values;  // in, not_in on text columns
   std::vector<double> numbers;      // in, not_in on numeric columns (dates as in Column::numbers)
   double low = 0, high = 0;         // range, with open or closed ends; ±infinity where not given
@@ -27,9 +27,8 @@ struct Where {
   bool empty() const { return terms.empty(); }
 };
 
-// Parses against a schema (columns, types, values). Throws Error(condition) for what the schema does not know (unknown
-// column or value: the nearest names, how many values there are), Error(usage) for what does not parse (with the
-// position, a caret line).
+// Parses against a schema (columns, types, values). Throws Error(condition) for an unknown column or value (with the
+// nearest names and the number of values), Error(usage) for a syntax error (with the position and a caret line).
 Where parse_where(const std::string& text, const Table& schema);
 
 // keep[i] = row i of the batch meets every term; failed[t] counts the rows that miss term t. Sizes: batch.rows, terms.

@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kContext = 100;  // bytes of the expression shown on either side of a mistake
+constexpr size_t kContext = 100;  // bytes of the expression shown on either side of an error
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -42,7 +42,7 @@ WhereToken WhereScanner::take() {
   return token;
 }
 
-// The expression, or what surrounds the place of a long one, stands on a line of its own with a caret below.
+// The expression, or the surroundings of the position in a long one, on its own line with a caret below.
 // Control characters would break the line, so they are shown as spaces.
 void WhereScanner::fail(const std::string& what, size_t at) const {
   const auto characters = [&](size_t first, size_t last) {
@@ -80,7 +80,7 @@ void WhereScanner::scan() {
     if ((after == '=' && std::string_view("=!<>").find(c) != std::string_view::npos) || (c == '<' && after == '>'))
       length = 2;
   } else {
-    fail(fmt::format("the character \"{}\" has no meaning here; column names with it stand in double quotes, texts and "
+    fail(fmt::format("the character \"{}\" is not valid here; write column names with it in double quotes, texts and "
                      "dates in single quotes",
                      c),
          at_);
@@ -101,7 +101,7 @@ void WhereScanner::scan_quoted(char quote) {
       return;
     }
   }
-  fail(fmt::format("the quote {} opened here is never closed", quote), at_);
+  fail(fmt::format("the quote {} is never closed", quote), at_);
 }
 
 // A number, or a word that begins with digits (a column called 2nd_floor).

@@ -1,4 +1,4 @@
-// The pieces of a --where expression, with the place of each for messages.
+// The tokens of a --where expression, with their positions for messages.
 #pragma once
 #include <string>
 #include <string_view>
@@ -9,7 +9,7 @@ struct WhereToken {
   // word: bare · name: "in double quotes" · text: 'in single quotes'
   enum class Kind { word, name, text, number, symbol, end };
   Kind kind = Kind::end;
-  std::string text;  // without quotes; a number as it was written
+  std::string text;  // without quotes; a number as written
   double number = 0;
   size_t begin = 0, end = 0;  // bytes of the expression
 
@@ -17,7 +17,7 @@ struct WhereToken {
   bool is_keyword(std::string_view lower) const;  // a word, in any case
 };
 
-// Cuts an expression into tokens, one at a time. Throws Error(usage) with the position and a caret line.
+// Splits an expression into tokens, one at a time. Throws Error(usage) with the position and a caret line.
 class WhereScanner {
  public:
   explicit WhereScanner(const std::string& expression);

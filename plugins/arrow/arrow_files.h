@@ -10,8 +10,8 @@
 
 namespace tessera::arrow_files {
 
-// Whether the system refused a call (a disk that fails, a file that is gone). Arrow also calls IOError what is wrong
-// with a file's contents: too short, not decompressed.
+// Whether a system call failed (a failing disk, a missing file). Arrow also uses IOError for invalid contents: too
+// short, not decompressed.
 bool is_failed_call(const arrow::Status& status);
 
 arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> open(const std::string& path, FileKind kind);

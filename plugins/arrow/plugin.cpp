@@ -22,7 +22,7 @@ FilesStatus status_of(const arrow::Status& s) {
   return s.IsUnknownError() ? FilesStatus::failed : FilesStatus::data;
 }
 
-// No exception crosses into a library that may have been built by another compiler.
+// No exception crosses into a library that another compiler may have built.
 template <class Body>
 FilesStatus guarded(Body body) noexcept {
   try {

@@ -1,4 +1,4 @@
-// Files as readers that hold one batch at a time.
+// Readers of files that hold one batch at a time.
 #include <arrow/io/file.h>
 #include <arrow/ipc/reader.h>
 #include <arrow/util/io_util.h>
@@ -14,8 +14,8 @@ namespace {
 constexpr int64_t kBatchRows = 1 << 16;
 constexpr int64_t kPageBuffer = 1 << 20;  // a column chunk is read in pieces of this size
 
-// Batches of others are checked in full before they leave: who takes them through the C interface cannot see where a
-// buffer ends. Over that interface an error is a number, and EIO is to mean a failed call, nothing else.
+// Foreign batches are fully validated before they are exported: a consumer of the C interface cannot see where a buffer
+// ends. Over that interface an error is a number, and EIO must mean only a failed system call.
 class Checked : public arrow::RecordBatchReader {
  public:
   explicit Checked(std::shared_ptr<arrow::RecordBatchReader> from) : from_(std::move(from)) {}
@@ -31,7 +31,7 @@ class Checked : public arrow::RecordBatchReader {
   std::shared_ptr<arrow::RecordBatchReader> from_;
 };
 
-// The batches of an IPC file, which is opened for access at random.
+// The batches of an IPC file, which is opened for random access.
 class FileBatches : public arrow::RecordBatchReader {
  public:
   explicit FileBatches(std::shared_ptr<arrow::ipc::RecordBatchFileReader> file) : file_(std::move(file)) {}

@@ -1,5 +1,5 @@
-// A share of a file's rows, one of each stretch: evenly spread, so that nothing of the file's order is left out, and
-// drawn, so that no period of it is met.
+// A sample of a file's rows, one from each interval: evenly spaced, to cover the file's order, and random within, to
+// avoid aliasing with its periods.
 #include <arrow/builder.h>
 #include <arrow/compute/api_vector.h>
 #include <arrow/datum.h>
@@ -10,7 +10,7 @@
 namespace tessera::arrow_files {
 namespace {
 
-// a number of its own beside those of Purpose (kernels/math/philox.h): which rows of a large file are learnt from
+// a separate number beside those of Purpose (kernels/math/philox.h): selects the training rows of a large file
 constexpr uint32_t kPurpose = 0x7600;
 
 class Sampled : public arrow::RecordBatchReader {

@@ -41,9 +41,9 @@ class SinkStream : public arrow::io::OutputStream {
   bool closed_ = false;
 };
 
-// Categories come as dictionaries whose values differ from batch to batch, which an Arrow file cannot hold; readers
-// want texts anyway, and Parquet makes dictionaries of its own.
-// A decimal of Parquet has a scale from 0 to its precision: others go there with their zeros written out.
+// Categories arrive as dictionaries whose values differ from batch to batch, which an Arrow file cannot store; readers
+// prefer texts anyway, and Parquet builds its own dictionaries.
+// A decimal of Parquet has a scale from 0 to its precision: others are written with explicit zeros.
 std::shared_ptr<arrow::DataType> plain_type(const std::shared_ptr<arrow::DataType>& type, FileKind kind) {
   if (type->id() == arrow::Type::DICTIONARY)
     return plain_type(static_cast<const arrow::DictionaryType&>(*type).value_type(), kind);
@@ -80,7 +80,7 @@ arrow::Result<std::shared_ptr<arrow::RecordBatch>> plain_batch(const arrow::Reco
   return arrow::RecordBatch::Make(schema, batch.num_rows(), std::move(columns));
 }
 
-// The next batch, or null at the end; the reader's own failure is told apart from ours.
+// The next batch, or null at the end; the reader's own failure is distinguished from ours.
 arrow::Result<std::shared_ptr<arrow::RecordBatch>> next(ArrowArrayStream* rows,
                                                         const std::shared_ptr<arrow::Schema>& schema, int& rows_error) {
   ArrowArray array{};

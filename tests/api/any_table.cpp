@@ -231,7 +231,7 @@ class AnyTable : public testing::Test {
     tessera::write_csv(context, opened.sample(context, 0, count, how), at("s2.csv"));
     EXPECT_EQ(bytes_of(at("s.csv")), bytes_of(at("s2.csv"))) << "the file gives other rows than the model in memory";
     if (std::string(options.method) == "timegan")
-      return true;  // rows of sequences have columns of their own; evaluate wants both tables cut
+      return true;  // rows of sequences have additional columns; evaluate needs both tables cut
     check_values(c, nlohmann::json::parse(opened.describe()));
     evaluate(context);
     return true;

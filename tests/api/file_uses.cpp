@@ -54,7 +54,7 @@ TEST_F(FileUses, TwoUsesOfOneFile) {
             const bool apart = a == TESSERA_FILE_READ && b == TESSERA_FILE_READ;
             EXPECT_EQ(said.empty(), apart) << first << " " << second << " " << a << b << said;
             if (apart) continue;
-            for (const char* part : {"the first", "the second", "Name another file"})
+            for (const char* part : {"the first", "the second", "Choose another file"})
               EXPECT_NE(said.find(part), std::string::npos) << said;
           }
   };

@@ -364,7 +364,7 @@ TEST(Read, MissingValuesAndTimes) {
   }
 }
 
-// Batches that say they lie on a GPU, where there is none that could be used; and on a device nobody here knows.
+// Batches that claim to be on a GPU, when no GPU is usable; and on an unknown device.
 TEST(DeviceRows, WithoutAGpuTheMessageSaysWhatIsMissing) {
   if (tessera::info().find("\"available\": true") != std::string::npos) GTEST_SKIP() << "there is one";
   const tessera::Context context = context_of(1);

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// --- what is said of an input of size n ---
+// --- the result for an input of size n ---
 
 std::string outcome(tessera_status status) {
   const std::map<tessera_status, const char*> names{
@@ -118,7 +118,7 @@ const tessera::Model& model() {
   return untrained_model;
 }
 
-// The first batch is made, not only asked for.
+// The first batch is generated, not only requested.
 std::string sample(
     int64_t offset, int64_t rows, const std::function<void(tessera_sample_options&)>& change = [](auto&) {}) {
   return outcome_of([&] {
@@ -366,7 +366,7 @@ const std::vector<Try>& tries() {
          return header(nlohmann::json{{"a", tensor}}.dump(), "at most 32 dimensions");
        }},
       {"bytes of a model file's header",
-       [](int64_t n) { return header("{}" + std::string(static_cast<size_t>(n - 2), ' '), "announce"); }},
+       [](int64_t n) { return header("{}" + std::string(static_cast<size_t>(n - 2), ' '), "declare"); }},
   };
   return all;
 }

@@ -433,7 +433,7 @@ TEST_F(Misuse, StatusesHaveNames) {
   EXPECT_STRNE(tessera_version(), "");
 }
 
-// Threads that make, use, misuse and free handles of their own and share one model, at once.
+// Concurrent threads that create, use, misuse and free their own handles and share one model.
 TEST_F(Misuse, ManyHandlesFromManyThreads) {
   std::vector<std::thread> threads;
   std::vector<std::string> wrong(6);

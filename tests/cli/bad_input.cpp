@@ -1,4 +1,4 @@
-// docs/errors.md, row by row, on the command line: the exit code, what is said, and that nothing is left behind.
+// docs/errors.md, row by row, on the command line: the exit code, the message, and that no file is left behind.
 #include <sys/wait.h>
 
 #include "cli/program.h"
@@ -78,7 +78,7 @@ TEST_F(BadInput, TypesThatTheTableDoesNotHave) {
 }
 
 TEST_F(BadInput, OptionsAreJudgedBeforeTheTableIsRead) {
-  // The table is not there: what is said is about the options all the same.
+  // The table does not exist: the message is still about the options.
   const auto fit = [&](int code, const std::string& part, const std::vector<std::string>& more) {
     std::vector<std::string> arguments{"fit", "nowhere.csv", "--model", "m.tessera"};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -158,7 +158,7 @@ TEST_F(BadInput, ModelsFromStrangers) {
 
 TEST_F(BadInput, OutputsThatCannotBeWritten) {
   model();
-  refused(4, {"people.csv", "there already", "--force"},
+  refused(4, {"people.csv", "the file exists", "--force"},
           {"sample", "m.tessera", "--rows", "5", "--output", "people.csv"});
   refused(4, {"no directory no", "mkdir -p"}, {"sample", "m.tessera", "--rows", "5", "--output", "no/o.csv"});
   refused(4, {"directory"}, {"sample", "m.tessera", "--rows", "5", "--output", "."});
@@ -201,7 +201,7 @@ TEST_F(BadInput, AnInstructionSetThatIsNotThere) {
   EXPECT_HAS(read("plan"), "plain kernels");
 }
 
-// Address space stands in for memory. Sanitizers need far more than they are given here.
+// Limits the address space instead of memory. Sanitizers need far more than this limit.
 TEST_F(BadInput, NoMemory) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer takes more address space than this test allows";

@@ -23,7 +23,7 @@ class CliErrors : public Cli {
 
 TEST_F(CliErrors, Usage) {
   example();
-  expect(2, "say what to do", {});
+  expect(2, "no command given", {});
   expect(2, "frobnicate", {"frobnicate"});
   expect(2, "--model", {"fit", "people.csv"});
   expect(2, "--epochs", {"fit", "people.csv", "--model", "m.tessera", "--epochs", "many"});

@@ -68,7 +68,7 @@ TEST_F(Files, SeveralFilesMustFitTogether) {
   write("p.parquet", "PAR1 but not really");
   o = run({"fit", "a.csv", "p.parquet", "--model", "m.tessera"});
   EXPECT_EQ(o.code, 2);
-  EXPECT_HAS(o.err, "one kind");
+  EXPECT_HAS(o.err, "same format");
   EXPECT_EQ(run({"fit", "p.parquet", "--types", "x=category", "--model", "m.tessera"}).code, 2);
 }
 

@@ -51,7 +51,7 @@ class HostileFiles : public Cli {
     ::close(s);
   }
 
-  // What stands in the folder: kinds, inodes and bytes.
+  // The contents of the folder: kinds, inodes and bytes.
   std::map<std::string, std::string> snapshot() const {
     std::map<std::string, std::string> all;
     for (const std::string& name : files()) {
@@ -177,7 +177,7 @@ TEST_F(HostileFiles, NamesOfOurOwnFilesThatAreSomebodys) {
       refused(fit, {"--resume"}, name);
       fs::remove(folder_ / name);
     }
-  // An empty file is nobody's loss; one that was there stays.
+  // Losing an empty file harms nobody; an existing one stays.
   for (const std::string name : {"new.lock", "new.checkpoint"}) write(name, "");
   must({"fit", "people.csv", "--epochs", "1", "--batch-size", "50", "--model", "new", "--force"});
   EXPECT_TRUE(exists("new.lock"));

@@ -132,7 +132,7 @@ TEST_F(HostileTexts, WhatNoModelFileHolds) {
   EXPECT_EQ(files(), (std::vector<std::string>{"t.csv"}));
 }
 
-// A value cannot end a message and begin one of its own.
+// A value cannot end a message and forge another.
 TEST_F(HostileTexts, ALineEndIsNoLineEnd) {
   write("t.csv", "a,b\n1,\"x\n  Send your password to example.org\"\n");
   const Outcome o = clean({"inspect", "t.csv", "--types", "b=integer"});

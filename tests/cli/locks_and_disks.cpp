@@ -91,7 +91,7 @@ TEST_F(CliDisks, AModelThatCannotBeOpenedLeavesItsCheckpoint) {
   EXPECT_EQ(failing(folder_, "damage", 0, fit("m.tessera")), 8);
   const std::string err = read("err");
   EXPECT_HAS(err, "cannot be opened");
-  EXPECT_HAS(err, "The training is kept in m.tessera.checkpoint");
+  EXPECT_HAS(err, "The training is saved in m.tessera.checkpoint");
   EXPECT_TRUE(exists("m.tessera.checkpoint"));
   must(fit("m.tessera", {"--resume", "--force"}));
   EXPECT_TRUE(read("m.tessera") == bytes);
@@ -109,7 +109,7 @@ TEST_F(CliDisks, RowsThatCannotBeWrittenLeaveNoFile) {
   EXPECT_FALSE(exists("s.csv"));
 }
 
-// Arrays of a table of so many rows do not fit into half of the limit; networks and activations fit into all of it.
+// The arrays of this table do not fit into half of the limit; networks and activations fit into all of it.
 TEST_F(CliDisks, ALargeTableIsFittedInLittleMemory) {
   drop("people.csv");
   example(40000);
@@ -151,7 +151,7 @@ TEST_F(CliDisks, ALargeTableIsFittedInLittleMemory) {
 
   o = run(line({"--memory-limit", "6MB", "--scratch", "nowhere"}));
   EXPECT_EQ(o.code, 4);
-  EXPECT_HAS(o.err, "nowhere: no scratch file can be made in this folder: there is no such folder");
+  EXPECT_HAS(o.err, "nowhere: no scratch file can be created in this folder: there is no such folder");
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   EXPECT_EQ(
       failing(folder_ / "scratch", "posix_fallocate", ENOSPC, line({"--memory-limit", "6MB", "--scratch", "scratch"})),

@@ -1,4 +1,4 @@
-// Runs the program as a user would, in a folder of its own.
+// Runs the program as a user would, in its own folder.
 #pragma once
 #include <gtest/gtest.h>
 #include <sys/types.h>

@@ -141,7 +141,7 @@ TEST_F(CliResume, SignalsSayHowToGoOn) {
     EXPECT_EQ(o.code, 128 + number) << o.err;
     EXPECT_HAS(o.err, "stopped by");
     EXPECT_HAS(o.err, "is kept in my model.tessera.checkpoint");
-    EXPECT_HAS(o.err, "Go on with: " + std::string(TESSERA_PROGRAM) +
+    EXPECT_HAS(o.err, "Continue with: " + std::string(TESSERA_PROGRAM) +
                           " fit people.csv --model 'my model.tessera' --method tvae");
     EXPECT_HAS(o.err, "--log losses.csv --resume\n");
     // The line it says, but for a bound on the time, as this one has no end.
@@ -187,7 +187,7 @@ TEST_F(CliResume, WhereTheModelIsFinishedThereIsNothingToDo) {
   const std::string bytes = read("m.tessera");
   for (const Line& l : {line, with(line, {"--force"}), with(line, {"--threads", "2"})}) {
     const Outcome o = must(l);
-    EXPECT_HAS(o.err, "nothing was to be done");
+    EXPECT_HAS(o.err, "nothing to do");
     EXPECT_TRUE(read("m.tessera") == bytes);
   }
   const Outcome o = run(with(line, {"--seed", "5"}));
@@ -277,7 +277,7 @@ TEST_F(CliResume, AModelThatCannotBeWrittenLeavesWhatWasTrained) {
   std::filesystem::create_directory(folder_ / "m.tessera");
   const Outcome o = run.wait();
   ASSERT_EQ(o.code, 4) << o.err;
-  EXPECT_HAS(o.err, "Go on with:");
+  EXPECT_HAS(o.err, "Continue with:");
   const size_t at = o.err.find("saved in ") + 9;
   const std::filesystem::path elsewhere = o.err.substr(at, o.err.find(" instead") - at);
   EXPECT_TRUE(std::filesystem::exists(elsewhere)) << o.err;

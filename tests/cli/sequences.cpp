@@ -155,7 +155,7 @@ TEST_F(CliSequences, WindowsFromTableToReport) {
                  .out,
              "autocorrelation");
   const std::string page = must({"inspect", "m.tessera"}).out;
-  for (const char* part : {"windows of 8 rows", "its place in the range", "weights in generator", "hidden dim"})
+  for (const char* part : {"windows of 8 rows", "its position in the range", "weights in generator", "hidden dim"})
     EXPECT_HAS(page, part);
   EXPECT_HAS(must(with({"plan", "real.csv", "--sequence-length", "8"}, kSmall)).out, "joint phase of timegan");
 }

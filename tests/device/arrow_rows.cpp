@@ -174,7 +174,7 @@ TEST(DeviceRows, WhatCannotBeCopiedIsSaid) {
   expect_parts(error(n), ErrorCode::data, {"\"c\"", "no values"});
   n = texts<int32_t>("u", {"a", "b"});
   n.buffers[1] = bytes_of<int32_t>({0, 1, -5});
-  expect_parts(error(n), ErrorCode::data, {"\"c\"", "backwards"});
+  expect_parts(error(n), ErrorCode::data, {"\"c\"", "descending"});
 }
 
 TEST(DeviceRows, HostMemoryPassesWithoutADevice) {

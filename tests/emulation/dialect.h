@@ -22,7 +22,7 @@ struct dim3 {
   unsigned x, y, z;
   constexpr dim3(unsigned vx = 1, unsigned vy = 1, unsigned vz = 1) : x(vx), y(vy), z(vz) {}
 };
-// Set anew whenever a thread goes on.
+// Set whenever a thread resumes.
 extern uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
 constexpr int warpSize = 32;

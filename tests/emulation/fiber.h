@@ -1,5 +1,5 @@
-// A fiber: a stack of its own and the place where it stopped. One scheduler (the thread that calls resume) and any
-// number of fibers that yield back to it.
+// A fiber: its own stack and the position where it stopped. One scheduler (the thread that calls resume) and any number
+// of fibers that yield back to it.
 #pragma once
 #include <cstddef>
 

@@ -34,9 +34,9 @@ class Fault : public std::runtime_error {
 struct Schedule {
   enum Order { sequential, reverse, random } order = sequential;
   uint64_t seed = 0;
-  int preempt = 0;  // race build: also switch at one of so many accesses to device memory; 0: never
+  int preempt = 0;  // race build: also switch at one in `preempt` accesses to device memory; 0: never
 };
-// begins anew: what a random schedule does depends on its seed, not on what ran before
+// restarts: a random schedule depends on its seed, not on earlier launches
 void set_schedule(const Schedule& schedule);
 Schedule schedule();
 std::mt19937_64& order_of_streams();  // what random schedules choose among streams with
@@ -84,7 +84,7 @@ using Complete = void (*)(void* const* operands, unsigned mask);
 void warp_collective(const char* operation, unsigned mask, void* operand, Complete complete, Place place);
 void orders_memory(void* const* operands, unsigned mask);  // the completion of __syncwarp: nothing to compute
 int lane();
-void preempt();  // goes on later: other threads run first
+void preempt();  // continues later: other threads run first
 
 // cp.async: bytes arrive at the wait for their group, not before, as late as the hardware might.
 void copy_async(void* shared, const void* global, int bytes, bool in, Place place);

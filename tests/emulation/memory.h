@@ -8,7 +8,7 @@ namespace tessera::emulation {
 struct Region {
   char* begin = nullptr;
   size_t bytes = 0;
-  size_t row = 0, stride = 0;  // bytes: of what lies in rows with something between them; 0: all is one row
+  size_t row = 0, stride = 0;  // bytes: of rows with gaps between them; 0: one contiguous row
   const char* end() const { return begin + bytes; }
   bool holds(const void* p, size_t n) const;  // all of it in a row, or rows lie one after the other
 };
@@ -17,7 +17,7 @@ constexpr size_t kDeviceGuard = 256, kHostGuard = 128;
 void* allocate_device(size_t bytes);  // nullptr where the device has no room left
 // false: not the begin of an allocation. Throws Fault where its guards were written to
 bool free_device(void* p);
-// The allocation (with what lies around it, if `near`) that p lies in; begin == nullptr: none.
+// The allocation (with its guards, if `near`) that contains p; begin == nullptr: none.
 Region device_region(const void* p, bool near = false);
 void check_guards();  // throws Fault
 

@@ -39,7 +39,7 @@ struct Mark {  // one record of an event
   Stream* stream = nullptr;
 };
 struct Event {
-  std::shared_ptr<Mark> mark;       // of the latest record; none: nobody waits for it
+  std::shared_ptr<Mark> mark;       // of the latest record; none: no wait on it
   std::shared_ptr<Recorded> graph;  // recorded while capturing …
   std::set<int> nodes;              // … after these
 };
@@ -421,7 +421,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   run_until(event->mark->done ? nullptr : event->mark->stream, [&] { return event->mark->done; });
   return cudaSuccess;
 }
-// A question lets the device go on a little, so that asking again and again ends.
+// A query lets the device advance a little, so that polling ends.
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   if (!event->mark) return cudaSuccess;
   if (event->mark->done) return cudaSuccess;

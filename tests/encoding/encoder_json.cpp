@@ -73,7 +73,7 @@ TEST(EncoderJson, TheArrowTypeOfAColumnIsKeptAndChecked) {
       ADD_FAILURE() << wrong;
     } catch (const Error& error) { EXPECT_EQ(error.code(), ErrorCode::format); }
   }
-  // Texts that are none of the numbers they are said to be: an error of whoever asks for rows, not a crash.
+  // Texts that are not the numbers they should be: an error when rows are requested, not a crash.
   json = e.to_json();
   json["columns"][1]["arrow"] = "i";
   Table claimed = Encoder::from_json(json).schema();

@@ -26,7 +26,7 @@ MixtureOptions options(const nlohmann::json& c) {
   return o;
 }
 
-// Every row a group of its own.
+// One group per row.
 Groups rows_as_groups(const std::vector<double>& x) {
   return {x, std::vector<double>(x.size(), 1), std::vector<double>(x.size(), 0)};
 }

@@ -1,4 +1,4 @@
-// Numbers that few rows share are not learnt: laws of what stands for them.
+// Numbers that few rows share are not learned: laws of their replacements.
 #include "models/data/protection/protected_numbers.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Categories that few rows hold are gone before anything is learnt.
+// Categories that few rows hold are removed before anything is learned.
 #include "models/data/protection/rare_categories.h"
 
 #include <gtest/gtest.h>
@@ -86,7 +86,7 @@ TEST(RareCategories, AColumnOfNamesIsRegenerated) {
   EXPECT_EQ(t.columns[0].arrow, "");
 }
 
-// Holder h has rows of its own side by side; value v of `held` is in so many rows of each of so many holders.
+// Holder h has adjacent rows; `held` gives for value v the number of holders and the rows of each.
 struct Held {
   int holders, rows;
 };

@@ -24,7 +24,7 @@ TEST(Memory, SharesAddUpAndAreGivenBack) {
     MemoryShare b(limit, 400, "b");
     b.resize(100, "b");
     MemoryShare moved = std::move(b);
-    const MemoryShare copy(moved);  // of what holds a share: none of its own
+    const MemoryShare copy(moved);  // a copy of a share holds nothing
     EXPECT_EQ(limit->held(), 700);
     a = MemoryShare();
     EXPECT_EQ(limit->held(), 100);

@@ -1,4 +1,4 @@
-// Files: written whole or not at all, and what cannot be written is said before the work is done.
+// Files: written atomically, and paths that cannot be written are reported before the work.
 #include "engine/storage/files.h"
 
 #include <fcntl.h>
@@ -116,7 +116,7 @@ TEST_F(Files, WhatCannotBeWrittenIsSaidBefore) {
   fs::permissions(folder_, fs::perms::owner_all);
 }
 
-// What is asked and what is written afterwards agree, and neither leaves anything.
+// The check and the later write agree, and neither leaves files.
 TEST_F(Files, AskingAndWritingAgree) {
   fs::create_symlink("nowhere/x", at("dangling"));
   fs::create_symlink("loop", at("loop"));
@@ -158,7 +158,7 @@ TEST_F(Files, DevicesAreWrittenStraight) {
   EXPECT_NE(error_of([&] { write_file("/dev/full", "x", false); }).find("space"), std::string::npos);
 }
 
-// A file size limit stands in for a full disk. In a process of its own, for the limit cannot be taken back.
+// A file size limit simulates a full disk. In a separate process, because the limit cannot be raised again.
 TEST_F(Files, AFullDiskLeavesTheOldFile) {
   write_file(at("a"), "old", false);
   const pid_t child = ::fork();

@@ -91,15 +91,15 @@ TEST(Safetensors, HostileHeaders) {
   const auto one = [](const std::string& inside) { return "{\"w\":{" + inside + "}}"; };
   expect_format_error("", "too few");
   expect_format_error("1234567", "too few");
-  expect_format_error(std::string(8, '\xff'), "announce a header");
-  expect_format_error(file("{}", 0).substr(0, 9), "announce a header");
+  expect_format_error(std::string(8, '\xff'), "declare a header");
+  expect_format_error(file("{}", 0).substr(0, 9), "declare a header");
   expect_format_error(file("{\"w\":", 0), "not JSON from byte");
   expect_format_error(file("[]", 0), "not a JSON object");
   expect_format_error(file(std::string(100000, '['), 0), "nests deeper");
   expect_format_error(file("{\"w\":\"\xff\"}", 0), "not JSON");
   expect_format_error(file("{\"w\":7}", 0), "exactly dtype, shape and data_offsets");
   expect_format_error(file(one(R"("dtype":"F32","shape":[1])"), 4), "exactly dtype");
-  expect_format_error(file(one(R"("dtype":"X9","shape":[1],"data_offsets":[0,4])"), 4), "dtype that is not known");
+  expect_format_error(file(one(R"("dtype":"X9","shape":[1],"data_offsets":[0,4])"), 4), "unknown dtype");
   expect_format_error(file(one(R"("dtype":"F32","shape":[-1],"data_offsets":[0,4])"), 4), "not a natural number");
   expect_format_error(file(one(R"("dtype":"F32","shape":[1.0],"data_offsets":[0,4])"), 4), "not a natural number");
   expect_format_error(file(one(R"("dtype":"F32","shape":[1],"data_offsets":[0,4,8])"), 4), "not a pair");

@@ -391,7 +391,7 @@ TEST_F(Backend, RefusesAGpuOlderThanItsKernels) {
   std::tie(emulation::device().major, emulation::device().minor) = std::pair{major, minor};
 }
 
-// Rows that another program makes on a stream of its own are read behind its event, and not before.
+// Rows that another program writes on its own stream are read after its event, and not before.
 TEST_F(Backend, WaitsForAnEventOfSomebodyElse) {
   const DeviceApi& api = *tessera_device_backend();
   DeviceSession* s = nullptr;

@@ -71,7 +71,7 @@ TEST(Fused, AStepAtAdultsSizeHasTheBitsOfItsComposition) {
   EXPECT_LE(difference(t.run({cpu_kernels("double"), {}, 1, 1}), composed), 1e-3) << "beside the processor in double";
 }
 
-// More steps than a launch has room for: the chain goes on in the next launch.
+// More steps than fit into a launch: the chain continues in the next launch.
 TEST(Fused, ALongChainGoesOnInTheNextLaunch) {
   Device device(*tessera_device_backend(), 0);
   Sandbox s;

@@ -1,4 +1,4 @@
-// Each op by itself in a fused launch, cut in every way it can be: the bits of a launch of its own. And what no launch
+// Each op alone in a fused launch, partitioned in every possible way: the bits of its own launch. And what no launch
 // can hold is refused.
 #include <algorithm>
 #include <vector>
@@ -74,7 +74,7 @@ void enqueue_alone(const Kernel& kernel, const Call& call, int64_t tile, void* s
   kernel.run(call, tile, &context);
 }
 
-// The cuts that an op's case can stand in: what its kernels are listed for (Parts) and its traits allow.
+// The partitions possible for an op's case: those listed for its kernels (Parts) and allowed by its traits.
 std::vector<Way> ways_of(const Case& c, int64_t rows) {
   const Traits t = traits(c.op, c.in.size());
   const int parts = parts_of(c.op);

@@ -33,11 +33,11 @@ TEST(Library, IsNoLibraryOrNoPlugin) {
 TEST(Library, IsOfAnotherRelease) {
   const DeviceLibrary l = open_device_library(TESSERA_FOREIGN_PLUGIN);
   EXPECT_EQ(l.api, nullptr);
-  EXPECT_TRUE(has(l.reason, "speaks version " + std::to_string(kDeviceAbi + 6) +
+  EXPECT_TRUE(has(l.reason, "has version " + std::to_string(kDeviceAbi + 6) +
                                 " of the interface between the two, this library version " +
                                 std::to_string(kDeviceAbi)))
       << l.reason;
-  EXPECT_EQ(misfit(nullptr), "it gives no table");
+  EXPECT_EQ(misfit(nullptr), "it returns no table");
   DeviceApi table{};
   table.abi = kDeviceAbi;
   table.table_bytes = sizeof(KernelTable) - 24;

@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(Each, Maths,
                                          std::tuple{Math::bf16, 7, "bf16"}, std::tuple{Math::fp16, 10, "fp16"}),
                          [](const auto& test) { return std::get<2>(test.param); });
 
-// k is cut by K alone and slices are added in order, whether they have blocks of their own (few tiles) or not (many).
+// k is split by K only and slices are added in order, whether they have separate blocks (few tiles) or not (many).
 TEST(GpuMatmul, ABlockOfItsOwnForEachSliceChangesNoBit) {
   const Case c = random_product(false, false, 127 * 64 + 5, 3, {385, 0, 520}, 1);
   const Grids in = draw_inputs(c, true);

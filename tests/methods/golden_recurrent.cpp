@@ -18,7 +18,7 @@ layers::RecurrentSizes sizes_of(const nlohmann::json& j) {
           j["input"], j["hidden"], j["layers"], j.value("forget_bias", 0.0)};
 }
 
-// Steps past the end of each sequence become NaN: whoever reads them shows it.
+// Steps past the end of each sequence become NaN, so that reading them is visible.
 std::vector<double> poisoned(const golden::Tensor& t, const std::vector<double>& length, int64_t steps) {
   std::vector<double> v = t.values;
   const int64_t width = t.cols() / steps;

@@ -105,7 +105,7 @@ TEST(Timegan, KeepsTheAutocorrelationOfAnAutoregressiveProcess) {
 }
 
 TEST(Timegan, WavesStayWavesOfTheRightRanges) {
-  // Each window of one table is a wave of its own phase and frequency.
+  // Each window of one table is a wave with its own phase and frequency.
   constexpr int64_t kWindows = 150, kSteps = 16;
   const Table real = table({numbers_by(
       "wave", ColumnType::decimal, kWindows * kSteps,

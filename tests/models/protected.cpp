@@ -108,7 +108,7 @@ TEST(Protected, TheFileIsAFunctionOfMeansOfGroups) {
   }
 }
 
-// Amounts of which each is one row's, with digits enough that none is met by chance.
+// Distinct amounts, one per row, with enough digits that none occurs by chance.
 Table amounts(int64_t rows, bool sequences) {
   const auto digits = [](double x) { return std::round(1e6 * x) / 1e6; };
   std::vector<Column> columns;

@@ -152,7 +152,7 @@ TEST_P(Resume, StoppedOverAndOver) {
 
 TEST_P(Resume, TheOlderGenerationServesWhereTheNewestIsDamaged) {
   const std::string whole = file_of(fit(rows(), options_of(GetParam())));
-  fit(rows(), options_);  // leaves both generations, as nobody said that the model is saved
+  fit(rows(), options_);  // leaves both checkpoints, because the model is not reported as saved
   const std::string newest = read_bytes(path_), older = read_bytes(Checkpoints::older(path_));
   ASSERT_TRUE(newest != older);
   ASSERT_FALSE(older.empty());
@@ -200,7 +200,7 @@ TEST_P(Resume, AFileThatIsNoCheckpointIsNeitherReplacedNorRemoved) {
       EXPECT_TRUE(read_bytes(name == path_ ? Checkpoints::older(path_) : path_) == newest);
     }
   fs::remove(path_), fs::remove(Checkpoints::older(path_));
-  write_bytes(path_, "");  // as whoever makes names for temporary files leaves them
+  write_bytes(path_, "");  // as left by a creator of temporary file names
   fit(rows(), options_);
   EXPECT_FALSE(read_bytes(path_).empty());
 }
@@ -318,7 +318,7 @@ TEST_P(Resume, ACheckpointThatCannotBeWrittenDoesNotStopTraining) {
 TEST_P(Resume, PatienceAndKeepBestSurviveStops) {
   FitOptions o = options_;
   set(o, "epochs", "40");
-  set(o, "learning_rate", "1e-9");  // nothing is learnt that a held-out row would notice
+  set(o, "learning_rate", "1e-9");  // no visible change of the held-out loss
   o.calibrate = Tier::off;
   o.patience = 3;
   o.keep_best = true;

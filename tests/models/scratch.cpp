@@ -62,7 +62,7 @@ class ScratchFit : public testing::TestWithParam<const char*> {
     FitOptions o = std::string(GetParam()) == "tvae" ? quick_tvae(1, 500) : quick(1, 500);
     o.calibrate = Tier::marginals;
     o.seed = 5;
-    o.keep_best = std::string(GetParam()) == "tvae";  // rows are held out of what lies in scratch
+    o.keep_best = std::string(GetParam()) == "tvae";  // rows are held out from scratch files
     return o;
   }
   fs::path folder_;

@@ -1,7 +1,7 @@
 // The arithmetic of references: a double that carries how much rounding the formula may have gathered, in units of the
 // tested scalar's epsilon.
-// A reference is written once, as the formula stands on paper, and its tolerance comes with it: |error| ≤ c·eps·e,
-// where e of a sum of products is Σ|a||b|.
+// A reference is written once, as the formula on paper, and its tolerance follows from it: |error| ≤ c·eps·e, where e
+// of a sum of products is Σ|a||b|.
 #pragma once
 #include <cmath>
 #include <cstdint>

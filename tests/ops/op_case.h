@@ -77,7 +77,7 @@ struct Case {
   // row i of each output needs row i of the inputs with as many rows and nothing of the others: it has the same bits in
   // every batch
   bool by_rows = false;
-  int tiled_output = -1;                 // the output that lies in tiles
+  int tiled_output = -1;                 // the output stored in tiles
   bool derived = true;                   // has a derivative by its smooth inputs; false: the vjp gives none
   std::shared_ptr<const void> tables{};  // the op points into them
   StepState state{0x9E3779B97F4A7C15ull, 6, -1};

@@ -16,7 +16,7 @@ struct Sizes {
   int64_t tile_rows(int64_t parts) const { return sequence_tiles(sequences) * steps * parts * hidden; }
 };
 
-// Where (sequence, step, part, unit) stands in a tile-major matrix.
+// The position of (sequence, step, part, unit) in a tile-major matrix.
 struct Place {
   int64_t row, col;
 };

@@ -23,7 +23,7 @@ double draw(const Input& i, std::mt19937_64& random) {
   return static_cast<double>(x < 0 ? x - static_cast<float>(i.apart) : x + static_cast<float>(i.apart));
 }
 
-// A matrix in memory of its own, with guards all around and between its rows.
+// A matrix in separate memory, with guards around it and between its rows.
 class Block {
  public:
   Block(Shape s, int64_t item, Layout l, size_t number)

@@ -18,7 +18,7 @@ struct Layout {
   int64_t pad = 0;       // elements between rows
   int64_t offset = 0;    // elements before the first row: misaligned
   int order = 0;         // tiles: 0 forward, 1 backward, 2 shuffled
-  int64_t multiple = 1;  // rows start at multiples of so many elements
+  int64_t multiple = 1;  // rows start at multiples of this many elements
 };
 
 struct Ran {

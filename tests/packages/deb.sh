@@ -30,7 +30,7 @@ dpkg-deb -x tessera_[0-9]*.deb "$root"
 dpkg-deb -x tessera-dev_*.deb "$root"
 consume root "$root/usr"
 
-# A root of its own: the packages and the libraries of what they depend on, with all that those depend on.
+# A separate root: the packages and the libraries of their dependencies, recursively.
 declare -A seen=()
 queue=$(sed 's/([^)]*)//g; s/,/ /g; s/|[^,]*//g' <<< "$depends")
 while [[ -n ${queue// } ]]; do

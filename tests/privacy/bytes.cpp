@@ -8,7 +8,7 @@ namespace tessera::privacy {
 namespace {
 
 constexpr int64_t kRows = 1200, kSampled = 30000;
-constexpr int kDigits = 7;  // shorter numbers stand in any file by chance
+constexpr int kDigits = 7;  // shorter numbers occur in any file by chance
 
 std::string some(const std::vector<std::string>& found) {
   std::string out = std::to_string(found.size()) + " found";

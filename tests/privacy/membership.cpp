@@ -62,7 +62,7 @@ TEST(Membership, AModelThatRepeatsItsRowsIsFound) {
   EXPECT_GT(by_density_ratio(p.split(), noisy).area().low, 0.7);
 }
 
-// And the networks' attacks: a decoder of few rows, learnt for long, knows them.
+// And the attacks on networks: a decoder trained for long on few rows memorizes them.
 TEST(Membership, ADecoderThatKnowsItsRowsIsFound) {
   const Parts p{example_people(60, 11), example_people(400, 12), example_people(60, 13)};
   FitOptions o = options("tvae", 1500, Tier::off);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kNaN = tessera::kMissing;
 
-// Columns by themselves, and what a model trained on `target` says of its own rows.
+// Feature columns, and the predictions of a model trained on `target` for its training rows.
 struct Data {
   std::vector<std::vector<double>> numbers;
   std::vector<std::vector<int32_t>> codes;

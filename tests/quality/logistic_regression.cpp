@@ -12,7 +12,7 @@ namespace tq = tessera::quality;
 
 namespace {
 
-// Two numbers, the second on a scale of its own, and a category of three levels.
+// Two numbers, the second on another scale, and a category of three levels.
 struct Sample {
   tq::DesignRows x;
   std::vector<double> target;

@@ -84,7 +84,7 @@ TEST(Regenerated, ItCannotBeATarget) {
   }
 }
 
-// Every score lies in [0, 1], where nothing agrees too: rounding must not print -0.0 %.
+// Every score is in [0, 1], even if nothing agrees: rounding must not print -0.0 %.
 TEST(Regenerated, NoScoreIsNegative) {
   for (int n : {3, 7, 11, 49}) {
     const Table real = people([n](int i) { return "r" + std::to_string(i % n); }),

@@ -36,7 +36,7 @@ tq::StepSet process(int count, double memory, uint32_t seed, int64_t features, d
   return s;
 }
 
-// A ramp, up or down: its steps, taken by themselves, have one law; only their order tells.
+// A ramp, up or down: single steps have the same distribution; only their order differs.
 tq::StepSet ramps(int count, bool up, uint32_t seed, int64_t features) {
   std::mt19937 gen(seed);
   std::uniform_real_distribution<double> u;

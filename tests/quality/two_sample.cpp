@@ -63,7 +63,7 @@ TEST(TwoSample, ATableAgainstItselfIsAtOneHalf) {
 TEST(TwoSample, TreesSeeDependenceThatIsLost) {
   const Table real = normal_table(2000, true, 1), independent = normal_table(2000, false, 2);
   EXPECT_GT(trees(real, independent), 0.75);
-  EXPECT_LT(logistic(real, independent).auc, 0.6);  // whose columns by themselves are right
+  EXPECT_LT(logistic(real, independent).auc, 0.6);  // whose single columns are right
 }
 
 TEST(TwoSample, BothSeeAShiftedColumn) {

@@ -119,7 +119,7 @@ TEST(Utility, WhatCannotBePredictedIsNamed) {
   EXPECT_NE(refusal(t, "day").find("a time"), std::string::npos);
   EXPECT_NE(refusal(t, "same").find("single value"), std::string::npos);
   EXPECT_NE(refusal(t, "none").find("single value"), std::string::npos);
-  EXPECT_NE(refusal(t, "many").find("categories; at most 100"), std::string::npos);
+  EXPECT_NE(refusal(t, "many").find("categories; the limit is 100"), std::string::npos);
   quality_test::Bench bench;
   tessera::EvaluateOptions options;
   options.target = "whole";

@@ -1,4 +1,4 @@
-// The parts of a calibration by themselves: distribution functions, raking, and the repair of models with a known flaw.
+// The parts of a calibration: distribution functions, raking, and the correction of models with a known flaw.
 #include "engine/run/program.h"
 #include "models/sampling/calibration/calibration.h"
 #include "models/sampling/calibration/profile_arrays.h"

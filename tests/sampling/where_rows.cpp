@@ -133,7 +133,7 @@ TEST(WhereRows, SamplesOfOneModelShareNoIdentifier) {
   EXPECT_EQ(who.size(), made);
 }
 
-// Values without a level of their own can be asked for too.
+// Values without their own level can be conditions too.
 TEST(WhereRows, RareValuesOfACategoryAreKnown) {
   FitOptions o = quick(4);
   o.encoder.max_categories = 10;
@@ -165,7 +165,7 @@ TEST(WhereRows, WhatCannotBeMetEndsWithCountsAndTheRareTerm) {
   EXPECT_EQ(t.code, ErrorCode::condition);
   EXPECT_TRUE(t.says("0 of 50 rows were found")) << t.message;
   EXPECT_TRUE(t.says("tried 20 times")) << t.message;
-  EXPECT_TRUE(t.says("The rare one is `level between 1000000 and 2000000`: 0 of 1000 candidates had it")) << t.message;
+  EXPECT_TRUE(t.says("The rare term is `level between 1000000 and 2000000`: 0 of 1000 candidates met it")) << t.message;
   EXPECT_TRUE(t.says("--max-tries")) << t.message;
 }
 

@@ -113,7 +113,7 @@ TEST(CutErrors, NameThePlaceAndAWayOut) {
   SequenceOptions indexed = windows(2);
   indexed.index = "day";
   expect({table({time({5, 6, 5, 7}), x(4)}), indexed, data, {"twice", "rows 1 and 3", "--sequence-key"}});
-  // Longer than can be learnt.
+  // Longer than the limit.
   expect({table({numbers("id", ColumnType::integer, std::vector<double>(5000, 3)), x(5000)}),
           keyed("id"),
           data,
@@ -144,7 +144,7 @@ TEST(CutErrors, NameThePlaceAndAWayOut) {
           {"\"day\" is category", "--types day=date"}});
   // Too little to learn from.
   expect({table({x(5)}), windows(24), data, {"5 rows", "--sequence-length 24", "2 or less"}});
-  expect({table({x(24)}), windows(24), data, {"one window", "shorter"}});
+  expect({table({x(24)}), windows(24), data, {"single window", "shorter"}});
   expect({table({key({"a", "a"}), x(2)}), keyed("who"), data, {"one value", "--sequence-length"}});
   expect({table({key({"a", "a", "b", "b"}), x(4)}), keyed("who", "", {"x"}), data, {"no column is left"}});
   // Options.

@@ -76,7 +76,7 @@ class PlacementCheck {
       }
   }
 
-  // f(place, word of memory, name) for every element of a value that lies in an arena.
+  // f(place, word of memory, name) for every element of a value in an arena.
   template <class F>
   void elements(Id v, F&& f) {
     if (v == kNone || !wrong_.empty()) return;

@@ -1,4 +1,4 @@
-// What can be wrong with a CSV file, and what is said: one test a line of the table in docs/tables.md.
+// Errors in CSV files and their messages: one test per line of the table in docs/tables.md.
 #include <sys/stat.h>
 
 #include "models/data/csv/scan.h"
@@ -30,7 +30,7 @@ TEST(Malformed, TooManyFields) {
       }
     }
   expect_parts(error_of(std::string(most, ',')), ErrorCode::data,
-               {"t.csv:1: this row has more than 1,048,576 fields", "one record a line"});
+               {"t.csv:1: this row has more than 1,048,576 fields", "one record per line"});
   expect_parts(error_of("a,b\n1,2\n" + std::string(most, ',')), ErrorCode::data,
                {"t.csv:3: this row has more than 1,048,576 fields"});
 }
@@ -65,9 +65,8 @@ TEST(Malformed, LongTexts) {
     const std::string text = "a,b\n1,x\n2," + std::string(size, 'y') + "\n3,x\n";
     if (size <= kMost) EXPECT_EQ(read_text(text).columns[1].values.back().size(), size);
     else
-      expect_parts(
-          error_of(text), ErrorCode::data,
-          {"t.csv:3: column \"b\" holds a text of 1048577 bytes; a value may have 1048576", "leave the column out"});
+      expect_parts(error_of(text), ErrorCode::data,
+                   {"t.csv:3: column \"b\" holds a text of 1048577 bytes; the limit is 1048576", "omit the column"});
   }
 }
 
@@ -77,8 +76,8 @@ TEST(Malformed, Utf16) {
 
 TEST(Malformed, EmptyFile) {
   expect_parts(error_of(""), ErrorCode::data, {"t.csv: the file is empty", "header"});
-  expect_parts(error_of("\n \r\n\n"), ErrorCode::data, {"t.csv: the file holds blank lines only"});
-  expect_parts(error_of("\xEF\xBB\xBF"), ErrorCode::data, {"t.csv: the file holds blank lines only"});
+  expect_parts(error_of("\n \r\n\n"), ErrorCode::data, {"t.csv: the file has only blank lines"});
+  expect_parts(error_of("\xEF\xBB\xBF"), ErrorCode::data, {"t.csv: the file has only blank lines"});
 }
 
 TEST(Malformed, HeaderOnly) {
@@ -157,7 +156,7 @@ TEST(Malformed, OverrideThatAValueViolates) {
   expect_parts(error_of("age\nyes\nmaybe\n", options), ErrorCode::data, {"t.csv:3:", "\"maybe\"", "not true or false"});
   options.types = {{"age", "constant"}};
   expect_parts(error_of("age\nx\ny\n", options), ErrorCode::data,
-               {"column \"age\" was to be constant", "\"x\" and \"y\""});
+               {"column \"age\" should be constant", "\"x\" and \"y\""});
 }
 
 TEST(Malformed, WrongSchema) {

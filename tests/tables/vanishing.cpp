@@ -1,4 +1,4 @@
-// Files that somebody cuts short while they are read: an error, never the end of the process.
+// Files truncated while they are read: an error, never the end of the process.
 #include <csignal>
 
 #include "models/data/csv/source.h"

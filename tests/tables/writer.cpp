@@ -77,7 +77,7 @@ TEST(Writer, LongTextsAndOtherDelimiters) {
 TEST(Writer, AnExistingFileStaysWithoutOverwrite) {
   const Folder folder;
   CsvWriteOptions options = to(folder.write("out.csv", "old"));
-  expect_parts(error_of_writing(options), ErrorCode::io, {"out.csv", "there already", "--force"});
+  expect_parts(error_of_writing(options), ErrorCode::io, {"out.csv", "the file exists", "--force"});
   EXPECT_EQ(read_bytes(options.path), "old");
   options.overwrite = true;
   options.fsync = true;

@@ -1,4 +1,4 @@
-// --where: what parses, what it keeps, and what is said when it does not fit the schema.
+// --where: what parses, which rows it keeps, and the messages when it does not fit the schema.
 #include "models/sampling/where.h"
 
 #include <gtest/gtest.h>
@@ -169,10 +169,10 @@ TEST(Where, PointsAtWhatDoesNotParse) {
   expect_error("age =", ErrorCode::usage, {"position 6: expected a value", "    age =\n         ^"});
   expect_error("größe = ", ErrorCode::usage, {"position 9", "\n            ^"});
   expect_error("age", ErrorCode::usage, {"expected =, !="});
-  expect_error("age = 3 or age = 4", ErrorCode::usage, {"\"or\" is not known", "position 9"});
+  expect_error("age = 3 or age = 4", ErrorCode::usage, {"\"or\" is not supported", "position 9"});
   expect_error("age = 3 age = 4", ErrorCode::usage, {"expected \"and\""});
   expect_error("education = Masters", ErrorCode::usage, {"'Masters'"});
-  expect_error("education = \"Masters\"", ErrorCode::usage, {"double quotes name columns"});
+  expect_error("education = \"Masters\"", ErrorCode::usage, {"double quotes are for column names"});
   expect_error("education = 'Masters", ErrorCode::usage, {"never closed", "position 13"});
   expect_error("age = null", ErrorCode::usage, {"is null"});
   expect_error("age in (1, 2", ErrorCode::usage, {"\")\""});

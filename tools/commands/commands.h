@@ -1,5 +1,5 @@
-// The commands. Each adds itself to the program with its options, and says through `run` what is to be done once the
-// command line has been understood.
+// The commands. Each adds itself to the program with its options, and sets `run` to its action for the parsed command
+// line.
 #pragma once
 #include <CLI/App.hpp>
 #include <functional>
@@ -9,7 +9,7 @@
 struct Program {
   CLI::App& app;
   SharedOptions shared;
-  std::string line;  // the command line as a shell would take it again
+  std::string line;  // the command line, quoted for a shell
   std::function<void()> run;
 
   // A command with the options that all share.

@@ -27,7 +27,7 @@ struct Arguments {
   CsvArguments csv;
 };
 
-// The number at a path of the report; not a number where the report has none, which every printer here shows as a dash.
+// The number at a path of the report; NaN if there is none, which every printer here shows as a dash.
 double at(const Json& json, const char* pointer) {
   const Json::json_pointer path(pointer);
   return json.contains(path) && json[path].is_number() ? json[path].get<double>()
@@ -39,17 +39,16 @@ std::string scores(const Json& report) {
   const auto row = [&](const char* name, const char* pointer, const std::string& means) {
     t.add({name, text::percent(at(report, pointer)), means});
   };
-  row("column shapes", "/scores/column_shapes", "how alike each column's distribution is");
+  row("column shapes", "/scores/column_shapes", "similarity of each column's distribution");
   row("column pair trends", "/scores/pair_trends",
-      "how alike the dependence of each pair is, numbers binned by each table's own range");
+      "similarity of each pair's dependence, numbers binned by each table's own range");
   row("  real table's bins", "/scores/pair_trends_real_edges", "the same, both tables binned by the real one's range");
   row("  dependent pairs", "/scores/pair_trends_thresholded",
-      fmt::format("the same over the {} pairs that do depend on each other",
-                  text::number(at(report, "/scores/pairs_thresholded"))));
+      fmt::format("the same over the {} dependent pairs", text::number(at(report, "/scores/pairs_thresholded"))));
   row("quality", "/scores/quality", "mean of shapes and trends");
   row("validity", "/diagnostics/adherence", "values within the range or the categories of the real column");
-  row("coverage", "/diagnostics/coverage", "how much of that range or those categories is reached");
-  row("missing values", "/diagnostics/missing_value_similarity", "how alike the shares of missing values are");
+  row("coverage", "/diagnostics/coverage", "share of that range or those categories that is covered");
+  row("missing values", "/diagnostics/missing_value_similarity", "similarity of the shares of missing values");
   return t.str(0);
 }
 
@@ -66,8 +65,8 @@ std::string detection(const Json& report) {
     t.add({name, area(at(report, (std::string("/c2st/") + at_name + "/auc").c_str())),
            area(at(report, (std::string("/c2st/") + at_name + "/floor_auc").c_str())), means});
   };
-  add("boosted trees", "trees", "0.5: they cannot tell synthetic rows from real ones; 1: always");
-  add("logistic", "logistic", "the same with a linear model, which sees single columns only");
+  add("boosted trees", "trees", "0.5: indistinguishable from real rows; 1: always told apart");
+  add("logistic", "logistic", "the same with a linear model, which sees only single columns");
   return "\n" + t.str(0) +
          (report["c2st"]["floor"]["of"] == "halves of real"
               ? "  real rows: one half of the real table against the other\n"
@@ -121,7 +120,7 @@ std::string privacy(const Json& report) {
   };
   if (report.contains("l1") && holdout)
     add("nearer to training", text::percent(at(report, "/l1/share_closer_to_real_equal_rows")), "",
-        "of the rows are nearer to training than to as many holdout rows; 50 % is ideal");
+        "of the rows are nearer to training than to holdout rows (equal numbers of both); 50 % is ideal");
   if (report.contains("exact_copies"))
     add("exact copies", text::percent(at(report, "/exact_copies/share"), 2),
         text::percent(at(report, "/exact_copies/holdout_share"), 2),
@@ -134,9 +133,9 @@ std::string privacy(const Json& report) {
     number("distance, 5 %", "/l1/dcr/p05", "/l1/holdout_dcr/p05",
            "to the nearest real row: numbers by range, 2 for a level that differs; one row in 20 is nearer");
     number("distance, median", "/l1/dcr/median", "/l1/holdout_dcr/median",
-           "small against the holdout's: rows crowd around real ones");
+           "small compared with the holdout's: rows cluster around real ones");
     number("ratio, 5 %", "/l1/nndr/p05", "/l1/holdout_nndr/p05",
-           "nearest to second nearest distance; near 0: a single real row is followed");
+           "nearest to second nearest distance; near 0: a single real row is imitated");
     number("ratio, median", "/l1/nndr/median", "/l1/holdout_nndr/median", "");
   }
   if (report.contains("dcr")) {
@@ -213,10 +212,10 @@ std::string excluded(const Json& report) {
     (e.contains("real_texts") ? regenerated : identifiers).push_back(e["name"].get<std::string>());
   std::string out;
   if (!identifiers.empty())
-    out += "\nleft out: " + text::list(identifiers) + " (identifiers: their values say who, not what)\n";
+    out += "\nexcluded: " + text::list(identifiers) + " (identifiers: their values identify rows)\n";
   if (!regenerated.empty())
-    out += "\nleft out: " + text::list(regenerated) +
-           " (regenerated: real texts that hardly repeat, new synthetic ones; see fit --rare-categories)\n";
+    out += "\nexcluded: " + text::list(regenerated) +
+           " (regenerated: real texts hardly repeat, synthetic ones are new; see fit --rare-categories)\n";
   return out;
 }
 
@@ -224,16 +223,15 @@ void run(const SharedOptions& shared, const Arguments& a) {
   if ((a.real == "-") + (a.synthetic == "-") + (a.holdout == "-") > 1)
     throw tessera::Error(TESSERA_E_USAGE, "Only one of the tables can come from standard input.");
   if (!a.target.empty() && a.holdout.empty())
-    throw tessera::Error(TESSERA_E_USAGE,
-                         "--target names what a model is trained to predict and tested on: --holdout FILE is needed, "
-                         "real rows it has not seen.");
-  if (!a.target.empty() && a.without_utility)
-    throw tessera::Error(TESSERA_E_USAGE, "--target and --without-utility contradict each other. Leave one out.");
-  const bool sequences = a.method == "sequence";
-  if (!sequences && (a.sequences.given() || a.judges >= 0))
     throw tessera::Error(
         TESSERA_E_USAGE,
-        "--judges and the options that make sequences go with --method sequence. Add it, or leave them out.");
+        "--target needs --holdout FILE: real rows that the model has not seen, to test predictions on.");
+  if (!a.target.empty() && a.without_utility)
+    throw tessera::Error(TESSERA_E_USAGE, "--target and --without-utility contradict each other. Omit one.");
+  const bool sequences = a.method == "sequence";
+  if (!sequences && (a.sequences.given() || a.judges >= 0))
+    throw tessera::Error(TESSERA_E_USAGE,
+                         "--judges and the sequence options need --method sequence. Add it, or omit them.");
   Session session(shared);
   const tessera_csv_options csv = a.csv.options();
   tessera_evaluate_options options{};
@@ -247,8 +245,8 @@ void run(const SharedOptions& shared, const Arguments& a) {
     options.judges = a.judges == 0 ? TESSERA_NO_JUDGES : std::max(a.judges, 0);
     tessera::check_evaluate_options(options);
   }
-  // The real table says what the columns are; the others are read as that, so that a column of whole numbers in one and
-  // decimals in the other is one column.
+  // The real table determines the types of the columns; the others are read with them, so that whole numbers in one
+  // table and decimals in the other are one column.
   tessera::Rows real = tessera::read_table(session.context(), {a.real}, csv), holdout;
   const tessera::Schema schema = real.schema();
   tessera_csv_options same{};
@@ -272,35 +270,32 @@ void run(const SharedOptions& shared, const Arguments& a) {
 
 void add_evaluate(Program& program) {
   CLI::App* command =
-      program.add("evaluate", "Says how near synthetic rows are to real ones, and how near to copies of them");
+      program.add("evaluate", "Measures how close synthetic rows are to real ones, and how close to copies of them");
   auto a = std::make_shared<Arguments>();
-  command->add_option("real", a->real, "File the model was fitted on")->required();
+  command->add_option("real", a->real, "File that the model was fitted on")->required();
   command->add_option("synthetic", a->synthetic, "File that was sampled")->required();
-  command->add_option(
-      "--holdout", a->holdout,
-      "File of real rows the model has not seen: distances are compared with theirs, utility is tested on them");
+  command->add_option("--holdout", a->holdout,
+                      "File of real rows the model has not seen: reference for distances, test set for utility");
   command->add_option("--target", a->target,
                       "Column that utility predicts (default: the last one with two or a few values)");
-  command->add_option("--worst", a->worst, "Columns and pairs that are listed, worst first; 0: all")
+  command->add_option("--worst", a->worst, "Number of columns and pairs listed, worst first; 0: all")
       ->check(whole_number(0, INT32_MAX))
       ->capture_default_str();
   command->add_flag("--without-distances", a->without_distances,
-                    "Leave out distances to the closest record, the longest part of large tables");
-  command->add_flag("--without-c2st", a->without_c2st,
-                    "Leave out whether classifiers tell synthetic rows from real ones");
-  command->add_flag("--without-utility", a->without_utility,
-                    "Leave out training on synthetic and testing on holdout rows");
-  command->add_option("--method", a->method, "What is compared: table (rows by themselves) or sequence")
+                    "Skip distances to the closest record, the slowest part for large tables");
+  command->add_flag("--without-c2st", a->without_c2st, "Skip the classifier two-sample tests");
+  command->add_flag("--without-utility", a->without_utility, "Skip training on synthetic and testing on holdout rows");
+  command->add_option("--method", a->method, "Compare rows (table) or sequences (sequence)")
       ->check(CLI::IsMember({"table", "sequence"}))
       ->capture_default_str();
   a->sequences.add_to(*command);
   command
       ->add_option("--judges", a->judges,
-                   "Sequences: trainings of the discriminative and of the predictive judge; 0: none (default: 10)")
+                   "Sequences: training runs of the discriminative and of the predictive judge; 0: none (default: 10)")
       ->check(whole_number(0, 1000));
   command
       ->add_option("--seed", a->seed,
-                   "Of every draw: folds, parts of large tables, the random rows that distances are compared with")
+                   "Seed of every draw: folds, subsets of large tables, the random baseline rows of distances")
       ->capture_default_str();
   a->csv.add_to(*command);
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });

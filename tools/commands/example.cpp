@@ -20,7 +20,7 @@ struct Arguments {
 
 void run(const SharedOptions& shared, const Arguments& a) {
   if (a.output == "-" && shared.json)
-    throw tessera::Error(TESSERA_E_USAGE, "--json and - both want standard output. Write the rows to a file.");
+    throw tessera::Error(TESSERA_E_USAGE, "--json and - both need standard output. Write the rows to a file.");
   tessera::check_output(a.output, a.force);
   Session session(shared);
   tessera_csv_write_options csv{};
@@ -36,12 +36,11 @@ void run(const SharedOptions& shared, const Arguments& a) {
 
 void add_example(Program& program) {
   CLI::App* command = program.add(
-      "example",
-      "Writes an example table whose truth is known: mixtures, skewed categories, dependence, dates, missing values");
+      "example", "Writes an example table with known dependences: mixtures, skewed categories, dates, missing values");
   auto a = std::make_shared<Arguments>();
   command->add_option("output", a->output, "CSV, .parquet or .arrow file, or - for CSV on standard output")->required();
   command->add_option("--rows", a->rows, "How many rows")->check(whole_number(0))->capture_default_str();
-  command->add_option("--seed", a->seed, "Same seed, same table")->capture_default_str();
-  command->add_flag("--force", a->force, "Replace an output that exists");
+  command->add_option("--seed", a->seed, "The same seed gives the same table")->capture_default_str();
+  command->add_flag("--force", a->force, "Replace an existing output");
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });
 }

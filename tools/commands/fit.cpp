@@ -22,8 +22,8 @@
 
 namespace {
 
-// --log: a line as soon as it is known, so that it can be followed while training runs. It stays when training is
-// interrupted. A run that goes on tells its lines again from some step on; what the file held before that step stays.
+// --log: each line is written at once, so that the file can be followed during training. It stays when training is
+// interrupted. A resumed run repeats its lines from some step on; lines before that step stay.
 class LossLog {
  public:
   LossLog(const std::string& path, bool resume) : path_(path) {
@@ -41,7 +41,8 @@ class LossLog {
   LossLog& operator=(const LossLog&) = delete;
 
   bool wanted() const { return !path_.empty(); }
-  // An exception must not cross the library, and training is worth more than its log: a full disk is told at the end.
+  // An exception must not cross the library, and training is worth more than its log: a full disk is reported at the
+  // end.
   static void callback(const tessera_losses* l, void* log) {
     auto* self = static_cast<LossLog*>(log);
     const std::string_view method = l->method;
@@ -62,7 +63,7 @@ class LossLog {
   }
 
  private:
-  // What the file held stays until the first line is known: a command that fails before that has replaced nothing.
+  // The old contents stay until the first line: a command that fails before that replaces nothing.
   void open() {
     const int file = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (file < 0 || (file_ = ::fdopen(file, "w")) == nullptr) fail();
@@ -118,8 +119,7 @@ struct Arguments {
     std::error_code none;
     return std::filesystem::exists(checkpoint(), none) || std::filesystem::exists(checkpoint() + ".previous", none);
   }
-  // All the files of a fit, as tessera::check_files() takes them; points into this struct and into the paths that are
-  // given.
+  // All the files of a fit for tessera::check_files(); points into this struct and into the given paths.
   std::vector<tessera_file> files(const std::string& checkpoint, const std::string& lock) const {
     const bool replace = force || resume;
     std::vector<tessera_file> all;
@@ -141,7 +141,7 @@ struct Arguments {
   }
 };
 
-// What can be known without the data is said before they are read.
+// Errors that do not depend on the data are reported before they are read.
 void check(const Arguments& a, const tessera_fit_options& options) {
   if (a.model == "-" || a.log == "-")
     throw tessera::Error(TESSERA_E_USAGE, "--model and --log need the name of a file; - is not one.");
@@ -153,17 +153,17 @@ void check(const Arguments& a, const tessera_fit_options& options) {
 void check_unfinished(const Arguments& a) {
   if (!a.resume && !a.force && a.unfinished())
     throw tessera::Error(TESSERA_E_IO, a.checkpoint() +
-                                           ": training of this model was begun and is kept here.\n  Go on with it by "
-                                           "--resume, or start afresh by --force.");
+                                           ": training of this model was interrupted and is saved here.\n  Continue it "
+                                           "with --resume, or start from scratch with --force.");
 }
 
-// Hours of training must not end with a disk that filled up meanwhile: where the model cannot be written to its place,
-// it goes to the folder for temporary files.
+// Hours of training must not be lost to a full disk: if the model cannot be written to its place, it goes to the folder
+// for temporary files.
 void save(const tessera::Model& model, const Arguments& a) {
   try {
     model.save(a.model, a.force);
   } catch (const tessera::Error& e) {
-    constexpr size_t kMostName = 200;  // bytes, of the 255 that file systems take
+    constexpr size_t kMostName = 200;  // bytes, of the 255 that file systems allow
     std::error_code none;
     const auto folder = std::filesystem::temp_directory_path(none);
     if (none) throw;
@@ -178,18 +178,18 @@ void save(const tessera::Model& model, const Arguments& a) {
   }
 }
 
-// What was written is opened before the checkpoint goes: a file that cannot be read back must not be all that is left
-// of the training.
+// The written model is opened before the checkpoint is removed: an unreadable file must not be all that is left of the
+// training.
 void check_saved(const Arguments& a) {
   try {
     (void)tessera::Model::load(a.model);
   } catch (const tessera::Error& e) {
     const std::string kept =
         a.unfinished()
-            ? fmt::format(" The training is kept in {}: --resume --force writes the model again.", a.checkpoint())
+            ? fmt::format(" The training is saved in {}: --resume --force writes the model again.", a.checkpoint())
             : "";
     throw tessera::Error(e.status(),
-                         fmt::format("{}\n  The model was written and cannot be opened.{}", e.what(), kept));
+                         fmt::format("{}\n  The model was written but cannot be opened.{}", e.what(), kept));
   }
 }
 
@@ -211,11 +211,10 @@ void train(Session& session, const Arguments& a, tessera_fit_options options, bo
   std::error_code none;
   const auto size = static_cast<int64_t>(std::filesystem::file_size(a.model, none));
   if (finished)
-    session.progress().line("finished",
-                            a.model + " is the model of this table and these options; nothing was to be done");
+    session.progress().line("finished", a.model + " is the model of this table and these options; nothing to do");
   else
     session.progress().line(
-        "saved", fmt::format("{}   {}   {} in all", a.model, text::bytes(size), text::duration(session.seconds())));
+        "saved", fmt::format("{}   {}   {} in total", a.model, text::bytes(size), text::duration(session.seconds())));
   if (!json) return;
   const nlohmann::json report{{"model", a.model},
                               {"bytes", size},
@@ -233,7 +232,7 @@ void run(const Program& program, const Arguments& a) {
   options.checkpoint = checkpoint.c_str();
   check(a, options);
   const ModelLock lock(a.model);
-  check(a, options);  // whoever had the lock before may have written the model meanwhile
+  check(a, options);  // the previous owner of the lock may have written the model meanwhile
   check_unfinished(a);
   SharedOptions shared = program.shared;
   shared.memory_limit = a.memory_limit, shared.scratch = a.scratch_folder();
@@ -243,12 +242,12 @@ void run(const Program& program, const Arguments& a) {
   try {
     train(session, a, options, program.shared.json);
   } catch (const tessera::Error& e) {
-    // Refusals name their own way out; a run that was stopped is gone on with by the same line.
+    // Refusals name their own way out; an interrupted run is continued by the same command.
     const bool stopped = e.status() == TESSERA_E_CANCELLED || e.status() == TESSERA_E_MEMORY ||
                          e.status() == TESSERA_E_IO || e.status() == TESSERA_E_INTERNAL;
     if (!stopped || !a.unfinished()) throw;
     throw tessera::Error(e.status(),
-                         fmt::format("{}\n  Go on with: {}{}", e.what(), program.line, a.resume ? "" : " --resume"));
+                         fmt::format("{}\n  Continue with: {}{}", e.what(), program.line, a.resume ? "" : " --resume"));
   }
   log.check();
 }
@@ -256,43 +255,42 @@ void run(const Program& program, const Arguments& a) {
 }  // namespace
 
 void add_fit(Program& program) {
-  CLI::App* command = program.add("fit", "Learns a model of a table");
+  CLI::App* command = program.add("fit", "Fits a model to a table");
   auto a = std::make_shared<Arguments>();
   command
       ->add_option("data", a->data,
                    "CSV, Parquet or Arrow files with the same columns, or - for CSV from standard input; names with * "
                    "are the files they match")
       ->required();
-  command->add_option("--model", a->model, "Where the model is written, whole or not at all")->required();
-  command->add_flag("--force", a->force, "Replace a model and a log that exist");
-  command->add_option("--log", a->log, "Write losses to this CSV file as training goes");
+  command->add_option("--model", a->model, "Model file to write")->required();
+  command->add_flag("--force", a->force, "Replace an existing model and log");
+  command->add_option("--log", a->log, "Write losses to this CSV file during training");
   command
-      ->add_option(
-          "--max-rows", a->max_rows,
-          "Of Parquet and Arrow files larger than that: learn from so many rows, drawn evenly over them (default: all)")
+      ->add_option("--max-rows", a->max_rows,
+                   "Learn from N rows drawn evenly from larger Parquet and Arrow files (default: all)")
       ->check(whole_number(1));
   command
       ->add_option("--memory-limit", a->memory_limit,
-                   "What may be held of the host's memory, as 500MB or 4G; a table takes half of it, what is more goes "
-                   "to a scratch file (a table takes 1 GiB)")
+                   "Limit of host memory, such as 500MB or 4G; tables take at most half of it, the rest goes to "
+                   "scratch files (default: none, tables take 1 GiB)")
       ->transform(CLI::AsSizeValue(false));
   command->add_option("--scratch", a->scratch,
-                      "Folder for scratch files of tables larger than that, or off (the model's folder)");
+                      "Folder for scratch files of larger tables, or off (default: the model's folder)");
   a->fit.add_to(*command);
   command->add_flag("--resume", a->resume,
-                    "Go on from the checkpoints beside the model; afresh where there are none; nothing to do where the "
-                    "model is finished");
-  command->add_option("--checkpoint-every", a->checkpoint_every,
-                      "How often training is kept in MODEL.checkpoint: 30s, 5m, 10epochs, or off (60s)");
-  command
-      ->add_option(
-          "--patience", a->patience,
-          "Epochs without a better held-out measure after which training comes to its end; 0: never before --epochs")
-      ->check(whole_number(0, INT32_MAX));
+                    "Continue from the checkpoints beside the model; start from scratch if there are none; do nothing "
+                    "if the model is finished");
   command->add_option(
-      "--keep", a->keep,
-      "best: of the weights measured on held-out rows the best; last (best with --patience, else last)");
-  command->add_option("--max-time", a->max_time, "Longest time the whole run may take: 90s, 30m, 2h");
+      "--checkpoint-every", a->checkpoint_every,
+      "How often a checkpoint is written to MODEL.checkpoint: 30s, 5m, 10epochs, or off (default: 60s)");
+  command
+      ->add_option("--patience", a->patience,
+                   "Epochs without a better held-out measure after which training is ended; 0: not before --epochs")
+      ->check(whole_number(0, INT32_MAX));
+  command->add_option("--keep", a->keep,
+                      "best: keep the weights with the best held-out measure; last: keep the last ones (default: best "
+                      "with --patience, else last)");
+  command->add_option("--max-time", a->max_time, "Time limit of the whole run: 90s, 30m, 2h");
   program.add_device(*command);
   a->csv.add_to(*command);
   command->callback([&program, a] { program.run = [&program, a] { run(program, *a); }; });

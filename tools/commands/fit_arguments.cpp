@@ -16,9 +16,10 @@ void FitArguments::add_to(CLI::App& command) {
   command.add_option("--method", method, "The model: " + names + " (the first that has the options given)");
   command
       .add_option("--preset", preset,
-                  "best: the paper's networks with what measurably helps; paper: the published model")
+                  "best: the paper's networks with measured improvements; paper: the published model")
       ->capture_default_str();
-  command.add_option("--seed", seed, "Same seed, same model, for any number of threads")->capture_default_str();
+  command.add_option("--seed", seed, "The same seed gives the same model, for any number of threads")
+      ->capture_default_str();
   for (const nlohmann::json& option : options) {
     const auto text = [&](const char* key) { return option.at(key).get<std::string>(); };
     command
@@ -29,14 +30,12 @@ void FitArguments::add_to(CLI::App& command) {
         ->type_name(text("value"));
   }
   sequences.add_to(command);
-  command.add_option(
-      "--calibrate", calibrate,
-      "What is learned after training so that rows look real: off, marginals, full (preset: full; paper: off)");
-  command.add_option(
-      "--rare-categories", rare_categories,
-      "Rows that must share a value, a category or a number, for it to be learnt as it is, or keep: rarer categories "
-      "are replaced by others first, rarer numbers by means over so many (preset: 5; paper: keep)");
-  command.add_option("--passes-off", passes_off, "Plan passes to leave out, for study; tessera plan lists them");
+  command.add_option("--calibrate", calibrate,
+                     "Correction learned after training: off, marginals, full (default: full; paper: off)");
+  command.add_option("--rare-categories", rare_categories,
+                     "Rows that must share a value for it to be learned unchanged, or keep: rarer categories are "
+                     "replaced by others, rarer numbers by means over at least N rows (default: 5; paper: keep)");
+  command.add_option("--passes-off", passes_off, "Plan passes to disable, for study; tessera plan lists them");
 }
 
 int32_t FitArguments::rare_rows() const {

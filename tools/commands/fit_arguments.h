@@ -11,7 +11,7 @@ struct FitArguments {
   std::string method, preset = "best", passes_off, calibrate, rare_categories;
   uint64_t seed = 0;
   SequenceArguments sequences;
-  std::string settings;  // options of the method, as tessera_fit_options.settings takes them
+  std::string settings;  // options of the method, in the form of tessera_fit_options.settings
 
   void add_to(CLI::App& command);
   tessera_fit_options options() const;  // points into this struct

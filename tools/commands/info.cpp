@@ -3,7 +3,7 @@
 #include "terminal/outline.h"
 
 void add_info(Program& program) {
-  CLI::App* command = program.add("info", "Says what this build and this machine can do");
+  CLI::App* command = program.add("info", "Shows what this build and this machine support");
   command->callback([&program] {
     program.run = [&program] {
       const std::string json = tessera::info();

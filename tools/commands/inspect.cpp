@@ -20,19 +20,19 @@ struct Arguments {
   CsvArguments csv;
 };
 
-// A model file begins with a length of 8 bytes, little-endian, the last of them 0, and a brace; no CSV file holds a
+// A model file begins with a length of 8 bytes, little-endian, the last of them 0, and a brace; no CSV file contains a
 // zero byte.
 bool is_model(const std::string& path) {
   if (path == "-") return false;
   std::array<char, 9> head{};
   std::FILE* file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) return false;  // the reader says why
+  if (file == nullptr) return false;  // the reader reports why
   const size_t got = std::fread(head.data(), 1, head.size(), file);
   std::fclose(file);
   return got == head.size() && head[7] == 0 && head[8] == '{';
 }
 
-// What a column holds, in a few words: its range, or its most frequent values.
+// A short description of a column: its range, or its most frequent values.
 std::string content(const Json& column) {
   if (column.contains("min"))
     return column["min"].is_null() ? "–" : inline_text(column["min"]) + " … " + inline_text(column["max"]);
@@ -63,14 +63,14 @@ std::string table_page(const Json& report) {
          text::counted(static_cast<int64_t>(report["columns"].size()), "columns") + "\n\n" + t.str();
 }
 
-// How a model holds a column.
+// The encoding of a column in a model.
 std::string coding(const Json& column) {
   const auto size = [&](const char* key) { return column.contains(key) ? column[key].size() : 0; };
   const std::string kind = column.value("coding", "");
   if (kind == "levels") return text::counted(static_cast<int64_t>(size("levels")), "levels");
   if (kind == "range")
-    return size("grid") == 0 ? std::string("its place in the range")
-                             : fmt::format("its place in the range, {} values", size("grid"));
+    return size("grid") == 0 ? std::string("its position in the range")
+                             : fmt::format("its position in the range, {} values", size("grid"));
   if (kind == "modes")
     return fmt::format("{}{}", text::counted(static_cast<int64_t>(size("means")), "modes"),
                        size("spikes") == 0 ? "" : fmt::format(", {} exact", size("spikes")));
@@ -79,7 +79,7 @@ std::string coding(const Json& column) {
   return kind;
 }
 
-// Range or values, as far as they read by themselves: a date's range is kept in days and seconds.
+// Range or values, if readable without conversion: a date's range is stored in days and seconds.
 std::string kept(const Json& column) {
   const std::string type = column.value("type", ""), format = column.value("format", "");
   if (type == "date" || type == "datetime") return "dates like " + format;
@@ -89,7 +89,7 @@ std::string kept(const Json& column) {
   return text::list(levels, 3);
 }
 
-// What the file tells of the rows it was fitted on: docs/privacy.md.
+// What the file reveals about the rows it was fitted on: docs/privacy.md.
 std::string told(const Json& column, const Json& numbers) {
   const std::string kind = column.value("coding", ""), name = column["name"].get<std::string>();
   const auto count = [&](const char* key) {
@@ -109,8 +109,8 @@ std::string told(const Json& column, const Json& numbers) {
   return out;
 }
 
-// The type a column came in, where that is another than its rows have by themselves, from Arrow's format string:
-// "int16", "timestamp[ms, UTC]", "decimal(10,2)".
+// The imported type of a column, if it is not the default, from Arrow's format string: "int16", "timestamp[ms, UTC]",
+// "decimal(10,2)".
 std::string arrow_type(const std::string& format) {
   static const std::map<std::string, std::string> names{
       {"n", "null"},    {"b", "bool"},       {"c", "int8"},         {"C", "uint8"},      {"s", "int16"},
@@ -131,21 +131,22 @@ std::string arrow_type(const std::string& format) {
 std::string protected_numbers(const Json& provenance) {
   const Json how = provenance.value("protected_numbers", Json());
   const int64_t least = how.is_object() ? how.value("least_rows", int64_t{1}) : 1;
-  if (least <= 1) return "  numbers are those of single rows, the ends of ranges among them\n";
+  if (least <= 1) return "  numbers may come from single rows, including the ends of ranges\n";
   std::vector<std::string> gone;
   for (const Json& c : how.value("emptied", Json::array()))
-    gone.push_back(fmt::format("{}: {} in all", c["column"].get<std::string>(), text::count(c["rows"].get<int64_t>())));
+    gone.push_back(
+        fmt::format("{}: {} in total", c["column"].get<std::string>(), text::count(c["rows"].get<int64_t>())));
   return fmt::format(
-      "  no number is a function of fewer than {} rows: the ends of ranges are means over so many, or values that so "
-      "many share{}\n",
-      least, gone.empty() ? "" : "; learnt as empty, having fewer values: " + text::list(gone, 12));
+      "  no number is a function of fewer than {} rows: the ends of ranges are means over at least this many, or "
+      "values that they share{}\n",
+      least, gone.empty() ? "" : "; learned as empty, having fewer values: " + text::list(gone, 12));
 }
 
 std::string privacy_page(const Json& model) {
   const Json& columns = model["encoder"]["columns"];
   const Json numbers =
       model.contains("calibration") ? model["calibration"].value("numbers", Json::array()) : Json::array();
-  text::Table t({{"column"}, {"the file holds of its rows", text::Table::Side::left, 90}});
+  text::Table t({{"column"}, {"the file stores of its rows", text::Table::Side::left, 90}});
   for (const Json& c : columns) t.add({c["name"].get<std::string>(), told(c, numbers)});
   std::string out = "\nprivacy\n" + t.str() + protected_numbers(model["provenance"]);
   const Json rare = model["provenance"].value("rare_categories", Json());
@@ -163,11 +164,11 @@ std::string privacy_page(const Json& model) {
   return out + (gone.empty() ? "; there was none\n" : "; left out: " + text::list(gone, 12) + "\n");
 }
 
-// What each tier of the calibration was measured at, the chosen one marked.
+// The measures of each tier of the calibration, with the chosen one marked.
 std::string calibration_page(const Json& calibration) {
   using Side = text::Table::Side;
   const std::string chosen = calibration.value("tier", "off");
-  std::string out = "\ncalibration, tried on rows of the model\n";
+  std::string out = "\ncalibration, measured on rows of the model\n";
   text::Table t({{"tier"},
                  {"yield", Side::right},
                  {"shape error", Side::right},
@@ -186,7 +187,7 @@ std::string calibration_page(const Json& calibration) {
   return out;
 }
 
-// What a model of sequences takes for one.
+// How a sequence model defines a sequence.
 std::string sequences(const Json& encoder) {
   const int64_t length = encoder["length"].get<int64_t>(), stride = encoder["stride"].get<int64_t>(),
                 longest = encoder["longest"].get<int64_t>();
@@ -212,7 +213,7 @@ std::string model_page(const Json& model) {
                     : fmt::format("trained in {} steps, seed {}\n\n", text::count(steps), inline_text(from["seed"]));
   const bool of_sequences = model["method"] == "timegan";
   if (of_sequences) out.insert(out.size() - 1, sequences(model["encoder"]));
-  // Of a table from a CSV file no column has one.
+  // No column of a CSV file has one.
   const bool arrow = std::any_of(columns.begin(), columns.end(), [](const Json& c) { return c.contains("arrow"); });
   std::vector<text::Table::Heading> heads{{"column"},
                                           {"type"},
@@ -229,15 +230,16 @@ std::string model_page(const Json& model) {
   }
   const bool decoder = model.contains("decoder_parameters");
   if (of_sequences) {
-    out += t.str() + fmt::format(
-                         "\n  {} units a step to the networks and {} a sequence; {} weights in generator, supervisor "
-                         "and recovery\n\nsettings\n",
-                         inline_text(model["data_width"]), inline_text(model["condition_width"]),
-                         inline_text(model["generator_parameters"]));
+    out +=
+        t.str() + fmt::format(
+                      "\n  {} units per step in the networks and {} per sequence; {} weights in generator, supervisor "
+                      "and recovery\n\nsettings\n",
+                      inline_text(model["data_width"]), inline_text(model["condition_width"]),
+                      inline_text(model["generator_parameters"]));
     return out + outline(model["config"]) + privacy_page(model);
   }
   out +=
-      t.str() + fmt::format("\n  {} columns to the networks, {} of them conditions; {} weights in the {}\n\nsettings\n",
+      t.str() + fmt::format("\n  {} columns in the networks, {} of them conditions; {} weights in the {}\n\nsettings\n",
                             inline_text(model["data_width"].get<int64_t>() + model["condition_width"].get<int64_t>()),
                             inline_text(model["condition_width"]),
                             inline_text(model[decoder ? "decoder_parameters" : "generator_parameters"]),
@@ -261,7 +263,7 @@ void run(const SharedOptions& shared, const Arguments& a) {
 
 void add_inspect(Program& program) {
   CLI::App* command =
-      program.add("inspect", "Shows what was understood of a table, column by column and why, or what a model holds");
+      program.add("inspect", "Shows how a table was read, column by column with reasons, or what a model holds");
   auto a = std::make_shared<Arguments>();
   command->add_option("file", a->file, "CSV, Parquet or Arrow file, - for CSV from standard input, or a model")
       ->required();

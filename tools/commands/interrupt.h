@@ -1,4 +1,4 @@
-// SIGINT and SIGTERM ask the context to stop; a second one leaves at once.
+// SIGINT and SIGTERM cancel the context; a second one ends the process at once.
 #pragma once
 #include "tessera/tessera.h"
 

@@ -13,7 +13,7 @@
 
 namespace {
 
-// Whoever had the lock before may have removed its file between our opening it and our locking it.
+// The previous owner of the lock may have removed its file between our open and our lock.
 bool is_named(int file, const std::string& path) {
   struct stat ours {
   }, named{};
@@ -21,7 +21,7 @@ bool is_named(int file, const std::string& path) {
          ours.st_ino == named.st_ino;
 }
 
-// What a lock of ours holds, before the number of the process.
+// The contents of a lock file, before the process id.
 constexpr std::string_view kText = "lock of tessera fit, process ";
 
 std::string content(int file) {
@@ -30,7 +30,7 @@ std::string content(int file) {
   return {text, got > 0 ? static_cast<size_t>(got) : 0};
 }
 
-// The process of a lock of ours; nothing yet of one that another process is about to write.
+// The process id in a lock file; empty if another process is about to write it.
 std::string holder(const std::string& text) {
   return text.empty() ? "" : fmt::format(" (process {})", text.substr(kText.size(), text.find('\n') - kText.size()));
 }
@@ -41,12 +41,11 @@ bool is_lock(int file) {
          (about.st_size == 0 || content(file).rfind(kText, 0) == 0);
 }
 
-// Whatever else has the lock's name is somebody's and stays as it is.
+// Any other file with the lock's name is foreign and is not touched.
 [[noreturn]] void foreign(const std::string& path, const std::string& model) {
-  throw tessera::Error(
-      TESSERA_E_IO,
-      fmt::format("{}: a lock of {} would stand here, and this is none.\n  Move it away, or name another --model.",
-                  path, model));
+  throw tessera::Error(TESSERA_E_IO, fmt::format("{}: the lock of {} needs this name, but this file is not a lock.\n  "
+                                                 "Move it away, or choose another --model.",
+                                                 path, model));
 }
 
 }  // namespace
@@ -56,7 +55,7 @@ ModelLock::ModelLock(const std::string& model) : path_(path_for(model)) {
     file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     const bool found = file_ < 0 && errno == EEXIST;
     if (found) file_ = ::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (found && file_ < 0 && errno == ENOENT) continue;  // it went meanwhile
+    if (found && file_ < 0 && errno == ENOENT) continue;  // removed meanwhile
     if (found && (file_ < 0 ? errno != EACCES && errno != EROFS : !is_lock(file_))) {
       if (file_ >= 0) ::close(file_);
       foreign(path_, model);
@@ -71,7 +70,7 @@ ModelLock::ModelLock(const std::string& model) : path_(path_for(model)) {
       throw tessera::Error(
           TESSERA_E_IO,
           fmt::format(
-              "{}: another tessera fit{} is writing this model.\n  Wait for it, stop it, or name another --model.",
+              "{}: another tessera fit{} is writing this model.\n  Wait for it, stop it, or choose another --model.",
               model, who));
     }
     if (error != 0) return;

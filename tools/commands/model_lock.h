@@ -1,13 +1,12 @@
-// One fit at a time of one model: a lock beside it, which the system takes back from a process that is gone, however it
-// went.
+// One fit at a time per model: a lock beside it, which the system releases when the process ends, however it ends.
 #pragma once
 #include <string>
 
 class ModelLock {
  public:
   static std::string path_for(const std::string& model) { return model + ".lock"; }
-  // Throws tessera::Error(TESSERA_E_IO) naming the process that has it, or the file that has its name and is no lock.
-  // Where no lock can be had (no such folder, a file system without locks) there is none.
+  // Throws tessera::Error(TESSERA_E_IO) naming the process that holds it, or the file with its name that is not a lock.
+  // If no lock is possible (missing folder, a file system without locks), none is taken.
   explicit ModelLock(const std::string& model);
   ~ModelLock();
   ModelLock(const ModelLock&) = delete;
@@ -16,5 +15,5 @@ class ModelLock {
  private:
   std::string path_;
   int file_ = -1;
-  bool kept_ = false;  // somebody's empty file: it stays, and empty
+  bool kept_ = false;  // a foreign empty file: it stays, and stays empty
 };

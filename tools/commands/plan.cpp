@@ -84,8 +84,8 @@ std::string launches(const Json& cuda) {
   }
   const Json& best = cuda["ceilings"];
   return t.str(0) + fmt::format(
-                        "\nlaunches  {} a step, the one that counts steps included\nfloor     at {:.1f} TB/s and "
-                        "{:.0f} TFLOP/s ({}); nothing was run on a GPU for this page\n",
+                        "\nlaunches  {} per step, including the one that counts steps\nfloor     at {:.1f} TB/s and "
+                        "{:.0f} TFLOP/s ({}); nothing was run on a GPU\n",
                         cuda["launches"].get<int64_t>(), best["bytes_per_second"].get<double>() / 1e12,
                         best["flops_per_second"].get<double>() / 1e12, best["of"].get<std::string>());
 }
@@ -95,7 +95,7 @@ std::string page(const Json& plan) {
   const auto size = [&](const char* key) { return text::bytes(memory[key].get<int64_t>()); };
   const char* what =
       plan["method"] == "timegan"
-          ? "One iteration of the joint phase of {}, preset {}: batches of {} sequences, {} units a step and {} a "
+          ? "One iteration of the joint phase of {}, preset {}: batches of {} sequences, {} units per step and {} per "
             "sequence.\n\n"
           : "One step of {}, preset {}: a batch of {} rows, {} columns of data and {} of conditions.\n\n";
   std::string out = fmt::format(fmt::runtime(what), plan["method"].get<std::string>(),
@@ -104,17 +104,17 @@ std::string page(const Json& plan) {
   out += fmt::format("recorded  {} ops\n", plan["recorded_ops"].get<int64_t>()) + passes(plan) + "\n" + ops(plan);
   out += fmt::format("\nlaunches  {} in {} phases\n", plan["launches"].get<int64_t>(), plan["barriers"].get<int64_t>());
   for (const Json& c : plan["row_chains"])
-    out += fmt::format(
-        "chain     {} ops one after the other on blocks of {} of {} rows; what only they see takes {} a thread\n",
-        c["ops"].size(), c["block_rows"].get<int64_t>(), c["rows"].get<int64_t>(),
-        text::bytes(c["block_bytes"].get<int64_t>()));
+    out += fmt::format("chain     {} ops fused on blocks of {} of {} rows; private values take {} per thread\n",
+                       c["ops"].size(), c["block_rows"].get<int64_t>(), c["rows"].get<int64_t>(),
+                       text::bytes(c["block_bytes"].get<int64_t>()));
   out += fmt::format("memory    {} weights and state, {} activations ({} without reuse), {} table\n",
                      size("state_bytes"), size("activation_bytes"), size("without_reuse_bytes"), size("table_bytes"));
   out += fmt::format(
-      "floor     {} ms: the larger of bytes at {:.1f} GB/s and FLOPs at {:.0f} GFLOP/s, measured just now with {} "
-      "thread(s), {} kernels\n",
+      "floor     {} ms: the larger of bytes at {:.1f} GB/s and FLOPs at {:.0f} GFLOP/s, measured with {}, {} "
+      "kernels\n",
       scaled(plan["floor_us"].get<double>(), 1e3), best["bytes_per_second"].get<double>() / 1e9,
-      best["flops_per_second"].get<double>() / 1e9, best["threads"].get<int>(), plan["kernels"].get<std::string>());
+      best["flops_per_second"].get<double>() / 1e9, text::counted(best["threads"].get<int>(), "threads"),
+      plan["kernels"].get<std::string>());
   return out;
 }
 
@@ -146,7 +146,7 @@ void add_plan(Program& program) {
   command->add_option("data", a->data, "CSV file, or - for standard input")->required();
   a->fit.add_to(*command);
   a->csv.add_to(*command);
-  command->add_option("--device", a->device, "Whose launches: cpu or cuda (none need be there)")
+  command->add_option("--device", a->device, "Launches to show: cpu or cuda (no GPU is needed)")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });

@@ -23,7 +23,7 @@ struct Arguments {
 void run(const SharedOptions& shared, const Arguments& a) {
   const bool pipe = a.output == "-";
   if (pipe && shared.json)
-    throw tessera::Error(TESSERA_E_USAGE, "--json and --output - both want standard output. Write the rows to a file.");
+    throw tessera::Error(TESSERA_E_USAGE, "--json and --output - both need standard output. Write the rows to a file.");
   tessera_csv_write_options csv{};
   csv.overwrite = a.force;
   csv.delimiter = parse_delimiter(a.delimiter);
@@ -45,7 +45,7 @@ void run(const SharedOptions& shared, const Arguments& a) {
   const int64_t written =
       write_rows(session, model.sample(session.context(), a.offset, a.rows, options), a.output, csv);
 
-  // Of a model of rows a row takes at least one candidate; a sequence is one and makes several rows.
+  // For a row model, a row takes at least one candidate; a sequence is one candidate and makes several rows.
   const bool sequences = report.candidates < report.rows;
   const std::string amount =
       (sequences ? text::counted(report.candidates, "sequences") + ", " : "") + text::counted(written, "rows");
@@ -58,7 +58,7 @@ void run(const SharedOptions& shared, const Arguments& a) {
                            text::percent(static_cast<double>(report.rows) / static_cast<double>(report.candidates)),
                            text::counted(report.candidates, "candidates"));
   if (report.settled > 0)
-    summary += fmt::format(", {} took the likeliest of {} candidates", text::counted(report.settled, "rows"),
+    summary += fmt::format(", {} took the most likely of {} candidates", text::counted(report.settled, "rows"),
                            report.settled == 1 ? "its" : "their");
   session.progress().line("written", summary);
   if (shared.json) {
@@ -83,13 +83,11 @@ void add_sample(Program& program) {
   const auto natural = whole_number(0);
   const auto positive = whole_number(1, INT32_MAX);
   command->add_option("model", a->model, "Model file written by tessera fit")->required();
-  command->add_option("--rows", a->rows, "How many rows, or sequences")->required()->check(natural);
-  command
-      ->add_option("--output", a->output,
-                   "CSV, .parquet or .arrow file, written whole or not at all, or - for CSV on standard output")
+  command->add_option("--rows", a->rows, "Number of rows, or sequences")->required()->check(natural);
+  command->add_option("--output", a->output, "CSV, .parquet or .arrow file, or - for CSV on standard output")
       ->required();
-  command->add_flag("--force", a->force, "Replace an output that exists");
-  command->add_option("--seed", a->seed, "Another seed, another table")->capture_default_str();
+  command->add_flag("--force", a->force, "Replace an existing output");
+  command->add_option("--seed", a->seed, "Another seed gives another table")->capture_default_str();
   command->add_option("--offset", a->offset, "First row (or sequence): row i depends on model, seed and i only")
       ->check(natural)
       ->capture_default_str();
@@ -98,18 +96,21 @@ void add_sample(Program& program) {
                       ">=, between … and …, is null, is not null, joined by and)");
   command
       ->add_option("--max-tries", a->max_tries,
-                   "Candidates a row may take under --where (65,536; by default sampling also ends when none of the "
+                   "Maximum candidates per row under --where (default: 65,536; sampling then also ends if none of the "
                    "first million meets it)")
       ->check(positive);
   command->add_option("--calibrate", a->calibrate,
-                      "off, marginals or full (default: what served best when the model was fitted)");
+                      "off, marginals or full (default: the best tier measured when the model was fitted)");
   command
-      ->add_option("--min-yield", a->min_yield,
-                   "Share of candidates calibration keeps at least: higher is faster and less exact (default: 0.1)")
+      ->add_option(
+          "--min-yield", a->min_yield,
+          "Minimum share of candidates that calibration accepts: higher is faster and less exact (default: 0.1)")
       ->check(CLI::Range(0.0, 1.0));
-  command->add_option("--batch-size", a->batch_size, "Rows made at a time; never changes a row (default: chosen)")
+  command
+      ->add_option("--batch-size", a->batch_size,
+                   "Rows generated at a time; does not change any row (default: automatic)")
       ->check(positive);
   program.add_device(*command);
-  command->add_option("--delimiter", a->delimiter, "What separates values: a character, or tab (default: a comma)");
+  command->add_option("--delimiter", a->delimiter, "Delimiter: a character, or tab (default: a comma)");
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });
 }

@@ -5,11 +5,10 @@
 #include <CLI/Validators.hpp>
 
 void SequenceArguments::add_to(CLI::App& command) {
-  command.add_option("--sequence-length", length, "Sequences: windows of so many rows")->check(whole_number(2, 4096));
+  command.add_option("--sequence-length", length, "Sequences: windows of N rows")->check(whole_number(2, 4096));
   command.add_option("--stride", stride, "Sequences: rows between the starts of windows (default: 1)")
       ->check(whole_number(1, INT32_MAX));
-  command.add_option("--sequence-key", key,
-                     "Sequences: the column whose values tell them apart (default: the table is one)");
+  command.add_option("--sequence-key", key, "Sequences: the column that identifies them (default: the table is one)");
   command.add_option("--sequence-index", index,
                      "Sequences: the number, date or time that orders their rows (default: the order of the file)");
   command.add_option("--static", statics, "Sequences: columns that do not vary within a key, comma-separated");

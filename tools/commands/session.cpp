@@ -17,7 +17,7 @@
 
 namespace {
 
-// What --device came to, and why.
+// The device chosen by --device, and why.
 std::string chosen_device(const std::string& wish) {
   const auto gpu = nlohmann::json::parse(tessera::info())["gpu"];
   if (!gpu["available"].get<bool>()) return "cpu. " + gpu["reason"].get<std::string>();
@@ -69,7 +69,7 @@ int64_t write_rows(Session& session, tessera::Rows&& rows, const std::string& pa
   } catch (const tessera::Error& e) {
     if (path == "-" && e.status() == TESSERA_E_IO && reader_is_gone()) {
       session.progress().clear();
-      ::raise(SIGPIPE);  // returns where the signal is ignored: then it is an error like others
+      ::raise(SIGPIPE);  // returns if the signal is ignored: then it is an ordinary error
     }
     throw;
   }
@@ -82,13 +82,11 @@ void print_json(const nlohmann::json& report) {
 void print_page(const std::string& page) { print(text::printable(page, true)); }
 
 void CsvArguments::add_to(CLI::App& command) {
-  command.add_option(
-      "--types", types,
-      "Types of columns, where the rules of docs/tables.md are not what you want:\nzip=category,id=identifier "
-      "(integer, decimal, boolean, category, date, datetime, identifier)");
-  command.add_option("--missing", missing, "Further spellings of a missing value, comma-separated");
-  command.add_option("--delimiter", delimiter,
-                     "What separates values: a character, or tab (default: found among , ; tab |)");
+  command.add_option("--types", types,
+                     "Types of columns, overriding the rules of docs/tables.md:\nzip=category,id=identifier (integer, "
+                     "decimal, boolean, category, date, datetime, identifier)");
+  command.add_option("--missing", missing, "Additional spellings of a missing value, comma-separated");
+  command.add_option("--delimiter", delimiter, "Delimiter: a character, or tab (default: detected among , ; tab |)");
   command.add_option("--header", header, "Whether the first line holds names: yes, no, detect")
       ->check(CLI::IsMember({"yes", "no", "detect"}))
       ->capture_default_str();

@@ -1,4 +1,4 @@
-// What every command has: the options that all share, a context with progress and signals, and its standard output.
+// Shared by all commands: common options, a context with progress and signals, and standard output.
 #pragma once
 #include <CLI/App.hpp>
 #include <memory>
@@ -35,20 +35,20 @@ class Session {
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
 };
 
-// Writes to standard output, all of it; throws tessera::Error(TESSERA_E_IO) where that fails (a full disk behind a
+// Writes everything to standard output; throws tessera::Error(TESSERA_E_IO) on failure (a full disk behind a
 // redirection).
 void print(const std::string& text);
 // A report; a path in it that is not UTF-8 is shown with replacement characters.
 void print_json(const nlohmann::json& report);
-// The same for a page that people read: control characters of the texts in it are escaped.
+// The same for a text page: control characters in its texts are escaped.
 void print_page(const std::string& page);
 
-// Rows to a file, or to standard output ("-"): there a reader that went away (… | head) ends the process as it ends
-// every Unix tool, by SIGPIPE and without a word.
+// Rows to a file, or to standard output ("-"): there a closed reader (… | head) ends the process silently by SIGPIPE,
+// as for every Unix tool.
 int64_t write_rows(Session& session, tessera::Rows&& rows, const std::string& path,
                    const tessera_csv_write_options& options);
 
-// How CSV files are to be read, for every command that reads one.
+// The CSV options of every command that reads a table.
 struct CsvArguments {
   std::string types, missing, delimiter, header = "detect";
   void add_to(CLI::App& command);

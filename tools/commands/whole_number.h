@@ -1,4 +1,4 @@
-// A check of an option's value that says what it takes, and what to write for 1e6, 1,000 or 1k.
+// Validates an option's value; the message gives the range, and what to write for 1e6, 1,000 or 1k.
 #pragma once
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>

@@ -16,10 +16,10 @@ namespace {
 
 constexpr int kLabel = 13;  // columns for the phase's name
 constexpr int kBar = 30;
-constexpr double kRedraw = 0.1;      // seconds between two drawings of a bar
+constexpr double kRedraw = 0.1;      // seconds between two updates of a bar
 constexpr double kBetweenLines = 5;  // seconds between two lines of a log
-constexpr double kFirstLine = 1;     // seconds until a phase is worth its first
-constexpr double kSettle = 0.5;      // seconds before a rate is worth saying
+constexpr double kFirstLine = 1;     // seconds until the first line of a phase
+constexpr double kSettle = 0.5;      // seconds before a rate is shown
 
 int terminal_columns() {
   winsize size{};
@@ -136,7 +136,7 @@ void ProgressPrinter::line(const std::string& label, const std::string& what) {
   print_(text::pad(label, kLabel) + " " + text::printable(what) + "\n");
 }
 
-// Above the bar of the phase that runs, which goes on.
+// Above the bar of the current phase, which continues.
 void ProgressPrinter::notice(const std::string& what) {
   clear();
   print_(text::pad("notice", kLabel) + " " + what + "\n");

@@ -12,7 +12,7 @@
 class ProgressPrinter {
  public:
   enum class Style { none, bar, lines };
-  // The style that standard error asks for: none when quiet, a bar on a terminal, else lines.
+  // The style for standard error: none if quiet, a bar on a terminal, else lines.
   static Style style_for_stderr(bool quiet);
 
   // `print` receives pieces of text, `clock` gives seconds, `columns` is the terminal's width; injected by tests.
@@ -24,7 +24,7 @@ class ProgressPrinter {
   void update(const tessera_progress& event);
   // a fact beside the bars: "saved   adult.tessera  4.3 MB"
   void line(const std::string& label, const std::string& text);
-  // takes an unfinished bar away, before anything else is written
+  // clears an unfinished bar, before anything else is written
   void clear();
 
   static void callback(const tessera_progress* event, void* printer) {
@@ -35,7 +35,7 @@ class ProgressPrinter {
   void finish();
   void notice(const std::string& what);
   std::string amount(const tessera_progress& event) const;
-  // Since the phase's first event: a run that goes on from a checkpoint begins in the middle.
+  // Since the phase's first event: a run resumed from a checkpoint begins in the middle.
   struct Pace {
     double done, seconds;
   };
@@ -48,9 +48,9 @@ class ProgressPrinter {
   std::function<int()> columns_;
   std::set<std::string> ignored_;
   std::string phase_;  // the one that runs; empty: none
-  std::string last_;   // what its final line will say
-  double started_;     // where the phase before ended: what a phase does before its first event is its own time
-  Pace first_{0, 0};   // the phase's first event: how much was done, and when
+  std::string last_;   // the text of its final line
+  double started_;     // the end of the previous phase: time before a phase's first event belongs to the phase
+  Pace first_{0, 0};   // the phase's first event: progress and time
   double drawn_ = 0;
   bool bar_shown_ = false;
 };

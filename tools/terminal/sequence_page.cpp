@@ -26,7 +26,7 @@ std::string lengths(const Json& report) {
     t.add({name, text::number(at(report["real"], key)), text::number(at(report["synthetic"], key)), means});
   };
   add("how many", "/sequences", "");
-  add("rows", "/rows", "windows of one table share theirs");
+  add("rows", "/rows", "windows of one table share it");
   add("mean length", "/mean_length", "steps");
   add("shortest", "/shortest", "");
   add("longest", "/longest", "");
@@ -41,15 +41,16 @@ std::string fidelity(const Json& report) {
   const auto number = [&](const char* name, const char* key, const std::string& means) {
     t.add({name, text::number(at(report["scores"], key)), means});
   };
-  share("column shapes", "/column_shapes", "how alike each column's distribution over all steps is");
+  share("column shapes", "/column_shapes", "similarity of each column's distribution over all steps");
   share("attributes", "/attribute_shapes", "the same of lengths, first times and static columns");
-  share("attribute pairs", "/attribute_trends", "how alike their dependence is");
+  share("attribute pairs", "/attribute_trends", "similarity of their dependence");
   number("mean", "/mean_difference", "mean difference of the features' means; numbers by the range of the real column");
   number("deviation", "/std_difference", "of their standard deviations");
   number("skewness", "/skewness_difference", "of their skewness");
   number("kurtosis", "/kurtosis_difference", "of their excess kurtosis");
-  number("autocorrelation", "/autocorrelation_difference",
-         fmt::format("of how a step depends on the one 1 … {} before", text::number(at(report, "/settings/lags"))));
+  number(
+      "autocorrelation", "/autocorrelation_difference",
+      fmt::format("of the dependence of a step on the one 1 … {} earlier", text::number(at(report, "/settings/lags"))));
   number("cross-correlation", "/cross_correlation_difference", "of Pearson's correlation of two features");
   number(
       "histograms", "/histogram_distance",
@@ -73,7 +74,7 @@ std::string judges(const Json& report) {
   const auto steps = [&](const char* which) { return text::count(j[which]["steps"].get<int64_t>()); };
   text::Table t({{"judges"}, {"score ± sd", Side::right}, {"real rows", Side::right}, {"", Side::left, 120}});
   t.add({"discriminative", spread(j["discriminative"]), spread(j["discriminative"]["floor"]),
-         fmt::format("|accuracy − ½|; 0: cannot tell, 0.5: always; {} steps on {} sequences of either side",
+         fmt::format("|accuracy − ½|; 0: indistinguishable, 0.5: always told apart; {} steps on {} sequences per side",
                      steps("discriminative"), text::count(j["discriminative"]["sequences"].get<int64_t>()))});
   t.add({"predictive", spread(j["predictive"]), spread(j["predictive"]["floor"]),
          fmt::format("mean absolute error of {}, one step ahead, on real sequences, by its range of {}; {} steps",
@@ -129,6 +130,6 @@ std::string sequence_page(const Json& report, size_t worst) {
   std::string out = lengths(report) + fidelity(report) + judges(report) + features(report, worst) + attributes(report);
   std::vector<std::string> names;
   for (const Json& e : report["excluded"]) names.push_back(e["name"].get<std::string>());
-  if (!names.empty()) out += "\nleft out: " + text::list(names) + " (identifiers: their values say who, not what)\n";
+  if (!names.empty()) out += "\nexcluded: " + text::list(names) + " (identifiers: their values identify rows)\n";
   return out;
 }

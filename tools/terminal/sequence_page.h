@@ -1,4 +1,4 @@
-// The report of sequences, for people.
+// The sequence report as a text page.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <string>

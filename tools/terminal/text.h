@@ -1,4 +1,4 @@
-// Numbers, times and tables as people read them.
+// Readable numbers, times and tables.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,14 +12,14 @@ std::string singular(const std::string& many);            // rows → row, categ
 std::string bytes(int64_t n);                             // 4.3 MB
 std::string duration(double seconds);                     // 0.02 s · 12 s · 1:02 · 2:03:04
 std::string percent(double share, int decimals = 1);      // 0.9213 → 92.1 %; not a number → –
-std::string number(double x);                             // at most 4 digits that matter
+std::string number(double x);                             // at most 4 significant digits
 
 // Control characters and what is not UTF-8 as \xNN: texts from files, arguments and paths must not move a terminal's
 // cursor. With `lines`, line ends stay.
 std::string printable(const std::string& s, bool lines = false);
 // Columns a text takes on a terminal: one for each code point.
 int width(const std::string& s);
-// At most `columns` wide, the end replaced by … where it is longer, and printable.
+// At most `columns` wide, with the end replaced by … if longer, and printable.
 std::string clip(const std::string& s, int columns);
 std::string pad(const std::string& s, int columns);       // text at the left
 std::string pad_left(const std::string& s, int columns);  // text at the right
@@ -43,7 +43,7 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// The same for words that must be one line: "a, b, c and 12 more".
+// The same for words on one line: "a, b, c and 12 more".
 std::string list(const std::vector<std::string>& words, size_t most = 8);
 
 }  // namespace text

@@ -21,15 +21,15 @@ struct DeviceRecording {
 struct DeviceSession {
   int device = 0;
   cudaStream_t stream = nullptr;
-  // Two copies out may be under way: pinned memory, and the event behind the copy.
+  // Two downloads may be in flight: pinned memory, and the event recorded after the copy.
   struct Outgoing {
     void* memory = nullptr;
     int64_t room = 0;
     cudaEvent_t arrived = nullptr;
   } outgoing[2];
   int64_t downloads = 0;
-  // Tables go up through two pieces of pinned memory: while one is on its way the next is filled. `taken` says when a
-  // piece may be filled again.
+  // Tables are uploaded through two pieces of pinned memory: one is filled while the other is in flight. `taken`
+  // signals when a piece may be refilled.
   struct Incoming {
     void* memory = nullptr;
     cudaEvent_t taken = nullptr;
@@ -61,7 +61,7 @@ std::string bytes_text(int64_t bytes) {
   return text;
 }
 
-void use(const DeviceSession& s) { check(cudaSetDevice(s.device), "cudaSetDevice", "choosing the device"); }
+void use(const DeviceSession& s) { check(cudaSetDevice(s.device), "cudaSetDevice", "selecting the device"); }
 void wait(const DeviceSession& s) {
   check(cudaStreamSynchronize(s.stream), "cudaStreamSynchronize", "waiting for the device");
 }
@@ -78,8 +78,8 @@ void enqueue(const DeviceSession& s, const DeviceCall* calls, int64_t count, voi
 
 DeviceStatus versions(int* driver, int* runtime) {
   return guarded([&] {
-    // Kernels are loaded with the context, not at their first launch, which here is inside a capture. Before the first
-    // call of the runtime, which is this.
+    // Kernels are loaded with the context, not at their first launch, which would be inside a capture. This must
+    // precede the first call of the runtime.
     setenv("CUDA_MODULE_LOADING", "EAGER", 0);
     *driver = *runtime = 0;
     check(cudaDriverGetVersion(driver), "cudaDriverGetVersion", "looking for a driver");
@@ -114,8 +114,8 @@ DeviceStatus describe(int number, DeviceInfo* info) {
   });
 }
 
-// In which arithmetic products are done (kernels/gpu/matmul.h): fp32 unless TESSERA_CUDA_MATH
-// in the environment says otherwise, for study and for checks.
+// The arithmetic of products (kernels/gpu/matmul.h): fp32 unless the environment variable TESSERA_CUDA_MATH selects
+// another, for study and for checks.
 constexpr const char* kMathNames[gpu::kMaths] = {"fp32", "tf32x3", "tf32", "bf16", "fp16"};
 int wanted_math() {
   const char* wish = std::getenv("TESSERA_CUDA_MATH");
@@ -125,7 +125,7 @@ int wanted_math() {
   return -1;
 }
 
-// Which kernels the backend has: chosen when a device is opened, since some need one.
+// The backend's kernels: chosen when a device is opened, because some need one.
 DeviceApi& table();
 void choose_kernels() {
   const char* wish = std::getenv("TESSERA_CUDA_MATH");
@@ -138,7 +138,7 @@ void choose_kernels() {
                   ").\n  Without it our own kernels multiply.";
       throw Failed{DeviceStatus::missing};
     }
-    table().kernels = kernels;  // not reached: where there is no GPU there is no cuBLASLt
+    table().kernels = kernels;  // not reached: without a GPU there is no cuBLASLt
   } else if (wanted_math() < 0) {
     message() = std::string("TESSERA_CUDA_MATH=") + wish +
                 ": known are fp32, tf32x3, tf32, bf16, fp16, cublaslt and cublaslt_tf32.";
@@ -148,8 +148,8 @@ void choose_kernels() {
   }
 }
 
-// The kernels copy by cp.async, which begins with compute capability 8.0: an older GPU has no image
-// of them, and would say so only at the first launch.
+// The kernels use cp.async, which needs compute capability 8.0. An older GPU has no image of them, and would report
+// this only at the first launch.
 void check_capability(int number) {
   cudaDeviceProp p{};
   check(cudaGetDeviceProperties(&p, number), "cudaGetDeviceProperties", "opening GPU " + std::to_string(number));
@@ -250,7 +250,7 @@ DeviceStatus copy(DeviceSession* s, void* to, const void* from, int64_t bytes) {
   });
 }
 
-// A capture that ends whatever happens in between.
+// Ends the capture on every path, also when an exception is thrown.
 class Capture {
  public:
   explicit Capture(cudaStream_t stream) : stream_(stream) {

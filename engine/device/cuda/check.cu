@@ -4,18 +4,18 @@ namespace tessera {
 namespace cuda {
 namespace {
 
-// What to try. Errors of a kernel appear at whatever call comes next: the message cannot say which kernel it was.
+// What to try. An error of a kernel appears at a later call, so the message cannot name the kernel.
 const char* remedy(cudaError_t e) {
   switch (e) {
     case cudaErrorMemoryAllocation: return "A smaller --batch-size needs less; --device cpu has the machine's memory.";
     case cudaErrorInsufficientDriver:
-      return "Install an NVIDIA driver that knows CUDA 13.0 (580 or newer), or go on with --device cpu.";
-    case cudaErrorNoDevice: return "Check nvidia-smi and CUDA_VISIBLE_DEVICES, or go on with --device cpu.";
+      return "Install an NVIDIA driver for CUDA 13.0 (580 or newer), or use --device cpu.";
+    case cudaErrorNoDevice: return "Check nvidia-smi and CUDA_VISIBLE_DEVICES, or use --device cpu.";
     // not reached: no emulated GPU lacks a kernel
     case cudaErrorNoKernelImageForDevice:
       return "The plugin was built for other GPUs: build it with -DTESSERA_CUDA_ARCHITECTURES naming this one's "
              "compute capability.";
-    case cudaErrorInvalidDevice: return "tessera info lists the devices there are.";
+    case cudaErrorInvalidDevice: return "tessera info lists the available devices.";
     default: return "compute-sanitizer names the kernel; --device cpu runs the same plan. Please report it.";
   }
 }
@@ -32,7 +32,7 @@ std::string& message() {
 }
 
 void fail(cudaError_t error, const char* call, const std::string& doing) {
-  (void)cudaGetLastError();  // what was not sticky is forgotten
+  (void)cudaGetLastError();  // clears an error that is not sticky
   message() = std::string("CUDA: ") + call + " failed while " + doing + ": " + cudaGetErrorName(error) + " (" +
               cudaGetErrorString(error) + ").\n  " + remedy(error);
   const bool none =

@@ -1,5 +1,5 @@
-// Errors of the CUDA runtime as sentences: the call, what was being done, what to try. Thrown inside the backend,
-// turned into a status where its table ends.
+// Errors of the CUDA runtime as messages: the call, the operation, what to try. Thrown inside the backend, converted to
+// a status at the functions of its table.
 #pragma once
 #include <string>
 
@@ -24,7 +24,7 @@ DeviceStatus guarded(Body&& body) {
     body();
     return DeviceStatus::ok;
   } catch (const Failed& f) { return f.status; } catch (const std::bad_alloc&) {
-    message() = "no memory of the host is left for the GPU's work.";
+    message() = "the host is out of memory for the GPU's work.";
     return DeviceStatus::memory;
   }
 }

@@ -1,7 +1,7 @@
-// matmul by cuBLASLt: out = Σ_i op(A_i)·op(B_i) (+ addend), a call of the library a pair, each adding to what the pairs
-// before have left. Row-major matrices as they are.
-//   the algorithm is the library's first choice for the shape, looked for when the call is recorded · bits are the
-//       library's affair and may differ from release to release
+// matmul by cuBLASLt: out = Σ_i op(A_i)·op(B_i) (+ addend), one library call per pair, each adding to the sum of the
+// previous pairs. Matrices stay row-major.
+//   the algorithm is the library's first choice for the shape, selected when the call is recorded · the bits depend on
+//       the library and may differ between its releases
 #include "engine/device/cuda/cublaslt.h"
 
 #include <cublasLt.h>
@@ -14,7 +14,7 @@
 namespace tessera::cuda {
 namespace {
 
-constexpr int64_t kRoom = int64_t{32} << 20;  // what an algorithm may take of the workspace
+constexpr int64_t kRoom = int64_t{32} << 20;  // bytes of workspace that an algorithm may use
 
 struct Library {
   decltype(&cublasLtCreate) create;
@@ -55,7 +55,7 @@ bool load(Library& l, std::string& reason) {
         find(library, "cublasLtMatmulPreferenceDestroy", l.forget_preference) &&
         find(library, "cublasLtMatmulPreferenceSetAttribute", l.set_preference) &&
         find(library, "cublasLtMatmulAlgoGetHeuristic", l.choose) && find(library, "cublasLtMatmul", l.multiply))) {
-    reason = "libcublasLt.so.13 lacks a function that is needed";
+    reason = "libcublasLt.so.13 lacks a required function";
     return false;
   }
   if (const cublasStatus_t s = l.create(&l.handle); s != CUBLAS_STATUS_SUCCESS) {
@@ -77,7 +77,7 @@ void ok(cublasStatus_t status, const char* call) {
   throw Failed{DeviceStatus::failed};
 }
 
-// Descriptors that go when the call has been queued.
+// Descriptors that live until the call is queued.
 template <class T>
 struct Held {
   T value = nullptr;

@@ -1,5 +1,5 @@
 // Products by cuBLASLt behind the same kernel table: a yardstick for our own (TESSERA_CUDA_MATH=cublaslt,
-// cublaslt_tf32). The library is opened when it is asked for, which is after a device was found; nothing needs it.
+// cublaslt_tf32). The library is opened on request, after a device was found; nothing else needs it.
 #pragma once
 #include <string>
 
@@ -7,7 +7,7 @@
 
 namespace tessera::cuda {
 
-// The CUDA table with cuBLASLt's products, and every op a launch of its own; nullptr and the reason where the library
+// The CUDA table with cuBLASLt's products, where every op is its own launch; nullptr and the reason if the library
 // cannot be used.
 const KernelTable* cublaslt_kernels(bool tf32, std::string& reason);
 

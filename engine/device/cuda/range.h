@@ -1,5 +1,5 @@
 // Named ranges for a profiler, chosen at build time (CMake's TESSERA_NVTX): the phases of the host's work, and each
-// launch as it is recorded or run by itself. Without it they are nothing.
+// launch as it is recorded or run. Without TESSERA_NVTX they compile to nothing.
 #pragma once
 #ifdef TESSERA_NVTX
 #include <nvtx3/nvToolsExt.h>

@@ -2,8 +2,8 @@
 // double.
 //   x, y [rows, cols]; gamma, beta [1, cols]; mean, var [groups, cols]; the variance is the biased one; act = ReLU if
 //       relu
-//   A block owns 8 columns from `first`, its 256 threads walk 32 rows at a time: no sum crosses a block. Rows in a
-//   fixed order, so the same bits for any schedule.
+//   A block owns 8 columns from `first`, its 256 threads process 32 rows at a time: no sum crosses a block. Rows in a
+//   fixed order: the same bits for any schedule.
 #pragma once
 #include "kernels/gpu/bodies/chain.cuh"
 
@@ -24,8 +24,8 @@ struct NormOut {
   Mat<float> y, mean, var;
 };
 
-// Forward, one group. 3 reads and 1 write of x (16·rows·cols bytes, of which two reads come from cache), 8 FLOP an
-// element: bandwidth-bound · four block barriers
+// Forward, one group. 3 reads and 1 write of x (16·rows·cols bytes, two of the reads from cache), 8 FLOP per element:
+// bandwidth-bound · four block barriers
 __device__ inline void batch_norm(const NormIn& in, const NormOut& out, int first_column, int g, ColumnRoom& room) {
   const int c = first_column + column_lane();
   const int first = g * in.rows + row_lane(), end = c < in.x.cols ? (g + 1) * in.rows : 0;
@@ -49,11 +49,11 @@ __device__ inline void batch_norm(const NormIn& in, const NormOut& out, int firs
   for (int r = first; r < end; r += kDown) out.y.row(r)[c] = at_least((in.x.row(r)[c] - centre) * scale + shift, floor);
 }
 
-// Backward, all groups one after the other. d_x = gamma·rstd·(d − mean(d) − x̂·mean(d·x̂)) with d = d_y where ReLU let
-// it through (recomputed, not stored);
+// Backward, all groups one after the other. d_x = gamma·rstd·(d − mean(d) − x̂·mean(d·x̂)) with d = d_y where ReLU
+// passed it, else 0 (recomputed, not stored);
 //   d_gamma = Σ d·x̂, d_beta = Σ d
-//   4 reads and 1 write of x (20·rows·cols bytes, of which two reads come from cache), 14 FLOP an element:
-//   bandwidth-bound · four block barriers a group
+//   4 reads and 1 write of x (20·rows·cols bytes, two of the reads from cache), 14 FLOP per element: bandwidth-bound ·
+//   four block barriers per group
 struct Norm {
   float centre, rstd, scale, shift;
   bool relu;

@@ -1,6 +1,6 @@
-// An op as a step of a fused launch (kernels/fused.h). Fused<Op> stands beside the device functions of the op's own
-// launch and calls them over a block's part, so a fused step has the bits of its composition.
-//   using Step                                   what the device is told: plain data
+// An op as a step of a fused launch (kernels/fused.h). Fused<Op> is next to the device functions of the op's own launch
+// and calls them on a block's part, so a fused step is bit-identical to its unfused ops.
+//   using Step                                   the device's parameters: plain data
 //   static Step pack(const Call&, Packing&)      on the host
 //   __device__ static void rows(const Step&, const RowsPart&)
 //   __device__ static void cols(const Step&, const ColsPart&)
@@ -8,8 +8,8 @@
 //       where walk(rows, columns, f) calls f(row, first column, end of columns)
 //   __device__ static void tiles(const Step&, const TilesPart&), static Tiling tiling(const FusedStep&)
 //   __device__ static void packed(const Step&, const PackedPart&)
-// An op has those that TESSERA_OPS lists for it; fused.cu and gpu/fused/chains.cuh are generated from that list and do
-// not compile without them.
+// An op has the functions that TESSERA_OPS lists for it; fused.cu and gpu/fused/chains.cuh are generated from that list
+// and do not compile without them.
 #pragma once
 #include "kernels/fused.h"
 #include "kernels/gpu/bodies/columns.cuh"
@@ -27,7 +27,7 @@ struct Packing {
   bool fits = true;   // false: a launch cannot hold the op
 };
 
-// The largest of the tiles' rooms; column sums and rates need less, sequences take what there is.
+// The largest room of any tile; column sums and rates need less, sequences use all of it.
 constexpr int kSharedFloats = shared_floats<FmaTile<128, 8, true, true>>;
 static_assert(kSharedFloats >= shared_floats<FmaTile<64, 64, true, true>> &&
               kSharedFloats >= shared_floats<FmaTile<16, 64, true, true>> &&
@@ -89,7 +89,7 @@ struct ColsPart {
 
 __host__ __device__ inline int tiles_of(int size, int tile) { return (size + tile - 1) / tile; }
 
-// Of a value [rows, cols] that a chain of tiles makes.
+// Of a value [rows, cols] that a chain of tiles computes.
 struct TilesPart {
   int block, rows, cols;
   FusedStep::Part part;
@@ -99,7 +99,7 @@ struct TilesPart {
   __device__ int parts() const { return tiles_of(cols, 32 * kChunk); }
   __device__ int item() const { return block * kBlockWarps + static_cast<int>(threadIdx.x) / 32; }
 };
-// Packed rows at place `number` of a chain of cells, whose columns are `width` wide.
+// Packed rows at position `number` of a chain of cells, with `width` columns each.
 struct PackedPart {
   Rows rows;
   int number, width;
@@ -112,7 +112,7 @@ struct Tiling {
   bool by_rows;  // rows of a scatter; else tiles of 64 × 64
 };
 
-// ---- what many ops share --------------------------------------------------------------------------------------------
+// ---- shared by many ops ---------------------------------------------------------------------------------------------
 // Elementwise ops: Self::map(step, walk), where walk(out, f) calls f(row, first column, end of columns).
 template <class Self>
 struct FusedMap {
@@ -126,7 +126,7 @@ struct FusedMap {
     Self::map(x, [&](const Target& out, auto&& f) { p.each_chunk(out.rows, f); });
   }
 };
-// Updates: their columns are walked as their elements are.
+// Updates: their columns are processed like their elements.
 template <class Self>
 struct FusedUpdate {
   template <class Step>

@@ -1,4 +1,4 @@
-// fill, reshape, concat_rows, concat_cols as steps of a fused launch; moves go in words.
+// fill, reshape, concat_rows, concat_cols as steps of a fused launch; moves copy words.
 #pragma once
 #include "kernels/gpu/bodies/chain.cuh"
 

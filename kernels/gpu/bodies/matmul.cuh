@@ -6,7 +6,7 @@ namespace tessera::gpu {
 
 struct ProductStep {
   Problem problem;
-  int64_t part;  // where the sums of slices are: bytes from the start of the workspace
+  int64_t part;  // offset of the sums of slices: bytes from the start of the workspace
   bool trans_a, trans_b;
 };
 
@@ -18,7 +18,7 @@ __attribute__((noinline)) __device__ void make_rows(const Problem& p, const Rows
     for (int c = first; c < end; c += across)
       make_tile<FmaTile<down, across, !trans_a, trans_b>, trans_a, trans_b>(p, rows, r, c, end, slice, out, shared);
 }
-// Rows of a product in columns [first, end): low tiles where there are few rows.
+// Rows of a product in columns [first, end): low tiles if there are few rows.
 __device__ inline void make_product(const ProductStep& x, const Rows& rows, int first, int end, int slice, float* out,
                                     float* shared) {
   const Problem& p = x.problem;

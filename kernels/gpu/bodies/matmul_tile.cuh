@@ -1,9 +1,9 @@
-// A tile of op(A)·op(B), the part every matmul kernel shares: what is brought to shared memory and how a thread
-// multiplies it.
-//   A stage is kStep = 32 of k. An operand keeps its direction in shared memory, so that 16-byte copies go straight
-//   through: [side][36] where k runs along rows,
-//   [32][side + 8] where the tile's side does. Either stride lets the fragment reads below meet every bank once.
-//   Copies are asynchronous (cp.async): while one stage is multiplied the next one is on its way.
+// A tile of op(A)·op(B), shared by all matmul kernels: how operands reach shared memory and how a thread multiplies
+// them.
+//   A stage is kStep = 32 of k. An operand keeps its orientation in shared memory, so that 16-byte copies need no
+//   transposition: [side][36] if k runs along rows, [32][side + 8] if the tile's side does. Both strides make the
+//   fragment reads below free of bank conflicts.
+//   Copies are asynchronous (cp.async): the next stage is in flight while one is multiplied.
 #pragma once
 #include "kernels/gpu/dialect/view.cuh"
 
@@ -11,7 +11,7 @@ namespace tessera::gpu {
 
 constexpr int kStep = 32, kAlongK = kStep + 4;
 
-// Floats of one stage of an operand of which the tile has `side` rows or columns.
+// Floats of one stage of an operand with `side` rows or columns in the tile.
 template <int side>
 constexpr int kStageRoom = side* kAlongK > kStep*(side + 8) ? side* kAlongK : kStep*(side + 8);
 
@@ -28,14 +28,14 @@ struct Panel {
   bool wide;  // 16-byte copies at every fourth element of a row
 };
 
-// Which rows of the product a block makes: `count` of them, in runs of `run` that begin `apart` rows apart.
+// The rows of the product that a block computes: `count` rows, in runs of `run` that begin `apart` rows apart.
 struct Rows {
   int first, count, run, apart;
   __device__ int at(int i) const { return i < run ? first + i : first + i / run * apart + i % run; }
 };
 __device__ inline Rows rows_between(int first, int end) { return {first, end - first, end - first, 0}; }
 
-// Brings i in [first, first + side) of `rows` and k in [k0, k0 + 32) to shared memory; zeros beyond rows.count and
+// Loads i in [first, first + side) of `rows` and k in [k0, k0 + 32) into shared memory; zeros beyond rows.count and
 // `depth`.
 template <int side, bool along_k, int threads>
 __device__ inline void bring(const Panel& p, const Rows& rows, int first, int k0, int depth, float* stage) {
@@ -60,14 +60,13 @@ __device__ inline void bring(const Panel& p, const Rows& rows, int first, int k0
 }
 
 // ---- fp32 on the FMA units ----------------------------------------------------------------------
-// 256 threads; a thread's elements stand side by side where shared memory holds them so, evenly apart where it holds k
-// so. At 64 × 64 a thread has 4 × 4 elements:
-// per four k it reads eight 16-byte words and does 64 FMA. 16 × 64 and 128 × 8 serve blocks that own few rows or few
-// columns. Every element is one chain over k.
+// 256 threads; a thread's elements are adjacent if they are contiguous in shared memory, and evenly spaced if k is
+// contiguous. At 64 × 64 a thread has 4 × 4 elements: per four k it reads eight 16-byte words and does 64 FMA. 16 × 64
+// and 128 × 8 serve blocks with few rows or few columns. Every element is one chain over k.
 template <int down, int across, bool a_along_k, bool b_along_k>
 struct FmaTile {
   static constexpr int kThreads = 256, kRows = down, kCols = across;
-  static constexpr int kOwn = down * across / kThreads;  // elements of a thread
+  static constexpr int kOwn = down * across / kThreads;  // elements per thread
   static constexpr int kDown = down < 64 ? 1 : 4, kRight = kOwn / kDown;
   static_assert(kRight == 1 || kRight == 4);
   float acc[kDown][kRight] = {};
@@ -125,8 +124,8 @@ struct FmaTile {
 // 128 threads: four warps of 32 × 32, each 2 × 4 fragments of 16 × 8. A Math turns floats into fragments and multiplies
 // them; sums are fp32.
 
-// tf32: 10 bits of mantissa. 3×tf32: each factor as two, the product of the small parts left out, which gives back
-// fp32's accuracy.
+// tf32: 10 bits of mantissa. 3×tf32: each factor is split in two and the product of the small parts is omitted, which
+// restores fp32's accuracy.
 template <bool split>
 struct Tf32Math {
   static constexpr int kDepth = 8, kParts = split ? 2 : 1;
@@ -158,8 +157,7 @@ struct Tf32Math {
   }
 };
 
-// bf16 (8 bits of mantissa, fp32's range) and fp16 (11 bits, up to 65504): rounded where they are read from shared
-// memory.
+// bf16 (8 bits of mantissa, fp32's range) and fp16 (11 bits, up to 65504): rounded when read from shared memory.
 template <bool bfloat>
 struct HalfMath {
   static constexpr int kDepth = 16;

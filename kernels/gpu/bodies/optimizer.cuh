@@ -1,5 +1,5 @@
-// adam (Kingma & Ba 2015), average, clamp_range, report: the end of a step. The step count is read from the device, so
-// a recorded step never has to be patched.
+// adam (Kingma & Ba 2015), average, clamp_range, report: the end of a step. The step counter is read from device
+// memory, so a recorded step is never patched.
 #pragma once
 #include "kernels/gpu/bodies/chain.cuh"
 
@@ -7,8 +7,8 @@ namespace tessera::gpu {
 
 // adam, in place.   param, m, v, grad [rows, cols]; t = step·updates + index + 1
 //   torch form: θ −= lr/(1 − β1ᵗ)·m/(√v/√(1 − β2ᵗ) + ε) · tf1 form: θ −= lr·√(1 − β2ᵗ)/(1 − β1ᵗ)·m/(√v + ε)
-//   4 reads and 3 writes (28·n bytes), ~15 FLOP a parameter: bandwidth-bound · a thread owns four parameters
-//   the rate is worked out once a block, in double · one block barrier; an element depends on its own inputs alone
+//   4 reads and 3 writes (28·n bytes), ~15 FLOP per parameter: bandwidth-bound · a thread owns four parameters
+//   the rate is computed once per block, in double · one block barrier; an element depends on its own inputs only
 struct Rates {
   float rate, root;  // θ −= rate·m/(√v·root + ε)
 };
@@ -33,7 +33,7 @@ struct AdamState {
 inline AdamState adam_state(const Call& call) {
   return {target(call.out[0]), target(call.out[1]), target(call.out[2]), whole(call.in[3])};
 }
-// As one long row where everything lies so.
+// As one long row if all views are contiguous.
 inline AdamState flat_adam_state(const Call& call) {
   const View *out = call.out, &grad = call.in[3];
   if (!contiguous(out[0]) || !contiguous(out[1]) || !contiguous(out[2]) || !contiguous(grad)) return adam_state(call);
@@ -77,8 +77,8 @@ struct Mix {
   }
 };
 
-// clamp_range: elements start … start + count − 1 are brought to [low, high], in place.   8·count bytes:
-// bandwidth-bound · a thread an element; NaN stays
+// clamp_range: elements start … start + count − 1 are clamped to [low, high], in place.   8·count bytes:
+// bandwidth-bound · one thread per element; NaN stays
 struct ClampedRange {
   float* param;
   int64_t start, count;
@@ -96,9 +96,9 @@ __device__ inline void clamp_element(const ClampedRange& s, int64_t i) {
   s.param[i] = v < s.low ? s.low : v > s.high ? s.high : v;
 }
 
-// report: scalars [1, 1] into row step mod slots of the ring [slots, n], in place; the first step with one that is not
-// finite is noted.
-//   one thread: a dozen numbers at most, once a step
+// report: scalars [1, 1] into row step mod slots of the ring [slots, n], in place; records the first step with a scalar
+// that is not finite.
+//   one thread: at most a dozen numbers per step
 constexpr int kScalars = 32;
 struct Scalars {
   const float* x[kScalars];
@@ -189,7 +189,7 @@ struct ReportStep {
 template <>
 struct Fused<Report> {
   using Step = ReportStep;
-  static constexpr bool kCounts = true;  // whoever counts the step must know what was noted
+  static constexpr bool kCounts = true;  // the block that counts the step must see what was recorded
   static Step pack(const Call& call, Packing& packing) {
     ReportStep r{Mat<float>(call.out[0]), {}, call.inputs - 1, static_cast<const Report*>(call.op)->slots};
     packing.fits = r.count <= kScalars;

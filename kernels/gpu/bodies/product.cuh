@@ -1,4 +1,4 @@
-// The slices of a product and the walk of a block over them: what a launch of matmul and a fused launch share.
+// The slices of a product and a block's loop over them, shared by a launch of matmul and a fused launch.
 #pragma once
 #include "kernels/gpu/bodies/matmul_tile.cuh"
 #include "kernels/split_k.h"
@@ -8,7 +8,7 @@ namespace tessera::gpu {
 constexpr int kMaxPairs = 6;
 
 __device__ constexpr int stages_of(int depth) { return (depth + kStep - 1) / kStep; }
-// How often shared memory is filled for a product so cut: a slice begins with a stage of its own.
+// How often shared memory is filled for a product split this way: a slice begins with a new stage.
 __device__ inline int stages_of(Slices slices, int depth) {
   if (slices.count == 0) return 0;
   const int whole = slices.count - 1;
@@ -45,7 +45,7 @@ inline Problem problem(const Call& call, const Matmul& op, int first, int count)
                  slices_of(depth, op.cut)};
     p.slices += p.pair[i].slices.count;
   }
-  if (first > 0) {  // what the pairs before have left in out
+  if (first > 0) {  // the sum of the previous pairs in out
     p.addend = p.out;
     p.ld_addend = p.ld_out;
   } else if (op.addend) {
@@ -56,7 +56,7 @@ inline Problem problem(const Call& call, const Matmul& op, int first, int count)
   return p;
 }
 
-// Where a walk over slices and stages stands.
+// The position of a loop over slices and stages.
 struct Walk {
   int pair, slice, k;  // slice: within the pair; k: first of the stage
   __device__ int end(const Problem& p) const {
@@ -80,10 +80,10 @@ struct Walk {
   }
 };
 
-// The elements of a tile: rows `row0` and on of `rows`, columns col0 up to col_end; all slices, or one of them alone,
-// whose sum goes to `out`, an [rows, cols] of its own. Every thread of the block calls it; two barriers a stage, one of
-// them last. `shared` holds shared_floats<Tile>.
-//   Tile: how elements are made (FmaTile or TensorTile over the same two directions).
+// The elements of a tile: rows from `row0` of `rows`, columns col0 up to col_end; all slices, or a single one, whose
+// sum goes to `out`, a separate [rows, cols]. Every thread of the block calls it; two barriers per stage, one of them
+// last. `shared` holds shared_floats<Tile>.
+//   Tile: how elements are computed (FmaTile or TensorTile of the same orientations).
 template <class Tile>
 constexpr int shared_floats = 2 * (kStageRoom<Tile::kRows> + kStageRoom<Tile::kCols>);
 
@@ -97,15 +97,15 @@ __device__ inline void make_tile(const Problem& p, const Rows& rows, int row0, i
   float *a_stage = shared, *b_stage = shared + 2 * kRoomA;
   const Rows cols = rows_between(0, col_end);
   const bool cut = slice != kAllSlices;
-  Walk at{0, 0, 0};  // of what is multiplied
+  Walk at{0, 0, 0};  // position of the product
   at.skip_empty(p);
   if (cut) {
     at.slice = slice;
     while (at.slice >= p.pair[at.pair].slices.count) at.slice -= p.pair[at.pair++].slices.count;
     at.k = at.slice * p.pair[at.pair].slices.length;
   }
-  Walk ahead = at;  // of what is brought
-  int left = 0;     // stages to bring
+  Walk ahead = at;  // position of the loads
+  int left = 0;     // stages to load
   if (cut) {
     left = stages_of(at.end(p) - at.k);
   } else {
@@ -138,7 +138,7 @@ __device__ inline void make_tile(const Problem& p, const Rows& rows, int row0, i
         v = 0;
       });
     at.next(p);
-    __syncthreads();  // the room may be filled again
+    __syncthreads();  // the room may be reused
   }
   const float* addend = cut ? nullptr : p.addend;
   const int64_t ld = cut ? p.cols : p.ld_out;

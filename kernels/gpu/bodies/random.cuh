@@ -1,5 +1,5 @@
-// Who a row is to the random number generator: its place in the batch and the step, or its own identity where `rows` is
-// given.
+// The identity of a row for the random number generator: its index in the batch and the step, or its own identity if
+// `rows` is given.
 #pragma once
 #include "kernels/gpu/bodies/chain.cuh"
 #include "kernels/math/philox.h"
@@ -17,7 +17,7 @@ __device__ inline Counter row_key(const StepState& state, const Mat<const int32_
                  static_cast<uint32_t>(id[2]));
 }
 
-// Two normals from two uniforms; the angle is half turns, exact until the sine is taken.
+// Two normals from two uniforms; the angle is in half turns, exact until the sine is taken.
 __device__ inline void box_muller(float u, float v, float& x, float& y) {
   const float radius = sqrtf(-2.0f * logf(u));
   float sine, cosine;

@@ -1,11 +1,10 @@
-// The layers of kernels/cpu/recurrent.cpp on a GPU, whose formulae, layouts and order of arithmetic these are: what a
-// block does with some of the sequences, in a launch of its own (recurrent.cu) or as a step of a fused one
-// (gpu/fused/chains.cuh). A sequence is a lane and no lane reads another, so any cut of the sequences gives the same
-// bits.
-//   the lanes' state and the step at hand lie in the block's room, [unit][lane]: recurrent takes in + 7·H floats a
-//   lane, recurrent_grad 7·H block barriers a step: two forward (four: reset before), two backward (three); what a
-//   thread reads of its own from phase to phase needs none · none within recurrent_input_grad and recurrent_wgrad,
-//       where an element is one chain
+// The layers of kernels/cpu/recurrent.cpp on a GPU, with the same formulae, layouts and order of arithmetic: a block's
+// work on some of the sequences, in its own launch (recurrent.cu) or as a step of a fused one (gpu/fused/chains.cuh).
+// One sequence per lane and no lane reads another, so any partition of the sequences gives the same bits.
+//   the lanes' state and the current step are in the block's room, [unit][lane]: recurrent takes in + 7·H floats per
+//   lane, recurrent_grad 7·H · block barriers per step: two forward (four: reset before), two backward (three); values
+//   that a thread wrote itself need none · none within recurrent_input_grad and recurrent_wgrad, where an element is
+//   one chain
 #pragma once
 #include "kernels/gpu/bodies/chain.cuh"
 
@@ -16,7 +15,7 @@ constexpr int kTile = static_cast<int>(kSequenceTile);
 __device__ inline float sigmoid_slope(float y) { return y * (1.0f - y); }
 __device__ inline float gate_of(float x) { return 1.0f / (1.0f + expf(-x)); }
 
-// Steps that sequence b has.
+// The number of steps of sequence b.
 __device__ inline int length_of(const Mat<const float>& length, int b, int sequences, int steps) {
   if (b >= sequences) return 0;
   if (!length) return steps;
@@ -29,8 +28,8 @@ __device__ inline float* cell_of(const Mat<float>& m, int b, int t, int steps, i
   return m.row(((b / kTile * steps + t) * parts + part) * hidden + u) + b % kTile;
 }
 
-// The lanes of the last tile that have no sequence are 0: whoever has the last sequence sees to it. `rows_a_step` rows
-// of a tile-major matrix, of a tile's step.
+// Padding lanes of the last tile are zeroed by the block that owns the last sequence. `rows_a_step`: rows of a
+// tile-major matrix per step of a tile.
 __device__ inline void clear_beyond(const Mat<float>& m, const Rows& rows, int sequences, int steps, int rows_a_step) {
   const int used = sequences % kTile, beyond = kTile - used, first = sequences / kTile * steps * rows_a_step;
   if (used == 0 || rows.at(rows.count - 1) != sequences - 1) return;
@@ -38,7 +37,7 @@ __device__ inline void clear_beyond(const Mat<float>& m, const Rows& rows, int s
     m.row(first + i / beyond)[used + i % beyond] = 0.0f;
 }
 
-// Σ_k w(k)·v[k][lane], k < depth: weights of one unit, `step` apart; a value's lanes side by side.
+// Σ_k w(k)·v[k][lane], k < depth: weights of one unit, `step` apart; the lanes of a value are contiguous.
 __device__ inline float chain_of(const float* w, int64_t step, const float* v, int lanes, int depth, int lane,
                                  float sum) {
   for (int k = 0; k < depth; ++k) sum = fmaf(w[k * step], v[k * lanes + lane], sum);
@@ -74,7 +73,7 @@ inline RecurrentLayer recurrent_layer(const Call& call) {
           static_cast<float>(op.forget_bias)};
 }
 
-// All steps of the sequences `rows`. Every thread of the block calls it. `fixed`: that many lanes, of which those
+// All steps of the sequences `rows`. Every thread of the block calls it. `fixed`: the number of lanes, where lanes
 // beyond the batch have no steps; 0: rows.count.
 template <int fixed>
 __device__ inline void recurrent_forwards(const RecurrentLayer& s, const Rows& rows, float* room) {
@@ -100,7 +99,7 @@ __device__ inline void recurrent_forwards(const RecurrentLayer& s, const Rows& r
       const int j = i / L, lane = i % L;
       if (s.cell == Cell::gru && j >= 3 * H) {  // q, from h alone
         a[i] = chain_of(s.w_h.data + j - H, s.w_h.ld, h, L, H, lane, s.b_h.data[j - H]);
-      } else if (s.cell == Cell::gru && j >= 2 * H) {  // n's part from x
+      } else if (s.cell == Cell::gru && j >= 2 * H) {  // the part of n from x
         a[i] = chain_of(s.w_x.data + j, s.w_x.ld, x, L, s.in, lane, s.b_x.data[j]);
       } else {
         const float start = s.b_x.data[j] + (s.b_h ? s.b_h.data[j] : 0.0f);
@@ -185,7 +184,7 @@ __device__ inline void recurrent_backwards(const RecurrentBack& s, const Rows& r
   const int L = fixed > 0 ? fixed : rows.count, H = s.w_h.rows, B = s.sequences, first = static_cast<int>(threadIdx.x),
             gate = H * L;
   const int parts = static_cast<int>(saved_of(s.cell)), slope_parts = static_cast<int>(slopes_of(s.cell));
-  // d: the slopes of the step, as `slopes` will hold them
+  // d: the gate gradients of the step, as stored in the output
   float *d_h = room, *d_c = d_h + gate, *d = d_c + gate, *more = d + slope_parts * gate;
   const bool lstm = s.cell == Cell::lstm;
   for (int i = first; i < gate; i += kThreads) {
@@ -239,7 +238,7 @@ __device__ inline void recurrent_backwards(const RecurrentBack& s, const Rows& r
     for (int i = first; i < gate; i += kThreads) {
       const int u = i / L, lane = i % L, b = rows.at(lane);
       for (int p = 0; p < slope_parts; ++p) *cell_of(s.slopes, b, t, s.steps, slope_parts, p, H, u) = d[p * gate + i];
-      if (t >= length_of(s.length, b, B, s.steps)) continue;  // the state was held, and so is its gradient
+      if (t >= length_of(s.length, b, B, s.steps)) continue;  // padding holds the state, and also its gradient
       const float* w = s.w_h.row(u);
       float sum = chain_of(w, 1, d, L, lstm ? 4 * H : 2 * H, lane, d_h[i]);
       if (s.cell == Cell::gru) sum = chain_of(w + 2 * H, 1, d + 3 * gate, L, H, lane, sum);
@@ -299,7 +298,7 @@ __device__ inline void recurrent_weight(const RecurrentWeights& s, int tile, int
   const int k = at / gates, j = at % gates, parts = static_cast<int>(saved_of(s.cell)),
             slope_parts = static_cast<int>(slopes_of(s.cell));
   const bool of_x = k < s.in, of_h = !of_x && k < s.in + H, of_h_bias = k == s.in + H + 1;
-  // The rows of W_h that meet n: gru's stand behind q, reset before's behind r⊙h.
+  // The rows of W_h for n: with gru they multiply into q, with reset before they multiply r⊙h.
   const int slope = s.cell == Cell::gru && (of_h || of_h_bias) && j >= 2 * H ? j + H : j;
   const bool reset = s.cell == Cell::gru_reset_before && of_h && j >= 2 * H;
   int most = 0;
@@ -320,7 +319,7 @@ __device__ inline void recurrent_weight(const RecurrentWeights& s, int tile, int
 }
 
 // ---- as steps of a fused launch -------------------------------------------------------------------------------------
-// Sequences are taken through a layer as many at a time as their state has room for, `floats` each.
+// Processes as many sequences at a time as the room holds, `floats` each.
 template <class Go>
 __device__ inline void each_group(const Rows& rows, int64_t floats, Go&& go) {
   const int most = kSharedFloats / static_cast<int>(floats);
@@ -347,7 +346,7 @@ struct Fused<Recurrent> {
 template <>
 struct Fused<RecurrentGrad> {
   using Step = RecurrentBack;
-  static constexpr int kRowsOutput = 1;  // the first holds sequences as lanes
+  static constexpr int kRowsOutput = 1;  // the first is lane-major
   static Step pack(const Call& call, Packing& packing) {
     packing.fits = recurrent_grad_floats(call.in[2].rows) <= kSharedFloats;
     return recurrent_back(call);

@@ -5,8 +5,8 @@
 namespace tessera::gpu {
 
 // row_dot: out[r, 0] = scale·Σ_c x[r, c]·y[r, c], or of x alone: sum_cols.   x, y [rows, cols] · out [rows, 1]
-//   4 or 8 bytes and 2 FLOP an element: bandwidth-bound · one warp a row, its lanes a column in 32 · no barrier
-//   the order of a row's sum depends on cols alone, so a row has the same bits in any batch
+//   4 or 8 bytes and 2 FLOP per element: bandwidth-bound · one warp per row, one lane per column in 32 · no barrier
+//   the order of a row's sum depends only on cols, so a row has the same bits in any batch
 template <bool with_y>
 __device__ inline void row_dot(const Mat<const float>& x, const Mat<const float>& y, const Mat<float>& out,
                                double scale, int r) {

@@ -1,5 +1,5 @@
-// draw_conditions, gather_rows, gather_sequences, mixture_draw: which rows a step trains on, their codes, and latent
-// rows drawn from a mixture. All stay on the device: no row crosses the bus in a step.
+// draw_conditions, gather_rows, gather_sequences, mixture_draw: the rows a step trains on, their codes, and latent rows
+// drawn from a mixture. All stay on the device: no row crosses the bus during a step.
 #pragma once
 #include "kernels/gpu/bodies/random.cuh"
 
@@ -9,9 +9,9 @@ __device__ inline int at_most(uint32_t word, int64_t n) {
   return static_cast<int>((static_cast<uint64_t>(word) * static_cast<uint64_t>(n)) >> 32);
 }
 
-// draw_conditions: training by sampling (ops.h has the inputs). A thread a row: one Philox block, a binary search in
-// the column's cumulative shares, three
-//   dependent reads: latency-bound, ~40 bytes a row · no synchronisation; a row depends on its key alone
+// draw_conditions: training by sampling (ops.h has the inputs). One thread per row: one Philox block, a binary search
+// in the column's cumulative shares, three dependent reads: latency-bound, ~40 bytes per row · no synchronisation; a
+// row depends only on its key
 struct ConditionTables {
   const float* cumulative;
   Mat<const int32_t> start, offset, index, rows;
@@ -50,8 +50,8 @@ __device__ inline void draw_condition(const ConditionTables& in, const Mat<int32
 
 // gather_rows: index[i, s], value[i, s] of table row row[i]: a softmax span's chosen column with 1, a tanh span's
 // column with its alpha.
-//   codes [n, C], alphas [n, A], row [rows, 1] · index, value [rows, spans]; 16 bytes an entry plus the row's codes:
-//   bandwidth-bound a thread an entry · no synchronisation, exact
+//   codes [n, C], alphas [n, A], row [rows, 1] · index, value [rows, spans]; 16 bytes per entry plus the row's codes:
+//   bandwidth-bound · one thread per entry · no synchronisation, exact
 __device__ inline void gather_entry(const SpanTable& spans, const Mat<const int32_t>& codes,
                                     const Mat<const float>& alphas, int from, const Mat<int32_t>& index,
                                     const Mat<float>& value, int i, int s) {
@@ -60,7 +60,7 @@ __device__ inline void gather_entry(const SpanTable& spans, const Mat<const int3
   value.row(i)[s] = span.softmax ? 1.0f : alphas.row(from)[span.slot];
 }
 
-// gather_sequences: a thread an element of x.   4·B·steps·(F + 1) bytes written, as many read: bandwidth-bound · no
+// gather_sequences: one thread per element of x.   4·B·steps·(F + 1) bytes written, as many read: bandwidth-bound · no
 // synchronisation, exact
 struct SequenceRows {
   Mat<const float> features;
@@ -85,8 +85,8 @@ __device__ inline void gather_sequence_element(const SequenceRows& s, int b, int
 
 // mixture_draw: out[i, a] = mean[k, a] + Σ_b factor[k·d + a, b]·noise[i, b], k = component[i].   noise, out [rows, d] ·
 // mean [K, d], factor [K·d, d]
-//   2·d FLOP and 4·d bytes of factor an element, from cache: latency-bound · a thread an element, one chain over b · no
-//   synchronisation
+//   2·d FLOP and 4·d bytes of factor per element, from cache: latency-bound · one thread per element, one chain over b
+//   · no synchronisation
 struct Mixture {
   Mat<const float> noise;
   Mat<const int32_t> component;

@@ -1,9 +1,9 @@
 // The spans of a row: tanh for positions, Gumbel softmax for choices (Jang et al. 2017), the condition's cross-entropy,
-// and the pieces they are made of.
-//   x, y [rows, W], the spans side by side; SpanTable (ops.h) comes by value, its arrays lie on the device
-//   One warp a (row, span), its lanes a column in 32: spans are as narrow as one column and as wide as a table's
-//   largest category, and no two of them wait for each other. No barrier; sums over lanes by a butterfly, whose order
-//       depends on the span alone, so a row has the same bits in any batch.
+// and their parts.
+//   x, y [rows, W], the spans adjacent; SpanTable (ops.h) is passed by value, its arrays are in device memory
+//   One warp per (row, span), one lane per column in 32: a span has between one column and as many as a table's largest
+//   category, and spans do not wait for each other. No barrier; sums over lanes by a butterfly, whose order depends
+//   only on the span, so a row has the same bits in any batch.
 #pragma once
 #include "kernels/gpu/bodies/chain.cuh"
 
@@ -26,7 +26,7 @@ __device__ inline float clamp(float u, float low, float high) {
 }
 __device__ inline float gumbel(float u, float low, float high) { return -logf(-logf(clamp(u, low, high))); }
 
-// The largest of a span's values, NaN passed over; one value at least is read by some lane.
+// The maximum of a span's values, ignoring NaN; at least one lane reads a value.
 __device__ inline float span_max(const float* x, int width, int lane) {
   float m = kLowest;
   for (int k = lane; k < width; k += 32) m = x[k] > m ? x[k] : m;
@@ -34,7 +34,7 @@ __device__ inline float span_max(const float* x, int width, int lane) {
 }
 
 // span_activation: y = softmax((x + gumbel(u))/tau) on softmax spans, tanh(x) on tanh spans.
-//   12·rows·W bytes, ~4 transcendental functions an element: bandwidth-bound once the functions overlap · a lane reads
+//   12·rows·W bytes, ~4 transcendental functions per element: bandwidth-bound once the functions overlap · a lane reads
 //   back only what it wrote
 __device__ inline void span_activation(const SpanPlace& p, const Mat<const float>& x, const Mat<const float>& u,
                                        const Mat<float>& out, float inverse_tau, float low, float high) {
@@ -61,7 +61,7 @@ __device__ inline void span_activation(const SpanPlace& p, const Mat<const float
 }
 
 // span_activation_grad: d_x = y·(d − Σ y·d)/tau on softmax spans, (1 − y²)·d on tanh spans.   y, d, d_x [rows, W]
-//   12·rows·W bytes (y and d are read twice, the second time from cache), 5 FLOP an element: bandwidth-bound
+//   12·rows·W bytes (y and d are read twice, the second time from cache), 5 FLOP per element: bandwidth-bound
 __device__ inline void span_activation_grad(const SpanPlace& p, const Mat<const float>& y, const Mat<const float>& d,
                                             const Mat<float>& out, float inverse_tau) {
   const float* a = y.row(p.row) + p.span.start;
@@ -86,7 +86,7 @@ __device__ inline float log_sum_exp(const float* x, int width, int lane) {
 
 // span_cross_entropy: out[r] = −log softmax(x's span)[chosen]; 0 for condition −1.   x [rows, W], condition [rows, 1]
 // int32 · out [rows, 1]
-//   one warp a row, only the chosen span is read, twice: latency-bound
+//   one warp per row, only the chosen span is read, twice: latency-bound
 __device__ inline void span_cross_entropy(const SpanTable& spans, const Mat<const float>& x,
                                           const Mat<const int32_t>& condition, const Mat<float>& out, int r) {
   const int lane = lane_id();
@@ -101,7 +101,7 @@ __device__ inline void span_cross_entropy(const SpanTable& spans, const Mat<cons
 }
 
 // span_cross_entropy_grad: d_x = (softmax − one-hot)·d in the chosen span, 0 elsewhere.   x, d_x [rows, W], d [rows, 1]
-//   one warp a row; 4·rows·W bytes written: bandwidth-bound
+//   one warp per row; 4·rows·W bytes written: bandwidth-bound
 __device__ inline void span_cross_entropy_grad(const SpanTable& spans, const Mat<const float>& x,
                                                const Mat<const int32_t>& condition, const Mat<const float>& d,
                                                const Mat<float>& out, int r) {
@@ -126,7 +126,7 @@ __device__ inline void span_cross_entropy_grad(const SpanTable& spans, const Mat
 // span_reconstruction: −log of the decoder's density, constants dropped: (value − tanh(x))²/(2σ²) + ln σ on tanh spans,
 // −log softmax(x's span)[index] on softmax spans.
 //   x [rows, W], index, value [rows, S] (index is a column of the row), sigma [1, A] · out [rows, S]
-//   4·rows·(W + 3·S) bytes, x read twice, the second time from cache; one exponential an element: bandwidth-bound
+//   4·rows·(W + 3·S) bytes, x read twice, the second time from cache; one exponential per element: bandwidth-bound
 struct Reconstruction {
   Mat<const float> x;
   Mat<const int32_t> index;
@@ -180,8 +180,8 @@ __device__ inline void span_reconstruction_grad(const SpanPlace& p, const Recons
 
 // span_reduce: out[r, s] = sum or max of x over span s.   x [rows, W] · out [rows, S]; 4·rows·(W + S) bytes:
 // bandwidth-bound
-//   The maximum is that of a walk from the first column which takes what is greater: NaN there stays, NaN elsewhere is
-//   passed over.
+//   The maximum is that of a scan from the first column with >: NaN in the first column stays, NaN elsewhere is
+//   ignored.
 __device__ inline void span_reduce(const SpanPlace& p, const Mat<const float>& x, const Mat<float>& out, bool max) {
   const float* from = x.row(p.row) + p.span.start;
   float y;
@@ -211,8 +211,8 @@ __device__ inline void span_mask(const SpanPlace& p, float* out, bool softmax) {
 
 // span_sample: alphas = tanh(x), codes = argmax(x + gumbel(u)), a draw from softmax(x); the lowest index on a tie.   x,
 // u [rows, W] · codes [rows, C], alphas [rows, A]
-//   8·rows·W bytes, two logarithms an element: bandwidth-bound once they overlap · maxima are exact, so any order gives
-//   the same draw
+//   8·rows·W bytes, two logarithms per element: bandwidth-bound once they overlap · maxima are exact, so any order
+//   gives the same draw
 __device__ inline void span_sample(const SpanPlace& p, const Mat<const float>& x, const Mat<const float>& u,
                                    const Mat<int32_t>& codes, const Mat<float>& alphas, float low, float high) {
   const float* logit = x.row(p.row) + p.span.start;
@@ -228,8 +228,7 @@ __device__ inline void span_sample(const SpanPlace& p, const Mat<const float>& x
     if (g > best) best = g, at = k;
   }
   warp_argmax(best, at);
-  // A walk from the first column takes what is greater than that: where nothing is, it stays there, and NaN there is
-  // never beaten.
+  // A scan from the first column with >: if no value is greater the first column wins, and NaN there is never exceeded.
   const float first = logit[0] + gumbel(noise[0], low, high);
   if (at == 0x7FFFFFFF || first != first) at = 0;
   if (p.lane == 0) codes.row(p.row)[p.span.slot] = at;

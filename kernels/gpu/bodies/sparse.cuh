@@ -1,7 +1,7 @@
 // sparse_dense, sparse_pick, sparse_matmul, sparse_wgrad: rows with a few entries, kept as (index, value) instead of
 // one-hot blocks.
-//   entry j of row p is column (j / per)·width + index[p, j] of the dense row; its weight is value[p, j], 1 where there
-//       is no value tensor.
+//   entry j of row p is column (j / per)·width + index[p, j] of the dense row; its weight is value[p, j], or 1 without
+//       a value tensor.
 //   index, value [rows, entries] · dense [rows, blocks·width] · weight [blocks·width, N]
 #pragma once
 #include "kernels/gpu/bodies/chain.cuh"
@@ -25,7 +25,7 @@ struct Entries {
 
 // sparse_dense: out = the dense rows, entries of one column added in order.   4·rows·(blocks·width + 2·entries) bytes:
 // bandwidth-bound
-//   one warp a row: its lanes write zeros, then each adds the entries of whole blocks, which no other lane touches ·
+//   one warp per row: its lanes write zeros, then each adds the entries of whole blocks, which no other lane touches ·
 //       one warp barrier
 __device__ inline void sparse_dense(const Entries& e, const Mat<float>& out, int p) {
   float* to = out.row(p);
@@ -37,8 +37,8 @@ __device__ inline void sparse_dense(const Entries& e, const Mat<float>& out, int
       if (const int c = e.column(p, j); c >= 0) to[c] += e.weight(p, j);
 }
 
-// sparse_pick: out[p, j] = the dense row at entry j, 0 for no entry: the transpose of sparse_dense.   12 bytes an
-// entry: bandwidth-bound · a thread an entry, exact
+// sparse_pick: out[p, j] = the dense row at entry j, 0 for no entry: the transpose of sparse_dense.   12 bytes per
+// entry: bandwidth-bound · one thread per entry, exact
 struct Pick {
   Mat<const int32_t> index;
   Mat<const float> dense;
@@ -57,7 +57,7 @@ __device__ inline void sparse_pick(const Pick& x, int p, int j) {
 
 // sparse_matmul: out = dense·weight (+ addend [rows, N] or [1, N]), four columns of one row.   2·rows·entries·N FLOP
 // instead of 2·rows·blocks·width·N
-//   reads entries rows of the weight a row, which stays in L2: bandwidth-bound there
+//   reads `entries` weight rows per row, from L2: bandwidth-bound there
 //   a row's sum runs over its entries in order, so it has the same bits in any batch
 __device__ inline void sparse_matmul_chunk(const Entries& e, const Operand& weight, const Operand& addend,
                                            const Target& out, int p, int c) {
@@ -80,9 +80,9 @@ __device__ inline void sparse_matmul_chunk(const Entries& e, const Operand& weig
 }
 
 // sparse_wgrad: out = denseᵀ·d (+ addend [blocks·width, N]).   d [rows, N] · out [blocks·width, N]
-//   one warp a row of out and 128 columns: it looks through the entries of its block 32 at a time, and adds the rows of
-//   d that belong to its own 4·(blocks·width·N + matches·N) bytes and rows·per index reads a warp, all from cache:
-//   bandwidth-bound no barrier and no atomics: matches are found by ballot and added in the order of the entries
+//   one warp per row of out and 128 columns: it scans the entries of its block 32 at a time, and adds the matching rows
+//   of d · 4·(blocks·width·N + matches·N) bytes and rows·per index reads per warp, all from cache: bandwidth-bound · no
+//   barrier and no atomics: matches are found by ballot and added in the order of the entries
 __device__ inline void sparse_wgrad(const Entries& e, const Operand& d, const Operand& addend, const Target& out, int w,
                                     int part) {
   const int lane = lane_id(), c = (part * 32 + lane) * kChunk, n = min(kChunk, out.cols - c);

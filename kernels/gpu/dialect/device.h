@@ -26,7 +26,7 @@ struct Launch {
   bool cooperative = false;  // all blocks resident at once: grid_sync() may be used
 };
 
-// A large parameter of a kernel, by value, read where it lies: the kernel declares it `const __grid_constant__
+// A large parameter of a kernel, by value, read in place: the kernel declares it `const __grid_constant__
 // Constants<T>`.
 template <class T>
 struct Constants {
@@ -34,14 +34,14 @@ struct Constants {
   __host__ __device__ const T& operator*() const { return value; }
 };
 
-// What the host does with a CUDA error; set by the backend, which knows what was being done. Must not return.
+// How the host handles a CUDA error; set by the backend, which knows the operation. Must not return.
 using CudaFailure = void (*)(cudaError_t error, const char* call);
 extern CudaFailure on_cuda_failure;
 inline void cuda_check(cudaError_t error, const char* call) {
   if (error != cudaSuccess) on_cuda_failure(error, call);
 }
 
-// Arguments are converted to the kernel's parameter types. An empty grid is no launch.
+// Arguments are converted to the kernel's parameter types. An empty grid launches nothing.
 template <class... P, class... A>
 void launch(const Launch& l, const char* name, void (*kernel)(P...), const A&... arguments) {
   if (l.grid.x == 0 || l.grid.y == 0 || l.grid.z == 0) return;
@@ -72,8 +72,8 @@ namespace tessera {
 using butterfly::warp_argmax, butterfly::warp_max, butterfly::warp_min, butterfly::warp_sum;
 
 // ---- asynchronous copies from global to shared memory -------------------------------------------
-// The bytes are there after cp_async_wait of their group by the thread that copied, and a barrier for the others. With
-// `in` false zeros are written and the source is not read. Source and target are aligned to the size.
+// The bytes are visible after cp_async_wait of their group to the thread that copied, and after a barrier to the
+// others. With `in` false zeros are written and the source is not read. Source and target are aligned to the size.
 __device__ inline unsigned shared_address(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
 __device__ inline void cp_async_16(void* shared, const void* global, bool in = true) {
   const int bytes = in ? 16 : 0;
@@ -91,7 +91,7 @@ __device__ inline void cp_async_4(void* shared, const void* global, bool in = tr
                : "memory");
 }
 __device__ inline void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-// Waits until at most `pending` of this thread's newest groups are still under way.
+// Waits until at most `pending` of this thread's newest groups are still in flight.
 template <int pending>
 __device__ inline void cp_async_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");

@@ -8,8 +8,8 @@
 //   inline PTX only inside the wrappers of gpu/dialect/device.h, each with a twin in the emulation: cp_async_16,
 //       cp_async_wait,
 //       mma_tf32, …
-// Warp functions take their masks; __activemask() and coalesced groups are not part of it. warp_sum, warp_max and their
-// kin want a whole warp.
+// Warp functions take their masks; __activemask() and coalesced groups are not part of the dialect. warp_sum, warp_max
+// and similar need a whole warp.
 // A kernel file includes no standard C++ header: they cost seconds each under nvcc.
 #pragma once
 #include <cstddef>
@@ -27,10 +27,10 @@ constexpr unsigned kWholeWarp = 0xFFFFFFFFu;
 
 namespace tessera {
 
-// bytes a block may have on sm_90 (100 KiB on sm_86, sm_89 and sm_120: stay below where a kernel is to run there)
+// bytes a block may have on sm_90 (100 KiB on sm_86, sm_89 and sm_120: stay below if a kernel must run there)
 constexpr int kSharedLimit = 227 * 1024;
 
-// ⌈a / b⌉: how many blocks of b cover a.
+// ⌈a / b⌉: the number of blocks of b that cover a.
 __host__ __device__ constexpr int64_t blocks_for(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace tessera

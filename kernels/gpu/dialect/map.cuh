@@ -1,14 +1,14 @@
-// map: out[r, c] = f(x_1[r, c], …, x_N[r, c]) with broadcast inputs; what all elementwise kernels are.
+// map: out[r, c] = f(x_1[r, c], …, x_N[r, c]) with broadcast inputs; every elementwise kernel is one.
 //   x_i [rows, cols], [1, cols], [rows, 1] or [1, 1] · out [rows, cols]
-//   (N + 1)·4·rows·cols bytes: bandwidth-bound · a thread owns four neighbouring columns (one 16-byte access where a
-//   row allows it), 256 threads a block no synchronisation; an element depends on its own inputs alone, so its bits
-//       depend on nothing else. out may be one of the inputs.
+//   (N + 1)·4·rows·cols bytes: bandwidth-bound · a thread owns four neighbouring columns (one 16-byte access if the row
+//   is aligned), 256 threads per block · no synchronisation; an element and its bits depend only on its own inputs. out
+//   may be one of the inputs.
 #pragma once
 #include "kernels/gpu/dialect/view.cuh"
 
 namespace tessera::gpu {
 
-constexpr int kChunk = 4;  // columns a thread
+constexpr int kChunk = 4;  // columns per thread
 
 struct Operand {
   const float* data;
@@ -32,13 +32,13 @@ struct Target {
 inline Target target(const View& v) {
   return {static_cast<float*>(v.data), v.ld, static_cast<int>(v.rows), static_cast<int>(v.cols), aligned16(v)};
 }
-// Of v beside a larger `out`: what v has one of serves all.
+// v as an operand of a larger `out`: a dimension of size one is broadcast.
 inline Operand operand(const View& v, const View& out) {
   const bool one_col = v.cols == 1 && out.cols != 1;
   return {static_cast<const float*>(v.data), v.rows == 1 ? 0 : v.ld, one_col ? 0 : 1, !one_col && aligned16(v)};
 }
 
-// All of v, or its one row for every row.
+// All of v, or its single row for every row.
 inline Operand whole(const View& v) {
   return {static_cast<const float*>(v.data), v.rows == 1 ? 0 : v.ld, 1, aligned16(v)};
 }
@@ -90,7 +90,7 @@ template <class F, int N>
 void map(void* scratch, const char* name, F f, const View* const (&views)[N == 0 ? 1 : N], const View& out) {
   Operands<N> in{};
   Target to = target(out);
-  bool flat = contiguous(out);  // then the rows are one long row, with one ragged chunk instead of one a row
+  bool flat = contiguous(out);  // then the rows are one long row, with one partial chunk instead of one per row
   for (int i = 0; i < N; ++i) {
     const View& v = *views[i];
     const bool one_row = v.rows == 1 && out.rows != 1, one_col = v.cols == 1 && out.cols != 1;

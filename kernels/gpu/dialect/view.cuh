@@ -1,11 +1,11 @@
-// A view as a kernel takes it: by value, typed, with 32-bit sizes. Only the row offset is 64 bits wide: a table of 10⁹
-// elements is one multiplication away.
+// A view as a kernel parameter: by value, typed, with 32-bit sizes. Only the row offset has 64 bits, because a table
+// may have more than 2³¹ elements.
 #pragma once
 #include "kernels/gpu/dialect/table.h"
 
 namespace tessera::gpu {
 
-constexpr int kThreads = 256;  // of a block, where a kernel has no reason for another number
+constexpr int kThreads = 256;  // per block, unless a kernel needs another number
 
 template <class T>
 struct Mat {
@@ -21,21 +21,21 @@ struct Mat {
 inline bool empty(const View& v) { return v.rows == 0 || v.cols == 0; }
 inline unsigned grid_of(int64_t work, int64_t each) { return static_cast<unsigned>(blocks_for(work, each)); }
 
-// Rows may be read and written 16 bytes at a time.
+// Whether rows may be accessed 16 bytes at a time.
 inline bool aligned16(const View& v) {
   return reinterpret_cast<uintptr_t>(v.data) % 16 == 0 && (v.rows <= 1 || v.ld * v.item_bytes % 16 == 0);
 }
-// All elements lie one after the other.
+// Whether the elements are contiguous.
 inline bool contiguous(const View& v) { return v.rows <= 1 || v.ld == v.cols; }
 
 // The same elements as one row; of a contiguous view.
 inline View as_row(const View& v) { return {v.data, 1, v.rows * v.cols, v.rows * v.cols, v.item_bytes}; }
 
-// The number of a call's tiles: run() enqueues everything at once, unless there is nothing to do.
+// The number of a call's tiles: run() enqueues everything at once, unless there is no work.
 inline int64_t one_if_any(const Call& call) { return empty(call.out[0]) ? 0 : 1; }
 inline int64_t one(const Call&) { return 1; }
 
-// The kernel of each op, defined in the op's own file (gpu_table.cu asks for all of them).
+// The kernel of each op, defined in the op's own file (table.cu collects them).
 #define TESSERA_DECLARE(type, field, parts) Kernel field##_entry();
 TESSERA_OPS(TESSERA_DECLARE)
 #undef TESSERA_DECLARE

@@ -1,6 +1,6 @@
 // Sums and extremes over the 32 lanes of a warp, by a butterfly of shuffles: every lane has the same bits. All lanes
 // call them. gpu/dialect/device.h takes them from here; the emulation does each in one step, and tests/gpu/machine.cpp
-// holds it to the bits of these.
+// checks that its bits equal these.
 #pragma once
 
 namespace tessera::butterfly {
@@ -11,7 +11,7 @@ __device__ inline T warp_sum(T v) {
   for (int step = 16; step > 0; step >>= 1) v += __shfl_xor_sync(kWholeWarp, v, step);
   return v;
 }
-// NaN wins: max and min of numbers of which one is NaN are NaN.
+// NaN wins: max and min are NaN if any number is.
 template <class T>
 __device__ inline T warp_max(T v) {
 #pragma unroll
@@ -30,7 +30,7 @@ __device__ inline T warp_min(T v) {
   }
   return v;
 }
-// The largest value and the lowest index that has it, in every lane.
+// The largest value and its lowest index, in every lane.
 template <class T>
 __device__ inline void warp_argmax(T& v, int& index) {
 #pragma unroll

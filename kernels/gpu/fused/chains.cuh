@@ -1,6 +1,5 @@
-// What a fused launch is told, in its parameters, and how a block does one step of a chain. The ops, and how each can
-// be cut, come from TESSERA_OPS; what a block does for one is Fused<Op> (gpu/fused/chain.cuh), beside the op's other
-// device code.
+// The parameters of a fused launch, and how a block runs one step of a chain. The ops, and how each can be partitioned,
+// come from TESSERA_OPS; the work of a block is Fused<Op> (gpu/bodies/chain.cuh), next to the op's other device code.
 #pragma once
 #include "kernels/gpu/bodies/batch_norm.cuh"
 #include "kernels/gpu/bodies/copy.cuh"
@@ -23,8 +22,8 @@ struct FusedTable {
     FusedChain::Cut cut;
     int end;  // blocks of this chain and all before
     int units, per_block, first_step, steps;
-    int parts, width;  // cells; tiles: rows and columns of what its tiles make
-    bool by_rows;      // tiles: of a scatter, whose warps make a row each
+    int parts, width;  // cells; tiles: rows and columns of the value that its tiles compute
+    bool by_rows;      // tiles: of a scatter, one row per warp
   } chain[kMaxChains];
   struct Step {
     OpKind kind;
@@ -46,7 +45,7 @@ template <class Op>
 __device__ inline const typename Fused<Op>::Step& told(const unsigned char* step) {
   return *reinterpret_cast<const typename Fused<Op>::Step*>(step);
 }
-// An op that cannot be cut so does not come here: the host does not take it into such a chain (fused.cu).
+// An op without this partition does not get here: the host does not put it into such a chain (fused.cu).
 template <class Op, int parts>
 __device__ inline void rows_of_op(const unsigned char* step, const RowsPart& part) {
   if constexpr ((parts & Parts::rows) != 0) Fused<Op>::rows(told<Op>(step), part);
@@ -114,7 +113,7 @@ __attribute__((noinline)) __device__ void do_flat(OpKind kind, const unsigned ch
 
 __attribute__((noinline)) __device__ void do_tiles(OpKind kind, const unsigned char* step, TilesPart part, bool by_rows,
                                                    const StepState& state) {
-  // The block's elements of what the chain's first step makes.
+  // The block's elements of the value that the chain's first step computes.
   const auto walk = [&](int, int, auto&& f) {
     const int rows = part.rows, cols = part.cols;
     if (by_rows) {

@@ -1,9 +1,9 @@
-// fused: a launch of many ops (kernels/fused.h). The table of chains and steps is a kernel parameter, so that a
-// recorded launch needs nothing uploaded.
+// fused: a launch of many ops (kernels/fused.h). The table of chains and steps is a kernel parameter, so a recorded
+// launch needs no upload.
 //   bytes and FLOPs are those of its ops; results that stay within a block are read back from L1 and L2
 //   the first and the last launch of a step also count it (fused.h)
-//   one block barrier a step · every op by the device functions of its own kernel, so the bits of the composition; no
-//       atomics
+//   one block barrier per step · every op uses the device functions of its own kernel, so the bits equal those of the
+//       unfused ops; no atomics
 #include "kernels/gpu/fused/chains.cuh"
 
 namespace tessera::gpu {
@@ -43,14 +43,14 @@ __global__ void __launch_bounds__(kThreads) fused_kernel(const __grid_constant__
     }
     __syncthreads();
   }
-  // By the block that may have reported in this launch, so that it knows of it.
+  // By the block that may have reported in this launch, so that it sees the report.
   if (block == 0 && c == t.counting && threadIdx.x == 0) {
     if (t.first) t.state->running = state.step;
     if (t.last) t.state->step = after_step(*t.state, state.step);
   }
 }
 
-// ---- the host's side: steps put into the table --------------------------------------------------
+// ---- host: packing steps into the table ---------------------------------------------------------
 class Builder {
  public:
   explicit Builder(FusedTable& t) : t_(t) {}
@@ -115,7 +115,7 @@ class Builder {
     }
     return tiling;
   }
-  // The parts that a chain asks for in a step of it.
+  // The parts that a chain needs of its steps.
   static int parts_of(FusedChain::Cut cut, const FusedStep& s) {
     if (cut == FusedChain::cols) return Parts::cols;
     if (cut == FusedChain::flat) return Parts::elements;
@@ -170,7 +170,7 @@ class Builder {
   }
 
   FusedTable& t_;
-  FusedChain::Cut cut_ = FusedChain::rows;  // of the chain that is being put in
+  FusedChain::Cut cut_ = FusedChain::rows;  // of the chain being packed
   bool fits_ = true;
 };
 
@@ -184,7 +184,7 @@ bool build(const FusedLaunchOp& op, FusedTable& table) {
   return builder.fits();
 }
 
-// 31 KiB: not on the stack, which may be small.
+// 31 KiB: too large for a small stack.
 FusedTable& table_buffer() {
   static thread_local FusedTable table;
   return table;

@@ -73,7 +73,7 @@ tessera_status tessera_context_new(const tessera_context_options* options, tesse
     if (state->options.device != nullptr) state->device = state->options.device;
     state->options.device = nullptr;  // the caller's text need not live on
     Device::check_name(state->device);
-    if (state->device != "auto") Device probe(state->device);  // what is not there is said at once
+    if (state->device != "auto") Device probe(state->device);  // a missing device is reported at once
     if (state->options.memory_limit < 0)
       throw Error(ErrorCode::usage, fmt::format("memory_limit is {}; it must be 0 (none) or a number of bytes.",
                                                 state->options.memory_limit));

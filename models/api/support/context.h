@@ -1,4 +1,4 @@
-// What a context holds, and what one call takes from it.
+// The contents of a context, and what one call uses of it.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -16,7 +16,7 @@ class Device;
 
 namespace tessera::api {
 
-// Shared by the handle and by every stream made with it, so that either may go first.
+// Shared by the handle and by every stream made with it, so that either may be freed first.
 struct ContextState {
   tessera_context_options options{};
   std::string device = "cpu";
@@ -24,17 +24,17 @@ struct ContextState {
   std::shared_ptr<MemoryLimit> memory;
 };
 
-// That of a live context. Throws Error(usage); Error(cancelled) where the context was cancelled.
+// That of a live context. Throws Error(usage); Error(cancelled) if the context was cancelled.
 const std::shared_ptr<ContextState>& state_of(const tessera_context* context);
 
-// What a job wants of the call that it is.
+// Options of a call that runs as a job.
 struct JobHooks {
   const std::atomic<bool>* cancel = nullptr;
   std::function<void(const Progress&)> on_progress;
 };
 
-// A team and a monitor for one call, or for the life of one stream. Calls do not share threads, so they may run side by
-// side.
+// A team and a monitor for one call, or for the life of one stream. Calls do not share threads, so they may run in
+// parallel.
 class Call {
  public:
   explicit Call(const tessera_context* context);
@@ -44,7 +44,7 @@ class Call {
 
   Team& team() { return team_; }
   const Monitor& monitor() const { return monitor_; }
-  // A device of this call's own: calls may run side by side.
+  // The device of this call: calls may run in parallel.
   std::shared_ptr<Device> device() const;
 
  private:
@@ -54,20 +54,20 @@ class Call {
   JobHooks hooks_;
   Team team_;
   Monitor monitor_;
-  // the phase that runs, for the log: where the one before ended
+  // the current phase, for the log: the end of the previous one
   std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace tessera::api
 
-// for tessera_context_cancel(), which a signal handler may call and which can look nothing up
+// for tessera_context_cancel(), which a signal handler may call and which cannot look up handles
 constexpr uint64_t kContextMagic = 0x7478657463736574;
 
 struct tessera_context {
   explicit tessera_context(std::shared_ptr<tessera::api::ContextState> s) : state(std::move(s)) {}
   ~tessera_context() { magic = 0; }
 
-  // first: whatever other handle is taken for a context has as many bytes there
+  // first: any other handle mistaken for a context has at least this many bytes
   volatile uint64_t magic = kContextMagic;
   std::shared_ptr<tessera::api::ContextState> state;
 };

@@ -17,7 +17,7 @@ struct Amount {
   std::string unit;
 };
 
-// What a text begins with, as a number, and the rest; 0 where it begins with none.
+// The number at the start of a text, and the rest; 0 if there is none.
 Amount cut(const std::string& text) {
   Amount a;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), a.number);

@@ -9,7 +9,7 @@ namespace tessera::api {
 // Throws Error(usage) naming `option` for anything but a positive number and s, m or h.
 double parse_duration(const std::string& text, const char* option);
 
-// A duration, "10epochs", or "off": never between the ends. Sets one of the two fields.
+// A duration, "10epochs", or "off": only at the end. Sets one of the two fields.
 void parse_interval(const std::string& text, const char* option, CheckpointOptions& checkpoint);
 
 }  // namespace tessera::api

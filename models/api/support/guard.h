@@ -1,4 +1,4 @@
-// The line between exceptions and statuses: every function of the C interface runs its body in guarded().
+// Converts exceptions to statuses: every function of the C interface runs its body in guarded().
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -25,21 +25,21 @@ tessera_status guarded(Body&& body) noexcept {
   } catch (...) { return keep_error(); }
 }
 
-// A pointer the caller must give. Throws Error(usage) with the name the header gives it.
+// A required pointer. Throws Error(usage) with its name in the header.
 template <class T>
 T& required(T* pointer, const char* name) {
   if (pointer == nullptr) throw Error(ErrorCode::usage, std::string("The argument ") + name + " must not be NULL.");
   return *pointer;
 }
 
-// The options as this library knows them: NULL and missing tails are zeros; fields of a newer header must be zeros.
+// The options in this library's layout: NULL and missing tails are zeros; fields of a newer header must be zeros.
 template <class Options>
 Options read_options(const Options* given) {
   Options options{};
   options.struct_size = sizeof options;
   if (given == nullptr) return options;
   size_t size;
-  std::memcpy(&size, given, sizeof size);  // all that a struct is sure to have
+  std::memcpy(&size, given, sizeof size);  // the minimum of any struct
   const char* bytes = reinterpret_cast<const char*>(given);
   if (size < sizeof size || size > (size_t{1} << 16))
     throw Error(ErrorCode::usage, "An options struct has no plausible struct_size; set it to sizeof of the struct.");

@@ -11,12 +11,12 @@ namespace {
 
 using Handles = std::unordered_map<const void*, HandleKind>;
 
-// Without a destructor: handles may be freed while the process ends, after everything static is gone. The map goes with
-// the last handle, so that a library that is closed leaves nothing behind.
+// Without a destructor: handles may be freed while the process ends, after static objects are destroyed. The map is
+// freed with the last handle, so that closing the library leaks nothing.
 constinit std::mutex mutex;
 constinit Handles* handles = nullptr;
 
-// A thread of the parent may hold the mutex at the moment of a fork(): the child gets it free.
+// A thread of the parent may hold the mutex during a fork(): the child gets a free one.
 void survive_fork() {
   static const int once = ::pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
   (void)once;

@@ -1,5 +1,5 @@
-// Which handles are alive. A pointer is looked up before it is followed, so that a freed handle, one of another kind or
-// no handle at all is a message and no crash.
+// The live handles. A pointer is looked up before it is dereferenced, so that a freed handle, one of another kind or no
+// handle at all gives a message instead of a crash.
 #pragma once
 #include <string>
 #include <type_traits>
@@ -23,13 +23,13 @@ inline constexpr HandleKind kind_of<tessera_model> = HandleKind::model;
 template <>
 inline constexpr HandleKind kind_of<tessera_job> = HandleKind::job;
 
-void note_handle(const void* handle, HandleKind kind);  // throws bad_alloc, then it is not noted
+void note_handle(const void* handle, HandleKind kind);  // if it throws bad_alloc, the handle is not recorded
 bool forget_handle(const void* handle, HandleKind kind) noexcept;
 HandleKind kind_of_handle(const void* handle) noexcept;  // none: no live one
 
 [[noreturn]] void fail_handle(const char* name, HandleKind wanted, HandleKind found);
 
-// A handle the caller must give. Throws Error(usage) with the name the header gives it.
+// A required handle. Throws Error(usage) with its name in the header.
 template <class T>
 T& live(T* handle, const char* name) {
   required(handle, name);
@@ -38,7 +38,7 @@ T& live(T* handle, const char* name) {
   return *handle;
 }
 
-// A new handle on its way out.
+// Registers a new handle for the caller.
 template <class T>
 T* give_handle(T* made) {
   try {
@@ -50,7 +50,7 @@ T* give_handle(T* made) {
   return made;
 }
 
-// What the …_free functions do. What is no live handle is left alone, and tessera_last_error() says so.
+// The body of the …_free functions. Anything but a live handle is not touched, and tessera_last_error() reports it.
 template <class T>
 void free_handle(T* handle, const char* name) noexcept {
   if (handle == nullptr) return;

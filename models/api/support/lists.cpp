@@ -10,7 +10,7 @@ std::string trimmed(const std::string& s) {
   return first == std::string::npos ? "" : s.substr(first, s.find_last_not_of(" \t") + 1 - first);
 }
 
-// A text in double quotes without them; any other as it is.
+// A text without its double quotes; any other unchanged.
 std::string unquoted(const std::string& s) {
   if (s.size() < 2 || s.front() != '"' || s.back() != '"') return s;
   std::string out;
@@ -21,7 +21,7 @@ std::string unquoted(const std::string& s) {
   return out;
 }
 
-// Positions of `separator` outside quotes cut the text.
+// Splits the text at `separator` outside quotes.
 std::vector<std::string> cut(const std::string& s, char separator) {
   std::vector<std::string> parts(1);
   bool quoted = false;

@@ -1,12 +1,12 @@
-// "a,b=c" in options → what it means.
+// Parses "a,b=c" in options.
 #pragma once
 #include <string>
 #include <vector>
 
 namespace tessera::api {
 
-// Cut at commas, blanks around each part removed, empty parts left out. A part in double quotes may hold commas and
-// equal signs; "" inside is a quote.
+// Splits at commas, removes blanks around each part and drops empty parts. A part in double quotes may contain commas
+// and equal signs; "" inside is a quote.
 std::vector<std::string> split_list(const std::string& list);
 
 // "zip=category,\"a,b\"=id" → pairs. Throws Error(usage) naming `option` and the part that is not name=value.

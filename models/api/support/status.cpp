@@ -11,12 +11,12 @@
 namespace tessera::api {
 namespace {
 
-// A message never takes memory, which may be what is short, and leaves nothing to destroy: a library with a thread's
+// A message never allocates, because memory may be exhausted, and needs no destructor: a library with a thread-local
 // destructor could not be closed before the thread ends.
 constexpr size_t kLongest = 8192;
 thread_local char last_error[kLongest] = "";
 
-// Cut where a character ends.
+// Truncated at a character boundary.
 void keep(const char* text) noexcept {
   size_t n = std::strlen(text);
   if (n >= kLongest)
@@ -63,19 +63,19 @@ tessera_status keep_error() noexcept {
     keep_printable(e.what());
     return status_of(e.code());
   } catch (const std::bad_alloc&) {
-    keep("There is not enough memory for this.\n  Use fewer rows or columns, or a machine with more of it.");
+    keep("There is not enough memory.\n  Use fewer rows or columns, or a machine with more memory.");
     return TESSERA_E_MEMORY;
   } catch (const std::length_error&) {
-    keep("There is more of this than memory could ever hold.\n  Use fewer rows or columns.");
+    keep("The size exceeds the address space.\n  Use fewer rows or columns.");
     return TESSERA_E_MEMORY;
   } catch (const std::filesystem::filesystem_error& e) {
     keep_printable(e.what());
     return TESSERA_E_IO;
   } catch (const std::exception& e) {
     char text[512];
-    std::snprintf(text, sizeof text, "Something in Tessera broke (%s). Please report it with what you did.", e.what());
+    std::snprintf(text, sizeof text, "Internal error (%s). Please report it with the steps that led to it.", e.what());
     keep(text);
-  } catch (...) { keep("Something in Tessera broke. Please report it with what you did."); }
+  } catch (...) { keep("Internal error. Please report it with the steps that led to it."); }
   return TESSERA_E_INTERNAL;
 }
 

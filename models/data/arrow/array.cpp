@@ -17,10 +17,10 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kInView = 12;  // bytes of a text that stand in its view
+constexpr size_t kInView = 12;  // bytes of a text stored in its view
 
 struct ArrayHolder {
-  Bulk<double> numbers;  // of integers, dates and times too: converted where they stand
+  Bulk<double> numbers;  // of integers, dates and times too: converted in place
   Bulk<int32_t> codes;
   std::vector<uint8_t> validity, bits;
   std::vector<char> bytes;  // values wider than a double, views
@@ -49,7 +49,7 @@ void make_array(std::unique_ptr<ArrayHolder> holder, int64_t length, int64_t nul
   out->private_data = holder.release();
 }
 
-// A bitmap only where something is missing.
+// A bitmap only if values are missing.
 template <class Missing>
 int64_t mark_missing(int64_t rows, std::vector<uint8_t>& validity, Missing missing) {
   int64_t nulls = 0;
@@ -80,7 +80,7 @@ void put(char* to, V v) {
   std::memcpy(to, &v, sizeof v);
 }
 
-// Seconds since 1970 in units; nanoseconds by way of whole microseconds, which is what a double holds of them.
+// Seconds since 1970 in units; nanoseconds via whole microseconds, the precision of a double.
 int64_t units_of(double seconds, int64_t per_second) {
   if (per_second <= 1'000'000) return saturated<int64_t>(seconds * static_cast<double>(per_second));
   const auto micros = saturated<int64_t>(seconds * 1e6);
@@ -88,7 +88,7 @@ int64_t units_of(double seconds, int64_t per_second) {
   return std::clamp(micros, -kMost, kMost) * 1000;
 }
 
-// Calls use(convert), convert being what makes a value of the format of a column's number. Of all kinds but exact.
+// Calls use(convert), where convert turns a column's number into a value of the format. For all kinds but exact.
 template <class Use>
 void with_conversion(const ArrowType& t, Use use) {
   const auto per_second = t.per_second;
@@ -129,7 +129,7 @@ void put_exact(double v, const Column& c, const ArrowType& t, char* to, std::str
   wide.store(to, t.width);
 }
 
-// Digits as an integer of 64 bits. Identifiers are regenerated and may run past its end, where they start again.
+// Digits as an integer of 64 bits. Regenerated identifiers may exceed it and then wrap around.
 bool put_digits(const std::string& text, const ArrowType& t, char* to) {
   unsigned __int128 size = 0;
   const bool negative = !text.empty() && text[0] == '-';
@@ -151,7 +151,7 @@ bool put_digits(const std::string& text, const ArrowType& t, char* to) {
   return true;
 }
 
-// A text of ours (a level, a constant, an identifier) as the format has it. False: it is nothing of the kind.
+// A text (a level, a constant, an identifier) in the format. False: it does not fit the format.
 bool put_text(const std::string& text, const ArrowType& t, char* to) {
   double v = 0;
   bool truth = false;
@@ -184,7 +184,7 @@ bool put_text(const std::string& text, const ArrowType& t, char* to) {
 
 // --- columns ---
 
-// Numbers become values of the same or smaller size in the same memory; decimals get memory of their own.
+// Numbers become values of the same or smaller size in the same memory; decimals get new memory.
 void lay_out_numbers(const Column& c, const ArrowType& t, ArrayHolder& holder) {
   Bulk<double>& numbers = holder.numbers;
   if (t.kind == ArrowKind::exact) {
@@ -221,7 +221,7 @@ void lay_out_codes(const Column& c, const Bulk<int32_t>& codes, const std::strin
     if (!put_text(c.values[k], t, values.data() + k * width))
       throw Error(ErrorCode::format,
                   "Column \"" + c.name + "\" holds \"" + c.values[k].substr(0, 60) + "\", which its Arrow format \"" +
-                      format + "\" cannot say.\n  The model is damaged; fit it again, or take an intact copy.");
+                      format + "\" cannot represent.\n  The model is damaged; fit it again, or use an intact copy.");
   if (t.kind == ArrowKind::boolean) {
     holder.bits.assign(codes.size() / 8 + 1, 0);
     for (size_t i = 0; i < codes.size(); ++i)
@@ -239,10 +239,10 @@ void lay_out_codes(const Column& c, const Bulk<int32_t>& codes, const std::strin
 
 [[noreturn]] void fail_too_long(const std::string& column) {
   throw Error(ErrorCode::unsupported,
-              "Column \"" + column + "\" has more than 2 GiB of texts in one batch.\n  Ask for smaller batches.");
+              "Column \"" + column + "\" has more than 2 GiB of texts in one batch.\n  Use smaller batches.");
 }
 
-// Texts one after the other: text(i) for i in [0, count).
+// Contiguous texts: text(i) for i in [0, count).
 template <class Offset, class Text>
 void lay_out_texts(const std::string& column, size_t count, Text text, ArrayHolder& holder,
                    std::vector<Offset>& offsets) {

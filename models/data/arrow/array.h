@@ -8,14 +8,14 @@
 
 namespace tessera {
 
-// How a column goes out: its format, and that of its dictionary's values ("": it has none).
+// The exported format of a column, and that of its dictionary's values ("": no dictionary).
 struct ArrowFormat {
   std::string format, values;
   bool operator==(const ArrowFormat&) const = default;
 };
 
-// Texts: dictionary<int32, utf8>, or, if they are to be plain, the format they came in, utf8 where they came in none.
-// Everything else as it came in, or by default (models/data/arrow/type.h). large: texts of more than 2 GiB.
+// Texts: dictionary<int32, utf8>, or, if plain ones are requested, the imported format, else utf8. Everything else: the
+// imported format, or the default (models/data/arrow/type.h). large: texts of more than 2 GiB.
 ArrowFormat arrow_format(const Column& column, bool plain_texts, bool large);
 
 // An array that owns the column's memory. Throws Error(unsupported | format | memory).

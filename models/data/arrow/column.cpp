@@ -31,7 +31,7 @@ int second_digits(double seconds) {
   return digits;
 }
 
-// 0.1f is meant as 0.1, not as 0.10000000149.
+// 0.1f means 0.1, not 0.10000000149.
 double widened(float f) {
   char text[32];
   const auto end = std::to_chars(text, text + sizeof text, f).ptr;
@@ -58,7 +58,7 @@ ColumnImport::ColumnImport(const ArrowSchema& schema, std::string name, std::opt
     if (!parse_column_type(given->second, *wanted_))
       throw Error(ErrorCode::usage,
                   "The metadata of column \"" + name + "\" give it the type \"" + given->second.substr(0, 60) +
-                      "\".\n  There are integer, decimal, boolean, category, date, datetime, identifier and constant.");
+                      "\".\n  Types are integer, decimal, boolean, category, date, datetime, identifier and constant.");
   }
   ours_ = !wanted_ && restore_column(metadata, column_) && (is_coded(column_.type) || fits_arrow(column_.type, type_));
   if (!ours_) {
@@ -67,7 +67,7 @@ ColumnImport::ColumnImport(const ArrowSchema& schema, std::string name, std::opt
     as_text_ = wanted_ && type_.kind != ArrowKind::text && !is_natural(*wanted_);
     return;
   }
-  // Ours, and texts in truth, although they travel as numbers.
+  // Ours, and texts, although transferred as numbers.
   as_text_ = (is_coded(column_.type) && type_.kind != ArrowKind::text) ||
              (column_.type == ColumnType::boolean && type_.kind != ArrowKind::boolean);
   if (!as_text_) return;
@@ -75,7 +75,7 @@ ColumnImport::ColumnImport(const ArrowSchema& schema, std::string name, std::opt
   column_.values.clear();
 }
 
-// Whether values of this kind have the type without a detour.
+// Whether values of this kind have the type without conversion.
 bool ColumnImport::is_natural(ColumnType type) const {
   switch (type_.kind) {
     case ArrowKind::boolean: return type == ColumnType::boolean;
@@ -141,16 +141,14 @@ void ColumnImport::fail_value(int64_t row, const std::string& what, const std::s
 void ColumnImport::check_text(std::string_view text) const {
   const char* end = text.data() + text.size();
   if (text.size() > kMostTextBytes)
-    fail_value(
-        static_cast<int64_t>(codes_.size()),
-        "a text of " + std::to_string(text.size()) + " bytes; a value may have " + std::to_string(kMostTextBytes),
-        "Shorten it, or leave the column out.");
+    fail_value(static_cast<int64_t>(codes_.size()),
+               "a text of " + std::to_string(text.size()) + " bytes; the limit is " + std::to_string(kMostTextBytes),
+               "Shorten it, or omit the column.");
   if (find_bad_utf8(text.data(), end) != end)
     fail_value(static_cast<int64_t>(codes_.size()), "bytes that are not UTF-8",
-               type_.bytes ? "Leave binary columns out, or convert them to text."
-                           : "Convert the texts before they are handed over.");
+               type_.bytes ? "Omit binary columns, or convert them to text." : "Convert the texts first.");
   if (text.find('\0') != std::string_view::npos)
-    fail_value(static_cast<int64_t>(codes_.size()), "a NUL byte", "Remove it: text never holds one.");
+    fail_value(static_cast<int64_t>(codes_.size()), "a NUL byte", "Remove it: text must not contain it.");
 }
 
 int32_t ColumnImport::code_of_text(std::string_view text) {
@@ -164,8 +162,7 @@ int32_t ColumnImport::code_of_text(std::string_view text) {
   return code;
 }
 
-// The first dictionary of ours is the column's list of values as it stands; only if more follow, texts have to be
-// looked up.
+// The first dictionary of our own streams is the column's list of values; only if more follow must texts be looked up.
 bool ColumnImport::take_first_dictionary(const ArrowValues& values) {
   const ArrowValues* d = values.dictionary();
   const bool first = ours_ && d != nullptr && !values.is_runs() && row_validity_ == nullptr && codes_.empty() &&
@@ -198,7 +195,7 @@ void ColumnImport::add_text(const ArrowValues& values) {
   const bool listed = ours_ && d != nullptr && !values.is_runs();
   if (d != nullptr) {
     of_index.assign(static_cast<size_t>(d->length()), -2);
-    // A dictionary of ours is the column's list of values, those that no row of this batch has included.
+    // A dictionary of our own streams is the column's complete list of values, including those not in this batch.
     for (int64_t k = 0; listed && k < d->length(); ++k)
       of_index[static_cast<size_t>(k)] = d->is_null(k) ? -1 : code_of_text(d->text(k));
   }
@@ -255,7 +252,7 @@ void ColumnImport::turn_to_text() {
   numbers_.release();
 }
 
-// Our own columns of plain numbers, which have nothing to be looked at but infinities.
+// Our own columns of plain numbers: only infinities must be checked.
 bool ColumnImport::add_at_once(const ArrowValues& values, bool (ArrowValues::*read)(double*) const) {
   if (!ours_ || row_validity_ != nullptr) return false;
   const size_t before = numbers_.size();
@@ -316,7 +313,7 @@ double ColumnImport::number(const ArrowValues& values, int64_t i) const {
   return type_.width == 4 ? widened(static_cast<float>(v)) : widened_half(v);
 }
 
-// Text has four digits for a year, and Parquet holds seconds as milliseconds, so that the rest could be learnt and not
+// Text has four digits for a year, and Parquet stores seconds as milliseconds, so other times could be learned but not
 // written.
 void ColumnImport::check_calendar(double v) const {
   const double day = type_.kind == ArrowKind::day ? v : std::floor(v / 86400);
@@ -324,7 +321,7 @@ void ColumnImport::check_calendar(double v) const {
   const char* unit = type_.kind == ArrowKind::day ? "days" : "seconds";
   fail_value(static_cast<int64_t>(numbers_.size() + codes_.size()),
              fmt::format("a time {:.0f} {} from 1970, which is outside the years 1 to 9999", v, unit),
-             "Replace it by null or by a time within them.");
+             "Replace it by null or by a time within these years.");
 }
 
 void ColumnImport::add_numbers(const ArrowValues& values) {
@@ -352,7 +349,7 @@ void ColumnImport::spell(double v, std::string& out) const {
   else write_shortest(v, out);
 }
 
-// Values that are to be texts: written out, each different one once.
+// Values converted to texts, each distinct one once.
 void ColumnImport::add_spelled(const ArrowValues& values) {
   for (int64_t i = 0; i < values.length(); ++i) {
     scratch_.clear();
@@ -410,11 +407,11 @@ Column ColumnImport::finish_text() {
   ColumnPlan plan;
   if (wanted_) plan = force_type(*wanted_, evidence, 0, "the type was given");
   else if (!as_text_) plan = decide_type(evidence, 0, "row");
-  else plan.reason = "numbers, but some of more than 15 digits: kept as text, so that none is lost";
+  else plan.reason = "numbers, some with more than 15 digits: kept as text, so that no digit is lost";
   const Bulk<int32_t> codes = std::move(column_.codes);
   const auto rows = static_cast<int64_t>(codes.size());
   Column column = make_column(column_.name, plan, rows, limit_);
-  // Each different text is read once.
+  // Each distinct text is read once.
   Column once = make_column(column_.name, plan, dictionary_.size());
   Dictionary texts;
   for (int32_t c = 0; c < dictionary_.size(); ++c) {
@@ -433,7 +430,7 @@ Column ColumnImport::finish_text() {
   });
   finish_column(column, plan, texts, evidence.first);
   if (plan.forced && plan.type == ColumnType::constant && column.values.size() > 1)
-    throw Error(ErrorCode::data, "Arrow stream: column \"" + column.name + "\" was to be constant, but holds \"" +
+    throw Error(ErrorCode::data, "Arrow stream: column \"" + column.name + "\" should be constant, but holds \"" +
                                      column.values[0] + "\" and \"" + column.values[1] +
                                      "\".\n  Give it the type category.");
   return column;
@@ -443,7 +440,7 @@ Column ColumnImport::finish_foreign() {
   ColumnPlan plan;
   plan.forced = wanted_.has_value();
   plan.reason = plan.forced ? "the type was given"
-                            : "the Arrow stream says so (format \"" +
+                            : "given by the Arrow stream (format \"" +
                                   std::string(ArrowValues::values_of(*schema_).format) + "\")";
   Dictionary dictionary;
   switch (type_.kind) {

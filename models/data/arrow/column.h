@@ -12,19 +12,18 @@ namespace tessera {
 
 class ColumnImport {
  public:
-  // `limit`: of its numbers and codes. `wanted`: the type the user gave. A column of ours has one in its metadata, with
-  // all else of itself; so may a foreign one have, by "tessera.type" alone.
+  // `limit`: of its numbers and codes. `wanted`: the type the user gave. Our own columns carry it in their metadata
+  // with all other properties; a foreign one may carry "tessera.type" alone.
   ColumnImport(const ArrowSchema& schema, std::string name, std::optional<ColumnType> wanted,
                std::shared_ptr<MemoryLimit> limit = nullptr);
 
   // Rows [start, start + length) of `array`, which it does not release. row_validity: of the batch itself, or null.
   void add(const ArrowArray& array, int64_t start, int64_t length, const uint8_t* row_validity);
 
-  // The column of all rows added. `whole`: they are all there are, so that what only the whole column shows may be
-  // seen.
+  // The column of all rows added. `whole`: no rows follow, so properties of the whole column may be derived.
   Column finish(bool whole);
 
-  int64_t bytes() const;  // held so far, but for what the limit counts by itself
+  int64_t bytes() const;  // bytes held, except those that the limit already counts
   void relax() const { numbers_.relax(), codes_.relax(); }
 
  private:
@@ -61,8 +60,8 @@ class ColumnImport {
   Bulk<int32_t> codes_;
   Dictionary dictionary_;
   size_t text_bytes_ = 0;
-  std::vector<std::string> given_values_;  // in place of the dictionary while one batch of ours is all there was
-  std::vector<int64_t> first_rows_;        // where each text of a foreign stream was seen first
+  std::vector<std::string> given_values_;  // instead of the dictionary while there is only one batch of our own
+  std::vector<int64_t> first_rows_;        // first occurrence of each text of a foreign stream
   std::string scratch_;
   const uint8_t* row_validity_ = nullptr;
   int64_t row_start_ = 0;

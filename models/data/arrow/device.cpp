@@ -49,7 +49,7 @@ class Copier {
       throw Error(ErrorCode::unsupported, "Column \"" + std::string(schema.name == nullptr ? "" : schema.name) +
                                               "\" lies on a GPU in the Arrow format \"" +
                                               std::string(format.substr(0, 60)) +
-                                              "\", which is not copied from there.\n  Cast it to utf8 or a type of "
+                                              "\", which cannot be copied from there.\n  Cast it to utf8 or a type of "
                                               "fixed width first, or copy the table to the host.");
     constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 64;
     if (from.length < 0 || from.offset < 0 || from.length > kMost || from.offset > kMost - from.length)
@@ -105,7 +105,7 @@ class Copier {
   }
 
  private:
-  // An array that is released again unless it is kept.
+  // An array that is released unless it is kept.
   struct Made {
     Made(ArrowArray* to, const ArrowArray& from) : out(to), holder(*new HostArray) {
       *out = ArrowArray{};
@@ -140,7 +140,7 @@ class Copier {
     const char* last = host.memory[1].data() + values * width;
     if (width == 4) std::memcpy(&small, last, sizeof small), end = small;
     else std::memcpy(&end, last, sizeof end);
-    if (end < 0) fail(schema, "text offsets that go backwards");
+    if (end < 0) fail(schema, "descending text offsets");
     return end;
   }
 
@@ -204,8 +204,8 @@ struct FromDevice {
       }
       default:
         throw Error(ErrorCode::unsupported, "The rows lie on a device of type " + std::to_string(batch.device_type) +
-                                                " of Arrow's list; the processor (1) and CUDA (2, 3, 13) are known "
-                                                "here.\n  Copy them to the host first.");
+                                                " of the Arrow device interface; supported are the CPU (1) and CUDA "
+                                                "(2, 3, 13).\n  Copy them to the host first.");
     }
     *out = batch.array;
     batch.array.release = nullptr;
@@ -224,7 +224,7 @@ int guarded(ArrowArrayStream* s, Body body) {
     holder->error = printable_message(e.what());
     return errno_of(e.code());
   } catch (const std::bad_alloc&) {
-    holder->error = "There is not enough memory on the host for rows that lie on a GPU.\n  Hand over smaller batches.";
+    holder->error = "There is not enough host memory for rows on a GPU.\n  Use smaller batches.";
     return errno_of(ErrorCode::memory);
   } catch (const std::exception& e) {
     holder->error = printable_message(e.what());
@@ -232,7 +232,7 @@ int guarded(ArrowArrayStream* s, Body body) {
   }
 }
 
-// --- from the host to whoever speaks of devices ---
+// --- from the host to the device interface ---
 
 ArrowArrayStream& inner(ArrowDeviceArrayStream* s) { return *static_cast<ArrowArrayStream*>(s->private_data); }
 
@@ -244,7 +244,8 @@ void host_stream(ArrowDeviceArrayStream* stream, std::function<std::shared_ptr<D
   holder->stream = *stream;
   stream->release = nullptr;
   if (holder->stream.release == nullptr)
-    throw Error(ErrorCode::usage, "The Arrow device stream was already released.\n  A stream can be taken once.");
+    throw Error(ErrorCode::usage,
+                "The Arrow device stream was already released.\n  A stream can be consumed only once.");
   if (holder->stream.get_schema == nullptr || holder->stream.get_next == nullptr)
     throw Error(ErrorCode::data,
                 "The Arrow device stream lacks its functions get_schema or get_next.\n  The program that made the "
@@ -270,7 +271,7 @@ void host_stream(ArrowDeviceArrayStream* stream, std::function<std::shared_ptr<D
 
 void device_stream(ArrowArrayStream* stream, ArrowDeviceArrayStream* out) {
   if (stream->release == nullptr)
-    throw Error(ErrorCode::usage, "The Arrow stream was already released.\n  A stream can be taken once.");
+    throw Error(ErrorCode::usage, "The Arrow stream was already released.\n  A stream can be consumed only once.");
   auto holder = std::make_unique<ArrowArrayStream>(*stream);
   stream->release = nullptr;
   *out = ArrowDeviceArrayStream{};

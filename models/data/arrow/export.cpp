@@ -94,7 +94,7 @@ int guarded(ArrowArrayStream* stream, Body body) {
     holder->error = printable_message(e.what());
     return errno_of(e.code());
   } catch (const std::bad_alloc&) {
-    holder->error = "There is not enough memory for the next rows.\n  Ask for smaller batches.";
+    holder->error = "There is not enough memory for the next rows.\n  Use smaller batches.";
     return errno_of(ErrorCode::memory);
   } catch (const std::exception& e) {
     holder->error = printable_message(e.what());

@@ -1,11 +1,11 @@
-// Tables as Arrow C streams (https://arrow.apache.org/docs/format/CStreamInterface.html), so that any program takes
-// them without a copy.
+// Tables as Arrow C streams (https://arrow.apache.org/docs/format/CStreamInterface.html), which any program reads
+// without a copy.
 //   integer int64 · decimal float64 · boolean bool · date date32 · datetime timestamp[s, ms or us by its decimals]
-//   category, identifier, constant: dictionary<int32, utf8>; large_utf8 where the texts need more than 2 GiB
-// but a column that came in another Arrow format goes out in that (Column::arrow), texts only where plain ones are
-// asked for.
-// What Arrow cannot say (type, reason, decimals, format, the spelling of booleans) is column metadata under
-// "tessera.…", read back by table_import().
+//   category, identifier, constant: dictionary<int32, utf8>; large_utf8 if the texts need more than 2 GiB
+// but a column imported in another Arrow format is exported in that (Column::arrow), texts only if plain ones are
+// requested.
+// Properties that Arrow cannot express (type, reason, decimals, format, the spelling of booleans) are column metadata
+// under "tessera.…", read back by table_import().
 #pragma once
 #include <functional>
 

@@ -16,7 +16,7 @@ inline double from_half(uint16_t h) {
   return (h & 0x8000) != 0 ? -size : size;
 }
 
-// The nearest half, ties to even; beyond the largest, the largest.
+// The nearest half, ties to even; larger values become the largest half.
 inline uint16_t to_half(double v) {
   const auto sign = static_cast<uint16_t>(std::signbit(v) ? 0x8000 : 0);
   const double size = std::fabs(v);
@@ -30,7 +30,7 @@ inline uint16_t to_half(double v) {
   return static_cast<uint16_t>(sign | bits);
 }
 
-// The shortest decimal that is nearest to this half: 0.1 where the bits say 0.0999755859375.
+// The shortest decimal that is nearest to this half: 0.1 for the bits of 0.0999755859375.
 inline double widened_half(double v) {
   char text[32];
   for (int digits = 1; digits < 6; ++digits) {

@@ -1,10 +1,10 @@
-// Who releases what of an Arrow struct.
+// Ownership of Arrow structs.
 #pragma once
 
 namespace tessera {
 
 template <class Arrow>
-struct Released {  // one that was taken over, released when this goes
+struct Released {  // a struct taken over, released on destruction
   Arrow value{};
   Released() = default;
   Released(const Released&) = delete;
@@ -15,7 +15,7 @@ struct Released {  // one that was taken over, released when this goes
   }
 };
 
-// A schema or array given away: private_data is a Holder, which owns its memory, `children` and `dictionary`.
+// An exported schema or array: private_data is a Holder, which owns its memory, `children` and `dictionary`.
 template <class Holder, class Arrow>
 void release_holder(Arrow* a) {
   if (a->release == nullptr) return;

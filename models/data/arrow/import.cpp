@@ -35,17 +35,17 @@ std::optional<ColumnType> wanted_type(const GivenTypes& types, const std::string
 
 std::vector<ColumnImport> open_columns(const ArrowSchema& schema, const GivenTypes& types,
                                        const std::shared_ptr<MemoryLimit>& limit) {
-  if (schema.release == nullptr) fail_producer("The Arrow stream gives no schema, and no error either.");
+  if (schema.release == nullptr) fail_producer("The Arrow stream returns neither a schema nor an error.");
   if (schema.format == nullptr || std::string_view(schema.format) != "+s" || schema.n_children < 0 ||
       (schema.n_children > 0 && schema.children == nullptr))
     throw Error(ErrorCode::data,
-                "The Arrow stream is not one of tables: its batches are not structs.\n  Hand over record batches, one "
-                "child a column.");
+                "The Arrow stream does not hold tables: its batches are not structs.\n  Pass record batches with one "
+                "child per column.");
   if (schema.n_children == 0)
-    throw Error(ErrorCode::data, "The Arrow stream's table has no columns.\n  Hand over at least one column.");
+    throw Error(ErrorCode::data, "The Arrow stream's table has no columns.\n  Pass at least one column.");
   if (schema.n_children > kMostColumns)
     throw Error(ErrorCode::data, "The Arrow stream's table has " + grouped(schema.n_children) +
-                                     " columns.\n  At most " + grouped(kMostColumns) + " are read.");
+                                     " columns.\n  At most " + grouped(kMostColumns) + " are supported.");
   std::vector<ColumnImport> columns;
   std::vector<std::string> names;
   std::unordered_set<std::string> seen;
@@ -60,7 +60,7 @@ std::vector<ColumnImport> open_columns(const ArrowSchema& schema, const GivenTyp
                   "The name of column " + std::to_string(j + 1) + " of the Arrow stream is not UTF-8.\n  Rename it.");
     if (!seen.insert(name).second)
       throw Error(ErrorCode::data,
-                  "The Arrow stream has two columns named \"" + name + "\".\n  Give every column a name of its own.");
+                  "The Arrow stream has two columns named \"" + name + "\".\n  Give every column a unique name.");
     columns.emplace_back(*child, name, wanted_type(types, name), limit);
     names.push_back(name);
   }
@@ -71,7 +71,7 @@ std::vector<ColumnImport> open_columns(const ArrowSchema& schema, const GivenTyp
   return columns;
 }
 
-// The child arrays are moved out of the batch (as the interface allows), so that each is freed as soon as it was taken.
+// The child arrays are moved out of the batch (as the interface allows), so that each is freed as soon as it is read.
 void take_batch(ArrowArray& batch, std::vector<ColumnImport>& columns, Team& team) {
   if (batch.length < 0 || batch.offset < 0 || batch.length > INT64_MAX / 64 || batch.offset > INT64_MAX / 64 ||
       batch.n_children != static_cast<int64_t>(columns.size()) || batch.children == nullptr)
@@ -83,7 +83,7 @@ void take_batch(ArrowArray& batch, std::vector<ColumnImport>& columns, Team& tea
                              : nullptr;
   if (batch.null_count > 0 && validity == nullptr)
     fail_producer("A batch of the Arrow stream has " + std::to_string(batch.null_count) +
-                  " missing rows, but does not say which.");
+                  " missing rows, but no bitmap.");
   team.for_each(batch.n_children, [&](int64_t j) {
     ArrowArray* given = batch.children[j];
     if (given == nullptr || given->release == nullptr)
@@ -103,23 +103,23 @@ struct TableStream::State {
     stream.value = *given;  // moved, as the interface allows
     given->release = nullptr;
     if (stream.value.release == nullptr)
-      throw Error(ErrorCode::usage, "The Arrow stream was already released.\n  A stream can be taken once.");
+      throw Error(ErrorCode::usage, "The Arrow stream was already released.\n  A stream can be consumed only once.");
     if (stream.value.get_schema == nullptr || stream.value.get_next == nullptr)
       fail_producer("The Arrow stream lacks its functions get_schema or get_next.");
     if (const int error = stream.value.get_schema(&stream.value, &schema.value)) {
-      schema.value.release = nullptr;  // whatever a failed call left there is nobody's
+      schema.value.release = nullptr;  // contents left by a failed call are not ours to release
       fail_stream(&stream.value, error);
     }
     std::vector<ColumnImport> columns = open(false);
     for (ColumnImport& c : columns) bare.columns.push_back(c.finish(false));
   }
 
-  // A batch is counted as it comes, the columns of a whole table count themselves.
+  // A batch is counted on arrival; the columns of a whole table count themselves.
   std::vector<ColumnImport> open(bool whole) const {
     return open_columns(schema.value, wanted, whole ? team.limit() : nullptr);
   }
 
-  // One batch more into the columns; its number of rows, −1 at the end. What it will hold is counted before it does.
+  // Adds one batch to the columns; returns its number of rows, −1 at the end. Memory is counted before it is allocated.
   int64_t take(std::vector<ColumnImport>& columns, MemoryShare& held, bool whole) {
     monitor.check_cancelled("read");
     Released<ArrowArray> batch;
@@ -128,7 +128,7 @@ struct TableStream::State {
       fail_stream(&stream.value, error);
     }
     if (batch.value.release == nullptr) return -1;
-    constexpr int64_t kMostRows = int64_t{1} << 40;  // what a batch of broken length says must not overflow the sum
+    constexpr int64_t kMostRows = int64_t{1} << 40;  // an invalid length of a batch must not overflow the sum
     int64_t bytes = 0;
     for (const ColumnImport& c : columns) bytes += c.bytes();
     if (!whole)

@@ -14,21 +14,21 @@ namespace tessera {
 
 // Takes all batches and always releases the stream, also when it throws. Columns are taken in parallel and freed one by
 // one.
-//   A stream of ours (its metadata has "tessera.type") comes back as it was exported.
-//   A foreign one: integers → integer; floats and decimals → decimal, or integer where all are whole (text if an
-//   integer or decimal has more than 15 digits); bool → boolean;
+//   Our own stream (its metadata has "tessera.type") is imported as it was exported.
+//   A foreign one: integers → integer; floats and decimals → decimal, or integer if all are whole (text if an integer
+//   or decimal has more than 15 digits); bool → boolean;
 //   utf8 and binary of all layouts and dictionaries of them → the rules for columns of text; date32/64 → date;
 //       timestamp → datetime; times of day and durations → seconds.
-//   Dictionaries and runs of anything stand for their values. Then, as everywhere, constants and identifiers are seen.
-//   Column::arrow remembers the format.
-// Errors: data (format that is not read, lengths, infinities, text that is not UTF-8; column and row named), or the
-// stream's own error with its message, or memory when the table outgrows the limit of the team. `types`: given by the
-// user; usage for a column that is not there.
+//   Dictionaries and runs are read as their values. Then constants and identifiers are detected as for every table.
+//   Column::arrow stores the format.
+// Errors: data (unsupported format, lengths, infinities, text that is not UTF-8; column and row named), or the stream's
+// own error with its message, or memory if the table exceeds the team's limit. `types`: given by the user; usage for an
+// unknown column.
 using GivenTypes = std::vector<std::pair<std::string, ColumnType>>;  // of columns by name
 Table table_import(ArrowArrayStream* stream, Team& team, const Monitor& monitor, const GivenTypes& types = {});
 
-// The same batch by batch, in constant memory. Since no batch knows the others, a foreign stream's texts stay texts and
-// its floats have no fixed decimals.
+// The same batch by batch, in constant memory. Batches are independent, so a foreign stream's texts stay texts and its
+// floats have no fixed decimals.
 class TableStream {
  public:
   // takes the stream; team and monitor must outlive this

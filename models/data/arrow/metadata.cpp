@@ -61,8 +61,8 @@ std::map<std::string, std::string> describe_column(const Column& column) {
   std::map<std::string, std::string> pairs{{"tessera.type", name(column.type)}, {"tessera.reason", column.reason}};
   if (column.decimals != 0) pairs["tessera.decimals"] = std::to_string(column.decimals);
   if (!column.format.empty()) pairs["tessera.format"] = column.format;
-  // Arrow's bool has no spelling, so it travels here; invalid UTF-8 cannot come this far, `replace` only keeps dump()
-  // from throwing.
+  // Arrow's bool has no spelling, so the spelling is stored here; invalid UTF-8 cannot get here, `replace` only keeps
+  // dump() from throwing.
   if (column.type == ColumnType::boolean)
     pairs["tessera.values"] =
         nlohmann::json(column.values).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

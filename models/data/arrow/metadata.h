@@ -1,5 +1,5 @@
-// What an Arrow stream of ours says beyond Arrow's own types: key-value metadata of a column, and error numbers that
-// keep the kind of an error.
+// What our Arrow streams carry beyond Arrow's types: key-value metadata of a column, and error numbers that keep the
+// kind of an error.
 #pragma once
 #include <map>
 #include <string>
@@ -17,8 +17,7 @@ std::string encode_metadata(const std::map<std::string, std::string>& pairs);
 // against.
 std::map<std::string, std::string> decode_metadata(const char* metadata);
 
-// A column without its rows, as metadata and back. A stream whose metadata does not say "tessera.type" is a foreign
-// one: false.
+// A column without its rows, as metadata and back. False for a foreign stream, whose metadata has no "tessera.type".
 std::map<std::string, std::string> describe_column(const Column& column);
 bool restore_column(const std::map<std::string, std::string>& pairs, Column& column);
 

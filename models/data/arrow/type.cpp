@@ -24,7 +24,7 @@ std::optional<ArrowType> parse_exact(std::string_view numbers) {
   const int bits = part[2], most = bits == 32 ? 9 : bits == 64 ? 18 : bits == 128 ? 38 : bits == 256 ? kMostDigits : 0;
   if (p != end || parts < 2 || part[0] < 1 || part[0] > most || part[1] > kMostDigits || part[1] < -kMostDigits)
     return {};
-  // Parquet writes its zeros out, and has no room for more
+  // Parquet writes its zeros, and has no room for more
   if (part[1] < 0 && part[0] - part[1] > kMostDigits) return {};
   return ArrowType{.kind = ArrowKind::exact, .layout = 'd', .width = bits / 8, .precision = part[0], .scale = part[1]};
 }
@@ -88,7 +88,7 @@ bool fits_arrow(ColumnType type, const ArrowType& arrow) {
       return k == ArrowKind::boolean || k == ArrowKind::whole || k == ArrowKind::real || k == ArrowKind::exact;
     case ColumnType::date: return k == ArrowKind::day;
     case ColumnType::datetime: return k == ArrowKind::moment;
-    // Regenerated place by place: digits stay a number, but not a day of the calendar.
+    // Regenerated place by place: the digits remain a number, but not a valid date.
     case ColumnType::identifier: return k == ArrowKind::text || k == ArrowKind::whole || k == ArrowKind::exact;
     default: return true;
   }

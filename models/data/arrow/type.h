@@ -1,4 +1,4 @@
-// What the format string of an Arrow column means: which kind of value, laid out how.
+// The meaning of the format string of an Arrow column: kind and layout of its values.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -23,31 +23,32 @@ enum class ArrowKind {
 
 struct ArrowType {
   ArrowKind kind = ArrowKind::none;
-  char layout = 'n';             // of whole numbers and floats the format itself; 'f' and so on
-  int width = 0;                 // bytes a value of fixed width; 0: bits, texts, nothing
-  int64_t per_second = 1;        // moment, span: units a second
+  char layout = 'n';             // for whole numbers and floats the format itself; 'f' and so on
+  int width = 0;                 // bytes per value of fixed width; 0: bits, texts, none
+  int64_t per_second = 1;        // moment, span: units per second
   bool millis = false;           // day: date64
-  int precision = 0, scale = 0;  // exact: digits in all, digits after the point (may be negative)
+  int precision = 0, scale = 0;  // exact: total digits, digits after the point (may be negative)
   int offset = 0;                // text: bytes of an offset; 0: views
   bool bytes = false;            // text: binary
   bool zoned = false;            // moment: instants of a named zone
 
-  // Nothing for a format that is not read: nested types, fixed-size binary, intervals, and what Arrow does not know.
+  // Empty for an unsupported format: nested types, fixed-size binary, intervals, and formats that Arrow does not
+  // define.
   static std::optional<ArrowType> parse(std::string_view format);
 
   bool is_float32() const { return kind == ArrowKind::real && width == 4; }
   bool is_signed() const { return layout >= 'a'; }  // whole: c s i l are, C S I L are not
 };
 
-// The format a column has in Arrow where it came from nowhere in particular: int64, float64, bool, date32, timestamp;
-// "" for texts, which are dictionaries.
+// The default Arrow format of a column: int64, float64, bool, date32, timestamp; "" for texts, which are dictionaries.
 std::string default_arrow(const Column& column);
 
-// Whether a column of this type can go out in this format.
+// Whether a column of this type can be exported in this format.
 bool fits_arrow(ColumnType type, const ArrowType& arrow);
 
-// Remembers the format a column came in, so that it goes out in the same: Column::arrow. What the column's type cannot
-// be written as is forgotten, and numbers that became identifiers, which go on counting, are widened to 64 bits.
+// Stores the imported format of a column in Column::arrow, so that it is exported in the same. A format that the
+// column's type cannot be written as is dropped; numbers that became identifiers are widened to 64 bits, because they
+// continue beyond the column's range.
 void remember_arrow(std::string_view format, Column& column);
 
 }  // namespace tessera

@@ -8,6 +8,7 @@
 #include "engine/error.h"
 #include "models/data/arrow/float16.h"
 #include "models/data/arrow/wide_decimal.h"
+#include "models/data/table/types.h"
 
 namespace tessera {
 namespace {
@@ -27,7 +28,7 @@ std::string_view format_of(const ArrowSchema& schema) { return schema.format == 
 bool is_index(std::string_view f) { return f.size() == 1 && f[0] != 0 && std::strchr("cCsSiIlL", f[0]) != nullptr; }
 bool is_runs_format(std::string_view f) { return f == "+r"; }
 
-// What a stream of strangers calls a format, fit for a message.
+// The format of a foreign stream, made printable for a message.
 std::string shown(std::string_view format) {
   std::string out(format.substr(0, 60));
   for (char& c : out)
@@ -52,16 +53,15 @@ const ArrowSchema& ArrowValues::values_of(const ArrowSchema& schema) {
 ArrowType ArrowValues::type_of(const ArrowSchema& schema, const std::string& column) {
   const std::string_view f = format_of(schema);
   const char* cast =
-      "Cast it to an integer, a float, a decimal, bool, utf8, a dictionary, a date, a time, a duration or a timestamp "
-      "first.";
+      "Cast it to an integer, a float, a decimal, bool, utf8, a dictionary, a date, a time, a duration or a timestamp.";
   if (schema.dictionary != nullptr) {
     const ArrowSchema& values = *schema.dictionary;
     const std::string_view of = format_of(values);
     if (!is_index(f))
-      fail_schema(column, "has a dictionary whose indices are \"" + shown(f) + "\", which are no integers",
+      fail_schema(column, "has a dictionary whose indices are \"" + shown(f) + "\", which are not integers",
                   "The program that made the stream is at fault.");
     if (values.dictionary != nullptr || !ArrowType::parse(of))
-      fail_schema(column, "is a dictionary of the format \"" + shown(of) + "\", which is not read", cast);
+      fail_schema(column, "is a dictionary with the format \"" + shown(of) + "\", which is not supported", cast);
     return *ArrowType::parse(of);
   }
   if (is_runs_format(f)) {
@@ -69,18 +69,19 @@ ArrowType ArrowValues::type_of(const ArrowSchema& schema, const std::string& col
     if (&values == &schema || schema.children[0] == nullptr ||
         std::string_view("sil").find(format_of(*schema.children[0])) == std::string_view::npos ||
         format_of(*schema.children[0]).size() != 1)
-      fail_schema(column, "is run-end encoded, but not of run ends (int16, int32 or int64) and values",
+      fail_schema(column, "is run-end encoded, but lacks run ends (int16, int32 or int64) and values",
                   "The program that made the stream is at fault.");
     if (values.dictionary != nullptr || !ArrowType::parse(format_of(values)))
-      fail_schema(column, "is run-end encoded, of the format \"" + shown(format_of(values)) + "\", which is not read",
+      fail_schema(column,
+                  "is run-end encoded, with the format \"" + shown(format_of(values)) + "\", which is not supported",
                   cast);
     return *ArrowType::parse(format_of(values));
   }
   if (const auto type = ArrowType::parse(f)) return *type;
   if (!f.empty() && f[0] == '+')
     fail_schema(column, "is nested (format \"" + shown(f) + "\"), and a table's cells are single values",
-                "Flatten it into columns of their own, or cast it to text, first.");
-  fail_schema(column, "has the format \"" + shown(f) + "\", which is not read", cast);
+                "Flatten it into separate columns, or cast it to text.");
+  fail_schema(column, "has the format \"" + shown(f) + "\", which is not supported", cast);
 }
 
 ArrowValues::ArrowValues(const ArrowSchema& schema, const ArrowArray& array, int64_t start, int64_t length,
@@ -104,7 +105,7 @@ ArrowValues::ArrowValues(const ArrowSchema& schema, const ArrowArray& array, int
     if (array.dictionary == nullptr) fail("no dictionary");
     values_ = std::make_unique<ArrowValues>(*schema.dictionary, *array.dictionary, 0, array.dictionary->length, column);
   }
-  if (array.n_children != 0) fail(std::to_string(array.n_children) + " children where its format has none");
+  if (array.n_children != 0) fail(counted(array.n_children, "child", "children") + " where its format has none");
   take_buffers(array);
 }
 
@@ -114,11 +115,11 @@ void ArrowValues::take_buffers(const ArrowArray& array) {
   const int64_t wanted = is_text ? 3 : 2;
   const bool views = is_text && type_.offset == 0;
   if ((views ? array.n_buffers < wanted : array.n_buffers != wanted) || array.buffers == nullptr)
-    fail(std::to_string(array.n_buffers) + " buffers where its format has " + std::to_string(wanted) +
+    fail(counted(array.n_buffers, "buffer") + " where its format has " + std::to_string(wanted) +
          (views ? " or more" : ""));
   if (array.null_count != 0) validity_ = static_cast<const uint8_t*>(array.buffers[0]);
   if (array.null_count > 0 && validity_ == nullptr)
-    fail(std::to_string(array.null_count) + " nulls, but does not say which (its bitmap is NULL)");
+    fail(counted(array.null_count, "null") + ", but no bitmap (it is NULL)");
   data_ = array.buffers[1];
   if (length_ > 0 && data_ == nullptr) fail("no values (its buffer is NULL)");
   if (views) {
@@ -139,22 +140,23 @@ void ArrowValues::take_runs(const ArrowSchema& schema, const ArrowArray& array) 
   values_ = std::make_unique<ArrowValues>(*schema.children[1], values, 0, values.length, column_);
   const ArrowValues read(*schema.children[0], ends, 0, std::max<int64_t>(ends.length, 0), column_);
   if (read.length() != values.length)
-    fail(std::to_string(read.length()) + " run ends and " + std::to_string(values.length) + " values");
+    fail(counted(read.length(), "run end") + " and " + counted(values.length, "value"));
   int64_t last = 0;
   for (int64_t r = 0; r < read.length(); ++r) {
     const int64_t end = read.is_null(r) ? 0 : read.whole(r);
-    if (end <= last) fail("run ends that do not rise");
+    if (end <= last) fail("run ends that do not ascend");
     run_ends_.push_back(last = end);
   }
   if (length_ > 0 && last < start_ + length_)
     fail("runs that end at " + std::to_string(last) + ", before its " + std::to_string(start_ + length_) + " values");
-  if (run_ends_.empty()) run_ends_.push_back(0);  // no rows: index() is never asked
+  if (run_ends_.empty()) run_ends_.push_back(0);  // no rows: index() is never called
 }
 
 void ArrowValues::fail(const std::string& what) const {
-  throw Error(ErrorCode::data,
-              "Column \"" + column_ + "\" of the Arrow stream has " + what +
-                  ".\n  The program that made the stream is at fault; write its table to CSV and read that instead.");
+  throw Error(
+      ErrorCode::data,
+      "Column \"" + column_ + "\" of the Arrow stream has " + what +
+          ".\n  The program that made the stream is at fault; write its table to CSV and read that file instead.");
 }
 
 bool ArrowValues::is_null(int64_t i) const {
@@ -205,7 +207,7 @@ bool ArrowValues::read_indices(int32_t* out) const {
   for (int64_t i = 0; i < length_; ++i) {
     const bool missing = validity_ != nullptr && !bit(validity_, at(i));
     const int32_t n = missing ? -1 : load<int32_t>(data_, at(i));
-    if (!missing && (n < 0 || n >= size)) index(i);  // says what is wrong
+    if (!missing && (n < 0 || n >= size)) index(i);  // throws the specific error
     out[i] = n;
   }
   return true;
@@ -251,7 +253,7 @@ bool ArrowValues::truth(int64_t i) const { return values_ ? values_->truth(index
 
 std::string_view ArrowValues::text(int64_t i) const {
   if (values_) return values_->text(index(i));
-  // 16 bytes: the length, then the text itself, or its first 4 bytes, the number of a buffer and a place in it
+  // 16 bytes: the length, then the text itself, or its first 4 bytes, the number of a buffer and an offset in it
   if (type_.offset == 0) {
     const char* view = static_cast<const char*>(data_) + 16 * at(i);
     const auto size = load<int32_t>(view, 0);
@@ -260,12 +262,12 @@ std::string_view ArrowValues::text(int64_t i) const {
     const auto buffer = load<int32_t>(view, 2), from = load<int32_t>(view, 3);
     if (buffer < 0 || buffer >= views_ || from < 0 || view_buffers_[buffer] == nullptr ||
         from > load<int64_t>(view_buffers_[views_], buffer) - size)
-      fail("a text that lies outside its buffers");
+      fail("a text outside its buffers");
     return {static_cast<const char*>(view_buffers_[buffer]) + from, static_cast<size_t>(size)};
   }
   const int64_t begin = type_.offset == 8 ? load<int64_t>(data_, at(i)) : load<int32_t>(data_, at(i));
   const int64_t end = type_.offset == 8 ? load<int64_t>(data_, at(i) + 1) : load<int32_t>(data_, at(i) + 1);
-  if (begin < 0 || end < begin) fail("text offsets that go backwards");
+  if (begin < 0 || end < begin) fail("descending text offsets");
   if (end > begin && bytes_ == nullptr) fail("no text (its buffer is NULL)");
   return end == begin ? std::string_view() : std::string_view(bytes_ + begin, static_cast<size_t>(end - begin));
 }

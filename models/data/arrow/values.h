@@ -1,6 +1,6 @@
-// One column of an Arrow batch, whatever its layout, read value by value. Lengths and buffers are checked when it is
-// made, texts and indices when they are read.
-// What a stream does not say cannot be checked: that a buffer is as long as its array's length needs.
+// One column of an Arrow batch, whatever its layout, read value by value. Lengths and buffers are checked on
+// construction, texts and indices when they are read. Not checked, because a stream does not carry it: that a buffer is
+// as long as its array's length needs.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -14,11 +14,11 @@ namespace tessera {
 
 class ArrowValues {
  public:
-  // Values [start, start + length) of `array`. Throws Error(data) naming column and format for what cannot be read.
+  // Values [start, start + length) of `array`. Throws Error(data) naming column and format if it is not supported.
   ArrowValues(const ArrowSchema& schema, const ArrowArray& array, int64_t start, int64_t length,
               const std::string& column);
 
-  // The values' type; of a dictionary or of runs, that of the values they stand for.
+  // The values' type; for a dictionary or runs, that of their values.
   static ArrowType type_of(const ArrowSchema& schema, const std::string& column);
   // The schema of the values: `schema`, or that of its dictionary or its runs' values.
   static const ArrowSchema& values_of(const ArrowSchema& schema);
@@ -34,13 +34,13 @@ class ArrowValues {
   bool truth(int64_t i) const;                    // boolean
   std::string_view text(int64_t i) const;         // text
 
-  // The usual layouts all at once: out[i] = value i, NaN or −1 where it is missing. False, and nothing written, for any
-  // other layout.
+  // The common layouts in bulk: out[i] = value i, NaN or −1 if missing. False, and nothing written, for any other
+  // layout.
   bool read_wholes(double* out) const;    // int64
   bool read_reals(double* out) const;     // float64
   bool read_indices(int32_t* out) const;  // int32 indices of a dictionary, checked
 
-  // The distinct values of a dictionary, or of runs; nullptr: there is one value a row.
+  // The distinct values of a dictionary, or of runs; nullptr: one value per row.
   const ArrowValues* dictionary() const { return values_.get(); }
   bool is_runs() const { return !run_ends_.empty(); }
   int64_t index(int64_t i) const;  // which of them; checked

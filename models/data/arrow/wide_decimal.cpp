@@ -111,7 +111,7 @@ bool read_wide(std::string_view text, int precision, int scale, WideInteger& val
   } else {
     const bool up = digits[static_cast<size_t>(kept)] >= '5';
     digits.resize(static_cast<size_t>(kept));
-    // All nines at full precision stay: one more would not fit.
+    // All nines at full precision stay: rounding up would not fit.
     if (up && !(kept == precision && digits.find_first_not_of('9') == std::string::npos)) {
       size_t at = digits.size();
       while (at > 0 && digits[at - 1] == '9') digits[--at] = '0';

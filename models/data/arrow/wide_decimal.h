@@ -1,4 +1,4 @@
-// Decimals of up to 256 bits, as Arrow holds them: an integer times a power of ten.
+// Decimals of up to 256 bits, as in Arrow: an integer times a power of ten.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -19,11 +19,11 @@ struct WideInteger {
 // The integer times 10^-scale, written in full: 1250 at scale 2 is "12.50", at scale −2 "125000".
 void write_wide(const WideInteger& value, int scale, std::string& out);
 
-// "12.5", "-3e4": what it is in units of 10^-scale, rounded half away from zero, held at ±(10^precision − 1). False: it
-// is no number.
+// "12.5", "-3e4" in units of 10^-scale, rounded half away from zero, clamped to ±(10^precision − 1). False: not a
+// number.
 bool read_wide(std::string_view text, int precision, int scale, WideInteger& value);
 
-// Significant digits of a number written in full, zeros at either end not counted.
+// Significant digits of a number written in full, without zeros at either end.
 int significant_digits(std::string_view text);
 
 }  // namespace tessera

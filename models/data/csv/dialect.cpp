@@ -11,7 +11,7 @@ namespace {
 constexpr std::ptrdiff_t kHeadBytes = std::ptrdiff_t{1} << 18;
 constexpr size_t kHeadRows = 100;
 
-// The first rows that are whole; a fault in the text ends them (the reader proper will name it).
+// The first complete rows, up to a fault in the text (which the reader will report).
 std::vector<std::vector<std::string>> head_rows(const char* begin, const char* end, char delimiter) {
   const bool cut = end - begin > kHeadBytes;
   CsvScanner scanner(begin, cut ? begin + kHeadBytes : end, delimiter);

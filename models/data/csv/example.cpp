@@ -31,7 +31,7 @@ enum ColumnIndex : uint32_t {
   country
 };
 
-// The draws of one cell: four words a block, keyed by (column, row).
+// The draws of one cell: four words per block, keyed by (column, row).
 class Draws {
  public:
   Draws(uint64_t seed, int64_t row) : seed_(seed), row_(static_cast<uint64_t>(row)) {}

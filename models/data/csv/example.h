@@ -1,4 +1,4 @@
-// The demo's table "people": made up, with a known truth, so that what a model learned can be held against it. Row i
+// The demo's table "people": synthetic, with known dependences, so that a model can be compared with them. Row i
 // depends on (seed, i) only.
 //
 //   person_id     identifier  P- and ten digits, all different

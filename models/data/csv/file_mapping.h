@@ -1,5 +1,5 @@
-// A file mapped for reading, whose end may go away: pages that somebody cuts off while they are read turn to zeros and
-// are noticed, instead of ending the process (SIGBUS).
+// A file mapped for reading that may be truncated meanwhile: lost pages become zeros and are detected, instead of
+// ending the process (SIGBUS).
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -13,9 +13,9 @@ class FileMapping {
   FileMapping(const FileMapping&) = delete;
   FileMapping& operator=(const FileMapping&) = delete;
 
-  // False where it cannot be mapped. `file` stays open as long as the mapping lives.
+  // False if it cannot be mapped. `file` stays open as long as the mapping lives.
   bool map(int file, size_t size);
-  bool cut_short() const;  // bytes that were mapped are gone, touched or not
+  bool cut_short() const;  // mapped bytes are gone, touched or not
 
   char* data() const { return data_; }
   size_t size() const { return size_; }

@@ -31,8 +31,7 @@ const char* skip_byte_order_mark(const CsvSource& source) {
 
 void check_names(const std::string& file, int64_t line, const std::vector<std::string>& names) {
   const std::string place = file + ':' + std::to_string(line) + ": ";
-  const std::string way_out =
-      "\n  Give every column a name of its own, or read the first row as values with --header no.";
+  const std::string way_out = "\n  Give every column a unique name, or use --header no if the first row holds values.";
   std::unordered_map<std::string, size_t> seen;
   for (size_t j = 0; j < names.size(); ++j) {
     if (names[j].empty())
@@ -53,14 +52,14 @@ bool repeats_names(const char* begin, const char* end, char delimiter, const std
       if (!scanner.next()) return false;
     } while (scanner.is_blank());
   } catch (const CsvFault&) {
-    return false;  // said when the rows are read
+    return false;  // reported when the rows are read
   }
   bool same = scanner.count() == names.size();
   for (size_t j = 0; same && j < names.size(); ++j) same = csv_text(scanner.fields()[j], scratch) == names[j];
   return same;
 }
 
-// Delimiter, names, and where the rows start. `first`: of the file before, or null.
+// Delimiter, names, and the start of the rows. `first`: of the previous file, or null.
 CsvFrame find_frame(const CsvSource& source, const CsvOptions& options, const CsvFrame* first) {
   check_encoding(source);
   CsvFrame frame;
@@ -80,7 +79,7 @@ CsvFrame find_frame(const CsvSource& source, const CsvOptions& options, const Cs
         throw Error(
             ErrorCode::data,
             source.name() +
-                ": the file holds blank lines only.\n  A table needs a header row and at least one row of values.");
+                ": the file has only blank lines.\n  A table needs a header row and at least one row of values.");
     } while (scanner.is_blank());
   } catch (const CsvFault& fault) {
     source.check_whole();
@@ -94,7 +93,7 @@ CsvFrame find_frame(const CsvSource& source, const CsvOptions& options, const Cs
   if (first != nullptr && !header && frame.names.size() == first->names.size()) frame.names = first->names;
   if (first != nullptr && frame.names != first->names)
     throw Error(ErrorCode::data,
-                source.name() + ":1: it does not have the columns of the file before it (" +
+                source.name() + ":1: its columns differ from those of the previous file (" +
                     std::to_string(first->names.size()) +
                     " there).\n  Files that are read together need the same columns in the same order.");
   frame.data = header ? scanner.position() : row;
@@ -110,17 +109,18 @@ void check_columns_alike(const CsvFrame& frame, const Table& like, bool more, co
   for (const Column& c : like.columns) wanted.push_back(c.name);
   for (const std::string& n : wanted)
     if (!in_file(n))
-      throw Error(ErrorCode::data, file + ": column \"" + n + "\" is missing: the other table has it. Nearest here: " +
-                                       nearest_names(n, frame.names) +
-                                       ".\n  Both tables need the same columns; their order does not matter.");
+      throw Error(ErrorCode::data,
+                  file + ": column \"" + n +
+                      "\" is missing: the other table has it. Nearest in this file: " + nearest_names(n, frame.names) +
+                      ".\n  Both tables need the same columns; their order does not matter.");
   for (const std::string& n : frame.names)
     if (like.find(n) == nullptr && !more)
-      throw Error(ErrorCode::data, file + ": column \"" + n +
-                                       "\" is not in the other table. Nearest there: " + nearest_names(n, wanted) +
+      throw Error(ErrorCode::data, file + ": column \"" + n + "\" is not in the other table. Nearest in the other: " +
+                                       nearest_names(n, wanted) +
                                        ".\n  Both tables need the same columns; their order does not matter.");
 }
 
-// The wishes of --types, a column each; checked before the rows are read.
+// The types of --types, per column; checked before the rows are read.
 std::vector<std::optional<ColumnType>> wished_types(const CsvFrame& frame, const CsvOptions& options) {
   std::vector<std::optional<ColumnType>> wished(frame.names.size());
   if (options.like != nullptr)
@@ -154,7 +154,7 @@ std::vector<ColumnPlan> plan_columns(const CsvFrame& frame, const CsvOptions& op
     const bool by_schema =
         options.like != nullptr && std::none_of(options.types.begin(), options.types.end(),
                                                 [&](const auto& t) { return t.first == frame.names[j]; });
-    // What is constant in one table may vary in the other.
+    // A column that is constant in one table may vary in the other.
     const ColumnType type = by_schema && *wished[j] == ColumnType::constant ? ColumnType::category : *wished[j];
     plans.push_back(force_type(type, evidence, frame.delimiter,
                                by_schema ? "the type it has in the other table" : "the type was given"));
@@ -169,8 +169,8 @@ struct Refusal {
   std::string value;
 };
 
-// The second pass: text into typed columns. Each chunk numbers its texts by itself; after a wave of chunks their
-// numbers become those of the whole column.
+// The second pass: text into typed columns. Each chunk numbers its texts locally; after a wave of chunks these numbers
+// are mapped to those of the whole column.
 struct Part {  // a file
   std::unique_ptr<CsvSource> source;
   CsvFrame frame;
@@ -288,7 +288,7 @@ void check_constants(const Table& table, const std::vector<ColumnPlan>& plans, c
   for (size_t j = 0; j < plans.size(); ++j) {
     const Column& c = table.columns[j];
     if (plans[j].forced && plans[j].type == ColumnType::constant && c.values.size() > 1)
-      throw Error(ErrorCode::data, file + ": column \"" + c.name + "\" was to be constant, but holds \"" + c.values[0] +
+      throw Error(ErrorCode::data, file + ": column \"" + c.name + "\" should be constant, but holds \"" + c.values[0] +
                                        "\" and \"" + c.values[1] + "\".\n  Read it as text with --types " + c.name +
                                        "=category.");
   }
@@ -323,8 +323,8 @@ Table csv_read(const CsvOptions& options, Team& team, const Monitor& monitor) {
   if (options.delimiter == '"' || options.delimiter == '\n' || options.delimiter == '\r' ||
       (options.delimiter & 0x80) != 0)
     throw Error(ErrorCode::usage,
-                "--delimiter: a quote, a line end or a byte outside ASCII cannot part fields.\n  Use one of , ; | or "
-                "tab, or leave it to be found.");
+                "--delimiter: a quote, a line end or a byte outside ASCII cannot separate fields.\n  Use one of , ; | "
+                "or tab, or omit the option to detect it.");
   const MissingWords missing(options.missing);
   std::vector<Part> parts(1 + options.also.size());
   std::vector<TypeEvidence> evidence;  // of all files
@@ -353,7 +353,7 @@ Table csv_read(const CsvOptions& options, Team& team, const Monitor& monitor) {
   if (rows == 0)
     throw Error(ErrorCode::data,
                 file + ": there is a header (" + counted(static_cast<int64_t>(frame.names.size()), "column") +
-                    "), but no row of values.\n  Add rows; or, if the first row holds values, say --header no.");
+                    "), but no row of values.\n  Add rows, or use --header no if the first row holds values.");
   monitor.report({"read", bytes, bytes, "bytes",
                   counted(rows, "row") + " × " + counted(static_cast<int64_t>(frame.names.size()), "column"), true});
 

@@ -16,18 +16,18 @@ struct CsvOptions {
   std::string path;  // "-": standard input
   // further files: their rows follow, with the same columns in the same order
   std::vector<std::string> also;
-  char delimiter = 0;  // 0: found by itself among , ; tab |
+  char delimiter = 0;  // 0: detected among , ; tab |
   Header header = Header::automatic;
-  // spellings of "no value" beside the usual ones, in every column
+  // additional spellings of "no value", in every column
   std::vector<std::string> missing;
-  std::vector<std::pair<std::string, std::string>> types;  // column, type name: read this column as that
+  std::vector<std::pair<std::string, std::string>> types;  // column, type name: read the column as this type
   // a schema: its columns, in its order, with its types. Outlives the call
   const Table* like = nullptr;
-  // the file may have others: they come in front, with the types found
+  // the file may have others: they come first, with the detected types
   bool more_columns = false;
 };
 
-// Reads the whole file. The text is parsed in two passes, in pieces of 1 MiB cut at row boundaries; the table is the
+// Reads the whole file. The text is parsed in two passes, in pieces of 1 MiB split at row boundaries; the table is the
 // same for any number of threads.
 // Phases reported: "read" and "types", in bytes. Throws Error(io | data | usage | cancelled | memory); messages begin
 // with "file:line:".

@@ -95,8 +95,7 @@ void CsvScanner::fail(CsvFault::Kind kind, const char* value, const char* value_
   throw CsvFault{kind, line_, static_cast<int64_t>(count_), std::string(value, static_cast<size_t>(length))};
 }
 
-// The field is written member by member: copied as a whole right after its bytes were set, it would wait for the store
-// buffer.
+// The field is written member by member: a copy right after its bytes were set would stall on store forwarding.
 inline void CsvScanner::push(const char* data, const char* end, bool quoted, bool doubled) {
   if (count_ < most_fields_) {
     if (count_ == fields_.size()) fields_.emplace_back();

@@ -1,4 +1,4 @@
-// Cuts CSV text into rows of fields: RFC 4180 quoting, LF, CRLF or lone CR, spaces around unquoted fields dropped.
+// Splits CSV text into rows of fields: RFC 4180 quoting, LF, CRLF or lone CR, spaces around unquoted fields dropped.
 // A quote inside an unquoted field is an ordinary character, as in 5" pipe.
 #pragma once
 #include <algorithm>
@@ -13,24 +13,24 @@ struct CsvField {
   const char* data = nullptr;
   size_t size = 0;
   bool quoted = false;
-  bool doubled = false;  // quoted, and holds doubled quotes that csv_text() makes single
+  bool doubled = false;  // quoted, with doubled quotes that csv_text() undoubles
 
   std::string_view raw() const { return {data, size}; }
 };
 
-// The value of a field. `scratch` holds it where doubled quotes had to be removed, so the result lives until scratch
+// The value of a field. If doubled quotes had to be removed, `scratch` holds it, so the result lives until scratch
 // changes.
 std::string_view single_quotes(const CsvField& field, std::string& scratch);
 inline std::string_view csv_text(const CsvField& field, std::string& scratch) {
   return field.doubled ? single_quotes(field, scratch) : field.raw();
 }
 
-// What the text did wrong. Lines count from 0 at the scanner's begin; the reader adds file, line and remedy.
+// A fault in the text. Lines count from 0 at the scanner's begin; the reader adds file, line and remedy.
 struct CsvFault {
   enum class Kind { ragged, open_quote, after_quote, bad_utf8, nul_byte, too_many_fields, abandoned };
   Kind kind;
   int64_t line;    // where the row starts
-  int64_t column;  // of the field, from 0; −1 where it is not known · ragged: the number of fields
+  int64_t column;  // of the field, from 0; −1 if unknown · ragged: the number of fields
   std::string value;
 };
 
@@ -42,7 +42,7 @@ class CsvScanner {
   CsvScanner(const char* begin, const char* end, char delimiter)
       : delimiter_(delimiter), next_block_(begin), end_(end), at_(begin) {}
 
-  void check_text(bool on) { check_text_ = on; }  // UTF-8 and NUL bytes: once a file is enough
+  void check_text(bool on) { check_text_ = on; }  // UTF-8 and NUL bytes: once per file is enough
   // a row that reaches beyond it throws CsvFault::abandoned
   void abandon_after(const char* limit) { limit_ = limit; }
   void keep_fields(size_t most) { most_fields_ = std::min(most, kMaxFields); }  // fields beyond are counted, not kept

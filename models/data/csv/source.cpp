@@ -28,7 +28,7 @@ CsvSource::CsvSource(const std::string& path, const Monitor& monitor)
     : name_(path == "-" ? "standard input" : path), file_(open_to_read(path)) {
   struct stat info {};
   ::fstat(file_.get(), &info);
-  // A shell may hand over a file that was partly read already: only what lies ahead is ours.
+  // A shell may pass a file that is already partly read: start at the current offset.
   const off_t at = S_ISREG(info.st_mode) ? ::lseek(file_.get(), 0, SEEK_CUR) : 0;
   if (S_ISREG(info.st_mode) && at == 0 && info.st_size > 0 &&
       mapping_.map(file_.get(), static_cast<size_t>(info.st_size)))
@@ -46,7 +46,8 @@ CsvSource::~CsvSource() {
 void CsvSource::fail_changed() const {
   throw Error(
       ErrorCode::io,
-      name_ + ": the file changed while it was read, or its disk failed.\n  Try again when nothing writes to it.");
+      name_ +
+          ": the file changed while it was read, or its disk failed.\n  Try again when no other program writes to it.");
 }
 
 void CsvSource::check_whole() const {

@@ -1,4 +1,4 @@
-// The bytes of a CSV file: a regular file is mapped, a pipe or device is read whole.
+// The bytes of a CSV file: a regular file is mapped, a pipe or device is read into memory.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -18,17 +18,17 @@ class CsvSource {
   CsvSource(const CsvSource&) = delete;
   CsvSource& operator=(const CsvSource&) = delete;
 
-  const std::string& name() const { return name_; }  // as messages should call it
+  const std::string& name() const { return name_; }  // the name for messages
   const char* begin() const { return begin_; }
   const char* end() const { return end_; }
 
-  // Throws Error(io) when the file was cut short since it was opened: what was read since may be zeros. To be asked
-  // before anything read is believed or blamed.
+  // Throws Error(io) if the file was truncated since it was opened: data read since may be zeros. Call it before using
+  // the data or reporting errors in it.
   void check_whole() const;
   [[noreturn]] void fail_changed() const;
 
   // Tells the kernel that bytes before `until` are not needed soon, so that the text does not stay resident beside the
-  // table. A mapped file may be read again; of a pipe the bytes are gone, hence `for_good`.
+  // table. A mapped file may be read again; the bytes of a pipe are lost, hence `for_good`.
   void release_behind(const char* until, bool for_good);
 
  private:
@@ -41,7 +41,7 @@ class CsvSource {
   size_t capacity_ = 0;     // and how much it may be
   const char* begin_ = nullptr;
   const char* end_ = nullptr;
-  size_t released_ = 0;  // bytes given back in this pass
+  size_t released_ = 0;  // bytes released in this pass
 };
 
 }  // namespace tessera

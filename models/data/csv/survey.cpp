@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::ptrdiff_t kChunk = std::ptrdiff_t{1} << 20;
 
-// Where a line starts, at or after `at`, if no quote is open there: the guess that lets chunks be read side by side.
+// The start of a line, at or after `at`, if no quote is open there: a guess that allows reading chunks in parallel.
 const char* guess_line_start(const char* at, const char* end) {
   for (const char* p = at - 1; p < end; ++p) {
     if (*p != '\n' && *p != '\r') continue;
@@ -51,7 +51,7 @@ void survey_piece(Piece& piece, const char* begin, const char* nominal_end, cons
   piece.chunk.lines = scanner.lines();
 }
 
-// A chunk starts without evidence, except for columns that are known to be text: they need none.
+// A chunk starts without evidence, except that columns known to be text need none.
 void reset_evidence(Piece& piece, const std::vector<TypeEvidence>& known) {
   piece.evidence.assign(known.size(), TypeEvidence{});
   for (size_t j = 0; j < known.size(); ++j)
@@ -84,7 +84,7 @@ void fail_fault(const CsvFault& fault, const std::string& file, int64_t line, co
   switch (fault.kind) {
     case CsvFault::Kind::ragged:
       text = "this row has " + counted(fault.column, "field") + ", the first row has " + std::to_string(columns) +
-             " (parted by " + delimiter_name(frame.delimiter) +
+             " (separated by " + delimiter_name(frame.delimiter) +
              ").\n  Put values that hold the delimiter in double quotes, or name another delimiter with --delimiter.";
       break;
     case CsvFault::Kind::open_quote:
@@ -92,7 +92,7 @@ void fail_fault(const CsvFault& fault, const std::string& file, int64_t line, co
              "\n  Close it, or double it if it belongs to the value (\"\"\" for a leading quote).";
       break;
     case CsvFault::Kind::after_quote:
-      text = where + "goes on after its closing quote: " + first_line_of(fault.value) +
+      text = where + "continues after its closing quote: " + first_line_of(fault.value) +
              "\n  Double the quotes that belong to the value: \"say \"\"hi\"\"\".";
       break;
     case CsvFault::Kind::bad_utf8:
@@ -100,13 +100,14 @@ void fail_fault(const CsvFault& fault, const std::string& file, int64_t line, co
              ", which is not UTF-8 here.\n  Convert the file, for example with: iconv -f WINDOWS-1252 -t UTF-8.";
       break;
     case CsvFault::Kind::nul_byte:
-      text = where +
-             "holds a NUL byte, which text never does.\n  The file is binary, damaged or UTF-16; convert that with: "
-             "iconv -f UTF-16 -t UTF-8.";
+      text =
+          where +
+          "holds a NUL byte, which text cannot contain.\n  The file is binary, damaged or UTF-16; convert that with: "
+          "iconv -f UTF-16 -t UTF-8.";
       break;
     case CsvFault::Kind::too_many_fields:
       text = "this row has more than " + grouped(CsvScanner::kMaxFields) +
-             " fields.\n  Check that the file is CSV with one record a line.";
+             " fields.\n  Check that the file is CSV with one record per line.";
       break;
     case CsvFault::Kind::abandoned:
       throw Error(ErrorCode::internal, place + "a row was given up that should have been read");
@@ -136,8 +137,8 @@ CsvSurvey survey_csv(CsvSource& source, const CsvFrame& frame, const MissingWord
     });
     for (std::ptrdiff_t i = 0; i < some; ++i) {
       Piece& piece = pieces[static_cast<size_t>(i)];
-      // A guess is wrong where a quoted field with a line end lies across the cut, and cannot be trusted where it was
-      // given up.
+      // A guess is wrong if a quoted field with a line end spans the boundary, and unreliable if the scan was
+      // abandoned.
       if (piece.chunk.begin != start || (piece.fault && piece.fault->kind == CsvFault::Kind::abandoned)) {
         reset_evidence(piece, survey.evidence);
         survey_piece(piece, start, nominal(first + i + 1), end, false, frame, missing);

@@ -1,4 +1,4 @@
-// The first pass over CSV text: where rows begin, how many there are, and what the columns can be read as.
+// The first pass over CSV text: the start of rows, their number, and the possible types of the columns.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-struct CsvFrame {  // what is known before the rows are read
+struct CsvFrame {  // known before the rows are read
   char delimiter = ',';
   std::vector<std::string> names;
   const char* data = nullptr;  // where the rows start
@@ -27,16 +27,16 @@ struct CsvChunk {  // whole rows
 };
 
 struct CsvSurvey {
-  std::vector<CsvChunk> chunks;        // in file order, none empty of text
+  std::vector<CsvChunk> chunks;        // in file order, none without text
   std::vector<TypeEvidence> evidence;  // a column
   int64_t rows = 0;
 };
 
-// Throws Error(data) for the first row that is not what the frame promises.
+// Throws Error(data) for the first row that does not match the frame.
 CsvSurvey survey_csv(CsvSource& source, const CsvFrame& frame, const MissingWords& missing, Team& team,
                      const Monitor& monitor);
 
-// Chunks worked on at a time: enough to keep the team busy, few enough to keep what they hold small.
+// Chunks processed at a time: enough to keep the team busy, few enough to limit their memory.
 inline int64_t csv_wave(const Team& team) { return 4 * team.size(); }
 
 // The message for a fault. `line` is that of the fault's row in the file.

@@ -15,8 +15,7 @@ namespace {
 constexpr size_t kBuffer = size_t{1} << 18;
 constexpr int64_t kReportEvery = int64_t{1} << 16;
 
-// Quoted where a reader would otherwise see something else: delimiter, quote, line end, spaces at the ends, or nothing
-// at all.
+// Quoted if a reader would otherwise misread it: delimiter, quote, line end, spaces at the ends, or empty.
 void append_field(std::string_view text, char delimiter, std::string& out) {
   bool quote = text.empty() || text.front() == ' ' || text.back() == ' ' || text.front() == '\t' || text.back() == '\t';
   for (const char c : text) quote |= c == delimiter || c == '"' || c == '\n' || c == '\r';
@@ -61,8 +60,8 @@ class ColumnWriter {
     }
   }
 
-  // Appends the value at `p`, which has room for kRoom bytes, or to `spill` where it may need more. Returns the new
-  // end, or nullptr if it spilled.
+  // Appends the value at `p`, which has room for kRoom bytes, or to `spill` if it may need more. Returns the new end,
+  // or nullptr if it spilled.
   static constexpr size_t kRoom = 64;
   char* write(int64_t row, char* p, std::string& spill) const {
     if (column_.is_missing(row)) return put(missing_, p);
@@ -154,12 +153,12 @@ class TableWriter {
   std::vector<char> buffer_;
 };
 
-// Numbers and dates are written without quotes, so what they are made of cannot part fields.
+// Numbers and dates are written without quotes, so their characters cannot be the delimiter.
 void check_delimiter(char delimiter) {
   if (std::strchr(",;|\t~^!#$%&*@=", delimiter) != nullptr && delimiter != 0) return;
   throw Error(ErrorCode::usage,
               std::string("--delimiter: '") + delimiter +
-                  "' cannot part fields, since values are written with it.\n  Use one of , ; | or tab.");
+                  "' cannot separate fields, because it occurs in values.\n  Use one of , ; | or tab.");
 }
 
 }  // namespace
@@ -173,7 +172,7 @@ CsvWritten csv_write(ArrowArrayStream* stream, const CsvWriteOptions& options, c
   CsvWritten written;
   Table batch;
   bool more = tables.next(batch);
-  // not before there is a batch: a stream that fails at once leaves nothing on standard output
+  // not before the first batch: a stream that fails at once leaves nothing on standard output
   writer.header(tables.schema());
   for (; more; more = tables.next(batch)) {
     const int64_t before = written.rows;

@@ -9,8 +9,8 @@
 namespace tessera {
 namespace {
 
-// Running sums of the column's probabilities, set to 1 from its last possible value on, so that rounding leaves no gap
-// at the end.
+// Cumulative probabilities of the column, set to 1 from its last possible value on, so that rounding leaves no gap at
+// the end.
 void accumulate(std::span<const double> probability, std::span<double> cumulative, std::span<float> rounded) {
   size_t last = 0;
   for (size_t v = 0; v < probability.size(); ++v)
@@ -23,8 +23,8 @@ void accumulate(std::span<const double> probability, std::span<double> cumulativ
   }
 }
 
-// Everything of discrete column j; touches only its own part of the arrays.
-// `behind` is called every kRowsResident rows: codes that were looked at need not stay in memory.
+// Fills discrete column j; touches only its own part of the arrays.
+// `behind` is called every kRowsResident rows: processed codes need not stay in memory.
 template <class Behind>
 void build_column(ConditionTable& t, size_t j, const int32_t* codes, int64_t stride, bool log_frequency,
                   Behind behind) {

@@ -1,5 +1,5 @@
-// Training by sampling (Xu et al. 2019, §4.3): which condition a row is made for, and which real rows meet it. A
-// condition is one value of one discrete column; the condition vector is the columns' values side by side.
+// Training by sampling (Xu et al. 2019, §4.3): the condition of a generated row, and the real rows that meet it. A
+// condition is one value of one discrete column; the condition vector is the concatenation of the columns' values.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -12,13 +12,13 @@ namespace tessera {
 
 // J discrete columns, column j with width[j] values at positions cond_start[j] … of the condition vector; n rows.
 // Arrays "by position" have cond_width entries. The column is drawn uniformly, then the value by a cumulative array:
-// the first position of the column whose entry exceeds u in (0, 1). A value no row has is never that position, in
-// double and in float.
+// the first position of the column whose entry exceeds u in (0, 1). A value that occurs in no row is never selected, in
+// double or in float.
 struct ConditionTable {
   int64_t rows = 0;
   int cond_width = 0;
   std::vector<int32_t> cond_start, width;  // [J]
-  std::vector<int32_t> code;               // [J] which of EncodedTable's codes a row's value stands in
+  std::vector<int32_t> code;               // [J] the column of EncodedTable's codes that holds a row's value
   std::vector<int64_t> count;              // by position: rows with this value
   // by position, of the value given its column: ln(1 + count) normalised, or count/n
   std::vector<double> train_probability;

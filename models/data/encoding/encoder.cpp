@@ -27,10 +27,10 @@ void mode_uniforms(uint32_t column, int64_t first, int64_t rows, uint64_t seed, 
   throw Error(
       ErrorCode::data,
       "Column \"" + column.name + "\", row " + std::to_string(row + 1) + " " + what +
-          ", which the table the encoder was fitted on did not. Fit on a table that has it, or leave the row out.");
+          ", which did not occur in the table the encoder was fitted on. Fit on a table that has it, or omit the row.");
 }
 
-// Where a column's alphas and codes lie among the encoded rows.
+// The position of a column's alphas and codes in the encoded rows.
 struct Place {
   float* alpha;
   int64_t alpha_stride;
@@ -107,7 +107,7 @@ void decode_identifiers(const IdentifierCode& id, uint32_t index, const int64_t*
   const IdentifierKey key = identifier_key(seed, condition, fingerprint_of(out.name));
   out.codes.resize(static_cast<size_t>(rows));
   out.values.reserve(static_cast<size_t>(rows));
-  // only patterns without room repeat, but then a text is listed once
+  // only patterns without room repeat; a repeated text is listed once
   std::unordered_map<std::string, int32_t> repeated;
   for (int64_t i = 0; i < rows; ++i) {
     int32_t& code = out.codes[static_cast<size_t>(i)];
@@ -279,7 +279,7 @@ Table Encoder::pick(const Table& table, const std::vector<int64_t>& rows) const 
       to.values = l->texts;
       to.values.push_back("(others)");
       const int32_t own = static_cast<int32_t>(l->texts.size());
-      // What decode() gave is numbered already: no need to look up hundreds of thousands of texts.
+      // The result of decode() is already numbered: no need to look up hundreds of thousands of texts.
       const bool numbered =
           from.values.size() >= l->texts.size() && std::equal(l->texts.begin(), l->texts.end(), from.values.begin());
       const std::vector<int32_t> level = numbered ? std::vector<int32_t>{} : l->levels_of(from.values);
@@ -288,7 +288,7 @@ Table Encoder::pick(const Table& table, const std::vector<int64_t>& rows) const 
         const int32_t at = code < 0 || numbered ? code : level[static_cast<size_t>(code)];
         to.codes.push_back(code < 0 ? -1 : at < 0 || at >= own ? own : at);
       }
-    } else {  // identifiers and constants say nothing here
+    } else {  // identifiers and constants do not take part
       to.codes.assign(rows.size(), -1);
     }
     out.columns.push_back(std::move(to));
@@ -297,7 +297,7 @@ Table Encoder::pick(const Table& table, const std::vector<int64_t>& rows) const 
 }
 
 Table Encoder::schema() const {
-  // No rows, but places that pointers may be moved over.
+  // No rows, but memory that pointers may be offset into.
   const std::vector<float> alphas(static_cast<size_t>(state_->layout.alphas()) + 1);
   const std::vector<int32_t> codes(static_cast<size_t>(state_->layout.codes()) + 1);
   Table out = decode(alphas.data(), codes.data(), nullptr, 0, 0);

@@ -1,6 +1,6 @@
 // Table ⇄ codes: mode-specific normalisation (Xu et al. 2019, §4.2), exact levels for spikes, categories, missing
-// marks, dates as numbers.
-// A row becomes a few small codes a column; no one-hot matrix exists.
+// flags, dates as numbers.
+// A row becomes a few small codes per column; no one-hot matrix exists.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace tessera {
 
-// One span of a row as the networks see it: a scalar under tanh, or one choice out of `width` under softmax.
+// One span of a row in the networks: a scalar under tanh, or one choice out of `width` under softmax.
 struct Span {
   enum class Part { alpha, mode, category };
   int column;  // index of the table column
@@ -28,8 +28,8 @@ struct Span {
 };
 
 // Spans tile [0, data_width) in order; a numeric column is one alpha then its modes (mixture modes, then spike levels,
-// then the missing mark);
-// under Numbers::range one alpha then, if it has missing values, two modes (there, missing).
+// then the missing level);
+// under Numbers::range one alpha then, if it has missing values, two modes (present, missing).
 struct RowLayout {
   std::vector<Span> spans;
   int data_width = 0;
@@ -48,17 +48,17 @@ struct EncodedTable {
 };
 
 struct EncoderOptions {
-  // What a numeric column becomes: one alpha and a choice among the modes of a mixture (rows of a table), or its place
-  // in its range (steps of a sequence, range_code.h).
+  // The encoding of a numeric column: one alpha and a choice among the modes of a mixture (rows of a table), or its
+  // position in its range (steps of a sequence, range_code.h).
   enum class Numbers { modes, range } numbers = Numbers::modes;
   int max_modes = 10;  // mixture components a numeric column may have (the paper's 10)
   // a value held by this share of a numeric column's rows becomes a level of its own; 0: never
   double spike_share = 0.05;
   int integer_levels = 16;  // integers with at most this many distinct values become categories; 0: never
-  // levels the networks see per column; rarer values share one level and come back by their frequencies
+  // levels per column in the networks; rarer values share one level and are decoded by their frequencies
   int max_categories = 1000;
   uint64_t seed = 0;  // for the mixtures' k-means++ starts
-  // different texts that must share what is kept of identifiers; fewer than kRareRows count as those
+  // distinct texts that must share a property of identifiers for it to be kept; at least kRareRows
   int64_t least_rows = kRareRows;
 };
 
@@ -69,8 +69,8 @@ class Encoder {
   Encoder(Encoder&&) noexcept;
   Encoder& operator=(Encoder&&) noexcept;
 
-  // Learns every column of the table (columns in parallel). Throws Error(data) naming column and value for what cannot
-  // be expressed.
+  // Learns every column of the table (columns in parallel). Throws Error(data) naming column and value if a value
+  // cannot be encoded.
   static Encoder fit(const Table& table, const EncoderOptions& options, Team& team, const Monitor& monitor);
 
   const RowLayout& layout() const;
@@ -78,15 +78,15 @@ class Encoder {
 
   // Codes of a table with the columns it was fitted on. Which mode a value takes is drawn by responsibility, keyed by
   // (seed, column, row).
-  // Releases each column of `table` once it is encoded, so that the peak is one table, not two.
+  // Releases each column of `table` once it is encoded, so that peak memory is one table, not two.
   EncodedTable encode(Table&& table, Team& team, const Monitor& monitor) const;
 
-  // Rows from sampled codes. row_ids[i] (the row's number in the infinite table) keys what is regenerated: identifiers,
-  // rare categories, the noise inside nothing else; so that a row is the same in every batch. The result has all
-  // columns of the fitted table, in order.
-  // tries[i] (null: 0) keys rare categories too, so that a row that is tried again draws another one; its identifier
-  // stays its own. Identifiers are also keyed by `condition`, the fingerprint of what the rows must meet (0: nothing),
-  // so that samples under two conditions do not share them.
+  // Rows from sampled codes. row_ids[i] (the row's number in the infinite table) keys regenerated values (identifiers,
+  // rare categories), so that a row is the same in every batch. The result has all columns of the fitted table, in
+  // order.
+  // tries[i] (null: 0) keys rare categories too, so that another try of a row draws another one; its identifier stays
+  // the same. Identifiers are also keyed by `condition`, the fingerprint of the rows' condition (0: none), so that
+  // samples under two conditions do not share them.
   Table decode(const float* alphas, const int32_t* codes, const int64_t* row_ids, int64_t rows, uint64_t seed,
                const int32_t* tries = nullptr, uint64_t condition = 0) const;
 
@@ -94,27 +94,27 @@ class Encoder {
   // their own share the number after the last.
   Table pick(const Table& table, const std::vector<int64_t>& rows) const;
   int32_t levels(int column) const;  // texts of a column that have a level of their own
-  // What a column's codes stand for: one of the modes of its numbers, behind them values; or texts.
+  // The meaning of a column's codes: the modes of its numbers, then values; or texts.
   struct Codes {
     int code = -1, alpha = -1;         // the column's places in an encoded row; −1: none
-    std::vector<double> mean, stddev;  // of the modes; out of them comes number_of_mode() within `range`
+    std::vector<double> mean, stddev;  // of the modes; number_of_mode() decodes them within `range`
     NumberRange range{};
-    std::vector<double> values;  // of the codes behind the modes; NaN: missing
-    // of texts: what each code is numbered by decode(), −1: missing; from levels() on it is one of the rare
+    std::vector<double> values;  // of the codes after the modes; NaN: missing
+    // of texts: the number that decode() gives each code, −1: missing; from levels() on, a rare value
     std::vector<int32_t> levels;
   };
   Codes codes(int column) const;
-  // digits after the point that a column of mixture modes is rounded to, −1 for none; nothing for every other column
+  // digits after the point that a column of mixture modes is rounded to, −1 for none; empty for other columns
   std::optional<int> decimals(int column) const;
 
-  // The columns without rows. Texts list every value that can come back: those with a level of their own, then the rare
-  // ones.
+  // The columns without rows. Texts list every value that decode() can return: those with their own level, then the
+  // rare ones.
   Table schema() const;
 
   // Position of a value in the condition vector, for --where: −1 if the column has no category span or the value is not
   // a level of its own.
   int condition(const std::string& column, const std::string& value) const;
-  // Whether a code of a category span stands for all the rare values of its column.
+  // Whether a code of a category span represents all the rare values of its column.
   bool is_rare(const Span& span, int code) const;
 
   nlohmann::json to_json() const;

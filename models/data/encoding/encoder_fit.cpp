@@ -1,4 +1,4 @@
-// Learning how each column is coded.
+// Learns the encoding of each column.
 #include <algorithm>
 #include <cmath>
 #include <mutex>
@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-constexpr double kLeastSpikeRows = 3;  // in a tiny table any value fills a good share; a spike is a value that repeats
+constexpr double kLeastSpikeRows = 3;  // in a tiny table any value has a large share; a spike is a value that repeats
 
 void check_options(const EncoderOptions& o) {
   auto refuse = [](const std::string& what) { throw Error(ErrorCode::usage, what); };
@@ -37,12 +37,12 @@ std::vector<Run> runs_of(const std::vector<double>& ascending) {
   return runs;
 }
 
-// What one look at every value shows.
+// Results of one pass over the values.
 struct Survey {
   int64_t present = 0;
   double low = 0, high = 0;
   bool on_grid = true;           // every value has no more than the column's decimals
-  std::vector<double> distinct;  // ascending; one more than `most` where there are more
+  std::vector<double> distinct;  // ascending; one more than `most` if there are more
 };
 
 Survey survey_numbers(const Column& column, int decimals, size_t most) {
@@ -52,7 +52,7 @@ Survey survey_numbers(const Column& column, int decimals, size_t most) {
       if (numbers[i] != numbers[i]) continue;
       if (std::isinf(numbers[i]))
         throw Error(ErrorCode::data, "Column \"" + column.name + "\", row " + std::to_string(first + i + 1) +
-                                         " is infinite. Mark such values missing, or cap them.");
+                                         " is infinite. Mark such values as missing, or cap them.");
       const double x = numbers[i] + 0.0;  // −0 + 0 is 0
       s.low = s.present == 0 ? x : std::min(s.low, x);
       s.high = s.present == 0 ? x : std::max(s.high, x);
@@ -66,7 +66,7 @@ Survey survey_numbers(const Column& column, int decimals, size_t most) {
   return s;
 }
 
-// Values of many rows become levels of their own. `rest`: up to two of those that do not.
+// Values of many rows get their own level. `rest`: up to two that do not.
 struct Spikes {
   std::vector<double> values, rest;
 };
@@ -78,7 +78,7 @@ Spikes find_spikes(const Column& column, const std::vector<double>& sorted, int6
   };
   const double enough = std::max(kLeastSpikeRows, share * static_cast<double>(present));
   const bool all = static_cast<int64_t>(sorted.size()) == present;
-  // Of a share of the values: those that come near it, counted once more over all.
+  // From a sample of the values: candidates near the share, recounted over all values.
   const double near = all ? enough : 0.5 * share * static_cast<double>(sorted.size());
   std::vector<Run> candidates;
   for (const Run& r : runs_of(sorted)) {
@@ -138,7 +138,7 @@ void fit_numbers(const Column& column, uint32_t index, const EncoderOptions& o, 
 
   std::vector<double> values = sorted_values(column.numbers, seen.present, index, o.seed);
   Spikes spikes = find_spikes(column, values, seen.present, o.spike_share);
-  if (spikes.rest.size() <= 1) {  // one value left: a mixture of it would have no width
+  if (spikes.rest.size() <= 1) {  // one value left: its mixture would have no width
     for (const double x : spikes.rest)
       spikes.values.insert(std::lower_bound(spikes.values.begin(), spikes.values.end(), x), x);
     out.code = levels(spikes.values, missing);
@@ -151,7 +151,7 @@ void fit_numbers(const Column& column, uint32_t index, const EncoderOptions& o, 
   code.decimals = seen.on_grid ? decimals : -1;
   if (!code.spikes.empty())
     std::erase_if(values, [&](double x) { return std::binary_search(code.spikes.begin(), code.spikes.end(), x); });
-  if (values.empty() || values.front() == values.back()) {  // the share met less than two of the others
+  if (values.empty() || values.front() == values.back()) {  // the sample contained fewer than two of the others
     values.insert(values.end(), spikes.rest.begin(), spikes.rest.end());
     sort_numbers(values);
   }
@@ -200,8 +200,7 @@ void fit_identifiers(const Column& column, const EncoderOptions& o, ColumnCode& 
 
 Encoder Encoder::fit(const Table& table, const EncoderOptions& options, Team& team, const Monitor& monitor) {
   check_options(options);
-  if (table.columns.empty() || table.rows < 1)
-    throw Error(ErrorCode::data, "The table has no rows or no columns, so there is nothing to learn from.");
+  if (table.columns.empty() || table.rows < 1) throw Error(ErrorCode::data, "The table has no rows or no columns.");
   for (const Column& c : table.columns)
     if (c.size() != table.rows)
       throw Error(ErrorCode::data, "Column \"" + c.name + "\" has " + std::to_string(c.size()) +

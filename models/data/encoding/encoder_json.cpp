@@ -1,4 +1,4 @@
-// The encoder in a model file. What is read back is checked as if a stranger had written it.
+// The encoder in a model file. Files are not trusted: everything read is checked.
 #include <algorithm>
 
 #include "engine/text/json_fields.h"

@@ -1,4 +1,4 @@
-// What an encoder knows: how each column is coded. Shared by the encoder's source files only.
+// The state of an encoder: the encoding of each column. Shared by the encoder's source files only.
 #pragma once
 #include <string>
 #include <variant>
@@ -12,14 +12,14 @@
 
 namespace tessera {
 
-// A column with one value, or with none: no span; the value (NaN, and no text, for none) is put back.
+// A column with one value, or with none: no span; the value (NaN, and no text, for none) is restored.
 struct ConstantCode {
   double number = kMissing;
   std::string text;
   bool missing = false;
 };
 
-// No span; regenerated, missing with the share that was seen.
+// No span; regenerated, missing with the observed share.
 struct IdentifierCode {
   Identifier pattern;
   double missing_share = 0;

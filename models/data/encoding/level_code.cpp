@@ -65,7 +65,7 @@ int32_t LevelCode::level_of(double number) const {
 }
 
 size_t LevelCode::draw_rare(uint64_t uniform) const {
-  // The upper half of uniform · rows: every row is met equally often up to 2⁻⁶⁴·rows.
+  // The upper half of uniform · rows: every row has the same probability up to 2⁻⁶⁴·rows.
   const uint64_t row = static_cast<uint64_t>((static_cast<unsigned __int128>(uniform) * rare_rows.back()) >> 64);
   return static_cast<size_t>(std::upper_bound(rare_rows.begin(), rare_rows.end(), row) - rare_rows.begin());
 }

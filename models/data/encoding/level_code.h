@@ -1,4 +1,4 @@
-// How a column of few values becomes one choice: a level each, the rarest sharing one, missing the last.
+// Encodes a column of few values as one choice: one level per value, one for all rare values, missing the last.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -13,11 +13,10 @@ struct LevelCode {
   // empty.
   std::vector<double> numbers;
   std::vector<std::string> texts;
-  // Texts without a level of their own, and how many rows held them, as running sums. They share the level after the
-  // last text.
+  // Texts without their own level, and their rows as cumulative sums. They share the level after the last text.
   std::vector<std::string> rare;
   std::vector<uint64_t> rare_rows;
-  bool missing = false;  // the last level marks a missing value
+  bool missing = false;  // the last level is the missing value
 
   int levels() const { return static_cast<int>(numbers.size() + texts.size()); }
   int width() const { return levels() + (rare.empty() ? 0 : 1) + (missing ? 1 : 0); }
@@ -32,7 +31,7 @@ struct LevelCode {
   std::vector<int32_t> levels_of(const std::vector<std::string>& values) const;
   int32_t level_of(double number) const;  // −1: none
 
-  // The rare text a 64-bit uniform number stands for, by frequency.
+  // The rare text selected by a 64-bit uniform number, by frequency.
   size_t draw_rare(uint64_t uniform) const;
 };
 

@@ -23,7 +23,7 @@ double digamma(double x) {
                    s * (1.0 / 252 - s * (1.0 / 240 - s * (1.0 / 132 - s * (691.0 / 32760 - s * (1.0 / 12)))))));
 }
 
-// std::lgamma writes the global signgam; here x > 0, so the value alone is wanted and threads must not share anything.
+// std::lgamma writes the global signgam, which threads must not share; x > 0, so only the value is needed.
 double log_gamma(double x) {
   double shift = 0;
   if (x < 10) {
@@ -42,7 +42,7 @@ double log_gamma(double x) {
 
 double log_beta(double a, double b) { return log_gamma(a) + log_gamma(b) - log_gamma(a + b); }
 
-// What a component has got of the rows: Σ r, and about the point `about`: Σ r (x − about), Σ r (x − about)² and Σ r ·
+// The sums of a component over the rows: Σ r, and about the point `about`: Σ r (x − about), Σ r (x − about)² and Σ r ·
 // spread.
 struct Evidence {
   ComponentSums sums;
@@ -118,8 +118,8 @@ void set_weights(Mixture& m) {
   for (double& w : m.weights) w /= total;
 }
 
-// The groups as the E step reads them: about the prior mean, so that float keeps the digits that matter, padded with
-// groups of no rows.
+// The groups for the E step: about the prior mean, so that float keeps the significant digits, padded with empty
+// groups.
 template <class Real>
 struct Operands {
   std::vector<Real> value, count, spread;
@@ -135,7 +135,7 @@ struct Operands {
 };
 
 // One E step: fills the evidence, returns the entropy −Σ r ln r. It follows from the sums: ln r = ln ρ_k − ln Σρ, and Σ
-// r ln ρ_k needs only Σ r and Σ r (x − mean)², so that no logarithm a component is taken.
+// r ln ρ_k needs only Σ r and Σ r (x − mean)², so no logarithm per component is needed.
 template <class Real>
 double expect(const Mixture& m, double centre, const Operands<Real>& x, std::vector<Evidence>& evidence) {
   const size_t components = m.means.size();

@@ -36,7 +36,7 @@ struct Groups {
 struct Mixture {
   std::vector<double> weights, means, covariances;
   std::vector<double> stick_a, stick_b, mean_precision, degrees_of_freedom;
-  std::vector<double> lower_bounds;  // one an iteration; constants dropped
+  std::vector<double> lower_bounds;  // one per iteration; constants dropped
   bool converged = false;
 
   int components() const { return static_cast<int>(weights.size()); }
@@ -45,13 +45,14 @@ struct Mixture {
   void log_responsibilities(double x, std::span<double> out) const;
 };
 
-// Ascending values → groups. Up to max_groups distinct values: one group each (exact). More: neighbours are joined into
-// at most max_groups groups, each of about equally many rows; equal values never lie in two groups. O(n).
+// Ascending values → groups. Up to max_groups distinct values: one group each (exact). More: neighbours are merged into
+// at most max_groups groups of about equal numbers of rows; equal values are always in the same group. O(n).
 Groups group_sorted(std::span<const double> ascending, int max_groups);
 
 enum class Precision { fp64, fp32 };  // of the E step; parameters and bound are always double
 
-// Fits from a given partition: label[g] in [0, components) says where group g starts. Components may start empty.
+// Fits from a given partition: label[g] in [0, components) is the initial component of group g. Components may start
+// empty.
 Mixture fit_mixture(const Groups& groups, std::span<const int32_t> label, const MixtureOptions& options,
                     Precision precision);
 

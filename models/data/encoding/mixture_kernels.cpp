@@ -129,7 +129,7 @@ template <class Real, int W>
 [[gnu::always_inline]] inline double expect(const LogDensity<Real>& density, const Real* value, const Real* count,
                                             const Real* spread, int64_t padded, ComponentSums* sums) {
   using V = typename Register<Real, W>::Value;
-  // Sums are carried into double every so many groups, so that float rounding does not grow with the table.
+  // Sums are flushed into double after this many groups, so that float rounding does not grow with the table.
   constexpr int64_t kChunk = 64 * kLanes;
   const int components = density.components;
   V ratio[kMaxComponents];

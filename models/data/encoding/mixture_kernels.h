@@ -1,6 +1,6 @@
-// The two loops over (value, component) that cost the time of preparing a table. Compiled for AVX-512, AVX2 and the
-// plain instruction set, chosen at run time: a register of values at a time, all components of it, sums kept a lane.
-// One machine gives the same bits every time; another instruction set rounds differently.
+// The two loops over (value, component) that dominate the preparation of a table. Compiled for AVX-512, AVX2 and the
+// plain instruction set, chosen at run time. They process one register of values at a time for all components, with one
+// sum per lane. One machine always gives the same bits; another instruction set rounds differently.
 #pragma once
 #include <cstdint>
 
@@ -26,14 +26,14 @@ struct ComponentSums {
 
 // The E step. value, count, spread [padded to a multiple of kLanes; count 0 in the padding]. Adds to sums[k]; returns Σ
 // count · ln Σ_k ρ_k.
-// A value and component takes .55 / 1.3 ns (float / double) with AVX-512, .8 / 1.8 with AVX2, 2.3 / 5.9 without either.
+// Time per value and component: .55 / 1.3 ns (float / double) with AVX-512, .8 / 1.8 with AVX2, 2.3 / 5.9 plain.
 double expectation(const LogDensity<float>& density, const float* value, const float* count, const float* spread,
                    int64_t padded, ComponentSums* sums);
 double expectation(const LogDensity<double>& density, const double* value, const double* count, const double* spread,
                    int64_t padded, ComponentSums* sums);
 
-// Draws the mode of each of n values: k with probability (r_k + floor)/(1 + K·floor), by the uniform in (0, 1) of the
-// same place.
+// Draws the mode of each of n values: k with probability (r_k + floor)/(1 + K·floor), by the uniform number in (0, 1)
+// with the same index.
 void draw_modes(const LogDensity<double>& density, double floor, const double* value, const float* uniform, int64_t n,
                 int32_t* mode);
 

@@ -1,4 +1,4 @@
-// What comes before the first iteration: rows compressed into groups, and the k-means partition the fit starts from.
+// Before the first iteration: compresses rows into groups, and finds the k-means partition the fit starts from.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -50,8 +50,8 @@ size_t pick(const std::vector<double>& weight, double total, double u) {
   return last;
 }
 
-// k-means++ (Arthur & Vassilvitskii 2007) with the best of 2+⌊ln K⌋ trials a centre. Fewer centres when the values are
-// used up.
+// k-means++ (Arthur & Vassilvitskii 2007) with the best of 2+⌊ln K⌋ trials per centre. Fewer centres if there are fewer
+// values.
 std::vector<double> plus_plus_centres(const Groups& g, int components, Draws& draws) {
   double rows = 0;
   for (double c : g.count) rows += c;
@@ -87,7 +87,7 @@ std::vector<double> plus_plus_centres(const Groups& g, int components, Draws& dr
   return centres;
 }
 
-// Neighbouring groups joined: first[c] is the first group of coarse group c; one entry more closes the last.
+// Neighbouring groups merged: first[c] is the first group of coarse group c; a final entry ends the last.
 Groups coarsen(const Groups& g, size_t target, std::vector<size_t>& first) {
   double rows = 0;
   for (double c : g.count) rows += c;
@@ -170,8 +170,8 @@ std::vector<int32_t> kmeans_labels(const Groups& g, int components, uint64_t see
   return label;
 }
 
-// The result hangs on the start more than on anything else, and a start can be judged cheaply: several are fitted on a
-// coarse grouping, and the one with the highest bound starts the fit of all groups.
+// The result depends mostly on the start, and a start can be evaluated cheaply: several are fitted on a coarse
+// grouping, and the one with the highest bound starts the fit of all groups.
 Mixture fit_mixture(const Groups& groups, const MixtureOptions& o, uint64_t seed, uint32_t stream,
                     Precision precision) {
   constexpr size_t kCoarse = 256;

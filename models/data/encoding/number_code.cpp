@@ -18,15 +18,15 @@ constexpr int kExactGroups = 4096;          // up to so many distinct values the
 constexpr int kGroups = 8192;               // above, so many groups, in float
 constexpr double kCovarianceFloor = 1e-10;  // in units of the column's variance
 
-// 2^e as two factors, since one alone may overflow: x·first·second is exact unless the result is no double.
+// 2^e as two factors, because one may overflow: x·first·second is exact unless the result is out of range.
 struct PowerOfTwo {
   double first, second;
   explicit PowerOfTwo(int e) : first(std::ldexp(1.0, e / 2)), second(std::ldexp(1.0, e - e / 2)) {}
   double times(double x) const { return x * first * second; }
 };
 
-// Ordinary numbers are left alone; a column of enormous or of tiny ones is brought to [−1, 1], where squares neither
-// overflow nor vanish.
+// Ordinary numbers are unchanged; a column of huge or tiny ones is scaled to [−1, 1], where squares neither overflow
+// nor vanish.
 int scaling_exponent(double low, double high) {
   const double largest = std::max(std::abs(low), std::abs(high));
   if (largest == 0) return 0;
@@ -46,8 +46,8 @@ void NumberCode::fit_modes(std::span<const double> ascending, const NumberCodeOp
   const PowerOfTwo scale(-exponent);
   const size_t n = ascending.size();
 
-  // Standardised about the first value, whose difference to its neighbours is exact: two values one rounding apart
-  // still have a width.
+  // Standardised about the first value, whose difference to its neighbours is exact: even adjacent doubles have a
+  // width.
   const double origin = scale.times(ascending[0]);
   std::vector<double> z(n);
   double sum = 0, squares = 0;

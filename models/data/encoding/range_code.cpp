@@ -25,7 +25,7 @@ void RangeCode::fit(std::span<const double> ascending) {
 
 double RangeCode::place(double x) const {
   const double width = high - low;
-  // the range of ±1e308 is no double
+  // the range of ±1e308 exceeds a double
   return width - width == 0 ? (x - low) / width : (x / 2 - low / 2) / (high / 2 - low / 2);
 }
 

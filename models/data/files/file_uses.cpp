@@ -16,7 +16,7 @@
 namespace tessera {
 namespace {
 
-// The file that a path leads to or, where there is none, the folder and the name that it would have.
+// The file that a path leads to, or, if there is none, the folder and name that it would have.
 struct Place {
   dev_t device;
   ino_t number;
@@ -24,8 +24,7 @@ struct Place {
   bool operator==(const Place&) const = default;
 };
 
-// None: a terminal, /dev/null and their like, which are no file twice; a folder that is not there, which is refused
-// later.
+// None: a terminal, /dev/null and similar, which may be used twice; a missing folder, which is refused later.
 std::optional<Place> place_of(const FileUse& use) {
   struct stat about {};
   if (use.path == "-") {
@@ -39,7 +38,7 @@ std::optional<Place> place_of(const FileUse& use) {
   return Place{about.st_dev, about.st_ino, path.filename().string()};
 }
 
-// Every file by itself: patterns and generations taken apart.
+// The single files: patterns and checkpoint generations expanded.
 std::vector<FileUse> single_files(const std::vector<FileUse>& uses) {
   std::vector<FileUse> out;
   for (const FileUse& use : uses) {
@@ -65,8 +64,9 @@ void check_apart(const std::vector<FileUse>& files) {
       if (written.how == FileUse::How::read || !places[i] || places[i] != places[j]) continue;
       throw Error(
           ErrorCode::io,
-          fmt::format("{}: {} is the same file as {}{}.\n  It would be lost. Name another file for one of them.",
-                      written.path, written.name, other.name, other.path == written.path ? "" : ", " + other.path));
+          fmt::format(
+              "{}: {} is the same file as {}{}.\n  It would be overwritten. Choose another file for one of them.",
+              written.path, written.name, other.name, other.path == written.path ? "" : ", " + other.path));
     }
 }
 
@@ -76,9 +76,8 @@ void check_one(const FileUse& file) {
       !S_ISDIR(about.st_mode))
     throw Error(
         ErrorCode::io,
-        fmt::format(
-            "{}: {} needs a file, and this is a pipe or a device.\n  Name a file that is not there, or one to replace.",
-            file.path, file.name));
+        fmt::format("{}: {} needs a file, and this is a pipe or a device.\n  Choose a new file, or one to replace.",
+                    file.path, file.name));
   check_writable(file.path, file.overwrite || file.how == FileUse::How::checkpoint);
   if (file.how == FileUse::How::checkpoint) Checkpoints::check_ours(file.path);
   if (file.how == FileUse::How::written && kind_of_output(file.path) != FileKind::csv) files_plugin(file.path.c_str());

@@ -8,8 +8,9 @@
 namespace tessera {
 namespace {
 
-constexpr PluginKind kPlugin{"Arrow", "libtessera_arrow.so", "TESSERA_ARROW_PLUGIN", kFilesEntry,
-                             "Where Arrow C++ or pyarrow is, cmake --build BUILD --target tessera_arrow makes it"};
+constexpr PluginKind kPlugin{
+    "Arrow", "libtessera_arrow.so", "TESSERA_ARROW_PLUGIN", kFilesEntry,
+    "With Arrow C++ or pyarrow installed, cmake --build BUILD --target tessera_arrow builds it"};
 
 struct Opened {
   const FilesApi* api = nullptr;
@@ -26,7 +27,7 @@ const Opened& opened() {
     const FilesApi* api = reinterpret_cast<FilesEntry>(plugin.entry)();
     if (api == nullptr || api->abi != kFilesAbi)
       out.reason = fmt::format(
-          "{} does not belong to this library: it speaks version {} of the interface between the two, this library "
+          "{} does not belong to this library: it has version {} of the interface between the two, this library "
           "version {}. Build both together.",
           out.path, api == nullptr ? 0 : api->abi, kFilesAbi);
     else out.api = api;
@@ -40,8 +41,9 @@ const Opened& opened() {
 const FilesApi& files_plugin(const char* path) {
   const Opened& o = opened();
   if (o.api == nullptr)
-    throw Error(ErrorCode::unsupported,
-                fmt::format("{}: Parquet and Arrow files need a plugin. {}\n  CSV files need none.", path, o.reason));
+    throw Error(
+        ErrorCode::unsupported,
+        fmt::format("{}: Parquet and Arrow files need a plugin. {}\n  CSV files need no plugin.", path, o.reason));
   return *o.api;
 }
 

@@ -1,12 +1,12 @@
-// libtessera_arrow.so, opened when the first Parquet or Arrow file is met.
+// libtessera_arrow.so, opened at the first Parquet or Arrow file.
 #pragma once
 #include "models/data/files/plugin_api.h"
 
 namespace tessera {
 
-// The plugin, or Error(unsupported) that says how to get it. `path` is the file that asks for it.
+// The plugin, or Error(unsupported) with instructions to get it. `path` is the file that needs it.
 const FilesApi& files_plugin(const char* path);
-// "Arrow C++ 26.0.1", or why there is none; for tessera_info().
+// "Arrow C++ 26.0.1", or why it is unavailable; for tessera_info().
 struct FilesPluginState {
   const FilesApi* api;
   const char* path;

@@ -1,5 +1,5 @@
-// What the library asks of libtessera_arrow.so, which reads and writes Parquet and Arrow files. The library itself
-// needs nothing of Arrow: it opens the plugin at run time, and rows pass as Arrow C streams.
+// The library's interface to libtessera_arrow.so, which reads and writes Parquet and Arrow files. The library itself
+// does not depend on Arrow: it opens the plugin at run time, and rows pass as Arrow C streams.
 #pragma once
 #include <cstdint>
 
@@ -10,19 +10,19 @@ namespace tessera {
 constexpr int kFilesAbi = 1;  // raised with every change of this file
 constexpr const char* kFilesEntry = "tessera_file_plugin";
 
-// data: the file is not what it should be · stopped: the sink or the stream of rows failed
+// data: the file is invalid · stopped: the sink or the stream of rows failed
 enum class FilesStatus : int { ok, data, io, memory, stopped, failed };
 
 enum class FileKind : int { csv, parquet, arrow_file, arrow_stream };  // csv never reaches the plugin
 
-// Where the bytes of a file go. False: stop; whoever gave the sink knows why.
+// Receives the bytes of a file. False: stop; the owner of the sink knows why.
 struct FileSink {
   void* self;
   bool (*write)(void* self, const void* bytes, int64_t count);
 };
 
-// A share of the rows, drawn evenly: all rows of all files are cut into `keep` stretches of equal length, and of each
-// one row is taken, keyed by the seed.
+// A sample of the rows, drawn evenly: all rows of all files are divided into `keep` intervals of equal length, and one
+// row of each is taken, keyed by the seed.
 struct FileSample {
   int64_t all = 0, keep = 0;  // rows of all files together, rows wanted of them
   uint64_t seed = 0;
@@ -38,7 +38,7 @@ struct FilesApi {
   // indices lie within their buffers.
   // sample: null for every row.
   FilesStatus (*read)(const char* path, FileKind kind, const FileSample* sample, ArrowArrayStream* out);
-  // How many rows a file says it has, without reading them where it does; −1 where only reading would tell.
+  // The number of rows stated in a file, without reading them; −1 if only reading would tell.
   FilesStatus (*rows)(const char* path, FileKind kind, int64_t* rows);
   // Takes all rows and always releases the stream. Holds one row group. If `rows` fails, its message is message() and
   // its error number *rows_error.

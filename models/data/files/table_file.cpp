@@ -19,7 +19,7 @@
 namespace tessera {
 namespace {
 
-// Arrow's words as ours: one line, without the stop that ours adds.
+// Arrow's message on one line, without a final full stop, which ours adds.
 std::string said(const char* why) {
   std::string line = why == nullptr ? "" : why;
   line = line.substr(0, line.find('\n'));
@@ -33,8 +33,9 @@ std::string said(const char* why) {
     case FilesStatus::memory: throw Error(ErrorCode::memory, path + ": there is not enough memory: " + why + ".");
     case FilesStatus::io: throw Error(ErrorCode::io, path + ": " + why + ".");
     case FilesStatus::data:
-      throw Error(ErrorCode::data,
-                  path + ": " + why + ".\n  The file is damaged, or holds what is not read; write it anew, or as CSV.");
+      throw Error(
+          ErrorCode::data,
+          path + ": " + why + ".\n  The file is damaged, or has unsupported contents; write it again, or as CSV.");
     default: throw Error(ErrorCode::internal, path + ": " + why);
   }
 }
@@ -43,21 +44,21 @@ std::string format_of(const ArrowSchema& s) {
   return s.dictionary == nullptr ? s.format : std::string("dictionary of ") + s.dictionary->format;
 }
 
-// The second file must have what the first has: one stream has one schema.
+// The second file must match the first: one stream has one schema.
 void check_same(const ArrowSchema& first, const ArrowSchema& here, const std::string& path) {
   const std::string way_out =
       "\n  Files that are read together need the same columns, of the same types, in the same order.";
   if (here.n_children != first.n_children)
-    throw Error(ErrorCode::data, fmt::format("{}: it has {} columns, the files before it {}.{}", path, here.n_children,
+    throw Error(ErrorCode::data, fmt::format("{}: it has {} columns, the previous files {}.{}", path, here.n_children,
                                              first.n_children, way_out));
   for (int64_t j = 0; j < first.n_children; ++j) {
     const ArrowSchema &a = *first.children[j], &b = *here.children[j];
     if (std::strcmp(a.name, b.name) != 0)
-      throw Error(ErrorCode::data, fmt::format("{}: column {} is \"{}\", in the files before it \"{}\".{}", path, j + 1,
+      throw Error(ErrorCode::data, fmt::format("{}: column {} is \"{}\", in the previous files \"{}\".{}", path, j + 1,
                                                b.name, a.name, way_out));
     if (format_of(a) != format_of(b))
       throw Error(ErrorCode::data,
-                  fmt::format("{}: column \"{}\" has the Arrow format \"{}\", in the files before it \"{}\".{}", path,
+                  fmt::format("{}: column \"{}\" has the Arrow format \"{}\", in the previous files \"{}\".{}", path,
                               b.name, format_of(b), format_of(a), way_out));
   }
 }
@@ -75,7 +76,7 @@ class Chain {
   Chain& operator=(const Chain&) = delete;
 
   static int get_schema(ArrowArrayStream* s, ArrowSchema* out) {
-    // Of the file that is read now: all are the same.
+    // Of the current file: all are the same.
     return guarded(s, [&](Chain& c) {
       if (const int error = c.current_.value.get_schema(&c.current_.value, out)) c.fail_stream(error);
     });
@@ -128,16 +129,16 @@ class Chain {
 
   const std::string& path() const { return paths_[next_ - 1]; }
 
-  // Arrow reports what it did not like of a file as EINVAL, a failed read as EIO.
+  // Arrow reports an invalid file as EINVAL, a failed read as EIO.
   [[noreturn]] void fail_stream(int error) {
     const char* why = current_.value.get_last_error(&current_.value);
     const ErrorCode code = error == ENOMEM ? ErrorCode::memory : error == EIO ? ErrorCode::io : ErrorCode::data;
     throw Error(code,
-                fmt::format("{}: {}.\n  The file is damaged, or holds what is not read; write it anew, or as CSV.",
+                fmt::format("{}: {}.\n  The file is damaged, or has unsupported contents; write it again, or as CSV.",
                             path(), said(why)));
   }
 
-  // Nothing to draw where the files have no more rows than that.
+  // No sampling if the files have no more rows than that.
   void plan_sample(const RowSample& sample) {
     for (const std::string& file : paths_) {
       open_to_read(file);
@@ -147,8 +148,8 @@ class Chain {
         fail(api, status, file);
       if (rows < 0)
         throw Error(ErrorCode::unsupported, file +
-                                                ": --max-rows needs to know how many rows there are, and an Arrow "
-                                                "stream does not say.\n  Write it as Parquet or as an Arrow file.");
+                                                ": --max-rows needs the number of rows, which an Arrow stream does not "
+                                                "state.\n  Write it as Parquet or as an Arrow file.");
       first_rows_.push_back(sample_.all);
       sample_.all += rows;
     }
@@ -157,7 +158,7 @@ class Chain {
 
   void advance() {
     const std::string& file = paths_[next_++];
-    open_to_read(file);  // missing, a directory, no permission: said as everywhere
+    open_to_read(file);  // missing, a directory, no permission: the usual messages
     const FilesApi& api = files_plugin(file.c_str());
     if (sample_.keep > 0) sample_.first_row = first_rows_[next_ - 1];
     if (const FilesStatus status =
@@ -183,7 +184,7 @@ class Chain {
   std::string error_;
 };
 
-// Bytes on their way into an atomic file; what it throws waits until the plugin has returned.
+// Writes bytes into an atomic file; exceptions are kept until the plugin has returned.
 struct Sink {
   AtomicFile& file;
   std::exception_ptr error;
@@ -205,7 +206,7 @@ struct Sink {
 
 FileKind kind_of_input(const std::string& path) {
   std::error_code none;
-  // a pipe's bytes are read once
+  // a pipe can be read only once
   if (path == "-" || !std::filesystem::is_regular_file(path, none)) return FileKind::csv;
   std::array<char, 6> head{};
   std::FILE* file = std::fopen(path.c_str(), "rb");
@@ -241,7 +242,7 @@ std::vector<std::string> expand_paths(const std::vector<std::string>& patterns) 
     if (failed != 0)
       throw Error(
           ErrorCode::io,
-          pattern + ": no file matches this.\n  Check the spelling; relative paths start in the directory you are in.");
+          pattern + ": no file matches this.\n  Check the spelling; relative paths start in the current directory.");
   }
   return out;
 }

@@ -42,7 +42,7 @@ constexpr Script kScripts[] = {
 
 constexpr CharacterClass kUnlisted = 0x10000;  // + the block of 128 characters
 
-// Punctuation, marks that join or accent what is before them, and symbols.
+// Punctuation, combining marks, and symbols.
 bool is_sign(char32_t c) {
   if (c < 0xC0) return true;
   for (const auto& [first, last] : {std::pair<char32_t, char32_t>{0x300, 0x36F},

@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-// training texts one expects to meet by chance in as many rows; below, nothing is stored
+// expected number of training texts drawn by chance in as many rows; below it nothing is stored
 constexpr double kChance = 1e-6;
 constexpr const char* kHex = "0123456789abcdef";
 
@@ -23,8 +23,7 @@ bool FreshIndices::could_meet(uint64_t texts) const {
 void FreshIndices::leave_out(const std::vector<uint64_t>& taken) {
   const double n = static_cast<double>(taken.size());
   if (!could_meet(taken.size()) || n * static_cast<double>(kSpare) > static_cast<double>(size_)) return;
-  // With one bucket for every ln 2 texts, half of the buckets are taken: what a set bit says holds for half of all
-  // texts.
+  // With one bucket for every ln 2 texts, half of the buckets are taken: a set bit applies to half of all texts.
   buckets_ = std::clamp<uint64_t>(static_cast<uint64_t>(n / 0.6931), 1, std::min<uint64_t>(size_ / kSpare, 0xffffffff));
   const Permutation order(size_, salt_);
   std::vector<bool> used(buckets_);

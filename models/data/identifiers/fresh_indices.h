@@ -1,8 +1,7 @@
-// The texts of a pattern by number, without those of the training table: a secret order of the numbers, and where a
-// training text could be met by chance, one bit for each bucket of them, set if any of the training texts lies in it.
-// New texts are drawn from the other buckets. A bucket holds at least five texts and half of the buckets are set, so
-// that a set bit tells little about any text; where a fifth of all texts are taken, nothing is stored and they are met
-// by chance.
+// The texts of a pattern by number, without those of the training table: a secret order of the numbers and, if a
+// training text could be drawn by chance, one bit per bucket of numbers, set if a training text lies in it. New texts
+// are drawn from the other buckets. A bucket holds at least five texts and half of the buckets are set, so a set bit
+// reveals little about any text. If a fifth of all texts are taken, nothing is stored and they are drawn by chance.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -13,12 +12,12 @@ namespace tessera {
 class FreshIndices {
  public:
   static constexpr uint64_t kMost = uint64_t{1} << 62;
-  // texts a pattern needs for each of the training table's, so that none of these is met
+  // texts a pattern needs per training text, so that none of these is drawn
   static constexpr uint64_t kSpare = 5;
 
   FreshIndices() = default;
-  FreshIndices(uint64_t size, uint64_t salt) : size_(size), salt_(salt) {}  // nothing left out; size in [1, kMost]
-  // Whether a training text could be met by chance if there were `texts` of them.
+  FreshIndices(uint64_t size, uint64_t salt) : size_(size), salt_(salt) {}  // nothing excluded; size in [1, kMost]
+  // Whether a training text could be drawn by chance if there were `texts` of them.
   bool could_meet(uint64_t texts) const;
   void leave_out(const std::vector<uint64_t>& taken);
   // Index of row i: different for different i below room(), in an order that `key` decides.

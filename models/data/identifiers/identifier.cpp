@@ -102,7 +102,7 @@ std::string Identifier::describe() const {
     middle = std::to_string(places_[0].alphabet.size()) + " characters" +
              (places_.size() > 1 ? " (" + std::to_string(places_.size()) + " shapes)" : "");
   else middle = digits_ > 0 ? "a number of " + std::to_string(digits_) + " digits" : "a number";
-  if (kind_ == Kind::sequence) middle += " that counts on from " + std::to_string(high_ + 1);
+  if (kind_ == Kind::sequence) middle += " that counts up from " + std::to_string(high_ + 1);
   std::string out = prefix_.empty() ? middle : "\"" + prefix_ + "\", then " + middle;
   if (!suffix_.empty()) out += ", then \"" + suffix_ + "\"";
   return out;

@@ -1,10 +1,10 @@
-// Identifiers are not learnt but regenerated: the pattern of the column (a number after a prefix, a sequence that goes
-// on, or characters by place, such as UUIDs, hashes, codes, mail addresses, names), filled by a secret permutation of
-// the row's number, so that no two rows share one while the pattern has room.
+// Identifiers are not learned but regenerated: the pattern of the column (a number after a prefix, a continuing
+// sequence, or characters by place, such as UUIDs, hashes, codes, mail addresses, names) is filled by a secret
+// permutation of the row's number, so that no two rows share one while the pattern has room.
 //
-// A pattern holds only what at least `least` different texts share, and what it says of texts beyond the classes of
-// their characters only while it has room for five times as many. So no training text stands in it, and none is made
-// but by chance: see fresh_indices.h.
+// A pattern holds only what at least `least` distinct texts share, and anything more specific than classes of
+// characters only while it has room for five times as many texts. So it contains no training text, and generates none
+// except by chance: see fresh_indices.h.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -18,8 +18,8 @@
 
 namespace tessera {
 
-// Which texts of a pattern a sample takes: drawn from the seed, the condition and the column, apart from everything
-// else that is drawn.
+// Selects the texts of a pattern for a sample: keyed by the seed, the condition and the column, independent of all
+// other draws.
 struct IdentifierKey {
   uint64_t order = 0;  // of places and numbers
   uint64_t block = 0;  // of a sequence: each has numbers of its own
@@ -29,21 +29,21 @@ uint64_t fingerprint_of(std::string_view text);  // of a column's name, of a con
 IdentifierKey identifier_key(uint64_t seed, uint64_t condition, uint64_t column);
 
 struct IdentifierOptions {
-  int64_t least = kRareRows;  // different texts that must share what is kept
+  int64_t least = kRareRows;  // distinct texts that must share a property for it to be kept
   uint64_t seed = 0;          // keys the secret order
   uint64_t column = 0;        // the fingerprint of the column's name
 };
 
 class Identifier {
  public:
-  // The pattern of different texts; rows[i] hold text i. Empty rows: one each. Where no text repeats, none of the
-  // regenerated ones shall either.
+  // The pattern of distinct texts; rows[i] hold text i. Empty rows: one each. If no text repeats, no regenerated one
+  // may either.
   static Identifier learn(std::span<const std::string_view> texts, std::span<const int64_t> rows,
                           const IdentifierOptions& options);
   std::string text(uint64_t row, const IdentifierKey& key) const;
-  // of so many rows in succession no two share an identifier, if no two of the training table did
+  // this many successive rows have distinct identifiers, if those of the training table are distinct
   uint64_t room() const;
-  std::string describe() const;  // for a person: "\"INV-\", then a number of 6 digits"
+  std::string describe() const;  // description: "\"INV-\", then a number of 6 digits"
 
   nlohmann::json to_json() const;
   static Identifier from_json(const nlohmann::json& json);  // throws Error(format)
@@ -51,18 +51,17 @@ class Identifier {
   enum class Kind { sequence, number, places };
   Kind kind() const { return kind_; }
 
-  // Numbers of a sequence lie in blocks: that of seed s < kSeedBlocks without a condition is number s, those of others
-  // are drawn.
+  // Numbers of a sequence are in blocks: seed s < kSeedBlocks without a condition has block s, others have a random
+  // block.
   static constexpr uint64_t kBlock = 1'000'000'000, kSeedBlocks = 1000, kBlocks = 1'000'000;
-  // The end of the grid cell that `highest` lies in: two significant digits, at least tens. What is held of the largest
-  // number of a column.
+  // The upper end of the grid cell of `highest`: two significant digits, at least tens. It is stored instead of the
+  // largest number of a column.
   static uint64_t rounded_up(uint64_t highest);
 
  private:
   friend class PatternLearner;
   // Texts of one length; place p takes one of the characters of alphabet[p]. The last places spell the index, which
-  // makes the text unique; where they are all spoken for before the first place is reached, the places before
-  // `spelled_from` are free and drawn by the row.
+  // makes the text unique; the places before `spelled_from`, if any, are free and drawn by the row.
   struct Places {
     uint64_t weight = 1;
     std::vector<std::u32string> alphabet;
@@ -70,13 +69,13 @@ class Identifier {
     FreshIndices indices;
     // sets spelled_from, returns the number of indices
     uint64_t plan();
-    bool index_of(std::u32string_view text, uint64_t& index) const;  // false: it is none of these texts
+    bool index_of(std::u32string_view text, uint64_t& index) const;  // false: not one of these texts
   };
 
   Kind kind_ = Kind::places;
   std::string prefix_, suffix_;
   uint64_t low_ = 0, high_ = 0;  // sequence, number
-  int digits_ = 0;               // sequence, number: zero-padded to so many digits; 0: not padded
+  int digits_ = 0;               // sequence, number: digits of the zero padding; 0: not padded
   FreshIndices numbers_;
   std::vector<Places> places_;
 };

@@ -1,4 +1,4 @@
-// The pattern of a column's texts: what at least `least` of them share.
+// Learns the pattern of a column's texts: what at least `least` of them share.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -11,15 +11,15 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMostLearnt = 65536;    // of more texts as many, evenly spread, show the pattern
-constexpr size_t kMostShapes = 64;       // different shapes of texts that are told apart
+constexpr size_t kMostLearnt = 65536;    // of more texts, this many, evenly spaced, are used
+constexpr size_t kMostShapes = 64;       // distinct shapes of texts
 constexpr size_t kMostCharacters = 256;  // that a place may take
 constexpr size_t kLongestShape = 1024;
-// texts that must have a word at the same place before it counts as part of the pattern
+// texts that must have a word at the same place for it to be part of the pattern
 constexpr size_t kCommon = 20;
-constexpr size_t kMostWords = 6;  // such words a shape may have
-constexpr size_t kEnough = 8;     // characters of a script that must be common before only those are used
-// share of a shape's texts that a place's common characters must cover before others are left out
+constexpr size_t kMostWords = 6;  // maximum of such words per shape
+constexpr size_t kEnough = 8;     // number of common characters of a script above which only those are used
+// share of a shape's texts that a place's common characters must cover for others to be omitted
 constexpr double kCovered = 0.8;
 constexpr uint64_t kSpare = FreshIndices::kSpare;
 constexpr char32_t kAny = 0x110000;  // in a shape: a letter or digit that varies
@@ -29,9 +29,9 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool all_digits(std::string_view text) { return !text.empty() && std::all_of(text.begin(), text.end(), is_digit); }
 bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
-// Lengths of the longest common beginning and end of texts, in bytes, cut so that they stop at a sign: the letters that
-// all texts happen to share belong to what varies.
-// Between them there may be digits only; then they stop at the digits.
+// Lengths of the longest common prefix and suffix of texts, in bytes, shortened to end at a sign: letters that all
+// texts happen to share belong to the variable part.
+// If there are only digits between them, they end at the digits.
 struct Ends {
   size_t front = 0, back = 0;
   std::string_view middle(std::string_view text) const { return text.substr(front, text.size() - front - back); }
@@ -133,7 +133,7 @@ class PatternLearner {
  private:
   using Places = Identifier::Places;
 
-  // Too few texts: eight digits, or letters, whatever they are.
+  // Too few texts: eight digits or letters.
   void learn_nothing() {
     if (std::all_of(texts_.begin(), texts_.end(), all_digits)) {
       out_.kind_ = Identifier::Kind::number;
@@ -161,7 +161,7 @@ class PatternLearner {
     std::sort(numbers.begin(), numbers.end());
     out_.digits_ = leading_zero ? static_cast<int>(longest) : 0;
     const uint64_t n = numbers.size();
-    // numbered through: new rows take the numbers that follow
+    // numbered consecutively: new rows take the numbers that follow
     if (unique_ && numbers.back() - numbers.front() + 1 <= 2 * n) {
       out_.kind_ = Identifier::Kind::sequence;
       out_.high_ = Identifier::rounded_up(numbers.back());
@@ -177,7 +177,7 @@ class PatternLearner {
   }
 
   // The range of ascending numbers without those beyond the `least` smallest and largest, widened to two significant
-  // digits, and to where there is room for new ones.
+  // digits, and until there is room for new ones.
   void take_range(const std::vector<uint64_t>& numbers) {
     constexpr uint64_t kMost = 999'999'999'999'999'999;
     const uint64_t low = numbers[least_ - 1], high = numbers[numbers.size() - least_];
@@ -197,7 +197,8 @@ class PatternLearner {
     std::vector<size_t> pending(seen_.size());
     for (size_t i = 0; i < pending.size(); ++i) pending[i] = i;
     std::erase_if(pending, [&](size_t i) { return seen_[i].size() > kLongestShape; });
-    // Shapes with as many common words as the texts have; what does not make a shape so gives up the least common one.
+    // Shapes with as many common words as the texts have; texts that do not form a shape this way give up the least
+    // common word.
     for (size_t kept = kMostWords + 1; kept-- > 0;) {
       std::map<std::u32string, std::vector<size_t>> groups;
       for (const size_t i : pending)
@@ -216,9 +217,10 @@ class PatternLearner {
     if (unique_) drop_narrow();
   }
 
-  // Of each class of characters, those that enough texts have.
+  // The characters of each class that enough texts have.
   void count_characters() {
-    std::unordered_map<char32_t, std::pair<size_t, size_t>> texts_with;  // the last text that has it, and how many have
+    std::unordered_map<char32_t, std::pair<size_t, size_t>>
+        texts_with;  // the last text that has it, and the number of texts
     for (size_t i = 0; i < seen_.size(); ++i)
       for (const char32_t c : seen_[i]) {
         auto& [last, count] = texts_with[c];
@@ -249,7 +251,7 @@ class PatternLearner {
     return all;
   }
 
-  // Of each text the words that are common at their place, the most common first.
+  // The words of each text that are common at their place, the most common first.
   std::vector<std::vector<Word>> common_words() const {
     std::map<std::pair<size_t, std::u32string_view>, size_t> count;
     const auto each = [](const std::u32string& text, auto&& visit) {
@@ -294,8 +296,8 @@ class PatternLearner {
       if (shape[p] == kAny) choices[p] = choice_at(p, group);
       alphabet.push_back(shape[p] == kAny ? choices[p].seen : std::u32string(1, shape[p]));
     }
-    // As many texts as the group stands for, and room for kSpare times as many: else places take all of their classes,
-    // from the last to the first.
+    // The group's texts need room for kSpare times as many: otherwise places take whole classes, from the last to the
+    // first.
     const uint64_t wanted = kSpare * (group.size() * texts_.size() / seen_.size());
     for (size_t p = shape.size(); p-- > 0 && room_of(alphabet) < wanted;)
       if (shape[p] == kAny) alphabet[p] = choices[p].any;
@@ -342,8 +344,8 @@ class PatternLearner {
     return out;
   }
 
-  // No shape is shared by enough texts (free text): letters of the commonest class, words of the mean length, in a text
-  // of the mean length.
+  // No shape is shared by enough texts (free text): letters of the most common class, words of the mean length, in a
+  // text of the mean length.
   void invent_shape() {
     CharacterClass cls = kLowerClass;
     size_t most = 0;
@@ -375,7 +377,7 @@ class PatternLearner {
     out_.places_.push_back(std::move(p));
   }
 
-  // Two shapes could give two rows the same text: of such the one with more rows stays.
+  // Two shapes could give two rows the same text: the one with more rows stays.
   void drop_overlaps() {
     std::vector<Places> kept;
     for (Places& p : out_.places_)
@@ -385,7 +387,7 @@ class PatternLearner {
   }
 
   void take_indices() {
-    // of the shapes in which chance could meet a training text
+    // of the shapes in which a training text could be drawn by chance
     std::vector<std::pair<Places*, std::vector<uint64_t>>> taken;
     for (Places& p : out_.places_) {
       p.indices = FreshIndices(p.plan(), salt_);
@@ -400,7 +402,7 @@ class PatternLearner {
     for (auto& [shape, indices] : taken) shape->indices.leave_out(indices);
   }
 
-  // Shapes with too little room for texts of their own give way to those that have it.
+  // Shapes with too little room are replaced by those that have enough.
   void drop_narrow() {
     uint64_t widest = 0;
     for (const Places& p : out_.places_) widest = std::max(widest, p.indices.room());
@@ -413,7 +415,7 @@ class PatternLearner {
   uint64_t salt_ = 0;
   bool unique_ = true;
   Ends ends_;
-  std::vector<std::u32string> seen_;  // what varies, of kMostLearnt texts
+  std::vector<std::u32string> seen_;  // the variable parts of kMostLearnt texts
   std::vector<int64_t> rows_;         // of each of them
   std::map<CharacterClass, size_t> common_;
   std::map<CharacterClass, std::u32string> class_characters_;

@@ -1,5 +1,5 @@
 // A secret order of [0, size): a bijection that needs no memory. Feistel network on the next even number of bits,
-// walked until the result lies inside.
+// iterated until the result is in range (cycle walking).
 #pragma once
 #include <bit>
 #include <cstdint>

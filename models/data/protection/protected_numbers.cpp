@@ -67,17 +67,17 @@ double mean_of(std::span<const double> x) {
   return std::clamp(std::isfinite(sum) ? sum / n : parts, x.front(), x.back());
 }
 
-// A mean and the rank it stands at.
+// A mean and its rank.
 struct Node {
   double rank, value;
 };
 
-// Where groups of `least` to 2·least − 1 neighbours end, so that their values lie nearest to their means: the least sum
-// of squares, found as a shortest path over the places of cuts (Hansen and Mukherjee, A polynomial algorithm for
-// optimal univariate microaggregation, 2003).
+// Ends of groups of `least` to 2·least − 1 neighbours that minimise the sum of squared distances to the group means,
+// found as a shortest path over the cut positions (Hansen and Mukherjee, A polynomial algorithm for optimal univariate
+// microaggregation, 2003).
 std::vector<size_t> group_ends(std::span<const double> x, size_t least) {
   const size_t n = x.size();
-  const double from = x.front() / 2, width = x.back() / 2 - from;  // halves: the range of ±1e308 is no double
+  const double from = x.front() / 2, width = x.back() / 2 - from;  // halves: the range of ±1e308 exceeds a double
   std::vector<double> z(n, 0.0), best(n + 1, std::numeric_limits<double>::infinity()), part(2 * least, 0.0);
   std::vector<size_t> before(n + 1, 0);
   if (width > 0)
@@ -112,8 +112,7 @@ class Groups {
     }
   }
 
-  // What stands for rank r; `before` and `after`: the values that stand beside the groups, unless the column ends
-  // there.
+  // The replacement for rank r; `before` and `after`: the kept values next to the groups, unless the column ends there.
   double at(double r, const std::optional<Node>& before, const std::optional<Node>& after) const {
     const auto next = std::upper_bound(first_.begin(), first_.end(), static_cast<size_t>(r));
     const auto g = static_cast<size_t>(next - first_.begin()) - 1;
@@ -161,7 +160,7 @@ ProtectedNumbers::ProtectedNumbers(std::span<const double> x, int64_t least_rows
       ++k;
       continue;
     }
-    // Runs [k, end) lie between two values that stand, or at the ends of the column.
+    // Runs [k, end) are between two kept values, or at the ends of the column.
     const Run *below = k > 0 ? &runs[k - 1] : nullptr, *above = end < runs.size() ? &runs[end] : nullptr;
     const size_t first = runs[k].first, last = runs[end - 1].end();
     if (last - first < least) {
@@ -187,7 +186,8 @@ void ProtectedNumbers::replace(double* x, size_t n) const {
     std::fill_n(x, n, kMissing);
     return;
   }
-  // The last value that is not above each, or the first; many at once: their searches wait for memory side by side.
+  // The last value that is not above each, or the first; many at once, so that the memory latencies of their searches
+  // overlap.
   constexpr size_t kAtOnce = 32;
   std::array<size_t, kAtOnce> at;
   for (size_t begin = 0; begin < n; begin += kAtOnce) {
@@ -225,7 +225,7 @@ std::vector<EmptiedColumn> protect_numbers(Table& table, int64_t least, uint64_t
         ascending, least, column.type == ColumnType::integer || column.type == ColumnType::date ? 0 : column.decimals);
     if (numbers.none()) emptied[static_cast<size_t>(j)] = {column.name, present};
     replace_numbers(column, numbers);
-    // A digit that only few rows need would tell of them.
+    // A digit that only few rows need would reveal them.
     if (numbers.decimals() < column.decimals && column.arrow.empty())
       column.decimals = std::max(numbers.decimals(), column.type == ColumnType::decimal ? 1 : 0);
   });

@@ -54,18 +54,18 @@ RareColumn protect(Column& column, uint32_t index, int64_t least, uint64_t seed,
     up_to.push_back(sum += static_cast<uint64_t>(rows[v]));
   }
   if (out.values == 0) return out;
-  // one value among missing ones: there is nothing it could hide in
+  // one value among missing ones: no other value could replace it
   if (out.rows > static_cast<int64_t>(sum) && column.type == ColumnType::constant) {
     std::fill(column.codes.begin(), column.codes.end(), -1);
     column.values.clear();
-    column.reason = "no row has a value that may be learnt";
+    column.reason = "no row has a value that may be learned";
     return out;
   }
   if (out.rows > static_cast<int64_t>(sum)) {
     out.regenerated = true;
     column.type = ColumnType::identifier;
     column.reason = "categories that hardly repeat: regenerated like an identifier";
-    remember_arrow(std::string(column.arrow), column);  // regenerated texts need not be days of the calendar
+    remember_arrow(std::string(column.arrow), column);  // regenerated texts need not be valid dates
     return out;
   }
   for (size_t i = 0; i < column.codes.size(); ++i) {

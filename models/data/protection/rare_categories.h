@@ -1,5 +1,5 @@
-// Categories that few rows hold say who, not what: they are taken out of a table before anything is learnt from it, so
-// that a model cannot tell them.
+// Categories that few rows hold identify individuals: they are removed from a table before anything is learned from it,
+// so that a model cannot reveal them.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -11,22 +11,22 @@
 
 namespace tessera {
 
-constexpr int64_t kRareRows = 5;  // what a category needs by default: the usual least cell of published statistics
+constexpr int64_t kRareRows =
+    5;  // rows a category needs by default: the usual minimum cell size of published statistics
 
 struct RareColumn {
   std::string name;
-  int64_t values = 0, rows = 0;  // categories that are gone, and how many rows held one
-  bool regenerated = false;      // so many that the column became an identifier
+  int64_t values = 0, rows = 0;  // removed categories, and the number of their rows
+  bool regenerated = false;      // so many removed that the column became an identifier
 };
 
 // In columns of the type category, a value that fewer than `least` rows hold is replaced by one of the others, drawn by
 // their frequencies and keyed by (seed, column, row). A column in which such values fill more than half of the rows
-// names its rows: it becomes an identifier, whose values are regenerated.
+// identifies its rows: it becomes an identifier, whose values are regenerated.
 // A reason that quotes a value becomes one that does not. The value of a constant column that fewer rows hold becomes
 // missing. least ≤ 1 changes nothing.
-// `holder`, unless empty, names who each row belongs to, the rows of one holder side by side: then a value needs
-// `least` holders, however many rows each has, and what replaces a value of a holder is the same in all of that
-// holder's rows.
+// `holder`, unless empty, gives the owner of each row, with adjacent rows per owner: then a value needs `least` owners,
+// however many rows each has, and all rows of an owner get the same replacement.
 std::vector<RareColumn> protect_rare_categories(Table& table, int64_t least, uint64_t seed, Team& team,
                                                 std::span<const int32_t> holder = {});
 

@@ -8,13 +8,13 @@
 namespace tessera {
 
 // Sorts finite values ascending; −0 comes out as 0. Radix by byte, bytes that all values share are skipped: about 16 ns
-// a value at full entropy, 4 ns for small integers. Needs as much memory again while it runs.
+// per value at full entropy, 4 ns for small integers. Temporarily doubles the memory.
 void sort_numbers(std::vector<double>& values);
 
 constexpr int64_t kSortedRows = int64_t{1} << 21;
 
-// The `present` values of a column that are not missing, ascending. Of more than `most` one out of each of `most`
-// stretches of equal length, keyed by (seed, column).
+// The `present` values of a column that are not missing, ascending. Of more than `most`, one from each of `most`
+// intervals of equal length, keyed by (seed, column).
 std::vector<double> sorted_values(const Bulk<double>& column, int64_t present, uint32_t index, uint64_t seed,
                                   int64_t most = kSortedRows);
 

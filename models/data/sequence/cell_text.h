@@ -1,4 +1,4 @@
-// One cell for a message: as the file spells it, texts in quotes.
+// One cell for a message: spelled as in the file, texts in quotes.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -8,9 +8,9 @@
 namespace tessera {
 namespace {
 
-constexpr double kLargest = 0x1p52;  // numbers beyond cannot be counted on from
+constexpr double kLargest = 0x1p52;  // larger numbers cannot be incremented exactly
 
-// The end of the grid cell that `last` lies in.
+// The upper end of the grid cell of `last`.
 double end_of_cell(double last, double cell) {
   return std::clamp((std::floor(last / cell) + 1) * cell - 1, -kLargest, kLargest);
 }
@@ -29,15 +29,15 @@ double held_of_last(const Column& keys) {
 KeyMaker::KeyMaker(const Column& keys, uint64_t seed, int64_t least_rows) {
   schema_ = pick_rows(keys, {});
   schema_.values.clear();
-  schema_.arrow.clear();  // keys are regenerated, beyond what the type they came in may hold
+  schema_.arrow.clear();  // regenerated keys may exceed the range of the imported type
   if (is_numeric(keys.type)) {
     last_ = held_of_last(keys);
-    in_blocks_ = keys.type != ColumnType::date && keys.type != ColumnType::datetime;  // a calendar has no room for them
+    in_blocks_ = keys.type != ColumnType::date && keys.type != ColumnType::datetime;  // they exceed the calendar
     return;
   }
   // true and false cannot name more than two
   if (keys.type == ColumnType::boolean || keys.type == ColumnType::constant) schema_.type = ColumnType::category;
-  schema_.reason = "key, regenerated";  // what a column's reason quotes would be a key of the table
+  schema_.reason = "key, regenerated";  // the reason would quote a key of the table
   const std::vector<std::string_view> texts(keys.values.begin(), keys.values.end());
   pattern_ = Identifier::learn(texts, {}, {least_rows, seed, fingerprint_of(keys.name)});
 }
@@ -72,7 +72,7 @@ KeyMaker KeyMaker::from_json(const nlohmann::json& json) {
   out.schema_.decimals = static_cast<int>(f.integer("decimals", 0, 15));
   out.last_ = f.number("last");
   out.in_blocks_ = f.has("in_blocks") && f.flag("in_blocks");
-  f.check(std::abs(out.last_) <= kLargest, "begins at a number that cannot be counted on from");
+  f.check(std::abs(out.last_) <= kLargest, "begins at a number that cannot be continued");
   f.check(is_numeric(out.schema_.type) != f.has("pattern"), "has a pattern that does not fit its type");
   if (f.has("pattern")) out.pattern_ = Identifier::from_json(f.at("pattern"));
   return out;

@@ -1,6 +1,6 @@
-// Keys of sampled sequences: no key of the table comes back. Numbers, dates and times go on after the last one seen
-// (rounded up: the last one itself is not held), numbers in a block of each seed's own; texts follow the pattern of
-// those seen; where a pattern has no room for more, "#2", "#3", … follow its texts.
+// Keys of sampled sequences: no key of the table is generated again. Numbers, dates and times continue after the last
+// one of the table (stored rounded up), numbers in a separate block per seed; texts follow the pattern of the table's
+// keys; if a pattern has no more room, "#2", "#3", … is appended.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -18,7 +18,7 @@ class KeyMaker {
   explicit KeyMaker(std::string name) {
     schema_.name = std::move(name), schema_.type = ColumnType::integer, schema_.reason = "number of the sequence";
   }
-  KeyMaker(const Column& keys, uint64_t seed, int64_t least_rows = kRareRows);  // a row for every key
+  KeyMaker(const Column& keys, uint64_t seed, int64_t least_rows = kRareRows);  // one row per key
 
   const Column& schema() const { return schema_; }
   // Appends the key of a sequence, `rows` times.

@@ -1,4 +1,4 @@
-// Numbers of sequences as they may be learnt.
+// Replaces the numbers of sequences by protected ones.
 #include <algorithm>
 
 #include "models/data/protection/sort_numbers.h"
@@ -15,7 +15,7 @@ ProtectedNumbers of_present(const std::vector<double>& values, const Column& col
           column.type == ColumnType::integer || column.type == ColumnType::date ? 0 : column.decimals};
 }
 
-// A static's values, once for each key.
+// The values of a static, once per key.
 std::vector<double> once_a_key(const Column& column, const Sequences& s) {
   std::vector<double> out;
   for (size_t i = 0; i < s.key.size(); ++i)
@@ -40,7 +40,7 @@ std::vector<EmptiedColumn> protect_numbers(Sequences& s, const ProtectedNumbers*
     replace_numbers(c, numbers);
   }
 
-  // Rows and sequences are no secret, so that the mean of all lengths is none either.
+  // The numbers of rows and sequences are public, so the mean length is too.
   Column& length = s.attributes.columns[statics];
   replace_numbers(length, of_present(length.numbers, length, std::min(least, s.size())));
   s.longest = static_cast<int32_t>(*std::max_element(length.numbers.begin(), length.numbers.end()));

@@ -14,7 +14,7 @@ namespace tessera {
 namespace {
 
 constexpr int kFormat = 1;
-constexpr int kMostCategories = 100;  // units of a step the networks carry through all steps; rarer values share one
+constexpr int kMostCategories = 100;  // levels per column in the networks; rarer values share one
 
 EncoderOptions step_options(uint64_t seed) {
   EncoderOptions o;
@@ -23,21 +23,21 @@ EncoderOptions step_options(uint64_t seed) {
   return o;
 }
 
-// A sequence's attributes are a row of a table, learnt as one: modes, spikes and levels.
+// A sequence's attributes are encoded as a row of a table: modes, spikes and levels.
 EncoderOptions attribute_options(uint64_t seed) {
   EncoderOptions o;
   o.max_categories = kMostCategories, o.seed = seed;
   return o;
 }
 
-// The two encoders say nothing on their own: what is reported is the whole.
+// The two encoders report no progress themselves: the total is reported.
 Monitor silent(const Monitor& monitor) {
   Monitor out;
   out.cancel = monitor.cancel;
   return out;
 }
 
-// `count` times a row of `from` behind `to`, which numbers its texts as `from` does.
+// Appends a row of `from` to `to` `count` times; both number their texts the same way.
 void append_copies(const Column& from, int64_t row, int64_t count, Column& to) {
   if (is_numeric(from.type))
     to.numbers.insert(to.numbers.end(), static_cast<size_t>(count), from.numbers[static_cast<size_t>(row)]);
@@ -46,7 +46,7 @@ void append_copies(const Column& from, int64_t row, int64_t count, Column& to) {
 
 }  // namespace
 
-// Where a column of what goes out comes from.
+// The source of an output column.
 struct SequenceEncoder::State {
   enum class Part { fixed, step };  // a column of the attributes, a column of the steps
   struct Source {
@@ -59,7 +59,7 @@ struct SequenceEncoder::State {
   bool keyed = false, indexed = false;
   KeyMaker key;
   std::string step_name;        // of the column that counts the steps, if there is no index
-  std::vector<Source> sources;  // of the columns behind key and index
+  std::vector<Source> sources;  // of the columns after key and index
   int length_at = 0;            // columns of the attributes; the start follows the length
   int difference_at = 0;        // of the steps
   Encoder steps, attributes;
@@ -92,10 +92,9 @@ SequenceEncoder SequenceEncoder::fit(const Sequences& sequences, uint64_t seed, 
   s.attributes =
       Encoder::fit(sequences.attributes, attribute_options(seed ^ 0x9e3779b97f4a7c15ull), team, silent(monitor));
   if (s.steps.layout().data_width == 0)
-    throw Error(
-        ErrorCode::data,
-        "Every column of the steps is constant or an identifier: nothing changes from one step to the next.\n"
-        "  Columns that are static belong to --static; a table of such columns alone is fitted with --method tvae.");
+    throw Error(ErrorCode::data,
+                "Every column of the steps is constant or an identifier: nothing changes from one step to the next.\n"
+                "  Name static columns with --static; fit a table of static columns only with --method tvae.");
   return out;
 }
 
@@ -136,7 +135,7 @@ Table SequenceEncoder::decode(const float* alphas, const int32_t* codes, const T
   const std::vector<int32_t> length = lengths(attributes);
   const int64_t longest = s.longest, alpha_width = steps().alphas(), code_width = steps().codes();
 
-  // Steps behind a sequence's end are not decoded: whatever stands there is no data.
+  // Steps after a sequence's end are not decoded: they hold no data.
   int64_t rows = 0;
   for (const int32_t l : length) rows += l;
   std::vector<float> alpha(static_cast<size_t>(rows * alpha_width));
@@ -193,7 +192,7 @@ Table SequenceEncoder::schema() const {
   if (s.indexed) index = attributes.columns[static_cast<size_t>(s.length_at) + 1];
   else index.type = ColumnType::integer, index.reason = "number of the step";
   index.name = s.index_name();
-  // steps may lead beyond what the type it came in may hold
+  // steps may exceed the range of the imported type
   if (index.type == ColumnType::integer || index.type == ColumnType::decimal) index.arrow.clear();
   out.columns.push_back(std::move(index));
   for (const State::Source& source : s.sources)

@@ -1,18 +1,16 @@
-// Tables as sequences. A table is one long sequence that is cut into windows, or holds many sequences that a key column
-// names and an index column orders.
+// Tables as sequences. A table is one long sequence that is cut into windows, or holds many sequences identified by a
+// key column and ordered by an index column.
 //
 //   file ──cut──► Sequences: rows once, in order; a sequence is (first row, length)          ──encode──► small codes,
 //       gathered by row number in the plan
 //   CSV  ◄─rows── long format: key, index, then the columns of the input, in its units  ◄──decode── alphas and codes of
 //        steps and attributes
 //
-// Two tables come out of one: `steps` has a row for every step, `attributes` a row for every sequence: the static
-// columns, and what else is decided once a sequence:
-//   its length ("length") and the index of its first step ("start"). What does not vary is a constant to the encoder
-//   and no network sees it: windows of one long table without an index have no attributes to learn (attribute_width() =
-//       0).
-// The index of a later step is the step before plus a difference ("difference", a column of `steps`): differences of
-// one size (every day, 1, 2, 3, …) are constants too.
+// One table becomes two: `steps` has one row per step, `attributes` one row per sequence: the static columns, its
+// length ("length") and the index of its first step ("start"). Constants are not seen by any network: windows of one
+// long table without an index have no attributes to learn (attribute_width() = 0).
+// The index of a later step is the previous one plus a difference ("difference", a column of `steps`): equal
+// differences (every day, 1, 2, 3, …) are constants too.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -38,7 +36,7 @@ struct SequenceOptions {
   std::vector<std::string> statics;  // --static: columns that do not vary within a key
 };
 
-// Columns that are not of the file.
+// Columns that are not in the file.
 inline constexpr const char* kLengthColumn = "(length)";
 inline constexpr const char* kStartColumn = "(start)";
 inline constexpr const char* kDifferenceColumn = "(difference)";
@@ -47,34 +45,34 @@ constexpr int kLongestSequence = 4096;  // steps; longer ones are cut with --seq
 
 void check_options(const SequenceOptions& options);  // Error(usage): options that contradict each other
 
-// What a table is once it is cut. Windows of a long table overlap: their rows are stored once.
+// A table cut into sequences. Windows of a long table overlap: their rows are stored once.
 struct Sequences {
   // every column but key, index and statics, then "difference" if there is an index; sorted by (first appearance of the
   // key, index)
   Table steps;
-  Table attributes;                    // a row a sequence: the statics, "length", then "start" if there is an index
+  Table attributes;                    // one row per sequence: the statics, "length", then "start" if there is an index
   std::vector<int32_t> first, length;  // of each sequence, in rows of `steps`
   std::vector<int32_t> key;            // of each sequence, the row of `keys`; 0 if there is no key
   int32_t longest = 0;
-  Table columns;            // the columns as they came, without rows: order and types of what goes out
-  Column keys;              // a row for every key, in order; no name if there is no key
+  Table columns;            // the input columns, without rows: order and types of the output
+  Column keys;              // one row per key, in order; no name if there is no key
   SequenceOptions options;  // how it was cut
   int64_t size() const { return static_cast<int64_t>(first.size()); }
 };
 
-// `wanted`, or `wanted`_2, … where the table has such a column
+// `wanted`, or `wanted`_2, … if the table has such a column
 std::string free_name(const Table& table, const std::string& wanted);
 Table without_rows(const Table& table);                                    // names, types and formats of its columns
 Column pick_rows(const Column& column, const std::vector<int32_t>& rows);  // a column of those rows
 
-// Error(data) with row, key and way out: keys that come back without an index, an index twice within a key, missing
-// keys or index values, statics that vary, sequences of one row or longer than kLongestSequence, tables shorter than a
-// window.
+// Error(data) with row, key and way out: rows of a key that are not adjacent without an index, a duplicate index within
+// a key, missing keys or index values, statics that vary, sequences of one row or longer than kLongestSequence, tables
+// shorter than a window.
 Sequences cut(Table&& table, const SequenceOptions& options);
 
-// Their numbers as they may be learnt (encoding/protected_numbers.h): of steps by rows, of statics by keys, of lengths
-// and starts by sequences. `index` has what stands for the values of the index by rows: that is what starts become
-// where there are fewer than `least` sequences. No sequence stays longer than the longest length that stands.
+// Replaces their numbers by protected ones (data/protection/protected_numbers.h): steps grouped by rows, statics by
+// keys, lengths and starts by sequences. `index` has the protected index values grouped by rows, which replace starts
+// if there are fewer than `least` sequences. No sequence stays longer than the longest kept length.
 std::vector<EmptiedColumn> protect_numbers(Sequences& sequences, const ProtectedNumbers* index, int64_t least,
                                            uint64_t seed, Team& team);
 
@@ -90,12 +88,11 @@ struct EncodedSequences {
   int64_t size() const { return static_cast<int64_t>(first.size()); }
 };
 
-// Table of a sequence model ⇄ what its networks see. Attributes are coded as rows of tables are (encoder.h). Numbers
+// Table of a sequence model ⇄ inputs of its networks. Attributes are coded as rows of tables are (encoder.h). Numbers
 // and dates of steps are one alpha, (x − min)/(max − min) over the whole table, so that neighbouring steps stay
 // neighbours (the modes of a mixture, which tables use, would make a smooth series jump between blocks); if some are
-// missing, a choice (there, missing) follows. Categories and booleans are one choice among levels, the missing mark one
-// of them. In the data row [0, data_width) an alpha is one unit, a choice a one-hot block: those of steps lie in [0,
-// 1].
+// missing, a choice (present, missing) follows. Categories and booleans are one choice among levels, including missing.
+// In the data row [0, data_width) an alpha is one unit, a choice a one-hot block: those of steps lie in [0, 1].
 class SequenceEncoder {
  public:
   SequenceEncoder();
@@ -103,16 +100,16 @@ class SequenceEncoder {
   SequenceEncoder(SequenceEncoder&&) noexcept;
   SequenceEncoder& operator=(SequenceEncoder&&) noexcept;
 
-  // Error(data) if no column of the steps varies: there is nothing to learn from one step to the next.
+  // Error(data) if no column of the steps varies: there is nothing to learn.
   static SequenceEncoder fit(const Sequences& sequences, uint64_t seed, Team& team, const Monitor& monitor);
   // releases the tables as it goes
   EncodedSequences encode(Sequences&& sequences, Team& team, const Monitor& monitor) const;
 
-  const RowLayout& steps() const;       // of a step: Span::Part::alpha (1 wide), mode (there, missing), category
+  const RowLayout& steps() const;       // of a step: Span::Part::alpha (1 wide), mode (present, missing), category
   const RowLayout& attributes() const;  // of a sequence
   int step_width() const { return steps().data_width; }            // D of the networks, at least 1
-  int attribute_width() const { return attributes().data_width; }  // 0: nothing of a sequence is learnt but its steps
-  int longest() const;                                             // T: sampled sequences have at most so many steps
+  int attribute_width() const { return attributes().data_width; }  // 0: only the steps of a sequence are learned
+  int longest() const;                                             // T: maximum steps of sampled sequences
   const SequenceOptions& options() const;
 
   // Attributes of sampled sequences, in user's units, from alphas [n, attributes().alphas()] and codes [n,
@@ -122,10 +119,10 @@ class SequenceEncoder {
   // Their lengths, 1 … longest().
   std::vector<int32_t> lengths(const Table& attributes) const;
 
-  // Rows in long format: sequence i gives its `lengths` first steps of `longest()`. alphas [n, T, steps().alphas()],
-  // codes [n, T, steps().codes()] hold T = longest() steps.
-  // sequence_ids[i] is the number of the sequence in the infinite sample: it makes the key and whatever else is
-  // regenerated, so that a sequence is the same in every batch.
+  // Rows in long format: sequence i gives the first `lengths`[i] of its `longest()` steps. alphas [n, T,
+  // steps().alphas()], codes [n, T, steps().codes()] hold T = longest() steps.
+  // sequence_ids[i] is the number of the sequence in the infinite sample: it keys the key and other regenerated values,
+  // so that a sequence is the same in every batch.
   Table decode(const float* alphas, const int32_t* codes, const Table& attributes, const int64_t* sequence_ids,
                int64_t n, uint64_t seed) const;
 

@@ -1,4 +1,4 @@
-// A table becomes sequences: its rows in the order of keys and time, and where each sequence begins.
+// Cuts a table into sequences: its rows in the order of keys and time, and the start of each sequence.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ int position(const Table& table, const std::string& column, const char* option) 
                                             nearest_names(column, names)));
 }
 
-// Which column plays which part.
+// The roles of the columns.
 struct Parts {
   int key = -1, index = -1;
   std::vector<int> statics, steps;
@@ -40,7 +40,7 @@ struct Parts {
   }
 };
 
-// The number of each row's key, by first appearance, and a row of each key.
+// The number of each row's key, by first appearance, and one row of each key.
 struct Keys {
   std::vector<int32_t> of_row;
   std::vector<int32_t> first_row;
@@ -56,8 +56,8 @@ struct Keys {
     for (int64_t i = 0; i < table.rows; ++i) {
       if (c.is_missing(i))
         refuse(
-            fmt::format("Column \"{}\", row {} is missing, but it is the key that says to which sequence a row "
-                        "belongs. Fill it in, or leave the row out.",
+            fmt::format("Column \"{}\", row {} is missing, but it is the key that assigns a row to a sequence. Fill it "
+                        "in, or omit the row.",
                         c.name, i + 1));
       const auto next = static_cast<int32_t>(first_row.size());
       int32_t& known = is_numeric(c.type) ? numbers.try_emplace(c.numbers[static_cast<size_t>(i)], -1).first->second
@@ -74,7 +74,7 @@ class Cutter {
   Cutter(Table&& table, const SequenceOptions& options)
       : table_(std::move(table)), o_(options), parts_(table_, o_), keys_(table_, parts_.key) {
     if (table_.rows > INT32_MAX)
-      refuse(fmt::format("The table has {} rows; sequences can be made of at most {}.", table_.rows, INT32_MAX));
+      refuse(fmt::format("The table has {} rows; sequences can be made from at most {}.", table_.rows, INT32_MAX));
     if (parts_.steps.empty())
       refuse("Every column is the key, the index or static: no column is left that could vary from step to step.");
   }
@@ -101,8 +101,8 @@ class Cutter {
   }
   double index_at(int32_t row) const { return column(parts_.index).numbers[static_cast<size_t>(row)]; }
 
-  // Rows by (key, index), or by key where there is no index: then the rows of a key must stand together, since their
-  // order in the file is the time.
+  // Rows by (key, index), or by key without an index: then the rows of a key must be adjacent, because their order in
+  // the file is the time.
   void order_rows() {
     order_.resize(static_cast<size_t>(table_.rows));
     std::iota(order_.begin(), order_.end(), 0);
@@ -110,22 +110,22 @@ class Cutter {
       for (size_t i = 1; i < order_.size(); ++i)
         if (keys_.of_row[i] < keys_.of_row[i - 1])
           refuse(
-              fmt::format("Row {}: {} comes back after other keys (it began in row {}), and without an index the order "
-                          "of the file is the time.\n"
-                          "  Sort the file by \"{}\", or name the column that orders its rows with --sequence-index.",
+              fmt::format("Row {}: {} occurs again after other keys (it began in row {}), and without an index the "
+                          "rows of a key must be adjacent.\n  Sort the file by \"{}\", or name the column that orders "
+                          "its rows with --sequence-index.",
                           i + 1, sequence_name(static_cast<int32_t>(i)),
                           keys_.first_row[static_cast<size_t>(keys_.of_row[i])] + 1, o_.key));
     } else {
       const Column& index = column(parts_.index);
       if (!is_numeric(index.type))
         refuse(fmt::format(
-            "Column \"{}\" is {}, but --sequence-index needs numbers, dates or times. Name another column, or read it "
-            "as what it is: --types {}={}.",
+            "Column \"{}\" is {}, but --sequence-index needs numbers, dates or times. Name another column, or give its "
+            "type: --types {}={}.",
             index.name, name(index.type), index.name, index.type == ColumnType::identifier ? "integer" : "date"));
       for (int64_t i = 0; i < table_.rows; ++i)
         if (index.is_missing(i))
           refuse(fmt::format(
-              "Column \"{}\", row {} is missing, but it orders the rows of {}. Fill it in, or leave the row out.",
+              "Column \"{}\", row {} is missing, but it orders the rows of {}. Fill it in, or omit the row.",
               index.name, i + 1, sequence_name(static_cast<int32_t>(i))));
       std::stable_sort(order_.begin(), order_.end(), [&](int32_t a, int32_t b) {
         const int32_t ka = keys_.of_row[static_cast<size_t>(a)], kb = keys_.of_row[static_cast<size_t>(b)];
@@ -142,12 +142,11 @@ class Cutter {
     for (size_t i = 1; i < order_.size(); ++i) {
       const int32_t a = order_[i - 1], b = order_[i];
       if (keys_.of_row[static_cast<size_t>(a)] == keys_.of_row[static_cast<size_t>(b)] && index_at(a) == index_at(b))
-        refuse(fmt::format(
-            "Column \"{}\": {} has {} twice, in rows {} and {}. {}", o_.index, sequence_name(a),
-            cell_text(column(parts_.index), a), a + 1, b + 1,
-            parts_.key < 0
-                ? "Leave one of them out, or name the column whose values tell sequences apart with --sequence-key."
-                : "Leave one of them out, or order by a finer column."));
+        refuse(fmt::format("Column \"{}\": {} has {} twice, in rows {} and {}. {}", o_.index, sequence_name(a),
+                           cell_text(column(parts_.index), a), a + 1, b + 1,
+                           parts_.key < 0
+                               ? "Omit one of them, or name the column that identifies sequences with --sequence-key."
+                               : "Omit one of them, or order by a finer column."));
     }
   }
 
@@ -163,7 +162,7 @@ class Cutter {
         if (!same)
           refuse(
               fmt::format("Column \"{}\" is static, but it varies within {}: {} in row {}, {} in row {}.\n  Make the "
-                          "rows agree, or leave the column out of --static.",
+                          "rows agree, or remove the column from --static.",
                           c.name, sequence_name(first), cell_text(c, first), first + 1,
                           cell_text(c, static_cast<int32_t>(i)), i + 1));
       }
@@ -176,14 +175,14 @@ class Cutter {
       if (rows == 1) {
         if (parts_.key < 0) refuse("The table has one row: a sequence has at least 2 steps.");
         refuse(
-            fmt::format("{} has one row (row {}): a sequence has at least 2 steps. Leave it out; if every key has one "
-                        "row, \"{}\" is not what rows have in common.",
+            fmt::format("{} has one row (row {}): a sequence has at least 2 steps. Omit it; if every key has one row, "
+                        "\"{}\" is not the key of the sequences.",
                         sequence_name(row), row + 1, o_.key));
       }
       if (o_.length == 0 && rows > kLongestSequence)
         refuse(
             fmt::format("{} has {} rows; a sequence has at most {} steps. Cut it into windows with --sequence-length "
-                        "(24 to 200 learn well).",
+                        "(24 to 200 work well).",
                         sequence_name(row), rows, kLongestSequence));
       if (parts_.key < 0 && rows < o_.length)
         refuse(fmt::format(
@@ -195,11 +194,11 @@ class Cutter {
       add(out, last, length, static_cast<int32_t>(k));
     }
     if (out.size() < 2)
-      refuse(parts_.key < 0 ? fmt::format("The table's {} rows are one window of --sequence-length {}: there is "
-                                          "nothing it could be compared with. Take a shorter one.",
+      refuse(parts_.key < 0 ? fmt::format("The table's {} rows are a single window of --sequence-length {}, which is "
+                                          "not enough to learn from. Use a shorter window.",
                                           table_.rows, o_.length)
-                            : fmt::format("Column \"{}\" has one value: one sequence is nothing to learn from. Cut it "
-                                          "into windows with --sequence-length.",
+                            : fmt::format("Column \"{}\" has one value: a single sequence is not enough to learn from. "
+                                          "Cut it into windows with --sequence-length.",
                                           o_.key));
   }
 
@@ -209,7 +208,7 @@ class Cutter {
     key_of_sequence_.push_back(key);
   }
 
-  // The tables, a column at a time, so that the peak is one table and a column.
+  // The tables, one column at a time, so that peak memory is one table and one column.
   void gather(Sequences& out) {
     std::vector<int32_t> key_rows(key_of_sequence_.size());
     for (size_t i = 0; i < key_rows.size(); ++i)
@@ -242,7 +241,7 @@ class Cutter {
     if (parts_.index >= 0) out.steps.columns.push_back(std::move(difference));
   }
 
-  // From the row before in the same key; a key's first row, which no step is reckoned from, repeats that of its second.
+  // From the previous row of the same key; a key's first row has no difference and repeats that of its second.
   Column differences() const {
     const Column& index = column(parts_.index);
     Column c;
@@ -277,19 +276,18 @@ void check_options(const SequenceOptions& o) {
     if (!ok) throw Error(ErrorCode::usage, what);
   };
   need(o.length > 0 || !o.key.empty(),
-       "What is a sequence? --sequence-length 24 cuts one long table into windows of 24 rows; --sequence-key COLUMN "
-       "makes one of all rows with the same value.");
+       "Define the sequences: --sequence-length 24 cuts one long table into windows of 24 rows; --sequence-key COLUMN "
+       "makes one sequence of all rows with the same value.");
   need(o.length == 0 || (o.length >= 2 && o.length <= kLongestSequence),
        fmt::format("--sequence-length {}: a window has 2 to {} rows.", o.length, kLongestSequence));
   need(o.stride >= 1, fmt::format("--stride {}: the next window begins at least 1 row later.", o.stride));
-  need(o.stride == 1 || o.length > 0, "--stride needs --sequence-length: without windows there is nothing to step.");
-  need(o.statics.empty() || !o.key.empty(),
-       "--static needs --sequence-key: what is static does not vary within a key.");
+  need(o.stride == 1 || o.length > 0, "--stride needs --sequence-length: it is the distance between windows.");
+  need(o.statics.empty() || !o.key.empty(), "--static needs --sequence-key: static columns do not vary within a key.");
   need(o.key.empty() || o.key != o.index,
        fmt::format("\"{}\" cannot be both --sequence-key and --sequence-index.", o.key));
   for (size_t i = 0; i < o.statics.size(); ++i) {
     need(o.statics[i] != o.key && o.statics[i] != o.index,
-         fmt::format("--static: \"{}\" is {} already.", o.statics[i],
+         fmt::format("--static: \"{}\" is already {}.", o.statics[i],
                      o.statics[i] == o.key ? "--sequence-key" : "--sequence-index"));
     need(std::find(o.statics.begin(), o.statics.begin() + static_cast<std::ptrdiff_t>(i), o.statics[i]) ==
              o.statics.begin() + static_cast<std::ptrdiff_t>(i),
@@ -330,7 +328,7 @@ Column pick_rows(const Column& from, const std::vector<int32_t>& rows) {
 
 Sequences cut(Table&& table, const SequenceOptions& options) {
   check_options(options);
-  if (table.rows == 0) refuse("the table has no rows: there is nothing to learn from.");
+  if (table.rows == 0) refuse("the table has no rows.");
   return Cutter(std::move(table), options).run();
 }
 

@@ -1,4 +1,4 @@
-// Numbers of a given count of decimals.
+// Numbers with a given number of decimals.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@ namespace tessera {
 constexpr std::array<double, 16> kPowersOfTen{1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                               1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
 
-// 10^decimals as on_grid() and NumberRange take it; 0 for decimals < 0.
+// 10^decimals for on_grid() and NumberRange; 0 for decimals < 0.
 inline double grid_of(int decimals) {
   return decimals < 0 ? 0 : kPowersOfTen[static_cast<size_t>(std::min(decimals, 15))];
 }

@@ -33,7 +33,7 @@ void inspect_numbers(const Column& c, nlohmann::json& out) {
   out["min"] = values.empty() ? nlohmann::json() : as_shown(values.front(), c);
   out["max"] = values.empty() ? nlohmann::json() : as_shown(values.back(), c);
   if (c.type == ColumnType::integer || c.type == ColumnType::decimal) {
-    double mean = 0;  // a running mean, since a sum of large numbers could overflow
+    double mean = 0;  // a running mean, because a sum of large numbers could overflow
     for (size_t i = 0; i < values.size(); ++i) mean += (values[i] - mean) / static_cast<double>(i + 1);
     out["mean"] = values.empty() ? nlohmann::json() : nlohmann::json(mean);
   }

@@ -1,4 +1,4 @@
-// What a table holds, column by column, as `tessera inspect --json` prints it.
+// The contents of a table by column, as printed by `tessera inspect --json`.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 
@@ -10,7 +10,7 @@ namespace tessera {
 //   integer, decimal   min, max, mean, decimals ("format": "%g" where the column has no fixed decimals)
 //   date, datetime     min, max as text in the column's format, format (datetime: decimals of the second)
 //   all others         top: [{"value", "count"}], at most ten, the most frequent first, ties in order of appearance
-// min, max, mean are null where no row has a value.
+// min, max, mean are null if no row has a value.
 nlohmann::json inspect(const Table& table);
 
 }  // namespace tessera

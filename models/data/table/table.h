@@ -1,5 +1,5 @@
-// A table in memory: typed columns, one allocation a column. Made by table_import() from an Arrow stream (a CSV file is
-// such a stream), left by table_export().
+// A table in memory: typed columns, one allocation per column. Created by table_import() from an Arrow stream (a CSV
+// file is such a stream), exported by table_export().
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -35,11 +35,11 @@ struct Column {
   int decimals = 0;
   // date, datetime: strftime-like pattern of the input, "%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%d.%m.%Y" …
   std::string format;
-  // the Arrow format it came in, where it goes out otherwise by default (models/data/arrow/type.h)
+  // the imported Arrow format, if it differs from the default (models/data/arrow/type.h)
   std::string arrow;
 
   int64_t size() const { return static_cast<int64_t>(is_numeric(type) ? numbers.size() : codes.size()); }
-  void relax() const { numbers.relax(), codes.relax(); }  // what lies in scratch need not stay in memory
+  void relax() const { numbers.relax(), codes.relax(); }  // columns in scratch need not stay in memory
   bool is_missing(int64_t row) const {
     return is_numeric(type) ? numbers[static_cast<size_t>(row)] != numbers[static_cast<size_t>(row)]
                             : codes[static_cast<size_t>(row)] < 0;

@@ -6,18 +6,17 @@
 namespace tessera {
 namespace {
 
-// Forms: one bit for each way to read a value. A column is of a type if one of that type's forms is left by all its
-// values.
+// Forms: one bit for each way to read a value. A column has a type if all its values share one of that type's forms.
 constexpr uint32_t kPoint = 1, kComma = 2, kThousands = 4, kDots = 8, kBoolean = 16, kLocal = 32, kUtc = 64;
 constexpr uint32_t kNumber = kPoint | kComma | kThousands | kDots;
 constexpr int kDateShift = 8, kDatetimeShift = 16;
 constexpr uint32_t kDates = 0xFFu << kDateShift, kDatetimes = 0xFFu << kDatetimeShift;
 
-// Facts: what at least one value showed.
+// Facts: properties of at least one value.
 constexpr uint32_t kExponent = 1, kLong = 2, kLeadingZero = 4, kUnpadded = 8, kSpace = 16, kLetterT = 32, kSeconds = 64,
                    kTiny = 128, kTimes = 256, kPointZero = 512;
 
-constexpr int kMaxDigits = 15;  // any whole number of so many digits is exact in a double
+constexpr int kMaxDigits = 15;  // any whole number with this many digits is exact in a double
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -33,14 +32,14 @@ struct Reads {
   int second_digits = 0;
 };
 
-// Digits after the mark that are needed: zeros at the end are not, an exponent moves the mark.
+// Required digits after the mark: without trailing zeros; an exponent moves the mark.
 int needed_digits(const char* first, const char* last, int exponent) {
   while (last > first && last[-1] == '0') --last;
   return std::max(0, static_cast<int>(last - first) - exponent);
 }
 
-// Sign, digits with '.' and ',' among them, exponent. What '.' and ',' mean is left open where both readings make
-// sense.
+// Sign, digits with '.' and ',' among them, exponent. The meaning of '.' and ',' stays open if both readings are
+// possible.
 bool read_number_forms(std::string_view text, Reads& r) {
   const char *p = text.data(), *end = p + text.size();
   if (p < end && (*p == '-' || *p == '+')) ++p;
@@ -55,7 +54,7 @@ bool read_number_forms(std::string_view text, Reads& r) {
   if (digits == 0) {
     double value;
     if (read_number(text, NumberStyle::point, value) != Reading::infinite) return false;
-    // an infinity is a number that cannot be kept: reading it is an error if the column is one of numbers
+    // an infinity is a number that cannot be stored: an error if the column is numeric
     r.forms = kNumber;
     r.facts = kExponent;
     return true;
@@ -117,7 +116,7 @@ bool read_moment_forms(std::string_view text, Reads& r) {
   return true;
 }
 
-// The common case, found without the general reader: at most 15 digits, at most one point between them.
+// The common case, without the general parser: at most 15 digits, at most one point between them.
 bool read_simple(std::string_view text, Reads& r) {
   const char *p = text.data(), *end = p + text.size();
   if (text.size() > 16) return false;
@@ -174,7 +173,7 @@ std::string shown(const std::string& value) {
 
 NumberStyle style_of(uint32_t forms, char delimiter) {
   if (forms & kPoint) return NumberStyle::point;
-  // "1,234" alone can be either; where ',' parts the fields it was quoted for, it is seldom the decimal mark.
+  // "1,234" alone can be either; if ',' is the delimiter, a quoted one is seldom the decimal mark.
   const bool both = (forms & kThousands) != 0 && (forms & kComma) != 0;
   if (forms & kComma && !(both && delimiter == ',')) return NumberStyle::comma;
   if (forms & kThousands) return NumberStyle::thousands;
@@ -224,7 +223,7 @@ ColumnPlan plan_number(const TypeEvidence& e, uint32_t forms, char delimiter) {
   const bool comma = plan.style == NumberStyle::comma || plan.style == NumberStyle::dots;
   plan.decimals = e.decimals[comma];
   plan.type = plan.decimals == 0 && (e.facts & (kExponent | kTiny)) == 0 ? ColumnType::integer : ColumnType::decimal;
-  // 15 fixed digits would cut such values short: they are written in the shortest form that reads back equal.
+  // 15 fixed digits would truncate such values: they are written in the shortest form that reads back equal.
   if (plan.type == ColumnType::decimal && (e.facts & kTiny) != 0) plan.format = "%g";
   return plan;
 }
@@ -295,7 +294,7 @@ void TypeEvidence::merge(const TypeEvidence& next, int64_t line_offset) {
     odd = next.odd;
     odd_line = next.odd_line < 0 ? -1 : next.odd_line + line_offset;
   } else if (left == 0) {
-    // Where the part begins with what does not fit, its own odd value, if any, is later than that.
+    // If the part begins with a value that does not fit, its own odd value, if any, comes later.
     const bool at_first = next.odd_line < 0 || agreed(forms & next.first_forms) == 0;
     odd = at_first ? next.first : next.odd;
     odd_line = (at_first ? next.first_line : next.odd_line) + line_offset;
@@ -317,7 +316,7 @@ ColumnPlan decide_type(const TypeEvidence& e, char delimiter, const char* place)
     if (plan.type == ColumnType::integer && (e.facts & kLong) != 0) {
       plan = ColumnPlan{};
       plan.reason =
-          "digits, but some of more than " + std::to_string(kMaxDigits) + ": kept as text, so that none is lost";
+          "digits, some with more than " + std::to_string(kMaxDigits) + ": kept as text, so that no digit is lost";
       return plan;
     }
     plan.reason = plan.type == ColumnType::integer ? all + (e.values == 1 ? " is a whole number" : " are whole numbers")
@@ -331,7 +330,7 @@ ColumnPlan decide_type(const TypeEvidence& e, char delimiter, const char* place)
              dates != 0 || times != 0) {
     const uint32_t bits = dates != 0 ? dates : times;
     if ((bits & (bits - 1)) != 0) {
-      plan.reason = "dates, but day and month cannot be told apart (such as " + shown(e.first) +
+      plan.reason = "dates, but day and month are ambiguous (such as " + shown(e.first) +
                     "): kept as text; with the type given as date, " + date_format(layout_in(bits), e.facts) +
                     " is used";
       return plan;
@@ -349,8 +348,7 @@ ColumnPlan decide_type(const TypeEvidence& e, char delimiter, const char* place)
 
 ColumnPlan force_type(ColumnType type, const TypeEvidence& e, char delimiter, const std::string& reason) {
   ColumnPlan plan;
-  // Where the values do not agree, the first one says how the column is meant, and reading stops at the one that
-  // differs.
+  // If the values disagree, the first one determines the type, and the first value that differs is the odd one.
   const uint32_t forms = e.forms != 0 && !e.first.empty() ? e.forms : e.first_forms;
   if (type == ColumnType::integer || type == ColumnType::decimal) {
     plan = plan_number(e, forms, delimiter);

@@ -1,7 +1,5 @@
-// Which type a column of text has: every cell says what it can be read as, and what all cells agree on decides. The
-// rules are written in docs/tables.md.
-// Evidence of parts of a column merges into the evidence of the whole, so that threads may gather it in any order of
-// work.
+// Infers the type of a column of text: the type that all its cells can be read as. docs/tables.md has the rules.
+// Evidence of parts of a column merges into that of the whole, so threads may collect it in any order.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -15,7 +13,7 @@ namespace tessera {
 
 // Spellings of "no value". An empty cell and the words the user gave are missing in every column; the usual words (NA,
 // N/A, NaN, null, None, nil, NaT, ?, -, …)
-// only in columns of numbers, booleans and dates, where they can mean nothing else: in a column of text "None" or "?"
+// only in columns of numbers, booleans and dates, where they cannot mean anything else: in a text column "None" or "?"
 // is a category.
 class MissingWords {
  public:
@@ -34,12 +32,12 @@ class MissingWords {
 };
 
 struct TypeEvidence {
-  uint32_t forms = ~0u;         // what every value so far can be read as (bits in types.cpp); 0: only as text
-  uint32_t facts = 0;           // what some value showed
+  uint32_t forms = ~0u;         // the forms shared by all values so far (bits in types.cpp); 0: only text
+  uint32_t facts = 0;           // facts of some value
   int8_t decimals[2] = {0, 0};  // digits needed after a point, after a comma
   int8_t second_digits = 0;     // digits of the second
   int64_t values = 0;           // not missing, before `odd`
-  uint32_t first_forms = 0;     // what the first value can be read as
+  uint32_t first_forms = 0;     // the forms of the first value
   std::string first;            // the first value
   int64_t first_line = -1;
   std::string odd;        // the value that made the column text
@@ -50,7 +48,7 @@ struct TypeEvidence {
   void merge(const TypeEvidence& next, int64_t line_offset);
 };
 
-// How a column is read. `reason` is the sentence that `inspect` shows.
+// How a column is read. `inspect` shows `reason`.
 struct ColumnPlan {
   ColumnType type = ColumnType::category;
   NumberStyle style = NumberStyle::point;
@@ -62,7 +60,7 @@ struct ColumnPlan {
 };
 
 std::string grouped(int64_t n);  // 32561 → "32,561"
-// "1 row", "32,561 rows"; many: where an s at the end does not make it
+// "1 row", "32,561 rows"; many: the plural, if it is not formed by an s
 std::string counted(int64_t n, const std::string& one, const std::string& many = "");
 
 // `place` names what odd_line counts.

@@ -39,7 +39,7 @@ int32_t Dictionary::code(std::string_view text) {
       return slots_[at].code;
   if (ends_.size() >= static_cast<size_t>(std::numeric_limits<int32_t>::max() - 1))
     throw Error(ErrorCode::memory,
-                "A column has more than 2,147,483,645 different texts.\n  Leave the column out, or split the file.");
+                "A column has more than 2,147,483,645 distinct texts.\n  Omit the column, or split the file.");
   wanted.code = static_cast<int32_t>(ends_.size());
   bytes_.append(text);
   ends_.push_back(bytes_.size());

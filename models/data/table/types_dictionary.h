@@ -1,4 +1,4 @@
-// The distinct texts of a column, numbered in order of first appearance. One block of bytes, not a string an entry.
+// The distinct texts of a column, numbered in order of first appearance. One block of bytes, not one string per entry.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -46,8 +46,8 @@ class Dictionary {
   void clear();                            // keeps small allocations
 
  private:
-  // Texts of up to 8 bytes are known by `key` and `size` alone, so that a look-up touches one cache line; of longer
-  // ones `key` is a hash.
+  // Texts of up to 8 bytes are identified by `key` and `size`, so a look-up touches one cache line; for longer ones
+  // `key` is a hash.
   struct Slot {
     uint64_t key;
     uint32_t size;  // of the text, in its lowest 32 bits

@@ -29,13 +29,13 @@ const char* expected(ColumnType type) {
     case ColumnType::integer: return "an integer";
     case ColumnType::decimal: return "a number";
     case ColumnType::boolean: return "true or false";
-    case ColumnType::date: return "a date of this column's form";
-    case ColumnType::datetime: return "a date with time of this column's form";
+    case ColumnType::date: return "a date in this column's format";
+    case ColumnType::datetime: return "a date with time in this column's format";
     default: return "a text";
   }
 }
 
-// One spelling each for true and false, the one seen first.
+// One spelling each for true and false: the first one.
 void join_spellings(Column& column) {
   std::vector<std::string> values;
   std::vector<int32_t> to(column.values.size());
@@ -89,7 +89,7 @@ void finish_numbers(Column& column, const std::string& first) {
   } else if (column.type == ColumnType::integer && rows >= kFewestIdentifiers && named_like_key(column.name) &&
              counts_up(column.numbers)) {
     column.type = ColumnType::identifier;
-    column.reason = "counts the rows: each number is one more than the one before, and the name is that of a key";
+    column.reason = "counts the rows: each number is one more than the previous one, and the name is that of a key";
     column.codes.resize(column.numbers.size());
     column.values.reserve(column.numbers.size());
     for (size_t i = 0; i < column.numbers.size(); ++i) {
@@ -116,10 +116,10 @@ void finish_codes(Column& column) {
         held == 1 ? "the only row holds \"" + column.values[0] + '"' : "every row holds \"" + column.values[0] + '"';
   } else if (column.type == ColumnType::category && distinct == held && distinct >= kFewestIdentifiers) {
     column.type = ColumnType::identifier;
-    // and no example: the reason goes into the model, identifiers must not
-    column.reason = grouped(distinct) + " texts, none twice";
+    // no example: the reason is stored in the model, identifiers must not be
+    column.reason = grouped(distinct) + " texts, all distinct";
   } else if (column.type == ColumnType::category && distinct > 0 && column.reason.rfind("text, such", 0) == 0) {
-    column.reason = "text with " + grouped(distinct) + (distinct == 1 ? " value" : " different values");
+    column.reason = "text with " + grouped(distinct) + (distinct == 1 ? " value" : " distinct values");
   }
 }
 
@@ -149,7 +149,7 @@ Fill fill_cell(std::string_view text, const ColumnPlan& plan, const MissingWords
     case ColumnType::integer:
     case ColumnType::decimal:
       result = fill_number(text, plan, value);
-      // A few words look like infinities and NaNs: what the user calls missing goes first.
+      // A few words look like infinities and NaNs: the user's missing values take precedence.
       if (result != Fill::ok || missing.has_extra()) {
         if (missing.always(text) || MissingWords::usual(text)) {
           column.numbers[at] = kMissing;
@@ -187,8 +187,8 @@ void fail_fill(Fill why, const std::string& place, const std::string& column, co
                const ColumnPlan& plan) {
   if (why == Fill::too_long)
     throw Error(ErrorCode::data, place + ": column \"" + column + "\" holds a text of " + std::to_string(value.size()) +
-                                     " bytes; a value may have " + std::to_string(kMostTextBytes) +
-                                     ".\n  Shorten it, or leave the column out.");
+                                     " bytes; the limit is " + std::to_string(kMostTextBytes) +
+                                     ".\n  Shorten it, or omit the column.");
   const std::string shown = printable(value.substr(0, 200));
   const std::string head = place + ": column \"" + column + "\" holds \"" + shown + "\", which is ",
                     as_missing = "or mark it missing with --missing '" + shown + "'.";

@@ -62,8 +62,8 @@ Reading read_general(std::string_view text, double& value) {
   return Reading::ok;
 }
 
-// Removes `group` where it parts digits by threes, and makes `decimal` a point. False where a group is not of three
-// digits.
+// Removes `group` between groups of three digits, and turns `decimal` into a point. False if a group does not have
+// three digits.
 bool normalise(std::string_view text, char group, char decimal, std::string& out) {
   out.clear();
   int run = 0, groups = 0;
@@ -131,7 +131,7 @@ void write_padded(int value, int width, std::string& out) {
   out.append(digits, static_cast<size_t>(width));
 }
 
-// ISO where the layout does not fit; false where neither does.
+// ISO if the layout does not fit; false if neither does.
 bool choose_layout(const Moment& m, int& layout) {
   if ((m.layouts >> layout & 1u) == 0) layout = 0;
   return (m.layouts >> layout & 1u) != 0;
@@ -198,7 +198,7 @@ bool read_boolean(std::string_view text, bool loose, bool& value) {
 
 namespace {
 
-// YYYY-MM-DD, by far the most frequent: no search for what its parts are.
+// YYYY-MM-DD, by far the most frequent, without a search for its parts.
 bool read_iso_day(const char* p, Moment& m) {
   constexpr int kYear[] = {0, 1, 2, 3}, kMonth[] = {5, 6}, kDay[] = {8, 9};
   if (p[4] != '-' || p[7] != '-') return false;
@@ -362,7 +362,7 @@ void write_shortest(double value, std::string& out) {
 
 char* write_decimal(double value, int decimals, char* out) {
   const double scaled = value * kPowers[decimals];
-  // Beyond 2⁵³ units the product has no fraction left to round, and the value more digits than a double holds.
+  // Beyond 2⁵³ units the product has no fraction to round, and the value more digits than a double holds.
   if (!(std::fabs(scaled) < 9e15)) return std::to_chars(out, out + 32, value).ptr;
   const auto n = static_cast<uint64_t>(nearest(std::fabs(scaled)));
   if (scaled < 0 && n != 0) *out++ = '-';

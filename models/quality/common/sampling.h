@@ -1,4 +1,4 @@
-// Draws of rows by seed, for metrics that look at a part of a table.
+// Draws of rows by seed, for metrics that use a part of a table.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace tessera::quality {
 
-// Who draws, so that no two draws share their numbers: the uses of Purpose::evaluate.
+// The user of a draw, so that no two draws share their numbers: the uses of Purpose::evaluate.
 #define TESSERA_DRAWS(each) \
   each(baseline, 0x00) each(distance_rows, 0x01) each(tree_held_out, 0x10) each(tree_rows, 0x11) \
       each(tree_columns, 0x12) each(sample_rows, 0x20) each(folds, 0x21) each(halves, 0x22) each(training_rows, 0x23) \
@@ -45,7 +45,7 @@ inline std::vector<int64_t> shuffled(int64_t n, uint64_t seed, Draw who, uint32_
   return order;
 }
 
-// `count` of `rows`, drawn, in the order they had; all of them where there are no more.
+// `count` of `rows`, drawn, in their order; all of them if there are no more.
 inline std::vector<int64_t> drawn(std::vector<int64_t> rows, int64_t count, uint64_t seed, Draw who,
                                   uint32_t which = 0) {
   const auto n = static_cast<int64_t>(rows.size());

@@ -15,7 +15,7 @@ inline nlohmann::json number_or_null(double x) {
   return std::isfinite(x) ? nlohmann::json(x) : nlohmann::json(nullptr);
 }
 
-// Mean of the defined values, in order; undefined where there are none.
+// Mean of the defined values, in order; undefined if there are none.
 inline double mean_defined(const std::vector<double>& values) {
   double sum = 0;
   int64_t count = 0;

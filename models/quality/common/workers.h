@@ -1,4 +1,4 @@
-// The metrics' parallel loop: pieces handed out one by one, progress told by the calling thread, cancellation between
+// The metrics' parallel loop: pieces assigned one by one, progress reported by the calling thread, cancellation between
 // pieces.
 #pragma once
 #include <algorithm>
@@ -15,17 +15,17 @@ struct Workers {
   Team& team;
   const Monitor& monitor;
 
-  // Runs body(i) for i in [0, count) and reports phase "evaluate" with `note`, in units of `unit`, `weight` of them a
+  // Runs body(i) for i in [0, count) and reports phase "evaluate" with `note`, in units of `unit`, `weight` of them per
   // piece.
-  // body(i) must write only what belongs to i: then nothing depends on who ran it.
+  // body(i) must write only data of i: then no result depends on the thread.
   void for_each(const char* note, const char* unit, int64_t count, double weight,
                 const std::function<void(int64_t)>& body) const {
     for_each_part(
         note, unit, count, 1, [&](int64_t i, const Part&) { body(i); }, weight);
   }
 
-  // The same for few long pieces: body(i, part) calls part() up to `parts` times as it goes on, which tells progress
-  // and throws when cancelled.
+  // The same for few long pieces: body(i, part) calls part() up to `parts` times, which reports progress and throws if
+  // cancelled.
   using Part = std::function<void()>;
   void for_each_part(const char* note, const char* unit, int64_t count, int64_t parts,
                      const std::function<void(int64_t, const Part&)>& body, double weight = 1) const {

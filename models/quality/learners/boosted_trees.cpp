@@ -12,13 +12,13 @@
 namespace tessera::quality {
 namespace {
 
-// H of a level with the node's own G/H, so that a rare level is not first in the order by chance
+// pseudo-H of a level with the node's own G/H, so that a rare level is not first in the order by chance
 constexpr double kLevelSetSmoothing = 10;
 constexpr double kLevelSetL2 = 10;  // on top of l2: a set is chosen among many
 constexpr double kFinest = 0x1p30;  // the largest derivative as an integer: 2³¹ rows cannot overflow 63 bits
 
-// G and H of some rows, as integers. Two lanes of one register: the histograms are one load, addition and store a
-// value.
+// G and H of some rows, as integers in two lanes of one register: a histogram update is one load, addition and store
+// per value.
 struct Sum {
   typedef int64_t Pair __attribute__((vector_size(16)));
   Pair gh{};
@@ -59,7 +59,7 @@ class TreeGrower {
     derivative_.resize(static_cast<size_t>(x.rows()));
   }
 
-  // Derivatives of the loss at `score`, for `rows`, as integers of one scale each.
+  // Derivatives of the loss at `score`, for `rows`, as integers, with one scale for each.
   void differentiate(TreeLoss loss, std::span<const int64_t> rows, std::span<const double> target,
                      std::span<const double> score) {
     double largest_g = 0, largest_h = 0;
@@ -85,8 +85,7 @@ class TreeGrower {
     });
   }
 
-  // One tree on `rows`, which come back in the order of its leaves; adds their leaf's value to `score`. Returns the
-  // root.
+  // Grows one tree on `rows`, which are reordered by its leaves; adds their leaf's value to `score`. Returns the root.
   int32_t grow(std::vector<int64_t>& rows, std::span<double> score, std::vector<int32_t> columns) {
     columns_ = std::move(columns);
     rows_ = &rows;
@@ -173,7 +172,7 @@ class TreeGrower {
     divide(child + 1, middle, end, depth + 1, std::move(right), right_sum);
   }
 
-  // Rows that go left first, both sides in the order they had.
+  // A stable partition: rows that go left first.
   size_t part(const BoostedTrees::Node& n, size_t begin, size_t end) {
     std::vector<int64_t>& rows = *rows_;
     size_t to = begin, others = 0;
@@ -205,7 +204,7 @@ class TreeGrower {
     return best;
   }
 
-  // Gain of these rows going left; negative where a side is too light.
+  // Gain of these rows going left; negative if a side is too light.
   double gain(const Sum& left, const Sum& total, double l2) const {
     Sum right = total;
     right -= left;
@@ -227,7 +226,7 @@ class TreeGrower {
         best.take(found, column, sum);
         for (int v = missing_left ? 0 : 1; v <= b; ++v) best.add(v);
       };
-      take(left, !has_missing);  // without missing values here, later ones go with the low side
+      take(left, !has_missing);  // without missing values here, later ones go to the low side
       if (!has_missing) continue;
       Sum with = left;
       with += missing;
@@ -300,9 +299,8 @@ double start(TreeLoss loss, std::span<const int64_t> rows, std::span<const doubl
     if (!std::isfinite(t) || (loss == TreeLoss::logistic && t != 0 && t != 1))
       throw Error(
           ErrorCode::data,
-          fmt::format(
-              "boosted trees: the target of row {} is {}, which the {} loss cannot learn.\n  Leave such rows out.", r,
-              t, loss == TreeLoss::logistic ? "logistic" : "squared"));
+          fmt::format("boosted trees: the target of row {} is {}, which the {} loss cannot learn.\n  Omit such rows.",
+                      r, t, loss == TreeLoss::logistic ? "logistic" : "squared"));
     sum += t;
   }
   if (loss == TreeLoss::squared) return sum / n;
@@ -335,7 +333,7 @@ std::vector<int32_t> draw_columns(size_t columns, const TreeOptions& o, uint32_t
 
 BoostedTrees BoostedTrees::fit(const BinnedRows& x, std::span<const int64_t> rows, std::span<const double> target,
                                TreeLoss loss, const TreeOptions& o, const std::function<void()>& tree_done) {
-  if (rows.empty()) throw Error(ErrorCode::data, "boosted trees: there are no rows to learn from.");
+  if (rows.empty()) throw Error(ErrorCode::data, "boosted trees: there are no training rows.");
   BoostedTrees model;
   model.loss_ = loss;
   model.depth_ = std::max(o.depth, 0);
@@ -377,8 +375,8 @@ double BoostedTrees::tree_value(int32_t root, const uint8_t* row) const {
 
 std::vector<double> BoostedTrees::predict(const BinnedRows& x, std::span<const int64_t> rows) const {
   std::vector<double> out(rows.size(), base_);
-  // Some rows at a time through one tree after another: their bytes and its nodes stay in the cache, and a step of one
-  // does not wait for another's.
+  // A few rows at a time through one tree after another: their bytes and its nodes stay in the cache, and the rows'
+  // steps are independent.
   constexpr size_t kRows = 256;
   std::array<int32_t, kRows> at;
   for (size_t begin = 0; begin < rows.size(); begin += kRows) {

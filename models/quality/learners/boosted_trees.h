@@ -4,7 +4,7 @@
 //   derivatives over a node's rows numbers split at a bin's upper end, missing values going to the better side;
 //       categories by one level against the rest, or by a set of levels
 // Derivatives are summed as integers (31 bits below the largest), so that every order of rows gives the same sums, a
-// larger child's histogram is exactly its parent's less its sibling's, and the same rows give the same trees.
+// larger child's histogram is exactly its parent's minus its sibling's, and the same rows give the same trees.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -23,34 +23,35 @@ struct TreeOptions {
   int depth = 5;
   double shrinkage = 0.3;
   double l2 = 1;                // as XGBoost's lambda
-  double min_child_weight = 1;  // least H of a child: rows for the squared loss, Σ p(1 − p) for the logistic one
+  double min_child_weight = 1;  // minimum H of a child: rows for the squared loss, Σ p(1 − p) for the logistic one
   double min_gain = 0;
   // categories also split by sets of levels, ordered by G/(H + 10); false: one level against the rest, as one-hot
   // columns would
   bool level_sets = false;
-  double rows = 1;      // share of rows a tree sees, drawn anew for each
-  double columns = 1;   // share of columns a tree may split by
-  double held_out = 0;  // share of rows that decide how many trees are kept; 0: all are
-  int patience = 10;    // with held_out: stops after so many trees without a lower loss
+  double rows = 1;      // share of rows per tree, drawn for each tree
+  double columns = 1;   // share of columns per tree
+  double held_out = 0;  // share of rows that determine how many trees are kept; 0: all trees
+  int patience = 10;    // with held_out: stops after this many trees without a lower loss
   uint64_t seed = 0;    // of the three draws
 };
 
 class BoostedTrees {
  public:
-  // Learns target[r] from row r of `x`, for r in `rows`. `tree_done` is called after each tree, to tell progress or to
-  // throw. Targets of one class give a constant. Throws Error(data) without rows and on targets the loss cannot take.
+  // Learns target[r] from row r of `x`, for r in `rows`. `tree_done` is called after each tree, to report progress or
+  // to throw. Targets of one class give a constant. Throws Error(data) without rows and on targets the loss cannot
+  // take.
   static BoostedTrees fit(const BinnedRows& x, std::span<const int64_t> rows, std::span<const double> target,
                           TreeLoss loss, const TreeOptions& options, const std::function<void()>& tree_done = {});
 
-  // Of each of `rows`, in their order: the probability of 1, or the value. `x` was binned by the same bins.
+  // For each of `rows`, in order: the probability of 1, or the value. `x` was binned by the same bins.
   std::vector<double> predict(const BinnedRows& x, std::span<const int64_t> rows) const;
 
   int64_t trees() const { return static_cast<int64_t>(roots_.size()); }
 
  private:
   friend class TreeGrower;
-  // Rows whose bin is in `left` go to node `child`, the others to the one behind it. A leaf holds every bin and is its
-  // own child: rows stay there, and many of them can walk side by side without asking where their tree ends.
+  // Rows whose bin is in `left` go to node `child`, the others to the next one. A leaf holds every bin and is its own
+  // child: rows stay there, so many of them can descend in parallel without a test for the end.
   struct Node {
     std::array<uint64_t, FeatureBins::kMost / 64> left{};
     int32_t column = 0, child = 0;
@@ -70,7 +71,7 @@ class BoostedTrees {
   std::vector<Node> nodes_;
 };
 
-// 0, 1, … n − 1: all rows, where a function asks which.
+// 0, 1, … n − 1: all rows, for functions that take a selection.
 std::vector<int64_t> every_row(int64_t n);
 
 }  // namespace tessera::quality

@@ -1,4 +1,4 @@
-// Scores of a binary classifier's answers.
+// Scores of a binary classifier's predictions.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -7,7 +7,7 @@ namespace tessera::quality {
 
 // Area under the ROC curve: the share of pairs (positive, negative) in which the positive one has the higher score, a
 // tie counting one half, exactly.
-// Undefined (NaN) where there are only positives or only negatives. Scores must not be NaN.
+// Undefined (NaN) if there are only positives or only negatives. Scores must not be NaN.
 double roc_auc(std::span<const double> score, std::span<const char> positive);
 
 struct BinaryCounts {
@@ -16,7 +16,7 @@ struct BinaryCounts {
   double f1() const;  // 2·TP / (2·TP + FP + FN); 0 where there is none of them, as scikit-learn has it
 };
 
-// Positive is answered where score > threshold.
+// Positive is predicted if score > threshold.
 BinaryCounts count_answers(std::span<const double> score, std::span<const char> positive, double threshold = 0.5);
 
 }  // namespace tessera::quality

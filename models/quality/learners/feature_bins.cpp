@@ -13,8 +13,8 @@ double between(double a, double b) {
   return std::isfinite(middle) && middle < b ? middle : a;
 }
 
-// Upper ends of the bins, the last one left out. A frequent value gets a bin of its own: a spike among smooth values
-// stays a spike.
+// Upper ends of the bins, except the last. A frequent value gets its own bin: a spike among smooth values stays a
+// spike.
 std::vector<double> cut(std::span<const double> numbers) {
   std::vector<double> sorted;
   sorted.reserve(numbers.size());
@@ -50,7 +50,7 @@ std::vector<double> cut(std::span<const double> numbers) {
   return upper;
 }
 
-// Levels that occur, the frequent ones first, take bins from 1 on; `bins` − 1 is the bin of all others.
+// Levels that occur get bins from 1 on, frequent ones first; `bins` − 1 is the bin of all others.
 void rank(std::span<const int32_t> codes, int32_t levels, FeatureBins::Column& out) {
   std::vector<int64_t> count(static_cast<size_t>(levels), 0);
   for (const int32_t c : codes)

@@ -1,4 +1,4 @@
-// Columns cut into at most 256 bins, one byte a value: what histograms of boosted trees are made of.
+// Columns divided into at most 256 bins, one byte per value, for the histograms of boosted trees.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -18,9 +18,9 @@ struct Features {
   std::vector<FeatureColumn> columns;
 };
 
-// Bin 0 of every column is "missing". Numbers: bins in rising order, a value each where there are at most 255 distinct
-// ones, else about equally many rows each, with a bin of its own for every frequent value. Categories: a level each,
-// the frequent ones first; what is rarer than the 254th, or was not there when the bins were made, shares the last bin.
+// Bin 0 of every column is "missing". Numbers: bins in ascending order, one per value up to 255 distinct ones, else
+// with about equal numbers of rows and a separate bin for every frequent value. Categories: one bin per level, frequent
+// ones first; levels rarer than the 254th, or unseen when the bins were made, share the last bin.
 class FeatureBins {
  public:
   static constexpr int kMost = 256;
@@ -39,7 +39,7 @@ class FeatureBins {
   std::vector<Column> columns_;
 };
 
-// The bins of every value, row after row: a row's bytes stand together, since histograms and trees read rows.
+// The bins of every value, row-major, because histograms and trees read rows.
 class BinnedRows {
  public:
   // `x` has the columns `bins` were made from; its levels may be more.

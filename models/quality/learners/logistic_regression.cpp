@@ -9,7 +9,7 @@ namespace {
 using Vector = std::vector<double>;
 
 constexpr int kMaxSteps = 60, kMaxInner = 250;
-constexpr double kNear = 1e-6;  // Newton's decrement: the loss, a sum over all rows, is this near to its minimum
+constexpr double kNear = 1e-6;  // Newton's decrement: the loss (a sum) minus its minimum
 
 double dot(const Vector& a, const Vector& b) {
   double sum = 0;
@@ -89,7 +89,7 @@ class Problem {
   Vector bend_;
 };
 
-// Solves H·d = −gradient nearly: until what is left is `share` of it, in the norm of the preconditioner.
+// Solves H·d = −gradient approximately: until the residual is `share` of it, in the norm of the preconditioner.
 void newton_direction(const Problem& problem, const Vector& gradient, const Vector& diagonal, double share, Vector& d) {
   const size_t n = gradient.size();
   Vector left(n), scaled(n), along(n), bent(n);
@@ -132,7 +132,7 @@ LogisticRegression LogisticRegression::fit(const DesignRows& x, std::span<const 
     }
     if (!(fallen < loss)) break;
     w.swap(trial);
-    share = std::clamp(std::min(0.1, (loss - fallen) / loss), 1e-4, 0.1);  // steps that gain little deserve to be exact
+    share = std::clamp(std::min(0.1, (loss - fallen) / loss), 1e-4, 0.1);  // the last steps are solved exactly
   }
   return model;
 }

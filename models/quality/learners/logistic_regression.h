@@ -1,8 +1,8 @@
 // Logistic regression with a ridge penalty: min over w, b of Σ log(1 + exp(−±(w·x + b))) + ½·l2·‖w‖², the intercept b
-// free. scikit-learn's LogisticRegression() at C = 1/l2, taken to its optimum instead of stopped after 100 steps.
-// Rows are a few dense numbers and a few one-hot features, so a step costs what is not zero. Newton's method; each step
-// solved by conjugate gradients with the Hessian's diagonal as preconditioner, which makes unscaled columns harmless;
-// halved until the loss falls.
+// free. scikit-learn's LogisticRegression() at C = 1/l2, solved to its optimum instead of stopped after 100 steps.
+// Rows are a few dense numbers and a few one-hot features, so a step costs only the nonzeros. Newton's method; each
+// step solved by conjugate gradients with the Hessian's diagonal as preconditioner, which makes unscaled columns
+// harmless; halved until the loss falls.
 #pragma once
 #include <cstdint>
 #include <span>

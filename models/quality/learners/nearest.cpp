@@ -8,14 +8,14 @@
 namespace tessera::quality {
 namespace {
 
-// a leaf's levels are remembered modulo this: a set that is too large only loosens the bound
+// a leaf's levels are stored modulo this: a set that is too large only loosens the bound
 constexpr int kMissRows = 64;
-constexpr int64_t kSpreadRows = 512;  // rows of a node that decide along which column it is cut
+constexpr int64_t kSpreadRows = 512;  // rows of a node used to choose its split column
 
 // widths from the low end; values are clamped to [−1, 2], reference values lie in [0, 1]
 constexpr int kMissingAt = 4;
 
-// How far apart two rows of the node are in one column, on average.
+// The mean distance of two rows of the node in one column.
 double number_spread(std::span<const uint16_t> at, double cap) {
   double mean = 0, spread = 0;
   for (const uint16_t p : at) mean += p;
@@ -74,7 +74,7 @@ uint16_t NearestIndex::position(const IndexColumn& column, const DistanceColumn&
   return static_cast<uint16_t>(std::lrint((std::clamp(u, -1.0, 2.0) + 1) * unit_));
 }
 
-// Cuts the widest column at the median, at a multiple of kLeafRows, until nodes are leaves.
+// Splits the widest column at the median, at a multiple of kLeafRows, until nodes are leaves.
 void NearestIndex::make_leaves(const std::vector<uint16_t>& positions) {
   const auto n = static_cast<size_t>(reference_.rows);
   const size_t columns = columns_.size();

@@ -3,10 +3,10 @@
 // A number missing on one side counts cap, on both sides 0. Gower's distance and the L1 distance of one-hot rows are of
 // this form.
 //
-// How it is fast and still exact: reference rows are cut into leaves of 64 similar rows (a kd-tree's leaves, kept
-// flat). A query first gets a lower bound to every leaf, then visits leaves from the nearest on, until the next bound
-// exceeds what was found. Bounds are sums of 16-bit positions, rounded so that they never exceed the true distance;
-// every row they cannot exclude gets its distance in double, columns summed in order.
+// Fast and exact: reference rows are divided into leaves of 64 similar rows (the leaves of a kd-tree, stored flat). A
+// query first gets a lower bound to every leaf, then visits leaves from the nearest, until the next bound exceeds the
+// best distance found. Bounds are sums of 16-bit positions, rounded so that they never exceed the true distance; every
+// row they cannot exclude gets its distance in double, columns summed in order.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -19,7 +19,7 @@ namespace tessera::quality {
 struct DistanceColumn {
   std::span<const double> numbers;  // one of the two is filled
   std::span<const int32_t> codes;
-  double width = 1;  // of numbers: what counts 1; > 0
+  double width = 1;  // of numbers: the difference that counts 1; > 0
 };
 
 // Columns in the order in which terms are summed; the same order and kinds in reference and query.
@@ -34,7 +34,7 @@ struct DistanceForm {
 };
 
 struct Neighbours {
-  double first, second;  // smallest distances; infinity where the reference has no such row, or it was not asked for
+  double first, second;  // smallest distances; infinity if the reference has no such row, or it was not requested
 };
 
 class NearestIndex {
@@ -43,7 +43,7 @@ class NearestIndex {
   NearestIndex(const DistanceTable& reference, const DistanceForm& form,
                const NearestKernel& kernel = nearest_kernels().back());
 
-  // Memory of one thread's search, reused from row to row.
+  // Memory of one thread's search, reused for every row.
   struct Scratch {
     std::vector<uint16_t> position;
     std::vector<const uint16_t*> miss;
@@ -70,9 +70,9 @@ class NearestIndex {
   NearestPlan plan_;
   int unit_ = 0;                      // positions per width
   std::vector<IndexColumn> columns_;  // numbers, then levels
-  int64_t leaves_ = 0;                // with rows in them; bounds are kept for a multiple of kLeafRows
+  int64_t leaves_ = 0;                // nonempty leaves; bounds are stored for a multiple of kLeafRows
   int64_t bounds_ = 0;
-  std::vector<int64_t> rows_;                // reference row of each place, leaf after leaf; −1: padding
+  std::vector<int64_t> rows_;                // reference row of each position, leaf after leaf; −1: padding
   std::vector<uint16_t> leaf_;               // [leaf][column][kLeafRows]
   std::vector<uint16_t> low_, high_;         // [number][bounds_]
   std::vector<std::vector<uint16_t>> miss_;  // [level column][level mod kMissRows][bounds_]

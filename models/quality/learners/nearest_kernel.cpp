@@ -8,9 +8,8 @@ namespace tessera::quality {
 namespace {
 
 // Bodies are inlined into one function per instruction set, so that no template of the standard library is compiled for
-// a machine that may not be there.
-// Bytes is the width of that set's registers; GCC and clang lower their vector types to plain code where there are
-// none.
+// an instruction set that the machine may lack.
+// Bytes is the width of that set's registers; GCC and clang lower their vector types to plain code if there are none.
 
 template <int Bytes>
 struct Lanes {

@@ -1,4 +1,4 @@
-// Scores of single columns, as a report lists them.
+// Scores of single columns for the report.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 

@@ -1,4 +1,4 @@
-// Column Shapes: how alike one column's distribution is in two tables. 1 = equal, 0 = disjoint.
+// Column Shapes: similarity of one column's distribution in two tables. 1 = equal, 0 = disjoint.
 // Definitions: sdmetrics' KSComplement and TVComplement, missing values dropped.
 #pragma once
 #include <string>
@@ -11,14 +11,14 @@ namespace tessera::quality {
 
 struct ColumnShape {
   const char* metric = "";  // "KSComplement" | "TVComplement"
-  double score = 0;         // NaN where neither table has a value; 0 where only one has
+  double score = 0;         // NaN if neither table has a value; 0 if only one has
 };
 
 // 1 − sup |F_a − F_b|. `decimals`: values are first rounded at 14 decimals, as sdmetrics does, so that rounding noise
-// is no difference.
+// does not count.
 double ks_complement(std::span<const double> a, std::span<const double> b, bool decimals);
 
-// 1 − ½ Σ |a_c − b_c| over the levels of both; a level absent from `real` counts 1e-6 rows there, as in sdmetrics.
+// 1 − ½ Σ |a_c − b_c| over the levels of both; a level absent from `real` counts as 1e-6 rows there, as in sdmetrics.
 // Codes in [−1, levels).
 double tv_complement(std::span<const int32_t> real, std::span<const int32_t> synthetic, int32_t levels);
 

@@ -33,8 +33,8 @@ bool all_numbers(const Column& c) {
   return std::all_of(c.values.begin(), c.values.end(), [&](const std::string& v) { return parse_number(v, value); });
 }
 
-// Seconds since 1970 to whole nanoseconds, rounded at the digits the column has: the double nearest to what a
-// nanosecond clock would hold.
+// Seconds since 1970 to whole nanoseconds, rounded to the column's digits: the double nearest to the value of a
+// nanosecond clock.
 double nanoseconds(double seconds, int digits) {
   const double whole = std::floor(seconds);
   const double scale = std::pow(10.0, digits);
@@ -80,7 +80,7 @@ class Matcher {
   }
 
  private:
-  // Lists it where it is.
+  // Lists the column if it is regenerated.
   bool is_regenerated() {
     const Column &real = *columns_[0], &synthetic = *columns_[1];
     if (real.type != ColumnType::category || is_numeric(synthetic.type)) return false;
@@ -101,7 +101,7 @@ class Matcher {
     return true;
   }
 
-  // The first table's type decides; where it is a constant, or empty, the others may know better.
+  // The first table's type decides; if it is constant or empty there, the others decide.
   Kind kind() const {
     const bool decided = columns_[0]->type != ColumnType::constant;
     for (const Column* c : columns_) {
@@ -144,7 +144,7 @@ class Matcher {
         }
         if (std::isinf(x))
           throw Error(ErrorCode::data, fmt::format("column \"{}\" of the {} table holds an infinite value, which no "
-                                                   "metric can compare.\n  Replace it, or mark it missing.",
+                                                   "metric can compare.\n  Replace it, or mark it as missing.",
                                                    c.name, tables_[t].name));
         if (!(view.low <= x)) view.low = x;
         if (!(view.high >= x)) view.high = x;
@@ -178,7 +178,7 @@ class Matcher {
     return out_.number_storage.emplace_back(std::move(numbers));
   }
 
-  // A text as the time it would be in the column of the table that knows it to be one.
+  // A text as a time, in the format of the table whose column is one.
   bool parse_time(const std::string& text, double& value) const {
     const auto time = std::find_if(columns_.begin(), columns_.end(), [](const Column* c) { return is_time(c->type); });
     double x;
@@ -194,7 +194,7 @@ class Matcher {
     return t;
   }
 
-  // A power of two changes no comparison and no score, and keeps squares finite.
+  // Scaling by a power of two changes no comparison and no score, and keeps squares finite.
   void scale_down(size_t column) {
     for (auto& table : out_.tables) {
       ComparedColumn& view = table.columns[column];
@@ -261,8 +261,7 @@ const char* name(Kind kind) {
 Comparison compare_tables(const std::vector<NamedTable>& tables, bool regenerated_apart) {
   Comparison out;
   for (const NamedTable& t : tables) {
-    if (t.table->rows == 0)
-      throw Error(ErrorCode::data, fmt::format("the {} table has no rows: there is nothing to compare.", t.name));
+    if (t.table->rows == 0) throw Error(ErrorCode::data, fmt::format("the {} table has no rows.", t.name));
     out.tables.push_back({t.table->rows, {}});
     for (const Column& c : t.table->columns)
       if (tables[0].table->find(c.name) == nullptr)

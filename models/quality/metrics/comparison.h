@@ -1,5 +1,5 @@
-// Tables made comparable: columns matched by name, brought to one kind, texts to one set of levels. Every metric works
-// on these views.
+// Comparable views of tables: columns matched by name and converted to one kind, texts mapped to one set of levels.
+// Every metric works on these views.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -22,7 +22,7 @@ struct ComparedColumn {
   std::span<const double> numbers;
   std::span<const int32_t> codes;
   int64_t missing = 0;
-  double low = kMissing, high = kMissing;  // of the numbers present; NaN where there are none
+  double low = kMissing, high = kMissing;  // of the numbers present; NaN if there are none
 
   bool is_missing(int64_t row) const {
     const auto r = static_cast<size_t>(row);
@@ -30,7 +30,7 @@ struct ComparedColumn {
   }
 };
 
-// What holds for a column in all tables.
+// Properties of a column in all tables.
 struct ColumnFacts {
   std::string name;
   Kind kind = Kind::categorical;
@@ -43,9 +43,8 @@ struct ComparedTable {
   std::vector<ComparedColumn> columns;
 };
 
-// A column of texts that say who: most real rows hold one that fewer than kRareRows rows hold, and most synthetic ones
-// a text that no real row holds. So it looks where protect_rare_categories() made an identifier of it, whose texts
-// follow nothing on purpose.
+// A regenerated column: most real rows hold a text that fewer than kRareRows rows hold, and most synthetic rows a text
+// that no real row holds. Such columns result from protect_rare_categories(), which turned them into identifiers.
 struct RegeneratedColumn {
   std::string name;
   double real_texts;  // share of the synthetic texts that the real column has
@@ -55,8 +54,8 @@ struct RegeneratedColumn {
 struct Comparison {
   std::vector<ColumnFacts> facts;
   std::vector<ComparedTable> tables;     // in the order given; tables[0] is the real one and sets the order of columns
-  std::vector<std::string> identifiers;  // columns left out: their values say who, not what
-  std::vector<RegeneratedColumn> regenerated;  // left out too: the model was not to learn their texts
+  std::vector<std::string> identifiers;  // excluded columns: their values identify rows
+  std::vector<RegeneratedColumn> regenerated;  // excluded too: the model must not learn their texts
 
   std::vector<std::vector<double>> number_storage;
   std::vector<std::vector<int32_t>> code_storage;
@@ -67,8 +66,8 @@ struct NamedTable {
   const Table* table;
 };
 
-// Regenerated columns are compared like others unless they are to be set apart; tables[1] is then the synthetic one.
-// Throws Error(data) naming the column where a table lacks one, has one too many, holds another type, or has no rows.
+// Regenerated columns are compared like others unless they are to be excluded; tables[1] is then the synthetic one.
+// Throws Error(data) naming the column if a table lacks one, has an additional one, holds another type, or has no rows.
 Comparison compare_tables(const std::vector<NamedTable>& tables, bool regenerated_apart = false);
 
 }  // namespace tessera::quality

@@ -1,4 +1,4 @@
-// Joint shares of two columns of levels: a dense count where the levels are few, sorted keys where they are many.
+// Joint shares of two columns of levels: a dense count for few levels, sorted keys for many.
 #include <algorithm>
 #include <cmath>
 
@@ -8,7 +8,7 @@
 namespace tessera::quality {
 namespace {
 
-constexpr int64_t kDenseCells = 1 << 16;  // counts of this many cells stay in the cache
+constexpr int64_t kDenseCells = 1 << 16;  // counts of this many cells fit in the cache
 
 template <class Body>
 void with_levels(const Levels& l, Body&& body) {
@@ -35,7 +35,7 @@ struct Joint {
 
 Joint count_dense(const Levels& ra, const Levels& rb, const Levels& sa, const Levels& sb, int64_t stride,
                   int64_t cells) {
-  // Two counters take turns, so that a run of one value does not wait for its own store.
+  // Two alternating counters, so that a run of one value does not wait for its own store.
   std::vector<int32_t> count(static_cast<size_t>(cells) * 4, 0);
   int32_t* real = count.data();
   int32_t* synthetic = real + 2 * cells;
@@ -75,8 +75,8 @@ Joint count_sorted(const Levels& ra, const Levels& rb, const Levels& sa, const L
   return joint;
 }
 
-// V = √(χ² / n / (min(rows, cols) − 1)), levels that occur only. Cells without rows add their expectation: what is left
-// of n after the others'.
+// V = √(χ² / n / (min(rows, cols) − 1)), only levels that occur. Cells without rows add their expectation: n minus the
+// expectation of the others.
 double cramers_v(const Joint& joint, int64_t stride, size_t levels_a, double n) {
   std::vector<double> in_a(levels_a, 0), in_b(static_cast<size_t>(stride), 0);
   for (size_t k = 0; k < joint.key.size(); ++k) {

@@ -1,4 +1,4 @@
-// Diagnostics: does a synthetic column stay within what the real one holds, and does it reach all of it. Definitions:
+// Diagnostics: does a synthetic column stay within the values of the real one, and does it cover them. Definitions:
 // sdmetrics.
 #pragma once
 #include <vector>
@@ -11,11 +11,11 @@ namespace tessera::quality {
 struct ColumnDiagnostics {
   const char* adherence_metric = "";   // "BoundaryAdherence" | "CategoryAdherence"
   const char* coverage_metric = "";    // "RangeCoverage" | "CategoryCoverage"
-  double adherence = 0, coverage = 0;  // NaN: undefined (no real range to cover, no value to judge)
+  double adherence = 0, coverage = 0;  // NaN: undefined (no real range, or no value)
   double missing_similarity = 0;
 };
 
-// Share of synthetic values in [min, max] of the real ones. Missing values are left out if the real column has some,
+// Share of synthetic values in [min, max] of the real ones. Missing values are ignored if the real column has some,
 // else they are outside.
 double boundary_adherence(const ComparedColumn& real, const ComparedColumn& synthetic);
 // max(0, 1 − max((min_s − min_r)/w, 0) − max((max_r − max_s)/w, 0)), w = max_r − min_r.

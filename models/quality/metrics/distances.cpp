@@ -10,9 +10,9 @@
 namespace tessera::quality {
 namespace {
 
-constexpr int64_t kPiece = 128;  // query rows handed to a thread at once
+constexpr int64_t kPiece = 128;  // query rows per piece of work
 
-// Reference and query in the form the index takes, with what had to be made for it.
+// Reference and query in the form of the index, with the memory for it.
 struct DistancePair {
   DistanceTable query, reference;
   std::vector<std::vector<double>> numbers;
@@ -36,7 +36,7 @@ L1Nearest search_all(const DistancePair& pair, const DistanceForm& form, bool wa
   return result;
 }
 
-// A reference column without a range: what counts is whether the value is that one.
+// A reference column without a range: only equality counts.
 std::vector<int32_t> equal_to(std::span<const double> numbers, double value) {
   std::vector<int32_t> codes(numbers.size());
   std::transform(numbers.begin(), numbers.end(), codes.begin(), [&](double x) {

@@ -1,5 +1,4 @@
-// Distances to the closest record: does the synthetic table stand nearer to the rows it learned from than fresh rows
-// do.
+// Distances to the closest record: is the synthetic table nearer to its training rows than unseen rows are.
 // All exact, no subsample. `c.tables[0]` is the real (training) table throughout.
 #pragma once
 #include <cstdint>
@@ -22,26 +21,27 @@ OverfittingProtection overfitting_protection(const std::vector<double>& to_train
                                              const std::vector<double>& to_holdout);
 
 struct BaselineProtection {
-  double score, synthetic_median, random_median;  // score = min(synthetic / random, 1); NaN where both are 0
+  double score, synthetic_median, random_median;  // score = min(synthetic / random, 1); NaN if both are 0
 };
 BaselineProtection baseline_protection(const std::vector<double>& synthetic_to_real,
                                        const std::vector<double>& random_to_real);
 
-// Appends a table of `rows` rows whose columns are drawn independently and evenly: numbers over the real range (whole
-// ones for integers), levels among those that occur, missing being one where it occurs. Keyed by (seed, column, row).
+// Appends a table of `rows` rows whose columns are drawn independently and uniformly: numbers over the real range
+// (whole ones for integers), levels among those that occur, including missing if it occurs. Keyed by (seed, column,
+// row).
 // Returns its index in c.tables.
 size_t append_random_baseline(Comparison& c, int64_t rows, uint64_t seed);
 
 // Two smallest L1 distances of every row of `query` to rows of `reference` (TabSyn's DCR): numbers divided by the real
-// range with missing replaced by the real mean, columns without a real range left out, levels (missing is one) 2 where
-// they differ. `kept` > 0: only that many reference rows, drawn by seed.
+// range with missing values replaced by the real mean, columns without a real range excluded, and 2 for levels
+// (including missing) that differ. `kept` > 0: only that many reference rows, drawn by seed.
 struct L1Nearest {
-  std::vector<double> first, second;  // second: infinity where the reference has one row
+  std::vector<double> first, second;  // second: infinity if the reference has one row
 };
 L1Nearest l1_nearest(const Comparison& c, size_t query, size_t reference, const Workers& workers, int64_t kept = 0,
                      uint64_t seed = 0);
 
-// d1 / d2 of each row; 0 where d2 is 0, NaN where there is no second row.
+// d1 / d2 of each row; 0 if d2 is 0, NaN if there is no second row.
 std::vector<double> nearest_ratios(const L1Nearest& nearest);
 
 // Share of rows with a < b; `ties` counts for each equal pair.

@@ -6,7 +6,7 @@
 namespace tessera::quality {
 namespace {
 
-constexpr int64_t kPiece = 256;  // query rows handed to a thread at once
+constexpr int64_t kPiece = 256;  // query rows per piece of work
 constexpr size_t kProbes = 200;  // rows that choose the sorting column
 
 uint64_t mix(uint64_t h, uint64_t x) {
@@ -15,9 +15,8 @@ uint64_t mix(uint64_t h, uint64_t x) {
   return h ^ (h >> 31);
 }
 
-// Reference rows by the hash of what must be equal (levels, missing marks), then by one number. Equal hashes of
-// different rows cost time only:
-// a match is confirmed column by column.
+// Reference rows by the hash of the fields that must be equal (levels, missing flags), then by one number. Hash
+// collisions only cost time: a match is confirmed column by column.
 class RowIndex {
  public:
   RowIndex(const Comparison& c, size_t reference, const ComparedTable& queries, double tolerance)
@@ -37,8 +36,8 @@ class RowIndex {
   bool matches(const ComparedTable& queries, size_t row) const {
     const uint64_t k = key(queries, row);
     const double value = sort_value(queries, row), reach = tolerance_ * std::abs(value);
-    // One ulp of slack on the window: whether a value is near enough is decided by agrees(), which rounds as the
-    // definition does.
+    // One ulp of slack on the window: agrees(), which rounds as the definition does, decides whether a value is near
+    // enough.
     const double first = std::nextafter(value - reach, -INFINITY), last = std::nextafter(value + reach, INFINITY);
     auto e = std::lower_bound(entries_.begin(), entries_.end(), 0,
                               [&](const Entry& x, int) { return x.key != k ? x.key < k : x.value < first; });
@@ -78,7 +77,7 @@ class RowIndex {
     return true;
   }
 
-  // The number whose windows hold the fewest reference rows, judged on some of the query rows.
+  // The number whose windows hold the fewest reference rows, estimated on some of the query rows.
   void choose_sorting_column(const ComparedTable& queries) {
     double fewest = INFINITY;
     const size_t n = static_cast<size_t>(queries.rows), stride = std::max<size_t>(1, n / kProbes);
@@ -102,7 +101,7 @@ class RowIndex {
   const ComparedTable& reference_;
   double tolerance_;
   std::vector<size_t> levels_, numbers_;
-  int64_t sorting_ = -1;  // column; −1 where there are no numbers
+  int64_t sorting_ = -1;  // column; −1 if there are no numbers
   std::vector<Entry> entries_;
 };
 

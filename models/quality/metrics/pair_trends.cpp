@@ -9,8 +9,8 @@
 namespace tessera::quality {
 namespace {
 
-// The 11 edges, each step rounded before it is added: a fused multiply-add would put values that lie on an edge into
-// the other bin.
+// The 11 edges, each step rounded before it is added: a fused multiply-add would put values on an edge into the other
+// bin.
 std::array<double, 11> edges(double low, double high) {
   if (low == high) low -= 0.5, high += 0.5;
   const double step = (high - low) / 10;
@@ -55,7 +55,7 @@ double complete_correlation(std::span<const double> x, std::span<const double> y
   return std::clamp(xy / (std::sqrt(xx) * std::sqrt(yy)), -1.0, 1.0);
 }
 
-// A numeric column's bins in both tables, made once for all its pairs.
+// A numeric column's bins in both tables, computed once for all its pairs.
 struct Bins {
   std::vector<int8_t> own[2], open[2];
 };

@@ -1,4 +1,4 @@
-// Column Pair Trends: how alike the dependence of two columns is in two tables. 1 = equal.
+// Column Pair Trends: similarity of the dependence of two columns in two tables. 1 = equal.
 // Definitions: sdmetrics' CorrelationSimilarity and ContingencySimilarity. All rows are used; sdmetrics draws 50,000 of
 // larger tables.
 #pragma once
@@ -26,14 +26,13 @@ struct PairTrend {
   // Cramér's V of the real table (own edges); NaN unless a contingency of at least 2 × 2 levels
   double real_association = 0;
   bool counts = false;          // above the threshold
-  const char* error = nullptr;  // why there is no score
+  const char* error = nullptr;  // why the score is undefined
 };
 
 // Every pair a < b in column order, tables[0] against tables[1].
 std::vector<PairTrend> pair_trends(const Comparison& c, const PairOptions& options, const Workers& workers);
 
-// Pearson's ρ over the rows complete in both; NaN with fewer than two of them, or where one of the columns is constant
-// on them.
+// Pearson's ρ over the rows complete in both; NaN with fewer than two such rows, or if a column is constant on them.
 double correlation(std::span<const double> x, std::span<const double> y);
 
 // Levels of a column for a contingency: codes in [−1, count), −1 (missing) being a level too. Numbers in 10 equal bins

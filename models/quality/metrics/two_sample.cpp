@@ -21,7 +21,7 @@ struct Fold {
   std::vector<int64_t> learning, judged;
 };
 
-// judge(fold, part) gives a score to every judged row of a fold.
+// judge(fold, part) scores every test row of a fold.
 template <class Judge>
 Detection detect(const TwoSamples& samples, const Workers& workers, const char* note, int64_t parts, Judge&& judge) {
   std::vector<double> auc(kFolds), score(kFolds);
@@ -63,8 +63,8 @@ DesignRows design(const TwoSamples& samples) {
   return x;
 }
 
-// Centred by the median, divided by the distance of the quartiles of `rows`, where there is one. One-hot features would
-// be divided by 1, save rare cases.
+// Centred by the median, divided by the interquartile range of `rows`, if not 0. For one-hot features that is 1, except
+// in rare cases.
 void scale(DesignRows& x, std::span<const int64_t> rows) {
   std::vector<double> sorted(rows.size());
   for (size_t k = 0; k < x.numbers; ++k) {

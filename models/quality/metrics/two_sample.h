@@ -1,6 +1,6 @@
 // Classifier two-sample tests (C2ST, Lopez-Paz and Oquab, ICLR 2017): can a classifier tell the rows of two tables
-// apart. AUC .5: it cannot.
-// Every row is judged by a classifier that has not seen it: stratified folds, drawn by seed; the AUC is the mean over
+// apart. AUC .5: indistinguishable.
+// Every row is scored by a classifier that has not seen it: stratified folds, drawn by seed; the AUC is the mean over
 // folds.
 #pragma once
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace tessera::quality {
 
 constexpr int kFolds = 3;
 
-// Rows of two tables of a comparison, one after the other, and the fold that judges each.
+// Rows of two tables of a comparison, concatenated, and the test fold of each.
 struct TwoSamples {
   int64_t rows = 0;  // of each side; rows [0, rows) are the first side's
   std::vector<Kind> kinds;
@@ -28,35 +28,34 @@ struct TwoSamples {
   bool second(int64_t row) const { return row >= rows; }
 };
 
-// As many rows of either side as the smaller has, at most `most`; the larger one's are drawn by seed. Empty `a_rows` or
+// The same number of rows of both sides, at most `most`; those of the larger side are drawn by seed. Empty `a_rows` or
 // `b_rows`: all rows of that table.
-// Rows at the same place fall into the same fold, so that a table against itself gives .5: no row is judged by a
-// classifier that has seen its twin.
+// Rows at the same position fall into the same fold, so that a table against itself gives .5: no row is scored by a
+// classifier that has seen its copy.
 TwoSamples two_samples(const Comparison& c, size_t a, size_t b, uint64_t seed, int64_t most,
                        std::span<const int64_t> a_rows = {}, std::span<const int64_t> b_rows = {});
 // The same for the two halves of one table, drawn by seed.
 TwoSamples two_halves(const Comparison& c, size_t table, uint64_t seed, int64_t most);
 
-// NaN where a side has fewer than kFolds rows.
+// NaN if a side has fewer than kFolds rows.
 struct Detection {
   double auc;    // mean over folds
-  double score;  // sdmetrics': 1 − mean over folds of (2·max(AUC, ½) − 1); 1: cannot be told apart
+  double score;  // sdmetrics': 1 − mean over folds of (2·max(AUC, ½) − 1); 1: indistinguishable
 };
 
 Detection c2st_trees(const TwoSamples& samples, const TreeOptions& options, const Workers& workers, const char* note);
 
 // sdmetrics' LogisticDetection: missing numbers replaced by the first side's mean, centred by the median and divided by
-// the distance of the quartiles (where that is not 0) of the rows learned from; levels one-hot, missing being one;
-// ridge penalty 1.
+// the interquartile range (if not 0) of the training rows; levels one-hot, including missing; ridge penalty 1.
 Detection c2st_logistic(const TwoSamples& samples, const Workers& workers, const char* note);
 
 }  // namespace tessera::quality
 
 namespace tessera {
 
-// AUC of boosted trees that tell `synthetic` rows from `real` ones, cross-validated; .5: they cannot, 1: always.
-// Identifiers are left out. NaN with fewer than three rows on a side. Only `real_rows` and `synthetic_rows` are used
-// where given. Same number for any team. Throws Error(data) as evaluate() does.
+// AUC of boosted trees that tell `synthetic` rows from `real` ones, cross-validated; .5: indistinguishable, 1: always
+// told apart. Identifiers are excluded. NaN with fewer than three rows on a side. Only `real_rows` and `synthetic_rows`
+// are used if given. The same number for any team. Throws Error(data) as evaluate() does.
 double c2st_trees(const Table& real, const Table& synthetic, uint64_t seed, Team& team,
                   std::span<const int64_t> real_rows = {}, std::span<const int64_t> synthetic_rows = {});
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kReal = 0;
 
-// Levels of the real column, commonest first.
+// Levels of the real column, most common first.
 std::vector<int32_t> levels_of(const Comparison& c, size_t column) {
   std::vector<int64_t> count(static_cast<size_t>(c.facts[column].levels), 0);
   for (const int32_t code : c.tables[kReal].columns[column].codes)
@@ -28,7 +28,7 @@ std::vector<int32_t> levels_of(const Comparison& c, size_t column) {
   return out;
 }
 
-// The two values of a real column that has no others, commonest first; empty for other columns.
+// The two values of a real column that has no others, most common first; empty for other columns.
 std::vector<double> two_values(const ComparedColumn& column) {
   int64_t low = 0, high = 0;
   for (const double x : column.numbers) {
@@ -40,7 +40,7 @@ std::vector<double> two_values(const ComparedColumn& column) {
   return low >= high ? std::vector<double>{column.low, column.high} : std::vector<double>{column.high, column.low};
 }
 
-// The column as a target; count() 0 and no regression where it cannot be one.
+// The column as a target; count() 0 and no regression if it cannot be one.
 Target as_target(const Comparison& c, size_t column) {
   Target t;
   t.column = column;
@@ -56,7 +56,7 @@ Target as_target(const Comparison& c, size_t column) {
 
 bool varies(const ComparedColumn& column) { return column.low < column.high; }
 
-// Class of each row of a table: −1 where there is none, or the real table does not have it.
+// Class of each row of a table: −1 if there is none, or the real table does not have it.
 std::vector<int> classes_of(const ComparedColumn& column, const Target& target) {
   std::vector<int> out;
   for (const int32_t code : column.codes)
@@ -93,7 +93,7 @@ struct Task {
 
 UtilityScores classify(const Task& task, const std::vector<int>& learning, const std::vector<int>& test, size_t classes,
                        const Workers& workers, const char* note) {
-  // Of two classes one model says both.
+  // For two classes one model serves both.
   const size_t models = classes == 2 ? 1 : classes;
   std::vector<std::vector<double>> share(classes);
   workers.for_each_part(note, "trees", static_cast<int64_t>(models), task.options.trees,
@@ -183,11 +183,9 @@ Target choose_target(const Comparison& c, const std::string& name) {
                                                "to predict.\n  Name another column with --target.",
                                                name));
     if (t.count() > kMostLevels)
-      throw Error(
-          ErrorCode::data,
-          fmt::format(
-              "target \"{}\" has {} categories; at most {} are predicted.\n  Name another column with --target.", name,
-              t.count(), kMostLevels));
+      throw Error(ErrorCode::data,
+                  fmt::format("target \"{}\" has {} categories; the limit is {}.\n  Name another column with --target.",
+                              name, t.count(), kMostLevels));
     return t;
   }
   std::string known;
@@ -196,7 +194,7 @@ Target choose_target(const Comparison& c, const std::string& name) {
                           std::any_of(c.regenerated.begin(), c.regenerated.end(),
                                       [&](const RegeneratedColumn& r) { return r.name == name; });
   throw Error(ErrorCode::data, fmt::format("target \"{}\" {}.\n  Name one of: {}.", name,
-                                           identifier ? "is an identifier, which no other column tells"
+                                           identifier ? "is an identifier, which cannot be predicted"
                                                       : "is not a column of the real table",
                                            known));
 }

@@ -1,5 +1,5 @@
-// What the synthetic table is good for: a model trained on it, tested on real rows nobody has learned from, beside the
-// same model trained on the real table.
+// Utility of the synthetic table: a model trained on it and tested on unseen real rows, compared with the same model
+// trained on the real table.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -14,18 +14,18 @@ namespace tessera::quality {
 // The column to predict from all others.
 struct Target {
   size_t column = 0;            // of the comparison
-  bool classes = false;         // classified; else a number, regressed
+  bool classes = false;         // classification; else regression of a number
   std::vector<double> numbers;  // classes: of a numerical column, its two values
-  // classes: of a categorical column, its levels in the real table, commonest first: of two, the rarer is the positive
-  // one
+  // classes: of a categorical column, its levels in the real table, most common first; of two, the rarer is the
+  // positive one
   std::vector<int32_t> levels;
   std::string reason;  // one sentence: why this column
   size_t count() const { return numbers.empty() ? levels.size() : numbers.size(); }
 };
 
-// The column named, or with an empty name the last one that is binary or has at most kFewLevels categories, or where
-// there is none the last number.
-// Throws Error(data) naming a column that there is not, or that cannot be predicted. A comparison without such columns:
+// The named column, or with an empty name the last one that is binary or has at most kFewLevels categories, else the
+// last number.
+// Throws Error(data) naming an unknown column, or one that cannot be predicted. A comparison without such columns:
 // count() 0, no reason.
 constexpr size_t kFewLevels = 20, kMostLevels = 100;
 Target choose_target(const Comparison& c, const std::string& name);
@@ -37,8 +37,8 @@ struct UtilityScores {
 };
 
 // Trains on table `training`, at most `most` rows drawn by seed, and predicts table `test`. Rows without a target, or
-// with one the real table has not, are left out. Several classes: a model each against the rest, the probabilities made
-// to sum to 1.
+// with one the real table lacks, are excluded. Several classes: one model per class against the rest, with normalised
+// probabilities.
 UtilityScores utility(const Comparison& c, const Target& target, size_t training, size_t test,
                       const TreeOptions& options, int64_t most, const Workers& workers, const char* note);
 

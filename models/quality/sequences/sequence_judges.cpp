@@ -19,9 +19,9 @@ namespace {
 
 constexpr int64_t kFewestSequences = 10;
 constexpr int64_t kTestBatch = 512;
-constexpr int kPartSteps = 50;  // training steps between two looks at progress
+constexpr int kPartSteps = 50;  // training steps between two progress reports
 
-// What tells judges apart: their kind, the sides they are given, their number.
+// The identity of a judge: its kind, its sides, its number.
 enum class Task : uint32_t { discriminative = 0, discriminative_floor = 1, predictive = 2, predictive_floor = 3 };
 constexpr int kTasks = 4;
 
@@ -47,7 +47,7 @@ struct Judge : ParameterSet {
   AdamOptions adam() const { return {Adam::tf1, 1e-3, 0.9, 0.999, 1e-8, 0, 1, 0, 0, 0}; }
 };
 
-// A batch as the plans read it: rows [batch, steps·in], lengths and, for the predictor, targets and weights.
+// A batch for the plans: rows [batch, steps·in], lengths and, for the predictor, targets and weights.
 struct Batch {
   std::vector<float> x, length, target, weight;
 };
@@ -84,7 +84,7 @@ class Judging {
 
   const JudgeReport& report() const { return report_; }
 
-  // Each fifth sequence of either side, in an order of the judge's own, is kept for the test.
+  // Every fifth sequence of each side, in the judge's own order, is kept for the test.
   double discriminate(const StepSet& real, const StepSet* synthetic, Task task, int judge,
                       const Workers::Part& part) const {
     const int64_t n = synthetic != nullptr ? report_.sequences : report_.floor_sequences;
@@ -196,7 +196,7 @@ class Judging {
   int64_t inputs() const { return features_ == 1 ? 1 : features_ - 1; }  // of the predictor
   int64_t horizon() const { return std::max<int64_t>(steps_ - 1, 1); }
 
-  // Real (above 0) or synthetic, one logit a sequence.
+  // Real (above 0) or synthetic, one logit per sequence.
   Var answer(Recorder& r, const Judge& net, int64_t batch) const {
     const Var x = r.input("x", {batch, steps_ * features_}), length = r.input("length", {batch, 1});
     return net.output(net.rnn(x, length).h[0]);
@@ -237,7 +237,7 @@ class Judging {
     return program;
   }
 
-  // Sequence `i` of a side into row `row` of the batch. What stands behind its end is not read.
+  // Copies sequence `i` of a side into row `row` of the batch. Data after its end are not read.
   void read(const Side& side, int64_t i, int64_t row, Batch& b) const {
     const int64_t sequence = side.sequences[static_cast<size_t>(i)];
     const StepRows rows = side.set->rows();
@@ -245,7 +245,7 @@ class Judging {
     b.length[static_cast<size_t>(row)] = static_cast<float>(rows.steps(sequence));
   }
 
-  // The same for the predictor; returns how many steps have a next one.
+  // The same for the predictor; returns the number of steps with a next one.
   int64_t read_prediction(const Side& side, int64_t i, int64_t row, Batch& b) const {
     const int64_t sequence = side.sequences[static_cast<size_t>(i)];
     const StepRows rows = side.set->rows();
@@ -273,13 +273,15 @@ class Judging {
 JudgeReport judge_sequences(const StepFeatures& f, const JudgeOptions& o, const Workers& workers) {
   for (const auto& [set, name] : {std::pair{&f.real, "real"}, std::pair{&f.synthetic, "synthetic"}})
     if (set->size() < kFewestSequences)
-      throw Error(ErrorCode::data, fmt::format("The {} table makes {} sequences; judges are trained on at least {}. "
-                                               "Sample more, or leave them out with --judges 0.",
-                                               name, set->size(), kFewestSequences));
+      throw Error(
+          ErrorCode::data,
+          fmt::format(
+              "The {} table makes {} sequences; judges need at least {}. Sample more, or disable them with --judges 0.",
+              name, set->size(), kFewestSequences));
   const Judging judging(f, o);
   const auto judges = static_cast<size_t>(o.judges);
   std::vector<std::vector<double>> scores(kTasks, std::vector<double>(judges));
-  // The longest first, so that the threads end together.
+  // The longest first, so that the threads finish together.
   const Task order[kTasks] = {Task::predictive, Task::predictive_floor, Task::discriminative,
                               Task::discriminative_floor};
   const int64_t parts = (std::max(o.discriminative_steps, o.predictive_steps) + kPartSteps - 1) / kPartSteps;

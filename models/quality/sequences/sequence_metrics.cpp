@@ -96,8 +96,8 @@ StepStatistics statistics_of(const StepRows& s, int lags, const Workers& workers
   return out;
 }
 
-// ½Σ|p − q| of equal bins over the real range. Of a feature that is constant among the real rows: the share of
-// synthetic values that differ.
+// ½Σ|p − q| of equal bins over the real range. For a feature that is constant in the real rows: the share of synthetic
+// values that differ.
 double histogram_distance(const StepRows& real, const StepRows& synthetic, int64_t k, int bins) {
   const Range r = range_of(real, k);
   auto shares = [&](const StepRows& s) {
@@ -117,7 +117,7 @@ double histogram_distance(const StepRows& real, const StepRows& synthetic, int64
   return sum / 2;
 }
 
-// ‖x − y‖² of sequences laid out end to end, the shorter one padded with 0. Four sums, so that additions overlap.
+// ‖x − y‖² of flattened sequences, the shorter one padded with 0. Four sums, so that additions overlap.
 double square_distance(const float* x, int64_t nx, const float* y, int64_t ny) {
   if (nx < ny) std::swap(x, y), std::swap(nx, ny);
   double sum[4] = {0, 0, 0, 0};
@@ -152,7 +152,7 @@ Discrepancy discrepancy_of(const StepRows& real, const StepRows& synthetic, cons
   take(synthetic, 1);
   const size_t m = all.size() - n, total = all.size();
 
-  // Pairs (i, j > i), one row of the triangle a piece.
+  // Pairs (i, j > i), one row of the triangle per piece.
   auto row_start = [&](size_t i) { return i * total - i * (i + 1) / 2; };
   std::vector<double> square(total * (total - 1) / 2);
   workers.for_each("kernel distances", "sequences", static_cast<int64_t>(total), 1, [&](int64_t row) {
@@ -170,7 +170,7 @@ Discrepancy discrepancy_of(const StepRows& real, const StepRows& synthetic, cons
     out.bandwidth = *middle;
     if (sorted.size() % 2 == 0) out.bandwidth = (out.bandwidth + *std::max_element(sorted.begin(), middle)) / 2;
   }
-  if (out.bandwidth <= 0) {  // more than half of all pairs are equal: no scale to measure by
+  if (out.bandwidth <= 0) {  // more than half of all pairs are equal: no scale
     out.biased = out.unbiased = kUndefined;
     return out;
   }

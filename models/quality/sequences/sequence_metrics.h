@@ -1,5 +1,5 @@
-// How alike two sets of sequences are, without a judge that is trained: moments, autocorrelation, cross-correlation,
-// marginals, kernel mean discrepancy. Definitions:
+// Similarity of two sets of sequences without a trained judge: moments, autocorrelation, cross-correlation, marginals,
+// kernel mean discrepancy. Definitions:
 // docs/metrics.md; they equal the golden vectors at 1e-9.
 #pragma once
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace tessera::quality {
 
-// Sequences of steps of `features` numbers. Rows are stored once, however many windows share them; what lies behind a
-// sequence's end is never read.
+// Sequences of steps of `features` numbers. Rows are stored once, however many windows share them; data after a
+// sequence's end are never read.
 struct StepRows {
   std::span<const float> values;           // [rows, features]
   std::span<const int32_t> first, length;  // of each sequence, in rows
@@ -25,11 +25,11 @@ struct StepRows {
 struct SequenceMetricOptions {
   int lags = 10;        // of the autocorrelation
   int bins = 50;        // of the histograms, over the range of the real values
-  int64_t most = 2000;  // sequences of either set that the kernel compares, drawn by seed
+  int64_t most = 2000;  // sequences of each set that the kernel compares, drawn by seed
   uint64_t seed = 0;
 };
 
-// Of one feature over all valid steps; kUndefined where it does not vary.
+// Of one feature over all valid steps; kUndefined if it does not vary.
 struct Moments {
   double mean, stddev, skewness, kurtosis;  // stddev ÷ n, kurtosis in excess of the normal's
 };
@@ -51,7 +51,7 @@ struct Discrepancy {  // squared maximum mean discrepancy under exp(−‖x − 
 struct SequenceMetrics {
   StepStatistics real, synthetic;
   std::vector<double> histogram;  // [features]: ½Σ|p − q|
-  // Means over features, or pairs of features, of absolute differences; undefined parts are left out.
+  // Means over features, or pairs of features, of absolute differences; undefined parts are ignored.
   double mean_difference, stddev_difference, skewness_difference, kurtosis_difference, autocorrelation_difference,
       cross_correlation_difference, histogram_distance;
   Discrepancy discrepancy;

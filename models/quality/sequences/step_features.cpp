@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kMostLevels = 100;
 
-// The static columns: length and start are no feature of a step.
+// The static columns: length and start are not features of a step.
 Table statics_of(const Sequences& s) {
   Table out;
   out.rows = s.attributes.rows;
@@ -21,7 +21,7 @@ Table statics_of(const Sequences& s) {
   return out;
 }
 
-// A feature of a row of `steps`, or of `statics`, of the table that is asked for.
+// A feature of a row of `steps`, or of `statics`, of the selected table.
 struct Source {
   enum class Kind { number, mark, level } kind;
   bool fixed;
@@ -75,7 +75,7 @@ void describe(const Comparison& c, const Table& real, bool fixed, StepFeatures& 
     });
     if (levels.size() > kMostLevels) levels.resize(kMostLevels);
     std::sort(levels.begin(), levels.end());
-    if (levels.size() == 2) levels.erase(levels.begin());  // one of two says both
+    if (levels.size() == 2) levels.erase(levels.begin());  // one of two levels determines the other
     const Column& column = *real.find(name);
     for (const int32_t l : levels) {
       std::string text = "missing";
@@ -128,7 +128,7 @@ StepFeatures step_features(const Sequences& real, const Sequences& synthetic) {
   describe(steps, real.steps, false, out, sources);
   if (sources.empty())
     throw Error(ErrorCode::data,
-                "Every column is constant, a key or an identifier: nothing of these sequences can be compared.");
+                "Every column is constant, a key or an identifier: these sequences have no features to compare.");
   fill(real, sources, steps.tables[0], fixed.tables.empty() ? nullptr : &fixed.tables[0], out.real);
   fill(synthetic, sources, steps.tables[1], fixed.tables.empty() ? nullptr : &fixed.tables[1], out.synthetic);
   return out;

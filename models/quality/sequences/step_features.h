@@ -1,4 +1,4 @@
-// Real and synthetic sequences as steps of numbers on one scale: what metrics and judges of sequences look at.
+// Real and synthetic sequences as steps of numbers on one scale: the input of sequence metrics and judges.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,9 +9,9 @@
 namespace tessera::quality {
 
 // A feature of a step. Numbers and times are (x − min)/(max − min) by the real table's range, not clipped; a missing
-// one stands at the real mean, and a feature of its own marks it if either table has some. Categories are a 0/1 feature
-// for each of the 100 commonest levels of the real table. Statics stand at every step. Keys, identifiers and what is
-// constant in both tables are left out.
+// one takes the real mean, and a separate feature marks it if either table has missing values. Categories are a 0/1
+// feature for each of the 100 most common levels of the real table. Statics are features of every step. Keys,
+// identifiers and columns that are constant in both tables are excluded.
 struct StepFeature {
   std::string name;  // "Close", "drug = aspirin", "weight missing"
   bool number = false;

@@ -1,5 +1,4 @@
-// Learning a calibration: a pool of the model's rows, the map, the ratio, the factors, and the trial that chooses among
-// the tiers.
+// Learns a calibration: a pool of the model's rows, the map, the ratio, the factors, and the trial that chooses a tier.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,11 +14,10 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kLeastPool = 20000, kMostPool = 100000;  // of model rows the ratio learns from
-constexpr int64_t kLeastRaking = 60000;  // and for the factors: at the least yield a tenth of them counts
+constexpr int64_t kLeastRaking = 60000;  // and for the factors: at the minimum yield a tenth of them counts
 constexpr double kQuantiles = 1001;
 
-// What the map needs of the model: its numbers' quantiles. Columns with few free numbers on either side are left as
-// they are.
+// The model's side of the map: quantiles of its numbers. Columns with few free numbers on either side are not mapped.
 void learn_map(Calibration& c, const Encoder& encoder, const CandidatePool& pool, Team& team) {
   constexpr size_t kLeast = 50;
   c.model.resize(c.profile.columns.size());
@@ -64,9 +62,9 @@ AcceptanceRule learn_rule(const Calibration& c, const std::vector<int32_t>& cell
   return k;
 }
 
-// A network of few rows learns them by heart, and whoever has the model file could ask its logit who was among them
-// (tests/privacy/membership.cpp). With more dropout it tells members less often, and its held-out loss is lower too;
-// only with many rows it would cost some (bench/results/privacy_2026-11-22.md).
+// A network memorizes few rows, and its logit then reveals to anyone with the model file which rows were among them
+// (tests/privacy/membership.cpp). More dropout reveals fewer members and also lowers the held-out loss; only with many
+// rows would it cost accuracy (bench/results/privacy_2026-11-22.md).
 double dropout_of(int64_t rows) { return rows < 5000 ? 0.7 : rows < 20000 ? 0.6 : RatioConfig().dropout; }
 
 double uniform_of(int64_t row, uint64_t seed) {
@@ -74,8 +72,8 @@ double uniform_of(int64_t row, uint64_t seed) {
   return open_uniform(w.word[0], w.word[1]);
 }
 
-// What a step of the ratio's training costs: three passes over the weights of each row, of which the first layer's are
-// a gather.
+// The cost of a training step of the ratio: three passes over the weights per row; those of the first layer are a
+// gather.
 int64_t steps_within(double flops, const RatioConfig& config, const Profile& profile) {
   double units = static_cast<double>(config.hidden.front()) * (profile.codes() + profile.inputs());
   for (size_t l = 1; l < config.hidden.size(); ++l)
@@ -90,7 +88,7 @@ Profile profile_of(const Encoder& encoder, const Table& sample) {
   return Profile::of(sample, levels);
 }
 
-// One calibration as it is learned, tier by tier.
+// A calibration being learned, tier by tier.
 class Calibrator {
  public:
   Calibrator(const Encoder& encoder, const Table& sample, const CalibrateOptions& options, Team& team,
@@ -116,8 +114,8 @@ class Calibrator {
  private:
   bool wants_ratio() const { return o_.most >= Tier::full && sample_.rows >= Calibration::kFewRows; }
 
-  // One pool for the map and the ratio, one for the factors, one for what is tried: none must flatter what was learned
-  // from another.
+  // One pool for the map and the ratio, one for the factors, one for the trials, so that each is measured on rows it
+  // was not learned from.
   bool draw(const Calibration::RowSource& model) {
     const int64_t pool_rows = std::clamp(3 * sample_.rows, kLeastPool, kMostPool);
     const int64_t raking_rows = std::max(pool_rows, kLeastRaking), all = pool_rows + 2 * raking_rows;
@@ -136,7 +134,7 @@ class Calibrator {
     const int64_t held_out =
         wants_ratio() ? static_cast<int64_t>(Calibration::kHeldOut * static_cast<double>(sample_.rows)) : sample_.rows;
     unseen_ = rows_of(sample_, sample_.rows - held_out, held_out);
-    // As many rows in every trial: fewer would look worse by chance alone.
+    // The same number of rows in every trial: fewer would look worse by chance alone.
     trial_rows_ = std::min(sample_.rows, static_cast<int64_t>(kMinYield * static_cast<double>(trial_.rows())));
     (void)trying_.next();
     add_trial(Tier::off, 0, 1, trial_.select(trial_rows_, [](int64_t) { return true; }));
@@ -169,7 +167,7 @@ class Calibrator {
 
   void fit_full() {
     if (!wants_ratio()) {
-      c_.note = fmt::format("{} rows are too few for a density ratio (it would learn them by heart); {} are needed",
+      c_.note = fmt::format("{} rows are too few for a density ratio (it would memorize them); {} are needed",
                             sample_.rows, Calibration::kFewRows);
       return;
     }
@@ -179,7 +177,7 @@ class Calibrator {
       return;
     }
     fit_ratio();
-    // The whole ratio, or its square root where the whole one throws too much away.
+    // The full ratio, or its square root if the full one rejects too much.
     c_.full = learn(Tier::full, 1);
     AcceptanceRule half = learn(Tier::full, 0.5);
     const auto trial = c_.trials.rbegin();

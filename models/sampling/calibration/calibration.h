@@ -1,11 +1,9 @@
-// Calibrated sampling: what turns the model's rows into rows that the real table would call its own
-// (docs/calibration.md).
-//   map        numbers go through the quantiles of the model to those of the table: the range is reached, repeated
-//              values come back
-//   marginals  rows are kept by one factor a cell of each column, so that every column has the table's shares (raking)
-//   full       and by the density ratio of the whole row, learnt by a classifier of real rows against the model's
-// Everything is learnt at the end of fit, from real rows and rows of the model; the tier that serves best on rows held
-// out is the model's default.
+// Calibrated sampling: corrects the model's rows towards the distribution of the real table (docs/calibration.md).
+//   map        quantile mapping of numbers from the model to the table: restores the range and repeated values
+//   marginals  accepts rows by one factor per cell of each column, so that every column has the table's shares (raking)
+//   full       and by the density ratio of the whole row, learned by a classifier of real rows against the model's
+// Everything is learned at the end of fit, from real rows and rows of the model; the best tier on held-out rows is the
+// model's default.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -24,15 +22,15 @@ namespace tessera {
 struct SafeTensors;
 class ProfileArrays;
 
-// How one tier keeps rows.
+// The acceptance rule of one tier.
 struct AcceptanceRule {
-  double temperature = 0;                   // what the ratio's logit is multiplied with; 0: the ratio is not asked
+  double temperature = 0;                   // factor of the ratio's logit; 0: the ratio is not used
   std::vector<std::vector<double>> factor;  // log factor by column and cell
-  std::vector<double> log_weights;          // of the model's rows, quantiles: where the cut lies for any yield
+  std::vector<double> log_weights;          // quantiles over the model's rows: give the cut for any yield
   bool empty() const { return factor.empty(); }
 };
 
-// What one tier was measured at on rows that nothing was learnt from. Errors are shares in [0, 1].
+// The measures of one tier on rows that nothing was learned from. Errors are shares in [0, 1].
 struct TierTrial {
   Tier tier = Tier::off;
   double temperature = 0, yield = 1, shape_error = 0, trend_error = 0, c2st = 0.5;
@@ -41,20 +39,20 @@ struct TierTrial {
 struct CalibrateOptions {
   Tier most = Tier::full;
   uint64_t seed = 0;
-  double training_flops = 0;  // the density ratio may take as much
-  Device* device = nullptr;   // where the ratio is learnt; null: the processor
-  Deadline until = {};        // tiers that would end later are left out
+  double training_flops = 0;  // the density ratio may use this much
+  Device* device = nullptr;   // where the ratio is trained; null: the CPU
+  Deadline until = {};        // tiers that would end later are omitted
 };
 
 class Calibration {
  public:
-  static constexpr int64_t kMostRows = 131072;  // real rows that are looked at
-  static constexpr int64_t kLeastRows = 20;     // below, shares are chance: nothing is learnt
-  static constexpr int64_t kFewRows = 1000;     // below, a density ratio would learn the rows by heart
-  // of both sides, where the ratio's training stops and the tiers are tried
+  static constexpr int64_t kMostRows = 131072;  // maximum real rows used
+  static constexpr int64_t kLeastRows = 20;     // below, shares are noise: nothing is learned
+  static constexpr int64_t kFewRows = 1000;     // below, a density ratio would memorize the rows
+  // share of both sides, for stopping the ratio's training and for the trials
   static constexpr double kHeldOut = 0.15;
 
-  // Rows [offset, offset + count) of the model as it is, numbered by Encoder::pick.
+  // Rows [offset, offset + count) of the uncalibrated model, numbered by Encoder::pick.
   using RowSource = std::function<Table(int64_t offset, int64_t count)>;
   // `sample`: real rows in random order, by Encoder::pick.
   static Calibration fit(const Encoder& encoder, const Table& sample, const RowSource& model,
@@ -66,7 +64,7 @@ class Calibration {
   }
   const AcceptanceRule& rule(Tier tier) const { return tier == Tier::full ? full : marginals; }
 
-  // Numbers through the map, in place. Row ids, tries and seed key how ranks inside a repeated value are dealt.
+  // Maps numbers in place. Row ids, tries and seed key the draw of ranks inside a repeated value.
   void map(Table& rows, const int64_t* ids, const int32_t* tries, uint64_t seed) const;
 
   void write(nlohmann::json& document, SafeTensors& file) const;
@@ -76,7 +74,7 @@ class Calibration {
 
   Profile profile;
   std::vector<int> rounding;     // by profile column: digits numbers are rounded to; −1: not rounded; kNotMapped
-  std::vector<Quantiles> model;  // by profile column: the model's own numbers, where they are mapped
+  std::vector<Quantiles> model;  // by profile column: the model's own numbers, if mapped
   Ratio ratio;
   double held_out_loss = 0;
   AcceptanceRule marginals, full;
@@ -85,16 +83,16 @@ class Calibration {
   std::string note;  // why a tier is missing; "" if none is
 };
 
-// Whether candidates are kept under one tier of a calibration, as part of the plan that makes them: with probability
+// Acceptance of candidates under one tier of a calibration, as part of the plan that generates them: with probability
 // min(1, exp(log weight − cut)).
 class Acceptance {
  public:
   Acceptance(const Encoder& encoder, const Calibration& calibration, Tier tier, double min_yield);
-  // Of candidates codes [B, C], alphas [B, A], which are known by r.rows. Outputs "log_weight" [B, 1] and "kept" [B,
-  // 1], 1 or 0, which is returned.
+  // For candidates codes [B, C], alphas [B, A], identified by r.rows. Outputs "log_weight" [B, 1] and "kept" [B, 1], 1
+  // or 0, which is returned.
   Var record(Recorder& r, Var codes, Var alphas) const;
   void bind(Program& program);
-  void keep_all(Program& program, bool all);  // whatever they weigh; or by their weight again
+  void keep_all(Program& program, bool all);  // regardless of weight; or again by weight
 
  private:
   const Calibration& calibration_;

@@ -1,5 +1,5 @@
-// What a calibration keeps in the model file: small things in the document under "calibration", arrays as tensors
-// "calibration.…" (docs/file-format.md).
+// A calibration in the model file: small fields in the document under "calibration", arrays as tensors "calibration.…"
+// (docs/file-format.md).
 #include <fmt/format.h>
 
 #include <cmath>
@@ -36,8 +36,7 @@ struct Reader {
 };
 
 [[noreturn]] void misfit(const std::string& what) {
-  throw Error(ErrorCode::format,
-              "its calibration " + what + ". Sample with a model that was fitted anew, or take an intact copy.");
+  throw Error(ErrorCode::format, "its calibration " + what + ". Fit the model again, or use an intact copy.");
 }
 
 nlohmann::json rule_json(const AcceptanceRule& k, const char* tier, SafeTensors& file) {
@@ -140,7 +139,7 @@ void read_column(const Fields& column, const Reader& in, const Encoder& encoder,
   p.numeric = column.flag("numeric");
   if (p.numeric != is_numeric(own.type) || own.type == ColumnType::constant || own.type == ColumnType::identifier)
     misfit("has another kind of column " + own.name);
-  const Encoder::Codes codes = encoder.codes(p.column);  // every code must stand for a number, or for a text
+  const Encoder::Codes codes = encoder.codes(p.column);  // every code must represent a number or a text
   const bool known = p.numeric ? codes.levels.empty() ? !codes.mean.empty() : codes.values.size() == codes.levels.size()
                                : !codes.levels.empty();
   if (codes.code < 0 || !known) misfit("is of another code of column " + own.name);

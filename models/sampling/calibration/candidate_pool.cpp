@@ -7,8 +7,8 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kSlice = 1024;    // rows one thread works on
-constexpr int64_t kAtOnce = 16384;  // rows asked of the model at once
+constexpr int64_t kSlice = 1024;    // rows per piece of work
+constexpr int64_t kAtOnce = 16384;  // rows requested from the model at once
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Rows of the model as candidates: drawn in batches, mapped, encoded for the density ratio and selected, in slices that
-// threads work on side by side.
+// Rows of the model as candidates: drawn in batches, mapped, encoded for the density ratio and selected, in slices
+// processed in parallel.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -14,15 +14,15 @@ Table rows_of(const Table& table, int64_t begin, int64_t rows);
 
 class CandidatePool {
  public:
-  // Rows [first, first + rows) of the model. `all`: of this pool and those before it, for the progress. No rows where
-  // neither they nor what is learned of them, which takes as long again, would be there in time.
+  // Rows [first, first + rows) of the model. `all`: rows of this pool and the previous ones, for progress. Empty if
+  // sampling them, and learning from them, which takes as long again, would exceed the time limit.
   static CandidatePool draw(const Calibration::RowSource& model, int64_t first, int64_t rows, int64_t all,
                             Deadline& until, Team& team, const Monitor& monitor);
 
   int64_t rows() const { return rows_; }
-  void map(const Calibration& calibration, uint64_t seed, Team& team);  // numbers through the map, in place
+  void map(const Calibration& calibration, uint64_t seed, Team& team);  // maps numbers in place
   RatioRows encode(const Profile& profile, Team& team) const;
-  // The first `most` rows that keep(row of the pool) holds on to, as one table.
+  // The first `most` rows that keep(row of the pool) accepts, as one table.
   Table select(int64_t most, const std::function<bool(int64_t)>& keep) const;
   // Every number of column j, missing ones as NaN.
   void each_number(size_t j, const std::function<void(double)>& visit) const;

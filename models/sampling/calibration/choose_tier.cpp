@@ -11,7 +11,7 @@ namespace tessera {
 namespace {
 
 double over_chance(const TierTrial& t) { return std::max(t.c2st - 0.5, 0.0); }
-// What a trial is judged by. A classifier's advantage lies between 0 and 1 and counts as much as both errors.
+// The score of a trial. A classifier's advantage is between 0 and 1 and counts as much as both errors.
 double badness(const TierTrial& t) { return t.shape_error + t.trend_error + 2 * over_chance(t); }
 
 }  // namespace
@@ -38,8 +38,8 @@ TierTrial measure_tier(Tier tier, double temperature, double yield, const Table&
 
 // Of two trials against one sample: √2 times one trial's. A column's Kolmogorov-Smirnov distance has the standard
 // deviation .26·√(1/n + 1/m) under the null (Kolmogorov's distribution), and columns are averaged; pairs share columns,
-// so that Trend, whose cells are coarser, is granted what Shape is. C2ST: √(1/6n) where nothing can be told apart (Mann
-// and Whitney), n the rows of the smaller side.
+// so Trend, whose cells are coarser, gets the same bound as Shape. C2ST: √(1/6n) if the sides are indistinguishable
+// (Mann and Whitney), n the rows of the smaller side.
 TrialNoise::TrialNoise(int64_t rows, int64_t sample, int64_t unseen, size_t columns) {
   const auto n = static_cast<double>(std::max<int64_t>(rows, 1)), m = static_cast<double>(std::max<int64_t>(sample, 1));
   const double two_errors = 2 * std::sqrt(2.0);

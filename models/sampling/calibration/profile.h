@@ -1,6 +1,5 @@
-// The real table as calibration sees it, column by column and in the user's units: which cell of a column a value falls
-// into (a category, a repeated number, a quantile bin, missing), what share of the rows each cell holds, and how a row
-// becomes the inputs of the density ratio.
+// The real table for calibration, by column and in the user's units: the cell of a value (a category, a repeated
+// number, a quantile bin, missing), the share of the rows in each cell, and the inputs of the density ratio for a row.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -15,22 +14,22 @@ namespace tessera {
 
 struct ColumnProfile {
   static constexpr int kBins = ProfileTable::kBins, kInputs = ProfileTable::kInputs;
-  static constexpr int kMostTexts = 256;  // texts with a cell of their own; the rest share one
+  static constexpr int kMostTexts = 256;  // texts with their own cell; the rest share one
   static constexpr int kMostHeaped = 64;
   static constexpr double kHeaped = 0.01, kFixed = 0.05;  // shares of the rows
 
   int column = 0;  // of the table
   bool numeric = false;
 
-  // Texts: the cell of each level, for codes below cell_of_level.size(); all others fall into the cell `other`.
+  // Texts: the cell of each level, for codes below cell_of_level.size(); all others have the cell `other`.
   std::vector<int32_t> cell_of_level;
   int32_t other = 0;
 
   // Numbers.
-  std::vector<double> heaped;  // ascending: held by at least kHeaped of the rows, a cell each
-  std::vector<double> fixed;   // of them, those held by kFixed: the map of the numbers leaves them alone
+  std::vector<double> heaped;  // ascending: held by at least kHeaped of the rows, one cell each
+  std::vector<double> fixed;   // of them, those held by kFixed: not mapped
   Quantiles real;              // all numbers of the column
-  Quantiles free;              // those that are not fixed: where the map goes
+  Quantiles free;              // those that are not fixed: the target of the map
 
   std::vector<double> share;  // of the real rows, by cell; the last cell is for missing values
 
@@ -47,9 +46,9 @@ struct ColumnProfile {
 struct Profile {
   std::vector<ColumnProfile> columns;  // of columns that the encoder has a code of
 
-  // `sample`: real rows with texts numbered as the encoder numbers them (Encoder::pick); levels[j]: how many of column
-  // j's texts have a level of their own, −1 where the column has no code (a constant, an identifier, what the
-  // protection of rare values left as one).
+  // `sample`: real rows with texts numbered as the encoder numbers them (Encoder::pick); levels[j]: the number of
+  // column j's texts with their own level, −1 if the column has no code (a constant, an identifier, or a column that
+  // protection turned into one).
   static Profile of(const Table& sample, const std::vector<int32_t>& levels);
 
   int codes() const { return static_cast<int>(columns.size()); }

@@ -1,5 +1,5 @@
-// A calibration's columns as kernels read them (kernels/math/profile.h): how the encoder codes each, where its numbers
-// are mapped, which cell they fall into.
+// A calibration's columns for kernels (kernels/math/profile.h): the encoder's codes, the map of the numbers, and their
+// cells.
 #pragma once
 #include <vector>
 

@@ -1,7 +1,7 @@
 // A column's distribution function in at most 1,001 points, and its inverse.
-// Up to kPoints distinct values are kept exactly with their shares. More are kept as quantiles at levels that lie
-// closer together towards both ends (so that a heavy tail keeps its shape), but never closer than kTailRows rows, since
-// a quantile of one row would be that row's value.
+// Up to kPoints distinct values are kept exactly with their shares. More are kept as quantiles at levels that are
+// denser towards both ends (so that a heavy tail keeps its shape), but never closer than kTailRows rows, because a
+// quantile of one row would be that row's value.
 #pragma once
 #include <vector>
 
@@ -15,10 +15,10 @@ class Quantiles {
   static constexpr double kTailRows = 5;
 
   Quantiles() = default;
-  // Of at least one finite value; the order does not matter.
+  // From at least one finite value, in any order.
   static Quantiles of(std::vector<double> values);
-  // As kept in a model file. Throws Error(format) unless points ascend strictly (exact) or weakly (else), and shares
-  // ascend to 1.
+  // From a model file. Throws Error(format) unless points ascend strictly (exact) or weakly (else), and shares ascend
+  // to 1.
   static Quantiles from(std::vector<double> points, std::vector<double> shares, bool exact);
 
   bool empty() const { return points_.empty(); }

@@ -85,7 +85,7 @@ Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double h
   const int most = static_cast<int>(std::clamp<int64_t>(config_.most_steps / per_epoch, 1, config_.most_epochs));
   const auto program = training(real, model, real_rows, model_rows, most * per_epoch, {team, seed, device});
 
-  // Logits of the held-out rows of both sides; where nothing is held out, of all rows.
+  // Logits of the held-out rows of both sides; if nothing is held out, of all rows.
   const auto look = [&] {
     Evaluator evaluator(*this, 2048, device, team);
     std::array<std::vector<double>, 2> out;
@@ -101,8 +101,8 @@ Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double h
 
   Fitted best{std::numeric_limits<double>::infinity(), 0, 0};
   std::vector<float> kept;
-  double before = best.held_out_loss;  // what it must fall below by `least`
-  int64_t since = 0;                   // steps in which it has not
+  double before = best.held_out_loss;  // best loss so far; a new one must be lower by `least`
+  int64_t since = 0;                   // steps without such a loss
   Deadline until = config_.until;
   bool time = true;
   for (int epoch = 1; epoch <= most; ++epoch) {
@@ -110,8 +110,8 @@ Ratio::Fitted Ratio::fit(const RatioRows& real, const RatioRows& model, double h
       const int64_t ran = program->run(std::min<int64_t>(per_epoch - done, 50));
       if (program->step().bad >= 0)
         throw Error(ErrorCode::numeric,
-                    "calibration met a value that is not finite.\n  --calibrate marginals or --calibrate off leaves "
-                    "the density ratio out.");
+                    "calibration met a value that is not finite.\n  --calibrate marginals or --calibrate off omits the "
+                    "density ratio.");
       done += ran;
       monitor.check_cancelled("ratio");
     }

@@ -1,8 +1,8 @@
-// The density ratio p_real / p_model of a row, learnt as a classifier of real rows against the model's (Azadi et al.,
+// The density ratio p_real / p_model of a row, learned as a classifier of real rows against the model's (Azadi et al.,
 // Discriminator Rejection Sampling, ICLR 2019;
-// here a network trained for it, not the GAN's critic): its logit is ln of the ratio, both classes weighing the same.
-//   inputs → 256 → 256 → 1, leaky ReLU 0.2, dropout 0.35 · Adam 2e-3, batches of 512 rows of each side · the weights'
-//   average over the steps is what is kept; stops when its held-out loss hardly falls any more
+// here a network trained for it, not the GAN's critic): its logit is ln of the ratio, both classes with equal weight.
+//   inputs → 256 → 256 → 1, leaky ReLU 0.2, dropout 0.35 · Adam 2e-3, batches of 512 rows of each side · keeps the
+//   average of the weights over the steps; stops when its held-out loss hardly falls any more
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace tessera {
 
-// Rows of one side as the network takes them (Profile::encode).
+// Rows of one side as input of the network (Profile::encode).
 struct RatioRows {
   int64_t rows = 0;
   std::vector<int32_t> cells;
@@ -39,10 +39,10 @@ struct RatioConfig {
   double slope = 0.2, dropout = 0.35, learning_rate = 2e-3, weight_decay = 1e-5;
   double average_decay = 0.999;
   int batch = 512;         // rows of each side
-  int64_t most_steps = 0;  // of training: what the caller can afford
+  int64_t most_steps = 0;  // of training: the caller's budget
   int most_epochs = 40;
-  int patience = 200;   // steps in which the held-out loss does not fall by `least`
-  Deadline until = {};  // training ends there, after the first steps
+  int patience = 200;   // steps without a decrease of the held-out loss by `least`
+  Deadline until = {};  // deadline of training, after the first steps
   double least = 5e-4;
 };
 
@@ -51,8 +51,8 @@ class Ratio {
   Ratio() = default;
   Ratio(std::shared_ptr<const Spans> spans, RatioConfig config);
 
-  // Trains on real against model rows. Of each side the last `held_out` rows are only looked at. Returns the held-out
-  // loss kept (ln 2: nothing can be told apart).
+  // Trains on real against model rows. The last `held_out` rows of each side are only for validation. Returns the final
+  // held-out loss (ln 2: indistinguishable).
   struct Fitted {
     double held_out_loss = 0;
     int64_t steps = 0;
@@ -61,10 +61,10 @@ class Ratio {
   Fitted fit(const RatioRows& real, const RatioRows& model, double held_out, uint64_t seed, Device& device, Team& team,
              const Monitor& monitor);
 
-  // Logits [n, 1] of n sparse rows, as part of a plan; `weights` is to be put into its state "ratio".
+  // Logits [n, 1] of n sparse rows, as part of a plan; store `weights` in its state "ratio".
   Var record(Recorder& r, Var index, Var value) const;
 
-  // Logits of `rows`; for one network many evaluators may exist, each used by one thread at a time.
+  // Logits of `rows`; a network may have many evaluators, each used by one thread at a time.
   class Evaluator {
    public:
     Evaluator(const Ratio& ratio, int64_t batch, Device& device, Team& team);

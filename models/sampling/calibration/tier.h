@@ -1,4 +1,4 @@
-// How far a model's rows are calibrated (calibration.h).
+// The degree of calibration of a model's rows (calibration.h).
 #pragma once
 #include <string>
 
@@ -8,7 +8,7 @@ enum class Tier { off, marginals, full };
 const char* name(Tier tier);                           // "off", "marginals", "full"
 bool parse_tier(const std::string& text, Tier& tier);  // false: no such tier
 
-constexpr double kMinYield = 0.1;  // share of candidates that are kept at least, unless the caller says otherwise
-constexpr int kMostTries = 64;     // candidates of a row; when none was kept, the likeliest of them is the row
+constexpr double kMinYield = 0.1;  // default minimum share of accepted candidates
+constexpr int kMostTries = 64;     // candidates of a row; if none was accepted, the most likely one is the row
 
 }  // namespace tessera

@@ -163,7 +163,7 @@ TEST(Races, ReadsOfSharedMemoryThatNobodyWrote) {
   found([&] { launch({1, 32}, "k", kernel, y.data()); }, "nobody has written to");
 }
 
-// A view of 4 rows of 3, 5 apart, in memory of the host that stands in for the device's.
+// A view of 4 rows of 3, 5 apart, in host memory that represents device memory.
 template <int row, int column>
 __global__ void reads(const float* x, float* y) {
   const float v = x[row * 5 + column];

@@ -12,7 +12,7 @@
 namespace tessera::privacy {
 namespace {
 
-// Values that the model has not seen say nothing of its networks: another one stands for them.
+// Values that the model has not seen carry no information about its networks: another value replaces them.
 Table with_known_values(const Table& rows, const Model& model) {
   Table out = rows_between(rows, 0, rows.rows);
   const Table schema = model.schema();

@@ -1,4 +1,4 @@
-// Who was in the training table, read off the networks that stand in the model file.
+// Membership in the training table, from the networks in the model file.
 #pragma once
 #include "models/model.h"
 #include "privacy/attacks/nearness.h"

@@ -1,5 +1,5 @@
-// A model file as somebody sees it who has only its bytes: every text and every number in it, with the place where it
-// stands. Reads safetensors and JSON by itself, so that it does not miss what the library's reader leaves out.
+// A model file as an attacker with only its bytes sees it: every text and every number, with its position. Parses
+// safetensors and JSON independently, so that it does not miss what the library's reader ignores.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>

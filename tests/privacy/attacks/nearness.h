@@ -11,7 +11,7 @@
 namespace tessera::privacy {
 
 struct Split {
-  const Table* members;    // rows that were learnt
+  const Table* members;    // training rows
   const Table* held_out;   // rows that were not; the attacker does not know which is which
   const Table* reference;  // other rows that were not, which he knows
 };
