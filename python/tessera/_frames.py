@@ -11,8 +11,8 @@ from typing import Any, Callable, NamedTuple
 from . import _errors
 from ._arrow import batches
 
-Looks = dict[str, Any]  # what a frame's columns are that Arrow does not say; goes into model files as JSON
-PLAIN = "plain"  # in `looks`: texts in dictionaries are texts
+Looks = dict[str, Any]  # what Arrow does not say of a frame's columns; a JSON object of the model file
+PLAIN = "plain"  # in `looks`: texts in dictionaries become plain texts
 
 
 class Taken(NamedTuple):
@@ -20,7 +20,7 @@ class Taken(NamedTuple):
 
     rows: Any  # has __arrow_c_stream__
     looks: Looks
-    types: dict[str, str]  # that its dtypes give to columns
+    types: dict[str, str]  # of columns, for the fit: given by the caller or by dtypes
 
 
 class Frames:
@@ -77,12 +77,12 @@ class Pandas(Frames):
         note = json.loads(table.schema.metadata[b"pandas"])
         note["column_indexes"] = json.loads(without_index.schema.metadata[b"pandas"])["column_indexes"]
         for column in note["columns"]:
-            if column["pandas_type"] == "categorical":  # how many there are counts rare ones too
+            if column["pandas_type"] == "categorical":  # the number of categories counts rare ones
                 column.update(numpy_type="int8", metadata=None)
         dtypes = dict(zip(table.column_names, data.dtypes))
         objects = [name for name, dtype in dtypes.items() if str(dtype) == "object"]
         categories = {name: known for name, known in map(self._categories, dtypes.items()) if known}
-        # Numbers must not be learned as numbers, with others between them.
+        # Integer categories must not be learned as numbers: a model makes numbers between those it saw.
         types = {name: "category" for name, known in categories.items() if not isinstance(known["values"][0], str)}
         return Taken(table, {"pandas": json.dumps(note), "objects": objects, "categories": categories}, types)
 
@@ -219,7 +219,7 @@ def _can_make(frames: Frames) -> bool:
 
 
 def make(frames: Frames, rows: Any, looks: Looks | None = None) -> Any:
-    """The frame of rows."""
+    """The rows as a frame."""
     try:
         return frames.frame(rows, looks or {})
     except ImportError as error:

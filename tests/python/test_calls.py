@@ -28,7 +28,7 @@ class Stopped(unittest.TestCase):
 
     def test_ctrl_c_keeps_the_checkpoint_and_resuming_gives_the_same_model(self):
         options = {"epochs": 40, "calibrate": "off", "checkpoint": self.checkpoint}
-        with self.assertRaisesRegex(KeyboardInterrupt, "is kept in .*m.checkpoint"):
+        with self.assertRaisesRegex(KeyboardInterrupt, "m.checkpoint"):
             tessera.fit(PEOPLE, callback=self.interrupt_once_training, **options)
         self.assertTrue(self.checkpoint.exists())
         first = []
