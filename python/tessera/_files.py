@@ -115,7 +115,7 @@ def open_table(context: Any, paths: Sequence[str], options: CsvOptions, stream: 
     try:
         lib.tessera_table_open(context, encoded, len(paths), c.byref(options), c.byref(stream))
     except _errors.UnsupportedError as error:
-        if options.max_rows or options.types:  # which only the plugin knows
+        if options.max_rows or are_csv(paths):  # the plugin alone draws rows
             raise
         Incoming(_read_by_pyarrow(paths, error)).move_to(stream)
 
@@ -124,7 +124,8 @@ def write_table(context: Any, rows: Any, path: Path, overwrite: bool) -> None:
     """Writes rows as the ending of `path` says, whole or not at all."""
     writer = _pyarrow_writer(path)
     if writer and not read_json(lib.tessera_info)["parquet_and_arrow"]["available"]:
-        lib.tessera_check_output(os.fsencode(path), overwrite)
+        if os.path.lexists(path) and not overwrite:
+            raise _errors.FileError(f"{path}: the file is there already.\n  Give another name, or overwrite=True.")
         _write_by_pyarrow(rows, path, writer)
         return
     options = CsvWriteOptions(overwrite=overwrite)
@@ -135,9 +136,10 @@ def write_table(context: Any, rows: Any, path: Path, overwrite: bool) -> None:
 def whole_file(path: Path) -> Iterator[str]:
     """A path beside `path` to write to; what was written takes its name at the end, or goes."""
     folder, name = os.path.split(os.path.abspath(path))
-    handle, beside = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
-    os.close(handle)
+    beside = ""
     try:
+        handle, beside = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
+        os.close(handle)
         yield beside
         with open(beside, "rb") as file:
             os.fsync(file.fileno())
@@ -145,20 +147,27 @@ def whole_file(path: Path) -> Iterator[str]:
         os.umask(umask)
         os.chmod(beside, 0o666 & ~umask)  # as open() makes a file
         os.replace(beside, path)
-    except BaseException:
-        os.unlink(beside)
+    except BaseException as error:
+        if beside:
+            os.unlink(beside)
+        if isinstance(error, OSError) and not isinstance(error, _errors.TesseraError):
+            raise _errors.FileError(f"{path}: cannot be written: {error.strerror or error}.") from error
         raise
 
 
 def _read_by_pyarrow(paths: Sequence[str], unsupported: _errors.UnsupportedError) -> Any:
     try:
         import pyarrow.dataset
+        import pyarrow.ipc
     except ImportError:
         raise unsupported from None
     files = expanded(paths)
     with open(files[0], "rb") as first:
-        kind = "parquet" if first.read(4) == b"PAR1" else "ipc"
-    return pyarrow.dataset.dataset(files, format=kind).scanner().to_reader()
+        magic = first.read(4)
+    if magic == b"\xff\xff\xff\xff":  # Arrow's stream format, which data sets have not
+        streams = [pyarrow.ipc.open_stream(file) for file in files]
+        return pyarrow.RecordBatchReader.from_batches(streams[0].schema, itertools.chain(*streams))
+    return pyarrow.dataset.dataset(files, format="parquet" if magic == b"PAR1" else "ipc").scanner().to_reader()
 
 
 def _pyarrow_writer(path: Path) -> Callable[[str, Any], Any] | None:

@@ -6,6 +6,8 @@ import inspect
 import os
 import pathlib
 import pickle
+import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -89,27 +91,38 @@ class Files(unittest.TestCase):
 
     @in_folder
     def test_rows_are_written_and_read_by_the_ending(self, folder):
-        expected = MODEL.sample(50, out="arrow")
+        names = MODEL.schema.names
         for name in ("r.csv", "r.parquet", "r.arrow"):
             path = folder / name
             self.assertEqual(MODEL.sample(50, out=path), path)
             with self.assertRaises(tessera.FileError):
                 MODEL.sample(50, out=str(path))
             read = tessera.fit(path, epochs=0)
-            self.assertEqual(read.schema.names, expected.column_names)
+            self.assertEqual(read.schema.names, names)
             self.assertIsInstance(read.sample(3), pandas.DataFrame)
             self.assertIn(name, read.describe()["provenance"]["source"])
 
     @in_folder
     def test_pyarrow_serves_where_the_plugin_is_missing(self, folder):
-        from tessera import _files
-
-        path = folder / "r.parquet"
-        writer = _files._pyarrow_writer(path)
-        for count in (50, 0):
-            _files._write_by_pyarrow(MODEL.sample(count, out="rows"), path, writer)
-            found = _files._read_by_pyarrow([str(path)], tessera.UnsupportedError("")).read_all()
-            self.assertEqual(found.to_pylist(), MODEL.sample(count, out="arrow").to_pylist())
+        code = """
+import pandas, sys, tessera
+assert not tessera.info()["parquet_and_arrow"]["available"]
+model = tessera.fit(tessera.example(300), epochs=0)
+for name in ("r.parquet", "r.arrow", "r.arrows"):
+    for count in (60, 0):
+        model.sample(count, out=name, overwrite=True)
+    model.sample(60, out=name, overwrite=True)
+    again = tessera.fit(name, types={"children": "category"}, epochs=0)
+    assert again.schema.names == model.schema.names and again.schema["children"].type == "category"
+    for path in (name, "no/" + name):
+        try:
+            model.sample(5, out=path)
+            sys.exit(f"{path} was written")
+        except tessera.FileError as error:
+            assert name in str(error)
+"""
+        here = dict(os.environ, TESSERA_ARROW_PLUGIN="/no/plugin.so", PYTHONPATH=os.pathsep.join(sys.path))
+        subprocess.run([sys.executable, "-c", code], cwd=folder, env=here, check=True)
 
     @in_folder
     def test_words_about_how_to_read_a_file(self, folder):
