@@ -104,9 +104,13 @@ def csv_options(
     if delimiter is not None and len(delimiter.encode()) != 1:
         raise _errors.UsageError(f"delimiter is {delimiter!r}; it must be one character of ASCII.")
     return CsvOptions(
-        types=type_list(types), missing=name_list(missing), delimiter=delimiter, header=_HEADERS[header],
-        max_rows=max_rows, sample_seed=seed,
-    )  # fmt: skip
+        types=type_list(types),
+        missing=name_list(missing),
+        delimiter=delimiter and delimiter.encode(),
+        header=_HEADERS[header],
+        max_rows=max_rows,
+        sample_seed=seed,
+    )
 
 
 def open_table(context: Any, paths: Sequence[str], options: CsvOptions, stream: Stream) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes as c
 import json
+import operator
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -30,19 +31,29 @@ def _load() -> c.CDLL:
     return library
 
 
-def _encoded(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    if "\0" in value:
-        raise _errors.UsageError(f"A text holds a NUL byte: {value!r}.")
-    return value.encode()
+def checked(name: str, kind: Any, value: Any) -> Any:
+    """A value for ctypes, which would take a number for an address and cut one that is too large."""
+    if kind is c.c_char_p and not isinstance(value, bytes):
+        if not isinstance(value, str) or "\0" in value:
+            raise _errors.UsageError(f"{name} is {value!r}; it must be a text without NUL bytes.")
+        return value.encode()
+    if kind in (c.c_int32, c.c_int64, c.c_uint64):
+        try:
+            number = operator.index(value)
+        except TypeError:
+            raise _errors.UsageError(f"{name} is {value!r}; it must be a whole number.") from None
+        if kind(number).value != number:
+            raise _errors.UsageError(f"{name} is {number}; that is out of range.")
+        return number
+    return value
 
 
 class _Options(c.Structure):
     """An option struct: fields that are not given are 0 or NULL, which means the default."""
 
     def __init__(self, **fields: Any) -> None:
-        given = {name: _encoded(value) for name, value in fields.items() if value is not None}
+        kinds = {field[0]: field[1] for field in self._fields_}
+        given = {name: checked(name, kinds[name], value) for name, value in fields.items() if value is not None}
         super().__init__(struct_size=c.sizeof(self), **given)
 
 

@@ -13,7 +13,7 @@ from . import _errors, _files, _frames, _model_file
 from ._arrow import Incoming, Rows, Stream
 from ._context import Context
 from ._files import Path
-from ._library import FitOptions, Losses, SampleOptions, SequenceOptions, lib, name_list, read_json, type_list
+from ._library import FitOptions, Losses, SampleOptions, SequenceOptions, checked, lib, name_list, read_json, type_list
 from ._options import settings_text
 from ._progress import ProgressOption
 from ._schema import Schema
@@ -194,6 +194,7 @@ def example(rows: int = 1000, *, seed: int = 0, out: str | None = None) -> Any:
     >>> tessera.example(3)["country"].tolist()
     ['Freedonia', 'Freedonia', 'Freedonia']
     """
+    rows, seed = checked("rows", c.c_int64, rows), checked("seed", c.c_uint64, seed)
 
     def open_stream(stream: Stream) -> None:
         Context(progress=False).run(lambda handle: lib.tessera_example(handle, None, rows, seed, c.byref(stream)))
@@ -276,6 +277,7 @@ class Model:
         >>> int(rows["age"].min()) >= 40, len(rows)
         (True, 100)
         """
+        n, offset = checked("n", c.c_int64, n), checked("offset", c.c_int64, offset)
         options = SampleOptions(
             seed=seed, where=where, batch_size=batch_size, max_tries=max_tries, calibrate=calibrate,
             min_yield=min_yield, texts="plain",
@@ -311,6 +313,8 @@ class Model:
         """
         if batch < 1:
             raise _errors.UsageError(f"batch is {batch}; it must be 1 or more.")
+        if options.get("out") not in (None, *_frames.names()):
+            raise _errors.UsageError("sample_iter gives frames; a file takes all rows at once, by sample.")
         begin = options.pop("offset", 0)
         self.sample(0, where, offset=begin, **options)
 

@@ -40,6 +40,8 @@ class Sampling(unittest.TestCase):
         self.assertEqual([len(part) for part in parts], [90, 90, 90, 30])
         pandas.testing.assert_frame_equal(pandas.concat(parts, ignore_index=True), rows)
         self.assertFalse(MODEL.sample(300, seed=5).equals(rows))
+        numbers = pa.array([300, 4]).to_numpy()
+        pandas.testing.assert_frame_equal(MODEL.sample(numbers[0], seed=numbers[1]), rows)
 
     def test_iteration_without_an_end(self):
         rows = MODEL.sample_iter(5, offset=2)
@@ -167,6 +169,12 @@ class Options(unittest.TestCase):
             lambda: MODEL.sample(3, where="agee > 3"): (tessera.ConditionError, "agee"),
             lambda: MODEL.sample(3, where="age >"): (tessera.UsageError, "where"),
             lambda: MODEL.sample(3, where="a\0"): (tessera.UsageError, "NUL"),
+            lambda: tessera.fit(PEOPLE, method=3): (tessera.UsageError, "method is 3"),
+            lambda: tessera.fit(PEOPLE, seed=-1): (tessera.UsageError, "seed is -1"),
+            lambda: tessera.fit(PEOPLE, patience=2**32): (tessera.UsageError, "out of range"),
+            lambda: MODEL.sample(2**64): (tessera.UsageError, "out of range"),
+            lambda: MODEL.sample(1.5): (tessera.UsageError, "whole number"),
+            lambda: MODEL.sample_iter(3, out="x.csv"): (tessera.UsageError, "sample_iter"),
             lambda: MODEL.sample(9, where="age > 40 and age < 30", max_tries=9): (tessera.ConditionError, "age"),
             lambda: MODEL.sample(-1): (tessera.UsageError, "-1"),
             lambda: MODEL.sample(3, out="panda"): (tessera.UsageError, "ending"),
