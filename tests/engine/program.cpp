@@ -7,6 +7,7 @@
 #include <new>
 
 #include "engine/error.h"
+#include "engine/run/compile.h"
 #include "support/random_plan.h"
 
 namespace {
@@ -137,15 +138,29 @@ TEST(Program, ErrorsNameTheLeaf) {
   Team team(1);
   Program p(s.plan, cpu_kernels(), team, 0);
   const float data[6] = {};
-  expect_error(ErrorCode::internal, "no memory is bound to x", [&] { p.run(1); });
+  expect_error(ErrorCode::internal, "nothing is bound to x", [&] { p.run(1); });
   expect_error(ErrorCode::internal, "no bound leaf z", [&] { p.bind("z", data); });
   expect_error(ErrorCode::internal, "no bound leaf w", [&] { p.bind("w", data); });
   expect_error(ErrorCode::internal, "no state x", [&] { p.state<float>("x"); });
-  expect_error(ErrorCode::internal, "w has another scalar type", [&] { p.state<double>("w"); });
+  expect_error(ErrorCode::internal, "w is of another scalar", [&] { p.state<double>("w"); });
   p.bind("x", data);
   EXPECT_EQ(p.run(1), 1);
   expect_error(ErrorCode::internal, "another scalar", [&] { p.read<double>(p.find("y")); });
   EXPECT_EQ(p.find("nobody"), kNone);
+}
+
+TEST(Program, ALeafThatIsNotThereOrHasNoElementsNeedsNoMemory) {
+  Team team(1);
+  const auto p = compile({team, 1}, Purpose::step, [](Recorder& r) {
+    const Var none = r.input("none", {2, 0}), x = r.input("x", {2, 3});
+    r.output(concat_cols({none, x}), "y");
+  });
+  const float x[6] = {1, 2, 3, 4, 5, 6};
+  p->bind("none", nullptr);
+  p->bind_if("x", x);
+  p->bind_if("another", x);
+  EXPECT_EQ(p->run(1), 1);
+  EXPECT_EQ(p->read<float>(p->find("y")), std::vector<float>(x, x + 6));
 }
 
 TEST(Program, MemoryThatCannotBeHadIsSaidInMebibytes) {
