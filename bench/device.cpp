@@ -25,9 +25,10 @@
 #include "engine/plan/op_rules.h"
 #include "engine/run/program.h"
 #include "models/data/csv/example.h"
-#include "models/method.h"
+#include "models/method/method.h"
 #include "models/model_state.h"
 #include "models/timegan/network.h"
+#include "models/tvae/options.h"
 
 namespace {
 
@@ -142,7 +143,7 @@ RowLayout adult() {
 struct Table {
   RowLayout layout = adult();
   EncodedTable rows;
-  std::unique_ptr<Method> method;
+  std::unique_ptr<RowMethod> method;
 };
 
 Workload tabular(const std::string& name, int64_t rows, Team& team) {
@@ -159,16 +160,14 @@ Workload tabular(const std::string& name, int64_t rows, Team& team) {
   o.method = name;
   o.preset = "paper";
   apply_preset(o);
-  t->method = make_method(t->layout, o.config);
+  t->method = o.config.method().make_rows(t->layout, o.config);
   t->method->prepare(t->rows, team);
   Workload w{{}, [t](Program& p) {
-               p.bind_if("codes", t->rows.codes.data());
-               p.bind_if("alphas", t->rows.alphas.data());
                t->method->bind(p);
                load_states(p, t->method->start(1));
              }};
   Recorder r(w.plan);
-  t->method->record_training(r, rows, std::numeric_limits<int32_t>::max());
+  t->method->record_training(r, 0, std::numeric_limits<int32_t>::max());
   optimise(w.plan);
   return w;
 }
@@ -229,7 +228,7 @@ Workload gru_layer(int64_t batch, int64_t steps, int64_t units) {
 Workload sampling(int64_t rows, int64_t batch, Team& team) {
   struct Sampling {
     Model model;
-    std::unique_ptr<Method> method;
+    std::unique_ptr<RowMethod> method;
     std::unique_ptr<RowGenerator> generator;
     std::unique_ptr<Acceptance> acceptance;
     std::vector<int32_t> identity;

@@ -44,8 +44,8 @@ FitOptions defaults(const std::string& method, int length) {
   apply_preset(o);
   o.seed = 1;
   if (length > 0)
-    for (const Option& option : tessera::options(o.config))
-      if (option.name() == (method_info(o.config).sequences ? "--iterations" : "--epochs"))
+    for (const Option& option : o.config->options())
+      if (option.name() == (o.config.method().sequences() ? "--iterations" : "--epochs"))
         option.set(std::to_string(length));
   return o;
 }

@@ -17,7 +17,7 @@
 #include "engine/run/program.h"
 #include "engine/run/roofline.h"
 #include "floor.h"
-#include "models/method.h"
+#include "models/method/method.h"
 #include "models/model_state.h"
 #include "models/timegan/network.h"
 

@@ -23,7 +23,7 @@
 #include "floor.h"
 #include "models/data/arrow/export.h"
 #include "models/data/csv/writer.h"
-#include "models/method.h"
+#include "models/method/method.h"
 #include "models/model_state.h"
 
 namespace bench {
@@ -62,16 +62,14 @@ class Training {
   Training(const FitOptions& options, Table&& table, Team& team) {
     encoder_ = Encoder::fit(table, options.encoder, team, {});
     encoded_ = encoder_.encode(std::move(table), team, {});
-    method_ = make_method(encoder_.layout(), options.config);
+    method_ = options.config.method().make_rows(encoder_.layout(), options.config);
     method_->prepare(encoded_, team);
     Plan plan;
     Recorder r(plan);
-    method_->record_training(r, encoded_.rows, std::numeric_limits<int32_t>::max());
+    method_->record_training(r, 0, std::numeric_limits<int32_t>::max());
     optimise(plan, passes_off());
     work_ = work_of(plan);
     program_ = std::make_unique<Program>(std::move(plan), cpu_kernels(), team, 1);
-    program_->bind_if("codes", encoded_.codes.data());
-    program_->bind_if("alphas", encoded_.alphas.data());
     method_->bind(*program_);
     load_states(*program_, method_->start(1));
   }
@@ -83,7 +81,7 @@ class Training {
  private:
   Encoder encoder_;
   EncodedTable encoded_;
-  std::unique_ptr<Method> method_;
+  std::unique_ptr<RowMethod> method_;
   std::unique_ptr<Program> program_;
   Work work_;
 };
@@ -128,7 +126,7 @@ void tvae_best_step(benchmark::State& state) {
 // Per row, as the sampler generates them 4,096 at a time.
 Work sampling_work(const Model& model, Team& team) {
   constexpr int64_t kBatch = 4096;
-  const std::unique_ptr<Method> method = model.state().method();
+  const std::unique_ptr<RowMethod> method = model.state().method();
   Plan plan;
   Recorder r(plan);
   method->row_generator(model.state().kept, {}, 0, team)->record(r, kBatch);
@@ -143,7 +141,7 @@ Work sampling_work(const Model& model, Team& team) {
 void sample_to_csv(benchmark::State& state, const std::string& method) {
   Team team(static_cast<int>(state.range(0)));
   FitOptions options = paper(method);
-  for (const Option& o : tessera::options(options.config))
+  for (const Option& o : options.config->options())
     if (o.name() == "--epochs") o.set("0");
   const Model model = Model::fit(adult(team), options, team, {});
   const Ceilings ceilings = measure_ceilings(team, 2 * kCacheBlock * team.size());

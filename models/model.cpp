@@ -5,17 +5,14 @@
 #include <numeric>
 
 #include "engine/error.h"
-#include "engine/passes/passes.h"
-#include "engine/plan/op_rules.h"
-#include "engine/run/program.h"
-#include "engine/run/roofline.h"
-#include "engine/schedule/placement.h"
 #include "engine/storage/files.h"
-#include "models/data/identifiers/permutation.h"
 #include "models/data/protection/rare_categories.h"
-#include "models/describe_launches.h"
 #include "models/model_state.h"
+#include "models/preparation.h"
+#include "models/registry.h"
 #include "models/training/protection.h"
+#include "models/training/trainer.h"
+#include "models/training/validation.h"
 
 namespace tessera {
 
@@ -25,7 +22,8 @@ Model::Model(Model&&) noexcept = default;
 Model& Model::operator=(Model&&) noexcept = default;
 
 void apply_preset(FitOptions& o) {
-  const MethodInfo& method = method_info(o.method);
+  const MethodSpec& method = o.method.empty() ? *methods().front() : method_named(o.method);
+  o.method = method.name;
   const bool best = o.preset == "best";
   if (!best && o.preset != "paper")
     throw Error(ErrorCode::usage,
@@ -64,40 +62,6 @@ void append(Table& to, Table&& rows) {
   to.rows += rows.rows;
 }
 
-// What a model is beside its weights, and what is said of where it came from.
-void begin(Model::State& state, const Table& table, const FitOptions& options) {
-  if (table.rows == 0) throw Error(ErrorCode::data, "the table has no rows: there is nothing to learn from.");
-  state.preset = options.preset;
-  state.config = options.config;
-  check_config(state.config);
-  state.provenance = {{"source", options.source}, {"rows", table.rows}, {"seed", options.seed}};
-}
-
-// Real rows in random order, all of them or as many as a calibration looks at.
-Table sample_rows(const Encoder& encoder, const Table& table, uint64_t seed) {
-  const Permutation order(static_cast<uint64_t>(table.rows), seed);
-  std::vector<int64_t> rows(static_cast<size_t>(std::min(table.rows, Calibration::kMostRows)));
-  for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<int64_t>(order(i));
-  Table picked = encoder.pick(table, rows);
-  for (const Column& c : table.columns) c.relax();
-  return picked;
-}
-
-// `sample`, unless null, receives the rows a calibration looks at: they are gone afterwards.
-EncodedTable prepare(Model::State& state, Table&& table, const FitOptions& options, Table* sample, Team& team,
-                     const Monitor& monitor) {
-  begin(state, table, options);
-  state.provenance["rare_categories"] = leave_out_rare(table, options, team, monitor);
-  state.provenance["protected_numbers"] =
-      describe_protection(protect_numbers(table, options.rare_rows, options.seed, team), options, monitor);
-  EncoderOptions encoder = options.encoder;
-  encoder.seed = options.seed;
-  encoder.least_rows = std::max(options.rare_rows, kRareRows);
-  state.encoder = Encoder::fit(table, encoder, team, monitor);
-  if (sample != nullptr) *sample = sample_rows(state.encoder, table, options.seed);
-  return state.encoder.encode(std::move(table), team, monitor);
-}
-
 Calibration learn_calibration(std::shared_ptr<const Model::State> state, const Table& sample, const FitOptions& options,
                               const Trained& trained, Team& team, const Monitor& monitor) {
   Monitor silent;
@@ -118,12 +82,53 @@ Calibration learn_calibration(std::shared_ptr<const Model::State> state, const T
                           monitor);
 }
 
+Trained train_rows(Model::State& state, EncodedTable&& table, const FitOptions& options, Checkpoints& checkpoints,
+                   Team& team, const Monitor& monitor) {
+  const std::unique_ptr<RowMethod> method = state.method();
+  EncodedTable held;
+  if (measures(options)) held = hold_out(table, state.encoder.layout(), options.seed);
+  method->prepare(table, team);
+  const std::set<std::string> off(options.passes_off.begin(), options.passes_off.end());
+  const auto held_out = measures(options) ? method->held_out(held, {options.seed, off, team, monitor}) : nullptr;
+  Trained trained = train(*method, held_out.get(), options, checkpoints, team, monitor, state.provenance);
+  state.kept = std::move(trained.kept);
+  return trained;
+}
+
+void fit_rows(const std::shared_ptr<Model::State>& state, Table&& table, const FitOptions& options,
+              Checkpoints& checkpoints, Team& team, const Monitor& monitor) {
+  const bool calibrate = options.calibrate != Tier::off && options.config->trains();
+  Table sample;
+  EncodedTable encoded = prepare_rows(*state, std::move(table), options, calibrate ? &sample : nullptr, team, monitor);
+  check_room_in_file(state->encoder.to_json());
+  if (!state->learnt()) return;
+  const Trained trained = train_rows(*state, std::move(encoded), options, checkpoints, team, monitor);
+  if (calibrate) state->calibration = learn_calibration(state, sample, options, trained, team, monitor);
+}
+
+void fit_sequences(Model::State& state, Table&& table, const FitOptions& options, Checkpoints& checkpoints, Team& team,
+                   const Monitor& monitor) {
+  EncodedSequences sequences = prepare_sequences(state, std::move(table), options, team, monitor);
+  SequenceModel& model = *state.sequences;
+  check_room_in_file(model.encoder.to_json());
+  state.provenance["sequences"] = sequences.size();
+  EncodedSequences held;
+  if (measures(options)) held = hold_out(sequences, model.encoder, options.seed);
+  if (const auto rows = model.attribute_method(sequences.size()))
+    model.attributes = train_aside(*rows, sequences.attributes, options, team, monitor);
+  const std::unique_ptr<SequenceMethod> method = model.method();
+  method->prepare(sequences, team);
+  const std::set<std::string> off(options.passes_off.begin(), options.passes_off.end());
+  const auto held_out = measures(options) ? method->held_out(held, {options.seed, off, team, monitor}) : nullptr;
+  model.steps = train(*method, held_out.get(), options, checkpoints, team, monitor, state.provenance).kept;
+}
+
 // While a phase runs, its note says which follow, and what is left of --max-time.
 Monitor outlined(const Monitor& monitor, const FitOptions& options) {
   Monitor out = monitor;
-  if (!monitor.on_progress || method_info(options.config).sequences) return out;
+  if (!monitor.on_progress) return out;
   const std::string calibration = options.calibrate != Tier::off ? "calibration" : "";
-  const std::string prior = fits_prior(options.config) ? "prior" : "";
+  const std::string prior = options.config->fits_prior() ? "prior" : "";
   const std::string both = prior + (prior.empty() || calibration.empty() ? "" : " and ") + calibration;
   const double end = options.max_seconds > 0 && !options.checkpoint.resume ? *options.begun + options.max_seconds : 0;
   out.on_progress = [tell = monitor.on_progress, now = options.now, calibration, both, end](const Progress& p) {
@@ -171,27 +176,11 @@ Model Model::fit(Table&& table, const FitOptions& asked, Team& team, const Monit
   Model model;
   Checkpoints checkpoints(options.checkpoint, identify(table, options, team), monitor);
   auto state = std::make_shared<State>();
-  if (const auto* timegan = std::get_if<TimeganConfig>(&options.config)) {
-    begin(*state, table, options);
-    state->provenance["run"] = checkpoints.identity().summary();
-    keeping(checkpoints, [&] {
-      state->sequences =
-          fit_sequences(std::move(table), *timegan, options, checkpoints, team, monitor, state->provenance);
-      model.state_ = std::move(state);
-      model.check_opens();
-    });
-    return model;
-  }
-  const bool calibrate = options.calibrate != Tier::off && trains(options.config);
-  Table sample;
-  EncodedTable encoded = prepare(*state, std::move(table), options, calibrate ? &sample : nullptr, team, monitor);
-  check_room_in_file(state->encoder.to_json());
   state->provenance["run"] = checkpoints.identity().summary();
   keeping(checkpoints, [&] {
-    if (state->learnt()) {
-      const Trained trained = train(*state, std::move(encoded), options, checkpoints, team, monitor);
-      if (calibrate) state->calibration = learn_calibration(state, sample, options, trained, team, monitor);
-    }
+    if (options.config.method().sequences())
+      fit_sequences(*state, std::move(table), options, checkpoints, team, monitor);
+    else fit_rows(state, std::move(table), options, checkpoints, team, monitor);
     model.state_ = std::move(state);
     model.check_opens();
   });
@@ -230,124 +219,20 @@ Model Model::calibrated(const Table& table, const FitOptions& options, Team& tea
     Table own = table;
     (void)leave_out_rare(own, options, team, Monitor{});
     (void)protect_numbers(own, options.rare_rows, options.seed, team);
-    state->calibration =
-        learn_calibration(state, sample_rows(state->encoder, own, options.seed), options, {1e15, {}}, team, monitor);
+    state->calibration = learn_calibration(state, sample_rows(state->encoder, own, options.seed), options,
+                                           {{}, 1e15, {}}, team, monitor);
   }
   Model model;
   model.state_ = std::move(state);
   return model;
 }
 
-namespace {
-
-// The joint phase's iteration, which is nearly all of TimeGAN's time.
-void plan_of_sequences(Plan& plan, Table&& table, const FitOptions& options, Team& team, const Monitor& monitor,
-                       nlohmann::json& json) {
-  Model::State state;
-  begin(state, table, options);
-  SequenceModel model;
-  Sequences sequences = cut_protected(std::move(table), options, team, monitor, state.provenance);
-  model.encoder = SequenceEncoder::fit(sequences, options.seed, team, monitor);
-  const EncodedSequences encoded = model.encoder.encode(std::move(sequences), team, monitor);
-  const auto& config = std::get<TimeganConfig>(options.config);
-  record_joint_iteration(plan, model, config, encoded);
-  json["data_width"] = model.encoder.step_width();
-  json["condition_width"] = model.encoder.attribute_width();
-  json["batch"] = config.batch;
-  json["memory"]["table_bytes"] = static_cast<int64_t>(encoded.steps.rows * model.encoder.step_width() * 4);
-}
-
-void plan_of_rows(Plan& plan, Table&& table, const FitOptions& options, Team& team, const Monitor& monitor,
-                  nlohmann::json& json) {
-  Model::State state;
-  const EncodedTable encoded = prepare(state, std::move(table), options, nullptr, team, monitor);
-  if (!state.learnt())
-    throw Error(ErrorCode::data, "the table has only constants and identifiers: there is no step to plan.");
-  const std::unique_ptr<Method> method = state.method();
-  method->prepare(encoded, team);
-  Recorder r(plan);
-  method->record_training(r, encoded.rows, 1);
-  json["data_width"] = state.encoder.layout().data_width;
-  json["condition_width"] = std::holds_alternative<CtganConfig>(options.config) ? state.encoder.layout().cond_width : 0;
-  json["batch"] = method->schedule().batch;
-  json["memory"]["table_bytes"] = static_cast<int64_t>(encoded.codes.size() * 4 + encoded.alphas.size() * 4);
-}
-
-}  // namespace
-
-nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor) {
-  Plan plan;
-  nlohmann::json json;
-  json["method"] = options.method;
-  json["preset"] = options.preset;
-  (method_info(options.config).sequences ? plan_of_sequences : plan_of_rows)(plan, std::move(table), options, team,
-                                                                             monitor, json);
-  json["recorded_ops"] = plan.nodes.size();
-  json["passes"] = nlohmann::json::array();
-  for (const PassReport& p : optimise(plan, {options.passes_off.begin(), options.passes_off.end()})) {
-    std::string what;
-    for (const PassInfo& info : passes())
-      if (p.pass == info.name) what = info.what;
-    json["passes"].push_back({{"pass", p.pass},
-                              {"what", what},
-                              {"ops_before", p.nodes_before},
-                              {"ops_after", p.nodes_after},
-                              {"flops_before", p.flops_before},
-                              {"flops_after", p.flops_after}});
-  }
-  const Layout layout = lay_out(plan, 4, wanted({options.passes_off.begin(), options.passes_off.end()}, "liveness"));
-  const Placement& placed = layout.placement;
-  json["memory"].update({{"state_bytes", placed.state_bytes},
-                         {"activation_bytes", placed.activation_bytes},
-                         {"without_reuse_bytes", placed.unplaced_bytes}});
-  json["barriers"] = placed.phases.size();
-  json["row_chains"] = nlohmann::json::array();
-  for (const RowChain& c : layout.chains.chains) {
-    const int64_t rows = c.tiles ? kSequenceTile : block_rows(plan, c.rows, team.size());  // of a block
-    nlohmann::json chain{{"rows", c.tiles ? c.rows * kSequenceTile : c.rows},
-                         {"block_rows", rows},
-                         {"block_bytes", c.row_bytes * (c.tiles ? 1 : rows)},
-                         {"ops", nlohmann::json::array()}};
-    for (const int n : c.nodes)
-      if (placed.runs[static_cast<size_t>(n)]) chain["ops"].push_back(op_name(plan.nodes[static_cast<size_t>(n)].op));
-    json["row_chains"].push_back(std::move(chain));
-  }
-  const Ceilings ceilings = measure_ceilings(team, placed.state_bytes + placed.activation_bytes);
-  json["ceilings"] = {{"bytes_per_second", ceilings.bytes_per_second},
-                      {"flops_per_second", ceilings.flops_per_second},
-                      {"threads", team.size()}};
-  json["ops"] = nlohmann::json::array();
-  double flops = 0, bytes = 0, floor_us = 0;
-  int64_t launches = 0;
-  for (size_t n = 0; n < plan.nodes.size(); ++n) {
-    const Node& node = plan.nodes[n];
-    if (!placed.runs[n]) continue;
-    const Cost c = cost(node.op, plan, node.in, node.out);
-    flops += c.flops;
-    bytes += c.bytes;
-    floor_us += 1e6 * ceilings.floor(c);
-    ++launches;
-    nlohmann::json op{{"op", op_name(node.op)},
-                      {"flops", c.flops},
-                      {"bytes", c.bytes},
-                      {"floor_us", 1e6 * ceilings.floor(c)},
-                      {"in", nlohmann::json::array()},
-                      {"out", nlohmann::json::array()}};
-    for (const Id v : node.in)
-      if (v != kNone) op["in"].push_back({plan.shape(v).rows, plan.shape(v).cols});
-    for (const Id v : node.out) {
-      op["out"].push_back({plan.shape(v).rows, plan.shape(v).cols});
-      if (auto name = plan.names.find(v); name != plan.names.end() && !op.contains("name")) op["name"] = name->second;
-    }
-    json["ops"].push_back(std::move(op));
-  }
-  json["launches"] = launches;
-  json["flops"] = flops;
-  json["bytes"] = bytes;
-  json["floor_us"] = floor_us;
-  json["kernels"] = cpu_kernels().name;
-  json["cuda"] = describe_launches(plan);
-  return json;
+std::unique_ptr<RowStream> Model::sample(int64_t offset, int64_t count, const SampleOptions& options, Team& team,
+                                         const Monitor& monitor) const {
+  if (state_->sequences)
+    return open_sequences(std::shared_ptr<const SequenceModel>(state_, state_->sequences.get()), offset, count, options,
+                          team, monitor);
+  return open_rows(state_, offset, count, options, team, monitor);
 }
 
 }  // namespace tessera

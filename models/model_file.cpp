@@ -9,6 +9,7 @@
 #include "engine/text/json_fields.h"
 #include "engine/text/json_guard.h"
 #include "models/model_state.h"
+#include "models/registry.h"
 
 namespace tessera {
 namespace {
@@ -49,7 +50,7 @@ std::string Model::bytes() const {
   const FittedState& kept = state_->kept;
   nlohmann::json document{
       {"format", kFormat},
-      {"method", method_name(state_->config)},
+      {"method", state_->config.method().name},
       {"preset", state_->preset},
       {"config", config_json(state_->config)},
       {"encoder", state_->sequences ? state_->sequences->encoder.to_json() : state_->encoder.to_json()},
@@ -64,12 +65,11 @@ std::string Model::bytes() const {
   };
   if (state_->sequences) {
     const SequenceModel& m = *state_->sequences;
-    m.visit_tensors(std::get<TimeganConfig>(state_->config), [&](const TensorSpec& s, bool of_attributes) {
-      put(s, of_attributes ? m.attributes.states : m.networks);
-    });
+    m.visit_tensors(
+        [&](const TensorSpec& s, bool of_attributes) { put(s, (of_attributes ? m.attributes : m.steps).states); });
     if (m.attributes.active > 0) document["prior"] = {{"active", m.attributes.active}};
   }
-  if (state_->learnt()) {
+  if (state_->sequences == nullptr && state_->learnt()) {
     state_->method()->visit_tensors(kept, [&](const TensorSpec& s) { put(s, kept.states); });
     if (!kept.condition_rows.empty())
       file.tensors["conditions.rows"] =
@@ -123,18 +123,18 @@ struct Tensors {
 
 void read_sequences(Model::State& state, const SafeTensors& file, const nlohmann::json& document) {
   auto model = std::make_unique<SequenceModel>();
-  const TimeganConfig& config = std::get<TimeganConfig>(state.config);
   const Fields f(document, "its document");
+  model->config = state.config;
   model->encoder = SequenceEncoder::from_json(f.at("encoder"));
   if (document.contains("prior")) {
-    f.check(model->encoder.attribute_width() > 0, "has a prior, but no attributes of sequences");
-    model->attributes.active =
-        Fields(f.at("prior"), "its prior").integer("active", 1, SequenceModel::kAttributeDimensions);
+    const std::unique_ptr<RowMethod> rows = model->attribute_method();
+    f.check(rows != nullptr, "has a prior, but no attributes of sequences");
+    model->attributes.active = Fields(f.at("prior"), "its prior").integer("active", 1, rows->most_active());
   }
   const Tensors tensors{file};
-  model->visit_tensors(config, [&](const TensorSpec& s, bool) { tensors.get(s.name, s.shape); });
-  model->visit_tensors(config, [&](const TensorSpec& s, bool of_attributes) {
-    tensors.read(s, of_attributes ? model->attributes.states : model->networks);
+  model->visit_tensors([&](const TensorSpec& s, bool) { tensors.get(s.name, s.shape); });
+  model->visit_tensors([&](const TensorSpec& s, bool of_attributes) {
+    tensors.read(s, (of_attributes ? model->attributes : model->steps).states);
   });
   state.sequences = std::move(model);
 }
@@ -143,33 +143,17 @@ void read_sequences(Model::State& state, const SafeTensors& file, const nlohmann
 // file's own tensors do not fill.
 void read_tensors(Model::State& state, const SafeTensors& file, const nlohmann::json& document) {
   FittedState& kept = state.kept;
-  const RowLayout& layout = state.encoder.layout();
-  const bool ctgan = std::holds_alternative<CtganConfig>(state.config);
+  const std::unique_ptr<RowMethod> method = state.method();
   if (document.contains("prior")) {
     const Fields f(document, "its document");
-    kept.active = Fields(f.at("prior"), "its prior")
-                      .integer("active", 1,
-                               std::get_if<TvaeConfig>(&state.config) != nullptr
-                                   ? std::get<TvaeConfig>(state.config).embedding_dim
-                                   : 1);
+    kept.active = Fields(f.at("prior"), "its prior").integer("active", 1, method->most_active());
   }
   const Tensors tensors{file};
-  const std::unique_ptr<Method> method = state.method();
   method->visit_tensors(kept, [&](const TensorSpec& s) { tensors.get(s.name, s.shape); });
   method->visit_tensors(kept, [&](const TensorSpec& s) { tensors.read(s, kept.states); });
-  if (!ctgan || layout.cond_width == 0) return;
-  kept.condition_rows = tensors.get("conditions.rows", {layout.cond_width}).values<int64_t>();
-  for (const Span& s : layout.spans) {
-    if (s.cond_start < 0) continue;
-    int64_t total = 0;
-    for (int k = 0; k < s.width; ++k) {
-      const int64_t rows = kept.condition_rows[static_cast<size_t>(s.cond_start + k)];
-      if (rows < 0 || rows > (int64_t{1} << 40))
-        throw Error(ErrorCode::format, "conditions.rows holds a count that no table has.");
-      total += rows;
-    }
-    if (total == 0) throw Error(ErrorCode::format, "conditions.rows has a column that no row was seen of.");
-  }
+  if (const int64_t conditions = method->conditions(); conditions > 0)
+    kept.condition_rows = tensors.get("conditions.rows", {conditions}).values<int64_t>();
+  method->check_fitted(kept);
 }
 
 }  // namespace
@@ -193,15 +177,15 @@ Model Model::from_bytes(const std::string& bytes, const std::string& path) {
                              format, kFormat));
     const std::string method = f.text("method");
     const auto known =
-        std::find_if(methods().begin(), methods().end(), [&](const MethodInfo& m) { return method == m.name; });
+        std::find_if(methods().begin(), methods().end(), [&](const MethodSpec* m) { return method == m->name; });
     if (known == methods().end())
       throw fail(fmt::format("holds a {} model, which this version does not know. A later version of Tessera wrote it.",
                              method));
     state->preset = f.text("preset");
-    state->config = read_config(*known, f.at("config"));
+    state->config = read_config(**known, f.at("config"));
     state->provenance = f.at("provenance");
     f.check(state->provenance.is_object(), "\"provenance\" is not an object");
-    if (known->sequences) {
+    if ((*known)->sequences()) {
       read_sequences(*state, file, document);
     } else {
       state->encoder = Encoder::from_json(f.at("encoder"));
@@ -226,42 +210,58 @@ Table Model::schema() const {
   return state_->sequences ? state_->sequences->encoder.schema() : state_->encoder.schema();
 }
 
-nlohmann::json Model::describe() const {
-  if (const SequenceModel* m = state_->sequences.get()) {
-    nlohmann::json encoder = m->encoder.to_json();
-    encoder["columns"] = nlohmann::json::array();  // those of the steps, then those of the attributes
-    for (const char* part : {"steps", "attributes"})
-      for (const auto& column : encoder[part]["columns"]) encoder["columns"].push_back(column);
-    return {{"method", method_name(state_->config)},
-            {"preset", state_->preset},
-            {"config", config_json(state_->config)},
-            {"provenance", state_->provenance},
-            {"data_width", m->encoder.step_width()},
-            {"condition_width", m->encoder.attribute_width()},
-            {"generator_parameters", m->parameters(std::get<TimeganConfig>(state_->config))},
-            {"encoder", std::move(encoder)}};
-  }
-  const RowLayout& layout = state_->encoder.layout();
-  const bool ctgan = std::holds_alternative<CtganConfig>(state_->config);
-  nlohmann::json out{
-      {"method", method_name(state_->config)},
-      {"preset", state_->preset},
-      {"config", config_json(state_->config)},
-      {"provenance", state_->provenance},
-      {"data_width", layout.data_width},
-      {"condition_width", ctgan ? layout.cond_width : 0},
-      {ctgan ? "generator_parameters" : "decoder_parameters", state_->learnt() ? state_->method()->parameters() : 0},
-      {"encoder", state_->encoder.to_json()}};
-  if (state_->calibration.empty()) return out;
-  out["calibration"] = state_->calibration.describe();
+namespace {
+
+void describe_sequences(const SequenceModel& model, nlohmann::json& out) {
+  nlohmann::json encoder = model.encoder.to_json();
+  encoder["columns"] = nlohmann::json::array();  // those of the steps, then those of the attributes
+  for (const char* part : {"steps", "attributes"})
+    for (const auto& column : encoder[part]["columns"]) encoder["columns"].push_back(column);
+  out["of"] = "sequences";
+  out["data_width"] = model.encoder.step_width();
+  out["condition_width"] = model.encoder.attribute_width();
+  out["encoder"] = std::move(encoder);
+}
+
+void describe_rows(const RowModel& model, nlohmann::json& out) {
+  out["of"] = "rows";
+  out["data_width"] = model.encoder.layout().data_width;
+  out["condition_width"] = model.method()->conditions();
+  out["encoder"] = model.encoder.to_json();
+  if (model.calibration.empty()) return;
+  out["calibration"] = model.calibration.describe();
   // what of the real rows it holds, column by column
   nlohmann::json& held = out["calibration"]["numbers"] = nlohmann::json::array();
-  const Table schema = state_->encoder.schema();
-  for (const ColumnProfile& p : state_->calibration.profile.columns)
+  const Table schema = model.encoder.schema();
+  for (const ColumnProfile& p : model.calibration.profile.columns)
     if (p.numeric)
       held.push_back({{"column", schema.columns[static_cast<size_t>(p.column)].name},
                       {"points", p.real.points().size()},
                       {"every_value", p.real.exact()}});
+}
+
+// The networks that sampling uses, and how many weights they have; the losses of their training.
+void describe_method(const Method& method, bool learnt, nlohmann::json& out) {
+  out["networks"] = method.networks();
+  out["parameters"] = learnt ? method.parameters() : 0;
+  out[method.networks().front() + "_parameters"] = out["parameters"];
+  for (const LossSpec& loss : method.spec().losses) out["losses"].push_back({{"name", loss.name}, {"help", loss.help}});
+}
+
+}  // namespace
+
+nlohmann::json Model::describe() const {
+  nlohmann::json out{{"method", state_->config.method().name},
+                     {"preset", state_->preset},
+                     {"config", config_json(state_->config)},
+                     {"provenance", state_->provenance}};
+  if (state_->sequences) {
+    describe_sequences(*state_->sequences, out);
+    describe_method(*state_->sequences->method(), true, out);
+  } else {
+    describe_rows(*state_, out);
+    describe_method(*state_->method(), state_->learnt(), out);
+  }
   return out;
 }
 

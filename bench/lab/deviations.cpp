@@ -10,6 +10,7 @@
 
 #include "engine/passes/passes.h"
 #include "engine/run/program.h"
+#include "models/ctgan/method.h"
 #include "models/data/arrow/export.h"
 #include "models/data/csv/writer.h"
 #include "models/model_state.h"
@@ -25,7 +26,7 @@ int main(int argc, char** argv) {
     const std::set<std::string> how(argv + 5, argv + argc);
     const Model model = Model::load(argv[1]);
     const Model::State& state = model.state();
-    const Ctgan m(state.encoder.layout(), std::get<CtganConfig>(state.config));
+    const Ctgan m(state.encoder.layout(), state.config.as<CtganConfig>());
     const int64_t rows = std::atoll(argv[2]), batch = 500;
     const uint64_t seed = static_cast<uint64_t>(std::atoll(argv[3]));
     Team team;

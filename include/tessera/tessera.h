@@ -165,6 +165,10 @@ typedef struct tessera_losses {
   double supervised;
   double moments;     /* TimeGAN: differences of means and deviations over a batch */
   const char* method; /* "tvae", "ctgan" or "timegan": what is trained, and so which of these are not 0 */
+  /* all losses of the method, by name: "critic", "reconstruction"; 0 where the phase has none */
+  const char* const* names;
+  const double* values;
+  size_t count; /* how many there are in names and values */
 } tessera_losses;
 
 typedef void (*tessera_losses_fn)(const tessera_losses* losses, void* user);

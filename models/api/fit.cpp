@@ -15,6 +15,7 @@
 #include "models/api/support/handles.h"
 #include "models/api/support/lists.h"
 #include "models/data/arrow/import.h"
+#include "models/registry.h"
 #include "models/training/checkpoint.h"
 
 namespace tessera::api {
@@ -85,9 +86,9 @@ std::vector<GivenOption> given_options(const tessera_fit_options& o) {
   return out;
 }
 
-bool takes(const MethodInfo& method, const std::string& key) {
+bool takes(const MethodSpec& method, const std::string& key) {
   MethodConfig config = method.config(true);
-  for (const Option& option : options(config))
+  for (const Option& option : config->options())
     if (option.help != nullptr && key == option.key) return true;
   return false;
 }
@@ -95,22 +96,33 @@ bool takes(const MethodInfo& method, const std::string& key) {
 // The methods with an option: "ctgan", "tvae or ctgan".
 std::string owners(const std::string& key) {
   std::string out;
-  for (const MethodInfo& m : methods())
-    if (takes(m, key)) out += fmt::format("{}{}", out.empty() ? "" : " or ", m.name);
+  for (const MethodSpec* m : methods())
+    if (takes(*m, key)) out += fmt::format("{}{}", out.empty() ? "" : " or ", m->name);
   return out;
 }
 
-void check_takes(const MethodInfo& method, const GivenOption& given) {
+void check_takes(const MethodSpec& method, const GivenOption& given) {
   if (takes(method, given.key)) return;
   const std::string others = owners(given.key);
   if (others.empty())
     throw Error(ErrorCode::usage, fmt::format("{}: no method has such an option.", dashed(given.key)));
   std::string own;
   MethodConfig config = method.config(true);
-  for (const Option& o : options(config))
+  for (const Option& o : config->options())
     if (o.help != nullptr) own += fmt::format("{}{}", own.empty() ? "" : ", ", o.name());
   throw Error(ErrorCode::usage, fmt::format("{} belongs to --method {}. The options of {} are {}.", dashed(given.key),
                                             others, method.name, own));
+}
+
+// "ctgan and tvae": the methods of rows, or of sequences.
+std::string methods_of(bool sequences) {
+  std::vector<std::string_view> names;
+  for (const MethodSpec* m : methods())
+    if (m->sequences() == sequences) names.push_back(m->name);
+  std::string out;
+  for (size_t i = 0; i < names.size(); ++i)
+    out += fmt::format("{}{}", i == 0 ? "" : i + 1 < names.size() ? ", " : " and ", names[i]);
+  return out;
 }
 
 constexpr const char* kSequenceOptions = "The sequence options (--sequence-length, --sequence-key and related ones)";
@@ -118,20 +130,20 @@ constexpr const char* kSequenceOptions = "The sequence options (--sequence-lengt
 // Without a name, the first method that has every option given; if none has, the first that has the first of them.
 std::string method_of(const tessera_fit_options& o, const std::vector<GivenOption>& given) {
   if (const std::string name = text_or(o.method, ""); !name.empty()) return name;
-  const MethodInfo* nearest = nullptr;
-  for (const MethodInfo& m : methods()) {
-    if (o.sequences != nullptr && !m.sequences) continue;
-    const auto taken = [&](const GivenOption& g) { return takes(m, g.key); };
-    if (std::all_of(given.begin(), given.end(), taken)) return m.name;
-    if (nearest == nullptr && (o.sequences != nullptr || taken(given.front()))) nearest = &m;
+  const MethodSpec* nearest = nullptr;
+  for (const MethodSpec* m : methods()) {
+    if (o.sequences != nullptr && !m->sequences()) continue;
+    const auto taken = [&](const GivenOption& g) { return takes(*m, g.key); };
+    if (std::all_of(given.begin(), given.end(), taken)) return m->name;
+    if (nearest == nullptr && (o.sequences != nullptr || taken(given.front()))) nearest = m;
   }
-  return nearest != nullptr ? nearest->name : methods().front().name;
+  return nearest != nullptr ? nearest->name : methods().front()->name;
 }
 
 void set_options(MethodConfig& config, const std::vector<GivenOption>& given) {
-  for (const GivenOption& g : given) check_takes(method_info(config), g);
+  for (const GivenOption& g : given) check_takes(config.method(), g);
   // in the list's order: an option that sets several others comes before them
-  for (const Option& option : options(config))
+  for (const Option& option : config->options())
     for (const GivenOption& g : given)
       if (g.key == option.key) option.set(g.text);
   check_config(config);
@@ -139,16 +151,14 @@ void set_options(MethodConfig& config, const std::vector<GivenOption>& given) {
 
 // Options for rows only, or for sequences only.
 void set_kind(FitOptions& out, const tessera_fit_options& o) {
-  if (!method_info(out.config).sequences) {
+  if (!out.config.method().sequences()) {
     if (o.sequences != nullptr)
-      throw Error(ErrorCode::usage, fmt::format("{} belongs to --method timegan.", kSequenceOptions));
+      throw Error(ErrorCode::usage, fmt::format("{} belongs to --method {}.", kSequenceOptions, methods_of(true)));
     return;
   }
   const auto refuse = [&](bool given, const char* option) {
-    if (given) throw Error(ErrorCode::usage, fmt::format("{} belongs to --method ctgan and tvae.", option));
+    if (given) throw Error(ErrorCode::usage, fmt::format("{} belongs to --method {}.", option, methods_of(false)));
   };
-  refuse(o.patience > 0, "--patience");
-  refuse(text_or(o.keep, "") == "best", "--keep best");
   refuse(!text_or(o.calibrate, "").empty() && out.calibrate != Tier::off, "--calibrate");
   out.sequences = sequence_options(o.sequences);
   out.calibrate = Tier::off;
@@ -178,6 +188,23 @@ void set_ending(FitOptions& out, const tessera_fit_options& o) {
   out.begun = out.now() - o.seconds_used;
 }
 
+// The fields that stand for the losses of the first three methods, then all losses by name.
+void tell(const LossRow& row, const std::string& method, tessera_losses_fn callback, void* user) {
+  std::vector<const char*> names;
+  std::vector<double> values;
+  for (const LossRow::Loss& l : row.losses) names.push_back(l.name), values.push_back(l.value);
+  tessera_losses losses{};
+  losses.struct_size = sizeof losses;
+  losses.step = row.step, losses.epoch = row.epoch, losses.seconds = row.seconds;
+  losses.critic = row["critic"] + row["discriminator"];
+  losses.generator = row["generator"], losses.penalty = row["penalty"];
+  losses.reconstruction = row["reconstruction"], losses.divergence = row["divergence"];
+  losses.supervised = row["supervised"], losses.moments = row["moments"];
+  losses.method = method.c_str();
+  losses.names = names.data(), losses.values = values.data(), losses.count = names.size();
+  callback(&losses, user);
+}
+
 }  // namespace
 
 FitOptions fit_options(const tessera_fit_options* given) {
@@ -204,10 +231,7 @@ FitOptions fit_options(const tessera_fit_options* given) {
   set_ending(out, o);
   if (o.losses != nullptr)
     out.on_losses = [callback = o.losses, user = o.losses_user, method = out.method](const LossRow& row) {
-      const tessera_losses losses{sizeof losses,  row.step,       row.epoch,   row.critic,
-                                  row.generator,  row.penalty,    row.seconds, row.reconstruction,
-                                  row.divergence, row.supervised, row.moments, method.c_str()};
-      callback(&losses, user);
+      tell(row, method, callback, user);
     };
   return out;
 }

@@ -8,8 +8,8 @@
 #include "engine/run/cpu_features.h"
 #include "engine/run/team.h"
 #include "models/api/support/guard.h"
-#include "models/config.h"
 #include "models/data/files/plugin.h"
+#include "models/registry.h"
 
 using namespace tessera;
 using namespace tessera::api;
@@ -61,7 +61,7 @@ nlohmann::json files() {
 
 nlohmann::json method_names() {
   nlohmann::json out = nlohmann::json::array();
-  for (const MethodInfo& m : methods()) out.push_back(m.name);
+  for (const MethodSpec* m : methods()) out.push_back(m->name);
   return out;
 }
 
@@ -72,7 +72,7 @@ std::string placeholder(const Option& o) {
 }
 
 // One option of one method.
-nlohmann::json described(const Option& option, const MethodInfo& method, const std::string& paper) {
+nlohmann::json described(const Option& option, const MethodSpec& method, const std::string& paper) {
   nlohmann::json out{
       {"method", method.name}, {"help", option.help}, {"default", option.text()}, {"default_paper", paper}};
   if (option.kind() == "choice") out["choices"] = choices();
@@ -102,9 +102,9 @@ void summarize(nlohmann::json& option) {
 
 nlohmann::json method_options() {
   nlohmann::json all = nlohmann::json::array();
-  for (const MethodInfo& method : methods()) {
-    MethodConfig best = method.config(true), paper = method.config(false);
-    const std::vector<Option> of_best = options(best), of_paper = options(paper);
+  for (const MethodSpec* method : methods()) {
+    MethodConfig best = method->config(true), paper = method->config(false);
+    const std::vector<Option> of_best = best->options(), of_paper = paper->options();
     for (size_t i = 0; i < of_best.size(); ++i) {
       const Option& o = of_best[i];
       if (o.help == nullptr) continue;
@@ -117,7 +117,7 @@ nlohmann::json method_options() {
                        {"methods", nlohmann::json::array()}});
         entry = all.end() - 1;
       }
-      (*entry)["methods"].push_back(described(o, method, of_paper[i].text()));
+      (*entry)["methods"].push_back(described(o, *method, of_paper[i].text()));
     }
   }
   for (nlohmann::json& option : all) summarize(option);

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 
+#include "engine/error.h"
 #include "kernels/math/philox.h"
-#include "models/ctgan/network.h"
+#include "models/ctgan/method.h"
 #include "models/data/encoding/conditions.h"
 #include "models/layers/initial_weights.h"
 #include "models/layers/weights.h"
-#include "models/method.h"
-#include "models/model_state.h"
+#include "models/method/method.h"
 #include "models/training/validation.h"
 
 namespace tessera {
@@ -121,15 +121,22 @@ class CtganRows : public RowGenerator {
   std::vector<int32_t> condition_, nothing_;
 };
 
-class CtganMethod : public Method {
+class CtganMethod : public RowMethod {
  public:
   CtganMethod(const RowLayout& layout, const CtganConfig& config) : layout_(layout), network_(layout, config) {}
 
-  Schedule schedule() const override {
-    return {network_.config.epochs, network_.config.batch, network_.config.learning_rate, network_.config.decay_from};
+  const MethodSpec& spec() const override { return kCtgan; }
+  std::vector<Phase> phases() const override {
+    const CtganConfig& c = network_.config;
+    return {passes_over(table_->rows, c.epochs, c.batch, c.decay_from)};
   }
-  void relax() const override { bound_->conditions.row_index.relax(); }
+  double learning_rate() const override { return network_.config.learning_rate; }
+  void relax() const override {
+    table_->relax();
+    bound_->conditions.row_index.relax();
+  }
   void prepare(const EncodedTable& table, Team& team) override {
+    table_ = &table;
     bound_ = std::make_unique<Bound>(table, layout_, team);
   }
 
@@ -142,13 +149,12 @@ class CtganMethod : public Method {
       s[slot.leaf].assign(static_cast<size_t>(slot.size), slot.leaf.ends_with("var") ? 1.0f : 0.0f);
     return s;
   }
-  void record_training(Recorder& r, int64_t table_rows, int64_t steps) const override {
-    tessera::record_training(r, network_, table_rows, bound_->conditions.columns(), steps);
+  void record_training(Recorder& r, size_t, int64_t steps) const override {
+    tessera::record_training(r, network_, table_->rows, bound_->conditions.columns(), steps);
   }
-  void bind(Program& p) const override { bound_->bind(p); }
-  void describe_losses(const std::vector<double>& means, LossRow& row) const override {
-    row.critic = means[0], row.generator = means[1], row.penalty = means[2];
-    row.note = fmt::format("critic {:+.2f}  generator {:+.2f}", means[0], means[1]);
+  void bind(Program& p) const override {
+    bind_rows(p, *table_);
+    bound_->bind(p);
   }
 
   FittedState keep(States end, const RunContext& context) const override {
@@ -183,7 +189,23 @@ class CtganMethod : public Method {
              s.leaf.ends_with("var") ? "a negative variance" : nullptr});
   }
 
+  void check_fitted(const FittedState& kept) const override {
+    for (const Span& s : layout_.spans) {
+      if (s.cond_start < 0) continue;
+      int64_t total = 0;
+      for (int k = 0; k < s.width; ++k) {
+        const int64_t rows = kept.condition_rows[static_cast<size_t>(s.cond_start + k)];
+        if (rows < 0 || rows > (int64_t{1} << 40))
+          throw Error(ErrorCode::format, "conditions.rows holds a count that no table has.");
+        total += rows;
+      }
+      if (total == 0) throw Error(ErrorCode::format, "conditions.rows has a column that no row was seen of.");
+    }
+  }
+
+  int64_t conditions() const override { return layout_.cond_width; }
   int64_t parameters() const override { return network_.generator.size; }
+  std::vector<std::string> networks() const override { return {"generator"}; }
 
  private:
   bool averaged() const { return network_.config.average_decay > 0; }
@@ -204,6 +226,7 @@ class CtganMethod : public Method {
 
   const RowLayout& layout_;
   Ctgan network_;
+  const EncodedTable* table_ = nullptr;
   std::unique_ptr<Bound> bound_;
 };
 
@@ -237,8 +260,8 @@ ConditionDraw real_frequencies(const RowLayout& layout, const std::vector<int64_
   return d;
 }
 
-std::unique_ptr<Method> make_ctgan(const RowLayout& layout, const CtganConfig& config) {
-  return std::make_unique<CtganMethod>(layout, config);
+std::unique_ptr<RowMethod> make_ctgan(const RowLayout& layout, const MethodConfig& config) {
+  return std::make_unique<CtganMethod>(layout, config.as<CtganConfig>());
 }
 
 }  // namespace tessera

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/plan/recorder.h"
-#include "models/config.h"
+#include "models/ctgan/options.h"
 #include "models/data/encoding/encoder.h"
 #include "models/layers/batch_norm.h"
 #include "models/layers/linear.h"

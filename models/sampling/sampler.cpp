@@ -15,7 +15,7 @@
 #include "engine/run/compile.h"
 #include "kernels/math/philox.h"
 #include "models/data/identifiers/identifier.h"
-#include "models/model_state.h"
+#include "models/sampling/row_model.h"
 #include "models/sampling/where.h"
 
 namespace tessera {
@@ -29,9 +29,9 @@ constexpr int64_t kHopeless = int64_t{1} << 20;  // candidates of a block of row
 
 class Rows : public RowStream {
  public:
-  Rows(std::shared_ptr<const Model::State> state, Table schema, int64_t offset, int64_t count,
-       const SampleOptions& options, Team& team, const Monitor& monitor)
-      : state_(std::move(state)),
+  Rows(std::shared_ptr<const RowModel> model, Table schema, int64_t offset, int64_t count, const SampleOptions& options,
+       Team& team, const Monitor& monitor)
+      : model_(std::move(model)),
         options_(options),
         team_(team),
         monitor_(monitor),
@@ -46,7 +46,7 @@ class Rows : public RowStream {
     if (!options.where.empty())
       where_ = parse_where(options.where, schema_), condition_ = fingerprint_of(options.where);
     failed_.assign(where_.terms.size(), 0);
-    const Calibration& calibration = state_->calibration;
+    const Calibration& calibration = model_->calibration;
     tier_ = options.calibrate.value_or(calibration.chosen);
     if (!calibration.holds(tier_))
       throw Error(
@@ -56,7 +56,7 @@ class Rows : public RowStream {
                       name(tier_), calibration.note.empty() ? "" : " (" + calibration.note + ")", name(tier_),
                       name(calibration.chosen)));
     report_.tier = tier_;
-    if (state_->learnt()) build();
+    if (model_->learnt()) build();
   }
 
   bool next(Table& batch) override {
@@ -99,18 +99,18 @@ class Rows : public RowStream {
     // At least two: with one row a bias and a batch have the same shape, sums would be computed in another order, and
     // the row's last bits would differ.
     batch_ = std::max<int64_t>(std::min<int64_t>(options_.batch > 0 ? options_.batch : kDefaultBatch, most), 2);
-    method_ = state_->method();
+    method_ = model_->method();
     std::vector<AllowedLevels> allowed;
     if (!where_.empty()) allowed = allowed_levels();
-    generator_ = method_->row_generator(state_->kept, allowed, options_.seed, team_);
+    generator_ = method_->row_generator(model_->kept, allowed, options_.seed, team_);
     for (const AllowedLevels& a : allowed)
       for (size_t t = 0; t < where_.terms.size(); ++t)
         if (where_.terms[t].column == a.span->column) proposed_terms_.push_back(t);
     if (tier_ != Tier::off)
-      acceptance_ = std::make_unique<Acceptance>(state_->encoder, state_->calibration, tier_, options_.min_yield);
+      acceptance_ = std::make_unique<Acceptance>(model_->encoder, model_->calibration, tier_, options_.min_yield);
     Device& device = options_.device ? *options_.device : Device::processor();
     program_ = compile({team_, options_.seed, device}, Purpose::sample, [&](Recorder& r) { record(r); });
-    load_states(*program_, state_->kept.states);
+    load_states(*program_, model_->kept.states);
     identity_.resize(static_cast<size_t>(3 * batch_));
     program_->bind_if("rows", identity_.data());
     generator_->bind(*program_);
@@ -201,9 +201,9 @@ class Rows : public RowStream {
     team_.for_each(static_cast<int64_t>(out.slices.size()), [&](int64_t s) {
       const int64_t begin = s * kSlice, rows = std::min(kSlice, n - begin);
       Table& slice = out.slices[static_cast<size_t>(s)];
-      slice = state_->encoder.decode(alphas + begin * alpha_width_, codes + begin * code_width_, ids.data() + begin,
+      slice = model_->encoder.decode(alphas + begin * alpha_width_, codes + begin * code_width_, ids.data() + begin,
                                      rows, options_.seed, tries.data() + begin, condition_);
-      if (tier_ != Tier::off) state_->calibration.map(slice, ids.data() + begin, tries.data() + begin, options_.seed);
+      if (tier_ != Tier::off) model_->calibration.map(slice, ids.data() + begin, tries.data() + begin, options_.seed);
     });
     return out;
   }
@@ -428,7 +428,7 @@ class Rows : public RowStream {
 
   // For every category column with conditions, the levels that can meet them.
   std::vector<AllowedLevels> allowed_levels() const {
-    const RowLayout& layout = state_->encoder.layout();
+    const RowLayout& layout = model_->encoder.layout();
     std::vector<AllowedLevels> found;
     int code_slot = 0;
     const int codes = layout.codes(), alphas = layout.alphas();
@@ -445,19 +445,19 @@ class Rows : public RowStream {
       std::vector<int64_t> ids(static_cast<size_t>(span.width), 0);
       for (int k = 0; k < span.width; ++k)
         levels[static_cast<size_t>(k) * static_cast<size_t>(codes) + static_cast<size_t>(slot)] = k;
-      const Table shown = state_->encoder.decode(zero.data(), levels.data(), ids.data(), span.width, 0);
+      const Table shown = model_->encoder.decode(zero.data(), levels.data(), ids.data(), span.width, 0);
       std::vector<char> keep;
       std::vector<int64_t> failed(own.terms.size(), 0);
       match_where(own, shown, keep, failed);
       AllowedLevels a{&span, {}};
       for (int k = 0; k < span.width; ++k)
-        a.level.push_back(state_->encoder.is_rare(span, k) ? rare_can_meet(own, k) : keep[static_cast<size_t>(k)]);
+        a.level.push_back(model_->encoder.is_rare(span, k) ? rare_can_meet(own, k) : keep[static_cast<size_t>(k)]);
       found.push_back(std::move(a));
     }
     return found;
   }
 
-  std::shared_ptr<const Model::State> state_;
+  std::shared_ptr<const RowModel> model_;
   SampleOptions options_;
   Team& team_;
   const Monitor& monitor_;
@@ -465,7 +465,7 @@ class Rows : public RowStream {
   Table schema_;
   Where where_;
   uint64_t condition_ = 0;  // fingerprint of the text of `where`; 0: none
-  std::unique_ptr<Method> method_;
+  std::unique_ptr<RowMethod> method_;
   std::unique_ptr<RowGenerator> generator_;
   std::vector<size_t> proposed_terms_;  // terms on columns whose levels the method proposes
   int64_t batch_ = 0;
@@ -485,18 +485,10 @@ class Rows : public RowStream {
 
 }  // namespace
 
-std::unique_ptr<RowStream> open_rows(std::shared_ptr<const Model::State> state, int64_t offset, int64_t count,
+std::unique_ptr<RowStream> open_rows(std::shared_ptr<const RowModel> model, int64_t offset, int64_t count,
                                      const SampleOptions& options, Team& team, const Monitor& monitor) {
-  Table schema = state->encoder.schema();
-  return std::make_unique<Rows>(std::move(state), std::move(schema), offset, count, options, team, monitor);
-}
-
-std::unique_ptr<RowStream> Model::sample(int64_t offset, int64_t count, const SampleOptions& options, Team& team,
-                                         const Monitor& monitor) const {
-  if (state_->sequences)
-    return open_sequences(std::shared_ptr<const SequenceModel>(state_, state_->sequences.get()),
-                          std::get<TimeganConfig>(state_->config), offset, count, options, team, monitor);
-  return open_rows(state_, offset, count, options, team, monitor);
+  Table schema = model->encoder.schema();
+  return std::make_unique<Rows>(std::move(model), std::move(schema), offset, count, options, team, monitor);
 }
 
 }  // namespace tessera

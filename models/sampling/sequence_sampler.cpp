@@ -6,8 +6,7 @@
 
 #include "engine/error.h"
 #include "engine/run/compile.h"
-#include "models/model.h"
-#include "models/timegan/sequence_model.h"
+#include "models/sampling/sequence_model.h"
 
 namespace tessera {
 namespace {
@@ -26,32 +25,31 @@ void identify(int64_t first, int64_t count, std::vector<int32_t>& rows) {
 
 class SequenceRows : public RowStream {
  public:
-  SequenceRows(std::shared_ptr<const SequenceModel> model, const TimeganConfig& config, int64_t offset, int64_t count,
-               const SampleOptions& o, Team& team, const Monitor& monitor)
+  SequenceRows(std::shared_ptr<const SequenceModel> model, int64_t offset, int64_t count, const SampleOptions& o,
+               Team& team, const Monitor& monitor)
       : model_(std::move(model)),
-        network_(model_->encoder.step_width(), model_->encoder.attribute_width(), model_->encoder.longest(), config),
         monitor_(monitor),
         seed_(o.seed),
         next_(offset),
         offset_(offset),
         end_(offset + count) {
     // At least two: with one row a bias and a batch have the same shape, and sums would be computed in another order.
-    batch_ = std::clamp<int64_t>(o.batch > 0 ? o.batch : std::min(kMostBatch, kBatchSteps / network_.steps), 2,
+    batch_ = std::clamp<int64_t>(o.batch > 0 ? o.batch : std::min(kMostBatch, kBatchSteps / longest()), 2,
                                  std::max<int64_t>(count, 2));
     identity_.resize(static_cast<size_t>(3 * batch_));
     Device& device = o.device ? *o.device : Device::processor();
-    if ((method_ = model_->attribute_method()) != nullptr) {
-      generator_ = method_->row_generator(model_->attributes, {}, seed_, team);
+    if ((attribute_method_ = model_->attribute_method()) != nullptr) {
+      generator_ = attribute_method_->row_generator(model_->attributes, {}, seed_, team);
       attributes_ = compile({team, seed_}, Purpose::sample, [&](Recorder& r) { generator_->record(r, batch_); });
       load_states(*attributes_, model_->attributes.states);
       attributes_->bind_if("rows", identity_.data());
       generator_->bind(*attributes_);
-      features_.resize(static_cast<size_t>(batch_ * network_.attributes));
+      features_.resize(static_cast<size_t>(batch_ * model_->encoder.attribute_width()));
     }
     length_.resize(static_cast<size_t>(batch_));
     steps_ = compile({team, seed_, device}, Purpose::sample_steps,
-                     [&](Recorder& r) { record_sampling(r, network_, batch_); });
-    load_states(*steps_, model_->networks);
+                     [&](Recorder& r) { model_->method()->record_sampling(r, batch_); });
+    load_states(*steps_, model_->steps.states);
     steps_->bind_if("rows", identity_.data());
     steps_->bind_if("length", length_.data());
     steps_->bind_if("attributes", features_.data());
@@ -73,9 +71,9 @@ class SequenceRows : public RowStream {
     const std::vector<float> x = steps_->read<float>(steps_->find("x"));
 
     const RowLayout& layout = model_->encoder.steps();
-    std::vector<float> alphas(static_cast<size_t>(n * network_.steps * layout.alphas()));
-    std::vector<int32_t> codes(static_cast<size_t>(n * network_.steps * layout.codes()));
-    from_features(layout, x.data(), n * network_.steps, alphas.data(), codes.data());
+    std::vector<float> alphas(static_cast<size_t>(n * longest() * layout.alphas()));
+    std::vector<int32_t> codes(static_cast<size_t>(n * longest() * layout.codes()));
+    from_features(layout, x.data(), n * longest(), alphas.data(), codes.data());
     batch = model_->encoder.decode(alphas.data(), codes.data(), attributes, ids.data(), n, seed_);
     next_ += n;
     report_.rows += batch.rows;
@@ -88,6 +86,7 @@ class SequenceRows : public RowStream {
   SampleReport report() const override { return report_; }
 
  private:
+  int64_t longest() const { return model_->encoder.longest(); }
   // Of the batch's sequences, in units of the table; `features_` as the networks read them.
   Table make_attributes(const std::vector<int64_t>& ids) {
     const auto n = static_cast<int64_t>(ids.size());
@@ -105,11 +104,10 @@ class SequenceRows : public RowStream {
   }
 
   std::shared_ptr<const SequenceModel> model_;
-  Timegan network_;
   const Monitor& monitor_;
   uint64_t seed_;
   int64_t next_, offset_, end_, batch_ = 0;
-  std::unique_ptr<Method> method_;
+  std::unique_ptr<RowMethod> attribute_method_;
   std::unique_ptr<RowGenerator> generator_;
   std::unique_ptr<Program> attributes_, steps_;
   std::vector<int32_t> identity_;
@@ -119,9 +117,24 @@ class SequenceRows : public RowStream {
 
 }  // namespace
 
-std::unique_ptr<RowStream> open_sequences(std::shared_ptr<const SequenceModel> model, const TimeganConfig& config,
-                                          int64_t offset, int64_t count, const SampleOptions& options, Team& team,
-                                          const Monitor& monitor) {
+std::unique_ptr<RowMethod> SequenceModel::attribute_method(int64_t sequences) const {
+  if (encoder.attribute_width() == 0) return nullptr;
+  const MethodConfig own = method()->attribute_config(sequences);
+  return own.method().make_rows(encoder.attributes(), own);
+}
+
+void SequenceModel::visit_tensors(const std::function<void(const TensorSpec&, bool of_attributes)>& visit) const {
+  method()->visit_tensors(steps, [&](const TensorSpec& s) { visit(s, false); });
+  if (const auto rows = attribute_method())
+    rows->visit_tensors(attributes, [&](const TensorSpec& s) {
+      TensorSpec named = s;
+      named.name = "attributes." + s.name;
+      visit(named, true);
+    });
+}
+
+std::unique_ptr<RowStream> open_sequences(std::shared_ptr<const SequenceModel> model, int64_t offset, int64_t count,
+                                          const SampleOptions& options, Team& team, const Monitor& monitor) {
   if (offset < 0 || count < 0 || offset > INT64_MAX - count)
     throw Error(ErrorCode::usage,
                 fmt::format("sequences {} to {} + {}: offset and count must not be negative.", offset, offset, count));
@@ -132,7 +145,7 @@ std::unique_ptr<RowStream> open_sequences(std::shared_ptr<const SequenceModel> m
   if (options.calibrate.value_or(Tier::off) != Tier::off)
     throw Error(ErrorCode::usage, fmt::format("--calibrate {}: sequence models are not calibrated; omit the option.",
                                               name(*options.calibrate)));
-  return std::make_unique<SequenceRows>(std::move(model), config, offset, count, options, team, monitor);
+  return std::make_unique<SequenceRows>(std::move(model), offset, count, options, team, monitor);
 }
 
 }  // namespace tessera

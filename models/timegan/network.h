@@ -5,9 +5,9 @@
 #include <string>
 
 #include "engine/plan/recorder.h"
-#include "models/config.h"
 #include "models/layers/linear.h"
 #include "models/layers/recurrent.h"
+#include "models/timegan/options.h"
 
 namespace tessera {
 

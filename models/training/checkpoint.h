@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/run/monitor.h"
-#include "models/method.h"
+#include "models/method/method.h"
 #include "models/training/run_identity.h"
 
 namespace tessera {

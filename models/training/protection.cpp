@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "models/data/protection/rare_categories.h"
+#include "models/data/protection/sort_numbers.h"
 #include "models/data/table/types.h"
 #include "models/training/checkpoint.h"
 
@@ -69,6 +72,27 @@ nlohmann::json describe_protection(const std::vector<EmptiedColumn>& emptied, co
                                 c.name, c.rows, options.rare_rows));
   }
   return out;
+}
+
+Sequences cut_protected(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor,
+                        nlohmann::json& provenance) {
+  std::optional<ProtectedNumbers> index;
+  if (const Column* c = options.sequences.index.empty() ? nullptr : table.find(options.sequences.index);
+      c != nullptr && is_numeric(c->type)) {
+    const auto present = std::count_if(c->numbers.begin(), c->numbers.end(), [](double x) { return x == x; });
+    index.emplace(sorted_values(c->numbers, present, 0, options.seed), options.rare_rows,
+                  c->type == ColumnType::integer || c->type == ColumnType::date ? 0 : c->decimals);
+  }
+  Sequences sequences = cut(std::move(table), options.sequences);
+  if (sequences.steps.rows < options.rare_rows)
+    throw Error(ErrorCode::data, fmt::format("The table has {} rows: whatever is learnt from fewer than {} tells of "
+                                             "single rows.\n  --rare-categories keep learns from them as they are.",
+                                             sequences.steps.rows, options.rare_rows));
+  // before lengths change: it finds each row's key by them
+  provenance["rare_categories"] = leave_out_rare(sequences, options, team, monitor);
+  provenance["protected_numbers"] = describe_protection(
+      protect_numbers(sequences, index ? &*index : nullptr, options.rare_rows, options.seed, team), options, monitor);
+  return sequences;
 }
 
 }  // namespace tessera

@@ -5,7 +5,7 @@
 #include "engine/run/monitor.h"
 #include "models/data/protection/protected_numbers.h"
 #include "models/data/sequence/sequences.h"
-#include "models/model.h"
+#include "models/training/fit_options.h"
 
 namespace tessera {
 
@@ -16,5 +16,9 @@ nlohmann::json leave_out_rare(Sequences& sequences, const FitOptions& options, T
 // `emptied`: what protect_numbers() said.
 nlohmann::json describe_protection(const std::vector<EmptiedColumn>& emptied, const FitOptions& options,
                                    const Monitor& monitor);
+
+// The table cut into sequences, protected. `provenance` receives what is to be said of it.
+Sequences cut_protected(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor,
+                        nlohmann::json& provenance);
 
 }  // namespace tessera

@@ -43,7 +43,7 @@ nlohmann::json options_of(const FitOptions& o) {
     std::replace(option.begin(), option.end(), '_', '-');
     json[option] = value;
   }
-  if (method_info(o.config).sequences)
+  if (o.config.method().sequences())
     json.update({{"--sequence-length", o.sequences.length},
                  {"--stride", o.sequences.stride},
                  {"--sequence-key", o.sequences.key},

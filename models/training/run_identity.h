@@ -4,7 +4,7 @@
 #include <string>
 
 #include "engine/run/team.h"
-#include "models/model.h"
+#include "models/training/fit_options.h"
 
 namespace tessera {
 

@@ -10,7 +10,8 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kFewest = 20, kMost = 5000, kShare = 20;  // a twentieth
+constexpr int64_t kFewest = 20, kMost = 5000, kMostSequences = 500, kShare = 20;  // a twentieth
+constexpr uint64_t kHoldOutKey = 0x48454C44;  // apart from the order in which calibration takes rows
 constexpr int64_t kRowsMade = 4096;
 constexpr int kCells = 32;           // of a column; levels beyond share the last
 constexpr size_t kMostPairs = 1000;  // of a wide table so many, evenly spaced
@@ -73,12 +74,13 @@ double distance(const Cells& a, const Cells& b, Team& team) {
 
 class SampledDistance : public HeldOut {
  public:
-  SampledDistance(const Method& method, const RowLayout& layout, const EncodedTable& rows, const RunContext& context)
+  SampledDistance(const RowMethod& method, const RowLayout& layout, const EncodedTable& rows, const RunContext& context)
       : method_(method), layout_(layout), context_(context) {
     add_cells(held_, layout, rows.codes.data(), rows.alphas.data(), rows.rows);
   }
 
   double least() const override { return kLeastDistance; }
+  int64_t size() const override { return held_.rows(); }
   double measure(const States& weights) override {
     const FittedState kept = method_.keep(weights, context_);
     const std::unique_ptr<RowGenerator> rows = method_.row_generator(kept, {}, context_.seed, context_.team);
@@ -98,7 +100,7 @@ class SampledDistance : public HeldOut {
   }
 
  private:
-  const Method& method_;
+  const RowMethod& method_;
   const RowLayout& layout_;
   const RunContext context_;
   Cells held_;
@@ -110,10 +112,9 @@ EncodedTable hold_out(EncodedTable& table, const RowLayout& layout, uint64_t see
   const int64_t count = std::clamp(table.rows / kShare, kFewest, kMost);
   if (table.rows < 4 * kFewest)
     throw Error(ErrorCode::usage, fmt::format("--patience and --keep best hold at least {} rows back to measure on; {} "
-                                              "rows are too few for that.\n  Leave them away.",
+                                              "rows are too few for that.\n  Omit them.",
                                               kFewest, table.rows));
-  // apart from the order in which calibration takes rows
-  const Permutation order(static_cast<uint64_t>(table.rows), seed ^ 0x48454C44);
+  const Permutation order(static_cast<uint64_t>(table.rows), seed ^ kHoldOutKey);
   std::vector<int64_t> away;  // ascending
   for (int64_t i = 0; i < count; ++i) away.push_back(static_cast<int64_t>(order(static_cast<uint64_t>(i))));
   std::sort(away.begin(), away.end());
@@ -136,7 +137,89 @@ EncodedTable hold_out(EncodedTable& table, const RowLayout& layout, uint64_t see
   return held;
 }
 
-std::unique_ptr<HeldOut> sampled_distance(const Method& method, const RowLayout& layout, const EncodedTable& rows,
+namespace {
+
+// Where sequences that share rows end and others begin: the first sequence of each block, then their number.
+std::vector<size_t> disjoint_blocks(const EncodedSequences& s) {
+  std::vector<size_t> starts;
+  int32_t end = 0;
+  for (size_t i = 0; i < s.first.size(); ++i) {
+    if (s.first[i] >= end) starts.push_back(i);
+    end = std::max(end, s.first[i] + s.length[i]);
+  }
+  starts.push_back(s.first.size());
+  return starts;
+}
+
+// Which sequences are held out: whole blocks at random; the last windows of a table of few blocks.
+std::vector<char> chosen_sequences(const EncodedSequences& s, int64_t count, uint64_t seed) {
+  std::vector<char> held(s.first.size(), 0);
+  const std::vector<size_t> blocks = disjoint_blocks(s);
+  const auto most = static_cast<int64_t>(blocks.size()) - 1;
+  if (most < 4 * kFewest) {
+    std::fill(held.end() - count, held.end(), 1);
+    return held;
+  }
+  const Permutation order(static_cast<uint64_t>(most), seed ^ kHoldOutKey);
+  for (int64_t taken = 0, k = 0; taken < count; ++k) {
+    const auto block = static_cast<size_t>(order(static_cast<uint64_t>(k)));
+    for (size_t i = blocks[block]; i < blocks[block + 1]; ++i, ++taken) held[i] = 1;
+  }
+  return held;
+}
+
+// Rows of a table by number.
+EncodedTable rows_of(const EncodedTable& table, const std::vector<int32_t>& rows, const RowLayout& layout) {
+  EncodedTable out;
+  out.rows = static_cast<int64_t>(rows.size());
+  const auto part = [&](const auto& values, auto& into, int64_t width) {
+    for (const int32_t row : rows)
+      into.insert(into.end(), values.begin() + row * width, values.begin() + (row + 1) * width);
+  };
+  part(table.codes, out.codes, layout.codes());
+  part(table.alphas, out.alphas, layout.alphas());
+  return out;
+}
+
+}  // namespace
+
+EncodedSequences hold_out(EncodedSequences& s, const SequenceEncoder& encoder, uint64_t seed) {
+  const auto refuse = [&] {
+    throw Error(
+        ErrorCode::usage,
+        fmt::format("--patience and --keep best hold at least {} sequences back to measure on, and train on none "
+                    "that shares a row with them; {} sequences are too few for that.\n  Omit them.",
+                    kFewest, s.size()));
+  };
+  if (s.size() < 4 * kFewest) refuse();
+  const std::vector<char> chosen = chosen_sequences(s, std::clamp(s.size() / kShare, kFewest, kMostSequences), seed);
+  EncodedSequences held, rest;
+  std::vector<int32_t> held_rows, held_number, rest_number;
+  // the last windows of a table: nothing that training sees reaches into them
+  const auto first_held = std::find(chosen.begin(), chosen.end(), 1) - chosen.begin();
+  const int32_t reached = s.first[static_cast<size_t>(first_held)];
+  const bool tail = std::find(chosen.begin() + first_held, chosen.end(), 0) == chosen.end();
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    if (chosen[i] != 0) {
+      held.first.push_back(static_cast<int32_t>(held_rows.size()));
+      held.length.push_back(s.length[i]);
+      held_number.push_back(static_cast<int32_t>(i));
+      for (int32_t t = 0; t < s.length[i]; ++t) held_rows.push_back(s.first[i] + t);
+    } else if (!tail || s.first[i] + s.length[i] <= reached) {
+      rest.first.push_back(s.first[i]), rest.length.push_back(s.length[i]);
+      rest_number.push_back(static_cast<int32_t>(i));
+    }
+  }
+  if (rest.size() < kFewest) refuse();
+  held.longest = s.longest;
+  held.steps = rows_of(s.steps, held_rows, encoder.steps());
+  held.attributes = rows_of(s.attributes, held_number, encoder.attributes());
+  s.first = std::move(rest.first), s.length = std::move(rest.length);
+  s.attributes = rows_of(s.attributes, rest_number, encoder.attributes());
+  return held;
+}
+
+std::unique_ptr<HeldOut> sampled_distance(const RowMethod& method, const RowLayout& layout, const EncodedTable& rows,
                                           const RunContext& context) {
   return std::make_unique<SampledDistance>(method, layout, rows, context);
 }

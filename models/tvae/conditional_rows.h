@@ -1,6 +1,6 @@
 // Candidates of a TVAE stream: conditions on categories are met by importance over the latent.
 #pragma once
-#include "models/method.h"
+#include "models/method/method.h"
 #include "models/tvae/network.h"
 
 namespace tessera {

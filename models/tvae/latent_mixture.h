@@ -7,7 +7,7 @@
 
 #include "engine/run/monitor.h"
 #include "engine/run/team.h"
-#include "models/training/clock.h"
+#include "models/method/deadline.h"
 
 namespace tessera {
 

@@ -139,7 +139,7 @@ std::vector<std::string> with(std::vector<std::string> first, const std::vector<
 TEST_F(CliSequences, WindowsFromTableToReport) {
   write("real.csv", series(80, 0));
   must(with({"fit", "real.csv", "--model", "m.tessera", "--sequence-length", "8", "--log", "log.csv"}, kSmall));
-  EXPECT_HAS(read("log.csv"), "step,epoch,reconstruction,supervised,discriminator,generator,moments,seconds");
+  EXPECT_HAS(read("log.csv"), "step,epoch,discriminator,generator,supervised,moments,reconstruction,seconds");
   must({"sample", "m.tessera", "--rows", "30", "--output", "synthetic.csv", "--quiet"});
   const auto rows = rows_of(read("synthetic.csv"));
   EXPECT_EQ(rows[0], (std::vector<std::string>{"sequence", "step", "price", "volume"}));

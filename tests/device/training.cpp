@@ -67,7 +67,7 @@ TEST(DeviceTraining, ModelsAreFittedAndSampled) {
   o.as<CtganConfig>().discriminator_dim = {10};
   const auto losses_on = [&](bool device) {
     std::vector<double> losses;
-    o.on_losses = [&](const LossRow& row) { losses.insert(losses.end(), {row.critic, row.generator}); };
+    o.on_losses = [&](const LossRow& row) { losses.insert(losses.end(), {row["critic"], row["generator"]}); };
     o.device = device ? std::shared_ptr<Device>(&float_device(), [](Device*) {}) : nullptr;
     return std::pair{whole::fit(example_people(60, 1), o), losses};
   };

@@ -234,6 +234,42 @@ TEST(Timegan, AnInterruptedRunEndsAsOneThatWasNot) {
   Checkpoints::remove(path);
 }
 
+TEST(Timegan, PatienceAndKeepBestMeasureOnHeldOutSequences) {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("timegan_best_" + std::to_string(getpid()) + ".checkpoint")).string();
+  const Table real = visits(100);
+  FitOptions o = of_visits(30);
+  o.as<TimeganConfig>().joint_iterations = 2000;
+  o.as<TimeganConfig>().learning_rate = 1e-2;
+  o.patience = 1, o.keep_best = true;
+  const Model whole = fit(real, o);
+  const nlohmann::json provenance = whole.describe()["provenance"], held = provenance["held_out"];
+  EXPECT_EQ(held["rows"], 20);
+  EXPECT_GT(held["best"].get<double>(), 0);
+  EXPECT_LE(held["best"].get<double>(), held["last"].get<double>());
+  EXPECT_GT(held["best_step"].get<int64_t>(), 60) << "measured in the joint phase";
+  EXPECT_LE(held["best_step"].get<int64_t>(), provenance["steps"].get<int64_t>());
+  EXPECT_EQ(provenance.value("stopped", ""), "patience");
+  EXPECT_LT(provenance["steps"].get<int64_t>(), 2060);
+
+  o.checkpoint.path = path;
+  std::atomic<bool> cancel{false};
+  Monitor impatient;
+  impatient.cancel = &cancel;
+  impatient.on_progress = [&](const Progress& p) {
+    if (p.phase == std::string("joint") && p.done >= 150) cancel = true;
+  };
+  Team team(2);
+  EXPECT_THROW((void)Model::fit(Table(real), o, team, impatient), Error);
+  o.checkpoint.resume = true;
+  EXPECT_EQ(fit(real, o).bytes(), whole.bytes());
+  Checkpoints::remove(path);
+
+  FitOptions few = of_visits(3);
+  few.keep_best = true;
+  EXPECT_THROW((void)fit(visits(60), few), Error);
+}
+
 TEST(Timegan, TimeThatIsUpEndsEachPhase) {
   const std::string path =
       (std::filesystem::temp_directory_path() / ("timegan_time_" + std::to_string(getpid()) + ".checkpoint")).string();

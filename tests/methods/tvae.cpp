@@ -252,8 +252,8 @@ TEST(Tvae, LossesComeOnceAnEpoch) {
   o.on_losses = [&](const LossRow& r) { rows.push_back(r); };
   fit(example_people(520, 1), o);
   ASSERT_EQ(rows.size(), 5u);
-  for (const LossRow& r : rows) EXPECT_TRUE(r.reconstruction > 0 && r.divergence > 0);
-  EXPECT_LT(rows[4].reconstruction, rows[0].reconstruction);
+  for (const LossRow& r : rows) EXPECT_TRUE(r["reconstruction"] > 0 && r["divergence"] > 0);
+  EXPECT_LT(rows[4]["reconstruction"], rows[0]["reconstruction"]);
 }
 
 TEST(Tvae, ALossThatIsNotFiniteIsNamed) {

@@ -50,7 +50,7 @@ class MaxTime : public testing::TestWithParam<const char*> {
  protected:
   FitOptions endless() const {
     FitOptions o = std::string(GetParam()) == "tvae" ? quick_tvae(1000000, 100) : quick(1000000, 100);
-    if (fits_prior(o.config)) o.as<TvaeConfig>().prior_components = 5;
+    if (o.config->fits_prior()) o.as<TvaeConfig>().prior_components = 5;
     o.calibrate = Tier::full;
     return o;
   }

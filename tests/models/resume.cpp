@@ -293,7 +293,7 @@ TEST_P(Resume, AModelThatIsFinishedIsKnownAndAnotherRefused) {
 TEST_P(Resume, LossesAreToldAgain) {
   std::vector<std::pair<int64_t, double>> whole, parts;
   const auto into = [](auto& list) {
-    return [&list](const LossRow& l) { list.emplace_back(l.step, l.critic + l.reconstruction); };
+    return [&list](const LossRow& l) { list.emplace_back(l.step, l["critic"] + l["reconstruction"]); };
   };
   FitOptions o = options_;
   o.on_losses = into(whole);

@@ -14,7 +14,10 @@
 
 #include "engine/error.h"
 #include "kernels/math/philox.h"
+#include "models/ctgan/options.h"
 #include "models/model.h"
+#include "models/timegan/options.h"
+#include "models/tvae/options.h"
 
 namespace tessera::whole {
 
@@ -110,7 +113,7 @@ double share(const Table& t, F holds) {
 
 // Sets an option of the method by its key.
 inline void set(FitOptions& o, const std::string& key, const std::string& value) {
-  for (const Option& option : options(o.config))
+  for (const Option& option : o.config->options())
     if (key == option.key) return option.set(value);
   throw std::out_of_range("no option " + key);
 }

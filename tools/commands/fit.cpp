@@ -45,15 +45,11 @@ class LossLog {
   // end.
   static void callback(const tessera_losses* l, void* log) {
     auto* self = static_cast<LossLog*>(log);
-    const std::string_view method = l->method;
-    const std::string losses = method == "tvae" ? fmt::format("{:.9g},{:.9g}", l->reconstruction, l->divergence)
-                               : method == "timegan"
-                                   ? fmt::format("{:.9g},{:.9g},{:.9g},{:.9g},{:.9g}", l->reconstruction, l->supervised,
-                                                 l->critic, l->generator, l->moments)
-                                   : fmt::format("{:.9g},{:.9g},{:.9g}", l->critic, l->generator, l->penalty);
     try {
-      if (!self->begun_) self->begin(method, l->step);
-      self->put(fmt::format("{},{:.6g},{},{:.3f}\n", l->step, l->epoch, losses, l->seconds));
+      if (!self->begun_) self->begin(*l);
+      std::string losses;
+      for (size_t k = 0; k < l->count; ++k) losses += fmt::format("{:.9g},", l->values[k]);
+      self->put(fmt::format("{},{:.6g},{}{:.3f}\n", l->step, l->epoch, losses, l->seconds));
       if (std::fflush(self->file_) != 0) self->error_ = errno;
     } catch (const std::exception&) { self->error_ = EIO; }
   }
@@ -71,14 +67,12 @@ class LossLog {
   void empty() {
     if (::ftruncate(::fileno(file_), 0) != 0 && errno != EINVAL) error_ = errno;  // EINVAL: a pipe or a device
   }
-  void begin(std::string_view method, int64_t step) {
+  void begin(const tessera_losses& first) {
     begun_ = true;
     empty();
-    put(method == "tvae"      ? "step,epoch,reconstruction,divergence,seconds\n"
-        : method == "timegan" ? "step,epoch,reconstruction,supervised,discriminator,generator,moments,seconds\n"
-                              : "step,epoch,critic,generator,penalty,seconds\n");
+    put(fmt::format("step,epoch,{},seconds\n", fmt::join(first.names, first.names + first.count, ",")));
     for (const std::string& line : before_)
-      if (const int64_t at = std::strtoll(line.c_str(), nullptr, 10); at > 0 && at < step) put(line + "\n");
+      if (const int64_t at = std::strtoll(line.c_str(), nullptr, 10); at > 0 && at < first.step) put(line + "\n");
     if (error_ != 0) fail();
   }
   void put(const std::string& text) {

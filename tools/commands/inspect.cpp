@@ -203,6 +203,27 @@ std::string sequences(const Json& encoder) {
   return out + "\n";
 }
 
+// How wide the rows are that the networks see, and how many weights sample them.
+std::string sizes(const Json& model, bool of_sequences) {
+  const Json &data = model["data_width"], &conditions = model["condition_width"];
+  const std::string widths =
+      of_sequences ? fmt::format("{} units per step in the networks and {} per sequence", inline_text(data),
+                                 inline_text(conditions))
+                   : fmt::format("{} columns in the networks, {} of them conditions",
+                                 inline_text(data.get<int64_t>() + conditions.get<int64_t>()), inline_text(conditions));
+  std::vector<std::string> networks;
+  for (const Json& n : model["networks"]) networks.push_back(n.get<std::string>());
+  return fmt::format("{}; {} weights in {}{}", widths, inline_text(model["parameters"]),
+                     networks.size() > 1 ? "" : "the ", text::list(networks));
+}
+
+// The names --log has, each with what it is.
+std::string losses(const Json& list) {
+  text::Table t({{"loss"}, {"is", text::Table::Side::left, 90}});
+  for (const Json& loss : list) t.add({loss["name"].get<std::string>(), loss["help"].get<std::string>()});
+  return t.str();
+}
+
 std::string model_page(const Json& model) {
   const Json &columns = model["encoder"]["columns"], &from = model["provenance"];
   const int64_t steps = from.value("steps", int64_t{0});
@@ -211,7 +232,7 @@ std::string model_page(const Json& model) {
                                 inline_text(from["source"]));
   out += steps == 0 ? "untrained\n\n"
                     : fmt::format("trained in {} steps, seed {}\n\n", text::count(steps), inline_text(from["seed"]));
-  const bool of_sequences = model["method"] == "timegan";
+  const bool of_sequences = model["of"] == "sequences";
   if (of_sequences) out.insert(out.size() - 1, sequences(model["encoder"]));
   // No column of a CSV file has one.
   const bool arrow = std::any_of(columns.begin(), columns.end(), [](const Json& c) { return c.contains("arrow"); });
@@ -228,22 +249,8 @@ std::string model_page(const Json& model) {
     if (arrow) cells.insert(cells.begin() + 2, c.contains("arrow") ? arrow_type(c["arrow"].get<std::string>()) : "–");
     t.add(cells);
   }
-  const bool decoder = model.contains("decoder_parameters");
-  if (of_sequences) {
-    out +=
-        t.str() + fmt::format(
-                      "\n  {} units per step in the networks and {} per sequence; {} weights in generator, supervisor "
-                      "and recovery\n\nsettings\n",
-                      inline_text(model["data_width"]), inline_text(model["condition_width"]),
-                      inline_text(model["generator_parameters"]));
-    return out + outline(model["config"]) + privacy_page(model);
-  }
-  out +=
-      t.str() + fmt::format("\n  {} columns in the networks, {} of them conditions; {} weights in the {}\n\nsettings\n",
-                            inline_text(model["data_width"].get<int64_t>() + model["condition_width"].get<int64_t>()),
-                            inline_text(model["condition_width"]),
-                            inline_text(model[decoder ? "decoder_parameters" : "generator_parameters"]),
-                            decoder ? "decoder" : "generator");
+  out += t.str() + "\n  " + sizes(model, of_sequences) + "\n\nlosses of its training\n" + losses(model["losses"]) +
+         "\nsettings\n";
   out += outline(model["config"]) + privacy_page(model);
   return model.contains("calibration") ? out + calibration_page(model["calibration"]) : out;
 }

@@ -93,14 +93,15 @@ std::string launches(const Json& cuda) {
 std::string page(const Json& plan) {
   const Json &memory = plan["memory"], &best = plan["ceilings"];
   const auto size = [&](const char* key) { return text::bytes(memory[key].get<int64_t>()); };
-  const char* what =
-      plan["method"] == "timegan"
-          ? "One iteration of the joint phase of {}, preset {}: batches of {} sequences, {} units per step and {} per "
-            "sequence.\n\n"
-          : "One step of {}, preset {}: a batch of {} rows, {} columns of data and {} of conditions.\n\n";
-  std::string out = fmt::format(fmt::runtime(what), plan["method"].get<std::string>(),
-                                plan["preset"].get<std::string>(), plan["batch"].get<int64_t>(),
-                                plan["data_width"].get<int64_t>(), plan["condition_width"].get<int64_t>());
+  const bool sequences = plan["of"] == "sequences";
+  const auto text_of = [&](const char* key) { return plan[key].get<std::string>(); };
+  const auto count_of = [&](const char* key) { return plan[key].get<int64_t>(); };
+  std::string out = fmt::format("One step of {}{}, preset {}: a batch of {} {}, ",
+                                sequences ? fmt::format("the {} phase of ", text_of("phase")) : "", text_of("method"),
+                                text_of("preset"), count_of("batch"), text_of("of"));
+  out += fmt::format(fmt::runtime(sequences ? "{} units per step and {} per sequence.\n\n"
+                                            : "{} columns of data and {} of conditions.\n\n"),
+                     count_of("data_width"), count_of("condition_width"));
   out += fmt::format("recorded  {} ops\n", plan["recorded_ops"].get<int64_t>()) + passes(plan) + "\n" + ops(plan);
   out += fmt::format("\nlaunches  {} in {} phases\n", plan["launches"].get<int64_t>(), plan["barriers"].get<int64_t>());
   for (const Json& c : plan["row_chains"])

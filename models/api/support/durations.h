@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "models/model.h"
+#include "models/training/fit_options.h"
 
 namespace tessera::api {
 

@@ -9,7 +9,7 @@
 #include "kernels/math/philox.h"
 #include "models/data/encoding/number_code.h"
 #include "models/data/table/decimals.h"
-#include "models/method.h"
+#include "models/method/method.h"
 #include "models/sampling/calibration/profile_arrays.h"
 #include "models/sampling/calibration/raking.h"
 

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "models/data/encoding/encoder.h"
+#include "models/method/deadline.h"
 #include "models/sampling/calibration/profile.h"
 #include "models/sampling/calibration/ratio.h"
 #include "models/sampling/calibration/tier.h"
-#include "models/training/clock.h"
 
 namespace tessera {
 

@@ -16,7 +16,7 @@
 #include "engine/run/monitor.h"
 #include "engine/run/team.h"
 #include "models/layers/linear.h"
-#include "models/training/clock.h"
+#include "models/method/deadline.h"
 
 namespace tessera {
 

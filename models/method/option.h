@@ -44,6 +44,13 @@ struct Option {
 inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 inline constexpr int kMostWidth = 1 << 16, kMostLayers = 64;
 
+// What the methods' lists of options have alike.
+namespace ranges {
+inline constexpr Range kEpochs{0, 1 << 30}, kBatch{2, 1 << 24}, kUnits{1, kMostWidth}, kRate{0, 1, true},
+    kPositive{0, 1e6, true}, kShare{0, 1}, kAny{-kUnbounded, kUnbounded}, kAbove0{0, kUnbounded, true};
+inline constexpr const char* kEpochsHelp = "passes over the table; 0 writes an untrained model";
+}  // namespace ranges
+
 const char* cell_name(Cell cell);         // "gru", "gru-reset-before", "lstm"
 std::vector<std::string_view> choices();  // of the options of kind "choice": every one is a cell
 

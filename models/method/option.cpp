@@ -1,4 +1,4 @@
-#include "models/option.h"
+#include "models/method/option.h"
 
 #include <fmt/format.h>
 

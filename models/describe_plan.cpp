@@ -1,0 +1,131 @@
+// The training step of a table and options, as `tessera plan` shows it.
+#include <nlohmann/json.hpp>
+
+#include "engine/error.h"
+#include "engine/passes/passes.h"
+#include "engine/plan/op_rules.h"
+#include "engine/run/program.h"
+#include "engine/run/roofline.h"
+#include "engine/schedule/placement.h"
+#include "models/describe_launches.h"
+#include "models/preparation.h"
+
+namespace tessera {
+namespace {
+
+// A step of the last phase, which is nearly all of a method's time.
+void record_step(Plan& plan, const Method& method, nlohmann::json& json) {
+  const std::vector<Phase> phases = method.phases();
+  Recorder r(plan);
+  method.record_training(r, phases.size() - 1, 1);
+  json["phase"] = phases.back().name;
+  json["batch"] = phases.back().batch;
+}
+
+void plan_of_sequences(Plan& plan, Table&& table, const FitOptions& options, Team& team, const Monitor& monitor,
+                       nlohmann::json& json) {
+  Model::State state;
+  const EncodedSequences encoded = prepare_sequences(state, std::move(table), options, team, monitor);
+  const SequenceEncoder& encoder = state.sequences->encoder;
+  const std::unique_ptr<SequenceMethod> method = state.sequences->method();
+  method->prepare(encoded, team);
+  record_step(plan, *method, json);
+  json["of"] = "sequences";
+  json["data_width"] = encoder.step_width();
+  json["condition_width"] = encoder.attribute_width();
+  json["memory"]["table_bytes"] = static_cast<int64_t>(encoded.steps.rows * encoder.step_width() * 4);
+}
+
+void plan_of_rows(Plan& plan, Table&& table, const FitOptions& options, Team& team, const Monitor& monitor,
+                  nlohmann::json& json) {
+  Model::State state;
+  const EncodedTable encoded = prepare_rows(state, std::move(table), options, nullptr, team, monitor);
+  if (!state.learnt())
+    throw Error(ErrorCode::data, "the table has only constants and identifiers: there is no step to plan.");
+  const std::unique_ptr<RowMethod> method = state.method();
+  method->prepare(encoded, team);
+  record_step(plan, *method, json);
+  json["of"] = "rows";
+  json["data_width"] = state.encoder.layout().data_width;
+  json["condition_width"] = method->conditions();
+  json["memory"]["table_bytes"] = static_cast<int64_t>(encoded.codes.size() * 4 + encoded.alphas.size() * 4);
+}
+
+}  // namespace
+
+nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor) {
+  Plan plan;
+  nlohmann::json json;
+  json["method"] = options.method;
+  json["preset"] = options.preset;
+  (options.config.method().sequences() ? plan_of_sequences : plan_of_rows)(plan, std::move(table), options, team,
+                                                                           monitor, json);
+  json["recorded_ops"] = plan.nodes.size();
+  json["passes"] = nlohmann::json::array();
+  for (const PassReport& p : optimise(plan, {options.passes_off.begin(), options.passes_off.end()})) {
+    std::string what;
+    for (const PassInfo& info : passes())
+      if (p.pass == info.name) what = info.what;
+    json["passes"].push_back({{"pass", p.pass},
+                              {"what", what},
+                              {"ops_before", p.nodes_before},
+                              {"ops_after", p.nodes_after},
+                              {"flops_before", p.flops_before},
+                              {"flops_after", p.flops_after}});
+  }
+  const Layout layout = lay_out(plan, 4, wanted({options.passes_off.begin(), options.passes_off.end()}, "liveness"));
+  const Placement& placed = layout.placement;
+  json["memory"].update({{"state_bytes", placed.state_bytes},
+                         {"activation_bytes", placed.activation_bytes},
+                         {"without_reuse_bytes", placed.unplaced_bytes}});
+  json["barriers"] = placed.phases.size();
+  json["row_chains"] = nlohmann::json::array();
+  for (const RowChain& c : layout.chains.chains) {
+    const int64_t rows = c.tiles ? kSequenceTile : block_rows(plan, c.rows, team.size());  // of a block
+    nlohmann::json chain{{"rows", c.tiles ? c.rows * kSequenceTile : c.rows},
+                         {"block_rows", rows},
+                         {"block_bytes", c.row_bytes * (c.tiles ? 1 : rows)},
+                         {"ops", nlohmann::json::array()}};
+    for (const int n : c.nodes)
+      if (placed.runs[static_cast<size_t>(n)]) chain["ops"].push_back(op_name(plan.nodes[static_cast<size_t>(n)].op));
+    json["row_chains"].push_back(std::move(chain));
+  }
+  const Ceilings ceilings = measure_ceilings(team, placed.state_bytes + placed.activation_bytes);
+  json["ceilings"] = {{"bytes_per_second", ceilings.bytes_per_second},
+                      {"flops_per_second", ceilings.flops_per_second},
+                      {"threads", team.size()}};
+  json["ops"] = nlohmann::json::array();
+  double flops = 0, bytes = 0, floor_us = 0;
+  int64_t launches = 0;
+  for (size_t n = 0; n < plan.nodes.size(); ++n) {
+    const Node& node = plan.nodes[n];
+    if (!placed.runs[n]) continue;
+    const Cost c = cost(node.op, plan, node.in, node.out);
+    flops += c.flops;
+    bytes += c.bytes;
+    floor_us += 1e6 * ceilings.floor(c);
+    ++launches;
+    nlohmann::json op{{"op", op_name(node.op)},
+                      {"flops", c.flops},
+                      {"bytes", c.bytes},
+                      {"floor_us", 1e6 * ceilings.floor(c)},
+                      {"in", nlohmann::json::array()},
+                      {"out", nlohmann::json::array()}};
+    for (const Id v : node.in)
+      if (v != kNone) op["in"].push_back({plan.shape(v).rows, plan.shape(v).cols});
+    for (const Id v : node.out) {
+      op["out"].push_back({plan.shape(v).rows, plan.shape(v).cols});
+      if (auto name = plan.names.find(v); name != plan.names.end() && !op.contains("name")) op["name"] = name->second;
+    }
+    json["ops"].push_back(std::move(op));
+  }
+  json["launches"] = launches;
+  json["flops"] = flops;
+  json["bytes"] = bytes;
+  json["floor_us"] = floor_us;
+  json["kernels"] = cpu_kernels().name;
+  json["cuda"] = describe_launches(plan);
+  return json;
+}
+
+}  // namespace tessera

@@ -1,0 +1,85 @@
+// A method as the rest of the program knows it, and its hyper-parameters as presets and callers set them. What is not
+// here is in the method's own folder; models/registry.h lists the methods.
+#pragma once
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <span>
+#include <vector>
+
+#include "models/method/losses.h"
+#include "models/method/option.h"
+
+namespace tessera {
+
+class MethodConfig;
+class RowMethod;
+class SequenceEncoder;
+class SequenceMethod;
+struct RowLayout;
+
+// The hyper-parameters of one method; its options.h derives from it.
+struct Hyperparameters {
+  virtual ~Hyperparameters() = default;
+  virtual std::unique_ptr<Hyperparameters> copy() const = 0;
+  virtual std::vector<Option> options() = 0;         // they point into it. Options that set several others come first
+  virtual void check() const {}                      // of the options with each other; Error(usage) names one
+  virtual bool trains() const = 0;                   // false: an untrained model is asked for
+  virtual bool fits_prior() const { return false; }  // after training
+};
+
+// What is the same for every model of a method.
+struct MethodSpec {
+  const char* name;
+  int integer_levels;  // of preset best: integer columns of at most so many values are categories
+  std::unique_ptr<Hyperparameters> (*preset)(bool best);  // of preset best, or of paper
+  std::span<const LossSpec> losses;                       // by column of the ring
+  // one of them: a method learns rows, or sequences
+  std::unique_ptr<RowMethod> (*make_rows)(const RowLayout& layout, const MethodConfig& config);
+  std::unique_ptr<SequenceMethod> (*make_sequences)(const SequenceEncoder& encoder,
+                                                    const MethodConfig& config) = nullptr;
+
+  bool sequences() const { return make_sequences != nullptr; }
+  MethodConfig config(bool best) const;
+};
+
+// A method and its hyper-parameters: a value.
+class MethodConfig {
+ public:
+  MethodConfig() = default;  // of no method
+  MethodConfig(const MethodSpec& method, std::unique_ptr<Hyperparameters> values)
+      : method_(&method), values_(std::move(values)) {}
+  MethodConfig(const MethodConfig& other)
+      : method_(other.method_), values_(other.values_ ? other.values_->copy() : nullptr) {}
+  MethodConfig(MethodConfig&&) noexcept = default;
+  MethodConfig& operator=(MethodConfig other) noexcept {
+    method_ = other.method_, values_ = std::move(other.values_);
+    return *this;
+  }
+
+  const MethodSpec& method() const { return *method_; }
+  const Hyperparameters* operator->() const { return values_.get(); }
+  Hyperparameters* operator->() { return values_.get(); }
+  // throws std::bad_cast for another method's
+  template <class Config>
+  Config& as() {
+    return dynamic_cast<Config&>(*values_);
+  }
+  template <class Config>
+  const Config& as() const {
+    return dynamic_cast<const Config&>(*values_);
+  }
+
+ private:
+  const MethodSpec* method_ = nullptr;
+  std::unique_ptr<Hyperparameters> values_;
+};
+inline MethodConfig MethodSpec::config(bool best) const { return {*this, preset(best)}; }
+
+// Every option within its range, and the options with each other. Error(usage) names the option.
+void check_config(const MethodConfig& config);
+
+nlohmann::json config_json(const MethodConfig& config);
+// What config_json() wrote, or somebody else: throws Error(format) for what no configuration holds.
+MethodConfig read_config(const MethodSpec& method, const nlohmann::json& json);
+
+}  // namespace tessera

@@ -1,0 +1,28 @@
+#include "models/method/method.h"
+
+#include <algorithm>
+
+namespace tessera {
+
+Phase passes_over(int64_t rows, int64_t epochs, int64_t batch, double decay_from) {
+  const int64_t epoch = std::max<int64_t>(rows / batch, 1);
+  Phase p{"train", epochs * epoch, batch, epoch, true};
+  p.decay_from = decay_from;
+  return p;
+}
+
+void bind_rows(Program& p, const EncodedTable& table) {
+  p.bind_if("codes", table.codes.data());
+  p.bind_if("alphas", table.alphas.data());
+}
+
+void load_states(Program& p, const States& states) {
+  for (const auto& [leaf, values] : states) {
+    const Id id = p.plan().find_leaf(leaf);
+    // A method that samples under conditions may have a state of another size in the place of a kept one, and loads it
+    // itself.
+    if (id != kNone && p.plan().shape(id).count() == static_cast<int64_t>(values.size())) p.put(leaf, values.data());
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,170 @@
+// What fit, sample and the model file ask of a method. Each method answers in a folder of its own; what goes around
+// them is written once: training/trainer.cpp (the loop), sampling/ (the streams), model_file.cpp.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/plan/recorder.h"
+#include "engine/run/compile.h"
+#include "engine/run/monitor.h"
+#include "engine/run/program.h"
+#include "engine/run/team.h"
+#include "models/data/encoding/encoder.h"
+#include "models/data/sequence/sequences.h"
+#include "models/method/config.h"
+#include "models/method/deadline.h"
+#include "models/method/losses.h"
+
+namespace tessera {
+
+// Contents of states of a plan, by leaf.
+using States = std::map<std::string, std::vector<float>>;
+
+// What is left of training: all that sampling needs.
+struct FittedState {
+  States states;                        // of the sampling plan
+  std::vector<int64_t> condition_rows;  // CTGAN: of each condition, by position, the rows that had it
+  int64_t active = 0;                   // TVAE: latent dimensions of the fitted prior
+};
+
+// A tensor of the model file and where it lies in FittedState::states.
+struct TensorSpec {
+  std::string name;
+  std::vector<int64_t> shape;
+  std::string state;
+  int64_t state_size;
+  std::function<int64_t(int64_t)> element;  // element i of the tensor → index in the state
+  // what a negative element would be ("a negative variance"); nullptr: a number like others
+  const char* negative = nullptr;
+};
+
+// A row that is tried, and the number of the try.
+struct Candidate {
+  int64_t row;
+  int32_t attempt;
+};
+
+// Which levels of a category span can meet the conditions on its column.
+struct AllowedLevels {
+  const Span* span;
+  std::vector<char> level;
+};
+
+// Makes the candidates of one stream.
+class RowGenerator {
+ public:
+  virtual ~RowGenerator() = default;
+  // outputs "codes" and "alphas"; bound "rows" [batch, 3] says who each row is
+  virtual void record(Recorder& r, int64_t batch) const = 0;
+  virtual void bind(Program& program) = 0;  // the bound leaves that are the method's own
+  // Before a run: what is chosen for each of the batch's rows (candidates beyond the list repeat the last one), in what
+  // is bound to the program.
+  virtual void choose(Program&, std::span<const Candidate>) {}
+  // After a run: whether candidate i, row i of the batch, may be a row. A candidate that is refused costs a try.
+  virtual bool accepts(const Program&, int64_t, const Candidate&) const { return true; }
+};
+
+// How well weights do on rows, or sequences, that training does not see.
+class HeldOut {
+ public:
+  virtual ~HeldOut() = default;
+  // of the leaves of start(); lower is better, and the same weights give the same number
+  virtual double measure(const States& weights) = 0;
+  virtual double least() const = 0;  // the smallest difference that is worth training for
+  virtual int64_t size() const = 0;  // rows, or sequences
+};
+
+struct RunContext {
+  uint64_t seed;
+  const std::set<std::string>& passes_off;
+  Team& team;
+  const Monitor& monitor;
+  Deadline until = {};  // of what follows training
+
+  Target target() const { return {team, seed, Device::processor(), passes_off}; }  // of plans beside the training's
+};
+
+// A stretch of training: one step, replayed. Each phase is a plan of its own over the states that those before it left.
+struct Phase {
+  std::string name;                 // in progress: "train"
+  int64_t steps = 0;                // 0: left out
+  int64_t batch = 1;                // rows of a step
+  int64_t epoch = 1;                // steps that a row of losses stands for; patience and checkpoints count them
+  bool in_epochs = false;           // how progress counts: epochs, or steps
+  double decay_from = 1;            // share of the steps after which the learning rate falls to 0
+  double cost = 1;                  // of a step beside one of the other phases
+  std::vector<size_t> losses = {};  // columns of the ring that it has; none: all
+  const char* unit() const { return in_epochs ? "epochs" : "steps"; }
+  double units(double n) const { return n / static_cast<double>(in_epochs ? epoch : 1); }  // of so many steps
+};
+// The one phase of a method that passes over rows.
+Phase passes_over(int64_t rows, int64_t epochs, int64_t batch, double decay_from);
+
+class Method {
+ public:
+  virtual ~Method() = default;
+  virtual const MethodSpec& spec() const = 0;
+
+  // Training, on what prepare() of RowMethod or SequenceMethod was given.
+  virtual std::vector<Phase> phases() const = 0;
+  virtual double learning_rate() const = 0;
+  virtual States start(uint64_t seed) const = 0;  // what states begin with, those that do not begin with 0
+  // before a phase: the states that it has beside those of start()
+  virtual void enter(size_t /*phase*/, States&) const {}
+  // of `steps` steps; losses into the ring "losses", a column for each of spec().losses
+  virtual void record_training(Recorder& r, size_t phase, int64_t steps) const = 0;
+  virtual void bind(Program& program) const = 0;
+  virtual void relax() const {}  // what training has touched of arrays in scratch need not stay in memory
+  // from the states of start() and enter(), as training left them
+  virtual FittedState keep(States end, const RunContext& context) const = 0;
+  virtual double rows_after() const { return 0; }  // the time keep() takes, in rows of a step: --max-time leaves it
+
+  // The model file: every tensor it holds of FittedState::states. kept.active is known.
+  virtual void visit_tensors(const FittedState& kept, const std::function<void(const TensorSpec&)>& visit) const = 0;
+  virtual int64_t most_active() const { return 1; }       // FittedState::active at most
+  virtual void check_fitted(const FittedState&) const {}  // Error(format) for what no training leaves
+
+  // For `plan` and `inspect`.
+  virtual int64_t parameters() const = 0;                 // weights that sampling uses
+  virtual std::vector<std::string> networks() const = 0;  // that have them: "generator"
+};
+
+// A method whose model is of rows.
+class RowMethod : public Method {
+ public:
+  virtual void prepare(const EncodedTable& table, Team& team) = 0;  // the table outlives the method
+  // On the rows given; they and the context outlive the result. Null: the method has no such measure, and neither
+  // --patience nor --keep best may be asked of it.
+  virtual std::unique_ptr<HeldOut> held_out(const EncodedTable&, const RunContext&) const { return nullptr; }
+  // `allowed` holds the category columns that have conditions.
+  virtual std::unique_ptr<RowGenerator> row_generator(const FittedState& kept,
+                                                      const std::vector<AllowedLevels>& allowed, uint64_t seed,
+                                                      Team& team) const = 0;
+  // Width of the condition vector: how many conditions
+  // FittedState::condition_rows counts.
+  virtual int64_t conditions() const { return 0; }
+};
+
+// A method whose model is of sequences.
+class SequenceMethod : public Method {
+ public:
+  virtual void prepare(const EncodedSequences& sequences, Team& team) = 0;  // they outlive the method
+  virtual std::unique_ptr<HeldOut> held_out(const EncodedSequences&, const RunContext&) const { return nullptr; }
+  // Sequences: output "x" [batch, steps·features]. Bound: "rows" [batch, 3] (who each sequence is), "length" [batch,
+  // 1], "attributes" [batch, attributes].
+  virtual void record_sampling(Recorder& r, int64_t batch) const = 0;
+  // The method of rows that learns what is decided once a sequence, of so many.
+  virtual MethodConfig attribute_config(int64_t sequences) const = 0;
+};
+
+// The leaves "codes" and "alphas".
+void bind_rows(Program& p, const EncodedTable& table);
+// Copies into those states of a program that it has in the same size.
+void load_states(Program& p, const States& states);
+
+}  // namespace tessera

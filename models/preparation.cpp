@@ -1,0 +1,51 @@
+#include "models/preparation.h"
+
+#include "engine/error.h"
+#include "models/data/identifiers/permutation.h"
+#include "models/data/protection/rare_categories.h"
+#include "models/training/protection.h"
+
+namespace tessera {
+
+void begin(Model::State& state, const Table& table, const FitOptions& options) {
+  if (table.rows == 0) throw Error(ErrorCode::data, "the table has no rows: there is nothing to learn from.");
+  state.preset = options.preset;
+  state.config = options.config;
+  check_config(state.config);
+  state.provenance.update({{"source", options.source}, {"rows", table.rows}, {"seed", options.seed}});
+}
+
+Table sample_rows(const Encoder& encoder, const Table& table, uint64_t seed) {
+  const Permutation order(static_cast<uint64_t>(table.rows), seed);
+  std::vector<int64_t> rows(static_cast<size_t>(std::min(table.rows, Calibration::kMostRows)));
+  for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<int64_t>(order(i));
+  Table picked = encoder.pick(table, rows);
+  for (const Column& c : table.columns) c.relax();
+  return picked;
+}
+
+EncodedTable prepare_rows(Model::State& state, Table&& table, const FitOptions& options, Table* sample, Team& team,
+                          const Monitor& monitor) {
+  begin(state, table, options);
+  state.provenance["rare_categories"] = leave_out_rare(table, options, team, monitor);
+  state.provenance["protected_numbers"] =
+      describe_protection(protect_numbers(table, options.rare_rows, options.seed, team), options, monitor);
+  EncoderOptions encoder = options.encoder;
+  encoder.seed = options.seed;
+  encoder.least_rows = std::max(options.rare_rows, kRareRows);
+  state.encoder = Encoder::fit(table, encoder, team, monitor);
+  if (sample != nullptr) *sample = sample_rows(state.encoder, table, options.seed);
+  return state.encoder.encode(std::move(table), team, monitor);
+}
+
+EncodedSequences prepare_sequences(Model::State& state, Table&& table, const FitOptions& options, Team& team,
+                                   const Monitor& monitor) {
+  begin(state, table, options);
+  Sequences sequences = cut_protected(std::move(table), options, team, monitor, state.provenance);
+  state.sequences = std::make_unique<SequenceModel>();
+  state.sequences->config = state.config;
+  state.sequences->encoder = SequenceEncoder::fit(sequences, options.seed, team, monitor);
+  return state.sequences->encoder.encode(std::move(sequences), team, monitor);
+}
+
+}  // namespace tessera

@@ -1,0 +1,20 @@
+// From a table to what a method learns from: protected, encoded. Shared by fit and plan.
+#pragma once
+#include "models/model_state.h"
+
+namespace tessera {
+
+// What a model is beside its weights, and what is said of where it came from.
+void begin(Model::State& state, const Table& table, const FitOptions& options);
+
+// `sample`, unless null, receives the rows a calibration looks at: they are gone afterwards.
+EncodedTable prepare_rows(Model::State& state, Table&& table, const FitOptions& options, Table* sample, Team& team,
+                          const Monitor& monitor);
+// Real rows in random order, all of them or as many as a calibration looks at.
+Table sample_rows(const Encoder& encoder, const Table& table, uint64_t seed);
+
+// Fills the encoder of `state.sequences`.
+EncodedSequences prepare_sequences(Model::State& state, Table&& table, const FitOptions& options, Team& team,
+                                   const Monitor& monitor);
+
+}  // namespace tessera

@@ -1,0 +1,26 @@
+#include "models/registry.h"
+
+#include <fmt/format.h>
+
+#include "engine/error.h"
+#include "models/ctgan/options.h"
+#include "models/timegan/options.h"
+#include "models/tvae/options.h"
+
+namespace tessera {
+
+const std::vector<const MethodSpec*>& methods() {
+  static const std::vector<const MethodSpec*> all{&kTvae, &kCtgan, &kTimegan};
+  return all;
+}
+
+const MethodSpec& method_named(const std::string& name) {
+  std::string names;
+  for (const MethodSpec* m : methods()) {
+    if (name == m->name) return *m;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", m->name);
+  }
+  throw Error(ErrorCode::usage, fmt::format("--method {}: there are {}.", name, names));
+}
+
+}  // namespace tessera

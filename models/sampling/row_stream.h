@@ -1,0 +1,42 @@
+// What a caller says of a sample, and the rows it gets.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "models/data/table/table.h"
+#include "models/sampling/calibration/tier.h"
+
+namespace tessera {
+
+class Device;  // engine/device/device.h
+
+struct SampleOptions {
+  uint64_t seed = 0;
+  std::string where;               // "" or an expression, see models/sampling/where.h
+  int batch = 0;                   // rows made at a time; 0: chosen. Never changes a row
+  std::shared_ptr<Device> device;  // where rows are made; null: the processor
+  // candidates a row may take under `where` before Error(condition); 0: 65,536, fewer where none of the first million
+  // of a block of rows meets it
+  int max_tries = 0;
+  std::optional<Tier> calibrate;  // none: the tier that served best when the model was calibrated
+  double min_yield = kMinYield;   // share of candidates that calibration must keep; it gives up exactness for it
+};
+
+struct SampleReport {
+  int64_t rows = 0, candidates = 0;
+  int64_t settled = 0;    // rows for which the likeliest of kMostTries candidates was taken
+  Tier tier = Tier::off;  // the calibration they went through
+};
+
+// Rows [offset, offset + count) of the infinite table that (model, seed, where) defines, batch after batch.
+class RowStream {
+ public:
+  virtual ~RowStream() = default;
+  // false: no more rows. Throws Error(condition) with the rows found and the rarest term, Error(cancelled)
+  virtual bool next(Table& batch) = 0;
+  virtual SampleReport report() const = 0;
+};
+
+}  // namespace tessera

@@ -1,0 +1,34 @@
+#pragma once
+#include "models/method/config.h"
+
+namespace tessera {
+
+// TimeGAN (Yoon et al. 2019, as their code has it).
+struct TimeganConfig : Hyperparameters {
+  // of each phase; 0: left out
+  int embedding_iterations = 10000, supervised_iterations = 10000, joint_iterations = 10000;
+  int batch = 128;  // sequences, drawn with replacement
+  int hidden = 24;  // units of a recurrent layer
+  int layers = 3;   // of every network; the supervisor has one less
+  int noise = 0;    // wide at each step; 0: as wide as a step of the data, but at least least_noise
+  int least_noise = 0;
+  // the generator's first layer begins in a random state instead of 0: what tells sequences apart is there from the
+  // first step on
+  bool random_start = false;
+  Cell cell = Cell::gru;
+  double gamma = 1;  // weight of the discriminator's verdict on latent steps before they are supervised
+  double learning_rate = 1e-3;
+  double beta1 = 0.9, beta2 = 0.999, adam_eps = 1e-8;
+  // exponential average of the networks that sampling uses, over the joint phase; 0: the last weights
+  double average_decay = 0;
+
+  int64_t iterations() const { return int64_t{embedding_iterations} + supervised_iterations + joint_iterations; }
+
+  std::unique_ptr<Hyperparameters> copy() const override { return std::make_unique<TimeganConfig>(*this); }
+  std::vector<Option> options() override;
+  bool trains() const override { return iterations() > 0; }
+};
+
+extern const MethodSpec kTimegan;
+
+}  // namespace tessera

@@ -1,0 +1,57 @@
+// What a caller says of a fit.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/data/encoding/encoder.h"
+#include "models/data/sequence/sequences.h"
+#include "models/method/config.h"
+#include "models/method/deadline.h"
+#include "models/method/losses.h"
+#include "models/sampling/calibration/tier.h"
+
+namespace tessera {
+
+class Device;  // engine/device/device.h
+
+// Where a run keeps itself while it goes, and how often; models/training/checkpoint.h.
+struct CheckpointOptions {
+  std::string path;  // empty: nowhere
+  double every_seconds = 60;
+  int64_t every_epochs = 0;  // instead of seconds, where it is not 0
+  bool resume = false;       // go on from what is there; false: what is there is removed
+};
+
+struct FitOptions {
+  std::string method;           // "": the first of the registry
+  std::string preset = "best";  // "best" | "paper"; apply_preset() sets the rest from method and preset
+  MethodConfig config;          // of that method
+  template <class Config>
+  Config& as() {
+    return config.as<Config>();
+  }
+  SequenceOptions sequences;  // what makes sequences of the table; read by sequence methods
+  EncoderOptions encoder;
+  uint64_t seed = 0;
+  Tier calibrate = Tier::full;  // the highest tier that is learnt after training
+  // rows a category must have to be learnt; see models/data/protection/rare_categories.h
+  int64_t rare_rows = 1;
+  std::string source;                             // where the rows came from, for the provenance
+  std::function<void(const LossRow&)> on_losses;  // at least once an epoch; may be empty
+  std::vector<std::string> passes_off;            // plan passes to leave out, for study; see `tessera plan`
+  std::shared_ptr<Device> device;                 // where training steps run; null: the processor
+  CheckpointOptions checkpoint;
+  // epochs without a better held-out measure after which training comes to its end; 0: none. See
+  // models/training/validation.h
+  int patience = 0;
+  bool keep_best = false;       // of the weights measured, those that were best
+  double max_seconds = 0;       // of the whole run, from `begun` on; 0: as long as it takes
+  Clock now = seconds_now;      // what counts them
+  std::optional<double> begun;  // when the run began, by that clock; none: with fit()
+};
+
+}  // namespace tessera

@@ -1,0 +1,89 @@
+// Sequences that are held out share no row with those that are trained on.
+#include "models/tables.h"
+#include "models/training/validation.h"
+
+namespace tessera::whole {
+namespace {
+
+Table series(int64_t keys, int64_t rows_each) {
+  const int64_t rows = keys * rows_each;
+  return table(
+      {numbers_by("key", ColumnType::integer, rows,
+                  [&](int64_t i) { return 1.0 + static_cast<double>(i / rows_each); }),
+       numbers_by("kind", ColumnType::integer, rows, [&](int64_t i) { return static_cast<double>(i / rows_each % 7); }),
+       numbers_by(
+           "x", ColumnType::decimal, rows, [](int64_t i) { return uniform(i); }, 4)});
+}
+
+struct Held {
+  EncodedSequences all, rest, held;
+};
+
+Held split(const Table& t, const SequenceOptions& options) {
+  Team team(1);
+  Sequences sequences = cut(Table(t), options);
+  const SequenceEncoder encoder = SequenceEncoder::fit(sequences, 1, team, {});
+  Held out;
+  out.all = encoder.encode(std::move(sequences), team, {});
+  out.rest = encoder.encode(cut(Table(t), options), team, {});
+  out.held = hold_out(out.rest, encoder, 5);
+  return out;
+}
+
+// Every held-out sequence is one of the table's, and none of them reaches into one that is left.
+void check(const Held& h) {
+  std::map<int32_t, int32_t> left;  // rows that are trained on
+  for (size_t i = 0; i < h.rest.first.size(); ++i)
+    for (int32_t t = 0; t < h.rest.length[i]; ++t) left[h.rest.first[i] + t] = 1;
+  size_t found = 0;
+  for (size_t i = 0; i < h.all.first.size() && found < h.held.first.size(); ++i) {
+    const float* here = h.all.steps.alphas.data() + h.all.first[i];
+    const float* there = h.held.steps.alphas.data() + h.held.first[found];
+    if (h.all.length[i] != h.held.length[found] || !std::equal(here, here + h.all.length[i], there)) continue;
+    for (int32_t t = 0; t < h.all.length[i]; ++t) EXPECT_EQ(left.count(h.all.first[i] + t), 0u) << i;
+    ++found;
+  }
+  EXPECT_EQ(found, h.held.first.size());
+  EXPECT_EQ(h.held.attributes.rows, h.held.size());
+  EXPECT_EQ(h.rest.attributes.rows, h.rest.size());
+}
+
+TEST(HeldOutSequences, AreTheLastWindowsOfOneSeries) {
+  SequenceOptions o;
+  o.length = 10;
+  const Table t = without(series(1, 500), "kind");
+  const Held h = split(t, o);
+  EXPECT_EQ(h.held.size(), 491 / 20);
+  EXPECT_EQ(h.rest.size(), 491 - 491 / 20 - 9);
+  check(h);
+}
+
+TEST(HeldOutSequences, AreWholeKeys) {
+  SequenceOptions o;
+  o.key = "key", o.statics = {"kind"};
+  const Held h = split(series(200, 5), o);
+  EXPECT_EQ(h.held.size(), 20);
+  EXPECT_EQ(h.rest.size(), 180);
+  check(h);
+}
+
+TEST(HeldOutSequences, AreWholeKeysWhereWindowsAreCut) {
+  SequenceOptions o;
+  o.key = "key", o.length = 3;
+  const Held h = split(without(series(100, 5), "kind"), o);
+  EXPECT_EQ(h.held.size() % 3, 0);
+  EXPECT_GE(h.held.size(), 20);
+  EXPECT_EQ(h.rest.size() + h.held.size(), 300);
+  check(h);
+}
+
+TEST(HeldOutSequences, TooFewAreRefused) {
+  SequenceOptions o;
+  o.length = 10;
+  EXPECT_THROW((void)split(series(1, 60), o), Error);
+  o.length = 60;
+  EXPECT_THROW((void)split(series(1, 150), o), Error) << "none would be left to train on";
+}
+
+}  // namespace
+}  // namespace tessera::whole
