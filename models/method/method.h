@@ -27,9 +27,9 @@ using States = std::map<std::string, std::vector<float>>;
 
 // What is left of training: all that sampling needs.
 struct FittedState {
-  States states;                        // of the sampling plan
-  std::vector<int64_t> condition_rows;  // CTGAN: of each condition, by position, the rows that had it
-  int64_t active = 0;                   // TVAE: latent dimensions of the fitted prior
+  States states{};                        // of the sampling plan
+  std::vector<int64_t> condition_rows{};  // CTGAN: of each condition, by position, the rows that had it
+  int64_t active = 0;                     // TVAE: latent dimensions of the fitted prior
 };
 
 // A tensor of the model file and where it lies in FittedState::states.

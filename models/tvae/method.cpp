@@ -9,6 +9,7 @@
 #include "models/layers/initial_weights.h"
 #include "models/layers/weights.h"
 #include "models/method/method.h"
+#include "models/method/row_outputs.h"
 #include "models/tvae/conditional_rows.h"
 #include "models/tvae/latent_mixture.h"
 #include "models/tvae/method.h"
@@ -32,30 +33,10 @@ struct Posteriors {
 
 Posteriors posteriors(const Tvae& m, const EncodedTable& table, const std::vector<float>& encoder,
                       const RunContext& context) {
-  Posteriors out;
-  out.rows = std::min(table.rows, kPosteriorRows);
-  out.dimensions = m.config.embedding_dim;
-  const int64_t batch = std::max<int64_t>(std::min(out.rows, kPosteriorBatch), 2);
-  const auto program =
-      compile(context.target(), Purpose::posterior, [&](Recorder& r) { record_posterior(r, m, table.rows, batch); });
-  Program& p = *program;
-  std::vector<int32_t> row(static_cast<size_t>(batch));
-  p.bind_if("codes", table.codes.data());
-  p.bind_if("alphas", table.alphas.data());
-  p.bind_if("row", row.data());
-  load_states(p, {{"encoder", encoder}});
-  const Id mean = p.find("mean"), stddev = p.find("stddev");
-  for (int64_t first = 0; first < out.rows; first += batch) {
-    const int64_t n = std::min(batch, out.rows - first);
-    for (int64_t i = 0; i < batch; ++i)
-      row[static_cast<size_t>(i)] = static_cast<int32_t>((first + std::min(i, n - 1)) * table.rows / out.rows);
-    p.run(1);
-    const std::vector<float> a = p.read<float>(mean), b = p.read<float>(stddev);
-    out.mean.insert(out.mean.end(), a.begin(), a.begin() + n * out.dimensions);
-    out.stddev.insert(out.stddev.end(), b.begin(), b.begin() + n * out.dimensions);
-    context.monitor.check_cancelled("prior");
-  }
-  return out;
+  auto out = outputs_of_rows(table, kPosteriorRows, {{"encoder", encoder}}, {"mean", "stddev"}, Purpose::posterior,
+                             context, [&](Recorder& r, int64_t batch) { record_posterior(r, m, table.rows, batch); });
+  const int64_t dimensions = m.config.embedding_dim, rows = static_cast<int64_t>(out[0].size()) / dimensions;
+  return {rows, dimensions, std::move(out[0]), std::move(out[1])};
 }
 
 // Mean KL divergence of each dimension from N(0, 1), in nats.

@@ -1,0 +1,6 @@
+#pragma once
+#include "models/method/config.h"
+
+namespace tessera {
+extern const MethodSpec kAutoencoder;
+}
