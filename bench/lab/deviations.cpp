@@ -47,8 +47,8 @@ int main(int argc, char** argv) {
     const Var index =
         r.emit(DrawConditions{r.next_purpose(), batch, draw.columns(), 0}, {cumulative, start, none, none, Var{}})[0];
     const Condition c{index, m.cond > 0 ? r.emit1(SparseDense{m.cond, 1}, {index, Var{}}) : Var{}};
-    const Var logits = generate(r, m, r.normal("z", {batch, m.config.embedding_dim}), c,
-                                how.count("batch") != 0 ? Norm::batch : Norm::running, m.generator);
+    const Var logits = generate(m, r.normal("z", {batch, m.config.embedding_dim}), c,
+                                how.count("batch") != 0 ? Norm::training : Norm::inference);
     const Var noise = how.count("argmax") != 0 ? fill(r, logits.shape(), 0.5) : r.uniform("u", logits.shape());
     const auto drawn = r.emit(SpanSample{m.spans->table(), 0x1p-24, 1 - 0x1p-24}, {logits, noise});
     r.output(drawn[0], "codes");
