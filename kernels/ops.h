@@ -112,6 +112,20 @@ struct SparseWgrad {  // in index, (value), d [rows, N], (addend [blocks·width,
   bool operator==(const SparseWgrad&) const = default;
 };
 
+// A product with a weight that is there in blocks only: masks as structure (blocks that make a staircase), or products
+// side by side (a block each). What lies outside the blocks is not read, is no factor 0, and comes out as 0.
+//   forward  in x [M, depth], weight [rows, cols], (addend [M, cols] or [1, cols])
+//            out [M, cols] = x·weight (+ addend)
+//   input    in d [M, cols], weight · out [M, depth] = d·weightᵀ
+//   weight   in x [M, depth], d [M, cols] · out [rows, cols] = xᵀ·d
+struct BlockTable;
+struct BlockMatmul {
+  enum Form : int { forward, input, weight } form;
+  const BlockTable* blocks;
+  bool addend;  // forward
+  bool operator==(const BlockMatmul&) const = default;
+};
+
 // ---- elementwise --------------------------------------------------------------------------------
 struct Unary {  // a, b are the parameters of the functions that have some
   enum Fn : int {
@@ -373,6 +387,16 @@ struct SpanTable {  // spans lie side by side, in order
   int count, width, tanhs, softmaxes, cond_width;
 };
 
+// The blocks of a weight [rows, cols], as kernels read them (the engine owns the arrays).
+struct BlockTable {
+  struct Item {  // rows [row, row + rows) and columns [col, col + cols) of the weight meet depth [from, from + rows)
+    int row, rows, col, cols, from;
+  };
+  const Item* items;  // in the order in which a sum takes them; they share no element
+  const Item* holes;  // the rest of the weight (without `from`)
+  int count, hole_count, depth, rows, cols;
+};
+
 // In which parts a backend's kernels can be asked for an op. Which inputs are then cut the same way the op's traits say
 // (engine/ops/rule.h).
 struct Parts {
@@ -398,6 +422,7 @@ struct Parts {
   X(CompactRows, compact_rows, Parts::whole) \
   X(MixtureDraw, mixture_draw, Parts::blocks | Parts::rows) \
   X(Matmul, matmul, Parts::blocks | Parts::rows | Parts::cols | Parts::tiles | Parts::packed) \
+  X(BlockMatmul, block_matmul, Parts::blocks) \
   X(SparseDense, sparse_dense, Parts::blocks | Parts::rows) \
   X(SparsePick, sparse_pick, Parts::blocks | Parts::rows) \
   X(SparseMatmul, sparse_matmul, Parts::blocks | Parts::rows) \

@@ -1,4 +1,4 @@
-// matmul and the sparse products.
+// matmul, block_matmul and the sparse products.
 #pragma once
 #include "engine/ops/rule.h"
 
@@ -48,6 +48,57 @@ struct Rule<Matmul> {
     double k = 0;
     for (int p = 0; p < op.pairs; ++p) k += static_cast<double>(depth(op, in, p));
     return 2 * k * static_cast<double>(out[0].count());
+  }
+};
+
+template <>
+struct Rule<BlockMatmul> {
+  static Traits traits(const BlockMatmul& op, size_t) {
+    const bool rows = op.form != BlockMatmul::weight;
+    return {.rows = rows ? Follows::of({0, 2}) : Follows::never(),
+            .cols = Follows::never(),
+            .elements = Follows::never(),
+            .batch = rows};
+  }
+  static std::vector<Result> infer(const BlockMatmul& op, const Shapes& in) {
+    const BlockTable& b = *op.blocks;
+    const Shape weight{b.rows, b.cols};
+    require(in.size() == (op.addend ? 3u : 2u) && (!op.addend || op.form == BlockMatmul::forward),
+            "block_matmul inputs");
+    require(in[0].cols == (op.form == BlockMatmul::input ? b.cols : b.depth), "block_matmul depth");
+    if (op.form == BlockMatmul::weight) {
+      require(in[1] == Shape{in[0].rows, b.cols}, "block_matmul columns");
+      return {{weight}};
+    }
+    require(in[1] == weight, "block_matmul weight");
+    const Shape out{in[0].rows, op.form == BlockMatmul::forward ? b.cols : b.depth};
+    if (op.addend)
+      require(in[2].cols == out.cols && (in[2].rows == out.rows || in[2].rows == 1), "block_matmul addend");
+    return {{out}};
+  }
+  // The three forms are one trilinear function's derivatives: of x, of the weight and of the result.
+  static std::vector<Var> vjp(Recorder&, const BlockMatmul& op, const Vjp& v) {
+    const Var d = v.d_out[0], a = v.in[0], b = v.in[1];
+    switch (op.form) {
+      case BlockMatmul::forward: {
+        std::vector<Var> g{block_matmul(BlockMatmul::input, op.blocks, d, b),
+                           block_matmul(BlockMatmul::weight, op.blocks, a, d)};
+        if (op.addend) g.push_back(sum_to(d, v.in[2].shape()));
+        return g;
+      }
+      case BlockMatmul::input:
+        return {block_matmul(BlockMatmul::forward, op.blocks, d, b),
+                block_matmul(BlockMatmul::weight, op.blocks, d, a)};
+      case BlockMatmul::weight:
+        return {block_matmul(BlockMatmul::input, op.blocks, b, d), block_matmul(BlockMatmul::forward, op.blocks, a, d)};
+    }
+    return {};
+  }
+  static double flops(const BlockMatmul& op, const Shapes& in, const Shapes&) {
+    double elements = 0;
+    for (int k = 0; k < op.blocks->count; ++k)
+      elements += static_cast<double>(op.blocks->items[k].rows) * op.blocks->items[k].cols;
+    return 2 * static_cast<double>(in[0].rows) * elements;
   }
 };
 

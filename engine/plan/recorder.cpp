@@ -145,6 +145,11 @@ Var zip(Binary::Fn fn, Var x, Var y) {
 }  // namespace
 
 Var matmul(Var a, Var b, bool trans_a, bool trans_b) { return a.r->emit1(Matmul{trans_a, trans_b, 1, false}, {a, b}); }
+Var block_matmul(BlockMatmul::Form form, const BlockTable* blocks, Var x, Var y, Var addend) {
+  std::vector<Var> in{x, y};
+  if (addend) in.push_back(addend);
+  return x.r->emit1(BlockMatmul{form, blocks, static_cast<bool>(addend)}, in);
+}
 Var operator+(Var x, Var y) { return zip(Binary::add, x, y); }
 Var operator-(Var x, Var y) { return zip(Binary::sub, x, y); }
 Var operator*(Var x, Var y) { return zip(Binary::mul, x, y); }

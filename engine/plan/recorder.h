@@ -122,6 +122,8 @@ std::vector<Var> pullback(Recorder& r, const std::vector<Var>& outputs, const st
 
 // ---- the vocabulary -----------------------------------------------------------------------------
 Var matmul(Var a, Var b, bool trans_a = false, bool trans_b = false);
+// A product with a weight that is there in blocks only; forward may have an addend.
+Var block_matmul(BlockMatmul::Form form, const BlockTable* blocks, Var x, Var y, Var addend = {});
 Var operator+(Var x, Var y);  // y may be [r, c], [1, c], [r, 1] or [1, 1]; x too, then they change sides
 Var operator-(Var x, Var y);
 Var operator*(Var x, Var y);

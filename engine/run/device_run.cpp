@@ -49,6 +49,10 @@ void DeviceRun::place_arrays(SpanTable& t) {
   place(t.items, t.count, "the spans of a row");
   place(t.cond_span, t.cond_width, "the spans of a row");
 }
+void DeviceRun::place_arrays(BlockTable& t) {
+  place(t.items, t.count, "the blocks of a weight");
+  place(t.holes, t.hole_count, "the blocks of a weight");
+}
 void DeviceRun::place_arrays(ProfileTable& t) {
   place(t.columns, t.column_count, "the profile of a table");
   place(t.numbers, t.number_count, "the profile of a table");
@@ -67,6 +71,7 @@ const Op& DeviceRun::localise(const Op& op) {
   std::visit(
       [&](auto& o) {
         if constexpr (requires { o.spans; }) place_table(spans_, o.spans);
+        if constexpr (requires { o.blocks; }) place_table(blocks_, o.blocks);
         if constexpr (requires { o.profile; }) place_table(profiles_, o.profile);
       },
       ops_.back());

@@ -66,6 +66,7 @@ class DeviceRun {
   template <class T>
   void place(const T*& array, int count, const char* what);  // makes it the device's copy
   void place_arrays(SpanTable& t);
+  void place_arrays(BlockTable& t);
   void place_arrays(ProfileTable& t);
   // Copies a host table that an op points to, with its arrays, to the device; ops with the same table share the copy.
   template <class Table>
@@ -79,6 +80,7 @@ class DeviceRun {
   StepState on_device_{};  // the contents of step_, as far as known here
   std::map<int, std::unique_ptr<DeviceBytes>> bound_;
   std::map<const SpanTable*, SpanTable> spans_;
+  std::map<const BlockTable*, BlockTable> blocks_;
   std::map<const ProfileTable*, ProfileTable> profiles_;
   std::deque<std::unique_ptr<DeviceBytes>> tables_;
   std::deque<Op> ops_;

@@ -1,26 +1,15 @@
-// matmul: out [M, N] = Σ_i op(A_i)·op(B_i) (+ addend). NN forward, NT towards the input, TN towards the weights; every
-// product accumulates in k order.
-//   2·M·N·K FLOP; compute-bound for M ≥ ~30. A tile of the output packs its columns of B (kDepth deep) and runs a
-//   register-blocked micro-kernel (14×32 floats with AVX-512, 6×16 with AVX2, 6×8 plain) over fixed-stride copies of
-//   rows of A. Which rows share a tile does not change a bit: a row's sum is one chain over k, cut every `depth` by K
-//       alone.
+// matmul, block_matmul.
+//   matmul: out [M, N] = Σ_i op(A_i)·op(B_i) (+ addend). NN forward, NT towards the input, TN towards the weights;
+//   every product accumulates in k order. 2·M·N·K FLOP; compute-bound for M ≥ ~30. A tile of the output is one product
+//   of product.h.
+//   block_matmul: products with a weight that is there in blocks only, one product a block. 2·M FLOP an element of the
+//   blocks, in every form. A row's sum starts with the addend or 0 and takes the blocks in their order; of the form
+//   `weight` a tile is a block, or zeros everything outside.
+#include "kernels/cpu/product.h"
 #include "kernels/cpu/tables.h"
 
 namespace tessera::TESSERA_ISA {
 namespace {
-
-template <class T>
-struct Shape {
-  static constexpr int kLanes = Simd<T>::kLanes;
-  static constexpr int kNr = 2 * kLanes;
-  static constexpr int kMr = kVectorBytes == 64 ? static_cast<int>(kRegisterRows) : 6;
-  static constexpr int kSpan = (kMr + kLanes - 1) / kLanes * kLanes;  // kMr in whole vectors
-  static constexpr int kDepth = 256;
-  // rows of the copy of A; not a power of two, so that they do not meet in one cache set
-  static constexpr int kStride = kDepth + 16;
-  static constexpr int kTileRows = 224 / kMr * kMr;
-  static constexpr int kTileCols = 256;
-};
 
 struct Tiling {
   int64_t rows, cols, across;  // of a tile; tiles side by side
@@ -42,96 +31,9 @@ Tiling tiling(const Call& call) {
   return t;
 }
 
-// One block of R rows × kNr columns: c = first ? acc + addend : c + acc. a(i, k) at a[i·si + k·sk].
-template <class T, int R, int si, int sk>
-void micro(int64_t depth, const T* a, const T* b, T* c, int64_t ldc, int64_t rows, int64_t cols, bool first,
-           const T* addend, int64_t ld_addend) {
-  using S = Shape<T>;
-  constexpr int L = S::kLanes;
-  Vec<T> acc[R][2];
-  for (int i = 0; i < R; ++i) acc[i][0] = acc[i][1] = Vec<T>{};
-  for (int64_t k = 0; k < depth; ++k, b += S::kNr, a += sk) {
-    const Vec<T> b0 = load(b), b1 = load(b + L);
-#pragma GCC unroll 16
-    for (int i = 0; i < R; ++i) {
-      const Vec<T> ai = lanes_of(a[i * si]);
-      acc[i][0] = mul_add(ai, b0, acc[i][0]);
-      acc[i][1] = mul_add(ai, b1, acc[i][1]);
-    }
-  }
-  const bool whole = cols >= S::kNr;
-#pragma GCC unroll 16
-  for (int i = 0; i < R; ++i) {
-    if (i >= rows) break;
-    T* row = c + i * ldc;
-    const T* more = first ? (addend == nullptr ? nullptr : addend + i * ld_addend) : row;
-    if (whole) {
-      if (more != nullptr) {
-        acc[i][0] += load(more);
-        acc[i][1] += load(more + L);
-      }
-      store(row, acc[i][0]);
-      store(row + L, acc[i][1]);
-    } else {
-      T edge[S::kNr];
-      store(edge, acc[i][0]);
-      store(edge + L, acc[i][1]);
-      for (int64_t j = 0; j < cols; ++j) row[j] = more != nullptr ? edge[j] + more[j] : edge[j];
-    }
-  }
-}
-
-template <class T, int si, int sk>
-void rows_of(int64_t rows, int64_t depth, const T* a, const T* b, T* c, int64_t ldc, int64_t cols, bool first,
-             const T* addend, int64_t ld_addend) {
-#define TESSERA_ROWS(R) \
-  if (rows <= R) return micro<T, R, si, sk>(depth, a, b, c, ldc, rows, cols, first, addend, ld_addend)
-  TESSERA_ROWS(1);
-  TESSERA_ROWS(2);
-  TESSERA_ROWS(4);
-  TESSERA_ROWS(6);
-  if constexpr (Shape<T>::kMr > 6) {
-    TESSERA_ROWS(8);
-    TESSERA_ROWS(10);
-    TESSERA_ROWS(12);
-    TESSERA_ROWS(14);
-  }
-#undef TESSERA_ROWS
-}
-
-// b [depth, kNr] ← columns [col, col + kNr) of op(B), zero beyond the last column.
-template <class T>
-void pack_b(const Mat<T>& m, bool trans, int64_t k0, int64_t depth, int64_t col, int64_t cols, T* b) {
-  constexpr int N = Shape<T>::kNr;
-  if (!trans) {
-    for (int64_t k = 0; k < depth; ++k) {
-      const T* row = m.row(k0 + k) + col;
-      T* to = b + k * N;
-      if (cols >= N) {
-        store(to, load(row));
-        store(to + N / 2, load(row + N / 2));
-      } else {
-        for (int64_t j = 0; j < N; ++j) to[j] = j < cols ? row[j] : T(0);
-      }
-    }
-    return;
-  }
-  for (int64_t j = 0; j < N; j += 4) {
-    if (j + 4 <= cols) {
-      const T* rows[4];
-      for (int q = 0; q < 4; ++q) rows[q] = m.row(col + j + q) + k0;
-      transpose4(rows, depth, b + j, N);
-    } else {
-      for (int64_t q = j; q < j + 4; ++q)
-        for (int64_t k = 0; k < depth; ++k) b[k * N + q] = q < cols ? m.row(col + q)[k0 + k] : T(0);
-    }
-  }
-}
-
 template <class T>
 int64_t scratch_bytes(const Call&) {
-  using S = Shape<T>;
-  return static_cast<int64_t>(sizeof(T)) * (S::kDepth * S::kTileCols + S::kMr * S::kStride + S::kSpan) + 64;
+  return kProductScratch<T>;
 }
 
 template <class T>
@@ -139,77 +41,94 @@ int64_t tiles(const Call& call) {
   return call.out[0].rows == 0 || call.out[0].cols == 0 ? 0 : tiling<T>(call).tiles(call.out[0].rows);
 }
 
-constexpr int64_t kAtOnce = 8;  // rows that are copied side by side
-
 template <class T>
 void run(const Call& call, int64_t tile, void* scratch) {
-  using S = Shape<T>;
   const auto& op = *static_cast<const Matmul*>(call.op);
-  const Mat<T> out(call.out[0]);
   const Tiling t = tiling<T>(call);
+  const Mat<T> out(call.out[0]), addend(op.addend ? call.in[2 * op.pairs] : View{});
   const Range rows = piece(tile / t.across, t.rows, out.rows), cols = piece(tile % t.across, t.cols, out.cols);
-  T* packed_b = static_cast<T*>(scratch);
-  T* packed_a = packed_b + S::kDepth * S::kTileCols;
-  const View* extra = op.addend ? &call.in[2 * op.pairs] : nullptr;
-  bool first = true;
   for (int pair = 0; pair < op.pairs; ++pair) {
     const Mat<T> a(call.in[2 * pair]), b(call.in[2 * pair + 1]);
-    const int64_t K = op.trans_a ? a.rows : a.cols;
-    const int64_t blocks = div_up(K, S::kDepth), step = blocks == 0 ? 0 : div_up(K, blocks);
-    for (int64_t k0 = 0; k0 < K || (K == 0 && first && k0 == 0); k0 += step == 0 ? 1 : step) {
-      const int64_t depth = K == 0 ? 0 : least(step, K - k0);
-      for (int64_t j = cols.begin; j < cols.end; j += S::kNr)
-        pack_b(b, op.trans_b, k0, depth, j, cols.end - j, packed_b + (j - cols.begin) * depth);
-      for (int64_t i = rows.begin; i < rows.end; i += S::kMr) {
-        const int64_t r = least(S::kMr, rows.end - i);
-        if (op.trans_a) {
-          // A full row of columns is copied a vector at a time; what goes beyond kMr is overwritten by the next row,
-          // and the copy has room for the last one.
-          const bool wide = i + S::kSpan <= a.cols;
-          int64_t k = 0;
-          for (; wide && k + kAtOnce <= depth; k += kAtOnce) {  // loads first: each would wait for the store before it
-            for (int64_t q = 0; q < kAtOnce; ++q) __builtin_prefetch(a.row(k0 + k + 2 * kAtOnce + q) + i);
-            Vec<T> row[kAtOnce][S::kSpan / S::kLanes];
-#pragma GCC unroll 8
-            for (int64_t q = 0; q < kAtOnce; ++q)
-              for (int p = 0; p < S::kSpan / S::kLanes; ++p) row[q][p] = load(a.row(k0 + k + q) + i + p * S::kLanes);
-#pragma GCC unroll 8
-            for (int64_t q = 0; q < kAtOnce; ++q)
-              for (int p = 0; p < S::kSpan / S::kLanes; ++p)
-                store(packed_a + (k + q) * S::kMr + p * S::kLanes, row[q][p]);
-          }
-          for (; k < depth; ++k) {
-            const T* from = a.row(k0 + k) + i;
-            T* to = packed_a + k * S::kMr;
-            if (wide) {
-              for (int q = 0; q < S::kSpan; q += S::kLanes) store(to + q, load(from + q));
-            } else {
-              for (int64_t q = 0; q < S::kMr; ++q) to[q] = q < r ? from[q] : T(0);
-            }
-          }
-        } else {
-          for (int64_t q = 0; q < r; ++q)
-            memcpy(packed_a + q * S::kStride, a.row(i + q) + k0, static_cast<size_t>(depth) * sizeof(T));
-        }
-        for (int64_t j = cols.begin; j < cols.end; j += S::kNr) {
-          const T* panel = packed_b + (j - cols.begin) * depth;
-          T* c = out.row(i) + j;
-          const T* more = extra == nullptr
-                              ? nullptr
-                              : static_cast<const T*>(extra->data) + (extra->rows == 1 ? 0 : i * extra->ld) + j;
-          const int64_t ld_more = extra == nullptr || extra->rows == 1 ? 0 : extra->ld;
-          if (op.trans_a)
-            rows_of<T, 1, S::kMr>(r, depth, packed_a, panel, c, out.ld, cols.end - j, first, more, ld_more);
-          else rows_of<T, S::kStride, 1>(r, depth, packed_a, panel, c, out.ld, cols.end - j, first, more, ld_more);
-        }
-      }
-      first = false;
-    }
+    multiply<T>({a, b, out, op.trans_a, op.trans_b, addend}, rows, cols, pair == 0, scratch);
   }
+}
+
+using Item = BlockTable::Item;
+
+// Rows [row, row + rows) and columns [col, col + cols) of a view.
+template <class T>
+Mat<T> part(const View& v, int64_t row, int64_t rows, int64_t col, int64_t cols) {
+  return Mat<T>(View{static_cast<T*>(v.data) + row * v.ld + col, rows, cols, v.ld, v.item_bytes});
+}
+
+template <class T>
+void add_product(const Product<T>& p, const Range& rows, bool first, void* scratch) {
+  for (int64_t c = 0; c < p.out.cols; c += Shape<T>::kTileCols)
+    multiply(p, rows, {c, least(c + Shape<T>::kTileCols, p.out.cols)}, first, scratch);
+}
+
+template <class T>
+constexpr int64_t kBlockRows = 8 * Shape<T>::kMr;  // of a tile, where whole rows are made
+
+template <class T>
+void along_rows_run(const Call& call, const BlockMatmul& op, int64_t tile, void* scratch) {
+  const View &left = call.in[0], &weight = call.in[1], &out = call.out[0];
+  const Mat<T> to(out), addend(op.addend ? call.in[2] : View{});
+  const Range rows = call.block ? Range{0, out.rows} : piece(tile, kBlockRows<T>, out.rows);
+  const size_t bytes = static_cast<size_t>(out.cols) * sizeof(T);
+  for (int64_t i = rows.begin; i < rows.end; ++i) {
+    if (addend) memcpy(to.row(i), addend.row(addend.rows == 1 ? 0 : i), bytes);
+    else memset(to.row(i), 0, bytes);
+  }
+  const int64_t M = out.rows;
+  const Mat<T> none(View{});
+  for (int k = 0; k < op.blocks->count; ++k) {
+    const Item& b = op.blocks->items[k];
+    const Mat<T> w = part<T>(weight, b.row, b.rows, b.col, b.cols);
+    if (op.form == BlockMatmul::forward)
+      add_product<T>({part<T>(left, 0, M, b.from, b.rows), w, part<T>(out, 0, M, b.col, b.cols), false, false, none},
+                     rows, false, scratch);
+    else
+      add_product<T>({part<T>(left, 0, M, b.col, b.cols), w, part<T>(out, 0, M, b.from, b.rows), false, true, none},
+                     rows, false, scratch);
+  }
+}
+
+template <class T>
+void weight_run(const Call& call, const BlockTable& blocks, int64_t tile, void* scratch) {
+  const View &x = call.in[0], &d = call.in[1], &out = call.out[0];
+  if (tile < blocks.count) {
+    const Item& b = blocks.items[tile];
+    add_product<T>({part<T>(x, 0, x.rows, b.from, b.rows), part<T>(d, 0, d.rows, b.col, b.cols),
+                    part<T>(out, b.row, b.rows, b.col, b.cols), true, false, Mat<T>(View{})},
+                   {0, b.rows}, true, scratch);
+    return;
+  }
+  for (int k = 0; k < blocks.hole_count; ++k) {
+    const Item& h = blocks.holes[k];
+    const Mat<T> to = part<T>(out, h.row, h.rows, h.col, h.cols);
+    for (int64_t i = 0; i < h.rows; ++i) memset(to.row(i), 0, static_cast<size_t>(h.cols) * sizeof(T));
+  }
+}
+
+template <class T>
+void block_run(const Call& call, int64_t tile, void* scratch) {
+  const auto& op = *static_cast<const BlockMatmul*>(call.op);
+  if (op.form == BlockMatmul::weight) weight_run<T>(call, *op.blocks, tile, scratch);
+  else along_rows_run<T>(call, op, tile, scratch);
+}
+
+template <class T>
+int64_t block_tiles(const Call& call) {
+  const auto& op = *static_cast<const BlockMatmul*>(call.op);
+  const View& out = call.out[0];
+  if (op.form == BlockMatmul::weight) return op.blocks->count + (op.blocks->hole_count > 0 ? 1 : 0);
+  return call.block ? 1 : div_up(out.rows, kBlockRows<T>);
 }
 
 }  // namespace
 
 TESSERA_KERNEL(matmul, tiles<T>, run<T>, scratch_bytes<T>)
+TESSERA_KERNEL(block_matmul, block_tiles<T>, block_run<T>, scratch_bytes<T>)
 
 }  // namespace tessera::TESSERA_ISA

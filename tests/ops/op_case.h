@@ -88,6 +88,7 @@ const Cases& all_cases();
 std::vector<std::string> op_names();  // of TESSERA_OPS
 // By family; tests/engine/op_<family>.cpp.
 void linear_cases(Cases&);
+void block_matmul_cases(Cases&);
 void sparse_cases(Cases&);
 void elementwise_cases(Cases&);
 void reduce_cases(Cases&);

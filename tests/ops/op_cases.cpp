@@ -6,8 +6,8 @@ namespace tessera::oracle {
 const Cases& all_cases() {
   static const Cases cases = [] {
     Cases c;
-    for (const auto add : {linear_cases, sparse_cases, elementwise_cases, reduce_cases, view_cases, span_cases,
-                           batch_norm_cases, recurrent_cases, source_cases, profile_cases, ending_cases})
+    for (const auto add : {linear_cases, block_matmul_cases, sparse_cases, elementwise_cases, reduce_cases, view_cases,
+                           span_cases, batch_norm_cases, recurrent_cases, source_cases, profile_cases, ending_cases})
       add(c);
     return c;
   }();
