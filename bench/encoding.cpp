@@ -8,7 +8,7 @@
 
 #include "kernels/math/philox.h"
 #include "models/data/encoding/encoder.h"
-#include "models/data/encoding/mixture.h"
+#include "models/data/mixture/mixture.h"
 #include "models/data/protection/sort_numbers.h"
 
 namespace tessera {

@@ -1,6 +1,6 @@
 // The mixture fit: equal to the published vectors from the same partition, as good as scikit-learn's own fits from its
 // own, exact on counts.
-#include "models/data/encoding/mixture.h"
+#include "models/data/mixture/mixture.h"
 
 #include <gtest/gtest.h>
 

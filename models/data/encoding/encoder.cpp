@@ -71,6 +71,27 @@ void encode_levels(const LevelCode& l, const ColumnCode& column, const Column& v
   }
 }
 
+void encode_bins(const BinCode& b, const ColumnCode& column, const Column& values, int64_t first, int64_t rows,
+                 const Place& to) {
+  const int64_t bad = b.encode(values.numbers.data() + first, rows, to.code + first * to.code_stride, to.code_stride);
+  if (bad >= 0) unknown(column, first + bad, "is missing");
+}
+
+// What is drawn of row i at decoding: for column `index`, by (row, try).
+Philox row_words(uint32_t index, const int64_t* row_ids, const int32_t* tries, int64_t i, uint64_t seed) {
+  return random_words(seed, Purpose::decode, index, static_cast<uint64_t>(row_ids[i]),
+                      tries == nullptr ? 0 : static_cast<uint32_t>(tries[i]));
+}
+
+void decode_bins(const BinCode& b, uint32_t index, const int32_t* code, int64_t stride, const int64_t* row_ids,
+                 const int32_t* tries, int64_t rows, uint64_t seed, Column& out) {
+  out.numbers.resize(static_cast<size_t>(rows));
+  for (int64_t i = 0; i < rows; ++i) {
+    const Philox p = row_words(index, row_ids, tries, i, seed);
+    out.numbers[static_cast<size_t>(i)] = b.value(code[i * stride], open_uniform(p.word[0], p.word[1]));
+  }
+}
+
 void decode_levels(const LevelCode& l, uint32_t index, const int32_t* code, int64_t stride, const int64_t* row_ids,
                    const int32_t* tries, int64_t rows, uint64_t seed, Column& out) {
   if (!l.numbers.empty()) {
@@ -91,8 +112,7 @@ void decode_levels(const LevelCode& l, uint32_t index, const int32_t* code, int6
     if (c == missing) {
       c = -1;
     } else if (c == rare) {
-      const Philox p = random_words(seed, Purpose::decode, index, static_cast<uint64_t>(row_ids[i]),
-                                    tries == nullptr ? 0 : static_cast<uint32_t>(tries[i]));
+      const Philox p = row_words(index, row_ids, tries, i, seed);
       const size_t text = l.draw_rare((static_cast<uint64_t>(p.word[0]) << 32) | p.word[1]);
       const auto [entry, fresh] = drawn.try_emplace(text, static_cast<int32_t>(out.values.size()));
       if (fresh) out.values.push_back(l.rare[text]);
@@ -180,12 +200,12 @@ EncodedTable Encoder::encode(Table&& table, Team& team, const Monitor& monitor) 
       if (const auto* l = std::get_if<LevelCode>(&s.columns[j].code))
         level_of_code[static_cast<size_t>(i)] = l->levels_of(table.columns[j].values);
     });
-    team.for_each(blocks, [&](int64_t b) {
-      if (b % (kRowsResident / kBlockRows) == 0) {
+    team.for_each(blocks, [&](int64_t block) {
+      if (block % (kRowsResident / kBlockRows) == 0) {
         out.relax();
         for (size_t j = begin; j < end; ++j) table.columns[j].relax();
       }
-      const int64_t first = b * kBlockRows, rows = std::min(kBlockRows, table.rows - first);
+      const int64_t first = block * kBlockRows, rows = std::min(kBlockRows, table.rows - first);
       for (size_t j = begin; j < end; ++j) {
         const ColumnCode& column = s.columns[j];
         const Place to{out.alphas.data() + s.first_alpha[j], alphas, out.codes.data() + s.first_code[j], codes};
@@ -193,6 +213,8 @@ EncodedTable Encoder::encode(Table&& table, Team& team, const Monitor& monitor) 
           encode_numbers(*n, column, table.columns[j], static_cast<uint32_t>(j), first, rows, s.seed, to);
         if (const auto* r = std::get_if<RangeCode>(&column.code))
           encode_range(*r, column, table.columns[j], first, rows, to);
+        if (const auto* b = std::get_if<BinCode>(&column.code))
+          encode_bins(*b, column, table.columns[j], first, rows, to);
         if (const auto* l = std::get_if<LevelCode>(&column.code))
           encode_levels(*l, column, table.columns[j], level_of_code[j - begin], first, rows, to);
       }
@@ -228,6 +250,8 @@ Table Encoder::decode(const float* alphas, const int32_t* codes, const int64_t* 
     } else if (const auto* r = std::get_if<RangeCode>(&column.code)) {
       c.numbers.resize(static_cast<size_t>(rows));
       r->decode(alphas + s.first_alpha[j], alpha_stride, code, code_stride, rows, c.numbers.data());
+    } else if (const auto* b = std::get_if<BinCode>(&column.code)) {
+      decode_bins(*b, index, code, code_stride, row_ids, tries, rows, seed, c);
     } else if (const auto* l = std::get_if<LevelCode>(&column.code)) {
       decode_levels(*l, index, code, code_stride, row_ids, tries, rows, seed, c);
     } else if (const auto* id = std::get_if<IdentifierCode>(&column.code)) {
@@ -258,6 +282,9 @@ Encoder::Codes Encoder::codes(int column) const {
   if (const auto* n = std::get_if<NumberCode>(&c.code)) {
     out.mean = n->mean, out.stddev = n->stddev, out.range = n->range(), out.values = n->spikes;
     if (n->missing) out.values.push_back(kMissing);
+  } else if (const auto* b = std::get_if<BinCode>(&c.code)) {
+    for (int k = 0; k < b->levels(); ++k) out.values.push_back(b->value(k, 0.5));
+    if (b->missing) out.values.push_back(kMissing);
   } else if (const auto* l = std::get_if<LevelCode>(&c.code)) {
     out.values = l->numbers;
     if (l->missing) out.values.push_back(kMissing);

@@ -19,17 +19,19 @@ namespace tessera {
 
 // One span of a row in the networks: a scalar under tanh, or one choice out of `width` under softmax.
 struct Span {
-  enum class Part { alpha, mode, category };
+  enum class Part { alpha, mode, bin, category };
   int column;  // index of the table column
   Part part;   // alpha: position inside the mode, width 1 · mode, category: softmax
   int start;   // first column of the data row
   int width;
-  int cond_start;  // offset in the condition vector; −1 unless the span is a category
+  int cond_start;     // offset in the condition vector; −1 unless the span is a category
+  int ascending = 0;  // of a choice: so many first levels are numbers, ascending
 };
 
 // Spans tile [0, data_width) in order; a numeric column is one alpha then its modes (mixture modes, then spike levels,
 // then the missing level);
-// under Numbers::range one alpha then, if it has missing values, two modes (present, missing).
+// under Numbers::range one alpha then, if it has missing values, two modes (present, missing); under Numbers::bins one
+// choice among bins and spikes (bin_code.h).
 struct RowLayout {
   std::vector<Span> spans;
   int data_width = 0;
@@ -48,13 +50,15 @@ struct EncodedTable {
 };
 
 struct EncoderOptions {
-  // The encoding of a numeric column: one alpha and a choice among the modes of a mixture (rows of a table), or its
-  // position in its range (steps of a sequence, range_code.h).
-  enum class Numbers { modes, range } numbers = Numbers::modes;
+  // The encoding of a numeric column: one alpha and a choice among the modes of a mixture (rows of a table), its
+  // position in its range (steps of a sequence, range_code.h), or one choice among quantile bins (bin_code.h).
+  enum class Numbers { modes, range, bins } numbers = Numbers::modes;
   int max_modes = 10;  // mixture components a numeric column may have (the paper's 10)
+  int max_bins = 128;  // and bins; a value that fills as much as one of so many becomes a level of its own
   // a value held by this share of a numeric column's rows becomes a level of its own; 0: never
   double spike_share = 0.05;
-  int integer_levels = 16;  // integers with at most this many distinct values become categories; 0: never
+  // integers (with bins: all numbers) with at most this many distinct values become categories; 0: never
+  int integer_levels = 16;
   // levels per column in the networks; rarer values share one level and are decoded by their frequencies
   int max_categories = 1000;
   uint64_t seed = 0;  // for the mixtures' k-means++ starts
@@ -94,7 +98,7 @@ class Encoder {
   // their own share the number after the last.
   Table pick(const Table& table, const std::vector<int64_t>& rows) const;
   int32_t levels(int column) const;  // texts of a column that have a level of their own
-  // The meaning of a column's codes: the modes of its numbers, then values; or texts.
+  // The meaning of a column's codes: the modes of its numbers, then values (a bin's median); or texts.
   struct Codes {
     int code = -1, alpha = -1;         // the column's places in an encoded row; −1: none
     std::vector<double> mean, stddev;  // of the modes; number_of_mode() decodes them within `range`

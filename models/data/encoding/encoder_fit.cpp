@@ -110,6 +110,17 @@ LevelCode levels(const std::vector<double>& values, bool missing) {
   return out;
 }
 
+// The largest power of ten that divides every value of a column of whole numbers; 1 for others.
+double whole_step(const std::vector<double>& values, int decimals) {
+  constexpr double kLargest = 1e9;
+  double step = 1;
+  const auto divides = [&](double by) {
+    return std::all_of(values.begin(), values.end(), [by](double x) { return std::fmod(x, by) == 0; });
+  };
+  while (decimals == 0 && step < kLargest && divides(10 * step)) step *= 10;
+  return step;
+}
+
 void fit_numbers(const Column& column, uint32_t index, const EncoderOptions& o, ColumnCode& out) {
   const int decimals = column.type == ColumnType::integer || column.type == ColumnType::date ? 0 : column.decimals;
   const Survey seen = survey_numbers(column, decimals, static_cast<size_t>(std::max(o.integer_levels, 1)));
@@ -131,32 +142,42 @@ void fit_numbers(const Column& column, uint32_t index, const EncoderOptions& o, 
     out.code = std::move(code);
     return;
   }
-  if (column.type == ColumnType::integer && static_cast<int64_t>(seen.distinct.size()) <= o.integer_levels) {
+  const bool bins = o.numbers == EncoderOptions::Numbers::bins;
+  if ((bins || column.type == ColumnType::integer) && static_cast<int64_t>(seen.distinct.size()) <= o.integer_levels) {
     out.code = levels(seen.distinct, missing);
     return;
   }
 
   std::vector<double> values = sorted_values(column.numbers, seen.present, index, o.seed);
-  Spikes spikes = find_spikes(column, values, seen.present, o.spike_share);
+  Spikes spikes = find_spikes(column, values, seen.present, bins ? 1.0 / o.max_bins : o.spike_share);
   if (spikes.rest.size() <= 1) {  // one value left: its mixture would have no width
     for (const double x : spikes.rest)
       spikes.values.insert(std::lower_bound(spikes.values.begin(), spikes.values.end(), x), x);
     out.code = levels(spikes.values, missing);
     return;
   }
-  NumberCode code;
-  code.missing = missing;
-  code.low = seen.low, code.high = seen.high;
-  code.spikes = std::move(spikes.values);
-  code.decimals = seen.on_grid ? decimals : -1;
-  if (!code.spikes.empty())
-    std::erase_if(values, [&](double x) { return std::binary_search(code.spikes.begin(), code.spikes.end(), x); });
+  const double step = whole_step(values, seen.on_grid ? decimals : -1);
+  if (!spikes.values.empty())
+    std::erase_if(values, [&](double x) { return std::binary_search(spikes.values.begin(), spikes.values.end(), x); });
   if (values.empty() || values.front() == values.back()) {  // the sample contained fewer than two of the others
     values.insert(values.end(), spikes.rest.begin(), spikes.rest.end());
     sort_numbers(values);
   }
-  code.fit_modes(values, {o.max_modes, o.seed, index});
-  out.code = std::move(code);
+  const auto fit = [&](auto code, auto&& learn) {
+    code.missing = missing;
+    code.spikes = std::move(spikes.values);
+    code.decimals = seen.on_grid ? decimals : -1;
+    learn(code);
+    out.code = std::move(code);
+  };
+  if (bins) {
+    fit(BinCode(), [&](BinCode& c) { c.step = step, c.fit_bins(values, o.max_bins); });
+    return;
+  }
+  fit(NumberCode(), [&](NumberCode& c) {
+    c.low = seen.low, c.high = seen.high;
+    c.fit_modes(values, {o.max_modes, o.seed, index});
+  });
 }
 
 void fit_texts(const Column& column, const EncoderOptions& o, ColumnCode& out) {
@@ -210,7 +231,8 @@ Encoder Encoder::fit(const Table& table, const EncoderOptions& options, Team& te
   out.state_->seed = options.seed;
   out.state_->columns.resize(table.columns.size());
   std::mutex reporting;
-  int64_t modes = 0;
+  const bool bins = options.numbers == EncoderOptions::Numbers::bins;
+  int64_t parts = 0;  // modes, or bins
   double done = 0;
   const double total = static_cast<double>(table.columns.size());
   team.for_each(static_cast<int64_t>(table.columns.size()), [&](int64_t j) {
@@ -223,9 +245,10 @@ Encoder Encoder::fit(const Table& table, const EncoderOptions& options, Team& te
     else fit_texts(column, options, code);
     const std::lock_guard lock(reporting);
     done += 1;
-    if (const auto* numbers = std::get_if<NumberCode>(&code.code)) modes += numbers->modes();
-    monitor.report(
-        {"mixtures", done, total, "columns", done == total ? counted(modes, "mode") : column.name, done == total});
+    if (const auto* numbers = std::get_if<NumberCode>(&code.code)) parts += numbers->modes();
+    if (const auto* numbers = std::get_if<BinCode>(&code.code)) parts += numbers->bins();
+    monitor.report({bins ? "quantiles" : "mixtures", done, total, "columns",
+                    done == total ? counted(parts, bins ? "bin" : "mode") : column.name, done == total});
   });
   out.state_->lay_out();
   return out;
@@ -247,8 +270,13 @@ void Encoder::State::lay_out() {
       layout.spans.push_back({column, Span::Part::alpha, layout.data_width, 1, -1});
       if (range->missing) layout.spans.push_back({column, Span::Part::mode, layout.data_width + 1, range->width(), -1});
       layout.data_width += 1 + range->width();
+    } else if (const auto* b = std::get_if<BinCode>(&columns[j].code)) {
+      layout.spans.push_back({column, Span::Part::bin, layout.data_width, b->width(), -1, b->levels()});
+      layout.data_width += b->width();
     } else if (const auto* l = std::get_if<LevelCode>(&columns[j].code)) {
-      layout.spans.push_back({column, Span::Part::category, layout.data_width, l->width(), layout.cond_width});
+      const int ascending = static_cast<int>(l->numbers.size());
+      layout.spans.push_back(
+          {column, Span::Part::category, layout.data_width, l->width(), layout.cond_width, ascending});
       layout.data_width += l->width();
       layout.cond_width += l->width();
       discrete.push_back(column);

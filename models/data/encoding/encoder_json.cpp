@@ -40,6 +40,13 @@ nlohmann::json write(const RangeCode& r, ColumnType) {
           {"grid", r.grid},    {"missing", r.missing}, {"round", r.decimals}};
 }
 
+nlohmann::json write(const BinCode& b, ColumnType) {
+  const std::vector<uint64_t> ends(b.ends().begin(), b.ends().end());
+  return {{"coding", "bins"}, {"points", b.body().points()}, {"shares", b.body().shares()}, {"exact", b.body().exact()},
+          {"ends", ends},     {"spikes", b.spikes},          {"missing", b.missing},        {"round", b.decimals},
+          {"step", b.step}};
+}
+
 nlohmann::json write(const IdentifierCode& id, ColumnType) {
   return {{"coding", "identifier"},
           {"pattern", id.pattern.to_json()},
@@ -119,6 +126,19 @@ RangeCode read_range(const Fields& f) {
   return r;
 }
 
+BinCode read_bins(const Fields& f) {
+  BinCode b;
+  b.spikes = f.numbers("spikes"), b.missing = f.flag("missing"), b.step = f.number("step");
+  b.decimals = static_cast<int>(f.integer("round", -1, 15));
+  check_ascending(f, b.spikes, "spikes");
+  f.check(b.step >= 1, "has a step below 1");
+  std::vector<int> ends;
+  for (const uint64_t end : f.naturals("ends")) ends.push_back(static_cast<int>(std::min<uint64_t>(end, INT32_MAX)));
+  Quantiles body = Quantiles::from(f.numbers("points"), f.numbers("shares"), f.flag("exact"));
+  f.check(b.restore(std::move(body), std::move(ends)), "has bins that do not fit its quantiles");
+  return b;
+}
+
 IdentifierCode read_identifier(const Fields& f) {
   IdentifierCode id{Identifier::from_json(f.at("pattern")), f.number("missing_share")};
   f.check(id.missing_share >= 0 && id.missing_share <= 1, "has a share of missing values outside 0 … 1");
@@ -140,6 +160,7 @@ ColumnCode read_column(const Fields& f) {
   else if (coding == "levels") c.code = read_levels(f, c.type);
   else if (coding == "modes" && is_numeric(c.type)) c.code = read_numbers(f);
   else if (coding == "range" && is_numeric(c.type)) c.code = read_range(f);
+  else if (coding == "bins" && is_numeric(c.type)) c.code = read_bins(f);
   else if (coding == "identifier" && c.type == ColumnType::identifier) c.code = read_identifier(f);
   else f.fail("is coded as \"" + coding + "\", which its type cannot be");
   return c;
@@ -173,6 +194,7 @@ Encoder Encoder::from_json(const nlohmann::json& json) {
     if (const auto* n = std::get_if<NumberCode>(&code)) width += 1 + n->width();
     if (const auto* r = std::get_if<RangeCode>(&code)) width += 1 + r->width();
     if (const auto* l = std::get_if<LevelCode>(&code)) width += l->width();
+    if (const auto* b = std::get_if<BinCode>(&code)) width += b->width();
     c.check(width < INT32_MAX, "makes the rows wider than can be");
   }
   f.check(number > 0, "has no columns");

@@ -4,6 +4,7 @@
 #include <variant>
 #include <vector>
 
+#include "models/data/encoding/bin_code.h"
 #include "models/data/encoding/encoder.h"
 #include "models/data/encoding/level_code.h"
 #include "models/data/encoding/number_code.h"
@@ -30,14 +31,17 @@ struct ColumnCode {
   ColumnType type = ColumnType::category;
   std::string reason, format, arrow;
   int decimals = 0;
-  std::variant<ConstantCode, LevelCode, NumberCode, IdentifierCode, RangeCode> code;
+  std::variant<ConstantCode, LevelCode, NumberCode, IdentifierCode, RangeCode, BinCode> code;
 
   int alphas() const {
     return std::holds_alternative<NumberCode>(code) || std::holds_alternative<RangeCode>(code) ? 1 : 0;
   }
   int codes() const {
     if (const auto* range = std::get_if<RangeCode>(&code)) return range->missing ? 1 : 0;
-    return std::holds_alternative<NumberCode>(code) || std::holds_alternative<LevelCode>(code) ? 1 : 0;
+    return std::holds_alternative<NumberCode>(code) || std::holds_alternative<LevelCode>(code) ||
+                   std::holds_alternative<BinCode>(code)
+               ? 1
+               : 0;
   }
 };
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "models/data/encoding/mixture.h"
+#include "models/data/mixture/mixture.h"
 #include "models/data/table/decimals.h"
 
 namespace tessera {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/math/mode_decode.h"
-#include "models/data/encoding/mixture_kernels.h"
+#include "models/data/mixture/mixture_kernels.h"
 
 namespace tessera {
 

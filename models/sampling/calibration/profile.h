@@ -7,8 +7,8 @@
 
 #include "engine/plan/plan.h"
 #include "kernels/math/profile.h"
+#include "models/data/encoding/quantiles.h"
 #include "models/data/table/table.h"
-#include "models/sampling/calibration/quantiles.h"
 
 namespace tessera {
 

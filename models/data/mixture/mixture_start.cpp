@@ -5,7 +5,7 @@
 
 #include "engine/error.h"
 #include "kernels/math/philox.h"
-#include "models/data/encoding/mixture.h"
+#include "models/data/mixture/mixture.h"
 
 namespace tessera {
 namespace {

@@ -1,4 +1,4 @@
-#include "models/data/encoding/mixture_kernels.h"
+#include "models/data/mixture/mixture_kernels.h"
 
 #include <bit>
 

@@ -1,11 +1,11 @@
-#include "models/data/encoding/mixture.h"
+#include "models/data/mixture/mixture.h"
 
 #include <cmath>
 #include <limits>
 #include <numbers>
 
 #include "engine/error.h"
-#include "models/data/encoding/mixture_kernels.h"
+#include "models/data/mixture/mixture_kernels.h"
 
 namespace tessera {
 namespace {

@@ -1,0 +1,193 @@
+// Numbers as quantile bins: what comes back, what is kept of the rows, what a damaged file may hold.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "models/data/encoding/bin_code.h"
+#include "models/data/encoding/encoder.h"
+#include "models/data/protection/protected_numbers.h"
+
+namespace tessera {
+namespace {
+
+Column numbers(const char* name, ColumnType type, std::vector<double> values, int decimals = 0) {
+  Column c;
+  c.name = name, c.type = type, c.decimals = decimals;
+  for (const double x : values) c.numbers.push_back(x);
+  return c;
+}
+
+EncoderOptions bins() {
+  EncoderOptions o;
+  o.numbers = EncoderOptions::Numbers::bins;
+  return o;
+}
+
+// Prices on a grid of 100 with a heavy tail, a count with a spike at 0 and missing cells, a share of few values.
+Table shop(int64_t rows) {
+  std::mt19937_64 random(11);
+  std::lognormal_distribution<double> price(8, 1);
+  std::exponential_distribution<double> visits(0.001);
+  std::vector<double> a, b, c;
+  for (int64_t i = 0; i < rows; ++i) {
+    a.push_back(100 * std::round(price(random) / 100 + 1));
+    b.push_back(i % 4 == 0 ? 0 : i % 17 == 0 ? std::nan("") : std::round(visits(random)));
+    c.push_back(static_cast<double>(i % 40) / 8);
+  }
+  Table t;
+  t.rows = rows;
+  t.columns.push_back(numbers("price", ColumnType::integer, a));
+  t.columns.push_back(numbers("visits", ColumnType::integer, b));
+  t.columns.push_back(numbers("share", ColumnType::decimal, c, 3));
+  return t;
+}
+
+Table copy(const Table& t) { return t; }
+
+Table back(const Encoder& e, const EncodedTable& rows, uint64_t seed) {
+  std::vector<int64_t> ids;
+  for (int64_t i = 0; i < rows.rows; ++i) ids.push_back(i);
+  return e.decode(rows.alphas.data(), rows.codes.data(), ids.data(), rows.rows, seed);
+}
+
+TEST(Bins, EveryColumnIsOneChoice) {
+  Team team(2);
+  const Encoder e = Encoder::fit(shop(5000), bins(), team, Monitor{});
+  EXPECT_EQ(e.layout().alphas(), 0);
+  ASSERT_EQ(e.layout().codes(), 3);
+  const auto& spans = e.layout().spans;
+  EXPECT_EQ(spans[0].part, Span::Part::bin);
+  EXPECT_EQ(spans[0].ascending, spans[0].width);
+  EXPECT_EQ(spans[1].ascending, spans[1].width - 1) << "the last level of visits is missing";
+  EXPECT_EQ(spans[2].part, Span::Part::category) << "40 values of a decimal column are levels";
+  EXPECT_EQ(spans[2].ascending, 40);
+}
+
+TEST(Bins, LevelsAscendAndValuesComeBackWithinTheirBin) {
+  Team team(2);
+  const Table t = shop(5000);
+  const Encoder e = Encoder::fit(t, bins(), team, Monitor{});
+  const EncodedTable rows = e.encode(copy(t), team, Monitor{});
+  const Table again = back(e, rows, 3);
+  std::map<int32_t, std::pair<double, double>> range;  // of the values of each level of the price
+  for (int64_t i = 0; i < t.rows; ++i) {
+    const double x = t.columns[0].numbers[static_cast<size_t>(i)];
+    auto [at, fresh] = range.try_emplace(rows.codes[static_cast<size_t>(3 * i)], x, x);
+    at->second = {std::min(at->second.first, x), std::max(at->second.second, x)};
+  }
+  double below = -1;
+  for (const auto& [level, r] : range) {
+    EXPECT_GT(r.first, below) << "level " << level;
+    below = r.second;
+  }
+  for (int64_t i = 0; i < t.rows; ++i) {
+    const auto row = static_cast<size_t>(i);
+    const auto [low, high] = range.at(rows.codes[3 * row]);
+    const double x = again.columns[0].numbers[row];
+    EXPECT_GE(x, low - 100) << "row " << i;
+    EXPECT_LE(x, high);
+    EXPECT_EQ(std::fmod(x, 100), 0) << "off the grid of the column";
+    const double visits = t.columns[1].numbers[row];
+    EXPECT_EQ(std::isnan(again.columns[1].numbers[row]), std::isnan(visits));
+    EXPECT_EQ(again.columns[1].numbers[row] == 0, visits == 0) << "a spike comes back exactly";
+    EXPECT_EQ(again.columns[2].numbers[row], t.columns[2].numbers[row]) << "levels come back exactly";
+  }
+}
+
+TEST(Bins, TheDistributionComesBack) {
+  Team team(2);
+  const Table t = shop(20000);
+  const Encoder e = Encoder::fit(t, bins(), team, Monitor{});
+  const Table again = back(e, e.encode(copy(t), team, Monitor{}), 5);
+  for (const size_t column : {0u, 1u}) {
+    std::vector<double> a, b;
+    for (size_t i = 0; i < 20000; ++i) {
+      if (const double x = t.columns[column].numbers[i]; !std::isnan(x)) a.push_back(x);
+      if (const double x = again.columns[column].numbers[i]; !std::isnan(x)) b.push_back(x);
+    }
+    std::sort(a.begin(), a.end()), std::sort(b.begin(), b.end());
+    double most = 0;  // of the distance between the distribution functions
+    for (size_t i = 0; i < a.size(); i += 50) {
+      const auto upto = [&](const std::vector<double>& v) {
+        return static_cast<double>(std::upper_bound(v.begin(), v.end(), a[i]) - v.begin()) /
+               static_cast<double>(v.size());
+      };
+      most = std::max(most, std::fabs(upto(a) - upto(b)));
+    }
+    EXPECT_LT(most, 1.0 / 128) << "a bin's share; column " << column;
+  }
+}
+
+TEST(Bins, ARowIsTheSameInEveryBatch) {
+  Team team(2);
+  const Table t = shop(2000);
+  const Encoder e = Encoder::fit(t, bins(), team, Monitor{});
+  const EncodedTable rows = e.encode(copy(t), team, Monitor{});
+  const Table all = back(e, rows, 3);
+  const int64_t ids[] = {1500, 7};
+  const std::vector<int32_t> codes{rows.codes[4500], rows.codes[4501], rows.codes[4502],
+                                   rows.codes[21],   rows.codes[22],   rows.codes[23]};
+  const Table two = e.decode(nullptr, codes.data(), ids, 2, 3);
+  EXPECT_EQ(two.columns[0].numbers[0], all.columns[0].numbers[1500]);
+  EXPECT_EQ(two.columns[0].numbers[1], all.columns[0].numbers[7]);
+}
+
+TEST(Bins, AFewRowsMakeFewBins) {
+  Team team(1);
+  std::vector<double> x;
+  for (int i = 0; i < 300; ++i) x.push_back(std::sqrt(i));
+  Table t;
+  t.rows = 300;
+  t.columns.push_back(numbers("x", ColumnType::decimal, x, 9));
+  const Encoder e = Encoder::fit(t, bins(), team, Monitor{});
+  EXPECT_LE(e.layout().data_width, 300 / BinCode::kLeastBinRows);
+  EXPECT_GE(e.layout().data_width, 300 / BinCode::kLeastBinRows / 2);
+}
+
+TEST(Bins, WhatIsKeptOfProtectedNumbersLiesBetweenTheirExtremes) {
+  Team team(1);
+  std::mt19937_64 random(3);
+  std::normal_distribution<double> normal;
+  std::vector<double> x;
+  for (int i = 0; i < 4000; ++i) x.push_back(normal(random));
+  x[17] = 1000;  // who that is must not be told
+  Table t;
+  t.rows = 4000;
+  t.columns.push_back(numbers("x", ColumnType::decimal, x, 12));
+  protect_numbers(t, 5, 1, team);
+  const nlohmann::json json = Encoder::fit(t, bins(), team, Monitor{}).to_json();
+  for (const auto& point : json["columns"][0]["points"]) EXPECT_LT(point.get<double>(), 300);
+}
+
+TEST(Bins, AFileHoldsThem) {
+  Team team(2);
+  const Table t = shop(3000);
+  const Encoder e = Encoder::fit(t, bins(), team, Monitor{});
+  const Encoder read = Encoder::from_json(nlohmann::json::parse(e.to_json().dump()));
+  const EncodedTable a = e.encode(copy(t), team, Monitor{}), b = read.encode(copy(t), team, Monitor{});
+  EXPECT_TRUE(std::equal(a.codes.begin(), a.codes.end(), b.codes.begin()));
+  const Table x = back(e, a, 9), y = back(read, b, 9);
+  for (size_t i = 0; i < 3000; ++i) EXPECT_EQ(x.columns[0].numbers[i], y.columns[0].numbers[i]);
+}
+
+TEST(Bins, ADamagedFileIsRefused) {
+  Team team(2);
+  const nlohmann::json whole = Encoder::fit(shop(3000), bins(), team, Monitor{}).to_json();
+  const auto refused = [&](const char* key, const nlohmann::json& value) {
+    nlohmann::json json = nlohmann::json::parse(whole.dump());
+    json["columns"][0][key] = value;
+    EXPECT_THROW(Encoder::from_json(json), Error) << key;
+  };
+  refused("ends", nlohmann::json::array());
+  refused("ends", {1000000});
+  refused("ends", {5, 3});
+  refused("step", 0);
+  refused("shares", {1});
+  refused("spikes", {2, 1});
+}
+
+}  // namespace
+}  // namespace tessera
