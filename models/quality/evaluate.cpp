@@ -8,6 +8,7 @@
 #include "models/data/table/types.h"
 #include "models/quality/common/statistics.h"
 #include "models/quality/common/workers.h"
+#include "models/quality/drawings/drawings.h"
 #include "models/quality/metrics/column_report.h"
 #include "models/quality/metrics/comparison.h"
 #include "models/quality/metrics/distances.h"
@@ -26,11 +27,13 @@ constexpr size_t kReal = 0, kSynthetic = 1, kHoldout = 2;
 
 double mean_of_two(double a, double b) { return mean_defined({a, b}); }
 
-void describe_pairs(const Comparison& c, const EvaluateOptions& options, double shapes, const Workers& workers,
-                    json& out) {
+void describe_pairs(const Comparison& c, const Table& real, const EvaluateOptions& options, double shapes,
+                    const Workers& workers, json& out) {
   std::vector<double> own, real_edges, thresholded;
   out["pairs"] = json::array();
-  for (const PairTrend& p : pair_trends(c, {options.correlation_threshold, options.association_threshold}, workers)) {
+  const std::vector<PairTrend> pairs =
+      pair_trends(c, {options.correlation_threshold, options.association_threshold}, workers);
+  for (const PairTrend& p : pairs) {
     out["pairs"].push_back({{"a", c.facts[static_cast<size_t>(p.a)].name},
                             {"b", c.facts[static_cast<size_t>(p.b)].name},
                             {"metric", p.metric},
@@ -39,6 +42,7 @@ void describe_pairs(const Comparison& c, const EvaluateOptions& options, double 
                             {"real_correlation", number_or_null(p.real_correlation)},
                             {"synthetic_correlation", number_or_null(p.synthetic_correlation)},
                             {"real_association", number_or_null(p.real_association)},
+                            {"synthetic_association", number_or_null(p.synthetic_association)},
                             {"counts", p.counts},
                             {"error", p.error == nullptr ? json(nullptr) : json(p.error)}});
     own.push_back(p.score);
@@ -54,6 +58,7 @@ void describe_pairs(const Comparison& c, const EvaluateOptions& options, double 
   scores["quality"] = number_or_null(mean_of_two(shapes, trends));
   scores["quality_real_edges"] = number_or_null(mean_of_two(shapes, open));
   scores["quality_thresholded"] = number_or_null(mean_of_two(shapes, strong));
+  if (options.drawings) out["drawings"]["pairs"] = draw_worst_pairs(c, real, pairs, workers);
 }
 
 int64_t count(const std::vector<char>& flags) { return std::count(flags.begin(), flags.end(), 1); }
@@ -109,9 +114,11 @@ void describe_l1(const Comparison& c, const EvaluateOptions& options, bool holdo
   json& l1 = out["l1"];
   l1["dcr"] = describe_quantiles(to_real.first);
   l1["nndr"] = describe_quantiles(nearest_ratios(to_real));
+  if (options.drawings) out["drawings"]["distances"]["synthetic"] = draw_percentiles(to_real.first);
   if (!holdout) return;
   const L1Nearest to_holdout = l1_nearest(c, kSynthetic, kHoldout, workers);
   const L1Nearest holdout_to_real = l1_nearest(c, kHoldout, kReal, workers);
+  if (options.drawings) out["drawings"]["distances"]["holdout"] = draw_percentiles(holdout_to_real.first);
   l1["share_closer_to_real"] = share_closer(to_real.first, to_holdout.first, 0);
   // A larger table has nearer rows by its size alone, so the fair share uses the same number of rows of both.
   const int64_t rows = std::min(c.tables[kReal].rows, c.tables[kHoldout].rows);
@@ -134,6 +141,12 @@ json describe(const Detection& d, const Detection& floor) {
           {"floor_score", number_or_null(floor.score)}};
 }
 
+json draw_judge(const Comparison& c, const Detection& d, const Detection& floor) {
+  json used = json::array();
+  for (size_t k = 0; k < d.gain.size(); ++k) used.push_back({{"name", c.facts[k].name}, {"share", d.gain[k]}});
+  return {{"steps", kRocSteps}, {"roc", d.roc}, {"floor_roc", floor.roc}, {"used", std::move(used)}};
+}
+
 void describe_c2st(const Comparison& c, const EvaluateOptions& options, bool holdout, const Workers& workers,
                    json& out) {
   const TwoSamples samples = two_samples(c, kReal, kSynthetic, options.seed, options.learner_rows);
@@ -145,8 +158,10 @@ void describe_c2st(const Comparison& c, const EvaluateOptions& options, bool hol
   c2st["folds"] = kFolds;
   c2st["rows"] = samples.rows;
   c2st["floor"] = {{"of", holdout ? "real and holdout" : "halves of real"}, {"rows", floor.rows}};
-  c2st["trees"] = describe(c2st_trees(samples, trees, workers, "c2st trees"),
-                           c2st_trees(floor, trees, workers, "c2st trees, real rows"));
+  const Detection found = c2st_trees(samples, trees, workers, "c2st trees"),
+                  found_in_real = c2st_trees(floor, trees, workers, "c2st trees, real rows");
+  c2st["trees"] = describe(found, found_in_real);
+  if (options.drawings) out["drawings"]["judge"] = draw_judge(c, found, found_in_real);
   c2st["logistic"] = describe(c2st_logistic(samples, workers, "c2st logistic"),
                               c2st_logistic(floor, workers, "c2st logistic, real rows"));
 }
@@ -160,10 +175,7 @@ json describe(const UtilityScores& u, bool classes) {
 // The text or number of a class, spelled as in the real table.
 json class_name(const Comparison& c, const Table& real, const Target& target, size_t k) {
   if (!target.numbers.empty()) return target.numbers[k];
-  const std::span<const int32_t> codes = c.tables[kReal].columns[target.column].codes;
-  const auto row = static_cast<size_t>(std::find(codes.begin(), codes.end(), target.levels[k]) - codes.begin());
-  const Column& column = *real.find(c.facts[target.column].name);
-  return column.values.at(static_cast<size_t>(column.codes[row]));
+  return level_text(c, real, target.column, target.levels[k]);
 }
 
 void describe_utility(const Comparison& c, const Table& real, const EvaluateOptions& options, const Workers& workers,
@@ -215,8 +227,10 @@ nlohmann::json evaluate(const Table& real, const Table& synthetic, const Table* 
                                {"real_texts", r.real_texts}});
   const double shapes = describe_columns(c, workers, out);
   out["scores"]["column_shapes"] = number_or_null(shapes);
-  if (options.pairs) describe_pairs(c, options, shapes, workers, out);
+  if (options.drawings) out["drawings"]["columns"] = draw_columns(c, real, workers);
+  if (options.pairs) describe_pairs(c, real, options, shapes, workers, out);
   if (!c.facts.empty()) {
+    if (options.drawings) out["drawings"]["projection"] = draw_projection(c, options.seed);
     if (options.new_rows) describe_new_rows(c, options, holdout != nullptr, workers, out);
     if (options.c2st) describe_c2st(c, options, holdout != nullptr, workers, out);
     if (options.utility && holdout != nullptr) describe_utility(c, real, options, workers, out);

@@ -23,6 +23,7 @@ struct EvaluateOptions {
   double correlation_threshold = 0.5, association_threshold = 0.3;
   // NewRowSynthesis: numbers within this share of the synthetic value
   double match_tolerance = 0.01;
+  bool drawings = false;  // what a page draws (models/quality/drawings/), under "drawings"
   // of all draws: rows, folds, the random baseline of DCR
   uint64_t seed = 0;
 };

@@ -7,6 +7,7 @@
 
 #include "engine/error.h"
 #include "models/quality/common/statistics.h"
+#include "models/quality/drawings/drawings.h"
 #include "models/quality/metrics/column_report.h"
 #include "models/quality/metrics/comparison.h"
 #include "models/quality/metrics/pair_trends.h"
@@ -148,8 +149,9 @@ nlohmann::json evaluate_sequences(Table&& real_table, Table&& synthetic_table, c
   out["excluded"] = nlohmann::json::array();
   for (const std::string& identifier : features.excluded)
     out["excluded"].push_back({{"name", identifier}, {"reason", "identifier: its values identify rows"}});
-  const double shapes =
-      describe_columns(compare_tables({{"real", &real.steps}, {"synthetic", &synthetic.steps}}), workers, out);
+  const Comparison steps = compare_tables({{"real", &real.steps}, {"synthetic", &synthetic.steps}});
+  const double shapes = describe_columns(steps, workers, out);
+  if (options.drawings) out["drawings"]["columns"] = draw_columns(steps, real.steps, workers);
   out["scores"]["column_shapes"] = number_or_null(shapes);
   describe_attributes(real, synthetic, workers, out);
   describe_metrics(features, options, workers, out);

@@ -11,7 +11,8 @@ struct EvaluateSequencesOptions {
   SequenceOptions sequences;     // how the real table was cut into sequences
   quality::JudgeOptions judges;  // judges.judges 0: none
   int lags = 10, bins = 50;
-  uint64_t seed = 0;  // of all draws
+  bool drawings = false;  // what a page draws (models/quality/drawings/), under "drawings"
+  uint64_t seed = 0;      // of all draws
 };
 
 // Both are cut the same way. Without a key the synthetic table uses the column "sequence" that

@@ -13,7 +13,8 @@ namespace tessera::quality {
 #define TESSERA_DRAWS(each) \
   each(baseline, 0x00) each(distance_rows, 0x01) each(tree_held_out, 0x10) each(tree_rows, 0x11) \
       each(tree_columns, 0x12) each(sample_rows, 0x20) each(folds, 0x21) each(halves, 0x22) each(training_rows, 0x23) \
-          each(kernel_sequences, 0x24) each(judged_sequences, 0x25) each(judge_batch, 0x26) each(judge_start, 0x27)
+          each(kernel_sequences, 0x24) each(judged_sequences, 0x25) each(judge_batch, 0x26) each(judge_start, 0x27) \
+              each(projected_rows, 0x28) each(projection_start, 0x29)
 enum class Draw : uint32_t {
 #define TESSERA_DRAW(name, number) name = number,
   TESSERA_DRAWS(TESSERA_DRAW)

@@ -57,6 +57,7 @@ class TreeGrower {
     offset_.push_back(0);
     for (size_t k = 0; k < x.columns(); ++k) offset_.push_back(offset_.back() + static_cast<size_t>(x.bins(k)));
     derivative_.resize(static_cast<size_t>(x.rows()));
+    model.gains_.assign(x.columns(), 0);
   }
 
   // Derivatives of the loss at `score`, for `rows`, as integers, with one scale for each.
@@ -153,6 +154,7 @@ class TreeGrower {
     n.left = split.left;
     n.column = split.column;
     n.child = child;
+    model_.gains_[static_cast<size_t>(split.column)] += split.gain;
     const size_t middle = part(n, begin, end);
     Sum right_sum = total;
     right_sum -= split.left_sum;

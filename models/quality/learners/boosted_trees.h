@@ -47,6 +47,7 @@ class BoostedTrees {
   std::vector<double> predict(const BinnedRows& x, std::span<const int64_t> rows) const;
 
   int64_t trees() const { return static_cast<int64_t>(roots_.size()); }
+  std::span<const double> gains() const { return gains_; }  // of all splits by each column
 
  private:
   friend class TreeGrower;
@@ -69,6 +70,7 @@ class BoostedTrees {
   int depth_ = 0;
   std::vector<int32_t> roots_;
   std::vector<Node> nodes_;
+  std::vector<double> gains_;
 };
 
 // 0, 1, … n − 1: all rows, for functions that take a selection.

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace tessera::quality {
 
@@ -9,6 +10,10 @@ namespace tessera::quality {
 // tie counting one half, exactly.
 // Undefined (NaN) if there are only positives or only negatives. Scores must not be NaN.
 double roc_auc(std::span<const double> score, std::span<const char> positive);
+
+// The ROC curve at false positive rates 0, 1/steps, … 1: the share of positives above the score that so many negatives
+// reach, ties by straight lines. Empty where roc_auc() is undefined.
+std::vector<double> roc_curve(std::span<const double> score, std::span<const char> positive, int steps);
 
 struct BinaryCounts {
   int64_t true_positives = 0, false_positives = 0, false_negatives = 0, true_negatives = 0;

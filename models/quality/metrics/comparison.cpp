@@ -152,7 +152,7 @@ class Matcher {
       if (view.missing < static_cast<int64_t>(view.numbers.size()))
         largest = std::max({largest, std::abs(view.low), std::abs(view.high)});
     }
-    if (largest > kHuge) scale_down(column);
+    if (largest > kHuge) scale_down(column), facts.unit = 0x1p600;
   }
 
   std::span<const double> as_numbers(Kind kind, size_t table) {
@@ -273,6 +273,13 @@ Comparison compare_tables(const std::vector<NamedTable>& tables, bool regenerate
   Matcher matcher(tables, regenerated_apart, out);
   for (const Column& c : tables[0].table->columns) matcher.match(c);
   return out;
+}
+
+std::string level_text(const Comparison& c, const Table& real, size_t column, int32_t level) {
+  const std::span<const int32_t> codes = c.tables[0].columns[column].codes;
+  const auto row = static_cast<size_t>(std::find(codes.begin(), codes.end(), level) - codes.begin());
+  const Column& own = *real.find(c.facts[column].name);
+  return own.values.at(static_cast<size_t>(own.codes[row]));
 }
 
 }  // namespace tessera::quality

@@ -36,6 +36,7 @@ struct ColumnFacts {
   Kind kind = Kind::categorical;
   bool integer = false;  // numerical: no table has decimals
   int32_t levels = 0;    // categorical: codes are in [0, levels)
+  double unit = 1;       // numbers are multiples of it: a power of two, 1 unless they are huge
 };
 
 struct ComparedTable {
@@ -69,5 +70,8 @@ struct NamedTable {
 // Regenerated columns are compared like others unless they are to be excluded; tables[1] is then the synthetic one.
 // Throws Error(data) naming the column if a table lacks one, has an additional one, holds another type, or has no rows.
 Comparison compare_tables(const std::vector<NamedTable>& tables, bool regenerated_apart = false);
+
+// A level that rows of the real table have, as its column spells it.
+std::string level_text(const Comparison& c, const Table& real, size_t column, int32_t level);
 
 }  // namespace tessera::quality

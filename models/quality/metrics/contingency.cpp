@@ -77,11 +77,11 @@ Joint count_sorted(const Levels& ra, const Levels& rb, const Levels& sa, const L
 
 // V = √(χ² / n / (min(rows, cols) − 1)), only levels that occur. Cells without rows add their expectation: n minus the
 // expectation of the others.
-double cramers_v(const Joint& joint, int64_t stride, size_t levels_a, double n) {
+double cramers_v(const Joint& joint, const std::vector<int64_t>& count, int64_t stride, size_t levels_a, double n) {
   std::vector<double> in_a(levels_a, 0), in_b(static_cast<size_t>(stride), 0);
   for (size_t k = 0; k < joint.key.size(); ++k) {
-    in_a[static_cast<size_t>(joint.key[k] / stride)] += static_cast<double>(joint.real[k]);
-    in_b[static_cast<size_t>(joint.key[k] % stride)] += static_cast<double>(joint.real[k]);
+    in_a[static_cast<size_t>(joint.key[k] / stride)] += static_cast<double>(count[k]);
+    in_b[static_cast<size_t>(joint.key[k] % stride)] += static_cast<double>(count[k]);
   }
   const auto occur = [](const std::vector<double>& v) {
     return std::count_if(v.begin(), v.end(), [](double x) { return x > 0; });
@@ -91,10 +91,10 @@ double cramers_v(const Joint& joint, int64_t stride, size_t levels_a, double n) 
   double chi2 = 0, empty = n;
   int64_t cells = 0;
   for (size_t k = 0; k < joint.key.size(); ++k) {
-    if (joint.real[k] == 0) continue;
+    if (count[k] == 0) continue;
     const double expected =
         in_a[static_cast<size_t>(joint.key[k] / stride)] * in_b[static_cast<size_t>(joint.key[k] % stride)] / n;
-    const double off = static_cast<double>(joint.real[k]) - expected;
+    const double off = static_cast<double>(count[k]) - expected;
     chi2 += off * off / expected;
     empty -= expected;
     ++cells;
@@ -106,7 +106,7 @@ double cramers_v(const Joint& joint, int64_t stride, size_t levels_a, double n) 
 }  // namespace
 
 double contingency_similarity(const Levels& ra, const Levels& rb, const Levels& sa, const Levels& sb,
-                              double* association) {
+                              Association* association) {
   const int64_t stride = std::max(rb.count, sb.count) + int64_t{1};
   const int64_t levels_a = std::max(ra.count, sa.count) + int64_t{1};
   const bool dense = levels_a <= kDenseCells && stride <= kDenseCells && levels_a * stride <= kDenseCells;
@@ -117,7 +117,9 @@ double contingency_similarity(const Levels& ra, const Levels& rb, const Levels& 
   for (size_t k = 0; k < joint.key.size(); ++k)
     distance += std::abs(static_cast<double>(joint.real[k]) / real_rows -
                          static_cast<double>(joint.synthetic[k]) / synthetic_rows);
-  if (association != nullptr) *association = cramers_v(joint, stride, static_cast<size_t>(levels_a), real_rows);
+  if (association != nullptr)
+    *association = {cramers_v(joint, joint.real, stride, static_cast<size_t>(levels_a), real_rows),
+                    cramers_v(joint, joint.synthetic, stride, static_cast<size_t>(levels_a), synthetic_rows)};
   return 1 - std::min(distance / 2, 1.0);  // rounding must not make it negative
 }
 

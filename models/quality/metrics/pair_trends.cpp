@@ -68,8 +68,9 @@ Levels levels(const Comparison& c, const std::vector<Bins>& bins, int column, si
 
 PairTrend compare_pair(const Comparison& c, const std::vector<Bins>& bins, int a, int b, const PairOptions& options) {
   const auto ka = static_cast<size_t>(a), kb = static_cast<size_t>(b);
-  PairTrend p{a,     b,      "ContingencySimilarity", kUndefined, kUndefined, kUndefined, kUndefined, kUndefined,
-              false, nullptr};
+  PairTrend p{
+      a,     b,      "ContingencySimilarity", kUndefined, kUndefined, kUndefined, kUndefined, kUndefined, kUndefined,
+      false, nullptr};
   const bool number_a = c.facts[ka].kind != Kind::categorical, number_b = c.facts[kb].kind != Kind::categorical;
   if (number_a && number_b) {
     p.metric = "CorrelationSimilarity";
@@ -83,11 +84,13 @@ PairTrend compare_pair(const Comparison& c, const std::vector<Bins>& bins, int a
       p.error = "no correlation in the synthetic table: a column is constant, or fewer than two rows are complete";
     return p;
   }
-  const auto similarity = [&](bool open, double* association) {
+  const auto similarity = [&](bool open, Association* association) {
     return contingency_similarity(levels(c, bins, a, 0, open), levels(c, bins, b, 0, open), levels(c, bins, a, 1, open),
                                   levels(c, bins, b, 1, open), association);
   };
-  p.score = similarity(false, &p.real_association);
+  Association association;
+  p.score = similarity(false, &association);
+  p.real_association = association.real, p.synthetic_association = association.synthetic;
   p.score_real_edges = number_a || number_b ? similarity(true, nullptr) : p.score;
   p.counts = p.real_association > options.association_threshold;
   return p;

@@ -23,8 +23,8 @@ struct PairTrend {
   double score = 0;
   double score_real_edges = 0;  // the same with both tables cut by the real table's range, open at both ends
   double real_correlation = 0, synthetic_correlation = 0;  // NaN unless a correlation
-  // Cramér's V of the real table (own edges); NaN unless a contingency of at least 2 × 2 levels
-  double real_association = 0;
+  // Cramér's V (own edges); NaN unless a contingency of at least 2 × 2 levels
+  double real_association = 0, synthetic_association = 0;
   bool counts = false;          // above the threshold
   const char* error = nullptr;  // why the score is undefined
 };
@@ -49,8 +49,11 @@ std::vector<int8_t> own_bins(std::span<const double> numbers, double low, double
 // Bins by another table's range, values outside in the first and last bin (0 and 9); missing is −1.
 std::vector<int8_t> open_bins(std::span<const double> numbers, double low, double high);
 
-// 1 − ½ Σ |R_ij − S_ij| of the joint shares; the association receives Cramér's V of the real table unless null.
+// 1 − ½ Σ |R_ij − S_ij| of the joint shares; the association receives Cramér's V of both tables unless null.
+struct Association {
+  double real, synthetic;
+};
 double contingency_similarity(const Levels& real_a, const Levels& real_b, const Levels& synthetic_a,
-                              const Levels& synthetic_b, double* association);
+                              const Levels& synthetic_b, Association* association);
 
 }  // namespace tessera::quality

@@ -21,21 +21,46 @@ struct Fold {
   std::vector<int64_t> learning, judged;
 };
 
-// judge(fold, part) scores every test row of a fold.
+// Mean of vectors of one length; the empty ones are left out.
+std::vector<double> mean_of(const std::vector<std::vector<double>>& all) {
+  std::vector<double> sum;
+  double count = 0;
+  for (const auto& one : all) {
+    if (one.empty()) continue;
+    sum.resize(one.size(), 0);
+    for (size_t i = 0; i < one.size(); ++i) sum[i] += one[i];
+    count += 1;
+  }
+  for (double& x : sum) x /= count;
+  return sum;
+}
+
+// judge(fold, part, number) scores every test row of a fold.
 template <class Judge>
 Detection detect(const TwoSamples& samples, const Workers& workers, const char* note, int64_t parts, Judge&& judge) {
   std::vector<double> auc(kFolds), score(kFolds);
+  std::vector<std::vector<double>> roc(kFolds);
   workers.for_each_part(note, parts > 1 ? "trees" : "folds", kFolds, parts, [&](int64_t f, const Workers::Part& done) {
     Fold fold;
     for (int64_t i = 0; i < samples.x.rows; ++i)
       (samples.fold[static_cast<size_t>(i)] == f ? fold.judged : fold.learning).push_back(i);
     std::vector<char> second;
     for (const int64_t r : fold.judged) second.push_back(samples.second(r));
-    const double area = roc_auc(judge(fold, done), second);
-    auc[static_cast<size_t>(f)] = area;
-    score[static_cast<size_t>(f)] = 2 * std::max(area, 0.5) - 1;
+    const auto at = static_cast<size_t>(f);
+    const std::vector<double> answers = judge(fold, done, at);
+    auc[at] = roc_auc(answers, second);
+    score[at] = 2 * std::max(auc[at], 0.5) - 1;
+    roc[at] = roc_curve(answers, second, kRocSteps);
   });
-  return {mean_defined(auc), 1 - mean_defined(score)};
+  return {mean_defined(auc), 1 - mean_defined(score), mean_of(roc)};
+}
+
+std::vector<double> shares(std::span<const double> parts) {
+  double sum = 0;
+  for (const double p : parts) sum += p;
+  std::vector<double> out(parts.begin(), parts.end());
+  for (double& p : out) p = sum > 0 ? p / sum : 0;
+  return out;
 }
 
 DesignRows design(const TwoSamples& samples) {
@@ -129,16 +154,22 @@ Detection c2st_trees(const TwoSamples& samples, const TreeOptions& options, cons
   if (samples.rows < kFolds) return {kUndefined, kUndefined};
   const BinnedRows x(FeatureBins(samples.x), samples.x);
   const std::vector<double> target = sides(samples);
-  return detect(samples, workers, note, options.trees, [&](const Fold& fold, const Workers::Part& done) {
-    return BoostedTrees::fit(x, fold.learning, target, TreeLoss::logistic, options, done).predict(x, fold.judged);
-  });
+  std::vector<std::vector<double>> gain(kFolds);
+  Detection found =
+      detect(samples, workers, note, options.trees, [&](const Fold& fold, const Workers::Part& done, size_t at) {
+        const auto model = BoostedTrees::fit(x, fold.learning, target, TreeLoss::logistic, options, done);
+        gain[at] = shares(model.gains());
+        return model.predict(x, fold.judged);
+      });
+  found.gain = mean_of(gain);
+  return found;
 }
 
 Detection c2st_logistic(const TwoSamples& samples, const Workers& workers, const char* note) {
   if (samples.rows < kFolds) return {kUndefined, kUndefined};
   const DesignRows plain = design(samples);
   const std::vector<double> target = sides(samples);
-  return detect(samples, workers, note, 1, [&](const Fold& fold, const Workers::Part&) {
+  return detect(samples, workers, note, 1, [&](const Fold& fold, const Workers::Part&, size_t) {
     DesignRows x = plain;
     scale(x, fold.learning);
     const LogisticRegression model = LogisticRegression::fit(x, fold.learning, target);

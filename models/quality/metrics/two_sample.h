@@ -39,9 +39,12 @@ TwoSamples two_halves(const Comparison& c, size_t table, uint64_t seed, int64_t 
 
 // NaN if a side has fewer than kFolds rows.
 struct Detection {
-  double auc;    // mean over folds
-  double score;  // sdmetrics': 1 − mean over folds of (2·max(AUC, ½) − 1); 1: indistinguishable
+  double auc;                  // mean over folds
+  double score;                // sdmetrics': 1 − mean over folds of (2·max(AUC, ½) − 1); 1: indistinguishable
+  std::vector<double> roc{};   // true positive rate at false positive rates 0, 1/kRocSteps, … 1: mean over folds
+  std::vector<double> gain{};  // trees: of all splits by each column, as a share, mean over folds
 };
+constexpr int kRocSteps = 50;
 
 Detection c2st_trees(const TwoSamples& samples, const TreeOptions& options, const Workers& workers, const char* note);
 

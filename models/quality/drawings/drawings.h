@@ -1,0 +1,30 @@
+// What a page draws of two tables (docs/metrics.md, `drawings`): counts in bins and cells, never a real row's values.
+// No count is of one to four real rows. Same numbers for any team size.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+#include "models/quality/common/workers.h"
+#include "models/quality/drawings/axis.h"
+#include "models/quality/metrics/comparison.h"
+#include "models/quality/metrics/pair_trends.h"
+
+namespace tessera::quality {
+
+// Every column's rows by slot, of both tables.
+nlohmann::json draw_columns(const Comparison& c, const Table& real, const Workers& workers);
+
+// The pairs with the lowest scores by the real table's bins, as cells.
+nlohmann::json draw_worst_pairs(const Comparison& c, const Table& real, const std::vector<PairTrend>& pairs,
+                                const Workers& workers);
+
+// Both tables in the plane that shows most of the real one's variance: the first two principal components of numbers
+// divided by their standard deviation and of levels by the root of their share. At most kProjectedRows rows of either,
+// drawn by seed; null where there are no two components.
+constexpr int64_t kProjectedRows = 5000;
+nlohmann::json draw_projection(const Comparison& c, uint64_t seed);
+
+// Values at 1 %, 2 %, … 99 %.
+nlohmann::json draw_percentiles(std::vector<double> values);
+
+}  // namespace tessera::quality
