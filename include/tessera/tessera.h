@@ -473,6 +473,7 @@ typedef struct tessera_evaluate_options {
   const tessera_sequence_options* sequences;
   /* sequences: training runs of the discriminative and of the predictive judge; 0: 10, TESSERA_NO_JUDGES: none */
   int32_t judges;
+  int32_t drawings; /* 1: also what tessera_report_html() draws: counts, none of them of 1 to 4 real rows */
 } tessera_evaluate_options;
 
 #define TESSERA_NO_JUDGES (-1)
@@ -494,6 +495,11 @@ TESSERA_API tessera_status tessera_evaluate(const tessera_context* context, cons
 
 /* The USAGE error that tessera_evaluate() with these options would return, before the data are read. */
 TESSERA_API tessera_status tessera_check_evaluate_options(const tessera_evaluate_options* options);
+
+/* What tessera_evaluate() found as an HTML page: a function of its JSON, which may have a member "model" that
+ * tessera_model_describe() gave. A file is written whole or not at all. Errors: FORMAT for other JSON; IO; MEMORY. */
+TESSERA_API tessera_status tessera_report_html(const char* json, char** html);
+TESSERA_API tessera_status tessera_report_write(const char* json, const char* path, int overwrite);
 
 /* This library and machine: version, ABI, instruction sets, processors, devices or why there is none. Errors:
  * MEMORY. */

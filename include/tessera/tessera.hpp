@@ -387,6 +387,13 @@ inline std::string evaluate(const Context& context, Rows real, Rows synthetic, R
   return detail::text(
       [&](char** out) { return tessera_evaluate(context.get(), &o, real.get(), synthetic.get(), unseen, out); });
 }
+// The page that shows what evaluate() found; tessera_report_html().
+inline std::string report_html(const std::string& json) {
+  return detail::text([&](char** out) { return tessera_report_html(json.c_str(), out); });
+}
+inline void write_report(const std::string& json, const std::string& path, bool overwrite) {
+  check(tessera_report_write(json.c_str(), path.c_str(), overwrite));
+}
 // The options of every method, as JSON; tessera_method_options().
 inline std::string method_options() {
   return detail::text([](char** out) { return tessera_method_options(out); });

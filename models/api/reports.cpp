@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "engine/storage/files.h"
 #include "models/api/rows.h"
 #include "models/api/sequences.h"
 #include "models/api/support/context.h"
@@ -7,6 +8,7 @@
 #include "models/data/table/inspect.h"
 #include "models/quality/evaluate.h"
 #include "models/quality/evaluate_sequences.h"
+#include "models/report/page.h"
 
 using namespace tessera;
 using namespace tessera::api;
@@ -32,6 +34,7 @@ EvaluateSequencesOptions sequence_evaluation(const tessera_evaluate_options& o, 
   out.sequences = sequence_options(o.sequences);
   out.seed = out.judges.seed = o.seed;
   if (o.judges != 0) out.judges.judges = std::max(o.judges, 0);
+  out.drawings = o.drawings != 0;
   return out;
 }
 
@@ -77,6 +80,7 @@ tessera_status tessera_evaluate(const tessera_context* context, const tessera_ev
     what.c2st = o.without_c2st == 0;
     what.utility = o.without_utility == 0;
     what.target = text_or(o.target, "");
+    what.drawings = o.drawings != 0;
     Call call(context);
     const Table first = table_import(incoming_real.get(), call.team(), call.monitor());
     const Table second = table_import(incoming_synthetic.get(), call.team(), call.monitor());
@@ -84,4 +88,15 @@ tessera_status tessera_evaluate(const tessera_context* context, const tessera_ev
     if (holdout != nullptr) third = table_import(incoming_holdout.get(), call.team(), call.monitor());
     out = give_json(evaluate(first, second, holdout != nullptr ? &third : nullptr, what, call.team(), call.monitor()));
   });
+}
+
+tessera_status tessera_report_html(const char* json, char** html) {
+  return guarded([&] {
+    auto& out = required(html, "html");
+    out = give_text(report_html(&required(json, "json")));
+  });
+}
+
+tessera_status tessera_report_write(const char* json, const char* path, int overwrite) {
+  return guarded([&] { write_file(&required(path, "path"), report_html(&required(json, "json")), overwrite != 0); });
 }

@@ -298,6 +298,10 @@ TEST_F(Misuse, Nulls) {
   usage("tessera_evaluate", "one table", tessera_evaluate(g.context, nullptr, rows(), nullptr, nullptr, &text_));
   usage("tessera_evaluate", "no place for the text",
         tessera_evaluate(g.context, nullptr, rows(), nullptr, nullptr, nullptr));
+  usage("tessera_report_html", "no report", tessera_report_html(nullptr, &text_));
+  usage("tessera_report_html", "no place for the text", tessera_report_html("{}", nullptr));
+  usage("tessera_report_write", "no report", tessera_report_write(nullptr, "x", 0));
+  usage("tessera_report_write", "no path", tessera_report_write("{}", nullptr, 0));
   usage("tessera_info", "no place for the text", tessera_info(nullptr));
   usage("tessera_method_options", "no place for the text", tessera_method_options(nullptr));
   usage("tessera_csv_open", "no path", tessera_csv_open(g.context, nullptr, nullptr, &out));

@@ -227,6 +227,7 @@ class Caller {
     o.without_c2st = in_.byte() % 4 != 0;
     o.without_utility = in_.byte() % 4 != 0;
     o.target = in_.byte() % 4 == 0 ? word() : nullptr;
+    o.drawings = 1;
     char* text = nullptr;
     ArrowArrayStream *real = stream(), *synthetic = stream(), *holdout = in_.byte() % 2 == 0 ? stream() : nullptr;
     judge_text(tessera_evaluate(context(), pass(o), real, synthetic, holdout, &text), text);

@@ -1,0 +1,42 @@
+// Drawings as SVG. Colours are classes of the page's style sheet, so that they follow light and dark.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "models/report/format.h"
+
+namespace tessera::report {
+
+// A column that draw_columns() made: bins as areas, levels as bars; real filled, synthetic as a line or a second bar.
+std::string column_chart(const Json& column);
+
+// Counts of two tables in the same cells, side by side, darker where more of a table's rows are; null is withheld.
+struct Cells {
+  const Json& real;
+  const Json& synthetic;
+  size_t rows, cols;
+};
+// Axes as describe_axis() makes them: `a` runs down, `b` to the right.
+std::string pair_chart(const Cells& cells, const Json& a, const Json& b);
+// Without axes: row 0 is at the bottom.
+std::string plane_chart(const Cells& cells, const std::string& label);
+
+struct Curve {
+  const char* style;  // class: "real", "synthetic", "floor"
+  std::vector<double> x, y;
+};
+struct CurveAxes {
+  std::string label;  // for who does not see it
+  std::string x, y;   // what stands at the axes
+  double x_low, x_high, y_low, y_high;
+  bool shares = false;  // ticks in percent
+};
+// NaN interrupts a curve.
+std::string curve_chart(const CurveAxes& axes, const std::vector<Curve>& curves);
+
+// A square of cells, one for each pair of columns; NaN: none. `values` holds names.size()² of them, row after row; from
+// `darkest` on they look the same.
+std::string matrix_chart(const std::string& label, const std::vector<std::string>& names,
+                         const std::vector<double>& values, double darkest, bool signed_values);
+
+}  // namespace tessera::report

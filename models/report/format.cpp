@@ -1,0 +1,96 @@
+#include "models/report/format.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "models/data/table/types_value.h"
+
+namespace tessera::report {
+namespace {
+
+constexpr double kNanosecondsPerSecond = 1e9, kSecondsPerDay = 86400;
+
+// Length of the character that begins at `i` of valid UTF-8.
+size_t character(std::string_view text, size_t i) {
+  size_t end = i + 1;
+  while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
+  return end - i;
+}
+
+bool forbidden(std::string_view c) {
+  const auto first = static_cast<unsigned char>(c[0]);
+  return (first < 0x20 && c[0] != '\t' && c[0] != '\n') || first == 0x7F || c == "\xEF\xBF\xBE" || c == "\xEF\xBF\xBF";
+}
+
+}  // namespace
+
+std::string escape(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
+    const std::string_view c = text.substr(i, character(text, i));
+    i += c.size();
+    if (forbidden(c)) out += "\uFFFD";
+    else if (c == "&") out += "&amp;";
+    else if (c == "<") out += "&lt;";
+    else if (c == ">") out += "&gt;";
+    else if (c == "\"") out += "&quot;";
+    else if (c == "'") out += "&#39;";
+    else out += c;
+  }
+  return out;
+}
+
+std::string isolated(std::string_view text) { return "<bdi>" + escape(text) + "</bdi>"; }
+
+std::string clipped(std::string_view text, size_t characters) {
+  size_t end = 0, count = 0;
+  for (; end < text.size() && count < characters; ++count) end += character(text, end);
+  if (end == text.size()) return escape(text);
+  size_t kept = 0;
+  for (count = 1; count < characters; ++count) kept += character(text, kept);
+  return escape(text.substr(0, kept)) + "…";
+}
+
+double at(const Json& json, const char* pointer) {
+  const Json::json_pointer path(pointer);
+  return json.contains(path) && json[path].is_number() ? json[path].get<double>()
+                                                       : std::numeric_limits<double>::quiet_NaN();
+}
+
+std::string percent(double share, int decimals) {
+  if (!std::isfinite(share)) return "–";
+  const std::string digits = fmt::format("{:.{}f}", 100 * share, decimals);
+  return (std::strtod(digits.c_str(), nullptr) == 0 ? fmt::format("{:.{}f}", 0.0, decimals) : digits) + "\u00A0%";
+}
+
+std::string area(double x) { return std::isfinite(x) ? fmt::format("{:.3f}", x) : "–"; }
+
+std::string number(double x) {
+  if (!std::isfinite(x)) return "–";
+  if (x == std::nearbyint(x) && std::abs(x) < 1e6) return fmt::format("{:.0f}", x == 0 ? 0.0 : x);
+  return fmt::format("{:.4g}", x);
+}
+
+std::string coordinate(double x) {
+  const double tenths = std::nearbyint(10 * x);
+  return std::fmod(tenths, 10) == 0 ? fmt::format("{:.0f}", tenths / 10 + 0.0) : fmt::format("{:.1f}", tenths / 10);
+}
+
+std::string moment(double nanoseconds, double step) {
+  if (!std::isfinite(nanoseconds)) return "–";
+  const double seconds = nanoseconds / kNanosecondsPerSecond;
+  std::string out;
+  if (step < kSecondsPerDay * kNanosecondsPerSecond) write_datetime(seconds, "%Y-%m-%d %H:%M:%S", 0, out);
+  else write_date(std::floor(seconds / kSecondsPerDay), "%Y-%m-%d", out);
+  const double days = step / kSecondsPerDay / kNanosecondsPerSecond;
+  return days < 28 ? out : out.substr(0, days < 365 ? 7 : 4);
+}
+
+std::string tick(const Json& axis, double value) {
+  if (axis.at("kind") == "datetime") return moment(value, at(axis, "/step"));
+  return number(axis.value("integer", false) ? std::ceil(value) : value);
+}
+
+}  // namespace tessera::report

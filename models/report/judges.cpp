@@ -1,0 +1,139 @@
+// How well rows are told apart, and how near they are to real ones.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "models/data/table/types.h"
+#include "models/report/charts.h"
+#include "models/report/sections.h"
+
+namespace tessera::report {
+namespace {
+
+std::vector<double> numbers(const Json& list) {
+  std::vector<double> out;
+  for (const Json& x : list) out.push_back(x.is_number() ? x.get<double>() : NAN);
+  return out;
+}
+
+std::vector<double> even(size_t n, double low, double high) {
+  std::vector<double> x;
+  for (size_t i = 0; i < n; ++i) x.push_back(low + (high - low) * static_cast<double>(i) / static_cast<double>(n - 1));
+  return x;
+}
+
+std::string roc_figure(const Json& judge) {
+  const std::vector<double> synthetic = numbers(judge.at("roc")), real = numbers(judge.at("floor_roc"));
+  if (synthetic.size() < 2) return "";
+  std::vector<Curve> curves{{"floor", {0, 1}, {0, 1}}};
+  if (real.size() > 1) curves.push_back({"real", even(real.size(), 0, 1), real});
+  curves.push_back({"synthetic", even(synthetic.size(), 0, 1), synthetic});
+  return "<figure>" +
+         curve_chart(
+             {"ROC curve of the classifier", "real rows called synthetic", "synthetic rows found", 0, 1, 0, 1, true},
+             curves) +
+         "<figcaption>ROC curve: how many synthetic rows the classifier finds, by how many real rows it accuses. The "
+         "nearer to the dashed line, the less it knows. " +
+         key({{"s", "synthetic against real rows"}, {"r", "real rows against real rows"}, {"f", "a coin"}}) +
+         "</figcaption></figure>";
+}
+
+std::string used_table(const Json& judge) {
+  Json negative = Json::array();
+  for (const Json& u : judge.at("used")) negative.push_back({{"share", -at(u, "/share")}});
+  Table t{"What gives them away: columns by their share of what the classifier learned", {"column", "share"}, 1, {}};
+  for (const size_t k : lowest_first(negative, "/share")) {
+    if (t.rows.size() == 10) break;
+    t.rows.push_back(
+        {isolated(judge.at("used")[k].at("name").get<std::string>()), percent(at(judge.at("used")[k], "/share"))});
+  }
+  return t.rows.empty() ? "" : t.str();
+}
+
+std::string distance_figure(const Json& distances) {
+  const std::vector<double> synthetic = numbers(distances.at("synthetic"));
+  if (synthetic.size() < 2) return "";
+  const std::vector<double> shares = even(synthetic.size(), 0.01, 0.99);
+  std::vector<Curve> curves{{"synthetic", synthetic, shares}};
+  double furthest = synthetic.back();
+  if (distances.contains("holdout")) {
+    const std::vector<double> holdout = numbers(distances.at("holdout"));
+    curves.insert(curves.begin(), {"real", holdout, even(holdout.size(), 0.01, 0.99)});
+    furthest = std::max(furthest, holdout.back());
+  }
+  if (!(furthest > 0)) return "";
+  return "<figure>" +
+         curve_chart({"Distances to the nearest real row", "distance to the nearest real row",
+                      "share of rows at most that far", 0, furthest, 0, 1, false},
+                     curves) +
+         "<figcaption>Distance to the nearest row the model learned from. A synthetic curve that rises to the left of "
+         "the "
+         "holdout’s is of rows that crowd around real ones; a distance of 0 is a copy. " +
+         key({{"s", "synthetic rows"}, {"r", "holdout rows"}}) + "</figcaption></figure>";
+}
+
+}  // namespace
+
+std::string judge_section(const Json& report) {
+  if (!report.contains("c2st")) return "";
+  const Json& c = report.at("c2st");
+  Table t{"Classifiers that were trained to tell synthetic rows from real ones",
+          {"classifier", "AUC", "real rows", "meaning"},
+          1,
+          {}};
+  t.rows.push_back({"boosted trees", area(at(c, "/trees/auc")), area(at(c, "/trees/floor_auc")),
+                    "sees dependences, repeated values and rounding"});
+  t.rows.push_back({"logistic", area(at(c, "/logistic/auc")), area(at(c, "/logistic/floor_auc")),
+                    "linear: sees little more than single columns"});
+  std::string out = fmt::format(
+      "<p>A classifier learns from {} rows of either table and is judged on rows that it has not "
+      "seen. Real rows: the same between {}, which no synthetic table can better.</p>",
+      grouped(c.at("rows").get<int64_t>()), escape(c.at("floor").at("of").get<std::string>()));
+  const Json::json_pointer path("/drawings/judge");
+  if (report.contains(path))
+    out += "<div class=\"plots\">" + roc_figure(report[path]) + "<div>" + used_table(report[path]) + "</div></div>";
+  return out + t.str() +
+         terms("What AUC is",
+               {{"AUC",
+                 "Area under the ROC curve: of one real and one synthetic row, how often the synthetic one is "
+                 "picked out. 0.5 is a coin, 1 is always."},
+                {"share", "Sum of the gains of all splits by a column, of the gains of all splits."}});
+}
+
+std::string privacy_section(const Json& report) {
+  if (!report.contains("exact_copies") && !report.contains("l1")) return "";
+  const bool holdout = report.at("rows").contains("holdout");
+  Table t{"How near synthetic rows are to real ones", {"measure", "synthetic", "holdout", "meaning"}, 1, {}};
+  if (!holdout) t.head.erase(t.head.begin() + 2);
+  const auto add = [&](const char* name, const std::string& synthetic, const std::string& unseen, const char* meaning) {
+    if (synthetic == "–") return;
+    t.rows.push_back({name, synthetic, unseen, meaning});
+    if (!holdout) t.rows.back().erase(t.rows.back().begin() + 2);
+  };
+  const auto value = [&](const char* pointer) { return at(report, pointer); };
+  add("exact copies", percent(value("/exact_copies/share"), 2), percent(value("/exact_copies/holdout_share"), 2),
+      "rows that equal a real one in every column");
+  add("new rows", percent(value("/new_row_synthesis/score")), "", "match no real row, numbers within 1 %");
+  add("nearer to training", percent(value("/l1/share_closer_to_real_equal_rows")), "",
+      "nearer to the rows it learned from than to as many holdout rows; 50 % is ideal");
+  add("distance, 5 %", number(value("/l1/dcr/p05")), number(value("/l1/holdout_dcr/p05")),
+      "one row in 20 is nearer than this to a real one");
+  add("distance, median", number(value("/l1/dcr/median")), number(value("/l1/holdout_dcr/median")),
+      "small beside the holdout’s: rows crowd around real ones");
+  add("ratio, 5 %", number(value("/l1/nndr/p05")), number(value("/l1/holdout_nndr/p05")),
+      "nearest by second nearest distance; near 0: a single real row is followed");
+  std::string out =
+      "<p>Whether rows repeat what the model learned from. These are measurements, not a proof: they cannot "
+      "show that no person can be found.</p>";
+  const Json::json_pointer path("/drawings/distances");
+  if (report.contains(path)) out += distance_figure(report[path]);
+  return out + t.str() +
+         terms("What the distance is",
+               {{"distance", "Sum over columns: numbers by the real range, 2 for a category that differs."},
+                {"holdout", "Real rows that the model has not seen: what is ordinary among real rows."},
+                {"this page",
+                 "Names of columns and of common values, and counts of at least five real rows, are in it; "
+                 "the real rows themselves are not."}});
+}
+
+}  // namespace tessera::report

@@ -1,0 +1,237 @@
+#include "models/report/words.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "models/data/table/types.h"
+
+namespace tessera::report {
+namespace {
+
+constexpr double kFairDetection = 0.05, kPoorDetection = 0.2;  // AUC above that of real rows against real rows
+constexpr double kFairUtility = 0.02, kPoorUtility = 0.1;      // AUC or R² lost
+constexpr double kFairNearness = 0.03, kPoorNearness = 0.1;    // share above one half
+constexpr double kFairColumn = 0.05, kPoorColumn = 0.15;       // one less a score
+constexpr int64_t kFewRows = 500;
+
+std::string rows_of(int64_t n) { return counted(n, "row"); }
+int64_t whole(const Json& report, const char* pointer) {
+  const double x = at(report, pointer);
+  return std::isfinite(x) ? static_cast<int64_t>(x) : 0;
+}
+std::string of_100(double share) { return fmt::format("{:.0f} of 100", 100 * share); }
+
+Statement headline(const Json& report) {
+  const double auc = at(report, "/c2st/trees/auc");
+  if (std::isnan(auc)) {
+    const double quality = at(report, "/scores/quality"), shapes = at(report, "/scores/column_shapes");
+    const Mark mark = mark_of(1 - (std::isnan(quality) ? shapes : quality), kFairColumn, kPoorColumn);
+    return {mark, mark == Mark::good   ? "Columns and pairs are much like the real ones"
+                  : mark == Mark::fair ? "Columns and pairs are somewhat like the real ones"
+                  : mark == Mark::poor ? "Columns and pairs differ from the real ones"
+                                       : "Nothing could be compared"};
+  }
+  const double floor = at(report, "/c2st/trees/floor_auc");
+  const Mark mark = mark_of(auc - std::max(0.5, std::isnan(floor) ? 0.5 : floor), kFairDetection, kPoorDetection);
+  return {mark, mark == Mark::good   ? "Hard to tell from real rows"
+                : mark == Mark::fair ? "Often taken for real rows, but not always"
+                                     : "Easy to tell from real rows"};
+}
+
+void add_detection(const Json& report, const Statement& verdict, std::vector<Statement>& out) {
+  const double auc = at(report, "/c2st/trees/auc"), floor = at(report, "/c2st/trees/floor_auc");
+  if (std::isnan(auc)) return;
+  std::string text = fmt::format(
+      "Shown one real and one synthetic row, a classifier picks out the synthetic one in <b>{}</b> cases; a coin would "
+      "in 50",
+      of_100(auc));
+  if (!std::isnan(floor)) text += fmt::format(", and real rows against other real rows give {}", of_100(floor));
+  out.push_back({verdict.mark, text + "."});
+}
+
+void add_utility(const Json& report, std::vector<Statement>& out) {
+  if (!report.contains("utility")) return;
+  const bool classes = report.at("utility").at("kind") == "classes";
+  const double real = at(report, classes ? "/utility/real/auc" : "/utility/real/r2"),
+               synthetic = at(report, classes ? "/utility/synthetic/auc" : "/utility/synthetic/r2");
+  if (std::isnan(real) || std::isnan(synthetic)) return;
+  const char* what = classes ? "AUC" : "R²";
+  const double lost = real - synthetic;
+  const std::string change =
+      lost >= 0.0005 ? fmt::format("loses <b>{} {}</b>", area(lost), what) : fmt::format("loses no {}", what);
+  out.push_back({mark_of(lost, kFairUtility, kPoorUtility),
+                 fmt::format("A model trained on synthetic rows instead of real ones {} when it predicts {} of rows "
+                             "that neither has seen ({} instead of {}).",
+                             change, isolated(report.at("utility").at("target").get<std::string>()), area(synthetic),
+                             area(real))});
+}
+
+void add_copies(const Json& report, std::vector<Statement>& out) {
+  if (report.contains("exact_copies")) {
+    const auto copies = whole(report, "/exact_copies/rows");
+    const double share = at(report, "/exact_copies/share"), chance = at(report, "/exact_copies/holdout_share");
+    const bool more = copies > 0 && (std::isnan(chance) || share > 2 * chance + 0.001);
+    std::string text = copies == 0 ? "No synthetic row is a copy of a real one."
+                                   : fmt::format("<b>{}</b> ({}) equal a real row in every column", rows_of(copies),
+                                                 percent(share, 2));
+    if (copies > 0)
+      text += std::isnan(chance) ? ". Whether that is more than chance needs holdout rows."
+                                 : fmt::format("; of holdout rows, which nobody copied, {} do.", percent(chance, 2));
+    out.push_back({!more ? Mark::good : share < 0.01 || std::isnan(chance) ? Mark::fair : Mark::poor, text});
+  }
+  const double nearer = at(report, "/l1/share_closer_to_real_equal_rows");
+  if (std::isnan(nearer)) return;
+  out.push_back({mark_of(nearer - 0.5, kFairNearness, kPoorNearness),
+                 fmt::format("<b>{}</b> synthetic rows are nearer to the rows the model learned from than to as many "
+                             "rows it has not seen; 50 is ideal.",
+                             of_100(nearer))});
+}
+
+void add_weakest(const Json& report, std::vector<Statement>& out) {
+  const std::vector<size_t> order = lowest_first(report.at("columns"), "/shape/score");
+  if (!order.empty()) {
+    const Json& worst = report.at("columns")[order.front()];
+    const double score = at(worst, "/shape/score");
+    if (!std::isnan(score))
+      out.push_back({mark_of(1 - score, kFairColumn, kPoorColumn),
+                     fmt::format("Weakest column: <b>{}</b>, whose distribution is {} like the real one.",
+                                 isolated(worst.at("name").get<std::string>()), percent(score))});
+  }
+  if (!report.contains("pairs")) return;
+  const std::vector<size_t> pairs = lowest_first(report.at("pairs"), "/score_real_edges");
+  if (pairs.empty()) return;
+  const Json& worst = report.at("pairs")[pairs.front()];
+  const double score = at(worst, "/score_real_edges");
+  if (std::isnan(score)) return;
+  out.push_back({mark_of(1 - score, kFairColumn, kPoorColumn),
+                 fmt::format("Weakest pair: <b>{}</b> and <b>{}</b>, whose dependence is {} like the real one.",
+                             isolated(worst.at("a").get<std::string>()), isolated(worst.at("b").get<std::string>()),
+                             percent(score))});
+}
+
+void add_excluded(const Json& report, std::vector<std::string>& out) {
+  std::string identifiers, regenerated;
+  for (const Json& e : report.at("excluded")) {
+    std::string& list = e.contains("real_texts") ? regenerated : identifiers;
+    list += (list.empty() ? "" : ", ") + isolated(e.at("name").get<std::string>());
+  }
+  if (!identifiers.empty()) out.push_back("Not compared, because their values identify rows: " + identifiers + ".");
+  if (!regenerated.empty())
+    out.push_back("Not compared, because most real texts are rare and the synthetic ones are made up: " + regenerated +
+                  ". Such texts follow nothing; do not analyse them.");
+}
+
+void add_invalid(const Json& report, std::vector<std::string>& out) {
+  std::string names;
+  int more = 0, named = 0;
+  for (const Json& c : report.at("columns")) {
+    if (!(at(c, "/adherence/score") < 0.999)) continue;
+    if (++named > 6) ++more;
+    else
+      names += fmt::format("{}{} ({} of the rows)", names.empty() ? "" : ", ",
+                           isolated(c.at("name").get<std::string>()), percent(1 - at(c, "/adherence/score")));
+  }
+  if (named == 0) return;
+  if (more > 0) names += " and " + counted(more, "more column");
+  out.push_back("Values outside the range or the categories of the real column: " + names + ".");
+}
+
+void add_rows(const Json& report, std::vector<std::string>& out) {
+  for (const char* table : {"real", "synthetic", "holdout"}) {
+    const double rows = at(report, (std::string("/rows/") + table).c_str());
+    if (rows < static_cast<double>(kFewRows))
+      out.push_back(fmt::format("The {} table has only {}: every figure here is rough.", table,
+                                rows_of(static_cast<int64_t>(rows))));
+  }
+  if (!report.at("rows").contains("holdout"))
+    out.push_back(
+        "There are no holdout rows, so nobody can tell here whether the rows are nearer to the real table than chance "
+        "makes them, nor what a model trained on them is worth. <code>--holdout</code> gives both.");
+  const double auc = at(report, "/c2st/trees/auc");
+  if (auc < 0.45)
+    out.push_back(
+        "The classifier is right less often than a coin. That is what rows of one table do that are copies of the "
+        "other's: look at the copies below.");
+}
+
+}  // namespace
+
+Mark mark_of(double gap, double fair, double poor) {
+  if (std::isnan(gap)) return Mark::plain;
+  return gap < fair ? Mark::good : gap < poor ? Mark::fair : Mark::poor;
+}
+
+std::string limits_in_words() {
+  return fmt::format(
+      "Detection is judged by how far the classifier's AUC is above that of real rows against real rows: good below "
+      "{}, poor from {} on. Utility by the AUC or R² that is lost: {} and {}. Nearness by the share above one half: "
+      "{} and {}. A column or pair by what its score lacks of 100 %: {} and {}. The limits are conventions of this "
+      "page, not of a standard.",
+      kFairDetection, kPoorDetection, kFairUtility, kPoorUtility, percent(kFairNearness, 0), percent(kPoorNearness, 0),
+      percent(kFairColumn, 0), percent(kPoorColumn, 0));
+}
+
+std::vector<size_t> lowest_first(const Json& entries, const char* pointer) {
+  std::vector<double> score;
+  for (const Json& e : entries) {
+    const double x = at(e, pointer);
+    score.push_back(std::isnan(x) ? INFINITY : x);
+  }
+  std::vector<size_t> order(score.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return score[a] < score[b]; });
+  return order;
+}
+
+Verdict judge(const Json& report) {
+  Verdict v;
+  v.headline = headline(report);
+  add_detection(report, v.headline, v.reasons);
+  add_utility(report, v.reasons);
+  add_copies(report, v.reasons);
+  add_weakest(report, v.reasons);
+  add_rows(report, v.cautions);
+  add_excluded(report, v.cautions);
+  add_invalid(report, v.cautions);
+  return v;
+}
+
+Verdict judge_sequences(const Json& report) {
+  Verdict v;
+  const double told = at(report, "/judges/discriminative/mean"),
+               floor = at(report, "/judges/discriminative/floor/mean");
+  if (std::isnan(told)) {
+    const Mark mark = mark_of(1 - at(report, "/scores/column_shapes"), kFairColumn, kPoorColumn);
+    v.headline = {mark, mark == Mark::good ? "Steps are much like the real ones" : "Steps differ from the real ones"};
+  } else {
+    v.headline.mark = mark_of(told - (std::isnan(floor) ? 0 : floor), kFairDetection, kPoorDetection);
+    v.headline.html = v.headline.mark == Mark::good   ? "Hard to tell from real sequences"
+                      : v.headline.mark == Mark::fair ? "Often taken for real sequences, but not always"
+                                                      : "Easy to tell from real sequences";
+    v.reasons.push_back({v.headline.mark, fmt::format("A recurrent network that judges single sequences is right for "
+                                                      "<b>{}</b>; a coin would be for 50.",
+                                                      of_100(0.5 + told))});
+    const double error = at(report, "/judges/predictive/mean"),
+                 real_error = at(report, "/judges/predictive/floor/mean");
+    if (!std::isnan(error))
+      v.reasons.push_back(
+          {mark_of(error - real_error, kFairUtility, kPoorUtility),
+           fmt::format("Trained on synthetic sequences, a network predicts the next {} with an error of <b>{}</b> of "
+                       "its range; trained on real ones, {}.",
+                       isolated(report.at("judges").at("predictive").at("target").get<std::string>()),
+                       percent(error, 2), percent(real_error, 2))});
+  }
+  add_weakest(report, v.reasons);
+  const auto sequences = std::min(whole(report, "/real/sequences"), whole(report, "/synthetic/sequences"));
+  if (sequences < kFewRows)
+    v.cautions.push_back(
+        fmt::format("There are only {} of one kind: every figure here is rough.", counted(sequences, "sequence")));
+  add_excluded(report, v.cautions);
+  add_invalid(report, v.cautions);
+  return v;
+}
+
+}  // namespace tessera::report

@@ -1,0 +1,180 @@
+// The page of an evaluation: well-formed, self-contained, of bounded size, and with the figures of the JSON.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "engine/error.h"
+#include "models/data/sequence/sequences.h"
+#include "models/quality/evaluate.h"
+#include "models/quality/evaluate_sequences.h"
+#include "models/report/format.h"
+#include "models/report/page.h"
+#include "quality/tables.h"
+
+namespace {
+
+using namespace quality_test;
+using Json = nlohmann::json;
+
+Json evaluated(const Table& real, const Table& synthetic, const Table* holdout = nullptr, bool drawings = true) {
+  tessera::EvaluateOptions options;
+  options.drawings = drawings;
+  tessera::Team team(2);
+  return tessera::evaluate(real, synthetic, holdout, options, team, {});
+}
+
+std::string page(const Json& report) { return tessera::report_html(report.dump()); }
+
+// As an XML parser sees it: every element closed in order, every attribute quoted, no stray '<' or '&'.
+void expect_well_formed(const std::string& html) {
+  std::vector<std::string> open;
+  for (size_t i = html.find('\n') + 1; i < html.size();) {
+    if (html[i] == '&') {
+      const size_t end = html.find(';', i);
+      ASSERT_TRUE(end != std::string::npos && end - i <= 6) << html.substr(i, 40);
+    }
+    if (html[i++] != '<') continue;
+    const size_t begin = i;
+    for (bool quoted = false; i < html.size() && (quoted || html[i] != '>'); ++i) {
+      if (html[i] == '"') quoted = !quoted;
+      ASSERT_NE(html[i], '<') << html.substr(begin, 80);
+    }
+    ASSERT_LT(i, html.size()) << html.substr(begin, 80);
+    const std::string tag = html.substr(begin, i++ - begin);
+    if (tag.back() == '/') continue;
+    if (tag[0] != '/') open.push_back(tag.substr(0, tag.find(' ')));
+    else {
+      ASSERT_FALSE(open.empty());
+      ASSERT_EQ(tag.substr(1), open.back());
+      open.pop_back();
+    }
+  }
+  EXPECT_TRUE(open.empty());
+}
+
+void expect_self_contained(const std::string& html) {
+  for (const char* loaded : {"http:", "https:", "src=", "url(", "@import", "<link", "<iframe"})
+    EXPECT_EQ(html.find(loaded), std::string::npos) << loaded;
+}
+
+Table wide_table(int columns, int64_t rows, uint32_t seed) {
+  std::mt19937 gen(seed);
+  Table t;
+  t.rows = rows;
+  for (int k = 0; k < columns; ++k) {
+    std::vector<double> numbers;
+    std::vector<std::string> texts;
+    for (int64_t i = 0; i < rows; ++i) {
+      numbers.push_back(std::normal_distribution<>(k, 1 + k)(gen));
+      texts.push_back("value " + std::to_string(gen() % 20));
+    }
+    const std::string name = "a column with a long name " + std::to_string(k);
+    t.columns.push_back(k % 2 == 0 ? number_column(name, ColumnType::decimal, numbers)
+                                   : text_column(name, ColumnType::category, texts));
+  }
+  return t;
+}
+
+TEST(ReportPage, IsWellFormedAndLoadsNothing) {
+  const Table real = random_table(600, 1), synthetic = random_table(500, 2), holdout = random_table(400, 3);
+  for (const Json& report :
+       {evaluated(real, synthetic, &holdout), evaluated(real, synthetic), evaluated(real, synthetic, nullptr, false),
+        evaluated(random_table(4, 1), random_table(2, 2))}) {
+    const std::string html = page(report);
+    expect_well_formed(html);
+    expect_self_contained(html);
+    EXPECT_EQ(page(report), html);
+  }
+}
+
+TEST(ReportPage, HasTheFiguresOfTheJson) {
+  const Table holdout = random_table(400, 3);
+  const Json report = evaluated(random_table(600, 1), random_table(500, 2), &holdout);
+  const std::string html = page(report);
+  const auto expect = [&](const std::string& figure) { EXPECT_NE(html.find(figure), std::string::npos) << figure; };
+  for (const char* at :
+       {"/scores/column_shapes", "/scores/pair_trends_real_edges", "/l1/share_closer_to_real_equal_rows"})
+    expect(tessera::report::percent(report[Json::json_pointer(at)].get<double>()));
+  for (const char* at : {"/c2st/trees/auc", "/c2st/trees/floor_auc", "/c2st/logistic/auc", "/utility/synthetic/auc",
+                         "/utility/real/auc"})
+    expect(tessera::report::area(report[Json::json_pointer(at)].get<double>()));
+  for (const Json& column : report["columns"])
+    if (column["shape"]["score"].is_number())
+      expect(tessera::report::percent(column["shape"]["score"].get<double>()) + " alike");
+}
+
+TEST(ReportPage, HostileNamesAndTextsStayTexts) {
+  const std::string hostile = "</script><script>alert('x')</script>\"&\x01\xE2\x80\xAE";
+  Table real = random_table(300, 1), synthetic = random_table(300, 2);
+  for (Table* t : {&real, &synthetic}) {
+    t->columns[2].name = hostile;
+    t->columns[7].name = "]]><!--";
+    for (std::string& v : t->columns[2].values) v += hostile;
+  }
+  const std::string html = page(evaluated(real, synthetic));
+  expect_well_formed(html);
+  EXPECT_EQ(html.find("<script>alert"), std::string::npos);
+  EXPECT_EQ(html.find("<!--"), std::string::npos);
+  EXPECT_EQ(html.find('\x01'), std::string::npos);
+  EXPECT_NE(html.find("&lt;script&gt;alert(&#39;x&#39;)"), std::string::npos);
+}
+
+TEST(ReportPage, IsOfBoundedSize) {
+  tessera::EvaluateOptions options;
+  options.drawings = true;
+  options.distances = options.c2st = options.new_rows = false;
+  tessera::Team team(2);
+  const auto size = [&](int columns) {
+    const Table real = wide_table(columns, 300, 1), synthetic = wide_table(columns, 300, 2);
+    const std::string html = page(tessera::evaluate(real, synthetic, nullptr, options, team, {}));
+    expect_well_formed(html);
+    return html.size();
+  };
+  EXPECT_LT(size(50), 1'000'000u);
+  EXPECT_LT(size(300), 3'000'000u);
+}
+
+TEST(ReportPage, ShowsSequences) {
+  const auto paths = [](uint32_t seed) {
+    Table t;
+    std::mt19937 gen(seed);
+    std::vector<double> value, other;
+    for (int i = 0; i < 400; ++i) {
+      value.push_back(std::sin(i * 0.1) + std::normal_distribution<>(0, 0.2)(gen));
+      other.push_back(static_cast<double>(gen() % 7));
+    }
+    t.rows = 400;
+    t.columns = {number_column("value", ColumnType::decimal, value),
+                 number_column("other", ColumnType::integer, other)};
+    return t;
+  };
+  tessera::EvaluateSequencesOptions options;
+  options.sequences.length = 12;
+  options.judges.judges = 0;
+  options.drawings = true;
+  tessera::Team team(2);
+  const std::string html = page(tessera::evaluate_sequences(paths(1), paths(2), options, team, {}));
+  expect_well_formed(html);
+  expect_self_contained(html);
+  EXPECT_NE(html.find("Autocorrelation"), std::string::npos);
+}
+
+TEST(ReportPage, WhatIsNoReportIsAnError) {
+  const Json report = evaluated(random_table(60, 1), random_table(60, 2));
+  std::vector<std::string> texts{"", "{", "[]", "{}", "null", "{\"columns\": [], \"scores\": 1}"};
+  for (const auto& [name, value] : report.items()) {
+    Json broken = report;
+    broken[name] = Json::array({1, "x", nullptr});
+    texts.push_back(broken.dump());
+  }
+  for (const auto& [name, value] : report["drawings"].items()) {
+    Json broken = report;
+    broken["drawings"][name] = Json::object({{"real", 1}});
+    texts.push_back(broken.dump());
+  }
+  for (const std::string& text : texts) try {
+      expect_well_formed(tessera::report_html(text));
+    } catch (const tessera::Error& e) { EXPECT_EQ(e.code(), tessera::ErrorCode::format) << e.what(); }
+}
+
+}  // namespace
