@@ -19,11 +19,11 @@ namespace {
 using Json = nlohmann::json;
 
 struct Arguments {
-  std::string real, synthetic, holdout, target, method = "table";
+  std::string real, synthetic, holdout, target, report, model, method = "table";
   uint64_t seed = 0;
   int worst = 10, judges = -1;  // −1: not given
   SequenceArguments sequences;
-  bool without_distances = false, without_c2st = false, without_utility = false;
+  bool without_distances = false, without_c2st = false, without_utility = false, force = false;
   CsvArguments csv;
 };
 
@@ -219,7 +219,8 @@ std::string excluded(const Json& report) {
   return out;
 }
 
-void run(const SharedOptions& shared, const Arguments& a) {
+// What can be known without the data is said before they are read.
+void check(const Arguments& a, bool sequences) {
   if ((a.real == "-") + (a.synthetic == "-") + (a.holdout == "-") > 1)
     throw tessera::Error(TESSERA_E_USAGE, "Only one of the tables can come from standard input.");
   if (!a.target.empty() && a.holdout.empty())
@@ -228,17 +229,41 @@ void run(const SharedOptions& shared, const Arguments& a) {
         "--target needs --holdout FILE: real rows that the model has not seen, to test predictions on.");
   if (!a.target.empty() && a.without_utility)
     throw tessera::Error(TESSERA_E_USAGE, "--target and --without-utility contradict each other. Omit one.");
-  const bool sequences = a.method == "sequence";
   if (!sequences && (a.sequences.given() || a.judges >= 0))
     throw tessera::Error(TESSERA_E_USAGE,
                          "--judges and the sequence options need --method sequence. Add it, or omit them.");
+  if (a.report.empty() && (a.force || !a.model.empty()))
+    throw tessera::Error(TESSERA_E_USAGE, "--force and --model need --report FILE. Add it, or omit them.");
+  if (a.report.empty()) return;
+  if (a.report == "-") throw tessera::Error(TESSERA_E_USAGE, "--report needs the name of a file; - is not one.");
+  std::vector<tessera_file> files{{0, "the real table", a.real.c_str(), TESSERA_FILE_READ, 0},
+                                  {0, "the synthetic table", a.synthetic.c_str(), TESSERA_FILE_READ, 0},
+                                  {0, "--report", a.report.c_str(), TESSERA_FILE_WRITTEN, a.force}};
+  if (!a.holdout.empty()) files.push_back({0, "--holdout", a.holdout.c_str(), TESSERA_FILE_READ, 0});
+  if (!a.model.empty()) files.push_back({0, "--model", a.model.c_str(), TESSERA_FILE_READ, 0});
+  tessera::check_files(files);
+}
+
+// The page of what was found, with what the model file says of itself where one is given.
+void write_page(const Arguments& a, const std::string& json, const std::string& model, Session& session) {
+  Json report = Json::parse(json);
+  if (!model.empty()) report["model"] = Json::parse(model);
+  tessera::write_report(report.dump(), a.report, a.force);
+  session.progress().line("report", a.report + " shows this in any browser");
+}
+
+void run(const SharedOptions& shared, const Arguments& a) {
+  const bool sequences = a.method == "sequence";
+  check(a, sequences);
   Session session(shared);
+  const std::string model = a.model.empty() ? "" : tessera::Model::load(a.model).describe();
   const tessera_csv_options csv = a.csv.options();
   tessera_evaluate_options options{};
   options.seed = a.seed;
   options.without_distances = a.without_distances;
   options.without_c2st = a.without_c2st;
   options.without_utility = a.without_utility;
+  options.drawings = !a.report.empty();
   options.target = a.target.empty() ? nullptr : a.target.c_str();
   if (sequences) {
     options.sequences = a.sequences.options();
@@ -258,6 +283,7 @@ void run(const SharedOptions& shared, const Arguments& a) {
   const std::string json =
       tessera::evaluate(session.context(), std::move(real), std::move(synthetic), std::move(holdout), options);
   session.progress().clear();
+  if (!a.report.empty()) write_page(a, json, model, session);
   if (shared.json) return print(json + "\n");
   const Json report = Json::parse(json);
   const size_t most = a.worst == 0 ? SIZE_MAX : static_cast<size_t>(a.worst);
@@ -285,6 +311,9 @@ void add_evaluate(Program& program) {
                     "Skip distances to the closest record, the slowest part for large tables");
   command->add_flag("--without-c2st", a->without_c2st, "Skip the classifier two-sample tests");
   command->add_flag("--without-utility", a->without_utility, "Skip training on synthetic and testing on holdout rows");
+  command->add_option("--report", a->report, "File for an HTML page with all results and drawings; it loads nothing");
+  command->add_flag("--force", a->force, "Replace a report that exists");
+  command->add_option("--model", a->model, "Model file the rows come from: the report shows its options");
   command->add_option("--method", a->method, "Compare rows (table) or sequences (sequence)")
       ->check(CLI::IsMember({"table", "sequence"}))
       ->capture_default_str();

@@ -1,0 +1,102 @@
+"""The page of evaluate --report as a browser and an XML parser see it. 77: there is no Chromium.
+
+report.py <program> [folder for screenshots]
+"""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree
+
+WIDTHS = (360, 800, 1280)
+
+# Runs after the page's own script and tells the frame around it what it found.
+PROBE = """<script>
+window.addEventListener('load', function () {
+  document.querySelector('button[data-key=name]').click();
+  var names = Array.from(document.querySelectorAll('#column-cards > li')).map(function (c) { return c.dataset.name; });
+  var sorted = names.slice().sort(function (a, b) { return a.localeCompare(b); });
+  parent.postMessage([document.documentElement.scrollWidth - window.innerWidth,
+    String(names) === String(sorted), performance.getEntriesByType('resource').length].join(' '), '*');
+});
+</script></body>"""
+
+# A window has a least width that is more than a phone's; a frame has none.
+FRAME = """<!DOCTYPE html><html><body style="margin:0"><script>
+addEventListener('message', function (event) { document.body.dataset.probe = event.data; });
+</script><iframe src="probed.html" style="border:0;width:%dpx;height:%dpx"></iframe></body></html>"""
+HEIGHT = 1600
+
+
+def luminance(colour):
+    parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)] if len(colour) == 7 else [int(c * 2, 16) / 255 for c in colour[1:]]
+    r, g, b = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+
+def contrast(a, b):
+    high, low = sorted((luminance(a), luminance(b)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def check_contrast(page):
+    """WCAG AA: 4.5 for text, 3 for what is drawn, on both grounds of both themes."""
+    for theme in re.findall(r":root\{(--ground.*?)\}", page, re.S):
+        colours = dict(re.findall(r"--(\w+):(#[0-9a-f]+)", theme))
+        for ground in ("ground", "card"):
+            for name, least in [("text", 4.5), ("soft", 4.5), ("link", 4.5), ("good", 4.5), ("fair", 4.5), ("poor", 4.5),
+                                ("real", 3), ("synthetic", 3), ("plus", 3), ("minus", 3), ("error", 3)]:
+                if name in colours:
+                    found = contrast(colours[name], colours[ground])
+                    assert found >= least, f"{name} on {ground} has a contrast of {found:.2f}"
+
+
+def browse(browser, folder, width, dark, shot):
+    frame = folder / "frame.html"
+    frame.write_text(FRAME % (width, HEIGHT), encoding="utf-8")
+    line = [browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-logging=stderr",
+            f"--user-data-dir={folder / 'profile'}", f"--window-size={max(width, 500)},{HEIGHT}", "--virtual-time-budget=3000"]
+    if dark:
+        line.append("--blink-settings=preferredColorScheme=0")
+    if shot:
+        subprocess.run(line + [f"--screenshot={shot}", frame.as_uri()], check=True, capture_output=True, timeout=120)
+    seen = subprocess.run(line + ["--dump-dom", frame.as_uri()], capture_output=True, text=True, timeout=120)
+    errors = [l for l in seen.stderr.splitlines() if "CONSOLE" in l]
+    assert not errors, errors
+    return re.search(r'data-probe="([^"]*)"', seen.stdout).group(1).split()
+
+
+def main():
+    program = pathlib.Path(sys.argv[1]).resolve()
+    shots = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+
+        def run(*words):
+            subprocess.run([program, *words, "--quiet"], cwd=folder, check=True)
+
+        run("example", "real.csv", "--rows", "600", "--seed", "1")
+        run("example", "other.csv", "--rows", "500", "--seed", "2")
+        run("example", "holdout.csv", "--rows", "400", "--seed", "3")
+        run("evaluate", "real.csv", "other.csv", "--holdout", "holdout.csv", "--report", "report.html", "--json")
+        page = (folder / "report.html").read_text(encoding="utf-8")
+        xml.etree.ElementTree.fromstring(page.split("\n", 1)[1])
+        check_contrast(page)
+        browser = shutil.which("chromium")
+        if browser is None:
+            print("skipped: there is no chromium (Debian: chromium)")
+            return 77
+        (folder / "probed.html").write_text(page.replace("</body>", PROBE), encoding="utf-8")
+        for width in WIDTHS:
+            for dark in (False, True):
+                shot = shots and shots / f"report_{width}_{'dark' if dark else 'light'}.png"
+                over, by_name, loaded = browse(browser, folder, width, dark, shot)
+                assert int(over) <= 0, f"{over} pixels too wide at {width}"
+                assert by_name == "true", "the columns are not in the order that was asked for"
+                assert loaded == "0", "the page loads something"
+    return 0
+
+
+sys.exit(main())
