@@ -210,7 +210,7 @@ class EvaluateOptions(_Options):
         text target
         int32 without_c2st without_utility
         pointer sequences
-        int32 judges
+        int32 judges drawings
         """
     )
 
@@ -248,6 +248,8 @@ _declare("tessera_model_describe", _pointer, _pointer)
 _declare("tessera_sample", _pointer, _pointer, _int64, _int64, _pointer, _pointer)
 _declare("tessera_inspect", _pointer, _pointer, _pointer)
 _declare("tessera_evaluate", _pointer, _pointer, _pointer, _pointer, _pointer, _pointer)
+_declare("tessera_report_html", _text, _pointer)
+_declare("tessera_report_write", _text, _text, c.c_int)
 _declare("tessera_info", _pointer)
 _declare("tessera_table_open", _pointer, _pointer, c.c_size_t, _pointer, _pointer)
 _declare("tessera_table_write", _pointer, _pointer, _text, _pointer)
@@ -258,14 +260,18 @@ for _name in ("context_free", "context_cancel", "model_free", "string_free", "me
     _function.argtypes, _function.restype = (_pointer,), None
 
 
-def read_json(function: Any, *arguments: Any) -> Any:
-    """What a function with a last parameter ``char** json`` gives out."""
+def read_text(function: Any, *arguments: Any) -> str:
+    """What a function with a last parameter ``char**`` gives out."""
     text = c.c_void_p()
     function(*arguments, c.byref(text))
     try:
-        return json.loads(c.string_at(text.value or 0))
+        return c.string_at(text.value or 0).decode()
     finally:
         lib.tessera_string_free(text)
+
+
+def read_json(function: Any, *arguments: Any) -> Any:
+    return json.loads(read_text(function, *arguments))
 
 
 def quoted(name: Any) -> str:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ctypes as c
 import html
+import json
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from . import _frames
 from ._arrow import Incoming
 from ._context import Context
-from ._library import EvaluateOptions, lib, read_json
+from ._files import Path
+from ._library import EvaluateOptions, lib, read_json, read_text
 from ._model import _sequence_options, _take
 from ._progress import ProgressOption
 
@@ -69,6 +72,19 @@ class Report:
         """A row for each pair of columns, as a frame of the kind of the real table."""
         return self._kind.from_records(_flat_records(self.document.get("pairs", [])))
 
+    def to_html(self, path: Path | None = None, *, overwrite: bool = False) -> str | None:
+        """The page to look at, in a file that loads nothing from elsewhere; as text if there is no `path`.
+
+        >>> report = tessera.evaluate(people, people, distances=False, c2st=False)
+        >>> "Column shapes" in report.to_html()
+        True
+        """
+        document = json.dumps(self.document, allow_nan=False).encode()
+        if path is None:
+            return read_text(lib.tessera_report_html, document)
+        lib.tessera_report_write(document, os.fsencode(path), overwrite)
+        return None
+
     def _headlines(self) -> list[tuple[str, float, str]]:
         found = [(name, _at(self.document, path), means) for name, path, means in _HEADLINES]
         return [(name, score, means) for name, score, means in found if score is not None]
@@ -95,6 +111,7 @@ def evaluate(
     distances: bool = True,
     c2st: bool = True,
     utility: bool = True,
+    drawings: bool = True,
     index: bool = False,
     sequence_length: int | None = None,
     sequence_key: str | None = None,
@@ -125,6 +142,8 @@ def evaluate(
     distances, c2st, utility : bool
         Whether to compute the distances to the closest record, the classifiers that tell the tables apart, and the
         classifier that is trained on synthetic rows.
+    drawings : bool
+        Whether to compute what :meth:`Report.to_html` draws: counts in bins and cells, none of one to four real rows.
     index, sequence_length, sequence_key, sequence_index, stride, static
         As in :func:`tessera.fit`. :func:`tessera.read` reads CSV files with types that are not found.
     judges : int, optional
@@ -156,6 +175,7 @@ def evaluate(
         without_utility=not utility,
         sequences=None if all(x is None for x in sequences) else _sequence_options(*sequences),
         judges=_NO_JUDGES if judges == 0 else judges,
+        drawings=drawings,
     )
     context = Context(progress, device, threads, memory_limit)
 

@@ -224,6 +224,14 @@ class Reports(unittest.TestCase):
         self.assertEqual(report.columns["name"].tolist(), [name for name in PEOPLE if name != "person_id"])
         self.assertEqual(len(report.pairs), 13 * 12 / 2)
         self.assertIn("<td>", report._repr_html_())
+        page = report.to_html()
+        self.assertIn(f"{100 * report.document['scores']['column_shapes']:.1f}\u00a0%", page)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "report.html")
+            report.to_html(path)
+            self.assertEqual(path.read_text(encoding="utf-8"), page)
+            with self.assertRaises(tessera.FileError):
+                report.to_html(path)
         frame = polars.DataFrame(PEOPLE)
         self.assertIsInstance(tessera.evaluate(frame, PEOPLE, c2st=False, distances=False).columns, polars.DataFrame)
 
