@@ -38,6 +38,9 @@ void apply_preset(FitOptions& o) {
     o.encoder.integer_levels = 0;
     o.calibrate = Tier::off;
   }
+  o.patience = method.patience;
+  o.patience_if_possible = method.patience > 0;
+  if (method.bins) o.encoder.numbers = EncoderOptions::Numbers::bins, o.calibrate = Tier::off;
 }
 
 namespace {
@@ -82,9 +85,12 @@ Calibration learn_calibration(std::shared_ptr<const Model::State> state, const T
                           monitor);
 }
 
-Trained train_rows(Model::State& state, EncodedTable&& table, const FitOptions& options, Checkpoints& checkpoints,
+Trained train_rows(Model::State& state, EncodedTable&& table, const FitOptions& given, Checkpoints& checkpoints,
                    Team& team, const Monitor& monitor) {
   const std::unique_ptr<RowMethod> method = state.method();
+  FitOptions options = given;
+  // A method that holds rows out of its own accord does so if there are enough of them.
+  if (options.patience_if_possible && !can_hold_out(table)) options.patience = 0;
   EncodedTable held;
   if (measures(options)) held = hold_out(table, state.encoder.layout(), options.seed);
   method->prepare(table, team);
@@ -95,8 +101,15 @@ Trained train_rows(Model::State& state, EncodedTable&& table, const FitOptions& 
   return trained;
 }
 
+void check_calibrates(const MethodSpec& method, Tier tier) {
+  if (tier == Tier::off || !method.bins) return;
+  throw Error(ErrorCode::usage, fmt::format("--calibrate {}: rows of --method {} are not calibrated.\n  Omit it.",
+                                            name(tier), method.name));
+}
+
 void fit_rows(const std::shared_ptr<Model::State>& state, Table&& table, const FitOptions& options,
               Checkpoints& checkpoints, Team& team, const Monitor& monitor) {
+  check_calibrates(options.config.method(), options.calibrate);
   const bool calibrate = options.calibrate != Tier::off && options.config->trains();
   Table sample;
   EncodedTable encoded = prepare_rows(*state, std::move(table), options, calibrate ? &sample : nullptr, team, monitor);
@@ -209,6 +222,7 @@ std::optional<Model> Model::finished(const std::string& path, const Table& table
 
 Model Model::calibrated(const Table& table, const FitOptions& options, Team& team, const Monitor& monitor) const {
   if (state_->sequences != nullptr) throw Error(ErrorCode::usage, "models of sequences are not calibrated.");
+  check_calibrates(state_->config.method(), options.calibrate);
   auto state = std::make_shared<State>();
   state->preset = state_->preset;
   state->encoder = Encoder::from_json(state_->encoder.to_json());

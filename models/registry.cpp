@@ -4,13 +4,14 @@
 
 #include "engine/error.h"
 #include "models/ctgan/options.h"
+#include "models/made/options.h"
 #include "models/timegan/options.h"
 #include "models/tvae/options.h"
 
 namespace tessera {
 
 const std::vector<const MethodSpec*>& methods() {
-  static const std::vector<const MethodSpec*> all{&kTvae, &kCtgan, &kTimegan};
+  static const std::vector<const MethodSpec*> all{&kTvae, &kCtgan, &kTimegan, &kMade};
   return all;
 }
 

@@ -151,6 +151,9 @@ void set_options(MethodConfig& config, const std::vector<GivenOption>& given) {
 
 // Options for rows only, or for sequences only.
 void set_kind(FitOptions& out, const tessera_fit_options& o) {
+  if (out.config.method().bins && out.calibrate != Tier::off)
+    throw Error(ErrorCode::usage, fmt::format("--calibrate: rows of --method {} are not calibrated.\n  Omit it.",
+                                              out.config.method().name));
   if (!out.config.method().sequences()) {
     if (o.sequences != nullptr)
       throw Error(ErrorCode::usage, fmt::format("{} belongs to --method {}.", kSequenceOptions, methods_of(true)));
@@ -174,12 +177,12 @@ void set_ending(FitOptions& out, const tessera_fit_options& o) {
   out.checkpoint.resume = o.resume != 0;
   if (o.patience < 0)
     throw Error(ErrorCode::usage, fmt::format("--patience {}: it must be 1 epoch or more.", o.patience));
-  out.patience = o.patience;
-  out.keep_best = o.patience > 0;
+  if (o.patience > 0) out.patience = o.patience, out.keep_best = true, out.patience_if_possible = false;
   if (const std::string keep = text_or(o.keep, ""); !keep.empty()) {
     if (keep != "best" && keep != "last")
       throw Error(ErrorCode::usage, fmt::format("--keep {}: known are best and last.", keep));
     out.keep_best = keep == "best";
+    if (out.keep_best) out.patience_if_possible = false;
   }
   if (const std::string most = text_or(o.max_time, ""); !most.empty())
     out.max_seconds = parse_duration(most, "--max-time");

@@ -14,6 +14,8 @@ float draw(int64_t k, Purpose purpose, uint32_t stream, uint64_t seed) {
 
 }  // namespace
 
+float initial_draw(int64_t k, uint32_t stream, uint64_t seed) { return draw(k, Purpose::init, stream, seed); }
+
 std::vector<float> initial_weights(const ParameterSet& set, uint64_t seed, uint32_t stream, Purpose purpose) {
   std::vector<float> flat(static_cast<size_t>(set.size), 0);
   for (const Parameter& p : set.parameters) {

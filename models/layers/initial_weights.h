@@ -9,6 +9,9 @@
 
 namespace tessera {
 
+// Number k of a stream, uniform in (0, 1): for weights that start from more than a Start can say.
+float initial_draw(int64_t k, uint32_t stream, uint64_t seed);
+
 std::vector<float> initial_weights(const ParameterSet& set, uint64_t seed, uint32_t stream,
                                    Purpose purpose = Purpose::init);
 

@@ -48,10 +48,11 @@ struct FitOptions {
   // epochs without a better held-out measure after which training comes to its end; 0: none. See
   // models/training/validation.h
   int patience = 0;
-  bool keep_best = false;       // of the weights measured, those that were best
-  double max_seconds = 0;       // of the whole run, from `begun` on; 0: as long as it takes
-  Clock now = seconds_now;      // what counts them
-  std::optional<double> begun;  // when the run began, by that clock; none: with fit()
+  bool patience_if_possible = false;  // rows too few to hold any out are no error
+  bool keep_best = false;             // of the weights measured, those that were best
+  double max_seconds = 0;             // of the whole run, from `begun` on; 0: as long as it takes
+  Clock now = seconds_now;            // what counts them
+  std::optional<double> begun;        // when the run began, by that clock; none: with fit()
 };
 
 }  // namespace tessera

@@ -106,11 +106,57 @@ class SampledDistance : public HeldOut {
   Cells held_;
 };
 
+class RecordedLoss : public HeldOut {
+ public:
+  RecordedLoss(const EncodedTable& rows, const RowLoss& loss, const RecordRowLoss& record, const RunContext& context)
+      : rows_(rows.rows),
+        batch_(std::clamp<int64_t>(rows.rows, 2, kMostBatch)),
+        loss_(loss),
+        row_(static_cast<size_t>(batch_)) {
+    program_ = compile(context.target(), Purpose::held_out, [&](Recorder& r) { record(r, rows.rows, batch_); });
+    program_->bind_if("codes", rows.codes.data());
+    program_->bind_if("alphas", rows.alphas.data());
+    program_->bind_if("row", row_.data());
+  }
+
+  double least() const override { return loss_.least; }
+  int64_t size() const override { return rows_; }
+  double measure(const States& weights) override {
+    for (const std::string& set : loss_.sets) load_states(*program_, {{set, weights.at(loss_.prefix + set)}});
+    program_->step().step = 0;  // the same draws every time
+    double sum = 0;
+    for (int64_t first = 0; first < rows_; first += batch_) {
+      const int64_t n = std::min(batch_, rows_ - first);
+      for (int64_t i = 0; i < batch_; ++i)
+        row_[static_cast<size_t>(i)] = static_cast<int32_t>(first + std::min(i, n - 1));
+      program_->refresh({"row"});
+      program_->run(1);
+      const std::vector<float> each = program_->read<float>(program_->find(loss_.output));
+      for (int64_t i = 0; i < n; ++i) sum += static_cast<double>(each[static_cast<size_t>(i)]);
+    }
+    return sum / static_cast<double>(rows_);
+  }
+
+ private:
+  static constexpr int64_t kMostBatch = 2048;
+  int64_t rows_, batch_;
+  RowLoss loss_;
+  std::vector<int32_t> row_;
+  std::unique_ptr<Program> program_;
+};
+
 }  // namespace
+
+std::unique_ptr<HeldOut> recorded_loss(const EncodedTable& rows, const RowLoss& loss, const RecordRowLoss& record,
+                                       const RunContext& context) {
+  return std::make_unique<RecordedLoss>(rows, loss, record, context);
+}
+
+bool can_hold_out(const EncodedTable& table) { return table.rows >= 4 * kFewest; }
 
 EncodedTable hold_out(EncodedTable& table, const RowLayout& layout, uint64_t seed) {
   const int64_t count = std::clamp(table.rows / kShare, kFewest, kMost);
-  if (table.rows < 4 * kFewest)
+  if (!can_hold_out(table))
     throw Error(ErrorCode::usage, fmt::format("--patience and --keep best hold at least {} rows back to measure on; {} "
                                               "rows are too few for that.\n  Omit them.",
                                               kFewest, table.rows));

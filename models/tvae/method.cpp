@@ -10,6 +10,7 @@
 #include "models/layers/weights.h"
 #include "models/method/method.h"
 #include "models/method/row_outputs.h"
+#include "models/training/validation.h"
 #include "models/tvae/conditional_rows.h"
 #include "models/tvae/latent_mixture.h"
 #include "models/tvae/method.h"
@@ -51,49 +52,6 @@ std::vector<double> kl_of_dimensions(const Posteriors& q) {
   return kl;
 }
 
-// The negative evidence lower bound of held-out rows, in nats a row, under one fixed draw of the latent for each.
-class HeldOutElbo : public HeldOut {
- public:
-  HeldOutElbo(const Tvae& network, const EncodedTable& rows, bool averaged, const RunContext& context)
-      : rows_(rows.rows),
-        batch_(std::max<int64_t>(std::min(rows.rows, kPosteriorBatch), 2)),
-        prefix_(averaged ? "average." : ""),
-        row_(static_cast<size_t>(batch_)) {
-    program_ =
-        compile(context.target(), Purpose::held_out, [&](Recorder& r) { record_elbo(r, network, rows.rows, batch_); });
-    program_->bind_if("codes", rows.codes.data());
-    program_->bind_if("alphas", rows.alphas.data());
-    program_->bind_if("row", row_.data());
-    elbo_ = program_->find("elbo_loss");
-  }
-
-  double least() const override { return kLeastElbo; }
-  int64_t size() const override { return rows_; }
-  double measure(const States& weights) override {
-    load_states(*program_,
-                {{"encoder", weights.at(prefix_ + "encoder")}, {"decoder", weights.at(prefix_ + "decoder")}});
-    program_->step().step = 0;  // the same draws every time
-    double sum = 0;
-    for (int64_t first = 0; first < rows_; first += batch_) {
-      const int64_t n = std::min(batch_, rows_ - first);
-      for (int64_t i = 0; i < batch_; ++i)
-        row_[static_cast<size_t>(i)] = static_cast<int32_t>(first + std::min(i, n - 1));
-      program_->refresh({"row"});
-      program_->run(1);
-      const std::vector<float> each = program_->read<float>(elbo_);
-      for (int64_t i = 0; i < n; ++i) sum += static_cast<double>(each[static_cast<size_t>(i)]);
-    }
-    return sum / static_cast<double>(rows_);
-  }
-
- private:
-  int64_t rows_, batch_;
-  std::string prefix_;
-  std::vector<int32_t> row_;
-  std::unique_ptr<Program> program_;
-  Id elbo_ = kNone;
-};
-
 class TvaeMethod : public RowMethod {
  public:
   TvaeMethod(const RowLayout& layout, const TvaeConfig& config) : network_(layout, config) {}
@@ -132,8 +90,12 @@ class TvaeMethod : public RowMethod {
     return kPriorCost * kPriorSteps * static_cast<double>(std::min(table_->rows, kPosteriorRows));
   }
 
+  // The negative evidence lower bound, in nats a row, under one fixed draw of the latent for each.
   std::unique_ptr<HeldOut> held_out(const EncodedTable& rows, const RunContext& context) const override {
-    return std::make_unique<HeldOutElbo>(network_, rows, averaged(), context);
+    return recorded_loss(
+        rows, {"elbo_loss", averaged() ? "average." : "", {"encoder", "decoder"}, kLeastElbo},
+        [this](Recorder& r, int64_t table_rows, int64_t batch) { record_elbo(r, network_, table_rows, batch); },
+        context);
   }
 
   std::unique_ptr<RowGenerator> row_generator(const FittedState& kept, const std::vector<AllowedLevels>& allowed,

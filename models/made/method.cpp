@@ -1,0 +1,104 @@
+// Made behind the face of RowMethod.
+#include "models/made/method.h"
+
+#include <algorithm>
+
+#include "models/layers/weights.h"
+#include "models/made/network.h"
+#include "models/training/validation.h"
+
+namespace tessera {
+namespace {
+
+constexpr double kLeastSurprise = 0.002;  // nats a row
+constexpr int kLeastBatch = 32, kStepsOfEpoch = 30;
+constexpr double kUnseen = 0.1;  // rows that every level counts for before any is looked at
+
+class MadeRows : public RowGenerator {
+ public:
+  explicit MadeRows(const Made& network) : network_(network) {}
+  void record(Recorder& r, int64_t batch) const override { record_sampling(r, network_, batch); }
+  void bind(Program&) override {}
+
+ private:
+  const Made& network_;
+};
+
+class MadeMethod : public RowMethod {
+ public:
+  MadeMethod(const RowLayout& layout, const MadeConfig& config) : network_(layout, config) {}
+
+  const MethodSpec& spec() const override { return kMade; }
+  std::vector<Phase> phases() const override {
+    const MadeConfig& c = network_.config;
+    return {passes_over(table_->rows, c.epochs, c.batch, c.decay_from)};
+  }
+  double learning_rate() const override { return network_.config.learning_rate; }
+  void relax() const override { table_->relax(); }
+  void bind(Program& p) const override { bind_rows(p, *table_); }
+  void prepare(const EncodedTable& table, Team&) override {
+    table_ = &table;
+    int& batch = network_.config.batch;
+    batch = static_cast<int>(std::min<int64_t>(batch, std::max<int64_t>(table.rows / kStepsOfEpoch, kLeastBatch)));
+    const size_t columns = network_.columns.size();
+    frequencies_.assign(static_cast<size_t>(network_.levels), kUnseen);
+    for (int64_t i = 0; i < table.rows; ++i)
+      for (size_t j = 0; j < columns; ++j)
+        ++frequencies_[static_cast<size_t>(network_.columns[j].start +
+                                           table.codes[static_cast<size_t>(i) * columns + j])];
+    for (const Span& s : network_.columns)
+      for (int k = s.start; k < s.start + s.width; ++k)
+        frequencies_[static_cast<size_t>(k)] /= static_cast<double>(table.rows) + kUnseen * s.width;
+  }
+
+  States start(uint64_t seed) const override {
+    States s{{"network", initial_network(network_, frequencies_, seed)}};
+    if (averaged()) s["average.network"] = s["network"];
+    return s;
+  }
+  void record_training(Recorder& r, size_t, int64_t steps) const override {
+    tessera::record_training(r, network_, table_->rows, steps);
+  }
+
+  FittedState keep(States end, const RunContext&) const override {
+    FittedState kept;
+    kept.states["network"] = std::move(end.at(averaged() ? "average.network" : "network"));
+    return kept;
+  }
+  std::unique_ptr<HeldOut> held_out(const EncodedTable& rows, const RunContext& context) const override {
+    return recorded_loss(
+        rows, {"surprise", averaged() ? "average." : "", {"network"}, kLeastSurprise},
+        [this](Recorder& r, int64_t table_rows, int64_t batch) { record_surprise(r, network_, table_rows, batch); },
+        context);
+  }
+
+  std::unique_ptr<RowGenerator> row_generator(const FittedState&, const std::vector<AllowedLevels>&, uint64_t,
+                                              Team&) const override {
+    return std::make_unique<MadeRows>(network_);
+  }
+
+  void visit_tensors(const FittedState&, const std::function<void(const TensorSpec&)>& visit) const override {
+    visit_weights(network_.network,
+                  [&](const std::string& name, const std::vector<int64_t>& shape, const auto& element) {
+                    visit({name, shape, "network", network_.network.size, element});
+                  });
+  }
+
+  int64_t parameters() const override { return network_.network.size; }
+  std::vector<std::string> networks() const override { return {"network"}; }
+
+ private:
+  bool averaged() const { return network_.config.average_decay > 0; }
+
+  Made network_;
+  const EncodedTable* table_ = nullptr;
+  std::vector<double> frequencies_;  // of the levels, column by column
+};
+
+}  // namespace
+
+std::unique_ptr<RowMethod> make_made(const RowLayout& layout, const MethodConfig& config) {
+  return std::make_unique<MadeMethod>(layout, config.as<MadeConfig>());
+}
+
+}  // namespace tessera

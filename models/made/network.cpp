@@ -1,0 +1,213 @@
+#include "models/made/network.h"
+
+#include <algorithm>
+
+#include "models/layers/recording.h"
+
+namespace tessera {
+
+Made::Made(const RowLayout& layout, const MadeConfig& c) : config(c), columns(layout.spans), spans(spans_of(layout)) {
+  levels = layout.data_width;
+  lay_out_masks();
+  network.name = "network";
+  network.add("embedding.weight", {levels, c.embedding_dim});
+  add(input, true);
+  for (size_t i = 0; i < rising.size(); ++i) add(rising[i], true), add(falling[i], true);
+  add(context, true);
+  add(skip, false);
+  add(head, true);
+}
+
+void Made::add(const Layer& layer, bool bias) {
+  const BlockTable& t = *layer.blocks->table();
+  network.add(layer.name + ".weight", {t.rows, t.cols});
+  if (bias) network.add(layer.name + ".bias", {1, t.cols});
+}
+
+// Unit u of n has degree ⌊u·(columns − 1)/n⌋.
+void Made::lay_out_masks() {
+  const int n = config.hidden, e = config.embedding_dim, r = config.context_dim, most = std::max(count() - 1, 1);
+  std::vector<int> degree, seen_columns, seen_units, units_before, columns_before;
+  for (int u = 0; u < n; ++u) degree.push_back(static_cast<int>(static_cast<int64_t>(u) * most / n));
+  units.push_back(0);
+  for (int j = 1; j <= count(); ++j)
+    units.push_back(static_cast<int>(std::lower_bound(degree.begin(), degree.end(), j) - degree.begin()));
+  for (const int d : degree) {
+    seen_columns.push_back(e * (d + 1));
+    seen_units.push_back(units[static_cast<size_t>(d) + 1]);
+  }
+  for (int j = 0; j < count(); ++j) {
+    units_before.insert(units_before.end(), static_cast<size_t>(r), units[static_cast<size_t>(j)]);
+    columns_before.insert(columns_before.end(), static_cast<size_t>(r), e * j);
+  }
+  const auto between_units = Blocks::staircase(n, seen_units);
+  input = {"input", Blocks::staircase(e * count(), seen_columns)};
+  for (int i = 0; i < config.layers; ++i) {
+    rising.push_back({"block." + std::to_string(i) + ".rising", between_units});
+    falling.push_back({"block." + std::to_string(i) + ".falling", between_units});
+  }
+  context = {"context", Blocks::staircase(n, units_before)};
+  skip = {"skip", Blocks::staircase(e * count(), columns_before)};
+  std::vector<int> widths;
+  for (const Span& s : columns) widths.push_back(s.width);
+  head = {"head", Blocks::side_by_side(r, widths)};
+}
+
+namespace {
+
+Var silu(Var x) { return x * sigmoid(x); }
+
+Var through(Recorder& r, const Made& m, const Made::Layer& layer, Var x, Var addend) {
+  return block_matmul(BlockMatmul::forward, layer.blocks->table(), x, r(m.network, layer.name + ".weight"), addend);
+}
+Var through(Recorder& r, const Made& m, const Made::Layer& layer, Var x) {
+  return through(r, m, layer, x, r(m.network, layer.name + ".bias"));
+}
+
+Var dropped(Recorder& r, const Made& m, Var x, bool dropout) {
+  const double keep = 1 - m.config.dropout;
+  if (!dropout || keep == 1) return x;
+  return (1 / keep) * (x * r.bernoulli("dropout", x.shape(), keep));
+}
+
+void own(Recorder& r, const Made& m) {
+  r.own(m.network);
+  r.plan.tables.push_back(m.spans);
+  for (const Made::Layer* layer : {&m.input, &m.context, &m.skip, &m.head}) r.plan.tables.push_back(layer->blocks);
+  for (const Made::Layer& layer : m.rising) r.plan.tables.push_back(layer.blocks);
+}
+
+// The levels of table rows [batch, columns], among all levels.
+Var levels_of(Recorder& r, const Made& m, int64_t table_rows, Var row) {
+  const SpanTable& spans = *m.spans->table();
+  return gather_rows(spans, table_input(r, spans, table_rows), row).index;
+}
+
+// Of the levels in `index` [batch, columns]: their embeddings side by side [batch, columns·embedding_dim].
+Var embed(Recorder& r, const Made& m, Var index) {
+  const Var one = reshape(index, {index.shape().count(), 1});
+  const Var rows = r.emit1(SparseMatmul{m.levels, 1, false}, {one, Var{}, r(m.network, "embedding.weight")});
+  return reshape(rows, {index.rows(), m.count() * m.config.embedding_dim});
+}
+
+Var logits(Recorder& r, const Made& m, Var x, bool dropout) {
+  Var h = through(r, m, m.input, x);
+  for (size_t i = 0; i < m.rising.size(); ++i) {
+    const Var z = dropped(r, m, silu(through(r, m, m.rising[i], silu(h))), dropout);
+    h = h + through(r, m, m.falling[i], z);
+  }
+  const Var seen = through(r, m, m.context, dropped(r, m, silu(h), dropout));
+  return through(r, m, m.head, through(r, m, m.skip, x, seen));
+}
+
+}  // namespace
+
+Var surprises(Recorder& r, const Made& m, Var index, bool dropout) {
+  const Var all = r.name(logits(r, m, embed(r, m, index), dropout), "logits");
+  const Var ones = fill(r, index.shape(), 1);
+  return r.emit1(SpanReconstruction{m.spans->table()}, {all, index, ones, Var{}});
+}
+
+void record_training(Recorder& r, const Made& m, int64_t table_rows, int64_t steps) {
+  const MadeConfig& c = m.config;
+  own(r, m);
+  const Var index = levels_of(r, m, table_rows, draw_rows(r, c.batch, table_rows));
+  const Var loss = (1.0 / c.batch) * sum(surprises(r, m, index, true));
+  AdamOptions adam{Adam::torch, c.learning_rate, c.beta1, c.beta2, c.adam_eps, c.weight_decay, 1, 0, 0, 0};
+  decay_linearly(adam, c.decay_from, steps);
+  r.minimise(loss, m.network, adam);
+  if (c.average_decay > 0) record_average(r, m.network, c.average_decay, steps);
+  report_losses(r, {r.name(loss, "surprise of the batch")});
+}
+
+void record_surprise(Recorder& r, const Made& m, int64_t table_rows, int64_t batch) {
+  own(r, m);
+  const Var row = r.input("row", {batch, 1}, DType::index);
+  r.output(sum_cols(surprises(r, m, levels_of(r, m, table_rows, row), false)), "surprise");
+}
+
+namespace {
+
+// Columns of a tensor that are made one after the other: what is there so far.
+struct Prefix {
+  Var all;
+  void append(Var columns) { all = all ? concat_cols({all, columns}) : columns; }
+};
+
+// Sampling in the columns' order: the network's tensors grow to the right as columns are drawn.
+class Drawing {
+ public:
+  Drawing(Recorder& r, const Made& m, int64_t batch)
+      : r_(r), m_(m), batch_(batch), blocks_(2 * m.rising.size()), noise_(r.uniform("u", {batch, m.levels})) {}
+
+  // The level of column j [batch, 1], and none of numbers [batch, 0].
+  std::vector<Var> draw(int j) {
+    const Span& span = m_.columns[static_cast<size_t>(j)];
+    const auto one = std::make_shared<const Spans>(std::vector<Spans::Item>{{0, span.width, true, -1}});
+    r_.plan.tables.push_back(one);
+    return r_.emit(SpanSample{one->table(), kLowUniform, kHighUniform},
+                   {logits(j, span), slice_cols(noise_, span.start, span.width)});
+  }
+
+  // What column j's level adds: its embedding, then the units that waited for it.
+  void extend(int j, Var level) {
+    const Span& span = m_.columns[static_cast<size_t>(j)];
+    const Var table = slice_rows(r_(m_.network, "embedding.weight"), span.start, span.width);
+    columns_.append(r_.emit1(SparseMatmul{span.width, 1, false}, {level, Var{}, table}));
+    const int first = m_.units[static_cast<size_t>(j)], end = m_.units[static_cast<size_t>(j) + 1];
+    if (first == end) return;
+    Var h = part(m_.input, columns_, first, end - first, true);
+    for (size_t i = 0; i < m_.rising.size(); ++i) {
+      blocks_[2 * i].append(silu(h));
+      blocks_[2 * i + 1].append(silu(part(m_.rising[i], blocks_[2 * i], first, end - first, true)));
+      h = h + part(m_.falling[i], blocks_[2 * i + 1], first, end - first, true);
+    }
+    last_.append(silu(h));
+  }
+
+ private:
+  // Columns [first, first + count) of a layer's result, from what is there of its input.
+  Var part(const Made::Layer& layer, const Prefix& x, int first, int count, bool bias) {
+    const Var all = r_(m_.network, layer.name + ".weight");
+    const Var weight = slice_cols(slice_rows(all, 0, x.all.cols()), first, count);
+    const Var y = matmul(x.all, weight);
+    return bias ? y + slice_cols(r_(m_.network, layer.name + ".bias"), first, count) : y;
+  }
+
+  Var logits(int j, const Span& span) {
+    const int wide = m_.config.context_dim, first = j * wide;
+    Var seen = slice_cols(r_(m_.network, "context.bias"), first, wide);
+    if (columns_.all) seen = part(m_.skip, columns_, first, wide, false) + seen;
+    if (last_.all) seen = part(m_.context, last_, first, wide, false) + seen;
+    const Var weight = slice_cols(r_(m_.network, "head.weight"), span.start, span.width);
+    const Var bias = slice_cols(r_(m_.network, "head.bias"), span.start, span.width);
+    return broadcast(matmul(seen, weight) + bias, {batch_, span.width});
+  }
+
+  Recorder& r_;
+  const Made& m_;
+  int64_t batch_;
+  Prefix columns_, last_;       // embeddings; what the contexts see
+  std::vector<Prefix> blocks_;  // what each residual block's layers see
+  Var noise_;
+};
+
+}  // namespace
+
+void record_sampling(Recorder& r, const Made& m, int64_t batch) {
+  own(r, m);
+  r.rows = r.input("rows", {batch, 3}, DType::index);
+  Drawing drawing(r, m, batch);
+  std::vector<Var> codes;
+  Var none;
+  for (int j = 0; j < m.count(); ++j) {
+    const std::vector<Var> drawn = drawing.draw(j);
+    codes.push_back(drawn[0]);
+    none = drawn[1];
+    if (j + 1 < m.count()) drawing.extend(j, drawn[0]);
+  }
+  r.output(concat_cols(codes), "codes");
+  r.output(none, "alphas");
+}
+
+}  // namespace tessera

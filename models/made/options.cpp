@@ -1,0 +1,36 @@
+#include "models/made/options.h"
+
+#include "models/made/method.h"
+
+namespace tessera {
+
+std::vector<Option> MadeConfig::options() {
+  using namespace ranges;
+  return {
+      {"epochs", &epochs, kEpochs, "passes over the table at most; 0 writes an untrained model"},
+      {"batch_size", &batch, kBatch, "rows of a step at most; fewer where an epoch would have less than 30"},
+      {"learning_rate", &learning_rate, kRate, "of the network"},
+      {"hidden_dim", &hidden, {1, 4096}, "units of a hidden layer"},
+      {"layers", &layers, {1, kMostLayers}, "residual blocks"},
+      {"embedding_dim", &embedding_dim, {1, 1024}, "numbers that stand for a level"},
+      {"context_dim", &context_dim, {1, 1024}, "numbers that say what is known before a column"},
+      {"dropout", &dropout, {0, 0.99}, "share of the units that a step leaves out"},
+      {"beta1", &beta1, kShare, nullptr},
+      {"beta2", &beta2, kShare, nullptr},
+      {"adam_eps", &adam_eps, kAny, nullptr},
+      {"weight_decay", &weight_decay, kAny, nullptr},
+      {"average_decay", &average_decay, kShare, "share of the averaged weights that a step keeps; 0: the last weights"},
+      {"decay_from", &decay_from, kShare, "share of the steps after which the learning rate falls to 0"}};
+}
+
+namespace {
+
+std::unique_ptr<Hyperparameters> preset(bool) { return std::make_unique<MadeConfig>(); }
+
+constexpr LossSpec kLosses[] = {{"surprise", "{:.3f}", "minus the log-likelihood of a row, in nats"}};
+
+}  // namespace
+
+const MethodSpec kMade{"made", 256, preset, kLosses, make_made, nullptr, true, 1};
+
+}  // namespace tessera

@@ -1,0 +1,28 @@
+#pragma once
+#include "models/method/config.h"
+
+namespace tessera {
+
+// Made (models/made/network.h).
+struct MadeConfig : Hyperparameters {
+  int epochs = 30;         // at most; 0: an untrained model
+  int batch = 512;         // rows at most, drawn with replacement
+  int hidden = 256;        // units of every hidden layer
+  int layers = 2;          // residual blocks, of two hidden layers each
+  int embedding_dim = 16;  // of a column's level
+  int context_dim = 32;    // of what is known before a column: rank of its logits
+  double learning_rate = 2e-3;
+  double beta1 = 0.9, beta2 = 0.99, adam_eps = 1e-8, weight_decay = 0;
+  double dropout = 0.1;
+  // exponential average of the weights, used for sampling, and the share of the steps after which the learning rate
+  // falls linearly to 0
+  double average_decay = 0.998, decay_from = 0.5;
+
+  std::unique_ptr<Hyperparameters> copy() const override { return std::make_unique<MadeConfig>(*this); }
+  std::vector<Option> options() override;
+  bool trains() const override { return epochs > 0; }
+};
+
+extern const MethodSpec kMade;
+
+}  // namespace tessera

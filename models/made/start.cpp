@@ -1,0 +1,97 @@
+// What the network starts from. Levels that are numbers begin as smooth functions of their rank (random Fourier
+// features; Rahimi, Recht 2007): neighbours begin alike, in what is read and in what is said. That was the largest
+// single effect in the trials behind this model (docs/methods/made.md).
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "models/layers/initial_weights.h"
+#include "models/made/network.h"
+
+namespace tessera {
+namespace {
+
+constexpr double kLowest = 0.25, kHighest = 8;  // frequencies, in periods over all ranks
+constexpr double kRough = 0.1;                  // noise beside the smooth functions
+constexpr double kHeadScale = 0.3;
+constexpr double kFallingScale = 0.5, kContextScale = 0.3, kSkipScale = 0.1;
+
+class Starter {
+ public:
+  Starter(const Made& m, const std::vector<double>& frequencies, uint64_t seed)
+      : m_(m), frequencies_(frequencies), seed_(seed), flat_(static_cast<size_t>(m.network.size), 0.0f) {}
+
+  std::vector<float> run() {
+    levels("embedding.weight", 1, true);
+    layer(m_.input, 1);
+    for (const Made::Layer& l : m_.rising) layer(l, 1);
+    for (const Made::Layer& l : m_.falling) layer(l, kFallingScale);
+    layer(m_.context, kContextScale);
+    layer(m_.skip, kSkipScale);
+    levels("head.weight", kHeadScale / std::sqrt(m_.config.context_dim), false);
+    const int64_t bias = m_.network.find("head.bias").offset;
+    for (size_t k = 0; k < frequencies_.size(); ++k) set(bias + static_cast<int64_t>(k), std::log(frequencies_[k]));
+    return std::move(flat_);
+  }
+
+ private:
+  void set(int64_t k, double x) { flat_[static_cast<size_t>(k)] = static_cast<float>(x); }
+  // Of mean 0 and variance 1, for element k of the set.
+  double noise(int64_t k) const {
+    return std::numbers::sqrt3 * (2 * static_cast<double>(initial_draw(k, 0, seed_)) - 1);
+  }
+  double uniform(int64_t k, uint32_t stream) const { return static_cast<double>(initial_draw(k, stream, seed_)); }
+
+  // Elements outside the blocks stay 0.
+  void layer(const Made::Layer& l, double scale) {
+    const Parameter& p = m_.network.find(l.name + ".weight");
+    const BlockTable& t = *l.blocks->table();
+    std::vector<int> depth(static_cast<size_t>(t.cols), 0);
+    const auto each = [&](auto&& f) {
+      for (int b = 0; b < t.count; ++b)
+        for (int row = t.items[b].row; row < t.items[b].row + t.items[b].rows; ++row)
+          for (int col = t.items[b].col; col < t.items[b].col + t.items[b].cols; ++col)
+            f(row, static_cast<size_t>(col));
+    };
+    each([&](int, size_t col) { ++depth[col]; });
+    each([&](int row, size_t col) {
+      const int64_t k = p.offset + row * t.cols + static_cast<int64_t>(col);
+      set(k, scale / std::sqrt(depth[col]) * noise(k));
+    });
+  }
+
+  // A vector for every level: smooth in the rank of those that ascend, random for the others. One row a level, or one
+  // column.
+  void levels(const char* name, double scale, bool by_rows) {
+    const Parameter& p = m_.network.find(name);
+    const int64_t dimensions = by_rows ? p.shape.cols : p.shape.rows;
+    for (const Span& span : m_.columns)
+      for (int64_t c = 0; c < dimensions; ++c) {
+        const int64_t wave = p.offset + span.start * dimensions + c;  // a number for each column and dimension
+        const double period = kLowest * std::pow(kHighest / kLowest, uniform(wave, 1));
+        const double phase = 2 * std::numbers::pi * uniform(wave, 2);
+        double rank = 0;
+        for (int64_t level = 0; level < span.width; ++level) {
+          const int64_t row = span.start + level, k = p.offset + (by_rows ? row * dimensions + c : c * m_.levels + row);
+          const double share = frequencies_[static_cast<size_t>(row)];
+          const double smooth =
+              std::numbers::sqrt2 * std::cos(2 * std::numbers::pi * period * (rank + share / 2) + phase);
+          set(k, scale * (level < span.ascending ? smooth + kRough * noise(k) : noise(k)));
+          rank += share;
+        }
+      }
+  }
+
+  const Made& m_;
+  const std::vector<double>& frequencies_;
+  uint64_t seed_;
+  std::vector<float> flat_;
+};
+
+}  // namespace
+
+std::vector<float> initial_network(const Made& m, const std::vector<double>& frequencies, uint64_t seed) {
+  return Starter(m, frequencies, seed).run();
+}
+
+}  // namespace tessera

@@ -1,0 +1,230 @@
+// Made: what a column may see, that sampling in one pass draws from the network's law, bits, files, tables at the
+// edges, what comes back of a table.
+#include <nlohmann/json.hpp>
+
+#include "engine/passes/passes.h"
+#include "engine/run/program.h"
+#include "models/data/csv/example.h"
+#include "models/made/network.h"
+#include "models/method.h"
+#include "models/tables.h"
+
+namespace tessera::whole {
+namespace {
+
+RowLayout layout_of(const std::vector<int>& widths) {
+  RowLayout l;
+  for (const int w : widths) {
+    l.spans.push_back({static_cast<int>(l.spans.size()), Span::Part::category, l.data_width, w, -1, w / 2});
+    l.data_width += w;
+  }
+  return l;
+}
+
+MadeConfig small() {
+  MadeConfig c;
+  c.hidden = 40, c.embedding_dim = 3, c.context_dim = 5;
+  return c;
+}
+
+// The network as it starts, with a context that says something.
+std::vector<float> start(const Made& m) {
+  std::vector<double> even(static_cast<size_t>(m.levels));
+  for (const Span& s : m.columns) std::fill_n(even.begin() + s.start, s.width, 1.0 / s.width);
+  std::vector<float> w = initial_network(m, even, 5);
+  const Parameter& context = m.network.find("context.weight");
+  for (int64_t k = 0; k < context.shape.count(); ++k) w[static_cast<size_t>(context.offset + k)] *= 8;
+  return w;
+}
+
+// −log p(column | columns before) of rows of codes, row after row.
+std::vector<float> surprises_of(const Made& m, const std::vector<float>& weights, std::vector<int32_t> codes) {
+  const int64_t columns = m.count(), rows = static_cast<int64_t>(codes.size()) / columns;
+  for (size_t i = 0; i < codes.size(); ++i) codes[i] += m.columns[i % static_cast<size_t>(columns)].start;
+  Plan plan;
+  Recorder r(plan);
+  r.own(m.network);
+  r.output(surprises(r, m, r.input("index", {rows, columns}, DType::index), false), "surprises");
+  optimise(plan);
+  Team team(2);
+  Program p(std::move(plan), cpu_kernels(), team, 1);
+  p.bind("index", codes.data());
+  load_states(p, {{"network", weights}});
+  p.run(1);
+  return p.read<float>(p.find("surprises"));
+}
+
+// Every row that the widths allow.
+std::vector<int32_t> all_rows(const std::vector<int>& widths) {
+  std::vector<int32_t> codes;
+  int64_t rows = 1;
+  for (const int w : widths) rows *= w;
+  for (int64_t i = 0; i < rows; ++i) {
+    int64_t left = i;
+    for (const int w : widths) codes.push_back(static_cast<int32_t>(left % w)), left /= w;
+  }
+  return codes;
+}
+
+TEST(Made, AColumnSeesTheColumnsBeforeItAndNoOther) {
+  const std::vector<int> widths{3, 2, 40, 5, 2, 7};
+  const Made m(layout_of(widths), small());
+  const std::vector<float> weights = start(m);
+  const std::vector<int32_t> row{1, 0, 20, 3, 1, 2};
+  const std::vector<float> before = surprises_of(m, weights, row);
+  for (size_t j = 0; j < widths.size(); ++j) {
+    std::vector<int32_t> other = row;
+    other[j] = (other[j] + 1) % widths[j];
+    const std::vector<float> after = surprises_of(m, weights, other);
+    for (size_t i = 0; i < widths.size(); ++i) {
+      if (i == j) continue;
+      EXPECT_EQ(after[i] != before[i], i > j) << "column " << i << " and column " << j;
+    }
+  }
+}
+
+TEST(Made, ProbabilitiesOfAllRowsAddUpToOne) {
+  const std::vector<int> widths{3, 4, 2, 5};
+  const Made m(layout_of(widths), small());
+  const std::vector<float> each = surprises_of(m, start(m), all_rows(widths));
+  double sum = 0;
+  for (size_t i = 0; i < each.size(); i += widths.size())
+    sum += std::exp(-static_cast<double>(each[i] + each[i + 1] + each[i + 2] + each[i + 3]));
+  EXPECT_NEAR(sum, 1, 1e-4);
+}
+
+// One pass for all columns together draws from the law that a pass for each column would give.
+TEST(Made, RowsAreDrawnFromTheNetworksLaw) {
+  const std::vector<int> widths{3, 4, 2, 5};
+  const RowLayout layout = layout_of(widths);
+  const Made m(layout, small());
+  const std::vector<float> weights = start(m);
+  constexpr int64_t kRows = 1 << 16;
+  Plan plan;
+  Recorder r(plan);
+  r.start_purposes(Purpose::sample);
+  record_sampling(r, m, kRows);
+  optimise(plan);
+  Team team(2);
+  Program p(std::move(plan), cpu_kernels(), team, 3);
+  std::vector<int32_t> identity(3 * kRows, 0);
+  for (int64_t i = 0; i < kRows; ++i) identity[static_cast<size_t>(3 * i)] = static_cast<int32_t>(i);
+  p.bind("rows", identity.data());
+  load_states(p, {{"network", weights}});
+  p.run(1);
+  const std::vector<int32_t> drawn = p.read<int32_t>(p.find("codes")), rows = all_rows(widths);
+  std::map<std::vector<int32_t>, double> count;
+  for (size_t i = 0; i < drawn.size(); i += 4)
+    ++count[{drawn.begin() + static_cast<std::ptrdiff_t>(i), drawn.begin() + static_cast<std::ptrdiff_t>(i) + 4}];
+  const std::vector<float> each = surprises_of(m, weights, rows);
+  double statistic = 0;  // χ² with 119 degrees of freedom
+  for (size_t i = 0; i < rows.size(); i += 4) {
+    const double expected = kRows * std::exp(-static_cast<double>(each[i] + each[i + 1] + each[i + 2] + each[i + 3]));
+    const double found =
+        count[{rows.begin() + static_cast<std::ptrdiff_t>(i), rows.begin() + static_cast<std::ptrdiff_t>(i) + 4}];
+    statistic += (found - expected) * (found - expected) / expected;
+  }
+  EXPECT_LT(statistic, 119 + 4 * std::sqrt(2.0 * 119)) << "the draws do not follow the network";
+}
+
+Model fitted(uint64_t seed = 3, int threads = 2, const std::string& preset = "best") {
+  FitOptions o = quick_made(6, preset);
+  o.seed = seed;
+  return fit(example_people(600, 5), o, threads);
+}
+
+TEST(Made, ModelFilesAreEqualForAnyNumberOfThreadsAndEveryRun) {
+  for (const char* preset : {"best", "paper"}) {
+    const std::string once = fitted(3, 2, preset).bytes();
+    for (const int threads : {1, 2, 3})
+      EXPECT_EQ(fitted(3, threads, preset).bytes(), once) << preset << ", " << threads << " threads";
+    EXPECT_NE(fitted(4, 2, preset).bytes(), once) << "another seed";
+  }
+}
+
+TEST(Made, RowsAreEqualForAnyBatchThreadsAndSlice) {
+  const Model m = fitted();
+  for (const SampleOptions& options : {SampleOptions(), where("gender = 'male' and age >= 30")}) {
+    const int64_t rows = 1100;
+    const std::vector<std::string> whole = lines(sample(m, rows, options, {0, 1}));
+    for (const int batch : {7, 512, 5000}) {
+      SampleOptions o = options;
+      o.batch = batch;
+      EXPECT_EQ(lines(sample(m, rows, o, {0, 3})), whole) << "batch " << batch;
+    }
+    EXPECT_EQ(lines(sample(m, 90, options, {511, 2})),
+              std::vector<std::string>(whole.begin() + 511, whole.begin() + 601));
+  }
+}
+
+TEST(Made, WhatIsSavedComesBack) {
+  const Folder folder;
+  const Model m = fitted();
+  m.save(folder / "m", false);
+  const Model back = Model::load(folder / "m");
+  EXPECT_EQ(lines(sample(back, 500)), lines(sample(m, 500)));
+  EXPECT_EQ(back.describe()["method"], "made");
+  EXPECT_EQ(back.describe()["config"], m.describe()["config"]);
+  EXPECT_EQ(back.bytes(), m.bytes());
+}
+
+Column letters(const std::string& name, int64_t rows, int kinds) {
+  return texts_by(name, ColumnType::category, rows,
+                  [&](int64_t i) { return std::string(1, static_cast<char>('a' + i % kinds)); });
+}
+Column reals(const std::string& name, int64_t rows, uint32_t stream) {
+  return numbers_by(
+      name, ColumnType::decimal, rows, [&](int64_t i) { return std::nearbyint(100 * normal(i, stream)) / 100; }, 2);
+}
+
+TEST(Made, TablesAtTheEdgesFitAndSample) {
+  for (const char* preset : {"best", "paper"})
+    for (const Table& t :
+         {table({letters("x", 300, 3), letters("y", 300, 5)}), table({reals("x", 300, 1), reals("y", 300, 2)}),
+          table({letters("x", 100, 4)}), table({reals("x", 100, 1)}), example_people(1, 1), example_people(20, 1)}) {
+      const Table made = sample(fit(t, quick_made(2, preset)), 300);
+      EXPECT_EQ(made.rows, 300);
+      for (size_t c = 0; c < t.columns.size(); ++c) EXPECT_EQ(made.columns[c].name, t.columns[c].name);
+    }
+}
+
+// y tells of x what half of the rows tell; z is exactly x + 10, in one row of five missing.
+TEST(Made, WhatColumnsTellOfEachOtherComesBack) {
+  const int64_t n = 4000;
+  const auto x_of = [](int64_t i) { return std::floor(8 * uniform(i)); };
+  const auto y_of = [&](int64_t i) { return uniform(i, 1) < 0.5 ? x_of(i) : std::floor(8 * uniform(i, 2)); };
+  const Table t = table({numbers_by("x", ColumnType::integer, n, x_of), numbers_by("y", ColumnType::integer, n, y_of),
+                         numbers_by("z", ColumnType::integer, n,
+                                    [&](int64_t i) { return uniform(i, 3) < 0.2 ? std::nan("") : x_of(i) + 10; })});
+  FitOptions o = quick_made(20);
+  const Table made = sample(fit(t, o, 2), n);
+  const auto value = [&](const char* name, int64_t i) { return column(made, name).numbers[static_cast<size_t>(i)]; };
+  const double same = share(made, [&](int64_t i) { return value("x", i) == value("y", i); });
+  const double missing = share(made, [&](int64_t i) { return std::isnan(value("z", i)); });
+  const double right = share(made, [&](int64_t i) { return value("z", i) == value("x", i) + 10; });
+  // Three standard errors of the table and of the sample, and what training leaves.
+  EXPECT_NEAR(same, 0.5 + 0.5 / 8, 0.06);
+  EXPECT_NEAR(missing, 0.2, 0.04);
+  EXPECT_GT(right, 0.97 * (1 - missing));
+}
+
+TEST(Made, ConditionsHoldExactly) {
+  const Table made = sample(fitted(), 400, where("gender = 'male' and age >= 30"));
+  for (int64_t i = 0; i < made.rows; ++i) {
+    EXPECT_EQ(cell(column(made, "gender"), i), "male");
+    EXPECT_GE(column(made, "age").numbers[static_cast<size_t>(i)], 30);
+  }
+}
+
+// A table of noise cannot be learnt, only learnt by heart: the held-out rows stop that.
+TEST(Made, HeldOutRowsEndTraining) {
+  FitOptions o = quick_made(300);
+  o.patience = 1;
+  const Model m = fit(table({reals("x", 400, 1), reals("y", 400, 2), letters("z", 400, 7)}), o, 2);
+  const nlohmann::json about = m.describe()["provenance"];
+  EXPECT_EQ(about["stopped"], "patience");
+  EXPECT_LT(about["steps"].get<int>(), 300 * 3);
+}
+
+}  // namespace
+}  // namespace tessera::whole
