@@ -158,8 +158,8 @@ typedef struct tessera_losses {
   double penalty;
   double seconds;
   /* TVAE: with its loss factor; critic, generator and penalty are CTGAN's, and 0 for the other method */
-  double reconstruction;
-  double divergence; /* TVAE: KL(q(z | row) || N(0, I)) */
+  double reconstruction; /* Made: nats a row */
+  double divergence;     /* TVAE: KL(q(z | row) || N(0, I)) */
   /* TimeGAN: root mean square error of the next latent step; its critic is the discriminator, its reconstruction the
    * root mean square error of a step */
   double supervised;
@@ -191,7 +191,7 @@ typedef struct tessera_sequence_options {
  * --batch-size. */
 typedef struct tessera_fit_options {
   size_t struct_size;
-  /* "tvae" · "ctgan" · "timegan": sequences. NULL: the method whose own options are given, else tvae */
+  /* "tvae" · "ctgan" · "made" · "timegan": sequences. NULL: the method whose own options are given, else tvae */
   const char* method;
   /* NULL, "best": the paper's networks and steps with measured improvements · "paper": the published model */
   const char* preset;
@@ -199,7 +199,7 @@ typedef struct tessera_fit_options {
   int32_t epochs;               /* TESSERA_UNTRAINED: encoders and initial weights only */
   int32_t batch_size;           /* rows; CTGAN: a multiple of pac */
   int32_t pac;                  /* CTGAN: rows the critic sees at once */
-  int32_t embedding_dim;        /* length of the noise; TVAE: latent dimensions */
+  int32_t embedding_dim;        /* length of the noise; TVAE: latent dimensions; Made: of a level */
   const int32_t* generator_dim; /* CTGAN: widths of the hidden layers */
   size_t generator_layers;      /* how many there are in generator_dim */
   const int32_t* discriminator_dim;
@@ -224,8 +224,8 @@ typedef struct tessera_fit_options {
   int32_t embedding_iterations; /* TimeGAN: of one phase, whatever `iterations` says */
   int32_t supervised_iterations;
   int32_t joint_iterations;
-  int32_t hidden_dim; /* TimeGAN: units of a recurrent layer */
-  int32_t layers;     /* TimeGAN: recurrent layers of a network */
+  int32_t hidden_dim; /* TimeGAN: units of a recurrent layer; Made: of a hidden one */
+  int32_t layers;     /* TimeGAN: recurrent layers of a network; Made: residual blocks */
   const char* cell;   /* TimeGAN: NULL, "gru" · "gru-reset-before" (the published one) · "lstm" */
   /* TimeGAN: weight of the adversarial loss on latent steps before the supervisor */
   double gamma;
@@ -237,7 +237,7 @@ typedef struct tessera_fit_options {
   const char* checkpoint_every;
   /* 1: continue from `checkpoint`; start from scratch if there is no intact one. 0: an existing one is removed */
   int32_t resume;
-  /* epochs without a better held-out measure after which training is ended; 0: not before `epochs` */
+  /* epochs without a better held-out measure after which training is ended; 0: not before `epochs`; Made: 1 */
   int32_t patience;
   /* "best": the weights with the best held-out measure · "last". NULL: "best" if patience is set, else "last" */
   const char* keep;

@@ -114,7 +114,7 @@ Case random_case(uint64_t number) {
     c.numeric.push_back(numeric);
   }
   static const int32_t narrow[] = {8}, two[] = {8, 6};
-  static const std::vector<const char*> methods{"tvae", "tvae", "ctgan", "timegan"},
+  static const std::vector<const char*> methods{"tvae", "tvae", "made", "ctgan", "timegan"},
       presets{nullptr, nullptr, "best", "paper"}, tiers{nullptr, nullptr, "full", "marginals", "off"};
   tessera_fit_options& o = c.options;
   o.method = r.of(methods), o.preset = r.of(presets);
@@ -136,10 +136,11 @@ Case random_case(uint64_t number) {
   } else {
     o.epochs = untrained ? TESSERA_UNTRAINED : 1;
     o.embedding_dim = 4 + r.below(8);
-    o.calibrate = r.of(tiers);
+    o.calibrate = method == "made" ? nullptr : r.of(tiers);
     if (method == "ctgan")
       o.generator_dim = two, o.generator_layers = 2, o.discriminator_dim = narrow, o.discriminator_layers = 1,
       o.pac = r.one_in(2) ? 10 : 1;
+    else if (method == "made") o.hidden_dim = 12, o.layers = 1;
     else o.encoder_dim = narrow, o.encoder_layers = 1, o.decoder_dim = two, o.decoder_layers = 2;
     if (method == "tvae" && r.one_in(8)) o.keep = "best";
   }

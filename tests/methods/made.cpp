@@ -6,7 +6,7 @@
 #include "engine/run/program.h"
 #include "models/data/csv/example.h"
 #include "models/made/network.h"
-#include "models/method.h"
+#include "models/method/method.h"
 #include "models/tables.h"
 
 namespace tessera::whole {

@@ -14,8 +14,8 @@ namespace tessera::whole {
 namespace {
 
 FitOptions quick_fit(const std::string& method) {
-  FitOptions o = method == "ctgan" ? quick(1) : quick_tvae(1);
-  o.calibrate = Tier::full;
+  FitOptions o = method == "ctgan" ? quick(1) : method == "made" ? quick_made(1) : quick_tvae(1);
+  o.calibrate = method == "made" ? Tier::off : Tier::full;
   if (method != "timegan") return o;
   o.method = method, o.preset = "best";
   apply_preset(o);
@@ -91,7 +91,7 @@ Table clumps(int inside, bool sequences) {
 // The law that needs no cleverness. Two tables that differ in a third of their numbers, but not in the mean of any
 // group, give one file: so each number in it, the weights with the others, is a function of means over whole groups.
 TEST(Protected, TheFileIsAFunctionOfMeansOfGroups) {
-  for (const std::string method : {"tvae", "ctgan", "timegan"}) {
+  for (const std::string method : {"tvae", "ctgan", "timegan", "made"}) {
     SCOPED_TRACE(method);
     const FitOptions o = quick_fit(method);
     const Opened a(fit(clumps(21, method == "timegan"), o, 2).bytes()),
@@ -147,7 +147,7 @@ std::set<double> single_values(const Table& t) {
 }
 
 TEST(Protected, NoNumberOfTheFileIsARowsValue) {
-  for (const std::string method : {"tvae", "ctgan", "timegan"}) {
+  for (const std::string method : {"tvae", "ctgan", "timegan", "made"}) {
     const Table real = amounts(1400, method == "timegan");
     const std::set<double> single = single_values(real);
     ASSERT_GT(single.size(), 4000u);

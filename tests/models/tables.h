@@ -15,6 +15,7 @@
 #include "engine/error.h"
 #include "kernels/math/philox.h"
 #include "models/ctgan/options.h"
+#include "models/made/options.h"
 #include "models/model.h"
 #include "models/timegan/options.h"
 #include "models/tvae/options.h"
@@ -149,6 +150,17 @@ inline FitOptions quick_tvae(int epochs, int batch = 200, const std::string& pre
   c.embedding_dim = 16;
   c.encoder_dim = {64, 64};
   c.decoder_dim = {64, 64};
+  return o;
+}
+
+inline FitOptions quick_made(int epochs, const std::string& preset = "best") {
+  FitOptions o;
+  o.method = "made";
+  o.preset = preset;
+  apply_preset(o);
+  MadeConfig& c = o.as<MadeConfig>();
+  c.epochs = epochs, c.batch = 100, c.hidden = 64, c.learning_rate = 5e-3;
+  o.patience = 0, o.patience_if_possible = false;
   return o;
 }
 
