@@ -98,5 +98,8 @@ tessera_status tessera_report_html(const char* json, char** html) {
 }
 
 tessera_status tessera_report_write(const char* json, const char* path, int overwrite) {
-  return guarded([&] { write_file(&required(path, "path"), report_html(&required(json, "json")), overwrite != 0); });
+  return guarded([&] {
+    const char& target = required(path, "path");
+    write_file(&target, report_html(&required(json, "json")), overwrite != 0);
+  });
 }
