@@ -9,31 +9,42 @@ namespace tessera::TESSERA_ISA {
 namespace {
 
 constexpr int64_t kColumns = 32;
+// What statistics are summed in: wider than T, in the oracle too.
+template <class T>
+struct Wide {
+  using Sum = double;
+};
+template <>
+struct Wide<double> {
+  using Sum = long double;
+};
+
 int64_t column_tiles(const Call& call) { return div_up(call.out[0].cols, kColumns); }
 
 template <class T>
 void forward_run(const Call& call, int64_t tile, void*) {
+  using Sum = typename Wide<T>::Sum;
   const auto& op = *static_cast<const BatchNorm*>(call.op);
   const Mat<T> x(call.in[0]), gamma(call.in[1]), beta(call.in[2]), y(call.out[0]), mean(call.out[1]), var(call.out[2]);
   const Range c = piece(tile, kColumns, x.cols);
   const int64_t n = c.end - c.begin, rows = x.rows / op.groups;
   for (int64_t g = 0; g < op.groups; ++g) {
-    double sum[kColumns] = {}, square[kColumns] = {};
+    Sum sum[kColumns] = {}, square[kColumns] = {};
     T centre[kColumns], scale[kColumns], shift[kColumns];
     for (int64_t i = g * rows; i < (g + 1) * rows; ++i) {
       const T* p = x.row(i) + c.begin;
-      for (int64_t k = 0; k < n; ++k) sum[k] += static_cast<double>(p[k]);
+      for (int64_t k = 0; k < n; ++k) sum[k] += static_cast<Sum>(p[k]);
     }
-    for (int64_t k = 0; k < n; ++k) sum[k] /= static_cast<double>(rows);
+    for (int64_t k = 0; k < n; ++k) sum[k] /= static_cast<Sum>(rows);
     for (int64_t i = g * rows; i < (g + 1) * rows; ++i) {
       const T* p = x.row(i) + c.begin;
       for (int64_t k = 0; k < n; ++k) {
-        const double d = static_cast<double>(p[k]) - sum[k];
+        const Sum d = static_cast<Sum>(p[k]) - sum[k];
         square[k] = mul_add(d, d, square[k]);
       }
     }
     for (int64_t k = 0; k < n; ++k) {
-      const double v = square[k] / static_cast<double>(rows);
+      const auto v = static_cast<double>(square[k] / static_cast<Sum>(rows));
       mean.row(g)[c.begin + k] = static_cast<T>(sum[k]);
       var.row(g)[c.begin + k] = static_cast<T>(v);
       centre[k] = static_cast<T>(sum[k]);

@@ -63,6 +63,7 @@ static inline double mul_add(double a, double b, double c) {
   return a * b + c;
 #endif
 }
+static inline long double mul_add(long double a, long double b, long double c) { return a * b + c; }
 static inline Vec<float> mul_add(Vec<float> a, Vec<float> b, Vec<float> c) {
 #if defined(__AVX512F__)
   return reinterpret_cast<Vec<float>>(

@@ -30,10 +30,10 @@ void Made::lay_out_masks() {
   std::vector<int> degree, seen_columns, seen_units, units_before, columns_before;
   for (int u = 0; u < n; ++u) degree.push_back(static_cast<int>(static_cast<int64_t>(u) * most / n));
   units.push_back(0);
-  for (int j = 1; j <= count(); ++j)
+  for (int j = 1; j <= std::max(count(), 1); ++j)
     units.push_back(static_cast<int>(std::lower_bound(degree.begin(), degree.end(), j) - degree.begin()));
   for (const int d : degree) {
-    seen_columns.push_back(e * (d + 1));
+    seen_columns.push_back(std::min(d + 1, count()) * e);  // no column at all: nothing is seen
     seen_units.push_back(units[static_cast<size_t>(d) + 1]);
   }
   for (int j = 0; j < count(); ++j) {

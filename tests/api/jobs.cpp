@@ -337,7 +337,7 @@ TEST(Read, RowsGoIntoTheCallersArrays) {
   c.width = 5;
   fails(c, TESSERA_E_DATA, "width of 6");
   c.type = TESSERA_INT64;
-  fails(c, TESSERA_E_DATA, "no number");
+  fails(c, TESSERA_E_DATA, "not a number");
   c.name = "color";
   fails(c, TESSERA_E_USAGE, "\"color\"");
   a.values = nullptr;

@@ -138,11 +138,11 @@ TEST(Program, ErrorsNameTheLeaf) {
   Team team(1);
   Program p(s.plan, cpu_kernels(), team, 0);
   const float data[6] = {};
-  expect_error(ErrorCode::internal, "nothing is bound to x", [&] { p.run(1); });
+  expect_error(ErrorCode::internal, "no memory is bound to x", [&] { p.run(1); });
   expect_error(ErrorCode::internal, "no bound leaf z", [&] { p.bind("z", data); });
   expect_error(ErrorCode::internal, "no bound leaf w", [&] { p.bind("w", data); });
   expect_error(ErrorCode::internal, "no state x", [&] { p.state<float>("x"); });
-  expect_error(ErrorCode::internal, "w is of another scalar", [&] { p.state<double>("w"); });
+  expect_error(ErrorCode::internal, "w has another scalar", [&] { p.state<double>("w"); });
   p.bind("x", data);
   EXPECT_EQ(p.run(1), 1);
   expect_error(ErrorCode::internal, "another scalar", [&] { p.read<double>(p.find("y")); });

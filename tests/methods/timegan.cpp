@@ -326,7 +326,7 @@ TEST(Timegan, WhatIsNotForSequencesIsRefused) {
       ADD_FAILURE() << "was taken";
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), ErrorCode::usage);
-      EXPECT_NE(std::string(e.what()).find("sequences"), std::string::npos);
+      EXPECT_NE(std::string(e.what()).find("sequence"), std::string::npos) << e.what();
     }
   }
 }
