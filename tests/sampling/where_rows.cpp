@@ -164,7 +164,7 @@ TEST(WhereRows, WhatCannotBeMetEndsWithCountsAndTheRareTerm) {
   const Thrown t = thrown([&] { sample(m, 50, where("kind = 'common' and level between 1000000 and 2000000", 20)); });
   EXPECT_EQ(t.code, ErrorCode::condition);
   EXPECT_TRUE(t.says("0 of 50 rows were found")) << t.message;
-  EXPECT_TRUE(t.says("tried 20 times")) << t.message;
+  EXPECT_TRUE(t.says("in 20 candidates")) << t.message;
   EXPECT_TRUE(t.says("The rare term is `level between 1000000 and 2000000`: 0 of 1000 candidates met it")) << t.message;
   EXPECT_TRUE(t.says("--max-tries")) << t.message;
 }

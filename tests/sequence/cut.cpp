@@ -98,7 +98,7 @@ TEST(CutErrors, NameThePlaceAndAWayOut) {
   auto x = [](size_t n) { return numbers("x", ColumnType::decimal, std::vector<double>(n, 1.5), 1); };
   auto time = [](std::vector<double> v) { return dates("day", std::move(v)); };
   // Sequences of one row.
-  expect({table({key({"a", "a", "b"}), x(3)}), keyed("who"), data, {"who \"b\"", "one row (row 3)", "Leave it out"}});
+  expect({table({key({"a", "a", "b"}), x(3)}), keyed("who"), data, {"who \"b\"", "one row (row 3)", "Omit it"}});
   expect({table({x(1)}), windows(2), data, {"one row", "2 steps"}});
   // Keys out of order, without an index that could put them right.
   expect({table({key({"a", "a", "b", "b", "a"}), x(5)}),
@@ -156,7 +156,7 @@ TEST(CutErrors, NameThePlaceAndAWayOut) {
   expect({table({key({"a", "a"}), x(2)}), keyed("whom"), usage, {"--sequence-key", "no column \"whom\"", "\"who\""}});
   expect({table({key({"a", "a"}), x(2)}), keyed("who", "who"), usage, {"both"}});
   expect({table({key({"a", "a"}), x(2)}), keyed("who", "", {"x", "x"}), usage, {"\"x\" twice"}});
-  expect({table({key({"a", "a"}), x(2)}), keyed("who", "", {"who"}), usage, {"--sequence-key already"}});
+  expect({table({key({"a", "a"}), x(2)}), keyed("who", "", {"who"}), usage, {"already --sequence-key"}});
   SequenceOptions loose = windows(2);
   loose.statics = {"x"};
   expect({table({x(5)}), loose, usage, {"--static needs --sequence-key"}});
