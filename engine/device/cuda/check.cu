@@ -11,10 +11,9 @@ const char* remedy(cudaError_t e) {
     case cudaErrorInsufficientDriver:
       return "Install an NVIDIA driver for CUDA 13.0 (580 or newer), or use --device cpu.";
     case cudaErrorNoDevice: return "Check nvidia-smi and CUDA_VISIBLE_DEVICES, or use --device cpu.";
-    // not reached: no emulated GPU lacks a kernel
     case cudaErrorNoKernelImageForDevice:
-      return "The plugin was built for other GPUs: build it with -DTESSERA_CUDA_ARCHITECTURES naming this one's "
-             "compute capability.";
+      // not reached: no emulated GPU lacks a kernel
+      return "Built for other GPUs: rebuild with -DTESSERA_CUDA_ARCHITECTURES set to this one's compute capability.";
     case cudaErrorInvalidDevice: return "tessera info lists the available devices.";
     default: return "compute-sanitizer names the kernel; --device cpu runs the same plan. Please report it.";
   }
