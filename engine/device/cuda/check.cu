@@ -11,9 +11,8 @@ const char* remedy(cudaError_t e) {
     case cudaErrorInsufficientDriver:
       return "Install an NVIDIA driver for CUDA 13.0 (580 or newer), or use --device cpu.";
     case cudaErrorNoDevice: return "Check nvidia-smi and CUDA_VISIBLE_DEVICES, or use --device cpu.";
-    case cudaErrorNoKernelImageForDevice:
-      // not reached: no emulated GPU lacks a kernel
-      return "Built for other GPUs: rebuild with -DTESSERA_CUDA_ARCHITECTURES set to this one's compute capability.";
+    // not reached: no emulated GPU lacks a kernel
+    case cudaErrorNoKernelImageForDevice: return "Rebuild with -DTESSERA_CUDA_ARCHITECTURES naming this GPU.";
     case cudaErrorInvalidDevice: return "tessera info lists the available devices.";
     default: return "compute-sanitizer names the kernel; --device cpu runs the same plan. Please report it.";
   }
