@@ -10,7 +10,7 @@ namespace {
 
 using Item = BlockTable::Item;
 
-// Columns that the processor's widest micro-kernel makes at once. Of so many the part that all have in common is one
+// Columns that the processor's widest micro-kernel makes at once. The rows that all columns of a panel share are one
 // block; where the stairs are, each tread is one.
 constexpr int kPanel = 32;
 

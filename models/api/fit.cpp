@@ -26,12 +26,6 @@ struct GivenOption {
   std::string key, text;
 };
 
-std::string dashed(const std::string& key) {
-  std::string out = "--" + key;
-  std::replace(out.begin(), out.end(), '_', '-');
-  return out;
-}
-
 std::string widths_text(const int32_t* widths, size_t layers) {
   return fmt::format("{}", fmt::join(widths, widths + layers, ","));
 }
@@ -68,7 +62,7 @@ std::vector<GivenOption> given_options(const tessera_fit_options& o) {
     // before any is read
     if (layers > kMostLayers)
       throw Error(ErrorCode::usage,
-                  fmt::format("{} has {} layers; the limit is {}.", dashed(key), layers, kMostLayers));
+                  fmt::format("{} has {} layers; the limit is {}.", option_name(key), layers, kMostLayers));
     out.push_back({key, widths_text(values, layers)});
   };
   or_none("epochs", o.epochs), or_none("iterations", o.iterations);
@@ -105,13 +99,13 @@ void check_takes(const MethodSpec& method, const GivenOption& given) {
   if (takes(method, given.key)) return;
   const std::string others = owners(given.key);
   if (others.empty())
-    throw Error(ErrorCode::usage, fmt::format("{}: no method has such an option.", dashed(given.key)));
+    throw Error(ErrorCode::usage, fmt::format("{}: no method has such an option.", option_name(given.key)));
   std::string own;
   MethodConfig config = method.config(true);
   for (const Option& o : config->options())
     if (o.help != nullptr) own += fmt::format("{}{}", own.empty() ? "" : ", ", o.name());
-  throw Error(ErrorCode::usage, fmt::format("{} belongs to --method {}. The options of {} are {}.", dashed(given.key),
-                                            others, method.name, own));
+  throw Error(ErrorCode::usage, fmt::format("{} belongs to --method {}. The options of {} are {}.",
+                                            option_name(given.key), others, method.name, own));
 }
 
 // "ctgan and tvae": the methods of rows, or of sequences.

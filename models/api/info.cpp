@@ -65,8 +65,8 @@ nlohmann::json method_names() {
   return out;
 }
 
-// The placeholder of its value in --help and the docs.
-std::string placeholder(const Option& o) {
+// What stands for its value in --help and the docs.
+std::string value_sign(const Option& o) {
   if (o.kind() == "choice") return fmt::format("{}", fmt::join(choices(), "|"));
   return o.kind() == "flag" ? "on|off" : o.kind() == "number" ? "X" : o.kind() == "widths" ? "N,N" : "N";
 }
@@ -111,10 +111,8 @@ nlohmann::json method_options() {
       auto entry =
           std::find_if(all.begin(), all.end(), [&](const nlohmann::json& e) { return e["option"] == o.name(); });
       if (entry == all.end()) {
-        all.push_back({{"option", o.name()},
-                       {"kind", o.kind()},
-                       {"value", placeholder(o)},
-                       {"methods", nlohmann::json::array()}});
+        all.push_back(
+            {{"option", o.name()}, {"kind", o.kind()}, {"value", value_sign(o)}, {"methods", nlohmann::json::array()}});
         entry = all.end() - 1;
       }
       (*entry)["methods"].push_back(described(o, *method, of_paper[i].text()));

@@ -128,7 +128,7 @@ void record_surprise(Recorder& r, const Made& m, int64_t table_rows, int64_t bat
 
 namespace {
 
-// Columns of a tensor that are made one after the other: what is there so far.
+// A tensor whose columns are appended one after the other: those so far.
 struct Prefix {
   Var all;
   void append(Var columns) { all = all ? concat_cols({all, columns}) : columns; }
@@ -166,7 +166,7 @@ class Drawing {
   }
 
  private:
-  // Columns [first, first + count) of a layer's result, from what is there of its input.
+  // Columns [first, first + count) of a layer's result, from the columns of its input so far.
   Var part(const Made::Layer& layer, const Prefix& x, int first, int count, bool bias) {
     const Var all = r_(m_.network, layer.name + ".weight");
     const Var weight = slice_cols(slice_rows(all, 0, x.all.cols()), first, count);

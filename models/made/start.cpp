@@ -1,5 +1,5 @@
 // What the network starts from. Levels that are numbers begin as smooth functions of their rank (random Fourier
-// features; Rahimi, Recht 2007): neighbours begin alike, in what is read and in what is said. That was the largest
+// features; Rahimi, Recht 2007): neighbours begin alike, in embeddings and in logits. That was the largest
 // single effect in the trials behind this model (docs/methods/made.md).
 #include <algorithm>
 #include <cmath>

@@ -91,11 +91,13 @@ bool flag_of(const Option& o, const std::string& text) {
 const char* cell_name(Cell cell) { return kCells[static_cast<int>(cell)]; }
 std::vector<std::string_view> choices() { return {std::begin(kCells), std::end(kCells)}; }
 
-std::string Option::name() const {
+std::string option_name(std::string_view key) {
   std::string out = fmt::format("--{}", key);
   std::replace(out.begin(), out.end(), '_', '-');
   return out;
 }
+
+std::string Option::name() const { return option_name(key); }
 
 std::string_view Option::kind() const {
   constexpr std::string_view kKinds[] = {"count", "number", "flag", "choice", "widths", "count"};  // as Target has them

@@ -19,6 +19,9 @@ struct Range {
   bool open = false;  // low itself is outside
 };
 
+// A key as the command line has it: "batch_size" is "--batch-size".
+std::string option_name(std::string_view key);
+
 struct Option {
   // Where the value is. Several counts: an option that sets all of them, and has no value of its own.
   using Target = std::variant<int*, double*, bool*, Cell*, std::vector<int>*, std::vector<int*>>;

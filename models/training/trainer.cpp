@@ -99,7 +99,7 @@ class Trainer {
       check_own(found != run_.states.end() && found->second.size() == values.size(), "it has weights");
       values = found->second;
     }
-    if (run_.step == stage().begin) forget_program();  // what is there is of the stage before
+    if (run_.step == stage().begin) forget_program();  // it is the previous stage's program
     make_program();
     check_fits();
     load();
@@ -162,7 +162,7 @@ class Trainer {
     }
   }
 
-  // The stage's plan, with so many steps as it has now, then the states of `run_` into it.
+  // The stage's plan, with the steps it has now, then the states of `run_` into it.
   void open() {
     make_program();
     load();

@@ -14,7 +14,7 @@ constexpr int64_t kFewest = 20, kMost = 5000, kMostSequences = 500, kShare = 20;
 constexpr uint64_t kHoldOutKey = 0x48454C44;  // apart from the order in which calibration takes rows
 constexpr int64_t kRowsMade = 4096;
 constexpr int kCells = 32;           // of a column; levels beyond share the last
-constexpr size_t kMostPairs = 1000;  // of a wide table so many, evenly spaced
+constexpr size_t kMostPairs = 1000;  // of a wide table, evenly spaced
 constexpr double kLeastDistance = 0.0005;
 
 // What a column of a row is, by cell, row after row. A number's cell is its mode and a quarter of it.

@@ -20,7 +20,7 @@ constexpr int64_t kMostBlock = 128, kLeastBlock = 32;  // points whose features 
 constexpr int64_t kBlockBytes = 384 << 10;
 constexpr int64_t kGroup = 512;         // points summed by one thread before the groups are added
 constexpr int64_t kPartials = 64;       // sums kept side by side at most: groups beyond share one, in order
-constexpr int64_t kStartPoints = 8192;  // k-means++ looks at so many
+constexpr int64_t kStartPoints = 8192;  // that k-means++ looks at
 constexpr int kLloyd = 10;
 constexpr double kLogTwoPi = 1.8378770664093453;
 

@@ -219,7 +219,7 @@ std::string excluded(const Json& report) {
   return out;
 }
 
-// What can be known without the data is said before they are read.
+// Errors that need no data are reported before the tables are read.
 void check(const Arguments& a, bool sequences) {
   if ((a.real == "-") + (a.synthetic == "-") + (a.holdout == "-") > 1)
     throw tessera::Error(TESSERA_E_USAGE, "Only one of the tables can come from standard input.");

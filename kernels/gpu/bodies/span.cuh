@@ -247,19 +247,22 @@ struct SpanStep {
   Mat<float> out;
   float inverse_tau, low, high;
 };
+inline SpanStep activation_step(const Call& call, const SpanTable& spans, double tau, double low, double high) {
+  return {spans,
+          Mat<const float>(call.in[0]),
+          Mat<const float>(call.in[1]),
+          Mat<const int32_t>(View{}),
+          Mat<float>(call.out[0]),
+          static_cast<float>(1 / tau),
+          static_cast<float>(low),
+          static_cast<float>(high)};
+}
 template <>
 struct Fused<SpanActivation> {
   using Step = SpanStep;
   static Step pack(const Call& call, Packing&) {
     const auto& op = *static_cast<const SpanActivation*>(call.op);
-    return {*op.spans,
-            Mat<const float>(call.in[0]),
-            Mat<const float>(call.in[1]),
-            Mat<const int32_t>(View{}),
-            Mat<float>(call.out[0]),
-            static_cast<float>(1 / op.tau),
-            static_cast<float>(op.u_low),
-            static_cast<float>(op.u_high)};
+    return activation_step(call, *op.spans, op.tau, op.u_low, op.u_high);
   }
   __device__ static void rows(const Step& x, const RowsPart& p) {
     each_span(x.spans, p.rows,
@@ -271,14 +274,7 @@ struct Fused<SpanActivationGrad> {
   using Step = SpanStep;
   static Step pack(const Call& call, Packing&) {
     const auto& op = *static_cast<const SpanActivationGrad*>(call.op);
-    return {*op.spans,
-            Mat<const float>(call.in[0]),
-            Mat<const float>(call.in[1]),
-            Mat<const int32_t>(View{}),
-            Mat<float>(call.out[0]),
-            static_cast<float>(1 / op.tau),
-            0,
-            0};
+    return activation_step(call, *op.spans, op.tau, 0, 0);
   }
   __device__ static void rows(const Step& x, const RowsPart& p) {
     each_span(x.spans, p.rows, [&](const SpanPlace& at) { span_activation_grad(at, x.x, x.y, x.out, x.inverse_tau); });

@@ -212,25 +212,7 @@ struct FromDevice {
   }
 };
 
-template <class Body>
-int guarded(ArrowArrayStream* s, Body body) {
-  auto* holder = static_cast<FromDevice*>(s->private_data);
-  if (holder == nullptr) return EINVAL;
-  holder->error.clear();
-  try {
-    body(*holder);
-    return 0;
-  } catch (const Error& e) {
-    holder->error = printable_message(e.what());
-    return errno_of(e.code());
-  } catch (const std::bad_alloc&) {
-    holder->error = "There is not enough host memory for rows on a GPU.\n  Use smaller batches.";
-    return errno_of(ErrorCode::memory);
-  } catch (const std::exception& e) {
-    holder->error = printable_message(e.what());
-    return errno_of(ErrorCode::internal);
-  }
-}
+constexpr const char* kNoMemory = "There is not enough host memory for rows on a GPU.\n  Use smaller batches.";
 
 // --- from the host to the device interface ---
 
@@ -252,10 +234,10 @@ void host_stream(ArrowDeviceArrayStream* stream, std::function<std::shared_ptr<D
                 "stream is at fault.");
   holder->open = std::move(open);
   out->get_schema = [](ArrowArrayStream* s, ArrowSchema* schema) {
-    return guarded(s, [&](FromDevice& h) { h.take_schema(schema); });
+    return guarded<FromDevice>(s, kNoMemory, [&](FromDevice& h) { h.take_schema(schema); });
   };
   out->get_next = [](ArrowArrayStream* s, ArrowArray* array) {
-    return guarded(s, [&](FromDevice& h) { h.next(array); });
+    return guarded<FromDevice>(s, kNoMemory, [&](FromDevice& h) { h.next(array); });
   };
   out->get_last_error = [](ArrowArrayStream* s) -> const char* {
     const auto* h = static_cast<FromDevice*>(s->private_data);

@@ -82,25 +82,7 @@ struct StreamHolder {
   std::string error;
 };
 
-template <class Body>
-int guarded(ArrowArrayStream* stream, Body body) {
-  auto* holder = static_cast<StreamHolder*>(stream->private_data);
-  if (holder == nullptr) return EINVAL;  // it was released
-  holder->error.clear();
-  try {
-    body(*holder);
-    return 0;
-  } catch (const Error& e) {
-    holder->error = printable_message(e.what());
-    return errno_of(e.code());
-  } catch (const std::bad_alloc&) {
-    holder->error = "There is not enough memory for the next rows.\n  Use smaller batches.";
-    return errno_of(ErrorCode::memory);
-  } catch (const std::exception& e) {
-    holder->error = printable_message(e.what());
-    return errno_of(ErrorCode::internal);
-  }
-}
+constexpr const char* kNoMemory = "There is not enough memory for the next rows.\n  Use smaller batches.";
 
 void check_like_schema(const StreamHolder& h, const Table& batch) {
   bool same = h.schema.columns.size() == batch.columns.size();
@@ -115,11 +97,12 @@ void check_like_schema(const StreamHolder& h, const Table& batch) {
 }
 
 int stream_schema(ArrowArrayStream* stream, ArrowSchema* out) {
-  return guarded(stream, [&](StreamHolder& h) { make_table_schema(h.schema, h.formats, out); });
+  return guarded<StreamHolder>(stream, kNoMemory,
+                               [&](StreamHolder& h) { make_table_schema(h.schema, h.formats, out); });
 }
 
 int stream_next(ArrowArrayStream* stream, ArrowArray* out) {
-  return guarded(stream, [&](StreamHolder& h) {
+  return guarded<StreamHolder>(stream, kNoMemory, [&](StreamHolder& h) {
     *out = ArrowArray{};
     Table batch;
     if (!h.next || !h.next(batch)) {

@@ -1,5 +1,13 @@
-// Ownership of Arrow structs.
+// Ownership of Arrow structs, and exceptions at the line to their callbacks.
 #pragma once
+#include <cerrno>
+#include <new>
+#include <string>
+
+#include "engine/error.h"
+#include "engine/text/printable.h"
+#include "models/data/arrow/metadata.h"
+#include "tessera/arrow.h"
 
 namespace tessera {
 
@@ -26,6 +34,28 @@ void release_holder(Arrow* a) {
   delete holder;
   a->release = nullptr;
   a->private_data = nullptr;
+}
+
+// body(holder) of an exported stream; what it throws becomes the callback's errno value and holder.error, for
+// get_last_error. `no_memory`: the message where memory runs out.
+template <class Holder, class Body>
+int guarded(ArrowArrayStream* stream, const char* no_memory, Body body) {
+  auto* holder = static_cast<Holder*>(stream->private_data);
+  if (holder == nullptr) return EINVAL;  // it was released
+  holder->error.clear();
+  try {
+    body(*holder);
+    return 0;
+  } catch (const Error& e) {
+    holder->error = printable_message(e.what());
+    return errno_of(e.code());
+  } catch (const std::bad_alloc&) {
+    holder->error = no_memory;
+    return errno_of(ErrorCode::memory);
+  } catch (const std::exception& e) {
+    holder->error = printable_message(e.what());
+    return errno_of(ErrorCode::internal);
+  }
 }
 
 }  // namespace tessera

@@ -14,8 +14,8 @@ namespace {
 constexpr double kValidWeight = 0.005;  // modes of less weight are dropped, as the reference does
 constexpr double kModeFloor = 1e-6;     // added to every responsibility before a mode is drawn, as the reference does
 constexpr float kAlphaLimit = 0.99f;
-constexpr int kExactGroups = 4096;          // up to so many distinct values the fit is exact, in double
-constexpr int kGroups = 8192;               // above, so many groups, in float
+constexpr int kExactGroups = 4096;          // up to this many distinct values the fit is exact, in double
+constexpr int kGroups = 8192;               // above, this many groups, in float
 constexpr double kCovarianceFloor = 1e-10;  // in units of the column's variance
 
 // 2^e as two factors, because one may overflow: x·first·second is exact unless the result is out of range.
