@@ -22,6 +22,7 @@ std::map<uintptr_t, size_t>& regions() {  // by begin; never destroyed, so that 
   return *all;
 }
 std::map<uintptr_t, Region> borrowed;
+Region last_found;  // by region_at_or_near()
 Region region_of(const std::pair<const uintptr_t, size_t>& r) { return {reinterpret_cast<char*>(r.first), r.second}; }
 Region region_of(const std::pair<const uintptr_t, Region>& r) { return r.second; }
 size_t in_use = 0;
@@ -65,6 +66,7 @@ void* allocate_device(size_t bytes) {
   poison(p + bytes, kDeviceGuard);
   if (accesses == 0) poison(p, bytes);
   regions()[reinterpret_cast<uintptr_t>(p)] = bytes;
+  last_found = {};
   in_use += bytes;
   return p;
 }
@@ -74,6 +76,7 @@ bool free_device(void* p) {
   if (at == regions().end()) return false;
   const size_t bytes = at->second;
   regions().erase(at);
+  last_found = {};
   in_use -= bytes;
   unpoison(static_cast<char*>(p) - kDeviceGuard, bytes + 2 * kDeviceGuard);
   struct Freed {
@@ -84,18 +87,29 @@ bool free_device(void* p) {
   return true;
 }
 
-Region device_region(const void* p, bool near) {
+namespace {
+Region find(const auto& all, const void* p, uintptr_t guard) {
   const uintptr_t a = reinterpret_cast<uintptr_t>(p);
-  const auto find = [&](const auto& all, uintptr_t slack) -> Region {
-    auto next = all.upper_bound(a + slack);
-    if (next == all.begin()) return {};
-    const Region r = region_of(*--next);
-    return a >= reinterpret_cast<uintptr_t>(r.end()) + slack ? Region{} : r;
-  };
-  if (const Region r = find(regions(), 0); r.begin != nullptr) return r;
-  if (const Region r = find(borrowed, 0); r.begin != nullptr || !near) return r;
-  if (const Region r = find(regions(), kDeviceGuard); r.begin != nullptr) return r;
-  return find(borrowed, kHostGuard);
+  auto next = all.upper_bound(a + guard);
+  if (next == all.begin()) return {};
+  const Region r = region_of(*--next);
+  return a >= reinterpret_cast<uintptr_t>(r.end()) + guard ? Region{} : r;
+}
+}  // namespace
+
+Region device_region(const void* p) {
+  const Region r = find(regions(), p, 0);
+  return r.begin != nullptr ? r : find(borrowed, p, 0);
+}
+
+const Region* region_at_or_near(const void* p) {
+  if (p >= last_found.begin && p < last_found.end()) return &last_found;
+  Region r = device_region(p);
+  if (r.begin == nullptr) r = find(regions(), p, kDeviceGuard);
+  if (r.begin == nullptr) r = find(borrowed, p, kHostGuard);
+  if (r.begin == nullptr) return nullptr;
+  last_found = r;
+  return &last_found;
 }
 
 bool Region::holds(const void* p, size_t n) const {
@@ -111,7 +125,9 @@ Borrowed::Borrowed(const void* p, size_t bytes, size_t row, size_t stride) {
     p_ = p;
 }
 Borrowed::~Borrowed() {
-  if (p_ != nullptr) borrowed.erase(reinterpret_cast<uintptr_t>(p_));
+  if (p_ == nullptr) return;
+  borrowed.erase(reinterpret_cast<uintptr_t>(p_));
+  last_found = {};
 }
 
 void check_guards() {

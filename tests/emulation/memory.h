@@ -17,8 +17,10 @@ constexpr size_t kDeviceGuard = 256, kHostGuard = 128;
 void* allocate_device(size_t bytes);  // nullptr where the device has no room left
 // false: not the begin of an allocation. Throws Fault where its guards were written to
 bool free_device(void* p);
-// The allocation (with its guards, if `near`) that contains p; begin == nullptr: none.
-Region device_region(const void* p, bool near = false);
+Region device_region(const void* p);  // the allocation that contains p; begin == nullptr: none
+// The same, its guards included; nullptr: none. Found at once where the address before it lay in the same. Valid until
+// memory is allocated, freed, borrowed or given back.
+const Region* region_at_or_near(const void* p);
 void check_guards();  // throws Fault
 
 // Memory of the host that stands in for an allocation while this lives, so that the race checker looks at it. It may

@@ -17,14 +17,34 @@
 namespace tessera::emulation {
 namespace {
 
+// Four words that stay in registers: fields of one and two bytes that are stored one by one and copied whole stall
+// every access (half of this file's time before).
 struct Access {
-  const void* pc;  // or, with a line, the file's name
-  uint32_t launch, block, epoch, clock;
-  uint16_t thread, grid_epoch;
-  uint16_t line;
-  uint8_t bytes;  // of the cell's four
-  bool atomic;
+  const void* pc;     // or, with a line, the file's name
+  uint64_t grid;      // launch, block
+  uint64_t progress;  // epoch, clock
+  uint64_t rest;      // atomic, bytes (of the cell's four), line, grid epoch, thread
+
+  uint32_t launch() const { return static_cast<uint32_t>(grid >> 32); }
+  uint32_t block() const { return static_cast<uint32_t>(grid); }
+  uint32_t epoch() const { return static_cast<uint32_t>(progress >> 32); }
+  uint32_t clock() const { return static_cast<uint32_t>(progress); }
+  bool atomic() const { return (rest >> 52 & 1) != 0; }
+  uint32_t bytes() const { return rest >> 48 & 0xF; }
+  uint32_t line() const { return rest >> 32 & 0xFFFF; }
+  uint32_t grid_epoch() const { return rest >> 16 & 0xFFFF; }
+  uint32_t thread() const { return rest & 0xFFFF; }
+  bool same_thread(const Access& other) const { return grid == other.grid && thread() == other.thread(); }
 };
+Access access_of(const Thread& t, const void* pc, int line, bool atomic, uint32_t clock) {
+  const auto word = [](auto high, auto low, int bits) {
+    return static_cast<uint64_t>(high) << bits | static_cast<uint64_t>(low);
+  };
+  const uint64_t threads = word(static_cast<uint16_t>(t.block->grid_epoch), static_cast<uint16_t>(t.number), 16);
+  const uint64_t source = word(atomic ? 16 : 0, static_cast<uint16_t>(line), 16);
+  return {pc, word(launch_number(), static_cast<uint32_t>(t.block->number), 32), word(t.block->epoch, clock, 32),
+          word(source, threads, 32)};
+}
 constexpr int kReads = 3;
 struct Cell {
   Access write, read[kReads];
@@ -79,10 +99,10 @@ std::string source_line(const void* pc) {
   return text;
 }
 std::string where(const Access& a) {
-  if (a.line == 0) return source_line(static_cast<const char*>(a.pc) - 1);
+  if (a.line() == 0) return source_line(static_cast<const char*>(a.pc) - 1);
   const char* file = static_cast<const char*>(a.pc);
   const char* slash = std::strrchr(file, '/');
-  return std::string(slash == nullptr ? file : slash + 1) + ":" + std::to_string(a.line);
+  return std::string(slash == nullptr ? file : slash + 1) + ":" + std::to_string(a.line());
 }
 
 // Ends the launch from inside an access, which may be half of an atomic.
@@ -91,26 +111,26 @@ std::string where(const Access& a) {
   fault_at_access(what);
 }
 
-bool ordered(const Access& before, const Access& now, const Thread& t) {
-  if (before.launch != now.launch || before.grid_epoch != now.grid_epoch) return true;
-  if (before.block != now.block) return false;
-  if (before.thread == now.thread || before.epoch != now.epoch) return true;
-  if (before.thread / 32 != now.thread / 32) return false;
-  return clocks_of(warp_of(t))[now.thread % 32 * 32 + before.thread % 32] >= before.clock;
+inline bool ordered(const Access& before, const Access& now, const Thread& t) {
+  if (before.launch() != now.launch() || before.grid_epoch() != now.grid_epoch()) return true;
+  if (before.block() != now.block()) return false;
+  if (before.thread() == now.thread() || before.epoch() != now.epoch()) return true;
+  if (before.thread() / 32 != now.thread() / 32) return false;
+  return clocks_of(warp_of(t))[now.thread() % 32 * 32 + before.thread() % 32] >= before.clock();
 }
 
-[[noreturn]] void race(const Access& before, bool wrote, const Access& now, bool writes, bool shared) {
+[[noreturn, gnu::cold, gnu::noinline]] void race(Access before, bool wrote, Access now, bool writes, bool shared) {
   stop(std::string("a race in ") + (shared ? "shared" : "device") +
        " memory: " + (writes ? "writes at " : "reads at ") + where(now) + " what thread " +
-       std::to_string(before.thread) + " of block " + std::to_string(before.block) +
+       std::to_string(before.thread()) + " of block " + std::to_string(before.block()) +
        (wrote ? " wrote at " : " read at ") + where(before) + ", and nothing orders the two");
 }
 
-void check_cell(uintptr_t a, uint8_t bytes, bool write, Access now, const Thread& t, bool shared) {
+inline void check_cell(uintptr_t a, uint32_t bytes, bool write, const Access& access, const Thread& t, bool shared) {
   Cell& c = cell_at(a);
-  now.bytes = bytes;
+  const Access now{access.pc, access.grid, access.progress, access.rest | static_cast<uint64_t>(bytes) << 48};
   const auto clash = [&](const Access& before) {
-    return before.launch != 0 && (before.bytes & bytes) != 0 && !(before.atomic && now.atomic) &&
+    return before.launch() != 0 && (before.bytes() & bytes) != 0 && !(before.atomic() && now.atomic()) &&
            !ordered(before, now, t);
   };
   if (clash(c.write)) race(c.write, true, now, write, shared);
@@ -122,52 +142,42 @@ void check_cell(uintptr_t a, uint8_t bytes, bool write, Access now, const Thread
     return;
   }
   if (shared && c.unwritten) stop("reads at " + where(now) + " shared memory that nobody has written to");
-  Access* place = &c.read[(a / 4 + now.clock) % kReads];
+  Access* place = &c.read[(a / 4 + now.clock()) % kReads];
   for (Access& r : c.read)
-    if (r.launch == 0 || ordered(r, now, t)) place = &r;
+    if (r.launch() == 0 || ordered(r, now, t)) place = &r;
   for (Access& r : c.read)
-    if (r.launch == now.launch && r.block == now.block && r.thread == now.thread) place = &r;
+    if (r.same_thread(now)) place = &r;
   *place = now;
+}
+
+[[gnu::cold, gnu::noinline]] void stop_outside(const Region& region, const void* p, size_t size, bool write,
+                                               Access now) {
+  const char* at = static_cast<const char*>(p);
+  const bool between = at >= region.begin && at + size <= region.end();
+  stop((write ? "writes at " : "reads at ") + where(now) + (between ? " between the rows of" : " outside of") +
+       " an allocation of " + std::to_string(region.bytes) + " bytes of device memory");
 }
 
 void check(const void* p, size_t size, bool write, const void* pc, int line) {
   const Thread* t = current_thread();
   if (t == nullptr) return;
   const uintptr_t a = reinterpret_cast<uintptr_t>(p);
+  if (a - reinterpret_cast<uintptr_t>(t->fiber.stack) < fiber_stack_bytes()) return;  // the thread's own
   const SharedMemory& own = t->block->shared;
   const uintptr_t base = reinterpret_cast<uintptr_t>(own.base());
   const bool shared = a >= base && a < base + own.used();
-  Region region;
-  if (!shared) {
-    region = device_region(p, true);
-    if (region.begin == nullptr) return;  // the thread's own
-  }
-  Access now{pc,
-             launch_number(),
-             static_cast<uint32_t>(t->block->number),
-             t->block->epoch,
-             0,
-             static_cast<uint16_t>(t->number),
-             static_cast<uint16_t>(t->block->grid_epoch),
-             static_cast<uint16_t>(line),
-             0,
-             in_atomic};
-  now.clock = clocks_of(warp_of(*t))[t->number % 32 * 33];
+  const Region* region = shared ? nullptr : region_at_or_near(p);
+  if (!shared && region == nullptr) return;  // the host's
+  const Access now = access_of(*t, pc, line, in_atomic, clocks_of(warp_of(*t))[t->number % 32 * 33]);
   if (shared && !own.inside(p, size)) stop("touches at " + where(now) + " shared memory outside of its arrays");
-  if (!shared && !region.holds(p, size)) {
-    const bool between =
-        a >= reinterpret_cast<uintptr_t>(region.begin) && a + size <= reinterpret_cast<uintptr_t>(region.end());
-    stop((write ? "writes at " : "reads at ") + where(now) + (between ? " between the rows of" : " outside of") +
-         " an allocation of " + std::to_string(region.bytes) + " bytes of device memory");
-  }
+  if (!shared && !region->holds(p, size)) stop_outside(*region, p, size, write, now);
   if (const int one_of = schedule().preempt; one_of > 0 && !in_atomic) {
     random_state = random_state * 6364136223846793005ull + 1442695040888963407ull;
     if ((random_state >> 33) % static_cast<uint64_t>(one_of) == 0) preempt();
   }
   for (uintptr_t at = a; at < a + size;) {
     const uintptr_t next = std::min<uintptr_t>((at / 4 + 1) * 4, a + size);
-    check_cell(at, static_cast<uint8_t>((0xFu << (at % 4) & 0xFu) & (0xFu >> ((4 - (next - 1) % 4 - 1)))), write, now,
-               *t, shared);
+    check_cell(at, (0xFu << (at % 4) & 0xFu) & (0xFu >> ((4 - (next - 1) % 4 - 1))), write, now, *t, shared);
     at = next;
   }
 }
