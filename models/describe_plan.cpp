@@ -4,6 +4,7 @@
 #include "engine/error.h"
 #include "engine/passes/passes.h"
 #include "engine/plan/op_rules.h"
+#include "engine/run/footprint.h"
 #include "engine/run/program.h"
 #include "engine/run/roofline.h"
 #include "engine/schedule/placement.h"
@@ -51,6 +52,23 @@ void plan_of_rows(Plan& plan, Table&& table, const FitOptions& options, Team& te
   json["memory"]["table_bytes"] = static_cast<int64_t>(encoded.codes.size() * 4 + encoded.alphas.size() * 4);
 }
 
+// What is made again, with the bytes it saves and the FLOPs it costs.
+nlohmann::json describe_recompute(Plan& plan, const FitOptions& options, const Team& team) {
+  const int64_t room = team.limit() ? team.limit()->room() : INT64_MAX;
+  const RecomputeReport r = recompute(plan, options.recompute, room, [&](const Plan& p) {
+    return footprint(p, Device::processor(), team.size()).total();
+  });
+  nlohmann::json json{{"bytes_before", r.bytes_before},
+                      {"bytes_after", r.bytes_after},
+                      {"flops_before", r.flops_before},
+                      {"flops_after", r.flops_after},
+                      {"values", nlohmann::json::array()}};
+  for (const Recomputed& v : r.values)
+    json["values"].push_back(
+        {{"value", v.what}, {"shape", {v.shape.rows, v.shape.cols}}, {"bytes", v.bytes}, {"flops", v.flops}});
+  return json;
+}
+
 }  // namespace
 
 nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor) {
@@ -73,6 +91,7 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
                               {"flops_before", p.flops_before},
                               {"flops_after", p.flops_after}});
   }
+  json["recompute"] = describe_recompute(plan, options, team);
   const Layout layout = lay_out(plan, 4, wanted({options.passes_off.begin(), options.passes_off.end()}, "liveness"));
   const Placement& placed = layout.placement;
   json["memory"].update({{"state_bytes", placed.state_bytes},

@@ -51,6 +51,7 @@ void drop_dead(Plan& plan) {
   }
   Plan next;
   next.tables = plan.tables;
+  next.fuse = plan.fuse, next.row_cut = plan.row_cut;
   std::vector<Id> now(plan.values.size(), kNone);
   for (const Leaf& leaf : plan.leaves)
     now[static_cast<size_t>(leaf.value)] =
@@ -61,6 +62,8 @@ void drop_dead(Plan& plan) {
     for (const Id v : plan.nodes[n].in) in.push_back(v == kNone ? kNone : now[static_cast<size_t>(v)]);
     const auto out = next.emit(plan.nodes[n].op, in);
     for (size_t i = 0; i < out.size(); ++i) now[static_cast<size_t>(plan.nodes[n].out[i])] = out[i];
+    for (const Id v : plan.nodes[n].after)
+      if (const Id known = now[static_cast<size_t>(v)]; known != kNone) next.nodes.back().after.push_back(known);
   }
   for (const Id v : plan.outputs) next.outputs.push_back(now[static_cast<size_t>(v)]);
   for (const auto& [id, name] : plan.names)

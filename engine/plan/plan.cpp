@@ -69,6 +69,15 @@ std::vector<Id> Plan::emit(const Op& op, const std::vector<Id>& in, bool share) 
   return node.out;
 }
 
+void Plan::append(Node node) {
+  for (size_t k = 0; k < node.out.size(); ++k) {
+    Value& v = values[static_cast<size_t>(node.out[k])];
+    v.node = static_cast<int>(nodes.size());
+    v.output = static_cast<int>(k);
+  }
+  nodes.push_back(std::move(node));
+}
+
 void schedule(Plan& plan) {
   const int n = static_cast<int>(plan.nodes.size());
   std::vector<std::vector<int>> after(static_cast<size_t>(n));
@@ -92,6 +101,9 @@ void schedule(Plan& plan) {
       if (plan[v].node >= 0) edge(plan[v].node, i);
       readers[shows[static_cast<size_t>(v)]].push_back(i);
     }
+  for (int i = 0; i < n; ++i)
+    for (const Id v : plan.nodes[static_cast<size_t>(i)].after)
+      if (plan[v].node >= 0) edge(plan[v].node, i);
   for (int i = 0; i < n; ++i) {
     const Node& node = plan.nodes[static_cast<size_t>(i)];
     for (int k = 0; k < in_place(node.op); ++k)

@@ -42,6 +42,7 @@ struct Value {
 struct Node {
   Op op;
   std::vector<Id> in, out;  // an input may be kNone where the op allows it
+  std::vector<Id> after{};  // not read, but made in an earlier phase (engine/passes/recompute.h)
 };
 
 // A leaf: memory from outside the step.
@@ -108,13 +109,15 @@ class Plan {
   }
   // Appends an op; shapes follow from its rule. With `share`, an equal pure op that is already there is used instead.
   std::vector<Id> emit(const Op& op, const std::vector<Id>& in, bool share = false);
+  // Appends a node whose values exist; from here on it is the maker of its outputs.
+  void append(Node node);
 
  private:
   std::map<std::pair<size_t, std::vector<Id>>, std::vector<int>> made_;  // (kind, inputs) → nodes
 };
 
-// Puts the nodes into an order in which every op comes after what it reads, and an op that changes state in place after
-// all who read the old state.
+// Puts the nodes into an order in which every op comes after what it reads or waits for, and an op that changes state
+// in place after all who read the old state.
 // Stable: equal choices keep their order. Throws Error(internal) if there is none.
 void schedule(Plan& plan);
 

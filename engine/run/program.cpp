@@ -40,29 +40,11 @@ Arena::Arena(int64_t bytes, const char* what, const Team& team)
 }
 Arena::~Arena() { ::operator delete(data_, alignment_of(bytes_)); }
 
-namespace {
-
-Fusion fused(Plan& plan, const KernelTable& table) {
-  return plan.fuse && table.fused != nullptr ? fuse(plan) : Fusion{};
-}
-Placement placed(const Plan& plan, const KernelTable& table, bool reuse, const Fusion& fusion) {
-  if (fusion.empty()) return place(plan, table.scalar_bytes, reuse);
-  const auto phases = phases_of(fusion);
-  return place(plan, table.scalar_bytes, reuse, &phases);
-}
-
-Layout laid_out(const Plan& plan, const Device& device, const KernelTable& table, bool reuse, const Fusion& fusion) {
-  if (device.is_processor()) return lay_out(plan, table.scalar_bytes, reuse);
-  return {{}, placed(plan, table, reuse, fusion)};
-}
-
-}  // namespace
-
 Program::Program(Plan plan, const KernelTable& table, Team& team, uint64_t seed, bool reuse)
     : plan_(std::move(plan)),
       table_(table),
       team_(team),
-      layout_(lay_out(plan_, table.scalar_bytes, reuse)),
+      arranged_(arrange(plan_, Device::processor(), table, reuse)),
       state_(placement_.state_bytes, "weights and optimizer state", team),
       activations_(placement_.activation_bytes, "activations", team),
       bound_(plan_.leaves.size(), nullptr),
@@ -71,10 +53,9 @@ Program::Program(Plan plan, const KernelTable& table, Team& team, uint64_t seed,
 
 Program::Program(Plan plan, Device& device, Team& team, uint64_t seed, bool reuse)
     : plan_(std::move(plan)),
-      table_(device.is_processor() ? cpu_kernels() : *device.api().kernels),
+      table_(table_of(device)),
       team_(team),
-      fusion_(fused(plan_, table_)),
-      layout_(laid_out(plan_, device, table_, reuse, fusion_)),
+      arranged_(arrange(plan_, device, table_, reuse)),
       device_(device.is_processor() ? nullptr : std::make_unique<DeviceRun>(device, placement_)),
       state_(device_ ? 0 : placement_.state_bytes, "weights and optimizer state", team),
       activations_(device_ ? 0 : placement_.activation_bytes, "activations", team),
@@ -185,16 +166,9 @@ Program::Ready Program::ready(int n, int64_t& scratch) {
             static_cast<int>(node.out.size()),
             nullptr,
             device_ ? device_->step() : step_.get()};
-  std::visit(
-      [&](const auto& op) {
-        using T = std::decay_t<decltype(op)>;
-        r.call.op = &op;
-#define TESSERA_KERNEL(type, field, parts) \
-  if constexpr (std::is_same_v<T, type>) r.kernel = table_.field;
-        TESSERA_OPS(TESSERA_KERNEL)
-#undef TESSERA_KERNEL
-      },
-      device_ ? device_->localise(node.op) : node.op);
+  const Op& op = device_ ? device_->localise(node.op) : node.op;
+  r.kernel = kernel_of(table_, op);
+  std::visit([&](const auto& o) { r.call.op = &o; }, op);
   r.tiles = r.kernel.tiles(r.call);
   if (r.kernel.scratch_bytes != nullptr) scratch = std::max(scratch, r.kernel.scratch_bytes(r.call));
   return r;
@@ -209,7 +183,7 @@ void Program::prepare() {
   size_t views = 0;
   for (const Node& n : plan_.nodes) views += n.in.size() + n.out.size();
   views_.reserve(views);
-  int64_t scratch = 0, own = 0;
+  int64_t scratch = 0;
   for (const auto& nodes : placement_.phases) {
     Phase phase;
     std::map<int, std::vector<int>> chains;
@@ -226,11 +200,9 @@ void Program::prepare() {
     for (const auto& [number, links] : chains) {
       const RowChain& c = chains_.chains[static_cast<size_t>(number)];
       row_chains_.push_back(chain_of(links, c, scratch));
-      const Chain& made = row_chains_.back();
-      own = std::max(own, made.block * c.row_bytes + static_cast<int64_t>((made.views * sizeof(View) + 63) / 64 * 64));
       Ready blocks{};
       blocks.chain = static_cast<int>(row_chains_.size()) - 1;
-      blocks.tiles = (c.rows + made.block - 1) / made.block;
+      blocks.tiles = (c.rows + row_chains_.back().block - 1) / row_chains_.back().block;
       phase.tiles += blocks.tiles;
       phase.calls.insert(phase.calls.begin(), blocks);  // the longest pieces first
     }
@@ -250,6 +222,7 @@ void Program::prepare() {
     device_->prepare(std::move(calls), scratch, fused_ != nullptr && fused_->count_steps());
   } else {
     kernel_scratch_ = (scratch + 63) / 64 * 64;
+    const int64_t own = chain_bytes(plan_, arranged_.layout, team_.size());
     for (int t = 0; t < team_.size(); ++t)
       scratch_.push_back(std::make_unique<Arena>(kernel_scratch_ + own, "scratch", team_));
   }

@@ -10,11 +10,9 @@
 #include "engine/device/device.h"
 #include "engine/device/device_api.h"
 #include "engine/plan/plan.h"
+#include "engine/run/footprint.h"
 #include "engine/run/monitor.h"
 #include "engine/run/team.h"
-#include "engine/schedule/cpu_row_fusion.h"
-#include "engine/schedule/gpu_fusion.h"
-#include "engine/schedule/placement.h"
 #include "kernels/table.h"
 
 namespace tessera {
@@ -162,10 +160,10 @@ class Program {
   Plan plan_;
   const KernelTable& table_;
   Team& team_;
-  Fusion fusion_;  // of a device's launches; empty: one launch per op
-  Layout layout_;
-  const Placement& placement_ = layout_.placement;
-  const RowChains& chains_ = layout_.chains;
+  Arranged arranged_;
+  const Fusion& fusion_ = arranged_.fusion;
+  const Placement& placement_ = arranged_.layout.placement;
+  const RowChains& chains_ = arranged_.layout.chains;
   std::unique_ptr<DeviceRun> device_;  // nullptr: here, in the arenas
   Arena state_, activations_;
   std::vector<char> snapshot_;

@@ -75,7 +75,7 @@ class Chainer {
     const Node& x = node(static_cast<size_t>(n));
     const Move move = move_of(x.op);
     const bool moves = move.kind == Move::concat_rows || levels_.copies(x);
-    int level = levels_.after_readers(x), was = kLeafLevel;
+    int level = levels_.after_others(x), was = kLeafLevel;
     int64_t rows = 0;
     if (move.view() || moves) {  // a view of its input, or moved right after its input was computed
       for (const Id v : x.in) was = std::max(was, levels_.of(v) + (moves && made(v).moved ? 1 : 0));

@@ -4,8 +4,8 @@
 #include <map>
 #include <numeric>
 
-#include "engine/passes/split_optimizer.h"
 #include "engine/schedule/levels.h"
+#include "engine/schedule/split_optimizer.h"
 #include "kernels/split_k.h"
 
 namespace tessera {
@@ -125,7 +125,7 @@ class Fuser {
   void place(int n) {
     const Node& x = node(n);
     if (is_view(x.op) && (!levels_.copies(x) || follows(x))) return view(n);
-    const int least = levels_.after_readers(x);
+    const int least = levels_.after_others(x);
     const Choice best = chained(x, least);
     if (best.level > std::max(least, highest(x) + 1)) return place_apart(n, least);
     for (const int other : best.with) join(n, other);

@@ -28,7 +28,7 @@ struct FusedLaunch {
 };
 
 using Fusion = std::vector<FusedLaunch>;
-// Splits the plan's updates by parameters (engine/passes/split_optimizer.h), then puts its ops into launches.
+// Splits the plan's updates by parameters (engine/schedule/split_optimizer.h), then puts its ops into launches.
 Fusion fuse(Plan& plan);
 
 // The phases of place(): nodes of one launch may run in parallel, so nothing they touch may share memory.

@@ -36,8 +36,9 @@ bool Levels::copies(const Node& x) const {
   return false;
 }
 
-int Levels::after_readers(const Node& x) const {
+int Levels::after_others(const Node& x) const {
   int level = 0;
+  for (const Id v : x.after) level = std::max(level, of(v) + 1);
   for (int k = 0; k < in_place(x.op); ++k) {
     const Extent& mine = extent(x.in[static_cast<size_t>(k)]);
     const auto reads = reads_.find(mine.root);

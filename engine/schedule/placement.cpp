@@ -26,7 +26,7 @@ std::vector<std::vector<int>> phases_in_order(const Plan& plan,
       if (goes) joined = std::max(joined, levels.of(x.in[i]));
       return goes;
     };
-    const int least = levels.lowest(x, levels.after_readers(x), on);
+    const int least = levels.lowest(x, levels.after_others(x), on);
     const int phase = joined == least ? least : std::max(least, static_cast<int>(phases.size()) - 1);
     if (phase >= static_cast<int>(phases.size())) phases.resize(static_cast<size_t>(phase) + 1);
     phases[static_cast<size_t>(phase)].push_back(static_cast<int>(n));

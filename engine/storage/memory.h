@@ -2,6 +2,7 @@
 // are allocated, so that a limit causes an error instead of swapping; small ones are not counted. With a folder for
 // scratch files, the arrays of a table (engine/storage/spill_vector.h) go there instead.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -21,6 +22,7 @@ class MemoryLimit {
   void take(int64_t bytes, const char* what);
   void give_back(int64_t bytes) noexcept { held_.fetch_sub(bytes, std::memory_order_relaxed); }
   int64_t held() const { return held_.load(std::memory_order_relaxed); }
+  int64_t room() const { return limit_ == 0 ? INT64_MAX : std::max<int64_t>(0, limit_ - held()); }  // bytes left
 
   const std::string& scratch() const { return scratch_; }
   // Whether arrays may hold this many more bytes. True without scratch: then take() decides.

@@ -255,6 +255,7 @@ typedef struct tessera_fit_options {
   /* "pac=10;generator-dim=256,256": options of the method by name, those above and all others that
    * tessera_method_options() lists. NULL: none */
   const char* settings;
+  const char* recompute; /* values of a step made again, not kept: "off" · "auto", NULL · "all" (engine/memory.md) */
 } tessera_fit_options;
 
 /* The options of every method: a JSON list of {option, kind, value, help, default, methods: [{method, help, default,
@@ -454,8 +455,7 @@ TESSERA_API TESSERA_UNSTABLE tessera_status tessera_rows_to_device(struct ArrowA
 TESSERA_API tessera_status tessera_inspect(const tessera_context* context, struct ArrowArrayStream* rows, char** json);
 
 /* The training step that these rows and options would run: ops, shapes, bytes, FLOPs, the effect of each pass, the
- * memory, the floor. Trains nothing. Consumes rows.
- * Errors: as tessera_fit. */
+ * memory, the floor. Trains nothing. Consumes rows. Errors: as tessera_fit. */
 TESSERA_API tessera_status tessera_plan(const tessera_context* context, const tessera_fit_options* options,
                                         struct ArrowArrayStream* rows, char** json);
 

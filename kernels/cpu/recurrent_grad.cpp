@@ -14,6 +14,7 @@
 // steps.
 #include "kernels/cpu/recurrent.h"
 #include "kernels/cpu/tables.h"
+#include "kernels/step_block.h"
 
 namespace tessera::TESSERA_ISA {
 namespace {
@@ -198,7 +199,7 @@ void input_run(const Call& call, int64_t tile, void* scratch) {
 }
 
 // ---- gradient of the weights ---------------------------------------------------------------------
-constexpr int64_t kBlock = 32;  // steps whose inputs are held as lanes at a time
+constexpr int64_t kBlock = kStepBlock;  // their inputs are held as lanes at a time
 
 // Lane i of the result is the sum over all lanes of a[i]; as many vectors as lanes.
 template <class T>
@@ -312,7 +313,8 @@ void wgrad_run(const Call& call, int64_t tile, void* scratch) {
   for (int64_t k = 0; k < out.cols; ++k) d_wx[k] = T(0);
 
   const int64_t h_part = saved_of(op.cell) - 1;
-  for (int64_t t0 = 0; t0 < length.most; t0 += kBlock) {
+  const int64_t blocks = (length.most + kBlock - 1) / kBlock;
+  for (int64_t t0 = (blocks - 1) * kBlock; t0 >= 0; t0 -= kBlock) {
     const int64_t n = least(kBlock, length.most - t0);
     const T* values = lanes;
     for (int64_t t = 0; t < n; ++t) {

@@ -221,6 +221,11 @@ FitOptions fit_options(const tessera_fit_options* given) {
   if (o.rare_categories != 0) out.rare_rows = std::max(o.rare_categories, 1);
   out.passes_off = split_list(text_or(o.passes_off, ""));
   check_passes({out.passes_off.begin(), out.passes_off.end()});
+  if (const std::string text = text_or(o.recompute, "auto"); !text.empty()) {
+    const std::optional<Recompute> mode = parse_recompute(text);
+    if (!mode) throw Error(ErrorCode::usage, fmt::format("--recompute {}: known are off, auto and all.", text));
+    out.recompute = *mode;
+  }
 
   set_options(out.config, given_own);
   set_kind(out, o);

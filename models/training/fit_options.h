@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/passes/recompute.h"
 #include "models/data/encoding/encoder.h"
 #include "models/data/sequence/sequences.h"
 #include "models/method/config.h"
@@ -43,6 +44,7 @@ struct FitOptions {
   std::string source;                             // where the rows came from, for the provenance
   std::function<void(const LossRow&)> on_losses;  // at least once an epoch; may be empty
   std::vector<std::string> passes_off;            // plan passes to leave out, for study; see `tessera plan`
+  Recompute recompute = Recompute::automatic;     // of training steps; no bit of a model depends on it
   std::shared_ptr<Device> device;                 // where training steps run; null: the processor
   CheckpointOptions checkpoint;
   // epochs without a better held-out measure after which training comes to its end; 0: none. See

@@ -12,6 +12,7 @@
 #include "engine/run/program.h"
 #include "models/layers/recording.h"
 #include "models/training/clock.h"
+#include "models/training/fit_to_memory.h"
 
 namespace tessera {
 namespace {
@@ -173,10 +174,11 @@ class Trainer {
     Plan plan;
     Recorder r(plan);
     method_.record_training(r, stage().index, end() - stage().begin);
-    const auto reports = optimise(plan, context_.passes_off);
-    step_flops_ = reports.empty() ? 0 : reports.back().flops_after;
-    program_ = std::make_unique<Program>(std::move(plan), options_.device ? *options_.device : Device::processor(),
-                                         context_.team, context_.seed, wanted(context_.passes_off, "liveness"));
+    (void)optimise(plan, context_.passes_off);
+    Device& device = options_.device ? *options_.device : Device::processor();
+    step_flops_ = fit_to_memory(plan, device, options_, context_).flops_before;  // calibration does as much
+    program_ = std::make_unique<Program>(std::move(plan), device, context_.team, context_.seed,
+                                         wanted(context_.passes_off, "liveness"));
     method_.bind(*program_);
     width_ = static_cast<size_t>(program_->plan().shape(program_->plan().find_leaf("losses")).cols);
   }

@@ -151,7 +151,7 @@ class FitOptions(_Options):
         text keep max_time types
         int32 rare_categories
         double seconds_used
-        text settings
+        text settings recompute
         """
     )
 

@@ -1,8 +1,8 @@
 // A set's update as the updates of its parameters: the same numbers, and each parameter's at the place where it lay.
 #include <gtest/gtest.h>
 
-#include "engine/passes/split_optimizer.h"
 #include "engine/schedule/placement.h"
+#include "engine/schedule/split_optimizer.h"
 #include "support/sandbox.h"
 
 namespace tessera::sandbox {

@@ -35,6 +35,11 @@ void FitArguments::add_to(CLI::App& command) {
   command.add_option("--rare-categories", rare_categories,
                      "Rows that must share a value for it to be learned unchanged, or keep: rarer categories are "
                      "replaced by others, rarer numbers by means over at least N rows (default: 5; paper: keep)");
+  command
+      .add_option("--recompute", recompute,
+                  "Values of a training step made again instead of kept: off; auto, as few as the memory limit needs; "
+                  "all, wherever that lowers the memory. The model is the same")
+      ->capture_default_str();
   command.add_option("--passes-off", passes_off, "Plan passes to disable, for study; tessera plan lists them");
 }
 
@@ -55,6 +60,7 @@ tessera_fit_options FitArguments::options() const {
   o.method = method.c_str();
   o.preset = preset.c_str();
   o.passes_off = passes_off.c_str();
+  o.recompute = recompute.c_str();
   o.calibrate = calibrate.c_str();
   o.seed = seed;
   o.settings = settings.c_str();

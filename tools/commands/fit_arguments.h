@@ -8,7 +8,7 @@
 #include "tessera/tessera.hpp"
 
 struct FitArguments {
-  std::string method, preset = "best", passes_off, calibrate, rare_categories;
+  std::string method, preset = "best", passes_off, recompute = "auto", calibrate, rare_categories;
   uint64_t seed = 0;
   SequenceArguments sequences;
   std::string settings;  // options of the method, in the form of tessera_fit_options.settings

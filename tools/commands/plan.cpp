@@ -90,6 +90,19 @@ std::string launches(const Json& cuda) {
                         best["flops_per_second"].get<double>() / 1e12, best["of"].get<std::string>());
 }
 
+// What a step makes again instead of keeping it; nothing if it keeps everything.
+std::string recomputed(const Json& r) {
+  if (r["values"].empty()) return "";
+  text::Table t({{"made again"}, {"shape"}, {"kB saved", Side::right}, {"MFLOP added", Side::right}});
+  for (const Json& v : r["values"])
+    t.add({v["value"].get<std::string>(), shapes(Json::array({v["shape"]})), scaled(v["bytes"].get<double>(), 1e3),
+           scaled(v["flops"].get<double>(), 1e6)});
+  return "\n" + t.str(0) +
+         fmt::format("recompute  {} instead of {}, {:.1f} % more FLOPs\n", text::bytes(r["bytes_after"].get<int64_t>()),
+                     text::bytes(r["bytes_before"].get<int64_t>()),
+                     100 * (r["flops_after"].get<double>() / r["flops_before"].get<double>() - 1));
+}
+
 std::string page(const Json& plan) {
   const Json &memory = plan["memory"], &best = plan["ceilings"];
   const auto size = [&](const char* key) { return text::bytes(memory[key].get<int64_t>()); };
@@ -103,6 +116,7 @@ std::string page(const Json& plan) {
                                             : "{} columns of data and {} of conditions.\n\n"),
                      count_of("data_width"), count_of("condition_width"));
   out += fmt::format("recorded  {} ops\n", plan["recorded_ops"].get<int64_t>()) + passes(plan) + "\n" + ops(plan);
+  out += recomputed(plan["recompute"]);
   out += fmt::format("\nlaunches  {} in {} phases\n", plan["launches"].get<int64_t>(), plan["barriers"].get<int64_t>());
   for (const Json& c : plan["row_chains"])
     out += fmt::format("chain     {} ops fused on blocks of {} of {} rows; private values take {} per thread\n",

@@ -1,4 +1,4 @@
-#include "engine/passes/split_optimizer.h"
+#include "engine/schedule/split_optimizer.h"
 
 #include <algorithm>
 
@@ -28,14 +28,7 @@ class Splitter {
   };
   using Pieces = std::vector<Piece>;
 
-  void append(Node n) {
-    for (size_t k = 0; k < n.out.size(); ++k) {
-      Value& v = plan_.values[static_cast<size_t>(n.out[k])];
-      v.node = static_cast<int>(plan_.nodes.size());
-      v.output = static_cast<int>(k);
-    }
-    plan_.nodes.push_back(std::move(n));
-  }
+  void append(Node n) { plan_.append(std::move(n)); }
   std::vector<Id> emit(const Op& op, const std::vector<Id>& in) { return plan_.emit(op, in); }
   Id reshaped(Id v, Shape s) { return plan_.shape(v) == s ? v : emit(Reshape{s.rows, s.cols}, {v})[0]; }
   int64_t size(Id v) const { return plan_.shape(v).count(); }

@@ -1,0 +1,109 @@
+#include "engine/run/footprint.h"
+
+#include <algorithm>
+#include <variant>
+#include <vector>
+
+#include "engine/device/device_api.h"
+#include "engine/run/program.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kLine = 64;
+int64_t whole_lines(int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
+
+// Views with the shapes and layouts of a program, without its memory: all that the size of a kernel's scratch needs.
+class Shapes {
+ public:
+  Shapes(const Plan& plan, const KernelTable& table, const Layout& layout)
+      : plan_(plan), table_(table), layout_(layout) {}
+
+  int64_t scratch() {
+    int64_t most = 0;
+    for (size_t n = 0; n < plan_.nodes.size(); ++n)
+      if (layout_.placement.runs[n]) most = std::max(most, scratch_of(plan_.nodes[n]));
+    return most;
+  }
+
+ private:
+  int64_t scratch_of(const Node& x) {
+    const Kernel kernel = kernel_of(table_, x.op);
+    if (kernel.scratch_bytes == nullptr) return 0;
+    std::vector<View> views;
+    for (const Id v : x.in) views.push_back(view(v));
+    for (const Id v : x.out) views.push_back(view(v));
+    Call call{};
+    call.in = views.data(), call.out = views.data() + x.in.size();
+    call.inputs = static_cast<int>(x.in.size()), call.outputs = static_cast<int>(x.out.size());
+    std::visit([&](const auto& op) { call.op = &op; }, x.op);
+    return kernel.scratch_bytes(call);
+  }
+  View view(Id v) {
+    if (v == kNone) return {};
+    const Slot& s = layout_.placement.slots[static_cast<size_t>(v)];
+    const Shape shape = plan_.shape(v);
+    const int64_t item = plan_[v].dtype == DType::index ? 4 : table_.scalar_bytes;
+    const bool lanes = !layout_.chains.lanes.empty() && layout_.chains.lanes[static_cast<size_t>(v)];
+    return {s.where == Slot::unread ? nullptr : &somewhere_, shape.rows, shape.cols, s.ld, item, lanes};
+  }
+
+  const Plan& plan_;
+  const KernelTable& table_;
+  const Layout& layout_;
+  alignas(kLine) char somewhere_ = 0;
+};
+
+}  // namespace
+
+const KernelTable& table_of(const Device& device) {
+  return device.is_processor() ? cpu_kernels() : *device.api().kernels;
+}
+
+Kernel kernel_of(const KernelTable& table, const Op& op) {
+  return std::visit(
+      [&](const auto& o) -> Kernel {
+        using T = std::decay_t<decltype(o)>;
+#define TESSERA_KERNEL(type, field, parts) \
+  if constexpr (std::is_same_v<T, type>) return table.field;
+        TESSERA_OPS(TESSERA_KERNEL)
+#undef TESSERA_KERNEL
+        return {};
+      },
+      op);
+}
+
+Arranged arrange(Plan& plan, const Device& device, const KernelTable& table, bool reuse) {
+  if (device.is_processor()) return {{}, lay_out(plan, table.scalar_bytes, reuse)};
+  if (!plan.fuse || table.fused == nullptr) return {{}, {{}, place(plan, table.scalar_bytes, reuse)}};
+  Fusion fusion = fuse(plan);
+  const auto phases = phases_of(fusion);
+  Placement placement = place(plan, table.scalar_bytes, reuse, &phases);
+  return {std::move(fusion), {{}, std::move(placement)}};
+}
+
+int64_t chain_bytes(const Plan& plan, const Layout& layout, int threads) {
+  int64_t most = 0;
+  for (const RowChain& c : layout.chains.chains) {
+    size_t views = 0;
+    for (const int n : c.nodes) {
+      const Node& x = plan.nodes[static_cast<size_t>(n)];
+      if (layout.placement.runs[static_cast<size_t>(n)]) views = std::max(views, x.in.size() + x.out.size());
+    }
+    const int64_t block = c.tiles ? 1 : block_rows(plan, c.rows, threads);
+    most = std::max(most, block * c.row_bytes + whole_lines(static_cast<int64_t>(views * sizeof(View))));
+  }
+  return most;
+}
+
+Footprint footprint(const Plan& plan, const Device& device, int threads, bool reuse) {
+  Plan own = plan;
+  const KernelTable& table = table_of(device);
+  const Arranged a = arrange(own, device, table, reuse);
+  const int64_t kernels = whole_lines(Shapes(own, table, a.layout).scratch());
+  const bool here = device.is_processor();
+  return {a.layout.placement.state_bytes, a.layout.placement.activation_bytes,
+          here ? threads * (kernels + chain_bytes(own, a.layout, threads)) : kernels};
+}
+
+}  // namespace tessera

@@ -1,0 +1,35 @@
+// What a program takes, known from its plan: the placement without the allocation.
+#pragma once
+#include <cstdint>
+
+#include "engine/device/device.h"
+#include "engine/plan/plan.h"
+#include "engine/schedule/gpu_fusion.h"
+#include "engine/schedule/placement.h"
+#include "kernels/table.h"
+
+namespace tessera {
+
+// Bytes. On a device they are the device's; `scratch` are then those of its launches.
+struct Footprint {
+  int64_t state = 0;        // weights, moments, averages
+  int64_t activations = 0;  // whatever a step makes, gradients included
+  int64_t scratch = 0;      // of all threads
+  int64_t total() const { return state + activations + scratch; }
+};
+Footprint footprint(const Plan& plan, const Device& device, int threads, bool reuse = true);
+
+// How a plan is run there: what a Program is made from, and what is counted of it. Splits the updates of a plan that a
+// device runs fused.
+struct Arranged {
+  Fusion fusion;  // of a device's launches; empty: one launch per op
+  Layout layout;
+};
+Arranged arrange(Plan& plan, const Device& device, const KernelTable& table, bool reuse);
+const KernelTable& table_of(const Device& device);
+Kernel kernel_of(const KernelTable& table, const Op& op);
+
+// Bytes of a thread's scratch that the chains of a layout take besides their kernels.
+int64_t chain_bytes(const Plan& plan, const Layout& layout, int threads);
+
+}  // namespace tessera

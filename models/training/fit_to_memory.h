@@ -1,0 +1,13 @@
+// A training step within the memory that is left of the limit.
+#pragma once
+#include "engine/passes/recompute.h"
+#include "models/method/method.h"
+#include "models/training/fit_options.h"
+
+namespace tessera {
+
+// Makes values again where the options ask for it or the limit has no room for them, and tells so. Error(memory) before
+// any allocation if the step does not fit even so, with the limit that would do.
+RecomputeReport fit_to_memory(Plan& plan, const Device& device, const FitOptions& options, const RunContext& context);
+
+}  // namespace tessera
