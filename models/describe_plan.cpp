@@ -9,7 +9,7 @@
 #include "engine/run/roofline.h"
 #include "engine/schedule/placement.h"
 #include "models/describe_launches.h"
-#include "models/preparation.h"
+#include "models/prepared.h"
 
 namespace tessera {
 namespace {
@@ -23,33 +23,21 @@ void record_step(Plan& plan, const Method& method, nlohmann::json& json) {
   json["batch"] = phases.back().batch;
 }
 
-void plan_of_sequences(Plan& plan, Table&& table, const FitOptions& options, Team& team, const Monitor& monitor,
-                       nlohmann::json& json) {
-  Model::State state;
-  const EncodedSequences encoded = prepare_sequences(state, std::move(table), options, team, monitor);
-  const SequenceEncoder& encoder = state.sequences->encoder;
-  const std::unique_ptr<SequenceMethod> method = state.sequences->method();
-  method->prepare(encoded, team);
-  record_step(plan, *method, json);
+void plan_of_sequences(Plan& plan, const Prepared& p, nlohmann::json& json) {
+  const SequenceEncoder& encoder = p.state.sequences->encoder;
+  record_step(plan, p.method(), json);
   json["of"] = "sequences";
   json["data_width"] = encoder.step_width();
   json["condition_width"] = encoder.attribute_width();
-  json["memory"]["table_bytes"] = static_cast<int64_t>(encoded.steps.rows * encoder.step_width() * 4);
+  json["memory"]["table_bytes"] = static_cast<int64_t>(p.sequences.steps.rows * encoder.step_width() * 4);
 }
 
-void plan_of_rows(Plan& plan, Table&& table, const FitOptions& options, Team& team, const Monitor& monitor,
-                  nlohmann::json& json) {
-  Model::State state;
-  const EncodedTable encoded = prepare_rows(state, std::move(table), options, nullptr, team, monitor);
-  if (!state.learnt())
-    throw Error(ErrorCode::data, "the table has only constants and identifiers: there is no step to plan.");
-  const std::unique_ptr<RowMethod> method = state.method();
-  method->prepare(encoded, team);
-  record_step(plan, *method, json);
+void plan_of_rows(Plan& plan, const Prepared& p, nlohmann::json& json) {
+  record_step(plan, p.method(), json);
   json["of"] = "rows";
-  json["data_width"] = state.encoder.layout().data_width;
-  json["condition_width"] = method->conditions();
-  json["memory"]["table_bytes"] = static_cast<int64_t>(encoded.codes.size() * 4 + encoded.alphas.size() * 4);
+  json["data_width"] = p.state.encoder.layout().data_width;
+  json["condition_width"] = p.row_method->conditions();
+  json["memory"]["table_bytes"] = static_cast<int64_t>(p.rows.codes.size() * 4 + p.rows.alphas.size() * 4);
 }
 
 // What is made again, with the bytes it saves and the FLOPs it costs.
@@ -76,8 +64,10 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
   nlohmann::json json;
   json["method"] = options.method;
   json["preset"] = options.preset;
-  (options.config.method().sequences() ? plan_of_sequences : plan_of_rows)(plan, std::move(table), options, team,
-                                                                           monitor, json);
+  {
+    const auto prepared = prepare(std::move(table), options, team, monitor);
+    (prepared->sequence_method ? plan_of_sequences : plan_of_rows)(plan, *prepared, json);
+  }
   json["recorded_ops"] = plan.nodes.size();
   json["passes"] = nlohmann::json::array();
   for (const PassReport& p : optimise(plan, {options.passes_off.begin(), options.passes_off.end()})) {

@@ -14,7 +14,7 @@ namespace tessera {
 namespace {
 
 constexpr size_t kMostRepeated = 12;  // ops for one value
-constexpr int64_t kLooks = 100'000;   // ops that are placed at most, to find what is worth it
+constexpr int64_t kLooks = 50'000;    // ops that are placed at most, to find what is worth it
 constexpr int kNever = std::numeric_limits<int>::max();
 
 // A value that is read again long after it was made, and what it takes to make it again.
@@ -233,8 +233,8 @@ class Chooser {
       if (looks_ > kLooks) return false;
       const int64_t bytes = bytes_(t.plan);
       if (bytes > now_ || (bytes == now_ && crowd(Lives(t.plan)) >= crowded)) continue;
-      chosen.push_back(
-          {name_of(plan_, t.candidate.value), plan_.shape(t.candidate.value), t.candidate.bytes, t.candidate.flops});
+      chosen.push_back({name_of(plan_, t.candidate.value), plan_.shape(t.candidate.value), t.candidate.bytes,
+                        flops_of(t.plan) - flops_of(plan_)});
       plan_ = std::move(t.plan);
       now_ = bytes;
       return true;

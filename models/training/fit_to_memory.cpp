@@ -5,6 +5,7 @@
 #include "engine/error.h"
 #include "engine/passes/passes.h"
 #include "engine/run/footprint.h"
+#include "models/training/checkpoint.h"
 
 namespace tessera {
 namespace {
@@ -24,20 +25,20 @@ RecomputeReport fit_to_memory(Plan& plan, const Device& device, const FitOptions
   const RecomputeReport report = recompute(plan, options.recompute, room, [&](const Plan& p) {
     return footprint(p, device, context.team.size(), reuse).total();
   });
-  if (!report.values.empty())
-    notice(context.monitor,
-           fmt::format("Training takes {} instead of {}: {} kept no longer but made again, {:.0f} % more FLOPs.",
-                       megabytes(report.bytes_after), megabytes(report.bytes_before),
-                       report.values.size() == 1 ? "1 value is" : fmt::format("{} values are", report.values.size()),
-                       100 * (report.flops_after / report.flops_before - 1)));
   if (report.bytes_after > room) {
     const std::string more = options.recompute == Recompute::off ? " or --recompute auto" : "";
     throw Error(ErrorCode::memory,
                 fmt::format("A training step takes {}, and the memory limit has {} left beside the table.\n  "
-                            "--memory-limit {} is enough; a smaller --batch-size{} needs less.",
+                            "--memory-limit {} has room for it; a smaller --batch-size{} needs less.",
                             megabytes(report.bytes_after), megabytes(room),
                             limit_of(limit->held() + report.bytes_after), more));
   }
+  if (!report.values.empty())
+    notice(context.monitor,
+           fmt::format("Training takes {} instead of {}: {} made again instead of kept, {:.0f} % more FLOPs.",
+                       megabytes(report.bytes_after), megabytes(report.bytes_before),
+                       report.values.size() == 1 ? "1 value is" : fmt::format("{} values are", report.values.size()),
+                       100 * (report.flops_after / report.flops_before - 1)));
   return report;
 }
 

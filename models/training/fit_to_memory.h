@@ -7,7 +7,7 @@
 namespace tessera {
 
 // Makes values again where the options ask for it or the limit has no room for them, and tells so. Error(memory) before
-// any allocation if the step does not fit even so, with the limit that would do.
+// any allocation if the step does not fit even so, with the limit that has room for it.
 RecomputeReport fit_to_memory(Plan& plan, const Device& device, const FitOptions& options, const RunContext& context);
 
 }  // namespace tessera

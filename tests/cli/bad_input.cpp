@@ -101,6 +101,7 @@ TEST_F(BadInput, OptionsAreJudgedBeforeTheTableIsRead) {
   fit(2, "paper", {"--preset", "worst"});
   fit(2, "ctgan", {"--method", "vae"});
   fit(2, "gather", {"--passes-off", "nothing"});
+  fit(2, "off, auto and all", {"--recompute", "some"});
   fit(2, "name=value", {"--types", "age"});
   fit(2, "name of a file", {"--log", "-"});
   fit(4, "mkdir -p", {"--log", "no/losses.csv"});
