@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "engine/passes/recurrent_segments.h"
 #include "engine/passes/rewrite.h"
@@ -109,19 +110,25 @@ class Lives {
   std::map<Id, int> overwritten_;
 };
 
-// The plan with a value made again for those that read it after the gap.
+// Making a value again for those that read it after the gap.
 class Repeater {
  public:
-  Repeater(const Plan& plan, const Lives& lives, Candidate& candidate)
-      : old_(plan), lives_(lives), candidate_(candidate), next_(plan) {}
+  Repeater(const Plan& plan, const Lives& lives, const Candidate& candidate)
+      : old_(plan), lives_(lives), candidate_(candidate) {}
 
-  std::optional<Plan> run() {
+  // FLOPs of all that has to be made again; none: too much, or an input cannot be had any more.
+  std::optional<double> price() {
+    const double flops = price_of(candidate_.value);
+    return seen_.size() > kMostRepeated || flops < 0 ? std::nullopt : std::optional(flops);
+  }
+
+  // The plan that does so, where there is a price.
+  Plan run() {
+    next_ = old_;
     anchor_ = anchor();
-    if (anchor_ == kNone) return {};
-    next_.nodes.clear();
-    std::vector<Node> nodes = old_.nodes;
+    std::vector<Node> nodes = std::exchange(next_.nodes, {});
     size_t first = nodes.size();
-    for (size_t n = 0; n < nodes.size() && fits_; ++n) {
+    for (size_t n = 0; n < nodes.size(); ++n) {
       if (is_view(nodes[n].op) || lives_.phase(n) < candidate_.to) continue;
       for (Id& v : nodes[n].in)
         if (v != kNone && lives_.base(v) == candidate_.value) {
@@ -129,9 +136,7 @@ class Repeater {
           first = std::min(first, n);
         }
     }
-    if (!fits_) return {};
-    const std::vector<Node> repeated = std::move(next_.nodes);
-    next_.nodes.clear();
+    const std::vector<Node> repeated = std::exchange(next_.nodes, {});
     for (size_t n = 0; n < nodes.size(); ++n) {
       if (n == first)
         for (const Node& x : repeated) next_.append(x);
@@ -160,31 +165,37 @@ class Repeater {
     if (maker == nullptr || in_place(maker->op) > 0) return lives_.overwritten(base) >= candidate_.to;
     return base != candidate_.value && lives_.last(base) >= candidate_.to;
   }
-  Id again(Id v) {
-    if (v == kNone || !fits_) return v;
-    if (const auto known = made_.find(v); known != made_.end()) return known->second;
-    if (there(v)) return v;
+  double price_of(Id v) {
+    if (v == kNone || there(v)) return 0;
     const Node* maker = old_.maker(v);
-    if (maker == nullptr || in_place(maker->op) > 0 || ++repeated_ > kMostRepeated) {
-      fits_ = false;
-      return v;
+    if (maker == nullptr || in_place(maker->op) > 0) return -1;
+    if (!seen_.insert(old_[v].node).second || seen_.size() > kMostRepeated) return 0;
+    double flops = cost(maker->op, old_, maker->in, maker->out).flops;
+    for (const Id i : maker->in) {
+      const double more = price_of(i);
+      if (more < 0) return -1;
+      flops += more;
     }
+    return flops;
+  }
+  Id again(Id v) {
+    if (v == kNone || there(v)) return v;
+    if (const auto known = made_.find(v); known != made_.end()) return known->second;
+    const Node* maker = old_.maker(v);
     std::vector<Id> in;
     for (const Id i : maker->in) in.push_back(again(i));
     const std::vector<Id> out = next_.emit(maker->op, in);
-    if (!is_view(maker->op)) next_.nodes.back().after = {anchor_};
-    candidate_.flops += cost(maker->op, old_, maker->in, maker->out).flops;
+    if (!is_view(maker->op) && anchor_ != kNone) next_.nodes.back().after = {anchor_};
     for (size_t i = 0; i < out.size(); ++i) made_[maker->out[i]] = out[i];
     return made_.at(v);
   }
 
   const Plan& old_;
   const Lives& lives_;
-  Candidate& candidate_;
+  const Candidate& candidate_;
   Plan next_;
   Id anchor_ = kNone;
-  size_t repeated_ = 0;
-  bool fits_ = true;
+  std::set<int> seen_;  // nodes that have a price
   std::map<Id, Id> made_;
 };
 
@@ -216,26 +227,24 @@ class Chooser {
 
   bool step(std::vector<Recomputed>& chosen) {
     const Lives lives(plan_);
-    struct Try {
-      Candidate candidate;
-      Plan plan;
-    };
-    std::vector<Try> tries;
+    std::vector<Candidate> candidates;
     for (Candidate c : lives.candidates())
-      if (auto made = Repeater(plan_, lives, c).run()) tries.push_back({c, std::move(*made)});
-    std::stable_sort(tries.begin(), tries.end(), [](const Try& a, const Try& b) {
-      return a.candidate.flops * static_cast<double>(b.candidate.bytes) <
-             b.candidate.flops * static_cast<double>(a.candidate.bytes);
+      if (const std::optional<double> flops = Repeater(plan_, lives, c).price()) {
+        c.flops = *flops;
+        candidates.push_back(c);
+      }
+    std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+      return a.flops * static_cast<double>(b.bytes) < b.flops * static_cast<double>(a.bytes);
     });
     const int64_t crowded = crowd(lives);
-    for (Try& t : tries) {
+    for (const Candidate& c : candidates) {
       looks_ += static_cast<int64_t>(plan_.nodes.size());
       if (looks_ > kLooks) return false;
-      const int64_t bytes = bytes_(t.plan);
-      if (bytes > now_ || (bytes == now_ && crowd(Lives(t.plan)) >= crowded)) continue;
-      chosen.push_back({name_of(plan_, t.candidate.value), plan_.shape(t.candidate.value), t.candidate.bytes,
-                        flops_of(t.plan) - flops_of(plan_)});
-      plan_ = std::move(t.plan);
+      Plan made = Repeater(plan_, lives, c).run();
+      const int64_t bytes = bytes_(made);
+      if (bytes > now_ || (bytes == now_ && crowd(Lives(made)) >= crowded)) continue;
+      chosen.push_back({name_of(plan_, c.value), plan_.shape(c.value), c.bytes, flops_of(made) - flops_of(plan_)});
+      plan_ = std::move(made);
       now_ = bytes;
       return true;
     }
