@@ -10,4 +10,7 @@ namespace tessera {
 // any allocation if the step does not fit even so, with the limit that has room for it.
 RecomputeReport fit_to_memory(Plan& plan, const Device& device, const FitOptions& options, const RunContext& context);
 
+// The same error before the first of several phases, if any of them would not fit.
+void check_phases_fit(const Method& method, const Device& device, const FitOptions& options, const RunContext& context);
+
 }  // namespace tessera

@@ -413,6 +413,7 @@ Trained train(const Method& method, HeldOut* held_out, const FitOptions& options
   const RunContext context{options.seed, off, team, monitor};
   const double start = seconds_now();
   Trainer trainer(method, held_out, options, checkpoints, context);
+  check_phases_fit(method, options.device ? *options.device : Device::processor(), options, context);
   std::optional<RunState> kept;
   if (options.checkpoint.resume) kept = checkpoints.newest();
   else if (!options.checkpoint.path.empty()) Checkpoints::remove(options.checkpoint.path);
