@@ -1,6 +1,8 @@
 // trim: rows and columns of A·B are products of rows of A and columns of B, and a slice of a sum is the sum of the
 // slices; so gradients of concatenated inputs are computed only for the parts that are read (not for noise and
 // conditions).
+#include <utility>
+
 #include "engine/passes/rewrite.h"
 
 namespace tessera {
@@ -64,6 +66,17 @@ bool only_sliced(const Site& s, Id v) {
   return true;
 }
 
+// Whether two slices share the columns of a value: cut, a product would be made twice over its rows, and nothing saved.
+bool cut_in_two(const Site& s, Id v) {
+  const std::vector<int>& readers = s.readers[static_cast<size_t>(v)];
+  if (readers.size() != 2) return false;
+  const auto slice = [&](size_t i) { return std::get_if<SliceCols>(&s.old.nodes[static_cast<size_t>(readers[i])].op); };
+  const SliceCols *left = slice(0), *right = slice(1);
+  if (left == nullptr || right == nullptr) return false;
+  if (right->start < left->start) std::swap(left, right);
+  return left->start == 0 && right->start == left->cols && left->cols + right->cols == s.old.shape(v).cols;
+}
+
 }  // namespace
 
 void trim(Plan& plan) {
@@ -71,7 +84,7 @@ void trim(Plan& plan) {
     if (!is_slice(s.node.op)) return std::nullopt;
     const auto* rows = std::get_if<SliceRows>(&s.node.op);
     const auto* cols = std::get_if<SliceCols>(&s.node.op);
-    const bool split = only_sliced(s, s.node.in[0]);
+    const bool split = only_sliced(s, s.node.in[0]) && !cut_in_two(s, s.node.in[0]);
     return std::vector<Var>{rows != nullptr ? take(r, s.in[0], true, rows->start, rows->rows, split)
                                             : take(r, s.in[0], false, cols->start, cols->cols, split)};
   });

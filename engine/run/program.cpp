@@ -231,7 +231,7 @@ void Program::prepare() {
 
 Program::Chain Program::chain_of(const std::vector<int>& nodes, const RowChain& cut, int64_t& scratch) {
   const int64_t rows = cut.rows;
-  Chain chain{rows, cut.tiles ? 1 : block_rows(plan_, rows, team_.size()), {}, {}, {}, 0, cut.tiles};
+  Chain chain{rows, cut.tiles ? 1 : block_rows(plan_, rows, team_.size()), {}, {}, {}, {}, 0, cut.tiles};
   for (const int n : nodes) {
     const Node& node = plan_.nodes[static_cast<size_t>(n)];
     const auto visible = [&](Id v, bool along) {
@@ -242,10 +242,12 @@ Program::Chain Program::chain_of(const std::vector<int>& nodes, const RowChain& 
     for (size_t i = 0; i < node.in.size(); ++i) chain.visibility.push_back(visible(node.in[i], along_rows(node, i)));
     for (const Id v : node.out) chain.visibility.push_back(visible(v, true));
     for (const auto* values : {&node.in, &node.out})
-      for (const Id v : *values)
+      for (const Id v : *values) {
+        chain.inside.push_back(v == kNone ? 0 : placement_.slots[static_cast<size_t>(v)].inside);
         chain.own_bytes.push_back(cut.tiles && chain.visibility[chain.own_bytes.size()] == Visibility::own
                                       ? tile_bytes(plan_, v, item_bytes(plan_[v]))
                                       : 0);
+      }
     chain.views = std::max(chain.views, node.in.size() + node.out.size());
     chain.links.push_back(ready(n, scratch));
   }
@@ -257,6 +259,7 @@ void Program::run_block(const Chain& chain, int64_t number, char* scratch) const
   View* views = reinterpret_cast<View*>(scratch + kernel_scratch_);
   char* own = scratch + kernel_scratch_ + (chain.views * sizeof(View) + 63) / 64 * 64;
   const Visibility* visible = chain.visibility.data();
+  const int64_t* inside = chain.inside.data();
   for (const Ready& link : chain.links) {
     Call call = link.call;
     const View* from = call.in;  // the outputs follow the inputs
@@ -264,11 +267,12 @@ void Program::run_block(const Chain& chain, int64_t number, char* scratch) const
     for (int i = 0; i < count; ++i) {
       View v = from[i];
       if (visible[i] == Visibility::rows) v.data = static_cast<char*>(v.data) + begin * v.ld * v.item_bytes;
-      else if (visible[i] == Visibility::own) v.data = own + reinterpret_cast<intptr_t>(v.data) * chain.block;
+      else if (visible[i] == Visibility::own)
+        v.data = own + reinterpret_cast<intptr_t>(v.data) * chain.block + inside[i];
       if (visible[i] != Visibility::whole) v.rows = rows;
       views[i] = v;
     }
-    visible += count;
+    visible += count, inside += count;
     call.in = views;
     call.out = views + call.inputs;
     call.block = true;

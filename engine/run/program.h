@@ -128,6 +128,7 @@ class Program {
     std::vector<Ready> links;
     std::vector<Visibility> visibility;  // of the links' views, contiguous
     std::vector<int64_t> own_bytes;      // of one tile of the values private to a tile
+    std::vector<int64_t> inside;         // bytes of a row before the columns that a private value has of another
     size_t views = 0;                    // most of a link
     bool tiles = false;                  // a block is a tile, which its links' kernels address by number
   };

@@ -139,14 +139,35 @@ class Chainer {
 
   // A view, or a concatenation whose parts may be computed in place.
   static bool lies_elsewhere(const Op& op) { return move_of(op).view() || move_of(op).kind == Move::concat_cols; }
+  static bool slices(const Op& op) { return move_of(op).kind == Move::slice_cols; }
   bool seen_by_chain_only(Id v, int chain) const {
     if (std::find(plan_.outputs.begin(), plan_.outputs.end(), v) != plan_.outputs.end()) return false;
     for (const int c : consumers_[static_cast<size_t>(v)]) {
-      const Op& op = node(static_cast<size_t>(c)).op;
-      if (c_.chain_of[static_cast<size_t>(c)] != chain || lies_elsewhere(op)) return false;
+      const Node& reader = node(static_cast<size_t>(c));
+      if (c_.chain_of[static_cast<size_t>(c)] != chain) return false;
+      if (slices(reader.op) ? !seen_by_chain_only(reader.out[0], chain) : lies_elsewhere(reader.op)) return false;
     }
     return true;
   }
+  // The last link that reads v or columns of it.
+  size_t last_reader(Id v, const std::map<int, size_t>& at, size_t last) const {
+    for (const int c : consumers_[static_cast<size_t>(v)]) {
+      const Node& reader = node(static_cast<size_t>(c));
+      last = std::max(last, slices(reader.op) ? last_reader(reader.out[0], at, last) : at.at(c));
+    }
+    return last;
+  }
+  void put_local(Id v, const LocalValue& where) {
+    c_.local[static_cast<size_t>(v)] = where;
+    for (const int c : consumers_[static_cast<size_t>(v)]) {
+      const Node& reader = node(static_cast<size_t>(c));
+      if (!slices(reader.op)) continue;
+      LocalValue columns = where;
+      columns.inside += move_of(reader.op).start * item(reader.out[0]);
+      put_local(reader.out[0], columns);
+    }
+  }
+  int64_t item(Id v) const { return plan_[v].dtype == DType::index ? 4 : scalar_; }
 
   // Values private to the chain share a block's own memory according to their lifetimes.
   void settle(int chain) {
@@ -159,14 +180,11 @@ class Chainer {
       if (lies_elsewhere(x.op)) continue;  // their parts may be computed in place
       for (const Id v : x.out) {
         if (!seen_by_chain_only(v, chain)) continue;
-        const int64_t item = plan_[v].dtype == DType::index ? 4 : scalar_;
-        Life life{v, div_up(shape(v).cols * item, kLine) * kLine, 0, i, i};
-        for (const int reader : consumers_[static_cast<size_t>(v)]) life.last = std::max(life.last, at.at(reader));
-        lives.push_back(life);
+        lives.push_back({v, div_up(shape(v).cols * item(v), kLine) * kLine, 0, i, last_reader(v, at, i)});
       }
     }
     c.row_bytes = tessera::settle(lives);
-    for (const Life& l : lives) c_.local[static_cast<size_t>(l.value)] = {l.offset, l.bytes};
+    for (const Life& l : lives) put_local(l.value, {l.offset, l.bytes});
   }
 
   const Plan& plan_;

@@ -18,10 +18,11 @@ struct RowChain {
 };
 
 // A value private to its chain: its position in the block's own memory. Row i of the block is at block_rows·offset +
-// i·pitch.
+// i·pitch + inside.
 struct LocalValue {
   int64_t offset = -1;  // bytes for each row of the block; −1: it is in an arena
   int64_t pitch = 0;    // bytes from row to row
+  int64_t inside = 0;   // columns of another local value: bytes of a row before them
 };
 
 struct RowChains {

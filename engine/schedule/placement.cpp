@@ -54,8 +54,10 @@ class Placer {
     place_leaves();
     for (size_t v = 0; chains != nullptr && v < chains->local.size(); ++v) {
       const Id id = static_cast<Id>(v);
-      if (const LocalValue& l = chains->local[v]; l.offset >= 0)
-        slot(id) = {Slot::block, l.offset, l.pitch / item(id), -1};
+      if (const LocalValue& l = chains->local[v]; l.offset >= 0) {
+        slot(id) = {Slot::block, l.offset, l.pitch / item(id), -1, l.inside};
+        if (is_view(plan_.maker(id)->op)) p_.runs[static_cast<size_t>(plan_[id].node)] = false;
+      }
       if (chains->unread[v]) slot(id) = {Slot::unread, 0, plan_.shape(id).cols, -1};
     }
     adopt();

@@ -17,6 +17,7 @@ struct Slot {
   int64_t offset = 0;  // bytes from the arena's start; bound: from the leaf's memory; block: for each of its rows
   int64_t ld = 0;      // elements
   int leaf = -1;       // bound: which leaf
+  int64_t inside = 0;  // block: bytes of a row before it
 };
 
 struct Placement {

@@ -65,6 +65,27 @@ TEST(RowChains, WhatABlockKeepsIsGivenAgain) {
   EXPECT_EQ(l.placement.activation_bytes, 300 * 16 * 4);  // the output
 }
 
+// Columns of a value that a block keeps, and columns of those, are where the value is: nothing is copied.
+TEST(RowChains, ColumnsOfWhatABlockKeepsAreKept) {
+  Sandbox s;
+  const Var x = s.real("x", {300, 12}), w = s.real("w", {12, 20});
+  const Var h = tanh(matmul(x, w)), right = slice_cols(h, 7, 13), last = slice_cols(right, 4, 9);
+  const Var y = exp(slice_cols(h, 0, 7)) + slice_cols(right, 0, 7);
+  s.see(1.0 * concat_cols({1.0 * y, 2.0 * last}), "y");
+  const RowChains c = row_chains(cut(s.plan, anywhere()), 4);
+  ASSERT_TRUE(kept(c, h));
+  ASSERT_TRUE(kept(c, last));
+  EXPECT_EQ(c.local[static_cast<size_t>(last.id)].offset, c.local[static_cast<size_t>(h.id)].offset);
+  EXPECT_EQ(c.local[static_cast<size_t>(last.id)].inside, (7 + 4) * 4);
+  const Values want = s.run({cpu_kernels("double"), {"all"}});
+  for (const int64_t block : {1, 7, 300}) {
+    Setting blocks{cpu_kernels("double"), {"all"}, 2};
+    blocks.row_cut = anywhere(block);
+    blocks.chains = true;
+    EXPECT_EQ(want, s.run(blocks)) << block;
+  }
+}
+
 // Noise is a row's own, whatever block it is in; the state changes after all who read it.
 TEST(RowChains, StepsWithNoiseAndUpdatesAreTheSameBits) {
   Sandbox s;
