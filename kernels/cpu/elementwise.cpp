@@ -1,5 +1,6 @@
 // unary, binary, lerp_rows, broadcast: one output element from one element of each input; bandwidth-bound.
 // Rows are processed one by one, so a row's bits do not depend on the number of rows.
+#include "kernels/cpu/part.h"
 #include "kernels/cpu/tables.h"
 
 namespace tessera::TESSERA_ISA {
@@ -32,17 +33,37 @@ void map_rows(const Call& call, int64_t tile, F f) {
   });
 }
 
+// For functions of many instructions: a row's tail is widened to whole vectors.
+template <class T, class F>
+void map_rows_whole(const Call& call, int64_t tile, F f) {
+  constexpr int64_t L = Simd<T>::kLanes;
+  const Mat<T> x(call.in[0]), out(call.out[0]);
+  each_row<T>(call, tile, [&](int64_t i) {
+    const T* from = x.row(i);
+    T* to = out.row(i);
+    const int64_t n = out.cols, whole = n / L * L;
+#pragma GCC ivdep
+    for (int64_t c = 0; c < whole; ++c) to[c] = f(from[c]);
+    if (whole == n) return;
+    T tail[L];
+    store(tail, load_part(from + whole, n - whole));
+#pragma GCC ivdep
+    for (int64_t c = 0; c < L; ++c) tail[c] = f(tail[c]);
+    store_part(to + whole, load(tail), n - whole);
+  });
+}
+
 template <class T>
 void unary_run(const Call& call, int64_t tile, void*) {
   const auto& op = *static_cast<const Unary*>(call.op);
   const T a = static_cast<T>(op.a), b = static_cast<T>(op.b);
   switch (op.fn) {
     case Unary::affine: return map_rows<T>(call, tile, [=](T x) { return mul_add(a, x, b); });
-    case Unary::exp: return map_rows<T>(call, tile, [](T x) { return exp_of(x); });
-    case Unary::log: return map_rows<T>(call, tile, [](T x) { return log_of(x); });
-    case Unary::tanh: return map_rows<T>(call, tile, [](T x) { return tanh_of(x); });
-    case Unary::sigmoid: return map_rows<T>(call, tile, [](T x) { return sigmoid_of(x); });
-    case Unary::softplus: return map_rows<T>(call, tile, [](T x) { return softplus_of(x); });
+    case Unary::exp: return map_rows_whole<T>(call, tile, [](T x) { return exp_of(x); });
+    case Unary::log: return map_rows_whole<T>(call, tile, [](T x) { return log_of(x); });
+    case Unary::tanh: return map_rows_whole<T>(call, tile, [](T x) { return tanh_of(x); });
+    case Unary::sigmoid: return map_rows_whole<T>(call, tile, [](T x) { return sigmoid_of(x); });
+    case Unary::softplus: return map_rows_whole<T>(call, tile, [](T x) { return softplus_of(x); });
     case Unary::sqrt: return map_rows<T>(call, tile, [](T x) { return sqrt_of(x); });
     case Unary::rsqrt: return map_rows<T>(call, tile, [](T x) { return x == T(0) ? T(0) : T(1) / sqrt_of(x); });
     case Unary::leaky: return map_rows<T>(call, tile, [=](T x) { return x > T(0) ? x : a * x; });

@@ -2,6 +2,7 @@
 // plain) over packed columns of B (kDepth deep) and fixed-stride copies of rows of A.
 //   Which rows share a tile does not change a bit: a row's sum is one chain over k, cut every `depth` by K alone.
 #pragma once
+#include "kernels/cpu/part.h"
 #include "kernels/cpu/simd.h"
 #include "kernels/table.h"
 
@@ -51,11 +52,16 @@ void micro(int64_t depth, const T* a, const T* b, T* c, int64_t ldc, int64_t row
       }
       store(row, acc[i][0]);
       store(row + L, acc[i][1]);
+    } else if (cols >= L) {
+      if (more != nullptr) {
+        acc[i][0] += load(more);
+        acc[i][1] += load_part(more + L, cols - L);
+      }
+      store(row, acc[i][0]);
+      store_part(row + L, acc[i][1], cols - L);
     } else {
-      T edge[S::kNr];
-      store(edge, acc[i][0]);
-      store(edge + L, acc[i][1]);
-      for (int64_t j = 0; j < cols; ++j) row[j] = more != nullptr ? edge[j] + more[j] : edge[j];
+      if (more != nullptr) acc[i][0] += load_part(more, cols);
+      store_part(row, acc[i][0], cols);
     }
   }
 }
@@ -107,14 +113,28 @@ void pack_b(const Mat<T>& m, bool trans, int64_t k0, int64_t depth, int64_t col,
   }
 }
 
+// Rows of A so short that a call of memcpy would cost more than the copy.
+template <class T>
+constexpr int64_t kShallow = 4 * Simd<T>::kLanes;
+
 // r rows of op(A), depth of them from k0 on, as the micro-kernel reads them.
 template <class T>
 void pack_a(const Mat<T>& a, bool trans, int64_t i, int64_t r, int64_t k0, int64_t depth, T* packed) {
   using S = Shape<T>;
   constexpr int64_t kAtOnce = 8;  // rows that are copied side by side
   if (!trans) {
-    for (int64_t q = 0; q < r; ++q)
-      memcpy(packed + q * S::kStride, a.row(i + q) + k0, static_cast<size_t>(depth) * sizeof(T));
+    if (depth > kShallow<T>) {
+      for (int64_t q = 0; q < r; ++q)
+        memcpy(packed + q * S::kStride, a.row(i + q) + k0, static_cast<size_t>(depth) * sizeof(T));
+      return;
+    }
+    for (int64_t q = 0; q < r; ++q) {
+      const T* from = a.row(i + q) + k0;
+      T* to = packed + q * S::kStride;
+      int64_t k = 0;
+      for (; k + S::kLanes <= depth; k += S::kLanes) store(to + k, load(from + k));
+      if (k < depth) store_part(to + k, load_part(from + k, depth - k), depth - k);
+    }
     return;
   }
   // A full row of columns is copied a vector at a time; what goes beyond kMr is overwritten by the next row, and the

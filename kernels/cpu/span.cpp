@@ -2,6 +2,7 @@
 // cross-entropy, the reconstruction loss, and their parts.
 //   a row of width W: one pass for −log(−log u) and the scale, one for exp, the rest per span; ~4·W transcendental
 //       functions, no memory beyond the row.
+#include "kernels/cpu/part.h"
 #include "kernels/cpu/tables.h"
 
 namespace tessera::TESSERA_ISA {
@@ -344,11 +345,20 @@ void sample_run(const Call& call, int64_t tile, void* scratch) {
   const Mat<int32_t> codes(call.out[0]);
   const T low = static_cast<T>(op.u_low), high = static_cast<T>(op.u_high);
   T* g = static_cast<T*>(scratch);
+  constexpr int64_t L = Simd<T>::kLanes;
   const Range r = piece(tile, kRows, x.rows);
   for (int64_t i = r.begin; i < r.end; ++i) {
     const T *p = x.row(i), *q = u.row(i);
+    const int64_t whole = x.cols / L * L;
 #pragma GCC ivdep
-    for (int64_t c = 0; c < x.cols; ++c) g[c] = p[c] - log_of(-log_of(clamp(q[c], low, high)));
+    for (int64_t c = 0; c < whole; ++c) g[c] = p[c] - log_of(-log_of(clamp(q[c], low, high)));
+    if (whole < x.cols) {  // the tail, widened to a vector: choices are often narrow
+      T from[L], noise[L];
+      store(from, load_part(p + whole, x.cols - whole));
+      store(noise, load_part(q + whole, x.cols - whole));
+#pragma GCC ivdep
+      for (int64_t c = 0; c < L; ++c) g[whole + c] = from[c] - log_of(-log_of(clamp(noise[c], low, high)));
+    }
     for (int s = 0; s < spans.count; ++s) {
       const SpanTable::Item& span = spans.items[s];
       if (!span.softmax) {
@@ -365,7 +375,7 @@ void sample_run(const Call& call, int64_t tile, void* scratch) {
 int64_t sample_tiles(const Call& call) { return div_up(call.in[0].rows, kRows); }
 template <class T>
 int64_t sample_scratch(const Call& call) {
-  return call.in[0].cols * static_cast<int64_t>(sizeof(T));
+  return (call.in[0].cols + Simd<T>::kLanes) * static_cast<int64_t>(sizeof(T));
 }
 int64_t one_tile(const Call&) { return 1; }
 
