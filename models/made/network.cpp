@@ -14,7 +14,7 @@ Made::Made(const RowLayout& layout, const MadeConfig& c) : config(c), columns(la
   add(input, true);
   for (size_t i = 0; i < rising.size(); ++i) add(rising[i], true), add(falling[i], true);
   add(context, true);
-  add(skip, false);
+  if (skips()) add(skip, false);
   add(head, true);
 }
 
@@ -97,7 +97,7 @@ Var logits(Recorder& r, const Made& m, Var x, bool dropout) {
     h = h + through(r, m, m.falling[i], z);
   }
   const Var seen = through(r, m, m.context, dropped(r, m, silu(h), dropout));
-  return through(r, m, m.head, through(r, m, m.skip, x, seen));
+  return through(r, m, m.head, m.skips() ? through(r, m, m.skip, x, seen) : seen);
 }
 
 }  // namespace
@@ -128,17 +128,29 @@ void record_surprise(Recorder& r, const Made& m, int64_t table_rows, int64_t bat
 
 namespace {
 
-// A tensor whose columns are appended one after the other: those so far.
-struct Prefix {
-  Var all;
-  void append(Var columns) { all = all ? concat_cols({all, columns}) : columns; }
+constexpr int64_t kLargestTable = 1 << 18;  // elements
+
+// The columns of a layer's result that still wait for inputs; those that wait for none are taken from the left.
+struct Waiting {
+  Var sum;  // bias and the inputs so far; none: no column is left
+  Var take(int64_t count) {
+    const Var taken = slice_cols(sum, 0, count);
+    const int64_t left = sum.cols() - count;
+    sum = left > 0 ? slice_cols(sum, count, left) : Var{};
+    return taken;
+  }
 };
 
-// Sampling in the columns' order: the network's tensors grow to the right as columns are drawn.
+// Sampling in the columns' order. What a column or a group of units gives to the layers above is added to all that
+// waits for it as soon as it is known: products of few rows of the weights and many of their columns.
 class Drawing {
  public:
   Drawing(Recorder& r, const Made& m, int64_t batch)
-      : r_(r), m_(m), batch_(batch), blocks_(2 * m.rising.size()), noise_(r.uniform("u", {batch, m.levels})) {}
+      : r_(r), m_(m), batch_(batch), noise_(r.uniform("u", {batch, m.levels})) {
+    input_.sum = bias(m.input), contexts_.sum = bias(m.context);
+    for (const Made::Layer& l : m.rising) rising_.push_back({bias(l)});
+    for (const Made::Layer& l : m.falling) falling_.push_back({bias(l)});
+  }
 
   // The level of column j [batch, 1], and none of numbers [batch, 0].
   std::vector<Var> draw(int j) {
@@ -146,39 +158,52 @@ class Drawing {
     const auto one = std::make_shared<const Spans>(std::vector<Spans::Item>{{0, span.width, true, -1}});
     r_.plan.tables.push_back(one);
     return r_.emit(SpanSample{one->table(), kLowUniform, kHighUniform},
-                   {logits(j, span), slice_cols(noise_, span.start, span.width)});
+                   {logits(span), slice_cols(noise_, span.start, span.width)});
   }
 
   // What column j's level adds: its embedding, then the units that waited for it.
   void extend(int j, Var level) {
-    const Span& span = m_.columns[static_cast<size_t>(j)];
-    const Var table = slice_rows(r_(m_.network, "embedding.weight"), span.start, span.width);
-    columns_.append(r_.emit1(SparseMatmul{span.width, 1, false}, {level, Var{}, table}));
-    const int first = m_.units[static_cast<size_t>(j)], end = m_.units[static_cast<size_t>(j) + 1];
-    if (first == end) return;
-    Var h = part(m_.input, columns_, first, end - first, true);
-    for (size_t i = 0; i < m_.rising.size(); ++i) {
-      blocks_[2 * i].append(silu(h));
-      blocks_[2 * i + 1].append(silu(part(m_.rising[i], blocks_[2 * i], first, end - first, true)));
-      h = h + part(m_.falling[i], blocks_[2 * i + 1], first, end - first, true);
+    const int first = m_.units[static_cast<size_t>(j)], units = m_.units[static_cast<size_t>(j) + 1] - first;
+    add_level(m_.input, input_, j, level);
+    if (m_.skips()) add_level(m_.skip, contexts_, j, level);
+    if (units == 0) return;
+    Var h = input_.take(units);
+    for (size_t i = 0; i < rising_.size(); ++i) {
+      add(m_.rising[i], rising_[i], first, silu(h));
+      add(m_.falling[i], falling_[i], first, silu(rising_[i].take(units)));
+      h = h + falling_[i].take(units);
     }
-    last_.append(silu(h));
+    add(m_.context, contexts_, first, silu(h));
   }
 
  private:
-  // Columns [first, first + count) of a layer's result, from the columns of its input so far.
-  Var part(const Made::Layer& layer, const Prefix& x, int first, int count, bool bias) {
-    const Var all = r_(m_.network, layer.name + ".weight");
-    const Var weight = slice_cols(slice_rows(all, 0, x.all.cols()), first, count);
-    const Var y = matmul(x.all, weight);
-    return bias ? y + slice_cols(r_(m_.network, layer.name + ".bias"), first, count) : y;
+  Var weight(const Made::Layer& layer) { return r_(m_.network, layer.name + ".weight"); }
+  Var bias(const Made::Layer& layer) { return r_(m_.network, layer.name + ".bias"); }
+
+  // Rows [first, first + count) of a layer's weight, of the columns that wait.
+  Var rows_of(const Made::Layer& layer, const Waiting& waiting, int64_t first, int64_t count) {
+    const Var all = weight(layer);
+    return slice_cols(slice_rows(all, first, count), all.cols() - waiting.sum.cols(), waiting.sum.cols());
+  }
+  // Units from `first` on.
+  void add(const Made::Layer& layer, Waiting& waiting, int64_t first, Var units) {
+    if (waiting.sum) waiting.sum = matmul(units, rows_of(layer, waiting, first, units.cols())) + waiting.sum;
+  }
+  // The embedding of a level times the weight: a row of their product, which is made once a batch if it is not large.
+  void add_level(const Made::Layer& layer, Waiting& waiting, int j, Var level) {
+    if (!waiting.sum) return;
+    const Span& span = m_.columns[static_cast<size_t>(j)];
+    const int64_t e = m_.config.embedding_dim;
+    const Var embeddings = slice_rows(r_(m_.network, "embedding.weight"), span.start, span.width);
+    const Var to = rows_of(layer, waiting, e * j, e);
+    if (span.width * to.cols() <= kLargestTable)
+      waiting.sum = r_.emit1(SparseMatmul{span.width, 1, true}, {level, Var{}, matmul(embeddings, to), waiting.sum});
+    else
+      waiting.sum = matmul(r_.emit1(SparseMatmul{span.width, 1, false}, {level, Var{}, embeddings}), to) + waiting.sum;
   }
 
-  Var logits(int j, const Span& span) {
-    const int wide = m_.config.context_dim, first = j * wide;
-    Var seen = slice_cols(r_(m_.network, "context.bias"), first, wide);
-    if (columns_.all) seen = part(m_.skip, columns_, first, wide, false) + seen;
-    if (last_.all) seen = part(m_.context, last_, first, wide, false) + seen;
+  Var logits(const Span& span) {
+    const Var seen = contexts_.take(m_.config.context_dim);
     const Var weight = slice_cols(r_(m_.network, "head.weight"), span.start, span.width);
     const Var bias = slice_cols(r_(m_.network, "head.bias"), span.start, span.width);
     return broadcast(matmul(seen, weight) + bias, {batch_, span.width});
@@ -187,8 +212,8 @@ class Drawing {
   Recorder& r_;
   const Made& m_;
   int64_t batch_;
-  Prefix columns_, last_;       // embeddings; what the contexts see
-  std::vector<Prefix> blocks_;  // what each residual block's layers see
+  Waiting input_, contexts_;
+  std::vector<Waiting> rising_, falling_;  // of each residual block
   Var noise_;
 };
 

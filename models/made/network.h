@@ -35,6 +35,7 @@ struct Made {
   ParameterSet network;
 
   int count() const { return static_cast<int>(columns.size()); }
+  bool skips() const { return count() <= config.skip_columns; }
 
  private:
   void lay_out_masks();

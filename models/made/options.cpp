@@ -14,6 +14,7 @@ std::vector<Option> MadeConfig::options() {
       {"layers", &layers, {1, kMostLayers}, "residual blocks"},
       {"embedding_dim", &embedding_dim, {1, 1024}, "numbers that stand for a level"},
       {"context_dim", &context_dim, {1, 1024}, "numbers that say what is known before a column"},
+      {"skip_columns", &skip_columns, {0, 1 << 16}, nullptr, true},
       {"dropout", &dropout, {0, 0.99}, "share of the units that a step leaves out"},
       {"beta1", &beta1, kShare, nullptr},
       {"beta2", &beta2, kShare, nullptr},
@@ -25,7 +26,13 @@ std::vector<Option> MadeConfig::options() {
 
 namespace {
 
-std::unique_ptr<Hyperparameters> preset(bool) { return std::make_unique<MadeConfig>(); }
+constexpr int kSkipColumns = 128;  // 8 million weights
+
+std::unique_ptr<Hyperparameters> preset(bool best) {
+  auto c = std::make_unique<MadeConfig>();
+  if (best) c->skip_columns = kSkipColumns;
+  return c;
+}
 
 constexpr LossSpec kLosses[] = {{"surprise", "{:.3f}", "minus the log-likelihood of a row, in nats"}};
 

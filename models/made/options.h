@@ -11,6 +11,8 @@ struct MadeConfig : Hyperparameters {
   int layers = 2;          // residual blocks, of two hidden layers each
   int embedding_dim = 16;  // of a column's level
   int context_dim = 32;    // of what is known before a column: rank of its logits
+  // with more columns, contexts do not see embeddings directly: these weights grow with the square of the columns
+  int skip_columns = 1 << 16;
   double learning_rate = 2e-3;
   double beta1 = 0.9, beta2 = 0.99, adam_eps = 1e-8, weight_decay = 0;
   double dropout = 0.1;

@@ -27,7 +27,7 @@ class Starter {
     for (const Made::Layer& l : m_.rising) layer(l, 1);
     for (const Made::Layer& l : m_.falling) layer(l, kFallingScale);
     layer(m_.context, kContextScale);
-    layer(m_.skip, kSkipScale);
+    if (m_.skips()) layer(m_.skip, kSkipScale);
     levels("head.weight", kHeadScale / std::sqrt(m_.config.context_dim), false);
     const int64_t bias = m_.network.find("head.bias").offset;
     for (size_t k = 0; k < frequencies_.size(); ++k) set(bias + static_cast<int64_t>(k), std::log(frequencies_[k]));
