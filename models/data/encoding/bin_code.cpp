@@ -4,12 +4,13 @@
 #include <cmath>
 #include <limits>
 
+#include "models/data/encoding/tails.h"
 #include "models/data/table/decimals.h"
 
 namespace tessera {
 
 void BinCode::fit_bins(const std::vector<double>& ascending, int most) {
-  body_ = Quantiles::of(ascending);
+  body_ = with_tails(Quantiles::of(ascending), ascending);
   const std::vector<double>&points = body_.points(), &shares = body_.shares();
   const double rows = static_cast<double>(ascending.size());
   const int wanted = std::clamp(static_cast<int>(rows / kLeastBinRows), 1, most);
