@@ -11,7 +11,7 @@
 namespace tessera {
 
 const std::vector<const MethodSpec*>& methods() {
-  static const std::vector<const MethodSpec*> all{&kTvae, &kCtgan, &kTimegan, &kMade};
+  static const std::vector<const MethodSpec*> all{&kMade, &kTvae, &kCtgan, &kTimegan};
   return all;
 }
 

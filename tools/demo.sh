@@ -23,13 +23,9 @@ if [[ -z $data ]]; then
 fi
 "$tessera" inspect "$data"
 
-# Enough passes that training is worth looking at, few enough that it ends in about a minute: what counts is rows × passes, and wide tables take longer a row.
 lines=$(wc -l < "$data")
-commas=$(head -n 1 "$data" | tr -cd ',;|\t' | wc -c)
-epochs=$(( 24000000 / ((lines + 500) * (commas + 10)) ))
-epochs=$(( epochs > 300 ? 300 : epochs < 1 ? 1 : epochs ))
-say "Learning it: $epochs passes (the default of tessera fit is 300)"
-"$tessera" fit "$data" --model "$out/model.tessera" --epochs "$epochs" --log "$out/losses.csv"
+say "Learning it: training ends when rows held out from it no longer gain"
+"$tessera" fit "$data" --model "$out/model.tessera" --max-time 5m --log "$out/losses.csv"
 
 rows=$(( lines > 1 ? lines - 1 : 1 ))
 say "Drawing $rows synthetic rows"

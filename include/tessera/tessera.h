@@ -164,7 +164,7 @@ typedef struct tessera_losses {
    * root mean square error of a step */
   double supervised;
   double moments;     /* TimeGAN: differences of means and deviations over a batch */
-  const char* method; /* "tvae", "ctgan" or "timegan": what is trained, and so which of these are not 0 */
+  const char* method; /* "made", "tvae", "ctgan" or "timegan": what is trained, and so which of these are not 0 */
   /* all losses of the method, by name: "critic", "reconstruction"; 0 where the phase has none */
   const char* const* names;
   const double* values;
@@ -191,7 +191,8 @@ typedef struct tessera_sequence_options {
  * --batch-size. */
 typedef struct tessera_fit_options {
   size_t struct_size;
-  /* "tvae" · "ctgan" · "made" · "timegan": sequences. NULL: the method whose own options are given, else tvae */
+  /* "made" · "tvae" · "ctgan" · "timegan": sequences. NULL: the first of these that has the options given; made has no
+   * calibration and no preset "paper" of its own, so that tvae is the first that has them */
   const char* method;
   /* NULL, "best": the paper's networks and steps with measured improvements · "paper": the published model */
   const char* preset;
@@ -210,8 +211,8 @@ typedef struct tessera_fit_options {
   const char* source;       /* where the rows came from, for the provenance kept in the model */
   tessera_losses_fn losses; /* at least once an epoch */
   void* losses_user;
-  /* correction learned after training: "off", "marginals" or "full" (docs/calibration.md). NULL: "full"; "off" under
-   * preset "paper" */
+  /* correction learned after training: "off", "marginals" or "full" (docs/calibration.md). NULL: "full" for tvae and
+   * ctgan under preset "best", else "off" */
   const char* calibrate;
   const int32_t* encoder_dim; /* TVAE: widths of the hidden layers */
   size_t encoder_layers;

@@ -121,12 +121,21 @@ std::string methods_of(bool sequences) {
 
 constexpr const char* kSequenceOptions = "The sequence options (--sequence-length, --sequence-key and related ones)";
 
+// Whether a method does what is asked for beside its own options: a model of bins has no calibration and no published
+// preset.
+bool serves(const MethodSpec& method, const tessera_fit_options& o) {
+  if (o.sequences != nullptr) return method.sequences();
+  Tier tier = Tier::off;
+  const bool calibrated = parse_tier(text_or(o.calibrate, ""), tier) && tier != Tier::off;
+  return !method.bins || (!calibrated && text_or(o.preset, "best") == "best");
+}
+
 // Without a name, the first method that has every option given; if none has, the first that has the first of them.
 std::string method_of(const tessera_fit_options& o, const std::vector<GivenOption>& given) {
   if (const std::string name = text_or(o.method, ""); !name.empty()) return name;
   const MethodSpec* nearest = nullptr;
   for (const MethodSpec* m : methods()) {
-    if (o.sequences != nullptr && !m->sequences()) continue;
+    if (!serves(*m, o)) continue;
     const auto taken = [&](const GivenOption& g) { return takes(*m, g.key); };
     if (std::all_of(given.begin(), given.end(), taken)) return m->name;
     if (nearest == nullptr && (o.sequences != nullptr || taken(given.front()))) nearest = m;

@@ -59,7 +59,8 @@ def fit(
         A DataFrame of pandas or polars, a table of pyarrow, a relation of DuckDB, anything with
         ``__arrow_c_stream__``, or the path of a CSV, Parquet or Arrow file, or a list of such paths.
     method : str, optional
-        One of :func:`tessera.methods`; if not given, the one that `settings` belong to, else ``"tvae"``.
+        One of :func:`tessera.methods`; if not given, the first of them that has what `settings`,
+        `calibrate` and `preset` ask for: ``"made"`` if they are not given.
     preset : {"best", "paper"}, optional
         ``"paper"`` is the published model.
     seed : int
@@ -354,7 +355,7 @@ class Model:
         """The method it was fitted by.
 
         >>> model.method
-        'tvae'
+        'made'
         """
         return str(self.describe()["method"])
 

@@ -18,7 +18,7 @@ def methods() -> list[str]:
     """The methods that :func:`tessera.fit` knows.
 
     >>> tessera.methods()[:2]
-    ['tvae', 'ctgan']
+    ['made', 'tvae']
     """
     return list(read_json(lib.tessera_info)["methods"])
 

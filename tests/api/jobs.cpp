@@ -21,6 +21,7 @@ namespace {
 
 tessera_fit_options quick(int epochs = 2) {
   tessera_fit_options o{};
+  o.method = "tvae";  // its training does not end by itself
   o.epochs = epochs, o.batch_size = 50;
   o.calibrate = "off";
   return o;

@@ -73,6 +73,26 @@ TEST(MethodOptions, AnOptionOfAnotherMethodNamesItsOwners) {
   EXPECT_EQ(check("", "pac"), TESSERA_E_USAGE);
 }
 
+// Without a name, the method is the first that has all that is asked for.
+TEST(MethodOptions, WhatIsAskedForChoosesTheMethod) {
+  const tessera::Context context;
+  const auto method = [&](const char* settings, const char* calibrate, const char* preset) {
+    tessera_fit_options o{};
+    o.struct_size = sizeof o, o.epochs = TESSERA_UNTRAINED;
+    o.settings = settings, o.calibrate = calibrate, o.preset = preset;
+    const auto model = tessera::Model::fit(context, tessera::example(context, "people", 60, 1), o);
+    return json::parse(model.describe())["method"].get<std::string>();
+  };
+  EXPECT_EQ(method(nullptr, nullptr, nullptr), "made");
+  EXPECT_EQ(method("batch-size=50", nullptr, nullptr), "made");
+  EXPECT_EQ(method(nullptr, "off", "best"), "made");
+  EXPECT_EQ(method(nullptr, "full", nullptr), "tvae");
+  EXPECT_EQ(method(nullptr, "marginals", nullptr), "tvae");
+  EXPECT_EQ(method(nullptr, nullptr, "paper"), "tvae");
+  EXPECT_EQ(method("encoder-dim=8", nullptr, nullptr), "tvae");
+  EXPECT_EQ(method("pac=5", nullptr, nullptr), "ctgan");
+}
+
 TEST(MethodOptions, ThePageOfTheCommandLineShowsThem) {
   std::ifstream in(std::string(TESSERA_SOURCE_DIR) + "/docs/command-line.md");
   std::stringstream text;

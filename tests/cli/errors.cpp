@@ -128,7 +128,8 @@ TEST_F(CliErrors, SignalsEndItWithAMessageAndNoHalfFile) {
   example();
   for (const int number : {SIGINT, SIGTERM}) {
     Running fit(folder_,
-                {"fit", "people.csv", "--model", "m.tessera", "--epochs", "1000000", "--log", "losses.csv", "--force"},
+                {"fit", "people.csv", "--model", "m.tessera", "--method", "tvae", "--epochs", "1000000", "--log",
+                 "losses.csv", "--force"},
                 "");
     ASSERT_TRUE(fit.wait_for_error_text("train")) << "a line of progress comes within seconds";
     fit.signal(number);

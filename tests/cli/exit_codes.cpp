@@ -42,7 +42,8 @@ TEST_F(ExitCodes, EachIsReached) {
   code(8, {"sample", "people.csv", "--rows", "5", "--output", "-"});
   code(9, {"fit", "people.csv", "--model", "n", "--device", "cuda:99"});
   for (const int number : {SIGINT, SIGTERM}) {
-    Running fit(folder_, {"fit", "people.csv", "--model", "n", "--epochs", "1000000", "--force"}, "");
+    Running fit(folder_, {"fit", "people.csv", "--model", "n", "--method", "tvae", "--epochs", "1000000", "--force"},
+                "");
     ASSERT_TRUE(fit.wait_for_error_text("train"));
     fit.signal(number);
     reached.insert(fit.wait().code);

@@ -27,13 +27,13 @@ class Stopped(unittest.TestCase):
             os.kill(os.getpid(), signal.SIGINT)
 
     def test_ctrl_c_keeps_the_checkpoint_and_resuming_gives_the_same_model(self):
-        options = {"epochs": 40, "calibrate": "off", "checkpoint": self.checkpoint}
+        options = {"method": "tvae", "epochs": 40, "calibrate": "off", "checkpoint": self.checkpoint}
         with self.assertRaisesRegex(KeyboardInterrupt, "m.checkpoint"):
             tessera.fit(PEOPLE, callback=self.interrupt_once_training, **options)
         self.assertTrue(self.checkpoint.exists())
         first = []
         model = tessera.fit(PEOPLE, resume=True, callback=lambda losses: first.append(losses["epoch"]), **options)
-        whole = tessera.fit(PEOPLE, epochs=40, calibrate="off")
+        whole = tessera.fit(PEOPLE, method="tvae", epochs=40, calibrate="off")
         self.assertEqual(pickle.dumps(model), pickle.dumps(whole))
         model.save(self.checkpoint.with_suffix(".tessera"))
         self.assertEqual(os.listdir(self.folder.name), ["m.tessera"])
@@ -43,9 +43,9 @@ class Stopped(unittest.TestCase):
             raise LookupError("mine")
 
         with self.assertRaisesRegex(LookupError, "mine"):
-            tessera.fit(PEOPLE, epochs=MANY, callback=fail)
+            tessera.fit(PEOPLE, method="tvae", epochs=MANY, callback=fail)
         with self.assertRaisesRegex(LookupError, "mine"):
-            tessera.fit(PEOPLE, epochs=MANY, progress=fail)
+            tessera.fit(PEOPLE, method="tvae", epochs=MANY, progress=fail)
 
     def test_sampling_stops_too(self):
         model = tessera.fit(PEOPLE, epochs=0)
@@ -68,7 +68,8 @@ class Stopped(unittest.TestCase):
         counter = threading.Thread(target=count)
         counter.start()
         heard = []
-        tessera.fit(PEOPLE, epochs=20, calibrate="off", callback=lambda _: heard.append(threading.current_thread()))
+        options = {"method": "tvae", "epochs": 20, "calibrate": "off"}
+        tessera.fit(PEOPLE, callback=lambda _: heard.append(threading.current_thread()), **options)
         ended.set()
         counter.join()
         self.assertTrue(counted)
