@@ -191,8 +191,7 @@ typedef struct tessera_sequence_options {
  * --batch-size. */
 typedef struct tessera_fit_options {
   size_t struct_size;
-  /* "made" · "tvae" · "ctgan" · "timegan": sequences. NULL: the first of these that has the options given; made has no
-   * calibration and no preset "paper" of its own, so that tvae is the first that has them */
+  /* "made" · "tvae" · "ctgan" · "timegan": sequences. NULL: the first that has all these options ask for */
   const char* method;
   /* NULL, "best": the paper's networks and steps with measured improvements · "paper": the published model */
   const char* preset;
@@ -211,8 +210,8 @@ typedef struct tessera_fit_options {
   const char* source;       /* where the rows came from, for the provenance kept in the model */
   tessera_losses_fn losses; /* at least once an epoch */
   void* losses_user;
-  /* correction learned after training: "off", "marginals" or "full" (docs/calibration.md). NULL: "full" for tvae and
-   * ctgan under preset "best", else "off" */
+  /* correction learned after training: "off", "marginals" or "full" (docs/calibration.md). NULL: of tvae and ctgan
+   * under preset "best" "full", else "off" */
   const char* calibrate;
   const int32_t* encoder_dim; /* TVAE: widths of the hidden layers */
   size_t encoder_layers;

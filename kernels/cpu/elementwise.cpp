@@ -1,6 +1,5 @@
 // unary, binary, lerp_rows, broadcast: one output element from one element of each input; bandwidth-bound.
 // Rows are processed one by one, so a row's bits do not depend on the number of rows.
-#include "kernels/cpu/part.h"
 #include "kernels/cpu/tables.h"
 
 namespace tessera::TESSERA_ISA {

@@ -2,7 +2,6 @@
 // plain) over packed columns of B (kDepth deep) and fixed-stride copies of rows of A.
 //   Which rows share a tile does not change a bit: a row's sum is one chain over k, cut every `depth` by K alone.
 #pragma once
-#include "kernels/cpu/part.h"
 #include "kernels/cpu/simd.h"
 #include "kernels/table.h"
 

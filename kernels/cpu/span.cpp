@@ -2,7 +2,6 @@
 // cross-entropy, the reconstruction loss, and their parts.
 //   a row of width W: one pass for −log(−log u) and the scale, one for exp, the rest per span; ~4·W transcendental
 //       functions, no memory beyond the row.
-#include "kernels/cpu/part.h"
 #include "kernels/cpu/tables.h"
 
 namespace tessera::TESSERA_ISA {

@@ -79,13 +79,16 @@ void matmul_run(const Call& call, int64_t tile, void*) {
       }
       for (int q = 0; q < 4; ++q) store(to + c + q * L, acc[q]);
     }
-    if (c == out.cols) continue;
-    for (int64_t k = c; k < out.cols; ++k) to[k] = more != nullptr ? more[k] : T(0);
-    for (int64_t j = 0; j < e.count(); ++j) {
-      const int64_t row = e.column(p, j);
-      if (row < 0) continue;
-      const T v = e.weight(p, j);
-      for (int64_t k = c; k < out.cols; ++k) to[k] = mul_add(v, weight.row(row)[k], to[k]);
+    for (; c < out.cols; c += L) {
+      const bool whole = c + L <= out.cols;
+      const auto part = [&](const T* from) { return whole ? load(from) : load_part(from, out.cols - c); };
+      Vec<T> acc = more != nullptr ? part(more + c) : Vec<T>{};
+      for (int64_t j = 0; j < e.count(); ++j) {
+        const int64_t row = e.column(p, j);
+        if (row >= 0) acc = mul_add(lanes_of(e.weight(p, j)), part(weight.row(row) + c), acc);
+      }
+      if (whole) store(to + c, acc);
+      else store_part(to + c, acc, out.cols - c);
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "models/layers/weights.h"
+#include "models/made/marginals.h"
 #include "models/made/network.h"
 #include "models/training/validation.h"
 
@@ -60,11 +61,14 @@ class MadeMethod : public RowMethod {
     tessera::record_training(r, network_, table_->rows, steps);
   }
 
-  FittedState keep(States end, const RunContext&) const override {
+  FittedState keep(States end, const RunContext& context) const override {
     FittedState kept;
-    kept.states["network"] = std::move(end.at(averaged() ? "average.network" : "network"));
+    std::vector<float>& network = kept.states["network"];
+    network = std::move(end.at(averaged() ? "average.network" : "network"));
+    if (matches()) match_marginals(network_, *table_, network, context);
     return kept;
   }
+  double rows_after() const override { return matches() ? rows_of_matching(table_->rows) : 0; }
   std::unique_ptr<HeldOut> held_out(const EncodedTable& rows, const RunContext& context) const override {
     return recorded_loss(
         rows, {"surprise", averaged() ? "average." : "", {"network"}, kLeastSurprise},
@@ -89,6 +93,7 @@ class MadeMethod : public RowMethod {
 
  private:
   bool averaged() const { return network_.config.average_decay > 0; }
+  bool matches() const { return network_.config.trains() && network_.count() > 0; }
 
   Made network_;
   const EncodedTable* table_ = nullptr;

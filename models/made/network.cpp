@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/ops/span.h"
 #include "models/layers/recording.h"
 
 namespace tessera {
@@ -124,6 +125,13 @@ void record_surprise(Recorder& r, const Made& m, int64_t table_rows, int64_t bat
   own(r, m);
   const Var row = r.input("row", {batch, 1}, DType::index);
   r.output(sum_cols(surprises(r, m, levels_of(r, m, table_rows, row), false)), "surprise");
+}
+
+void record_expected_counts(Recorder& r, const Made& m, int64_t table_rows, int64_t batch) {
+  own(r, m);
+  const Var row = r.input("row", {batch, 1}, DType::index);
+  const Var index = levels_of(r, m, table_rows, row);
+  r.output(sum_rows(span_softmax(logits(r, m, embed(r, m, index), false), m.spans->table())), "expected");
 }
 
 namespace {

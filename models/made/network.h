@@ -53,6 +53,9 @@ void record_training(Recorder& r, const Made& m, int64_t table_rows, int64_t ste
 // The surprise of the rows bound to "row" [batch, 1]: output "surprise" [batch, 1], in nats.
 void record_surprise(Recorder& r, const Made& m, int64_t table_rows, int64_t batch);
 
+// Of the rows bound to "row" [batch, 1], how many are expected to have each level: output "expected" [1, levels].
+void record_expected_counts(Recorder& r, const Made& m, int64_t table_rows, int64_t batch);
+
 // Rows: outputs "codes", "alphas" (none). Bound: "rows" [batch, 3] (who each row is). A unit is final once the columns
 // that it sees are drawn, so all columns together cost one pass.
 void record_sampling(Recorder& r, const Made& m, int64_t batch);

@@ -17,7 +17,7 @@ TEST_F(Cli, AReportToLookAt) {
   const std::string page = read("report.html");
   EXPECT_EQ(page.rfind("<!DOCTYPE html>", 0), 0u);
   for (const char* part :
-       {"200 synthetic against 300 real rows", "id=\"columns\"", "id=\"pairs\"", "id=\"model\"", "tvae"})
+       {"200 synthetic against 300 real rows", "id=\"columns\"", "id=\"pairs\"", "id=\"model\"", "made"})
     EXPECT_HAS(page, part);
   EXPECT_FALSE(Json::parse(must({"evaluate", "people.csv", "out.csv", "--json"}).out).contains("drawings"));
 
