@@ -5,6 +5,7 @@
 #include "engine/passes/passes.h"
 #include "engine/run/program.h"
 #include "models/data/csv/example.h"
+#include "models/made/marginals.h"
 #include "models/made/network.h"
 #include "models/method/method.h"
 #include "models/tables.h"
@@ -155,6 +156,39 @@ TEST(Made, ALevelOfManyIsSeenByTheColumnsAfterIt) {
   }
   EXPECT_GT(wanted, 1.0 / 3 + 0.05) << "the first column says something of the second";
   EXPECT_NEAR(mean, wanted, 4 * 0.5 / std::sqrt(static_cast<double>(kRows)));
+}
+
+// Of the rows that are matched, each level is expected as often as it is there.
+TEST(Made, MarginalsAreMatched) {
+  const std::vector<int> widths{3, 4, 2, 5};
+  const Made m(layout_of(widths), small());
+  EncodedTable table;
+  table.rows = 3000;
+  for (int64_t i = 0; i < table.rows; ++i)
+    for (size_t j = 0; j < widths.size(); ++j)
+      table.codes.push_back(static_cast<int32_t>((i * i + i * static_cast<int64_t>(j)) % 17 % widths[j]));
+  const std::vector<int32_t> rows(table.codes.begin(), table.codes.end());
+  std::vector<float> weights = start(m);
+  const auto furthest = [&] {  // of a level's expected share from its share
+    double most = 0;
+    for (size_t j = 0; j < widths.size(); ++j)
+      for (int level = 0; level < widths[j]; ++level) {
+        std::vector<int32_t> codes = rows;
+        double share = 0, expected = 0;
+        for (size_t i = j; i < codes.size(); i += widths.size()) share += codes[i] == level ? 1 : 0, codes[i] = level;
+        const std::vector<float> each = surprises_of(m, weights, codes);
+        for (size_t i = j; i < each.size(); i += widths.size()) expected += std::exp(-static_cast<double>(each[i]));
+        most = std::max(most, std::abs(share - expected) / static_cast<double>(table.rows));
+      }
+    return most;
+  };
+  const double before = furthest();
+  Team team(2);
+  const Monitor monitor;
+  const std::set<std::string> off;
+  match_marginals(m, table, weights, {1, off, team, monitor});
+  EXPECT_GT(before, 0.05);
+  EXPECT_LT(furthest(), before / 10);
 }
 
 // What earlier releases wrote does not say from how many columns on contexts see no embeddings: they always did.
