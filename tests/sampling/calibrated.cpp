@@ -157,10 +157,11 @@ TEST(Calibrated, EdgeTablesEndWell) {
 
 TEST(Calibrated, PaperIsNotUnlessAskedFor) {
   FitOptions paper;
-  paper.preset = "paper";
+  paper.method = "tvae", paper.preset = "paper";
   apply_preset(paper);
   EXPECT_EQ(paper.calibrate, Tier::off);
   FitOptions best;
+  best.method = "tvae";
   apply_preset(best);
   EXPECT_EQ(best.calibrate, Tier::full);
 }
