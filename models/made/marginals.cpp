@@ -9,16 +9,16 @@ namespace tessera {
 namespace {
 
 constexpr int kRounds = 2;
-constexpr int64_t kBatch = 1024, kMostRows = 32 * kBatch;
+constexpr int64_t kBatch = 256, kMostRows = 128 * kBatch;
 constexpr double kForward = 1.0 / 3;  // of a step: it has no gradients
 constexpr double kPrior = 8;          // rows that a level is taken to have as predicted: rare levels move little
 
-// Evenly spaced rows of a table, in whole batches.
+// Evenly spaced rows of a table, in whole batches. A batch takes less memory than a step of training.
 struct Rows {
   int64_t table, batch, used;
-  explicit Rows(int64_t rows)
+  Rows(int64_t rows, int64_t batch_of_step)
       : table(rows),
-        batch(std::max<int64_t>(std::min(rows, kBatch), 2)),
+        batch(std::max<int64_t>(std::min({rows, batch_of_step, kBatch}), 2)),
         used(std::max(std::min(rows, kMostRows) / batch, int64_t{1}) * batch) {}
   int64_t row(int64_t i) const { return i * table / used; }
 };
@@ -55,7 +55,7 @@ double rows_of_matching(int64_t table_rows) {
 }
 
 void match_marginals(const Made& m, const EncodedTable& table, std::vector<float>& weights, const RunContext& context) {
-  const Rows rows(table.rows);
+  const Rows rows(table.rows, m.config.batch);
   const auto program = compile(context.target(), Purpose::held_out,
                                [&](Recorder& r) { record_expected_counts(r, m, table.rows, rows.batch); });
   std::vector<int32_t> row(static_cast<size_t>(rows.batch));
