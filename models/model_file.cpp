@@ -207,7 +207,9 @@ Model Model::from_bytes(const std::string& bytes, const std::string& path) {
 }
 
 Table Model::schema() const {
-  return state_->sequences ? state_->sequences->encoder.schema() : state_->encoder.schema();
+  Table schema = state_->sequences ? state_->sequences->encoder.schema() : state_->encoder.schema();
+  if (const auto& p = state_->provenance; p.contains("csv")) schema.dialect = p["csv"].dump();
+  return schema;
 }
 
 namespace {

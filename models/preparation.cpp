@@ -1,5 +1,7 @@
 #include "models/preparation.h"
 
+#include <nlohmann/json.hpp>
+
 #include "engine/error.h"
 #include "models/data/identifiers/permutation.h"
 #include "models/data/protection/rare_categories.h"
@@ -13,6 +15,7 @@ void begin(Model::State& state, const Table& table, const FitOptions& options) {
   state.config = options.config;
   check_config(state.config);
   state.provenance.update({{"source", options.source}, {"rows", table.rows}, {"seed", options.seed}});
+  if (!table.dialect.empty()) state.provenance["csv"] = nlohmann::json::parse(table.dialect, nullptr, false);
 }
 
 Table sample_rows(const Encoder& encoder, const Table& table, uint64_t seed) {

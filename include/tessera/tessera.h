@@ -515,14 +515,14 @@ typedef struct tessera_csv_options {
   const char* missing; /* further spellings of a missing value, comma-separated: "3O,-99" */
   char delimiter;      /* 0: found among , ; tab | */
   tessera_header header;
-  /* NULL, or the schema of a stream or model of this library: its columns, in its order, read as its types. Borrowed */
+  /* NULL, or the schema of a stream or model of this library: its columns, in its order and types. Borrowed */
   const struct ArrowSchema* like;
   /* 1: the file may have columns that `like` does not: they come first, with the detected types */
   int32_t more_columns;
-  /* tessera_table_open() of Parquet and Arrow files: the number of rows drawn evenly, by sample_seed, from larger
-   * tables; 0: all */
+  /* Parquet and Arrow files: the number of rows drawn evenly, by sample_seed, from larger tables; 0: all */
   int64_t max_rows;
   uint64_t sample_seed;
+  const char* schema; /* NULL, or a schema file (docs/data/schema.md); `types` override it */
 } tessera_csv_options;
 
 /* Reads a CSV file ("-": standard input) into typed columns.
@@ -535,10 +535,12 @@ typedef struct tessera_csv_write_options {
   int overwrite;    /* 0: an existing file is TESSERA_E_IO */
   char delimiter;   /* 0: a comma */
   int64_t* written; /* may be NULL: receives the rows written */
+  /* NULL or "like-input": delimiter, quotes, line ends, numbers and dates as in the input; "plain": for programs */
+  const char* format;
 } tessera_csv_write_options;
 
 /* Writes rows as CSV atomically to a file, or to standard output ("-") as they arrive. Consumes rows.
- * Errors: IO; the stream's error with its message; CANCELLED. */
+ * Errors: IO; USAGE; the stream's error with its message; CANCELLED. */
 TESSERA_API tessera_status tessera_csv_write(const tessera_context* context, struct ArrowArrayStream* rows,
                                              const char* path, const tessera_csv_write_options* options);
 
@@ -562,8 +564,7 @@ TESSERA_API tessera_status tessera_table_open(const tessera_context* context, co
 TESSERA_API tessera_status tessera_table_write(const tessera_context* context, struct ArrowArrayStream* rows,
                                                const char* path, const tessera_csv_write_options* options);
 
-/* The error that tessera_table_write(), tessera_csv_write() or tessera_model_save() to this path would return, before
- * hours are spent on the contents. */
+/* The error that writing to this path would return, before hours are spent on the contents. */
 TESSERA_API tessera_status tessera_check_output(const char* path, int overwrite);
 
 typedef enum tessera_file_use {
@@ -587,8 +588,7 @@ typedef struct tessera_file {
  * not a checkpoint; USAGE; UNSUPPORTED. Since ABI 1, unstable */
 TESSERA_API tessera_status tessera_check_files(const tessera_file* files, size_t count);
 
-/* A table with known dependences, for demonstrations and tests: name NULL or "people" (mixtures, skewed categories,
- * dependent columns, dates, missing values, identifiers).
+/* A table with known dependences, for demonstrations and tests: name NULL or "people".
  * Errors: USAGE for another name or a negative number of rows; MEMORY. */
 TESSERA_API tessera_status tessera_example(const tessera_context* context, const char* name, int64_t rows,
                                            uint64_t seed, struct ArrowArrayStream* out);

@@ -12,6 +12,7 @@
 #include "models/data/csv/example.h"
 #include "models/data/csv/reader.h"
 #include "models/data/csv/writer.h"
+#include "models/data/files/schema_file.h"
 #include "models/data/files/table_file.h"
 
 using namespace tessera;
@@ -57,14 +58,23 @@ void open_csv(const tessera_context* context, const std::vector<std::string>& pa
                                                : CsvOptions::Header::automatic;
   csv.missing = split_list(text_or(o.missing, ""));
   csv.types = split_pairs(text_or(o.types, ""), "--types");
+  if (const std::string schema = text_or(o.schema, ""); !schema.empty()) read_schema_file(schema, csv);
   Table like;
   if (o.like != nullptr) {
     like = schema_table(*o.like);
     csv.like = &like;
     csv.more_columns = o.more_columns != 0;
   }
+  for (const std::string& path : paths) check_is_text(path);
   Call call(context);
   csv_open(csv, call.team(), call.monitor(), &out);
+}
+
+bool is_like_input(const tessera_csv_write_options& o) {
+  const std::string format = text_or(o.format, "like-input");
+  if (!format.empty() && format != "like-input" && format != "plain")
+    throw Error(ErrorCode::usage, fmt::format("--format {}: there are like-input and plain.", format));
+  return format != "plain";
 }
 
 void write_csv(const tessera_context* context, ArrowArrayStream* rows, const char* path,
@@ -73,6 +83,8 @@ void write_csv(const tessera_context* context, ArrowArrayStream* rows, const cha
   csv.path = path;
   csv.overwrite = o.overwrite != 0;
   if (o.delimiter != '\0') csv.delimiter = checked_delimiter(o.delimiter);
+  else csv.delimiter = delimiter_of(path);
+  csv.like_input = is_like_input(o);
   Call call(context);
   const CsvWritten written = csv_write(rows, csv, call.monitor());
   if (o.written != nullptr) *o.written = written.rows;
@@ -121,10 +133,11 @@ tessera_status tessera_table_open(const tessera_context* context, const char* co
                   names[0] + ": --max-rows is for Parquet and Arrow files, which state their number of rows.");
     if (csv) return open_csv(context, names, o, out);
     if (text_or(o.types, "") != "" || text_or(o.missing, "") != "" || o.delimiter != 0 ||
-        o.header != TESSERA_HEADER_DETECT)
-      throw Error(ErrorCode::usage, names[0] +
-                                        ": --types, --missing, --delimiter and --header are for CSV files; the columns "
-                                        "of this file have types. Cast them in the file.");
+        o.header != TESSERA_HEADER_DETECT || text_or(o.schema, "") != "")
+      throw Error(ErrorCode::usage,
+                  names[0] +
+                      ": --types, --schema, --missing, --delimiter and --header are for CSV files; the columns "
+                      "of this file have types. Cast them in the file.");
     const auto call = std::make_shared<Call>(context);
     call->monitor().check_cancelled("read");
     open_arrow_files(

@@ -8,7 +8,7 @@
 #include "models/api/rows.h"
 #include "models/api/support/context.h"
 #include "models/data/arrow/import.h"
-#include "models/data/table/types_value.h"
+#include "models/data/table/number_writer.h"
 
 using namespace tessera;
 using namespace tessera::api;
@@ -26,13 +26,9 @@ struct Binding {
 }
 
 std::string spelled(const Column& c, size_t row) {
+  if (!is_numeric(c.type)) return c.values[static_cast<size_t>(c.codes[row])];
   std::string text;
-  if (!is_numeric(c.type)) text = c.values[static_cast<size_t>(c.codes[row])];
-  else if (c.type == ColumnType::integer) text = std::to_string(static_cast<int64_t>(c.numbers[row]));
-  else if (c.type == ColumnType::date) write_date(c.numbers[row], c.format, text);
-  else if (c.type == ColumnType::datetime) write_datetime(c.numbers[row], c.format, c.decimals, text);
-  else if (c.format == "%g") write_shortest(c.numbers[row], text);
-  else write_decimal(c.numbers[row], c.decimals, text);
+  NumberWriter(c).write(c.numbers[row], text);
   return text;
 }
 

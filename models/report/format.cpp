@@ -5,7 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "models/data/table/types_value.h"
+#include "models/data/formats/moments.h"
+#include "models/data/formats/values.h"
 
 namespace tessera::report {
 namespace {

@@ -9,8 +9,9 @@
 #include <unordered_set>
 
 #include "engine/error.h"
+#include "models/data/formats/moments.h"
+#include "models/data/formats/values.h"
 #include "models/data/table/suggestions.h"
-#include "models/data/table/types_value.h"
 #include "models/sampling/where_parser.h"
 
 namespace tessera {

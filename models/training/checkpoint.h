@@ -10,15 +10,11 @@
 #include <vector>
 
 #include "engine/run/monitor.h"
+#include "models/data/notice.h"
 #include "models/method/method.h"
 #include "models/training/run_identity.h"
 
 namespace tessera {
-
-// A line that a person should see and that stops nothing: a checkpoint that could not be written.
-inline void notice(const Monitor& monitor, const std::string& line) {
-  if (monitor.on_progress) monitor.on_progress({"notice", 0, 0, "", line, true});
-}
 
 // All that a run is between two steps: with it, the plan and the table, the next step computes what it would have
 // computed.

@@ -35,6 +35,32 @@ nlohmann::json describe(const std::vector<RareColumn>& found, const std::string&
   return out;
 }
 
+// By name, because nothing of such a column is learned.
+void tell_regenerated(const Table& table, const std::vector<RareColumn>& found, const FitOptions& options,
+                      const Monitor& monitor) {
+  for (const Column& c : table.columns) {
+    if (c.type != ColumnType::identifier) continue;
+    const auto rare = std::find_if(found.begin(), found.end(), [&](const RareColumn& r) { return r.name == c.name; });
+    const std::string why = rare == found.end() ? c.reason
+                                                : fmt::format("{} have a value that fewer than {} share",
+                                                              counted(rare->rows, "row"), options.rare_rows);
+    const std::string way_out =
+        rare == found.end()
+            ? fmt::format("--types {}=category learns what repeats in it.", c.name)
+            : "If it holds numbers or dates, give their type with --types; a schema file can keep the values of this "
+              "column (docs/data/schema.md).";
+    notice(monitor, fmt::format("Column \"{}\" is regenerated, not learned: {}. Its values are made up by pattern and "
+                                "follow no other column. {}",
+                                c.name, why, way_out));
+  }
+}
+
+// Columns for which the user wants another number of rows.
+void describe_own(const Table& table, nlohmann::json& out) {
+  for (const Column& c : table.columns)
+    if (c.least_rows != 0) out["own"].push_back({{"column", c.name}, {"least_rows", c.least_rows}});
+}
+
 // Whose each row of the steps is: all rows of a key from its first sequence on are its own, also those that no window
 // holds.
 std::vector<int32_t> key_of_rows(const Sequences& s) {
@@ -48,7 +74,11 @@ std::vector<int32_t> key_of_rows(const Sequences& s) {
 }  // namespace
 
 nlohmann::json leave_out_rare(Table& table, const FitOptions& options, Team& team, const Monitor& monitor) {
-  return describe(protect_rare_categories(table, options.rare_rows, options.seed, team), "", options, monitor);
+  const std::vector<RareColumn> found = protect_rare_categories(table, options.rare_rows, options.seed, team);
+  tell_regenerated(table, found, options, monitor);
+  nlohmann::json out = describe(found, "", options, monitor);
+  describe_own(table, out);
+  return out;
 }
 
 nlohmann::json leave_out_rare(Sequences& sequences, const FitOptions& options, Team& team, const Monitor& monitor) {
@@ -59,7 +89,12 @@ nlohmann::json leave_out_rare(Sequences& sequences, const FitOptions& options, T
       protect_rare_categories(sequences.attributes, options.rare_rows, options.seed ^ 0x9e3779b97f4a7c15ull, team,
                               keyed ? sequences.key : std::vector<int32_t>{});
   found.insert(found.end(), fixed.begin(), fixed.end());
-  return describe(found, sequences.options.key, options, monitor);
+  tell_regenerated(sequences.steps, found, options, monitor);
+  tell_regenerated(sequences.attributes, found, options, monitor);
+  nlohmann::json out = describe(found, sequences.options.key, options, monitor);
+  describe_own(sequences.steps, out);
+  describe_own(sequences.attributes, out);
+  return out;
 }
 
 nlohmann::json describe_protection(const std::vector<EmptiedColumn>& emptied, const FitOptions& options,

@@ -20,6 +20,7 @@ std::string fingerprint_of(const Column& c) {
   for (const std::string& v : c.values) f.add(v);
   f.add(static_cast<int64_t>(c.decimals));
   f.add(c.format);
+  if (c.least_rows != 0) f.add(c.least_rows);
   return f.text();
 }
 

@@ -8,9 +8,9 @@
 #include <set>
 
 #include "encoding/columns.h"
-#include "models/data/identifiers/characters.h"
 #include "models/data/identifiers/identifier.h"
 #include "models/data/identifiers/permutation.h"
+#include "models/data/texts/characters.h"
 
 namespace tessera {
 namespace {

@@ -8,7 +8,8 @@
 #include "models/data/arrow/metadata.h"
 #include "models/data/arrow/values.h"
 #include "models/data/arrow/wide_decimal.h"
-#include "models/data/table/types_value.h"
+#include "models/data/formats/calendar.h"
+#include "models/data/formats/values.h"
 #include "support.h"
 
 namespace tessera::test {

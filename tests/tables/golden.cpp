@@ -2,7 +2,8 @@
 #include "support/golden.h"
 
 #include "models/data/arrow/import.h"
-#include "models/data/table/types_value.h"
+#include "models/data/formats/moments.h"
+#include "models/data/formats/values.h"
 #include "support.h"
 
 namespace tessera::test {

@@ -1,9 +1,12 @@
 // tessera inspect data.csv · tessera inspect data.tessera
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <cstdio>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -16,7 +19,7 @@ namespace {
 using Json = nlohmann::json;
 
 struct Arguments {
-  std::string file;
+  std::string file, schema;
   CsvArguments csv;
 };
 
@@ -47,13 +50,14 @@ std::string content(const Json& column) {
 
 std::string table_page(const Json& report) {
   using Side = text::Table::Side;
+  const int reasons = ::isatty(STDOUT_FILENO) != 0 ? 70 : INT_MAX;  // a pipe or a file has room for all of them
   const int64_t rows = report["rows"].get<int64_t>();
   text::Table t({{"column"},
                  {"type"},
                  {"distinct", Side::right},
                  {"missing", Side::right},
                  {"holds", Side::left, 44},
-                 {"because", Side::left, 70}});
+                 {"because", Side::left, reasons}});
   for (const Json& c : report["columns"]) {
     const double missing = rows == 0 ? 0 : c["missing"].get<double>() / static_cast<double>(rows);
     t.add({c["name"].get<std::string>(), c["type"].get<std::string>(), inline_text(c["distinct"]),
@@ -151,6 +155,9 @@ std::string privacy_page(const Json& model) {
   std::string out = "\nprivacy\n" + t.str() + protected_numbers(model["provenance"]);
   const Json rare = model["provenance"].value("rare_categories", Json());
   if (!rare.is_object()) return out;
+  for (const Json& c : rare.value("own", Json::array()))
+    out += fmt::format("  by the schema, {} keeps what {} or more hold\n", c["column"].get<std::string>(),
+                       text::counted(c["least_rows"].get<int64_t>(), "rows"));
   const int64_t least = rare.value("least_rows", int64_t{1});
   if (least <= 1) return out + "  every category is kept, however rare\n";
   out += rare.contains("of") ? fmt::format("  no category that fewer than {} values of {} have is kept", least,
@@ -255,13 +262,33 @@ std::string model_page(const Json& model) {
   return model.contains("calibration") ? out + calibration_page(model["calibration"]) : out;
 }
 
+// What fit --schema reads: every column with its type, to be edited.
+void write_schema(const std::string& path, const Json& report) {
+  nlohmann::ordered_json schema{{"columns", Json::array()}};
+  for (const Json& c : report["columns"]) {
+    nlohmann::ordered_json column{{"name", c["name"]}, {"type", c["type"]}};
+    if (c.contains("format")) column["format"] = c["format"];
+    column["reason"] = c["reason"];
+    schema["columns"].push_back(std::move(column));
+  }
+  std::ofstream file(path);
+  file << schema.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  if (!file.flush()) throw tessera::Error(TESSERA_E_IO, path + ": the schema cannot be written.\n  Check the disk.");
+}
+
 void run(const SharedOptions& shared, const Arguments& a) {
-  Session session(shared);
   const bool model = is_model(a.file);
+  if (!a.schema.empty() && model)
+    throw tessera::Error(TESSERA_E_USAGE, "--schema describes a table, and " + a.file + " is a model.");
+  if (!a.schema.empty())
+    tessera::check_files({{0, "the table", a.file.c_str(), TESSERA_FILE_READ, 0},
+                          {0, "--schema", a.schema.c_str(), TESSERA_FILE_REGULAR, 0}});
+  Session session(shared);
   const std::string json =
       model ? tessera::Model::load(a.file).describe()
             : tessera::inspect(session.context(), tessera::read_table(session.context(), {a.file}, a.csv.options()));
   session.progress().clear();
+  if (!a.schema.empty()) write_schema(a.schema, Json::parse(json));
   if (shared.json) return print(json + "\n");
   print_page(model ? model_page(Json::parse(json)) : table_page(Json::parse(json)));
 }
@@ -274,6 +301,8 @@ void add_inspect(Program& program) {
   auto a = std::make_shared<Arguments>();
   command->add_option("file", a->file, "CSV, Parquet or Arrow file, - for CSV from standard input, or a model")
       ->required();
+  command->add_option("--schema", a->schema,
+                      "Write the columns with their types to this new file, to be edited for fit --schema");
   a->csv.add_to(*command);
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });
 }

@@ -12,7 +12,7 @@
 namespace {
 
 struct Arguments {
-  std::string model, output, where, delimiter, calibrate;
+  std::string model, output, where, delimiter, calibrate, format;
   int64_t rows = 0, offset = 0;
   uint64_t seed = 0;
   int batch_size = 0, max_tries = 0;
@@ -27,6 +27,7 @@ void run(const SharedOptions& shared, const Arguments& a) {
   tessera_csv_write_options csv{};
   csv.overwrite = a.force;
   csv.delimiter = parse_delimiter(a.delimiter);
+  csv.format = a.format.c_str();
   tessera::check_files({{0, "the model", a.model.c_str(), TESSERA_FILE_READ, 0},
                         {0, "--output", a.output.c_str(), TESSERA_FILE_WRITTEN, a.force}});
 
@@ -111,6 +112,12 @@ void add_sample(Program& program) {
                    "Rows generated at a time; does not change any row (default: automatic)")
       ->check(positive);
   program.add_device(*command);
-  command->add_option("--delimiter", a->delimiter, "Delimiter: a character, or tab (default: a comma)");
+  command->add_option("--delimiter", a->delimiter, "Delimiter: a character, or tab (default: the input's)");
+  command
+      ->add_option(
+          "--format", a->format,
+          "like-input: delimiter, quotes, line ends, numbers and dates as in the table that was fitted; plain: "
+          "as programs read them (default: like-input)")
+      ->check(CLI::IsMember({"like-input", "plain"}));
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });
 }

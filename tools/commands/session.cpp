@@ -85,6 +85,8 @@ void CsvArguments::add_to(CLI::App& command) {
   command.add_option("--types", types,
                      "Types of columns, overriding the rules of docs/tables.md:\nzip=category,id=identifier (integer, "
                      "decimal, boolean, category, date, datetime, identifier)");
+  if (command.get_name() != "inspect")
+    command.add_option("--schema", schema, "Schema file with types and more by column, as inspect --schema writes it");
   command.add_option("--missing", missing, "Additional spellings of a missing value, comma-separated");
   command.add_option("--delimiter", delimiter, "Delimiter: a character, or tab (default: detected among , ; tab |)");
   command.add_option("--header", header, "Whether the first line holds names: yes, no, detect")
@@ -95,6 +97,7 @@ void CsvArguments::add_to(CLI::App& command) {
 tessera_csv_options CsvArguments::options() const {
   tessera_csv_options o{};
   o.types = types.empty() ? nullptr : types.c_str();
+  o.schema = schema.empty() ? nullptr : schema.c_str();
   o.missing = missing.empty() ? nullptr : missing.c_str();
   o.delimiter = parse_delimiter(delimiter);
   o.header = header == "yes" ? TESSERA_HEADER_YES : header == "no" ? TESSERA_HEADER_NO : TESSERA_HEADER_DETECT;

@@ -50,7 +50,7 @@ int64_t write_rows(Session& session, tessera::Rows&& rows, const std::string& pa
 
 // The CSV options of every command that reads a table.
 struct CsvArguments {
-  std::string types, missing, delimiter, header = "detect";
+  std::string types, missing, delimiter, schema, header = "detect";
   void add_to(CLI::App& command);
   tessera_csv_options options() const;  // points into this struct
 };

@@ -12,7 +12,8 @@
 #include "models/data/arrow/holder.h"
 #include "models/data/arrow/type.h"
 #include "models/data/arrow/wide_decimal.h"
-#include "models/data/table/types_value.h"
+#include "models/data/formats/moments.h"
+#include "models/data/formats/values.h"
 
 namespace tessera {
 namespace {

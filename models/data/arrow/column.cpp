@@ -10,6 +10,7 @@
 #include "models/data/arrow/float16.h"
 #include "models/data/arrow/metadata.h"
 #include "models/data/arrow/wide_decimal.h"
+#include "models/data/formats/moments.h"
 #include "models/data/table/types_fill.h"
 
 namespace tessera {
@@ -396,7 +397,7 @@ Column ColumnImport::finish_text() {
   const MissingWords missing;
   for (int32_t c = 0; c < dictionary_.size(); ++c)
     evidence.add(dictionary_.value(c), first_rows_[static_cast<size_t>(c)] + 1, missing);
-  if (evidence.forms != 0) {
+  if (!evidence.is_text()) {
     evidence.values = 0;
     column_.codes.each_part([&](std::span<const int32_t> codes, size_t) {
       for (const int32_t c : codes)

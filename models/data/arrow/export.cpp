@@ -47,7 +47,7 @@ void make_schema(const std::string& format, const std::string& name, std::string
 
 void make_table_schema(const Table& table, const std::vector<ArrowFormat>& formats, ArrowSchema* out) {
   ArrowSchema root;
-  make_schema("+s", "", "", &root);
+  make_schema("+s", "", table.dialect.empty() ? "" : encode_metadata({{kDialectKey, table.dialect}}), &root);
   root.flags = 0;
   auto* holder = static_cast<SchemaHolder*>(root.private_data);
   try {
@@ -141,11 +141,12 @@ void make_stream(Table schema, const std::vector<char>& large, bool plain_texts,
 
 void table_export(Table&& table, ArrowArrayStream* out) {
   Table schema;
+  schema.dialect = table.dialect;
   std::vector<char> large;
   for (const Column& c : table.columns) {
     Column& bare = schema.columns.emplace_back();
     bare.name = c.name, bare.type = c.type, bare.reason = c.reason, bare.decimals = c.decimals, bare.format = c.format,
-    bare.arrow = c.arrow;
+    bare.arrow = c.arrow, bare.kind = c.kind, bare.least_rows = c.least_rows;
     if (c.type == ColumnType::boolean) bare.values = c.values;
     large.push_back(is_large(c));
   }

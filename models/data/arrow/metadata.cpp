@@ -1,6 +1,8 @@
 #include "models/data/arrow/metadata.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -61,6 +63,8 @@ std::map<std::string, std::string> describe_column(const Column& column) {
   std::map<std::string, std::string> pairs{{"tessera.type", name(column.type)}, {"tessera.reason", column.reason}};
   if (column.decimals != 0) pairs["tessera.decimals"] = std::to_string(column.decimals);
   if (!column.format.empty()) pairs["tessera.format"] = column.format;
+  if (!column.kind.empty()) pairs["tessera.kind"] = column.kind;
+  if (column.least_rows != 0) pairs["tessera.least_rows"] = std::to_string(column.least_rows);
   // Arrow's bool has no spelling, so the spelling is stored here; invalid UTF-8 cannot get here, `replace` only keeps
   // dump() from throwing.
   if (column.type == ColumnType::boolean)
@@ -77,6 +81,8 @@ bool restore_column(const std::map<std::string, std::string>& pairs, Column& col
   if (!parse_column_type(get("tessera.type"), column.type)) return false;
   column.reason = get("tessera.reason");
   column.format = get("tessera.format");
+  column.kind = get("tessera.kind");
+  column.least_rows = std::max(0, std::atoi(get("tessera.least_rows").c_str()));
   const std::string decimals = get("tessera.decimals");
   column.decimals = decimals.size() == 1 || decimals.size() == 2 ? std::atoi(decimals.c_str()) : 0;
   if (column.decimals < 0 || column.decimals > 15) return false;

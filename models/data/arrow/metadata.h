@@ -10,6 +10,9 @@
 
 namespace tessera {
 
+// The key of a stream's metadata with the style of the CSV file it came from.
+constexpr const char* kDialectKey = "tessera.csv";
+
 // The binary form of ArrowSchema::metadata: int32 count, then int32 length and bytes of each key and value, in native
 // byte order.
 std::string encode_metadata(const std::map<std::string, std::string>& pairs);

@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "models/data/formats/moments.h"
+
 namespace tessera {
 namespace {
 
@@ -72,7 +74,9 @@ std::string default_arrow(const Column& c) {
     case ColumnType::date: return "tdD";
     case ColumnType::datetime: {
       const char* unit = c.decimals == 0 ? "tss:" : c.decimals <= 3 ? "tsm:" : "tsu:";
-      return std::string(unit) + (!c.format.empty() && c.format.back() == 'Z' ? "UTC" : "");
+      int minutes = 0;
+      const std::string_view zone = offset_of(c.format, minutes);
+      return std::string(unit) + (zone == "Z" ? "UTC" : std::string(zone));
     }
     default: return "";
   }

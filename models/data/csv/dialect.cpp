@@ -29,14 +29,17 @@ std::vector<std::vector<std::string>> head_rows(const char* begin, const char* e
   return rows;
 }
 
-enum class Kind { missing, value, text };
+// either: "100 m", "08:00" may be values, and name columns
+enum class Kind { missing, value, text, either };
 
 Kind kind_of(const std::string& cell) {
   static const MissingWords none;
   if (none.always(cell) || MissingWords::usual(cell)) return Kind::missing;
   TypeEvidence evidence;
   evidence.add(cell, 0, none);
-  return evidence.forms == 0 ? Kind::text : Kind::value;
+  if (evidence.is_text()) return Kind::text;
+  const bool dressed = evidence.forms.affix > 1 || evidence.forms.separator != 0;
+  return dressed || (evidence.forms.kinds & (form::kClock | form::kSpans)) != 0 ? Kind::either : Kind::value;
 }
 
 }  // namespace
@@ -69,7 +72,7 @@ bool find_header(const char* begin, const char* end, char delimiter) {
     for (size_t i = 1; i < rows.size(); ++i) {
       if (j >= rows[i].size()) continue;
       const Kind kind = kind_of(rows[i][j]);
-      values_below |= kind == Kind::value;
+      values_below |= kind == Kind::value || kind == Kind::either;
       texts_below |= kind == Kind::text;
     }
     if (values_below && !texts_below) return true;

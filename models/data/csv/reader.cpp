@@ -9,7 +9,10 @@
 
 #include "models/data/arrow/export.h"
 #include "models/data/csv/dialect.h"
+#include "models/data/csv/style.h"
 #include "models/data/csv/survey.h"
+#include "models/data/formats/moments.h"
+#include "models/data/notice.h"
 #include "models/data/table/suggestions.h"
 #include "models/data/table/types_fill.h"
 
@@ -27,6 +30,24 @@ void check_encoding(const CsvSource& source) {
 const char* skip_byte_order_mark(const CsvSource& source) {
   return source.end() - source.begin() >= 3 && std::memcmp(source.begin(), "\xEF\xBB\xBF", 3) == 0 ? source.begin() + 3
                                                                                                    : source.begin();
+}
+
+// Excel's first line "sep=;": the delimiter, and where the next line starts.
+const char* skip_delimiter_line(const char* begin, const char* end, char& delimiter) {
+  if (end - begin < 6 || std::memcmp(begin, "sep=", 4) != 0 || (begin[5] != '\n' && begin[5] != '\r')) return begin;
+  delimiter = begin[4];
+  return begin + (end - begin > 6 && begin[5] == '\r' && begin[6] == '\n' ? 7 : 6);
+}
+
+// An index that pandas wrote has no name, nor has what stands behind a delimiter at the end of the header.
+void name_unnamed(std::vector<std::string>& names) {
+  if (names.size() < 2) return;
+  const auto name = [&](size_t j) {
+    const std::string given = "Unnamed: " + std::to_string(j);
+    if (names[j].empty() && std::find(names.begin(), names.end(), given) == names.end()) names[j] = given;
+  };
+  name(0);
+  name(names.size() - 1);
 }
 
 void check_names(const std::string& file, int64_t line, const std::vector<std::string>& names) {
@@ -63,8 +84,10 @@ bool repeats_names(const char* begin, const char* end, char delimiter, const std
 CsvFrame find_frame(const CsvSource& source, const CsvOptions& options, const CsvFrame* first) {
   check_encoding(source);
   CsvFrame frame;
-  const char *const begin = skip_byte_order_mark(source), *const end = source.end();
-  frame.delimiter = options.delimiter != 0 ? options.delimiter : find_delimiter(begin, end);
+  const char *const text = skip_byte_order_mark(source), *const end = source.end();
+  const char* const begin = skip_delimiter_line(text, end, frame.delimiter);
+  if (options.delimiter != 0) frame.delimiter = options.delimiter;
+  else if (begin == text) frame.delimiter = find_delimiter(begin, end);
   const bool repeated = first != nullptr && repeats_names(begin, end, frame.delimiter, first->names);
   const bool header =
       options.header == CsvOptions::Header::yes ||
@@ -89,7 +112,17 @@ CsvFrame find_frame(const CsvSource& source, const CsvOptions& options, const Cs
   for (size_t j = 0; j < scanner.count(); ++j)
     frame.names.push_back(header ? std::string(csv_text(scanner.fields()[j], scratch))
                                  : "column_" + std::to_string(j + 1));
+  const bool unnamed_first = frame.names[0].empty(), unnamed_last = frame.names.back().empty();
+  if (header) name_unnamed(frame.names);
   if (header) check_names(source.name(), scanner.line() + 1, frame.names);
+  if (first == nullptr) {
+    CsvStyle style = find_style(begin, end, frame.delimiter, header, frame.names);
+    style.byte_order_mark = text != source.begin();
+    style.delimiter_line = begin != text;
+    style.unnamed_first = header && unnamed_first;
+    frame.style = style.text();
+    frame.unnamed_last = header && unnamed_last;
+  }
   if (first != nullptr && !header && frame.names.size() == first->names.size()) frame.names = first->names;
   if (first != nullptr && frame.names != first->names)
     throw Error(ErrorCode::data,
@@ -97,7 +130,7 @@ CsvFrame find_frame(const CsvSource& source, const CsvOptions& options, const Cs
                     std::to_string(first->names.size()) +
                     " there).\n  Files that are read together need the same columns in the same order.");
   frame.data = header ? scanner.position() : row;
-  frame.first_line = (header ? scanner.lines() : scanner.line()) + 1;
+  frame.first_line = (header ? scanner.lines() : scanner.line()) + 1 + (begin != text);
   return frame;
 }
 
@@ -120,6 +153,14 @@ void check_columns_alike(const CsvFrame& frame, const Table& like, bool more, co
                                        ".\n  Both tables need the same columns; their order does not matter.");
 }
 
+size_t column_named(const CsvFrame& frame, const std::string& column, const char* option) {
+  const auto at = std::find(frame.names.begin(), frame.names.end(), column);
+  if (at == frame.names.end())
+    throw Error(ErrorCode::usage, std::string(option) + ": there is no column \"" + column + "\". Nearest: " +
+                                      nearest_names(column, frame.names) + ".\n  Name a column of the header.");
+  return static_cast<size_t>(at - frame.names.begin());
+}
+
 // The types of --types, per column; checked before the rows are read.
 std::vector<std::optional<ColumnType>> wished_types(const CsvFrame& frame, const CsvOptions& options) {
   std::vector<std::optional<ColumnType>> wished(frame.names.size());
@@ -127,17 +168,15 @@ std::vector<std::optional<ColumnType>> wished_types(const CsvFrame& frame, const
     for (size_t j = 0; j < wished.size(); ++j)
       if (const Column* known = options.like->find(frame.names[j])) wished[j] = known->type;
   for (const auto& [column, type] : options.types) {
-    const auto at = std::find(frame.names.begin(), frame.names.end(), column);
-    if (at == frame.names.end())
-      throw Error(ErrorCode::usage, "--types: there is no column \"" + column + "\". Nearest: " +
-                                        nearest_names(column, frame.names) + ".\n  Name a column of the header.");
+    const size_t at = column_named(frame, column, "--types");
     ColumnType t;
     if (!parse_column_type(type, t))
       throw Error(ErrorCode::usage,
                   "--types: there is no type \"" + type + "\" (for column \"" + column +
                       "\").\n  Types are integer, decimal, boolean, category, date, datetime, identifier, constant.");
-    wished[static_cast<size_t>(at - frame.names.begin())] = t;
+    wished[at] = t;
   }
+  for (const auto& [column, least] : options.least_rows) column_named(frame, column, "--schema");
   return wished;
 }
 
@@ -158,6 +197,12 @@ std::vector<ColumnPlan> plan_columns(const CsvFrame& frame, const CsvOptions& op
     const ColumnType type = by_schema && *wished[j] == ColumnType::constant ? ColumnType::category : *wished[j];
     plans.push_back(force_type(type, evidence, frame.delimiter,
                                by_schema ? "the type it has in the other table" : "the type was given"));
+  }
+  for (const auto& [column, format] : options.formats) {
+    ColumnPlan& plan = plans[column_named(frame, column, "--schema")];
+    if (plan.type != ColumnType::date && plan.type != ColumnType::datetime) continue;
+    plan.format = format;
+    plan.layout = layout_of(format);
   }
   return plans;
 }
@@ -307,6 +352,22 @@ void order_like(Table& table, const Table& like) {
   table.columns = std::move(ordered);
 }
 
+// What of the file was not as a table is usually written, and how it was read.
+void report_oddities(const CsvFrame& frame, Table& table, const std::string& source, const Monitor& monitor) {
+  const auto said = [&](const std::string& line) { notice(monitor, source + ": " + line + "."); };
+  const CsvStyle style = CsvStyle::parse(frame.style);
+  if (style.delimiter_line) said(std::string("the first line sets the delimiter: \"") + frame.delimiter + "\"");
+  if (style.unnamed_first)
+    said("the first column has no name, as the index that pandas writes: read as \"" + frame.names[0] + "\"");
+  if (!frame.unnamed_last || table.columns.size() < 2) return;
+  const auto at = std::find_if(table.columns.begin(), table.columns.end(),
+                               [&](const Column& c) { return c.name == frame.names.back(); });
+  const bool empty = at->type == ColumnType::constant && at->values.empty();
+  said(empty ? "every line ends with a delimiter: no column stands behind it"
+             : "the last column has no name: read as \"" + frame.names.back() + "\"");
+  if (empty) table.columns.erase(at);
+}
+
 std::string type_counts(const Table& table) {
   std::array<int, 8> counts{};
   for (const Column& c : table.columns) ++counts[static_cast<size_t>(c.type)];
@@ -360,6 +421,11 @@ Table csv_read(const CsvOptions& options, Team& team, const Monitor& monitor) {
   const std::vector<ColumnPlan> plans = plan_columns(frame, options, evidence, wished);
   Table table = Filler(parts, evidence, plans, missing).run(team, monitor);
   check_constants(table, plans, file);
+  table.dialect = frame.style;
+  for (const auto& [column, least] : options.least_rows)
+    for (Column& c : table.columns)
+      if (c.name == column) c.least_rows = least;
+  report_oddities(frame, table, file, monitor);
   if (options.like != nullptr) order_like(table, *options.like);
   const auto columns = static_cast<double>(table.columns.size());
   monitor.report({"types", columns, columns, "columns", type_counts(table), true});

@@ -21,6 +21,9 @@ struct CsvOptions {
   // additional spellings of "no value", in every column
   std::vector<std::string> missing;
   std::vector<std::pair<std::string, std::string>> types;  // column, type name: read the column as this type
+  // column, strftime-like format of a date or datetime whose type is given; column, Column::least_rows
+  std::vector<std::pair<std::string, std::string>> formats;
+  std::vector<std::pair<std::string, int64_t>> least_rows;
   // a schema: its columns, in its order, with its types. Outlives the call
   const Table* like = nullptr;
   // the file may have others: they come first, with the detected types

@@ -43,7 +43,7 @@ void survey_piece(Piece& piece, const char* begin, const char* nominal_end, cons
         throw CsvFault{CsvFault::Kind::ragged, scanner.line(), static_cast<int64_t>(scanner.count()), ""};
       const CsvField* fields = scanner.fields();
       for (size_t j = 0; j < columns; ++j)
-        if (piece.evidence[j].forms != 0) piece.evidence[j].add(csv_text(fields[j], scratch), scanner.line(), missing);
+        if (!piece.evidence[j].is_text()) piece.evidence[j].add(csv_text(fields[j], scratch), scanner.line(), missing);
       ++piece.chunk.rows;
     }
   } catch (CsvFault& fault) { piece.fault = std::move(fault); }
@@ -55,7 +55,7 @@ void survey_piece(Piece& piece, const char* begin, const char* nominal_end, cons
 void reset_evidence(Piece& piece, const std::vector<TypeEvidence>& known) {
   piece.evidence.assign(known.size(), TypeEvidence{});
   for (size_t j = 0; j < known.size(); ++j)
-    if (known[j].forms == 0) piece.evidence[j].forms = 0;
+    if (known[j].is_text()) piece.evidence[j].forms.kinds = 0;
 }
 
 std::string hex(unsigned char byte) {

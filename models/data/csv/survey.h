@@ -17,6 +17,8 @@ struct CsvFrame {  // known before the rows are read
   std::vector<std::string> names;
   const char* data = nullptr;  // where the rows start
   int64_t first_line = 1;      // and on which line
+  std::string style;           // of the file: CsvStyle::text()
+  bool unnamed_last = false;   // the header ends with a delimiter
 };
 
 struct CsvChunk {  // whole rows

@@ -1,5 +1,6 @@
 #include "models/data/csv/writer.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <functional>
@@ -7,7 +8,10 @@
 
 #include "engine/storage/files.h"
 #include "models/data/arrow/import.h"
-#include "models/data/table/types_value.h"
+#include "models/data/csv/style.h"
+#include "models/data/formats/moments.h"
+#include "models/data/formats/number_format.h"
+#include "models/data/table/number_writer.h"
 
 namespace tessera {
 namespace {
@@ -16,8 +20,9 @@ constexpr size_t kBuffer = size_t{1} << 18;
 constexpr int64_t kReportEvery = int64_t{1} << 16;
 
 // Quoted if a reader would otherwise misread it: delimiter, quote, line end, spaces at the ends, or empty.
-void append_field(std::string_view text, char delimiter, std::string& out) {
-  bool quote = text.empty() || text.front() == ' ' || text.back() == ' ' || text.front() == '\t' || text.back() == '\t';
+void append_field(std::string_view text, char delimiter, std::string& out, bool always = false) {
+  bool quote = always || text.empty() || text.front() == ' ' || text.back() == ' ' || text.front() == '\t' ||
+               text.back() == '\t';
   for (const char c : text) quote |= c == delimiter || c == '"' || c == '\n' || c == '\r';
   if (!quote) {
     out += text;
@@ -42,13 +47,18 @@ struct Slot {
 // One column ready to be written: every text already quoted.
 class ColumnWriter {
  public:
-  ColumnWriter(const Column& column, char delimiter, bool alone) : column_(column), missing_(alone ? "\"\"" : "") {
+  ColumnWriter(const Column& column, const CsvStyle& style, bool alone)
+      : column_(column),
+        numbers_(column),
+        delimiter_(style.delimiter),
+        quoted_(std::find(style.quoted.begin(), style.quoted.end(), column.name) != style.quoted.end()),
+        missing_(alone || (quoted_ && style.quoted_missing) ? "\"\"" : "") {
     if (is_numeric(column.type)) return;
     slots_.resize(column.values.size());
     std::string text;
     for (size_t v = 0; v < slots_.size(); ++v) {
       text.clear();
-      append_field(column.values[v], delimiter, text);
+      append_field(column.values[v], delimiter_, text, quoted_);
       Slot& slot = slots_[v];
       slot.size = static_cast<uint32_t>(text.size());
       if (text.size() <= kSlot) {
@@ -66,32 +76,14 @@ class ColumnWriter {
   char* write(int64_t row, char* p, std::string& spill) const {
     if (column_.is_missing(row)) return put(missing_, p);
     const auto at = static_cast<size_t>(row);
-    switch (column_.type) {
-      case ColumnType::integer: return std::to_chars(p, p + kRoom, static_cast<int64_t>(column_.numbers[at])).ptr;
-      case ColumnType::decimal:
-        spill.clear();
-        if (column_.format != "%g") return write_decimal(column_.numbers[at], column_.decimals, p);
-        write_shortest(column_.numbers[at], spill);
-        break;
-      case ColumnType::date:
-        spill.clear();
-        write_date(column_.numbers[at], column_.format, spill);
-        break;
-      case ColumnType::datetime:
-        spill.clear();
-        write_datetime(column_.numbers[at], column_.format, column_.decimals, spill);
-        break;
-      default: {
-        const Slot& slot = slots_[static_cast<size_t>(column_.codes[at])];
-        if (slot.size <= kSlot) {
-          std::memcpy(p, slot.bytes, kSlot);
-          return p + slot.size;
-        }
-        spill = longer_[slot.longer];
-        return nullptr;
-      }
+    if (is_numeric(column_.type)) return write_number(column_.numbers[at], p, spill);
+    const Slot& slot = slots_[static_cast<size_t>(column_.codes[at])];
+    if (slot.size <= kSlot) {
+      std::memcpy(p, slot.bytes, kSlot);
+      return p + slot.size;
     }
-    return spill.size() <= kRoom ? put(spill, p) : nullptr;
+    spill = longer_[slot.longer];
+    return nullptr;
   }
 
  private:
@@ -100,7 +92,21 @@ class ColumnWriter {
     return p + text.size();
   }
 
+  char* write_number(double value, char* p, std::string& spill) const {
+    if (numbers_.is_whole() && !quoted_) return std::to_chars(p, p + kRoom, static_cast<int64_t>(value)).ptr;
+    if (numbers_.is_fixed() && !quoted_) return write_decimal(value, numbers_.decimals(), p);
+    spill.clear();
+    numbers_.write(value, scratch_);
+    append_field(scratch_, delimiter_, spill, quoted_);
+    scratch_.clear();
+    return spill.size() <= kRoom ? put(spill, p) : nullptr;
+  }
+
   const Column& column_;
+  const NumberWriter numbers_;
+  char delimiter_;
+  bool quoted_;
+  mutable std::string scratch_;  // empty between calls
   std::string_view missing_;
   std::vector<Slot> slots_;
   std::vector<std::string> longer_;
@@ -108,23 +114,27 @@ class ColumnWriter {
 
 class TableWriter {
  public:
-  TableWriter(AtomicFile& file, char delimiter) : file_(file), delimiter_(delimiter), buffer_(kBuffer) {}
+  TableWriter(AtomicFile& file, CsvStyle style) : file_(file), style_(std::move(style)), buffer_(kBuffer) {}
 
   void header(const Table& table) {
-    std::string line;
+    std::string line = style_.byte_order_mark ? "\xEF\xBB\xBF" : "";
+    if (style_.delimiter_line) line += std::string("sep=") + style_.delimiter + style_.line_end;
     for (size_t j = 0; j < table.columns.size(); ++j) {
-      if (j > 0) line += delimiter_;
-      append_field(table.columns[j].name, delimiter_, line);
+      const std::string& name = table.columns[j].name;
+      if (j > 0) line += style_.delimiter;
+      const bool unnamed = j == 0 && style_.unnamed_first && name == kUnnamedFirst && table.columns.size() > 1;
+      if (!unnamed) append_field(name, style_.delimiter, line, style_.quoted_header);
+      else if (style_.quoted_header) line += "\"\"";
     }
-    file_.write(line + '\n');
+    file_.write(line + style_.line_end);
   }
 
   void rows(const Table& table, const std::function<void(int64_t)>& progress) {
     std::vector<ColumnWriter> columns;
     columns.reserve(table.columns.size());
-    for (const Column& c : table.columns) columns.emplace_back(c, delimiter_, table.columns.size() == 1);
+    for (const Column& c : table.columns) columns.emplace_back(c, style_, table.columns.size() == 1);
     char* p = buffer_.data();
-    const char* full = buffer_.data() + buffer_.size() - ColumnWriter::kRoom - 1;
+    const char* full = buffer_.data() + buffer_.size() - ColumnWriter::kRoom - 2;
     std::string spill;
     for (int64_t row = 0; row < table.rows; ++row) {
       for (size_t j = 0; j < columns.size(); ++j) {
@@ -135,7 +145,8 @@ class TableWriter {
           p = flush(p);
           file_.write(spill);
         }
-        *p++ = j + 1 == columns.size() ? '\n' : delimiter_;
+        if (j + 1 < columns.size()) *p++ = style_.delimiter;
+        else p = std::copy(style_.line_end.begin(), style_.line_end.end(), p);
       }
       if ((row + 1) % kReportEvery == 0) progress(row + 1);
     }
@@ -149,16 +160,33 @@ class TableWriter {
   }
 
   AtomicFile& file_;
-  char delimiter_;
+  const CsvStyle style_;
   std::vector<char> buffer_;
 };
 
-// Numbers and dates are written without quotes, so their characters cannot be the delimiter.
+constexpr std::string_view kDelimiters = ",;|\t~^!#$%&*@=";
+
+// Plain numbers and dates are written without quotes, so their characters cannot be the delimiter.
 void check_delimiter(char delimiter) {
-  if (std::strchr(",;|\t~^!#$%&*@=", delimiter) != nullptr && delimiter != 0) return;
+  if (kDelimiters.find(delimiter) != std::string_view::npos) return;
   throw Error(ErrorCode::usage,
               std::string("--delimiter: '") + delimiter +
                   "' cannot separate fields, because it occurs in values.\n  Use one of , ; | or tab.");
+}
+
+CsvStyle style_for(const Table& schema, const CsvWriteOptions& options) {
+  CsvStyle style = options.like_input ? CsvStyle::parse(schema.dialect) : CsvStyle{};
+  if (options.delimiter != 0) style.delimiter = options.delimiter;
+  return style;
+}
+
+// Formats that other programs read without being told.
+void make_plain(Table& batch) {
+  for (Column& c : batch.columns) {
+    if (c.type == ColumnType::date) c.format = "%Y-%m-%d";
+    else if (c.type == ColumnType::datetime) c.format = plain_datetime(c.format);
+    else if (is_numeric(c.type) && c.format != "%g") c.format = plain_number(c.format);
+  }
 }
 
 }  // namespace
@@ -166,9 +194,9 @@ void check_delimiter(char delimiter) {
 CsvWritten csv_write(ArrowArrayStream* stream, const CsvWriteOptions& options, const Monitor& monitor) {
   Team alone(1);
   TableStream tables(stream, alone, monitor);
-  check_delimiter(options.delimiter);
+  if (options.delimiter != 0) check_delimiter(options.delimiter);
   AtomicFile file(options.path, options.overwrite, options.fsync);
-  TableWriter writer(file, options.delimiter);
+  TableWriter writer(file, style_for(tables.schema(), options));
   CsvWritten written;
   Table batch;
   bool more = tables.next(batch);
@@ -176,6 +204,7 @@ CsvWritten csv_write(ArrowArrayStream* stream, const CsvWriteOptions& options, c
   writer.header(tables.schema());
   for (; more; more = tables.next(batch)) {
     const int64_t before = written.rows;
+    if (!options.like_input) make_plain(batch);
     writer.rows(batch, [&](int64_t rows) {
       monitor.report({"write", static_cast<double>(before + rows), 0, "rows", "", false});
     });

@@ -12,7 +12,10 @@ namespace tessera {
 struct CsvWriteOptions {
   std::string path;        // "-": standard output
   bool overwrite = false;  // replace an existing file
-  char delimiter = ',';
+  char delimiter = 0;      // 0: the input's, or a comma
+  // values and file as in the input, so far as the stream knows it; else numbers with a point and nothing around them,
+  // ISO 8601, and a plain file
+  bool like_input = true;
   bool fsync = true;  // the bytes are synced when the call returns
 };
 
@@ -25,8 +28,8 @@ struct CsvWritten {
 // all: it is written under a temporary name in the same folder, then renamed; on any error that is removed and the
 // previous file stays.
 // Missing values are empty fields ("" if the table has one column, because a blank line is not a row). Values keep
-// their input form: integers whole, decimals with the column's digits, dates in the column's format, categories and
-// booleans as spelled; quotes only where needed.
+// their input form: integers whole, decimals with the column's digits, formats as read, categories and booleans as
+// spelled; quotes only where needed, or where the input had them.
 // Foreign streams are written too (formats as table_import()). Phase reported: "write", in rows.
 // Throws Error(io): the file exists and overwrite is off, directory, permission, full disk, closed pipe · the stream's
 // own error.

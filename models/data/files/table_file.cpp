@@ -218,13 +218,49 @@ FileKind kind_of_input(const std::string& path) {
   return start.substr(0, 4) == "\xFF\xFF\xFF\xFF" ? FileKind::arrow_stream : FileKind::csv;
 }
 
+namespace {
+
+bool ends_with(const std::string& path, std::string_view end) {
+  if (path.size() <= end.size()) return false;
+  return std::equal(end.rbegin(), end.rend(), path.rbegin(),
+                    [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b + 32 : b); });
+}
+
+}  // namespace
+
 FileKind kind_of_output(const std::string& path) {
-  const auto ends = [&](std::string_view end) {
-    return path.size() > end.size() && path.compare(path.size() - end.size(), end.size(), end) == 0;
+  if (ends_with(path, ".parquet")) return FileKind::parquet;
+  if (ends_with(path, ".arrow") || ends_with(path, ".feather") || ends_with(path, ".ipc")) return FileKind::arrow_file;
+  if (ends_with(path, ".arrows")) return FileKind::arrow_stream;
+  for (const char* other : {".json", ".jsonl", ".ndjson", ".gz", ".zst", ".bz2", ".xz", ".zip", ".xlsx", ".xls", ".ods",
+                            ".html", ".xml", ".db", ".sqlite"})
+    if (ends_with(path, other))
+      throw Error(ErrorCode::usage, fmt::format("{}: files that end in {} are not written.\n  Endings are .csv, .tsv, "
+                                                ".parquet, .arrow, .feather, .ipc and .arrows; any other is a CSV "
+                                                "file.{}",
+                                                path, other,
+                                                std::string_view(other) == ".gz" || std::string_view(other) == ".zst"
+                                                    ? " Compress it with: tessera sample … --output - | gzip"
+                                                    : ""));
+  return FileKind::csv;
+}
+
+char delimiter_of(const std::string& path) { return ends_with(path, ".tsv") || ends_with(path, ".tab") ? '\t' : '\0'; }
+
+void check_is_text(const std::string& path) {
+  std::error_code none;
+  if (path == "-" || !std::filesystem::is_regular_file(path, none)) return;
+  std::array<char, 4> head{};
+  std::FILE* file = std::fopen(path.c_str(), "rb");
+  if (file == nullptr) return;  // the reader reports why
+  const std::string_view start(head.data(), std::fread(head.data(), 1, head.size(), file));
+  std::fclose(file);
+  const auto fail = [&](const char* what, const std::string& way_out) {
+    throw Error(ErrorCode::data, fmt::format("{}: this is {}, not a table in text.\n  {}", path, what, way_out));
   };
-  if (ends(".parquet")) return FileKind::parquet;
-  if (ends(".arrow") || ends(".feather") || ends(".ipc")) return FileKind::arrow_file;
-  return ends(".arrows") ? FileKind::arrow_stream : FileKind::csv;
+  if (start.substr(0, 2) == "\x1F\x8B") fail("a gzip file", "Read it from a pipe: gzip -dc FILE | tessera … -");
+  if (start == "\x28\xB5\x2F\xFD") fail("a Zstandard file", "Read it from a pipe: zstd -dc FILE | tessera … -");
+  if (start == "PK\x03\x04") fail("a zip file or a spreadsheet", "Save the sheet as CSV, or extract the file.");
 }
 
 std::vector<std::string> expand_paths(const std::vector<std::string>& patterns) {

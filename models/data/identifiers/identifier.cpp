@@ -4,7 +4,8 @@
 
 #include "engine/storage/fingerprint.h"
 #include "kernels/math/philox.h"
-#include "models/data/identifiers/characters.h"
+#include "models/data/identifiers/permutation.h"
+#include "models/data/texts/characters.h"
 
 namespace tessera {
 namespace {
@@ -66,15 +67,20 @@ std::string Identifier::text(uint64_t row, const IdentifierKey& key) const {
       digits.insert(0, static_cast<size_t>(digits_) - digits.size(), '0');
     return prefix_ + digits + suffix_;
   }
-  uint64_t weights = 0;
-  for (const Places& p : places_) weights += p.weight;
-  uint64_t turn = word_pair(random_words(key.order, Purpose::identifier, 0, row, kShape), 0) % weights;
+  // In every `weights` successive rows each shape has its weight of them, in a secret order. So a shape's own rows are
+  // numbered without gaps, and need room for no others.
+  const uint64_t weights = all_weights();
+  uint64_t turn = row % weights;
+  if (places_.size() > 1) {
+    const uint64_t block = row / weights;
+    turn = Permutation(weights, word_pair(random_words(key.order, Purpose::identifier, 0, block, kShape), 0))(turn);
+  }
   size_t shape = 0;
   while (turn >= places_[shape].weight) turn -= places_[shape++].weight;
 
   const Places& p = places_[shape];
   std::u32string out(p.alphabet.size(), U' ');
-  uint64_t index = p.indices.at(row, key.order);
+  uint64_t index = p.indices.at(row / weights * p.weight + turn, key.order);
   for (size_t i = p.alphabet.size(); i-- > p.spelled_from;) {
     out[i] = p.alphabet[i][index % p.alphabet[i].size()];
     index /= p.alphabet[i].size();
@@ -85,19 +91,33 @@ std::string Identifier::text(uint64_t row, const IdentifierKey& key) const {
       words = random_words(key.order, Purpose::identifier, static_cast<uint32_t>(i / 4), row, kFreePlaces);
     out[i] = p.alphabet[i][words.word[i % 4] % p.alphabet[i].size()];
   }
-  return prefix_ + utf8(out) + suffix_;
+  return prefix_ + decode_text(texts_, out) + suffix_;
 }
 
 uint64_t Identifier::room() const {
   if (kind_ == Kind::sequence) return FreshIndices::kMost;
   if (kind_ == Kind::number) return numbers_.room();
   uint64_t least = FreshIndices::kMost;
-  for (const Places& p : places_) least = std::min(least, p.indices.room());
+  for (const Places& p : places_) least = std::min(least, rows_of(p, all_weights()));
   return least;
 }
 
+uint64_t Identifier::all_weights() const {
+  uint64_t weights = 0;
+  for (const Places& p : places_) weights += p.weight;
+  return weights;
+}
+
+// Rows of the column that use up the shape: whole blocks, so that a short last one cannot take more than its share.
+uint64_t Identifier::rows_of(const Places& p, uint64_t weights) {
+  const unsigned __int128 blocks = p.indices.room() / p.weight;
+  const unsigned __int128 rows = blocks == 0 ? p.indices.room() : blocks * weights;
+  return static_cast<uint64_t>(std::min<unsigned __int128>(rows, FreshIndices::kMost));
+}
+
 std::string Identifier::describe() const {
-  std::string middle;
+  std::string middle = described(texts_);
+  if (!middle.empty()) return middle;
   if (kind_ == Kind::places)
     middle = std::to_string(places_[0].alphabet.size()) + " characters" +
              (places_.size() > 1 ? " (" + std::to_string(places_.size()) + " shapes)" : "");

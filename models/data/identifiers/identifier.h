@@ -3,8 +3,8 @@
 // permutation of the row's number, so that no two rows share one while the pattern has room.
 //
 // A pattern holds only what at least `least` distinct texts share, and anything more specific than classes of
-// characters only while it has room for five times as many texts. So it contains no training text, and generates none
-// except by chance: see fresh_indices.h.
+// characters only while it has room for more texts: five times as many, or twice where texts repeat. So it contains no
+// training text, and generates none except by chance: see fresh_indices.h.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -15,6 +15,7 @@
 
 #include "models/data/identifiers/fresh_indices.h"
 #include "models/data/protection/rare_categories.h"
+#include "models/data/texts/text_kind.h"
 
 namespace tessera {
 
@@ -63,7 +64,7 @@ class Identifier {
   // Texts of one length; place p takes one of the characters of alphabet[p]. The last places spell the index, which
   // makes the text unique; the places before `spelled_from`, if any, are free and drawn by the row.
   struct Places {
-    uint64_t weight = 1;
+    uint64_t weight = 1;  // its part of the rows
     std::vector<std::u32string> alphabet;
     size_t spelled_from = 0;
     FreshIndices indices;
@@ -72,7 +73,11 @@ class Identifier {
     bool index_of(std::u32string_view text, uint64_t& index) const;  // false: not one of these texts
   };
 
+  uint64_t all_weights() const;
+  static uint64_t rows_of(const Places& p, uint64_t weights);
+
   Kind kind_ = Kind::places;
+  TextKind texts_ = TextKind::plain;  // of places: what their symbols are
   std::string prefix_, suffix_;
   uint64_t low_ = 0, high_ = 0;  // sequence, number
   int digits_ = 0;               // sequence, number: digits of the zero padding; 0: not padded

@@ -1,7 +1,7 @@
 
 #include "engine/text/json_fields.h"
-#include "models/data/identifiers/characters.h"
 #include "models/data/identifiers/identifier.h"
+#include "models/data/texts/characters.h"
 
 namespace tessera {
 namespace {
@@ -20,6 +20,7 @@ nlohmann::json Identifier::to_json() const {
       shapes.push_back({{"weight", p.weight}, {"places", std::move(places)}, {"indices", p.indices.to_json()}});
     }
     out["kind"] = "places";
+    if (texts_ != TextKind::plain) out["texts"] = name(texts_);
     out["shapes"] = std::move(shapes);
     return out;
   }
@@ -47,6 +48,7 @@ Identifier Identifier::from_json(const nlohmann::json& json) {
     return out;
   }
   f.check(kind == "places", "is of an unknown kind");
+  if (f.has("texts")) f.check(parse_text_kind(f.text("texts"), out.texts_), "has texts of an unknown kind");
   uint64_t weights = 0;
   for (const auto& shape : f.array("shapes")) {
     const Fields s(shape, "an identifier's shape");

@@ -1,12 +1,13 @@
 // Learns the pattern of a column's texts: what at least `least` of them share.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
 #include "kernels/math/philox.h"
-#include "models/data/identifiers/characters.h"
 #include "models/data/identifiers/identifier.h"
+#include "models/data/texts/characters.h"
 
 namespace tessera {
 namespace {
@@ -21,7 +22,10 @@ constexpr size_t kMostWords = 6;  // maximum of such words per shape
 constexpr size_t kEnough = 8;     // number of common characters of a script above which only those are used
 // share of a shape's texts that a place's common characters must cover for others to be omitted
 constexpr double kCovered = 0.8;
-constexpr uint64_t kSpare = FreshIndices::kSpare;
+// texts that a shape needs room for, of each that it was learned from: what repeats may do so again
+constexpr uint64_t kSpare = FreshIndices::kSpare, kSpareOfRepeated = 2;
+// rows that a shape needs room for before it repeats a text, for each row of the table
+constexpr uint64_t kRowsAhead = 100;
 constexpr char32_t kAny = 0x110000;  // in a shape: a letter or digit that varies
 constexpr uint32_t kSaltUse = 0;     // of Purpose::identifier; the others are in identifier.cpp
 
@@ -110,11 +114,13 @@ class PatternLearner {
     salt_ = static_cast<uint64_t>(p.word[0]) << 32 | p.word[1];
     unique_ = std::all_of(rows.begin(), rows.end(), [](int64_t n) { return n == 1; });
     if (texts.size() < least_) return;
-    ends_ = common_ends(texts);
+    out_.texts_ = text_kind_of(texts);
+    unique_ = unique_ && out_.texts_ != TextKind::name;  // two persons may have one
+    if (out_.texts_ == TextKind::plain) ends_ = common_ends(texts);
     const size_t n = std::min(texts.size(), kMostLearnt);
     for (size_t i = 0; i < n; ++i) {
       const size_t at = i * texts.size() / n;
-      seen_.push_back(code_points(ends_.middle(texts[at])));
+      seen_.push_back(encode_text(out_.texts_, ends_.middle(texts[at]), i));
       rows_.push_back(rows.empty() ? 1 : rows[at]);
     }
   }
@@ -126,7 +132,7 @@ class PatternLearner {
     }
     out_.prefix_ = utf8(code_points(texts_[0].substr(0, ends_.front)));
     out_.suffix_ = utf8(code_points(texts_[0].substr(texts_[0].size() - ends_.back)));
-    if (!learn_number()) learn_places();
+    if (out_.texts_ != TextKind::plain || !learn_number()) learn_places();
     return std::move(out_);
   }
 
@@ -212,7 +218,7 @@ class PatternLearner {
     std::stable_sort(out_.places_.begin(), out_.places_.end(),
                      [](const Places& a, const Places& b) { return a.weight > b.weight; });
     if (out_.places_.size() > kMostShapes) out_.places_.erase(out_.places_.begin() + kMostShapes, out_.places_.end());
-    if (unique_) drop_overlaps();
+    if (unique_) widen_narrow(), drop_overlaps();
     take_indices();
     if (unique_) drop_narrow();
   }
@@ -298,7 +304,7 @@ class PatternLearner {
     }
     // The group's texts need room for kSpare times as many: otherwise places take whole classes, from the last to the
     // first.
-    const uint64_t wanted = kSpare * (group.size() * texts_.size() / seen_.size());
+    const uint64_t wanted = (unique_ ? kSpare : kSpareOfRepeated) * (group.size() * texts_.size() / seen_.size());
     for (size_t p = shape.size(); p-- > 0 && room_of(alphabet) < wanted;)
       if (shape[p] == kAny) alphabet[p] = choices[p].any;
     if (words > 0 && room_of(alphabet) < wanted) return false;
@@ -395,19 +401,39 @@ class PatternLearner {
     }
     if (taken.empty()) return;
     for (const std::string_view t : texts_) {
-      const std::u32string text = code_points(ends_.middle(t));
+      const std::optional<std::u32string> text = symbols_of(out_.texts_, ends_.middle(t));
       for (auto& [shape, indices] : taken)
-        if (uint64_t index = 0; shape->index_of(text, index)) indices.push_back(index);
+        if (uint64_t index = 0; text && shape->index_of(*text, index)) indices.push_back(index);
     }
     for (auto& [shape, indices] : taken) shape->indices.leave_out(indices);
   }
 
-  // Shapes with too little room are replaced by those that have enough.
+  // Rows until a shape of this room is used up.
+  uint64_t rows_ahead(uint64_t room, uint64_t weight) const {
+    const unsigned __int128 rows = static_cast<unsigned __int128>(room) * out_.all_weights() / weight;
+    return static_cast<uint64_t>(std::min<unsigned __int128>(rows, FreshIndices::kMost));
+  }
+
+  // A digit may be any digit where a shape has too little room: from the last to the first.
+  void widen_narrow() {
+    const std::u32string digits = members_of(kDigitClass);
+    for (Places& p : out_.places_)
+      for (size_t i = p.alphabet.size(); i-- > 0;) {
+        if (rows_ahead(room_of(p.alphabet), p.weight) >= kRowsAhead * texts_.size()) break;
+        const bool varies = p.alphabet[i].size() > 1;
+        if (varies && p.alphabet[i].find_first_not_of(digits) == std::u32string::npos) p.alphabet[i] = digits;
+      }
+  }
+
+  // Shapes with too little room are replaced by those that have enough, if any.
   void drop_narrow() {
     uint64_t widest = 0;
-    for (const Places& p : out_.places_) widest = std::max(widest, p.indices.room());
-    const uint64_t wanted = std::min<uint64_t>(widest / 4, 1000 * texts_.size());
-    std::erase_if(out_.places_, [&](const Places& p) { return p.indices.room() < wanted; });
+    for (const Places& p : out_.places_) widest = std::max(widest, rows_ahead(p.indices.room(), p.weight));
+    const uint64_t wanted = std::min<uint64_t>(widest / 4, kRowsAhead * texts_.size());
+    std::vector<Places> kept;
+    for (Places& p : out_.places_)
+      if (rows_ahead(p.indices.room(), p.weight) >= wanted) kept.push_back(std::move(p));
+    out_.places_ = std::move(kept);
   }
 
   std::span<const std::string_view> texts_;

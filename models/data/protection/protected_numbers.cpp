@@ -8,6 +8,7 @@
 
 #include "models/data/protection/sort_numbers.h"
 #include "models/data/table/decimals.h"
+#include "models/data/table/number_writer.h"
 
 namespace tessera {
 namespace {
@@ -208,11 +209,11 @@ void replace_numbers(Column& column, const ProtectedNumbers& numbers) {
 }
 
 std::vector<EmptiedColumn> protect_numbers(Table& table, int64_t least, uint64_t seed, Team& team) {
-  if (least <= 1) return {};
   std::vector<EmptiedColumn> emptied(table.columns.size());
   team.for_each(static_cast<int64_t>(table.columns.size()), [&](int64_t j) {
     Column& column = table.columns[static_cast<size_t>(j)];
-    if (!is_numeric(column.type)) return;
+    const int64_t wanted = column.least_rows != 0 ? column.least_rows : least;
+    if (!is_numeric(column.type) || wanted <= 1) return;
     int64_t present = 0;
     column.numbers.each_part([&](std::span<const double> part, size_t) {
       present += std::count_if(part.begin(), part.end(), [](double x) { return x == x; });
@@ -222,12 +223,17 @@ std::vector<EmptiedColumn> protect_numbers(Table& table, int64_t least, uint64_t
     if (std::isinf(ascending.front()) || std::isinf(ascending.back()))
       return;  // the encoder refuses it by name and row
     const ProtectedNumbers numbers(
-        ascending, least, column.type == ColumnType::integer || column.type == ColumnType::date ? 0 : column.decimals);
-    if (numbers.none()) emptied[static_cast<size_t>(j)] = {column.name, present};
+        ascending, wanted, column.type == ColumnType::integer || column.type == ColumnType::date ? 0 : column.decimals);
+    if (numbers.none()) {
+      emptied[static_cast<size_t>(j)] = {column.name, present};
+      if (column.type == ColumnType::integer || column.type == ColumnType::decimal) column.format.clear();
+    }
     replace_numbers(column, numbers);
     // A digit that only few rows need would reveal them.
-    if (numbers.decimals() < column.decimals && column.arrow.empty())
+    if (numbers.decimals() < column.decimals && column.arrow.empty()) {
       column.decimals = std::max(numbers.decimals(), column.type == ColumnType::decimal ? 1 : 0);
+      limit_digits(column);
+    }
   });
   std::erase_if(emptied, [](const EmptiedColumn& c) { return c.rows == 0; });
   return emptied;

@@ -4,6 +4,7 @@
 
 #include "kernels/math/philox.h"
 #include "models/data/arrow/type.h"
+#include "models/data/texts/text_kind.h"
 
 namespace tessera {
 namespace {
@@ -65,6 +66,7 @@ RareColumn protect(Column& column, uint32_t index, int64_t least, uint64_t seed,
     out.regenerated = true;
     column.type = ColumnType::identifier;
     column.reason = "categories that hardly repeat: regenerated like an identifier";
+    if (TextKind kind; parse_text_kind(column.kind, kind)) column.reason += std::string(", ") + described(kind);
     remember_arrow(std::string(column.arrow), column);  // regenerated texts need not be valid dates
     return out;
   }
@@ -86,15 +88,18 @@ RareColumn protect(Column& column, uint32_t index, int64_t least, uint64_t seed,
 
 std::vector<RareColumn> protect_rare_categories(Table& table, int64_t least, uint64_t seed, Team& team,
                                                 std::span<const int32_t> holder) {
-  if (least <= 1) return {};
+  const auto least_of = [&](const Column& c) { return c.least_rows != 0 ? c.least_rows : least; };
+  if (std::all_of(table.columns.begin(), table.columns.end(), [&](const Column& c) { return least_of(c) <= 1; }))
+    return {};
   std::vector<RareColumn> found(table.columns.size());
   team.for_each(static_cast<int64_t>(found.size()), [&](int64_t j) {
     Column& column = table.columns[static_cast<size_t>(j)];
     if (column.type != ColumnType::category && column.type != ColumnType::constant) return;
+    if (least_of(column) <= 1) return;
     // "text: line 17 holds "Zwolle", after 3 values such as …" would carry a value into the model.
     if (column.type == ColumnType::category)
       column.reason = "text with " + std::to_string(column.values.size()) + " values";
-    found[static_cast<size_t>(j)] = protect(column, static_cast<uint32_t>(j), least, seed, holder);
+    found[static_cast<size_t>(j)] = protect(column, static_cast<uint32_t>(j), least_of(column), seed, holder);
   });
   std::erase_if(found, [](const RareColumn& c) { return c.values == 0; });
   return found;

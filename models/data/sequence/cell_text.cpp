@@ -1,6 +1,7 @@
 #include "models/data/sequence/cell_text.h"
 
-#include "models/data/table/types_value.h"
+#include "models/data/formats/moments.h"
+#include "models/data/formats/values.h"
 
 namespace tessera {
 

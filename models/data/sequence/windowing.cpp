@@ -306,7 +306,7 @@ Table without_rows(const Table& table) {
   for (const Column& c : table.columns) {
     Column to;
     to.name = c.name, to.type = c.type, to.reason = c.reason, to.decimals = c.decimals, to.format = c.format,
-    to.arrow = c.arrow;
+    to.arrow = c.arrow, to.kind = c.kind, to.least_rows = c.least_rows;
     out.columns.push_back(std::move(to));
   }
   return out;
@@ -315,7 +315,8 @@ Table without_rows(const Table& table) {
 Column pick_rows(const Column& from, const std::vector<int32_t>& rows) {
   Column to;
   to.name = from.name, to.type = from.type, to.reason = from.reason, to.decimals = from.decimals,
-  to.format = from.format, to.arrow = from.arrow, to.values = from.values;
+  to.format = from.format, to.arrow = from.arrow, to.values = from.values, to.kind = from.kind,
+  to.least_rows = from.least_rows;
   if (is_numeric(from.type)) {
     to.numbers.reserve(rows.size());
     for (const int32_t r : rows) to.numbers.push_back(from.numbers[static_cast<size_t>(r)]);

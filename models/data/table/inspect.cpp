@@ -4,7 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "models/data/table/types_value.h"
+#include "models/data/formats/moments.h"
+#include "models/data/formats/values.h"
 
 namespace tessera {
 namespace {

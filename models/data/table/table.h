@@ -31,10 +31,14 @@ struct Column {
   Bulk<double> numbers;
   Bulk<int32_t> codes;              // boolean, category, identifier, constant
   std::vector<std::string> values;  // distinct texts in order of first appearance, as they were spelled (trimmed)
-  // decimal: digits after the point that all values need (0 … 15) · datetime: digits of the second
+  // integer, decimal: digits after the point that all values need (0 … 15) · datetime: digits of the second
   int decimals = 0;
-  // date, datetime: strftime-like pattern of the input, "%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%d.%m.%Y" …
+  // how values are written (models/data/formats/): strftime-like of a date or datetime, a picture of an integer or
+  // decimal; "": whole, or with fixed decimals
   std::string format;
+  // category, identifier: what its texts are, if that was recognised (texts/text_kind.h)
+  std::string kind;
+  int64_t least_rows = 0;  // of this column, rows that a value needs to be learned; 0: as many as of all columns
   // the imported Arrow format, if it differs from the default (models/data/arrow/type.h)
   std::string arrow;
 
@@ -49,7 +53,8 @@ struct Column {
 struct Table {
   std::vector<Column> columns;
   int64_t rows = 0;
-  MemoryShare held;  // of the limit of the call that made it
+  std::string dialect;  // how the CSV file it was read from is written (CsvDialect::text()); empty: it was none
+  MemoryShare held;     // of the limit of the call that made it
   const Column* find(const std::string& column) const {
     for (const Column& c : columns)
       if (c.name == column) return &c;

@@ -1,143 +1,12 @@
 #include "models/data/table/types.h"
 
-#include <algorithm>
-#include <cctype>
+#include <bit>
+
+#include "models/data/formats/durations.h"
+#include "models/data/formats/moments.h"
 
 namespace tessera {
 namespace {
-
-// Forms: one bit for each way to read a value. A column has a type if all its values share one of that type's forms.
-constexpr uint32_t kPoint = 1, kComma = 2, kThousands = 4, kDots = 8, kBoolean = 16, kLocal = 32, kUtc = 64;
-constexpr uint32_t kNumber = kPoint | kComma | kThousands | kDots;
-constexpr int kDateShift = 8, kDatetimeShift = 16;
-constexpr uint32_t kDates = 0xFFu << kDateShift, kDatetimes = 0xFFu << kDatetimeShift;
-
-// Facts: properties of at least one value.
-constexpr uint32_t kExponent = 1, kLong = 2, kLeadingZero = 4, kUnpadded = 8, kSpace = 16, kLetterT = 32, kSeconds = 64,
-                   kTiny = 128, kTimes = 256, kPointZero = 512;
-
-constexpr int kMaxDigits = 15;  // any whole number with this many digits is exact in a double
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-// The zone bits mean nothing alone, and a date with a time means nothing without agreement on its zone.
-uint32_t agreed(uint32_t forms) {
-  if ((forms & (kLocal | kUtc)) == 0) forms &= ~(kDates | kDatetimes);
-  return (forms & ~(kLocal | kUtc)) == 0 ? 0 : forms;
-}
-
-struct Reads {
-  uint32_t forms = 0, facts = 0;
-  int decimals[2] = {0, 0};
-  int second_digits = 0;
-};
-
-// Required digits after the mark: without trailing zeros; an exponent moves the mark.
-int needed_digits(const char* first, const char* last, int exponent) {
-  while (last > first && last[-1] == '0') --last;
-  return std::max(0, static_cast<int>(last - first) - exponent);
-}
-
-// Sign, digits with '.' and ',' among them, exponent. The meaning of '.' and ',' stays open if both readings are
-// possible.
-bool read_number_forms(std::string_view text, Reads& r) {
-  const char *p = text.data(), *end = p + text.size();
-  if (p < end && (*p == '-' || *p == '+')) ++p;
-  const char* body = p;
-  const char *last_point = nullptr, *last_comma = nullptr;
-  int points = 0, commas = 0, digits = 0;
-  for (; p < end && (is_digit(*p) || *p == '.' || *p == ','); ++p) {
-    if (*p == '.') last_point = p, ++points;
-    else if (*p == ',') last_comma = p, ++commas;
-    else ++digits;
-  }
-  if (digits == 0) {
-    double value;
-    if (read_number(text, NumberStyle::point, value) != Reading::infinite) return false;
-    // an infinity is a number that cannot be stored: an error if the column is numeric
-    r.forms = kNumber;
-    r.facts = kExponent;
-    return true;
-  }
-  const char* mantissa_end = p;
-  int exponent = 0;
-  if (p < end && (*p == 'e' || *p == 'E')) {
-    ++p;
-    const bool negative = p < end && *p == '-';
-    if (p < end && (*p == '-' || *p == '+')) ++p;
-    if (p == end) return false;
-    for (; p < end && is_digit(*p); ++p) exponent = std::min(exponent * 10 + (*p - '0'), 100000);
-    if (negative) exponent = -exponent;
-    r.facts |= kExponent;
-  }
-  if (p != end) return false;
-
-  const char* whole_end = mantissa_end;
-  if (points + commas == 0) {
-    r.forms = kNumber;
-  } else {
-    double value;
-    const std::string_view mantissa(text.data(), static_cast<size_t>(mantissa_end - text.data()));
-    if (points == 1 && commas == 0) r.forms |= kPoint | kThousands;
-    if (commas == 1 && points == 0) r.forms |= kComma;
-    if (commas > 0 && (points == 0 || (points == 1 && last_point > last_comma)) &&
-        read_number(mantissa, NumberStyle::thousands, value) != Reading::no)
-      r.forms |= kThousands;
-    if ((points > 0 && (commas == 0 || (commas == 1 && last_comma > last_point)) &&
-         read_number(mantissa, NumberStyle::dots, value) != Reading::no) ||
-        (points == 0 && commas == 1))
-      r.forms |= kDots;
-    if (r.forms == 0) return false;
-    for (whole_end = body; is_digit(*whole_end);) ++whole_end;
-    if (points == 1) r.decimals[0] = needed_digits(last_point + 1, mantissa_end, exponent);
-    if (commas == 1) r.decimals[1] = needed_digits(last_comma + 1, mantissa_end, exponent);
-    if (r.decimals[0] == 0 && r.decimals[1] == 0) r.facts |= kPointZero;
-  }
-  if (points + commas == 0 && exponent < 0) r.decimals[0] = r.decimals[1] = needed_digits(body, body, exponent);
-  if (std::max(r.decimals[0], r.decimals[1]) > kMaxDigits) r.facts |= kTiny;
-  for (int& d : r.decimals) d = std::min(d, kMaxDigits);
-  if (whole_end - body > 1 && *body == '0') {
-    r.facts |= kLeadingZero;  // 007 is a code, not the number 7
-    r.forms = 0;
-  }
-  if (whole_end - body > kMaxDigits) r.facts |= kLong;
-  return true;
-}
-
-bool read_moment_forms(std::string_view text, Reads& r) {
-  Moment m;
-  if (!read_moment(text, m)) return false;
-  r.forms = m.layouts << kDatetimeShift | (m.utc ? kUtc : kLocal);
-  if (!m.has_time) r.forms |= m.layouts << kDateShift | kUtc;
-  if (m.unpadded) r.facts |= kUnpadded;
-  if (m.has_time) r.facts |= kTimes | (m.between == ' ' ? kSpace : kLetterT);
-  if (m.has_seconds) r.facts |= kSeconds;
-  r.second_digits = m.fraction_digits;
-  return true;
-}
-
-// The common case, without the general parser: at most 15 digits, at most one point between them.
-bool read_simple(std::string_view text, Reads& r) {
-  const char *p = text.data(), *end = p + text.size();
-  if (text.size() > 16) return false;
-  if (p < end && *p == '-') ++p;
-  const char* body = p;
-  while (p < end && is_digit(*p)) ++p;
-  const auto whole = p - body;
-  if (whole == 0 || whole > kMaxDigits || (*body == '0' && whole > 1)) return false;
-  if (p == end) {
-    r.forms = kNumber;
-    return true;
-  }
-  if (*p != '.') return false;
-  const char* fraction = ++p;
-  while (p < end && is_digit(*p)) ++p;
-  if (p != end) return false;
-  r.decimals[0] = needed_digits(fraction, end, 0);
-  r.forms = kPoint | kThousands | (whole <= 3 && end - fraction == 3 ? kDots : 0);
-  if (r.decimals[0] == 0) r.facts = kPointZero;
-  return true;
-}
 
 bool same_words(std::string_view text, std::string_view small) {
   if (text.size() != small.size()) return false;
@@ -171,40 +40,66 @@ std::string shown(const std::string& value) {
   return std::string("\"").append(value, 0, cut).append(cut < value.size() ? "…\"" : "\"");
 }
 
-NumberStyle style_of(uint32_t forms, char delimiter) {
-  if (forms & kPoint) return NumberStyle::point;
+NumberStyle style_of(uint32_t kinds, char delimiter) {
+  if (kinds & form::kPoint) return NumberStyle::point;
   // "1,234" alone can be either; if ',' is the delimiter, a quoted one is seldom the decimal mark.
-  const bool both = (forms & kThousands) != 0 && (forms & kComma) != 0;
-  if (forms & kComma && !(both && delimiter == ',')) return NumberStyle::comma;
-  if (forms & kThousands) return NumberStyle::thousands;
-  if (forms & kDots) return NumberStyle::dots;
+  const bool both = (kinds & form::kThousands) != 0 && (kinds & form::kComma) != 0;
+  if (kinds & form::kComma && !(both && delimiter == ',')) return NumberStyle::comma;
+  if (kinds & form::kThousands) return NumberStyle::thousands;
+  if (kinds & form::kDots) return NumberStyle::dots;
   return NumberStyle::point;
 }
 
-int layout_in(uint32_t bits) {
-  for (int i = 0; i < kDateLayoutCount; ++i)
-    if (bits >> i & 1u) return i;
-  return 0;
+int layout_in(uint32_t bits) { return bits == 0 ? 0 : std::countr_zero(bits); }
+
+// "[fr title]", or nothing for English as usual.
+std::string names_tag(const MonthNames& names, uint32_t cases) {
+  constexpr const char* kCases[] = {"", "upper", "lower", "title"};
+  const char* spelling = (cases & 0xF) == 0 ? "" : kCases[std::countr_zero(cases)];
+  std::string tag = names.tag;
+  if (*spelling != 0) tag += (tag.empty() ? "" : " ") + std::string(spelling);
+  return tag.empty() ? "" : '[' + tag + ']';
 }
 
-std::string date_format(int layout, uint32_t facts) {
-  const DateLayout& l = kDateLayouts[layout];
-  std::string format;
-  for (int k = 0; k < 3; ++k) {
-    if (k > 0) format += l.separator;
-    format += l.order[k] == 'y'          ? "%Y"
-              : (facts & kUnpadded) != 0 ? (l.order[k] == 'm' ? "%-m" : "%-d")
-                                         : (l.order[k] == 'm' ? "%m" : "%d");
-  }
+std::string date_format(int layout, const Forms& forms, uint32_t facts) {
+  std::string format = kDateLayouts[layout].format;
+  const auto replace = [&](const char* what, const char* by) {
+    if (const size_t at = format.find(what); at != std::string::npos) format.replace(at, 2, by);
+  };
+  if ((facts & fact::kUnpadded) != 0) replace("%d", "%-d"), replace("%m", "%-m");
+  if (format.find("%b") == std::string::npos || forms.names == 0) return format;
+  const MonthNames& names = kMonthNames[std::countr_zero(forms.names) % kMonthLists];
+  if (names.whole) replace("%b", "%B");
+  return names_tag(names, forms.cases) + format;
+}
+
+// Of a time of day: "%H:%M:%S", "%-I:%M %p".
+std::string clock_format(uint32_t kinds, uint32_t facts) {
+  const bool twelve = (kinds & form::kTwentyFour) == 0;
+  std::string format = (facts & fact::kBareHour) != 0 ? "%-" : "%";
+  format += twelve ? "I:%M" : "H:%M";
+  if ((facts & fact::kSeconds) != 0) format += ":%S";
+  if (twelve)
+    format += std::string((facts & fact::kHalfSpace) != 0 ? " %" : "%") + ((facts & fact::kHalfLower) != 0 ? 'P' : 'p');
   return format;
+}
+
+std::string zone_format(const TypeEvidence& e) {
+  if ((e.forms.kinds & form::kLocal) != 0 || (e.forms.kinds & form::kUtc) == 0) return "";
+  if ((e.facts & fact::kLetterZ) != 0 || e.offset == TypeEvidence::kNoOffset) return "Z";
+  const auto two = [](int n) { return (n < 10 ? "0" : "") + std::to_string(n); };
+  const int minutes = e.offset < 0 ? -e.offset : e.offset;
+  return (e.offset < 0 ? '-' : '+') + two(minutes / 60) + ((e.facts & fact::kColon) != 0 ? ":" : "") +
+         two(minutes % 60);
 }
 
 std::string datetime_format(int layout, const TypeEvidence& e) {
-  std::string format =
-      date_format(layout, e.facts) + ((e.facts & kSpace) != 0 || (e.facts & kTimes) == 0 ? " " : "T") + "%H:%M";
-  if ((e.facts & kSeconds) != 0 || (e.facts & kTimes) == 0) format += ":%S";
-  if ((e.forms & kLocal) == 0 && (e.forms & kUtc) != 0) format += "Z";
-  return format;
+  const bool any_time = (e.facts & fact::kTimes) != 0;
+  const char* between = (e.facts & fact::kCommaSpace) != 0           ? ", "
+                        : (e.facts & fact::kSpace) != 0 || !any_time ? " "
+                                                                     : "T";
+  return date_format(layout, e.forms, e.facts) + between +
+         clock_format(e.forms.kinds, any_time ? e.facts : e.facts | fact::kSeconds) + zone_format(e);
 }
 
 const char* style_note(NumberStyle style) {
@@ -217,22 +112,82 @@ const char* style_note(NumberStyle style) {
   return "";
 }
 
-ColumnPlan plan_number(const TypeEvidence& e, uint32_t forms, char delimiter) {
+// Digits behind the mark: a fixed number if all values have it, or if zeros fill up to it (12, 12.50); else as many
+// as each value needs.
+void set_digits(const TypeEvidence& e, bool comma, NumberFormat& f) {
+  const Extent written = e.written[comma], padded = e.padded[comma];
+  const bool filled = padded.high > written.low && padded.high == written.high && written.high == e.decimals[comma];
+  f.least = filled ? written.high : std::min(written.low, written.high);
+  f.most = padded.high > written.low ? std::max<int>(e.decimals[comma], f.least) : written.high;
+}
+
+NumberFormat number_format(const TypeEvidence& e, NumberStyle style) {
+  NumberFormat f;
+  NumberAffix affix;
+  if (e.forms.affix > 1 && split_affix(e.first, affix)) f.prefix = affix.prefix, f.suffix = affix.suffix;
+  const bool comma = style == NumberStyle::comma || style == NumberStyle::dots;
+  f.mark = comma ? ',' : '.';
+  f.group = e.forms.separator != 0            ? std::string(group_separator(e.forms.separator))
+            : style == NumberStyle::thousands ? ","
+            : style == NumberStyle::dots      ? "."
+                                              : "";
+  set_digits(e, comma, f);
+  f.plus = (e.facts & fact::kPlus) != 0 && (e.facts & fact::kNoPlus) == 0;
+  f.sign_inside = (e.facts & fact::kSignInside) != 0;
+  if ((e.facts & fact::kExponent) == 0 || (e.facts & fact::kNoExponent) != 0) return f;
+  f.exponent = std::clamp<int>(e.exponent_digits.low, 1, 3);
+  f.upper_exponent = (e.facts & fact::kUpperExponent) != 0;
+  f.plus_exponent = (e.facts & fact::kPlusExponent) != 0;
+  return f;
+}
+
+ColumnPlan plan_number(const TypeEvidence& e, uint32_t kinds, char delimiter, bool whole = false) {
   ColumnPlan plan;
-  plan.style = style_of(forms, delimiter);
+  plan.style = style_of(kinds, delimiter);
   const bool comma = plan.style == NumberStyle::comma || plan.style == NumberStyle::dots;
-  plan.decimals = e.decimals[comma];
-  plan.type = plan.decimals == 0 && (e.facts & (kExponent | kTiny)) == 0 ? ColumnType::integer : ColumnType::decimal;
-  // 15 fixed digits would truncate such values: they are written in the shortest form that reads back equal.
-  if (plan.type == ColumnType::decimal && (e.facts & kTiny) != 0) plan.format = "%g";
+  plan.decimals = whole ? 0 : e.decimals[comma];
+  plan.type = whole || (plan.decimals == 0 && (e.facts & (fact::kExponent | fact::kTiny)) == 0) ? ColumnType::integer
+                                                                                                : ColumnType::decimal;
+  plan.number = number_format(e, plan.style);
+  plan.dressed = e.forms.affix > 1 || e.forms.separator != 0;
+  NumberFormat plain;
+  plain.least = plain.most = plan.decimals;
+  if (plan.number == plain) return plan;
+  // Fixed digits would truncate some values; others came with an exponent only where one is shorter.
+  const bool mixed = (e.facts & fact::kExponent) != 0 && (e.facts & fact::kNoExponent) != 0;
+  if (plan.type == ColumnType::decimal && !plan.dressed && plan.number.exponent == 0 && plan.number.mark == '.' &&
+      ((e.facts & fact::kTiny) != 0 || mixed)) {
+    plan.format = "%g";
+  } else {
+    plan.number.most = std::min(std::max(plan.number.most, plan.number.exponent > 0 ? 0 : plan.decimals), kMaxDigits);
+    plan.number.least = std::min(plan.number.least, plan.number.most);
+    if (whole && plan.number.exponent == 0) plan.number.least = plan.number.most = 0;
+    plan.format = plan.number == plain ? "" : plan.number.text();
+  }
+  return plan;
+}
+
+// Seconds, written as times of day or durations.
+ColumnPlan plan_clock(const TypeEvidence& e) {
+  ColumnPlan plan;
+  const bool time = (e.forms.kinds & form::kClock) != 0;
+  plan.clock = true;
+  plan.decimals = e.second_digits;
+  plan.type = plan.decimals == 0 ? ColumnType::integer : ColumnType::decimal;
+  const auto kind = static_cast<Duration::Kind>(layout_in((e.forms.kinds & form::kSpans) / form::kSpanClock));
+  plan.format = time ? clock_format(e.forms.kinds, e.facts)
+                     : duration_format(kind, (e.facts & fact::kBareHour) == 0, (e.facts & fact::kSeconds) != 0);
+  plan.arrow = std::string(time ? "tt" : "tD") + (plan.decimals == 0 ? 's' : plan.decimals <= 3 ? 'm' : 'u');
+  plan.reason = "all " + counted(e.values, "value") + (time ? " are times of day like " : " are durations like ") +
+                plan.format + ", held in seconds";
   return plan;
 }
 
 ColumnPlan plan_text(const TypeEvidence& e, const char* place) {
   ColumnPlan plan;
   if (e.odd_line < 0) {
-    plan.reason = (e.facts & kLeadingZero) != 0 ? "codes with leading zeros, such as " + shown(e.first)
-                                                : "text, such as " + shown(e.first);
+    plan.reason = (e.facts & fact::kLeadingZero) != 0 ? "codes with leading zeros, such as " + shown(e.first)
+                                                      : "text, such as " + shown(e.first);
     return plan;
   }
   plan.reason = std::string("text: ") + place + ' ' + std::to_string(e.odd_line) + " holds " + shown(e.odd) +
@@ -251,57 +206,130 @@ bool MissingWords::usual(std::string_view text) {
   return false;
 }
 
-void TypeEvidence::add(std::string_view text, int64_t line, const MissingWords& missing) {
-  if (forms == 0 || missing.always(text)) return;
-  Reads r;
-  bool truth;
-  if (!read_simple(text, r)) {
-    r = Reads{};
-    if (!read_number_forms(text, r)) {
-      r = Reads{};
-      if (read_boolean(text, false, truth)) r.forms = kBoolean;
-      else if (MissingWords::usual(text)) return;
-      else read_moment_forms(text, r);
-    }
-  }
+void TypeEvidence::add_facts(const Reads& r) {
   facts |= r.facts;
-  decimals[0] = std::max(decimals[0], static_cast<int8_t>(r.decimals[0]));
-  decimals[1] = std::max(decimals[1], static_cast<int8_t>(r.decimals[1]));
+  for (size_t i = 0; i < 2; ++i) {
+    decimals[i] = std::max(decimals[i], static_cast<int8_t>(r.decimals[i]));
+    written[i].add(r.written[i]);
+    padded[i].add(r.padded[i]);
+  }
+  groups.add(r.groups);
+  if (r.exponent_digits > 0) exponent_digits.add(r.exponent_digits);
   second_digits = std::max(second_digits, static_cast<int8_t>(r.second_digits));
-  const uint32_t left = agreed(forms & r.forms);
+  second_written.add(r.second_written);
+  if ((r.forms.kinds & form::kZones) != form::kUtc) return;
+  if (offset == kNoOffset) offset = r.offset;
+  if (offset != r.offset) facts |= fact::kManyZones;
+}
+
+void TypeEvidence::merge_facts(const TypeEvidence& next) {
+  facts |= next.facts;
+  for (size_t i = 0; i < 2; ++i) {
+    decimals[i] = std::max(decimals[i], next.decimals[i]);
+    written[i].merge(next.written[i]);
+    padded[i].merge(next.padded[i]);
+  }
+  groups.merge(next.groups);
+  exponent_digits.merge(next.exponent_digits);
+  second_digits = std::max(second_digits, next.second_digits);
+  second_written.merge(next.second_written);
+  if (next.offset == kNoOffset) return;
+  if (offset == kNoOffset) offset = next.offset;
+  if (offset != next.offset) facts |= fact::kManyZones;
+}
+
+void TypeEvidence::add(std::string_view text, int64_t line, const MissingWords& missing) {
+  if (is_text() || missing.always(text)) return;
+  Reads r;
+  read_forms(text, r);
+  if (r.forms.kinds == 0 && r.facts == 0 && MissingWords::usual(text)) return;
+  add_facts(r);
+  const Forms left = agreed(forms, r.forms);
   if (first.empty()) {
     first.assign(text);
     first_line = line;
     first_forms = r.forms;
-  } else if (left == 0) {
+  } else if (left.kinds == 0) {
     odd.assign(text);
     odd_line = line;
   }
   forms = left;
-  if (forms != 0) ++values;
+  if (!is_text()) ++values;
 }
 
 void TypeEvidence::merge(const TypeEvidence& next, int64_t line_offset) {
-  if (forms == 0 || next.first.empty()) return;
-  facts |= next.facts;
-  for (int i = 0; i < 2; ++i) decimals[i] = std::max(decimals[i], next.decimals[i]);
-  second_digits = std::max(second_digits, next.second_digits);
-  const uint32_t left = agreed(forms & next.forms);
+  if (is_text() || next.first.empty()) return;
+  merge_facts(next);
+  const Forms left = agreed(forms, next.forms);
   if (first.empty()) {
     first = next.first;
     first_line = next.first_line + line_offset;
     first_forms = next.first_forms;
     odd = next.odd;
     odd_line = next.odd_line < 0 ? -1 : next.odd_line + line_offset;
-  } else if (left == 0) {
+  } else if (left.kinds == 0) {
     // If the part begins with a value that does not fit, its own odd value, if any, comes later.
-    const bool at_first = next.odd_line < 0 || agreed(forms & next.first_forms) == 0;
+    const bool at_first = next.odd_line < 0 || agreed(forms, next.first_forms).kinds == 0;
     odd = at_first ? next.first : next.odd;
     odd_line = (at_first ? next.first_line : next.odd_line) + line_offset;
   }
   forms = left;
   values += next.values;
 }
+
+namespace {
+
+// Whether the digits in groups are amounts, not the blocks of a number that somebody is called or found by.
+bool are_amounts(const TypeEvidence& e) {
+  return e.forms.separator == 0 || e.groups.low != e.groups.high || e.forms.affix > 1 || (e.facts & fact::kMark) != 0;
+}
+
+// Whole numbers that all are days: five or more of them are not so by chance.
+bool are_compact_days(const TypeEvidence& e) {
+  constexpr int64_t kFewest = 5;
+  return (e.forms.kinds & form::kDate) != 0 && e.values >= kFewest;
+}
+
+ColumnPlan decide_number(const TypeEvidence& e, char delimiter) {
+  const std::string all = "all " + counted(e.values, "value");
+  ColumnPlan plan = plan_number(e, e.forms.kinds, delimiter);
+  if (plan.type == ColumnType::integer && (e.facts & fact::kLong) != 0) {
+    plan = ColumnPlan{};
+    plan.reason =
+        "digits, some with more than " + std::to_string(kMaxDigits) + ": kept as text, so that no digit is lost";
+    return plan;
+  }
+  plan.reason = plan.type == ColumnType::integer ? all + (e.values == 1 ? " is a whole number" : " are whole numbers")
+                : (e.facts & fact::kTiny) != 0   ? all + " are numbers, some with more than 15 decimals"
+                                                 : all + " are numbers with up to " + counted(plan.decimals, "decimal");
+  if (plan.dressed || plan.number.plus || plan.number.exponent > 0) plan.reason += ", written like " + plan.format;
+  else plan.reason += style_note(plan.style);
+  return plan;
+}
+
+ColumnPlan decide_moment(const TypeEvidence& e) {
+  ColumnPlan plan;
+  const bool date = (e.forms.kinds & form::kDate) != 0;
+  const uint32_t bits = e.forms.layouts;
+  if (!std::has_single_bit(bits)) {
+    plan.reason = "dates, but " +
+                  std::string((bits & kShortYears) != 0 ? "day, month and year are" : "day and month are") +
+                  " ambiguous (such as " + shown(e.first) + "): kept as text; with the type given as date, " +
+                  date_format(layout_in(bits), e.forms, e.facts) + " is used";
+    return plan;
+  }
+  plan.type = date ? ColumnType::date : ColumnType::datetime;
+  plan.layout = layout_in(bits);
+  plan.format = date ? date_format(plan.layout, e.forms, e.facts) : datetime_format(plan.layout, e);
+  plan.decimals = date ? 0 : e.second_written.low == e.second_written.high ? e.second_written.high : e.second_digits;
+  plan.reason =
+      "all " + counted(e.values, "value") + (date ? " are dates like " : " are dates with a time like ") + plan.format;
+  if ((bits & kShortYears) != 0) plan.reason += ", in the years 1969 to 2068";
+  if ((e.facts & fact::kManyZones) != 0) plan.reason += ", at several offsets from UTC: written with that of the first";
+  return plan;
+}
+
+}  // namespace
 
 ColumnPlan decide_type(const TypeEvidence& e, char delimiter, const char* place) {
   ColumnPlan plan;
@@ -310,53 +338,37 @@ ColumnPlan decide_type(const TypeEvidence& e, char delimiter, const char* place)
     plan.reason = "no row has a value";
     return plan;
   }
-  const std::string all = "all " + counted(e.values, "value");
-  if (e.forms & kNumber) {
-    plan = plan_number(e, e.forms, delimiter);
-    if (plan.type == ColumnType::integer && (e.facts & kLong) != 0) {
-      plan = ColumnPlan{};
-      plan.reason =
-          "digits, some with more than " + std::to_string(kMaxDigits) + ": kept as text, so that no digit is lost";
-      return plan;
-    }
-    plan.reason = plan.type == ColumnType::integer ? all + (e.values == 1 ? " is a whole number" : " are whole numbers")
-                  : plan.format == "%g"            ? all + " are numbers, some with more than 15 decimals"
-                                        : all + " are numbers with up to " + counted(plan.decimals, "decimal");
-    plan.reason += style_note(plan.style);
-  } else if (e.forms & kBoolean) {
-    plan.type = ColumnType::boolean;
-    plan.reason = all + " are true or false";
-  } else if (const uint32_t dates = (e.forms & kDates) >> kDateShift, times = (e.forms & kDatetimes) >> kDatetimeShift;
-             dates != 0 || times != 0) {
-    const uint32_t bits = dates != 0 ? dates : times;
-    if ((bits & (bits - 1)) != 0) {
-      plan.reason = "dates, but day and month are ambiguous (such as " + shown(e.first) +
-                    "): kept as text; with the type given as date, " + date_format(layout_in(bits), e.facts) +
-                    " is used";
-      return plan;
-    }
-    plan.type = dates != 0 ? ColumnType::date : ColumnType::datetime;
-    plan.layout = layout_in(bits);
-    plan.format = dates != 0 ? date_format(plan.layout, e.facts) : datetime_format(plan.layout, e);
-    plan.decimals = dates != 0 ? 0 : e.second_digits;
-    plan.reason = all + (dates != 0 ? " are dates like " : " are dates with a time like ") + plan.format;
-  } else {
-    plan = plan_text(e, place);
+  if (e.forms.kinds & form::kAddress) {
+    plan.reason = "IPv4 addresses";
+    return plan;
   }
-  return plan;
+  if ((e.forms.kinds & form::kNumber) != 0 && are_amounts(e) && !are_compact_days(e))
+    return decide_number(e, delimiter);
+  if (e.forms.kinds & form::kBoolean) {
+    plan.type = ColumnType::boolean;
+    plan.reason = "all " + counted(e.values, "value") + " are true or false";
+    return plan;
+  }
+  if (e.forms.kinds & (form::kDate | form::kDatetime)) return decide_moment(e);
+  if (e.forms.kinds & (form::kClock | form::kSpans)) return plan_clock(e);
+  return plan_text(e, place);
 }
 
 ColumnPlan force_type(ColumnType type, const TypeEvidence& e, char delimiter, const std::string& reason) {
   ColumnPlan plan;
   // If the values disagree, the first one determines the type, and the first value that differs is the odd one.
-  const uint32_t forms = e.forms != 0 && !e.first.empty() ? e.forms : e.first_forms;
+  TypeEvidence of = e;
+  if (e.is_text()) of.forms = e.first_forms;
+  if (of.forms.kinds == 0 || e.first.empty()) of.forms = Forms{.kinds = form::kLocal | form::kTwentyFour};
   if (type == ColumnType::integer || type == ColumnType::decimal) {
-    plan = plan_number(e, forms, delimiter);
-    if (type == ColumnType::integer) plan.decimals = 0, plan.format.clear();
+    const bool clock = (of.forms.kinds & (form::kClock | form::kSpans)) != 0;
+    plan = clock ? plan_clock(of) : plan_number(of, of.forms.kinds, delimiter, type == ColumnType::integer);
   }
   if (type == ColumnType::date || type == ColumnType::datetime) {
-    plan.layout = layout_in((forms & kDatetimes) >> kDatetimeShift);
-    plan.format = type == ColumnType::date ? date_format(plan.layout, e.facts) : datetime_format(plan.layout, e);
+    const bool any = (of.forms.kinds & (form::kDate | form::kDatetime)) != 0;
+    plan.layout = any ? layout_in(of.forms.layouts) : 0;
+    plan.format =
+        type == ColumnType::date ? date_format(plan.layout, of.forms, e.facts) : datetime_format(plan.layout, of);
     plan.decimals = type == ColumnType::date ? 0 : e.second_digits;
   }
   plan.type = type;

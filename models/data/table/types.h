@@ -1,13 +1,15 @@
 // Infers the type of a column of text: the type that all its cells can be read as. docs/tables.md has the rules.
 // Evidence of parts of a column merges into that of the whole, so threads may collect it in any order.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "models/data/formats/number_format.h"
 #include "models/data/table/table.h"
-#include "models/data/table/types_value.h"
+#include "models/data/table/types_forms.h"
 
 namespace tessera {
 
@@ -31,21 +33,41 @@ class MissingWords {
   std::vector<std::string> extra_;
 };
 
+// Smallest and largest of what the values of a column have.
+struct Extent {
+  int8_t low = INT8_MAX, high = 0;
+  void add(int value) { merge({static_cast<int8_t>(value), static_cast<int8_t>(value)}); }
+  void merge(Extent o) { low = std::min(low, o.low), high = std::max(high, o.high); }
+};
+
 struct TypeEvidence {
-  uint32_t forms = ~0u;         // the forms shared by all values so far (bits in types.cpp); 0: only text
-  uint32_t facts = 0;           // facts of some value
-  int8_t decimals[2] = {0, 0};  // digits needed after a point, after a comma
-  int8_t second_digits = 0;     // digits of the second
-  int64_t values = 0;           // not missing, before `odd`
-  uint32_t first_forms = 0;     // the forms of the first value
-  std::string first;            // the first value
+  Forms forms;         // shared by all values so far
+  uint32_t facts = 0;  // facts of some value
+  // of numbers, with a decimal point and with a decimal comma: digits that are needed, written, and the latter where
+  // the last is zero
+  int8_t decimals[2] = {0, 0};
+  Extent written[2], padded[2];
+  Extent groups, exponent_digits;
+  int8_t second_digits = 0;  // digits of the second
+  Extent second_written;
+  int offset = kNoOffset;  // of the first value that has one, in minutes
+  int64_t values = 0;      // not missing, before `odd`
+  Forms first_forms;       // the forms of the first value
+  std::string first;       // the first value
   int64_t first_line = -1;
   std::string odd;        // the value that made the column text
   int64_t odd_line = -1;  // its line; −1: the first value already was text, or none was
 
+  static constexpr int kNoOffset = INT32_MAX;
+
+  bool is_text() const { return forms.kinds == 0; }
   void add(std::string_view text, int64_t line, const MissingWords& missing);
   // `next` follows this one; its lines count from line_offset
   void merge(const TypeEvidence& next, int64_t line_offset);
+
+ private:
+  void add_facts(const Reads& r);
+  void merge_facts(const TypeEvidence& next);
 };
 
 // How a column is read. `inspect` shows `reason`.
@@ -54,7 +76,11 @@ struct ColumnPlan {
   NumberStyle style = NumberStyle::point;
   int decimals = 0;
   std::string format;
-  int layout = 0;  // of a date's format, in kDateLayouts
+  NumberFormat number;   // of integers and decimals; read by `style` alone unless `dressed`
+  bool dressed = false;  // something stands around the numbers, or blanks between their thousands
+  bool clock = false;    // integers and decimals: times of day or durations
+  std::string arrow;     // the Arrow format, if it is not the default
+  int layout = 0;        // of a date's format, in kDateLayouts
   std::string reason;
   bool forced = false;  // the type was given, not found: it is not refined to constant or identifier
 };

@@ -1,9 +1,13 @@
 #include "models/data/table/types_fill.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "engine/error.h"
 #include "engine/text/printable.h"
+#include "models/data/formats/moments.h"
+#include "models/data/table/number_writer.h"
+#include "models/data/texts/text_kind.h"
 
 namespace tessera {
 namespace {
@@ -11,7 +15,8 @@ namespace {
 constexpr int64_t kFewestIdentifiers = 20;
 
 Fill fill_number(std::string_view text, const ColumnPlan& plan, double& value) {
-  switch (read_number(text, plan.style, value)) {
+  if (plan.clock) return read_clock(text, value) ? Fill::ok : Fill::wrong;
+  switch (plan.dressed ? plan.number.read(text, value) : read_number(text, plan.style, value)) {
     case Reading::ok: break;
     case Reading::too_large: return Fill::too_large;
     case Reading::infinite: return Fill::infinite;
@@ -24,8 +29,9 @@ Fill fill_number(std::string_view text, const ColumnPlan& plan, double& value) {
   return Fill::ok;
 }
 
-const char* expected(ColumnType type) {
-  switch (type) {
+std::string expected(const ColumnPlan& plan) {
+  if (plan.dressed || plan.clock) return "written like " + plan.format;
+  switch (plan.type) {
     case ColumnType::integer: return "an integer";
     case ColumnType::decimal: return "a number";
     case ColumnType::boolean: return "true or false";
@@ -79,15 +85,42 @@ bool is_same_throughout(const Bulk<double>& numbers) {
   return true;
 }
 
-void finish_numbers(Column& column, const std::string& first) {
+// Times of day of which each stands in several rows, such as the quarters of an hour: no other time may come out.
+bool becomes_slots(Column& column) {
+  constexpr size_t kMostSlots = 256, kRowsOfEach = 5;
+  std::vector<double> distinct;
+  for (const double v : column.numbers) {
+    if (v != v) continue;
+    const auto at = std::lower_bound(distinct.begin(), distinct.end(), v);
+    if (at == distinct.end() || *at != v) distinct.insert(at, v);
+    if (distinct.size() > kMostSlots) return false;
+  }
+  if (distinct.empty() || distinct.size() * kRowsOfEach > column.numbers.size()) return false;
+  const NumberWriter writer(column);
+  Dictionary texts;
+  std::string text;
+  column.codes.resize(column.numbers.size());
+  for (size_t i = 0; i < column.numbers.size(); ++i) {
+    text.clear();
+    if (column.numbers[i] == column.numbers[i]) writer.write(column.numbers[i], text);
+    column.codes[i] = text.empty() ? -1 : texts.code(text);
+  }
+  column.values = texts.take_values();
+  column.type = ColumnType::category;
+  column.reason = "times like " + column.format + ", " + counted(static_cast<int64_t>(distinct.size()), "value") +
+                  " that repeat: kept as categories";
+  return true;
+}
+
+void finish_numbers(Column& column, const ColumnPlan& plan, const std::string& first) {
   const auto rows = static_cast<int64_t>(column.numbers.size());
   if (rows > 0 && is_same_throughout(column.numbers)) {
     column.type = ColumnType::constant;
     column.reason = rows == 1 ? "the only row holds \"" + first + '"' : "every row holds \"" + first + '"';
     column.values = {first};
     column.codes.assign(static_cast<size_t>(rows), 0);
-  } else if (column.type == ColumnType::integer && rows >= kFewestIdentifiers && named_like_key(column.name) &&
-             counts_up(column.numbers)) {
+  } else if (column.type == ColumnType::integer && column.format.empty() && rows >= kFewestIdentifiers &&
+             named_like_key(column.name) && counts_up(column.numbers)) {
     column.type = ColumnType::identifier;
     column.reason = "counts the rows: each number is one more than the previous one, and the name is that of a key";
     column.codes.resize(column.numbers.size());
@@ -96,12 +129,13 @@ void finish_numbers(Column& column, const std::string& first) {
       column.codes[i] = static_cast<int32_t>(i);
       column.values.push_back(std::to_string(static_cast<int64_t>(column.numbers[i])));
     }
-  } else {
+  } else if (!plan.clock || !becomes_slots(column)) {
     return;
   }
   column.numbers.release();
   column.decimals = 0;
   column.format.clear();
+  column.arrow.clear();
 }
 
 void finish_codes(Column& column) {
@@ -123,6 +157,19 @@ void finish_codes(Column& column) {
   }
 }
 
+// What its texts are, if they hardly repeat.
+void recognise_texts(Column& column) {
+  const auto distinct = static_cast<int64_t>(column.values.size());
+  if (column.type != ColumnType::identifier &&
+      (column.type != ColumnType::category || distinct < kFewestIdentifiers || 2 * distinct < column.size()))
+    return;
+  const std::vector<std::string_view> texts(column.values.begin(), column.values.end());
+  const TextKind kind = text_kind_of(texts);
+  if (kind == TextKind::plain) return;
+  column.kind = name(kind);
+  if (column.reason != described(kind)) column.reason += std::string(": ") + described(kind);
+}
+
 }  // namespace
 
 Column make_column(const std::string& name, const ColumnPlan& plan, int64_t rows, std::shared_ptr<MemoryLimit> limit) {
@@ -134,6 +181,7 @@ Column make_column(const std::string& name, const ColumnPlan& plan, int64_t rows
   column.reason = plan.reason;
   column.decimals = plan.decimals;
   column.format = plan.format;
+  column.arrow = plan.arrow;
   if (is_numeric(plan.type)) column.numbers.resize(static_cast<size_t>(rows));
   else column.codes.resize(static_cast<size_t>(rows));
   return column;
@@ -200,19 +248,21 @@ void fail_fill(Fill why, const std::string& place, const std::string& column, co
       throw Error(ErrorCode::data, head + "too large for a double (1.8e308).\n  Read the column as text with --types " +
                                        column + "=category, " + as_missing);
     default:
-      throw Error(ErrorCode::data, head + "not " + expected(plan.type) + ".\n  Read the column as text with --types " +
+      throw Error(ErrorCode::data, head + "not " + expected(plan) + ".\n  Read the column as text with --types " +
                                        column + "=category, " + as_missing);
   }
 }
 
 void finish_column(Column& column, const ColumnPlan& plan, Dictionary& dictionary, const std::string& first) {
   if (is_numeric(column.type)) {
-    if (!plan.forced) finish_numbers(column, first);
+    if (!plan.forced) finish_numbers(column, plan, first);
     return;
   }
   column.values = dictionary.take_values();
   if (column.type == ColumnType::boolean) join_spellings(column);
-  if (!plan.forced) finish_codes(column);
+  if (plan.forced) return;
+  finish_codes(column);
+  recognise_texts(column);
 }
 
 }  // namespace tessera

@@ -10,8 +10,9 @@
 #include <unordered_set>
 
 #include "engine/error.h"
+#include "models/data/formats/moments.h"
+#include "models/data/formats/values.h"
 #include "models/data/protection/rare_categories.h"
-#include "models/data/table/types_value.h"
 
 namespace tessera::quality {
 namespace {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/math/philox.h"
+#include "models/data/notice.h"
 #include "models/sampling/calibration/calibration.h"
 #include "models/sampling/calibration/candidate_pool.h"
 #include "models/sampling/calibration/choose_tier.h"
@@ -221,7 +222,7 @@ class Calibrator {
     if (!monitor_.on_progress) return;
     const std::string line = fmt::format("--max-time leaves no time to learn {}: rows come {}.", what,
                                          c_.marginals.empty() ? "as the model makes them" : "through the marginals");
-    monitor_.on_progress({"notice", 0, 0, "", line, true});
+    notice(monitor_, line);
   }
 
   const Encoder& encoder_;

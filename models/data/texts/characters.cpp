@@ -1,6 +1,8 @@
-#include "models/data/identifiers/characters.h"
+#include "models/data/texts/characters.h"
 
 #include <iterator>
+
+#include "models/data/texts/text_kind.h"
 
 namespace tessera {
 namespace {
@@ -15,29 +17,32 @@ constexpr Script kScripts[] = {
     {'0', '9', '0', '9'},
     {'A', 'Z', 'A', 'Z'},
     {'a', 'z', 'a', 'z'},
-    {0x00C0, 0x00D6, 0x00C0, 0x00D6},      // Latin-1, capitals
-    {0x00DF, 0x00F6, 0x00DF, 0x00F6},      // Latin-1, small
-    {0x0100, 0x024F, 0x0100, 0x017F},      // Latin extended
-    {0x0386, 0x03AB, 0x0391, 0x03A1},      // Greek, capitals
-    {0x03AC, 0x03CE, 0x03B1, 0x03C9},      // Greek, small
-    {0x0400, 0x042F, 0x0410, 0x042F},      // Cyrillic, capitals
-    {0x0430, 0x045F, 0x0430, 0x044F},      // Cyrillic, small
-    {0x05D0, 0x05EA, 0x05D0, 0x05EA},      // Hebrew
-    {0x0620, 0x064A, 0x0627, 0x063A},      // Arabic
-    {0x0660, 0x0669, 0x0660, 0x0669},      // Arabic digits
-    {0x06F0, 0x06F9, 0x06F0, 0x06F9},      // Persian digits
-    {0x0904, 0x0939, 0x0905, 0x0939},      // Devanagari
-    {0x0966, 0x096F, 0x0966, 0x096F},      // Devanagari digits
-    {0x0E01, 0x0E2E, 0x0E01, 0x0E2E},      // Thai
-    {0x10D0, 0x10FA, 0x10D0, 0x10F0},      // Georgian
-    {0x2600, 0x27BF, 0x2600, 0x263F},      // pictures of the basic plane
-    {0x3041, 0x3096, 0x3042, 0x3093},      // Hiragana
-    {0x30A1, 0x30FA, 0x30A2, 0x30F3},      // Katakana
-    {0x3400, 0x9FFF, 0x4E00, 0x4E7F},      // Chinese characters
-    {0xAC00, 0xD7A3, 0xAC00, 0xAC7F},      // Hangul
-    {0xFF10, 0xFF19, 0xFF10, 0xFF19},      // wide digits
-    {0x1F300, 0x1FAFF, 0x1F600, 0x1F64F},  // emoji
-    {0x20000, 0x2FFFF, 0x4E00, 0x4E7F},    // more Chinese characters
+    {0x00C0, 0x00D6, 0x00C0, 0x00D6},                                                  // Latin-1, capitals
+    {0x00DF, 0x00F6, 0x00DF, 0x00F6},                                                  // Latin-1, small
+    {0x0100, 0x024F, 0x0100, 0x017F},                                                  // Latin extended
+    {0x0386, 0x03AB, 0x0391, 0x03A1},                                                  // Greek, capitals
+    {0x03AC, 0x03CE, 0x03B1, 0x03C9},                                                  // Greek, small
+    {0x0400, 0x042F, 0x0410, 0x042F},                                                  // Cyrillic, capitals
+    {0x0430, 0x045F, 0x0430, 0x044F},                                                  // Cyrillic, small
+    {0x05D0, 0x05EA, 0x05D0, 0x05EA},                                                  // Hebrew
+    {0x0620, 0x064A, 0x0627, 0x063A},                                                  // Arabic
+    {0x0660, 0x0669, 0x0660, 0x0669},                                                  // Arabic digits
+    {0x06F0, 0x06F9, 0x06F0, 0x06F9},                                                  // Persian digits
+    {0x0904, 0x0939, 0x0905, 0x0939},                                                  // Devanagari
+    {0x0966, 0x096F, 0x0966, 0x096F},                                                  // Devanagari digits
+    {0x0E01, 0x0E2E, 0x0E01, 0x0E2E},                                                  // Thai
+    {0x10D0, 0x10FA, 0x10D0, 0x10F0},                                                  // Georgian
+    {0x2600, 0x27BF, 0x2600, 0x263F},                                                  // pictures of the basic plane
+    {0x3041, 0x3096, 0x3042, 0x3093},                                                  // Hiragana
+    {0x30A1, 0x30FA, 0x30A2, 0x30F3},                                                  // Katakana
+    {0x3400, 0x9FFF, 0x4E00, 0x4E7F},                                                  // Chinese characters
+    {0xAC00, 0xD7A3, 0xAC00, 0xAC7F},                                                  // Hangul
+    {0xFF10, 0xFF19, 0xFF10, 0xFF19},                                                  // wide digits
+    {0x1F300, 0x1FAFF, 0x1F600, 0x1F64F},                                              // emoji
+    {0x20000, 0x2FFFF, 0x4E00, 0x4E7F},                                                // more Chinese characters
+    {kFirstOctet, kFirstOctet + kOctets - 1, kFirstOctet, kFirstOctet + kOctets - 1},  // symbols of text_kind.h
+    {kFirstName, kFirstName + kNames - 1, kFirstName, kFirstName + kNames - 1},
+    {kFirstLastName, kFirstLastName + kNames - 1, kFirstLastName, kFirstLastName + kNames - 1},
 };
 
 constexpr CharacterClass kUnlisted = 0x10000;  // + the block of 128 characters

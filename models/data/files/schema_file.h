@@ -1,0 +1,13 @@
+// A schema file: what a user says of a table's columns, in JSON (docs/data/schema.md).
+#pragma once
+#include <string>
+
+#include "models/data/csv/reader.h"
+
+namespace tessera {
+
+// Adds what the file says to `options`; types that are already given there stay. Error(io) if it cannot be read,
+// Error(usage) naming the file, the column and what is wrong.
+void read_schema_file(const std::string& path, CsvOptions& options);
+
+}  // namespace tessera

@@ -1,0 +1,44 @@
+// Days of the proleptic Gregorian calendar.
+#pragma once
+#include <cstdint>
+
+namespace tessera {
+
+// 0001-01-01 and 9999-12-31 in days since 1970-01-01.
+constexpr int64_t kFirstDay = -719162, kLastDay = 2932896;
+
+struct Civil {
+  int year, month, day;
+};
+
+// Days since 1970-01-01, and back (Hinnant, "chrono-compatible low-level date algorithms").
+inline int64_t days_from_civil(int64_t y, int m, int d) {
+  y -= m <= 2;
+  const int64_t era = (y >= 0 ? y : y - 399) / 400;
+  const int64_t year_of_era = y - era * 400, day_of_year = (153 * (m > 2 ? m - 3 : m + 9) + 2) / 5 + d - 1;
+  return era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719468;
+}
+
+inline Civil civil_from_days(int64_t z) {
+  z += 719468;
+  const int64_t era = (z >= 0 ? z : z - 146096) / 146097;
+  const int64_t day_of_era = z - era * 146097;
+  const int64_t year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+  const int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+  const int64_t mp = (5 * day_of_year + 2) / 153;
+  const int month = static_cast<int>(mp < 10 ? mp + 3 : mp - 9);
+  return {static_cast<int>(year_of_era + era * 400 + (month <= 2)), month,
+          static_cast<int>(day_of_year - (153 * mp + 2) / 5 + 1)};
+}
+
+inline bool is_day(int year, int month, int day) {
+  constexpr int kDays[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  if (year < 1 || month < 1 || month > 12 || day < 1) return false;
+  const bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+  return day <= kDays[month - 1] + (month == 2 && leap);
+}
+
+// Years of two digits lie in 1969 … 2068, as in POSIX.
+constexpr int full_year(int two_digits) { return two_digits + (two_digits < 69 ? 2000 : 1900); }
+
+}  // namespace tessera

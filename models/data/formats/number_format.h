@@ -1,0 +1,56 @@
+// How a column writes its numbers, so that they go out as they came in.
+//
+// As text (Column::format) a number format is a picture in the way of spreadsheets: "$"#,##0.00 · 0,0# "%" · +0 ·
+// 0.000e+00. Quoted text stands before and behind the number; # groups name the separator of thousands; zeros behind
+// the mark are always written, # only where they are needed; a + demands the sign of positive numbers. A - behind the
+// quoted prefix puts the sign there ($-5 instead of -$5). "" means fixed decimals, "%g" the shortest text that reads
+// back equal.
+// Times of day and durations are numbers of seconds; their formats are those of moments.h and durations.h.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "models/data/formats/values.h"
+
+namespace tessera {
+
+struct NumberFormat {
+  std::string prefix, suffix, group;  // group: between thousands
+  char mark = '.';
+  int least = 0, most = 0;  // digits behind the mark: zeros at the end are written up to `least`
+  bool plus = false, sign_inside = false;
+  int exponent = 0;  // its fewest digits; 0: none
+  bool upper_exponent = false, plus_exponent = false;
+
+  std::string text() const;
+  // False: not a picture.
+  static bool parse(std::string_view text, NumberFormat& format);
+  // Appends the number; `decimals`: of the column.
+  void write(double value, std::string& out) const;
+  Reading read(std::string_view text, double& value) const;
+
+  bool operator==(const NumberFormat&) const = default;
+};
+
+// What stands around a number: currencies, per cent, units. False: `text` is not a number with such an affix.
+// `number` has the sign, wherever it was.
+struct NumberAffix {
+  std::string_view prefix, suffix;
+  bool sign_inside = false;
+  std::string number;
+};
+bool split_affix(std::string_view text, NumberAffix& affix);
+
+// The separators of thousands that are neither point nor comma, by number 1 …; 0: the text has none.
+// `out` is the text without them. False: they do not stand between groups of three digits.
+bool remove_groups(std::string_view text, int& separator, int& groups, std::string& out);
+std::string_view group_separator(int number);
+
+// The format of the same numbers for programs: a time of day by the 24-hour clock, others fixed decimals or "%g".
+std::string plain_number(const std::string& format);
+
+bool is_clock_format(const std::string& format);  // a time of day or a duration
+bool read_clock(std::string_view text, double& seconds);
+
+}  // namespace tessera

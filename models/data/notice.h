@@ -1,0 +1,13 @@
+// Lines that a person should see and that stop nothing.
+#pragma once
+#include <string>
+
+#include "engine/run/monitor.h"
+
+namespace tessera {
+
+inline void notice(const Monitor& monitor, const std::string& line) {
+  if (monitor.on_progress) monitor.on_progress({"notice", 0, 0, "", line, true});
+}
+
+}  // namespace tessera

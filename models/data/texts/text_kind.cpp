@@ -1,0 +1,276 @@
+#include "models/data/texts/text_kind.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "models/data/texts/characters.h"
+#include "models/data/texts/names.h"
+
+namespace tessera {
+namespace {
+
+constexpr const char* kKindNames[] = {"plain", "ipv4", "card", "iban", "email", "name"};
+constexpr const char* kDescribed[] = {"",      "IPv4 addresses",   "payment card numbers",
+                                      "IBANs", "e-mail addresses", "names of persons"};
+constexpr std::string_view kDomain = "example.com";
+constexpr size_t kIssuerDigits = 6, kBankAt = 4, kBankCharacters = 4;
+
+bool is_digit(char32_t c) { return c >= '0' && c <= '9'; }
+bool is_capital(char32_t c) { return c >= 'A' && c <= 'Z'; }
+bool is_letter(char32_t c) { return class_of(c) != 0 && !is_digit(c); }
+
+// --- IPv4 ---
+
+std::optional<std::u32string> octets_of(std::string_view text) {
+  std::u32string out;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find('.', at), text.size());
+    const std::string_view octet = text.substr(at, end - at);
+    if (octet.empty() || octet.size() > 3 || (octet.size() > 1 && octet[0] == '0')) return {};
+    char32_t value = 0;
+    for (const char c : octet) {
+      if (!is_digit(static_cast<unsigned char>(c))) return {};
+      value = value * 10 + static_cast<char32_t>(c - '0');
+    }
+    if (value >= kOctets) return {};
+    out += kFirstOctet + value;
+    at = end + 1;
+  }
+  return out.size() == 4 ? std::optional(out) : std::nullopt;
+}
+
+// --- check digits ---
+
+// The digit that makes the sum of Luhn's formula a multiple of ten, for the digits before the last.
+char32_t luhn_digit(std::u32string_view text) {
+  int sum = 0, place = 0;
+  bool last = true;
+  for (size_t i = text.size(); i-- > 0;) {
+    if (!is_digit(text[i])) continue;
+    if (last) {
+      last = false;
+      continue;
+    }
+    int digit = static_cast<int>(text[i] - '0');
+    if (place++ % 2 == 0 && (digit *= 2) > 9) digit -= 9;
+    sum += digit;
+  }
+  return static_cast<char32_t>('0' + (10 - sum % 10) % 10);
+}
+
+size_t last_digit(std::u32string_view text) {
+  size_t at = text.size();
+  while (at > 0 && !is_digit(text[at - 1])) --at;
+  return at - 1;
+}
+
+bool is_card(std::u32string_view text) {
+  const auto digits = std::count_if(text.begin(), text.end(), is_digit);
+  if (digits < 13 || digits > 19 || text[0] < '2' || text[0] > '6') return false;
+  if (!std::all_of(text.begin(), text.end(), [](char32_t c) { return is_digit(c) || c == ' ' || c == '-'; }))
+    return false;
+  return luhn_digit(text) == text[last_digit(text)];
+}
+
+// ISO 13616: the country and the check digits count from the end.
+int remainder_97(std::u32string_view iban) {
+  std::u32string all;
+  for (const char32_t c : iban)
+    if (c != ' ') all += c;
+  std::rotate(all.begin(), all.begin() + 4, all.end());
+  int rest = 0;
+  for (const char32_t c : all)
+    rest =
+        is_digit(c) ? (rest * 10 + static_cast<int>(c - '0')) % 97 : (rest * 100 + static_cast<int>(c - 'A') + 10) % 97;
+  return rest;
+}
+
+bool is_iban(std::u32string_view text) {
+  const auto held = std::count_if(text.begin(), text.end(), [](char32_t c) { return c != ' '; });
+  return held >= 15 && held <= 34 && is_capital(text[0]) && is_capital(text[1]) && is_digit(text[2]) &&
+         is_digit(text[3]) &&
+         std::all_of(text.begin(), text.end(), [](char32_t c) { return is_digit(c) || is_capital(c) || c == ' '; }) &&
+         remainder_97(text) == 1;
+}
+
+// Sets the n-th … characters that are not blanks to `c`.
+void overwrite(std::u32string& text, size_t from, size_t count, char32_t c) {
+  size_t n = 0;
+  for (char32_t& held : text) {
+    if (held == ' ' || held == '-') continue;
+    if (n >= from && n < from + count) held = c;
+    ++n;
+  }
+}
+
+std::u32string finished_iban(std::u32string text) {
+  overwrite(text, 2, 2, '0');
+  const int check = 98 - remainder_97(text);
+  overwrite(text, 2, 1, static_cast<char32_t>('0' + check / 10));
+  overwrite(text, 3, 1, static_cast<char32_t>('0' + check % 10));
+  return text;
+}
+
+// --- mail addresses ---
+
+bool is_email(std::string_view text) {
+  const size_t at = text.find('@');
+  return at != std::string_view::npos && at > 0 && text.find('@', at + 1) == std::string_view::npos &&
+         text.find('.', at + 2) < text.size() - 1 && text.find_first_of(" ,;<>\"") == std::string_view::npos;
+}
+
+// --- names ---
+
+// A word of a name: a capital and letters behind it. Titles end with a point and stay as they are.
+template <class Visit>
+bool for_each_word(std::u32string_view text, Visit&& visit) {
+  size_t words = 0;
+  for (size_t at = 0; at < text.size();) {
+    if (!is_letter(text[at])) {
+      if (is_digit(text[at])) return false;
+      ++at;
+      continue;
+    }
+    size_t end = at;
+    while (end < text.size() && is_letter(text[end])) ++end;
+    const bool title = end < text.size() && (text[end] == '.' || text[end] == '\'');
+    const bool capital = class_of(text[at]) != kLowerClass && end - at > 1 && !is_capital(text[at + 1]);
+    if (!title && !capital) return false;
+    if (!title) visit(at, end), ++words;
+    at = end;
+  }
+  return words > 0 && words <= 4;
+}
+
+// The last word is a family name, and so is one before a comma; "Last, First" has no other.
+bool is_last_name(std::u32string_view text, size_t end) {
+  if (text.find(U',') != std::u32string_view::npos) return end < text.size() && text[end] == ',';
+  return std::none_of(text.begin() + static_cast<std::ptrdiff_t>(end), text.end(), is_letter);
+}
+
+bool is_known(std::string_view word) {
+  return std::find(kFirstNames.begin(), kFirstNames.end(), word) != kFirstNames.end() ||
+         std::find(kLastNames.begin(), kLastNames.end(), word) != kLastNames.end();
+}
+
+bool are_names(std::span<const std::string_view> texts) {
+  size_t shaped = 0, known = 0;
+  for (const std::string_view t : texts) {
+    const std::u32string text = code_points(t);
+    bool any = false;
+    size_t words = 0;
+    const bool fits = for_each_word(text, [&](size_t at, size_t end) {
+      any |= is_known(utf8(std::u32string_view(text).substr(at, end - at)));
+      ++words;
+    });
+    shaped += fits && words >= 2;
+    known += fits && words >= 2 && any;
+  }
+  return shaped * 5 >= texts.size() * 4 && known * 4 >= texts.size();
+}
+
+template <class Symbol>
+std::u32string replace_words(std::u32string_view text, Symbol&& symbol) {
+  std::u32string out;
+  size_t done = 0;
+  const bool fits = for_each_word(text, [&](size_t at, size_t end) {
+    out += text.substr(done, at - done);
+    out += symbol(text.substr(at, end - at), is_last_name(text, end));
+    done = end;
+  });
+  return fits ? out + std::u32string(text.substr(done)) : std::u32string(text);
+}
+
+std::u32string fixed(TextKind kind, std::u32string text) {
+  if (kind == TextKind::card) {
+    overwrite(text, 0, kIssuerDigits, '9');
+    text[last_digit(text)] = '0';
+  } else if (kind == TextKind::iban) {
+    overwrite(text, 2, 2, '0');
+    overwrite(text, kBankAt, kBankCharacters, '0');
+  } else if (kind == TextKind::email) {
+    text.resize(text.find(U'@') + 1);
+    for (const char c : kDomain) text += static_cast<char32_t>(c);
+  }
+  return text;
+}
+
+}  // namespace
+
+const char* name(TextKind kind) { return kKindNames[static_cast<size_t>(kind)]; }
+const char* described(TextKind kind) { return kDescribed[static_cast<size_t>(kind)]; }
+
+bool parse_text_kind(const std::string& text, TextKind& kind) {
+  for (size_t k = 0; k < std::size(kKindNames); ++k)
+    if (text == kKindNames[k]) return kind = static_cast<TextKind>(k), true;
+  return false;
+}
+
+TextKind text_kind_of(std::span<const std::string_view> texts) {
+  constexpr size_t kFewest = 5;
+  if (texts.size() < kFewest) return TextKind::plain;
+  const auto all = [&](auto is) { return std::all_of(texts.begin(), texts.end(), is); };
+  const auto long_enough = [](std::string_view t) { return t.size() >= 13; };
+  if (all([](std::string_view t) { return octets_of(t).has_value(); })) return TextKind::ipv4;
+  if (all([&](std::string_view t) { return long_enough(t) && is_card(code_points(t)); })) return TextKind::card;
+  if (all([&](std::string_view t) { return long_enough(t) && is_iban(code_points(t)); })) return TextKind::iban;
+  if (all(is_email)) return TextKind::email;
+  return are_names(texts) ? TextKind::name : TextKind::plain;
+}
+
+std::u32string encode_text(TextKind kind, std::string_view text, uint64_t turn) {
+  if (kind == TextKind::ipv4) return octets_of(text).value_or(std::u32string());
+  if (kind != TextKind::name) return fixed(kind, code_points(text));
+  uint64_t word = turn;
+  return replace_words(code_points(text), [&](std::u32string_view, bool last) {
+    const auto at = static_cast<char32_t>((word += 31) % kNames);
+    return last ? kFirstLastName + at : kFirstName + at;
+  });
+}
+
+std::optional<std::u32string> symbols_of(TextKind kind, std::string_view text) {
+  if (kind == TextKind::plain) return code_points(text);
+  if (kind != TextKind::name) {
+    const std::u32string symbols = encode_text(kind, text, 0);
+    return decode_text(kind, symbols) == text ? std::optional(symbols) : std::nullopt;
+  }
+  bool known = true;
+  std::u32string out = replace_words(code_points(text), [&](std::u32string_view word, bool last) {
+    const auto& list = last ? kLastNames : kFirstNames;
+    const auto at = std::find(list.begin(), list.end(), utf8(word));
+    known &= at != list.end();
+    return (last ? kFirstLastName : kFirstName) + static_cast<char32_t>(known ? at - list.begin() : 0);
+  });
+  return known ? std::optional(out) : std::nullopt;
+}
+
+std::string decode_text(TextKind kind, std::u32string_view symbols) {
+  std::u32string text(symbols);
+  // Places that took whole classes of characters may have changed what is constant.
+  if (kind == TextKind::email) {
+    if (text.find(U'@') == std::u32string::npos) text += U'@';
+    text = fixed(kind, text);
+  } else if (kind == TextKind::card && std::count_if(text.begin(), text.end(), is_digit) > 1) {
+    text = fixed(kind, text);
+    text[last_digit(text)] = luhn_digit(text);
+  } else if (kind == TextKind::iban && text.size() > kBankAt + kBankCharacters) {
+    text = finished_iban(fixed(kind, text));
+  }
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char32_t c = text[i];
+    if (c >= kFirstOctet && c < kFirstOctet + kOctets) {
+      if (i > 0) out += '.';
+      out += std::to_string(c - kFirstOctet);
+    } else if (c >= kFirstName && c < kFirstName + kNames) {
+      out += kFirstNames[c - kFirstName];
+    } else if (c >= kFirstLastName && c < kFirstLastName + kNames) {
+      out += kLastNames[c - kFirstLastName];
+    } else {
+      append_utf8(c, out);
+    }
+  }
+  return out;
+}
+
+}  // namespace tessera

@@ -1,0 +1,168 @@
+// Formats of numbers, dates and times: what is read goes out as it came in (docs/tables.md).
+#include "models/data/csv/writer.h"
+#include "models/data/formats/moments.h"
+#include "models/data/formats/number_format.h"
+
+#include "models/data/arrow/export.h"
+#include "support.h"
+
+namespace tessera::test {
+namespace {
+
+struct Kept {
+  ColumnType type;
+  std::string format;
+  std::vector<std::string> written;
+};
+
+// A column of these cells, through the reader and the writer.
+Kept keep(const std::vector<std::string>& cells) {
+  std::string text = "c;d\n";
+  for (const std::string& cell : cells) text += cell + ";1\n";
+  Table table = read_text(text);
+  Kept out{table.columns[0].type, table.columns[0].format, {}};
+  const Folder folder;
+  CsvWriteOptions options;
+  options.path = folder.path("out.csv");
+  options.delimiter = ';';
+  options.fsync = false;
+  ArrowArrayStream stream;
+  table_export(std::move(table), &stream);
+  csv_write(&stream, options, Monitor{});
+  std::istringstream lines(read_bytes(options.path));
+  std::string line;
+  std::getline(lines, line);
+  while (std::getline(lines, line)) out.written.push_back(line.substr(0, line.size() - 2));
+  return out;
+}
+
+void expect_kept(ColumnType type, const std::string& format, const std::vector<std::string>& cells) {
+  const Kept kept = keep(cells);
+  EXPECT_STREQ(name(kept.type), name(type)) << cells[0];
+  EXPECT_EQ(kept.format, format) << cells[0];
+  EXPECT_EQ(kept.written, cells) << cells[0];
+}
+
+TEST(Formats, NumbersGoOutAsTheyCameIn) {
+  using enum ColumnType;
+  expect_kept(decimal, "", {"1.25", "-3.50", "0.00"});
+  expect_kept(decimal, "\"$\"#,##0.00", {"$1,061.69", "$5.00", "-$12.50", "$1,234,567.89"});
+  expect_kept(decimal, "\"$\"-0.00", {"$1.69", "$-5.00"});
+  expect_kept(decimal, "0,0\" %\"", {"24,3 %", "0,0 %", "-5,1 %"});
+  expect_kept(integer, "0\" €\"", {"79 €", "5 €"});
+  expect_kept(decimal, "0.0\" kg\"", {"68.4 kg", "101.0 kg"});
+  expect_kept(integer, "0\"%\"", {"5%", "100%"});
+  expect_kept(decimal, "#.##0,00", {"2.481,96", "25,84", "-1.000.000,10"});
+  expect_kept(decimal, "#\xC2\xA0##0,00\" €\"",
+              {"1\xC2\xA0"
+               "234,56 €",
+               "7,00 €"});
+  expect_kept(decimal, "#'##0.00", {"1'234.50", "7.25"});
+  expect_kept(integer, "#,##0", {"1,061", "12", "12,345,678"});
+  expect_kept(integer, "+0", {"+3", "-4", "0"});
+  expect_kept(integer, "0.0", {"3.0", "4.0"});
+  expect_kept(decimal, "0.0##", {"3.0", "2.5", "2.125"});
+  expect_kept(decimal, "0.##", {"3", "2.5", "2.25"});
+  expect_kept(decimal, "0,##", {"3", "2,5", "2,25"});
+  expect_kept(decimal, "0.000e+00", {"2.687e+04", "1.000e-07", "-3.250e+120"});
+  expect_kept(decimal, "0e0", {"1e6", "2e5"});
+  expect_kept(decimal, "%g", {"123456.789", "1e-07", "100000"});
+  expect_kept(decimal, "\"USD \"0.00", {"USD 5.10", "USD 6.25"});
+}
+
+TEST(Formats, WhatIsNoNumberStaysText) {
+  for (const std::vector<std::string>& cells : {std::vector<std::string>{"A12", "A13"},
+                                                {"5 kg", "6 g"},
+                                                {"$5", "6"},
+                                                {"$5", "€6"},
+                                                {"1 year", "2 years"},
+                                                {"12 Main Street", "7 Park Lane"},
+                                                {"221 555 123", "221 555 124"},
+                                                {"007 kg", "008 kg"},
+                                                {"1 23", "4 56"}})
+    EXPECT_STREQ(name(keep(cells).type), "category") << cells[0];
+}
+
+TEST(Formats, AddressesAreNoNumbers) {
+  const Kept all = keep({"192.168.100.102", "192.168.253.199"}), some = keep({"10.0.0.1", "192.168.253.199"});
+  EXPECT_STREQ(name(all.type), "category");
+  EXPECT_STREQ(name(some.type), "category");
+  expect_kept(ColumnType::integer, "#.##0", {"1.234.567.890", "12"});
+}
+
+TEST(Formats, DatesGoOutAsTheyCameIn) {
+  using enum ColumnType;
+  expect_kept(date, "%b %d, %Y", {"May 08, 2023", "Dec 31, 1999"});
+  expect_kept(date, "%b %-d, %Y", {"May 8, 2023", "Dec 31, 1999"});
+  expect_kept(date, "%d-%b-%y", {"08-May-23", "31-Dec-99"});
+  expect_kept(date, "[upper]%d%b%Y", {"08MAY2023", "31DEC1999"});
+  expect_kept(date, "%m/%d/%y", {"05/23/23", "12/31/68"});
+  expect_kept(date, "%Y%m%d", {"20230508", "19991231", "20230509", "20230510", "20230511"});
+  expect_kept(date, "[de]%d. %B %Y", {"08. März 2023", "31. Dezember 1999"});
+  expect_kept(date, "[fr]%-d %B %Y", {"8 février 2023", "31 août 1999"});
+  expect_kept(date, "[es]%d de %B de %Y", {"08 de enero de 2023", "31 de agosto de 1999"});
+  expect_kept(date, "[it]%-d %b %Y", {"8 gen 2023", "31 ago 1999"});
+  expect_kept(date, "[pt]%-d %b %Y", {"8 fev 2023", "31 out 1999"});
+  expect_kept(datetime, "%Y-%m-%dT%H:%M:%S+02:00", {"2023-05-08T03:47:39+02:00", "2023-05-08T00:10:39+02:00"});
+  expect_kept(datetime, "%Y-%m-%dT%H:%M:%S", {"2023-05-08T03:47:39.250000", "2023-05-08T00:10:39.000000"});
+  expect_kept(datetime, "%m/%d/%Y %I:%M %p", {"05/08/2023 03:47 AM", "05/28/2023 12:00 PM"});
+  EXPECT_STREQ(name(keep({"05/08/23", "06/09/23"}).type), "category");
+  double days = 0;
+  EXPECT_TRUE(read_date("01.01.69", "%d.%m.%y", days));
+  EXPECT_EQ(days, -365);
+  EXPECT_TRUE(read_date("31.12.68", "%d.%m.%y", days));
+  EXPECT_EQ(days, static_cast<double>(days_from_civil(2068, 12, 31)));
+}
+
+TEST(Formats, AnInstantIsInUtc) {
+  const Table t = read_text("t,x\n2023-05-08T03:47:39+02:00,1\n2023-05-08T01:47:40Z,2\n");
+  EXPECT_EQ(t.columns[0].type, ColumnType::datetime);
+  EXPECT_EQ(t.columns[0].numbers[1] - t.columns[0].numbers[0], 1);
+  EXPECT_NE(t.columns[0].reason.find("several offsets"), std::string::npos);
+}
+
+TEST(Formats, TimesAndDurationsAreSeconds) {
+  using enum ColumnType;
+  expect_kept(integer, "%I:%M %p", {"03:47 AM", "12:00 PM", "12:05 AM"});
+  expect_kept(integer, "%H:%M", {"03:47", "23:59"});
+  expect_kept(integer, "%-H:%M:%S", {"3:47:05", "23:59:59"});
+  expect_kept(decimal, "%H:%M:%S", {"03:47:05.25", "23:59:59.75"});
+  expect_kept(integer, "%H:%M:%S", {"103:47:05", "02:59:59"});
+  expect_kept(integer, "%-Hh %Mm", {"3h 05m", "12h 00m"});
+  expect_kept(integer, "%D days %H:%M:%S", {"0 days 01:30:00", "12 days 00:00:01"});
+  expect_kept(integer, "PT", {"PT1H30M", "PT45M", "PT5S"});
+  EXPECT_EQ(read_text("a,b\n03:47,1\n04:00,2\n").columns[0].numbers[0], 3 * 3600 + 47 * 60);
+  EXPECT_EQ(read_text("a,b\n03:47,1\n04:00,2\n").columns[0].arrow, "tts");
+}
+
+TEST(Formats, TimesThatRepeatStayCategories) {
+  std::string text = "slot,x\n";
+  for (int i = 0; i < 60; ++i) text += (i % 3 == 0 ? "08:15," : "09:00,") + std::to_string(i) + "\n";
+  const Column c = read_text(text).columns[0];
+  EXPECT_EQ(c.type, ColumnType::category);
+  EXPECT_EQ(c.values, (std::vector<std::string>{"08:15", "09:00"}));
+}
+
+TEST(Formats, TheFormatDoesNotDependOnThePieces) {
+  std::string text = "a,b\n";
+  for (int i = 0; i < 200000; ++i) text += (i == 170000 ? "\"$1,234.5\"," : "$7.25,") + std::to_string(i) + "\n";
+  const Column one = read_text(text, {}, 1).columns[0], many = read_text(text, {}, 4).columns[0];
+  EXPECT_EQ(one.format, many.format);
+  EXPECT_EQ(one.format, "\"$\"#,##0.0#");
+  EXPECT_EQ(one.numbers, many.numbers);
+}
+
+TEST(Formats, PicturesReadBackAsTheSameFormat) {
+  for (const char* text :
+       {"0", "+0.00", "\"$\"#,##0.00", "\"a\"\"b\"-0.0#\"x\"", "#.##0,0##", "0.000E+00\" m\"", "0e00"}) {
+    NumberFormat f;
+    EXPECT_TRUE(NumberFormat::parse(text, f)) << text;
+    EXPECT_EQ(f.text(), text);
+  }
+  NumberFormat f;
+  for (const char* text : {"", "%g", "%d", "#0", "\"open", "0.", "0.0x", "0e", "00"})
+    EXPECT_FALSE(NumberFormat::parse(text, f)) << text;
+}
+
+}  // namespace
+}  // namespace tessera::test

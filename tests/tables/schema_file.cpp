@@ -1,0 +1,59 @@
+// Schema files (docs/data/schema.md): what they set, and what is refused.
+#include "models/data/files/schema_file.h"
+
+#include "support.h"
+
+namespace tessera::test {
+namespace {
+
+CsvOptions read_schema(const std::string& text, CsvOptions options = {}) {
+  const Folder folder;
+  read_schema_file(folder.write("s.json", text), options);
+  return options;
+}
+
+void expect_refused(const std::string& text, std::initializer_list<const char*> parts) {
+  try {
+    read_schema(text);
+    ADD_FAILURE() << text;
+  } catch (const Error& e) { expect_parts(e, ErrorCode::usage, parts); }
+}
+
+TEST(SchemaFile, SetsTypesFormatsAndWhatIsProtected) {
+  const CsvOptions options = read_schema(R"({"missing": ["-99"], "columns": [
+      {"name": "day", "type": "date", "format": "%m/%d/%y", "reason": "ambiguous"},
+      {"name": "code, \"x\"", "type": "category", "rare_categories": "keep"}, {"name": "n", "rare_categories": 10}]})");
+  const Table t = read_text("day,\"code, \"\"x\"\"\",n\n05/08/23,a,-99\n06/09/23,b,1\n", options);
+  EXPECT_EQ(t.columns[0].type, ColumnType::date);
+  EXPECT_EQ(t.columns[0].format, "%m/%d/%y");
+  EXPECT_EQ(t.columns[0].numbers[1] - t.columns[0].numbers[0], 32);
+  EXPECT_EQ(t.columns[1].least_rows, 1);
+  EXPECT_EQ(t.columns[2].least_rows, 10);
+  EXPECT_TRUE(t.columns[2].is_missing(0));
+}
+
+TEST(SchemaFile, TypesOfTheCommandLineWin) {
+  CsvOptions given;
+  given.types = {{"n", "category"}};
+  EXPECT_EQ(read_schema(R"({"columns": [{"name": "n", "type": "integer"}]})", given).types.size(), 1u);
+}
+
+TEST(SchemaFile, MistakesAreNamed) {
+  expect_refused("{", {"s.json", "not JSON"});
+  expect_refused("[]", {"not an object"});
+  expect_refused(R"({"column": []})", {"\"column\"", "Nearest: \"columns\""});
+  expect_refused(R"({"columns": {}})", {"\"columns\" is not a list"});
+  expect_refused(R"({"columns": [{"type": "date"}]})", {"no \"name\""});
+  expect_refused(R"({"columns": [{"name": "a", "type": "float"}]})", {"column \"a\"", "no type \"float\""});
+  expect_refused(R"({"columns": [{"name": "a"}, {"name": "a"}]})", {"twice"});
+  expect_refused(R"({"columns": [{"name": "a", "rare_categories": 0}]})", {"rare_categories", "keep"});
+  expect_refused(R"({"columns": [{"name": 7}]})", {"not a text"});
+  expect_refused(R"({"missing": [1]})", {"not a text"});
+  const CsvOptions other = read_schema(R"({"columns": [{"name": "agee", "type": "integer"}]})");
+  expect_parts(error_of("age,b\n1,2\n", other), ErrorCode::usage, {"\"agee\"", "\"age\""});
+  const CsvOptions rare = read_schema(R"({"columns": [{"name": "agee", "rare_categories": 9}]})");
+  expect_parts(error_of("age,b\n1,2\n", rare), ErrorCode::usage, {"--schema", "\"agee\""});
+}
+
+}  // namespace
+}  // namespace tessera::test

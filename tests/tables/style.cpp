@@ -1,0 +1,128 @@
+// A table goes out in the style of the file it was read from: delimiter, quotes, line ends, byte-order mark.
+#include "models/data/csv/style.h"
+
+#include "models/data/arrow/export.h"
+#include "models/data/csv/writer.h"
+#include "models/data/files/table_file.h"
+#include "support.h"
+
+namespace tessera::test {
+namespace {
+
+// A text through the reader, a stream and the writer.
+std::string written(const std::string& text, bool like_input = true, char delimiter = 0) {
+  const Folder folder;
+  CsvOptions in;
+  in.path = folder.write("in.csv", text);
+  CsvWriteOptions options;
+  options.path = folder.path("out.csv");
+  options.fsync = false;
+  options.like_input = like_input;
+  options.delimiter = delimiter;
+  ArrowArrayStream stream;
+  table_export(read_file(in), &stream);
+  csv_write(&stream, options, Monitor{});
+  return read_bytes(options.path);
+}
+
+TEST(Style, AFileGoesOutAsItCameIn) {
+  for (const char* text : {
+           "a;b\n1,5;x\n2,5;y\n",
+           "a\tb\r\n1\tx\r\n2\ty\r\n",
+           "\xEF\xBB\xBF"
+           "a|b\n1|x\n2|y\n",
+           "\"a\",\"b\"\n1,\"x\"\n2,\"y\"\n",
+           "\"a\",\"b\"\n\"1.0\",\"x\"\n\"2.5\",\"\"\n\"3.0\",\"y\"\n",
+           "a,b\r1,x\r2,y\r",
+           "sep=;\na;b\n1;x\n2;y\n",
+           "\xEF\xBB\xBFsep=;\r\na;b\r\n1;x\r\n2;y\r\n",
+           ",b\n0,x\n1,y\n",
+           "a,b\n\"1,061.50\",x\n\"12.00\",y\n",
+       })
+    EXPECT_EQ(written(text), text);
+}
+
+TEST(Style, PlainIsForPrograms) {
+  EXPECT_EQ(written("\xEF\xBB\xBF"
+                    "a;b;c;d\r\n1.061,50 €;31.12.2020;03:47 PM;08.05.23 10:00\r\n2,00 €;01.01.2021;12:00 "
+                    "AM;28.05.23 10:00\r\n",
+                    false),
+            "a,b,c,d\n1061.5,2020-12-31,15:47:00,2023-05-08T10:00:00\n2.0,2021-01-01,00:00:00,2023-05-28T10:00:00\n");
+}
+
+TEST(Style, AGivenDelimiterWins) {
+  EXPECT_EQ(written("a;b\n1,5;x\n2,5;y\n", true, ','), "a,b\n\"1,5\",x\n\"2,5\",y\n");
+}
+
+TEST(Style, QuotesThatAreNeededAreNoStyle) {
+  EXPECT_EQ(written("a,b\n\"x,y\",1\n\"u,v\",2\n"), "a,b\n\"x,y\",1\n\"u,v\",2\n");
+  EXPECT_TRUE(CsvStyle::parse(read_text("a,b\n\"x,y\",1\n\"u,v\",2\n").dialect).quoted.empty());
+}
+
+TEST(Style, AnIndexWithoutANameIsRead) {
+  const Table t = read_text(",x\n0,a\n1,b\n");
+  EXPECT_EQ(t.columns[0].name, "Unnamed: 0");
+  EXPECT_EQ(t.rows, 2);
+}
+
+TEST(Style, ADelimiterAtTheEndOfEveryLineMakesNoColumn) {
+  const Table t = read_text("a,b,\n1,x,\n2,y,\n");
+  EXPECT_EQ(t.columns.size(), 2u);
+  EXPECT_EQ(read_text("a,b,\n1,x,7\n2,y,\n").columns[2].name, "Unnamed: 2");
+}
+
+TEST(Style, OddFilesAreReadWithALineOfLog) {
+  std::vector<std::string> notices;
+  Monitor monitor;
+  monitor.on_progress = [&](const Progress& p) {
+    if (std::string(p.phase) == "notice") notices.push_back(p.note);
+  };
+  const Folder folder;
+  CsvOptions options;
+  Team team(1);
+  for (const char* text : {",x\n0,a\n1,b\n", "a,b,\n1,x,\n2,y,\n", "sep=;\na;b\n1;2\n3;4\n"}) {
+    options.path = folder.write("t.csv", text);
+    csv_read(options, team, monitor);
+  }
+  ASSERT_EQ(notices.size(), 3u);
+  EXPECT_NE(notices[0].find("Unnamed: 0"), std::string::npos);
+  EXPECT_NE(notices[1].find("ends with a delimiter"), std::string::npos);
+  EXPECT_NE(notices[2].find("sets the delimiter"), std::string::npos);
+}
+
+TEST(Style, EndingsThatAreNotWritten) {
+  for (const char* path : {"a.json", "a.CSV.GZ", "a.csv.zst", "a.xlsx"}) {
+    try {
+      kind_of_output(path);
+      ADD_FAILURE() << path;
+    } catch (const Error& e) { expect_parts(e, ErrorCode::usage, {path, ".csv, .tsv, .parquet"}); }
+  }
+  EXPECT_EQ(kind_of_output("a.Parquet"), FileKind::parquet);
+  EXPECT_EQ(kind_of_output("json"), FileKind::csv);
+  EXPECT_EQ(delimiter_of("a.tsv"), '\t');
+  EXPECT_EQ(delimiter_of("a.csv"), '\0');
+}
+
+TEST(Style, FilesThatAreNoText) {
+  const Folder folder;
+  for (const auto& [bytes, what] : {std::pair{std::string("\x1F\x8B\x08"), "gzip -dc"},
+                                    {std::string("\x28\xB5\x2F\xFD\x00", 5), "zstd -dc"},
+                                    {std::string("PK\x03\x04"), "spreadsheet"}}) {
+    try {
+      check_is_text(folder.write("t.csv", bytes));
+      ADD_FAILURE() << what;
+    } catch (const Error& e) { expect_parts(e, ErrorCode::data, {"t.csv", what}); }
+  }
+  check_is_text(folder.write("t.csv", "a\n1\n"));
+}
+
+TEST(Style, AForeignTextIsAPlainFile) {
+  EXPECT_EQ(CsvStyle::parse("no JSON"), CsvStyle{});
+  EXPECT_EQ(CsvStyle::parse("{\"delimiter\":7,\"line_end\":\"x\",\"quoted\":\"a\"}"), CsvStyle{});
+  CsvStyle style;
+  style.delimiter = ';', style.line_end = "\r\n", style.quoted = {"ä"}, style.quoted_header = true;
+  EXPECT_EQ(CsvStyle::parse(style.text()), style);
+}
+
+}  // namespace
+}  // namespace tessera::test
