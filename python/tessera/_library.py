@@ -184,6 +184,7 @@ class CsvOptions(_Options):
         int32 more_columns
         int64 max_rows
         uint64 sample_seed
+        text schema
         """
     )
 
@@ -196,6 +197,7 @@ class CsvWriteOptions(_Options):
         int32 overwrite
         char delimiter
         pointer written
+        text format
         """
     )
 

@@ -8,6 +8,7 @@ namespace tessera {
 namespace {
 
 constexpr int64_t kMostHours = 100'000'000;
+constexpr double kMostSeconds = 1e12;
 constexpr double kPowers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -152,7 +153,7 @@ void write_duration(double seconds, const std::string& format, int decimals, std
   const bool shows_seconds = format == "PT" || format.find("%S") != std::string::npos;
   const int digits = shows_seconds ? std::clamp(decimals, 0, 6) : 0;
   const double unit = shows_seconds ? 1 / kPowers[digits] : 60;
-  const double held = std::fmax(std::nearbyint(seconds / unit), 0) * unit;
+  const double held = std::fmax(std::nearbyint(std::fmin(seconds, kMostSeconds) / unit), 0) * unit;
   if (format == "PT") return write_iso(held, digits, out);
   const bool with_days = format.rfind("%D", 0) == 0;
   const auto whole = static_cast<int64_t>(held + 1e-9);

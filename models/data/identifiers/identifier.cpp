@@ -110,6 +110,7 @@ uint64_t Identifier::all_weights() const {
 
 // Rows of the column that use up the shape: whole blocks, so that a short last one cannot take more than its share.
 uint64_t Identifier::rows_of(const Places& p, uint64_t weights) {
+  if (p.weight == weights) return p.indices.room();
   const unsigned __int128 blocks = p.indices.room() / p.weight;
   const unsigned __int128 rows = blocks == 0 ? p.indices.room() : blocks * weights;
   return static_cast<uint64_t>(std::min<unsigned __int128>(rows, FreshIndices::kMost));

@@ -1,6 +1,7 @@
 #include "models/data/texts/text_kind.h"
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "models/data/texts/characters.h"
@@ -12,7 +13,7 @@ namespace {
 constexpr const char* kKindNames[] = {"plain", "ipv4", "card", "iban", "email", "name"};
 constexpr const char* kDescribed[] = {"",      "IPv4 addresses",   "payment card numbers",
                                       "IBANs", "e-mail addresses", "names of persons"};
-constexpr std::string_view kDomain = "example.com";
+constexpr std::u32string_view kReserved[] = {U"example.com", U"example.org", U"example.net"};
 constexpr size_t kIssuerDigits = 6, kBankAt = 4, kBankCharacters = 4;
 
 bool is_digit(char32_t c) { return c >= '0' && c <= '9'; }
@@ -189,8 +190,10 @@ std::u32string fixed(TextKind kind, std::u32string text) {
     overwrite(text, 2, 2, '0');
     overwrite(text, kBankAt, kBankCharacters, '0');
   } else if (kind == TextKind::email) {
-    text.resize(text.find(U'@') + 1);
-    for (const char c : kDomain) text += static_cast<char32_t>(c);
+    const size_t domain = text.find(U'@') + 1;
+    const bool reserved = std::any_of(std::begin(kReserved), std::end(kReserved),
+                                      [&](std::u32string_view r) { return text.substr(domain) == r; });
+    if (!reserved) text.replace(domain, std::u32string::npos, kReserved[0]);
   }
   return text;
 }
