@@ -92,7 +92,8 @@ TEST(TextKind, MailAddressesAreAtAReservedDomain) {
 TEST(TextKind, NamesComeFromTheList) {
   const std::vector<std::string> first{"John", "Mary", "Zebulon", "Linda"}, last{"Smith", "Quackenbush", "Jones"};
   const auto texts = drawn(300, [&](uint32_t i) {
-    return first[draw(i, 1) % 4] + (i % 3 == 0 ? " A. " : " ") + last[draw(i, 2) % 3] + std::string(1, 'a' + i % 26);
+    return first[draw(i, 1) % 4] + (i % 3 == 0 ? " A. " : " ") + last[draw(i, 2) % 3] +
+           std::string(1, static_cast<char>('a' + i % 26));
   });
   EXPECT_EQ(kind_of(texts), TextKind::name);
   std::set<std::string> all;

@@ -223,8 +223,14 @@ class PatternLearner {
     if (unique_) drop_narrow();
   }
 
-  // The characters of each class that enough texts have.
+  // The characters of each class that enough texts have, and the texts that have each at a place.
   void count_characters() {
+    constexpr size_t kPlaces = 64;
+    for (const std::u32string& t : seen_)
+      for (size_t p = 0; p < std::min(t.size(), kPlaces); ++p) {
+        if (p == at_place_.size()) at_place_.emplace_back();
+        if (class_of(t[p]) != 0) ++at_place_[p][t[p]];
+      }
     std::unordered_map<char32_t, std::pair<size_t, size_t>>
         texts_with;  // the last text that has it, and the number of texts
     for (size_t i = 0; i < seen_.size(); ++i)
@@ -238,7 +244,7 @@ class PatternLearner {
     for (auto& [cls, characters] : of_class) {
       common_[cls] = 0;
       for (const auto& [count, c] : characters) common_[cls] += count;
-      if (is_ascii_class(cls)) continue;
+      if (is_ascii_class(cls) || characters[0].second >= kFirstOctet) continue;  // known as a whole
       std::sort(characters.begin(), characters.end(), [](const auto& a, const auto& b) {
         return a.first != b.first ? a.first > b.first : a.second < b.second;
       });
@@ -344,10 +350,25 @@ class PatternLearner {
     size_t covered = 0;
     for (const auto& [c, n] : count)
       if (n >= least_) out.seen += c, covered += n;
-    if (static_cast<double>(covered) < kCovered * static_cast<double>(group.size()) ||
-        out.seen.size() > kMostCharacters)
-      out.seen = out.any;
+    const double enough = kCovered * static_cast<double>(group.size());
+    if (static_cast<double>(covered) < enough) out.seen = common_at(place, classes, count, covered);
+    if (static_cast<double>(covered) < enough || out.seen.size() > kMostCharacters) out.seen = out.any;
     return out;
+  }
+
+  // Of a small group: the characters of its classes that enough texts of any shape have at this place, and how many of
+  // the group they cover.
+  std::u32string common_at(size_t place, const std::map<CharacterClass, size_t>& classes,
+                           const std::map<char32_t, size_t>& count, size_t& covered) const {
+    std::u32string common;
+    covered = 0;
+    if (place >= at_place_.size()) return common;
+    for (const auto& [c, n] : at_place_[place]) {
+      if (n < least_ || !classes.contains(class_of(c))) continue;
+      common += c;
+      if (const auto of_group = count.find(c); of_group != count.end()) covered += of_group->second;
+    }
+    return common;
   }
 
   // No shape is shared by enough texts (free text): letters of the most common class, words of the mean length, in a
@@ -444,6 +465,7 @@ class PatternLearner {
   std::vector<std::u32string> seen_;  // the variable parts of kMostLearnt texts
   std::vector<int64_t> rows_;         // of each of them
   std::map<CharacterClass, size_t> common_;
+  std::vector<std::map<char32_t, size_t>> at_place_;
   std::map<CharacterClass, std::u32string> class_characters_;
   Identifier out_;
 };
