@@ -533,7 +533,7 @@ TESSERA_API tessera_status tessera_csv_open(const tessera_context* context, cons
 typedef struct tessera_csv_write_options {
   size_t struct_size;
   int overwrite;    /* 0: an existing file is TESSERA_E_IO */
-  char delimiter;   /* 0: a comma */
+  char delimiter;   /* 0: the one of the input, or a comma */
   int64_t* written; /* may be NULL: receives the rows written */
   /* NULL or "like-input": delimiter, quotes, line ends, numbers and dates as in the input; "plain": for programs */
   const char* format;
