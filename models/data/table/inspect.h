@@ -7,7 +7,7 @@
 namespace tessera {
 
 // {"rows", "columns": [{"name", "type", "reason", "missing", "distinct", …}]}, and by type:
-//   integer, decimal   min, max, mean, decimals ("format": "%g" where the column has no fixed decimals)
+//   integer, decimal   min, max, mean, decimals ("format" where they are not just digits: docs/data/formats.md)
 //   date, datetime     min, max as text in the column's format, format (datetime: decimals of the second)
 //   all others         top: [{"value", "count"}], at most ten, the most frequent first, ties in order of appearance
 // min, max, mean are null if no row has a value.
