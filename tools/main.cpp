@@ -108,7 +108,8 @@ int main(int argc, char** argv) {
   app.failure_message(misuse);
   Program program{app, {}, {}, {}};
   for (int i = 0; i < argc; ++i) program.line += (i == 0 ? "" : " ") + quoted(argv[i]);
-  for (auto* add : {add_fit, add_sample, add_evaluate, add_inspect, add_info, add_plan, add_example}) add(program);
+  for (auto* add : {add_fit, add_sample, add_evaluate, add_inspect, add_info, add_plan, add_estimate, add_example})
+    add(program);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& e) {  // --help, --version

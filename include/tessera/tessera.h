@@ -293,8 +293,7 @@ TESSERA_API tessera_status tessera_resume(const tessera_context* context, const 
  * IO. */
 TESSERA_API tessera_status tessera_checkpoint_remove(const char* path);
 
-/* The same in the background. */
-typedef struct tessera_job tessera_job;
+typedef struct tessera_job tessera_job; /* the same in the background */
 
 typedef struct tessera_job_state {
   size_t struct_size; /* set by the caller */
@@ -319,8 +318,7 @@ TESSERA_API tessera_status tessera_fit_start(const tessera_context* context, con
 TESSERA_API tessera_status tessera_job_poll(tessera_job* job, tessera_job_state* state);
 
 /* Waits until it has finished, at most `seconds`; negative: without limit.
- *   finished  may be NULL; receives 1 or 0.
- * Errors: as tessera_job_poll(); USAGE from a callback of the job itself. */
+ *   finished  may be NULL; receives 1 or 0. Errors: as tessera_job_poll(); USAGE from a callback of the job itself. */
 TESSERA_API tessera_status tessera_job_wait(tessera_job* job, double seconds, int* finished);
 
 /* Asks this job to stop, as tessera_context_cancel() does for a context. Returns at once; the job finishes soon after,
@@ -335,8 +333,7 @@ TESSERA_API tessera_status tessera_job_take_model(tessera_job* job, tessera_mode
 TESSERA_API void tessera_job_free(tessera_job* job);
 
 /* Writes the model atomically: a safetensors file with JSON metadata (docs/file-format.md).
- *   overwrite   0: an existing file is TESSERA_E_IO.
- * Errors: IO, with the file untouched. */
+ *   overwrite   0: an existing file is TESSERA_E_IO. Errors: IO, with the file untouched. */
 TESSERA_API tessera_status tessera_model_save(const tessera_model* model, const char* path, int overwrite);
 
 /* Nothing in a file is executed; every length in it is checked before use. Errors: IO; FORMAT, naming the defect and
@@ -455,9 +452,12 @@ TESSERA_API TESSERA_UNSTABLE tessera_status tessera_rows_to_device(struct ArrowA
 TESSERA_API tessera_status tessera_inspect(const tessera_context* context, struct ArrowArrayStream* rows, char** json);
 
 /* The training step that these rows and options would run: ops, shapes, bytes, FLOPs, the effect of each pass, the
- * memory, the floor. Trains nothing. Consumes rows. Errors: as tessera_fit. */
+ * memory, the floor. Trains nothing. Consumes rows. Errors: as tessera_fit.
+ * tessera_estimate(): what such a fit takes of memory, by part and phase (docs/engine/memory.md). */
 TESSERA_API tessera_status tessera_plan(const tessera_context* context, const tessera_fit_options* options,
                                         struct ArrowArrayStream* rows, char** json);
+TESSERA_API tessera_status tessera_estimate(const tessera_context* context, const tessera_fit_options* options,
+                                            struct ArrowArrayStream* rows, char** json);
 
 typedef struct tessera_evaluate_options {
   size_t struct_size;

@@ -379,6 +379,10 @@ inline std::string plan(const Context& context, Rows rows, const tessera_fit_opt
   const auto o = detail::sized(options);
   return detail::text([&](char** out) { return tessera_plan(context.get(), &o, rows.get(), out); });
 }
+inline std::string estimate(const Context& context, Rows rows, const tessera_fit_options& options = {}) {
+  const auto o = detail::sized(options);
+  return detail::text([&](char** out) { return tessera_estimate(context.get(), &o, rows.get(), out); });
+}
 // `holdout` may be empty.
 inline std::string evaluate(const Context& context, Rows real, Rows synthetic, Rows holdout = {},
                             const tessera_evaluate_options& options = {}) {

@@ -15,6 +15,7 @@
 #include "models/api/support/handles.h"
 #include "models/api/support/lists.h"
 #include "models/data/arrow/import.h"
+#include "models/estimate.h"
 #include "models/registry.h"
 #include "models/training/checkpoint.h"
 
@@ -314,15 +315,32 @@ tessera_status tessera_checkpoint_remove(const char* path) {
   return guarded([&] { Checkpoints::remove(&required(path, "path")); });
 }
 
-tessera_status tessera_plan(const tessera_context* context, const tessera_fit_options* options, ArrowArrayStream* rows,
-                            char** json) {
+namespace {
+
+// A report on a fit that is not made.
+using Describe = nlohmann::json (*)(Table&&, const FitOptions&, Team&, const Monitor&);
+tessera_status describe_fit(Describe describe, const tessera_context* context, const tessera_fit_options* options,
+                            ArrowArrayStream* rows, char** json) {
   return guarded([&] {
     IncomingRows incoming(rows, "rows");
     auto& out = required(json, "json");
-    const FitOptions fit = fit_options(options);
+    FitOptions fit = fit_options(options);
     const GivenTypes types = given_types(options);
     api::Call call(context);
+    fit.device = call.device();
     Table table = table_import(incoming.get(), call.team(), call.monitor(), types);
-    out = give_json(describe_plan(std::move(table), fit, call.team(), call.monitor()));
+    out = give_json(describe(std::move(table), fit, call.team(), call.monitor()));
   });
+}
+
+}  // namespace
+
+tessera_status tessera_plan(const tessera_context* context, const tessera_fit_options* options, ArrowArrayStream* rows,
+                            char** json) {
+  return describe_fit(describe_plan, context, options, rows, json);
+}
+
+tessera_status tessera_estimate(const tessera_context* context, const tessera_fit_options* options,
+                                ArrowArrayStream* rows, char** json) {
+  return describe_fit(estimate_memory, context, options, rows, json);
 }

@@ -17,11 +17,13 @@
 #include "models/data/identifiers/identifier.h"
 #include "models/sampling/row_model.h"
 #include "models/sampling/where.h"
+#include "models/training/checkpoint.h"
 
 namespace tessera {
 namespace {
 
 constexpr int kDefaultBatch = 4096;
+constexpr int64_t kLeastBatch = 16;                        // that a want of memory is tried with
 constexpr int64_t kSlice = 512;                            // rows decoded at a time by one thread
 constexpr int64_t kBlock = 1024, kCalibratedBlock = 4096;  // rows searched for at a time
 constexpr int kDefaultTries = 1 << 16;
@@ -56,14 +58,13 @@ class Rows : public RowStream {
                       name(tier_), calibration.note.empty() ? "" : " (" + calibration.note + ")", name(tier_),
                       name(calibration.chosen)));
     report_.tier = tier_;
-    if (model_->learnt()) build();
+    with_less_memory([] {});
   }
 
   bool next(Table& batch) override {
     while (ready_.empty()) {
       if (next_ >= end_) return false;
-      if (searching()) search();
-      else make_plain();
+      with_less_memory([&] { searching() ? search() : make_plain(); });
     }
     batch = std::move(ready_.front());
     ready_.pop_front();
@@ -92,6 +93,35 @@ class Rows : public RowStream {
                                              static_cast<double>(std::max<int64_t>(report_.candidates, 1)));
   }
 
+  // Rows do not depend on the batch: where memory has no room for it, it is halved, and what failed is begun again.
+  template <class F>
+  void with_less_memory(F&& work) {
+    for (;;) {
+      const SampleReport report = report_;
+      const std::vector<int64_t> failed = failed_;
+      const int64_t tried = tried_;
+      try {
+        if (program_ == nullptr && model_->learnt()) build();
+        work();
+        return;
+      } catch (const Error& e) {
+        if (e.code() != ErrorCode::memory || !halve_batch()) throw;
+      } catch (const std::bad_alloc&) {
+        if (!halve_batch()) throw;
+      }
+      report_ = report, failed_ = failed, tried_ = tried;
+      ahead_.clear(), ready_.clear();
+      begun_ = next_;
+    }
+  }
+  bool halve_batch() {
+    if (batch_ <= kLeastBatch) return false;
+    most_ = batch_ / 2;
+    program_.reset();
+    notice(monitor_, fmt::format("Memory has no room for a batch of {} rows: going on with {}.", batch_, most_));
+    return true;
+  }
+
   void build() {
     // A search generates several candidates per row; a few rows do not need a whole block.
     const int64_t most = searching() ? std::clamp<int64_t>(16 * std::min(end_ - next_, block()), 64, block())
@@ -99,10 +129,12 @@ class Rows : public RowStream {
     // At least two: with one row a bias and a batch have the same shape, sums would be computed in another order, and
     // the row's last bits would differ.
     batch_ = std::max<int64_t>(std::min<int64_t>(options_.batch > 0 ? options_.batch : kDefaultBatch, most), 2);
+    batch_ = std::min(batch_, most_);
     method_ = model_->method();
     std::vector<AllowedLevels> allowed;
     if (!where_.empty()) allowed = allowed_levels();
     generator_ = method_->row_generator(model_->kept, allowed, options_.seed, team_);
+    proposed_terms_.clear();
     for (const AllowedLevels& a : allowed)
       for (size_t t = 0; t < where_.terms.size(); ++t)
         if (where_.terms[t].column == a.span->column) proposed_terms_.push_back(t);
@@ -467,8 +499,8 @@ class Rows : public RowStream {
   uint64_t condition_ = 0;  // fingerprint of the text of `where`; 0: none
   std::unique_ptr<RowMethod> method_;
   std::unique_ptr<RowGenerator> generator_;
-  std::vector<size_t> proposed_terms_;  // terms on columns whose levels the method proposes
-  int64_t batch_ = 0;
+  std::vector<size_t> proposed_terms_;    // terms on columns whose levels the method proposes
+  int64_t batch_ = 0, most_ = INT64_MAX;  // most_: that memory has room for, as far as is known
   std::unique_ptr<Program> program_;
   int64_t code_width_ = 0, alpha_width_ = 0;
   std::deque<std::vector<Candidate>> ahead_;  // of plain rows: started but not decoded yet

@@ -121,6 +121,9 @@ TEST_F(Misuse, Handles) {
       "tessera_plan", [&](const void* h) { return tessera_plan(as<tessera_context>(h), nullptr, rows(), &text_); },
       no_context);
   bad_handles(
+      "tessera_estimate",
+      [&](const void* h) { return tessera_estimate(as<tessera_context>(h), nullptr, rows(), &text_); }, no_context);
+  bad_handles(
       "tessera_inspect", [&](const void* h) { return tessera_inspect(as<tessera_context>(h), rows(), &text_); },
       no_context);
   bad_handles(
@@ -294,6 +297,8 @@ TEST_F(Misuse, Nulls) {
   usage("tessera_inspect", "no place for the text", tessera_inspect(g.context, rows(), nullptr));
   usage("tessera_plan", "no rows", tessera_plan(g.context, nullptr, nullptr, &text_));
   usage("tessera_plan", "no place for the text", tessera_plan(g.context, nullptr, rows(), nullptr));
+  usage("tessera_estimate", "no rows", tessera_estimate(g.context, nullptr, nullptr, &text_));
+  usage("tessera_estimate", "no place for the text", tessera_estimate(g.context, nullptr, rows(), nullptr));
   usage("tessera_evaluate", "no rows", tessera_evaluate(g.context, nullptr, nullptr, nullptr, nullptr, &text_));
   usage("tessera_evaluate", "one table", tessera_evaluate(g.context, nullptr, rows(), nullptr, nullptr, &text_));
   usage("tessera_evaluate", "no place for the text",
@@ -360,6 +365,9 @@ TEST_F(Misuse, StructsOfImpossibleSizeOrFromTheFuture) {
       tessera_fit_options{});
   each(
       "tessera_plan", [&](auto* o) { return tessera_plan(g.context, o, rows(), &text_); }, tessera_fit_options{});
+  each(
+      "tessera_estimate", [&](auto* o) { return tessera_estimate(g.context, o, rows(), &text_); },
+      tessera_fit_options{});
   each(
       "tessera_sample", [&](auto* o) { return tessera_sample(g.context, g.model, 0, 1, o, &out); },
       tessera_sample_options{});

@@ -24,4 +24,5 @@ void add_evaluate(Program& program);
 void add_inspect(Program& program);
 void add_info(Program& program);
 void add_plan(Program& program);
+void add_estimate(Program& program);
 void add_example(Program& program);

@@ -1,6 +1,8 @@
-// tessera plan data.csv
+// tessera plan data.csv, tessera estimate data.csv: what a fit would do and take.
 #include <fmt/format.h>
 
+#include <CLI/Option.hpp>
+#include <CLI/Validators.hpp>
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
@@ -17,6 +19,7 @@ struct Arguments {
   CsvArguments csv;
   FitArguments fit;
   std::string device = "cpu";
+  uint64_t memory_limit = 0;
 };
 
 std::string scaled(double amount, double unit) {
@@ -152,6 +155,46 @@ void run(const SharedOptions& shared, const Arguments& a) {
   else print_page(a.device == "cpu" ? page(plan) : launches(plan));
 }
 
+std::string size_of(const Json& json, const char* key) { return text::bytes(json.at(key).get<int64_t>()); }
+
+std::string estimate_page(const Json& e) {
+  std::string out = fmt::format("What fit takes: {}, preset {}, {}, {}.\n\n", e["method"].get<std::string>(),
+                                e["preset"].get<std::string>(), text::counted(e["rows"].get<int64_t>(), "rows"),
+                                text::counted(e["threads"].get<int64_t>(), "threads"));
+  text::Table t({{"phase"},
+                 {"batch", Side::right},
+                 {"weights", Side::right},
+                 {"moments", Side::right},
+                 {"activations", Side::right},
+                 {"scratch", Side::right},
+                 {"together", Side::right},
+                 {"if all were kept", Side::right}});
+  for (const Json& p : e["phases"])
+    t.add({p["phase"].get<std::string>(), std::to_string(p["batch"].get<int64_t>()), size_of(p, "weights_bytes"),
+           size_of(p, "moments_bytes"), size_of(p, "activation_bytes"), size_of(p, "scratch_bytes"),
+           size_of(p, "bytes"), size_of(p, "bytes_without_recompute")});
+  out += t.str(0);
+  out += fmt::format("\ntable     {}, {} encoded, {} held out\n", size_of(e, "table_bytes"),
+                     size_of(e, "encoded_bytes"), size_of(e, "held_out_bytes"));
+  if (e["device"] != "cpu") out += fmt::format("device    {}\n", size_of(e, "device_bytes"));
+  return out + fmt::format("limit     {} is the smallest --memory-limit that reading and training keep to\n",
+                           size_of(e, "limit_bytes"));
+}
+
+void run_estimate(const SharedOptions& given, const Arguments& a) {
+  tessera_fit_options options = a.fit.options();
+  options.source = a.data.c_str();
+  tessera::check_fit_options(options);
+  SharedOptions shared = given;
+  shared.memory_limit = a.memory_limit;
+  Session session(shared);
+  const Json estimate = Json::parse(
+      tessera::estimate(session.context(), tessera::read_table(session.context(), {a.data}, a.csv.options()), options));
+  session.progress().clear();
+  if (shared.json) print(estimate.dump(2) + "\n");
+  else print_page(estimate_page(estimate));
+}
+
 }  // namespace
 
 void add_plan(Program& program) {
@@ -165,4 +208,18 @@ void add_plan(Program& program) {
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });
+}
+
+void add_estimate(Program& program) {
+  CLI::App* command = program.add("estimate", "Prints the memory that a fit takes, by part and phase; trains nothing");
+  auto a = std::make_shared<Arguments>();
+  command->add_option("data", a->data, "CSV file, or - for standard input")->required();
+  a->fit.add_to(*command);
+  a->csv.add_to(*command);
+  command
+      ->add_option("--memory-limit", a->memory_limit,
+                   "Limit that training repeats values for, as for fit: 500MB, 4G (default: none)")
+      ->transform(CLI::AsSizeValue(false));
+  program.add_device(*command);
+  command->callback([&program, a] { program.run = [&program, a] { run_estimate(program.shared, *a); }; });
 }

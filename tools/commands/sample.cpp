@@ -18,9 +18,12 @@ struct Arguments {
   int batch_size = 0, max_tries = 0;
   double min_yield = 0;
   bool force = false;
+  uint64_t memory_limit = 0;
 };
 
-void run(const SharedOptions& shared, const Arguments& a) {
+void run(const SharedOptions& given, const Arguments& a) {
+  SharedOptions shared = given;
+  shared.memory_limit = a.memory_limit;
   const bool pipe = a.output == "-";
   if (pipe && shared.json)
     throw tessera::Error(TESSERA_E_USAGE, "--json and --output - both need standard output. Write the rows to a file.");
@@ -111,6 +114,11 @@ void add_sample(Program& program) {
       ->add_option("--batch-size", a->batch_size,
                    "Rows generated at a time; does not change any row (default: automatic)")
       ->check(positive);
+  command
+      ->add_option(
+          "--memory-limit", a->memory_limit,
+          "Limit of host memory, such as 500MB or 4G: batches become smaller where it needs that (default: none)")
+      ->transform(CLI::AsSizeValue(false));
   program.add_device(*command);
   command->add_option("--delimiter", a->delimiter, "Delimiter: a character, or tab (default: the input's)");
   command

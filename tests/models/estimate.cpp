@@ -1,0 +1,81 @@
+// What an estimate says is what a fit takes.
+#include "models/estimate.h"
+
+#include <nlohmann/json.hpp>
+
+#include "models/tables.h"
+
+namespace tessera::whole {
+namespace {
+
+Table people(int64_t rows, int columns) {
+  std::vector<Column> all;
+  for (int j = 0; j < columns; ++j) {
+    const auto stream = static_cast<uint32_t>(3 * j);
+    all.push_back(numbers_by(
+        "n" + std::to_string(j), ColumnType::decimal, rows, [&](int64_t i) { return normal(i, stream); }, 2));
+    all.push_back(texts_by("t" + std::to_string(j), ColumnType::category, rows, [&](int64_t i) {
+      return "v" + std::to_string(static_cast<int>(4 * uniform(i, stream + 2)));
+    }));
+  }
+  return table(std::move(all));
+}
+
+// Without what follows training: statistics of a population, a prior.
+FitOptions options_of(const std::string& method) {
+  FitOptions o = method == "ctgan"  ? quick(1, 100, "paper")
+                 : method == "tvae" ? quick_tvae(1, 100, "paper")
+                                    : quick_made(1);
+  if (method == "timegan") {
+    o = FitOptions();
+    o.method = method;
+    apply_preset(o);
+    o.sequences.length = 40;
+    for (const auto& [key, value] : {std::pair{"iterations", "1"}, {"hidden_dim", "16"}, {"batch_size", "32"}})
+      set(o, key, value);
+  }
+  o.calibrate = Tier::off;
+  o.recompute = Recompute::off;
+  return o;
+}
+
+TEST(Estimate, ALimitOfThatSizeIsEnoughAndLessIsNot) {
+  for (const std::string method : {"ctgan", "tvae", "made", "timegan"})
+    for (const auto& [rows, columns] : {std::pair{300, 1}, {900, 3}, {2000, 8}}) {
+      const FitOptions o = options_of(method);
+      Team team(2);
+      const nlohmann::json e = estimate_memory(people(rows, columns), o, team, Monitor{});
+      const auto bytes = e["training_bytes"].get<int64_t>();
+      const auto fits = [&](int64_t limit) {
+        Team bounded(2, std::make_shared<MemoryLimit>(limit));
+        try {
+          Model::fit(people(rows, columns), o, bounded, Monitor{});
+          return true;
+        } catch (const Error& error) {
+          EXPECT_EQ(error.code(), ErrorCode::memory) << error.what();
+          return false;
+        }
+      };
+      EXPECT_TRUE(fits(e["limit_bytes"].get<int64_t>())) << method << ", " << rows << " rows " << e.dump();
+      EXPECT_FALSE(fits(bytes * 95 / 100)) << method << ", " << rows << " rows";
+    }
+}
+
+TEST(Estimate, PartsAddUp) {
+  Team team(2);
+  for (const std::string method : {"ctgan", "tvae", "made", "timegan"}) {
+    const nlohmann::json e = estimate_memory(people(600, 2), options_of(method), team, Monitor{});
+    int64_t most = 0;
+    for (const auto& p : e["phases"]) {
+      const auto of = [&](const char* key) { return p.at(key).get<int64_t>(); };
+      EXPECT_EQ(of("bytes"), of("state_bytes") + of("activation_bytes") + of("scratch_bytes")) << method;
+      EXPECT_LE(of("weights_bytes") + of("moments_bytes"), of("state_bytes")) << method;
+      most = std::max(most, of("bytes"));
+    }
+    EXPECT_EQ(most, e["training_bytes"].get<int64_t>()) << method;
+    EXPECT_GE(e["limit_bytes"].get<int64_t>(), most) << method;
+  }
+}
+
+}  // namespace
+}  // namespace tessera::whole
