@@ -61,7 +61,7 @@ TEST(Jobs, OptionsAndContextNeedNotLiveOn) {
   auto widths = std::make_unique<std::vector<int32_t>>(std::vector<int32_t>{32, 32});
   auto source = std::make_unique<std::string>("somewhere");
   tessera_fit_options o = quick();
-  o.generator_dim = widths->data(), o.generator_layers = 2, o.source = source->c_str();
+  o.method = "ctgan", o.generator_dim = widths->data(), o.generator_layers = 2, o.source = source->c_str();
   tessera::Job job(*context, tessera::example(*context, "people", 200, 1), o);
   widths.reset(), source.reset(), context.reset();
   EXPECT_NE(job.model().describe().find("somewhere"), std::string::npos);
