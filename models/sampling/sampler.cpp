@@ -15,9 +15,9 @@
 #include "engine/run/compile.h"
 #include "kernels/math/philox.h"
 #include "models/data/identifiers/identifier.h"
+#include "models/data/notice.h"
 #include "models/sampling/row_model.h"
 #include "models/sampling/where.h"
-#include "models/training/checkpoint.h"
 
 namespace tessera {
 namespace {

@@ -7,7 +7,7 @@
 #include "engine/error.h"
 #include "engine/passes/passes.h"
 #include "engine/run/footprint.h"
-#include "models/training/checkpoint.h"
+#include "models/data/notice.h"
 
 namespace tessera {
 namespace {
