@@ -18,7 +18,8 @@ struct Random {
   enum Kind : int { uniform, normal, bernoulli } kind;
   int purpose;
   int64_t rows, cols;
-  double keep;  // bernoulli: probability of 1
+  double keep;        // bernoulli: probability of 1
+  int64_t first = 0;  // the first row is this one of the batch: a rank draws its own rows
   bool operator==(const Random&) const = default;
 };
 
@@ -39,6 +40,7 @@ struct Fill {  // [rows, cols] = value
 struct DrawConditions {
   int purpose;
   int64_t rows, columns, table_rows;
+  int64_t first = 0;  // as in Random
   bool operator==(const DrawConditions&) const = default;
 };
 
@@ -374,6 +376,22 @@ struct Report {
   bool operator==(const Report&) const = default;
 };
 
+// ---- between ranks ------------------------------------------------------------------------------
+// How a step reaches the other ranks (engine/comm/communicator.h owns it). `stream`: a device's, on which the call is
+// queued; nullptr on the processor. False: another rank is gone or has failed, and the step stops.
+struct Wires {
+  void* communicator;
+  // the bytes of rank r go to `to` + r·apart
+  bool (*all_gather)(void* communicator, const void* from, void* to, int64_t bytes, int64_t apart, void* stream);
+};
+// The rows of all ranks, one below the other. in order [1, 1] (in place and unchanged: ops that share it run one after
+// the other, on every rank in the same order), x [1, n] · out order, all [ranks, n]
+struct AllGather {
+  const Wires* wires;
+  int64_t ranks;
+  bool operator==(const AllGather&) const = default;
+};
+
 // A row's spans, as kernels read them (the engine owns the arrays).
 struct SpanTable {  // spans lie side by side, in order
   struct Item {
@@ -457,6 +475,7 @@ struct Parts {
   X(RecurrentGrad, recurrent_grad, Parts::rows) \
   X(RecurrentInputGrad, recurrent_input_grad, Parts::rows) \
   X(RecurrentWgrad, recurrent_wgrad, Parts::cols) \
+  X(AllGather, all_gather, Parts::whole) \
   X(Adam, adam, Parts::cols | Parts::elements) \
   X(CountAbove, count_above, Parts::whole) \
   X(Average, average, Parts::cols | Parts::elements) \

@@ -15,7 +15,13 @@ struct Rule<Matmul> {
     return {.rows = cut ? Follows::of(addend.with(0, 2)) : none,
             .cols = cut ? Follows::of(op.trans_b ? addend : addend.with(1, 2)) : none,
             .elements = none,
-            .batch = !op.trans_a};
+            .batch = !op.trans_a,
+            .sums = op.trans_a && !op.trans_b ? factors(op) : OperandSet{}};
+  }
+  static OperandSet factors(const Matmul& op) {
+    OperandSet a;
+    for (int i = 0; i < 2 * op.pairs; ++i) a = a.with(static_cast<size_t>(i), OperandSet::kBits);
+    return a;
   }
   static int64_t depth(const Matmul& op, const Shapes& in, int pair) {
     const Shape a = in[static_cast<size_t>(2 * pair)];
@@ -58,7 +64,8 @@ struct Rule<BlockMatmul> {
     return {.rows = rows ? Follows::of({0, 2}) : Follows::never(),
             .cols = Follows::never(),
             .elements = Follows::never(),
-            .batch = rows};
+            .batch = rows,
+            .sums = rows ? OperandSet{} : OperandSet{0, 1}};
   }
   static std::vector<Result> infer(const BlockMatmul& op, const Shapes& in) {
     const BlockTable& b = *op.blocks;
@@ -156,7 +163,8 @@ struct Rule<SparseWgrad> {
     return {.rows = Follows::never(),
             .cols = Follows::of({2, 3}),
             .elements = Follows::never(),
-            .zero = {op.addend ? Zero::unknown : Zero::if_any, {2}}};
+            .zero = {op.addend ? Zero::unknown : Zero::if_any, {2}},
+            .sums = {0, 1, 2}};
   }
   static std::vector<Result> infer(const SparseWgrad& op, const Shapes& in) {
     return {{{in[0].cols / op.per * op.width, in[2].cols}}};

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "engine/ops/batch_norm.h"
+#include "engine/ops/collective.h"
 #include "engine/ops/copy.h"
 #include "engine/ops/elementwise.h"
 #include "engine/ops/matmul.h"

@@ -86,7 +86,10 @@ struct Traits {
   OperandSet gathers{};     // inputs read only where other inputs say: of these no more is read than comes out
   bool batch = false;       // its rows are those of a batch, the unit that fused launches cut
   bool normalises = false;  // reduces columns before it makes them: what it reads is best made column by column
-  bool scalars = false;     // works on numbers, [1, 1] each: cut by columns, it counts as one
+  // inputs whose rows it adds up: its results for parts of their rows are summands of the whole, and the other inputs
+  // belong to one of them
+  OperandSet sums{};
+  bool scalars = false;  // works on numbers, [1, 1] each: cut by columns, it counts as one
   Tiles tiles{};
 };
 

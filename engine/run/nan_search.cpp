@@ -21,6 +21,12 @@ void Program::snapshot() {
   kept_ = true;
 }
 
+void Program::rewind() {
+  if (device_) device_->restore_state();
+  else std::memcpy(state_.data(), snapshot_.data(), snapshot_.size());
+  *step_ = snapshot_step_;
+}
+
 std::string Program::first_bad(const Phase& phase) const {
   for (const Ready& r : phase.calls)
     for (int k = 0; k < r.call.outputs; ++k) {
@@ -42,9 +48,7 @@ std::string Program::diagnose() {
   const int64_t bad = step_->bad;
   if (bad < 0 || !kept_) return "";
   if (!chains_.phases.empty()) return diagnose_apart();
-  if (device_) device_->restore_state();
-  else std::memcpy(state_.data(), snapshot_.data(), snapshot_.size());
-  *step_ = snapshot_step_;
+  rewind();
   run(bad - step_->step);
   if (device_) device_->set_step(*step_);
   std::string found;

@@ -111,6 +111,7 @@ class Program {
   // The state before a run of steps, to find the cause of a NaN: replays up to the failing step and names the first
   // value that is not finite.
   void snapshot();
+  void rewind();  // back to it, with the step it was taken at
   std::string diagnose();
 
  private:

@@ -1,5 +1,5 @@
-// fill, reshape, slice_rows, slice_cols, concat_rows, concat_cols: moves. Placement turns most of them into views of
-// other storage; those are not run.
+// fill, reshape, slice_rows, slice_cols, concat_rows, concat_cols, all_gather: moves. Placement turns most of them into
+// views of other storage; those are not run.
 #include "kernels/cpu/tables.h"
 
 namespace tessera::TESSERA_ISA {
@@ -79,6 +79,15 @@ void concat_cols_run(const Call& call, int64_t tile, void*) {
   }
 }
 
+// The communicator moves the bytes; one thread waits for it.
+int64_t one_exchange(const Call&) { return 1; }
+void all_gather_run(const Call& call, int64_t, void*) {
+  const Wires& wires = *static_cast<const AllGather*>(call.op)->wires;
+  const Bytes x(call.in[1]), out(call.out[1]);
+  if (!wires.all_gather(wires.communicator, x.at(0, 0), out.at(0, 0), x.cols * x.item, out.ld * out.item, nullptr))
+    call.state->bad = call.state->step;
+}
+
 }  // namespace
 
 TESSERA_KERNEL(fill, row_tiles, fill_run<T>, nullptr)
@@ -87,5 +96,6 @@ TESSERA_KERNEL(slice_rows, row_tiles, slice_rows_run, nullptr)
 TESSERA_KERNEL(slice_cols, row_tiles, slice_cols_run, nullptr)
 TESSERA_KERNEL(concat_rows, row_tiles, concat_rows_run, nullptr)
 TESSERA_KERNEL(concat_cols, row_tiles, concat_cols_run, nullptr)
+TESSERA_KERNEL(all_gather, one_exchange, all_gather_run, nullptr)
 
 }  // namespace tessera::TESSERA_ISA

@@ -140,7 +140,7 @@ void run(const Call& call, int64_t tile, void*) {
   uint32_t words[kWords];
   T made[kWords];
   for (int64_t i = r.begin; i < r.end; ++i) {
-    const Counter key = row_key(call, call.in[0], i, op.purpose);
+    const Counter key = row_key(call, call.in[0], i, op.purpose, op.first);
     for (int64_t c = 0; c < out.cols; c += kWords) {
       philox_lanes(static_cast<uint32_t>(c / 4), key, k0, k1, words);
       convert(op, words, made);

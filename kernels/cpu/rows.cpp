@@ -21,7 +21,7 @@ void draw_run(const Call& call, int64_t tile, void*) {
   const uint32_t k0 = static_cast<uint32_t>(call.state->seed), k1 = static_cast<uint32_t>(call.state->seed >> 32);
   const Range r = piece(tile, kRows, condition.rows);
   for (int64_t i = r.begin; i < r.end; ++i) {
-    const RowKey key = row_key(call, call.in[4], i, op.purpose);
+    const RowKey key = row_key(call, call.in[4], i, op.purpose, op.first);
     const Philox w = philox(0, key.c1, key.c2, key.c3, k0, k1);
     if (op.columns == 0) {
       condition.row(i)[0] = -1;

@@ -1,5 +1,5 @@
-// fill, reshape, slice_rows, slice_cols, concat_rows, concat_cols: moves. Placement turns most of them into views of
-// other storage; those are not run.
+// fill, reshape, slice_rows, slice_cols, concat_rows, concat_cols, all_gather: moves. Placement turns most of them into
+// views of other storage; those are not run.
 //   8 bytes per element, bandwidth-bound; no synchronisation, exact. Indices and reals are both moved as 4-byte words.
 #include "kernels/gpu/dialect/map.cuh"
 
@@ -142,6 +142,14 @@ void reshape_run(const Call& call, int64_t, void* scratch) {
   }
 }
 
+// Queued on the step's stream by the communicator: there is no kernel of ours.
+void all_gather_run(const Call& call, int64_t, void* scratch) {
+  const Wires& wires = *static_cast<const AllGather*>(call.op)->wires;
+  const View &x = call.in[1], &out = call.out[1];
+  (void)wires.all_gather(wires.communicator, x.data, out.data, x.cols * x.item_bytes, out.ld * out.item_bytes,
+                         gpu_context(scratch).stream);
+}
+
 }  // namespace
 
 Kernel fill_entry() { return {one_if_any, fill_run, nullptr}; }
@@ -150,5 +158,6 @@ Kernel slice_rows_entry() { return {one_if_any, slice_rows_run, nullptr}; }
 Kernel slice_cols_entry() { return {one_if_any, slice_cols_run, nullptr}; }
 Kernel concat_rows_entry() { return {one_if_any, concat_rows_run, nullptr}; }
 Kernel concat_cols_entry() { return {one_if_any, concat_cols_run, nullptr}; }
+Kernel all_gather_entry() { return {one_if_any, all_gather_run, nullptr}; }
 
 }  // namespace tessera::gpu

@@ -21,8 +21,7 @@ void random_run(const Call& call, int64_t, void* scratch) {
   const View& out = call.out[0];
   const int chunks = static_cast<int>(blocks_for(out.cols, kChunk));
   launch({dim3(grid_of(out.rows * chunks, kThreads)), dim3(kThreads), 0, gpu_context(scratch).stream}, "random",
-         random_kernel, RandomSource{op.kind, op.purpose, static_cast<float>(op.keep)}, Mat<const int32_t>(call.in[0]),
-         target(out), call.state, chunks);
+         random_kernel, random_source(op), Mat<const int32_t>(call.in[0]), target(out), call.state, chunks);
 }
 
 }  // namespace

@@ -1,10 +1,28 @@
-// reshape, slice_rows, slice_cols, concat_rows, concat_cols, as kernels: placement turns most of them into views, these
-// are what is left. Exact.
+// all_gather; reshape, slice_rows, slice_cols, concat_rows, concat_cols, as kernels: placement turns most of these into
+// views, they are what is left. Exact.
+#include <cstring>
+
 #include "op_case.h"
 
 namespace tessera::oracle {
+namespace {
+
+// Ranks that all hold the same.
+int echoing_ranks = 3;
+const Wires kEcho{&echoing_ranks, [](void* ranks, const void* from, void* to, int64_t bytes, int64_t apart, void*) {
+                    for (int r = 0; r < *static_cast<int*>(ranks); ++r)
+                      std::memcpy(static_cast<char*>(to) + r * apart, from, static_cast<size_t>(bytes));
+                    return true;
+                  }};
+
+}  // namespace
 
 void view_cases(Cases& cases) {
+  for (const int64_t n : {1, 33, 1025})
+    cases.push_back(
+        {"of ranks that hold the same", AllGather{&kEcho, 3}, {real(1, 1), real(1, n)}, [](const Grids& in) {
+           return Grids{in[0], grid(3, in[1].cols, [&](int64_t, int64_t k) { return in[1](0, k); })};
+         }});
   for (const auto& [r, c, p, q] : {std::tuple{6, 35, 21, 10}, {1, 65, 65, 1}, {31, 2, 1, 62}, {10, 33, 1, 330}})
     cases.push_back({"same elements", Reshape{p, q}, {real(r, c)}, [p = p, q = q](const Grids& in) {
                        Grid y = in[0];

@@ -1,16 +1,17 @@
-// The identity of a row for the random number generator: its index in the batch and the step, or its own identity if
-// `rows` is given.
+// The identity of a row for the random number generator: its index in the batch, of which the op's first row is row
+// `first`, and the step; or its own identity if `rows` is given.
 #pragma once
 #include "kernels/gpu/bodies/chain.cuh"
 #include "kernels/math/philox.h"
 
 namespace tessera::gpu {
 
-__device__ inline Counter row_key(const StepState& state, const Mat<const int32_t>& rows, int row, int purpose) {
+__device__ inline Counter row_key(const StepState& state, const Mat<const int32_t>& rows, int row, int purpose,
+                                  int first) {
   const auto p = static_cast<uint32_t>(purpose);
   if (!rows) {
     const auto step = static_cast<uint64_t>(state.step);
-    return counter(p, static_cast<uint32_t>(row) | step << 32, static_cast<uint32_t>(step >> 32));
+    return counter(p, static_cast<uint32_t>(first + row) | step << 32, static_cast<uint32_t>(step >> 32));
   }
   const int32_t* id = rows.row(row);
   return counter(p, static_cast<uint32_t>(id[0]) | static_cast<uint64_t>(static_cast<uint32_t>(id[1])) << 32,
@@ -30,12 +31,17 @@ struct RandomSource {
   Random::Kind kind;
   int purpose;
   float keep;
+  int first;
 };
+inline RandomSource random_source(const Random& op) {
+  return {op.kind, op.purpose, static_cast<float>(op.keep), static_cast<int>(op.first)};
+}
 
 // random: columns 4·block to 4·block + 3 of row r.
 __device__ inline void random_chunk(const RandomSource& source, const Mat<const int32_t>& rows, const Target& out,
                                     const StepState& state, int r, int block) {
-  const Philox words = random_words(state.seed, row_key(state, rows, r, source.purpose), static_cast<uint32_t>(block));
+  const Philox words =
+      random_words(state.seed, row_key(state, rows, r, source.purpose, source.first), static_cast<uint32_t>(block));
   float v[kChunk];
 #pragma unroll
   for (int k = 0; k < kChunk; ++k) v[k] = open_uniform(words.word[k]);
@@ -59,7 +65,7 @@ struct Fused<Random> {
   using Step = RandomStep;
   static Step pack(const Call& call, Packing&) {
     const auto& op = *static_cast<const Random*>(call.op);
-    return {{op.kind, op.purpose, static_cast<float>(op.keep)}, Mat<const int32_t>(call.in[0]), target(call.out[0])};
+    return {random_source(op), Mat<const int32_t>(call.in[0]), target(call.out[0])};
   }
   __device__ static void rows(const Step& x, const RowsPart& p) {
     p.each_chunk(x.out.cols, [&](int r, int c) { random_chunk(x.source, x.rows, x.out, p.state, r, c / kChunk); });

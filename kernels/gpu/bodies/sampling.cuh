@@ -23,7 +23,7 @@ inline ConditionTables condition_tables(const View* in) {
 }
 __device__ inline void draw_condition(const ConditionTables& in, const Mat<int32_t>& condition, const Mat<int32_t>& row,
                                       const StepState& state, const DrawConditions& op, int i) {
-  const Philox w = random_words(state.seed, row_key(state, in.rows, i, op.purpose), 0);
+  const Philox w = random_words(state.seed, row_key(state, in.rows, i, op.purpose, static_cast<int>(op.first)), 0);
   if (op.columns == 0) {
     condition.row(i)[0] = -1;
     row.row(i)[0] = op.table_rows == 0 ? -1 : at_most(w.word[2], op.table_rows);

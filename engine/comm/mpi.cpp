@@ -1,0 +1,185 @@
+#include "engine/comm/mpi.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+namespace tessera {
+namespace {
+
+// What we use of Open MPI's binary interface: handles are pointers to objects that the library exports.
+using Handle = void*;
+constexpr int kSerialized = 2, kSuccess = 0, kTag = 0x7e55;
+// Counts are ints.
+constexpr int64_t kMostBytes = int64_t{1} << 30;
+
+struct Mpi {
+  int (*init)(int*, char***, int, int*) = nullptr;
+  int (*finalize)() = nullptr;
+  int (*rank)(Handle, int*) = nullptr;
+  int (*size)(Handle, int*) = nullptr;
+  int (*isend)(const void*, int, Handle, int, int, Handle, Handle*) = nullptr;
+  int (*irecv)(void*, int, Handle, int, int, Handle, Handle*) = nullptr;
+  int (*test)(Handle*, int*, void*) = nullptr;
+  int (*abort)(Handle, int) = nullptr;
+  int (*set_errors)(Handle, Handle) = nullptr;
+  Handle world = nullptr, byte = nullptr, errors_return = nullptr;
+};
+
+constexpr const char* kRemedy =
+    "Install Open MPI (Debian: openmpi-bin); TESSERA_MPI names another libmpi.so. --devices N needs none.";
+
+Mpi open_mpi() {
+  const char* wish = std::getenv("TESSERA_MPI");
+  void* library = nullptr;
+  std::string why;
+  for (const char* name : {wish, "libmpi.so.40", "libmpi.so"}) {
+    if (name == nullptr || *name == '\0') continue;
+    // Its own plugins look its functions up by name. Never closed: it runs until the process ends.
+    library = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
+    if (library != nullptr) break;
+    if (const char* error = dlerror(); error != nullptr && why.empty()) why = error;
+    if (name == wish) break;
+  }
+  if (library == nullptr) throw Error(ErrorCode::unsupported, fmt::format("MPI: {}.\n  {}", why, kRemedy));
+  const auto symbol = [&](const char* name) {
+    void* found = dlsym(library, name);
+    if (found == nullptr)
+      throw Error(
+          ErrorCode::unsupported,
+          fmt::format("MPI: the library has no {}; only the interface of Open MPI is known.\n  {}", name, kRemedy));
+    return found;
+  };
+  Mpi m;
+  const auto function = [&](auto& to, const char* name) {
+    to = reinterpret_cast<std::decay_t<decltype(to)>>(symbol(name));
+  };
+  m.world = symbol("ompi_mpi_comm_world"), m.byte = symbol("ompi_mpi_byte"),
+  m.errors_return = symbol("ompi_mpi_errors_return");
+  function(m.init, "MPI_Init_thread"), function(m.finalize, "MPI_Finalize");
+  function(m.rank, "MPI_Comm_rank"), function(m.size, "MPI_Comm_size");
+  function(m.isend, "MPI_Isend"), function(m.irecv, "MPI_Irecv"), function(m.test, "MPI_Test");
+  function(m.abort, "MPI_Abort"), function(m.set_errors, "MPI_Comm_set_errhandler");
+  return m;
+}
+
+// Messages under way, and the ranks they go to or come from.
+struct Request {
+  Handle handle;
+  int other;
+};
+
+class MpiCommunicator : public Communicator {
+ public:
+  MpiCommunicator(const Mpi& mpi, int rank, int size) : Communicator(rank, size), mpi_(mpi), process_(::getpid()) {}
+  ~MpiCommunicator() override {
+    // The end waits for all ranks: not after a failure, and not in a child of fork().
+    if (!failed_ && process_ == ::getpid()) (void)mpi_.finalize();
+  }
+  const char* transport() const override { return "MPI"; }
+
+  void abort(const Error& why) noexcept override {
+    failed_ = true;
+    std::fprintf(stderr, "tessera: %s\n", why.what());
+    (void)mpi_.abort(mpi_.world, 1);
+  }
+  void give_up() noexcept override { failed_ = true; }
+
+ private:
+  void exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override {
+    std::vector<Request> requests;
+    const auto each = [&](int64_t bytes, auto&& start) {
+      for (int64_t at = 0; at < bytes; at += kMostBytes) start(at, static_cast<int>(std::min(bytes - at, kMostBytes)));
+    };
+    for (const Incoming& i : in)
+      each(i.bytes, [&](int64_t at, int n) {
+        requests.push_back({nullptr, i.from});
+        must(mpi_.irecv(static_cast<char*>(i.data) + at, n, mpi_.byte, i.from, kTag, mpi_.world,
+                        &requests.back().handle),
+             i.from);
+      });
+    for (const Outgoing& o : out)
+      each(o.bytes, [&](int64_t at, int n) {
+        requests.push_back({nullptr, o.to});
+        must(mpi_.isend(static_cast<const char*>(o.data) + at, n, mpi_.byte, o.to, kTag, mpi_.world,
+                        &requests.back().handle),
+             o.to);
+      });
+    wait(requests);
+  }
+
+  void wait(std::vector<Request>& requests) {
+    using Clock = std::chrono::steady_clock;
+    const auto begun = Clock::now();
+    for (int64_t turn = 0;; ++turn) {
+      std::erase_if(requests, [&](Request& r) {
+        int done = 0;
+        must(mpi_.test(&r.handle, &done, nullptr), r.other);
+        return done != 0;
+      });
+      if (requests.empty()) return;
+      if (std::chrono::duration<double>(Clock::now() - begun).count() > patience) {
+        failed_ = true;
+        throw Error(ErrorCode::io, fmt::format("{} has not answered for {:.4g} s; the job ends.",
+                                               name_of_rank(requests.front().other, size()), patience));
+      }
+      // The cores are for the ranks that still compute; who waits long sleeps.
+      if (turn > 10000) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      else if (turn > 200) std::this_thread::yield();
+    }
+  }
+
+  void must(int status, int other) {
+    if (status == kSuccess) return;
+    failed_ = true;
+    throw Error(ErrorCode::io,
+                fmt::format("{} cannot be reached (MPI error {}); the job ends.", name_of_rank(other, size()), status));
+  }
+
+  const Mpi mpi_;
+  const pid_t process_;
+  bool failed_ = false;
+};
+
+std::shared_ptr<Communicator> begin_mpi() {
+  if (!launched().any())
+    throw Error(ErrorCode::usage,
+                "No launcher started this process: MPI needs one.\n  Start it with mpirun -n 2 tessera fit …, or use "
+                "--devices 2.");
+  const Mpi m = open_mpi();
+  int level = 0, rank = 0, size = 1;
+  if (m.init(nullptr, nullptr, kSerialized, &level) != kSuccess || level < kSerialized)
+    throw Error(ErrorCode::unsupported, "MPI cannot be used by several threads of a process here.\n  Use --devices N.");
+  (void)m.set_errors(m.world, m.errors_return);
+  (void)m.rank(m.world, &rank), (void)m.size(m.world, &size);
+  return std::make_shared<MpiCommunicator>(m, rank, size);
+}
+
+int number_of(const char* variable, int missing) {
+  const char* text = std::getenv(variable);
+  return text == nullptr || *text == '\0' ? missing : std::atoi(text);
+}
+
+}  // namespace
+
+Launched launched() {
+  if (const int size = number_of("OMPI_COMM_WORLD_SIZE", 0); size > 0)
+    return {number_of("OMPI_COMM_WORLD_RANK", 0), size};
+  // srun --mpi=pmix
+  if (const int size = number_of("SLURM_NTASKS", 0); size > 0 && std::getenv("PMIX_RANK") != nullptr)
+    return {number_of("PMIX_RANK", 0), size};
+  return {};
+}
+
+std::shared_ptr<Communicator> mpi_communicator() {
+  static const std::shared_ptr<Communicator> world = begin_mpi();
+  return world;
+}
+
+}  // namespace tessera

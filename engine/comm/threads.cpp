@@ -1,0 +1,85 @@
+#include "engine/comm/threads.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+namespace tessera {
+
+class ThreadCommunicator : public Communicator {
+ public:
+  ThreadCommunicator(std::shared_ptr<ThreadWorld> world, int rank)
+      : Communicator(rank, world->size()), world_(std::move(world)) {}
+  const char* transport() const override { return "threads"; }
+
+  void abort(const Error& why) noexcept override {
+    const std::lock_guard lock(world_->mutex_);
+    if (!world_->aborted_) world_->aborted_ = std::make_unique<Error>(why);
+    world_->changed_.notify_all();
+  }
+
+ private:
+  void exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override {
+    std::unique_lock lock(world_->mutex_);
+    try {
+      exchange(lock, out, in);
+    } catch (...) {
+      withdraw(lock, out);
+      throw;
+    }
+  }
+
+  void exchange(std::unique_lock<std::mutex>& lock, std::span<const Outgoing> out, std::span<const Incoming> in) {
+    for (const Outgoing& o : out) {
+      wait(lock, o.to, [&] { return !world_->message(rank(), o.to).there; });
+      world_->message(rank(), o.to) = {o.data, o.bytes, true, false};
+    }
+    world_->changed_.notify_all();
+    for (const Incoming& i : in) {
+      ThreadWorld::Message& m = world_->message(i.from, rank());
+      wait(lock, i.from, [&] { return m.there; });
+      if (m.bytes != i.bytes)
+        throw Error(ErrorCode::internal, fmt::format("{} sent {} bytes where {} were expected",
+                                                     name_of_rank(i.from, size()), m.bytes, i.bytes));
+      // The sender keeps its memory until the message is taken, so it is copied without the lock.
+      m.copied = true;
+      lock.unlock();
+      if (i.bytes > 0) std::memcpy(i.data, m.data, static_cast<size_t>(i.bytes));
+      lock.lock();
+      m.there = m.copied = false;
+      world_->changed_.notify_all();
+    }
+    for (const Outgoing& o : out) wait(lock, o.to, [&] { return !world_->message(rank(), o.to).there; });
+  }
+
+  // The memory of what nobody will take is the caller's again.
+  void withdraw(std::unique_lock<std::mutex>& lock, std::span<const Outgoing> out) {
+    for (const Outgoing& o : out) {
+      ThreadWorld::Message& m = world_->message(rank(), o.to);
+      world_->changed_.wait(lock, [&] { return !m.copied; });
+      m.there = false;
+    }
+  }
+
+  template <class Done>
+  void wait(std::unique_lock<std::mutex>& lock, int other, Done&& done) {
+    const auto ready = [&] { return done() || world_->aborted_; };
+    // no clock holds an infinite time: a day at a time
+    const auto most = std::chrono::duration<double>(std::min(patience, 86400.0));
+    while (!world_->changed_.wait_for(lock, most, ready))
+      if (patience < kForever)
+        throw Error(ErrorCode::io, fmt::format("{} has not answered for {:.4g} s; the job ends.",
+                                               name_of_rank(other, size()), patience));
+    if (world_->aborted_) throw Error(*world_->aborted_);
+  }
+
+  std::shared_ptr<ThreadWorld> world_;
+};
+
+std::unique_ptr<Communicator> ThreadWorld::communicator(int rank) {
+  return std::make_unique<ThreadCommunicator>(shared_from_this(), rank);
+}
+
+}  // namespace tessera

@@ -1,0 +1,491 @@
+#include "engine/passes/shard.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <string>
+
+#include "engine/error.h"
+#include "engine/passes/rewrite.h"
+
+namespace tessera {
+namespace {
+
+// Rows of each stretch of the batch that a value was put together from: every stretch is cut by itself.
+using Stretches = std::vector<int64_t>;
+
+int64_t sum_of(const Stretches& rows) { return std::accumulate(rows.begin(), rows.end(), int64_t{0}); }
+
+// A value of the whole plan as this rank has it.
+struct Part {
+  enum Kind {
+    whole,  // all of it, the same on every rank
+    rows,   // its own rows of each stretch
+    sums    // what each of its shards adds to it
+  } kind = whole;
+  Var value{};
+  Stretches stretches{};        // rows: those of the whole batch
+  std::vector<Var> by_shard{};  // sums: of the shards of this rank
+};
+
+bool over_sequences(const Op& op) {
+  return std::holds_alternative<Recurrent>(op) || std::holds_alternative<RecurrentGrad>(op) ||
+         std::holds_alternative<RecurrentInputGrad>(op) || std::holds_alternative<RecurrentWgrad>(op);
+}
+
+// Rows that an op draws for each row of a batch; 0: none.
+int64_t drawn_rows(const Node& x) {
+  int64_t rows = 0;
+  if (const auto* r = std::get_if<Random>(&x.op)) rows = r->rows;
+  if (const auto* d = std::get_if<DrawConditions>(&x.op)) rows = d->rows;
+  return rows > 1 ? rows : 0;
+}
+
+// The pieces that a batch can be cut into without a pack or a tile of sequences in two of them.
+int64_t units_of(const Plan& plan) {
+  int64_t units = 0;
+  bool sequences = false;
+  for (const Node& x : plan.nodes) {
+    units = std::gcd(units, drawn_rows(x));
+    sequences = sequences || over_sequences(x.op);
+  }
+  if (!sequences) return units;
+  return units % kSequenceTile == 0 ? units / kSequenceTile : 0;
+}
+
+class Sharder {
+ public:
+  Sharder(Plan& plan, const RankCut& cut) : old_(plan), cut_(cut), units_(units_of(plan)), r_(next_) {
+    next_.tables = plan.tables;
+    r_.share = true;
+    if (units_ < cut.shards)
+      throw Error(ErrorCode::usage, "A batch of this training has " + std::to_string(units_) +
+                                        " parts that can be computed apart (packs of rows, or tiles of " +
+                                        std::to_string(kSequenceTile) + " sequences), and --virtual-shards asks for " +
+                                        std::to_string(cut.shards) +
+                                        ".\n  Ask for fewer, or for a --batch-size that holds more of them.");
+  }
+
+  void run() {
+    for (const Leaf& leaf : old_.leaves)
+      put(leaf.value,
+          {.value = r_.var(next_.leaf(leaf.kind, leaf.name, old_.shape(leaf.value), old_[leaf.value].dtype))});
+    order_ = r_.state(kRankOrder, {1, 1});
+    for (const Node& x : old_.nodes) take(x);
+    for (const Id v : old_.outputs) next_.outputs.push_back(settled(v).id);
+    for (const auto& [id, name] : old_.names)
+      if (const Part* p = find(id); p != nullptr && p->kind != Part::sums) next_.names[p->value.id] = name;
+    next_.fuse = old_.fuse;
+    next_.row_cut = old_.row_cut;
+    old_ = std::move(next_);
+  }
+
+ private:
+  // ---- the cut ----------------------------------------------------------------------------------
+  int first_shard() const { return cut_.rank * own_shards(); }
+  int own_shards() const { return cut_.shards / cut_.ranks; }
+  // Where shard `s` of a stretch of so many rows begins.
+  int64_t begin(int64_t rows, int s) const { return rows / units_ * (units_ * s / cut_.shards); }
+  int64_t own_begin(int64_t rows) const { return begin(rows, first_shard()); }
+  int64_t own_rows(int64_t rows) const { return begin(rows, first_shard() + own_shards()) - own_begin(rows); }
+  int64_t own_rows(const Stretches& stretches) const {
+    int64_t rows = 0;
+    for (const int64_t s : stretches) rows += own_rows(s);
+    return rows;
+  }
+
+  [[noreturn]] void refuse(const Node& x, const std::string& why) const {
+    throw Error(ErrorCode::unsupported, "This step cannot be cut by the rows of its batch: " + why + " (" +
+                                            op_name(x.op) + ").\n  Train it on one device, without --virtual-shards.");
+  }
+  void check_whole_units(const Node& x, const Stretches& stretches) const {
+    for (const int64_t rows : stretches)
+      if (rows % units_ != 0) refuse(x, "an op joins rows of different shards");
+  }
+
+  // ---- values -----------------------------------------------------------------------------------
+  const Part* find(Id old) const {
+    const auto at = parts_.find(old);
+    return at == parts_.end() ? nullptr : &at->second;
+  }
+  const Part& part(Id old) const { return parts_.at(old); }
+  bool is(Id old, Part::Kind kind) const { return old != kNone && part(old).kind == kind; }
+  void put(Id old, Part p) { parts_[old] = std::move(p); }
+  void put_rows(Id old, Var value, Stretches stretches) {
+    put(old, {.kind = Part::rows, .value = value, .stretches = std::move(stretches)});
+  }
+  void put_sums(Id old, std::vector<Var> sums) { put(old, {.kind = Part::sums, .by_shard = std::move(sums)}); }
+
+  // A value as a whole: sums are added up, all that are asked for in one exchange.
+  Var settled(Id old) {
+    if (old == kNone) return {};
+    settle({old});
+    if (is(old, Part::rows)) refuse(*old_.maker(old), "a value of every row is needed as a whole");
+    return part(old).value;
+  }
+  void settle(const std::vector<Id>& values) {
+    std::vector<Id> open;
+    for (const Id v : values)
+      if (is(v, Part::sums) && std::find(open.begin(), open.end(), v) == open.end()) open.push_back(v);
+    if (open.empty()) return;
+    std::vector<std::vector<Var>> sums;
+    for (const Id v : open) sums.push_back(part(v).by_shard);
+    const std::vector<Var> totals = total(sums);
+    for (size_t i = 0; i < open.size(); ++i) put(open[i], {.value = totals[i]});
+  }
+
+  // Σ over all shards, in their order, of several values at once. sums[i]: value i by shard of this rank.
+  std::vector<Var> total(const std::vector<std::vector<Var>>& sums) {
+    std::vector<Var> by_shard;
+    for (size_t s = 0; s < sums[0].size(); ++s) {
+      std::vector<Var> flat;
+      for (const std::vector<Var>& value : sums) flat.push_back(reshape(value[s], {1, value[s].shape().count()}));
+      by_shard.push_back(concat_cols(flat));
+    }
+    Var all = concat_rows(by_shard);
+    if (cut_.ranks > 1) {
+      const Shape own = all.shape();
+      all = r_.emit(AllGather{cut_.wires, cut_.ranks}, {order(), reshape(all, {1, own.count()})})[1];
+      all = reshape(all, {cut_.shards, own.cols});
+    }
+    const Var joined = cut_.shards == 1 ? all : sum_rows(all);
+    std::vector<Var> out;
+    int64_t at = 0;
+    for (const std::vector<Var>& value : sums) {
+      const Shape s = value[0].shape();
+      out.push_back(reshape(slice_cols(joined, at, s.count()), s));
+      at += s.count();
+    }
+    return out;
+  }
+  // The state that orders exchanges, as the last of them left it.
+  Var order() {
+    for (size_t n = next_.nodes.size(); n-- > 0;)
+      if (std::holds_alternative<AllGather>(next_.nodes[n].op)) return r_.var(next_.nodes[n].out[0]);
+    return order_;
+  }
+
+  // This rank's rows of a value; of one that it has as a whole, those of the stretches given.
+  Var rows_of(const Node& x, Id old, const Stretches& stretches) {
+    if (is(old, Part::rows)) {
+      if (part(old).stretches != stretches) refuse(x, "its inputs are put together from different batches");
+      return part(old).value;
+    }
+    const Var all = settled(old);
+    check_whole_units(x, stretches);
+    const int64_t rows = own_rows(stretches);
+    if (const auto* f = old_.made_by<Fill>(old)) return fill(r_, {rows, f->cols}, f->value);
+    if (const Node* b = old_.maker(old); b != nullptr && std::holds_alternative<Broadcast>(b->op))
+      if (const Var one = part(b->in[0]).value; one.rows() == 1) return broadcast(one, {rows, all.cols()});
+    std::vector<Var> own;
+    int64_t start = 0;
+    for (const int64_t s : stretches) {
+      own.push_back(slice_rows(all, start + own_begin(s), own_rows(s)));
+      start += s;
+    }
+    return concat_rows(own);
+  }
+
+  // The rows that shard `s` of this rank has of a value made of rows.
+  Var piece(Var own, const Stretches& stretches, int s) const {
+    std::vector<Var> out;
+    int64_t start = 0;
+    for (const int64_t rows : stretches) {
+      const int64_t from = begin(rows, first_shard() + s);
+      out.push_back(slice_rows(own, start + from - own_begin(rows), begin(rows, first_shard() + s + 1) - from));
+      start += own_rows(rows);
+    }
+    return concat_rows(out);
+  }
+
+  // What each shard of this rank makes of its own rows.
+  std::vector<Var> each_shard(const std::function<Var(int)>& make) const {
+    std::vector<Var> out;
+    for (int s = 0; s < own_shards(); ++s) out.push_back(make(s));
+    return out;
+  }
+
+  // ---- ops --------------------------------------------------------------------------------------
+  void take(const Node& x) {
+    if (drawn_rows(x) > 0) return draw(x);
+    if (on_sums(x)) return;
+    settle(x.in);
+    if (std::none_of(x.in.begin(), x.in.end(), [&](Id v) { return is(v, Part::rows); })) return keep(x);
+    if (over_sequences(x.op)) return sequences(x);
+    if (traits(x).sums.any()) return reduce(x);
+    if (const auto* n = std::get_if<BatchNorm>(&x.op)) return normalise(x, *n);
+    if (const auto* n = std::get_if<BatchNormGrad>(&x.op)) return normalise_grad(x, *n);
+    if (std::holds_alternative<Reshape>(x.op)) return reshape_rows(x);
+    if (const auto* s = std::get_if<SliceRows>(&x.op)) return slice(x, *s);
+    if (std::holds_alternative<ConcatRows>(x.op)) return join(x);
+    row_by_row(x);
+  }
+
+  void keep(const Node& x) {
+    std::vector<Var> in;
+    for (const Id v : x.in) in.push_back(v == kNone ? Var{} : part(v).value);
+    put_all(x, r_.emit(x.op, in));
+  }
+  void put_all(const Node& x, const std::vector<Var>& out) {
+    for (size_t k = 0; k < out.size(); ++k) put(x.out[k], {.value = out[k]});
+  }
+
+  void draw(const Node& x) {
+    if (std::any_of(x.in.begin(), x.in.end(), [&](Id v) { return is(v, Part::rows); }) ||
+        (std::holds_alternative<Random>(x.op) ? x.in[0] : x.in[4]) != kNone)
+      refuse(x, "its rows are given from outside");
+    const int64_t rows = drawn_rows(x);
+    Op op = x.op;
+    if (auto* r = std::get_if<Random>(&op)) r->rows = own_rows(rows), r->first = own_begin(rows);
+    if (auto* d = std::get_if<DrawConditions>(&op)) d->rows = own_rows(rows), d->first = own_begin(rows);
+    std::vector<Var> in;
+    for (const Id v : x.in) in.push_back(settled(v));
+    const std::vector<Var> out = r_.emit(op, in);
+    for (size_t k = 0; k < out.size(); ++k) put_rows(x.out[k], out[k], {rows});
+  }
+
+  // Linear ops on sums that are still open stay open, so that more of them share an exchange.
+  bool on_sums(const Node& x) {
+    const auto* b = std::get_if<Binary>(&x.op);
+    const bool adds = b != nullptr && (b->fn == Binary::add || b->fn == Binary::sub) && is(x.in[0], Part::sums) &&
+                      is(x.in[1], Part::sums) && old_.shape(x.in[0]) == old_.shape(x.in[1]);
+    const auto* u = std::get_if<Unary>(&x.op);
+    const bool alone = (u != nullptr && u->fn == Unary::affine && u->b == 0) || std::holds_alternative<Reshape>(x.op) ||
+                       std::holds_alternative<SliceCols>(x.op);
+    if (!adds && !(alone && is(x.in[0], Part::sums))) return false;
+    put_sums(x.out[0], each_shard([&](int s) {
+               std::vector<Var> in;
+               for (const Id v : x.in) in.push_back(part(v).by_shard[static_cast<size_t>(s)]);
+               return r_.emit1(x.op, in);
+             }));
+    return true;
+  }
+
+  // The stretches of the first input that has rows.
+  const Stretches& stretches_of(const Node& x, const std::function<bool(size_t)>& counts) const {
+    for (size_t i = 0; i < x.in.size(); ++i)
+      if (is(x.in[i], Part::rows) && counts(i)) return part(x.in[i]).stretches;
+    refuse(x, "an op reads rows of others");
+  }
+
+  void row_by_row(const Node& x) {
+    const Traits t = traits(x);
+    const Stretches stretches = stretches_of(x, [&](size_t i) { return t.rows.input(i); });
+    const int64_t rows = sum_of(stretches);
+    std::vector<Var> in;
+    for (size_t i = 0; i < x.in.size(); ++i) {
+      const Id v = x.in[i];
+      const bool follows = v != kNone && t.rows.input(i) && old_.shape(v).rows == rows;
+      if (is(v, Part::rows) && !follows) refuse(x, "an op reads rows of others");
+      in.push_back(follows ? rows_of(x, v, stretches) : settled(v));
+    }
+    Op op = x.op;
+    if (auto* b = std::get_if<Broadcast>(&op)) b->rows = own_rows(stretches);
+    const std::vector<Var> out = r_.emit(op, in);
+    for (size_t k = 0; k < out.size(); ++k) {
+      if (old_.shape(x.out[k]).rows != rows) refuse(x, "an op makes another number of rows");
+      put_rows(x.out[k], out[k], stretches);
+    }
+  }
+
+  // ---- moves ------------------------------------------------------------------------------------
+  void reshape_rows(const Node& x) {
+    const Shape from = old_.shape(x.in[0]), to = old_.shape(x.out[0]);
+    Stretches stretches = part(x.in[0]).stretches;
+    for (int64_t& rows : stretches) {
+      if (rows * from.cols % to.cols != 0) refuse(x, "an op joins rows of different shards");
+      rows = rows * from.cols / to.cols;
+    }
+    check_whole_units(x, stretches);
+    put_rows(x.out[0], reshape(part(x.in[0]).value, {own_rows(stretches), to.cols}), stretches);
+  }
+
+  void slice(const Node& x, const SliceRows& op) {
+    const Part& from = part(x.in[0]);
+    Stretches taken;
+    int64_t at = 0, start = 0;
+    for (const int64_t rows : from.stretches) {
+      if (at >= op.start && at + rows <= op.start + op.rows) taken.push_back(rows);
+      else if (at + rows <= op.start) start += own_rows(rows);
+      at += rows;
+    }
+    if (sum_of(taken) != op.rows) refuse(x, "an op takes a part of a batch");
+    put_rows(x.out[0], slice_rows(from.value, start, own_rows(taken)), taken);
+  }
+
+  // The zeros beside a slice's gradient may stand for several batches at once.
+  Stretches like(int64_t rows, int64_t batch) const {
+    if (rows % batch != 0) return {rows};
+    return Stretches(static_cast<size_t>(rows / batch), batch);
+  }
+  void join(const Node& x) {
+    const int64_t batch = stretches_of(x, [](size_t) { return true; }).front();
+    Stretches stretches;
+    std::vector<Var> parts;
+    for (const Id v : x.in) {
+      const Stretches own = is(v, Part::rows) ? part(v).stretches : like(old_.shape(v).rows, batch);
+      parts.push_back(rows_of(x, v, own));
+      stretches.insert(stretches.end(), own.begin(), own.end());
+    }
+    put_rows(x.out[0], concat_rows(parts), stretches);
+  }
+
+  // ---- sums over rows ---------------------------------------------------------------------------
+  // Each shard adds up its own rows. What is added besides belongs to the first shard; zeros stand for it in the
+  // others.
+  void reduce(const Node& x) {
+    const OperandSet summed = traits(x).sums;
+    std::vector<Var> in;
+    std::vector<Stretches> stretches;
+    for (size_t i = 0; i < x.in.size(); ++i) {
+      const Id v = x.in[i];
+      const auto alike = [&](size_t k) { return summed.has(k) && old_.shape(x.in[k]).rows == old_.shape(v).rows; };
+      const bool cut = v != kNone && summed.has(i);
+      stretches.push_back(cut ? is(v, Part::rows) ? part(v).stretches : stretches_of(x, alike) : Stretches{});
+      in.push_back(cut ? rows_of(x, v, stretches[i]) : settled(v));
+    }
+    put_sums(x.out[0], each_shard([&](int s) {
+               std::vector<Var> own;
+               for (size_t i = 0; i < in.size(); ++i)
+                 own.push_back(!stretches[i].empty()              ? piece(in[i], stretches[i], s)
+                               : !in[i] || first_shard() + s == 0 ? in[i]
+                                                                  : fill(r_, in[i].shape(), 0));
+               return r_.emit1(x.op, own);
+             }));
+  }
+
+  // ---- batch norm -------------------------------------------------------------------------------
+  // The stretches that each group of rows consists of, and where this rank's rows of it begin.
+  struct Group {
+    Stretches stretches;
+    Var x, d_y;
+    int64_t rows;  // of the whole batch
+  };
+  std::vector<Group> groups_of(const Node& x, int64_t groups, Id d_y) {
+    const Stretches stretches = stretches_of(x, [](size_t i) { return i == 0 || i == 5; });
+    const Var own = rows_of(x, x.in[0], stretches), d = d_y == kNone ? Var{} : rows_of(x, d_y, stretches);
+    const int64_t each = old_.shape(x.in[0]).rows / groups;
+    std::vector<Group> out;
+    int64_t start = 0;
+    for (size_t at = 0; at < stretches.size();) {
+      Group g{{}, {}, {}, each};
+      while (at < stretches.size() && sum_of(g.stretches) < each) g.stretches.push_back(stretches[at++]);
+      if (sum_of(g.stretches) != each) refuse(x, "a group of rows is a part of a batch");
+      const int64_t rows = own_rows(g.stretches);
+      g.x = slice_rows(own, start, rows);
+      if (d) g.d_y = slice_rows(d, start, rows);
+      start += rows;
+      out.push_back(g);
+    }
+    return out;
+  }
+  // Σ over each group's rows, for all groups in one exchange.
+  std::vector<Var> sums_over(const std::vector<Group>& groups, double scale, const std::function<Var(size_t)>& rows) {
+    std::vector<std::vector<Var>> sums;
+    for (size_t g = 0; g < groups.size(); ++g) {
+      const Var own = rows(g);
+      sums.push_back(each_shard([&](int s) { return sum_rows(piece(own, groups[g].stretches, s), scale); }));
+    }
+    return total(sums);
+  }
+
+  void normalise(const Node& x, const BatchNorm& op) {
+    const std::vector<Group> groups = groups_of(x, op.groups, kNone);
+    const Var gamma = settled(x.in[1]), beta = settled(x.in[2]);
+    const double share = 1.0 / static_cast<double>(groups[0].rows);
+    const std::vector<Var> mean = sums_over(groups, share, [&](size_t g) { return groups[g].x; });
+    const std::vector<Var> var = sums_over(groups, share, [&](size_t g) { return square(groups[g].x - mean[g]); });
+    std::vector<Var> y;
+    for (size_t g = 0; g < groups.size(); ++g)
+      y.push_back(r_.emit1(NormEval{op.eps, op.relu}, {groups[g].x, gamma, beta, mean[g], var[g]}));
+    put_rows(x.out[0], concat_rows(y), part(x.in[0]).stretches);
+    put(x.out[1], {.value = concat_rows(mean)});
+    put(x.out[2], {.value = concat_rows(var)});
+  }
+
+  // d_x = (d − mean(d) − x̂·mean(d·x̂))·rstd·gamma, where means are over a group's rows and d is behind the ReLU.
+  void normalise_grad(const Node& x, const BatchNormGrad& op) {
+    const std::vector<Group> groups = groups_of(x, op.groups, x.in[5]);
+    const Var gamma = settled(x.in[1]), beta = settled(x.in[2]), mean = settled(x.in[3]), var = settled(x.in[4]);
+    std::vector<Var> rstd, normal, d;
+    for (size_t g = 0; g < groups.size(); ++g) {
+      const int64_t row = static_cast<int64_t>(g);
+      rstd.push_back(rsqrt(slice_rows(var, row, 1) + op.eps));
+      normal.push_back((groups[g].x - slice_rows(mean, row, 1)) * rstd[g]);
+      d.push_back(op.relu ? gate(groups[g].d_y, normal[g] * gamma + beta, 0) : groups[g].d_y);
+    }
+    const std::vector<Var> both = sums_over(groups, 1, [&](size_t g) { return concat_cols({d[g], d[g] * normal[g]}); });
+    const int64_t cols = gamma.cols();
+    const double share = 1.0 / static_cast<double>(groups[0].rows);
+    std::vector<Var> d_x;
+    Var d_gamma, d_beta;
+    for (size_t g = 0; g < groups.size(); ++g) {
+      const Var b = slice_cols(both[g], 0, cols), a = slice_cols(both[g], cols, cols);
+      d_beta = d_beta ? d_beta + b : b;
+      d_gamma = d_gamma ? d_gamma + a : a;
+      d_x.push_back((d[g] - share * b - normal[g] * (share * a)) * (rstd[g] * gamma));
+    }
+    put_rows(x.out[0], concat_rows(d_x), stretches_of(x, [](size_t i) { return i == 0 || i == 5; }));
+    put(x.out[1], {.value = d_gamma});
+    put(x.out[2], {.value = d_beta});
+  }
+
+  // ---- sequences --------------------------------------------------------------------------------
+  // Rows of a tensor that lies tile by tile follow its sequences: so many rows each tile.
+  void sequences(const Node& x) {
+    const Traits t = traits(x);
+    const int64_t count =
+        std::holds_alternative<RecurrentWgrad>(x.op) ? old_.shape(x.in[0]).rows : sequences_of(old_, x);
+    const auto tile_rows = [&](Id v) { return old_.shape(v).rows / sequence_tiles(count); };
+    // each stretch in tiles
+    Stretches tiles;
+    for (size_t i = 0; i < x.in.size() && tiles.empty(); ++i) {
+      if (!is(x.in[i], Part::rows) || !t.tiles.inputs.has(i)) continue;
+      const int64_t each = t.tiles.tiled_in.has(i) ? tile_rows(x.in[i]) : kSequenceTile;
+      for (const int64_t rows : part(x.in[i]).stretches) tiles.push_back(rows / each);
+    }
+    const auto stretched = [&](int64_t each) {
+      Stretches out;
+      for (const int64_t n : tiles) out.push_back(n * each);
+      return out;
+    };
+    std::vector<Var> in;
+    for (size_t i = 0; i < x.in.size(); ++i) {
+      const Id v = x.in[i];
+      const bool follows = v != kNone && t.tiles.inputs.has(i);
+      const bool tiled = t.tiles.tiled_in.has(i);
+      in.push_back(follows ? rows_of(x, v, stretched(tiled ? tile_rows(v) : kSequenceTile)) : settled(v));
+    }
+    Op op = x.op;
+    const int64_t own = own_rows(stretched(kSequenceTile));
+    if (auto* g = std::get_if<RecurrentGrad>(&op)) g->sequences = own;
+    if (auto* g = std::get_if<RecurrentInputGrad>(&op)) g->sequences = own;
+    const std::vector<Var> out = r_.emit(op, in);
+    for (size_t k = 0; k < out.size(); ++k) {
+      const bool tiled = t.tiles.tiled_out.has(k) || t.tiles.shares;
+      put_rows(x.out[k], out[k], stretched(tiled ? tile_rows(x.out[k]) : kSequenceTile));
+    }
+  }
+
+  Plan& old_;
+  const RankCut cut_;
+  const int64_t units_;
+  Plan next_;
+  Recorder r_;
+  Var order_;
+  std::map<Id, Part> parts_;
+};
+
+}  // namespace
+
+void shard(Plan& plan, const RankCut& cut) {
+  if (cut.shards < 1 || cut.ranks < 1 || cut.shards % cut.ranks != 0 || cut.rank < 0 || cut.rank >= cut.ranks)
+    throw Error(ErrorCode::internal, "shard: a rank takes whole shards");
+  const bool fuse = plan.fuse;
+  Sharder(plan, cut).run();
+  drop_dead(plan);
+  schedule(plan);
+  plan.fuse = fuse;
+}
+
+}  // namespace tessera

@@ -1,0 +1,27 @@
+// shard: a step cut by the rows of its batch, so that each of several ranks computes its own rows and all of them end
+// with the same weights (docs/engine/devices.md).
+//
+// A row's values do not depend on its neighbours, and its draws are keyed by its place in the whole batch: ops that go
+// row by row are simply given fewer rows. Whatever sums over rows is summed over each of `shards` equal pieces of the
+// batch by itself, and the pieces' sums are added in their order. Both depend on the number of shards alone: every
+// number of ranks that divides it gives the same bits.
+#pragma once
+#include "engine/plan/plan.h"
+
+namespace tessera {
+
+struct RankCut {
+  int shards = 1;                // pieces of the batch that are summed by themselves
+  int ranks = 1;                 // of which each takes shards / ranks, in order; it divides `shards`
+  int rank = 0;                  // whose part of the step is wanted
+  const Wires* wires = nullptr;  // to the other ranks; must outlive the plan. One rank needs none
+};
+
+// The state that keeps the collectives of a step in one order.
+constexpr const char* kRankOrder = "rank.order";
+
+// Rewrites an optimised plan of the whole batch. Batches are whole packs and whole tiles of sequences: Error(usage)
+// where there are fewer of those than shards, Error(unsupported) for a step that does not go by rows.
+void shard(Plan& plan, const RankCut& cut);
+
+}  // namespace tessera

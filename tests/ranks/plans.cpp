@@ -1,0 +1,124 @@
+// The pass `shard`: the parts of a step that ranks compute are together the step, and every number of ranks gives the
+// same bits.
+#include <gtest/gtest.h>
+
+#include "engine/passes/shard.h"
+#include "ranks/world.h"
+#include "support/ctgan_training.h"
+#include "support/timegan_training.h"
+#include "support/tvae_training.h"
+
+namespace tessera::sandbox {
+namespace {
+
+constexpr int64_t kSteps = 3;
+
+// What every rank has after the steps; all of them have the same.
+Values run_as_ranks(const Sandbox& training, int ranks, int shards, Setting setting) {
+  setting.steps = kSteps;
+  std::vector<Values> out(static_cast<size_t>(ranks));
+  as_ranks(ranks, [&](Communicator& c) {
+    Plan plan = training.plan;
+    optimise(plan, setting.off);
+    shard(plan, {shards, ranks, c.rank(), c.wires()});
+    out[static_cast<size_t>(c.rank())] = training.run(std::move(plan), setting);
+    c.check();
+  });
+  for (const Values& other : out) EXPECT_EQ(other, out[0]) << "a rank has other values";
+  return out[0];
+}
+
+Values whole(const Sandbox& training, Setting setting) {
+  setting.steps = kSteps;
+  Values v = training.run(setting);
+  v["state " + std::string(kRankOrder)] = {0};
+  return v;
+}
+
+void check(const Sandbox& training, int shards) {
+  const Setting exact, quick{.table = &cpu_kernels()};
+  const Values want = whole(training, exact);
+  EXPECT_GT(largest(want.at("state losses")), 0.01);
+  EXPECT_LE(difference(want, run_as_ranks(training, 1, shards, exact)), 1e-9) << "the sums in another order";
+  EXPECT_LE(difference(want, run_as_ranks(training, shards, shards, exact)), 1e-9);
+  const Values one = run_as_ranks(training, 1, shards, quick);
+  for (int ranks = 2; ranks <= shards; ++ranks) {
+    if (shards % ranks != 0) continue;
+    EXPECT_EQ(run_as_ranks(training, ranks, shards, quick), one) << ranks << " ranks of " << shards << " shards";
+  }
+}
+
+TEST(Shard, Tvae) {
+  for (const int shards : {1, 4, 6}) check(TvaeTraining(), shards);
+}
+TEST(Shard, Ctgan) { check(Training(), 4); }
+TEST(Shard, CtganWithTwoStepsOfTheCritic) { check(Training(2, 0), 2); }
+TEST(Shard, Timegan) {
+  for (const TimeganPhase phase : {TimeganPhase::embedding, TimeganPhase::supervised, TimeganPhase::joint})
+    check(SequenceTraining({}, phase), 2);
+}
+
+// Passes off change what the pass meets, not what it gives.
+TEST(Shard, EveryPassOff) {
+  const Training t;
+  for (const PassInfo& p : passes()) {
+    const Setting setting{.off = {p.name}};
+    EXPECT_LE(difference(whole(t, setting), run_as_ranks(t, 2, 2, setting)), 1e-9) << "without " << p.name;
+  }
+}
+
+TEST(Shard, ABatchWithTooFewPartsIsRefused) {
+  const SequenceTraining t;  // 32 sequences: two tiles
+  Plan plan = t.plan;
+  optimise(plan);
+  try {
+    shard(plan, {4, 1, 0, nullptr});
+    FAIL() << "two tiles were cut into four";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::usage);
+    EXPECT_NE(std::string(e.what()).find("--virtual-shards asks for 4"), std::string::npos) << e.what();
+  }
+}
+
+// Sums that are wanted together share an exchange: those of each set of weights, and the losses.
+TEST(Shard, SumsShareExchanges) {
+  const TvaeTraining t;
+  Plan plan = t.plan;
+  optimise(plan);
+  shard(plan, {4, 2, 0, SelfCommunicator().wires()});
+  EXPECT_EQ(count<AllGather>(plan), 3);
+}
+
+// A step that loses a rank ends there, and says so.
+TEST(Shard, ALostRankEndsTheStep) {
+  const TvaeTraining t;
+  as_ranks(2, [&](Communicator& c) {
+    if (c.rank() == 1) return;  // it takes no part
+    c.patience = 0.05;
+    Plan plan = t.plan;
+    optimise(plan);
+    shard(plan, {2, 2, 0, c.wires()});
+    const Values got = t.run(std::move(plan), {.table = &cpu_kernels(), .steps = kSteps});
+    EXPECT_TRUE(c.failed());
+    EXPECT_THROW(c.check(), Error);
+  });
+}
+
+// Rows that a rank draws are its rows of the batch.
+TEST(Shard, DrawsAreThoseOfTheWholeBatch) {
+  Sandbox s;
+  const Var x = s.r.emit1(Random{Random::normal, 3, 12, 5, 0}, {Var{}});
+  s.see(sum_rows(x * s.real("w", {12, 5})), "sum");
+  Plan whole = s.plan;
+  const Values want = s.run(whole, {});
+  for (const int ranks : {1, 2, 3})
+    as_ranks(ranks, [&](Communicator& c) {
+      Plan plan = s.plan;
+      shard(plan, {6, ranks, c.rank(), c.wires()});
+      const Values got = s.run(std::move(plan), {});
+      for (size_t k = 0; k < 5; ++k) EXPECT_NEAR(got.at("sum")[k], want.at("sum")[k], 1e-12);
+    });
+}
+
+}  // namespace
+}  // namespace tessera::sandbox
