@@ -11,6 +11,7 @@
 #include "models/preparation.h"
 #include "models/registry.h"
 #include "models/training/protection.h"
+#include "models/training/ranks.h"
 #include "models/training/trainer.h"
 #include "models/training/validation.h"
 
@@ -85,8 +86,9 @@ Calibration learn_calibration(std::shared_ptr<const Model::State> state, const T
                           monitor);
 }
 
-Trained train_rows(Model::State& state, EncodedTable&& table, const FitOptions& given, Checkpoints& checkpoints,
-                   Team& team, const Monitor& monitor) {
+// Nothing on a rank that follows.
+std::optional<Trained> train_rows(Model::State& state, EncodedTable&& table, const FitOptions& given,
+                                  Checkpoints& checkpoints, Team& team, const Monitor& monitor) {
   const std::unique_ptr<RowMethod> method = state.method();
   FitOptions options = given;
   // A method that holds rows out of its own accord does so if there are enough of them.
@@ -95,7 +97,12 @@ Trained train_rows(Model::State& state, EncodedTable&& table, const FitOptions& 
   if (measures(options)) held = hold_out(table, state.encoder.layout(), options.seed);
   method->prepare(table, team);
   const std::set<std::string> off(options.passes_off.begin(), options.passes_off.end());
-  const auto held_out = measures(options) ? method->held_out(held, {options.seed, off, team, monitor}) : nullptr;
+  const RunContext context{options.seed, off, team, monitor};
+  if (follows(options)) {
+    follow(*method, options, context, *options.ranks.world);
+    return {};
+  }
+  const auto held_out = measures(options) ? method->held_out(held, context) : nullptr;
   Trained trained = train(*method, held_out.get(), options, checkpoints, team, monitor, state.provenance);
   state.kept = std::move(trained.kept);
   return trained;
@@ -115,8 +122,8 @@ void fit_rows(const std::shared_ptr<Model::State>& state, Table&& table, const F
   EncodedTable encoded = prepare_rows(*state, std::move(table), options, calibrate ? &sample : nullptr, team, monitor);
   check_room_in_file(state->encoder.to_json());
   if (!state->learnt()) return;
-  const Trained trained = train_rows(*state, std::move(encoded), options, checkpoints, team, monitor);
-  if (calibrate) state->calibration = learn_calibration(state, sample, options, trained, team, monitor);
+  const auto trained = train_rows(*state, std::move(encoded), options, checkpoints, team, monitor);
+  if (calibrate && trained) state->calibration = learn_calibration(state, sample, options, *trained, team, monitor);
 }
 
 void fit_sequences(Model::State& state, Table&& table, const FitOptions& options, Checkpoints& checkpoints, Team& team,
@@ -127,12 +134,14 @@ void fit_sequences(Model::State& state, Table&& table, const FitOptions& options
   state.provenance["sequences"] = sequences.size();
   EncodedSequences held;
   if (measures(options)) held = hold_out(sequences, model.encoder, options.seed);
-  if (const auto rows = model.attribute_method(sequences.size()))
+  if (const auto rows = model.attribute_method(sequences.size()); rows && !follows(options))
     model.attributes = train_aside(*rows, sequences.attributes, options, team, monitor);
   const std::unique_ptr<SequenceMethod> method = model.method();
   method->prepare(sequences, team);
   const std::set<std::string> off(options.passes_off.begin(), options.passes_off.end());
-  const auto held_out = measures(options) ? method->held_out(held, {options.seed, off, team, monitor}) : nullptr;
+  const RunContext context{options.seed, off, team, monitor};
+  if (follows(options)) return follow(*method, options, context, *options.ranks.world);
+  const auto held_out = measures(options) ? method->held_out(held, context) : nullptr;
   model.steps = train(*method, held_out.get(), options, checkpoints, team, monitor, state.provenance).kept;
 }
 
@@ -188,12 +197,14 @@ Model Model::fit(Table&& table, const FitOptions& asked, Team& team, const Monit
   const Monitor monitor = outlined(asking, options);
   Model model;
   Checkpoints checkpoints(options.checkpoint, identify(table, options, team), monitor);
+  check_ranks(options, checkpoints.identity());
   auto state = std::make_shared<State>();
   state->provenance["run"] = checkpoints.identity().summary();
   keeping(checkpoints, [&] {
     if (options.config.method().sequences())
       fit_sequences(*state, std::move(table), options, checkpoints, team, monitor);
     else fit_rows(state, std::move(table), options, checkpoints, team, monitor);
+    if (follows(options)) return;
     model.state_ = std::move(state);
     model.check_opens();
   });

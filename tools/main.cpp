@@ -6,11 +6,13 @@
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
 
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <new>
 #include <sstream>
+#include <thread>
 
 #include "commands/commands.h"
 #include "commands/interrupt.h"
@@ -64,19 +66,30 @@ void hold_standard_streams() {
     if (::fcntl(stream, F_GETFD) < 0) (void)!::open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-int run(const std::function<void()>& command) {
+// Of the processes of a launcher, rank 0 speaks first and for all; another one tells only what that one cannot know.
+// The launcher ends all once one has ended.
+int complain_from(const Place& place, int status, const std::string& message) {
+  if (place.rank == 0) return complain(status, message);
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  const bool own = status == TESSERA_E_MEMORY || status == TESSERA_E_IO || status == TESSERA_E_INTERNAL;
+  return own ? complain(status,
+                        "rank " + std::to_string(place.rank) + " of " + std::to_string(place.ranks) + ": " + message)
+             : status;
+}
+
+int run(const std::function<void()>& command, const Place& place) {
   try {
     command();
     return TESSERA_OK;
   } catch (const tessera::Error& e) {
     const int signal = caught_signal();
     return e.status() == TESSERA_E_CANCELLED && signal != 0 ? interrupted(signal, e.what())
-                                                            : complain(e.status(), e.what());
+                                                            : complain_from(place, e.status(), e.what());
   } catch (const std::bad_alloc&) {
-    return complain(TESSERA_E_MEMORY, "there is not enough memory.");
+    return complain_from(place, TESSERA_E_MEMORY, "there is not enough memory.");
   } catch (const std::filesystem::filesystem_error& e) {
-    return complain(TESSERA_E_IO, e.what());
-  } catch (const std::exception& e) { return complain(TESSERA_E_INTERNAL, e.what()); }
+    return complain_from(place, TESSERA_E_IO, e.what());
+  } catch (const std::exception& e) { return complain_from(place, TESSERA_E_INTERNAL, e.what()); }
 }
 
 }  // namespace
@@ -106,7 +119,8 @@ int main(int argc, char** argv) {
   app.require_subcommand(0, 1);
   app.footer(kExitCodes);
   app.failure_message(misuse);
-  Program program{app, {}, {}, {}};
+  Program program{app, {}, {}, {}, {}};
+  tessera_launched(&program.place.rank, &program.place.ranks);
   for (int i = 0; i < argc; ++i) program.line += (i == 0 ? "" : " ") + quoted(argv[i]);
   for (auto* add : {add_fit, add_sample, add_evaluate, add_inspect, add_info, add_plan, add_estimate, add_example})
     add(program);
@@ -115,7 +129,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& e) {  // --help, --version
     std::ostringstream page;
     app.exit(e, page, page);
-    return run([&] { print(page.str()); });
+    return run([&] { print(page.str()); }, program.place);
   } catch (const CLI::ParseError& e) {
     app.exit(e);  // prints the error and the pointer to --help
     return TESSERA_E_USAGE;
@@ -124,5 +138,5 @@ int main(int argc, char** argv) {
     return complain(TESSERA_E_USAGE,
                     "no command given. Commands are fit, sample, evaluate, inspect, info, plan and example; tessera "
                     "--help describes them.");
-  return run(program.run);
+  return run(program.run, program.place);
 }

@@ -4,8 +4,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(g++ cmake ninja-build nlohmann-json3-dev libfmt-dev libfast-float-dev libcli11-dev libgtest-dev libbenchmark-dev pkgconf dpkg-dev)
-# What only some tests want, and skip without: abidiff, and Python with the programs that tables go to and come from.
-[[ ${CI:-} == true ]] && packages+=(abigail-tools python3-venv)
+# What only some tests want, and skip without: abidiff, mpirun, and Python with the programs that tables go to and come from.
+[[ ${CI:-} == true ]] && packages+=(abigail-tools openmpi-bin python3-venv)
 
 # venv <folder> <packages>: once, and only where CI runs the tests.
 venv() {

@@ -78,8 +78,7 @@ typedef enum tessera_status {
 /* "OK", "USAGE", …: the names above without their beginnings; "?" for any other value. Static. */
 TESSERA_API const char* tessera_status_name(tessera_status status);
 
-/* The message of the last function of this thread that did not return TESSERA_OK; "" before. Valid until the next call
- * of this thread. */
+/* The message of this thread's last function that did not return TESSERA_OK; "" before. Valid until its next call. */
 TESSERA_API const char* tessera_last_error(void);
 
 /* Frees a text returned through char**. NULL is allowed. */
@@ -117,8 +116,7 @@ typedef struct tessera_context_options {
   tessera_progress_fn progress;
   tessera_log_fn log;
   void* user; /* handed to both callbacks */
-  /* where training steps and samples run: NULL or "cpu" · "cuda", "cuda:1" · "auto": the first GPU, else the CPU
-   * (tessera_info() tells why) */
+  /* where it runs: NULL or "cpu" · "cuda", "cuda:1" · "auto": the first GPU, else the CPU (tessera_info() tells why) */
   const char* device;
   /* limit in bytes of the host memory that all calls and streams of this context hold together: tables, encoded rows,
    * weights, activations, each counted before it is allocated; beyond it they return TESSERA_E_MEMORY. Small
@@ -187,8 +185,7 @@ typedef struct tessera_sequence_options {
   const char* statics; /* comma-separated: columns that do not vary within a key */
 } tessera_sequence_options;
 
-/* 0 or NULL in any field: the preset's value. Ranges are checked; a message calls a field as the command line does:
- * --batch-size. */
+/* 0 or NULL in any field: the preset's value. Ranges are checked; messages call a field as the command line does. */
 typedef struct tessera_fit_options {
   size_t struct_size;
   /* "made" · "tvae" · "ctgan" · "timegan": sequences. NULL: the first that has all these options ask for */
@@ -227,8 +224,7 @@ typedef struct tessera_fit_options {
   int32_t hidden_dim; /* TimeGAN: units of a recurrent layer; Made: of a hidden one */
   int32_t layers;     /* TimeGAN: recurrent layers of a network; Made: residual blocks */
   const char* cell;   /* TimeGAN: NULL, "gru" · "gru-reset-before" (the published one) · "lstm" */
-  /* TimeGAN: weight of the adversarial loss on latent steps before the supervisor */
-  double gamma;
+  double gamma;       /* TimeGAN: weight of the adversarial loss on latent steps before the supervisor */
   /* Checkpoints (docs/resuming.md). Files are written atomically; "<checkpoint>.previous" is the previous one. */
   /* NULL: none. Written during training, when it ends, and when it is cancelled or fails; the caller removes it once
    * the model is saved */
@@ -256,7 +252,14 @@ typedef struct tessera_fit_options {
    * tessera_method_options() lists. NULL: none */
   const char* settings;
   const char* recompute; /* values of a step made again, not kept: "off" · "auto", NULL · "all" (engine/memory.md) */
+  /* ranks that train together on the CPU (docs/engine/devices.md): "4" or "all" in this process · "launched": the
+   * processes of mpirun or srun, which all make this call; but rank 0, they get a NULL model. NULL: one */
+  const char* devices;
+  int32_t virtual_shards; /* parts of a batch summed apart, of which ranks take equal numbers: 1 to 64; 0: chosen */
 } tessera_fit_options;
+
+/* Rank and number of the processes that mpirun or srun started, 0 and 1 without them. NULL is allowed. Unstable */
+TESSERA_API void tessera_launched(int32_t* rank, int32_t* ranks);
 
 /* The options of every method: a JSON list of {option, kind, value, help, default, methods: [{method, help, default,
  * default_paper, low, high | choices}]}. `option` is the
@@ -289,8 +292,7 @@ TESSERA_API tessera_status tessera_resume(const tessera_context* context, const 
                                           struct ArrowArrayStream* rows, const char* saved, int overwrite,
                                           int* finished, tessera_model** model);
 
-/* Removes both files of a checkpoint: call it once the model is saved. Missing files count as removed. Errors: USAGE;
- * IO. */
+/* Removes both files of a checkpoint, once the model is saved. Missing files count as removed. Errors: USAGE; IO. */
 TESSERA_API tessera_status tessera_checkpoint_remove(const char* path);
 
 typedef struct tessera_job tessera_job; /* the same in the background */
@@ -348,8 +350,7 @@ TESSERA_API tessera_status tessera_model_save_memory(const tessera_model* model,
 typedef int (*tessera_write_fn)(const void* data, size_t size, void* user);
 TESSERA_API tessera_status tessera_model_write(const tessera_model* model, tessera_write_fn write, void* user);
 
-/* The bytes are copied and may be freed at once. Errors: as tessera_model_load(), with "(memory)" as the file's
- * name. */
+/* The bytes are copied and may be freed at once. Errors: as tessera_model_load(), of a file named "(memory)". */
 TESSERA_API tessera_status tessera_model_load_memory(const void* data, size_t size, tessera_model** model);
 
 /* NULL is allowed. */
@@ -447,8 +448,7 @@ TESSERA_API TESSERA_UNSTABLE tessera_status tessera_rows_to_device(struct ArrowA
 
 /* ---- Reports, as JSON ---------------------------------------------------------------------------- */
 
-/* How a table was read, column by column, with the reason for each type. Consumes rows. Errors: DATA, MEMORY,
- * CANCELLED. */
+/* How a table was read, column by column: why it has its type. Consumes rows. Errors: DATA, MEMORY, CANCELLED. */
 TESSERA_API tessera_status tessera_inspect(const tessera_context* context, struct ArrowArrayStream* rows, char** json);
 
 /* The training step that these rows and options would run: ops, shapes, bytes, FLOPs, the effect of each pass, the

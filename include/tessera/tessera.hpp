@@ -269,6 +269,8 @@ class Model {
     if (finished != nullptr) *finished = was_there != 0;
     return m;
   }
+  // false: moved from, or fitted by a launched process that is not rank 0
+  explicit operator bool() const noexcept { return handle_ != nullptr; }
   ~Model() { tessera_model_free(handle_); }
   Model(Model&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
   Model& operator=(Model&& other) noexcept {

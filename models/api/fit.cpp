@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "engine/comm/mpi.h"
 #include "engine/passes/passes.h"
 #include "engine/text/printable.h"
 #include "models/api/model.h"
@@ -18,6 +20,7 @@
 #include "models/estimate.h"
 #include "models/registry.h"
 #include "models/training/checkpoint.h"
+#include "models/training/ranks.h"
 
 namespace tessera::api {
 namespace {
@@ -195,6 +198,36 @@ void set_ending(FitOptions& out, const tessera_fit_options& o) {
   out.begun = out.now() - o.seconds_used;
 }
 
+constexpr int kMostRanks = 64, kUsualShards = 8;
+
+// The ranks, and in how many parts they sum a batch. MPI begins where a launcher's processes are asked for.
+void set_ranks(FitOptions& out, const tessera_fit_options& o, const Team* team) {
+  const std::string devices = text_or(o.devices, "");
+  int ranks = 1;
+  if (devices == "launched") {
+    ranks = launched().size;
+    if (team != nullptr) out.ranks.world = mpi_communicator();
+  } else if (devices == "all") {
+    ranks = team != nullptr ? std::min(team->size(), kMostRanks) : 1;
+  } else if (!devices.empty()) {
+    const char* end = devices.data() + devices.size();
+    const auto [stop, error] = std::from_chars(devices.data(), end, ranks);
+    if (error != std::errc() || stop != end || ranks < 1 || ranks > kMostRanks)
+      throw Error(ErrorCode::usage,
+                  fmt::format("--devices {}: it must be a number from 1 to {}, or all.", devices, kMostRanks));
+  }
+  if (devices != "launched") out.ranks.threads = ranks;
+  const int shards = o.virtual_shards;
+  if (shards < 0 || shards > kMostRanks)
+    throw Error(ErrorCode::usage, fmt::format("--virtual-shards {}: it must be 1 to {}.", shards, kMostRanks));
+  if (shards > 0 && shards % ranks != 0)
+    throw Error(ErrorCode::usage,
+                fmt::format("--virtual-shards {}: {} ranks cannot share them evenly.\n  Ask for a multiple of {}.",
+                            shards, ranks, ranks));
+  if (shards > 0 || ranks > 1)
+    out.ranks.shards = shards > 0 ? shards : kUsualShards % ranks == 0 ? kUsualShards : ranks;
+}
+
 // The fields that stand for the losses of the first three methods, then all losses by name.
 void tell(const LossRow& row, const std::string& method, tessera_losses_fn callback, void* user) {
   std::vector<const char*> names;
@@ -241,6 +274,7 @@ FitOptions fit_options(const tessera_fit_options* given) {
   set_kind(out, o);
 
   set_ending(out, o);
+  set_ranks(out, o, nullptr);
   if (o.losses != nullptr)
     out.on_losses = [callback = o.losses, user = o.losses_user, method = out.method](const LossRow& row) {
       tell(row, method, callback, user);
@@ -277,17 +311,69 @@ tessera_status tessera_check_fit_options(const tessera_fit_options* options) {
   });
 }
 
+namespace {
+
+// The options of a call that trains, with the device and the ranks it runs on.
+FitOptions training_options(const tessera_fit_options* given, api::Call& call) {
+  FitOptions fit = fit_options(given);
+  fit.device = call.device();
+  set_ranks(fit, read_options(given), &call.team());
+  if ((fit.ranks.threads > 1 || fit.ranks.world) && !fit.device->is_processor())
+    throw Error(ErrorCode::unsupported,
+                "--devices trains on the CPU only: the ranks of a GPU have no transport yet.\n  Omit --devices, or "
+                "--device.");
+  if (follows(fit)) fit.checkpoint = {}, fit.on_losses = nullptr;
+  return fit;
+}
+
+// What fails on one rank ends all of them: rank 0 tells what failed where, the others end as it does.
+template <class F>
+auto on_all_ranks(const FitOptions& fit, F&& prepare) -> decltype(prepare()) {
+  if (!fit.ranks.world) return prepare();
+  std::optional<decltype(prepare())> made;
+  std::optional<Error> failed;
+  try {
+    made = prepare();
+  } catch (const Error& e) { failed = e; }
+  Communicator& rank = *fit.ranks.world;
+  const auto all = rank.gather(failed ? fmt::format("{} {}", static_cast<int>(failed->code()), failed->what()) : "");
+  for (int r = 0; r < rank.size(); ++r) {
+    const std::string& said = all[static_cast<size_t>(r)];
+    if (said.empty()) continue;
+    if (r == rank.rank()) throw Error(*failed);
+    const auto code = static_cast<ErrorCode>(std::stoi(said));
+    throw Error(code, fmt::format("{}: {}", name_of_rank(r, rank.size()), said.substr(said.find(' ') + 1)));
+  }
+  return std::move(*made);
+}
+
+// A launched rank that fails does not wait for the others at its end: its launcher then ends them.
+template <class F>
+auto with_ranks(const FitOptions& fit, F&& train) -> decltype(train()) {
+  try {
+    return train();
+  } catch (...) {
+    if (fit.ranks.world) fit.ranks.world->give_up();
+    throw;
+  }
+}
+
+}  // namespace
+
 tessera_status tessera_fit(const tessera_context* context, const tessera_fit_options* options, ArrowArrayStream* rows,
                            tessera_model** model) {
   return guarded([&] {
     IncomingRows incoming(rows, "rows");
     auto& out = required(model, "model");
-    FitOptions fit = fit_options(options);
+    (void)fit_options(options);  // before any work
     const GivenTypes types = given_types(options);
     api::Call call(context);  // tessera::Call is an op of a program
-    fit.device = call.device();
-    Table table = table_import(incoming.get(), call.team(), call.monitor(), types);
-    out = give_handle(new tessera_model{Model::fit(std::move(table), fit, call.team(), call.monitor())});
+    const FitOptions fit = training_options(options, call);
+    with_ranks(fit, [&] {
+      Table table = on_all_ranks(fit, [&] { return table_import(incoming.get(), call.team(), call.monitor(), types); });
+      Model trained = Model::fit(std::move(table), fit, call.team(), call.monitor());
+      out = follows(fit) ? nullptr : give_handle(new tessera_model{std::move(trained)});
+    });
   });
 }
 
@@ -297,18 +383,31 @@ tessera_status tessera_resume(const tessera_context* context, const tessera_fit_
   return guarded([&] {
     IncomingRows incoming(rows, "rows");
     auto& out = required(model, "model");
-    FitOptions fit = fit_options(options);
-    fit.checkpoint.resume = true;
+    (void)fit_options(options);
     const GivenTypes types = given_types(options);
     api::Call call(context);
-    fit.device = call.device();
-    Table table = table_import(incoming.get(), call.team(), call.monitor(), types);
-    std::optional<Model> there;
-    if (saved != nullptr) there = Model::finished(saved, table, fit, overwrite != 0, call.team(), call.monitor());
-    if (finished != nullptr) *finished = there ? 1 : 0;
-    out = give_handle(
-        new tessera_model{there ? std::move(*there) : Model::fit(std::move(table), fit, call.team(), call.monitor())});
+    FitOptions fit = training_options(options, call);
+    fit.checkpoint.resume = !follows(fit);
+    with_ranks(fit, [&] {
+      Table table = on_all_ranks(fit, [&] { return table_import(incoming.get(), call.team(), call.monitor(), types); });
+      std::optional<Model> there;
+      bool done = on_all_ranks(fit, [&] {
+        if (saved != nullptr && !follows(fit))
+          there = Model::finished(saved, table, fit, overwrite != 0, call.team(), call.monitor());
+        return there.has_value();
+      });
+      if (fit.ranks.world) fit.ranks.world->broadcast(&done, sizeof done);
+      if (finished != nullptr) *finished = done ? 1 : 0;
+      if (!done) there = Model::fit(std::move(table), fit, call.team(), call.monitor());
+      out = follows(fit) ? nullptr : give_handle(new tessera_model{std::move(*there)});
+    });
   });
+}
+
+void tessera_launched(int32_t* rank, int32_t* ranks) {
+  const Launched here = launched();
+  if (rank != nullptr) *rank = here.rank;
+  if (ranks != nullptr) *ranks = here.size;
 }
 
 tessera_status tessera_checkpoint_remove(const char* path) {

@@ -17,7 +17,15 @@
 
 namespace tessera {
 
-class Device;  // engine/device/device.h
+class Communicator;  // engine/comm/communicator.h
+class Device;        // engine/device/device.h
+
+// The ranks that train together, each on its part of every batch (docs/engine/devices.md).
+struct RankOptions {
+  int threads = 1;                      // ranks that are threads of this process
+  std::shared_ptr<Communicator> world;  // ranks that a launcher started; null: none
+  int shards = 0;                       // parts of a batch that are summed apart; 0: the batch is summed as one
+};
 
 // Where a run keeps itself while it goes, and how often; models/training/checkpoint.h.
 struct CheckpointOptions {
@@ -46,6 +54,7 @@ struct FitOptions {
   std::vector<std::string> passes_off;            // plan passes to leave out, for study; see `tessera plan`
   Recompute recompute = Recompute::automatic;     // of training steps; no bit of a model depends on it
   std::shared_ptr<Device> device;                 // where training steps run; null: the processor
+  RankOptions ranks;
   CheckpointOptions checkpoint;
   // epochs without a better held-out measure after which training comes to its end; 0: none. See
   // models/training/validation.h

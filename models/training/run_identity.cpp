@@ -44,6 +44,7 @@ nlohmann::json options_of(const FitOptions& o) {
     std::replace(option.begin(), option.end(), '_', '-');
     json[option] = value;
   }
+  if (o.ranks.shards > 0) json["--virtual-shards"] = o.ranks.shards;
   if (o.config.method().sequences())
     json.update({{"--sequence-length", o.sequences.length},
                  {"--stride", o.sequences.stride},
@@ -107,10 +108,7 @@ RunIdentity identify(const Table& table, const FitOptions& options, Team& team) 
   return id;
 }
 
-void RunIdentity::check_same(const RunIdentity& was, const std::string& place, const std::string& way_out) const {
-  if (was.table != table)
-    throw Error(ErrorCode::data, fmt::format("{}: this was trained on another table: {}.\n  {}", place,
-                                             table_difference(was, *this), way_out));
+std::string RunIdentity::other_options(const RunIdentity& was) const {
   std::string differences;
   const auto see = [&](const std::string& option, const nlohmann::json& before, const nlohmann::json& after) {
     if (before != after)
@@ -120,7 +118,18 @@ void RunIdentity::check_same(const RunIdentity& was, const std::string& place, c
   for (const auto& [option, value] : options.items()) see(option, was.options.value(option, nlohmann::json()), value);
   for (const auto& [option, value] : was.options.items())
     if (!options.contains(option)) see(option, value, nlohmann::json());
-  if (!differences.empty())
+  return differences;
+}
+
+std::string RunIdentity::other_table(const RunIdentity& was) const {
+  return was.table == table ? "" : table_difference(was, *this);
+}
+
+void RunIdentity::check_same(const RunIdentity& was, const std::string& place, const std::string& way_out) const {
+  if (const std::string difference = other_table(was); !difference.empty())
+    throw Error(ErrorCode::data,
+                fmt::format("{}: this was trained on another table: {}.\n  {}", place, difference, way_out));
+  if (const std::string differences = other_options(was); !differences.empty())
     throw Error(ErrorCode::usage,
                 fmt::format("{}: this was trained with other options: {}.\n  {}", place, differences, way_out));
 }

@@ -19,6 +19,10 @@ struct RunIdentity {
   // naming the column, Error(usage) naming the options, each with what it was and what it is now, and `way_out`.
   void check_same(const RunIdentity& was, const std::string& place, const std::string& way_out) const;
 
+  // The first thing in which the tables differ, and all options that do: "--seed was 1, now 2". "": in none.
+  std::string other_table(const RunIdentity& was) const;
+  std::string other_options(const RunIdentity& was) const;
+
   nlohmann::json to_json() const;                            // all of it
   nlohmann::json summary() const;                            // without columns: what a model keeps
   static RunIdentity from_json(const nlohmann::json& json);  // of either; Error(format)

@@ -8,11 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "engine/passes/passes.h"
 #include "engine/run/program.h"
 #include "models/layers/recording.h"
 #include "models/training/clock.h"
 #include "models/training/fit_to_memory.h"
+#include "models/training/ranks.h"
 
 namespace tessera {
 namespace {
@@ -60,6 +60,7 @@ class Trainer {
         checkpoints_(checkpoints),
         context_(context),
         stages_(stages_of(method)),
+        ranks_(method, options, context),
         clock_(options.max_seconds, options.now) {
     if (stages_.empty()) return;
     run_.steps = stages_.back().end;
@@ -126,8 +127,9 @@ class Trainer {
         watch_clock();
       }
     } catch (const Error& e) {
-      // A step that went bad leaves nothing to go on from; whatever else stopped the run leaves it whole.
-      if (e.code() != ErrorCode::numeric) rescue();
+      // A step that went bad, or lost a rank, leaves nothing to go on from; whatever else stopped the run leaves it
+      // whole.
+      if (e.code() != ErrorCode::numeric && !ranks_.lost()) rescue();
       throw;
     } catch (...) {
       rescue();
@@ -171,15 +173,8 @@ class Trainer {
   void make_program() {
     program_.reset();
     method_.enter(stage().index, carried_);
-    Plan plan;
-    Recorder r(plan);
-    method_.record_training(r, stage().index, end() - stage().begin);
-    (void)optimise(plan, context_.passes_off);
-    Device& device = options_.device ? *options_.device : Device::processor();
-    step_flops_ = fit_to_memory(plan, device, options_, context_).flops_before;  // calibration does as much
-    program_ = std::make_unique<Program>(std::move(plan), device, context_.team, context_.seed,
-                                         wanted(context_.passes_off, "liveness"));
-    method_.bind(*program_);
+    program_ = training_program(method_, stage().index, end() - stage().begin, options_, ranks_.context(),
+                                ranks_.communicator(), step_flops_);
     width_ = static_cast<size_t>(program_->plan().shape(program_->plan().find_leaf("losses")).cols);
   }
   void load() {
@@ -190,6 +185,7 @@ class Trainer {
     queued_ = run_.step;
     program_->watch({program_->plan().find_leaf("losses")});
     run_.loss_sums.resize(width_, 0.0);
+    ranks_.open(stage().index, end() - stage().begin, *program_);
   }
   void forget_program() { run_.states.clear(), run_.loss_sums.clear(), run_.loss_steps = 0; }
 
@@ -245,6 +241,7 @@ class Trainer {
             : end();
     for (; flying_ < program_->flights() && queued_ < wanted; ++flying_) {
       const int64_t n = std::min({chunk_, end_of_row(queued_) - queued_, wanted - queued_, kLossSlots});
+      ranks_.run(n);
       program_->start(n, true);
       queued_ += n;
     }
@@ -311,7 +308,8 @@ class Trainer {
   [[noreturn]] void fail_numeric() {
     flying_ = 0;  // diagnose() passes over what is under way
     const int64_t bad = program_->step().bad;
-    const std::string culprit = program_->diagnose();
+    ranks_.communicator().check();
+    const std::string culprit = ranks_.communicator().size() > 1 ? ranks_.blame(*program_) : program_->diagnose();
     const std::string where =
         stages_.size() > 1
             ? fmt::format("step {} of the {} phase", bad, phase().name)
@@ -386,6 +384,7 @@ class Trainer {
   Checkpoints& checkpoints_;
   const RunContext& context_;
   const std::vector<Stage> stages_;
+  Ranks ranks_;
   size_t at_ = 0;  // the stage that runs
   TrainingClock clock_;
   int64_t measured_every_ = 1, chunk_ = 1, queued_ = 0;  // queued_: steps started
@@ -413,7 +412,8 @@ Trained train(const Method& method, HeldOut* held_out, const FitOptions& options
   const RunContext context{options.seed, off, team, monitor};
   const double start = seconds_now();
   Trainer trainer(method, held_out, options, checkpoints, context);
-  check_phases_fit(method, options.device ? *options.device : Device::processor(), options, context);
+  if (options.ranks.shards == 0)  // else each rank checks its part of a phase as that begins
+    check_phases_fit(method, options.device ? *options.device : Device::processor(), options, context);
   std::optional<RunState> kept;
   if (options.checkpoint.resume) kept = checkpoints.newest();
   else if (!options.checkpoint.path.empty()) Checkpoints::remove(options.checkpoint.path);

@@ -151,7 +151,8 @@ class FitOptions(_Options):
         text keep max_time types
         int32 rare_categories
         double seconds_used
-        text settings recompute
+        text settings recompute devices
+        int32 virtual_shards
         """
     )
 

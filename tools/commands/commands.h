@@ -6,10 +6,16 @@
 
 #include "session.h"
 
+// Among the processes that a launcher (mpirun, srun) started.
+struct Place {
+  int32_t rank = 0, ranks = 1;
+};
+
 struct Program {
   CLI::App& app;
   SharedOptions shared;
   std::string line;  // the command line, quoted for a shell
+  Place place;
   std::function<void()> run;
 
   // A command with the options that all share.

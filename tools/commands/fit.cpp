@@ -92,8 +92,8 @@ class LossLog {
 
 struct Arguments {
   std::vector<std::string> data;
-  std::string model, log, checkpoint_every, keep, max_time;
-  int patience = 0;
+  std::string model, log, checkpoint_every, keep, max_time, devices;
+  int patience = 0, virtual_shards = 0;
   int64_t max_rows = 0;
   bool force = false, resume = false;
   CsvArguments csv;
@@ -131,6 +131,8 @@ struct Arguments {
     o.patience = patience;
     o.keep = keep.c_str();
     o.max_time = max_time.c_str();
+    o.devices = devices.c_str();
+    o.virtual_shards = virtual_shards;
     return o;
   }
 };
@@ -197,6 +199,7 @@ void train(Session& session, const Arguments& a, tessera_fit_options options, bo
   const auto model =
       a.resume ? tessera::Model::resume(session.context(), std::move(rows), options, a.model, a.force, &finished)
                : tessera::Model::fit(session.context(), std::move(rows), options);
+  if (!model) return;  // rank 0 has it
   if (!finished) {
     save(model, a);
     check_saved(a);
@@ -218,12 +221,25 @@ void train(Session& session, const Arguments& a, tessera_fit_options options, bo
   print_json(report);
 }
 
-void run(const Program& program, const Arguments& a) {
+// A process of a launcher that is not rank 0: it computes, and leaves files and words to rank 0.
+void run_as_follower(const Program& program, const Arguments& a, const tessera_fit_options& options) {
+  tessera::check_fit_options(options);
+  SharedOptions shared = program.shared;
+  shared.quiet = true;
+  shared.memory_limit = a.memory_limit, shared.scratch = a.scratch_folder();
+  Session session(shared);
+  train(session, a, options, false);
+}
+
+void run(const Program& program, const Arguments& given) {
+  Arguments a = given;
+  if (a.devices.empty() && program.place.ranks > 1) a.devices = "launched";
   tessera_fit_options options = a.options();
   const std::string source = text::list(a.data);
   options.source = source.c_str();
   const std::string checkpoint = a.checkpoint();
   options.checkpoint = checkpoint.c_str();
+  if (a.devices == "launched" && program.place.rank > 0) return run_as_follower(program, a, options);
   check(a, options);
   const ModelLock lock(a.model);
   check(a, options);  // the previous owner of the lock may have written the model meanwhile
@@ -286,6 +302,14 @@ void add_fit(Program& program) {
                       "with --patience, else last)");
   command->add_option("--max-time", a->max_time, "Time limit of the whole run: 90s, 30m, 2h");
   program.add_device(*command);
+  command->add_option("--devices", a->devices,
+                      "Ranks that train together, each on its part of every batch: N in this process, or all: one for "
+                      "each thread (default: 1; the processes of mpirun or srun)");
+  command
+      ->add_option("--virtual-shards", a->virtual_shards,
+                   "Parts of a batch that are summed apart: every number of ranks that divides N trains the same model "
+                   "(default: 8, or as many as ranks; one rank: the batch is not cut)")
+      ->check(whole_number(1, 64));
   a->csv.add_to(*command);
   command->callback([&program, a] { program.run = [&program, a] { run(program, *a); }; });
 }

@@ -3,6 +3,8 @@
 
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
+#include <charconv>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
@@ -12,7 +14,7 @@
 namespace {
 
 struct Arguments {
-  std::string model, output, where, delimiter, calibrate, format;
+  std::string model, output, where, delimiter, calibrate, format, part;
   int64_t rows = 0, offset = 0;
   uint64_t seed = 0;
   int batch_size = 0, max_tries = 0;
@@ -21,9 +23,45 @@ struct Arguments {
   uint64_t memory_limit = 0;
 };
 
-void run(const SharedOptions& given, const Arguments& a) {
+// "2/8": the third of eight parts; of the processes of a launcher each makes its own.
+Place part_of(const std::string& text, const Place& launched) {
+  if (text.empty()) return launched;
+  Place place;
+  const char *begin = text.data(), *end = begin + text.size();
+  const auto rank = std::from_chars(begin, end, place.rank);
+  const bool slash = rank.ec == std::errc() && rank.ptr != end && *rank.ptr == '/';
+  const auto ranks = slash ? std::from_chars(rank.ptr + 1, end, place.ranks) : rank;
+  if (!slash || ranks.ec != std::errc() || ranks.ptr != end || place.rank < 0 || place.rank >= place.ranks)
+    throw tessera::Error(TESSERA_E_USAGE, fmt::format("--part {}: it must be I/N with I from 0 to N - 1: 0/8 is the "
+                                                      "first of eight parts.",
+                                                      text));
+  return place;
+}
+
+// This part's rows of the whole, and its file: "out/rows.csv" becomes "out/rows-00002.csv".
+void take_part(Arguments& a, const Place& place) {
+  if (place.ranks == 1) return;
+  if (a.output == "-")
+    throw tessera::Error(TESSERA_E_USAGE,
+                         "--output - is one stream, and there are several parts.\n  Name a file: part I of rows.csv "
+                         "goes to rows-0000I.csv.");
+  const auto begin = [&](int64_t part) {
+    return a.rows / place.ranks * part + a.rows % place.ranks * part / place.ranks;
+  };
+  const int64_t first = begin(place.rank);
+  a.rows = begin(place.rank + 1) - first;
+  a.offset += first;
+  const std::filesystem::path whole = a.output;
+  a.output =
+      (whole.parent_path() / fmt::format("{}-{:05}{}", whole.stem().string(), place.rank, whole.extension().string()))
+          .string();
+}
+
+void run(const SharedOptions& given, Arguments a, const Place& launched) {
   SharedOptions shared = given;
   shared.memory_limit = a.memory_limit;
+  shared.quiet = given.quiet || launched.rank > 0;  // one voice of several processes
+  take_part(a, part_of(a.part, launched));
   const bool pipe = a.output == "-";
   if (pipe && shared.json)
     throw tessera::Error(TESSERA_E_USAGE, "--json and --output - both need standard output. Write the rows to a file.");
@@ -119,6 +157,9 @@ void add_sample(Program& program) {
           "--memory-limit", a->memory_limit,
           "Limit of host memory, such as 500MB or 4G: batches become smaller where it needs that (default: none)")
       ->transform(CLI::AsSizeValue(false));
+  command->add_option("--part", a->part,
+                      "I/N: only the I-th of N equal parts of the rows, from 0, into a file with its number; the parts "
+                      "together are the rows (default: all; under mpirun or srun the part of the process)");
   program.add_device(*command);
   command->add_option("--delimiter", a->delimiter, "Delimiter: a character, or tab (default: the input's)");
   command
@@ -127,5 +168,5 @@ void add_sample(Program& program) {
           "like-input: delimiter, quotes, line ends, numbers and dates as in the table that was fitted; plain: "
           "as programs read them (default: like-input)")
       ->check(CLI::IsMember({"like-input", "plain"}));
-  command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });
+  command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a, program.place); }; });
 }

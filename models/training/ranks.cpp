@@ -1,0 +1,218 @@
+#include "models/training/ranks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "engine/device/device.h"
+#include "engine/passes/passes.h"
+#include "engine/passes/shard.h"
+#include "engine/run/cpu_features.h"
+#include "models/training/fit_to_memory.h"
+
+namespace tessera {
+namespace {
+
+// What rank 0 has the others do next.
+struct Command {
+  enum What : int64_t { open, run, repeat, end } what;
+  int64_t phase = 0, steps = 0, step = 0;  // open: of the phase, and the one it is at · run, repeat: so many steps
+};
+
+// Rank 0 may be busy for long between two commands.
+Command next_command(Communicator& rank) {
+  const double patience = std::exchange(rank.patience, Communicator::kForever);
+  Command c{};
+  rank.broadcast(&c, sizeof c);
+  rank.patience = patience;
+  return c;
+}
+
+void share_states(Communicator& rank, Program& program) {
+  for (const Leaf& leaf : program.plan().leaves) {
+    if (leaf.kind != Leaf::state) continue;
+    std::vector<float> values = program.get<float>(leaf.name);
+    rank.broadcast(values.data(), static_cast<int64_t>(values.size() * sizeof(float)));
+    if (rank.rank() > 0) program.put(leaf.name, values.data());
+  }
+}
+
+// A run from its snapshot once more, as far as it went.
+void repeat(Communicator& rank, Program& program) {
+  const int64_t end = program.step().step;
+  program.rewind();
+  rank.look_for_bad(true);
+  program.run(end - program.step().step);
+}
+
+}  // namespace
+
+std::unique_ptr<Program> training_program(const Method& method, size_t phase, int64_t steps, const FitOptions& options,
+                                          const RunContext& context, const Communicator& rank, double& flops) {
+  Plan plan;
+  Recorder r(plan);
+  method.record_training(r, phase, steps);
+  const auto reports = optimise(plan, context.passes_off);
+  const bool cut = options.ranks.shards > 0;
+  if (cut) shard(plan, {options.ranks.shards, rank.size(), rank.rank(), rank.wires()});
+  Device& device = options.device ? *options.device : Device::processor();
+  const RecomputeReport fitted = fit_to_memory(plan, device, options, context);
+  // what calibration may take as well, which no number of ranks changes
+  flops = !cut ? fitted.flops_before : reports.empty() ? 0 : reports.back().flops_after;
+  auto program = std::make_unique<Program>(std::move(plan), device, context.team, context.seed,
+                                           wanted(context.passes_off, "liveness"));
+  method.bind(*program);
+  return program;
+}
+
+Ranks::Ranks(const Method& method, const FitOptions& options, const RunContext& context) : context_(context) {
+  if (options.ranks.world) communicator_ = options.ranks.world;
+  else if (options.ranks.threads > 1) start_threads(method, options, options.ranks.threads);
+  else communicator_ = std::make_shared<SelfCommunicator>();
+}
+
+void Ranks::start_threads(const Method& method, const FitOptions& options, int ranks) {
+  const int each = std::max(1, context_.team.size() / ranks);
+  world_ = ThreadWorld::create(ranks);
+  communicator_ = world_->communicator(0);
+  own_ = std::make_unique<OwnTeam>(each, context_);
+  const auto as_rank = [this, &method, &options, each](int r) {
+    const std::unique_ptr<Communicator> rank = world_->communicator(r);
+    try {
+      const Monitor quiet;
+      const OwnTeam own(each, {context_.seed, context_.passes_off, context_.team, quiet, context_.until});
+      follow(method, options, own.context, *rank);
+    } catch (const Error& e) { rank->abort(e); }  // the first that was told stays
+  };
+  try {
+    for (int r = 1; r < ranks; ++r) threads_.emplace_back(as_rank, r);
+  } catch (const std::system_error& e) {
+    const Error why(ErrorCode::memory,
+                    fmt::format("{} cannot be started ({}).\n  Ask for fewer --devices.",
+                                name_of_rank(static_cast<int>(threads_.size()) + 1, ranks), e.code().message()));
+    communicator_->abort(why);
+    for (std::thread& t : threads_) t.join();  // a thread that is not joined ends the process
+    throw why;
+  }
+}
+
+Ranks::~Ranks() {
+  end();
+  for (std::thread& t : threads_) t.join();
+}
+
+void Ranks::end() noexcept {
+  if (communicator_->size() == 1) return;
+  try {
+    if (lost()) communicator_->check();
+    Command c{Command::end};
+    communicator_->broadcast(&c, sizeof c);
+  } catch (const Error& e) {
+    if (world_) communicator_->abort(e);
+    else communicator_->give_up();
+  }
+}
+
+void Ranks::open(size_t phase, int64_t steps, Program& program) {
+  if (communicator_->size() == 1) return;
+  Command c{Command::open, static_cast<int64_t>(phase), steps, program.step().step};
+  communicator_->broadcast(&c, sizeof c);
+  // The others make their plans now, which takes as long as the plan is large.
+  const double patience = std::exchange(communicator_->patience, Communicator::kForever);
+  share_states(*communicator_, program);
+  communicator_->patience = patience;
+}
+
+void Ranks::run(int64_t steps) {
+  if (communicator_->size() == 1) return;
+  Command c{Command::run, 0, steps, 0};
+  communicator_->broadcast(&c, sizeof c);
+}
+
+std::string Ranks::blame(Program& program) {
+  Command c{Command::repeat};
+  communicator_->broadcast(&c, sizeof c);
+  repeat(*communicator_, program);
+  const int bad = communicator_->bad_rank();
+  return bad < 0 ? "" : fmt::format("the part of {}", name_of_rank(bad, communicator_->size()));
+}
+
+namespace {
+
+void obey(const Method& method, const FitOptions& options, const RunContext& context, Communicator& rank) {
+  std::unique_ptr<Program> program;
+  double flops = 0;
+  for (;;) {
+    const Command c = next_command(rank);
+    switch (c.what) {
+      case Command::open:
+        program.reset();
+        program = training_program(method, static_cast<size_t>(c.phase), c.steps, options, context, rank, flops);
+        program->step().step = c.step;
+        share_states(rank, *program);
+        break;
+      case Command::run:
+        program->start(c.steps, true);
+        program->finish();
+        rank.check();
+        break;
+      case Command::repeat: repeat(rank, *program); break;
+      case Command::end: return;
+    }
+  }
+}
+
+}  // namespace
+
+void follow(const Method& method, const FitOptions& options, const RunContext& context, Communicator& rank) {
+  const auto leave = [&](const Error& e) {
+    if (!rank.failed())
+      rank.abort(Error(e.code(), fmt::format("{}: {}", name_of_rank(rank.rank(), rank.size()), e.what())));
+  };
+  try {
+    obey(method, options, context, rank);
+  } catch (const Error& e) {
+    leave(e);
+    throw;
+  } catch (const std::bad_alloc&) {
+    const Error e(ErrorCode::memory, "there is not enough memory");
+    leave(e);
+    throw e;
+  }
+}
+
+bool follows(const FitOptions& options) { return options.ranks.world && options.ranks.world->rank() > 0; }
+
+// What each rank computes with is compared with rank 0's. Every rank finds the same, and stops.
+void check_ranks(const FitOptions& options, const RunIdentity& identity) {
+  if (!options.ranks.world) return;
+  Communicator& rank = *options.ranks.world;
+  nlohmann::json own = identity.to_json();
+  own["build"] = {{"the processor's instructions", name_of(best_isa())}, {"bytes of a step", sizeof(Command)}};
+  const std::vector<std::string> all = rank.gather(own.dump());
+  const nlohmann::json first = nlohmann::json::parse(all[0]);
+  const RunIdentity of_first = RunIdentity::from_json(first);
+  for (int r = 1; r < rank.size(); ++r) {
+    const nlohmann::json other = nlohmann::json::parse(all[static_cast<size_t>(r)]);
+    const RunIdentity of_other = RunIdentity::from_json(other);
+    const std::string who = name_of_rank(r, rank.size());
+    if (const std::string difference = of_other.other_table(of_first); !difference.empty())
+      throw Error(ErrorCode::data, fmt::format("{} has another table than rank 0: {}.\n  Give all ranks the same file.",
+                                               who, difference));
+    if (const std::string differences = of_other.other_options(of_first); !differences.empty())
+      throw Error(ErrorCode::usage, fmt::format("{} has other options than rank 0: {}.\n  Start all ranks with one "
+                                                "command.",
+                                                who, differences));
+    if (other["build"] != first["build"])
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("{} computes otherwise than rank 0: {}, there {}.\n  Set TESSERA_CPU to what all "
+                              "processors have, and use one version of Tessera.",
+                              who, other["build"].dump(), first["build"].dump()));
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,68 @@
+// The ranks of a training run. Rank 0 leads it: it alone decides (how many steps, when a phase ends), measures, writes
+// and reports. The others run the same steps on their parts of the batch, at its command.
+#pragma once
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/comm/communicator.h"
+#include "engine/comm/threads.h"
+#include "models/method/method.h"
+#include "models/training/fit_options.h"
+#include "models/training/run_identity.h"
+
+namespace tessera {
+
+// The training plan of a phase with so many steps, as one rank runs it. `flops`: of a step of all ranks.
+std::unique_ptr<Program> training_program(const Method& method, size_t phase, int64_t steps, const FitOptions& options,
+                                          const RunContext& context, const Communicator& rank, double& flops);
+
+// Rank 0's hold of the others; with one rank it does nothing. Its threads end with it.
+class Ranks {
+ public:
+  // Method, options and context outlive it.
+  Ranks(const Method& method, const FitOptions& options, const RunContext& context);
+  ~Ranks();
+  Ranks(const Ranks&) = delete;
+
+  Communicator& communicator() { return *communicator_; }
+  // The context of the steps: the processors are shared out among ranks that are threads.
+  const RunContext& context() const { return own_ ? own_->context : context_; }
+  // Whether a rank was lost within a step, whose states are then worth nothing.
+  bool lost() const { return communicator_->failed(); }
+
+  // Before the first run of a program: the others get its states and its step.
+  void open(size_t phase, int64_t steps, Program& program);
+  void run(int64_t steps);  // the others run as many
+  // After a run that ended with a value that is not finite: repeats it, and names the rank that made it. "": none was
+  // seen.
+  std::string blame(Program& program);
+
+ private:
+  struct OwnTeam {
+    OwnTeam(int threads, const RunContext& of)
+        : team(threads, of.team.limit()), context{of.seed, of.passes_off, team, of.monitor, of.until} {}
+    Team team;
+    RunContext context;
+  };
+  void start_threads(const Method& method, const FitOptions& options, int ranks);
+  void end() noexcept;
+
+  const RunContext& context_;
+  std::shared_ptr<ThreadWorld> world_;
+  std::shared_ptr<Communicator> communicator_;
+  std::unique_ptr<OwnTeam> own_;
+  std::vector<std::thread> threads_;
+};
+
+// The part of every rank but 0: until rank 0 ends the run.
+void follow(const Method& method, const FitOptions& options, const RunContext& context, Communicator& rank);
+
+// Whether this process is a rank that follows.
+bool follows(const FitOptions& options);
+
+// That all ranks of a launcher train the same: Error(usage) on each of them, naming the rank that differs and in what.
+void check_ranks(const FitOptions& options, const RunIdentity& identity);
+
+}  // namespace tessera
