@@ -34,7 +34,7 @@ void check_room(int64_t bytes, int64_t room, const FitOptions& options, const Ru
   if (bytes <= room) return;
   const std::string more = options.recompute == Recompute::off ? " or --recompute auto" : "";
   throw Error(ErrorCode::memory,
-              fmt::format("A training step takes {}, and the memory limit has {} left beside the table.\n  "
+              fmt::format("A training step takes {}, and memory_limit has {} left beside the table.\n  "
                           "--memory-limit {} has room for it; a smaller --batch-size{} needs less.",
                           megabytes(bytes), megabytes(room), limit_of(context.team.limit()->held() + bytes), more));
 }
