@@ -14,7 +14,7 @@ class Device;  // engine/device/device.h
 
 struct SampleOptions {
   uint64_t seed = 0;
-  std::string where;               // "" or an expression, see models/sampling/where.h
+  std::string where;               // "" or an expression, see models/expression/where.h
   int batch = 0;                   // rows made at a time; 0: chosen. Never changes a row
   std::shared_ptr<Device> device;  // where rows are made; null: the processor
   // candidates a row may take under `where` before Error(condition); 0: 65,536, fewer where none of the first million

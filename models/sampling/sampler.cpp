@@ -16,8 +16,9 @@
 #include "kernels/math/philox.h"
 #include "models/data/identifiers/identifier.h"
 #include "models/data/notice.h"
+#include "models/expression/where.h"
 #include "models/sampling/row_model.h"
-#include "models/sampling/where.h"
+#include "models/training/checkpoint.h"
 
 namespace tessera {
 namespace {

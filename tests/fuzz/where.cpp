@@ -1,5 +1,5 @@
 // --where: any text is a condition or an error with a place, and a condition can be asked of rows.
-#include "models/sampling/where.h"
+#include "models/expression/where.h"
 #include "engine/error.h"
 #include "fuzz/input.h"
 

@@ -1,4 +1,4 @@
-#include "models/sampling/where.h"
+#include "models/expression/where.h"
 
 #include <fast_float/fast_float.h>
 #include <fmt/format.h>
@@ -12,12 +12,14 @@
 #include "models/data/formats/moments.h"
 #include "models/data/formats/values.h"
 #include "models/data/table/suggestions.h"
-#include "models/sampling/where_parser.h"
+#include "models/expression/arithmetic_parser.h"
+#include "models/expression/where_parser.h"
 
 namespace tessera {
 namespace {
 
 constexpr size_t kShown = 12;  // values listed in a message
+constexpr int kDeepest = 64;   // parentheses within each other
 
 bool parse_number(const std::string& text, double& value) {
   const char* end = text.data() + text.size();
@@ -35,16 +37,9 @@ std::string listed(const std::vector<std::string>& values) {
   return values.size() > kShown ? out + ", …" : out;
 }
 
-// Numbers as printed with the column's decimals, so that a condition holds for the written text.
-double as_written(const Column& column, double x) {
-  if (column.type != ColumnType::decimal || column.decimals > 15 || column.format == "%g") return x;
-  const double scale = std::pow(10.0, column.decimals), scaled = x * scale;
-  return std::abs(scaled) < 0x1p53 ? std::nearbyint(scaled) / scale : x;
-}
-
 class Parser {
  public:
-  Parser(const std::string& text, const Table& schema) : scan_(text), schema_(schema) {}
+  Parser(const std::string& text, const Table& schema, const char* what) : scan_(text, what), schema_(schema) {}
 
   Where parse() {
     Where where;
@@ -66,44 +61,128 @@ class Parser {
  private:
   WhereTerm term() {
     const size_t begin = scan_.peek().begin;
+    bool negated = false;
+    while (scan_.peek().is_keyword("not")) scan_.take(), negated = !negated;
+    WhereTerm t = group_begins() ? group() : is_arithmetic(scan_, schema_) ? relation() : column_term();
+    t.text = scan_.between(begin, scan_.last_end());
+    if (negated) negate(t);
+    return t;
+  }
+
+  WhereTerm column_term() {
     WhereTerm t;
-    t.column = column();
+    const size_t begin = scan_.peek().begin;
+    const WhereToken name = scan_.take();
+    if (name.kind != WhereToken::Kind::word && name.kind != WhereToken::Kind::name)
+      scan_.fail(name.kind == WhereToken::Kind::text ? "expected a column name, bare or in double quotes"
+                                                     : "expected a column",
+                 name.begin);
+    t.column = known_column(scan_, name, schema_);
     comparison(t);
     t.text = scan_.between(begin, scan_.last_end());
     if (t.kind == WhereTerm::Kind::range) finish_range(t);
     return t;
   }
 
+  // Whether a parenthesis begins here that holds a term, not arithmetic.
+  bool group_begins() const {
+    WhereScanner ahead = scan_;
+    if (!ahead.take().is_symbol("(")) return false;
+    for (int depth = 1; depth > 0 && ahead.peek().kind != WhereToken::Kind::end;) {
+      const WhereToken t = ahead.take();
+      if (t.is_symbol("(")) ++depth;
+      if (t.is_symbol(")")) --depth;
+      if (t.is_relation() || t.is_keyword("in") || t.is_keyword("between") || t.is_keyword("is")) return true;
+    }
+    return false;
+  }
+
+  WhereTerm group() {
+    const WhereToken open = scan_.take();
+    if (++depth_ > kDeepest) scan_.fail("parentheses are nested too deeply", open.begin);
+    WhereTerm t = term();
+    --depth_;
+    if (scan_.peek().is_keyword("and") || scan_.peek().is_keyword("or"))
+      scan_.fail("parentheses hold one comparison; join terms by \"and\" without parentheses", scan_.peek().begin);
+    if (!scan_.peek().is_symbol(")")) scan_.fail("expected \")\"", scan_.peek().begin);
+    scan_.take();
+    return t;
+  }
+
+  static void negate(WhereTerm& t) {
+    if (t.kind == WhereTerm::Kind::is_null) t.kind = WhereTerm::Kind::not_null;
+    else if (t.kind == WhereTerm::Kind::not_null) t.kind = WhereTerm::Kind::is_null;
+    else t.negated = !t.negated;
+  }
+
+  // A comparison of arithmetic, or of two columns of texts.
+  WhereTerm relation() {
+    WhereTerm t;
+    if (const int column = text_column(); column >= 0) return text_relation(column);
+    ArithmeticParser arithmetic(scan_, schema_);
+    t.kind = WhereTerm::Kind::compare;
+    const size_t begin = scan_.peek().begin;
+    t.left = arithmetic.sum();
+    t.left_text = scan_.between(begin, scan_.last_end());
+    const WhereToken op = take_relation(t);
+    const size_t right = scan_.peek().begin;
+    t.right = arithmetic.sum();
+    t.right_text = scan_.between(right, scan_.last_end());
+    if (t.left.instant != t.right.instant)
+      scan_.fail("a date or time and a number cannot be compared; write dates in single quotes: '2020-01-31'",
+                 op.begin);
+    t.tolerance = half_unit(t);
+    return t;
+  }
+
+  WhereToken take_relation(WhereTerm& t) {
+    using Relation = WhereTerm::Relation;
+    const WhereToken op = scan_.take();
+    if (!op.is_relation()) scan_.fail("expected =, !=, <, <=, > or >= between the two sides", op.begin);
+    t.relation = op.text == "=" || op.text == "=="    ? Relation::equal
+                 : op.text == "!=" || op.text == "<>" ? Relation::unequal
+                 : op.text == "<"                     ? Relation::less
+                 : op.text == "<="                    ? Relation::less_equal
+                 : op.text == ">"                     ? Relation::greater
+                                                      : Relation::greater_equal;
+    return op;
+  }
+
+  // The column of texts that the term begins with; −1 if it begins with something else.
+  int text_column() const {
+    const int column = column_named(scan_.peek(), schema_);
+    return column >= 0 && !is_numeric(schema_.columns[static_cast<size_t>(column)].type) ? column : -1;
+  }
+
+  WhereTerm text_relation(int left) {
+    WhereTerm t;
+    t.kind = WhereTerm::Kind::same_text;
+    t.left.op = t.right.op = Arithmetic::Op::column;
+    t.left.column = known_column(scan_, scan_.take(), schema_);
+    const WhereToken op = take_relation(t);
+    const int right = text_column();
+    const std::string& column = schema_.columns[static_cast<size_t>(left)].name;
+    if (right < 0)
+      scan_.fail(fmt::format("column \"{}\" holds texts; it can be compared with another column of texts", column),
+                 scan_.peek().begin);
+    if (t.relation != WhereTerm::Relation::equal && t.relation != WhereTerm::Relation::unequal)
+      scan_.fail("texts have no order; compare two columns of texts by = or !=", op.begin);
+    t.right.column = known_column(scan_, scan_.take(), schema_);
+    return t;
+  }
+
+  // An equality of a column of numbers with a calculation holds for its digits.
+  double half_unit(const WhereTerm& t) const {
+    if (t.left.is_column() == t.right.is_column() || t.left.instant) return 0;
+    const Column& c = schema_.columns[static_cast<size_t>((t.left.is_column() ? t.left : t.right).column)];
+    if (c.format == "%g" || c.decimals > 15) return 0;
+    return 0.5 * std::pow(10.0, c.type == ColumnType::integer ? 0 : -c.decimals);
+  }
+
   const Column& of(const WhereTerm& t) const { return schema_.columns[static_cast<size_t>(t.column)]; }
 
   [[noreturn]] void reject(const Column& c, const std::string& why) const {
-    throw Error(ErrorCode::condition, fmt::format("--where: column \"{}\" {}", c.name, why));
-  }
-
-  int column() {
-    const WhereToken t = scan_.take();
-    if (t.kind != WhereToken::Kind::word && t.kind != WhereToken::Kind::name)
-      scan_.fail(
-          t.kind == WhereToken::Kind::text ? "expected a column name, bare or in double quotes" : "expected a column",
-          t.begin);
-    int found = -1, others = 0;
-    for (size_t i = 0; i < schema_.columns.size(); ++i) {
-      if (schema_.columns[i].name == t.text) {
-        found = static_cast<int>(i), others = 0;
-        break;
-      }
-      if (lower_case(schema_.columns[i].name) == lower_case(t.text)) found = static_cast<int>(i), ++others;
-    }
-    if (found < 0 || others > 1) {
-      std::vector<std::string> names;
-      for (const Column& c : schema_.columns) names.push_back(c.name);
-      throw Error(ErrorCode::condition, fmt::format("--where: the table has no column \"{}\".{} Its {} columns: {}.",
-                                                    t.text, nearest(t.text, names), names.size(), listed(names)));
-    }
-    const Column& c = schema_.columns[static_cast<size_t>(found)];
-    if (c.type == ColumnType::identifier)
-      reject(c, "is an identifier: its values are generated for every row and cannot be conditioned on.");
-    return found;
+    throw Error(ErrorCode::condition, fmt::format("{}: column \"{}\" {}", scan_.what(), c.name, why));
   }
 
   void comparison(WhereTerm& t) {
@@ -266,7 +345,36 @@ class Parser {
 
   WhereScanner scan_;
   const Table& schema_;
+  int depth_ = 0;
 };
+
+// Sums of decimals differ from the decimal of the sum in their last bits; dates are days, and a millisecond is 1.2e-8.
+bool related(const WhereTerm& t, double left, double right) {
+  const double bits = t.left.instant ? 1e-8 : 1e-12 * std::max(std::abs(left), std::abs(right));
+  const double apart = left - right, near = std::max(bits, t.tolerance * (1 + 1e-6));
+  switch (t.relation) {
+    case WhereTerm::Relation::equal: return std::abs(apart) <= near;
+    case WhereTerm::Relation::unequal: return std::abs(apart) > near;
+    case WhereTerm::Relation::less: return apart < -bits;
+    case WhereTerm::Relation::less_equal: return apart <= bits;
+    case WhereTerm::Relation::greater: return apart > bits;
+    default: return apart >= -bits;
+  }
+}
+
+// Whether a row meets a term on two sides; a missing value on either meets none, negated or not.
+bool meets_sides(const WhereTerm& t, const Table& batch, size_t row) {
+  if (t.kind == WhereTerm::Kind::same_text) {
+    const Column& left = batch.columns[static_cast<size_t>(t.left.column)];
+    const Column& right = batch.columns[static_cast<size_t>(t.right.column)];
+    const int32_t a = left.codes[row], b = right.codes[row];
+    if (a < 0 || b < 0) return false;
+    const bool same = left.values[static_cast<size_t>(a)] == right.values[static_cast<size_t>(b)];
+    return (same == (t.relation == WhereTerm::Relation::equal)) != t.negated;
+  }
+  const double left = evaluate(t.left, batch, row), right = evaluate(t.right, batch, row);
+  return left == left && right == right && related(t, left, right) != t.negated;
+}
 
 // Whether the value of a row that is not missing meets the term; built once per batch.
 std::function<bool(size_t)> matcher(const WhereTerm& t, const Column& c) {
@@ -292,7 +400,9 @@ std::function<bool(size_t)> matcher(const WhereTerm& t, const Column& c) {
 
 }  // namespace
 
-Where parse_where(const std::string& text, const Table& schema) { return Parser(text, schema).parse(); }
+Where parse_where(const std::string& text, const Table& schema, const char* what) {
+  return Parser(text, schema, what).parse();
+}
 
 void match_where(const Where& where, const Table& batch, std::vector<char>& keep, std::vector<int64_t>& failed) {
   const auto rows = static_cast<size_t>(batch.rows);
@@ -300,16 +410,20 @@ void match_where(const Where& where, const Table& batch, std::vector<char>& keep
   failed.assign(where.terms.size(), 0);
   for (size_t t = 0; t < where.terms.size(); ++t) {
     const WhereTerm& term = where.terms[t];
+    const auto note = [&](size_t i, bool meets) {
+      if (!meets) keep[i] = 0, ++failed[t];
+    };
+    if (term.column < 0) {
+      for (size_t i = 0; i < rows; ++i) note(i, meets_sides(term, batch, i));
+      continue;
+    }
     const Column& column = batch.columns[static_cast<size_t>(term.column)];
     const bool null_wanted = term.kind == WhereTerm::Kind::is_null, any_value = term.kind == WhereTerm::Kind::not_null;
     const auto meets = null_wanted || any_value ? std::function<bool(size_t)>() : matcher(term, column);
     for (size_t i = 0; i < rows; ++i) {
       const bool missing = column.is_missing(static_cast<int64_t>(i));
       // A missing value meets no comparison, including != and not in.
-      const bool ok = null_wanted ? missing : !missing && (any_value || meets(i));
-      if (ok) continue;
-      keep[i] = 0;
-      ++failed[t];
+      note(i, null_wanted ? missing : !missing && (any_value || meets(i) != term.negated));
     }
   }
 }

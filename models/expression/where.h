@@ -1,5 +1,5 @@
-// --where: exact conditions on any columns. Terms joined by `and`: col = v, col != v, col in (v, …), <, <=, >, >=,
-// between v and w, is null, is not null.
+// --where and rules: exact conditions on any columns. Terms joined by `and`: col = v, col != v, col in (v, …), <, <=,
+// >, >=, between v and w, is null, is not null; arithmetic on both sides of a comparison; `not` before a term.
 // Names with other than letters, digits, _ in double quotes; texts and dates in single quotes ('' is a quote); numbers
 // bare.
 #pragma once
@@ -8,18 +8,25 @@
 #include <vector>
 
 #include "models/data/table/table.h"
+#include "models/expression/arithmetic.h"
 
 namespace tessera {
 
 struct WhereTerm {
-  enum class Kind { in, not_in, range, is_null, not_null };
-  int column = -1;  // index in the schema
+  enum class Kind { in, not_in, range, is_null, not_null, compare, same_text };
+  enum class Relation { equal, unequal, less, less_equal, greater, greater_equal };
+  int column = -1;  // index in the schema; −1: compare and same_text, which have their columns in left and right
   Kind kind = Kind::in;
   std::string text;                 // the term as written, for messages
   std::vector<std::string> values;  // in, not_in on text columns
   std::vector<double> numbers;      // in, not_in on numeric columns (dates as in Column::numbers)
   double low = 0, high = 0;         // range, with open or closed ends; ±infinity where not given
   bool low_open = false, high_open = false;
+  bool negated = false;    // `not` before a term: met where nothing is missing and the term is not met
+  Arithmetic left, right;  // compare; same_text: two text columns
+  std::string left_text, right_text;
+  Relation relation = Relation::equal;
+  double tolerance = 0;  // compare: of an equality, half a unit of the last digit of the column on one side
 };
 
 struct Where {
@@ -29,7 +36,8 @@ struct Where {
 
 // Parses against a schema (columns, types, values). Throws Error(condition) for an unknown column or value (with the
 // nearest names and the number of values), Error(usage) for a syntax error (with the position and a caret line).
-Where parse_where(const std::string& text, const Table& schema);
+// `what` is what messages call the expression.
+Where parse_where(const std::string& text, const Table& schema, const char* what = "--where");
 
 // keep[i] = row i of the batch meets every term; failed[t] counts the rows that miss term t. Sizes: batch.rows, terms.
 void match_where(const Where& where, const Table& batch, std::vector<char>& keep, std::vector<int64_t>& failed);

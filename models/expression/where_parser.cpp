@@ -1,9 +1,10 @@
-#include "models/sampling/where_parser.h"
+#include "models/expression/where_parser.h"
 
 #include <fast_float/fast_float.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "engine/error.h"
@@ -33,7 +34,18 @@ std::string lower_case(std::string_view text) {
 
 bool WhereToken::is_keyword(std::string_view word) const { return kind == Kind::word && lower_case(text) == word; }
 
-WhereScanner::WhereScanner(const std::string& expression) : expression_(expression) { scan(); }
+bool WhereToken::is_relation() const {
+  constexpr std::array<std::string_view, 8> kRelations{"=", "==", "!=", "<>", "<", "<=", ">", ">="};
+  return kind == Kind::symbol && std::find(kRelations.begin(), kRelations.end(), text) != kRelations.end();
+}
+
+bool is_bare_name(std::string_view name) {
+  return !name.empty() && !is_digit(name[0]) && std::all_of(name.begin(), name.end(), is_word);
+}
+
+WhereScanner::WhereScanner(const std::string& expression, const char* what) : expression_(expression), what_(what) {
+  scan();
+}
 
 WhereToken WhereScanner::take() {
   WhereToken token = std::move(next_);
@@ -57,7 +69,7 @@ void WhereScanner::fail(const std::string& what, size_t at) const {
   std::string line = expression_.substr(first, last - first);
   for (char& c : line)
     if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-  throw Error(ErrorCode::usage, fmt::format("--where: position {}: {}.\n    {}\n    {}^", characters(0, at) + 1, what,
+  throw Error(ErrorCode::usage, fmt::format("{}: position {}: {}.\n    {}\n    {}^", what_, characters(0, at) + 1, what,
                                             line, std::string(characters(first, at), ' ')));
 }
 
@@ -75,7 +87,7 @@ void WhereScanner::scan() {
   if (is_word(c)) {
     next_.kind = WhereToken::Kind::word;
     while (at_ + length < expression_.size() && is_word(expression_[at_ + length])) ++length;
-  } else if (std::string_view("=!<>(),").find(c) != std::string_view::npos) {
+  } else if (std::string_view("=!<>(),+-*/").find(c) != std::string_view::npos) {
     next_.kind = WhereToken::Kind::symbol;
     if ((after == '=' && std::string_view("=!<>").find(c) != std::string_view::npos) || (c == '<' && after == '>'))
       length = 2;

@@ -1,0 +1,62 @@
+#include "models/expression/arithmetic.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "models/expression/where_parser.h"
+
+namespace tessera {
+namespace {
+
+constexpr double kSecondsPerDay = 86400;
+
+double value_of(const Column& c, size_t row) {
+  const double x = as_written(c, c.numbers[row]);
+  return c.type == ColumnType::datetime ? x / kSecondsPerDay : x;
+}
+
+void collect(const Arithmetic& a, std::vector<int>& columns) {
+  if (a.is_column()) columns.push_back(a.column);
+  for (const Arithmetic& operand : a.operands) collect(operand, columns);
+}
+
+}  // namespace
+
+double as_written(const Column& column, double x) {
+  if (column.type != ColumnType::decimal || column.decimals > 15 || column.format == "%g") return x;
+  const double scale = std::pow(10.0, column.decimals), scaled = x * scale;
+  return std::abs(scaled) < 0x1p53 ? std::nearbyint(scaled) / scale : x;
+}
+
+double evaluate(const Arithmetic& a, const Table& batch, size_t row) {
+  if (a.op == Arithmetic::Op::column) return value_of(batch.columns[static_cast<size_t>(a.column)], row);
+  if (a.op == Arithmetic::Op::number) return a.number;
+  const double left = evaluate(a.operands[0], batch, row), right = evaluate(a.operands[1], batch, row);
+  switch (a.op) {
+    case Arithmetic::Op::add: return left + right;
+    case Arithmetic::Op::subtract: return left - right;
+    case Arithmetic::Op::multiply: return left * right;
+    default: return right == 0 ? kMissing : left / right;
+  }
+}
+
+std::vector<int> columns_of(const Arithmetic& a) {
+  std::vector<int> columns;
+  collect(a, columns);
+  std::sort(columns.begin(), columns.end());
+  columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+  return columns;
+}
+
+std::string quoted_name(const std::string& column) {
+  constexpr std::array kKeywords{"and", "or", "not", "in", "is", "between", "null", "true", "false"};
+  const std::string lower = lower_case(column);
+  const bool keyword = std::find(kKeywords.begin(), kKeywords.end(), lower) != kKeywords.end();
+  if (!keyword && is_bare_name(column)) return column;
+  std::string out = "\"";
+  for (const char c : column) out += c == '"' ? "\"\"" : std::string(1, c);
+  return out + "\"";
+}
+
+}  // namespace tessera

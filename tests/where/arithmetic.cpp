@@ -1,0 +1,149 @@
+// Expressions on two sides: columns compared with each other, arithmetic, `not`.
+#include "models/expression/arithmetic.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/error.h"
+#include "models/expression/where.h"
+
+namespace tessera {
+namespace {
+
+Column numbers(const std::string& name, ColumnType type, std::vector<double> values, int decimals = 0) {
+  Column c;
+  c.name = name, c.type = type, c.decimals = decimals;
+  c.numbers = std::move(values);
+  if (type == ColumnType::date) c.format = "%Y-%m-%d";
+  if (type == ColumnType::datetime) c.format = "%Y-%m-%d %H:%M:%S";
+  return c;
+}
+
+Column texts(const std::string& name, std::vector<std::string> values, std::vector<int32_t> codes) {
+  Column c;
+  c.name = name, c.values = std::move(values);
+  c.codes = std::move(codes);
+  return c;
+}
+
+// Row 2 lacks its end, row 3 its total.
+Table orders() {
+  Table t;
+  t.rows = 4;
+  t.columns = {numbers("start", ColumnType::date, {18262, 18300, 18262, 18262}),
+               numbers("end", ColumnType::date, {18262, 18290, kMissing, 18272}),
+               numbers("sent", ColumnType::datetime, {18262.5 * 86400, 18301.0 * 86400, 0, 18272.0 * 86400}),
+               numbers("items", ColumnType::integer, {1, 2, 3, 4}),
+               numbers("net price", ColumnType::decimal, {0.1, 3.33, 1, 2}, 2),
+               numbers("total", ColumnType::decimal, {0.1, 6.66, 5, kMissing}, 2),
+               texts("from", {"Bonn", "Köln"}, {0, 1, 0, -1}),
+               texts("to", {"Köln", "Bonn"}, {1, 1, 0, -1}),
+               texts("id", {"a", "b"}, {0, 1, 0, 1})};
+  t.columns.back().type = ColumnType::identifier;
+  return t;
+}
+
+std::string kept(const std::string& expression) {
+  const Table t = orders();
+  std::vector<char> keep;
+  std::vector<int64_t> failed;
+  match_where(parse_where(expression, t), t, keep, failed);
+  std::string rows;
+  for (size_t i = 0; i < keep.size(); ++i)
+    if (keep[i] != 0) rows += std::to_string(i);
+  return rows;
+}
+
+void expect_error(const std::string& expression, ErrorCode code, const std::vector<std::string>& fragments) {
+  try {
+    parse_where(expression, orders(), "--rule");
+    ADD_FAILURE() << expression << " was accepted";
+  } catch (const Error& e) {
+    const std::string said = e.what();
+    EXPECT_EQ(static_cast<int>(code), static_cast<int>(e.code())) << expression << ": " << said;
+    EXPECT_EQ(said.rfind("--rule: ", 0), 0u) << said;
+    for (const std::string& f : fragments)
+      EXPECT_NE(said.find(f), std::string::npos) << expression << " lacks \"" << f << "\":\n" << said;
+  }
+}
+
+TEST(WhereArithmetic, ComparesColumns) {
+  EXPECT_EQ(kept("end >= start"), "03");
+  EXPECT_EQ(kept("end = start"), "0");
+  EXPECT_EQ(kept("end != start"), "13");
+  EXPECT_EQ(kept("end < start"), "1");
+  EXPECT_EQ(kept("sent > start"), "013");  // row 2 was sent in 1970
+  EXPECT_EQ(kept("Items <= \"net price\""), "1");
+  EXPECT_EQ(kept("from = to"), "0");
+  EXPECT_EQ(kept("from != to"), "12");
+}
+
+TEST(WhereArithmetic, Calculates) {
+  EXPECT_EQ(kept("end - start > 5"), "3");
+  EXPECT_EQ(kept("end >= start + 10 and items > 1"), "3");
+  EXPECT_EQ(kept("end -10 = start"), "3");
+  EXPECT_EQ(kept("items * 2 + 1 >= 7"), "23");
+  EXPECT_EQ(kept("items * (2 + 1) >= 7"), "23");
+  EXPECT_EQ(kept("-items < -3"), "3");
+  EXPECT_EQ(kept("1 / (items - 1) > 0"), "123");  // nothing divided by zero meets a condition
+  EXPECT_EQ(kept("sent - start = 0.5"), "0");
+  EXPECT_EQ(kept("start + 1 > '2020-01-01T12:00:00'"), "0123");
+}
+
+// 3 · 0.1 is not 0.3 in binary, and a total is rounded to its cents.
+TEST(WhereArithmetic, AnEqualityHoldsForTheColumnsDigits) {
+  EXPECT_EQ(kept("total = items * \"net price\""), "01");
+  EXPECT_EQ(kept("total = items * \"net price\" + 0.004"), "01");
+  EXPECT_EQ(kept("total = items * \"net price\" + 0.006"), "");
+  EXPECT_EQ(kept("total != items * \"net price\""), "2");
+  EXPECT_EQ(kept("\"net price\" * 3 - 0.3 = 0"), "");
+}
+
+TEST(WhereArithmetic, NotTurnsATermAround) {
+  EXPECT_EQ(kept("not items > 2"), "01");
+  EXPECT_EQ(kept("not (items > 2) and not items = 1"), "1");
+  EXPECT_EQ(kept("not not items > 2"), "23");
+  EXPECT_EQ(kept("not end is null"), "013");
+  EXPECT_EQ(kept("not end is not null"), "2");
+  EXPECT_EQ(kept("not end >= start"), "1");  // a missing value meets nothing, negated or not
+  EXPECT_EQ(kept("not (from = to)"), "12");
+  EXPECT_EQ(kept("not items between 2 and 3"), "03");
+  EXPECT_EQ(kept("not from in ('Bonn')"), "1");
+  EXPECT_EQ(kept("(((items + 1))) > 4"), "3");
+}
+
+TEST(WhereArithmetic, PointsAtWhatDoesNotFit) {
+  expect_error("end >= items", ErrorCode::usage, {"position 5", "cannot be compared", "single quotes", "^"});
+  expect_error("start + end > 3", ErrorCode::usage, {"position 7", "only be subtracted", "^"});
+  expect_error("start * 2 > end", ErrorCode::usage, {"position 7", "days added", "^"});
+  expect_error("3 - start < 1", ErrorCode::usage, {"position 3", "^"});
+  expect_error("items + from > 3", ErrorCode::condition, {"\"from\"", "calculated with"});
+  expect_error("items + id > 3", ErrorCode::condition, {"\"id\"", "identifier"});
+  expect_error("items + itens > 3", ErrorCode::condition, {"no column \"itens\"", "Nearest: \"items\""});
+  expect_error("items + 1", ErrorCode::usage, {"expected =, !="});
+  expect_error("items + ", ErrorCode::usage, {"position 9", "expected a column, a number"});
+  expect_error("(items + 1 > 3", ErrorCode::usage, {"expected \")\""});
+  expect_error("(items > 1 and items < 3)", ErrorCode::usage, {"one comparison"});
+  expect_error("from < to", ErrorCode::usage, {"no order"});
+  expect_error("from = items", ErrorCode::usage, {"\"from\" holds texts"});
+  expect_error("items + 'soon' > 1", ErrorCode::usage, {"'2020-01-31'"});
+  expect_error(std::string(100, '(') + "items" + std::string(100, ')') + " > 1", ErrorCode::usage, {"nested"});
+  expect_error(std::string(100, '(') + "items > 1" + std::string(100, ')'), ErrorCode::usage, {"nested"});
+}
+
+TEST(WhereArithmetic, ListsItsColumns) {
+  const Where where = parse_where("total - items * \"net price\" < items", orders());
+  EXPECT_EQ(columns_of(where.terms[0].left), (std::vector<int>{3, 4, 5}));
+  EXPECT_EQ(columns_of(where.terms[0].right), (std::vector<int>{3}));
+}
+
+TEST(WhereArithmetic, QuotesNamesThatNeedIt) {
+  EXPECT_EQ(quoted_name("start"), "start");
+  EXPECT_EQ(quoted_name("größe"), "größe");
+  EXPECT_EQ(quoted_name("net price"), "\"net price\"");
+  EXPECT_EQ(quoted_name("Not"), "\"Not\"");
+  EXPECT_EQ(quoted_name("2nd"), "\"2nd\"");
+  EXPECT_EQ(quoted_name("a\"b"), "\"a\"\"b\"");
+}
+
+}  // namespace
+}  // namespace tessera
