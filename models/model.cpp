@@ -39,6 +39,7 @@ void apply_preset(FitOptions& o) {
     o.encoder.integer_levels = 0;
     o.calibrate = Tier::off;
   }
+  o.rules.find = best;
   o.patience = method.patience;
   o.patience_if_possible = method.patience > 0;
   if (method.bins) o.encoder.numbers = EncoderOptions::Numbers::bins, o.calibrate = Tier::off;
@@ -119,17 +120,24 @@ void fit_rows(const std::shared_ptr<Model::State>& state, Table&& table, const F
   check_calibrates(options.config.method(), options.calibrate);
   const bool calibrate = options.calibrate != Tier::off && options.config->trains();
   Table sample;
-  EncodedTable encoded = prepare_rows(*state, std::move(table), options, calibrate ? &sample : nullptr, team, monitor);
+  Rules rules = take_rules(table, options, team, monitor);
+  say(rules, monitor);
+  EncodedTable encoded =
+      prepare_rows(*state, std::move(table), rules, options, calibrate ? &sample : nullptr, team, monitor);
   check_room_in_file(state->encoder.to_json());
-  if (!state->learnt()) return;
-  const auto trained = train_rows(*state, std::move(encoded), options, checkpoints, team, monitor);
-  if (calibrate && trained) state->calibration = learn_calibration(state, sample, options, *trained, team, monitor);
+  if (state->learnt()) {
+    const auto trained = train_rows(*state, std::move(encoded), options, checkpoints, team, monitor);
+    if (calibrate && trained) state->calibration = learn_calibration(state, sample, options, *trained, team, monitor);
+  }
+  // From here on its rows are those of the table; a calibration compares what is learnt.
+  state->rules = std::move(rules);
 }
 
 void fit_sequences(Model::State& state, Table&& table, const FitOptions& options, Checkpoints& checkpoints, Team& team,
                    const Monitor& monitor) {
   EncodedSequences sequences = prepare_sequences(state, std::move(table), options, team, monitor);
   SequenceModel& model = *state.sequences;
+  say(model.rules, monitor);
   check_room_in_file(model.encoder.to_json());
   state.provenance["sequences"] = sequences.size();
   EncodedSequences held;
@@ -242,11 +250,14 @@ Model Model::calibrated(const Table& table, const FitOptions& options, Team& tea
   state->provenance = state_->provenance;
   if (state->learnt()) {
     Table own = table;
+    state_->rules.reduce(own, team);
     (void)leave_out_rare(own, options, team, Monitor{});
     (void)protect_numbers(own, options.rare_rows, options.seed, team);
+    state_->rules.fill(own, options.seed);
     state->calibration = learn_calibration(state, sample_rows(state->encoder, own, options.seed), options,
                                            {{}, 1e15, {}}, team, monitor);
   }
+  state->rules = state_->rules;
   Model model;
   model.state_ = std::move(state);
   return model;

@@ -14,7 +14,8 @@
 namespace tessera {
 namespace {
 
-constexpr int kFormat = 1;
+// A model without rules is of format 1: an older version reads it. With rules its columns are not those of the table.
+constexpr int kFormat = 1, kFormatOfRules = 2;
 
 // No document of ours nests deeper than 8 levels; what others wrote must not exhaust the stack of whoever walks through
 // it.
@@ -48,8 +49,9 @@ void check_room_in_file(const nlohmann::json& encoder) {
 std::string Model::bytes() const {
   SafeTensors file;
   const FittedState& kept = state_->kept;
+  const Rules& rules = state_->sequences ? state_->sequences->rules : state_->rules;
   nlohmann::json document{
-      {"format", kFormat},
+      {"format", rules.empty() ? kFormat : kFormatOfRules},
       {"method", state_->config.method().name},
       {"preset", state_->preset},
       {"config", config_json(state_->config)},
@@ -76,6 +78,7 @@ std::string Model::bytes() const {
           SafeTensor::of<int64_t>({static_cast<int64_t>(kept.condition_rows.size())}, kept.condition_rows);
     if (kept.active > 0) document["prior"] = {{"active", kept.active}};
   }
+  if (!rules.empty()) document["rules"] = rules.to_json();
   if (state_->sequences == nullptr) state_->calibration.write(document, file);
   // How long training took is for the reader of the terminal; in the file it would make equal models differ.
   document["provenance"].erase("train_seconds");
@@ -156,6 +159,12 @@ void read_tensors(Model::State& state, const SafeTensors& file, const nlohmann::
   method->check_fitted(kept);
 }
 
+void read_rules(Model::State& state, const nlohmann::json& json) {
+  Rules rules = Rules::from_json(json);
+  rules.check_fits(state.sequences ? state.sequences->encoder.schema() : state.encoder.schema());
+  (state.sequences ? state.sequences->rules : state.rules) = std::move(rules);
+}
+
 }  // namespace
 
 Model Model::load(const std::string& path) { return from_bytes(read_file(path), path); }
@@ -172,9 +181,12 @@ Model Model::from_bytes(const std::string& bytes, const std::string& path) {
   try {
     const nlohmann::json document = parse_document(found->second);
     const Fields f(document, "its document");
-    if (const int64_t format = f.integer("format", 1, 1 << 20); format != kFormat)
-      throw fail(fmt::format("has format {}; this version reads format {}. Use the version of Tessera that wrote it.",
-                             format, kFormat));
+    const int64_t expected = document.contains("rules") ? kFormatOfRules : kFormat;
+    if (const int64_t format = f.integer("format", 1, 1 << 20); format != expected)
+      throw fail(
+          fmt::format("has format {}; this version reads format {}, and {} of models with rules. Use the version "
+                      "of Tessera that wrote it.",
+                      format, kFormat, kFormatOfRules));
     const std::string method = f.text("method");
     const auto known =
         std::find_if(methods().begin(), methods().end(), [&](const MethodSpec* m) { return method == m->name; });
@@ -192,6 +204,7 @@ Model Model::from_bytes(const std::string& bytes, const std::string& path) {
       if (state->learnt()) read_tensors(*state, file, document);
       state->calibration = Calibration::read(document, file, state->encoder);
     }
+    if (document.contains("rules")) read_rules(*state, f.at("rules"));
   } catch (const Error& e) {
     const std::string message = e.what();
     if (e.code() != ErrorCode::format || message.find(path) != std::string::npos) throw;
@@ -207,7 +220,7 @@ Model Model::from_bytes(const std::string& bytes, const std::string& path) {
 }
 
 Table Model::schema() const {
-  Table schema = state_->sequences ? state_->sequences->encoder.schema() : state_->encoder.schema();
+  Table schema = state_->sequences ? state_->sequences->schema() : state_->schema();
   if (const auto& p = state_->provenance; p.contains("csv")) schema.dialect = p["csv"].dump();
   return schema;
 }
@@ -257,6 +270,8 @@ nlohmann::json Model::describe() const {
                      {"preset", state_->preset},
                      {"config", config_json(state_->config)},
                      {"provenance", state_->provenance}};
+  const Rules& rules = state_->sequences ? state_->sequences->rules : state_->rules;
+  if (!rules.empty()) out["rules"] = rules.describe(), out["columns"] = schema().columns.size();
   if (state_->sequences) {
     describe_sequences(*state_->sequences, out);
     describe_method(*state_->sequences->method(), true, out);

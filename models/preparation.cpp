@@ -1,5 +1,7 @@
 #include "models/preparation.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
@@ -27,16 +29,39 @@ Table sample_rows(const Encoder& encoder, const Table& table, uint64_t seed) {
   return picked;
 }
 
-EncodedTable prepare_rows(Model::State& state, Table&& table, const FitOptions& options, Table* sample, Team& team,
-                          const Monitor& monitor) {
+Rules take_rules(Table& table, const FitOptions& options, Team& team, const Monitor& monitor) {
+  RuleOptions asked = options.rules;
+  asked.seed = options.seed;
+  asked.least_rows = std::max(options.rare_rows, kRareRows);
+  const SequenceOptions& s = options.sequences;
+  if (options.config.method().sequences()) {
+    asked.by_rejection = false;
+    asked.apart = s.statics;
+    asked.apart.insert(asked.apart.end(), {s.key, s.index});
+  }
+  return Rules::find(table, asked, team, monitor);
+}
+
+void say(const Rules& rules, const Monitor& monitor) {
+  const nlohmann::json list = rules.describe();
+  for (const nlohmann::json& rule : list)
+    notice(monitor, fmt::format("rule kept {}: {}", rule["kept"].get<std::string>(), rule["rule"].get<std::string>()));
+}
+
+EncodedTable prepare_rows(Model::State& state, Table&& table, const Rules& rules, const FitOptions& options,
+                          Table* sample, Team& team, const Monitor& monitor) {
   begin(state, table, options);
   state.provenance["rare_categories"] = leave_out_rare(table, options, team, monitor);
   state.provenance["protected_numbers"] =
       describe_protection(protect_numbers(table, options.rare_rows, options.seed, team), options, monitor);
+  rules.fill(table, options.seed);
   EncoderOptions encoder = options.encoder;
   encoder.seed = options.seed;
   encoder.least_rows = std::max(options.rare_rows, kRareRows);
   state.encoder = Encoder::fit(table, encoder, team, monitor);
+  Table schema = state.encoder.schema();
+  rules.restore(schema);
+  rules.check_values(schema);
   if (sample != nullptr) *sample = sample_rows(state.encoder, table, options.seed);
   return state.encoder.encode(std::move(table), team, monitor);
 }
@@ -44,8 +69,11 @@ EncodedTable prepare_rows(Model::State& state, Table&& table, const FitOptions& 
 EncodedSequences prepare_sequences(Model::State& state, Table&& table, const FitOptions& options, Team& team,
                                    const Monitor& monitor) {
   begin(state, table, options);
+  Rules rules = take_rules(table, options, team, monitor);
   Sequences sequences = cut_protected(std::move(table), options, team, monitor, state.provenance);
+  rules.fill(sequences.steps, options.seed);
   state.sequences = std::make_unique<SequenceModel>();
+  state.sequences->rules = std::move(rules);
   state.sequences->config = state.config;
   state.sequences->encoder = SequenceEncoder::fit(sequences, options.seed, team, monitor);
   return state.sequences->encoder.encode(std::move(sequences), team, monitor);

@@ -7,9 +7,14 @@ namespace tessera {
 // What a model is beside its weights, and what is said of where it came from.
 void begin(Model::State& state, const Table& table, const FitOptions& options);
 
-// `sample`, unless null, receives the rows a calibration looks at: they are gone afterwards.
-EncodedTable prepare_rows(Model::State& state, Table&& table, const FitOptions& options, Table* sample, Team& team,
-                          const Monitor& monitor);
+// The rules of a table, which it is reduced by.
+Rules take_rules(Table& table, const FitOptions& options, Team& team, const Monitor& monitor);
+void say(const Rules& rules, const Monitor& monitor);  // a notice each
+
+// Of a table reduced by `rules`. `sample`, unless null, receives the rows a calibration looks at: they are gone
+// afterwards.
+EncodedTable prepare_rows(Model::State& state, Table&& table, const Rules& rules, const FitOptions& options,
+                          Table* sample, Team& team, const Monitor& monitor);
 // Real rows in random order, all of them or as many as a calibration looks at.
 Table sample_rows(const Encoder& encoder, const Table& table, uint64_t seed);
 

@@ -1,29 +1,22 @@
 /* Tessera: generative models of tables. The C interface; tessera.hpp is a thin C++ layer over it.
  *
- * Rows are passed as Arrow C streams, so that a table passes from and to pandas, polars, DuckDB, R or C++ without an
- * intermediate copy.
- *
+ * Rows are passed as Arrow C streams: from and to pandas, polars, DuckDB, R or C++ without an intermediate copy.
  * Errors. A function that can fail returns a tessera_status. On anything but TESSERA_OK its outputs are untouched, and
- *   tessera_last_error() holds a message: the place (file, line, column, value) and the way out. No C++ exception
- *   crosses this interface, and nothing calls exit().
+ *   tessera_last_error() holds a message with its place and the way out. No C++ exception crosses this interface.
  * Input streams are consumed: they are released whatever the function returns. Output streams belong to the caller, who
  *   calls their release; they keep alive what they need of model and context. A stream that fails returns an errno
  *   value; its get_last_error returns the message.
  * Options are structs whose first field is their size: `tessera_fit_options o = {.struct_size = sizeof o};` sets every
- *   other field to 0, which always means "the default". NULL means the same. A struct from a newer header is accepted
- *   as long as the fields this library does not know are 0.
+ *   other field to 0, the default, as NULL does. Fields of a newer header that this library does not know must be 0.
  * Texts are UTF-8 and end with a zero byte. Texts returned through char** are freed by tessera_string_free().
  * Handles are looked up before they are used: NULL, a freed handle, one of another kind and an address that never was a
- *   handle are TESSERA_E_USAGE. A second free only sets the message of tessera_last_error(). (A stale handle cannot be
- *   detected once its address has been reused by a new handle of the same kind.)
+ *   handle are TESSERA_E_USAGE, unless a new handle of the same kind has the address. A second free sets the message.
  * Threads. Every function may be called from any thread; different handles are independent; many threads may use one
  *   model at once, and one thread at a time a stream. Free a handle after its last use. Callbacks run on threads of the
  *   library, one at a time per call.
- * Fork. Between calls there are no threads except those of open streams and of jobs. A child may go on using contexts
- *   and models; streams and jobs that the parent opened return TESSERA_E_UNSUPPORTED there. A GPU that the parent used
- *   cannot be used in the child.
+ * Fork. Between calls only open streams and jobs have threads. A child may use contexts and models, but no GPU that the
+ *   parent used; streams and jobs that the parent opened return TESSERA_E_UNSUPPORTED there.
  * Bits. Results depend on rows, options and seed, never on the number of threads.
- *
  * Life cycle. What is declared here is stable: it changes only with TESSERA_ABI_VERSION. What is marked
  *   TESSERA_UNSTABLE may change with any release; a program that defines TESSERA_ONLY_STABLE is warned when it uses it.
  *   Messages for people and the members of JSON texts are not part of the ABI; members are added, and those that are
@@ -256,6 +249,8 @@ typedef struct tessera_fit_options {
    * processes of mpirun or srun, which all make this call; but rank 0, they get a NULL model. NULL: one */
   const char* devices;
   int32_t virtual_shards; /* parts of a batch summed apart, of which ranks take equal numbers: 1 to 64; 0: chosen */
+  const char* rules; /* that rows keep (docs/methods/rules.md). "find" · "off". NULL: "find"; "off" of preset "paper" */
+  const char* rule;  /* further ones, one a line, as tessera_sample_options.where: "end >= start". NULL: none */
 } tessera_fit_options;
 
 /* Rank and number of the processes that mpirun or srun started, 0 and 1 without them. NULL is allowed. Unstable */
@@ -319,8 +314,8 @@ TESSERA_API tessera_status tessera_fit_start(const tessera_context* context, con
 /* Its progress. Never waits. Errors: USAGE; UNSUPPORTED in a child of the process that started it. */
 TESSERA_API tessera_status tessera_job_poll(tessera_job* job, tessera_job_state* state);
 
-/* Waits until it has finished, at most `seconds`; negative: without limit.
- *   finished  may be NULL; receives 1 or 0. Errors: as tessera_job_poll(); USAGE from a callback of the job itself. */
+/* Waits until it has finished, at most `seconds`; negative: without limit. finished may be NULL; receives 1 or 0.
+ * Errors: as tessera_job_poll(); USAGE from a callback of the job itself. */
 TESSERA_API tessera_status tessera_job_wait(tessera_job* job, double seconds, int* finished);
 
 /* Asks this job to stop, as tessera_context_cancel() does for a context. Returns at once; the job finishes soon after,
@@ -334,8 +329,8 @@ TESSERA_API tessera_status tessera_job_take_model(tessera_job* job, tessera_mode
 /* Cancels it, waits until it has finished, and frees it. NULL is allowed. */
 TESSERA_API void tessera_job_free(tessera_job* job);
 
-/* Writes the model atomically: a safetensors file with JSON metadata (docs/file-format.md).
- *   overwrite   0: an existing file is TESSERA_E_IO. Errors: IO, with the file untouched. */
+/* Writes the model atomically: a safetensors file with JSON metadata (docs/file-format.md). overwrite 0: an existing
+ * file is TESSERA_E_IO. Errors: IO, with the file untouched. */
 TESSERA_API tessera_status tessera_model_save(const tessera_model* model, const char* path, int overwrite);
 
 /* Nothing in a file is executed; every length in it is checked before use. Errors: IO; FORMAT, naming the defect and
@@ -450,6 +445,10 @@ TESSERA_API TESSERA_UNSTABLE tessera_status tessera_rows_to_device(struct ArrowA
 
 /* How a table was read, column by column: why it has its type. Consumes rows. Errors: DATA, MEMORY, CANCELLED. */
 TESSERA_API tessera_status tessera_inspect(const tessera_context* context, struct ArrowArrayStream* rows, char** json);
+
+/* The rules that a table shows and fit keeps (docs/methods/rules.md). Consumes rows. Errors: as tessera_fit. */
+TESSERA_API tessera_status tessera_find_rules(const tessera_context* context, const tessera_fit_options* options,
+                                              struct ArrowArrayStream* rows, char** json);
 
 /* The training step that these rows and options would run: ops, shapes, bytes, FLOPs, the effect of each pass, the
  * memory, the floor. Trains nothing. Consumes rows. Errors: as tessera_fit.

@@ -377,6 +377,10 @@ inline void remove_checkpoint(const std::string& path) { check(tessera_checkpoin
 inline std::string inspect(const Context& context, Rows rows) {
   return detail::text([&](char** out) { return tessera_inspect(context.get(), rows.get(), out); });
 }
+inline std::string find_rules(const Context& context, Rows rows, const tessera_fit_options& options = {}) {
+  const auto o = detail::sized(options);
+  return detail::text([&](char** out) { return tessera_find_rules(context.get(), &o, rows.get(), out); });
+}
 inline std::string plan(const Context& context, Rows rows, const tessera_fit_options& options = {}) {
   const auto o = detail::sized(options);
   return detail::text([&](char** out) { return tessera_plan(context.get(), &o, rows.get(), out); });

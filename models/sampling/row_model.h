@@ -4,6 +4,7 @@
 
 #include "models/data/encoding/encoder.h"
 #include "models/method/method.h"
+#include "models/rules/rules.h"
 #include "models/sampling/calibration/calibration.h"
 #include "models/sampling/row_stream.h"
 
@@ -14,8 +15,10 @@ struct RowModel {
   MethodConfig config;
   FittedState kept;
   Calibration calibration;  // empty: rows come as the model makes them
+  Rules rules;              // what the rows of `encoder` become rows of the table by
 
   std::unique_ptr<RowMethod> method() const { return config.method().make_rows(encoder.layout(), config); }
+  Table schema() const;  // columns of the table with names, types and values, without rows
   bool learnt() const { return encoder.layout().data_width > 0; }  // false: constants and identifiers only
 };
 

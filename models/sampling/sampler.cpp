@@ -30,6 +30,11 @@ constexpr int64_t kBlock = 1024, kCalibratedBlock = 4096;  // rows searched for 
 constexpr int kDefaultTries = 1 << 16;
 constexpr int64_t kHopeless = int64_t{1} << 20;  // candidates of a block of rows without a match
 
+// The condition of rows that break a rule: what is missing breaks none.
+Where broken_where(const std::string& rule, const Table& schema) {
+  return parse_where("not (" + rule + ")", schema, "--rule");
+}
+
 class Rows : public RowStream {
  public:
   Rows(std::shared_ptr<const RowModel> model, Table schema, int64_t offset, int64_t count, const SampleOptions& options,
@@ -41,14 +46,16 @@ class Rows : public RowStream {
         next_(offset),
         begun_(offset),
         offset_(offset),
-        schema_(std::move(schema)) {
+        schema_(std::move(schema)),
+        learnt_(model_->encoder.schema()) {
     if (offset < 0 || count < 0 || offset > INT64_MAX - count)
       throw Error(ErrorCode::usage,
                   fmt::format("rows {} to {} + {}: offset and count must not be negative.", offset, offset, count));
     end_ = offset + count;
     if (!options.where.empty())
       where_ = parse_where(options.where, schema_), condition_ = fingerprint_of(options.where);
-    failed_.assign(where_.terms.size(), 0);
+    for (const std::string& rule : model_->rules.checked()) rules_.push_back(broken_where(rule, schema_));
+    failed_.assign(where_.terms.size() + rules_.size(), 0);
     const Calibration& calibration = model_->calibration;
     tier_ = options.calibrate.value_or(calibration.chosen);
     if (!calibration.holds(tier_))
@@ -86,7 +93,8 @@ class Rows : public RowStream {
     float weight = 0;
   };
 
-  bool searching() const { return !where_.empty() || tier_ != Tier::off; }
+  bool searching() const { return checking() || tier_ != Tier::off; }
+  bool checking() const { return !where_.empty() || !rules_.empty(); }
   int64_t block() const { return tier_ != Tier::off ? kCalibratedBlock : kBlock; }
 
   std::string yield_note(int64_t rows) const {
@@ -138,7 +146,7 @@ class Rows : public RowStream {
     proposed_terms_.clear();
     for (const AllowedLevels& a : allowed)
       for (size_t t = 0; t < where_.terms.size(); ++t)
-        if (where_.terms[t].column == a.span->column) proposed_terms_.push_back(t);
+        if (decides(*a.span, where_.terms[t])) proposed_terms_.push_back(t);
     if (tier_ != Tier::off)
       acceptance_ = std::make_unique<Acceptance>(model_->encoder, model_->calibration, tier_, options_.min_yield);
     Device& device = options_.device ? *options_.device : Device::processor();
@@ -175,7 +183,7 @@ class Rows : public RowStream {
   }
 
   // The plan compacts accepted rows; under conditions the host checks every candidate.
-  bool closed_up() const { return acceptance_ != nullptr && where_.empty(); }
+  bool closed_up() const { return acceptance_ != nullptr && !checking(); }
 
   // Generated candidates: decoded rows, of the accepted or of all, in slices of kSlice.
   struct Decoded {
@@ -237,6 +245,7 @@ class Rows : public RowStream {
       slice = model_->encoder.decode(alphas + begin * alpha_width_, codes + begin * code_width_, ids.data() + begin,
                                      rows, options_.seed, tries.data() + begin, condition_);
       if (tier_ != Tier::off) model_->calibration.map(slice, ids.data() + begin, tries.data() + begin, options_.seed);
+      model_->rules.restore(slice);
     });
     return out;
   }
@@ -338,13 +347,19 @@ class Rows : public RowStream {
     }
   }
 
-  // For every decoded row, whether it meets all terms.
+  // For every decoded row, whether it meets all terms and breaks no rule.
   std::vector<char> check_conditions(const Decoded& made) {
-    std::vector<char> all, meets;
-    std::vector<int64_t> failed;
+    std::vector<char> all, meets, broken;
+    std::vector<int64_t> failed, kept;
     for (const Table& t : made.slices) {
       match_where(where_, t, meets, failed);
       for (size_t term = 0; term < failed.size(); ++term) failed_[term] += failed[term];
+      for (size_t rule = 0; rule < rules_.size(); ++rule) {
+        match_where(rules_[rule], t, broken, kept);
+        failed_[where_.terms.size() + rule] += t.rows - kept.front();
+        for (size_t i = 0; i < broken.size(); ++i)
+          if (broken[i] != 0) meets[i] = 0;
+      }
       all.insert(all.end(), meets.begin(), meets.end());
     }
     return all;
@@ -394,12 +409,14 @@ class Rows : public RowStream {
     size_t rarest = 0;
     for (size_t t = 1; t < failed_.size(); ++t)
       if (failed_[t] > failed_[rarest]) rarest = t;
-    throw Error(
-        ErrorCode::condition,
-        fmt::format("--where: {} of {} rows were found; row {} found none in {} candidates.\n  The rare term is `{}`: "
-                    "{} of {} candidates met it. Relax the condition, or allow more candidates with --max-tries.",
-                    report_.rows + found, end_ - offset_, row, tries, where_.terms[rarest].text,
-                    tried_ - failed_[rarest], tried_));
+    const bool rule = rarest >= where_.terms.size();
+    const std::string& text = rule ? model_->rules.checked()[rarest - where_.terms.size()] : where_.terms[rarest].text;
+    throw Error(ErrorCode::condition,
+                fmt::format("{}: {} of {} rows were found; row {} found none in {} candidates.\n  The rare {} is `{}`: "
+                            "{} of {} candidates met it. {}, or allow more candidates with --max-tries.",
+                            where_.empty() ? "sample" : "--where", report_.rows + found, end_ - offset_, row, tries,
+                            rule ? "rule" : "term", text, tried_ - failed_[rarest], tried_,
+                            rule ? "Fit without this --rule" : "Relax the condition"));
   }
 
   void append(Table& to, const Table& from, int64_t row) {
@@ -445,17 +462,41 @@ class Rows : public RowStream {
     return sorted;
   }
 
-  // Whether one of the values that share the rare level meets a column's terms; in the schema they follow the `levels`
-  // values with their own level.
-  bool rare_can_meet(const Where& terms, int levels) const {
-    Table rare = schema_;
-    Column& column = rare.columns[static_cast<size_t>(terms.terms.front().column)];
-    for (size_t v = static_cast<size_t>(levels); v < column.values.size(); ++v)
-      column.codes.push_back(static_cast<int32_t>(v));
-    rare.rows = column.size();
+  // Whether the levels of a span alone decide a term.
+  bool decides(const Span& span, const WhereTerm& term) const {
+    if (term.column < 0) return false;
+    const std::string& column = schema_.columns[static_cast<size_t>(term.column)].name;
+    const std::vector<std::string> shown = model_->rules.shown(learnt_.columns[static_cast<size_t>(span.column)].name);
+    return std::find(shown.begin(), shown.end(), column) != shown.end();
+  }
+
+  // Which of so many rows, each with a value of one column as `show` gives it, meet the terms.
+  template <class Show>
+  std::vector<char> meeting(const Where& terms, int64_t rows, Show&& show) const {
+    const RowLayout& layout = model_->encoder.layout();
+    std::vector<int32_t> codes(static_cast<size_t>(rows * layout.codes()), 0);
+    const std::vector<float> zero(static_cast<size_t>(rows * std::max(layout.alphas(), 1)), 0.0f);
+    const std::vector<int64_t> ids(static_cast<size_t>(rows), 0);
+    Table shown = show(codes, zero.data(), ids.data());
+    model_->rules.restore(shown);
     std::vector<char> keep;
     std::vector<int64_t> failed;
-    match_where(terms, rare, keep, failed);
+    match_where(terms, shown, keep, failed);
+    return keep;
+  }
+
+  // Whether one of the values that share the rare level meets the terms; in the schema they follow the `levels` values
+  // with their own level.
+  bool rare_can_meet(const Where& terms, const Span& span, int levels) const {
+    const Column& all = learnt_.columns[static_cast<size_t>(span.column)];
+    const auto rare = static_cast<int64_t>(all.values.size()) - levels;
+    const std::vector<char> keep = meeting(terms, rare, [&](auto& codes, const float* alphas, const int64_t* ids) {
+      Table shown = model_->encoder.decode(alphas, codes.data(), ids, rare, 0);
+      Column& column = shown.columns[static_cast<size_t>(span.column)];
+      column.values = all.values;
+      for (int64_t v = 0; v < rare; ++v) column.codes[static_cast<size_t>(v)] = static_cast<int32_t>(levels + v);
+      return shown;
+    });
     return std::find(keep.begin(), keep.end(), 1) != keep.end();
   }
 
@@ -463,28 +504,25 @@ class Rows : public RowStream {
   std::vector<AllowedLevels> allowed_levels() const {
     const RowLayout& layout = model_->encoder.layout();
     std::vector<AllowedLevels> found;
-    int code_slot = 0;
-    const int codes = layout.codes(), alphas = layout.alphas();
+    size_t code_slot = 0;
+    const auto codes_of_row = static_cast<size_t>(layout.codes());
     for (const Span& span : layout.spans) {
       if (span.part == Span::Part::alpha) continue;
-      const int slot = code_slot++;
+      const size_t slot = code_slot++;
       if (span.cond_start < 0) continue;
       Where own;
       for (const WhereTerm& t : where_.terms)
-        if (t.column == span.column) own.terms.push_back(t);
+        if (decides(span, t)) own.terms.push_back(t);
       if (own.empty()) continue;
-      std::vector<int32_t> levels(static_cast<size_t>(span.width) * static_cast<size_t>(codes), 0);
-      std::vector<float> zero(static_cast<size_t>(span.width) * static_cast<size_t>(std::max(alphas, 1)), 0.0f);
-      std::vector<int64_t> ids(static_cast<size_t>(span.width), 0);
-      for (int k = 0; k < span.width; ++k)
-        levels[static_cast<size_t>(k) * static_cast<size_t>(codes) + static_cast<size_t>(slot)] = k;
-      const Table shown = model_->encoder.decode(zero.data(), levels.data(), ids.data(), span.width, 0);
-      std::vector<char> keep;
-      std::vector<int64_t> failed(own.terms.size(), 0);
-      match_where(own, shown, keep, failed);
+      const std::vector<char> keep =
+          meeting(own, span.width, [&](auto& codes, const float* alphas, const int64_t* ids) {
+            for (int k = 0; k < span.width; ++k) codes[static_cast<size_t>(k) * codes_of_row + slot] = k;
+            return model_->encoder.decode(alphas, codes.data(), ids, span.width, 0);
+          });
       AllowedLevels a{&span, {}};
       for (int k = 0; k < span.width; ++k)
-        a.level.push_back(model_->encoder.is_rare(span, k) ? rare_can_meet(own, k) : keep[static_cast<size_t>(k)]);
+        a.level.push_back(model_->encoder.is_rare(span, k) ? rare_can_meet(own, span, k)
+                                                           : keep[static_cast<size_t>(k)]);
       found.push_back(std::move(a));
     }
     return found;
@@ -495,9 +533,10 @@ class Rows : public RowStream {
   Team& team_;
   const Monitor& monitor_;
   int64_t next_, begun_, offset_, end_ = 0;  // next to be returned, next to be started
-  Table schema_;
+  Table schema_, learnt_;                    // columns of the table, and of the encoder
   Where where_;
-  uint64_t condition_ = 0;  // fingerprint of the text of `where`; 0: none
+  std::vector<Where> rules_;  // of each rule that rows are checked against, the rows that break it
+  uint64_t condition_ = 0;    // fingerprint of the text of `where`; 0: none
   std::unique_ptr<RowMethod> method_;
   std::unique_ptr<RowGenerator> generator_;
   std::vector<size_t> proposed_terms_;    // terms on columns whose levels the method proposes
@@ -518,9 +557,15 @@ class Rows : public RowStream {
 
 }  // namespace
 
+Table RowModel::schema() const {
+  Table out = encoder.schema();
+  rules.restore(out);
+  return out;
+}
+
 std::unique_ptr<RowStream> open_rows(std::shared_ptr<const RowModel> model, int64_t offset, int64_t count,
                                      const SampleOptions& options, Team& team, const Monitor& monitor) {
-  Table schema = model->encoder.schema();
+  Table schema = model->schema();
   return std::make_unique<Rows>(std::move(model), std::move(schema), offset, count, options, team, monitor);
 }
 

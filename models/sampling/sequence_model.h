@@ -6,6 +6,7 @@
 
 #include "models/data/sequence/sequences.h"
 #include "models/method/method.h"
+#include "models/rules/rules.h"
 #include "models/sampling/row_stream.h"
 
 namespace tessera {
@@ -15,6 +16,9 @@ struct SequenceModel {
   MethodConfig config;
   FittedState steps;
   FittedState attributes;  // where they vary
+  Rules rules;             // what the rows of `encoder` become rows of the table by
+
+  Table schema() const;  // columns of the table with names, types and values, without rows
 
   std::unique_ptr<SequenceMethod> method() const { return config.method().make_sequences(encoder, config); }
   // Null: there is nothing to learn of a sequence but its steps. `sequences`: there are so many to learn from.

@@ -75,6 +75,7 @@ class SequenceRows : public RowStream {
     std::vector<int32_t> codes(static_cast<size_t>(n * longest() * layout.codes()));
     from_features(layout, x.data(), n * longest(), alphas.data(), codes.data());
     batch = model_->encoder.decode(alphas.data(), codes.data(), attributes, ids.data(), n, seed_);
+    model_->rules.restore(batch);
     next_ += n;
     report_.rows += batch.rows;
     report_.candidates += n;
@@ -116,6 +117,12 @@ class SequenceRows : public RowStream {
 };
 
 }  // namespace
+
+Table SequenceModel::schema() const {
+  Table out = encoder.schema();
+  rules.restore(out);
+  return out;
+}
 
 std::unique_ptr<RowMethod> SequenceModel::attribute_method(int64_t sequences) const {
   if (encoder.attribute_width() == 0) return nullptr;

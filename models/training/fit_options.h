@@ -13,6 +13,7 @@
 #include "models/method/config.h"
 #include "models/method/deadline.h"
 #include "models/method/losses.h"
+#include "models/rules/rules.h"
 #include "models/sampling/calibration/tier.h"
 
 namespace tessera {
@@ -49,6 +50,7 @@ struct FitOptions {
   Tier calibrate = Tier::full;  // the highest tier that is learnt after training
   // rows a category must have to be learnt; see models/data/protection/rare_categories.h
   int64_t rare_rows = 1;
+  RuleOptions rules;
   std::string source;                             // where the rows came from, for the provenance
   std::function<void(const LossRow&)> on_losses;  // at least once an epoch; may be empty
   std::vector<std::string> passes_off;            // plan passes to leave out, for study; see `tessera plan`

@@ -38,6 +38,8 @@ nlohmann::json options_of(const FitOptions& o) {
                       {"share of a spike", o.encoder.spike_share},
                       {"levels of an integer", o.encoder.integer_levels},
                       {"levels of a category", o.encoder.max_categories}};
+  // a run of a version without rules had none
+  if (o.rules.any()) json.update({{"--rules", o.rules.find ? "find" : "off"}, {"--rule", o.rules.given}});
   const nlohmann::json config = config_json(o.config);
   for (const auto& [key, value] : config.items()) {
     std::string option = "--" + key;

@@ -153,6 +153,7 @@ class FitOptions(_Options):
         double seconds_used
         text settings recompute devices
         int32 virtual_shards
+        text rules rule
         """
     )
 

@@ -32,6 +32,8 @@ def fit(
     index: bool = False,
     rare_categories: int | str | None = None,
     calibrate: str | None = None,
+    rules: str | None = None,
+    rule: str | Iterable[str] | None = None,
     sequence_length: int | None = None,
     sequence_key: str | None = None,
     sequence_index: str | None = None,
@@ -74,6 +76,11 @@ def fit(
         Rows that must share a value for it to be learned (5); ``"keep"`` learns all.
     calibrate : {"off", "marginals", "full"}, optional
         What is learned after training so that rows look real.
+    rules : {"find", "off"}, optional
+        Whether rules that the table shows are kept by sampled rows: ``end >= start``, ``total = items + extras``,
+        fixed combinations of columns.
+    rule : str or list of str, optional
+        Further rules, as ``where`` of :meth:`Model.sample` writes them.
     sequence_length, sequence_key, sequence_index, stride, static
         What makes sequences of the table, for methods that learn sequences.
     patience : int, optional
@@ -141,6 +148,8 @@ def fit(
         source=", ".join(paths) if paths else f"{type(data).__module__.partition('.')[0]}.{type(data).__name__}",
         losses=context.losses_callback(hear),
         calibrate=calibrate,
+        rules=rules,
+        rule=rule if rule is None or isinstance(rule, str) else "\n".join(rule),
         sequences=None if all(x is None for x in sequences) else _sequence_options(*sequences),
         checkpoint=_encoded_path(checkpoint),
         checkpoint_every=checkpoint_every,

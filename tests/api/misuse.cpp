@@ -124,6 +124,9 @@ TEST_F(Misuse, Handles) {
       "tessera_estimate",
       [&](const void* h) { return tessera_estimate(as<tessera_context>(h), nullptr, rows(), &text_); }, no_context);
   bad_handles(
+      "tessera_find_rules",
+      [&](const void* h) { return tessera_find_rules(as<tessera_context>(h), nullptr, rows(), &text_); }, no_context);
+  bad_handles(
       "tessera_inspect", [&](const void* h) { return tessera_inspect(as<tessera_context>(h), rows(), &text_); },
       no_context);
   bad_handles(
@@ -295,6 +298,8 @@ TEST_F(Misuse, Nulls) {
   usage("tessera_rows_from_device", "no stream", tessera_rows_from_device(g.context, &device, nullptr));
   usage("tessera_inspect", "no rows", tessera_inspect(g.context, nullptr, &text_));
   usage("tessera_inspect", "no place for the text", tessera_inspect(g.context, rows(), nullptr));
+  usage("tessera_find_rules", "no rows", tessera_find_rules(g.context, nullptr, nullptr, &text_));
+  usage("tessera_find_rules", "no place for the text", tessera_find_rules(g.context, nullptr, rows(), nullptr));
   usage("tessera_plan", "no rows", tessera_plan(g.context, nullptr, nullptr, &text_));
   usage("tessera_plan", "no place for the text", tessera_plan(g.context, nullptr, rows(), nullptr));
   usage("tessera_estimate", "no rows", tessera_estimate(g.context, nullptr, nullptr, &text_));
@@ -362,6 +367,9 @@ TEST_F(Misuse, StructsOfImpossibleSizeOrFromTheFuture) {
       "tessera_fit", [&](auto* o) { return tessera_fit(g.context, o, rows(), &model); }, tessera_fit_options{});
   each(
       "tessera_fit_start", [&](auto* o) { return tessera_fit_start(g.context, o, rows(), &job); },
+      tessera_fit_options{});
+  each(
+      "tessera_find_rules", [&](auto* o) { return tessera_find_rules(g.context, o, rows(), &text_); },
       tessera_fit_options{});
   each(
       "tessera_plan", [&](auto* o) { return tessera_plan(g.context, o, rows(), &text_); }, tessera_fit_options{});

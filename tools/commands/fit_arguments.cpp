@@ -40,7 +40,22 @@ void FitArguments::add_to(CLI::App& command) {
                   "Values of a training step made again instead of kept: off; auto, as few as the memory limit needs; "
                   "all, wherever that lowers the memory. The model is the same")
       ->capture_default_str();
+  command.add_option("--rules", rules,
+                     "Rules of the table that sampled rows keep: find those that it shows, or off (default: find; "
+                     "paper: off)");
+  add_rule_to(command);
   command.add_option("--passes-off", passes_off, "Plan passes to disable, for study; tessera plan lists them");
+}
+
+void FitArguments::add_rule_to(CLI::App& command) {
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--rule",
+          [this](const std::vector<std::string>& given) {
+            for (const std::string& one : given) rule += one + "\n";
+          },
+          "A rule that sampled rows keep, in the language of --where, such as \"end >= start\"; may be repeated")
+      ->allow_extra_args(false);
 }
 
 int32_t FitArguments::rare_rows() const {
@@ -66,5 +81,7 @@ tessera_fit_options FitArguments::options() const {
   o.settings = settings.c_str();
   if (sequences.given()) o.sequences = sequences.options();
   o.rare_categories = rare_rows();
+  o.rules = rules.c_str();
+  o.rule = rule.c_str();
   return o;
 }

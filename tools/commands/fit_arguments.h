@@ -8,12 +8,14 @@
 #include "tessera/tessera.hpp"
 
 struct FitArguments {
-  std::string method, preset = "best", passes_off, recompute = "auto", calibrate, rare_categories;
+  std::string method, preset = "best", passes_off, recompute = "auto", calibrate, rare_categories, rules;
+  std::string rule;  // one a line
   uint64_t seed = 0;
   SequenceArguments sequences;
   std::string settings;  // options of the method, in the form of tessera_fit_options.settings
 
   void add_to(CLI::App& command);
+  void add_rule_to(CLI::App& command);  // --rule alone
   tessera_fit_options options() const;  // points into this struct
 
  private:

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "fit_arguments.h"
 #include "terminal/outline.h"
 #include "terminal/text.h"
 
@@ -20,6 +21,8 @@ using Json = nlohmann::json;
 
 struct Arguments {
   std::string file, schema;
+  bool rules = false;
+  FitArguments given;  // its rules alone
   CsvArguments csv;
 };
 
@@ -231,12 +234,37 @@ std::string losses(const Json& list) {
   return t.str();
 }
 
+// Each rule with what the table says for it.
+std::string rules_table(const Json& rules) {
+  using Side = text::Table::Side;
+  text::Table t({{"rule", Side::left, 90},
+                 {"kept"},
+                 {"rows", Side::right},
+                 {"held out", Side::right},
+                 {"by chance", Side::right}});
+  for (const Json& r : rules) {
+    const bool found = r.contains("rows");
+    t.add({r["rule"].get<std::string>(), r["kept"].get<std::string>(),
+           found ? text::count(r["rows"].get<int64_t>()) : "–", found ? text::count(r["held_out"].get<int64_t>()) : "–",
+           found && r["held_out"] > 0 ? text::percent(r["chance"].get<double>()) : "–"});
+  }
+  return t.str();
+}
+
+std::string rules_page(const Json& report) {
+  const int64_t rows = report["rows"].get<int64_t>();
+  if (report["rules"].empty()) return text::counted(rows, "rows") + "; no rule was found\n";
+  return text::counted(rows, "rows") + "\n\n" + rules_table(report["rules"]) +
+         "\n  held out: rows that did not propose the rule, and keep it; by chance: how many of them would keep it if\n"
+         "  the columns had nothing to do with each other\n";
+}
+
 std::string model_page(const Json& model) {
   const Json &columns = model["encoder"]["columns"], &from = model["provenance"];
   const int64_t steps = from.value("steps", int64_t{0});
   std::string out = fmt::format("{}, preset {}: {} columns, {} rows of {}\n", model["method"].get<std::string>(),
-                                model["preset"].get<std::string>(), columns.size(), inline_text(from["rows"]),
-                                inline_text(from["source"]));
+                                model["preset"].get<std::string>(), model.value("columns", columns.size()),
+                                inline_text(from["rows"]), inline_text(from["source"]));
   out += steps == 0 ? "untrained\n\n"
                     : fmt::format("trained in {} steps, seed {}\n\n", text::count(steps), inline_text(from["seed"]));
   const bool of_sequences = model["of"] == "sequences";
@@ -259,6 +287,7 @@ std::string model_page(const Json& model) {
   out += t.str() + "\n  " + sizes(model, of_sequences) + "\n\nlosses of its training\n" + losses(model["losses"]) +
          "\nsettings\n";
   out += outline(model["config"]) + privacy_page(model);
+  if (model.contains("rules")) out += "\nrules that its rows keep\n" + rules_table(model["rules"]);
   return model.contains("calibration") ? out + calibration_page(model["calibration"]) : out;
 }
 
@@ -277,20 +306,26 @@ void write_schema(const std::string& path, const Json& report) {
 }
 
 void run(const SharedOptions& shared, const Arguments& a) {
-  const bool model = is_model(a.file);
+  const bool model = is_model(a.file), rules = a.rules || !a.given.rule.empty();
   if (!a.schema.empty() && model)
     throw tessera::Error(TESSERA_E_USAGE, "--schema describes a table, and " + a.file + " is a model.");
+  if (model && rules)
+    throw tessera::Error(TESSERA_E_USAGE, "--rules: " + a.file + " is a model; its rules are shown without it.");
+  if (!a.schema.empty() && rules)
+    throw tessera::Error(TESSERA_E_USAGE, "--schema and --rules are two reports; ask for one of them.");
   if (!a.schema.empty())
     tessera::check_files({{0, "the table", a.file.c_str(), TESSERA_FILE_READ, 0},
                           {0, "--schema", a.schema.c_str(), TESSERA_FILE_REGULAR, 0}});
   Session session(shared);
-  const std::string json =
-      model ? tessera::Model::load(a.file).describe()
-            : tessera::inspect(session.context(), tessera::read_table(session.context(), {a.file}, a.csv.options()));
+  const auto table = [&] { return tessera::read_table(session.context(), {a.file}, a.csv.options()); };
+  const std::string json = model   ? tessera::Model::load(a.file).describe()
+                           : rules ? tessera::find_rules(session.context(), table(), a.given.options())
+                                   : tessera::inspect(session.context(), table());
   session.progress().clear();
   if (!a.schema.empty()) write_schema(a.schema, Json::parse(json));
   if (shared.json) return print(json + "\n");
-  print_page(model ? model_page(Json::parse(json)) : table_page(Json::parse(json)));
+  const Json report = Json::parse(json);
+  print_page(model ? model_page(report) : rules ? rules_page(report) : table_page(report));
 }
 
 }  // namespace
@@ -303,6 +338,9 @@ void add_inspect(Program& program) {
       ->required();
   command->add_option("--schema", a->schema,
                       "Write the columns with their types to this new file, to be edited for fit --schema");
+  command->add_flag("--rules", a->rules,
+                    "List the rules that the table shows and fit keeps, with the evidence of each");
+  a->given.add_rule_to(*command);
   a->csv.add_to(*command);
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });
 }

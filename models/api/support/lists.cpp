@@ -1,5 +1,7 @@
 #include "models/api/support/lists.h"
 
+#include <algorithm>
+
 #include "engine/error.h"
 
 namespace tessera::api {
@@ -39,6 +41,16 @@ std::vector<std::string> split_list(const std::string& list) {
   std::vector<std::string> out;
   for (const std::string& part : cut(list, ','))
     if (const std::string word = trimmed(part); !word.empty()) out.push_back(unquoted(word));
+  return out;
+}
+
+std::vector<std::string> split_lines(const std::string& text) {
+  std::vector<std::string> out;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    if (std::string line = trimmed(text.substr(at, end - at)); !line.empty()) out.push_back(std::move(line));
+    at = end + 1;
+  }
   return out;
 }
 

@@ -9,6 +9,9 @@ namespace tessera::api {
 // and equal signs; "" inside is a quote.
 std::vector<std::string> split_list(const std::string& list);
 
+// The lines of a text, without blanks around them and without empty ones.
+std::vector<std::string> split_lines(const std::string& text);
+
 // "zip=category,\"a,b\"=id" → pairs. Throws Error(usage) naming `option` and the part that is not name=value.
 std::vector<std::pair<std::string, std::string>> split_pairs(const std::string& list, const char* option);
 

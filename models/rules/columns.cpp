@@ -1,0 +1,73 @@
+#include "models/rules/columns.h"
+
+#include "engine/text/json_fields.h"
+#include "models/data/arrow/type.h"
+#include "models/data/table/decimals.h"
+
+namespace tessera {
+
+Column head_of(const Column& column) {
+  Column head;
+  head.name = column.name, head.type = column.type, head.format = column.format, head.arrow = column.arrow,
+  head.decimals = column.decimals, head.kind = column.kind;
+  return head;
+}
+
+nlohmann::json write_head(const Column& head) {
+  nlohmann::json out{
+      {"name", head.name}, {"type", name(head.type)}, {"format", head.format}, {"decimals", head.decimals}};
+  if (!head.arrow.empty()) out["arrow"] = head.arrow;
+  if (!head.kind.empty()) out["kind"] = head.kind;
+  return out;
+}
+
+Column read_head(const Fields& f) {
+  Column head;
+  head.name = f.text("name"), head.format = f.text("format");
+  f.check(parse_column_type(f.text("type"), head.type), "has an unknown type");
+  head.decimals = static_cast<int>(f.integer("decimals", 0, 15));
+  if (f.has("kind")) head.kind = f.text("kind");
+  if (f.has("arrow")) {
+    head.arrow = f.text("arrow");
+    const auto arrow = ArrowType::parse(head.arrow);
+    f.check(arrow && fits_arrow(head.type, *arrow), "has an Arrow format that its type cannot have");
+  }
+  return head;
+}
+
+int place_of(const Table& table, const std::string& name) {
+  for (size_t j = 0; j < table.columns.size(); ++j)
+    if (table.columns[j].name == name) return static_cast<int>(j);
+  return -1;
+}
+
+Column& column_of(Table& table, const std::string& name) {
+  const int place = place_of(table, name);
+  if (place < 0)
+    throw Error(ErrorCode::format, "The model file is damaged or foreign: a rule names the column \"" + name +
+                                       "\", which the model does not have. Fit the model again, or take an intact copy "
+                                       "of the file.");
+  return table.columns[static_cast<size_t>(place)];
+}
+
+Column& numbers_of(Table& table, const std::string& name) {
+  Column& c = column_of(table, name);
+  if (!is_numeric(c.type))
+    throw Error(ErrorCode::format, "The model file is damaged or foreign: a rule calculates with the column \"" + name +
+                                       "\", which holds texts. Fit the model again, or take an intact copy of the "
+                                       "file.");
+  return c;
+}
+
+void remove_column(Table& table, const std::string& name) {
+  table.columns.erase(table.columns.begin() + place_of(table, name));
+}
+
+int digits_of(const Column& column) {
+  if (column.type == ColumnType::integer || column.type == ColumnType::date) return 0;
+  return column.format == "%g" ? kAllDigits : column.decimals;
+}
+
+double rounded(double x, int digits) { return digits == kAllDigits ? x : round_decimals(x, digits); }
+
+}  // namespace tessera

@@ -1,0 +1,184 @@
+// Columns of which few combinations occur: each city lies in one country, each product has one price.
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "models/data/sequence/sequences.h"
+#include "models/rules/columns.h"
+#include "models/rules/find/search.h"
+#include "models/rules/joint.h"
+
+namespace tessera {
+namespace {
+
+constexpr size_t kMostColumns = 100;    // the work grows with their square
+constexpr size_t kMostLevels = 1000;    // of a column, and combinations of several
+constexpr double kMostByChance = 0.5;   // of rows whose combination would also be had by chance
+constexpr double kMostUnseen = 0.002;   // of testing rows: combinations that the proposing rows did not have
+constexpr double kMostRareRows = 0.02;  // in combinations that are protected because few rows have them
+constexpr int32_t kNotSeen = -1;
+
+uint64_t value_key(const Column& c, int64_t row) {
+  const auto i = static_cast<size_t>(row);
+  if (!is_numeric(c.type)) return static_cast<uint64_t>(static_cast<int64_t>(c.codes[i]));
+  if (c.is_missing(row)) return ~uint64_t{0};
+  const double x = c.numbers[i] + 0.0;
+  uint64_t bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+// The values of a column in the rows that propose and test, numbered as the proposing rows show them.
+struct Labels {
+  int column;
+  int32_t levels = 0;
+  std::vector<int32_t> proposing, testing;
+};
+
+Labels labels_of(const RuleSearch& search, int column) {
+  Labels out{column, 0, {}, {}};
+  std::unordered_map<uint64_t, int32_t> known;
+  const Column& c = search.column(column);
+  for (const int64_t row : search.proposing) {
+    const auto [entry, fresh] = known.try_emplace(value_key(c, row), out.levels);
+    out.levels += fresh;
+    out.proposing.push_back(entry->second);
+    if (known.size() > kMostLevels) return out;
+  }
+  for (const int64_t row : search.testing) {
+    const auto entry = known.find(value_key(c, row));
+    out.testing.push_back(entry == known.end() ? kNotSeen : entry->second);
+  }
+  return out;
+}
+
+// What testing rows say of two columns: a row with a value that the proposing rows did not have says nothing.
+std::optional<Evidence> evidence_of_pair(const Labels& a, const Labels& b, double tried) {
+  std::vector<char> seen(static_cast<size_t>(a.levels) * static_cast<size_t>(b.levels), 0);
+  const auto place = [&](int32_t x, int32_t y) {
+    return static_cast<size_t>(x) * static_cast<size_t>(b.levels) + static_cast<size_t>(y);
+  };
+  for (size_t i = 0; i < a.proposing.size(); ++i) seen[place(a.proposing[i], b.proposing[i])] = 1;
+  Evidence e;
+  int64_t unseen = 0;
+  double kept = 1, said = 1;
+  const size_t n = a.testing.size();
+  for (size_t i = 0; i < n; ++i) {
+    const int32_t x = a.testing[i], y = b.testing[i], other = b.testing[(i + 1) % n];
+    if (x != kNotSeen && y != kNotSeen) ++e.held_out, unseen += seen[place(x, y)] == 0;
+    if (x != kNotSeen && other != kNotSeen) ++said, kept += seen[place(x, other)];
+  }
+  e.chance = kept / said;
+  const bool fixed = static_cast<double>(unseen) <= kMostUnseen * static_cast<double>(e.held_out);
+  if (!fixed || e.chance > kMostByChance || !RuleSearch::beyond_chance(e.held_out, e.chance, tried)) return {};
+  return e;
+}
+
+// Whether the combinations of these columns can be the levels of one: rows in those that are kept, or none.
+std::optional<int64_t> rows_in_levels(const RuleSearch& search, const std::vector<int>& columns) {
+  std::unordered_map<uint64_t, int64_t> rows;
+  for (int64_t i = 0; i < search.table.rows; ++i) {
+    uint64_t key = 0;
+    for (const int j : columns) {
+      key = (key ^ value_key(search.column(j), i)) * 0x9e3779b97f4a7c15ull;
+      key ^= key >> 29;
+    }
+    ++rows[key];
+    if (rows.size() > 8 * kMostLevels) return {};
+  }
+  int64_t rare = 0;
+  size_t levels = 0;
+  for (const auto& [key, n] : rows) {
+    if (n < search.options.least_rows) rare += n;
+    else ++levels;
+  }
+  if (levels > kMostLevels || static_cast<double>(rare) > kMostRareRows * static_cast<double>(search.table.rows))
+    return {};
+  return search.table.rows - rare;
+}
+
+struct Pair {
+  size_t a, b;  // of the labelled columns
+  Evidence evidence;
+};
+
+std::vector<Pair> fixed_pairs(const RuleSearch& search, const std::vector<Labels>& labels) {
+  const size_t n = labels.size();
+  std::vector<std::vector<Pair>> found(n);
+  search.team.for_each(static_cast<int64_t>(n), [&](int64_t i) {
+    const auto b = static_cast<size_t>(i);
+    for (size_t a = 0; a < b; ++a)
+      if (const auto e = evidence_of_pair(labels[a], labels[b], static_cast<double>(n * n)))
+        found[b].push_back({a, b, *e});
+  });
+  std::vector<Pair> out;
+  for (const auto& of : found) out.insert(out.end(), of.begin(), of.end());
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Pair& x, const Pair& y) { return x.evidence.chance < y.evidence.chance; });
+  return out;
+}
+
+struct Group {
+  std::vector<int> columns;
+  Evidence evidence;
+};
+
+// Pairs that share columns, together, as far as their combinations can be levels; the surest pairs first.
+std::vector<Group> groups_of(const RuleSearch& search, const std::vector<Labels>& labels,
+                             const std::vector<Pair>& pairs) {
+  std::vector<Group> groups;
+  const auto group_with = [&](int column) {
+    return std::find_if(groups.begin(), groups.end(), [&](const Group& g) {
+      return std::find(g.columns.begin(), g.columns.end(), column) != g.columns.end();
+    });
+  };
+  for (const Pair& p : pairs) {
+    const int a = labels[p.a].column, b = labels[p.b].column;
+    const auto with_a = group_with(a), with_b = group_with(b);
+    if (with_a != groups.end() && with_a == with_b) continue;
+    Group joined{{}, p.evidence};
+    for (const auto& [group, column] : {std::pair{with_a, a}, std::pair{with_b, b}}) {
+      if (group == groups.end()) {
+        joined.columns.push_back(column);
+        continue;
+      }
+      joined.columns.insert(joined.columns.end(), group->columns.begin(), group->columns.end());
+      joined.evidence.chance = std::max(joined.evidence.chance, group->evidence.chance);
+    }
+    std::sort(joined.columns.begin(), joined.columns.end());
+    const auto rows = rows_in_levels(search, joined.columns);
+    if (!rows) continue;
+    joined.evidence.rows = *rows;
+    std::erase_if(groups, [&](const Group& g) {
+      return std::includes(joined.columns.begin(), joined.columns.end(), g.columns.begin(), g.columns.end());
+    });
+    groups.push_back(std::move(joined));
+  }
+  return groups;
+}
+
+}  // namespace
+
+std::vector<FoundRule> find_combinations(const RuleSearch& search) {
+  std::vector<Labels> labels;
+  for (int j = 0; j < static_cast<int>(search.columns()) && labels.size() < kMostColumns; ++j) {
+    const auto& filled = search.filled;
+    if (!search.usable(j) || std::find(filled.begin(), filled.end(), search.column(j).name) != filled.end()) continue;
+    Labels one = labels_of(search, j);
+    if (one.levels >= 2 && one.levels <= static_cast<int32_t>(kMostLevels)) labels.push_back(std::move(one));
+  }
+  std::vector<FoundRule> out;
+  for (const Group& group : groups_of(search, labels, fixed_pairs(search, labels))) {
+    std::vector<Column> parts;
+    std::string name;
+    for (const int j : group.columns) {
+      parts.push_back(head_of(search.column(j)));
+      name += (name.empty() ? "" : " | ") + parts.back().name;
+    }
+    out.push_back({std::make_shared<JointRule>(free_name(search.table, name), std::move(parts)), group.evidence});
+  }
+  return out;
+}
+
+}  // namespace tessera

@@ -1,0 +1,99 @@
+// Columns that others give: equal texts, and the test of an expression.
+#include "models/rules/computed.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <unordered_map>
+
+#include "models/rules/columns.h"
+#include "models/rules/find/search.h"
+
+namespace tessera {
+namespace {
+
+// Whether a value is what an expression gives, within the digits of the column. A half is rounded up by some and down
+// by others.
+bool same_number(double value, double computed, const Column& c) {
+  const int digits = digits_of(c);
+  const double bits = 1e-12 * std::max(std::abs(value), std::abs(computed));
+  return std::abs(value - computed) <= std::max(bits, digits == kAllDigits ? 0 : 0.5000001 * std::pow(10.0, -digits));
+}
+
+double in_units(double x, const Column& c) { return c.type == ColumnType::datetime ? x * 86400 : x; }
+
+bool negative_terms(const Arithmetic& a) {
+  if (a.op == Arithmetic::Op::subtract || (a.op == Arithmetic::Op::number && a.number < 0)) return true;
+  return std::any_of(a.operands.begin(), a.operands.end(), negative_terms);
+}
+
+// The code in `b` of each text of `a`; −2 for texts it does not have.
+std::vector<int32_t> codes_in(const Column& b, const Column& a) {
+  std::unordered_map<std::string_view, int32_t> known;
+  for (size_t v = 0; v < b.values.size(); ++v) known.emplace(b.values[v], static_cast<int32_t>(v));
+  std::vector<int32_t> out;
+  for (const std::string& text : a.values) {
+    const auto entry = known.find(text);
+    out.push_back(entry == known.end() ? -2 : entry->second);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<FoundRule> find_copy(const RuleSearch& search) {
+  std::vector<int> texts;
+  for (size_t j = 0; j < search.columns(); ++j)
+    if (search.usable(static_cast<int>(j)) && !is_numeric(search.column(static_cast<int>(j)).type))
+      texts.push_back(static_cast<int>(j));
+  const double tried = static_cast<double>(texts.size() * texts.size()) / 2;
+  for (size_t b = 1; b < texts.size(); ++b)
+    for (size_t a = 0; a < b; ++a) {
+      const Column &kept = search.column(texts[a]), &copy = search.column(texts[b]);
+      const std::vector<int32_t> code = codes_in(kept, copy);
+      const auto holds = [&](int64_t row, int64_t other) {
+        const int32_t is = copy.codes[static_cast<size_t>(other)], of = kept.codes[static_cast<size_t>(row)];
+        return is < 0 && of < 0 ? -1 : (is < 0 ? -1 : code[static_cast<size_t>(is)]) == of ? 1 : 0;
+      };
+      if (!std::all_of(search.proposing.begin(), search.proposing.end(), [&](int64_t r) { return holds(r, r) != 0; }))
+        continue;
+      if (const auto evidence = search.evidence_of(holds, tried))
+        return FoundRule{std::make_shared<ComputedRule>(head_of(copy), quoted_name(kept.name)), *evidence, "",
+                         copy.name};
+    }
+  return {};
+}
+
+std::optional<FoundRule> computed_rule(const RuleSearch& search, const Computed& rule, double tried, bool given) {
+  const Column& target = search.column(rule.target);
+  const Arithmetic expression = parse_arithmetic(rule.expression, search.table, "a rule");
+  const auto holds = [&](int64_t row, int64_t other) {
+    const double value = target.numbers[static_cast<size_t>(other)];
+    const double computed = in_units(evaluate(expression, search.table, static_cast<size_t>(row)), target);
+    if (value != value || computed != computed) return (value != value) == (computed != computed) ? -1 : 0;
+    return same_number(value, computed, target) ? 1 : 0;
+  };
+  FoundRule found;
+  found.column = target.name;
+  if (given) {
+    for (int64_t row = 0; row < search.table.rows; ++row) {
+      const int here = holds(row, row);
+      if (here == 0) return {};
+      found.evidence.rows += here > 0;
+    }
+  } else {
+    const auto evidence = search.evidence_of(holds, tried);
+    if (!evidence) return {};
+    found.evidence = *evidence;
+  }
+  // A difference of columns may come out below zero where no real one does.
+  if ((target.type == ColumnType::integer || target.type == ColumnType::decimal) && negative_terms(expression) &&
+      std::none_of(target.numbers.begin(), target.numbers.end(), [](double x) { return x < 0; })) {
+    if (!search.options.by_rejection) return {};
+    found.check = quoted_name(target.name) + " >= 0";
+  }
+  found.rule = std::make_shared<ComputedRule>(head_of(target), rule.expression);
+  return found;
+}
+
+}  // namespace tessera

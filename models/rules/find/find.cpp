@@ -1,0 +1,179 @@
+// Finds the rules of a table: those that are given first, then those that take most away. Each reduces the table before
+// the next is looked for, so that no rule needs a column that follows from another one.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/error.h"
+#include "models/expression/where.h"
+#include "models/rules/columns.h"
+#include "models/rules/find/search.h"
+
+namespace tessera {
+
+class RuleFinder {
+ public:
+  RuleFinder(Table& table, const RuleOptions& options, Team& team, const Monitor& monitor)
+      : table_(table), options_(options), team_(team), monitor_(monitor) {
+    for (const Column& c : table.columns) out_.columns_.push_back(c.name);
+  }
+
+  Rules run() {
+    for (const std::string& text : options_.given) give(text);
+    for (const FoundRule& f : out_.found_) f.rule->reduce(table_, team_);
+    const bool find = options_.find && table_.rows >= RuleSearch::kLeastRows;
+    if (find) {
+      exhaust(find_copy);
+      exhaust(find_sum);
+      exhaust(find_product);
+      find_in_place();
+    }
+    if (find || !bounds_.empty()) keep(find_bounds(RuleSearch(table_, options_, team_), given_bounds()));
+    if (find) keep(find_grids(RuleSearch(table_, options_, team_), out_.found_));
+    monitor_.check_cancelled("rules");
+    return std::move(out_);
+  }
+
+ private:
+  void exhaust(std::optional<FoundRule> (*find)(const RuleSearch&)) {
+    while (auto found = find(RuleSearch(table_, options_, team_))) {
+      monitor_.check_cancelled("rules");
+      keep(std::move(*found));
+    }
+  }
+
+  void find_in_place() {
+    RuleSearch search(table_, options_, team_);
+    std::vector<FoundRule> missing = find_missing(search);
+    for (const FoundRule& f : missing) search.filled.push_back(f.column);
+    std::vector<FoundRule> combinations = find_combinations(search);
+    keep(std::move(missing));
+    keep(std::move(combinations));
+  }
+
+  void keep(std::vector<FoundRule> found) {
+    for (FoundRule& f : found) keep(std::move(f));
+  }
+  void keep(FoundRule found) {
+    found.rule->reduce(table_, team_);
+    if (!found.check.empty()) out_.checked_.push_back(found.check);
+    out_.found_.push_back(std::move(found));
+  }
+
+  // A rule that the user gives: by construction if it computes a column or orders two, and the table keeps it; else
+  // sampled rows are checked. The table is reduced after the last one, as rules may name each other's columns.
+  void give(const std::string& text) {
+    const Where where = parse_where(text, table_, "--rule");
+    if (where.empty()) throw Error(ErrorCode::usage, "--rule: the rule is empty. Write one such as: end >= start");
+    if (where.terms.size() > 1)
+      throw Error(ErrorCode::usage, fmt::format("--rule: \"{}\" is {} rules; give each by a --rule of its own.", text,
+                                                where.terms.size()));
+    const WhereTerm& term = where.terms.front();
+    check_apart(term);
+    if (!computes(term) && !orders(term)) check(term.text);
+  }
+
+  void check(const std::string& text) {
+    if (!options_.by_rejection)
+      throw Error(ErrorCode::usage,
+                  fmt::format("--rule: \"{}\" does not compute a column or order two in every row, and steps of "
+                              "sequences cannot be drawn again.\n  Omit it.",
+                              text));
+    out_.checked_.push_back(text);
+  }
+
+  void check_apart(const WhereTerm& term) const {
+    std::vector<int> columns = columns_of(term.left), right = columns_of(term.right);
+    columns.insert(columns.end(), right.begin(), right.end());
+    if (term.column >= 0) columns.push_back(term.column);
+    for (const int j : columns) {
+      const std::string& name = table_.columns[static_cast<size_t>(j)].name;
+      if (std::find(options_.apart.begin(), options_.apart.end(), name) != options_.apart.end())
+        throw Error(ErrorCode::usage, fmt::format("--rule: column \"{}\" is the key, the index or static: rules of "
+                                                  "sequences are of the other columns.",
+                                                  name));
+    }
+  }
+
+  bool computes(const WhereTerm& term) {
+    if (term.kind != WhereTerm::Kind::compare || term.relation != WhereTerm::Relation::equal || term.negated)
+      return false;
+    for (const bool left : {true, false}) {
+      const Arithmetic &target = left ? term.left : term.right, &other = left ? term.right : term.left;
+      const std::vector<int> of = columns_of(other);
+      if (!target.is_column() || std::find(of.begin(), of.end(), target.column) != of.end()) continue;
+      auto found = computed_rule(RuleSearch(table_, options_, team_),
+                                 {target.column, left ? term.right_text : term.left_text}, 1, true);
+      if (!found || !place_in_order(std::move(*found), target.column, of)) continue;
+      return true;
+    }
+    return false;
+  }
+
+  // A rule is restored after those that give its own columns, which follow it in the list. False: it needs a column
+  // that needs it, or there is a rule for the column.
+  bool place_in_order(FoundRule found, int target, const std::vector<int>& of) {
+    auto& rules = out_.found_;
+    size_t at = 0, after = 0;
+    for (; at < rules.size() && std::find(of.begin(), of.end(), computed_[at].target) == of.end(); ++at) {}
+    for (size_t k = 0; k < rules.size(); ++k) {
+      if (computed_[k].target == target) return false;
+      if (std::find(computed_[k].of.begin(), computed_[k].of.end(), target) != computed_[k].of.end()) after = k + 1;
+    }
+    if (after > at) return false;
+    if (!found.check.empty()) out_.checked_.push_back(found.check);
+    rules.insert(rules.begin() + static_cast<std::ptrdiff_t>(at), std::move(found));
+    computed_.insert(computed_.begin() + static_cast<std::ptrdiff_t>(at), {target, of});
+    return true;
+  }
+
+  // Kept with the orders that are found, as a <= b <= c is learnt in one order.
+  bool orders(const WhereTerm& term) {
+    using Relation = WhereTerm::Relation;
+    if (term.kind != WhereTerm::Kind::compare || term.negated || !term.left.is_column() || !term.right.is_column())
+      return false;
+    const bool above = term.relation == Relation::greater_equal, below = term.relation == Relation::less_equal;
+    const Column& left = table_.columns[static_cast<size_t>(term.left.column)];
+    const Column& right = table_.columns[static_cast<size_t>(term.right.column)];
+    if ((!above && !below) || !comparable(left, right)) return false;
+    const Column &lower = above ? right : left, &upper = above ? left : right;
+    for (size_t i = 0; i < lower.numbers.size(); ++i)
+      if (upper.numbers[i] == upper.numbers[i] && !(lower.numbers[i] <= upper.numbers[i])) return false;
+    bounds_.push_back({lower.name, upper.name, term.text});
+    return true;
+  }
+
+  // By their places in what is left of the table. A column that others give has no distance: its order is checked.
+  std::vector<std::pair<int, int>> given_bounds() {
+    std::vector<std::pair<int, int>> out;
+    for (const auto& [lower, upper, text] : bounds_) {
+      const int a = place_of(table_, lower), b = place_of(table_, upper);
+      if (a >= 0 && b >= 0) out.emplace_back(a, b);
+      else check(text);
+    }
+    return out;
+  }
+
+  struct GivenOrder {
+    std::string lower, upper, text;
+  };
+  struct GivenColumn {
+    int target;
+    std::vector<int> of;  // the columns that give it
+  };
+
+  Table& table_;
+  const RuleOptions& options_;
+  Team& team_;
+  const Monitor& monitor_;
+  Rules out_;
+  std::vector<GivenColumn> computed_;  // of each rule in out_ while rules are given
+  std::vector<GivenOrder> bounds_;
+};
+
+Rules Rules::find(Table& table, const RuleOptions& options, Team& team, const Monitor& monitor) {
+  if (!options.any()) return {};
+  return RuleFinder(table, options, team, monitor).run();
+}
+
+}  // namespace tessera

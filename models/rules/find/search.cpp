@@ -1,0 +1,43 @@
+#include "models/rules/find/search.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/data/identifiers/permutation.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kProposing = 4096, kTesting = 20'000;  // rows, of a table that has them
+// A table is to show a false rule once in a million.
+constexpr double kLogTables = 13.8;
+
+}  // namespace
+
+RuleSearch::RuleSearch(Table& searched, const RuleOptions& given, Team& workers)
+    : table(searched), options(given), team(workers) {
+  const Permutation order(static_cast<uint64_t>(std::max<int64_t>(table.rows, 1)), options.seed);
+  const int64_t half = std::min(table.rows / 2, kProposing), end = std::min(table.rows, half + kTesting);
+  for (int64_t i = 0; i < end; ++i)
+    (i < half ? proposing : testing).push_back(static_cast<int64_t>(order(static_cast<uint64_t>(i))));
+}
+
+bool RuleSearch::usable(int j) const {
+  const Column& c = column(j);
+  return c.type != ColumnType::identifier && c.type != ColumnType::constant &&
+         std::find(options.apart.begin(), options.apart.end(), c.name) == options.apart.end();
+}
+
+bool RuleSearch::beyond_chance(int64_t rows, double chance, double tried) {
+  return chance <= kMostChance &&
+         static_cast<double>(rows) * -std::log(chance) >= kLogTables + std::log(std::max(tried, 1.0));
+}
+
+bool comparable(const Column& a, const Column& b) {
+  const auto family = [](const Column& c) {
+    return c.type == ColumnType::date ? 1 : c.type == ColumnType::datetime ? 2 : 0;
+  };
+  return is_numeric(a.type) && is_numeric(b.type) && family(a) == family(b);
+}
+
+}  // namespace tessera

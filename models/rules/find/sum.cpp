@@ -1,0 +1,251 @@
+// Columns that are sums of others with fixed factors: total = items + extras, price = 3.99 * items, a = b, shares that
+// sum to 100. Each column in turn is regressed on those before it, by Gram–Schmidt orthogonalization; where nothing but
+// rounding is left, factors are rounded to few digits and the sum is tried on every row.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "models/rules/columns.h"
+#include "models/rules/find/search.h"
+
+namespace tessera {
+namespace {
+
+constexpr size_t kMostColumns = 256;  // the work grows with their square
+constexpr size_t kLeastRows = 30;     // complete ones; and three times the columns
+constexpr int kFactorDigits = 6;
+constexpr size_t kMostTerms = 12;  // longer sums are regressions, not rules
+constexpr double kInstantUnit = 86400;
+
+// The values of a column in the units of expressions, centred.
+struct Centred {
+  int column;
+  double mean = 0, deviation = 0;
+  std::vector<double> x;
+};
+
+std::vector<double> values_of(const Column& c, const std::vector<int64_t>& rows) {
+  std::vector<double> out;
+  for (const int64_t row : rows) {
+    const double x = c.numbers[static_cast<size_t>(row)];
+    out.push_back(c.type == ColumnType::datetime ? x / kInstantUnit : x);
+  }
+  return out;
+}
+
+double dot(const std::vector<double>& a, const std::vector<double>& b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
+Centred centred(const Column& c, int column, const std::vector<int64_t>& rows) {
+  Centred out{column, 0, 0, values_of(c, rows)};
+  const auto n = static_cast<double>(rows.size());
+  out.mean = std::accumulate(out.x.begin(), out.x.end(), 0.0) / n;
+  for (double& v : out.x) v -= out.mean;
+  out.deviation = std::sqrt(dot(out.x, out.x) / n);
+  return out;
+}
+
+// Half a unit of the last digit, in the units of expressions; 0: not rounded.
+double half_unit(const Column& c) {
+  const int digits = digits_of(c);
+  if (digits == kAllDigits) return 0;
+  return 0.5 * std::pow(10.0, -digits) / (c.type == ColumnType::datetime ? kInstantUnit : 1);
+}
+
+// Columns that are sums of others, with their factors.
+class Regression {
+ public:
+  explicit Regression(size_t rows) : rows_(static_cast<double>(rows)) {}
+
+  // The factors of the columns added so far that give this one but for rounding; empty if they do not. Then the column
+  // is added to them.
+  std::vector<double> add(const Centred& c, double half) {
+    std::vector<double> rest = c.x, along(basis_.size(), 0);
+    for (int pass = 0; pass < 2; ++pass)  // the second removes the first one's rounding errors
+      for (size_t k = 0; k < basis_.size(); ++k) {
+        const double part = dot(basis_[k], rest);
+        along[k] += part;
+        for (size_t i = 0; i < rest.size(); ++i) rest[i] -= part * basis_[k][i];
+      }
+    const double left = std::sqrt(dot(rest, rest) / rows_);
+    // Rounding leaves a deviation of 0.58 half units; a column of few units would be explained by anything.
+    const bool exact = left <= 1e-9 * c.deviation, but_for_rounding = left <= 0.7 * half && c.deviation >= 10 * half;
+    if (!basis_.empty() && (exact || but_for_rounding)) return factors(along);
+    const double norm = std::sqrt(dot(rest, rest));
+    for (double& v : rest) v /= norm;
+    basis_.push_back(std::move(rest));
+    along.push_back(norm);
+    triangle_.push_back(std::move(along));
+    return {};
+  }
+
+ private:
+  // Solves R f = along, R upper triangular, held by columns.
+  std::vector<double> factors(std::vector<double> along) const {
+    for (size_t k = along.size(); k-- > 0;) {
+      along[k] /= triangle_[k][k];
+      for (size_t i = 0; i < k; ++i) along[i] -= along[k] * triangle_[k][i];
+    }
+    return along;
+  }
+
+  double rows_;
+  std::vector<std::vector<double>> basis_, triangle_;
+};
+
+// The number of fewest digits within `near` of x, or one over a whole number; x itself if there is none.
+double short_number(double x, double near) {
+  constexpr int kFew = 3;  // from there on 1/3 is shorter than 0.3333
+  double unit = 1;
+  for (int digits = 0; digits <= kFactorDigits; ++digits, unit *= 10) {
+    if (std::abs(std::nearbyint(x * unit) / unit - x) <= near) return std::nearbyint(x * unit) / unit;
+    const double inverse = std::nearbyint(1 / x);
+    if (digits == kFew && std::abs(1 / inverse - x) <= near) return 1 / inverse;
+  }
+  return x;
+}
+
+struct Term {
+  int column;
+  double factor;
+};
+
+std::string product_text(double factor, const std::string& name) {
+  const double inverse = std::nearbyint(1 / factor);
+  if (factor == 1) return name;
+  if (inverse > 1 && factor == 1 / inverse && factor * 1e3 != std::nearbyint(factor * 1e3))
+    return fmt::format("{} / {}", name, inverse);
+  return fmt::format("{} * {}", factor, name);
+}
+
+bool is_instant(const Column& c) { return c.type == ColumnType::date || c.type == ColumnType::datetime; }
+
+// "3.99 * items + extras - 5", "start + days", "(end - start) * 24".
+std::string sum_text(const RuleSearch& search, std::vector<Term> terms, double constant) {
+  const auto instant = [&](const Term& t) { return is_instant(search.column(t.column)); };
+  const auto name = [&](const Term& t) { return quoted_name(search.column(t.column).name); };
+  std::stable_partition(terms.begin(), terms.end(), [](const Term& t) { return t.factor > 0; });
+  std::stable_partition(terms.begin(), terms.end(), instant);
+  std::string out;
+  if (terms.size() > 1 && instant(terms[1])) {  // days between two dates
+    out = product_text(terms[0].factor, fmt::format("({} - {})", name(terms[0]), name(terms[1])));
+    terms.erase(terms.begin(), terms.begin() + 2);
+  }
+  const bool first = out.empty() && terms[0].factor < 0 && constant > 0;
+  if (first) out = fmt::format("{}", constant);
+  for (const Term& t : terms) {
+    out += out.empty() ? (t.factor < 0 ? "-" : "") : t.factor < 0 ? " - " : " + ";
+    out += product_text(std::abs(t.factor), name(t));
+  }
+  if (constant != 0 && !first) out += fmt::format(" {} {}", constant < 0 ? "-" : "+", std::abs(constant));
+  return out;
+}
+
+// Whether an expression can say it: days are added to a date, and two dates subtracted.
+bool has_text(const RuleSearch& search, const std::vector<Term>& terms, bool calendar) {
+  std::vector<double> factors;
+  for (const Term& t : terms)
+    if (is_instant(search.column(t.column))) factors.push_back(t.factor);
+  if (calendar) return factors.size() == 1 && factors[0] == 1;
+  return factors.empty() || (factors.size() == 2 && factors[0] == -factors[1]);
+}
+
+// An identity Σ factor·column = constant as the rule of its best target: the column that is the sum of the others, if
+// there is one; else the last.
+Computed solved(const RuleSearch& search, std::vector<Term> terms, int target, double constant) {
+  const auto unit = [](const Term& t) { return std::abs(t.factor) == 1; };
+  if (std::all_of(terms.begin(), terms.end(), unit) && constant == 0 && terms.size() > 1) {
+    const auto negative = [](const Term& t) { return t.factor < 0; };
+    // target = b − c − d: then b = target + c + d
+    const auto minuend = std::find_if_not(terms.begin(), terms.end(), negative);
+    if (std::count_if(terms.begin(), terms.end(), negative) == static_cast<std::ptrdiff_t>(terms.size()) - 1) {
+      const Term sum = *minuend;
+      for (Term& t : terms) t.factor = 1;
+      *std::find_if(terms.begin(), terms.end(), [&](const Term& t) { return t.column == sum.column; }) = {target, 1};
+      target = sum.column;
+    }
+  }
+  return {target, sum_text(search, std::move(terms), constant)};
+}
+
+// hours = 24 * (end - start) as end = start + hours / 24: a date cannot come out too early.
+std::optional<Computed> later_date(const RuleSearch& search, const std::vector<Term>& terms, int target,
+                                   double constant) {
+  if (terms.size() != 2 || constant != 0 || is_instant(search.column(target))) return {};
+  const Term &later = terms[terms[0].factor > 0 ? 0 : 1], &earlier = terms[terms[0].factor > 0 ? 1 : 0];
+  if (!is_instant(search.column(later.column)) || !is_instant(search.column(earlier.column))) return {};
+  const auto name = [&](int column) { return quoted_name(search.column(column).name); };
+  const std::string days = later.factor == 1 ? name(target) : fmt::format("{} / {}", name(target), later.factor);
+  return Computed{later.column, fmt::format("{} + {}", name(earlier.column), days)};
+}
+
+// The rule that the factors make of a column, tried on all rows.
+std::optional<FoundRule> tried_sum(const RuleSearch& search, const std::vector<const Centred*>& before,
+                                   const Centred& c, const std::vector<double>& factors, double tried) {
+  const double half = std::max(half_unit(search.column(c.column)), 1e-9 * c.deviation);
+  // rounding errors of deviation 0.58 halves, over the rows: three of their deviations
+  const double sure = 1.8 / std::sqrt(static_cast<double>(c.x.size()));
+  std::vector<Term> terms;
+  double constant = c.mean;
+  for (size_t k = 0; k < factors.size(); ++k) {
+    const double weight = std::abs(factors[k]) * before[k]->deviation;
+    if (weight < std::max(0.1 * half, 1e-7 * c.deviation)) continue;
+    const double factor = short_number(factors[k], sure * half / before[k]->deviation);
+    terms.push_back({before[k]->column, factor});
+    constant -= factor * before[k]->mean;
+  }
+  if (terms.empty() || terms.size() > kMostTerms) return {};
+  // the mean of the rounding errors of half the rows: well within half a unit
+  constant = short_number(constant, std::max(0.4 * half, 1e-9 * std::abs(c.mean)));
+  if (!has_text(search, terms, is_instant(search.column(c.column)))) return {};
+  if (auto later = later_date(search, terms, c.column, constant))
+    if (auto found = computed_rule(search, *later, tried)) return found;
+  return computed_rule(search, solved(search, std::move(terms), c.column, constant), tried);
+}
+
+}  // namespace
+
+std::optional<FoundRule> find_sum(const RuleSearch& search) {
+  std::vector<int> columns;
+  for (size_t j = 0; j < search.columns() && columns.size() < kMostColumns; ++j)
+    if (search.usable(static_cast<int>(j)) && is_numeric(search.column(static_cast<int>(j)).type))
+      columns.push_back(static_cast<int>(j));
+  if (columns.size() < 2) return {};
+  const auto complete = [&](int64_t row) {
+    return std::none_of(columns.begin(), columns.end(), [&](int j) { return search.column(j).is_missing(row); });
+  };
+  std::vector<int64_t> rows;
+  std::copy_if(search.proposing.begin(), search.proposing.end(), std::back_inserter(rows), complete);
+  if (rows.size() < std::max(kLeastRows, 3 * columns.size())) {
+    // Where no row has everything: the columns without missing values in the proposing rows.
+    std::erase_if(columns, [&](int j) {
+      return std::any_of(search.proposing.begin(), search.proposing.end(),
+                         [&](int64_t row) { return search.column(j).is_missing(row); });
+    });
+    rows = search.proposing;
+  }
+  if (columns.size() < 2 || rows.size() < std::max(kLeastRows, 3 * columns.size())) return {};
+
+  std::vector<Centred> all;
+  for (const int j : columns) {
+    all.push_back(centred(search.column(j), j, rows));
+    if (all.back().deviation == 0) all.pop_back();
+  }
+  Regression regression(rows.size());
+  std::vector<const Centred*> before;
+  const auto tried = static_cast<double>(columns.size());
+  for (const Centred& c : all) {
+    const std::vector<double> factors = regression.add(c, half_unit(search.column(c.column)));
+    if (factors.empty()) {
+      before.push_back(&c);
+      continue;
+    }
+    if (auto found = tried_sum(search, before, c, factors, tried)) return found;
+  }
+  return {};
+}
+
+}  // namespace tessera

@@ -1,0 +1,38 @@
+#include "models/rules/grid.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "engine/text/json_fields.h"
+#include "models/data/table/decimals.h"
+#include "models/rules/columns.h"
+
+namespace tessera {
+
+std::string GridRule::text() const {
+  const double unit = grid_of(digits_), step = static_cast<double>(step_) / unit;
+  const std::string multiple = fmt::format("{} is a multiple of {:g}", said_, step);
+  return first_ == 0 ? multiple : fmt::format("{} plus {:g}", multiple, static_cast<double>(first_) / unit);
+}
+
+void GridRule::restore(Table& rows) const {
+  const double unit = grid_of(digits_), step = static_cast<double>(step_), first = static_cast<double>(first_);
+  for (double& x : numbers_of(rows, column_).numbers)
+    x = rounded((first + step * std::nearbyint((x * unit - first) / step)) / unit, digits_);
+}
+
+nlohmann::json GridRule::to_json() const {
+  return {{"kind", kind()}, {"column", column_}, {"of", said_},
+          {"step", step_},  {"first", first_},   {"digits", digits_}};
+}
+
+std::unique_ptr<const Rule> GridRule::read(const Fields& f) {
+  constexpr int64_t kMost = int64_t{1} << 52;
+  const int64_t step = f.integer("step", 2, kMost), first = f.integer("first", 0, kMost);
+  f.check(first < step, "has a grid that begins beyond its step");
+  return std::make_unique<GridRule>(f.text("column"), f.text("of"), step, first,
+                                    static_cast<int>(f.integer("digits", 0, 15)));
+}
+
+}  // namespace tessera

@@ -1,0 +1,26 @@
+// A column whose values lie on a grid: multiples of 5, prices that end in .99, Mondays.
+#pragma once
+#include "models/rules/rule.h"
+
+namespace tessera {
+
+class GridRule : public Rule {
+ public:
+  // Values are (first + k·step) / 10^digits; first in [0, step). `said`: what they are, for people.
+  GridRule(std::string column, std::string said, int64_t step, int64_t first, int digits)
+      : column_(std::move(column)), said_(std::move(said)), step_(step), first_(first), digits_(digits) {}
+
+  const char* kind() const override { return "grid"; }
+  std::string text() const override;
+  void reduce(Table&, Team&) const override {}
+  void restore(Table& rows) const override;
+  nlohmann::json to_json() const override;
+  static std::unique_ptr<const Rule> read(const Fields& f);
+
+ private:
+  std::string column_, said_;
+  int64_t step_, first_;  // in units of the last digit
+  int digits_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,164 @@
+#include "models/rules/joint.h"
+
+#include <fast_float/fast_float.h>
+#include <fmt/format.h>
+
+#include <unordered_map>
+
+#include "engine/text/json_fields.h"
+#include "models/data/table/types_dictionary.h"
+#include "models/expression/arithmetic.h"
+#include "models/rules/columns.h"
+
+namespace tessera {
+namespace {
+
+[[noreturn]] void misfit(const std::string& name) {
+  throw Error(ErrorCode::format, "The model file is damaged or foreign: the column \"" + name +
+                                     "\" is not of the combinations that a rule makes of it. Fit the model again, or "
+                                     "take an intact copy of the file.");
+}
+
+// The cell as a text that gives the same value again.
+std::string spelled(const Column& c, size_t row) {
+  return is_numeric(c.type) ? fmt::format("{}", c.numbers[row] + 0.0) : c.values[static_cast<size_t>(c.codes[row])];
+}
+
+double number_in(const std::string& text, const std::string& name) {
+  double x = 0;
+  const auto [end, error] = fast_float::from_chars(text.data(), text.data() + text.size(), x);
+  if (error != std::errc() || end != text.data() + text.size()) misfit(name);
+  return x;
+}
+
+// One part of every combination: its number, or the code of its text.
+struct Part {
+  std::vector<double> numbers;
+  std::vector<int32_t> codes;
+  std::vector<std::string> texts;
+  std::unordered_map<std::string, int32_t> known;
+
+  void add(const Column& head, const std::string& text, bool missing, const std::string& name) {
+    if (is_numeric(head.type)) {
+      numbers.push_back(missing ? kMissing : number_in(text, name));
+      return;
+    }
+    if (missing) {
+      codes.push_back(-1);
+      return;
+    }
+    const auto [entry, fresh] = known.try_emplace(text, static_cast<int32_t>(texts.size()));
+    if (fresh) texts.push_back(text);
+    codes.push_back(entry->second);
+  }
+};
+
+}  // namespace
+
+std::string join_cells(const std::vector<std::string>& cells, const std::vector<char>& missing) {
+  std::string out;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    if (i > 0) out += '|';
+    if (missing[i] != 0) {
+      out += "\\N";
+      continue;
+    }
+    for (const char c : cells[i]) {
+      if (c == '|' || c == '\\') out += '\\';
+      out += c;
+    }
+  }
+  return out;
+}
+
+bool split_cells(const std::string& text, std::vector<std::string>& cells, std::vector<char>& missing) {
+  cells.assign(1, "");
+  missing.assign(1, 0);
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '|') {
+      cells.emplace_back();
+      missing.push_back(0);
+    } else if (text[i] != '\\') {
+      cells.back() += text[i];
+    } else if (++i == text.size()) {
+      return false;
+    } else if (text[i] == 'N') {
+      missing.back() = 1;
+    } else {
+      cells.back() += text[i];
+    }
+  }
+  return true;
+}
+
+std::string JointRule::text() const {
+  std::string out;
+  for (size_t i = 0; i < parts_.size(); ++i)
+    out += fmt::format("{}{}", i == 0 ? "" : i + 1 < parts_.size() ? ", " : " and ", quoted_name(parts_[i].name));
+  return out + " occur in fixed combinations";
+}
+
+void JointRule::reduce(Table& table, Team& team) const {
+  std::vector<const Column*> parts;
+  for (const Column& head : parts_) parts.push_back(&column_of(table, head.name));
+  Column joint;
+  joint.name = name_;
+  joint.reason = text();
+  joint.codes = Bulk<int32_t>(team.limit(), "the table");
+  joint.codes.reserve(static_cast<size_t>(table.rows));
+  Dictionary known;
+  std::vector<std::string> cells(parts.size());
+  std::vector<char> missing(parts.size());
+  for (int64_t i = 0; i < table.rows; ++i) {
+    bool any = false;
+    for (size_t p = 0; p < parts.size(); ++p) {
+      missing[p] = parts[p]->is_missing(i) ? 1 : 0;
+      cells[p] = missing[p] != 0 ? "" : spelled(*parts[p], static_cast<size_t>(i));
+      any = any || missing[p] == 0;
+    }
+    joint.codes.push_back(any ? known.code(join_cells(cells, missing)) : -1);
+  }
+  joint.values = known.take_values();
+  table.columns[static_cast<size_t>(place_of(table, parts_[0].name))] = std::move(joint);
+  for (size_t p = 1; p < parts_.size(); ++p) remove_column(table, parts_[p].name);
+}
+
+void JointRule::restore(Table& rows) const {
+  if (is_numeric(column_of(rows, name_).type)) misfit(name_);
+  const auto place = rows.columns.begin() + place_of(rows, name_);
+  const Column joint = std::move(*place);
+  rows.columns.erase(place);
+  std::vector<Part> parts(parts_.size());
+  std::vector<std::string> cells;
+  std::vector<char> missing;
+  for (const std::string& value : joint.values) {
+    if (!split_cells(value, cells, missing) || cells.size() != parts.size()) misfit(name_);
+    for (size_t p = 0; p < parts.size(); ++p) parts[p].add(parts_[p], cells[p], missing[p] != 0, name_);
+  }
+  for (size_t p = 0; p < parts.size(); ++p) {
+    Column out = parts_[p];
+    for (const int32_t code : joint.codes) {
+      if (is_numeric(out.type))
+        out.numbers.push_back(code < 0 ? kMissing : parts[p].numbers[static_cast<size_t>(code)]);
+      else out.codes.push_back(code < 0 ? -1 : parts[p].codes[static_cast<size_t>(code)]);
+    }
+    out.values = std::move(parts[p].texts);
+    out.reason = text();
+    rows.columns.push_back(std::move(out));
+  }
+}
+
+nlohmann::json JointRule::to_json() const {
+  nlohmann::json parts = nlohmann::json::array();
+  for (const Column& head : parts_) parts.push_back(write_head(head));
+  return {{"kind", kind()}, {"name", name_}, {"columns", std::move(parts)}};
+}
+
+std::unique_ptr<const Rule> JointRule::read(const Fields& f) {
+  std::vector<Column> parts;
+  for (const auto& part : f.array("columns")) parts.push_back(read_head(Fields(part, f.place())));
+  f.check(parts.size() >= 2, "combines fewer than two columns");
+  return std::make_unique<JointRule>(f.text("name"), std::move(parts));
+}
+
+}  // namespace tessera

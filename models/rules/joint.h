@@ -1,0 +1,34 @@
+// Columns of which few combinations occur: country, city and state, or a product's number and its price. One column of
+// their combinations is learnt in place of them. Combinations of few rows are protected as any rare category is.
+#pragma once
+#include "models/rules/rule.h"
+
+namespace tessera {
+
+class JointRule : public Rule {
+ public:
+  JointRule(std::string name, std::vector<Column> parts) : name_(std::move(name)), parts_(std::move(parts)) {}
+
+  const char* kind() const override { return "combinations"; }
+  std::string text() const override;
+  void reduce(Table& table, Team& team) const override;
+  void restore(Table& rows) const override;
+  void show(const std::string& learnt, std::vector<std::string>& columns) const override {
+    if (learnt != name_) return;
+    columns.clear();
+    for (const Column& part : parts_) columns.push_back(part.name);
+  }
+  nlohmann::json to_json() const override;
+  static std::unique_ptr<const Rule> read(const Fields& f);
+
+ private:
+  std::string name_;           // of the column of combinations
+  std::vector<Column> parts_;  // without rows
+};
+
+// The cells of a combination as one text, and back: joined by |, with \ before a | or \ of a cell; \N is missing. Of
+// another number of cells: empty.
+std::string join_cells(const std::vector<std::string>& cells, const std::vector<char>& missing);
+bool split_cells(const std::string& text, std::vector<std::string>& cells, std::vector<char>& missing);
+
+}  // namespace tessera

@@ -1,0 +1,99 @@
+#include "models/rules/missing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/text/json_fields.h"
+#include "kernels/math/philox.h"
+#include "models/data/identifiers/identifier.h"
+#include "models/expression/arithmetic.h"
+#include "models/rules/columns.h"
+
+namespace tessera {
+namespace {
+
+constexpr uint32_t kFill = 1;  // the use of Purpose::rare; replacements of rare categories are use 0
+
+using Says = MissingWhere::Says;
+
+constexpr std::pair<Says, const char*> kSays[] = {
+    {Says::missing, "missing"}, {Says::present, "present"}, {Says::values, "values"}};
+
+std::string in_quotes(const std::string& value) {
+  std::string out = "'";
+  for (const char c : value) out += c == '\'' ? "''" : std::string(1, c);
+  return out + "'";
+}
+
+}  // namespace
+
+std::string MissingRule::text() const {
+  const std::string other = quoted_name(where_.column);
+  std::string when;
+  if (where_.says != Says::values) {
+    when = other + (where_.says == Says::missing ? " is null" : " is not null");
+  } else {
+    for (const std::string& value : where_.values) when += (when.empty() ? "" : ", ") + in_quotes(value);
+    if (!when.empty()) when = fmt::format("{} in ({})", other, when);
+    if (where_.or_missing) when += (when.empty() ? "" : " or ") + other + " is null";
+  }
+  return fmt::format("{} is null exactly where {}", quoted_name(target_), when);
+}
+
+void MissingRule::fill(Table& table, uint64_t seed) const {
+  Column& c = column_of(table, target_);
+  std::vector<int64_t> present;
+  for (int64_t i = 0; i < c.size(); ++i)
+    if (!c.is_missing(i)) present.push_back(i);
+  if (present.empty()) return;
+  const auto column = static_cast<uint32_t>(fingerprint_of(target_));
+  for (int64_t i = 0; i < c.size(); ++i) {
+    if (!c.is_missing(i)) continue;
+    const Philox p = random_words(seed, Purpose::rare, column, static_cast<uint64_t>(i), kFill);
+    const uint64_t any = (static_cast<uint64_t>(p.word[0]) << 32 | p.word[1]) % present.size();
+    const auto from = static_cast<size_t>(present[static_cast<size_t>(any)]), to = static_cast<size_t>(i);
+    if (is_numeric(c.type)) c.numbers[to] = c.numbers[from];
+    else c.codes[to] = c.codes[from];
+  }
+}
+
+void MissingRule::restore(Table& rows) const {
+  const Column& other = column_of(rows, where_.column);
+  Column& c = column_of(rows, target_);
+  std::vector<char> named(other.values.size(), 0);
+  for (size_t v = 0; v < named.size(); ++v)
+    named[v] = std::find(where_.values.begin(), where_.values.end(), other.values[v]) != where_.values.end();
+  if (where_.says == Says::values && is_numeric(other.type))
+    throw Error(ErrorCode::format, "The model file is damaged or foreign: a rule asks the column \"" + other.name +
+                                       "\" for texts. Fit the model again, or take an intact copy of the file.");
+  for (int64_t i = 0; i < rows.rows; ++i) {
+    const bool none = other.is_missing(i);
+    const auto row = static_cast<size_t>(i);
+    const bool missing = where_.says == Says::missing   ? none
+                         : where_.says == Says::present ? !none
+                         : none                         ? where_.or_missing
+                                                        : named[static_cast<size_t>(other.codes[row])] != 0;
+    if (!missing) continue;
+    if (is_numeric(c.type)) c.numbers[row] = kMissing;
+    else c.codes[row] = -1;
+  }
+}
+
+nlohmann::json MissingRule::to_json() const {
+  const auto* says = std::find_if(std::begin(kSays), std::end(kSays), [&](auto& s) { return s.first == where_.says; });
+  return {{"kind", kind()},       {"column", target_},       {"where", where_.column},
+          {"says", says->second}, {"values", where_.values}, {"or_missing", where_.or_missing}};
+}
+
+std::unique_ptr<const Rule> MissingRule::read(const Fields& f) {
+  MissingWhere where;
+  const std::string says = f.text("says"), target = f.text("column");
+  const auto* known = std::find_if(std::begin(kSays), std::end(kSays), [&](auto& s) { return says == s.second; });
+  f.check(known != std::end(kSays), "has a rule of missing values that says \"" + says + "\"");
+  where.column = f.text("where"), where.says = known->first;
+  where.values = f.texts("values"), where.or_missing = f.flag("or_missing");
+  return std::make_unique<MissingRule>(target, std::move(where));
+}
+
+}  // namespace tessera

@@ -1,0 +1,37 @@
+// A column that is missing exactly where another one says so: delivered is null exactly where status is 'open'.
+#pragma once
+#include "models/rules/rule.h"
+
+namespace tessera {
+
+// Where another column says so: it is missing, or present, or has one of some values.
+struct MissingWhere {
+  enum class Says { missing, present, values };
+  std::string column;
+  Says says = Says::missing;
+  std::vector<std::string> values;  // of a column of texts, each held by as many rows as a category needs
+  bool or_missing = false;          // values: or the column is missing
+};
+
+class MissingRule : public Rule {
+ public:
+  MissingRule(std::string target, MissingWhere where) : target_(std::move(target)), where_(std::move(where)) {}
+
+  const char* kind() const override { return "missing"; }
+  std::string text() const override;
+  void reduce(Table&, Team&) const override {}
+  // A cell that restore() makes missing takes the value of another row.
+  void fill(Table& table, uint64_t seed) const override;
+  void restore(Table& rows) const override;
+  void show(const std::string& learnt, std::vector<std::string>& columns) const override {
+    if (learnt == target_) columns.clear();
+  }
+  nlohmann::json to_json() const override;
+  static std::unique_ptr<const Rule> read(const Fields& f);
+
+ private:
+  std::string target_;
+  MissingWhere where_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,112 @@
+// Rules on the command line: listed, said by fit, kept by sample, shown of a model, refused with a way out.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
+
+#include "cli/program.h"
+
+namespace {
+
+using Json = nlohmann::json;
+
+class CliRules : public Cli {
+ protected:
+  // total = items + extras, "end day" >= start.
+  void orders() {
+    std::mt19937 gen(5);
+    const auto draw = [&](int n) { return static_cast<int>(gen() % static_cast<unsigned>(n)); };
+    std::string csv = "start,end day,items,extras,total\n";
+    for (int i = 0; i < 300; ++i) {
+      const int start = draw(500), items = draw(90), extras = draw(40);
+      csv += fmt::format("{},{},{},{},{}\n", start, start + draw(30), items, extras, items + extras);
+    }
+    write("orders.csv", csv);
+  }
+  Outcome fit(std::vector<std::string> more) {
+    std::vector<std::string> all{"fit",          "orders.csv", "--model", "m.tessera",   "--epochs", "1",
+                                 "--batch-size", "100",        "--force", "--calibrate", "off"};
+    all.insert(all.end(), more.begin(), more.end());
+    return run(all);
+  }
+  // Rows of the sample that break a rule, of 400.
+  int broken(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> all{"sample", "m.tessera", "--rows", "400", "--output", "-"};
+    all.insert(all.end(), more.begin(), more.end());
+    std::istringstream rows(must(all).out);
+    int out = 0, seen = 0;
+    std::string line;
+    std::getline(rows, line);
+    EXPECT_EQ(line, "start,end day,items,extras,total");
+    for (; std::getline(rows, line); ++seen) {
+      int start = 0, end = 0, items = 0, extras = 0, total = 0;
+      EXPECT_EQ(std::sscanf(line.c_str(), "%d,%d,%d,%d,%d", &start, &end, &items, &extras, &total), 5) << line;
+      out += end < start || total != items + extras;
+    }
+    EXPECT_EQ(seen, 400);
+    return out;
+  }
+};
+
+TEST_F(CliRules, AreListedSaidAndKept) {
+  orders();
+  const Outcome listed = must({"inspect", "orders.csv", "--rules"});
+  EXPECT_HAS(listed.out, "total = items + extras");
+  EXPECT_HAS(listed.out, "\"end day\" >= start");
+  EXPECT_HAS(listed.out, "by construction");
+  const Json report = Json::parse(must({"inspect", "orders.csv", "--rules", "--json"}).out);
+  EXPECT_EQ(report["rows"], 300);
+  ASSERT_EQ(report["rules"].size(), 2u);
+  EXPECT_EQ(report["rules"][0]["rows"], 300);
+
+  const Outcome fitted = fit({});
+  ASSERT_EQ(fitted.code, 0) << fitted.err;
+  EXPECT_HAS(fitted.err, "total = items + extras");
+  EXPECT_EQ(broken(), 0);
+  EXPECT_EQ(broken({"--where", "total > 20"}), 0);
+  const Outcome model = must({"inspect", "m.tessera"});
+  EXPECT_HAS(model.out, "rules that its rows keep");
+  EXPECT_HAS(model.out, "\"end day\" >= start");
+  EXPECT_HAS(model.out, "5 columns");
+}
+
+TEST_F(CliRules, CanBeOffAndGiven) {
+  orders();
+  ASSERT_EQ(fit({"--rules", "off"}).code, 0);
+  EXPECT_GT(broken(), 300);
+  const Outcome fitted = fit({"--rules", "off", "--rule", "total = items + extras", "--rule", "items >= 10"});
+  ASSERT_EQ(fitted.code, 0) << fitted.err;
+  EXPECT_HAS(fitted.err, "by rejection: items >= 10");
+  const Outcome sampled = must({"sample", "m.tessera", "--rows", "50", "--output", "-"});
+  EXPECT_HAS(sampled.err, "yield");
+  std::istringstream rows(sampled.out);
+  std::string line;
+  std::getline(rows, line);
+  while (std::getline(rows, line)) {
+    int items = 0, extras = 0, total = 0;
+    ASSERT_EQ(std::sscanf(line.c_str(), "%*d,%*d,%d,%d,%d", &items, &extras, &total), 3);
+    EXPECT_GE(items, 10);
+    EXPECT_EQ(total, items + extras);
+  }
+}
+
+TEST_F(CliRules, RefusesWhatItDoesNotKnow) {
+  orders();
+  Outcome o = fit({"--rules", "some"});
+  EXPECT_EQ(o.code, 2);
+  EXPECT_HAS(o.err, "known are find and off");
+  o = fit({"--rule", "itens > 3"});
+  EXPECT_EQ(o.code, 7);
+  EXPECT_HAS(o.err, "Nearest: \"items\"");
+  o = fit({"--rule", "items >"});
+  EXPECT_EQ(o.code, 2);
+  EXPECT_HAS(o.err, "position");
+  EXPECT_FALSE(exists("m.tessera"));
+  ASSERT_EQ(fit({}).code, 0);
+  o = run({"inspect", "m.tessera", "--rules"});
+  EXPECT_EQ(o.code, 2);
+  EXPECT_HAS(o.err, "is a model");
+}
+
+}  // namespace

@@ -1,0 +1,176 @@
+// Which rules a table shows, and that tables without rules show none.
+#include <nlohmann/json.hpp>
+
+#include "rules/orders.h"
+
+namespace tessera::whole {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+Column scaled(const std::string& name, int64_t rows, uint32_t stream, double range, int decimals = 0) {
+  const double unit = std::pow(10.0, decimals);
+  return numbers_by(
+      name, decimals == 0 ? ColumnType::integer : ColumnType::decimal, rows,
+      [=](int64_t i) { return std::floor(uniform(i, stream) * range * unit) / unit; }, decimals);
+}
+
+TEST(FindRules, ListsWhatAnOrdersTableKeeps) {
+  EXPECT_EQ(said(found(orders(1500))),
+            (Texts{"amount = items * rate", "country, city and state occur in fixed combinations",
+                   "delivered is null exactly where status in ('open')", "end >= start", "fee is a multiple of 25",
+                   "price = 3.99 * items", "total = items + extras"}));
+}
+
+TEST(FindRules, SaysTheEvidenceOfEach) {
+  const nlohmann::json all = found(orders(1500)).describe();
+  for (const nlohmann::json& rule : all) {
+    EXPECT_GT(rule["rows"], 1000) << rule;
+    EXPECT_GT(rule["held_out"], 400) << rule;
+    EXPECT_LT(rule["chance"], 0.9) << rule;
+    EXPECT_EQ(rule["kept"], "by construction");
+  }
+}
+
+TEST(FindRules, FindsNoneInRandomTables) {
+  for (uint32_t seed = 0; seed < 20; ++seed)
+    EXPECT_EQ(said(found(random_table(seed, 300 + 97 * seed))), Texts{}) << seed;
+}
+
+TEST(FindRules, OneRowThatBreaksARuleIsEnough) {
+  Table t = orders(1500);
+  for (Column& c : t.columns) {
+    if (c.name == "end") c.numbers[700] -= 2000;
+    if (c.name == "total") c.numbers[701] += 1;
+    if (c.name == "delivered") c.numbers[702] = c.is_missing(702) ? 1.5 : kMissing;
+    if (c.name == "fee") c.numbers[703] += 1;
+  }
+  EXPECT_EQ(said(found(t)), (Texts{"amount = items * rate", "country, city and state occur in fixed combinations",
+                                   "price = 3.99 * items", "total >= items and total >= extras"}));
+}
+
+TEST(FindRules, SumsOfManyKinds) {
+  constexpr int64_t kRows = 800;
+  Table t = table({scaled("a", kRows, 1, 500), scaled("b", kRows, 2, 900, 1), scaled("c", kRows, 3, 70, 2)});
+  const auto value = [&](const char* name, int64_t i) { return column(t, name).numbers[static_cast<size_t>(i)]; };
+  const auto add = [&](const std::string& name, auto of, int decimals) {
+    t.columns.push_back(numbers_by(name, ColumnType::decimal, kRows, of, decimals));
+    const Texts rules = said(found(t));
+    t.columns.pop_back();
+    return rules;
+  };
+  EXPECT_EQ(add(
+                "sum", [&](int64_t i) { return value("a", i) + value("b", i) + value("c", i); }, 2),
+            Texts{"sum = a + b + c"});
+  EXPECT_EQ(add(
+                "copy", [&](int64_t i) { return value("b", i); }, 1),
+            Texts{"copy = b"});
+  EXPECT_EQ(add(
+                "shifted", [&](int64_t i) { return 1.19 * value("b", i) + 4.5; }, 4),
+            Texts{"shifted = 1.19 * b + 4.5"});
+  EXPECT_EQ(add(
+                "third", [&](int64_t i) { return std::nearbyint(value("b", i) / 3 * 100) / 100; }, 2),
+            Texts{"third = b / 3"});
+  EXPECT_EQ(add(
+                "rest", [&](int64_t i) { return value("b", i) - value("a", i); }, 1),
+            Texts{"b = a + rest"});
+  // shares that sum to a constant stay above zero
+  EXPECT_EQ(add(
+                "share", [&](int64_t i) { return 2000 - value("a", i) - value("b", i); }, 1),
+            (Texts{"share = 2000 - a - b", "share >= 0"}));
+  EXPECT_EQ(add(
+                "ratio", [&](int64_t i) { return std::nearbyint(value("b", i) / (value("a", i) + 1) * 1e4) / 1e4; }, 4),
+            Texts{});
+}
+
+TEST(FindRules, DatesAndTheDaysBetween) {
+  constexpr int64_t kRows = 600;
+  const auto day = [](int64_t i) { return 18000 + std::floor(uniform(i, 1) * 900); };
+  const auto days = [](int64_t i) { return std::floor(uniform(i, 2) * 60); };
+  EXPECT_EQ(said(found(table({numbers_by("from", ColumnType::date, kRows, day),
+                              numbers_by("to", ColumnType::date, kRows, [&](int64_t i) { return day(i) + days(i); }),
+                              numbers_by("days", ColumnType::integer, kRows, days)}))),
+            Texts{"to = from + days"});
+  const auto time = [&](int64_t i) { return 86400 * day(i) + std::floor(uniform(i, 3) * 86400); };
+  EXPECT_EQ(said(found(table(
+                {numbers_by("begun", ColumnType::datetime, kRows, time),
+                 numbers_by("ended", ColumnType::datetime, kRows, [&](int64_t i) { return time(i) + 60 * days(i); }),
+                 numbers_by("minutes", ColumnType::integer, kRows, days)}))),
+            Texts{"ended = begun + minutes / 1440"});
+}
+
+TEST(FindRules, AChainOfBoundsNeedsEachOnce) {
+  constexpr int64_t kRows = 700;
+  const auto low = [](int64_t i) { return std::floor(uniform(i, 1) * 100); };
+  const auto open = [&](int64_t i) { return low(i) + std::floor(uniform(i, 2) * 30); };
+  const auto close = [&](int64_t i) { return low(i) + std::floor(uniform(i, 3) * 30); };
+  const auto high = [&](int64_t i) { return std::max(open(i), close(i)) + std::floor(uniform(i, 4) * 9); };
+  EXPECT_EQ(said(found(table({numbers_by("open", ColumnType::integer, kRows, open),
+                              numbers_by("high", ColumnType::integer, kRows, high),
+                              numbers_by("low", ColumnType::integer, kRows, low),
+                              numbers_by("close", ColumnType::integer, kRows, close)}))),
+            (Texts{"close >= low", "high >= open and high >= close", "open >= low"}));
+}
+
+TEST(FindRules, ColumnsOfDifferentSizesAreNoRule) {
+  EXPECT_EQ(said(found(table({scaled("age", 900, 1, 80), scaled("salary", 900, 2, 90'000)}))), Texts{});
+}
+
+TEST(FindRules, LeavesAlonePartsOfSequences) {
+  RuleOptions options;
+  options.apart = {"start", "items", "city"};
+  const Texts rules = said(found(orders(1500), options));
+  for (const std::string& rule : rules)
+    for (const std::string& name : options.apart) EXPECT_EQ(rule.find(name), std::string::npos) << rule;
+}
+
+TEST(FindRules, FewRowsShowNothing) { EXPECT_EQ(said(found(orders(40))), Texts{}); }
+
+TEST(FindRules, GivenRulesAreConstructedWhereTheyCan) {
+  RuleOptions options;
+  options.given = {"total = items + extras", "end >= start", "items < 60", "price >= items"};
+  Table t = orders(300);
+  Team team(1);
+  const Rules rules = Rules::find(t, options, team, Monitor{});
+  EXPECT_EQ(said(rules), (Texts{"end >= start", "items < 60", "price >= items", "total = items + extras"}));
+  EXPECT_EQ(rules.checked(), Texts{"items < 60"});
+}
+
+TEST(FindRules, GivenRulesNeedEachOther) {
+  RuleOptions options;
+  options.given = {"price = 3.99 * items", "items = total - extras"};
+  for (int turn = 0; turn < 2; ++turn) {
+    Table t = orders(300);
+    Team team(1);
+    const Rules rules = Rules::find(t, options, team, Monitor{});
+    t.columns.resize(t.columns.size());
+    rules.restore(t);
+    const Table real = orders(300);
+    EXPECT_EQ(lines(t), lines(real));
+    EXPECT_EQ(rules.checked(), Texts{"items >= 0"});
+    std::reverse(options.given.begin(), options.given.end());
+  }
+}
+
+TEST(FindRules, GivenRulesThatDoNotFitSayWhy) {
+  const auto give = [](const std::string& rule, bool rejection = true) {
+    return thrown([&] {
+      RuleOptions options;
+      options.given = {rule}, options.by_rejection = rejection, options.apart = {"city"};
+      Table t = orders(300);
+      Team team(1);
+      (void)Rules::find(t, options, team, Monitor{});
+    });
+  };
+  EXPECT_TRUE(give("").says("--rule: the rule is empty"));
+  EXPECT_TRUE(give("  ").says("end >= start"));
+  EXPECT_TRUE(give("items > 3 and extras > 4").says("is 2 rules"));
+  EXPECT_TRUE(give("itens > 3").says("Nearest: \"items\""));
+  EXPECT_TRUE(give("items > 3", false).says("cannot be drawn again"));
+  EXPECT_TRUE(give("city = 'Berlin'").says("\"city\" is the key"));
+  EXPECT_EQ(give("items >").code, ErrorCode::usage);
+  EXPECT_EQ(give("itens > 3").code, ErrorCode::condition);
+}
+
+}  // namespace
+}  // namespace tessera::whole

@@ -1,0 +1,90 @@
+// Tables that keep rules, and tables that keep none.
+#pragma once
+#include "models/rules/rules.h"
+#include "models/tables.h"
+
+namespace tessera::whole {
+
+inline double between(int64_t row, uint32_t stream, double low, double high) {
+  return low + (high - low) * uniform(row, stream);
+}
+inline double whole_between(int64_t row, uint32_t stream, double low, double high) {
+  return std::floor(between(row, stream, low, high + 1));
+}
+
+// Orders: end >= start, total = items + extras, price = 3.99 * items, amount = rate * items rounded to cents, country,
+// city and state of six kinds, delivered missing where they are open, fees multiples of 25.
+inline Table orders(int64_t rows) {
+  const std::vector<std::vector<std::string>> places{{"USA", "Boston", "MA"},     {"USA", "Austin", "TX"},
+                                                     {"Germany", "Berlin", "BE"}, {"Germany", "Hamburg", "HH"},
+                                                     {"Japan", "Tokyo", "13"},    {"Japan", "Osaka", "27"}};
+  const auto place = [&](int64_t i, size_t part) { return places[static_cast<size_t>(6 * uniform(i, 1))][part]; };
+  const auto start = [](int64_t i) { return 18000 + whole_between(i, 2, 0, 999); };
+  const auto items = [](int64_t i) { return whole_between(i, 3, 1, 99); };
+  const auto extras = [](int64_t i) { return whole_between(i, 4, 1, 49); };
+  const auto rate = [](int64_t i) { return std::nearbyint(between(i, 5, 1, 9) * 1000) / 1000; };
+  const auto open = [](int64_t i) { return uniform(i, 6) < 0.3; };
+  const auto cents = [](double x) { return std::nearbyint(x * 100) / 100; };
+  return table(
+      {numbers_by("start", ColumnType::date, rows, start),
+       numbers_by("end", ColumnType::date, rows, [&](int64_t i) { return start(i) + whole_between(i, 7, 0, 30); }),
+       numbers_by("items", ColumnType::integer, rows, items),
+       numbers_by("total", ColumnType::integer, rows, [&](int64_t i) { return items(i) + extras(i); }),
+       numbers_by("extras", ColumnType::integer, rows, extras),
+       numbers_by(
+           "price", ColumnType::decimal, rows, [&](int64_t i) { return cents(3.99 * items(i)); }, 2),
+       numbers_by("rate", ColumnType::decimal, rows, rate, 3),
+       numbers_by(
+           "amount", ColumnType::decimal, rows, [&](int64_t i) { return cents(rate(i) * items(i)); }, 2),
+       texts_by("country", ColumnType::category, rows, [&](int64_t i) { return place(i, 0); }),
+       texts_by("city", ColumnType::category, rows, [&](int64_t i) { return place(i, 1); }),
+       texts_by("state", ColumnType::category, rows, [&](int64_t i) { return place(i, 2); }),
+       texts_by("status", ColumnType::category, rows,
+                [&](int64_t i) { return open(i)               ? "open"
+                                        : uniform(i, 8) < 0.5 ? "sent"
+                                                              : "back"; }),
+       numbers_by(
+           "delivered", ColumnType::decimal, rows,
+           [&](int64_t i) { return open(i) ? kMissing : std::nearbyint(between(i, 9, 0, 90) * 10) / 10; }, 1),
+       numbers_by("fee", ColumnType::integer, rows, [](int64_t i) { return 25 * whole_between(i, 10, 4, 80); })});
+}
+
+// Columns of every kind that have nothing to do with each other.
+inline Table random_table(uint32_t seed, int64_t rows) {
+  const auto u = [seed](int64_t i, uint32_t k) { return uniform(i + 100'000 * (seed + 1), k); };
+  std::vector<Column> columns;
+  for (uint32_t k = 0; k < 4; ++k) {
+    columns.push_back(numbers_by("integer " + std::to_string(k), ColumnType::integer, rows, [&, k](int64_t i) {
+      return u(i, 10 + k) < 0.1 * k ? kMissing : std::floor(u(i, 20 + k) * (3 + 30 * k * k));
+    }));
+    columns.push_back(numbers_by(
+        "decimal " + std::to_string(k), ColumnType::decimal, rows,
+        [&, k](int64_t i) {
+          return u(i, 30 + k) < 0.05 * k ? kMissing : std::nearbyint(-std::log(u(i, 40 + k)) * 1000) / 100;
+        },
+        2));
+    columns.push_back(numbers_by("date " + std::to_string(k), ColumnType::date, rows,
+                                 [&, k](int64_t i) { return 18000 + std::floor(u(i, 50 + k) * 700); }));
+    columns.push_back(texts_by("text " + std::to_string(k), ColumnType::category, rows, [&, k](int64_t i) {
+      const double v = u(i, 60 + k);
+      return u(i, 70 + k) < 0.08 * k ? std::string() : "v" + std::to_string(static_cast<int>(v * v * (2 + 12 * k)));
+    }));
+  }
+  return table(std::move(columns));
+}
+
+inline Rules found(Table table, RuleOptions options = {}) {
+  options.find = true;
+  Team team(1);
+  return Rules::find(table, options, team, Monitor{});
+}
+
+inline std::vector<std::string> said(const Rules& rules) {
+  std::vector<std::string> out;
+  for (const FoundRule& f : rules.found()) out.push_back(f.rule->text());
+  out.insert(out.end(), rules.checked().begin(), rules.checked().end());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace tessera::whole

@@ -1,0 +1,181 @@
+// Sampled rows keep the rules of their table: of every method, under conditions and calibration, in any batch.
+#include <nlohmann/json.hpp>
+
+#include "rules/orders.h"
+
+namespace tessera::whole {
+namespace {
+
+// Share of the rows that break the rules of orders().
+double broken(const Table& t) {
+  const auto number = [&](const char* name, int64_t i) { return column(t, name).numbers[static_cast<size_t>(i)]; };
+  const auto text = [&](const char* name, int64_t i) { return cell(column(t, name), i); };
+  const std::map<std::string, std::string> of_city{{"Boston", "USA MA"},     {"Austin", "USA TX"},
+                                                   {"Berlin", "Germany BE"}, {"Hamburg", "Germany HH"},
+                                                   {"Tokyo", "Japan 13"},    {"Osaka", "Japan 27"}};
+  const auto cents = [](double x) { return std::nearbyint(x * 100) / 100; };
+  return share(t, [&](int64_t i) {
+    const auto place = of_city.find(text("city", i));
+    return number("end", i) < number("start", i) || number("total", i) != number("items", i) + number("extras", i) ||
+           std::abs(number("price", i) - 3.99 * number("items", i)) > 0.00501 ||
+           std::abs(number("amount", i) - cents(number("rate", i) * number("items", i))) > 0.00501 ||
+           place == of_city.end() || place->second != text("country", i) + " " + text("state", i) ||
+           column(t, "delivered").is_missing(i) != (text("status", i) == "open") ||
+           std::fmod(number("fee", i), 25) != 0;
+  });
+}
+
+TEST(RuleRows, KeepRulesWithEveryMethod) {
+  ASSERT_EQ(broken(orders(1000)), 0);
+  for (const FitOptions& options : {quick(2), quick_tvae(2), quick_made(2)}) {
+    const Model m = fit(orders(800), options);
+    const Table rows = sample(m, 3000);
+    EXPECT_EQ(broken(rows), 0) << options.method;
+    const Table schema = m.schema(), real = orders(1);
+    ASSERT_EQ(schema.columns.size(), real.columns.size());
+    for (size_t j = 0; j < real.columns.size(); ++j) EXPECT_EQ(schema.columns[j].name, real.columns[j].name);
+  }
+}
+
+TEST(RuleRows, BreakThemWithoutRules) {
+  FitOptions options = quick_tvae(2);
+  options.rules.find = false;
+  const Model m = fit(orders(800), options);
+  EXPECT_GT(broken(sample(m, 500)), 0.9);
+  EXPECT_EQ(m.bytes().find("\\\"rules\\\""), std::string::npos);
+}
+
+TEST(RuleRows, ARowDependsOnItsNumberAlone) {
+  FitOptions options = quick_tvae(2);
+  options.rules.given = {"items < 80"};
+  const Model m = fit(orders(800), options);
+  const std::vector<std::string> all = lines(sample(m, 700));
+  for (const int threads : {1, 3}) {
+    SampleOptions o;
+    o.batch = 64 + threads;
+    const std::vector<std::string> part = lines(sample(m, 300, o, {250, threads}));
+    EXPECT_TRUE(std::equal(part.begin(), part.end(), all.begin() + 250)) << threads;
+  }
+}
+
+TEST(RuleRows, ConditionsOnPartsAndOnWhatFollows) {
+  for (const FitOptions& options : {quick(3), quick_tvae(3), quick_made(3)}) {
+    const Model m = fit(orders(800), options);
+    const Table rows = sample(m, 200, where("country = 'Japan' and city != 'Osaka' and total > 40 and end > start"));
+    EXPECT_EQ(broken(rows), 0);
+    EXPECT_EQ(share(rows, [&](int64_t i) { return cell(column(rows, "city"), i) == "Tokyo"; }), 1) << options.method;
+    EXPECT_EQ(share(rows, [&](int64_t i) { return column(rows, "total").numbers[static_cast<size_t>(i)] > 40; }), 1);
+    const Table open = sample(m, 100, where("delivered is null"));
+    EXPECT_EQ(share(open, [&](int64_t i) { return cell(column(open, "status"), i) == "open"; }), 1);
+  }
+}
+
+TEST(RuleRows, GivenRulesAreKeptByRejection) {
+  FitOptions options = quick_tvae(2);
+  options.rules.given = {"items < 60", "not delivered > 70", "status != 'back'"};
+  const Model m = fit(orders(800), options);
+  SampleReport report;
+  const Table rows = sample(m, 1000, {}, {}, &report);
+  EXPECT_EQ(broken(rows), 0);
+  EXPECT_GT(report.candidates, report.rows);
+  const Column &items = column(rows, "items"), &delivered = column(rows, "delivered");
+  EXPECT_EQ(share(rows, [&](int64_t i) { return items.numbers[static_cast<size_t>(i)] < 60; }), 1);
+  EXPECT_EQ(share(rows, [&](int64_t i) { return delivered.numbers[static_cast<size_t>(i)] > 70; }), 0);
+  EXPECT_EQ(share(rows, [&](int64_t i) { return cell(column(rows, "status"), i) == "back"; }), 0);
+  // what is missing breaks no rule
+  EXPECT_GT(share(rows, [&](int64_t i) { return delivered.is_missing(i); }), 0.05);
+}
+
+TEST(RuleRows, RowsThatCannotKeepARuleAreAnError) {
+  FitOptions options = quick_tvae(1);
+  options.rules.given = {"items > 4000"};
+  const Model m = fit(orders(300), options);
+  SampleOptions few;
+  few.max_tries = 20;
+  const Thrown e = thrown([&] { (void)sample(m, 10, few); });
+  EXPECT_EQ(static_cast<int>(e.code), static_cast<int>(ErrorCode::condition));
+  EXPECT_TRUE(e.says("The rare rule is `items > 4000`")) << e.message;
+  EXPECT_TRUE(e.says("--max-tries")) << e.message;
+}
+
+TEST(RuleRows, CalibratedRowsKeepThemToo) {
+  FitOptions options = quick_tvae(3);
+  options.calibrate = Tier::full;
+  const Model m = fit(orders(1200), options);
+  for (const Tier tier : {Tier::off, Tier::marginals, Tier::full}) {
+    SampleOptions o;
+    o.calibrate = tier;
+    EXPECT_EQ(broken(sample(m, 500, o)), 0) << name(tier);
+  }
+  Team team(1);
+  const Model again = m.calibrated(orders(1200), options, team, Monitor{});
+  EXPECT_EQ(broken(sample(again, 500)), 0);
+  EXPECT_THROW((void)m.calibrated(random_table(1, 500), options, team, Monitor{}), Error);
+}
+
+TEST(RuleRows, AModelFileKeepsThem) {
+  const Model m = fit(orders(500), quick_tvae(1));
+  const Model read = Model::from_bytes(m.bytes(), "orders.tessera");
+  EXPECT_EQ(lines(sample(m, 300)), lines(sample(read, 300)));
+  const nlohmann::json described = read.describe();
+  EXPECT_EQ(described["rules"], m.describe()["rules"]);
+  EXPECT_EQ(described["columns"], orders(1).columns.size());
+  EXPECT_EQ(described["rules"].size(), 7u);
+}
+
+// A combination of fewer than five rows, and a value that a rule of missing cells would name.
+TEST(RuleRows, NothingOfFewRowsEntersTheFile) {
+  Table t = orders(1200);
+  for (Column& c : t.columns) {
+    const bool place = c.name == "country" || c.name == "city" || c.name == "state";
+    if (place) c.values.push_back("Secret " + c.name);
+    for (size_t i = 100; i < 104 && place; ++i) c.codes[i] = static_cast<int32_t>(c.values.size()) - 1;
+    if (c.name != "status") continue;
+    c.values.push_back("Secret status");
+    for (size_t i = 0, n = 0; n < 3; ++i)
+      if (c.values[static_cast<size_t>(c.codes[i])] == "open")
+        c.codes[i] = static_cast<int32_t>(c.values.size()) - 1, ++n;
+  }
+  const Model m = fit(t, quick_tvae(1));
+  EXPECT_NE(m.describe()["rules"].dump().find("occur in fixed combinations"), std::string::npos);
+  EXPECT_EQ(m.bytes().find("Secret"), std::string::npos);
+}
+
+TEST(RuleRows, StepsOfSequencesKeepThem) {
+  constexpr int64_t kRows = 300;
+  const auto low = [](int64_t i) {
+    return 50 + 20 * std::sin(0.1 * static_cast<double>(i)) + std::floor(uniform(i, 1) * 9);
+  };
+  const auto at = [&](auto of) { return [of](int64_t i) { return std::nearbyint(of(i) * 100) / 100; }; };
+  const auto close = [&](int64_t i) { return low(i) + uniform(i, 2) * 3; };
+  const auto high = [&](int64_t i) { return close(i) + uniform(i, 3) * 4; };
+  Table t = table({numbers_by("low", ColumnType::decimal, kRows, at(low), 2),
+                   numbers_by("close", ColumnType::decimal, kRows, at(close), 2),
+                   numbers_by("adjusted", ColumnType::decimal, kRows, at(close), 2),
+                   numbers_by("high", ColumnType::decimal, kRows, at(high), 2)});
+  FitOptions o;
+  o.method = "timegan";
+  apply_preset(o);
+  o.sequences.length = 8;
+  for (const char* key : {"embedding_iterations", "supervised_iterations", "joint_iterations"}) set(o, key, "2");
+  set(o, "hidden_dim", "8"), set(o, "batch_size", "16");
+  const Model m = fit(t, o);
+  EXPECT_EQ(m.describe()["rules"].size(), 3u);
+  const Table rows = sample(m, 50);
+  ASSERT_EQ(rows.rows, 400);
+  EXPECT_EQ(lines(without(without(without(rows, "low"), "high"), "adjusted")),
+            lines(without(without(without(rows, "low"), "high"), "close")));
+  const auto value = [&](const char* name, int64_t i) { return column(rows, name).numbers[static_cast<size_t>(i)]; };
+  EXPECT_EQ(
+      share(rows,
+            [&](int64_t i) { return value("low", i) <= value("close", i) && value("close", i) <= value("high", i); }),
+      1);
+  const Model read = Model::from_bytes(m.bytes(), "steps.tessera");
+  EXPECT_EQ(lines(sample(read, 50)), lines(rows));
+
+  o.rules.given = {"low > 3"};
+  EXPECT_TRUE(thrown([&] { (void)fit(t, o); }).says("cannot be drawn again"));
+}
+
+}  // namespace
+}  // namespace tessera::whole
