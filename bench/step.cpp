@@ -2,6 +2,7 @@
 // people where the file is absent), 1 and 2 threads.
 //   bench_step                         TESSERA_DATA=folder of adult_train.csv, TESSERA_PASSES_OFF=fuse: what a pass is
 //                                      worth
+//   bench_step --benchmark_filter=bf16   a step in bf16 beside one in fp32, block by block in turn
 // Times and the CPU column (all threads) are of a block of three steps, or of 100,000 rows; best_ms and best_cpu_ms are
 // of one step. Beside each figure stands its floor, from peaks measured in the same run: matrix products at the
 // multiply-add peak + bytes of all other ops at the copy rate of blocks that lie in the cache, as the whole step does.
@@ -59,7 +60,7 @@ FitOptions paper(const std::string& method) {
 // The step as in the trainer: recorded, optimised, placed, its leaves bound, its weights initialised.
 class Training {
  public:
-  Training(const FitOptions& options, Table&& table, Team& team) {
+  Training(const FitOptions& options, Table&& table, Team& team, Precision precision = Precision::fp32) {
     encoder_ = Encoder::fit(table, options.encoder, team, {});
     encoded_ = encoder_.encode(std::move(table), team, {});
     method_ = options.config.method().make_rows(encoder_.layout(), options.config);
@@ -67,6 +68,7 @@ class Training {
     Plan plan;
     Recorder r(plan);
     method_->record_training(r, 0, std::numeric_limits<int32_t>::max());
+    plan.precision = precision;
     optimise(plan, passes_off());
     work_ = work_of(plan);
     program_ = std::make_unique<Program>(std::move(plan), cpu_kernels(), team, 1);
@@ -113,15 +115,53 @@ void step(benchmark::State& state, const FitOptions& options) {
   state.counters["copy_GB/s"] = 1e-9 * ceilings.bytes_per_second;
 }
 
+// The same training in fp32 and in bf16, a block of each in turn, so that other work meets both alike.
+void step_in_bf16(benchmark::State& state, const FitOptions& options) {
+  Team team(static_cast<int>(state.range(0)));
+  Training exact(options, adult(team), team), rounded(options, adult(team), team, Precision::bf16);
+  Training* const both[] = {&exact, &rounded};
+  std::vector<double> seconds[2], processor[2];  // of a step; the processor's: of all threads
+  for (Training* t : both)
+    if (!t->run(kBlock)) return state.SkipWithError("a loss is not finite");
+  for (auto _ : state) {
+    const double begun = seconds_now();
+    for (int i : {0, 1}) {
+      const double start = seconds_now();
+      const std::clock_t used = std::clock();
+      if (!both[i]->run(kBlock)) return state.SkipWithError("a loss is not finite");
+      seconds[i].push_back((seconds_now() - start) / kBlock);
+      processor[i].push_back(static_cast<double>(std::clock() - used) / CLOCKS_PER_SEC / kBlock);
+    }
+    state.SetIterationTime(seconds_now() - begun);
+  }
+  for (auto* times : {seconds, processor})
+    for (int i : {0, 1}) std::sort(times[i].begin(), times[i].end());
+  const size_t middle = seconds[0].size() / 2;
+  state.counters["fp32_best_ms"] = 1e3 * seconds[0].front();
+  state.counters["bf16_best_ms"] = 1e3 * seconds[1].front();
+  state.counters["ratio_of_best"] = seconds[0].front() / seconds[1].front();
+  state.counters["ratio_of_medians"] = seconds[0][middle] / seconds[1][middle];
+  state.counters["fp32_cpu_ms"] = 1e3 * processor[0][middle];
+  state.counters["bf16_cpu_ms"] = 1e3 * processor[1][middle];
+  state.counters["ratio_of_cpu"] = processor[0][middle] / processor[1][middle];
+}
+
+FitOptions best(const std::string& method) {
+  FitOptions o;
+  o.method = method;
+  apply_preset(o);
+  return o;
+}
+
 void ctgan_step(benchmark::State& state) { step(state, paper("ctgan")); }
 void tvae_step(benchmark::State& state) { step(state, paper("tvae")); }
 // With levels for integers: the row is about three times as wide.
-void tvae_best_step(benchmark::State& state) {
-  FitOptions o;
-  o.method = "tvae";
-  apply_preset(o);
-  step(state, o);
-}
+void tvae_best_step(benchmark::State& state) { step(state, best("tvae")); }
+void ctgan_bf16(benchmark::State& state) { step_in_bf16(state, paper("ctgan")); }
+void ctgan_best_bf16(benchmark::State& state) { step_in_bf16(state, best("ctgan")); }
+void tvae_bf16(benchmark::State& state) { step_in_bf16(state, paper("tvae")); }
+void tvae_best_bf16(benchmark::State& state) { step_in_bf16(state, best("tvae")); }
+void made_best_bf16(benchmark::State& state) { step_in_bf16(state, best("made")); }
 
 // Per row, as the sampler generates them 4,096 at a time.
 Work sampling_work(const Model& model, Team& team) {
@@ -191,6 +231,11 @@ BENCHMARK(tvae_best_step)
     ->MeasureProcessCPUTime()
     ->Iterations(100)
     ->Unit(benchmark::kMillisecond);
+BENCHMARK(ctgan_bf16)->Arg(1)->Arg(2)->UseManualTime()->Iterations(60)->Unit(benchmark::kMillisecond);
+BENCHMARK(ctgan_best_bf16)->Arg(1)->Arg(2)->UseManualTime()->Iterations(60)->Unit(benchmark::kMillisecond);
+BENCHMARK(tvae_bf16)->Arg(1)->Arg(2)->UseManualTime()->Iterations(200)->Unit(benchmark::kMillisecond);
+BENCHMARK(tvae_best_bf16)->Arg(1)->Arg(2)->UseManualTime()->Iterations(100)->Unit(benchmark::kMillisecond);
+BENCHMARK(made_best_bf16)->Arg(1)->Arg(2)->UseManualTime()->Iterations(60)->Unit(benchmark::kMillisecond);
 BENCHMARK(ctgan_sample_to_csv)
     ->Arg(1)
     ->Arg(2)

@@ -82,12 +82,17 @@ struct MixtureDraw {
 };
 
 // ---- linear algebra -----------------------------------------------------------------------------
+// To what the factors of a product are rounded (to nearest even) before they are multiplied: tf32 has a mantissa of 10
+// bits, bf16 of 7, fp16 of 10 and |x| ≤ 65504. Sums, addends and results keep the program's scalar.
+enum class Precision : uint8_t { fp32, tf32, bf16, fp16 };
+
 // out [M, N] = Σ_i op(A_i)·op(B_i) (+ addend [M, N] or [1, N]). in A_1, B_1, A_2, B_2, …, (addend).
 struct Matmul {
   bool trans_a, trans_b;
   int pairs;
   bool addend;
   int64_t cut = 0;  // > 0: the depth is summed in slices of so many, where a backend cuts it (kernels/split_k.h)
+  Precision factors = Precision::fp32;
   bool operator==(const Matmul&) const = default;
 };
 
@@ -125,6 +130,7 @@ struct BlockMatmul {
   enum Form : int { forward, input, weight } form;
   const BlockTable* blocks;
   bool addend;  // forward
+  Precision factors = Precision::fp32;
   bool operator==(const BlockMatmul&) const = default;
 };
 

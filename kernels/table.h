@@ -32,5 +32,8 @@ const KernelTable& kernels_f32();
 namespace isa_avx512 {
 const KernelTable& kernels_f32();
 }
+namespace isa_avx512_bf16 {  // isa_avx512's, with the products of matmul.cpp in this instruction set
+const KernelTable& kernels_f32();
+}
 
 }  // namespace tessera

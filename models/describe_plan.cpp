@@ -3,8 +3,10 @@
 
 #include "engine/error.h"
 #include "engine/passes/passes.h"
+#include "engine/passes/precision.h"
 #include "engine/plan/op_rules.h"
 #include "engine/run/footprint.h"
+#include "engine/run/precision.h"
 #include "engine/run/program.h"
 #include "engine/run/roofline.h"
 #include "engine/schedule/placement.h"
@@ -57,6 +59,11 @@ nlohmann::json describe_recompute(Plan& plan, const FitOptions& options, const T
   return json;
 }
 
+void describe_type(nlohmann::json& op, const FactorType& type) {
+  op["reads"] = name_of(type.precision);
+  op["why"] = type.why;
+}
+
 }  // namespace
 
 nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor) {
@@ -69,6 +76,8 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
     (prepared->sequence_method ? plan_of_sequences : plan_of_rows)(plan, *prepared, json);
   }
   json["recorded_ops"] = plan.nodes.size();
+  plan.precision = choose_precision(options.precision, Device::processor()).precision;
+  json["precision"] = name_of(plan.precision);
   json["passes"] = nlohmann::json::array();
   for (const PassReport& p : optimise(plan, {options.passes_off.begin(), options.passes_off.end()})) {
     std::string what;
@@ -120,6 +129,7 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
                       {"floor_us", 1e6 * ceilings.floor(c)},
                       {"in", nlohmann::json::array()},
                       {"out", nlohmann::json::array()}};
+    describe_type(op, factor_type(plan, node));
     for (const Id v : node.in)
       if (v != kNone) op["in"].push_back({plan.shape(v).rows, plan.shape(v).cols});
     for (const Id v : node.out) {

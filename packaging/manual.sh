@@ -83,6 +83,7 @@ bash_completion() {
       print "    --method) COMPREPLY=($(compgen -W \"ctgan tvae\" -- \"$word\")); return ;;"
       print "    --preset) COMPREPLY=($(compgen -W \"best paper\" -- \"$word\")); return ;;"
       print "    --calibrate) COMPREPLY=($(compgen -W \"full marginals off\" -- \"$word\")); return ;;"
+      print "    --precision) COMPREPLY=($(compgen -W \"fp32 bf16 tf32 fp16 auto\" -- \"$word\")); return ;;"
       print "    --device) COMPREPLY=($(compgen -W \"cpu cuda auto\" -- \"$word\")); return ;;"
       print "    --header) COMPREPLY=($(compgen -W \"yes no detect\" -- \"$word\")); return ;;"
       print "    --model|--output|--log|--holdout) COMPREPLY=($(compgen -f -- \"$word\")); return ;;"

@@ -20,6 +20,7 @@ const std::vector<PassInfo>& passes() {
       {"norm_relu", "batch norm applies its ReLU, forward and backward", norm_relu},
       {"stack", "small products with one weight become one product of stacked rows", stack},
       {"pack", "a product with packed rows is summed position by position", pack},
+      {"precision", "products multiply what --precision says and sum in fp32; all else stays fp32", round_factors},
       {"fuse", "ops that can run one after the other on a part of the rows (on a GPU, also of the columns) are fused",
        nullptr},
       {"liveness", "values that are not live at the same time share memory", nullptr},

@@ -3,6 +3,17 @@
 #include <algorithm>
 
 namespace tessera {
+namespace {
+
+// Without values, for the same ops: what a plan says beside them.
+Plan empty_like(const Plan& plan) {
+  Plan next;
+  next.tables = plan.tables;
+  next.fuse = plan.fuse, next.row_cut = plan.row_cut, next.precision = plan.precision;
+  return next;
+}
+
+}  // namespace
 
 bool Site::kept(Id v) const { return std::find(old.outputs.begin(), old.outputs.end(), v) != old.outputs.end(); }
 
@@ -15,8 +26,7 @@ std::vector<std::vector<int>> readers_of(const Plan& plan) {
 }
 
 void rewrite(Plan& plan, const Rewrite& rule, bool share) {
-  Plan next;
-  next.tables = plan.tables;
+  Plan next = empty_like(plan);
   Recorder r(next);
   r.share = share;
   const auto readers = readers_of(plan);
@@ -49,9 +59,7 @@ void drop_dead(Plan& plan) {
     for (const Id v : node.in)
       if (v != kNone) wanted[static_cast<size_t>(v)] = 1;
   }
-  Plan next;
-  next.tables = plan.tables;
-  next.fuse = plan.fuse, next.row_cut = plan.row_cut;
+  Plan next = empty_like(plan);
   std::vector<Id> now(plan.values.size(), kNone);
   for (const Leaf& leaf : plan.leaves)
     now[static_cast<size_t>(leaf.value)] =

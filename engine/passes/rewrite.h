@@ -53,5 +53,6 @@ void accumulate(Plan& plan);
 void norm_relu(Plan& plan);
 void stack(Plan& plan);
 void pack(Plan& plan);
+void round_factors(Plan& plan);
 
 }  // namespace tessera

@@ -1,6 +1,7 @@
 #include "engine/run/compile.h"
 
 #include "engine/passes/passes.h"
+#include "engine/run/precision.h"
 
 namespace tessera {
 
@@ -9,6 +10,7 @@ std::unique_ptr<Program> compile(const Target& target, Purpose purpose, const st
   Recorder r(plan);
   r.start_purposes(purpose);
   record(r);
+  plan.precision = choose_precision(target.precision, target.device).precision;
   optimise(plan, target.passes_off);
   return std::make_unique<Program>(std::move(plan), target.device, target.team, target.seed,
                                    wanted(target.passes_off, "liveness"));

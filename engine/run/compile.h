@@ -19,6 +19,7 @@ struct Target {
   uint64_t seed = 0;
   Device& device = Device::processor();
   std::set<std::string> passes_off{};
+  std::string precision = "fp32";  // engine/run/precision.h
 };
 
 // The random tensors that `record` asks for take their streams from `purpose`.

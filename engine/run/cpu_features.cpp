@@ -8,11 +8,14 @@
 namespace tessera {
 namespace {
 
-constexpr Isa kBestFirst[] = {Isa::avx512, Isa::avx2, Isa::plain};
+constexpr Isa kBestFirst[] = {Isa::avx512_bf16, Isa::avx512, Isa::avx2, Isa::plain};
 
 }  // namespace
 
-const char* name_of(Isa isa) { return isa == Isa::avx512 ? "avx512" : isa == Isa::avx2 ? "avx2" : "plain"; }
+const char* name_of(Isa isa) {
+  constexpr const char* kNames[] = {"plain", "avx2", "avx512", "avx512_bf16"};
+  return kNames[static_cast<int>(isa)];
+}
 
 bool runs(Isa isa) {
 #if defined(__x86_64__)
@@ -20,6 +23,7 @@ bool runs(Isa isa) {
   if (isa == Isa::avx512)
     return runs(Isa::avx2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
            __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
+  if (isa == Isa::avx512_bf16) return runs(Isa::avx512) && __builtin_cpu_supports("avx512bf16");
 #endif
   return isa == Isa::plain;
 }
@@ -29,8 +33,9 @@ Isa best_isa() {
   const bool free = wish == nullptr || *wish == '\0';
   for (const Isa isa : kBestFirst)
     if (runs(isa) && (free || std::string(wish) == name_of(isa))) return isa;
-  throw Error(ErrorCode::unsupported, std::string("TESSERA_CPU=") + wish +
-                                          ": this CPU does not have that instruction set. Known: avx512, avx2, plain.");
+  throw Error(ErrorCode::unsupported,
+              std::string("TESSERA_CPU=") + wish +
+                  ": this CPU does not have that instruction set. Known: avx512_bf16, avx512, avx2, plain.");
 }
 
 }  // namespace tessera

@@ -56,7 +56,7 @@ float burst_plain() { return multiply_add<4>(Chains()); }
 
 Burst best_burst() {
 #if defined(__x86_64__)
-  if (best_isa() == Isa::avx512) return {16, burst_avx512};
+  if (best_isa() >= Isa::avx512) return {16, burst_avx512};
   if (best_isa() == Isa::avx2) return {8, burst_avx2};
 #endif
   return {4, burst_plain};

@@ -230,8 +230,7 @@ typedef struct tessera_fit_options {
   int32_t patience;
   /* "best": the weights with the best held-out measure · "last". NULL: "best" if patience is set, else "last" */
   const char* keep;
-  /* "90s", "30m", "2h": limit of the whole run, calibration included. NULL: none */
-  const char* max_time;
+  const char* max_time; /* "90s", "30m", "2h": limit of the whole run, calibration included. NULL: none */
   /* "zip=category,id=identifier": overrides the types of the rows and the rules of docs/tables.md. A schema may also
    * give types: a column whose metadata contain "tessera.type" has that type, here and in every function that takes
    * rows. DATA for a value that does not have its type */
@@ -251,6 +250,7 @@ typedef struct tessera_fit_options {
   int32_t virtual_shards; /* parts of a batch summed apart, of which ranks take equal numbers: 1 to 64; 0: chosen */
   const char* rules; /* that rows keep (docs/methods/rules.md). "find" · "off". NULL: "find"; "off" of preset "paper" */
   const char* rule;  /* further ones, one a line, as tessera_sample_options.where: "end >= start". NULL: none */
+  const char* precision;  /* of training's products: NULL, "fp32" · "bf16" · "auto" · … (docs/methods/precision.md) */
 } tessera_fit_options;
 
 /* Rank and number of the processes that mpirun or srun started, 0 and 1 without them. NULL is allowed. Unstable */
@@ -384,6 +384,7 @@ typedef struct tessera_sample_options {
    * identifiers · "plain": as in the fitted rows: utf8, large_utf8, utf8_view, binary; dictionaries stay dictionaries.
    * Other columns always have the type of the fitted rows */
   const char* texts;
+  const char* precision; /* of the generator's products, as in tessera_fit_options. NULL: "fp32" */
 } tessera_sample_options;
 
 /* Draws rows [offset, offset + count) of the infinite table that (model, seed, where) defines. Row i is the same for
@@ -500,8 +501,7 @@ TESSERA_API tessera_status tessera_check_evaluate_options(const tessera_evaluate
 TESSERA_API tessera_status tessera_report_html(const char* json, char** html);
 TESSERA_API tessera_status tessera_report_write(const char* json, const char* path, int overwrite);
 
-/* This library and machine: version, ABI, instruction sets, processors, devices or why there is none. Errors:
- * MEMORY. */
+/* This library and machine: version, ABI, instruction sets, devices or why there is none. Errors: MEMORY. */
 TESSERA_API tessera_status tessera_info(char** json);
 
 /* ---- CSV, as a producer and a consumer of streams ------------------------------------------------ */

@@ -1,7 +1,8 @@
 // matmul, block_matmul.
 //   matmul: out [M, N] = Σ_i op(A_i)·op(B_i) (+ addend). NN forward, NT towards the input, TN towards the weights;
 //   every product accumulates in k order. 2·M·N·K FLOP; compute-bound for M ≥ ~30. A tile of the output is one product
-//   of product.h.
+//   of product.h, its factors as they are or rounded to bf16; other roundings do not reach the processor
+//   (engine/run/precision.h).
 //   block_matmul: products with a weight that is there in blocks only, one product a block. 2·M FLOP an element of the
 //   blocks, in every form. A row's sum starts with the addend or 0 and takes the blocks in their order; of the form
 //   `weight` a tile is a block, or zeros everything outside.
@@ -41,16 +42,22 @@ int64_t tiles(const Call& call) {
   return call.out[0].rows == 0 || call.out[0].cols == 0 ? 0 : tiling<T>(call).tiles(call.out[0].rows);
 }
 
-template <class T>
-void run(const Call& call, int64_t tile, void* scratch) {
-  const auto& op = *static_cast<const Matmul*>(call.op);
+template <class T, class F>
+void run_with(const Call& call, const Matmul& op, int64_t tile, void* scratch) {
   const Tiling t = tiling<T>(call);
   const Mat<T> out(call.out[0]), addend(op.addend ? call.in[2 * op.pairs] : View{});
   const Range rows = piece(tile / t.across, t.rows, out.rows), cols = piece(tile % t.across, t.cols, out.cols);
   for (int pair = 0; pair < op.pairs; ++pair) {
     const Mat<T> a(call.in[2 * pair]), b(call.in[2 * pair + 1]);
-    multiply<T>({a, b, out, op.trans_a, op.trans_b, addend}, rows, cols, pair == 0, scratch);
+    multiply<T, F>({a, b, out, op.trans_a, op.trans_b, addend}, rows, cols, pair == 0, scratch);
   }
+}
+
+template <class T>
+void run(const Call& call, int64_t tile, void* scratch) {
+  const auto& op = *static_cast<const Matmul*>(call.op);
+  if (op.factors == Precision::fp32) run_with<T, Exact<T>>(call, op, tile, scratch);
+  else run_with<T, Bf16<T>>(call, op, tile, scratch);
 }
 
 using Item = BlockTable::Item;
@@ -61,16 +68,16 @@ Mat<T> part(const View& v, int64_t row, int64_t rows, int64_t col, int64_t cols)
   return Mat<T>(View{static_cast<T*>(v.data) + row * v.ld + col, rows, cols, v.ld, v.item_bytes});
 }
 
-template <class T>
+template <class T, class F>
 void add_product(const Product<T>& p, const Range& rows, bool first, void* scratch) {
   for (int64_t c = 0; c < p.out.cols; c += Shape<T>::kTileCols)
-    multiply(p, rows, {c, least(c + Shape<T>::kTileCols, p.out.cols)}, first, scratch);
+    multiply<T, F>(p, rows, {c, least(c + Shape<T>::kTileCols, p.out.cols)}, first, scratch);
 }
 
 template <class T>
 constexpr int64_t kBlockRows = 8 * Shape<T>::kMr;  // of a tile, where whole rows are made
 
-template <class T>
+template <class T, class F>
 void along_rows_run(const Call& call, const BlockMatmul& op, int64_t tile, void* scratch) {
   const View &left = call.in[0], &weight = call.in[1], &out = call.out[0];
   const Mat<T> to(out), addend(op.addend ? call.in[2] : View{});
@@ -86,22 +93,22 @@ void along_rows_run(const Call& call, const BlockMatmul& op, int64_t tile, void*
     const Item& b = op.blocks->items[k];
     const Mat<T> w = part<T>(weight, b.row, b.rows, b.col, b.cols);
     if (op.form == BlockMatmul::forward)
-      add_product<T>({part<T>(left, 0, M, b.from, b.rows), w, part<T>(out, 0, M, b.col, b.cols), false, false, none},
-                     rows, false, scratch);
+      add_product<T, F>({part<T>(left, 0, M, b.from, b.rows), w, part<T>(out, 0, M, b.col, b.cols), false, false, none},
+                        rows, false, scratch);
     else
-      add_product<T>({part<T>(left, 0, M, b.col, b.cols), w, part<T>(out, 0, M, b.from, b.rows), false, true, none},
-                     rows, false, scratch);
+      add_product<T, F>({part<T>(left, 0, M, b.col, b.cols), w, part<T>(out, 0, M, b.from, b.rows), false, true, none},
+                        rows, false, scratch);
   }
 }
 
-template <class T>
+template <class T, class F>
 void weight_run(const Call& call, const BlockTable& blocks, int64_t tile, void* scratch) {
   const View &x = call.in[0], &d = call.in[1], &out = call.out[0];
   if (tile < blocks.count) {
     const Item& b = blocks.items[tile];
-    add_product<T>({part<T>(x, 0, x.rows, b.from, b.rows), part<T>(d, 0, d.rows, b.col, b.cols),
-                    part<T>(out, b.row, b.rows, b.col, b.cols), true, false, Mat<T>(View{})},
-                   {0, b.rows}, true, scratch);
+    add_product<T, F>({part<T>(x, 0, x.rows, b.from, b.rows), part<T>(d, 0, d.rows, b.col, b.cols),
+                       part<T>(out, b.row, b.rows, b.col, b.cols), true, false, Mat<T>(View{})},
+                      {0, b.rows}, true, scratch);
     return;
   }
   for (int k = 0; k < blocks.hole_count; ++k) {
@@ -111,11 +118,17 @@ void weight_run(const Call& call, const BlockTable& blocks, int64_t tile, void* 
   }
 }
 
+template <class T, class F>
+void block_run_with(const Call& call, const BlockMatmul& op, int64_t tile, void* scratch) {
+  if (op.form == BlockMatmul::weight) weight_run<T, F>(call, *op.blocks, tile, scratch);
+  else along_rows_run<T, F>(call, op, tile, scratch);
+}
+
 template <class T>
 void block_run(const Call& call, int64_t tile, void* scratch) {
   const auto& op = *static_cast<const BlockMatmul*>(call.op);
-  if (op.form == BlockMatmul::weight) weight_run<T>(call, *op.blocks, tile, scratch);
-  else along_rows_run<T>(call, op, tile, scratch);
+  if (op.factors == Precision::fp32) block_run_with<T, Exact<T>>(call, op, tile, scratch);
+  else block_run_with<T, Bf16<T>>(call, op, tile, scratch);
 }
 
 template <class T>

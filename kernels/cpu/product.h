@@ -1,5 +1,12 @@
 // The core of every dense product: a register-blocked micro-kernel (14×32 floats with AVX-512, 6×16 with AVX2, 6×8
-// plain) over packed columns of B (kDepth deep) and fixed-stride copies of rows of A.
+// plain) over packed columns of B (kDepth deep) and fixed-stride copies of rows of A, both in items of one or two
+// factors:
+//   Exact: one factor an item, as it is.
+//   Bf16:  rounded to bf16 (the upper half of a float, to nearest even; subnormals become 0). In float an item is a
+//          pair (k, k + 1) in an int32, k in its lower half. A step adds the product of k + 1, then that of k; both are
+//          exact in float, so it rounds where vdpbf16ps rounds and every instruction set gives the same bits, unless a
+//          product or a sum is subnormal, which vdpbf16ps takes as 0. In double, the oracle, an item is one rounded
+//          factor.
 //   Which rows share a tile does not change a bit: a row's sum is one chain over k, cut every `depth` by K alone.
 #pragma once
 #include "kernels/cpu/simd.h"
@@ -8,13 +15,87 @@
 namespace tessera::TESSERA_ISA {
 namespace {
 
+// The bits of x as bf16. NaN stays NaN.
+static inline uint32_t bf16_bits(float x) {
+  const uint32_t b = float_to_bits(x), near = (b + 0x7fffu + (b >> 16 & 1u)) >> 16;
+  const uint32_t normal = (b & 0x7f800000u) == 0 ? b >> 16 & 0x8000u : near;
+  return (b & 0x7fffffffu) > 0x7f800000u ? b >> 16 | 0x40u : normal;
+}
+
+static inline uint32_t bf16_pair(float low, float high) { return bf16_bits(high) << 16 | bf16_bits(low); }
+
+template <class T>
+struct Exact {
+  using Item = T;
+  static constexpr int kFactors = 1;  // in an item
+  static constexpr bool kRounds = false;
+};
+template <class T>
+struct Bf16;
+template <>
+struct Bf16<float> {
+  using Item = uint32_t;
+  static constexpr int kFactors = 2;
+  static constexpr bool kRounds = false;  // pairs are rounded where they are made
+};
+template <>
+struct Bf16<double> {
+  using Item = double;
+  static constexpr int kFactors = 1;
+  static constexpr bool kRounds = true;
+  static double rounded(double x) { return static_cast<double>(bits_to_float(bf16_bits(static_cast<float>(x)) << 16)); }
+};
+
+// c + the products of the items a and b.
+static inline Vec<float> add_products(Vec<float> a, Vec<float> b, Vec<float> c) { return mul_add(a, b, c); }
+#if defined(TESSERA_PLAIN)
+static inline Vec<double> add_products(Vec<double> a, Vec<double> b, Vec<double> c) { return mul_add(a, b, c); }
+#endif
+#if defined(__AVX512BF16__)
+static inline Vec<float> add_products(Vec<uint32_t> a, Vec<uint32_t> b, Vec<float> c) {
+  return reinterpret_cast<Vec<float>>(
+      _mm512_dpbf16_ps(reinterpret_cast<__m512>(c), reinterpret_cast<__m512bh>(a), reinterpret_cast<__m512bh>(b)));
+}
+#else
+static inline Vec<float> add_products(Vec<uint32_t> a, Vec<uint32_t> b, Vec<float> c) {
+  const Vec<uint32_t> upper = lanes_of(0xffff0000u);
+  const Vec<float> high = mul_add(reinterpret_cast<Vec<float>>(a & upper), reinterpret_cast<Vec<float>>(b & upper), c);
+  return mul_add(reinterpret_cast<Vec<float>>(a << 16), reinterpret_cast<Vec<float>>(b << 16), high);
+}
+#endif
+
+// A vector of pairs (low[q], high[q]).
+static inline void store_pairs(uint32_t* to, const float* low, const float* high) {
+#if defined(__AVX512BF16__)
+  alignas(64) static constexpr uint16_t kInterleaved[32] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
+                                                            21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
+                                                            11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+  const __m512i both = reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(_mm512_loadu_ps(high), _mm512_loadu_ps(low)));
+  _mm512_storeu_si512(to, _mm512_permutexvar_epi16(_mm512_load_si512(kInterleaved), both));
+#else
+  for (int q = 0; q < Simd<float>::kLanes; ++q) to[q] = bf16_pair(low[q], high[q]);
+#endif
+}
+
+// n factors in a row become div_up(n, 2) pairs; the last one is filled with 0.
+static inline void pairs_along(const float* from, int64_t n, uint32_t* to) {
+  int64_t i = 0;
+#if defined(__AVX512BF16__)
+  for (; i + 32 <= n; i += 32)
+    _mm512_storeu_si512(to + i / 2, reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(_mm512_loadu_ps(from + i + 16),
+                                                                                  _mm512_loadu_ps(from + i))));
+#endif
+  for (; i + 2 <= n; i += 2) to[i / 2] = bf16_pair(from[i], from[i + 1]);
+  if (i < n) to[i / 2] = bf16_pair(from[i], 0);
+}
+
 template <class T>
 struct Shape {
   static constexpr int kLanes = Simd<T>::kLanes;
   static constexpr int kNr = 2 * kLanes;
   static constexpr int kMr = kVectorBytes == 64 ? static_cast<int>(kRegisterRows) : 6;
   static constexpr int kSpan = (kMr + kLanes - 1) / kLanes * kLanes;  // kMr in whole vectors
-  static constexpr int kDepth = 256;
+  static constexpr int kDepth = 256;                                  // items
   // rows of the copy of A; not a power of two, so that they do not meet in one cache set
   static constexpr int kStride = kDepth + 16;
   static constexpr int kTileRows = 224 / kMr * kMr;
@@ -22,20 +103,20 @@ struct Shape {
 };
 
 // One block of R rows × kNr columns: c = first ? acc + addend : c + acc. a(i, k) at a[i·si + k·sk].
-template <class T, int R, int si, int sk>
-void micro(int64_t depth, const T* a, const T* b, T* c, int64_t ldc, int64_t rows, int64_t cols, bool first,
+template <class T, class Item, int R, int si, int sk>
+void micro(int64_t depth, const Item* a, const Item* b, T* c, int64_t ldc, int64_t rows, int64_t cols, bool first,
            const T* addend, int64_t ld_addend) {
   using S = Shape<T>;
   constexpr int L = S::kLanes;
   Vec<T> acc[R][2];
   for (int i = 0; i < R; ++i) acc[i][0] = acc[i][1] = Vec<T>{};
   for (int64_t k = 0; k < depth; ++k, b += S::kNr, a += sk) {
-    const Vec<T> b0 = load(b), b1 = load(b + L);
+    const Vec<Item> b0 = load(b), b1 = load(b + L);
 #pragma GCC unroll 16
     for (int i = 0; i < R; ++i) {
-      const Vec<T> ai = lanes_of(a[i * si]);
-      acc[i][0] = mul_add(ai, b0, acc[i][0]);
-      acc[i][1] = mul_add(ai, b1, acc[i][1]);
+      const Vec<Item> ai = lanes_of(a[i * si]);
+      acc[i][0] = add_products(ai, b0, acc[i][0]);
+      acc[i][1] = add_products(ai, b1, acc[i][1]);
     }
   }
   const bool whole = cols >= S::kNr;
@@ -65,11 +146,11 @@ void micro(int64_t depth, const T* a, const T* b, T* c, int64_t ldc, int64_t row
   }
 }
 
-template <class T, int si, int sk>
-void rows_of(int64_t rows, int64_t depth, const T* a, const T* b, T* c, int64_t ldc, int64_t cols, bool first,
+template <class T, class Item, int si, int sk>
+void rows_of(int64_t rows, int64_t depth, const Item* a, const Item* b, T* c, int64_t ldc, int64_t cols, bool first,
              const T* addend, int64_t ld_addend) {
 #define TESSERA_ROWS(R) \
-  if (rows <= R) return micro<T, R, si, sk>(depth, a, b, c, ldc, rows, cols, first, addend, ld_addend)
+  if (rows <= R) return micro<T, Item, R, si, sk>(depth, a, b, c, ldc, rows, cols, first, addend, ld_addend)
   TESSERA_ROWS(1);
   TESSERA_ROWS(2);
   TESSERA_ROWS(4);
@@ -161,6 +242,59 @@ void pack_a(const Mat<T>& a, bool trans, int64_t i, int64_t r, int64_t k0, int64
   }
 }
 
+// The same of pairs of factors: `depth` pairs from factor k0 on, the last one filled with 0 beyond the end of op(B).
+inline void pack_b(const Mat<float>& m, bool trans, int64_t k0, int64_t depth, int64_t col, int64_t cols, uint32_t* b) {
+  constexpr int N = Shape<float>::kNr, L = Shape<float>::kLanes;
+  if (!trans) {
+    alignas(kVectorBytes) static constexpr float kZeros[N] = {};
+    for (int64_t k = 0; k < depth; ++k) {
+      const int64_t low = k0 + 2 * k;
+      const bool both = low + 1 < m.rows;
+      const float *even = m.row(low) + col, *odd = both ? m.row(low + 1) + col : kZeros;
+      uint32_t* to = b + k * N;
+      if (cols >= N) {
+        store_pairs(to, even, odd);
+        store_pairs(to + L, even + L, odd + L);
+      } else {
+        for (int64_t j = 0; j < N; ++j) to[j] = j < cols ? bf16_pair(even[j], odd[j]) : 0;
+      }
+    }
+    return;
+  }
+  const int64_t count = least(2 * depth, m.cols - k0);
+  uint32_t rows[4][Shape<float>::kDepth];
+  const uint32_t* const four[4] = {rows[0], rows[1], rows[2], rows[3]};
+  for (int64_t j = 0; j < N; j += 4) {
+    for (int64_t q = 0; q < 4; ++q) {
+      if (j + q < cols) pairs_along(m.row(col + j + q) + k0, count, rows[q]);
+      else memset(rows[q], 0, static_cast<size_t>(depth) * sizeof(uint32_t));
+    }
+    transpose4(four, depth, b + j, N);
+  }
+}
+
+inline void pack_a(const Mat<float>& a, bool trans, int64_t i, int64_t r, int64_t k0, int64_t depth, uint32_t* packed) {
+  using S = Shape<float>;
+  if (!trans) {
+    const int64_t count = least(2 * depth, a.cols - k0);
+    for (int64_t q = 0; q < r; ++q) pairs_along(a.row(i + q) + k0, count, packed + q * S::kStride);
+    return;
+  }
+  alignas(kVectorBytes) static constexpr float kZeros[S::kSpan] = {};
+  const bool wide = i + S::kSpan <= a.cols;  // as in the copy of single factors
+  for (int64_t k = 0; k < depth; ++k) {
+    const int64_t low = k0 + 2 * k;
+    const bool both = low + 1 < a.rows;
+    const float *even = a.row(low) + i, *odd = both ? a.row(low + 1) + i : kZeros;
+    uint32_t* to = packed + k * S::kMr;
+    if (wide) {
+      for (int q = 0; q < S::kSpan; q += S::kLanes) store_pairs(to + q, even + q, odd + q);
+    } else {
+      for (int64_t q = 0; q < S::kMr; ++q) to[q] = q < r ? bf16_pair(even[q], odd[q]) : 0;
+    }
+  }
+}
+
 // op(A)·op(B) (+ addend, of out's rows or one for all; none: data is null).
 template <class T>
 struct Product {
@@ -176,29 +310,37 @@ constexpr int64_t kProductScratch = static_cast<int64_t>(sizeof(T)) *
                                          Shape<T>::kSpan) +
                                     64;
 
-// These rows and columns (kTileCols at most) of `out`: written if `first`, else added to.
-template <class T>
+// These rows and columns (kTileCols at most) of `out`, of factors F: written if `first`, else added to.
+template <class T, class F>
 void multiply(const Product<T>& p, const Range& rows, const Range& cols, bool first, void* scratch) {
   using S = Shape<T>;
-  T* packed_b = static_cast<T*>(scratch);
-  T* packed_a = packed_b + S::kDepth * S::kTileCols;
-  const int64_t K = p.trans_a ? p.a.rows : p.a.cols;
+  using Item = typename F::Item;
+  static_assert(sizeof(Item) <= sizeof(T), "kProductScratch");
+  Item* packed_b = static_cast<Item*>(scratch);
+  Item* packed_a = packed_b + S::kDepth * S::kTileCols;
+  const int64_t K = div_up(p.trans_a ? p.a.rows : p.a.cols, F::kFactors);  // items
   const int64_t blocks = div_up(K, S::kDepth), step = blocks == 0 ? 0 : div_up(K, blocks);
   for (int64_t k0 = 0; k0 < K || (K == 0 && first && k0 == 0); k0 += step == 0 ? 1 : step) {
     const int64_t depth = K == 0 ? 0 : least(step, K - k0);
     for (int64_t j = cols.begin; j < cols.end; j += S::kNr)
-      pack_b(p.b, p.trans_b, k0, depth, j, cols.end - j, packed_b + (j - cols.begin) * depth);
+      pack_b(p.b, p.trans_b, k0 * F::kFactors, depth, j, cols.end - j, packed_b + (j - cols.begin) * depth);
+    if constexpr (F::kRounds)
+      for (int64_t k = 0; k < div_up(cols.end - cols.begin, S::kNr) * S::kNr * depth; ++k)
+        packed_b[k] = F::rounded(packed_b[k]);
     for (int64_t i = rows.begin; i < rows.end; i += S::kMr) {
       const int64_t r = least(S::kMr, rows.end - i);
-      pack_a(p.a, p.trans_a, i, r, k0, depth, packed_a);
+      pack_a(p.a, p.trans_a, i, r, k0 * F::kFactors, depth, packed_a);
+      if constexpr (F::kRounds)
+        for (int64_t k = 0; k < S::kMr * S::kStride; ++k) packed_a[k] = F::rounded(packed_a[k]);
       for (int64_t j = cols.begin; j < cols.end; j += S::kNr) {
-        const T* panel = packed_b + (j - cols.begin) * depth;
+        const Item* panel = packed_b + (j - cols.begin) * depth;
         T* c = p.out.row(i) + j;
         const T* more = p.addend ? p.addend.row(p.addend.rows == 1 ? 0 : i) + j : nullptr;
         const int64_t ld_more = p.addend && p.addend.rows != 1 ? p.addend.ld : 0;
         if (p.trans_a)
-          rows_of<T, 1, S::kMr>(r, depth, packed_a, panel, c, p.out.ld, cols.end - j, first, more, ld_more);
-        else rows_of<T, S::kStride, 1>(r, depth, packed_a, panel, c, p.out.ld, cols.end - j, first, more, ld_more);
+          rows_of<T, Item, 1, S::kMr>(r, depth, packed_a, panel, c, p.out.ld, cols.end - j, first, more, ld_more);
+        else
+          rows_of<T, Item, S::kStride, 1>(r, depth, packed_a, panel, c, p.out.ld, cols.end - j, first, more, ld_more);
       }
     }
     first = false;

@@ -153,12 +153,12 @@ struct Mat {
 
 // ---- transposition ------------------------------------------------------------------------------
 typedef float Four __attribute__((vector_size(16)));
-static inline Four load4(const float* p) {
+static inline Four load4(const void* p) {
   Four v;
   memcpy(&v, p, sizeof v);
   return v;
 }
-static inline void store4(float* p, Four v) { memcpy(p, &v, sizeof v); }
+static inline void store4(void* p, Four v) { memcpy(p, &v, sizeof v); }
 static inline void exchange(Four* r) {
   const Four a = __builtin_shufflevector(r[0], r[1], 0, 4, 1, 5), b = __builtin_shufflevector(r[0], r[1], 2, 6, 3, 7);
   const Four c = __builtin_shufflevector(r[2], r[3], 0, 4, 1, 5), d = __builtin_shufflevector(r[2], r[3], 2, 6, 3, 7);

@@ -3,6 +3,17 @@
 namespace tessera::TESSERA_ISA {
 namespace {
 
+#if defined(__AVX512BF16__)
+// Only products have use for these instructions. The other kernels are those of AVX-512, and so is the name: every
+// value has the same bits (product.h).
+template <class T>
+KernelTable make(const char*) {
+  KernelTable t = isa_avx512::kernels_f32();
+  t.matmul = matmul_entry<T>();
+  t.block_matmul = block_matmul_entry<T>();
+  return t;
+}
+#else
 template <class T>
 KernelTable make(const char* name) {
   KernelTable t{};
@@ -13,6 +24,7 @@ KernelTable make(const char* name) {
 #undef TESSERA_ENTER
   return t;
 }
+#endif
 
 #define TESSERA_TEXT_(x) #x
 #define TESSERA_TEXT(x) TESSERA_TEXT_(x)

@@ -7,7 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/comm/mpi.h"
+#include "engine/device/device.h"
 #include "engine/passes/passes.h"
+#include "engine/run/precision.h"
 #include "engine/text/printable.h"
 #include "models/api/model.h"
 #include "models/api/rows.h"
@@ -275,6 +277,8 @@ FitOptions fit_options(const tessera_fit_options* given) {
     if (!mode) throw Error(ErrorCode::usage, fmt::format("--recompute {}: known are off, auto and all.", text));
     out.recompute = *mode;
   }
+  if (const std::string precision = text_or(o.precision, ""); !precision.empty()) out.precision = precision;
+  check_precision(out.precision);
 
   set_options(out.config, given_own);
   set_kind(out, o);
@@ -322,7 +326,7 @@ namespace {
 // The options of a call that trains, with the device and the ranks it runs on.
 FitOptions training_options(const tessera_fit_options* given, api::Call& call) {
   FitOptions fit = fit_options(given);
-  fit.device = call.device();
+  fit.device = call.device(fit.precision);
   set_ranks(fit, read_options(given), &call.team());
   if ((fit.ranks.threads > 1 || fit.ranks.world) && !fit.device->is_processor())
     throw Error(ErrorCode::unsupported,
@@ -432,7 +436,7 @@ tessera_status describe_fit(Describe describe, const tessera_context* context, c
     FitOptions fit = fit_options(options);
     const GivenTypes types = given_types(options);
     api::Call call(context);
-    fit.device = call.device();
+    fit.device = call.device(fit.precision);
     Table table = table_import(incoming.get(), call.team(), call.monitor(), types);
     out = give_json(describe(std::move(table), fit, call.team(), call.monitor()));
   });

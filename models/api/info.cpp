@@ -6,6 +6,7 @@
 #include "engine/device/device.h"
 #include "engine/device/device_api.h"
 #include "engine/run/cpu_features.h"
+#include "engine/run/precision.h"
 #include "engine/run/team.h"
 #include "models/api/support/guard.h"
 #include "models/data/files/plugin.h"
@@ -19,9 +20,17 @@ namespace {
 // Instruction sets in the kernels' order of preference, and whether this CPU has them.
 nlohmann::json instruction_sets() {
   nlohmann::json sets = nlohmann::json::array();
-  for (const Isa isa : {Isa::avx512, Isa::avx2, Isa::plain})
+  for (const Isa isa : {Isa::avx512_bf16, Isa::avx512, Isa::avx2, Isa::plain})
     if (runs(isa)) sets.push_back(name_of(isa));
   return sets;
+}
+
+// What --precision may say on the processor, and what "auto" chooses.
+nlohmann::json precisions() {
+  const ChosenPrecision chosen = choose_precision("auto", Device::processor());
+  nlohmann::json known = nlohmann::json::array();
+  for (const Precision p : precisions_of(Device::processor())) known.push_back(name_of(p));
+  return {{"cpu", known}, {"auto", name_of(chosen.precision)}, {"why", chosen.why}};
 }
 
 // GPUs, or what is missing for them.
@@ -138,6 +147,7 @@ tessera_status tessera_info(char** json) {
                      {"abi", tessera_abi_version()},
                      {"methods", method_names()},
                      {"cpu", {{"threads", tessera::Team().size()}, {"instruction_sets", instruction_sets()}}},
+                     {"precision", precisions()},
                      {"parquet_and_arrow", files()},
                      {"gpu", gpu()}});
   });

@@ -28,7 +28,7 @@ struct tessera_job {
     const tessera_status ended = guarded([&] {
       JobHooks hooks{&cancel, [this](const Progress& p) { note(p); }};
       api::Call call(std::move(context), std::move(hooks));
-      fit.device = call.device();
+      fit.device = call.device(fit.precision);
       Table table = table_import(incoming.get(), call.team(), call.monitor(), types);
       model = std::make_unique<tessera_model>(
           tessera_model{Model::fit(std::move(table), fit, call.team(), call.monitor())});

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "engine/run/precision.h"
 #include "models/api/model.h"
 #include "models/api/support/context.h"
 #include "models/api/support/handles.h"
@@ -17,7 +18,7 @@ struct Sampling {
   Sampling(const tessera_context* context, const Model& model, int64_t offset, int64_t count, SampleOptions options,
            tessera_sample_report* report)
       : call(context), report_(report) {
-    options.device = call.device();
+    options.device = call.device(options.precision);
     rows = model.sample(offset, count, options, call.team(), call.monitor());
   }
 
@@ -52,6 +53,8 @@ SampleOptions sample_options(const tessera_sample_options& o) {
       throw Error(ErrorCode::usage, fmt::format("--calibrate {}: known are off, marginals and full.", o.calibrate));
     out.calibrate = tier;
   }
+  if (const std::string precision = text_or(o.precision, ""); !precision.empty()) out.precision = precision;
+  check_precision(out.precision);
   if (!(o.min_yield >= 0 && o.min_yield <= 1))
     throw Error(ErrorCode::usage, fmt::format("--min-yield {}: it must be above 0 and at most 1.", o.min_yield));
   if (o.min_yield > 0) out.min_yield = o.min_yield;

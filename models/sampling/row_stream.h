@@ -17,6 +17,7 @@ struct SampleOptions {
   std::string where;               // "" or an expression, see models/expression/where.h
   int batch = 0;                   // rows made at a time; 0: chosen. Never changes a row
   std::shared_ptr<Device> device;  // where rows are made; null: the processor
+  std::string precision = "fp32";  // of the generator's products; engine/run/precision.h
   // candidates a row may take under `where` before Error(condition); 0: 65,536, fewer where none of the first million
   // of a block of rows meets it
   int max_tries = 0;

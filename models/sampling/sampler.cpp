@@ -150,7 +150,8 @@ class Rows : public RowStream {
     if (tier_ != Tier::off)
       acceptance_ = std::make_unique<Acceptance>(model_->encoder, model_->calibration, tier_, options_.min_yield);
     Device& device = options_.device ? *options_.device : Device::processor();
-    program_ = compile({team_, options_.seed, device}, Purpose::sample, [&](Recorder& r) { record(r); });
+    program_ = compile({team_, options_.seed, device, {}, options_.precision}, Purpose::sample,
+                       [&](Recorder& r) { record(r); });
     load_states(*program_, model_->kept.states);
     identity_.resize(static_cast<size_t>(3 * batch_));
     program_->bind_if("rows", identity_.data());

@@ -47,7 +47,7 @@ class SequenceRows : public RowStream {
       features_.resize(static_cast<size_t>(batch_ * model_->encoder.attribute_width()));
     }
     length_.resize(static_cast<size_t>(batch_));
-    steps_ = compile({team, seed_, device}, Purpose::sample_steps,
+    steps_ = compile({team, seed_, device, {}, o.precision}, Purpose::sample_steps,
                      [&](Recorder& r) { model_->method()->record_sampling(r, batch_); });
     load_states(*steps_, model_->steps.states);
     steps_->bind_if("rows", identity_.data());

@@ -56,6 +56,7 @@ struct FitOptions {
   std::vector<std::string> passes_off;            // plan passes to leave out, for study; see `tessera plan`
   Recompute recompute = Recompute::automatic;     // of training steps; no bit of a model depends on it
   std::shared_ptr<Device> device;                 // where training steps run; null: the processor
+  std::string precision = "fp32";                 // of the products of training steps; engine/run/precision.h
   RankOptions ranks;
   CheckpointOptions checkpoint;
   // epochs without a better held-out measure after which training comes to its end; 0: none. See

@@ -12,6 +12,7 @@
 #include "engine/passes/passes.h"
 #include "engine/passes/shard.h"
 #include "engine/run/cpu_features.h"
+#include "engine/run/precision.h"
 #include "models/training/fit_to_memory.h"
 
 namespace tessera {
@@ -56,10 +57,11 @@ std::unique_ptr<Program> training_program(const Method& method, size_t phase, in
   Plan plan;
   Recorder r(plan);
   method.record_training(r, phase, steps);
+  Device& device = options.device ? *options.device : Device::processor();
+  plan.precision = choose_precision(options.precision, device).precision;
   const auto reports = optimise(plan, context.passes_off);
   const bool cut = options.ranks.shards > 0;
   if (cut) shard(plan, {options.ranks.shards, rank.size(), rank.rank(), rank.wires()});
-  Device& device = options.device ? *options.device : Device::processor();
   const RecomputeReport fitted = fit_to_memory(plan, device, options, context);
   // what calibration may take as well, which no number of ranks changes
   flops = !cut ? fitted.flops_before : reports.empty() ? 0 : reports.back().flops_after;

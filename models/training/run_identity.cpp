@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/device/device.h"
+#include "engine/run/precision.h"
 #include "engine/storage/fingerprint.h"
 #include "engine/text/json_fields.h"
 
@@ -40,6 +41,9 @@ nlohmann::json options_of(const FitOptions& o) {
                       {"levels of a category", o.encoder.max_categories}};
   // a run of a version without rules had none
   if (o.rules.any()) json.update({{"--rules", o.rules.find ? "find" : "off"}, {"--rule", o.rules.given}});
+  // fp32 goes without saying: it is what runs had before there was a choice
+  const Precision precision = choose_precision(o.precision, o.device ? *o.device : Device::processor()).precision;
+  if (precision != Precision::fp32) json["--precision"] = name_of(precision);
   const nlohmann::json config = config_json(o.config);
   for (const auto& [key, value] : config.items()) {
     std::string option = "--" + key;

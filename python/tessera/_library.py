@@ -153,7 +153,7 @@ class FitOptions(_Options):
         double seconds_used
         text settings recompute devices
         int32 virtual_shards
-        text rules rule
+        text rules rule precision
         """
     )
 
@@ -169,7 +169,7 @@ class SampleOptions(_Options):
         pointer report
         text calibrate
         double min_yield
-        text texts
+        text texts precision
         """
     )
 

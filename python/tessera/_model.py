@@ -45,6 +45,7 @@ def fit(
     checkpoint: Path | None = None,
     checkpoint_every: str | None = None,
     resume: bool = False,
+    precision: str | None = None,
     device: str | None = None,
     threads: int = 0,
     memory_limit: int = 0,
@@ -95,6 +96,8 @@ def fit(
         ``"60s"``, ``"10epochs"``, or ``"off"``: only when training ends or is stopped.
     resume : bool
         Whether to continue from `checkpoint` if it is there: to the same model, bit for bit.
+    precision : {"fp32", "bf16", "tf32", "fp16", "auto"}, optional
+        Of the products of training; ``"auto"`` is the fastest that `device` multiplies natively.
     device : str, optional
         ``"cpu"``, ``"cuda"``, ``"cuda:1"`` or ``"auto"``.
     threads : int
@@ -158,6 +161,7 @@ def fit(
         keep=keep,
         max_time=f"{max_time}s" if isinstance(max_time, (int, float)) else max_time,
         rare_categories=_KEEP_RARE if rare_categories == "keep" else rare_categories,
+        precision=precision,
         settings=settings_text(settings),
     )
     lib.tessera_check_fit_options(c.byref(options))  # before a large table is converted
@@ -240,6 +244,7 @@ class Model:
         max_tries: int | None = None,
         batch_size: int | None = None,
         overwrite: bool = False,
+        precision: str | None = None,
         device: str | None = None,
         threads: int = 0,
         progress: ProgressOption = None,
@@ -269,8 +274,8 @@ class Model:
             Rows made at a time.
         overwrite : bool
             Whether `out` may replace a file.
-        device, threads, progress
-            As in :func:`tessera.fit`.
+        precision, device, threads, progress
+            As in :func:`tessera.fit`; `precision` is that of the generator's products.
 
         Returns
         -------
@@ -290,7 +295,7 @@ class Model:
         n, offset = checked("n", c.c_int64, n), checked("offset", c.c_int64, offset)
         options = SampleOptions(
             seed=seed, where=where, batch_size=batch_size, max_tries=max_tries, calibrate=calibrate,
-            min_yield=min_yield, texts="plain",
+            min_yield=min_yield, texts="plain", precision=precision,
         )  # fmt: skip
 
         def rows(context: Context) -> Rows:

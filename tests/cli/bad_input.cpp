@@ -102,6 +102,7 @@ TEST_F(BadInput, OptionsAreJudgedBeforeTheTableIsRead) {
   fit(2, "ctgan", {"--method", "vae"});
   fit(2, "gather", {"--passes-off", "nothing"});
   fit(2, "off, auto and all", {"--recompute", "some"});
+  fit(2, "--precision fp8: known are fp32, tf32, bf16, fp16 and auto", {"--precision", "fp8"});
   fit(2, "name=value", {"--types", "age"});
   fit(2, "name of a file", {"--log", "-"});
   fit(4, "mkdir -p", {"--log", "no/losses.csv"});
@@ -194,10 +195,27 @@ TEST_F(BadInput, AFullLogDoesNotCostTheModel) {
   must({"inspect", "m.tessera"});
 }
 
+TEST_F(BadInput, APrecisionThatIsNotThere) {
+  model();
+  for (const char* precision : {"tf32", "fp16"}) {
+    const std::string what = std::string("--precision ") + precision + ": device cpu multiplies fp32, bf16 only";
+    refused(9, {what, "--precision auto"}, {"fit", "people.csv", "--model", "new.tessera", "--precision", precision});
+    refused(9, {what}, {"plan", "people.csv", "--precision", precision});
+    refused(9, {what}, {"sample", "m.tessera", "--rows", "5", "--output", "o.csv", "--precision", precision});
+  }
+  refused(9, {"device cuda multiplies fp32 only"}, {"plan", "people.csv", "--device", "cuda", "--precision", "bf16"});
+  EXPECT_FALSE(exists("new.tessera") || exists("o.csv"));
+  refused(2, {"--precision half"}, {"sample", "m.tessera", "--rows", "5", "--output", "o.csv", "--precision", "half"});
+  must({"sample", "m.tessera", "--rows", "5", "--output", "o.csv", "--precision", "auto"});
+  const std::string plan = must({"plan", "people.csv", "--precision", "bf16"}).out;
+  EXPECT_HAS(plan, "product: rounded factors, sums in fp32");
+  EXPECT_HAS(plan, "weights, optimizer state");
+}
+
 TEST_F(BadInput, AnInstructionSetThatIsNotThere) {
   example();
   EXPECT_EQ(shell("TESSERA_CPU=mmx $tessera plan people.csv --quiet"), 9);
-  EXPECT_HAS(read("err"), "Known: avx512, avx2, plain");
+  EXPECT_HAS(read("err"), "Known: avx512_bf16, avx512, avx2, plain");
   EXPECT_EQ(shell("TESSERA_CPU=plain $tessera plan people.csv --quiet > plan"), 0);
   EXPECT_HAS(read("plan"), "plain kernels");
 }

@@ -11,7 +11,7 @@ namespace {
 
 std::vector<const KernelTable*> float_tables() {
   std::vector<const KernelTable*> tables;
-  for (const char* name : {"plain", "avx2", "avx512"})
+  for (const char* name : {"plain", "avx2", "avx512", "avx512_bf16"})
     if (const KernelTable* t = cpu_kernels(name)) tables.push_back(t);
   return tables;
 }

@@ -250,6 +250,7 @@ TEST_P(Resume, OtherOptionsAndOtherTablesAreRefusedByName) {
     refused(ErrorCode::usage, "--calibrate was off, now full", [](FitOptions& o, Table&) { o.calibrate = Tier::full; });
   refused(ErrorCode::usage, "--passes-off was none, now stack",
           [](FitOptions& o, Table&) { o.passes_off = {"stack"}; });
+  refused(ErrorCode::usage, "--precision was not there, now bf16", [](FitOptions& o, Table&) { o.precision = "bf16"; });
   refused(ErrorCode::usage, "--patience was 0, now 2", [](FitOptions& o, Table&) { o.patience = 2; });
   refused(ErrorCode::data, "it had 500 rows, now there are 499",
           [](FitOptions&, Table& t) { t = example_people(499, 3); });

@@ -44,6 +44,11 @@ void FitArguments::add_to(CLI::App& command) {
                      "Rules of the table that sampled rows keep: find those that it shows, or off (default: find; "
                      "paper: off)");
   add_rule_to(command);
+  command
+      .add_option("--precision", precision,
+                  "Products of training: fp32, bf16 (factors rounded, sums in fp32), tf32, fp16, or auto: the fastest "
+                  "that the device multiplies natively")
+      ->capture_default_str();
   command.add_option("--passes-off", passes_off, "Plan passes to disable, for study; tessera plan lists them");
 }
 
@@ -76,6 +81,7 @@ tessera_fit_options FitArguments::options() const {
   o.preset = preset.c_str();
   o.passes_off = passes_off.c_str();
   o.recompute = recompute.c_str();
+  o.precision = precision.c_str();
   o.calibrate = calibrate.c_str();
   o.seed = seed;
   o.settings = settings.c_str();

@@ -8,7 +8,8 @@
 #include "tessera/tessera.hpp"
 
 struct FitArguments {
-  std::string method, preset = "best", passes_off, recompute = "auto", calibrate, rare_categories, rules;
+  std::string method, preset = "best", passes_off, recompute = "auto", precision = "fp32", calibrate, rare_categories,
+      rules;
   std::string rule;  // one a line
   uint64_t seed = 0;
   SequenceArguments sequences;

@@ -55,10 +55,16 @@ std::string ops(const Json& plan) {
                  {"floor µs", Side::right},
                  {"out", Side::left, 40},
                  {"in", Side::left, 60},
+                 {"reads", Side::left, 5},
+                 {"because", Side::left, 60},
                  {"name", Side::left, 60}});
+  // fp32 needs no reasons
+  const bool rounded = plan["precision"] != "fp32";
+  const auto type = [&](const Json& op, const char* key) { return rounded ? op[key].get<std::string>() : ""; };
   for (const Json& op : plan["ops"])
     t.add({op["op"].get<std::string>(), scaled(op["bytes"].get<double>(), 1e3), scaled(op["flops"].get<double>(), 1e6),
-           scaled(op["floor_us"].get<double>(), 1), shapes(op["out"]), shapes(op["in"]), op.value("name", "")});
+           scaled(op["floor_us"].get<double>(), 1), shapes(op["out"]), shapes(op["in"]), type(op, "reads"),
+           type(op, "why"), op.value("name", "")});
   t.add({"total", scaled(plan["bytes"].get<double>(), 1e3), scaled(plan["flops"].get<double>(), 1e6),
          scaled(plan["floor_us"].get<double>(), 1)});
   return t.str(0);
@@ -140,6 +146,9 @@ void run(const SharedOptions& shared, const Arguments& a) {
   tessera_fit_options options = a.fit.options();
   options.source = a.data.c_str();
   tessera::check_fit_options(options);
+  if (a.device != "cpu" && a.fit.precision != "fp32")
+    throw tessera::Error(TESSERA_E_UNSUPPORTED, "--precision " + a.fit.precision + ": device " + a.device +
+                                                    " multiplies fp32 only.\n  Omit it, or show the step of the cpu.");
   Session session(shared);
   const std::string json =
       tessera::plan(session.context(), tessera::read_table(session.context(), {a.data}, a.csv.options()), options);

@@ -14,7 +14,7 @@
 namespace {
 
 struct Arguments {
-  std::string model, output, where, delimiter, calibrate, format, part;
+  std::string model, output, where, delimiter, calibrate, format, part, precision = "fp32";
   int64_t rows = 0, offset = 0;
   uint64_t seed = 0;
   int batch_size = 0, max_tries = 0;
@@ -83,6 +83,7 @@ void run(const SharedOptions& given, Arguments a, const Place& launched) {
   options.max_tries = a.max_tries;
   options.calibrate = a.calibrate.c_str();
   options.min_yield = a.min_yield;
+  options.precision = a.precision.c_str();
   options.report = &report;
   const int64_t written =
       write_rows(session, model.sample(session.context(), a.offset, a.rows, options), a.output, csv);
@@ -160,6 +161,10 @@ void add_sample(Program& program) {
   command->add_option("--part", a->part,
                       "I/N: only the I-th of N equal parts of the rows, from 0, into a file with its number; the parts "
                       "together are the rows (default: all; under mpirun or srun the part of the process)");
+  command
+      ->add_option("--precision", a->precision,
+                   "Products of the generator: fp32, bf16, tf32, fp16 or auto, as for tessera fit")
+      ->capture_default_str();
   program.add_device(*command);
   command->add_option("--delimiter", a->delimiter, "Delimiter: a character, or tab (default: the input's)");
   command

@@ -5,9 +5,11 @@
 #include <cstring>
 
 #include "engine/device/device.h"
+#include "engine/run/precision.h"
 #include "engine/storage/files.h"
 #include "engine/text/printable.h"
 #include "models/api/support/handles.h"
+#include "models/training/checkpoint.h"
 
 namespace tessera::api {
 namespace {
@@ -33,7 +35,13 @@ Call::Call(std::shared_ptr<ContextState> context, JobHooks hooks)
     monitor_.on_progress = [this](const Progress& p) { report(p); };
 }
 
-std::shared_ptr<Device> Call::device() const { return std::make_shared<Device>(context_->device); }
+std::shared_ptr<Device> Call::device(const std::string& precision) {
+  auto device = std::make_shared<Device>(context_->device);
+  const ChosenPrecision chosen = choose_precision(precision, *device);
+  if (!chosen.why.empty())
+    notice(monitor_, fmt::format("--precision {}: {}, because {}.", precision, name_of(chosen.precision), chosen.why));
+  return device;
+}
 
 void Call::report(const Progress& given) {
   Progress p = given;

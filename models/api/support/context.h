@@ -44,8 +44,9 @@ class Call {
 
   Team& team() { return team_; }
   const Monitor& monitor() const { return monitor_; }
-  // The device of this call: calls may run in parallel.
-  std::shared_ptr<Device> device() const;
+  // The device of this call: calls may run in parallel. Throws Error(unsupported) if it does not multiply this
+  // precision; a notice tells what "auto" chose.
+  std::shared_ptr<Device> device(const std::string& precision);
 
  private:
   void report(const Progress& progress);

@@ -237,6 +237,7 @@ Isa isa() {
 template <class Real>
 double dispatch(const LogDensity<Real>& d, const Real* v, const Real* c, const Real* s, int64_t n, ComponentSums* out) {
   switch (isa()) {
+    case Isa::avx512_bf16:
     case Isa::avx512: return expect_avx512(d, v, c, s, n, out);
     case Isa::avx2: return expect_avx2(d, v, c, s, n, out);
     case Isa::plain: break;
@@ -265,6 +266,7 @@ void draw_modes(const LogDensity<double>& density, double floor, const double* v
                 int32_t* mode) {
 #if defined(__x86_64__)
   switch (isa()) {
+    case Isa::avx512_bf16:
     case Isa::avx512: return draw_avx512(density, floor, value, uniform, n, mode);
     case Isa::avx2: return draw_avx2(density, floor, value, uniform, n, mode);
     case Isa::plain: break;

@@ -1,0 +1,97 @@
+// precision: products read rounded factors and sum in fp32. Everything else reads and stores fp32: master weights, the
+// optimizer's state, statistics of a batch, softmax, Gumbel noise and log-sum-exp, losses, every sum, and the states of
+// recurrent cells.
+//   The second-order path of a gradient penalty stays fp32 too: the derivative of a derivative. Such a penalty holds
+//   the norms of a derivative's rows, sqrt(row_dot(g, g)); the path is all that reads g, the norms or what follows from
+//   them before an optimizer has used it. g itself is a derivative like others.
+//   Rounding is no identity: the tests compare products with those of rounded factors in double
+//   (tests/engine/precision.cpp).
+#include "engine/passes/precision.h"
+
+#include <type_traits>
+#include <variant>
+
+#include "engine/passes/rewrite.h"
+
+namespace tessera {
+namespace {
+
+template <class... T>
+bool is_one_of(const Op& op) {
+  return (std::holds_alternative<T>(op) || ...);
+}
+
+// Those of a product, const where the op is; nullptr: another op.
+template <class AnyOp>
+auto factors_of(AnyOp& op) {
+  using Factors = std::conditional_t<std::is_const_v<AnyOp>, const Precision, Precision>;
+  return std::visit(
+      [](auto& x) -> Factors* {
+        if constexpr (requires { x.factors; }) return &x.factors;
+        else return nullptr;
+      },
+      op);
+}
+
+class SecondOrder {
+ public:
+  explicit SecondOrder(const Plan& plan) : plan_(plan), on_path_(plan.nodes.size()), reads_(plan.values.size()) {}
+
+  std::vector<bool> run() {
+    for (const Node& x : plan_.nodes)
+      if (const Id g = rows_of_norms(x); g != kNone) reads_[static_cast<size_t>(g)] = true;
+    for (size_t n = 0; n < plan_.nodes.size(); ++n) follow(n);
+    return std::move(on_path_);
+  }
+
+ private:
+  // g of sqrt(row_dot(g, g)); kNone: x is no such norm.
+  Id rows_of_norms(const Node& x) const {
+    const auto* root = std::get_if<Unary>(&x.op);
+    if (root == nullptr || root->fn != Unary::sqrt || plan_.made_by<RowDot>(x.in[0]) == nullptr) return kNone;
+    const std::vector<Id>& rows = plan_.maker(x.in[0])->in;
+    return rows[0] == rows[1] ? rows[0] : kNone;
+  }
+
+  // Forwards from the derivative, up to what changes a state.
+  void follow(size_t n) {
+    const Node& x = plan_.nodes[n];
+    bool reads = false;
+    for (const Id v : x.in) reads = reads || (v != kNone && reads_[static_cast<size_t>(v)]);
+    if (!reads || in_place(x.op) > 0) return;
+    on_path_[n] = true;
+    for (const Id v : x.out) reads_[static_cast<size_t>(v)] = true;
+  }
+
+  const Plan& plan_;
+  std::vector<bool> on_path_, reads_;
+};
+
+}  // namespace
+
+void round_factors(Plan& plan) {
+  if (plan.precision == Precision::fp32) return;
+  const std::vector<bool> second_order = SecondOrder(plan).run();
+  for (size_t n = 0; n < plan.nodes.size(); ++n)
+    if (Precision* factors = factors_of(plan.nodes[n].op); factors != nullptr && !second_order[n])
+      *factors = plan.precision;
+}
+
+FactorType factor_type(const Plan& plan, const Node& x) {
+  const Op& op = x.op;
+  const auto exact = [](const char* why) { return FactorType{Precision::fp32, why}; };
+  if (const Precision* factors = factors_of(op)) {
+    if (*factors != Precision::fp32) return {*factors, "product: rounded factors, sums in fp32"};
+    return exact(plan.precision == Precision::fp32 ? "product" : "second-order path of the gradient penalty");
+  }
+  if (in_place(op) > 0) return exact("weights, optimizer state and other states");
+  if (traits(x).normalises || is_one_of<NormEval>(op)) return exact("statistics of a batch");
+  if (traits(x).tiles.inputs.any()) return exact("states of a recurrent cell");
+  if (is_one_of<SumRows, SumCols, RowDot, SpanReduce, SparseMatmul, SparseWgrad>(op)) return exact("a sum");
+  if (is_one_of<SpanActivation, SpanActivationGrad, SpanSample, SpanCrossEntropy, SpanCrossEntropyGrad,
+                SpanReconstruction, SpanReconstructionGrad>(op))
+    return exact("softmax, Gumbel noise and log-sum-exp");
+  return exact("between products");
+}
+
+}  // namespace tessera

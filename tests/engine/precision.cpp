@@ -1,0 +1,177 @@
+// Products of rounded factors on every instruction set, and the pass that decides which products round.
+#include <cfloat>
+#include <cmath>
+#include <limits>
+
+#include "engine/passes/precision.h"
+#include "ops/op_check.h"
+#include "support/sandbox.h"
+
+namespace tessera::oracle {
+namespace {
+
+using sandbox::Sandbox;
+
+constexpr const char* kSets[] = {"plain", "avx2", "avx512", "avx512_bf16"};
+
+std::vector<const KernelTable*> float_tables() {
+  std::vector<const KernelTable*> tables;
+  for (const char* name : kSets)
+    if (const KernelTable* t = cpu_kernels(name)) tables.push_back(t);
+  return tables;
+}
+
+// The nearest number of the format. Of two it is the even one, in tf32 the one away from 0 (cvt.rna).
+double rounded(double x, Precision precision) {
+  if (x == 0 || !std::isfinite(x) || precision == Precision::fp32) return x;
+  const int lowest = precision == Precision::fp16 ? -14 : -126, bits = precision == Precision::bf16 ? 7 : 10;
+  const double unit = std::ldexp(1, std::max(std::ilogb(x), lowest) - bits);
+  return (precision == Precision::tf32 ? std::round(x / unit) : std::nearbyint(x / unit)) * unit;
+}
+
+// Whether the case is of a product; its factors are then inputs 0, 1, … `count`.
+bool with_factors(Case& c, Precision precision, size_t& count) {
+  return std::visit(
+      [&](auto& op) {
+        if constexpr (requires { op.factors; }) {
+          op.factors = precision;
+          count = 2;
+          if constexpr (requires { op.pairs; }) count = static_cast<size_t>(2 * op.pairs);
+          return true;
+        } else {
+          return false;
+        }
+      },
+      c.op);
+}
+
+// f(case of a product whose factors are rounded, its inputs, and those inputs with rounded factors).
+template <class F>
+void each_rounded_case(Precision precision, F&& f) {
+  int count = 0;
+  for (Case c : all_cases()) {
+    size_t factors = 0;
+    if (!with_factors(c, precision, factors)) continue;
+    const Grids in = draw_inputs(c, true);
+    Grids seen = in;
+    for (size_t i = 0; i < factors; ++i)
+      for (Number& x : seen[i].cells) x = rounded(x.v, precision);
+    SCOPED_TRACE(c.note);
+    f(c, in, seen);
+    ++count;
+  }
+  EXPECT_GT(count, 40);
+}
+
+TEST(RoundedProducts, AreThoseOfRoundedFactorsWithTheSameBitsOnEveryInstructionSet) {
+  each_rounded_case(Precision::bf16, [](const Case& c, const Grids& in, const Grids& rounded) {
+    const Grids want = c.reference(rounded);
+    for (const Layout& l : {Layout{}, Layout{3, 1, 1}, Layout{7, 5, 2}}) {
+      const Ran first = run_kernel(*cpu_kernels("plain"), c, in, l);
+      for (const KernelTable* table : float_tables()) {
+        const Ran ran = run_kernel(*table, c, in, l);
+        compare(want, ran, FLT_EPSILON, 2 * FLT_MIN);
+        same_bits(first, ran, table->name);
+      }
+      compare(want, run_kernel(*cpu_kernels("double"), c, in, l), DBL_EPSILON, 2 * DBL_MIN);
+    }
+  });
+}
+
+TEST(RoundedProducts, ARowHasItsBitsInAnyBatch) {
+  each_rounded_case(Precision::bf16, [](const Case& c, const Grids& in, const Grids&) {
+    if (!c.by_rows || batch_rows(c) < 2) return;
+    for (const KernelTable* table : float_tables())
+      rows_have_their_bits_anywhere(
+          c, in, {1, 2, 13, 15, 29},
+          [&](const Case& part, const Grids& rows, const Layout& l) { return run_kernel(*table, part, rows, l); },
+          table->name);
+  });
+}
+
+TEST(RoundedProducts, FactorsAreRoundedToNearestEven) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double unit = std::ldexp(1, -7);
+  const std::vector<std::pair<double, double>> pairs = {
+      {1, 1},
+      {1 + unit / 2, 1},               // half way: down to even
+      {1 + unit * 1.5, 1 + 2 * unit},  // half way: up to even
+      {-1 - unit * 1.5, -1 - 2 * unit},
+      {1 + unit * 0.501, 1 + unit},
+      {2 - unit / 2, 2},  // carries into the exponent
+      {FLT_MAX, kInfinity},
+      {-kInfinity, -kInfinity},
+      {FLT_MIN, FLT_MIN},
+      {FLT_MIN / 2, 0},  // subnormal
+      {0, 0},
+  };
+  Case c;
+  c.op = Matmul{false, false, 1, false, 0, Precision::bf16};
+  c.in = {real(static_cast<int64_t>(pairs.size()) + 1, 1), real(1, 1)};
+  Grids in = draw_inputs(c, true);
+  in[1](0, 0) = 1;
+  for (size_t i = 0; i < pairs.size(); ++i) in[0](static_cast<int64_t>(i), 0) = pairs[i].first;
+  in[0](static_cast<int64_t>(pairs.size()), 0) = std::nan("");
+  for (const KernelTable* table : float_tables()) {
+    const Ran ran = run_kernel(*table, c, in, {});
+    for (size_t i = 0; i < pairs.size(); ++i)
+      EXPECT_EQ(ran.out[0][i], pairs[i].second) << pairs[i].first << ", " << table->name;
+    EXPECT_TRUE(std::isnan(ran.out[0].back())) << table->name;
+  }
+}
+
+int products(const Plan& plan, Precision factors) {
+  int count = 0;
+  for (const Node& x : plan.nodes)
+    if (const auto* m = std::get_if<Matmul>(&x.op)) count += m->factors == factors;
+  return count;
+}
+
+Plan made(const Sandbox& s, Precision precision, const std::set<std::string>& off = {}) {
+  Plan plan = s.plan;
+  plan.precision = precision;
+  optimise(plan, off);
+  return plan;
+}
+
+TEST(PrecisionPass, ProductsAreRoundedOnRequestOnly) {
+  Sandbox s;
+  const Var x = s.real("x", {8, 5});
+  s.see(matmul(tanh(matmul(x, s.real("w", {5, 6}))), s.real("v", {6, 3})), "y");
+  EXPECT_EQ(products(made(s, Precision::fp32), Precision::fp32), 2);
+  EXPECT_EQ(products(made(s, Precision::bf16), Precision::bf16), 2);
+  EXPECT_EQ(products(made(s, Precision::bf16, {"precision"}), Precision::fp32), 2);
+  const Plan plan = made(s, Precision::bf16);
+  for (const Node& n : plan.nodes) {
+    const FactorType type = factor_type(plan, n);
+    EXPECT_EQ(type.precision == Precision::bf16, std::holds_alternative<Matmul>(n.op)) << type.why;
+    EXPECT_STRNE(type.why, "");
+  }
+}
+
+// y = relu(x·W)·v with the norm of its slope by x in the loss: the products that read the slope are exact, those that
+// make it or y are not.
+TEST(PrecisionPass, TheSecondOrderPathOfAPenaltyStaysExact) {
+  Sandbox s;
+  ParameterSet set;
+  set.name = "critic";
+  const Weight w = set.add("w", {5, 6}), v = set.add("v", {6, 1});
+  s.own(set);
+  const Var x = s.real("x", {8, 5}), h = matmul(x, s.r(w)), y = matmul(relu(h), s.r(v));
+  const Var slope = pullback(s.r, {y}, {fill(s.r, y.shape(), 1)}, {x})[0], norm = sqrt(row_dot(slope, slope));
+  s.see(h, "hidden"), s.see(y, "y"), s.see(slope, "slope");
+  s.r.minimise(mean(y) + mean(square(norm + -1.0)), set, {});
+  const Plan plan = made(s, Precision::bf16);
+  const auto factors = [&](const char* name) { return plan.made_by<Matmul>(plan.find(name))->factors; };
+  for (const char* name : {"hidden", "y", "slope"}) EXPECT_EQ(factors(name), Precision::bf16) << name;
+  int exact = 0;
+  for (const Node& n : plan.nodes) {
+    if (std::string(factor_type(plan, n).why).find("second-order") == std::string::npos) continue;
+    EXPECT_EQ(std::get<Matmul>(n.op).factors, Precision::fp32);
+    ++exact;
+  }
+  EXPECT_GE(exact, 2) << "the gradients of both weights hold the penalty's";
+}
+
+}  // namespace
+}  // namespace tessera::oracle
