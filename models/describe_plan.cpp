@@ -3,7 +3,6 @@
 
 #include "engine/error.h"
 #include "engine/passes/passes.h"
-#include "engine/passes/precision.h"
 #include "engine/plan/op_rules.h"
 #include "engine/run/footprint.h"
 #include "engine/run/precision.h"

@@ -28,6 +28,13 @@ void check_passes(const std::set<std::string>& names);
 
 // Runs all passes except those named in `off`, then sorts the plan. Throws as check_passes().
 std::vector<PassReport> optimise(Plan& plan, const std::set<std::string>& off = {});
+// The type in which an op reads its factors, and why. Values are stored in fp32 (or int32).
+struct FactorType {
+  Precision precision = Precision::fp32;
+  const char* why = "";
+};
+FactorType factor_type(const Plan& plan, const Node& x);
+
 inline bool wanted(const std::set<std::string>& off, const char* pass) {
   return off.count(pass) == 0 && off.count("all") == 0;
 }

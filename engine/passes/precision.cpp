@@ -6,20 +6,30 @@
 //   them before an optimizer has used it. g itself is a derivative like others.
 //   Rounding is no identity: the tests compare products with those of rounded factors in double
 //   (tests/engine/precision.cpp).
-#include "engine/passes/precision.h"
-
+#include <algorithm>
+#include <string_view>
 #include <type_traits>
 #include <variant>
 
+#include "engine/passes/passes.h"
 #include "engine/passes/rewrite.h"
 
 namespace tessera {
 namespace {
 
-template <class... T>
-bool is_one_of(const Op& op) {
-  return (std::holds_alternative<T>(op) || ...);
-}
+// Why an op that multiplies no rounded factors does not: by what its name begins with.
+struct Reason {
+  std::string_view begins;
+  const char* why;
+};
+constexpr Reason kReasons[] = {{"span_", "softmax, Gumbel noise and log-sum-exp"},
+                               {"batch_norm", "statistics of a batch"},
+                               {"norm_eval", "statistics of a batch"},
+                               {"recurrent", "states of a recurrent cell"},
+                               {"sparse_", "a sum of gathered rows"},
+                               {"sum_", "a sum"},
+                               {"row_dot", "a sum"},
+                               {"", "between products"}};
 
 // Those of a product, const where the op is; nullptr: another op.
 template <class AnyOp>
@@ -85,13 +95,10 @@ FactorType factor_type(const Plan& plan, const Node& x) {
     return exact(plan.precision == Precision::fp32 ? "product" : "second-order path of the gradient penalty");
   }
   if (in_place(op) > 0) return exact("weights, optimizer state and other states");
-  if (traits(x).normalises || is_one_of<NormEval>(op)) return exact("statistics of a batch");
-  if (traits(x).tiles.inputs.any()) return exact("states of a recurrent cell");
-  if (is_one_of<SumRows, SumCols, RowDot, SpanReduce, SparseMatmul, SparseWgrad>(op)) return exact("a sum");
-  if (is_one_of<SpanActivation, SpanActivationGrad, SpanSample, SpanCrossEntropy, SpanCrossEntropyGrad,
-                SpanReconstruction, SpanReconstructionGrad>(op))
-    return exact("softmax, Gumbel noise and log-sum-exp");
-  return exact("between products");
+  const std::string_view name = op_name(op);
+  return exact(std::find_if(std::begin(kReasons), std::end(kReasons), [&](const Reason& r) {
+                 return name.starts_with(r.begins);
+               })->why);
 }
 
 }  // namespace tessera

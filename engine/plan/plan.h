@@ -91,7 +91,7 @@ class Plan {
   // processor
   bool fuse = false;
   RowCut row_cut;
-  Precision precision = Precision::fp32;  // asked for; engine/passes/precision.h decides it op by op
+  Precision precision = Precision::fp32;  // asked for; engine/passes/precision.cpp decides it op by op
 
   const Value& operator[](Id id) const { return values[static_cast<size_t>(id)]; }
   const Shape& shape(Id id) const { return values[static_cast<size_t>(id)].shape; }

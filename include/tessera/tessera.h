@@ -250,7 +250,7 @@ typedef struct tessera_fit_options {
   int32_t virtual_shards; /* parts of a batch summed apart, of which ranks take equal numbers: 1 to 64; 0: chosen */
   const char* rules; /* that rows keep (docs/methods/rules.md). "find" · "off". NULL: "find"; "off" of preset "paper" */
   const char* rule;  /* further ones, one a line, as tessera_sample_options.where: "end >= start". NULL: none */
-  const char* precision;  /* of training's products: NULL, "fp32" · "bf16" · "auto" · … (docs/methods/precision.md) */
+  const char* precision; /* of training's products: NULL, "fp32" · "bf16" · "auto" · … (docs/methods/precision.md) */
 } tessera_fit_options;
 
 /* Rank and number of the processes that mpirun or srun started, 0 and 1 without them. NULL is allowed. Unstable */

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/passes/precision.h"
 #include "ops/op_check.h"
 #include "support/sandbox.h"
 
