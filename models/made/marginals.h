@@ -1,6 +1,6 @@
-// Training sees units left out, sampling sees all of them, and weights that are averages: mean probabilities then differ
-// from the frequencies that they were fitted to. So after training each level's logit is shifted until the column's mean
-// probabilities over the training rows are the frequencies in these rows.
+// Training sees units left out, sampling sees all of them, and weights that are averages: mean probabilities then
+// differ from the frequencies that they were fitted to. So after training each level's logit is shifted until the
+// column's mean probabilities over the training rows are the frequencies in these rows.
 #pragma once
 #include <vector>
 
