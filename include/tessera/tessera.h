@@ -567,10 +567,11 @@ TESSERA_API tessera_status tessera_table_write(const tessera_context* context, s
 TESSERA_API tessera_status tessera_check_output(const char* path, int overwrite);
 
 typedef enum tessera_file_use {
-  TESSERA_FILE_READ = 0,      /* a table or a model; names with * ? [ ] as in tessera_table_open() */
-  TESSERA_FILE_WRITTEN = 1,   /* rows, losses: a pipe or a device may stand there */
-  TESSERA_FILE_REGULAR = 2,   /* a model, a lock: no pipe and no device */
-  TESSERA_FILE_CHECKPOINT = 3 /* the checkpoint of tessera_fit_options, both generations */
+  TESSERA_FILE_READ = 0,       /* a table or a model; names with * ? [ ] as in tessera_table_open() */
+  TESSERA_FILE_WRITTEN = 1,    /* rows, in the format of the path's ending; may be a pipe or a device */
+  TESSERA_FILE_REGULAR = 2,    /* a model, a lock: no pipe and no device */
+  TESSERA_FILE_CHECKPOINT = 3, /* the checkpoint of tessera_fit_options, both generations */
+  TESSERA_FILE_TEXT = 4        /* losses, a report: as WRITTEN, whatever the ending */
 } tessera_file_use;
 
 typedef struct tessera_file {

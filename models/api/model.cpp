@@ -99,7 +99,7 @@ tessera_status tessera_check_files(const tessera_file* files, size_t count) {
       const tessera_file file = read_options(given);
       if (given->struct_size != stride)
         throw Error(ErrorCode::usage, "The files have different values of struct_size.");
-      if (file.use < TESSERA_FILE_READ || file.use > TESSERA_FILE_CHECKPOINT)
+      if (file.use < TESSERA_FILE_READ || file.use > TESSERA_FILE_TEXT)
         throw Error(ErrorCode::usage,
                     "use is " + std::to_string(file.use) + "; it must be a value of tessera_file_use.");
       uses.push_back({text_or(file.name, "a file"), &required(file.path, "path"), static_cast<FileUse::How>(file.use),

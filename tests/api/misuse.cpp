@@ -330,7 +330,7 @@ TEST_F(Misuse, Nulls) {
   usage("tessera_check_files", "no files", tessera_check_files(nullptr, 1));
   const tessera_file no_path{sizeof no_path, "--log", nullptr, TESSERA_FILE_WRITTEN, 0};
   tessera_file no_use{sizeof no_use, "--log", "x", TESSERA_FILE_WRITTEN, 0};
-  const int beyond = 4;
+  const int beyond = TESSERA_FILE_TEXT + 1;
   std::memcpy(&no_use.use, &beyond, sizeof beyond);
   usage("tessera_check_files", "no path", tessera_check_files(&no_path, 1));
   usage("tessera_check_files", "a use that there is not", tessera_check_files(&no_use, 1));
@@ -452,6 +452,11 @@ TEST_F(Misuse, StatusesHaveNames) {
   EXPECT_STREQ(tessera_status_name(static_cast<tessera_status>(77)), "?");
   EXPECT_EQ(tessera_abi_version(), static_cast<uint32_t>(TESSERA_ABI_VERSION));
   EXPECT_STRNE(tessera_version(), "");
+  tessera_launched(nullptr, nullptr);
+  int32_t rank = -1, ranks = -1;
+  tessera_launched(&rank, &ranks);
+  EXPECT_EQ(rank, 0) << "the tests are no ranks";
+  EXPECT_EQ(ranks, 1);
 }
 
 // Concurrent threads that create, use, misuse and free their own handles and share one model.

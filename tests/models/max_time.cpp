@@ -79,7 +79,7 @@ TEST_P(MaxTime, WhatDoesNotFitIsLeftOutAndSaid) {
   FitOptions few = endless();
   set(few, "epochs", "2"), few.calibrate = Tier::off;
   const Outcome ample = run(few, 1e6), unbounded = run(few, 0);
-  EXPECT_TRUE(ample.notices.empty());
+  EXPECT_EQ(ample.notices, unbounded.notices);
   EXPECT_TRUE(ample.file == unbounded.file) << "a bound that is not reached changes nothing";
 }
 

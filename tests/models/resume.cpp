@@ -39,7 +39,9 @@ std::vector<std::string> phases_of(const FitOptions& o) {
   std::vector<std::string> seen;
   Team team(1);
   Monitor monitor;
-  monitor.on_progress = [&](const Progress& p) { seen.push_back(p.phase); };
+  monitor.on_progress = [&](const Progress& p) {
+    if (std::string(p.phase) != "notice") seen.push_back(p.phase);
+  };
   Model::fit(rows(), o, team, monitor);
   return seen;
 }

@@ -58,6 +58,7 @@ TEST(Training, EveryPhaseReportsUntilItIsFinished) {
   std::vector<Phase> phases;
   Monitor monitor;
   monitor.on_progress = [&](const Progress& p) {
+    if (std::string(p.phase) == "notice") return;
     if (phases.empty() || phases.back().name != p.phase) phases.push_back({p.phase});
     Phase& now = phases.back();
     EXPECT_EQ(now.finished, 0) << p.phase << " goes on after its end";

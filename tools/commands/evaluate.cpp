@@ -238,7 +238,7 @@ void check(const Arguments& a, bool sequences) {
   if (a.report == "-") throw tessera::Error(TESSERA_E_USAGE, "--report needs the name of a file; - is not one.");
   std::vector<tessera_file> files{{0, "the real table", a.real.c_str(), TESSERA_FILE_READ, 0},
                                   {0, "the synthetic table", a.synthetic.c_str(), TESSERA_FILE_READ, 0},
-                                  {0, "--report", a.report.c_str(), TESSERA_FILE_WRITTEN, a.force}};
+                                  {0, "--report", a.report.c_str(), TESSERA_FILE_TEXT, a.force}};
   if (!a.holdout.empty()) files.push_back({0, "--holdout", a.holdout.c_str(), TESSERA_FILE_READ, 0});
   if (!a.model.empty()) files.push_back({0, "--model", a.model.c_str(), TESSERA_FILE_READ, 0});
   tessera::check_files(files);

@@ -121,7 +121,7 @@ struct Arguments {
     all.push_back({0, "--model", model.c_str(), TESSERA_FILE_REGULAR, replace});
     all.push_back({0, "the checkpoint of --model", checkpoint.c_str(), TESSERA_FILE_CHECKPOINT, 1});
     all.push_back({0, "the lock of --model", lock.c_str(), TESSERA_FILE_REGULAR, 1});
-    if (!log.empty()) all.push_back({0, "--log", log.c_str(), TESSERA_FILE_WRITTEN, replace});
+    if (!log.empty()) all.push_back({0, "--log", log.c_str(), TESSERA_FILE_TEXT, replace});
     return all;
   }
   tessera_fit_options options() const {

@@ -8,9 +8,10 @@ namespace tessera {
 struct FileUse {
   enum class How {
     read,        // a name with * ? [ ] means the files it matches
-    written,     // may be a pipe or a device
+    written,     // rows, in the format of the path's ending; may be a pipe or a device
     regular,     // written, not a pipe or device
     checkpoint,  // both generations
+    text,        // written, whatever the ending; may be a pipe or a device
   };
   std::string name;  // its name in messages: "--log"
   std::string path;  // "-" is a standard stream
