@@ -37,7 +37,7 @@ int main(int argc, char** argv) try {
   options.batch_size = 50;
   tessera::Model::fit(context, tessera::read_csv(context, table), options).save(path, true);
   const auto model = tessera::Model::load(path);
-  expect(model.describe().find("\"tvae\"") != std::string::npos, "the description names the method");
+  expect(model.describe().find("\"made\"") != std::string::npos, "the description names the method");
   expect(rows_of(model.sample(context, 0, 50)) == 50, "50 rows");
 
   try {

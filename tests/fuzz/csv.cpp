@@ -53,6 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     CsvWriteOptions write;
     write.path = fuzz::scratch_path();
     write.overwrite = true;
+    write.delimiter = ',';
     write.fsync = false;
     csv_write(&stream, write, monitor);
     options = {};
