@@ -80,7 +80,7 @@ bash_completion() {
     END {
       print "  if (( COMP_CWORD == 1 )); then\n    COMPREPLY=($(compgen -W \"" substr(commands, 2) " --help --version\" -- \"$word\"))\n    return\n  fi"
       print "  case $before in"
-      print "    --method) COMPREPLY=($(compgen -W \"ctgan tvae\" -- \"$word\")); return ;;"
+      print "    --method) COMPREPLY=($(compgen -W \"made tvae ctgan timegan\" -- \"$word\")); return ;;"
       print "    --preset) COMPREPLY=($(compgen -W \"best paper\" -- \"$word\")); return ;;"
       print "    --calibrate) COMPREPLY=($(compgen -W \"full marginals off\" -- \"$word\")); return ;;"
       print "    --precision) COMPREPLY=($(compgen -W \"fp32 bf16 tf32 fp16 auto\" -- \"$word\")); return ;;"
