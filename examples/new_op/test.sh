@@ -14,6 +14,10 @@ bash "$source/examples/new_op/enroll.sh" "$build/fresh"
   mkdir -p "$build/tree/${file%/*}"
   cp "$build/fresh/$file" "$build/tree/$file"
 done
+# What the tree no longer has goes.
+(cd "$build/tree" && find . -type f -print0) | while IFS= read -r -d '' file; do
+  [[ -e $build/fresh/$file ]] || rm "$build/tree/$file"
+done
 rm -rf "$build/fresh"
 cmake -S "$source/examples/new_op" -B "$build/program" -DTREE="$build/tree" "$@" > "$build/log" || { cat "$build/log"; exit 1; }
 cmake --build "$build/program" -j2 > "$build/log" 2>&1 || { tail -50 "$build/log"; exit 1; }
