@@ -4,13 +4,13 @@
 #include "engine/error.h"
 #include "engine/passes/passes.h"
 #include "engine/plan/op_rules.h"
-#include "engine/run/footprint.h"
 #include "engine/run/precision.h"
 #include "engine/run/program.h"
 #include "engine/run/roofline.h"
 #include "engine/schedule/placement.h"
 #include "models/describe_launches.h"
 #include "models/prepared.h"
+#include "models/training/fit_to_memory.h"
 
 namespace tessera {
 namespace {
@@ -44,9 +44,8 @@ void plan_of_rows(Plan& plan, const Prepared& p, nlohmann::json& json) {
 // What is made again, with the bytes it saves and the FLOPs it costs.
 nlohmann::json describe_recompute(Plan& plan, const FitOptions& options, const Team& team) {
   const int64_t room = team.limit() ? team.limit()->room() : INT64_MAX;
-  const RecomputeReport r = recompute(plan, options.recompute, room, [&](const Plan& p) {
-    return footprint(p, Device::processor(), team.size()).total();
-  });
+  const RecomputeReport r = recompute_within(room, plan, Device::processor(), options,
+                                             {options.passes_off.begin(), options.passes_off.end()}, team.size());
   nlohmann::json json{{"bytes_before", r.bytes_before},
                       {"bytes_after", r.bytes_after},
                       {"flops_before", r.flops_before},

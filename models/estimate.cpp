@@ -7,6 +7,7 @@
 #include "engine/passes/passes.h"
 #include "engine/run/footprint.h"
 #include "models/prepared.h"
+#include "models/training/fit_to_memory.h"
 #include "models/training/trainer.h"
 #include "models/training/validation.h"
 
@@ -46,14 +47,9 @@ Step step_of(const Method& method, size_t phase, const FitOptions& options, cons
              int64_t room) {
   const std::set<std::string> off(options.passes_off.begin(), options.passes_off.end());
   const Phase spec = method.phases()[phase];
-  Plan plan;
-  Recorder r(plan);
-  method.record_training(r, phase, spec.steps);
-  optimise(plan, off);
-  const bool reuse = wanted(off, "liveness");
-  const auto bytes = [&](const Plan& p) { return footprint(p, device, team.size(), reuse).total(); };
-  const RecomputeReport made_again = recompute(plan, options.recompute, room, bytes);
-  const Footprint takes = footprint(plan, device, team.size(), reuse);
+  Plan plan = step_plan(method, phase, spec.steps, options, off);
+  const RecomputeReport made_again = recompute_within(room, plan, device, options, off, team.size());
+  const Footprint takes = footprint(plan, device, team.size(), wanted(off, "liveness"));
   return {takes,
           {{"phase", spec.name},
            {"batch", spec.batch},

@@ -28,15 +28,11 @@ const std::vector<PassInfo>& passes() {
   return all;
 }
 
-namespace {
-
-double flops(const Plan& plan) {
+double flops_of(const Plan& plan) {
   double sum = 0;
   for (const Node& n : plan.nodes) sum += cost(n.op, plan, n.in, n.out).flops;
   return sum;
 }
-
-}  // namespace
 
 void check_passes(const std::set<std::string>& names) {
   for (const std::string& name : names) {
@@ -57,13 +53,13 @@ std::vector<PassReport> optimise(Plan& plan, const std::set<std::string>& off) {
   std::vector<PassReport> reports;
   for (const PassInfo& p : passes()) {
     if (!wanted(off, p.name)) continue;
-    PassReport r{p.name, plan.nodes.size(), 0, flops(plan), 0};
+    PassReport r{p.name, plan.nodes.size(), 0, flops_of(plan), 0};
     // liveness is placement's (engine/schedule/placement.h), fusion the device's (engine/schedule/gpu_fusion.h)
     if (p.run != nullptr) p.run(plan);
     // Ops that a pass made unnecessary are removed; otherwise they would be computed beside their replacement.
     if (wanted(off, "dead")) drop_dead(plan);
     r.nodes_after = plan.nodes.size();
-    r.flops_after = flops(plan);
+    r.flops_after = flops_of(plan);
     reports.push_back(r);
   }
   schedule(plan);

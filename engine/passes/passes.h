@@ -28,6 +28,9 @@ void check_passes(const std::set<std::string>& names);
 
 // Runs all passes except those named in `off`, then sorts the plan. Throws as check_passes().
 std::vector<PassReport> optimise(Plan& plan, const std::set<std::string>& off = {});
+
+double flops_of(const Plan& plan);  // of all its ops
+
 // The type in which an op reads its factors, and why. Values are stored in fp32 (or int32).
 struct FactorType {
   Precision precision = Precision::fp32;

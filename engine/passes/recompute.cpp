@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "engine/passes/passes.h"
 #include "engine/passes/recurrent_segments.h"
 #include "engine/passes/rewrite.h"
 #include "engine/schedule/placement.h"
@@ -25,12 +26,6 @@ struct Candidate {
   int64_t bytes;
   double flops = 0;
 };
-
-double flops_of(const Plan& plan) {
-  double sum = 0;
-  for (const Node& n : plan.nodes) sum += cost(n.op, plan, n.in, n.out).flops;
-  return sum;
-}
 
 // When the values of a plan live, by the phases in which the processor runs it.
 class Lives {

@@ -7,6 +7,7 @@
 #include "engine/error.h"
 #include "engine/passes/passes.h"
 #include "engine/run/footprint.h"
+#include "engine/run/precision.h"
 #include "models/data/notice.h"
 
 namespace tessera {
@@ -23,13 +24,6 @@ int64_t room_of(const Device& device, const RunContext& context) {
   return limit != nullptr && device.is_processor() ? limit->room() : INT64_MAX;  // the limit is the host's
 }
 
-RecomputeReport within(int64_t room, Plan& plan, const Device& device, const FitOptions& options,
-                       const RunContext& context) {
-  const bool reuse = wanted(context.passes_off, "liveness");
-  return recompute(plan, options.recompute, room,
-                   [&](const Plan& p) { return footprint(p, device, context.team.size(), reuse).total(); });
-}
-
 void check_room(int64_t bytes, int64_t room, const FitOptions& options, const RunContext& context) {
   if (bytes <= room) return;
   const std::string more = options.recompute == Recompute::off ? " or --recompute auto" : "";
@@ -41,9 +35,27 @@ void check_room(int64_t bytes, int64_t room, const FitOptions& options, const Ru
 
 }  // namespace
 
+Plan step_plan(const Method& method, size_t phase, int64_t steps, const FitOptions& options,
+               const std::set<std::string>& passes_off) {
+  Plan plan;
+  Recorder r(plan);
+  method.record_training(r, phase, steps);
+  const Device& device = options.device ? *options.device : Device::processor();
+  plan.precision = choose_precision(options.precision, device).precision;
+  optimise(plan, passes_off);
+  return plan;
+}
+
+RecomputeReport recompute_within(int64_t room, Plan& plan, const Device& device, const FitOptions& options,
+                                 const std::set<std::string>& passes_off, int threads) {
+  const bool reuse = wanted(passes_off, "liveness");
+  return recompute(plan, options.recompute, room,
+                   [&](const Plan& p) { return footprint(p, device, threads, reuse).total(); });
+}
+
 RecomputeReport fit_to_memory(Plan& plan, const Device& device, const FitOptions& options, const RunContext& context) {
   const int64_t room = room_of(device, context);
-  const RecomputeReport report = within(room, plan, device, options, context);
+  const RecomputeReport report = recompute_within(room, plan, device, options, context.passes_off, context.team.size());
   check_room(report.bytes_after, room, options, context);
   if (!report.values.empty())
     notice(context.monitor,
@@ -62,11 +74,10 @@ void check_phases_fit(const Method& method, const Device& device, const FitOptio
   int64_t most = 0;
   for (size_t i = 0; i < phases.size(); ++i) {
     if (phases[i].steps == 0) continue;
-    Plan plan;
-    Recorder r(plan);
-    method.record_training(r, i, phases[i].steps);
-    (void)optimise(plan, context.passes_off);
-    most = std::max(most, within(room, plan, device, options, context).bytes_after);
+    Plan plan = step_plan(method, i, phases[i].steps, options, context.passes_off);
+    const RecomputeReport report =
+        recompute_within(room, plan, device, options, context.passes_off, context.team.size());
+    most = std::max(most, report.bytes_after);
   }
   check_room(most, room, options, context);
 }

@@ -1,10 +1,22 @@
 // A training step within the memory that is left of the limit.
 #pragma once
+#include <set>
+#include <string>
+
 #include "engine/passes/recompute.h"
 #include "models/method/method.h"
 #include "models/training/fit_options.h"
 
 namespace tessera {
+
+// The plan of one phase's step of `steps` as it runs: recorded, in the options' precision, through all passes but those
+// that are off.
+Plan step_plan(const Method& method, size_t phase, int64_t steps, const FitOptions& options,
+               const std::set<std::string>& passes_off);
+
+// Recomputation as the options ask for it, to take at most `room` bytes on the device.
+RecomputeReport recompute_within(int64_t room, Plan& plan, const Device& device, const FitOptions& options,
+                                 const std::set<std::string>& passes_off, int threads);
 
 // Makes values again where the options ask for it or the limit has no room for them, and tells so. Error(memory) before
 // any allocation if the step does not fit even so, with the limit that has room for it.

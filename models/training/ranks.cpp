@@ -21,7 +21,8 @@ namespace {
 // What rank 0 has the others do next.
 struct Command {
   enum What : int64_t { open, run, repeat, end } what;
-  int64_t phase = 0, steps = 0, step = 0;  // open: of the phase, and the one it is at · run, repeat: so many steps
+  int64_t phase = 0, steps = 0,
+          step = 0;  // open: of the phase, and the one it is at · run, repeat: their number of steps
 };
 
 // Rank 0 may be busy for long between two commands.
@@ -54,17 +55,11 @@ void repeat(Communicator& rank, Program& program) {
 
 std::unique_ptr<Program> training_program(const Method& method, size_t phase, int64_t steps, const FitOptions& options,
                                           const RunContext& context, const Communicator& rank, double& flops) {
-  Plan plan;
-  Recorder r(plan);
-  method.record_training(r, phase, steps);
+  Plan plan = step_plan(method, phase, steps, options, context.passes_off);
+  flops = flops_of(plan);  // what calibration may take as well, which no number of ranks changes
+  if (options.ranks.shards > 0) shard(plan, {options.ranks.shards, rank.size(), rank.rank(), rank.wires()});
   Device& device = options.device ? *options.device : Device::processor();
-  plan.precision = choose_precision(options.precision, device).precision;
-  const auto reports = optimise(plan, context.passes_off);
-  const bool cut = options.ranks.shards > 0;
-  if (cut) shard(plan, {options.ranks.shards, rank.size(), rank.rank(), rank.wires()});
-  const RecomputeReport fitted = fit_to_memory(plan, device, options, context);
-  // what calibration may take as well, which no number of ranks changes
-  flops = !cut ? fitted.flops_before : reports.empty() ? 0 : reports.back().flops_after;
+  fit_to_memory(plan, device, options, context);
   auto program = std::make_unique<Program>(std::move(plan), device, context.team, context.seed,
                                            wanted(context.passes_off, "liveness"));
   method.bind(*program);

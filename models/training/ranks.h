@@ -14,7 +14,7 @@
 
 namespace tessera {
 
-// The training plan of a phase with so many steps, as one rank runs it. `flops`: of a step of all ranks.
+// The training plan of a phase of `steps` steps, as one rank runs it. `flops`: of a step of all ranks.
 std::unique_ptr<Program> training_program(const Method& method, size_t phase, int64_t steps, const FitOptions& options,
                                           const RunContext& context, const Communicator& rank, double& flops);
 
