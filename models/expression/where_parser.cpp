@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "engine/error.h"
+#include "engine/text/ascii.h"
 
 namespace tessera {
 namespace {
@@ -15,14 +16,11 @@ namespace {
 constexpr size_t kContext = 100;  // bytes of the expression shown on either side of an error
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' || c == '\v'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_word(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
          static_cast<unsigned char>(c) >= 0x80;
 }
 bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 }  // namespace
 

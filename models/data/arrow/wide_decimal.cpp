@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "engine/text/ascii.h"
+
 namespace tessera {
 namespace {
 
@@ -36,8 +38,6 @@ void multiply_add(std::array<uint64_t, 4>& limb, uint64_t factor, uint64_t add) 
     carry >>= 64;
   }
 }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 

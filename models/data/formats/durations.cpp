@@ -4,14 +4,14 @@
 #include <cmath>
 #include <cstdint>
 
+#include "engine/text/ascii.h"
+
 namespace tessera {
 namespace {
 
 constexpr int64_t kMostHours = 100'000'000;
 constexpr double kMostSeconds = 1e12;
 constexpr double kPowers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Digits; false for none, or too many.
 bool read_whole(const char*& p, const char* end, int64_t& value) {

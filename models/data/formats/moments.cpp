@@ -4,14 +4,14 @@
 #include <bit>
 #include <cmath>
 
+#include "engine/text/ascii.h"
+
 namespace tessera {
 namespace {
 
 constexpr int64_t kSecondsOfDay = 86400;
 constexpr double kPowers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
 constexpr int kMostFraction = 6;  // a double holds microseconds of this era, not more
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Up to `most` digits; the number of digits read, 0 for none.
 int read_digits(const char*& p, const char* end, int most, int& value) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "engine/text/ascii.h"
 #include "models/data/formats/durations.h"
 #include "models/data/formats/moments.h"
 
@@ -14,7 +15,6 @@ namespace {
 constexpr int kMostDigits = 15;
 constexpr std::string_view kSeparators[] = {"", " ", "\xC2\xA0", "\xE2\x80\xAF", "'", "\xE2\x80\x99"};
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool starts(std::string_view text, std::string_view with) { return text.substr(0, with.size()) == with; }
 
 void append_quoted(std::string_view text, std::string& out) {

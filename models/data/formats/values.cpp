@@ -6,14 +6,13 @@
 #include <cmath>
 #include <cstring>
 
+#include "engine/text/ascii.h"
+
 namespace tessera {
 namespace {
 
 constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                               1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 
 bool equal_any_case(std::string_view text, std::string_view small) {
   if (text.size() != small.size() || text.empty() || lower(text[0]) != small[0]) return false;

@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "engine/text/ascii.h"
 #include "kernels/math/philox.h"
 #include "models/data/identifiers/identifier.h"
 #include "models/data/texts/characters.h"
@@ -29,7 +30,6 @@ constexpr uint64_t kRowsAhead = 100;
 constexpr char32_t kAny = 0x110000;  // in a shape: a letter or digit that varies
 constexpr uint32_t kSaltUse = 0;     // of Purpose::identifier; the others are in identifier.cpp
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool all_digits(std::string_view text) { return !text.empty() && std::all_of(text.begin(), text.end(), is_digit); }
 bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 

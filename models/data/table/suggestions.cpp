@@ -5,12 +5,12 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/text/ascii.h"
+
 namespace tessera {
 namespace {
 
 constexpr size_t kShown = 3, kCompared = 20'000, kLongest = 64;
-
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 // Changes of one character between two texts.
 int edit_distance(std::string_view a, std::string_view b) {

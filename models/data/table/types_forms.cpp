@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <string>
 
+#include "engine/text/ascii.h"
 #include "models/data/formats/durations.h"
 #include "models/data/formats/moments.h"
 #include "models/data/formats/number_format.h"
 
 namespace tessera {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 uint64_t hash_of(const NumberAffix& affix) {
   uint64_t hash = 14695981039346656037ull;  // FNV-1a

@@ -1,0 +1,9 @@
+// Characters of ASCII, whatever the locale.
+#pragma once
+
+namespace tessera {
+
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+inline char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+}  // namespace tessera
