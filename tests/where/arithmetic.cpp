@@ -3,8 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/error.h"
-#include "models/expression/where.h"
+#include "where/where_rows.h"
 
 namespace tessera {
 namespace {
@@ -42,28 +41,10 @@ Table orders() {
   return t;
 }
 
-std::string kept(const std::string& expression) {
-  const Table t = orders();
-  std::vector<char> keep;
-  std::vector<int64_t> failed;
-  match_where(parse_where(expression, t), t, keep, failed);
-  std::string rows;
-  for (size_t i = 0; i < keep.size(); ++i)
-    if (keep[i] != 0) rows += std::to_string(i);
-  return rows;
-}
+std::string kept(const std::string& expression) { return rows_kept(orders(), expression); }
 
 void expect_error(const std::string& expression, ErrorCode code, const std::vector<std::string>& fragments) {
-  try {
-    parse_where(expression, orders(), "--rule");
-    ADD_FAILURE() << expression << " was accepted";
-  } catch (const Error& e) {
-    const std::string said = e.what();
-    EXPECT_EQ(static_cast<int>(code), static_cast<int>(e.code())) << expression << ": " << said;
-    EXPECT_EQ(said.rfind("--rule: ", 0), 0u) << said;
-    for (const std::string& f : fragments)
-      EXPECT_NE(said.find(f), std::string::npos) << expression << " lacks \"" << f << "\":\n" << said;
-  }
+  expect_where_error(orders(), expression, "--rule", code, fragments);
 }
 
 TEST(WhereArithmetic, ComparesColumns) {

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "engine/error.h"
+#include "where/where_rows.h"
 
 using tessera::Column;
 using tessera::ColumnType;
@@ -57,28 +57,10 @@ Table people() {
   return t;
 }
 
-std::string kept(const std::string& expression) {
-  const Table t = people();
-  std::vector<char> keep;
-  std::vector<int64_t> failed;
-  const Where where = tessera::parse_where(expression, t);
-  match_where(where, t, keep, failed);
-  std::string rows;
-  for (size_t i = 0; i < keep.size(); ++i)
-    if (keep[i] != 0) rows += std::to_string(i);
-  return rows;
-}
+std::string kept(const std::string& expression) { return tessera::rows_kept(people(), expression); }
 
 void expect_error(const std::string& expression, ErrorCode code, const std::vector<std::string>& fragments) {
-  try {
-    tessera::parse_where(expression, people());
-    ADD_FAILURE() << expression << " was accepted";
-  } catch (const Error& e) {
-    EXPECT_EQ(static_cast<int>(code), static_cast<int>(e.code())) << expression << ": " << e.what();
-    for (const std::string& f : fragments)
-      EXPECT_NE(std::string(e.what()).find(f), std::string::npos) << expression << " lacks \"" << f << "\":\n"
-                                                                  << e.what();
-  }
+  tessera::expect_where_error(people(), expression, "--where", code, fragments);
 }
 
 }  // namespace
