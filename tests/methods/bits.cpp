@@ -9,12 +9,6 @@
 namespace tessera::whole {
 namespace {
 
-std::string file_of(const Model& m) {
-  const Folder folder;
-  m.save(folder / "model", false);
-  return read_bytes(folder / "model");
-}
-
 // A category, numbers with modes, a spike and missing values, an identifier, and a category whose rare values are drawn
 // row by row.
 Model fitted(uint64_t seed = 3, int threads = 2) {

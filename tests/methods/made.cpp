@@ -138,7 +138,7 @@ TEST(Made, RowsAreDrawnFromTheNetworksLaw) {
   }
 }
 
-// A column of so many levels that their products with the weights are not tabulated. Of drawn levels, the mean
+// A column of more levels than are tabulated with their products with the weights. Of drawn levels, the mean
 // probability is the mean of Σ p².
 TEST(Made, ALevelOfManyIsSeenByTheColumnsAfterIt) {
   const std::vector<int> widths{9000, 3};

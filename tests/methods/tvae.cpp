@@ -9,12 +9,6 @@
 namespace tessera::whole {
 namespace {
 
-std::string file_of(const Model& m) {
-  const Folder folder;
-  m.save(folder / "model", false);
-  return read_bytes(folder / "model");
-}
-
 Model fitted(uint64_t seed = 3, int threads = 2, const std::string& preset = "best") {
   FitOptions o = quick_tvae(25, 100, preset);
   o.seed = seed;

@@ -14,12 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string file_of(const Model& m) {
-  const Folder folder;
-  m.save(folder / "model", false);
-  return read_bytes(folder / "model");
-}
-
 struct Case {
   const char* method;
   Tier calibrate = Tier::off;

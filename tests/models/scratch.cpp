@@ -37,11 +37,6 @@ Table mixed() {
   return table(std::move(columns));
 }
 
-std::string file_of(const Model& m) {
-  const std::string bytes = m.bytes();
-  return bytes;
-}
-
 // As users do: rows come as a stream, and the table is made under the limit.
 Model fit_within(const FitOptions& o, const std::shared_ptr<MemoryLimit>& limit, int threads) {
   Team team(threads, limit);
@@ -71,12 +66,12 @@ INSTANTIATE_TEST_SUITE_P(Methods, ScratchFit, testing::Values("ctgan", "tvae"),
                          [](const auto& c) { return std::string(c.param); });
 
 TEST_P(ScratchFit, IsTheFitInMemoryBitForBit) {
-  const std::string whole = file_of(fit_within(options(), nullptr, 2));
+  const std::string whole = fit_within(options(), nullptr, 2).bytes();
   // Everything in scratch; then some of it, where that falls within an array's growth.
   for (const int64_t room : {int64_t{1}, int64_t{1} << 20}) {
     const auto limit = std::make_shared<MemoryLimit>(0, folder_.string());
     const MemoryShare taken(limit, MemoryLimit::kArraysByDefault - room, "other arrays", true);
-    EXPECT_TRUE(file_of(fit_within(options(), limit, room == 1 ? 1 : 3)) == whole) << room << " bytes in memory";
+    EXPECT_TRUE(fit_within(options(), limit, room == 1 ? 1 : 3).bytes() == whole) << room << " bytes in memory";
     EXPECT_TRUE(fs::is_empty(folder_));
     EXPECT_EQ(limit->held(), MemoryLimit::kArraysByDefault - room) << "all is given back";
   }

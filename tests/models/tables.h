@@ -258,6 +258,12 @@ inline std::string read_bytes(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
+// The file of a model as users save it.
+inline std::string file_of(const Model& m) {
+  const Folder folder;
+  m.save(folder / "model", false);
+  return read_bytes(folder / "model");
+}
 inline void write_bytes(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc)
       .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));

@@ -8,12 +8,6 @@
 namespace tessera::whole {
 namespace {
 
-std::string file_of(const Model& m) {
-  const Folder folder;
-  m.save(folder / "model", false);
-  return read_bytes(folder / "model");
-}
-
 FitOptions options_of(const std::string& method) {
   FitOptions o = method == "tvae" ? quick_tvae(3, 96) : method == "made" ? quick_made(3) : quick(3, 96);
   if (method == "ctgan") o.as<CtganConfig>().pac = 4;
