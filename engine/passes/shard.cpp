@@ -84,7 +84,7 @@ class Sharder {
   // ---- the cut ----------------------------------------------------------------------------------
   int first_shard() const { return cut_.rank * own_shards(); }
   int own_shards() const { return cut_.shards / cut_.ranks; }
-  // Where shard `s` of a stretch of so many rows begins.
+  // Where shard `s` of a stretch of `rows` rows begins.
   int64_t begin(int64_t rows, int s) const { return rows / units_ * (units_ * s / cut_.shards); }
   int64_t own_begin(int64_t rows) const { return begin(rows, first_shard()); }
   int64_t own_rows(int64_t rows) const { return begin(rows, first_shard() + own_shards()) - own_begin(rows); }
@@ -431,7 +431,7 @@ class Sharder {
   }
 
   // ---- sequences --------------------------------------------------------------------------------
-  // Rows of a tensor that lies tile by tile follow its sequences: so many rows each tile.
+  // Rows of a tensor that lies tile by tile follow its sequences: each tile has the same number of rows.
   void sequences(const Node& x) {
     const Traits t = traits(x);
     const int64_t count =

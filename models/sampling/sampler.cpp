@@ -471,7 +471,7 @@ class Rows : public RowStream {
     return std::find(shown.begin(), shown.end(), column) != shown.end();
   }
 
-  // Which of so many rows, each with a value of one column as `show` gives it, meet the terms.
+  // Which of `rows` rows, each with a value of one column as `show` gives it, meet the terms.
   template <class Show>
   std::vector<char> meeting(const Where& terms, int64_t rows, Show&& show) const {
     const RowLayout& layout = model_->encoder.layout();

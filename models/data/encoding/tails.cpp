@@ -17,7 +17,7 @@ constexpr std::array<double, 4> kRowsFromEnd{3, 1.5, 0.8, 0.5};
 // How far numbers of the outermost kTailRows lie beyond the next one: P(excess > x) = (1 + shape·x/scale)^(−1/shape).
 struct Excess {
   double scale, shape;
-  // Of which so many of kTailRows are larger.
+  // The excess that this number of the kTailRows exceed.
   double at(double rows) const {
     const double ratio = kTailRows / rows;
     return std::abs(shape) < 1e-6 ? scale * std::log(ratio) : scale / shape * (std::pow(ratio, shape) - 1);

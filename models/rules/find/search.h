@@ -57,7 +57,7 @@ class RuleSearch {
     return e;
   }
 
-  // Whether so many rows that keep a rule are more than chance gives one of `tried` rules.
+  // Whether this number of rows that keep a rule exceeds what chance gives one of `tried` rules.
   static bool beyond_chance(int64_t rows, double chance, double tried);
 
  private:
