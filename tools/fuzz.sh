@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs every fuzzer for a while, each from its committed corpus and from what earlier runs found (build/fuzz/corpus).
-#   bash tools/fuzz.sh [seconds for each, default 600] [names: csv types where model arrow calls]
+#   bash tools/fuzz.sh [seconds for each, default 600] [names: csv json types where model arrow calls]
 # FUZZ_SEED=n makes a run that can be repeated; without it every run goes ways of its own.
 # What one finds lies in build/fuzz/found; a file put into tests/fuzz/corpus/<name>/ is tried by every build from then on.
 set -euo pipefail
@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 seconds=${1:-600}
 shift || true
 names=("$@")
-(( ${#names[@]} )) || names=(csv types where model arrow calls)
+(( ${#names[@]} )) || names=(csv json types where model arrow calls)
 
 if ! echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' | clang++ -fsanitize=fuzzer,address -x c++ - -o /dev/null 2> /dev/null; then
   echo "fuzz: clang++ with libFuzzer is not here (apt-get install clang libclang-rt-dev): nothing was fuzzed" >&2

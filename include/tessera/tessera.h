@@ -545,8 +545,8 @@ TESSERA_API tessera_status tessera_csv_write(const tessera_context* context, str
 
 /* ---- Files of any kind --------------------------------------------------------------------------- */
 
-/* Reads a table from a file, or from several with the same columns in the same order, one after the other: CSV, Parquet
- * or Arrow IPC, recognized by their first bytes.
+/* Reads a table from a file, or from several with the same columns in the same order, one after the other: CSV, JSON,
+ * either compressed, Parquet or Arrow IPC (docs/data/files.md).
  *   paths     `count` of them; a name with * ? [ ] that is not a file means the files it matches, sorted; "-" is
  *             standard input (CSV)
  *   options   how CSV files are read; max_rows and sample_seed for others, whose columns have types
@@ -558,7 +558,7 @@ TESSERA_API tessera_status tessera_table_open(const tessera_context* context, co
                                               const tessera_csv_options* options, struct ArrowArrayStream* rows);
 
 /* Writes rows in the format of the path's extension: .parquet · .arrow, .feather or .ipc (Arrow IPC file) · .arrows
- * (Arrow IPC stream) · all others as tessera_csv_write().
+ * (Arrow IPC stream) · .json, .jsonl, .csv and others of docs/data/files.md, also with .gz or .zst.
  * Atomic; one row group in memory. Consumes rows. Errors: as tessera_csv_write(); UNSUPPORTED without the plugin. */
 TESSERA_API tessera_status tessera_table_write(const tessera_context* context, struct ArrowArrayStream* rows,
                                                const char* path, const tessera_csv_write_options* options);

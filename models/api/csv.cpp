@@ -12,8 +12,10 @@
 #include "models/data/csv/example.h"
 #include "models/data/csv/reader.h"
 #include "models/data/csv/writer.h"
+#include "models/data/files/json_writer.h"
 #include "models/data/files/schema_file.h"
 #include "models/data/files/table_file.h"
+#include "models/data/text_endings.h"
 
 using namespace tessera;
 using namespace tessera::api;
@@ -65,7 +67,11 @@ void open_csv(const tessera_context* context, const std::vector<std::string>& pa
     csv.like = &like;
     csv.more_columns = o.more_columns != 0;
   }
-  for (const std::string& path : paths) check_is_text(path);
+  for (const std::string& path : paths) {
+    check_is_text(path);
+    if (text_ending(path).json && (o.delimiter != 0 || o.header != TESSERA_HEADER_DETECT))
+      throw Error(ErrorCode::usage, path + ": --delimiter and --header are for CSV files.");
+  }
   Call call(context);
   csv_open(csv, call.team(), call.monitor(), &out);
 }
@@ -77,16 +83,21 @@ bool is_like_input(const tessera_csv_write_options& o) {
   return format != "plain";
 }
 
-void write_csv(const tessera_context* context, ArrowArrayStream* rows, const char* path,
-               const tessera_csv_write_options& o) {
+void write_text(const tessera_context* context, ArrowArrayStream* rows, const char* path,
+                const tessera_csv_write_options& o) {
   CsvWriteOptions csv;
   csv.path = path;
   csv.overwrite = o.overwrite != 0;
   if (o.delimiter != '\0') csv.delimiter = checked_delimiter(o.delimiter);
   else csv.delimiter = delimiter_of(path);
   csv.like_input = is_like_input(o);
+  const TextEnding ending = text_ending(path);
+  csv.compression = ending.compression;
+  if (ending.json && o.delimiter != '\0')
+    throw Error(ErrorCode::usage, fmt::format("{}: --delimiter is for CSV files.", path));
   Call call(context);
-  const CsvWritten written = csv_write(rows, csv, call.monitor());
+  const CsvWritten written =
+      ending.json ? json_write(rows, csv, ending.lines, call.monitor()) : csv_write(rows, csv, call.monitor());
   if (o.written != nullptr) *o.written = written.rows;
 }
 
@@ -104,7 +115,7 @@ tessera_status tessera_csv_write(const tessera_context* context, ArrowArrayStrea
                                  const tessera_csv_write_options* options) {
   return guarded([&] {
     IncomingRows incoming(rows, "rows");
-    write_csv(context, incoming.get(), &required(path, "path"), read_options(options));
+    write_text(context, incoming.get(), &required(path, "path"), read_options(options));
   });
 }
 
@@ -123,9 +134,10 @@ tessera_status tessera_table_open(const tessera_context* context, const char* co
       return (kind_of_input(name) == FileKind::csv) != csv;
     });
     if (other != names.end())
-      throw Error(ErrorCode::usage,
-                  fmt::format("{} is a CSV file and {} is not: files that are read together must have the same format.",
-                              csv ? names[0] : *other, csv ? *other : names[0]));
+      throw Error(
+          ErrorCode::usage,
+          fmt::format("{} is a text file and {} is not: files that are read together must have the same format.",
+                      csv ? names[0] : *other, csv ? *other : names[0]));
     if (o.max_rows < 0)
       throw Error(ErrorCode::usage, fmt::format("--max-rows {}: it must be 0 (all) or more.", o.max_rows));
     if (o.max_rows > 0 && csv)
@@ -136,7 +148,7 @@ tessera_status tessera_table_open(const tessera_context* context, const char* co
         o.header != TESSERA_HEADER_DETECT || text_or(o.schema, "") != "")
       throw Error(ErrorCode::usage,
                   names[0] +
-                      ": --types, --schema, --missing, --delimiter and --header are for CSV files; the columns "
+                      ": --types, --schema, --missing, --delimiter and --header are for text files; the columns "
                       "of this file have types. Cast them in the file.");
     const auto call = std::make_shared<Call>(context);
     call->monitor().check_cancelled("read");
@@ -156,7 +168,7 @@ tessera_status tessera_table_write(const tessera_context* context, ArrowArrayStr
   return guarded([&] {
     IncomingRows incoming(rows, "rows");
     const tessera_csv_write_options o = read_options(options);
-    if (kind_of_output(&required(path, "path")) == FileKind::csv) return write_csv(context, incoming.get(), path, o);
+    if (kind_of_output(&required(path, "path")) == FileKind::csv) return write_text(context, incoming.get(), path, o);
     if (o.delimiter != '\0') throw Error(ErrorCode::usage, fmt::format("{}: --delimiter is for CSV files.", path));
     Call call(context);
     call.monitor().check_cancelled("write");

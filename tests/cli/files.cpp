@@ -107,6 +107,30 @@ TEST_F(Files, RowsComeBackFromEveryKindOfFile) {
   EXPECT_FALSE(exists("t.parquet"));
 }
 
+TEST_F(Files, TextIsWrittenAsItsEndingSays) {
+  example(300);
+  untrained("people.csv");
+  must({"sample", "m.tessera", "--rows", "200", "--output", "s.csv", "--quiet"});
+  const std::string rows = page("s.csv");
+  for (const char* name : {"s.csv.gz", "s.csv.zst", "s.json", "s.jsonl", "s.ndjson.gz"}) {
+    must({"sample", "m.tessera", "--rows", "200", "--output", name, "--quiet"});
+    EXPECT_EQ(page(name), rows) << name;
+    must({"fit", name, "--model", "again.tessera", "--epochs", "0", "--quiet", "--force"});
+  }
+  for (const char* name : {"s.xlsx", "s.parquet.gz", "t.2024"}) {
+    const Outcome o = run({"sample", "m.tessera", "--rows", "5", "--output", name});
+    EXPECT_EQ(o.code, 2) << o.err;
+    EXPECT_HAS(o.err, ".jsonl");
+    EXPECT_FALSE(exists(name));
+  }
+  EXPECT_EQ(run({"sample", "m.tessera", "--rows", "5", "--output", "t.json", "--delimiter", ";"}).code, 2);
+  EXPECT_EQ(run({"inspect", "s.json", "--header", "no"}).code, 2);
+  write("cut.csv.gz", read("s.csv.gz").substr(0, 500));
+  const Outcome cut = run({"inspect", "cut.csv.gz"});
+  EXPECT_EQ(cut.code, 3);
+  EXPECT_HAS(cut.err, "cut.csv.gz: the gzip file is damaged at byte 500");
+}
+
 TEST_F(Files, SeveralParquetFilesAreOneTable) {
   if (!plugin()) GTEST_SKIP() << "this build has no libtessera_arrow.so";
   example(400);

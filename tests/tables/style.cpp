@@ -91,22 +91,26 @@ TEST(Style, OddFilesAreReadWithALineOfLog) {
 }
 
 TEST(Style, EndingsThatAreNotWritten) {
-  for (const char* path : {"a.json", "a.CSV.GZ", "a.csv.zst", "a.xlsx"}) {
+  for (const char* path : {"a.xml", "a.parquet.gz", "a.csv.bz2", "a.xlsx", "a.2024", "b/a.tessera"}) {
     try {
       kind_of_output(path);
       ADD_FAILURE() << path;
-    } catch (const Error& e) { expect_parts(e, ErrorCode::usage, {path, ".csv, .tsv, .parquet"}); }
+    } catch (const Error& e) { expect_parts(e, ErrorCode::usage, {path, ".csv, .tsv, .txt, .json"}); }
   }
   EXPECT_EQ(kind_of_output("a.Parquet"), FileKind::parquet);
-  EXPECT_EQ(kind_of_output("json"), FileKind::csv);
+  for (const char* path : {"json", "a.json", "a.CSV.GZ", "a.jsonl.zst", "a.b/c", "-", ".hidden", "/dev/null", "a.txt"})
+    EXPECT_EQ(kind_of_output(path), FileKind::csv) << path;
   EXPECT_EQ(delimiter_of("a.tsv"), '\t');
+  EXPECT_EQ(delimiter_of("a.tsv.gz"), '\t');
   EXPECT_EQ(delimiter_of("a.csv"), '\0');
 }
 
 TEST(Style, FilesThatAreNoText) {
   const Folder folder;
-  for (const auto& [bytes, what] : {std::pair{std::string("\x1F\x8B\x08"), "gzip -dc"},
-                                    {std::string("\x28\xB5\x2F\xFD\x00", 5), "zstd -dc"},
+  for (const auto& [bytes, what] : {std::pair{std::string("BZh9"), "bzip2 -dc"},
+                                    {std::string("\xFD"
+                                                 "7zXZ"),
+                                     "xz -dc"},
                                     {std::string("PK\x03\x04"), "spreadsheet"}}) {
     try {
       check_is_text(folder.write("t.csv", bytes));

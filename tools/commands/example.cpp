@@ -38,7 +38,10 @@ void add_example(Program& program) {
   CLI::App* command = program.add(
       "example", "Writes an example table with known dependences: mixtures, skewed categories, dates, missing values");
   auto a = std::make_shared<Arguments>();
-  command->add_option("output", a->output, "CSV, .parquet or .arrow file, or - for CSV on standard output")->required();
+  command
+      ->add_option("output", a->output,
+                   "CSV, .json, .parquet or other file by its ending, or - for CSV on standard output")
+      ->required();
   command->add_option("--rows", a->rows, "How many rows")->check(whole_number(0))->capture_default_str();
   command->add_option("--seed", a->seed, "The same seed gives the same table")->capture_default_str();
   command->add_flag("--force", a->force, "Replace an existing output");

@@ -85,12 +85,13 @@ CsvFrame find_frame(const CsvSource& source, const CsvOptions& options, const Cs
   check_encoding(source);
   CsvFrame frame;
   const char *const text = skip_byte_order_mark(source), *const end = source.end();
-  const char* const begin = skip_delimiter_line(text, end, frame.delimiter);
-  if (options.delimiter != 0) frame.delimiter = options.delimiter;
+  const char* const begin = source.is_json() ? text : skip_delimiter_line(text, end, frame.delimiter);
+  if (source.is_json()) frame.delimiter = ',';
+  else if (options.delimiter != 0) frame.delimiter = options.delimiter;
   else if (begin == text) frame.delimiter = find_delimiter(begin, end);
   const bool repeated = first != nullptr && repeats_names(begin, end, frame.delimiter, first->names);
   const bool header =
-      options.header == CsvOptions::Header::yes ||
+      source.is_json() || options.header == CsvOptions::Header::yes ||
       (options.header == CsvOptions::Header::automatic && (repeated || find_header(begin, end, frame.delimiter)));
 
   CsvScanner scanner(begin, end, frame.delimiter);
@@ -120,8 +121,9 @@ CsvFrame find_frame(const CsvSource& source, const CsvOptions& options, const Cs
     style.byte_order_mark = text != source.begin();
     style.delimiter_line = begin != text;
     style.unnamed_first = header && unnamed_first;
+    style.json = source.is_json();
     frame.style = style.text();
-    frame.unnamed_last = header && unnamed_last;
+    frame.unnamed_last = header && unnamed_last && !source.is_json();
   }
   if (first != nullptr && !header && frame.names.size() == first->names.size()) frame.names = first->names;
   if (first != nullptr && frame.names != first->names)
@@ -208,7 +210,7 @@ std::vector<ColumnPlan> plan_columns(const CsvFrame& frame, const CsvOptions& op
 }
 
 struct Refusal {
-  int64_t line;
+  int64_t line, row;
   size_t column;
   Fill why;
   std::string value;
@@ -263,8 +265,8 @@ class Filler {
     source_->check_whole();
     for (const auto& r : refused)
       if (r)
-        fail_fill(r->why, source_->name() + ':' + std::to_string(r->line), frame_->names[r->column], r->value,
-                  plans_[r->column]);
+        fail_fill(r->why, source_->place(r->line, r->row - survey_->chunks[0].first_row), frame_->names[r->column],
+                  r->value, plans_[r->column]);
     team.for_each(static_cast<int64_t>(plans_.size()), [&](int64_t j) {
       if (!is_numeric(plans_[static_cast<size_t>(j)].type)) join_codes(first, count, static_cast<size_t>(j));
     });
@@ -290,7 +292,7 @@ class Filler {
           const std::string_view text = csv_text(fields[j], scratch);
           const Fill fill = fill_cell(text, plans_[j], missing_, row, table_.columns[j], dictionaries[j]);
           if (fill == Fill::ok) continue;
-          refused = Refusal{chunk.first_line + scanner.line(), j, fill, std::string(text)};
+          refused = Refusal{chunk.first_line + scanner.line(), row, j, fill, std::string(text)};
           return;
         }
         ++row;
@@ -394,7 +396,7 @@ Table csv_read(const CsvOptions& options, Team& team, const Monitor& monitor) {
   int64_t rows = 0;
   for (size_t k = 0; k < parts.size(); ++k) {
     Part& part = parts[k];
-    part.source = std::make_unique<CsvSource>(k == 0 ? options.path : options.also[k - 1], monitor);
+    part.source = std::make_unique<CsvSource>(k == 0 ? options.path : options.also[k - 1], monitor, team.limit());
     bytes += static_cast<double>(part.source->end() - part.source->begin());
     part.frame = find_frame(*part.source, options, k == 0 ? nullptr : &parts[0].frame);
     if (k == 0) {

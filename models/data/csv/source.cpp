@@ -7,7 +7,10 @@
 #include <cerrno>
 #include <cstring>
 
+#include "engine/storage/compression.h"
 #include "engine/storage/files.h"
+#include "models/data/json/records.h"
+#include "models/data/text_endings.h"
 
 namespace tessera {
 namespace {
@@ -24,7 +27,7 @@ char* allocate(size_t bytes, const std::string& name) {
 
 }  // namespace
 
-CsvSource::CsvSource(const std::string& path, const Monitor& monitor)
+CsvSource::CsvSource(const std::string& path, const Monitor& monitor, const std::shared_ptr<MemoryLimit>& limit)
     : name_(path == "-" ? "standard input" : path), file_(open_to_read(path)) {
   struct stat info {};
   ::fstat(file_.get(), &info);
@@ -37,10 +40,59 @@ CsvSource::CsvSource(const std::string& path, const Monitor& monitor)
   if (begin_ == end_)
     throw Error(ErrorCode::data,
                 name_ + ": the file is empty.\n  A table needs a header row and at least one row of values.");
+  convert(path, monitor, limit);
 }
 
-CsvSource::~CsvSource() {
+CsvSource::~CsvSource() { free_read(); }
+
+void CsvSource::free_read() {
   if (memory_ != nullptr) ::munmap(memory_, capacity_);
+  memory_ = nullptr, capacity_ = 0;
+}
+
+std::string CsvSource::place(int64_t line, int64_t row) const {
+  return is_json_ ? name_ + ": record " + std::to_string(row + 1) : name_ + ':' + std::to_string(line);
+}
+
+void CsvSource::keep(Bulk<char> text) {
+  check_whole();
+  text_ = std::move(text);
+  free_read();
+  begin_ = text_.data(), end_ = begin_ + text_.size();
+}
+
+void CsvSource::convert(const std::string& path, const Monitor& monitor, const std::shared_ptr<MemoryLimit>& limit) {
+  const auto raw = [&] { return std::string_view(begin_, static_cast<size_t>(end_ - begin_)); };
+  const auto filled = [&](Bulk<char>& text) {
+    return [&](std::string_view bytes) {
+      monitor.check_cancelled("read");
+      text.insert(text.end(), bytes.begin(), bytes.end());
+      if (text.in_scratch()) text.relax();
+    };
+  };
+  const TextEnding ending = text_ending(path);
+  const Compression compression = compression_of(raw());
+  try {
+    if (ending.compression != Compression::none && compression != ending.compression)
+      throw Error(ErrorCode::data,
+                  name_ + ": its ending means " + tessera::name(ending.compression) +
+                      ", but it does not begin like such a file.\n  Copy or download it again, or give "
+                      "it the ending of what it holds.");
+    if (compression != Compression::none) {
+      Bulk<char> text(limit, "the text of a compressed file");
+      decompress(compression, raw(), name_, filled(text));
+      if (text.empty()) throw Error(ErrorCode::data, name_ + ": the compressed file is empty.\n  A table needs rows.");
+      keep(std::move(text));
+    }
+    is_json_ = ending.json || (path == "-" && begins_like_json(raw()));
+    if (!is_json_) return;
+    Bulk<char> text(limit, "the text of a JSON file");
+    records_as_csv(raw(), name_, monitor, filled(text));
+    keep(std::move(text));
+  } catch (const Error&) {
+    check_whole();  // a file that was truncated meanwhile is not a damaged one
+    throw;
+  }
 }
 
 void CsvSource::fail_changed() const {
@@ -51,7 +103,7 @@ void CsvSource::fail_changed() const {
 }
 
 void CsvSource::check_whole() const {
-  if (mapping_.cut_short()) fail_changed();
+  if (text_.empty() && mapping_.cut_short()) fail_changed();
 }
 
 void CsvSource::read_whole(int file, const Monitor& monitor) {
@@ -88,6 +140,10 @@ void CsvSource::read_whole(int file, const Monitor& monitor) {
 }
 
 void CsvSource::release_behind(const char* until, bool for_good) {
+  if (!text_.empty()) {
+    if (until == end_) text_.relax();
+    return;
+  }
   constexpr size_t kPage = size_t{1} << 16;  // a multiple of every page size in use
   char* const start = memory_ == nullptr ? mapping_.data() : memory_;
   if (memory_ != nullptr && !for_good) return;

@@ -1,10 +1,13 @@
-// The bytes of a CSV file: a regular file is mapped, a pipe or device is read into memory.
+// The text of a CSV file: a regular file is mapped, a pipe or device is read into memory. A file that is compressed is
+// decompressed, and JSON becomes CSV, into memory or scratch.
 #pragma once
 #include <cstddef>
+#include <memory>
 #include <string>
 
 #include "engine/run/monitor.h"
 #include "engine/storage/files.h"
+#include "engine/storage/spill_vector.h"
 #include "models/data/csv/file_mapping.h"
 
 namespace tessera {
@@ -12,13 +15,17 @@ namespace tessera {
 class CsvSource {
  public:
   // "-" is standard input. Throws Error(io) for what cannot be opened or read (missing file, directory, permission),
-  // Error(data) for an empty file.
-  CsvSource(const std::string& path, const Monitor& monitor);
+  // Error(data) for an empty file, as decompress() and records_as_csv() for compressed files and JSON.
+  // `limit`: of what is decompressed or converted; null: none.
+  CsvSource(const std::string& path, const Monitor& monitor, const std::shared_ptr<MemoryLimit>& limit = nullptr);
   ~CsvSource();
   CsvSource(const CsvSource&) = delete;
   CsvSource& operator=(const CsvSource&) = delete;
 
   const std::string& name() const { return name_; }  // the name for messages
+  // Where a row stands, for messages: the line of the text, or the number of a JSON record. `row`: from 0, in it.
+  std::string place(int64_t line, int64_t row) const;
+  bool is_json() const { return is_json_; }
   const char* begin() const { return begin_; }
   const char* end() const { return end_; }
 
@@ -33,12 +40,17 @@ class CsvSource {
 
  private:
   void read_whole(int file, const Monitor& monitor);
+  void free_read();
+  void convert(const std::string& path, const Monitor& monitor, const std::shared_ptr<MemoryLimit>& limit);
+  void keep(Bulk<char> text);
 
   std::string name_;
   Descriptor file_;
   FileMapping mapping_;     // of a file; else
   char* memory_ = nullptr;  // what was read
   size_t capacity_ = 0;     // and how much it may be
+  Bulk<char> text_;         // what was decompressed or converted; else empty
+  bool is_json_ = false;
   const char* begin_ = nullptr;
   const char* end_ = nullptr;
   size_t released_ = 0;  // bytes released in this pass

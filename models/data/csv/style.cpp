@@ -66,10 +66,15 @@ CsvStyle find_style(const char* begin, const char* end, char delimiter, bool hea
 }
 
 std::string CsvStyle::text() const {
-  return nlohmann::json{{"delimiter", std::string(1, delimiter)}, {"line_end", line_end},
-                        {"byte_order_mark", byte_order_mark},     {"delimiter_line", delimiter_line},
-                        {"unnamed_first", unnamed_first},         {"quoted_header", quoted_header},
-                        {"quoted_missing", quoted_missing},       {"quoted", quoted}}
+  return nlohmann::json{{"delimiter", std::string(1, delimiter)},
+                        {"line_end", line_end},
+                        {"byte_order_mark", byte_order_mark},
+                        {"delimiter_line", delimiter_line},
+                        {"unnamed_first", unnamed_first},
+                        {"quoted_header", quoted_header},
+                        {"quoted_missing", quoted_missing},
+                        {"quoted", quoted},
+                        {"json", json}}
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -87,6 +92,7 @@ CsvStyle CsvStyle::parse(const std::string& text) {
   if (line_end == "\r\n" || line_end == "\r") style.line_end = line_end;
   style.byte_order_mark = flag("byte_order_mark"), style.delimiter_line = flag("delimiter_line");
   style.unnamed_first = flag("unnamed_first");
+  style.json = flag("json");
   style.quoted_header = flag("quoted_header"), style.quoted_missing = flag("quoted_missing");
   if (json.contains("quoted") && json["quoted"].is_array())
     for (const auto& name : json["quoted"])

@@ -13,6 +13,7 @@ struct CsvStyle {
   bool delimiter_line = false;  // "sep=;" before the header, as Excel writes it
   bool unnamed_first = false;   // the first column, an index, has no name in the header
   bool quoted_header = false;
+  bool json = false;                // the file was JSON: `quoted` are its columns of strings, and nothing else applies
   bool quoted_missing = false;      // "" for a missing value of a quoted column
   std::vector<std::string> quoted;  // columns whose values all stand in quotes, needed or not
 

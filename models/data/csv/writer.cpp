@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "engine/storage/files.h"
+#include "engine/storage/output_file.h"
 #include "models/data/arrow/import.h"
 #include "models/data/csv/style.h"
 #include "models/data/formats/moments.h"
@@ -114,7 +114,7 @@ class ColumnWriter {
 
 class TableWriter {
  public:
-  TableWriter(AtomicFile& file, CsvStyle style) : file_(file), style_(std::move(style)), buffer_(kBuffer) {}
+  TableWriter(OutputFile& file, CsvStyle style) : file_(file), style_(std::move(style)), buffer_(kBuffer) {}
 
   void header(const Table& table) {
     std::string line = style_.byte_order_mark ? "\xEF\xBB\xBF" : "";
@@ -159,7 +159,7 @@ class TableWriter {
     return buffer_.data();
   }
 
-  AtomicFile& file_;
+  OutputFile& file_;
   const CsvStyle style_;
   std::vector<char> buffer_;
 };
@@ -176,26 +176,24 @@ void check_delimiter(char delimiter) {
 
 CsvStyle style_for(const Table& schema, const CsvWriteOptions& options) {
   CsvStyle style = options.like_input ? CsvStyle::parse(schema.dialect) : CsvStyle{};
+  if (style.json) style = {};
   if (options.delimiter != 0) style.delimiter = options.delimiter;
   return style;
 }
 
-// Formats that other programs read without being told.
-void make_plain(Table& batch) {
-  for (Column& c : batch.columns) {
-    if (c.type == ColumnType::date) c.format = "%Y-%m-%d";
-    else if (c.type == ColumnType::datetime) c.format = plain_datetime(c.format);
-    else if (is_numeric(c.type) && c.format != "%g") c.format = plain_number(c.format);
-  }
-}
-
 }  // namespace
+
+void make_plain(Column& c) {
+  if (c.type == ColumnType::date) c.format = "%Y-%m-%d";
+  else if (c.type == ColumnType::datetime) c.format = plain_datetime(c.format);
+  else if (is_numeric(c.type) && c.format != "%g") c.format = plain_number(c.format);
+}
 
 CsvWritten csv_write(ArrowArrayStream* stream, const CsvWriteOptions& options, const Monitor& monitor) {
   Team alone(1);
   TableStream tables(stream, alone, monitor);
   if (options.delimiter != 0) check_delimiter(options.delimiter);
-  AtomicFile file(options.path, options.overwrite, options.fsync);
+  OutputFile file(options.path, options.overwrite, options.fsync, options.compression);
   TableWriter writer(file, style_for(tables.schema(), options));
   CsvWritten written;
   Table batch;
@@ -204,7 +202,8 @@ CsvWritten csv_write(ArrowArrayStream* stream, const CsvWriteOptions& options, c
   writer.header(tables.schema());
   for (; more; more = tables.next(batch)) {
     const int64_t before = written.rows;
-    if (!options.like_input) make_plain(batch);
+    if (!options.like_input)
+      for (Column& c : batch.columns) make_plain(c);
     writer.rows(batch, [&](int64_t rows) {
       monitor.report({"write", static_cast<double>(before + rows), 0, "rows", "", false});
     });

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/run/monitor.h"
+#include "engine/storage/compression.h"
 #include "models/data/csv/reader.h"
 #include "tessera/arrow.h"
 
@@ -17,12 +18,16 @@ struct CsvWriteOptions {
   // ISO 8601, and a plain file
   bool like_input = true;
   bool fsync = true;  // the bytes are synced when the call returns
+  Compression compression = Compression::none;
 };
 
 struct CsvWritten {
   int64_t rows = 0;
-  int64_t bytes = 0;
+  int64_t bytes = 0;  // of the file
 };
+
+// The format that other programs read without being told.
+void make_plain(Column& column);
 
 // Writes header and rows, UTF-8, "\n" at line ends, and always releases the stream. The file appears whole or not at
 // all: it is written under a temporary name in the same folder, then renamed; on any error that is removed and the

@@ -11,6 +11,7 @@
 #include "engine/storage/files.h"
 #include "models/data/files/plugin.h"
 #include "models/data/files/table_file.h"
+#include "models/data/text_endings.h"
 #include "models/training/checkpoint.h"
 
 namespace tessera {
@@ -80,7 +81,9 @@ void check_one(const FileUse& file) {
                     file.path, file.name));
   check_writable(file.path, file.overwrite || file.how == FileUse::How::checkpoint);
   if (file.how == FileUse::How::checkpoint) Checkpoints::check_ours(file.path);
-  if (file.how == FileUse::How::written && kind_of_output(file.path) != FileKind::csv) files_plugin(file.path.c_str());
+  if (file.how != FileUse::How::written) return;
+  if (kind_of_output(file.path) != FileKind::csv) files_plugin(file.path.c_str());
+  else check_compression(text_ending(file.path).compression, file.path);
 }
 
 }  // namespace

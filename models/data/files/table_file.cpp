@@ -15,6 +15,7 @@
 #include "models/data/arrow/holder.h"
 #include "models/data/arrow/metadata.h"
 #include "models/data/files/plugin.h"
+#include "models/data/text_endings.h"
 
 namespace tessera {
 namespace {
@@ -220,10 +221,10 @@ FileKind kind_of_input(const std::string& path) {
 
 namespace {
 
-bool ends_with(const std::string& path, std::string_view end) {
-  if (path.size() <= end.size()) return false;
-  return std::equal(end.rbegin(), end.rend(), path.rbegin(),
-                    [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b + 32 : b); });
+// A pipe or a device: its name says nothing.
+bool is_stream(const std::string& path) {
+  std::error_code none;
+  return path == "-" || std::filesystem::is_other(path, none);
 }
 
 }  // namespace
@@ -232,20 +233,22 @@ FileKind kind_of_output(const std::string& path) {
   if (ends_with(path, ".parquet")) return FileKind::parquet;
   if (ends_with(path, ".arrow") || ends_with(path, ".feather") || ends_with(path, ".ipc")) return FileKind::arrow_file;
   if (ends_with(path, ".arrows")) return FileKind::arrow_stream;
-  for (const char* other : {".json", ".jsonl", ".ndjson", ".gz", ".zst", ".bz2", ".xz", ".zip", ".xlsx", ".xls", ".ods",
-                            ".html", ".xml", ".db", ".sqlite"})
-    if (ends_with(path, other))
-      throw Error(ErrorCode::usage, fmt::format("{}: files that end in {} are not written.\n  Endings are .csv, .tsv, "
-                                                ".parquet, .arrow, .feather, .ipc and .arrows; any other is a CSV "
-                                                "file.{}",
-                                                path, other,
-                                                std::string_view(other) == ".gz" || std::string_view(other) == ".zst"
-                                                    ? " Compress it with: tessera sample … --output - | gzip"
-                                                    : ""));
-  return FileKind::csv;
+  const TextEnding ending = text_ending(path);
+  const std::string_view plain = ending.plain, file = plain.substr(plain.rfind('/') + 1);
+  const size_t dot = file.rfind('.');
+  if (dot == file.npos || dot == 0 || is_stream(path)) return FileKind::csv;
+  for (const char* known : {".csv", ".tsv", ".tab", ".txt", ".json", ".jsonl", ".ndjson"})
+    if (ends_with(plain, known)) return FileKind::csv;
+  throw Error(ErrorCode::usage,
+              fmt::format("{}: files that end in {} are not written.\n  Endings are .csv, .tsv, .txt, .json, .jsonl, "
+                          "each also with .gz or .zst, and .parquet, .arrow, .feather, .ipc, .arrows.",
+                          path, path.substr(path.rfind('/') + 1 + dot)));
 }
 
-char delimiter_of(const std::string& path) { return ends_with(path, ".tsv") || ends_with(path, ".tab") ? '\t' : '\0'; }
+char delimiter_of(const std::string& path) {
+  const std::string_view plain = text_ending(path).plain;
+  return ends_with(plain, ".tsv") || ends_with(plain, ".tab") ? '\t' : '\0';
+}
 
 void check_is_text(const std::string& path) {
   std::error_code none;
@@ -258,8 +261,11 @@ void check_is_text(const std::string& path) {
   const auto fail = [&](const char* what, const std::string& way_out) {
     throw Error(ErrorCode::data, fmt::format("{}: this is {}, not a table in text.\n  {}", path, what, way_out));
   };
-  if (start.substr(0, 2) == "\x1F\x8B") fail("a gzip file", "Read it from a pipe: gzip -dc FILE | tessera … -");
-  if (start == "\x28\xB5\x2F\xFD") fail("a Zstandard file", "Read it from a pipe: zstd -dc FILE | tessera … -");
+  if (start.substr(0, 3) == "BZh") fail("a bzip2 file", "Read it from a pipe: bzip2 -dc FILE | tessera … -");
+  if (start ==
+      "\xFD"
+      "7zX")
+    fail("an xz file", "Read it from a pipe: xz -dc FILE | tessera … -");
   if (start == "PK\x03\x04") fail("a zip file or a spreadsheet", "Save the sheet as CSV, or extract the file.");
 }
 

@@ -14,14 +14,14 @@ namespace tessera {
 // By its first bytes. A file that cannot be read, standard input and anything else counts as CSV, whose reader reports
 // errors.
 FileKind kind_of_input(const std::string& path);
-// By its extension: .parquet · .arrow, .feather, .ipc · .arrows; CSV for all others. Error(usage) for the extension of
-// a format that is not written.
+// By its extension: .parquet · .arrow, .feather, .ipc · .arrows; csv for text: .csv, .tsv, .tab, .txt, .json, .jsonl,
+// .ndjson, each also with .gz or .zst, a path without extension, pipes and "-". Error(usage) for any other extension.
 FileKind kind_of_output(const std::string& path);
 
 // The delimiter that a path's extension asks for: a tab for .tsv and .tab, else 0.
 char delimiter_of(const std::string& path);
 
-// Throws Error(data) with the remedy if a file is compressed, or a spreadsheet.
+// Throws Error(data) with the remedy if a file is a spreadsheet, or compressed otherwise than by gzip or Zstandard.
 void check_is_text(const std::string& path);
 
 // Names with * ? [ ] that are not a file's name become the files they match, sorted. Error(io) if none matches.

@@ -1,0 +1,37 @@
+// Bytes compressed with gzip or Zstandard. zlib and libzstd are opened at run time: nothing depends on them.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace tessera {
+
+enum class Compression { none, gzip, zstd };
+
+const char* name(Compression c);  // "gzip", "Zstandard"
+// By the first bytes of a file.
+Compression compression_of(std::string_view bytes);
+// Error(unsupported) naming `file` and the package to install, if the library is missing. Nothing for none.
+void check_compression(Compression c, const std::string& file);
+
+using ByteSink = std::function<void(std::string_view)>;
+
+// Passes the decompressed bytes on in pieces: all members of a gzip file, all frames of a Zstandard file. Error(data)
+// naming `file` and the byte if they are damaged or end early, or if they expand to more than kMostExpansion times
+// their size (bytes made to fill a disk); Error(memory | unsupported).
+constexpr size_t kMostExpansion = 250, kExpansionChecked = size_t{1} << 26;
+void decompress(Compression c, std::string_view bytes, const std::string& file, const ByteSink& sink);
+
+// Compresses what it is given; the same bytes give the same file.
+class Compressor {
+ public:
+  virtual ~Compressor() = default;
+  virtual void write(std::string_view bytes, const ByteSink& sink) = 0;
+  virtual void finish(const ByteSink& sink) = 0;  // once, at the end
+};
+
+// gzip level 6, Zstandard level 3 with a checksum. Error(unsupported | memory).
+std::unique_ptr<Compressor> make_compressor(Compression c, const std::string& file);
+
+}  // namespace tessera

@@ -1,0 +1,109 @@
+// gzip and Zstandard: what is compressed comes back; every cut and every changed byte is an error or harmless.
+#include "engine/storage/compression.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "engine/error.h"
+
+namespace tessera {
+namespace {
+
+class Compressed : public testing::TestWithParam<Compression> {
+ protected:
+  std::string pack(std::string_view bytes, size_t piece = SIZE_MAX) const {
+    std::string out;
+    const ByteSink sink = [&](std::string_view some) { out += some; };
+    const auto compressor = make_compressor(GetParam(), "t");
+    for (size_t at = 0; at < bytes.size(); at += std::min(piece, bytes.size() - at))
+      compressor->write(bytes.substr(at, piece), sink);
+    compressor->finish(sink);
+    return out;
+  }
+  std::string unpack(std::string_view bytes) const {
+    std::string out;
+    decompress(GetParam(), bytes, "t", [&](std::string_view some) { out += some; });
+    return out;
+  }
+  // Deterministic bytes that neither repeat nor compress well.
+  static std::string text(size_t size) {
+    std::string out;
+    for (uint64_t state = 1; out.size() < size;) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      out += std::to_string(state >> 40) + ",";
+    }
+    out.resize(size);
+    return out;
+  }
+  Error error_of(std::string_view bytes) const {
+    try {
+      unpack(bytes);
+    } catch (const Error& e) { return e; }
+    return Error(ErrorCode::internal, "(no error)");
+  }
+};
+
+TEST_P(Compressed, ComesBack) {
+  for (const size_t size : {size_t{0}, size_t{1}, size_t{1000}, size_t{1} << 20}) {
+    const std::string bytes = text(size), packed = pack(bytes);
+    EXPECT_EQ(compression_of(packed), GetParam());
+    EXPECT_EQ(unpack(packed), bytes);
+    EXPECT_EQ(unpack(pack(bytes, 777)), bytes);
+    EXPECT_EQ(pack(bytes), packed) << "the same bytes give the same file";
+  }
+}
+
+TEST_P(Compressed, MembersAreOneText) {
+  const std::string a = text(5000), b = text(70);
+  EXPECT_EQ(unpack(pack(a) + pack("") + pack(b)), a + b);
+}
+
+TEST_P(Compressed, EveryCutIsSaid) {
+  const std::string packed = pack(text(300));
+  for (size_t size = 1; size < packed.size(); ++size) {
+    const Error e = error_of(std::string_view(packed).substr(0, size));
+    EXPECT_EQ(e.code(), ErrorCode::data) << size;
+    EXPECT_NE(std::string(e.what()).find("at byte"), std::string::npos) << e.what();
+  }
+}
+
+TEST_P(Compressed, DamageIsSaidOrHarmless) {
+  const std::string bytes = text(300), packed = pack(bytes);
+  for (size_t at = 0; at < packed.size(); ++at) {
+    std::string damaged = packed;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x55);
+    try {
+      EXPECT_EQ(unpack(damaged), bytes) << at;  // a byte of the header that means nothing
+    } catch (const Error& e) { EXPECT_EQ(e.code(), ErrorCode::data) << at; }
+  }
+  EXPECT_EQ(error_of(packed + "x").code(), ErrorCode::data);
+}
+
+TEST_P(Compressed, ABombIsNotSpread) {
+  const std::string bomb = pack(std::string(kExpansionChecked + kExpansionChecked / 2, '\0'));
+  uint64_t spread = 0;
+  try {
+    decompress(GetParam(), bomb, "t", [&](std::string_view some) { spread += some.size(); });
+    ADD_FAILURE();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::data);
+    EXPECT_NE(std::string(e.what()).find("expand"), std::string::npos) << e.what();
+  }
+  EXPECT_LE(spread, kExpansionChecked);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, Compressed, testing::Values(Compression::gzip, Compression::zstd),
+                         [](const auto& kind) { return std::string(name(kind.param)); });
+
+TEST(Compression, OtherBytesAreNotCompressed) {
+  for (const char* bytes : {"", "\x1F", "a,b\n1,2\n", "PAR1", "\x28\xB5\x2F"})
+    EXPECT_EQ(compression_of(bytes), Compression::none);
+  EXPECT_EQ(make_compressor(Compression::none, "t"), nullptr);
+  std::string out;
+  decompress(Compression::none, "plain", "t", [&](std::string_view some) { out += some; });
+  EXPECT_EQ(out, "plain");
+}
+
+}  // namespace
+}  // namespace tessera
