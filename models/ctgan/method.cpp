@@ -57,7 +57,7 @@ Proposal propose(const FittedState& kept, const std::vector<AllowedLevels>& allo
     for (int k = 0; k < a.span->width; ++k) {
       const double rows = static_cast<double>(kept.condition_rows[static_cast<size_t>(a.span->cond_start + k)]);
       total += rows;
-      if (rows == 0 || a.level[static_cast<size_t>(k)] == 0) continue;
+      if (rows == 0 || a.share[static_cast<size_t>(k)] == 0) continue;
       sum += rows;
       p.positions.push_back(a.span->cond_start + k);
       p.cumulative.push_back(sum);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/ops/span.h"
+
 namespace tessera {
 
 std::shared_ptr<const Spans> spans_of(const RowLayout& layout) {
@@ -31,6 +33,11 @@ Var dense(const SpanTable& spans, const SparseRows& rows) {
 DrawnCells draw_cells(Recorder& r, const SpanTable& spans, Var logits) {
   const auto drawn = r.emit(SpanSample{&spans, kLowUniform, kHighUniform}, {logits, r.uniform("u", logits.shape())});
   return {drawn[0], drawn[1]};
+}
+
+Var log_sum_exp(Var x, const SpanTable* spans) {
+  const Var top = span_max(x, spans);
+  return top + log(span_sum(exp(x - span_spread(top, spans)), spans));
 }
 
 void report_losses(Recorder& r, std::vector<Var> losses) {

@@ -36,6 +36,8 @@ struct DrawnCells {
   Var codes, alphas;
 };
 DrawnCells draw_cells(Recorder& r, const SpanTable& spans, Var logits);
+// ln Σ exp of each span [rows, spans], beside the span's own largest element: nothing is lost to rounding to 0.
+Var log_sum_exp(Var x, const SpanTable* spans);
 
 // The losses [1, 1] of a step into the ring "losses" [kLossSlots, losses].
 void report_losses(Recorder& r, std::vector<Var> losses);

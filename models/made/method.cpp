@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "models/layers/weights.h"
+#include "models/made/candidates.h"
 #include "models/made/marginals.h"
 #include "models/made/network.h"
 #include "models/training/validation.h"
@@ -14,16 +15,6 @@ namespace {
 constexpr double kLeastSurprise = 0.002;  // nats a row
 constexpr int kLeastBatch = 32, kStepsOfEpoch = 30;
 constexpr double kUnseen = 0.1;  // rows that every level counts for before any is looked at
-
-class MadeRows : public RowGenerator {
- public:
-  explicit MadeRows(const Made& network) : network_(network) {}
-  void record(Recorder& r, int64_t batch) const override { record_sampling(r, network_, batch); }
-  void bind(Program&) override {}
-
- private:
-  const Made& network_;
-};
 
 class MadeMethod : public RowMethod {
  public:
@@ -76,9 +67,12 @@ class MadeMethod : public RowMethod {
         context);
   }
 
-  std::unique_ptr<RowGenerator> row_generator(const FittedState&, const std::vector<AllowedLevels>&, uint64_t,
-                                              Team&) const override {
-    return std::make_unique<MadeRows>(network_);
+  std::unique_ptr<RowGenerator> row_generator(const FittedState& kept, const std::vector<AllowedLevels>& allowed,
+                                              uint64_t seed, Team& team) const override {
+    return make_made_rows(network_, kept, allowed, seed, team);
+  }
+  std::unique_ptr<GivenGenerator> given_generator(const FittedState&, uint64_t, Team&) const override {
+    return make_made_given(network_);
   }
 
   void visit_tensors(const FittedState&, const std::function<void(const TensorSpec&)>& visit) const override {

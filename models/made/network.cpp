@@ -153,8 +153,9 @@ struct Waiting {
 // waits for it as soon as it is known: products of few rows of the weights and many of their columns.
 class Drawing {
  public:
-  Drawing(Recorder& r, const Made& m, int64_t batch)
-      : r_(r), m_(m), batch_(batch), noise_(r.uniform("u", {batch, m.levels})) {
+  Drawing(Recorder& r, const Made& m, int64_t batch, const Known& known)
+      : r_(r), m_(m), known_(known), batch_(batch), noise_(r.uniform("u", {batch, m.levels})) {
+    if (known.rows > 0) evidence_ = r.input("evidence", {known.rows, m.levels});
     input_.sum = bias(m.input), contexts_.sum = bias(m.context);
     for (const Made::Layer& l : m.rising) rising_.push_back({bias(l)});
     for (const Made::Layer& l : m.falling) falling_.push_back({bias(l)});
@@ -165,9 +166,17 @@ class Drawing {
     const Span& span = m_.columns[static_cast<size_t>(j)];
     const auto one = std::make_shared<const Spans>(std::vector<Spans::Item>{{0, span.width, true, -1}});
     r_.plan.tables.push_back(one);
+    Var l = logits(span);
+    if (evidence_ && (known_.columns.empty() || known_.columns[static_cast<size_t>(j)] != 0)) {
+      const Var left = l + slice_cols(evidence_, span.start, span.width);
+      const Var likely = log_sum_exp(left, one->table()) - log_sum_exp(l, one->table());
+      log_weight_ = log_weight_ ? log_weight_ + likely : likely;
+      l = left;
+    }
     return r_.emit(SpanSample{one->table(), kLowUniform, kHighUniform},
-                   {logits(span), slice_cols(noise_, span.start, span.width)});
+                   {l, slice_cols(noise_, span.start, span.width)});
   }
+  Var log_weight() const { return log_weight_; }  // of the columns drawn so far; none: nothing is known of them
 
   // What column j's level adds: its embedding, then the units that waited for it.
   void extend(int j, Var level) {
@@ -219,7 +228,9 @@ class Drawing {
 
   Recorder& r_;
   const Made& m_;
+  const Known& known_;
   int64_t batch_;
+  Var evidence_, log_weight_;
   Waiting input_, contexts_;
   std::vector<Waiting> rising_, falling_;  // of each residual block
   Var noise_;
@@ -227,10 +238,10 @@ class Drawing {
 
 }  // namespace
 
-void record_sampling(Recorder& r, const Made& m, int64_t batch) {
+void record_sampling(Recorder& r, const Made& m, int64_t batch, const Known& known) {
   own(r, m);
   r.rows = r.input("rows", {batch, 3}, DType::index);
-  Drawing drawing(r, m, batch);
+  Drawing drawing(r, m, batch, known);
   std::vector<Var> codes;
   Var none;
   for (int j = 0; j < m.count(); ++j) {
@@ -241,6 +252,7 @@ void record_sampling(Recorder& r, const Made& m, int64_t batch) {
   }
   r.output(concat_cols(codes), "codes");
   r.output(none, "alphas");
+  if (drawing.log_weight()) r.output(drawing.log_weight(), "log_weight");
 }
 
 }  // namespace tessera

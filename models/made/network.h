@@ -56,9 +56,19 @@ void record_surprise(Recorder& r, const Made& m, int64_t table_rows, int64_t bat
 // Of the rows bound to "row" [batch, 1], how many are expected to have each level: output "expected" [1, levels].
 void record_expected_counts(Recorder& r, const Made& m, int64_t table_rows, int64_t batch);
 
+// What is known of columns before they are drawn: of the same levels for all rows of a batch (1 row), or of each row's
+// own (a batch of rows); 0 rows: nothing.
+struct Known {
+  int64_t rows = 0;
+  std::vector<char> columns{};  // those that something is known of; empty: any
+};
+
 // Rows: outputs "codes", "alphas" (none). Bound: "rows" [batch, 3] (who each row is). A unit is final once the columns
 // that it sees are drawn, so all columns together cost one pass.
-void record_sampling(Recorder& r, const Made& m, int64_t batch);
+// With something known, also bound "evidence" [known.rows, levels], ln of what is left of each level; and output
+// "log_weight" [batch, 1]: Σ over those columns of ln P(what is left | columns before). Rows drawn so, weighed by it,
+// have the law under the condition.
+void record_sampling(Recorder& r, const Made& m, int64_t batch, const Known& known = {});
 
 // What the network starts from: column by column its levels' frequencies; levels that are numbers lie smoothly by rank.
 std::vector<float> initial_network(const Made& m, const std::vector<double>& frequencies, uint64_t seed);

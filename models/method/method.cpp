@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/method/given.h"
+
 namespace tessera {
 
 Phase passes_over(int64_t rows, int64_t epochs, int64_t batch, double decay_from) {
@@ -23,6 +25,10 @@ void load_states(Program& p, const States& states) {
     // itself.
     if (id != kNone && p.plan().shape(id).count() == static_cast<int64_t>(values.size())) p.put(leaf, values.data());
   }
+}
+
+std::unique_ptr<GivenGenerator> RowMethod::given_generator(const FittedState&, uint64_t, Team&) const {
+  return nullptr;
 }
 
 }  // namespace tessera

@@ -49,10 +49,10 @@ struct Candidate {
   int32_t attempt;
 };
 
-// Which levels of a category span can meet the conditions on its column.
+// What the conditions on a column leave of the levels of its choice.
 struct AllowedLevels {
   const Span* span;
-  std::vector<char> level;
+  std::vector<float> share;  // of each level, the share of its values that meets them: 0 … 1
 };
 
 // Makes the candidates of one stream.
@@ -67,7 +67,10 @@ class RowGenerator {
   virtual void choose(Program&, std::span<const Candidate>) {}
   // After a run: whether candidate i, row i of the batch, may be a row. A candidate that is refused costs a try.
   virtual bool accepts(const Program&, int64_t, const Candidate&) const { return true; }
+  // Where candidates are weighed against each other: the effective share of them (Kish 1965), by a pilot.
+  virtual double effective() const { return 1; }
 };
+class GivenGenerator;  // models/method/given.h
 
 // How well weights do on rows, or sequences, that training does not see.
 class HeldOut {
@@ -141,10 +144,12 @@ class RowMethod : public Method {
   // On the rows given; they and the context outlive the result. Null: the method has no such measure, and neither
   // --patience nor --keep best may be asked of it.
   virtual std::unique_ptr<HeldOut> held_out(const EncodedTable&, const RunContext&) const { return nullptr; }
-  // `allowed` holds the category columns that have conditions.
+  // `allowed` holds the columns of categories and bins that have conditions.
   virtual std::unique_ptr<RowGenerator> row_generator(const FittedState& kept,
                                                       const std::vector<AllowedLevels>& allowed, uint64_t seed,
                                                       Team& team) const = 0;
+  // Candidates of rows of which cells are given. Null: the method cannot tell how likely given cells are.
+  virtual std::unique_ptr<GivenGenerator> given_generator(const FittedState& kept, uint64_t seed, Team& team) const;
   // Width of the condition vector: how many conditions
   // FittedState::condition_rows counts.
   virtual int64_t conditions() const { return 0; }

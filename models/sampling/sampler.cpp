@@ -17,6 +17,8 @@
 #include "models/data/identifiers/identifier.h"
 #include "models/data/notice.h"
 #include "models/expression/where.h"
+#include "models/sampling/allowed.h"
+#include "models/sampling/possible.h"
 #include "models/sampling/row_model.h"
 #include "models/training/checkpoint.h"
 
@@ -28,12 +30,8 @@ constexpr int64_t kLeastBatch = 16;                        // that a want of mem
 constexpr int64_t kSlice = 512;                            // rows decoded at a time by one thread
 constexpr int64_t kBlock = 1024, kCalibratedBlock = 4096;  // rows searched for at a time
 constexpr int kDefaultTries = 1 << 16;
+constexpr double kFewEffective = 0.5;            // share of effective candidates that is said
 constexpr int64_t kHopeless = int64_t{1} << 20;  // candidates of a block of rows without a match
-
-// The condition of rows that break a rule: what is missing breaks none.
-Where broken_where(const std::string& rule, const Table& schema) {
-  return parse_where("not (" + rule + ")", schema, "--rule");
-}
 
 class Rows : public RowStream {
  public:
@@ -46,14 +44,17 @@ class Rows : public RowStream {
         next_(offset),
         begun_(offset),
         offset_(offset),
-        schema_(std::move(schema)),
-        learnt_(model_->encoder.schema()) {
+        schema_(std::move(schema)) {
     if (offset < 0 || count < 0 || offset > INT64_MAX - count)
       throw Error(ErrorCode::usage,
                   fmt::format("rows {} to {} + {}: offset and count must not be negative.", offset, offset, count));
     end_ = offset + count;
-    if (!options.where.empty())
+    if (!options.where.empty()) {
       where_ = parse_where(options.where, schema_), condition_ = fingerprint_of(options.where);
+      if (where_.empty())
+        throw Error(ErrorCode::usage, "--where: the condition is empty. Omit it for rows under no condition.");
+      check_possible(where_, *model_);
+    }
     for (const std::string& rule : model_->rules.checked()) rules_.push_back(broken_where(rule, schema_));
     failed_.assign(where_.terms.size() + rules_.size(), 0);
     const Calibration& calibration = model_->calibration;
@@ -140,13 +141,14 @@ class Rows : public RowStream {
     batch_ = std::max<int64_t>(std::min<int64_t>(options_.batch > 0 ? options_.batch : kDefaultBatch, most), 2);
     batch_ = std::min(batch_, most_);
     method_ = model_->method();
-    std::vector<AllowedLevels> allowed;
-    if (!where_.empty()) allowed = allowed_levels();
-    generator_ = method_->row_generator(model_->kept, allowed, options_.seed, team_);
-    proposed_terms_.clear();
-    for (const AllowedLevels& a : allowed)
-      for (size_t t = 0; t < where_.terms.size(); ++t)
-        if (decides(*a.span, where_.terms[t])) proposed_terms_.push_back(t);
+    allowed_ = {};
+    if (!where_.empty()) allowed_ = allowed_levels(where_, *model_, ShownColumns(*model_));
+    generator_ = method_->row_generator(model_->kept, allowed_.levels, options_.seed, team_);
+    if (generator_->effective() < kFewEffective)
+      notice(monitor_,
+             fmt::format("--where: columns before those of the condition are corrected by importance; {:.2g} % "
+                         "of the candidates are effective.",
+                         100 * generator_->effective()));
     if (tier_ != Tier::off)
       acceptance_ = std::make_unique<Acceptance>(model_->encoder, model_->calibration, tier_, options_.min_yield);
     Device& device = options_.device ? *options_.device : Device::processor();
@@ -244,7 +246,8 @@ class Rows : public RowStream {
       const int64_t begin = s * kSlice, rows = std::min(kSlice, n - begin);
       Table& slice = out.slices[static_cast<size_t>(s)];
       slice = model_->encoder.decode(alphas + begin * alpha_width_, codes + begin * code_width_, ids.data() + begin,
-                                     rows, options_.seed, tries.data() + begin, condition_);
+                                     rows, options_.seed, tries.data() + begin, condition_,
+                                     allowed_.parts.empty() ? nullptr : &allowed_.parts);
       if (tier_ != Tier::off) model_->calibration.map(slice, ids.data() + begin, tries.data() + begin, options_.seed);
       model_->rules.restore(slice);
     });
@@ -330,7 +333,7 @@ class Rows : public RowStream {
       ++report_.candidates;
       if (!accepted(k, candidates[k])) {
         // rejected because the proposed levels are rare
-        for (const size_t term : proposed_terms_) ++failed_[term];
+        for (const size_t term : allowed_.terms) ++failed_[term];
         continue;
       }
       if (decoded && meets[at] == 0) continue;
@@ -463,84 +466,18 @@ class Rows : public RowStream {
     return sorted;
   }
 
-  // Whether the levels of a span alone decide a term.
-  bool decides(const Span& span, const WhereTerm& term) const {
-    if (term.column < 0) return false;
-    const std::string& column = schema_.columns[static_cast<size_t>(term.column)].name;
-    const std::vector<std::string> shown = model_->rules.shown(learnt_.columns[static_cast<size_t>(span.column)].name);
-    return std::find(shown.begin(), shown.end(), column) != shown.end();
-  }
-
-  // Which of `rows` rows, each with a value of one column as `show` gives it, meet the terms.
-  template <class Show>
-  std::vector<char> meeting(const Where& terms, int64_t rows, Show&& show) const {
-    const RowLayout& layout = model_->encoder.layout();
-    std::vector<int32_t> codes(static_cast<size_t>(rows * layout.codes()), 0);
-    const std::vector<float> zero(static_cast<size_t>(rows * std::max(layout.alphas(), 1)), 0.0f);
-    const std::vector<int64_t> ids(static_cast<size_t>(rows), 0);
-    Table shown = show(codes, zero.data(), ids.data());
-    model_->rules.restore(shown);
-    std::vector<char> keep;
-    std::vector<int64_t> failed;
-    match_where(terms, shown, keep, failed);
-    return keep;
-  }
-
-  // Whether one of the values that share the rare level meets the terms; in the schema they follow the `levels` values
-  // with their own level.
-  bool rare_can_meet(const Where& terms, const Span& span, int levels) const {
-    const Column& all = learnt_.columns[static_cast<size_t>(span.column)];
-    const auto rare = static_cast<int64_t>(all.values.size()) - levels;
-    const std::vector<char> keep = meeting(terms, rare, [&](auto& codes, const float* alphas, const int64_t* ids) {
-      Table shown = model_->encoder.decode(alphas, codes.data(), ids, rare, 0);
-      Column& column = shown.columns[static_cast<size_t>(span.column)];
-      column.values = all.values;
-      for (int64_t v = 0; v < rare; ++v) column.codes[static_cast<size_t>(v)] = static_cast<int32_t>(levels + v);
-      return shown;
-    });
-    return std::find(keep.begin(), keep.end(), 1) != keep.end();
-  }
-
-  // For every category column with conditions, the levels that can meet them.
-  std::vector<AllowedLevels> allowed_levels() const {
-    const RowLayout& layout = model_->encoder.layout();
-    std::vector<AllowedLevels> found;
-    size_t code_slot = 0;
-    const auto codes_of_row = static_cast<size_t>(layout.codes());
-    for (const Span& span : layout.spans) {
-      if (span.part == Span::Part::alpha) continue;
-      const size_t slot = code_slot++;
-      if (span.cond_start < 0) continue;
-      Where own;
-      for (const WhereTerm& t : where_.terms)
-        if (decides(span, t)) own.terms.push_back(t);
-      if (own.empty()) continue;
-      const std::vector<char> keep =
-          meeting(own, span.width, [&](auto& codes, const float* alphas, const int64_t* ids) {
-            for (int k = 0; k < span.width; ++k) codes[static_cast<size_t>(k) * codes_of_row + slot] = k;
-            return model_->encoder.decode(alphas, codes.data(), ids, span.width, 0);
-          });
-      AllowedLevels a{&span, {}};
-      for (int k = 0; k < span.width; ++k)
-        a.level.push_back(model_->encoder.is_rare(span, k) ? rare_can_meet(own, span, k)
-                                                           : keep[static_cast<size_t>(k)]);
-      found.push_back(std::move(a));
-    }
-    return found;
-  }
-
   std::shared_ptr<const RowModel> model_;
   SampleOptions options_;
   Team& team_;
   const Monitor& monitor_;
   int64_t next_, begun_, offset_, end_ = 0;  // next to be returned, next to be started
-  Table schema_, learnt_;                    // columns of the table, and of the encoder
+  Table schema_;                             // columns of the table
   Where where_;
   std::vector<Where> rules_;  // of each rule that rows are checked against, the rows that break it
   uint64_t condition_ = 0;    // fingerprint of the text of `where`; 0: none
   std::unique_ptr<RowMethod> method_;
   std::unique_ptr<RowGenerator> generator_;
-  std::vector<size_t> proposed_terms_;    // terms on columns whose levels the method proposes
+  Allowed allowed_;                       // what the method proposes from
   int64_t batch_ = 0, most_ = INT64_MAX;  // most_: that memory has room for, as far as is known
   std::unique_ptr<Program> program_;
   int64_t code_width_ = 0, alpha_width_ = 0;

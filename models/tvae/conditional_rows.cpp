@@ -10,6 +10,8 @@
 #include <optional>
 
 #include "kernels/math/philox.h"
+#include "models/method/given.h"
+#include "models/method/importance.h"
 #include "models/tvae/latent_mixture.h"
 
 namespace tessera {
@@ -18,8 +20,6 @@ namespace {
 constexpr int64_t kPilotRows = 16384;
 constexpr int64_t kFitRows = 4096;  // the pilot's draws, resampled by P(c | z), that the proposal is fitted to
 constexpr double kWider = 1.25;     // its deviations, so that the tails of what it stands for lie inside
-constexpr double kClipped = 0.01;   // share of a condition's mass that may lie above the weight accepted in full
-constexpr float kBarrier = -1e30f;
 
 // Gaussians with their shares: what z is drawn from.
 struct Components {
@@ -62,6 +62,16 @@ Components prior_of(const FittedState& kept) {
   return c;
 }
 
+// `cumulative` and `start` live as long as the program runs.
+void bind_prior(Program& p, const Components& c, const std::vector<float>& cumulative, std::vector<int32_t>& start) {
+  if (c.count() == 0) return;
+  start = {0, static_cast<int32_t>(c.count())};
+  p.bind_if("prior.cumulative", cumulative.data());
+  p.bind_if("prior.start", start.data());
+  load_states(p,
+              {{"prior.mean", {c.mean.begin(), c.mean.end()}}, {"prior.factor", {c.factor.begin(), c.factor.end()}}});
+}
+
 // What the pilot found: latent draws of the prior and P(c | z) of each.
 struct Pilot {
   std::vector<float> latent;        // [draws, dimensions]
@@ -77,8 +87,8 @@ class TvaeRows : public RowGenerator {
     std::vector<float> barrier(static_cast<size_t>(network.data), 0);
     for (const AllowedLevels& a : allowed)
       for (int k = 0; k < a.span->width; ++k)
-        if (a.level[static_cast<size_t>(k)] == 0) barrier[static_cast<size_t>(a.span->start + k)] = kBarrier;
-    if (std::find(barrier.begin(), barrier.end(), kBarrier) != barrier.end()) survey(std::move(barrier), kept, team);
+        if (a.share[static_cast<size_t>(k)] == 0) barrier[static_cast<size_t>(a.span->start + k)] = kImpossible;
+    if (std::find(barrier.begin(), barrier.end(), kImpossible) != barrier.end()) survey(std::move(barrier), kept, team);
     cumulative_ = proposal_.cumulative();
   }
 
@@ -87,7 +97,7 @@ class TvaeRows : public RowGenerator {
   }
 
   void bind(Program& p) override {
-    bind_prior(p, proposal_, cumulative_);
+    bind_prior(p, proposal_, cumulative_, start_);
     p.bind_if("barrier", barrier_.data());
     probability_ = p.find("log_probability"), latent_ = p.find("latent");
   }
@@ -110,15 +120,6 @@ class TvaeRows : public RowGenerator {
   bool conditioned() const { return !barrier_.empty(); }
   double log_ratio(const float* z) const { return prior_density_->log_at(z) - proposal_density_->log_at(z); }
 
-  void bind_prior(Program& p, const Components& c, const std::vector<float>& cumulative) {
-    if (c.count() == 0) return;
-    start_ = {0, static_cast<int32_t>(c.count())};
-    p.bind_if("prior.cumulative", cumulative.data());
-    p.bind_if("prior.start", start_.data());
-    load_states(p,
-                {{"prior.mean", {c.mean.begin(), c.mean.end()}}, {"prior.factor", {c.factor.begin(), c.factor.end()}}});
-  }
-
   Pilot draw_pilot(const std::vector<float>& barrier, const FittedState& kept, Team& team) {
     const auto program = compile({team, seed_}, Purpose::pilot, [&](Recorder& r) {
       record_sampling(r, network_, kPilotRows, {prior_.count(), prior_.dimensions}, true);
@@ -130,7 +131,7 @@ class TvaeRows : public RowGenerator {
     p.bind_if("barrier", barrier.data());
     load_states(p, kept.states);
     const std::vector<float> cumulative = prior_.cumulative();
-    bind_prior(p, prior_, cumulative);
+    bind_prior(p, prior_, cumulative, start_);
     p.run(1);
     Pilot pilot;
     for (const float l : p.read<float>(p.find("log_probability")))
@@ -185,31 +186,17 @@ class TvaeRows : public RowGenerator {
     return c;
   }
 
-  // The weight P(c | z)·p/q that is accepted in full. The largest seen would be set by one odd draw; below this bound
-  // all but a hundredth of the mass lies, and what exceeds it counts as the bound.
+  // Of P(c | z)·p/q.
   static double bound(const Pilot& pilot, const std::vector<double>& ratio) {
-    struct Draw {
-      double weight, density;  // density: proposals here for each draw of the prior
-    };
-    std::vector<Draw> draws;
+    std::vector<WeighedDraw> draws;
     for (size_t i = 0; i < ratio.size(); ++i) draws.push_back({pilot.probability[i] * ratio[i], 1 / ratio[i]});
-    std::sort(draws.begin(), draws.end(), [](const Draw& a, const Draw& b) { return a.weight > b.weight; });
-    const double most = kClipped * pilot.mass();
-    // above: Σ (weight − at)·density over the draws beyond it
-    double above = 0, density = 0, at = draws.front().weight;
-    for (const Draw& d : draws) {
-      if (above + density * (at - d.weight) > most) return at - (most - above) / density;
-      above += density * (at - d.weight);
-      at = d.weight;
-      density += d.density;
-    }
-    return at;
+    return acceptance_bound(std::move(draws), pilot.mass());
   }
 
   const Tvae& network_;
   Components prior_, proposal_;
   uint64_t seed_;
-  std::vector<float> barrier_;  // [data]: 0 or kBarrier; empty: nothing to bar
+  std::vector<float> barrier_;  // [data]: 0 or kImpossible; empty: nothing to bar
   double log_bound_ = 0;
   std::optional<MixtureDensity> prior_density_, proposal_density_;
   std::vector<float> cumulative_;
@@ -217,7 +204,50 @@ class TvaeRows : public RowGenerator {
   Id probability_ = kNone, latent_ = kNone;
 };
 
+class TvaeGiven : public GivenGenerator {
+ public:
+  TvaeGiven(const Tvae& network, const FittedState& kept)
+      : network_(network), prior_(prior_of(kept)), cumulative_(prior_.cumulative()) {}
+
+  void record(Recorder& r, int64_t batch) const override {
+    record_given(r, network_, batch, {prior_.count(), prior_.dimensions});
+  }
+  void bind(Program& p) override {
+    bind_prior(p, prior_, cumulative_, start_);
+    const auto room = [&](const char* leaf, std::vector<float>& to) {
+      const Id id = p.plan().find_leaf(leaf);
+      if (id == kNone) return;
+      to.assign(static_cast<size_t>(p.plan().shape(id).count()), 0);
+      p.bind(leaf, to.data());
+    };
+    room("given.levels", given_.levels), room("given.alphas", given_.alphas), room("given.known", given_.known);
+    weight_ = p.find("log_weight");
+  }
+  void give(Program& p, const GivenCells& cells) override {
+    std::copy(cells.levels.begin(), cells.levels.end(), given_.levels.begin());
+    std::copy(cells.alphas.begin(), cells.alphas.end(), given_.alphas.begin());
+    std::copy(cells.known.begin(), cells.known.end(), given_.known.begin());
+    p.refresh({"given.levels", "given.alphas", "given.known"});
+  }
+  double log_weight(const Program& p, int64_t i) const override {
+    const View v = p.fetch(weight_);
+    return static_cast<double>(static_cast<const float*>(v.data)[i * v.ld]);
+  }
+
+ private:
+  const Tvae& network_;
+  Components prior_;
+  std::vector<float> cumulative_;
+  std::vector<int32_t> start_;
+  GivenCells given_;
+  Id weight_ = kNone;
+};
+
 }  // namespace
+
+std::unique_ptr<GivenGenerator> make_tvae_given(const Tvae& network, const FittedState& kept) {
+  return std::make_unique<TvaeGiven>(network, kept);
+}
 
 std::unique_ptr<RowGenerator> make_tvae_rows(const Tvae& network, const FittedState& kept,
                                              const std::vector<AllowedLevels>& allowed, uint64_t seed, Team& team) {

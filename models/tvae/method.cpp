@@ -98,6 +98,9 @@ class TvaeMethod : public RowMethod {
         context);
   }
 
+  std::unique_ptr<GivenGenerator> given_generator(const FittedState& kept, uint64_t, Team&) const override {
+    return make_tvae_given(network_, kept);
+  }
   std::unique_ptr<RowGenerator> row_generator(const FittedState& kept, const std::vector<AllowedLevels>& allowed,
                                               uint64_t seed, Team& team) const override {
     return make_tvae_rows(network_, kept, allowed, seed, team);

@@ -100,10 +100,10 @@ void record_elbo(Recorder& r, const Tvae& m, int64_t table_rows, int64_t batch) 
   r.output(sum_cols(l.spans) + kl, "elbo_loss");
 }
 
-void record_sampling(Recorder& r, const Tvae& m, int64_t batch, const Prior& prior, bool conditioned) {
-  r.plan.tables.push_back(m.spans);
-  r.own(m.decoder);
-  r.rows = r.input("rows", {batch, 3}, DType::index);
+namespace {
+
+// Latent points of the prior. `watched`: the mixture's part is an output, "latent".
+Var draw_latent(Recorder& r, const Tvae& m, int64_t batch, const Prior& prior, bool watched) {
   Var z = r.normal("z", {batch, m.config.embedding_dim});
   if (prior.components > 0) {
     // Which component, then where in it; the first `active` dimensions are the mixture's.
@@ -115,22 +115,58 @@ void record_sampling(Recorder& r, const Tvae& m, int64_t batch, const Prior& pri
               factor = r.state("prior.factor", {prior.components * prior.active, prior.active});
     const Var drawn = r.emit1(MixtureDraw{}, {slice_cols(z, 0, prior.active), component, mean, factor});
     z = prior.active < z.cols() ? concat_cols({drawn, slice_cols(z, prior.active, z.cols() - prior.active)}) : drawn;
-    if (conditioned) r.output(drawn, "latent");
+    if (watched) r.output(drawn, "latent");
   }
-  Var logits = m.decoder(z);
-  if (conditioned) {
-    // ln P(every span shows an allowed level | z) = Σ over spans of logsumexp(allowed) − logsumexp(all); then the
-    // levels are drawn among the allowed ones.
-    const SpanTable* s = m.spans->table();
-    const Var top = span_spread(span_max(logits, s), s), barred = logits + r.input("barrier", {1, m.data});
-    r.output(sum_cols(log(span_sum(exp(barred - top), s)) - log(span_sum(exp(logits - top), s))), "log_probability");
-    logits = barred;
-  }
-  const DrawnCells cells = draw_cells(r, *m.spans->table(), logits);
+  return z;
+}
+
+// ln Σ over the levels left − ln Σ over all, span by span [batch, spans].
+Var log_share(Var left, Var all, const SpanTable* s) {
+  const Var top = span_spread(span_max(all, s), s);
+  return log(span_sum(exp(left - top), s)) - log(span_sum(exp(all - top), s));
+}
+
+void put_cells(Recorder& r, const Tvae& m, int64_t batch, const DrawnCells& cells) {
   r.output(cells.codes, "codes");
   // p(α | z) = N(tanh(logit), σ²) (§4.4): the position is drawn from it, not set to its mean.
   const Var noise = m.numbers > 0 ? r.normal("alpha", {batch, m.numbers}) : Var{};
   r.output(noise ? cells.alphas + noise * r(m.decoder.sigma) : cells.alphas, "alphas");
+}
+
+void begin_rows(Recorder& r, const Tvae& m, int64_t batch) {
+  r.plan.tables.push_back(m.spans);
+  r.own(m.decoder);
+  r.rows = r.input("rows", {batch, 3}, DType::index);
+}
+
+}  // namespace
+
+void record_sampling(Recorder& r, const Tvae& m, int64_t batch, const Prior& prior, bool conditioned) {
+  begin_rows(r, m, batch);
+  const Var z = draw_latent(r, m, batch, prior, conditioned);
+  Var logits = m.decoder(z);
+  if (conditioned) {
+    // ln P(every span shows an allowed level | z); then the levels are drawn among the allowed ones.
+    const Var barred = logits + r.input("barrier", {1, m.data});
+    r.output(sum_cols(log_share(barred, logits, m.spans->table())), "log_probability");
+    logits = barred;
+  }
+  put_cells(r, m, batch, draw_cells(r, *m.spans->table(), logits));
+}
+
+void record_given(Recorder& r, const Tvae& m, int64_t batch, const Prior& prior) {
+  begin_rows(r, m, batch);
+  const Var logits = m.decoder(draw_latent(r, m, batch, prior, false));
+  const SpanTable* s = m.spans->table();
+  const Var left = logits + r.input("given.levels", {batch, m.data});
+  Var weight = sum_cols(log_sum_exp(left, s) - log_sum_exp(logits, s));
+  const DrawnCells cells = draw_cells(r, *s, left);
+  if (m.numbers > 0) {
+    const Var apart = (r.input("given.alphas", {batch, m.numbers}) - cells.alphas) / r(m.decoder.sigma);
+    weight = weight + sum_cols(r.input("given.known", {batch, m.numbers}) * square(apart), -0.5);
+  }
+  r.output(weight, "log_weight");
+  put_cells(r, m, batch, cells);
 }
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 #include "models/data/csv/example.h"
 #include "models/made/marginals.h"
 #include "models/made/network.h"
+#include "models/method/given.h"
 #include "models/method/method.h"
 #include "models/tables.h"
 
@@ -94,20 +95,23 @@ TEST(Made, ProbabilitiesOfAllRowsAddUpToOne) {
   EXPECT_NEAR(sum, 1, 1e-4);
 }
 
-// Levels of rows that the sampling plan draws.
-std::vector<int32_t> draw(const Made& m, const std::vector<float>& weights, int64_t rows) {
+// Levels of rows that the sampling plan draws, under evidence if there is any.
+std::vector<int32_t> draw(const Made& m, const std::vector<float>& weights, int64_t rows,
+                          const std::vector<float>& evidence = {}, std::vector<float>* log_weight = nullptr) {
   Plan plan;
   Recorder r(plan);
   r.start_purposes(Purpose::sample);
-  record_sampling(r, m, rows);
+  record_sampling(r, m, rows, {evidence.empty() ? 0 : static_cast<int64_t>(evidence.size()) / m.levels});
   optimise(plan);
   Team team(2);
   Program p(std::move(plan), cpu_kernels(), team, 3);
   std::vector<int32_t> identity(static_cast<size_t>(3 * rows), 0);
   for (int64_t i = 0; i < rows; ++i) identity[static_cast<size_t>(3 * i)] = static_cast<int32_t>(i);
   p.bind("rows", identity.data());
+  p.bind_if("evidence", evidence.data());
   load_states(p, {{"network", weights}});
   p.run(1);
+  if (log_weight != nullptr) *log_weight = p.read<float>(p.find("log_weight"));
   return p.read<int32_t>(p.find("codes"));
 }
 
@@ -135,6 +139,48 @@ TEST(Made, RowsAreDrawnFromTheNetworksLaw) {
       statistic += (found - expected) * (found - expected) / expected;
     }
     EXPECT_LT(statistic, 119 + 4 * std::sqrt(2.0 * 119)) << "the draws do not follow the network";
+  }
+}
+
+// Draws under evidence, weighed, have the law under it: levels given, levels left out, and a level that half is left
+// of, the same for all rows or each row's own.
+TEST(Made, WeighedDrawsFollowTheLawUnderEvidence) {
+  const std::vector<int> widths{3, 4, 2, 5};
+  const Made m(layout_of(widths), small());
+  const std::vector<float> weights = start(m);
+  constexpr int64_t kRows = 1 << 16;
+  std::vector<float> left(static_cast<size_t>(m.levels), 0.0f);
+  left[1] = kImpossible, left[2] = std::log(0.5f);               // of the first column
+  left[3 + 4] = kImpossible;                                     // of the third
+  for (const size_t k : {9, 10, 12, 13}) left[k] = kImpossible;  // of the last, all but one
+  std::vector<float> of_each;
+  for (int64_t i = 0; i < kRows; ++i) of_each.insert(of_each.end(), left.begin(), left.end());
+  const std::vector<int32_t> rows = all_rows(widths);
+  const std::vector<float> each = surprises_of(m, weights, rows);
+  std::map<std::vector<int32_t>, double> law;
+  double total = 0;
+  for (size_t i = 0; i < rows.size(); i += 4) {
+    double ln = 0;
+    for (size_t j = 0; j < 4; ++j)
+      ln += static_cast<double>(left[static_cast<size_t>(m.columns[j].start + rows[i + j])] - each[i + j]);
+    const auto at = rows.begin() + static_cast<std::ptrdiff_t>(i);
+    if (ln > -1e20) total += law[{at, at + 4}] = std::exp(ln);
+  }
+  for (const std::vector<float>* evidence : {&left, &of_each}) {
+    std::vector<float> log_weight;
+    const std::vector<int32_t> drawn = draw(m, weights, kRows, *evidence, &log_weight);
+    std::map<std::vector<int32_t>, double> found, squares;
+    double sum = 0;
+    for (size_t i = 0; i < log_weight.size(); ++i) {
+      const auto at = drawn.begin() + static_cast<std::ptrdiff_t>(4 * i);
+      const std::vector<int32_t> row{at, at + 4};
+      ASSERT_TRUE(law.contains(row)) << "a level without probability was drawn";
+      const double w = std::exp(static_cast<double>(log_weight[i]));
+      sum += w, found[row] += w, squares[row] += w * w;
+    }
+    EXPECT_NEAR(sum / kRows, total, 0.02 * total) << "the mean weight is the probability of the evidence";
+    for (const auto& [row, p] : law)
+      EXPECT_NEAR(found[row] / sum, p / total, 5 * std::sqrt(squares[row]) / sum + 1e-4) << row[0] << row[1] << row[2];
   }
 }
 

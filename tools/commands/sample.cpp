@@ -134,9 +134,13 @@ void add_sample(Program& program) {
   command->add_option("--offset", a->offset, "First row (or sequence): row i depends on model, seed and i only")
       ->check(natural)
       ->capture_default_str();
-  command->add_option("--where", a->where,
-                      "Only rows that satisfy this: \"education = 'Masters' and age >= 40\" (=, !=, in (…), <, <=, >, "
-                      ">=, between … and …, is null, is not null, joined by and)");
+  command
+      ->add_option("--where", a->where,
+                   "Only rows that satisfy this: \"education = 'Masters' and age >= 40\" (=, !=, in (…), <, <=, >, "
+                   ">=, between … and …, is null, is not null, joined by and)")
+      ->check([](const std::string& text) {
+        return text.empty() ? "the condition is empty; omit the option for rows under no condition" : "";
+      });
   command
       ->add_option("--max-tries", a->max_tries,
                    "Maximum candidates per row under --where (default: 65,536; sampling then also ends if none of the "

@@ -83,12 +83,29 @@ Philox row_words(uint32_t index, const int64_t* row_ids, const int32_t* tries, i
                       tries == nullptr ? 0 : static_cast<uint32_t>(tries[i]));
 }
 
+// The rank within a bin that has the share `uniform` of what is left of it.
+double rank_within(const std::vector<std::pair<double, double>>& left, double uniform) {
+  double total = 0;
+  for (const auto& [from, to] : left) total += to - from;
+  double share = uniform * total;
+  for (const auto& [from, to] : left) {
+    if (share < to - from) return from + share;
+    share -= to - from;
+  }
+  return left.back().second;
+}
+
 void decode_bins(const BinCode& b, uint32_t index, const int32_t* code, int64_t stride, const int64_t* row_ids,
-                 const int32_t* tries, int64_t rows, uint64_t seed, Column& out) {
+                 const int32_t* tries, int64_t rows, uint64_t seed, const BinParts* parts, Column& out) {
   out.numbers.resize(static_cast<size_t>(rows));
   for (int64_t i = 0; i < rows; ++i) {
     const Philox p = row_words(index, row_ids, tries, i, seed);
-    out.numbers[static_cast<size_t>(i)] = b.value(code[i * stride], open_uniform(p.word[0], p.word[1]));
+    const int32_t level = code[i * stride];
+    double rank = open_uniform(p.word[0], p.word[1]);
+    if (parts != nullptr)
+      if (const auto cut = parts->find({static_cast<int>(index), level}); cut != parts->end())
+        rank = rank_within(cut->second, rank);
+    out.numbers[static_cast<size_t>(i)] = b.value(level, rank);
   }
 }
 
@@ -231,7 +248,7 @@ EncodedTable Encoder::encode(Table&& table, Team& team, const Monitor& monitor) 
 }
 
 Table Encoder::decode(const float* alphas, const int32_t* codes, const int64_t* row_ids, int64_t rows, uint64_t seed,
-                      const int32_t* tries, uint64_t condition) const {
+                      const int32_t* tries, uint64_t condition, const BinParts* parts) const {
   const State& s = *state_;
   const int64_t alpha_stride = s.layout.alphas(), code_stride = s.layout.codes();
   Table out;
@@ -251,7 +268,7 @@ Table Encoder::decode(const float* alphas, const int32_t* codes, const int64_t* 
       c.numbers.resize(static_cast<size_t>(rows));
       r->decode(alphas + s.first_alpha[j], alpha_stride, code, code_stride, rows, c.numbers.data());
     } else if (const auto* b = std::get_if<BinCode>(&column.code)) {
-      decode_bins(*b, index, code, code_stride, row_ids, tries, rows, seed, c);
+      decode_bins(*b, index, code, code_stride, row_ids, tries, rows, seed, parts, c);
     } else if (const auto* l = std::get_if<LevelCode>(&column.code)) {
       decode_levels(*l, index, code, code_stride, row_ids, tries, rows, seed, c);
     } else if (const auto* id = std::get_if<IdentifierCode>(&column.code)) {
@@ -271,6 +288,32 @@ int32_t Encoder::levels(int column) const {
 std::optional<int> Encoder::decimals(int column) const {
   const auto* n = std::get_if<NumberCode>(&state_->columns[static_cast<size_t>(column)].code);
   return n == nullptr ? std::nullopt : std::optional(n->decimals);
+}
+
+Encoder::Reach Encoder::reach(int column) const {
+  const ColumnCode& c = state_->columns[static_cast<size_t>(column)];
+  if (const auto* n = std::get_if<NumberCode>(&c.code)) return {n->low, n->high, {}, n->missing};
+  if (const auto* r = std::get_if<RangeCode>(&c.code)) return {r->low, r->high, r->grid, r->missing};
+  if (const auto* b = std::get_if<BinCode>(&c.code))
+    return {b->value(0, 0), b->value(b->levels() - 1, 1), {}, b->missing};
+  if (const auto* l = std::get_if<LevelCode>(&c.code)) {
+    if (l->numbers.empty()) return {0, 0, {}, l->missing, !l->texts.empty() || !l->rare.empty()};
+    return {l->numbers.front(), l->numbers.back(), l->numbers, l->missing};
+  }
+  if (const auto* id = std::get_if<IdentifierCode>(&c.code)) return {0, 0, {}, id->missing_share > 0};
+  const auto& constant = std::get<ConstantCode>(c.code);
+  const bool missing = is_numeric(c.type) ? constant.number != constant.number : constant.missing;
+  if (missing) return {0, 0, {}, true, false};
+  if (!is_numeric(c.type)) return {};
+  return {constant.number, constant.number, {constant.number}};
+}
+
+double Encoder::number_of_level(int column, int32_t level, double uniform) const {
+  const ColumnCode& c = state_->columns[static_cast<size_t>(column)];
+  if (const auto* b = std::get_if<BinCode>(&c.code)) return b->value(level, uniform);
+  const auto* l = std::get_if<LevelCode>(&c.code);
+  return l != nullptr && level < static_cast<int32_t>(l->numbers.size()) ? l->numbers[static_cast<size_t>(level)]
+                                                                         : kMissing;
 }
 
 Encoder::Codes Encoder::codes(int column) const {

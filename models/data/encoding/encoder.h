@@ -3,10 +3,12 @@
 // A row becomes a few small codes per column; no one-hot matrix exists.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/run/monitor.h"
@@ -66,6 +68,10 @@ struct EncoderOptions {
   int64_t least_rows = kRareRows;
 };
 
+// Of bins that a condition cuts, by column of the table and level: what is left of each, as ascending intervals of the
+// rank in it, within (0, 1).
+using BinParts = std::map<std::pair<int, int32_t>, std::vector<std::pair<double, double>>>;
+
 class Encoder {
  public:
   Encoder();
@@ -91,8 +97,9 @@ class Encoder {
   // tries[i] (null: 0) keys rare categories too, so that another try of a row draws another one; its identifier stays
   // the same. Identifiers are also keyed by `condition`, the fingerprint of the rows' condition (0: none), so that
   // samples under two conditions do not share them.
+  // Numbers of bins come from those parts of them that `parts` leaves (null: from all).
   Table decode(const float* alphas, const int32_t* codes, const int64_t* row_ids, int64_t rows, uint64_t seed,
-               const int32_t* tries = nullptr, uint64_t condition = 0) const;
+               const int32_t* tries = nullptr, uint64_t condition = 0, const BinParts* parts = nullptr) const;
 
   // The given rows of a table it was fitted on or of decode(), with texts numbered by level; those without a level of
   // their own share the number after the last.
@@ -108,6 +115,16 @@ class Encoder {
     std::vector<int32_t> levels;
   };
   Codes codes(int column) const;
+  // The numbers that decode() can return in a column: all from low to high, or only the listed ones (ascending); and
+  // whether a cell can be missing, or present. Of a column of texts schema() lists the values.
+  struct Reach {
+    double low = 0, high = 0;
+    std::vector<double> only;
+    bool missing = false, present = true;
+  };
+  Reach reach(int column) const;
+  // The number of a bin at rank `uniform` in (0, 1) within it; any other level's own. NaN for missing.
+  double number_of_level(int column, int32_t level, double uniform) const;
   // digits after the point that a column of mixture modes is rounded to, −1 for none; empty for other columns
   std::optional<int> decimals(int column) const;
 

@@ -1,0 +1,122 @@
+#include "models/made/candidates.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/math/philox.h"
+#include "models/method/importance.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kPilotRows = 4096;
+
+double weight_in(const Program& p, Id log_weight, int64_t i) {
+  const View v = p.fetch(log_weight);
+  return static_cast<double>(static_cast<const float*>(v.data)[i * v.ld]);
+}
+
+// Levels that do not meet the condition get no probability, and a bin that it cuts its share; the candidate is then
+// accepted with probability P(what is left, column by column) over a bound.
+class MadeRows : public RowGenerator {
+ public:
+  MadeRows(const Made& network, const FittedState& kept, const std::vector<AllowedLevels>& allowed, uint64_t seed,
+           Team& team)
+      : network_(network), seed_(seed) {
+    known_.columns.assign(network.columns.size(), 0);
+    evidence_.assign(static_cast<size_t>(network.levels), 0);
+    for (const AllowedLevels& a : allowed) forbid(a);
+    if (known_.rows > 0) survey(kept, team);
+  }
+
+  void record(Recorder& r, int64_t batch) const override { record_sampling(r, network_, batch, known_); }
+  void bind(Program& p) override {
+    if (known_.rows == 0) return;
+    p.bind_if("evidence", evidence_.data());
+    log_weight_ = p.find("log_weight");
+  }
+
+  bool accepts(const Program& p, int64_t i, const Candidate& c) const override {
+    if (known_.rows == 0) return true;
+    const double log_ratio = weight_in(p, log_weight_, i) - log_bound_;
+    if (log_ratio >= 0) return true;
+    const Philox w =
+        random_words(seed_, Purpose::accept_latent, 0, static_cast<uint64_t>(c.row), static_cast<uint32_t>(c.attempt));
+    return std::log(open_uniform(w.word[0], w.word[1])) < log_ratio;
+  }
+  double effective() const override { return effective_; }
+
+ private:
+  // A condition that all levels meet, or none, changes nothing: that none does is said by the search.
+  void forbid(const AllowedLevels& a) {
+    const bool all = std::all_of(a.share.begin(), a.share.end(), [](float s) { return s == 1; });
+    const bool none = std::all_of(a.share.begin(), a.share.end(), [](float s) { return s == 0; });
+    if (all || none) return;
+    known_.rows = 1;
+    for (size_t j = 0; j < network_.columns.size(); ++j)
+      if (network_.columns[j].start == a.span->start) known_.columns[j] = 1;
+    for (size_t k = 0; k < a.share.size(); ++k)
+      evidence_[static_cast<size_t>(a.span->start) + k] = a.share[k] > 0 ? std::log(a.share[k]) : kImpossible;
+  }
+
+  void survey(const FittedState& kept, Team& team) {
+    const auto program =
+        compile({team, seed_}, Purpose::pilot, [&](Recorder& r) { record_sampling(r, network_, kPilotRows, known_); });
+    std::vector<int32_t> identity(static_cast<size_t>(3 * kPilotRows), 0);
+    for (int64_t i = 0; i < kPilotRows; ++i) identity[static_cast<size_t>(3 * i)] = static_cast<int32_t>(i);
+    program->bind_if("rows", identity.data());
+    program->bind_if("evidence", evidence_.data());
+    load_states(*program, kept.states);
+    program->run(1);
+    std::vector<double> weights;
+    double mass = 0;
+    for (const float l : program->read<float>(program->find("log_weight")))
+      mass += weights.emplace_back(std::exp(static_cast<double>(l)));
+    effective_ = effective_share(weights);
+    if (!(mass > 0)) return;  // so rare that every candidate is accepted: none is refused for being likely
+    std::vector<WeighedDraw> draws;
+    for (const double w : weights) draws.push_back({w});
+    log_bound_ = std::log(acceptance_bound(std::move(draws), mass));
+  }
+
+  const Made& network_;
+  uint64_t seed_;
+  Known known_;
+  std::vector<float> evidence_;
+  double log_bound_ = -INFINITY, effective_ = 1;
+  Id log_weight_ = kNone;
+};
+
+class MadeGiven : public GivenGenerator {
+ public:
+  explicit MadeGiven(const Made& network) : network_(network) {}
+
+  void record(Recorder& r, int64_t batch) const override { record_sampling(r, network_, batch, {batch}); }
+  void bind(Program& p) override {
+    evidence_.assign(static_cast<size_t>(p.plan().shape(p.plan().find_leaf("evidence")).count()), 0);
+    p.bind("evidence", evidence_.data());
+    log_weight_ = p.find("log_weight");
+  }
+  void give(Program& p, const GivenCells& cells) override {
+    std::copy(cells.levels.begin(), cells.levels.end(), evidence_.begin());
+    p.refresh({"evidence"});
+  }
+  double log_weight(const Program& p, int64_t i) const override { return weight_in(p, log_weight_, i); }
+  bool draws_in_order() const override { return true; }
+
+ private:
+  const Made& network_;
+  std::vector<float> evidence_;
+  Id log_weight_ = kNone;
+};
+
+}  // namespace
+
+std::unique_ptr<RowGenerator> make_made_rows(const Made& network, const FittedState& kept,
+                                             const std::vector<AllowedLevels>& allowed, uint64_t seed, Team& team) {
+  return std::make_unique<MadeRows>(network, kept, allowed, seed, team);
+}
+
+std::unique_ptr<GivenGenerator> make_made_given(const Made& network) { return std::make_unique<MadeGiven>(network); }
+
+}  // namespace tessera

@@ -1,0 +1,32 @@
+#include "models/method/importance.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+constexpr double kClipped = 0.01;  // share of the mass that may lie above the weight accepted in full
+
+}  // namespace
+
+double acceptance_bound(std::vector<WeighedDraw> draws, double mass) {
+  std::sort(draws.begin(), draws.end(), [](const WeighedDraw& a, const WeighedDraw& b) { return a.weight > b.weight; });
+  const double most = kClipped * mass;
+  // above: Σ (weight − at)·density over the draws beyond it
+  double above = 0, density = 0, at = draws.front().weight;
+  for (const WeighedDraw& d : draws) {
+    if (above + density * (at - d.weight) > most) return at - (most - above) / density;
+    above += density * (at - d.weight);
+    at = d.weight;
+    density += d.density;
+  }
+  return at;
+}
+
+double effective_share(std::span<const double> weights) {
+  double sum = 0, squares = 0;
+  for (const double w : weights) sum += w, squares += w * w;
+  return squares > 0 ? sum * sum / (squares * static_cast<double>(weights.size())) : 0;
+}
+
+}  // namespace tessera

@@ -1,0 +1,146 @@
+#include "models/sampling/allowed.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+constexpr int kHalvings = 52;  // of a rank within a bin, to find where a term cuts it
+
+// One span of the layout and the terms that its column decides.
+class OneColumn {
+ public:
+  OneColumn(const Where& terms, const Span& span, const RowModel& model, const ShownColumns& columns)
+      : terms_(terms), span_(span), model_(model), columns_(columns) {}
+
+  std::vector<float> of_categories() const {
+    const std::vector<char> keep = meeting(levels_shown());
+    std::vector<float> share;
+    for (int k = 0; k < span_.width; ++k)
+      share.push_back(model_.encoder.is_rare(span_, k) ? rare_can_meet(k) : keep[static_cast<size_t>(k)] != 0 ? 1 : 0);
+    return share;
+  }
+
+  // Numbers ascend with the rank within a bin, so what meets the terms are intervals between the ranks where the bin
+  // passes a number of a term.
+  std::vector<float> of_bins(BinParts& parts) const {
+    std::vector<float> share;
+    for (int k = 0; k < span_.width; ++k) {
+      std::vector<double> cuts{0};
+      for (const double x : term_numbers())
+        for (const bool above : {false, true}) cuts.push_back(rank_of(k, x, above));
+      cuts.push_back(1);
+      std::sort(cuts.begin(), cuts.end());
+      std::vector<std::pair<double, double>> left;
+      double total = 0;
+      for (size_t i = 1; i < cuts.size(); ++i) {
+        const double from = cuts[i - 1], to = cuts[i];
+        if (!(to - from > 0) || meeting(with_numbers({number(k, (from + to) / 2)}))[0] == 0) continue;
+        if (!left.empty() && left.back().second == from) left.back().second = to;
+        else left.emplace_back(from, to);
+        total += to - from;
+      }
+      if (total > 0 && total < 1) parts[{span_.column, k}] = std::move(left);
+      share.push_back(static_cast<float>(total));
+    }
+    return share;
+  }
+
+ private:
+  double number(int level, double rank) const { return model_.encoder.number_of_level(span_.column, level, rank); }
+
+  // Rows that show these numbers of the column, as rows of the model.
+  Table with_numbers(const std::vector<double>& numbers) const {
+    Table shown = columns_.first_levels(static_cast<int64_t>(numbers.size()));
+    std::copy(numbers.begin(), numbers.end(), shown.columns[static_cast<size_t>(span_.column)].numbers.begin());
+    return shown;
+  }
+  // Rows that show the levels of the column one by one.
+  Table levels_shown() const {
+    const auto slot = static_cast<size_t>(model_.encoder.codes(span_.column).code);
+    const RowLayout& layout = model_.encoder.layout();
+    const auto width = static_cast<size_t>(span_.width), stride = static_cast<size_t>(layout.codes());
+    const std::vector<float> alphas(width * static_cast<size_t>(std::max(layout.alphas(), 1)));
+    std::vector<int32_t> codes(width * stride);
+    for (size_t k = 0; k < width; ++k) codes[k * stride + slot] = static_cast<int32_t>(k);
+    const std::vector<int64_t> ids(width, 0);
+    return model_.encoder.decode(alphas.data(), codes.data(), ids.data(), span_.width, 0);
+  }
+
+  std::vector<char> meeting(Table rows) const {
+    columns_.restore(rows);
+    std::vector<char> keep;
+    std::vector<int64_t> failed;
+    match_where(terms_, rows, keep, failed);
+    return keep;
+  }
+
+  // 1 if one of the values that share the rare level meets the terms; in the schema they follow the `levels` values
+  // with their own level.
+  float rare_can_meet(int levels) const {
+    const Column& all = columns_.learnt().columns[static_cast<size_t>(span_.column)];
+    const auto rare = static_cast<int64_t>(all.values.size()) - levels;
+    Table shown = columns_.first_levels(rare);
+    Column& column = shown.columns[static_cast<size_t>(span_.column)];
+    column.values = all.values;
+    for (int64_t v = 0; v < rare; ++v) column.codes[static_cast<size_t>(v)] = static_cast<int32_t>(levels + v);
+    const std::vector<char> keep = meeting(std::move(shown));
+    return std::find(keep.begin(), keep.end(), 1) != keep.end() ? 1 : 0;
+  }
+
+  std::vector<double> term_numbers() const {
+    std::vector<double> numbers;
+    for (const WhereTerm& t : terms_.terms) {
+      numbers.insert(numbers.end(), t.numbers.begin(), t.numbers.end());
+      if (t.kind == WhereTerm::Kind::range) numbers.insert(numbers.end(), {t.low, t.high});
+    }
+    return numbers;
+  }
+
+  // A number of the column as the table shows it.
+  double shown(double x) const {
+    const auto column = static_cast<size_t>(terms_.terms.front().column);
+    if (model_.rules.empty()) return as_written(columns_.table().columns[column], x);
+    Table row = with_numbers({x});
+    columns_.restore(row);
+    return as_written(row.columns[column], row.columns[column].numbers[0]);
+  }
+
+  // The rank within a bin up to which its numbers, as the table shows them, are below x (`above`: are x or below).
+  double rank_of(int level, double x, bool above) const {
+    const auto passed = [&](double rank) {
+      const double v = shown(number(level, rank));
+      return v != v || (above ? v > x : v >= x);
+    };
+    if (passed(0)) return 0;
+    if (!passed(1)) return 1;
+    double low = 0, high = 1;
+    for (int i = 0; i < kHalvings; ++i) (passed((low + high) / 2) ? high : low) = (low + high) / 2;
+    return high;
+  }
+
+  const Where& terms_;
+  const Span& span_;
+  const RowModel& model_;
+  const ShownColumns& columns_;
+};
+
+}  // namespace
+
+Allowed allowed_levels(const Where& where, const RowModel& model, const ShownColumns& columns) {
+  Allowed out;
+  for (const Span& span : model.encoder.layout().spans) {
+    if (span.part != Span::Part::category && span.part != Span::Part::bin) continue;
+    Where own;
+    for (size_t t = 0; t < where.terms.size(); ++t)
+      if (where.terms[t].column >= 0 && columns.decides(span.column, where.terms[t].column))
+        own.terms.push_back(where.terms[t]), out.terms.push_back(t);
+    if (own.empty()) continue;
+    const OneColumn column(own, span, model, columns);
+    out.levels.push_back({&span, span.part == Span::Part::bin ? column.of_bins(out.parts) : column.of_categories()});
+  }
+  return out;
+}
+
+}  // namespace tessera

@@ -1,0 +1,246 @@
+#include "models/sampling/possible.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/error.h"
+#include "models/data/table/decimals.h"
+#include "models/data/table/number_writer.h"
+#include "models/sampling/shown.h"
+
+namespace tessera {
+namespace {
+
+constexpr size_t kShown = 12;  // values listed in a message
+constexpr double kSecondsPerDay = 86400;
+
+// Cells that a column of the table can show. `all`: there are no others; else numbers, the ends of their range.
+struct Cells {
+  Column column;
+  bool known = false, all = false;
+};
+
+struct Interval {
+  double low = -INFINITY, high = INFINITY;
+};
+
+class Checker {
+ public:
+  Checker(const Where& where, const RowModel& model)
+      : where_(where), model_(model), columns_(model), schema_(columns_.table()) {}
+
+  void run() const {
+    for (size_t c = 0; c < schema_.columns.size(); ++c) check_column(static_cast<int>(c));
+    for (const WhereTerm& t : where_.terms) {
+      if (t.kind == WhereTerm::Kind::compare) check_sides(t);
+      if (t.kind == WhereTerm::Kind::same_text) check_texts(t);
+    }
+  }
+
+ private:
+  // Every value, or the ends, of a column of the model as rows of the table.
+  Cells cells_of(int column) const {
+    const int source = columns_.source(column);
+    if (source < 0) return {};
+    const Column& learnt = columns_.learnt().columns[static_cast<size_t>(source)];
+    if (learnt.type == ColumnType::identifier) return {};
+    const Encoder::Reach reach = model_.encoder.reach(source);
+    std::vector<double> numbers = !reach.only.empty() ? reach.only : std::vector{reach.low, reach.high};
+    if (!reach.present) numbers.clear();
+    const bool numeric = is_numeric(learnt.type);
+    const size_t present = numeric ? numbers.size() : reach.present ? learnt.values.size() : 0;
+    const size_t rows = present + (reach.missing ? 1 : 0);
+    Table shown = columns_.first_levels(static_cast<int64_t>(rows));
+    Column& c = shown.columns[static_cast<size_t>(source)];
+    c.values = learnt.values;
+    for (size_t i = 0; i < rows; ++i) {
+      if (numeric) c.numbers[i] = i < present ? numbers[i] : kMissing;
+      else c.codes[i] = i < present ? static_cast<int32_t>(i) : -1;
+    }
+    columns_.restore(shown);
+    Cells cells{std::move(shown.columns[static_cast<size_t>(column)]), true, !numeric || !reach.only.empty()};
+    std::sort(cells.column.numbers.begin(), cells.column.numbers.end(),
+              [](double a, double b) { return a == a && (b != b || a < b); });
+    return cells;
+  }
+
+  void check_column(int column) const {
+    std::vector<const WhereTerm*> terms;
+    for (const WhereTerm& t : where_.terms)
+      if (t.column == column) terms.push_back(&t);
+    if (terms.empty()) return;
+    const Cells cells = cells_of(column);
+    if (!cells.known) return;
+    const Column tried = cells.all ? cells.column : points_between(cells.column, terms);
+    const auto can_meet = [&](const std::vector<const WhereTerm*>& some) {
+      Table t;
+      t.rows = tried.size();
+      t.columns.resize(static_cast<size_t>(column) + 1);
+      t.columns.back() = tried;
+      Where one;
+      for (const WhereTerm* term : some) one.terms.push_back(*term);
+      std::vector<char> keep;
+      std::vector<int64_t> failed;
+      match_where(one, t, keep, failed);
+      return std::find(keep.begin(), keep.end(), 1) != keep.end();
+    };
+    const std::string holds = said(cells);
+    for (const WhereTerm* t : terms)
+      if (!can_meet({t})) refuse(fmt::format("no row can meet `{}`: {}.", t->text, holds));
+    for (size_t a = 0; a < terms.size(); ++a)
+      for (size_t b = a + 1; b < terms.size(); ++b)
+        if (!can_meet({terms[a], terms[b]}))
+          refuse(fmt::format("no row can meet both `{}` and `{}`: {}.", terms[a]->text, terms[b]->text, holds));
+    if (can_meet(terms)) return;
+    std::string all;
+    for (const WhereTerm* t : terms) all += (all.empty() ? "`" : ", `") + t->text + "`";
+    refuse(fmt::format("no row can meet {} together: {}.", all, holds));
+  }
+
+  // Numbers of a range among which one meets the terms if any number of the range does: where the range, or a term,
+  // begins or ends, the nearest numbers of the column beside it, and one between two of these; and missing.
+  static Column points_between(const Column& ends, const std::vector<const WhereTerm*>& terms) {
+    std::vector<double> edges;
+    bool missing = false;
+    double low = INFINITY, high = -INFINITY;
+    for (const double x : ends.numbers) {
+      if (x != x) missing = true;
+      else low = std::min(low, x), high = std::max(high, x), edges.push_back(x);
+    }
+    for (const WhereTerm* t : terms) {
+      edges.insert(edges.end(), t->numbers.begin(), t->numbers.end());
+      if (t->kind == WhereTerm::Kind::range) edges.insert(edges.end(), {t->low, t->high});
+    }
+    std::sort(edges.begin(), edges.end());
+    std::vector<double> points;
+    for (size_t i = 0; i < edges.size(); ++i) {
+      add_near(ends, edges[i], points);
+      if (i > 0) add_near(ends, (edges[i] + edges[i - 1]) / 2, points);
+    }
+    Column out = ends;
+    out.numbers.clear();
+    for (const double x : points)
+      if (x >= low && x <= high) out.numbers.push_back(x);
+    if (missing) out.numbers.push_back(kMissing);
+    return out;
+  }
+  // The numbers of the column at a number and next to it.
+  static void add_near(const Column& c, double x, std::vector<double>& points) {
+    if (c.type == ColumnType::decimal && (c.format == "%g" || c.decimals > 15)) {
+      points.insert(points.end(), {x, std::nextafter(x, -INFINITY), std::nextafter(x, INFINITY)});
+      return;
+    }
+    const bool whole = c.type == ColumnType::integer || c.type == ColumnType::date;
+    const double grid = grid_of(whole ? 0 : c.decimals), down = std::floor(x * grid);
+    for (const double k : {-1.0, 0.0, 1.0, 2.0}) points.push_back((down + k) / grid);
+  }
+
+  static std::string written(const Column& c, size_t row) {
+    if (!is_numeric(c.type)) return "'" + c.values[static_cast<size_t>(c.codes[row])] + "'";
+    std::string out;
+    NumberWriter(c).write(c.numbers[row], out);
+    return out;
+  }
+
+  static std::string said(const Cells& cells) {
+    const Column& c = cells.column;
+    std::vector<std::string> values;
+    bool missing = false;
+    for (int64_t i = 0; i < c.size(); ++i) {
+      if (c.is_missing(i)) missing = true;
+      else if (const std::string v = written(c, static_cast<size_t>(i)); values.empty() || values.back() != v)
+        values.push_back(v);
+    }
+    std::string out = fmt::format("column \"{}\" ", c.name);
+    if (values.empty()) return out + "is always missing";
+    if (!cells.all || (is_numeric(c.type) && values.size() > kShown)) {
+      out += fmt::format("holds {} to {}", values.front(), values.back());
+    } else {
+      out += values.size() == 1 ? "holds only " : "holds ";
+      for (size_t i = 0; i < std::min(values.size(), kShown); ++i) out += (i == 0 ? "" : ", ") + values[i];
+      if (values.size() > kShown) out += ", …";
+    }
+    return out + (missing ? ", or is missing" : " and is never missing");
+  }
+
+  // ---- comparisons of two sides ----
+
+  Interval range_of(int column) const {
+    const Cells cells = cells_of(column);
+    Interval out{INFINITY, -INFINITY};
+    for (const double x : cells.column.numbers)
+      if (x == x) out = {std::min(out.low, x), std::max(out.high, x)};
+    if (!(out.low <= out.high)) return {};
+    if (cells.column.type == ColumnType::datetime) out.low /= kSecondsPerDay, out.high /= kSecondsPerDay;
+    return out;
+  }
+
+  Interval range_of(const Arithmetic& a) const {
+    using Op = Arithmetic::Op;
+    if (a.op == Op::column) return range_of(a.column);
+    if (a.op == Op::number) return {a.number, a.number};
+    const Interval x = range_of(a.operands[0]), y = range_of(a.operands[1]);
+    if (a.op == Op::add) return {x.low + y.low, x.high + y.high};
+    if (a.op == Op::subtract) return {x.low - y.high, x.high - y.low};
+    if (a.op == Op::divide && y.low <= 0 && y.high >= 0) return {};
+    Interval out{INFINITY, -INFINITY};
+    for (const double l : {x.low, x.high})
+      for (const double r : {y.low, y.high}) {
+        const double v = a.op == Op::multiply ? l * r : l / r;
+        if (v != v) return {};
+        out = {std::min(out.low, v), std::max(out.high, v)};
+      }
+    return out;
+  }
+
+  void check_sides(const WhereTerm& t) const {
+    using Relation = WhereTerm::Relation;
+    const Interval l = range_of(t.left), r = range_of(t.right);
+    const bool never_less = l.low > r.high + t.tolerance, never_more = l.high < r.low - t.tolerance;
+    const bool less = t.relation == Relation::less || t.relation == Relation::less_equal;
+    const bool more = t.relation == Relation::greater || t.relation == Relation::greater_equal;
+    const bool equal = t.relation == (t.negated ? Relation::unequal : Relation::equal);
+    const bool lower = t.negated ? more : less, higher = t.negated ? less : more;
+    if (!(equal && (never_less || never_more)) && !(lower && never_less) && !(higher && never_more)) return;
+    refuse(fmt::format("no row can meet `{}`: the left side is {}, the right side {}.", t.text, said(l, t.left.instant),
+                       said(r, t.right.instant)));
+  }
+  static std::string said(const Interval& x, bool instant) {
+    Column c;
+    c.type = instant ? ColumnType::date : ColumnType::decimal;
+    c.format = instant ? "%Y-%m-%d" : "%g";
+    std::string low, high;
+    NumberWriter(c).write(instant ? std::floor(x.low) : x.low, low);
+    NumberWriter(c).write(instant ? std::floor(x.high) : x.high, high);
+    return low == high ? low : fmt::format("{} to {}", low, high);
+  }
+
+  void check_texts(const WhereTerm& t) const {
+    if ((t.relation == WhereTerm::Relation::equal) == t.negated) return;
+    const std::vector<std::string>& left = schema_.columns[static_cast<size_t>(t.left.column)].values;
+    std::vector<std::string> right = schema_.columns[static_cast<size_t>(t.right.column)].values;
+    std::sort(right.begin(), right.end());
+    for (const std::string& v : left)
+      if (std::binary_search(right.begin(), right.end(), v)) return;
+    refuse(fmt::format("no row can meet `{}`: the two columns have no value in common.", t.text));
+  }
+
+  [[noreturn]] static void refuse(const std::string& why) {
+    throw Error(ErrorCode::condition, fmt::format("--where: {}\n  Change the condition: nothing was sampled.", why));
+  }
+
+  const Where& where_;
+  const RowModel& model_;
+  ShownColumns columns_;
+  const Table& schema_;
+};
+
+}  // namespace
+
+void check_possible(const Where& where, const RowModel& model) {
+  if (!where.empty()) Checker(where, model).run();
+}
+
+}  // namespace tessera

@@ -1,0 +1,12 @@
+// Whether any row of a model can meet a condition: refused before a row is drawn, with the term that is to blame.
+#pragma once
+#include "models/expression/where.h"
+#include "models/sampling/row_model.h"
+
+namespace tessera {
+
+// Throws Error(condition) for a term outside what its column holds, and for terms that contradict each other; names
+// them and the column's range or values. What it cannot decide (a column that a rule computes) it lets pass.
+void check_possible(const Where& where, const RowModel& model);
+
+}  // namespace tessera

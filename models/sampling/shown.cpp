@@ -1,0 +1,31 @@
+#include "models/sampling/shown.h"
+
+#include <algorithm>
+
+namespace tessera {
+
+bool ShownColumns::decides(int learnt, int column) const {
+  const std::vector<std::string> shown = model_.rules.shown(learnt_.columns[static_cast<size_t>(learnt)].name);
+  return std::find(shown.begin(), shown.end(), table_.columns[static_cast<size_t>(column)].name) != shown.end();
+}
+
+int ShownColumns::source(int column) const {
+  for (size_t j = 0; j < learnt_.columns.size(); ++j)
+    if (decides(static_cast<int>(j), column)) return static_cast<int>(j);
+  return -1;
+}
+
+Table ShownColumns::first_levels(int64_t rows) const {
+  const RowLayout& layout = model_.encoder.layout();
+  // memory that pointers may be offset into, also without rows
+  const std::vector<float> alphas(static_cast<size_t>((rows + 1) * std::max(layout.alphas(), 1)));
+  const std::vector<int32_t> codes(static_cast<size_t>((rows + 1) * std::max(layout.codes(), 1)));
+  const std::vector<int64_t> ids(static_cast<size_t>(rows), 0);
+  return model_.encoder.decode(alphas.data(), codes.data(), ids.data(), rows, 0);
+}
+
+Where broken_where(const std::string& rule, const Table& schema) {
+  return parse_where("not (" + rule + ")", schema, "--rule");
+}
+
+}  // namespace tessera

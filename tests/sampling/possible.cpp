@@ -1,0 +1,125 @@
+// Conditions that no row can meet are refused before sampling, with the term to blame; all others are let pass.
+#include <set>
+
+#include "models/tables.h"
+
+namespace tessera::whole {
+namespace {
+
+constexpr int64_t kRows = 600;
+
+// n: 10 … 69, in a fifth of the rows missing · few: 1, 2, 5 · price: cents from 1.00 · day · start <= end, a rule ·
+// colour · city and state, a rule of combinations · none: never filled.
+Table things() {
+  const auto at = [](const std::vector<std::string>& v, int64_t i, uint32_t stream) {
+    return v[static_cast<size_t>(uniform(i, stream) * static_cast<double>(v.size()))];
+  };
+  const std::vector<std::string> cities{"Bonn", "Köln", "Jena", "Gera"};
+  const auto start = [](int64_t i) { return std::floor(18000 + 100 * uniform(i, 5)); };
+  return table(
+      {numbers_by("n", ColumnType::integer, kRows,
+                  [](int64_t i) { return uniform(i, 9) < 0.2 ? kMissing : std::floor(10 + 60 * uniform(i, 1)); }),
+       numbers_by("few", ColumnType::integer, kRows,
+                  [](int64_t i) {
+                    return std::vector{1.0, 2.0, 5.0}[static_cast<size_t>(3 * uniform(i, 2))];
+                  }),
+       numbers_by(
+           "price", ColumnType::decimal, kRows, [](int64_t i) { return std::floor(100 + 900 * uniform(i, 3)) / 100; },
+           2),
+       numbers_by("day", ColumnType::date, kRows, [](int64_t i) { return std::floor(18262 + 300 * uniform(i, 4)); }),
+       numbers_by("start", ColumnType::date, kRows, start),
+       numbers_by("end", ColumnType::date, kRows, [&](int64_t i) { return start(i) + std::floor(9 * uniform(i, 6)); }),
+       texts_by("colour", ColumnType::category, kRows,
+                [&](int64_t i) {
+                  return at({"red", "green", "blue"}, i, 7);
+                }),
+       texts_by("city", ColumnType::category, kRows, [&](int64_t i) { return at(cities, i, 8); }),
+       texts_by("state", ColumnType::category, kRows, [&](int64_t i) {
+         const std::string city = at(cities, i, 8);
+         return city == "Bonn" || city == "Köln" ? "NRW" : "Thüringen";
+       })});
+}
+
+const Model& model_by(const char* method) {
+  static std::map<std::string, Model> models;
+  const auto found = models.find(method);
+  if (found != models.end()) return found->second;
+  return models.emplace(method, fit(things(), std::string(method) == "made" ? quick_made(3) : quick(2))).first->second;
+}
+
+struct Refused {
+  const char* where;
+  std::vector<std::string> says;
+};
+
+const Refused kRefused[] = {
+    {"n > 69", {"`n > 69`", "column \"n\" holds"}},
+    {"few = 5 and n < 0", {"`n < 0`"}},
+    {"n = 500", {"`n = 500`"}},
+    {"n in (500, -3)", {"`n in (500, -3)`"}},
+    {"n between 30 and 40 and n > 50", {"both `n between 30 and 40` and `n > 50`"}},
+    {"n > 40 and n < 41", {"both `n > 40` and `n < 41`"}},
+    {"n > 40 and n < 42 and n != 41", {"`n > 40`, `n < 42`, `n != 41` together"}},
+    {"n is null and n > 20", {"both `n is null` and `n > 20`"}},
+    {"n is null and n is not null", {"both"}},
+    {"few = 3", {"`few = 3`", "1, 2, 5", "never missing"}},
+    {"few not in (1, 2, 5)", {"`few not in (1, 2, 5)`"}},
+    {"few is null", {"`few is null`", "never missing"}},
+    {"price < 0.5", {"`price < 0.5`", "column \"price\" holds 1."}},
+    {"price > 5.01 and price < 5.02", {"both"}},
+    {"day < '2019-01-01'", {"`day < '2019-01-01'`", "2020-"}},
+    {"not day > '1999-01-01'", {"`not day > '1999-01-01'`"}},
+    {"colour = 'red' and colour = 'blue'", {"both `colour = 'red'` and `colour = 'blue'`"}},
+    {"colour != 'red' and colour != 'blue' and colour != 'green'", {"together", "'red'"}},
+    {"colour is null", {"never missing"}},
+    {"state = 'NRW' and state != 'NRW'", {"both"}},
+    {"city is null", {"never missing"}},
+    {"price > n + 100", {"`price > n + 100`", "the right side 1"}},
+    {"n = price - 500", {"the left side"}},
+    {"not price < day - start + 1000", {"the right side"}},
+    {"colour = city", {"no value in common"}},
+    {"not city != state", {"no value in common"}},
+};
+
+TEST(Possible, WhatNoRowCanMeetIsRefusedWithTheTermToBlame) {
+  for (const char* method : {"made", "ctgan"})
+    for (const Refused& r : kRefused) {
+      const Thrown t = thrown([&] { sample(model_by(method), 5, where(r.where)); });
+      EXPECT_EQ(t.code, ErrorCode::condition) << r.where;
+      EXPECT_TRUE(t.says("nothing was sampled")) << r.where << ": " << t.message;
+      for (const std::string& part : r.says) EXPECT_TRUE(t.says(part)) << r.where << ": " << t.message;
+    }
+}
+
+TEST(Possible, WhatARowCanMeetIsSampled) {
+  for (const char* condition : {"n > 60",
+                                "n >= 30 and n <= 30",
+                                "n in (500, 30)",
+                                "n != 500",
+                                "n is null",
+                                "n > 40 and n < 42",
+                                "n > 20 and n != 21 and n != 22",
+                                "few = 5",
+                                "few between 2 and 4",
+                                "price >= 9 and price < 9.5",
+                                "price between 5.01 and 5.03",
+                                "not price > 2",
+                                "day >= '2020-02-01' and day < '2020-03-01'",
+                                "end >= start",
+                                "end - start <= 3",
+                                "end < '2019-06-01'",
+                                "colour not in ('red')",
+                                "state = 'NRW'",
+                                "city = 'Jena' and state = 'Thüringen'",
+                                "few < n",
+                                "n - 10 * few > 20",
+                                "city != state"})
+    EXPECT_EQ(sample(model_by("made"), 20, where(condition, 20000)).rows, 20) << condition;
+}
+
+TEST(Possible, AnEmptyConditionIsAnError) {
+  EXPECT_EQ(thrown([&] { sample(model_by("made"), 5, where("  ")); }).code, ErrorCode::usage);
+}
+
+}  // namespace
+}  // namespace tessera::whole
