@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The reference of the C interface as Markdown, made of the header: a comment and the declaration below it become one entry.
-#   reference.sh include/tessera/tessera.h
+#   reference.sh include/tessera/tessera.h include/tessera/tessera_report.h
 set -euo pipefail
 awk '
   function entry(   name, i, n, lines) {
@@ -36,4 +36,4 @@ awk '
     if (sub(/^TESSERA_API /, "", line) && match(line, /tessera_[a-z_0-9]*\(/)) functions = functions (functions == "" ? "" : "`, `") substr(line, RSTART, RLENGTH) ")"
     code = code line "\n"
   }
-  END { entry() }' "$1"
+  END { entry() }' "$@"

@@ -496,11 +496,6 @@ TESSERA_API tessera_status tessera_evaluate(const tessera_context* context, cons
 /* The USAGE error that tessera_evaluate() with these options would return, before the data are read. */
 TESSERA_API tessera_status tessera_check_evaluate_options(const tessera_evaluate_options* options);
 
-/* What tessera_evaluate() found as an HTML page: a function of its JSON, which may have a member "model" that
- * tessera_model_describe() gave. A file is written whole or not at all. Errors: FORMAT for other JSON; IO; MEMORY. */
-TESSERA_API tessera_status tessera_report_html(const char* json, char** html);
-TESSERA_API tessera_status tessera_report_write(const char* json, const char* path, int overwrite);
-
 /* This library and machine: version, ABI, instruction sets, devices or why there is none. Errors: MEMORY. */
 TESSERA_API tessera_status tessera_info(char** json);
 
@@ -596,5 +591,7 @@ TESSERA_API tessera_status tessera_example(const tessera_context* context, const
 #ifdef __cplusplus
 }
 #endif
+
+#include "tessera/tessera_report.h"
 
 #endif

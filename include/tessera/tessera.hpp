@@ -1,6 +1,7 @@
 // Tessera for C++17 and later: owning handles, statuses as exceptions. Header-only, over tessera.h, which documents
 // every function.
 #pragma once
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
@@ -397,7 +398,22 @@ inline std::string evaluate(const Context& context, Rows real, Rows synthetic, R
   return detail::text(
       [&](char** out) { return tessera_evaluate(context.get(), &o, real.get(), synthetic.get(), unseen, out); });
 }
-// The page that shows what evaluate() found; tessera_report_html().
+// Several synthetic tables by their names; tessera_evaluate_tables().
+inline std::string evaluate_tables(const Context& context, Rows real, std::vector<Rows> synthetic,
+                                   const std::vector<std::string>& names, Rows holdout = {},
+                                   const tessera_evaluate_options& options = {}) {
+  const auto o = detail::sized(options);
+  ArrowArrayStream* unseen = holdout.get()->release == nullptr ? nullptr : holdout.get();
+  std::vector<ArrowArrayStream*> streams;
+  std::vector<const char*> texts;
+  for (Rows& rows : synthetic) streams.push_back(rows.get());
+  for (const std::string& name : names) texts.push_back(name.c_str());
+  return detail::text([&](char** out) {
+    return tessera_evaluate_tables(context.get(), &o, real.get(), streams.data(), texts.data(),
+                                   std::min(streams.size(), texts.size()), unseen, out);
+  });
+}
+// The page that shows what evaluate() or evaluate_tables() found; tessera_report_html().
 inline std::string report_html(const std::string& json) {
   return detail::text([&](char** out) { return tessera_report_html(json.c_str(), out); });
 }

@@ -1,4 +1,7 @@
+#include <algorithm>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "engine/storage/files.h"
 #include "models/api/rows.h"
@@ -38,6 +41,66 @@ EvaluateSequencesOptions sequence_evaluation(const tessera_evaluate_options& o, 
   return out;
 }
 
+EvaluateOptions row_evaluation(const tessera_evaluate_options& o) {
+  if (o.judges != 0)
+    throw Error(ErrorCode::usage, "--judges belongs to --method sequence: the options of sequences are missing.");
+  EvaluateOptions out;
+  out.seed = o.seed;
+  out.distances = o.without_distances == 0;
+  out.c2st = o.without_c2st == 0;
+  out.utility = o.without_utility == 0;
+  out.target = text_or(o.target, "");
+  out.drawings = o.drawings != 0;
+  return out;
+}
+
+// One synthetic table after the other, against the same real one.
+class Evaluation {
+ public:
+  // Refuses options that do not go together before a table is read.
+  Evaluation(const tessera_evaluate_options& o, bool holdout) : sequences_(o.sequences != nullptr) {
+    if (sequences_) of_sequences_ = sequence_evaluation(o, holdout);
+    else of_rows_ = row_evaluation(o);
+  }
+  void take(IncomingRows& real, IncomingRows* holdout, Call& call) {
+    real_ = table_import(real.get(), call.team(), call.monitor());
+    if (holdout != nullptr) holdout_ = table_import(holdout->get(), call.team(), call.monitor());
+  }
+  // `last`: the real table is not needed again.
+  nlohmann::json of(Table&& synthetic, bool last, Call& call) {
+    if (sequences_)
+      return evaluate_sequences(last ? std::move(real_) : Table(real_), std::move(synthetic), of_sequences_,
+                                call.team(), call.monitor());
+    return evaluate(real_, synthetic, holdout_ ? &*holdout_ : nullptr, of_rows_, call.team(), call.monitor());
+  }
+
+ private:
+  bool sequences_;
+  EvaluateOptions of_rows_;
+  EvaluateSequencesOptions of_sequences_;
+  Table real_;
+  std::optional<Table> holdout_;
+};
+
+// The streams of several tables, each taken over.
+std::vector<std::unique_ptr<IncomingRows>> take_streams(ArrowArrayStream* const* streams, size_t count) {
+  std::vector<std::unique_ptr<IncomingRows>> out;
+  for (size_t i = 0; streams != nullptr && i < count; ++i)
+    out.push_back(std::make_unique<IncomingRows>(streams[i], "synthetic"));
+  return out;
+}
+
+std::vector<std::string> different_names(const char* const* names, size_t count) {
+  std::vector<std::string> out;
+  for (size_t i = 0; i < count; ++i) {
+    const std::string name = &required(names[i], "names");
+    if (std::find(out.begin(), out.end(), name) != out.end())
+      throw Error(ErrorCode::usage, "The synthetic table " + name + " is given twice. Name each once.");
+    out.push_back(name);
+  }
+  return out;
+}
+
 }  // namespace
 
 tessera_status tessera_inspect(const tessera_context* context, ArrowArrayStream* rows, char** json) {
@@ -52,7 +115,7 @@ tessera_status tessera_inspect(const tessera_context* context, ArrowArrayStream*
 tessera_status tessera_check_evaluate_options(const tessera_evaluate_options* options) {
   return guarded([&] {
     const tessera_evaluate_options o = read_options(options);
-    if (o.sequences != nullptr) (void)sequence_evaluation(o, false);
+    (void)Evaluation(o, false);
   });
 }
 
@@ -64,29 +127,33 @@ tessera_status tessera_evaluate(const tessera_context* context, const tessera_ev
         incoming_holdout(holdout, "holdout");
     auto& out = required(json, "json");
     const tessera_evaluate_options o = read_options(options);
-    if (o.sequences != nullptr) {
-      const EvaluateSequencesOptions what = sequence_evaluation(o, holdout != nullptr);
-      Call call(context);
-      Table first = table_import(incoming_real.get(), call.team(), call.monitor());
-      Table second = table_import(incoming_synthetic.get(), call.team(), call.monitor());
-      out = give_json(evaluate_sequences(std::move(first), std::move(second), what, call.team(), call.monitor()));
-      return;
-    }
-    if (o.judges != 0)
-      throw Error(ErrorCode::usage, "--judges belongs to --method sequence: the options of sequences are missing.");
-    EvaluateOptions what;
-    what.seed = o.seed;
-    what.distances = o.without_distances == 0;
-    what.c2st = o.without_c2st == 0;
-    what.utility = o.without_utility == 0;
-    what.target = text_or(o.target, "");
-    what.drawings = o.drawings != 0;
+    Evaluation evaluation(o, holdout != nullptr);
     Call call(context);
-    const Table first = table_import(incoming_real.get(), call.team(), call.monitor());
-    const Table second = table_import(incoming_synthetic.get(), call.team(), call.monitor());
-    Table third;
-    if (holdout != nullptr) third = table_import(incoming_holdout.get(), call.team(), call.monitor());
-    out = give_json(evaluate(first, second, holdout != nullptr ? &third : nullptr, what, call.team(), call.monitor()));
+    evaluation.take(incoming_real, holdout == nullptr ? nullptr : &incoming_holdout, call);
+    out = give_json(evaluation.of(table_import(incoming_synthetic.get(), call.team(), call.monitor()), true, call));
+  });
+}
+
+tessera_status tessera_evaluate_tables(const tessera_context* context, const tessera_evaluate_options* options,
+                                       ArrowArrayStream* real, ArrowArrayStream* const* synthetic,
+                                       const char* const* names, size_t count, ArrowArrayStream* holdout, char** json) {
+  return guarded([&] {
+    IncomingRows incoming_real(real, "real"), incoming_holdout(holdout, "holdout");
+    const auto incoming = take_streams(synthetic, count);
+    auto& out = required(json, "json");
+    if (count == 0) throw Error(ErrorCode::usage, "There is no synthetic table to evaluate: give one or more.");
+    (void)required(synthetic, "synthetic");
+    const std::vector<std::string> named = different_names(&required(names, "names"), count);
+    Evaluation evaluation(read_options(options), holdout != nullptr);
+    Call call(context);
+    evaluation.take(incoming_real, holdout == nullptr ? nullptr : &incoming_holdout, call);
+    nlohmann::json found{{"tables", nlohmann::json::array()}};
+    for (size_t i = 0; i < count; ++i) try {
+        nlohmann::json report =
+            evaluation.of(table_import(incoming[i]->get(), call.team(), call.monitor()), i + 1 == count, call);
+        found["tables"].push_back({{"name", named[i]}, {"report", std::move(report)}});
+      } catch (const Error& e) { throw Error(e.code(), named[i] + ": " + e.what()); }
+    out = give_json(found);
   });
 }
 

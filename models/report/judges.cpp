@@ -22,6 +22,8 @@ std::vector<double> even(size_t n, double low, double high) {
   return x;
 }
 
+}  // namespace
+
 std::string roc_figure(const Json& judge) {
   const std::vector<double> synthetic = numbers(judge.at("roc")), real = numbers(judge.at("floor_roc"));
   if (synthetic.size() < 2) return "";
@@ -72,7 +74,22 @@ std::string distance_figure(const Json& distances) {
          key({{"s", "synthetic rows"}, {"r", "holdout rows"}}) + "</figcaption></figure>";
 }
 
-}  // namespace
+std::string judge_terms() {
+  return terms("What AUC is",
+               {{"AUC",
+                 "Area under the ROC curve: of one real and one synthetic row, how often the synthetic one is "
+                 "picked out. 0.5 is a coin, 1 is always."},
+                {"share", "Sum of the gains of all splits by a column, of the gains of all splits."}});
+}
+
+std::string distance_terms() {
+  return terms("What the distance is",
+               {{"distance", "Sum over columns: numbers by the real range, 2 for a category that differs."},
+                {"holdout", "Real rows that the model has not seen: what is ordinary among real rows."},
+                {"this page",
+                 "Names of columns and of common values, and counts of at least five real rows, are in it; "
+                 "the real rows themselves are not."}});
+}
 
 std::string judge_section(const Json& report) {
   if (!report.contains("c2st")) return "";
@@ -92,12 +109,7 @@ std::string judge_section(const Json& report) {
   const Json::json_pointer path("/drawings/judge");
   if (report.contains(path))
     out += "<div class=\"plots\">" + roc_figure(report[path]) + "<div>" + used_table(report[path]) + "</div></div>";
-  return out + t.str() +
-         terms("What AUC is",
-               {{"AUC",
-                 "Area under the ROC curve: of one real and one synthetic row, how often the synthetic one is "
-                 "picked out. 0.5 is a coin, 1 is always."},
-                {"share", "Sum of the gains of all splits by a column, of the gains of all splits."}});
+  return out + t.str() + judge_terms();
 }
 
 std::string privacy_section(const Json& report) {
@@ -127,13 +139,7 @@ std::string privacy_section(const Json& report) {
       "show that no person can be found.</p>";
   const Json::json_pointer path("/drawings/distances");
   if (report.contains(path)) out += distance_figure(report[path]);
-  return out + t.str() +
-         terms("What the distance is",
-               {{"distance", "Sum over columns: numbers by the real range, 2 for a category that differs."},
-                {"holdout", "Real rows that the model has not seen: what is ordinary among real rows."},
-                {"this page",
-                 "Names of columns and of common values, and counts of at least five real rows, are in it; "
-                 "the real rows themselves are not."}});
+  return out + t.str() + distance_terms();
 }
 
 }  // namespace tessera::report

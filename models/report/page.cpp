@@ -55,64 +55,88 @@ std::vector<Tile> tiles(const Json& report) {
 }
 
 std::string verdict_html(const Json& report, const Verdict& v) {
-  constexpr const char* kStyles[] = {"good", "fair", "poor", ""};
-  std::string out =
-      fmt::format("<section class=\"verdict {}\" aria-labelledby=\"verdict\"><h2 id=\"verdict\">{}</h2><ul>",
-                  kStyles[static_cast<size_t>(v.headline.mark)], v.headline.html);
-  for (const Statement& s : v.reasons)
-    out += fmt::format("<li class=\"{}\">{} {}</li>", kStyles[static_cast<size_t>(s.mark)], mark(s.mark), s.html);
-  out += "</ul></section><div class=\"tiles\">";
+  std::string out = verdict_box(v.headline, v.reasons) + "<div class=\"tiles\">";
   for (const Tile& t : tiles(report))
     out +=
         fmt::format("<div class=\"tile\"><span>{}</span><b>{}</b><span>{}</span></div>", t.name, t.figure, t.meaning);
   out += "</div>";
-  if (!v.cautions.empty()) {
-    out += "<section class=\"cautions\" aria-labelledby=\"cautions\"><h2 id=\"cautions\">Be careful</h2><ul>";
-    for (const std::string& caution : v.cautions) out += "<li>" + caution + "</li>";
-    out += "</ul></section>";
-  }
-  return out + "<details><summary>How the marks are set</summary><p>" + limits_in_words() + "</p></details>";
+  return out + cautions_box(v.cautions) + limits_box();
 }
 
-std::string body(const Json& report) {
+Page page_of_one(const Json& report) {
   const bool sequences = report.contains("method");
-  const Section sections[] = {{"columns", "Columns", columns_section(report)},
-                              {"pairs", "Pairs of columns", pairs_section(report)},
-                              {"sequences", "Steps over time", sequences_section(report)},
-                              {"projection", "Both tables in two dimensions", projection_section(report)},
-                              {"judge", "Telling them apart", judge_section(report)},
-                              {"utility", "Utility", utility_section(report)},
-                              {"privacy", "Privacy", privacy_section(report)},
-                              {"model", "Model", model_section(report)}};
+  return {sequences ? "How good are these synthetic sequences?" : "How good are these synthetic rows?",
+          tables_line(report),
+          verdict_html(report, sequences ? judge_sequences(report) : judge(report)),
+          {{"columns", "Columns", columns_section(report)},
+           {"pairs", "Pairs of columns", pairs_section(report)},
+           {"sequences", "Steps over time", sequences_section(report)},
+           {"projection", "Both tables in two dimensions", projection_section(report)},
+           {"judge", "Telling them apart", judge_section(report)},
+           {"utility", "Utility", utility_section(report)},
+           {"privacy", "Privacy", privacy_section(report)},
+           {"training", "Training", training_section(report)},
+           {"model", "Model", model_section(report)}}};
+}
+
+Page page_of(const Json& report) {
+  if (report.contains("tables")) return page_of_several(report.at("tables"));
+  if (!report.contains("scores") && report.contains("model")) return page_of_fit(report);
+  if (!report.at("columns").is_array() || !report.at("scores").is_object())
+    throw nlohmann::json::other_error::create(501, "it has no columns and scores", &report);
+  return page_of_one(report);
+}
+
+std::string body(const Page& page) {
   std::string contents, all;
-  for (const Section& s : sections) {
+  for (const Section& s : page.sections) {
     if (s.html.empty()) continue;
     contents += fmt::format("<li><a href=\"#{}\">{}</a></li>", s.id, s.title);
-    all +=
-        fmt::format("<section aria-labelledby=\"{0}\"><h2 id=\"{0}\">{1}</h2>{2}</section>\n", s.id, s.title, s.html);
+    all += section_html(s);
   }
   return fmt::format(
       "<a class=\"skip\" href=\"#main\">Skip to the verdict</a><header><h1>{}</h1><p class=\"soft\">{}</p>"
       "<nav aria-label=\"Contents\"><ul>{}</ul></nav></header>\n<main id=\"main\">{}\n{}</main>",
-      sequences ? "How good are these synthetic sequences?" : "How good are these synthetic rows?", tables_line(report),
-      contents, verdict_html(report, sequences ? judge_sequences(report) : judge(report)), all);
+      page.question, page.about, contents, page.first, all);
 }
 
 }  // namespace
+
+std::string verdict_box(const Statement& headline, const std::vector<Statement>& reasons) {
+  std::string out =
+      fmt::format("<section class=\"verdict {}\" aria-labelledby=\"verdict\"><h2 id=\"verdict\">{}</h2><ul>",
+                  style_of(headline.mark), headline.html);
+  for (const Statement& s : reasons)
+    out += fmt::format("<li class=\"{}\">{} {}</li>", style_of(s.mark), mark(s.mark), s.html);
+  return out + "</ul></section>";
+}
+
+std::string cautions_box(const std::vector<std::string>& cautions) {
+  std::string out;
+  if (!cautions.empty()) {
+    out += "<section class=\"cautions\" aria-labelledby=\"cautions\"><h2 id=\"cautions\">Be careful</h2><ul>";
+    for (const std::string& caution : cautions) out += "<li>" + caution + "</li>";
+    out += "</ul></section>";
+  }
+  return out;
+}
+
+std::string limits_box() {
+  return "<details><summary>How the marks are set</summary><p>" + limits_in_words() + "</p></details>";
+}
+
 }  // namespace report
 
 std::string report_html(std::string_view json) {
   const nlohmann::json parsed = parse_json(json, report::kDeepest, "The report");
   try {
-    if (!parsed.at("columns").is_array() || !parsed.at("scores").is_object())
-      throw nlohmann::json::other_error::create(501, "it has no columns and scores", &parsed);
     return fmt::format(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><title>Synthetic data report</title>"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/><meta name=\"color-scheme\" "
         "content=\"light dark\"/><meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
         "'unsafe-inline'; script-src 'unsafe-inline'\"/><style>{}</style></head>\n<body>{}\n<script>{}</script></body>"
         "</html>\n",
-        report::kStyle, report::body(parsed), report::kScript);
+        report::kStyle, report::body(report::page_of(parsed)), report::kScript);
   } catch (const nlohmann::json::exception& e) {
     throw Error(ErrorCode::format, std::string("The report is not what an evaluation gave: ") + e.what() +
                                        ".\n  Give it the JSON of tessera evaluate --json as it is.");

@@ -16,9 +16,9 @@ Number(b.dataset[key]);
   });
 });
 document.querySelectorAll('svg.matrix').forEach(function (matrix) {
-  var names = JSON.parse(document.getElementById('matrix-names').textContent), values = 
-matrix.dataset.values.split(',');
-  var told = matrix.parentNode.parentNode.querySelector('output'), cell = Number(matrix.dataset.cell);
+  var figure = matrix.parentNode, names = JSON.parse(figure.querySelector('script').textContent);
+  var values = matrix.dataset.values.split(',');
+  var told = figure.querySelector('output'), cell = Number(matrix.dataset.cell);
   matrix.addEventListener('pointermove', function (event) {
     var at = new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix.getScreenCTM().inverse());
     var col = Math.floor((at.x - matrix.dataset.left) / cell), row = Math.floor((at.y - matrix.dataset.top) / cell);

@@ -60,27 +60,36 @@ Matrices matrices(const Json& report) {
   return m;
 }
 
+// The names of a matrix, for the script that reads the cell under the pointer.
+std::string names_script(const Matrices& m) {
+  std::string out = "<script type=\"application/json\">";
+  for (const char c : Json(m.names).dump())
+    out += c == '<' ? "\\u003c" : c == '&' ? "\\u0026" : c == '>' ? "\\u003e" : std::string(1, c);
+  return out + "</script>";
+}
+
+std::string error_figure(const Matrices& m) {
+  return "<figure>" + names_script(m) +
+         matrix_chart("Error of each pair of columns", m.names, m.error, kDarkestError, false) +
+         "<output></output><figcaption><b>Error.</b> One less the pair’s score; darkest from " +
+         percent(kDarkestError, 0) + " on. " + key({{"e", "the dependence differs"}}) + "</figcaption></figure>";
+}
+
 std::string squares(const Json& report) {
   const Matrices m = matrices(report);
   if (m.names.size() < 2) return "";
-  std::string names = Json(m.names).dump(), safe;
-  for (const char c : names)
-    safe += c == '<' ? "\\u003c" : c == '&' ? "\\u0026" : c == '>' ? "\\u003e" : std::string(1, c);
   const std::string some =
       m.names.size() < report.at("columns").size()
           ? fmt::format(" Of {} columns, the {} whose pairs are weakest.", report.at("columns").size(), m.names.size())
           : "";
-  return "<script type=\"application/json\" id=\"matrix-names\">" + safe + "</script><div class=\"plots\"><figure>" +
+  return "<div class=\"plots\"><figure>" + names_script(m) +
          matrix_chart("Dependence of each pair of columns: real below the diagonal, synthetic above it", m.names,
                       m.dependence, 1, true) +
          "<output></output><figcaption><b>Dependence.</b> Below the diagonal the real table, above it the synthetic "
          "one: "
          "the better the rows, the more the picture is its own mirror image." +
          some + " " + key({{"p", "together: correlation, or association of categories"}, {"m", "against each other"}}) +
-         "</figcaption></figure><figure>" +
-         matrix_chart("Error of each pair of columns", m.names, m.error, kDarkestError, false) +
-         "<output></output><figcaption><b>Error.</b> One less the pair’s score; darkest from " +
-         percent(kDarkestError, 0) + " on. " + key({{"e", "the dependence differs"}}) + "</figcaption></figure></div>";
+         "</figcaption></figure>" + error_figure(m) + "</div>";
 }
 
 std::string worst_table(const Json& report) {
@@ -127,16 +136,24 @@ std::string worst_pictures(const Json& report) {
 
 }  // namespace
 
-std::string pairs_section(const Json& report) {
-  if (!report.contains("pairs") || report.at("pairs").empty()) return "";
-  return "<p>How two columns depend on each other, in the real and in the synthetic table.</p>" + squares(report) +
-         worst_pictures(report) + worst_table(report) +
-         terms("What the figures are",
+std::string error_figure(const Json& report) {
+  const Matrices m = matrices(report);
+  return m.names.size() < 2 ? "" : error_figure(m);
+}
+
+std::string pair_terms() {
+  return terms("What the figures are",
                {{"correlation", "Pearson’s: how well a straight line describes two numbers; −1 to 1."},
                 {"association", "Cramér’s V of two columns of which one is a category, numbers in ten bins; 0 to 1."},
                 {"score",
                  "Two numbers: one less half the difference of the correlations. Others: one less half the "
                  "sum of the differences of all cells’ shares. Both tables are binned by the real range."}});
+}
+
+std::string pairs_section(const Json& report) {
+  if (!report.contains("pairs") || report.at("pairs").empty()) return "";
+  return "<p>How two columns depend on each other, in the real and in the synthetic table.</p>" + squares(report) +
+         worst_pictures(report) + worst_table(report) + pair_terms();
 }
 
 }  // namespace tessera::report

@@ -45,14 +45,13 @@ std::string spikes(const Json& drawn) {
 
 std::string column_card(const Json& report, const Json& column, const Json* drawn, size_t place) {
   const double score = at(column, "/shape/score");
-  const Mark sign = mark_of(1 - score, 0.05, 0.15);
-  constexpr const char* kStyles[] = {"good", "fair", "poor", ""};
+  const Mark sign = mark_of(1 - score, kFairColumn, kPoorColumn);
   const std::string name = column.at("name");
   std::string out = fmt::format(
       "<li class=\"card {}\" data-error=\"{}\" data-place=\"{}\" data-name=\"{}\"><h3>{} {}</h3><p>{} · {} alike{}</p>",
-      kStyles[static_cast<size_t>(sign)], std::isnan(score) ? 9 : score, place, escape(name), isolated(name),
-      mark(sign), escape(column.at("kind").get<std::string>()), percent(score), share_missing(report, column));
-  if (drawn != nullptr) out += column_chart(*drawn) + spikes(*drawn);
+      style_of(sign), std::isnan(score) ? 9 : score, place, escape(name), isolated(name), mark(sign),
+      escape(column.at("kind").get<std::string>()), percent(score), share_missing(report, column));
+  if (drawn != nullptr) out += column_figure(*drawn);
   return out + "</li>\n";
 }
 
@@ -89,6 +88,11 @@ std::string Table::str() const {
   return out + "</tbody></table></div>";
 }
 
+std::string style_of(Mark mark) {
+  constexpr const char* kStyles[] = {"good", "fair", "poor", ""};
+  return kStyles[static_cast<size_t>(mark)];
+}
+
 std::string mark(Mark mark) {
   switch (mark) {
     case Mark::good: return "<span class=\"mark\" role=\"img\" aria-label=\"good\">✓</span>";
@@ -111,27 +115,22 @@ std::string terms(const std::string& summary, const std::vector<std::pair<const 
   return out + "</dl></details>";
 }
 
-std::string columns_section(const Json& report) {
-  if (report.at("columns").empty()) return "";
-  const bool drawn = report.contains(Json::json_pointer("/drawings/columns"));
-  std::string out =
-      "<p>Each column by itself. The score is how alike both distributions are: 100 % is the same, 0 % has nothing in "
-      "common.</p>";
-  if (drawn) {
-    out += key({{"r", "real"}, {"s", "synthetic"}}) + "<p class=\"soft\">" + kNoSmallCounts +
-           " The outermost bins are open.</p>"
-           "<div class=\"sort\" role=\"group\" aria-label=\"Order of the columns\">"
-           "<button type=\"button\" data-key=\"error\" aria-pressed=\"true\">weakest first</button>"
-           "<button type=\"button\" data-key=\"place\" aria-pressed=\"false\">as in the table</button>"
-           "<button type=\"button\" data-key=\"name\" aria-pressed=\"false\">by name</button></div>"
-           "<ul class=\"cards\" id=\"column-cards\">\n";
-    for (const size_t k : lowest_first(report.at("columns"), "/shape/score"))
-      out += column_card(report, report.at("columns")[k], &report.at("drawings").at("columns").at(k), k);
-    out += "</ul>";
-  }
-  return out + "<details" + (drawn ? "" : " open=\"open\"") + "><summary>All scores as a table</summary>" +
-         columns_table(report) + "</details>" +
-         terms("What the scores are",
+std::string section_html(const Section& section) {
+  return fmt::format("<section aria-labelledby=\"{0}\"><h2 id=\"{0}\">{1}</h2>{2}</section>\n", section.id,
+                     section.title, section.html);
+}
+
+std::string column_order() {
+  return "<div class=\"sort\" role=\"group\" aria-label=\"Order of the columns\">"
+         "<button type=\"button\" data-key=\"error\" aria-pressed=\"true\">weakest first</button>"
+         "<button type=\"button\" data-key=\"place\" aria-pressed=\"false\">as in the table</button>"
+         "<button type=\"button\" data-key=\"name\" aria-pressed=\"false\">by name</button></div>";
+}
+
+std::string column_figure(const Json& drawn) { return column_chart(drawn) + spikes(drawn); }
+
+std::string column_terms() {
+  return terms("What the scores are",
                {{"shape",
                  "Numbers and times: one less the largest distance of the two cumulative distributions "
                  "(Kolmogorov–Smirnov). Categories: one less half the sum of the differences of their shares "
@@ -141,7 +140,31 @@ std::string columns_section(const Json& report) {
                 {"missing alike", "One less the difference of the shares of missing values."}});
 }
 
-std::string projection_section(const Json& report) {
+std::string columns_section(const Json& report) {
+  if (report.at("columns").empty()) return "";
+  const bool drawn = report.contains(Json::json_pointer("/drawings/columns"));
+  std::string out =
+      "<p>Each column by itself. The score is how alike both distributions are: 100 % is the same, 0 % has nothing in "
+      "common.</p>";
+  if (drawn) {
+    out += key({{"r", "real"}, {"s", "synthetic"}}) + "<p class=\"soft\">" + kNoSmallCounts +
+           " The outermost bins are open.</p>" + column_order() + "<ul class=\"cards\" id=\"column-cards\">\n";
+    for (const size_t k : lowest_first(report.at("columns"), "/shape/score"))
+      out += column_card(report, report.at("columns")[k], &report.at("drawings").at("columns").at(k), k);
+    out += "</ul>";
+  }
+  return out + "<details" + (drawn ? "" : " open=\"open\"") + "><summary>All scores as a table</summary>" +
+         columns_table(report) + "</details>" + column_terms();
+}
+
+std::string plane_terms() {
+  return terms("What the plane is", {{"principal components",
+                                      "The two directions along which the real rows vary most, of all numbers "
+                                      "divided by their standard deviation and of all common categories by the root "
+                                      "of their share. The synthetic rows are put into the same plane."}});
+}
+
+std::string plane_figure(const Json& report) {
   const Json::json_pointer path("/drawings/projection");
   if (!report.contains(path) || report[path].is_null()) return "";
   const Json& p = report[path];
@@ -155,18 +178,21 @@ std::string projection_section(const Json& report) {
                         axes.empty() ? "To the right:" : "; upwards:", percent(at(axis, "/variance"), 0),
                         columns.empty() ? "many columns" : columns);
   }
-  return "<p>The plane in which the real rows differ most, and where the rows of either table lie in it. Where one "
-         "picture has dark places and the other has not, rows are missing or made up.</p><figure>" +
+  return "<figure>" +
          plane_chart({p.at("real"), p.at("synthetic"), n, n}, "Density of real and synthetic rows in the same plane") +
          "<figcaption>" + axes +
          fmt::format(
              ". {} real and {} synthetic rows; darker is more rows, grey is withheld.</figcaption>"
              "</figure>",
-             grouped(p.at("rows").at("real").get<int64_t>()), grouped(p.at("rows").at("synthetic").get<int64_t>())) +
-         terms("What the plane is", {{"principal components",
-                                      "The two directions along which the real rows vary most, of all numbers "
-                                      "divided by their standard deviation and of all common categories by the root "
-                                      "of their share. The synthetic rows are put into the same plane."}});
+             grouped(p.at("rows").at("real").get<int64_t>()), grouped(p.at("rows").at("synthetic").get<int64_t>()));
+}
+
+std::string projection_section(const Json& report) {
+  const std::string figure = plane_figure(report);
+  if (figure.empty()) return "";
+  return "<p>The plane in which the real rows differ most, and where the rows of either table lie in it. Where one "
+         "picture has dark places and the other has not, rows are missing or made up.</p>" +
+         figure + plane_terms();
 }
 
 std::string utility_section(const Json& report) {

@@ -25,11 +25,31 @@ struct Table {
   std::string str() const;
 };
 
-std::string mark(Mark mark);  // a sign, and the same in a word for who does not see it
+std::string mark(Mark mark);      // a sign, and the same in a word for who does not see it
+std::string style_of(Mark mark);  // its class
 std::string key(
     std::initializer_list<std::pair<const char*, const char*>> entries);  // class of the colour, its meaning
 // What is behind a summary that opens.
 std::string terms(const std::string& summary, const std::vector<std::pair<const char*, const char*>>& explained);
+
+// Drawings of one report; a page of several puts them side by side.
+std::string column_order();  // buttons that sort the cards of columns
+std::string column_figure(const Json& drawn);
+std::string error_figure(const Json& report);
+std::string plane_figure(const Json& report);
+std::string roc_figure(const Json& judge);
+std::string used_table(const Json& judge);
+std::string distance_figure(const Json& distances);
+// What the figures of a section mean.
+std::string column_terms();
+std::string pair_terms();
+std::string plane_terms();
+std::string judge_terms();
+std::string distance_terms();
+std::string section_html(const Section& section);
+std::string verdict_box(const Statement& headline, const std::vector<Statement>& reasons);
+std::string cautions_box(const std::vector<std::string>& cautions);
+std::string limits_box();  // how marks are set
 
 std::string columns_section(const Json& report);
 std::string pairs_section(const Json& report);
@@ -38,6 +58,18 @@ std::string privacy_section(const Json& report);
 std::string judge_section(const Json& report);
 std::string utility_section(const Json& report);
 std::string sequences_section(const Json& report);
+std::string training_section(const Json& report);
 std::string model_section(const Json& report);
+
+// What a page consists of.
+struct Page {
+  std::string question;  // its heading
+  std::string about;     // the line below it
+  std::string first;     // the verdict
+  std::vector<Section> sections;
+};
+// Of a list of {name, report}; of a report that has nothing but a model and its training.
+Page page_of_several(const Json& tables);
+Page page_of_fit(const Json& report);
 
 }  // namespace tessera::report

@@ -1,4 +1,4 @@
-// Sequences: how steps follow each other. And the model that made the rows, where the report has it.
+// Sequences: how steps follow each other.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -66,10 +66,6 @@ std::string judges_table(const Json& report) {
   return t.str();
 }
 
-std::string value_text(const Json& value) {
-  return isolated(value.is_string() ? value.get<std::string>() : value.dump());
-}
-
 }  // namespace
 
 std::string sequences_section(const Json& report) {
@@ -90,32 +86,6 @@ std::string sequences_section(const Json& report) {
                {{"feature", "A number or time by its real range, or one of the common values of a category, 0 or 1."},
                 {"autocorrelation", "1: steps so far apart go together; 0: they have nothing to do with each other."},
                 {"histogram distance", "Half the sum of the differences of the shares in 50 bins; 0 is the same."}});
-}
-
-std::string model_section(const Json& report) {
-  if (!report.contains("model")) return "";
-  const Json& model = report.at("model");
-  Table facts{"What the model file says of itself", {"entry", "value"}, 2, {}};
-  const auto add = [&](const char* name, const char* pointer, const char* after = "") {
-    const Json::json_pointer path(pointer);
-    if (model.contains(path)) facts.rows.push_back({name, value_text(model[path]) + after});
-  };
-  add("method", "/method");
-  add("preset", "/preset");
-  add("table", "/provenance/source");
-  add("fingerprint of the table", "/provenance/run/table");
-  add("rows learned from", "/provenance/rows");
-  add("seed", "/provenance/seed");
-  add("training steps", "/provenance/steps");
-  add("calibration", "/calibration/tier");
-  add("categories are learned", "/provenance/rare_categories/least_rows", " rows or more of one value");
-  add("numbers are learned", "/provenance/protected_numbers/least_rows", " rows or more, or their mean");
-  std::string out = "<p>Where the rows come from.</p>" + facts.str();
-  const Json::json_pointer path("/provenance/run/options");
-  if (!model.contains(path)) return out;
-  Table options{"Options of the run", {"option", "value"}, 2, {}};
-  for (const auto& [name, value] : model[path].items()) options.rows.push_back({escape(name), value_text(value)});
-  return out + "<details><summary>All options</summary>" + options.str() + "</details>";
 }
 
 }  // namespace tessera::report

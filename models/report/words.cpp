@@ -11,10 +11,6 @@
 namespace tessera::report {
 namespace {
 
-constexpr double kFairDetection = 0.05, kPoorDetection = 0.2;  // AUC above that of real rows against real rows
-constexpr double kFairUtility = 0.02, kPoorUtility = 0.1;      // AUC or R² lost
-constexpr double kFairNearness = 0.03, kPoorNearness = 0.1;    // share above one half
-constexpr double kFairColumn = 0.05, kPoorColumn = 0.15;       // one less a score
 constexpr int64_t kFewRows = 500;
 
 std::string rows_of(int64_t n) { return counted(n, "row"); }

@@ -23,6 +23,12 @@ struct Verdict {
 Verdict judge(const Json& report);
 Verdict judge_sequences(const Json& report);
 
+// Gaps from the ideal at which a mark becomes fair, and poor.
+inline constexpr double kFairDetection = 0.05, kPoorDetection = 0.2;  // AUC above that of real rows against real rows
+inline constexpr double kFairUtility = 0.02, kPoorUtility = 0.1;      // AUC or R² lost
+inline constexpr double kFairNearness = 0.03, kPoorNearness = 0.1;    // share above one half
+inline constexpr double kFairColumn = 0.05, kPoorColumn = 0.15;       // one less a score
+
 // How far a score is from what it should be, for marks: good below `fair`, poor from `poor` on.
 Mark mark_of(double gap, double fair, double poor);
 // The marks' limits, told to the reader.

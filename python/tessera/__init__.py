@@ -25,7 +25,7 @@ from ._library import info, version
 from ._model import Model, example, fit, load
 from ._options import methods, options
 from ._progress import Progress
-from ._report import Report, evaluate, inspect
+from ._report import Comparison, Report, evaluate, inspect
 from ._schema import Column, Schema
 
 __version__ = version()
@@ -34,6 +34,7 @@ __all__ = [
     "CTGAN",
     "CancelledError",
     "Column",
+    "Comparison",
     "ConditionError",
     "DataError",
     "FileError",

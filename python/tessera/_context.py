@@ -51,14 +51,14 @@ class Context:
     def __del__(self) -> None:
         lib.tessera_context_free(self.handle)
 
-    def losses_callback(self, hear: Callable[[Any], object]) -> c.c_void_p:
-        """``hear`` as a function of the library; it gets a copy of each line of losses, in the caller's thread."""
+    def losses_callback(self, hear: Callable[[dict[str, float]], object]) -> c.c_void_p:
+        """``hear`` as a function of the library; it gets each line of losses, in the caller's thread."""
 
         events = self._events
 
         def heard(losses: Any, _user: Any) -> None:
-            copy = type(losses.contents).from_buffer_copy(losses.contents)
-            events.append(lambda: hear(copy))
+            line = losses.contents.by_name()  # the library's memory is valid here only
+            events.append(lambda: hear(line))
 
         self._hear_losses = LOSSES_FN(heard)
         return c.cast(self._hear_losses, c.c_void_p)

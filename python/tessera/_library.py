@@ -102,8 +102,17 @@ class Losses(_Options):
         int64 step
         double epoch critic generator penalty seconds reconstruction divergence supervised moments
         text method
+        pointer names values
+        size count
         """
     )
+
+    def by_name(self) -> dict[str, float]:
+        """One line: where it is, and the losses of the method; a loss of 0 is one that the phase has not."""
+        names = (c.c_char_p * self.count).from_address(self.names)
+        values = (c.c_double * self.count).from_address(self.values)
+        losses = {name.decode(): value for name, value in zip(names, values) if name and value != 0}
+        return {"step": self.step, "epoch": self.epoch, "seconds": self.seconds, **losses}
 
 
 class SequenceOptions(_Options):
@@ -252,6 +261,9 @@ _declare("tessera_model_describe", _pointer, _pointer)
 _declare("tessera_sample", _pointer, _pointer, _int64, _int64, _pointer, _pointer)
 _declare("tessera_inspect", _pointer, _pointer, _pointer)
 _declare("tessera_evaluate", _pointer, _pointer, _pointer, _pointer, _pointer, _pointer)
+_declare(
+    "tessera_evaluate_tables", _pointer, _pointer, _pointer, _pointer, _pointer, c.c_size_t, _pointer, _pointer
+)
 _declare("tessera_report_html", _text, _pointer)
 _declare("tessera_report_write", _text, _text, c.c_int)
 _declare("tessera_info", _pointer)

@@ -13,7 +13,8 @@ from . import _errors, _files, _frames, _model_file
 from ._arrow import Incoming, Rows, Stream
 from ._context import Context
 from ._files import Path
-from ._library import FitOptions, Losses, SampleOptions, SequenceOptions, checked, lib, name_list, read_json, type_list
+from ._library import FitOptions, SampleOptions, SequenceOptions, checked, lib, name_list, read_json, type_list
+from ._page import page
 from ._options import settings_text
 from ._progress import ProgressOption
 from ._schema import Schema
@@ -137,10 +138,10 @@ def fit(
     context = Context(progress, device, threads, memory_limit, _encoded_path(scratch))
     losses: list[dict[str, float]] = []
 
-    def hear(line: Losses) -> None:
-        losses.append(_losses(line))
+    def hear(line: dict[str, float]) -> None:
+        losses.append(line)
         if callback:
-            callback(losses[-1])
+            callback(line)
 
     sequences = (sequence_length, sequence_key, sequence_index, stride, static)
     paths = _files.path_list(data)
@@ -373,6 +374,18 @@ class Model:
         """
         return str(self.describe()["method"])
 
+    def to_html(self, path: Path | None = None, *, overwrite: bool = False) -> str | None:
+        """The page of the training, and a card of the model for an audit; as text if there is no `path`.
+
+        >>> "How was this model trained?" in model.to_html()
+        True
+        """
+        return page(self._card(), path, overwrite)
+
+    def _card(self) -> dict[str, Any]:
+        """What a page says of the model."""
+        return {"model": self.describe(), "training": self._losses}
+
     def describe(self) -> dict[str, Any]:
         """All that the model file says of itself: configuration, columns, encoders, provenance."""
         return dict(read_json(lib.tessera_model_describe, self._handle))
@@ -429,13 +442,6 @@ def _sequence_options(
 ) -> c.c_void_p:
     options = SequenceOptions(length=length, stride=stride, key=key, index=index, statics=name_list(static))
     return c.cast(c.pointer(options), c.c_void_p)  # which keeps the options
-
-
-def _losses(line: Losses) -> dict[str, float]:
-    """One line, without what other methods have: the fields that are 0."""
-    names = [field[0] for field in Losses._fields_ if field[0] not in ("struct_size", "method")]
-    always = ("step", "epoch", "seconds")
-    return {name: getattr(line, name) for name in names if name in always or getattr(line, name) != 0}
 
 
 def _encoded_path(path: Path | None) -> bytes | None:

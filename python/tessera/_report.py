@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import ctypes as c
 import html
-import json
-import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from . import _frames
 from ._arrow import Incoming
 from ._context import Context
 from ._files import Path
-from ._library import EvaluateOptions, lib, read_json, read_text
-from ._model import _sequence_options, _take
+from ._library import EvaluateOptions, checked, lib, read_json
+from ._model import Model, _sequence_options, _take
+from ._page import page
 from ._progress import ProgressOption
 
 _NO_JUDGES = -1
@@ -72,18 +71,18 @@ class Report:
         """A row for each pair of columns, as a frame of the kind of the real table."""
         return self._kind.from_records(_flat_records(self.document.get("pairs", [])))
 
-    def to_html(self, path: Path | None = None, *, overwrite: bool = False) -> str | None:
+    def to_html(
+        self, path: Path | None = None, *, model: Model | None = None, overwrite: bool = False
+    ) -> str | None:
         """The page to look at, in a file that loads nothing from elsewhere; as text if there is no `path`.
+
+        With the `model` that made the rows it also shows its training and what it says of itself.
 
         >>> report = tessera.evaluate(people, people, distances=False, c2st=False)
         >>> "Column shapes" in report.to_html()
         True
         """
-        document = json.dumps(self.document, allow_nan=False).encode()
-        if path is None:
-            return read_text(lib.tessera_report_html, document)
-        lib.tessera_report_write(document, os.fsencode(path), overwrite)
-        return None
+        return page({**self.document, **(model._card() if model else {})}, path, overwrite)
 
     def _headlines(self) -> list[tuple[str, float, str]]:
         found = [(name, _at(self.document, path), means) for name, path, means in _HEADLINES]
@@ -99,6 +98,49 @@ class Report:
         )
         head = "<tr><th>score</th><th>value</th><th>meaning</th></tr>"
         return f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>"
+
+
+class Comparison(Mapping[str, Report]):
+    """Several synthetic tables against one real table: a :class:`Report` by the name of each.
+
+    Examples
+    --------
+    >>> compared = tessera.evaluate(people, {"few": model.sample(100), "many": model.sample(400)}, distances=False)
+    >>> compared["many"].scores["quality"] > 0.5, list(compared.scores["table"])
+    (True, ['few', 'many'])
+    """
+
+    def __init__(self, reports: dict[str, Report], kind: _frames.Frames) -> None:
+        self._reports = reports
+        self._kind = kind
+
+    def __getitem__(self, name: str) -> Report:
+        return self._reports[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._reports)
+
+    def __len__(self) -> int:
+        return len(self._reports)
+
+    @property
+    def scores(self) -> Any:
+        """A row of headline figures for each table, as a frame of the kind of the real table."""
+        return self._kind.from_records([{"table": name, **report.scores} for name, report in self.items()])
+
+    def to_html(
+        self, path: Path | None = None, *, models: Mapping[str, Model] | None = None, overwrite: bool = False
+    ) -> str | None:
+        """The page that shows the tables side by side, as :meth:`Report.to_html`; `models` by the names of tables."""
+        cards = {name: model._card() for name, model in (models or {}).items()}
+        tables = [{"name": n, "report": {**r.document, **cards.get(n, {})}} for n, r in self.items()]
+        return page({"tables": tables}, path, overwrite)
+
+    def __repr__(self) -> str:
+        return "\n\n".join(f"{name}\n{report!r}" for name, report in self.items())
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<h4>{html.escape(name)}</h4>{report._repr_html_()}" for name, report in self.items())
 
 
 def evaluate(
@@ -123,15 +165,15 @@ def evaluate(
     threads: int = 0,
     memory_limit: int = 0,
     progress: ProgressOption = None,
-) -> Report:
+) -> Report | Comparison:
     """Says how near synthetic rows are to real ones, and how near to copies of them.
 
     Parameters
     ----------
     real : table or path
         The rows that the model was fitted to; as in :func:`tessera.fit`.
-    synthetic : table or path
-        The rows that were sampled.
+    synthetic : table or path, or mapping
+        The rows that were sampled; several tables by their names, ``{"made": rows, "tvae": others}``, are compared.
     holdout : table or path, optional
         Rows of the same source that the model has not seen. Without them there is no utility, and distances have
         nothing to be compared with.
@@ -154,6 +196,7 @@ def evaluate(
     Returns
     -------
     Report
+        A :class:`Comparison` for a mapping.
 
     Raises
     ------
@@ -184,7 +227,17 @@ def evaluate(
         streams = [Incoming(taken.rows) for _, taken in tables] + [None] * (holdout is None)
         return Report(read_json(lib.tessera_evaluate, handle, c.byref(options), *streams), kind)
 
-    return context.run(work)
+    def work_on_several(handle: c.c_void_p) -> Comparison:
+        kind, real_rows = _take(real, index, handle)
+        unseen = None if holdout is None else Incoming(_take(holdout, index, handle)[1].rows)
+        incoming = [Incoming(_take(table, index, handle)[1].rows) for table in synthetic.values()]
+        streams = (c.c_void_p * len(incoming))(*(stream.address for stream in incoming))
+        names = (c.c_char_p * len(incoming))(*(checked("a table's name", c.c_char_p, name) for name in synthetic))
+        given = (Incoming(real_rows.rows), streams, names, len(incoming), unseen)
+        found = read_json(lib.tessera_evaluate_tables, handle, c.byref(options), *given)
+        return Comparison({table["name"]: Report(table["report"], kind) for table in found["tables"]}, kind)
+
+    return context.run(work_on_several if isinstance(synthetic, Mapping) else work)
 
 
 def inspect(data: Any, *, index: bool = False) -> Any:

@@ -139,6 +139,17 @@ TEST_F(Misuse, Handles) {
       },
       no_context);
   bad_handles(
+      "tessera_evaluate_tables",
+      [&](const void* h) {
+        SmallStream s(30);
+        ArrowArrayStream synthetic;
+        s.open(&synthetic);
+        ArrowArrayStream* const one[] = {&synthetic};
+        const char* const name[] = {"a"};
+        return tessera_evaluate_tables(as<tessera_context>(h), nullptr, rows(), one, name, 1, nullptr, &text_);
+      },
+      no_context);
+  bad_handles(
       "tessera_csv_open",
       [&](const void* h) { return tessera_csv_open(as<tessera_context>(h), "/dev/null", nullptr, &out); }, no_context);
   const char* const null_file[] = {"/dev/null"};
@@ -308,6 +319,20 @@ TEST_F(Misuse, Nulls) {
   usage("tessera_evaluate", "one table", tessera_evaluate(g.context, nullptr, rows(), nullptr, nullptr, &text_));
   usage("tessera_evaluate", "no place for the text",
         tessera_evaluate(g.context, nullptr, rows(), nullptr, nullptr, nullptr));
+  const auto of_tables = [&](std::vector<ArrowArrayStream*> tables, const std::vector<const char*>& names,
+                             char** text) {
+    return tessera_evaluate_tables(g.context, nullptr, rows(), tables.data(), names.data(), tables.size(), nullptr,
+                                   text);
+  };
+  const auto taken = [] { return ArrowArrayStream{}; };
+  ArrowArrayStream first = taken(), second = taken();
+  usage("tessera_evaluate_tables", "no table", of_tables({}, {}, &text_));
+  usage("tessera_evaluate_tables", "a released table", of_tables({&first}, {"a"}, &text_));
+  usage("tessera_evaluate_tables", "equal names", of_tables({&first, &second}, {"a", "a"}, &text_));
+  usage("tessera_evaluate_tables", "no name", of_tables({&first}, {nullptr}, &text_));
+  usage("tessera_evaluate_tables", "no place for the text", of_tables({&first}, {"a"}, nullptr));
+  usage("tessera_evaluate_tables", "no tables",
+        tessera_evaluate_tables(g.context, nullptr, rows(), nullptr, nullptr, 2, nullptr, &text_));
   usage("tessera_report_html", "no report", tessera_report_html(nullptr, &text_));
   usage("tessera_report_html", "no place for the text", tessera_report_html("{}", nullptr));
   usage("tessera_report_write", "no report", tessera_report_write(nullptr, "x", 0));
@@ -381,6 +406,10 @@ TEST_F(Misuse, StructsOfImpossibleSizeOrFromTheFuture) {
       tessera_sample_options{});
   each(
       "tessera_evaluate", [&](auto* o) { return tessera_evaluate(g.context, o, rows(), nullptr, nullptr, &text_); },
+      tessera_evaluate_options{});
+  each(
+      "tessera_evaluate_tables",
+      [&](auto* o) { return tessera_evaluate_tables(g.context, o, rows(), nullptr, nullptr, 1, nullptr, &text_); },
       tessera_evaluate_options{});
   each(
       "tessera_resume", [&](auto* o) { return tessera_resume(g.context, o, rows(), nullptr, 0, nullptr, &model); },

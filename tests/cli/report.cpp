@@ -26,6 +26,64 @@ TEST_F(Cli, AReportToLookAt) {
   EXPECT_EQ(read("again.html"), page);
 }
 
+TEST_F(Cli, SeveralTablesAreOneReport) {
+  model();
+  must({"sample", "m.tessera", "--rows", "200", "--output", "out.csv"});
+  const std::vector<std::string> line{"evaluate", "people.csv", "out.csv", "people.csv"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), line.begin(), line.end());
+    return more;
+  };
+  const Json found = Json::parse(must(with({"--json", "--report", "both.html"})).out);
+  ASSERT_EQ(found["tables"].size(), 2u);
+  // Each is what an evaluation of it alone gives.
+  for (const Json& table : found["tables"]) {
+    Json alone = Json::parse(
+        must({"evaluate", "people.csv", table["name"].get<std::string>(), "--json", "--report", "one.html", "--force"})
+            .out);
+    EXPECT_EQ(table["report"], alone) << table["name"];
+  }
+  for (const char* part : {"out.csv", "people.csv", "Which synthetic table", "id=\"columns\""})
+    EXPECT_HAS(read("both.html"), part);
+  const std::string text = must(line).out;
+  for (const char* part : {"out.csv", "people.csv", "column shapes", "exact copies"}) EXPECT_HAS(text, part);
+
+  must(with({"--report", "cards.html", "--model", "m.tessera", "--model", "m.tessera"}));
+  EXPECT_HAS(read("cards.html"), "fingerprint of the table");
+  struct Refused {
+    std::vector<std::string> arguments;
+    int code;
+    const char* says;
+  };
+  for (const Refused& r : {Refused{with({"--report", "x.html", "--model", "m.tessera"}), 2, "--model is given 1 time"},
+                           Refused{with({"out.csv"}), 2, "out.csv is given twice"},
+                           Refused{with({"none.csv", "--report", "x.html"}), 4, "none.csv"}}) {
+    const Outcome o = run(r.arguments);
+    EXPECT_EQ(o.code, r.code);
+    EXPECT_HAS(o.err, r.says);
+    EXPECT_FALSE(exists("x.html"));
+  }
+}
+
+TEST_F(Cli, AFitHasAPage) {
+  must({"example", "people.csv", "--rows", "300"});
+  const std::vector<std::string> line{"fit",      "people.csv", "--model",  "m.tessera",
+                                      "--epochs", "2",          "--report", "f.html"};
+  EXPECT_HAS(must(line).err, "f.html");
+  const std::string page = read("f.html");
+  for (const char* part : {"How was this model trained?", "id=\"training\"", "surprise", "people.csv", "--epochs"})
+    EXPECT_HAS(page, part);
+  EXPECT_EQ(run(line).code, 4) << "neither model nor page is replaced";
+  EXPECT_EQ(read("f.html"), page);
+  std::vector<std::string> again = line;
+  again.push_back("--resume");
+  must(again);  // the model is finished: it has a card, and nothing was trained
+  EXPECT_HAS(read("f.html"), "id=\"model\"");
+  EXPECT_EQ(run({"fit", "people.csv", "--model", "n.tessera", "--report", "-"}).code, 2);
+  EXPECT_EQ(run({"fit", "people.csv", "--model", "n.tessera", "--report", "people.csv", "--force"}).code, 4);
+  EXPECT_FALSE(exists("n.tessera"));
+}
+
 TEST_F(Cli, AReportReplacesNothingUnasked) {
   model();
   const std::string table = read("people.csv");

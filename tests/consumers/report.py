@@ -1,4 +1,4 @@
-"""The page of evaluate --report as a browser and an XML parser see it. 77: there is no Chromium.
+"""The pages of evaluate --report and fit --report as a browser and an XML parser see them. 77: there is no Chromium.
 
 report.py <program> [folder for screenshots]
 """
@@ -15,7 +15,8 @@ WIDTHS = (360, 800, 1280)
 # Runs after the page's own script and tells the frame around it what it found.
 PROBE = """<script>
 window.addEventListener('load', function () {
-  document.querySelector('button[data-key=name]').click();
+  var button = document.querySelector('button[data-key=name]');
+  if (button) button.click();
   var names = Array.from(document.querySelectorAll('#column-cards > li')).map(function (c) { return c.dataset.name; });
   var sorted = names.slice().sort(function (a, b) { return a.localeCompare(b); });
   parent.postMessage([document.documentElement.scrollWidth - window.innerWidth,
@@ -68,6 +69,19 @@ def browse(browser, folder, width, dark, shot):
     return re.search(r'data-probe="([^"]*)"', seen.stdout).group(1).split()
 
 
+def check(seen, where):
+    over, by_name, loaded = seen
+    assert int(over) <= 0, f"{where}: {over} pixels too wide"
+    assert by_name == "true", f"{where}: the columns are not in the order that was asked for"
+    assert loaded == "0", f"{where}: it loads something"
+
+
+def write_wide(path, columns):
+    lines = [",".join(f"column_{k}" for k in range(columns))]
+    lines += [",".join(str((row * (k + 3)) % 17) for k in range(columns)) for row in range(120)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 def main():
     program = pathlib.Path(sys.argv[1]).resolve()
     shots = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else None
@@ -75,27 +89,31 @@ def main():
         folder = pathlib.Path(temporary)
 
         def run(*words):
-            subprocess.run([program, *words, "--quiet"], cwd=folder, check=True)
+            subprocess.run([program, *words, "--quiet"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
 
         run("example", "real.csv", "--rows", "600", "--seed", "1")
         run("example", "other.csv", "--rows", "500", "--seed", "2")
         run("example", "holdout.csv", "--rows", "400", "--seed", "3")
         run("evaluate", "real.csv", "other.csv", "--holdout", "holdout.csv", "--report", "report.html", "--json")
-        page = (folder / "report.html").read_text(encoding="utf-8")
-        xml.etree.ElementTree.fromstring(page.split("\n", 1)[1])
-        check_contrast(page)
+        run("evaluate", "real.csv", "other.csv", "holdout.csv", "--report", "several.html", "--json")
+        run("fit", "real.csv", "--model", "m.tessera", "--epochs", "3", "--report", "fit.html")
+        write_wide(folder / "wide.csv", 300)
+        run("evaluate", "wide.csv", "wide.csv", "--without-distances", "--without-c2st", "--report", "wide.html", "--json")
         browser = shutil.which("chromium")
-        if browser is None:
-            print("skipped: there is no chromium (Debian: chromium)")
-            return 77
-        (folder / "probed.html").write_text(page.replace("</body>", PROBE), encoding="utf-8")
-        for width in WIDTHS:
-            for dark in (False, True):
-                shot = shots and shots / f"report_{width}_{'dark' if dark else 'light'}.png"
-                over, by_name, loaded = browse(browser, folder, width, dark, shot)
-                assert int(over) <= 0, f"{over} pixels too wide at {width}"
-                assert by_name == "true", "the columns are not in the order that was asked for"
-                assert loaded == "0", "the page loads something"
+        for name, widths in (("report", WIDTHS), ("several", WIDTHS), ("fit", WIDTHS), ("wide", WIDTHS[:1])):
+            page = (folder / f"{name}.html").read_text(encoding="utf-8")
+            xml.etree.ElementTree.fromstring(page.split("\n", 1)[1])
+            check_contrast(page)
+            if browser is None:
+                continue
+            (folder / "probed.html").write_text(page.replace("</body>", PROBE), encoding="utf-8")
+            for width in widths:
+                for dark in (False, True):
+                    shot = shots and shots / f"{name}_{width}_{'dark' if dark else 'light'}.png"
+                    check(browse(browser, folder, width, dark, shot), f"{name}.html at {width}")
+    if browser is None:
+        print("skipped: there is no chromium (Debian: chromium)")
+        return 77
     return 0
 
 

@@ -235,6 +235,28 @@ class Reports(unittest.TestCase):
         frame = polars.DataFrame(PEOPLE)
         self.assertIsInstance(tessera.evaluate(frame, PEOPLE, c2st=False, distances=False).columns, polars.DataFrame)
 
+    def test_several_tables_are_compared(self):
+        tables = {"near": MODEL.sample(200), "copy": PEOPLE}
+        compared = tessera.evaluate(PEOPLE, tables, c2st=False, distances=False)
+        self.assertEqual(list(compared), ["near", "copy"])
+        alone = tessera.evaluate(PEOPLE, tables["near"], c2st=False, distances=False)
+        self.assertEqual(compared["near"].document, alone.document)
+        self.assertEqual(compared.scores["table"].tolist(), ["near", "copy"])
+        page = compared.to_html(models={"near": MODEL})
+        for part in ("copy", "near", "Which synthetic table", "fingerprint of the table"):
+            self.assertIn(part, page)
+        with self.assertRaisesRegex(tessera.DataError, "odd"):
+            tessera.evaluate(PEOPLE, {"odd": PEOPLE[["age"]]})
+        with self.assertRaises(tessera.UsageError):
+            tessera.evaluate(PEOPLE, {})
+
+    def test_a_model_has_a_page_of_its_training(self):
+        page = MODEL.to_html()
+        self.assertIn("How was this model trained?", page)
+        report = tessera.evaluate(PEOPLE, PEOPLE, c2st=False, distances=False)
+        self.assertIn('id="model"', report.to_html(model=MODEL))
+        self.assertNotIn('id="model"', report.to_html())
+
     def test_sequences(self):
         steps = pandas.DataFrame({"who": [i // 5 for i in range(200)], "day": [i % 5 for i in range(200)],
                                   "x": [float(i % 7) for i in range(200)]})  # fmt: skip

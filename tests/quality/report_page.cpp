@@ -134,6 +134,67 @@ TEST(ReportPage, IsOfBoundedSize) {
   EXPECT_LT(size(300), 3'000'000u);
 }
 
+// {"tables"} of evaluations against the same real table.
+Json compared(const std::vector<std::pair<std::string, Json>>& reports) {
+  Json out{{"tables", Json::array()}};
+  for (const auto& [name, report] : reports) out["tables"].push_back({{"name", name}, {"report", report}});
+  return out;
+}
+
+TEST(ReportPage, ShowsTablesSideBySide) {
+  const Table real = random_table(600, 1), holdout = random_table(400, 3);
+  const Json near = evaluated(real, random_table(500, 2), &holdout);
+  Json far = near;
+  far["c2st"]["trees"]["auc"] = 0.9;
+  const std::string html = page(compared({{"near.csv", near}, {"far & <away>", far}, {"also.csv", near}}));
+  expect_well_formed(html);
+  expect_self_contained(html);
+  const auto expect = [&](const std::string& text) { EXPECT_NE(html.find(text), std::string::npos) << text; };
+  expect("<bdi>near.csv</bdi> and <bdi>also.csv</bdi> are the closest to the real table");
+  expect("far &amp; &lt;away&gt;");
+  expect(tessera::report::area(near["c2st"]["trees"]["auc"].get<double>()));
+  expect(tessera::report::area(0.9));
+  for (const Json& column : near["columns"])
+    if (column["shape"]["score"].is_number())
+      expect(tessera::report::percent(column["shape"]["score"].get<double>()) + " alike");
+
+  // What no table was measured by is not on the page; one table is no reason to praise it.
+  const std::string few = page(compared({{"a", evaluated(real, random_table(500, 2), nullptr, false)}, {"b", near}}));
+  expect_well_formed(few);
+  EXPECT_EQ(few.find("predictive judge"), std::string::npos);
+  expect_well_formed(page(compared({{"alone", near}})));
+}
+
+TEST(ReportPage, ShowsATraining) {
+  Json lines = Json::array();
+  for (int step = 1; step <= 1000; ++step)
+    lines.push_back({{"step", step}, {"epoch", step / 10.0}, {"seconds", 1}, {"surprise", 100.0 / step}, {"gap", 0}});
+  const Json model{{"method", "made"},
+                   {"losses", {{{"name", "surprise"}, {"help", "nats & bits"}}, {{"name", "gap"}, {"help", "none"}}}},
+                   {"provenance",
+                    {{"rows", 7000},
+                     {"stopped", "patience"},
+                     {"held_out", {{"best", 2.5}, {"last", 2.75}, {"best_step", 800}, {"rows", 123}}},
+                     {"rare_categories", {{"least_rows", 5}, {"columns", {"city"}}}},
+                     {"run", {{"table", "0123abcd"}, {"options", {{"--seed", 3}}}}}}}};
+  const std::string html = page({{"model", model}, {"training", lines}});
+  expect_well_formed(html);
+  expect_self_contained(html);
+  for (const char* part :
+       {"no longer gained", "7000 rows", "nats &amp; bits", "0123abcd", "--seed", "city", "0.25 higher"})
+    EXPECT_NE(html.find(part), std::string::npos) << part;
+  EXPECT_EQ(html.find("<h3>gap</h3>"), std::string::npos) << "a loss that the phase does not have";
+  EXPECT_LT(html.size(), 40'000u) << "a curve has a bounded number of points";
+  EXPECT_EQ(page({{"model", model}, {"training", Json::array()}}).find("id=\"training\""), std::string::npos);
+
+  Json report = evaluated(random_table(60, 1), random_table(60, 2));
+  report["model"] = model, report["training"] = lines;
+  const std::string both = page(report);
+  expect_well_formed(both);
+  for (const char* part : {"id=\"training\"", "id=\"model\"", "id=\"columns\""})
+    EXPECT_NE(both.find(part), std::string::npos) << part;
+}
+
 TEST(ReportPage, ShowsSequences) {
   const auto paths = [](uint32_t seed) {
     Table t;
@@ -172,6 +233,11 @@ TEST(ReportPage, WhatIsNoReportIsAnError) {
     broken["drawings"][name] = Json::object({{"real", 1}});
     texts.push_back(broken.dump());
   }
+  for (const Json& other : {Json{{"tables", Json::array()}}, Json{{"tables", 3}}, compared({{"a", Json::object()}}),
+                            Json{{"tables", {{{"name", 3}, {"report", report}}}}}, Json{{"model", 3}},
+                            Json{{"model", Json::object()}, {"training", {1, "x", nullptr}}},
+                            Json{{"model", {{"losses", {1}}}}, {"training", {{{"step", 1}}}}}})
+    texts.push_back(other.dump());
   for (const std::string& text : texts) try {
       expect_well_formed(tessera::report_html(text));
     } catch (const tessera::Error& e) { EXPECT_EQ(e.code(), tessera::ErrorCode::format) << e.what(); }

@@ -1,4 +1,4 @@
-// tessera evaluate real.csv synthetic.csv
+// tessera evaluate real.csv synthetic.csv [another.csv …]
 #include <fmt/format.h>
 
 #include <CLI/Option.hpp>
@@ -10,6 +10,7 @@
 
 #include "commands.h"
 #include "sequence_arguments.h"
+#include "terminal/comparison_page.h"
 #include "terminal/sequence_page.h"
 #include "terminal/text.h"
 #include "whole_number.h"
@@ -19,7 +20,8 @@ namespace {
 using Json = nlohmann::json;
 
 struct Arguments {
-  std::string real, synthetic, holdout, target, report, model, method = "table";
+  std::string real, holdout, target, report, method = "table";
+  std::vector<std::string> synthetic, models;
   uint64_t seed = 0;
   int worst = 10, judges = -1;  // −1: not given
   SequenceArguments sequences;
@@ -221,7 +223,7 @@ std::string excluded(const Json& report) {
 
 // Errors that need no data are reported before the tables are read.
 void check(const Arguments& a, bool sequences) {
-  if ((a.real == "-") + (a.synthetic == "-") + (a.holdout == "-") > 1)
+  if ((a.real == "-") + std::count(a.synthetic.begin(), a.synthetic.end(), "-") + (a.holdout == "-") > 1)
     throw tessera::Error(TESSERA_E_USAGE, "Only one of the tables can come from standard input.");
   if (!a.target.empty() && a.holdout.empty())
     throw tessera::Error(
@@ -232,23 +234,31 @@ void check(const Arguments& a, bool sequences) {
   if (!sequences && (a.sequences.given() || a.judges >= 0))
     throw tessera::Error(TESSERA_E_USAGE,
                          "--judges and the sequence options need --method sequence. Add it, or omit them.");
-  if (a.report.empty() && (a.force || !a.model.empty()))
+  if (a.report.empty() && (a.force || !a.models.empty()))
     throw tessera::Error(TESSERA_E_USAGE, "--force and --model need --report FILE. Add it, or omit them.");
+  if (!a.models.empty() && a.models.size() != a.synthetic.size())
+    throw tessera::Error(
+        TESSERA_E_USAGE,
+        fmt::format("--model is given {} and the synthetic tables are {}. Give the model of each "
+                    "table, in their order, or none.",
+                    text::counted(static_cast<int64_t>(a.models.size()), "times"), a.synthetic.size()));
   if (a.report.empty()) return;
   if (a.report == "-") throw tessera::Error(TESSERA_E_USAGE, "--report needs the name of a file; - is not one.");
   std::vector<tessera_file> files{{0, "the real table", a.real.c_str(), TESSERA_FILE_READ, 0},
-                                  {0, "the synthetic table", a.synthetic.c_str(), TESSERA_FILE_READ, 0},
                                   {0, "--report", a.report.c_str(), TESSERA_FILE_TEXT, a.force}};
   if (!a.holdout.empty()) files.push_back({0, "--holdout", a.holdout.c_str(), TESSERA_FILE_READ, 0});
-  if (!a.model.empty()) files.push_back({0, "--model", a.model.c_str(), TESSERA_FILE_READ, 0});
+  for (const std::string& table : a.synthetic)
+    files.push_back({0, "the synthetic table", table.c_str(), TESSERA_FILE_READ, 0});
+  for (const std::string& model : a.models) files.push_back({0, "--model", model.c_str(), TESSERA_FILE_READ, 0});
   tessera::check_files(files);
 }
 
-// The page of what was found, with what the model file says of itself where one is given.
-void write_page(const Arguments& a, const std::string& json, const std::string& model, Session& session) {
-  Json report = Json::parse(json);
-  if (!model.empty()) report["model"] = Json::parse(model);
-  tessera::write_report(report.dump(), a.report, a.force);
+// The page of what was found, with what the model files say of themselves where they are given.
+void write_page(const Arguments& a, const std::string& json, const std::vector<std::string>& models, Session& session) {
+  Json found = Json::parse(json);
+  for (size_t i = 0; i < models.size(); ++i)
+    (a.synthetic.size() > 1 ? found["tables"][i]["report"] : found)["model"] = Json::parse(models[i]);
+  tessera::write_report(found.dump(), a.report, a.force);
   session.progress().line("report", a.report + " shows this in any browser");
 }
 
@@ -256,7 +266,8 @@ void run(const SharedOptions& shared, const Arguments& a) {
   const bool sequences = a.method == "sequence";
   check(a, sequences);
   Session session(shared);
-  const std::string model = a.model.empty() ? "" : tessera::Model::load(a.model).describe();
+  std::vector<std::string> models;
+  for (const std::string& file : a.models) models.push_back(tessera::Model::load(file).describe());
   const tessera_csv_options csv = a.csv.options();
   tessera_evaluate_options options{};
   options.seed = a.seed;
@@ -278,14 +289,20 @@ void run(const SharedOptions& shared, const Arguments& a) {
   same.missing = csv.missing;
   same.like = schema.get();
   same.more_columns = sequences;  // "sequence" and "step"
-  tessera::Rows synthetic = tessera::read_table(session.context(), {a.synthetic}, same);
+  std::vector<tessera::Rows> synthetic;
+  for (const std::string& table : a.synthetic)
+    synthetic.push_back(tessera::read_table(session.context(), {table}, same));
   if (!a.holdout.empty()) holdout = tessera::read_table(session.context(), {a.holdout}, same);
+  const bool one = synthetic.size() == 1;
   const std::string json =
-      tessera::evaluate(session.context(), std::move(real), std::move(synthetic), std::move(holdout), options);
+      one ? tessera::evaluate(session.context(), std::move(real), std::move(synthetic[0]), std::move(holdout), options)
+          : tessera::evaluate_tables(session.context(), std::move(real), std::move(synthetic), a.synthetic,
+                                     std::move(holdout), options);
   session.progress().clear();
-  if (!a.report.empty()) write_page(a, json, model, session);
+  if (!a.report.empty()) write_page(a, json, models, session);
   if (shared.json) return print(json + "\n");
   const Json report = Json::parse(json);
+  if (!one) return print_page(comparison_page(report));
   const size_t most = a.worst == 0 ? SIZE_MAX : static_cast<size_t>(a.worst);
   if (sequences) return print_page(sequence_page(report, most));
   print_page(scores(report) + detection(report) + utility(report) + privacy(report) + columns(report, most) +
@@ -299,7 +316,10 @@ void add_evaluate(Program& program) {
       program.add("evaluate", "Measures how close synthetic rows are to real ones, and how close to copies of them");
   auto a = std::make_shared<Arguments>();
   command->add_option("real", a->real, "File that the model was fitted on")->required();
-  command->add_option("synthetic", a->synthetic, "File that was sampled")->required();
+  command
+      ->add_option("synthetic", a->synthetic,
+                   "File that was sampled; several, each a table by itself, are shown beside each other")
+      ->required();
   command->add_option("--holdout", a->holdout,
                       "File of real rows the model has not seen: reference for distances, test set for utility");
   command->add_option("--target", a->target,
@@ -313,7 +333,11 @@ void add_evaluate(Program& program) {
   command->add_flag("--without-utility", a->without_utility, "Skip training on synthetic and testing on holdout rows");
   command->add_option("--report", a->report, "File for an HTML page with all results and drawings; it loads nothing");
   command->add_flag("--force", a->force, "Replace a report that exists");
-  command->add_option("--model", a->model, "Model file the rows come from: the report shows its options");
+  command
+      ->add_option("--model", a->models,
+                   "Model file the rows come from: the report shows what it says of itself; one for each table")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_option("--method", a->method, "Compare rows (table) or sequences (sequence)")
       ->check(CLI::IsMember({"table", "sequence"}))
       ->capture_default_str();

@@ -23,10 +23,11 @@
 namespace {
 
 // --log: each line is written at once, so that the file can be followed during training. It stays when training is
-// interrupted. A resumed run repeats its lines from some step on; lines before that step stay.
+// interrupted. A resumed run repeats its lines from some step on; lines before that step stay. --report draws the lines
+// of this run.
 class LossLog {
  public:
-  LossLog(const std::string& path, bool resume) : path_(path) {
+  LossLog(const std::string& path, bool resume, bool drawn) : path_(path), drawn_(drawn) {
     if (path_.empty()) return;
     if (resume) {
       std::ifstream before(path_);
@@ -40,12 +41,15 @@ class LossLog {
   LossLog(const LossLog&) = delete;
   LossLog& operator=(const LossLog&) = delete;
 
-  bool wanted() const { return !path_.empty(); }
+  bool wanted() const { return written() || drawn_; }
+  const nlohmann::json& lines() const { return lines_; }
   // An exception must not cross the library, and training is worth more than its log: a full disk is reported at the
   // end.
   static void callback(const tessera_losses* l, void* log) {
     auto* self = static_cast<LossLog*>(log);
     try {
+      if (self->drawn_) self->keep(*l);
+      if (!self->written()) return;
       if (!self->begun_) self->begin(*l);
       std::string losses;
       for (size_t k = 0; k < l->count; ++k) losses += fmt::format("{:.9g},", l->values[k]);
@@ -54,11 +58,17 @@ class LossLog {
     } catch (const std::exception&) { self->error_ = EIO; }
   }
   void check() {
-    if (wanted() && !begun_ && before_.empty()) empty();
+    if (written() && !begun_ && before_.empty()) empty();
     if (error_ != 0) fail();
   }
 
  private:
+  bool written() const { return !path_.empty(); }
+  void keep(const tessera_losses& l) {
+    nlohmann::json line{{"step", l.step}, {"epoch", l.epoch}, {"seconds", l.seconds}};
+    for (size_t k = 0; k < l.count; ++k) line[l.names[k]] = l.values[k];
+    lines_.push_back(std::move(line));
+  }
   // The old contents stay until the first line: a command that fails before that replaces nothing.
   void open() {
     const int file = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
@@ -84,6 +94,8 @@ class LossLog {
   }
 
   std::string path_;
+  bool drawn_;
+  nlohmann::json lines_ = nlohmann::json::array();
   std::vector<std::string> before_;
   std::FILE* file_ = nullptr;
   bool begun_ = false;
@@ -92,7 +104,7 @@ class LossLog {
 
 struct Arguments {
   std::vector<std::string> data;
-  std::string model, log, checkpoint_every, keep, max_time, devices;
+  std::string model, log, report, checkpoint_every, keep, max_time, devices;
   int patience = 0, virtual_shards = 0;
   int64_t max_rows = 0;
   bool force = false, resume = false;
@@ -122,6 +134,7 @@ struct Arguments {
     all.push_back({0, "the checkpoint of --model", checkpoint.c_str(), TESSERA_FILE_CHECKPOINT, 1});
     all.push_back({0, "the lock of --model", lock.c_str(), TESSERA_FILE_REGULAR, 1});
     if (!log.empty()) all.push_back({0, "--log", log.c_str(), TESSERA_FILE_TEXT, replace});
+    if (!report.empty()) all.push_back({0, "--report", report.c_str(), TESSERA_FILE_TEXT, replace});
     return all;
   }
   tessera_fit_options options() const {
@@ -139,8 +152,8 @@ struct Arguments {
 
 // Errors that do not depend on the data are reported before they are read.
 void check(const Arguments& a, const tessera_fit_options& options) {
-  if (a.model == "-" || a.log == "-")
-    throw tessera::Error(TESSERA_E_USAGE, "--model and --log need the name of a file; - is not one.");
+  if (a.model == "-" || a.log == "-" || a.report == "-")
+    throw tessera::Error(TESSERA_E_USAGE, "--model, --log and --report need the name of a file; - is not one.");
   const std::string lock = ModelLock::path_for(a.model);
   tessera::check_files(a.files(options.checkpoint, lock));
   tessera::check_fit_options(options);
@@ -189,7 +202,14 @@ void check_saved(const Arguments& a) {
   }
 }
 
-void train(Session& session, const Arguments& a, tessera_fit_options options, bool json) {
+// The page of the training, which is no reason to lose a model: it is written last.
+void write_page(Session& session, const Arguments& a, const tessera::Model& model, const nlohmann::json& lines) {
+  const nlohmann::json page{{"model", nlohmann::json::parse(model.describe())}, {"training", lines}};
+  tessera::write_report(page.dump(), a.report, a.force || a.resume);
+  session.progress().line("report", a.report + " shows the training in any browser");
+}
+
+void train(Session& session, const Arguments& a, tessera_fit_options options, bool json, const LossLog& log) {
   tessera_csv_options reading = a.csv.options();
   reading.max_rows = a.max_rows;
   reading.sample_seed = options.seed;
@@ -212,6 +232,7 @@ void train(Session& session, const Arguments& a, tessera_fit_options options, bo
   else
     session.progress().line(
         "saved", fmt::format("{}   {}   {} in total", a.model, text::bytes(size), text::duration(session.seconds())));
+  if (!a.report.empty()) write_page(session, a, model, log.lines());
   if (!json) return;
   const nlohmann::json report{{"model", a.model},
                               {"bytes", size},
@@ -228,7 +249,9 @@ void run_as_follower(const Program& program, const Arguments& a, const tessera_f
   shared.quiet = true;
   shared.memory_limit = a.memory_limit, shared.scratch = a.scratch_folder();
   Session session(shared);
-  train(session, a, options, false);
+  Arguments quiet = a;
+  quiet.report.clear();
+  train(session, quiet, options, false, LossLog("", false, false));
 }
 
 void run(const Program& program, const Arguments& given) {
@@ -247,10 +270,10 @@ void run(const Program& program, const Arguments& given) {
   SharedOptions shared = program.shared;
   shared.memory_limit = a.memory_limit, shared.scratch = a.scratch_folder();
   Session session(shared);
-  LossLog log(a.log, a.resume);
+  LossLog log(a.log, a.resume, !a.report.empty());
   if (log.wanted()) options.losses = &LossLog::callback, options.losses_user = &log;
   try {
-    train(session, a, options, program.shared.json);
+    train(session, a, options, program.shared.json, log);
   } catch (const tessera::Error& e) {
     // Refusals name their own way out; an interrupted run is continued by the same command.
     const bool stopped = e.status() == TESSERA_E_CANCELLED || e.status() == TESSERA_E_MEMORY ||
@@ -273,8 +296,10 @@ void add_fit(Program& program) {
                    "are the files they match")
       ->required();
   command->add_option("--model", a->model, "Model file to write")->required();
-  command->add_flag("--force", a->force, "Replace an existing model and log");
+  command->add_flag("--force", a->force, "Replace an existing model, log and report");
   command->add_option("--log", a->log, "Write losses to this CSV file during training");
+  command->add_option("--report", a->report,
+                      "Write an HTML page of the training: its losses, and a card of the model for an audit");
   command
       ->add_option("--max-rows", a->max_rows,
                    "Learn from N rows drawn evenly from larger Parquet and Arrow files (default: all)")

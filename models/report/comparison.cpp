@@ -1,0 +1,361 @@
+// Several synthetic tables side by side: which is closest to the real one, by what, and what each looks like.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "models/data/table/types.h"
+#include "models/report/sections.h"
+
+namespace tessera::report {
+namespace {
+
+constexpr double kEqualDetection = 0.01;  // AUC: what another seed changes
+constexpr size_t kListedPairs = 20;
+
+// A figure that every report has, and how far it is from what it should be.
+struct Measure {
+  const char* name;
+  const char* pointer;
+  std::function<std::string(double)> write;
+  std::function<double(const Json& report, double value)> gap;
+  double fair, poor;
+  const char* meaning;
+};
+
+std::string in_percent(double x) { return percent(x); }
+std::string in_hundredths(double x) { return percent(x, 2); }
+double lacking(const Json&, double score) { return 1 - score; }
+double itself(const Json&, double value) { return value; }
+
+double above_floor(double value, double ideal, double floor) {
+  return std::max(0.0, value - std::max(ideal, std::isnan(floor) ? ideal : floor));
+}
+double detection_gap(const Json& report, double auc) {
+  return above_floor(auc, 0.5, at(report, "/c2st/trees/floor_auc"));
+}
+double judge_gap(const Json& report, double score) {
+  return above_floor(score, 0, at(report, "/judges/discriminative/floor/mean"));
+}
+
+const std::vector<Measure>& measures() {
+  static const std::vector<Measure> kMeasures{
+      {"told apart, AUC", "/c2st/trees/auc", area, detection_gap, kFairDetection, kPoorDetection,
+       "how often a classifier picks the synthetic one of a real and a synthetic row; 0.5 is a coin"},
+      {"discriminative judge", "/judges/discriminative/mean", area, judge_gap, kFairDetection, kPoorDetection,
+       "accuracy above one half of a network that tells sequences apart; 0 cannot tell"},
+      {"predictive judge", "/judges/predictive/mean", area, itself, kFairUtility, kPoorUtility,
+       "error on real sequences of a network trained on these, by the column’s range"},
+      {"utility, AUC", "/utility/synthetic/auc", area,
+       [](const Json& report, double auc) { return std::max(0.0, at(report, "/utility/real/auc") - auc); },
+       kFairUtility, kPoorUtility, "of a classifier trained on these rows and tested on holdout rows"},
+      {"utility, R²", "/utility/synthetic/r2", area,
+       [](const Json& report, double r2) { return std::max(0.0, at(report, "/utility/real/r2") - r2); }, kFairUtility,
+       kPoorUtility, "of a model trained on these rows and tested on holdout rows"},
+      {"column shapes", "/scores/column_shapes", in_percent, lacking, kFairColumn, kPoorColumn,
+       "how alike single columns are; 100 % is the same distribution"},
+      {"pair trends", "/scores/pair_trends_real_edges", in_percent, lacking, kFairColumn, kPoorColumn,
+       "how alike the dependence of two columns is"},
+      {"copies", "/exact_copies/share", in_hundredths,
+       [](const Json& report, double share) {
+         const double chance = at(report, "/exact_copies/holdout_share");
+         return std::max(0.0, share - (std::isnan(chance) ? 0 : chance));
+       },
+       0.001, 0.01, "rows that equal a real one in every column"},
+      {"nearer to training", "/l1/share_closer_to_real_equal_rows", in_percent,
+       [](const Json&, double share) { return std::max(0.0, share - 0.5); }, kFairNearness, kPoorNearness,
+       "rows nearer to the rows the model learned from than to as many unseen ones; 50 % is ideal"}};
+  return kMeasures;
+}
+
+struct Tables {
+  std::vector<std::string> names;  // HTML
+  std::vector<const Json*> reports;
+};
+
+Tables read(const Json& list) {
+  Tables t;
+  for (const Json& entry : list) {
+    t.names.push_back(isolated(entry.at("name").get<std::string>()));
+    t.reports.push_back(&entry.at("report"));
+    if (!t.reports.back()->at("columns").is_array() || !t.reports.back()->at("scores").is_object())
+      throw nlohmann::json::other_error::create(501, "a report has no columns and scores", &entry);
+  }
+  if (t.reports.empty()) throw nlohmann::json::other_error::create(501, "it has no tables", &list);
+  return t;
+}
+
+std::vector<double> gaps(const Measure& m, const Tables& t) {
+  std::vector<double> out;
+  for (const Json* report : t.reports) {
+    const double value = at(*report, m.pointer);
+    out.push_back(std::isnan(value) ? NAN : m.gap(*report, value));
+  }
+  return out;
+}
+
+double smallest(const std::vector<double>& gaps) {
+  double least = INFINITY;
+  for (const double g : gaps)
+    if (g < least) least = g;
+  return least;
+}
+
+// The tables that are best by a measure, as far as its figure shows: all of them where they are equal.
+std::vector<size_t> leaders(const Measure& m, const Tables& t, double equal) {
+  const std::vector<double> gap = gaps(m, t);
+  const double least = smallest(gap);
+  std::vector<size_t> best;
+  for (size_t i = 0; i < gap.size(); ++i)
+    if (gap[i] <= least + equal) best.push_back(i);
+  return best;
+}
+
+const Measure* first_measure(const Tables& t) {
+  for (const Measure& m : measures())
+    if (std::isfinite(smallest(gaps(m, t)))) return &m;
+  return nullptr;
+}
+
+std::string listed(const Tables& t, const std::vector<size_t>& which) {
+  std::string out;
+  for (size_t i = 0; i < which.size(); ++i)
+    out += (i == 0 ? "" : i + 1 == which.size() ? " and " : ", ") + t.names[which[i]];
+  return out;
+}
+
+Statement headline(const Tables& t) {
+  const Measure* m = first_measure(t);
+  if (m == nullptr) return {Mark::plain, "Nothing could be compared"};
+  const std::vector<size_t> best = leaders(*m, t, kEqualDetection);
+  const Mark mark = mark_of(smallest(gaps(*m, t)), m->fair, m->poor);
+  const std::string found = listed(t, best);
+  if (best.size() == 1 && t.names.size() > 1) return {mark, found + " is the closest to the real table"};
+  return {mark, best.size() == t.names.size() ? "The tables are equally close to the real one"
+                                              : found + " are the closest to the real table"};
+}
+
+// The value of a measure with the mark of its gap.
+std::string marked(const Measure& m, const Json& report, double gap) {
+  const Mark sign = mark_of(gap, m.fair, m.poor);
+  return fmt::format("<span class=\"{}\">{}</span> {}", style_of(sign), mark(sign), m.write(at(report, m.pointer)));
+}
+
+std::vector<Statement> reasons(const Tables& t) {
+  const Measure* first = first_measure(t);
+  if (first == nullptr) return {};
+  std::string values;
+  const std::vector<double> gap = gaps(*first, t);
+  for (size_t i = 0; i < t.names.size(); ++i)
+    values += fmt::format("{}<b>{}</b> for {}", values.empty() ? "" : ", ",
+                          first->write(at(*t.reports[i], first->pointer)), t.names[i]);
+  std::vector<Statement> out{
+      {mark_of(smallest(gap), first->fair, first->poor),
+       fmt::format("What decides is the figure “{}”: {}. That is {}.", first->name, values, first->meaning)}};
+  for (size_t i = 0; i < t.names.size() && t.names.size() > 1; ++i) {
+    std::string best_in;
+    for (const Measure& m : measures())
+      if (&m != first && leaders(m, t, 0) == std::vector<size_t>{i})
+        best_in += (best_in.empty() ? "" : "; ") + std::string(m.name);
+    if (!best_in.empty()) out.push_back({Mark::plain, t.names[i] + " is better in: " + best_in + "."});
+  }
+  return out;
+}
+
+std::string score_table(const Tables& t) {
+  Table table{"The scores of each table, with the marks that a page of one table has", {"measure"}, 1, {}};
+  for (const std::string& name : t.names) table.head.push_back(name);
+  table.head.push_back("meaning");
+  for (const Measure& m : measures()) {
+    const std::vector<double> gap = gaps(m, t);
+    if (!std::isfinite(smallest(gap))) continue;
+    std::vector<std::string> row{m.name};
+    for (size_t i = 0; i < gap.size(); ++i) row.push_back(marked(m, *t.reports[i], gap[i]));
+    row.push_back(m.meaning);
+    table.rows.push_back(row);
+  }
+  return table.str();
+}
+
+std::vector<std::string> cautions(const Tables& t) {
+  std::vector<std::string> out{
+      fmt::format("Differences of less than {} AUC are what another seed of training or sampling makes: they do not "
+                  "decide between two models.",
+                  kEqualDetection)};
+  std::vector<Verdict> verdicts;
+  for (const Json* report : t.reports)
+    verdicts.push_back(report->contains("method") ? judge_sequences(*report) : judge(*report));
+  for (size_t i = 0; i < verdicts.size(); ++i)
+    for (const std::string& caution : verdicts[i].cautions) {
+      const bool everywhere = std::all_of(verdicts.begin(), verdicts.end(), [&](const Verdict& v) {
+        return std::find(v.cautions.begin(), v.cautions.end(), caution) != v.cautions.end();
+      });
+      const std::string said = everywhere ? caution : t.names[i] + ": " + caution;
+      if (std::find(out.begin(), out.end(), said) == out.end()) out.push_back(said);
+    }
+  return out;
+}
+
+// What draw() makes of each report, under its table's name; nothing where it makes nothing of any.
+std::string side_by_side(const Tables& t, const std::function<std::string(const Json& report)>& draw) {
+  std::string out;
+  bool drawn = false;
+  for (size_t i = 0; i < t.names.size(); ++i) {
+    const std::string figure = draw(*t.reports[i]);
+    drawn = drawn || !figure.empty();
+    out += "<div><h4>" + t.names[i] + "</h4>" + (figure.empty() ? "<p>not measured</p>" : figure) + "</div>";
+  }
+  return drawn ? "<div class=\"versus\">" + out + "</div>" : "";
+}
+
+// Scores of the entries that all reports have, by a text that names an entry.
+std::string entry_name(const Json& entry) {
+  if (entry.contains("name")) return entry.at("name").get<std::string>();
+  return entry.at("a").get<std::string>() + " × " + entry.at("b").get<std::string>();
+}
+
+const Json* find_entry(const Json& entries, const std::string& name) {
+  for (const Json& e : entries)
+    if (entry_name(e) == name) return &e;
+  return nullptr;
+}
+
+struct Compared {
+  std::string name;
+  size_t place;
+  std::vector<double> scores;  // NaN where a report does not have it
+  double worst = INFINITY;
+};
+
+// The entries of a list of all reports, those first of which some table has the lowest score.
+std::vector<Compared> compare(const Tables& t, const char* list, const char* score) {
+  std::vector<Compared> out;
+  if (!t.reports.front()->contains(list)) return out;
+  std::vector<std::map<std::string, double>> scores;
+  for (const Json* report : t.reports) {
+    scores.emplace_back();
+    if (report->contains(list))
+      for (const Json& e : report->at(list)) scores.back()[entry_name(e)] = at(e, score);
+  }
+  for (const Json& e : t.reports.front()->at(list)) {
+    Compared c{entry_name(e), out.size(), {}, INFINITY};
+    for (const auto& of : scores) {
+      const auto found = of.find(c.name);
+      c.scores.push_back(found == of.end() ? NAN : found->second);
+      if (c.scores.back() < c.worst) c.worst = c.scores.back();
+    }
+    out.push_back(std::move(c));
+  }
+  std::stable_sort(out.begin(), out.end(), [](const Compared& a, const Compared& b) { return a.worst < b.worst; });
+  return out;
+}
+
+std::string compared_table(const Tables& t, const std::vector<Compared>& entries, size_t most, const char* what) {
+  Table table{fmt::format("Scores of each {}, the weakest of any table first", what), {what}, 1, {}};
+  for (const std::string& name : t.names) table.head.push_back(name);
+  for (size_t i = 0; i < std::min(most, entries.size()); ++i) {
+    table.rows.push_back({isolated(entries[i].name)});
+    for (const double score : entries[i].scores) table.rows.back().push_back(percent(score));
+  }
+  return table.rows.empty() ? "" : table.str();
+}
+
+std::string column_card(const Tables& t, const Compared& column) {
+  return fmt::format(
+      "<li class=\"card {}\" data-error=\"{}\" data-place=\"{}\" data-name=\"{}\"><h3>{}</h3>{}</li>\n",
+      style_of(mark_of(1 - column.worst, kFairColumn, kPoorColumn)), std::isfinite(column.worst) ? column.worst : 9,
+      column.place, escape(column.name), isolated(column.name), side_by_side(t, [&](const Json& report) -> std::string {
+        const Json* scored = find_entry(report.at("columns"), column.name);
+        if (scored == nullptr) return "";
+        const double score = at(*scored, "/shape/score");
+        const Json::json_pointer path("/drawings/columns");
+        const Json* drawn = report.contains(path) ? find_entry(report[path], column.name) : nullptr;
+        const Mark sign = mark_of(1 - score, kFairColumn, kPoorColumn);
+        return fmt::format("<p class=\"{}\">{} {} alike</p>", style_of(sign), mark(sign), percent(score)) +
+               (drawn == nullptr ? "" : column_figure(*drawn));
+      }));
+}
+
+std::string columns_of_several(const Tables& t) {
+  const std::vector<Compared> columns = compare(t, "columns", "/shape/score");
+  if (columns.empty()) return "";
+  std::string out =
+      "<p>Each column by itself, in every table. The score is how alike the distribution is to the real "
+      "one’s: 100 % is the same, 0 % has nothing in common.</p>" +
+      key({{"r", "real"}, {"s", "synthetic"}}) + column_order() + "<ul class=\"cards wide\" id=\"column-cards\">\n";
+  for (const Compared& c : columns) out += column_card(t, c);
+  return out + "</ul><details><summary>All scores as a table</summary>" +
+         compared_table(t, columns, columns.size(), "column") + "</details>" + column_terms();
+}
+
+std::string pairs_of_several(const Tables& t) {
+  const std::string listed = compared_table(t, compare(t, "pairs", "/score_real_edges"), kListedPairs, "pair");
+  if (listed.empty()) return "";
+  return "<p>How far the dependence of two columns is from the real one’s, in every table: darker is further.</p>" +
+         side_by_side(t, [](const Json& report) { return report.contains("pairs") ? error_figure(report) : ""; }) +
+         listed + pair_terms();
+}
+
+std::string plane_of_several(const Tables& t) {
+  const std::string figures = side_by_side(t, plane_figure);
+  if (figures.empty()) return "";
+  return "<p>The plane in which the real rows differ most, and where the rows of each table lie in it.</p>" + figures +
+         plane_terms();
+}
+
+std::string judge_of_several(const Tables& t) {
+  const Json::json_pointer path("/drawings/judge");
+  const std::string figures = side_by_side(t, [&](const Json& report) {
+    return report.contains(path) ? roc_figure(report[path]) + used_table(report[path]) : "";
+  });
+  if (figures.empty()) return "";
+  return "<p>A classifier that was trained to tell the rows of each table from real ones, and the columns by which it "
+         "does.</p>" +
+         figures + judge_terms();
+}
+
+std::string privacy_of_several(const Tables& t) {
+  const Json::json_pointer path("/drawings/distances");
+  const std::string figures =
+      side_by_side(t, [&](const Json& report) { return report.contains(path) ? distance_figure(report[path]) : ""; });
+  if (figures.empty()) return "";
+  return "<p>Whether rows repeat what the model learned from. These are measurements, not a proof: they cannot show "
+         "that "
+         "no person can be found.</p>" +
+         figures + distance_terms();
+}
+
+std::string each_by_itself(const Tables& t) {
+  std::string out;
+  for (size_t i = 0; i < t.names.size(); ++i) {
+    const Json& report = *t.reports[i];
+    const Verdict v = report.contains("method") ? judge_sequences(report) : judge(report);
+    out += fmt::format("<h3>{}: {}</h3><ul class=\"reasons\">", t.names[i], v.headline.html);
+    for (const Statement& s : v.reasons)
+      out += fmt::format("<li class=\"{}\">{} {}</li>", style_of(s.mark), mark(s.mark), s.html);
+    out += "</ul>";
+    const std::string model = model_section(report);
+    if (!model.empty()) out += "<details><summary>The model of " + t.names[i] + "</summary>" + model + "</details>";
+  }
+  return out;
+}
+
+}  // namespace
+
+Page page_of_several(const Json& list) {
+  const Tables t = read(list);
+  return {
+      "Which synthetic table is closest to the real one?",
+      fmt::format("{}: {}", counted(static_cast<int64_t>(t.names.size()), "synthetic table"), fmt::join(t.names, ", ")),
+      verdict_box(headline(t), reasons(t)) + score_table(t) + cautions_box(cautions(t)) + limits_box(),
+      {{"columns", "Columns", columns_of_several(t)},
+       {"pairs", "Pairs of columns", pairs_of_several(t)},
+       {"projection", "The tables in two dimensions", plane_of_several(t)},
+       {"judge", "Telling them apart", judge_of_several(t)},
+       {"privacy", "Privacy", privacy_of_several(t)},
+       {"each", "Each table by itself", each_by_itself(t)}}};
+}
+
+}  // namespace tessera::report

@@ -1,0 +1,199 @@
+// The model that made the rows: how its training went, and a card of what its file says of itself.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/data/table/types.h"
+#include "models/report/charts.h"
+#include "models/report/sections.h"
+
+namespace tessera::report {
+namespace {
+
+constexpr size_t kMostPoints = 400;  // of a curve
+
+std::string value_text(const Json& value) {
+  return isolated(value.is_string() ? value.get<std::string>() : value.dump());
+}
+
+std::string names_text(const Json& names) {
+  std::string out;
+  for (const Json& name : names) out += (out.empty() ? "" : ", ") + isolated(name.get<std::string>());
+  return out;
+}
+
+const Json& list_at(const Json& json, const char* pointer) {
+  static const Json kNone = Json::array();
+  const Json::json_pointer path(pointer);
+  return json.contains(path) && json[path].is_array() ? json[path] : kNone;
+}
+
+// The losses of the lines, by what the model says they are; those of a model that says nothing have no meaning.
+std::vector<std::pair<std::string, std::string>> losses_of(const Json& report) {
+  std::vector<std::pair<std::string, std::string>> found;
+  for (const Json& loss : list_at(report, "/model/losses"))
+    found.emplace_back(loss.at("name").get<std::string>(), loss.at("help").get<std::string>());
+  return found;
+}
+
+// One loss over the steps. A phase that does not have it leaves zeros, which are no values.
+Curve loss_curve(const Json& lines, const std::string& name) {
+  Curve curve{"synthetic", {}, {}};
+  const size_t stride = std::max<size_t>(1, (lines.size() + kMostPoints - 1) / kMostPoints);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (i % stride != 0 && i + 1 != lines.size()) continue;
+    const double value = lines[i].contains(name) && lines[i][name].is_number() ? lines[i][name].get<double>() : 0;
+    curve.x.push_back(at(lines[i], "/step"));
+    curve.y.push_back(value == 0 ? NAN : value);
+  }
+  return curve;
+}
+
+std::string loss_card(const Json& lines, const std::string& name, const std::string& help) {
+  const Curve curve = loss_curve(lines, name);
+  double low = INFINITY, high = -INFINITY, last = NAN;
+  for (const double y : curve.y)
+    if (std::isfinite(y)) low = std::min(low, y), high = std::max(high, y), last = y;
+  if (!(low < high) || !(curve.x.front() < curve.x.back())) return "";
+  return fmt::format("<li class=\"card\"><h3>{}</h3><p>{} · last {}</p>{}</li>\n", escape(name), escape(help),
+                     number(last),
+                     curve_chart({"Loss " + escape(name) + " over the training", "step", "", curve.x.front(),
+                                  curve.x.back(), low, high, false},
+                                 {curve}));
+}
+
+std::string held_out_words(const Json& model) {
+  const double best = at(model, "/provenance/held_out/best"), last = at(model, "/provenance/held_out/last");
+  if (std::isnan(best)) return "";
+  return fmt::format(
+      "<p>On {} rows that it did not learn from, the model was at its best after step {} ({}), and ended at {}; lower "
+      "is "
+      "better.</p>",
+      number(at(model, "/provenance/held_out/rows")), number(at(model, "/provenance/held_out/best_step")), number(best),
+      number(last));
+}
+
+Table identity(const Json& model) {
+  Table facts{"Where the model comes from", {"entry", "value", "meaning"}, 3, {}};
+  const auto add = [&](const char* name, const char* pointer, const char* meaning) {
+    const Json::json_pointer path(pointer);
+    if (model.contains(path)) facts.rows.push_back({name, value_text(model[path]), meaning});
+  };
+  add("method", "/method", "how the model learns");
+  add("preset", "/preset", "the set of options it began with");
+  add("table", "/provenance/source", "what it was fitted to");
+  add("fingerprint of the table", "/provenance/run/table",
+      "128 bits of columns and values: shows whether a table is this one, and nothing about its rows");
+  add("rows learned from", "/provenance/rows", "rows of that table");
+  add("seed", "/provenance/seed", "with table and options it gives the same model, bit for bit");
+  add("training steps", "/provenance/steps", "batches that the model learned from");
+  add("ended by", "/provenance/stopped", "why before its last epoch; no entry: it ran them all");
+  add("parameters", "/parameters", "numbers that were learned");
+  add("calibration", "/calibration/tier", "what sampling does so that rows look real");
+  facts.rows.push_back({"page written by", std::string("Tessera ") + TESSERA_VERSION, "program and version"});
+  return facts;
+}
+
+Table protection(const Json& model) {
+  Table t{"What was kept out of the model, for privacy",
+          {"what", "least rows", "columns that lost values", "meaning"},
+          3,
+          {}};
+  const auto add = [&](const char* what, const std::string& where, const char* meaning) {
+    const double least = at(model, (where + "/least_rows").c_str());
+    if (std::isnan(least)) return;
+    std::string lost = names_text(list_at(model, (where + "/columns").c_str()));
+    const std::string emptied = names_text(list_at(model, (where + "/emptied").c_str()));
+    if (!emptied.empty()) lost += (lost.empty() ? "" : "; ") + ("all values: " + emptied);
+    t.rows.push_back({what, number(least), lost.empty() ? "none" : lost, meaning});
+  };
+  add("categories", "/provenance/rare_categories", "a value that fewer rows have is not in the file");
+  add("numbers", "/provenance/protected_numbers", "extremes are of so many rows, or their mean");
+  return t;
+}
+
+std::string rules_table(const Json& model) {
+  Table t{"Rules that every sampled row keeps", {"rule", "kind", "rows that showed it"}, 2, {}};
+  for (const Json& rule : list_at(model, "/rules"))
+    t.rows.push_back({value_text(rule.at("rule")), value_text(rule.at("kind")), number(at(rule, "/rows"))});
+  return t.rows.empty() ? "" : t.str();
+}
+
+std::string columns_table(const Json& model) {
+  Table t{"Columns as the model holds them", {"column", "coding", "missing"}, 2, {}};
+  for (const Json& column : list_at(model, "/encoder/columns"))
+    t.rows.push_back({isolated(column.value("name", "")), escape(column.value("coding", "")),
+                      percent(at(column, "/missing_share"))});
+  return t.rows.empty() ? "" : t.str();
+}
+
+Statement ending(const Json& model) {
+  const std::string stopped = model.value(Json::json_pointer("/provenance/stopped"), "");
+  if (stopped == "patience") return {Mark::good, "Training ended when held-out rows no longer gained"};
+  if (stopped.empty()) return {Mark::plain, "Training ran all its epochs"};
+  return {Mark::fair, "Training was ended early, by " + escape(stopped)};
+}
+
+std::vector<Statement> training_reasons(const Json& model) {
+  const double best = at(model, "/provenance/held_out/best"), last = at(model, "/provenance/held_out/last");
+  std::vector<Statement> out;
+  const double rows = at(model, "/provenance/rows");
+  if (std::isfinite(rows))
+    out.push_back({Mark::plain, fmt::format("The model learned from <b>{} rows</b> in {} steps.", number(rows),
+                                            number(at(model, "/provenance/steps")))});
+  if (std::isnan(best))
+    out.push_back({Mark::plain,
+                   "No rows were held out, so nothing here says whether longer training would help or "
+                   "harm. <code>--patience</code> holds some out."});
+  else if (last > best)
+    out.push_back({Mark::plain, fmt::format("Its measure on held-out rows was best after step {}; at the end it was {} "
+                                            "higher. <code>--keep best</code> keeps the best weights.",
+                                            number(at(model, "/provenance/held_out/best_step")), number(last - best))});
+  else
+    out.push_back(
+        {Mark::plain, "Its measure on held-out rows was still at its best at the end: more epochs may help."});
+  return out;
+}
+
+}  // namespace
+
+std::string training_section(const Json& report) {
+  if (!report.contains("training") || report.at("training").empty()) return "";
+  const Json& lines = report.at("training");
+  std::string cards;
+  for (const auto& [name, help] : losses_of(report)) cards += loss_card(lines, name, help);
+  if (cards.empty()) return "";
+  return "<p>What the training minimised, step by step; each curve between its lowest and its highest value. Losses of "
+         "adversarial methods need not fall.</p><ul class=\"cards\">\n" +
+         cards + "</ul>" + held_out_words(report.at("model"));
+}
+
+std::string model_section(const Json& report) {
+  if (!report.contains("model")) return "";
+  const Json& model = report.at("model");
+  const Table kept_out = protection(model);
+  std::string out = "<p>What the model file says of itself, for who has to account for the rows.</p>" +
+                    identity(model).str() + (kept_out.rows.empty() ? "" : kept_out.str()) + rules_table(model);
+  const std::string columns = columns_table(model);
+  if (!columns.empty()) out += "<details><summary>All columns</summary>" + columns + "</details>";
+  const Json::json_pointer path("/provenance/run/options");
+  if (!model.contains(path)) return out;
+  Table options{"Options of the run", {"option", "value"}, 2, {}};
+  for (const auto& [name, value] : model[path].items()) options.rows.push_back({escape(name), value_text(value)});
+  return out + "<details><summary>All options</summary>" + options.str() + "</details>";
+}
+
+Page page_of_fit(const Json& report) {
+  const Json& model = report.at("model");
+  return {"How was this model trained?",
+          fmt::format("{} · {}", escape(model.value("method", "")),
+                      counted(static_cast<int64_t>(list_at(model, "/encoder/columns").size()), "column")),
+          verdict_box(ending(model), training_reasons(model)) +
+              cautions_box({"This page says nothing about the rows that the model makes. <code>tessera sample</code> "
+                            "draws some, and <code>tessera evaluate real.csv rows.csv --report page.html</code> shows "
+                            "how good they are."}),
+          {{"training", "Training", training_section(report)}, {"model", "Model", model_section(report)}}};
+}
+
+}  // namespace tessera::report

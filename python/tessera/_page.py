@@ -1,0 +1,19 @@
+"""Pages to look at: one HTML file each, which loads nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from ._files import Path
+from ._library import lib, read_text
+
+
+def page(document: dict[str, Any], path: Path | None, overwrite: bool) -> str | None:
+    """The page of what an evaluation or a training was, in a file; as text if there is no `path`."""
+    text = json.dumps(document, allow_nan=False).encode()
+    if path is None:
+        return read_text(lib.tessera_report_html, text)
+    lib.tessera_report_write(text, os.fsencode(path), overwrite)
+    return None
