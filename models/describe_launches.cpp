@@ -1,6 +1,7 @@
 #include "models/describe_launches.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "engine/plan/op_rules.h"
 #include "engine/run/roofline.h"

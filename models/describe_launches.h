@@ -1,6 +1,6 @@
 // The launches of a plan on a GPU, as tessera plan shows them; no GPU is needed for that.
 #pragma once
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "engine/plan/plan.h"
 

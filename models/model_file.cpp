@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "engine/storage/files.h"
 #include "engine/storage/safetensors.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "engine/storage/files.h"

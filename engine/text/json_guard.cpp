@@ -1,5 +1,6 @@
 #include "engine/text/json_guard.h"
 
+#include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 

@@ -1,6 +1,6 @@
 // Parses untrusted JSON: with a bound on its nesting and without duplicate keys.
 #pragma once
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 

@@ -6,6 +6,7 @@
 
 #include "engine/error.h"
 #include "models/data/table/types.h"
+#include "models/quality/common/json_number.h"
 #include "models/quality/common/statistics.h"
 #include "models/quality/common/workers.h"
 #include "models/quality/drawings/drawings.h"

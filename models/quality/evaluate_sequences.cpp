@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "engine/error.h"
+#include "models/quality/common/json_number.h"
 #include "models/quality/common/statistics.h"
 #include "models/quality/drawings/drawings.h"
 #include "models/quality/metrics/column_report.h"

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdio>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "engine/run/program.h"
 #include "engine/storage/files.h"

@@ -1,5 +1,6 @@
 // Fused launches: the same bits as op by op, for any plan and schedule, and how many there are of a step of CTGAN.
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "emulation/gpu.h"
 #include "engine/schedule/gpu_fusion.h"

@@ -1,6 +1,7 @@
 // TimeGAN's iterations in fused launches: the bits of their composition for every kind of cell, and how few launches
 // there are.
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "emulation/gpu.h"
 #include "engine/schedule/gpu_fusion.h"

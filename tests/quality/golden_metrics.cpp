@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "models/quality/common/statistics.h"
 #include "models/quality/evaluate.h"

@@ -1,19 +1,14 @@
-// Small statistics shared by the metrics. Undefined results are NaN inside and null in JSON.
+// Small statistics shared by the metrics. Undefined results are NaN inside and null in JSON (json_number.h).
 #pragma once
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 namespace tessera::quality {
 
 constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
-
-inline nlohmann::json number_or_null(double x) {
-  return std::isfinite(x) ? nlohmann::json(x) : nlohmann::json(nullptr);
-}
 
 // Mean of the defined values, in order; undefined if there are none.
 inline double mean_defined(const std::vector<double>& values) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "models/quality/common/json_number.h"
 #include "models/quality/common/statistics.h"
 
 namespace tessera::quality {

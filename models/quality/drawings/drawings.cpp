@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "models/quality/common/json_number.h"
 #include "models/quality/common/statistics.h"
 
 namespace tessera::quality {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "models/quality/common/json_number.h"
 #include "models/quality/common/sampling.h"
 #include "models/quality/common/statistics.h"
 #include "models/quality/drawings/drawings.h"

@@ -1,5 +1,6 @@
 #include "models/quality/metrics/column_report.h"
 
+#include "models/quality/common/json_number.h"
 #include "models/quality/common/statistics.h"
 #include "models/quality/metrics/column_shapes.h"
 #include "models/quality/metrics/diagnostics.h"

@@ -1,0 +1,12 @@
+// Numbers of a report as JSON. Apart from statistics.h: most of the metrics know nothing of JSON.
+#pragma once
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace tessera::quality {
+
+inline nlohmann::json number_or_null(double x) {
+  return std::isfinite(x) ? nlohmann::json(x) : nlohmann::json(nullptr);
+}
+
+}  // namespace tessera::quality
