@@ -38,4 +38,21 @@ Isa best_isa() {
                   ": this CPU does not have that instruction set. Known: avx512_bf16, avx512, avx2, plain.");
 }
 
+std::vector<const ArrayKernels*> runnable_array_kernels() {
+  std::vector<const ArrayKernels*> kernels{&isa_plain::array_kernels()};
+  const Isa best = best_isa();
+#ifdef TESSERA_HAS_avx2
+  if (best >= Isa::avx2) kernels.push_back(&isa_avx2::array_kernels());
+#endif
+#ifdef TESSERA_HAS_avx512
+  if (best >= Isa::avx512) kernels.push_back(&isa_avx512::array_kernels());
+#endif
+  return kernels;
+}
+
+const ArrayKernels& array_kernels() {
+  static const ArrayKernels& best = *runnable_array_kernels().back();
+  return best;
+}
+
 }  // namespace tessera

@@ -1,6 +1,8 @@
-// The instruction sets that CPU code is compiled for; one is chosen at run time for the training kernels, the mixtures
-// and the nearest-row search.
+// The instruction sets that CPU kernels are compiled for, chosen once at run time.
 #pragma once
+#include <vector>
+
+#include "kernels/array_kernels.h"
 
 namespace tessera {
 
@@ -13,5 +15,10 @@ bool runs(Isa isa);  // whether this CPU has it
 // The best one this CPU supports; the environment variable TESSERA_CPU=plain|avx2|avx512|avx512_bf16 selects a lower
 // one. Throws Error(unsupported) if that is not available.
 Isa best_isa();
+
+// The array kernels of best_isa().
+const ArrayKernels& array_kernels();
+// Those of every instruction set that this build and processor have, the fastest last.
+std::vector<const ArrayKernels*> runnable_array_kernels();
 
 }  // namespace tessera

@@ -16,6 +16,10 @@
 
 namespace tessera::TESSERA_ISA {
 
+#define TESSERA_TEXT_(x) #x
+#define TESSERA_TEXT(x) TESSERA_TEXT_(x)
+constexpr const char* kIsaName = &TESSERA_TEXT(TESSERA_ISA)[4];  // after "isa_"
+
 #if defined(__AVX512F__)
 constexpr int kVectorBytes = 64;
 #elif defined(__AVX__)
@@ -106,9 +110,17 @@ static inline Vec<float> mul_add(Vec<float> a, Vec<float> b, Vec<float> c) {
   return a * b + c;
 #endif
 }
-#if defined(TESSERA_PLAIN)
-static inline Vec<double> mul_add(Vec<double> a, Vec<double> b, Vec<double> c) { return a * b + c; }
+static inline Vec<double> mul_add(Vec<double> a, Vec<double> b, Vec<double> c) {
+#if defined(__AVX512F__)
+  return reinterpret_cast<Vec<double>>(
+      _mm512_fmadd_pd(reinterpret_cast<__m512d>(a), reinterpret_cast<__m512d>(b), reinterpret_cast<__m512d>(c)));
+#elif defined(__FMA__)
+  return reinterpret_cast<Vec<double>>(
+      _mm256_fmadd_pd(reinterpret_cast<__m256d>(a), reinterpret_cast<__m256d>(b), reinterpret_cast<__m256d>(c)));
+#else
+  return a * b + c;
 #endif
+}
 
 // A non-temporal store, for data that is read much later: the line is not fetched first and evicts nothing. p is
 // aligned to a vector; call flush_stores() before another thread reads the memory.

@@ -26,14 +26,10 @@ KernelTable make(const char* name) {
 }
 #endif
 
-#define TESSERA_TEXT_(x) #x
-#define TESSERA_TEXT(x) TESSERA_TEXT_(x)
-constexpr const char* kName = &TESSERA_TEXT(TESSERA_ISA)[4];  // after "isa_"
-
 }  // namespace
 
 const KernelTable& kernels_f32() {
-  static const KernelTable table = make<float>(kName);
+  static const KernelTable table = make<float>(kIsaName);
   return table;
 }
 #if defined(TESSERA_PLAIN)

@@ -3,6 +3,7 @@
 // extent whose sums are added in order.
 #include "models/tvae/latent_mixture.h"
 
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -10,13 +11,10 @@
 #include "engine/run/cpu_features.h"
 #include "kernels/math/philox.h"
 
-// Vectors are used only inside functions that are always inlined.
-#pragma GCC diagnostic ignored "-Wpsabi"
-
 namespace tessera {
 namespace {
 
-constexpr int64_t kMostBlock = 128, kLeastBlock = 32;  // points whose features lie in the cache together
+constexpr int64_t kMostBlock = 128, kLeastBlock = kGaussianBlock;  // points whose features lie in the cache together
 constexpr int64_t kBlockBytes = 384 << 10;
 constexpr int64_t kGroup = 512;         // points summed by one thread before the groups are added
 constexpr int64_t kPartials = 64;       // sums kept side by side at most: groups beyond share one, in order
@@ -24,88 +22,8 @@ constexpr int64_t kStartPoints = 8192;  // that k-means++ looks at
 constexpr int kLloyd = 10;
 constexpr double kLogTwoPi = 1.8378770664093453;
 
-typedef double Four __attribute__((vector_size(32)));
-
-[[gnu::always_inline]] inline Four load(const double* p) {
-  Four v;
-  __builtin_memcpy(&v, p, sizeof v);
-  return v;
-}
-[[gnu::always_inline]] inline void store(double* p, Four v) { __builtin_memcpy(p, &v, sizeof v); }
-
-// out[k, r] = Σ_f theta[k, f]·feature[f, r], components four at a time (K is a multiple of 4), features [F, block].
-[[gnu::always_inline]] inline void scores(const double* theta, const double* feature, int64_t components,
-                                          int64_t features, int64_t block, double* out) {
-  for (int64_t k = 0; k < components; k += 4)
-    for (int64_t r = 0; r < block; r += 8) {
-      Four acc[4][2] = {};
-      for (int64_t f = 0; f < features; ++f) {
-        const Four a = load(feature + f * block + r), b = load(feature + f * block + r + 4);
-        for (int q = 0; q < 4; ++q) {
-          const double t = theta[(k + q) * features + f];
-          acc[q][0] += t * a;
-          acc[q][1] += t * b;
-        }
-      }
-      for (int q = 0; q < 4; ++q)
-        store(out + (k + q) * block + r, acc[q][0]), store(out + (k + q) * block + r + 4, acc[q][1]);
-    }
-}
-// sum[k, f] += Σ_r share[k, r]·feature[f, r]
-[[gnu::always_inline]] inline void moments(const double* share, const double* feature, int64_t components,
-                                           int64_t features, int64_t block, double* sum) {
-  for (int64_t k = 0; k < components; k += 4)
-    for (int64_t f = 0; f < features; ++f) {
-      Four acc[4] = {};
-      for (int64_t r = 0; r < block; r += 4) {
-        const Four x = load(feature + f * block + r);
-        for (int q = 0; q < 4; ++q) acc[q] += load(share + (k + q) * block + r) * x;
-      }
-      for (int q = 0; q < 4; ++q) sum[(k + q) * features + f] += (acc[q][0] + acc[q][1]) + (acc[q][2] + acc[q][3]);
-    }
-}
-
-void scores_plain(const double* theta, const double* feature, int64_t components, int64_t features, int64_t block,
-                  double* out) {
-  scores(theta, feature, components, features, block, out);
-}
-void moments_plain(const double* share, const double* feature, int64_t components, int64_t features, int64_t block,
-                   double* sum) {
-  moments(share, feature, components, features, block, sum);
-}
-#if defined(__x86_64__)
-[[gnu::target("avx2,fma")]] void scores_avx2(const double* theta, const double* feature, int64_t components,
-                                             int64_t features, int64_t block, double* out) {
-  scores(theta, feature, components, features, block, out);
-}
-[[gnu::target("avx2,fma")]] void moments_avx2(const double* share, const double* feature, int64_t components,
-                                              int64_t features, int64_t block, double* sum) {
-  moments(share, feature, components, features, block, sum);
-}
-#endif
-
-struct Kernels {
-  void (*scores)(const double*, const double*, int64_t, int64_t, int64_t, double*) = scores_plain;
-  void (*moments)(const double*, const double*, int64_t, int64_t, int64_t, double*) = moments_plain;
-  Kernels() {
-#if defined(__x86_64__)
-    if (best_isa() != Isa::plain) scores = scores_avx2, moments = moments_avx2;
-#endif
-  }
-};
-
-// A = L·Lᵀ, lower triangle; false where A is not positive definite.
-bool cholesky(const double* a, int64_t d, double* l) {
-  std::fill_n(l, d * d, 0.0);
-  for (int64_t i = 0; i < d; ++i)
-    for (int64_t j = 0; j <= i; ++j) {
-      double s = a[i * d + j];
-      for (int64_t k = 0; k < j; ++k) s -= l[i * d + k] * l[j * d + k];
-      if (i == j && !(s > 0)) return false;
-      l[i * d + j] = i == j ? std::sqrt(s) : s / l[j * d + j];
-    }
-  return true;
-}
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Vector = Eigen::VectorXd;
 
 class Fit {
  public:
@@ -211,54 +129,32 @@ class Fit {
 
   // Parameters as coefficients of the features: ln share_k + ln N(x; mean_k, covariance_k).
   std::vector<double> coefficients() const {
-    std::vector<double> theta(static_cast<size_t>(padded_ * features_), 0), inverse(static_cast<size_t>(d_ * d_)),
-        precision(static_cast<size_t>(d_ * d_));
+    std::vector<double> theta(static_cast<size_t>(padded_ * features_), 0);
     for (int64_t k = 0; k < padded_; ++k) {
       double* t = theta.data() + k * features_;
       if (k >= count_ || mixture_.share[static_cast<size_t>(k)] <= 0) {
         t[0] = -1e300;
         continue;
       }
-      const double *l = mixture_.factor.data() + k * d_ * d_, *m = mixture_.mean.data() + k * d_;
-      // L⁻¹ column by column, then Λ = L⁻ᵀ·L⁻¹.
-      std::fill(inverse.begin(), inverse.end(), 0.0);
-      double log_determinant = 0;
-      for (int64_t j = 0; j < d_; ++j) {
-        log_determinant += 2 * std::log(l[j * d_ + j]);
-        for (int64_t i = j; i < d_; ++i) {
-          double s = i == j ? 1 : 0;
-          for (int64_t c = j; c < i; ++c) s -= l[i * d_ + c] * inverse[static_cast<size_t>(c * d_ + j)];
-          inverse[static_cast<size_t>(i * d_ + j)] = s / l[i * d_ + i];
-        }
-      }
-      for (int64_t a = 0; a < d_; ++a)
-        for (int64_t b = 0; b <= a; ++b) {
-          double s = 0;
-          for (int64_t i = a; i < d_; ++i)
-            s += inverse[static_cast<size_t>(i * d_ + a)] * inverse[static_cast<size_t>(i * d_ + b)];
-          precision[static_cast<size_t>(a * d_ + b)] = precision[static_cast<size_t>(b * d_ + a)] = s;
-        }
-      double square = 0;
-      int64_t f = 1;
-      for (int64_t a = 0; a < d_; ++a) {
-        double s = 0;
-        for (int64_t b = 0; b < d_; ++b) s += precision[static_cast<size_t>(a * d_ + b)] * m[b];
-        square += s * m[a];
-        t[f++] = s;
-      }
-      for (int64_t a = 0; a < d_; ++a)
-        for (int64_t b = 0; b <= a; ++b)
-          t[f++] =
-              a == b ? -0.5 * precision[static_cast<size_t>(a * d_ + b)] : -precision[static_cast<size_t>(a * d_ + b)];
+      const Eigen::Map<const Matrix> factor(mixture_.factor.data() + k * d_ * d_, d_, d_);
+      const Eigen::Map<const Vector> mean(mixture_.mean.data() + k * d_, d_);
+      const Matrix inverse = factor.triangularView<Eigen::Lower>().solve(Matrix::Identity(d_, d_));
+      const Matrix precision = inverse.transpose() * inverse;
+      const Vector linear = precision * mean;
+      const double log_determinant = 2 * factor.diagonal().array().log().sum();
       t[0] = std::log(mixture_.share[static_cast<size_t>(k)]) -
-             0.5 * (square + log_determinant + static_cast<double>(d_) * kLogTwoPi);
+             0.5 * (linear.dot(mean) + log_determinant + static_cast<double>(d_) * kLogTwoPi);
+      Eigen::Map<Vector>(t + 1, d_) = linear;
+      double* square = t + 1 + d_;
+      for (int64_t a = 0; a < d_; ++a)
+        for (int64_t b = 0; b <= a; ++b) *square++ = (a == b ? -0.5 : -1.0) * precision(a, b);
     }
     return theta;
   }
 
   // Σ over points of responsibility × features, [padded, features].
   std::vector<double> expect() {
-    static const Kernels kernels;
+    const ArrayKernels& kernels = array_kernels();
     const std::vector<double> theta = coefficients();
     const int64_t groups = (n_ + kGroup - 1) / kGroup, partials = std::min(groups, kPartials);
     const size_t size = theta.size();
@@ -271,10 +167,10 @@ class Fit {
         const int64_t rows = std::min(block_, end - first);
         if (rows < block_) std::fill(feature.begin(), feature.end(), 0.0);
         fill_features(first, rows, block_, feature.data());
-        kernels.scores(theta.data(), feature.data(), padded_, features_, block_, share.data());
+        kernels.gaussian_scores(theta.data(), feature.data(), padded_, features_, block_, share.data());
         likelihood[static_cast<size_t>(p)] += to_shares(share.data(), rows);
-        kernels.moments(share.data(), feature.data(), padded_, features_, block_,
-                        sums.data() + static_cast<size_t>(p) * size);
+        kernels.gaussian_moments(share.data(), feature.data(), padded_, features_, block_,
+                                 sums.data() + static_cast<size_t>(p) * size);
       }
     });
     double total = 0;
@@ -302,28 +198,29 @@ class Fit {
     return total;
   }
 
-  // Shares, means and covariances from the moments; a component without points stays out.
+  // Shares, means and covariances from the moments; a component without points, or without a factor, stays out.
   void maximise(const std::vector<double>& sums) {
-    std::vector<double> covariance(static_cast<size_t>(d_ * d_));
+    Matrix covariance(d_, d_);
     double all = 0;
     for (int64_t k = 0; k < count_; ++k) all += sums[static_cast<size_t>(k * features_)];
     for (int64_t k = 0; k < count_; ++k) {
       const double* s = sums.data() + k * features_;
-      double* mean = mixture_.mean.data() + k * d_;
       double& share = mixture_.share[static_cast<size_t>(k)];
       share = s[0] / all;
       if (s[0] < 1) {
         share = 0;
         continue;
       }
-      for (int64_t a = 0; a < d_; ++a) mean[a] = s[1 + a] / s[0];
+      Eigen::Map<Vector> mean(mixture_.mean.data() + k * d_, d_);
+      mean = Eigen::Map<const Vector>(s + 1, d_) / s[0];
       const double* square = s + 1 + d_;
       for (int64_t a = 0; a < d_; ++a)
-        for (int64_t b = 0; b <= a; ++b) {
-          const double c = *square++ / s[0] - mean[a] * mean[b] + (a == b ? options_.covariance_floor : 0);
-          covariance[static_cast<size_t>(a * d_ + b)] = covariance[static_cast<size_t>(b * d_ + a)] = c;
-        }
-      if (!cholesky(covariance.data(), d_, mixture_.factor.data() + k * d_ * d_)) share = 0;
+        for (int64_t b = 0; b <= a; ++b) covariance(a, b) = *square++ / s[0] - mean[a] * mean[b];
+      covariance.diagonal().array() += options_.covariance_floor;
+      const Eigen::LLT<Matrix, Eigen::Lower> cholesky(covariance);
+      if (cholesky.info() == Eigen::Success)
+        Eigen::Map<Matrix>(mixture_.factor.data() + k * d_ * d_, d_, d_) = cholesky.matrixL();
+      else share = 0;
     }
     double left = 0;
     for (const double share : mixture_.share) left += share;
@@ -350,28 +247,24 @@ MixtureDensity::MixtureDensity(int64_t d, std::vector<double> share, std::vector
   for (size_t k = 0; k < share.size(); ++k) {
     if (!(share[k] > 0)) continue;
     const double *m = mean.data() + static_cast<int64_t>(k) * d, *l = factor.data() + static_cast<int64_t>(k) * d * d;
-    double scale = std::log(share[k]) - 0.5 * static_cast<double>(d) * kLogTwoPi;
-    for (int64_t a = 0; a < d; ++a) scale -= std::log(l[a * d + a]);
+    const double log_determinant = Eigen::Map<const Matrix>(l, d, d).diagonal().array().log().sum();
     mean_.insert(mean_.end(), m, m + d);
     factor_.insert(factor_.end(), l, l + d * d);
-    log_scale_.push_back(scale);
+    log_scale_.push_back(std::log(share[k]) - 0.5 * static_cast<double>(d) * kLogTwoPi - log_determinant);
   }
 }
 
 double MixtureDensity::log_at(const float* point) const {
-  std::vector<double> y(static_cast<size_t>(dimensions_));
+  const Vector x = Eigen::Map<const Eigen::VectorXf>(point, dimensions_).cast<double>();
+  Vector y(dimensions_);
   double top = -INFINITY, sum = 0;
   for (size_t k = 0; k < log_scale_.size(); ++k) {
-    const double *m = mean_.data() + static_cast<int64_t>(k) * dimensions_,
-                 *l = factor_.data() + static_cast<int64_t>(k) * dimensions_ * dimensions_;
-    double log_density = log_scale_[k];
-    for (int64_t a = 0; a < dimensions_; ++a) {  // y = L⁻¹·(x − mean)
-      double v = static_cast<double>(point[a]) - m[a];
-      for (int64_t b = 0; b < a; ++b) v -= l[a * dimensions_ + b] * y[static_cast<size_t>(b)];
-      v /= l[a * dimensions_ + a];
-      y[static_cast<size_t>(a)] = v;
-      log_density -= 0.5 * v * v;
-    }
+    const auto first = static_cast<int64_t>(k) * dimensions_;
+    y = x - Eigen::Map<const Vector>(mean_.data() + first, dimensions_);
+    Eigen::Map<const Matrix>(factor_.data() + first * dimensions_, dimensions_, dimensions_)
+        .triangularView<Eigen::Lower>()
+        .solveInPlace(y);  // L⁻¹·(x − mean)
+    const double log_density = log_scale_[k] - 0.5 * y.squaredNorm();
     if (log_density > top) sum = sum * std::exp(top - log_density) + 1, top = log_density;
     else sum += std::exp(log_density - top);
   }

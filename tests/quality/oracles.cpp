@@ -152,8 +152,8 @@ TEST(QualityOracle, NearestOnEveryKernelWithManyColumnsAndLevels) {
       reference.columns.push_back({{}, codes[c], 1});
       query.columns.push_back({{}, query_codes[c], 1});
     }
-    for (const auto& kernel : tq::nearest_kernels()) {
-      const tq::NearestIndex index(reference, {1, 1}, kernel);
+    for (const tessera::ArrayKernels* kernels : tessera::runnable_array_kernels()) {
+      const tq::NearestIndex index(reference, {1, 1}, *kernels);
       tq::NearestIndex::Scratch scratch;
       for (int i = 0; i < queries; ++i) {
         std::vector<double> all;
@@ -168,8 +168,8 @@ TEST(QualityOracle, NearestOnEveryKernelWithManyColumnsAndLevels) {
         }
         std::sort(all.begin(), all.end());
         const auto found = index.search(query, i, true, scratch);
-        ASSERT_EQ(all[0], found.first) << kernel.name << ", " << numbers << " numbers";
-        ASSERT_EQ(all[1], found.second) << kernel.name << ", " << numbers << " numbers";
+        ASSERT_EQ(all[0], found.first) << kernels->name << ", " << numbers << " numbers";
+        ASSERT_EQ(all[1], found.second) << kernels->name << ", " << numbers << " numbers";
       }
     }
   }
@@ -195,8 +195,8 @@ TEST(QualityOracle, NearestAmongAlmostEquallyNear) {
     for (size_t c = 0; c < columns; ++c) x[c][i] = 0.5 + (x[c][i] - 0.5) * (0.9 + 1e-4 * uniform(gen)) / sum;
   }
   for (const double cap : {1.0, static_cast<double>(INFINITY)})
-    for (const auto& kernel : tq::nearest_kernels()) {
-      const tq::NearestIndex index(reference, {cap, cap == 1.0 ? 1.0 : 2.0}, kernel);
+    for (const tessera::ArrayKernels* kernels : tessera::runnable_array_kernels()) {
+      const tq::NearestIndex index(reference, {cap, cap == 1.0 ? 1.0 : 2.0}, *kernels);
       tq::NearestIndex::Scratch scratch;
       for (size_t i = 0; i < queries; ++i) {
         double best = INFINITY;
@@ -206,7 +206,7 @@ TEST(QualityOracle, NearestAmongAlmostEquallyNear) {
           best = std::min(best, sum);
         }
         ASSERT_EQ(best, index.search(query, static_cast<int64_t>(i), false, scratch).first)
-            << kernel.name << " row " << i;
+            << kernels->name << " row " << i;
       }
     }
 }

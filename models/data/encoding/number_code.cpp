@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "engine/run/cpu_features.h"
 #include "models/data/mixture/mixture.h"
 #include "models/data/table/decimals.h"
 
@@ -98,7 +99,7 @@ int64_t NumberCode::encode(const double* x, const float* uniform, int64_t n, flo
       const double v = x[start + i];
       z[static_cast<size_t>(i)] = v != v ? mean[0] : exponent == 0 ? v : scale.times(v);
     }
-    draw_modes(d, kModeFloor, z.data(), uniform + start, rows, mode.data());
+    array_kernels().draw_modes(d, kModeFloor, z.data(), uniform + start, rows, mode.data());
     for (int64_t i = 0; i < rows; ++i) {
       const double v = x[start + i];
       float& a = alpha[(start + i) * alpha_stride];

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "kernels/array_kernels.h"
 #include "kernels/math/mode_decode.h"
-#include "models/data/mixture/mixture_kernels.h"
 
 namespace tessera {
 

@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "engine/error.h"
-#include "models/data/mixture/mixture_kernels.h"
+#include "engine/run/cpu_features.h"
 
 namespace tessera {
 namespace {
@@ -124,7 +124,7 @@ template <class Real>
 struct Operands {
   std::vector<Real> value, count, spread;
   Operands(const Groups& g, double centre) {
-    const size_t padded = (g.size() + kLanes - 1) / kLanes * kLanes;
+    const size_t padded = (g.size() + kMixturePadding - 1) / kMixturePadding * kMixturePadding;
     value.resize(padded), count.resize(padded), spread.resize(padded);
     for (size_t i = 0; i < g.size(); ++i) {
       value[i] = static_cast<Real>(g.value[i] - centre);
@@ -133,6 +133,9 @@ struct Operands {
     }
   }
 };
+
+Expectation<float> expectation_of(const ArrayKernels& k, const LogDensity<float>&) { return k.expectation_f32; }
+Expectation<double> expectation_of(const ArrayKernels& k, const LogDensity<double>&) { return k.expectation_f64; }
 
 // One E step: fills the evidence, returns the entropy −Σ r ln r. It follows from the sums: ln r = ln ρ_k − ln Σρ, and Σ
 // r ln ρ_k needs only Σ r and Σ r (x − mean)², so no logarithm per component is needed.
@@ -149,8 +152,8 @@ double expect(const Mixture& m, double centre, const Operands<Real>& x, std::vec
     density.steepness[k] = static_cast<Real>(1 / std::sqrt(2 * m.covariances[k]));
   }
   ComponentSums sums[kMaxComponents];
-  double entropy =
-      expectation(density, x.value.data(), x.count.data(), x.spread.data(), static_cast<int64_t>(x.value.size()), sums);
+  double entropy = expectation_of(array_kernels(), density)(density, x.value.data(), x.count.data(), x.spread.data(),
+                                                            static_cast<int64_t>(x.value.size()), sums);
   for (size_t k = 0; k < components; ++k) {
     evidence[k] = {sums[k], centre + static_cast<double>(density.mean[k])};
     const double steepness = static_cast<double>(density.steepness[k]);

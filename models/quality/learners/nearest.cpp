@@ -33,8 +33,8 @@ double level_spread(std::span<const uint16_t> at, double weight) {
 
 }  // namespace
 
-NearestIndex::NearestIndex(const DistanceTable& reference, const DistanceForm& form, const NearestKernel& kernel)
-    : reference_(reference), form_(form), kernel_(kernel) {
+NearestIndex::NearestIndex(const DistanceTable& reference, const DistanceForm& form, const ArrayKernels& kernels)
+    : reference_(reference), form_(form), kernels_(kernels) {
   // A term of a reference row is at most cap or 2 widths (clamped), or a level's weight; kChunkColumns of them must fit
   // 16 bits.
   const double largest = std::max(std::min(form.number_cap, 2.0), form.level_weight);
@@ -164,7 +164,7 @@ Neighbours NearestIndex::search(const DistanceTable& query, int64_t row, bool wa
     s.position[c] = position(columns_[c], query.columns[static_cast<size_t>(columns_[c].source)], row);
   for (size_t l = 0; l < miss_.size(); ++l)
     s.miss[l] = miss_[l].data() + s.position[numbers + l] % kMissRows * static_cast<size_t>(bounds_);
-  kernel_.bound_leaves(plan_, bounds_, low_.data(), high_.data(), s.miss.data(), s.position.data(), s.bound.data());
+  kernels_.bound_leaves(plan_, bounds_, low_.data(), high_.data(), s.miss.data(), s.position.data(), s.bound.data());
 
   Neighbours best{INFINITY, INFINITY};
   // Rounding to positions may lengthen each number's term by one, and the double sum may round by far less than one.
@@ -174,8 +174,8 @@ Neighbours NearestIndex::search(const DistanceTable& query, int64_t row, bool wa
   const auto visit = [&](int64_t leaf) {
     uint32_t bound[kLeafRows];
     ++s.leaves_visited;
-    if (!kernel_.scan_leaf(plan_, leaf_.data() + static_cast<size_t>(leaf) * columns * kLeafRows, s.position.data(),
-                           limit, bound))
+    if (!kernels_.scan_leaf(plan_, leaf_.data() + static_cast<size_t>(leaf) * columns * kLeafRows, s.position.data(),
+                            limit, bound))
       return;
     const int64_t* rows = rows_.data() + leaf * kLeafRows;
     for (int i = 0; i < kLeafRows; ++i) {

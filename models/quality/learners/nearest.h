@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "models/quality/learners/nearest_kernel.h"
+#include "engine/run/cpu_features.h"
 
 namespace tessera::quality {
 
@@ -40,8 +40,7 @@ struct Neighbours {
 class NearestIndex {
  public:
   // Keeps views into the table's columns, which must outlive it.
-  NearestIndex(const DistanceTable& reference, const DistanceForm& form,
-               const NearestKernel& kernel = nearest_kernels().back());
+  NearestIndex(const DistanceTable& reference, const DistanceForm& form, const ArrayKernels& kernels = array_kernels());
 
   // Memory of one thread's search, reused for every row.
   struct Scratch {
@@ -66,7 +65,7 @@ class NearestIndex {
 
   DistanceTable reference_;
   DistanceForm form_;
-  const NearestKernel& kernel_;
+  const ArrayKernels& kernels_;
   NearestPlan plan_;
   int unit_ = 0;                      // positions per width
   std::vector<IndexColumn> columns_;  // numbers, then levels

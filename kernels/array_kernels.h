@@ -1,0 +1,90 @@
+// Kernels over plain arrays, outside any plan: what preparing a table, fitting the latent mixture and searching for
+// nearest rows spend their time in. One table per instruction set, like the ops' (kernels/table.h).
+#pragma once
+#include <cstdint>
+
+namespace tessera {
+
+// ---- mixtures of a column's numbers (cpu/arrays/mode_mixture.cpp) -------------------------------------------
+constexpr int kMixturePadding = 16;  // arrays are padded to a multiple of it, the lanes of the widest register
+constexpr int kMaxComponents = 64;
+
+// ln ρ_k(x) = offset[k] − ((x − mean[k])·steepness[k])², with steepness = 1/√(2C_k).
+template <class Real>
+struct LogDensity {
+  int components = 0;
+  Real offset[kMaxComponents], mean[kMaxComponents], steepness[kMaxComponents];
+};
+
+// Sums over groups with w = count·r_k: what the M step needs of component k, about its current mean.
+struct ComponentSums {
+  double weight = 0;  // Σ w
+  double first = 0;   // Σ w (x − mean)
+  double second = 0;  // Σ w (x − mean)²
+  double spread = 0;  // Σ w · variance inside the group
+};
+
+// The E step. value, count, spread [padded to a multiple of kMixturePadding; count 0 in the padding]. Adds to sums[k];
+// returns Σ count · ln Σ_k ρ_k.
+template <class Real>
+using Expectation = double (*)(const LogDensity<Real>&, const Real* value, const Real* count, const Real* spread,
+                               int64_t padded, ComponentSums* sums);
+
+// Draws the mode of each of n values: k with probability (r_k + floor)/(1 + K·floor), by the uniform in (0, 1) of the
+// same place.
+using DrawModes = void (*)(const LogDensity<double>&, double floor, const double* value, const float* uniform,
+                           int64_t n, int32_t* mode);
+
+// ---- mixtures with full covariances (cpu/arrays/gaussian_mixture.cpp) ---------------------------------------
+// theta [K, F], feature [F, block], K a multiple of 4, block a multiple of kGaussianBlock.
+constexpr int64_t kGaussianBlock = 32;
+// out[k, r] = Σ_f theta[k, f]·feature[f, r]
+using GaussianScores = void (*)(const double* theta, const double* feature, int64_t components, int64_t features,
+                                int64_t block, double* out);
+// sum[k, f] += Σ_r share[k, r]·feature[f, r]
+using GaussianMoments = void (*)(const double* share, const double* feature, int64_t components, int64_t features,
+                                 int64_t block, double* sum);
+
+// ---- nearest rows, on 16-bit positions: lower bounds of many distances at once (cpu/arrays/nearest_rows.cpp) ---
+// Integers: the same bits with every instruction set.
+constexpr int kLeafRows = 64;  // reference rows of one leaf; a column of a leaf is kLeafRows positions side by side
+// Terms of this many columns, each at most 65535 / kChunkColumns, are summed in 16 bits before they are widened.
+constexpr int kChunkColumns = 16;
+
+struct NearestPlan {
+  int numbers = 0;  // columns 0 … numbers−1: min(|Δposition|, cap)
+  int levels = 0;   // the columns after them: weight·[≠]
+  uint16_t cap = 0, weight = 0;
+};
+
+// bound[i] = Σ over columns of the term between the query's positions and those of row i; leaf [columns][kLeafRows],
+// query [columns]. True if one of them is ≤ limit.
+using ScanLeaf = bool (*)(const NearestPlan&, const uint16_t* leaf, const uint16_t* query, uint32_t limit,
+                          uint32_t* bound);
+// bound[i] = Σ over columns of the least term any row of leaf i can have. `leaves` is a multiple of kLeafRows; low,
+// high [numbers][leaves]; miss[column] → leaves terms for the query's level: 0 or weight.
+using BoundLeaves = void (*)(const NearestPlan&, int64_t leaves, const uint16_t* low, const uint16_t* high,
+                             const uint16_t* const* miss, const uint16_t* query, uint32_t* bound);
+
+struct ArrayKernels {
+  const char* name;  // "avx512", "avx2", "plain"
+  Expectation<float> expectation_f32;
+  Expectation<double> expectation_f64;
+  DrawModes draw_modes;
+  GaussianScores gaussian_scores;
+  GaussianMoments gaussian_moments;
+  ScanLeaf scan_leaf;
+  BoundLeaves bound_leaves;
+};
+
+namespace isa_plain {
+const ArrayKernels& array_kernels();
+}
+namespace isa_avx2 {
+const ArrayKernels& array_kernels();
+}
+namespace isa_avx512 {
+const ArrayKernels& array_kernels();
+}
+
+}  // namespace tessera

@@ -1,0 +1,11 @@
+#include "kernels/cpu/arrays/table.h"
+
+namespace tessera::TESSERA_ISA {
+
+const ArrayKernels& array_kernels() {
+  static const ArrayKernels table{kIsaName,        expectation_f32,  expectation_f64, draw_modes,
+                                  gaussian_scores, gaussian_moments, scan_leaf,       bound_leaves};
+  return table;
+}
+
+}  // namespace tessera::TESSERA_ISA
