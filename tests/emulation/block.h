@@ -119,7 +119,8 @@ struct Block {
   int vote = 0, decided = 0;
 };
 
-Thread* current_thread();  // nullptr outside kernels
+void admit(const Grid& grid);  // counts a launch; throws Fault where no GPU would take it
+Thread* current_thread();      // nullptr outside kernels
 uint32_t launch_number();
 // where the compiler expects no exception: the thread's frames are abandoned
 [[noreturn]] void fault_at_access(const std::string& what);

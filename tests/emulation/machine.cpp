@@ -87,7 +87,6 @@ class Machine {
 
  private:
   static void entry();
-  void check_limits() const;
   void begin_block(int64_t number);
   void end_block(Block& b);
   void thread_ended(Thread& t);
@@ -115,6 +114,23 @@ class Machine {
 Machine* machine = nullptr;
 }  // namespace
 
+void admit(const Grid& grid) {
+  const auto refuse = [&](const std::string& why) { throw Fault(std::string("kernel ") + grid.name + ": " + why); };
+  const Dim b = grid.block, g = grid.grid;
+  const int64_t threads = int64_t{b.x} * b.y * b.z, blocks = int64_t{g.x} * g.y * g.z;
+  if (threads == 0 || threads > 1024 || b.z > 64)
+    refuse("a block of " + text(b) + " threads; 1 to 1024 are allowed, 64 in z");
+  if (g.x > 0x7FFFFFFFu || g.y > 65535 || g.z > 65535) refuse("a grid of " + text(g) + " blocks; y and z go to 65535");
+  if (grid.smem > 227 * 1024)
+    refuse(std::to_string(grid.smem) + " bytes of dynamic shared memory; 232448 is the limit");
+  if (grid.cooperative && blocks > 132 * (2048 / threads))
+    refuse("a cooperative grid of " + std::to_string(blocks) + " blocks does not fit on the device at once");
+  ++total.launches;
+  ++launched;
+  total.blocks += blocks;
+  total.threads += blocks * threads;
+}
+
 const Watcher* watcher = nullptr;
 Thread* current_thread() { return machine == nullptr ? nullptr : machine->current; }
 uint32_t launch_number() { return launched; }
@@ -129,24 +145,8 @@ void Copies::carry_out(const Copy& c) {
 
 namespace {
 
-void Machine::check_limits() const {
-  const auto refuse = [&](const std::string& why) { throw Fault(std::string("kernel ") + grid_.name + ": " + why); };
-  const Dim b = grid_.block, g = grid_.grid;
-  if (b.x == 0 || b.y == 0 || b.z == 0 || int64_t{b.x} * b.y * b.z > 1024 || b.z > 64)
-    refuse("a block of " + text(b) + " threads; 1 to 1024 are allowed, 64 in z");
-  if (g.x > 0x7FFFFFFFu || g.y > 65535 || g.z > 65535) refuse("a grid of " + text(g) + " blocks; y and z go to 65535");
-  if (grid_.smem > 227 * 1024)
-    refuse(std::to_string(grid_.smem) + " bytes of dynamic shared memory; 232448 is the limit");
-  if (grid_.cooperative && blocks() > 132 * (2048 / threads()))
-    refuse("a cooperative grid of " + std::to_string(blocks()) + " blocks does not fit on the device at once");
-}
-
 void Machine::run() {
-  check_limits();
-  ++total.launches;
-  ++launched;
-  total.blocks += blocks();
-  total.threads += blocks() * threads();
+  admit(grid_);
   order_.resize(static_cast<size_t>(blocks()));
   for (size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<int64_t>(i);
   if (wanted.order == Schedule::sequential) std::reverse(order_.begin(), order_.end());

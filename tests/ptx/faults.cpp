@@ -1,0 +1,150 @@
+// What the PTX machine must find: each of these programs is right but for one thing.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+
+#include "emulation/machine.h"
+#include "emulation/memory.h"
+#include "ptx/machine/launch.h"
+#include "ptx/read/mutant.h"
+
+namespace tessera::ptx {
+namespace {
+
+const char* const kHead = ".version 8.0\n.target sm_90\n.address_size 64\n";
+const char* const kRegisters = ".reg .pred %p<9>;\n.reg .b32 %r<19>;\n.reg .f32 %f<9>;\n.reg .b64 %rd<9>;\n";
+
+// A kernel of one pointer, %rd1, with the thread's number in %r1 and the address of its word in %rd2.
+std::string kernel(const std::string& body, const std::string& arrays = "") {
+  return std::string(kHead) + ".visible .entry k(\n.param .u64 k_param_0\n)\n.maxntid 128, 1, 1\n{\n" + kRegisters +
+         arrays +
+         "ld.param.u64 %rd1, [k_param_0];\ncvta.to.global.u64 %rd1, %rd1;\nmov.u32 %r1, %tid.x;\n"
+         "mul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd2, %rd1, %rd2;\n" +
+         body + "\nret;\n}\n";
+}
+
+class Ptx : public testing::Test {
+ protected:
+  Ptx() : words_(static_cast<uint32_t*>(emulation::allocate_device(kWords * 4))) {
+    for (uint32_t k = 0; k < kWords; ++k) words_[k] = k;
+  }
+  ~Ptx() override {
+    emulation::free_device(words_);
+    emulation::set_schedule({});
+  }
+  void launch(const std::string& text, unsigned threads = 64, uint32_t dynamic_shared = 0) {
+    const Module m = read_module(text);
+    run(m, m.functions.at("k"),
+        {{1, 1, 1}, {threads, 1, 1}, dynamic_shared, reinterpret_cast<const char*>(&words_), true});
+  }
+  // What is said of it; empty: nothing.
+  std::string fault(const std::string& text, unsigned threads = 64) {
+    try {
+      launch(text, threads);
+    } catch (const std::exception& e) { return e.what(); }
+    return "";
+  }
+  static constexpr uint32_t kWords = 64;
+  uint32_t* words_;
+};
+
+void expect_says(const std::string& text, const std::string& what) {
+  EXPECT_NE(text.find(what), std::string::npos) << "says: " << text;
+}
+
+TEST_F(Ptx, AnUnknownOpcodeIsNamedWithItsLine) {
+  expect_says(fault(kernel("frobnicate.u32 %r2, %r1;")), "PTX line 18: an unknown opcode frobnicate.u32");
+  expect_says(fault(kernel("add.u32 %r2, %r1, %q7;")), "an unknown operand %q7");
+  expect_says(fault(kernel("bra $nowhere;")), "no such label");
+  expect_says(fault(kernel("bar.sync 1;")), "a barrier of a part of the block");
+}
+
+TEST_F(Ptx, LanesThatPartMeetAgain) {
+  // Odd threads add 1000, one lane of each warp goes round a loop, and all of them vote afterwards.
+  launch(
+      kernel("and.b32 %r2, %r1, 1;\nsetp.eq.s32 %p1, %r2, 0;\nmov.u32 %r3, %r1;\n@%p1 bra $even;\n"
+             "add.s32 %r3, %r3, 1000;\n$even:\nand.b32 %r4, %r1, 31;\nsetp.ne.s32 %p2, %r4, 5;\n@%p2 bra $done;\n"
+             "mov.u32 %r5, 0;\n$again:\nadd.s32 %r3, %r3, 1;\nadd.s32 %r5, %r5, 1;\nsetp.lt.s32 %p3, %r5, 7;\n"
+             "@%p3 bra $again;\n$done:\nvote.sync.ballot.b32 %r6, %p1, -1;\nadd.s32 %r3, %r3, %r6;\n"
+             "st.global.u32 [%rd2], %r3;"));
+  for (uint32_t t = 0; t < kWords; ++t)
+    EXPECT_EQ(words_[t], t + (t % 2 == 1 ? 1000 : 0) + (t % 32 == 5 ? 7 : 0) + 0x55555555u) << "thread " << t;
+}
+
+TEST_F(Ptx, EveryAccessIsAligned) {
+  EXPECT_EQ(fault(kernel("shl.b32 %r2, %r1, 2;\nld.global.v2.u32 {%r3, %r4}, [%rd1+8];")), "");
+  expect_says(fault(kernel("ld.global.v2.u32 {%r3, %r4}, [%rd2];")), "8 bytes at an address that is not a multiple");
+  expect_says(fault(kernel("ld.global.v4.u32 {%r3, %r4, %r5, %r6}, [%rd1+8];")), "16 bytes at an address");
+  expect_says(fault(kernel("ld.shared.u32 %r3, [room+2];", ".shared .align 4 .b8 room[16];\n")), "not a multiple");
+}
+
+TEST_F(Ptx, MemoryEndsWhereItEnds) {
+  EXPECT_EQ(fault(kernel("ld.global.u32 %r3, [%rd1+252];")), "");
+  expect_says(fault(kernel("ld.global.u32 %r3, [%rd1+256];")), "PTX line 18: 4 bytes");
+  expect_says(fault(kernel("st.global.u32 [%rd2+4], %r1;")), "thread 63");
+  expect_says(fault(kernel("ld.global.u32 %r3, [%rd1+-4];")), "beyond its end");
+  const std::string room = ".shared .align 4 .b8 room[16];\n.shared .align 4 .b8 other[16];\n";
+  EXPECT_EQ(fault(kernel("st.shared.u32 [room+12], %r1;\nst.shared.u32 [other], %r1;", room)), "");
+  expect_says(fault(kernel("st.shared.u32 [room+16], %r1;", room)), "beyond its end");
+  expect_says(fault(kernel("ld.param.u64 %rd3, [k_param_0+8];")), "beyond its end");
+}
+
+TEST_F(Ptx, LimitsOfALaunchAreChecked) {
+  EXPECT_EQ(fault(kernel(""), 128), "");
+  expect_says(fault(kernel(""), 129), "a block of 129 threads; its launch bounds allow 128");
+  expect_says(fault(kernel("st.shared.u32 [room], %r1;", ".shared .align 4 .b8 room[49156];\n")),
+              "49156 bytes of static shared memory; 49152 is the limit");
+}
+
+TEST_F(Ptx, BarriersAndMasksAreForThoseWhoAreThere) {
+  expect_says(fault(kernel("setp.lt.u32 %p1, %r1, 32;\n@%p1 bra $out;\nbar.sync 0;\n$out:")), "32 have returned");
+  expect_says(fault(kernel("shfl.sync.bfly.b32 %r2, %r1, 1, 31, 1;")), "a lane is not in the mask that it gives");
+  expect_says(fault(kernel("setp.lt.u32 %p1, %r1, 3;\n@%p1 bra $out;\nbar.warp.sync -1;\n$out:")), "waits for lanes");
+  expect_says(fault(kernel("cp.async.ca.shared.global [room], [%rd1], 4, 4;\ncp.async.commit_group;",
+                           ".shared .align 4 .b8 room[16];\n")),
+              "a wait is missing");
+}
+
+// Each thread writes a word and reads the one of a thread in another warp.
+std::string exchange() {
+  return kernel(
+      "mov.u32 %r2, room;\nshl.b32 %r3, %r1, 2;\nadd.u32 %r4, %r2, %r3;\nst.shared.u32 [%r4], %r1;\n"
+      "bar.sync 0;\nxor.b32 %r5, %r3, 128;\nadd.u32 %r5, %r5, %r2;\nld.shared.u32 %r6, [%r5];\n"
+      "st.global.u32 [%rd2], %r6;",
+      ".shared .align 4 .b8 room[256];\n");
+}
+
+TEST_F(Ptx, ABarrierThatIsTakenOutChangesWhatIsRead) {
+  for (const emulation::Schedule::Order order : {emulation::Schedule::sequential, emulation::Schedule::reverse}) {
+    emulation::set_schedule({order, 0, 0});
+    launch(exchange());
+    for (uint32_t t = 0; t < kWords; ++t) EXPECT_EQ(words_[t], t ^ 32u);
+  }
+  setenv("TESSERA_PTX_WITHOUT", "k:bar.sync:0", 1);
+  const std::string without = mutated(exchange());
+  unsetenv("TESSERA_PTX_WITHOUT");
+  launch(without);
+  uint32_t wrong = 0;
+  for (uint32_t t = 0; t < kWords; ++t) wrong += words_[t] != (t ^ 32u) ? 1 : 0;
+  EXPECT_EQ(wrong, 32u) << "shared memory that nobody has written to is NaN";
+}
+
+TEST_F(Ptx, CallsAndTheirParametersAndLocalMemory) {
+  const std::string function =
+      ".func (.param .b32 func_retval0) twice(\n.param .b32 twice_param_0,\n.param .b64 twice_param_1\n)\n{\n" +
+      std::string(kRegisters) +
+      "ld.param.u32 %r1, [twice_param_0];\nld.param.u64 %rd1, [twice_param_1];\nld.u32 %r2, [%rd1];\n"
+      "add.s32 %r1, %r1, %r2;\nst.param.b32 [func_retval0+0], %r1;\nret;\n}\n";
+  const std::string caller = kernel(
+      "mov.u64 %rd3, depot;\ncvta.local.u64 %rd4, %rd3;\nst.local.u32 [%rd3+4], %r1;\nadd.u64 %rd4, %rd4, 4;\n"
+      "{\n.param .b32 param0;\nst.param.b32 [param0+0], %r1;\n.param .b64 param1;\nst.param.b64 [param1+0], %rd4;\n"
+      ".param .b32 retval0;\ncall.uni (retval0),\ntwice,\n(\nparam0,\nparam1\n);\nld.param.b32 %r5, [retval0+0];\n}\n"
+      "st.global.u32 [%rd2], %r5;",
+      ".local .align 8 .b8 depot[8];\n");
+  launch(std::string(kHead) + function + caller.substr(std::strlen(kHead)));
+  for (uint32_t t = 0; t < kWords; ++t) EXPECT_EQ(words_[t], 2 * t);
+}
+
+}  // namespace
+}  // namespace tessera::ptx

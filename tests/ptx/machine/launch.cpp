@@ -1,0 +1,131 @@
+#include "ptx/machine/launch.h"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <numeric>
+#include <unordered_map>
+#include <vector>
+
+#include "ptx/machine/warp.h"
+
+namespace tessera::ptx {
+
+using emulation::Fault;
+using emulation::Schedule;
+
+namespace {
+
+// Registers are large and few launches need all of them: they are kept from launch to launch.
+std::vector<std::unique_ptr<Warp>>& warps_of(const Module& m) {
+  static auto* all = new std::unordered_map<const Module*, std::vector<std::unique_ptr<Warp>>>;
+  return (*all)[&m];
+}
+
+// In which order what may run in any order does.
+std::vector<size_t> order_of(size_t n, std::mt19937_64& random) {
+  std::vector<size_t> order(n);
+  std::iota(order.begin(), order.end(), size_t{0});
+  if (emulation::schedule().order == Schedule::reverse) std::reverse(order.begin(), order.end());
+  if (emulation::schedule().order == Schedule::random) std::shuffle(order.begin(), order.end(), random);
+  return order;
+}
+
+class Block {
+ public:
+  Block(const Running& launch, size_t warps, int threads, emulation::Dim index) : launch_(launch) {
+    size_t bytes = 0;
+    for (const Array& a : launch.shared) bytes += (a.bytes + 127u) / 128 * 128;
+    shared_.assign(bytes + 128, static_cast<char>(0xFF));
+    char* begin = shared_.data() + (128 - reinterpret_cast<uintptr_t>(shared_.data()) % 128) % 128;
+    std::vector<std::unique_ptr<Warp>>& kept = warps_of(launch.module);
+    while (kept.size() < warps) kept.push_back(std::make_unique<Warp>(launch.module, static_cast<int>(kept.size())));
+    for (size_t w = 0; w < warps; ++w) {
+      warps_.push_back(kept[w].get());
+      warps_.back()->begin(launch, index, begin, threads);
+    }
+  }
+  // From barrier to barrier: each warp runs until it waits.
+  void run(std::mt19937_64& random) {
+    for (;;) {
+      size_t ended = 0;
+      int lanes_ended = 0;
+      for (const size_t w : order_of(warps_.size(), random)) {
+        if (!warps_[w]->ended()) warps_[w]->run();
+        if (warps_[w]->ended()) ++ended;
+        lanes_ended += warps_[w]->lanes_ended();
+      }
+      if (ended == warps_.size()) return;
+      for (Warp* w : warps_) {
+        if (w->ended()) continue;
+        if (lanes_ended > 0)
+          throw Fault("kernel " + launch_.name + ": threads wait for their block at PTX line " +
+                      std::to_string(w->waiting_line()) + ", and " + std::to_string(lanes_ended) + " have returned");
+        w->pass_barrier();
+      }
+    }
+  }
+
+ private:
+  const Running& launch_;
+  std::vector<char> shared_;
+  std::vector<Warp*> warps_;
+};
+
+constexpr uint32_t kSharedOptIn = 227 * 1024, kSharedOptInOf80 = 163 * 1024;
+
+void check(const Running& r, int64_t threads, const Module& module) {
+  const auto refuse = [&](const std::string& why) { throw Fault("kernel " + r.name + ": " + why); };
+  if (threads > r.kernel.max_threads)
+    refuse("a block of " + std::to_string(threads) + " threads; its launch bounds allow " +
+           std::to_string(r.kernel.max_threads));
+  if (r.kernel.parameters_total > 32764)
+    refuse(std::to_string(r.kernel.parameters_total) + " bytes of parameters; 32764 is the limit");
+  uint32_t fixed = 0, all = 0;
+  for (const Array& a : r.shared) {
+    all += a.bytes;
+    if (a.offset != kDynamicShared) fixed += a.bytes;
+  }
+  const uint32_t limit = module.target >= 90 ? kSharedOptIn : kSharedOptInOf80;
+  if (fixed > 48 * 1024) refuse(std::to_string(fixed) + " bytes of static shared memory; 49152 is the limit");
+  if (all > limit) refuse(std::to_string(all) + " bytes of shared memory; " + std::to_string(limit) + " is the limit");
+}
+
+}  // namespace
+
+std::string readable(const std::string& mangled) {
+  int status = 0;
+  std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status),
+                                              std::free);
+  std::string name = status == 0 ? text.get() : mangled;
+  for (const char* prefix : {"(anonymous namespace)::", "tessera::", "gpu::", "void "})
+    for (size_t at; (at = name.find(prefix)) != std::string::npos;) name.erase(at, std::string(prefix).size());
+  int depth = 0;
+  for (size_t k = 0; k < name.size(); ++k) {
+    depth += name[k] == '<' ? 1 : name[k] == '>' ? -1 : 0;
+    if (name[k] == '(' && depth == 0) return name.substr(0, k);
+  }
+  return name;
+}
+
+void run(const Module& module, const Function& kernel, const Wanted& wanted) {
+  Running r{module, kernel, wanted.parameters, wanted.grid, wanted.block, readable(kernel.name), wanted.strict, {}};
+  emulation::admit({r.name.c_str(), wanted.grid, wanted.block, wanted.dynamic_shared, false});
+  for (Array a : kernel.shared) {
+    if (a.offset == kDynamicShared) a.bytes = wanted.dynamic_shared;
+    r.shared.push_back(a);
+  }
+  const emulation::Dim g = wanted.grid;
+  const int threads = static_cast<int>(wanted.block.x * wanted.block.y * wanted.block.z);
+  check(r, threads, module);
+  std::mt19937_64 random(emulation::schedule().seed * 0x9E3779B97F4A7C15ull + emulation::launch_number());
+  for (const size_t n : order_of(size_t{g.x} * g.y * g.z, random)) {
+    const emulation::Dim at{static_cast<unsigned>(n % g.x), static_cast<unsigned>(n / g.x % g.y),
+                            static_cast<unsigned>(n / g.x / g.y)};
+    Block(r, static_cast<size_t>(threads + kLanes - 1) / kLanes, threads, at).run(random);
+  }
+}
+
+}  // namespace tessera::ptx
