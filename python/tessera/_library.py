@@ -228,6 +228,19 @@ class EvaluateOptions(_Options):
     )
 
 
+class File(_Options):
+    """``tessera_file``."""
+
+    _fields_ = _fields(
+        """
+        text name path
+        int32 use overwrite
+        """
+    )
+
+
+FILE_REGULAR = 2  # enum tessera_file_use: a model
+
 PROGRESS_FN = c.CFUNCTYPE(None, c.POINTER(Progress), c.c_void_p)
 LOSSES_FN = c.CFUNCTYPE(None, c.POINTER(Losses), c.c_void_p)
 
@@ -269,7 +282,7 @@ _declare("tessera_report_write", _text, _text, c.c_int)
 _declare("tessera_info", _pointer)
 _declare("tessera_table_open", _pointer, _pointer, c.c_size_t, _pointer, _pointer)
 _declare("tessera_table_write", _pointer, _pointer, _text, _pointer)
-_declare("tessera_check_output", _text, c.c_int)
+_declare("tessera_check_files", _pointer, c.c_size_t)
 _declare("tessera_example", _pointer, _text, _int64, c.c_uint64, _pointer)
 for _name in ("context_free", "context_cancel", "model_free", "string_free", "memory_free"):
     _function = getattr(lib, f"tessera_{_name}")

@@ -13,7 +13,18 @@ from . import _errors, _files, _frames, _model_file
 from ._arrow import Incoming, Rows, Stream
 from ._context import Context
 from ._files import Path
-from ._library import FitOptions, SampleOptions, SequenceOptions, checked, lib, name_list, read_json, type_list
+from ._library import (
+    FILE_REGULAR,
+    File,
+    FitOptions,
+    SampleOptions,
+    SequenceOptions,
+    checked,
+    lib,
+    name_list,
+    read_json,
+    type_list,
+)
 from ._page import page
 from ._options import settings_text
 from ._progress import ProgressOption
@@ -345,7 +356,8 @@ class Model:
 
     def save(self, path: Path, *, overwrite: bool = False) -> None:
         """Writes a model file, whole or not at all, and removes the checkpoint of its training."""
-        lib.tessera_check_output(os.fsencode(path), overwrite)
+        file_ = File(name="the model", path=os.fsencode(path), use=FILE_REGULAR, overwrite=overwrite)
+        lib.tessera_check_files(c.byref(file_), 1)
         with _files.whole_file(path) as beside, open(beside, "wb") as file:
             file.write(self._bytes())
         if self._checkpoint is not None:
@@ -405,7 +417,11 @@ class Model:
             model = c.string_at(data.value or 0, size.value)
         finally:
             lib.tessera_memory_free(data)
-        return _model_file.annotated(model, {"kind": self._kind.name, "looks": self._looks})
+        return _model_file.annotated(model, self._note())
+
+    def _note(self) -> dict[str, Any]:
+        """What this package keeps in the file: how rows look as a frame."""
+        return {"kind": self._kind.name, "looks": self._looks}
 
 
 def _from_bytes(model: bytes) -> Model:

@@ -71,9 +71,7 @@ class Report:
         """A row for each pair of columns, as a frame of the kind of the real table."""
         return self._kind.from_records(_flat_records(self.document.get("pairs", [])))
 
-    def to_html(
-        self, path: Path | None = None, *, model: Model | None = None, overwrite: bool = False
-    ) -> str | None:
+    def to_html(self, path: Path | None = None, *, model: Model | None = None, overwrite: bool = False) -> str | None:
         """The page to look at, in a file that loads nothing from elsewhere; as text if there is no `path`.
 
         With the `model` that made the rows it also shows its training and what it says of itself.

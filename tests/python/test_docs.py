@@ -21,7 +21,7 @@ def load_tests(_loader, tests, _pattern):
     people = tessera.example(500, seed=1)
     known = {"tessera": tessera, "people": people, "model": tessera.fit(people, epochs=1, calibrate="off")}
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    for module in pkgutil.iter_modules(tessera.__path__, "tessera."):
+    for module in pkgutil.walk_packages(tessera.__path__, "tessera."):
         tests.addTests(doctest.DocTestSuite(importlib.import_module(module.name), extraglobs=known, optionflags=flags))
     tests.addTests(doctest.DocTestSuite(tessera, extraglobs=known, optionflags=flags))
     return tests

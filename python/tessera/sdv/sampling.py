@@ -1,0 +1,50 @@
+"""Conditions for :meth:`sample_from_conditions`."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import numbers
+from collections.abc import Mapping
+from typing import Any
+
+from .. import _errors
+
+
+class Condition:
+    """Rows to draw whose columns have these values.
+
+    >>> Condition(num_rows=3, column_values={"city": "O'Hare", "age": 40}).where()
+    '"city" = \\'O\\'\\'Hare\\' and "age" = 40'
+    """
+
+    def __init__(self, column_values: Mapping[str, Any], num_rows: int = 1) -> None:
+        if not column_values:
+            raise _errors.UsageError("A condition needs column_values: {'column': value}.")
+        self.column_values = dict(column_values)
+        self.num_rows = num_rows
+
+    def get_num_rows(self) -> int:
+        return self.num_rows
+
+    def get_column_values(self) -> dict[str, Any]:
+        return dict(self.column_values)
+
+    def where(self) -> str:
+        """The same as Tessera writes it."""
+        return " and ".join(_term(name, value) for name, value in self.column_values.items())
+
+
+def _term(name: str, value: Any) -> str:
+    column = '"' + str(name).replace('"', '""') + '"'
+    if value is None or value != value:  # as pandas writes what is missing
+        return f"{column} is null"
+    if isinstance(value, bool) or type(value).__name__ == "bool_":
+        return f"{column} = {'true' if value else 'false'}"
+    if isinstance(value, numbers.Number) and isinstance(value, numbers.Real):
+        if math.isinf(value):
+            raise _errors.UsageError(f"The condition on {name!r} is infinite.")
+        return f"{column} = {value}"
+    if isinstance(value, datetime.datetime):  # a Timestamp of pandas is one
+        value = value.strftime("%Y-%m-%d" if value.time() == datetime.time() else "%Y-%m-%d %H:%M:%S")
+    return f"{column} = '" + str(value).replace("'", "''") + "'"
