@@ -69,8 +69,9 @@ foreach(page man/tessera.1 bash/tessera zsh/_tessera)
   list(APPEND pages ${docs}/${page})
 endforeach()
 set(reference ${docs}/reference.md)
-add_custom_command(OUTPUT ${reference} DEPENDS packaging/reference.sh include/tessera/tessera.h include/tessera/tessera_report.h COMMENT "Reference of the C interface" VERBATIM
-  COMMAND bash -c "\"$0\" \"$1\" > \"$2\"" ${CMAKE_SOURCE_DIR}/packaging/reference.sh ${CMAKE_SOURCE_DIR}/include/tessera/tessera.h ${CMAKE_SOURCE_DIR}/include/tessera/tessera_report.h ${reference})
+file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/include/tessera/*.h)
+add_custom_command(OUTPUT ${reference} DEPENDS packaging/reference.sh ${headers} COMMENT "Reference of the C interface" VERBATIM
+  COMMAND bash -c "\"$0\" \"$1\" > \"$2\"" ${CMAKE_SOURCE_DIR}/packaging/reference.sh ${CMAKE_SOURCE_DIR}/include/tessera/tessera.h ${reference})
 add_custom_target(docs ALL DEPENDS ${pages} ${reference})
 install(FILES ${docs}/man/tessera.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT runtime)
 install(FILES ${docs}/bash/tessera DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT runtime)

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# The reference of the C interface as Markdown, made of the header: a comment and the declaration below it become one entry.
-#   reference.sh include/tessera/tessera.h include/tessera/tessera_report.h
+# The reference of the C interface as Markdown, made of the header and of those it includes, in its order: a comment and the declaration
+# below it become one entry.
+#   reference.sh include/tessera/tessera.h
 set -euo pipefail
+mapfile -t areas < <(sed -nE 's|^#include "tessera/(tessera_[a-z]+\.h)"|\1|p' "$1")
 awk '
   function entry(   name, i, n, lines) {
     if (code == "" && words == "") return
@@ -20,6 +22,8 @@ awk '
     if (code != "") print "```c\n" code "```\n"
     code = words = functions = ""
   }
+  FNR == 1 && NR > 1 { entry(); opening = 1 }  # what a file of an area begins with is for its readers
+  opening { if (/\*\/ *$/) opening = 0; next }
   /^#|^extern "C"|^}$/ { if ($0 ~ /^#define TESSERA_[A-Z]+ +[(0-9]|^#define TESSERA_ABI_VERSION/) code = code $0 "\n"; next }
   !inside && /^\/\* ---- .* -+ \*\/$/ { entry(); title = $0; gsub(/^\/\* ---- | -+ \*\/$/, "", title); print "## " title "\n"; next }
   !inside && /^\/\*/ {
@@ -36,4 +40,4 @@ awk '
     if (sub(/^TESSERA_API /, "", line) && match(line, /tessera_[a-z_0-9]*\(/)) functions = functions (functions == "" ? "" : "`, `") substr(line, RSTART, RLENGTH) ")"
     code = code line "\n"
   }
-  END { entry() }' "$@"
+  END { entry() }' "$1" "${areas[@]/#/${1%/*}/}"

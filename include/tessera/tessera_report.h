@@ -1,12 +1,66 @@
-/* Tessera's reports: several tables at once, and pages to look at. Part of tessera.h, which includes it. */
+/* Reports on tables, fits and synthetic rows, as JSON and HTML. Part of tessera.h, which says what holds for all. */
 #ifndef TESSERA_TESSERA_REPORT_H_
 #define TESSERA_TESSERA_REPORT_H_
 
-#include "tessera/tessera.h"
+#include "tessera/tessera_fit.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- Reports, as JSON ---------------------------------------------------------------------------- */
+
+/* How a table was read, column by column: why it has its type. Consumes rows. Errors: DATA, MEMORY, CANCELLED. */
+TESSERA_API tessera_status tessera_inspect(const tessera_context* context, struct ArrowArrayStream* rows, char** json);
+
+/* The rules that a table shows and fit keeps (docs/methods/rules.md). Consumes rows. Errors: as tessera_fit. */
+TESSERA_API tessera_status tessera_find_rules(const tessera_context* context, const tessera_fit_options* options,
+                                              struct ArrowArrayStream* rows, char** json);
+
+/* The training step that these rows and options would run: ops, shapes, bytes, FLOPs, the effect of each pass, the
+ * memory, the floor. Trains nothing. Consumes rows. Errors: as tessera_fit.
+ * tessera_estimate(): what such a fit takes of memory, by part and phase (docs/engine/memory.md). */
+TESSERA_API tessera_status tessera_plan(const tessera_context* context, const tessera_fit_options* options,
+                                        struct ArrowArrayStream* rows, char** json);
+TESSERA_API tessera_status tessera_estimate(const tessera_context* context, const tessera_fit_options* options,
+                                            struct ArrowArrayStream* rows, char** json);
+
+typedef struct tessera_evaluate_options {
+  size_t struct_size;
+  /* of every draw: folds, subsets of large tables, the random baseline rows of distances */
+  uint64_t seed;
+  int without_distances; /* 1: leave out distances to the closest record, by far the longest part of large tables */
+  /* column that utility predicts; NULL: the last one with two or a few values, else the last number */
+  const char* target;
+  int without_c2st;    /* 1: leave out the classifier two-sample tests */
+  int without_utility; /* 1: do not train on synthetic and test on holdout rows */
+  /* NULL: rows are compared. Else sequences, cut from the real table by these options; holdout, target and without_… do
+   * not apply */
+  const tessera_sequence_options* sequences;
+  /* sequences: training runs of the discriminative and of the predictive judge; 0: 10, TESSERA_NO_JUDGES: none */
+  int32_t judges;
+  int32_t drawings; /* 1: also what tessera_report_html() draws: counts, none of them of 1 to 4 real rows */
+} tessera_evaluate_options;
+
+#define TESSERA_NO_JUDGES (-1)
+
+/* How close the synthetic rows are to the real ones, and how close to copies of them: Column Shapes, Column Pair
+ * Trends, diagnostics, new rows, classifier two-sample tests, utility of a model trained on the synthetic rows,
+ * distances (docs/metrics.md defines each entry).
+ *   real      the rows the model was fitted on
+ *   holdout   rows of the same source it has not seen; may be NULL: then there is no utility, and no reference for
+ *             distances
+ * With options->sequences: moments, autocorrelation, cross-correlation, marginals, kernel discrepancy, and trained
+ * judges. A synthetic table of windows from tessera_sample() has the columns "sequence" and "step" in addition to the
+ * real one's.
+ * Consumes all streams. Errors: DATA if the columns differ, the target cannot be predicted or a table cannot be cut
+ * into sequences, naming them; USAGE for a target without a holdout; MEMORY; CANCELLED. */
+TESSERA_API tessera_status tessera_evaluate(const tessera_context* context, const tessera_evaluate_options* options,
+                                            struct ArrowArrayStream* real, struct ArrowArrayStream* synthetic,
+                                            struct ArrowArrayStream* holdout, char** json);
+
+/* The USAGE error that tessera_evaluate() with these options would return, before the data are read. */
+TESSERA_API tessera_status tessera_check_evaluate_options(const tessera_evaluate_options* options);
 
 /* Several synthetic tables, each against the real one: JSON {"tables": [{"name", "report"}]} in their order, where
  * each report is what tessera_evaluate() gives for that table alone.
@@ -28,6 +82,9 @@ TESSERA_API tessera_status tessera_evaluate_tables(const tessera_context* contex
  * A file is written whole or not at all. Errors: FORMAT for other JSON; IO; MEMORY. */
 TESSERA_API tessera_status tessera_report_html(const char* json, char** html);
 TESSERA_API tessera_status tessera_report_write(const char* json, const char* path, int overwrite);
+
+/* This library and machine: version, ABI, instruction sets, devices or why there is none. Errors: MEMORY. */
+TESSERA_API tessera_status tessera_info(char** json);
 
 #ifdef __cplusplus
 }

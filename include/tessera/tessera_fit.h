@@ -1,0 +1,209 @@
+/* Fitting a model, at once or in the background. Part of tessera.h, which says what holds for all. */
+#ifndef TESSERA_TESSERA_FIT_H_
+#define TESSERA_TESSERA_FIT_H_
+
+#include "tessera/tessera_context.h"
+#include "tessera/tessera_model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Fit ----------------------------------------------------------------------------------------- */
+
+/* One line of training losses: means over the steps since the previous line. `step` and `epoch` count from the start of
+ * training, seconds are wall time. */
+typedef struct tessera_losses {
+  size_t struct_size;
+  int64_t step;
+  double epoch;
+  double critic;
+  double generator;
+  double penalty;
+  double seconds;
+  /* TVAE: with its loss factor; critic, generator and penalty are CTGAN's, and 0 for the other method */
+  double reconstruction; /* Made: nats a row */
+  double divergence;     /* TVAE: KL(q(z | row) || N(0, I)) */
+  /* TimeGAN: root mean square error of the next latent step; its critic is the discriminator, its reconstruction the
+   * root mean square error of a step */
+  double supervised;
+  double moments;     /* TimeGAN: differences of means and deviations over a batch */
+  const char* method; /* "made", "tvae", "ctgan" or "timegan": what is trained, and so which of these are not 0 */
+  /* all losses of the method, by name: "critic", "reconstruction"; 0 where the phase has none */
+  const char* const* names;
+  const double* values;
+  size_t count; /* how many there are in names and values */
+} tessera_losses;
+
+typedef void (*tessera_losses_fn)(const tessera_losses* losses, void* user);
+
+#define TESSERA_UNTRAINED (-1)
+#define TESSERA_KEEP_RARE (-1)
+
+/* How a table is cut into sequences (docs/sequences.md): windows of one long table (length), or the rows that share a
+ * key (key), or windows of those (both). Texts are names of columns. */
+typedef struct tessera_sequence_options {
+  size_t struct_size;
+  int32_t length;      /* rows of a window, 2 to 4096; 0: sequences stay whole, which needs a key */
+  int32_t stride;      /* rows between the starts of windows; 0: 1 */
+  const char* key;     /* rows with one value are one sequence; NULL: the table is one */
+  const char* index;   /* number, date or time that orders the rows of a sequence; NULL: the order they come in */
+  const char* statics; /* comma-separated: columns that do not vary within a key */
+} tessera_sequence_options;
+
+/* 0 or NULL in any field: the preset's value. Ranges are checked; messages call a field as the command line does. */
+typedef struct tessera_fit_options {
+  size_t struct_size;
+  /* "made" · "tvae" · "ctgan" · "timegan": sequences. NULL: the first that has all these options ask for */
+  const char* method;
+  /* NULL, "best": the paper's networks and steps with measured improvements · "paper": the published model */
+  const char* preset;
+  uint64_t seed;
+  int32_t epochs;               /* TESSERA_UNTRAINED: encoders and initial weights only */
+  int32_t batch_size;           /* rows; CTGAN: a multiple of pac */
+  int32_t pac;                  /* CTGAN: rows the critic sees at once */
+  int32_t embedding_dim;        /* length of the noise; TVAE: latent dimensions; Made: of a level */
+  const int32_t* generator_dim; /* CTGAN: widths of the hidden layers */
+  size_t generator_layers;      /* how many there are in generator_dim */
+  const int32_t* discriminator_dim;
+  size_t discriminator_layers;
+  int32_t discriminator_steps; /* CTGAN: critic steps a generator step */
+  double learning_rate;
+  const char* passes_off;   /* plan passes to leave out, comma-separated, for study: see tessera_plan() */
+  const char* source;       /* where the rows came from, for the provenance kept in the model */
+  tessera_losses_fn losses; /* at least once an epoch */
+  void* losses_user;
+  /* correction learned after training: "off", "marginals" or "full" (docs/calibration.md). NULL: of tvae and ctgan
+   * under preset "best" "full", else "off" */
+  const char* calibrate;
+  const int32_t* encoder_dim; /* TVAE: widths of the hidden layers */
+  size_t encoder_layers;
+  const int32_t* decoder_dim;
+  size_t decoder_layers;
+  double loss_factor;                        /* TVAE: weight of the reconstruction loss beside the divergence */
+  const tessera_sequence_options* sequences; /* TimeGAN needs them, no other method takes them */
+  /* TimeGAN: steps of each of its three phases; TESSERA_UNTRAINED: none. Instead of epochs */
+  int32_t iterations;
+  int32_t embedding_iterations; /* TimeGAN: of one phase, whatever `iterations` says */
+  int32_t supervised_iterations;
+  int32_t joint_iterations;
+  int32_t hidden_dim; /* TimeGAN: units of a recurrent layer; Made: of a hidden one */
+  int32_t layers;     /* TimeGAN: recurrent layers of a network; Made: residual blocks */
+  const char* cell;   /* TimeGAN: NULL, "gru" · "gru-reset-before" (the published one) · "lstm" */
+  double gamma;       /* TimeGAN: weight of the adversarial loss on latent steps before the supervisor */
+  /* Checkpoints (docs/resuming.md). Files are written atomically; "<checkpoint>.previous" is the previous one. */
+  /* NULL: none. Written during training, when it ends, and when it is cancelled or fails; the caller removes it once
+   * the model is saved */
+  const char* checkpoint;
+  /* "30s", "5m", "2h", "10epochs"; NULL: "60s"; "off": only when training ends, is cancelled or fails */
+  const char* checkpoint_every;
+  /* 1: continue from `checkpoint`; start from scratch if there is no intact one. 0: an existing one is removed */
+  int32_t resume;
+  /* epochs without a better held-out measure after which training is ended; 0: not before `epochs`; Made: 1 */
+  int32_t patience;
+  /* "best": the weights with the best held-out measure · "last". NULL: "best" if patience is set, else "last" */
+  const char* keep;
+  const char* max_time; /* "90s", "30m", "2h": limit of the whole run, calibration included. NULL: none */
+  /* "zip=category,id=identifier": overrides the types of the rows and the rules of docs/tables.md. A schema may also
+   * give types: a column whose metadata contain "tessera.type" has that type, here and in every function that takes
+   * rows. DATA for a value that does not have its type */
+  const char* types;
+  /* rows that must share a value for it to be learned unchanged: before training, rarer categories are replaced by
+   * others and rarer numbers by means over at least this many rows (docs/privacy.md). 0: 5, under preset "paper" all
+   * are kept · TESSERA_KEEP_RARE: all */
+  int32_t rare_categories;
+  double seconds_used; /* of max_time, before this call: what it took to read the table */
+  /* "pac=10;generator-dim=256,256": options of the method by name, those above and all others that
+   * tessera_method_options() lists. NULL: none */
+  const char* settings;
+  const char* recompute; /* values of a step made again, not kept: "off" · "auto", NULL · "all" (engine/memory.md) */
+  /* ranks that train together on the CPU (docs/engine/devices.md): "4" or "all" in this process · "launched": the
+   * processes of mpirun or srun, which all make this call; but rank 0, they get a NULL model. NULL: one */
+  const char* devices;
+  int32_t virtual_shards; /* parts of a batch summed apart, of which ranks take equal numbers: 1 to 64; 0: chosen */
+  const char* rules; /* that rows keep (docs/methods/rules.md). "find" · "off". NULL: "find"; "off" of preset "paper" */
+  const char* rule;  /* further ones, one a line, as tessera_sample_options.where: "end >= start". NULL: none */
+  const char* precision; /* of training's products: NULL, "fp32" · "bf16" · "auto" · … (docs/methods/precision.md) */
+} tessera_fit_options;
+
+/* Rank and number of the processes that mpirun or srun started, 0 and 1 without them. NULL is allowed. Unstable */
+TESSERA_API void tessera_launched(int32_t* rank, int32_t* ranks);
+
+/* The options of every method: a JSON list of {option, kind, value, help, default, methods: [{method, help, default,
+ * default_paper, low, high | choices}]}. `option` is the
+ * name on the command line, "--generator-dim"; without its dashes it is a name for tessera_fit_options.settings. kind:
+ * "count" · "number" · "flag" (on, off) · "choice" · "widths" (of layers); `value` stands for one in a help text; the
+ * outer help and default sum up those of the methods. Free with tessera_string_free(). */
+TESSERA_API tessera_status tessera_method_options(char** json);
+
+/* The USAGE error that tessera_fit() or tessera_plan() with these options would return, before the data are read. */
+TESSERA_API tessera_status tessera_check_fit_options(const tessera_fit_options* options);
+
+/* Fits a model to the rows.
+ *   rows   consumed; the whole table is held in memory, each column once. Every type of docs/tables.md; sampled rows
+ *          have the same types: int32 in, int32 out.
+ * Errors: USAGE; DATA, naming column, row and value; NUMERIC, naming tensor and step; MEMORY; CANCELLED. With
+ * options->checkpoint the message ends with what is saved there. With options->resume also USAGE and DATA if the
+ * checkpoint belongs to other options or another table, naming the difference; UNSUPPORTED if a later release wrote
+ * it. */
+TESSERA_API tessera_status tessera_fit(const tessera_context* context, const tessera_fit_options* options,
+                                       struct ArrowArrayStream* rows, tessera_model** model);
+
+/* The same call for the first run and for every later one, until the model is finished: as tessera_fit() with
+ * options->resume = 1, except that a saved model is loaded instead of trained again. However often training was
+ * interrupted, the model is bit-identical to that of an uninterrupted run.
+ *   saved      where the caller saves the model; may be NULL
+ *   overwrite  0: a file there that is not the model of these rows and options is USAGE, DATA or FORMAT, naming the
+ *              difference; 1: it is ignored
+ *   finished   may be NULL; receives 1 if the model at `saved` was loaded, 0 if it was trained */
+TESSERA_API tessera_status tessera_resume(const tessera_context* context, const tessera_fit_options* options,
+                                          struct ArrowArrayStream* rows, const char* saved, int overwrite,
+                                          int* finished, tessera_model** model);
+
+/* Removes both files of a checkpoint, once the model is saved. Missing files count as removed. Errors: USAGE; IO. */
+TESSERA_API tessera_status tessera_checkpoint_remove(const char* path);
+
+typedef struct tessera_job tessera_job; /* the same in the background */
+
+typedef struct tessera_job_state {
+  size_t struct_size; /* set by the caller */
+  int finished;       /* 1: it has ended, well or not: tessera_job_take_model() says which */
+  const char* phase;  /* as in tessera_progress; static; "" before the first */
+  double done;
+  double total;
+  const char* unit;
+  char note[160]; /* cut where it does not fit */
+} tessera_job_state;
+
+/* Starts tessera_fit() on a thread of its own and returns at once.
+ *   options  and what they point to need not outlive the call; the losses' `user` and the source of the rows must live
+ *            until the job has finished.
+ *   rows     consumed, on the job's thread.
+ *   job      usable from any thread; it must be freed. The context may be freed before it.
+ * Errors: USAGE; UNSUPPORTED; MEMORY if no thread can be started. All others are returned with the model. */
+TESSERA_API tessera_status tessera_fit_start(const tessera_context* context, const tessera_fit_options* options,
+                                             struct ArrowArrayStream* rows, tessera_job** job);
+
+/* Its progress. Never waits. Errors: USAGE; UNSUPPORTED in a child of the process that started it. */
+TESSERA_API tessera_status tessera_job_poll(tessera_job* job, tessera_job_state* state);
+
+/* Waits until it has finished, at most `seconds`; negative: without limit. finished may be NULL; receives 1 or 0.
+ * Errors: as tessera_job_poll(); USAGE from a callback of the job itself. */
+TESSERA_API tessera_status tessera_job_wait(tessera_job* job, double seconds, int* finished);
+
+/* Asks this job to stop, as tessera_context_cancel() does for a context. Returns at once; the job finishes soon after,
+ * with TESSERA_E_CANCELLED. */
+TESSERA_API tessera_status tessera_job_cancel(tessera_job* job);
+
+/* Its model, once: it belongs to the caller. Errors: USAGE if it has not finished or the model was taken; else those of
+ * tessera_fit(), with their message. */
+TESSERA_API tessera_status tessera_job_take_model(tessera_job* job, tessera_model** model);
+
+/* Cancels it, waits until it has finished, and frees it. NULL is allowed. */
+TESSERA_API void tessera_job_free(tessera_job* job);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
