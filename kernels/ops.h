@@ -142,6 +142,7 @@ struct Unary {  // a, b are the parameters of the functions that have some
     log,
     tanh,
     sigmoid,
+    silu /* x·sigmoid(x) */,
     softplus,
     sqrt,
     rsqrt /* 0 at 0 */,
@@ -153,7 +154,14 @@ struct Unary {  // a, b are the parameters of the functions that have some
   bool operator==(const Unary&) const = default;
 };
 struct Binary {  // y may be [r, c], [1, c], [r, 1] or [1, 1] beside x [r, c]
-  enum Fn : int { add, sub, mul, div, gate /* y > 0 ? x : a·x; no gradient by y */ } fn;
+  enum Fn : int {
+    add,
+    sub,
+    mul,
+    div,
+    gate /* y > 0 ? x : a·x; no gradient by y */,
+    silu_slope /* x·silu′(y) */
+  } fn;
   double a = 0;
   bool operator==(const Binary&) const = default;
 };
@@ -255,6 +263,13 @@ struct SpanSample {
   const SpanTable* spans;
   double u_low, u_high;
   bool operator==(const SpanSample&) const = default;
+};
+// Draws a level of each span, softmax spans all, by inversion: the lowest k whose share of softmax(x), with the shares
+// before it, exceeds u. A level of share 0 is never drawn, and NaN draws 0. in x [B, W], u [B, S]
+//   out [B, S] int32
+struct SpanDraw {
+  const SpanTable* spans;
+  bool operator==(const SpanDraw&) const = default;
 };
 
 // ---- batch norm ---------------------------------------------------------------------------------
@@ -473,6 +488,7 @@ struct Parts {
   X(SpanSpread, span_spread, Parts::blocks) \
   X(SpanMask, span_mask, Parts::whole) \
   X(SpanSample, span_sample, Parts::blocks) \
+  X(SpanDraw, span_draw, Parts::blocks) \
   X(BatchNorm, batch_norm, Parts::cols) \
   X(BatchNormGrad, batch_norm_grad, Parts::cols) \
   X(NormEval, norm_eval, Parts::blocks) \

@@ -8,7 +8,7 @@ template <>
 struct Rule<Unary> {
   static bool zero_at_zero(const Unary& op) {
     return (op.fn == Unary::affine && op.b == 0) || op.fn == Unary::tanh || op.fn == Unary::sqrt ||
-           op.fn == Unary::rsqrt || op.fn == Unary::leaky;
+           op.fn == Unary::rsqrt || op.fn == Unary::leaky || op.fn == Unary::silu;
   }
   static Traits traits(const Unary& op, size_t) {
     const bool nothing = op.fn == Unary::affine && op.a == 0 && op.b == 0;
@@ -29,6 +29,7 @@ struct Rule<Unary> {
       case Unary::log: return {d / x};
       case Unary::tanh: return {d * (1.0 - y * y)};
       case Unary::sigmoid: return {d * (y * (1.0 - y))};
+      case Unary::silu: return {silu_slope(d, x)};
       case Unary::softplus: return {d * sigmoid(x)};
       case Unary::sqrt: return {d * (0.5 * rsqrt(x))};
       case Unary::rsqrt: return {d * (-0.5 * (y * y * y))};
@@ -40,16 +41,17 @@ struct Rule<Unary> {
   }
   static double flops(const Unary& op, const Shapes&, const Shapes& out) {
     const bool heavy = op.fn == Unary::exp || op.fn == Unary::log || op.fn == Unary::tanh || op.fn == Unary::sigmoid ||
-                       op.fn == Unary::softplus;
+                       op.fn == Unary::silu || op.fn == Unary::softplus;
     const bool scales = op.fn == Unary::affine && op.b == 0;
     return (heavy ? 16.0 : scales ? 1.0 : 2.0) * static_cast<double>(out[0].count());
   }
 };
 
 template <>
-struct Rule<Binary> : Light {
+struct Rule<Binary> {
   static Traits traits(const Binary& op, size_t) {
-    const bool product = op.fn == Binary::mul, of_first = op.fn == Binary::div || op.fn == Binary::gate;
+    const bool product = op.fn == Binary::mul,
+               of_first = op.fn == Binary::div || op.fn == Binary::gate || op.fn == Binary::silu_slope;
     return {.rows = Follows::each(),
             .cols = Follows::each(),
             .elements = Follows::each(),
@@ -71,8 +73,16 @@ struct Rule<Binary> : Light {
         return {d * y, s == x.shape() ? d * x : s == Shape{x.rows(), 1} ? row_dot(d, x) : sum_to(d * x, s)};
       case Binary::div: return {d / y, -1.0 * sum_to(d * v.out[0] / y, s)};
       case Binary::gate: return {gate(d, y, op.a), Var{}};
+      case Binary::silu_slope: {
+        const Var share = sigmoid(y), rest = 1.0 - share;
+        const Var curve = share * rest * (y * (rest - share) + 2);
+        return {silu_slope(d, y), sum_to(d * x * curve, s)};
+      }
     }
     return {};
+  }
+  static double flops(const Binary& op, const Shapes&, const Shapes& out) {
+    return (op.fn == Binary::silu_slope ? 20.0 : 1.0) * static_cast<double>(out[0].count());
   }
 };
 

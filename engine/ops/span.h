@@ -187,4 +187,13 @@ struct Rule<SpanSample> : NoGradient, PerSpan {
   }
 };
 
+template <>
+struct Rule<SpanDraw> : NoGradient, PerSpan {
+  static constexpr Traits traits{.rows = Follows::each(), .cols = Follows::never(), .elements = Follows::never()};
+  static std::vector<Result> infer(const SpanDraw& op, const Shapes& in) {
+    require(in[0].cols == op.spans->width && op.spans->tanhs == 0 && in[1].cols == op.spans->count, "span_draw");
+    return {{{in[0].rows, op.spans->count}, DType::index}};
+  }
+};
+
 }  // namespace tessera

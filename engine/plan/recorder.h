@@ -136,6 +136,8 @@ Var exp(Var x);
 Var log(Var x);
 Var tanh(Var x);
 Var sigmoid(Var x);
+Var silu(Var x);
+Var silu_slope(Var x, Var y);  // x·silu′(y)
 Var softplus(Var x);
 Var sqrt(Var x);   // derivative 0 at 0
 Var rsqrt(Var x);  // 0 at 0

@@ -62,6 +62,7 @@ void unary_run(const Call& call, int64_t tile, void*) {
     case Unary::log: return map_rows_whole<T>(call, tile, [](T x) { return log_of(x); });
     case Unary::tanh: return map_rows_whole<T>(call, tile, [](T x) { return tanh_of(x); });
     case Unary::sigmoid: return map_rows_whole<T>(call, tile, [](T x) { return sigmoid_of(x); });
+    case Unary::silu: return map_rows_whole<T>(call, tile, [](T x) { return silu_of(x); });
     case Unary::softplus: return map_rows_whole<T>(call, tile, [](T x) { return softplus_of(x); });
     case Unary::sqrt: return map_rows<T>(call, tile, [](T x) { return sqrt_of(x); });
     case Unary::rsqrt: return map_rows<T>(call, tile, [](T x) { return x == T(0) ? T(0) : T(1) / sqrt_of(x); });
@@ -100,6 +101,7 @@ void binary_run(const Call& call, int64_t tile, void*) {
     case Binary::mul: return zip_rows<T>(call, tile, [](T x, T y) { return x * y; });
     case Binary::div: return zip_rows<T>(call, tile, [](T x, T y) { return x / y; });
     case Binary::gate: return zip_rows<T>(call, tile, [=](T x, T y) { return x * (y > T(0) ? T(1) : a); });
+    case Binary::silu_slope: return zip_rows<T>(call, tile, [](T x, T y) { return x * silu_slope_of(y); });
   }
 }
 

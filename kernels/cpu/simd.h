@@ -288,6 +288,16 @@ template <class T>
 static inline T sigmoid_of(T x) {
   return T(1) / (T(1) + exp_of(-x));
 }
+template <class T>
+static inline T silu_of(T x) {
+  return x / (T(1) + exp_of(-x));
+}
+// silu′(x) = σ(x)·(1 + x·(1 − σ(x)))
+template <class T>
+static inline T silu_slope_of(T x) {
+  const T share = sigmoid_of(x);
+  return mul_add(share * x, T(1) - share, share);
+}
 static inline float softplus_of(float x) {
   const float a = x < 0 ? -x : x, t = exp_of(-a), u = 1.0f + t;
   // log1p(t) = log(u) + (t − (u − 1))/u: the second term restores what rounding u lost

@@ -376,6 +376,65 @@ template <class T>
 int64_t sample_scratch(const Call& call) {
   return (call.in[0].cols + Simd<T>::kLanes) * static_cast<int64_t>(sizeof(T));
 }
+
+// The place of `at` among n running sums, `step` apart: the first that exceeds it, or the first that is the whole.
+// Counted without a branch, for `count` draws side by side.
+template <class T>
+void place_in(const T* sums, int n, int step, const T* at, const T* whole, int count, int32_t* place) {
+  for (int l = 0; l < count; ++l) place[l] = 0;
+  for (int k = 0; k < n; ++k)
+    for (int l = 0; l < count; ++l) {
+      const T sum = sums[k * step + l];
+      place[l] += sum <= at[l] && sum < whole[l] ? 1 : 0;
+    }
+}
+
+template <class T>
+int32_t draw_of_row(const T* x, int width, T u, T* sums) {
+  const T m = span_max(x, width);
+  for (int k = 0; k < width; ++k) sums[k] = exp_of(x[k] - m);
+  for (int k = 1; k < width; ++k) sums[k] += sums[k - 1];
+  const T whole = sums[width - 1], at = u * whole;
+  int32_t place;
+  place_in(sums, width, 1, &at, &whole, 1, &place);
+  return place;
+}
+
+template <class T>
+void draw_run(const Call& call, int64_t tile, void* scratch) {
+  constexpr int L = Columns<T>::L;
+  const SpanTable& spans = *static_cast<const SpanDraw*>(call.op)->spans;
+  const Mat<T> x(call.in[0]), u(call.in[1]);
+  const Mat<int32_t> codes(call.out[0]);
+  const Range r = piece(tile, L, codes.rows);
+  Columns<T> c;
+  c.begin = r.begin, c.count = r.end - r.begin;
+  for (int first = 0, last; first < spans.count; first = last) {
+    const Stretch s = stretch_from(spans, first);
+    last = s.last;
+    if (s.width > kColumns) {
+      for (int64_t i = r.begin; i < r.end; ++i)
+        codes.row(i)[s.first] = draw_of_row(x.row(i) + s.begin, s.width, u.row(i)[s.first], static_cast<T*>(scratch));
+      continue;
+    }
+    c.read(spans, s, x);
+    for (int j = s.first; j < s.last; ++j) {
+      const SpanTable::Item& span = spans.items[j];
+      T* sums = c.e + (span.start - s.begin) * L;
+      for (int k = L; k < span.width * L; ++k) sums[k] += sums[k - L];
+      const T* whole = sums + (span.width - 1) * L;
+      T at[L];
+      int32_t place[L];
+      for (int l = 0; l < L; ++l) at[l] = u.row(c.row(l))[j] * whole[l];
+      place_in(sums, span.width, L, at, whole, L, place);
+      for (int l = 0; l < c.count; ++l) codes.row(r.begin + l)[j] = place[l];
+    }
+  }
+}
+template <class T>
+int64_t draw_scratch(const Call& call) {
+  return call.in[0].cols * static_cast<int64_t>(sizeof(T));
+}
 int64_t one_tile(const Call&) { return 1; }
 
 }  // namespace
@@ -390,5 +449,6 @@ TESSERA_KERNEL(span_reduce, row_tiles, reduce_run<T>, nullptr)
 TESSERA_KERNEL(span_spread, row_tiles, spread_run<T>, nullptr)
 TESSERA_KERNEL(span_mask, one_tile, mask_run<T>, nullptr)
 TESSERA_KERNEL(span_sample, sample_tiles, sample_run<T>, sample_scratch<T>)
+TESSERA_KERNEL(span_draw, lane_tiles<T>, draw_run<T>, draw_scratch<T>)
 
 }  // namespace tessera::TESSERA_ISA

@@ -128,6 +128,17 @@ void sample_run(const Call& call, int64_t, void* scratch) {
 }
 
 __global__ void __launch_bounds__(32 * kSpanWarps)
+    span_draw_kernel(SpanTable spans, Mat<const float> x, Mat<const float> u, Mat<int32_t> codes) {
+  SpanPlace p;
+  if (place(spans, x.rows, p)) span_draw(p, x, u, codes);
+}
+
+void draw_run(const Call& call, int64_t, void* scratch) {
+  launch_spans(scratch, "span_draw", span_draw_kernel, call.in[0].rows, *static_cast<const SpanDraw*>(call.op)->spans,
+               Mat<const float>(call.in[0]), Mat<const float>(call.in[1]), Mat<int32_t>(call.out[0]));
+}
+
+__global__ void __launch_bounds__(32 * kSpanWarps)
     span_reconstruction_kernel(SpanTable spans, Reconstruction in, Mat<float> out) {
   SpanPlace p;
   if (place(spans, out.rows, p)) span_reconstruction(p, in, out);
@@ -162,6 +173,7 @@ Kernel span_reconstruction_grad_entry() { return {one_if_any, reconstruction_gra
 Kernel span_reduce_entry() { return {one_if_any, reduce_run, nullptr}; }
 Kernel span_spread_entry() { return {one_if_any, spread_run, nullptr}; }
 Kernel span_mask_entry() { return {one_if_any, mask_run, nullptr}; }
+Kernel span_draw_entry() { return {one_if_any, draw_run, nullptr}; }
 Kernel span_sample_entry() { return {one, sample_run, nullptr}; }
 
 }  // namespace tessera::gpu

@@ -56,8 +56,6 @@ void Made::lay_out_masks() {
 
 namespace {
 
-Var silu(Var x) { return x * sigmoid(x); }
-
 Var through(Recorder& r, const Made& m, const Made::Layer& layer, Var x, Var addend) {
   return block_matmul(BlockMatmul::forward, layer.blocks->table(), x, r(m.network, layer.name + ".weight"), addend);
 }
@@ -68,7 +66,7 @@ Var through(Recorder& r, const Made& m, const Made::Layer& layer, Var x) {
 Var dropped(Recorder& r, const Made& m, Var x, bool dropout) {
   const double keep = 1 - m.config.dropout;
   if (!dropout || keep == 1) return x;
-  return (1 / keep) * (x * r.bernoulli("dropout", x.shape(), keep));
+  return x * ((1 / keep) * r.bernoulli("dropout", x.shape(), keep));
 }
 
 void own(Recorder& r, const Made& m) {
@@ -154,15 +152,15 @@ struct Waiting {
 class Drawing {
  public:
   Drawing(Recorder& r, const Made& m, int64_t batch, const Known& known)
-      : r_(r), m_(m), known_(known), batch_(batch), noise_(r.uniform("u", {batch, m.levels})) {
+      : r_(r), m_(m), known_(known), batch_(batch), noise_(r.uniform("u", {batch, m.count()})) {
     if (known.rows > 0) evidence_ = r.input("evidence", {known.rows, m.levels});
     input_.sum = bias(m.input), contexts_.sum = bias(m.context);
     for (const Made::Layer& l : m.rising) rising_.push_back({bias(l)});
     for (const Made::Layer& l : m.falling) falling_.push_back({bias(l)});
   }
 
-  // The level of column j [batch, 1], and none of numbers [batch, 0].
-  std::vector<Var> draw(int j) {
+  // The level of column j [batch, 1].
+  Var draw(int j) {
     const Span& span = m_.columns[static_cast<size_t>(j)];
     const auto one = std::make_shared<const Spans>(std::vector<Spans::Item>{{0, span.width, true, -1}});
     r_.plan.tables.push_back(one);
@@ -173,8 +171,7 @@ class Drawing {
       log_weight_ = log_weight_ ? log_weight_ + likely : likely;
       l = left;
     }
-    return r_.emit(SpanSample{one->table(), kLowUniform, kHighUniform},
-                   {l, slice_cols(noise_, span.start, span.width)});
+    return r_.emit1(SpanDraw{one->table()}, {l, slice_cols(noise_, j, 1)});
   }
   Var log_weight() const { return log_weight_; }  // of the columns drawn so far; none: nothing is known of them
 
@@ -243,15 +240,12 @@ void record_sampling(Recorder& r, const Made& m, int64_t batch, const Known& kno
   r.rows = r.input("rows", {batch, 3}, DType::index);
   Drawing drawing(r, m, batch, known);
   std::vector<Var> codes;
-  Var none;
   for (int j = 0; j < m.count(); ++j) {
-    const std::vector<Var> drawn = drawing.draw(j);
-    codes.push_back(drawn[0]);
-    none = drawn[1];
-    if (j + 1 < m.count()) drawing.extend(j, drawn[0]);
+    codes.push_back(drawing.draw(j));
+    if (j + 1 < m.count()) drawing.extend(j, codes.back());
   }
   r.output(concat_cols(codes), "codes");
-  r.output(none, "alphas");
+  r.output(fill(r, {batch, 0}, 0), "alphas");
   if (drawing.log_weight()) r.output(drawing.log_weight(), "log_weight");
 }
 

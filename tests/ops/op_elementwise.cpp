@@ -23,6 +23,7 @@ const Function kFunctions[] = {
     {{Unary::tanh, 0, 0}, -6, 6, 0, [](const Unary&, Number x) { return tanh(x); }},
     {{Unary::tanh, 0, 0}, -0.5, 0.5, 0, [](const Unary&, Number x) { return tanh(x); }},
     {{Unary::sigmoid, 0, 0}, -15, 15, 0, [](const Unary&, Number x) { return sigmoid(x); }},
+    {{Unary::silu, 0, 0}, -15, 15, 0, [](const Unary&, Number x) { return x * sigmoid(x); }},
     {{Unary::softplus, 0, 0},
      -15,
      15,
@@ -46,6 +47,11 @@ const Function kFunctions[] = {
 const std::vector<double> kEnds{0,     -0.0, 1e-30, -1e-30, 1e30,  -1e30,  88.5f, -87.25f,
                                 88.0f, -104, 1,     -1,     0.35f, -0.35f, 10.5f, -10.5f};
 
+Number silu_slope(Number x) {
+  const Number share = sigmoid(x);
+  return share * (1.0 + x * (1.0 - share));
+}
+
 Number combine(const Binary& op, Number x, Number y) {
   switch (op.fn) {
     case Binary::add: return x + y;
@@ -53,6 +59,7 @@ Number combine(const Binary& op, Number x, Number y) {
     case Binary::mul: return x * y;
     case Binary::div: return x / y;
     case Binary::gate: return y.v > 0 ? x : op.a * x;
+    case Binary::silu_slope: return x * silu_slope(y);
   }
   return {};
 }
@@ -89,7 +96,7 @@ void elementwise_cases(Cases& cases) {
                    }});
   cases.back().derived = false;
   for (const Binary op : {Binary{Binary::add}, Binary{Binary::sub}, Binary{Binary::mul}, Binary{Binary::div},
-                          Binary{Binary::gate}, Binary{Binary::gate, 0.2}})
+                          Binary{Binary::gate}, Binary{Binary::gate, 0.2}, Binary{Binary::silu_slope}})
     for (const auto& [r, c] : {std::pair{1, 1}, {31, 33}, {65, 2}, {2, 129}, {7, 1}})
       for (const auto& [p, q] : std::vector<std::pair<int, int>>{{r, c}, {1, c}, {r, 1}}) {
         const Input y = real(p, q).away(0.3);

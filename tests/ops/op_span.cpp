@@ -154,6 +154,56 @@ Grids sample(const SpanTable* s, const Grids& in) {
   return {codes, alphas};
 }
 
+// The lowest level whose e^(x − m), with those before it, exceeds u times the whole.
+Grids draw(const SpanTable* s, const Grids& in) {
+  Grid codes(in[0].rows, s->count);
+  for (int64_t r = 0; r < codes.rows; ++r)
+    spans_of(s, [&](const Item& span, int i) {
+      double m = in[0](r, span.start).v, whole = 0, sum = 0;
+      const auto share = [&](int k) { return std::exp(in[0](r, span.start + k).v - m); };
+      for (int k = 1; k < span.width; ++k) m = std::max(m, in[0](r, span.start + k).v);
+      for (int k = 0; k < span.width; ++k) whole += share(k);
+      int level = 0;
+      for (int k = 0; k < span.width && sum <= in[1](r, i).v * whole && sum < whole; ++k)
+        if (share(k) > 0) sum += share(k), level = k;
+      codes(r, i) = std::isnan(whole) ? 0 : level;
+    });
+  return {codes};
+}
+
+// Of the draws, how many have a level whose share is 0, as its logit is far below the largest.
+double impossible(const SpanTable* s, const Grids& in, const Grids& out) {
+  double count = 0;
+  for (int64_t r = 0; r < in[0].rows; ++r)
+    spans_of(s, [&](const Item& span, int i) {
+      double m = in[0](r, span.start).v;
+      for (int k = 1; k < span.width; ++k) m = std::max(m, in[0](r, span.start + k).v);
+      count += in[0](r, span.start + static_cast<int>(out[0](r, i).v)).v < m - 1e5 ? 1 : 0;
+    });
+  return count;
+}
+
+void draw_cases(Cases& cases, const std::shared_ptr<const Spans>& spans) {
+  const SpanTable* s = spans->table();
+  for (const int64_t rows : {1, 2, 31, 65}) {
+    std::vector<double> logits, ends;
+    for (int64_t i = 0; i < rows * s->width; ++i) logits.push_back(i % 2 == 0 && s->width > 1 ? -1e6 : 0.25);
+    for (int64_t i = 0; i < rows * s->count; ++i) ends.push_back(i % 3 == 0 ? 0 : i % 3 == 1 ? 1 : 0x1p-24);
+    const auto add = [&](const char* note, const Input& x, const Input& u, std::vector<Law> laws) {
+      cases.push_back({note,
+                       SpanDraw{s},
+                       {x.constant(), u.constant()},
+                       [s](const Grids& in) { return draw(s, in); },
+                       std::move(laws)});
+      cases.back().by_rows = rows > 1 && rows != s->width;
+      cases.back().tables = spans;
+    };
+    add("draws by inversion", real(rows, s->width).range(-4, 4), real(rows, s->count).range(0.02, 0.98), {});
+    add("no level of share 0, and what u ends in", real(rows, s->width).of(logits), real(rows, s->count).of(ends),
+        {{"an impossible level is drawn", [s](const Grids& in, const Grids& out) { return impossible(s, in, out); }}});
+  }
+}
+
 std::shared_ptr<const Spans> row(const std::vector<Spans::Item>& items) { return std::make_shared<const Spans>(items); }
 
 }  // namespace
@@ -308,6 +358,10 @@ void span_cases(Cases& cases) {
             return Grids{y};
           });
     }
+  for (const auto& spans :
+       {row({{0, 2, true, -1}}), row({{0, 1, true, -1}, {1, 31, true, -1}, {32, 7, true, 0}, {39, 129, true, -1}}),
+        wide, row({{0, 300, true, -1}, {300, 5, true, -1}})})
+    draw_cases(cases, spans);
 }
 
 }  // namespace tessera::oracle

@@ -21,6 +21,9 @@ struct Tanh {
 struct Sigmoid {
   __device__ float operator()(float x) const { return 1.0f / (1.0f + expf(-x)); }
 };
+struct Silu {
+  __device__ float operator()(float x) const { return x / (1.0f + expf(-x)); }
+};
 struct Softplus {
   __device__ float operator()(float x) const { return (x > 0.0f ? x : 0.0f) + log1pf(expf(x > 0.0f ? -x : x)); }
 };
@@ -59,6 +62,12 @@ struct Gate {
   float a;
   __device__ float operator()(float x, float y) const { return x * (y > 0.0f ? 1.0f : a); }
 };
+struct SiluSlope {
+  __device__ float operator()(float x, float y) const {
+    const float share = 1.0f / (1.0f + expf(-y));
+    return x * (share + share * y * (1.0f - share));
+  }
+};
 
 struct Lerp {
   __device__ float operator()(float a, float x, float y) const { return a * x + (1.0f - a) * y; }
@@ -78,6 +87,7 @@ __host__ __device__ inline void with_function(const Unary& op, F&& f) {
     case Unary::log: return f(Log{});
     case Unary::tanh: return f(Tanh{});
     case Unary::sigmoid: return f(Sigmoid{});
+    case Unary::silu: return f(Silu{});
     case Unary::softplus: return f(Softplus{});
     case Unary::sqrt: return f(Sqrt{});
     case Unary::rsqrt: return f(Rsqrt{});
@@ -95,6 +105,7 @@ __host__ __device__ inline void with_function(const Binary& op, F&& f) {
     case Binary::mul: return f(Mul{});
     case Binary::div: return f(Div{});
     case Binary::gate: return f(Gate{static_cast<float>(op.a)});
+    case Binary::silu_slope: return f(SiluSlope{});
   }
 }
 

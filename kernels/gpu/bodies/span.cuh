@@ -234,6 +234,37 @@ __device__ inline void span_sample(const SpanPlace& p, const Mat<const float>& x
   if (p.lane == 0) codes.row(p.row)[p.span.slot] = at;
 }
 
+// span_draw: the lowest level whose e^(x − m), with those before it, exceeds u times the whole.   x [rows, W],
+// u [rows, S] · codes [rows, S]
+//   4·rows·W bytes, two exponentials per element: bandwidth-bound · a lane sums adjacent levels; the sums of the lanes
+//   are added in their order, so a row has the same draw in any batch
+__device__ inline void span_draw(const SpanPlace& p, const Mat<const float>& x, const Mat<const float>& u,
+                                 const Mat<int32_t>& codes) {
+  const float* logit = x.row(p.row) + p.span.start;
+  const int width = p.span.width, share = (width + 31) / 32;
+  const int first = min(p.lane * share, width), last = min(first + share, width);
+  const float m = span_max(logit, width, p.lane);
+  float own = 0, sum = 0, whole = 0;
+  for (int k = first; k < last; ++k) own += expf(logit[k] - m);
+  for (int lane = 0; lane < 32; ++lane) {
+    const float other = __shfl_sync(kWholeWarp, own, lane);
+    if (lane < p.lane) sum += other;
+    whole += other;
+  }
+  const float at = u.row(p.row)[p.number] * whole;
+  int drawn = width, possible = 0;
+  for (int k = first; k < last; ++k) {
+    const float e = expf(logit[k] - m);
+    sum += e;
+    if (e > 0) possible = k;
+    if (drawn == width && e > 0 && sum > at) drawn = k;
+  }
+  drawn = warp_min(drawn);
+  possible = warp_max(possible);
+  if (drawn == width) drawn = whole == whole ? possible : 0;
+  if (p.lane == 0) codes.row(p.row)[p.number] = drawn;
+}
+
 // ---- as steps of a fused launch -------------------------------------------------------------------------------------
 template <class F>
 __device__ inline void each_span(const SpanTable& spans, const Rows& rows, F&& f) {
