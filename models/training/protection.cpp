@@ -9,6 +9,7 @@
 #include "models/data/protection/rare_categories.h"
 #include "models/data/protection/sort_numbers.h"
 #include "models/data/table/types.h"
+#include "models/data/texts/text_kind.h"
 #include "models/training/checkpoint.h"
 
 namespace tessera {
@@ -41,9 +42,11 @@ void tell_regenerated(const Table& table, const std::vector<RareColumn>& found, 
   for (const Column& c : table.columns) {
     if (c.type != ColumnType::identifier) continue;
     const auto rare = std::find_if(found.begin(), found.end(), [&](const RareColumn& r) { return r.name == c.name; });
-    const std::string why = rare == found.end() ? c.reason
-                                                : fmt::format("{} have a value that fewer than {} share",
-                                                              counted(rare->rows, "row"), options.rare_rows);
+    std::string why = rare == found.end() ? c.reason
+                                          : fmt::format("{} have a value that fewer than {} share",
+                                                        counted(rare->rows, "row"), options.rare_rows);
+    if (TextKind kind; rare != found.end() && parse_text_kind(c.kind, kind))
+      why += fmt::format(" ({})", described(kind));
     const std::string way_out =
         rare == found.end()
             ? fmt::format("--types {}=category learns what repeats in it.", c.name)

@@ -106,6 +106,132 @@ TEST(TextKind, NamesComeFromTheList) {
   EXPECT_GT(all.size(), 300u);
 }
 
+std::string hex(uint32_t i, int n) {
+  std::string out;
+  for (int k = 0; k < n; ++k) out += "0123456789abcdef"[draw(i, static_cast<uint32_t>(k) + 10) % 16];
+  return out;
+}
+
+TEST(TextKind, LongAddressesAreWrittenShort) {
+  const auto texts =
+      drawn(400, [](uint32_t i) { return "2001:db8:" + std::string(1, "0123"[i % 4]) + "::" + hex(i, 3) + "1"; });
+  EXPECT_EQ(kind_of(texts), TextKind::ipv6);
+  for (const std::string& t : regenerate(texts)) {
+    EXPECT_EQ(t.substr(0, 9), "2001:db8:");
+    EXPECT_EQ(decode_text(TextKind::ipv6, encode_text(TextKind::ipv6, t, 0)), t) << "as RFC 5952 writes it";
+  }
+  for (const auto& [text, written] : {std::pair{"::", "::"},
+                                      {"0:0:0:0:0:0:0:1", "::1"},
+                                      {"1::", "1::"},
+                                      {"2001:DB8:0:1:0:0:0:1", "2001:db8:0:1::1"},
+                                      {"1:0:2:0:3:0:4:0", "1:0:2:0:3:0:4:0"},
+                                      {"fe80:0:0:1:0:0:0:0", "fe80:0:0:1::"}})
+    EXPECT_EQ(decode_text(TextKind::ipv6, encode_text(TextKind::ipv6, text, 0)), written);
+  for (const char* none : {"1:2:3", "1::2::3", "12345::", "1:2:3:4:5:6:7:8:9", "g::1", "10:30", ":1:2:3:4:5:6:7"})
+    EXPECT_EQ(kind_of({none, none, none, none, none}), TextKind::plain) << none;
+}
+
+TEST(TextKind, UuidsKeepVersionAndVariant) {
+  for (const bool capitals : {false, true}) {
+    const auto texts = drawn(60, [&](uint32_t i) {
+      std::string t = hex(i, 8) + "-" + hex(i + 500, 4) + "-4" + hex(i + 900, 3) + "-" + "89ab"[i % 4] +
+                      hex(i + 1300, 3) + "-" + hex(i + 1700, 12);
+      if (capitals)
+        for (char& c : t) c = c >= 'a' ? static_cast<char>(c - 'a' + 'A') : c;
+      return t;
+    });
+    EXPECT_EQ(kind_of(texts), TextKind::uuid);
+    for (const std::string& t : regenerate(texts)) {
+      EXPECT_EQ(kind_of({t, t, t, t, t}), TextKind::uuid) << t;
+      EXPECT_EQ(t[14], '4');
+      EXPECT_EQ(t.find_first_of(capitals ? "abcdef" : "ABCDEF"), std::string::npos) << t;
+    }
+  }
+}
+
+TEST(TextKind, HashesStayHexadecimal) {
+  const auto texts = drawn(200, [](uint32_t i) { return hex(i, 40); });
+  EXPECT_EQ(kind_of(texts), TextKind::hash);
+  for (const std::string& t : regenerate(texts)) {
+    EXPECT_EQ(t.size(), 40u);
+    EXPECT_EQ(t.find_first_not_of("0123456789abcdef"), std::string::npos) << t;
+  }
+}
+
+TEST(TextKind, PagesAreAtAReservedDomain) {
+  const auto texts = drawn(
+      300, [](uint32_t i) { return "https://www.bank" + digits(i, 2) + ".com/users/" + digits(i + 400, 6) + "?a=1"; });
+  EXPECT_EQ(kind_of(texts), TextKind::url);
+  for (const std::string& t : regenerate(texts)) EXPECT_EQ(t.substr(0, 26), "https://example.com/users/") << t;
+}
+
+TEST(TextKind, TelephoneNumbersCannotBeReal) {
+  const auto american = drawn(400, [](uint32_t i) {
+    return "(" + std::to_string(201 + draw(i, 1) % 9) + ") " + std::to_string(200 + draw(i, 2) % 800) + "-" +
+           digits(i, 4) + (i % 3 == 0 ? " x" + digits(i + 900, 3) : "");
+  });
+  EXPECT_EQ(kind_of(american), TextKind::phone);
+  for (const std::string& t : regenerate(american)) {
+    EXPECT_EQ(t.substr(0, 3), "(20") << "area codes stay";
+    EXPECT_EQ(t.substr(4, 3), ") 1") << t;
+  }
+  const auto german = drawn(400, [](uint32_t i) { return "+49 (0)30 " + digits(i, 7); });
+  EXPECT_EQ(kind_of(german), TextKind::phone);
+  for (const std::string& t : regenerate(german)) EXPECT_EQ(t.substr(0, 10), "+49 (0)00 ") << t;
+  const auto italian = drawn(400, [](uint32_t i) { return "+39 06 " + digits(i, 8); });
+  for (const std::string& t : regenerate(italian)) EXPECT_EQ(t.substr(0, 7), "+39 16 ") << t;
+  for (const char* none :
+       {"2125551234", "212-55-51234", "06 12 34 56 78", "+49", "12/05/2024 10", "555-0100", "+0 12345678"})
+    EXPECT_EQ(kind_of({none, none, none, none, none}), TextKind::plain) << none;
+}
+
+TEST(TextKind, CoordinatesStayOnEarth) {
+  const auto check = [](const std::vector<std::string>& texts, const std::string& front) {
+    EXPECT_EQ(kind_of(texts), TextKind::coordinates) << texts[0];
+    for (const std::string& t : regenerate(texts)) {
+      EXPECT_EQ(kind_of({t, t, t, t, t}), TextKind::coordinates) << t;
+      EXPECT_EQ(t.substr(0, front.size()), front);
+    }
+  };
+  check(drawn(300, [](uint32_t i) { return "48.8" + digits(i, 3) + ", 2." + digits(i + 400, 4); }), "48.8");
+  check(drawn(300, [](uint32_t i) { return "(-33.8" + digits(i, 3) + ",-" + std::to_string(70 + i % 3) + ".25)"; }),
+        "(-33.8");
+  check(drawn(300, [](uint32_t i) { return "POINT(151.2" + digits(i, 3) + " -33." + digits(i + 400, 3) + ")"; }),
+        "POINT(151.2");
+  for (const char* none : {"95.10, 2.35", "48.85, 182.35", "48.85", "1.5, 2.5", "-0.5.3, 2.35", "(48.85, 2.35"})
+    EXPECT_EQ(kind_of({none, none, none, none, none}), TextKind::plain) << none;
+}
+
+TEST(TextKind, PostalCodesKeepTheirForm) {
+  const auto texts = drawn(300, [](uint32_t i) {
+    return std::string("K") + digits(i, 1) + "ABCE"[i % 4] + " " + digits(i + 400, 1) + "HJK"[i % 3] +
+           digits(i + 800, 1);
+  });
+  EXPECT_EQ(kind_of(texts), TextKind::postal_code);
+  for (const std::string& t : regenerate(texts)) EXPECT_EQ(kind_of({t, t, t, t, t}), TextKind::postal_code) << t;
+}
+
+TEST(TextKind, StreetsComeFromTheListOfTheirLanguage) {
+  for (const char* form : {"# Quackenbush Avenue", "Zebulonstraße #", "# rue Zebulon", "Calle Zebulon, #",
+                           "Via Zebulon #", "Rua Zebulon, #", "# Quackenbush Blvd. Apt. 7"}) {
+    const auto texts = drawn(300, [&](uint32_t i) {
+      std::string t = form;
+      t.replace(t.find('#'), 1, std::to_string(100 + draw(i, 1) % 900));
+      return t;
+    });
+    EXPECT_EQ(kind_of(texts), TextKind::address) << form;
+    std::set<std::string> all;
+    for (const std::string& t : regenerate(texts)) {
+      EXPECT_EQ(t.find("Zebulon"), std::string::npos) << t;
+      EXPECT_EQ(t.find("Quackenbush"), std::string::npos) << t;
+      EXPECT_TRUE(symbols_of(TextKind::address, t)) << t;
+      EXPECT_NE(t.find_first_of("123456789"), std::string::npos) << t;
+      all.insert(t);
+    }
+    EXPECT_GT(all.size(), 250u);
+  }
+}
+
 TEST(TextKind, OtherTextsHaveNone) {
   EXPECT_EQ(kind_of({"a", "b", "c", "d", "e"}), TextKind::plain);
   EXPECT_EQ(kind_of({"1.2.3.4", "1.2.3.256", "1.2.3.5", "1.2.3.6", "1.2.3.7"}), TextKind::plain);

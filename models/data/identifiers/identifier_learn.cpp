@@ -115,7 +115,7 @@ class PatternLearner {
     unique_ = std::all_of(rows.begin(), rows.end(), [](int64_t n) { return n == 1; });
     if (texts.size() < least_) return;
     out_.texts_ = text_kind_of(texts);
-    unique_ = unique_ && out_.texts_ != TextKind::name;  // two persons may have one
+    unique_ = unique_ && !may_repeat(out_.texts_);
     if (out_.texts_ == TextKind::plain) ends_ = common_ends(texts);
     const size_t n = std::min(texts.size(), kMostLearnt);
     for (size_t i = 0; i < n; ++i) {

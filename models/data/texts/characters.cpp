@@ -43,6 +43,17 @@ constexpr Script kScripts[] = {
     {kFirstOctet, kFirstOctet + kOctets - 1, kFirstOctet, kFirstOctet + kOctets - 1},  // symbols of text_kind.h
     {kFirstName, kFirstName + kNames - 1, kFirstName, kFirstName + kNames - 1},
     {kFirstLastName, kFirstLastName + kNames - 1, kFirstLastName, kFirstLastName + kNames - 1},
+    {kFirstLatitude, kFirstLatitude + 2 * kLatitudes - 1, kFirstLatitude, kFirstLatitude + 2 * kLatitudes - 1},
+    {kFirstLongitude, kFirstLongitude + 2 * kLongitudes - 1, kFirstLongitude, kFirstLongitude + 2 * kLongitudes - 1},
+    {kFirstVariant, kFirstVariant + kVariantSymbols - 1, kFirstVariant, kFirstVariant + kVariantSymbols - 1},
+    {kFirstCapitalVariant, kFirstCapitalVariant + kVariantSymbols - 1, kFirstCapitalVariant,
+     kFirstCapitalVariant + kVariantSymbols - 1},
+    {kFirstStreet + 0, kFirstStreet + 31, kFirstStreet + 0, kFirstStreet + 31},
+    {kFirstStreet + 32, kFirstStreet + 63, kFirstStreet + 32, kFirstStreet + 63},
+    {kFirstStreet + 64, kFirstStreet + 95, kFirstStreet + 64, kFirstStreet + 95},
+    {kFirstStreet + 96, kFirstStreet + 127, kFirstStreet + 96, kFirstStreet + 127},
+    {kFirstStreet + 128, kFirstStreet + 159, kFirstStreet + 128, kFirstStreet + 159},
+    {kFirstStreet + 160, kFirstStreet + 191, kFirstStreet + 160, kFirstStreet + 191},
 };
 
 constexpr CharacterClass kUnlisted = 0x10000;  // + the block of 128 characters
@@ -57,7 +68,8 @@ bool is_sign(char32_t c) {
                                     {0xFE20, 0xFE6F},
                                     {0xFF00, 0xFF0F},
                                     {0xFFF0, 0xFFFF},
-                                    {0xE0000, 0xE01EF}})
+                                    {0xE0000, 0xE01EF},
+                                    {kFirstConstant, kFirstConstant + kConstants - 1}})
     if (c >= first && c <= last) return true;
   return c == 0xD7 || c == 0xF7;
 }

@@ -5,14 +5,29 @@
 #include <vector>
 
 #include "models/data/texts/characters.h"
+#include "models/data/texts/kinds.h"
 #include "models/data/texts/names.h"
 
 namespace tessera {
 namespace {
 
-constexpr const char* kKindNames[] = {"plain", "ipv4", "card", "iban", "email", "name"};
-constexpr const char* kDescribed[] = {"",      "IPv4 addresses",   "payment card numbers",
-                                      "IBANs", "e-mail addresses", "names of persons"};
+constexpr const char* kKindNames[] = {"plain", "ipv4", "card", "iban",  "email",       "name",        "ipv6",
+                                      "uuid",  "hash", "url",  "phone", "coordinates", "postal_code", "address"};
+constexpr const char* kDescribed[] = {"",
+                                      "IPv4 addresses",
+                                      "payment card numbers",
+                                      "IBANs",
+                                      "e-mail addresses",
+                                      "names of persons",
+                                      "IPv6 addresses",
+                                      "UUIDs",
+                                      "hashes in hexadecimal digits",
+                                      "URLs",
+                                      "telephone numbers",
+                                      "coordinates",
+                                      "postal codes",
+                                      "street addresses"};
+static_assert(std::size(kKindNames) == std::size(kDescribed));
 constexpr std::u32string_view kReserved[] = {U"example.com", U"example.org", U"example.net"};
 constexpr size_t kIssuerDigits = 6, kBankAt = 4, kBankCharacters = 4;
 
@@ -198,6 +213,25 @@ std::u32string fixed(TextKind kind, std::u32string text) {
   return text;
 }
 
+// What a symbol stands for; any other character stands for itself.
+void append_symbol(char32_t c, std::string& out) {
+  const auto of = [&](char32_t first, char32_t count) { return c >= first && c < first + count; };
+  const auto degrees = [&](char32_t first, char32_t most) {
+    const char32_t at = c - first;
+    return (at >= most ? "-" : "") + std::to_string(at % most);
+  };
+  if (of(kFirstOctet, kOctets)) out += std::to_string(c - kFirstOctet);
+  else if (of(kFirstName, kNames)) out += kFirstNames[c - kFirstName];
+  else if (of(kFirstLastName, kNames)) out += kLastNames[c - kFirstLastName];
+  else if (of(kFirstLatitude, 2 * kLatitudes)) out += degrees(kFirstLatitude, kLatitudes);
+  else if (of(kFirstLongitude, 2 * kLongitudes)) out += degrees(kFirstLongitude, kLongitudes);
+  else if (of(kFirstVariant, kVariantSymbols)) out += "89ab"[c - kFirstVariant];
+  else if (of(kFirstCapitalVariant, kVariantSymbols)) out += "89AB"[c - kFirstCapitalVariant];
+  else if (of(kFirstStreet, kStreetSymbols)) out += street_of(c - kFirstStreet);
+  else if (of(kFirstConstant, kConstants)) out += static_cast<char>(c - kFirstConstant);
+  else append_utf8(c, out);
+}
+
 }  // namespace
 
 const char* name(TextKind kind) { return kKindNames[static_cast<size_t>(kind)]; }
@@ -218,12 +252,39 @@ TextKind text_kind_of(std::span<const std::string_view> texts) {
   if (all([&](std::string_view t) { return long_enough(t) && is_card(code_points(t)); })) return TextKind::card;
   if (all([&](std::string_view t) { return long_enough(t) && is_iban(code_points(t)); })) return TextKind::iban;
   if (all(is_email)) return TextKind::email;
+  if (all(is_ipv6)) return TextKind::ipv6;
+  if (all(is_uuid)) return TextKind::uuid;
+  if (all(is_hash) && all([&](std::string_view t) { return t.size() == texts[0].size(); })) return TextKind::hash;
+  if (all(is_coordinates)) return TextKind::coordinates;
+  if (all(is_postal_code)) return TextKind::postal_code;
+  // What people write has exceptions.
+  const auto nearly_all = [&](auto is) {
+    return static_cast<size_t>(std::count_if(texts.begin(), texts.end(), is)) * 20 >= texts.size() * 19;
+  };
+  if (nearly_all(is_url)) return TextKind::url;
+  if (nearly_all(is_phone)) return TextKind::phone;
+  if (nearly_all(is_street_address)) return TextKind::address;
   return are_names(texts) ? TextKind::name : TextKind::plain;
 }
 
+std::u32string constants(std::string_view ascii) {
+  std::u32string out;
+  for (const char c : ascii) out += kFirstConstant + static_cast<unsigned char>(c);
+  return out;
+}
+
 std::u32string encode_text(TextKind kind, std::string_view text, uint64_t turn) {
-  if (kind == TextKind::ipv4) return octets_of(text).value_or(std::u32string());
-  if (kind != TextKind::name) return fixed(kind, code_points(text));
+  switch (kind) {
+    case TextKind::ipv4: return octets_of(text).value_or(std::u32string());
+    case TextKind::ipv6: return ipv6_digits(text);
+    case TextKind::uuid: return uuid_symbols(text);
+    case TextKind::url: return url_symbols(text);
+    case TextKind::phone: return phone_symbols(text);
+    case TextKind::coordinates: return coordinates_symbols(text);
+    case TextKind::address: return *street_symbols(text, turn);
+    case TextKind::name: break;
+    default: return fixed(kind, code_points(text));
+  }
   uint64_t word = turn;
   return replace_words(code_points(text), [&](std::u32string_view, bool last) {
     const auto at = static_cast<char32_t>((word += 31) % kNames);
@@ -233,6 +294,7 @@ std::u32string encode_text(TextKind kind, std::string_view text, uint64_t turn) 
 
 std::optional<std::u32string> symbols_of(TextKind kind, std::string_view text) {
   if (kind == TextKind::plain) return code_points(text);
+  if (kind == TextKind::address) return street_symbols(text, {});
   if (kind != TextKind::name) {
     const std::u32string symbols = encode_text(kind, text, 0);
     return decode_text(kind, symbols) == text ? std::optional(symbols) : std::nullopt;
@@ -248,6 +310,8 @@ std::optional<std::u32string> symbols_of(TextKind kind, std::string_view text) {
 }
 
 std::string decode_text(TextKind kind, std::u32string_view symbols) {
+  constexpr size_t kIpv6Digits = 32;
+  if (kind == TextKind::ipv6 && symbols.size() == kIpv6Digits) return ipv6_of(symbols);
   std::u32string text(symbols);
   // Places that took whole classes of characters may have changed what is constant.
   if (kind == TextKind::email) {
@@ -261,17 +325,9 @@ std::string decode_text(TextKind kind, std::u32string_view symbols) {
   }
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
-    const char32_t c = text[i];
-    if (c >= kFirstOctet && c < kFirstOctet + kOctets) {
-      if (i > 0) out += '.';
-      out += std::to_string(c - kFirstOctet);
-    } else if (c >= kFirstName && c < kFirstName + kNames) {
-      out += kFirstNames[c - kFirstName];
-    } else if (c >= kFirstLastName && c < kFirstLastName + kNames) {
-      out += kLastNames[c - kFirstLastName];
-    } else {
-      append_utf8(c, out);
-    }
+    const bool octet = text[i] >= kFirstOctet && text[i] < kFirstOctet + kOctets;
+    if (octet && i > 0) out += '.';
+    append_symbol(text[i], out);
   }
   return out;
 }

@@ -1,0 +1,37 @@
+// The kinds of texts that need more than a list of symbols: how each is recognised, and what it is learned as.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tessera {
+
+bool is_ipv6(std::string_view text);
+std::u32string ipv6_digits(std::string_view text);  // all 32, small
+std::string ipv6_of(std::u32string_view digits);    // as RFC 5952 writes it
+
+bool is_uuid(std::string_view text);                 // RFC 9562, of the usual variant
+std::u32string uuid_symbols(std::string_view text);  // the variant is a symbol
+bool is_hash(std::string_view text);  // 32, 40, 56, 64, 96 or 128 hexadecimal digits, some of them letters
+
+bool is_url(std::string_view text);
+std::u32string url_symbols(std::string_view text);  // at a reserved domain
+
+// With a country code, or of North America: three, three and four digits.
+bool is_phone(std::string_view text);
+// A digit becomes a constant that no number of the country has there.
+std::u32string phone_symbols(std::string_view text);
+
+// Latitude and longitude in degrees with a point, as "48.8566, 2.3522", also in parentheses; "POINT(2.3522 48.8566)".
+bool is_coordinates(std::string_view text);
+std::u32string coordinates_symbols(std::string_view text);  // whole degrees are symbols
+
+bool is_postal_code(std::string_view text);  // of formats that other codes hardly have
+
+bool is_street_address(std::string_view text);
+// The street is a symbol of its language's list: the one in turn, or, without a turn, its own, if it is listed.
+std::optional<std::u32string> street_symbols(std::string_view text, std::optional<uint64_t> turn);
+std::string_view street_of(size_t symbol);
+
+}  // namespace tessera
