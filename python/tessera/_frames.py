@@ -113,7 +113,8 @@ class Pandas(Frames):
         import pandas
 
         values = known["values"] + sorted(set(column.dropna().unique()) - set(known["values"]))
-        return column.astype(pandas.CategoricalDtype(values, ordered=known["ordered"]))
+        column = column.astype(pandas.CategoricalDtype(values, ordered=known["ordered"]))
+        return column.cat.set_categories(values)  # astype keeps the order of the same categories, if they have none
 
     def _nullable(self, table: Any) -> Callable[[Any], Any]:
         """Integers with missing values stay integers, where the rows came from no DataFrame that says otherwise."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes as c
 import io
 import os
+import re
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Callable
@@ -58,6 +59,9 @@ def fit(
     checkpoint_every: str | None = None,
     resume: bool = False,
     precision: str | None = None,
+    recompute: str | None = None,
+    devices: int | str | None = None,
+    virtual_shards: int | None = None,
     device: str | None = None,
     threads: int = 0,
     memory_limit: int = 0,
@@ -110,6 +114,12 @@ def fit(
         Whether to continue from `checkpoint` if it is there: to the same model, bit for bit.
     precision : {"fp32", "bf16", "tf32", "fp16", "auto"}, optional
         Of the products of training; ``"auto"`` is the fastest that `device` multiplies natively.
+    recompute : {"off", "auto", "all"}, optional
+        Values of a step that are made again instead of kept, where `memory_limit` needs it. No bit changes.
+    devices : int or "all", optional
+        Ranks of this process that train together, each on its part of every batch.
+    virtual_shards : int, optional
+        Parts of a batch that are summed apart: every number of ranks that divides it trains the same model.
     device : str, optional
         ``"cpu"``, ``"cuda"``, ``"cuda:1"`` or ``"auto"``.
     threads : int
@@ -174,8 +184,13 @@ def fit(
         max_time=f"{max_time}s" if isinstance(max_time, (int, float)) else max_time,
         rare_categories=_KEEP_RARE if rare_categories == "keep" else rare_categories,
         precision=precision,
+        recompute=recompute,
+        devices=None if devices is None else str(devices),
+        virtual_shards=virtual_shards,
         settings=settings_text(settings),
     )
+    if devices == "launched":  # its other ranks have no model to return
+        raise _errors.UnsupportedError('devices="launched" needs the program: mpirun -n 4 tessera fit.')
     lib.tessera_check_fit_options(c.byref(options))  # before a large table is converted
 
     def work(handle: c.c_void_p) -> Model:
@@ -477,12 +492,27 @@ def _known_looks(looks: _frames.Looks, document: Any) -> _frames.Looks:
     if not looks.get("categories"):
         return looks
     known = dict(_levels(document))
+    for name, levels in list(known.items()):  # columns that a rule keeps in combinations are one column of the model
+        names, cells = name.split(" | "), [_cells(level) for level in levels]
+        if len(names) > 1 and all(len(parts) == len(names) for parts in cells):
+            for place, part in enumerate(names):
+                known.setdefault(part, {parts[place] for parts in cells})
     kept = {
         name: {**given, "values": [value for value in given["values"] if str(value) in known[name]]}
         for name, given in looks["categories"].items()
         if name in known
     }
     return {**looks, "categories": kept}
+
+
+def _cells(level: str) -> list[str | None]:
+    """The values of a combination, as the model writes them in one text; None is missing.
+
+    >>> _cells("Paris|France"), _cells("a\\\\|b|\\\\N")
+    (['Paris', 'France'], ['a|b', None])
+    """
+    cells = re.findall(r"(?:^|\|)((?:[^|\\]|\\.)*)", level)
+    return [None if cell == r"\N" else re.sub(r"\\(.)", r"\1", cell) for cell in cells]
 
 
 def _levels(node: Any) -> Iterator[Any]:

@@ -57,6 +57,22 @@ class Stopped(unittest.TestCase):
             model.sample(10**9, progress=interrupt)
         self.assertEqual(len(model.sample(3)), 3)
 
+    def test_ranks_of_one_process_train_one_model(self):
+        options = dict(epochs=1, batch_size=64, calibrate="off", progress=False, virtual_shards=4)
+        two, four = (tessera.fit(PEOPLE, devices=ranks, **options) for ranks in (2, 4))
+        self.assertTrue(two.sample(50).equals(four.sample(50)))
+        with self.assertRaises(tessera.UnsupportedError):
+            tessera.fit(PEOPLE, devices="launched")
+        with self.assertRaises(tessera.UsageError):
+            tessera.fit(PEOPLE, devices="several")
+
+    def test_losses_have_the_names_of_the_method(self):
+        for method, names in (("made", {"surprise"}), ("ctgan", {"critic", "generator", "penalty"})):
+            heard = []
+            model = tessera.fit(PEOPLE, method=method, epochs=2, calibrate="off", callback=heard.append)
+            self.assertLessEqual(names | {"step", "epoch", "seconds"}, set(model.losses))
+            self.assertEqual(model.losses.to_dict("records"), heard)
+
     def test_other_threads_work_while_a_model_is_fitted(self):
         ended, counted = threading.Event(), []
 

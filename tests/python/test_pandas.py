@@ -82,6 +82,29 @@ class Dtypes(unittest.TestCase):
             for other in (tessera.load(path), pickle.loads(pickle.dumps(model))):
                 pandas.testing.assert_frame_equal(other.sample(20), model.sample(20))
 
+    def test_categories_that_a_rule_combines_come_back(self):
+        cities = ["A|1", "A\\2", "B1", "B2", "C1"]
+        at = [(7 * i + i // 5) % 5 for i in range(600)]
+        frame = pandas.DataFrame(
+            {
+                "city": pandas.Categorical([cities[i] for i in at], categories=cities[::-1]),
+                "country": pandas.Categorical([cities[i][0] for i in at], categories=list("CAB"), ordered=True),
+                "zone": pandas.Categorical([10 * (i % 3) for i in at]),
+                "size": [float(i * i % 97) for i in range(600)],
+            }
+        )
+        frame.loc[:2, ["city", "country"]] = [["A|1", "A"]] * 3
+        frame["city"] = frame["city"].cat.add_categories(["rare"])
+        frame.loc[5, "city"] = "rare"
+        model = tessera.fit(frame, epochs=1, calibrate="off")
+        self.assertTrue(model.describe()["rules"], "the test needs a rule")
+        rows = model.sample(200)
+        expected = frame["city"].dtype.categories.drop("rare").tolist()
+        self.assertEqual(rows["city"].dtype.categories.tolist(), expected)
+        for name in ("country", "zone"):
+            self.assertEqual(rows[name].dtype, frame[name].dtype)
+        self.assertNotIn(b"rare", model._bytes().replace(b"rare_categories", b"").replace(b"rare-categories", b""))
+
     def test_names_that_are_no_texts(self):
         frame = pandas.DataFrame({0: [1.5, 2.5] * 10, 1: ["a", "b"] * 10})
         rows = tessera.fit(frame, epochs=0).sample(3)
