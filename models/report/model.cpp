@@ -17,9 +17,12 @@ std::string value_text(const Json& value) {
   return isolated(value.is_string() ? value.get<std::string>() : value.dump());
 }
 
-std::string names_text(const Json& names) {
+// Columns that protection took values from, with how many rows each lost.
+std::string losers(const Json& columns) {
   std::string out;
-  for (const Json& name : names) out += (out.empty() ? "" : ", ") + isolated(name.get<std::string>());
+  for (const Json& column : columns)
+    out += fmt::format("{}{} ({})", out.empty() ? "" : ", ", isolated(column.at("column").get<std::string>()),
+                       counted(column.at("rows").get<int64_t>(), "row"));
   return out;
 }
 
@@ -103,8 +106,8 @@ Table protection(const Json& model) {
   const auto add = [&](const char* what, const std::string& where, const char* meaning) {
     const double least = at(model, (where + "/least_rows").c_str());
     if (std::isnan(least)) return;
-    std::string lost = names_text(list_at(model, (where + "/columns").c_str()));
-    const std::string emptied = names_text(list_at(model, (where + "/emptied").c_str()));
+    std::string lost = losers(list_at(model, (where + "/columns").c_str()));
+    const std::string emptied = losers(list_at(model, (where + "/emptied").c_str()));
     if (!emptied.empty()) lost += (lost.empty() ? "" : "; ") + ("all values: " + emptied);
     t.rows.push_back({what, number(least), lost.empty() ? "none" : lost, meaning});
   };

@@ -35,6 +35,10 @@ class Frames:
     def take(self, data: Any, index: bool) -> Taken:
         return Taken(data, {}, {})
 
+    def apart(self, rows: Any) -> Any:
+        """Rows that can be read while those of another table of the library are."""
+        return rows
+
     def frame(self, rows: Any, looks: Looks) -> Any:
         return rows
 
@@ -173,6 +177,12 @@ class DuckDB(Frames):
 
     def is_frame(self, data: Any) -> bool:
         return self._loaded() is not None and isinstance(data, self._loaded().DuckDBPyRelation)
+
+    def apart(self, rows: Any) -> Any:
+        try:
+            return _pyarrow().table(rows)  # a connection has one open result
+        except self._loaded().Error as error:
+            raise _errors.DataError(f"The relation cannot be read: {error}") from error
 
     def frame(self, rows: Any, looks: Looks) -> Any:
         import duckdb

@@ -222,16 +222,16 @@ def evaluate(
 
     def work(handle: c.c_void_p) -> Report:
         (kind, *_), *_ = tables = [_take(t, index, handle) for t in (real, synthetic, holdout) if t is not None]
-        streams = [Incoming(taken.rows) for _, taken in tables] + [None] * (holdout is None)
+        streams = [_incoming(table) for table in tables] + [None] * (holdout is None)
         return Report(read_json(lib.tessera_evaluate, handle, c.byref(options), *streams), kind)
 
     def work_on_several(handle: c.c_void_p) -> Comparison:
-        kind, real_rows = _take(real, index, handle)
-        unseen = None if holdout is None else Incoming(_take(holdout, index, handle)[1].rows)
-        incoming = [Incoming(_take(table, index, handle)[1].rows) for table in synthetic.values()]
+        kind, *_ = taken = _take(real, index, handle)
+        unseen = None if holdout is None else _incoming(_take(holdout, index, handle))
+        incoming = [_incoming(_take(table, index, handle)) for table in synthetic.values()]
         streams = (c.c_void_p * len(incoming))(*(stream.address for stream in incoming))
         names = (c.c_char_p * len(incoming))(*(checked("a table's name", c.c_char_p, name) for name in synthetic))
-        given = (Incoming(real_rows.rows), streams, names, len(incoming), unseen)
+        given = (_incoming(taken), streams, names, len(incoming), unseen)
         found = read_json(lib.tessera_evaluate_tables, handle, c.byref(options), *given)
         return Comparison({table["name"]: Report(table["report"], kind) for table in found["tables"]}, kind)
 
@@ -255,6 +255,12 @@ def inspect(data: Any, *, index: bool = False) -> Any:
         return kind.from_records(_flat_records(document["columns"]))
 
     return Context(progress=False).run(work)
+
+
+def _incoming(table: tuple[_frames.Frames, _frames.Taken]) -> Incoming:
+    """The stream of one of several tables that are read together."""
+    kind, taken = table
+    return Incoming(kind.apart(taken.rows))
 
 
 def _at(document: Any, path: str) -> float | None:

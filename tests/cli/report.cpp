@@ -67,11 +67,16 @@ TEST_F(Cli, SeveralTablesAreOneReport) {
 
 TEST_F(Cli, AFitHasAPage) {
   must({"example", "people.csv", "--rows", "300"});
+  std::string table = read("people.csv");
+  const std::string row = table.substr(table.rfind('\n', table.size() - 2) + 1);
+  const size_t city = row.find(',', row.find(',', row.find(',') + 1) + 1) + 1;  // the fourth column
+  write("people.csv", table + row.substr(0, city) + "Rare Town" + row.substr(row.find(',', city)));
   const std::vector<std::string> line{"fit",      "people.csv", "--model",  "m.tessera",
                                       "--epochs", "2",          "--report", "f.html"};
   EXPECT_HAS(must(line).err, "f.html");
   const std::string page = read("f.html");
-  for (const char* part : {"How was this model trained?", "id=\"training\"", "surprise", "people.csv", "--epochs"})
+  for (const char* part :
+       {"How was this model trained?", "id=\"training\"", "surprise", "people.csv", "--epochs", "city</bdi> (1 row)"})
     EXPECT_HAS(page, part);
   EXPECT_EQ(run(line).code, 4) << "neither model nor page is replaced";
   EXPECT_EQ(read("f.html"), page);

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import unittest
 
+import duckdb
 import pandas
 import polars
 import pyarrow as pa
@@ -249,6 +250,13 @@ class Reports(unittest.TestCase):
             tessera.evaluate(PEOPLE, {"odd": PEOPLE[["age"]]})
         with self.assertRaises(tessera.UsageError):
             tessera.evaluate(PEOPLE, {})
+
+    def test_relations_of_one_connection_are_read_together(self):
+        real, synthetic = duckdb.from_df(PEOPLE), MODEL.sample(100, out="duckdb")
+        quick = dict(c2st=False, distances=False, drawings=False)
+        document = tessera.evaluate(PEOPLE, MODEL.sample(100), holdout=PEOPLE, **quick).document
+        self.assertEqual(tessera.evaluate(real, synthetic, holdout=real, **quick).document, document)
+        self.assertEqual(list(tessera.evaluate(real, {"a": synthetic, "b": real}, **quick)), ["a", "b"])
 
     def test_a_model_has_a_page_of_its_training(self):
         page = MODEL.to_html()
