@@ -378,6 +378,10 @@ inline void remove_checkpoint(const std::string& path) { check(tessera_checkpoin
 inline std::string inspect(const Context& context, Rows rows) {
   return detail::text([&](char** out) { return tessera_inspect(context.get(), rows.get(), out); });
 }
+// A schema file of what inspect() gave; tessera_schema_write().
+inline void write_schema(const std::string& json, const std::string& path, bool overwrite) {
+  check(tessera_schema_write(json.c_str(), path.c_str(), overwrite));
+}
 inline std::string find_rules(const Context& context, Rows rows, const tessera_fit_options& options = {}) {
   const auto o = detail::sized(options);
   return detail::text([&](char** out) { return tessera_find_rules(context.get(), &o, rows.get(), out); });

@@ -13,6 +13,10 @@ extern "C" {
 /* How a table was read, column by column: why it has its type. Consumes rows. Errors: DATA, MEMORY, CANCELLED. */
 TESSERA_API tessera_status tessera_inspect(const tessera_context* context, struct ArrowArrayStream* rows, char** json);
 
+/* Writes the columns of what tessera_inspect() gave as a schema file (docs/data/schema.md), to be edited and read by
+ * tessera_csv_options.schema. A file is written whole or not at all. Errors: FORMAT for other JSON; IO. Since ABI 1 */
+TESSERA_API tessera_status tessera_schema_write(const char* json, const char* path, int overwrite);
+
 /* The rules that a table shows and fit keeps (docs/methods/rules.md). Consumes rows. Errors: as tessera_fit. */
 TESSERA_API tessera_status tessera_find_rules(const tessera_context* context, const tessera_fit_options* options,
                                               struct ArrowArrayStream* rows, char** json);

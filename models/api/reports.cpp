@@ -8,6 +8,7 @@
 #include "models/api/sequences.h"
 #include "models/api/support/context.h"
 #include "models/data/arrow/import.h"
+#include "models/data/files/schema_file.h"
 #include "models/data/table/inspect.h"
 #include "models/quality/evaluate.h"
 #include "models/quality/evaluate_sequences.h"
@@ -168,5 +169,12 @@ tessera_status tessera_report_write(const char* json, const char* path, int over
   return guarded([&] {
     const char& target = required(path, "path");
     write_file(&target, report_html(&required(json, "json")), overwrite != 0);
+  });
+}
+
+tessera_status tessera_schema_write(const char* json, const char* path, int overwrite) {
+  return guarded([&] {
+    const char& target = required(path, "path");
+    write_file(&target, schema_text(&required(json, "json")), overwrite != 0);
   });
 }

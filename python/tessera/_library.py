@@ -277,6 +277,7 @@ _declare("tessera_evaluate", _pointer, _pointer, _pointer, _pointer, _pointer, _
 _declare(
     "tessera_evaluate_tables", _pointer, _pointer, _pointer, _pointer, _pointer, c.c_size_t, _pointer, _pointer
 )
+_declare("tessera_schema_write", _text, _text, c.c_int)
 _declare("tessera_report_html", _text, _pointer)
 _declare("tessera_report_write", _text, _text, c.c_int)
 _declare("tessera_info", _pointer)

@@ -337,6 +337,8 @@ TEST_F(Misuse, Nulls) {
   usage("tessera_report_html", "no report", tessera_report_html(nullptr, &text_));
   usage("tessera_report_html", "no place for the text", tessera_report_html("{}", nullptr));
   usage("tessera_report_write", "no report", tessera_report_write(nullptr, "x", 0));
+  usage("tessera_schema_write", "no description", tessera_schema_write(nullptr, "x", 0));
+  usage("tessera_schema_write", "no path", tessera_schema_write("{}", nullptr, 0));
   usage("tessera_report_write", "no path", tessera_report_write("{}", nullptr, 0));
   usage("tessera_info", "no place for the text", tessera_info(nullptr));
   usage("tessera_method_options", "no place for the text", tessera_method_options(nullptr));

@@ -1,6 +1,9 @@
 // Schema files (docs/data/schema.md): what they set, and what is refused.
 #include "models/data/files/schema_file.h"
 
+#include <nlohmann/json.hpp>
+
+#include "models/data/table/inspect.h"
 #include "support.h"
 
 namespace tessera::test {
@@ -30,6 +33,22 @@ TEST(SchemaFile, SetsTypesFormatsAndWhatIsProtected) {
   EXPECT_EQ(t.columns[1].least_rows, 1);
   EXPECT_EQ(t.columns[2].least_rows, 10);
   EXPECT_TRUE(t.columns[2].is_missing(0));
+}
+
+TEST(SchemaFile, IsWrittenOfWhatInspectGave) {
+  const Table t = read_text("day,\"code, \"\"x\"\"\"\n05/28/2023,a\n06/09/2023,b\n");
+  const std::string text = schema_text(inspect(t).dump());
+  EXPECT_NE(text.find("reason"), std::string::npos);
+  const Table again = read_text("day,\"code, \"\"x\"\"\"\n05/08/2023,a\n06/09/2023,b\n", read_schema(text));
+  for (size_t c = 0; c < t.columns.size(); ++c) EXPECT_EQ(again.columns[c].type, t.columns[c].type);
+  EXPECT_EQ(again.columns[0].format, t.columns[0].format);  // ambiguous without the schema
+}
+
+TEST(SchemaFile, IsNotWrittenOfOtherJson) {
+  for (const char* other : {"", "{}", "[1]", R"({"columns": [{"name": "a"}]})"}) try {
+      schema_text(other);
+      ADD_FAILURE() << other;
+    } catch (const Error& e) { EXPECT_EQ(e.code(), ErrorCode::format) << other; }
 }
 
 TEST(SchemaFile, TypesOfTheCommandLineWin) {

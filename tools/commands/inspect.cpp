@@ -6,7 +6,6 @@
 #include <array>
 #include <climits>
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -291,20 +290,6 @@ std::string model_page(const Json& model) {
   return model.contains("calibration") ? out + calibration_page(model["calibration"]) : out;
 }
 
-// What fit --schema reads: every column with its type, to be edited.
-void write_schema(const std::string& path, const Json& report) {
-  nlohmann::ordered_json schema{{"columns", Json::array()}};
-  for (const Json& c : report["columns"]) {
-    nlohmann::ordered_json column{{"name", c["name"]}, {"type", c["type"]}};
-    if (c.contains("format")) column["format"] = c["format"];
-    column["reason"] = c["reason"];
-    schema["columns"].push_back(std::move(column));
-  }
-  std::ofstream file(path);
-  file << schema.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
-  if (!file.flush()) throw tessera::Error(TESSERA_E_IO, path + ": the schema cannot be written.\n  Check the disk.");
-}
-
 void run(const SharedOptions& shared, const Arguments& a) {
   const bool model = is_model(a.file), rules = a.rules || !a.given.rule.empty();
   if (!a.schema.empty() && model)
@@ -322,7 +307,7 @@ void run(const SharedOptions& shared, const Arguments& a) {
                            : rules ? tessera::find_rules(session.context(), table(), a.given.options())
                                    : tessera::inspect(session.context(), table());
   session.progress().clear();
-  if (!a.schema.empty()) write_schema(a.schema, Json::parse(json));
+  if (!a.schema.empty()) tessera::write_schema(json, a.schema, false);
   if (shared.json) return print(json + "\n");
   const Json report = Json::parse(json);
   print_page(model ? model_page(report) : rules ? rules_page(report) : table_page(report));

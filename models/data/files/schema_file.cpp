@@ -10,6 +10,7 @@
 
 #include "engine/error.h"
 #include "engine/storage/files.h"
+#include "engine/text/json_guard.h"
 #include "models/data/table/suggestions.h"
 
 namespace tessera {
@@ -98,5 +99,23 @@ class SchemaReader {
 }  // namespace
 
 void read_schema_file(const std::string& path, CsvOptions& options) { SchemaReader(path, options).read(); }
+
+std::string schema_text(std::string_view inspected) {
+  constexpr int kDeepest = 32;
+  const Json report = parse_json(inspected, kDeepest, "The description of a table");
+  try {
+    nlohmann::ordered_json schema{{"columns", Json::array()}};
+    for (const Json& c : report.at("columns")) {
+      nlohmann::ordered_json column{{"name", c.at("name")}, {"type", c.at("type")}};
+      if (c.contains("format")) column["format"] = c["format"];
+      column["reason"] = c.at("reason");
+      schema["columns"].push_back(std::move(column));
+    }
+    return schema.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  } catch (const Json::exception& e) {
+    throw Error(ErrorCode::format, std::string("This is not the description of a table: ") + e.what() +
+                                       ".\n  Give the JSON of tessera inspect --json as it is.");
+  }
+}
 
 }  // namespace tessera
