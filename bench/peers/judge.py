@@ -42,6 +42,7 @@ def judge(tables, target, threads, seed):
         "c2st": learners.two_sample(tables, synthetic, threads, seed),
         "dcr": nearness.closest_records(tables, synthetic, seed),
         "exact_copies": nearness.copies(tables, synthetic),
+        "exact_copies_expected": nearness.copies_among_real(tables) * len(synthetic),
         **fidelity.validity(tables, synthetic),
         "column_errors": {name: 100 * (1 - score) for name, score in sorted(shapes.items(), key=lambda item: item[1])},
     }
@@ -59,7 +60,7 @@ def line(result):
     learnt = f"AUC {utility['auc']:.4f}" if "auc" in utility else f"R² {utility['r2']:.4f}"
     return (f"Shape {percent(result['shape_error'])} · Trend {percent(result['trend_error'])} (real edges {percent(result['trend_error_real_edges'])}) · {learnt} · "
             f"C2ST logistic {result['c2st']['logistic_auc']:.3f} tree {result['c2st']['tree_auc']:.3f} · DCR {result['dcr']['share']:.3f} (median {result['dcr']['median']:.3f}) · "
-            f"copies {result['exact_copies']} · out of range {100 * result['out_of_range']:.2f} % · {result['seconds']:.0f} s")
+            f"copies {result['exact_copies']} (real rows {result['exact_copies_expected']:.0f}) · out of range {100 * result['out_of_range']:.2f} % · {result['seconds']:.0f} s")
 
 
 def main():

@@ -4,6 +4,8 @@ Distance of two rows: |Δ| / range of the training column, summed over numbers, 
 Training rows are cut to as many as there are holdout rows, so that a table that knows nothing of single rows scores .5.
 """
 
+from collections import Counter
+
 import numpy as np
 
 QUERIES = 10_000
@@ -52,7 +54,19 @@ def closest_records(tables, synthetic, seed):
     return {"share": float(share), "median": float(np.median(to_train)), "rows": len(queries), "references": size}
 
 
+def rows_of(tables, frame):
+    return list(frame[tables.columns].fillna("").itertuples(index=False, name=None))
+
+
 def copies(tables, synthetic):
     """Synthetic rows that equal a training row in every column."""
-    known = set(tables.train[tables.columns].fillna("").itertuples(index=False, name=None))
-    return sum(row in known for row in synthetic[tables.columns].fillna("").itertuples(index=False, name=None))
+    known = set(rows_of(tables, tables.train))
+    return sum(row in known for row in rows_of(tables, synthetic))
+
+
+def copies_among_real(tables):
+    """Share of the real rows that equal another real row of the training part's size: what copies a table without knowledge of single rows has."""
+    rows = rows_of(tables, tables.train) + rows_of(tables, tables.test)
+    others = len(tables.train) / (len(rows) - 1)  # of the other rows, the share that a training part holds
+    alike = Counter(rows)
+    return float(np.mean([1 - (1 - others) ** (alike[row] - 1) for row in rows]))
