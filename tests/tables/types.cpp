@@ -47,6 +47,18 @@ TEST(Types, Decimals) {
   EXPECT_EQ(tiny.numbers, (std::vector<double>{0.1 + 0.2, 1e-20}));
 }
 
+// As R writes them: an exponent where it is shorter.
+TEST(Types, WholeNumbersMayHaveExponents) {
+  const Column c = column_of({"2e+05", "199999", "-1e2", "0"});
+  EXPECT_EQ(c.type, ColumnType::integer);
+  EXPECT_EQ(c.numbers, (std::vector<double>{200000, 199999, -100, 0}));
+  expect_type(ColumnType::integer, {"12E3", "1.5e1", "7"});
+  expect_type(ColumnType::decimal, {"2e-05", "1"});
+  expect_type(ColumnType::decimal, {"1.25e1", "1"});
+  expect_type(ColumnType::decimal, {"1e15", "1"});   // 16 digits
+  expect_type(ColumnType::decimal, {"1e5", "2e5"});  // measurements
+}
+
 TEST(Types, CommasAndThousands) {
   EXPECT_EQ(column_of({"1,5", "-0,25", "3"}).numbers, (std::vector<double>{1.5, -.25, 3}));
   EXPECT_EQ(column_of({"1,234.5", "1,234,567", "12"}).numbers, (std::vector<double>{1234.5, 1234567, 12}));

@@ -146,15 +146,17 @@ ColumnPlan plan_number(const TypeEvidence& e, uint32_t kinds, char delimiter, bo
   plan.style = style_of(kinds, delimiter);
   const bool comma = plan.style == NumberStyle::comma || plan.style == NumberStyle::dots;
   plan.decimals = whole ? 0 : e.decimals[comma];
-  plan.type = whole || (plan.decimals == 0 && (e.facts & (fact::kExponent | fact::kTiny)) == 0) ? ColumnType::integer
-                                                                                                : ColumnType::decimal;
+  // R writes 200000 as 2e+05 among whole numbers; a column of exponents only holds measurements.
+  const bool exponents = (e.facts & fact::kExponent) != 0, mixed = exponents && (e.facts & fact::kNoExponent) != 0;
+  const bool fractions = plan.decimals > 0 || (e.facts & fact::kTiny) != 0;
+  const bool counts = !fractions && (!exponents || (mixed && (e.facts & fact::kLarge) == 0));
+  plan.type = whole || counts ? ColumnType::integer : ColumnType::decimal;
   plan.number = number_format(e, plan.style);
   plan.dressed = e.forms.affix > 1 || e.forms.separator != 0;
   NumberFormat plain;
   plain.least = plain.most = plan.decimals;
   if (plan.number == plain) return plan;
   // Fixed digits would truncate some values; others came with an exponent only where one is shorter.
-  const bool mixed = (e.facts & fact::kExponent) != 0 && (e.facts & fact::kNoExponent) != 0;
   if (plan.type == ColumnType::decimal && !plan.dressed && plan.number.exponent == 0 && plan.number.mark == '.' &&
       ((e.facts & fact::kTiny) != 0 || mixed)) {
     plan.format = "%g";

@@ -93,7 +93,7 @@ bool read_number_forms(std::string_view text, Reads& r) {
     if (read_number(text, NumberStyle::point, value) != Reading::infinite) return false;
     // an infinity is a number that cannot be stored: an error if the column is numeric
     r.forms.kinds = form::kNumber;
-    r.facts = fact::kExponent;
+    r.facts = fact::kExponent | fact::kLarge;
     return true;
   }
   const char* mantissa_end = p;
@@ -123,6 +123,7 @@ bool read_number_forms(std::string_view text, Reads& r) {
     r.forms.kinds = 0;
   }
   if (whole_end - body > kMaxDigits) r.facts |= fact::kLong;
+  if (whole_end - body + exponent > kMaxDigits) r.facts |= fact::kLarge;
   note_sign(text, r);
   return true;
 }
