@@ -89,10 +89,16 @@ using Bf16 = TensorTile<HalfMath<true>, a, b>;
 template <bool a, bool b>
 using Fp16 = TensorTile<HalfMath<false>, a, b>;
 
+// The tiles that the op's factors ask for.
+void run_factors(const Call& call, int64_t tile, void* scratch) {
+  static_cast<const Matmul*>(call.op)->factors == Precision::bf16 ? run<Bf16>(call, tile, scratch)
+                                                                  : run<Fp32>(call, tile, scratch);
+}
+
 }  // namespace
 
 Kernel matmul_kernel(Math math) {
-  void (*const runs[kMaths])(const Call&, int64_t, void*) = {run<Fp32>, run<Tf32x3>, run<Tf32>, run<Bf16>, run<Fp16>};
+  void (*const runs[kMaths])(const Call&, int64_t, void*) = {run_factors, run<Tf32x3>, run<Tf32>, run<Bf16>, run<Fp16>};
   return {one_if_any, runs[static_cast<int>(math)], scratch_bytes};
 }
 Kernel matmul_entry() { return matmul_kernel(Math::fp32); }

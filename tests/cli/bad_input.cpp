@@ -206,7 +206,8 @@ TEST_F(BadInput, APrecisionThatIsNotThere) {
     refused(9, {what}, {"plan", "people.csv", "--precision", precision});
     refused(9, {what}, {"sample", "m.tessera", "--rows", "5", "--output", "o.csv", "--precision", precision});
   }
-  refused(9, {"device cuda multiplies fp32 only"}, {"plan", "people.csv", "--device", "cuda", "--precision", "bf16"});
+  refused(9, {"device cuda multiplies fp32, bf16 only"},
+          {"plan", "people.csv", "--device", "cuda", "--precision", "tf32"});
   EXPECT_FALSE(exists("new.tessera") || exists("o.csv"));
   refused(2, {"--precision half"}, {"sample", "m.tessera", "--rows", "5", "--output", "o.csv", "--precision", "half"});
   must({"sample", "m.tessera", "--rows", "5", "--output", "o.csv", "--precision", "auto"});

@@ -1,5 +1,6 @@
 // The tensor-core instructions of kernels/gpu/dialect/device.h as warp collectives, with the fragment layouts of the
-// PTX manual; products and sums in float, k in order.
+// PTX manual; products and sums in float, k in order. PTX leaves order and rounding of the sums open, so tests/ptx also
+// runs them at both ends of what it allows.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -21,8 +22,15 @@ inline float bfloat_value(uint32_t bits) { return std::bit_cast<float>(bits << 1
 // what the hardware reads of a register
 inline float tf32_value(uint32_t bits) { return std::bit_cast<float>(bits & ~0x1FFFu); }
 
+// d + Σ products, which are exact: two factors have 22 bits together at most.
+using Sum = float (*)(float d, const float* products, int count);
+inline float in_order(float d, const float* products, int count) {
+  for (int k = 0; k < count; ++k) d += products[k];
+  return d;
+}
+
 // Both sides gathered from the lanes' fragments into plain matrices, multiplied, and the sums handed back.
-template <int k_size, class A, class B>
+template <int k_size, Sum sum, class A, class B>
 void mma_complete(void* const* operands, A&& a_of, B&& b_of) {
   float a[16][k_size], b[k_size][8];
   for (int l = 0; l < 32; ++l) {
@@ -34,14 +42,15 @@ void mma_complete(void* const* operands, A&& a_of, B&& b_of) {
     float* d = static_cast<const Fragments*>(operands[l])->d;
     for (int i = 0; i < 4; ++i) {
       const int row = l / 4 + 8 * (i / 2), column = 2 * (l % 4) + i % 2;
-      float sum = d[i];
-      for (int k = 0; k < k_size; ++k) sum += a[row][k] * b[k][column];
-      d[i] = sum;
+      float products[k_size];
+      for (int k = 0; k < k_size; ++k) products[k] = a[row][k] * b[k][column];
+      d[i] = sum(d[i], products, k_size);
     }
   }
 }
-inline void mma_tf32_complete(void* const* operands, unsigned) {
-  mma_complete<8>(
+template <Sum sum = in_order>
+void mma_tf32_complete(void* const* operands, unsigned) {
+  mma_complete<8, sum>(
       operands,
       [](float(&a)[16][8], const uint32_t* f, int g, int t) {
         a[g][t] = tf32_value(f[0]), a[g + 8][t] = tf32_value(f[1]), a[g][t + 4] = tf32_value(f[2]),
@@ -51,9 +60,9 @@ inline void mma_tf32_complete(void* const* operands, unsigned) {
         b[t][g] = tf32_value(f[0]), b[t + 4][g] = tf32_value(f[1]);
       });
 }
-template <float (*value)(uint32_t)>
+template <float (*value)(uint32_t), Sum sum = in_order>
 void mma_16_complete(void* const* operands, unsigned) {
-  mma_complete<16>(
+  mma_complete<16, sum>(
       operands,
       [](float(&a)[16][16], const uint32_t* f, int g, int t) {
         for (int i = 0; i < 4; ++i)
@@ -79,7 +88,7 @@ inline uint32_t to_tf32(float x) {  // round to nearest, ties away
 inline void mma_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
                      emulation::Place place = emulation::Place::here()) {
   emulation::Fragments f{d, a, b};
-  emulation::warp_collective("mma_tf32", 0xFFFFFFFFu, &f, &emulation::mma_tf32_complete, place);
+  emulation::warp_collective("mma_tf32", 0xFFFFFFFFu, &f, &emulation::mma_tf32_complete<>, place);
 }
 inline void mma_bf16(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
                      emulation::Place place = emulation::Place::here()) {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "ops/op_check.h"
+#include "support/rounded_cases.h"
 #include "support/sandbox.h"
 
 namespace tessera::oracle {
@@ -18,48 +19,6 @@ std::vector<const KernelTable*> float_tables() {
   for (const char* name : kSets)
     if (const KernelTable* t = cpu_kernels(name)) tables.push_back(t);
   return tables;
-}
-
-// The nearest number of the format. Of two it is the even one, in tf32 the one away from 0 (cvt.rna).
-double rounded(double x, Precision precision) {
-  if (x == 0 || !std::isfinite(x) || precision == Precision::fp32) return x;
-  const int lowest = precision == Precision::fp16 ? -14 : -126, bits = precision == Precision::bf16 ? 7 : 10;
-  const double unit = std::ldexp(1, std::max(std::ilogb(x), lowest) - bits);
-  return (precision == Precision::tf32 ? std::round(x / unit) : std::nearbyint(x / unit)) * unit;
-}
-
-// Whether the case is of a product; its factors are then inputs 0, 1, … `count`.
-bool with_factors(Case& c, Precision precision, size_t& count) {
-  return std::visit(
-      [&](auto& op) {
-        if constexpr (requires { op.factors; }) {
-          op.factors = precision;
-          count = 2;
-          if constexpr (requires { op.pairs; }) count = static_cast<size_t>(2 * op.pairs);
-          return true;
-        } else {
-          return false;
-        }
-      },
-      c.op);
-}
-
-// f(case of a product whose factors are rounded, its inputs, and those inputs with rounded factors).
-template <class F>
-void each_rounded_case(Precision precision, F&& f) {
-  int count = 0;
-  for (Case c : all_cases()) {
-    size_t factors = 0;
-    if (!with_factors(c, precision, factors)) continue;
-    const Grids in = draw_inputs(c, true);
-    Grids seen = in;
-    for (size_t i = 0; i < factors; ++i)
-      for (Number& x : seen[i].cells) x = rounded(x.v, precision);
-    SCOPED_TRACE(c.note);
-    f(c, in, seen);
-    ++count;
-  }
-  EXPECT_GT(count, 40);
 }
 
 TEST(RoundedProducts, AreThoseOfRoundedFactorsWithTheSameBitsOnEveryInstructionSet) {

@@ -120,6 +120,28 @@ TEST(Fused, AStepOfTvaeHasTheBitsOfItsComposition) {
   EXPECT_LE(difference(t.run({cpu_kernels("double"), {}, 1, 3}), composed), 1e-3) << "beside the processor in double";
 }
 
+// Products of rounded factors on tensor cores, inside the launches that hold fp32's.
+template <class T>
+void steps_in_bf16(T t, int64_t steps) {
+  Device device(*tessera_device_backend(), 0);
+  Plan exact = t.plan, rounded = t.plan;
+  rounded.precision = Precision::bf16;
+  optimise(exact), optimise(rounded);
+  EXPECT_EQ(fuse(rounded).size(), fuse(exact).size()) << "launches";
+  t.plan.precision = Precision::bf16;
+  const Values composed = t.run(on_device(device, {"fuse"}, steps));
+  EXPECT_NE(difference(composed, t.run(on_device(device, {"fuse", "precision"}, steps))), 0) << "in fp32";
+  for (const char* schedule : {"sequential", "random:9"}) {
+    emulation::set_schedule(emulation::parse_schedule(schedule));
+    EXPECT_EQ(difference(composed, t.run(on_device(device, {}, steps))), 0) << schedule;
+  }
+  emulation::set_schedule({});
+}
+
+TEST(Fused, AStepOfCtganInBf16HasTheBitsOfItsComposition) { steps_in_bf16(Training(1), 2); }
+TEST(Fused, AWideStepOfCtganInBf16HasTheBitsOfItsComposition) { steps_in_bf16(Training(2, 0.9, Size::wide), 1); }
+TEST(Fused, AStepOfTvaeInBf16HasTheBitsOfItsComposition) { steps_in_bf16(TvaeTraining(), 2); }
+
 TEST(Fused, AStepOfTvaeTakesFewLaunches) {
   for (const bool adult : {false, true}) {
     Plan plan = TvaeTraining(adult, adult ? 32561 : 40).plan;

@@ -8,6 +8,7 @@
 #include "kernels/fused.h"
 #include "kernels/gpu/matmul.h"
 #include "ops/op_check.h"
+#include "support/rounded_cases.h"
 
 namespace tessera::oracle {
 namespace {
@@ -108,32 +109,40 @@ class FusedOps : public OpTest {
   void TearDown() override { emulation::set_schedule({}); }
 };
 
-TEST_P(FusedOps, HaveTheBitsOfALaunchOfTheirOwn) {
-  each_case([](const Case& c) {
-    set_now(c);
-    const Grids in = draw_inputs(c, true);
-    for (const Layout& l : {Layout{}, Layout{3, 1}}) {
-      const Ran alone = run_kernel(kernels_cuda(gpu::Math::fp32), c, in, l, enqueue_alone);
-      const int64_t rows = c.reference(in)[rows_output(traits_now)].rows;
-      if (alone.out[0].empty()) continue;
-      for (const Way& s : ways_of(c, rows)) {
-        const auto* product = std::get_if<Matmul>(&c.op);
-        if (product != nullptr && s.sliced && in[0].cols == 0) continue;
-        way_now = s;
-        emulation::set_schedule(emulation::parse_schedule(l.pad > 0 ? "random:3" : "sequential"));
-        const Ran fused = run_kernel(kernels_cuda(gpu::Math::fp32), c, in, l, enqueue_fused);
-        if (!fitted) {
-          EXPECT_TRUE((product != nullptr && product->pairs > 6) || c.in.size() > 8 ||
-                      (s.cut == FusedChain::flat && l.pad > 0))
-              << "a launch can hold it";
-          continue;
-        }
-        same_bits(alone, fused,
-                  "cut " + std::to_string(s.cut) + ", units of " + std::to_string(s.run) +
-                      (s.sliced ? " rows, sliced" : " rows"));
-        EXPECT_EQ(fused.damage, "") << "cut " << s.cut;
+void has_the_bits_of_a_launch_of_its_own(const Case& c) {
+  set_now(c);
+  const Grids in = draw_inputs(c, true);
+  for (const Layout& l : {Layout{}, Layout{3, 1}}) {
+    const Ran alone = run_kernel(kernels_cuda(gpu::Math::fp32), c, in, l, enqueue_alone);
+    const int64_t rows = c.reference(in)[rows_output(traits_now)].rows;
+    if (alone.out[0].empty()) continue;
+    for (const Way& s : ways_of(c, rows)) {
+      const auto* product = std::get_if<Matmul>(&c.op);
+      if (product != nullptr && s.sliced && in[0].cols == 0) continue;
+      way_now = s;
+      emulation::set_schedule(emulation::parse_schedule(l.pad > 0 ? "random:3" : "sequential"));
+      const Ran fused = run_kernel(kernels_cuda(gpu::Math::fp32), c, in, l, enqueue_fused);
+      if (!fitted) {
+        EXPECT_TRUE((product != nullptr && product->pairs > 6) || c.in.size() > 8 ||
+                    (s.cut == FusedChain::flat && l.pad > 0))
+            << "a launch can hold it";
+        continue;
       }
+      same_bits(alone, fused,
+                "cut " + std::to_string(s.cut) + ", units of " + std::to_string(s.run) +
+                    (s.sliced ? " rows, sliced" : " rows"));
+      EXPECT_EQ(fused.damage, "") << "cut " << s.cut;
     }
+  }
+}
+
+TEST_P(FusedOps, HaveTheBitsOfALaunchOfTheirOwn) { each_case(has_the_bits_of_a_launch_of_its_own); }
+
+// On tensor cores.
+TEST(FusedProducts, OfRoundedFactorsHaveTheBitsOfALaunchOfTheirOwn) {
+  each_rounded_case(Precision::bf16, [](const Case& c, const Grids&, const Grids&) {
+    has_the_bits_of_a_launch_of_its_own(c);
+    emulation::set_schedule({});
   });
 }
 

@@ -5,6 +5,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 
 #include "emulation/device.h"
 #include "engine/device/device.h"
@@ -119,6 +121,27 @@ TEST_F(Cli, FitsAndSamplesOnTheGpu) {
   EXPECT_EQ(there.code, 0) << there.out;
   EXPECT_EQ(std::count(there.out.begin(), there.out.end(), '\n'), 26);
   EXPECT_EQ(here.out.substr(0, here.out.find('\n')), there.out.substr(0, there.out.find('\n')));
+}
+
+TEST_F(Cli, FitsAndSamplesInBf16OnTheGpu) {
+  const auto model = [&](const std::string& precision) {
+    const Ran fitted = shell("", fit("cuda") + " --precision " + precision);
+    EXPECT_EQ(fitted.code, 0) << fitted.out;
+    std::ifstream file(folder_ + "/m", std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  const std::string exact = model("fp32"), rounded = model("bf16");
+  EXPECT_EQ(model("auto").size(), exact.size());
+  EXPECT_NE(rounded, exact);
+  EXPECT_EQ(model("bf16"), rounded) << "the same bits again";
+  const std::string sample =
+      "sample " + folder_ + "/m --rows 25 --output - --quiet --seed 3 --device cuda --precision ";
+  const Ran once = shell("", sample + "bf16");
+  EXPECT_EQ(once.code, 0) << once.out;
+  EXPECT_EQ(shell("", sample + "bf16 --batch-size 7").out, once.out) << "whatever the batch";
+  const Ran refused = shell("", fit("cuda") + " --precision fp16");
+  EXPECT_EQ(refused.code, 9);
+  EXPECT_TRUE(has(refused.out, "multiplies fp32, bf16 only")) << refused.out;
 }
 
 }  // namespace

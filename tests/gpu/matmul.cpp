@@ -6,6 +6,7 @@
 #include "gpu/watched.h"
 #include "kernels/gpu/matmul.h"
 #include "ops/op_check.h"
+#include "support/rounded_cases.h"
 
 namespace tessera::oracle {
 namespace {
@@ -65,6 +66,15 @@ INSTANTIATE_TEST_SUITE_P(Each, Maths,
                          testing::Values(std::tuple{Math::tf32x3, 23, "tf32x3"}, std::tuple{Math::tf32, 10, "tf32"},
                                          std::tuple{Math::bf16, 7, "bf16"}, std::tuple{Math::fp16, 10, "fp16"}),
                          [](const auto& test) { return std::get<2>(test.param); });
+
+// The op says to what its factors are rounded; the reference multiplies what is left of them.
+TEST(GpuProducts, AreThoseOfRoundedFactors) {
+  each_rounded_case(Precision::bf16, [](const Case& c, const Grids& in, const Grids& seen) {
+    const Grids want = c.reference(seen);
+    for (const Layout& l : {Layout{}, Layout{3, 1}, Layout{5, 4, 0, 4}})
+      compare(want, run_gpu(c, in, Math::fp32, l), FLT_EPSILON, 2 * FLT_MIN, 8);
+  });
+}
 
 // k is split by K only and slices are added in order, whether they have separate blocks (few tiles) or not (many).
 TEST(GpuMatmul, ABlockOfItsOwnForEachSliceChangesNoBit) {

@@ -8,37 +8,74 @@ struct ProductStep {
   Problem problem;
   int64_t part;  // offset of the sums of slices: bytes from the start of the workspace
   bool trans_a, trans_b;
+  Precision factors;
 };
 
+// The tiles of a fused launch: fp32 on the FMA units, rounded factors on tensor cores, whose fragments have
+// 16 rows.
+struct FmaTiles {
+  static constexpr int kFewRows = 8;
+  template <bool a, bool b>
+  using Few = FmaTile<8, 128, a, b>;
+  template <bool a, bool b>
+  using Low = FmaTile<16, 64, a, b>;
+  template <bool a, bool b>
+  using Tall = FmaTile<128, 8, a, b>;
+  template <bool a, bool b>
+  using Square = FmaTile<64, 64, a, b>;
+};
+template <class Math>
+struct TensorTiles {
+  static constexpr int kFewRows = 0;
+  template <bool a, bool b>
+  using Low = TensorTile<Math, a, b, 16, 64, kThreads, 1>;
+  template <bool a, bool b>
+  using Few = Low<a, b>;
+  template <bool a, bool b>
+  using Tall = TensorTile<Math, a, b, 128, 8, kThreads, 8>;
+  template <bool a, bool b>
+  using Square = TensorTile<Math, a, b, 64, 64, kThreads, 2>;
+};
+
+// f(the tiles that multiply these factors). No other precision is given to a device.
+template <class F>
+__device__ inline void with_tiles(Precision factors, F&& f) {
+  if (factors == Precision::bf16) f(TensorTiles<HalfMath<true>>{});
+  else f(FmaTiles{});
+}
+
 // noinline: inlined into one kernel these would spill its registers.
-template <bool trans_a, bool trans_b, int down, int across>
+template <class Tile, bool trans_a, bool trans_b>
 __attribute__((noinline)) __device__ void make_rows(const Problem& p, const Rows& rows, int first, int end, int slice,
                                                     float* out, float* shared) {
-  for (int r = 0; r < rows.count; r += down)
-    for (int c = first; c < end; c += across)
-      make_tile<FmaTile<down, across, !trans_a, trans_b>, trans_a, trans_b>(p, rows, r, c, end, slice, out, shared);
+  for (int r = 0; r < rows.count; r += Tile::kRows)
+    for (int c = first; c < end; c += Tile::kCols)
+      make_tile<Tile, trans_a, trans_b>(p, rows, r, c, end, slice, out, shared);
 }
 // Rows of a product in columns [first, end): low tiles if there are few rows.
+template <class Tiles>
 __device__ inline void make_product(const ProductStep& x, const Rows& rows, int first, int end, int slice, float* out,
                                     float* shared) {
   const Problem& p = x.problem;
-  if (rows.count <= 8)
-    x.trans_b ? make_rows<false, true, 8, 128>(p, rows, first, end, slice, out, shared)
-              : make_rows<false, false, 8, 128>(p, rows, first, end, slice, out, shared);
+  if (rows.count <= Tiles::kFewRows)
+    x.trans_b
+        ? make_rows<typename Tiles::template Few<true, true>, false, true>(p, rows, first, end, slice, out, shared)
+        : make_rows<typename Tiles::template Few<true, false>, false, false>(p, rows, first, end, slice, out, shared);
   else
-    x.trans_b ? make_rows<false, true, 16, 64>(p, rows, first, end, slice, out, shared)
-              : make_rows<false, false, 16, 64>(p, rows, first, end, slice, out, shared);
+    x.trans_b
+        ? make_rows<typename Tiles::template Low<true, true>, false, true>(p, rows, first, end, slice, out, shared)
+        : make_rows<typename Tiles::template Low<true, false>, false, false>(p, rows, first, end, slice, out, shared);
 }
 
-template <bool trans_a, bool trans_b>
+template <class Tiles, bool trans_a, bool trans_b>
 __attribute__((noinline)) __device__ void make_square(const ProductStep& x, int block, float* part, float* shared) {
   const Problem& p = x.problem;
   const int across = tiles_of(p.cols, 64), tiles = across * tiles_of(p.rows, 64), tile = block % tiles,
             slice = block / tiles;
   float* out = part != nullptr ? part + static_cast<int64_t>(slice) * p.rows * p.cols : p.out;
-  make_tile<FmaTile<64, 64, !trans_a, trans_b>, trans_a, trans_b>(p, rows_between(0, p.rows), tile / across * 64,
-                                                                  tile % across * 64, p.cols,
-                                                                  part != nullptr ? slice : kAllSlices, out, shared);
+  make_tile<typename Tiles::template Square<!trans_a, trans_b>, trans_a, trans_b>(
+      p, rows_between(0, p.rows), tile / across * 64, tile % across * 64, p.cols, part != nullptr ? slice : kAllSlices,
+      out, shared);
 }
 
 template <>
@@ -48,7 +85,7 @@ struct Fused<Matmul> {
     const auto& op = *static_cast<const Matmul*>(call.op);
     packing.fits = op.pairs <= kMaxPairs;
     return {problem(call, op, 0, op.pairs < kMaxPairs ? op.pairs : kMaxPairs), packing.workspace, op.trans_a,
-            op.trans_b};
+            op.trans_b, op.factors};
   }
   static int64_t slices(const Call& call) {
     const auto& op = *static_cast<const Matmul*>(call.op);
@@ -61,34 +98,48 @@ struct Fused<Matmul> {
   }
   __device__ static void rows(const Step& x, const RowsPart& p) {
     if (p.part != FusedStep::sum)
-      return make_product(x, p.rows, 0, x.problem.cols, kAllSlices, x.problem.out, p.shared);
+      return with_tiles(x.factors, [&](auto tiles) {
+        make_product<decltype(tiles)>(x, p.rows, 0, x.problem.cols, kAllSlices, x.problem.out, p.shared);
+      });
     const float* part = reinterpret_cast<const float*>(p.workspace + x.part);
     p.each_element(x.problem.cols, [&](int r, int c) { add_slices(x.problem, part, r, c); });
   }
   __device__ static void cols(const Step& x, const ColsPart& p) {
     const Problem& all = x.problem;
     const Rows rows = rows_between(0, all.rows);
-    return x.trans_b ? make_rows<false, true, 128, 8>(all, rows, p.first, p.end, kAllSlices, all.out, p.shared)
-                     : make_rows<false, false, 128, 8>(all, rows, p.first, p.end, kAllSlices, all.out, p.shared);
+    with_tiles(x.factors, [&](auto tiles) {
+      using Tiles = decltype(tiles);
+      x.trans_b ? make_rows<typename Tiles::template Tall<true, true>, false, true>(all, rows, p.first, p.end,
+                                                                                    kAllSlices, all.out, p.shared)
+                : make_rows<typename Tiles::template Tall<true, false>, false, false>(all, rows, p.first, p.end,
+                                                                                      kAllSlices, all.out, p.shared);
+    });
   }
   __device__ static void tiles(const Step& x, const TilesPart& p) {
     float* part = p.part == FusedStep::slices ? reinterpret_cast<float*>(p.workspace + x.part) : nullptr;
-    if (x.trans_a)
-      x.trans_b ? make_square<true, true>(x, p.block, part, p.shared)
-                : make_square<true, false>(x, p.block, part, p.shared);
-    else
-      x.trans_b ? make_square<false, true>(x, p.block, part, p.shared)
-                : make_square<false, false>(x, p.block, part, p.shared);
+    with_tiles(x.factors, [&](auto tiles) {
+      using Tiles = decltype(tiles);
+      if (x.trans_a)
+        x.trans_b ? make_square<Tiles, true, true>(x, p.block, part, p.shared)
+                  : make_square<Tiles, true, false>(x, p.block, part, p.shared);
+      else
+        x.trans_b ? make_square<Tiles, false, true>(x, p.block, part, p.shared)
+                  : make_square<Tiles, false, false>(x, p.block, part, p.shared);
+    });
   }
   __device__ static void packed(const Step& x, const PackedPart& at) {
     const Problem& p = x.problem;
-    if (at.part == FusedStep::slices) {
-      float* out = reinterpret_cast<float*>(at.workspace + x.part) + static_cast<int64_t>(at.number) * p.rows * p.cols;
-      make_product(x, at.rows, 0, p.cols, at.number, out, at.shared);
-    } else {
-      make_product(x, at.rows, at.number * at.width, min(p.cols, (at.number + 1) * at.width), kAllSlices, p.out,
-                   at.shared);
-    }
+    with_tiles(x.factors, [&](auto tiles) {
+      using Tiles = decltype(tiles);
+      if (at.part == FusedStep::slices) {
+        float* out =
+            reinterpret_cast<float*>(at.workspace + x.part) + static_cast<int64_t>(at.number) * p.rows * p.cols;
+        make_product<Tiles>(x, at.rows, 0, p.cols, at.number, out, at.shared);
+      } else {
+        make_product<Tiles>(x, at.rows, at.number * at.width, min(p.cols, (at.number + 1) * at.width), kAllSlices,
+                            p.out, at.shared);
+      }
+    });
   }
 };
 

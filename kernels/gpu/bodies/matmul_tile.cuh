@@ -121,8 +121,8 @@ struct FmaTile {
 };
 
 // ---- tensor cores -------------------------------------------------------------------------------
-// 128 threads: four warps of 32 × 32, each 2 × 4 fragments of 16 × 8. A Math turns floats into fragments and multiplies
-// them; sums are fp32.
+// Warps of fragments of 16 × 8. A Math turns floats into fragments and multiplies them; sums are fp32. An element is one
+// chain over k, a fragment's depth at a time, so the tile it is in changes no bit.
 
 // tf32: 10 bits of mantissa. 3×tf32: each factor is split in two and the product of the small parts is omitted, which
 // restores fp32's accuracy.
@@ -135,18 +135,18 @@ struct Tf32Math {
     high = to_tf32(x);
     if constexpr (split) *low = to_tf32(x - __uint_as_float(high));
   }
-  template <bool along_k>
+  template <int side, bool along_k>
   __device__ static void load_a(const float* s, int i, int k, A& a) {
     const int g = lane_id() / 4, t = lane_id() % 4;
 #pragma unroll
     for (int q = 0; q < 4; ++q)
-      part(s[stage_index<64, along_k>(i + g + q % 2 * 8, k + t + q / 2 * 4)], a[0][q], &a[kParts - 1][q]);
+      part(s[stage_index<side, along_k>(i + g + q % 2 * 8, k + t + q / 2 * 4)], a[0][q], &a[kParts - 1][q]);
   }
-  template <bool along_k>
+  template <int side, bool along_k>
   __device__ static void load_b(const float* s, int j, int k, B& b) {
     const int g = lane_id() / 4, t = lane_id() % 4;
 #pragma unroll
-    for (int q = 0; q < 2; ++q) part(s[stage_index<64, along_k>(j + g, k + t + q * 4)], b[0][q], &b[kParts - 1][q]);
+    for (int q = 0; q < 2; ++q) part(s[stage_index<side, along_k>(j + g, k + t + q * 4)], b[0][q], &b[kParts - 1][q]);
   }
   __device__ static void multiply(float (&d)[4], const A& a, const B& b) {
     if constexpr (split) {  // small terms first
@@ -167,21 +167,21 @@ struct HalfMath {
     if constexpr (bfloat) return pack_bf16(low, high);
     else return pack_fp16(low, high);
   }
-  template <bool along_k>
+  template <int side, bool along_k>
   __device__ static uint32_t pair(const float* s, int i, int k) {
-    return pack(s[stage_index<64, along_k>(i, k)], s[stage_index<64, along_k>(i, k + 1)]);
+    return pack(s[stage_index<side, along_k>(i, k)], s[stage_index<side, along_k>(i, k + 1)]);
   }
-  template <bool along_k>
+  template <int side, bool along_k>
   __device__ static void load_a(const float* s, int i, int k, A& a) {
     const int g = lane_id() / 4, t = lane_id() % 4;
 #pragma unroll
-    for (int q = 0; q < 4; ++q) a[q] = pair<along_k>(s, i + g + q % 2 * 8, k + 2 * t + q / 2 * 8);
+    for (int q = 0; q < 4; ++q) a[q] = pair<side, along_k>(s, i + g + q % 2 * 8, k + 2 * t + q / 2 * 8);
   }
-  template <bool along_k>
+  template <int side, bool along_k>
   __device__ static void load_b(const float* s, int j, int k, B& b) {
     const int g = lane_id() / 4, t = lane_id() % 4;
 #pragma unroll
-    for (int q = 0; q < 2; ++q) b[q] = pair<along_k>(s, j + g, k + 2 * t + q * 8);
+    for (int q = 0; q < 2; ++q) b[q] = pair<side, along_k>(s, j + g, k + 2 * t + q * 8);
   }
   __device__ static void multiply(float (&d)[4], const A& a, const B& b) {
     if constexpr (bfloat) mma_bf16(d, a, b);
@@ -189,13 +189,18 @@ struct HalfMath {
   }
 };
 
-template <class Math, bool a_along_k, bool b_along_k>
+template <class Math, bool a_along_k, bool b_along_k, int down = 64, int across = 64, int threads = 128,
+          int warps_down = 2>
 struct TensorTile {
-  static constexpr int kThreads = 128, kRows = 64, kCols = 64, kDown = 2, kRight = 4;
+  static constexpr int kThreads = threads, kRows = down, kCols = across, kWarpsAcross = threads / 32 / warps_down;
+  static constexpr int kWarpRows = down / warps_down, kWarpCols = across / kWarpsAcross;
+  static constexpr int kDown = kWarpRows / 16, kRight = kWarpCols / 8;  // fragments of a warp
+  static_assert(kDown * 16 * warps_down == down && kRight * 8 * kWarpsAcross == across);
   float acc[kDown][kRight][4] = {};
 
-  __device__ static int warp_row() { return static_cast<int>(threadIdx.x) / 64 * 32; }
-  __device__ static int warp_col() { return static_cast<int>(threadIdx.x) / 32 % 2 * 32; }
+  __device__ static int warp() { return static_cast<int>(threadIdx.x) / 32; }
+  __device__ static int warp_row() { return warp() / kWarpsAcross * kWarpRows; }
+  __device__ static int warp_col() { return warp() % kWarpsAcross * kWarpCols; }
 
   __device__ void multiply(const float* a_stage, const float* b_stage) {
 #pragma unroll
@@ -203,9 +208,9 @@ struct TensorTile {
       typename Math::A a[kDown];
       typename Math::B b[kRight];
 #pragma unroll
-      for (int i = 0; i < kDown; ++i) Math::template load_a<a_along_k>(a_stage, warp_row() + 16 * i, k, a[i]);
+      for (int i = 0; i < kDown; ++i) Math::template load_a<down, a_along_k>(a_stage, warp_row() + 16 * i, k, a[i]);
 #pragma unroll
-      for (int j = 0; j < kRight; ++j) Math::template load_b<b_along_k>(b_stage, warp_col() + 8 * j, k, b[j]);
+      for (int j = 0; j < kRight; ++j) Math::template load_b<across, b_along_k>(b_stage, warp_col() + 8 * j, k, b[j]);
 #pragma unroll
       for (int i = 0; i < kDown; ++i)
 #pragma unroll

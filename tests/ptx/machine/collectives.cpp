@@ -1,5 +1,6 @@
 // What lanes do together: shuffles, votes, tensor cores. A mask's lanes are all there when a handler runs.
 #include <algorithm>
+#include <cmath>
 
 #include "emulation/mma.h"
 #include "emulation/warp.h"
@@ -46,6 +47,29 @@ void vote(Warp& w, const Instruction& i, Mask mask) {  // d, predicate, memberma
 
 void nothing(Warp&, const Instruction&, Mask) {}
 
+// One rounding of the exact sum, and what hardware is known to do: addends are cut off at the unit of the largest one.
+// PTX promises the precision of float and leaves the rest open.
+float rounded_once(float d, const float* products, int count) {
+  double sum = double{d};
+  for (int k = 0; k < count; ++k) sum += double{products[k]};
+  return static_cast<float>(sum);
+}
+float cut_off(float d, const float* products, int count) {
+  double largest = std::fabs(double{d}), sum = 0;
+  for (int k = 0; k < count; ++k) largest = std::max(largest, std::fabs(double{products[k]}));
+  if (largest == 0) return d;
+  const double unit = std::ldexp(1, std::ilogb(largest) - 23);
+  for (int k = -1; k < count; ++k) sum += std::trunc(double{k < 0 ? d : products[k]} / unit) * unit;
+  const float rounded = static_cast<float>(sum);
+  return std::fabs(double{rounded}) > std::fabs(sum) ? std::nextafterf(rounded, 0.0f) : rounded;
+}
+// What is not finite is so in any order.
+float at_an_end(float d, const float* products, int count) {
+  const bool finite = std::isfinite(emulation::in_order(d, products, count));
+  if (!finite || ends() == Ends::nearest) return emulation::in_order(d, products, count);
+  return ends() == Ends::high ? rounded_once(d, products, count) : cut_off(d, products, count);
+}
+
 // d = a·b + c on one warp: the fragments of tests/emulation/mma.h. Operands: four of d, four of a, two of b, four of c.
 template <emulation::Complete complete>
 void multiply(Warp& w, const Instruction& i, Mask mask) {
@@ -76,11 +100,11 @@ Handler collective(const std::string& opcode) {
       {"shfl.sync.idx.b32", shuffle<emulation::source_lane>},
       {"vote.sync.ballot.b32", vote<[](uint32_t yes, uint32_t) { return yes; }>},
       {"bar.warp.sync", nothing},
-      {"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", multiply<emulation::mma_tf32_complete>},
+      {"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", multiply<emulation::mma_tf32_complete<at_an_end>>},
       {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
-       multiply<emulation::mma_16_complete<emulation::bfloat_value>>},
+       multiply<emulation::mma_16_complete<emulation::bfloat_value, at_an_end>>},
       {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
-       multiply<emulation::mma_16_complete<emulation::half_value>>}};
+       multiply<emulation::mma_16_complete<emulation::half_value, at_an_end>>}};
   const auto at = all.find(opcode);
   return at == all.end() ? nullptr : at->second;
 }

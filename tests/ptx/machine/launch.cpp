@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <memory>
 #include <numeric>
-#include <unordered_map>
 #include <vector>
 
 #include "ptx/machine/warp.h"
@@ -16,13 +15,12 @@ namespace tessera::ptx {
 using emulation::Fault;
 using emulation::Schedule;
 
-namespace {
+// Registers are large and few launches need all of them: a module keeps its warps from launch to launch.
+struct WarpsKept {
+  std::vector<std::unique_ptr<Warp>> all;
+};
 
-// Registers are large and few launches need all of them: they are kept from launch to launch.
-std::vector<std::unique_ptr<Warp>>& warps_of(const Module& m) {
-  static auto* all = new std::unordered_map<const Module*, std::vector<std::unique_ptr<Warp>>>;
-  return (*all)[&m];
-}
+namespace {
 
 // In which order what may run in any order does.
 std::vector<size_t> order_of(size_t n, std::mt19937_64& random) {
@@ -40,7 +38,8 @@ class Block {
     for (const Array& a : launch.shared) bytes += (a.bytes + 127u) / 128 * 128;
     shared_.assign(bytes + 128, static_cast<char>(0xFF));
     char* begin = shared_.data() + (128 - reinterpret_cast<uintptr_t>(shared_.data()) % 128) % 128;
-    std::vector<std::unique_ptr<Warp>>& kept = warps_of(launch.module);
+    if (launch.module.warps == nullptr) launch.module.warps = std::make_shared<WarpsKept>();
+    std::vector<std::unique_ptr<Warp>>& kept = launch.module.warps->all;
     while (kept.size() < warps) kept.push_back(std::make_unique<Warp>(launch.module, static_cast<int>(kept.size())));
     for (size_t w = 0; w < warps; ++w) {
       warps_.push_back(kept[w].get());

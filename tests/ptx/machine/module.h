@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -10,6 +11,7 @@
 namespace tessera::ptx {
 
 class Warp;
+struct WarpsKept;
 using Mask = uint32_t;  // of a warp's lanes
 constexpr int kLanes = 32;
 constexpr Mask kAll = 0xFFFFFFFFu;
@@ -76,7 +78,8 @@ struct Module {
   std::vector<std::vector<char>> globals;  // .global arrays with their values
   std::vector<uint64_t> constants;         // 32 copies of each immediate
   uint32_t register_bytes = 0, predicates = 0, local_bytes = 0, call_bytes = 0;
-  int target = 0;  // 80 of sm_80
+  int target = 0;                            // 80 of sm_80
+  mutable std::shared_ptr<WarpsKept> warps;  // of earlier launches, with their registers (launch.cpp)
 };
 
 // Throws Unreadable.
