@@ -4,7 +4,6 @@
 
 #include <cstring>
 #include <string>
-#include <vector>
 
 #include "emulation/runtime.h"
 #include "ptx/cudart/cudart.h"
@@ -27,22 +26,20 @@ const char* const kTwoKernels =
 
 // A fat binary of one image of text, for sm_90, as nvcc lays it out.
 struct FatBinary {
-  std::vector<char> bytes;
+  std::string bytes;
   struct {
     uint32_t magic = 0x466243B1u, version = 1;
     const char* images = nullptr;
   } wrapper;
   explicit FatBinary(const std::string& text) {
-    const auto put = [&](auto x) {
-      bytes.insert(bytes.end(), reinterpret_cast<char*>(&x), reinterpret_cast<char*>(&x) + sizeof x);
-    };
+    const auto put = [&](auto x) { bytes.append(reinterpret_cast<const char*>(&x), sizeof x); };
     const uint64_t room = (text.size() + 8) / 8 * 8;
     put(uint32_t{0xBA55ED50u}), put(uint16_t{1}), put(uint16_t{16}), put(uint64_t{64 + room});
     put(uint16_t{1}), put(uint16_t{0x101}), put(uint32_t{64}), put(room), put(uint32_t{0}), put(uint32_t{0});
     put(uint32_t{0}), put(uint32_t{90});
-    while (bytes.size() < 16 + 64) bytes.push_back(0);
-    bytes.insert(bytes.end(), text.begin(), text.end());
-    bytes.resize(16 + 64 + room, 0);
+    bytes.resize(16 + 64);
+    bytes += text;
+    bytes.resize(16 + 64 + room);
     wrapper.images = bytes.data();
   }
 };

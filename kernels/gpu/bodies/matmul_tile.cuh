@@ -121,8 +121,8 @@ struct FmaTile {
 };
 
 // ---- tensor cores -------------------------------------------------------------------------------
-// Warps of fragments of 16 × 8. A Math turns floats into fragments and multiplies them; sums are fp32. An element is one
-// chain over k, a fragment's depth at a time, so the tile it is in changes no bit.
+// Warps of fragments of 16 × 8. A Math turns floats into fragments and multiplies them; sums are fp32. An element is
+// one chain over k, a fragment's depth at a time, so the tile it is in changes no bit.
 
 // tf32: 10 bits of mantissa. 3×tf32: each factor is split in two and the product of the small parts is omitted, which
 // restores fp32's accuracy.
