@@ -46,7 +46,7 @@ def main():
         expect_names(site / "reference/c.html", functions())
         expect_names(site / "reference/python.html", [f'id="tessera.{name}"' for name in exported()])
         expect_names(site / "reference/cpp.html", ["read_table", "Model", "evaluate_tables"])
-        for page in ("docs/start/tutorial.html", "search.html"):
+        for page in ("docs/start/tutorial.html", "docs/start/gallery.html", "search.html"):
             assert (site / page).is_file(), page
     return 0
 
