@@ -77,6 +77,10 @@ std::vector<int32_t> key_of_rows(const Sequences& s) {
 }  // namespace
 
 nlohmann::json leave_out_rare(Table& table, const FitOptions& options, Team& team, const Monitor& monitor) {
+  if (table.rows < options.rare_rows)
+    notice(monitor, fmt::format("The table has {}, and nothing is learned from fewer than {}: sampled rows will hardly "
+                                "have values. Add rows; --rare-categories keep learns from them as they are.",
+                                counted(table.rows, "row"), options.rare_rows));
   const std::vector<RareColumn> found = protect_rare_categories(table, options.rare_rows, options.seed, team);
   tell_regenerated(table, found, options, monitor);
   nlohmann::json out = describe(found, "", options, monitor);

@@ -91,6 +91,18 @@ TEST_F(CliRules, CanBeOffAndGiven) {
   }
 }
 
+TEST_F(CliRules, AreInASchemaFile) {
+  orders();
+  write("s.json", R"({"rules": ["total = items + extras", "items >= 10"]})");
+  const Outcome fitted = fit({"--rules", "off", "--schema", "s.json", "--rule", "items <= 80"});
+  ASSERT_EQ(fitted.code, 0) << fitted.err;
+  EXPECT_HAS(fitted.err, "total = items + extras");
+  EXPECT_HAS(fitted.err, "by rejection: items >= 10");
+  EXPECT_HAS(fitted.err, "by rejection: items <= 80");
+  write("s.json", R"({"rules": [5]})");
+  EXPECT_EQ(fit({"--schema", "s.json"}).code, 2);
+}
+
 TEST_F(CliRules, RefusesWhatItDoesNotKnow) {
   orders();
   Outcome o = fit({"--rules", "some"});

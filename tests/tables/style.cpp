@@ -80,11 +80,23 @@ TEST(Style, OddFilesAreReadWithALineOfLog) {
   const Folder folder;
   CsvOptions options;
   Team team(1);
-  for (const char* text : {",x\n0,a\n1,b\n", "a,b,\n1,x,\n2,y,\n", "sep=;\na;b\n1;2\n3;4\n"}) {
+  std::string words = "n,m\n";
+  for (int i = 0; i < 60; ++i)
+    words += (i % 9 == 4 ? "unknown" : std::to_string(i * i)) + ',' + std::to_string(i) + '\n';
+  const std::string comments = "# exported\n# by me, twice, at once\na,b\n1,2\n3,4\n";
+  for (const std::string& text : {std::string(",x\n0,a\n1,b\n"), std::string("a,b,\n1,x,\n2,y,\n"),
+                                  std::string("sep=;\na;b\n1;2\n3;4\n"), words, comments}) {
     options.path = folder.write("t.csv", text);
     csv_read(options, team, monitor);
   }
-  ASSERT_EQ(notices.size(), 3u);
+  ASSERT_EQ(notices.size(), 5u);
+  EXPECT_NE(notices[3].find("53 of 60 values are numbers: \"unknown\" is not. --missing \"unknown\""),
+            std::string::npos)
+      << notices[3];
+  EXPECT_NE(notices[4].find("begin with # are left out"), std::string::npos);
+  expect_equal(read_text(comments), read_text("a,b\n1,2\n3,4\n"));
+  EXPECT_EQ(read_text("#a,b\n1,2\n3,4\n").columns[0].name, "#a") << "a header";
+  expect_parts(error_of("# made by\r\n# x\r\na,b\r\n1,2\r\n3\r\n"), ErrorCode::data, {"t.csv:5: this row has 1 field"});
   EXPECT_NE(notices[0].find("Unnamed: 0"), std::string::npos);
   EXPECT_NE(notices[1].find("ends with a delimiter"), std::string::npos);
   EXPECT_NE(notices[2].find("sets the delimiter"), std::string::npos);

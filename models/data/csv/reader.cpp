@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -12,6 +13,7 @@
 #include "models/data/csv/style.h"
 #include "models/data/csv/survey.h"
 #include "models/data/formats/moments.h"
+#include "models/data/formats/values.h"
 #include "models/data/notice.h"
 #include "models/data/table/suggestions.h"
 #include "models/data/table/types_fill.h"
@@ -37,6 +39,26 @@ const char* skip_delimiter_line(const char* begin, const char* end, char& delimi
   if (end - begin < 6 || std::memcmp(begin, "sep=", 4) != 0 || (begin[5] != '\n' && begin[5] != '\r')) return begin;
   delimiter = begin[4];
   return begin + (end - begin > 6 && begin[5] == '\r' && begin[6] == '\n' ? 7 : 6);
+}
+
+// Lines of comment above the table begin with # and are not split as its first row is: "#id,name" is a header.
+const char* skip_comments(const char* begin, const char* end) {
+  const auto line_end = [&](const char* at) {
+    return std::find_if(at, end, [](char c) { return c == '\n' || c == '\r'; });
+  };
+  const auto next_line = [&](const char* at) {
+    at = line_end(at);
+    return at + (at < end) + (end - at > 1 && at[0] == '\r' && at[1] == '\n');
+  };
+  const char* table = begin;
+  while (table < end && *table == '#') table = next_line(table);
+  if (table == begin || table == end) return begin;
+  const char delimiter = find_delimiter(table, end);
+  const auto delimiters = [&](const char* line) { return std::count(line, line_end(line), delimiter); };
+  const auto wanted = delimiters(table);
+  for (const char* line = begin; line < table; line = next_line(line))
+    if (delimiters(line) == wanted) return begin;
+  return table;
 }
 
 // An index that pandas wrote has no name, nor has what stands behind a delimiter at the end of the header.
@@ -85,10 +107,12 @@ CsvFrame find_frame(const CsvSource& source, const CsvOptions& options, const Cs
   check_encoding(source);
   CsvFrame frame;
   const char *const text = skip_byte_order_mark(source), *const end = source.end();
-  const char* const begin = source.is_json() ? text : skip_delimiter_line(text, end, frame.delimiter);
+  const char* const named = source.is_json() ? text : skip_delimiter_line(text, end, frame.delimiter);
+  const char* const begin = source.is_json() ? named : skip_comments(named, end);
+  const int64_t lines_above = (named != text) + std::count(named, begin, '\n');
   if (source.is_json()) frame.delimiter = ',';
   else if (options.delimiter != 0) frame.delimiter = options.delimiter;
-  else if (begin == text) frame.delimiter = find_delimiter(begin, end);
+  else if (named == text) frame.delimiter = find_delimiter(begin, end);
   const bool repeated = first != nullptr && repeats_names(begin, end, frame.delimiter, first->names);
   const bool header =
       source.is_json() || options.header == CsvOptions::Header::yes ||
@@ -107,7 +131,7 @@ CsvFrame find_frame(const CsvSource& source, const CsvOptions& options, const Cs
     } while (scanner.is_blank());
   } catch (const CsvFault& fault) {
     source.check_whole();
-    fail_fault(fault, source.name(), fault.line + 1, frame);
+    fail_fault(fault, source.name(), lines_above + fault.line + 1, frame);
   }
   std::string scratch;
   for (size_t j = 0; j < scanner.count(); ++j)
@@ -115,11 +139,11 @@ CsvFrame find_frame(const CsvSource& source, const CsvOptions& options, const Cs
                                  : "column_" + std::to_string(j + 1));
   const bool unnamed_first = frame.names[0].empty(), unnamed_last = frame.names.back().empty();
   if (header) name_unnamed(frame.names);
-  if (header) check_names(source.name(), scanner.line() + 1, frame.names);
+  if (header) check_names(source.name(), lines_above + scanner.line() + 1, frame.names);
   if (first == nullptr) {
     CsvStyle style = find_style(begin, end, frame.delimiter, header, frame.names);
     style.byte_order_mark = text != source.begin();
-    style.delimiter_line = begin != text;
+    style.delimiter_line = named != text;
     style.unnamed_first = header && unnamed_first;
     style.json = source.is_json();
     frame.style = style.text();
@@ -132,7 +156,8 @@ CsvFrame find_frame(const CsvSource& source, const CsvOptions& options, const Cs
                     std::to_string(first->names.size()) +
                     " there).\n  Files that are read together need the same columns in the same order.");
   frame.data = header ? scanner.position() : row;
-  frame.first_line = (header ? scanner.lines() : scanner.line()) + 1 + (begin != text);
+  frame.first_line = (header ? scanner.lines() : scanner.line()) + 1 + lines_above;
+  frame.comments = named != begin;
   return frame;
 }
 
@@ -354,13 +379,47 @@ void order_like(Table& table, const Table& like) {
   table.columns = std::move(ordered);
 }
 
+// A few words among numbers make a column of text: "unknown", "#DIV/0!", the "Total" of a last line.
+void report_words_among_numbers(const Column& c, const std::function<void(const std::string&)>& said) {
+  constexpr size_t kMostWords = 10, kFewestNumbers = 10, kShown = 3;
+  const auto is_number = [&](size_t v) {
+    double value;
+    return read_number(c.values[v], NumberStyle::point, value) == Reading::ok ||
+           read_number(c.values[v], NumberStyle::comma, value) == Reading::ok;
+  };
+  std::vector<size_t> words;
+  for (size_t v = 0; v < c.values.size() && words.size() <= kMostWords; ++v)
+    if (!is_number(v)) words.push_back(v);
+  if (words.empty() || words.size() > kMostWords || c.values.size() - words.size() < kFewestNumbers) return;
+  int64_t rows = 0, in_words = 0;
+  for (const int32_t code : c.codes) {
+    rows += code >= 0;
+    in_words += code >= 0 && std::binary_search(words.begin(), words.end(), static_cast<size_t>(code));
+  }
+  if (5 * in_words > rows) return;
+  std::string list, option;
+  for (size_t k = 0; k < words.size(); ++k) {
+    const std::string& word = c.values[words[k]];
+    if (k < kShown) list += (k > 0 ? ", \"" : "\"") + word + '"';
+    option += (k > 0 ? "," : "") + word;
+  }
+  if (words.size() > kShown) list += " and " + std::to_string(words.size() - kShown) + " more";
+  said("column \"" + c.name + "\" is read as text, although " + grouped(rows - in_words) + " of " + grouped(rows) +
+       " values are numbers: " + list + (words.size() == 1 ? " is not" : " are not") + ". --missing \"" + option +
+       "\" reads " + (words.size() == 1 ? "it" : "them") + " as missing, and the column as numbers");
+}
+
 // What of the file was not as a table is usually written, and how it was read.
-void report_oddities(const CsvFrame& frame, Table& table, const std::string& source, const Monitor& monitor) {
+void report_oddities(const CsvFrame& frame, const std::vector<ColumnPlan>& plans, Table& table,
+                     const std::string& source, const Monitor& monitor) {
   const auto said = [&](const std::string& line) { notice(monitor, source + ": " + line + "."); };
   const CsvStyle style = CsvStyle::parse(frame.style);
   if (style.delimiter_line) said(std::string("the first line sets the delimiter: \"") + frame.delimiter + "\"");
   if (style.unnamed_first)
     said("the first column has no name, as the index that pandas writes: read as \"" + frame.names[0] + "\"");
+  if (frame.comments) said("the lines above the table that begin with # are left out");
+  for (size_t j = 0; j < plans.size(); ++j)
+    if (!plans[j].forced && !is_numeric(table.columns[j].type)) report_words_among_numbers(table.columns[j], said);
   if (!frame.unnamed_last || table.columns.size() < 2) return;
   const auto at = std::find_if(table.columns.begin(), table.columns.end(),
                                [&](const Column& c) { return c.name == frame.names.back(); });
@@ -427,7 +486,7 @@ Table csv_read(const CsvOptions& options, Team& team, const Monitor& monitor) {
   for (const auto& [column, least] : options.least_rows)
     for (Column& c : table.columns)
       if (c.name == column) c.least_rows = least;
-  report_oddities(frame, table, file, monitor);
+  report_oddities(frame, plans, table, file, monitor);
   if (options.like != nullptr) order_like(table, *options.like);
   const auto columns = static_cast<double>(table.columns.size());
   monitor.report({"types", columns, columns, "columns", type_counts(table), true});

@@ -19,6 +19,7 @@ struct CsvFrame {  // known before the rows are read
   int64_t first_line = 1;      // and on which line
   std::string style;           // of the file: CsvStyle::text()
   bool unnamed_last = false;   // the header ends with a delimiter
+  bool comments = false;       // lines above the table were left out
 };
 
 struct CsvChunk {  // whole rows

@@ -29,9 +29,11 @@ class SchemaReader {
     bytes << file.rdbuf();
     const Json json = Json::parse(bytes.str(), nullptr, false);
     if (json.is_discarded()) fail("it is not JSON.", "Check its commas, quotes and brackets.");
-    check_keys(json, "the file", {"$schema", "columns", "missing"});
+    check_keys(json, "the file", {"$schema", "columns", "missing", "rules"});
     if (json.contains("missing"))
       for (const Json& word : list(json, "missing")) options_.missing.push_back(text(word, "\"missing\""));
+    if (json.contains("rules"))  // of fit, which reads them itself
+      for (const Json& rule : list(json, "rules")) text(rule, "\"rules\"");
     if (!json.contains("columns")) return;
     std::set<std::string> seen;
     for (const Json& column : list(json, "columns")) read_column(column, seen);
