@@ -106,7 +106,7 @@ TEST_F(BadInput, OptionsAreJudgedBeforeTheTableIsRead) {
   fit(2, "name=value", {"--types", "age"});
   fit(2, "name of a file", {"--log", "-"});
   fit(4, "mkdir -p", {"--log", "no/losses.csv"});
-  refused(2, {"--model and --log"}, {"fit", "nowhere.csv", "--model", "-"});
+  refused(2, {"--model, --log and --report"}, {"fit", "nowhere.csv", "--model", "-"});
   refused(2, {"needs a name"}, {"fit", "nowhere.csv", "--model", ""});
   refused(2, {"--passes-off", "nothing"}, {"plan", "nowhere.csv", "--passes-off", "nothing"});
 }
