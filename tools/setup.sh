@@ -23,9 +23,9 @@ venvs() {
 
 command -v dpkg-query > /dev/null || { echo "setup: this is not a Debian system; install the counterparts of: ${packages[*]}" >&2; exit 0; }
 
-# libFuzzer, without which tools/fuzz.sh says so and CI goes on.
+# libFuzzer and clang-tidy, without which tools/fuzz.sh and tests/tidy.sh say so and CI goes on.
 optional=()
-[[ ${CI:-} == true ]] && optional=(clang libclang-rt-dev)
+[[ ${CI:-} == true ]] && optional=(clang libclang-rt-dev clang-tidy)
 
 is_there() { [[ $(dpkg-query -W -f='${db:Status-Status}' "$1" 2> /dev/null) == installed ]]; }
 missing=()

@@ -23,8 +23,10 @@ class ThreadWorld : public std::enable_shared_from_this<ThreadWorld> {
     int64_t bytes = 0;
     bool there = false, copied = false;  // copied: the receiver is reading it
   };
-  explicit ThreadWorld(int size) : size_(size), messages_(static_cast<size_t>(size * size)) {}
-  Message& message(int from, int to) { return messages_[static_cast<size_t>(from * size_ + to)]; }
+  explicit ThreadWorld(int size) : size_(size), messages_(static_cast<size_t>(size) * static_cast<size_t>(size)) {}
+  Message& message(int from, int to) {
+    return messages_[static_cast<size_t>(from) * static_cast<size_t>(size_) + static_cast<size_t>(to)];
+  }
 
   const int size_;
   std::mutex mutex_;

@@ -138,7 +138,7 @@ bool serves(const MethodSpec& method, const tessera_fit_options& o) {
 
 // Without a name, the first method that has every option given; if none has, the first that has the first of them.
 std::string method_of(const tessera_fit_options& o, const std::vector<GivenOption>& given) {
-  if (const std::string name = text_or(o.method, ""); !name.empty()) return name;
+  if (std::string name = text_or(o.method, ""); !name.empty()) return name;
   const MethodSpec* nearest = nullptr;
   for (const MethodSpec* m : methods()) {
     if (!serves(*m, o)) continue;

@@ -168,7 +168,7 @@ void write_duration(double seconds, const std::string& format, int decimals, std
     if (format[i] == 'D') out += std::to_string(whole / 86400);
     else if (format[i] == 'H') write_padded(hours, bare ? 1 : 2, out);
     else if (format[i] == 'M') write_padded(whole / 60 % 60, 2, out);
-    else write_seconds(held - static_cast<double>(whole / 60 * 60), digits, 2, out);
+    else write_seconds(held - static_cast<double>(whole - whole % 60), digits, 2, out);
   }
 }
 

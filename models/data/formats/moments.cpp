@@ -344,7 +344,7 @@ bool read_datetime(std::string_view text, const std::string& format, double& sec
 
 std::string_view offset_of(const std::string& format, int& minutes) {
   minutes = 0;
-  const size_t clock = format.rfind("%");
+  const size_t clock = format.rfind('%');
   if (clock == std::string::npos || format.find("%M") == std::string::npos) return {};
   size_t at = clock + 2;
   const std::string_view tail = std::string_view(format).substr(std::min(at, format.size()));
