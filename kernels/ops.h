@@ -91,7 +91,7 @@ struct Matmul {
   bool trans_a, trans_b;
   int pairs;
   bool addend;
-  int64_t cut = 0;  // > 0: the depth is summed in slices of this length where a backend cuts it (kernels/split_k.h)
+  int64_t cut = 0;  // > 0: the depth is summed in slices of so many, where a backend cuts it (kernels/split_k.h)
   Precision factors = Precision::fp32;
   bool operator==(const Matmul&) const = default;
 };

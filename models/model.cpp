@@ -263,6 +263,8 @@ Model Model::calibrated(const Table& table, const FitOptions& options, Team& tea
   return model;
 }
 
+std::shared_ptr<const RowModel> Model::shared_rows() const { return state_; }
+
 std::unique_ptr<RowStream> Model::sample(int64_t offset, int64_t count, const SampleOptions& options, Team& team,
                                          const Monitor& monitor) const {
   if (state_->sequences)

@@ -13,6 +13,8 @@
 
 namespace tessera {
 
+struct RowModel;  // models/sampling/row_model.h
+
 void apply_preset(FitOptions& options);  // Error(usage) for an unknown preset or method
 
 class Model {
@@ -45,6 +47,9 @@ class Model {
   // The stream keeps what it needs of the model alive; team and monitor must outlive it.
   std::unique_ptr<RowStream> sample(int64_t offset, int64_t count, const SampleOptions& options, Team& team,
                                     const Monitor& monitor) const;
+
+  // The model of rows, for what reads it directly; not of a model of sequences.
+  std::shared_ptr<const RowModel> shared_rows() const;
 
   struct State;  // models/model_state.h
   const State& state() const { return *state_; }

@@ -80,7 +80,7 @@ struct Tiles {
 
 struct Traits {
   Follows rows, cols, elements;
-  int in_place = 0;  // how many of the first outputs are the first inputs, changed
+  int in_place = 0;  // the first so many outputs are the first inputs, changed
   Move move{};
   Zero zero{};
   OperandSet gathers{};     // inputs read only where other inputs say: of these no more is read than comes out

@@ -28,6 +28,7 @@
 #include "tessera/tessera_base.h"
 #include "tessera/tessera_context.h"
 #include "tessera/tessera_fit.h"
+#include "tessera/tessera_given.h"
 #include "tessera/tessera_model.h"
 #include "tessera/tessera_report.h"
 #include "tessera/tessera_sample.h"

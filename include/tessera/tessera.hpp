@@ -305,6 +305,38 @@ class Model {
     check(tessera_sample(context.get(), handle_, offset, count, &o, rows.get()));
     return rows;
   }
+  // Rows of which cells are given (tessera_given.h): a file of them, equal shares of a column's values, or a file of
+  // counts; and the rows that have them.
+  Rows open_given(const Context& context, const std::string& path, const tessera_csv_options& options = {}) const {
+    const auto o = detail::sized(options);
+    Rows given;
+    check(tessera_given_open(context.get(), handle_, path.c_str(), &o, given.get()));
+    return given;
+  }
+  Rows balanced(const Context& context, const std::string& column, int64_t count) const {
+    Rows given;
+    check(tessera_given_balanced(context.get(), handle_, column.c_str(), count, given.get()));
+    return given;
+  }
+  Rows counts(const Context& context, const std::string& path, const tessera_csv_options& options = {}) const {
+    const auto o = detail::sized(options);
+    Rows given;
+    check(tessera_given_counts(context.get(), handle_, path.c_str(), &o, given.get()));
+    return given;
+  }
+  Rows sample_given(const Context& context, Rows given, const tessera_given_options& options = {}) const {
+    const auto o = detail::sized(options);
+    Rows rows;
+    check(tessera_sample_given(context.get(), handle_, given.get(), &o, rows.get()));
+    return rows;
+  }
+  void impute(const Context& context, const std::string& path, const std::string& output,
+              const tessera_csv_options& csv = {}, bool overwrite = false,
+              const tessera_given_options& options = {}) const {
+    const auto c = detail::sized(csv);
+    const auto o = detail::sized(options);
+    check(tessera_impute(context.get(), handle_, path.c_str(), output.c_str(), &c, overwrite, &o));
+  }
   tessera_model* get() const noexcept { return handle_; }
 
  private:

@@ -15,6 +15,11 @@ int ShownColumns::source(int column) const {
   return -1;
 }
 
+bool ShownColumns::shows_itself(int learnt) const {
+  const std::string& name = learnt_.columns[static_cast<size_t>(learnt)].name;
+  return model_.rules.shown(name) == std::vector{name};
+}
+
 Table ShownColumns::first_levels(int64_t rows) const {
   const RowLayout& layout = model_.encoder.layout();
   // memory that pointers may be offset into, also without rows

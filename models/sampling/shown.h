@@ -15,6 +15,8 @@ class ShownColumns {
   // Whether a column of the model decides a column of the table alone; the one that does, −1: none.
   bool decides(int learnt, int column) const;
   int source(int column) const;
+  // Whether a column of the model is a column of the table as it is.
+  bool shows_itself(int learnt) const;
 
   // Rows of the model with the first level of every column.
   Table first_levels(int64_t rows) const;

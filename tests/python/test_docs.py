@@ -27,29 +27,13 @@ def load_tests(_loader, tests, _pattern):
     return tests
 
 
-def people(rows, after):
-    """Lines with the columns of Adult, as its files write them."""
-    lines = []
-    for i in range(rows):
-        degree, years = (("Masters", 14), ("HS-grad", 9), ("Bachelors", 13))[i * i % 7 % 3]
-        work = ("Private", "State-gov", "?")[i * 5 % 11 % 3]
-        income = "<=50K" if (i * 13 + years) % 5 else ">50K"
-        lines.append(
-            f"{20 + i * 7 % 53}, {work}, {10_000 + i * 7919 % 90_000}, {degree}, {years}, Never-married, Sales, Wife, "
-            f"White, {('Male', 'Female')[i * 3 % 5 % 2]}, {i % 9 * 500}, 0, {30 + i * 11 % 31}, Cuba, {income}{after}\n"
-        )
-    return "".join(lines)
-
-
 class Pages(unittest.TestCase):
-    def run_blocks(self, blocks, page, files=None):
+    def run_blocks(self, blocks, page):
         self.assertTrue(blocks)
         before = os.getcwd()
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
             os.chdir(folder)
             try:
-                for name, text in (files or {}).items():
-                    pathlib.Path(name).write_text(text, encoding="utf-8")
                 names = {"__name__": "page"}
                 for block in blocks:
                     exec(compile(block, page, "exec"), names)
@@ -59,11 +43,6 @@ class Pages(unittest.TestCase):
     def test_the_page_runs_as_it_stands(self):
         text = (ROOT / "docs/python.md").read_text(encoding="utf-8")
         self.run_blocks(re.findall(r"```python\n(.*?)```", text, re.DOTALL), "docs/python.md")
-
-    def test_the_tutorial_runs_on_a_table_of_its_columns(self):
-        text = (ROOT / "docs/start/tutorial.md").read_text(encoding="utf-8")
-        files = {"adult.data": people(700, ""), "adult.test": "|1x3 Cross validator\n" + people(300, ".")}
-        self.run_blocks(re.findall(r"```python\n(.*?)```", text, re.DOTALL), "docs/start/tutorial.md", files)
 
     def test_the_notebook_runs_as_it_stands(self):
         notebook = json.loads((ROOT / "examples/python/people.ipynb").read_text(encoding="utf-8"))

@@ -1,6 +1,7 @@
 // tessera sample data.tessera --rows 1000 --output synthetic.csv
 #include <fmt/format.h>
 
+#include <CLI/Error.hpp>
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
 #include <charconv>
@@ -8,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "sample/given.h"
 #include "terminal/text.h"
 #include "whole_number.h"
 
@@ -21,6 +23,7 @@ struct Arguments {
   double min_yield = 0;
   bool force = false;
   uint64_t memory_limit = 0;
+  GivenArguments given;
 };
 
 // "2/8": the third of eight parts; of the processes of a launcher each makes its own.
@@ -55,6 +58,30 @@ void take_part(Arguments& a, const Place& place) {
   a.output =
       (whole.parent_path() / fmt::format("{}-{:05}{}", whole.stem().string(), place.rank, whole.extension().string()))
           .string();
+}
+
+// Given cells have forms of their own for what is in the way of these.
+void run_given(const SharedOptions& shared, const Arguments& a, const CLI::App& command, const Place& launched) {
+  if (launched.ranks > 1)
+    throw tessera::Error(TESSERA_E_USAGE, "Given cells are completed by one process.\n  Run it without a launcher.");
+  if (a.given.forms() > 1)
+    throw tessera::Error(TESSERA_E_USAGE,
+                         "--given, --impute, --balance and --counts exclude each other.\n  Use one of them.");
+  for (const char* option : {"--where", "--offset", "--part", "--calibrate", "--min-yield"})
+    if (command.count(option) > 0)
+      throw tessera::Error(TESSERA_E_USAGE,
+                           fmt::format("{} does not go with --given, --impute, --balance and --counts.\n  Omit it; "
+                                       "conditions of equality can be given as cells.",
+                                       option));
+  if ((command.count("--rows") > 0) == a.given.balance.empty())
+    throw tessera::Error(TESSERA_E_USAGE, a.given.balance.empty()
+                                              ? "--rows: the file says how many rows there are.\n  Omit the option."
+                                              : "--rows is required: how many rows --balance shares out.");
+  SharedOptions own = shared;
+  own.memory_limit = a.memory_limit;
+  sample_given(own, a.given,
+               {a.model, a.output, a.format, a.precision, a.rows, a.seed, a.batch_size, a.max_tries,
+                parse_delimiter(a.delimiter), a.force});
 }
 
 void run(const SharedOptions& given, Arguments a, const Place& launched) {
@@ -126,7 +153,7 @@ void add_sample(Program& program) {
   const auto natural = whole_number(0);
   const auto positive = whole_number(1, INT32_MAX);
   command->add_option("model", a->model, "Model file written by tessera fit")->required();
-  command->add_option("--rows", a->rows, "Number of rows, or sequences")->required()->check(natural);
+  command->add_option("--rows", a->rows, "Number of rows, or sequences")->check(natural);
   command->add_option("--output", a->output, "CSV, .parquet or .arrow file, or - for CSV on standard output")
       ->required();
   command->add_flag("--force", a->force, "Replace an existing output");
@@ -177,5 +204,12 @@ void add_sample(Program& program) {
           "like-input: delimiter, quotes, line ends, numbers and dates as in the table that was fitted; plain: "
           "as programs read them (default: like-input)")
       ->check(CLI::IsMember({"like-input", "plain"}));
-  command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a, program.place); }; });
+  a->given.add_to(*command);
+  command->callback([&program, command, a] {
+    if (!a->given.any() && command->count("--rows") == 0) throw CLI::RequiredError("--rows");
+    program.run = [&program, command, a] {
+      if (a->given.any()) run_given(program.shared, *a, *command, program.place);
+      else run(program.shared, *a, program.place);
+    };
+  });
 }

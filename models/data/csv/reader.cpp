@@ -161,20 +161,21 @@ CsvFrame find_frame(const CsvSource& source, const CsvOptions& options, const Cs
   return frame;
 }
 
-void check_columns_alike(const CsvFrame& frame, const Table& like, bool more, const std::string& file) {
+void check_columns_alike(const CsvFrame& frame, const CsvOptions& options, const std::string& file) {
+  const Table& like = *options.like;
   const auto in_file = [&](const std::string& n) {
     return std::find(frame.names.begin(), frame.names.end(), n) != frame.names.end();
   };
   std::vector<std::string> wanted;
   for (const Column& c : like.columns) wanted.push_back(c.name);
   for (const std::string& n : wanted)
-    if (!in_file(n))
+    if (!options.fewer_columns && !in_file(n))
       throw Error(ErrorCode::data,
                   file + ": column \"" + n +
                       "\" is missing: the other table has it. Nearest in this file: " + nearest_names(n, frame.names) +
                       ".\n  Both tables need the same columns; their order does not matter.");
   for (const std::string& n : frame.names)
-    if (like.find(n) == nullptr && !more)
+    if (!options.more_columns && like.find(n) == nullptr)
       throw Error(ErrorCode::data, file + ": column \"" + n + "\" is not in the other table. Nearest in the other: " +
                                        nearest_names(n, wanted) +
                                        ".\n  Both tables need the same columns; their order does not matter.");
@@ -459,8 +460,7 @@ Table csv_read(const CsvOptions& options, Team& team, const Monitor& monitor) {
     bytes += static_cast<double>(part.source->end() - part.source->begin());
     part.frame = find_frame(*part.source, options, k == 0 ? nullptr : &parts[0].frame);
     if (k == 0) {
-      if (options.like != nullptr)
-        check_columns_alike(part.frame, *options.like, options.more_columns, part.source->name());
+      if (options.like != nullptr) check_columns_alike(part.frame, options, part.source->name());
       wished = wished_types(part.frame, options);
     }
     part.survey = survey_csv(*part.source, part.frame, missing, team, monitor);

@@ -28,6 +28,7 @@ struct CsvOptions {
   const Table* like = nullptr;
   // the file may have others: they come first, with the detected types
   bool more_columns = false;
+  bool fewer_columns = false;  // the file may lack some of them
 };
 
 // Reads the whole file. The text is parsed in two passes, in pieces of 1 MiB split at row boundaries; the table is the

@@ -14,13 +14,8 @@
 #include "models/data/table/number_writer.h"
 
 namespace tessera {
-namespace {
 
-constexpr size_t kBuffer = size_t{1} << 18;
-constexpr int64_t kReportEvery = int64_t{1} << 16;
-
-// Quoted if a reader would otherwise misread it: delimiter, quote, line end, spaces at the ends, or empty.
-void append_field(std::string_view text, char delimiter, std::string& out, bool always = false) {
+void append_field(std::string_view text, char delimiter, std::string& out, bool always) {
   bool quote = always || text.empty() || text.front() == ' ' || text.back() == ' ' || text.front() == '\t' ||
                text.back() == '\t';
   for (const char c : text) quote |= c == delimiter || c == '"' || c == '\n' || c == '\r';
@@ -35,6 +30,11 @@ void append_field(std::string_view text, char delimiter, std::string& out, bool 
   }
   out += '"';
 }
+
+namespace {
+
+constexpr size_t kBuffer = size_t{1} << 18;
+constexpr int64_t kReportEvery = int64_t{1} << 16;
 
 // Short texts are copied as a block of fixed size: a copy of 32 bytes is cheaper than one of unknown length.
 constexpr size_t kSlot = 32;

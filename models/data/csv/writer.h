@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "engine/run/monitor.h"
 #include "engine/storage/compression.h"
@@ -39,5 +40,9 @@ void make_plain(Column& column);
 // Throws Error(io): the file exists and overwrite is off, directory, permission, full disk, closed pipe · the stream's
 // own error.
 CsvWritten csv_write(ArrowArrayStream* stream, const CsvWriteOptions& options, const Monitor& monitor);
+
+// Appends a field: in quotes if a reader would otherwise misread it (delimiter, quote, line end, spaces at the ends, or
+// empty), or `always`.
+void append_field(std::string_view text, char delimiter, std::string& out, bool always = false);
 
 }  // namespace tessera

@@ -1,0 +1,79 @@
+/* Rows of which cells are given (docs/methods/given.md). Part of tessera.h, which says what holds for all. */
+#ifndef TESSERA_TESSERA_GIVEN_H_
+#define TESSERA_TESSERA_GIVEN_H_
+
+#include "tessera/tessera_sample.h"
+#include "tessera/tessera_table.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Given cells --------------------------------------------------------------------------------- */
+
+typedef struct tessera_given_report {
+  size_t struct_size;
+  int64_t rows;       /* given out so far */
+  int64_t candidates; /* made for them */
+  int64_t resampled;  /* rows whose candidates did not all weigh the same: one of them was taken by its weight */
+  double effective;   /* effective candidates of such a row, mean: (sum w)^2 / sum w^2 */
+  int64_t few;        /* of them, rows with fewer than 4 effective candidates: their law is approximate */
+  int nearest;        /* 1: the method cannot weigh candidates, and the nearest of 256 was taken (CTGAN) */
+} tessera_given_report;
+
+typedef struct tessera_given_options {
+  size_t struct_size;
+  uint64_t seed;
+  int32_t batch_size;     /* candidates made at a time; 0: chosen. Never changes a row */
+  int32_t max_candidates; /* of a row; 0: 1024 */
+  /* 1: the rows are real ones to be completed. A value that the model has not seen is kept, not an error, and a drawn
+   * cell is never missing but where a rule of the table says so */
+  int completes;
+  const char* file;      /* NULL, or the CSV file the given rows are from: messages name it and the line */
+  const char* precision; /* as in tessera_sample_options. NULL: "fp32" */
+  /* may be NULL; its struct_size is set by the caller. Updated with every batch; lives until the stream is released */
+  tessera_given_report* report;
+} tessera_given_options;
+
+/* Reads a file of given cells as the model's columns: any of them, in any order; empty cells are to be drawn.
+ *   options  as for tessera_table_open(); may be NULL.
+ * Errors: IO; DATA, with file and line; USAGE. */
+TESSERA_API tessera_status tessera_given_open(const tessera_context* context, const tessera_model* model,
+                                              const char* path, const tessera_csv_options* options,
+                                              struct ArrowArrayStream* given);
+
+/* Given rows for equal shares of the values of a column: row i of `count` has value i mod n of its n values; what is
+ * missing is none of them. Errors: CONDITION for an unknown column, or one without a list of values; USAGE. */
+TESSERA_API tessera_status tessera_given_balanced(const tessera_context* context, const tessera_model* model,
+                                                  const char* column, int64_t count, struct ArrowArrayStream* given);
+
+/* Given rows from a file of conditions: columns of the model, and one further column that holds whole numbers: how many
+ * rows there are to be of each condition. Errors: as tessera_given_open(). */
+TESSERA_API tessera_status tessera_given_counts(const tessera_context* context, const tessera_model* model,
+                                                const char* path, const tessera_csv_options* options,
+                                                struct ArrowArrayStream* given);
+
+/* Draws the missing cells of given rows from the model's law under the others.
+ *   given  consumed: columns of the model, any of them. Row i of the result has the given cells of row i and depends on
+ *          (model, seed, these cells, i) only: not on batches or threads.
+ *   rows   receives a stream of all columns, as tessera_sample() does. Every row keeps the rules of the table.
+ * Errors: USAGE, also for a model of sequences and a column that the model does not have; DATA for a value that the
+ * model has not seen or beyond its range, with its place. The stream fails with TESSERA_E_CONDITION's message at a row
+ * of which no candidate keeps the rules. */
+TESSERA_API tessera_status tessera_sample_given(const tessera_context* context, const tessera_model* model,
+                                                struct ArrowArrayStream* given, const tessera_given_options* options,
+                                                struct ArrowArrayStream* rows);
+
+/* Fills the missing cells of a CSV file with a header; every other byte of it is copied as it is. Columns that the
+ * model does not have stay as they are. options->completes is taken as 1, options->file as `path`.
+ *   csv   how the file is read; NULL: detected. overwrite 0: an existing output is TESSERA_E_IO.
+ * Errors: as tessera_given_open() and tessera_sample_given(), with the output untouched. */
+TESSERA_API tessera_status tessera_impute(const tessera_context* context, const tessera_model* model, const char* path,
+                                          const char* output, const tessera_csv_options* csv, int overwrite,
+                                          const tessera_given_options* options);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,172 @@
+// Rows of which cells are given, and files completed (include/tessera/tessera_given.h).
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "engine/run/precision.h"
+#include "models/api/model.h"
+#include "models/api/rows.h"
+#include "models/api/support/context.h"
+#include "models/api/support/handles.h"
+#include "models/api/support/lists.h"
+#include "models/data/arrow/export.h"
+#include "models/data/arrow/import.h"
+#include "models/data/csv/reader.h"
+#include "models/data/files/table_file.h"
+#include "models/data/text_endings.h"
+#include "models/model_state.h"
+#include "models/sampling/given/impute.h"
+#include "models/sampling/given/targets.h"
+
+using namespace tessera;
+using namespace tessera::api;
+
+namespace {
+
+constexpr int kMostCandidates = 1 << 20, kMostBatch = 1 << 24;
+
+std::shared_ptr<const RowModel> rows_of(const Model& model) {
+  if (model.state().sequences != nullptr)
+    throw Error(ErrorCode::usage, "Given cells are for models of rows; this is one of sequences.");
+  return model.shared_rows();
+}
+
+CsvOptions csv_options(const tessera_csv_options* options, const char* path) {
+  const tessera_csv_options o = read_options(options);
+  CsvOptions csv;
+  csv.path = path;
+  csv.delimiter = o.delimiter;
+  csv.header = o.header == TESSERA_HEADER_NO ? CsvOptions::Header::no : CsvOptions::Header::yes;
+  csv.missing = split_list(text_or(o.missing, ""));
+  csv.types = split_pairs(text_or(o.types, ""), "--types");
+  return csv;
+}
+
+GivenOptions given_options(const tessera_given_options& o, api::Call& call) {
+  GivenOptions out;
+  out.seed = o.seed;
+  if (o.batch_size < 0 || o.batch_size > kMostBatch)
+    throw Error(ErrorCode::usage,
+                fmt::format("--batch-size {}: it must be 0 (chosen) to {}.", o.batch_size, kMostBatch));
+  if (o.max_candidates < 0 || o.max_candidates > kMostCandidates)
+    throw Error(ErrorCode::usage,
+                fmt::format("max_candidates {}: it must be 0 (1,024) to {}.", o.max_candidates, kMostCandidates));
+  out.batch = o.batch_size;
+  if (o.max_candidates > 0) out.most_candidates = o.max_candidates;
+  out.completes = o.completes != 0;
+  if (const std::string precision = text_or(o.precision, ""); !precision.empty()) out.precision = precision;
+  check_precision(out.precision);
+  out.device = call.device(out.precision);
+  return out;
+}
+
+void put_report(tessera_given_report* to, const GivenReport& r) {
+  if (to == nullptr) return;
+  const size_t size = to->struct_size;
+  *to = {size, r.rows, r.candidates, r.resampled, r.effective, r.few, r.nearest ? 1 : 0};
+}
+
+// The model's types for the columns that a stream names.
+GivenTypes types_in(ArrowArrayStream* stream, const Table& model) {
+  GivenTypes types;
+  ArrowSchema schema{};
+  if (stream->get_schema(stream, &schema) != 0) return types;  // table_import() says why
+  for (int64_t i = 0; i < schema.n_children; ++i) {
+    const Column* known = schema.children[i]->name == nullptr ? nullptr : model.find(schema.children[i]->name);
+    if (known != nullptr && known->type != ColumnType::constant) types.emplace_back(known->name, known->type);
+  }
+  schema.release(&schema);
+  return types;
+}
+
+// The objects that a stream of completed rows keeps alive.
+struct Completing {
+  Completing(const tessera_context* context, const Model& model, ArrowArrayStream* rows, const tessera_given_options& o)
+      : call(context), report(o.report) {
+    const std::shared_ptr<const RowModel> source = rows_of(model);
+    Table given = table_import(rows, call.team(), call.monitor(), types_in(rows, source->schema()));
+    GivenOptions options = given_options(o, call);
+    if (const std::string file = text_or(o.file, ""); !file.empty())
+      options.place = place_in(file, given.dialect, given.rows);
+    stream = open_given(source, std::move(given), options, call.team(), call.monitor());
+  }
+  bool next(Table& batch) {
+    const bool more = stream->next(batch);
+    put_report(report, stream->report());
+    return more;
+  }
+
+  api::Call call;
+  tessera_given_report* report;
+  std::unique_ptr<GivenStream> stream;
+};
+
+}  // namespace
+
+tessera_status tessera_given_open(const tessera_context* context, const tessera_model* model, const char* path,
+                                  const tessera_csv_options* options, ArrowArrayStream* given) {
+  return guarded([&] {
+    auto& out = required(given, "given");
+    const Model& source = live(model, "model").model;
+    const CsvOptions csv = csv_options(options, &required(path, "path"));
+    api::Call call(context);  // tessera::Call is an op of a program
+    table_export(read_given(*rows_of(source), csv, false, call.team(), call.monitor()), &out);
+  });
+}
+
+tessera_status tessera_given_balanced(const tessera_context* context, const tessera_model* model, const char* column,
+                                      int64_t count, ArrowArrayStream* given) {
+  return guarded([&] {
+    auto& out = required(given, "given");
+    const Model& source = live(model, "model").model;
+    (void)state_of(context);
+    if (count < 0) throw Error(ErrorCode::usage, fmt::format("--rows {}: it must not be negative.", count));
+    table_export(balanced_rows(*rows_of(source), &required(column, "column"), count), &out);
+  });
+}
+
+tessera_status tessera_given_counts(const tessera_context* context, const tessera_model* model, const char* path,
+                                    const tessera_csv_options* options, ArrowArrayStream* given) {
+  return guarded([&] {
+    auto& out = required(given, "given");
+    const Model& source = live(model, "model").model;
+    const CsvOptions csv = csv_options(options, &required(path, "path"));
+    api::Call call(context);
+    const std::shared_ptr<const RowModel> rows = rows_of(source);
+    table_export(repeated_rows(*rows, read_given(*rows, csv, true, call.team(), call.monitor()), csv.path), &out);
+  });
+}
+
+tessera_status tessera_sample_given(const tessera_context* context, const tessera_model* model, ArrowArrayStream* given,
+                                    const tessera_given_options* options, ArrowArrayStream* rows) {
+  return guarded([&] {
+    IncomingRows incoming(given, "given");
+    auto& out = required(rows, "rows");
+    const Model& source = live(model, "model").model;
+    const tessera_given_options o = read_options(options);
+    auto completing = std::make_shared<Completing>(context, source, incoming.get(), o);
+    table_stream(
+        source.schema(), [completing](Table& batch) { return completing->next(batch); }, &out);
+  });
+}
+
+tessera_status tessera_impute(const tessera_context* context, const tessera_model* model, const char* path,
+                              const char* output, const tessera_csv_options* csv, int overwrite,
+                              const tessera_given_options* options) {
+  return guarded([&] {
+    const Model& source = live(model, "model").model;
+    const CsvOptions from = csv_options(csv, &required(path, "path"));
+    const char& to = required(output, "output");
+    const tessera_given_options o = read_options(options);
+    const TextEnding ending = text_ending(&to);
+    if (kind_of_input(from.path) != FileKind::csv || kind_of_output(&to) != FileKind::csv || ending.json ||
+        ending.compression != Compression::none)
+      throw Error(ErrorCode::usage, fmt::format("{} to {}: a file that is completed is a CSV file, and so is the "
+                                                "result, which is not compressed.",
+                                                from.path, &to));
+    api::Call call(context);  // tessera::Call is an op of a program
+    const GivenOptions given = given_options(o, call);
+    const Imputed done = impute(rows_of(source), from, &to, overwrite != 0, given, call.team(), call.monitor());
+    put_report(o.report, done.report);
+  });
+}

@@ -1,0 +1,284 @@
+#include "models/sampling/given/given_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/run/compile.h"
+#include "kernels/math/philox.h"
+#include "models/data/notice.h"
+#include "models/sampling/given/kept_rules.h"
+#include "models/training/checkpoint.h"
+
+namespace tessera {
+namespace {
+
+constexpr int64_t kBatch = 4096, kBlock = 1024;  // candidates made, and rows completed, at a time
+constexpr int64_t kMostBatch = 1 << 15;          // of which what is given of each row has room
+constexpr int kFirst = 32;                       // candidates of a row that are made before it is looked at
+constexpr double kEnough = 16;                   // effective candidates that end the search of a row
+constexpr int kNearestOf = 256;                  // candidates of a row where they cannot be weighed
+constexpr uint32_t kResample = 1;  // the use of Purpose::propose; conditions that CTGAN asks for are use 0
+
+// What is kept of the candidates of one row: the one that is taken if there are no more, and sums of their weights.
+struct Row {
+  bool leads = false, done = false;
+  int tried = 0, kept = 0;  // candidates, and those that keep the rules
+  double key = -INFINITY;
+  int32_t attempt = 0;
+  std::vector<int32_t> codes;
+  std::vector<float> alphas;
+  double top = -INFINITY, sum = 0, squares = 0;  // of exp(ln w − top)
+
+  void weigh(double log_weight) {
+    if (log_weight > top) {
+      const double scale = top > -INFINITY ? std::exp(top - log_weight) : 0;
+      sum *= scale, squares *= scale * scale, top = log_weight;
+    }
+    const double w = std::exp(log_weight - top);
+    sum += w, squares += w * w;
+  }
+  double effective() const { return squares > 0 ? sum * sum / squares : 0; }
+};
+
+class Given : public GivenStream {
+ public:
+  Given(std::shared_ptr<const RowModel> model, Table given, const GivenOptions& options, Team& team,
+        const Monitor& monitor)
+      : model_(std::move(model)),
+        options_(options),
+        team_(team),
+        monitor_(monitor),
+        columns_(*model_),
+        cells_(*model_, columns_, std::move(given), {options.completes, place_of(options)}, team),
+        rules_(*model_, columns_, cells_) {
+    if (model_->learnt()) build();
+  }
+
+  const Table& schema() const override { return columns_.table(); }
+  GivenReport report() const override {
+    GivenReport r = report_;
+    if (r.resampled > 0) r.effective /= static_cast<double>(r.resampled);
+    r.nearest = generator_ == nullptr && model_->learnt();
+    return r;
+  }
+
+  bool next(Table& batch) override {
+    if (next_ >= cells_.rows()) return false;
+    const int64_t first = next_, n = std::min(cells_.rows() - first, kBlock);
+    std::vector<Row> rows(static_cast<size_t>(n));
+    for (int64_t i = 0; i < n; ++i)
+      rows[static_cast<size_t>(i)].leads =
+          generator_ != nullptr && generator_->draws_in_order() && cells_.leads(first + i);
+    for (std::vector<Candidate> wanted = candidates_of(rows, first); !wanted.empty();
+         wanted = candidates_of(rows, first))
+      for (size_t at = 0; at < wanted.size(); at += static_cast<size_t>(batch_))
+        consider({wanted.data() + at, std::min(static_cast<size_t>(batch_), wanted.size() - at)}, rows, first);
+    batch = taken(rows, first);
+    next_ += n;
+    note(rows);
+    monitor_.check_cancelled("sample");
+    monitor_.report(
+        {"sample", static_cast<double>(next_), static_cast<double>(cells_.rows()), "rows", "", next_ == cells_.rows()});
+    return true;
+  }
+
+ private:
+  static std::function<std::string(int64_t)> place_of(const GivenOptions& options) {
+    if (options.place) return options.place;
+    return [](int64_t row) { return row < 0 ? std::string("the given rows") : fmt::format("row {}", row + 1); };
+  }
+
+  void build() {
+    method_ = model_->method();
+    generator_ = method_->given_generator(model_->kept, options_.seed, team_);
+    if (generator_ == nullptr) plain_ = method_->row_generator(model_->kept, {}, options_.seed, team_);
+    const int64_t wanted = options_.batch > 0 ? std::min<int64_t>(options_.batch, kMostBatch) : kBatch;
+    batch_ = std::max<int64_t>(std::min(wanted, cells_.rows() * kFirst), 2);
+    Device& device = options_.device ? *options_.device : Device::processor();
+    program_ = compile({team_, options_.seed, device, {}, options_.precision}, Purpose::sample,
+                       [&](Recorder& r) { source().record(r, batch_); });
+    load_states(*program_, model_->kept.states);
+    identity_.resize(static_cast<size_t>(3 * batch_));
+    program_->bind_if("rows", identity_.data());
+    source().bind(*program_);
+    const RowLayout& layout = model_->encoder.layout();
+    width_ = layout.data_width, code_width_ = layout.codes(), alpha_width_ = layout.alphas();
+    given_.levels.resize(static_cast<size_t>(batch_ * width_));
+    given_.alphas.resize(static_cast<size_t>(batch_ * alpha_width_));
+    given_.known.resize(static_cast<size_t>(batch_ * alpha_width_));
+  }
+  RowGenerator& source() const { return generator_ != nullptr ? *generator_ : *plain_; }
+
+  // The next candidates of the rows that need more of them: of each as many again as it has.
+  std::vector<Candidate> candidates_of(std::vector<Row>& rows, int64_t first) const {
+    std::vector<Candidate> out;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      Row& r = rows[i];
+      if (r.done) continue;
+      const int most = generator_ == nullptr ? kNearestOf : options_.most_candidates;
+      const int more = !model_->learnt() || (r.leads && !rules_.any()) ? 1
+                       : r.tried == 0                                  ? std::min(generator_ ? kFirst : most, most)
+                                                                       : std::min(r.tried, most - r.tried);
+      for (int k = 0; k < more; ++k) out.push_back({first + static_cast<int64_t>(i), r.tried + k});
+    }
+    return out;
+  }
+
+  void consider(std::span<const Candidate> candidates, std::vector<Row>& rows, int64_t first) {
+    std::vector<int32_t> codes(static_cast<size_t>(batch_ * code_width_));
+    std::vector<float> alphas(static_cast<size_t>(batch_ * alpha_width_));
+    if (program_ != nullptr) run(candidates, codes, alphas);
+    std::vector<double> weights(candidates.size(), 0);
+    if (generator_ != nullptr)
+      for (size_t k = 0; k < weights.size(); ++k)
+        weights[k] = generator_->log_weight(*program_, static_cast<int64_t>(k));
+    const bool nearest = program_ != nullptr && generator_ == nullptr;
+    if (rules_.any() || nearest) check(candidates, codes, alphas, nearest, weights);
+    report_.candidates += static_cast<int64_t>(candidates.size());
+    for (size_t k = 0; k < candidates.size(); ++k)
+      add(rows[static_cast<size_t>(candidates[k].row - first)], candidates[k], weights[k],
+          codes.data() + static_cast<int64_t>(k) * code_width_, alphas.data() + static_cast<int64_t>(k) * alpha_width_,
+          nearest);
+    for (const Candidate& c : candidates) settle(rows[static_cast<size_t>(c.row - first)]);
+  }
+
+  void run(std::span<const Candidate> candidates, std::vector<int32_t>& codes, std::vector<float>& alphas) {
+    for (int64_t i = 0; i < batch_; ++i) {
+      const Candidate& c = candidates[std::min(static_cast<size_t>(i), candidates.size() - 1)];
+      int32_t* id = identity_.data() + 3 * i;
+      id[0] = static_cast<int32_t>(static_cast<uint32_t>(c.row));
+      id[1] = static_cast<int32_t>(static_cast<uint32_t>(static_cast<uint64_t>(c.row) >> 32));
+      id[2] = c.attempt;
+      if (generator_ != nullptr)
+        cells_.write(c.row, given_.levels.data() + i * width_, given_.alphas.data() + i * alpha_width_,
+                     given_.known.data() + i * alpha_width_);
+    }
+    if (generator_ != nullptr) generator_->give(*program_, given_);
+    source().choose(*program_, candidates);
+    program_->refresh({"rows"});
+    program_->run(1);
+    codes = program_->read<int32_t>(program_->find("codes"));
+    alphas = program_->read<float>(program_->find("alphas"));
+  }
+
+  // Candidates that break a rule with the given cells weigh nothing; where a method weighs none, what counts is how far
+  // a candidate is from the given cells.
+  void check(std::span<const Candidate> candidates, const std::vector<int32_t>& codes, const std::vector<float>& alphas,
+             bool nearest, std::vector<double>& weights) {
+    constexpr int64_t kSlice = 256;
+    const auto n = static_cast<int64_t>(candidates.size());
+    team_.for_each((n + kSlice - 1) / kSlice, [&](int64_t s) {
+      const int64_t from = s * kSlice, count = std::min(kSlice, n - from);
+      Table rows = decode(candidates.subspan(static_cast<size_t>(from), static_cast<size_t>(count)),
+                          codes.data() + from * code_width_, alphas.data() + from * alpha_width_);
+      std::vector<int64_t> of;
+      for (int64_t i = 0; i < count; ++i) of.push_back(candidates[static_cast<size_t>(from + i)].row);
+      if (nearest) {
+        const std::vector<double> far = rules_.distances(rows, of);
+        for (int64_t i = 0; i < count; ++i) weights[static_cast<size_t>(from + i)] = -far[static_cast<size_t>(i)];
+      }
+      const std::vector<char> keeps = rules_.kept(std::move(rows), of, !nearest, team_);
+      for (int64_t i = 0; i < count; ++i)
+        if (keeps[static_cast<size_t>(i)] == 0)
+          weights[static_cast<size_t>(from + i)] += options_.completes ? kBroken : -INFINITY;
+    });
+  }
+
+  // A candidate of a row; the likeliest of the keys ln w + Gumbel noise is one drawn by weight, whatever comes later.
+  void add(Row& r, const Candidate& c, double log_weight, const int32_t* codes, const float* alphas,
+           bool nearest) const {
+    ++r.tried;
+    if (!(log_weight > static_cast<double>(kImpossible) / 2)) return;
+    ++r.kept;
+    r.weigh(log_weight);
+    const Philox w = random_words(options_.seed, Purpose::propose, kResample, static_cast<uint64_t>(c.row),
+                                  static_cast<uint32_t>(c.attempt));
+    const double noise = nearest ? 0 : -std::log(-std::log(open_uniform(w.word[0], w.word[1])));
+    if (!(log_weight + noise > r.key)) return;
+    r.key = log_weight + noise, r.attempt = c.attempt;
+    r.codes.assign(codes, codes + code_width_), r.alphas.assign(alphas, alphas + alpha_width_);
+  }
+
+  void settle(Row& r) const {
+    const int most = generator_ == nullptr ? kNearestOf : options_.most_candidates;
+    if (!model_->learnt() || r.tried >= most) r.done = true;
+    else if (r.leads) r.done = r.kept > 0;
+    else r.done = generator_ != nullptr && r.tried >= kFirst && ends_a_round(r.tried) && r.effective() >= kEnough;
+  }
+  // A row is looked at where a round ends, however its candidates fall into batches.
+  static bool ends_a_round(int tried) { return tried % kFirst == 0 && (tried / kFirst & (tried / kFirst - 1)) == 0; }
+
+  Table decode(std::span<const Candidate> candidates, const int32_t* codes, const float* alphas) const {
+    std::vector<int64_t> ids;
+    std::vector<int32_t> tries;
+    for (const Candidate& c : candidates) ids.push_back(c.row), tries.push_back(c.attempt);
+    Table rows = model_->encoder.decode(alphas, codes, ids.data(), static_cast<int64_t>(ids.size()), options_.seed,
+                                        tries.data());
+    columns_.restore(rows);
+    return rows;
+  }
+
+  Table taken(const std::vector<Row>& rows, int64_t first) const {
+    std::vector<Candidate> candidates;
+    std::vector<int32_t> codes;
+    std::vector<float> alphas;
+    std::vector<int64_t> of;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const Row& r = rows[i];
+      const int64_t row = first + static_cast<int64_t>(i);
+      if (r.kept == 0)
+        throw Error(ErrorCode::condition,
+                    fmt::format("{}: none of {} candidates has the given cells and keeps the rules of the table.\n  "
+                                "Leave more of its cells empty (tessera inspect MODEL lists the rules).",
+                                cells_.place(row), r.tried));
+      candidates.push_back({row, r.attempt}), of.push_back(row);
+      codes.insert(codes.end(), r.codes.begin(), r.codes.end());
+      alphas.insert(alphas.end(), r.alphas.begin(), r.alphas.end());
+    }
+    codes.resize(codes.size() + 1), alphas.resize(alphas.size() + 1);  // memory that pointers may be offset into
+    Table out = decode(candidates, codes.data(), alphas.data());
+    rules_.put_given(out, of);
+    return out;
+  }
+
+  void note(const std::vector<Row>& rows) {
+    report_.rows += static_cast<int64_t>(rows.size());
+    if (generator_ == nullptr) return;
+    for (const Row& r : rows) {
+      if (r.leads) continue;
+      ++report_.resampled;
+      report_.effective += r.effective();
+      if (r.effective() < GivenReport::kFewEffective) ++report_.few;
+    }
+  }
+
+  static constexpr double kBroken =
+      -1e6;  // ln of what a candidate that breaks a rule weighs, where none may be refused
+
+  std::shared_ptr<const RowModel> model_;
+  GivenOptions options_;
+  Team& team_;
+  const Monitor& monitor_;
+  ShownColumns columns_;
+  KnownCells cells_;
+  KeptRules rules_;
+  std::unique_ptr<RowMethod> method_;
+  std::unique_ptr<GivenGenerator> generator_;  // null: the method has none
+  std::unique_ptr<RowGenerator> plain_;        // then
+  std::unique_ptr<Program> program_;
+  int64_t batch_ = kBatch, width_ = 0, code_width_ = 0, alpha_width_ = 0, next_ = 0;
+  std::vector<int32_t> identity_;
+  GivenCells given_;
+  GivenReport report_;
+};
+
+}  // namespace
+
+std::unique_ptr<GivenStream> open_given(std::shared_ptr<const RowModel> model, Table given, const GivenOptions& options,
+                                        Team& team, const Monitor& monitor) {
+  return std::make_unique<Given>(std::move(model), std::move(given), options, team, monitor);
+}
+
+}  // namespace tessera

@@ -1,0 +1,115 @@
+#include "models/sampling/given/impute.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/error.h"
+#include "engine/storage/files.h"
+#include "models/data/csv/raw_rows.h"
+#include "models/data/csv/writer.h"
+#include "models/data/table/number_writer.h"
+
+namespace tessera {
+namespace {
+
+// Cells of one column of the file, and how a filled one is written.
+struct FileColumn {
+  size_t field = 0;
+  const Column* read = nullptr;  // as the file has it
+  size_t drawn = 0;              // its column in the rows that are drawn
+};
+
+std::string filled_text(const Column& drawn, const Column& read, size_t row) {
+  std::string text;
+  const bool has_numbers = is_numeric(read.type) && read.type == drawn.type;
+  if (is_numeric(drawn.type)) NumberWriter(has_numbers ? read : drawn).write(drawn.numbers[row], text);
+  else text = drawn.values[static_cast<size_t>(drawn.codes[row])];
+  return text;
+}
+
+// Copies the file and puts cells into it.
+class Copy {
+ public:
+  explicit Copy(const RawRows& file) : file_(file), at_(file.begin()) {}
+
+  void put(const CsvField& field, const std::string& text) {
+    out_.append(at_, field.data);
+    std::string written;
+    append_field(text, file_.delimiter(), written, field.quoted);
+    if (field.quoted) out_ += std::string_view(written).substr(1, written.size() - 2);  // its quotes are there
+    else out_ += written;
+    at_ = field.data + field.size;
+  }
+  std::string finish() {
+    out_.append(at_, file_.end());
+    return std::move(out_);
+  }
+
+ private:
+  const RawRows& file_;
+  const char* at_;  // what stands before it is copied
+  std::string out_;
+};
+
+}  // namespace
+
+Table read_given(const RowModel& model, CsvOptions csv, bool others, Team& team, const Monitor& monitor) {
+  const Table schema = model.schema();
+  csv.like = &schema;
+  csv.more_columns = true;  // the model's names are said, not those of another table
+  csv.fewer_columns = true;
+  Table read = csv_read(csv, team, monitor);
+  if (others) return read;
+  for (const Column& c : read.columns)
+    if (schema.find(c.name) == nullptr)
+      (void)KnownCells(model, ShownColumns(model), read, {false, [&](int64_t) { return csv.path; }}, team);
+  return read;
+}
+
+std::function<std::string(int64_t)> place_in(const std::string& file, const std::string& dialect, int64_t rows) {
+  return [=](int64_t row) {
+    if (row < 0) return file;
+    RawRows raw(file, dialect, rows, Monitor{});
+    for (int64_t i = 0; i <= row; ++i) raw.next();
+    return raw.place(row);
+  };
+}
+
+Imputed impute(std::shared_ptr<const RowModel> model, const CsvOptions& csv, const std::string& output, bool overwrite,
+               GivenOptions options, Team& team, const Monitor& monitor) {
+  const Table read = read_given(*model, csv, true, team, monitor);
+  RawRows raw(csv.path, read.dialect, read.rows, monitor);
+  if (raw.is_json()) throw Error(ErrorCode::usage, csv.path + ": only CSV files are completed in place.");
+  if (raw.names().empty())
+    throw Error(ErrorCode::data, csv.path + ": the file has no header, so its columns are not known to the model.");
+  const Table schema = model->schema();
+  Table given;
+  given.rows = read.rows;
+  std::vector<FileColumn> columns;
+  for (size_t k = 0; k < raw.names().size(); ++k) {
+    const Column *own = read.find(raw.names()[k]), *known = schema.find(raw.names()[k]);
+    if (own == nullptr || known == nullptr) continue;
+    columns.push_back({k, own, static_cast<size_t>(known - schema.columns.data())});
+    given.columns.push_back(*own);
+  }
+  options.completes = true;
+  options.place = place_in(csv.path, read.dialect, read.rows);
+  const auto stream = open_given(std::move(model), std::move(given), options, team, monitor);
+  Imputed out;
+  Copy copy(raw);
+  int64_t row = 0;
+  for (Table batch; stream->next(batch);)
+    for (int64_t i = 0; i < batch.rows && raw.next(); ++i, ++row)
+      for (const FileColumn& c : columns) {
+        const Column& drawn = batch.columns[c.drawn];
+        if (!c.read->is_missing(row) || drawn.is_missing(i) || c.field >= raw.count()) continue;
+        copy.put(raw.fields()[c.field], filled_text(drawn, *c.read, static_cast<size_t>(i)));
+        ++out.cells;
+      }
+  write_file(output, copy.finish(), overwrite);
+  out.report = stream->report();
+  return out;
+}
+
+}  // namespace tessera

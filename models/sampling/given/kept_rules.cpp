@@ -1,0 +1,104 @@
+#include "models/sampling/given/kept_rules.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+bool same(const Column& a, const Column& b, int64_t i, int64_t k) {
+  if (a.is_missing(i) || b.is_missing(k)) return a.is_missing(i) && b.is_missing(k);
+  const auto at = static_cast<size_t>(i), to = static_cast<size_t>(k);
+  if (!is_numeric(a.type))
+    return a.values[static_cast<size_t>(a.codes[at])] == b.values[static_cast<size_t>(b.codes[to])];
+  return std::abs(a.numbers[at] - b.numbers[to]) <= 1e-9 * std::max(1.0, std::abs(a.numbers[at]));
+}
+
+}  // namespace
+
+KeptRules::KeptRules(const RowModel& model, const ShownColumns& columns, const KnownCells& cells)
+    : model_(model), columns_(columns), cells_(cells) {
+  for (const std::string& rule : model.rules.checked()) broken_.push_back(broken_where(rule, columns.table()));
+  for (size_t c = 0; c < columns.table().columns.size(); ++c) {
+    const Column& given = cells.table().columns[c];
+    double low = INFINITY, high = -INFINITY;
+    for (const double x : given.numbers)
+      if (x == x) low = std::min(low, x), high = std::max(high, x);
+    if (const int source = columns.source(static_cast<int>(c));
+        source >= 0 && is_numeric(columns.learnt().columns[static_cast<size_t>(source)].type)) {
+      const Encoder::Reach reach = model.encoder.reach(source);
+      low = std::min(low, reach.low), high = std::max(high, reach.high);
+    }
+    extent_.push_back(high > low ? high - low : 1);
+  }
+}
+
+std::vector<char> KeptRules::kept(Table rows, const std::vector<int64_t>& of, bool settled, Team& team) const {
+  std::vector<char> keep(of.size(), 1);
+  if (!any()) return keep;
+  if (settled)
+    for (const int c : cells_.unsettled()) {
+      const Column &given = cells_.table().columns[static_cast<size_t>(c)],
+                   &drawn = rows.columns[static_cast<size_t>(c)];
+      if (is_numeric(given.type) && columns_.source(c) < 0) continue;  // the rules decide
+      for (size_t i = 0; i < of.size(); ++i)
+        if (!given.is_missing(of[i]) && !same(given, drawn, of[i], static_cast<int64_t>(i))) keep[i] = 0;
+    }
+  put_given(rows, of);
+  std::vector<char> broken;
+  std::vector<int64_t> failed;
+  for (const Where& rule : broken_) {
+    match_where(rule, rows, broken, failed);
+    for (size_t i = 0; i < keep.size(); ++i)
+      if (broken[i] != 0) keep[i] = 0;
+  }
+  // What follows from the other columns is what stands there.
+  Table again = rows;
+  model_.rules.reduce(again, team);
+  columns_.restore(again);
+  for (size_t c = 0; c < rows.columns.size(); ++c)
+    for (size_t i = 0; i < keep.size(); ++i)
+      if (!same(rows.columns[c], again.columns[c], static_cast<int64_t>(i), static_cast<int64_t>(i))) keep[i] = 0;
+  return keep;
+}
+
+void KeptRules::put_given(Table& rows, const std::vector<int64_t>& of) const {
+  for (size_t c = 0; c < rows.columns.size(); ++c) {
+    const Column& given = cells_.table().columns[c];
+    Column& to = rows.columns[c];
+    std::vector<int32_t> code(given.values.size(), -1);  // of the given texts among those of the rows
+    for (size_t i = 0; i < of.size(); ++i) {
+      if (given.is_missing(of[i])) continue;
+      const auto at = static_cast<size_t>(of[i]);
+      if (is_numeric(to.type)) {
+        to.numbers[i] = given.numbers[at];
+        continue;
+      }
+      const auto text = static_cast<size_t>(given.codes[at]);
+      if (code[text] < 0) {
+        const auto found = std::find(to.values.begin(), to.values.end(), given.values[text]);
+        code[text] = static_cast<int32_t>(found - to.values.begin());
+        if (found == to.values.end()) to.values.push_back(given.values[text]);
+      }
+      to.codes[i] = code[text];
+    }
+  }
+}
+
+std::vector<double> KeptRules::distances(const Table& rows, const std::vector<int64_t>& of) const {
+  std::vector<double> far(of.size(), 0);
+  for (size_t c = 0; c < rows.columns.size(); ++c) {
+    const Column &given = cells_.table().columns[c], &drawn = rows.columns[c];
+    for (size_t i = 0; i < of.size(); ++i) {
+      const auto row = static_cast<int64_t>(i);
+      if (given.is_missing(of[i])) continue;
+      if (drawn.is_missing(row)) far[i] += 1;
+      else if (is_numeric(given.type))
+        far[i] += std::abs(given.numbers[static_cast<size_t>(of[i])] - drawn.numbers[i]) / extent_[c];
+      else far[i] += same(given, drawn, of[i], row) ? 0 : 1;
+    }
+  }
+  return far;
+}
+
+}  // namespace tessera

@@ -1,0 +1,33 @@
+// Whether a sampled row with the given cells put into it is a row of the table: it keeps the rules.
+#pragma once
+#include <vector>
+
+#include "models/expression/where.h"
+#include "models/sampling/given/known_cells.h"
+
+namespace tessera {
+
+class KeptRules {
+ public:
+  // They outlive the result.
+  KeptRules(const RowModel& model, const ShownColumns& columns, const KnownCells& cells);
+
+  bool any() const { return !model_.rules.empty(); }
+  // Of rows of the table, each a candidate for row of[i] of the given ones: whether it keeps every rule once the given
+  // cells are in it. `settled`: the candidates were drawn under the given cells, so that parts of combinations agree.
+  std::vector<char> kept(Table rows, const std::vector<int64_t>& of, bool settled, Team& team) const;
+  // Writes the given cells over those of the rows.
+  void put_given(Table& rows, const std::vector<int64_t>& of) const;
+  // How far each row is from what is given (Gower 1971): the sum over given cells of the difference of two numbers
+  // beside their column's range, or 1 for two texts that differ.
+  std::vector<double> distances(const Table& rows, const std::vector<int64_t>& of) const;
+
+ private:
+  const RowModel& model_;
+  const ShownColumns& columns_;
+  const KnownCells& cells_;
+  std::vector<Where> broken_;   // of each rule that rows are checked against, the rows that break it
+  std::vector<double> extent_;  // of each column of the table that holds numbers
+};
+
+}  // namespace tessera

@@ -1,0 +1,290 @@
+#include "models/sampling/given/known_cells.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "engine/error.h"
+#include "models/data/sequence/cell_text.h"
+#include "models/data/table/number_writer.h"
+#include "models/data/table/suggestions.h"
+
+namespace tessera {
+namespace {
+
+void set_missing(Column& c, size_t row) {
+  if (is_numeric(c.type)) c.numbers[row] = kMissing;
+  else c.codes[row] = -1;
+}
+
+Column empty_like(const Column& head, int64_t rows) {
+  Column c = head;
+  c.numbers.clear(), c.codes.clear();
+  if (is_numeric(c.type)) c.numbers.assign(static_cast<size_t>(rows), kMissing);
+  else c.codes.assign(static_cast<size_t>(rows), -1);
+  return c;
+}
+
+// The number that a column can hold at x or next to it.
+double nearest(const Encoder::Reach& reach, double x) {
+  const double inside = std::clamp(x, reach.low, reach.high);
+  if (reach.only.empty()) return inside;
+  const auto above = std::lower_bound(reach.only.begin(), reach.only.end(), inside);
+  return above == reach.only.begin() || *above - inside <= inside - *(above - 1) ? *above : *(above - 1);
+}
+
+bool same_cell(const Column& a, int64_t i, const Column& b, int64_t k) {
+  if (a.is_missing(i) || b.is_missing(k)) return a.is_missing(i) == b.is_missing(k);
+  const auto at = static_cast<size_t>(i), to = static_cast<size_t>(k);
+  if (is_numeric(a.type)) return a.numbers[at] == b.numbers[to];
+  return a.values[static_cast<size_t>(a.codes[at])] == b.values[static_cast<size_t>(b.codes[to])];
+}
+
+}  // namespace
+
+void unknown_column(const std::string& column, const Table& schema, const std::string& file) {
+  std::vector<std::string> names;
+  for (const Column& c : schema.columns) names.push_back(c.name);
+  throw Error(ErrorCode::usage, fmt::format("{}: column \"{}\" is none of the model's {}. Nearest: {}.", file, column,
+                                            names.size(), nearest_names(column, names)));
+}
+
+KnownCells::KnownCells(const RowModel& model, const ShownColumns& columns, Table given, KnownCellsOptions options,
+                       Team& team)
+    : model_(model), columns_(columns), options_(std::move(options)) {
+  table_.rows = given.rows;
+  ignored_.resize(columns.table().columns.size());
+  arrange(std::move(given));
+  for (size_t c = 0; c < table_.columns.size(); ++c) check_cells(static_cast<int>(c));
+  encode(team);
+}
+
+void KnownCells::refuse(int64_t row, const std::string& why) const {
+  throw Error(ErrorCode::data, fmt::format("{}: {}", options_.place(row), why));
+}
+
+// The columns of the table in its order; those that were not given hold nothing.
+void KnownCells::arrange(Table given) {
+  for (const Column& c : given.columns)
+    if (columns_.table().find(c.name) == nullptr) unknown_column(c.name, columns_.table(), options_.place(-1));
+  for (const Column& head : columns_.table().columns) {
+    const auto found =
+        std::find_if(given.columns.begin(), given.columns.end(), [&](const Column& c) { return c.name == head.name; });
+    if (found == given.columns.end()) {
+      table_.columns.push_back(empty_like(head, given.rows));
+      continue;
+    }
+    if (is_numeric(found->type) != is_numeric(head.type)) {
+      const bool empty = std::all_of(found->codes.begin(), found->codes.end(), [](int32_t c) { return c < 0; });
+      if (is_numeric(found->type) || !empty)
+        throw Error(ErrorCode::data, fmt::format("{}: column \"{}\" is of type {}, and of type {} in the model.",
+                                                 options_.place(-1), head.name, name(found->type), name(head.type)));
+      table_.columns.push_back(empty_like(head, given.rows));
+      continue;
+    }
+    const auto dated = [](ColumnType t) { return t == ColumnType::date || t == ColumnType::datetime; };
+    if (found->type != head.type && (dated(found->type) || dated(head.type)))
+      throw Error(ErrorCode::data, fmt::format("{}: column \"{}\" is of type {}, and of type {} in the model.",
+                                               options_.place(-1), head.name, name(found->type), name(head.type)));
+    Column c = head;
+    c.numbers = std::move(found->numbers), c.codes = std::move(found->codes), c.values = std::move(found->values);
+    table_.columns.push_back(std::move(c));
+  }
+}
+
+// Every given cell is one that the model can show.
+void KnownCells::check_cells(int column) {
+  const Column& c = table_.columns[static_cast<size_t>(column)];
+  const int source = columns_.source(column);
+  std::vector<char>& ignored = ignored_[static_cast<size_t>(column)];
+  ignored.assign(static_cast<size_t>(c.size()), 0);
+  if (c.type == ColumnType::identifier) return;
+  if (!is_numeric(c.type)) {
+    const std::vector<std::string>& known = columns_.table().columns[static_cast<size_t>(column)].values;
+    const std::unordered_set<std::string> texts(known.begin(), known.end());
+    std::vector<char> strange;
+    for (const std::string& v : c.values) strange.push_back(texts.contains(v) ? 0 : 1);
+    for (int64_t i = 0; i < c.size(); ++i) {
+      const int32_t code = c.codes[static_cast<size_t>(i)];
+      if (code < 0 || strange[static_cast<size_t>(code)] == 0) continue;
+      if (!options_.completes)
+        refuse(i, fmt::format("column \"{}\" holds {}, which the model has not seen among its {} value{}. Nearest: {}.",
+                              c.name, cell_text(c, i), known.size(), known.size() == 1 ? "" : "s",
+                              nearest_names(c.values[static_cast<size_t>(code)], known)));
+      ignored[static_cast<size_t>(i)] = 1;
+    }
+    return;
+  }
+  const bool direct = source >= 0 && is_numeric(columns_.learnt().columns[static_cast<size_t>(source)].type);
+  if (!direct || options_.completes) return;
+  const Encoder::Reach reach = model_.encoder.reach(source);
+  for (int64_t i = 0; i < c.size(); ++i) {
+    const double x = c.numbers[static_cast<size_t>(i)];
+    if (x != x) continue;
+    if (x >= reach.low && x <= reach.high) continue;
+    Column ends = c;
+    ends.numbers = std::vector<double>{reach.low, reach.high};
+    refuse(i, fmt::format("column \"{}\" holds {}, and in the model {} to {}.", c.name, cell_text(c, i),
+                          cell_text(ends, 0), cell_text(ends, 1)));
+  }
+}
+
+void KnownCells::take_combinations(int column, const std::vector<int>& parts) {
+  Combinations c;
+  c.column = column, c.parts = parts;
+  const Column& learnt = columns_.learnt().columns[static_cast<size_t>(column)];
+  c.levels = columns_.first_levels(static_cast<int64_t>(learnt.values.size()));
+  Column& shown = c.levels.columns[static_cast<size_t>(column)];
+  shown.values = learnt.values;
+  for (size_t v = 0; v < learnt.values.size(); ++v) shown.codes[v] = static_cast<int32_t>(v);
+  columns_.restore(c.levels);
+  combinations_.push_back(std::move(c));
+  Combinations& kept = combinations_.back();
+  for (int64_t i = 0; i < rows(); ++i) kept.of_row.push_back(levels_with(kept, i));
+}
+
+// Null: the row gives none of the parts.
+const std::vector<char>* KnownCells::levels_with(Combinations& c, int64_t row) const {
+  std::string key;
+  for (const int part : c.parts) {
+    const Column& given = table_.columns[static_cast<size_t>(part)];
+    const bool told = !given.is_missing(row) && ignored_[static_cast<size_t>(part)][static_cast<size_t>(row)] == 0;
+    key += told ? cell_text(given, row) : "";
+    key += '\x1f';
+  }
+  if (key.find_first_not_of('\x1f') == std::string::npos) return nullptr;
+  const auto found = c.known.find(key);
+  if (found != c.known.end()) return &found->second;
+  std::vector<char> left(static_cast<size_t>(c.levels.rows), 1);
+  for (const int part : c.parts) {
+    const Column& given = table_.columns[static_cast<size_t>(part)];
+    if (given.is_missing(row) || ignored_[static_cast<size_t>(part)][static_cast<size_t>(row)] != 0) continue;
+    for (int64_t k = 0; k < c.levels.rows; ++k)
+      if (!same_cell(given, row, c.levels.columns[static_cast<size_t>(part)], k)) left[static_cast<size_t>(k)] = 0;
+  }
+  if (std::find(left.begin(), left.end(), 1) == left.end()) {
+    if (options_.completes) return nullptr;
+    std::string together;
+    for (const int part : c.parts) {
+      const Column& given = table_.columns[static_cast<size_t>(part)];
+      if (!given.is_missing(row))
+        together += fmt::format("{}\"{}\" {}", together.empty() ? "" : ", ", given.name, cell_text(given, row));
+    }
+    refuse(row, fmt::format("{} do not occur together: the columns have fixed combinations.", together));
+  }
+  return &c.known.emplace(std::move(key), std::move(left)).first->second;
+}
+
+// The layout's choices, and the columns that are given by a mask or not at all.
+void KnownCells::lay_out() {
+  int alpha = 0;
+  for (const Span& span : model_.encoder.layout().spans) {
+    if (span.part == Span::Part::alpha) {
+      ++alpha;
+      continue;
+    }
+    const Encoder::Codes codes = model_.encoder.codes(span.column);
+    Choice choice{span.start, span.width, span.column, model_.encoder.reach(span.column).missing};
+    choice.alpha = codes.alpha, choice.modes = static_cast<int32_t>(codes.mean.size());
+    choices_.push_back(choice);
+  }
+  alphas_ = alpha;
+  for (size_t j = 0; j < columns_.learnt().columns.size(); ++j) {
+    std::vector<int> parts;
+    for (size_t c = 0; c < table_.columns.size(); ++c)
+      if (columns_.decides(static_cast<int>(j), static_cast<int>(c))) parts.push_back(static_cast<int>(c));
+    if (parts.empty() || columns_.shows_itself(static_cast<int>(j)) || is_numeric(columns_.learnt().columns[j].type))
+      continue;
+    for (Choice& choice : choices_)
+      if (choice.column == static_cast<int>(j)) choice.combinations = static_cast<int>(combinations_.size());
+    take_combinations(static_cast<int>(j), parts);
+    unsettled_.insert(unsettled_.end(), parts.begin(), parts.end());
+  }
+  for (size_t c = 0; c < table_.columns.size(); ++c)
+    if (columns_.source(static_cast<int>(c)) < 0) unsettled_.push_back(static_cast<int>(c));
+}
+
+// The given cells as codes. Cells that are not given hold a value that is never read.
+void KnownCells::encode(Team& team) {
+  lay_out();
+  Table reduced = table_;
+  for (size_t c = 0; c < reduced.columns.size(); ++c)
+    for (size_t i = 0; i < ignored_[c].size(); ++i)
+      if (ignored_[c][i] != 0) set_missing(reduced.columns[c], i);
+  model_.rules.reduce(reduced, team);
+  std::vector<std::vector<char>> told(reduced.columns.size());
+  for (size_t j = 0; j < reduced.columns.size(); ++j) {
+    Column& c = reduced.columns[j];
+    const Column& head = columns_.learnt().columns[j];
+    const Encoder::Reach reach = model_.encoder.reach(static_cast<int>(j));
+    const double any = reach.only.empty() ? reach.low : reach.only.front();
+    c.type = head.type, c.name = head.name;
+    const bool itself = columns_.shows_itself(static_cast<int>(j));
+    const bool combined = std::any_of(combinations_.begin(), combinations_.end(),
+                                      [&](const Combinations& k) { return k.column == static_cast<int>(j); });
+    if (!is_numeric(c.type)) c.values.push_back(head.values.empty() ? "" : head.values.front());
+    for (int64_t i = 0; i < c.size(); ++i) {
+      const auto at = static_cast<size_t>(i);
+      told[j].push_back(!c.is_missing(i) && !combined && reach.present ? 1 : 0);
+      if (is_numeric(c.type)) {
+        double& x = c.numbers[at];
+        const bool known = reach.only.empty() ? x >= reach.low && x <= reach.high
+                                              : std::binary_search(reach.only.begin(), reach.only.end(), x);
+        if (told[j].back() != 0 && !known && !itself) told[j].back() = 0;  // the rules decide
+        x = told[j].back() == 0 ? any : nearest(reach, x);
+      } else if (told[j].back() == 0) {
+        c.codes[at] = head.values.empty() ? -1 : static_cast<int32_t>(c.values.size()) - 1;
+      }
+    }
+  }
+  const EncodedTable codes = model_.encoder.encode(std::move(reduced), team, Monitor{});
+  code_.assign(codes.codes.begin(), codes.codes.end());
+  position_.assign(codes.alphas.begin(), codes.alphas.end());
+  for (int64_t i = 0; i < rows(); ++i)
+    for (size_t k = 0; k < choices_.size(); ++k)
+      if (told[static_cast<size_t>(choices_[k].column)][static_cast<size_t>(i)] == 0)
+        code_[static_cast<size_t>(i) * choices_.size() + k] = -1;
+}
+
+void KnownCells::write(int64_t row, float* levels, float* alphas, float* known) const {
+  std::fill_n(levels, model_.encoder.layout().data_width, 0.0f);
+  std::fill_n(known, alphas_, 0.0f);
+  std::copy_n(position_.begin() + row * alphas_, alphas_, alphas);
+  for (size_t k = 0; k < choices_.size(); ++k) {
+    const Choice& c = choices_[k];
+    float* own = levels + c.start;
+    const int32_t code = code_[static_cast<size_t>(row) * choices_.size() + k];
+    const std::vector<char>* left =
+        c.combinations < 0 ? nullptr
+                           : combinations_[static_cast<size_t>(c.combinations)].of_row[static_cast<size_t>(row)];
+    if (code >= 0) {
+      std::fill_n(own, c.width, kImpossible);
+      own[code] = 0;
+      if (c.alpha >= 0 && code < c.modes) known[c.alpha] = 1;
+    } else if (left != nullptr) {
+      // values without a level of their own share the level after the last that has one
+      const int rare = static_cast<int>(model_.encoder.levels(c.column));
+      std::fill_n(own, c.width, kImpossible);
+      for (size_t v = 0; v < left->size(); ++v)
+        if ((*left)[v] != 0) own[std::min(static_cast<int>(v), rare)] = 0;
+    } else if (options_.completes && c.may_miss && model_.encoder.reach(c.column).present) {
+      own[c.width - 1] = kImpossible;
+    }
+  }
+}
+
+bool KnownCells::leads(int64_t row) const {
+  bool drawn = false;
+  for (size_t k = 0; k < choices_.size(); ++k) {
+    const Choice& c = choices_[k];
+    const bool masked = c.combinations >= 0 &&
+                        combinations_[static_cast<size_t>(c.combinations)].of_row[static_cast<size_t>(row)] != nullptr;
+    const bool given = code_[static_cast<size_t>(row) * choices_.size() + k] >= 0;
+    if (drawn && (given || masked || (options_.completes && c.may_miss))) return false;
+    drawn = drawn || !given;
+  }
+  return true;
+}
+
+}  // namespace tessera

@@ -1,0 +1,96 @@
+#include "models/sampling/given/targets.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "engine/error.h"
+#include "models/data/sequence/cell_text.h"
+#include "models/data/table/suggestions.h"
+#include "models/sampling/shown.h"
+
+namespace tessera {
+namespace {
+
+constexpr double kMostRows = 1e9;
+
+void append_cell(Column& to, const Column& from, size_t row) {
+  if (is_numeric(from.type)) to.numbers.push_back(from.numbers[row]);
+  else to.codes.push_back(from.codes[row]);
+}
+
+}  // namespace
+
+Table balanced_rows(const RowModel& model, const std::string& column, int64_t count) {
+  const ShownColumns columns(model);
+  std::vector<std::string> names;
+  for (const Column& c : columns.table().columns) names.push_back(c.name);
+  const auto found = std::find(names.begin(), names.end(), column);
+  if (found == names.end())
+    throw Error(ErrorCode::condition, fmt::format("--balance: the model has no column \"{}\". Nearest: {}.", column,
+                                                  nearest_names(column, names)));
+  const auto at = static_cast<int>(found - names.begin());
+  Column c = columns.table().columns[static_cast<size_t>(at)];
+  const int source = columns.source(at);
+  std::vector<double> numbers;
+  if (is_numeric(c.type) && source >= 0) numbers = model.encoder.reach(source).only;
+  const size_t values = is_numeric(c.type) ? numbers.size() : c.type == ColumnType::identifier ? 0 : c.values.size();
+  if (values == 0)
+    throw Error(ErrorCode::condition,
+                fmt::format("--balance: column \"{}\" has no list of values to balance; it holds {}.\n  Name a column "
+                            "of categories or of few numbers, or give counts with --counts.",
+                            column, c.type == ColumnType::identifier ? "identifiers" : "numbers"));
+  for (int64_t i = 0; i < count; ++i) {
+    const auto k = static_cast<size_t>(i % static_cast<int64_t>(values));
+    if (is_numeric(c.type)) c.numbers.push_back(numbers[k]);
+    else c.codes.push_back(static_cast<int32_t>(k));
+  }
+  Table out;
+  out.rows = count;
+  out.columns.push_back(std::move(c));
+  return out;
+}
+
+Table repeated_rows(const RowModel& model, const Table& conditions, const std::string& file) {
+  const Table schema = model.schema();
+  const Column* counts = nullptr;
+  for (const Column& c : conditions.columns) {
+    if (schema.find(c.name) != nullptr) continue;
+    if (counts != nullptr)
+      throw Error(ErrorCode::usage,
+                  fmt::format("{}: the columns \"{}\" and \"{}\" are none of the model's. One of them "
+                              "may be, and says how many rows there are to be.",
+                              file, counts->name, c.name));
+    counts = &c;
+  }
+  if (counts == nullptr)
+    throw Error(ErrorCode::usage, fmt::format("{}: no column says how many rows there are to be.\n  Add one that the "
+                                              "model does not have, such as \"rows\".",
+                                              file));
+  Table out;
+  for (const Column& c : conditions.columns)
+    if (&c != counts) {
+      Column head = c;
+      head.numbers.clear(), head.codes.clear();
+      out.columns.push_back(std::move(head));
+    }
+  for (int64_t i = 0; i < conditions.rows; ++i) {
+    double n = NAN;
+    if (is_numeric(counts->type)) n = counts->numbers[static_cast<size_t>(i)];
+    else if (!counts->is_missing(i))
+      n = std::strtod(counts->values[static_cast<size_t>(counts->codes[static_cast<size_t>(i)])].c_str(), nullptr);
+    if (!(n >= 0 && n == std::floor(n) && static_cast<double>(out.rows) + n <= kMostRows))
+      throw Error(ErrorCode::data, fmt::format("{}: row {}: column \"{}\" holds {}; it must be a number of rows.", file,
+                                               i + 1, counts->name, cell_text(*counts, i)));
+    out.rows += static_cast<int64_t>(n);
+    for (size_t k = 0, c = 0; c < conditions.columns.size(); ++c) {
+      if (&conditions.columns[c] == counts) continue;
+      for (double copy = 0; copy < n; ++copy)
+        append_cell(out.columns[k], conditions.columns[c], static_cast<size_t>(i));
+      ++k;
+    }
+  }
+  return out;
+}
+
+}  // namespace tessera

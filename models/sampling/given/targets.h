@@ -1,0 +1,16 @@
+// Given rows that say how many rows there are to be of what.
+#pragma once
+#include "models/data/table/table.h"
+#include "models/sampling/row_model.h"
+
+namespace tessera {
+
+// Row i has value i mod n of the n values of a column. Error(condition) for a column that the model does not have or
+// that has no list of values.
+Table balanced_rows(const RowModel& model, const std::string& column, int64_t count);
+
+// Each row of `conditions` as often as its one column that the model does not have says. Error(data | usage), naming
+// `file`.
+Table repeated_rows(const RowModel& model, const Table& conditions, const std::string& file);
+
+}  // namespace tessera

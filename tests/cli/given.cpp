@@ -1,0 +1,70 @@
+// Given cells on the command line: files that are completed, equal shares, counts.
+#include "cli/program.h"
+
+class CliGiven : public Cli {};
+
+TEST_F(CliGiven, TheFilesCellsAreKept) {
+  model();
+  write("partial.csv", "city,age\nWeston,\n,44\nWeston,30\n");
+  must({"sample", "m.tessera", "--given", "partial.csv", "--output", "o.csv"});
+  const std::string rows = read("o.csv");
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 4);
+  EXPECT_TRUE(has(rows, ",44,")) << rows;
+  must({"sample", "m.tessera", "--given", "partial.csv", "--output", "again.csv", "--batch-size", "3"});
+  EXPECT_EQ(read("again.csv"), rows);
+}
+
+TEST_F(CliGiven, OnlyMissingCellsOfAFileChange) {
+  model();
+  const std::string file =
+      "\"note\",age,city,income\r\n\"kept, as it is\",,Weston,\r\n  x ,44,\"Weston\",30000\r\n\"\"\"\",51,,41000\r\n";
+  write("real.csv", file);
+  must({"sample", "m.tessera", "--impute", "real.csv", "--output", "full.csv"});
+  const std::string full = read("full.csv");
+  EXPECT_EQ(full.rfind("\"note\",age,city,income\r\n\"kept, as it is\",", 0), 0u) << full;
+  EXPECT_TRUE(has(full, "\r\n  x ,44,\"Weston\",30000\r\n\"\"\"\",51,")) << full;
+  EXPECT_TRUE(full.ends_with(",41000\r\n")) << full;
+  EXPECT_FALSE(has(full, ",,")) << full;
+  EXPECT_FALSE(has(full, ",\r\n")) << full;
+}
+
+TEST_F(CliGiven, SharesAndCountsAreMet) {
+  model();
+  must({"sample", "m.tessera", "--balance", "gender", "--rows", "40", "--output", "b.csv"});
+  const std::string rows = read("b.csv");
+  const auto count = [&](const std::string& text) {
+    size_t n = 0;
+    for (size_t at = rows.find(text); at != std::string::npos; at = rows.find(text, at + 1)) ++n;
+    return n;
+  };
+  EXPECT_EQ(count(",female,"), count(",male,"));
+  write("counts.csv", "city,wanted\nWeston,3\nMidbury,2\n");
+  must({"sample", "m.tessera", "--counts", "counts.csv", "--output", "c.csv"});
+  const std::string counted = read("c.csv");
+  EXPECT_EQ(std::count(counted.begin(), counted.end(), '\n'), 6);
+}
+
+TEST_F(CliGiven, MistakesAreSaidAndLoseNothing) {
+  model();
+  write("partial.csv", "city,age\nWeston,40\n\"Wes\nton\",40\n");
+  write("o.csv", "mine");
+  const auto refused = [&](int code, const std::vector<std::string>& parts, std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"sample", "m.tessera", "--force", "--output", "o.csv"});
+    const Outcome o = run(arguments);
+    EXPECT_EQ(o.code, code) << o.err;
+    for (const std::string& part : parts) EXPECT_TRUE(has(o.err, part)) << part << ": " << o.err;
+    EXPECT_EQ(read("o.csv"), "mine");
+  };
+  refused(3, {"partial.csv:3", "\"city\"", "Nearest"}, {"--given", "partial.csv"});
+  write("partial.csv", "city,age\nWeston,40\n\nWeston,400\n");
+  refused(3, {"partial.csv:4", "\"age\" holds 400"}, {"--given", "partial.csv"});
+  write("partial.csv", "town\nWeston\n");
+  refused(2, {"partial.csv", "\"town\""}, {"--given", "partial.csv"});
+  refused(2, {"--where"}, {"--given", "partial.csv", "--where", "age > 3"});
+  refused(2, {"exclude"}, {"--given", "partial.csv", "--balance", "city"});
+  refused(2, {"--rows"}, {"--balance", "city"});
+  refused(2, {"--rows"}, {"--given", "partial.csv", "--rows", "3"});
+  refused(2, {"--rows"}, {});
+  refused(7, {"\"income\"", "no list of values"}, {"--balance", "income", "--rows", "4"});
+  refused(4, {"nowhere.csv"}, {"--given", "nowhere.csv"});
+}

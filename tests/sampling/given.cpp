@@ -1,0 +1,297 @@
+// Rows of which cells are given: these are kept, the others have the law under them, rules hold, bits depend on nothing
+// but the row, and what cannot be is said with its place.
+#include "models/sampling/given/given_rows.h"
+
+#include "models/sampling/given/targets.h"
+#include "models/tables.h"
+
+namespace tessera::whole {
+namespace {
+
+constexpr int64_t kRows = 4000;
+
+double x_of(int64_t i) { return std::round(100 * normal(i, 1)) / 100; }
+double c_of(int64_t i) { return std::floor(std::clamp(x_of(i) + 2 + 0.5 * normal(i, 2), 0.0, 3.0)); }
+
+// x a number in bins; c of four levels near it; y a number near both; few a number of three values; rows from `first`.
+Table chain(int64_t first, int64_t rows) {
+  return table({numbers_by(
+                    "x", ColumnType::decimal, rows, [=](int64_t i) { return x_of(first + i); }, 2),
+                texts_by("c", ColumnType::category, rows,
+                         [=](int64_t i) { return std::string(1, static_cast<char>('a' + c_of(first + i))); }),
+                numbers_by(
+                    "y", ColumnType::decimal, rows,
+                    [=](int64_t i) {
+                      return std::round(100 * (x_of(first + i) + c_of(first + i) + normal(first + i, 4))) / 100;
+                    },
+                    2),
+                numbers_by("few", ColumnType::integer, rows,
+                           [=](int64_t i) { return 1 + std::floor(3 * uniform(first + i, 6)); })});
+}
+
+const Model& model_by(const std::string& method) {
+  static std::map<std::string, Model> models;
+  const auto found = models.find(method);
+  if (found != models.end()) return found->second;
+  const FitOptions o = method == "made" ? quick_made(15) : method == "tvae" ? quick_tvae(30) : quick(10);
+  return models.emplace(method, fit(chain(0, kRows), o, 2)).first->second;
+}
+
+// The rows of a table, some of them several times, without the columns that are to be drawn.
+Table repeated(const Table& t, int64_t rows, int64_t times, const std::vector<std::string>& columns) {
+  Table out;
+  out.rows = rows * times;
+  for (const Column& c : t.columns) {
+    if (std::find(columns.begin(), columns.end(), c.name) == columns.end()) continue;
+    Column to = c;
+    to.numbers.clear(), to.codes.clear();
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t k = 0; k < times; ++k) {
+        if (is_numeric(c.type)) to.numbers.push_back(c.numbers[static_cast<size_t>(i)]);
+        else to.codes.push_back(c.codes[static_cast<size_t>(i)]);
+      }
+    out.columns.push_back(std::move(to));
+  }
+  return out;
+}
+
+// The stream as the other tests' tools take one.
+class AsRows : public RowStream {
+ public:
+  explicit AsRows(GivenStream& stream) : stream_(stream) {}
+  bool next(Table& batch) override { return stream_.next(batch); }
+  SampleReport report() const override { return {}; }
+
+ private:
+  GivenStream& stream_;
+};
+
+Table complete(const Model& m, Table given, GivenOptions o = {}, int threads = 2, GivenReport* report = nullptr) {
+  Team team(threads);
+  const Monitor monitor;
+  const auto stream = open_given(m.shared_rows(), std::move(given), o, team, monitor);
+  AsRows rows(*stream);
+  Table all = drain(rows, m.schema());
+  if (report != nullptr) *report = stream->report();
+  return all;
+}
+
+// Rows that training did not see may lie beyond its range.
+GivenOptions completes() {
+  GivenOptions o;
+  o.completes = true;
+  return o;
+}
+
+double number(const Table& t, const char* c, int64_t i) { return column(t, c).numbers[static_cast<size_t>(i)]; }
+
+TEST(Given, CellsAreKeptAndTheOthersDrawn) {
+  for (const char* method : {"made", "tvae", "ctgan"}) {
+    const Table real = chain(kRows, 200);
+    Table given = repeated(real, 200, 1, {"c", "y"});
+    for (size_t i = 0; i < 200; i += 3) given.columns[1].numbers[i] = kMissing;
+    GivenReport report;
+    const Table made = complete(model_by(method), given, completes(), 2, &report);
+    ASSERT_EQ(made.rows, 200);
+    for (int64_t i = 0; i < 200; ++i) {
+      EXPECT_EQ(cell(column(made, "c"), i), cell(column(real, "c"), i)) << method;
+      EXPECT_TRUE(i % 3 == 0 || number(made, "y", i) == number(real, "y", i)) << method;
+      EXPECT_FALSE(column(made, "x").is_missing(i) || column(made, "y").is_missing(i)) << method;
+    }
+    EXPECT_EQ(report.nearest, std::string(method) == "ctgan");
+    EXPECT_EQ(report.rows, 200);
+    EXPECT_TRUE(report.nearest || report.effective >= GivenReport::kFewEffective) << method << report.effective;
+  }
+}
+
+// χ² of counts that are expected to be equal.
+double uneven(const std::vector<double>& counts) {
+  double n = 0, statistic = 0;
+  for (const double c : counts) n += c;
+  const double expected = n / static_cast<double>(counts.size());
+  for (const double c : counts) statistic += (c - expected) * (c - expected) / expected;
+  return statistic;
+}
+
+// Where the true value stands among so many drawn ones, in tenths: uniform if the draws have its law (rank histograms,
+// Talagrand 1997). Of the rows whose `of` is in the upper third of all, so that draws that ignore it show.
+std::vector<double> ranks(const Table& real, const Table& drawn, int64_t times, const char* of) {
+  std::vector<double> sorted(column(real, of).numbers.begin(), column(real, of).numbers.end());
+  std::sort(sorted.begin(), sorted.end());
+  const double high = sorted[sorted.size() * 2 / 3];
+  std::vector<double> counts(10, 0);
+  for (int64_t i = 0; i < real.rows; ++i) {
+    if (number(real, of, i) < high) continue;
+    double rank = uniform(i, 77);  // among equal ones
+    int64_t below = 0, equal = 0;
+    for (int64_t k = 0; k < times; ++k) {
+      const double x = number(drawn, "x", i * times + k);
+      below += x < number(real, "x", i), equal += x == number(real, "x", i);
+    }
+    rank = (static_cast<double>(below) + rank * static_cast<double>(equal + 1)) / static_cast<double>(times + 1);
+    ++counts[std::min<size_t>(static_cast<size_t>(10 * rank), 9)];
+  }
+  return counts;
+}
+
+// The conditionals are calibrated on rows that training did not see: x, drawn before what is given, under c and y.
+TEST(Given, TrueNumbersRankEvenlyAmongDrawnOnes) {
+  constexpr int64_t kHeld = 600, kTimes = 39;
+  const double bound = 9 + 5 * std::sqrt(2.0 * 9);  // nine degrees of freedom
+  const Table real = chain(2 * kRows, kHeld);
+  const Table under = complete(model_by("made"), repeated(real, kHeld, kTimes, {"c", "y", "few"}), completes());
+  EXPECT_LT(uneven(ranks(real, under, kTimes, "y")), bound);
+  const Table ignoring = complete(model_by("made"), repeated(real, kHeld, kTimes, {"few"}), completes());
+  EXPECT_GT(uneven(ranks(real, ignoring, kTimes, "y")), 2 * bound) << "the test can tell draws that ignore y";
+}
+
+// Of the cells that a level is drawn in with a probability of about p, a share of about p has it.
+TEST(Given, LevelsComeAsOftenAsTheirProbabilitiesSay) {
+  constexpr int64_t kHeld = 1200, kTimes = 25;
+  const Table real = chain(3 * kRows, kHeld);
+  const Table drawn = complete(model_by("made"), repeated(real, kHeld, kTimes, {"x", "y"}), completes());
+  std::vector<double> said(5, 0), seen(5, 0), variance(5, 0);
+  for (int64_t i = 0; i < kHeld; ++i)
+    for (const char* level : {"a", "b", "c", "d"}) {
+      double p = 0;
+      for (int64_t k = 0; k < kTimes; ++k) p += cell(column(drawn, "c"), i * kTimes + k) == level;
+      p /= kTimes;
+      const auto bin = std::min<size_t>(static_cast<size_t>(5 * p), 4);
+      said[bin] += p, variance[bin] += std::max(p * (1 - p), 0.01) * (1 + 1.0 / kTimes);
+      seen[bin] += cell(column(real, "c"), i) == level;
+    }
+  for (size_t b = 0; b < 5; ++b)
+    EXPECT_NEAR(seen[b], said[b], 4 * std::sqrt(variance[b]) + 0.06 * said[b] + 5)
+        << "fifth " << b << " of the probabilities";
+}
+
+// The same cells given of many rows: the others have the law of free rows that show these cells.
+TEST(Given, RowsHaveTheLawOfFreeRowsWithTheseCells) {
+  const Table free = sample(model_by("made"), 60000, {}, {0, 2});
+  const Table one = table({texts("c", ColumnType::category, {"c"}), numbers("few", ColumnType::integer, {2})});
+  const Table made = complete(model_by("made"), repeated(one, 1, 4000, {"c", "few"}));
+  std::vector<double> a(64, 0), b(64, 0);
+  const auto at = [](const Table& t, int64_t i) {
+    const auto part = [](double v, double from) { return static_cast<size_t>(std::clamp(2 * (v - from), 0.0, 7.0)); };
+    return part(number(t, "x", i), -1) * 8 + part(number(t, "y", i), 0);
+  };
+  for (int64_t i = 0; i < made.rows; ++i) ++a[at(made, i)];
+  for (int64_t i = 0; i < free.rows; ++i)
+    if (cell(column(free, "c"), i) == "c" && number(free, "few", i) == 2) ++b[at(free, i)];
+  double na = 0, nb = 0, statistic = 0;
+  int cells = 0;
+  for (size_t k = 0; k < 64; ++k) na += a[k], nb += b[k];
+  for (size_t k = 0; k < 64; ++k) {
+    const double both = a[k] + b[k], ea = both * na / (na + nb), eb = both * nb / (na + nb);
+    if (std::min(ea, eb) < 5) continue;
+    ++cells, statistic += (a[k] - ea) * (a[k] - ea) / ea + (b[k] - eb) * (b[k] - eb) / eb;
+  }
+  ASSERT_GT(cells, 15);
+  EXPECT_LT(statistic, cells + 4 * std::sqrt(2.0 * cells));
+}
+
+TEST(Given, LeadingCellsTakeOneCandidateARow) {
+  GivenReport report;
+  complete(model_by("made"), repeated(chain(0, 50), 50, 1, {"x", "c"}), completes(), 1, &report);
+  EXPECT_EQ(report.candidates, 50);
+  EXPECT_EQ(report.resampled, 0);
+}
+
+TEST(Given, RowsAreEqualForAnyBatchAndThreads) {
+  for (const char* method : {"made", "tvae", "ctgan"}) {
+    const Table given = repeated(chain(kRows, 60), 60, 1, {"y"});
+    GivenOptions o = completes();
+    const std::vector<std::string> all = lines(complete(model_by(method), given, o, 1));
+    o.batch = 37;
+    EXPECT_EQ(lines(complete(model_by(method), given, o, 3)), all) << method;
+    o.seed = 9;
+    EXPECT_NE(lines(complete(model_by(method), given, o, 3)), all) << method;
+  }
+}
+
+TEST(Given, WhatTheModelCannotShowIsSaidWithItsPlace) {
+  const Model& m = model_by("made");
+  GivenOptions o;
+  o.place = [](int64_t row) { return row < 0 ? std::string("f.csv") : "f.csv:" + std::to_string(row + 2); };
+  const auto refused = [&](Column c, ErrorCode code, const std::vector<std::string>& parts) {
+    const Thrown t = thrown([&] { complete(m, table({std::move(c)}), o); });
+    EXPECT_EQ(t.code, code) << t.message;
+    for (const std::string& part : parts) EXPECT_TRUE(t.says(part)) << part << ": " << t.message;
+  };
+  refused(texts("c", ColumnType::category, {"a", "z"}), ErrorCode::data, {"f.csv:3", "\"c\"", "\"z\"", "4 values"});
+  refused(numbers("x", ColumnType::decimal, {0.5, 99}, 2), ErrorCode::data, {"f.csv:3", "\"x\"", "99", " to "});
+  refused(numbers("few", ColumnType::integer, {7}), ErrorCode::data, {"f.csv:2", "\"few\"", "7", "1 to 3"});
+  refused(numbers("cc", ColumnType::integer, {7}), ErrorCode::usage, {"f.csv", "\"cc\"", "Nearest", "\"c\""});
+  refused(texts("x", ColumnType::category, {"much"}), ErrorCode::data, {"f.csv", "\"x\"", "decimal"});
+  // rows that are completed keep such values, and what is drawn is never missing
+  o.completes = true;
+  EXPECT_EQ(number(complete(m, table({numbers("x", ColumnType::decimal, {99}, 2)}), o), "x", 0), 99);
+}
+
+// start <= end; total = items + extras; city and state in combinations.
+Table orders() {
+  const auto start = [](int64_t i) { return std::floor(18000 + 100 * uniform(i, 5)); };
+  const auto items = [](int64_t i) { return std::floor(1 + 9 * uniform(i, 1)); };
+  const auto extras = [](int64_t i) { return std::floor(5 * uniform(i, 2)); };
+  const std::vector<std::string> cities{"Bonn", "Ulm", "Jena", "Gera"};
+  const auto city = [=](int64_t i) { return cities[static_cast<size_t>(4 * uniform(i, 8))]; };
+  return table(
+      {numbers_by("start", ColumnType::date, 1500, start),
+       numbers_by("end", ColumnType::date, 1500, [&](int64_t i) { return start(i) + std::floor(9 * uniform(i, 6)); }),
+       numbers_by("items", ColumnType::integer, 1500, items), numbers_by("extras", ColumnType::integer, 1500, extras),
+       numbers_by("total", ColumnType::integer, 1500, [&](int64_t i) { return items(i) + extras(i); }),
+       texts_by("city", ColumnType::category, 1500, city),
+       texts_by("state", ColumnType::category, 1500, [&](int64_t i) {
+         return city(i) == "Bonn" ? "NRW" : city(i) == "Ulm" ? "BW" : "Thueringen";
+       })});
+}
+
+TEST(Given, RowsKeepTheRulesOfTheTable) {
+  const Model m = fit(orders(), quick_made(5), 2);
+  ASSERT_GE(m.shared_rows()->rules.found().size(), 3u);
+  const Table made = complete(m, table({numbers("end", ColumnType::date, {18050, 18060, kMissing, kMissing}),
+                                        numbers("start", ColumnType::date, {kMissing, 18055, 18020, kMissing}),
+                                        numbers("total", ColumnType::integer, {kMissing, 7, 9, 6}),
+                                        texts("state", ColumnType::category, {"NRW", "Thueringen", "", "BW"}),
+                                        texts("city", ColumnType::category, {"", "Gera", "Ulm", ""})}));
+  for (int64_t i = 0; i < 4; ++i) {
+    EXPECT_GE(number(made, "end", i), number(made, "start", i));
+    EXPECT_EQ(number(made, "total", i), number(made, "items", i) + number(made, "extras", i));
+  }
+  EXPECT_EQ(number(made, "end", 0), 18050);
+  EXPECT_EQ(number(made, "total", 3), 6);
+  EXPECT_EQ(cell(column(made, "city"), 0), "Bonn");
+  EXPECT_EQ(cell(column(made, "state"), 2), "BW");
+  EXPECT_EQ(cell(column(made, "city"), 3), "Ulm");
+  const Thrown apart = thrown([&] {
+    complete(m, table({texts("state", ColumnType::category, {"BW"}), texts("city", ColumnType::category, {"Bonn"})}));
+  });
+  EXPECT_TRUE(apart.says("row 1") && apart.says("combinations")) << apart.message;
+  const Thrown broken = thrown([&] {
+    complete(m, table({numbers("start", ColumnType::date, {18050}), numbers("end", ColumnType::date, {18040})}));
+  });
+  EXPECT_EQ(broken.code, ErrorCode::condition);
+  EXPECT_TRUE(broken.says("row 1") && broken.says("rules")) << broken.message;
+}
+
+TEST(Given, BalancedAndCountedRowsSayHowManyThereAre) {
+  const Model& m = model_by("made");
+  const Table balanced = complete(m, balanced_rows(*m.shared_rows(), "c", 400));
+  for (const char* level : {"a", "b", "c", "d"})
+    EXPECT_EQ(share(balanced, [&](int64_t i) { return cell(column(balanced, "c"), i) == level; }), 0.25);
+  EXPECT_EQ(balanced_rows(*m.shared_rows(), "few", 30).columns.front().numbers[1], 2);
+  EXPECT_TRUE(thrown([&] { balanced_rows(*m.shared_rows(), "x", 3); }).says("no list of values"));
+  EXPECT_TRUE(thrown([&] { balanced_rows(*m.shared_rows(), "cs", 3); }).says("Nearest: \"c\""));
+  const Table conditions =
+      table({texts("c", ColumnType::category, {"a", "d"}), numbers("few", ColumnType::integer, {kMissing, 3}),
+             numbers("rows", ColumnType::integer, {3, 2})});
+  const Table counted = complete(m, repeated_rows(*m.shared_rows(), conditions, "f.csv"));
+  ASSERT_EQ(counted.rows, 5);
+  EXPECT_EQ(cell(column(counted, "c"), 2), "a");
+  EXPECT_EQ(cell(column(counted, "c"), 3), "d");
+  EXPECT_EQ(number(counted, "few", 4), 3);
+  EXPECT_TRUE(thrown([&] { repeated_rows(*m.shared_rows(), without(conditions, "rows"), "f.csv"); }).says("f.csv"));
+}
+
+}  // namespace
+}  // namespace tessera::whole

@@ -1,0 +1,26 @@
+// tessera sample with given cells: --given, --impute, --balance, --counts.
+#pragma once
+#include <CLI/App.hpp>
+#include <string>
+
+#include "commands/session.h"
+
+struct GivenArguments {
+  std::string given, impute, balance, counts;
+
+  void add_to(CLI::App& command);
+  int forms() const;  // of the four, how many are asked for: at most one may be
+  bool any() const { return forms() > 0; }
+};
+
+// What of a sample's options counts here.
+struct GivenRun {
+  std::string model, output, format, precision;
+  int64_t rows = 0;  // of --balance
+  uint64_t seed = 0;
+  int batch_size = 0, max_candidates = 0;
+  char delimiter = 0;
+  bool force = false;
+};
+
+void sample_given(const SharedOptions& shared, const GivenArguments& given, const GivenRun& run);
