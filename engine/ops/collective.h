@@ -1,4 +1,4 @@
-// all_gather: what the ranks exchange within a step (engine/passes/shard.h puts it into a plan).
+// all_gather: what the ranks exchange within a step (engine/passes/batch/shard.h puts it into a plan).
 #pragma once
 #include "engine/ops/rule.h"
 

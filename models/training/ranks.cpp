@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "engine/device/device.h"
+#include "engine/passes/batch/shard.h"
 #include "engine/passes/passes.h"
-#include "engine/passes/shard.h"
 #include "engine/run/cpu_features.h"
 #include "engine/run/precision.h"
 #include "models/training/fit_to_memory.h"

@@ -2,7 +2,7 @@
 // same bits.
 #include <gtest/gtest.h>
 
-#include "engine/passes/shard.h"
+#include "engine/passes/batch/shard.h"
 #include "ranks/world.h"
 #include "support/ctgan_training.h"
 #include "support/timegan_training.h"

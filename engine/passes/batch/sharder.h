@@ -1,20 +1,22 @@
-#include "engine/passes/shard.h"
-
+// A step rewritten for a part of its batch, op by op: of a rank (shard.cpp), or of a micro-batch (micro_batches.cpp).
+#pragma once
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <string>
+#include <vector>
 
 #include "engine/error.h"
+#include "engine/passes/batch/shard.h"
 #include "engine/passes/rewrite.h"
 
-namespace tessera {
-namespace {
+namespace tessera::batch_parts {
 
 // Rows of each stretch of the batch that a value was put together from: every stretch is cut by itself.
 using Stretches = std::vector<int64_t>;
 
-int64_t sum_of(const Stretches& rows) { return std::accumulate(rows.begin(), rows.end(), int64_t{0}); }
+inline int64_t sum_of(const Stretches& rows) { return std::accumulate(rows.begin(), rows.end(), int64_t{0}); }
 
 // A value of the whole plan as this rank has it.
 struct Part {
@@ -28,13 +30,13 @@ struct Part {
   std::vector<Var> by_shard{};  // sums: of the shards of this rank
 };
 
-bool over_sequences(const Op& op) {
+inline bool over_sequences(const Op& op) {
   return std::holds_alternative<Recurrent>(op) || std::holds_alternative<RecurrentGrad>(op) ||
          std::holds_alternative<RecurrentInputGrad>(op) || std::holds_alternative<RecurrentWgrad>(op);
 }
 
 // Rows that an op draws for each row of a batch; 0: none.
-int64_t drawn_rows(const Node& x) {
+inline int64_t drawn_rows(const Node& x) {
   int64_t rows = 0;
   if (const auto* r = std::get_if<Random>(&x.op)) rows = r->rows;
   if (const auto* d = std::get_if<DrawConditions>(&x.op)) rows = d->rows;
@@ -42,7 +44,7 @@ int64_t drawn_rows(const Node& x) {
 }
 
 // The pieces that a batch can be cut into without a pack or a tile of sequences in two of them.
-int64_t units_of(const Plan& plan) {
+inline int64_t units_of(const Plan& plan) {
   int64_t units = 0;
   bool sequences = false;
   for (const Node& x : plan.nodes) {
@@ -53,11 +55,11 @@ int64_t units_of(const Plan& plan) {
   return units % kSequenceTile == 0 ? units / kSequenceTile : 0;
 }
 
+// One rank's part of a plan. Or one micro-batch's: then all of them are in one new plan (MicroBatches).
 class Sharder {
  public:
-  Sharder(Plan& plan, const RankCut& cut) : old_(plan), cut_(cut), units_(units_of(plan)), r_(next_) {
-    next_.tables = plan.tables;
-    r_.share = true;
+  Sharder(const Plan& plan, const RankCut& cut, Plan& next, Recorder& recorder)
+      : old_(plan), cut_(cut), units_(units_of(plan)), next_(next), r_(recorder) {
     if (units_ < cut.shards)
       throw Error(ErrorCode::usage, "A batch of this training has " + std::to_string(units_) +
                                         " parts that can be computed apart (packs of rows, or tiles of " +
@@ -72,15 +74,20 @@ class Sharder {
           {.value = r_.var(next_.leaf(leaf.kind, leaf.name, old_.shape(leaf.value), old_[leaf.value].dtype))});
     order_ = r_.state(kRankOrder, {1, 1});
     for (const Node& x : old_.nodes) take(x);
+    finish();
+  }
+
+ private:
+  friend class MicroBatches;
+  void finish() {
     for (const Id v : old_.outputs) next_.outputs.push_back(settled(v).id);
     for (const auto& [id, name] : old_.names)
       if (const Part* p = find(id); p != nullptr && p->kind != Part::sums) next_.names[p->value.id] = name;
     next_.fuse = old_.fuse;
     next_.row_cut = old_.row_cut;
-    old_ = std::move(next_);
+    next_.precision = old_.precision;
   }
 
- private:
   // ---- the cut ----------------------------------------------------------------------------------
   int first_shard() const { return cut_.rank * own_shards(); }
   int own_shards() const { return cut_.shards / cut_.ranks; }
@@ -95,8 +102,9 @@ class Sharder {
   }
 
   [[noreturn]] void refuse(const Node& x, const std::string& why) const {
-    throw Error(ErrorCode::unsupported, "This step cannot be cut by the rows of its batch: " + why + " (" +
-                                            op_name(x.op) + ").\n  Train it on one device, without --virtual-shards.");
+    throw Error(ErrorCode::unsupported,
+                "This step cannot be cut by the rows of its batch: " + why + " (" + op_name(x.op) +
+                    ").\n  Train it on one device, without --virtual-shards and --micro-batch.");
   }
   void check_whole_units(const Node& x, const Stretches& stretches) const {
     for (const int64_t rows : stretches)
@@ -206,11 +214,15 @@ class Sharder {
   }
 
   // ---- ops --------------------------------------------------------------------------------------
+  static bool drawn(const Node& x) { return drawn_rows(x) > 0; }
+  bool has_rows(const Node& x) const {
+    return std::any_of(x.in.begin(), x.in.end(), [&](Id v) { return is(v, Part::rows); });
+  }
   void take(const Node& x) {
     if (drawn_rows(x) > 0) return draw(x);
-    if (on_sums(x)) return;
+    if (stays_open(x)) return on_sums(x);
     settle(x.in);
-    if (std::none_of(x.in.begin(), x.in.end(), [&](Id v) { return is(v, Part::rows); })) return keep(x);
+    if (!has_rows(x)) return keep(x);
     if (over_sequences(x.op)) return sequences(x);
     if (traits(x).sums.any()) return reduce(x);
     if (const auto* n = std::get_if<BatchNorm>(&x.op)) return normalise(x, *n);
@@ -231,8 +243,7 @@ class Sharder {
   }
 
   void draw(const Node& x) {
-    if (std::any_of(x.in.begin(), x.in.end(), [&](Id v) { return is(v, Part::rows); }) ||
-        (std::holds_alternative<Random>(x.op) ? x.in[0] : x.in[4]) != kNone)
+    if (has_rows(x) || (std::holds_alternative<Random>(x.op) ? x.in[0] : x.in[4]) != kNone)
       refuse(x, "its rows are given from outside");
     const int64_t rows = drawn_rows(x);
     Op op = x.op;
@@ -245,20 +256,21 @@ class Sharder {
   }
 
   // Linear ops on sums that are still open stay open, so that more of them share an exchange.
-  bool on_sums(const Node& x) {
+  bool stays_open(const Node& x) const {
     const auto* b = std::get_if<Binary>(&x.op);
     const bool adds = b != nullptr && (b->fn == Binary::add || b->fn == Binary::sub) && is(x.in[0], Part::sums) &&
                       is(x.in[1], Part::sums) && old_.shape(x.in[0]) == old_.shape(x.in[1]);
     const auto* u = std::get_if<Unary>(&x.op);
     const bool alone = (u != nullptr && u->fn == Unary::affine && u->b == 0) || std::holds_alternative<Reshape>(x.op) ||
                        std::holds_alternative<SliceCols>(x.op);
-    if (!adds && !(alone && is(x.in[0], Part::sums))) return false;
+    return adds || (alone && is(x.in[0], Part::sums));
+  }
+  void on_sums(const Node& x) {
     put_sums(x.out[0], each_shard([&](int s) {
                std::vector<Var> in;
                for (const Id v : x.in) in.push_back(part(v).by_shard[static_cast<size_t>(s)]);
                return r_.emit1(x.op, in);
              }));
-    return true;
   }
 
   // The stretches of the first input that has rows.
@@ -389,7 +401,26 @@ class Sharder {
     return total(sums);
   }
 
+  // A micro-batch is normalised by itself. Who else reads the statistics reads their mean over all of them.
+  void normalise_apart(const Node& x) {
+    const Stretches stretches = stretches_of(x, [](size_t i) { return i == 0 || i == 5; });
+    const bool gradient = std::holds_alternative<BatchNormGrad>(x.op);
+    std::vector<Var> in;
+    for (size_t i = 0; i < x.in.size(); ++i)
+      in.push_back(i == 0 || i == 5                 ? rows_of(x, x.in[i], stretches)
+                   : gradient && (i == 3 || i == 4) ? statistics_.at(x.in[i])
+                                                    : settled(x.in[i]));
+    const std::vector<Var> out = r_.emit(x.op, in);
+    put_rows(x.out[0], out[0], stretches);
+    const double share = static_cast<double>(own_rows(stretches)) / static_cast<double>(sum_of(stretches));
+    for (size_t k = 1; k < out.size(); ++k) {
+      if (!gradient) statistics_[x.out[k]] = out[k];
+      put_sums(x.out[k], {gradient ? out[k] : share * out[k]});
+    }
+  }
+
   void normalise(const Node& x, const BatchNorm& op) {
+    if (apart_) return normalise_apart(x);
     const std::vector<Group> groups = groups_of(x, op.groups, kNone);
     const Var gamma = settled(x.in[1]), beta = settled(x.in[2]);
     const double share = 1.0 / static_cast<double>(groups[0].rows);
@@ -405,6 +436,7 @@ class Sharder {
 
   // d_x = (d − mean(d) − x̂·mean(d·x̂))·rstd·gamma, where means are over a group's rows and d is behind the ReLU.
   void normalise_grad(const Node& x, const BatchNormGrad& op) {
+    if (apart_) return normalise_apart(x);
     const std::vector<Group> groups = groups_of(x, op.groups, x.in[5]);
     const Var gamma = settled(x.in[1]), beta = settled(x.in[2]), mean = settled(x.in[3]), var = settled(x.in[4]);
     std::vector<Var> rstd, normal, d;
@@ -467,25 +499,15 @@ class Sharder {
     }
   }
 
-  Plan& old_;
+  const Plan& old_;
   const RankCut cut_;
   const int64_t units_;
-  Plan next_;
-  Recorder r_;
+  Plan& next_;
+  Recorder& r_;
   Var order_;
   std::map<Id, Part> parts_;
+  bool apart_ = false;              // of a micro-batch, and by it:
+  std::map<Id, Var> statistics_{};  // a batch norm's own mean and variance, by value of the whole plan
 };
 
-}  // namespace
-
-void shard(Plan& plan, const RankCut& cut) {
-  if (cut.shards < 1 || cut.ranks < 1 || cut.shards % cut.ranks != 0 || cut.rank < 0 || cut.rank >= cut.ranks)
-    throw Error(ErrorCode::internal, "shard: a rank takes whole shards");
-  const bool fuse = plan.fuse;
-  Sharder(plan, cut).run();
-  drop_dead(plan);
-  schedule(plan);
-  plan.fuse = fuse;
-}
-
-}  // namespace tessera
+}  // namespace tessera::batch_parts
