@@ -1,117 +1,92 @@
 #include "models/estimate.h"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "engine/passes/passes.h"
-#include "engine/run/footprint.h"
-#include "models/prepared.h"
-#include "models/training/fit_to_memory.h"
-#include "models/training/trainer.h"
-#include "models/training/validation.h"
+#include "engine/storage/process_memory.h"
+#include "models/data/table/column_spec.h"
+#include "models/training/rehearsal.h"
 
 namespace tessera {
 namespace {
 
-int64_t bytes_of(const EncodedTable& t) {
-  return static_cast<int64_t>(t.alphas.capacity() * sizeof(float) + t.codes.capacity() * sizeof(int32_t));
-}
 int64_t bytes_of(const Table& t) {
   int64_t bytes = 0;
   for (const Column& c : t.columns)
     bytes += static_cast<int64_t>(c.numbers.capacity() * sizeof(double) + c.codes.capacity() * sizeof(int32_t));
   return bytes;
 }
-// Rows held out are copied beside the others.
-int64_t held_out_bytes(const EncodedTable& t, const FitOptions& options) {
-  const bool holds = measures(options) && (!options.patience_if_possible || can_hold_out(t));
-  return holds ? bytes_of(t) : 0;
-}
 
-int64_t bytes_of_state(const Plan& plan, bool moments) {
-  int64_t bytes = 0;
-  for (const Leaf& leaf : plan.leaves) {
-    const bool moment = leaf.name.ends_with(".m") || leaf.name.ends_with(".v");
-    if (leaf.kind == Leaf::state && moment == moments) bytes += 4 * plan.shape(leaf.value).count();
-  }
-  return bytes;
-}
+// Of a peak, what is added to it: pages of the program that only training runs, its calls, whole large pages of its
+// arenas, and what the allocator keeps of what was given back.
+int64_t with_margin(int64_t bytes) { return bytes + bytes / 20 + (int64_t{3} << 20); }
 
-// One phase of a method: its plan as the trainer makes it.
-struct Step {
-  Footprint takes;
-  nlohmann::json json;
-};
-Step step_of(const Method& method, size_t phase, const FitOptions& options, const Device& device, const Team& team,
-             int64_t room) {
-  const std::set<std::string> off(options.passes_off.begin(), options.passes_off.end());
-  const Phase spec = method.phases()[phase];
-  Plan plan = step_plan(method, phase, spec.steps, options, off);
-  const RecomputeReport made_again = recompute_within(room, plan, device, options, off, team.size());
-  const Footprint takes = footprint(plan, device, team.size(), wanted(off, "liveness"));
-  return {takes,
-          {{"phase", spec.name},
-           {"batch", spec.batch},
-           {"weights_bytes", bytes_of_state(plan, false)},
-           {"moments_bytes", bytes_of_state(plan, true)},
-           {"state_bytes", takes.state},
-           {"activation_bytes", takes.activations},
-           {"scratch_bytes", takes.scratch},
-           {"bytes", takes.total()},
-           {"made_again", made_again.values.size()},
-           {"bytes_without_recompute", made_again.bytes_before}}};
-}
-
-// The phases of a method, appended to `phases`; the largest of them.
-Footprint largest(const Method& method, const FitOptions& options, const Device& device, const Team& team, int64_t room,
-                  nlohmann::json& phases) {
-  Footprint most;
-  const std::vector<Phase> all = method.phases();
-  for (size_t i = 0; i < all.size(); ++i) {
-    if (all[i].steps == 0) continue;
-    const Step s = step_of(method, i, options, device, team, room);
-    if (s.takes.total() > most.total()) most = s.takes;
-    phases.push_back(s.json);
-  }
-  return most;
-}
+// Beyond what a calibration, a prior and held-out rows look at, memory is a line over the rows: these two are on it.
+constexpr int64_t kShorter = 150'000, kLonger = 450'000;
 
 }  // namespace
 
-nlohmann::json estimate_memory(Table&& table, const FitOptions& options, Team& asked, const Monitor& monitor) {
+nlohmann::json estimate_memory(Table&& table, const FitOptions& asked, Team& asked_team, const Monitor& monitor) {
   std::optional<Team> counting;  // what arrays take is known where a limit counts them
-  Team& team = asked.limit() ? asked : counting.emplace(asked.size(), std::make_shared<MemoryLimit>());
-  const Device& device = options.device ? *options.device : Device::processor();
-  const bool here = device.is_processor();
+  Team& team = asked_team.limit() ? asked_team : counting.emplace(asked_team.size(), std::make_shared<MemoryLimit>());
+  FitOptions options = asked;
+  options.rehearsal = std::make_shared<Rehearsal>();
+  options.checkpoint = {}, options.on_losses = nullptr, options.max_seconds = 0;
+  const Rehearsal& found = *options.rehearsal;
+  Monitor before = monitor;
+  if (monitor.on_progress)
+    before.on_progress = [&](const Progress& p) {
+      if (!found.reached) monitor.on_progress(p);
+    };
+  const bool here = options.device == nullptr || options.device->is_processor();
   const int64_t rows = table.rows, table_bytes = bytes_of(table);
-  const auto prepared = prepare(std::move(table), options, team, monitor);
-  const bool sequences = prepared->sequence_method != nullptr;
-  const int64_t encoded = sequences ? bytes_of(prepared->sequences.steps) + bytes_of(prepared->sequences.attributes)
-                                    : bytes_of(prepared->rows);
-  const int64_t held = std::max(team.limit()->held(), encoded);
-  const int64_t held_out = sequences ? 0 : held_out_bytes(prepared->rows, options);
-  const int64_t room = here ? team.limit()->room() : INT64_MAX;
-  nlohmann::json phases = nlohmann::json::array();
-  Footprint most;
-  if (prepared->attribute_method) most = largest(*prepared->attribute_method, options, device, team, room, phases);
-  const Footprint own = largest(prepared->method(), options, device, team, room, phases);
-  if (own.total() > most.total()) most = own;
+  (void)Model::fit(std::move(table), options, team, before);
+  if (!found.reached)
+    throw Error(ErrorCode::data, "the table has only constants and identifiers: there is no step to plan.");
+  const int64_t around = process_memory().peak;  // of reading, encoding, and what follows training
   // The columns of a table are given back one by one while it is encoded.
-  const int64_t limit = std::max(table_bytes + encoded, held + held_out + (here ? most.total() : 0));
+  const int64_t limit = std::max(table_bytes + found.encoded, found.arrays + (here ? found.step : 0));
   return {{"method", options.method},
           {"preset", options.preset},
           {"rows", rows},
           {"threads", team.size()},
           {"device", here ? "cpu" : "cuda"},
           {"table_bytes", table_bytes},
-          {"encoded_bytes", encoded},
-          {"row_lists_bytes", held - encoded},
-          {"held_out_bytes", held_out},
-          {"phases", phases},
-          {"training_bytes", most.total()},
-          {"device_bytes", here ? 0 : most.total() + encoded},
-          {"limit_bytes", limit}};
+          {"encoded_bytes", found.encoded},
+          {"row_lists_bytes", std::max<int64_t>(found.arrays - found.encoded - found.held_out, 0)},
+          {"held_out_bytes", found.held_out},
+          {"phases", found.phases},
+          {"training_bytes", found.step},
+          {"device_bytes", here ? 0 : found.step + found.encoded},
+          {"limit_bytes", limit},
+          {"process_bytes", found.resident},
+          {"training_peak_bytes", found.training},
+          {"other_peak_bytes", around},
+          {"peak_bytes", with_margin(std::max(found.training, around))}};
+}
+
+nlohmann::json estimate_columns(const std::string& columns, int64_t rows, const FitOptions& options, Team& team,
+                                const Monitor& monitor) {
+  const auto of = [&](int64_t n) {
+    nlohmann::json e = estimate_memory(table_of_columns(columns, n), options, team, monitor);
+    ::malloc_trim(0);  // what one estimate leaves to the allocator is no memory of the next
+    return e;
+  };
+  if (rows <= kLonger) return of(rows);
+  const nlohmann::json shorter = of(kShorter);
+  nlohmann::json e = of(kLonger);
+  for (auto& [key, value] : e.items()) {
+    if (key != "rows" && !key.ends_with("_bytes")) continue;
+    const auto from = shorter.at(key).get<int64_t>(), to = value.get<int64_t>();
+    value = to + static_cast<int64_t>(static_cast<double>(to - from) / (kLonger - kShorter) *
+                                      static_cast<double>(rows - kLonger));
+  }
+  e["peak_bytes"] =
+      with_margin(std::max(e["training_peak_bytes"].get<int64_t>(), e["other_peak_bytes"].get<int64_t>()));
+  return e;
 }
 
 }  // namespace tessera

@@ -12,6 +12,7 @@
 #include "models/registry.h"
 #include "models/training/protection.h"
 #include "models/training/ranks.h"
+#include "models/training/rehearsal.h"
 #include "models/training/trainer.h"
 #include "models/training/validation.h"
 
@@ -95,7 +96,9 @@ std::optional<Trained> train_rows(Model::State& state, EncodedTable&& table, con
   // A method that holds rows out of its own accord does so if there are enough of them.
   if (options.patience_if_possible && !can_hold_out(table)) options.patience = 0;
   EncodedTable held;
+  if (options.rehearsal) options.rehearsal->encoded = bytes_of(table);
   if (measures(options)) held = hold_out(table, state.encoder.layout(), options.seed);
+  if (options.rehearsal) options.rehearsal->held_out = bytes_of(held);
   method->prepare(table, team);
   const std::set<std::string> off(options.passes_off.begin(), options.passes_off.end());
   const RunContext context{options.seed, off, team, monitor};
@@ -141,6 +144,7 @@ void fit_sequences(Model::State& state, Table&& table, const FitOptions& options
   check_room_in_file(model.encoder.to_json());
   state.provenance["sequences"] = sequences.size();
   EncodedSequences held;
+  if (options.rehearsal) options.rehearsal->encoded = bytes_of(sequences.steps) + bytes_of(sequences.attributes);
   if (measures(options)) held = hold_out(sequences, model.encoder, options.seed);
   if (const auto rows = model.attribute_method(sequences.size()); rows && !follows(options))
     model.attributes = train_aside(*rows, sequences.attributes, options, team, monitor);

@@ -29,6 +29,7 @@
 #include "tessera/tessera_context.h"
 #include "tessera/tessera_fit.h"
 #include "tessera/tessera_given.h"
+#include "tessera/tessera_memory.h"
 #include "tessera/tessera_model.h"
 #include "tessera/tessera_report.h"
 #include "tessera/tessera_sample.h"

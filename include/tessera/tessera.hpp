@@ -426,6 +426,21 @@ inline std::string estimate(const Context& context, Rows rows, const tessera_fit
   const auto o = detail::sized(options);
   return detail::text([&](char** out) { return tessera_estimate(context.get(), &o, rows.get(), out); });
 }
+inline std::string estimate_columns(const Context& context, const std::string& columns, int64_t rows,
+                                    const tessera_fit_options& options = {}) {
+  const auto o = detail::sized(options);
+  return detail::text(
+      [&](char** out) { return tessera_estimate_columns(context.get(), &o, columns.c_str(), rows, out); });
+}
+// Bytes of this process: tessera_process_memory().
+struct ProcessMemory {
+  int64_t resident = 0, peak = 0, available = 0;
+};
+inline ProcessMemory process_memory() {
+  ProcessMemory m;
+  check(tessera_process_memory(&m.resident, &m.peak, &m.available));
+  return m;
+}
 // `holdout` may be empty.
 inline std::string evaluate(const Context& context, Rows real, Rows synthetic, Rows holdout = {},
                             const tessera_evaluate_options& options = {}) {

@@ -124,6 +124,7 @@ typedef struct tessera_fit_options {
   const char* rules; /* that rows keep (docs/methods/rules.md). "find" · "off". NULL: "find"; "off" of preset "paper" */
   const char* rule;  /* further ones, one a line, as tessera_sample_options.where: "end >= start". NULL: none */
   const char* precision; /* of training's products: NULL, "fp32" · "bf16" · "auto" · … (docs/methods/precision.md) */
+  int32_t micro_batch;   /* rows or sequences of a step in memory at once (docs/engine/memory.md); 0: the batch */
 } tessera_fit_options;
 
 /* Rank and number of the processes that mpirun or srun started, 0 and 1 without them. NULL is allowed. Unstable */

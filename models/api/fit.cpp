@@ -226,6 +226,12 @@ void set_ranks(FitOptions& out, const tessera_fit_options& o, const Team* team) 
     throw Error(ErrorCode::usage,
                 fmt::format("--virtual-shards {}: {} ranks cannot share them evenly.\n  Ask for a multiple of {}.",
                             shards, ranks, ranks));
+  if (o.micro_batch < 0)
+    throw Error(ErrorCode::usage, fmt::format("--micro-batch {}: it must be 1 or more.", o.micro_batch));
+  if (o.micro_batch > 0 && (shards > 0 || ranks > 1))
+    throw Error(ErrorCode::usage,
+                "--micro-batch with --devices or --virtual-shards: those cut the batch themselves.\n  Omit one.");
+  out.micro_batch = o.micro_batch;
   if (shards > 0 || ranks > 1)
     out.ranks.shards = shards > 0 ? shards : kUsualShards % ranks == 0 ? kUsualShards : ranks;
 }
@@ -452,4 +458,16 @@ tessera_status tessera_plan(const tessera_context* context, const tessera_fit_op
 tessera_status tessera_estimate(const tessera_context* context, const tessera_fit_options* options,
                                 ArrowArrayStream* rows, char** json) {
   return describe_fit(estimate_memory, context, options, rows, json);
+}
+
+tessera_status tessera_estimate_columns(const tessera_context* context, const tessera_fit_options* options,
+                                        const char* columns, int64_t rows, char** json) {
+  return guarded([&] {
+    const std::string spec = &required(columns, "columns");
+    auto& out = required(json, "json");
+    FitOptions fit = fit_options(options);
+    api::Call call(context);
+    fit.device = call.device(fit.precision);
+    out = give_json(estimate_columns(spec, rows, fit, call.team(), call.monitor()));
+  });
 }

@@ -20,6 +20,7 @@ namespace tessera {
 
 class Communicator;  // engine/comm/communicator.h
 class Device;        // engine/device/device.h
+struct Rehearsal;    // models/training/rehearsal.h
 
 // The ranks that train together, each on its part of every batch (docs/engine/devices.md).
 struct RankOptions {
@@ -57,16 +58,18 @@ struct FitOptions {
   Recompute recompute = Recompute::automatic;     // of training steps; no bit of a model depends on it
   std::shared_ptr<Device> device;                 // where training steps run; null: the processor
   std::string precision = "fp32";                 // of the products of training steps; engine/run/precision.h
+  int64_t micro_batch = 0;                        // rows of a step in memory at once, at most; 0: all of them
   RankOptions ranks;
   CheckpointOptions checkpoint;
   // epochs without a better held-out measure after which training comes to its end; 0: none. See
   // models/training/validation.h
   int patience = 0;
-  bool patience_if_possible = false;  // rows too few to hold any out are no error
-  bool keep_best = false;             // of the weights measured, those that were best
-  double max_seconds = 0;             // of the whole run, from `begun` on; 0: as long as it takes
-  Clock now = seconds_now;            // what counts them
-  std::optional<double> begun;        // when the run began, by that clock; none: with fit()
+  bool patience_if_possible = false;     // rows too few to hold any out are no error
+  bool keep_best = false;                // of the weights measured, those that were best
+  double max_seconds = 0;                // of the whole run, from `begun` on; 0: as long as it takes
+  Clock now = seconds_now;               // what counts them
+  std::optional<double> begun;           // when the run began, by that clock; none: with fit()
+  std::shared_ptr<Rehearsal> rehearsal;  // receives what the fit would take of memory; then nothing is trained
 };
 
 }  // namespace tessera

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/error.h"
+#include "engine/passes/batch/micro_batches.h"
 #include "engine/passes/passes.h"
 #include "engine/run/footprint.h"
 #include "engine/run/precision.h"
@@ -24,13 +25,29 @@ int64_t room_of(const Device& device, const RunContext& context) {
   return limit != nullptr && device.is_processor() ? limit->room() : INT64_MAX;  // the limit is the host's
 }
 
-void check_room(int64_t bytes, int64_t room, const FitOptions& options, const RunContext& context) {
+// `fits`: what has room as it is, " --micro-batch 64 has room as it is;", or nothing.
+void check_room(int64_t bytes, int64_t room, const FitOptions& options, const RunContext& context,
+                const std::string& fits = "") {
   if (bytes <= room) return;
   const std::string more = options.recompute == Recompute::off ? " or --recompute auto" : "";
-  throw Error(ErrorCode::memory,
-              fmt::format("A training step takes {}, and memory_limit has {} left beside the table.\n  "
-                          "--memory-limit {} has room for it; a smaller --batch-size{} needs less.",
-                          megabytes(bytes), megabytes(room), limit_of(context.team.limit()->held() + bytes), more));
+  throw Error(
+      ErrorCode::memory,
+      fmt::format("A training step takes {}, and memory_limit has {} left beside the table.\n  "
+                  "--memory-limit {} has room for it;{} a smaller --batch-size{} needs less.",
+                  megabytes(bytes), megabytes(room), limit_of(context.team.limit()->held() + bytes), fits, more));
+}
+
+// The micro-batches of at most `most` rows, or sequences, that a batch is cut into.
+int count_of_parts(const Plan& plan, int64_t batch, int64_t most) {
+  const int64_t units = units_of_batch(plan), each = units > 0 ? batch / units : 0;
+  if (each == 0 || most < each)
+    throw Error(
+        ErrorCode::usage,
+        fmt::format("--micro-batch {}: a batch of {} is computed in parts of {} at least (packs of rows, tiles of "
+                    "sequences).\n  Ask for {} or more.",
+                    most, batch, each == 0 ? batch : each, each == 0 ? batch : each));
+  const int64_t whole = most / each;
+  return static_cast<int>((units + whole - 1) / whole);
 }
 
 }  // namespace
@@ -43,6 +60,8 @@ Plan step_plan(const Method& method, size_t phase, int64_t steps, const FitOptio
   const Device& device = options.device ? *options.device : Device::processor();
   plan.precision = choose_precision(options.precision, device).precision;
   optimise(plan, passes_off);
+  if (options.micro_batch > 0)
+    micro_batches(plan, count_of_parts(plan, method.phases()[phase].batch, options.micro_batch));
   return plan;
 }
 
@@ -66,20 +85,44 @@ RecomputeReport fit_to_memory(Plan& plan, const Device& device, const FitOptions
   return report;
 }
 
-void check_phases_fit(const Method& method, const Device& device, const FitOptions& options,
+namespace {
+
+// What the largest phase takes of the device, with recomputation as asked for.
+int64_t largest_phase(const Method& method, int64_t room, const Device& device, const FitOptions& options,
                       const RunContext& context) {
   const std::vector<Phase> phases = method.phases();
-  const int64_t room = room_of(device, context);
-  if (room == INT64_MAX || phases.size() < 2) return;  // one phase is checked as it begins
   int64_t most = 0;
   for (size_t i = 0; i < phases.size(); ++i) {
     if (phases[i].steps == 0) continue;
     Plan plan = step_plan(method, i, phases[i].steps, options, context.passes_off);
-    const RecomputeReport report =
-        recompute_within(room, plan, device, options, context.passes_off, context.team.size());
-    most = std::max(most, report.bytes_after);
+    most = std::max(most,
+                    recompute_within(room, plan, device, options, context.passes_off, context.team.size()).bytes_after);
   }
-  check_room(most, room, options, context);
+  return most;
+}
+
+// The largest micro-batch, of halves of the batch, that has room; "" if none has.
+std::string micro_batch_within(const Method& method, int64_t room, const Device& device, const FitOptions& options,
+                               const RunContext& context) {
+  FitOptions less = options;
+  int64_t batch = 0;
+  for (const Phase& p : method.phases()) batch = std::max(batch, p.batch);
+  if (options.micro_batch > 0) batch = std::min(batch, options.micro_batch);
+  for (less.micro_batch = batch / 2; less.micro_batch > 0; less.micro_batch /= 2) try {
+      if (largest_phase(method, room, device, less, context) <= room)
+        return fmt::format(" --micro-batch {} has room as it is;", less.micro_batch);
+    } catch (const Error&) { return ""; }  // there are no smaller parts
+  return "";
+}
+
+}  // namespace
+
+void check_phases_fit(const Method& method, const Device& device, const FitOptions& options,
+                      const RunContext& context) {
+  const int64_t room = room_of(device, context);
+  if (room == INT64_MAX) return;
+  const int64_t most = largest_phase(method, room, device, options, context);
+  if (most > room) check_room(most, room, options, context, micro_batch_within(method, room, device, options, context));
 }
 
 }  // namespace tessera

@@ -10,7 +10,7 @@
 namespace tessera {
 
 // The plan of one phase's step of `steps` as it runs: recorded, in the options' precision, through all passes but those
-// that are off.
+// that are off, in micro-batches. Error(usage) for one that is smaller than what a step is made of.
 Plan step_plan(const Method& method, size_t phase, int64_t steps, const FitOptions& options,
                const std::set<std::string>& passes_off);
 
@@ -22,7 +22,7 @@ RecomputeReport recompute_within(int64_t room, Plan& plan, const Device& device,
 // any allocation if the step does not fit even so, with the limit that has room for it.
 RecomputeReport fit_to_memory(Plan& plan, const Device& device, const FitOptions& options, const RunContext& context);
 
-// The same error before the first of several phases, if any of them would not fit.
+// The same error before the first phase, if any would not fit, with the --micro-batch that has room.
 void check_phases_fit(const Method& method, const Device& device, const FitOptions& options, const RunContext& context);
 
 }  // namespace tessera

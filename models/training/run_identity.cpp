@@ -51,6 +51,7 @@ nlohmann::json options_of(const FitOptions& o) {
     json[option] = value;
   }
   if (o.ranks.shards > 0) json["--virtual-shards"] = o.ranks.shards;
+  if (o.micro_batch > 0) json["--micro-batch"] = o.micro_batch;
   if (o.config.method().sequences())
     json.update({{"--sequence-length", o.sequences.length},
                  {"--stride", o.sequences.stride},

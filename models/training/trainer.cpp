@@ -13,6 +13,7 @@
 #include "models/training/clock.h"
 #include "models/training/fit_to_memory.h"
 #include "models/training/ranks.h"
+#include "models/training/rehearsal.h"
 
 namespace tessera {
 namespace {
@@ -410,6 +411,7 @@ Trained train(const Method& method, HeldOut* held_out, const FitOptions& options
                                               method.spec().name));
   const std::set<std::string> off(options.passes_off.begin(), options.passes_off.end());
   const RunContext context{options.seed, off, team, monitor};
+  if (options.rehearsal) return rehearse(method, held_out, options, context);
   const double start = seconds_now();
   Trainer trainer(method, held_out, options, checkpoints, context);
   if (options.ranks.shards == 0)  // else each rank checks its part of a phase as that begins
@@ -455,6 +457,10 @@ FittedState train_aside(RowMethod& method, const EncodedTable& table, const FitO
   Checkpoints none({}, {}, quiet);
   method.prepare(table, team);
   const RunContext context{options.seed, off, team, quiet};
+  if (options.rehearsal) {
+    own.rehearsal = options.rehearsal;
+    return rehearse(method, nullptr, own, context).kept;
+  }
   Trainer trainer(method, nullptr, own, none, context);
   trainer.start();
   if (trainer.state().steps > 0) trainer.run();

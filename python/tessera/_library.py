@@ -163,6 +163,7 @@ class FitOptions(_Options):
         text settings recompute devices
         int32 virtual_shards
         text rules rule precision
+        int32 micro_batch
         """
     )
 

@@ -125,6 +125,10 @@ TEST_F(Misuse, Handles) {
       "tessera_estimate",
       [&](const void* h) { return tessera_estimate(as<tessera_context>(h), nullptr, rows(), &text_); }, no_context);
   bad_handles(
+      "tessera_estimate_columns",
+      [&](const void* h) { return tessera_estimate_columns(as<tessera_context>(h), nullptr, "decimal", 100, &text_); },
+      no_context);
+  bad_handles(
       "tessera_find_rules",
       [&](const void* h) { return tessera_find_rules(as<tessera_context>(h), nullptr, rows(), &text_); }, no_context);
   bad_handles(
@@ -316,6 +320,10 @@ TEST_F(Misuse, Nulls) {
   usage("tessera_plan", "no place for the text", tessera_plan(g.context, nullptr, rows(), nullptr));
   usage("tessera_estimate", "no rows", tessera_estimate(g.context, nullptr, nullptr, &text_));
   usage("tessera_estimate", "no place for the text", tessera_estimate(g.context, nullptr, rows(), nullptr));
+  usage("tessera_estimate_columns", "no columns", tessera_estimate_columns(g.context, nullptr, nullptr, 9, &text_));
+  usage("tessera_estimate_columns", "no rows", tessera_estimate_columns(g.context, nullptr, "date", 0, &text_));
+  usage("tessera_estimate_columns", "no place for the text",
+        tessera_estimate_columns(g.context, nullptr, "date", 9, nullptr));
   usage("tessera_evaluate", "no rows", tessera_evaluate(g.context, nullptr, nullptr, nullptr, nullptr, &text_));
   usage("tessera_evaluate", "one table", tessera_evaluate(g.context, nullptr, rows(), nullptr, nullptr, &text_));
   usage("tessera_evaluate", "no place for the text",
@@ -404,6 +412,9 @@ TEST_F(Misuse, StructsOfImpossibleSizeOrFromTheFuture) {
   each(
       "tessera_estimate", [&](auto* o) { return tessera_estimate(g.context, o, rows(), &text_); },
       tessera_fit_options{});
+  each(
+      "tessera_estimate_columns",
+      [&](auto* o) { return tessera_estimate_columns(g.context, o, "9 decimal", 99, &text_); }, tessera_fit_options{});
   each(
       "tessera_sample", [&](auto* o) { return tessera_sample(g.context, g.model, 0, 1, o, &out); },
       tessera_sample_options{});

@@ -1,0 +1,17 @@
+// What this process holds of the machine's memory, and what the machine has left for it: the kernel's own counts.
+#pragma once
+#include <cstdint>
+#include <string>
+
+namespace tessera {
+
+// Bytes; 0 where the kernel does not say.
+struct ProcessMemory {
+  int64_t resident = 0;   // now: VmRSS
+  int64_t peak = 0;       // the most so far: VmHWM
+  int64_t available = 0;  // that can still be taken: of the machine, or of the process's cgroups if they have less
+};
+// `root`: where /proc and /sys are found.
+ProcessMemory process_memory(const std::string& root = "");
+
+}  // namespace tessera

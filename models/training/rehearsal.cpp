@@ -1,0 +1,89 @@
+#include "models/training/rehearsal.h"
+
+#include <algorithm>
+
+#include "engine/passes/passes.h"
+#include "engine/run/footprint.h"
+#include "engine/storage/process_memory.h"
+#include "models/training/fit_to_memory.h"
+
+namespace tessera {
+namespace {
+
+int64_t bytes_of(const States& states) {
+  int64_t bytes = 0;
+  for (const auto& [leaf, values] : states) bytes += static_cast<int64_t>(values.size() * sizeof(float));
+  return bytes;
+}
+
+int64_t bytes_of_state(const Plan& plan, bool moments) {
+  int64_t bytes = 0;
+  for (const Leaf& leaf : plan.leaves) {
+    const bool moment = leaf.name.ends_with(".m") || leaf.name.ends_with(".v");
+    if (leaf.kind == Leaf::state && moment == moments)
+      bytes += static_cast<int64_t>(sizeof(float)) * plan.shape(leaf.value).count();
+  }
+  return bytes;
+}
+
+// What the trainer holds beside a step's program, while it measures or saves.
+int64_t beside_step(const Plan& plan, const States& carried, const FitOptions& options) {
+  const int64_t weights = bytes_of(carried);
+  States all = carried;
+  for (const Leaf& leaf : plan.leaves)
+    if (leaf.kind == Leaf::state) all[leaf.name].resize(static_cast<size_t>(plan.shape(leaf.value).count()));
+  const int64_t snapshot = bytes_of_state(plan, false) + bytes_of_state(plan, true);  // for the search of a NaN
+  return snapshot + (options.keep_best ? weights : 0) + std::max(weights, bytes_of(all));
+}
+
+}  // namespace
+
+int64_t bytes_of(const EncodedTable& t) {
+  return static_cast<int64_t>(t.alphas.capacity() * sizeof(float) + t.codes.capacity() * sizeof(int32_t));
+}
+
+Trained rehearse(const Method& method, HeldOut* held_out, const FitOptions& options, const RunContext& context) {
+  Rehearsal& r = *options.rehearsal;
+  States carried = method.start(context.seed);
+  if (held_out != nullptr) (void)held_out->measure(carried);  // its memory is taken with its first run
+  const Device& device = options.device ? *options.device : Device::processor();
+  const bool here = device.is_processor();
+  const auto& limit = context.team.limit();
+  const int64_t room = here ? limit->room() : INT64_MAX;
+  r.arrays = std::max(r.arrays, limit->held());
+  r.resident = std::max(r.resident, process_memory().resident);
+  // The allocator keeps the blocks of a phase that come after larger ones.
+  int64_t largest = 0, kept = 0;
+  const std::vector<Phase> phases = method.phases();
+  for (size_t i = 0; i < phases.size(); ++i) {
+    if (phases[i].steps == 0) continue;
+    method.enter(i, carried);
+    Plan plan = step_plan(method, i, phases[i].steps, options, context.passes_off);
+    const RecomputeReport made_again =
+        recompute_within(room, plan, device, options, context.passes_off, context.team.size());
+    const Footprint takes = footprint(plan, device, context.team.size(), wanted(context.passes_off, "liveness"));
+    r.step = std::max(r.step, takes.total());
+    const int64_t now = process_memory().resident;  // the passes have left memory to the allocator
+    r.training = std::max(r.training, now + kept + (here ? takes.total() : 0) + beside_step(plan, carried, options));
+    if (here && takes.activations < largest) kept += takes.activations;
+    largest = std::max(largest, here ? takes.activations : 0);
+    r.phases.push_back({{"phase", phases[i].name},
+                        {"batch", phases[i].batch},
+                        {"weights_bytes", bytes_of_state(plan, false)},
+                        {"moments_bytes", bytes_of_state(plan, true)},
+                        {"state_bytes", takes.state},
+                        {"activation_bytes", takes.activations},
+                        {"scratch_bytes", takes.scratch},
+                        {"bytes", takes.total()},
+                        {"made_again", made_again.values.size()},
+                        {"bytes_without_recompute", made_again.bytes_before}});
+  }
+  r.reached = true;
+  Trained out;
+  const Deadline at_once(0, options.now);  // the steps of a prior end after the first
+  out.kept = method.keep(carried,          // a copy: the trainer still has its own
+                         {context.seed, context.passes_off, context.team, context.monitor, at_once});
+  return out;
+}
+
+}  // namespace tessera

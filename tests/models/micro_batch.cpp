@@ -1,0 +1,135 @@
+// A step whose batch goes through it in parts takes less memory and learns the same, up to rounding.
+#include <cmath>
+
+#include "engine/passes/batch/micro_batches.h"
+#include "engine/run/footprint.h"
+#include "models/model_state.h"
+#include "models/prepared.h"
+#include "models/tables.h"
+#include "models/training/fit_to_memory.h"
+
+namespace tessera::whole {
+namespace {
+
+Table people(int64_t rows) {
+  std::vector<Column> all;
+  all.push_back(numbers_by(
+      "n", ColumnType::decimal, rows, [](int64_t i) { return normal(i, 1); }, 2));
+  all.push_back(texts_by("t", ColumnType::category, rows,
+                         [](int64_t i) { return "v" + std::to_string(static_cast<int>(4 * uniform(i, 2))); }));
+  all.push_back(numbers_by(
+      "m", ColumnType::decimal, rows, [](int64_t i) { return 3 * normal(i, 3) + 1; }, 2));
+  return table(std::move(all));
+}
+
+// A few steps of a method, in micro-batches.
+FitOptions options_of(const std::string& method, int64_t micro_batch) {
+  FitOptions o = method == "ctgan"  ? quick(1, 100, "paper")
+                 : method == "tvae" ? quick_tvae(1, 100, "paper")
+                                    : quick_made(1);
+  if (method == "timegan") {
+    o = FitOptions();
+    o.method = method;
+    apply_preset(o);
+    o.sequences.length = 10;
+    for (const auto& [key, value] : {std::pair{"iterations", "2"}, {"hidden_dim", "8"}, {"batch_size", "64"}})
+      set(o, key, value);
+  }
+  o.calibrate = Tier::off;
+  o.patience = 0, o.keep_best = false;
+  o.micro_batch = micro_batch;
+  return o;
+}
+
+const States& weights_of(const Model& model) {
+  const Model::State& state = model.state();
+  return state.sequences ? state.sequences->steps.states : state.kept.states;
+}
+
+Model trained(const FitOptions& o, int threads) {
+  Team team(threads);
+  return Model::fit(people(300), o, team, Monitor{});
+}
+
+TEST(MicroBatch, LearnsTheSameUpToRounding) {
+  for (const std::string method : {"tvae", "made", "timegan"}) {
+    const Model whole = trained(options_of(method, 0), 2), parts = trained(options_of(method, 20), 2);
+    const States &a = weights_of(whole), &b = weights_of(parts);
+    ASSERT_EQ(a.size(), b.size()) << method;
+    double most = 0, square = 0, difference = 0;
+    for (const auto& [leaf, values] : a)
+      for (size_t i = 0; i < values.size(); ++i) {
+        const auto x = static_cast<double>(values[i]), d = static_cast<double>(b.at(leaf)[i]) - x;
+        most = std::max(most, std::abs(d)), square += x * x, difference += d * d;
+      }
+    EXPECT_GT(difference, 0) << method << ": it was not cut";
+    EXPECT_LT(std::sqrt(difference / square), 1e-4) << method << ", at most " << most;
+  }
+}
+
+TEST(MicroBatch, OfTheWholeBatchIsTheWholeBatch) {
+  for (const std::string method : {"tvae", "ctgan"})
+    EXPECT_EQ(weights_of(trained(options_of(method, 0), 1)), weights_of(trained(options_of(method, 100), 1))) << method;
+}
+
+TEST(MicroBatch, HasTheSameBitsForAnyNumberOfThreads) {
+  for (const std::string method : {"ctgan", "tvae", "made", "timegan"})
+    EXPECT_EQ(weights_of(trained(options_of(method, 30), 1)), weights_of(trained(options_of(method, 30), 2))) << method;
+}
+
+// The step of the first phase, placed.
+Footprint step(const std::string& method, int64_t micro_batch) {
+  FitOptions o = options_of(method, micro_batch);
+  set(o, "batch_size", "1000");
+  Team team(1);
+  const auto prepared = prepare(people(2000), o, team, Monitor{});
+  const Plan plan = step_plan(prepared->method(), 0, 1, o, {});
+  return footprint(plan, Device::processor(), 1);
+}
+
+TEST(MicroBatch, TakesLessMemory) {
+  for (const std::string method : {"ctgan", "tvae"}) {
+    const Footprint whole = step(method, 0), parts = step(method, 100);
+    EXPECT_LT(parts.activations, whole.activations * 6 / 10)
+        << method << ": " << parts.activations << " of " << whole.activations;
+    EXPECT_EQ(parts.state, whole.state) << method;
+  }
+}
+
+TEST(MicroBatch, SmallerThanAPackIsAnError) {
+  for (const auto& [method, least] : {std::pair{"ctgan", "10"}, {"timegan", "16"}}) try {
+      FitOptions o = options_of(method, 3);
+      if (method == std::string("ctgan")) set(o, "pac", "10");
+      (void)trained(o, 1);
+      ADD_FAILURE() << method;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::usage);
+      EXPECT_NE(std::string(e.what()).find(std::string("Ask for ") + least + " or more"), std::string::npos)
+          << e.what();
+    }
+}
+
+TEST(MicroBatch, ALimitThatIsTooSmallNamesOneThatFits) {
+  FitOptions o = options_of("ctgan", 0);
+  set(o, "batch_size", "1000");
+  o.recompute = Recompute::off;
+  const auto fit = [&](int64_t limit) {
+    Team team(1, std::make_shared<MemoryLimit>(limit));
+    (void)Model::fit(people(2000), o, team, Monitor{});
+  };
+  const int64_t limit = step("ctgan", 0).total() * 9 / 10;
+  try {
+    fit(limit);
+    FAIL() << "a step that does not fit " << limit << " bytes";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::memory);
+    const std::string said = e.what();
+    const size_t at = said.find("--micro-batch ");
+    ASSERT_NE(at, std::string::npos) << said;
+    o.micro_batch = std::stoll(said.substr(at + 14));
+  }
+  EXPECT_NO_THROW(fit(limit)) << o.micro_batch;
+}
+
+}  // namespace
+}  // namespace tessera::whole
