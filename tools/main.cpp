@@ -111,7 +111,9 @@ void Program::add_device(CLI::App& command) {
       ->capture_default_str();
 }
 
-int main(int argc, char** argv) {
+namespace {
+
+int begin(int argc, char** argv) {
   hold_standard_streams();
   CLI::App app("Generative models of tables: fits a model, samples synthetic rows, measures their quality.", "tessera");
   app.set_version_flag("--version", std::string("tessera ") + tessera_version() + " (ABI " +
@@ -122,7 +124,8 @@ int main(int argc, char** argv) {
   Program program{app, {}, {}, {}, {}};
   tessera_launched(&program.place.rank, &program.place.ranks);
   for (int i = 0; i < argc; ++i) program.line += (i == 0 ? "" : " ") + quoted(argv[i]);
-  for (auto* add : {add_fit, add_sample, add_evaluate, add_inspect, add_info, add_plan, add_estimate, add_example})
+  for (auto* add : {add_fit, add_sample, add_evaluate, add_inspect, add_info, add_plan, add_estimate, add_tune,
+                    add_advise, add_example})
     add(program);
   try {
     app.parse(argc, argv);
@@ -136,7 +139,28 @@ int main(int argc, char** argv) {
   }
   if (!program.run)
     return complain(TESSERA_E_USAGE,
-                    "no command given. Commands are fit, sample, evaluate, inspect, info, plan and example; tessera "
+                    "no command given. Commands are fit, sample, evaluate, inspect, info, plan, estimate, tune, advise "
+                    "and example; tessera "
                     "--help describes them.");
   return run(program.run, program.place);
+}
+
+// Where there is no memory for the message of an error.
+int complain_without_memory() noexcept {
+  constexpr char kText[] = "tessera: there is not enough memory.\n";
+  (void)!::write(STDERR_FILENO, kText, sizeof kText - 1);
+  return TESSERA_E_MEMORY;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return begin(argc, argv);
+  } catch (const tessera::Error& e) {
+    return e.status() == TESSERA_E_MEMORY ? complain_without_memory() : complain(e.status(), e.what());
+  } catch (const std::bad_alloc&) { return complain_without_memory(); } catch (const std::exception& e) {
+    std::fprintf(stderr, "tessera: %s\n", e.what());
+    return TESSERA_E_INTERNAL;
+  }
 }

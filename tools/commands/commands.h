@@ -31,4 +31,6 @@ void add_inspect(Program& program);
 void add_info(Program& program);
 void add_plan(Program& program);
 void add_estimate(Program& program);
+void add_tune(Program& program);
+void add_advise(Program& program);
 void add_example(Program& program);

@@ -111,7 +111,7 @@ struct Arguments {
   CsvArguments csv;
   FitArguments fit;
 
-  uint64_t memory_limit = 0;
+  MemoryArguments memory;
   std::string scratch;
 
   std::string scratch_folder() const {
@@ -238,6 +238,7 @@ void train(Session& session, const Arguments& a, tessera_fit_options options, bo
                               {"bytes", size},
                               {"finished_before", finished},
                               {"seconds", session.seconds()},
+                              {"peak_bytes", tessera::process_memory().peak},
                               {"description", nlohmann::json::parse(model.describe())}};
   print_json(report);
 }
@@ -247,7 +248,7 @@ void run_as_follower(const Program& program, const Arguments& a, const tessera_f
   tessera::check_fit_options(options);
   SharedOptions shared = program.shared;
   shared.quiet = true;
-  shared.memory_limit = a.memory_limit, shared.scratch = a.scratch_folder();
+  shared.memory_limit = a.memory.bytes(), shared.scratch = a.scratch_folder();
   Session session(shared);
   Arguments quiet = a;
   quiet.report.clear();
@@ -269,7 +270,7 @@ void run(const Program& program, const Arguments& given) {
   check(a, options);  // the previous owner of the lock may have written the model meanwhile
   check_unfinished(a);
   SharedOptions shared = program.shared;
-  shared.memory_limit = a.memory_limit, shared.scratch = a.scratch_folder();
+  shared.memory_limit = a.memory.bytes(), shared.scratch = a.scratch_folder();
   Session session(shared);
   LossLog log(a.log, a.resume, !a.report.empty());
   if (log.wanted()) options.losses = &LossLog::callback, options.losses_user = &log;
@@ -305,11 +306,9 @@ void add_fit(Program& program) {
       ->add_option("--max-rows", a->max_rows,
                    "Learn from N rows drawn evenly from larger Parquet and Arrow files (default: all)")
       ->check(whole_number(1));
-  command
-      ->add_option("--memory-limit", a->memory_limit,
+  a->memory.add_to(*command,
                    "Limit of host memory, such as 500MB or 4G; tables take at most half of it, the rest goes to "
-                   "scratch files (default: none, tables take 1 GiB)")
-      ->transform(CLI::AsSizeValue(false));
+                   "scratch files (default: none, tables take 1 GiB)");
   command->add_option("--scratch", a->scratch,
                       "Folder for scratch files of larger tables, or off (default: the model's folder)");
   a->fit.add_to(*command);

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "whole_number.h"
+
 void FitArguments::add_to(CLI::App& command) {
   const nlohmann::json options = nlohmann::json::parse(tessera::method_options());
   std::set<std::string> known;
@@ -41,6 +43,12 @@ void FitArguments::add_to(CLI::App& command) {
                   "Values of a training step made again instead of kept: off; auto, as few as the memory limit needs; "
                   "all, wherever that lowers the memory. The model is the same")
       ->capture_default_str();
+  command
+      .add_option(
+          "--micro-batch", micro_batch,
+          "Rows, or sequences, of a step that are in memory at once; their gradients are added up (default: the "
+          "batch)")
+      ->check(whole_number(1, INT32_MAX));
   command.add_option("--rules", rules,
                      "Rules of the table that sampled rows keep: find those that it shows, or off (default: find; "
                      "paper: off)");
@@ -91,6 +99,7 @@ tessera_fit_options FitArguments::options() const {
   o.passes_off = passes_off.c_str();
   o.recompute = recompute.c_str();
   o.precision = precision.c_str();
+  o.micro_batch = micro_batch;
   o.calibrate = calibrate.c_str();
   o.seed = seed;
   o.settings = settings.c_str();

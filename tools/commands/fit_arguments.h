@@ -12,6 +12,7 @@ struct FitArguments {
                       rules;
   std::string rule;  // one a line
   uint64_t seed = 0;
+  int32_t micro_batch = 0;
   SequenceArguments sequences;
   std::string settings;  // options of the method, in the form of tessera_fit_options.settings
 

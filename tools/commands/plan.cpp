@@ -1,6 +1,7 @@
 // tessera plan data.csv, tessera estimate data.csv: what a fit would do and take.
 #include <fmt/format.h>
 
+#include <CLI/Error.hpp>
 #include <CLI/Option.hpp>
 #include <CLI/Validators.hpp>
 #include <nlohmann/json.hpp>
@@ -8,6 +9,7 @@
 #include "commands.h"
 #include "fit_arguments.h"
 #include "terminal/text.h"
+#include "whole_number.h"
 
 namespace {
 
@@ -19,7 +21,9 @@ struct Arguments {
   CsvArguments csv;
   FitArguments fit;
   std::string device = "cpu";
-  uint64_t memory_limit = 0;
+  MemoryArguments memory;
+  std::string columns;  // of the table to estimate where there is none
+  int64_t rows = 0;
 };
 
 std::string scaled(double amount, double unit) {
@@ -186,8 +190,10 @@ std::string estimate_page(const Json& e) {
   out += fmt::format("\ntable     {}, {} encoded, {} held out\n", size_of(e, "table_bytes"),
                      size_of(e, "encoded_bytes"), size_of(e, "held_out_bytes"));
   if (e["device"] != "cpu") out += fmt::format("device    {}\n", size_of(e, "device_bytes"));
-  return out + fmt::format("limit     {} is the smallest --memory-limit that reading and training keep to\n",
-                           size_of(e, "limit_bytes"));
+  out += fmt::format("limit     {} is the smallest --memory-limit that reading and training keep to\n",
+                     size_of(e, "limit_bytes"));
+  return out + fmt::format("peak      {} of the whole process: {} while it trains, {} before and after\n",
+                           size_of(e, "peak_bytes"), size_of(e, "training_peak_bytes"), size_of(e, "other_peak_bytes"));
 }
 
 void run_estimate(const SharedOptions& given, const Arguments& a) {
@@ -195,10 +201,12 @@ void run_estimate(const SharedOptions& given, const Arguments& a) {
   options.source = a.data.c_str();
   tessera::check_fit_options(options);
   SharedOptions shared = given;
-  shared.memory_limit = a.memory_limit;
+  shared.memory_limit = a.memory.bytes();
   Session session(shared);
   const Json estimate = Json::parse(
-      tessera::estimate(session.context(), tessera::read_table(session.context(), {a.data}, a.csv.options()), options));
+      a.data.empty() ? tessera::estimate_columns(session.context(), a.columns, a.rows, options)
+                     : tessera::estimate(session.context(),
+                                         tessera::read_table(session.context(), {a.data}, a.csv.options()), options));
   session.progress().clear();
   if (shared.json) print(estimate.dump(2) + "\n");
   else print_page(estimate_page(estimate));
@@ -222,13 +230,22 @@ void add_plan(Program& program) {
 void add_estimate(Program& program) {
   CLI::App* command = program.add("estimate", "Prints the memory that a fit takes, by part and phase; trains nothing");
   auto a = std::make_shared<Arguments>();
-  command->add_option("data", a->data, "CSV file, or - for standard input")->required();
+  auto* data = command->add_option("data", a->data, "CSV file, or - for standard input");
+  auto* rows = command->add_option("--rows", a->rows, "Rows of a table that is not there yet")
+                   ->check(whole_number(1, 10'000'000'000));
+  auto* columns =
+      command
+          ->add_option("--columns", a->columns,
+                       "Its columns, by kind and with how many values they take: \"6 integer, 9 category:16\"")
+          ->needs(rows)
+          ->excludes(data);
+  rows->needs(columns);
   a->fit.add_to(*command);
   a->csv.add_to(*command);
-  command
-      ->add_option("--memory-limit", a->memory_limit,
-                   "Limit that training repeats values for, as for fit: 500MB, 4G (default: none)")
-      ->transform(CLI::AsSizeValue(false));
+  a->memory.add_to(*command, "Limit that training repeats values for, as for fit: 500MB, 4G (default: none)");
   program.add_device(*command);
-  command->callback([&program, a] { program.run = [&program, a] { run_estimate(program.shared, *a); }; });
+  command->callback([&program, a] {
+    if (a->data.empty() && a->columns.empty()) throw CLI::RequiredError("data, or --rows with --columns");
+    program.run = [&program, a] { run_estimate(program.shared, *a); };
+  });
 }

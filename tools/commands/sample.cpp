@@ -11,18 +11,19 @@
 #include "commands.h"
 #include "sample/given.h"
 #include "terminal/text.h"
+#include "timing/profile.h"
 #include "whole_number.h"
 
 namespace {
 
 struct Arguments {
-  std::string model, output, where, delimiter, calibrate, format, part, precision = "fp32";
+  std::string model, output, where, delimiter, calibrate, format, part, precision, profile;
   int64_t rows = 0, offset = 0;
   uint64_t seed = 0;
   int batch_size = 0, max_tries = 0;
   double min_yield = 0;
   bool force = false;
-  uint64_t memory_limit = 0;
+  MemoryArguments memory;
   GivenArguments given;
 };
 
@@ -78,7 +79,7 @@ void run_given(const SharedOptions& shared, const Arguments& a, const CLI::App& 
                                               ? "--rows: the file says how many rows there are.\n  Omit the option."
                                               : "--rows is required: how many rows --balance shares out.");
   SharedOptions own = shared;
-  own.memory_limit = a.memory_limit;
+  own.memory_limit = a.memory.bytes();
   sample_given(own, a.given,
                {a.model, a.output, a.format, a.precision, a.rows, a.seed, a.batch_size, a.max_tries,
                 parse_delimiter(a.delimiter), a.force});
@@ -86,7 +87,13 @@ void run_given(const SharedOptions& shared, const Arguments& a, const CLI::App& 
 
 void run(const SharedOptions& given, Arguments a, const Place& launched) {
   SharedOptions shared = given;
-  shared.memory_limit = a.memory_limit;
+  shared.memory_limit = a.memory.bytes();
+  if (!a.profile.empty()) {  // what the line says itself goes first
+    const SamplingProfile found = read_profile(a.profile);
+    if (shared.threads == 0) shared.threads = found.threads;
+    if (a.batch_size == 0) a.batch_size = found.batch_size;
+    if (a.precision.empty()) a.precision = found.precision;
+  }
   shared.quiet = given.quiet || launched.rank > 0;  // one voice of several processes
   take_part(a, part_of(a.part, launched));
   const bool pipe = a.output == "-";
@@ -184,18 +191,15 @@ void add_sample(Program& program) {
       ->add_option("--batch-size", a->batch_size,
                    "Rows generated at a time; does not change any row (default: automatic)")
       ->check(positive);
-  command
-      ->add_option(
-          "--memory-limit", a->memory_limit,
-          "Limit of host memory, such as 500MB or 4G: batches become smaller where it needs that (default: none)")
-      ->transform(CLI::AsSizeValue(false));
+  a->memory.add_to(
+      *command,
+      "Limit of host memory, such as 500MB or 4G: batches become smaller where it needs that (default: none)");
   command->add_option("--part", a->part,
                       "I/N: only the I-th of N equal parts of the rows, from 0, into a file with its number; the parts "
                       "together are the rows (default: all; under mpirun or srun the part of the process)");
-  command
-      ->add_option("--precision", a->precision,
-                   "Products of the generator: fp32, bf16, tf32, fp16 or auto, as for tessera fit")
-      ->capture_default_str();
+  command->add_option("--precision", a->precision,
+                      "Products of the generator: fp32, bf16, tf32, fp16 or auto, as for tessera fit (default: fp32)");
+  command->add_option("--profile", a->profile, "Batch, threads and precision that tessera tune found on this machine");
   program.add_device(*command);
   command->add_option("--delimiter", a->delimiter, "Delimiter: a character, or tab (default: the input's)");
   command

@@ -115,3 +115,22 @@ char parse_delimiter(const std::string& text) {
             "\" is not one ASCII character other than a quote or a line end. Write tab for a tabulator.");
   return text[0];
 }
+
+void MemoryArguments::add_to(CLI::App& command, const std::string& help) {
+  CLI::Option* most = command.add_option("--memory-limit", limit, help)->transform(CLI::AsSizeValue(false));
+  command
+      .add_option("--memory-fraction", fraction,
+                  "--memory-limit as a share of the memory that this machine, or the process's cgroup, has available")
+      ->check(CLI::Range(0.01, 1.0))
+      ->excludes(most);
+}
+
+uint64_t MemoryArguments::bytes() const {
+  if (fraction == 0) return limit;
+  const int64_t available = tessera::process_memory().available;
+  if (available == 0)
+    throw tessera::Error(TESSERA_E_UNSUPPORTED,
+                         "--memory-fraction: this system does not say how much memory is available.\n  Give "
+                         "--memory-limit in bytes.");
+  return static_cast<uint64_t>(fraction * static_cast<double>(available));
+}

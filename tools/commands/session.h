@@ -48,6 +48,15 @@ void print_page(const std::string& page);
 int64_t write_rows(Session& session, tessera::Rows&& rows, const std::string& path,
                    const tessera_csv_write_options& options);
 
+// --memory-limit, and --memory-fraction of what the process can have.
+struct MemoryArguments {
+  uint64_t limit = 0;
+  double fraction = 0;
+  void add_to(CLI::App& command, const std::string& help);
+  // Bytes; 0: no limit. Error(UNSUPPORTED) where the kernel does not say what is available.
+  uint64_t bytes() const;
+};
+
 // The CSV options of every command that reads a table.
 struct CsvArguments {
   std::string types, missing, delimiter, schema, header = "detect";

@@ -1,0 +1,106 @@
+// What `estimate` says before a fit is what the kernel counts after it: of child processes, for all methods.
+#include <nlohmann/json.hpp>
+
+#include "cli/program.h"
+
+namespace {
+
+using Line = std::vector<std::string>;
+
+// Above the peak an estimate may be a tenth, and this much, below which shares mean nothing.
+constexpr int64_t kSmall = 6 << 20;
+
+class CliEstimate : public Cli {
+ protected:
+  void table(const std::string& name, int rows) { must({"example", name, "--rows", std::to_string(rows)}); }
+
+  void expect_bounded(const std::string& table, const Line& options) {
+    Line estimate{"estimate", table, "--json", "--quiet"},
+        fit{"fit", table, "--json", "--quiet", "--model", "m.bin", "--force"};
+    estimate.insert(estimate.end(), options.begin(), options.end());
+    fit.insert(fit.end(), options.begin(), options.end());
+    std::string line = table;
+    for (const std::string& word : options) line += " " + word;
+    const Outcome said = must(estimate), done = must(fit);
+    const auto bytes = [](const Outcome& o) { return nlohmann::json::parse(o.out).at("peak_bytes").get<int64_t>(); };
+    EXPECT_GE(bytes(said), bytes(done)) << line;
+    EXPECT_LE(bytes(said), bytes(done) + bytes(done) / 10 + kSmall) << line;
+  }
+};
+
+TEST_F(CliEstimate, OfMadeIsNeverBelowAndHardlyAboveThePeak) {
+  table("small.csv", 300);
+  table("large.csv", 20000);
+  for (const char* t : {"small.csv", "large.csv"})
+    for (const Line& more : {Line{}, {"--batch-size", "2000"}, {"--preset", "paper"}, {"--hidden-dim", "64"}}) {
+      Line line{"--method", "made", "--epochs", "1", "--threads", "2"};
+      line.insert(line.end(), more.begin(), more.end());
+      expect_bounded(t, line);
+    }
+}
+
+TEST_F(CliEstimate, OfTvaeAndCtganIsNeverBelowAndHardlyAboveThePeak) {
+  table("small.csv", 300);
+  table("large.csv", 20000);
+  for (const char* t : {"small.csv", "large.csv"})
+    for (const char* method : {"tvae", "ctgan"})
+      for (const Line& more : {Line{}, {"--threads", "1", "--batch-size", "1000"}, {"--recompute", "all"}}) {
+        Line line{"--method", method, "--epochs", "1", "--preset", "paper"};
+        line.insert(line.end(), more.begin(), more.end());
+        expect_bounded(t, line);
+      }
+}
+
+TEST_F(CliEstimate, OfStatisticsOfAPopulationIsNeverBelowAndHardlyAboveThePeak) {
+  table("large.csv", 20000);
+  for (const char* batch : {"500", "2000"})
+    expect_bounded("large.csv", {"--method", "ctgan", "--epochs", "1", "--calibrate", "off", "--batch-size", batch});
+}
+
+TEST_F(CliEstimate, WithACalibrationIsNeverBelowAndHardlyAboveThePeak) {
+  table("small.csv", 1500);
+  expect_bounded("small.csv", {"--method", "tvae", "--epochs", "1", "--threads", "2"});
+}
+
+TEST_F(CliEstimate, OfSequencesIsNeverBelowAndHardlyAboveThePeak) {
+  table("t.csv", 600);
+  for (const Line& more : {Line{"--sequence-length", "12"},
+                           {"--sequence-length", "80", "--batch-size", "64"},
+                           {"--sequence-length", "160", "--batch-size", "32", "--recompute", "all"}}) {
+    Line line{"--method", "timegan", "--iterations", "1", "--hidden-dim", "24", "--threads", "2"};
+    line.insert(line.end(), more.begin(), more.end());
+    expect_bounded("t.csv", line);
+  }
+}
+
+TEST_F(CliEstimate, NeedsNoTable) {
+  const auto of = [&](int64_t rows, const char* columns) {
+    return nlohmann::json::parse(
+        must({"estimate", "--rows", std::to_string(rows), "--columns", columns, "--json", "--quiet"}).out);
+  };
+  const char* columns = "2 decimal, integer, 2 category:5, boolean, date";
+  const auto short_table = of(1000, columns);
+  EXPECT_EQ(short_table.at("rows"), 1000);
+  EXPECT_GT(short_table.at("peak_bytes"), short_table.at("training_bytes"));
+  const auto made = of(400'000, "decimal, category:5"), extrapolated = of(4'000'000, "decimal, category:5");
+  EXPECT_EQ(extrapolated.at("rows"), 4'000'000);
+  EXPECT_NEAR(extrapolated.at("encoded_bytes").get<double>(), 10 * made.at("encoded_bytes").get<double>(),
+              0.02 * extrapolated.at("encoded_bytes").get<double>());
+  EXPECT_GT(extrapolated.at("peak_bytes"), made.at("peak_bytes"));
+}
+
+TEST_F(CliEstimate, SaysWhatIsWrongWithColumns) {
+  for (const auto& [columns, part] : {std::pair{"2 words", "\"2 words\" names no kind"},
+                                      {"0 decimal", "\"0 decimal\" does not begin"},
+                                      {"category:none", "\"category:none\" has no number of values"},
+                                      {"integer,,date", "\"\" names no kind"}}) {
+    const Outcome o = run({"estimate", "--rows", "100", "--columns", columns});
+    EXPECT_EQ(o.code, 2);
+    EXPECT_HAS(o.err, part);
+    EXPECT_HAS(o.err, "known are integer, decimal");
+  }
+  EXPECT_EQ(run({"estimate", "--rows", "100"}).code, 2);
+  EXPECT_EQ(run({"estimate"}).code, 2);
+}
+
+}  // namespace

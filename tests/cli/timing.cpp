@@ -1,0 +1,80 @@
+// tessera tune and tessera advise: what they say, and where a profile is taken.
+#include <nlohmann/json.hpp>
+
+#include "cli/program.h"
+
+namespace {
+
+using Json = nlohmann::json;
+
+class CliTiming : public Cli {};
+
+TEST_F(CliTiming, TuneMarksOneSettingAndWritesIt) {
+  example(200);
+  const Json report =
+      Json::parse(must({"tune", "people.csv", "--method", "tvae", "--batch-sizes", "64,512", "--rows", "300",
+                        "--seconds", "0", "--threads", "2", "--profile", "fast.json", "--json", "--quiet"})
+                      .out);
+  int fastest = 0;
+  double best = 0, marked = 0;
+  for (const Json& s : report.at("settings")) {
+    EXPECT_GE(s.at("rounds"), 3);
+    best = std::max(best, s.at("rows_per_second").get<double>());
+    if (s.at("fastest").get<bool>()) ++fastest, marked = s.at("rows_per_second").get<double>();
+  }
+  EXPECT_EQ(report.at("settings").size(), 4);  // two batches, one thread and two
+  EXPECT_EQ(fastest, 1);
+  EXPECT_EQ(marked, best);
+  EXPECT_EQ(Json::parse(read("fast.json")).at("sample").at("precision"), "fp32");
+  EXPECT_EQ(run({"tune", "people.csv", "--profile", "fast.json"}).code, 4) << "it is not replaced without --force";
+}
+
+TEST_F(CliTiming, AProfileIsOfThisMachineOnly) {
+  model();
+  must({"tune", "people.csv", "--batch-sizes", "64", "--rows", "100", "--seconds", "0", "--threads", "1", "--profile",
+        "fast.json", "--quiet"});
+  must({"sample", "m.tessera", "--rows", "100", "--output", "a.csv", "--quiet"});
+  must({"sample", "m.tessera", "--rows", "100", "--output", "b.csv", "--profile", "fast.json", "--quiet"});
+  EXPECT_EQ(read("a.csv"), read("b.csv"));
+  Json other = Json::parse(read("fast.json"));
+  other["machine"]["host"] = "another";
+  write("other.json", other.dump());
+  write("none.json", "[1, 2]");
+  for (const auto& [file, said] : {std::pair{"other.json", "another machine"}, {"none.json", "no profile"}}) {
+    const Outcome o = run({"sample", "m.tessera", "--rows", "9", "--output", "c.csv", "--profile", file});
+    EXPECT_EQ(o.code, 2);
+    EXPECT_HAS(o.err, said);
+    EXPECT_FALSE(exists("c.csv"));
+  }
+  EXPECT_EQ(run({"sample", "m.tessera", "--rows", "9", "--output", "c.csv", "--profile", "gone"}).code, 4);
+}
+
+TEST_F(CliTiming, AdviceAddsUpAndSaysWhatItDoesNotKnow) {
+  example(200);
+  const Json a = Json::parse(must({"advise", "people.csv", "--method", "tvae", "--epochs", "50", "--rows", "1000",
+                                   "--seconds", "1", "--json", "--quiet"})
+                                 .out);
+  ASSERT_GE(a.at("devices").size(), 1);
+  const Json& d = a.at("devices")[0];
+  EXPECT_EQ(d.at("device"), "cpu");
+  const auto of = [&](const char* what) { return d.at(what).at("seconds").get<double>(); };
+  EXPECT_NEAR(of("job"), of("before_training") + 50 * of("epoch") + 1000 * of("row"), 1e-9 * of("job"));
+  EXPECT_LE(d.at("job").at("low"), d.at("job").at("seconds"));
+  EXPECT_GE(d.at("job").at("high"), d.at("job").at("seconds"));
+  EXPECT_HAS(a.at("not_measured").get<std::string>(), "calibration");
+  const Outcome sequences =
+      run({"advise", "people.csv", "--method", "timegan", "--sequence-length", "5", "--epochs", "9", "--rows", "9"});
+  EXPECT_EQ(sequences.code, 2);
+  EXPECT_HAS(sequences.err, "methods of rows");
+}
+
+TEST_F(CliTiming, AMemoryFractionIsALimit) {
+  example(200);
+  const Outcome o = run({"fit", "people.csv", "--model", "m.tessera", "--memory-fraction", "2"});
+  EXPECT_EQ(o.code, 2);
+  EXPECT_EQ(run({"fit", "people.csv", "--model", "m.tessera", "--memory-fraction", "0.5", "--memory-limit", "4G"}).code,
+            2);
+  must({"fit", "people.csv", "--model", "m.tessera", "--memory-fraction", "0.5", "--epochs", "1", "--quiet"});
+}
+
+}  // namespace
