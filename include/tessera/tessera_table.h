@@ -68,7 +68,8 @@ TESSERA_API tessera_status tessera_table_open(const tessera_context* context, co
 TESSERA_API tessera_status tessera_table_write(const tessera_context* context, struct ArrowArrayStream* rows,
                                                const char* path, const tessera_csv_write_options* options);
 
-/* The error that writing to this path would return, before hours are spent on the contents. */
+/* The error that writing to this path would return, before hours are spent on the contents; of any ending, since a
+ * model or a report may be written there. */
 TESSERA_API tessera_status tessera_check_output(const char* path, int overwrite);
 
 typedef enum tessera_file_use {

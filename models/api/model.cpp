@@ -84,7 +84,7 @@ tessera_status tessera_model_describe(const tessera_model* model, char** json) {
 
 tessera_status tessera_check_output(const char* path, int overwrite) {
   return guarded([&] {
-    check_file_uses({{"An output", &required(path, "path"), FileUse::How::written, overwrite != 0}});
+    check_file_uses({{"An output", &required(path, "path"), FileUse::How::text, overwrite != 0}});
   });
 }
 
