@@ -42,6 +42,20 @@ awk -v bound="$longest_function" '
 ' "${product[@]}" > "$work/long"
 [[ ! -s $work/long ]] || fail "functions of more than $longest_function lines: $(cat "$work/long")"
 
+# A name of a type means one thing in a namespace: two definitions in two files are one entity to the linker.
+awk '
+  FNR == 1 { space = "" }
+  /^namespace[^{]*\{/ { name = $2 == "{" ? "{}" : $2; space = space "::" name }
+  /^}  \/\/ namespace/ { sub(/::[^:{]*(\{\})?$/, "", space) }
+  space !~ /\{\}/ && match($0, /^(template <.*> )?(enum class|enum|struct|class) [A-Za-z0-9_]+( final)?( : [^{;]*)? \{/) {
+    type = substr($0, RSTART, RLENGTH)
+    sub(/^(template <.*> )?(enum class|enum|struct|class) /, "", type); sub(/[^A-Za-z0-9_].*$/, "", type)
+    if ((space, type) in first) print space "::" type ": " first[space, type] " and " FILENAME ":" FNR
+    first[space, type] = FILENAME ":" FNR
+  }
+' $(printf '%s\n' "${product[@]}" | grep -v '\.cu') > "$work/twice"
+[[ ! -s $work/twice ]] || fail "types of one name in one namespace: $(cat "$work/twice")"
+
 # An op is described once: in how many files of engine/ and kernels/ it is named outside its own. Its own are
 # kernels/ops.h (attributes and the list) and those with its Rule<Op>, its CPU kernel, its CUDA kernel and its Fused<Op>.
 mapfile -t files < <(sources engine kernels | grep -v '^kernels/ops.h$')

@@ -10,10 +10,10 @@ say "Setting up and building the program: about 2 minutes with 2 cores the first
 bash tools/setup.sh
 command -v ccache > /dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 mkdir -p build
-cmake --preset release > build/release.log || { cat build/release.log; exit 1; }
-cmake --build --preset release -j "$(nproc)" --target tessera_program
-tessera=build/release/tessera
-out=build/demo
+cmake --preset demo > build/demo.log || { cat build/demo.log; exit 1; }
+cmake --build --preset demo -j "$(nproc)" --target tessera_program
+tessera=build/demo/tessera
+out=build/demo/tables
 rm -rf "$out" && mkdir -p "$out"
 
 if [[ -z $data ]]; then

@@ -10,8 +10,7 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kLine = 64;
-int64_t whole_lines(int64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
+int64_t whole_lines(int64_t bytes) { return (bytes + kCacheLine - 1) / kCacheLine * kCacheLine; }
 
 // Views with the shapes and layouts of a program, without its memory: all that the size of a kernel's scratch needs.
 class Shapes {
@@ -51,7 +50,7 @@ class Shapes {
   const Plan& plan_;
   const KernelTable& table_;
   const Layout& layout_;
-  alignas(kLine) char somewhere_ = 0;
+  alignas(kCacheLine) char somewhere_ = 0;
 };
 
 }  // namespace

@@ -10,8 +10,6 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kLine = 64;
-
 bool kept_for_derivative(const Plan& plan, Id v) {
   const Node* x = plan.maker(v);
   return x != nullptr && traits(*x).tiles.derivative.has(static_cast<size_t>(plan[v].output));
@@ -112,8 +110,8 @@ void add_tile_chains(const Plan& plan, int scalar_bytes, RowChains& c) {
           return c.chain_of[static_cast<size_t>(r)] == c.chain_of[static_cast<size_t>(n)];
         });
         if (!own || c.unread[static_cast<size_t>(v)] || traits(x).tiles.shares) continue;
-        Life life{v, (tile_bytes(plan, v, scalar_bytes) + kLine - 1) / kLine * kLine, 0, link[static_cast<size_t>(n)],
-                  link[static_cast<size_t>(n)]};
+        Life life{v, (tile_bytes(plan, v, scalar_bytes) + kCacheLine - 1) / kCacheLine * kCacheLine, 0,
+                  link[static_cast<size_t>(n)], link[static_cast<size_t>(n)]};
         for (const int r : who) life.last = std::max(life.last, link[static_cast<size_t>(r)]);
         lives.push_back(life);
       }

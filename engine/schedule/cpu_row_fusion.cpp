@@ -10,7 +10,6 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kLine = 64;
 // Products with larger weights are left to their own tiles: every block would pack all of them.
 constexpr int64_t kLargestWeight = 1 << 16;
 constexpr int64_t kMostRows = 9 * kRegisterRows, kFewestBlockRows = 2 * kRegisterRows;
@@ -180,7 +179,7 @@ class Chainer {
       if (lies_elsewhere(x.op)) continue;  // their parts may be computed in place
       for (const Id v : x.out) {
         if (!seen_by_chain_only(v, chain)) continue;
-        lives.push_back({v, div_up(shape(v).cols * item(v), kLine) * kLine, 0, i, last_reader(v, at, i)});
+        lives.push_back({v, div_up(shape(v).cols * item(v), kCacheLine) * kCacheLine, 0, i, last_reader(v, at, i)});
       }
     }
     c.row_bytes = tessera::settle(lives);

@@ -10,6 +10,8 @@
 
 namespace tessera {
 
+constexpr int64_t kCacheLine = 64;  // bytes; what a thread writes alone begins on one
+
 struct RowChain {
   int64_t rows = 0;        // of tiles (engine/schedule/cpu_recurrent_tiles.h): their number, one block per tile
   std::vector<int> nodes;  // in order

@@ -9,7 +9,7 @@ namespace tessera {
 namespace {
 
 constexpr int kRounds = 2;
-constexpr int64_t kBatch = 256, kMostRows = 128 * kBatch;
+constexpr int64_t kPassRows = 256, kMostRows = 128 * kPassRows;
 constexpr double kForward = 1.0 / 3;  // of a step: it has no gradients
 constexpr double kPrior = 8;          // rows that a level is taken to have as predicted: rare levels move little
 
@@ -18,7 +18,7 @@ struct Rows {
   int64_t table, batch, used;
   Rows(int64_t rows, int64_t batch_of_step)
       : table(rows),
-        batch(std::max<int64_t>(std::min({rows, batch_of_step, kBatch}), 2)),
+        batch(std::max<int64_t>(std::min({rows, batch_of_step, kPassRows}), 2)),
         used(std::max(std::min(rows, kMostRows) / batch, int64_t{1}) * batch) {}
   int64_t row(int64_t i) const { return i * table / used; }
 };

@@ -80,7 +80,7 @@ nlohmann::json BoundRule::to_json() const {
   return {{"kind", kind()}, {"column", write_head(target_)}, {"not_below", lower_}};
 }
 
-std::unique_ptr<const Rule> BoundRule::read(const Fields& f) {
+std::unique_ptr<const TableRule> BoundRule::read(const Fields& f) {
   Column target = read_head(Fields(f.at("column"), f.place()));
   std::vector<std::string> lower = f.texts("not_below");
   f.check(

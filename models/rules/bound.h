@@ -4,7 +4,7 @@
 
 namespace tessera {
 
-class BoundRule : public Rule {
+class BoundRule : public TableRule {
  public:
   BoundRule(Column target, std::vector<std::string> lower) : target_(std::move(target)), lower_(std::move(lower)) {}
 
@@ -18,7 +18,7 @@ class BoundRule : public Rule {
   nlohmann::json to_json() const override;
   const std::string& target() const { return target_.name; }
   std::string distance() const;  // what is learnt in the target's place, for people
-  static std::unique_ptr<const Rule> read(const Fields& f);
+  static std::unique_ptr<const TableRule> read(const Fields& f);
 
  private:
   Column target_;                   // without rows

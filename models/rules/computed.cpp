@@ -42,7 +42,7 @@ nlohmann::json ComputedRule::to_json() const {
   return {{"kind", kind()}, {"column", write_head(target_)}, {"is", expression_}};
 }
 
-std::unique_ptr<const Rule> ComputedRule::read(const Fields& f) {
+std::unique_ptr<const TableRule> ComputedRule::read(const Fields& f) {
   return std::make_unique<ComputedRule>(read_head(Fields(f.at("column"), f.place())), f.text("is"));
 }
 

@@ -5,7 +5,7 @@
 
 namespace tessera {
 
-class ComputedRule : public Rule {
+class ComputedRule : public TableRule {
  public:
   ComputedRule(Column target, std::string expression)
       : target_(std::move(target)), expression_(std::move(expression)) {}
@@ -15,7 +15,7 @@ class ComputedRule : public Rule {
   void reduce(Table& table, Team& team) const override;
   void restore(Table& rows) const override;
   nlohmann::json to_json() const override;
-  static std::unique_ptr<const Rule> read(const Fields& f);
+  static std::unique_ptr<const TableRule> read(const Fields& f);
 
  private:
   Column target_;           // without rows

@@ -27,7 +27,7 @@ nlohmann::json GridRule::to_json() const {
           {"step", step_},  {"first", first_},   {"digits", digits_}};
 }
 
-std::unique_ptr<const Rule> GridRule::read(const Fields& f) {
+std::unique_ptr<const TableRule> GridRule::read(const Fields& f) {
   constexpr int64_t kMost = int64_t{1} << 52;
   const int64_t step = f.integer("step", 2, kMost), first = f.integer("first", 0, kMost);
   f.check(first < step, "has a grid that begins beyond its step");

@@ -4,7 +4,7 @@
 
 namespace tessera {
 
-class GridRule : public Rule {
+class GridRule : public TableRule {
  public:
   // Values are (first + k·step) / 10^digits; first in [0, step). `said`: what they are, for people.
   GridRule(std::string column, std::string said, int64_t step, int64_t first, int digits)
@@ -15,7 +15,7 @@ class GridRule : public Rule {
   void reduce(Table&, Team&) const override {}
   void restore(Table& rows) const override;
   nlohmann::json to_json() const override;
-  static std::unique_ptr<const Rule> read(const Fields& f);
+  static std::unique_ptr<const TableRule> read(const Fields& f);
 
  private:
   std::string column_, said_;

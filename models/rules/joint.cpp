@@ -154,7 +154,7 @@ nlohmann::json JointRule::to_json() const {
   return {{"kind", kind()}, {"name", name_}, {"columns", std::move(parts)}};
 }
 
-std::unique_ptr<const Rule> JointRule::read(const Fields& f) {
+std::unique_ptr<const TableRule> JointRule::read(const Fields& f) {
   std::vector<Column> parts;
   for (const auto& part : f.array("columns")) parts.push_back(read_head(Fields(part, f.place())));
   f.check(parts.size() >= 2, "combines fewer than two columns");

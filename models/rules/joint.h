@@ -5,7 +5,7 @@
 
 namespace tessera {
 
-class JointRule : public Rule {
+class JointRule : public TableRule {
  public:
   JointRule(std::string name, std::vector<Column> parts) : name_(std::move(name)), parts_(std::move(parts)) {}
 
@@ -19,7 +19,7 @@ class JointRule : public Rule {
     for (const Column& part : parts_) columns.push_back(part.name);
   }
   nlohmann::json to_json() const override;
-  static std::unique_ptr<const Rule> read(const Fields& f);
+  static std::unique_ptr<const TableRule> read(const Fields& f);
 
  private:
   std::string name_;           // of the column of combinations

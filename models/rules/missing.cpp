@@ -86,7 +86,7 @@ nlohmann::json MissingRule::to_json() const {
           {"says", says->second}, {"values", where_.values}, {"or_missing", where_.or_missing}};
 }
 
-std::unique_ptr<const Rule> MissingRule::read(const Fields& f) {
+std::unique_ptr<const TableRule> MissingRule::read(const Fields& f) {
   MissingWhere where;
   const std::string says = f.text("says"), target = f.text("column");
   const auto* known = std::find_if(std::begin(kSays), std::end(kSays), [&](auto& s) { return says == s.second; });

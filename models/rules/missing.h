@@ -13,7 +13,7 @@ struct MissingWhere {
   bool or_missing = false;          // values: or the column is missing
 };
 
-class MissingRule : public Rule {
+class MissingRule : public TableRule {
  public:
   MissingRule(std::string target, MissingWhere where) : target_(std::move(target)), where_(std::move(where)) {}
 
@@ -27,7 +27,7 @@ class MissingRule : public Rule {
     if (learnt == target_) columns.clear();
   }
   nlohmann::json to_json() const override;
-  static std::unique_ptr<const Rule> read(const Fields& f);
+  static std::unique_ptr<const TableRule> read(const Fields& f);
 
  private:
   std::string target_;

@@ -17,9 +17,9 @@ namespace tessera {
 
 class Fields;  // engine/text/json_fields.h
 
-class Rule {
+class TableRule {
  public:
-  virtual ~Rule() = default;
+  virtual ~TableRule() = default;
   virtual const char* kind() const = 0;  // in model files and reports
   virtual std::string text() const = 0;  // for people; where the language of --where can say it, in that language
   virtual void reduce(Table& table, Team& team) const = 0;  // of a table whose rows all keep the rule
@@ -32,7 +32,7 @@ class Rule {
   virtual nlohmann::json to_json() const = 0;
 };
 
-std::unique_ptr<const Rule> read_rule(const Fields& f);  // Error(format)
+std::unique_ptr<const TableRule> read_rule(const Fields& f);  // Error(format)
 
 // What the table says for a rule. Rows where a column is missing say nothing.
 struct Evidence {
@@ -43,7 +43,7 @@ struct Evidence {
 };
 
 struct FoundRule {
-  std::shared_ptr<const Rule> rule = {};
+  std::shared_ptr<const TableRule> rule = {};
   Evidence evidence = {};
   // an expression of --where that restored rows must meet, or "": shares that sum to 100 stay above 0
   std::string check = {};

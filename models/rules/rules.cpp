@@ -16,7 +16,7 @@
 
 namespace tessera {
 
-std::unique_ptr<const Rule> read_rule(const Fields& f) {
+std::unique_ptr<const TableRule> read_rule(const Fields& f) {
   const std::string kind = f.text("kind");
   if (kind == "computed") return ComputedRule::read(f);
   if (kind == "combinations") return JointRule::read(f);

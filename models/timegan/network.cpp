@@ -7,7 +7,6 @@
 namespace tessera {
 namespace {
 
-constexpr double kRootEps = 1e-8;    // inside the roots of the squared errors
 constexpr double kMomentEps = 1e-6;  // inside the roots of the variances
 constexpr double kGate = 0.15;       // the discriminator learns while its loss is above
 
@@ -124,8 +123,8 @@ Var generate(const Timegan& m, const SequenceBatch& batch, const Noise& noise) {
 
 }  // namespace
 
-Made make(const Timegan& m, const SequenceBatch& batch, Var hidden, const Noise& noise) {
-  Made made;
+JointOutputs make(const Timegan& m, const SequenceBatch& batch, Var hidden, const Noise& noise) {
+  JointOutputs made;
   made.hidden = hidden;
   made.early = generate(m, batch, noise);
   const auto supervised = apply_to_all(m.supervisor, {hidden, made.early}, batch);
@@ -138,7 +137,8 @@ Made make(const Timegan& m, const SequenceBatch& batch, Var hidden, const Noise&
   return made;
 }
 
-SequenceGeneratorLoss generator_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, const Made& made) {
+SequenceGeneratorLoss generator_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch,
+                                     const JointOutputs& made) {
   SequenceGeneratorLoss l;
   l.fooled = verdict(r, batch, made.logits, true);
   l.fooled_early = verdict(r, batch, made.logits_early, true);

@@ -11,6 +11,8 @@
 
 namespace tessera {
 
+constexpr double kRootEps = 1e-8;  // inside the roots of the squared errors
+
 // A batch of sequences, one a row. Steps past the end hold 0.
 struct SequenceBatch {
   Var x;           // [B, steps·features]
@@ -75,7 +77,7 @@ struct Noise {
   Var start;  // [B, hidden] in [−1, 1): the generator's `start`, under random_start
 };
 // What the networks make of a batch and of noise.
-struct Made {
+struct JointOutputs {
   Var hidden;                // H = e(X)
   Var supervised;            // s(H)
   Var early;                 // Ê = g(Z)
@@ -83,8 +85,9 @@ struct Made {
   Var x;                     // X̂ = r(Ĥ)
   Var logits, logits_early;  // d(Ĥ), d(Ê)
 };
-Made make(const Timegan& m, const SequenceBatch& batch, Var hidden, const Noise& noise);
-SequenceGeneratorLoss generator_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, const Made& made);
+JointOutputs make(const Timegan& m, const SequenceBatch& batch, Var hidden, const Noise& noise);
+SequenceGeneratorLoss generator_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch,
+                                     const JointOutputs& made);
 SequenceDiscriminatorLoss discriminator_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var real_logits,
                                              Var logits, Var logits_early);
 

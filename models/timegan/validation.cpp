@@ -10,7 +10,6 @@ namespace {
 
 constexpr int64_t kMostBatch = 128;
 constexpr double kLeastError = 1e-3;  // in units of a column's range
-constexpr double kRootEps = 1e-8;     // inside the roots
 
 // Output "error" [1, 1] of the sequences bound to "sequence" [batch, 1].
 void record_errors(Recorder& r, const Timegan& m, int64_t rows, int64_t sequences, int64_t batch) {

@@ -57,7 +57,7 @@ TEST(Mixture, GoldenFromLabelsInDouble) {
   for (const auto& path : cases) {
     const auto c = golden::read(path);
     SCOPED_TRACE(c.name);
-    const Mixture m = fit_mixture(rows_as_groups(c["x"].values), labels(c), options(c.config), Precision::fp64);
+    const Mixture m = fit_mixture(rows_as_groups(c["x"].values), labels(c), options(c.config), MixturePrecision::fp64);
     const auto& e = c.config["expected"];
     ASSERT_EQ(m.iterations(), e["iterations"].get<int>());
     EXPECT_EQ(m.converged, e["converged"].get<bool>());
@@ -93,7 +93,7 @@ TEST(Mixture, GoldenFromLabelsInFloat) {
     auto o = options(c.config);
     o.max_iterations = c.config["expected"]["iterations"];
     o.tolerance = 0;  // the stop rule is the double fit's business: compare after as many iterations
-    const Mixture m = fit_mixture(rows_as_groups(c["x"].values), labels(c), o, Precision::fp32);
+    const Mixture m = fit_mixture(rows_as_groups(c["x"].values), labels(c), o, MixturePrecision::fp32);
     ASSERT_EQ(m.iterations(), o.max_iterations);
     expect_close(m, c, 1e-4);
   }
@@ -111,7 +111,7 @@ TEST(Mixture, CountsGiveTheFitOfTheRows) {
     std::vector<int32_t> start;
     for (const auto& [key, n] : counts)
       g.value.push_back(key.first), g.count.push_back(n), g.spread.push_back(0), start.push_back(key.second);
-    const Mixture m = fit_mixture(g, start, options(c.config), Precision::fp64);
+    const Mixture m = fit_mixture(g, start, options(c.config), MixturePrecision::fp64);
     EXPECT_EQ(m.iterations(), c.config["expected"]["iterations"].get<int>());
     expect_close(m, c, 1e-8);
   }
@@ -129,7 +129,7 @@ TEST(Mixture, OwnStartReachesTheReferenceBound) {
       high = std::max(high, e["bound_per_row"].get<double>());
     }
     for (uint64_t seed : {0, 1, 2, 3, 4}) {
-      const Mixture m = fit_mixture(group_sorted(x, 1 << 20), options(c.config), seed, 3, Precision::fp64);
+      const Mixture m = fit_mixture(group_sorted(x, 1 << 20), options(c.config), seed, 3, MixturePrecision::fp64);
       RecordProperty(c.name + std::to_string(seed),
                      std::to_string(m.lower_bounds.back() / static_cast<double>(x.size())));
       EXPECT_GE(m.lower_bounds.back() / static_cast<double>(x.size()), low - std::max(high - low, 0.01))
@@ -178,7 +178,7 @@ TEST(Mixture, EqualValuesNeverLieInTwoGroups) {
 
 TEST(Mixture, FindsTheTruthAlsoFromGroupsInFloat) {
   const auto x = three_normals(40000);
-  for (Precision p : {Precision::fp64, Precision::fp32}) {
+  for (MixturePrecision p : {MixturePrecision::fp64, MixturePrecision::fp32}) {
     const Mixture m = fit_mixture(group_sorted(x, 4096), MixtureOptions{}, 7, 0, p);
     double near_left = 0, near_middle = 0, near_right = 0;
     for (size_t k = 0; k < m.weights.size(); ++k)
@@ -191,7 +191,7 @@ TEST(Mixture, FindsTheTruthAlsoFromGroupsInFloat) {
 
 TEST(Mixture, StartsFromFewerValuesThanComponents) {
   const Groups g{{1, 2}, {100, 3}, {0, 0}};
-  const Mixture m = fit_mixture(g, MixtureOptions{}, 0, 0, Precision::fp64);
+  const Mixture m = fit_mixture(g, MixtureOptions{}, 0, 0, MixturePrecision::fp64);
   int valid = 0;
   for (double w : m.weights) valid += w > 0.005;
   EXPECT_EQ(valid, 2);
@@ -201,7 +201,7 @@ TEST(Mixture, StartsFromFewerValuesThanComponents) {
 TEST(Mixture, MoreComponentsThanPossibleIsAnError) {
   MixtureOptions o;
   o.components = 65;
-  EXPECT_THROW(fit_mixture(Groups{{1}, {1}, {0}}, o, 0, 0, Precision::fp64), Error);
+  EXPECT_THROW(fit_mixture(Groups{{1}, {1}, {0}}, o, 0, 0, MixturePrecision::fp64), Error);
 }
 
 }  // namespace

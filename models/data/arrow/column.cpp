@@ -11,18 +11,18 @@
 #include "models/data/arrow/metadata.h"
 #include "models/data/arrow/wide_decimal.h"
 #include "models/data/formats/moments.h"
+#include "models/data/table/decimals.h"
 #include "models/data/table/types_fill.h"
 
 namespace tessera {
 namespace {
 
 constexpr int64_t kMaxExact = 999999999999999;  // 15 digits
-constexpr double kPowers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
 
 bool is_coded(ColumnType t) { return t != ColumnType::boolean && !is_numeric(t); }
 
 bool is_exact(double v, int decimals) {
-  return std::fabs(v) >= 9e15 || std::nearbyint(v * kPowers[decimals]) / kPowers[decimals] == v;
+  return std::fabs(v) >= 9e15 || std::nearbyint(v * kPowersOfTen[decimals]) / kPowersOfTen[decimals] == v;
 }
 
 int second_digits(double seconds) {
@@ -416,8 +416,8 @@ Column ColumnImport::finish_text() {
   Column once = make_column(column_.name, plan, dictionary_.size());
   Dictionary texts;
   for (int32_t c = 0; c < dictionary_.size(); ++c) {
-    const Fill fill = fill_cell(dictionary_.value(c), plan, missing, c, once, texts);
-    if (fill != Fill::ok)
+    const CellStatus fill = fill_cell(dictionary_.value(c), plan, missing, c, once, texts);
+    if (fill != CellStatus::ok)
       fail_fill(fill, "Arrow stream, row " + std::to_string(first_rows_[static_cast<size_t>(c)] + 1), column_.name,
                 std::string(dictionary_.value(c)), plan);
   }

@@ -212,7 +212,7 @@ struct FromDevice {
   }
 };
 
-constexpr const char* kNoMemory = "There is not enough host memory for rows on a GPU.\n  Use smaller batches.";
+constexpr const char* kNoHostMemory = "There is not enough host memory for rows on a GPU.\n  Use smaller batches.";
 
 // --- from the host to the device interface ---
 
@@ -234,10 +234,10 @@ void host_stream(ArrowDeviceArrayStream* stream, std::function<std::shared_ptr<D
                 "stream is at fault.");
   holder->open = std::move(open);
   out->get_schema = [](ArrowArrayStream* s, ArrowSchema* schema) {
-    return guarded<FromDevice>(s, kNoMemory, [&](FromDevice& h) { h.take_schema(schema); });
+    return guarded<FromDevice>(s, kNoHostMemory, [&](FromDevice& h) { h.take_schema(schema); });
   };
   out->get_next = [](ArrowArrayStream* s, ArrowArray* array) {
-    return guarded<FromDevice>(s, kNoMemory, [&](FromDevice& h) { h.next(array); });
+    return guarded<FromDevice>(s, kNoHostMemory, [&](FromDevice& h) { h.next(array); });
   };
   out->get_last_error = [](ArrowArrayStream* s) -> const char* {
     const auto* h = static_cast<FromDevice*>(s->private_data);

@@ -8,9 +8,6 @@
 namespace tessera {
 namespace {
 
-constexpr std::ptrdiff_t kHeadBytes = std::ptrdiff_t{1} << 18;
-constexpr size_t kHeadRows = 100;
-
 // The first complete rows, up to a fault in the text (which the reader will report).
 std::vector<std::vector<std::string>> head_rows(const char* begin, const char* end, char delimiter) {
   const bool cut = end - begin > kHeadBytes;

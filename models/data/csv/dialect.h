@@ -1,10 +1,15 @@
 // The dialect of a CSV file: its delimiter, and whether its first row is a header. Detected from the head of the text.
 #pragma once
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tessera {
+
+// The head: what says how the file is written.
+constexpr std::ptrdiff_t kHeadBytes = std::ptrdiff_t{1} << 18;
+constexpr size_t kHeadRows = 100;
 
 // ',' ';' tab or '|': the one that splits the first rows into the same number of fields as the header; the larger
 // number wins; ',' if none does.

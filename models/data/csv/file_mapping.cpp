@@ -14,11 +14,11 @@ namespace {
 constexpr int kSlots = 64;  // files mapped at a time; beyond them a file is read instead
 
 // What the handler looks at: lock-free, as it may interrupt anything.
-struct Slot {
+struct MappingSlot {
   std::atomic<char*> begin{nullptr}, end{nullptr};
   std::atomic<bool> cut{false};
 };
-Slot slots[kSlots];
+MappingSlot slots[kSlots];
 static_assert(std::atomic<char*>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
 std::mutex installing;
@@ -27,7 +27,7 @@ struct sigaction before {};  // whose signal it is when the page is none of ours
 
 void on_sigbus(int signal, siginfo_t* info, void* context) {
   char* const at = static_cast<char*>(info->si_addr);
-  for (Slot& s : slots) {
+  for (MappingSlot& s : slots) {
     char *const begin = s.begin.load(), *const end = s.end.load();
     if (begin == nullptr || at < begin || at >= end) continue;
     const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));

@@ -238,7 +238,7 @@ std::vector<ColumnPlan> plan_columns(const CsvFrame& frame, const CsvOptions& op
 struct Refusal {
   int64_t line, row;
   size_t column;
-  Fill why;
+  CellStatus why;
   std::string value;
 };
 
@@ -316,8 +316,8 @@ class Filler {
         const CsvField* fields = scanner.fields();
         for (size_t j = 0; j < plans_.size(); ++j) {
           const std::string_view text = csv_text(fields[j], scratch);
-          const Fill fill = fill_cell(text, plans_[j], missing_, row, table_.columns[j], dictionaries[j]);
-          if (fill == Fill::ok) continue;
+          const CellStatus fill = fill_cell(text, plans_[j], missing_, row, table_.columns[j], dictionaries[j]);
+          if (fill == CellStatus::ok) continue;
           refused = Refusal{chunk.first_line + scanner.line(), row, j, fill, std::string(text)};
           return;
         }

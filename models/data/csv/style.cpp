@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "models/data/csv/dialect.h"
 #include "models/data/csv/scan.h"
 
 namespace tessera {
 namespace {
-
-constexpr std::ptrdiff_t kHeadBytes = std::ptrdiff_t{1} << 18;
-constexpr int kHeadRows = 100;
 
 bool needs_quotes(const CsvField& field, char delimiter) {
   const std::string_view text = field.raw();
@@ -47,7 +45,7 @@ CsvStyle find_style(const char* begin, const char* end, char delimiter, bool hea
   std::vector<Quotes> columns(names.size());
   bool first = header;
   try {
-    for (int row = 0; row < kHeadRows && scanner.next();) {
+    for (size_t row = 0; row < kHeadRows && scanner.next();) {
       if (cut && scanner.position() == begin + kHeadBytes) break;
       if (scanner.is_blank() || scanner.count() != names.size()) continue;
       for (size_t j = 0; j < names.size(); ++j) {

@@ -62,7 +62,7 @@ void NumberCode::fit_modes(std::span<const double> ascending, const NumberCodeOp
   m.components = static_cast<int>(std::min<size_t>(static_cast<size_t>(o.max_modes), n));
   m.covariance_floor = kCovarianceFloor;
   Groups groups = group_sorted(z, kGroups);
-  const Precision precision = groups.size() <= kExactGroups ? Precision::fp64 : Precision::fp32;
+  const MixturePrecision precision = groups.size() <= kExactGroups ? MixturePrecision::fp64 : MixturePrecision::fp32;
   const Mixture mixture = fit_mixture(groups, m, o.seed, o.stream, precision);
 
   std::vector<double> log_density(static_cast<size_t>(mixture.components()));

@@ -5,13 +5,13 @@
 #include <cstdint>
 
 #include "engine/text/ascii.h"
+#include "models/data/table/decimals.h"
 
 namespace tessera {
 namespace {
 
 constexpr int64_t kMostHours = 100'000'000;
 constexpr double kMostSeconds = 1e12;
-constexpr double kPowers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
 
 // Digits; false for none, or too many.
 bool read_whole(const char*& p, const char* end, int64_t& value) {
@@ -110,7 +110,7 @@ void write_seconds(double seconds, int decimals, size_t width, std::string& out)
   if (decimals == 0) return;
   out += '.';
   write_padded(
-      static_cast<int64_t>(std::nearbyint(std::fmax(seconds - static_cast<double>(whole), 0) * kPowers[decimals])),
+      static_cast<int64_t>(std::nearbyint(std::fmax(seconds - static_cast<double>(whole), 0) * kPowersOfTen[decimals])),
       static_cast<size_t>(decimals), out);
 }
 
@@ -121,7 +121,7 @@ void write_iso(double seconds, int decimals, std::string& out) {
   out += "PT";
   if (hours > 0) out += std::to_string(hours) + 'H';
   if (minutes > 0) out += std::to_string(minutes) + 'M';
-  if (rest < 0.5 / kPowers[decimals] && whole > 0) return;
+  if (rest < 0.5 / kPowersOfTen[decimals] && whole > 0) return;
   write_seconds(rest, rest - std::floor(rest) < 1e-9 ? 0 : decimals, 1, out);
   out += 'S';
 }
@@ -152,7 +152,7 @@ std::string duration_format(Duration::Kind kind, bool padded_hour, bool has_seco
 void write_duration(double seconds, const std::string& format, int decimals, std::string& out) {
   const bool shows_seconds = format == "PT" || format.find("%S") != std::string::npos;
   const int digits = shows_seconds ? std::clamp(decimals, 0, 6) : 0;
-  const double unit = shows_seconds ? 1 / kPowers[digits] : 60;
+  const double unit = shows_seconds ? 1 / kPowersOfTen[digits] : 60;
   const double held = std::fmax(std::nearbyint(std::fmin(seconds, kMostSeconds) / unit), 0) * unit;
   if (format == "PT") return write_iso(held, digits, out);
   const bool with_days = format.rfind("%D", 0) == 0;

@@ -5,12 +5,12 @@
 #include <cmath>
 
 #include "engine/text/ascii.h"
+#include "models/data/table/decimals.h"
 
 namespace tessera {
 namespace {
 
 constexpr int64_t kSecondsOfDay = 86400;
-constexpr double kPowers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6};
 constexpr int kMostFraction = 6;  // a double holds microseconds of this era, not more
 
 // Up to `most` digits; the number of digits read, 0 for none.
@@ -176,7 +176,7 @@ bool read_time_of_day(const char*& p, const char* end, TimeOfDay& t) {
       }
       if (p == first) return false;
       t.written_digits = std::min(n, kMostFraction);
-      fraction = static_cast<double>(scaled) / kPowers[t.written_digits];
+      fraction = static_cast<double>(scaled) / kPowersOfTen[t.written_digits];
     }
   }
   const char* half = p;
@@ -374,7 +374,7 @@ void write_datetime(double seconds, const std::string& format, int decimals, std
   const double low = static_cast<double>(kFirstDay * kSecondsOfDay),
                high = static_cast<double>(kLastDay * kSecondsOfDay + kSecondsOfDay - 1);
   const double held = std::fmin(std::fmax(seconds + offset * 60, low), high);
-  const auto unit = static_cast<int64_t>(kPowers[digits]);
+  const auto unit = static_cast<int64_t>(kPowersOfTen[digits]);
   double whole = std::floor(held);
   auto fraction = static_cast<int64_t>(std::nearbyint((held - whole) * static_cast<double>(unit)));
   if (fraction == unit) whole += 1, fraction = 0;
@@ -387,12 +387,13 @@ void write_datetime(double seconds, const std::string& format, int decimals, std
 void write_time_of_day(double seconds, const std::string& format, int decimals, std::string& out) {
   const bool shows_seconds = format.find("%S") != std::string::npos;
   const int digits = shows_seconds ? std::min(std::max(decimals, 0), kMostFraction) : 0;
-  const double unit = shows_seconds ? 1 / kPowers[digits] : 60;
+  const double unit = shows_seconds ? 1 / kPowersOfTen[digits] : 60;
   const double held =
       std::fmin(std::fmax(std::nearbyint(seconds / unit), 0), std::nearbyint(kSecondsOfDay / unit) - 1) * unit;
   const double whole = std::floor(held + unit / 4);
   write_moment(0, static_cast<int64_t>(whole),
-               static_cast<int64_t>(std::nearbyint(std::fmax(held - whole, 0) * kPowers[digits])), digits, format, out);
+               static_cast<int64_t>(std::nearbyint(std::fmax(held - whole, 0) * kPowersOfTen[digits])), digits, format,
+               out);
 }
 
 }  // namespace tessera

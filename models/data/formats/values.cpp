@@ -7,12 +7,10 @@
 #include <cstring>
 
 #include "engine/text/ascii.h"
+#include "models/data/table/decimals.h"
 
 namespace tessera {
 namespace {
-
-constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                              1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
 bool equal_any_case(std::string_view text, std::string_view small) {
   if (text.size() != small.size() || text.empty() || lower(text[0]) != small[0]) return false;
@@ -40,7 +38,7 @@ bool read_plain(std::string_view text, double& value) {
   }
   if (p != end || digits == 0 || mantissa > (uint64_t{1} << 53)) return false;
   const double whole = static_cast<double>(mantissa);
-  const double v = fraction == 0 ? whole : whole / kPowers[fraction];
+  const double v = fraction == 0 ? whole : whole / kPowersOfTen[fraction];
   value = negative ? -v : v;
   if (mantissa == 0) value = 0;
   return true;
@@ -126,7 +124,7 @@ void write_shortest(double value, std::string& out) {
 }
 
 char* write_decimal(double value, int decimals, char* out) {
-  const double scaled = value * kPowers[decimals];
+  const double scaled = value * kPowersOfTen[decimals];
   // Beyond 2⁵³ units the product has no fraction to round, and the value more digits than a double holds.
   if (!(std::fabs(scaled) < 9e15)) return std::to_chars(out, out + 32, value).ptr;
   const auto n = static_cast<uint64_t>(nearest(std::fabs(scaled)));

@@ -187,7 +187,7 @@ void Mixture::log_responsibilities(double x, std::span<double> out) const {
 }
 
 Mixture fit_mixture(const Groups& groups, std::span<const int32_t> label, const MixtureOptions& o,
-                    Precision precision) {
+                    MixturePrecision precision) {
   if (o.components < 1 || o.components > kMaxComponents)
     throw Error(ErrorCode::usage, "A mixture of " + std::to_string(o.components) + " components was asked for; 1 to " +
                                       std::to_string(kMaxComponents) + " are possible.");
@@ -218,7 +218,7 @@ Mixture fit_mixture(const Groups& groups, std::span<const int32_t> label, const 
     s.second += groups.count[i] * d * d;
   }
   maximise(evidence, prior, o, m);
-  if (precision == Precision::fp64) iterate<double>(groups, prior, o, evidence, m);
+  if (precision == MixturePrecision::fp64) iterate<double>(groups, prior, o, evidence, m);
   else iterate<float>(groups, prior, o, evidence, m);
   set_weights(m);
   return m;

@@ -49,17 +49,17 @@ struct Mixture {
 // at most max_groups groups of about equal numbers of rows; equal values are always in the same group. O(n).
 Groups group_sorted(std::span<const double> ascending, int max_groups);
 
-enum class Precision { fp64, fp32 };  // of the E step; parameters and bound are always double
+enum class MixturePrecision { fp64, fp32 };  // of the E step; parameters and bound are always double
 
 // Fits from a given partition: label[g] in [0, components) is the initial component of group g. Components may start
 // empty.
 Mixture fit_mixture(const Groups& groups, std::span<const int32_t> label, const MixtureOptions& options,
-                    Precision precision);
+                    MixturePrecision precision);
 
 // Fits from the best of several k-means++ starts, drawn by philox from (seed, stream); `groups` ascending.
 // options.max_iterations ≥ 1.
 Mixture fit_mixture(const Groups& groups, const MixtureOptions& options, uint64_t seed, uint32_t stream,
-                    Precision precision);
+                    MixturePrecision precision);
 
 // One start: k-means++ (2+⌊ln K⌋ candidates a centre), then Lloyd's steps, on ascending groups. Fewer distinct values
 // than components leave components empty.

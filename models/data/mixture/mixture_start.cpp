@@ -173,7 +173,7 @@ std::vector<int32_t> kmeans_labels(const Groups& g, int components, uint64_t see
 // The result depends mostly on the start, and a start can be evaluated cheaply: several are fitted on a coarse
 // grouping, and the one with the highest bound starts the fit of all groups.
 Mixture fit_mixture(const Groups& groups, const MixtureOptions& o, uint64_t seed, uint32_t stream,
-                    Precision precision) {
+                    MixturePrecision precision) {
   constexpr size_t kCoarse = 256;
   constexpr uint32_t kTrials = 4;
   std::vector<size_t> first;
@@ -182,7 +182,7 @@ Mixture fit_mixture(const Groups& groups, const MixtureOptions& o, uint64_t seed
   std::vector<int32_t> start;
   for (uint32_t trial = 0; trial < kTrials; ++trial) {
     const std::vector<int32_t> label = kmeans_labels(coarse, o.components, seed, stream, trial);
-    Mixture m = fit_mixture(coarse, label, o, Precision::fp64);
+    Mixture m = fit_mixture(coarse, label, o, MixturePrecision::fp64);
     if (trial > 0 && !(m.lower_bounds.back() > best.lower_bounds.back())) continue;
     best = std::move(m);
     start = label;

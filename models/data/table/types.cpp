@@ -115,7 +115,7 @@ const char* style_note(NumberStyle style) {
 // Digits behind the mark: a fixed number if all values have it, or if zeros fill up to it (12, 12.50); else as many
 // as each value needs.
 void set_digits(const TypeEvidence& e, bool comma, NumberFormat& f) {
-  const Extent written = e.written[comma], padded = e.padded[comma];
+  const DigitRange written = e.written[comma], padded = e.padded[comma];
   const bool filled = padded.high > written.low && padded.high == written.high && written.high == e.decimals[comma];
   f.least = filled ? written.high : std::min(written.low, written.high);
   f.most = padded.high > written.low ? std::max<int>(e.decimals[comma], f.least) : written.high;

@@ -34,10 +34,10 @@ class MissingWords {
 };
 
 // Smallest and largest of what the values of a column have.
-struct Extent {
+struct DigitRange {
   int8_t low = INT8_MAX, high = 0;
   void add(int value) { merge({static_cast<int8_t>(value), static_cast<int8_t>(value)}); }
-  void merge(Extent o) { low = std::min(low, o.low), high = std::max(high, o.high); }
+  void merge(DigitRange o) { low = std::min(low, o.low), high = std::max(high, o.high); }
 };
 
 struct TypeEvidence {
@@ -46,10 +46,10 @@ struct TypeEvidence {
   // of numbers, with a decimal point and with a decimal comma: digits that are needed, written, and the latter where
   // the last is zero
   int8_t decimals[2] = {0, 0};
-  Extent written[2], padded[2];
-  Extent groups, exponent_digits;
+  DigitRange written[2], padded[2];
+  DigitRange groups, exponent_digits;
   int8_t second_digits = 0;  // digits of the second
-  Extent second_written;
+  DigitRange second_written;
   int offset = kNoOffset;  // of the first value that has one, in minutes
   int64_t values = 0;      // not missing, before `odd`
   Forms first_forms;       // the forms of the first value

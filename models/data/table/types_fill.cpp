@@ -14,19 +14,19 @@ namespace {
 
 constexpr int64_t kFewestIdentifiers = 20;
 
-Fill fill_number(std::string_view text, const ColumnPlan& plan, double& value) {
-  if (plan.clock) return read_clock(text, value) ? Fill::ok : Fill::wrong;
+CellStatus fill_number(std::string_view text, const ColumnPlan& plan, double& value) {
+  if (plan.clock) return read_clock(text, value) ? CellStatus::ok : CellStatus::wrong;
   switch (plan.dressed ? plan.number.read(text, value) : read_number(text, plan.style, value)) {
     case Reading::ok: break;
-    case Reading::too_large: return Fill::too_large;
-    case Reading::infinite: return Fill::infinite;
-    case Reading::no: return Fill::wrong;
+    case Reading::too_large: return CellStatus::too_large;
+    case Reading::infinite: return CellStatus::infinite;
+    case Reading::no: return CellStatus::wrong;
   }
   constexpr double kExact = 9007199254740992.0;  // 2⁵³
   if (plan.type == ColumnType::integer &&
       !(std::fabs(value) <= kExact && static_cast<double>(static_cast<int64_t>(value)) == value))
-    return Fill::wrong;
-  return Fill::ok;
+    return CellStatus::wrong;
+  return CellStatus::ok;
 }
 
 std::string expected(const ColumnPlan& plan) {
@@ -187,53 +187,53 @@ Column make_column(const std::string& name, const ColumnPlan& plan, int64_t rows
   return column;
 }
 
-Fill fill_cell(std::string_view text, const ColumnPlan& plan, const MissingWords& missing, int64_t row, Column& column,
-               Dictionary& dictionary) {
+CellStatus fill_cell(std::string_view text, const ColumnPlan& plan, const MissingWords& missing, int64_t row,
+                     Column& column, Dictionary& dictionary) {
   const auto at = static_cast<size_t>(row);
   bool truth;
   double value;
-  Fill result;
+  CellStatus result;
   switch (plan.type) {
     case ColumnType::integer:
     case ColumnType::decimal:
       result = fill_number(text, plan, value);
       // A few words look like infinities and NaNs: the user's missing values take precedence.
-      if (result != Fill::ok || missing.has_extra()) {
+      if (result != CellStatus::ok || missing.has_extra()) {
         if (missing.always(text) || MissingWords::usual(text)) {
           column.numbers[at] = kMissing;
-          return Fill::ok;
+          return CellStatus::ok;
         }
-        if (result != Fill::ok) return result;
+        if (result != CellStatus::ok) return result;
       }
       column.numbers[at] = value;
-      return Fill::ok;
+      return CellStatus::ok;
     case ColumnType::date:
     case ColumnType::datetime:
       if (missing.always(text)) value = kMissing;
       else if (!(plan.type == ColumnType::date ? read_date(text, plan.layout, value)
                                                : read_datetime(text, plan.layout, value))) {
-        if (!MissingWords::usual(text)) return Fill::wrong;
+        if (!MissingWords::usual(text)) return CellStatus::wrong;
         value = kMissing;
       }
       column.numbers[at] = value;
-      return Fill::ok;
+      return CellStatus::ok;
     case ColumnType::boolean:
       if (missing.always(text)) column.codes[at] = -1;
       else if (read_boolean(text, plan.forced, truth)) column.codes[at] = dictionary.code(text);
       else if (MissingWords::usual(text)) column.codes[at] = -1;
-      else return Fill::wrong;
-      return Fill::ok;
+      else return CellStatus::wrong;
+      return CellStatus::ok;
     default:
-      if (text.size() > kMostTextBytes) return Fill::too_long;
+      if (text.size() > kMostTextBytes) return CellStatus::too_long;
       column.codes[at] =
           missing.always(text) || (plan.type == ColumnType::constant && !plan.forced) ? -1 : dictionary.code(text);
-      return Fill::ok;
+      return CellStatus::ok;
   }
 }
 
-void fail_fill(Fill why, const std::string& place, const std::string& column, const std::string& value,
+void fail_fill(CellStatus why, const std::string& place, const std::string& column, const std::string& value,
                const ColumnPlan& plan) {
-  if (why == Fill::too_long)
+  if (why == CellStatus::too_long)
     throw Error(ErrorCode::data, place + ": column \"" + column + "\" holds a text of " + std::to_string(value.size()) +
                                      " bytes; the limit is " + std::to_string(kMostTextBytes) +
                                      ".\n  Shorten it, or omit the column.");
@@ -241,10 +241,10 @@ void fail_fill(Fill why, const std::string& place, const std::string& column, co
   const std::string head = place + ": column \"" + column + "\" holds \"" + shown + "\", which is ",
                     as_missing = "or mark it missing with --missing '" + shown + "'.";
   switch (why) {
-    case Fill::infinite:
+    case CellStatus::infinite:
       throw Error(ErrorCode::data,
                   head + "infinite: no model can learn it.\n  Replace it by a number or leave it empty, " + as_missing);
-    case Fill::too_large:
+    case CellStatus::too_large:
       throw Error(ErrorCode::data, head + "too large for a double (1.8e308).\n  Read the column as text with --types " +
                                        column + "=category, " + as_missing);
     default:

@@ -15,15 +15,15 @@ Column make_column(const std::string& name, const ColumnPlan& plan, int64_t rows
 // Maximum bytes of a text in a column: a model stores texts, and they must fit into its file.
 constexpr size_t kMostTextBytes = size_t{1} << 20;
 
-enum class Fill { ok, wrong, too_large, infinite, too_long };
+enum class CellStatus { ok, wrong, too_large, infinite, too_long };
 
 // Reads one value into numbers[row], or into codes[row] as a number of `dictionary`. Threads may fill different rows.
-Fill fill_cell(std::string_view text, const ColumnPlan& plan, const MissingWords& missing, int64_t row, Column& column,
-               Dictionary& dictionary);
+CellStatus fill_cell(std::string_view text, const ColumnPlan& plan, const MissingWords& missing, int64_t row,
+                     Column& column, Dictionary& dictionary);
 
 // The message for a value that fill_cell() refused; `place` is "people.csv:17".
-[[noreturn]] void fail_fill(Fill why, const std::string& place, const std::string& column, const std::string& value,
-                            const ColumnPlan& plan);
+[[noreturn]] void fail_fill(CellStatus why, const std::string& place, const std::string& column,
+                            const std::string& value, const ColumnPlan& plan);
 
 // Once all rows are read and codes refer to `dictionary`: sets the column's values, merges the spellings of a boolean,
 // and derives the types that depend on the whole column: one value in every row is a constant, at least 20 distinct

@@ -317,7 +317,8 @@ std::string decode_text(TextKind kind, std::u32string_view symbols) {
   if (kind == TextKind::email) {
     if (text.find(U'@') == std::u32string::npos) text += U'@';
     text = fixed(kind, text);
-  } else if (kind == TextKind::card && std::count_if(text.begin(), text.end(), is_digit) > 1) {
+  } else if (kind == TextKind::card &&
+             std::count_if(text.begin(), text.end(), [](char32_t c) { return is_digit(c); }) > 1) {
     text = fixed(kind, text);
     text[last_digit(text)] = luhn_digit(text);
   } else if (kind == TextKind::iban && text.size() > kBankAt + kBankCharacters) {

@@ -6,8 +6,8 @@
 namespace tessera::quality {
 namespace {
 
-constexpr int64_t kPiece = 256;  // query rows per piece of work
-constexpr size_t kProbes = 200;  // rows that choose the sorting column
+constexpr int64_t kQueries = 256;  // query rows per piece of work
+constexpr size_t kProbes = 200;    // rows that choose the sorting column
 
 uint64_t mix(uint64_t h, uint64_t x) {
   h ^= x + 0x9E3779B97F4A7C15ull + (h << 6) + (h >> 2);
@@ -112,10 +112,10 @@ std::vector<char> match_rows(const Comparison& c, size_t rows, size_t reference,
   const ComparedTable& queries = c.tables[rows];
   std::vector<char> matched(static_cast<size_t>(queries.rows), 0);
   const RowIndex index(c, reference, queries, tolerance);
-  workers.for_each(tolerance > 0 ? "new rows" : "exact copies", "rows", (queries.rows + kPiece - 1) / kPiece, kPiece,
-                   [&](int64_t piece) {
-                     const int64_t end = std::min(queries.rows, (piece + 1) * kPiece);
-                     for (int64_t i = piece * kPiece; i < end; ++i)
+  workers.for_each(tolerance > 0 ? "new rows" : "exact copies", "rows", (queries.rows + kQueries - 1) / kQueries,
+                   kQueries, [&](int64_t piece) {
+                     const int64_t end = std::min(queries.rows, (piece + 1) * kQueries);
+                     for (int64_t i = piece * kQueries; i < end; ++i)
                        matched[static_cast<size_t>(i)] = index.matches(queries, static_cast<size_t>(i));
                    });
   return matched;

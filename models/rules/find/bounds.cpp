@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMostColumns = 300;  // the work grows with their square
+constexpr size_t kMostBoundColumns = 300;  // the work grows with their square
 
 // Which columns are not above which, and by what evidence.
 struct Order {
@@ -49,7 +49,7 @@ std::optional<Evidence> always_below(const Column& lower, const Column& upper) {
 
 Order order_of(const RuleSearch& search, const std::vector<std::pair<int, int>>& given) {
   Order out;
-  for (int j = 0; j < static_cast<int>(search.columns()) && out.columns.size() < kMostColumns; ++j)
+  for (int j = 0; j < static_cast<int>(search.columns()) && out.columns.size() < kMostBoundColumns; ++j)
     if (search.usable(j) && is_numeric(search.column(j).type)) out.columns.push_back(j);
   const auto asked = [&](size_t lower, size_t upper) {
     return std::find(given.begin(), given.end(), std::pair(out.columns[lower], out.columns[upper])) != given.end();

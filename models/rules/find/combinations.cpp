@@ -12,11 +12,11 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMostColumns = 100;    // the work grows with their square
-constexpr size_t kMostLevels = 1000;    // of a column, and combinations of several
-constexpr double kMostByChance = 0.5;   // of rows whose combination would also be had by chance
-constexpr double kMostUnseen = 0.002;   // of testing rows: combinations that the proposing rows did not have
-constexpr double kMostRareRows = 0.02;  // in combinations that are protected because few rows have them
+constexpr size_t kMostJointColumns = 100;  // the work grows with their square
+constexpr size_t kMostLevels = 1000;       // of a column, and combinations of several
+constexpr double kMostByChance = 0.5;      // of rows whose combination would also be had by chance
+constexpr double kMostUnseen = 0.002;      // of testing rows: combinations that the proposing rows did not have
+constexpr double kMostRareRows = 0.02;     // in combinations that are protected because few rows have them
 constexpr int32_t kNotSeen = -1;
 
 uint64_t value_key(const Column& c, int64_t row) {
@@ -162,7 +162,7 @@ std::vector<Group> groups_of(const RuleSearch& search, const std::vector<Labels>
 
 std::vector<FoundRule> find_combinations(const RuleSearch& search) {
   std::vector<Labels> labels;
-  for (int j = 0; j < static_cast<int>(search.columns()) && labels.size() < kMostColumns; ++j) {
+  for (int j = 0; j < static_cast<int>(search.columns()) && labels.size() < kMostJointColumns; ++j) {
     const auto& filled = search.filled;
     if (!search.usable(j) || std::find(filled.begin(), filled.end(), search.column(j).name) != filled.end()) continue;
     Labels one = labels_of(search, j);

@@ -8,9 +8,9 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMostColumns = 200;  // the work grows with their cube
-constexpr size_t kFirstRows = 8;      // refute most candidates
-constexpr int kLeastUnits = 20;       // distinct values that the target takes: few are the product of many pairs
+constexpr size_t kMostFactorColumns = 200;  // the work grows with their cube
+constexpr size_t kFirstRows = 8;            // refute most candidates
+constexpr int kLeastUnits = 20;             // distinct values that the target takes: few are the product of many pairs
 
 struct Numbers {
   int column;
@@ -47,7 +47,7 @@ std::string name_of(const RuleSearch& search, const Numbers& n) { return quoted_
 
 std::optional<FoundRule> find_product(const RuleSearch& search) {
   std::vector<Numbers> all;
-  for (int j = 0; j < static_cast<int>(search.columns()) && all.size() < kMostColumns; ++j) {
+  for (int j = 0; j < static_cast<int>(search.columns()) && all.size() < kMostFactorColumns; ++j) {
     const Column& c = search.column(j);
     if (!search.usable(j) || (c.type != ColumnType::integer && c.type != ColumnType::decimal)) continue;
     Numbers n{j, digits_of(c) == kAllDigits ? 0 : 0.5 * std::pow(10.0, -digits_of(c)), {}};

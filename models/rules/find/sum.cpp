@@ -13,8 +13,8 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kMostColumns = 256;  // the work grows with their square
-constexpr size_t kLeastRows = 30;     // complete ones; and three times the columns
+constexpr size_t kMostSumColumns = 256;  // the work grows with their square
+constexpr size_t kLeastRows = 30;        // complete ones; and three times the columns
 constexpr int kFactorDigits = 6;
 constexpr size_t kMostTerms = 12;  // longer sums are regressions, not rules
 constexpr double kInstantUnit = 86400;
@@ -210,7 +210,7 @@ std::optional<FoundRule> tried_sum(const RuleSearch& search, const std::vector<c
 
 std::optional<FoundRule> find_sum(const RuleSearch& search) {
   std::vector<int> columns;
-  for (size_t j = 0; j < search.columns() && columns.size() < kMostColumns; ++j)
+  for (size_t j = 0; j < search.columns() && columns.size() < kMostSumColumns; ++j)
     if (search.usable(static_cast<int>(j)) && is_numeric(search.column(static_cast<int>(j)).type))
       columns.push_back(static_cast<int>(j));
   if (columns.size() < 2) return {};
