@@ -496,6 +496,7 @@ TEST_F(Misuse, StatusesHaveNames) {
   EXPECT_EQ(tessera_abi_version(), static_cast<uint32_t>(TESSERA_ABI_VERSION));
   EXPECT_STRNE(tessera_version(), "");
   tessera_launched(nullptr, nullptr);
+  EXPECT_EQ(tessera_process_memory(nullptr, nullptr, nullptr), TESSERA_OK);
   int32_t rank = -1, ranks = -1;
   tessera_launched(&rank, &ranks);
   EXPECT_EQ(rank, 0) << "the tests are no ranks";
