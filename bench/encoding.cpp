@@ -62,7 +62,7 @@ void fit_groups(benchmark::State& state) {
   sort_numbers(x);
   const Groups groups = group_sorted(x, static_cast<int>(state.range(0)));
   const auto label = kmeans_labels(groups, 10, 0, 0, 0);
-  const Precision precision = state.range(1) == 32 ? Precision::fp32 : Precision::fp64;
+  const MixturePrecision precision = state.range(1) == 32 ? MixturePrecision::fp32 : MixturePrecision::fp64;
   double updates = 0;
   for (auto _ : state)
     updates += fit_mixture(groups, label, MixtureOptions{}, precision).iterations() * 10.0 *

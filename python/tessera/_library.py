@@ -184,6 +184,19 @@ class SampleOptions(_Options):
     )
 
 
+class GivenOptions(_Options):
+    """``tessera_given_options``."""
+
+    _fields_ = _fields(
+        """
+        uint64 seed
+        int32 batch_size max_candidates completes
+        text file precision
+        pointer report
+        """
+    )
+
+
 class CsvOptions(_Options):
     """``tessera_csv_options``."""
 
@@ -273,6 +286,8 @@ _declare("tessera_model_save_memory", _pointer, _pointer, _pointer)
 _declare("tessera_model_schema", _pointer, _pointer)
 _declare("tessera_model_describe", _pointer, _pointer)
 _declare("tessera_sample", _pointer, _pointer, _int64, _int64, _pointer, _pointer)
+_declare("tessera_given_open", _pointer, _pointer, _text, _pointer, _pointer)
+_declare("tessera_sample_given", _pointer, _pointer, _pointer, _pointer, _pointer)
 _declare("tessera_inspect", _pointer, _pointer, _pointer)
 _declare("tessera_evaluate", _pointer, _pointer, _pointer, _pointer, _pointer, _pointer)
 _declare(

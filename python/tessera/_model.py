@@ -18,6 +18,7 @@ from ._library import (
     FILE_REGULAR,
     File,
     FitOptions,
+    GivenOptions,
     SampleOptions,
     SequenceOptions,
     checked,
@@ -368,6 +369,99 @@ class Model:
                 done += count
 
         return batches()
+
+    def complete(
+        self,
+        partial: Any,
+        *,
+        out: str | Path | None = None,
+        seed: int = 0,
+        max_candidates: int | None = None,
+        batch_size: int | None = None,
+        overwrite: bool = False,
+        precision: str | None = None,
+        device: str | None = None,
+        threads: int = 0,
+        progress: ProgressOption = None,
+    ) -> Any:
+        """Keeps the cells that are given and draws the others from the model's law under them.
+
+        Parameters
+        ----------
+        partial : DataFrame, Table, relation or path
+            Rows with columns of the model, any of them, in any order; missing cells are drawn, as are columns that are
+            not there. A value that the model has not seen is kept.
+        out : {"pandas", "polars", "arrow", "duckdb", "rows"} or path, optional
+            As in :meth:`sample`; if not given, what `partial` is.
+        seed : int
+            Row i of the result depends on the model, `seed`, its given cells and i only.
+        max_candidates : int, optional
+            Candidates that a row may take (1,024): under unlikely cells more of them are nearer to the law.
+        batch_size : int, optional
+            Candidates made at a time.
+        overwrite, precision, device, threads, progress
+            As in :meth:`sample`.
+
+        Returns
+        -------
+        DataFrame, Table, relation, Rows or path
+            All columns of the model, in its order.
+
+        Raises
+        ------
+        DataError
+            A column is not the model's, or a value not one of its type.
+        ConditionError
+            The given cells of a row break a rule of the table.
+
+        Examples
+        --------
+        >>> partial = rows[["age", "education"]].head(3)
+        >>> filled = model.complete(partial, seed=1)
+        >>> bool((filled["age"].to_numpy() == partial["age"].to_numpy()).all()), len(filled.columns) == len(rows.columns)
+        (True, True)
+        """
+        path = _files.path_list(partial)
+        if path is not None and len(path) > 1:
+            raise _errors.UsageError("complete takes one file.")
+        options = GivenOptions(
+            seed=seed, batch_size=batch_size, max_candidates=max_candidates, completes=1, precision=precision,
+            file=path[0] if path else None,
+        )  # fmt: skip
+
+        def completed(context: Context) -> tuple[Any, Rows]:
+            if path:
+                kind, given = _frames.default(), self._given(context, path[0])
+            else:
+                kind, taken = _take(partial, False, context.handle)
+                given = taken.rows
+
+            def open_stream(stream: Stream) -> None:
+                lib.tessera_sample_given(context.handle, self._handle, Incoming(given), c.byref(options), c.byref(stream))
+
+            return kind, Rows(open_stream)
+
+        if out is not None and out not in _frames.names():
+            file = _output(out)
+            context = Context(progress, device, threads)
+            context.run(lambda handle: _files.write_table(handle, completed(context)[1], file, overwrite))
+            return out
+        context = Context(False if out == "rows" else progress, device, threads)
+
+        def made(_: Any) -> Any:
+            kind, rows = completed(context)
+            kind = _frames.by_name(str(out)) if out else kind
+            return _frames.make(kind, rows, self._looks if kind is self._kind else {})
+
+        return context.run(made)
+
+    def _given(self, context: Context, path: str) -> Rows:
+        """The given cells of a CSV file, read as the model's columns."""
+
+        def open_stream(stream: Stream) -> None:
+            lib.tessera_given_open(context.handle, self._handle, os.fsencode(path), None, c.byref(stream))
+
+        return Rows(open_stream)
 
     def save(self, path: Path, *, overwrite: bool = False) -> None:
         """Writes a model file, whole or not at all, and removes the checkpoint of its training."""

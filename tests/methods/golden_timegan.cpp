@@ -35,7 +35,7 @@ void check(const golden::Case& c, const std::string& phase, bool optimised, doub
   const SequenceBatch b{
       r.input("X", {B, m.steps * m.features}), r.input("length", {B, 1}), r.input("valid", {B, m.steps}), {}};
   const Var hidden = m.embedder(b.x, b), recovered = m.recovery(hidden, b);
-  const Made made = make(m, b, hidden, {r.input("Z", {B, m.steps * m.noise}), {}});
+  const JointOutputs made = make(m, b, hidden, {r.input("Z", {B, m.steps * m.noise}), {}});
   const EmbeddingLoss e = embedding_loss(r, m, b, recovered);
   const SequenceGeneratorLoss g = generator_loss(r, m, b, made);
   const Var real = m.discriminator(hidden, b);

@@ -52,6 +52,31 @@ class Sampling(unittest.TestCase):
     def test_every_row_meets_the_condition(self):
         self.assertTrue((MODEL.sample(200, where="age >= 40")["age"] >= 40).all())
 
+    def test_given_cells_stay_and_the_others_are_drawn(self):
+        partial = PEOPLE[["education", "age"]].head(60).copy()
+        partial["age"] = partial["age"].astype("Int64")
+        partial.loc[::3, "age"] = pandas.NA
+        given = partial["age"].notna()
+        filled = MODEL.complete(partial, seed=2)
+        self.assertEqual(list(filled.columns), list(PEOPLE.columns))
+        self.assertEqual(filled["age"][given].tolist(), partial["age"][given].tolist())
+        self.assertEqual(filled["education"].astype(str).tolist(), partial["education"].astype(str).tolist())
+        self.assertFalse(filled["age"].isna().any())
+        pandas.testing.assert_frame_equal(MODEL.complete(partial, seed=2, batch_size=7, threads=2), filled)
+        self.assertFalse(MODEL.complete(partial, seed=3).equals(filled))
+        frame = polars.from_pandas(partial)
+        self.assertEqual(MODEL.complete(frame, seed=2)["age"].to_list(), filled["age"].tolist())
+
+    @in_folder
+    def test_a_file_of_given_cells_is_completed(self, folder):
+        (folder / "given.csv").write_text("age,education\n40,\n,\n")
+        filled = MODEL.complete(folder / "given.csv")
+        self.assertEqual((len(filled), filled["age"][0]), (2, 40))
+        MODEL.complete(folder / "given.csv", out=folder / "filled.csv")
+        self.assertEqual(pandas.read_csv(folder / "filled.csv")["age"][0], 40)
+        lazy = MODEL.complete(folder / "given.csv", out="rows")
+        self.assertEqual(pa.table(lazy).num_rows, 2)
+
     def test_rows_come_as_asked(self):
         kinds = {"pandas": pandas.DataFrame, "polars": polars.DataFrame, "arrow": pa.Table, "rows": tessera.Rows}
         for out, kind in kinds.items():
@@ -177,6 +202,9 @@ class Options(unittest.TestCase):
             lambda: MODEL.sample(1.5): (tessera.UsageError, "whole number"),
             lambda: MODEL.sample_iter(3, out="x.csv"): (tessera.UsageError, "sample_iter"),
             lambda: MODEL.sample(9, where="age > 40 and age < 30", max_tries=9): (tessera.ConditionError, "age"),
+            lambda: MODEL.complete(pandas.DataFrame({"agee": [1]})): (tessera.TesseraError, "agee"),
+            lambda: MODEL.complete(3): (tessera.DataError, "int is no table"),
+            lambda: MODEL.complete(["a.csv", "b.csv"]): (tessera.UsageError, "one file"),
             lambda: MODEL.sample(-1): (tessera.UsageError, "-1"),
             lambda: MODEL.sample(3, out="panda"): (tessera.UsageError, "ending"),
             lambda: MODEL.sample_iter(3, where="agee > 3"): (tessera.ConditionError, "agee"),
