@@ -416,9 +416,9 @@ class Model:
 
         Examples
         --------
-        >>> partial = rows[["age", "education"]].head(3)
+        >>> partial = tessera.example(3)[["age", "education"]]
         >>> filled = model.complete(partial, seed=1)
-        >>> bool((filled["age"].to_numpy() == partial["age"].to_numpy()).all()), len(filled.columns) == len(rows.columns)
+        >>> bool((filled["age"] == partial["age"]).all()), bool(filled["income"].notna().any())
         (True, True)
         """
         path = _files.path_list(partial)

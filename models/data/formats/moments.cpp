@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "engine/text/ascii.h"
-#include "models/data/table/decimals.h"
+#include "engine/text/powers_of_ten.h"
 
 namespace tessera {
 namespace {

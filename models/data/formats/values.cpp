@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "engine/text/ascii.h"
-#include "models/data/table/decimals.h"
+#include "engine/text/powers_of_ten.h"
 
 namespace tessera {
 namespace {

@@ -55,7 +55,7 @@ std::optional<Constant> constant_of(std::string_view text) {
     else if (!(number[i] == '+' && i == 0) && std::string_view(" -.()/").find(number[i]) == std::string_view::npos)
       return {};
   }
-  if (number.empty() || digits.size() > kMostDigits) return {};
+  if (digits.empty() || digits.size() > kMostDigits) return {};
   const bool abroad = number[0] == '+';
   if (!abroad && digits.size() == places.back() + 1) return {};  // digits alone are a number
   const bool american =
