@@ -112,7 +112,7 @@ Table protection(const Json& model) {
     t.rows.push_back({what, number(least), lost.empty() ? "none" : lost, meaning});
   };
   add("categories", "/provenance/rare_categories", "a value that fewer rows have is not in the file");
-  add("numbers", "/provenance/protected_numbers", "extremes are of so many rows, or their mean");
+  add("numbers", "/provenance/protected_numbers", "an extreme stands for as many rows, or is their mean");
   return t;
 }
 

@@ -27,6 +27,7 @@ from ._library import (
     read_json,
     type_list,
 )
+from ._looks import known_looks
 from ._page import page
 from ._options import settings_text
 from ._progress import ProgressOption
@@ -202,7 +203,7 @@ def fit(
         return Model(model, kind, taken.looks)
 
     model = context.run(work)
-    model._looks = _known_looks(model._looks, model.describe())
+    model._looks = known_looks(model._looks, model.describe())
     model._losses, model._checkpoint = losses, checkpoint
     return model
 
@@ -332,15 +333,7 @@ class Model:
 
             return Rows(open_stream)
 
-        if out is not None and out not in _frames.names():
-            path = _output(out)
-            context = Context(progress, device, threads)
-            context.run(lambda handle: _files.write_table(handle, rows(context), path, overwrite))
-            return out
-        kind = _frames.by_name(str(out)) if out else self._kind
-        context = Context(False if kind.name == "rows" else progress, device, threads)
-        looks = self._looks if kind is self._kind else {}
-        return context.run(lambda _: _frames.make(kind, rows(context), looks))
+        return self._delivered(out, overwrite, (progress, device, threads), lambda context: (self._kind, rows(context)))
 
     def sample_iter(
         self, batch: int = _BATCH, n: int | None = None, where: str | None = None, **options: Any
@@ -431,7 +424,10 @@ class Model:
 
         def completed(context: Context) -> tuple[Any, Rows]:
             if path:
-                kind, given = _frames.default(), self._given(context, path[0])
+                file, kind = os.fsencode(path[0]), _frames.default()
+                given = Rows(
+                    lambda to: lib.tessera_given_open(context.handle, self._handle, file, None, c.byref(to))
+                )
             else:
                 kind, taken = _take(partial, False, context.handle)
                 given = taken.rows
@@ -441,27 +437,25 @@ class Model:
 
             return kind, Rows(open_stream)
 
+        return self._delivered(out, overwrite, (progress, device, threads), completed)
+
+    def _delivered(self, out: Any, overwrite: bool, run_as: tuple[Any, ...], rows: Callable[[Context], Any]) -> Any:
+        """What `rows` gives of a context, as `out` says: of the kind that comes with the rows, of another, or a file."""
         if out is not None and out not in _frames.names():
-            file = _output(out)
-            context = Context(progress, device, threads)
-            context.run(lambda handle: _files.write_table(handle, completed(context)[1], file, overwrite))
+            path = _output(out)
+            context = Context(*run_as)
+            context.run(lambda handle: _files.write_table(handle, rows(context)[1], path, overwrite))
             return out
-        context = Context(False if out == "rows" else progress, device, threads)
+        kind = _frames.by_name(str(out)) if out else None
+        lazy = (kind or self._kind).name == "rows"  # of which nothing is made yet
+        context = Context(False if lazy else run_as[0], *run_as[1:])
 
         def made(_: Any) -> Any:
-            kind, rows = completed(context)
-            kind = _frames.by_name(str(out)) if out else kind
-            return _frames.make(kind, rows, self._looks if kind is self._kind else {})
+            own, drawn = rows(context)
+            wanted = kind or own
+            return _frames.make(wanted, drawn, self._looks if wanted is self._kind else {})
 
         return context.run(made)
-
-    def _given(self, context: Context, path: str) -> Rows:
-        """The given cells of a CSV file, read as the model's columns."""
-
-        def open_stream(stream: Stream) -> None:
-            lib.tessera_given_open(context.handle, self._handle, os.fsencode(path), None, c.byref(stream))
-
-        return Rows(open_stream)
 
     def save(self, path: Path, *, overwrite: bool = False) -> None:
         """Writes a model file, whole or not at all, and removes the checkpoint of its training."""
@@ -475,7 +469,7 @@ class Model:
 
     @property
     def losses(self) -> Any:
-        """Losses of the training, a line for every so many steps, as a frame of the kind that was fitted.
+        """Losses of the training, a line at regular intervals of steps, as a frame of the kind that was fitted.
 
         They are not kept in the model file.
         """
@@ -579,39 +573,3 @@ def _output(out: Path) -> Path:
             f"out={out!r} is neither {', '.join(_frames.names())} nor a path with an ending, such as rows.csv."
         )
     return out
-
-
-def _known_looks(looks: _frames.Looks, document: Any) -> _frames.Looks:
-    """Looks without the categories that the model does not know: rare ones must not stand in its file."""
-    if not looks.get("categories"):
-        return looks
-    known = dict(_levels(document))
-    for name, levels in list(known.items()):  # columns that a rule keeps in combinations are one column of the model
-        names, cells = name.split(" | "), [_cells(level) for level in levels]
-        if len(names) > 1 and all(len(parts) == len(names) for parts in cells):
-            for place, part in enumerate(names):
-                known.setdefault(part, {parts[place] for parts in cells})
-    kept = {
-        name: {**given, "values": [value for value in given["values"] if str(value) in known[name]]}
-        for name, given in looks["categories"].items()
-        if name in known
-    }
-    return {**looks, "categories": kept}
-
-
-def _cells(level: str) -> list[str | None]:
-    """The values of a combination, as the model writes them in one text; None is missing.
-
-    >>> _cells("Paris|France"), _cells("a\\\\|b|\\\\N")
-    (['Paris', 'France'], ['a|b', None])
-    """
-    cells = re.findall(r"(?:^|\|)((?:[^|\\]|\\.)*)", level)
-    return [None if cell == r"\N" else re.sub(r"\\(.)", r"\1", cell) for cell in cells]
-
-
-def _levels(node: Any) -> Iterator[Any]:
-    """The columns of a model's document whose values are a list, with these as texts."""
-    if isinstance(node, dict) and "name" in node and ("levels" in node or "value" in node):
-        yield node["name"], set(map(str, node.get("levels", [node.get("value")])))
-    for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
-        yield from _levels(child)

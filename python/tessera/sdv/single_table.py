@@ -81,7 +81,7 @@ class _Synthesizer:
         self._samples = 0
 
     def get_loss_values(self) -> Any:
-        """The losses of the training: a row for every so many steps."""
+        """The losses of the training: a row at regular intervals of steps."""
         import pandas
 
         return pandas.DataFrame(self._fitted()._losses).rename(
