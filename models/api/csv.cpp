@@ -5,6 +5,7 @@
 
 #include "models/api/rows.h"
 #include "models/api/support/context.h"
+#include "models/api/support/csv_options.h"
 #include "models/api/support/handles.h"
 #include "models/api/support/lists.h"
 #include "models/data/arrow/export.h"
@@ -40,27 +41,10 @@ Table schema_table(const ArrowSchema& schema) {
   return table;
 }
 
-char checked_delimiter(char delimiter) {
-  if (delimiter == '"' || delimiter == '\n' || delimiter == '\r' || static_cast<unsigned char>(delimiter) >= 0x80)
-    throw Error(ErrorCode::usage, "A delimiter is one ASCII character other than a quote or a line end.");
-  return delimiter;
-}
-
 void open_csv(const tessera_context* context, const std::vector<std::string>& paths, const tessera_csv_options& o,
               ArrowArrayStream& out) {
-  CsvOptions csv;
-  csv.path = paths[0];
+  CsvOptions csv = csv_options(o, paths[0]);
   csv.also.assign(paths.begin() + 1, paths.end());
-  csv.delimiter = checked_delimiter(o.delimiter);
-  if (o.header < TESSERA_HEADER_DETECT || o.header > TESSERA_HEADER_NO)
-    throw Error(ErrorCode::usage,
-                fmt::format("header is {}; it must be a value of tessera_header.", static_cast<int>(o.header)));
-  csv.header = o.header == TESSERA_HEADER_YES  ? CsvOptions::Header::yes
-               : o.header == TESSERA_HEADER_NO ? CsvOptions::Header::no
-                                               : CsvOptions::Header::automatic;
-  csv.missing = split_list(text_or(o.missing, ""));
-  csv.types = split_pairs(text_or(o.types, ""), "--types");
-  if (const std::string schema = text_or(o.schema, ""); !schema.empty()) read_schema_file(schema, csv);
   Table like;
   if (o.like != nullptr) {
     like = schema_table(*o.like);

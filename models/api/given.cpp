@@ -7,8 +7,8 @@
 #include "models/api/model.h"
 #include "models/api/rows.h"
 #include "models/api/support/context.h"
+#include "models/api/support/csv_options.h"
 #include "models/api/support/handles.h"
-#include "models/api/support/lists.h"
 #include "models/data/arrow/export.h"
 #include "models/data/arrow/import.h"
 #include "models/data/csv/reader.h"
@@ -31,14 +31,10 @@ std::shared_ptr<const RowModel> rows_of(const Model& model) {
   return model.shared_rows();
 }
 
-CsvOptions csv_options(const tessera_csv_options* options, const char* path) {
-  const tessera_csv_options o = read_options(options);
-  CsvOptions csv;
-  csv.path = path;
-  csv.delimiter = o.delimiter;
-  csv.header = o.header == TESSERA_HEADER_NO ? CsvOptions::Header::no : CsvOptions::Header::yes;
-  csv.missing = split_list(text_or(o.missing, ""));
-  csv.types = split_pairs(text_or(o.types, ""), "--types");
+// A file of given cells has a header: its columns are found by name.
+CsvOptions named_columns(const tessera_csv_options* options, const char* path) {
+  CsvOptions csv = csv_options(read_options(options), path);
+  if (csv.header == CsvOptions::Header::automatic) csv.header = CsvOptions::Header::yes;
   return csv;
 }
 
@@ -108,7 +104,7 @@ tessera_status tessera_given_open(const tessera_context* context, const tessera_
   return guarded([&] {
     auto& out = required(given, "given");
     const Model& source = live(model, "model").model;
-    const CsvOptions csv = csv_options(options, &required(path, "path"));
+    const CsvOptions csv = named_columns(options, &required(path, "path"));
     api::Call call(context);  // tessera::Call is an op of a program
     table_export(read_given(*rows_of(source), csv, false, call.team(), call.monitor()), &out);
   });
@@ -130,7 +126,7 @@ tessera_status tessera_given_counts(const tessera_context* context, const tesser
   return guarded([&] {
     auto& out = required(given, "given");
     const Model& source = live(model, "model").model;
-    const CsvOptions csv = csv_options(options, &required(path, "path"));
+    const CsvOptions csv = named_columns(options, &required(path, "path"));
     api::Call call(context);
     const std::shared_ptr<const RowModel> rows = rows_of(source);
     table_export(repeated_rows(*rows, read_given(*rows, csv, true, call.team(), call.monitor()), csv.path), &out);
@@ -155,7 +151,7 @@ tessera_status tessera_impute(const tessera_context* context, const tessera_mode
                               const tessera_given_options* options) {
   return guarded([&] {
     const Model& source = live(model, "model").model;
-    const CsvOptions from = csv_options(csv, &required(path, "path"));
+    const CsvOptions from = named_columns(csv, &required(path, "path"));
     const char& to = required(output, "output");
     const tessera_given_options o = read_options(options);
     const TextEnding ending = text_ending(&to);

@@ -404,6 +404,12 @@ Where parse_where(const std::string& text, const Table& schema, const char* what
   return Parser(text, schema, what).parse();
 }
 
+std::vector<double> numbers_of(const WhereTerm& term) {
+  std::vector<double> numbers = term.numbers;
+  if (term.kind == WhereTerm::Kind::range) numbers.insert(numbers.end(), {term.low, term.high});
+  return numbers;
+}
+
 void match_where(const Where& where, const Table& batch, std::vector<char>& keep, std::vector<int64_t>& failed) {
   const auto rows = static_cast<size_t>(batch.rows);
   keep.assign(rows, 1);

@@ -29,6 +29,8 @@ struct WhereTerm {
   double tolerance = 0;  // compare: of an equality, half a unit of the last digit of the column on one side
 };
 
+std::vector<double> numbers_of(const WhereTerm& term);  // that it compares a column with, ends of a range included
+
 struct Where {
   std::vector<WhereTerm> terms;
   bool empty() const { return terms.empty(); }

@@ -47,7 +47,7 @@ class MadeRows : public RowGenerator {
   double effective() const override { return effective_; }
 
  private:
-  // A condition that all levels meet, or none, changes nothing: that none does is said by the search.
+  // A condition that all levels meet, or none, changes nothing: the search reports that none does.
   void forbid(const AllowedLevels& a) {
     const bool all = std::all_of(a.share.begin(), a.share.end(), [](float s) { return s == 1; });
     const bool none = std::all_of(a.share.begin(), a.share.end(), [](float s) { return s == 0; });

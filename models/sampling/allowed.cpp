@@ -91,10 +91,8 @@ class OneColumn {
 
   std::vector<double> term_numbers() const {
     std::vector<double> numbers;
-    for (const WhereTerm& t : terms_.terms) {
-      numbers.insert(numbers.end(), t.numbers.begin(), t.numbers.end());
-      if (t.kind == WhereTerm::Kind::range) numbers.insert(numbers.end(), {t.low, t.high});
-    }
+    for (const WhereTerm& t : terms_.terms)
+      for (const double x : numbers_of(t)) numbers.push_back(x);
     return numbers;
   }
 

@@ -109,10 +109,8 @@ class Checker {
       if (x != x) missing = true;
       else low = std::min(low, x), high = std::max(high, x), edges.push_back(x);
     }
-    for (const WhereTerm* t : terms) {
-      edges.insert(edges.end(), t->numbers.begin(), t->numbers.end());
-      if (t->kind == WhereTerm::Kind::range) edges.insert(edges.end(), {t->low, t->high});
-    }
+    for (const WhereTerm* t : terms)
+      for (const double x : numbers_of(*t)) edges.push_back(x);
     std::sort(edges.begin(), edges.end());
     std::vector<double> points;
     for (size_t i = 0; i < edges.size(); ++i) {

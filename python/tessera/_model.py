@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes as c
 import io
 import os
-import re
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Callable

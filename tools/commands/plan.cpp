@@ -166,7 +166,7 @@ void run(const SharedOptions& shared, const Arguments& a) {
     plan["device"] = a.device;
   }
   plan.erase("cuda");
-  if (shared.json) print(plan.dump(2) + "\n");
+  if (shared.json) print_json(plan);
   else print_page(a.device == "cpu" ? page(plan) : launches(plan));
 }
 
@@ -210,7 +210,7 @@ void run_estimate(const SharedOptions& given, const Arguments& a) {
                      : tessera::estimate(session.context(),
                                          tessera::read_table(session.context(), {a.data}, a.csv.options()), options));
   session.progress().clear();
-  if (shared.json) print(estimate.dump(2) + "\n");
+  if (shared.json) print_json(estimate);
   else print_page(estimate_page(estimate));
 }
 

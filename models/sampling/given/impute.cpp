@@ -57,13 +57,12 @@ class Copy {
 Table read_given(const RowModel& model, CsvOptions csv, bool others, Team& team, const Monitor& monitor) {
   const Table schema = model.schema();
   csv.like = &schema;
-  csv.more_columns = true;  // the model's names are said, not those of another table
+  csv.more_columns = true;  // messages name the model's columns, not those of another table
   csv.fewer_columns = true;
   Table read = csv_read(csv, team, monitor);
   if (others) return read;
   for (const Column& c : read.columns)
-    if (schema.find(c.name) == nullptr)
-      (void)KnownCells(model, ShownColumns(model), read, {false, [&](int64_t) { return csv.path; }}, team);
+    if (schema.find(c.name) == nullptr) unknown_column(c.name, schema, csv.path);
   return read;
 }
 

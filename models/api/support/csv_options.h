@@ -1,0 +1,13 @@
+// How a CSV file is read, as callers of the C interface say it.
+#pragma once
+#include "models/data/csv/reader.h"
+#include "tessera/tessera.h"
+
+namespace tessera::api {
+
+char checked_delimiter(char delimiter);  // Error(usage) for a quote, a line end, or a byte beyond ASCII
+
+// All but `like`. Errors: usage; data, io, of a schema file.
+CsvOptions csv_options(const tessera_csv_options& o, const std::string& path);
+
+}  // namespace tessera::api
