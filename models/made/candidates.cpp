@@ -3,18 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/math/philox.h"
 #include "models/method/importance.h"
 
 namespace tessera {
 namespace {
 
 constexpr int64_t kPilotRows = 4096;
-
-double weight_in(const Program& p, Id log_weight, int64_t i) {
-  const View v = p.fetch(log_weight);
-  return static_cast<double>(static_cast<const float*>(v.data)[i * v.ld]);
-}
 
 // Levels that do not meet the condition get no probability, and a bin that it cuts its share; the candidate is then
 // accepted with probability P(what is left, column by column) over a bound.
@@ -38,11 +32,7 @@ class MadeRows : public RowGenerator {
 
   bool accepts(const Program& p, int64_t i, const Candidate& c) const override {
     if (known_.rows == 0) return true;
-    const double log_ratio = weight_in(p, log_weight_, i) - log_bound_;
-    if (log_ratio >= 0) return true;
-    const Philox w =
-        random_words(seed_, Purpose::accept_latent, 0, static_cast<uint64_t>(c.row), static_cast<uint32_t>(c.attempt));
-    return std::log(open_uniform(w.word[0], w.word[1])) < log_ratio;
+    return accepts_weight(row_value(p, log_weight_, i) - log_bound_, seed_, c);
   }
   double effective() const override { return effective_; }
 
@@ -101,7 +91,7 @@ class MadeGiven : public GivenGenerator {
     std::copy(cells.levels.begin(), cells.levels.end(), evidence_.begin());
     p.refresh({"evidence"});
   }
-  double log_weight(const Program& p, int64_t i) const override { return weight_in(p, log_weight_, i); }
+  double log_weight(const Program& p, int64_t i) const override { return row_value(p, log_weight_, i); }
   bool draws_in_order() const override { return true; }
 
  private:

@@ -3,6 +3,8 @@
 #include <span>
 #include <vector>
 
+#include "models/method/method.h"
+
 namespace tessera {
 
 struct WeighedDraw {
@@ -17,5 +19,11 @@ double acceptance_bound(std::vector<WeighedDraw> draws, double mass);
 
 // (Σ w)² / (n · Σ w²): the share of n draws that an estimate has the precision of (Kish 1965). 0 without weight.
 double effective_share(std::span<const double> weights);
+
+// Row i of a value of one column, such as "log_weight", that a program has made.
+double row_value(const Program& p, Id value, int64_t i);
+
+// Accepts a candidate with probability min(1, exp(log_weight)), by a number of its own.
+bool accepts_weight(double log_weight, uint64_t seed, const Candidate& c);
 
 }  // namespace tessera

@@ -104,16 +104,12 @@ class TvaeRows : public RowGenerator {
 
   bool accepts(const Program& p, int64_t i, const Candidate& c) const override {
     if (!conditioned()) return true;
-    const View v = p.fetch(probability_);
-    double log_weight = static_cast<double>(static_cast<const float*>(v.data)[i * v.ld]) - log_bound_;
+    double log_weight = row_value(p, probability_, i) - log_bound_;
     if (latent_ != kNone) {
       const View z = p.fetch(latent_);
       log_weight += log_ratio(static_cast<const float*>(z.data) + i * z.ld);
     }
-    if (log_weight >= 0) return true;
-    const Philox w =
-        random_words(seed_, Purpose::accept_latent, 0, static_cast<uint64_t>(c.row), static_cast<uint32_t>(c.attempt));
-    return std::log(open_uniform(w.word[0], w.word[1])) < log_weight;
+    return accepts_weight(log_weight, seed_, c);
   }
 
  private:
@@ -229,10 +225,7 @@ class TvaeGiven : public GivenGenerator {
     std::copy(cells.known.begin(), cells.known.end(), given_.known.begin());
     p.refresh({"given.levels", "given.alphas", "given.known"});
   }
-  double log_weight(const Program& p, int64_t i) const override {
-    const View v = p.fetch(weight_);
-    return static_cast<double>(static_cast<const float*>(v.data)[i * v.ld]);
-  }
+  double log_weight(const Program& p, int64_t i) const override { return row_value(p, weight_, i); }
 
  private:
   const Tvae& network_;

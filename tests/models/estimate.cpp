@@ -21,20 +21,8 @@ Table people(int64_t rows, int columns) {
   return table(std::move(all));
 }
 
-// Without what follows training: statistics of a population, a prior.
 FitOptions options_of(const std::string& method) {
-  FitOptions o = method == "ctgan"  ? quick(1, 100, "paper")
-                 : method == "tvae" ? quick_tvae(1, 100, "paper")
-                                    : quick_made(1);
-  if (method == "timegan") {
-    o = FitOptions();
-    o.method = method;
-    apply_preset(o);
-    o.sequences.length = 40;
-    for (const auto& [key, value] : {std::pair{"iterations", "1"}, {"hidden_dim", "16"}, {"batch_size", "32"}})
-      set(o, key, value);
-  }
-  o.calibrate = Tier::off;
+  FitOptions o = quick_of(method, {40, "1", "16", "32"});
   o.recompute = Recompute::off;
   return o;
 }

@@ -24,18 +24,7 @@ Table people(int64_t rows) {
 
 // A few steps of a method, in micro-batches.
 FitOptions options_of(const std::string& method, int64_t micro_batch) {
-  FitOptions o = method == "ctgan"  ? quick(1, 100, "paper")
-                 : method == "tvae" ? quick_tvae(1, 100, "paper")
-                                    : quick_made(1);
-  if (method == "timegan") {
-    o = FitOptions();
-    o.method = method;
-    apply_preset(o);
-    o.sequences.length = 10;
-    for (const auto& [key, value] : {std::pair{"iterations", "2"}, {"hidden_dim", "8"}, {"batch_size", "64"}})
-      set(o, key, value);
-  }
-  o.calibrate = Tier::off;
+  FitOptions o = quick_of(method, {10, "2", "8", "64"});
   o.patience = 0, o.keep_best = false;
   o.micro_batch = micro_batch;
   return o;

@@ -164,6 +164,30 @@ inline FitOptions quick_made(int epochs, const std::string& preset = "best") {
   return o;
 }
 
+// What is small of TimeGAN.
+struct QuickSequences {
+  int length;
+  const char *iterations, *hidden, *batch;
+};
+
+// A few steps of any method, without what follows training: statistics of a population, a prior.
+inline FitOptions quick_of(const std::string& method, const QuickSequences& sequences) {
+  FitOptions o = method == "ctgan"  ? quick(1, 100, "paper")
+                 : method == "tvae" ? quick_tvae(1, 100, "paper")
+                                    : quick_made(1);
+  if (method == "timegan") {
+    o = FitOptions();
+    o.method = method;
+    apply_preset(o);
+    o.sequences.length = sequences.length;
+    set(o, "iterations", sequences.iterations);
+    set(o, "hidden_dim", sequences.hidden);
+    set(o, "batch_size", sequences.batch);
+  }
+  o.calibrate = Tier::off;
+  return o;
+}
+
 inline Model fit(Table t, const FitOptions& o, int threads = 1) {
   Team team(threads);
   return Model::fit(std::move(t), o, team, Monitor{});

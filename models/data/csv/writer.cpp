@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/storage/output_file.h"
+#include "engine/text/quoted.h"
 #include "models/data/arrow/import.h"
 #include "models/data/csv/style.h"
 #include "models/data/formats/moments.h"
@@ -19,16 +20,8 @@ void append_field(std::string_view text, char delimiter, std::string& out, bool 
   bool quote = always || text.empty() || text.front() == ' ' || text.back() == ' ' || text.front() == '\t' ||
                text.back() == '\t';
   for (const char c : text) quote |= c == delimiter || c == '"' || c == '\n' || c == '\r';
-  if (!quote) {
-    out += text;
-    return;
-  }
-  out += '"';
-  for (const char c : text) {
-    out += c;
-    if (c == '"') out += c;
-  }
-  out += '"';
+  if (quote) append_quoted(text, out);
+  else out += text;
 }
 
 namespace {

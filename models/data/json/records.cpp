@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/text/printable.h"
+#include "engine/text/quoted.h"
 
 namespace tessera {
 namespace {
@@ -28,15 +29,6 @@ std::string_view trimmed(std::string_view s) {
 
 std::string shown(std::string_view text) {
   return printable(text.substr(0, kShown)) + (text.size() > kShown ? "…" : "");
-}
-
-void append_quoted(std::string_view text, std::string& out) {
-  out += '"';
-  for (const char c : text) {
-    out += c;
-    if (c == '"') out += c;
-  }
-  out += '"';
 }
 
 // Where the parser is: the text of all records, and of the one that is read.

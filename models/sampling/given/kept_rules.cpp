@@ -6,13 +6,7 @@
 namespace tessera {
 namespace {
 
-bool same(const Column& a, const Column& b, int64_t i, int64_t k) {
-  if (a.is_missing(i) || b.is_missing(k)) return a.is_missing(i) && b.is_missing(k);
-  const auto at = static_cast<size_t>(i), to = static_cast<size_t>(k);
-  if (!is_numeric(a.type))
-    return a.values[static_cast<size_t>(a.codes[at])] == b.values[static_cast<size_t>(b.codes[to])];
-  return std::abs(a.numbers[at] - b.numbers[to]) <= 1e-9 * std::max(1.0, std::abs(a.numbers[at]));
-}
+constexpr double kTolerance = 1e-9;  // of what rules compute
 
 }  // namespace
 
@@ -42,7 +36,8 @@ std::vector<char> KeptRules::kept(Table rows, const std::vector<int64_t>& of, bo
                    &drawn = rows.columns[static_cast<size_t>(c)];
       if (is_numeric(given.type) && columns_.source(c) < 0) continue;  // the rules decide
       for (size_t i = 0; i < of.size(); ++i)
-        if (!given.is_missing(of[i]) && !same(given, drawn, of[i], static_cast<int64_t>(i))) keep[i] = 0;
+        if (!given.is_missing(of[i]) && !same_cell(given, of[i], drawn, static_cast<int64_t>(i), kTolerance))
+          keep[i] = 0;
     }
   put_given(rows, of);
   std::vector<char> broken;
@@ -58,7 +53,8 @@ std::vector<char> KeptRules::kept(Table rows, const std::vector<int64_t>& of, bo
   columns_.restore(again);
   for (size_t c = 0; c < rows.columns.size(); ++c)
     for (size_t i = 0; i < keep.size(); ++i)
-      if (!same(rows.columns[c], again.columns[c], static_cast<int64_t>(i), static_cast<int64_t>(i))) keep[i] = 0;
+      if (!same_cell(rows.columns[c], static_cast<int64_t>(i), again.columns[c], static_cast<int64_t>(i), kTolerance))
+        keep[i] = 0;
   return keep;
 }
 
@@ -95,7 +91,7 @@ std::vector<double> KeptRules::distances(const Table& rows, const std::vector<in
       if (drawn.is_missing(row)) far[i] += 1;
       else if (is_numeric(given.type))
         far[i] += std::abs(given.numbers[static_cast<size_t>(of[i])] - drawn.numbers[i]) / extent_[c];
-      else far[i] += same(given, drawn, of[i], row) ? 0 : 1;
+      else far[i] += same_cell(given, of[i], drawn, row) ? 0 : 1;
     }
   }
   return far;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_set>
 
 #include "engine/error.h"
@@ -34,14 +35,16 @@ double nearest(const Encoder::Reach& reach, double x) {
   return above == reach.only.begin() || *above - inside <= inside - *(above - 1) ? *above : *(above - 1);
 }
 
-bool same_cell(const Column& a, int64_t i, const Column& b, int64_t k) {
+}  // namespace
+
+bool same_cell(const Column& a, int64_t i, const Column& b, int64_t k, double tolerance) {
   if (a.is_missing(i) || b.is_missing(k)) return a.is_missing(i) == b.is_missing(k);
   const auto at = static_cast<size_t>(i), to = static_cast<size_t>(k);
-  if (is_numeric(a.type)) return a.numbers[at] == b.numbers[to];
-  return a.values[static_cast<size_t>(a.codes[at])] == b.values[static_cast<size_t>(b.codes[to])];
+  if (!is_numeric(a.type))
+    return a.values[static_cast<size_t>(a.codes[at])] == b.values[static_cast<size_t>(b.codes[to])];
+  const double x = a.numbers[at], y = b.numbers[to];
+  return x == y || std::abs(x - y) <= tolerance * std::max(1.0, std::abs(x));
 }
-
-}  // namespace
 
 void unknown_column(const std::string& column, const Table& schema, const std::string& file) {
   std::vector<std::string> names;

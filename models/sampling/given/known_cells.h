@@ -73,6 +73,9 @@ class KnownCells {
   std::vector<float> position_;  // [rows, alphas]
 };
 
+// Whether two cells of columns of one type show the same: numbers up to `tolerance` of the larger of 1 and |a|.
+bool same_cell(const Column& a, int64_t i, const Column& b, int64_t k, double tolerance = 0);
+
 // Throws Error(usage): a column that the model does not have, in `file`.
 [[noreturn]] void unknown_column(const std::string& column, const Table& schema, const std::string& file);
 
