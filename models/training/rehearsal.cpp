@@ -29,11 +29,15 @@ int64_t bytes_of_state(const Plan& plan, bool moments) {
 // What the trainer holds beside a step's program, while it measures or saves.
 int64_t beside_step(const Plan& plan, const States& carried, const FitOptions& options) {
   const int64_t weights = bytes_of(carried);
-  States all = carried;
-  for (const Leaf& leaf : plan.leaves)
-    if (leaf.kind == Leaf::state) all[leaf.name].resize(static_cast<size_t>(plan.shape(leaf.value).count()));
+  int64_t all = weights;  // with the step's own, in place of those of the same name
+  for (const Leaf& leaf : plan.leaves) {
+    if (leaf.kind != Leaf::state) continue;
+    const auto same = carried.find(leaf.name);
+    const auto had = same == carried.end() ? 0 : static_cast<int64_t>(same->second.size());
+    all += static_cast<int64_t>(sizeof(float)) * (plan.shape(leaf.value).count() - had);
+  }
   const int64_t snapshot = bytes_of_state(plan, false) + bytes_of_state(plan, true);  // for the search of a NaN
-  return snapshot + (options.keep_best ? weights : 0) + std::max(weights, bytes_of(all));
+  return snapshot + (options.keep_best ? weights : 0) + std::max(weights, all);
 }
 
 }  // namespace
