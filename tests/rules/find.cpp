@@ -112,6 +112,50 @@ TEST(FindRules, AChainOfBoundsNeedsEachOnce) {
             (Texts{"close >= low", "high >= open and high >= close", "open >= low"}));
 }
 
+// The factors of two times that go together are uncertain by more than the day that one of them gives alone.
+TEST(FindRules, TheDayOfOneOfTwoTimes) {
+  constexpr int64_t kRows = 600;
+  const auto day = [](int64_t i) { return 18000 + std::floor(uniform(i, 1) * 900); };
+  const auto time = [&](int64_t i) { return 86400 * day(i) + std::floor(uniform(i, 2) * 86400); };
+  const auto later = [&](int64_t i) { return time(i) + std::floor(uniform(i, 3) * 9e4); };
+  EXPECT_EQ(said(found(table({numbers_by("begun", ColumnType::datetime, kRows, time),
+                              numbers_by("ended", ColumnType::datetime, kRows, later),
+                              numbers_by("day", ColumnType::date, kRows, day),
+                              numbers_by("zone", ColumnType::datetime, kRows,
+                                         [&](int64_t i) { return time(i) - 2 * 3600; })}))),
+            (Texts{"day = begun - 12 / 24", "ended >= begun", "zone = begun - 2 / 24"}));
+}
+
+// Within a rounding of the exact weight on average, and not in every row.
+TEST(FindRules, CopiesOfAColumnThatAnotherAlmostGives) {
+  constexpr int64_t kRows = 600;
+  const auto kilograms = [](int64_t i) { return std::floor(uniform(i, 1) * 900); };
+  const auto exact = [&](int64_t i) { return kilograms(i) + (uniform(i, 2) - 0.5) * 1.1; };
+  EXPECT_EQ(said(found(table({numbers_by("exact", ColumnType::decimal, kRows, exact, 3),
+                              numbers_by("kilograms", ColumnType::integer, kRows, kilograms),
+                              numbers_by("again", ColumnType::integer, kRows, kilograms)}))),
+            (Texts{"again = kilograms"}));
+}
+
+// Columns that are never below each other are equal; where sums are not looked for, the first is the lower one.
+TEST(FindRules, EqualColumnsHaveAnOrder) {
+  constexpr int64_t kRows = 300;
+  const auto value = [](int64_t i) { return std::floor(uniform(i, 1) * 1000); };
+  Table rows = table({numbers_by("a", ColumnType::integer, kRows, value),
+                      numbers_by("b", ColumnType::integer, kRows, value),
+                      numbers_by("c", ColumnType::integer, kRows, value)});
+  RuleOptions options;
+  options.find = false;
+  options.given = {"a <= b", "b <= a", "b <= c", "c <= a"};
+  Team team(1);
+  const Table before = rows;
+  const Rules rules = Rules::find(rows, options, team, Monitor{});
+  EXPECT_EQ(said(rules), (Texts{"b >= a", "c >= b"}));
+  rules.restore(rows);
+  for (size_t j = 0; j < before.columns.size(); ++j)
+    for (size_t i = 0; i < kRows; ++i) EXPECT_EQ(rows.columns[j].numbers[i], before.columns[j].numbers[i]) << j << i;
+}
+
 TEST(FindRules, ColumnsOfDifferentSizesAreNoRule) {
   EXPECT_EQ(said(found(table({scaled("age", 900, 1, 80), scaled("salary", 900, 2, 90'000)}))), Texts{});
 }

@@ -47,6 +47,17 @@ std::optional<Evidence> always_below(const Column& lower, const Column& upper) {
   return e;
 }
 
+// Of two equal columns, which hold both ways, the first is the lower one: an order without circles.
+void break_ties(Order& order, const RuleSearch& search) {
+  for (size_t first = 0; first < order.columns.size(); ++first)
+    for (size_t second = first + 1; second < order.columns.size(); ++second) {
+      auto &up = order.below[first][second], &down = order.below[second][first];
+      if (!down || !always_below(search.column(order.columns[first]), search.column(order.columns[second]))) continue;
+      if (!up) up = down;
+      down.reset();
+    }
+}
+
 Order order_of(const RuleSearch& search, const std::vector<std::pair<int, int>>& given) {
   Order out;
   for (int j = 0; j < static_cast<int>(search.columns()) && out.columns.size() < kMostBoundColumns; ++j)
@@ -67,6 +78,7 @@ Order order_of(const RuleSearch& search, const std::vector<std::pair<int, int>>&
       if (!below && asked(lower, upper)) below = always_below(low, up);
     }
   });
+  break_ties(out, search);
   return out;
 }
 

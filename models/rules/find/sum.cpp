@@ -18,6 +18,7 @@ constexpr size_t kLeastRows = 30;        // complete ones; and three times the c
 constexpr int kFactorDigits = 6;
 constexpr size_t kMostTerms = 12;  // longer sums are regressions, not rules
 constexpr double kInstantUnit = 86400;
+constexpr double kExact = 1e-9;  // of a deviation: what sums of rounded products leave
 
 // The values of a column in the units of expressions, centred.
 struct Centred {
@@ -60,30 +61,41 @@ class Regression {
  public:
   explicit Regression(size_t rows) : rows_(static_cast<double>(rows)) {}
 
-  // The factors of the columns added so far that give this one but for rounding; empty if they do not. Then the column
-  // is added to them.
-  std::vector<double> add(const Centred& c, double half) {
-    std::vector<double> rest = c.x, along(basis_.size(), 0);
+  // What the columns added so far leave of a column, and their part of it.
+  struct Residual {
+    std::vector<double> rest, along;
+    double deviation = 0;  // of the rest
+  };
+  Residual residual(const Centred& c) const {
+    Residual out{c.x, std::vector<double>(basis_.size(), 0)};
     for (int pass = 0; pass < 2; ++pass)  // the second removes the first one's rounding errors
       for (size_t k = 0; k < basis_.size(); ++k) {
-        const double part = dot(basis_[k], rest);
-        along[k] += part;
-        for (size_t i = 0; i < rest.size(); ++i) rest[i] -= part * basis_[k][i];
+        const double part = dot(basis_[k], out.rest);
+        out.along[k] += part;
+        for (size_t i = 0; i < out.rest.size(); ++i) out.rest[i] -= part * basis_[k][i];
       }
-    const double left = std::sqrt(dot(rest, rest) / rows_);
-    // Rounding leaves a deviation of 0.58 half units; a column of few units would be explained by anything.
-    const bool exact = left <= 1e-9 * c.deviation, but_for_rounding = left <= 0.7 * half && c.deviation >= 10 * half;
-    if (!basis_.empty() && (exact || but_for_rounding)) return factors(along);
-    const double norm = std::sqrt(dot(rest, rest));
-    for (double& v : rest) v /= norm;
-    basis_.push_back(std::move(rest));
-    along.push_back(norm);
-    triangle_.push_back(std::move(along));
-    return {};
+    out.deviation = std::sqrt(dot(out.rest, out.rest) / rows_);
+    return out;
   }
 
- private:
-  // Solves R f = along, R upper triangular, held by columns.
+  bool exact(const Residual& r, const Centred& c) const {
+    return !basis_.empty() && r.deviation <= kExact * c.deviation;
+  }
+  // Rounding leaves a deviation of 0.58 half units; a column of few units would be explained by anything.
+  bool but_for_rounding(const Residual& r, const Centred& c, double half) const {
+    return !basis_.empty() && r.deviation <= 0.7 * half && c.deviation >= 10 * half;
+  }
+
+  void add(Residual r) {
+    const double norm = r.deviation * std::sqrt(rows_);
+    for (double& v : r.rest) v /= norm;
+    basis_.push_back(std::move(r.rest));
+    r.along.push_back(norm);
+    triangle_.push_back(std::move(r.along));
+  }
+
+  // The factors of the columns added so far that give all but the rest: R f = along, R upper triangular, held by
+  // columns.
   std::vector<double> factors(std::vector<double> along) const {
     for (size_t k = along.size(); k-- > 0;) {
       along[k] /= triangle_[k][k];
@@ -92,6 +104,7 @@ class Regression {
     return along;
   }
 
+ private:
   double rows_;
   std::vector<std::vector<double>> basis_, triangle_;
 };
@@ -123,7 +136,17 @@ std::string product_text(double factor, const std::string& name) {
 
 bool is_instant(const Column& c) { return c.type == ColumnType::date || c.type == ColumnType::datetime; }
 
-// "3.99 * items + extras - 5", "start + days", "(end - start) * 24".
+// Days, as hours, minutes or seconds where they are whole ones: "2 / 24".
+std::string days_text(double days) {
+  for (const int parts : {1, 24, 24 * 60, 24 * 60 * 60}) {
+    const double whole = std::nearbyint(days * parts);
+    if (whole > 0 && std::abs(days * parts - whole) <= kExact * whole)
+      return parts == 1 ? fmt::format("{}", whole) : fmt::format("{} / {}", whole, parts);
+  }
+  return fmt::format("{}", days);
+}
+
+// "3.99 * items + extras - 5", "start + days", "start + 2 / 24", "(end - start) * 24".
 std::string sum_text(const RuleSearch& search, std::vector<Term> terms, double constant) {
   const auto instant = [&](const Term& t) { return is_instant(search.column(t.column)); };
   const auto name = [&](const Term& t) { return quoted_name(search.column(t.column).name); };
@@ -140,7 +163,10 @@ std::string sum_text(const RuleSearch& search, std::vector<Term> terms, double c
     out += out.empty() ? (t.factor < 0 ? "-" : "") : t.factor < 0 ? " - " : " + ";
     out += product_text(std::abs(t.factor), name(t));
   }
-  if (constant != 0 && !first) out += fmt::format(" {} {}", constant < 0 ? "-" : "+", std::abs(constant));
+  const bool days = std::count_if(terms.begin(), terms.end(), instant) == 1;
+  if (constant != 0 && !first)
+    out += fmt::format(" {} {}", constant < 0 ? "-" : "+",
+                       days ? days_text(std::abs(constant)) : fmt::format("{}", std::abs(constant)));
   return out;
 }
 
@@ -185,7 +211,7 @@ std::optional<Computed> later_date(const RuleSearch& search, const std::vector<T
 // The rule that the factors make of a column, tried on all rows.
 std::optional<FoundRule> tried_sum(const RuleSearch& search, const std::vector<const Centred*>& before,
                                    const Centred& c, const std::vector<double>& factors, double tried) {
-  const double half = std::max(half_unit(search.column(c.column)), 1e-9 * c.deviation);
+  const double half = std::max(half_unit(search.column(c.column)), kExact * c.deviation);
   // rounding errors of deviation 0.58 halves, over the rows: three of their deviations
   const double sure = 1.8 / std::sqrt(static_cast<double>(c.x.size()));
   std::vector<Term> terms;
@@ -204,6 +230,24 @@ std::optional<FoundRule> tried_sum(const RuleSearch& search, const std::vector<c
   if (auto later = later_date(search, terms, c.column, constant))
     if (auto found = computed_rule(search, *later, tried)) return found;
   return computed_rule(search, solved(search, std::move(terms), c.column, constant), tried);
+}
+
+// Columns that go together share the factors of a sum that is rounded: then one of them may give it alone, as a time
+// gives its day.
+std::optional<FoundRule> tried_alone(const RuleSearch& search, const std::vector<const Centred*>& before,
+                                     const Centred& c, double tried) {
+  const double half = half_unit(search.column(c.column));
+  std::vector<double> factors(before.size(), 0);
+  for (size_t k = 0; k < before.size(); ++k) {
+    const Centred& b = *before[k];
+    const double factor = dot(b.x, c.x) / dot(b.x, b.x);
+    const double rest = std::sqrt(std::max(0.0, c.deviation * c.deviation - std::pow(factor * b.deviation, 2)));
+    if (rest > std::max(0.7 * half, 1e-6 * c.deviation)) continue;
+    factors[k] = factor;
+    if (auto found = tried_sum(search, before, c, factors, tried)) return found;
+    factors[k] = 0;
+  }
+  return {};
 }
 
 }  // namespace
@@ -238,12 +282,16 @@ std::optional<FoundRule> find_sum(const RuleSearch& search) {
   std::vector<const Centred*> before;
   const auto tried = static_cast<double>(columns.size());
   for (const Centred& c : all) {
-    const std::vector<double> factors = regression.add(c, half_unit(search.column(c.column)));
-    if (factors.empty()) {
-      before.push_back(&c);
-      continue;
+    Regression::Residual rest = regression.residual(c);
+    const bool exact = regression.exact(rest, c);
+    if (exact || regression.but_for_rounding(rest, c, half_unit(search.column(c.column)))) {
+      if (auto found = tried_sum(search, before, c, regression.factors(rest.along), tried)) return found;
+      if (auto found = tried_alone(search, before, c, tried)) return found;
     }
-    if (auto found = tried_sum(search, before, c, factors, tried)) return found;
+    if (exact) continue;
+    // Also a column that others explain but for rounding, and do not give: a copy of it is explained by it.
+    regression.add(std::move(rest));
+    before.push_back(&c);
   }
   return {};
 }
