@@ -35,7 +35,7 @@ void apply_preset(FitOptions& o) {
     o.rare_rows = kRareRows;
     o.encoder.integer_levels = method.integer_levels;
   } else {
-    // The published model with its reference's mistakes put right (docs/fidelity.md). No column is treated specially.
+    // The published model without its reference's mistakes (docs/methods/fidelity.md). No column is treated specially.
     o.encoder.spike_share = 0;
     o.encoder.integer_levels = 0;
     o.calibrate = Tier::off;

@@ -1,5 +1,5 @@
-// The model file: safetensors with the weights that sampling uses under the names and layouts of docs/file-format.md,
-// and one JSON document in the metadata.
+// The model file: safetensors with the weights that sampling uses under the names and layouts of
+// docs/engine/file-format.md, and one JSON document in the metadata.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -9,15 +9,15 @@ cd "$source_dir"
 export WORK=$work/logs PACK=$work/pack OUT=$work/results BUILD=$build_dir TESSERA_CUDA_PLUGIN=$plugin
 mkdir "$work/golden"
 
-# A borrowed machine takes commands of 600 s: each group that docs/gpu.md names fits into one.
+# A borrowed machine takes commands of 600 s: each group that docs/engine/gpu.md names fits into one.
 groups=0
 while read -r group; do
   # shellcheck disable=SC2086
   longest=$(bash tools/gpu_check.sh --dry-run $group | sed -n 's/^at most \([0-9]*\) s in all$/\1/p')
   [[ -n $longest && $longest -le 600 ]] || { echo "the parts '$group' may take ${longest:-?} s together"; exit 1; }
   groups=$((groups + 1))
-done < <(sed -n 's/^    bash tools\/gpu_check.sh \([a-z ]*\)  *#.*/\1/p' docs/gpu.md | grep -v pack)
-[[ $groups -ge 4 ]] || { echo "docs/gpu.md names $groups groups of parts"; exit 1; }
+done < <(sed -n 's/^    bash tools\/gpu_check.sh \([a-z ]*\)  *#.*/\1/p' docs/engine/gpu.md | grep -v pack)
+[[ $groups -ge 4 ]] || { echo "docs/engine/gpu.md names $groups groups of parts"; exit 1; }
 
 # Golden vectors that are not there are a failure, not a pass; what comes back is three files.
 TESSERA_GOLDEN=$work/golden GPU="Emulated GPU, 9.0" bash tools/gpu_check.sh golden > "$work/out" && { cat "$work/out"; echo "golden vectors that are absent passed"; exit 1; }

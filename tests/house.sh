@@ -20,6 +20,12 @@ while read -r count folder; do
   ((count <= most_files)) || fail "$folder holds $count files (bound $most_files)"
 done < <(find kernels engine models include tools tests bench plugins examples docs -type f ! -path '*/corpus/*' 2> /dev/null | sed 's|/[^/]*$||' | sort | uniq -c)
 
+# Every page of the documentation is in the index, which says what it answers; only the index and the overview lie beside.
+for page in $(cd docs && find . -name '*.md' ! -name README.md | sed 's|^\./||'); do
+  grep -qF "]($page)" docs/README.md || fail "docs/README.md does not list $page"
+  [[ $page == */* || $page == architecture.md ]] || fail "docs/$page lies in no folder"
+done
+
 # Lines and files. Characters, not bytes: comments have formulas.
 mapfile -t all < <(sources kernels engine models include tools tests bench plugins examples 2> /dev/null)
 for file in "${all[@]}"; do

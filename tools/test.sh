@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds Tessera and runs every test.
 #   bash tools/test.sh [asan] [tsan]     also under AddressSanitizer and UBSan, or under ThreadSanitizer: another build of the whole each, so only when asked
-#   bash tools/test.sh [fuzz]            and every fuzzer for a few seconds, by clang (docs/fuzzing.md)
+#   bash tools/test.sh [fuzz]            and every fuzzer for a few seconds, by clang (docs/engine/fuzzing.md)
 #   bash tools/test.sh [coverage]        and which lines of the CUDA kernels and their backend the tests reach; all of them must be
 # With CI=true fuzzers and coverage are part of it, and the tests of other programs' tables (tools/setup.sh).
 set -euo pipefail

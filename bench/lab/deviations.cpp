@@ -1,5 +1,5 @@
 // The cost of each of the reference's ways of sampling, from one trained model: rows drawn with one step done the
-// reference's way (results: docs/fidelity.md).
+// reference's way (results: docs/methods/fidelity.md).
 //   lab_deviations MODEL ROWS SEED OUTPUT.csv [log] [batch] [argmax]
 //     log     conditions by log-frequency instead of the real frequency
 //     batch   batch norm with the statistics of each 500 rows instead of the stored ones

@@ -40,8 +40,8 @@ typedef void (*tessera_losses_fn)(const tessera_losses* losses, void* user);
 #define TESSERA_UNTRAINED (-1)
 #define TESSERA_KEEP_RARE (-1)
 
-/* How a table is cut into sequences (docs/sequences.md): windows of one long table (length), or the rows that share a
- * key (key), or windows of those (both). Texts are names of columns. */
+/* How a table is cut into sequences (docs/data/sequences.md): windows of one long table (length), or the rows that
+ * share a key (key), or windows of those (both). Texts are names of columns. */
 typedef struct tessera_sequence_options {
   size_t struct_size;
   int32_t length;      /* rows of a window, 2 to 4096; 0: sequences stay whole, which needs a key */
@@ -73,8 +73,8 @@ typedef struct tessera_fit_options {
   const char* source;       /* where the rows came from, for the provenance kept in the model */
   tessera_losses_fn losses; /* at least once an epoch */
   void* losses_user;
-  /* correction learned after training: "off", "marginals" or "full" (docs/calibration.md). NULL: of tvae and ctgan
-   * under preset "best" "full", else "off" */
+  /* correction learned after training: "off", "marginals" or "full" (docs/methods/calibration.md). NULL: of tvae and
+   * ctgan under preset "best" "full", else "off" */
   const char* calibrate;
   const int32_t* encoder_dim; /* TVAE: widths of the hidden layers */
   size_t encoder_layers;
@@ -91,7 +91,7 @@ typedef struct tessera_fit_options {
   int32_t layers;     /* TimeGAN: recurrent layers of a network; Made: residual blocks */
   const char* cell;   /* TimeGAN: NULL, "gru" · "gru-reset-before" (the published one) · "lstm" */
   double gamma;       /* TimeGAN: weight of the adversarial loss on latent steps before the supervisor */
-  /* Checkpoints (docs/resuming.md). Files are written atomically; "<checkpoint>.previous" is the previous one. */
+  /* Checkpoints (docs/use/resuming.md). Files are written atomically; "<checkpoint>.previous" is the previous one. */
   /* NULL: none. Written during training, when it ends, and when it is cancelled or fails; the caller removes it once
    * the model is saved */
   const char* checkpoint;
@@ -104,13 +104,13 @@ typedef struct tessera_fit_options {
   /* "best": the weights with the best held-out measure · "last". NULL: "best" if patience is set, else "last" */
   const char* keep;
   const char* max_time; /* "90s", "30m", "2h": limit of the whole run, calibration included. NULL: none */
-  /* "zip=category,id=identifier": overrides the types of the rows and the rules of docs/tables.md. A schema may also
-   * give types: a column whose metadata contain "tessera.type" has that type, here and in every function that takes
-   * rows. DATA for a value that does not have its type */
+  /* "zip=category,id=identifier": overrides the types of the rows and the rules of docs/data/tables.md. A schema may
+   * also give types: a column whose metadata contain "tessera.type" has that type, here and in every function that
+   * takes rows. DATA for a value that does not have its type */
   const char* types;
   /* rows that must share a value for it to be learned unchanged: before training, rarer categories are replaced by
-   * others and rarer numbers by means over at least this many rows (docs/privacy.md). 0: 5, under preset "paper" all
-   * are kept · TESSERA_KEEP_RARE: all */
+   * others and rarer numbers by means over at least this many rows (docs/quality/privacy.md). 0: 5, under preset
+   * "paper" all are kept · TESSERA_KEEP_RARE: all */
   int32_t rare_categories;
   double seconds_used; /* of max_time, before this call: what it took to read the table */
   /* "pac=10;generator-dim=256,256": options of the method by name, those above and all others that
@@ -121,7 +121,7 @@ typedef struct tessera_fit_options {
    * processes of mpirun or srun, which all make this call; but rank 0, they get a NULL model. NULL: one */
   const char* devices;
   int32_t virtual_shards; /* parts of a batch summed apart, of which ranks take equal numbers: 1 to 64; 0: chosen */
-  const char* rules; /* that rows keep (docs/methods/rules.md). "find" · "off". NULL: "find"; "off" of preset "paper" */
+  const char* rules; /* that rows keep (docs/use/rules.md). "find" · "off". NULL: "find"; "off" of preset "paper" */
   const char* rule;  /* further ones, one a line, as tessera_sample_options.where: "end >= start". NULL: none */
   const char* precision; /* of training's products: NULL, "fp32" · "bf16" · "auto" · … (docs/methods/precision.md) */
   int32_t micro_batch;   /* rows or sequences of a step in memory at once (docs/engine/memory.md); 0: the batch */
@@ -141,8 +141,8 @@ TESSERA_API tessera_status tessera_method_options(char** json);
 TESSERA_API tessera_status tessera_check_fit_options(const tessera_fit_options* options);
 
 /* Fits a model to the rows.
- *   rows   consumed; the whole table is held in memory, each column once. Every type of docs/tables.md; sampled rows
- *          have the same types: int32 in, int32 out.
+ *   rows   consumed; the whole table is held in memory, each column once. Every type of docs/data/tables.md; sampled
+ *          rows have the same types: int32 in, int32 out.
  * Errors: USAGE; DATA, naming column, row and value; NUMERIC, naming tensor and step; MEMORY; CANCELLED. With
  * options->checkpoint the message ends with what is saved there. With options->resume also USAGE and DATA if the
  * checkpoint belongs to other options or another table, naming the difference; UNSUPPORTED if a later release wrote

@@ -13,8 +13,8 @@ extern "C" {
 
 typedef struct tessera_model tessera_model;
 
-/* Writes the model atomically: a safetensors file with JSON metadata (docs/file-format.md). overwrite 0: an existing
- * file is TESSERA_E_IO. Errors: IO, with the file untouched. */
+/* Writes the model atomically: a safetensors file with JSON metadata (docs/engine/file-format.md). overwrite 0: an
+ * existing file is TESSERA_E_IO. Errors: IO, with the file untouched. */
 TESSERA_API tessera_status tessera_model_save(const tessera_model* model, const char* path, int overwrite);
 
 /* Nothing in a file is executed; every length in it is checked before use. Errors: IO; FORMAT, naming the defect and
@@ -39,7 +39,8 @@ TESSERA_API void tessera_model_free(tessera_model* model);
  * Errors: MEMORY. */
 TESSERA_API tessera_status tessera_model_schema(const tessera_model* model, struct ArrowSchema* schema);
 
-/* JSON: method, preset, configuration, columns, encoders, sizes, provenance (docs/file-format.md). Errors: MEMORY. */
+/* JSON: method, preset, configuration, columns, encoders, sizes, provenance (docs/engine/file-format.md).
+ * Errors: MEMORY. */
 TESSERA_API tessera_status tessera_model_describe(const tessera_model* model, char** json);
 
 #ifdef __cplusplus

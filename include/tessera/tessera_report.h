@@ -17,7 +17,7 @@ TESSERA_API tessera_status tessera_inspect(const tessera_context* context, struc
  * tessera_csv_options.schema. A file is written whole or not at all. Errors: FORMAT for other JSON; IO. Since ABI 1 */
 TESSERA_API tessera_status tessera_schema_write(const char* json, const char* path, int overwrite);
 
-/* The rules that a table shows and fit keeps (docs/methods/rules.md). Consumes rows. Errors: as tessera_fit. */
+/* The rules that a table shows and fit keeps (docs/use/rules.md). Consumes rows. Errors: as tessera_fit. */
 TESSERA_API tessera_status tessera_find_rules(const tessera_context* context, const tessera_fit_options* options,
                                               struct ArrowArrayStream* rows, char** json);
 
@@ -50,7 +50,7 @@ typedef struct tessera_evaluate_options {
 
 /* How close the synthetic rows are to the real ones, and how close to copies of them: Column Shapes, Column Pair
  * Trends, diagnostics, new rows, classifier two-sample tests, utility of a model trained on the synthetic rows,
- * distances (docs/metrics.md defines each entry).
+ * distances (docs/quality/metrics.md defines each entry).
  *   real      the rows the model was fitted on
  *   holdout   rows of the same source it has not seen; may be NULL: then there is no utility, and no reference for
  *             distances

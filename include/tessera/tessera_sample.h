@@ -22,7 +22,7 @@ typedef struct tessera_sample_report {
 typedef struct tessera_sample_options {
   size_t struct_size;
   uint64_t seed;
-  const char* where;  /* NULL: no condition · "education = 'Masters' and age >= 40" (docs/command-line.md) */
+  const char* where;  /* NULL: no condition · "education = 'Masters' and age >= 40" (docs/use/command-line.md) */
   int32_t batch_size; /* rows made at a time; 0: chosen. Never changes a row */
   /* maximum candidates per row under `where`; 0: 65,536, fewer if none of the first million meets it */
   int32_t max_tries;

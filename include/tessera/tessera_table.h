@@ -15,7 +15,7 @@ typedef enum tessera_header { TESSERA_HEADER_DETECT = 0, TESSERA_HEADER_YES = 1,
 
 typedef struct tessera_csv_options {
   size_t struct_size;
-  const char* types;   /* "zip=category,id=identifier": overrides what the rules of docs/tables.md find */
+  const char* types;   /* "zip=category,id=identifier": overrides what the rules of docs/data/tables.md find */
   const char* missing; /* further spellings of a missing value, comma-separated: "3O,-99" */
   char delimiter;      /* 0: found among , ; tab | */
   tessera_header header;
@@ -56,7 +56,7 @@ TESSERA_API tessera_status tessera_csv_write(const tessera_context* context, str
  *             standard input (CSV)
  *   options   how CSV files are read; max_rows and sample_seed for others, whose columns have types
  * Parquet and Arrow files are read on request, one batch at a time in memory; they need libtessera_arrow.so
- * (docs/parquet.md).
+ * (docs/data/parquet.md).
  * Errors: USAGE; IO; DATA, naming the file; UNSUPPORTED without the plugin, with instructions to get it; MEMORY;
  * CANCELLED. */
 TESSERA_API tessera_status tessera_table_open(const tessera_context* context, const char* const* paths, size_t count,

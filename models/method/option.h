@@ -1,5 +1,5 @@
 // An option of a method, described once. The command line, the C interface, model files, run identities, --help and
-// docs/command-line.md read it from here.
+// docs/use/command-line.md read it from here.
 #pragma once
 #include <limits>
 #include <nlohmann/json_fwd.hpp>

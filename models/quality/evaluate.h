@@ -1,5 +1,5 @@
-// Real against synthetic: fidelity, validity, novelty and distance in one JSON object (docs/metrics.md gives its layout
-// and every definition).
+// Real against synthetic: fidelity, validity, novelty and distance in one JSON object (docs/quality/metrics.md gives
+// its layout and every definition).
 #pragma once
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>

@@ -1,4 +1,4 @@
-// Real against synthetic sequences in one JSON object (docs/metrics.md gives its layout and every definition).
+// Real against synthetic sequences in one JSON object (docs/quality/metrics.md gives its layout and every definition).
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 

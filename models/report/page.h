@@ -1,5 +1,5 @@
 // The page that shows an evaluation, several beside each other, or a training: one HTML file, a function of JSON alone
-// (docs/metrics.md#the-page).
+// (docs/quality/metrics.md#the-page).
 #pragma once
 #include <string>
 #include <string_view>

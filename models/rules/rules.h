@@ -1,4 +1,4 @@
-// The rules of a model, found in its table or given (docs/methods/rules.md).
+// The rules of a model, found in its table or given (docs/use/rules.md).
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <string>

@@ -1,5 +1,5 @@
 // What is kept of a training run beside the model, so that nothing but the steps since is lost: two generations, each
-// written whole or not at all (docs/resuming.md).
+// written whole or not at all (docs/use/resuming.md).
 #pragma once
 #include <chrono>
 #include <cstdint>

@@ -127,7 +127,7 @@ class TvaeMethod : public RowMethod {
   bool averaged() const { return network_.config.average_decay > 0; }
 
   // A mixture fitted to one draw of q(z | row) for every row, in the dimensions that carry something
-  // (docs/fidelity.md). The decoder's inputs are put in falling order of KL, so that these come first.
+  // (docs/methods/fidelity.md). The decoder's inputs are put in falling order of KL, so that these come first.
   void fit_prior(FittedState& kept, const std::vector<float>& encoder, const RunContext& context) const {
     const Posteriors q = posteriors(network_, *table_, encoder, context);
     const std::vector<double> kl = kl_of_dimensions(q);

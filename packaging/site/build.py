@@ -34,7 +34,7 @@ LIST = """```{{toctree}}
 """
 PYTHON = """# Python
 
-Parameters, errors and examples of the package; [From Python](../docs/python.md) is the way in.
+Parameters, errors and examples of the package; [From Python](../docs/use/python.md) is the way in.
 
 ```{eval-rst}
 .. automodule:: tessera
@@ -72,11 +72,12 @@ def pages(stage):
     code = [page for page in readmes if not page.startswith(("docs/", "bench/results"))]
     start = under("docs/start")
     return {
-        "Begin": ["README", *start],
-        "Use": under("docs"),
+        "Begin": ["README", "docs/README", *start],
+        "Use": under("docs/use"),
         "Data": under("docs/data"),
         "Methods": under("docs/methods"),
-        "Engine": under("docs/engine"),
+        "Quality": under("docs/quality"),
+        "Engine": ["docs/architecture", *under("docs/engine")],
         "Reference": under("reference"),
         "Measured": under("bench/results"),
         "The source": [*code, "CONTRIBUTING", "CHANGELOG"],

@@ -20,7 +20,7 @@ HEAD = """# Gallery
 Real tables, each fitted, sampled and evaluated with the defaults (`tessera fit`, `sample`, `evaluate --report`).
 *Told apart* is the AUC of boosted trees that look for the synthetic row, beside that of real rows against real rows;
 0.5 is a coin. *Utility* is the AUC or R² of a model trained on the synthetic rows and tested on unseen real ones,
-beside that of a model trained on the real rows. [metrics.md](../metrics.md) defines each figure;
+beside that of a model trained on the real rows. [metrics.md](../quality/metrics.md) defines each figure;
 `packaging/site/gallery.py` makes this page.
 """
 

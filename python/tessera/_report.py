@@ -45,7 +45,7 @@ class Report:
     Attributes
     ----------
     document : dict
-        All that was computed; docs/metrics.md names each entry.
+        All that was computed; docs/quality/metrics.md names each entry.
     """
 
     def __init__(self, document: dict[str, Any], kind: _frames.Frames) -> None:

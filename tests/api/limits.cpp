@@ -1,4 +1,4 @@
-// Every row of docs/limits.md, at each of its bounds, one below and one above.
+// Every row of docs/use/limits.md, at each of its bounds, one below and one above.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -256,7 +256,7 @@ std::string texts(int64_t n) {
   return type_of(csv);
 }
 
-// --- the rows of docs/limits.md ---
+// --- the rows of docs/use/limits.md ---
 
 struct Try {
   const char* what;
@@ -380,7 +380,7 @@ struct Row {
 };
 
 std::vector<Row> documented() {
-  std::ifstream page(std::string(TESSERA_SOURCE_DIR) + "/docs/limits.md");
+  std::ifstream page(std::string(TESSERA_SOURCE_DIR) + "/docs/use/limits.md");
   std::vector<Row> rows;
   for (std::string line; std::getline(page, line);) {
     std::vector<std::string> cells;
@@ -407,7 +407,7 @@ TEST(Limits, EveryBoundIsWhereTheDocumentationSays) {
   for (const Row& row : documented()) {
     SCOPED_TRACE(row.what);
     const auto found = of.find(row.what);
-    ASSERT_NE(found, of.end()) << "docs/limits.md names a limit that nothing tests";
+    ASSERT_NE(found, of.end()) << "docs/use/limits.md names a limit that nothing tests";
     const auto inside = [&](int64_t n) { return n >= row.least.value_or(n) && n <= row.most.value_or(n); };
     for (const auto& bound : {row.least, row.most}) {
       if (!bound) continue;
@@ -418,7 +418,7 @@ TEST(Limits, EveryBoundIsWhereTheDocumentationSays) {
     of.erase(found);
   }
   for (const auto& [what, unused] : of)
-    ADD_FAILURE() << "\"" << what << "\" is tested and stands nowhere in docs/limits.md";
+    ADD_FAILURE() << "\"" << what << "\" is tested and stands nowhere in docs/use/limits.md";
 }
 
 }  // namespace

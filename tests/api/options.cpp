@@ -1,4 +1,4 @@
-// The options of the methods: what tessera_method_options() lists, fits take and docs/command-line.md shows are the
+// The options of the methods: what tessera_method_options() lists, fits take and docs/use/command-line.md shows are the
 // same.
 #include <gtest/gtest.h>
 
@@ -94,7 +94,7 @@ TEST(MethodOptions, WhatIsAskedForChoosesTheMethod) {
 }
 
 TEST(MethodOptions, ThePageOfTheCommandLineShowsThem) {
-  std::ifstream in(std::string(TESSERA_SOURCE_DIR) + "/docs/command-line.md");
+  std::ifstream in(std::string(TESSERA_SOURCE_DIR) + "/docs/use/command-line.md");
   std::stringstream text;
   text << in.rdbuf();
   const std::string page = text.str();
@@ -104,7 +104,7 @@ TEST(MethodOptions, ThePageOfTheCommandLineShowsThem) {
     for (size_t at = 0; (at = value.find('|', at)) != std::string::npos; at += 2) value.insert(at, "\\");
     const std::string row = "| `" + option["option"].get<std::string>() + " " + value + "` | " +
                             option["default"].get<std::string>() + " | " + option["help"].get<std::string>() + " |\n";
-    EXPECT_NE(page.find(row), std::string::npos) << "docs/command-line.md lacks the row\n" << row;
+    EXPECT_NE(page.find(row), std::string::npos) << "docs/use/command-line.md lacks the row\n" << row;
   }
 }
 

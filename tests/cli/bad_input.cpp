@@ -1,4 +1,4 @@
-// docs/errors.md, row by row, on the command line: the exit code, the message, and that no file is left behind.
+// docs/use/errors.md, row by row, on the command line: the exit code, the message, and that no file is left behind.
 #include <sys/wait.h>
 
 #include "cli/program.h"

@@ -1,4 +1,4 @@
-// Every exit code that docs/errors.md lists for the program is reached by a command line.
+// Every exit code that docs/use/errors.md lists for the program is reached by a command line.
 #include <csignal>
 #include <cstdlib>
 #include <set>
@@ -10,7 +10,7 @@ namespace {
 
 // The codes of the first table; a cell may hold two.
 std::set<int> documented() {
-  std::ifstream page(TESSERA_SOURCE_DIR "/docs/errors.md");
+  std::ifstream page(TESSERA_SOURCE_DIR "/docs/use/errors.md");
   std::set<int> codes;
   for (std::string line; std::getline(page, line) && line.rfind("## ", 0) != 0;) {
     std::istringstream cell(line.rfind("| ", 0) == 0 ? line.substr(2, line.find(" |", 2) - 2) : "");

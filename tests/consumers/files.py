@@ -3,7 +3,7 @@
     files.py <tessera>
 
 A row of a table whose rows are all alike is given back by a model of that table as it was; it has five rows, because a
-number that fewer share is not learned (docs/privacy.md). Exit code 77: pyarrow or the plugin is missing.
+number that fewer share is not learned (docs/quality/privacy.md). Exit code 77: pyarrow or the plugin is missing.
 """
 import datetime as dt
 import decimal

@@ -1,6 +1,6 @@
 // The attacker has the model file and looks into it. No value of fewer than five rows may stand there, in whatever
 // form; and the program must not give one back more often than it gives back values of the same kind that were never in
-// the table. (docs/privacy.md: what is held, and what protects it.)
+// the table. (docs/quality/privacy.md: what is held, and what protects it.)
 #include "privacy/attacks/secrets.h"
 #include "privacy/planted.h"
 

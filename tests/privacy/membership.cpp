@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t kSampled = 10000;
 // By the lower end of a 99 % interval; what is beyond is a defect. Synthetic rows and the decoder say next to nothing
 // of who was learnt. The density ratio's network, which the file of a calibrated model holds, knows more, and the more
-// the fewer rows there were: docs/privacy.md says how much.
+// the fewer rows there were: docs/quality/privacy.md says how much.
 constexpr double kMostArea = 0.55, kMostAreaOfRatio = 0.72;
 
 void expect_little(const char* how, const Scores& s, double most = kMostArea) {

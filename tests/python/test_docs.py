@@ -1,4 +1,4 @@
-"""Runs the examples in the docstrings, the Python blocks of docs/python.md, and the cells of the notebook."""
+"""Runs the examples in the docstrings, the Python blocks of docs/use/python.md, and the cells of the notebook."""
 
 import contextlib
 import doctest
@@ -41,8 +41,8 @@ class Pages(unittest.TestCase):
                 os.chdir(before)
 
     def test_the_page_runs_as_it_stands(self):
-        text = (ROOT / "docs/python.md").read_text(encoding="utf-8")
-        self.run_blocks(re.findall(r"```python\n(.*?)```", text, re.DOTALL), "docs/python.md")
+        text = (ROOT / "docs/use/python.md").read_text(encoding="utf-8")
+        self.run_blocks(re.findall(r"```python\n(.*?)```", text, re.DOTALL), "docs/use/python.md")
 
     def test_the_notebook_runs_as_it_stands(self):
         notebook = json.loads((ROOT / "examples/python/people.ipynb").read_text(encoding="utf-8"))

@@ -1,7 +1,7 @@
 """Every type goes in and comes back, from and to pyarrow, polars, pandas and DuckDB.
 
 A row of a table whose rows are all alike is given back by a model of that table as it was. Such a table has five rows,
-because a number that fewer share is not learned (docs/privacy.md).
+because a number that fewer share is not learned (docs/quality/privacy.md).
 """
 
 import datetime as dt

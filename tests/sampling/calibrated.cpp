@@ -82,8 +82,8 @@ TEST(Calibrated, WithoutItRowsAreWhatTheyWere) {
   EXPECT_TRUE(t.says("--calibrate full")) << t.message;
 }
 
-// The range that is held: its ends are means over the five outermost rows (docs/privacy.md), which samples reach and do
-// not leave.
+// The range that is held: its ends are means over the five outermost rows (docs/quality/privacy.md), which samples
+// reach and do not leave.
 TEST(Calibrated, NumbersReachTheRangeOfTheTable) {
   const Table real = example_people(2500, 3), made = sample(people(), 10000, under(Tier::marginals), {0, 2});
   for (const char* name : {"height", "income"}) {

@@ -1,4 +1,4 @@
-// Formats of numbers, dates and times: what is read goes out as it came in (docs/tables.md).
+// Formats of numbers, dates and times: what is read goes out as it came in (docs/data/tables.md).
 #include "models/data/csv/writer.h"
 #include "models/data/formats/moments.h"
 #include "models/data/formats/number_format.h"

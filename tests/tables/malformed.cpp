@@ -1,4 +1,4 @@
-// Errors in CSV files and their messages: one test per line of the table in docs/tables.md.
+// Errors in CSV files and their messages: one test per line of the table in docs/data/tables.md.
 #include <sys/stat.h>
 
 #include "models/data/csv/scan.h"
@@ -60,7 +60,7 @@ TEST(Malformed, NulByte) {
 }
 
 TEST(Malformed, LongTexts) {
-  constexpr size_t kMost = 1'048'576;  // as docs/tables.md says
+  constexpr size_t kMost = 1'048'576;  // as docs/data/tables.md says
   for (const size_t size : {kMost - 1, kMost, kMost + 1}) {
     const std::string text = "a,b\n1,x\n2," + std::string(size, 'y') + "\n3,x\n";
     if (size <= kMost) EXPECT_EQ(read_text(text).columns[1].values.back().size(), size);

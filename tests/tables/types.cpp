@@ -1,4 +1,4 @@
-// The rules by which columns get their types (docs/tables.md).
+// The rules by which columns get their types (docs/data/tables.md).
 #include "models/data/table/types.h"
 
 #include "models/data/table/suggestions.h"

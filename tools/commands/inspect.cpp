@@ -95,7 +95,7 @@ std::string kept(const Json& column) {
   return text::list(levels, 3);
 }
 
-// What the file reveals about the rows it was fitted on: docs/privacy.md.
+// What the file reveals about the rows it was fitted on: docs/quality/privacy.md.
 std::string told(const Json& column, const Json& numbers) {
   const std::string kind = column.value("coding", ""), name = column["name"].get<std::string>();
   const auto count = [&](const char* key) {

@@ -1,4 +1,4 @@
-// A CSV file as a table, and as an Arrow stream. Dialect, types and errors: docs/tables.md.
+// A CSV file as a table, and as an Arrow stream. Dialect, types and errors: docs/data/tables.md.
 #pragma once
 #include <string>
 #include <utility>

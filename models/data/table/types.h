@@ -1,4 +1,4 @@
-// Infers the type of a column of text: the type that all its cells can be read as. docs/tables.md has the rules.
+// Infers the type of a column of text: the type that all its cells can be read as. docs/data/tables.md has the rules.
 // Evidence of parts of a column merges into that of the whole, so threads may collect it in any order.
 #pragma once
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What a page draws of two tables (docs/metrics.md, `drawings`): counts in bins and cells, never a real row's values.
-// No count is of one to four real rows. Same numbers for any team size.
+// What a page draws of two tables (docs/quality/metrics.md, `drawings`): counts in bins and cells, never a real row's
+// values. No count is of one to four real rows. Same numbers for any team size.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <vector>

@@ -1,6 +1,6 @@
 // Similarity of two sets of sequences without a trained judge: moments, autocorrelation, cross-correlation, marginals,
 // kernel mean discrepancy. Definitions:
-// docs/metrics.md; they equal the golden vectors at 1e-9.
+// docs/quality/metrics.md; they equal the golden vectors at 1e-9.
 #pragma once
 #include <cstdint>
 #include <span>

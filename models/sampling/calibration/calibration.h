@@ -1,4 +1,4 @@
-// Calibrated sampling: corrects the model's rows towards the distribution of the real table (docs/calibration.md).
+// Calibrated sampling: corrects the model's rows towards the table's distribution (docs/methods/calibration.md).
 //   map        quantile mapping of numbers from the model to the table: restores the range and repeated values
 //   marginals  accepts rows by one factor per cell of each column, so that every column has the table's shares (raking)
 //   full       and by the density ratio of the whole row, learned by a classifier of real rows against the model's

@@ -1,5 +1,5 @@
 // A calibration in the model file: small fields in the document under "calibration", arrays as tensors "calibration.…"
-// (docs/file-format.md).
+// (docs/engine/file-format.md).
 #include <fmt/format.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Chooses the best tier: trials on rows of the model from which nothing was learned (docs/calibration.md).
+// Chooses the best tier: trials on rows of the model from which nothing was learned (docs/methods/calibration.md).
 #pragma once
 #include "models/sampling/calibration/calibration.h"
 
