@@ -33,4 +33,5 @@ void add_plan(Program& program);
 void add_estimate(Program& program);
 void add_tune(Program& program);
 void add_advise(Program& program);
+void add_sweep(Program& program);
 void add_example(Program& program);

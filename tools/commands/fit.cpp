@@ -104,12 +104,12 @@ class LossLog {
 
 struct Arguments {
   std::vector<std::string> data;
-  std::string model, log, report, checkpoint_every, keep, max_time, devices;
-  int patience = 0, virtual_shards = 0;
-  int64_t max_rows = 0;
+  std::string model, log, report, checkpoint_every, devices;
+  int virtual_shards = 0;
   bool force = false, resume = false;
   CsvArguments csv;
   FitArguments fit;
+  EffortArguments effort;
 
   MemoryArguments memory;
   std::string scratch;
@@ -141,9 +141,7 @@ struct Arguments {
     tessera_fit_options o = fit.options();
     o.checkpoint_every = checkpoint_every.c_str();
     o.resume = resume;
-    o.patience = patience;
-    o.keep = keep.c_str();
-    o.max_time = max_time.c_str();
+    effort.set(o);
     o.devices = devices.c_str();
     o.virtual_shards = virtual_shards;
     return o;
@@ -211,7 +209,7 @@ void write_page(Session& session, const Arguments& a, const tessera::Model& mode
 
 void train(Session& session, const Arguments& a, tessera_fit_options options, bool json, const LossLog& log) {
   tessera_csv_options reading = a.csv.options();
-  reading.max_rows = a.max_rows;
+  reading.max_rows = a.effort.max_rows;
   reading.sample_seed = options.seed;
   auto rows = tessera::read_table(session.context(), a.data, reading);
   options.seconds_used = session.seconds();
@@ -302,10 +300,6 @@ void add_fit(Program& program) {
   command->add_option("--log", a->log, "Write losses to this CSV file during training");
   command->add_option("--report", a->report,
                       "Write an HTML page of the training: its losses, and a card of the model for an audit");
-  command
-      ->add_option("--max-rows", a->max_rows,
-                   "Learn from N rows drawn evenly from larger Parquet and Arrow files (default: all)")
-      ->check(whole_number(1));
   a->memory.add_to(*command,
                    "Limit of host memory, such as 500MB or 4G; tables take at most half of it, the rest goes to "
                    "scratch files (default: none, tables take 1 GiB)");
@@ -318,14 +312,7 @@ void add_fit(Program& program) {
   command->add_option(
       "--checkpoint-every", a->checkpoint_every,
       "How often a checkpoint is written to MODEL.checkpoint: 30s, 5m, 10epochs, or off (default: 60s)");
-  command
-      ->add_option("--patience", a->patience,
-                   "Epochs without a better held-out measure after which training is ended; 0: not before --epochs")
-      ->check(whole_number(0, INT32_MAX));
-  command->add_option("--keep", a->keep,
-                      "best: keep the weights with the best held-out measure; last: keep the last ones (default: best "
-                      "with --patience, else last)");
-  command->add_option("--max-time", a->max_time, "Time limit of the whole run: 90s, 30m, 2h");
+  a->effort.add_to(*command);
   program.add_device(*command);
   command->add_option("--devices", a->devices,
                       "Ranks that train together, each on its part of every batch: N in this process, or all: one for "

@@ -109,3 +109,24 @@ tessera_fit_options FitArguments::options() const {
   o.rule = rule.c_str();
   return o;
 }
+
+void EffortArguments::add_to(CLI::App& command) {
+  command
+      .add_option("--max-rows", max_rows,
+                  "Learn from N rows drawn evenly from larger Parquet and Arrow files (default: all)")
+      ->check(whole_number(1));
+  command
+      .add_option("--patience", patience,
+                  "Epochs without a better held-out measure after which training is ended; 0: not before --epochs")
+      ->check(whole_number(0, INT32_MAX));
+  command.add_option("--keep", keep,
+                     "best: keep the weights with the best held-out measure; last: keep the last ones (default: best "
+                     "with --patience, else last)");
+  command.add_option("--max-time", max_time, "Time limit of the whole run: 90s, 30m, 2h");
+}
+
+void EffortArguments::set(tessera_fit_options& options) const {
+  options.patience = patience;
+  options.keep = keep.c_str();
+  options.max_time = max_time.c_str();
+}

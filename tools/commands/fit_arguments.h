@@ -1,4 +1,4 @@
-// The options of training, shared by fit and plan.
+// The options of training, shared by fit, sweep and those that say what a fit would be.
 #pragma once
 #include <CLI/App.hpp>
 #include <cstdint>
@@ -24,4 +24,14 @@ struct FitArguments {
 
  private:
   int32_t rare_rows() const;
+};
+
+// How much of the table a fit learns from, and for how long.
+struct EffortArguments {
+  int patience = 0;
+  std::string keep, max_time;
+  int64_t max_rows = 0;
+
+  void add_to(CLI::App& command);
+  void set(tessera_fit_options& options) const;  // which then point into this struct
 };

@@ -97,7 +97,7 @@ std::string ProgressPrinter::bar_line(const tessera_progress& e, const Pace& p) 
 
 void ProgressPrinter::update(const tessera_progress& e) {
   if (style_ == Style::none || ignored_.count(e.phase) != 0) return;
-  if (std::strcmp(e.phase, "notice") == 0) return notice(e.note);
+  if (std::strcmp(e.phase, "notice") == 0) return aside(e.phase, e.note);
   const double now = clock_();
   if (phase_ != e.phase) {
     finish();
@@ -136,10 +136,10 @@ void ProgressPrinter::line(const std::string& label, const std::string& what) {
   print_(text::pad(label, kLabel) + " " + text::printable(what) + "\n");
 }
 
-// Above the bar of the current phase, which continues.
-void ProgressPrinter::notice(const std::string& what) {
+void ProgressPrinter::aside(const std::string& label, const std::string& what) {
+  if (style_ == Style::none) return;
   clear();
-  print_(text::pad("notice", kLabel) + " " + what + "\n");
+  print_(text::pad(label, kLabel) + " " + what + "\n");
 }
 
 void ProgressPrinter::clear() {

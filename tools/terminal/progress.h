@@ -24,6 +24,8 @@ class ProgressPrinter {
   void update(const tessera_progress& event);
   // a fact beside the bars: "saved   adult.tessera  4.3 MB"
   void line(const std::string& label, const std::string& text);
+  // the same above the bar of the current phase, which continues
+  void aside(const std::string& label, const std::string& text);
   // clears an unfinished bar, before anything else is written
   void clear();
 
@@ -33,7 +35,6 @@ class ProgressPrinter {
 
  private:
   void finish();
-  void notice(const std::string& what);
   std::string amount(const tessera_progress& event) const;
   // Since the phase's first event: a run resumed from a checkpoint begins in the middle.
   struct Pace {
