@@ -129,7 +129,8 @@ tessera_status tessera_given_counts(const tessera_context* context, const tesser
     const CsvOptions csv = named_columns(options, &required(path, "path"));
     api::Call call(context);
     const std::shared_ptr<const RowModel> rows = rows_of(source);
-    table_export(repeated_rows(*rows, read_given(*rows, csv, true, call.team(), call.monitor()), csv.path), &out);
+    const Table conditions = read_given(*rows, csv, true, call.team(), call.monitor());
+    table_export(repeated_rows(*rows, conditions, csv.path, call.team()), &out);
   });
 }
 

@@ -33,6 +33,7 @@ class Checker {
 
   void run() const {
     for (size_t c = 0; c < schema_.columns.size(); ++c) check_column(static_cast<int>(c));
+    for (size_t c = 0; c < columns_.learnt().columns.size(); ++c) check_combinations(static_cast<int>(c));
     for (const WhereTerm& t : where_.terms) {
       if (t.kind == WhereTerm::Kind::compare) check_sides(t);
       if (t.kind == WhereTerm::Kind::same_text) check_texts(t);
@@ -40,10 +41,12 @@ class Checker {
   }
 
  private:
-  // Every value, or the ends, of a column of the model as rows of the table.
-  Cells cells_of(int column) const {
-    const int source = columns_.source(column);
-    if (source < 0) return {};
+  // Every value, or the ends, of a column of the model as rows of the table; the other columns mean nothing.
+  struct Shown {
+    Table rows;
+    bool known = false, all = false;
+  };
+  Shown shown_by(int source) const {
     const Column& learnt = columns_.learnt().columns[static_cast<size_t>(source)];
     if (learnt.type == ColumnType::identifier) return {};
     const Encoder::Reach reach = model_.encoder.reach(source);
@@ -60,7 +63,16 @@ class Checker {
       else c.codes[i] = i < present ? static_cast<int32_t>(i) : -1;
     }
     columns_.restore(shown);
-    Cells cells{std::move(shown.columns[static_cast<size_t>(column)]), true, !numeric || !reach.only.empty()};
+    return {std::move(shown), true, !numeric || !reach.only.empty()};
+  }
+
+  // Those of one column of the table.
+  Cells cells_of(int column) const {
+    const int source = columns_.source(column);
+    if (source < 0) return {};
+    Shown shown = shown_by(source);
+    if (!shown.known) return {};
+    Cells cells{std::move(shown.rows.columns[static_cast<size_t>(column)]), true, shown.all};
     std::sort(cells.column.numbers.begin(), cells.column.numbers.end(),
               [](double a, double b) { return a == a && (b != b || a < b); });
     return cells;
@@ -97,6 +109,25 @@ class Checker {
     std::string all;
     for (const WhereTerm* t : terms) all += (all.empty() ? "`" : ", `") + t->text + "`";
     refuse(fmt::format("no row can meet {} together: {}.", all, holds));
+  }
+
+  // Columns of which a rule keeps the combinations come from one column of the model.
+  void check_combinations(int source) const {
+    Where those;
+    std::string terms;
+    for (const WhereTerm& t : where_.terms) {
+      if (t.column < 0 || columns_.source(t.column) != source) continue;
+      those.terms.push_back(t);
+      terms += (terms.empty() ? "`" : " and `") + t.text + "`";
+    }
+    if (those.terms.size() < 2) return;
+    const Shown shown = shown_by(source);
+    if (!shown.known || !shown.all) return;
+    std::vector<char> keep;
+    std::vector<int64_t> failed;
+    match_where(those, shown.rows, keep, failed);
+    if (std::find(keep.begin(), keep.end(), 1) == keep.end())
+      refuse(fmt::format("no row can meet {} together: these columns have fixed combinations.", terms));
   }
 
   // Numbers of a range among which one meets the terms if any number of the range does: where the range, or a term,

@@ -60,6 +60,10 @@ TEST_F(CliGiven, MistakesAreSaidAndLoseNothing) {
   refused(3, {"partial.csv:4", "\"age\" holds 400"}, {"--given", "partial.csv"});
   write("partial.csv", "town\nWeston\n");
   refused(2, {"partial.csv", "\"town\""}, {"--given", "partial.csv"});
+  write("counts.csv", "city,wanted\nWeston,3\nWestern,2\n");
+  refused(3, {"counts.csv:3", "\"city\" holds \"Western\"", "Nearest: \"Weston\""}, {"--counts", "counts.csv"});
+  write("counts.csv", "city,wanted\nWeston,3\nMidbury,-2\n");
+  refused(3, {"counts.csv:3", "\"wanted\" holds -2"}, {"--counts", "counts.csv"});
   refused(2, {"--where"}, {"--given", "partial.csv", "--where", "age > 3"});
   refused(2, {"exclude"}, {"--given", "partial.csv", "--balance", "city"});
   refused(2, {"--rows"}, {"--balance", "city"});

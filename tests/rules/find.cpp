@@ -118,12 +118,12 @@ TEST(FindRules, TheDayOfOneOfTwoTimes) {
   const auto day = [](int64_t i) { return 18000 + std::floor(uniform(i, 1) * 900); };
   const auto time = [&](int64_t i) { return 86400 * day(i) + std::floor(uniform(i, 2) * 86400); };
   const auto later = [&](int64_t i) { return time(i) + std::floor(uniform(i, 3) * 9e4); };
-  EXPECT_EQ(said(found(table({numbers_by("begun", ColumnType::datetime, kRows, time),
-                              numbers_by("ended", ColumnType::datetime, kRows, later),
-                              numbers_by("day", ColumnType::date, kRows, day),
-                              numbers_by("zone", ColumnType::datetime, kRows,
-                                         [&](int64_t i) { return time(i) - 2 * 3600; })}))),
-            (Texts{"day = begun - 12 / 24", "ended >= begun", "zone = begun - 2 / 24"}));
+  EXPECT_EQ(
+      said(found(table(
+          {numbers_by("begun", ColumnType::datetime, kRows, time),
+           numbers_by("ended", ColumnType::datetime, kRows, later), numbers_by("day", ColumnType::date, kRows, day),
+           numbers_by("zone", ColumnType::datetime, kRows, [&](int64_t i) { return time(i) - 2 * 3600; })}))),
+      (Texts{"day = begun - 12 / 24", "ended >= begun", "zone = begun - 2 / 24"}));
 }
 
 // Within a rounding of the exact weight on average, and not in every row.
@@ -141,9 +141,9 @@ TEST(FindRules, CopiesOfAColumnThatAnotherAlmostGives) {
 TEST(FindRules, EqualColumnsHaveAnOrder) {
   constexpr int64_t kRows = 300;
   const auto value = [](int64_t i) { return std::floor(uniform(i, 1) * 1000); };
-  Table rows = table({numbers_by("a", ColumnType::integer, kRows, value),
-                      numbers_by("b", ColumnType::integer, kRows, value),
-                      numbers_by("c", ColumnType::integer, kRows, value)});
+  Table rows =
+      table({numbers_by("a", ColumnType::integer, kRows, value), numbers_by("b", ColumnType::integer, kRows, value),
+             numbers_by("c", ColumnType::integer, kRows, value)});
   RuleOptions options;
   options.find = false;
   options.given = {"a <= b", "b <= a", "b <= c", "c <= a"};

@@ -284,15 +284,17 @@ TEST(Given, BalancedAndCountedRowsSayHowManyThereAre) {
   EXPECT_EQ(balanced_rows(*m.shared_rows(), "few", 30).columns.front().numbers[1], 2);
   EXPECT_TRUE(thrown([&] { balanced_rows(*m.shared_rows(), "x", 3); }).says("no list of values"));
   EXPECT_TRUE(thrown([&] { balanced_rows(*m.shared_rows(), "cs", 3); }).says("Nearest: \"c\""));
+  Team team(1);
   const Table conditions =
       table({texts("c", ColumnType::category, {"a", "d"}), numbers("few", ColumnType::integer, {kMissing, 3}),
              numbers("rows", ColumnType::integer, {3, 2})});
-  const Table counted = complete(m, repeated_rows(*m.shared_rows(), conditions, "f.csv"));
+  const Table counted = complete(m, repeated_rows(*m.shared_rows(), conditions, "f.csv", team));
   ASSERT_EQ(counted.rows, 5);
   EXPECT_EQ(cell(column(counted, "c"), 2), "a");
   EXPECT_EQ(cell(column(counted, "c"), 3), "d");
   EXPECT_EQ(number(counted, "few", 4), 3);
-  EXPECT_TRUE(thrown([&] { repeated_rows(*m.shared_rows(), without(conditions, "rows"), "f.csv"); }).says("f.csv"));
+  EXPECT_TRUE(
+      thrown([&] { repeated_rows(*m.shared_rows(), without(conditions, "rows"), "f.csv", team); }).says("f.csv"));
 }
 
 }  // namespace

@@ -74,6 +74,8 @@ const Refused kRefused[] = {
     {"colour is null", {"never missing"}},
     {"state = 'NRW' and state != 'NRW'", {"both"}},
     {"city is null", {"never missing"}},
+    {"n > 20 and city = 'Jena' and state = 'NRW'",
+     {"`city = 'Jena'` and `state = 'NRW'` together", "fixed combinations"}},
     {"price > n + 100", {"`price > n + 100`", "the right side 1"}},
     {"n = price - 500", {"the left side"}},
     {"not price < day - start + 1000", {"the right side"}},

@@ -161,7 +161,10 @@ void add_sample(Program& program) {
   const auto positive = whole_number(1, INT32_MAX);
   command->add_option("model", a->model, "Model file written by tessera fit")->required();
   command->add_option("--rows", a->rows, "Number of rows, or sequences")->check(natural);
-  command->add_option("--output", a->output, "CSV, .parquet or .arrow file, or - for CSV on standard output")
+  command
+      ->add_option("-o,--output", a->output,
+                   "File: .csv, .tsv, .json or .jsonl, also with .gz or .zst, .parquet or .arrow; - is CSV on standard "
+                   "output")
       ->required();
   command->add_flag("--force", a->force, "Replace an existing output");
   command->add_option("--seed", a->seed, "Another seed gives another table")->capture_default_str();
@@ -171,7 +174,7 @@ void add_sample(Program& program) {
   command
       ->add_option("--where", a->where,
                    "Only rows that satisfy this: \"education = 'Masters' and age >= 40\" (=, !=, in (…), <, <=, >, "
-                   ">=, between … and …, is null, is not null, joined by and)")
+                   ">=, between … and …, is null, is not null, joined by and; arithmetic and columns on both sides)")
       ->check([](const std::string& text) {
         return text.empty() ? "the condition is empty; omit the option for rows under no condition" : "";
       });

@@ -7,6 +7,8 @@
 #include "engine/error.h"
 #include "models/data/sequence/cell_text.h"
 #include "models/data/table/suggestions.h"
+#include "models/sampling/given/impute.h"
+#include "models/sampling/given/known_cells.h"
 #include "models/sampling/shown.h"
 
 namespace tessera {
@@ -51,7 +53,7 @@ Table balanced_rows(const RowModel& model, const std::string& column, int64_t co
   return out;
 }
 
-Table repeated_rows(const RowModel& model, const Table& conditions, const std::string& file) {
+Table repeated_rows(const RowModel& model, const Table& conditions, const std::string& file, Team& team) {
   const Table schema = model.schema();
   const Column* counts = nullptr;
   for (const Column& c : conditions.columns) {
@@ -67,21 +69,26 @@ Table repeated_rows(const RowModel& model, const Table& conditions, const std::s
     throw Error(ErrorCode::usage, fmt::format("{}: no column says how many rows there are to be.\n  Add one that the "
                                               "model does not have, such as \"rows\".",
                                               file));
-  Table out;
+  Table given, out;
+  given.rows = conditions.rows;
   for (const Column& c : conditions.columns)
     if (&c != counts) {
+      given.columns.push_back(c);
       Column head = c;
       head.numbers.clear(), head.codes.clear();
       out.columns.push_back(std::move(head));
     }
+  const auto place = place_in(file, conditions.dialect, conditions.rows);
+  // here, where a cell still has its place in the file
+  (void)KnownCells(model, ShownColumns(model), std::move(given), {false, place}, team);
   for (int64_t i = 0; i < conditions.rows; ++i) {
     double n = NAN;
     if (is_numeric(counts->type)) n = counts->numbers[static_cast<size_t>(i)];
     else if (!counts->is_missing(i))
       n = std::strtod(counts->values[static_cast<size_t>(counts->codes[static_cast<size_t>(i)])].c_str(), nullptr);
     if (!(n >= 0 && n == std::floor(n) && static_cast<double>(out.rows) + n <= kMostRows))
-      throw Error(ErrorCode::data, fmt::format("{}: row {}: column \"{}\" holds {}; it must be a number of rows.", file,
-                                               i + 1, counts->name, cell_text(*counts, i)));
+      throw Error(ErrorCode::data, fmt::format("{}: column \"{}\" holds {}; it must be a number of rows.", place(i),
+                                               counts->name, cell_text(*counts, i)));
     out.rows += static_cast<int64_t>(n);
     for (size_t k = 0, c = 0; c < conditions.columns.size(); ++c) {
       if (&conditions.columns[c] == counts) continue;

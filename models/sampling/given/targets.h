@@ -10,7 +10,7 @@ namespace tessera {
 Table balanced_rows(const RowModel& model, const std::string& column, int64_t count);
 
 // Each row of `conditions` as often as its one column that the model does not have says. Error(data | usage), naming
-// `file`.
-Table repeated_rows(const RowModel& model, const Table& conditions, const std::string& file);
+// the line of `file`, also for cells that the model cannot show.
+Table repeated_rows(const RowModel& model, const Table& conditions, const std::string& file, Team& team);
 
 }  // namespace tessera
