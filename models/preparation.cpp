@@ -66,9 +66,26 @@ EncodedTable prepare_rows(Model::State& state, Table&& table, const Rules& rules
   return state.encoder.encode(std::move(table), team, monitor);
 }
 
-EncodedSequences prepare_sequences(Model::State& state, Table&& table, const FitOptions& options, Team& team,
+namespace {
+
+// What does not vary within a key is learnt once per sequence: at every step it would vary in what is sampled.
+FitOptions with_statics(FitOptions options, const Table& table, const Monitor& monitor) {
+  SequenceOptions& s = options.sequences;
+  if (!s.find_statics || !s.statics.empty()) return options;
+  s.statics = static_columns(table, s);
+  if (!s.statics.empty())
+    notice(monitor, fmt::format("static, learnt once per sequence: \"{}\". Within a \"{}\" no other value occurs; "
+                                "--static none learns one at every step.",
+                                fmt::join(s.statics, "\", \""), s.key));
+  return options;
+}
+
+}  // namespace
+
+EncodedSequences prepare_sequences(Model::State& state, Table&& table, const FitOptions& asked, Team& team,
                                    const Monitor& monitor) {
-  begin(state, table, options);
+  begin(state, table, asked);
+  const FitOptions options = with_statics(asked, table, monitor);
   Rules rules = take_rules(table, options, team, monitor);
   Sequences sequences = cut_protected(std::move(table), options, team, monitor, state.provenance);
   rules.fill(sequences.steps, options.seed);

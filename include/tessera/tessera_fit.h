@@ -48,7 +48,9 @@ typedef struct tessera_sequence_options {
   int32_t stride;      /* rows between the starts of windows; 0: 1 */
   const char* key;     /* rows with one value are one sequence; NULL: the table is one */
   const char* index;   /* number, date or time that orders the rows of a sequence; NULL: the order they come in */
-  const char* statics; /* comma-separated: columns that do not vary within a key */
+  /* comma-separated: columns that do not vary within a key; "none": no column. NULL or "": with the preset "best", a fit
+   * finds them. */
+  const char* statics;
 } tessera_sequence_options;
 
 /* 0 or NULL in any field: the preset's value. Ranges are checked; messages call a field as the command line does. */

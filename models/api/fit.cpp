@@ -173,6 +173,7 @@ void set_kind(FitOptions& out, const tessera_fit_options& o) {
   };
   refuse(!text_or(o.calibrate, "").empty() && out.calibrate != Tier::off, "--calibrate");
   out.sequences = sequence_options(o.sequences);
+  out.sequences.find_statics = out.sequences.find_statics && out.preset == "best";
   out.calibrate = Tier::off;
 }
 

@@ -15,6 +15,8 @@ inline SequenceOptions sequence_options(const tessera_sequence_options* given) {
   out.key = text_or(o.key, "");
   out.index = text_or(o.index, "");
   out.statics = split_list(text_or(o.statics, ""));
+  out.find_statics = out.statics.empty() && !out.key.empty();
+  if (out.statics == std::vector<std::string>{"none"}) out.statics.clear();
   check_options(out);
   return out;
 }

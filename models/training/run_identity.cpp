@@ -57,7 +57,7 @@ nlohmann::json options_of(const FitOptions& o) {
                  {"--stride", o.sequences.stride},
                  {"--sequence-key", o.sequences.key},
                  {"--sequence-index", o.sequences.index},
-                 {"--static", o.sequences.statics}});
+                 {"--static", o.sequences.find_statics ? std::vector<std::string>{"found"} : o.sequences.statics}});
   return json;
 }
 

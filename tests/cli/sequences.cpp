@@ -168,6 +168,15 @@ TEST_F(CliSequences, UnitsLengthsTypesCategoriesAndMissingValuesComeBack) {
   const Outcome sampled = must({"sample", "m.tessera", "--rows", "200", "--output", "synthetic.csv", "--json"});
   EXPECT_EQ(nlohmann::json::parse(sampled.out)["sequences"], 200);
 
+  must(with({"fit", "visits.csv", "--model", "found.tessera", "--sequence-key", "patient", "--sequence-index", "date"},
+            kSmall));
+  must({"sample", "found.tessera", "--rows", "200", "--output", "found.csv"});
+  EXPECT_EQ(read("found.csv"), read("synthetic.csv")) << "static columns are found where none are named";
+  must(with({"fit", "visits.csv", "--model", "none.tessera", "--sequence-key", "patient", "--sequence-index", "date",
+             "--static", "none"},
+            kSmall));
+  EXPECT_EQ(must({"inspect", "none.tessera"}).out.find("static:"), std::string::npos);
+
   const auto real = nlohmann::json::parse(must({"inspect", "visits.csv", "--json"}).out),
              synthetic = nlohmann::json::parse(must({"inspect", "synthetic.csv", "--json"}).out);
   std::map<std::string, nlohmann::json> columns;

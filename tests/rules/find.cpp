@@ -126,6 +126,23 @@ TEST(FindRules, TheDayOfOneOfTwoTimes) {
       (Texts{"day = begun - 12 / 24", "ended >= begun", "zone = begun - 2 / 24"}));
 }
 
+// Half of the rows would keep it by chance; a text that has one value of another column is a rule all the same. A number
+// is not made a list of levels for so little.
+TEST(FindRules, ATextThatDeterminesAnotherColumn) {
+  constexpr int64_t kRows = 600;
+  const auto city = [](int64_t i) {
+    return std::vector<std::string>{"Bonn", "Essen", "Jena", "Gera"}[static_cast<size_t>(4 * uniform(i, 1))];
+  };
+  const auto age = [](int64_t i) { return std::floor(60 * uniform(i, 2)); };
+  EXPECT_EQ(said(found(table({texts_by("city", ColumnType::category, kRows, city),
+                              texts_by("state", ColumnType::category, kRows,
+                                       [&](int64_t i) { return city(i).ends_with("a") ? "Thüringen" : "NRW"; }),
+                              numbers_by("age", ColumnType::integer, kRows, age),
+                              texts_by("adult", ColumnType::boolean, kRows,
+                                       [&](int64_t i) { return age(i) < 25 ? "no" : "yes"; })}))),
+            (Texts{"city and state occur in fixed combinations"}));
+}
+
 // Within a rounding of the exact weight on average, and not in every row.
 TEST(FindRules, CopiesOfAColumnThatAnotherAlmostGives) {
   constexpr int64_t kRows = 600;

@@ -74,8 +74,6 @@ const Refused kRefused[] = {
     {"colour is null", {"never missing"}},
     {"state = 'NRW' and state != 'NRW'", {"both"}},
     {"city is null", {"never missing"}},
-    {"n > 20 and city = 'Jena' and state = 'NRW'",
-     {"`city = 'Jena'` and `state = 'NRW'` together", "fixed combinations"}},
     {"price > n + 100", {"`price > n + 100`", "the right side 1"}},
     {"n = price - 500", {"the left side"}},
     {"not price < day - start + 1000", {"the right side"}},
@@ -91,6 +89,16 @@ TEST(Possible, WhatNoRowCanMeetIsRefusedWithTheTermToBlame) {
       EXPECT_TRUE(t.says("nothing was sampled")) << r.where << ": " << t.message;
       for (const std::string& part : r.says) EXPECT_TRUE(t.says(part)) << r.where << ": " << t.message;
     }
+}
+
+TEST(Possible, PartsOfFixedCombinationsExcludeEachOther) {
+  FitOptions options = quick_made(3);
+  options.rules.find = true;
+  const Model m = fit(things(), options);
+  const Thrown t = thrown([&] { sample(m, 5, where("n > 20 and city = 'Jena' and state = 'NRW'")); });
+  EXPECT_EQ(t.code, ErrorCode::condition);
+  EXPECT_TRUE(t.says("`city = 'Jena'` and `state = 'NRW'` together") && t.says("fixed combinations")) << t.message;
+  EXPECT_EQ(sample(m, 5, where("city != 'Jena' and state = 'NRW'")).rows, 5);
 }
 
 TEST(Possible, WhatARowCanMeetIsSampled) {

@@ -60,6 +60,20 @@ TEST(Cut, KeysGatherTheirRowsAndTheIndexOrdersThem) {
   EXPECT_EQ(s.attributes.columns[2].numbers, (std::vector<double>{1, 1, 7})) << "starts";
 }
 
+TEST(Cut, StaticColumnsAreThoseWithOneValueInEveryKeyAndNotInTheTable) {
+  const auto found = [](const Table& t, const SequenceOptions& o) { return static_columns(t, o); };
+  EXPECT_EQ(found(mixed(), keyed("who", "t")), (std::vector<std::string>{"sex"}));
+  EXPECT_EQ(found(mixed(), windows(3)), (std::vector<std::string>{})) << "without a key a table is one sequence";
+  Table t = mixed();
+  t.columns.push_back(numbers("born", ColumnType::integer, {60, kMissing, 60, kMissing, 71, 60, kMissing, 60, 71}));
+  t.columns.push_back(numbers("seven", ColumnType::integer, std::vector<double>(9, 7)));
+  EXPECT_EQ(found(t, keyed("who", "t")), (std::vector<std::string>{"sex", "born"})) << "seven is one in the table";
+  t.columns[4].numbers[8] = kMissing;
+  EXPECT_EQ(found(t, keyed("who", "t")), (std::vector<std::string>{"sex"})) << "missing in one row of c";
+  EXPECT_EQ(found(table({t.columns[1], t.columns[3]}), keyed("who")), (std::vector<std::string>{}))
+      << "something has to vary";
+}
+
 TEST(Cut, KeysMayBeCutIntoWindowsAndShorterOnesStayWhole) {
   SequenceOptions o = keyed("who", "t");
   o.length = 3;

@@ -11,7 +11,9 @@ void SequenceArguments::add_to(CLI::App& command) {
   command.add_option("--sequence-key", key, "Sequences: the column that identifies them (default: the table is one)");
   command.add_option("--sequence-index", index,
                      "Sequences: the number, date or time that orders their rows (default: the order of the file)");
-  command.add_option("--static", statics, "Sequences: columns that do not vary within a key, comma-separated");
+  command.add_option(
+      "--static", statics,
+      "Sequences: columns that do not vary within a key, comma-separated, or none (default: preset best finds them)");
 }
 
 const tessera_sequence_options* SequenceArguments::options() const {

@@ -69,6 +69,12 @@ struct Keys {
   int64_t size() const { return static_cast<int64_t>(first_row.size()); }
 };
 
+bool same_value(const Column& c, size_t a, size_t b) {
+  const auto i = static_cast<int64_t>(a), k = static_cast<int64_t>(b);
+  if (c.is_missing(i) || c.is_missing(k)) return c.is_missing(i) == c.is_missing(k);
+  return is_numeric(c.type) ? c.numbers[a] == c.numbers[b] : c.codes[a] == c.codes[b];
+}
+
 class Cutter {
  public:
   Cutter(Table&& table, const SequenceOptions& options)
@@ -155,11 +161,7 @@ class Cutter {
       const Column& c = column(s);
       for (int64_t i = 0; i < table_.rows; ++i) {
         const int32_t first = keys_.first_row[static_cast<size_t>(keys_.of_row[static_cast<size_t>(i)])];
-        const auto row = static_cast<size_t>(i), begin = static_cast<size_t>(first);
-        const bool same = c.is_missing(i) || c.is_missing(first) ? c.is_missing(i) == c.is_missing(first)
-                          : is_numeric(c.type)                   ? c.numbers[row] == c.numbers[begin]
-                                                                 : c.codes[row] == c.codes[begin];
-        if (!same)
+        if (!same_value(c, static_cast<size_t>(i), static_cast<size_t>(first)))
           refuse(
               fmt::format("Column \"{}\" is static, but it varies within {}: {} in row {}, {} in row {}.\n  Make the "
                           "rows agree, or remove the column from --static.",
@@ -325,6 +327,29 @@ Column pick_rows(const Column& from, const std::vector<int32_t>& rows) {
     for (const int32_t r : rows) to.codes.push_back(from.codes[static_cast<size_t>(r)]);
   }
   return to;
+}
+
+std::vector<std::string> static_columns(const Table& table, const SequenceOptions& options) {
+  std::vector<std::string> out;
+  if (options.key.empty()) return out;
+  const Parts parts(table, options);
+  const Keys keys(table, parts.key);
+  const auto one_a_key = [&](const Column& c) {
+    for (size_t i = 0; i < keys.of_row.size(); ++i)
+      if (!same_value(c, i, static_cast<size_t>(keys.first_row[static_cast<size_t>(keys.of_row[i])]))) return false;
+    return true;
+  };
+  const auto varies = [&](const Column& c) {
+    return std::any_of(keys.first_row.begin(), keys.first_row.end(),
+                       [&](int32_t row) { return !same_value(c, 0, static_cast<size_t>(row)); });
+  };
+  for (const int j : parts.steps) {
+    const Column& c = table.columns[static_cast<size_t>(j)];
+    if (c.type != ColumnType::constant && c.type != ColumnType::identifier && one_a_key(c) && varies(c))
+      out.push_back(c.name);
+  }
+  // One column has to vary from step to step; where none does, cut() says so.
+  return out.size() == parts.steps.size() ? std::vector<std::string>{} : out;
 }
 
 Sequences cut(Table&& table, const SequenceOptions& options) {

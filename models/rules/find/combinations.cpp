@@ -14,9 +14,11 @@ namespace {
 
 constexpr size_t kMostJointColumns = 100;  // the work grows with their square
 constexpr size_t kMostLevels = 1000;       // of a column, and combinations of several
-constexpr double kMostByChance = 0.5;      // of rows whose combination would also be had by chance
-constexpr double kMostUnseen = 0.002;      // of testing rows: combinations that the proposing rows did not have
-constexpr double kMostRareRows = 0.02;     // in combinations that are protected because few rows have them
+// Of rows whose combination would also be had by chance, where no text determines the other column: a number that is
+// joined to others becomes a list of levels, which has to be worth it.
+constexpr double kMostByChance = 0.5;
+constexpr double kMostUnseen = 0.002;   // of testing rows: combinations that the proposing rows did not have
+constexpr double kMostRareRows = 0.02;  // in combinations that are protected because few rows have them
 constexpr int32_t kNotSeen = -1;
 
 uint64_t value_key(const Column& c, int64_t row) {
@@ -32,14 +34,15 @@ uint64_t value_key(const Column& c, int64_t row) {
 // The values of a column in the rows that propose and test, numbered as the proposing rows show them.
 struct Labels {
   int column;
+  bool text;
   int32_t levels = 0;
   std::vector<int32_t> proposing, testing;
 };
 
 Labels labels_of(const RuleSearch& search, int column) {
-  Labels out{column, 0, {}, {}};
-  std::unordered_map<uint64_t, int32_t> known;
   const Column& c = search.column(column);
+  Labels out{column, !is_numeric(c.type), 0, {}, {}};
+  std::unordered_map<uint64_t, int32_t> known;
   for (const int64_t row : search.proposing) {
     const auto [entry, fresh] = known.try_emplace(value_key(c, row), out.levels);
     out.levels += fresh;
@@ -71,7 +74,10 @@ std::optional<Evidence> evidence_of_pair(const Labels& a, const Labels& b, doubl
   }
   e.chance = kept / said;
   const bool fixed = static_cast<double>(unseen) <= kMostUnseen * static_cast<double>(e.held_out);
-  if (!fixed || e.chance > kMostByChance || !RuleSearch::beyond_chance(e.held_out, e.chance, tried)) return {};
+  const auto combinations = std::count(seen.begin(), seen.end(), 1);
+  const bool determined = (a.text && combinations == a.levels) || (b.text && combinations == b.levels);
+  if (!fixed || (!determined && e.chance > kMostByChance) || !RuleSearch::beyond_chance(e.held_out, e.chance, tried))
+    return {};
   return e;
 }
 
