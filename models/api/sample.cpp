@@ -7,6 +7,7 @@
 #include "models/api/support/context.h"
 #include "models/api/support/handles.h"
 #include "models/data/arrow/export.h"
+#include "models/sampling/rows_ahead.h"
 
 using namespace tessera;
 using namespace tessera::api;
@@ -19,7 +20,12 @@ struct Sampling {
            tessera_sample_report* report)
       : call(context), report_(report) {
     options.device = call.device(options.precision);
-    rows = model.sample(offset, count, options, call.team(), call.monitor());
+    const auto open = [&](const Monitor& monitor) {
+      return model.sample(offset, count, options, call.team(), monitor);
+    };
+    // A device works ahead of the host as it is, and belongs to the thread that opened it.
+    const bool ahead = call.team().size() > 1 && options.device->is_processor();
+    rows = ahead ? std::make_unique<RowsAhead>(open, call.team(), call.monitor()) : open(call.monitor());
   }
 
   static tessera_sample_report to_api(const SampleReport& r) { return {r.rows, r.candidates, r.settled, name(r.tier)}; }

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kEqual = 0.01;  // of AUC, as on the page that compares tables (docs/metrics.md)
+constexpr double kEqual = 0.01;  // of AUC, as on the page that compares tables (docs/quality/metrics.md)
 
 const Figure& figure(const std::string& key) {
   return *std::find_if(figures().begin(), figures().end(), [&](const Figure& f) { return f.key == key; });

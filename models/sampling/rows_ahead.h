@@ -1,0 +1,66 @@
+// Sampling as a pipeline of two stages: a thread makes the next rows while the caller encodes and writes those before
+// them. Rows and their order are those of the stream alone; the time is that of the slower stage.
+#pragma once
+#include <sys/types.h>
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "engine/run/monitor.h"
+#include "engine/run/team.h"
+#include "models/sampling/row_stream.h"
+
+namespace tessera {
+
+class RowsAhead : public RowStream {
+ public:
+  using Open = std::function<std::unique_ptr<RowStream>(const Monitor&)>;
+  // `open` gets the monitor of the thread; its errors are this constructor's. `monitor` is told what the thread reports
+  // by the threads that call next(). The team is that of the stream.
+  RowsAhead(const Open& open, Team& team, const Monitor& monitor);
+  ~RowsAhead() override;  // ends what is being made
+
+  // As those of the stream: after an error, the next call goes on where the stream does.
+  bool next(Table& batch) override;
+  SampleReport report() const override { return report_; }  // up to the last rows that were handed out
+
+ private:
+  struct Made {
+    Table rows;
+    SampleReport report;
+    bool more = true;
+    std::exception_ptr error;
+  };
+  // What both threads use. After fork() the child has no second thread, and leaves all this as it is.
+  struct Shared {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<Made> ready;
+    int64_t rows_ready = 0;
+    std::vector<Progress> told;
+    bool stop = false;
+    std::unique_ptr<RowStream> stream;
+    std::thread maker;
+  };
+  static void make(Shared& shared);
+  static std::thread started(Shared& shared);
+  static void keep(Shared& shared, const Progress& progress);
+  void pass_on(std::unique_lock<std::mutex>& lock);
+  void end_maker();
+  bool is_late_cancellation(const Made& made) const;
+
+  Team& team_;
+  const Monitor& monitor_;
+  const pid_t process_;
+  std::unique_ptr<Shared> shared_;
+  Monitor maker_monitor_;
+  SampleReport report_;
+};
+
+}  // namespace tessera
