@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$1"
 most_files=20 longest_line=120 longest_function=80 longest_file=600
-median_bound=1 worst_bound=12
+median_bound=1 worst_bound=6
 failures=0
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -18,7 +18,20 @@ struct Rule<Unary> {
             .zero = {nothing            ? Zero::always
                      : zero_at_zero(op) ? Zero::if_any
                                         : Zero::unknown,
-                     {0}}};
+                     {0}},
+            .linear = op.fn == Unary::affine && op.b == 0};
+  }
+  static Var fold(Recorder&, const Unary& op, const std::vector<Var>& in) {
+    return op.fn == Unary::affine ? affine(in[0], op.a, op.b) : Var{};
+  }
+  // a·v + b, merged with v's own fill or affine op.
+  static Var affine(Var v, double a, double b) {
+    if (a == 1 && b == 0) return v;
+    if (const auto value = constant_value(v)) return fill(*v.r, v.shape(), a * *value + b);
+    const Unary* inner = v.r->plan.made_by<Unary>(v.id);
+    if (inner != nullptr && inner->fn == Unary::affine)
+      return affine({v.r, v.r->plan.maker(v.id)->in[0]}, a * inner->a, a * inner->b + b);
+    return v.r->emit1(Unary{Unary::affine, a, b}, {v});
   }
   static std::vector<Result> infer(const Unary&, const Shapes& in) { return {{in[0]}}; }
   static std::vector<Var> vjp(Recorder&, const Unary& op, const Vjp& v) {
@@ -55,7 +68,17 @@ struct Rule<Binary> {
     return {.rows = Follows::each(),
             .cols = Follows::each(),
             .elements = Follows::each(),
-            .zero = {product || of_first ? Zero::if_any : Zero::unknown, product ? OperandSet{0, 1} : OperandSet{0}}};
+            .zero = {product || of_first ? Zero::if_any : Zero::unknown, product ? OperandSet{0, 1} : OperandSet{0}},
+            .linear = op.fn == Binary::add || op.fn == Binary::sub};
+  }
+  static Var fold(Recorder&, const Binary& op, const std::vector<Var>& in) {
+    if (op.fn == Binary::add && in[0].id == in[1].id) return Rule<Unary>::affine(in[0], 2, 0);
+    const bool sub = op.fn == Binary::sub, mul = op.fn == Binary::mul;
+    if (op.fn != Binary::add && !sub && !mul) return {};
+    if (const auto c = constant_value(in[1])) return Rule<Unary>::affine(in[0], mul ? *c : 1, mul ? 0 : sub ? -*c : *c);
+    if (in[0].shape() != in[1].shape()) return {};
+    if (const auto c = constant_value(in[0])) return Rule<Unary>::affine(in[1], mul ? *c : sub ? -1 : 1, mul ? 0 : *c);
+    return {};
   }
   static std::vector<Result> infer(const Binary&, const Shapes& in) {
     require(in[0] == in[1] || (in[1].rows == in[0].rows && in[1].cols == 1) ||
@@ -108,6 +131,10 @@ struct Rule<LerpRows> {
 template <>
 struct Rule<Broadcast> : Free {
   static constexpr Traits traits{.rows = Follows::each(), .cols = Follows::each(), .elements = Follows::alone()};
+  static Var fold(Recorder& r, const Broadcast& op, const std::vector<Var>& in) {
+    const auto value = constant_value(in[0]);
+    return value ? fill(r, {op.rows, op.cols}, *value) : Var{};
+  }
   static std::vector<Result> infer(const Broadcast& op, const Shapes& in) {
     require((in[0].rows == 1 || in[0].rows == op.rows) && (in[0].cols == 1 || in[0].cols == op.cols), "broadcast");
     return {{{op.rows, op.cols}}};

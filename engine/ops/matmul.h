@@ -16,7 +16,27 @@ struct Rule<Matmul> {
             .cols = cut ? Follows::of(op.trans_b ? addend : addend.with(1, 2)) : none,
             .elements = none,
             .batch = !op.trans_a,
-            .sums = op.trans_a && !op.trans_b ? factors(op) : OperandSet{}};
+            .sums = op.trans_a && !op.trans_b ? factors(op) : OperandSet{},
+            .product = {op.pairs, op.trans_a, op.trans_b, op.addend, op.cut}};
+  }
+  // Pairs with a factor of zeros add nothing.
+  static Var fold(Recorder& r, const Matmul& op, const std::vector<Var>& in) {
+    std::vector<Var> left;
+    for (int p = 0; p < op.pairs; ++p) {
+      const Var a = in[static_cast<size_t>(2 * p)], b = in[static_cast<size_t>(2 * p) + 1];
+      if (!is_zero(a) && !is_zero(b)) left.insert(left.end(), {a, b});
+    }
+    if (left.size() == static_cast<size_t>(2 * op.pairs)) return {};
+    if (left.empty()) {
+      const Shape out = out_shape(op, in[0].shape(), in[1].shape());
+      return op.addend ? broadcast(in.back(), out) : fill(r, out, 0);
+    }
+    const int pairs = static_cast<int>(left.size() / 2);
+    if (op.addend) left.push_back(in.back());
+    return r.emit1(Matmul{op.trans_a, op.trans_b, pairs, op.addend, op.cut}, left);
+  }
+  static Shape out_shape(const Matmul& op, Shape a, Shape b) {
+    return {op.trans_a ? a.cols : a.rows, op.trans_b ? b.rows : b.cols};
   }
   static OperandSet factors(const Matmul& op) {
     OperandSet a;
@@ -29,11 +49,11 @@ struct Rule<Matmul> {
   }
   static std::vector<Result> infer(const Matmul& op, const Shapes& in) {
     require(in.size() == static_cast<size_t>(2 * op.pairs + (op.addend ? 1 : 0)), "matmul inputs");
-    Shape out{op.trans_a ? in[0].cols : in[0].rows, op.trans_b ? in[1].rows : in[1].cols};
+    const Shape out = out_shape(op, in[0], in[1]);
     for (int p = 0; p < op.pairs; ++p) {
       const Shape a = in[static_cast<size_t>(2 * p)], b = in[static_cast<size_t>(2 * p + 1)];
       require(depth(op, in, p) == (op.trans_b ? b.cols : b.rows), "matmul depth");
-      require((op.trans_a ? a.cols : a.rows) == out.rows && (op.trans_b ? b.rows : b.cols) == out.cols, "matmul pairs");
+      require(out_shape(op, a, b) == out, "matmul pairs");
     }
     if (op.addend)
       require(in.back().cols == out.cols && (in.back().rows == out.rows || in.back().rows == 1), "matmul addend");
@@ -165,6 +185,9 @@ struct Rule<SparseWgrad> {
             .elements = Follows::never(),
             .zero = {op.addend ? Zero::unknown : Zero::if_any, {2}},
             .sums = {0, 1, 2}};
+  }
+  static Var fold(Recorder&, const SparseWgrad& op, const std::vector<Var>& in) {
+    return op.addend && is_zero(in[2]) ? in[3] : Var{};
   }
   static std::vector<Result> infer(const SparseWgrad& op, const Shapes& in) {
     return {{{in[0].cols / op.per * op.width, in[2].cols}}};

@@ -25,6 +25,10 @@ template <class T>
 concept HasCompose = requires(Recorder& r, const T& op, const std::vector<Var>& in) {
   Rule<T>::compose(r, op, in);
 };
+template <class T>
+concept HasFold = requires(Recorder& r, const T& op, const std::vector<Var>& in) {
+  Rule<T>::fold(r, op, in);
+};
 
 template <class T>
 concept TraitsByOp = requires(const T& op) {
@@ -87,6 +91,19 @@ std::vector<Var> compose(Recorder& r, const Op& op, const std::vector<Var>& in) 
   });
 }
 
+Var fold(Recorder& r, const Op& op, const std::vector<Var>& in) {
+  return visit_op(op, [&](const auto& o) -> Var {
+    using T = std::decay_t<decltype(o)>;
+    if constexpr (HasFold<T>) return Rule<T>::fold(r, o, in);
+    else return {};
+  });
+}
+
+std::optional<double> constant_value(Var v) {
+  const Fill* f = v ? v.r->plan.made_by<Fill>(v.id) : nullptr;
+  return f != nullptr ? std::optional(f->value) : std::nullopt;
+}
+
 std::vector<Var> vjp(Recorder& r, const Op& op, const std::vector<Var>& in, const std::vector<Var>& out,
                      const std::vector<Var>& d_out) {
   return visit_op(op, [&](const auto& o) -> std::vector<Var> {
@@ -133,6 +150,13 @@ Traits traits(const Op& op, size_t inputs) {
     if constexpr (TraitsByOp<T>) return Rule<T>::traits(o, inputs);
     else return Rule<T>::traits;
   });
+}
+
+bool elementwise(const Op& op, size_t inputs) {
+  const Traits t = traits(op, inputs);
+  bool each = inputs > 0 && t.in_place == 0 && t.move.kind == Move::none;
+  for (size_t i = 0; i < inputs; ++i) each = each && t.elements.input(i);
+  return each;
 }
 
 bool updated_state(const Plan& plan, Id v) {

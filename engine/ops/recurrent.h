@@ -30,7 +30,7 @@ struct Lanes {
   // [1, kSequenceTile]: 1 where the sequence has step t.
   Var active(Var length, int64_t t) const {
     if (!length) return padded(fill(r, {1, count()}, 1));
-    return unary(Unary::step, of(length, 0, 1) + -(static_cast<double>(t) + 0.5));
+    return step(of(length, 0, 1) + -(static_cast<double>(t) + 0.5));
   }
 };
 

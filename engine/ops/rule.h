@@ -3,7 +3,10 @@
 //   static std::vector<Result> infer(const Op&, const Shapes& in)                  what comes out
 //   static std::vector<Var> vjp(Recorder&, const Op&, const Vjp&)                   gradients of the inputs, or
 //   static std::vector<Var> compose(Recorder&, const Op&, const std::vector<Var>&)  the op as simpler ones, from which
-//   the derivative follows static double flops(const Op&, const Shapes& in, const Shapes& out)
+//                                                                                   the derivative follows
+//   static double flops(const Op&, const Shapes& in, const Shapes& out)
+// an op that is simpler where inputs are constants
+//   static Var fold(Recorder&, const Op&, const std::vector<Var>& in)   the simpler value; empty: there is none
 // and an op over sequences
 //   static int64_t sequences(const Op&, const Shapes& in)    how many there are
 //   static int64_t row_floats(const Op&, const Shapes& in)   of shared memory, held for each in a fused launch

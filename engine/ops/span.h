@@ -32,7 +32,7 @@ struct Rule<SpanActivation> : PerSpan {
     return {r.emit1(SpanActivationGrad{op.spans, op.tau}, {v.out[0], v.d_out[0]}), Var{}};
   }
   static std::vector<Var> compose(Recorder& r, const SpanActivation& op, const std::vector<Var>& in) {
-    const Var noise = -1.0 * log(-1.0 * log(unary(Unary::clamp, in[1], op.u_low, op.u_high)));
+    const Var noise = -1.0 * log(-1.0 * log(clamp(in[1], op.u_low, op.u_high)));
     const Var soft = span_softmax((1 / op.tau) * (in[0] + noise), op.spans);
     return {tanh(in[0]) * span_mask(r, op.spans, false) + soft * span_mask(r, op.spans, true)};
   }

@@ -33,8 +33,8 @@ void parts_of(Var v, std::vector<Var>& parts) {
 }
 
 std::optional<std::vector<Var>> replace(Recorder& r, const Site& s) {
-  const auto* m = std::get_if<Matmul>(&s.node.op);
-  if (m == nullptr || m->pairs != 1 || m->addend || m->trans_b) return std::nullopt;
+  const DenseProduct m = traits(s.node).product;
+  if (!m.single() || m.trans_b) return std::nullopt;
   std::vector<Var> parts;
   parts_of(s.in[0], parts);
   if (parts.size() == 1 && !sparse_form(parts[0])) return std::nullopt;
@@ -43,7 +43,7 @@ std::optional<std::vector<Var>> replace(Recorder& r, const Site& s) {
   std::vector<Var> results;
   for (const Var part : parts) {
     const auto sparse = sparse_form(part);
-    if (m->trans_a) {
+    if (m.trans_a) {
       results.push_back(sparse
                             ? r.emit1(SparseWgrad{sparse->width, sparse->per, false}, {sparse->index, sparse->value, b})
                             : matmul(part, b, true));
@@ -55,7 +55,7 @@ std::optional<std::vector<Var>> replace(Recorder& r, const Site& s) {
     }
     start += part.cols();
   }
-  if (m->trans_a) return std::vector<Var>{concat_rows(results)};
+  if (m.trans_a) return std::vector<Var>{concat_rows(results)};
   Var sum = results[0];
   for (size_t i = 1; i < results.size(); ++i) sum = sum + results[i];
   return std::vector<Var>{sum};

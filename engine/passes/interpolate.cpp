@@ -7,12 +7,11 @@ namespace tessera {
 
 void interpolate(Plan& plan) {
   rewrite(plan, [](Recorder&, const Site& s) -> std::optional<std::vector<Var>> {
-    const auto* m = std::get_if<Matmul>(&s.node.op);
-    if (m == nullptr || m->pairs != 1 || m->addend || m->trans_a || made_by<LerpRows>(s.in[0]) == nullptr)
-      return std::nullopt;
+    const DenseProduct m = traits(s.node).product;
+    if (!m.single() || m.trans_a || made_by<LerpRows>(s.in[0]) == nullptr) return std::nullopt;
     const auto rows = inputs_of(s.in[0]);
     return std::vector<Var>{
-        lerp_rows(rows[0], matmul(rows[1], s.in[1], false, m->trans_b), matmul(rows[2], s.in[1], false, m->trans_b))};
+        lerp_rows(rows[0], matmul(rows[1], s.in[1], false, m.trans_b), matmul(rows[2], s.in[1], false, m.trans_b))};
   });
 }
 

@@ -22,21 +22,19 @@ std::optional<Scaled> scaled(Var v) {
 }  // namespace
 
 void scale(Plan& plan) {
-  rewrite(plan, [](Recorder&, const Site& s) -> std::optional<std::vector<Var>> {
-    if (const auto* u = std::get_if<Unary>(&s.node.op); u != nullptr && u->fn == Unary::affine && u->b == 0) {
-      const auto x = scaled(s.in[0]);
-      return x ? std::optional(std::vector<Var>{x->x * (u->a * x->factor)}) : std::nullopt;
-    }
-    const auto* m = std::get_if<Matmul>(&s.node.op);
-    if (m == nullptr || m->pairs != 1 || m->addend) return std::nullopt;
+  rewrite(plan, [](Recorder& r, const Site& s) -> std::optional<std::vector<Var>> {
+    const Traits t = traits(s.node);
+    if (!t.product.single() && !(t.linear && s.in.size() == 1)) return std::nullopt;
     const auto a = scaled(s.in[0]);
     if (!a) return std::nullopt;
-    if (!m->trans_a) {
+    if (t.linear) return std::vector<Var>{a->x * r.emit1(s.node.op, {a->factor})};
+    if (!t.product.trans_a) {
       const int64_t cols = s.old.shape(s.node.out[0]).cols;
-      return cols < a->x.cols() ? std::optional(std::vector<Var>{matmul(a->x, s.in[1], false, m->trans_b) * a->factor})
-                                : std::nullopt;
+      return cols < a->x.cols()
+                 ? std::optional(std::vector<Var>{matmul(a->x, s.in[1], false, t.product.trans_b) * a->factor})
+                 : std::nullopt;
     }
-    if (m->trans_b || s.in[1].cols() >= a->x.cols()) return std::nullopt;
+    if (t.product.trans_b || s.in[1].cols() >= a->x.cols()) return std::nullopt;
     return std::vector<Var>{matmul(a->x, s.in[1] * a->factor, true)};
   });
 }

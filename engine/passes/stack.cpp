@@ -37,23 +37,23 @@ class Stacker {
 
   bool stackable(int n) const {
     const Node& x = node(n);
-    const auto* m = std::get_if<Matmul>(&x.op);
-    if (m != nullptr)
-      return m->pairs == 1 && !m->trans_a && rows(n) <= kFewRows && rows(n) > 1 &&
-             (!m->addend || plan_.shape(x.in[2]).rows == 1);
-    return std::holds_alternative<Unary>(x.op) || std::holds_alternative<Binary>(x.op);
+    const DenseProduct m = traits(x).product;
+    if (m.pairs > 0)
+      return m.pairs == 1 && !m.trans_a && rows(n) <= kFewRows && rows(n) > 1 &&
+             (!m.addend || plan_.shape(x.in[2]).rows == 1);
+    return elementwise(x);
   }
 
   // Whether the two can be one op on stacked rows.
   bool alike(int a, int b) const {
     const Node &x = node(a), &y = node(b);
     if (!(x.op == y.op) || plan_.shape(x.out[0]).cols != plan_.shape(y.out[0]).cols) return false;
-    if (const auto* m = std::get_if<Matmul>(&x.op))
-      return x.in[1] == y.in[1] && x.in[0] != y.in[0] && (!m->addend || x.in[2] == y.in[2]);
+    if (const DenseProduct m = traits(x).product; m.pairs > 0)
+      return x.in[1] == y.in[1] && x.in[0] != y.in[0] && (!m.addend || x.in[2] == y.in[2]);
     // Elementwise ops follow an existing stack: their first inputs are adjacent slices of one value.
     const Id s = stack_of(x.in[0]), t = stack_of(y.in[0]);
     if (s == kNone || s != t || x.in[0] == y.in[0]) return false;
-    return std::holds_alternative<Unary>(x.op) || shared(x.in[1], y.in[1]) || row_wise(a, b);
+    return x.in.size() == 1 || shared(x.in[1], y.in[1]) || row_wise(a, b);
   }
   bool shared(Id p, Id q) const { return p == q && plan_.shape(p).rows == 1; }
   bool row_wise(int a, int b) const {
@@ -77,7 +77,7 @@ class Stacker {
       for (const int g : group) apart = apart && !reaches(g, n);
       if (apart) group.push_back(n);
     }
-    if (group.size() < 2 || std::holds_alternative<Matmul>(node(first).op)) return group;
+    if (group.size() < 2 || !elementwise(node(first))) return group;
     // The slices must tile their stack, in order; then the op runs on the stack itself.
     std::sort(group.begin(), group.end(),
               [&](int a, int b) { return start_of(node(a).in[0]) < start_of(node(b).in[0]); });
@@ -136,7 +136,7 @@ class Stacker {
     };
     std::vector<Id> in = first.in;
     in[0] = stacked(0);
-    if (std::holds_alternative<Binary>(first.op) && !shared_by_all(group)) in[1] = stacked(1);
+    if (elementwise(first) && in.size() == 2 && !shared_by_all(group)) in[1] = stacked(1);
     const Id whole = emit(first.op, in);
     int64_t at = 0;
     for (const int g : group) {

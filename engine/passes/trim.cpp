@@ -37,15 +37,15 @@ Var take(Recorder& r, Var v, bool rows, int64_t start, int64_t count, bool may_s
     return rows ? concat_rows(parts) : concat_cols(parts);
   }
   if (!may_split) return plain(v, rows, start, count);
-  if (std::holds_alternative<Binary>(op) && in[0].shape() == in[1].shape()) {
+  if (in.size() == 2 && elementwise(op, 2) && in[0].shape() == in[1].shape()) {
     return r.emit1(op, {take(r, in[0], rows, start, count, true), take(r, in[1], rows, start, count, true)});
   }
-  if (const auto* m = std::get_if<Matmul>(&op)) {
-    for (int p = 0; p < m->pairs; ++p) {
+  if (const DenseProduct m = traits(op, in.size()).product; m.pairs > 0) {
+    for (int p = 0; p < m.pairs; ++p) {
       Var& x = in[static_cast<size_t>(2 * p + (rows ? 0 : 1))];
-      x = take(r, x, rows ? !m->trans_a : m->trans_b, start, count, false);
+      x = take(r, x, rows ? !m.trans_a : m.trans_b, start, count, false);
     }
-    if (m->addend && !(rows && in.back().rows() == 1)) in.back() = take(r, in.back(), rows, start, count, true);
+    if (m.addend && !(rows && in.back().rows() == 1)) in.back() = take(r, in.back(), rows, start, count, true);
     return r.emit1(op, in);
   }
   return plain(v, rows, start, count);
@@ -58,9 +58,8 @@ bool only_sliced(const Site& s, Id v) {
   if (s.kept(v)) return false;
   for (const int n : s.readers[static_cast<size_t>(v)]) {
     const Node& reader = s.old.nodes[static_cast<size_t>(n)];
-    const auto* b = std::get_if<Binary>(&reader.op);
-    const bool passes_on =
-        b != nullptr && s.old.shape(reader.in[0]) == s.old.shape(reader.in[1]) && only_sliced(s, reader.out[0]);
+    const bool passes_on = reader.in.size() == 2 && elementwise(reader) &&
+                           s.old.shape(reader.in[0]) == s.old.shape(reader.in[1]) && only_sliced(s, reader.out[0]);
     if (!is_slice(reader.op) && !passes_on) return false;
   }
   return true;

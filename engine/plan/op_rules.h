@@ -2,6 +2,7 @@
 // traits. There is one specialisation of Rule for each op, in engine/ops/; schedulers and placement read the traits
 // instead of listing ops.
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "engine/plan/plan.h"
@@ -24,9 +25,16 @@ std::vector<Var> vjp(Recorder& r, const Op& op, const std::vector<Var>& in, cons
                      const std::vector<Var>& d_out);
 // The outputs as a composition of simpler ops; empty: the op is a simple one.
 std::vector<Var> compose(Recorder& r, const Op& op, const std::vector<Var>& in);
+// A simpler value that equals the op's result, by what is known of constants among its inputs; empty: none.
+Var fold(Recorder& r, const Op& op, const std::vector<Var>& in);
+std::optional<double> constant_value(Var v);  // of all its elements, where it was made of one number
+inline bool is_zero(Var v) { return constant_value(v) == 0; }
 Cost cost(const Op& op, const Plan& plan, const std::vector<Id>& in, const std::vector<Id>& out);
 Traits traits(const Op& op, size_t inputs);
 inline Traits traits(const Node& x) { return traits(x.op, x.in.size()); }
+// Whether each element of the result is a function of one element of every input.
+bool elementwise(const Op& op, size_t inputs);
+inline bool elementwise(const Node& x) { return elementwise(x.op, x.in.size()); }
 int parts_of(const Op& op);  // Parts (kernels/ops.h)
 
 // The first in_place(op) outputs are the first inputs, changed.

@@ -141,6 +141,7 @@ Var zip(Binary::Fn fn, Var x, Var y) {
   if (fn == Binary::add || fn == Binary::mul) return zip(fn, y, x);
   return zip(fn, broadcast(x, {std::max(s.rows, t.rows), std::max(s.cols, t.cols)}), y);
 }
+Var unary(Unary::Fn fn, Var x, double a = 0, double b = 0) { return x.r->emit1(Unary{fn, a, b}, {x}); }
 
 }  // namespace
 
@@ -154,10 +155,11 @@ Var operator+(Var x, Var y) { return zip(Binary::add, x, y); }
 Var operator-(Var x, Var y) { return zip(Binary::sub, x, y); }
 Var operator*(Var x, Var y) { return zip(Binary::mul, x, y); }
 Var operator/(Var x, Var y) { return zip(Binary::div, x, y); }
-Var unary(Unary::Fn fn, Var x, double a, double b) { return x.r->emit1(Unary{fn, a, b}, {x}); }
 Var operator*(double a, Var x) { return unary(Unary::affine, x, a, 0); }
 Var operator+(Var x, double b) { return unary(Unary::affine, x, 1, b); }
 Var operator-(double a, Var x) { return unary(Unary::affine, x, -1, a); }
+Var clamp(Var x, double low, double high) { return unary(Unary::clamp, x, low, high); }
+Var step(Var x, double otherwise) { return unary(Unary::step, x, otherwise); }
 Var exp(Var x) { return unary(Unary::exp, x); }
 Var log(Var x) { return unary(Unary::log, x); }
 Var tanh(Var x) { return unary(Unary::tanh, x); }

@@ -131,7 +131,8 @@ Var operator/(Var x, Var y);
 Var operator*(double a, Var x);
 Var operator+(Var x, double b);
 Var operator-(double a, Var x);
-Var unary(Unary::Fn fn, Var x, double a = 0, double b = 0);
+Var clamp(Var x, double low, double high);
+Var step(Var x, double otherwise = 0);  // x > 0 ? 1 : otherwise
 Var exp(Var x);
 Var log(Var x);
 Var tanh(Var x);

@@ -66,6 +66,14 @@ struct Zero {
   OperandSet inputs{};
 };
 
+// out = Σ op(A_i)·op(B_i) (+ addend) of dense factors, which the inputs are: A_1, B_1, A_2, …, (addend).
+struct DenseProduct {
+  int pairs = 0;  // 0: the op is no such product
+  bool trans_a = false, trans_b = false, addend = false;
+  int64_t cut = 0;  // as Matmul::cut (kernels/ops.h)
+  constexpr bool single() const { return pairs == 1 && !addend; }
+};
+
 // An op over sequences, which the processor runs on tiles of kSequenceTile of them
 // (engine/schedule/cpu_recurrent_tiles.h).
 struct Tiles {
@@ -89,6 +97,8 @@ struct Traits {
   // inputs whose rows it adds up: its results for parts of their rows are summands of the whole, and the other inputs
   // belong to one of them
   OperandSet sums{};
+  bool linear = false;  // in its inputs together: f(x + y) = f(x) + f(y), f(c·x) = c·f(x)
+  DenseProduct product{};
   bool scalars = false;  // works on numbers, [1, 1] each: cut by columns, it counts as one
   Tiles tiles{};
 };

@@ -109,10 +109,9 @@ class Fuser {
   static bool can_elements(const Node& x) { return (parts_of(x.op) & Parts::elements) != 0 && traits(x).elements; }
   // The depth of a product of rows that is split into slices; 0: another op, or one that is not split.
   int64_t sliced_depth(const Node& x) const {
-    const auto* m = std::get_if<Matmul>(&x.op);
+    const DenseProduct m = traits(x).product;
     int64_t depth = 0;
-    for (int p = 0; m != nullptr && !m->trans_a && p < m->pairs; ++p)
-      depth += shape(x.in[static_cast<size_t>(2 * p)]).cols;
+    for (int p = 0; !m.trans_a && p < m.pairs; ++p) depth += shape(x.in[static_cast<size_t>(2 * p)]).cols;
     return depth >= kDeep ? depth : 0;
   }
 
@@ -165,7 +164,7 @@ class Fuser {
   // A deep product of rows: the slices in this launch; their sum, with the addend, in a chain of a later launch.
   void place_slices(int n, int least) {
     const Node& x = node(n);
-    const auto& m = std::get<Matmul>(x.op);
+    const DenseProduct m = traits(x).product;
     Placed p{Placed::tile, Cut::none, 0, layout_of_output(x), true};
     int level = least;
     for (size_t i = 0; i < static_cast<size_t>(2 * m.pairs); ++i) level = std::max(level, levels_.of(x.in[i]) + 1);
@@ -250,7 +249,7 @@ class Fuser {
     if (levels_.of(x.in[0]) < least || a.node < 0 ||
         !(a.cut == Cut::tile || (a.cut == Cut::rows && a.rows == RowLayout{1, 1})) || shape(x.out[0]).rows != unit_)
       return false;
-    const Slices s = slices_of(sliced_depth(x), std::get<Matmul>(x.op).cut);
+    const Slices s = slices_of(sliced_depth(x), traits(x).product.cut);
     const Cells cells{s.count, s.length};
     if (s.count < 2 || !can_be(a.node, cells)) return false;
     cells_of(a.node) = cells;

@@ -42,7 +42,7 @@ Var valid_steps(const SequenceBatch& b) { return reshape(b.valid, {b.valid.shape
 
 // Σ over the steps that are there ÷ (their number·width).
 Var mean_over(Var each, Var valid) {
-  const Var total = sum(each * valid), count = unary(Unary::clamp, sum(valid), 1, 1e30);
+  const Var total = sum(each * valid), count = clamp(sum(valid), 1, 1e30);
   return (1.0 / static_cast<double>(each.cols())) * (total / count);
 }
 
@@ -83,8 +83,8 @@ MomentLoss moment_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch
   const Var ones = fill(r, {batch.x.rows() * m.steps, m.features}, 1);
   const Var valid = in_rows(ones * valid_steps(batch), m.steps);  // [B, steps·features]
   const Var count = sum_rows(valid);
-  const Var inverse = fill(r, count.shape(), 1) / unary(Unary::clamp, count, 1, 1e30);
-  const Var kept = unary(Unary::step, count + -1.5, 0), terms = unary(Unary::clamp, total(kept), 1, 1e30);
+  const Var inverse = fill(r, count.shape(), 1) / clamp(count, 1, 1e30);
+  const Var kept = step(count + -1.5), terms = clamp(total(kept), 1, 1e30);
   auto moments = [&](Var x) {
     const Var mean = sum_rows(x * valid) * inverse, centred = (x - mean) * valid;
     return std::pair{mean, sqrt(sum_rows(square(centred)) * inverse + kMomentEps)};

@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-using namespace step;
+using namespace golden_step;
 
 layers::RecurrentSizes sizes_of(const nlohmann::json& j) {
   const std::string cell = j["cell"];

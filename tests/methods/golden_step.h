@@ -13,7 +13,7 @@
 #include "support/float_device.h"
 #include "support/golden.h"
 
-namespace tessera::step {
+namespace tessera::golden_step {
 
 struct Setting {
   const char* name;
@@ -182,4 +182,4 @@ void each_case(const char* kind, F&& body) {
   }
 }
 
-}  // namespace tessera::step
+}  // namespace tessera::golden_step

@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-using namespace step;
+using namespace golden_step;
 
 TimeganConfig config_of(const nlohmann::json& j) {
   TimeganConfig c;

@@ -6,7 +6,7 @@
 namespace tessera {
 namespace {
 
-using namespace step;
+using namespace golden_step;
 
 Tvae network(const golden::Case& c) {
   const auto& j = c.config;

@@ -257,13 +257,10 @@ class Sharder {
 
   // Linear ops on sums that are still open stay open, so that more of them share an exchange.
   bool stays_open(const Node& x) const {
-    const auto* b = std::get_if<Binary>(&x.op);
-    const bool adds = b != nullptr && (b->fn == Binary::add || b->fn == Binary::sub) && is(x.in[0], Part::sums) &&
-                      is(x.in[1], Part::sums) && old_.shape(x.in[0]) == old_.shape(x.in[1]);
-    const auto* u = std::get_if<Unary>(&x.op);
-    const bool alone = (u != nullptr && u->fn == Unary::affine && u->b == 0) || std::holds_alternative<Reshape>(x.op) ||
-                       std::holds_alternative<SliceCols>(x.op);
-    return adds || (alone && is(x.in[0], Part::sums));
+    const Traits t = traits(x);
+    const auto open = [&](Id v) { return is(v, Part::sums) && old_.shape(v) == old_.shape(x.in[0]); };
+    return (t.linear || t.move.kind == Move::reshape || t.move.kind == Move::slice_cols) &&
+           std::all_of(x.in.begin(), x.in.end(), open);
   }
   void on_sums(const Node& x) {
     put_sums(x.out[0], each_shard([&](int s) {

@@ -81,7 +81,7 @@ Var Acceptance::record(Recorder& r, Var codes, Var alphas) const {
   Var weight = matmul(sparse_dense(row[0], row[1], width, profile_->table()->entries), r.input("factor", {width, 1}));
   if (rule_.temperature > 0) weight = weight + rule_.temperature * calibration_.ratio.record(r, row[0], row[1]);
   r.output(weight, "log_weight");
-  const Var kept = unary(Unary::step, weight - r.input("cut", {1, 1}) - log(r.uniform("acceptance", weight.shape())));
+  const Var kept = step(weight - r.input("cut", {1, 1}) - log(r.uniform("acceptance", weight.shape())));
   r.output(kept, "kept");
   return kept;
 }
