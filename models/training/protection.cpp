@@ -28,34 +28,36 @@ nlohmann::json describe(const std::vector<RareColumn>& found, const std::string&
   }
   const auto columns = static_cast<double>(found.size());
   if (values > 0)
-    monitor.report({"protect", columns, columns, "columns",
-                    fmt::format("{} of fewer than {} {} ({} rows in all) {} not learnt; --rare-categories",
-                                counted(values, "category", "categories"), options.rare_rows,
-                                of.empty() ? "rows" : "values of " + of, grouped(rows), values == 1 ? "is" : "are"),
-                    true});
+    monitor.report(
+        {"protect", columns, columns, "columns",
+         fmt::format("{} of fewer than {} {} ({} in all) {} not learnt; --rare-categories",
+                     counted(values, "category", "categories"), options.rare_rows,
+                     of.empty() ? "rows" : "values of " + of, counted(rows, "row"), values == 1 ? "is" : "are"),
+         true});
   return out;
 }
 
-// By name, because nothing of such a column is learned.
+// By name, because nothing of such a column is learned; then what to do about it.
 void tell_regenerated(const Table& table, const std::vector<RareColumn>& found, const FitOptions& options,
                       const Monitor& monitor) {
+  std::vector<std::string> names;
   for (const Column& c : table.columns) {
     if (c.type != ColumnType::identifier) continue;
     const auto rare = std::find_if(found.begin(), found.end(), [&](const RareColumn& r) { return r.name == c.name; });
-    std::string why = rare == found.end() ? c.reason
-                                          : fmt::format("{} have a value that fewer than {} share",
-                                                        counted(rare->rows, "row"), options.rare_rows);
-    if (TextKind kind; rare != found.end() && parse_text_kind(c.kind, kind))
-      why += fmt::format(" ({})", described(kind));
-    const std::string way_out =
-        rare == found.end()
-            ? fmt::format("--types {}=category learns what repeats in it.", c.name)
-            : "If it holds numbers or dates, give their type with --types; a schema file can keep the values of this "
-              "column (docs/data/schema.md).";
-    notice(monitor, fmt::format("Column \"{}\" is regenerated, not learned: {}. Its values are made up by pattern and "
-                                "follow no other column. {}",
-                                c.name, why, way_out));
+    std::string why = c.reason;
+    if (rare != found.end()) {
+      why = fmt::format("{} {} a value that fewer than {} share", counted(rare->rows, "row"),
+                        rare->rows == 1 ? "has" : "have", options.rare_rows);
+      if (TextKind kind; parse_text_kind(c.kind, kind)) why += fmt::format(" ({})", described(kind));
+    }
+    notice(monitor, fmt::format("Column \"{}\" is regenerated, not learned: {}.", c.name, why));
+    names.push_back(c.name);
   }
+  if (names.empty()) return;
+  notice(monitor, fmt::format("Regenerated values are made up by pattern and follow no other column. If {} numbers, "
+                              "dates or categories, give the type, for example --types \"{}=category\"; a schema file "
+                              "can keep texts that few rows share (docs/data/schema.md).",
+                              names.size() == 1 ? "the column holds" : "one of the columns holds", names[0]));
 }
 
 // Columns for which the user wants another number of rows.

@@ -126,8 +126,8 @@ TEST(FindRules, TheDayOfOneOfTwoTimes) {
       (Texts{"day = begun - 12 / 24", "ended >= begun", "zone = begun - 2 / 24"}));
 }
 
-// Half of the rows would keep it by chance; a text that has one value of another column is a rule all the same. A number
-// is not made a list of levels for so little.
+// Half of the rows would keep it by chance; a text that has one value of another column is a rule all the same. A
+// number is not made a list of levels for so little.
 TEST(FindRules, ATextThatDeterminesAnotherColumn) {
   constexpr int64_t kRows = 600;
   const auto city = [](int64_t i) {

@@ -1,4 +1,6 @@
 // CSV as people have it: delimiters, line ends, headers, quotes; and the same table whatever the number of threads.
+#include <iconv.h>
+
 #include <algorithm>
 #include <sstream>
 
@@ -17,6 +19,49 @@ TEST(Dialect, Delimiters) {
   }
   EXPECT_EQ(read_text("text\n\"a, b\"\nc; d\n").columns.size(), 1u);
   EXPECT_EQ(read_text("a;b\n1,5;2,5\n2,5;3,5\n").columns[1].numbers, (std::vector<double>{2.5, 3.5}));
+}
+
+// As the system's iconv converts it.
+std::string encoded(const std::string& text, const char* encoding) {
+  const iconv_t to = ::iconv_open(encoding, "UTF-8");
+  if (to == iconv_t(-1)) return {};
+  std::string from = text, out(4 * text.size(), '\0');
+  char *in = from.data(), *at = out.data();
+  size_t left = from.size(), room = out.size();
+  const size_t result = ::iconv(to, &in, &left, &at, &room);
+  ::iconv_close(to);
+  if (result == size_t(-1)) throw std::runtime_error(std::string("not in ") + encoding);
+  out.resize(out.size() - room);
+  return out;
+}
+
+TEST(Dialect, Encodings) {
+  const std::string windows =
+      "a,b\n1,caf\u00e9 \u20ac5\n2,\u0152uvre \u2013 na\u00efve\n3,\u00df x\u017e x\u017d\n4,y\n5,\u00c5 z \u00fe\n";
+  const std::string any = windows + "6,\u6771\u4eac\n7,\U0001F600\n";
+  const Table wanted = read_text(any);
+  EXPECT_EQ(wanted.columns[1].values[5], "\u6771\u4eac");
+  expect_equal(read_text("\xFF\xFE" + encoded(any, "UTF-16LE")), wanted);
+  expect_equal(read_text("\xFE\xFF" + encoded(any, "UTF-16BE")), wanted);
+  const std::string western = encoded(windows, "WINDOWS-1252");
+  if (western.empty()) GTEST_SKIP() << "the system's iconv has no Windows-1252";
+  expect_equal(read_text(western), read_text(windows));
+  for (const char* encoding : {"WINDOWS-1251", "SHIFT_JIS"})
+    if (const std::string text = encoded("a,b\n1,\u041c\u043e\u0441\u043a\u0432\u0430\n", encoding); !text.empty()) {
+      expect_parts(error_of(text), ErrorCode::data, {"t.csv:2: column \"b\"", "not Windows-1252", "iconv"});
+    }
+}
+
+// A byte or two anywhere in a long file: every piece of text is converted, whatever their borders.
+TEST(Dialect, LongFilesOfOtherEncodings) {
+  std::string latin = "a,b\n", utf8 = latin;
+  for (int i = 0; i < 60'000; ++i) {
+    const std::string number = std::to_string(i) + ",", word = i % 7 == 0 ? "r" : "abc";
+    latin += number + word + (i % 7 == 0 ? "\xF6t\n" : "\n");
+    utf8 += number + word + (i % 7 == 0 ? "\u00f6t\n" : "\n");
+  }
+  expect_equal(read_text(latin), read_text(utf8));
+  expect_equal(read_text("\xFF\xFE" + encoded(utf8, "UTF-16LE")), read_text(utf8));
 }
 
 TEST(Dialect, LineEnds) {

@@ -50,8 +50,9 @@ TEST(Malformed, TextAfterClosingQuote) {
 }
 
 TEST(Malformed, BadUtf8) {
-  expect_parts(error_of("a,b\n1,caf\xE9\n"), ErrorCode::data, {"t.csv:2: column \"b\"", "0xE9", "iconv"});
-  for (const char* bad : {"\xC0\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xE2\x82", "\x80"})
+  expect_parts(error_of("a,b\n1,caf\xE9\n2,caf\xC3\xA9\n"), ErrorCode::data,
+               {"t.csv:2: column \"b\"", "0xE9", "iconv"});
+  for (const char* bad : {"\xC0\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xE2\x82", "\x81"})
     expect_parts(error_of(std::string("a,b\n1,") + bad + "\n"), ErrorCode::data, {"t.csv:2:", "not UTF-8"});
 }
 
@@ -71,7 +72,12 @@ TEST(Malformed, LongTexts) {
 }
 
 TEST(Malformed, Utf16) {
-  expect_parts(error_of(std::string("\xFF\xFE\x61\x00\x2C\x00", 6)), ErrorCode::data, {"t.csv:1:", "UTF-16", "iconv"});
+  const auto text = [](const char* units, size_t bytes) { return std::string("\xFF\xFE") + std::string(units, bytes); };
+  expect_parts(error_of(text("a\0,", 3)), ErrorCode::data, {"t.csv:", "UTF-16", "damaged at byte 4"});
+  expect_parts(error_of(text("a\0\0\xDC", 4)), ErrorCode::data, {"damaged at byte 4"});
+  expect_parts(error_of(text("a\0\0\xD8,\0", 6)), ErrorCode::data, {"damaged at byte 4"});
+  expect_parts(error_of(text("", 0)), ErrorCode::data, {"t.csv: the file is empty"});
+  expect_parts(error_of(std::string("a\0,\0b\0\n\0", 8)), ErrorCode::data, {"NUL byte", "UTF-16 without"});
 }
 
 TEST(Malformed, EmptyFile) {

@@ -21,14 +21,6 @@
 namespace tessera {
 namespace {
 
-void check_encoding(const CsvSource& source) {
-  const auto size = source.end() - source.begin();
-  const auto byte = [&](int i) { return static_cast<unsigned char>(source.begin()[i]); };
-  if (size >= 2 && ((byte(0) == 0xFF && byte(1) == 0xFE) || (byte(0) == 0xFE && byte(1) == 0xFF)))
-    throw Error(ErrorCode::data,
-                source.name() + ":1: the file is UTF-16, not UTF-8.\n  Convert it with: iconv -f UTF-16 -t UTF-8.");
-}
-
 const char* skip_byte_order_mark(const CsvSource& source) {
   return source.end() - source.begin() >= 3 && std::memcmp(source.begin(), "\xEF\xBB\xBF", 3) == 0 ? source.begin() + 3
                                                                                                    : source.begin();
@@ -104,7 +96,6 @@ bool repeats_names(const char* begin, const char* end, char delimiter, const std
 
 // Delimiter, names, and the start of the rows. `first`: of the previous file, or null.
 CsvFrame find_frame(const CsvSource& source, const CsvOptions& options, const CsvFrame* first) {
-  check_encoding(source);
   CsvFrame frame;
   const char *const text = skip_byte_order_mark(source), *const end = source.end();
   const char* const named = source.is_json() ? text : skip_delimiter_line(text, end, frame.delimiter);
@@ -430,6 +421,15 @@ void report_oddities(const CsvFrame& frame, const std::vector<ColumnPlan>& plans
   if (empty) table.columns.erase(at);
 }
 
+void report_encoding(const CsvSource& source, const Monitor& monitor) {
+  if (source.encoding() == Encoding::utf8) return;
+  notice(monitor, source.name() + ": not UTF-8, read as " + name(source.encoding()) +
+                      (source.encoding() == Encoding::windows_1252
+                           ? " (if characters are wrong, convert it first: iconv -f ENCODING -t UTF-8)"
+                           : "") +
+                      "; rows are written in UTF-8.");
+}
+
 std::string type_counts(const Table& table) {
   std::array<int, 8> counts{};
   for (const Column& c : table.columns) ++counts[static_cast<size_t>(c.type)];
@@ -458,12 +458,21 @@ Table csv_read(const CsvOptions& options, Team& team, const Monitor& monitor) {
     Part& part = parts[k];
     part.source = std::make_unique<CsvSource>(k == 0 ? options.path : options.also[k - 1], monitor, team.limit());
     bytes += static_cast<double>(part.source->end() - part.source->begin());
-    part.frame = find_frame(*part.source, options, k == 0 ? nullptr : &parts[0].frame);
-    if (k == 0) {
-      if (options.like != nullptr) check_columns_alike(part.frame, options, part.source->name());
-      wished = wished_types(part.frame, options);
+    const auto survey = [&] {
+      part.frame = find_frame(*part.source, options, k == 0 ? nullptr : &parts[0].frame);
+      if (k == 0) {
+        if (options.like != nullptr) check_columns_alike(part.frame, options, part.source->name());
+        wished = wished_types(part.frame, options);
+      }
+      part.survey = survey_csv(*part.source, part.frame, missing, team, monitor);
+    };
+    try {
+      survey();
+    } catch (const NotUtf8&) {
+      if (!part.source->read_as_windows_1252(monitor)) throw;
+      survey();
     }
-    part.survey = survey_csv(*part.source, part.frame, missing, team, monitor);
+    report_encoding(*part.source, monitor);
     for (CsvChunk& chunk : part.survey.chunks) chunk.first_row += rows;
     rows += part.survey.rows;
     if (k == 0) evidence = part.survey.evidence;

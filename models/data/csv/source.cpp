@@ -28,7 +28,7 @@ char* allocate(size_t bytes, const std::string& name) {
 }  // namespace
 
 CsvSource::CsvSource(const std::string& path, const Monitor& monitor, const std::shared_ptr<MemoryLimit>& limit)
-    : name_(path == "-" ? "standard input" : path), file_(open_to_read(path)) {
+    : name_(path == "-" ? "standard input" : path), file_(open_to_read(path)), limit_(limit) {
   struct stat info {};
   ::fstat(file_.get(), &info);
   // A shell may pass a file that is already partly read: start at the current offset.
@@ -40,7 +40,7 @@ CsvSource::CsvSource(const std::string& path, const Monitor& monitor, const std:
   if (begin_ == end_)
     throw Error(ErrorCode::data,
                 name_ + ": the file is empty.\n  A table needs a header row and at least one row of values.");
-  convert(path, monitor, limit);
+  convert(path, monitor);
 }
 
 CsvSource::~CsvSource() { free_read(); }
@@ -61,15 +61,30 @@ void CsvSource::keep(Bulk<char> text) {
   begin_ = text_.data(), end_ = begin_ + text_.size();
 }
 
-void CsvSource::convert(const std::string& path, const Monitor& monitor, const std::shared_ptr<MemoryLimit>& limit) {
-  const auto raw = [&] { return std::string_view(begin_, static_cast<size_t>(end_ - begin_)); };
-  const auto filled = [&](Bulk<char>& text) {
-    return [&](std::string_view bytes) {
-      monitor.check_cancelled("read");
-      text.insert(text.end(), bytes.begin(), bytes.end());
-      if (text.in_scratch()) text.relax();
-    };
+// Appends to `text`, which outlives it.
+std::function<void(std::string_view)> CsvSource::appended(Bulk<char>& text, const Monitor& monitor) {
+  return [&](std::string_view bytes) {
+    monitor.check_cancelled("read");
+    text.insert(text.end(), bytes.begin(), bytes.end());
+    if (text.in_scratch()) text.relax();
   };
+}
+
+void CsvSource::decode(Encoding from, const Monitor& monitor) {
+  Bulk<char> text(limit_, "the text of a file that is not UTF-8");
+  to_utf8(from, raw(), name_, appended(text, monitor));
+  if (text.empty()) throw Error(ErrorCode::data, name_ + ": the file is empty.\n  A table needs rows.");
+  keep(std::move(text));
+  encoding_ = from;
+}
+
+bool CsvSource::read_as_windows_1252(const Monitor& monitor) {
+  if (is_json_ || encoding_ != Encoding::utf8 || !may_be_windows_1252(raw())) return false;
+  decode(Encoding::windows_1252, monitor);
+  return true;
+}
+
+void CsvSource::convert(const std::string& path, const Monitor& monitor) {
   const TextEnding ending = text_ending(path);
   const Compression compression = compression_of(raw());
   try {
@@ -79,15 +94,16 @@ void CsvSource::convert(const std::string& path, const Monitor& monitor, const s
                       ", but it does not begin like such a file.\n  Copy or download it again, or give "
                       "it the ending of what it holds.");
     if (compression != Compression::none) {
-      Bulk<char> text(limit, "the text of a compressed file");
-      decompress(compression, raw(), name_, filled(text));
+      Bulk<char> text(limit_, "the text of a compressed file");
+      decompress(compression, raw(), name_, appended(text, monitor));
       if (text.empty()) throw Error(ErrorCode::data, name_ + ": the compressed file is empty.\n  A table needs rows.");
       keep(std::move(text));
     }
+    if (const Encoding marked = marked_encoding(raw()); marked != Encoding::utf8) decode(marked, monitor);
     is_json_ = ending.json || (path == "-" && begins_like_json(raw()));
     if (!is_json_) return;
-    Bulk<char> text(limit, "the text of a JSON file");
-    records_as_csv(raw(), name_, monitor, filled(text));
+    Bulk<char> text(limit_, "the text of a JSON file");
+    records_as_csv(raw(), name_, monitor, appended(text, monitor));
     keep(std::move(text));
   } catch (const Error&) {
     check_whole();  // a file that was truncated meanwhile is not a damaged one

@@ -1,13 +1,16 @@
 // The text of a CSV file: a regular file is mapped, a pipe or device is read into memory. A file that is compressed is
-// decompressed, and JSON becomes CSV, into memory or scratch.
+// decompressed, one that is not UTF-8 is converted, and JSON becomes CSV, into memory or scratch.
 #pragma once
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "engine/run/monitor.h"
 #include "engine/storage/files.h"
 #include "engine/storage/spill_vector.h"
+#include "engine/text/encoding.h"
 #include "models/data/csv/file_mapping.h"
 
 namespace tessera {
@@ -26,6 +29,12 @@ class CsvSource {
   // Where a row stands, for messages: the line of the text, or the number of a JSON record. `row`: from 0, in it.
   std::string place(int64_t line, int64_t row) const;
   bool is_json() const { return is_json_; }
+  Encoding encoding() const { return encoding_; }  // of the file; what is read is UTF-8
+
+  // Text in which bytes were found that are not UTF-8 is read as Windows-1252 from now on, if it can be that: begin()
+  // and end() change. Else false.
+  bool read_as_windows_1252(const Monitor& monitor);
+
   const char* begin() const { return begin_; }
   const char* end() const { return end_; }
 
@@ -41,7 +50,10 @@ class CsvSource {
  private:
   void read_whole(int file, const Monitor& monitor);
   void free_read();
-  void convert(const std::string& path, const Monitor& monitor, const std::shared_ptr<MemoryLimit>& limit);
+  std::string_view raw() const { return {begin_, static_cast<size_t>(end_ - begin_)}; }
+  void convert(const std::string& path, const Monitor& monitor);
+  void decode(Encoding from, const Monitor& monitor);
+  static std::function<void(std::string_view)> appended(Bulk<char>& text, const Monitor& monitor);
   void keep(Bulk<char> text);
 
   std::string name_;
@@ -50,7 +62,9 @@ class CsvSource {
   char* memory_ = nullptr;  // what was read
   size_t capacity_ = 0;     // and how much it may be
   Bulk<char> text_;         // what was decompressed or converted; else empty
+  std::shared_ptr<MemoryLimit> limit_;
   bool is_json_ = false;
+  Encoding encoding_ = Encoding::utf8;
   const char* begin_ = nullptr;
   const char* end_ = nullptr;
   size_t released_ = 0;  // bytes released in this pass

@@ -84,8 +84,11 @@ void fail_fault(const CsvFault& fault, const std::string& file, int64_t line, co
   switch (fault.kind) {
     case CsvFault::Kind::ragged:
       text = "this row has " + counted(fault.column, "field") + ", the first row has " + std::to_string(columns) +
-             " (separated by " + delimiter_name(frame.delimiter) +
-             ").\n  Put values that hold the delimiter in double quotes, or name another delimiter with --delimiter.";
+             " (separated by " + delimiter_name(frame.delimiter) + ").\n  " +
+             (columns == 1 ? "If what stands above is a title, remove it: the first row must be the header. Else name "
+                             "the delimiter with --delimiter."
+                           : "Put values that hold the delimiter in double quotes, or name another delimiter with "
+                             "--delimiter.");
       break;
     case CsvFault::Kind::open_quote:
       text = where + "begins with a double quote that is never closed: " + first_line_of(fault.value) +
@@ -96,14 +99,14 @@ void fail_fault(const CsvFault& fault, const std::string& file, int64_t line, co
              "\n  Double the quotes that belong to the value: \"say \"\"hi\"\"\".";
       break;
     case CsvFault::Kind::bad_utf8:
-      text = where + "holds the byte " + hex(static_cast<unsigned char>(fault.value[0])) +
-             ", which is not UTF-8 here.\n  Convert the file, for example with: iconv -f WINDOWS-1252 -t UTF-8.";
-      break;
+      throw NotUtf8(ErrorCode::data,
+                    place + where + "holds the byte " + hex(static_cast<unsigned char>(fault.value[0])) +
+                        ", which is not UTF-8 here, and the file is not Windows-1252.\n  Convert it with iconv -f "
+                        "ENCODING -t UTF-8, or repair the byte.");
     case CsvFault::Kind::nul_byte:
-      text =
-          where +
-          "holds a NUL byte, which text cannot contain.\n  The file is binary, damaged or UTF-16; convert that with: "
-          "iconv -f UTF-16 -t UTF-8.";
+      text = where +
+             "holds a NUL byte, which text cannot contain.\n  The file is binary or damaged, or UTF-16 without a "
+             "byte-order mark; convert that with: iconv -f UTF-16LE -t UTF-8.";
       break;
     case CsvFault::Kind::too_many_fields:
       text = "this row has more than " + grouped(CsvScanner::kMaxFields) +

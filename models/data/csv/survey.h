@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/error.h"
 #include "engine/run/monitor.h"
 #include "engine/run/team.h"
 #include "models/data/csv/scan.h"
@@ -35,14 +36,18 @@ struct CsvSurvey {
   int64_t rows = 0;
 };
 
-// Throws Error(data) for the first row that does not match the frame.
+struct NotUtf8 : Error {
+  using Error::Error;
+};
+
+// Throws Error(data) for the first row that does not match the frame, NotUtf8 for a byte.
 CsvSurvey survey_csv(CsvSource& source, const CsvFrame& frame, const MissingWords& missing, Team& team,
                      const Monitor& monitor);
 
 // Chunks processed at a time: enough to keep the team busy, few enough to limit their memory.
 inline int64_t csv_wave(const Team& team) { return 4 * team.size(); }
 
-// The message for a fault. `line` is that of the fault's row in the file.
+// The message for a fault, as Error(data) or NotUtf8. `line` is that of the fault's row in the file.
 [[noreturn]] void fail_fault(const CsvFault& fault, const std::string& file, int64_t line, const CsvFrame& frame);
 
 }  // namespace tessera

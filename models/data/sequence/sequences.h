@@ -66,8 +66,8 @@ std::string free_name(const Table& table, const std::string& wanted);
 Table without_rows(const Table& table);                                    // names, types and formats of its columns
 Column pick_rows(const Column& column, const std::vector<int32_t>& rows);  // a column of those rows
 
-// The columns whose value is one within every key and not one in the whole table; none without a key. Error(usage) for a
-// key that the table does not have, Error(data) where it is missing in a row.
+// The columns whose value is one within every key and not one in the whole table; none without a key. Error(usage) for
+// a key that the table does not have, Error(data) where it is missing in a row.
 std::vector<std::string> static_columns(const Table& table, const SequenceOptions& options);
 
 // Error(data) with row, key and way out: rows of a key that are not adjacent without an index, a duplicate index within
