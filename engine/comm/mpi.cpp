@@ -116,7 +116,10 @@ class MpiCommunicator : public Communicator {
 
   void wait(std::vector<Request>& requests) {
     using Clock = std::chrono::steady_clock;
-    const auto begun = Clock::now();
+    // A process that was stopped itself has not waited meanwhile: a turn counts for a second at most.
+    constexpr double kMostOfATurn = 1;
+    double waited = 0;
+    auto last = Clock::now();
     for (int64_t turn = 0;; ++turn) {
       std::erase_if(requests, [&](Request& r) {
         int done = 0;
@@ -124,7 +127,10 @@ class MpiCommunicator : public Communicator {
         return done != 0;
       });
       if (requests.empty()) return;
-      if (std::chrono::duration<double>(Clock::now() - begun).count() > patience) {
+      const auto now = Clock::now();
+      waited += std::min(kMostOfATurn, std::chrono::duration<double>(now - last).count());
+      last = now;
+      if (waited > patience) {
         failed_ = true;
         throw Error(ErrorCode::io, fmt::format("{} has not answered for {:.4g} s; the job ends.",
                                                name_of_rank(requests.front().other, size()), patience));
@@ -147,6 +153,11 @@ class MpiCommunicator : public Communicator {
   bool failed_ = false;
 };
 
+int number_of(const char* variable, int missing) {
+  const char* text = std::getenv(variable);
+  return text == nullptr || *text == '\0' ? missing : std::atoi(text);
+}
+
 std::shared_ptr<Communicator> begin_mpi() {
   if (!launched().any())
     throw Error(ErrorCode::usage,
@@ -158,12 +169,9 @@ std::shared_ptr<Communicator> begin_mpi() {
     throw Error(ErrorCode::unsupported, "MPI cannot be used by several threads of a process here.\n  Use --devices N.");
   (void)m.set_errors(m.world, m.errors_return);
   (void)m.rank(m.world, &rank), (void)m.size(m.world, &size);
-  return std::make_shared<MpiCommunicator>(m, rank, size);
-}
-
-int number_of(const char* variable, int missing) {
-  const char* text = std::getenv(variable);
-  return text == nullptr || *text == '\0' ? missing : std::atoi(text);
+  auto world = std::make_shared<MpiCommunicator>(m, rank, size);
+  world->patience = std::max(1, number_of("TESSERA_RANK_TIMEOUT", static_cast<int>(world->patience)));
+  return world;
 }
 
 }  // namespace

@@ -353,6 +353,7 @@ auto on_all_ranks(const FitOptions& fit, F&& prepare) -> decltype(prepare()) {
     made = prepare();
   } catch (const Error& e) { failed = e; }
   Communicator& rank = *fit.ranks.world;
+  const LongWait wait(rank);
   const auto all = rank.gather(failed ? fmt::format("{} {}", static_cast<int>(failed->code()), failed->what()) : "");
   for (int r = 0; r < rank.size(); ++r) {
     const std::string& said = all[static_cast<size_t>(r)];

@@ -27,10 +27,9 @@ struct Command {
 
 // Rank 0 may be busy for long between two commands.
 Command next_command(Communicator& rank) {
-  const double patience = std::exchange(rank.patience, Communicator::kForever);
+  const LongWait wait(rank);
   Command c{};
   rank.broadcast(&c, sizeof c);
-  rank.patience = patience;
   return c;
 }
 
@@ -64,6 +63,11 @@ std::unique_ptr<Program> training_program(const Method& method, size_t phase, in
                                            wanted(context.passes_off, "liveness"));
   method.bind(*program);
   return program;
+}
+
+LongWait::LongWait(Communicator& rank) : rank_(rank), patience_(rank.patience) {
+  constexpr double kLonger = 30;
+  rank.patience *= kLonger;
 }
 
 Ranks::Ranks(const Method& method, const FitOptions& options, const RunContext& context) : context_(context) {
@@ -119,9 +123,8 @@ void Ranks::open(size_t phase, int64_t steps, Program& program) {
   Command c{Command::open, static_cast<int64_t>(phase), steps, program.step().step};
   communicator_->broadcast(&c, sizeof c);
   // The others make their plans now, which takes as long as the plan is large.
-  const double patience = std::exchange(communicator_->patience, Communicator::kForever);
+  const LongWait wait(*communicator_);
   share_states(*communicator_, program);
-  communicator_->patience = patience;
 }
 
 void Ranks::run(int64_t steps) {
@@ -190,7 +193,11 @@ void check_ranks(const FitOptions& options, const RunIdentity& identity) {
   Communicator& rank = *options.ranks.world;
   nlohmann::json own = identity.to_json();
   own["build"] = {{"the processor's instructions", name_of(best_isa())}, {"bytes of a step", sizeof(Command)}};
-  const std::vector<std::string> all = rank.gather(own.dump());
+  own["build"]["version"] = TESSERA_VERSION;
+  const std::vector<std::string> all = [&] {
+    const LongWait wait(rank);
+    return rank.gather(own.dump());
+  }();
   const nlohmann::json first = nlohmann::json::parse(all[0]);
   const RunIdentity of_first = RunIdentity::from_json(first);
   for (int r = 1; r < rank.size(); ++r) {

@@ -18,6 +18,18 @@ namespace tessera {
 std::unique_ptr<Program> training_program(const Method& method, size_t phase, int64_t steps, const FitOptions& options,
                                           const RunContext& context, const Communicator& rank, double& flops);
 
+// While ranks read, plan or measure, for which they take unequally long: a rank that has stopped still ends the job.
+class LongWait {
+ public:
+  explicit LongWait(Communicator& rank);
+  ~LongWait() { rank_.patience = patience_; }
+  LongWait(const LongWait&) = delete;
+
+ private:
+  Communicator& rank_;
+  const double patience_;
+};
+
 // Rank 0's hold of the others; with one rank it does nothing. Its threads end with it.
 class Ranks {
  public:

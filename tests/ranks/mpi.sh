@@ -5,24 +5,24 @@
 set -euo pipefail
 program=$1
 command -v mpirun > /dev/null || { echo "no mpirun (Debian: openmpi-bin): skipped"; exit 77; }
+source "$(dirname "$0")/launch.sh"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
-# loopback only: a machine of the tests may have no network
-export OMPI_MCA_btl=self,vader,tcp OMPI_MCA_btl_tcp_if_include=lo OMPI_MCA_oob_tcp_if_include=lo
-ranks() { timeout 120 mpirun -n "$1" "${@:2}"; }
-fail() { echo "$*"; exit 1; }
 
 "$program" example people.csv --rows 300 --quiet
-small=(--epochs 3 --batch-size 96 --threads 1 --virtual-shards 4 --quiet)
-for method in tvae ctgan made; do
-  own=()
-  [[ $method == made ]] || own=(--calibrate off)
-  [[ $method == ctgan ]] && own+=(--pac 4 --generator-dim 32 --discriminator-dim 32)
-  "$program" fit people.csv --model one --method $method "${small[@]}" "${own[@]}"
+common=(--threads 1 --virtual-shards 4 --quiet)
+small=(--epochs 3 --batch-size 96 "${common[@]}")
+for method in tvae ctgan made timegan; do
+  case $method in
+    tvae) own=("${small[@]}" --calibrate off) ;;
+    ctgan) own=("${small[@]}" --calibrate off --pac 4 --generator-dim 32 --discriminator-dim 32) ;;
+    made) own=("${small[@]}") ;;
+    timegan) own=("${common[@]}" --sequence-length 5 --iterations 8 --batch-size 64) ;;
+  esac
+  "$program" fit people.csv --model one --method $method "${own[@]}"
   for n in 2 4; do
-    ranks $n "$program" fit people.csv --model "some$n" --method $method "${small[@]}" "${own[@]}"
+    ranks $n "$program" fit people.csv --model "some$n" --method $method "${own[@]}"
     cmp one "some$n" || fail "$method: $n processes wrote another model"
     rm "some$n"
   done
@@ -45,6 +45,24 @@ ranks 2 bash -c '[[ $OMPI_COMM_WORLD_RANK == 0 ]] && t=people.csv || t=other.csv
 [[ $status != 0 && ! -e none ]] || fail "two tables were trained as one"
 told="rank 1 of 2 has another table than rank 0: it had 300 rows, now there are 299"
 [[ $(grep -c "$told" said) == 1 ]] || { cat said; fail "who differs was not told once"; }
+
+# So with options that differ, and processors that compute otherwise.
+differ() {
+  status=0
+  ranks 2 bash -c "$1" "$program" "${small[@]}" 2> said || status=$?
+  [[ $status != 0 && ! -e none ]] || fail "ranks that differ trained one model"
+  [[ $(grep -c "$2" said) == 1 ]] || { cat said; fail "who differs was not told once"; }
+}
+differ 'exec "$0" fit people.csv --model none "$@" --seed $OMPI_COMM_WORLD_RANK' \
+  "rank 1 of 2 has other options than rank 0: --seed was 0, now 1"
+differ '((OMPI_COMM_WORLD_RANK == 0)) || export TESSERA_CPU=plain; exec "$0" fit people.csv --model none "$@"' \
+  "rank 1 of 2 computes otherwise than rank 0"
+# A value that is not finite ends all of them, with its step and the rank in whose part it was.
+status=0
+bad=(--method tvae --learning-rate 1 --batch-size 96)
+ranks 2 "$program" fit people.csv --model none "${common[@]}" "${bad[@]}" 2> said || status=$?
+[[ $status == 6 && ! -e none ]] || { cat said; fail "training with NaN ended with $status"; }
+[[ $(grep -c "not finite at step .* the part of rank" said) == 1 ]] || { cat said; fail "where it began was not told"; }
 
 # A rank that is killed ends the job; the last checkpoint continues, with another number of ranks, to the same model.
 long=(--epochs 300 --batch-size 96 --threads 1 --calibrate off --virtual-shards 4 --quiet --checkpoint-every 1epochs)
