@@ -18,6 +18,26 @@ TEST_F(Cli, HelpNamesEveryCommandAndExitCode) {
   EXPECT_HAS(must({"--version"}).out, "tessera 0.");
 }
 
+TEST_F(Cli, AModelIsNamedAfterItsTable) {
+  must({"example", "people.csv", "--rows", "40"});
+  must({"fit", "people.csv", "--model", "m.tessera", "--epochs", "1"});
+  std::filesystem::create_directory(folder_ / "sub");
+  must({"sample", "m.tessera", "--rows", "60", "--output", "sub/few.people.csv.gz"});
+  must({"fit", "sub/few.people.csv.gz", "--epochs", "1"});
+  EXPECT_HAS(must({"inspect", "few.people.tessera"}).out, "60 rows");
+  const Outcome again = run({"fit", "sub/few.people.csv.gz", "--epochs", "1"});
+  EXPECT_EQ(again.code, 4) << "a model is not replaced unasked";
+  EXPECT_HAS(again.err, "few.people.tessera");
+  for (const std::vector<std::string>& data :
+       {std::vector<std::string>{"people.csv", "people.csv"}, {"people*.csv"}, {"-"}}) {
+    std::vector<std::string> arguments{"fit"};
+    arguments.insert(arguments.end(), data.begin(), data.end());
+    const Outcome o = run(arguments);
+    EXPECT_EQ(o.code, 2) << data[0];
+    EXPECT_HAS(o.err, "--model");
+  }
+}
+
 TEST_F(Cli, WhatAUserDoes) {
   must({"example", "people.csv", "--rows", "400", "--seed", "1"});
   EXPECT_EQ(lines(read("people.csv")), 401);

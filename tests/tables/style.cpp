@@ -123,7 +123,8 @@ TEST(Style, FilesThatAreNoText) {
                                     {std::string("\xFD"
                                                  "7zXZ"),
                                      "xz -dc"},
-                                    {std::string("PK\x03\x04"), "spreadsheet"}}) {
+                                    {std::string("PK\x03\x04 and more"), "spreadsheet"},
+                                    {std::string("\x40\0\0\0\0\0\0\0{\"__metadata__\":{}}", 26), "tessera sample"}}) {
     try {
       check_is_text(folder.write("t.csv", bytes));
       ADD_FAILURE() << what;

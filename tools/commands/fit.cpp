@@ -148,6 +148,18 @@ struct Arguments {
   }
 };
 
+// The model of adult.csv or adult.csv.gz: adult.tessera, in the current folder.
+std::string model_of(const std::vector<std::string>& data) {
+  if (data.size() != 1 || data[0].find_first_of("*?[") != std::string::npos || data[0] == "-")
+    throw tessera::Error(TESSERA_E_USAGE,
+                         "--model is required where the data are not one named file.\n  Add a name, "
+                         "such as --model model.tessera.");
+  std::filesystem::path name = std::filesystem::path(data[0]).filename();
+  for (const char* compressed : {".gz", ".zst"})
+    if (name.extension() == compressed) name = name.stem();
+  return name.stem().string() + ".tessera";
+}
+
 // Errors that do not depend on the data are reported before they are read.
 void check(const Arguments& a, const tessera_fit_options& options) {
   if (a.model == "-" || a.log == "-" || a.report == "-")
@@ -295,7 +307,8 @@ void add_fit(Program& program) {
                    "CSV, Parquet or Arrow files with the same columns, or - for CSV from standard input; names with * "
                    "are the files they match")
       ->required();
-  command->add_option("--model", a->model, "Model file to write")->required();
+  const CLI::Option* model =
+      command->add_option("--model", a->model, "Model file to write (default: DATA.tessera in this folder)");
   command->add_flag("--force", a->force, "Replace an existing model, log and report");
   command->add_option("--log", a->log, "Write losses to this CSV file during training");
   command->add_option("--report", a->report,
@@ -323,5 +336,8 @@ void add_fit(Program& program) {
                    "(default: 8, or as many as ranks; one rank: the batch is not cut)")
       ->check(whole_number(1, 64));
   a->csv.add_to(*command);
-  command->callback([&program, a] { program.run = [&program, a] { run(program, *a); }; });
+  command->callback([&program, a, model] {
+    if (model->count() == 0) a->model = model_of(a->data);
+    program.run = [&program, a] { run(program, *a); };
+  });
 }

@@ -253,7 +253,7 @@ char delimiter_of(const std::string& path) {
 void check_is_text(const std::string& path) {
   std::error_code none;
   if (path == "-" || !std::filesystem::is_regular_file(path, none)) return;
-  std::array<char, 4> head{};
+  std::array<char, 24> head{};
   std::FILE* file = std::fopen(path.c_str(), "rb");
   if (file == nullptr) return;  // the reader reports why
   const std::string_view start(head.data(), std::fread(head.data(), 1, head.size(), file));
@@ -261,12 +261,15 @@ void check_is_text(const std::string& path) {
   const auto fail = [&](const char* what, const std::string& way_out) {
     throw Error(ErrorCode::data, fmt::format("{}: this is {}, not a table in text.\n  {}", path, what, way_out));
   };
-  if (start.substr(0, 3) == "BZh") fail("a bzip2 file", "Read it from a pipe: bzip2 -dc FILE | tessera … -");
-  if (start ==
-      "\xFD"
-      "7zX")
+  if (start.starts_with("BZh")) fail("a bzip2 file", "Read it from a pipe: bzip2 -dc FILE | tessera … -");
+  if (start.starts_with("\xFD"
+                        "7zX"))
     fail("an xz file", "Read it from a pipe: xz -dc FILE | tessera … -");
-  if (start == "PK\x03\x04") fail("a zip file or a spreadsheet", "Save the sheet as CSV, or extract the file.");
+  if (start.starts_with("PK\x03\x04"))
+    fail("a zip file or a spreadsheet", "Save the sheet as CSV, or extract the file.");
+  // safetensors: the header's length in eight bytes, then JSON
+  if (start.size() > 8 && start.substr(8).starts_with("{\"__metadata__\""))
+    fail("a model file", "Sample rows from it: tessera sample MODEL --rows N --output FILE");
 }
 
 std::vector<std::string> expand_paths(const std::vector<std::string>& patterns) {
