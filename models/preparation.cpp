@@ -7,6 +7,8 @@
 #include "engine/error.h"
 #include "models/data/identifiers/permutation.h"
 #include "models/data/protection/rare_categories.h"
+#include "models/data/sequence/likely_key.h"
+#include "models/data/table/types.h"
 #include "models/training/protection.h"
 
 namespace tessera {
@@ -48,9 +50,23 @@ void say(const Rules& rules, const Monitor& monitor) {
     notice(monitor, fmt::format("rule kept {}: {}", rule["kept"].get<std::string>(), rule["rule"].get<std::string>()));
 }
 
+// Rows of one patient are learnt as if they were of several, and the names of patients with many rows as categories.
+void tell_likely_key(const Table& table, const Monitor& monitor) {
+  const LikelyKey key = likely_key(table);
+  if (key.column.empty()) return;
+  notice(monitor, fmt::format("Column \"{}\" may identify sequences: {} values, within which {} not vary. Rows are "
+                              "learnt apart from each other; --sequence-key \"{}\" learns the rows of a value as one "
+                              "sequence.",
+                              key.column, grouped(key.values),
+                              key.statics.size() > 3 ? fmt::format("{} columns do", key.statics.size())
+                                                     : fmt::format("\"{}\" do", fmt::join(key.statics, "\", \"")),
+                              key.column));
+}
+
 EncodedTable prepare_rows(Model::State& state, Table&& table, const Rules& rules, const FitOptions& options,
                           Table* sample, Team& team, const Monitor& monitor) {
   begin(state, table, options);
+  tell_likely_key(table, monitor);
   state.provenance["rare_categories"] = leave_out_rare(table, options, team, monitor);
   state.provenance["protected_numbers"] =
       describe_protection(protect_numbers(table, options.rare_rows, options.seed, team), options, monitor);

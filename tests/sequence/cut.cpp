@@ -2,6 +2,7 @@
 // to do.
 #include <numeric>
 
+#include "models/data/sequence/likely_key.h"
 #include "sequence/sequences.h"
 
 namespace tessera {
@@ -72,6 +73,27 @@ TEST(Cut, StaticColumnsAreThoseWithOneValueInEveryKeyAndNotInTheTable) {
   EXPECT_EQ(found(t, keyed("who", "t")), (std::vector<std::string>{"sex"})) << "missing in one row of c";
   EXPECT_EQ(found(table({t.columns[1], t.columns[3]}), keyed("who")), (std::vector<std::string>{}))
       << "something has to vary";
+}
+
+TEST(Cut, ALikelyKeyHasManyValuesWithinWhichColumnsDoNotVary) {
+  constexpr int64_t kPeople = 40, kVisits = 4;
+  std::vector<std::string> who, sex, shop;
+  std::vector<double> born, weight;
+  for (int64_t i = 0; i < kPeople * kVisits; ++i) {
+    const int64_t person = i % kPeople;
+    who.push_back("P" + std::to_string(person)), sex.push_back(person % 3 == 0 ? "F" : "M");
+    born.push_back(static_cast<double>(1950 + person)), weight.push_back(static_cast<double>(60 + i % 17));
+    shop.push_back(i % 2 == 0 ? "north" : "south");
+  }
+  Table t = table({texts("who", ColumnType::category, who), texts("sex", ColumnType::category, sex),
+                   numbers("born", ColumnType::integer, born), numbers("weight", ColumnType::integer, weight),
+                   texts("shop", ColumnType::category, shop)});
+  EXPECT_EQ(likely_key(t).column, "who");
+  EXPECT_EQ(likely_key(t).values, kPeople);
+  EXPECT_EQ(likely_key(t).statics, (std::vector<std::string>{"sex", "born", "shop"}));
+  t.columns[1].codes[0] = 1 - t.columns[1].codes[0], t.columns[2].numbers[1] = 7;
+  EXPECT_EQ(likely_key(t).column, "") << "one column that does not vary is a property, not a person";
+  EXPECT_EQ(likely_key(mixed()).column, "") << "few values";
 }
 
 TEST(Cut, KeysMayBeCutIntoWindowsAndShorterOnesStayWhole) {
