@@ -12,7 +12,7 @@ namespace {
 
 // Products with larger weights are left to their own tiles: every block would pack all of them.
 constexpr int64_t kLargestWeight = 1 << 16;
-constexpr int64_t kMostRows = 9 * kRegisterRows, kFewestBlockRows = 2 * kRegisterRows;
+constexpr int64_t kMostRows = 10 * kRegisterRows, kFewestBlockRows = 2 * kRegisterRows;
 
 int64_t div_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 

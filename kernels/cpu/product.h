@@ -1,6 +1,6 @@
 // The core of every dense product: a register-blocked micro-kernel (14×32 floats with AVX-512, 6×16 with AVX2, 6×8
-// plain) over packed columns of B (kDepth deep) and fixed-stride copies of rows of A, both in items of one or two
-// factors:
+// plain) over packed columns of B (kDepth deep) and rows of A, copied at a fixed stride or where they lie, both in items
+// of one or two factors:
 //   Exact: one factor an item, as it is.
 //   Bf16:  rounded to bf16 (the upper half of a float, to nearest even; subnormals become 0). In float an item is a
 //          pair (k, k + 1) in an int32, k in its lower half. A step adds the product of k + 1, then that of k; both are
@@ -29,6 +29,7 @@ struct Exact {
   using Item = T;
   static constexpr int kFactors = 1;  // in an item
   static constexpr bool kRounds = false;
+  static constexpr bool kAsTheyAre = true;  // an item is a factor of the input
 };
 template <class T>
 struct Bf16;
@@ -37,12 +38,14 @@ struct Bf16<float> {
   using Item = uint32_t;
   static constexpr int kFactors = 2;
   static constexpr bool kRounds = false;  // pairs are rounded where they are made
+  static constexpr bool kAsTheyAre = false;
 };
 template <>
 struct Bf16<double> {
   using Item = double;
   static constexpr int kFactors = 1;
   static constexpr bool kRounds = true;
+  static constexpr bool kAsTheyAre = false;
   static double rounded(double x) { return static_cast<double>(bits_to_float(bf16_bits(static_cast<float>(x)) << 16)); }
 };
 
@@ -102,55 +105,71 @@ struct Shape {
   static constexpr int kTileCols = 256;
 };
 
-// One block of R rows × kNr columns: c = first ? acc + addend : c + acc. a(i, k) at a[i·si + k·sk].
-template <class T, class Item, int R, int si, int sk>
-void micro(int64_t depth, const Item* a, const Item* b, T* c, int64_t ldc, int64_t rows, int64_t cols, bool first,
-           const T* addend, int64_t ld_addend) {
+// Where the micro-kernel reads A: a(i, k) at a[i·row + k·step].
+template <class Item>
+struct Factors {
+  const Item* a;
+  int64_t row, step;
+};
+
+// An output of the micro-kernel: rows × cols of it (V vectors at most) become acc + addend if `first`, else c + acc.
+template <class T>
+struct Corner {
+  T* c;
+  int64_t ld, rows, cols;
+  bool first;
+  const T* addend;
+  int64_t ld_addend;
+};
+
+// One block of R rows × V vectors of columns. si, sk: the strides of A if they are constants, else 0.
+template <class T, class Item, int R, int V, int si, int sk>
+void micro(int64_t depth, const Factors<Item>& left, const Item* b, const Corner<T>& out) {
   using S = Shape<T>;
   constexpr int L = S::kLanes;
-  Vec<T> acc[R][2];
-  for (int i = 0; i < R; ++i) acc[i][0] = acc[i][1] = Vec<T>{};
-  for (int64_t k = 0; k < depth; ++k, b += S::kNr, a += sk) {
-    const Vec<Item> b0 = load(b), b1 = load(b + L);
+  const int64_t row_stride = si != 0 ? si : left.row, step = sk != 0 ? sk : left.step;
+  const Item* a = left.a;
+  Vec<T> acc[R][V];
+  for (int i = 0; i < R; ++i)
+    for (int v = 0; v < V; ++v) acc[i][v] = Vec<T>{};
+  for (int64_t k = 0; k < depth; ++k, b += S::kNr, a += step) {
+    Vec<Item> bv[V];
+    for (int v = 0; v < V; ++v) bv[v] = load(b + v * L);
 #pragma GCC unroll 16
     for (int i = 0; i < R; ++i) {
-      const Vec<Item> ai = lanes_of(a[i * si]);
-      acc[i][0] = add_products(ai, b0, acc[i][0]);
-      acc[i][1] = add_products(ai, b1, acc[i][1]);
+      const Vec<Item> ai = lanes_of(a[i * row_stride]);
+      for (int v = 0; v < V; ++v) acc[i][v] = add_products(ai, bv[v], acc[i][v]);
     }
   }
-  const bool whole = cols >= S::kNr;
 #pragma GCC unroll 16
   for (int i = 0; i < R; ++i) {
-    if (i >= rows) break;
-    T* row = c + i * ldc;
-    const T* more = first ? (addend == nullptr ? nullptr : addend + i * ld_addend) : row;
-    if (whole) {
-      if (more != nullptr) {
-        acc[i][0] += load(more);
-        acc[i][1] += load(more + L);
+    if (i >= out.rows) break;
+    T* row = out.c + i * out.ld;
+    const T* more = out.first ? (out.addend == nullptr ? nullptr : out.addend + i * out.ld_addend) : row;
+    for (int v = 0; v < V; ++v) {
+      const int64_t left_over = out.cols - v * L;
+      if (left_over >= L) {
+        if (more != nullptr) acc[i][v] += load(more + v * L);
+        store(row + v * L, acc[i][v]);
+      } else {
+        if (more != nullptr) acc[i][v] += load_part(more + v * L, left_over);
+        store_part(row + v * L, acc[i][v], left_over);
       }
-      store(row, acc[i][0]);
-      store(row + L, acc[i][1]);
-    } else if (cols >= L) {
-      if (more != nullptr) {
-        acc[i][0] += load(more);
-        acc[i][1] += load_part(more + L, cols - L);
-      }
-      store(row, acc[i][0]);
-      store_part(row + L, acc[i][1], cols - L);
-    } else {
-      if (more != nullptr) acc[i][0] += load_part(more, cols);
-      store_part(row, acc[i][0], cols);
     }
   }
 }
 
+// Two vectors of columns, or one where no more are left, as in the stairs of a weight (engine/plan/blocks.h).
+template <class T, class Item, int R, int si, int sk>
+void vectors_of(int64_t depth, const Factors<Item>& a, const Item* b, const Corner<T>& out) {
+  if (out.cols <= Shape<T>::kLanes) micro<T, Item, R, 1, si, sk>(depth, a, b, out);
+  else micro<T, Item, R, 2, si, sk>(depth, a, b, out);
+}
+
 template <class T, class Item, int si, int sk>
-void rows_of(int64_t rows, int64_t depth, const Item* a, const Item* b, T* c, int64_t ldc, int64_t cols, bool first,
-             const T* addend, int64_t ld_addend) {
+void rows_of(int64_t depth, const Factors<Item>& a, const Item* b, const Corner<T>& out) {
 #define TESSERA_ROWS(R) \
-  if (rows <= R) return micro<T, Item, R, si, sk>(depth, a, b, c, ldc, rows, cols, first, addend, ld_addend)
+  if (out.rows <= R) return vectors_of<T, Item, R, si, sk>(depth, a, b, out)
   TESSERA_ROWS(1);
   TESSERA_ROWS(2);
   TESSERA_ROWS(4);
@@ -169,14 +188,15 @@ template <class T>
 void pack_b(const Mat<T>& m, bool trans, int64_t k0, int64_t depth, int64_t col, int64_t cols, T* b) {
   constexpr int N = Shape<T>::kNr;
   if (!trans) {
+    constexpr int64_t kAhead = 16;  // rows; wide ones lie on a page each
     for (int64_t k = 0; k < depth; ++k) {
       const T* row = m.row(k0 + k) + col;
+      __builtin_prefetch(m.row(k0 + k + kAhead) + col);
+      __builtin_prefetch(m.row(k0 + k + kAhead) + col + N / 2);
       T* to = b + k * N;
-      if (cols >= N) {
-        store(to, load(row));
-        store(to + N / 2, load(row + N / 2));
-      } else {
-        for (int64_t j = 0; j < N; ++j) to[j] = j < cols ? row[j] : T(0);
+      for (int64_t j = 0; j < N; j += N / 2) {
+        const int64_t n = least(cols - j, N / 2);
+        store(to + j, n == N / 2 ? load(row + j) : n > 0 ? load_part(row + j, n) : Vec<T>{});
       }
     }
     return;
@@ -234,10 +254,9 @@ void pack_a(const Mat<T>& a, bool trans, int64_t i, int64_t r, int64_t k0, int64
   for (; k < depth; ++k) {
     const T* from = a.row(k0 + k) + i;
     T* to = packed + k * S::kMr;
-    if (wide) {
-      for (int q = 0; q < S::kSpan; q += S::kLanes) store(to + q, load(from + q));
-    } else {
-      for (int64_t q = 0; q < S::kMr; ++q) to[q] = q < r ? from[q] : T(0);
+    for (int64_t q = 0; q < S::kMr; q += S::kLanes) {
+      const int64_t n = least(r - q, S::kLanes);
+      store(to + q, n == S::kLanes ? load(from + q) : n > 0 ? load_part(from + q, n) : Vec<T>{});
     }
   }
 }
@@ -310,6 +329,27 @@ constexpr int64_t kProductScratch = static_cast<int64_t>(sizeof(T)) *
                                          Shape<T>::kSpan) +
                                     64;
 
+// Rows of A lie so far apart that the lines of a micro-kernel's rows would meet in one set of a first-level cache.
+template <class T>
+bool rows_collide(const Mat<T>& a) {
+  constexpr int64_t kBytes = 2048;
+  return a.ld * static_cast<int64_t>(sizeof(T)) % kBytes == 0;
+}
+
+// Whether whole row blocks of A are read where they lie: one panel of columns would read a copy of them once.
+template <class T, class F>
+bool reads_in_place(const Product<T>& p, const Range& cols) {
+  return F::kAsTheyAre && cols.end - cols.begin <= Shape<T>::kNr && (p.trans_a || !rows_collide(p.a));
+}
+
+// kMr rows of A that lie where they are, from (i, k0) on.
+template <class T>
+void in_place(const Product<T>& p, int64_t i, int64_t k0, int64_t depth, const T* panel, const Corner<T>& out) {
+  constexpr int kMr = Shape<T>::kMr;
+  if (p.trans_a) vectors_of<T, T, kMr, 1, 0>(depth, {p.a.row(k0) + i, 1, p.a.ld}, panel, out);
+  else vectors_of<T, T, kMr, 0, 1>(depth, {p.a.row(i) + k0, p.a.ld, 1}, panel, out);
+}
+
 // These rows and columns (kTileCols at most) of `out`, of factors F: written if `first`, else added to.
 template <class T, class F>
 void multiply(const Product<T>& p, const Range& rows, const Range& cols, bool first, void* scratch) {
@@ -318,6 +358,7 @@ void multiply(const Product<T>& p, const Range& rows, const Range& cols, bool fi
   static_assert(sizeof(Item) <= sizeof(T), "kProductScratch");
   Item* packed_b = static_cast<Item*>(scratch);
   Item* packed_a = packed_b + S::kDepth * S::kTileCols;
+  const bool lies = reads_in_place<T, F>(p, cols);
   const int64_t K = div_up(p.trans_a ? p.a.rows : p.a.cols, F::kFactors);  // items
   const int64_t blocks = div_up(K, S::kDepth), step = blocks == 0 ? 0 : div_up(K, blocks);
   for (int64_t k0 = 0; k0 < K || (K == 0 && first && k0 == 0); k0 += step == 0 ? 1 : step) {
@@ -329,18 +370,23 @@ void multiply(const Product<T>& p, const Range& rows, const Range& cols, bool fi
         packed_b[k] = F::rounded(packed_b[k]);
     for (int64_t i = rows.begin; i < rows.end; i += S::kMr) {
       const int64_t r = least(S::kMr, rows.end - i);
-      pack_a(p.a, p.trans_a, i, r, k0 * F::kFactors, depth, packed_a);
+      const bool copied = !lies || r < S::kMr;
+      if (copied) pack_a(p.a, p.trans_a, i, r, k0 * F::kFactors, depth, packed_a);
       if constexpr (F::kRounds)
         for (int64_t k = 0; k < S::kMr * S::kStride; ++k) packed_a[k] = F::rounded(packed_a[k]);
       for (int64_t j = cols.begin; j < cols.end; j += S::kNr) {
         const Item* panel = packed_b + (j - cols.begin) * depth;
-        T* c = p.out.row(i) + j;
         const T* more = p.addend ? p.addend.row(p.addend.rows == 1 ? 0 : i) + j : nullptr;
         const int64_t ld_more = p.addend && p.addend.rows != 1 ? p.addend.ld : 0;
-        if (p.trans_a)
-          rows_of<T, Item, 1, S::kMr>(r, depth, packed_a, panel, c, p.out.ld, cols.end - j, first, more, ld_more);
-        else
-          rows_of<T, Item, S::kStride, 1>(r, depth, packed_a, panel, c, p.out.ld, cols.end - j, first, more, ld_more);
+        const Corner<T> out{p.out.row(i) + j, p.out.ld, r, cols.end - j, first, more, ld_more};
+        if constexpr (F::kAsTheyAre) {
+          if (!copied) {
+            in_place(p, i, k0, depth, panel, out);
+            continue;
+          }
+        }
+        if (p.trans_a) rows_of<T, Item, 1, S::kMr>(depth, {packed_a, 1, S::kMr}, panel, out);
+        else rows_of<T, Item, S::kStride, 1>(depth, {packed_a, S::kStride, 1}, panel, out);
       }
     }
     first = false;
