@@ -9,6 +9,7 @@
 #include "engine/run/roofline.h"
 #include "engine/schedule/placement.h"
 #include "models/describe_launches.h"
+#include "models/describe_ranks.h"
 #include "models/prepared.h"
 #include "models/training/fit_to_memory.h"
 
@@ -62,6 +63,23 @@ void describe_type(nlohmann::json& op, const FactorType& type) {
   op["why"] = type.why;
 }
 
+nlohmann::json describe_op(const Plan& plan, const Node& node, const Cost& c, const Ceilings& ceilings) {
+  nlohmann::json op{{"op", op_name(node.op)},
+                    {"flops", c.flops},
+                    {"bytes", c.bytes},
+                    {"floor_us", 1e6 * ceilings.floor(c)},
+                    {"in", nlohmann::json::array()},
+                    {"out", nlohmann::json::array()}};
+  describe_type(op, factor_type(plan, node));
+  for (const Id v : node.in)
+    if (v != kNone) op["in"].push_back({plan.shape(v).rows, plan.shape(v).cols});
+  for (const Id v : node.out) {
+    op["out"].push_back({plan.shape(v).rows, plan.shape(v).cols});
+    if (auto name = plan.names.find(v); name != plan.names.end() && !op.contains("name")) op["name"] = name->second;
+  }
+  return op;
+}
+
 }  // namespace
 
 nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor) {
@@ -88,6 +106,7 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
                               {"flops_before", p.flops_before},
                               {"flops_after", p.flops_after}});
   }
+  const Plan whole = options.ranks.threads > 1 ? plan : Plan();  // before a smaller memory changes it
   json["recompute"] = describe_recompute(plan, options, team);
   const Layout layout = lay_out(plan, 4, wanted({options.passes_off.begin(), options.passes_off.end()}, "liveness"));
   const Placement& placed = layout.placement;
@@ -121,26 +140,15 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
     bytes += c.bytes;
     floor_us += 1e6 * ceilings.floor(c);
     ++launches;
-    nlohmann::json op{{"op", op_name(node.op)},
-                      {"flops", c.flops},
-                      {"bytes", c.bytes},
-                      {"floor_us", 1e6 * ceilings.floor(c)},
-                      {"in", nlohmann::json::array()},
-                      {"out", nlohmann::json::array()}};
-    describe_type(op, factor_type(plan, node));
-    for (const Id v : node.in)
-      if (v != kNone) op["in"].push_back({plan.shape(v).rows, plan.shape(v).cols});
-    for (const Id v : node.out) {
-      op["out"].push_back({plan.shape(v).rows, plan.shape(v).cols});
-      if (auto name = plan.names.find(v); name != plan.names.end() && !op.contains("name")) op["name"] = name->second;
-    }
-    json["ops"].push_back(std::move(op));
+    json["ops"].push_back(describe_op(plan, node, c, ceilings));
   }
   json["launches"] = launches;
   json["flops"] = flops;
   json["bytes"] = bytes;
   json["floor_us"] = floor_us;
   json["kernels"] = cpu_kernels().name;
+  if (options.ranks.threads > 1)
+    json["ranks"] = describe_ranks(whole, options.ranks.threads, options.ranks.shards, ceilings);
   json["cuda"] = describe_launches(plan);
   return json;
 }

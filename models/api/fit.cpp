@@ -201,8 +201,6 @@ void set_ending(FitOptions& out, const tessera_fit_options& o) {
   out.begun = out.now() - o.seconds_used;
 }
 
-constexpr int kMostRanks = 64, kUsualShards = 8;
-
 // The ranks, and in how many parts they sum a batch. MPI begins where a launcher's processes are asked for.
 void set_ranks(FitOptions& out, const tessera_fit_options& o, const Team* team) {
   const std::string devices = text_or(o.devices, "");
@@ -233,8 +231,7 @@ void set_ranks(FitOptions& out, const tessera_fit_options& o, const Team* team) 
     throw Error(ErrorCode::usage,
                 "--micro-batch with --devices or --virtual-shards: those cut the batch themselves.\n  Omit one.");
   out.micro_batch = o.micro_batch;
-  if (shards > 0 || ranks > 1)
-    out.ranks.shards = shards > 0 ? shards : kUsualShards % ranks == 0 ? kUsualShards : ranks;
+  if (shards > 0 || ranks > 1) out.ranks.shards = shards > 0 ? shards : usual_shards(ranks);
 }
 
 // The fields that stand for the losses of the first three methods, then all losses by name.
@@ -436,8 +433,8 @@ namespace {
 
 // A report on a fit that is not made.
 using Describe = nlohmann::json (*)(Table&&, const FitOptions&, Team&, const Monitor&);
-tessera_status describe_fit(Describe describe, const tessera_context* context, const tessera_fit_options* options,
-                            ArrowArrayStream* rows, char** json) {
+tessera_status describe_fit(Describe describe, bool with_ranks, const tessera_context* context,
+                            const tessera_fit_options* options, ArrowArrayStream* rows, char** json) {
   return guarded([&] {
     IncomingRows incoming(rows, "rows");
     auto& out = required(json, "json");
@@ -445,6 +442,8 @@ tessera_status describe_fit(Describe describe, const tessera_context* context, c
     const GivenTypes types = given_types(options);
     api::Call call(context);
     fit.device = call.device(fit.precision);
+    if (with_ranks) set_ranks(fit, read_options(options), nullptr);
+    fit.ranks.shards = with_ranks ? read_options(options).virtual_shards : 0;  // 0: as each number of ranks chooses
     Table table = table_import(incoming.get(), call.team(), call.monitor(), types);
     out = give_json(describe(std::move(table), fit, call.team(), call.monitor()));
   });
@@ -454,12 +453,12 @@ tessera_status describe_fit(Describe describe, const tessera_context* context, c
 
 tessera_status tessera_plan(const tessera_context* context, const tessera_fit_options* options, ArrowArrayStream* rows,
                             char** json) {
-  return describe_fit(describe_plan, context, options, rows, json);
+  return describe_fit(describe_plan, true, context, options, rows, json);
 }
 
 tessera_status tessera_estimate(const tessera_context* context, const tessera_fit_options* options,
                                 ArrowArrayStream* rows, char** json) {
-  return describe_fit(estimate_memory, context, options, rows, json);
+  return describe_fit(estimate_memory, false, context, options, rows, json);
 }
 
 tessera_status tessera_estimate_columns(const tessera_context* context, const tessera_fit_options* options,

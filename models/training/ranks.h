@@ -14,6 +14,13 @@
 
 namespace tessera {
 
+constexpr int kMostRanks = 64;
+// Parts of a batch that so many ranks sum apart where the user does not say how many.
+constexpr int usual_shards(int ranks) {
+  constexpr int kUsual = 8;
+  return kUsual % ranks == 0 ? kUsual : ranks;
+}
+
 // The training plan of a phase of `steps` steps, as one rank runs it. `flops`: of a step of all ranks.
 std::unique_ptr<Program> training_program(const Method& method, size_t phase, int64_t steps, const FitOptions& options,
                                           const RunContext& context, const Communicator& rank, double& flops);

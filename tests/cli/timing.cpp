@@ -77,4 +77,50 @@ TEST_F(CliTiming, AMemoryFractionIsALimit) {
   must({"fit", "people.csv", "--model", "m.tessera", "--memory-fraction", "0.5", "--epochs", "1", "--quiet"});
 }
 
+TEST_F(CliTiming, AForecastOfRanksAddsUpAndSaysThatItIsOne) {
+  example(200);
+  const std::vector<std::string> line{"plan", "people.csv", "--method", "tvae",   "--batch-size", "8000",   "--devices",
+                                      "6",    "--device",   "cuda",     "--link", "10,45",        "--json", "--quiet"};
+  const Json forecast = Json::parse(must(line).out).at("forecast");
+  EXPECT_EQ(forecast.at("predicted"), true);
+  EXPECT_EQ(forecast.at("link").at("latency_us"), 10);
+  std::vector<int> ranks;
+  double alone = 0, whole = 0;
+  for (const Json& r : forecast.at("ranks")) {
+    const double n = r.at("ranks"), sent = r.at("bytes_sent"), compute = r.at("compute_us"),
+                 wires = r.at("exchange_us");
+    ranks.push_back(r.at("ranks"));
+    if (n == 1) {
+      alone = compute;
+      EXPECT_EQ(sent, 0);
+      continue;
+    }
+    EXPECT_NEAR(r.at("speed_up"), alone / (compute + wires), 1e-9);
+    EXPECT_NEAR(r.at("efficiency"), alone / (compute + wires) / n, 1e-9);
+    EXPECT_NEAR(wires, 10 * r.at("exchanges").get<double>() + sent / 45e3, 1e-6);
+    if (r.at("shards") != 8) continue;
+    if (whole == 0) whole = sent / (n - 1) * n;
+    EXPECT_EQ(sent / (n - 1) * n, whole) << "the shards are shared out";
+  }
+  EXPECT_EQ(ranks, (std::vector{1, 2, 4, 6, 8, 16, 32, 64}));
+  EXPECT_HAS(must({"plan", "people.csv", "--devices", "2"}).out, "PREDICTED");
+  EXPECT_HAS(run({"plan", "people.csv", "--devices", "2", "--link", "usb"}).err,
+             "known are nvlink, pcie, ib and 100GbE");
+  EXPECT_EQ(run({"plan", "people.csv", "--link", "ib"}).code, 2);
+}
+
+// At the batch from which on it is said to pay, two ranks and one take as long, as far as the floor is a line.
+TEST_F(CliTiming, ABatchIsSaidToPayWhereItDoes) {
+  example(200);
+  const auto two = [&](const std::string& batch) {
+    const Json plan = Json::parse(must({"plan", "people.csv", "--method", "tvae", "--batch-size", batch, "--devices",
+                                        "2", "--device", "cuda", "--link", "ib", "--json", "--quiet"})
+                                      .out);
+    return plan.at("forecast").at("ranks").at(1);
+  };
+  const int64_t pays = two("8000").at("pays_from_batch");
+  EXPECT_LT(two(std::to_string(pays / 2)).at("speed_up"), 1);
+  EXPECT_GT(two(std::to_string(pays * 2)).at("speed_up"), 1);
+}
+
 }  // namespace

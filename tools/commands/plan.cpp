@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "fit_arguments.h"
 #include "terminal/text.h"
+#include "timing/rank_forecast.h"
 #include "whole_number.h"
 
 namespace {
@@ -21,6 +22,8 @@ struct Arguments {
   CsvArguments csv;
   FitArguments fit;
   std::string device = "cpu";
+  std::string devices, link;
+  int virtual_shards = 0;
   MemoryArguments memory;
   std::string columns;  // of the table to estimate where there is none
   int64_t rows = 0;
@@ -149,6 +152,9 @@ std::string page(const Json& plan) {
 void run(const SharedOptions& shared, const Arguments& a) {
   tessera_fit_options options = a.fit.options();
   options.source = a.data.c_str();
+  options.devices = a.devices.c_str(), options.virtual_shards = a.virtual_shards;
+  const bool cuda = a.device == "cuda";
+  const Link link = parse_link(!a.link.empty() ? a.link : cuda ? "nvlink" : "100GbE");
   tessera::check_fit_options(options);
   if (a.device != "cpu" && a.fit.precision == "auto") options.precision = "fp32";  // what auto is there
   else if (a.device != "cpu" && a.fit.precision != "fp32" && a.fit.precision != "bf16")
@@ -160,6 +166,7 @@ void run(const SharedOptions& shared, const Arguments& a) {
       tessera::plan(session.context(), tessera::read_table(session.context(), {a.data}, a.csv.options()), options);
   session.progress().clear();
   Json plan = Json::parse(json);
+  if (plan.contains("ranks")) plan["forecast"] = rank_forecast(plan, cuda, link);
   if (a.device != "cpu") {  // the step as a GPU runs it
     for (const char* key : {"launches", "groups", "ceilings"}) plan[key] = plan["cuda"][key];
     plan["memory"].update(plan["cuda"]["memory"]);
@@ -167,6 +174,7 @@ void run(const SharedOptions& shared, const Arguments& a) {
   }
   plan.erase("cuda");
   if (shared.json) print_json(plan);
+  else if (plan.contains("forecast")) print_page(rank_page(plan));
   else print_page(a.device == "cpu" ? page(plan) : launches(plan));
 }
 
@@ -226,6 +234,19 @@ void add_plan(Program& program) {
   command->add_option("--device", a->device, "Launches to show: cpu or cuda (no GPU is needed)")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
+  CLI::Option* devices =
+      command
+          ->add_option("--devices", a->devices,
+                       "Shows what N ranks would exchange and take instead, and 2 to 64: predicted, nothing is run")
+          ->check(whole_number(2, 64));
+  command->add_option("--virtual-shards", a->virtual_shards, "As of fit: numbers of ranks that divide it are shown")
+      ->needs(devices)
+      ->check(whole_number(1, 64));
+  command
+      ->add_option("--link", a->link,
+                   "What connects the ranks: nvlink, pcie, ib, 100GbE, or latency in µs and GB/s each way, such as "
+                   "10,45 (default: cuda nvlink, cpu 100GbE)")
+      ->needs(devices);
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });
 }
 

@@ -1,0 +1,151 @@
+#include "timing/rank_forecast.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "terminal/text.h"
+#include "tessera/tessera.hpp"
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr double kLaunchMicroseconds = 2;  // of a launch in a recorded step
+
+// Published bandwidths less a tenth for protocols; latencies of a small message between two ranks.
+const Link kLinks[] = {{"nvlink", 5, 400}, {"pcie", 10, 50}, {"ib", 10, 45}, {"100GbE", 30, 11}};
+
+bool read_number(const std::string& text, double& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && std::isfinite(value) && value > 0;
+}
+
+double compute_of(const Json& rank, bool cuda) {
+  if (!cuda) return rank.at("floor_us").get<double>();
+  return rank.at("cuda").at("floor_us").get<double>() +
+         kLaunchMicroseconds * rank.at("cuda").at("launches").get<double>();
+}
+
+// Every rank gives its part to each other one; exchanges follow one another and overlap nothing.
+double exchange_of(const Json& rank, const Link& link) {
+  const double others = rank.at("ranks").get<double>() - 1;
+  double microseconds = 0;
+  for (const Json& bytes : rank.at("exchanges"))
+    microseconds += link.latency_us + others * bytes.get<double>() / (1e3 * link.gb_per_second);
+  return microseconds;
+}
+
+const Json* row_of(const Json& ranks, int n) {
+  for (const Json& rank : ranks)
+    if (rank.at("ranks") == n && !rank.contains("refused")) return &rank;
+  return nullptr;
+}
+
+// Of a row of the batch: what half of it takes more than a quarter, cut into as many shards. 0: not known.
+double compute_per_row(const Json& plan, bool cuda) {
+  const Json *two = row_of(plan.at("ranks"), 2), *four = row_of(plan.at("ranks"), 4);
+  if (two == nullptr || four == nullptr || two->at("shards") != four->at("shards")) return 0;
+  return (compute_of(*two, cuda) - compute_of(*four, cuda)) / (plan.at("batch").get<double>() / 4);
+}
+
+// Where the time of one, which grows with the batch, meets the time of `n`: computation is a constant and so much for
+// each row, exchanges do not grow.
+double batch_that_pays(double batch, double per_row, double alone, double n, double compute, double wires) {
+  const double fixed_alone = alone - per_row * batch, fixed = compute - per_row * batch / n;
+  return std::max(1.0, std::ceil((fixed + wires - fixed_alone) / (per_row * (1 - 1 / n))));
+}
+
+std::string milliseconds(double us) { return fmt::format("{:.3f}", us / 1e3); }
+
+}  // namespace
+
+Link parse_link(const std::string& text) {
+  for (const Link& known : kLinks)
+    if (text == known.name) return known;
+  Link own{text, 0, 0};
+  const size_t comma = text.find(',');
+  if (comma != std::string::npos && read_number(text.substr(0, comma), own.latency_us) &&
+      read_number(text.substr(comma + 1), own.gb_per_second))
+    return own;
+  throw tessera::Error(
+      TESSERA_E_USAGE,
+      fmt::format("--link {}: known are nvlink, pcie, ib and 100GbE.\n  Any other one is its latency in "
+                  "µs and its GB/s each way: --link 10,45.",
+                  text));
+}
+
+Json rank_forecast(const Json& plan, bool cuda, const Link& link) {
+  Json rows = Json::array();
+  const double alone = compute_of(plan.at("ranks").front(), cuda), batch = plan.at("batch").get<double>(),
+               per_row = compute_per_row(plan, cuda);
+  for (const Json& rank : plan.at("ranks")) {
+    Json row{{"ranks", rank.at("ranks")}};
+    if (rank.contains("refused")) {
+      row["refused"] = rank["refused"];
+      rows.push_back(std::move(row));
+      continue;
+    }
+    const double n = rank.at("ranks").get<double>(), compute = compute_of(rank, cuda), wires = exchange_of(rank, link);
+    double bytes = 0;
+    for (const Json& one : rank.at("exchanges")) bytes += one.get<double>();
+    row["shards"] = rank.at("shards");
+    row["exchanges"] = rank.at("exchanges").size();
+    row["bytes_sent"] = bytes * (n - 1);
+    row["compute_us"] = compute, row["exchange_us"] = wires;
+    row["speed_up"] = alone / (compute + wires);
+    row["efficiency"] = alone / (compute + wires) / n;
+    if (n > 1 && per_row > 0) row["pays_from_batch"] = batch_that_pays(batch, per_row, alone, n, compute, wires);
+    rows.push_back(std::move(row));
+  }
+  return {{"predicted", true},
+          {"device", cuda ? "cuda" : "cpu"},
+          {"link", {{"name", link.name}, {"latency_us", link.latency_us}, {"gb_per_second", link.gb_per_second}}},
+          {"launch_us", cuda ? kLaunchMicroseconds : 0},
+          {"ceilings", cuda ? plan.at("cuda").at("ceilings") : plan.at("ceilings")},
+          {"ranks", std::move(rows)}};
+}
+
+std::string rank_page(const Json& plan) {
+  using Side = text::Table::Side;
+  text::Table t({{"ranks", Side::right},
+                 {"shards", Side::right},
+                 {"exchanges", Side::right},
+                 {"sent", Side::right},
+                 {"compute ms", Side::right},
+                 {"exchange ms", Side::right},
+                 {"speed-up", Side::right},
+                 {"efficiency", Side::right},
+                 {"pays from batch", Side::right, 100}});
+  const Json& forecast = plan.at("forecast");
+  for (const Json& r : forecast.at("ranks")) {
+    const std::string ranks = std::to_string(r.at("ranks").get<int>());
+    if (r.contains("refused")) {
+      t.add({ranks, "", "", "", "", "", "", "", "the batch has too few parts"});
+      continue;
+    }
+    t.add({ranks, std::to_string(r.at("shards").get<int>()), std::to_string(r.at("exchanges").get<int>()),
+           text::bytes(static_cast<int64_t>(r.at("bytes_sent").get<double>())),
+           milliseconds(r.at("compute_us").get<double>()), milliseconds(r.at("exchange_us").get<double>()),
+           fmt::format("{:.2f}", r.at("speed_up").get<double>()), text::percent(r.at("efficiency").get<double>(), 0),
+           r.contains("pays_from_batch") ? text::count(r["pays_from_batch"].get<int64_t>()) : "–"});
+  }
+  const Json &link = forecast.at("link"), &best = forecast.at("ceilings");
+  return fmt::format("One step of {}, preset {}, a batch of {} {}, on several ranks: PREDICTED, nothing was run.\n\n",
+                     plan.at("method").get<std::string>(), plan.at("preset").get<std::string>(),
+                     text::count(plan.at("batch").get<int64_t>()), plan.at("of").get<std::string>()) +
+         t.str(0) +
+         fmt::format(
+             "\nsent      by each rank in a step: its part to every other one\n"
+             "compute   floor at {:.1f} GB/s and {:.0f} GFLOP/s{}; each rank is such a device\n"
+             "exchange  {}: {} µs for each, then {} GB/s each way; nothing is overlapped\n",
+             best.at("bytes_per_second").get<double>() / 1e9, best.at("flops_per_second").get<double>() / 1e9,
+             forecast.at("launch_us") == 0 ? " (measured here)"
+                                           : fmt::format(" ({}), and {} µs a launch", best.at("of").get<std::string>(),
+                                                         forecast.at("launch_us").get<double>()),
+             link.at("name").get<std::string>(), link.at("latency_us").get<double>(),
+             link.at("gb_per_second").get<double>());
+}
