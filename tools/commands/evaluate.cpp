@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-struct Arguments {
+struct EvaluateCommand {
   std::string real, holdout, target, report, method = "table";
   std::vector<std::string> synthetic, models;
   uint64_t seed = 0;
@@ -222,7 +222,7 @@ std::string excluded(const Json& report) {
 }
 
 // Errors that need no data are reported before the tables are read.
-void check(const Arguments& a, bool sequences) {
+void check(const EvaluateCommand& a, bool sequences) {
   if ((a.real == "-") + std::count(a.synthetic.begin(), a.synthetic.end(), "-") + (a.holdout == "-") > 1)
     throw tessera::Error(TESSERA_E_USAGE, "Only one of the tables can come from standard input.");
   if (!a.target.empty() && a.holdout.empty())
@@ -254,7 +254,8 @@ void check(const Arguments& a, bool sequences) {
 }
 
 // The page of what was found, with what the model files say of themselves where they are given.
-void write_page(const Arguments& a, const std::string& json, const std::vector<std::string>& models, Session& session) {
+void write_page(const EvaluateCommand& a, const std::string& json, const std::vector<std::string>& models,
+                Session& session) {
   Json found = Json::parse(json);
   for (size_t i = 0; i < models.size(); ++i)
     (a.synthetic.size() > 1 ? found["tables"][i]["report"] : found)["model"] = Json::parse(models[i]);
@@ -262,7 +263,7 @@ void write_page(const Arguments& a, const std::string& json, const std::vector<s
   session.progress().line("report", a.report + " shows this in any browser");
 }
 
-void run(const SharedOptions& shared, const Arguments& a) {
+void run(const SharedOptions& shared, const EvaluateCommand& a) {
   const bool sequences = a.method == "sequence";
   check(a, sequences);
   Session session(shared);
@@ -314,7 +315,7 @@ void run(const SharedOptions& shared, const Arguments& a) {
 void add_evaluate(Program& program) {
   CLI::App* command =
       program.add("evaluate", "Measures how close synthetic rows are to real ones, and how close to copies of them");
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<EvaluateCommand>();
   command->add_option("real", a->real, "File that the model was fitted on")->required();
   command
       ->add_option("synthetic", a->synthetic,

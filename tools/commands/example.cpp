@@ -11,14 +11,14 @@
 
 namespace {
 
-struct Arguments {
+struct ExampleCommand {
   std::string output;
   int64_t rows = 10000;
   uint64_t seed = 0;
   bool force = false;
 };
 
-void run(const SharedOptions& shared, const Arguments& a) {
+void run(const SharedOptions& shared, const ExampleCommand& a) {
   if (a.output == "-" && shared.json)
     throw tessera::Error(TESSERA_E_USAGE, "--json and - both need standard output. Write the rows to a file.");
   tessera::check_output(a.output, a.force);
@@ -37,7 +37,7 @@ void run(const SharedOptions& shared, const Arguments& a) {
 void add_example(Program& program) {
   CLI::App* command = program.add(
       "example", "Writes an example table with known dependences: mixtures, skewed categories, dates, missing values");
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<ExampleCommand>();
   command
       ->add_option("output", a->output,
                    "CSV, .json, .parquet or other file by its ending, or - for CSV on standard output")

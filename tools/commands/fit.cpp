@@ -102,7 +102,7 @@ class LossLog {
   int error_ = 0;
 };
 
-struct Arguments {
+struct FitCommand {
   std::vector<std::string> data;
   std::string model, log, report, checkpoint_every, devices;
   int virtual_shards = 0;
@@ -161,7 +161,7 @@ std::string model_of(const std::vector<std::string>& data) {
 }
 
 // Errors that do not depend on the data are reported before they are read.
-void check(const Arguments& a, const tessera_fit_options& options) {
+void check(const FitCommand& a, const tessera_fit_options& options) {
   if (a.model == "-" || a.log == "-" || a.report == "-")
     throw tessera::Error(TESSERA_E_USAGE, "--model, --log and --report need the name of a file; - is not one.");
   const std::string lock = ModelLock::path_for(a.model);
@@ -169,7 +169,7 @@ void check(const Arguments& a, const tessera_fit_options& options) {
   tessera::check_fit_options(options);
 }
 
-void check_unfinished(const Arguments& a) {
+void check_unfinished(const FitCommand& a) {
   if (!a.resume && !a.force && a.unfinished())
     throw tessera::Error(TESSERA_E_IO, a.checkpoint() +
                                            ": training of this model was interrupted and is saved here.\n  Continue it "
@@ -178,7 +178,7 @@ void check_unfinished(const Arguments& a) {
 
 // Hours of training must not be lost to a full disk: if the model cannot be written to its place, it goes to the folder
 // for temporary files.
-void save(const tessera::Model& model, const Arguments& a) {
+void save(const tessera::Model& model, const FitCommand& a) {
   try {
     model.save(a.model, a.force);
   } catch (const tessera::Error& e) {
@@ -199,7 +199,7 @@ void save(const tessera::Model& model, const Arguments& a) {
 
 // The written model is opened before the checkpoint is removed: an unreadable file must not be all that is left of the
 // training.
-void check_saved(const Arguments& a) {
+void check_saved(const FitCommand& a) {
   try {
     (void)tessera::Model::load(a.model);
   } catch (const tessera::Error& e) {
@@ -213,13 +213,13 @@ void check_saved(const Arguments& a) {
 }
 
 // The page of the training, which is no reason to lose a model: it is written last.
-void write_page(Session& session, const Arguments& a, const tessera::Model& model, const nlohmann::json& lines) {
+void write_page(Session& session, const FitCommand& a, const tessera::Model& model, const nlohmann::json& lines) {
   const nlohmann::json page{{"model", nlohmann::json::parse(model.describe())}, {"training", lines}};
   tessera::write_report(page.dump(), a.report, a.force || a.resume);
   session.progress().line("report", a.report + " shows the training in any browser");
 }
 
-void train(Session& session, const Arguments& a, tessera_fit_options options, bool json, const LossLog& log) {
+void train(Session& session, const FitCommand& a, tessera_fit_options options, bool json, const LossLog& log) {
   tessera_csv_options reading = a.csv.options();
   reading.max_rows = a.effort.max_rows;
   reading.sample_seed = options.seed;
@@ -254,19 +254,19 @@ void train(Session& session, const Arguments& a, tessera_fit_options options, bo
 }
 
 // A process of a launcher that is not rank 0: it computes, and leaves files and words to rank 0.
-void run_as_follower(const Program& program, const Arguments& a, const tessera_fit_options& options) {
+void run_as_follower(const Program& program, const FitCommand& a, const tessera_fit_options& options) {
   tessera::check_fit_options(options);
   SharedOptions shared = program.shared;
   shared.quiet = true;
   shared.memory_limit = a.memory.bytes(), shared.scratch = a.scratch_folder();
   Session session(shared);
-  Arguments quiet = a;
+  FitCommand quiet = a;
   quiet.report.clear();
   train(session, quiet, options, false, LossLog("", false, false));
 }
 
-void run(const Program& program, const Arguments& given) {
-  Arguments a = given;
+void run(const Program& program, const FitCommand& given) {
+  FitCommand a = given;
   if (a.devices.empty() && program.place.ranks > 1) a.devices = "launched";
   if (!a.csv.schema.empty()) a.fit.add_rules_of(a.csv.schema);
   tessera_fit_options options = a.options();
@@ -301,7 +301,7 @@ void run(const Program& program, const Arguments& given) {
 
 void add_fit(Program& program) {
   CLI::App* command = program.add("fit", "Fits a model to a table");
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<FitCommand>();
   command
       ->add_option("data", a->data,
                    "CSV, Parquet or Arrow files with the same columns, or - for CSV from standard input; names with * "

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-struct Arguments {
+struct InspectCommand {
   std::string file, schema;
   bool rules = false;
   FitArguments given;  // its rules alone
@@ -290,7 +290,7 @@ std::string model_page(const Json& model) {
   return model.contains("calibration") ? out + calibration_page(model["calibration"]) : out;
 }
 
-void run(const SharedOptions& shared, const Arguments& a) {
+void run(const SharedOptions& shared, const InspectCommand& a) {
   const bool model = is_model(a.file), rules = a.rules || !a.given.rule.empty();
   if (!a.schema.empty() && model)
     throw tessera::Error(TESSERA_E_USAGE, "--schema describes a table, and " + a.file + " is a model.");
@@ -318,7 +318,7 @@ void run(const SharedOptions& shared, const Arguments& a) {
 void add_inspect(Program& program) {
   CLI::App* command =
       program.add("inspect", "Shows how a table was read, column by column with reasons, or what a model holds");
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<InspectCommand>();
   command->add_option("file", a->file, "CSV, Parquet or Arrow file, - for CSV from standard input, or a model")
       ->required();
   command->add_option("--schema", a->schema,

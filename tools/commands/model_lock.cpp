@@ -22,7 +22,7 @@ bool is_named(int file, const std::string& path) {
 }
 
 // The contents of a lock file, before the process id.
-constexpr std::string_view kText = "lock of tessera fit, process ";
+constexpr std::string_view kLockText = "lock of tessera fit, process ";
 
 std::string content(int file) {
   char text[64];
@@ -32,13 +32,14 @@ std::string content(int file) {
 
 // The process id in a lock file; empty if another process is about to write it.
 std::string holder(const std::string& text) {
-  return text.empty() ? "" : fmt::format(" (process {})", text.substr(kText.size(), text.find('\n') - kText.size()));
+  return text.empty() ? ""
+                      : fmt::format(" (process {})", text.substr(kLockText.size(), text.find('\n') - kLockText.size()));
 }
 
 bool is_lock(int file) {
   struct stat about {};
   return ::fstat(file, &about) == 0 && S_ISREG(about.st_mode) &&
-         (about.st_size == 0 || content(file).rfind(kText, 0) == 0);
+         (about.st_size == 0 || content(file).rfind(kLockText, 0) == 0);
 }
 
 // Any other file with the lock's name is foreign and is not touched.
@@ -77,7 +78,7 @@ ModelLock::ModelLock(const std::string& model) : path_(path_for(model)) {
     if (is_named(file_, path_)) break;
     ::close(file_);
   }
-  const std::string text = fmt::format("{}{}\n", kText, ::getpid());
+  const std::string text = fmt::format("{}{}\n", kLockText, ::getpid());
   if (::ftruncate(file_, 0) == 0) (void)!::pwrite(file_, text.data(), text.size(), 0);
 }
 

@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::json;
 using Side = text::Table::Side;
 
-struct Arguments {
+struct PlanCommand {
   std::string data;
   CsvArguments csv;
   FitArguments fit;
@@ -149,7 +149,7 @@ std::string page(const Json& plan) {
   return out;
 }
 
-void run(const SharedOptions& shared, const Arguments& a) {
+void run(const SharedOptions& shared, const PlanCommand& a) {
   tessera_fit_options options = a.fit.options();
   options.source = a.data.c_str();
   options.devices = a.devices.c_str(), options.virtual_shards = a.virtual_shards;
@@ -206,7 +206,7 @@ std::string estimate_page(const Json& e) {
                            size_of(e, "peak_bytes"), size_of(e, "training_peak_bytes"), size_of(e, "other_peak_bytes"));
 }
 
-void run_estimate(const SharedOptions& given, const Arguments& a) {
+void run_estimate(const SharedOptions& given, const PlanCommand& a) {
   tessera_fit_options options = a.fit.options();
   options.source = a.data.c_str();
   tessera::check_fit_options(options);
@@ -227,7 +227,7 @@ void run_estimate(const SharedOptions& given, const Arguments& a) {
 void add_plan(Program& program) {
   CLI::App* command =
       program.add("plan", "Prints the training step of a table: ops, shapes, bytes, FLOPs, passes, floor");
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<PlanCommand>();
   command->add_option("data", a->data, "CSV file, or - for standard input")->required();
   a->fit.add_to(*command);
   a->csv.add_to(*command);
@@ -252,7 +252,7 @@ void add_plan(Program& program) {
 
 void add_estimate(Program& program) {
   CLI::App* command = program.add("estimate", "Prints the memory that a fit takes, by part and phase; trains nothing");
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<PlanCommand>();
   auto* data = command->add_option("data", a->data, "CSV file, or - for standard input");
   auto* rows = command->add_option("--rows", a->rows, "Rows of a table that is not there yet")
                    ->check(whole_number(1, 10'000'000'000));

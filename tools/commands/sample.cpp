@@ -16,7 +16,7 @@
 
 namespace {
 
-struct Arguments {
+struct SampleCommand {
   std::string model, output, where, delimiter, calibrate, format, part, precision, profile;
   int64_t rows = 0, offset = 0;
   uint64_t seed = 0;
@@ -43,7 +43,7 @@ Place part_of(const std::string& text, const Place& launched) {
 }
 
 // This part's rows of the whole, and its file: "out/rows.csv" becomes "out/rows-00002.csv".
-void take_part(Arguments& a, const Place& place) {
+void take_part(SampleCommand& a, const Place& place) {
   if (place.ranks == 1) return;
   if (a.output == "-")
     throw tessera::Error(TESSERA_E_USAGE,
@@ -62,7 +62,7 @@ void take_part(Arguments& a, const Place& place) {
 }
 
 // Given cells have forms of their own for what is in the way of these.
-void run_given(const SharedOptions& shared, const Arguments& a, const CLI::App& command, const Place& launched) {
+void run_given(const SharedOptions& shared, const SampleCommand& a, const CLI::App& command, const Place& launched) {
   if (launched.ranks > 1)
     throw tessera::Error(TESSERA_E_USAGE, "Given cells are completed by one process.\n  Run it without a launcher.");
   if (a.given.forms() > 1)
@@ -85,7 +85,7 @@ void run_given(const SharedOptions& shared, const Arguments& a, const CLI::App& 
                 parse_delimiter(a.delimiter), a.force});
 }
 
-void run(const SharedOptions& given, Arguments a, const Place& launched) {
+void run(const SharedOptions& given, SampleCommand a, const Place& launched) {
   SharedOptions shared = given;
   shared.memory_limit = a.memory.bytes();
   if (!a.profile.empty()) {  // what the line says itself goes first
@@ -156,7 +156,7 @@ void run(const SharedOptions& given, Arguments a, const Place& launched) {
 
 void add_sample(Program& program) {
   CLI::App* command = program.add("sample", "Draws synthetic rows from a model");
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<SampleCommand>();
   const auto natural = whole_number(0);
   const auto positive = whole_number(1, INT32_MAX);
   command->add_option("model", a->model, "Model file written by tessera fit")->required();

@@ -26,7 +26,7 @@ using sweep::Work;
 
 constexpr std::chrono::milliseconds kBetweenLooks{50};
 
-struct Arguments {
+struct SweepCommand {
   std::vector<std::string> tables, vary, devices;
   std::string folder, holdout, target;
   int64_t rows = 0;
@@ -43,7 +43,7 @@ struct Shares {
   sweep::Settings settings;
 };
 
-std::vector<std::string> evaluate_options(const Arguments& a) {
+std::vector<std::string> evaluate_options(const SweepCommand& a) {
   std::vector<std::string> all;
   if (!a.holdout.empty()) all.push_back("--holdout=" + a.holdout);
   if (!a.target.empty()) all.push_back("--target=" + a.target);
@@ -53,7 +53,7 @@ std::vector<std::string> evaluate_options(const Arguments& a) {
   return all;
 }
 
-Shares share_out(const Arguments& a, const SharedOptions& shared, size_t fits) {
+Shares share_out(const SweepCommand& a, const SharedOptions& shared, size_t fits) {
   Shares s;
   s.devices = a.devices.empty() ? std::vector<std::string>{"cpu"} : a.devices;
   const int threads =
@@ -70,7 +70,8 @@ Shares share_out(const Arguments& a, const SharedOptions& shared, size_t fits) {
 }
 
 // What needs no table, before any work.
-void check(const Arguments& a, const Program& program, const std::vector<Fit>& fits, const sweep::Settings& settings) {
+void check(const SweepCommand& a, const Program& program, const std::vector<Fit>& fits,
+           const sweep::Settings& settings) {
   const auto refuse = [](const std::string& what) { throw tessera::Error(TESSERA_E_USAGE, what); };
   if (program.place.ranks > 1)
     refuse("A sweep starts its fits itself.\n  Run it without mpirun and srun, or with --jobs for as many at once.");
@@ -185,7 +186,7 @@ class Sweep {
   size_t done_ = 0;
 };
 
-void run(const Program& program, const Arguments& a, const CLI::App& command) {
+void run(const Program& program, const SweepCommand& a, const CLI::App& command) {
   const std::vector<Fit> fits = sweep::all_fits(a.tables, sweep::parse_varied(a.vary), sweep::fixed_options(command));
   const Shares shares = share_out(a, program.shared, fits.size());
   check(a, program, fits, shares.settings);
@@ -217,7 +218,7 @@ void run(const Program& program, const Arguments& a, const CLI::App& command) {
 void add_sweep(Program& program) {
   CLI::App* command = program.add(
       "sweep", "Fits many models side by side, each in a process of its own, and shows which is closest to its table");
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<SweepCommand>();
   command->add_option("data", a->tables, "CSV, Parquet or Arrow files, each a table by itself")->required();
   command->add_option("--folder", a->folder, "Folder for the models, their records and results.csv")->required();
   command

@@ -8,14 +8,14 @@
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr int kMostDepth = 8;
 constexpr size_t kMostColumns = 12;
 
-bool is_table(const Json& value) {
+bool is_table(const OrderedJson& value) {
   return value.is_array() && !value.empty() &&
-         std::all_of(value.begin(), value.end(), [](const Json& row) { return row.is_object(); });
+         std::all_of(value.begin(), value.end(), [](const OrderedJson& row) { return row.is_object(); });
 }
 
 std::string spoken(std::string key) {
@@ -23,21 +23,21 @@ std::string spoken(std::string key) {
   return key;
 }
 
-std::string table(const Json& rows, size_t most_rows, int indent) {
+std::string table(const OrderedJson& rows, size_t most_rows, int indent) {
   std::vector<std::string> keys;
-  for (const Json& row : rows)
+  for (const OrderedJson& row : rows)
     for (const auto& [key, value] : row.items())
       if (keys.size() < kMostColumns && std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
   std::vector<text::Table::Heading> headings;
   for (const auto& key : keys) {
-    const bool numbers = std::all_of(rows.begin(), rows.end(), [&](const Json& row) {
+    const bool numbers = std::all_of(rows.begin(), rows.end(), [&](const OrderedJson& row) {
       return !row.contains(key) || row[key].is_number() || row[key].is_null();
     });
     headings.push_back({spoken(key), numbers ? text::Table::Side::right : text::Table::Side::left, 60});
   }
   text::Table out(headings);
   size_t shown = 0;
-  for (const Json& row : rows) {
+  for (const OrderedJson& row : rows) {
     if (most_rows != 0 && shown == most_rows) break;
     std::vector<std::string> cells;
     for (const auto& key : keys) cells.push_back(row.contains(key) ? inline_text(row[key]) : "");
@@ -51,7 +51,7 @@ std::string table(const Json& rows, size_t most_rows, int indent) {
   return s;
 }
 
-void append(std::string& out, const Json& object, size_t most_rows, int indent) {
+void append(std::string& out, const OrderedJson& object, size_t most_rows, int indent) {
   int widest = 0;
   for (const auto& [key, value] : object.items())
     if (!value.is_object() && !is_table(value)) widest = std::max(widest, text::width(key));
@@ -70,7 +70,7 @@ void append(std::string& out, const Json& object, size_t most_rows, int indent) 
 
 }  // namespace
 
-std::string inline_text(const Json& value) {
+std::string inline_text(const OrderedJson& value) {
   if (value.is_string()) return text::clip(value.get<std::string>(), 400);
   if (value.is_null()) return "–";
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
@@ -82,7 +82,7 @@ std::string inline_text(const Json& value) {
   return text::list(parts, 12);
 }
 
-std::string outline(const Json& json, size_t most_rows) {
+std::string outline(const OrderedJson& json, size_t most_rows) {
   std::string out;
   if (json.is_object()) append(out, json, most_rows, 0);
   else out = (is_table(json) ? table(json, most_rows, 0) : inline_text(json) + "\n");

@@ -22,7 +22,7 @@ using Side = text::Table::Side;
 constexpr int kRepeats = 4;
 constexpr int64_t kRowsAtOnce = 8192;
 
-struct Arguments {
+struct AdviseCommand {
   std::string data;
   CsvArguments csv;
   FitArguments fit;
@@ -38,7 +38,7 @@ struct Advice {
 
 Interval interval_of(const Timings& t) { return {t.mean(), t.margin()}; }
 
-Interval before_training(const SharedOptions& shared, const Arguments& a) {
+Interval before_training(const SharedOptions& shared, const AdviseCommand& a) {
   Timings t;
   for (int i = 0; i < kRepeats; ++i) {
     Session session(shared);
@@ -61,7 +61,7 @@ struct Epochs {
   }
 };
 
-Interval an_epoch(const SharedOptions& shared, const Arguments& a) {
+Interval an_epoch(const SharedOptions& shared, const AdviseCommand& a) {
   Epochs epochs;
   const std::string most = std::to_string(a.seconds) + "s", settings = a.fit.settings + "epochs=1000000";
   tessera_fit_options options = a.fit.options();
@@ -80,7 +80,7 @@ Interval an_epoch(const SharedOptions& shared, const Arguments& a) {
   return interval_of(epochs.each);
 }
 
-Interval a_row(const SharedOptions& shared, const Arguments& a) {
+Interval a_row(const SharedOptions& shared, const AdviseCommand& a) {
   Session session(shared);
   const tessera::Model model = rehearsed_model(session, a.data, a.csv, a.fit);
   Timings t;
@@ -93,7 +93,7 @@ Interval a_row(const SharedOptions& shared, const Arguments& a) {
   return (1.0 / static_cast<double>(kRowsAtOnce)) * interval_of(t);
 }
 
-Advice advise(const SharedOptions& given, const Arguments& a, const std::string& device) {
+Advice advise(const SharedOptions& given, const AdviseCommand& a, const std::string& device) {
   SharedOptions shared = given;
   shared.device = device, shared.quiet = true;
   Advice advice{device, before_training(shared, a), an_epoch(shared, a), a_row(shared, a), {}};
@@ -117,8 +117,8 @@ std::optional<double> crossover(const Advice& a, const Advice& b, double rows) {
   return gained > 0 && fixed > 0 ? std::optional(fixed / gained) : std::nullopt;
 }
 
-std::string recommendation(const std::vector<Advice>& all, const Arguments& a) {
-  if (all.size() == 1) return "no GPU was measured: nothing is said of any";
+std::string recommendation(const std::vector<Advice>& all, const AdviseCommand& a) {
+  if (all.size() == 1) return "no GPU was measured, so none is recommended";
   const auto less = [](const Advice& x, const Advice& y) { return x.job.value < y.job.value; };
   const Advice& best = *std::min_element(all.begin(), all.end(), less);
   std::string out;
@@ -143,7 +143,7 @@ std::string cell(const Interval& i) {
   return fmt::format("{} ± {}", text::duration(i.value), text::duration(i.margin));
 }
 
-std::string page(const std::vector<Advice>& all, const Arguments& a) {
+std::string page(const std::vector<Advice>& all, const AdviseCommand& a) {
   text::Table t({{"device"}, {"read, encode"}, {"an epoch"}, {"1,000 rows"}, {"this job"}});
   for (const Advice& x : all) t.add({x.device, cell(x.before), cell(x.epoch), cell(1000 * x.row), cell(x.job)});
   return fmt::format("{} and {}; intervals of 95 %.\n\n", text::counted(a.epochs, "epochs"),
@@ -151,7 +151,7 @@ std::string page(const std::vector<Advice>& all, const Arguments& a) {
          t.str(0) + "\nadvice        " + recommendation(all, a) + "\nnot measured  " + kNotMeasured + "\n";
 }
 
-Json report(const std::vector<Advice>& all, const Arguments& a) {
+Json report(const std::vector<Advice>& all, const AdviseCommand& a) {
   const auto json = [](const Interval& i) { return Json{{"seconds", i.value}, {"low", i.low()}, {"high", i.high()}}; };
   Json list = Json::array();
   for (const Advice& x : all)
@@ -167,7 +167,7 @@ Json report(const std::vector<Advice>& all, const Arguments& a) {
           {"not_measured", kNotMeasured}};
 }
 
-void run(const SharedOptions& shared, const Arguments& a) {
+void run(const SharedOptions& shared, const AdviseCommand& a) {
   tessera_fit_options options = a.fit.options();
   tessera::check_fit_options(options);
   if (options.sequences != nullptr)
@@ -185,7 +185,7 @@ void run(const SharedOptions& shared, const Arguments& a) {
 void add_advise(Program& program) {
   CLI::App* command =
       program.add("advise", "Times a few epochs on this table, and says how long a job would take on each device here");
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<AdviseCommand>();
   command->add_option("data", a->data, "CSV, Parquet or Arrow file")->required();
   a->fit.add_to(*command);
   a->csv.add_to(*command);

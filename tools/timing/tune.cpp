@@ -23,7 +23,7 @@ using Side = text::Table::Side;
 constexpr double kQuiet = 0.02;  // noise at which a measurement is good enough
 constexpr size_t kLeastRounds = 3;
 
-struct Arguments {
+struct TuneCommand {
   std::string data, profile;
   std::vector<std::string> precisions{"fp32"};
   std::vector<int> batches{1024, 4096, 16384};
@@ -40,7 +40,7 @@ struct Setting {
   double rows_per_second = 0, margin = 0;  // of the 95 % interval
 };
 
-std::vector<Setting> settings_of(const Arguments& a, int threads) {
+std::vector<Setting> settings_of(const TuneCommand& a, int threads) {
   std::set<int> sizes;
   for (int t = 1; t < threads; t *= 2) sizes.insert(t);
   sizes.insert(threads);
@@ -68,7 +68,7 @@ double seconds_of(const tessera::Model& model, const SamplingProfile& how, int64
 
 // Round after round through all settings, so that what else the machine does meets all of them; the first round warms
 // up.
-void measure(std::vector<Setting>& all, const tessera::Model& model, const Arguments& a, ProgressPrinter& progress) {
+void measure(std::vector<Setting>& all, const tessera::Model& model, const TuneCommand& a, ProgressPrinter& progress) {
   const Stopwatch watch;
   int64_t offset = 0;
   for (size_t round = 0;; ++round) {
@@ -130,7 +130,7 @@ Json report(const std::vector<Setting>& all, const Setting& best) {
   return {{"settings", list}};
 }
 
-void run(const SharedOptions& shared, const Arguments& a) {
+void run(const SharedOptions& shared, const TuneCommand& a) {
   tessera_fit_options options = a.fit.options();
   options.source = a.data.c_str();
   tessera::check_fit_options(options);
@@ -157,7 +157,7 @@ void run(const SharedOptions& shared, const Arguments& a) {
 void add_tune(Program& program) {
   CLI::App* command =
       program.add("tune", "Measures which batch and number of threads sample this table's model fastest here");
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<TuneCommand>();
   command->add_option("data", a->data, "CSV, Parquet or Arrow file, or - for CSV on standard input")->required();
   a->fit.add_to(*command);
   a->csv.add_to(*command);
