@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <variant>
 
 #include "engine/comm/mpi.h"
 #include "engine/device/device.h"
@@ -51,37 +52,64 @@ void add_settings(std::vector<GivenOption>& out, const std::string& settings) {
   }
 }
 
+// The fields of the options that name an option of a method. Options that came later have none: they come as settings.
+using FitFields = tessera_fit_options;
+struct OptionField {
+  struct Widths {
+    const int32_t* FitFields::*values;
+    size_t FitFields::*layers;
+  };
+  const char* key;
+  std::variant<int32_t FitFields::*, double FitFields::*, const char * FitFields::*, Widths> place;
+  bool may_be_none = false;  // TESSERA_UNTRAINED is 0
+};
+constexpr OptionField kOptionFields[] = {
+    {"epochs", &FitFields::epochs, true},
+    {"iterations", &FitFields::iterations, true},
+    {"batch_size", &FitFields::batch_size},
+    {"pac", &FitFields::pac},
+    {"embedding_dim", &FitFields::embedding_dim},
+    {"discriminator_steps", &FitFields::discriminator_steps},
+    {"generator_dim", OptionField::Widths{&FitFields::generator_dim, &FitFields::generator_layers}},
+    {"discriminator_dim", OptionField::Widths{&FitFields::discriminator_dim, &FitFields::discriminator_layers}},
+    {"encoder_dim", OptionField::Widths{&FitFields::encoder_dim, &FitFields::encoder_layers}},
+    {"decoder_dim", OptionField::Widths{&FitFields::decoder_dim, &FitFields::decoder_layers}},
+    {"learning_rate", &FitFields::learning_rate},
+    {"loss_factor", &FitFields::loss_factor},
+    {"gamma", &FitFields::gamma},
+    {"embedding_iterations", &FitFields::embedding_iterations},
+    {"supervised_iterations", &FitFields::supervised_iterations},
+    {"joint_iterations", &FitFields::joint_iterations},
+    {"hidden_dim", &FitFields::hidden_dim},
+    {"layers", &FitFields::layers},
+    {"cell", &FitFields::cell}};
+
+// The text of a field; empty: it was not given.
+std::string text_of(const OptionField& field, const tessera_fit_options& o) {
+  return std::visit(
+      [&]<class Place>(const Place& place) -> std::string {
+        if constexpr (std::is_same_v<Place, OptionField::Widths>) {
+          const size_t layers = o.*place.layers;
+          if (o.*place.values == nullptr || layers == 0) return {};
+          if (layers > kMostLayers)  // before any is read
+            throw Error(ErrorCode::usage,
+                        fmt::format("{} has {} layers; the limit is {}.", option_name(field.key), layers, kMostLayers));
+          return widths_text(o.*place.values, layers);
+        } else if constexpr (std::is_same_v<Place, const char * FitFields::*>) {
+          return text_or(o.*place, "");
+        } else {
+          if (o.*place == 0) return {};
+          return field.may_be_none && o.*place == TESSERA_UNTRAINED ? "0" : fmt::format("{}", o.*place);
+        }
+      },
+      field.place);
+}
+
 // The fields of the options that name an option of a method, and the settings.
 std::vector<GivenOption> given_options(const tessera_fit_options& o) {
   std::vector<GivenOption> out;
-  const auto count = [&](const char* key, int32_t value) {
-    if (value != 0) out.push_back({key, std::to_string(value)});
-  };
-  const auto or_none = [&](const char* key, int32_t value) {
-    count(key, value), value == TESSERA_UNTRAINED ? void(out.back().text = "0") : void();
-  };
-  const auto number = [&](const char* key, double value) {
-    if (value != 0) out.push_back({key, fmt::format("{}", value)});
-  };
-  const auto widths = [&](const char* key, const int32_t* values, size_t layers) {
-    if (values == nullptr || layers == 0) return;
-    // before any is read
-    if (layers > kMostLayers)
-      throw Error(ErrorCode::usage,
-                  fmt::format("{} has {} layers; the limit is {}.", option_name(key), layers, kMostLayers));
-    out.push_back({key, widths_text(values, layers)});
-  };
-  or_none("epochs", o.epochs), or_none("iterations", o.iterations);
-  count("batch_size", o.batch_size), count("pac", o.pac), count("embedding_dim", o.embedding_dim),
-      count("discriminator_steps", o.discriminator_steps);
-  widths("generator_dim", o.generator_dim, o.generator_layers),
-      widths("discriminator_dim", o.discriminator_dim, o.discriminator_layers);
-  widths("encoder_dim", o.encoder_dim, o.encoder_layers), widths("decoder_dim", o.decoder_dim, o.decoder_layers);
-  number("learning_rate", o.learning_rate), number("loss_factor", o.loss_factor), number("gamma", o.gamma);
-  count("embedding_iterations", o.embedding_iterations), count("supervised_iterations", o.supervised_iterations),
-      count("joint_iterations", o.joint_iterations);
-  count("hidden_dim", o.hidden_dim), count("layers", o.layers);
-  if (const std::string cell = text_or(o.cell, ""); !cell.empty()) out.push_back({"cell", cell});
+  for (const OptionField& field : kOptionFields)
+    if (std::string text = text_of(field, o); !text.empty()) out.push_back({field.key, std::move(text)});
   add_settings(out, text_or(o.settings, ""));
   return out;
 }
@@ -234,7 +262,21 @@ void set_ranks(FitOptions& out, const tessera_fit_options& o, const Team* team) 
   if (shards > 0 || ranks > 1) out.ranks.shards = shards > 0 ? shards : usual_shards(ranks);
 }
 
-// The fields that stand for the losses of the first three methods, then all losses by name.
+// The losses that have a field of their own: those of the first three methods.
+struct LossField {
+  const char* name;
+  double tessera_losses::*place;
+};
+constexpr LossField kLossFields[] = {{"critic", &tessera_losses::critic},
+                                     {"discriminator", &tessera_losses::critic},
+                                     {"generator", &tessera_losses::generator},
+                                     {"penalty", &tessera_losses::penalty},
+                                     {"reconstruction", &tessera_losses::reconstruction},
+                                     {"divergence", &tessera_losses::divergence},
+                                     {"supervised", &tessera_losses::supervised},
+                                     {"moments", &tessera_losses::moments}};
+
+// These fields, then all losses by name.
 void tell(const LossRow& row, const std::string& method, tessera_losses_fn callback, void* user) {
   std::vector<const char*> names;
   std::vector<double> values;
@@ -242,10 +284,7 @@ void tell(const LossRow& row, const std::string& method, tessera_losses_fn callb
   tessera_losses losses{};
   losses.struct_size = sizeof losses;
   losses.step = row.step, losses.epoch = row.epoch, losses.seconds = row.seconds;
-  losses.critic = row["critic"] + row["discriminator"];
-  losses.generator = row["generator"], losses.penalty = row["penalty"];
-  losses.reconstruction = row["reconstruction"], losses.divergence = row["divergence"];
-  losses.supervised = row["supervised"], losses.moments = row["moments"];
+  for (const LossField& field : kLossFields) losses.*field.place += row[field.name];
   losses.method = method.c_str();
   losses.names = names.data(), losses.values = values.data(), losses.count = names.size();
   callback(&losses, user);
