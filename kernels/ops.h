@@ -91,7 +91,7 @@ struct Matmul {
   bool trans_a, trans_b;
   int pairs;
   bool addend;
-  int64_t cut = 0;  // > 0: the depth is summed in slices of so many, where a backend cuts it (kernels/split_k.h)
+  int64_t cut = 0;  // > 0: length of the slices in which a backend that splits the depth sums it (kernels/split_k.h)
   Precision factors = Precision::fp32;
   bool operator==(const Matmul&) const = default;
 };
@@ -335,7 +335,7 @@ TESSERA_HD constexpr int64_t recurrent_grad_floats(int64_t hidden) { return kRec
 //   in  x [B, steps·in], (length [B, 1]), (h0 [B, H]), (c0 [B, H], lstm), W_x [in, gates·H], W_h [H, gates·H], b_x [1,
 //       gates·H], (b_h, not gru_reset_before)
 //       no length: all steps; no h0, c0: zero
-//   out y [B, steps·H], h_last [B, H], saved (on the processor nothing where nobody reads it), (c_last [B, H], lstm)
+//   out y [B, steps·H], h_last [B, H], saved (on the processor empty where no op reads it), (c_last [B, H], lstm)
 struct Recurrent {
   Cell cell;
   int64_t steps;

@@ -42,7 +42,7 @@ class Communicator {
 
   // Ends the job of all ranks: whatever they wait for throws `why`, or their processes end after it was printed.
   virtual void abort(const Error& why) noexcept = 0;
-  // This rank leaves with an error of its own: its end waits for nobody.
+  // This rank leaves with an error of its own: its end waits for no other rank.
   virtual void give_up() noexcept {}
 
   static constexpr double kForever = std::numeric_limits<double>::infinity();
@@ -84,7 +84,7 @@ class Communicator {
   int bad_rank_ = -1;
 };
 
-// One rank, which waits for nobody.
+// One rank, which waits for no other.
 class SelfCommunicator : public Communicator {
  public:
   SelfCommunicator() : Communicator(0, 1) {}

@@ -54,7 +54,7 @@ class ThreadCommunicator : public Communicator {
     for (const Outgoing& o : out) wait(lock, o.to, [&] { return !world_->message(rank(), o.to).there; });
   }
 
-  // The memory of what nobody will take is the caller's again.
+  // The memory of messages that were not received belongs to the caller again.
   void withdraw(std::unique_lock<std::mutex>& lock, std::span<const Outgoing> out) {
     for (const Outgoing& o : out) {
       ThreadWorld::Message& m = world_->message(rank(), o.to);

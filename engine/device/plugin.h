@@ -1,4 +1,4 @@
-// Our libraries that are opened at run time, so that this one does not depend on their dependencies.
+// Opens the plugins (CUDA, Arrow) at run time, so that this library does not depend on theirs.
 #pragma once
 #include <string>
 

@@ -65,7 +65,7 @@ class Cutter {
     return std::min(kStepBlock, op.steps - block * kStepBlock);
   }
 
-  // ---- what there is ------------------------------------------------------------------------------------------------
+  // ---- layers of the plan -------------------------------------------------------------------------------------------
   // Whether the derivative is the usual one: `saved` and the slopes are read by its ops, once each, and by no others.
   void find_layer(int n) {
     const auto* op = op_of<Recurrent>(n);

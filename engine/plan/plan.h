@@ -75,7 +75,7 @@ class Spans {
 // values: no bit depends on it.
 struct RowCut {
   int64_t fewest_rows = 256;  // of a batch
-  int64_t gain = 3;           // chains are used where they leave one of so many phases, or fewer
+  int64_t gain = 3;           // chains are used only if they reduce the phases at least by this factor
   int64_t block_rows = 0;     // 0: chosen by the size of the team
 };
 

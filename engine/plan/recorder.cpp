@@ -253,7 +253,7 @@ std::vector<Var> pullback(Recorder& r, const std::vector<Var>& outputs, const st
   std::set<Id> stop;
   for (const Var v : wrt) stop.insert(v.id);
   for (size_t i = 0; i < outputs.size(); ++i) add(outputs[i].id, seeds[i]);
-  // Weights are leaves for every derivative: going on into the flat state would only make gradients nobody reads,
+  // Weights are leaves for every derivative: going on into the flat state would only make gradients that no op reads,
   // unless the flat state itself is asked for.
   auto is_weight = [&](const Node& n) {
     if (!is_view(n.op) || r.plan.shape(n.in[0]).rows != 1 || stop.count(n.in[0]) != 0) return false;

@@ -82,13 +82,13 @@ struct Tiles {
   OperandSet lanes_out{};   // outputs that may be
   OperandSet tiled_in{};    // inputs that lie tile by tile, a sequence a column
   OperandSet tiled_out{};   // outputs that do
-  OperandSet derivative{};  // outputs that only the derivative reads: not made where nobody does
+  OperandSet derivative{};  // outputs that only the derivative reads: not made without one
   bool shares = false;      // row t of the output is tile t's share of a sum
 };
 
 struct Traits {
   Follows rows, cols, elements;
-  int in_place = 0;  // the first so many outputs are the first inputs, changed
+  int in_place = 0;  // number of outputs that are inputs changed: the first ones
   Move move{};
   Zero zero{};
   OperandSet gathers{};     // inputs read only where other inputs say: of these no more is read than comes out

@@ -1,4 +1,4 @@
-// From a recording to a program in one call: record, optimise, place.
+// Compiles a recording into a program in one call: record, optimise, place.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -1,4 +1,4 @@
-// What a program takes, known from its plan: the placement without the allocation.
+// Memory of a program, computed from its plan: the placement without the allocation.
 #pragma once
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-// The precision of products that a caller asks for, and what the machine has.
+// The precision that a caller asks for, checked against what the machine supports.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// The level rule that every scheduler shares (engine/schedule/gpu_fusion.h, row_chains.h, tile_chains.h, placement.h):
+// The level rule that every scheduler shares (gpu_fusion.h, cpu_row_fusion.h, cpu_recurrent_tiles.h, placement.h):
 // an op is on the level of an input that it can continue from, one above any other input and whatever it waits for, and
 // above all readers of the memory it overwrites. Each scheduler defines what an op can continue from: the same rows,
 // columns or elements of a block, or the same tile.

@@ -1,4 +1,4 @@
-// An atomic file whose bytes may be compressed on their way.
+// An atomic file that may compress its bytes as they are written.
 #pragma once
 #include <memory>
 #include <string>

@@ -25,7 +25,7 @@ int64_t kilobytes(const std::string& path, std::string_view key) {
   return std::max<int64_t>(field(path, key), 0) << 10;
 }
 
-// What a cgroup's limit leaves; -1: it has none. Pages of files that nobody used lately can be had back.
+// What a cgroup's limit leaves; -1: it has none. Pages of files not used lately can be reclaimed.
 int64_t left_of(const std::string& folder, const char* limit, const char* usage) {
   const int64_t most = field(folder + limit, "");
   if (most < 0) return -1;

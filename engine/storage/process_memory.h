@@ -1,4 +1,4 @@
-// What this process holds of the machine's memory, and what the machine has left for it: the kernel's own counts.
+// Memory of this process, and memory available to it: counts of the operating system.
 #pragma once
 #include <cstdint>
 #include <string>
