@@ -1,4 +1,4 @@
-// The launches of a plan on a GPU, as tessera plan shows them; no GPU is needed for that.
+// Lists the GPU launches of a plan for `tessera plan`, without a GPU.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 

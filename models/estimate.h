@@ -1,4 +1,4 @@
-// What a fit would take of memory, known before it is made.
+// Memory that a fit will take, computed before it starts.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 

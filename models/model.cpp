@@ -93,7 +93,7 @@ std::optional<Trained> train_rows(Model::State& state, EncodedTable&& table, con
                                   Checkpoints& checkpoints, Team& team, const Monitor& monitor) {
   const std::unique_ptr<RowMethod> method = state.method();
   FitOptions options = given;
-  // A method that holds rows out of its own accord does so if there are enough of them.
+  // A method that holds rows out by default does so if there are enough of them.
   if (options.patience_if_possible && !can_hold_out(table)) options.patience = 0;
   EncodedTable held;
   if (options.rehearsal) options.rehearsal->encoded = bytes_of(table);

@@ -1,4 +1,4 @@
-// A fitted model: fit, save, load, sample. What the C ABI and nothing else calls.
+// A fitted model: fit, save, load, sample. Only the C interface (models/api) calls it.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -18,8 +18,8 @@ namespace {
 // A model without rules is of format 1: an older version reads it. With rules its columns are not those of the table.
 constexpr int kFormat = 1, kFormatOfRules = 2;
 
-// No document of ours nests deeper than 8 levels; what others wrote must not exhaust the stack of whoever walks through
-// it.
+// Tessera writes no document of more than 8 levels. The bound keeps foreign documents from exhausting the stack of the
+// parser.
 nlohmann::json parse_document(const std::string& text) {
   try {
     return parse_json(text, 16, "its document");

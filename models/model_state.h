@@ -1,4 +1,4 @@
-// What a fitted model is. Shared by the source files of Model only.
+// The parts of a fitted model. Internal to the source files of Model.
 #pragma once
 #include <memory>
 #include <nlohmann/json.hpp>

@@ -1,10 +1,10 @@
-// From a table to what a method learns from: protected, encoded. Shared by fit and plan.
+// Turns a table into training data: reduced by rules, protected, encoded. Shared by fit and plan.
 #pragma once
 #include "models/model_state.h"
 
 namespace tessera {
 
-// What a model is beside its weights, and what is said of where it came from.
+// The parts of a model other than its weights: options, columns, provenance.
 void begin(Model::State& state, const Table& table, const FitOptions& options);
 
 // The rules of a table, which it is reduced by.

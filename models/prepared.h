@@ -1,4 +1,4 @@
-// A method with what it would train on: what a plan and an estimate are made of. Trains nothing.
+// A method with its training data, from which plans and estimates are computed. Trains nothing.
 #pragma once
 #include <memory>
 

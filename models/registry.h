@@ -1,4 +1,4 @@
-// The methods there are. A new one is a folder of its own and a line in registry.cpp.
+// The list of methods. To add one, write its folder and a line in registry.cpp.
 #pragma once
 #include <string>
 #include <vector>

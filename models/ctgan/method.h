@@ -1,4 +1,4 @@
-// CTGAN as a method, and what else is known of its model.
+// CTGAN as a method, and properties of its model that other code reads.
 #pragma once
 #include <memory>
 #include <string>

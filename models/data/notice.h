@@ -1,4 +1,4 @@
-// Lines that a person should see and that stop nothing.
+// Notices: lines for the user that do not stop the run.
 #pragma once
 #include <string>
 

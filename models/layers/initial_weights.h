@@ -1,5 +1,5 @@
-// What weights begin at. Each parameter of a set says it (Parameter::start); draw k of a set depends on (seed, purpose,
-// stream, k) alone.
+// Initial values of weights, as Parameter::start has them. Draw k of a set depends on (seed, purpose, stream, k)
+// alone.
 #pragma once
 #include <cstdint>
 #include <vector>

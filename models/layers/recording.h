@@ -1,4 +1,4 @@
-// What the methods record alike: the spans of a row, draws of table rows, the end of a step.
+// Recordings that methods share: the spans of a row, draws of table rows, the end of a step.
 #pragma once
 #include <memory>
 #include <vector>

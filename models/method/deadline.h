@@ -1,4 +1,4 @@
-// Until when work may go on that --max-time bounds.
+// The deadline that --max-time sets.
 #pragma once
 #include <algorithm>
 #include <chrono>

@@ -1,4 +1,4 @@
-// What a method reports while it trains. Its names are the method's; whoever prints them knows none.
+// What a method reports while it trains. The method names its losses; code that prints them knows no name.
 #pragma once
 #include <cstdint>
 #include <string>

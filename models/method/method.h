@@ -103,7 +103,7 @@ struct Phase {
   double cost = 1;                  // of a step beside one of the other phases
   std::vector<size_t> losses = {};  // columns of the ring that it has; none: all
   const char* unit() const { return in_epochs ? "epochs" : "steps"; }
-  double units(double n) const { return n / static_cast<double>(in_epochs ? epoch : 1); }  // of so many steps
+  double units(double n) const { return n / static_cast<double>(in_epochs ? epoch : 1); }  // of n steps
 };
 // The one phase of a method that passes over rows.
 Phase passes_over(int64_t rows, int64_t epochs, int64_t batch, double decay_from);
@@ -163,7 +163,7 @@ class SequenceMethod : public Method {
   // Sequences: output "x" [batch, steps·features]. Bound: "rows" [batch, 3] (who each sequence is), "length" [batch,
   // 1], "attributes" [batch, attributes].
   virtual void record_sampling(Recorder& r, int64_t batch) const = 0;
-  // The method of rows that learns what is decided once a sequence, of so many.
+  // The method of rows that learns the attributes of this number of sequences.
   virtual MethodConfig attribute_config(int64_t sequences) const = 0;
 };
 

@@ -1,4 +1,4 @@
-// What a plan makes of rows of the encoded table.
+// Outputs of a plan for rows of the encoded table.
 #pragma once
 #include <functional>
 #include <string>

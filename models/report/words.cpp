@@ -75,7 +75,7 @@ void add_copies(const Json& report, std::vector<Statement>& out) {
                                                  percent(share, 2));
     if (copies > 0)
       text += std::isnan(chance) ? ". Whether that is more than chance needs holdout rows."
-                                 : fmt::format("; of holdout rows, which nobody copied, {} do.", percent(chance, 2));
+                                 : fmt::format("; of holdout rows, which are no copies, {} do.", percent(chance, 2));
     out.push_back({!more ? Mark::good : share < 0.01 || std::isnan(chance) ? Mark::fair : Mark::poor, text});
   }
   const double nearer = at(report, "/l1/share_closer_to_real_equal_rows");
@@ -144,7 +144,7 @@ void add_rows(const Json& report, std::vector<std::string>& out) {
   }
   if (!report.at("rows").contains("holdout"))
     out.push_back(
-        "There are no holdout rows, so nobody can tell here whether the rows are nearer to the real table than chance "
+        "There are no holdout rows, so it is unknown here whether the rows are nearer to the real table than chance "
         "makes them, nor what a model trained on them is worth. <code>--holdout</code> gives both.");
   const double auc = at(report, "/c2st/trees/auc");
   if (auc < 0.45)

@@ -1,4 +1,4 @@
-// What an evaluation says, in words: a verdict, its reasons, and what to be careful about.
+// An evaluation in words: a verdict, its reasons, and cautions.
 #pragma once
 #include <string>
 #include <vector>

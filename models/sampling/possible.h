@@ -1,4 +1,4 @@
-// Whether any row of a model can meet a condition: refused before a row is drawn, with the term that is to blame.
+// Whether any row of a model can meet a condition: if not, an error names the term before a row is drawn.
 #pragma once
 #include "models/expression/where.h"
 #include "models/sampling/row_model.h"

@@ -1,4 +1,4 @@
-// What a caller says of a sample, and the rows it gets.
+// The options of a sample, and the stream of its rows.
 #pragma once
 #include <cstdint>
 #include <memory>

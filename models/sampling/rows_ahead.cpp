@@ -45,7 +45,7 @@ void RowsAhead::end_maker() {
 void RowsAhead::keep(Shared& shared, const Progress& progress) {
   {
     std::lock_guard lock(shared.mutex);
-    if (shared.stop) throw Error(ErrorCode::cancelled, "Nobody wants further rows.");
+    if (shared.stop) throw Error(ErrorCode::cancelled, "The reader stopped.");
     const bool again = !shared.told.empty() && std::strcmp(shared.told.back().phase, progress.phase) == 0 &&
                        std::strcmp(progress.phase, "notice") != 0;
     if (again) shared.told.back() = progress;

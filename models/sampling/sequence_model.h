@@ -21,7 +21,7 @@ struct SequenceModel {
   Table schema() const;  // columns of the table with names, types and values, without rows
 
   std::unique_ptr<SequenceMethod> method() const { return config.method().make_sequences(encoder, config); }
-  // Null: there is nothing to learn of a sequence but its steps. `sequences`: there are so many to learn from.
+  // Null: a sequence has no attributes to learn. `sequences`: number of sequences to learn from.
   std::unique_ptr<RowMethod> attribute_method(int64_t sequences = 1) const;
 
   // Every tensor the model file holds: of the steps, and of the attributes.

@@ -1,4 +1,4 @@
-// How well TimeGAN's networks do on sequences that training does not see; and the leaves by which plans read sequences.
+// Scores of TimeGAN's networks on held-out sequences; and the leaves by which plans read sequences.
 #pragma once
 #include <memory>
 #include <vector>

@@ -1,5 +1,5 @@
-// What is kept of a training run beside the model, so that nothing but the steps since is lost: two generations, each
-// written whole or not at all (docs/use/resuming.md).
+// Checkpoints of a training run beside the model: an interruption loses only the steps since the last one. Two
+// generations, each written whole or not at all (docs/use/resuming.md).
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -59,7 +59,7 @@ class Checkpoints {
 
   const RunIdentity& identity() const { return identity_; }
 
-  // The newest whole generation of this run; none: there is no whole one. What is damaged is said through the monitor.
+  // The newest whole generation of this run; none: there is no whole one. The monitor reports damaged ones.
   // Throws Error(data | usage) naming the difference when it is of another run, Error(unsupported) when a later release
   // wrote it.
   std::optional<RunState> newest();
@@ -67,7 +67,7 @@ class Checkpoints {
   void remove_own();  // those of this run
 
   bool due(const RunState& run, int64_t steps_per_epoch) const;
-  // A failure is said through the monitor, and training goes on.
+  // The monitor reports a failure, and training goes on.
   void write(const RunState& run, int64_t steps_per_epoch);
 
   // "\n  Epoch 212 of 300 is kept in …": the end of a message; empty while nothing is kept.

@@ -1,4 +1,4 @@
-// What a caller says of a fit.
+// The options of a fit.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -34,7 +34,7 @@ struct CheckpointOptions {
   std::string path;  // empty: nowhere
   double every_seconds = 60;
   int64_t every_epochs = 0;  // instead of seconds, where it is not 0
-  bool resume = false;       // go on from what is there; false: what is there is removed
+  bool resume = false;       // continue from existing checkpoints; false: remove them
 };
 
 struct FitOptions {

@@ -1,4 +1,4 @@
-// What is left out of a table before anything is learnt from it: for the progress, and for the model's provenance.
+// Rare values removed from a table before training: for the progress, and for the model's provenance.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 

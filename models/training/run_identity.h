@@ -1,4 +1,4 @@
-// Which run a checkpoint or a model is of: the table and the options that shape the result. Same identity, same bits.
+// Identifies the run of a checkpoint or a model: the table, and the options that shape its bits.
 #pragma once
 #include <nlohmann/json.hpp>
 #include <string>

@@ -1,4 +1,4 @@
-// Rows that training does not see, and what a method can be measured on them by: for --patience and --keep best.
+// Held-out rows, and the measure that a method computes on them: for --patience and --keep best.
 #pragma once
 #include <memory>
 

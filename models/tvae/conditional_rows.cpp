@@ -155,7 +155,7 @@ class TvaeRows : public RowGenerator {
     barrier_ = std::move(barrier);
   }
 
-  // Evenly spaced quantiles of the pilot's draws weighted by P(c | z), and a mixture of as many components as so many
+  // Evenly spaced quantiles of the pilot's draws weighted by P(c | z), and a mixture of as many components as that many
   // different draws can tell apart.
   Components fitted_to(const Pilot& pilot, Team& team) const {
     const int64_t d = prior_.dimensions;

@@ -27,7 +27,7 @@ struct Span {
   int start;   // first column of the data row
   int width;
   int cond_start;     // offset in the condition vector; −1 unless the span is a category
-  int ascending = 0;  // of a choice: so many first levels are numbers, ascending
+  int ascending = 0;  // of a choice: how many of its first levels are numbers, ascending
 };
 
 // Spans tile [0, data_width) in order; a numeric column is one alpha then its modes (mixture modes, then spike levels,
@@ -56,7 +56,7 @@ struct EncoderOptions {
   // position in its range (steps of a sequence, range_code.h), or one choice among quantile bins (bin_code.h).
   enum class Numbers { modes, range, bins } numbers = Numbers::modes;
   int max_modes = 10;  // mixture components a numeric column may have (the paper's 10)
-  int max_bins = 128;  // and bins; a value that fills as much as one of so many becomes a level of its own
+  int max_bins = 128;  // and bins; a value as frequent as a mean bin becomes a level of its own
   // a value held by this share of a numeric column's rows becomes a level of its own; 0: never
   double spike_share = 0.05;
   // integers (with bins: all numbers) with at most this many distinct values become categories; 0: never

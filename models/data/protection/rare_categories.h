@@ -17,7 +17,7 @@ constexpr int64_t kRareRows =
 struct RareColumn {
   std::string name;
   int64_t values = 0, rows = 0;  // removed categories, and the number of their rows
-  bool regenerated = false;      // so many removed that the column became an identifier
+  bool regenerated = false;      // too many were removed: the column became an identifier
 };
 
 // In columns of the type category, a value that fewer than `least` rows hold is replaced by one of the others, drawn by

@@ -52,7 +52,7 @@ class BoostedTrees {
  private:
   friend class TreeGrower;
   // Rows whose bin is in `left` go to node `child`, the others to the next one. A leaf holds every bin and is its own
-  // child: rows stay there, so many of them can descend in parallel without a test for the end.
+  // child: rows stay there, and many of them can descend in parallel without a test for the end.
   struct Node {
     std::array<uint64_t, FeatureBins::kMost / 64> left{};
     int32_t column = 0, child = 0;

@@ -11,8 +11,8 @@ namespace tessera::quality {
 // Undefined (NaN) if there are only positives or only negatives. Scores must not be NaN.
 double roc_auc(std::span<const double> score, std::span<const char> positive);
 
-// The ROC curve at false positive rates 0, 1/steps, … 1: the share of positives above the score that so many negatives
-// reach, ties by straight lines. Empty where roc_auc() is undefined.
+// The ROC curve at false positive rates 0, 1/steps, … 1: the share of positives above the score that this share of
+// negatives reach, ties by straight lines. Empty where roc_auc() is undefined.
 std::vector<double> roc_curve(std::span<const double> score, std::span<const char> positive, int steps);
 
 struct BinaryCounts {
