@@ -63,7 +63,7 @@ _OURS_ONLY = _Held(Stream(), b"arrow_array_stream").references()
 
 
 def release(struct: Any) -> None:
-    """Releases what a struct holds, if nobody took it."""
+    """Releases what a struct holds, unless a consumer took it."""
     if struct.release:
         _RELEASE(struct.release)(c.addressof(struct))
 
@@ -78,7 +78,7 @@ def to_capsule(struct: c.Structure, name: bytes) -> Any:
 
 
 def release_unused() -> None:
-    """Releases what lies in capsules that nobody else holds any more.
+    """Releases what lies in capsules that no consumer holds any more.
 
     A destructor of the capsule would be Python code that runs while an exception is pending, where a reader fails.
     """

@@ -71,7 +71,7 @@ def read(
     header : bool, optional
         Whether the first row is one. Found out if not given.
     max_rows : int
-        Of larger Parquet and Arrow files, so many rows, drawn evenly by `seed`. 0: all.
+        Number of rows drawn evenly, by `seed`, from larger Parquet and Arrow files. 0: all.
 
     Returns
     -------

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-// Replaces what is there. Error(IO) names the file; the old one is then untouched.
+// Replaces an existing file. Error(IO) names the file; the old one is then untouched.
 void write_whole(const std::string& path, const std::string& text);
 // The whole file; empty where there is none that can be read.
 std::string read_whole(const std::string& path);
