@@ -1,4 +1,4 @@
-// The cost of preparing a table, one thread. Floors (performance.md §6, AVX2): mixture 1 ns per value, component and
+// The cost of preparing a table, one thread. Floors (AVX2): mixture 1 ns per value, component and
 // iteration in float, so 8 ms for 8,192 groups, 10 components, 100 iterations; sort 16 ns per value; encode: one read
 // and one write of 8 bytes per value.
 #include <benchmark/benchmark.h>

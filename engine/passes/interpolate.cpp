@@ -1,5 +1,5 @@
 // interpolate: (a·x + (1 − a)·y)·W = a·(x·W) + (1 − a)·(y·W) with one a per row. The critic's first layer for the
-// penalty's rows costs nothing, because x·W and y·W are computed anyway (performance.md §2). A bias added after it is
+// penalty's rows costs nothing, because x·W and y·W are computed anyway. A bias added after it is
 // untouched.
 #include "engine/passes/rewrite.h"
 

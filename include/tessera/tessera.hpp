@@ -305,7 +305,7 @@ class Model {
     check(tessera_sample(context.get(), handle_, offset, count, &o, rows.get()));
     return rows;
   }
-  // Rows of which cells are given (tessera_given.h): a file of them, equal shares of a column's values, or a file of
+  // Rows with given cells (tessera_given.h): a file of them, equal shares of a column's values, or a file of
   // counts; and the rows that have them.
   Rows open_given(const Context& context, const std::string& path, const tessera_csv_options& options = {}) const {
     const auto o = detail::sized(options);

@@ -1,4 +1,4 @@
-/* Rows of which cells are given (docs/use/given.md). Part of tessera.h, which says what holds for all. */
+/* Rows with given cells (docs/use/given.md). Part of tessera.h, which says what holds for all. */
 #ifndef TESSERA_TESSERA_GIVEN_H_
 #define TESSERA_TESSERA_GIVEN_H_
 

@@ -1,4 +1,4 @@
-// Rows of which cells are given, and files completed (include/tessera/tessera_given.h).
+// Rows with given cells, and files completed (include/tessera/tessera_given.h).
 #include <fmt/format.h>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// CTGAN behind the face of Method: training by sampling, population statistics, conditions proposed through the
+// CTGAN as a Method: training by sampling, population statistics, conditions proposed through the
 // condition vector.
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// Made behind the face of RowMethod.
+// Made as a RowMethod.
 #include "models/made/method.h"
 
 #include <algorithm>

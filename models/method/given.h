@@ -1,4 +1,4 @@
-// Rows of which cells are given before they are drawn. A candidate shows the given cells as they are; how likely they
+// Rows with given cells before they are drawn. A candidate shows the given cells as they are; how likely they
 // are beside what was drawn before them is its weight, and candidates of one row are resampled by it (importance
 // resampling, Rubin 1987).
 #pragma once

@@ -148,7 +148,7 @@ class RowMethod : public Method {
   virtual std::unique_ptr<RowGenerator> row_generator(const FittedState& kept,
                                                       const std::vector<AllowedLevels>& allowed, uint64_t seed,
                                                       Team& team) const = 0;
-  // Candidates of rows of which cells are given. Null: the method cannot tell how likely given cells are.
+  // Candidates of rows with given cells. Null: the method cannot tell how likely given cells are.
   virtual std::unique_ptr<GivenGenerator> given_generator(const FittedState& kept, uint64_t seed, Team& team) const;
   // Width of the condition vector: how many conditions
   // FittedState::condition_rows counts.

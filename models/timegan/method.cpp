@@ -1,4 +1,4 @@
-// TimeGAN behind the face of SequenceMethod: three phases over the same five networks.
+// TimeGAN as a SequenceMethod: three phases over the same five networks.
 #include "models/timegan/method.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// TVAE behind the face of Method, with the prior fitted to the training rows' posteriors.
+// TVAE as a Method, with the prior fitted to the training rows' posteriors.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -82,7 +82,7 @@ struct Prior {
 // that a row from this z has none of them, "latent" [batch, active] where there is a mixture.
 void record_sampling(Recorder& r, const Tvae& m, int64_t batch, const Prior& prior, bool conditioned);
 
-// Rows of which cells are given: as record_sampling(), with bound "given.levels" [batch, data], ln of what is left of
+// Rows with given cells: as record_sampling(), with bound "given.levels" [batch, data], ln of what is left of
 // each level, "given.alphas" and "given.known" [batch, numbers], a position and 1 where it is given; and output
 // "log_weight" [batch, 1]: ln p(what is given | z), up to what rows with the same cells given share.
 void record_given(Recorder& r, const Tvae& m, int64_t batch, const Prior& prior);

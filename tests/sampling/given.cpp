@@ -1,4 +1,4 @@
-// Rows of which cells are given: these are kept, the others have the law under them, rules hold, bits depend on nothing
+// Rows with given cells: these are kept, the others have the law under them, rules hold, bits depend on nothing
 // but the row, and what cannot be is said with its place.
 #include "models/sampling/given/given_rows.h"
 

@@ -1,4 +1,4 @@
-// Rows of which cells are given: row i of the result keeps the given cells of row i, and the others are drawn from the
+// Rows with given cells: row i of the result keeps the given cells of row i, and the others are drawn from the
 // model's law under them. A row's candidates all show the given cells; one of them is taken with the probability of its
 // weight (sampling importance resampling, Rubin 1987), so the law is exact in the limit of many effective candidates.
 // Row i depends on (model, seed, what is given of it, i) only.

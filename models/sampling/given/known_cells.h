@@ -1,4 +1,4 @@
-// Rows of which cells are given, as the methods take them: what is left of the levels of every column.
+// Rows with given cells, as the methods take them: what is left of the levels of every column.
 #pragma once
 #include <functional>
 #include <map>

@@ -1,4 +1,4 @@
-// Given rows that say how many rows there are to be of what.
+// Given rows for --balance and --counts: the number of rows for each value or combination.
 #pragma once
 #include "models/data/table/table.h"
 #include "models/sampling/row_model.h"
