@@ -24,7 +24,7 @@ class Model {
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
 
-  // Takes the table's memory as it goes. Throws Error(data | usage | numeric | cancelled | memory).
+  // Releases the table's memory while it encodes. Throws Error(data | usage | numeric | cancelled | memory).
   static Model fit(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor);
 
   // The model at `path`, if it is what fit() with this table and these options would make: then there is nothing left

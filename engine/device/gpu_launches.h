@@ -1,4 +1,4 @@
-// A fused plan as calls of a device: launches with their chains and steps, for as long as this lives.
+// A fused plan as calls of a device. Owns the launches with their chains and steps.
 #pragma once
 #include <deque>
 #include <string>

@@ -111,7 +111,7 @@ class Repeater {
   Repeater(const Plan& plan, const Lives& lives, const Candidate& candidate)
       : old_(plan), lives_(lives), candidate_(candidate) {}
 
-  // FLOPs of all that has to be made again; none: too much, or an input cannot be had any more.
+  // FLOPs of all that has to be recomputed; none: too much, or an input no longer exists.
   std::optional<double> price() {
     const double flops = price_of(candidate_.value);
     return seen_.size() > kMostRepeated || flops < 0 ? std::nullopt : std::optional(flops);

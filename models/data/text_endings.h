@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-// Whatever the case of the letters; a path that is nothing but the ending has none.
+// Whatever the case of the letters; a path that consists of the ending alone has none.
 inline bool ends_with(std::string_view path, std::string_view end) {
   return path.size() > end.size() &&
          std::equal(end.rbegin(), end.rend(), path.rbegin(), [](char a, char b) { return a == lower(b); });

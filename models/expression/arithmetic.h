@@ -20,7 +20,7 @@ struct Arithmetic {
   bool is_column() const { return op == Op::column; }
 };
 
-// Parses an expression that is nothing but arithmetic, or the name of one column. Errors as parse_where().
+// Parses an expression that consists of arithmetic only, or the name of one column. Errors as parse_where().
 Arithmetic parse_arithmetic(const std::string& text, const Table& schema, const char* what);
 int parse_column(const std::string& text, const Table& schema, const char* what);
 

@@ -1,4 +1,4 @@
-// How well rows are told apart, and how near they are to real ones.
+// How well classifiers distinguish the rows from real ones, and how near they are to them.
 #include <fmt/format.h>
 
 #include <cmath>

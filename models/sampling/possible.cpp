@@ -41,7 +41,7 @@ class Checker {
   }
 
  private:
-  // Every value, or the ends, of a column of the model as rows of the table; the other columns mean nothing.
+  // Every value, or the ends, of a column of the model as rows of the table; the other columns are ignored.
   struct Shown {
     Table rows;
     bool known = false, all = false;

@@ -21,7 +21,7 @@ namespace tessera {
 class RowsAhead : public RowStream {
  public:
   using Open = std::function<std::unique_ptr<RowStream>(const Monitor&)>;
-  // `open` gets the monitor of the thread; its errors are this constructor's. `monitor` is told what the thread reports
+  // `open` gets the monitor of the thread; its errors are this constructor's. `monitor` gets what the thread reports
   // by the threads that call next(). The team is that of the stream.
   RowsAhead(const Open& open, Team& team, const Monitor& monitor);
   ~RowsAhead() override;  // ends what is being made

@@ -10,7 +10,7 @@
 namespace tessera {
 
 nlohmann::json leave_out_rare(Table& table, const FitOptions& options, Team& team, const Monitor& monitor);
-// Of steps and statics alike. Where a key tells sequences apart a category must be had by `rare_rows` keys; of windows
+// Of steps and statics alike. Where a key tells sequences apart a category must occur in `rare_rows` keys; of windows
 // of one series rows count.
 nlohmann::json leave_out_rare(Sequences& sequences, const FitOptions& options, Team& team, const Monitor& monitor);
 // `emptied`: what protect_numbers() said.

@@ -1,5 +1,5 @@
 // The ranks of a training run. Rank 0 leads it: it alone decides (how many steps, when a phase ends), measures, writes
-// and reports. The others run the same steps on their parts of the batch, at its command.
+// and reports. The others run the same steps on their parts of the batch, as it commands.
 #pragma once
 #include <memory>
 #include <string>

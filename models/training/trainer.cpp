@@ -89,7 +89,7 @@ class Trainer {
     carried_ = method_.start(context_.seed);
     if (!stages_.empty()) open();
   }
-  // Where a run stands; its rows of losses are told again.
+  // The state of a run; its rows of losses are reported again.
   void resume(RunState&& from) {
     check_own(
         !stages_.empty() && from.step <= from.steps && from.steps <= run_.steps && from.steps >= stages_.back().begin,

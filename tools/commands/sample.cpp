@@ -61,7 +61,7 @@ void take_part(SampleCommand& a, const Place& place) {
           .string();
 }
 
-// Given cells have forms of their own for what is in the way of these.
+// Completes rows with given cells. Options of plain sampling are refused.
 void run_given(const SharedOptions& shared, const SampleCommand& a, const CLI::App& command, const Place& launched) {
   if (launched.ranks > 1)
     throw tessera::Error(TESSERA_E_USAGE, "Given cells are completed by one process.\n  Run it without a launcher.");

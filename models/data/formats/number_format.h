@@ -1,6 +1,6 @@
 // How a column writes its numbers, so that they go out as they came in.
 //
-// As text (Column::format) a number format is a picture in the way of spreadsheets: "$"#,##0.00 · 0,0# "%" · +0 ·
+// As text (Column::format) a number format is a picture as in spreadsheets: "$"#,##0.00 · 0,0# "%" · +0 ·
 // 0.000e+00. Quoted text stands before and behind the number; # groups name the separator of thousands; zeros behind
 // the mark are always written, # only where they are needed; a + demands the sign of positive numbers. A - behind the
 // quoted prefix puts the sign there ($-5 instead of -$5). "" means fixed decimals, "%g" the shortest text that reads

@@ -107,7 +107,7 @@ class SequenceEncoder {
 
   // Error(data) if no column of the steps varies: there is nothing to learn.
   static SequenceEncoder fit(const Sequences& sequences, uint64_t seed, Team& team, const Monitor& monitor);
-  // releases the tables as it goes
+  // releases the tables while it encodes
   EncodedSequences encode(Sequences&& sequences, Team& team, const Monitor& monitor) const;
 
   const RowLayout& steps() const;       // of a step: Span::Part::alpha (1 wide), mode (present, missing), category

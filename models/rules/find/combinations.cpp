@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMostJointColumns = 100;  // the work grows with their square
 constexpr size_t kMostLevels = 1000;       // of a column, and combinations of several
-// Of rows whose combination would also be had by chance, where no text determines the other column: a number that is
+// Of rows whose combination would also occur by chance, where no text determines the other column: a number that is
 // joined to others becomes a list of levels, which has to be worth it.
 constexpr double kMostByChance = 0.5;
 constexpr double kMostUnseen = 0.002;   // of testing rows: combinations that the proposing rows did not have
