@@ -103,6 +103,22 @@ TEST(Calibrated, NumbersReachTheRangeOfTheTable) {
   }
 }
 
+// Quantile mapping moves numbers between the table's; what is returned lies on the column's grid all the same.
+TEST(Calibrated, NumbersStayOnTheirGrid) {
+  const int64_t rows = 2000;
+  const auto of = [](double step, double spread) {
+    return [=](int64_t i) { return step * std::round(std::exp(5 + spread * normal(i))); };
+  };
+  Table t = table({numbers_by("price", ColumnType::integer, rows, of(100, 1)),
+                   numbers_by("share", ColumnType::decimal, rows, of(0.25, 0.8), 2)});
+  const Model m = fit(std::move(t), calibrated(3), 2);
+  for (const Tier tier : {Tier::off, Tier::marginals, Tier::full}) {
+    const Table made = sample(m, 500, under(tier), {0, 2});
+    for (const double x : column(made, "price").numbers) ASSERT_EQ(std::fmod(x, 100), 0) << name(tier) << ": " << x;
+    for (const double x : column(made, "share").numbers) ASSERT_EQ(std::fmod(x, 0.25), 0) << name(tier) << ": " << x;
+  }
+}
+
 // A table that the model cannot come near: untrained weights, next to nothing kept. The bound ends the search for every
 // row, and says so.
 TEST(Calibrated, TheBoundEndsWellAndIsCounted) {
