@@ -119,6 +119,7 @@ TEST_F(CliSweep, MistakesAreSaidBeforeAnyFit) {
   refused({"people.csv", "people.csv", "--vary", "seed=1"}, "would write the same files");
   refused({"-", "--vary", "seed=1"}, "- is not one");
   refused({"people.csv", "other.csv", "--holdout", "people.csv"}, "--holdout and --target are of one table");
+  refused({"people.csv", "--vary", "seed=1", "--devices", "cpu,gpu"}, "gpu");
   EXPECT_EQ(run(line({"nowhere.csv", "--vary", "seed=1"})).code, 4);
   EXPECT_FALSE(exists("runs"));
 }

@@ -75,6 +75,11 @@ void check(const SweepCommand& a, const Program& program, const std::vector<Fit>
   const auto refuse = [](const std::string& what) { throw tessera::Error(TESSERA_E_USAGE, what); };
   if (program.place.ranks > 1)
     refuse("A sweep starts its fits itself.\n  Run it without mpirun and srun, or with --jobs for as many at once.");
+  for (const std::string& device : a.devices) {
+    tessera_context_options there{};
+    there.device = device.c_str();
+    (void)tessera::Context(there);  // says what is missing
+  }
   if (a.tables.size() > 1 && !(a.holdout.empty() && a.target.empty()))
     refuse("--holdout and --target are of one table, and there are several.\n  Sweep over one, or omit them.");
   for (const std::string& table : a.tables) {
