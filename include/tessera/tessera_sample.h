@@ -13,7 +13,7 @@ extern "C" {
 
 typedef struct tessera_sample_report {
   int64_t rows;       /* given out so far */
-  int64_t candidates; /* made for them: rows/candidates is the yield of condition and calibration */
+  int64_t candidates; /* made for them, rows or sequences: their share is the yield of condition and calibration */
   /* rows for which, under calibration, the most likely of 64 candidates was taken because none was accepted */
   int64_t settled;
   const char* calibration; /* the tier the rows went through: "off", "marginals", "full". Static */

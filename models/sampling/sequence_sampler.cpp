@@ -6,7 +6,8 @@
 
 #include "engine/error.h"
 #include "engine/run/compile.h"
-#include "models/sampling/sequence_model.h"
+#include "models/data/identifiers/identifier.h"
+#include "models/sampling/attribute_sampler.h"
 
 namespace tessera {
 namespace {
@@ -30,6 +31,7 @@ class SequenceRows : public RowStream {
       : model_(std::move(model)),
         monitor_(monitor),
         seed_(o.seed),
+        condition_(o.where.empty() ? 0 : fingerprint_of(o.where)),
         next_(offset),
         offset_(offset),
         end_(offset + count) {
@@ -38,21 +40,14 @@ class SequenceRows : public RowStream {
                                  std::max<int64_t>(count, 2));
     identity_.resize(static_cast<size_t>(3 * batch_));
     Device& device = o.device ? *o.device : Device::processor();
-    if ((attribute_method_ = model_->attribute_method()) != nullptr) {
-      generator_ = attribute_method_->row_generator(model_->attributes, {}, seed_, team);
-      attributes_ = compile({team, seed_}, Purpose::sample, [&](Recorder& r) { generator_->record(r, batch_); });
-      load_states(*attributes_, model_->attributes.states);
-      attributes_->bind_if("rows", identity_.data());
-      generator_->bind(*attributes_);
-      features_.resize(static_cast<size_t>(batch_ * model_->encoder.attribute_width()));
-    }
+    attributes_ = std::make_unique<AttributeSampler>(model_, batch_, o, team, monitor);
     length_.resize(static_cast<size_t>(batch_));
     steps_ = compile({team, seed_, device, {}, o.precision}, Purpose::sample_steps,
                      [&](Recorder& r) { model_->method()->record_sampling(r, batch_); });
     load_states(*steps_, model_->steps.states);
     steps_->bind_if("rows", identity_.data());
     steps_->bind_if("length", length_.data());
-    steps_->bind_if("attributes", features_.data());
+    steps_->bind_if("attributes", attributes_->features());
   }
 
   bool next(Table& batch) override {
@@ -62,7 +57,7 @@ class SequenceRows : public RowStream {
     std::vector<int64_t> ids(static_cast<size_t>(n));
     for (int64_t i = 0; i < n; ++i) ids[static_cast<size_t>(i)] = next_ + i;
 
-    const Table attributes = make_attributes(ids);
+    const Table attributes = attributes_->draw(ids);
     const std::vector<int32_t> lengths = model_->encoder.lengths(attributes);
     for (int64_t i = 0; i < batch_; ++i)
       length_[static_cast<size_t>(i)] = static_cast<float>(lengths[static_cast<size_t>(std::min(i, n - 1))]);
@@ -74,11 +69,11 @@ class SequenceRows : public RowStream {
     std::vector<float> alphas(static_cast<size_t>(n * longest() * layout.alphas()));
     std::vector<int32_t> codes(static_cast<size_t>(n * longest() * layout.codes()));
     from_features(layout, x.data(), n * longest(), alphas.data(), codes.data());
-    batch = model_->encoder.decode(alphas.data(), codes.data(), attributes, ids.data(), n, seed_);
+    batch = model_->encoder.decode(alphas.data(), codes.data(), attributes, ids.data(), n, seed_, condition_);
     model_->rules.restore(batch);
     next_ += n;
     report_.rows += batch.rows;
-    report_.candidates += n;
+    report_.candidates = attributes_->candidates();
     monitor_.report({"sample", static_cast<double>(next_ - offset_), static_cast<double>(end_ - offset_), "sequences",
                      "", next_ == end_});
     return true;
@@ -88,31 +83,15 @@ class SequenceRows : public RowStream {
 
  private:
   int64_t longest() const { return model_->encoder.longest(); }
-  // Of the batch's sequences, in units of the table; `features_` as the networks read them.
-  Table make_attributes(const std::vector<int64_t>& ids) {
-    const auto n = static_cast<int64_t>(ids.size());
-    if (attributes_ == nullptr) return model_->encoder.decode_attributes(nullptr, nullptr, ids.data(), n, seed_);
-    std::vector<Candidate> candidates;
-    for (const int64_t id : ids) candidates.push_back({id, 0});
-    generator_->choose(*attributes_, candidates);
-    attributes_->run(1);
-    const std::vector<int32_t> codes = attributes_->read<int32_t>(attributes_->find("codes"));
-    std::vector<float> alphas = attributes_->read<float>(attributes_->find("alphas"));
-    // the decoder's Gaussian exceeds the range seen in training
-    for (float& a : alphas) a = std::clamp(a, -1.0f, 1.0f);
-    to_features(model_->encoder.attributes(), alphas.data(), codes.data(), batch_, features_.data());
-    return model_->encoder.decode_attributes(alphas.data(), codes.data(), ids.data(), n, seed_);
-  }
 
   std::shared_ptr<const SequenceModel> model_;
   const Monitor& monitor_;
-  uint64_t seed_;
+  uint64_t seed_, condition_;
   int64_t next_, offset_, end_, batch_ = 0;
-  std::unique_ptr<RowMethod> attribute_method_;
-  std::unique_ptr<RowGenerator> generator_;
-  std::unique_ptr<Program> attributes_, steps_;
+  std::unique_ptr<AttributeSampler> attributes_;
+  std::unique_ptr<Program> steps_;
   std::vector<int32_t> identity_;
-  std::vector<float> length_, features_;
+  std::vector<float> length_;
   SampleReport report_;
 };
 
@@ -145,10 +124,6 @@ std::unique_ptr<RowStream> open_sequences(std::shared_ptr<const SequenceModel> m
   if (offset < 0 || count < 0 || offset > INT64_MAX - count)
     throw Error(ErrorCode::usage,
                 fmt::format("sequences {} to {} + {}: offset and count must not be negative.", offset, offset, count));
-  if (!options.where.empty())
-    throw Error(
-        ErrorCode::usage,
-        "--where: conditions are not available for sequence models. Sample without it and filter the sequences.");
   if (options.calibrate.value_or(Tier::off) != Tier::off)
     throw Error(ErrorCode::usage, fmt::format("--calibrate {}: sequence models are not calibrated; omit the option.",
                                               name(*options.calibrate)));

@@ -259,7 +259,8 @@ TEST_F(CliSequences, OptionsOfTimegan) {
   fit({"--method", "timegan", "--sequence-length", "8", "--static", "price"}, {"--static needs --sequence-key"});
   EXPECT_FALSE(exists("m.tessera"));
   must(with({"fit", "t.csv", "--model", "m.tessera", "--sequence-length", "8"}, kSmall));
-  refused(2, {"--where"}, {"sample", "m.tessera", "--rows", "3", "--output", "s.csv", "--where", "price > 3"});
+  refused(7, {"--where", "\"price\"", "decided once for each: length"},
+          {"sample", "m.tessera", "--rows", "3", "--output", "s.csv", "--where", "price > 3"});
   must({"fit", "t.csv", "--model", "u.tessera", "--method", "timegan", "--sequence-length", "8", "--iterations", "0",
         "--quiet"});
   must({"sample", "u.tessera", "--rows", "3", "--output", "u.csv", "--quiet"});

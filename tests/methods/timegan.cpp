@@ -104,6 +104,55 @@ TEST(Timegan, KeepsTheAutocorrelationOfAnAutoregressiveProcess) {
   EXPECT_LT(stddev, 1.6 * real_stddev);
 }
 
+// Sequences by key: rows with it, kind of the first, start.
+struct Drawn {
+  int64_t rows = 0;
+  std::string kind;
+  double start = 0;
+};
+std::map<double, Drawn> drawn(const Table& t) {
+  std::map<double, Drawn> out;
+  for (int64_t i = 0; i < t.rows; ++i) {
+    Drawn& d = out[column(t, "patient").numbers[static_cast<size_t>(i)]];
+    if (d.rows++ == 0) d.kind = cell(column(t, "kind"), i), d.start = column(t, "day").numbers[static_cast<size_t>(i)];
+    EXPECT_EQ(cell(column(t, "kind"), i), d.kind);
+  }
+  return out;
+}
+
+TEST(Timegan, ConditionsOnWhatIsDecidedOncePerSequence) {
+  const Model m = fit(visits(120), of_visits(2));
+  const auto under = [&](const std::string& where, int64_t offset, int64_t count, int batch) {
+    SampleOptions o;
+    o.seed = 5, o.where = where, o.batch = batch;
+    return sample(m, count, o, {offset, 2});
+  };
+  const std::string condition = "kind = 'long' and length between 7 and 9 and start > '2019-06-01'";
+  const Table all = under(condition, 0, 40, 0);
+  const auto sequences = drawn(all);
+  ASSERT_EQ(sequences.size(), 40u);
+  for (const auto& [key, s] : sequences) {
+    EXPECT_EQ(s.kind, "long") << key;
+    EXPECT_TRUE(s.rows >= 7 && s.rows <= 9) << key << ": " << s.rows;
+    EXPECT_GT(s.start, 18048) << key;
+  }
+  // any batch and offset: sequence i is sequence i
+  const auto part = drawn(under(condition, 11, 9, 3));
+  for (const auto& [key, s] : part) {
+    ASSERT_TRUE(sequences.contains(key));
+    EXPECT_EQ(s.rows, sequences.at(key).rows);
+  }
+  // other conditions have other keys
+  for (const auto& [key, s] : drawn(under("kind = 'long'", 0, 40, 0))) EXPECT_FALSE(sequences.contains(key));
+
+  const Thrown rare = thrown([&] { under("length > 300", 0, 2, 0); });
+  EXPECT_EQ(rare.code, ErrorCode::condition);
+  EXPECT_TRUE(rare.says("`length > 300`: 0 of")) << rare.message;
+  const Thrown step = thrown([&] { under("level > 3", 0, 2, 0); });
+  EXPECT_EQ(step.code, ErrorCode::condition);
+  EXPECT_TRUE(step.says("\"level\"") && step.says("kind, length, start")) << step.message;
+}
+
 TEST(Timegan, WavesStayWavesOfTheRightRanges) {
   // Each window of one table is a wave with its own phase and frequency.
   constexpr int64_t kWindows = 150, kSteps = 16;
@@ -316,19 +365,11 @@ TEST(Timegan, WhatIsNotForSequencesIsRefused) {
   const Model m = fit(visits(30), of_visits(0));
   EXPECT_EQ(m.describe()["provenance"]["steps"], 0);
   Team team(1);
-  SampleOptions where, calibrate;
-  where.where = "kind = 'long'";
+  SampleOptions calibrate;
   calibrate.calibrate = Tier::full;
-  const Monitor monitor;
-  for (const SampleOptions& o : {where, calibrate}) {
-    try {
-      (void)m.sample(0, 5, o, team, monitor);
-      ADD_FAILURE() << "was taken";
-    } catch (const Error& e) {
-      EXPECT_EQ(e.code(), ErrorCode::usage);
-      EXPECT_NE(std::string(e.what()).find("sequence"), std::string::npos) << e.what();
-    }
-  }
+  const Thrown t = thrown([&] { (void)m.sample(0, 5, calibrate, team, Monitor{}); });
+  EXPECT_EQ(t.code, ErrorCode::usage);
+  EXPECT_TRUE(t.says("sequence")) << t.message;
 }
 
 }  // namespace

@@ -122,17 +122,18 @@ void run(const SharedOptions& given, SampleCommand a, const Place& launched) {
   const int64_t written =
       write_rows(session, model.sample(session.context(), a.offset, a.rows, options), a.output, csv);
 
-  // For a row model, a row takes at least one candidate; a sequence is one candidate and makes several rows.
-  const bool sequences = report.candidates < report.rows;
+  // A sequence makes several rows.
+  const bool sequences = report.rows > a.rows;
+  const int64_t wanted = sequences ? a.rows : report.rows;
   const std::string amount =
-      (sequences ? text::counted(report.candidates, "sequences") + ", " : "") + text::counted(written, "rows");
+      (sequences ? text::counted(wanted, "sequences") + ", " : "") + text::counted(written, "rows");
   std::string summary =
       fmt::format("{} to {} in {}", amount, pipe ? "standard output" : a.output, text::duration(session.seconds()));
   const std::string tier = report.calibration == nullptr ? "off" : report.calibration;
   if (tier != "off") summary += ", calibrated (" + tier + ")";
   if ((!a.where.empty() || tier != "off") && report.candidates > 0)
     summary += fmt::format(", yield {} ({})",
-                           text::percent(static_cast<double>(report.rows) / static_cast<double>(report.candidates)),
+                           text::percent(static_cast<double>(wanted) / static_cast<double>(report.candidates)),
                            text::counted(report.candidates, "candidates"));
   if (report.settled > 0)
     summary += fmt::format(", {} took the most likely of {} candidates", text::counted(report.settled, "rows"),
@@ -147,7 +148,7 @@ void run(const SharedOptions& given, SampleCommand a, const Place& launched) {
                        {"calibration", tier},
                        {"settled", report.settled},
                        {"seconds", session.seconds()}};
-    if (sequences) out["sequences"] = report.candidates;
+    if (sequences) out["sequences"] = wanted;
     print_json(out);
   }
 }

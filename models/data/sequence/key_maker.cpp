@@ -42,8 +42,8 @@ KeyMaker::KeyMaker(const Column& keys, uint64_t seed, int64_t least_rows) {
   pattern_ = Identifier::learn(texts, {}, {least_rows, seed, fingerprint_of(keys.name)});
 }
 
-void KeyMaker::append(int64_t sequence, int64_t rows, uint64_t seed, Column& to) const {
-  const IdentifierKey key = identifier_key(seed, 0, fingerprint_of(schema_.name));
+void KeyMaker::append(int64_t sequence, int64_t rows, uint64_t seed, Column& to, uint64_t condition) const {
+  const IdentifierKey key = identifier_key(seed, condition, fingerprint_of(schema_.name));
   if (!pattern_) {
     const double block = in_blocks_ ? static_cast<double>(key.block * Identifier::kBlock) : 0;
     to.numbers.insert(to.numbers.end(), static_cast<size_t>(rows), last_ + 1 + block + static_cast<double>(sequence));

@@ -22,7 +22,7 @@ class KeyMaker {
 
   const Column& schema() const { return schema_; }
   // Appends the key of a sequence, `rows` times.
-  void append(int64_t sequence, int64_t rows, uint64_t seed, Column& to) const;
+  void append(int64_t sequence, int64_t rows, uint64_t seed, Column& to, uint64_t condition = 0) const;
 
   nlohmann::json to_json() const;
   static KeyMaker from_json(const nlohmann::json& json);  // throws Error(format)

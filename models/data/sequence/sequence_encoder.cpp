@@ -130,7 +130,7 @@ std::vector<int32_t> SequenceEncoder::lengths(const Table& attributes) const {
 }
 
 Table SequenceEncoder::decode(const float* alphas, const int32_t* codes, const Table& attributes,
-                              const int64_t* sequence_ids, int64_t n, uint64_t seed) const {
+                              const int64_t* sequence_ids, int64_t n, uint64_t seed, uint64_t condition) const {
   const State& s = *state_;
   const std::vector<int32_t> length = lengths(attributes);
   const int64_t longest = s.longest, alpha_width = steps().alphas(), code_width = steps().codes();
@@ -149,7 +149,7 @@ Table SequenceEncoder::decode(const float* alphas, const int32_t* codes, const T
       std::copy_n(codes + i * longest * code_width, steps_here * code_width, code.begin() + row * code_width);
     for (int64_t t = 0; t < steps_here; ++t) ids[static_cast<size_t>(row++)] = sequence_ids[i] * longest + t;
   }
-  Table step = s.steps.decode(alpha.data(), code.data(), ids.data(), rows, seed);
+  Table step = s.steps.decode(alpha.data(), code.data(), ids.data(), rows, seed, nullptr, condition);
 
   Table out = schema();
   out.rows = rows;
@@ -159,7 +159,7 @@ Table SequenceEncoder::decode(const float* alphas, const int32_t* codes, const T
   const Column* start = s.indexed ? &attributes.columns[static_cast<size_t>(s.length_at) + 1] : nullptr;
   for (int64_t i = 0, row = 0; i < n; ++i) {
     const int64_t steps_here = length[static_cast<size_t>(i)];
-    s.key.append(sequence_ids[i], steps_here, seed, key);
+    s.key.append(sequence_ids[i], steps_here, seed, key, condition);
     double at = s.indexed ? start->numbers[static_cast<size_t>(i)] : 1;
     for (int64_t t = 0; t < steps_here; ++t, ++row) {
       if (t > 0)

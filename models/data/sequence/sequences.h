@@ -127,9 +127,9 @@ class SequenceEncoder {
   // Rows in long format: sequence i gives the first `lengths`[i] of its `longest()` steps. alphas [n, T,
   // steps().alphas()], codes [n, T, steps().codes()] hold T = longest() steps.
   // sequence_ids[i] is the number of the sequence in the infinite sample: it keys the key and other regenerated values,
-  // so that a sequence is the same in every batch.
+  // so that a sequence is the same in every batch. `condition`: of identifier_key(); 0: none.
   Table decode(const float* alphas, const int32_t* codes, const Table& attributes, const int64_t* sequence_ids,
-               int64_t n, uint64_t seed) const;
+               int64_t n, uint64_t seed, uint64_t condition = 0) const;
 
   Table schema() const;  // the columns that decode() gives, without rows
 
