@@ -1,6 +1,6 @@
 // The core of every dense product: a register-blocked micro-kernel (14×32 floats with AVX-512, 6×16 with AVX2, 6×8
-// plain) over packed columns of B (kDepth deep) and rows of A, copied at a fixed stride or where they lie, both in items
-// of one or two factors:
+// plain) over packed columns of B (kDepth deep) and rows of A, copied at a fixed stride or where they lie, both in
+// items of one or two factors:
 //   Exact: one factor an item, as it is.
 //   Bf16:  rounded to bf16 (the upper half of a float, to nearest even; subnormals become 0). In float an item is a
 //          pair (k, k + 1) in an int32, k in its lower half. A step adds the product of k + 1, then that of k; both are
