@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::json;
 using Side = text::Table::Side;
 
-double at(const Json& json, const char* pointer) {
+double of(const Json& json, const char* pointer) {
   const Json::json_pointer path(pointer);
   return json.contains(path) && json[path].is_number() ? json[path].get<double>()
                                                        : std::numeric_limits<double>::quiet_NaN();
@@ -23,7 +23,7 @@ double at(const Json& json, const char* pointer) {
 std::string lengths(const Json& report) {
   text::Table t({{"sequences"}, {"real", Side::right}, {"synthetic", Side::right}, {"", Side::left, 100}});
   const auto add = [&](const char* name, const char* key, const char* means) {
-    t.add({name, text::number(at(report["real"], key)), text::number(at(report["synthetic"], key)), means});
+    t.add({name, text::number(of(report["real"], key)), text::number(of(report["synthetic"], key)), means});
   };
   add("how many", "/sequences", "");
   add("rows", "/rows", "windows of one table share it");
@@ -36,10 +36,10 @@ std::string lengths(const Json& report) {
 std::string fidelity(const Json& report) {
   text::Table t({{"fidelity"}, {"", Side::right}, {"", Side::left, 110}});
   const auto share = [&](const char* name, const char* key, const char* means) {
-    if (!std::isnan(at(report["scores"], key))) t.add({name, text::percent(at(report["scores"], key)), means});
+    if (!std::isnan(of(report["scores"], key))) t.add({name, text::percent(of(report["scores"], key)), means});
   };
   const auto number = [&](const char* name, const char* key, const std::string& means) {
-    t.add({name, text::number(at(report["scores"], key)), means});
+    t.add({name, text::number(of(report["scores"], key)), means});
   };
   share("column shapes", "/column_shapes", "similarity of each column's distribution over all steps");
   share("attributes", "/attribute_shapes", "the same of lengths, first times and static columns");
@@ -50,15 +50,15 @@ std::string fidelity(const Json& report) {
   number("kurtosis", "/kurtosis_difference", "of their excess kurtosis");
   number(
       "autocorrelation", "/autocorrelation_difference",
-      fmt::format("of the dependence of a step on the one 1 … {} earlier", text::number(at(report, "/settings/lags"))));
+      fmt::format("of the dependence of a step on the one 1 … {} earlier", text::number(of(report, "/settings/lags"))));
   number("cross-correlation", "/cross_correlation_difference", "of Pearson's correlation of two features");
   number(
       "histograms", "/histogram_distance",
-      fmt::format("½Σ|p − q| over {} bins of the real range; 1: disjoint", text::number(at(report, "/settings/bins"))));
+      fmt::format("½Σ|p − q| over {} bins of the real range; 1: disjoint", text::number(of(report, "/settings/bins"))));
   number("kernel (MMD²)", "/mmd2_unbiased",
          fmt::format("of whole sequences, {} against {}; about 0: the same",
-                     text::number(at(report, "/settings/mmd_sequences/real")),
-                     text::number(at(report, "/settings/mmd_sequences/synthetic"))));
+                     text::number(of(report, "/settings/mmd_sequences/real")),
+                     text::number(of(report, "/settings/mmd_sequences/synthetic"))));
   return "\n" + t.str(0);
 }
 
@@ -78,7 +78,7 @@ std::string judges(const Json& report) {
                      steps("discriminative"), text::count(j["discriminative"]["sequences"].get<int64_t>()))});
   t.add({"predictive", spread(j["predictive"]), spread(j["predictive"]["floor"]),
          fmt::format("mean absolute error of {}, one step ahead, on real sequences, by its range of {}; {} steps",
-                     j["predictive"]["target"].get<std::string>(), text::number(at(report, "/judges/predictive/range")),
+                     j["predictive"]["target"].get<std::string>(), text::number(of(report, "/judges/predictive/range")),
                      steps("predictive"))});
   return "\n" + t.str(0) +
          fmt::format(
@@ -105,7 +105,7 @@ std::string features(const Json& report, size_t most) {
                  {"synthetic", Side::right}});
   for (size_t i = 0; i < shown; ++i) {
     const Json& f = rows[i];
-    const auto cell = [&](const char* pointer) { return text::number(at(f, pointer)); };
+    const auto cell = [&](const char* pointer) { return text::number(of(f, pointer)); };
     t.add({f["name"].get<std::string>(), cell("/histogram_distance"), cell("/mean/real"), cell("/mean/synthetic"),
            cell("/std/real"), cell("/std/synthetic"), cell("/autocorrelation/real/0"),
            cell("/autocorrelation/synthetic/0")});
@@ -119,8 +119,8 @@ std::string features(const Json& report, size_t most) {
 std::string attributes(const Json& report) {
   text::Table t({{"attribute"}, {"kind"}, {"shape", Side::right}, {"valid", Side::right}});
   for (const Json& c : report["attributes"])
-    t.add({c["name"].get<std::string>(), c["kind"].get<std::string>(), text::percent(at(c, "/shape/score")),
-           text::percent(at(c, "/adherence/score"))});
+    t.add({c["name"].get<std::string>(), c["kind"].get<std::string>(), text::percent(of(c, "/shape/score")),
+           text::percent(of(c, "/adherence/score"))});
   return t.empty() ? "" : "\nattributes of sequences\n" + t.str();
 }
 
