@@ -115,19 +115,33 @@ std::string exchange() {
       ".shared .align 4 .b8 room[256];\n");
 }
 
+std::string with_bug(const char* bug, const std::string& text) {
+  setenv("TESSERA_PTX_BUG", bug, 1);
+  const std::string changed = mutated(text);
+  unsetenv("TESSERA_PTX_BUG");
+  return changed;
+}
+
 TEST_F(Ptx, ABarrierThatIsTakenOutChangesWhatIsRead) {
   for (const emulation::Schedule::Order order : {emulation::Schedule::sequential, emulation::Schedule::reverse}) {
     emulation::set_schedule({order, 0, 0});
     launch(exchange());
     for (uint32_t t = 0; t < kWords; ++t) EXPECT_EQ(words_[t], t ^ 32u);
   }
-  setenv("TESSERA_PTX_WITHOUT", "k:bar.sync:0", 1);
-  const std::string without = mutated(exchange());
-  unsetenv("TESSERA_PTX_WITHOUT");
-  launch(without);
+  launch(with_bug("k:bar.sync:0", exchange()));
   uint32_t wrong = 0;
   for (uint32_t t = 0; t < kWords; ++t) wrong += words_[t] != (t ^ 32u) ? 1 : 0;
   EXPECT_EQ(wrong, 32u) << "shared memory that nobody has written to is NaN";
+}
+
+TEST_F(Ptx, ABugIsPlantedInOneInstructionOfOneKernel) {
+  launch(with_bug("k:xor.b32:0:and.b32", exchange()));
+  for (uint32_t t = 0; t < kWords; ++t) EXPECT_EQ(words_[t], t & 32u) << "the second operand is 128, a bit of t * 4";
+  const std::string turned = with_bug("k:add.u32:1:sub.u32", exchange());
+  EXPECT_NE(turned.find("add.u32 %r4, %r2, %r3;"), std::string::npos) << "the first one stays";
+  EXPECT_NE(turned.find("sub.u32 %r5, %r5, %r2;"), std::string::npos);
+  for (const char* nowhere : {"k:xor.b32:1:and.b32", "other:xor.b32:0:and.b32"})
+    EXPECT_EQ(with_bug(nowhere, exchange()), exchange()) << nowhere;
 }
 
 TEST_F(Ptx, CallsAndTheirParametersAndLocalMemory) {

@@ -4,8 +4,9 @@
 
 namespace tessera::ptx {
 
-// TESSERA_PTX_WITHOUT=KERNEL:OPCODE:N in the environment leaves out the N-th instruction (from 0) whose opcode begins
-// with OPCODE, in the first function whose mangled name contains KERNEL: a barrier, a wait.
+// TESSERA_PTX_BUG=KERNEL:OPCODE:N:INSTEAD in the environment changes the N-th instruction (from 0) that begins with
+// OPCODE, in the first function whose mangled name contains KERNEL: it begins with INSTEAD then ("@%p" and "@!%p" turn a
+// guard, "setp.lt" and "setp.le" move a bound). Without INSTEAD the instruction is left out: a barrier, a wait.
 std::string mutated(const std::string& text);
 
 }  // namespace tessera::ptx
