@@ -97,12 +97,19 @@ void Communicator::receive(int from, void* data, int64_t bytes) {
 
 void Communicator::check() const {
   if (failure_) throw Error(*failure_);
+  if (links_) links_->check();
 }
 
-bool Communicator::gather_in_step(void* communicator, const void* from, void* to, int64_t bytes, int64_t apart, void*) {
+bool Communicator::gather_in_step(void* communicator, const void* from, void* to, int64_t bytes, int64_t apart,
+                                  void* stream) {
   auto& self = *static_cast<Communicator*>(communicator);
   if (self.failure_) return false;
   try {
+    if (stream != nullptr) {
+      if (!self.links_) throw Error(ErrorCode::internal, "ranks on devices that are not linked");
+      self.links_->all_gather(from, to, bytes, apart, stream);
+      return true;
+    }
     self.all_gather(from, to, bytes, apart);
   } catch (const Error& e) {
     self.failure_ = std::make_unique<Error>(e);

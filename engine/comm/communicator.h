@@ -5,10 +5,13 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "engine/comm/device_links.h"
 #include "engine/error.h"
 #include "kernels/ops.h"
 
@@ -44,6 +47,8 @@ class Communicator {
   virtual void abort(const Error& why) noexcept = 0;
   // This rank leaves with an error of its own: its end waits for no other rank.
   virtual void give_up() noexcept {}
+  // What a rank ended the job with, where that can be known without waiting.
+  virtual std::optional<Error> ended() const { return {}; }
 
   static constexpr double kForever = std::numeric_limits<double>::infinity();
   double patience = 60;
@@ -52,8 +57,11 @@ class Communicator {
   // throws it.
   const Wires* wires() const { return &wires_; }
   void check() const;
-  bool failed() const { return failure_ != nullptr; }
-  // Notes the first rank whose numbers in an exchange of a step were not finite; looking costs time.
+  bool failed() const { return failure_ != nullptr || (links_ && links_->failed()); }
+  // How steps on this rank's device reach the others' (engine/comm/nccl.h); null: they do not.
+  void link(std::unique_ptr<DeviceLinks> links) { links_ = std::move(links); }
+  // Notes the first rank whose numbers in an exchange of a step were not finite; looking costs time. What devices
+  // exchange is not looked at.
   void look_for_bad(bool on) { looks_ = on, bad_rank_ = -1; }
   int bad_rank() const { return bad_rank_; }  // −1: none was seen
 
@@ -80,6 +88,7 @@ class Communicator {
   const int rank_, size_;
   Wires wires_;
   std::unique_ptr<Error> failure_;
+  std::unique_ptr<DeviceLinks> links_;
   bool looks_ = false;
   int bad_rank_ = -1;
 };

@@ -178,10 +178,10 @@ std::shared_ptr<Communicator> begin_mpi() {
 
 Launched launched() {
   if (const int size = number_of("OMPI_COMM_WORLD_SIZE", 0); size > 0)
-    return {number_of("OMPI_COMM_WORLD_RANK", 0), size};
+    return {number_of("OMPI_COMM_WORLD_RANK", 0), size, number_of("OMPI_COMM_WORLD_LOCAL_RANK", 0)};
   // srun --mpi=pmix
   if (const int size = number_of("SLURM_NTASKS", 0); size > 0 && std::getenv("PMIX_RANK") != nullptr)
-    return {number_of("PMIX_RANK", 0), size};
+    return {number_of("PMIX_RANK", 0), size, number_of("SLURM_LOCALID", 0)};
   return {};
 }
 

@@ -9,6 +9,7 @@ namespace tessera {
 // The place of this process among those that a launcher started, as its environment says.
 struct Launched {
   int rank = 0, size = 1;
+  int local = 0;  // its number among those on this machine
   bool any() const { return size > 1; }
 };
 Launched launched();

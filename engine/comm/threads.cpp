@@ -19,6 +19,10 @@ class ThreadCommunicator : public Communicator {
     if (!world_->aborted_) world_->aborted_ = std::make_unique<Error>(why);
     world_->changed_.notify_all();
   }
+  std::optional<Error> ended() const override {
+    const std::lock_guard lock(world_->mutex_);
+    return world_->aborted_ ? std::optional(*world_->aborted_) : std::nullopt;
+  }
 
  private:
   void exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override {

@@ -43,6 +43,7 @@ class Device {
   bool is_processor() const { return api_ == nullptr; }
   const DeviceApi& api() const { return *api_; }
   DeviceSession* session() const { return session_; }
+  int number() const { return number_; }           // of the GPU
   std::string describe() const;                    // "cpu" · "cuda:0 (NVIDIA H200)"
   const std::string& why() const { return why_; }  // why "auto" chose it
 

@@ -119,7 +119,7 @@ typedef struct tessera_fit_options {
    * tessera_method_options() lists. NULL: none */
   const char* settings;
   const char* recompute; /* values of a step made again, not kept: "off" · "auto", NULL · "all" (engine/memory.md) */
-  /* ranks that train together on the CPU (docs/engine/devices.md): "4" or "all" in this process · "launched": the
+  /* ranks that train together (docs/engine/devices.md): "4", "all" or GPUs "0,2,5" in this process · "launched": the
    * processes of mpirun or srun, which all make this call; but rank 0, they get a NULL model. NULL: one */
   const char* devices;
   int32_t virtual_shards; /* parts of a batch summed apart, of which ranks take equal numbers: 1 to 64; 0: chosen */

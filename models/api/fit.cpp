@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "engine/comm/mpi.h"
+#include "engine/comm/nccl.h"
 #include "engine/device/device.h"
 #include "engine/passes/passes.h"
 #include "engine/run/precision.h"
@@ -229,21 +230,42 @@ void set_ending(FitOptions& out, const tessera_fit_options& o) {
   out.begun = out.now() - o.seconds_used;
 }
 
+[[noreturn]] void bad_devices(const std::string& text) {
+  throw Error(ErrorCode::usage, fmt::format("--devices {}: it must be a number from 1 to {}, all, or the numbers of "
+                                            "different GPUs (0,2,5).",
+                                            text, kMostRanks));
+}
+
+// "0,2,5": each once.
+std::vector<int> numbers_in(const std::string& text) {
+  std::vector<int> numbers;
+  const char *at = text.data(), *end = at + text.size();
+  for (;; ++at) {
+    int n = -1;
+    const auto [stop, error] = std::from_chars(at, end, n);
+    if (error != std::errc() || n < 0 || std::count(numbers.begin(), numbers.end(), n) > 0) bad_devices(text);
+    numbers.push_back(n);
+    if (stop == end) return numbers;
+    if (*stop != ',') bad_devices(text);
+    at = stop;
+  }
+}
+
 // The ranks, and in how many parts they sum a batch. MPI begins where a launcher's processes are asked for.
 void set_ranks(FitOptions& out, const tessera_fit_options& o, const Team* team) {
   const std::string devices = text_or(o.devices, "");
+  const bool on_gpus = out.device && !out.device->is_processor();
   int ranks = 1;
   if (devices == "launched") {
     ranks = launched().size;
     if (team != nullptr) out.ranks.world = mpi_communicator();
   } else if (devices == "all") {
-    ranks = team != nullptr ? std::min(team->size(), kMostRanks) : 1;
+    ranks = team != nullptr ? std::min(on_gpus ? device_library().devices : team->size(), kMostRanks) : 1;
   } else if (!devices.empty()) {
-    const char* end = devices.data() + devices.size();
-    const auto [stop, error] = std::from_chars(devices.data(), end, ranks);
-    if (error != std::errc() || stop != end || ranks < 1 || ranks > kMostRanks)
-      throw Error(ErrorCode::usage,
-                  fmt::format("--devices {}: it must be a number from 1 to {}, or all.", devices, kMostRanks));
+    const std::vector<int> numbers = numbers_in(devices);
+    ranks = numbers.size() > 1 ? static_cast<int>(numbers.size()) : numbers[0];
+    if (ranks < 1 || ranks > kMostRanks) bad_devices(devices);
+    if (numbers.size() > 1) out.ranks.gpus = numbers;
   }
   if (devices != "launched") out.ranks.threads = ranks;
   const int shards = o.virtual_shards;
@@ -366,15 +388,38 @@ tessera_status tessera_check_fit_options(const tessera_fit_options* options) {
 
 namespace {
 
+// Each rank gets a GPU of its own: those of the list, else 0, 1, … on each machine.
+void place_ranks(FitOptions& fit) {
+  RankOptions& ranks = fit.ranks;
+  if (fit.device->is_processor()) {
+    if (!ranks.gpus.empty())
+      throw Error(ErrorCode::usage, "--devices with several numbers names GPUs.\n  Add --device cuda.");
+    return;
+  }
+  if (ranks.threads == 1 && !ranks.world) return;
+  if (fit.device->number() != 0)
+    throw Error(ErrorCode::usage, fmt::format("--device cuda:{} names one GPU, and --devices several ranks.\n  Give "
+                                              "--device cuda and --devices 0,1.",
+                                              fit.device->number()));
+  require_nccl();
+  for (int r = static_cast<int>(ranks.gpus.size()); r < ranks.threads; ++r) ranks.gpus.push_back(r);
+  const std::vector<int> wanted = ranks.world ? std::vector{launched().local} : ranks.gpus;
+  const int here = device_library().devices, most = *std::max_element(wanted.begin(), wanted.end());
+  if (most >= here)
+    throw Error(ErrorCode::unsupported,
+                fmt::format("{}GPU {} is wanted; this machine has {} GPU{}, numbered from 0.\n  Ask for fewer ranks; "
+                            "tessera info lists the GPUs.",
+                            ranks.world ? name_of_rank(ranks.world->rank(), ranks.world->size()) + ": " : "", most,
+                            here, here == 1 ? "" : "s"));
+  if (wanted[0] != 0) fit.device = std::make_shared<Device>(fit.device->api(), wanted[0]);
+}
+
 // The options of a call that trains, with the device and the ranks it runs on.
 FitOptions training_options(const tessera_fit_options* given, api::Call& call) {
   FitOptions fit = fit_options(given);
   fit.device = call.device(fit.precision);
   set_ranks(fit, read_options(given), &call.team());
-  if ((fit.ranks.threads > 1 || fit.ranks.world) && !fit.device->is_processor())
-    throw Error(ErrorCode::unsupported,
-                "--devices trains on the CPU only: the ranks of a GPU have no transport yet.\n  Omit --devices, or "
-                "--device.");
+  place_ranks(fit);
   if (follows(fit)) fit.checkpoint = {}, fit.on_losses = nullptr;
   return fit;
 }

@@ -26,6 +26,7 @@ struct Rehearsal;    // models/training/rehearsal.h
 struct RankOptions {
   int threads = 1;                      // ranks that are threads of this process
   std::shared_ptr<Communicator> world;  // ranks that a launcher started; null: none
+  std::vector<int> gpus;                // of the ranks that are threads, by number; empty: they share the processor
   int shards = 0;                       // parts of a batch that are summed apart; 0: the batch is summed as one
 };
 

@@ -8,7 +8,9 @@
 #include <system_error>
 #include <utility>
 
+#include "engine/comm/nccl.h"
 #include "engine/device/device.h"
+#include "engine/device/device_api.h"
 #include "engine/passes/batch/shard.h"
 #include "engine/passes/passes.h"
 #include "engine/run/cpu_features.h"
@@ -24,6 +26,19 @@ struct Command {
   int64_t phase = 0, steps = 0,
           step = 0;  // open: of the phase, and the one it is at · run, repeat: their number of steps
 };
+
+Device& device_of(const FitOptions& options) { return options.device ? *options.device : Device::processor(); }
+
+Error named(const Communicator& rank, const Error& e) {
+  const std::string name = name_of_rank(rank.rank(), rank.size()), text = e.what();
+  return text.starts_with(name) ? e : Error(e.code(), fmt::format("{}: {}", name, text));
+}
+
+std::shared_ptr<Device> gpu_of(const FitOptions& options, const Communicator& rank) {
+  try {
+    return std::make_shared<Device>(options.device->api(), options.ranks.gpus[static_cast<size_t>(rank.rank())]);
+  } catch (const Error& e) { throw named(rank, e); }
+}
 
 // Rank 0 may be busy for long between two commands.
 Command next_command(Communicator& rank) {
@@ -57,7 +72,7 @@ std::unique_ptr<Program> training_program(const Method& method, size_t phase, in
   Plan plan = step_plan(method, phase, steps, options, context.passes_off);
   flops = flops_of(plan);  // what calibration may take as well, which no number of ranks changes
   if (options.ranks.shards > 0) shard(plan, {options.ranks.shards, rank.size(), rank.rank(), rank.wires()});
-  Device& device = options.device ? *options.device : Device::processor();
+  Device& device = device_of(options);
   fit_to_memory(plan, device, options, context);
   auto program = std::make_unique<Program>(std::move(plan), device, context.team, context.seed,
                                            wanted(context.passes_off, "liveness"));
@@ -74,6 +89,13 @@ Ranks::Ranks(const Method& method, const FitOptions& options, const RunContext& 
   if (options.ranks.world) communicator_ = options.ranks.world;
   else if (options.ranks.threads > 1) start_threads(method, options, options.ranks.threads);
   else communicator_ = std::make_shared<SelfCommunicator>();
+  try {
+    link_devices(*communicator_, device_of(options));
+  } catch (const Error& e) {
+    if (world_) communicator_->abort(e);
+    join();
+    throw;
+  }
 }
 
 void Ranks::start_threads(const Method& method, const FitOptions& options, int ranks) {
@@ -86,7 +108,9 @@ void Ranks::start_threads(const Method& method, const FitOptions& options, int r
     try {
       const Monitor quiet;
       const OwnTeam own(each, {context_.seed, context_.passes_off, context_.team, quiet, context_.until});
-      follow(method, options, own.context, *rank);
+      FitOptions of_rank = options;
+      if (!options.ranks.gpus.empty()) of_rank.device = gpu_of(options, *rank);
+      follow(method, of_rank, own.context, *rank);
     } catch (const Error& e) { rank->abort(e); }  // the first that was told stays
   };
   try {
@@ -96,14 +120,21 @@ void Ranks::start_threads(const Method& method, const FitOptions& options, int r
                     fmt::format("{} cannot be started ({}).\n  Ask for fewer --devices.",
                                 name_of_rank(static_cast<int>(threads_.size()) + 1, ranks), e.code().message()));
     communicator_->abort(why);
-    for (std::thread& t : threads_) t.join();  // a thread that is not joined ends the process
+    join();
     throw why;
   }
 }
 
+// A thread that is not joined ends the process.
+void Ranks::join() noexcept {
+  for (std::thread& t : threads_) t.join();
+  threads_.clear();
+}
+
 Ranks::~Ranks() {
   end();
-  for (std::thread& t : threads_) t.join();
+  communicator_->link(nullptr);  // the others leave at the same time
+  join();
 }
 
 void Ranks::end() noexcept {
@@ -143,7 +174,19 @@ std::string Ranks::blame(Program& program) {
 
 namespace {
 
+// While this lives, steps on the device reach the other ranks'.
+class Linked {
+ public:
+  Linked(Communicator& rank, Device& device) : rank_(rank) { link_devices(rank, device); }
+  ~Linked() { rank_.link(nullptr); }
+  Linked(const Linked&) = delete;
+
+ private:
+  Communicator& rank_;
+};
+
 void obey(const Method& method, const FitOptions& options, const RunContext& context, Communicator& rank) {
+  const Linked linked(rank, device_of(options));
   std::unique_ptr<Program> program;
   double flops = 0;
   for (;;) {
@@ -170,8 +213,7 @@ void obey(const Method& method, const FitOptions& options, const RunContext& con
 
 void follow(const Method& method, const FitOptions& options, const RunContext& context, Communicator& rank) {
   const auto leave = [&](const Error& e) {
-    if (!rank.failed())
-      rank.abort(Error(e.code(), fmt::format("{}: {}", name_of_rank(rank.rank(), rank.size()), e.what())));
+    if (!rank.failed()) rank.abort(named(rank, e));
   };
   try {
     obey(method, options, context, rank);

@@ -66,6 +66,7 @@ class Ranks {
     RunContext context;
   };
   void start_threads(const Method& method, const FitOptions& options, int ranks);
+  void join() noexcept;
   void end() noexcept;
 
   const RunContext& context_;

@@ -270,6 +270,7 @@ class Trainer {
     const int64_t row_end = end_of_row(run_.step), from = run_.step - stage().begin;
     --flying_;
     const int64_t ran = program_->finish();
+    ranks_.communicator().check();
     if (program_->step().bad >= 0) fail_numeric();
     const float* ring = program_->watched<float>(0);
     for (int64_t step = from; step < from + ran; ++step)
@@ -309,7 +310,6 @@ class Trainer {
   [[noreturn]] void fail_numeric() {
     flying_ = 0;  // diagnose() passes over what is under way
     const int64_t bad = program_->step().bad;
-    ranks_.communicator().check();
     const std::string culprit = ranks_.communicator().size() > 1 ? ranks_.blame(*program_) : program_->diagnose();
     const std::string where =
         stages_.size() > 1

@@ -15,6 +15,7 @@
 
 #include "emulation/machine.h"
 #include "emulation/memory.h"
+#include "emulation/nccl/turn.h"
 
 namespace tessera::emulation {
 
@@ -49,6 +50,8 @@ struct Stream {
     std::function<void()> run;  // or
     std::shared_ptr<Mark> sets, waits;
   };
+  explicit Stream(int on) : device(on) {}
+  const int device;
   std::deque<Item> queue;
   std::shared_ptr<Recorded> capture;
   Stream* origin = nullptr;
@@ -58,15 +61,29 @@ struct Stream {
 
 namespace {
 
+thread_local int current = 0;  // the device that this thread uses
+// Those of the current device: a thread runs, and waits for, the work of no other.
 std::vector<Stream*>& streams() {
-  static auto* all = new std::vector<Stream*>;
-  return *all;
+  static auto* all = new std::map<int, std::vector<Stream*>>;
+  return (*all)[current];
 }
 std::map<uintptr_t, size_t>& pinned() {
   static auto* all = new std::map<uintptr_t, size_t>;
   return *all;
 }
 uint64_t queued = 0;
+bool wired = false;  // other ranks wait for what is queued here
+
+// As a thread that uses the stream's device.
+class On {
+ public:
+  explicit On(const Stream& s) : before_(std::exchange(current, s.device)) {}
+  ~On() { current = before_; }
+  On(const On&) = delete;
+
+ private:
+  const int before_;
+};
 
 template <class T>
 size_t choose(const std::vector<T>& from) {  // in ascending order of their numbers
@@ -106,6 +123,7 @@ void run_until(Stream* wanted, Done&& done) {
   }
 }
 void drain(Stream& s) {
+  const On device(s);
   run_until(&s, [&] { return s.queue.empty(); });
 }
 void drain_all() {
@@ -187,6 +205,7 @@ Device& device() {
 }
 
 void enqueue(Stream* stream, const char* name, std::function<void()> work) {
+  const Turn turn;
   if (stream == nullptr) {
     if (capturing()) throw Fault(std::string(name) + " is put on the default stream while another is captured");
     drain_all();
@@ -249,15 +268,18 @@ cudaError_t cudaGetDeviceCount(int* count) {
   return e;
 }
 cudaError_t cudaGetDevice(int* number) {
-  *number = 0;
+  *number = current;
   return available();
 }
 cudaError_t cudaSetDevice(int number) {
   if (const cudaError_t e = available(); e != cudaSuccess) return e;
-  return number >= 0 && number < device().count ? cudaSuccess : cudaErrorInvalidDevice;
+  if (number < 0 || number >= device().count) return cudaErrorInvalidDevice;
+  current = number;
+  return cudaSuccess;
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int number) {
-  if (const cudaError_t e = cudaSetDevice(number); e != cudaSuccess) return e;
+  if (const cudaError_t e = available(); e != cudaSuccess) return e;
+  if (number < 0 || number >= device().count) return cudaErrorInvalidDevice;
   *p = {};
   std::snprintf(p->name, sizeof p->name, "Emulated GPU");
   p->totalGlobalMem = device().memory;
@@ -276,6 +298,7 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
   return cudaSuccess;
 }
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  const Turn turn;
   if (const cudaError_t e = available(); e != cudaSuccess) return e;
   *total = device().memory;
   *free = device().memory - device_bytes_in_use();
@@ -283,17 +306,20 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
 }
 
 cudaError_t cudaMalloc(void** p, size_t bytes) {
+  const Turn turn;
   if (const cudaError_t e = outside_capture(); e != cudaSuccess) return e;
   *p = bytes == 0 ? nullptr : allocate_device(bytes);
   return *p == nullptr && bytes != 0 ? cudaErrorMemoryAllocation : cudaSuccess;
 }
 cudaError_t cudaFree(void* p) {
+  const Turn turn;
   if (const cudaError_t e = outside_capture(); e != cudaSuccess) return e;
   if (p == nullptr) return cudaSuccess;
   drain_all();
   return free_device(p) ? cudaSuccess : cudaErrorInvalidValue;
 }
 cudaError_t cudaHostAlloc(void** p, size_t bytes, unsigned) {
+  const Turn turn;
   if (const cudaError_t e = outside_capture(); e != cudaSuccess) return e;
   *p = std::malloc(bytes);
   std::memset(*p, 0xFF, bytes);
@@ -301,6 +327,7 @@ cudaError_t cudaHostAlloc(void** p, size_t bytes, unsigned) {
   return cudaSuccess;
 }
 cudaError_t cudaFreeHost(void* p) {
+  const Turn turn;
   if (p == nullptr) return cudaSuccess;
   if (under_way()[reinterpret_cast<uintptr_t>(p)] > 0)
     throw Fault("cudaFreeHost while a copy from or to that memory is under way");
@@ -310,6 +337,7 @@ cudaError_t cudaFreeHost(void* p) {
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  const Turn turn;
   if (const cudaError_t e = available(); e != cudaSuccess) return e;
   const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice,
              from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
@@ -338,10 +366,12 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
   return cudaSuccess;
 }
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  const Turn turn;
   if (const cudaError_t e = outside_capture(); e != cudaSuccess) return e;
   return cudaMemcpyAsync(to, from, bytes, kind, nullptr);
 }
 cudaError_t cudaMemsetAsync(void* p, int value, size_t bytes, cudaStream_t stream) {
+  const Turn turn;
   if (const cudaError_t e = available(); e != cudaSuccess) return e;
   if (bytes == 0) return cudaSuccess;
   if (!in_device(p, bytes)) return cudaErrorInvalidValue;
@@ -350,19 +380,23 @@ cudaError_t cudaMemsetAsync(void* p, int value, size_t bytes, cudaStream_t strea
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  const Turn turn;
   if (const cudaError_t e = available(); e != cudaSuccess) return e;
-  *stream = new Stream;
+  *stream = new Stream(current);
   streams().push_back(*stream);
   return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  const Turn turn;
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
+  const On device(*stream);
   drain(*stream);
   streams().erase(std::find(streams().begin(), streams().end(), stream));
   delete stream;
   return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  const Turn turn;
   if (const cudaError_t e = outside_capture(); e != cudaSuccess) return e;
   if (stream == nullptr) drain_all();
   else drain(*stream);
@@ -370,6 +404,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return cudaSuccess;
 }
 cudaError_t cudaDeviceSynchronize() {
+  const Turn turn;
   if (const cudaError_t e = outside_capture(); e != cudaSuccess) return e;
   drain_all();
   check_guards();
@@ -386,6 +421,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  const Turn turn;
   *event = {};
   if (stream->capture) {
     event->graph = stream->capture;
@@ -397,6 +433,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return cudaSuccess;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  const Turn turn;
   if (event->graph) {
     if (!stream->capture) {
       stream->capture = event->graph;
@@ -415,6 +452,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   return cudaSuccess;
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  const Turn turn;
   if (event == nullptr) return cudaErrorInvalidResourceHandle;
   if (const cudaError_t e = outside_capture(); e != cudaSuccess) return e;
   if (!event->mark) return cudaSuccess;
@@ -423,6 +461,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 }
 // A query lets the device advance a little, so that polling ends.
 cudaError_t cudaEventQuery(cudaEvent_t event) {
+  const Turn turn;
   if (!event->mark) return cudaSuccess;
   if (event->mark->done) return cudaSuccess;
   bool once = false;
@@ -431,12 +470,14 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
 }
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  const Turn turn;
   if (stream == nullptr || stream->capture) return cudaErrorInvalidValue;
   stream->capture = std::make_shared<Recorded>();
   stream->tail.clear();
   return cudaSuccess;
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  const Turn turn;
   if (!stream->capture) return cudaErrorInvalidValue;
   const std::shared_ptr<Recorded> r = stream->capture;
   std::set<int> reached = stream->tail;
@@ -459,7 +500,9 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsig
   return cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream) {
+  const Turn turn;
   enqueue(stream, "graph", [g = exec->recorded] { replay(*g); });
+  if (wired) drain(*stream);  // a GPU works while its host waits for another rank
   return cudaSuccess;
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
@@ -469,4 +512,14 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
   delete exec;
   return cudaSuccess;
+}
+
+// For the emulated NCCL, a library of its own: `work` waits for other threads or processes, so it has no turn.
+extern "C" __attribute__((visibility("default"))) void tessera_emulated_wire(void* stream, void (*work)(void*),
+                                                                             void* argument) {
+  wired = true;
+  enqueue(static_cast<Stream*>(stream), "wire", [=] {
+    const Pause pause;
+    work(argument);
+  });
 }

@@ -1,35 +1,16 @@
 // A model trained by ranks is one file, whatever their number; a run that was stopped goes on with any other number.
 #include <atomic>
 
-#include "models/data/csv/example.h"
 #include "models/tables.h"
 #include "models/training/checkpoint.h"
+#include "ranks/options.h"
 
 namespace tessera::whole {
 namespace {
 
-FitOptions options_of(const std::string& method) {
-  FitOptions o = method == "tvae" ? quick_tvae(3, 96) : method == "made" ? quick_made(3) : quick(3, 96);
-  if (method == "ctgan") o.as<CtganConfig>().pac = 4;
-  if (method == "timegan") {
-    o = FitOptions{};
-    o.method = method;
-    apply_preset(o);
-    o.calibrate = Tier::off;
-    TimeganConfig& c = o.as<TimeganConfig>();
-    c.batch = 64, c.hidden = 5, c.layers = 1;
-    c.embedding_iterations = c.supervised_iterations = c.joint_iterations = 4;
-    o.sequences.length = 6;
-  }
-  o.seed = 7;
-  o.ranks.shards = 4;
-  return o;
-}
-Table rows() { return example_people(400, 3); }
-
 Model trained(FitOptions o, int ranks, int threads = 2) {
   o.ranks.threads = ranks;
-  return fit(rows(), o, threads);
+  return fit(rank_rows(), o, threads);
 }
 
 class RankTraining : public testing::TestWithParam<const char*> {};
@@ -37,7 +18,7 @@ INSTANTIATE_TEST_SUITE_P(Methods, RankTraining, testing::Values("tvae", "ctgan",
                          [](const auto& m) { return std::string(m.param); });
 
 TEST_P(RankTraining, EveryNumberOfRanksTrainsTheSameModel) {
-  const FitOptions o = options_of(GetParam());
+  const FitOptions o = rank_options(GetParam());
   const std::string one = file_of(trained(o, 1));
   for (const int ranks : {2, 4}) EXPECT_TRUE(file_of(trained(o, ranks)) == one) << ranks << " ranks";
   EXPECT_TRUE(file_of(trained(o, 2, 1)) == one) << "2 ranks, a thread each";
@@ -48,7 +29,7 @@ TEST_P(RankTraining, EveryNumberOfRanksTrainsTheSameModel) {
 
 TEST_P(RankTraining, AStoppedRunGoesOnWithAnyNumberOfRanks) {
   const Folder folder;
-  FitOptions o = options_of(GetParam());
+  FitOptions o = rank_options(GetParam());
   const std::string whole = file_of(trained(o, 1));
   o.checkpoint.path = folder / "m.checkpoint";
   o.checkpoint.every_epochs = 1;
@@ -61,7 +42,7 @@ TEST_P(RankTraining, AStoppedRunGoesOnWithAnyNumberOfRanks) {
     Monitor monitor;
     monitor.cancel = &cancel;
     Team team(2);
-    EXPECT_THROW(Model::fit(rows(), stopped, team, monitor), Error);
+    EXPECT_THROW(Model::fit(rank_rows(), stopped, team, monitor), Error);
     FitOptions resumed = o;
     resumed.checkpoint.resume = true;
     EXPECT_TRUE(file_of(trained(resumed, after)) == whole) << before << " ranks, then " << after;
@@ -70,12 +51,12 @@ TEST_P(RankTraining, AStoppedRunGoesOnWithAnyNumberOfRanks) {
 }
 
 TEST(RankTraining, AValueThatIsNotFiniteNamesItsRank) {
-  FitOptions o = options_of("ctgan");
+  FitOptions o = rank_options("ctgan");
   o.as<CtganConfig>().penalty_weight = 1e39;
   o.ranks.threads = 2;
   Team team(2);
   try {
-    Model::fit(rows(), o, team, Monitor{});
+    Model::fit(rank_rows(), o, team, Monitor{});
     FAIL() << "no float holds such a penalty";
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::numeric);
@@ -84,7 +65,7 @@ TEST(RankTraining, AValueThatIsNotFiniteNamesItsRank) {
 }
 
 TEST(RankTraining, EarlyStoppingEndsAtTheSameStep) {
-  FitOptions o = options_of("tvae");
+  FitOptions o = rank_options("tvae");
   set(o, "epochs", "12");
   o.patience = 1, o.keep_best = true;
   EXPECT_TRUE(file_of(trained(o, 4)) == file_of(trained(o, 1)));

@@ -329,7 +329,8 @@ void add_fit(Program& program) {
   program.add_device(*command);
   command->add_option("--devices", a->devices,
                       "Ranks that train together, each on its part of every batch: N in this process, or all: one for "
-                      "each thread (default: 1; the processes of mpirun or srun)");
+                      "each thread, or GPU with --device cuda; 0,2,5: these GPUs (default: 1; the processes of mpirun "
+                      "or srun)");
   command
       ->add_option("--virtual-shards", a->virtual_shards,
                    "Parts of a batch that are summed apart: every number of ranks that divides N trains the same model "

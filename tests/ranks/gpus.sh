@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# The program with a GPU for each rank: threads and processes write the model that one GPU writes; GPUs that are not
+# there, and an NCCL that is too old or none, are told before any work.
+#   gpus.sh <program>     in the environment: TESSERA_CUDA_PLUGIN and TESSERA_NCCL, emulated
+set -euo pipefail
+program=$1
+source "$(dirname "$0")/launch.sh"
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+export TESSERA_EMULATED_GPUS=4
+
+"$program" example people.csv --rows 100 --quiet
+common=(--method tvae --batch-size 48 --calibrate off --threads 1 --virtual-shards 4 --quiet)
+small=(--epochs 1 "${common[@]}" --device cuda)
+"$program" fit people.csv --model one "${small[@]}"
+for devices in 2 3,1; do
+  "$program" fit people.csv --model some "${small[@]}" --devices $devices
+  cmp one some || fail "--devices $devices wrote another model"
+  rm some
+done
+
+refused() {  # code, message, and the rest of the command
+  local code=$1 message=$2 status=0
+  shift 2
+  "$program" fit people.csv --model none "${common[@]}" "$@" 2> said || status=$?
+  [[ $status == "$code" && ! -e none ]] || { cat said; fail "$* ended with $status"; }
+  grep -q -- "$message" said || { cat said; fail "$*: another message"; }
+}
+refused 9 "GPU 7 is wanted; this machine has 4 GPUs" --device cuda --devices 0,7
+refused 2 "numbers of different GPUs" --device cuda --devices 1,1
+refused 2 "Add --device cuda" --devices 0,1
+TESSERA_NCCL=/nowhere.so refused 9 "Install NCCL 2.14 or newer" --device cuda --devices 2
+TESSERA_EMULATED_NCCL_VERSION=21304 refused 9 "its version is 2.13" --device cuda --devices 2
+
+command -v mpirun > /dev/null || { echo "no mpirun (Debian: openmpi-bin): processes are left out"; exit 0; }
+ranks 2 "$program" fit people.csv --model some "${small[@]}"
+cmp one some || fail "two processes wrote another model"
+echo "gpus: the same models, one message"
