@@ -25,7 +25,7 @@ TEST_F(CliErrors, Usage) {
   example();
   expect(2, "no command given", {});
   expect(2, "frobnicate", {"frobnicate"});
-  expect(2, "--model", {"fit", "people.csv"});
+  expect(2, "--model", {"fit", "-"});
   expect(2, "--epochs", {"fit", "people.csv", "--model", "m.tessera", "--epochs", "many"});
   expect(2, "--epochs", {"fit", "people.csv", "--model", "m.tessera", "--epochs", "-4"});
   expect(2, "not a multiple of --pac 10",
