@@ -12,8 +12,6 @@
 namespace tessera {
 namespace {
 
-constexpr int64_t kDefaultTries = 1 << 16;
-
 // "length" for "(length)", unless a column of the table has that name.
 std::vector<std::string> names_of(const Table& attributes, const Table& schema) {
   std::vector<std::string> out;

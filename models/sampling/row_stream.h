@@ -12,14 +12,16 @@ namespace tessera {
 
 class Device;  // engine/device/device.h
 
+constexpr int64_t kDefaultTries = 1 << 16;  // candidates that a row, or a sequence, may take under a condition
+
 struct SampleOptions {
   uint64_t seed = 0;
   std::string where;               // "" or an expression, see models/expression/where.h
   int batch = 0;                   // rows made at a time; 0: chosen. Never changes a row
   std::shared_ptr<Device> device;  // where rows are made; null: the processor
   std::string precision = "fp32";  // of the generator's products; engine/run/precision.h
-  // candidates a row may take under `where` before Error(condition); 0: 65,536, fewer where none of the first million
-  // of a block of rows meets it
+  // candidates a row may take under `where` before Error(condition); 0: kDefaultTries, fewer where none of the first
+  // million of a block of rows meets it
   int max_tries = 0;
   std::optional<Tier> calibrate;  // none: the tier that served best when the model was calibrated
   double min_yield = kMinYield;   // share of candidates that calibration must keep; it gives up exactness for it

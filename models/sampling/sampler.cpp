@@ -29,7 +29,6 @@ constexpr int kDefaultBatch = 4096;
 constexpr int64_t kLeastBatch = 16;                        // that a want of memory is tried with
 constexpr int64_t kSlice = 512;                            // rows decoded at a time by one thread
 constexpr int64_t kBlock = 1024, kCalibratedBlock = 4096;  // rows searched for at a time
-constexpr int kDefaultTries = 1 << 16;
 constexpr double kFewEffective = 0.5;            // share of effective candidates below which a notice names it
 constexpr int64_t kHopeless = int64_t{1} << 20;  // candidates of a block of rows without a match
 
