@@ -72,7 +72,7 @@ std::string table_page(const Json& report) {
 // The encoding of a column in a model.
 std::string coding(const Json& column) {
   const auto size = [&](const char* key) { return column.contains(key) ? column[key].size() : 0; };
-  const std::string kind = column.value("coding", "");
+  std::string kind = column.value("coding", "");
   if (kind == "levels") return text::counted(static_cast<int64_t>(size("levels")), "levels");
   if (kind == "range")
     return size("grid") == 0 ? std::string("its position in the range")
