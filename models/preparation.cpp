@@ -50,6 +50,8 @@ void say(const Rules& rules, const Monitor& monitor) {
     notice(monitor, fmt::format("rule kept {}: {}", rule["kept"].get<std::string>(), rule["rule"].get<std::string>()));
 }
 
+namespace {
+
 // Rows of one patient are learnt as if they were of several, and the names of patients with many rows as categories.
 void tell_likely_key(const Table& table, const Monitor& monitor) {
   const LikelyKey key = likely_key(table);
@@ -62,6 +64,20 @@ void tell_likely_key(const Table& table, const Monitor& monitor) {
                                                      : fmt::format("\"{}\" do", fmt::join(key.statics, "\", \"")),
                               key.column));
 }
+
+// What does not vary within a key is learnt once per sequence: at every step it would vary in what is sampled.
+FitOptions with_statics(FitOptions options, const Table& table, const Monitor& monitor) {
+  SequenceOptions& s = options.sequences;
+  if (!s.find_statics || !s.statics.empty()) return options;
+  s.statics = static_columns(table, s);
+  if (!s.statics.empty())
+    notice(monitor, fmt::format("static, learnt once per sequence: \"{}\". Within a \"{}\" no other value occurs; "
+                                "--static none learns one at every step.",
+                                fmt::join(s.statics, "\", \""), s.key));
+  return options;
+}
+
+}  // namespace
 
 EncodedTable prepare_rows(Model::State& state, Table&& table, const Rules& rules, const FitOptions& options,
                           Table* sample, Team& team, const Monitor& monitor) {
@@ -81,22 +97,6 @@ EncodedTable prepare_rows(Model::State& state, Table&& table, const Rules& rules
   if (sample != nullptr) *sample = sample_rows(state.encoder, table, options.seed);
   return state.encoder.encode(std::move(table), team, monitor);
 }
-
-namespace {
-
-// What does not vary within a key is learnt once per sequence: at every step it would vary in what is sampled.
-FitOptions with_statics(FitOptions options, const Table& table, const Monitor& monitor) {
-  SequenceOptions& s = options.sequences;
-  if (!s.find_statics || !s.statics.empty()) return options;
-  s.statics = static_columns(table, s);
-  if (!s.statics.empty())
-    notice(monitor, fmt::format("static, learnt once per sequence: \"{}\". Within a \"{}\" no other value occurs; "
-                                "--static none learns one at every step.",
-                                fmt::join(s.statics, "\", \""), s.key));
-  return options;
-}
-
-}  // namespace
 
 EncodedSequences prepare_sequences(Model::State& state, Table&& table, const FitOptions& asked, Team& team,
                                    const Monitor& monitor) {

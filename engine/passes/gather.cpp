@@ -1,6 +1,6 @@
 // gather: a product with rows of concatenated parts is the sum of the parts' products with their rows of the weight;
-// for a one-hot part that product is a gather of weight rows, and its weight gradient a scatter (22
-// of 261 entries of a real row are not zero).
+// for a one-hot part that product is a gather of weight rows, and its weight gradient a scatter (22 of 261 entries of a
+// real row are not zero).
 #include "engine/passes/rewrite.h"
 
 namespace tessera {

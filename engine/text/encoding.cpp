@@ -21,19 +21,6 @@ constexpr std::array<char16_t, 32> kWindows1252{0x20AC, kNone,  0x201A, 0x0192, 
 
 char32_t windows_1252(unsigned char byte) { return byte < 0x80 || byte > 0x9F ? byte : kWindows1252[byte - 0x80]; }
 
-void append_utf8(char32_t c, std::string& out) {
-  const auto more = [&](int shift) { out += static_cast<char>(0x80 | ((c >> shift) & 0x3F)); };
-  if (c < 0x80) {
-    out += static_cast<char>(c);
-  } else if (c < 0x800) {
-    out += static_cast<char>(0xC0 | (c >> 6)), more(0);
-  } else if (c < 0x10000) {
-    out += static_cast<char>(0xE0 | (c >> 12)), more(6), more(0);
-  } else {
-    out += static_cast<char>(0xF0 | (c >> 18)), more(12), more(6), more(0);
-  }
-}
-
 [[noreturn]] void damaged(const std::string& file, size_t byte) {
   throw Error(ErrorCode::data, file + ": the UTF-16 text is damaged at byte " + std::to_string(byte) +
                                    ".\n  Save or copy it again, or save it as UTF-8.");

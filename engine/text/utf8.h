@@ -1,4 +1,5 @@
 #pragma once
+#include <string>
 
 namespace tessera {
 
@@ -15,6 +16,8 @@ inline int utf8_character(const char* p, const char* end) {
                      (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F);
   return wrong ? 0 : more + 1;
 }
+
+void append_utf8(char32_t c, std::string& to);
 
 // The start of the first byte sequence that is not UTF-8; `end` if there is none.
 const char* find_bad_utf8(const char* begin, const char* end);

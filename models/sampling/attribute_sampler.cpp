@@ -8,19 +8,18 @@
 
 #include "engine/error.h"
 #include "engine/run/compile.h"
+#include "models/sampling/identities.h"
 
 namespace tessera {
 namespace {
 
 // "length" for "(length)", unless a column of the table has that name.
-std::vector<std::string> names_of(const Table& attributes, const Table& schema) {
-  std::vector<std::string> out;
-  for (const Column& c : attributes.columns) {
-    const std::string bare = c.name.size() > 2 ? c.name.substr(1, c.name.size() - 2) : "";
-    const bool own = c.name == kLengthColumn || c.name == kStartColumn;
-    out.push_back(own && schema.find(bare) == nullptr ? bare : c.name);
+void rename_own(Table& attributes, const Table& schema) {
+  for (Column& c : attributes.columns) {
+    if (c.name != kLengthColumn && c.name != kStartColumn) continue;
+    const std::string bare = c.name.substr(1, c.name.size() - 2);
+    if (schema.find(bare) == nullptr) c.name = bare;
   }
-  return out;
 }
 
 }  // namespace
@@ -44,51 +43,52 @@ AttributeSampler::AttributeSampler(std::shared_ptr<const SequenceModel> model, i
     alphas_.resize(static_cast<size_t>(batch_ * encoder.attributes().alphas()));
     codes_.resize(static_cast<size_t>(batch_ * encoder.attributes().codes()));
   }
-  if (options.where.empty()) return;
-  Tried one{{{0, 0}}, {}, {}};
-  try_candidates(one);
-  names_ = names_of(one.rows, model_->schema());
+  if (!options.where.empty()) parse(options.where);
+}
+
+void AttributeSampler::parse(const std::string& where) {
+  const std::vector<Candidate> first{{0, 0}};
+  run(first);
+  const Table schema = rows_of(first);
+  std::vector<std::string> names;
+  for (const Column& c : schema.columns) names.push_back(c.name);
   try {
-    where_ = parse_where(options.where, named(std::move(one.rows)));
+    where_ = parse_where(where, schema);
   } catch (const Error& e) {
     throw Error(e.code(), fmt::format("{}\n  Conditions on sequences are on what is decided once for each: {}.",
-                                      e.what(), fmt::join(names_, ", ")));
+                                      e.what(), fmt::join(names, ", ")));
   }
   failed_.assign(where_.terms.size(), 0);
 }
 
-Table AttributeSampler::named(Table rows) const {
-  for (size_t j = 0; j < rows.columns.size(); ++j) rows.columns[j].name = names_[j];
+void AttributeSampler::run(const std::vector<Candidate>& candidates) {
+  if (program_ == nullptr) return;
+  identify(candidates, identity_);
+  generator_->choose(*program_, candidates);
+  program_->run(1);
+  candidate_codes_ = program_->read<int32_t>(program_->find("codes"));
+  candidate_alphas_ = program_->read<float>(program_->find("alphas"));
+  // the decoder's Gaussian exceeds the range seen in training
+  for (float& a : candidate_alphas_) a = std::clamp(a, -1.0f, 1.0f);
+}
+
+Table AttributeSampler::rows_of(const std::vector<Candidate>& candidates) const {
+  std::vector<int64_t> ids;
+  for (const Candidate& c : candidates) ids.push_back(c.row);
+  Table rows = model_->encoder.decode_attributes(candidate_alphas_.data(), candidate_codes_.data(), ids.data(),
+                                                 static_cast<int64_t>(ids.size()), seed_);
+  rename_own(rows, model_->schema());
   return rows;
 }
 
-// Runs the program on them, at most a batch.
-void AttributeSampler::try_candidates(Tried& tried) {
-  std::vector<int64_t> ids;
-  for (const Candidate& c : tried.list) ids.push_back(c.row);
-  if (program_ != nullptr) {
-    for (size_t i = 0; i < identity_.size() / 3; ++i) {
-      const Candidate& c = tried.list[std::min(i, tried.list.size() - 1)];
-      const auto id = static_cast<uint64_t>(c.row);
-      identity_[3 * i] = static_cast<int32_t>(static_cast<uint32_t>(id));
-      identity_[3 * i + 1] = static_cast<int32_t>(static_cast<uint32_t>(id >> 32));
-      identity_[3 * i + 2] = c.attempt;
-    }
-    generator_->choose(*program_, tried.list);
-    program_->run(1);
-    candidate_codes_ = program_->read<int32_t>(program_->find("codes"));
-    candidate_alphas_ = program_->read<float>(program_->find("alphas"));
-    // the decoder's Gaussian exceeds the range seen in training
-    for (float& a : candidate_alphas_) a = std::clamp(a, -1.0f, 1.0f);
-  }
-  tried.rows = model_->encoder.decode_attributes(candidate_alphas_.data(), candidate_codes_.data(), ids.data(),
-                                                 static_cast<int64_t>(ids.size()), seed_);
-  tried.keep.assign(ids.size(), 1);
-  if (where_.empty()) return;
+std::vector<char> AttributeSampler::meeting(const std::vector<Candidate>& candidates) {
+  std::vector<char> keep(candidates.size(), 1);
+  if (where_.empty()) return keep;
   std::vector<int64_t> failed;
-  match_where(where_, named(tried.rows), tried.keep, failed);
+  match_where(where_, rows_of(candidates), keep, failed);
   for (size_t t = 0; t < failed.size(); ++t) failed_[t] += failed[t];
-  seen_ += static_cast<int64_t>(ids.size());
+  seen_ += static_cast<int64_t>(candidates.size());
+  return keep;
 }
 
 void AttributeSampler::take(int64_t to, int64_t candidate) {
@@ -99,24 +99,34 @@ void AttributeSampler::take(int64_t to, int64_t candidate) {
               codes_.begin() + to * layout.codes());
 }
 
+void AttributeSampler::repeat_last(int64_t sequences) {
+  const auto repeat = [&](auto& values, int64_t width) {
+    for (int64_t i = sequences; i < batch_; ++i)
+      std::copy_n(values.begin() + (sequences - 1) * width, width, values.begin() + i * width);
+  };
+  const RowLayout& layout = model_->encoder.attributes();
+  repeat(alphas_, layout.alphas()), repeat(codes_, layout.codes());
+  to_features(layout, alphas_.data(), codes_.data(), batch_, features_.data());
+}
+
 Table AttributeSampler::draw(const std::vector<int64_t>& sequences) {
   const auto n = static_cast<int64_t>(sequences.size());
   std::vector<int64_t> pending(sequences.size()), attempts(sequences.size(), 0);
   std::iota(pending.begin(), pending.end(), 0);
-  Tried tried;
   while (!pending.empty()) {
     monitor_.check_cancelled("sample");
     // as many attempts of each as a batch holds; without a condition the first one serves
     const int64_t each = where_.empty() ? 1 : std::max<int64_t>(batch_ / static_cast<int64_t>(pending.size()), 1);
-    tried.list.clear();
+    std::vector<Candidate> candidates;
     for (const int64_t p : pending)
       for (int64_t k = 0; k < each; ++k)
-        tried.list.push_back(
+        candidates.push_back(
             {sequences[static_cast<size_t>(p)], static_cast<int32_t>(attempts[static_cast<size_t>(p)] + k)});
-    try_candidates(tried);
+    run(candidates);
+    const std::vector<char> keep = meeting(candidates);
     std::vector<int64_t> left;
     for (size_t at = 0; at < pending.size(); ++at) {
-      const auto first = tried.keep.begin() + static_cast<int64_t>(at) * each;
+      const auto first = keep.begin() + static_cast<int64_t>(at) * each;
       const int64_t found = std::find(first, first + each, 1) - first;
       int64_t& attempt = attempts[static_cast<size_t>(pending[at])];
       attempt += found;
@@ -128,15 +138,7 @@ Table AttributeSampler::draw(const std::vector<int64_t>& sequences) {
     if (program_ == nullptr && !left.empty()) give_up(sequences[static_cast<size_t>(left[0])], 1);
     pending = std::move(left);
   }
-  const RowLayout& layout = model_->encoder.attributes();
-  if (program_ != nullptr) {
-    const auto repeat_last = [&](auto& values, int64_t width) {
-      for (int64_t i = n; i < batch_; ++i)
-        std::copy_n(values.begin() + (n - 1) * width, width, values.begin() + i * width);
-    };
-    repeat_last(alphas_, layout.alphas()), repeat_last(codes_, layout.codes());
-    to_features(layout, alphas_.data(), codes_.data(), batch_, features_.data());
-  }
+  if (program_ != nullptr) repeat_last(n);
   return model_->encoder.decode_attributes(alphas_.data(), codes_.data(), sequences.data(), n, seed_);
 }
 

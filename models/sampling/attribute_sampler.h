@@ -22,21 +22,19 @@ class AttributeSampler {
   int64_t candidates() const { return candidates_; }  // tried for the sequences so far
 
  private:
-  struct Tried {
-    std::vector<Candidate> list;
-    Table rows;
-    std::vector<char> keep;
-  };
-  void try_candidates(Tried& tried);
+  void parse(const std::string& where);
+  void run(const std::vector<Candidate>& candidates);  // at most a batch
+  // Of the candidates that were run last, with the names that conditions use; and which of them meet the condition.
+  Table rows_of(const std::vector<Candidate>& candidates) const;
+  std::vector<char> meeting(const std::vector<Candidate>& candidates);
   void take(int64_t to, int64_t candidate);
-  Table named(Table rows) const;
-  void give_up(int64_t sequence, int64_t tries) const;
+  void repeat_last(int64_t sequences);
+  [[noreturn]] void give_up(int64_t sequence, int64_t tries) const;
 
   std::shared_ptr<const SequenceModel> model_;
   const Monitor& monitor_;
   uint64_t seed_;
   int64_t batch_, most_tries_;
-  std::vector<std::string> names_;  // of the attributes in conditions
   Where where_;
   std::unique_ptr<RowMethod> method_;
   std::unique_ptr<RowGenerator> generator_;

@@ -18,6 +18,7 @@
 #include "models/data/notice.h"
 #include "models/expression/where.h"
 #include "models/sampling/allowed.h"
+#include "models/sampling/identities.h"
 #include "models/sampling/possible.h"
 #include "models/sampling/row_model.h"
 #include "models/training/checkpoint.h"
@@ -202,14 +203,7 @@ class Rows : public RowStream {
   // Candidates in flight: a device generates them while others are decoded.
   void begin(const std::vector<Candidate>& candidates) {
     if (program_ == nullptr) return;
-    const int64_t n = static_cast<int64_t>(candidates.size());
-    for (int64_t i = 0; i < batch_; ++i) {
-      const Candidate& c = candidates[static_cast<size_t>(std::min(i, n - 1))];
-      int32_t* id = identity_.data() + 3 * i;
-      id[0] = static_cast<int32_t>(static_cast<uint32_t>(c.row));
-      id[1] = static_cast<int32_t>(static_cast<uint32_t>(static_cast<uint64_t>(c.row) >> 32));
-      id[2] = c.attempt;
-    }
+    identify(candidates, identity_);
     generator_->choose(*program_, candidates);
     program_->refresh({"rows"});
     program_->start(1);

@@ -8,21 +8,12 @@
 #include "engine/run/compile.h"
 #include "models/data/identifiers/identifier.h"
 #include "models/sampling/attribute_sampler.h"
+#include "models/sampling/identities.h"
 
 namespace tessera {
 namespace {
 
 constexpr int64_t kMostBatch = 512, kBatchSteps = 1 << 16;
-
-// The identities of the rows of a batch; beyond the end the last one is repeated.
-void identify(int64_t first, int64_t count, std::vector<int32_t>& rows) {
-  for (int64_t i = 0; i < static_cast<int64_t>(rows.size()) / 3; ++i) {
-    const auto id = static_cast<uint64_t>(first + std::min(i, count - 1));
-    rows[static_cast<size_t>(3 * i)] = static_cast<int32_t>(static_cast<uint32_t>(id));
-    rows[static_cast<size_t>(3 * i + 1)] = static_cast<int32_t>(static_cast<uint32_t>(id >> 32));
-    rows[static_cast<size_t>(3 * i + 2)] = 0;
-  }
-}
 
 class SequenceRows : public RowStream {
  public:
@@ -53,9 +44,10 @@ class SequenceRows : public RowStream {
   bool next(Table& batch) override {
     if (next_ >= end_) return false;
     const int64_t n = std::min(end_ - next_, batch_);
-    identify(next_, n, identity_);
-    std::vector<int64_t> ids(static_cast<size_t>(n));
-    for (int64_t i = 0; i < n; ++i) ids[static_cast<size_t>(i)] = next_ + i;
+    std::vector<int64_t> ids;
+    std::vector<Candidate> sequences;
+    for (int64_t i = next_; i < next_ + n; ++i) ids.push_back(i), sequences.push_back({i, 0});
+    identify(sequences, identity_);
 
     const Table attributes = attributes_->draw(ids);
     const std::vector<int32_t> lengths = model_->encoder.lengths(attributes);

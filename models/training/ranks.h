@@ -15,7 +15,7 @@
 namespace tessera {
 
 constexpr int kMostRanks = 64;
-// Parts of a batch that so many ranks sum apart where the user does not say how many.
+// The default of --virtual-shards: the parts of a batch that ranks sum apart.
 constexpr int usual_shards(int ranks) {
   constexpr int kUsual = 8;
   return kUsual % ranks == 0 ? kUsual : ranks;

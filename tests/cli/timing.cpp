@@ -109,7 +109,7 @@ TEST_F(CliTiming, AForecastOfRanksAddsUpAndSaysThatItIsOne) {
   EXPECT_EQ(run({"plan", "people.csv", "--link", "ib"}).code, 2);
 }
 
-// At the batch from which on it is said to pay, two ranks and one take as long, as far as the floor is a line.
+// At the smallest batch that is forecast to pay, two ranks and one take as long, as far as the floor is a line.
 TEST_F(CliTiming, ABatchIsSaidToPayWhereItDoes) {
   example(200);
   const auto two = [&](const std::string& batch) {

@@ -31,7 +31,7 @@ done
 processes() {
   if [[ $1 == mpi ]]; then ps -o pid=,stat= --ppid "$job" | awk '$2 !~ /^Z/ { print $1 }'; else echo "$job"; fi
 }
-# Whether all of them end within so many seconds. Open MPI 4's mpirun may itself hang where a rank dies while it is
+# Whether all of them end within this number of seconds. Open MPI 4's mpirun may itself hang where a rank dies while it is
 # started: it is then ended here.
 stuck=0
 ends_within() {

@@ -25,6 +25,15 @@ char* allocate(size_t bytes, const std::string& name) {
   return static_cast<char*>(p);
 }
 
+// Appends to `text`, which outlives it.
+auto appended(Bulk<char>& text, const Monitor& monitor) {
+  return [&](std::string_view bytes) {
+    monitor.check_cancelled("read");
+    text.insert(text.end(), bytes.begin(), bytes.end());
+    if (text.in_scratch()) text.relax();
+  };
+}
+
 }  // namespace
 
 CsvSource::CsvSource(const std::string& path, const Monitor& monitor, const std::shared_ptr<MemoryLimit>& limit)
@@ -59,15 +68,6 @@ void CsvSource::keep(Bulk<char> text) {
   text_ = std::move(text);
   free_read();
   begin_ = text_.data(), end_ = begin_ + text_.size();
-}
-
-// Appends to `text`, which outlives it.
-std::function<void(std::string_view)> CsvSource::appended(Bulk<char>& text, const Monitor& monitor) {
-  return [&](std::string_view bytes) {
-    monitor.check_cancelled("read");
-    text.insert(text.end(), bytes.begin(), bytes.end());
-    if (text.in_scratch()) text.relax();
-  };
 }
 
 void CsvSource::decode(Encoding from, const Monitor& monitor) {

@@ -2,7 +2,6 @@
 // decompressed, one that is not UTF-8 is converted, and JSON becomes CSV, into memory or scratch.
 #pragma once
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -53,7 +52,6 @@ class CsvSource {
   std::string_view raw() const { return {begin_, static_cast<size_t>(end_ - begin_)}; }
   void convert(const std::string& path, const Monitor& monitor);
   void decode(Encoding from, const Monitor& monitor);
-  static std::function<void(std::string_view)> appended(Bulk<char>& text, const Monitor& monitor);
   void keep(Bulk<char> text);
 
   std::string name_;

@@ -8,7 +8,6 @@ namespace tessera {
 
 // Bytes that are not UTF-8 become U+FFFD.
 std::u32string code_points(std::string_view utf8);
-void append_utf8(char32_t c, std::string& to);
 std::string utf8(std::u32string_view text);
 
 // Letters and digits of one class (a script and case) are interchangeable; 0: a sign, which is kept.

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <vector>
 
+#include "engine/text/utf8.h"
 #include "models/data/texts/characters.h"
 #include "models/data/texts/kinds.h"
 #include "models/data/texts/names.h"

@@ -9,6 +9,7 @@
 #include "kernels/math/philox.h"
 #include "models/data/notice.h"
 #include "models/sampling/given/kept_rules.h"
+#include "models/sampling/identities.h"
 #include "models/training/checkpoint.h"
 
 namespace tessera {
@@ -145,15 +146,11 @@ class Given : public GivenStream {
   }
 
   void run(std::span<const Candidate> candidates, std::vector<int32_t>& codes, std::vector<float>& alphas) {
-    for (int64_t i = 0; i < batch_; ++i) {
-      const Candidate& c = candidates[std::min(static_cast<size_t>(i), candidates.size() - 1)];
-      int32_t* id = identity_.data() + 3 * i;
-      id[0] = static_cast<int32_t>(static_cast<uint32_t>(c.row));
-      id[1] = static_cast<int32_t>(static_cast<uint32_t>(static_cast<uint64_t>(c.row) >> 32));
-      id[2] = c.attempt;
-      if (generator_ != nullptr)
-        cells_.write(c.row, given_.levels.data() + i * width_, given_.alphas.data() + i * alpha_width_,
-                     given_.known.data() + i * alpha_width_);
+    identify(candidates, identity_);
+    for (int64_t i = 0; generator_ != nullptr && i < batch_; ++i) {
+      const int64_t row = candidates[std::min(static_cast<size_t>(i), candidates.size() - 1)].row;
+      cells_.write(row, given_.levels.data() + i * width_, given_.alphas.data() + i * alpha_width_,
+                   given_.known.data() + i * alpha_width_);
     }
     if (generator_ != nullptr) generator_->give(*program_, given_);
     source().choose(*program_, candidates);

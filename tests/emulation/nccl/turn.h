@@ -1,4 +1,5 @@
-// Threads of a process share the emulated machine: one at a time has its turn, whoever waits for another gives it away.
+// Threads of a process share the emulated machine: one at a time has its turn, and gives it up while it waits for
+// another.
 #pragma once
 #include <mutex>
 #include <utility>
