@@ -6,7 +6,7 @@ data=${1:+$(realpath "$1")}
 cd "$(dirname "$0")/.."
 say() { printf '\n── %s\n' "$*"; }
 
-say "Setting up and building the program: about 3 minutes with 2 cores the first time, $(nproc) are here; the rest takes seconds for the example table"
+say "Setting up and building the program: about 2 minutes with 2 cores the first time, $(nproc) are here; the rest takes seconds for the example table"
 bash tools/setup.sh
 command -v ccache > /dev/null && export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 mkdir -p build

@@ -10,6 +10,31 @@ namespace {
 
 constexpr Isa kBestFirst[] = {Isa::avx512_bf16, Isa::avx512, Isa::avx2, Isa::plain};
 
+// Whether this build has kernels for it: with TESSERA_NATIVE those that its machine does not need are left out.
+constexpr bool built(Isa isa) {
+#ifdef TESSERA_HAS_avx2
+  if (isa == Isa::avx2) return true;
+#endif
+#ifdef TESSERA_HAS_avx512
+  if (isa == Isa::avx512) return true;
+#endif
+#ifdef TESSERA_HAS_avx512_bf16
+  if (isa == Isa::avx512_bf16) return true;
+#endif
+  return isa == Isa::plain;
+}
+
+bool cpu_has(Isa isa) {
+#if defined(__x86_64__)
+  if (isa == Isa::avx2) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (isa == Isa::avx512)
+    return cpu_has(Isa::avx2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
+  if (isa == Isa::avx512_bf16) return cpu_has(Isa::avx512) && __builtin_cpu_supports("avx512bf16");
+#endif
+  return isa == Isa::plain;
+}
+
 }  // namespace
 
 const char* name_of(Isa isa) {
@@ -17,25 +42,17 @@ const char* name_of(Isa isa) {
   return kNames[static_cast<int>(isa)];
 }
 
-bool runs(Isa isa) {
-#if defined(__x86_64__)
-  if (isa == Isa::avx2) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  if (isa == Isa::avx512)
-    return runs(Isa::avx2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
-  if (isa == Isa::avx512_bf16) return runs(Isa::avx512) && __builtin_cpu_supports("avx512bf16");
-#endif
-  return isa == Isa::plain;
-}
+bool runs(Isa isa) { return built(isa) && cpu_has(isa); }
 
 Isa best_isa() {
   const char* wish = std::getenv("TESSERA_CPU");
   const bool free = wish == nullptr || *wish == '\0';
   for (const Isa isa : kBestFirst)
     if (runs(isa) && (free || std::string(wish) == name_of(isa))) return isa;
-  throw Error(ErrorCode::unsupported,
-              std::string("TESSERA_CPU=") + wish +
-                  ": this CPU does not have that instruction set. Known: avx512_bf16, avx512, avx2, plain.");
+  throw Error(
+      ErrorCode::unsupported,
+      std::string("TESSERA_CPU=") + wish +
+          ": this CPU or this build does not have that instruction set. Known: avx512_bf16, avx512, avx2, plain.");
 }
 
 std::vector<const ArrayKernels*> runnable_array_kernels() {

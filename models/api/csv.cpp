@@ -56,7 +56,7 @@ void open_csv(const tessera_context* context, const std::vector<std::string>& pa
     if (text_ending(path).json && (o.delimiter != 0 || o.header != TESSERA_HEADER_DETECT))
       throw Error(ErrorCode::usage, path + ": --delimiter and --header are for CSV files.");
   }
-  Call call(context);
+  api::Call call(context);
   csv_open(csv, call.team(), call.monitor(), &out);
 }
 
@@ -79,7 +79,7 @@ void write_text(const tessera_context* context, ArrowArrayStream* rows, const ch
   csv.compression = ending.compression;
   if (ending.json && o.delimiter != '\0')
     throw Error(ErrorCode::usage, fmt::format("{}: --delimiter is for CSV files.", path));
-  Call call(context);
+  api::Call call(context);
   const CsvWritten written =
       ending.json ? json_write(rows, csv, ending.lines, call.monitor()) : csv_write(rows, csv, call.monitor());
   if (o.written != nullptr) *o.written = written.rows;
@@ -134,7 +134,7 @@ tessera_status tessera_table_open(const tessera_context* context, const char* co
                   names[0] +
                       ": --types, --schema, --missing, --delimiter and --header are for text files; the columns "
                       "of this file have types. Cast them in the file.");
-    const auto call = std::make_shared<Call>(context);
+    const auto call = std::make_shared<api::Call>(context);
     call->monitor().check_cancelled("read");
     open_arrow_files(
         names, {o.max_rows, o.sample_seed},
@@ -154,7 +154,7 @@ tessera_status tessera_table_write(const tessera_context* context, ArrowArrayStr
     const tessera_csv_write_options o = read_options(options);
     if (kind_of_output(&required(path, "path")) == FileKind::csv) return write_text(context, incoming.get(), path, o);
     if (o.delimiter != '\0') throw Error(ErrorCode::usage, fmt::format("{}: --delimiter is for CSV files.", path));
-    Call call(context);
+    api::Call call(context);
     call.monitor().check_cancelled("write");
     const int64_t written = write_arrow_file(incoming.get(), path, o.overwrite != 0);
     if (o.written != nullptr) *o.written = written;

@@ -63,12 +63,12 @@ class Evaluation {
     if (sequences_) of_sequences_ = sequence_evaluation(o, holdout);
     else of_rows_ = row_evaluation(o);
   }
-  void take(IncomingRows& real, IncomingRows* holdout, Call& call) {
+  void take(IncomingRows& real, IncomingRows* holdout, api::Call& call) {
     real_ = table_import(real.get(), call.team(), call.monitor());
     if (holdout != nullptr) holdout_ = table_import(holdout->get(), call.team(), call.monitor());
   }
   // `last`: the real table is not needed again.
-  nlohmann::json of(Table&& synthetic, bool last, Call& call) {
+  nlohmann::json of(Table&& synthetic, bool last, api::Call& call) {
     if (sequences_)
       return evaluate_sequences(last ? std::move(real_) : Table(real_), std::move(synthetic), of_sequences_,
                                 call.team(), call.monitor());
@@ -108,7 +108,7 @@ tessera_status tessera_inspect(const tessera_context* context, ArrowArrayStream*
   return guarded([&] {
     IncomingRows incoming(rows, "rows");
     auto& out = required(json, "json");
-    Call call(context);
+    api::Call call(context);
     out = give_json(inspect(table_import(incoming.get(), call.team(), call.monitor())));
   });
 }
@@ -129,7 +129,7 @@ tessera_status tessera_evaluate(const tessera_context* context, const tessera_ev
     auto& out = required(json, "json");
     const tessera_evaluate_options o = read_options(options);
     Evaluation evaluation(o, holdout != nullptr);
-    Call call(context);
+    api::Call call(context);
     evaluation.take(incoming_real, holdout == nullptr ? nullptr : &incoming_holdout, call);
     out = give_json(evaluation.of(table_import(incoming_synthetic.get(), call.team(), call.monitor()), true, call));
   });
@@ -146,7 +146,7 @@ tessera_status tessera_evaluate_tables(const tessera_context* context, const tes
     (void)required(synthetic, "synthetic");
     const std::vector<std::string> named = different_names(&required(names, "names"), count);
     Evaluation evaluation(read_options(options), holdout != nullptr);
-    Call call(context);
+    api::Call call(context);
     evaluation.take(incoming_real, holdout == nullptr ? nullptr : &incoming_holdout, call);
     nlohmann::json found{{"tables", nlohmann::json::array()}};
     for (size_t i = 0; i < count; ++i) try {

@@ -36,7 +36,7 @@ struct Sampling {
     return more;
   }
 
-  Call call;
+  api::Call call;
   std::unique_ptr<RowStream> rows;
   tessera_sample_report* report_;
 };

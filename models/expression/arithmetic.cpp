@@ -9,8 +9,6 @@
 namespace tessera {
 namespace {
 
-constexpr double kSecondsPerDay = 86400;
-
 double value_of(const Column& c, size_t row) {
   const double x = as_written(c, c.numbers[row]);
   return c.type == ColumnType::datetime ? x / kSecondsPerDay : x;

@@ -9,10 +9,6 @@
 namespace tessera {
 namespace {
 
-constexpr int kDeepest = 64;   // parentheses and signs within each other
-constexpr size_t kShown = 12;  // columns listed in a message
-constexpr double kSecondsPerDay = 86400;
-
 Arithmetic constant(double number, bool instant = false) {
   Arithmetic a;
   a.number = number, a.instant = instant;
@@ -22,13 +18,19 @@ Arithmetic constant(double number, bool instant = false) {
 bool is_instant(ColumnType type) { return type == ColumnType::date || type == ColumnType::datetime; }
 
 std::string listed_names(const Table& schema) {
-  std::string out;
-  for (size_t i = 0; i < std::min(schema.columns.size(), kShown); ++i)
-    out += (i == 0 ? "" : ", ") + schema.columns[i].name;
-  return schema.columns.size() > kShown ? out + ", …" : out;
+  std::vector<std::string> names;
+  for (const Column& c : schema.columns) names.push_back(c.name);
+  return listed(names);
 }
 
 }  // namespace
+
+std::string listed(const std::vector<std::string>& values) {
+  constexpr size_t kShown = 12;
+  std::string out;
+  for (size_t i = 0; i < std::min(values.size(), kShown); ++i) out += (i == 0 ? "" : ", ") + values[i];
+  return values.size() > kShown ? out + ", …" : out;
+}
 
 int column_named(const WhereToken& token, const Table& schema) {
   if (token.kind != WhereToken::Kind::word && token.kind != WhereToken::Kind::name) return -1;

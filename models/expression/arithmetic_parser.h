@@ -1,10 +1,18 @@
 // Reads the arithmetic of an expression: one side of a comparison.
 #pragma once
+#include <string>
+#include <vector>
+
 #include "models/data/table/table.h"
 #include "models/expression/arithmetic.h"
 #include "models/expression/where_parser.h"
 
 namespace tessera {
+
+inline constexpr int kDeepest = 64;  // parentheses and signs within each other
+
+// The first twelve, in a message.
+std::string listed(const std::vector<std::string>& values);
 
 // The column a token names, in any case where no column has exactly this name; −1 if there is none, or several.
 int column_named(const WhereToken& token, const Table& schema);

@@ -18,9 +18,6 @@
 namespace tessera {
 namespace {
 
-constexpr size_t kShown = 12;  // values listed in a message
-constexpr int kDeepest = 64;   // parentheses within each other
-
 bool parse_number(const std::string& text, double& value) {
   const char* end = text.data() + text.size();
   const auto r = fast_float::from_chars(text.data(), end, value);
@@ -29,12 +26,6 @@ bool parse_number(const std::string& text, double& value) {
 
 std::string nearest(const std::string& wanted, const std::vector<std::string>& known) {
   return known.empty() ? "" : " Nearest: " + nearest_names(wanted, known) + ".";
-}
-
-std::string listed(const std::vector<std::string>& values) {
-  std::string out;
-  for (size_t i = 0; i < std::min(values.size(), kShown); ++i) out += (i == 0 ? "" : ", ") + values[i];
-  return values.size() > kShown ? out + ", …" : out;
 }
 
 class Parser {
@@ -290,8 +281,8 @@ class Parser {
     if (v.kind == WhereToken::Kind::number)
       scan_.fail(fmt::format("column \"{}\" holds dates, written in single quotes: '2020-01-31'", c.name), v.begin);
     if (c.type == ColumnType::date && read_date(v.text, c.format, x)) return x;
-    if (read_datetime(v.text, c.format, x)) return c.type == ColumnType::date ? x / 86400 : x;
-    if (c.type == ColumnType::datetime && read_date(v.text, "%Y-%m-%d", x)) return x * 86400;
+    if (read_datetime(v.text, c.format, x)) return c.type == ColumnType::date ? x / kSecondsPerDay : x;
+    if (c.type == ColumnType::datetime && read_date(v.text, "%Y-%m-%d", x)) return x * kSecondsPerDay;
     reject(c, fmt::format("holds {}; \"{}\" is not one. Write it as '2020-01-31'{}{}.",
                           c.type == ColumnType::date ? "dates" : "dates with times", v.text,
                           c.type == ColumnType::date ? "" : " or '2020-01-31T23:59:59'",

@@ -24,8 +24,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kReal = 0, kSynthetic = 1, kHoldout = 2;
-
 double mean_of_two(double a, double b) { return mean_defined({a, b}); }
 
 void describe_pairs(const Comparison& c, const Table& real, const EvaluateOptions& options, double shapes,

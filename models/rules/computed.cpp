@@ -5,12 +5,6 @@
 #include "models/rules/columns.h"
 
 namespace tessera {
-namespace {
-
-constexpr double kSecondsPerDay = 86400;
-
-}  // namespace
-
 double computed_value(const Arithmetic& expression, const Table& rows, size_t row, const Column& target) {
   const double x = evaluate(expression, rows, row);
   return rounded(target.type == ColumnType::datetime ? x * kSecondsPerDay : x, digits_of(target));

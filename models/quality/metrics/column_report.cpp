@@ -9,8 +9,6 @@ namespace tessera::quality {
 
 using nlohmann::json;
 
-constexpr size_t kReal = 0, kSynthetic = 1;
-
 double describe_columns(const Comparison& c, const Workers& workers, json& out) {
   const std::vector<ColumnShape> shapes = column_shapes(c, workers);
   const std::vector<ColumnDiagnostics> checks = diagnostics(c, workers);

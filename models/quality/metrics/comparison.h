@@ -51,6 +51,9 @@ struct RegeneratedColumn {
   double real_texts;  // share of the synthetic texts that the real column has
 };
 
+// Places in Comparison::tables; of several synthetic tables each is compared alone.
+inline constexpr size_t kReal = 0, kSynthetic = 1, kHoldout = 2;
+
 // Views into the tables it was made from, which must outlive it, and into its own storage.
 struct Comparison {
   std::vector<ColumnFacts> facts;

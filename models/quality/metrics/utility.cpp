@@ -13,8 +13,6 @@
 namespace tessera::quality {
 namespace {
 
-constexpr size_t kReal = 0;
-
 // Levels of the real column, most common first.
 std::vector<int32_t> levels_of(const Comparison& c, size_t column) {
   std::vector<int64_t> count(static_cast<size_t>(c.facts[column].levels), 0);

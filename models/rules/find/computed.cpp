@@ -20,7 +20,7 @@ bool same_number(double value, double computed, const Column& c) {
   return std::abs(value - computed) <= std::max(bits, digits == kAllDigits ? 0 : 0.5000001 * std::pow(10.0, -digits));
 }
 
-double in_units(double x, const Column& c) { return c.type == ColumnType::datetime ? x * 86400 : x; }
+double in_units(double x, const Column& c) { return c.type == ColumnType::datetime ? x * kSecondsPerDay : x; }
 
 bool negative_terms(const Arithmetic& a) {
   if (a.op == Arithmetic::Op::subtract || (a.op == Arithmetic::Op::number && a.number < 0)) return true;

@@ -17,8 +17,7 @@ constexpr size_t kMostSumColumns = 256;  // the work grows with their square
 constexpr size_t kLeastRows = 30;        // complete ones; and three times the columns
 constexpr int kFactorDigits = 6;
 constexpr size_t kMostTerms = 12;  // longer sums are regressions, not rules
-constexpr double kInstantUnit = 86400;
-constexpr double kExact = 1e-9;  // of a deviation: what sums of rounded products leave
+constexpr double kExact = 1e-9;    // of a deviation: what sums of rounded products leave
 
 // The values of a column in the units of expressions, centred.
 struct Centred {
@@ -31,7 +30,7 @@ std::vector<double> values_of(const Column& c, const std::vector<int64_t>& rows)
   std::vector<double> out;
   for (const int64_t row : rows) {
     const double x = c.numbers[static_cast<size_t>(row)];
-    out.push_back(c.type == ColumnType::datetime ? x / kInstantUnit : x);
+    out.push_back(c.type == ColumnType::datetime ? x / kSecondsPerDay : x);
   }
   return out;
 }
@@ -53,7 +52,7 @@ Centred centred(const Column& c, int column, const std::vector<int64_t>& rows) {
 double half_unit(const Column& c) {
   const int digits = digits_of(c);
   if (digits == kAllDigits) return 0;
-  return 0.5 * std::pow(10.0, -digits) / (c.type == ColumnType::datetime ? kInstantUnit : 1);
+  return 0.5 * std::pow(10.0, -digits) / (c.type == ColumnType::datetime ? kSecondsPerDay : 1);
 }
 
 // Columns that are sums of others, with their factors.
