@@ -45,6 +45,10 @@ typedef struct tessera_evaluate_options {
   /* sequences: training runs of the discriminative and of the predictive judge; 0: 10, TESSERA_NO_JUDGES: none */
   int32_t judges;
   int32_t drawings; /* 1: also what tessera_report_html() draws: counts, none of them of 1 to 4 real rows */
+  /* rules of the real table that synthetic rows may break, in "rules". "find": those that it shows · "off". NULL:
+   * "find" */
+  const char* rules;
+  const char* rule; /* further ones, one a line, as tessera_fit_options.rule. NULL: none */
 } tessera_evaluate_options;
 
 #define TESSERA_NO_JUDGES (-1)

@@ -329,11 +329,7 @@ FitOptions fit_options(const tessera_fit_options* given) {
     throw Error(ErrorCode::usage,
                 fmt::format("--rare-categories {}: it must be the rows a category needs, or keep.", o.rare_categories));
   if (o.rare_categories != 0) out.rare_rows = std::max(o.rare_categories, 1);
-  if (const std::string rules = text_or(o.rules, ""); !rules.empty()) {
-    if (rules != "find" && rules != "off")
-      throw Error(ErrorCode::usage, fmt::format("--rules {}: known are find and off.", rules));
-    out.rules.find = rules == "find";
-  }
+  out.rules.find = finds_rules(text_or(o.rules, ""), out.rules.find);
   out.rules.given = split_lines(text_or(o.rule, ""));
   out.passes_off = split_list(text_or(o.passes_off, ""));
   check_passes({out.passes_off.begin(), out.passes_off.end()});

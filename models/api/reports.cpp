@@ -7,6 +7,7 @@
 #include "models/api/rows.h"
 #include "models/api/sequences.h"
 #include "models/api/support/context.h"
+#include "models/api/support/lists.h"
 #include "models/data/arrow/import.h"
 #include "models/data/files/schema_file.h"
 #include "models/data/table/inspect.h"
@@ -42,6 +43,13 @@ EvaluateSequencesOptions sequence_evaluation(const tessera_evaluate_options& o, 
   return out;
 }
 
+// The rules that are looked for, and those that are given.
+template <class Options>
+void take_rules(const tessera_evaluate_options& o, Options& out) {
+  out.rules = finds_rules(text_or(o.rules, ""), true);
+  out.rule = split_lines(text_or(o.rule, ""));
+}
+
 EvaluateOptions row_evaluation(const tessera_evaluate_options& o) {
   if (o.judges != 0)
     throw Error(ErrorCode::usage, "--judges belongs to --method sequence: the options of sequences are missing.");
@@ -60,8 +68,8 @@ class Evaluation {
  public:
   // Refuses options that do not go together before a table is read.
   Evaluation(const tessera_evaluate_options& o, bool holdout) : sequences_(o.sequences != nullptr) {
-    if (sequences_) of_sequences_ = sequence_evaluation(o, holdout);
-    else of_rows_ = row_evaluation(o);
+    if (sequences_) of_sequences_ = sequence_evaluation(o, holdout), take_rules(o, of_sequences_);
+    else of_rows_ = row_evaluation(o), take_rules(o, of_rows_);
   }
   void take(IncomingRows& real, IncomingRows* holdout, api::Call& call) {
     real_ = table_import(real.get(), call.team(), call.monitor());

@@ -6,6 +6,7 @@
 
 #include "engine/error.h"
 #include "models/data/table/types.h"
+#include "models/quality/broken_rules.h"
 #include "models/quality/common/json_number.h"
 #include "models/quality/common/statistics.h"
 #include "models/quality/common/workers.h"
@@ -165,6 +166,13 @@ void describe_c2st(const Comparison& c, const EvaluateOptions& options, bool hol
                               c2st_logistic(floor, workers, "c2st logistic, real rows"));
 }
 
+void describe_rules(const Comparison& c, const Table& real, const Table& synthetic, const EvaluateOptions& options,
+                    const Workers& workers, json& out) {
+  RuleCheck check{options.rules, options.rule, {}, options.seed};
+  for (const RegeneratedColumn& r : c.regenerated) check.apart.push_back(r.name);
+  out["rules"] = broken_rules(real, synthetic, check, workers.team, workers.monitor);
+}
+
 json describe(const UtilityScores& u, bool classes) {
   if (classes)
     return {{"auc", number_or_null(u.auc)}, {"accuracy", number_or_null(u.accuracy)}, {"f1", number_or_null(u.f1)}};
@@ -226,6 +234,7 @@ nlohmann::json evaluate(const Table& real, const Table& synthetic, const Table* 
                                {"real_texts", r.real_texts}});
   const double shapes = describe_columns(c, workers, out);
   out["scores"]["column_shapes"] = number_or_null(shapes);
+  if (options.rules || !options.rule.empty()) describe_rules(c, real, synthetic, options, workers, out);
   if (options.drawings) out["drawings"]["columns"] = draw_columns(c, real, workers);
   if (options.pairs) describe_pairs(c, real, options, shapes, workers, out);
   if (!c.facts.empty()) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "engine/run/monitor.h"
 #include "engine/run/team.h"
@@ -23,7 +24,9 @@ struct EvaluateOptions {
   double correlation_threshold = 0.5, association_threshold = 0.3;
   // NewRowSynthesis: numbers within this share of the synthetic value
   double match_tolerance = 0.01;
-  bool drawings = false;  // what a page draws (models/quality/drawings/), under "drawings"
+  bool rules = true;              // rules that the real table shows, and the synthetic rows that break them
+  std::vector<std::string> rule;  // further ones, as --where writes them
+  bool drawings = false;          // what a page draws (models/quality/drawings/), under "drawings"
   // of all draws: rows, folds, the random baseline of DCR
   uint64_t seed = 0;
 };

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "engine/error.h"
+#include "models/quality/broken_rules.h"
 #include "models/quality/common/json_number.h"
 #include "models/quality/common/statistics.h"
 #include "models/quality/drawings/drawings.h"
@@ -41,6 +42,15 @@ Sequences cut_synthetic(Table&& table, const Table& real, const SequenceOptions&
   Sequences out = cut_named("synthetic", std::move(table), own);
   if (counted) out.steps.columns.pop_back(), out.attributes.columns.pop_back();  // the steps' numbers add nothing
   return out;
+}
+
+// Null where none are asked for. Keys, indices and statics have no rules.
+json rules_of_steps(const Table& real, const Table& synthetic, const EvaluateSequencesOptions& o, Team& team,
+                    const Monitor& monitor) {
+  if (!o.rules && o.rule.empty()) return nullptr;
+  RuleCheck check{o.rules, o.rule, o.sequences.statics, o.seed};
+  check.apart.insert(check.apart.end(), {o.sequences.key, o.sequences.index});
+  return broken_rules(real, synthetic, check, team, monitor);
 }
 
 json describe_lengths(const Sequences& s) {
@@ -138,12 +148,14 @@ nlohmann::json evaluate_sequences(Table&& real_table, Table&& synthetic_table, c
   using namespace quality;
   check_options(options.sequences);
   const Table columns = without_rows(real_table);
+  const nlohmann::json rules = rules_of_steps(real_table, synthetic_table, options, team, monitor);
   const Sequences real = cut_named("real", std::move(real_table), options.sequences);
   const Sequences synthetic = cut_synthetic(std::move(synthetic_table), columns, options.sequences);
   const Workers workers{team, monitor};
 
   nlohmann::json out;
   out["method"] = "sequence";
+  if (!rules.is_null()) out["rules"] = rules;
   out["real"] = describe_lengths(real);
   out["synthetic"] = describe_lengths(synthetic);
   const StepFeatures features = step_features(real, synthetic);

@@ -1,6 +1,8 @@
 // Real against synthetic sequences in one JSON object (docs/quality/metrics.md gives its layout and every definition).
 #pragma once
 #include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
 
 #include "models/data/sequence/sequences.h"
 #include "models/quality/sequences/sequence_judges.h"
@@ -11,8 +13,10 @@ struct EvaluateSequencesOptions {
   SequenceOptions sequences;     // how the real table was cut into sequences
   quality::JudgeOptions judges;  // judges.judges 0: none
   int lags = 10, bins = 50;
-  bool drawings = false;  // what a page draws (models/quality/drawings/), under "drawings"
-  uint64_t seed = 0;      // of all draws
+  bool rules = true;              // rules that the real steps show, and the synthetic ones that break them
+  std::vector<std::string> rule;  // further ones, as --where writes them
+  bool drawings = false;          // what a page draws (models/quality/drawings/), under "drawings"
+  uint64_t seed = 0;              // of all draws
 };
 
 // Both are cut the same way. Without a key the synthetic table uses the column "sequence" that

@@ -298,6 +298,14 @@ std::string pairs_of_several(const Tables& t) {
          listed + pair_terms();
 }
 
+std::string rules_of_several(const Tables& t) {
+  const std::string tables = side_by_side(t, [](const Json& report) {
+    return report.contains("rules") && !report.at("rules").empty() ? broken_rules_table(report) : "";
+  });
+  if (tables.empty()) return "";
+  return "<p>What every row of the real table keeps, and how many rows of each table break it.</p>" + tables;
+}
+
 std::string plane_of_several(const Tables& t) {
   const std::string figures = side_by_side(t, plane_figure);
   if (figures.empty()) return "";
@@ -352,6 +360,7 @@ Page page_of_several(const Json& list) {
       verdict_box(headline(t), reasons(t)) + score_table(t) + cautions_box(cautions(t)) + limits_box(),
       {{"columns", "Columns", columns_of_several(t)},
        {"pairs", "Pairs of columns", pairs_of_several(t)},
+       {"rules", "Rules", rules_of_several(t)},
        {"projection", "The tables in two dimensions", plane_of_several(t)},
        {"judge", "Telling them apart", judge_of_several(t)},
        {"privacy", "Privacy", privacy_of_several(t)},

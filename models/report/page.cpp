@@ -72,6 +72,7 @@ Page page_of_one(const Json& report) {
           {{"columns", "Columns", columns_section(report)},
            {"pairs", "Pairs of columns", pairs_section(report)},
            {"sequences", "Steps over time", sequences_section(report)},
+           {"rules", "Rules", rules_section(report)},
            {"projection", "Both tables in two dimensions", projection_section(report)},
            {"judge", "Telling them apart", judge_section(report)},
            {"utility", "Utility", utility_section(report)},

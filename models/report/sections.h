@@ -51,8 +51,13 @@ std::string verdict_box(const Statement& headline, const std::vector<Statement>&
 std::string cautions_box(const std::vector<std::string>& cautions);
 std::string limits_box();  // how marks are set
 
+// The verdict on rules: a reason where all are kept, else a caution.
+void add_rules(const Json& report, Verdict& verdict);
+std::string broken_rules_table(const Json& report);
+
 std::string columns_section(const Json& report);
 std::string pairs_section(const Json& report);
+std::string rules_section(const Json& report);
 std::string projection_section(const Json& report);
 std::string privacy_section(const Json& report);
 std::string judge_section(const Json& report);

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "models/data/table/types.h"
+#include "models/report/sections.h"
 
 namespace tessera::report {
 namespace {
@@ -190,6 +191,7 @@ Verdict judge(const Json& report) {
   add_copies(report, v.reasons);
   add_weakest(report, v.reasons);
   add_rows(report, v.cautions);
+  add_rules(report, v);
   add_excluded(report, v.cautions);
   add_invalid(report, v.cautions);
   return v;
@@ -225,6 +227,7 @@ Verdict judge_sequences(const Json& report) {
   if (sequences < kFewRows)
     v.cautions.push_back(
         fmt::format("There are only {} of one kind: every figure here is rough.", counted(sequences, "sequence")));
+  add_rules(report, v);
   add_excluded(report, v.cautions);
   add_invalid(report, v.cautions);
   return v;

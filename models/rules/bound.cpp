@@ -22,7 +22,7 @@ double largest(const std::vector<const Column*>& columns, size_t row) {
   return most;
 }
 
-std::vector<const Column*> all_of(Table& table, const std::vector<std::string>& names) {
+std::vector<const Column*> all_of(const Table& table, const std::vector<std::string>& names) {
   std::vector<const Column*> out;
   for (const std::string& name : names) out.push_back(&numbers_of(table, name));
   return out;
@@ -40,6 +40,20 @@ std::string BoundRule::text() const {
   std::string out;
   for (const std::string& lower : lower_)
     out += (out.empty() ? "" : " and ") + quoted_name(target_.name) + " >= " + quoted_name(lower);
+  return out;
+}
+
+std::vector<std::string> BoundRule::columns(const Table&) const {
+  std::vector<std::string> out{target_.name};
+  out.insert(out.end(), lower_.begin(), lower_.end());
+  return out;
+}
+
+std::vector<char> BoundRule::broken(const Table& rows, const Table&) const {
+  const std::vector<const Column*> lower = all_of(rows, lower_);
+  const Column& c = numbers_of(rows, target_.name);
+  std::vector<char> out(c.numbers.size());
+  for (size_t i = 0; i < out.size(); ++i) out[i] = c.numbers[i] < largest(lower, i) ? 1 : 0;
   return out;
 }
 

@@ -1,5 +1,7 @@
 #include "models/rules/columns.h"
 
+#include <utility>
+
 #include "engine/text/json_fields.h"
 #include "models/data/arrow/type.h"
 #include "models/data/table/decimals.h"
@@ -41,7 +43,7 @@ int place_of(const Table& table, const std::string& name) {
   return -1;
 }
 
-Column& column_of(Table& table, const std::string& name) {
+const Column& column_of(const Table& table, const std::string& name) {
   const int place = place_of(table, name);
   if (place < 0)
     throw Error(ErrorCode::format, "The model file is damaged or foreign: a rule names the column \"" + name +
@@ -50,13 +52,21 @@ Column& column_of(Table& table, const std::string& name) {
   return table.columns[static_cast<size_t>(place)];
 }
 
-Column& numbers_of(Table& table, const std::string& name) {
-  Column& c = column_of(table, name);
+const Column& numbers_of(const Table& table, const std::string& name) {
+  const Column& c = column_of(table, name);
   if (!is_numeric(c.type))
     throw Error(ErrorCode::format, "The model file is damaged or foreign: a rule calculates with the column \"" + name +
                                        "\", which holds texts. Fit the model again, or take an intact copy of the "
                                        "file.");
   return c;
+}
+
+Column& column_of(Table& table, const std::string& name) {
+  return const_cast<Column&>(column_of(std::as_const(table), name));
+}
+
+Column& numbers_of(Table& table, const std::string& name) {
+  return const_cast<Column&>(numbers_of(std::as_const(table), name));
 }
 
 void remove_column(Table& table, const std::string& name) {

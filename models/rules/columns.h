@@ -17,8 +17,10 @@ Column read_head(const Fields& f);  // Error(format)
 
 // The column of this name, or Error(format): a model's rules are not trusted to fit its columns.
 Column& column_of(Table& table, const std::string& name);
+const Column& column_of(const Table& table, const std::string& name);
 // The same, of numbers, dates or times.
 Column& numbers_of(Table& table, const std::string& name);
+const Column& numbers_of(const Table& table, const std::string& name);
 
 // Where the column of this name is; −1: nowhere.
 int place_of(const Table& table, const std::string& name);

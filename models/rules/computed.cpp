@@ -1,16 +1,71 @@
 #include "models/rules/computed.h"
 
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <unordered_map>
+
 #include "engine/text/json_fields.h"
 #include "models/expression/where.h"
 #include "models/rules/columns.h"
 
 namespace tessera {
-double computed_value(const Arithmetic& expression, const Table& rows, size_t row, const Column& target) {
+double exact_value(const Arithmetic& expression, const Table& rows, size_t row, const Column& target) {
   const double x = evaluate(expression, rows, row);
-  return rounded(target.type == ColumnType::datetime ? x * kSecondsPerDay : x, digits_of(target));
+  return target.type == ColumnType::datetime ? x * kSecondsPerDay : x;
+}
+
+double computed_value(const Arithmetic& expression, const Table& rows, size_t row, const Column& target) {
+  return rounded(exact_value(expression, rows, row, target), digits_of(target));
+}
+
+bool same_number(double value, double exact, const Column& c) {
+  const int digits = digits_of(c);
+  const double bits = 1e-12 * std::max(std::abs(value), std::abs(exact));
+  return std::abs(value - exact) <= std::max(bits, digits == kAllDigits ? 0 : 0.5000001 * std::pow(10.0, -digits));
+}
+
+std::vector<int32_t> codes_in(const Column& b, const Column& a) {
+  std::unordered_map<std::string_view, int32_t> known;
+  for (size_t v = 0; v < b.values.size(); ++v) known.emplace(b.values[v], static_cast<int32_t>(v));
+  std::vector<int32_t> out;
+  for (const std::string& text : a.values) {
+    const auto entry = known.find(text);
+    out.push_back(entry == known.end() ? -2 : entry->second);
+  }
+  return out;
 }
 
 std::string ComputedRule::text() const { return quoted_name(target_.name) + " = " + expression_; }
+
+std::vector<std::string> ComputedRule::columns(const Table& rows) const {
+  std::vector<std::string> out{target_.name};
+  if (!is_numeric(target_.type)) {
+    out.push_back(rows.columns[static_cast<size_t>(parse_column(expression_, rows, "a rule"))].name);
+    return out;
+  }
+  for (const int j : columns_of(parse_arithmetic(expression_, rows, "a rule")))
+    out.push_back(rows.columns[static_cast<size_t>(j)].name);
+  return out;
+}
+
+std::vector<char> ComputedRule::broken(const Table& rows, const Table&) const {
+  std::vector<char> out(static_cast<size_t>(rows.rows));
+  const Column& c = column_of(rows, target_.name);
+  if (is_numeric(target_.type)) {
+    const Arithmetic expression = parse_arithmetic(expression_, rows, "a rule");
+    for (size_t i = 0; i < out.size(); ++i) {
+      const double value = c.numbers[i], exact = exact_value(expression, rows, i, target_);
+      out[i] = value == value && exact == exact && !same_number(value, exact, target_) ? 1 : 0;
+    }
+    return out;
+  }
+  const Column& same = rows.columns[static_cast<size_t>(parse_column(expression_, rows, "a rule"))];
+  const std::vector<int32_t> code = codes_in(same, c);
+  for (size_t i = 0; i < out.size(); ++i)
+    out[i] = c.codes[i] >= 0 && same.codes[i] >= 0 && code[static_cast<size_t>(c.codes[i])] != same.codes[i] ? 1 : 0;
+  return out;
+}
 
 void ComputedRule::reduce(Table& table, Team&) const { remove_column(table, target_.name); }
 

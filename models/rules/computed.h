@@ -12,6 +12,8 @@ class ComputedRule : public TableRule {
 
   const char* kind() const override { return "computed"; }
   std::string text() const override;
+  std::vector<std::string> columns(const Table& rows) const override;
+  std::vector<char> broken(const Table& rows, const Table& learnt) const override;
   void reduce(Table& table, Team& team) const override;
   void restore(Table& rows) const override;
   nlohmann::json to_json() const override;
@@ -22,7 +24,13 @@ class ComputedRule : public TableRule {
   std::string expression_;  // arithmetic (models/expression/arithmetic.h), or a column of texts
 };
 
-// The value that an expression gives a column: in its units, rounded to its digits; NaN where something is missing.
+// The value that an expression gives a column: in its units, not rounded; NaN where something is missing.
+double exact_value(const Arithmetic& expression, const Table& rows, size_t row, const Column& target);
+// The same, rounded to the column's digits.
 double computed_value(const Arithmetic& expression, const Table& rows, size_t row, const Column& target);
+// Whether a value is the exact one within the digits of the column. A half is rounded up by some and down by others.
+bool same_number(double value, double exact, const Column& c);
+// The code in `b` of each text of `a`; −2 for texts that it does not have.
+std::vector<int32_t> codes_in(const Column& b, const Column& a);
 
 }  // namespace tessera

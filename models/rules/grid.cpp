@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "engine/text/json_fields.h"
@@ -16,10 +17,24 @@ std::string GridRule::text() const {
   return first_ == 0 ? multiple : fmt::format("{} plus {:g}", multiple, static_cast<double>(first_) / unit);
 }
 
-void GridRule::restore(Table& rows) const {
+std::vector<std::string> GridRule::columns(const Table&) const { return {column_}; }
+
+double GridRule::nearest(double x) const {
   const double unit = grid_of(digits_), step = static_cast<double>(step_), first = static_cast<double>(first_);
-  for (double& x : numbers_of(rows, column_).numbers)
-    x = rounded((first + step * std::nearbyint((x * unit - first) / step)) / unit, digits_);
+  return rounded((first + step * std::nearbyint((x * unit - first) / step)) / unit, digits_);
+}
+
+std::vector<char> GridRule::broken(const Table& rows, const Table&) const {
+  std::vector<char> out;
+  for (const double x : numbers_of(rows, column_).numbers) {
+    const double point = nearest(x);
+    out.push_back(std::abs(x - point) > 1e-12 * std::max(1.0, std::abs(x)) ? 1 : 0);
+  }
+  return out;
+}
+
+void GridRule::restore(Table& rows) const {
+  for (double& x : numbers_of(rows, column_).numbers) x = nearest(x);
 }
 
 nlohmann::json GridRule::to_json() const {

@@ -12,12 +12,16 @@ class GridRule : public TableRule {
 
   const char* kind() const override { return "grid"; }
   std::string text() const override;
+  std::vector<std::string> columns(const Table& rows) const override;
+  std::vector<char> broken(const Table& rows, const Table& learnt) const override;
   void reduce(Table&, Team&) const override {}
   void restore(Table& rows) const override;
   nlohmann::json to_json() const override;
   static std::unique_ptr<const TableRule> read(const Fields& f);
 
  private:
+  double nearest(double x) const;  // point of the grid
+
   std::string column_, said_;
   int64_t step_, first_;  // in units of the last digit
   int digits_;

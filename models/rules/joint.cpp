@@ -3,7 +3,10 @@
 #include <fast_float/fast_float.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "engine/text/json_fields.h"
 #include "models/data/table/types_dictionary.h"
@@ -22,6 +25,22 @@ namespace {
 // The cell as a text that gives the same value again.
 std::string spelled(const Column& c, size_t row) {
   return is_numeric(c.type) ? fmt::format("{}", c.numbers[row] + 0.0) : c.values[static_cast<size_t>(c.codes[row])];
+}
+
+// do_row(i, cells, missing) of the parts of each row.
+template <class DoRow>
+void for_each_row(const Table& table, const std::vector<Column>& heads, DoRow&& do_row) {
+  std::vector<const Column*> parts;
+  for (const Column& head : heads) parts.push_back(&column_of(table, head.name));
+  std::vector<std::string> cells(parts.size());
+  std::vector<char> missing(parts.size());
+  for (int64_t i = 0; i < table.rows; ++i) {
+    for (size_t p = 0; p < parts.size(); ++p) {
+      missing[p] = parts[p]->is_missing(i) ? 1 : 0;
+      cells[p] = missing[p] != 0 ? "" : spelled(*parts[p], static_cast<size_t>(i));
+    }
+    do_row(static_cast<size_t>(i), cells, missing);
+  }
 }
 
 double number_in(const std::string& text, const std::string& name) {
@@ -98,26 +117,34 @@ std::string JointRule::text() const {
   return out + " occur in fixed combinations";
 }
 
+std::vector<std::string> JointRule::columns(const Table&) const {
+  std::vector<std::string> out;
+  for (const Column& head : parts_) out.push_back(head.name);
+  return out;
+}
+
+std::vector<char> JointRule::broken(const Table& rows, const Table& learnt) const {
+  const Column& combinations = column_of(learnt, name_);
+  const std::unordered_set<std::string_view> known(combinations.values.begin(), combinations.values.end());
+  std::vector<char> out(static_cast<size_t>(rows.rows));
+  for_each_row(rows, parts_, [&](size_t i, const std::vector<std::string>& cells, const std::vector<char>& missing) {
+    const bool whole = std::find(missing.begin(), missing.end(), 1) == missing.end();
+    out[i] = whole && known.count(join_cells(cells, missing)) == 0 ? 1 : 0;
+  });
+  return out;
+}
+
 void JointRule::reduce(Table& table, Team& team) const {
-  std::vector<const Column*> parts;
-  for (const Column& head : parts_) parts.push_back(&column_of(table, head.name));
   Column joint;
   joint.name = name_;
   joint.reason = text();
   joint.codes = Bulk<int32_t>(team.limit(), "the table");
   joint.codes.reserve(static_cast<size_t>(table.rows));
   Dictionary known;
-  std::vector<std::string> cells(parts.size());
-  std::vector<char> missing(parts.size());
-  for (int64_t i = 0; i < table.rows; ++i) {
-    bool any = false;
-    for (size_t p = 0; p < parts.size(); ++p) {
-      missing[p] = parts[p]->is_missing(i) ? 1 : 0;
-      cells[p] = missing[p] != 0 ? "" : spelled(*parts[p], static_cast<size_t>(i));
-      any = any || missing[p] == 0;
-    }
+  for_each_row(table, parts_, [&](size_t, const std::vector<std::string>& cells, const std::vector<char>& missing) {
+    const bool any = std::find(missing.begin(), missing.end(), 0) != missing.end();
     joint.codes.push_back(any ? known.code(join_cells(cells, missing)) : -1);
-  }
+  });
   joint.values = known.take_values();
   table.columns[static_cast<size_t>(place_of(table, parts_[0].name))] = std::move(joint);
   for (size_t p = 1; p < parts_.size(); ++p) remove_column(table, parts_[p].name);

@@ -11,6 +11,8 @@ class JointRule : public TableRule {
 
   const char* kind() const override { return "combinations"; }
   std::string text() const override;
+  std::vector<std::string> columns(const Table& rows) const override;
+  std::vector<char> broken(const Table& rows, const Table& learnt) const override;
   void reduce(Table& table, Team& team) const override;
   void restore(Table& rows) const override;
   void show(const std::string& learnt, std::vector<std::string>& columns) const override {

@@ -58,15 +58,24 @@ void MissingRule::fill(Table& table, uint64_t seed) const {
   }
 }
 
-void MissingRule::restore(Table& rows) const {
+std::vector<std::string> MissingRule::columns(const Table&) const { return {target_, where_.column}; }
+
+std::vector<char> MissingRule::broken(const Table& rows, const Table&) const {
+  std::vector<char> out = missing_in(rows);
+  const Column& c = column_of(rows, target_);
+  for (size_t i = 0; i < out.size(); ++i) out[i] = (out[i] != 0) != c.is_missing(static_cast<int64_t>(i)) ? 1 : 0;
+  return out;
+}
+
+std::vector<char> MissingRule::missing_in(const Table& rows) const {
   const Column& other = column_of(rows, where_.column);
-  Column& c = column_of(rows, target_);
   std::vector<char> named(other.values.size(), 0);
   for (size_t v = 0; v < named.size(); ++v)
     named[v] = std::find(where_.values.begin(), where_.values.end(), other.values[v]) != where_.values.end();
   if (where_.says == Says::values && is_numeric(other.type))
     throw Error(ErrorCode::format, "The model file is damaged or foreign: a rule asks the column \"" + other.name +
                                        "\" for texts. Fit the model again, or take an intact copy of the file.");
+  std::vector<char> out(static_cast<size_t>(rows.rows));
   for (int64_t i = 0; i < rows.rows; ++i) {
     const bool none = other.is_missing(i);
     const auto row = static_cast<size_t>(i);
@@ -74,9 +83,18 @@ void MissingRule::restore(Table& rows) const {
                          : where_.says == Says::present ? !none
                          : none                         ? where_.or_missing
                                                         : named[static_cast<size_t>(other.codes[row])] != 0;
-    if (!missing) continue;
-    if (is_numeric(c.type)) c.numbers[row] = kMissing;
-    else c.codes[row] = -1;
+    out[row] = missing ? 1 : 0;
+  }
+  return out;
+}
+
+void MissingRule::restore(Table& rows) const {
+  const std::vector<char> missing = missing_in(rows);
+  Column& c = column_of(rows, target_);
+  for (size_t i = 0; i < missing.size(); ++i) {
+    if (missing[i] == 0) continue;
+    if (is_numeric(c.type)) c.numbers[i] = kMissing;
+    else c.codes[i] = -1;
   }
 }
 

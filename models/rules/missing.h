@@ -19,6 +19,8 @@ class MissingRule : public TableRule {
 
   const char* kind() const override { return "missing"; }
   std::string text() const override;
+  std::vector<std::string> columns(const Table& rows) const override;
+  std::vector<char> broken(const Table& rows, const Table& learnt) const override;
   void reduce(Table&, Team&) const override {}
   // A cell that restore() makes missing takes the value of another row.
   void fill(Table& table, uint64_t seed) const override;
@@ -30,6 +32,8 @@ class MissingRule : public TableRule {
   static std::unique_ptr<const TableRule> read(const Fields& f);
 
  private:
+  std::vector<char> missing_in(const Table& rows) const;  // where the other column says so
+
   std::string target_;
   MissingWhere where_;
 };

@@ -22,6 +22,11 @@ class TableRule {
   virtual ~TableRule() = default;
   virtual const char* kind() const = 0;  // in model files and reports
   virtual std::string text() const = 0;  // for people; where the language of --where can say it, in that language
+  // The columns of rows, as they are before reduce(), that it is about.
+  virtual std::vector<std::string> columns(const Table& rows) const = 0;
+  // broken[i]: row i, as it is before reduce(), breaks the rule; a missing cell breaks none but that of missing cells.
+  // `learnt`: a table whose rows keep the rule, which it has reduced.
+  virtual std::vector<char> broken(const Table& rows, const Table& learnt) const = 0;
   virtual void reduce(Table& table, Team& team) const = 0;  // of a table whose rows all keep the rule
   // After protection: cells that restore() overwrites get values that the networks can learn from.
   virtual void fill(Table&, uint64_t /*seed*/) const {}

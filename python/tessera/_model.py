@@ -46,7 +46,7 @@ def fit(
     index: bool = False,
     rare_categories: int | str | None = None,
     calibrate: str | None = None,
-    rules: str | None = None,
+    rules: str | Iterable[str] | None = None,
     rule: str | Iterable[str] | None = None,
     sequence_length: int | None = None,
     sequence_key: str | None = None,
@@ -94,9 +94,9 @@ def fit(
         Rows that must share a value for it to be learned (5); ``"keep"`` learns all.
     calibrate : {"off", "marginals", "full"}, optional
         What is learned after training so that rows look real.
-    rules : {"find", "off"}, optional
+    rules : {"find", "off"} or list of str, optional
         Whether rules that the table shows are kept by sampled rows: ``end >= start``, ``total = items + extras``,
-        fixed combinations of columns.
+        fixed combinations of columns. A list finds them, and is of further rules.
     rule : str or list of str, optional
         Further rules, as ``where`` of :meth:`Model.sample` writes them.
     sequence_length, sequence_key, sequence_index, stride, static
@@ -174,8 +174,7 @@ def fit(
         source=", ".join(paths) if paths else f"{type(data).__module__.partition('.')[0]}.{type(data).__name__}",
         losses=context.losses_callback(hear),
         calibrate=calibrate,
-        rules=rules,
-        rule=rule if rule is None or isinstance(rule, str) else "\n".join(rule),
+        **rule_options(rules, rule),
         sequences=None if all(x is None for x in sequences) else _sequence_options(*sequences),
         checkpoint=_encoded_path(checkpoint),
         checkpoint_every=checkpoint_every,
@@ -553,6 +552,18 @@ def _take(data: Any, index: bool, context: Any, types: Mapping[str, str] | None 
     options = _files.csv_options(given if csv else None)
     rows = Rows(lambda stream: _files.open_table(context, paths, options, stream))
     return _frames.default(), _frames.Taken(rows, {}, {} if csv else given)
+
+
+def rule_options(rules: str | Iterable[str] | None, rule: str | Iterable[str] | None) -> dict[str, str | None]:
+    """What the options `rules` and `rule` are in C: how rules are found, and those that are given, one a line.
+
+    >>> rule_options(["end >= start"], "age >= 18")
+    {'rules': None, 'rule': 'end >= start\\nage >= 18'}
+    """
+    how = rules if rules is None or isinstance(rules, str) else None
+    given = [] if rules is how else list(rules or ())
+    given += [rule] if isinstance(rule, str) else list(rule or ())
+    return {"rules": how, "rule": "\n".join(given) if given else None}
 
 
 def _sequence_options(

@@ -12,7 +12,7 @@ from ._arrow import Incoming
 from ._context import Context
 from ._files import Path
 from ._library import EvaluateOptions, checked, lib, read_json
-from ._model import Model, _sequence_options, _take
+from ._model import Model, _sequence_options, _take, rule_options
 from ._page import page
 from ._progress import ProgressOption
 
@@ -70,6 +70,16 @@ class Report:
     def pairs(self) -> Any:
         """A row for each pair of columns, as a frame of the kind of the real table."""
         return self._kind.from_records(_flat_records(self.document.get("pairs", [])))
+
+    @property
+    def rules(self) -> Any:
+        """A row for each rule of the real table: how many synthetic rows break it, and one of them.
+
+        >>> tessera.evaluate(people, people, rule="age >= 18", distances=False, c2st=False).rules["broken"].tolist()
+        [0]
+        """
+        records = [{**rule, "example": _example(rule)} for rule in self.document.get("rules", [])]
+        return self._kind.from_records(records)
 
     def to_html(self, path: Path | None = None, *, model: Model | None = None, overwrite: bool = False) -> str | None:
         """The page to look at, in a file that loads nothing from elsewhere; as text if there is no `path`.
@@ -151,6 +161,8 @@ def evaluate(
     distances: bool = True,
     c2st: bool = True,
     utility: bool = True,
+    rules: str | Iterable[str] | None = None,
+    rule: str | Iterable[str] | None = None,
     drawings: bool = True,
     index: bool = False,
     sequence_length: int | None = None,
@@ -182,6 +194,9 @@ def evaluate(
     distances, c2st, utility : bool
         Whether to compute the distances to the closest record, the classifiers that tell the tables apart, and the
         classifier that is trained on synthetic rows.
+    rules, rule
+        As in :func:`tessera.fit`: rules of the real table, and how many synthetic rows break each
+        (:attr:`Report.rules`).
     drawings : bool
         Whether to compute what :meth:`Report.to_html` draws: counts in bins and cells, none of one to four real rows.
     index, sequence_length, sequence_key, sequence_index, stride, static
@@ -217,6 +232,7 @@ def evaluate(
         sequences=None if all(x is None for x in sequences) else _sequence_options(*sequences),
         judges=_NO_JUDGES if judges == 0 else judges,
         drawings=drawings,
+        **rule_options(rules, rule),
     )
     context = Context(progress, device, threads, memory_limit)
 
@@ -255,6 +271,18 @@ def inspect(data: Any, *, index: bool = False) -> Any:
         return kind.from_records(_flat_records(document["columns"]))
 
     return Context(progress=False).run(work)
+
+
+def _example(rule: Mapping[str, Any]) -> str | None:
+    """
+    >>> _example({"example": {"row": 3, "cells": [{"column": "age", "value": "7"}, {"column": "pay", "value": None}]}})
+    'row 3: age = 7, pay is missing'
+    """
+    if "example" not in rule:
+        return None
+    cells = rule["example"]["cells"]
+    said = (f"{c['column']} is missing" if c["value"] is None else f"{c['column']} = {c['value']}" for c in cells)
+    return f"row {rule['example']['row']}: " + ", ".join(said)
 
 
 def _incoming(table: tuple[_frames.Frames, _frames.Taken]) -> Incoming:

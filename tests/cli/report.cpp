@@ -65,6 +65,33 @@ TEST_F(Cli, SeveralTablesAreOneReport) {
   }
 }
 
+TEST_F(Cli, RulesThatRowsBreakAreSaid) {
+  std::string real = "start,end,kind\n", rows = real;
+  for (int i = 0; i < 200; ++i) {
+    const std::string from = std::to_string(i * 37 % 101), to = std::to_string(i * 37 % 101 + i % 30);
+    real += from + "," + to + "," + "abc"[i % 3] + "\n";
+    rows += (i % 20 == 4 ? to + "9," + from : from + "," + to) + "," + "abc"[i % 3] + "\n";
+  }
+  write("real.csv", real), write("rows.csv", rows);
+  const std::vector<std::string> line{"evaluate", "real.csv", "rows.csv", "--without-c2st", "--rule", "start <= 99"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), line.begin(), line.end());
+    return more;
+  };
+  const std::string text = must(line).out;
+  for (const char* part : {"broken 2 of 2 rules", "end >= start", "5.00 %", "row 5: end = "}) EXPECT_HAS(text, part);
+  EXPECT_EQ(Json::parse(must(with({"--json"})).out)["rules"].size(), 2u);
+  EXPECT_EQ(Json::parse(must(with({"--json", "--rules", "off"})).out)["rules"].size(), 1u);
+  EXPECT_HAS(must({"evaluate", "real.csv", "real.csv", "--without-c2st"}).out, "no synthetic row breaks it");
+  EXPECT_EQ(run(with({"--rules", "some"})).code, 2);
+  EXPECT_EQ(run(with({"--rule", "none > 3"})).code, 7);
+
+  // A rule that a model keeps by rejection is one of its rows.
+  must({"fit", "real.csv", "--model", "m.tessera", "--epochs", "1", "--rule", "start >= 3"});
+  const Outcome o = must({"evaluate", "real.csv", "rows.csv", "--model", "m.tessera", "--report", "r.html", "--json"});
+  EXPECT_HAS(o.out, "start >= 3");
+}
+
 TEST_F(Cli, AFitHasAPage) {
   must({"example", "people.csv", "--rows", "300"});
   std::string table = read("people.csv");

@@ -32,6 +32,28 @@ def in_folder(test):
     return run
 
 
+class Rules(unittest.TestCase):
+    def test_rows_that_break_a_rule_are_counted(self):
+        orders = pandas.DataFrame({"items": range(1, 201), "extras": [i * 37 % 11 for i in range(200)]})
+        orders["total"] = orders["items"] + orders["extras"]
+        broken = orders.copy()
+        broken.loc[::20, "total"] += 1
+        report = tessera.evaluate(orders, broken, rules=["items >= 2"], distances=False, c2st=False)
+        rules = report.rules.set_index("rule")
+        self.assertEqual(rules.loc["total = items + extras", "broken"], 10)
+        self.assertEqual(rules.loc["items >= 2", "real_broken"], 1)
+        self.assertIn("row 1: total = 2, items = 1", rules.loc["total = items + extras", "example"])
+        self.assertIn("rules are broken", report.to_html())
+        self.assertEqual(len(tessera.evaluate(orders, broken, rules="off", distances=False, c2st=False).rules), 0)
+        with self.assertRaises(tessera.ConditionError):
+            tessera.evaluate(orders, broken, rule="nothing > 3")
+
+    def test_a_list_of_rules_is_kept(self):
+        model = tessera.fit(PEOPLE, epochs=1, calibrate="off", rules=["age >= 25"])
+        self.assertGreaterEqual(model.sample(200)["age"].min(), 25)
+        self.assertIn("age >= 25", [rule["rule"] for rule in model.describe()["rules"]])
+
+
 class Sampling(unittest.TestCase):
     def test_rows_depend_on_model_seed_and_place_only(self):
         rows = MODEL.sample(300, seed=4)

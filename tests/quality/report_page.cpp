@@ -165,6 +165,25 @@ TEST(ReportPage, ShowsTablesSideBySide) {
   expect_well_formed(page(compared({{"alone", near}})));
 }
 
+TEST(ReportPage, BrokenRulesAreACaution) {
+  Json report = evaluated(random_table(600, 1), random_table(500, 2));
+  const Json kept{{"rule", "a >= b"}, {"kind", "bound"}, {"broken", 0}, {"share", 0}, {"real_broken", 0}};
+  Json broken = kept;
+  broken["rule"] = "total = <items>", broken["broken"] = 40, broken["share"] = 0.08, broken["real_broken"] = 1;
+  broken["example"] = {{"row", 1234}, {"cells", {{{"column", "total"}, {"value", nullptr}}}}};
+  report["rules"] = {kept};
+  EXPECT_NE(page(report).find("1 rule of the real table: no synthetic row breaks it"), std::string::npos);
+  report["rules"] = {kept, broken};
+  for (const Json& shown : {report, compared({{"one", report}, {"two", report}})}) {
+    const std::string html = page(shown);
+    expect_well_formed(html);
+    EXPECT_NE(html.find(tessera::report::percent(0.08, 2)), std::string::npos);
+    for (const char* part : {"1 of 2 rules is broken", "total = &lt;items&gt;", "row 1,234", "is missing",
+                             "id=\"rules\"", "1 row of the real table breaks it too"})
+      EXPECT_NE(html.find(part), std::string::npos) << part;
+  }
+}
+
 TEST(ReportPage, ShowsATraining) {
   Json lines = Json::array();
   for (int step = 1; step <= 1000; ++step)

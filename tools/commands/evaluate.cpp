@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "sequence_arguments.h"
 #include "terminal/comparison_page.h"
+#include "terminal/rules_page.h"
 #include "terminal/sequence_page.h"
 #include "terminal/text.h"
 #include "whole_number.h"
@@ -20,7 +21,7 @@ namespace {
 using Json = nlohmann::json;
 
 struct EvaluateCommand {
-  std::string real, holdout, target, report, method = "table";
+  std::string real, holdout, target, report, method = "table", rules, rule;  // rule: one a line
   std::vector<std::string> synthetic, models;
   uint64_t seed = 0;
   int worst = 10, judges = -1;  // −1: not given
@@ -263,12 +264,24 @@ void write_page(const EvaluateCommand& a, const std::string& json, const std::ve
   session.progress().line("report", a.report + " shows this in any browser");
 }
 
+// The rules that a model was given and keeps by rejection: no table shows them.
+void add_given_rules(const Json& model, std::string& rule) {
+  if (!model.contains("rules")) return;
+  for (const Json& one : model["rules"])
+    if (one["kind"] == "given" && rule.find(one["rule"].get<std::string>() + "\n") == std::string::npos)
+      rule += one["rule"].get<std::string>() + "\n";
+}
+
 void run(const SharedOptions& shared, const EvaluateCommand& a) {
   const bool sequences = a.method == "sequence";
   check(a, sequences);
   Session session(shared);
   std::vector<std::string> models;
-  for (const std::string& file : a.models) models.push_back(tessera::Model::load(file).describe());
+  std::string rule = a.rule;
+  for (const std::string& file : a.models) {
+    models.push_back(tessera::Model::load(file).describe());
+    add_given_rules(Json::parse(models.back()), rule);
+  }
   const tessera_csv_options csv = a.csv.options();
   tessera_evaluate_options options{};
   options.seed = a.seed;
@@ -276,6 +289,8 @@ void run(const SharedOptions& shared, const EvaluateCommand& a) {
   options.without_c2st = a.without_c2st;
   options.without_utility = a.without_utility;
   options.drawings = !a.report.empty();
+  options.rules = a.rules.empty() ? nullptr : a.rules.c_str();
+  options.rule = rule.c_str();
   options.target = a.target.empty() ? nullptr : a.target.c_str();
   if (sequences) {
     options.sequences = a.sequences.options();
@@ -306,8 +321,8 @@ void run(const SharedOptions& shared, const EvaluateCommand& a) {
   if (!one) return print_page(comparison_page(report));
   const size_t most = a.worst == 0 ? SIZE_MAX : static_cast<size_t>(a.worst);
   if (sequences) return print_page(sequence_page(report, most));
-  print_page(scores(report) + detection(report) + utility(report) + privacy(report) + columns(report, most) +
-             pairs(report, most) + excluded(report));
+  print_page(scores(report) + detection(report) + utility(report) + privacy(report) + rules_page(report) +
+             columns(report, most) + pairs(report, most) + excluded(report));
 }
 
 }  // namespace
@@ -332,6 +347,17 @@ void add_evaluate(Program& program) {
                     "Skip distances to the closest record, the slowest part for large tables");
   command->add_flag("--without-c2st", a->without_c2st, "Skip the classifier two-sample tests");
   command->add_flag("--without-utility", a->without_utility, "Skip training on synthetic and testing on holdout rows");
+  command->add_option("--rules", a->rules,
+                      "Rules of the real table that synthetic rows may break: find those that it shows, or off "
+                      "(default: find)");
+  command
+      ->add_option_function<std::vector<std::string>>(
+          "--rule",
+          [a](const std::vector<std::string>& given) {
+            for (const std::string& one : given) a->rule += one + "\n";
+          },
+          "A further rule, in the language of --where, such as \"end >= start\"; may be repeated")
+      ->allow_extra_args(false);
   command->add_option("--report", a->report, "File for an HTML page with all results and drawings; it loads nothing");
   command->add_flag("--force", a->force, "Replace a report that exists");
   command

@@ -7,6 +7,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "rules_page.h"
 #include "text.h"
 
 namespace {
@@ -127,7 +128,8 @@ std::string attributes(const Json& report) {
 }  // namespace
 
 std::string sequence_page(const Json& report, size_t worst) {
-  std::string out = lengths(report) + fidelity(report) + judges(report) + features(report, worst) + attributes(report);
+  std::string out = lengths(report) + fidelity(report) + judges(report) + rules_page(report) + features(report, worst) +
+                    attributes(report);
   std::vector<std::string> names;
   for (const Json& e : report["excluded"]) names.push_back(e["name"].get<std::string>());
   if (!names.empty()) out += "\nexcluded: " + text::list(names) + " (identifiers: their values identify rows)\n";

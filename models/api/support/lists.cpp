@@ -54,6 +54,13 @@ std::vector<std::string> split_lines(const std::string& text) {
   return out;
 }
 
+bool finds_rules(const std::string& option, bool otherwise) {
+  if (option.empty()) return otherwise;
+  if (option != "find" && option != "off")
+    throw Error(ErrorCode::usage, "--rules " + option + ": known are find and off.");
+  return option == "find";
+}
+
 std::vector<std::pair<std::string, std::string>> split_pairs(const std::string& list, const char* option) {
   std::vector<std::pair<std::string, std::string>> out;
   for (const std::string& part : cut(list, ',')) {

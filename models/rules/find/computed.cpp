@@ -2,9 +2,6 @@
 #include "models/rules/computed.h"
 
 #include <algorithm>
-#include <cmath>
-#include <string_view>
-#include <unordered_map>
 
 #include "models/rules/columns.h"
 #include "models/rules/find/search.h"
@@ -12,31 +9,9 @@
 namespace tessera {
 namespace {
 
-// Whether a value is what an expression gives, within the digits of the column. A half is rounded up by some and down
-// by others.
-bool same_number(double value, double computed, const Column& c) {
-  const int digits = digits_of(c);
-  const double bits = 1e-12 * std::max(std::abs(value), std::abs(computed));
-  return std::abs(value - computed) <= std::max(bits, digits == kAllDigits ? 0 : 0.5000001 * std::pow(10.0, -digits));
-}
-
-double in_units(double x, const Column& c) { return c.type == ColumnType::datetime ? x * kSecondsPerDay : x; }
-
 bool negative_terms(const Arithmetic& a) {
   if (a.op == Arithmetic::Op::subtract || (a.op == Arithmetic::Op::number && a.number < 0)) return true;
   return std::any_of(a.operands.begin(), a.operands.end(), negative_terms);
-}
-
-// The code in `b` of each text of `a`; −2 for texts it does not have.
-std::vector<int32_t> codes_in(const Column& b, const Column& a) {
-  std::unordered_map<std::string_view, int32_t> known;
-  for (size_t v = 0; v < b.values.size(); ++v) known.emplace(b.values[v], static_cast<int32_t>(v));
-  std::vector<int32_t> out;
-  for (const std::string& text : a.values) {
-    const auto entry = known.find(text);
-    out.push_back(entry == known.end() ? -2 : entry->second);
-  }
-  return out;
 }
 
 }  // namespace
@@ -69,7 +44,7 @@ std::optional<FoundRule> computed_rule(const RuleSearch& search, const Computed&
   const Arithmetic expression = parse_arithmetic(rule.expression, search.table, "a rule");
   const auto holds = [&](int64_t row, int64_t other) {
     const double value = target.numbers[static_cast<size_t>(other)];
-    const double computed = in_units(evaluate(expression, search.table, static_cast<size_t>(row)), target);
+    const double computed = exact_value(expression, search.table, static_cast<size_t>(row), target);
     if (value != value || computed != computed) return (value != value) == (computed != computed) ? -1 : 0;
     return same_number(value, computed, target) ? 1 : 0;
   };

@@ -1,0 +1,148 @@
+#include "models/quality/broken_rules.h"
+
+#include <fast_float/fast_float.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "models/data/sequence/cell_text.h"
+#include "models/expression/where.h"
+#include "models/rules/rules.h"
+#include "models/sampling/shown.h"
+
+namespace tessera::quality {
+namespace {
+
+using nlohmann::json;
+
+// Dates, times, other numbers, texts.
+int kind_of(const Column& c) {
+  if (c.type == ColumnType::date || c.type == ColumnType::datetime) return static_cast<int>(c.type);
+  return is_numeric(c.type) ? -1 : -2;
+}
+
+// A synthetic column as one of the real one's kind. A constant of digits is a number where the real ones are.
+std::optional<Column> as_kind(const Column& real, const Column& synthetic) {
+  if (kind_of(real) == kind_of(synthetic)) return synthetic;
+  if (kind_of(real) != -1 || is_numeric(synthetic.type)) return {};
+  std::vector<double> value;
+  for (const std::string& text : synthetic.values) {
+    const auto [end, error] = fast_float::from_chars(text.data(), text.data() + text.size(), value.emplace_back());
+    if (error != std::errc() || end != text.data() + text.size()) return {};
+  }
+  Column out = real;
+  out.numbers.clear();
+  for (const int32_t code : synthetic.codes)
+    out.numbers.push_back(code < 0 ? kMissing : value[static_cast<size_t>(code)]);
+  return out;
+}
+
+// The synthetic rows with the columns of the real table in its order. `apart`: those that cannot be looked at, which
+// are missing.
+Table aligned(const Table& real, const Table& synthetic, std::vector<std::string>& apart) {
+  Table out;
+  out.rows = synthetic.rows;
+  for (const Column& c : real.columns) {
+    const Column* other = synthetic.find(c.name);
+    std::optional<Column> column = other == nullptr ? std::nullopt : as_kind(c, *other);
+    if (!column) {
+      apart.push_back(c.name);
+      column = Column{};
+      column->name = c.name, column->type = c.type;
+      if (is_numeric(c.type)) column->numbers.assign(static_cast<size_t>(out.rows), kMissing);
+      else column->codes.assign(static_cast<size_t>(out.rows), -1);
+    }
+    out.columns.push_back(std::move(*column));
+  }
+  return out;
+}
+
+std::vector<int> named_in(const WhereTerm& term) {
+  std::vector<int> out = columns_of(term.left), right = columns_of(term.right);
+  out.insert(out.end(), right.begin(), right.end());
+  if (term.column >= 0) out.push_back(term.column);
+  return out;
+}
+
+class BrokenRules {
+ public:
+  BrokenRules(const Table& real, const Table& synthetic) : real_(real), synthetic_(synthetic) {}
+
+  // An expression that every row is to meet.
+  void check(const std::string& text, const char* kind) {
+    const Where breaks = broken_where(text, real_);
+    std::vector<std::string> columns;
+    for (const WhereTerm& term : breaks.terms)
+      for (const int j : named_in(term)) columns.push_back(real_.columns[static_cast<size_t>(j)].name);
+    std::vector<char> real, synthetic;
+    std::vector<int64_t> failed;
+    match_where(breaks, real_, real, failed);
+    match_where(breaks, synthetic_, synthetic, failed);
+    add(text, kind, synthetic, columns);
+    out_.back()["real_broken"] = std::count(real.begin(), real.end(), 1);
+  }
+
+  // Each rule looks at the rows that those before it have reduced, as it was found.
+  void check(const Rules& rules, const Table& learnt, Table rows, Team& team, const Monitor& monitor) {
+    for (const FoundRule& f : rules.found()) {
+      monitor.check_cancelled("rules");
+      std::vector<std::string> columns;
+      for (const std::string& name : f.rule->columns(rows)) {
+        const std::vector<std::string> shown =
+            synthetic_.find(name) == nullptr ? rules.shown(name) : std::vector<std::string>{name};
+        columns.insert(columns.end(), shown.begin(), shown.end());
+      }
+      add(f.rule->text(), f.rule->kind(), f.rule->broken(rows, learnt), columns);
+      f.rule->reduce(rows, team);
+    }
+    for (const std::string& text : rules.checked()) check(text, "condition");
+  }
+
+  json take() { return std::move(out_); }
+
+ private:
+  void add(const std::string& rule, const char* kind, const std::vector<char>& broken,
+           const std::vector<std::string>& columns) {
+    const auto first = std::find(broken.begin(), broken.end(), 1);
+    const auto count = std::count(broken.begin(), broken.end(), 1);
+    json entry{{"rule", rule},
+               {"kind", kind},
+               {"broken", count},
+               {"share", static_cast<double>(count) / static_cast<double>(std::max<int64_t>(synthetic_.rows, 1))},
+               {"real_broken", 0}};
+    if (first != broken.end()) {
+      const auto row = static_cast<int64_t>(first - broken.begin());
+      json cells = json::array();
+      for (const std::string& name : columns)
+        if (const Column* c = synthetic_.find(name))
+          cells.push_back({{"column", name}, {"value", c->is_missing(row) ? json(nullptr) : json(cell_text(*c, row))}});
+      entry["example"] = {{"row", row + 1}, {"cells", std::move(cells)}};
+    }
+    out_.push_back(std::move(entry));
+  }
+
+  const Table &real_, &synthetic_;  // of the same columns in one order, as expressions name columns by their places
+  json out_ = json::array();
+};
+
+}  // namespace
+
+nlohmann::json broken_rules(const Table& real, const Table& synthetic, const RuleCheck& check, Team& team,
+                            const Monitor& monitor) {
+  RuleOptions options;
+  options.find = true;
+  options.seed = check.seed;
+  options.apart = check.apart;
+  const Table rows = aligned(real, synthetic, options.apart);
+  BrokenRules out(real, rows);
+  for (const std::string& text : check.given) out.check(text, "given");
+  if (check.find) {
+    Table learnt = real;
+    const Rules rules = Rules::find(learnt, options, team, monitor);
+    out.check(rules, learnt, rows, team, monitor);
+  }
+  return out.take();
+}
+
+}  // namespace tessera::quality

@@ -1,0 +1,88 @@
+// The rules of the real table, and the synthetic rows that break them.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/data/table/types.h"
+#include "models/report/sections.h"
+
+namespace tessera::report {
+namespace {
+
+constexpr size_t kSaid = 3;          // broken rules that a caution names
+constexpr size_t kListedRules = 50;  // rules of the table
+
+bool is_broken(const Json& rule) { return rule.at("broken").get<int64_t>() > 0; }
+
+std::vector<const Json*> most_broken_first(const Json& rules) {
+  std::vector<const Json*> out;
+  for (const Json& rule : rules) out.push_back(&rule);
+  std::stable_sort(out.begin(), out.end(), [](const Json* a, const Json* b) {
+    return a->at("broken").get<int64_t>() > b->at("broken").get<int64_t>();
+  });
+  return out;
+}
+
+std::string code(const Json& rule) { return "<code>" + isolated(rule.at("rule").get<std::string>()) + "</code>"; }
+
+// "row 17: total = 5, items = 2", of a rule that is broken.
+std::string example(const Json& rule) {
+  if (!rule.contains("example")) return "";
+  const Json& e = rule.at("example");
+  std::string out = fmt::format("row {}", grouped(e.at("row").get<int64_t>()));
+  for (const Json& cell : e.at("cells"))
+    out += fmt::format(
+        "{}{} {}", &cell == &e.at("cells").front() ? ": " : ", ", isolated(cell.at("column").get<std::string>()),
+        cell.at("value").is_null() ? "is missing" : "= " + isolated(cell.at("value").get<std::string>()));
+  return out;
+}
+
+int64_t broken_among(const Json& rules) { return std::count_if(rules.begin(), rules.end(), is_broken); }
+
+}  // namespace
+
+void add_rules(const Json& report, Verdict& verdict) {
+  if (!report.contains("rules") || report.at("rules").empty()) return;
+  const Json& rules = report.at("rules");
+  const int64_t broken = broken_among(rules);
+  if (broken == 0) {
+    verdict.reasons.push_back({Mark::good, fmt::format("{} of the real table: no synthetic row breaks {}.",
+                                                       counted(static_cast<int64_t>(rules.size()), "rule"),
+                                                       rules.size() == 1 ? "it" : "one")});
+    return;
+  }
+  std::string out = fmt::format("{} of {} {} broken: ", broken, counted(static_cast<int64_t>(rules.size()), "rule"),
+                                broken == 1 ? "is" : "are");
+  const std::vector<const Json*> order = most_broken_first(rules);
+  for (size_t i = 0; i < std::min<size_t>(kSaid, static_cast<size_t>(broken)); ++i) {
+    const std::string shown = example(*order[i]);
+    out += fmt::format("{}{} in {} of the rows{}", i == 0 ? "" : "; ", code(*order[i]),
+                       percent(at(*order[i], "/share"), 2), shown.empty() ? "" : " (" + shown + ")");
+  }
+  if (broken > static_cast<int64_t>(kSaid)) out += "; and others";
+  verdict.cautions.push_back(out + ". Drop such rows, or fit a model that keeps the rules.");
+}
+
+std::string broken_rules_table(const Json& report) {
+  Table t{"Rules, those that most rows break first", {"rule", "rows that break it", "share", "meaning"}, 1, {}};
+  for (const Json* rule : most_broken_first(report.at("rules"))) {
+    if (t.rows.size() == kListedRules) break;
+    const Mark sign = is_broken(*rule) ? Mark::poor : Mark::good;
+    const auto real = static_cast<int64_t>(at(*rule, "/real_broken"));
+    std::string says = is_broken(*rule) ? example(*rule) : "every row keeps it";
+    if (real > 0)
+      says += fmt::format("; {} of the real table {} it too", counted(real, "row"), real == 1 ? "breaks" : "break");
+    t.rows.push_back({fmt::format("<span class=\"{}\">{}</span> {}", style_of(sign), mark(sign), code(*rule)),
+                      grouped(rule->at("broken").get<int64_t>()), percent(at(*rule, "/share"), 2), says});
+  }
+  return t.rows.empty() ? "" : t.str();
+}
+
+std::string rules_section(const Json& report) {
+  if (!report.contains("rules") || report.at("rules").empty()) return "";
+  return "<p>What every row of the real table keeps, beyond what chance explains, and rules that were given: sums, "
+         "orders, fixed combinations, cells that are missing together. A row that breaks one cannot be real.</p>" +
+         broken_rules_table(report);
+}
+
+}  // namespace tessera::report

@@ -1,0 +1,6 @@
+// The rules of the real table that synthetic rows break, as a text table; "" where none were looked for.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+std::string rules_page(const nlohmann::json& report);
