@@ -105,6 +105,7 @@ void describe_metrics(const StepFeatures& f, const EvaluateSequencesOptions& o, 
          {"autocorrelation", {{"real", series(m.real, k)}, {"synthetic", series(m.synthetic, k)}}},
          {"histogram_distance", number_or_null(m.histogram[k])}});
   }
+  if (o.drawings) out["drawings"]["sequences"] = draw_sequences(f, m.histogram, workers);
   json& scores = out["scores"];
   scores["mean_difference"] = number_or_null(m.mean_difference);
   scores["std_difference"] = number_or_null(m.stddev_difference);

@@ -146,6 +146,27 @@ double fullest(const Cells& cells) {
   return highest;
 }
 
+// Each stretch without a gap forwards along its upper and back along its lower edge.
+template <class XAt, class YAt>
+std::string band_path(const Band& b, XAt&& x_at, YAt&& y_at) {
+  std::string path, back;
+  const auto close = [&] {
+    if (!back.empty()) path += back + "Z";
+    back.clear();
+  };
+  for (size_t i = 0; i < std::min({b.x.size(), b.low.size(), b.high.size()}); ++i) {
+    if (!std::isfinite(b.low[i]) || !std::isfinite(b.high[i])) {
+      close();
+      continue;
+    }
+    const std::string x = coordinate(x_at(b.x[i]));
+    path += fmt::format("{}{} {}", back.empty() ? "M" : "L", x, coordinate(y_at(b.high[i])));
+    back = fmt::format("L{} {}", x, coordinate(y_at(b.low[i]))) + back;
+  }
+  close();
+  return path;
+}
+
 }  // namespace
 
 std::string column_chart(const Json& column) {
@@ -192,7 +213,7 @@ std::string plane_chart(const Cells& cells, const std::string& label) {
   return d.str();
 }
 
-std::string curve_chart(const CurveAxes& axes, const std::vector<Curve>& curves) {
+std::string curve_chart(const CurveAxes& axes, const std::vector<Curve>& curves, const std::vector<Band>& bands) {
   constexpr double kLeft = 46, kRight = 10, kTop = 10, kBase = 196, kHeight = 236, kTotal = 380;
   const auto x_at = [&](double x) {
     return kLeft + (x - axes.x_low) / (axes.x_high - axes.x_low) * (kTotal - kLeft - kRight);
@@ -209,6 +230,10 @@ std::string curve_chart(const CurveAxes& axes, const std::vector<Curve>& curves)
   }
   d.text((kLeft + kTotal - kRight) / 2, kHeight - 6, "middle", axes.x);
   d.upwards(11, (kTop + kBase) / 2, axes.y);
+  for (const Band& b : bands) {
+    const std::string area = band_path(b, x_at, y_at);
+    if (!area.empty()) d.path(std::string("band ") + b.style, area);
+  }
   for (const Curve& c : curves) {
     std::string path;
     bool pen = false;

@@ -31,8 +31,13 @@ struct CurveAxes {
   double x_low, x_high, y_low, y_high;
   bool shares = false;  // ticks in percent
 };
-// NaN interrupts a curve.
-std::string curve_chart(const CurveAxes& axes, const std::vector<Curve>& curves);
+// Between two curves, which no line bounds.
+struct Band {
+  const char* style;
+  std::vector<double> x, low, high;
+};
+// NaN interrupts a curve, and leaves a gap in a band.
+std::string curve_chart(const CurveAxes& axes, const std::vector<Curve>& curves, const std::vector<Band>& bands = {});
 
 // A square of cells, one for each pair of columns; NaN: none. `values` holds names.size()² of them, row after row; from
 // `darkest` on they look the same.

@@ -48,6 +48,8 @@ const std::vector<Measure>& measures() {
        "accuracy above one half of a network that tells sequences apart; 0 cannot tell"},
       {"predictive judge", "/judges/predictive/mean", area, itself, kFairUtility, kPoorUtility,
        "error on real sequences of a network trained on these, by the column’s range"},
+      {"autocorrelation", "/scores/autocorrelation_difference", area, itself, kFairColumn, kPoorColumn,
+       "how far the dependence of steps on those before them is from the real one; 0 is the same"},
       {"utility, AUC", "/utility/synthetic/auc", area,
        [](const Json& report, double auc) { return std::max(0.0, at(report, "/utility/real/auc") - auc); },
        kFairUtility, kPoorUtility, "of a classifier trained on these rows and tested on holdout rows"},
@@ -324,6 +326,34 @@ std::string judge_of_several(const Tables& t) {
          figures + judge_terms();
 }
 
+std::string utility_of_several(const Tables& t) {
+  const std::string tables =
+      side_by_side(t, [](const Json& report) { return report.contains("utility") ? utility_table(report) : ""; });
+  if (tables.empty()) return "";
+  return "<p>What the rows of each table are good for: boosted trees learn to predict one column from the others, from "
+         "synthetic and from real rows, and are tested on the same real rows that neither has seen.</p>" +
+         tables;
+}
+
+std::string sequences_of_several(const Tables& t) {
+  const auto it =
+      std::find_if(t.reports.begin(), t.reports.end(), [](const Json* r) { return r->contains("features"); });
+  if (it == t.reports.end()) return "";
+  std::string cards;
+  for (const std::string& name : drawn_features(**it)) {
+    const std::string figures = side_by_side(
+        t, [&](const Json& report) { return report.contains("features") ? feature_figures(report, name) : ""; });
+    if (!figures.empty()) cards += fmt::format("<li class=\"card\"><h3>{}</h3>{}</li>\n", isolated(name), figures);
+  }
+  return "<p>How the sequences of each table run, beside the real ones.</p>" + sequence_terms() +
+         "<ul class=\"cards wide\">\n" + cards + "</ul>";
+}
+
+std::string training_of_several(const Tables& t) {
+  const std::string curves = side_by_side(t, training_figures);
+  return curves.empty() ? "" : "<p>What the training of each model minimised, step by step.</p>" + curves;
+}
+
 std::string privacy_of_several(const Tables& t) {
   const Json::json_pointer path("/drawings/distances");
   const std::string figures =
@@ -363,7 +393,10 @@ Page page_of_several(const Json& list) {
        {"rules", "Rules", rules_of_several(t)},
        {"projection", "The tables in two dimensions", plane_of_several(t)},
        {"judge", "Telling them apart", judge_of_several(t)},
+       {"sequences", "Steps over time", sequences_of_several(t)},
+       {"utility", "Utility", utility_of_several(t)},
        {"privacy", "Privacy", privacy_of_several(t)},
+       {"training", "Training", training_of_several(t)},
        {"each", "Each table by itself", each_by_itself(t)}}};
 }
 

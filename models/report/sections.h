@@ -40,6 +40,12 @@ std::string plane_figure(const Json& report);
 std::string roc_figure(const Json& judge);
 std::string used_table(const Json& judge);
 std::string distance_figure(const Json& distances);
+std::string utility_table(const Json& report);
+std::string training_figures(const Json& report);
+// Of sequences: the features that are drawn, by name, and what is drawn of one.
+std::vector<std::string> drawn_features(const Json& report);
+std::string feature_figures(const Json& report, const std::string& name);
+std::string sequence_terms();  // with the key of the colours
 // What the figures of a section mean.
 std::string column_terms();
 std::string pair_terms();

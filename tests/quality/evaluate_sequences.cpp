@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -26,6 +27,23 @@ Table series(int rows, uint32_t seed) {
   t.rows = rows;
   t.columns = {number_column("price", ColumnType::decimal, price),
                number_column("volume", ColumnType::integer, volume)};
+  return t;
+}
+
+// Patients of `shortest` to `shortest` + 9 visits.
+Table patients(int count, int shortest, uint32_t seed) {
+  std::mt19937 gen(seed);
+  std::vector<std::string> names, drugs;
+  std::vector<double> pulse;
+  for (int p = 0; p < count; ++p)
+    for (int t = 0; t < shortest + p % 10; ++t) {
+      names.push_back("p" + std::to_string(p)), drugs.push_back(gen() % 3 == 0 ? "aspirin" : "none");
+      pulse.push_back(60 + p % 20 + std::normal_distribution<>()(gen));
+    }
+  Table t;
+  t.rows = static_cast<int64_t>(names.size());
+  t.columns = {text_column("patient", ColumnType::identifier, names), text_column("drug", ColumnType::category, drugs),
+               number_column("pulse", ColumnType::decimal, pulse)};
   return t;
 }
 
@@ -101,6 +119,52 @@ std::string message(const std::function<void()>& call) {
     call();
   } catch (const tessera::Error& e) { return e.what(); }
   return "nothing was thrown";
+}
+
+nlohmann::json drawn(int real, int synthetic, int threads = 2) {
+  EvaluateSequencesOptions o;
+  o.sequences.key = "patient";
+  o.judges.judges = 0;
+  o.drawings = true;
+  tessera::Team team(threads);
+  return tessera::evaluate_sequences(patients(real, 8, 1), patients(synthetic, 8, 2), o, team,
+                                     {})["drawings"]["sequences"];
+}
+
+size_t shown(const nlohmann::json& list) {
+  return static_cast<size_t>(std::count_if(list.begin(), list.end(), [](const auto& x) { return !x.is_null(); }));
+}
+
+TEST(EvaluateSequences, DrawsPathsAndSpreadsOfNoFewSequences) {
+  const nlohmann::json many = drawn(400, 40), few = drawn(18, 40), fewer = drawn(4, 40);
+  EXPECT_EQ(drawn(400, 40, 1), many);
+  ASSERT_EQ(many.size(), 2u);
+  for (const nlohmann::json& all : {many, few, fewer})
+    for (const nlohmann::json& f : all) {
+      EXPECT_EQ(f["steps"].size(), 17u);
+      if (!f["number"].get<bool>()) continue;
+      for (const char* q : {"p10", "p50", "p90"}) EXPECT_EQ(shown(f["quantiles"]["synthetic"][q]), 17u) << q;
+      EXPECT_GE(f["paths"]["synthetic"].size(), 2u);
+    }
+  const auto numbers = [](const nlohmann::json& all) { return all[0]["number"].get<bool>() ? all[0] : all[1]; };
+  const auto shares = [](const nlohmann::json& all) { return all[0]["number"].get<bool>() ? all[1] : all[0]; };
+  // Quantiles are in the column's units and in order; those with fewer than five sequences beyond them are left out.
+  const nlohmann::json q = numbers(many)["quantiles"]["real"];
+  for (size_t t = 0; t < 8; ++t) {
+    EXPECT_LE(q["p10"][t].get<double>(), q["p50"][t].get<double>());
+    EXPECT_LE(q["p50"][t].get<double>(), q["p90"][t].get<double>());
+    EXPECT_NEAR(q["p50"][t].get<double>(), 70, 3);
+  }
+  EXPECT_EQ(numbers(many)["paths"]["real"].size(), 4u);
+  const nlohmann::json half = numbers(few)["quantiles"]["real"];
+  EXPECT_EQ(shown(half["p10"]), 0u);
+  EXPECT_GT(shown(half["p50"]), 0u);
+  EXPECT_LT(shown(half["p50"]), 17u);
+  EXPECT_LE(numbers(few)["paths"]["real"].size(), 3u) << "no sequence is in two paths of five";
+  EXPECT_EQ(shown(numbers(fewer)["quantiles"]["real"]["p50"]), 0u);
+  EXPECT_TRUE(numbers(fewer)["paths"]["real"].empty());
+  EXPECT_EQ(shown(shares(fewer)["shares"]["real"]), 0u);
+  EXPECT_EQ(shown(shares(fewer)["shares"]["synthetic"]), 17u);
 }
 
 }  // namespace

@@ -25,6 +25,13 @@ Json evaluated(const Table& real, const Table& synthetic, const Table* holdout =
 
 std::string page(const Json& report) { return tessera::report_html(report.dump()); }
 
+// {"tables"} of evaluations against the same real table.
+Json compared(const std::vector<std::pair<std::string, Json>>& reports) {
+  Json out{{"tables", Json::array()}};
+  for (const auto& [name, report] : reports) out["tables"].push_back({{"name", name}, {"report", report}});
+  return out;
+}
+
 // As an XML parser sees it: every element closed in order, every attribute quoted, no stray '<' or '&'.
 void expect_well_formed(const std::string& html) {
   std::vector<std::string> open;
@@ -134,13 +141,6 @@ TEST(ReportPage, IsOfBoundedSize) {
   EXPECT_LT(size(300), 3'000'000u);
 }
 
-// {"tables"} of evaluations against the same real table.
-Json compared(const std::vector<std::pair<std::string, Json>>& reports) {
-  Json out{{"tables", Json::array()}};
-  for (const auto& [name, report] : reports) out["tables"].push_back({{"name", name}, {"report", report}});
-  return out;
-}
-
 TEST(ReportPage, ShowsTablesSideBySide) {
   const Table real = random_table(600, 1), holdout = random_table(400, 3);
   const Json near = evaluated(real, random_table(500, 2), &holdout);
@@ -157,6 +157,12 @@ TEST(ReportPage, ShowsTablesSideBySide) {
   for (const Json& column : near["columns"])
     if (column["shape"]["score"].is_number())
       expect(tessera::report::percent(column["shape"]["score"].get<double>()) + " alike");
+
+  EXPECT_NE(html.find("id=\"utility\""), std::string::npos);
+  Json trained = near;
+  trained["model"] = {{"losses", {{{"name", "loss"}, {"help", "nats"}}}}};
+  trained["training"] = {{{"step", 1}, {"loss", 3.0}}, {{"step", 2}, {"loss", 2.0}}};
+  EXPECT_NE(page(compared({{"a", trained}, {"b", near}})).find("id=\"training\""), std::string::npos);
 
   // What no table was measured by is not on the page; one table is no reason to praise it.
   const std::string few = page(compared({{"a", evaluated(real, random_table(500, 2), nullptr, false)}, {"b", near}}));
@@ -234,10 +240,20 @@ TEST(ReportPage, ShowsSequences) {
   options.judges.judges = 0;
   options.drawings = true;
   tessera::Team team(2);
-  const std::string html = page(tessera::evaluate_sequences(paths(1), paths(2), options, team, {}));
-  expect_well_formed(html);
-  expect_self_contained(html);
-  EXPECT_NE(html.find("Autocorrelation"), std::string::npos);
+  const Json one = tessera::evaluate_sequences(paths(1), paths(2), options, team, {}),
+             other = tessera::evaluate_sequences(paths(1), paths(3), options, team, {});
+  for (const Json& shown : {one, compared({{"one", one}, {"other", other}})}) {
+    const std::string html = page(shown);
+    expect_well_formed(html);
+    expect_self_contained(html);
+    for (const char* part :
+         {"id=\"sequences\"", "<h4>Paths</h4>", "<h4>Spread over time</h4>", "<h4>Autocorrelation</h4>"})
+      EXPECT_NE(html.find(part), std::string::npos) << part;
+  }
+  options.drawings = false;
+  const std::string plain = page(tessera::evaluate_sequences(paths(1), paths(2), options, team, {}));
+  EXPECT_EQ(plain.find("<h4>Paths</h4>"), std::string::npos);
+  EXPECT_NE(plain.find("<h4>Autocorrelation</h4>"), std::string::npos);
 }
 
 TEST(ReportPage, WhatIsNoReportIsAnError) {

@@ -8,6 +8,7 @@
 #include "models/quality/drawings/axis.h"
 #include "models/quality/metrics/comparison.h"
 #include "models/quality/metrics/pair_trends.h"
+#include "models/quality/sequences/step_features.h"
 
 namespace tessera::quality {
 
@@ -26,5 +27,9 @@ nlohmann::json draw_projection(const Comparison& c, uint64_t seed);
 
 // Values at 1 %, 2 %, … 99 %.
 nlohmann::json draw_percentiles(std::vector<double> values);
+
+// Sequences over time: the features with the largest `differ` first, but for statics and times: quantiles by step, or
+// shares of what is 0 or 1, and paths.
+nlohmann::json draw_sequences(const StepFeatures& features, const std::vector<double>& differ, const Workers& workers);
 
 }  // namespace tessera::quality

@@ -53,11 +53,11 @@ void describe(const Comparison& c, const Table& real, bool fixed, StepFeatures& 
     if (c.facts[j].kind != Kind::categorical) {
       const bool some = a.missing < c.tables[0].rows;
       if (some && !(a.low == a.high && b.low == b.high && a.low == b.low)) {
-        out.features.push_back({name, true, a.high - a.low});
+        out.features.push_back({name, true, a.high - a.low, a.low, fixed, c.facts[j].kind == Kind::datetime});
         sources.push_back({Source::Kind::number, fixed, j, a.low, a.high, mean_of(a.numbers), 0});
       }
       if ((a.missing > 0 && some) || b.missing > 0) {
-        out.features.push_back({name + " missing", false});
+        out.features.push_back({name + " missing", false, 1, 0, fixed});
         sources.push_back({Source::Kind::mark, fixed, j});
       }
       continue;
@@ -84,7 +84,7 @@ void describe(const Comparison& c, const Table& real, bool fixed, StepFeatures& 
         if (!is_numeric(column.type))
           text = "= " + column.values[static_cast<size_t>(column.codes[static_cast<size_t>(row)])];
       }
-      out.features.push_back({name + " " + text, false});
+      out.features.push_back({name + " " + text, false, 1, 0, fixed});
       sources.push_back({Source::Kind::level, fixed, j, 0, 0, 0, l});
     }
   }

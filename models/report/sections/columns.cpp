@@ -195,8 +195,7 @@ std::string projection_section(const Json& report) {
          figure + plane_terms();
 }
 
-std::string utility_section(const Json& report) {
-  if (!report.contains("utility")) return "";
+std::string utility_table(const Json& report) {
   const Json& u = report.at("utility");
   const bool classes = u.at("kind") == "classes";
   Table t{"A model trained on either table and tested on holdout rows",
@@ -215,12 +214,18 @@ std::string utility_section(const Json& report) {
     add("R²", "r2", "share of the variance that is predicted; 1 is all", area);
     add("RMSE", "rmse", "typical error, in units of the column", number);
   }
+  return t.str();
+}
+
+std::string utility_section(const Json& report) {
+  if (!report.contains("utility")) return "";
+  const Json& u = report.at("utility");
   return fmt::format(
              "<p>What are the synthetic rows good for? Boosted trees learn to predict {} from all other columns, "
              "once from synthetic and once from real rows, and are tested on the same real rows that neither "
              "has seen. Target: {}.</p>",
              isolated(u.at("target").get<std::string>()), escape(u.at("reason").get<std::string>())) +
-         t.str();
+         utility_table(report);
 }
 
 }  // namespace tessera::report

@@ -161,15 +161,19 @@ std::vector<Statement> training_reasons(const Json& model) {
 
 }  // namespace
 
-std::string training_section(const Json& report) {
+std::string training_figures(const Json& report) {
   if (!report.contains("training") || report.at("training").empty()) return "";
-  const Json& lines = report.at("training");
   std::string cards;
-  for (const auto& [name, help] : losses_of(report)) cards += loss_card(lines, name, help);
-  if (cards.empty()) return "";
+  for (const auto& [name, help] : losses_of(report)) cards += loss_card(report.at("training"), name, help);
+  return cards.empty() ? "" : "<ul class=\"cards\">\n" + cards + "</ul>" + held_out_words(report.at("model"));
+}
+
+std::string training_section(const Json& report) {
+  const std::string figures = training_figures(report);
+  if (figures.empty()) return "";
   return "<p>What the training minimised, step by step; each curve between its lowest and its highest value. Losses of "
-         "adversarial methods need not fall.</p><ul class=\"cards\">\n" +
-         cards + "</ul>" + held_out_words(report.at("model"));
+         "adversarial methods need not fall.</p>" +
+         figures;
 }
 
 std::string model_section(const Json& report) {
