@@ -238,14 +238,14 @@ Workload sampling(int64_t rows, int64_t batch, Team& team) {
   o.as<TvaeConfig>().epochs = 1;
   const auto s = std::make_shared<Sampling>(
       Sampling{Model::fit(example_people(rows, 1), o, team, {}), nullptr, nullptr, nullptr, {}});
-  const Model::State& state = s->model.state();
+  const RowModel& state = *s->model.shared_rows();
   const Tier tier = state.calibration.holds(Tier::full) ? Tier::full : Tier::marginals;
   s->method = state.method();
   s->generator = s->method->row_generator(state.kept, {}, 1, team);
   s->acceptance = std::make_unique<Acceptance>(state.encoder, state.calibration, tier, kMinYield);
   for (int64_t i = 0; i < batch; ++i) s->identity.insert(s->identity.end(), {static_cast<int32_t>(i), 0, 0});
   Workload w{{}, [s](Program& p) {
-               load_states(p, s->model.state().kept.states);
+               load_states(p, s->model.shared_rows()->kept.states);
                p.bind_if("rows", s->identity.data());
                s->generator->bind(p);
                s->acceptance->bind(p);

@@ -166,10 +166,10 @@ void made_best_bf16(benchmark::State& state) { step_in_bf16(state, best("made"))
 // Per row, as the sampler generates them 4,096 at a time.
 Work sampling_work(const Model& model, Team& team) {
   constexpr int64_t kBatch = 4096;
-  const std::unique_ptr<RowMethod> method = model.state().method();
+  const std::unique_ptr<RowMethod> method = model.shared_rows()->method();
   Plan plan;
   Recorder r(plan);
-  method->row_generator(model.state().kept, {}, 0, team)->record(r, kBatch);
+  method->row_generator(model.shared_rows()->kept, {}, 0, team)->record(r, kBatch);
   optimise(plan);
   Work w = work_of(plan);
   for (double* x : {&w.matrix_flops, &w.flops, &w.other_bytes}) *x /= static_cast<double>(kBatch);

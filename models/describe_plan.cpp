@@ -26,7 +26,7 @@ void record_step(Plan& plan, const Method& method, nlohmann::json& json) {
 }
 
 void plan_of_sequences(Plan& plan, const Prepared& p, nlohmann::json& json) {
-  const SequenceEncoder& encoder = p.state.sequences->encoder;
+  const SequenceEncoder& encoder = p.state.sequences()->encoder;
   record_step(plan, p.method(), json);
   json["of"] = "sequences";
   json["data_width"] = encoder.step_width();
@@ -37,7 +37,7 @@ void plan_of_sequences(Plan& plan, const Prepared& p, nlohmann::json& json) {
 void plan_of_rows(Plan& plan, const Prepared& p, nlohmann::json& json) {
   record_step(plan, p.method(), json);
   json["of"] = "rows";
-  json["data_width"] = p.state.encoder.layout().data_width;
+  json["data_width"] = p.state.rows()->encoder.layout().data_width;
   json["condition_width"] = p.row_method->conditions();
   json["memory"]["table_bytes"] = static_cast<int64_t>(p.rows.codes.size() * 4 + p.rows.alphas.size() * 4);
 }

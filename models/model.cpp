@@ -68,8 +68,8 @@ void append(Table& to, Table&& rows) {
   to.rows += rows.rows;
 }
 
-Calibration learn_calibration(std::shared_ptr<const Model::State> state, const Table& sample, const FitOptions& options,
-                              const Trained& trained, Team& team, const Monitor& monitor) {
+Calibration learn_calibration(const std::shared_ptr<const RowModel>& fitted, const Table& sample,
+                              const FitOptions& options, const Trained& trained, Team& team, const Monitor& monitor) {
   Monitor silent;
   silent.cancel = monitor.cancel;
   silent.cancel_job = monitor.cancel_job;
@@ -78,26 +78,26 @@ Calibration learn_calibration(std::shared_ptr<const Model::State> state, const T
   raw.calibrate = Tier::off;
   raw.device = options.device;
   const auto model = [&](int64_t offset, int64_t count) {
-    const auto rows = open_rows(state, offset, count, raw, team, silent);
+    const auto rows = open_rows(fitted, offset, count, raw, team, silent);
     Table all, batch;
-    while (rows->next(batch)) append(all, state->encoder.pick(batch, every_row(batch)));
+    while (rows->next(batch)) append(all, fitted->encoder.pick(batch, every_row(batch)));
     return all;
   };
-  return Calibration::fit(state->encoder, sample, model,
+  return Calibration::fit(fitted->encoder, sample, model,
                           {options.calibrate, options.seed, trained.flops, options.device.get(), trained.until}, team,
                           monitor);
 }
 
 // Nothing on a rank that follows.
-std::optional<Trained> train_rows(Model::State& state, EncodedTable&& table, const FitOptions& given,
+std::optional<Trained> train_rows(Model::State& state, RowModel& model, EncodedTable&& table, const FitOptions& given,
                                   Checkpoints& checkpoints, Team& team, const Monitor& monitor) {
-  const std::unique_ptr<RowMethod> method = state.method();
+  const std::unique_ptr<RowMethod> method = model.method();
   FitOptions options = given;
   // A method that holds rows out by default does so if there are enough of them.
   if (options.patience_if_possible && !can_hold_out(table)) options.patience = 0;
   EncodedTable held;
   if (options.rehearsal) options.rehearsal->encoded = bytes_of(table);
-  if (measures(options)) held = hold_out(table, state.encoder.layout(), options.seed);
+  if (measures(options)) held = hold_out(table, model.encoder.layout(), options.seed);
   if (options.rehearsal) options.rehearsal->held_out = bytes_of(held);
   method->prepare(table, team);
   const std::set<std::string> off(options.passes_off.begin(), options.passes_off.end());
@@ -108,7 +108,7 @@ std::optional<Trained> train_rows(Model::State& state, EncodedTable&& table, con
   }
   const auto held_out = measures(options) ? method->held_out(held, context) : nullptr;
   Trained trained = train(*method, held_out.get(), options, checkpoints, team, monitor, state.provenance);
-  state.kept = std::move(trained.kept);
+  model.kept = std::move(trained.kept);
   return trained;
 }
 
@@ -118,28 +118,29 @@ void check_calibrates(const MethodSpec& method, Tier tier) {
                                             name(tier), method.name));
 }
 
-void fit_rows(const std::shared_ptr<Model::State>& state, Table&& table, const FitOptions& options,
-              Checkpoints& checkpoints, Team& team, const Monitor& monitor) {
+void fit_rows(Model::State& state, Table&& table, const FitOptions& options, Checkpoints& checkpoints, Team& team,
+              const Monitor& monitor) {
   check_calibrates(options.config.method(), options.calibrate);
   const bool calibrate = options.calibrate != Tier::off && options.config->trains();
   Table sample;
   Rules rules = take_rules(table, options, team, monitor);
   say(rules, monitor);
   EncodedTable encoded =
-      prepare_rows(*state, std::move(table), rules, options, calibrate ? &sample : nullptr, team, monitor);
-  check_room_in_file(state->encoder.to_json());
-  if (state->learnt()) {
-    const auto trained = train_rows(*state, std::move(encoded), options, checkpoints, team, monitor);
-    if (calibrate && trained) state->calibration = learn_calibration(state, sample, options, *trained, team, monitor);
+      prepare_rows(state, std::move(table), rules, options, calibrate ? &sample : nullptr, team, monitor);
+  const std::shared_ptr<RowModel> model = state.rows();
+  check_room_in_file(model->encoder.to_json());
+  if (model->learnt()) {
+    const auto trained = train_rows(state, *model, std::move(encoded), options, checkpoints, team, monitor);
+    if (calibrate && trained) model->calibration = learn_calibration(model, sample, options, *trained, team, monitor);
   }
   // From here on its rows are those of the table; a calibration compares what is learnt.
-  state->rules = std::move(rules);
+  model->rules = std::move(rules);
 }
 
 void fit_sequences(Model::State& state, Table&& table, const FitOptions& options, Checkpoints& checkpoints, Team& team,
                    const Monitor& monitor) {
   EncodedSequences sequences = prepare_sequences(state, std::move(table), options, team, monitor);
-  SequenceModel& model = *state.sequences;
+  SequenceModel& model = *state.sequences();
   say(model.rules, monitor);
   check_room_in_file(model.encoder.to_json());
   state.provenance["sequences"] = sequences.size();
@@ -215,7 +216,7 @@ Model Model::fit(Table&& table, const FitOptions& asked, Team& team, const Monit
   keeping(checkpoints, [&] {
     if (options.config.method().sequences())
       fit_sequences(*state, std::move(table), options, checkpoints, team, monitor);
-    else fit_rows(state, std::move(table), options, checkpoints, team, monitor);
+    else fit_rows(*state, std::move(table), options, checkpoints, team, monitor);
     if (follows(options)) return;
     model.state_ = std::move(state);
     model.check_opens();
@@ -244,37 +245,34 @@ std::optional<Model> Model::finished(const std::string& path, const Table& table
 }
 
 Model Model::calibrated(const Table& table, const FitOptions& options, Team& team, const Monitor& monitor) const {
-  if (state_->sequences != nullptr) throw Error(ErrorCode::usage, "models of sequences are not calibrated.");
-  check_calibrates(state_->config.method(), options.calibrate);
-  auto state = std::make_shared<State>();
-  state->preset = state_->preset;
-  state->encoder = Encoder::from_json(state_->encoder.to_json());
-  state->config = state_->config;
-  state->kept = state_->kept;
-  state->provenance = state_->provenance;
-  if (state->learnt()) {
+  const std::shared_ptr<const RowModel> raw = shared_rows();
+  if (raw == nullptr) throw Error(ErrorCode::usage, "models of sequences are not calibrated.");
+  check_calibrates(raw->config.method(), options.calibrate);
+  const auto fitted = std::make_shared<RowModel>();
+  fitted->encoder = Encoder::from_json(raw->encoder.to_json());
+  fitted->config = raw->config;
+  fitted->kept = raw->kept;
+  if (fitted->learnt()) {
     Table own = table;
-    state_->rules.reduce(own, team);
+    raw->rules.reduce(own, team);
     (void)leave_out_rare(own, options, team, Monitor{});
     (void)protect_numbers(own, options.rare_rows, options.seed, team);
-    state_->rules.fill(own, options.seed);
-    state->calibration = learn_calibration(state, sample_rows(state->encoder, own, options.seed), options,
-                                           {{}, 1e15, {}}, team, monitor);
+    raw->rules.fill(own, options.seed);
+    fitted->calibration = learn_calibration(fitted, sample_rows(fitted->encoder, own, options.seed), options,
+                                            {{}, 1e15, {}}, team, monitor);
   }
-  state->rules = state_->rules;
+  fitted->rules = raw->rules;
   Model model;
-  model.state_ = std::move(state);
+  model.state_ = std::make_shared<State>(State{state_->preset, state_->provenance, fitted});
   return model;
 }
 
-std::shared_ptr<const RowModel> Model::shared_rows() const { return state_; }
+std::shared_ptr<const RowModel> Model::shared_rows() const { return state_->rows(); }
 
 std::unique_ptr<RowStream> Model::sample(int64_t offset, int64_t count, const SampleOptions& options, Team& team,
                                          const Monitor& monitor) const {
-  if (state_->sequences)
-    return open_sequences(std::shared_ptr<const SequenceModel>(state_, state_->sequences.get()), offset, count, options,
-                          team, monitor);
-  return open_rows(state_, offset, count, options, team, monitor);
+  if (const auto rows = state_->rows()) return open_rows(rows, offset, count, options, team, monitor);
+  return open_sequences(state_->sequences(), offset, count, options, team, monitor);
 }
 
 }  // namespace tessera

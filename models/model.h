@@ -13,7 +13,7 @@
 
 namespace tessera {
 
-struct RowModel;  // models/sampling/row_model.h
+struct RowModel;  // models/fitted/row_model.h
 
 void apply_preset(FitOptions& options);  // Error(usage) for an unknown preset or method
 
@@ -48,7 +48,7 @@ class Model {
   std::unique_ptr<RowStream> sample(int64_t offset, int64_t count, const SampleOptions& options, Team& team,
                                     const Monitor& monitor) const;
 
-  // The model of rows, for what reads it directly; not of a model of sequences.
+  // The model of rows, for what reads it directly; null: it is of sequences.
   std::shared_ptr<const RowModel> shared_rows() const;
 
   struct State;  // models/model_state.h

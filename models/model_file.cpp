@@ -1,8 +1,7 @@
 // The model file: safetensors with the weights that sampling uses under the names and layouts of
-// docs/engine/file-format.md, and one JSON document in the metadata.
+// docs/engine/file-format.md, and one JSON document in the metadata. models/fitted/ writes and reads what is learnt.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "engine/storage/files.h"
@@ -49,38 +48,14 @@ void check_room_in_file(const nlohmann::json& encoder) {
 
 std::string Model::bytes() const {
   SafeTensors file;
-  const FittedState& kept = state_->kept;
-  const Rules& rules = state_->sequences ? state_->sequences->rules : state_->rules;
-  nlohmann::json document{
-      {"format", rules.empty() ? kFormat : kFormatOfRules},
-      {"method", state_->config.method().name},
-      {"preset", state_->preset},
-      {"config", config_json(state_->config)},
-      {"encoder", state_->sequences ? state_->sequences->encoder.to_json() : state_->encoder.to_json()},
-      {"provenance", state_->provenance}};
-  auto put = [&](const TensorSpec& s, const States& states) {
-    int64_t count = 1;
-    for (const int64_t n : s.shape) count *= n;
-    std::vector<float> values(static_cast<size_t>(count));
-    const std::vector<float>& from = states.at(s.state);
-    for (int64_t i = 0; i < count; ++i) values[static_cast<size_t>(i)] = from[static_cast<size_t>(s.element(i))];
-    file.tensors[s.name] = SafeTensor::of<float>(s.shape, values);
-  };
-  if (state_->sequences) {
-    const SequenceModel& m = *state_->sequences;
-    m.visit_tensors(
-        [&](const TensorSpec& s, bool of_attributes) { put(s, (of_attributes ? m.attributes : m.steps).states); });
-    if (m.attributes.active > 0) document["prior"] = {{"active", m.attributes.active}};
-  }
-  if (state_->sequences == nullptr && state_->learnt()) {
-    state_->method()->visit_tensors(kept, [&](const TensorSpec& s) { put(s, kept.states); });
-    if (!kept.condition_rows.empty())
-      file.tensors["conditions.rows"] =
-          SafeTensor::of<int64_t>({static_cast<int64_t>(kept.condition_rows.size())}, kept.condition_rows);
-    if (kept.active > 0) document["prior"] = {{"active", kept.active}};
-  }
-  if (!rules.empty()) document["rules"] = rules.to_json();
-  if (state_->sequences == nullptr) state_->calibration.write(document, file);
+  const FittedModel& fitted = *state_->fitted;
+  nlohmann::json document{{"format", fitted.rules.empty() ? kFormat : kFormatOfRules},
+                          {"method", fitted.config.method().name},
+                          {"preset", state_->preset},
+                          {"config", config_json(fitted.config)},
+                          {"provenance", state_->provenance}};
+  fitted.write(document, file);
+  if (!fitted.rules.empty()) document["rules"] = fitted.rules.to_json();
   // How long training took is for the reader of the terminal; in the file it would make equal models differ.
   document["provenance"].erase("train_seconds");
   file.metadata["tessera"] = document.dump();
@@ -89,84 +64,13 @@ std::string Model::bytes() const {
 
 void Model::save(const std::string& path, bool overwrite) const { write_file(path, bytes(), overwrite); }
 
-namespace {
-
-// Where element i of a row-major tensor is: "[3, 17]".
-std::string place(const std::vector<int64_t>& shape, size_t i) {
-  std::string at;
-  for (size_t d = shape.size(); d-- > 0; i /= static_cast<size_t>(shape[d]))
-    at = std::to_string(i % static_cast<size_t>(shape[d])) + (at.empty() ? "" : ", ") + at;
-  return "[" + at + "]";
+std::shared_ptr<FittedModel> unfitted(MethodConfig config) {
+  std::shared_ptr<FittedModel> out;
+  if (config.method().sequences()) out = std::make_shared<SequenceModel>();
+  else out = std::make_shared<RowModel>();
+  out->config = std::move(config);
+  return out;
 }
-
-// A file's tensors, checked against what its document says of them.
-struct Tensors {
-  const SafeTensors& file;
-  const SafeTensor& get(const std::string& name, const std::vector<int64_t>& shape) const {
-    const SafeTensor& t = file.at(name);
-    if (t.shape != shape)
-      throw Error(ErrorCode::format, fmt::format("tensor {} has another shape than its document says.", name));
-    return t;
-  }
-  void read(const TensorSpec& s, States& states) const {
-    const auto values = get(s.name, s.shape).values<float>();
-    std::vector<float>& to = states[s.state];
-    to.resize(static_cast<size_t>(s.state_size));
-    for (size_t i = 0; i < values.size(); ++i) {
-      const float x = values[i];
-      if (!std::isfinite(x))
-        throw Error(ErrorCode::format, fmt::format("tensor {} holds {} at {}, which is not finite. The file is damaged "
-                                                   "or foreign; fit the model again, or take an intact copy.",
-                                                   s.name, x, place(s.shape, i)));
-      if (s.negative != nullptr && x < 0)
-        throw Error(ErrorCode::format, fmt::format("tensor {} holds {}.", s.name, s.negative));
-      to[static_cast<size_t>(s.element(static_cast<int64_t>(i)))] = x;
-    }
-  }
-};
-
-void read_sequences(Model::State& state, const SafeTensors& file, const nlohmann::json& document) {
-  auto model = std::make_unique<SequenceModel>();
-  const Fields f(document, "its document");
-  model->config = state.config;
-  model->encoder = SequenceEncoder::from_json(f.at("encoder"));
-  if (document.contains("prior")) {
-    const std::unique_ptr<RowMethod> rows = model->attribute_method();
-    f.check(rows != nullptr, "has a prior, but no attributes of sequences");
-    model->attributes.active = Fields(f.at("prior"), "its prior").integer("active", 1, rows->most_active());
-  }
-  const Tensors tensors{file};
-  model->visit_tensors([&](const TensorSpec& s, bool) { tensors.get(s.name, s.shape); });
-  model->visit_tensors([&](const TensorSpec& s, bool of_attributes) {
-    tensors.read(s, (of_attributes ? model->attributes : model->steps).states);
-  });
-  state.sequences = std::move(model);
-}
-
-// Fills `kept` from the file's tensors. Their sizes follow from the document alone; nothing is allocated that the
-// file's own tensors do not fill.
-void read_tensors(Model::State& state, const SafeTensors& file, const nlohmann::json& document) {
-  FittedState& kept = state.kept;
-  const std::unique_ptr<RowMethod> method = state.method();
-  if (document.contains("prior")) {
-    const Fields f(document, "its document");
-    kept.active = Fields(f.at("prior"), "its prior").integer("active", 1, method->most_active());
-  }
-  const Tensors tensors{file};
-  method->visit_tensors(kept, [&](const TensorSpec& s) { tensors.get(s.name, s.shape); });
-  method->visit_tensors(kept, [&](const TensorSpec& s) { tensors.read(s, kept.states); });
-  if (const int64_t conditions = method->conditions(); conditions > 0)
-    kept.condition_rows = tensors.get("conditions.rows", {conditions}).values<int64_t>();
-  method->check_fitted(kept);
-}
-
-void read_rules(Model::State& state, const nlohmann::json& json) {
-  Rules rules = Rules::from_json(json);
-  rules.check_fits(state.sequences ? state.sequences->encoder.schema() : state.encoder.schema());
-  (state.sequences ? state.sequences->rules : state.rules) = std::move(rules);
-}
-
-}  // namespace
 
 Model Model::load(const std::string& path) { return from_bytes(read_file(path), path); }
 
@@ -195,17 +99,15 @@ Model Model::from_bytes(const std::string& bytes, const std::string& path) {
       throw fail(fmt::format("holds a {} model, which this version does not know. A later version of Tessera wrote it.",
                              method));
     state->preset = f.text("preset");
-    state->config = read_config(**known, f.at("config"));
+    state->fitted = unfitted(read_config(**known, f.at("config")));
     state->provenance = f.at("provenance");
     f.check(state->provenance.is_object(), "\"provenance\" is not an object");
-    if ((*known)->sequences()) {
-      read_sequences(*state, file, document);
-    } else {
-      state->encoder = Encoder::from_json(f.at("encoder"));
-      if (state->learnt()) read_tensors(*state, file, document);
-      state->calibration = Calibration::read(document, file, state->encoder);
+    FittedModel& fitted = *state->fitted;
+    fitted.read(document, file);
+    if (document.contains("rules")) {
+      fitted.rules = Rules::from_json(f.at("rules"));
+      fitted.rules.check_fits(fitted.encoded_schema());
     }
-    if (document.contains("rules")) read_rules(*state, f.at("rules"));
   } catch (const Error& e) {
     const std::string message = e.what();
     if (e.code() != ErrorCode::format || message.find(path) != std::string::npos) throw;
@@ -221,65 +123,19 @@ Model Model::from_bytes(const std::string& bytes, const std::string& path) {
 }
 
 Table Model::schema() const {
-  Table schema = state_->sequences ? state_->sequences->schema() : state_->schema();
+  Table schema = state_->fitted->schema();
   if (const auto& p = state_->provenance; p.contains("csv")) schema.dialect = p["csv"].dump();
   return schema;
 }
 
-namespace {
-
-void describe_sequences(const SequenceModel& model, nlohmann::json& out) {
-  nlohmann::json encoder = model.encoder.to_json();
-  encoder["columns"] = nlohmann::json::array();  // those of the steps, then those of the attributes
-  for (const char* part : {"steps", "attributes"})
-    for (const auto& column : encoder[part]["columns"]) encoder["columns"].push_back(column);
-  out["of"] = "sequences";
-  out["data_width"] = model.encoder.step_width();
-  out["condition_width"] = model.encoder.attribute_width();
-  out["encoder"] = std::move(encoder);
-}
-
-void describe_rows(const RowModel& model, nlohmann::json& out) {
-  out["of"] = "rows";
-  out["data_width"] = model.encoder.layout().data_width;
-  out["condition_width"] = model.method()->conditions();
-  out["encoder"] = model.encoder.to_json();
-  if (model.calibration.empty()) return;
-  out["calibration"] = model.calibration.describe();
-  // what of the real rows it holds, column by column
-  nlohmann::json& held = out["calibration"]["numbers"] = nlohmann::json::array();
-  const Table schema = model.encoder.schema();
-  for (const ColumnProfile& p : model.calibration.profile.columns)
-    if (p.numeric)
-      held.push_back({{"column", schema.columns[static_cast<size_t>(p.column)].name},
-                      {"points", p.real.points().size()},
-                      {"every_value", p.real.exact()}});
-}
-
-// The networks that sampling uses, and how many weights they have; the losses of their training.
-void describe_method(const Method& method, bool learnt, nlohmann::json& out) {
-  out["networks"] = method.networks();
-  out["parameters"] = learnt ? method.parameters() : 0;
-  out[method.networks().front() + "_parameters"] = out["parameters"];
-  for (const LossSpec& loss : method.spec().losses) out["losses"].push_back({{"name", loss.name}, {"help", loss.help}});
-}
-
-}  // namespace
-
 nlohmann::json Model::describe() const {
-  nlohmann::json out{{"method", state_->config.method().name},
+  const FittedModel& fitted = *state_->fitted;
+  nlohmann::json out{{"method", fitted.config.method().name},
                      {"preset", state_->preset},
-                     {"config", config_json(state_->config)},
+                     {"config", config_json(fitted.config)},
                      {"provenance", state_->provenance}};
-  const Rules& rules = state_->sequences ? state_->sequences->rules : state_->rules;
-  if (!rules.empty()) out["rules"] = rules.describe(), out["columns"] = schema().columns.size();
-  if (state_->sequences) {
-    describe_sequences(*state_->sequences, out);
-    describe_method(*state_->sequences->method(), true, out);
-  } else {
-    describe_rows(*state_, out);
-    describe_method(*state_->method(), state_->learnt(), out);
-  }
+  if (!fitted.rules.empty()) out["rules"] = fitted.rules.describe(), out["columns"] = schema().columns.size();
+  fitted.describe(out);
   return out;
 }
 

@@ -4,19 +4,25 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "models/fitted/row_model.h"
+#include "models/fitted/sequence_model.h"
 #include "models/model.h"
-#include "models/sampling/row_model.h"
-#include "models/sampling/sequence_model.h"
 #include "models/training/checkpoint.h"
 
 namespace tessera {
 
-// A model of sequences has `sequences`; then encoder, kept and calibration, which are of rows, are empty.
-struct Model::State : RowModel {
+struct Model::State {
   std::string preset;
-  std::unique_ptr<SequenceModel> sequences;
   nlohmann::json provenance;
+  std::shared_ptr<FittedModel> fitted;
+
+  // null: of the other kind
+  std::shared_ptr<RowModel> rows() const { return std::dynamic_pointer_cast<RowModel>(fitted); }
+  std::shared_ptr<SequenceModel> sequences() const { return std::dynamic_pointer_cast<SequenceModel>(fitted); }
 };
+
+// Of the kind that the method makes, with nothing but its configuration.
+std::shared_ptr<FittedModel> unfitted(MethodConfig config);
 
 // What a model keeps of its columns goes into the header of its file. Before training: Error(data) naming the column
 // that takes most of it, where there is no room for all.

@@ -13,15 +13,6 @@
 
 namespace tessera {
 
-void begin(Model::State& state, const Table& table, const FitOptions& options) {
-  if (table.rows == 0) throw Error(ErrorCode::data, "the table has no rows: there is nothing to learn from.");
-  state.preset = options.preset;
-  state.config = options.config;
-  check_config(state.config);
-  state.provenance.update({{"source", options.source}, {"rows", table.rows}, {"seed", options.seed}});
-  if (!table.dialect.empty()) state.provenance["csv"] = nlohmann::json::parse(table.dialect, nullptr, false);
-}
-
 Table sample_rows(const Encoder& encoder, const Table& table, uint64_t seed) {
   const Permutation order(static_cast<uint64_t>(table.rows), seed);
   std::vector<int64_t> rows(static_cast<size_t>(std::min(table.rows, Calibration::kMostRows)));
@@ -52,6 +43,19 @@ void say(const Rules& rules, const Monitor& monitor) {
 
 namespace {
 
+template <class Kind>  // RowModel or SequenceModel
+Kind& begin(Model::State& state, const Table& table, const FitOptions& options) {
+  if (table.rows == 0) throw Error(ErrorCode::data, "the table has no rows: there is nothing to learn from.");
+  const auto model = std::make_shared<Kind>();
+  state.fitted = model;
+  state.preset = options.preset;
+  model->config = options.config;
+  check_config(model->config);
+  state.provenance.update({{"source", options.source}, {"rows", table.rows}, {"seed", options.seed}});
+  if (!table.dialect.empty()) state.provenance["csv"] = nlohmann::json::parse(table.dialect, nullptr, false);
+  return *model;
+}
+
 // Rows of one patient are learnt as if they were of several, and the names of patients with many rows as categories.
 void tell_likely_key(const Table& table, const Monitor& monitor) {
   const LikelyKey key = likely_key(table);
@@ -81,7 +85,7 @@ FitOptions with_statics(FitOptions options, const Table& table, const Monitor& m
 
 EncodedTable prepare_rows(Model::State& state, Table&& table, const Rules& rules, const FitOptions& options,
                           Table* sample, Team& team, const Monitor& monitor) {
-  begin(state, table, options);
+  RowModel& model = begin<RowModel>(state, table, options);
   tell_likely_key(table, monitor);
   state.provenance["rare_categories"] = leave_out_rare(table, options, team, monitor);
   state.provenance["protected_numbers"] =
@@ -90,26 +94,24 @@ EncodedTable prepare_rows(Model::State& state, Table&& table, const Rules& rules
   EncoderOptions encoder = options.encoder;
   encoder.seed = options.seed;
   encoder.least_rows = std::max(options.rare_rows, kRareRows);
-  state.encoder = Encoder::fit(table, encoder, team, monitor);
-  Table schema = state.encoder.schema();
+  model.encoder = Encoder::fit(table, encoder, team, monitor);
+  Table schema = model.encoder.schema();
   rules.restore(schema);
   rules.check_values(schema);
-  if (sample != nullptr) *sample = sample_rows(state.encoder, table, options.seed);
-  return state.encoder.encode(std::move(table), team, monitor);
+  if (sample != nullptr) *sample = sample_rows(model.encoder, table, options.seed);
+  return model.encoder.encode(std::move(table), team, monitor);
 }
 
 EncodedSequences prepare_sequences(Model::State& state, Table&& table, const FitOptions& asked, Team& team,
                                    const Monitor& monitor) {
-  begin(state, table, asked);
+  SequenceModel& model = begin<SequenceModel>(state, table, asked);
   const FitOptions options = with_statics(asked, table, monitor);
   Rules rules = take_rules(table, options, team, monitor);
   Sequences sequences = cut_protected(std::move(table), options, team, monitor, state.provenance);
   rules.fill(sequences.steps, options.seed);
-  state.sequences = std::make_unique<SequenceModel>();
-  state.sequences->rules = std::move(rules);
-  state.sequences->config = state.config;
-  state.sequences->encoder = SequenceEncoder::fit(sequences, options.seed, team, monitor);
-  return state.sequences->encoder.encode(std::move(sequences), team, monitor);
+  model.rules = std::move(rules);
+  model.encoder = SequenceEncoder::fit(sequences, options.seed, team, monitor);
+  return model.encoder.encode(std::move(sequences), team, monitor);
 }
 
 }  // namespace tessera

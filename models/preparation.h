@@ -1,11 +1,9 @@
-// Turns a table into training data: reduced by rules, protected, encoded. Shared by fit and plan.
+// Turns a table into training data: reduced by rules, protected, encoded. Shared by fit and plan. Of the model it makes
+// the parts other than weights: options, columns, provenance.
 #pragma once
 #include "models/model_state.h"
 
 namespace tessera {
-
-// The parts of a model other than its weights: options, columns, provenance.
-void begin(Model::State& state, const Table& table, const FitOptions& options);
 
 // The rules of a table, which it is reduced by.
 Rules take_rules(Table& table, const FitOptions& options, Team& team, const Monitor& monitor);
@@ -18,7 +16,6 @@ EncodedTable prepare_rows(Model::State& state, Table&& table, const Rules& rules
 // Real rows in random order, all of them or as many as a calibration looks at.
 Table sample_rows(const Encoder& encoder, const Table& table, uint64_t seed);
 
-// Fills the encoder of `state.sequences`.
 EncodedSequences prepare_sequences(Model::State& state, Table&& table, const FitOptions& options, Team& team,
                                    const Monitor& monitor);
 

@@ -9,17 +9,17 @@ std::unique_ptr<Prepared> prepare(Table&& table, const FitOptions& options, Team
   auto p = std::make_unique<Prepared>();
   if (options.config.method().sequences()) {
     p->sequences = prepare_sequences(p->state, std::move(table), options, team, monitor);
-    p->sequence_method = p->state.sequences->method();
+    p->sequence_method = p->state.sequences()->method();
     p->sequence_method->prepare(p->sequences, team);
-    p->attribute_method = p->state.sequences->attribute_method(p->sequences.size());
+    p->attribute_method = p->state.sequences()->attribute_method(p->sequences.size());
     if (p->attribute_method) p->attribute_method->prepare(p->sequences.attributes, team);
     return p;
   }
   const Rules rules = take_rules(table, options, team, monitor);
   p->rows = prepare_rows(p->state, std::move(table), rules, options, nullptr, team, monitor);
-  if (!p->state.learnt())
+  if (!p->state.rows()->learnt())
     throw Error(ErrorCode::data, "the table has only constants and identifiers: there is no step to plan.");
-  p->row_method = p->state.method();
+  p->row_method = p->state.rows()->method();
   p->row_method->prepare(p->rows, team);
   return p;
 }

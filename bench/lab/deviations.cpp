@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
   try {
     const std::set<std::string> how(argv + 5, argv + argc);
     const Model model = Model::load(argv[1]);
-    const Model::State& state = model.state();
+    const RowModel& state = *model.shared_rows();
     const Ctgan m(state.encoder.layout(), state.config.as<CtganConfig>());
     const int64_t rows = std::atoll(argv[2]), batch = 500;
     const uint64_t seed = static_cast<uint64_t>(std::atoll(argv[3]));

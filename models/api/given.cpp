@@ -26,9 +26,9 @@ namespace {
 constexpr int kMostCandidates = 1 << 20, kMostBatch = 1 << 24;
 
 std::shared_ptr<const RowModel> rows_of(const Model& model) {
-  if (model.state().sequences != nullptr)
-    throw Error(ErrorCode::usage, "Given cells are for models of rows; this is one of sequences.");
-  return model.shared_rows();
+  std::shared_ptr<const RowModel> rows = model.shared_rows();
+  if (rows == nullptr) throw Error(ErrorCode::usage, "Given cells are for models of rows; this is one of sequences.");
+  return rows;
 }
 
 // A file of given cells has a header: its columns are found by name.

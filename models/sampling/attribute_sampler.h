@@ -4,7 +4,8 @@
 #include <vector>
 
 #include "models/expression/where.h"
-#include "models/sampling/sequence_model.h"
+#include "models/fitted/sequence_model.h"
+#include "models/sampling/row_stream.h"
 
 namespace tessera {
 

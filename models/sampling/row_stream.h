@@ -10,7 +10,11 @@
 
 namespace tessera {
 
-class Device;  // engine/device/device.h
+class Device;          // engine/device/device.h
+class Team;            // engine/run/team.h
+struct Monitor;        // engine/run/monitor.h
+struct RowModel;       // models/fitted/row_model.h
+struct SequenceModel;  // models/fitted/sequence_model.h
 
 constexpr int64_t kDefaultTries = 1 << 16;  // candidates that a row, or a sequence, may take under a condition
 
@@ -41,5 +45,13 @@ class RowStream {
   virtual bool next(Table& batch) = 0;
   virtual SampleReport report() const = 0;
 };
+
+// Rows [offset, offset + count).
+std::unique_ptr<RowStream> open_rows(std::shared_ptr<const RowModel> model, int64_t offset, int64_t count,
+                                     const SampleOptions& options, Team& team, const Monitor& monitor);
+
+// Sequences [offset, offset + count) as rows in long format.
+std::unique_ptr<RowStream> open_sequences(std::shared_ptr<const SequenceModel> model, int64_t offset, int64_t count,
+                                          const SampleOptions& options, Team& team, const Monitor& monitor);
 
 }  // namespace tessera

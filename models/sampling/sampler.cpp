@@ -17,10 +17,11 @@
 #include "models/data/identifiers/identifier.h"
 #include "models/data/notice.h"
 #include "models/expression/where.h"
+#include "models/fitted/row_model.h"
 #include "models/sampling/allowed.h"
 #include "models/sampling/identities.h"
 #include "models/sampling/possible.h"
-#include "models/sampling/row_model.h"
+#include "models/sampling/row_stream.h"
 #include "models/training/checkpoint.h"
 
 namespace tessera {
@@ -487,12 +488,6 @@ class Rows : public RowStream {
 };
 
 }  // namespace
-
-Table RowModel::schema() const {
-  Table out = encoder.schema();
-  rules.restore(out);
-  return out;
-}
 
 std::unique_ptr<RowStream> open_rows(std::shared_ptr<const RowModel> model, int64_t offset, int64_t count,
                                      const SampleOptions& options, Team& team, const Monitor& monitor) {

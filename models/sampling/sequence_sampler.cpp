@@ -89,28 +89,6 @@ class SequenceRows : public RowStream {
 
 }  // namespace
 
-Table SequenceModel::schema() const {
-  Table out = encoder.schema();
-  rules.restore(out);
-  return out;
-}
-
-std::unique_ptr<RowMethod> SequenceModel::attribute_method(int64_t sequences) const {
-  if (encoder.attribute_width() == 0) return nullptr;
-  const MethodConfig own = method()->attribute_config(sequences);
-  return own.method().make_rows(encoder.attributes(), own);
-}
-
-void SequenceModel::visit_tensors(const std::function<void(const TensorSpec&, bool of_attributes)>& visit) const {
-  method()->visit_tensors(steps, [&](const TensorSpec& s) { visit(s, false); });
-  if (const auto rows = attribute_method())
-    rows->visit_tensors(attributes, [&](const TensorSpec& s) {
-      TensorSpec named = s;
-      named.name = "attributes." + s.name;
-      visit(named, true);
-    });
-}
-
 std::unique_ptr<RowStream> open_sequences(std::shared_ptr<const SequenceModel> model, int64_t offset, int64_t count,
                                           const SampleOptions& options, Team& team, const Monitor& monitor) {
   if (offset < 0 || count < 0 || offset > INT64_MAX - count)

@@ -121,7 +121,7 @@ std::vector<Sampled> every_model() {
     o.calibrate = Tier::full;
     const auto m = std::make_shared<const Model>(fit(unrounded(1200), o));
     for (const Tier tier : {Tier::off, Tier::marginals, Tier::full}) {
-      if (!m->state().calibration.holds(tier)) continue;
+      if (!m->shared_rows()->calibration.holds(tier)) continue;
       SampleOptions how;
       how.calibrate = tier;
       all.push_back({o.method + ", calibration " + name(tier), m, how});

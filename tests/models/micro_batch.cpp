@@ -31,8 +31,8 @@ FitOptions options_of(const std::string& method, int64_t micro_batch) {
 }
 
 const States& weights_of(const Model& model) {
-  const Model::State& state = model.state();
-  return state.sequences ? state.sequences->steps.states : state.kept.states;
+  const auto rows = model.shared_rows();
+  return rows ? rows->kept.states : model.state().sequences()->steps.states;
 }
 
 Model trained(const FitOptions& o, int threads) {

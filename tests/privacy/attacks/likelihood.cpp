@@ -19,7 +19,7 @@ Table with_known_values(const Table& rows, const Model& model) {
   for (size_t j = 0; j < out.columns.size(); ++j) {
     Column& c = out.columns[j];
     if (is_numeric(c.type)) {
-      const Encoder::Codes codes = model.state().encoder.codes(static_cast<int>(j));
+      const Encoder::Codes codes = model.shared_rows()->encoder.codes(static_cast<int>(j));
       if (!codes.mean.empty() || codes.values.empty()) continue;
       for (double& x : c.numbers)
         if (x == x)
@@ -35,7 +35,7 @@ Table with_known_values(const Table& rows, const Model& model) {
 }
 
 std::vector<double> logits_of(const Table& rows, const Model& model) {
-  const Model::State& s = model.state();
+  const RowModel& s = *model.shared_rows();
   std::vector<int64_t> all(static_cast<size_t>(rows.rows));
   std::iota(all.begin(), all.end(), 0);
   const Table picked = s.encoder.pick(rows, all);
@@ -137,7 +137,7 @@ double log_probability(const RowLayout& layout, const std::vector<double>& law, 
 }  // namespace
 
 Scores by_classifier(const Split& split, const Model& model) {
-  if (model.state().calibration.ratio.weights.empty()) return {};
+  if (model.shared_rows()->calibration.ratio.weights.empty()) return {};
   return {logits_of(*split.members, model), logits_of(*split.held_out, model)};
 }
 
@@ -145,13 +145,13 @@ Scores by_decoder(const Split& split, const Model& model, int latents) {
   const ModelFile file(model.bytes());
   if (file.find("tensor decoder.output.weight") == nullptr) return {};
   const Decoder decoder(file);
-  const RowLayout& layout = model.state().encoder.layout();
+  const RowLayout& layout = model.shared_rows()->encoder.layout();
   std::mt19937_64 random(1);
   std::vector<std::vector<double>> law;
   for (int k = 0; k < latents; ++k) law.push_back(laws(layout, decoder.logits(decoder.draw(random))));
   const auto score = [&](const Table& table) {
     Team team(1);
-    const EncodedTable rows = model.state().encoder.encode(with_known_values(table, model), team, {});
+    const EncodedTable rows = model.shared_rows()->encoder.encode(with_known_values(table, model), team, {});
     std::vector<double> out, term(law.size());
     for (int64_t i = 0; i < rows.rows; ++i) {
       for (size_t k = 0; k < law.size(); ++k) term[k] = log_probability(layout, law[k], rows, i, decoder);
