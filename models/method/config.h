@@ -30,7 +30,7 @@ struct Hyperparameters {
 // What is the same for every model of a method.
 struct MethodSpec {
   const char* name;
-  int integer_levels;  // of preset best: most distinct values at which an integer column is a category
+  int integer_levels;  // of preset best: most distinct values at which a numeric column is a category
   std::unique_ptr<Hyperparameters> (*preset)(bool best);  // of preset best, or of paper
   std::span<const LossSpec> losses;                       // by column of the ring
   // one of them: a method learns rows, or sequences

@@ -106,6 +106,19 @@ TEST(EncoderEdges, HeavyTails) {
   expect_near(lognormal);
 }
 
+// Half of the rows hold one value, the others eleven more.
+TEST(EncoderEdges, DecimalsThatRepeatAreLevels) {
+  const auto first_span = [](int rows, ColumnType type, double unit) {
+    std::vector<double> x;
+    for (int i = 0; i < rows; ++i) x.push_back(i % 2 == 0 ? 0 : (i / 2 % 11 + 1) * unit);
+    return fit(table({numbers("n", type, x, 1)})).layout().spans.front();
+  };
+  EXPECT_EQ(first_span(400, ColumnType::decimal, 0.5).part, Span::Part::category);
+  EXPECT_EQ(first_span(400, ColumnType::decimal, 0.5).width, 12);
+  EXPECT_EQ(first_span(110, ColumnType::decimal, 0.5).part, Span::Part::alpha) << "fewer than ten rows a value";
+  EXPECT_EQ(first_span(110, ColumnType::integer, 1).part, Span::Part::category);
+}
+
 TEST(EncoderEdges, InfinityIsAnErrorWithItsPlace) {
   try {
     fit(table({numbers("height", ColumnType::decimal, {1, 2, INFINITY})}));

@@ -59,7 +59,7 @@ struct EncoderOptions {
   int max_bins = 128;  // and bins; a value as frequent as a mean bin becomes a level of its own
   // a value held by this share of a numeric column's rows becomes a level of its own; 0: never
   double spike_share = 0.05;
-  // integers (with bins: all numbers) with at most this many distinct values become categories; 0: never
+  // numbers of at most this many distinct values become categories (decimals, without bins, if these repeat); 0: never
   int integer_levels = 16;
   // levels per column in the networks; rarer values share one level and are decoded by their frequencies
   int max_categories = 1000;

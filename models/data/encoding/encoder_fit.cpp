@@ -12,6 +12,7 @@ namespace tessera {
 namespace {
 
 constexpr double kLeastSpikeRows = 3;  // in a tiny table any value has a large share; a spike is a value that repeats
+constexpr int64_t kRowsOfALevel = 10;  // on average, of numbers with decimals
 
 void check_options(const EncoderOptions& o) {
   auto refuse = [](const std::string& what) { throw Error(ErrorCode::usage, what); };
@@ -143,7 +144,9 @@ void fit_numbers(const Column& column, uint32_t index, const EncoderOptions& o, 
     return;
   }
   const bool bins = o.numbers == EncoderOptions::Numbers::bins;
-  if ((bins || column.type == ColumnType::integer) && static_cast<int64_t>(seen.distinct.size()) <= o.integer_levels) {
+  const auto distinct = static_cast<int64_t>(seen.distinct.size());
+  const bool repeats = column.type == ColumnType::decimal && distinct * kRowsOfALevel <= seen.present;
+  if ((bins || column.type == ColumnType::integer || repeats) && distinct <= o.integer_levels) {
     out.code = levels(seen.distinct, missing);
     return;
   }
