@@ -8,6 +8,8 @@
 
 #include "models/data/sequence/cell_text.h"
 #include "models/expression/where.h"
+#include "models/rules/columns.h"
+#include "models/rules/joint.h"
 #include "models/rules/rules.h"
 #include "models/sampling/shown.h"
 
@@ -68,6 +70,19 @@ std::vector<int> named_in(const WhereTerm& term) {
 class BrokenRules {
  public:
   BrokenRules(const Table& real, const Table& synthetic) : real_(real), synthetic_(synthetic) {}
+
+  // A rule as it may be given to fit.
+  void check_given(const std::string& text, Team& team) {
+    const std::vector<std::string> columns = JointRule::columns_in(text);
+    if (columns.empty()) return check(text, "given");
+    std::vector<Column> parts;
+    for (const std::string& name : columns)
+      parts.push_back(head_of(real_.columns[static_cast<size_t>(parse_column(quoted_name(name), real_, "--rule"))]));
+    const JointRule rule(text, std::move(parts));
+    Table learnt = real_;
+    rule.reduce(learnt, team);
+    add(text, "given", rule.broken(synthetic_, learnt), columns);
+  }
 
   // An expression that every row is to meet.
   void check(const std::string& text, const char* kind) {
@@ -136,7 +151,7 @@ nlohmann::json broken_rules(const Table& real, const Table& synthetic, const Rul
   options.apart = check.apart;
   const Table rows = aligned(real, synthetic, options.apart);
   BrokenRules out(real, rows);
-  for (const std::string& text : check.given) out.check(text, "given");
+  for (const std::string& text : check.given) out.check_given(text, team);
   if (check.find) {
     Table learnt = real;
     const Rules rules = Rules::find(learnt, options, team, monitor);

@@ -11,10 +11,13 @@
 #include "engine/text/json_fields.h"
 #include "models/data/table/types_dictionary.h"
 #include "models/expression/arithmetic.h"
+#include "models/expression/where_parser.h"
 #include "models/rules/columns.h"
 
 namespace tessera {
 namespace {
+
+constexpr std::string_view kFixed = " occur in fixed combinations";
 
 [[noreturn]] void misfit(const std::string& name) {
   throw Error(ErrorCode::format, "The model file is damaged or foreign: the column \"" + name +
@@ -110,11 +113,30 @@ bool split_cells(const std::string& text, std::vector<std::string>& cells, std::
   return true;
 }
 
+std::vector<std::string> JointRule::columns_in(const std::string& text) {
+  std::string list = text.substr(0, text.find_last_not_of(" \t") + 1);
+  if (!list.ends_with(kFixed)) return {};
+  list.resize(list.size() - kFixed.size());
+  std::vector<std::string> out;
+  WhereScanner scan(list, "--rule");
+  for (bool more = true; more;) {
+    const WhereToken name = scan.take();
+    if (name.kind != WhereToken::Kind::word && name.kind != WhereToken::Kind::name)
+      scan.fail("expected the name of a column", name.begin);
+    out.push_back(name.text);
+    more = scan.peek().is_symbol(",") || scan.peek().is_keyword("and");
+    if (more) scan.take();
+  }
+  if (scan.peek().kind != WhereToken::Kind::end) scan.fail("expected \",\" or \"and\"", scan.peek().begin);
+  if (out.size() < 2) scan.fail("combinations are of two columns or more", 0);
+  return out;
+}
+
 std::string JointRule::text() const {
   std::string out;
   for (size_t i = 0; i < parts_.size(); ++i)
     out += fmt::format("{}{}", i == 0 ? "" : i + 1 < parts_.size() ? ", " : " and ", quoted_name(parts_[i].name));
-  return out + " occur in fixed combinations";
+  return out.append(kFixed);
 }
 
 std::vector<std::string> JointRule::columns(const Table&) const {

@@ -22,6 +22,8 @@ class JointRule : public TableRule {
   }
   nlohmann::json to_json() const override;
   static std::unique_ptr<const TableRule> read(const Fields& f);
+  // The columns of the rule that a text() says; none where a text is of another rule. Error(usage) for a broken list.
+  static std::vector<std::string> columns_in(const std::string& text);
 
  private:
   std::string name_;           // of the column of combinations

@@ -23,7 +23,6 @@ namespace tessera {
 namespace {
 
 constexpr int kFormat = 1;
-constexpr size_t kMostLossRows = size_t{1} << 16;
 constexpr size_t kChecksumBytes = 32;
 
 std::span<const std::byte> raw(const void* data, size_t bytes) { return {static_cast<const std::byte*>(data), bytes}; }

@@ -16,6 +16,8 @@
 
 namespace tessera {
 
+constexpr size_t kMostLossRows = size_t{1} << 16;  // that a checkpoint keeps, the latest
+
 // All that a run is between two steps: with it, the plan and the table, the next step computes what it would have
 // computed.
 struct RunState {

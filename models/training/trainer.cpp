@@ -24,7 +24,8 @@ constexpr double kCalibrationCost = 4, kCandidates = 250000;
 constexpr double kAsideShare = 0.2;  // of --max-time: a model beside the one that is asked for
 constexpr double kPriorShare = 0.6;  // of the time left after training, where a calibration follows
 
-constexpr int64_t kMeasures = 60;  // held-out measures a run without patience takes, at most one an epoch
+constexpr size_t kCurveRows = 200;  // of losses that a model file keeps
+constexpr int64_t kMeasures = 60;   // held-out measures a run without patience takes, at most one an epoch
 
 // A phase in the run's steps.
 struct Stage {
@@ -48,6 +49,8 @@ std::vector<Stage> stages_of(const Method& method) {
   for (Stage& s : stages) s.from /= cost, s.until /= cost;
   return stages;
 }
+
+double six_digits(double x) { return std::stod(fmt::format("{:.5e}", x)); }
 
 // The training run. Between two steps it is `run_` and `carried_`, the program's states apart until they are fetched.
 // Steps are counted through all stages; the program counts those of its own.
@@ -74,6 +77,22 @@ class Trainer {
   }
 
   RunState& state() { return run_; }
+  // The losses over the steps, for the model file: a bounded number of rows with six digits, the last one always; no
+  // durations, which would make equal models differ.
+  nlohmann::json loss_curves() const {
+    const size_t first = run_.losses.size() - std::min(run_.losses.size(), kMostLossRows);
+    const size_t rows = run_.losses.size() - first, stride = std::max<size_t>(1, (rows + kCurveRows - 1) / kCurveRows);
+    nlohmann::json steps = nlohmann::json::array(), epochs = steps, losses = steps;
+    for (const LossSpec& spec : method_.spec().losses)
+      losses.push_back({{"name", spec.name}, {"values", nlohmann::json::array()}});
+    for (size_t i = first + (rows - 1) % stride; i < run_.losses.size(); i += stride) {
+      const std::vector<double>& row = run_.losses[i];
+      const LossRow said = loss_row(static_cast<int64_t>(row[0]), row[1], {row.begin() + 2, row.end()});
+      steps.push_back(said.step), epochs.push_back(six_digits(said.epoch));
+      for (size_t k = 0; k < said.losses.size(); ++k) losses[k]["values"].push_back(six_digits(said.losses[k].value));
+    }
+    return {{"step", std::move(steps)}, {"epoch", std::move(epochs)}, {"losses", std::move(losses)}};
+  }
   double step_flops() const { return step_flops_; }
   Deadline deadline() const { return stages_.empty() ? Deadline() : clock_.deadline(); }
   // "12 of 300 epochs".
@@ -429,6 +448,7 @@ Trained train(const Method& method, HeldOut* held_out, const FitOptions& options
 
   const RunState& end = trainer.state();
   provenance["steps"] = end.step - end.left_out;
+  if (!end.losses.empty()) provenance["training"] = trainer.loss_curves();
   if (held_out != nullptr)
     provenance["held_out"] = {{"rows", held_out->size()},
                               {"last", end.measures.empty() ? 0 : end.measures.back().value},

@@ -291,9 +291,7 @@ _declare("tessera_given_open", _pointer, _pointer, _text, _pointer, _pointer)
 _declare("tessera_sample_given", _pointer, _pointer, _pointer, _pointer, _pointer)
 _declare("tessera_inspect", _pointer, _pointer, _pointer)
 _declare("tessera_evaluate", _pointer, _pointer, _pointer, _pointer, _pointer, _pointer)
-_declare(
-    "tessera_evaluate_tables", _pointer, _pointer, _pointer, _pointer, _pointer, c.c_size_t, _pointer, _pointer
-)
+_declare("tessera_evaluate_tables", _pointer, _pointer, _pointer, _pointer, _pointer, c.c_size_t, _pointer, _pointer)
 _declare("tessera_schema_write", _text, _text, c.c_int)
 _declare("tessera_report_html", _text, _pointer)
 _declare("tessera_report_write", _text, _text, c.c_int)

@@ -27,8 +27,8 @@ from ._library import (
     type_list,
 )
 from ._looks import known_looks
-from ._page import page
 from ._options import settings_text
+from ._page import page
 from ._progress import ProgressOption
 from ._schema import Schema
 
@@ -246,7 +246,7 @@ def example(rows: int = 1000, *, seed: int = 0, out: str | None = None) -> Any:
 class Model:
     """A model of a table, made by :func:`tessera.fit` or :func:`tessera.load`.
 
-    It can be pickled, which takes the bytes of its file and neither losses nor checkpoint, passes to forked processes,
+    It can be pickled, which takes the bytes of its file and no checkpoint, passes to forked processes,
     and may be sampled by several threads at once.
     """
 
@@ -423,22 +423,22 @@ class Model:
         def completed(context: Context) -> tuple[Any, Rows]:
             if path:
                 file, kind = os.fsencode(path[0]), _frames.default()
-                given = Rows(
-                    lambda to: lib.tessera_given_open(context.handle, self._handle, file, None, c.byref(to))
-                )
+                given = Rows(lambda to: lib.tessera_given_open(context.handle, self._handle, file, None, c.byref(to)))
             else:
                 kind, taken = _take(partial, False, context.handle)
                 given = taken.rows
 
             def open_stream(stream: Stream) -> None:
-                lib.tessera_sample_given(context.handle, self._handle, Incoming(given), c.byref(options), c.byref(stream))
+                lib.tessera_sample_given(
+                    context.handle, self._handle, Incoming(given), c.byref(options), c.byref(stream)
+                )
 
             return kind, Rows(open_stream)
 
         return self._delivered(out, overwrite, (progress, device, threads), completed)
 
     def _delivered(self, out: Any, overwrite: bool, run_as: tuple[Any, ...], rows: Callable[[Context], Any]) -> Any:
-        """What `rows` gives of a context, as `out` says: of the kind that comes with the rows, of another, or a file."""
+        """What `rows` gives of a context, as `out` says: the kind that comes with the rows, another, or a file."""
         if out is not None and out not in _frames.names():
             path = _output(out)
             context = Context(*run_as)
@@ -469,9 +469,23 @@ class Model:
     def losses(self) -> Any:
         """Losses of the training, a line at regular intervals of steps, as a frame of the kind that was fitted.
 
-        They are not kept in the model file.
+        A model file keeps up to 200 of the lines, without seconds.
+
+        >>> list(model.losses)
+        ['step', 'epoch', 'seconds', 'surprise']
         """
-        return self._kind.from_records(self._losses)
+        return self._kind.from_records(self._lines())
+
+    def _lines(self) -> list[dict[str, float]]:
+        """The lines of losses that were heard while it trained, else those that are in the model file."""
+        if self._losses:
+            return self._losses
+        kept = self.describe()["provenance"].get("training")
+        if kept is None:
+            return []
+        names = ["step", "epoch", *(loss["name"] for loss in kept["losses"])]
+        columns = (kept["step"], kept["epoch"], *(loss["values"] for loss in kept["losses"]))
+        return [dict(zip(names, line)) for line in zip(*columns)]
 
     @property
     def schema(self) -> Schema:

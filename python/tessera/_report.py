@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes as c
 import html
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, overload
 
 from . import _frames
 from ._arrow import Incoming
@@ -151,6 +151,26 @@ class Comparison(Mapping[str, Report]):
         return "".join(f"<h4>{html.escape(name)}</h4>{report._repr_html_()}" for name, report in self.items())
 
 
+# fmt: off
+@overload
+def evaluate(
+    real: Any, synthetic: Mapping[str, Any], *, holdout: Any = ..., target: str | None = ..., seed: int = ...,
+    distances: bool = ..., c2st: bool = ..., utility: bool = ..., rules: str | Iterable[str] | None = ...,
+    rule: str | Iterable[str] | None = ..., drawings: bool = ..., index: bool = ..., sequence_length: int | None = ...,
+    sequence_key: str | None = ..., sequence_index: str | None = ..., stride: int | None = ...,
+    static: str | Iterable[str] | None = ..., judges: int | None = ..., device: str | None = ..., threads: int = ...,
+    memory_limit: int = ..., progress: ProgressOption = ...,
+) -> Comparison: ...
+@overload
+def evaluate(
+    real: Any, synthetic: Any, *, holdout: Any = ..., target: str | None = ..., seed: int = ...,
+    distances: bool = ..., c2st: bool = ..., utility: bool = ..., rules: str | Iterable[str] | None = ...,
+    rule: str | Iterable[str] | None = ..., drawings: bool = ..., index: bool = ..., sequence_length: int | None = ...,
+    sequence_key: str | None = ..., sequence_index: str | None = ..., stride: int | None = ...,
+    static: str | Iterable[str] | None = ..., judges: int | None = ..., device: str | None = ..., threads: int = ...,
+    memory_limit: int = ..., progress: ProgressOption = ...,
+) -> Report: ...
+# fmt: on
 def evaluate(
     real: Any,
     synthetic: Any,
@@ -251,7 +271,7 @@ def evaluate(
         found = read_json(lib.tessera_evaluate_tables, handle, c.byref(options), *given)
         return Comparison({table["name"]: Report(table["report"], kind) for table in found["tables"]}, kind)
 
-    return context.run(work_on_several if isinstance(synthetic, Mapping) else work)
+    return context.run(work_on_several) if isinstance(synthetic, Mapping) else context.run(work)
 
 
 def inspect(data: Any, *, index: bool = False) -> Any:

@@ -32,6 +32,25 @@ def in_folder(test):
     return run
 
 
+class Losses(unittest.TestCase):
+    @in_folder
+    def test_a_file_keeps_them(self, folder):
+        model = tessera.fit(PEOPLE.head(60)[["age", "income"]], epochs=451, calibrate="off", batch_size=30)
+        heard = model.losses
+        self.assertEqual(len(heard), 451)
+        model.save(folder / "m.tessera")
+        for again in (tessera.load(folder / "m.tessera"), pickle.loads(pickle.dumps(model))):
+            kept = again.losses
+            self.assertTrue(100 <= len(kept) <= 200)
+            self.assertEqual(list(kept), [name for name in heard if name != "seconds"])
+            self.assertEqual(kept["step"].iloc[-1], heard["step"].iloc[-1])
+            same = heard.set_index("step").loc[kept["step"]]
+            for name in ("epoch", "surprise"):
+                self.assertTrue((abs(kept[name].to_numpy() / same[name].to_numpy() - 1) < 1e-5).all())
+            self.assertIn('id="training"', again.to_html())
+            self.assertEqual(again.sample(20).shape, (20, 2))
+
+
 class Rules(unittest.TestCase):
     def test_rows_that_break_a_rule_are_counted(self):
         orders = pandas.DataFrame({"items": range(1, 201), "extras": [i * 37 % 11 for i in range(200)]})

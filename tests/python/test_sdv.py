@@ -9,6 +9,7 @@ import unittest
 import pandas
 
 import tessera
+from tessera.sdv import cag
 from tessera.sdv.metadata import Metadata, SingleTableMetadata
 from tessera.sdv.sampling import Condition
 from tessera.sdv.single_table import CTGANSynthesizer, TVAESynthesizer
@@ -70,6 +71,98 @@ class MetadataFormats(unittest.TestCase):
             TVAESynthesizer("metadata.json")
 
 
+def orders():
+    rows = pandas.DataFrame({"start": range(300), "items": [i * 37 % 91 - 20 for i in range(300)]})
+    rows["end"] = rows["start"] + rows.index % 9 + 1
+    rows["late"] = rows["end"] + rows.index % 4
+    rows["day"] = pandas.to_datetime("2024-01-01") + pandas.to_timedelta(rows["start"], unit="D")
+    rows["day"] = rows["day"].dt.strftime("%d/%m/%Y")
+    rows["size"] = ["small", "big", "big"] * 100
+    rows["colour"] = ["red", "blue", "green"] * 100
+    for k, name in enumerate("abc"):
+        rows[name] = (rows.index % 3 == k).astype(int)
+    return rows
+
+
+class Constraints(unittest.TestCase):
+    def synthesizer(self, constraints):
+        found = Metadata.detect_from_dataframe(orders())
+        found.update_column("day", sdtype="datetime", datetime_format="%d/%m/%Y")
+        synthesizer = TVAESynthesizer(found, epochs=1)
+        synthesizer.add_constraints(constraints)
+        return synthesizer
+
+    def check(self, rows):
+        self.assertTrue((rows["end"] > rows["start"]).all())
+        self.assertTrue(((rows["start"] <= rows["end"]) & (rows["end"] <= rows["late"])).all())
+        self.assertLess(rows["items"].max(), 70)
+        self.assertGreater(rows["start"].min(), -1)
+        self.assertEqual(set(rows[["a", "b", "c"]].sum(axis=1)), {1})
+        self.assertLessEqual(set(zip(rows["size"], rows["colour"])), set(zip(orders()["size"], orders()["colour"])))
+        days = pandas.to_datetime(rows["day"], format="%d/%m/%Y")
+        self.assertTrue((days >= "2024-02-01").all())
+
+    def test_objects_and_dictionaries_are_kept(self):
+        given = [
+            cag.Inequality("start", "end"),
+            cag.Range("start", "end", "late", strict_boundaries=False),
+            cag.FixedCombinations(column_names=["size", "colour"]),
+            cag.OneHotEncoding(["a", "b", "c"]),
+            {
+                "constraint_class": "ScalarInequality",
+                "constraint_parameters": {"column_name": "items", "relation": "<", "value": 70},
+            },
+            {"constraint_class": "Positive", "constraint_parameters": {"column_name": "start"}},
+            {
+                "constraint_class": "ScalarInequality",
+                "constraint_parameters": {"column_name": "day", "relation": ">=", "value": "2024-02-01"},
+            },
+        ]
+        data = orders().query("items < 70").iloc[31:]
+        synthesizer = self.synthesizer(given)
+        synthesizer.fit(data)
+        self.check(synthesizer.sample(200))
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "orders.tessera"
+            synthesizer.save(path)
+            again = TVAESynthesizer.load(path)
+            self.assertEqual(repr(again.get_constraints()), repr(synthesizer.get_constraints()))
+            self.check(again.sample(50))
+        older = self.synthesizer([constraint.to_dict() for constraint in synthesizer.get_constraints()])
+        self.assertEqual(repr(older.get_constraints()), repr(synthesizer.get_constraints()))
+
+    def test_others_are_rules(self):
+        data = orders()
+        for constraint, rules in [
+            (cag.Negative("items", strict_boundaries=True), ['"items" < 0']),
+            (cag.ScalarRange("items", -5, 5), ['"items" > -5', '"items" < 5']),
+            (cag.Inequality("end", "late"), ['"late" >= "end"']),
+            (cag.Inequality("end", "late", strict_boundaries=True), ['"late" > "end"']),
+        ]:
+            self.assertEqual(constraint.rules(data), rules)
+
+    def test_rows_that_break_one_are_refused(self):
+        synthesizer = self.synthesizer([cag.ScalarInequality("items", "<", 70)])
+        with self.assertRaisesRegex(tessera.DataError, "rows break ScalarInequality.*items = 7"):
+            synthesizer.fit(orders())
+        with self.assertRaisesRegex(tessera.DataError, "OneHotEncoding"):
+            self.synthesizer([cag.OneHotEncoding(["a", "b"])]).fit(orders())
+
+    def test_mistakes(self):
+        with self.assertRaisesRegex(tessera.UsageError, "'ends'"):
+            self.synthesizer([cag.Inequality("start", "ends")])
+        with self.assertRaisesRegex(tessera.UnsupportedError, "set_primary_key"):
+            self.synthesizer([{"constraint_class": "Unique", "constraint_parameters": {"column_names": ["a"]}}])
+        with self.assertRaisesRegex(tessera.UsageError, "Positive.*nothing"):
+            self.synthesizer([{"constraint_class": "Positive", "constraint_parameters": {"nothing": 1}}])
+        with self.assertRaises(tessera.UsageError):
+            self.synthesizer(["start < end"])
+        with self.assertRaises(tessera.UsageError):
+            cag.ScalarInequality("items", "=", 3)
+        with self.assertRaises(tessera.UsageError):
+            cag.FixedCombinations(["a"])
+
+
 class Synthesizers(unittest.TestCase):
     def test_a_program_runs(self):
         synthesizer = fitted()
@@ -127,10 +220,18 @@ class Synthesizers(unittest.TestCase):
         with self.assertRaisesRegex(tessera.UsageError, "compress_dims"):
             CTGANSynthesizer(metadata(), compress_dims=(1,))
 
+    def test_losses_are_in_the_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "people.tessera"
+            synthesizer = fitted()
+            synthesizer.save(path)
+            again = TVAESynthesizer.load(path).get_loss_values()
+            self.assertEqual(list(again), [name for name in synthesizer.get_loss_values() if name != "seconds"])
+
     def test_what_is_missing_says_so(self):
         synthesizer = TVAESynthesizer(metadata())
         with self.assertRaisesRegex(tessera.UnsupportedError, "rule="):
-            synthesizer.add_constraints([])
+            synthesizer.load_custom_constraint_classes("mine.py", ["Mine"])
         with self.assertRaises(tessera.UsageError):
             synthesizer.sample(3)
         with self.assertRaises(AttributeError):

@@ -92,6 +92,9 @@ TEST(BrokenRules, GivenRulesAreCountedInBothTables) {
   EXPECT_DOUBLE_EQ(rules[0]["share"], above(rows));
   EXPECT_NEAR(rules[0]["real_broken"].get<double>(), 500 * above(real), 1e-6);
   EXPECT_GT(rules[1]["broken"], 0);
+  how.given = {"status, rate and fee occur in fixed combinations"};
+  EXPECT_GT(check(real, orders(900), how)[0]["broken"], 100);
+  EXPECT_EQ(check(real, rows, how)[0]["broken"], 0) << "the first rows of the real table";
   how.given = {"nothing > 3"};
   EXPECT_THROW(check(real, rows, how), Error);
 }

@@ -197,6 +197,21 @@ TEST(FindRules, GivenRulesAreConstructedWhereTheyCan) {
   EXPECT_EQ(rules.checked(), Texts{"items < 60"});
 }
 
+TEST(FindRules, GivenCombinationsAreKeptWhateverChanceSays) {
+  RuleOptions options;
+  options.given = {"status and \"country\" occur in fixed combinations"};
+  Table t = orders(300);
+  Team team(1);
+  const Rules rules = Rules::find(t, options, team, Monitor{});
+  EXPECT_EQ(said(rules), Texts{"country and status occur in fixed combinations"});
+  rules.restore(t);
+  EXPECT_EQ(lines(t), lines(orders(300)));
+  // Its text gives the same rule again.
+  options.given = said(rules);
+  Table again = orders(300);
+  EXPECT_EQ(said(Rules::find(again, options, team, Monitor{})), options.given);
+}
+
 TEST(FindRules, GivenRulesNeedEachOther) {
   RuleOptions options;
   options.given = {"price = 3.99 * items", "items = total - extras"};
@@ -229,6 +244,11 @@ TEST(FindRules, GivenRulesThatDoNotFitSayWhy) {
   EXPECT_TRUE(give("itens > 3").says("Nearest: \"items\""));
   EXPECT_TRUE(give("items > 3", false).says("cannot be drawn again"));
   EXPECT_TRUE(give("city = 'Berlin'").says("\"city\" is the key"));
+  EXPECT_TRUE(give("rate and amount occur in fixed combinations").says("more than 1,000 combinations"));
+  EXPECT_TRUE(give("city and state occur in fixed combinations").says("\"city\" is the key"));
+  EXPECT_TRUE(give("country occur in fixed combinations").says("two columns or more"));
+  EXPECT_TRUE(give("country state occur in fixed combinations").says("expected \",\" or \"and\""));
+  EXPECT_EQ(give("country and stat occur in fixed combinations").code, ErrorCode::condition);
   EXPECT_EQ(give("items >").code, ErrorCode::usage);
   EXPECT_EQ(give("itens > 3").code, ErrorCode::condition);
 }

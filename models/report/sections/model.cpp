@@ -40,6 +40,21 @@ std::vector<std::pair<std::string, std::string>> losses_of(const Json& report) {
   return found;
 }
 
+// The lines of losses: those that were heard while it trained, else those that the model file keeps.
+Json lines_of(const Json& report) {
+  if (report.contains("training") && !report.at("training").empty()) return report.at("training");
+  Json lines = Json::array();
+  const Json::json_pointer path("/model/provenance/training");
+  if (!report.contains(path)) return lines;
+  const Json& kept = report[path];
+  for (size_t i = 0; i < kept.at("step").size(); ++i) {
+    lines.push_back({{"step", kept.at("step")[i]}, {"epoch", kept.at("epoch").at(i)}});
+    for (const Json& loss : kept.at("losses"))
+      lines.back()[loss.at("name").get<std::string>()] = loss.at("values").at(i);
+  }
+  return lines;
+}
+
 // One loss over the steps. A phase that does not have it leaves zeros, which are no values.
 Curve loss_curve(const Json& lines, const std::string& name) {
   Curve curve{"synthetic", {}, {}};
@@ -162,9 +177,10 @@ std::vector<Statement> training_reasons(const Json& model) {
 }  // namespace
 
 std::string training_figures(const Json& report) {
-  if (!report.contains("training") || report.at("training").empty()) return "";
+  const Json lines = lines_of(report);
+  if (lines.empty()) return "";
   std::string cards;
-  for (const auto& [name, help] : losses_of(report)) cards += loss_card(report.at("training"), name, help);
+  for (const auto& [name, help] : losses_of(report)) cards += loss_card(lines, name, help);
   return cards.empty() ? "" : "<ul class=\"cards\">\n" + cards + "</ul>" + held_out_words(report.at("model"));
 }
 

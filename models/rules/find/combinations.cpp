@@ -164,6 +164,16 @@ std::vector<Group> groups_of(const RuleSearch& search, const std::vector<Labels>
   return groups;
 }
 
+FoundRule rule_of(const RuleSearch& search, const Group& group) {
+  std::vector<Column> parts;
+  std::string name;
+  for (const int j : group.columns) {
+    parts.push_back(head_of(search.column(j)));
+    name += (name.empty() ? "" : " | ") + parts.back().name;
+  }
+  return {std::make_shared<JointRule>(free_name(search.table, name), std::move(parts)), group.evidence};
+}
+
 }  // namespace
 
 std::vector<FoundRule> find_combinations(const RuleSearch& search) {
@@ -175,16 +185,19 @@ std::vector<FoundRule> find_combinations(const RuleSearch& search) {
     if (one.levels >= 2 && one.levels <= static_cast<int32_t>(kMostLevels)) labels.push_back(std::move(one));
   }
   std::vector<FoundRule> out;
-  for (const Group& group : groups_of(search, labels, fixed_pairs(search, labels))) {
-    std::vector<Column> parts;
-    std::string name;
-    for (const int j : group.columns) {
-      parts.push_back(head_of(search.column(j)));
-      name += (name.empty() ? "" : " | ") + parts.back().name;
-    }
-    out.push_back({std::make_shared<JointRule>(free_name(search.table, name), std::move(parts)), group.evidence});
-  }
+  for (const Group& group : groups_of(search, labels, fixed_pairs(search, labels)))
+    out.push_back(rule_of(search, group));
   return out;
+}
+
+std::optional<FoundRule> joint_rule(const RuleSearch& search, std::vector<int> columns) {
+  std::sort(columns.begin(), columns.end());
+  columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+  const auto rows = rows_in_levels(search, columns);
+  if (!rows) return {};
+  Group group{std::move(columns), {}};
+  group.evidence.rows = *rows;
+  return rule_of(search, group);
 }
 
 }  // namespace tessera

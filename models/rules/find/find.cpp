@@ -8,6 +8,7 @@
 #include "models/expression/where.h"
 #include "models/rules/columns.h"
 #include "models/rules/find/search.h"
+#include "models/rules/joint.h"
 
 namespace tessera {
 
@@ -21,6 +22,7 @@ class RuleFinder {
   Rules run() {
     for (const std::string& text : options_.given) give(text);
     for (const FoundRule& f : out_.found_) f.rule->reduce(table_, team_);
+    for (const auto& [text, columns] : combinations_) combine(text, columns);
     const bool find = options_.find && table_.rows >= RuleSearch::kLeastRows;
     if (find) {
       exhaust(find_copy);
@@ -63,6 +65,10 @@ class RuleFinder {
   // A rule that the user gives: by construction if it computes a column or orders two, and the table keeps it; else
   // sampled rows are checked. The table is reduced after the last one, as rules may name each other's columns.
   void give(const std::string& text) {
+    if (const std::vector<std::string> columns = JointRule::columns_in(text); !columns.empty()) {
+      combinations_.emplace_back(text, columns);
+      return;
+    }
     const Where where = parse_where(text, table_, "--rule");
     if (where.empty()) throw Error(ErrorCode::usage, "--rule: the rule is empty. Write one such as: end >= start");
     if (where.terms.size() > 1)
@@ -82,10 +88,39 @@ class RuleFinder {
     out_.checked_.push_back(text);
   }
 
+  // Constants are in every combination as they are.
+  void combine(const std::string& text, const std::vector<std::string>& columns) {
+    std::vector<int> places;
+    for (const std::string& name : columns) {
+      const int j = parse_column(quoted_name(name), table_, "--rule");
+      const ColumnType type = table_.columns[static_cast<size_t>(j)].type;
+      if (type == ColumnType::identifier)
+        throw Error(ErrorCode::usage, fmt::format("--rule: \"{}\": column \"{}\" is an identifier, whose values are "
+                                                  "made up.\n  Omit it, or give it another type by --types.",
+                                                  text, name));
+      if (type != ColumnType::constant) places.push_back(j);
+    }
+    check_apart(places);
+    if (places.size() < 2) return;
+    std::optional<FoundRule> found = joint_rule(RuleSearch(table_, options_, team_), places);
+    if (!found)
+      throw Error(
+          ErrorCode::usage,
+          fmt::format("--rule: \"{}\": the table has more than 1,000 combinations, or more than 2 % of its rows "
+                      "have one that fewer than {} rows share, which a model may not hold.\n  Omit the rule, "
+                      "or name fewer columns.",
+                      text, options_.least_rows));
+    keep(std::move(*found));
+  }
+
   void check_apart(const WhereTerm& term) const {
     std::vector<int> columns = columns_of(term.left), right = columns_of(term.right);
     columns.insert(columns.end(), right.begin(), right.end());
     if (term.column >= 0) columns.push_back(term.column);
+    check_apart(columns);
+  }
+
+  void check_apart(const std::vector<int>& columns) const {
     for (const int j : columns) {
       const std::string& name = table_.columns[static_cast<size_t>(j)].name;
       if (std::find(options_.apart.begin(), options_.apart.end(), name) != options_.apart.end())
@@ -169,6 +204,7 @@ class RuleFinder {
   Rules out_;
   std::vector<GivenColumn> computed_;  // of each rule in out_ while rules are given
   std::vector<GivenOrder> bounds_;
+  std::vector<std::pair<std::string, std::vector<std::string>>> combinations_;  // given: the rule and its columns
 };
 
 Rules Rules::find(Table& table, const RuleOptions& options, Team& team, const Monitor& monitor) {

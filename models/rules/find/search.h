@@ -77,6 +77,9 @@ std::optional<FoundRule> find_sum(const RuleSearch& search);         // a = c0 +
 std::optional<FoundRule> find_product(const RuleSearch& search);     // a = b·c, a = b/c
 std::vector<FoundRule> find_missing(const RuleSearch& search);       // missing exactly where
 std::vector<FoundRule> find_combinations(const RuleSearch& search);  // few combinations of levels
+// The rule that these columns occur in fixed combinations, whatever chance says; none where these are too many, or too
+// many rows would lose theirs to protection.
+std::optional<FoundRule> joint_rule(const RuleSearch& search, std::vector<int> columns);
 // a >= b, the upper columns first, as reduce() needs them; `given`: (lower, upper) that need no evidence
 std::vector<FoundRule> find_bounds(const RuleSearch& search, const std::vector<std::pair<int, int>>& given);
 // Multiples; of distances that `bounds` put in the place of columns too.

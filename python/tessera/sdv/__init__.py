@@ -1,8 +1,9 @@
 """The class names and metadata of SDV over Tessera's models, so that one import can be changed.
 
 ``from sdv.single_table import CTGANSynthesizer`` becomes ``from tessera.sdv.single_table import CTGANSynthesizer``, and
-likewise for ``sdv.metadata`` and ``sdv.sampling``. Names and file formats follow SDV's public documentation; the code
-is Tessera's. What SDV has and this has not raises :class:`tessera.UnsupportedError` that names the way out.
+likewise for ``sdv.metadata``, ``sdv.sampling`` and ``sdv.cag``. Names and file formats follow SDV's public
+documentation; the code is Tessera's. What SDV has and this has not raises :class:`tessera.UnsupportedError` that names
+the way out.
 
 >>> from tessera.sdv.metadata import Metadata
 >>> from tessera.sdv.single_table import TVAESynthesizer
@@ -13,6 +14,6 @@ is Tessera's. What SDV has and this has not raises :class:`tessera.UnsupportedEr
 20
 """
 
-from . import metadata, sampling, single_table
+from . import cag, metadata, sampling, single_table
 
-__all__ = ["metadata", "sampling", "single_table"]
+__all__ = ["cag", "metadata", "sampling", "single_table"]

@@ -35,16 +35,25 @@ class Condition:
         return " and ".join(_term(name, value) for name, value in self.column_values.items())
 
 
-def _term(name: str, value: Any) -> str:
-    column = '"' + str(name).replace('"', '""') + '"'
-    if value is None or value != value:  # as pandas writes what is missing
-        return f"{column} is null"
+def quoted(name: Any) -> str:
+    """The name of a column, as an expression of Tessera names it."""
+    return '"' + str(name).replace('"', '""') + '"'
+
+
+def literal(name: Any, value: Any) -> str:
+    """A value of the column `name`, as an expression of Tessera writes it."""
     if isinstance(value, bool) or type(value).__name__ == "bool_":
-        return f"{column} = {'true' if value else 'false'}"
+        return "true" if value else "false"
     if isinstance(value, numbers.Number) and isinstance(value, numbers.Real):
         if math.isinf(value):
             raise _errors.UsageError(f"The condition on {name!r} is infinite.")
-        return f"{column} = {value}"
+        return str(value)
     if isinstance(value, datetime.datetime):  # a Timestamp of pandas is one
         value = value.strftime("%Y-%m-%d" if value.time() == datetime.time() else "%Y-%m-%d %H:%M:%S")
-    return f"{column} = '" + str(value).replace("'", "''") + "'"
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+def _term(name: str, value: Any) -> str:
+    if value is None or value != value:  # as pandas writes what is missing
+        return f"{quoted(name)} is null"
+    return f"{quoted(name)} = {literal(name, value)}"

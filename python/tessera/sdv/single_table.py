@@ -12,6 +12,7 @@ from .. import _errors, _model_file
 from .._files import Path, whole_file
 from .._model import Model, fit, load
 from . import metadata as _metadata
+from .cag import Constraint, constraint_of
 from .sampling import Condition
 
 _NOTE = "sdv"
@@ -37,6 +38,7 @@ class _Synthesizer:
         self.metadata.validate()
         self._given = parameters
         self._settings = self._translated(parameters)
+        self._constraints: list[Constraint] = []
         self._model: Model | None = None
         self._formats: dict[str, str] = {}
         self._samples = 0
@@ -47,8 +49,26 @@ class _Synthesizer:
         data = data[list(self.metadata.columns)]
         types = {name: t for name, t in ((n, self._type(n, data[n])) for n in data.columns) if t}
         self._formats = {n: f for n, f in ((n, self._format(n, data[n])) for n in data.columns) if f}
-        self._model = fit(self._with_times(data), method=self.method, types=types, **self._settings)
+        table = self._with_times(data)
+        for constraint in self._constraints:
+            constraint.check(table)
+        rules = [rule for constraint in self._constraints for rule in constraint.rules(table)]
+        self._model = fit(table, method=self.method, types=types, rule=rules, **self._settings)
         self._samples = 0
+
+    def add_constraints(self, constraints: Iterable[Any]) -> None:
+        """Adds what every row keeps: objects of :mod:`tessera.sdv.cag`, or dictionaries; before :meth:`fit`."""
+        found = [constraint_of(given) for given in constraints]
+        for constraint in found:
+            for name in constraint.columns:
+                self.metadata._known(name)
+        self._constraints += found
+
+    add_cag = add_constraints
+
+    def get_constraints(self) -> list[Constraint]:
+        """The constraints that were added."""
+        return list(self._constraints)
 
     def sample(
         self,
@@ -84,7 +104,7 @@ class _Synthesizer:
         """The losses of the training: a row at regular intervals of steps."""
         import pandas
 
-        return pandas.DataFrame(self._fitted()._losses).rename(
+        return pandas.DataFrame(self._fitted()._lines()).rename(
             columns={"epoch": "Epoch", "generator": "Generator Loss", "critic": "Discriminator Loss"}
         )
 
@@ -107,6 +127,7 @@ class _Synthesizer:
         note = {
             "class": type(self).__name__, "parameters": self._given, "metadata": self.metadata.to_dict(),
             "formats": self._formats, "samples": self._samples,
+            "constraints": [constraint.to_dict() for constraint in self._constraints],
         }  # fmt: skip
         model = self._fitted()
         with whole_file(filepath) as beside, open(beside, "wb") as file:
@@ -122,6 +143,7 @@ class _Synthesizer:
             written = note["class"] if note else "tessera.fit"
             raise _errors.FormatError(f"{os.fspath(filepath)}: was written by {written}, not by {cls.__name__}.")
         synthesizer = cls(note["metadata"], **note["parameters"])
+        synthesizer._constraints = [constraint_of(given) for given in note.get("constraints", [])]
         synthesizer._model, synthesizer._formats, synthesizer._samples = model, note["formats"], note["samples"]
         return synthesizer
 
@@ -144,7 +166,7 @@ class _Synthesizer:
 
     def _type(self, name: str, column: Any) -> str | None:
         """The type of a column that the metadata decide; None: found."""
-        sdtype = self.metadata.columns[name]["sdtype"]
+        sdtype: str = self.metadata.columns[name]["sdtype"]
         if sdtype in ("numerical", "datetime", "unknown") or column.isna().all():
             return None
         if sdtype in ("categorical", "boolean") and name != self.metadata.primary_key:
@@ -152,7 +174,7 @@ class _Synthesizer:
         return "identifier" if column.dropna().map(type).eq(str).all() else None
 
     def _format(self, name: str, column: Any) -> str | None:
-        described = self.metadata.columns[name]
+        described: dict[str, str] = self.metadata.columns[name]
         texts = column.dropna().map(type).eq(str).all() and column.notna().any()
         return described.get("datetime_format") if described["sdtype"] == "datetime" and texts else None
 
@@ -192,14 +214,8 @@ class _Synthesizer:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
-_RULES = (
-    "constraints are not taken over. Tessera finds the rules that a table shows and keeps them; "
-    "tessera.fit(table, rule='end >= start') gives further ones."
-)
 _MISSING = {
-    "add_constraints": _RULES,
-    "add_cag": _RULES,
-    "load_custom_constraint_classes": _RULES,
+    "load_custom_constraint_classes": "constraints of your own are rules: tessera.fit(table, rule='end >= start').",
     "update_transformers": "Tessera encodes columns by their types; change them with metadata.update_column.",
     "get_transformers": "Tessera encodes columns by their types; tessera.load(path).describe() shows how.",
     "sample_remaining_columns": "use sample_from_conditions with a condition for each row.",

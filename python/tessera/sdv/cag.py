@@ -1,0 +1,246 @@
+"""Constraints by the names of SDV's classes: what every row keeps, as Tessera's rules (docs/use/rules.md).
+
+``synthesizer.add_constraints([Inequality("start", "end")])`` takes these objects, and the older dictionaries of
+``constraint_class`` and ``constraint_parameters``. `table_name` has no effect: there is one table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .. import _errors
+from .sampling import literal, quoted
+
+_RELATIONS = (">", ">=", "<", "<=")
+
+
+class Constraint:
+    """What the constraints share: the columns that they name, and the rules that they are."""
+
+    def __init__(self, columns: Iterable[str], **parameters: Any) -> None:
+        self.columns = tuple(columns)
+        self._parameters = parameters
+
+    def rules(self, data: Any) -> list[str]:
+        """The rules, as ``tessera.fit(rule=)`` takes them, for a DataFrame that keeps them."""
+        raise NotImplementedError
+
+    def check(self, data: Any) -> None:
+        """Raises :class:`tessera.DataError` where a row of a DataFrame breaks the constraint."""
+        broken = self._broken(data)
+        if not broken.any():
+            return
+        row = int(broken.to_numpy().argmax())
+        cells = ", ".join(f"{name} = {data[name].iloc[row]}" for name in self.columns)
+        raise _errors.DataError(
+            f"{int(broken.sum())} of the rows break {self!r}; the first is row {row + 1}: {cells}. "
+            "Drop these rows, or leave the constraint out."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The older form: ``constraint_class`` and ``constraint_parameters``."""
+        return {"constraint_class": type(self).__name__, "constraint_parameters": dict(self._parameters)}
+
+    def _broken(self, data: Any) -> Any:
+        """A Series that says which rows break the constraint; what is missing breaks none."""
+        return ~data[list(self.columns)].notna().any(axis=1) & False
+
+    def _chain(self, data: Any, strict: bool | None) -> list[tuple[str, str, str]]:
+        """Neighbouring columns with the relation between them; one that is not said is strict where the data are."""
+        pairs = list(zip(self.columns, self.columns[1:]))
+        if strict is None:
+            strict = not any((data[low] == data[high]).any() for low, high in pairs)
+        return [(low, "<" if strict else "<=", high) for low, high in pairs]
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in self._parameters.items() if value is not None)
+        return f"{type(self).__name__}({given})"
+
+
+class _Ordered(Constraint):
+    def rules(self, data: Any) -> list[str]:
+        strict = self._parameters["strict_boundaries"]
+        return [
+            f"{quoted(high)} {'>' if is_ == '<' else '>='} {quoted(low)}"
+            for low, is_, high in self._chain(data, strict)
+        ]
+
+    def _broken(self, data: Any) -> Any:
+        broken = super()._broken(data)
+        for low, relation, high in self._chain(data, self._parameters["strict_boundaries"]):
+            broken |= data[low] >= data[high] if relation == "<" else data[low] > data[high]
+        return broken
+
+
+class Inequality(_Ordered):
+    """One column is above another in every row.
+
+    >>> import pandas
+    >>> Inequality("start", "end").rules(pandas.DataFrame({"start": [1, 2], "end": [1, 3]}))
+    ['"end" >= "start"']
+    """
+
+    def __init__(
+        self,
+        low_column_name: str,
+        high_column_name: str,
+        strict_boundaries: bool | None = None,
+        table_name: str | None = None,
+    ) -> None:
+        super().__init__(
+            (low_column_name, high_column_name),
+            low_column_name=low_column_name,
+            high_column_name=high_column_name,
+            strict_boundaries=strict_boundaries,
+        )
+
+
+class Range(_Ordered):
+    """One column lies between two others in every row."""
+
+    def __init__(
+        self,
+        low_column_name: str,
+        middle_column_name: str,
+        high_column_name: str,
+        strict_boundaries: bool | None = None,
+        table_name: str | None = None,
+    ) -> None:
+        super().__init__(
+            (low_column_name, middle_column_name, high_column_name),
+            low_column_name=low_column_name,
+            middle_column_name=middle_column_name,
+            high_column_name=high_column_name,
+            strict_boundaries=strict_boundaries,
+        )
+
+
+class _Bounded(Constraint):
+    """A column against values."""
+
+    def __init__(self, column_name: str, bounds: Iterable[tuple[str, Any]], **parameters: Any) -> None:
+        super().__init__((column_name,), column_name=column_name, **parameters)
+        self._bounds = tuple(bounds)
+
+    def rules(self, data: Any) -> list[str]:
+        (column,) = self.columns
+        return [f"{quoted(column)} {is_} {literal(column, self._value(data, v))}" for is_, v in self._bounds]
+
+    def _broken(self, data: Any) -> Any:
+        broken, values = super()._broken(data), data[self.columns[0]]
+        for relation, bound in self._bounds:
+            value = self._value(data, bound)
+            kept = {">": values.gt, ">=": values.ge, "<": values.lt, "<=": values.le}[relation](value)
+            broken |= values.notna() & ~kept
+        return broken
+
+    def _value(self, data: Any, value: Any) -> Any:
+        import pandas
+
+        is_time = pandas.api.types.is_datetime64_any_dtype(data[self.columns[0]])
+        return pandas.to_datetime(value) if is_time and isinstance(value, str) else value
+
+
+class ScalarInequality(_Bounded):
+    """A column is above or below a value in every row.
+
+    >>> import pandas
+    >>> ScalarInequality("age", ">=", 18).rules(pandas.DataFrame({"age": [20]}))
+    ['"age" >= 18']
+    """
+
+    def __init__(self, column_name: str, relation: str, value: Any) -> None:
+        if relation not in _RELATIONS:
+            raise _errors.UsageError(f"ScalarInequality: the relation {relation!r} is none of {', '.join(_RELATIONS)}.")
+        super().__init__(column_name, [(relation, value)], relation=relation, value=value)
+
+
+class ScalarRange(_Bounded):
+    """A column lies between two values in every row."""
+
+    def __init__(self, column_name: str, low_value: Any, high_value: Any, strict_boundaries: bool = True) -> None:
+        above, below = (">", "<") if strict_boundaries else (">=", "<=")
+        super().__init__(
+            column_name,
+            [(above, low_value), (below, high_value)],
+            low_value=low_value,
+            high_value=high_value,
+            strict_boundaries=strict_boundaries,
+        )
+
+
+class Positive(_Bounded):
+    """A column is 0 or more, or above 0, in every row."""
+
+    def __init__(self, column_name: str, strict_boundaries: bool = False) -> None:
+        super().__init__(column_name, [(">" if strict_boundaries else ">=", 0)], strict_boundaries=strict_boundaries)
+
+
+class Negative(_Bounded):
+    """A column is 0 or less, or below 0, in every row."""
+
+    def __init__(self, column_name: str, strict_boundaries: bool = False) -> None:
+        super().__init__(column_name, [("<" if strict_boundaries else "<=", 0)], strict_boundaries=strict_boundaries)
+
+
+class FixedCombinations(Constraint):
+    """Only combinations of values that real rows have.
+
+    >>> FixedCombinations(["city", "country"]).rules(None)
+    ['"city" and "country" occur in fixed combinations']
+    """
+
+    def __init__(self, column_names: Iterable[str], table_name: str | None = None) -> None:
+        names = list(column_names)
+        if len(names) < 2:
+            raise _errors.UsageError(f"{type(self).__name__} needs two columns or more.")
+        super().__init__(names, column_names=names)
+
+    def rules(self, data: Any) -> list[str]:
+        *first, last = map(quoted, self.columns)
+        return [f"{', '.join(first)} and {last} occur in fixed combinations"]
+
+
+class OneHotEncoding(FixedCombinations):
+    """Exactly one of the columns is 1 in every row, the others are 0."""
+
+    def __init__(
+        self, column_names: Iterable[str], table_name: str | None = None, learning_strategy: str = "one_hot"
+    ) -> None:
+        super().__init__(column_names, table_name)
+
+    def _broken(self, data: Any) -> Any:
+        values = data[list(self.columns)]
+        return ~values.isin([0, 1]).all(axis=1) | (values.sum(axis=1) != 1)
+
+
+_CLASSES: dict[str, type[Constraint]] = {
+    kind.__name__: kind
+    for kind in (
+        FixedCombinations, Inequality, Negative, OneHotEncoding, Positive, Range, ScalarInequality, ScalarRange,
+    )
+}  # fmt: skip
+_MISSING = {
+    "FixedIncrements": "Tessera keeps the steps of a column that its table shows; leave the constraint out.",
+    "Unique": "metadata.set_primary_key(column) makes the values of a column unique.",
+}
+
+
+def constraint_of(given: Any) -> Constraint:
+    """A constraint, of an object of this module or of the older dictionary."""
+    if isinstance(given, Constraint):
+        return given
+    if not isinstance(given, Mapping) or "constraint_class" not in given:
+        raise _errors.UsageError(
+            f"A constraint is an object of tessera.sdv.cag or a dictionary of constraint_class and "
+            f"constraint_parameters, not {type(given).__name__}."
+        )
+    name = given["constraint_class"]
+    if name not in _CLASSES:
+        way_out = _MISSING.get(name, "tessera.fit(table, rule=...) takes rules of its own language.")
+        raise _errors.UnsupportedError(f"There is no constraint {name!r}: {way_out} There are {', '.join(_CLASSES)}.")
+    try:
+        return _CLASSES[name](**given.get("constraint_parameters", {}))
+    except TypeError as error:
+        raise _errors.UsageError(f"The constraint {name}: {error}.") from None
