@@ -1,4 +1,4 @@
-"""Runs the examples in the docstrings, the Python blocks of docs/use/python.md, and the cells of the notebook."""
+"""Runs the examples in the docstrings, the Python blocks of docs/use/python.md, and the cells of the notebooks."""
 
 import contextlib
 import doctest
@@ -44,10 +44,15 @@ class Pages(unittest.TestCase):
         text = (ROOT / "docs/use/python.md").read_text(encoding="utf-8")
         self.run_blocks(re.findall(r"```python\n(.*?)```", text, re.DOTALL), "docs/use/python.md")
 
-    def test_the_notebook_runs_as_it_stands(self):
-        notebook = json.loads((ROOT / "examples/python/people.ipynb").read_text(encoding="utf-8"))
-        cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
-        self.run_blocks(cells, "people.ipynb")
+    def test_the_notebooks_run_as_they_stand(self):
+        notebooks = sorted((ROOT / "examples/python").glob("*.ipynb"))
+        self.assertGreaterEqual(len(notebooks), 4)
+        for path in notebooks:
+            with self.subTest(path.name):
+                notebook = json.loads(path.read_text(encoding="utf-8"))
+                code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+                self.assertTrue(any(cell["outputs"] for cell in code), "it has its output")
+                self.run_blocks(["".join(cell["source"]) for cell in code], path.name)
 
 
 if __name__ == "__main__":
