@@ -127,6 +127,9 @@ typedef struct tessera_fit_options {
   const char* rule;  /* further ones, one a line, as tessera_sample_options.where: "end >= start". NULL: none */
   const char* precision; /* of training's products: NULL, "fp32" · "bf16" · "auto" · … (docs/methods/precision.md) */
   int32_t micro_batch;   /* rows or sequences of a step in memory at once (docs/engine/memory.md); 0: the batch */
+  /* how ctgan and tvae hold numbers: modes of a mixture, "modes" · quantile bins, "bins" (docs/data/encoding.md). NULL:
+   * as the method's preset does */
+  const char* numbers;
 } tessera_fit_options;
 
 /* Rank and number of the processes that mpirun or srun started, 0 and 1 without them. NULL is allowed. Unstable */

@@ -156,13 +156,16 @@ std::string methods_of(bool sequences) {
 
 constexpr const char* kSequenceOptions = "The sequence options (--sequence-length, --sequence-key and related ones)";
 
-// Whether a method does what is asked for beside its own options: a model of bins has no calibration and no published
-// preset.
+constexpr const char *kModes = "modes", *kBins = "bins";  // of --numbers
+
+// Whether a method does what is asked for beside its own options: a model of bins has no calibration, no modes and no
+// published preset.
 bool serves(const MethodSpec& method, const tessera_fit_options& o) {
   if (o.sequences != nullptr) return method.sequences();
   Tier tier = Tier::off;
   const bool calibrated = parse_tier(text_or(o.calibrate, ""), tier) && tier != Tier::off;
-  return !method.bins || (!calibrated && text_or(o.preset, "best") == "best");
+  const bool modes = std::string(text_or(o.numbers, "")) == kModes;
+  return !method.bins || (!calibrated && !modes && text_or(o.preset, "best") == "best");
 }
 
 // Without a name, the first method that has every option given; if none has, the first that has the first of them.
@@ -185,6 +188,18 @@ void set_options(MethodConfig& config, const std::vector<GivenOption>& given) {
     for (const GivenOption& g : given)
       if (g.key == option.key) option.set(g.text);
   check_config(config);
+}
+
+void set_numbers(FitOptions& out, const tessera_fit_options& o) {
+  const std::string numbers = text_or(o.numbers, "");
+  if (numbers.empty()) return;
+  if (numbers != kModes && numbers != kBins)
+    throw Error(ErrorCode::usage, fmt::format("--numbers {}: known are {} and {}.", numbers, kModes, kBins));
+  const MethodSpec& method = out.config.method();
+  if (method.sequences() || (method.bins && numbers == kModes))
+    throw Error(ErrorCode::usage, fmt::format("--numbers {}: --method {} holds numbers as {}.\n  Omit it.", numbers,
+                                              method.name, method.bins ? kBins : "positions in their ranges"));
+  out.encoder.numbers = numbers == kBins ? EncoderOptions::Numbers::bins : EncoderOptions::Numbers::modes;
 }
 
 // Options for rows only, or for sequences only.
@@ -343,6 +358,7 @@ FitOptions fit_options(const tessera_fit_options* given) {
 
   set_options(out.config, given_own);
   set_kind(out, o);
+  set_numbers(out, o);
 
   set_ending(out, o);
   set_ranks(out, o, nullptr);

@@ -129,14 +129,16 @@ class OneColumn {
 Allowed allowed_levels(const Where& where, const RowModel& model, const ShownColumns& columns) {
   Allowed out;
   for (const Span& span : model.encoder.layout().spans) {
-    if (span.part != Span::Part::category && span.part != Span::Part::bin) continue;
+    // methods that hold numbers either way propose from their categories alone
+    const bool bin = span.part == Span::Part::bin && model.config.method().bins;
+    if (span.part != Span::Part::category && !bin) continue;
     Where own;
     for (size_t t = 0; t < where.terms.size(); ++t)
       if (where.terms[t].column >= 0 && columns.decides(span.column, where.terms[t].column))
         own.terms.push_back(where.terms[t]), out.terms.push_back(t);
     if (own.empty()) continue;
     const OneColumn column(own, span, model, columns);
-    out.levels.push_back({&span, span.part == Span::Part::bin ? column.of_bins(out.parts) : column.of_categories()});
+    out.levels.push_back({&span, bin ? column.of_bins(out.parts) : column.of_categories()});
   }
   return out;
 }

@@ -41,6 +41,8 @@ nlohmann::json options_of(const FitOptions& o) {
                       {"levels of a category", o.encoder.max_categories}};
   // a run of a version without rules had none
   if (o.rules.any()) json.update({{"--rules", o.rules.find ? "find" : "off"}, {"--rule", o.rules.given}});
+  // numbers as the method's presets hold them go without saying, for the same reason
+  if (!o.config.method().bins && o.encoder.numbers == EncoderOptions::Numbers::bins) json["--numbers"] = "bins";
   // fp32 goes without saying: it is what runs had before there was a choice
   const Precision precision = choose_precision(o.precision, o.device ? *o.device : Device::processor()).precision;
   if (precision != Precision::fp32) json["--precision"] = name_of(precision);

@@ -46,6 +46,7 @@ def fit(
     index: bool = False,
     rare_categories: int | str | None = None,
     calibrate: str | None = None,
+    numbers: str | None = None,
     rules: str | Iterable[str] | None = None,
     rule: str | Iterable[str] | None = None,
     sequence_length: int | None = None,
@@ -94,6 +95,8 @@ def fit(
         Rows that must share a value for it to be learned (5); ``"keep"`` learns all.
     calibrate : {"off", "marginals", "full"}, optional
         What is learned after training so that rows look real.
+    numbers : {"modes", "bins"}, optional
+        How ctgan and tvae hold numbers: modes of a mixture, or quantile bins as made has.
     rules : {"find", "off"} or list of str, optional
         Whether rules that the table shows are kept by sampled rows: ``end >= start``, ``total = items + extras``,
         fixed combinations of columns. A list finds them, and is of further rules.
@@ -174,6 +177,7 @@ def fit(
         source=", ".join(paths) if paths else f"{type(data).__module__.partition('.')[0]}.{type(data).__name__}",
         losses=context.losses_callback(hear),
         calibrate=calibrate,
+        numbers=numbers,
         **rule_options(rules, rule),
         sequences=None if all(x is None for x in sequences) else _sequence_options(*sequences),
         checkpoint=_encoded_path(checkpoint),

@@ -103,6 +103,10 @@ TEST_F(BadInput, OptionsAreJudgedBeforeTheTableIsRead) {
   fit(2, "gather", {"--passes-off", "nothing"});
   fit(2, "off, auto and all", {"--recompute", "some"});
   fit(2, "--precision fp8: known are fp32, tf32, bf16, fp16 and auto", {"--precision", "fp8"});
+  fit(2, "--numbers quantiles: known are modes and bins", {"--numbers", "quantiles"});
+  fit(2, "--numbers modes: --method made holds numbers as bins", {"--method", "made", "--numbers", "modes"});
+  fit(2, "--numbers bins: --method timegan holds numbers as positions",
+      {"--method", "timegan", "--sequence-length", "4", "--numbers", "bins"});
   fit(2, "name=value", {"--types", "age"});
   fit(2, "name of a file", {"--log", "-"});
   fit(4, "mkdir -p", {"--log", "no/losses.csv"});

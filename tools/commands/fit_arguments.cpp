@@ -35,6 +35,9 @@ void FitArguments::add_to(CLI::App& command) {
   sequences.add_to(command);
   command.add_option("--calibrate", calibrate,
                      "Correction learned after training: off, marginals, full (default: full; paper, made: off)");
+  command.add_option(
+      "--numbers", numbers,
+      "How ctgan and tvae hold numbers: modes of a mixture, or quantile bins as made has (default: modes)");
   command.add_option("--rare-categories", rare_categories,
                      "Rows that must share a value for it to be learned unchanged, or keep: rarer categories are "
                      "replaced by others, rarer numbers by means over at least N rows (default: 5; paper: keep)");
@@ -105,6 +108,7 @@ tessera_fit_options FitArguments::options() const {
   o.settings = settings.c_str();
   if (sequences.given()) o.sequences = sequences.options();
   o.rare_categories = rare_rows();
+  o.numbers = numbers.c_str();
   o.rules = rules.c_str();
   o.rule = rule.c_str();
   return o;

@@ -9,7 +9,7 @@
 
 struct FitArguments {
   std::string method, preset = "best", passes_off, recompute = "auto", precision = "fp32", calibrate, rare_categories,
-                      rules;
+                      rules, numbers;
   std::string rule;  // one a line
   uint64_t seed = 0;
   int32_t micro_batch = 0;

@@ -140,8 +140,9 @@ void read_column(const Fields& column, const Reader& in, const Encoder& encoder,
   if (p.numeric != is_numeric(own.type) || own.type == ColumnType::constant || own.type == ColumnType::identifier)
     misfit("has another kind of column " + own.name);
   const Encoder::Codes codes = encoder.codes(p.column);  // every code must represent a number or a text
-  const bool known = p.numeric ? codes.levels.empty() ? !codes.mean.empty() : codes.values.size() == codes.levels.size()
-                               : !codes.levels.empty();
+  const bool known = !p.numeric             ? !codes.levels.empty()
+                     : codes.levels.empty() ? !codes.mean.empty() || !codes.values.empty()
+                                            : codes.values.size() == codes.levels.size();
   if (codes.code < 0 || !known) misfit("is of another code of column " + own.name);
   c.rounding.push_back(static_cast<int>(column.integer("rounding", -1, 15)));
   read_quantiles(column, in, j, c, p);
