@@ -252,7 +252,7 @@ std::string matrix_chart(const std::string& label, const std::vector<std::string
   constexpr size_t kShades = 8, kMostLabelled = 60;
   const size_t n = names.size();
   const bool labelled = n <= kMostLabelled;
-  const double cell = std::clamp(520 / static_cast<double>(n), 5.0, 30.0), left = labelled ? 112 : 0,
+  const double cell = std::clamp(520 / static_cast<double>(n), 5.0, 30.0), left = labelled ? 126 : 0,
                top = labelled ? 84 : 0, size = cell * static_cast<double>(n);
   std::vector<std::string> plus(kShades + 1), minus(kShades + 1);
   std::string list;

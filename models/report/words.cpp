@@ -12,7 +12,8 @@
 namespace tessera::report {
 namespace {
 
-constexpr int64_t kFewRows = 500;
+constexpr int64_t kFewRows = 500;      // every figure is rough
+constexpr int64_t kLeastJudged = 100;  // of either table, for a verdict by a classifier
 
 std::string rows_of(int64_t n) { return counted(n, "row"); }
 int64_t whole(const Json& report, const char* pointer) {
@@ -31,6 +32,7 @@ Statement headline(const Json& report) {
                   : mark == Mark::poor ? "Columns and pairs differ from the real ones"
                                        : "Nothing could be compared"};
   }
+  if (whole(report, "/c2st/rows") < kLeastJudged) return {Mark::plain, "Too few rows to tell"};
   const double floor = at(report, "/c2st/trees/floor_auc");
   const Mark mark = mark_of(auc - std::max(0.5, std::isnan(floor) ? 0.5 : floor), kFairDetection, kPoorDetection);
   return {mark, mark == Mark::good   ? "Hard to tell from real rows"

@@ -2,6 +2,7 @@
 
 report.py <program> [folder for screenshots]
 """
+import csv
 import pathlib
 import re
 import shutil
@@ -19,8 +20,16 @@ window.addEventListener('load', function () {
   if (button) button.click();
   var names = Array.from(document.querySelectorAll('#column-cards > li')).map(function (c) { return c.dataset.name; });
   var sorted = names.slice().sort(function (a, b) { return a.localeCompare(b); });
+  var all = function (what) { return Array.from(document.querySelectorAll(what)); };
+  var reached = all('a[href], button, summary, [tabindex]').filter(function (e) { return e.checkVisibility(); });
+  var wrong = [reached.filter(function (e) { e.focus(); return document.activeElement !== e; }),
+    all('a[href^="#"]').filter(function (a) { return !document.getElementById(a.hash.slice(1)); }),
+    all('svg').filter(function (s) { return !s.getAttribute('aria-label'); }),
+    all('table').filter(function (t) { return !t.caption; }),
+    all('[id]').filter(function (e) { return document.getElementById(e.id) !== e; }),
+    all('img, iframe, object, embed')].flat().map(function (e) { return e.outerHTML.slice(0, 60).replace(/ /g, '_'); });
   parent.postMessage([document.documentElement.scrollWidth - window.innerWidth,
-    String(names) === String(sorted), performance.getEntriesByType('resource').length].join(' '), '*');
+    String(names) === String(sorted), performance.getEntriesByType('resource').length, wrong.join(';') || 'none', reached.length].join(' '), '*');
 });
 </script></body>"""
 
@@ -70,15 +79,38 @@ def browse(browser, folder, width, dark, shot):
 
 
 def check(seen, where):
-    over, by_name, loaded = seen
+    over, by_name, loaded, wrong, reached = map(str, seen)
     assert int(over) <= 0, f"{where}: {over} pixels too wide"
     assert by_name == "true", f"{where}: the columns are not in the order that was asked for"
     assert loaded == "0", f"{where}: it loads something"
+    assert wrong == "none", f"{where}: not for a keyboard or a screen reader, or made of a name: {wrong}"
+    assert int(reached) > 4, f"{where}: a keyboard reaches {reached} things"
 
 
 def write_wide(path, columns):
     lines = [",".join(f"column_{k}" for k in range(columns))]
     lines += [",".join(str((row * (k + 3)) % 17) for k in range(columns)) for row in range(120)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+HOSTILE = ("<b>bold</b><script>alert(1)</script>", "\u05d4\u05e2\u05de\u05d5\u05d3\u05d4", "\U0001f469\u200d\U0001f680 & 'quotes'",
+           "a_name_without_a_space_" * 8, "all missing", "same")
+
+
+def write_hostile(path, rows, shift):
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file)
+        lines.writerow(HOSTILE)
+        for k in range(rows):
+            texts = ("<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>", "&amp;")
+            lines.writerow((texts[k % 3], ("\u05d0\u05d3", "\u05db\u05d7")[k % 2], "\U0001f600\U0001f389"[k * 7 % 2],
+                            (k * 37 + shift) % 101 * 1e4, "", "one"))
+
+
+def write_visits(path, patients, shift):
+    lines = ["patient,day,pulse,drug"]
+    for p in range(patients):
+        lines += [f"p{p},{t},{60 + (p * 7 + t * (3 + shift)) % 23},{'abc'[(p + t // 4) % 3]}" for t in range(6 + p % 9)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
@@ -99,8 +131,18 @@ def main():
         run("fit", "real.csv", "--model", "m.tessera", "--epochs", "3", "--report", "fit.html")
         write_wide(folder / "wide.csv", 300)
         run("evaluate", "wide.csv", "wide.csv", "--without-distances", "--without-c2st", "--report", "wide.html", "--json")
+        write_hostile(folder / "names.csv", 300, 0)
+        write_hostile(folder / "others.csv", 240, 5)
+        run("evaluate", "names.csv", "others.csv", "--report", "hostile.html", "--json")
+        for k, name in enumerate(("visits", "first", "second")):
+            write_visits(folder / f"{name}.csv", 80, k)
+        visits = ("--method", "sequence", "--sequence-key", "patient", "--sequence-index", "day", "--judges", "0", "--json")
+        run("evaluate", "visits.csv", "first.csv", *visits, "--report", "visits.html")
+        run("evaluate", "visits.csv", "first.csv", "second.csv", *visits, "--report", "sequences.html")
         browser = shutil.which("chromium")
-        for name, widths in (("report", WIDTHS), ("several", WIDTHS), ("fit", WIDTHS), ("wide", WIDTHS[:1])):
+        pages = {"report": WIDTHS, "several": WIDTHS, "fit": WIDTHS, "wide": WIDTHS[:1], "hostile": WIDTHS[:2],
+                 "visits": WIDTHS[:2], "sequences": WIDTHS[:2]}
+        for name, widths in pages.items():
             page = (folder / f"{name}.html").read_text(encoding="utf-8")
             xml.etree.ElementTree.fromstring(page.split("\n", 1)[1])
             check_contrast(page)

@@ -171,6 +171,15 @@ TEST(ReportPage, ShowsTablesSideBySide) {
   expect_well_formed(page(compared({{"alone", near}})));
 }
 
+TEST(ReportPage, FewRowsHaveNoVerdict) {
+  const auto says = [](int64_t rows) {
+    return page(evaluated(random_table(rows, 1), random_table(rows, 2))).find("Too few rows to tell") !=
+           std::string::npos;
+  };
+  EXPECT_TRUE(says(60));
+  EXPECT_FALSE(says(200));
+}
+
 TEST(ReportPage, BrokenRulesAreACaution) {
   Json report = evaluated(random_table(600, 1), random_table(500, 2));
   const Json kept{{"rule", "a >= b"}, {"kind", "bound"}, {"broken", 0}, {"share", 0}, {"real_broken", 0}};

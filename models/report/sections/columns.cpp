@@ -48,9 +48,10 @@ std::string column_card(const Json& report, const Json& column, const Json* draw
   const Mark sign = mark_of(1 - score, kFairColumn, kPoorColumn);
   const std::string name = column.at("name");
   std::string out = fmt::format(
-      "<li class=\"card {}\" data-error=\"{}\" data-place=\"{}\" data-name=\"{}\"><h3>{} {}</h3><p>{} · {} alike{}</p>",
+      "<li class=\"card {}\" data-error=\"{}\" data-place=\"{}\" data-name=\"{}\"><h3>{} {}</h3><p>{}{}{}</p>",
       style_of(sign), std::isnan(score) ? 9 : score, place, escape(name), isolated(name), mark(sign),
-      escape(column.at("kind").get<std::string>()), percent(score), share_missing(report, column));
+      escape(column.at("kind").get<std::string>()), std::isnan(score) ? "" : " · " + percent(score) + " alike",
+      share_missing(report, column));
   if (drawn != nullptr) out += column_figure(*drawn);
   return out + "</li>\n";
 }

@@ -95,7 +95,9 @@ std::string squares(const Json& report) {
 std::string worst_table(const Json& report) {
   const std::vector<size_t> order = lowest_first(report.at("pairs"), "/score_real_edges");
   const size_t listed = std::min(order.size(), kListed);
-  Table t{fmt::format("The {} weakest pairs of {}", listed, grouped(static_cast<int64_t>(order.size()))),
+  Table t{order.size() == 1
+              ? "The pair"
+              : fmt::format("The {} weakest pairs of {}", listed, grouped(static_cast<int64_t>(order.size()))),
           {"column", "and", "score", "real dependence", "synthetic"},
           2,
           {}};
