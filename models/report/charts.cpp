@@ -80,20 +80,20 @@ std::string histogram(const Json& column) {
 // A bar of either table for each value.
 std::string bars(const std::vector<std::string>& names, const std::vector<double>& real,
                  const std::vector<double>& synthetic, const std::vector<char>& withheld) {
-  constexpr double kPitch = 21, kStart = 118, kEnd = 272;
+  constexpr double kPitch = 27, kStart = 118, kEnd = 272;
   double highest = 1e-9;
   for (size_t i = 0; i < names.size(); ++i) highest = std::max({highest, real[i], synthetic[i]});
   Drawing d(kWidth, kPitch * static_cast<double>(names.size()) + 4,
             "Shares of real and synthetic rows with each value");
   for (size_t i = 0; i < names.size(); ++i) {
     const double y = kPitch * static_cast<double>(i) + 2;
-    d.text(kStart - 6, y + 13, "end", clipped(names[i], 16));
+    d.text(kStart - 6, y + 16, "end", clipped(names[i], 16));
     const auto bar = [&](const char* style, double share, double top) {
-      d.rect(style, kStart, top, share / highest * (kEnd - kStart), 7);
+      d.rect(style, kStart, top, share / highest * (kEnd - kStart), 9);
     };
-    bar("real", real[i], y + 2), bar("synthetic-bar", synthetic[i], y + 10);
-    d.text(kWidth - 2, y + 9, "end", withheld[i] != 0 ? "withheld" : percent(real[i]), "small");
-    d.text(kWidth - 2, y + 18, "end", percent(synthetic[i]), "small");
+    bar("real", real[i], y + 2), bar("synthetic-bar", synthetic[i], y + 13);
+    d.text(kWidth - 2, y + 10, "end", withheld[i] != 0 ? "withheld" : percent(real[i]), "small");
+    d.text(kWidth - 2, y + 21, "end", percent(synthetic[i]), "small");
   }
   return d.str();
 }

@@ -6,6 +6,8 @@ What it needs is in requirements.txt. Every warning is an error: a link that lea
 Exit code 77: Sphinx is missing.
 """
 
+import gzip
+import json
 import os
 import pathlib
 import re
@@ -57,7 +59,10 @@ Parameters, errors and examples of the package; [From Python](../docs/use/python
    :inherited-members:
 
 .. automodule:: tessera.sdv.sampling
-   :members:
+   :members: Condition
+
+.. automodule:: tessera.sdv.cag
+   :members: Inequality, Range, ScalarInequality, ScalarRange, Positive, Negative, FixedCombinations, OneHotEncoding
 ```
 """
 
@@ -100,6 +105,19 @@ def stage_pages(stage):
                 copy = stage / file.relative_to(ROOT)
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(file, copy)
+
+
+def make_gallery(stage, library):
+    """The report pages of the gallery, of the figures that stand in the repository."""
+    os.environ["TESSERA_LIBRARY"] = library
+    sys.path.insert(0, str(ROOT / "python"))
+    from tessera._page import page
+
+    for figures in sorted((ROOT / "docs/start/gallery").glob("*.json.gz")):
+        name = figures.name.replace(".json.gz", ".html")
+        page(json.loads(gzip.decompress(figures.read_bytes())), stage / "docs/start/gallery" / name, True)
+    gallery = stage / "docs/start/gallery.md"
+    gallery.write_text(gallery.read_text(encoding="utf-8").replace(".json.gz)", ".html)"), encoding="utf-8")
 
 
 def to_pages(page, text):
@@ -174,6 +192,7 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         stage = pathlib.Path(temporary)
         stage_pages(stage)
+        make_gallery(stage, library)
         (stage / "reference").mkdir()
         (stage / "reference/c.md").write_text(c_reference(), encoding="utf-8")
         header = (ROOT / "include/tessera/tessera.hpp").read_text(encoding="utf-8")

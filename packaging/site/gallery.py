@@ -3,13 +3,14 @@
     gallery.py <program> <work folder> <table:target>...
 
 The work folder holds TABLE.csv and TABLE_test.csv of each; what is there already is not made again. Everything is made
-with the defaults of the program. The page goes to docs/start/gallery.md, the reports beside it.
+with the defaults of the program. The page goes to docs/start/gallery.md, and beside it the figures of each table, of
+which build.py makes the pages: those of the site are always of the program that built it.
 """
 
 import csv
+import gzip
 import json
 import pathlib
-import shutil
 import subprocess
 import sys
 
@@ -21,7 +22,8 @@ Real tables, each fitted, sampled and evaluated with the defaults (`tessera fit`
 *Told apart* is the AUC of boosted trees that look for the synthetic row, beside that of real rows against real rows;
 0.5 is a coin. *Utility* is the AUC or R² of a model trained on the synthetic rows and tested on unseen real ones,
 beside that of a model trained on the real rows. [metrics.md](../quality/metrics.md) defines each figure;
-`packaging/site/gallery.py` makes this page.
+`packaging/site/gallery.py` makes this page. The report pages are built with the site of the documentation
+(`packaging/site/build.py`); in the repository stand the figures that each is made of.
 """
 
 
@@ -51,8 +53,9 @@ def make(program, folder, name, target):
     if not (folder / f"{name}.json").exists():
         tables = (f"{name}.csv", f"{name}_synthetic.csv", "--holdout", f"{name}_test.csv")
         page = ("--report", f"{name}.html", "--force", "--model", f"{name}.tessera", "--json")
-        found = run("evaluate", *tables, *(("--target", target) if target else ()), *page)
-        (folder / f"{name}.json").write_text(found, encoding="utf-8")
+        found = json.loads(run("evaluate", *tables, *(("--target", target) if target else ()), *page))
+        found["model"] = json.loads(run("inspect", f"{name}.tessera", "--json"))
+        (folder / f"{name}.json").write_text(json.dumps(found), encoding="utf-8")
     return json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
 
 
@@ -79,7 +82,7 @@ Out:
 
 {as_table(folder / f"{name}_synthetic.csv")}
 
-[The page of {name.capitalize()}](gallery/{name}.html)
+[The page of {name.capitalize()}](gallery/{name}.json.gz)
 """
 
 
@@ -89,8 +92,10 @@ def main():
     text = HEAD
     for word in sys.argv[3:]:
         name, _, target = word.partition(":")
-        text += entry(folder, name, make(program, folder, name, target))
-        shutil.copy(folder / f"{name}.html", OUT / "gallery" / f"{name}.html")
+        report = make(program, folder, name, target)
+        text += entry(folder, name, report)
+        figures = json.dumps(report, ensure_ascii=False, separators=(",", ":")).encode()
+        (OUT / "gallery" / f"{name}.json.gz").write_bytes(gzip.compress(figures, mtime=0))
     (OUT / "gallery.md").write_text(text, encoding="utf-8")
 
 

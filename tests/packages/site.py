@@ -46,6 +46,10 @@ def main():
         expect_names(site / "reference/c.html", functions())
         expect_names(site / "reference/python.html", [f'id="tessera.{name}"' for name in exported()])
         expect_names(site / "reference/cpp.html", ["read_table", "Model", "evaluate_tables"])
+        reports = list((site / "_downloads").rglob("*.html"))
+        assert len(reports) == len(list((ROOT / "docs/start/gallery").iterdir())) >= 5, reports
+        for report in reports:
+            assert "How good are these synthetic rows?" in report.read_text(encoding="utf-8"), report
         for page in ("docs/start/tutorial.html", "docs/start/gallery.html", "search.html"):
             assert (site / page).is_file(), page
     return 0
