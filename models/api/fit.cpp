@@ -21,6 +21,7 @@
 #include "models/api/support/handles.h"
 #include "models/api/support/lists.h"
 #include "models/data/arrow/import.h"
+#include "models/data/table/suggestions.h"
 #include "models/estimate.h"
 #include "models/registry.h"
 #include "models/training/checkpoint.h"
@@ -133,12 +134,15 @@ std::string owners(const std::string& key) {
 void check_takes(const MethodSpec& method, const GivenOption& given) {
   if (takes(method, given.key)) return;
   const std::string others = owners(given.key);
-  if (others.empty())
-    throw Error(ErrorCode::usage, fmt::format("{}: no method has such an option.", option_name(given.key)));
   std::string own;
+  std::vector<std::string> names;
   MethodConfig config = method.config(true);
   for (const Option& o : config->options())
-    if (o.help != nullptr) own += fmt::format("{}{}", own.empty() ? "" : ", ", o.name());
+    if (o.help != nullptr) own += fmt::format("{}{}", own.empty() ? "" : ", ", o.name()), names.push_back(o.name());
+  if (others.empty())
+    throw Error(ErrorCode::usage,
+                fmt::format("{}: no method has such an option. Nearest: {}. The options of {} are {}.",
+                            option_name(given.key), nearest_names(option_name(given.key), names), method.name, own));
   throw Error(ErrorCode::usage, fmt::format("{} belongs to --method {}. The options of {} are {}.",
                                             option_name(given.key), others, method.name, own));
 }

@@ -198,13 +198,22 @@ class DuckDB(Frames):
 _ALL = (Pandas(), Polars(), DuckDB(), Arrow(), Frames())
 
 
+def _kind_name(data: Any) -> str:
+    """
+    >>> _kind_name(3), _kind_name(__import__("fractions").Fraction(1))
+    ('int', 'fractions.Fraction')
+    """
+    kind = type(data)
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+
+
 def of(data: Any) -> Frames:
     """The library that a table is of."""
     for frames in _ALL:
         if frames.is_frame(data):
             return frames if frames.installed() else by_name("rows")
     raise _errors.DataError(
-        f"{type(data).__module__}.{type(data).__name__} is no table. There are DataFrames of pandas and polars, tables "
+        f"{_kind_name(data)} is no table. There are DataFrames of pandas and polars, tables "
         "of pyarrow, relations of DuckDB, all that has __arrow_c_stream__, and paths of files."
     )
 

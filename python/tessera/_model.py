@@ -324,6 +324,8 @@ class Model:
         (True, 100)
         """
         n, offset = checked("n", c.c_int64, n), checked("offset", c.c_int64, offset)
+        if n < 0 or offset < 0:
+            raise _errors.UsageError(f"n is {n} and offset {offset}; both must be 0 or more.")
         options = SampleOptions(
             seed=seed, where=where, batch_size=batch_size, max_tries=max_tries, calibrate=calibrate,
             min_yield=min_yield, texts="plain", precision=precision,
