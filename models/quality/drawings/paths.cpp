@@ -15,17 +15,24 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t kDrawnFeatures = 24, kDrawnPaths = 4, kTogether = kLeastDrawn;
-constexpr int64_t kMostSteps = 60, kMostSequences = 2000;
+constexpr int64_t kMostSteps = 60, kMostSequences = 2000;  // steps drawn; sequences that paths are looked for in
+constexpr int64_t kMostCounted = 20'000;                   // sequences whose quantiles are drawn
 constexpr std::pair<const char*, double> kQuantiles[] = {
     {"p10", 0.1}, {"p25", 0.25}, {"p50", 0.5}, {"p75", 0.75}, {"p90", 0.9}};
+
+// At most `most` of `count` sequences, evenly spaced.
+std::vector<int64_t> evenly(int64_t count, int64_t most) {
+  std::vector<int64_t> out;
+  for (int64_t i = 0; i < count; i += (count + most - 1) / most) out.push_back(i);
+  return out;
+}
 
 // One feature of one set at the steps that are drawn.
 class Drawn {
  public:
   Drawn(const StepSet& set, const StepFeature& feature, size_t k, const std::vector<int64_t>& steps)
       : set_(set), feature_(feature), k_(k), steps_(steps) {
-    const int64_t stride = (set.size() + kMostSequences - 1) / kMostSequences;
-    for (int64_t i = 0; i < set.size(); i += stride) some_.push_back(i);
+    counted_ = evenly(set.size(), kMostCounted), some_ = evenly(set.size(), kMostSequences);
   }
 
   json quantiles(bool protect) const {
@@ -81,7 +88,7 @@ class Drawn {
 
   std::vector<double> at_step(int64_t t) const {
     std::vector<double> out;
-    for (int64_t i = 0; i < set_.size(); ++i)
+    for (const int64_t i : counted_)
       if (t < length(i)) out.push_back(value(i, t));
     return out;
   }
@@ -126,7 +133,7 @@ class Drawn {
   const StepFeature& feature_;
   size_t k_;
   const std::vector<int64_t>& steps_;
-  std::vector<int64_t> some_;  // sequences among which paths are looked for
+  std::vector<int64_t> counted_, some_;  // sequences: of quantiles and shares, among which paths are looked for
 };
 
 // Evenly spaced, from the first to the last step of the longest sequence.
