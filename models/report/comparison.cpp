@@ -300,12 +300,47 @@ std::string pairs_of_several(const Tables& t) {
          listed + pair_terms();
 }
 
+// How many rows of a table break a rule, or that it was not looked at.
+std::string broken_share(const Json& report, const Json& rule, std::string& example) {
+  if (report.contains("rules"))
+    for (const Json& other : report.at("rules"))
+      if (other.at("rule") == rule.at("rule")) {
+        const Mark sign = other.at("broken").get<int64_t>() > 0 ? Mark::poor : Mark::good;
+        if (example.empty()) example = broken_example(other);
+        return fmt::format("<span class=\"{}\">{}</span> {}", style_of(sign), mark(sign),
+                           percent(at(other, "/share"), 2));
+      }
+  return "–";
+}
+
+// Each rule once: tables with columns of other kinds may lack some.
+std::vector<Json> rules_of_any(const Tables& t) {
+  std::vector<Json> out;
+  for (const Json* report : t.reports)
+    if (report->contains("rules"))
+      for (const Json& rule : report->at("rules"))
+        if (std::none_of(out.begin(), out.end(), [&](const Json& r) { return r.at("rule") == rule.at("rule"); }))
+          out.push_back(rule);
+  return out;
+}
+
 std::string rules_of_several(const Tables& t) {
-  const std::string tables = side_by_side(t, [](const Json& report) {
-    return report.contains("rules") && !report.at("rules").empty() ? broken_rules_table(report) : "";
-  });
-  if (tables.empty()) return "";
-  return "<p>What every row of the real table keeps, and how many rows of each table break it.</p>" + tables;
+  Table table{"Rules, and the share of the rows of each table that break them", {"rule"}, 1, {}};
+  table.head.insert(table.head.end(), t.names.begin(), t.names.end());
+  table.head.push_back("meaning");
+  for (const Json& rule : rules_of_any(t)) {
+    std::vector<std::string> row{rule_code(rule)};
+    std::string example;
+    for (size_t i = 0; i < t.names.size(); ++i) {
+      const bool found = !example.empty();
+      row.push_back(broken_share(*t.reports[i], rule, example));
+      if (!found && !example.empty()) example = t.names[i] + ", " + example;
+    }
+    row.push_back(example.empty() ? "every row keeps it" : example);
+    table.rows.push_back(std::move(row));
+  }
+  if (table.rows.empty()) return "";
+  return "<p>What every row of the real table keeps, and how many rows of each table break it.</p>" + table.str();
 }
 
 std::string plane_of_several(const Tables& t) {
@@ -326,13 +361,32 @@ std::string judge_of_several(const Tables& t) {
          figures + judge_terms();
 }
 
+const Json* first_with(const Tables& t, const char* member) {
+  for (const Json* report : t.reports)
+    if (report->contains(member)) return report;
+  return nullptr;
+}
+
 std::string utility_of_several(const Tables& t) {
-  const std::string tables =
-      side_by_side(t, [](const Json& report) { return report.contains("utility") ? utility_table(report) : ""; });
-  if (tables.empty()) return "";
-  return "<p>What the rows of each table are good for: boosted trees learn to predict one column from the others, from "
-         "synthetic and from real rows, and are tested on the same real rows that neither has seen.</p>" +
-         tables;
+  const Json* first = first_with(t, "utility");
+  if (first == nullptr) return "";
+  const Json& of = first->at("utility");
+  Table table{"Models trained on each table and tested on the same holdout rows", {"measure"}, 1, {}};
+  table.head.insert(table.head.end(), t.names.begin(), t.names.end());
+  table.head.insert(table.head.end(), {"real rows", "meaning"});
+  for (const UtilityMeasure& m : utility_measures(of)) {
+    std::vector<std::string> row{m.name};
+    for (const Json* report : t.reports)
+      row.push_back(m.write(at(*report, (std::string("/utility/synthetic/") + m.key).c_str())));
+    row.insert(row.end(), {m.write(at(of, (std::string("/real/") + m.key).c_str())), m.meaning});
+    table.rows.push_back(std::move(row));
+  }
+  return fmt::format(
+             "<p>What the rows of each table are good for: boosted trees learn to predict {} from the other columns, "
+             "from each synthetic and from the real table, and are tested on the same real rows, which none has "
+             "seen.</p>",
+             isolated(of.at("target").get<std::string>())) +
+         table.str();
 }
 
 std::string sequences_of_several(const Tables& t) {

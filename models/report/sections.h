@@ -40,7 +40,14 @@ std::string plane_figure(const Json& report);
 std::string roc_figure(const Json& judge);
 std::string used_table(const Json& judge);
 std::string distance_figure(const Json& distances);
-std::string utility_table(const Json& report);
+// What utility is measured by, of classes or of a number.
+struct UtilityMeasure {
+  const char* name;
+  const char* key;  // in "synthetic" and "real"
+  const char* meaning;
+  std::string (*write)(double);
+};
+std::vector<UtilityMeasure> utility_measures(const Json& utility);
 std::string training_figures(const Json& report);
 // Of sequences: the features that are drawn, by name, and what is drawn of one.
 std::vector<std::string> drawn_features(const Json& report);
@@ -59,7 +66,8 @@ std::string limits_box();  // how marks are set
 
 // The verdict on rules: a reason where all are kept, else a caution.
 void add_rules(const Json& report, Verdict& verdict);
-std::string broken_rules_table(const Json& report);
+std::string rule_code(const Json& rule);       // as it is written
+std::string broken_example(const Json& rule);  // "row 17: total = 5, items = 2"; nothing where no row breaks it
 
 std::string columns_section(const Json& report);
 std::string pairs_section(const Json& report);

@@ -193,10 +193,16 @@ TEST(ReportPage, BrokenRulesAreACaution) {
     const std::string html = page(shown);
     expect_well_formed(html);
     EXPECT_NE(html.find(tessera::report::percent(0.08, 2)), std::string::npos);
-    for (const char* part : {"1 of 2 rules is broken", "total = &lt;items&gt;", "row 1,234", "is missing",
-                             "id=\"rules\"", "1 row of the real table breaks it too"})
+    for (const char* part :
+         {"1 of 2 rules is broken", "total = &lt;items&gt;", "row 1,234", "is missing", "id=\"rules\""})
       EXPECT_NE(html.find(part), std::string::npos) << part;
   }
+  EXPECT_NE(page(report).find("1 row of the real table breaks it too"), std::string::npos);
+  Json other = report;
+  other["rules"] = {kept};
+  const std::string two = page(compared({{"one", other}, {"two", report}}));
+  EXPECT_NE(two.find("<bdi>two</bdi>, row 1,234"), std::string::npos);
+  EXPECT_NE(two.find("\xE2\x80\x93"), std::string::npos) << "a rule that a table was not looked at for";
 }
 
 TEST(ReportPage, ShowsATraining) {

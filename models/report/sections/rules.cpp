@@ -23,10 +23,13 @@ std::vector<const Json*> most_broken_first(const Json& rules) {
   return out;
 }
 
-std::string code(const Json& rule) { return "<code>" + isolated(rule.at("rule").get<std::string>()) + "</code>"; }
+int64_t broken_among(const Json& rules) { return std::count_if(rules.begin(), rules.end(), is_broken); }
 
-// "row 17: total = 5, items = 2", of a rule that is broken.
-std::string example(const Json& rule) {
+}  // namespace
+
+std::string rule_code(const Json& rule) { return "<code>" + isolated(rule.at("rule").get<std::string>()) + "</code>"; }
+
+std::string broken_example(const Json& rule) {
   if (!rule.contains("example")) return "";
   const Json& e = rule.at("example");
   std::string out = fmt::format("row {}", grouped(e.at("row").get<int64_t>()));
@@ -36,10 +39,6 @@ std::string example(const Json& rule) {
         cell.at("value").is_null() ? "is missing" : "= " + isolated(cell.at("value").get<std::string>()));
   return out;
 }
-
-int64_t broken_among(const Json& rules) { return std::count_if(rules.begin(), rules.end(), is_broken); }
-
-}  // namespace
 
 void add_rules(const Json& report, Verdict& verdict) {
   if (!report.contains("rules") || report.at("rules").empty()) return;
@@ -55,13 +54,15 @@ void add_rules(const Json& report, Verdict& verdict) {
                                 broken == 1 ? "is" : "are");
   const std::vector<const Json*> order = most_broken_first(rules);
   for (size_t i = 0; i < std::min<size_t>(kSaid, static_cast<size_t>(broken)); ++i) {
-    const std::string shown = example(*order[i]);
-    out += fmt::format("{}{} in {} of the rows{}", i == 0 ? "" : "; ", code(*order[i]),
+    const std::string shown = broken_example(*order[i]);
+    out += fmt::format("{}{} in {} of the rows{}", i == 0 ? "" : "; ", rule_code(*order[i]),
                        percent(at(*order[i], "/share"), 2), shown.empty() ? "" : " (" + shown + ")");
   }
   if (broken > static_cast<int64_t>(kSaid)) out += "; and others";
   verdict.cautions.push_back(out + ". Drop such rows, or fit a model that keeps the rules.");
 }
+
+namespace {
 
 std::string broken_rules_table(const Json& report) {
   Table t{"Rules, those that most rows break first", {"rule", "rows that break it", "share", "meaning"}, 1, {}};
@@ -69,14 +70,16 @@ std::string broken_rules_table(const Json& report) {
     if (t.rows.size() == kListedRules) break;
     const Mark sign = is_broken(*rule) ? Mark::poor : Mark::good;
     const auto real = static_cast<int64_t>(at(*rule, "/real_broken"));
-    std::string says = is_broken(*rule) ? example(*rule) : "every row keeps it";
+    std::string says = is_broken(*rule) ? broken_example(*rule) : "every row keeps it";
     if (real > 0)
       says += fmt::format("; {} of the real table {} it too", counted(real, "row"), real == 1 ? "breaks" : "break");
-    t.rows.push_back({fmt::format("<span class=\"{}\">{}</span> {}", style_of(sign), mark(sign), code(*rule)),
+    t.rows.push_back({fmt::format("<span class=\"{}\">{}</span> {}", style_of(sign), mark(sign), rule_code(*rule)),
                       grouped(rule->at("broken").get<int64_t>()), percent(at(*rule, "/share"), 2), says});
   }
   return t.rows.empty() ? "" : t.str();
 }
+
+}  // namespace
 
 std::string rules_section(const Json& report) {
   if (!report.contains("rules") || report.at("rules").empty()) return "";
