@@ -71,10 +71,13 @@ class BrokenRules {
  public:
   BrokenRules(const Table& real, const Table& synthetic) : real_(real), synthetic_(synthetic) {}
 
-  // A rule as it may be given to fit.
+  // A rule as it may be given to fit; comparisons that are joined by "and", each by itself.
   void check_given(const std::string& text, Team& team) {
     const std::vector<std::string> columns = JointRule::columns_in(text);
-    if (columns.empty()) return check(text, "given");
+    if (columns.empty()) {
+      for (const WhereTerm& term : parse_where(text, real_, "--rule").terms) check(term.text, "given");
+      return;
+    }
     std::vector<Column> parts;
     for (const std::string& name : columns)
       parts.push_back(head_of(real_.columns[static_cast<size_t>(parse_column(quoted_name(name), real_, "--rule"))]));

@@ -123,7 +123,7 @@ std::vector<std::string> JointRule::columns_in(const std::string& text) {
     const WhereToken name = scan.take();
     if (name.kind != WhereToken::Kind::word && name.kind != WhereToken::Kind::name)
       scan.fail("expected the name of a column", name.begin);
-    out.push_back(name.text);
+    if (std::find(out.begin(), out.end(), name.text) == out.end()) out.push_back(name.text);
     more = scan.peek().is_symbol(",") || scan.peek().is_keyword("and");
     if (more) scan.take();
   }

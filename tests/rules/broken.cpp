@@ -95,6 +95,8 @@ TEST(BrokenRules, GivenRulesAreCountedInBothTables) {
   how.given = {"status, rate and fee occur in fixed combinations"};
   EXPECT_GT(check(real, orders(900), how)[0]["broken"], 100);
   EXPECT_EQ(check(real, rows, how)[0]["broken"], 0) << "the first rows of the real table";
+  how.given = {"items <= 90 and extras > 4"};
+  EXPECT_EQ(check(real, rows, how).size(), 2u);
   how.given = {"nothing > 3"};
   EXPECT_THROW(check(real, rows, how), Error);
 }

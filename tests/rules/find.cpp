@@ -247,6 +247,7 @@ TEST(FindRules, GivenRulesThatDoNotFitSayWhy) {
   EXPECT_TRUE(give("rate and amount occur in fixed combinations").says("more than 1,000 combinations"));
   EXPECT_TRUE(give("city and state occur in fixed combinations").says("\"city\" is the key"));
   EXPECT_TRUE(give("country occur in fixed combinations").says("two columns or more"));
+  EXPECT_TRUE(give("country and country occur in fixed combinations").says("two columns or more"));
   EXPECT_TRUE(give("country state occur in fixed combinations").says("expected \",\" or \"and\""));
   EXPECT_EQ(give("country and stat occur in fixed combinations").code, ErrorCode::condition);
   EXPECT_EQ(give("items >").code, ErrorCode::usage);
