@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -13,6 +14,13 @@ from .. import _errors
 from .sampling import literal, quoted
 
 _RELATIONS = (">", ">=", "<", "<=")
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON writes it: a number of numpy as one of Python, a time as a text."""
+    if isinstance(value, (datetime.date, datetime.datetime)):
+        return str(value)
+    return value.item() if hasattr(value, "item") else value
 
 
 class Constraint:
@@ -40,7 +48,8 @@ class Constraint:
 
     def to_dict(self) -> dict[str, Any]:
         """The older form: ``constraint_class`` and ``constraint_parameters``."""
-        return {"constraint_class": type(self).__name__, "constraint_parameters": dict(self._parameters)}
+        parameters = {name: _plain(value) for name, value in self._parameters.items()}
+        return {"constraint_class": type(self).__name__, "constraint_parameters": parameters}
 
     def _broken(self, data: Any) -> Any:
         """A Series that says which rows break the constraint; what is missing breaks none."""
@@ -141,7 +150,7 @@ class _Bounded(Constraint):
         import pandas
 
         is_time = pandas.api.types.is_datetime64_any_dtype(data[self.columns[0]])
-        return pandas.to_datetime(value) if is_time and isinstance(value, str) else value
+        return pandas.to_datetime(value) if is_time else value
 
 
 class ScalarInequality(_Bounded):
