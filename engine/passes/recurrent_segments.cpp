@@ -207,7 +207,7 @@ class Cutter {
   std::vector<Id> repeat(const Layer& l, int64_t b, Id x, Id begin) {
     std::vector<Id> in = l.at[static_cast<size_t>(b)];
     if (x != kNone) in[Forward::x] = x;
-    const std::vector<Id> out = plan_.emit(of_block(l.op, b), in);
+    std::vector<Id> out = plan_.emit(of_block(l.op, b), in);
     plan_.nodes.back().after = {begin};
     return out;
   }

@@ -128,7 +128,7 @@ class Parser {
 
   WhereToken take_relation(WhereTerm& t) {
     using Relation = WhereTerm::Relation;
-    const WhereToken op = scan_.take();
+    WhereToken op = scan_.take();
     if (!op.is_relation()) scan_.fail("expected =, !=, <, <=, > or >= between the two sides", op.begin);
     t.relation = op.text == "=" || op.text == "=="    ? Relation::equal
                  : op.text == "!=" || op.text == "<>" ? Relation::unequal
@@ -231,7 +231,7 @@ class Parser {
   }
 
   WhereToken literal(const Column& c) {
-    const WhereToken v = scan_.take();
+    WhereToken v = scan_.take();
     const bool truth = c.type == ColumnType::boolean && v.kind == WhereToken::Kind::word;
     if (v.is_keyword("null")) scan_.fail("null is not a value; write: column is null", v.begin);
     if (v.kind == WhereToken::Kind::name)

@@ -258,13 +258,14 @@ std::string matrix_chart(const std::string& label, const std::vector<std::string
   std::string list;
   for (size_t i = 0; i < n * n; ++i) {
     const double v = values[i];
+    const size_t row = i / n, column = i % n;
     if (i > 0) list += ',';
     if (std::isnan(v)) continue;
     list += fmt::format("{:.0f}", 100 * v + 0.0);
     const auto shade = static_cast<size_t>(std::ceil(std::min(std::abs(v) / darkest, 1.0) * kShades - 1e-9));
     (v < 0 ? minus : plus)[shade] += fmt::format(
-        "M{} {}h{}v{}h-{}z", coordinate(left + static_cast<double>(i % n) * cell),
-        coordinate(top + static_cast<double>(i / n) * cell), coordinate(cell), coordinate(cell), coordinate(cell));
+        "M{} {}h{}v{}h-{}z", coordinate(left + static_cast<double>(column) * cell),
+        coordinate(top + static_cast<double>(row) * cell), coordinate(cell), coordinate(cell), coordinate(cell));
   }
   Drawing d(left + size + (labelled ? 40 : 0), top + size, label);
   d.attributes(fmt::format("class=\"matrix\" data-cell=\"{}\" data-left=\"{}\" data-top=\"{}\" data-values=\"{}\"",

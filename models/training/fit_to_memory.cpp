@@ -74,7 +74,7 @@ RecomputeReport recompute_within(int64_t room, Plan& plan, const Device& device,
 
 RecomputeReport fit_to_memory(Plan& plan, const Device& device, const FitOptions& options, const RunContext& context) {
   const int64_t room = room_of(device, context);
-  const RecomputeReport report = recompute_within(room, plan, device, options, context.passes_off, context.team.size());
+  RecomputeReport report = recompute_within(room, plan, device, options, context.passes_off, context.team.size());
   check_room(report.bytes_after, room, options, context);
   if (!report.values.empty())
     notice(context.monitor,

@@ -299,7 +299,7 @@ class Trainer {
     run_.step += ran;
     std::vector<double> means = run_.loss_sums;
     for (double& x : means) x /= static_cast<double>(run_.loss_steps);
-    const LossRow row = loss_row(run_.step, clock_.used(), means);
+    LossRow row = loss_row(run_.step, clock_.used(), means);
     if (run_.step == row_end) {
       means.insert(means.begin(), {static_cast<double>(run_.step), row.seconds});
       run_.losses.push_back(std::move(means));

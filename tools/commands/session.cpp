@@ -21,7 +21,7 @@ namespace {
 std::string chosen_device(const std::string& wish) {
   const auto gpu = nlohmann::json::parse(tessera::info())["gpu"];
   if (!gpu["available"].get<bool>()) return "cpu. " + gpu["reason"].get<std::string>();
-  const std::string name = wish.rfind("cuda:", 0) == 0 ? wish : "cuda:0";
+  std::string name = wish.rfind("cuda:", 0) == 0 ? wish : "cuda:0";
   for (const auto& d : gpu["devices"])
     if (d["device"] == name && d.contains("name")) return name + " (" + d["name"].get<std::string>() + ")";
   return name;

@@ -101,7 +101,7 @@ int width(const std::string& s) {
 }
 
 std::string clip(const std::string& s, int columns) {
-  const std::string shown = printable(s);
+  std::string shown = printable(s);
   if (width(shown) <= columns) return shown;
   std::string out;
   int taken = 0;

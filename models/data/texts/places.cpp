@@ -25,7 +25,7 @@ bool take_degrees(std::string_view& text, char32_t first_symbol, char32_t most, 
   const size_t point = at++;
   while (at < text.size() && is_digit(text[at])) ++at;
   if (at - point - 1 < kFewestDecimals) return false;
-  out += first_symbol + degrees + (negative ? most : 0);
+  out.push_back(first_symbol + degrees + (negative ? most : 0));
   out += code_points(text.substr(point, at - point));
   text.remove_prefix(at);
   return true;

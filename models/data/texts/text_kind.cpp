@@ -270,7 +270,7 @@ TextKind text_kind_of(std::span<const std::string_view> texts) {
 
 std::u32string constants(std::string_view ascii) {
   std::u32string out;
-  for (const char c : ascii) out += kFirstConstant + static_cast<unsigned char>(c);
+  for (const char c : ascii) out.push_back(kFirstConstant + static_cast<unsigned char>(c));
   return out;
 }
 
