@@ -202,7 +202,7 @@ void add_sample(Program& program) {
                       "I/N: only the I-th of N equal parts of the rows, from 0, into a file with its number; the parts "
                       "together are the rows (default: all; under mpirun or srun the part of the process)");
   command->add_option("--precision", a->precision,
-                      "Products of the generator: fp32, bf16, tf32, fp16 or auto, as for tessera fit (default: fp32)");
+                      "Products of the generator: fp32, bf16 or auto, as for tessera fit (default: fp32)");
   command->add_option("--profile", a->profile, "Batch, threads and precision that tessera tune found on this machine");
   program.add_device(*command);
   command->add_option("--delimiter", a->delimiter, "Delimiter: a character, or tab (default: the input's)");
