@@ -64,6 +64,9 @@ std::string Model::bytes() const {
 
 void Model::save(const std::string& path, bool overwrite) const { write_file(path, bytes(), overwrite); }
 
+namespace {
+
+// Of the kind that the method makes, with nothing but its configuration.
 std::shared_ptr<FittedModel> unfitted(MethodConfig config) {
   std::shared_ptr<FittedModel> out;
   if (config.method().sequences()) out = std::make_shared<SequenceModel>();
@@ -71,6 +74,8 @@ std::shared_ptr<FittedModel> unfitted(MethodConfig config) {
   out->config = std::move(config);
   return out;
 }
+
+}  // namespace
 
 Model Model::load(const std::string& path) { return from_bytes(read_file(path), path); }
 

@@ -21,9 +21,6 @@ struct Model::State {
   std::shared_ptr<SequenceModel> sequences() const { return std::dynamic_pointer_cast<SequenceModel>(fitted); }
 };
 
-// Of the kind that the method makes, with nothing but its configuration.
-std::shared_ptr<FittedModel> unfitted(MethodConfig config);
-
 // What a model keeps of its columns goes into the header of its file. Before training: Error(data) naming the column
 // that takes most of it, where there is no room for all.
 void check_room_in_file(const nlohmann::json& encoder);

@@ -127,8 +127,8 @@ typedef struct tessera_fit_options {
   const char* rule;  /* further ones, one a line, as tessera_sample_options.where: "end >= start". NULL: none */
   const char* precision; /* of training's products: NULL, "fp32" · "bf16" · "auto" · … (docs/methods/precision.md) */
   int32_t micro_batch;   /* rows or sequences of a step in memory at once (docs/engine/memory.md); 0: the batch */
-  /* how ctgan and tvae hold numbers: modes of a mixture, "modes" · quantile bins, "bins" (docs/data/encoding.md). NULL:
-   * as the method's preset does */
+  /* how ctgan and tvae hold numbers (docs/data/encoding.md): modes of a mixture, "modes" · quantile bins, "bins".
+   * NULL: as the method's preset does */
   const char* numbers;
 } tessera_fit_options;
 

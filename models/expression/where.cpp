@@ -1,6 +1,5 @@
 #include "models/expression/where.h"
 
-#include <fast_float/fast_float.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,12 +16,6 @@
 
 namespace tessera {
 namespace {
-
-bool parse_number(const std::string& text, double& value) {
-  const char* end = text.data() + text.size();
-  const auto r = fast_float::from_chars(text.data(), end, value);
-  return r.ec == std::errc() && r.ptr == end && std::isfinite(value);
-}
 
 std::string nearest(const std::string& wanted, const std::vector<std::string>& known) {
   return known.empty() ? "" : " Nearest: " + nearest_names(wanted, known) + ".";
@@ -263,8 +256,7 @@ class Parser {
     for (const std::string& known : c.values) {
       double a, b;
       if (c.type == ColumnType::boolean && lower_case(known) == lower_case(v.text)) return known;
-      if (v.kind == WhereToken::Kind::number && parse_number(known, a) && parse_number(v.text, b) && a == b)
-        return known;
+      if (v.kind == WhereToken::Kind::number && read_finite(known, a) && read_finite(v.text, b) && a == b) return known;
     }
     reject(c, fmt::format("has no value \"{}\".{} It has {} value{}: {}.", v.text, nearest(v.text, c.values),
                           c.values.size(), c.values.size() == 1 ? "" : "s", listed(c.values)));
@@ -274,7 +266,7 @@ class Parser {
   double number(const Column& c, const WhereToken& v) const {
     double x = v.number;
     if (c.type == ColumnType::integer || c.type == ColumnType::decimal) {
-      if (v.kind == WhereToken::Kind::number || parse_number(v.text, x)) return x;
+      if (v.kind == WhereToken::Kind::number || read_finite(v.text, x)) return x;
       reject(c, fmt::format("holds {}; \"{}\" is not a number.",
                             c.type == ColumnType::integer ? "whole numbers" : "decimal numbers", v.text));
     }
@@ -298,7 +290,7 @@ class Parser {
     double x;
     const bool numbers =
         c.type != ColumnType::boolean && !c.values.empty() &&
-        std::all_of(c.values.begin(), c.values.end(), [&](const std::string& v) { return parse_number(v, x); });
+        std::all_of(c.values.begin(), c.values.end(), [&](const std::string& v) { return read_finite(v, x); });
     if (!numbers)
       reject(c, fmt::format("is {} {}: its values have no order. Use = or in (…). It has {} values: {}.",
                             c.type == ColumnType::category ? "a" : "of type", name(c.type), c.values.size(),
@@ -310,7 +302,7 @@ class Parser {
     const WhereToken v = literal(c);
     if (is_numeric(c.type)) return number(c, v);
     double x = v.number;
-    if (v.kind != WhereToken::Kind::number && !parse_number(v.text, x))
+    if (v.kind != WhereToken::Kind::number && !read_finite(v.text, x))
       reject(c, fmt::format("holds numbers; \"{}\" is not one.", v.text));
     return x;
   }
@@ -326,7 +318,7 @@ class Parser {
     // Categories that are all numbers: the range is the list of its values.
     for (const std::string& v : c.values) {
       double x = 0;
-      if (parse_number(v, x) && inside(t, x)) t.values.push_back(v);
+      if (read_finite(v, x) && inside(t, x)) t.values.push_back(v);
     }
     if (t.values.empty())
       reject(c, fmt::format("has no value that meets \"{}\". It has {} values: {}.", t.text, c.values.size(),

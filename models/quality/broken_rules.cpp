@@ -1,11 +1,10 @@
 #include "models/quality/broken_rules.h"
 
-#include <fast_float/fast_float.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "models/data/formats/values.h"
 #include "models/data/sequence/cell_text.h"
 #include "models/expression/where.h"
 #include "models/rules/columns.h"
@@ -29,10 +28,8 @@ std::optional<Column> as_kind(const Column& real, const Column& synthetic) {
   if (kind_of(real) == kind_of(synthetic)) return synthetic;
   if (kind_of(real) != -1 || is_numeric(synthetic.type)) return {};
   std::vector<double> value;
-  for (const std::string& text : synthetic.values) {
-    const auto [end, error] = fast_float::from_chars(text.data(), text.data() + text.size(), value.emplace_back());
-    if (error != std::errc() || end != text.data() + text.size()) return {};
-  }
+  for (const std::string& text : synthetic.values)
+    if (!read_finite(text, value.emplace_back())) return {};
   Column out = real;
   out.numbers.clear();
   for (const int32_t code : synthetic.codes)

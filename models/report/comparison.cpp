@@ -390,11 +390,10 @@ std::string utility_of_several(const Tables& t) {
 }
 
 std::string sequences_of_several(const Tables& t) {
-  const auto it =
-      std::find_if(t.reports.begin(), t.reports.end(), [](const Json* r) { return r->contains("features"); });
-  if (it == t.reports.end()) return "";
+  const Json* first = first_with(t, "features");
+  if (first == nullptr) return "";
   std::string cards;
-  for (const std::string& name : drawn_features(**it)) {
+  for (const std::string& name : drawn_features(*first)) {
     const std::string figures = side_by_side(
         t, [&](const Json& report) { return report.contains("features") ? feature_figures(report, name) : ""; });
     if (!figures.empty()) cards += fmt::format("<li class=\"card\"><h3>{}</h3>{}</li>\n", isolated(name), figures);

@@ -19,15 +19,13 @@ from ._library import (
     FitOptions,
     GivenOptions,
     SampleOptions,
-    SequenceOptions,
     checked,
     lib,
-    name_list,
     read_json,
     type_list,
 )
 from ._looks import known_looks
-from ._options import settings_text
+from ._options import rule_options, sequence_options, settings_text
 from ._page import page
 from ._progress import ProgressOption
 from ._schema import Schema
@@ -116,7 +114,7 @@ def fit(
         ``"60s"``, ``"10epochs"``, or ``"off"``: only when training ends or is stopped.
     resume : bool
         Whether to continue from `checkpoint` if it is there: to the same model, bit for bit.
-    precision : {"fp32", "bf16", "tf32", "fp16", "auto"}, optional
+    precision : {"fp32", "bf16", "auto"}, optional
         Of the products of training; ``"auto"`` is the fastest that `device` multiplies natively.
     recompute : {"off", "auto", "all"}, optional
         Values of a step that are made again instead of kept, where `memory_limit` needs it. No bit changes.
@@ -179,7 +177,7 @@ def fit(
         calibrate=calibrate,
         numbers=numbers,
         **rule_options(rules, rule),
-        sequences=None if all(x is None for x in sequences) else _sequence_options(*sequences),
+        sequences=None if all(x is None for x in sequences) else sequence_options(*sequences),
         checkpoint=_encoded_path(checkpoint),
         checkpoint_every=checkpoint_every,
         resume=resume,
@@ -572,25 +570,6 @@ def _take(data: Any, index: bool, context: Any, types: Mapping[str, str] | None 
     options = _files.csv_options(given if csv else None)
     rows = Rows(lambda stream: _files.open_table(context, paths, options, stream))
     return _frames.default(), _frames.Taken(rows, {}, {} if csv else given)
-
-
-def rule_options(rules: str | Iterable[str] | None, rule: str | Iterable[str] | None) -> dict[str, str | None]:
-    """What the options `rules` and `rule` are in C: how rules are found, and those that are given, one a line.
-
-    >>> rule_options(["end >= start"], "age >= 18")
-    {'rules': None, 'rule': 'end >= start\\nage >= 18'}
-    """
-    how = rules if rules is None or isinstance(rules, str) else None
-    given = [] if rules is how else list(rules or ())
-    given += [rule] if isinstance(rule, str) else list(rule or ())
-    return {"rules": how, "rule": "\n".join(given) if given else None}
-
-
-def _sequence_options(
-    length: int | None, key: str | None, index: str | None, stride: int | None, static: Any
-) -> c.c_void_p:
-    options = SequenceOptions(length=length, stride=stride, key=key, index=index, statics=name_list(static))
-    return c.cast(c.pointer(options), c.c_void_p)  # which keeps the options
 
 
 def _encoded_path(path: Path | None) -> bytes | None:

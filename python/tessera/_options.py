@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes as c
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ._library import lib, read_json
+from ._library import SequenceOptions, lib, name_list, read_json
 
 
 @functools.cache
@@ -53,3 +54,22 @@ def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+def rule_options(rules: str | Iterable[str] | None, rule: str | Iterable[str] | None) -> dict[str, str | None]:
+    """What the options `rules` and `rule` are in C: how rules are found, and those that are given, one a line.
+
+    >>> rule_options(["end >= start"], "age >= 18")
+    {'rules': None, 'rule': 'end >= start\\nage >= 18'}
+    """
+    how = rules if rules is None or isinstance(rules, str) else None
+    given = [] if rules is how else list(rules or ())
+    given += [rule] if isinstance(rule, str) else list(rule or ())
+    return {"rules": how, "rule": "\n".join(given) if given else None}
+
+
+def sequence_options(
+    length: int | None, key: str | None, index: str | None, stride: int | None, static: Any
+) -> c.c_void_p:
+    options = SequenceOptions(length=length, stride=stride, key=key, index=index, statics=name_list(static))
+    return c.cast(c.pointer(options), c.c_void_p)  # which keeps the options

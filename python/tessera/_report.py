@@ -12,7 +12,8 @@ from ._arrow import Incoming
 from ._context import Context
 from ._files import Path
 from ._library import EvaluateOptions, checked, lib, read_json
-from ._model import Model, _sequence_options, _take, rule_options
+from ._model import Model, _take
+from ._options import rule_options, sequence_options
 from ._page import page
 from ._progress import ProgressOption
 
@@ -249,7 +250,7 @@ def evaluate(
         target=target,
         without_c2st=not c2st,
         without_utility=not utility,
-        sequences=None if all(x is None for x in sequences) else _sequence_options(*sequences),
+        sequences=None if all(x is None for x in sequences) else sequence_options(*sequences),
         judges=_NO_JUDGES if judges == 0 else judges,
         drawings=drawings,
         **rule_options(rules, rule),

@@ -97,6 +97,11 @@ Reading read_number(std::string_view text, NumberStyle style, double& value) {
   return read_general(normal, value);
 }
 
+bool read_finite(std::string_view text, double& value) {
+  const auto [end, error] = fast_float::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
+}
+
 bool read_boolean(std::string_view text, bool loose, bool& value) {
   if (!loose && text.size() != 4 && text.size() != 5) return false;
   constexpr struct {

@@ -25,6 +25,9 @@ enum class Reading { ok, too_large, infinite, no };
 // The whole text is one number: sign, digits, fraction, exponent; ".5" and "5." too. Not trimmed.
 Reading read_number(std::string_view text, NumberStyle style, double& value);
 
+// The whole text is one finite number with a point, as programs write it.
+bool read_finite(std::string_view text, double& value);
+
 // true, false in any case; `loose` also takes yes, no, y, n, t, f, 1, 0.
 bool read_boolean(std::string_view text, bool loose, bool& value);
 

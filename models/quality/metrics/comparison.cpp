@@ -1,6 +1,5 @@
 #include "models/quality/metrics/comparison.h"
 
-#include <fast_float/fast_float.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,15 +22,9 @@ constexpr double kNanosecondsPerDay = 86400e9;
 bool is_time(ColumnType t) { return t == ColumnType::date || t == ColumnType::datetime; }
 bool is_number(ColumnType t) { return t == ColumnType::integer || t == ColumnType::decimal; }
 
-bool parse_number(const std::string& text, double& value) {
-  const char* end = text.data() + text.size();
-  const auto r = fast_float::from_chars(text.data(), end, value);
-  return r.ec == std::errc() && r.ptr == end && std::isfinite(value);
-}
-
 bool all_numbers(const Column& c) {
   double value;
-  return std::all_of(c.values.begin(), c.values.end(), [&](const std::string& v) { return parse_number(v, value); });
+  return std::all_of(c.values.begin(), c.values.end(), [&](const std::string& v) { return read_finite(v, value); });
 }
 
 // Seconds since 1970 to whole nanoseconds, rounded to the column's digits: the double nearest to the value of a
@@ -171,7 +164,7 @@ class Matcher {
     } else {
       std::vector<double> parsed(c.values.size());
       for (size_t v = 0; v < parsed.size(); ++v)
-        if (!(kind == Kind::datetime ? parse_time(c.values[v], parsed[v]) : parse_number(c.values[v], parsed[v])))
+        if (!(kind == Kind::datetime ? parse_time(c.values[v], parsed[v]) : read_finite(c.values[v], parsed[v])))
           mismatch(table == 0 ? other_type() : table, c.values[v]);
       for (size_t i = 0; i < numbers.size(); ++i)
         if (c.codes[i] >= 0) numbers[i] = parsed[static_cast<size_t>(c.codes[i])];
