@@ -88,8 +88,7 @@ export TESSERA_RANK_TIMEOUT=2
 mpirun -n 2 "$program" fit people.csv --model model --method tvae --epochs 100000 --threads 1 --quiet \
   --checkpoint-every 1epochs 2> said &
 job=$!
-for _ in $(seq 600); do [[ -e model.checkpoint ]] && break; sleep 0.05; done
-[[ -e model.checkpoint ]] || { cat said; fail "no checkpoint was written"; }
+await_checkpoint model
 mapfile -t alive < <(processes mpi)
 kill -STOP "${alive[1]}"
 ends_within 30 || { cat said; fail "a rank hung, and so did the job"; }

@@ -4,3 +4,12 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_
 export OMPI_MCA_btl=self,vader,tcp OMPI_MCA_btl_tcp_if_include=lo OMPI_MCA_oob_tcp_if_include=lo
 ranks() { timeout 120 mpirun -n "$1" "${@:2}"; }
 fail() { echo "$*"; exit 1; }
+# A checkpoint appears within 30 s. Between two generations only the older one has a name.
+await_checkpoint() {
+  for _ in $(seq 600); do
+    [[ ! -e $1.checkpoint && ! -e $1.checkpoint.previous ]] || return 0
+    sleep 0.05
+  done
+  cat said
+  fail "no checkpoint was written"
+}
