@@ -13,6 +13,13 @@
 
 namespace tessera {
 
+namespace {
+
+// rows, or keys, that must share what a model file stores of texts
+int64_t least_shared(const FitOptions& options) { return std::max(options.rare_rows, kRareRows); }
+
+}  // namespace
+
 Table sample_rows(const Encoder& encoder, const Table& table, uint64_t seed) {
   const Permutation order(static_cast<uint64_t>(table.rows), seed);
   std::vector<int64_t> rows(static_cast<size_t>(std::min(table.rows, Calibration::kMostRows)));
@@ -25,7 +32,7 @@ Table sample_rows(const Encoder& encoder, const Table& table, uint64_t seed) {
 Rules take_rules(Table& table, const FitOptions& options, Team& team, const Monitor& monitor) {
   RuleOptions asked = options.rules;
   asked.seed = options.seed;
-  asked.least_rows = std::max(options.rare_rows, kRareRows);
+  asked.least_rows = least_shared(options);
   const SequenceOptions& s = options.sequences;
   if (options.config.method().sequences()) {
     asked.by_rejection = false;
@@ -93,7 +100,7 @@ EncodedTable prepare_rows(Model::State& state, Table&& table, const Rules& rules
   rules.fill(table, options.seed);
   EncoderOptions encoder = options.encoder;
   encoder.seed = options.seed;
-  encoder.least_rows = std::max(options.rare_rows, kRareRows);
+  encoder.least_rows = least_shared(options);
   model.encoder = Encoder::fit(table, encoder, team, monitor);
   Table schema = model.encoder.schema();
   rules.restore(schema);
@@ -110,7 +117,7 @@ EncodedSequences prepare_sequences(Model::State& state, Table&& table, const Fit
   Sequences sequences = cut_protected(std::move(table), options, team, monitor, state.provenance);
   rules.fill(sequences.steps, options.seed);
   model.rules = std::move(rules);
-  model.encoder = SequenceEncoder::fit(sequences, options.seed, team, monitor);
+  model.encoder = SequenceEncoder::fit(sequences, least_shared(options), options.seed, team, monitor);
   return model.encoder.encode(std::move(sequences), team, monitor);
 }
 

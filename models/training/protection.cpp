@@ -66,16 +66,6 @@ void describe_own(const Table& table, nlohmann::json& out) {
     if (c.least_rows != 0) out["own"].push_back({{"column", c.name}, {"least_rows", c.least_rows}});
 }
 
-// Whose each row of the steps is: all rows of a key from its first sequence on are its own, also those that no window
-// holds.
-std::vector<int32_t> key_of_rows(const Sequences& s) {
-  std::vector<int32_t> key(static_cast<size_t>(s.steps.rows));
-  for (size_t i = 0, row = 0; i < s.key.size(); ++i)
-    for (const auto end = static_cast<size_t>(s.first[i]) + static_cast<size_t>(s.length[i]); row < end; ++row)
-      key[row] = s.key[i];
-  return key;
-}
-
 }  // namespace
 
 nlohmann::json leave_out_rare(Table& table, const FitOptions& options, Team& team, const Monitor& monitor) {
@@ -111,9 +101,11 @@ nlohmann::json describe_protection(const std::vector<EmptiedColumn>& emptied, co
   nlohmann::json out{{"least_rows", options.rare_rows}, {"emptied", nlohmann::json::array()}};
   for (const EmptiedColumn& c : emptied) {
     out["emptied"].push_back({{"column", c.name}, {"rows", c.rows}});
-    notice(monitor, fmt::format("Column \"{}\" is learnt as empty: {} rows have a value, and fewer than {} tell of "
-                                "single rows; --rare-categories.",
-                                c.name, c.rows, options.rare_rows));
+    notice(monitor,
+           fmt::format("Column \"{}\" is learnt as empty: {} a value, and fewer than {} tell of single "
+                       "{}; --rare-categories.",
+                       c.name, c.holders ? "few keys have" : counted(c.rows, "row") + (c.rows == 1 ? " has" : " have"),
+                       options.rare_rows, c.holders ? "keys" : "rows"));
   }
   return out;
 }

@@ -144,6 +144,19 @@ TEST_F(HostileFiles, AnOutputIsNoInput) {
   EXPECT_EQ(read("people.csv"), bytes);
 }
 
+// What a shell appends to goes by standard output.
+TEST_F(HostileFiles, AnAppendedOutputIsNoInput) {
+  for (const auto& [line, file] : {std::pair{"sample m.tessera --rows 5 --output -", "m.tessera"},
+                                   std::pair{"sample m.tessera --given people.csv --output -", "people.csv"}}) {
+    SCOPED_TRACE(line);
+    const std::string bytes = read(file);
+    const std::string command = std::string(TESSERA_PROGRAM) + " " + line + " >> " + file + " 2> err";
+    EXPECT_NE(std::system(("cd " + folder_.string() + " && " + command).c_str()), 0);
+    EXPECT_HAS(read("err"), "standard output: --output is the same file as");
+    EXPECT_EQ(read(file), bytes);
+  }
+}
+
 // The model's own files: its lock and the two generations of its checkpoint.
 TEST_F(HostileFiles, FilesOfOneFitAreApart) {
   const Line fit{"fit", "people.csv", "--epochs", "1", "--model", "new"};

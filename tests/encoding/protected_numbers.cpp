@@ -37,8 +37,9 @@ std::vector<double> column_of(int rows, uint32_t kind) {
   return x;
 }
 
-std::vector<double> protect(const std::vector<double>& x, int64_t least, int decimals = kNotRounded) {
-  const ProtectedNumbers p(x, least, decimals);
+std::vector<double> protect(const std::vector<double>& x, int64_t least, int decimals = kNotRounded,
+                            const std::vector<int32_t>& holder = {}) {
+  const ProtectedNumbers p(x, least, decimals, holder);
   std::vector<double> out;
   for (const double v : x) out.push_back(p.of(v));
   return out;
@@ -64,37 +65,73 @@ TEST(ProtectedNumbers, WhatEnoughRowsShareStandsAndTheOrderStays) {
       }
 }
 
+// Some hold many rows that lie together, most hold few.
+std::vector<int32_t> holders_of(size_t rows, uint32_t kind) {
+  std::vector<int32_t> out;
+  for (uint32_t i = 0; i < rows; ++i) {
+    const bool again = i > 0 && uniform(i, kind + 200) < 0.6;
+    out.push_back(again ? out.back() : static_cast<int32_t>(25 * uniform(i, kind + 300)));
+  }
+  return out;
+}
+
+// Of rows held by `holder`, or each by its own.
+void expect_functions_of_many(uint32_t kind, int64_t least, const std::vector<int32_t>& holder) {
+  SCOPED_TRACE(testing::Message() << "kind " << kind << ", least " << least);
+  const std::vector<double> x = column_of(83, kind), y = protect(x, least, kNotRounded, holder);
+  std::vector<std::vector<double>> jacobian;  // by row that is moved: what comes out
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double room = std::min(i > 0 ? x[i] - x[i - 1] : 1, i + 1 < x.size() ? x[i + 1] - x[i] : 1),
+                 step = 1e-3 * room;
+    std::vector<double> moved = x, column;
+    moved[i] += step;
+    const std::vector<double> z = protect(moved, least, kNotRounded, holder);
+    for (size_t k = 0; k < y.size(); ++k) column.push_back(room > 0 ? (z[k] - y[k]) / step : 0);
+    jacobian.push_back(std::move(column));
+  }
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (std::all_of(jacobian[i].begin(), jacobian[i].end(), [](double d) { return d == 0; })) continue;
+    std::set<int64_t> alike;  // whose rows everything answers to as to this one: no combination tells them apart
+    for (size_t r = 0; r < x.size(); ++r) {
+      double apart = 0, size = 0;
+      for (size_t k = 0; k < y.size(); ++k)
+        apart = std::max(apart, std::abs(jacobian[r][k] - jacobian[i][k])),
+        size = std::max(size, std::abs(jacobian[i][k]));
+      if (apart < 1e-4 * size) alike.insert(holder.empty() ? static_cast<int64_t>(r) : holder[r]);
+    }
+    EXPECT_GE(static_cast<int64_t>(alike.size()), least) << "row " << i;
+  }
+}
+
 // The law that needs no cleverness: what single rows do to what comes out. Rows are moved one by one; whatever moves
 // with a row moves with at least `least` rows in the same proportion, so that no combination of what comes out is a
 // function of one row.
 TEST(ProtectedNumbers, NothingIsAFunctionOfFewerRows) {
   for (const uint32_t kind : {0u, 1u, 2u, 4u})
-    for (const int64_t least : {2, 5, 7}) {
-      SCOPED_TRACE(testing::Message() << "kind " << kind << ", least " << least);
-      const std::vector<double> x = column_of(83, kind), y = protect(x, least);
-      std::vector<std::vector<double>> jacobian;  // by row that is moved: what comes out
-      for (size_t i = 0; i < x.size(); ++i) {
-        const double room = std::min(i > 0 ? x[i] - x[i - 1] : 1, i + 1 < x.size() ? x[i + 1] - x[i] : 1),
-                     step = 1e-3 * room;
-        std::vector<double> moved = x, column;
-        moved[i] += step;
-        const std::vector<double> z = protect(moved, least);
-        for (size_t k = 0; k < y.size(); ++k) column.push_back(room > 0 ? (z[k] - y[k]) / step : 0);
-        jacobian.push_back(std::move(column));
-      }
-      for (size_t i = 0; i < x.size(); ++i) {
-        if (std::all_of(jacobian[i].begin(), jacobian[i].end(), [](double d) { return d == 0; })) continue;
-        int64_t alike = 0;  // rows that everything answers to as to this one: no combination tells them apart
-        for (const auto& other : jacobian) {
-          double apart = 0, size = 0;
-          for (size_t k = 0; k < y.size(); ++k)
-            apart = std::max(apart, std::abs(other[k] - jacobian[i][k])),
-            size = std::max(size, std::abs(jacobian[i][k]));
-          alike += apart < 1e-4 * size;
-        }
-        EXPECT_GE(alike, least) << "row " << i;
-      }
-    }
+    for (const int64_t least : {2, 5, 7}) expect_functions_of_many(kind, least, {});
+}
+
+TEST(ProtectedNumbers, NothingIsAFunctionOfFewerHolders) {
+  for (const uint32_t kind : {0u, 1u, 2u, 4u, 6u, 7u, 8u, 10u})
+    for (const int64_t least : {2, 5, 7}) expect_functions_of_many(kind, least, holders_of(83, kind));
+}
+
+TEST(ProtectedNumbers, WhatOneHolderRepeatsIsNotKept) {
+  std::vector<double> x;
+  std::vector<int32_t> holder;
+  for (int32_t i = 0; i < 200; ++i) x.push_back(i / 4), holder.push_back(i % 40);
+  for (int i = 0; i < 30; ++i) x.push_back(777), holder.push_back(40);
+  EXPECT_EQ(protect(x, 5, 0).back(), 777) << "rows count";
+  const std::vector<double> y = protect(x, 5, 0, holder);
+  EXPECT_EQ(std::count(y.begin(), y.end(), 777), 0);
+  EXPECT_TRUE(std::is_sorted(y.begin(), y.end()));
+  EXPECT_TRUE(ProtectedNumbers(std::vector<double>(30, 1.0), 5, 0, std::vector<int32_t>(30, 3)).none());
+  // a digit that only one of them needs
+  std::vector<double> tens;
+  for (const double v : x) tens.push_back(10 * v);
+  for (size_t i = 100; i < 120; ++i) tens[i] = tens[100] + 1, holder[i] = 41;
+  EXPECT_EQ(ProtectedNumbers(tens, 5, 0, holder).decimals(), -1);
+  EXPECT_EQ(ProtectedNumbers(tens, 5, 0).decimals(), 0);
 }
 
 // One row anywhere, however far: the ends of what comes out follow whole groups.

@@ -22,7 +22,7 @@ struct Held {
 Held split(const Table& t, const SequenceOptions& options) {
   Team team(1);
   Sequences sequences = cut(Table(t), options);
-  const SequenceEncoder encoder = SequenceEncoder::fit(sequences, 1, team, {});
+  const SequenceEncoder encoder = SequenceEncoder::fit(sequences, 5, 1, team, {});
   Held out;
   out.all = encoder.encode(std::move(sequences), team, {});
   out.rest = encoder.encode(cut(Table(t), options), team, {});

@@ -62,7 +62,7 @@ double clumped(int64_t clump, int64_t member, int inside) {
   return 1000.0 * static_cast<double>(clump) + static_cast<double>(shift) / 16;
 }
 
-// 1,260 rows in mixed order. For a model of sequences: 252 keys of five days.
+// 1,260 rows in mixed order. For a model of sequences: 252 keys of five days; the rows of a clump are of as many keys.
 Table clumps(int inside, bool sequences) {
   constexpr int64_t kRows = 1260;
   const auto place = [](int64_t row) { return row * 11 % kRows; };  // clumps and rows lie across one another
@@ -74,7 +74,11 @@ Table clumps(int inside, bool sequences) {
   }));
   columns.push_back(numbers_by(
       "s", ColumnType::decimal, kRows,
-      [&](int64_t i) { return i % 3 == 0 ? 0 : clumped(1 + i / 9, i / 3 * 2 + i % 3 - 1 - i / 9 * 6, inside); }, 4));
+      [&](int64_t i) {
+        const int64_t at = place(i);
+        return at % 3 == 0 ? 0 : clumped(1 + at / 9, at / 3 * 2 + at % 3 - 1 - at / 9 * 6, inside);
+      },
+      4));
   columns.push_back(texts_by("c", ColumnType::category, kRows, [](int64_t i) { return i % 4 == 0 ? "a" : "b"; }));
   if (!sequences) return table(std::move(columns));
   columns.insert(columns.begin(), texts_by("who", ColumnType::category, kRows,

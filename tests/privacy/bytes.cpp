@@ -16,8 +16,9 @@ std::string some(const std::vector<std::string>& found) {
   return out;
 }
 
-void attack(const Table& table, const Table& other, const Model& model) {
-  const std::vector<Secret> secrets = secrets_of(table, kDigits), controls = without(secrets_of(other, kDigits), table);
+void attack(const Table& table, const Table& other, const Model& model, const std::string& key = "") {
+  const std::vector<Secret> secrets = secrets_of(table, kDigits, key),
+                            controls = without(secrets_of(other, kDigits, key), table);
   ASSERT_GT(secrets.size(), 100u);
   const std::vector<std::string> found = found_in(file_of(model), secrets);
   EXPECT_TRUE(found.empty()) << some(found);
@@ -62,7 +63,8 @@ TEST(Bytes, CtganCalibrated) { attack_rows("ctgan", 2, Tier::full); }
 
 TEST(Bytes, Sequences) {
   const Table table = planted_sequences(0, 300);
-  attack(table, planted_sequences(1'000'000, 300), whole::fit(planted_sequences(0, 300), sequence_options(20)));
+  attack(table, planted_sequences(1'000'000, 300), whole::fit(planted_sequences(0, 300), sequence_options(20)),
+         "patient");
 }
 
 }  // namespace

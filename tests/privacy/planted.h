@@ -86,11 +86,12 @@ inline Table planted(int64_t first, int64_t rows) {
 
 // Visits of `patients` patients for TimeGAN: a key, statics, an index and steps with secrets.
 inline Table planted_sequences(int64_t first, int64_t patients) {
-  std::string csv = "patient,name,ward,day,finding,level,dose\n";
+  std::string csv = "patient,name,ward,day,finding,level,dose,device\n";
   for (int64_t p = first; p < first + patients; ++p) {
     Drawn d{p, 300};
     const std::string key = d.of(kFirst) + "-" + d.of(kLast) + std::to_string(d.below(90000)),
                       name = d.of(kFirst) + " " + d.of(kLast) + " " + d.of(kLast), ward = town(d, "Haus");
+    const std::string device = seldom_large(d, 0.05, 6);  // one key repeats its own number in all of its rows
     double level = 50 + 10 * whole::normal(p, 91);
     for (int64_t t = 0; t < 6; ++t) {
       Drawn e{p * 6 + t, 400};
@@ -98,7 +99,7 @@ inline Table planted_sequences(int64_t first, int64_t patients) {
       const std::string finding =
           e.uniform() < 0.05 ? "finding " + e.of(kWord) + " " + e.of(kWord) + " " + e.of(kWord) : e.of(kTown);
       csv += key + "," + name + "," + ward + ",2022-03-" + padded(10 + t) + "," + finding + "," + number(level, 9) +
-             "," + seldom_large(e, 0.03, 4) + "\n";
+             "," + seldom_large(e, 0.03, 4) + "," + device + "\n";
     }
   }
   return read_csv(csv);

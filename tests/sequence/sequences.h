@@ -44,7 +44,7 @@ inline Whole encode(Table t, const SequenceOptions& o, int threads = 2) {
   Team team(threads);
   Sequences s = cut(std::move(t), o);
   Whole out;
-  out.encoder = SequenceEncoder::fit(s, 7, team, Monitor{});
+  out.encoder = SequenceEncoder::fit(s, 5, 7, team, Monitor{});
   out.codes = out.encoder.encode(std::move(s), team, Monitor{});
   return out;
 }

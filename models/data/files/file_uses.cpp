@@ -29,7 +29,8 @@ struct Place {
 std::optional<Place> place_of(const FileUse& use) {
   struct stat about {};
   if (use.path == "-") {
-    if (use.how != FileUse::How::read || ::fstat(STDIN_FILENO, &about) != 0) return {};
+    // a shell may have opened a file for us: < data.csv, >> data.csv
+    if (::fstat(use.how == FileUse::How::read ? STDIN_FILENO : STDOUT_FILENO, &about) != 0) return {};
     return S_ISREG(about.st_mode) ? std::optional(Place{about.st_dev, about.st_ino, ""}) : std::nullopt;
   }
   if (::stat(use.path.c_str(), &about) == 0)
@@ -67,7 +68,8 @@ void check_apart(const std::vector<FileUse>& files) {
           ErrorCode::io,
           fmt::format(
               "{}: {} is the same file as {}{}.\n  It would be overwritten. Choose another file for one of them.",
-              written.path, written.name, other.name, other.path == written.path ? "" : ", " + other.path));
+              written.path == "-" ? "standard output" : written.path, written.name, other.name,
+              other.path == written.path || other.path == "-" ? "" : ", " + other.path));
     }
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include "models/data/protection/sort_numbers.h"
 #include "models/data/table/decimals.h"
@@ -47,17 +48,64 @@ std::vector<Run> runs_of(std::span<const double> ascending) {
   return runs;
 }
 
-int digits_of(const std::vector<Run>& runs, size_t least, int decimals) {
-  std::vector<size_t> rows(kFinest - kCoarsest + 1);
-  size_t finer = 0;  // rows that need more
+// What counts of ranges of ranks: rows, or the distinct holders of rows.
+class Count {
+ public:
+  Count(size_t rows, size_t least, std::span<const int32_t> holder) : rows_(rows), least_(least), holder_(holder) {
+    if (holder.empty()) return;
+    std::vector<size_t> held(static_cast<size_t>(*std::max_element(holder.begin(), holder.end())) + 1, 0);
+    full_.assign(rows, rows + 1);
+    size_t end = 0, distinct = 0;
+    for (size_t first = 0; first < rows; ++first) {
+      for (; end < rows && distinct < least; ++end) distinct += held[static_cast<size_t>(holder[end])]++ == 0;
+      if (distinct == least) full_[first] = end;
+      distinct -= --held[static_cast<size_t>(holder[first])] == 0;
+    }
+  }
+
+  bool of_rows() const { return holder_.empty(); }
+  size_t least() const { return least_; }
+  // the first end at which ranks [first, end) count `least`; above the number of rows where there is none
+  size_t full(size_t first) const { return of_rows() ? first + least_ : first < rows_ ? full_[first] : rows_ + 1; }
+  bool enough(size_t first, size_t end) const { return full(first) <= end; }
+  std::span<const int32_t> holders(const Run& run) const { return holder_.subspan(run.first, run.rows); }
+
+ private:
+  size_t rows_, least_;
+  std::span<const int32_t> holder_;
+  std::vector<size_t> full_;
+};
+
+// What counts of several runs, no more than needed to know whether it is enough.
+struct Tally {
+  size_t rows = 0;
+  std::set<int32_t> holders;
+
+  void add(const Run& run, const Count& count) {
+    rows += run.rows;
+    if (count.of_rows()) return;
+    for (const int32_t h : count.holders(run))
+      if (holders.size() < count.least()) holders.insert(h);
+  }
+  void add(const Tally& other) {
+    rows += other.rows;
+    holders.insert(other.holders.begin(), other.holders.end());
+  }
+  bool enough(const Count& count) const { return (count.of_rows() ? rows : holders.size()) >= count.least(); }
+};
+
+int digits_of(const std::vector<Run>& runs, const Count& count, int decimals) {
+  std::vector<Tally> of_digits(kFinest - kCoarsest + 1);
+  Tally finer;  // those that need more
   for (const Run& r : runs) {
     const int d = digits_of(r.value, std::min(decimals, kFinest));
-    if (d == ProtectedNumbers::kNotRounded) finer += r.rows;
-    else rows[static_cast<size_t>(d - kCoarsest)] += r.rows;
+    (d == ProtectedNumbers::kNotRounded ? finer : of_digits[static_cast<size_t>(d - kCoarsest)]).add(r, count);
   }
-  if (finer >= least) return ProtectedNumbers::kNotRounded;
-  for (int d = kFinest; d > kCoarsest; --d)
-    if ((finer += rows[static_cast<size_t>(d - kCoarsest)]) >= least) return d;
+  if (finer.enough(count)) return ProtectedNumbers::kNotRounded;
+  for (int d = kFinest; d > kCoarsest; --d) {
+    finer.add(of_digits[static_cast<size_t>(d - kCoarsest)]);
+    if (finer.enough(count)) return d;
+  }
   return kCoarsest;
 }
 
@@ -73,16 +121,30 @@ struct Node {
   double rank, value;
 };
 
+// The numbers in [0, 1], computed by halves: the range of ±1e308 exceeds a double.
+std::vector<double> to_unit(std::span<const double> x) {
+  std::vector<double> z(x.size(), 0.0);
+  const double from = x.front() / 2, width = x.back() / 2 - from;
+  if (width > 0)
+    for (size_t i = 0; i < x.size(); ++i) z[i] = (x[i] / 2 - from) / width;
+  return z;
+}
+
+std::vector<size_t> ends_of(const std::vector<size_t>& before) {
+  std::vector<size_t> ends;
+  for (size_t at = before.size() - 1; at > 0; at = before[at]) ends.push_back(at);
+  std::reverse(ends.begin(), ends.end());
+  return ends;
+}
+
 // Ends of groups of `least` to 2·least − 1 neighbours that minimise the sum of squared distances to the group means,
 // found as a shortest path over the cut positions (Hansen and Mukherjee, A polynomial algorithm for optimal univariate
 // microaggregation, 2003).
 std::vector<size_t> group_ends(std::span<const double> x, size_t least) {
   const size_t n = x.size();
-  const double from = x.front() / 2, width = x.back() / 2 - from;  // halves: the range of ±1e308 exceeds a double
-  std::vector<double> z(n, 0.0), best(n + 1, std::numeric_limits<double>::infinity()), part(2 * least, 0.0);
+  const std::vector<double> z = to_unit(x);
+  std::vector<double> best(n + 1, std::numeric_limits<double>::infinity()), part(2 * least, 0.0);
   std::vector<size_t> before(n + 1, 0);
-  if (width > 0)
-    for (size_t i = 0; i < n; ++i) z[i] = (x[i] / 2 - from) / width;
   for (size_t k = 1; k < part.size(); ++k) part[k] = 1 / static_cast<double>(k);
   best[0] = 0;
   for (size_t i = 0; i + least <= n; ++i) {
@@ -95,18 +157,39 @@ std::vector<size_t> group_ends(std::span<const double> x, size_t least) {
       if (k >= least && best[i] + squares < best[i + k]) best[i + k] = best[i] + squares, before[i + k] = i;
     }
   }
-  std::vector<size_t> ends;
-  for (size_t at = n; at > 0; at = before[at]) ends.push_back(at);
-  std::reverse(ends.begin(), ends.end());
-  return ends;
+  return ends_of(before);
+}
+
+// The same where holders count: a group ends at one of the `least` ranks from the first at which it is full, or at the
+// end of all if the rest would not be full. Sums of squares by running sums: a group may be long.
+std::vector<size_t> group_ends(std::span<const double> x, size_t first, const Count& count) {
+  const size_t n = x.size();
+  const std::vector<double> z = to_unit(x);
+  std::vector<double> sums(n + 1, 0.0), squares(n + 1, 0.0), best(n + 1, std::numeric_limits<double>::infinity());
+  std::vector<size_t> before(n + 1, 0);
+  for (size_t i = 0; i < n; ++i) sums[i + 1] = sums[i] + z[i], squares[i + 1] = squares[i] + z[i] * z[i];
+  best[0] = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const size_t full = count.full(first + i) - first;
+    if (full > n || !std::isfinite(best[i])) continue;
+    const auto end_at = [&](size_t end) {
+      const double sum = sums[end] - sums[i];
+      const double cost = best[i] + (squares[end] - squares[i] - sum * sum / static_cast<double>(end - i));
+      if (cost < best[end]) best[end] = cost, before[end] = i;
+    };
+    for (size_t end = full; end < std::min(full + count.least(), n + 1); ++end) end_at(end);
+    if (full + count.least() <= n && count.full(first + full) > first + n) end_at(n);
+  }
+  return ends_of(before);
 }
 
 // The groups of rows [begin, end) of the ascending values.
 class Groups {
  public:
-  Groups(std::span<const double> x, size_t begin, size_t end, size_t least) {
+  Groups(std::span<const double> x, size_t begin, size_t end, const Count& count) {
     size_t at = begin;
-    for (const size_t to : group_ends(x.subspan(begin, end - begin), least)) {
+    const auto own = x.subspan(begin, end - begin);
+    for (const size_t to : count.of_rows() ? group_ends(own, count.least()) : group_ends(own, begin, count)) {
       first_.push_back(at);
       nodes_.push_back({static_cast<double>(at + begin + to - 1) / 2, mean_of(x.subspan(at, begin + to - at))});
       at = begin + to;
@@ -143,11 +226,12 @@ double nearest(double v, const Run* below, const Run* above) {
 
 }  // namespace
 
-ProtectedNumbers::ProtectedNumbers(std::span<const double> x, int64_t least_rows, int decimals) {
-  const auto least = static_cast<size_t>(std::max<int64_t>(least_rows, 1));
-  if (x.size() < least) return;
+ProtectedNumbers::ProtectedNumbers(std::span<const double> x, int64_t least, int decimals,
+                                   std::span<const int32_t> holder) {
+  const Count count(x.size(), static_cast<size_t>(std::max<int64_t>(least, 1)), holder);
+  if (!count.enough(0, x.size())) return;
   const std::vector<Run> runs = runs_of(x);
-  decimals_ = digits_of(runs, least, decimals);
+  decimals_ = digits_of(runs, count, decimals);
   values_.reserve(runs.size()), protected_.reserve(runs.size());
   const auto add = [&](double value, double stands_for_it) {
     values_.push_back(value);
@@ -155,7 +239,7 @@ ProtectedNumbers::ProtectedNumbers(std::span<const double> x, int64_t least_rows
   };
   for (size_t k = 0; k < runs.size();) {
     size_t end = k;
-    while (end < runs.size() && runs[end].rows < least) ++end;
+    while (end < runs.size() && !count.enough(runs[end].first, runs[end].end())) ++end;
     if (end == k) {
       add(runs[k].value, runs[k].value);
       ++k;
@@ -164,11 +248,11 @@ ProtectedNumbers::ProtectedNumbers(std::span<const double> x, int64_t least_rows
     // Runs [k, end) are between two kept values, or at the ends of the column.
     const Run *below = k > 0 ? &runs[k - 1] : nullptr, *above = end < runs.size() ? &runs[end] : nullptr;
     const size_t first = runs[k].first, last = runs[end - 1].end();
-    if (last - first < least) {
+    if (!count.enough(first, last)) {
       for (; k < end; ++k) add(runs[k].value, nearest(runs[k].value, below, above));
       continue;
     }
-    const Groups groups(x, first, last, least);
+    const Groups groups(x, first, last, count);
     const std::optional<Node> left = node_of(below, first - 1), right = node_of(above, last);
     for (; k < end; ++k) {
       const double rank = static_cast<double>(runs[k].first + runs[k].end() - 1) / 2;
@@ -208,7 +292,8 @@ void replace_numbers(Column& column, const ProtectedNumbers& numbers) {
   }
 }
 
-std::vector<EmptiedColumn> protect_numbers(Table& table, int64_t least, uint64_t seed, Team& team) {
+std::vector<EmptiedColumn> protect_numbers(Table& table, int64_t least, uint64_t seed, Team& team,
+                                           std::span<const int32_t> holder) {
   std::vector<EmptiedColumn> emptied(table.columns.size());
   team.for_each(static_cast<int64_t>(table.columns.size()), [&](int64_t j) {
     Column& column = table.columns[static_cast<size_t>(j)];
@@ -219,13 +304,15 @@ std::vector<EmptiedColumn> protect_numbers(Table& table, int64_t least, uint64_t
       present += std::count_if(part.begin(), part.end(), [](double x) { return x == x; });
     });
     if (present == 0) return;
-    const std::vector<double> ascending = sorted_values(column.numbers, present, static_cast<uint32_t>(j), seed);
-    if (std::isinf(ascending.front()) || std::isinf(ascending.back()))
-      return;  // the encoder refuses it by name and row
+    const auto index = static_cast<uint32_t>(j);
+    const HeldNumbers x = holder.empty() ? HeldNumbers{sorted_values(column.numbers, present, index, seed), {}}
+                                         : sorted_values(column.numbers, holder, present, index, seed);
+    if (std::isinf(x.values.front()) || std::isinf(x.values.back())) return;  // the encoder refuses it by name and row
     const ProtectedNumbers numbers(
-        ascending, wanted, column.type == ColumnType::integer || column.type == ColumnType::date ? 0 : column.decimals);
+        x.values, wanted, column.type == ColumnType::integer || column.type == ColumnType::date ? 0 : column.decimals,
+        x.holders);
     if (numbers.none()) {
-      emptied[static_cast<size_t>(j)] = {column.name, present};
+      emptied[static_cast<size_t>(j)] = {column.name, present, !holder.empty()};
       if (column.type == ColumnType::integer || column.type == ColumnType::decimal) column.format.clear();
     }
     replace_numbers(column, numbers);

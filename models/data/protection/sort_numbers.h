@@ -1,6 +1,7 @@
 // Ascending order of doubles, in linear time.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/storage/spill_vector.h"
@@ -17,5 +18,13 @@ constexpr int64_t kSortedRows = int64_t{1} << 21;
 // intervals of equal length, keyed by (seed, column).
 std::vector<double> sorted_values(const Bulk<double>& column, int64_t present, uint32_t index, uint64_t seed,
                                   int64_t most = kSortedRows);
+
+// The same with the holder of each value (holder[row] of the column): equal values by ascending holder.
+struct HeldNumbers {
+  std::vector<double> values;
+  std::vector<int32_t> holders;  // of each value
+};
+HeldNumbers sorted_values(const Bulk<double>& column, std::span<const int32_t> holder, int64_t present, uint32_t index,
+                          uint64_t seed, int64_t most = kSortedRows);
 
 }  // namespace tessera

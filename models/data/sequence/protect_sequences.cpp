@@ -25,10 +25,21 @@ std::vector<double> once_a_key(const Column& column, const Sequences& s) {
 
 }  // namespace
 
+std::vector<int32_t> key_of_rows(const Sequences& s) {
+  std::vector<int32_t> key(static_cast<size_t>(s.steps.rows));
+  for (size_t i = 0, row = 0; i < s.key.size(); ++i)
+    for (const auto end = static_cast<size_t>(s.first[i]) + static_cast<size_t>(s.length[i]); row < end; ++row)
+      key[row] = s.key[i];
+  return key;
+}
+
 std::vector<EmptiedColumn> protect_numbers(Sequences& s, const ProtectedNumbers* index, int64_t least, uint64_t seed,
                                            Team& team) {
   if (least <= 1) return {};
-  std::vector<EmptiedColumn> emptied = protect_numbers(s.steps, least, seed, team);
+  // Of fewer keys every number would be lost: then rows count, as in windows of one series.
+  const bool by_keys = !s.options.key.empty() && static_cast<int64_t>(s.keys.size()) >= least;
+  std::vector<EmptiedColumn> emptied =
+      protect_numbers(s.steps, least, seed, team, by_keys ? key_of_rows(s) : std::vector<int32_t>{});
   const size_t statics = s.options.statics.size();
   for (size_t j = 0; j < statics; ++j) {
     Column& c = s.attributes.columns[j];

@@ -16,16 +16,18 @@ namespace {
 constexpr int kFormat = 1;
 constexpr int kMostCategories = 100;  // levels per column in the networks; rarer values share one
 
-EncoderOptions step_options(uint64_t seed) {
+EncoderOptions step_options(uint64_t seed, int64_t least_rows) {
   EncoderOptions o;
+  o.least_rows = least_rows;
   o.numbers = EncoderOptions::Numbers::range;
   o.spike_share = 0, o.integer_levels = 0, o.max_categories = kMostCategories, o.seed = seed;
   return o;
 }
 
 // A sequence's attributes are encoded as a row of a table: modes, spikes and levels.
-EncoderOptions attribute_options(uint64_t seed) {
+EncoderOptions attribute_options(uint64_t seed, int64_t least_rows) {
   EncoderOptions o;
+  o.least_rows = least_rows;
   o.max_categories = kMostCategories, o.seed = seed;
   return o;
 }
@@ -72,13 +74,14 @@ SequenceEncoder::~SequenceEncoder() = default;
 SequenceEncoder::SequenceEncoder(SequenceEncoder&&) noexcept = default;
 SequenceEncoder& SequenceEncoder::operator=(SequenceEncoder&&) noexcept = default;
 
-SequenceEncoder SequenceEncoder::fit(const Sequences& sequences, uint64_t seed, Team& team, const Monitor& monitor) {
+SequenceEncoder SequenceEncoder::fit(const Sequences& sequences, int64_t least_rows, uint64_t seed, Team& team,
+                                     const Monitor& monitor) {
   SequenceEncoder out;
   State& s = *out.state_;
   s.options = sequences.options;
   s.longest = sequences.longest;
   s.keyed = !s.options.key.empty(), s.indexed = !s.options.index.empty();
-  s.key = s.keyed ? KeyMaker(sequences.keys, seed) : KeyMaker(free_name(sequences.columns, "sequence"));
+  s.key = s.keyed ? KeyMaker(sequences.keys, seed, least_rows) : KeyMaker(free_name(sequences.columns, "sequence"));
   if (!s.indexed) s.step_name = free_name(sequences.columns, "step");
   for (const Column& c : sequences.columns.columns) {
     if (c.name == s.options.key || c.name == s.options.index) continue;
@@ -88,9 +91,9 @@ SequenceEncoder SequenceEncoder::fit(const Sequences& sequences, uint64_t seed, 
     else s.sources.push_back({State::Part::step, s.difference_at++});
   }
   s.length_at = static_cast<int>(s.options.statics.size());
-  s.steps = Encoder::fit(sequences.steps, step_options(seed), team, silent(monitor));
-  s.attributes =
-      Encoder::fit(sequences.attributes, attribute_options(seed ^ 0x9e3779b97f4a7c15ull), team, silent(monitor));
+  s.steps = Encoder::fit(sequences.steps, step_options(seed, least_rows), team, silent(monitor));
+  s.attributes = Encoder::fit(sequences.attributes, attribute_options(seed ^ 0x9e3779b97f4a7c15ull, least_rows), team,
+                              silent(monitor));
   if (s.steps.layout().data_width == 0)
     throw Error(ErrorCode::data,
                 "Every column of the steps is constant or an identifier: nothing changes from one step to the next.\n"

@@ -75,8 +75,12 @@ std::vector<std::string> static_columns(const Table& table, const SequenceOption
 // shorter than a window.
 Sequences cut(Table&& table, const SequenceOptions& options);
 
-// Replaces their numbers by protected ones (data/protection/protected_numbers.h): steps grouped by rows, statics by
-// keys, lengths and starts by sequences. `index` has the protected index values grouped by rows, which replace starts
+// Of each row of the steps, the key (a row of `keys`): all rows of a key from its first sequence on are its own, also
+// those that no window holds.
+std::vector<int32_t> key_of_rows(const Sequences& sequences);
+
+// Replaces their numbers by protected ones (data/protection/protected_numbers.h): steps grouped by keys (by rows without
+// a key, or with fewer than `least` keys), statics by keys, lengths and starts by sequences. `index` has the protected index values grouped by rows, which replace starts
 // if there are fewer than `least` sequences. No sequence stays longer than the longest kept length.
 std::vector<EmptiedColumn> protect_numbers(Sequences& sequences, const ProtectedNumbers* index, int64_t least,
                                            uint64_t seed, Team& team);
@@ -106,7 +110,9 @@ class SequenceEncoder {
   SequenceEncoder& operator=(SequenceEncoder&&) noexcept;
 
   // Error(data) if no column of the steps varies: there is nothing to learn.
-  static SequenceEncoder fit(const Sequences& sequences, uint64_t seed, Team& team, const Monitor& monitor);
+  // `least_rows`: texts that must share a property of identifiers or keys for it to be kept
+  static SequenceEncoder fit(const Sequences& sequences, int64_t least_rows, uint64_t seed, Team& team,
+                             const Monitor& monitor);
   // releases the tables while it encodes
   EncodedSequences encode(Sequences&& sequences, Team& team, const Monitor& monitor) const;
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -68,27 +69,29 @@ std::vector<Form> forms_of(const Secret& s) {
   return out;
 }
 
-// Value → rows of those that are present.
+// Value → its holders: rows, or values of the key.
 template <class T, class Get>
-std::map<T, int64_t> counts(const Column& c, Get value) {
-  std::map<T, int64_t> out;
+std::map<T, std::set<int64_t>> holders(const Column& c, const Column* key, Get value) {
+  std::map<T, std::set<int64_t>> out;
   for (int64_t i = 0; i < c.size(); ++i)
-    if (!c.is_missing(i)) ++out[value(static_cast<size_t>(i))];
+    if (!c.is_missing(i))
+      out[value(static_cast<size_t>(i))].insert(key == nullptr ? i : key->codes[static_cast<size_t>(i)]);
   return out;
 }
 
 }  // namespace
 
-std::vector<Secret> secrets_of(const Table& table, int digits) {
+std::vector<Secret> secrets_of(const Table& table, int digits, const std::string& key_name) {
   std::vector<Secret> out;
+  const Column* key = table.find(key_name);
   for (const Column& c : table.columns) {
     if (is_numeric(c.type)) {
-      for (const auto& [x, rows] : counts<double>(c, [&](size_t i) { return c.numbers[i]; }))
-        if (rows < kFew && significant(x) >= digits) out.push_back({c.name, "", x});
+      for (const auto& [x, of] : holders<double>(c, key, [&](size_t i) { return c.numbers[i]; }))
+        if (of.size() < kFew && significant(x) >= digits) out.push_back({c.name, "", x});
     } else {
-      for (const auto& [text, rows] :
-           counts<std::string>(c, [&](size_t i) { return c.values[static_cast<size_t>(c.codes[i])]; }))
-        if (rows < kFew) out.push_back({c.name, text, kMissing});
+      for (const auto& [text, of] :
+           holders<std::string>(c, key, [&](size_t i) { return c.values[static_cast<size_t>(c.codes[i])]; }))
+        if (of.size() < kFew) out.push_back({c.name, text, kMissing});
     }
   }
   return out;

@@ -8,16 +8,16 @@
 
 namespace tessera::privacy {
 
-inline constexpr int64_t kFew = 5;  // what a value must be held by to be public
+inline constexpr size_t kFew = 5;  // rows, or keys of sequences, that must hold a value for it to be public
 
 struct Secret {
   std::string column, text;  // the text as the table holds it; of numbers all digits
   double number = kMissing;  // of numbers and dates, as Column holds them
 };
 
-// The values of all columns that 1 to kFew − 1 rows hold. Of numbers only those of at least `digits` significant
+// The values of all columns that 1 to kFew − 1 rows hold, or as many values of the column `key`. Of numbers only those of at least `digits` significant
 // digits, since short ones stand anywhere by chance.
-std::vector<Secret> secrets_of(const Table& table, int digits);
+std::vector<Secret> secrets_of(const Table& table, int digits, const std::string& key = "");
 
 // What of the secrets stands in the file, each as "column: text, as …, at …": texts as they are and escaped as JSON has
 // them; numbers as decimal digits, as float64 and, scaled to an integer, as int64 at any byte, and as an element of a
