@@ -21,8 +21,8 @@ double number_of(uint64_t key) {
   return std::bit_cast<double>(key ^ ((key >> 63) != 0 ? uint64_t{1} << 63 : ~uint64_t{0}));
 }
 
-// Calls take(value, row) for the `present` values that are not missing, in order; of more than `most`, for one from each
-// of `most` intervals.
+// Calls take(value, row) for the `present` values that are not missing, in order; of more than `most`, for one from
+// each of `most` intervals.
 template <class Take>
 void choose(const Bulk<double>& column, int64_t present, uint32_t index, uint64_t seed, int64_t most, Take take) {
   const int64_t keep = std::min(present, most);

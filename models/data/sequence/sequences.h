@@ -79,9 +79,10 @@ Sequences cut(Table&& table, const SequenceOptions& options);
 // those that no window holds.
 std::vector<int32_t> key_of_rows(const Sequences& sequences);
 
-// Replaces their numbers by protected ones (data/protection/protected_numbers.h): steps grouped by keys (by rows without
-// a key, or with fewer than `least` keys), statics by keys, lengths and starts by sequences. `index` has the protected index values grouped by rows, which replace starts
-// if there are fewer than `least` sequences. No sequence stays longer than the longest kept length.
+// Replaces their numbers by protected ones (data/protection/protected_numbers.h): steps grouped by keys (by rows
+// without a key, or with fewer than `least` keys), statics by keys, lengths and starts by sequences. `index` has the
+// protected index values grouped by rows, which replace starts if there are fewer than `least` sequences. No sequence
+// stays longer than the longest kept length.
 std::vector<EmptiedColumn> protect_numbers(Sequences& sequences, const ProtectedNumbers* index, int64_t least,
                                            uint64_t seed, Team& team);
 

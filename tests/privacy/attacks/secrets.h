@@ -15,8 +15,8 @@ struct Secret {
   double number = kMissing;  // of numbers and dates, as Column holds them
 };
 
-// The values of all columns that 1 to kFew − 1 rows hold, or as many values of the column `key`. Of numbers only those of at least `digits` significant
-// digits, since short ones stand anywhere by chance.
+// The values of all columns that 1 to kFew − 1 rows hold, or as many values of the column `key`. Of numbers only those
+// of at least `digits` significant digits, since short ones stand anywhere by chance.
 std::vector<Secret> secrets_of(const Table& table, int digits, const std::string& key = "");
 
 // What of the secrets stands in the file, each as "column: text, as …, at …": texts as they are and escaped as JSON has
