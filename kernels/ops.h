@@ -82,8 +82,8 @@ struct MixtureDraw {
 };
 
 // ---- linear algebra -----------------------------------------------------------------------------
-// To what the factors of a product are rounded (to nearest even) before they are multiplied: tf32 has a mantissa of 10
-// bits, bf16 of 7, fp16 of 10 and |x| ≤ 65504. Sums, addends and results keep the program's scalar.
+// To what the factors of a product are rounded: the nearest number with 10 bits of mantissa (tf32; of two the one away
+// from 0), 7 (bf16; the even one) or 10 and |x| ≤ 65504 (fp16; likewise). All else keeps the program's scalar.
 enum class Precision : uint8_t { fp32, tf32, bf16, fp16 };
 
 // out [M, N] = Σ_i op(A_i)·op(B_i) (+ addend [M, N] or [1, N]). in A_1, B_1, A_2, B_2, …, (addend).

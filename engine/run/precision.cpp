@@ -31,7 +31,7 @@ void check_precision(const std::string& name) {
 
 std::vector<Precision> precisions_of(const Device& device) {
   (void)device;  // a GPU that has the kernels has tensor cores, and a processor rounds where it cannot multiply
-  return {Precision::fp32, Precision::bf16};
+  return {Precision::fp32, Precision::tf32, Precision::bf16};
 }
 
 ChosenPrecision choose_precision(const std::string& name, const Device& device) {

@@ -1,8 +1,7 @@
 // matmul, block_matmul.
 //   matmul: out [M, N] = Σ_i op(A_i)·op(B_i) (+ addend). NN forward, NT towards the input, TN towards the weights;
 //   every product accumulates in k order. 2·M·N·K FLOP; compute-bound for M ≥ ~30. A tile of the output is one product
-//   of product.h, its factors as they are or rounded to bf16; other roundings do not reach the processor
-//   (engine/run/precision.h).
+//   of product.h, its factors as they are or rounded.
 //   block_matmul: products with a weight that is there in blocks only, one product a block. 2·M FLOP an element of the
 //   blocks, in every form. A row's sum starts with the addend or 0 and takes the blocks in their order; of the form
 //   `weight` a tile is a block, or zeros everything outside.
@@ -53,11 +52,21 @@ void run_with(const Call& call, const Matmul& op, int64_t tile, void* scratch) {
   }
 }
 
+// f(the factors that an op asks for).
+template <class T, class Do>
+void with_factors(Precision factors, Do&& f) {
+  switch (factors) {
+    case Precision::fp32: return f(Exact<T>{});
+    case Precision::tf32: return f(Rounded<T, Precision::tf32>{});
+    case Precision::bf16: return f(Bf16<T>{});
+    case Precision::fp16: return f(Rounded<T, Precision::fp16>{});
+  }
+}
+
 template <class T>
 void run(const Call& call, int64_t tile, void* scratch) {
   const auto& op = *static_cast<const Matmul*>(call.op);
-  if (op.factors == Precision::fp32) run_with<T, Exact<T>>(call, op, tile, scratch);
-  else run_with<T, Bf16<T>>(call, op, tile, scratch);
+  with_factors<T>(op.factors, [&](auto kind) { run_with<T, decltype(kind)>(call, op, tile, scratch); });
 }
 
 using Item = BlockTable::Item;
@@ -127,8 +136,7 @@ void block_run_with(const Call& call, const BlockMatmul& op, int64_t tile, void*
 template <class T>
 void block_run(const Call& call, int64_t tile, void* scratch) {
   const auto& op = *static_cast<const BlockMatmul*>(call.op);
-  if (op.factors == Precision::fp32) block_run_with<T, Exact<T>>(call, op, tile, scratch);
-  else block_run_with<T, Bf16<T>>(call, op, tile, scratch);
+  with_factors<T>(op.factors, [&](auto kind) { block_run_with<T, decltype(kind)>(call, op, tile, scratch); });
 }
 
 template <class T>

@@ -7,6 +7,9 @@
 //          exact in float, so it rounds where vdpbf16ps rounds and every instruction set gives the same bits, unless a
 //          product or a sum is subnormal, which vdpbf16ps takes as 0. In double, the oracle, an item is one rounded
 //          factor.
+//   Rounded: one factor an item, rounded where it is packed, in any scalar. Two factors of 11 bits have an exact
+//          product, so a fused multiply-add and a product with a sum after it give the same bits, unless a product of
+//          tf32 is subnormal.
 //   Which rows share a tile does not change a bit: a row's sum is one chain over k, cut every `depth` by K alone.
 #pragma once
 #include "kernels/cpu/simd.h"
@@ -24,6 +27,19 @@ static inline uint32_t bf16_bits(float x) {
 
 static inline uint32_t bf16_pair(float low, float high) { return bf16_bits(high) << 16 | bf16_bits(low); }
 
+static inline float nearest_tf32(float x) {
+  const uint32_t b = float_to_bits(x);
+  return bits_to_float((b & 0x7f800000u) == 0x7f800000u ? b : (b + 0x1000u) & ~0x1fffu);
+}
+static inline float nearest_fp16(float x) {
+  const uint32_t sign = float_to_bits(x) & 0x80000000u, size = float_to_bits(x) & 0x7fffffffu,
+                 near = (size + 0xfffu + (size >> 13 & 1u)) & ~0x1fffu,
+                 normal = near < 0x47800000u ? near : 0x7f800000u,  // 65536 and more: infinity
+      // below 2⁻¹⁴ the unit is 2⁻²⁴, that of floats between 1/2 and 1
+      small = float_to_bits(bits_to_float(size) + 0.5f - 0.5f), number = size < 0x38800000u ? small : normal;
+  return bits_to_float(sign | (size > 0x7f800000u ? size : number));
+}
+
 template <class T>
 struct Exact {
   using Item = T;
@@ -31,22 +47,27 @@ struct Exact {
   static constexpr bool kRounds = false;
   static constexpr bool kAsTheyAre = true;  // an item is a factor of the input
 };
+template <class T, Precision to>
+struct Rounded {
+  using Item = T;
+  static constexpr int kFactors = 1;
+  static constexpr bool kRounds = true;
+  static constexpr bool kAsTheyAre = false;
+  static T rounded(T x) {
+    const float near = static_cast<float>(x);
+    if constexpr (to == Precision::tf32) return static_cast<T>(nearest_tf32(near));
+    else if constexpr (to == Precision::bf16) return static_cast<T>(bits_to_float(bf16_bits(near) << 16));
+    else return static_cast<T>(nearest_fp16(near));
+  }
+};
 template <class T>
-struct Bf16;
+struct Bf16 : Rounded<T, Precision::bf16> {};
 template <>
 struct Bf16<float> {
   using Item = uint32_t;
   static constexpr int kFactors = 2;
   static constexpr bool kRounds = false;  // pairs are rounded where they are made
   static constexpr bool kAsTheyAre = false;
-};
-template <>
-struct Bf16<double> {
-  using Item = double;
-  static constexpr int kFactors = 1;
-  static constexpr bool kRounds = true;
-  static constexpr bool kAsTheyAre = false;
-  static double rounded(double x) { return static_cast<double>(bits_to_float(bf16_bits(static_cast<float>(x)) << 16)); }
 };
 
 // c + the products of the items a and b.
@@ -314,6 +335,12 @@ inline void pack_a(const Mat<float>& a, bool trans, int64_t i, int64_t r, int64_
   }
 }
 
+// In place.
+template <class F, class T>
+void round_items(T* x, int64_t n) {
+  for (int64_t k = 0; k < n; ++k) x[k] = F::rounded(x[k]);
+}
+
 // op(A)·op(B) (+ addend, of out's rows or one for all; none: data is null).
 template <class T>
 struct Product {
@@ -365,15 +392,16 @@ void multiply(const Product<T>& p, const Range& rows, const Range& cols, bool fi
     const int64_t depth = K == 0 ? 0 : least(step, K - k0);
     for (int64_t j = cols.begin; j < cols.end; j += S::kNr)
       pack_b(p.b, p.trans_b, k0 * F::kFactors, depth, j, cols.end - j, packed_b + (j - cols.begin) * depth);
-    if constexpr (F::kRounds)
-      for (int64_t k = 0; k < div_up(cols.end - cols.begin, S::kNr) * S::kNr * depth; ++k)
-        packed_b[k] = F::rounded(packed_b[k]);
+    if constexpr (F::kRounds) round_items<F>(packed_b, div_up(cols.end - cols.begin, S::kNr) * S::kNr * depth);
     for (int64_t i = rows.begin; i < rows.end; i += S::kMr) {
       const int64_t r = least(S::kMr, rows.end - i);
       const bool copied = !lies || r < S::kMr;
       if (copied) pack_a(p.a, p.trans_a, i, r, k0 * F::kFactors, depth, packed_a);
-      if constexpr (F::kRounds)
-        for (int64_t k = 0; k < S::kMr * S::kStride; ++k) packed_a[k] = F::rounded(packed_a[k]);
+      if constexpr (F::kRounds) {
+        if (p.trans_a) round_items<F>(packed_a, S::kMr * depth);
+        else
+          for (int64_t q = 0; q < r; ++q) round_items<F>(packed_a + q * S::kStride, depth);
+      }
       for (int64_t j = cols.begin; j < cols.end; j += S::kNr) {
         const Item* panel = packed_b + (j - cols.begin) * depth;
         const T* more = p.addend ? p.addend.row(p.addend.rows == 1 ? 0 : i) + j : nullptr;

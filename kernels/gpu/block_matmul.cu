@@ -2,7 +2,7 @@
 //   2·M FLOP an element of the blocks, in every form; each block of the weight is read once for every 32 rows
 //   A block of threads makes a 32 × 32 tile of the result, a thread four elements of a column; it walks over the blocks
 //   that meet the tile, 32 of their depth at a time in shared memory (8.25 KiB)
-//   Factors of bf16 are rounded on their way into shared memory, and multiplied by the FMA units.
+//   Factors are rounded on their way into shared memory, and multiplied by the FMA units.
 //   two block barriers a stage · an element is one chain over its blocks in order and their depth: the same bits in any
 //   batch, no atomics
 #include "kernels/gpu/dialect/view.cuh"
@@ -21,7 +21,13 @@ struct Operands {
 };
 
 __device__ inline float rounded(float x, Precision factors) {
-  return factors == Precision::bf16 ? __uint_as_float(pack_bf16(0, x)) : x;
+  switch (factors) {  // the same for every thread
+    case Precision::fp32: return x;
+    case Precision::tf32: return __uint_as_float(to_tf32(x));
+    case Precision::bf16: return __uint_as_float(pack_bf16(0, x));
+    case Precision::fp16: return rounded_fp16(x);
+  }
+  return x;
 }
 
 // One block as the form sees it: which rows and columns of the result it has a part in, and how deep it is.

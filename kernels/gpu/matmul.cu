@@ -91,8 +91,12 @@ using Fp16 = TensorTile<HalfMath<false>, a, b>;
 
 // The tiles that the op's factors ask for.
 void run_factors(const Call& call, int64_t tile, void* scratch) {
-  static_cast<const Matmul*>(call.op)->factors == Precision::bf16 ? run<Bf16>(call, tile, scratch)
-                                                                  : run<Fp32>(call, tile, scratch);
+  switch (static_cast<const Matmul*>(call.op)->factors) {
+    case Precision::fp32: return run<Fp32>(call, tile, scratch);
+    case Precision::tf32: return run<Tf32>(call, tile, scratch);
+    case Precision::bf16: return run<Bf16>(call, tile, scratch);
+    case Precision::fp16: return run<Fp16>(call, tile, scratch);
+  }
 }
 
 }  // namespace

@@ -83,7 +83,8 @@ inline uint32_t bfloat_bits(float x) {  // round to nearest, ties to even
 
 inline uint32_t to_tf32(float x) {  // round to nearest, ties away
   const uint32_t u = std::bit_cast<uint32_t>(x);
-  return (u & 0x7F800000u) == 0x7F800000u ? u : (u + 0x1000u) & ~0x1FFFu;
+  if ((u & 0x7FFFFFFFu) > 0x7F800000u) return 0x7FFFFFFFu;
+  return u << 1 == 0xFF000000u ? u : (u + 0x1000u) & ~0x1FFFu;
 }
 inline void mma_tf32(float (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[2],
                      emulation::Place place = emulation::Place::here()) {
@@ -107,5 +108,6 @@ inline uint32_t pack_fp16(float low, float high) {
   return uint32_t{std::bit_cast<uint16_t>(static_cast<_Float16>(low))} |
          uint32_t{std::bit_cast<uint16_t>(static_cast<_Float16>(high))} << 16;
 }
+inline float rounded_fp16(float x) { return static_cast<float>(static_cast<_Float16>(x)); }
 
 }  // namespace tessera

@@ -22,7 +22,7 @@ std::vector<const KernelTable*> float_tables() {
 }
 
 TEST(RoundedProducts, AreThoseOfRoundedFactorsWithTheSameBitsOnEveryInstructionSet) {
-  each_rounded_case(Precision::bf16, [](const Case& c, const Grids& in, const Grids& rounded) {
+  each_rounded_case([](const Case& c, const Grids& in, const Grids& rounded) {
     const Grids want = c.reference(rounded);
     for (const Layout& l : {Layout{}, Layout{3, 1, 1}, Layout{7, 5, 2}}) {
       const Ran first = run_kernel(*cpu_kernels("plain"), c, in, l);
@@ -37,7 +37,7 @@ TEST(RoundedProducts, AreThoseOfRoundedFactorsWithTheSameBitsOnEveryInstructionS
 }
 
 TEST(RoundedProducts, ARowHasItsBitsInAnyBatch) {
-  each_rounded_case(Precision::bf16, [](const Case& c, const Grids& in, const Grids&) {
+  each_rounded_case([](const Case& c, const Grids& in, const Grids&) {
     if (!c.by_rows || batch_rows(c) < 2) return;
     for (const KernelTable* table : float_tables())
       rows_have_their_bits_anywhere(
@@ -47,35 +47,80 @@ TEST(RoundedProducts, ARowHasItsBitsInAnyBatch) {
   });
 }
 
-TEST(RoundedProducts, FactorsAreRoundedToNearestEven) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const double unit = std::ldexp(1, -7);
-  const std::vector<std::pair<double, double>> pairs = {
-      {1, 1},
-      {1 + unit / 2, 1},               // half way: down to even
-      {1 + unit * 1.5, 1 + 2 * unit},  // half way: up to even
-      {-1 - unit * 1.5, -1 - 2 * unit},
-      {1 + unit * 0.501, 1 + unit},
-      {2 - unit / 2, 2},  // carries into the exponent
-      {FLT_MAX, kInfinity},
-      {-kInfinity, -kInfinity},
-      {FLT_MIN, FLT_MIN},
-      {FLT_MIN / 2, 0},  // subnormal
-      {0, 0},
-  };
+// A factor and what a product reads of it.
+using Roundings = std::vector<std::pair<double, double>>;
+
+// Products of each factor with 1, on every instruction set.
+void are_read_as(Precision precision, const Roundings& pairs) {
   Case c;
-  c.op = Matmul{false, false, 1, false, 0, Precision::bf16};
+  c.op = Matmul{false, false, 1, false, 0, precision};
   c.in = {real(static_cast<int64_t>(pairs.size()) + 1, 1), real(1, 1)};
   Grids in = draw_inputs(c, true);
   in[1](0, 0) = 1;
   for (size_t i = 0; i < pairs.size(); ++i) in[0](static_cast<int64_t>(i), 0) = pairs[i].first;
   in[0](static_cast<int64_t>(pairs.size()), 0) = std::nan("");
-  for (const KernelTable* table : float_tables()) {
+  std::vector<const KernelTable*> tables = float_tables();
+  tables.push_back(cpu_kernels("double"));
+  for (const KernelTable* table : tables) {
     const Ran ran = run_kernel(*table, c, in, {});
     for (size_t i = 0; i < pairs.size(); ++i)
-      EXPECT_EQ(ran.out[0][i], pairs[i].second) << pairs[i].first << ", " << table->name;
+      EXPECT_EQ(ran.out[0][i], pairs[i].second) << pairs[i].first << ", " << table->name << ", " << name_of(precision);
     EXPECT_TRUE(std::isnan(ran.out[0].back())) << table->name;
   }
+}
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+TEST(RoundedProducts, FactorsOfBf16AreTheNearestOfTwoTheEvenOnes) {
+  const double unit = std::ldexp(1, -7);
+  are_read_as(Precision::bf16, {{1, 1},
+                                {1 + unit / 2, 1},               // half way: down to even
+                                {1 + unit * 1.5, 1 + 2 * unit},  // half way: up to even
+                                {-1 - unit * 1.5, -1 - 2 * unit},
+                                {1 + unit * 0.501, 1 + unit},
+                                {2 - unit / 2, 2},  // carries into the exponent
+                                {FLT_MAX, kInfinity},
+                                {-kInfinity, -kInfinity},
+                                {FLT_MIN, FLT_MIN},
+                                {FLT_MIN / 2, 0},  // subnormal
+                                {0, 0}});
+}
+
+TEST(RoundedProducts, FactorsOfTf32AreTheNearestOfTwoTheOnesAwayFromZero) {
+  const double unit = std::ldexp(1, -10);
+  are_read_as(Precision::tf32, {{1, 1},
+                                {1 + unit / 2, 1 + unit},
+                                {-1 - unit / 2, -1 - unit},
+                                {1 + unit * 1.5, 1 + 2 * unit},
+                                {1 + unit * 0.499, 1},
+                                {2 - unit / 2, 2},  // carries into the exponent
+                                {FLT_MAX, kInfinity},
+                                {-kInfinity, -kInfinity},
+                                {FLT_MIN * (1 + unit), FLT_MIN * (1 + unit)},
+                                {FLT_MIN * unit * 7.25, FLT_MIN * unit * 7},  // subnormal: as many bits as are left
+                                {0, 0}});
+}
+
+TEST(RoundedProducts, FactorsOfFp16AreTheNearestWithinItsRange) {
+  const double unit = std::ldexp(1, -10), least = std::ldexp(1, -14);
+  are_read_as(Precision::fp16, {{1, 1},
+                                {1 + unit / 2, 1},
+                                {1 + unit * 1.5, 1 + 2 * unit},
+                                {-1 - unit * 1.5, -1 - 2 * unit},
+                                {2 - unit / 2, 2},
+                                {65504, 65504},
+                                {65519, 65504},
+                                {65520, kInfinity},
+                                {-1e30, -kInfinity},
+                                {kInfinity, kInfinity},
+                                {least, least},
+                                {least * (1 - unit / 2), least},  // a tie among subnormals: to even
+                                {-least * unit * 2.5, -least * unit * 2},
+                                {least * unit * 3.5, least * unit * 4},
+                                {least * unit / 2, 0},
+                                {least * unit * 0.501, least * unit},
+                                {FLT_MIN / 2, 0},
+                                {0, 0}});
 }
 
 int products(const Plan& plan, Precision factors) {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "emulation/gpu.h"
+#include "engine/run/precision.h"
 #include "engine/schedule/gpu_fusion.h"
 #include "engine/schedule/placement.h"
 #include "models/describe_launches.h"
@@ -122,13 +123,13 @@ TEST(Fused, AStepOfTvaeHasTheBitsOfItsComposition) {
 
 // Products of rounded factors on tensor cores, inside the launches that hold fp32's.
 template <class T>
-void steps_in_bf16(T t, int64_t steps) {
+void rounded_steps(Precision precision, T t, int64_t steps) {
   Device device(*tessera_device_backend(), 0);
   Plan exact = t.plan, rounded = t.plan;
-  rounded.precision = Precision::bf16;
+  rounded.precision = precision;
   optimise(exact), optimise(rounded);
   EXPECT_EQ(fuse(rounded).size(), fuse(exact).size()) << "launches";
-  t.plan.precision = Precision::bf16;
+  t.plan.precision = precision;
   const Values composed = t.run(on_device(device, {"fuse"}, steps));
   EXPECT_NE(difference(composed, t.run(on_device(device, {"fuse", "precision"}, steps))), 0) << "in fp32";
   for (const char* schedule : {"sequential", "random:9"}) {
@@ -138,9 +139,16 @@ void steps_in_bf16(T t, int64_t steps) {
   emulation::set_schedule({});
 }
 
-TEST(Fused, AStepOfCtganInBf16HasTheBitsOfItsComposition) { steps_in_bf16(Training(1), 2); }
-TEST(Fused, AWideStepOfCtganInBf16HasTheBitsOfItsComposition) { steps_in_bf16(Training(2, 0.9, Size::wide), 1); }
-TEST(Fused, AStepOfTvaeInBf16HasTheBitsOfItsComposition) { steps_in_bf16(TvaeTraining(), 2); }
+class FusedRounded : public testing::TestWithParam<Precision> {};
+
+TEST_P(FusedRounded, AStepOfCtganHasTheBitsOfItsComposition) { rounded_steps(GetParam(), Training(1), 2); }
+TEST_P(FusedRounded, AWideStepOfCtganHasTheBitsOfItsComposition) {
+  rounded_steps(GetParam(), Training(2, 0.9, Size::wide), 1);
+}
+TEST_P(FusedRounded, AStepOfTvaeHasTheBitsOfItsComposition) { rounded_steps(GetParam(), TvaeTraining(), 2); }
+
+INSTANTIATE_TEST_SUITE_P(Of, FusedRounded, testing::Values(Precision::tf32, Precision::bf16, Precision::fp16),
+                         [](const auto& test) { return std::string(name_of(test.param)); });
 
 TEST(Fused, AStepOfTvaeTakesFewLaunches) {
   for (const bool adult : {false, true}) {

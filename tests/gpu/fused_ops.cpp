@@ -140,7 +140,7 @@ TEST_P(FusedOps, HaveTheBitsOfALaunchOfTheirOwn) { each_case(has_the_bits_of_a_l
 
 // On tensor cores.
 TEST(FusedProducts, OfRoundedFactorsHaveTheBitsOfALaunchOfTheirOwn) {
-  each_rounded_case(Precision::bf16, [](const Case& c, const Grids&, const Grids&) {
+  each_rounded_case([](const Case& c, const Grids&, const Grids&) {
     has_the_bits_of_a_launch_of_its_own(c);
     emulation::set_schedule({});
   });

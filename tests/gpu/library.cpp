@@ -123,7 +123,7 @@ TEST_F(Cli, FitsAndSamplesOnTheGpu) {
   EXPECT_EQ(here.out.substr(0, here.out.find('\n')), there.out.substr(0, there.out.find('\n')));
 }
 
-TEST_F(Cli, FitsAndSamplesInBf16OnTheGpu) {
+TEST_F(Cli, FitsAndSamplesWithRoundedFactorsOnTheGpu) {
   const auto model = [&](const std::string& precision) {
     const Ran fitted = shell("", fit("cuda") + " --precision " + precision);
     EXPECT_EQ(fitted.code, 0) << fitted.out;
@@ -134,6 +134,8 @@ TEST_F(Cli, FitsAndSamplesInBf16OnTheGpu) {
   EXPECT_EQ(model("auto").size(), exact.size());
   EXPECT_NE(rounded, exact);
   EXPECT_EQ(model("bf16"), rounded) << "the same bits again";
+  const std::string other = model("tf32");
+  EXPECT_TRUE(other != exact && other != rounded);
   const std::string sample =
       "sample " + folder_ + "/m --rows 25 --output - --quiet --seed 3 --device cuda --precision ";
   const Ran once = shell("", sample + "bf16");
@@ -141,7 +143,7 @@ TEST_F(Cli, FitsAndSamplesInBf16OnTheGpu) {
   EXPECT_EQ(shell("", sample + "bf16 --batch-size 7").out, once.out) << "whatever the batch";
   const Ran refused = shell("", fit("cuda") + " --precision fp16");
   EXPECT_EQ(refused.code, 9);
-  EXPECT_TRUE(has(refused.out, "multiplies fp32, bf16 only")) << refused.out;
+  EXPECT_TRUE(has(refused.out, "multiplies fp32, tf32, bf16 only")) << refused.out;
 }
 
 }  // namespace

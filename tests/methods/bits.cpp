@@ -45,11 +45,13 @@ TEST(Bits, ModelFilesOfRoundedProductsAreEqualForAnyNumberOfThreads) {
     for (const Option& option : o.config->options())
       if (option.name() == "--epochs") option.set("2");
     const std::string exact = file_of(fit(example_people(500, 1), o, 1));
-    o.precision = "bf16";
-    const Model m = fit(example_people(500, 1), o, 1);
-    EXPECT_EQ(m.state().provenance.at("run").at("options").at("--precision"), "bf16") << method;
-    EXPECT_EQ(file_of(fit(example_people(500, 1), o, 3)), file_of(m)) << method;
-    EXPECT_NE(file_of(m), exact) << method;
+    for (const char* precision : {"tf32", "bf16"}) {
+      o.precision = precision;
+      const Model m = fit(example_people(500, 1), o, 1);
+      EXPECT_EQ(m.state().provenance.at("run").at("options").at("--precision"), precision) << method;
+      EXPECT_EQ(file_of(fit(example_people(500, 1), o, 3)), file_of(m)) << method;
+      EXPECT_NE(file_of(m), exact) << method;
+    }
   }
 }
 
@@ -86,9 +88,11 @@ void rows_do_not_depend_on_work(const Model& m, const SampleOptions& options, in
 
 TEST(Bits, RowsAreEqualForAnyBatchThreadsAndSlice) { rows_do_not_depend_on_work(fitted(), {}, 5100); }
 TEST(Bits, RowsOfRoundedProductsAreEqualForAnyBatchThreadsAndSlice) {
-  SampleOptions o;
-  o.precision = "bf16";
-  rows_do_not_depend_on_work(fitted(), o, 600);
+  for (const char* precision : {"tf32", "bf16"}) {
+    SampleOptions o;
+    o.precision = precision;
+    rows_do_not_depend_on_work(fitted(), o, 600);
+  }
 }
 TEST(Bits, RowsUnderAConditionAreEqualForAnyBatchThreadsAndSlice) {
   rows_do_not_depend_on_work(fitted(), where("gender = 'male' and age >= 30 and city in ('Northport', 'Weston')"),

@@ -2,9 +2,12 @@
 #pragma once
 #include <cmath>
 
+#include "engine/run/precision.h"
 #include "ops/op_check.h"
 
 namespace tessera::oracle {
+
+constexpr Precision kRounded[] = {Precision::tf32, Precision::bf16, Precision::fp16};
 
 // The nearest number of the format. Of two it is the even one, in tf32 the one away from 0 (cvt.rna).
 inline double rounded(double x, Precision precision) {
@@ -30,22 +33,23 @@ inline bool with_factors(Case& c, Precision precision, size_t& count) {
       c.op);
 }
 
-// f(case of a product whose factors are rounded, its inputs, and those inputs with rounded factors).
+// f(case of a product whose factors are rounded, its inputs, and those inputs with rounded factors), in each precision.
 template <class F>
-void each_rounded_case(Precision precision, F&& f) {
+void each_rounded_case(F&& f) {
   int count = 0;
-  for (Case c : all_cases()) {
-    size_t factors = 0;
-    if (!with_factors(c, precision, factors)) continue;
-    const Grids in = draw_inputs(c, true);
-    Grids seen = in;
-    for (size_t i = 0; i < factors; ++i)
-      for (Number& x : seen[i].cells) x = rounded(x.v, precision);
-    SCOPED_TRACE(c.note);
-    f(c, in, seen);
-    ++count;
-  }
-  EXPECT_GT(count, 40);
+  for (Case c : all_cases())
+    for (const Precision precision : kRounded) {
+      size_t factors = 0;
+      if (!with_factors(c, precision, factors)) continue;
+      const Grids in = draw_inputs(c, true);
+      Grids seen = in;
+      for (size_t i = 0; i < factors; ++i)
+        for (Number& x : seen[i].cells) x = rounded(x.v, precision);
+      SCOPED_TRACE(c.note + ", " + name_of(precision));
+      f(c, in, seen);
+      ++count;
+    }
+  EXPECT_GT(count, 120);
 }
 
 }  // namespace tessera::oracle

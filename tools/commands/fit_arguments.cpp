@@ -58,8 +58,8 @@ void FitArguments::add_to(CLI::App& command) {
   add_rule_to(command);
   command
       .add_option("--precision", precision,
-                  "Products of training: fp32, bf16 (factors rounded, sums in fp32), or auto: the fastest that the "
-                  "device multiplies natively; tf32 and fp16 are refused so far")
+                  "Products of training: fp32, tf32 or bf16 (factors rounded, sums in fp32), or auto: the fastest that "
+                  "the device multiplies natively; fp16 is refused so far")
       ->capture_default_str();
   command.add_option("--passes-off", passes_off, "Plan passes to disable, for study; tessera plan lists them");
 }

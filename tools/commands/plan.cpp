@@ -157,10 +157,6 @@ void run(const SharedOptions& shared, const PlanCommand& a) {
   const Link link = parse_link(!a.link.empty() ? a.link : cuda ? "nvlink" : "100GbE");
   tessera::check_fit_options(options);
   if (a.device != "cpu" && a.fit.precision == "auto") options.precision = "fp32";  // what auto is there
-  else if (a.device != "cpu" && a.fit.precision != "fp32" && a.fit.precision != "bf16")
-    throw tessera::Error(TESSERA_E_UNSUPPORTED,
-                         "--precision " + a.fit.precision + ": device " + a.device +
-                             " multiplies fp32, bf16 only.\n  Omit it, or show the step of the cpu.");
   Session session(shared);
   const std::string json =
       tessera::plan(session.context(), tessera::read_table(session.context(), {a.data}, a.csv.options()), options);

@@ -37,11 +37,15 @@ struct TensorTiles {
   using Square = TensorTile<Math, a, b, 64, 64, kThreads, 2>;
 };
 
-// f(the tiles that multiply these factors). No other precision is given to a device.
+// f(the tiles that multiply these factors).
 template <class F>
 __device__ inline void with_tiles(Precision factors, F&& f) {
-  if (factors == Precision::bf16) f(TensorTiles<HalfMath<true>>{});
-  else f(FmaTiles{});
+  switch (factors) {
+    case Precision::fp32: return f(FmaTiles{});
+    case Precision::tf32: return f(TensorTiles<Tf32Math<false>>{});
+    case Precision::bf16: return f(TensorTiles<HalfMath<true>>{});
+    case Precision::fp16: return f(TensorTiles<HalfMath<false>>{});
+  }
 }
 
 // noinline: inlined into one kernel these would spill its registers.

@@ -134,5 +134,6 @@ __device__ inline uint32_t pack_fp16(float low, float high) {
   const __half2 p = __floats2half2_rn(low, high);
   return *reinterpret_cast<const uint32_t*>(&p);
 }
+__device__ inline float rounded_fp16(float x) { return __half2float(__float2half_rn(x)); }
 
 }  // namespace tessera

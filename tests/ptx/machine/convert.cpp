@@ -1,4 +1,5 @@
 // cvt: between widths, integers, floats, and the 16-bit formats of tensor cores.
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -31,6 +32,8 @@ template <class D, class S>
 D plain(S x) {
   return static_cast<D>(x);
 }
+uint16_t half_bits(float x) { return std::bit_cast<uint16_t>(static_cast<_Float16>(x)); }
+float half_value(uint16_t bits) { return emulation::half_value(bits); }
 float saturated(float x) { return !(x > 0) ? 0.0f : x < 1 ? x : 1.0f; }
 
 // The operands' registers may be wider than the types: the source's low bytes count, the target is filled up.
@@ -98,6 +101,8 @@ Table conversions() {
   from_all<double>(t, "f64");
   t["cvt.sat.f32.f32"] = map<saturated, float, float>;
   t["cvt.rna.tf32.f32"] = map<to_tf32, uint32_t, float>;
+  t["cvt.rn.f16.f32"] = convert<half_bits, uint16_t, float>;
+  t["cvt.f32.f16"] = convert<half_value, float, uint16_t>;
   // the first source is the upper half
   t["cvt.rn.bf16x2.f32"] = map<[](float high, float low) { return pack_bf16(low, high); }, uint32_t, float, float>;
   t["cvt.rn.f16x2.f32"] = map<[](float high, float low) { return pack_fp16(low, high); }, uint32_t, float, float>;
