@@ -1,6 +1,7 @@
 #include "emulation/memory.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -22,7 +23,14 @@ std::map<uintptr_t, size_t>& regions() {  // by begin; never destroyed, so that 
   return *all;
 }
 std::map<uintptr_t, Region> borrowed;
-Region last_found;  // by region_at_or_near()
+// What region_at_or_near() found last, by pages of the address: a kernel reads several regions by turns, and the host's
+// memory between them.
+struct Found {
+  uintptr_t begin = 0, end = 0;
+  Region region;  // empty: none lies at or near these addresses
+};
+constexpr uintptr_t kPageBytes = 4096;
+std::array<Found, 256> last_found;
 Region region_of(const std::pair<const uintptr_t, size_t>& r) { return {reinterpret_cast<char*>(r.first), r.second}; }
 Region region_of(const std::pair<const uintptr_t, Region>& r) { return r.second; }
 size_t in_use = 0;
@@ -66,7 +74,7 @@ void* allocate_device(size_t bytes) {
   poison(p + bytes, kDeviceGuard);
   if (accesses == 0) poison(p, bytes);
   regions()[reinterpret_cast<uintptr_t>(p)] = bytes;
-  last_found = {};
+  last_found.fill({});
   in_use += bytes;
   return p;
 }
@@ -76,7 +84,7 @@ bool free_device(void* p) {
   if (at == regions().end()) return false;
   const size_t bytes = at->second;
   regions().erase(at);
-  last_found = {};
+  last_found.fill({});
   in_use -= bytes;
   unpoison(static_cast<char*>(p) - kDeviceGuard, bytes + 2 * kDeviceGuard);
   struct Freed {
@@ -88,6 +96,14 @@ bool free_device(void* p) {
 }
 
 namespace {
+// Narrows addresses around p, at which no region lies, by those of `all` and their guards.
+void narrow(const auto& all, const void* p, uintptr_t guard, Found& around) {
+  const auto next = all.upper_bound(reinterpret_cast<uintptr_t>(p));
+  if (next != all.end()) around.end = std::min(around.end, next->first - guard);
+  if (next == all.begin()) return;
+  around.begin = std::max(around.begin, reinterpret_cast<uintptr_t>(region_of(*std::prev(next)).end()) + guard);
+}
+
 Region find(const auto& all, const void* p, uintptr_t guard) {
   const uintptr_t a = reinterpret_cast<uintptr_t>(p);
   auto next = all.upper_bound(a + guard);
@@ -103,13 +119,20 @@ Region device_region(const void* p) {
 }
 
 const Region* region_at_or_near(const void* p) {
-  if (p >= last_found.begin && p < last_found.end()) return &last_found;
+  const auto a = reinterpret_cast<uintptr_t>(p);
+  Found& known = last_found[a / kPageBytes % last_found.size()];
+  if (a >= known.begin && a < known.end) return known.region.begin != nullptr ? &known.region : nullptr;
   Region r = device_region(p);
   if (r.begin == nullptr) r = find(regions(), p, kDeviceGuard);
   if (r.begin == nullptr) r = find(borrowed, p, kHostGuard);
-  if (r.begin == nullptr) return nullptr;
-  last_found = r;
-  return &last_found;
+  if (r.begin == nullptr) {
+    known = {0, ~uintptr_t{0}, {}};
+    narrow(regions(), p, kDeviceGuard, known);
+    narrow(borrowed, p, kHostGuard, known);
+    return nullptr;
+  }
+  known = {reinterpret_cast<uintptr_t>(r.begin), reinterpret_cast<uintptr_t>(r.end()), r};
+  return &known.region;
 }
 
 bool Region::holds(const void* p, size_t n) const {
@@ -121,13 +144,15 @@ bool Region::holds(const void* p, size_t n) const {
 Borrowed::Borrowed(const void* p, size_t bytes, size_t row, size_t stride) {
   char* begin = static_cast<char*>(const_cast<void*>(p));
   if (p != nullptr && bytes > 0 && device_region(p).begin == nullptr &&
-      borrowed.try_emplace(reinterpret_cast<uintptr_t>(p), Region{begin, bytes, row, stride}).second)
+      borrowed.try_emplace(reinterpret_cast<uintptr_t>(p), Region{begin, bytes, row, stride}).second) {
     p_ = p;
+    last_found.fill({});
+  }
 }
 Borrowed::~Borrowed() {
   if (p_ == nullptr) return;
   borrowed.erase(reinterpret_cast<uintptr_t>(p_));
-  last_found = {};
+  last_found.fill({});
 }
 
 void check_guards() {

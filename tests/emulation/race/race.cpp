@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -60,15 +61,18 @@ std::unordered_map<uintptr_t, std::unique_ptr<Page>>& pages() {
   return *all;
 }
 Cell& cell_at(uintptr_t a) {
-  static uintptr_t last = ~uintptr_t{0};
-  static Page* page = nullptr;
-  if (a / kPage != last) {
+  struct Known {
+    uintptr_t number;
+    Page* page = nullptr;
+  };
+  static std::array<Known, 4096> last;  // pages are never freed
+  Known& known = last[a / kPage % last.size()];
+  if (known.page == nullptr || known.number != a / kPage) {
     auto& p = pages()[a / kPage];
     if (!p) p = std::make_unique<Page>();
-    page = p.get();
-    last = a / kPage;
+    known = {a / kPage, p.get()};
   }
-  return page->cell[a % kPage / 4];
+  return known.page->cell[a % kPage / 4];
 }
 
 bool in_atomic = false;
