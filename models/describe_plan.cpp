@@ -84,6 +84,7 @@ nlohmann::json describe_op(const Plan& plan, const Node& node, const Cost& c, co
 
 nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& team, const Monitor& monitor) {
   Plan plan;
+  plan.precision = choose_precision(options.precision, Device::processor()).precision;
   nlohmann::json json;
   json["method"] = options.method;
   json["preset"] = options.preset;
@@ -92,7 +93,6 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
     (prepared->sequence_method ? plan_of_sequences : plan_of_rows)(plan, *prepared, json);
   }
   json["recorded_ops"] = plan.nodes.size();
-  plan.precision = choose_precision(options.precision, Device::processor()).precision;
   json["precision"] = name_of(plan.precision);
   json["passes"] = nlohmann::json::array();
   for (const PassReport& p : optimise(plan, {options.passes_off.begin(), options.passes_off.end()})) {

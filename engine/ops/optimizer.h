@@ -42,6 +42,9 @@ struct Rule<Average> : NoGradient {
   }
 };
 
+// The state becomes x: an average that forgets what it was.
+inline void assign(Recorder& r, Var state, Var x) { r.advance(state, r.emit1(Average{0}, {state, x})); }
+
 template <>
 struct Rule<ClampRange> : NoGradient {
   static constexpr Traits traits{

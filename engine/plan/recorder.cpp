@@ -1,6 +1,9 @@
 #include "engine/plan/recorder.h"
 
+#include <optional>
+
 #include "engine/error.h"
+#include "engine/plan/loss_scale.h"
 #include "engine/plan/op_rules.h"
 
 namespace tessera {
@@ -91,16 +94,19 @@ std::vector<Var> Recorder::gradients(Var loss, const std::vector<const Parameter
 }
 
 void Recorder::minimise(Var loss, const std::vector<const ParameterSet*>& sets, const AdamOptions& o,
-                        const Gate& gate) {
+                        const Gate& asked) {
+  std::optional<LossScale> scale;
+  if (plan.precision == Precision::fp16) scale.emplace(*this, sets[0]->name);
+  const std::vector<Var> grads = gradients(scale ? scale->scaled(loss) : loss, sets);
+  const Gate gate = scale ? scale->judge(grads, asked) : asked;
   const Var done = gate.value ? state(sets[0]->name + ".done", {1, 1}) : Var{};
-  const std::vector<Var> grads = gradients(loss, sets);
   auto next_grad = grads.begin();
   for (const ParameterSet* set : sets) {
     std::vector<Var> parts;
     for (size_t i = 0; i < set->parameters.size(); ++i, ++next_grad)
       parts.push_back(reshape(*next_grad, {1, next_grad->shape().count()}));
-    const Var grad = concat_cols(parts), param = flat(*set), m = state(set->name + ".m", param.shape()),
-              v = state(set->name + ".v", param.shape());
+    const Var all = concat_cols(parts), grad = scale ? scale->unscaled(all) : all, param = flat(*set),
+              m = state(set->name + ".m", param.shape()), v = state(set->name + ".v", param.shape());
     std::vector<Var> in{param, m, v, grad};
     if (gate.value) in.insert(in.end(), {gate.value, done});
     const auto next = emit(Adam{o.form, o.lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.updates, o.index, o.decay_from,

@@ -1,4 +1,4 @@
-// The precision that a caller asks for, checked against what the machine supports.
+// The precision that a caller asks for.
 #pragma once
 #include <string>
 #include <vector>
@@ -8,20 +8,19 @@
 
 namespace tessera {
 
+// What every device multiplies, fp32 first: GPUs that have the kernels have tensor cores, and processors round where
+// they cannot multiply.
+const std::vector<Precision>& precisions();
 const char* name_of(Precision precision);
 
 // Throws Error(usage) unless it is fp32, tf32, bf16, fp16 or auto.
 void check_precision(const std::string& name);
 
-// What a device multiplies, fp32 first.
-std::vector<Precision> precisions_of(const Device& device);
-
 struct ChosenPrecision {
   Precision precision = Precision::fp32;
   std::string why;  // why "auto" chose it
 };
-// "auto": the fastest that the device multiplies natively. Throws as check_precision(), and Error(unsupported) for what
-// the device does not multiply.
+// "auto": the fastest that the device multiplies natively. Throws as check_precision().
 ChosenPrecision choose_precision(const std::string& name, const Device& device);
 
 }  // namespace tessera

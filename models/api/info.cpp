@@ -26,10 +26,10 @@ nlohmann::json instruction_sets() {
 }
 
 // What --precision may say on the processor, and what "auto" chooses.
-nlohmann::json precisions() {
+nlohmann::json known_precisions() {
   const ChosenPrecision chosen = choose_precision("auto", Device::processor());
   nlohmann::json known = nlohmann::json::array();
-  for (const Precision p : precisions_of(Device::processor())) known.push_back(name_of(p));
+  for (const Precision p : precisions()) known.push_back(name_of(p));
   return {{"cpu", known}, {"auto", name_of(chosen.precision)}, {"why", chosen.why}};
 }
 
@@ -147,7 +147,7 @@ tessera_status tessera_info(char** json) {
                      {"abi", tessera_abi_version()},
                      {"methods", method_names()},
                      {"cpu", {{"threads", tessera::Team().size()}, {"instruction_sets", instruction_sets()}}},
-                     {"precision", precisions()},
+                     {"precision", known_precisions()},
                      {"parquet_and_arrow", files()},
                      {"gpu", gpu()}});
   });

@@ -55,10 +55,10 @@ int count_of_parts(const Plan& plan, int64_t batch, int64_t most) {
 Plan step_plan(const Method& method, size_t phase, int64_t steps, const FitOptions& options,
                const std::set<std::string>& passes_off) {
   Plan plan;
+  plan.precision =
+      choose_precision(options.precision, options.device ? *options.device : Device::processor()).precision;
   Recorder r(plan);
   method.record_training(r, phase, steps);
-  const Device& device = options.device ? *options.device : Device::processor();
-  plan.precision = choose_precision(options.precision, device).precision;
   optimise(plan, passes_off);
   if (options.micro_batch > 0)
     micro_batches(plan, count_of_parts(plan, method.phases()[phase].batch, options.micro_batch));

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "engine/plan/loss_scale.h"
 #include "engine/run/program.h"
 #include "models/layers/recording.h"
 #include "models/training/clock.h"
@@ -93,6 +94,11 @@ class Trainer {
     }
     return {{"step", std::move(steps)}, {"epoch", std::move(epochs)}, {"losses", std::move(losses)}};
   }
+  // Of the stage that runs, or ran last. Empty but with fp16.
+  std::vector<ScaleReport> scales() const {
+    if (!program_) return {};
+    return scale_reports(program_->plan(), [&](const std::string& leaf) { return program_->get<float>(leaf).front(); });
+  }
   double step_flops() const { return step_flops_; }
   Deadline deadline() const { return stages_.empty() ? Deadline() : clock_.deadline(); }
   // "12 of 300 epochs".
@@ -156,6 +162,7 @@ class Trainer {
       throw;
     }
     save();
+    say_scales();
   }
 
   // The weights to keep, by leaf of start() and enter(). Training is over: what follows has its memory.
@@ -210,12 +217,25 @@ class Trainer {
   void forget_program() { run_.states.clear(), run_.loss_sums.clear(), run_.loss_steps = 0; }
 
   void next_stage() {
+    say_scales();
     carried_ = weights();
     forget_program();
     ++at_;
     open();
     chunk_ = 1;
     clock_.mark(done());
+  }
+
+  void say_scales() const {
+    for (const ScaleReport& s : scales()) {
+      const std::string left_out =
+          fmt::format("{} of the {} left out because gradients overflowed",
+                      s.skipped == 1 ? "1 update" : fmt::format("{} updates", s.skipped), s.optimiser);
+      notice(context_.monitor,
+             fmt::format("fp16: {}; its loss is scaled by {:.0f}.",
+                         s.skipped == 0 ? fmt::format("every update of the {} was made", s.optimiser) : left_out,
+                         s.scale));
+    }
   }
 
   void fetch() {
@@ -455,6 +475,8 @@ Trained train(const Method& method, HeldOut* held_out, const FitOptions& options
                               {"best", end.best ? end.best->value : 0},
                               {"best_step", end.best ? end.best->step : 0}};
   if (!end.stopped.empty()) provenance["stopped"] = end.stopped;
+  for (const ScaleReport& s : trainer.scales())
+    provenance["loss_scaling"].push_back({{"optimiser", s.optimiser}, {"scale", s.scale}, {"skipped", s.skipped}});
   Trained out;
   out.flops = trainer.step_flops() * static_cast<double>(end.step);
   out.until = trainer.deadline();

@@ -114,7 +114,7 @@ def fit(
         ``"60s"``, ``"10epochs"``, or ``"off"``: only when training ends or is stopped.
     resume : bool
         Whether to continue from `checkpoint` if it is there: to the same model, bit for bit.
-    precision : {"fp32", "tf32", "bf16", "auto"}, optional
+    precision : {"fp32", "tf32", "bf16", "fp16", "auto"}, optional
         Of the products of training; ``"auto"`` is the fastest that `device` multiplies natively.
     recompute : {"off", "auto", "all"}, optional
         Values of a step that are made again instead of kept, where `memory_limit` needs it. No bit changes.

@@ -204,14 +204,13 @@ TEST_F(BadInput, AFullLogDoesNotCostTheModel) {
 
 TEST_F(BadInput, APrecisionThatIsNotThere) {
   model();
-  const std::string what = "--precision fp16: device cpu multiplies fp32, tf32, bf16 only";
-  refused(9, {what, "--precision auto"}, {"fit", "people.csv", "--model", "new.tessera", "--precision", "fp16"});
-  refused(9, {what}, {"plan", "people.csv", "--precision", "fp16"});
-  refused(9, {what}, {"sample", "m.tessera", "--rows", "5", "--output", "o.csv", "--precision", "fp16"});
+  const std::string what = "--precision fp8: known are fp32, tf32, bf16, fp16 and auto";
+  refused(2, {what}, {"fit", "people.csv", "--model", "new.tessera", "--precision", "fp8"});
+  refused(2, {what}, {"plan", "people.csv", "--precision", "fp8"});
   EXPECT_FALSE(exists("new.tessera") || exists("o.csv"));
   refused(2, {"--precision half"}, {"sample", "m.tessera", "--rows", "5", "--output", "o.csv", "--precision", "half"});
   must({"sample", "m.tessera", "--rows", "5", "--output", "o.csv", "--precision", "auto"});
-  for (const char* precision : {"tf32", "bf16"}) {
+  for (const char* precision : {"tf32", "bf16", "fp16"}) {
     const std::string plan = must({"plan", "people.csv", "--precision", precision}).out;
     EXPECT_HAS(plan, std::string(precision) + "   product: rounded factors, sums in fp32");
     EXPECT_HAS(plan, "weights, optimizer state");

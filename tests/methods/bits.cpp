@@ -45,7 +45,7 @@ TEST(Bits, ModelFilesOfRoundedProductsAreEqualForAnyNumberOfThreads) {
     for (const Option& option : o.config->options())
       if (option.name() == "--epochs") option.set("2");
     const std::string exact = file_of(fit(example_people(500, 1), o, 1));
-    for (const char* precision : {"tf32", "bf16"}) {
+    for (const char* precision : {"tf32", "bf16", "fp16"}) {
       o.precision = precision;
       const Model m = fit(example_people(500, 1), o, 1);
       EXPECT_EQ(m.state().provenance.at("run").at("options").at("--precision"), precision) << method;
@@ -88,7 +88,7 @@ void rows_do_not_depend_on_work(const Model& m, const SampleOptions& options, in
 
 TEST(Bits, RowsAreEqualForAnyBatchThreadsAndSlice) { rows_do_not_depend_on_work(fitted(), {}, 5100); }
 TEST(Bits, RowsOfRoundedProductsAreEqualForAnyBatchThreadsAndSlice) {
-  for (const char* precision : {"tf32", "bf16"}) {
+  for (const char* precision : {"tf32", "bf16", "fp16"}) {
     SampleOptions o;
     o.precision = precision;
     rows_do_not_depend_on_work(fitted(), o, 600);

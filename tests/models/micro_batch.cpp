@@ -61,6 +61,14 @@ TEST(MicroBatch, OfTheWholeBatchIsTheWholeBatch) {
     EXPECT_EQ(weights_of(trained(options_of(method, 0), 1)), weights_of(trained(options_of(method, 100), 1))) << method;
 }
 
+TEST(MicroBatch, ScalesLossesOfFp16Once) {
+  FitOptions o = options_of("tvae", 20);
+  o.precision = "fp16";
+  const Model parts = trained(o, 1);
+  EXPECT_EQ(weights_of(parts), weights_of(trained(o, 2)));
+  EXPECT_EQ(parts.state().provenance.at("loss_scaling").size(), 1u);
+}
+
 TEST(MicroBatch, HasTheSameBitsForAnyNumberOfThreads) {
   for (const std::string method : {"ctgan", "tvae", "made", "timegan"})
     EXPECT_EQ(weights_of(trained(options_of(method, 30), 1)), weights_of(trained(options_of(method, 30), 2))) << method;

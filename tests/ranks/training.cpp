@@ -50,6 +50,17 @@ TEST_P(RankTraining, AStoppedRunGoesOnWithAnyNumberOfRanks) {
   }
 }
 
+// The gradients that the ranks exchange are scaled, and each of them comes to the same verdict.
+TEST(RankTraining, RanksScaleLossesOfFp16Alike) {
+  for (const char* method : {"tvae", "timegan"}) {
+    FitOptions o = rank_options(method);
+    o.precision = "fp16";
+    const std::string one = file_of(trained(o, 1));
+    for (const int ranks : {2, 4})
+      EXPECT_TRUE(file_of(trained(o, ranks)) == one) << method << ", " << ranks << " ranks";
+  }
+}
+
 TEST(RankTraining, AValueThatIsNotFiniteNamesItsRank) {
   FitOptions o = rank_options("ctgan");
   o.as<CtganConfig>().penalty_weight = 1e39;

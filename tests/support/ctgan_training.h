@@ -13,11 +13,13 @@ enum class Size { small, wide, adult };
 
 class Training : public Sandbox {
  public:
-  explicit Training(int critic_steps = 1, double average = 0.9, Size size = Size::small, int64_t table_rows = 40)
+  explicit Training(int critic_steps = 1, double average = 0.9, Size size = Size::small, int64_t table_rows = 40,
+                    Precision precision = Precision::fp32)
       : layout_(layout(size)), model_(layout_, config(critic_steps, average, size)), rows_(table_rows) {
     int columns = 0;
     for (const Span& s : layout_.spans) columns += s.cond_start >= 0;
     r.start_purposes(Purpose::step);
+    plan.precision = precision;
     record_training(r, model_, rows_, columns, 1000);
     fill_table();
     values["generator"] = draw({1, model_.generator.size}, -0.5, 0.5);

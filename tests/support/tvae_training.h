@@ -8,9 +8,10 @@ namespace tessera::sandbox {
 // Forty rows, a number with three modes, columns of four values and of two; or Adult's widths at the defaults.
 class TvaeTraining : public Sandbox {
  public:
-  explicit TvaeTraining(bool adult = false, int64_t table_rows = 40)
+  explicit TvaeTraining(bool adult = false, int64_t table_rows = 40, Precision precision = Precision::fp32)
       : layout_(layout(adult)), model_(layout_, config(adult)) {
     r.start_purposes(Purpose::step);
+    plan.precision = precision;
     record_training(r, model_, table_rows, 1000);
     std::vector<double> codes;
     for (int64_t i = 0; i < table_rows; ++i)

@@ -57,9 +57,10 @@ void FitArguments::add_to(CLI::App& command) {
                      "paper: off)");
   add_rule_to(command);
   command
-      .add_option("--precision", precision,
-                  "Products of training: fp32, tf32 or bf16 (factors rounded, sums in fp32), or auto: the fastest that "
-                  "the device multiplies natively; fp16 is refused so far")
+      .add_option(
+          "--precision", precision,
+          "Products of training: fp32, tf32, bf16 or fp16 (factors rounded, sums in fp32), or auto: the fastest "
+          "that the device multiplies natively")
       ->capture_default_str();
   command.add_option("--passes-off", passes_off, "Plan passes to disable, for study; tessera plan lists them");
 }
