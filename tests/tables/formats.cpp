@@ -70,6 +70,24 @@ TEST(Formats, NumbersGoOutAsTheyCameIn) {
   expect_kept(decimal, "\"USD \"0.00", {"USD 5.10", "USD 6.25"});
 }
 
+TEST(Formats, NegativeNumbersOfLedgersAreNumbers) {
+  using enum ColumnType;
+  expect_kept(decimal, "(#,##0.00)", {"(1,234.50)", "17.25", "(0.50)", "0.00"});
+  expect_kept(integer, "(0)", {"12", "(7)"});
+  expect_kept(decimal, "(\"$\"#,##0.00)", {"$1,061.69", "($12.50)"});
+  expect_kept(decimal, "\"$ \"(0.00)", {"$ 1.69", "$ (12.50)"});
+  expect_kept(decimal, "(0,00\" €\")", {"(1,69 €)", "12,50 €"});
+  expect_kept(decimal, "0,00-", {"505,99-", "12,00"});
+  expect_kept(decimal, "#,##0.00-\" EUR\"", {"1,505.99- EUR", "12.00 EUR"});
+  const Table t = read_text("a;b\n(1,234.50);1\n2.25;505,99-\n");
+  EXPECT_EQ(t.columns[0].numbers[0], -1234.5);
+  EXPECT_EQ(t.columns[1].numbers[1], -505.99);
+  // numbers of a list, school marks, telephones
+  for (const std::vector<std::string>& cells :
+       {std::vector<std::string>{"(1)", "(2)"}, {"2-", "3-", "2"}, {"(030) 1234567", "(040) 7654321"}, {"(5", "7"}})
+    EXPECT_STREQ(name(keep(cells).type), "category") << cells[0];
+}
+
 TEST(Formats, WhatIsNoNumberStaysText) {
   for (const std::vector<std::string>& cells : {std::vector<std::string>{"A12", "A13"},
                                                 {"5 kg", "6 g"},
@@ -153,14 +171,14 @@ TEST(Formats, TheFormatDoesNotDependOnThePieces) {
 }
 
 TEST(Formats, PicturesReadBackAsTheSameFormat) {
-  for (const char* text :
-       {"0", "+0.00", "\"$\"#,##0.00", "\"a\"\"b\"-0.0#\"x\"", "#.##0,0##", "0.000E+00\" m\"", "0e00"}) {
+  for (const char* text : {"0", "+0.00", "\"$\"#,##0.00", "\"a\"\"b\"-0.0#\"x\"", "#.##0,0##", "0.000E+00\" m\"",
+                           "0e00", "(0.00)", "\"$\"(0)", "+(\"$\"0\" x\")", "0,00-", "0-\" x\""}) {
     NumberFormat f;
     EXPECT_TRUE(NumberFormat::parse(text, f)) << text;
     EXPECT_EQ(f.text(), text);
   }
   NumberFormat f;
-  for (const char* text : {"", "%g", "%d", "#0", "\"open", "0.", "0.0x", "0e", "00"})
+  for (const char* text : {"", "%g", "%d", "#0", "\"open", "0.", "0.0x", "0e", "00", "(0", "\"$\"(0", "0)", "(0-)"})
     EXPECT_FALSE(NumberFormat::parse(text, f)) << text;
 }
 

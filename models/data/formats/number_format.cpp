@@ -60,9 +60,11 @@ void insert_groups(std::string& digits, const std::string& group) {
 
 std::string NumberFormat::text() const {
   std::string out;
-  if (plus && !sign_inside) out += '+';
+  if (plus && sign != SignPlace::inside) out += '+';
+  if (sign == SignPlace::around) out += '(';
   append_quoted(prefix, out);
-  if (sign_inside) out += plus ? '+' : '-';
+  if (sign == SignPlace::inside) out += plus ? '+' : '-';
+  if (sign == SignPlace::brackets) out += '(';
   out += group.empty() ? "0" : '#' + group + "##0";
   if (most > 0) {
     out += mark;
@@ -73,16 +75,23 @@ std::string NumberFormat::text() const {
     if (plus_exponent) out += '+';
     out.append(static_cast<size_t>(exponent), '0');
   }
+  if (sign == SignPlace::behind) out += '-';
+  if (sign == SignPlace::brackets) out += ')';
   append_quoted(suffix, out);
+  if (sign == SignPlace::around) out += ')';
   return out;
 }
 
 bool NumberFormat::parse(std::string_view rest, NumberFormat& f) {
   f = NumberFormat{};
   f.plus = take(rest, "+");
+  if (take(rest, "(")) f.sign = SignPlace::around;
   if (!take_quoted(rest, f.prefix)) return false;
-  f.sign_inside = !f.prefix.empty() && !rest.empty() && (rest[0] == '-' || (rest[0] == '+' && !f.plus));
-  if (f.sign_inside) f.plus = rest[0] == '+', rest.remove_prefix(1);
+  if (!f.prefix.empty() && !rest.empty() && f.sign == SignPlace::front) {
+    if (take(rest, "(")) f.sign = SignPlace::brackets;
+    else if (rest[0] == '-' || (rest[0] == '+' && !f.plus))
+      f.sign = SignPlace::inside, f.plus = rest[0] == '+', rest.remove_prefix(1);
+  }
   if (take(rest, "#")) {
     const size_t end = rest.find("##0");
     if (end == 0 || end > 4) return false;
@@ -105,7 +114,25 @@ bool NumberFormat::parse(std::string_view rest, NumberFormat& f) {
     f.exponent = take_run(rest, '0');
     if (f.exponent == 0 || f.exponent > 3) return false;
   }
-  return take_quoted(rest, f.suffix) && rest.empty();
+  if (f.sign == SignPlace::front && take(rest, "-")) f.sign = SignPlace::behind;
+  if (f.sign == SignPlace::brackets && !take(rest, ")")) return false;
+  if (!take_quoted(rest, f.suffix)) return false;
+  return (f.sign != SignPlace::around || take(rest, ")")) && rest.empty();
+}
+
+void NumberFormat::write_parts(bool negative, bool zero, std::string_view number, std::string& out) const {
+  const bool closed = negative && (sign == SignPlace::around || sign == SignPlace::brackets);
+  const std::string_view shown = zero || closed ? "" : negative ? "-" : plus ? "+" : "";
+  if (closed && sign == SignPlace::around) out += '(';
+  if (sign != SignPlace::inside && (sign != SignPlace::behind || !negative)) out += shown;
+  out += prefix;
+  if (closed && sign == SignPlace::brackets) out += '(';
+  if (sign == SignPlace::inside) out += shown;
+  out += number;
+  if (sign == SignPlace::behind && negative) out += shown;
+  if (closed && sign == SignPlace::brackets) out += ')';
+  out += suffix;
+  if (closed && sign == SignPlace::around) out += ')';
 }
 
 void NumberFormat::write(double value, std::string& out) const {
@@ -126,6 +153,7 @@ void NumberFormat::write(double value, std::string& out) const {
     write_decimal(size, most, digits);
   }
   // beyond 15 digits write_decimal() writes an exponent: nothing to group or shorten there
+  bool zero = false;
   if (digits.find('e') == std::string::npos) {
     const size_t point = digits.find('.');
     if (point != std::string::npos) {
@@ -133,26 +161,21 @@ void NumberFormat::write(double value, std::string& out) const {
       while (keep > point + 1 + static_cast<size_t>(least) && digits[keep - 1] == '0') --keep;
       digits.resize(keep == point + 1 ? point : keep);
     }
-    const bool zero = digits.find_first_of("123456789") == std::string::npos;
+    zero = digits.find_first_of("123456789") == std::string::npos;
     if (!group.empty()) insert_groups(digits, group);
     if (mark != '.')
       if (const size_t at = digits.rfind('.'); at != std::string::npos && point != std::string::npos) digits[at] = mark;
-    const std::string sign = zero ? "" : value < 0 ? "-" : plus ? "+" : "";
-    out += sign_inside ? prefix + sign : sign + prefix;
-  } else {
-    out += sign_inside ? prefix + (value < 0 ? "-" : "") : (value < 0 ? "-" : "") + prefix;
   }
-  out += digits;
-  out += power;
-  out += suffix;
+  write_parts(value < 0 && !zero, zero, digits + power, out);
 }
 
 Reading NumberFormat::read(std::string_view text, double& value) const {
   NumberAffix affix;
   std::string plain;
-  if (!prefix.empty() || !suffix.empty()) {
-    if (!split_affix(text, affix) || affix.prefix != prefix || affix.suffix != suffix) return Reading::no;
-    text = affix.number;
+  if (!prefix.empty() || !suffix.empty() || sign != SignPlace::front) {
+    const bool has_affix = split_affix(text, affix);
+    if (affix.prefix != prefix || affix.suffix != suffix) return Reading::no;
+    if (has_affix) text = affix.number;
   }
   int separator = 0, groups = 0;
   if (!group.empty() && group != "," && group != ".") {
@@ -218,6 +241,36 @@ bool is_suffix(std::string_view text) {
 
 }  // namespace
 
+namespace {
+
+bool is_sign(char c) { return c == '-' || c == '+'; }
+
+// The sign within what stands before and behind a number, where it is taken out; 0: there is none.
+char take_sign(std::string_view& front, std::string_view& back, std::string_view number, SignPlace& place) {
+  const auto take_front = [&](SignPlace at) {
+    const char sign = at == SignPlace::front ? front.front() : front.back();
+    at == SignPlace::front ? front.remove_prefix(1) : front.remove_suffix(1);
+    place = front.empty() ? SignPlace::front : at;
+    return sign;
+  };
+  if (!front.empty() && front.front() == '(' && !back.empty() && back.back() == ')') {
+    front.remove_prefix(1), back.remove_suffix(1), place = SignPlace::around;
+    return '-';
+  }
+  if (!front.empty() && front.back() == '(' && starts(back, ")")) {
+    front.remove_suffix(1), back.remove_prefix(1), place = SignPlace::brackets;
+    return '-';
+  }
+  if (!front.empty() && is_sign(front.front())) return take_front(SignPlace::front);
+  if (!front.empty() && is_sign(front.back())) return take_front(SignPlace::inside);
+  // sums as in ledgers: "2-" and "3-" are marks or codes
+  if (!starts(back, "-") || number.find_first_of(".,") == std::string_view::npos) return 0;
+  back.remove_prefix(1), place = SignPlace::behind;
+  return '-';
+}
+
+}  // namespace
+
 bool split_affix(std::string_view text, NumberAffix& affix) {
   constexpr size_t kLongestPrefix = 8;
   affix = NumberAffix{};
@@ -227,21 +280,14 @@ bool split_affix(std::string_view text, NumberAffix& affix) {
   if (first > 0 && (text[first - 1] == '.' || text[first - 1] == ',')) --first;  // ".5"
   std::string_view front = text.substr(0, first), back = text.substr(last + 1);
   if (first > kLongestPrefix) return false;
-  std::string sign;
-  const auto is_sign = [](char c) { return c == '-' || c == '+'; };
-  if (!front.empty() && is_sign(front.front())) {
-    sign = front.front();
-    front.remove_prefix(1);
-  } else if (!front.empty() && is_sign(front.back())) {
-    sign = front.back();
-    front.remove_suffix(1);
-    affix.sign_inside = true;
-  }
-  affix.sign_inside &= !front.empty();
-  if (front.empty() && back.empty()) return false;
+  const std::string_view number = text.substr(first, last + 1 - first);
+  SignPlace place = SignPlace::front;
+  const char sign = take_sign(front, back, number, place);
+  if (front.empty() && back.empty() && place == SignPlace::front) return false;
   if ((!front.empty() && !is_prefix(front)) || (!back.empty() && !is_suffix(back))) return false;
-  affix.prefix = front, affix.suffix = back;
-  affix.number = sign.append(text.substr(first, last + 1 - first));
+  affix.prefix = front, affix.suffix = back, affix.sign = place;
+  if (sign != 0) affix.number = sign;
+  affix.number += number;
   return true;
 }
 

@@ -1,10 +1,11 @@
 // How a column writes its numbers, so that they go out as they came in.
 //
-// As text (Column::format) a number format is a picture as in spreadsheets: "$"#,##0.00 · 0,0# "%" · +0 ·
-// 0.000e+00. Quoted text stands before and behind the number; # groups name the separator of thousands; zeros behind
-// the mark are always written, # only where they are needed; a + demands the sign of positive numbers. A - behind the
-// quoted prefix puts the sign there ($-5 instead of -$5). "" means fixed decimals, "%g" the shortest text that reads
-// back equal.
+// As text (Column::format) a number format is a picture as in spreadsheets: "$"#,##0.00 · 0,0# "%" · +0 · 0.000e+00.
+// Quoted text stands before and behind the number; # groups name the separator of thousands; zeros behind the mark are
+// always written, # only where they are needed; a + demands the sign of positive numbers. A - behind the quoted prefix
+// puts the sign there ($-5 instead of -$5), one behind the digits there (505,99-); brackets stand around negative
+// numbers ((0.00) around all of the text, "$"(0.00) around the digits). "" means fixed decimals, "%g" the shortest
+// text that reads back equal.
 // Times of day and durations are numbers of seconds; their formats are those of moments.h and durations.h.
 #pragma once
 #include <cstdint>
@@ -15,11 +16,15 @@
 
 namespace tessera {
 
+// Where a negative number says that it is one.
+enum class SignPlace { front, inside, behind, around, brackets };  // -$5, $-5, $5-, ($5), $(5)
+
 struct NumberFormat {
   std::string prefix, suffix, group;  // group: between thousands
   char mark = '.';
   int least = 0, most = 0;  // digits behind the mark: zeros at the end are written up to `least`
-  bool plus = false, sign_inside = false;
+  bool plus = false;
+  SignPlace sign = SignPlace::front;
   int exponent = 0;  // its fewest digits; 0: none
   bool upper_exponent = false, plus_exponent = false;
 
@@ -31,13 +36,16 @@ struct NumberFormat {
   Reading read(std::string_view text, double& value) const;
 
   bool operator==(const NumberFormat&) const = default;
+
+ private:
+  void write_parts(bool negative, bool zero, std::string_view number, std::string& out) const;
 };
 
-// What stands around a number: currencies, per cent, units. False: `text` is not a number with such an affix.
-// `number` has the sign, wherever it was.
+// What stands around a number: currencies, per cent, units, and a sign that is not at the front. False: `text` is not a
+// number with such an affix. `number` has the sign at its front, wherever it was.
 struct NumberAffix {
   std::string_view prefix, suffix;
-  bool sign_inside = false;
+  SignPlace sign = SignPlace::front;
   std::string number;
 };
 bool split_affix(std::string_view text, NumberAffix& affix);

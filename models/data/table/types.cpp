@@ -121,6 +121,14 @@ void set_digits(const TypeEvidence& e, bool comma, NumberFormat& f) {
   f.most = padded.high > written.low ? std::max<int>(e.decimals[comma], f.least) : written.high;
 }
 
+SignPlace sign_place(uint32_t facts) {
+  return (facts & fact::kSignAround) != 0     ? SignPlace::around
+         : (facts & fact::kSignBrackets) != 0 ? SignPlace::brackets
+         : (facts & fact::kSignBehind) != 0   ? SignPlace::behind
+         : (facts & fact::kSignInside) != 0   ? SignPlace::inside
+                                              : SignPlace::front;
+}
+
 NumberFormat number_format(const TypeEvidence& e, NumberStyle style) {
   NumberFormat f;
   NumberAffix affix;
@@ -133,7 +141,7 @@ NumberFormat number_format(const TypeEvidence& e, NumberStyle style) {
                                               : "";
   set_digits(e, comma, f);
   f.plus = (e.facts & fact::kPlus) != 0 && (e.facts & fact::kNoPlus) == 0;
-  f.sign_inside = (e.facts & fact::kSignInside) != 0;
+  f.sign = sign_place(e.facts);
   if ((e.facts & fact::kExponent) == 0 || (e.facts & fact::kNoExponent) != 0) return f;
   f.exponent = std::clamp<int>(e.exponent_digits.low, 1, 3);
   f.upper_exponent = (e.facts & fact::kUpperExponent) != 0;
@@ -152,7 +160,7 @@ ColumnPlan plan_number(const TypeEvidence& e, uint32_t kinds, char delimiter, bo
   const bool counts = !fractions && (!exponents || (mixed && (e.facts & fact::kLarge) == 0));
   plan.type = whole || counts ? ColumnType::integer : ColumnType::decimal;
   plan.number = number_format(e, plan.style);
-  plan.dressed = e.forms.affix > 1 || e.forms.separator != 0;
+  plan.dressed = e.forms.affix > 1 || e.forms.separator != 0 || (e.facts & fact::kLedgerSigns) != 0;
   NumberFormat plain;
   plain.least = plain.most = plan.decimals;
   if (plan.number == plain) return plan;
@@ -281,8 +289,11 @@ void TypeEvidence::merge(const TypeEvidence& next, int64_t line_offset) {
 
 namespace {
 
-// Whether the digits in groups are amounts, not the blocks of a number that somebody is called or found by.
+// Whether the digits in groups are amounts, not the blocks of a number that somebody is called or found by; and whole
+// numbers in brackets, negative ones beside positive ones, not the numbers of a list.
 bool are_amounts(const TypeEvidence& e) {
+  constexpr uint32_t kAmounts = fact::kNoPlus | fact::kPlus | fact::kMark;
+  if ((e.facts & fact::kLedgerSigns) != 0 && (e.facts & kAmounts) == 0) return false;
   return e.forms.separator == 0 || e.groups.low != e.groups.high || e.forms.affix > 1 || (e.facts & fact::kMark) != 0;
 }
 

@@ -163,7 +163,19 @@ void add_compact_day(std::string_view text, Reads& r) {
   r.forms.layouts = kCompactLayout;
 }
 
-// A number with a currency or a unit around it, or with blanks or apostrophes between thousands.
+uint32_t fact_of(SignPlace sign) {
+  switch (sign) {
+    case SignPlace::front: return 0;
+    case SignPlace::inside: return fact::kSignInside;
+    case SignPlace::behind: return fact::kSignBehind;
+    case SignPlace::around: return fact::kSignAround;
+    case SignPlace::brackets: return fact::kSignBrackets;
+  }
+  return 0;
+}
+
+// A number with a currency or a unit around it, with a sign that is not at its front, or with blanks or apostrophes
+// between thousands.
 bool read_dressed_number(std::string_view text, Reads& r) {
   NumberAffix affix;
   const bool has_affix = split_affix(text, affix);
@@ -173,10 +185,10 @@ bool read_dressed_number(std::string_view text, Reads& r) {
   if (!remove_groups(bare, separator, groups, digits) || (!has_affix && groups == 0)) return false;
   if (!read_number_forms(digits, r)) return false;
   if (groups > 0) r.forms.kinds &= form::kPoint | form::kComma;
-  r.forms.affix = has_affix ? hash_of(affix) : 1;
+  r.forms.affix = affix.prefix.empty() && affix.suffix.empty() ? 1 : hash_of(affix);
   r.forms.separator = separator;
   r.groups = groups;
-  if (affix.sign_inside) r.facts |= fact::kSignInside;
+  if (has_affix) r.facts |= fact_of(affix.sign);
   return r.forms.kinds != 0;
 }
 
