@@ -21,13 +21,9 @@ struct Operands {
 };
 
 __device__ inline float rounded(float x, Precision factors) {
-  switch (factors) {  // the same for every thread
-    case Precision::fp32: return x;
-    case Precision::tf32: return __uint_as_float(to_tf32(x));
-    case Precision::bf16: return __uint_as_float(pack_bf16(0, x));
-    case Precision::fp16: return rounded_fp16(x);
-  }
-  return x;
+  if (factors == Precision::tf32) return __uint_as_float(to_tf32(x));  // the same for every thread
+  if (factors == Precision::bf16) return __uint_as_float(pack_bf16(0, x));
+  return factors == Precision::fp16 ? rounded_fp16(x) : x;
 }
 
 // One block as the form sees it: which rows and columns of the result it has a part in, and how deep it is.

@@ -58,20 +58,30 @@ __device__ inline void sparse_pick(const Pick& x, int p, int j) {
 // sparse_matmul: out = dense·weight (+ addend [rows, N] or [1, N]), four columns of one row.   2·rows·entries·N FLOP
 // instead of 2·rows·blocks·width·N
 //   reads `entries` weight rows per row, from L2: bandwidth-bound there
-//   a row's sum runs over its entries in order, so it has the same bits in any batch
+//   eight weight rows are on their way at a time: one by one, each would wait for the one before
+//   a row's sum runs over its entries in order, so it has the same bits in any batch; what is no entry adds 0·0, which
+//   changes no bit of a sum that began with 0
+constexpr int kInFlight = 8;
 __device__ inline void sparse_matmul_chunk(const Entries& e, const Operand& weight, const Operand& addend,
                                            const Target& out, int p, int c) {
   const int n = min(kChunk, out.cols - c);
-  float acc[kChunk] = {}, x[kChunk];
-  for (int j = 0; j < e.index.cols; ++j) {
-    const int row = e.column(p, j);
-    if (row < 0) continue;
-    const float v = e.weight(p, j);
-    load_chunk(weight, row, c, n, x);
+  float acc[kChunk] = {};
+  for (int first = 0; first < e.index.cols; first += kInFlight) {
+    float v[kInFlight] = {}, x[kInFlight][kChunk] = {};
 #pragma unroll
-    for (int q = 0; q < kChunk; ++q) acc[q] += v * x[q];
+    for (int k = 0; k < kInFlight; ++k) {
+      const int j = first + k, row = j < e.index.cols ? e.column(p, j) : -1;
+      if (row < 0) continue;
+      v[k] = e.weight(p, j);
+      load_chunk(weight, row, c, n, x[k]);
+    }
+#pragma unroll
+    for (int k = 0; k < kInFlight; ++k)
+#pragma unroll
+      for (int q = 0; q < kChunk; ++q) acc[q] += v[k] * x[k][q];
   }
   if (addend.data != nullptr) {
+    float x[kChunk];
     load_chunk(addend, p, c, n, x);
 #pragma unroll
     for (int q = 0; q < kChunk; ++q) acc[q] += x[q];
