@@ -40,7 +40,6 @@ TEST_F(BadInput, TablesThatAreNone) {
       {"empty", "", {"t.csv", "empty"}},
       {"blank", "\n\n \n", {"t.csv", "blank lines"}},
       {"header only", "a,b\n", {"t.csv", "no row of values", "--header no"}},
-      {"same name", "a,b,a\n1,2,3\n", {"t.csv:1:", "columns 1 and 3", "\"a\""}},
       {"no name", "a,,c\n1,2,3\n", {"t.csv:1:", "column 2", "no name"}},
       {"infinity", "a,b\n1,2\n3,-inf\n", {"t.csv:3:", "\"b\"", "\"-inf\"", "--missing"}},
       {"too large", "a,b\n1,2\n3,1e999\n", {"t.csv:3:", "\"b\"", "\"1e999\"", "--types b=category"}},

@@ -91,8 +91,6 @@ TEST(Malformed, HeaderOnly) {
 }
 
 TEST(Malformed, Names) {
-  expect_parts(error_of("a,b,a\n1,2,3\n"), ErrorCode::data,
-               {"t.csv:1: columns 1 and 3 are both named \"a\"", "--header no"});
   expect_parts(error_of("a,,c\n1,2,3\n"), ErrorCode::data, {"t.csv:1: column 2 of the header has no name"});
 }
 

@@ -38,8 +38,38 @@ TEST(Style, AFileGoesOutAsItCameIn) {
            "\xEF\xBB\xBFsep=;\r\na;b\r\n1;x\r\n2;y\r\n",
            ",b\n0,x\n1,y\n",
            "a,b\n\"1,061.50\",x\n\"12.00\",y\n",
+           "|a|b|\n|1|x|\n|2|y|\n",
+           "a,b,\n1,x,\n2,y,\n",
+           ",a\n,1\n,2\n",
+           "a,a,b,a\n1,2,x,3\n2,2.5,y,4\n",
+           "a,b,c\n1,\\N,x\n\\N,2020-01-31,\\N\n2,2020-02-28,y\n",
+           "a,b\n1,x\nNA,y\n2,NA\n",
        })
     EXPECT_EQ(written(text), text);
+}
+
+TEST(Style, MissingValuesOfSeveralKindsAreEmpty) {
+  EXPECT_EQ(written("a,b\n1,2\nNA,3\n4,\n"), "a,b\n1,2\n,3\n4,\n");
+  // what says "missing" among numbers is a category among texts
+  EXPECT_EQ(written("a,b\n1,?\nNA,x\n2,?\n"), "a,b\n1,?\n,x\n2,?\n");
+}
+
+TEST(Style, NamesThatRepeatAreNumbered) {
+  const Table t = read_text("a,a,a.1,a\n1,2,x,3\n2,3,y,4\n");
+  std::vector<std::string> names;
+  for (const Column& c : t.columns) names.push_back(c.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"a", "a.2", "a.1", "a.3"}));
+}
+
+TEST(Style, AFileThatWasWrittenIsLikeTheFirst) {
+  const Folder folder;
+  const Table first = read_text("|a|a|\n|1|x|\n|2|y|\n");
+  CsvOptions again;
+  again.path = folder.write("again.csv", written("|a|a|\n|1|x|\n|2|y|\n"));
+  again.like = &first;
+  EXPECT_EQ(read_file(again).columns.size(), 2u);
+  again.path = folder.write("other.csv", ",a,a\n7,1,x\n8,2,y\n");
+  EXPECT_THROW(read_file(again), Error);
 }
 
 TEST(Style, PlainIsForPrograms) {

@@ -26,7 +26,7 @@ RawRows::RawRows(const std::string& path, const std::string& dialect, int64_t ro
   next_row(scanner_);
   std::string scratch;
   for (size_t k = 0; k < scanner_.count(); ++k) names_.emplace_back(csv_text(scanner_.fields()[k], scratch));
-  if (style_.unnamed_first && !names_.empty()) names_.front() = kUnnamedFirst;
+  names_ = column_names(std::move(names_));
 }
 
 CsvScanner RawRows::scan() const { return {text_, source_.end(), style_.delimiter}; }

@@ -53,35 +53,25 @@ const char* skip_comments(const char* begin, const char* end) {
   return table;
 }
 
-// An index that pandas wrote has no name, nor has what stands behind a delimiter at the end of the header.
-void name_unnamed(std::vector<std::string>& names) {
-  if (names.size() < 2) return;
-  const auto name = [&](size_t j) {
-    const std::string given = "Unnamed: " + std::to_string(j);
-    if (names[j].empty() && std::find(names.begin(), names.end(), given) == names.end()) names[j] = given;
-  };
-  name(0);
-  name(names.size() - 1);
+void check_names(const std::string& file, int64_t line, const std::vector<std::string>& names) {
+  const auto unnamed = std::find(names.begin(), names.end(), "");
+  if (unnamed == names.end()) return;
+  throw Error(ErrorCode::data, file + ':' + std::to_string(line) + ": column " +
+                                   std::to_string(unnamed - names.begin() + 1) +
+                                   " of the header has no name.\n  Give every column a name, or use --header no if the "
+                                   "first row holds values.");
 }
 
-void check_names(const std::string& file, int64_t line, const std::vector<std::string>& names) {
-  const std::string place = file + ':' + std::to_string(line) + ": ";
-  const std::string way_out = "\n  Give every column a unique name, or use --header no if the first row holds values.";
-  std::unordered_map<std::string, size_t> seen;
-  for (size_t j = 0; j < names.size(); ++j) {
-    if (names[j].empty())
-      throw Error(ErrorCode::data, place + "column " + std::to_string(j + 1) + " of the header has no name." + way_out);
-    const auto [first, fresh] = seen.emplace(names[j], j);
-    if (!fresh)
-      throw Error(ErrorCode::data, place + "columns " + std::to_string(first->second + 1) + " and " +
-                                       std::to_string(j + 1) + " are both named \"" + names[j] + "\"." + way_out);
-  }
+std::vector<std::string> texts_of(const CsvScanner& row) {
+  std::vector<std::string> out;
+  std::string scratch;
+  for (size_t j = 0; j < row.count(); ++j) out.emplace_back(csv_text(row.fields()[j], scratch));
+  return out;
 }
 
 // A later file usually begins with the names of the first.
 bool repeats_names(const char* begin, const char* end, char delimiter, const std::vector<std::string>& names) {
   CsvScanner scanner(begin, end, delimiter);
-  std::string scratch;
   try {
     do {
       if (!scanner.next()) return false;
@@ -89,9 +79,7 @@ bool repeats_names(const char* begin, const char* end, char delimiter, const std
   } catch (const CsvFault&) {
     return false;  // reported when the rows are read
   }
-  bool same = scanner.count() == names.size();
-  for (size_t j = 0; same && j < names.size(); ++j) same = csv_text(scanner.fields()[j], scratch) == names[j];
-  return same;
+  return scanner.count() == names.size() && column_names(texts_of(scanner)) == names;
 }
 
 // Delimiter, names, and the start of the rows. `first`: of the previous file, or null.
@@ -124,21 +112,21 @@ CsvFrame find_frame(const CsvSource& source, const CsvOptions& options, const Cs
     source.check_whole();
     fail_fault(fault, source.name(), lines_above + fault.line + 1, frame);
   }
-  std::string scratch;
-  for (size_t j = 0; j < scanner.count(); ++j)
-    frame.names.push_back(header ? std::string(csv_text(scanner.fields()[j], scratch))
-                                 : "column_" + std::to_string(j + 1));
-  const bool unnamed_first = frame.names[0].empty(), unnamed_last = frame.names.back().empty();
-  if (header) name_unnamed(frame.names);
+  const std::vector<std::string> written = texts_of(scanner);
+  if (header) frame.names = column_names(written);
+  for (size_t j = 0; !header && j < written.size(); ++j) frame.names.push_back("column_" + std::to_string(j + 1));
   if (header) check_names(source.name(), lines_above + scanner.line() + 1, frame.names);
   if (first == nullptr) {
     CsvStyle style = find_style(begin, end, frame.delimiter, header, frame.names);
     style.byte_order_mark = text != source.begin();
     style.delimiter_line = named != text;
-    style.unnamed_first = header && unnamed_first;
+    style.unnamed_first = header && written.front().empty();
     style.json = source.is_json();
+    for (size_t j = 0; header && j < written.size(); ++j)
+      if (!written[j].empty() && written[j] != frame.names[j]) style.renamed.emplace(frame.names[j], written[j]);
     frame.style = style.text();
-    frame.unnamed_last = header && unnamed_last && !source.is_json();
+    frame.unnamed_first = style.unnamed_first;
+    frame.unnamed_last = header && written.back().empty() && !source.is_json();
   }
   if (first != nullptr && !header && frame.names.size() == first->names.size()) frame.names = first->names;
   if (first != nullptr && frame.names != first->names)
@@ -152,24 +140,31 @@ CsvFrame find_frame(const CsvSource& source, const CsvOptions& options, const Cs
   return frame;
 }
 
+void refuse_other_column(const std::string& name, const Table& like, const std::string& file) {
+  std::vector<std::string> wanted;
+  for (const Column& c : like.columns) wanted.push_back(c.name);
+  throw Error(ErrorCode::data, file + ": column \"" + name + "\" is not in the other table. Nearest in the other: " +
+                                   nearest_names(name, wanted) +
+                                   ".\n  Both tables need the same columns; their order does not matter.");
+}
+
+// Columns without a name may turn out to be none (drop_unnamed): they are checked when the rows are read.
 void check_columns_alike(const CsvFrame& frame, const CsvOptions& options, const std::string& file) {
   const Table& like = *options.like;
   const auto in_file = [&](const std::string& n) {
     return std::find(frame.names.begin(), frame.names.end(), n) != frame.names.end();
   };
-  std::vector<std::string> wanted;
-  for (const Column& c : like.columns) wanted.push_back(c.name);
-  for (const std::string& n : wanted)
-    if (!options.fewer_columns && !in_file(n))
-      throw Error(ErrorCode::data,
-                  file + ": column \"" + n +
-                      "\" is missing: the other table has it. Nearest in this file: " + nearest_names(n, frame.names) +
-                      ".\n  Both tables need the same columns; their order does not matter.");
-  for (const std::string& n : frame.names)
-    if (!options.more_columns && like.find(n) == nullptr)
-      throw Error(ErrorCode::data, file + ": column \"" + n + "\" is not in the other table. Nearest in the other: " +
-                                       nearest_names(n, wanted) +
+  for (const Column& c : like.columns)
+    if (!options.fewer_columns && !in_file(c.name))
+      throw Error(ErrorCode::data, file + ": column \"" + c.name +
+                                       "\" is missing: the other table has it. Nearest in this file: " +
+                                       nearest_names(c.name, frame.names) +
                                        ".\n  Both tables need the same columns; their order does not matter.");
+  for (size_t j = 0; j < frame.names.size(); ++j) {
+    const bool unnamed = (j == 0 && frame.unnamed_first) || (j + 1 == frame.names.size() && frame.unnamed_last);
+    if (!options.more_columns && !unnamed && like.find(frame.names[j]) == nullptr)
+      refuse_other_column(frame.names[j], like, file);
+  }
 }
 
 size_t column_named(const CsvFrame& frame, const std::string& column, const char* option) {
@@ -402,23 +397,41 @@ void report_words_among_numbers(const Column& c, const std::function<void(const 
 }
 
 // What of the file was not as a table is usually written, and how it was read.
+// Unnamed columns of which every line has nothing but the delimiter: before the first value, as in |a|b|, or behind the
+// last. They are left out, and the style says that they were there.
+void drop_unnamed(const CsvFrame& frame, CsvStyle& style, Table& table, const auto& said) {
+  const auto drop = [&](const std::string& name) {
+    const auto at =
+        std::find_if(table.columns.begin(), table.columns.end(), [&](const Column& c) { return c.name == name; });
+    const bool empty = table.columns.size() > 1 && at->type == ColumnType::constant && at->values.empty();
+    if (empty) table.columns.erase(at);
+    return empty;
+  };
+  if (style.unnamed_first) {
+    style.delimiter_first = drop(frame.names.front());
+    style.unnamed_first = !style.delimiter_first;
+    said(style.delimiter_first
+             ? "every line begins with a delimiter: no column stands before it"
+             : "the first column has no name, as the index that pandas writes: read as \"" + frame.names[0] + "\"");
+  }
+  if (!frame.unnamed_last || table.columns.size() < 2) return;
+  style.delimiter_last = drop(frame.names.back());
+  said(style.delimiter_last ? "every line ends with a delimiter: no column stands behind it"
+                            : "the last column has no name: read as \"" + frame.names.back() + "\"");
+}
+
 void report_oddities(const CsvFrame& frame, const std::vector<ColumnPlan>& plans, Table& table,
                      const std::string& source, const Monitor& monitor) {
   const auto said = [&](const std::string& line) { notice(monitor, source + ": " + line + "."); };
-  const CsvStyle style = CsvStyle::parse(frame.style);
+  CsvStyle style = CsvStyle::parse(frame.style);
   if (style.delimiter_line) said(std::string("the first line sets the delimiter: \"") + frame.delimiter + "\"");
-  if (style.unnamed_first)
-    said("the first column has no name, as the index that pandas writes: read as \"" + frame.names[0] + "\"");
   if (frame.comments) said("the lines above the table that begin with # are left out");
+  for (const auto& [name, written] : style.renamed)
+    said("several columns are named \"" + written + "\": one of them is read as \"" + name + "\"");
   for (size_t j = 0; j < plans.size(); ++j)
     if (!plans[j].forced && !is_numeric(table.columns[j].type)) report_words_among_numbers(table.columns[j], said);
-  if (!frame.unnamed_last || table.columns.size() < 2) return;
-  const auto at = std::find_if(table.columns.begin(), table.columns.end(),
-                               [&](const Column& c) { return c.name == frame.names.back(); });
-  const bool empty = at->type == ColumnType::constant && at->values.empty();
-  said(empty ? "every line ends with a delimiter: no column stands behind it"
-             : "the last column has no name: read as \"" + frame.names.back() + "\"");
-  if (empty) table.columns.erase(at);
+  drop_unnamed(frame, style, table, said);
+  table.dialect = style.text();
 }
 
 void report_encoding(const CsvSource& source, const Monitor& monitor) {
@@ -491,12 +504,16 @@ Table csv_read(const CsvOptions& options, Team& team, const Monitor& monitor) {
   const std::vector<ColumnPlan> plans = plan_columns(frame, options, evidence, wished);
   Table table = Filler(parts, evidence, plans, missing).run(team, monitor);
   check_constants(table, plans, file);
-  table.dialect = frame.style;
   for (const auto& [column, least] : options.least_rows)
     for (Column& c : table.columns)
       if (c.name == column) c.least_rows = least;
   report_oddities(frame, plans, table, file, monitor);
-  if (options.like != nullptr) order_like(table, *options.like);
+  if (options.like != nullptr) {
+    for (const Column& c : table.columns)
+      if (!options.more_columns && options.like->find(c.name) == nullptr)
+        refuse_other_column(c.name, *options.like, file);
+    order_like(table, *options.like);
+  }
   const auto columns = static_cast<double>(table.columns.size());
   monitor.report({"types", columns, columns, "columns", type_counts(table), true});
   return table;

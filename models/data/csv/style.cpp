@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <unordered_set>
 
 #include "models/data/csv/dialect.h"
 #include "models/data/csv/scan.h"
+#include "models/data/table/types.h"
 
 namespace tessera {
 namespace {
@@ -25,6 +28,28 @@ struct Quotes {
   }
 };
 
+// How missing values of a column look.
+struct MissingCells {
+  bool all = true;
+  std::optional<std::string> word;  // the first one's; "" if others look otherwise
+
+  void add(const CsvField& field) {
+    const std::string_view text = field.raw();
+    const bool missing = text.empty() || (!field.quoted && (MissingWords().always(text) || MissingWords::usual(text)));
+    all &= missing;
+    if (missing) merge(text);
+  }
+  void merge(std::string_view text) { word = word.value_or(std::string(text)) == text ? text : ""; }
+};
+
+// The word for all missing values, of columns that have others too; "" if there is none.
+std::string missing_word(const std::vector<MissingCells>& columns) {
+  MissingCells all;
+  for (const MissingCells& c : columns)
+    if (!c.all && c.word) all.merge(*c.word);
+  return all.word.value_or("");
+}
+
 std::string line_end_of(const char* begin, const char* end) {
   const char* at = std::find_if(begin, end, [](char c) { return c == '\n' || c == '\r'; });
   if (at == end || *at == '\n') return "\n";
@@ -32,6 +57,24 @@ std::string line_end_of(const char* begin, const char* end) {
 }
 
 }  // namespace
+
+std::vector<std::string> column_names(std::vector<std::string> names) {
+  std::unordered_set<std::string> taken(names.begin(), names.end());
+  const auto name = [&](size_t j) {
+    const std::string given = "Unnamed: " + std::to_string(j);
+    if (names[j].empty() && taken.insert(given).second) names[j] = given;
+  };
+  if (names.size() > 1) name(0), name(names.size() - 1);
+  std::unordered_set<std::string> seen;
+  for (std::string& n : names) {
+    if (n.empty() || seen.insert(n).second) continue;
+    int copy = 1;
+    while (taken.count(n + '.' + std::to_string(copy)) != 0) ++copy;
+    n += '.' + std::to_string(copy);
+    taken.insert(n), seen.insert(n);
+  }
+  return names;
+}
 
 CsvStyle find_style(const char* begin, const char* end, char delimiter, bool header,
                     const std::vector<std::string>& names) {
@@ -43,6 +86,7 @@ CsvStyle find_style(const char* begin, const char* end, char delimiter, bool hea
   scanner.check_text(false);
   Quotes head;
   std::vector<Quotes> columns(names.size());
+  std::vector<MissingCells> missing(names.size());
   bool first = header;
   try {
     for (size_t row = 0; row < kHeadRows && scanner.next();) {
@@ -51,12 +95,13 @@ CsvStyle find_style(const char* begin, const char* end, char delimiter, bool hea
       for (size_t j = 0; j < names.size(); ++j) {
         const CsvField& field = scanner.fields()[j];
         if (first) head.add(field, delimiter);
-        else columns[j].add(field, delimiter);
+        else columns[j].add(field, delimiter), missing[j].add(field);
         style.quoted_missing |= !first && field.quoted && field.size == 0 && names.size() > 1;
       }
       first = false, ++row;
     }
   } catch (const CsvFault&) {}  // the reader reports it
+  style.missing = missing_word(missing);
   style.quoted_header = head.some && head.all;
   for (size_t j = 0; j < names.size(); ++j)
     if (columns[j].some && columns[j].all) style.quoted.push_back(names[j]);
@@ -69,6 +114,10 @@ std::string CsvStyle::text() const {
                         {"byte_order_mark", byte_order_mark},
                         {"delimiter_line", delimiter_line},
                         {"unnamed_first", unnamed_first},
+                        {"delimiter_first", delimiter_first},
+                        {"delimiter_last", delimiter_last},
+                        {"renamed", renamed},
+                        {"missing", missing},
                         {"quoted_header", quoted_header},
                         {"quoted_missing", quoted_missing},
                         {"quoted", quoted},
@@ -90,6 +139,12 @@ CsvStyle CsvStyle::parse(const std::string& text) {
   if (line_end == "\r\n" || line_end == "\r") style.line_end = line_end;
   style.byte_order_mark = flag("byte_order_mark"), style.delimiter_line = flag("delimiter_line");
   style.unnamed_first = flag("unnamed_first");
+  style.delimiter_first = flag("delimiter_first"), style.delimiter_last = flag("delimiter_last");
+  if (const std::string missing = word("missing"); MissingWords().always(missing) || MissingWords::usual(missing))
+    style.missing = missing;
+  if (json.contains("renamed") && json["renamed"].is_object())
+    for (const auto& [name, written] : json["renamed"].items())
+      if (written.is_string()) style.renamed[name] = written.get<std::string>();
   style.json = flag("json");
   style.quoted_header = flag("quoted_header"), style.quoted_missing = flag("quoted_missing");
   if (json.contains("quoted") && json["quoted"].is_array())

@@ -1,6 +1,7 @@
 // How a CSV file is written: what its values do not tell. Synthetic rows go out in the style of the table that was
 // read.
 #pragma once
+#include <map>
 #include <string>
 #include <vector>
 
@@ -12,8 +13,12 @@ struct CsvStyle {
   bool byte_order_mark = false;
   bool delimiter_line = false;  // "sep=;" before the header, as Excel writes it
   bool unnamed_first = false;   // the first column, an index, has no name in the header
+  // every line begins, or ends, with a delimiter beside which nothing stands
+  bool delimiter_first = false, delimiter_last = false;
   bool quoted_header = false;
+  std::map<std::string, std::string> renamed;  // columns that the header calls otherwise, because names repeat
   bool json = false;                // the file was JSON: `quoted` are its columns of strings, and nothing else applies
+  std::string missing;              // an unquoted word for all missing values, such as NA or \N; "": nothing
   bool quoted_missing = false;      // "" for a missing value of a quoted column
   std::vector<std::string> quoted;  // columns whose values all stand in quotes, needed or not
 
@@ -23,8 +28,13 @@ struct CsvStyle {
   static CsvStyle parse(const std::string& text);
 };
 
-// The name that the first column gets if the header has none, as in pandas.
+// What the first column is called if the header has no name for it, as in pandas.
 constexpr const char* kUnnamedFirst = "Unnamed: 0";
+
+// The names of the columns, from those in the header. An index that pandas wrote has no name, nor has what stands
+// behind a delimiter at the end: "Unnamed: 0", "Unnamed: 7". The second column called "a" becomes "a.1", as in pandas.
+// Other empty names stay.
+std::vector<std::string> column_names(std::vector<std::string> header);
 
 // From the first rows; `begin` is where the header starts, behind any mark or delimiter line.
 CsvStyle find_style(const char* begin, const char* end, char delimiter, bool header,

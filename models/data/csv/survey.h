@@ -19,7 +19,8 @@ struct CsvFrame {  // known before the rows are read
   const char* data = nullptr;  // where the rows start
   int64_t first_line = 1;      // and on which line
   std::string style;           // of the file: CsvStyle::text()
-  bool unnamed_last = false;   // the header ends with a delimiter
+  bool unnamed_first = false;  // the header begins with a delimiter
+  bool unnamed_last = false;   // it ends with one
   bool comments = false;       // lines above the table were left out
 };
 

@@ -13,6 +13,7 @@
 #include "models/data/formats/moments.h"
 #include "models/data/formats/number_format.h"
 #include "models/data/table/number_writer.h"
+#include "models/data/table/types.h"
 
 namespace tessera {
 
@@ -45,7 +46,7 @@ class ColumnWriter {
         numbers_(column),
         delimiter_(style.delimiter),
         quoted_(std::find(style.quoted.begin(), style.quoted.end(), column.name) != style.quoted.end()),
-        missing_(alone || (quoted_ && style.quoted_missing) ? "\"\"" : "") {
+        missing_(missing_text(column, style, alone)) {
     if (is_numeric(column.type)) return;
     slots_.resize(column.values.size());
     std::string text;
@@ -80,6 +81,13 @@ class ColumnWriter {
   }
 
  private:
+  // A word that says "missing" among numbers is a category among texts.
+  std::string_view missing_text(const Column& column, const CsvStyle& style, bool alone) const {
+    const bool read_back =
+        is_numeric(column.type) || column.type == ColumnType::boolean || MissingWords().always(style.missing);
+    if (!style.missing.empty() && read_back) return style.missing;
+    return alone || (quoted_ && style.quoted_missing) ? "\"\"" : "";
+  }
   static char* put(std::string_view text, char* p) {
     std::memcpy(p, text.data(), text.size());
     return p + text.size();
@@ -112,13 +120,16 @@ class TableWriter {
   void header(const Table& table) {
     std::string line = style_.byte_order_mark ? "\xEF\xBB\xBF" : "";
     if (style_.delimiter_line) line += std::string("sep=") + style_.delimiter + style_.line_end;
+    if (style_.delimiter_first) line += style_.delimiter;
     for (size_t j = 0; j < table.columns.size(); ++j) {
-      const std::string& name = table.columns[j].name;
+      const auto renamed = style_.renamed.find(table.columns[j].name);
+      const std::string& name = renamed != style_.renamed.end() ? renamed->second : table.columns[j].name;
       if (j > 0) line += style_.delimiter;
       const bool unnamed = j == 0 && style_.unnamed_first && name == kUnnamedFirst && table.columns.size() > 1;
       if (!unnamed) append_field(name, style_.delimiter, line, style_.quoted_header);
       else if (style_.quoted_header) line += "\"\"";
     }
+    if (style_.delimiter_last) line += style_.delimiter;
     file_.write(line + style_.line_end);
   }
 
@@ -127,9 +138,11 @@ class TableWriter {
     columns.reserve(table.columns.size());
     for (const Column& c : table.columns) columns.emplace_back(c, style_, table.columns.size() == 1);
     char* p = buffer_.data();
-    const char* full = buffer_.data() + buffer_.size() - ColumnWriter::kRoom - 2;
+    const char* full = buffer_.data() + buffer_.size() - ColumnWriter::kRoom - 4;
     std::string spill;
+    const std::string line_end = style_.delimiter_last ? style_.delimiter + style_.line_end : style_.line_end;
     for (int64_t row = 0; row < table.rows; ++row) {
+      if (style_.delimiter_first) *(p = p > full ? flush(p) : p)++ = style_.delimiter;
       for (size_t j = 0; j < columns.size(); ++j) {
         if (p > full) p = flush(p);
         if (char* end = columns[j].write(row, p, spill)) {
@@ -139,7 +152,7 @@ class TableWriter {
           file_.write(spill);
         }
         if (j + 1 < columns.size()) *p++ = style_.delimiter;
-        else p = std::copy(style_.line_end.begin(), style_.line_end.end(), p);
+        else p = std::copy(line_end.begin(), line_end.end(), p);
       }
       if ((row + 1) % kReportEvery == 0) progress(row + 1);
     }
