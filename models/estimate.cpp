@@ -1,7 +1,5 @@
 #include "models/estimate.h"
 
-#include <malloc.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -46,7 +44,7 @@ nlohmann::json estimate_memory(Table&& table, const FitOptions& asked, Team& ask
   (void)Model::fit(std::move(table), options, team, before);
   if (!found.reached)
     throw Error(ErrorCode::data, "the table has only constants and identifiers: there is no step to plan.");
-  const int64_t around = process_memory().peak;  // of reading, encoding, and what follows training
+  const int64_t around = process_memory().peak + found.left;  // of reading, encoding, and what follows training
   // The columns of a table are given back one by one while it is encoded.
   const int64_t limit = std::max(table_bytes + found.encoded, found.arrays + (here ? found.step : 0));
   return {{"method", options.method},
@@ -72,7 +70,7 @@ nlohmann::json estimate_columns(const std::string& columns, int64_t rows, const 
                                 const Monitor& monitor) {
   const auto of = [&](int64_t n) {
     nlohmann::json e = estimate_memory(table_of_columns(columns, n), options, team, monitor);
-    ::malloc_trim(0);  // what one estimate leaves to the allocator is no memory of the next
+    release_freed_memory();  // what one estimate leaves to the allocator is no memory of the next
     return e;
   };
   if (rows <= kLonger) return of(rows);

@@ -5,6 +5,10 @@
 #include <fstream>
 #include <string_view>
 
+#ifdef __GLIBC__  // any header of the C library says so
+#include <malloc.h>
+#endif
+
 namespace tessera {
 namespace {
 
@@ -67,6 +71,12 @@ ProcessMemory process_memory(const std::string& root) {
   m.available = kilobytes(root + "/proc/meminfo", "MemAvailable:");
   if (const int64_t left = left_of_cgroups(root); left >= 0 && left < m.available) m.available = left;
   return m;
+}
+
+void release_freed_memory() {
+#ifdef __GLIBC__
+  (void)::malloc_trim(0);
+#endif
 }
 
 }  // namespace tessera

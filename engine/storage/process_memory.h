@@ -14,4 +14,8 @@ struct ProcessMemory {
 // `root`: where /proc and /sys are found.
 ProcessMemory process_memory(const std::string& root = "");
 
+// Gives pages that the allocator keeps of freed blocks back to the system: what follows may not fit into their gaps.
+// Milliseconds; nothing where the C library has no such call.
+void release_freed_memory();
+
 }  // namespace tessera

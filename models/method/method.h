@@ -87,7 +87,8 @@ struct RunContext {
   const std::set<std::string>& passes_off;
   Team& team;
   const Monitor& monitor;
-  Deadline until = {};  // of what follows training
+  Deadline until = {};     // of what follows training
+  bool rehearsal = false;  // nothing was trained: what follows takes the most memory that it may take after a training
 
   Target target() const { return {team, seed, Device::processor(), passes_off}; }  // of plans beside the training's
 };

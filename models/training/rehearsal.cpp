@@ -69,6 +69,7 @@ Trained rehearse(const Method& method, HeldOut* held_out, const FitOptions& opti
     r.step = std::max(r.step, takes.total());
     const int64_t now = process_memory().resident;  // the passes have left memory to the allocator
     r.training = std::max(r.training, now + kept + (here ? takes.total() : 0) + beside_step(plan, carried, options));
+    r.left = std::max(r.left, here ? takes.state : 0);
     if (here && takes.activations < largest) kept += takes.activations;
     largest = std::max(largest, here ? takes.activations : 0);
     r.phases.push_back({{"phase", phases[i].name},
@@ -83,10 +84,11 @@ Trained rehearse(const Method& method, HeldOut* held_out, const FitOptions& opti
                         {"bytes_without_recompute", made_again.bytes_before}});
   }
   r.reached = true;
+  release_freed_memory();  // as the trainer does
   Trained out;
   const Deadline at_once(0, options.now);  // the steps of a prior end after the first
   out.kept = method.keep(carried,          // a copy: the trainer still has its own
-                         {context.seed, context.passes_off, context.team, context.monitor, at_once});
+                         {context.seed, context.passes_off, context.team, context.monitor, at_once, true});
   return out;
 }
 

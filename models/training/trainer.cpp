@@ -10,6 +10,7 @@
 
 #include "engine/plan/loss_scale.h"
 #include "engine/run/program.h"
+#include "engine/storage/process_memory.h"
 #include "models/layers/recording.h"
 #include "models/training/clock.h"
 #include "models/training/fit_to_memory.h"
@@ -169,6 +170,7 @@ class Trainer {
   States take_weights() {
     States kept = options_.keep_best && run_.best ? std::move(run_.best_weights) : weights();
     program_.reset();
+    release_freed_memory();
     return kept;
   }
 

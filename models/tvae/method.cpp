@@ -129,14 +129,14 @@ class TvaeMethod : public RowMethod {
   // A mixture fitted to one draw of q(z | row) for every row, in the dimensions that carry something
   // (docs/methods/fidelity.md). The decoder's inputs are put in falling order of KL, so that these come first.
   void fit_prior(FittedState& kept, const std::vector<float>& encoder, const RunContext& context) const {
-    const Posteriors q = posteriors(network_, *table_, encoder, context);
+    Posteriors q = posteriors(network_, *table_, encoder, context);
     const std::vector<double> kl = kl_of_dimensions(q);
     std::vector<size_t> order(kl.size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return kl[a] > kl[b]; });
     int64_t active = 0;
     while (active < std::min(q.dimensions, kMostActive) &&
-           kl[order[static_cast<size_t>(active)]] > network_.config.active_kl)
+           (context.rehearsal || kl[order[static_cast<size_t>(active)]] > network_.config.active_kl))
       ++active;
     if (active == 0) return;
 
@@ -159,6 +159,7 @@ class TvaeMethod : public RowMethod {
             static_cast<double>(q.mean[at]) + static_cast<double>(q.stddev[at]) * normal;
       }
     });
+    q = {};  // several times the points' memory
     LatentMixtureOptions options;
     options.components = network_.config.prior_components;
     options.seed = context.seed;

@@ -58,6 +58,12 @@ TEST_F(CliEstimate, OfStatisticsOfAPopulationIsNeverBelowAndHardlyAboveThePeak) 
     expect_bounded("large.csv", {"--method", "ctgan", "--epochs", "1", "--calibrate", "off", "--batch-size", batch});
 }
 
+// Without a training the encoder's latent dimensions carry nothing, and no prior would be fitted.
+TEST_F(CliEstimate, OfAPriorIsNeverBelowAndHardlyAboveThePeak) {
+  table("large.csv", 20000);
+  expect_bounded("large.csv", {"--method", "tvae", "--epochs", "5", "--calibrate", "off", "--threads", "2"});
+}
+
 TEST_F(CliEstimate, WithACalibrationIsNeverBelowAndHardlyAboveThePeak) {
   table("small.csv", 1500);
   expect_bounded("small.csv", {"--method", "tvae", "--epochs", "1", "--threads", "2"});
