@@ -11,8 +11,8 @@ constexpr const char *kScale = ".scale", *kGood = ".good", *kSkipped = ".skipped
 
 double scale_of(double held) { return LossScale::kFirst * (held + 1); }
 
-// 1 if every gradient is finite, else 0: whether the sum of their squares is. Products of fp16 factors are far below the
-// root of fp32's range, and what is beyond it has overflowed too.
+// 1 if every gradient is finite, else 0: whether the sum of their squares is. Products of fp16 factors are far below
+// the root of fp32's range, and what is beyond it has overflowed too.
 Var all_finite(const std::vector<Var>& gradients) {
   constexpr double kLargest = 3e38;
   std::vector<Var> sums;
