@@ -10,19 +10,24 @@ namespace {
 constexpr double kMomentEps = 1e-6;  // inside the roots of the variances
 constexpr double kGate = 0.15;       // the discriminator learns while its loss is above
 
+TimeganConfig with_layers(TimeganConfig c, int64_t attributes) {
+  if (c.layers == 0) c.layers = attributes > 0 ? 1 : 3;
+  return c;
+}
+
 }  // namespace
 
 Timegan::Timegan(int64_t features_, int64_t attributes_, int64_t steps_, const TimeganConfig& c)
-    : config(c),
+    : config(with_layers(c, attributes_)),
       features(features_),
       attributes(attributes_),
       steps(steps_),
       noise(c.noise > 0 ? c.noise : std::max<int64_t>(features_, c.least_noise)),
-      embedder("embedder", features, attributes, c.hidden, c, c.layers),
-      recovery("recovery", c.hidden, 0, features, c, c.layers),
-      generator("generator", noise, attributes, c.hidden, c, c.layers),
-      supervisor("supervisor", c.hidden, 0, c.hidden, c, std::max(c.layers - 1, 1)),
-      discriminator("discriminator", c.hidden, attributes, 1, c, c.layers, false) {}
+      embedder("embedder", features, attributes, c.hidden, c, config.layers),
+      recovery("recovery", c.hidden, 0, features, c, config.layers),
+      generator("generator", noise, attributes, c.hidden, c, config.layers),
+      supervisor("supervisor", c.hidden, 0, c.hidden, c, std::max(config.layers - 1, 1)),
+      discriminator("discriminator", c.hidden, attributes, 1, c, config.layers, false) {}
 
 SequenceNetwork::SequenceNetwork(const std::string& name, int64_t in, int64_t attributes_, int64_t out,
                                  const TimeganConfig& c, int64_t depth, bool squashed_)
@@ -46,6 +51,11 @@ Var mean_over(Var each, Var valid) {
   return (1.0 / static_cast<double>(each.cols())) * (total / count);
 }
 
+// `x` [B, n] beside each of the sequence's steps, [B·steps, n].
+Var beside_steps(Var x, int64_t steps) {
+  return each_step(concat_cols(std::vector<Var>(static_cast<size_t>(steps), x)), steps);
+}
+
 Var absolute(Var x) { return leaky_relu(x, -1); }
 
 Var total(Var row) { return sum(reshape(row, {row.cols(), 1})); }
@@ -54,10 +64,7 @@ Var total(Var row) { return sum(reshape(row, {row.cols(), 1})); }
 
 Var SequenceNetwork::operator()(Var x, const SequenceBatch& batch, Var start) const {
   const int64_t steps = x.cols() / (rnn.sizes.in - attributes);
-  if (attributes > 0) {
-    const Var repeated = concat_cols(std::vector<Var>(static_cast<size_t>(steps), batch.attributes));
-    x = in_rows(concat_cols({each_step(x, steps), each_step(repeated, steps)}), steps);
-  }
+  if (attributes > 0) x = in_rows(concat_cols({each_step(x, steps), beside_steps(batch.attributes, steps)}), steps);
   std::vector<Var> h0;
   if (start) h0.resize(rnn.layers.size()), h0[0] = start;
   Var out = output(each_step(rnn(x, batch.length, h0).y, steps));
@@ -93,7 +100,40 @@ MomentLoss moment_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch
   const auto [made_mean, made_stddev] = moments(made);
   const Var stddev = total(absolute(made_stddev - real_stddev) * kept) / terms,
             mean = total(absolute(made_mean - real_mean) * kept) / terms;
-  return {stddev, mean, stddev + mean};
+  MomentLoss loss{stddev, mean, stddev + mean};
+  // without attributes the adversarial losses suffice: the scores of windows are those of the authors' losses
+  if (m.attributes > 0 && m.config.correlations > 0)
+    loss.sum = loss.sum + m.config.correlations * correlation_loss(r, m, batch, made);
+  return loss;
+}
+
+namespace {
+
+// Columns less their means, as 0 where `valid` is 0.
+Var centred_columns(Var x, Var valid, Var inverse_count) { return (x - sum_rows(x * valid) * inverse_count) * valid; }
+Var column_deviations(Var centred, Var inverse_count) {
+  return sqrt(sum_rows(square(centred)) * inverse_count + kMomentEps);
+}
+
+}  // namespace
+
+Var correlation_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var made) {
+  const int64_t rows = batch.x.rows(), before = (m.steps - 1) * m.features;
+  const Var valid = valid_steps(batch), count = clamp(sum(valid), 1, 1e30);
+  const Var inverse = fill(r, {1, 1}, 1) / count;
+  const Var real = centred_columns(each_step(batch.x, m.steps), valid, inverse);
+  const Var deviations = column_deviations(real, inverse);
+  const Var attributes = centred_columns(beside_steps(batch.attributes, m.steps), valid, inverse);
+  const Var own = attributes / column_deviations(attributes, inverse);
+  auto correlations = [&](Var centred) {
+    const Var each = centred / deviations, wide = in_rows(each, m.steps);
+    std::vector<Var> with{own, each, beside_steps(slice_cols(wide, 0, m.features), m.steps)};
+    if (before > 0)
+      with.push_back(each_step(concat_cols({fill(r, {rows, m.features}, 0), slice_cols(wide, 0, before)}), m.steps));
+    return matmul(each, concat_cols(with), true) * inverse;
+  };
+  const Var error = correlations(centred_columns(each_step(made, m.steps), valid, inverse)) - correlations(real);
+  return sqrt(mean(square(error)) + kRootEps);
 }
 
 Var verdict(Recorder&, const SequenceBatch& batch, Var logits, bool real) {

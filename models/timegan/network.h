@@ -40,7 +40,7 @@ struct Timegan {
   // `features` of a step, `attributes` of a sequence, at most `steps` steps.
   Timegan(int64_t features, int64_t attributes, int64_t steps, const TimeganConfig& config);
 
-  TimeganConfig config;
+  TimeganConfig config;  // with the number of layers
   int64_t features, attributes, steps, noise;
   SequenceNetwork embedder, recovery, generator, supervisor, discriminator;
   const SequenceNetwork* all[5] = {&embedder, &recovery, &generator, &supervisor, &discriminator};
@@ -56,8 +56,13 @@ struct EmbeddingLoss {
 EmbeddingLoss embedding_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var recovered);
 // S = mean (H_t − s(H)_{t−1})²
 Var supervised_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var hidden, Var supervised);
+// V3: root mean square of the differences of correlations, over steps that are there: every feature of a step with
+// every feature of the same step, of the sequence's first, of the step before, and with every attribute. Deviations are
+// in units of the real steps' standard deviations. Needs attributes.
+Var correlation_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var made);
 struct MomentLoss {
-  Var stddev, mean, sum;  // V1, V2, V: over the batch, for every step that two sequences have, and every feature
+  Var stddev, mean;  // V1, V2: over the batch, for every step that two sequences have, and every feature
+  Var sum;           // V = V1 + V2, with attributes + correlations·V3
 };
 MomentLoss moment_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch, Var made);
 // mean softplus(∓logit): how far the discriminator is from calling them real (or made)

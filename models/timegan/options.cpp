@@ -15,7 +15,10 @@ std::vector<Option> TimeganConfig::options() {
           {"batch_size", &batch, kBatch, "sequences of a step"},
           {"learning_rate", &learning_rate, kRate, "of all networks"},
           {"hidden_dim", &hidden, {1, 4096}, "units of a recurrent layer; 4 times the features serves wide tables"},
-          {"layers", &layers, {1, kMostLayers}, "recurrent layers of a network"},
+          {"layers",
+           &layers,
+           {0, kMostLayers},
+           "recurrent layers of a network; 0: 1 where lengths, starts or statics vary, else 3"},
           {"cell", &cell, kAny, "recurrent cell; gru-reset-before is the published one"},
           {"gamma", &gamma, kPositive, "weight of the adversarial loss on latent steps before the supervisor"},
           {"beta1", &beta1, kShare, nullptr},
@@ -24,14 +27,15 @@ std::vector<Option> TimeganConfig::options() {
           {"average_decay", &average_decay, kShare, nullptr},
           {"noise", &noise, {0, 1 << 20}, nullptr},
           {"least_noise", &least_noise, {0, 1 << 20}, nullptr, true},
-          {"random_start", &random_start, kAny, nullptr, true}};
+          {"random_start", &random_start, kAny, nullptr, true},
+          {"correlations", &correlations, {0, 1e6}, nullptr, true}};
 }
 
 namespace {
 
 std::unique_ptr<Hyperparameters> preset(bool best) {
   auto c = std::make_unique<TimeganConfig>();
-  if (best) c->average_decay = 0.999, c->random_start = true, c->least_noise = 24;
+  if (best) c->average_decay = 0.999, c->random_start = true, c->least_noise = 24, c->correlations = 1, c->layers = 0;
   else
     c->cell = Cell::gru_reset_before, c->embedding_iterations = c->supervised_iterations = c->joint_iterations = 50000;
   return c;
@@ -41,7 +45,7 @@ constexpr LossSpec kLosses[] = {
     {"discriminator", "{:.2f}", "cross-entropy of the discriminator over real and made latent steps, in nats"},
     {"generator", "{:.2f}", "cross-entropy of made latent steps taken for real, in nats"},
     {"supervised", "{:.4f}", "root mean square error of the next latent step"},
-    {"moments", "{:.4f}", "differences of means and standard deviations over a batch"},
+    {"moments", "{:.4f}", "differences of means, standard deviations and correlations over a batch"},
     {"reconstruction", "{:.4f}", "root mean square error of a step, in units of its range"}};
 
 }  // namespace

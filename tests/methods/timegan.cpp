@@ -104,6 +104,49 @@ TEST(Timegan, KeepsTheAutocorrelationOfAnAutoregressiveProcess) {
   EXPECT_LT(stddev, 1.6 * real_stddev);
 }
 
+// Patients with a level of their own, which falls with the year of birth, and values around it.
+Table levels(int64_t patients) {
+  std::vector<double> key, day, year, level;
+  for (int64_t p = 0; p < patients; ++p) {
+    const double age = uniform(p, 7), own = 120 + 40 * (age - 0.5) + 4 * normal(p, 8);
+    const int64_t steps = 3 + static_cast<int64_t>(6 * uniform(p, 9));
+    for (int64_t t = 0; t < steps; ++t) {
+      const auto i = static_cast<int64_t>(key.size());
+      key.push_back(static_cast<double>(p + 1));
+      day.push_back(static_cast<double>(18000 + 7 * t));
+      year.push_back(2000 - std::floor(70 * age));
+      level.push_back(std::round(own + 3 * normal(i, 10)));
+    }
+  }
+  return table({numbers("patient", ColumnType::integer, key), numbers("day", ColumnType::date, day),
+                numbers("year", ColumnType::integer, year), numbers("level", ColumnType::integer, level)});
+}
+
+double correlation_of(const Table& t, const char* a, const char* b) {
+  const Column &x = column(t, a), &y = column(t, b);
+  const auto n = static_cast<double>(t.rows);
+  double sx = 0, sy = 0, xx = 0, yy = 0, xy = 0;
+  for (int64_t i = 0; i < t.rows; ++i) {
+    const double u = x.numbers[static_cast<size_t>(i)], v = y.numbers[static_cast<size_t>(i)];
+    sx += u, sy += v, xx += u * u, yy += v * v, xy += u * v;
+  }
+  return (xy - sx * sy / n) / std::sqrt((xx - sx * sx / n) * (yy - sy * sy / n));
+}
+
+TEST(Timegan, StepsFollowWhatIsStatic) {
+  const Table real = levels(300);
+  FitOptions o = small(500);
+  o.sequences.key = "patient", o.sequences.index = "day", o.sequences.statics = {"year"};
+  const auto sampled = [&](double weight) {
+    o.as<TimeganConfig>().correlations = weight;
+    return correlation_of(rows_of(fit(real, o), 0, 400), "year", "level");
+  };
+  const double want = correlation_of(real, "year", "level"), with = sampled(1), without = sampled(0);
+  EXPECT_LT(want, -0.8);
+  EXPECT_LT(with, 0.6 * want);
+  EXPECT_LT(with, without - 0.2);
+}
+
 // Sequences by key: rows with it, kind of the first, start.
 struct Drawn {
   int64_t rows = 0;
