@@ -167,10 +167,11 @@ std::string limits_in_words() {
   return fmt::format(
       "Detection is judged by how far the classifier's AUC is above that of real rows against real rows: good below "
       "{}, poor from {} on. Utility by the AUC or R² that is lost: {} and {}. Nearness by the share above one half: "
-      "{} and {}. A column or pair by what its score lacks of 100 %: {} and {}. The limits are conventions of this "
+      "{} and {}. A column or pair by what its score lacks of 100 %: {} and {}. Rules by the share of rows that break "
+      "one which every real row keeps: {} and {}. The limits are conventions of this "
       "page, not of a standard.",
       kFairDetection, kPoorDetection, kFairUtility, kPoorUtility, percent(kFairNearness, 0), percent(kPoorNearness, 0),
-      percent(kFairColumn, 0), percent(kPoorColumn, 0));
+      percent(kFairColumn, 0), percent(kPoorColumn, 0), percent(kFairBroken, 0), percent(kPoorBroken, 0));
 }
 
 std::vector<size_t> lowest_first(const Json& entries, const char* pointer) {

@@ -27,7 +27,8 @@ Verdict judge_sequences(const Json& report);
 inline constexpr double kFairDetection = 0.05, kPoorDetection = 0.2;  // AUC above that of real rows against real rows
 inline constexpr double kFairUtility = 0.02, kPoorUtility = 0.1;      // AUC or R² lost
 inline constexpr double kFairNearness = 0.03, kPoorNearness = 0.1;    // share above one half
-inline constexpr double kFairColumn = 0.05, kPoorColumn = 0.15;       // one less a score
+inline constexpr double kFairBroken = 0.01, kPoorBroken = 0.05;  // share of rows that break a rule of the real table
+inline constexpr double kFairColumn = 0.05, kPoorColumn = 0.15;  // one less a score
 
 // How far a score is from what it should be, for marks: good below `fair`, poor from `poor` on.
 Mark mark_of(double gap, double fair, double poor);

@@ -198,6 +198,12 @@ TEST(ReportPage, BrokenRulesAreACaution) {
       EXPECT_NE(html.find(part), std::string::npos) << part;
   }
   EXPECT_NE(page(report).find("1 row of the real table breaks it too"), std::string::npos);
+  const std::string headline = "rows break a rule of the real table";
+  EXPECT_EQ(page(report).find(headline), std::string::npos) << "a rule that a real row breaks is none of the table";
+  report["rules"][1]["real_broken"] = 0;
+  EXPECT_NE(page(report).find(tessera::report::percent(0.08, 1) + " " + headline), std::string::npos);
+  report["rules"][1]["share"] = 0.004;
+  EXPECT_EQ(page(report).find(headline), std::string::npos);
   Json other = report;
   other["rules"] = {kept};
   const std::string two = page(compared({{"one", other}, {"two", report}}));

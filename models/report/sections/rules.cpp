@@ -25,6 +25,18 @@ std::vector<const Json*> most_broken_first(const Json& rules) {
 
 int64_t broken_among(const Json& rules) { return std::count_if(rules.begin(), rules.end(), is_broken); }
 
+// A rule that every real row keeps and many synthetic ones break tells the tables apart by itself, whatever the
+// classifiers find.
+void lower_headline(const Json& rules, Statement& headline) {
+  double most = 0;
+  for (const Json& rule : rules)
+    if (at(rule, "/real_broken") == 0) most = std::max(most, at(rule, "/share"));
+  const Mark mark = mark_of(most, kFairBroken, kPoorBroken);
+  if (mark == Mark::good) return;
+  headline.html += fmt::format(", but {} rows break a rule of the real table", percent(most, most < 0.1 ? 1 : 0));
+  if (headline.mark != Mark::plain) headline.mark = std::max(headline.mark, mark);
+}
+
 }  // namespace
 
 std::string rule_code(const Json& rule) { return "<code>" + isolated(rule.at("rule").get<std::string>()) + "</code>"; }
@@ -59,6 +71,7 @@ void add_rules(const Json& report, Verdict& verdict) {
                        percent(at(*order[i], "/share"), 2), shown.empty() ? "" : " (" + shown + ")");
   }
   if (broken > static_cast<int64_t>(kSaid)) out += "; and others";
+  lower_headline(rules, verdict.headline);
   verdict.cautions.push_back(out + ". Drop such rows, or fit a model that keeps the rules.");
 }
 
