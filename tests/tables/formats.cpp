@@ -132,6 +132,14 @@ TEST(Formats, DatesGoOutAsTheyCameIn) {
   EXPECT_EQ(days, static_cast<double>(days_from_civil(2068, 12, 31)));
 }
 
+TEST(Formats, DatesOfSeveralFormatsAreNamedWithTheWayOut) {
+  const Column mixed = read_text("d,x\n2020-01-05,1\n25.02.2021,2\n").columns[0];
+  EXPECT_STREQ(name(mixed.type), "category");
+  EXPECT_NE(mixed.reason.find("line 3 holds \"25.02.2021\""), std::string::npos) << mixed.reason;
+  EXPECT_NE(mixed.reason.find("write all of them alike"), std::string::npos) << mixed.reason;
+  EXPECT_EQ(read_text("d,x\n2020-01-05,1\nsoon,2\n").columns[0].reason.find("alike"), std::string::npos);
+}
+
 TEST(Formats, AnInstantIsInUtc) {
   const Table t = read_text("t,x\n2023-05-08T03:47:39+02:00,1\n2023-05-08T01:47:40Z,2\n");
   EXPECT_EQ(t.columns[0].type, ColumnType::datetime);

@@ -193,6 +193,14 @@ ColumnPlan plan_clock(const TypeEvidence& e) {
   return plan;
 }
 
+// Whether the value that does not fit is a date too, in another format.
+bool are_dates_of_several_formats(const TypeEvidence& e) {
+  constexpr uint32_t kDates = form::kDate | form::kDatetime;
+  Reads odd;
+  read_forms(e.odd, odd);
+  return (e.first_forms.kinds & kDates) != 0 && (odd.forms.kinds & kDates) != 0;
+}
+
 ColumnPlan plan_text(const TypeEvidence& e, const char* place) {
   ColumnPlan plan;
   if (e.odd_line < 0) {
@@ -202,6 +210,8 @@ ColumnPlan plan_text(const TypeEvidence& e, const char* place) {
   }
   plan.reason = std::string("text: ") + place + ' ' + std::to_string(e.odd_line) + " holds " + shown(e.odd) +
                 ", after " + counted(e.values, "value") + " such as " + shown(e.first);
+  if (are_dates_of_several_formats(e))
+    plan.reason += "; both are dates, in formats of their own: write all of them alike, such as 2024-12-31";
   return plan;
 }
 
