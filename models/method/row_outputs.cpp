@@ -19,7 +19,9 @@ std::vector<std::vector<float>> outputs_of_rows(const EncodedTable& table, int64
   bind_rows(*program, table);
   program->bind_if("row", row.data());
   load_states(*program, states);
+  const auto width = [&](Id value) { return program->plan().shape(value).cols; };
   std::vector<std::vector<float>> out(names.size());
+  for (size_t k = 0; k < names.size(); ++k) out[k].reserve(static_cast<size_t>(rows * width(program->find(names[k]))));
   for (int64_t first = 0; first < rows; first += batch) {
     const int64_t n = std::min(batch, rows - first);
     for (int64_t i = 0; i < batch; ++i)
@@ -28,7 +30,7 @@ std::vector<std::vector<float>> outputs_of_rows(const EncodedTable& table, int64
     for (size_t k = 0; k < names.size(); ++k) {
       const Id value = program->find(names[k]);
       const std::vector<float> x = program->read<float>(value);
-      out[k].insert(out[k].end(), x.begin(), x.begin() + n * program->plan().shape(value).cols);
+      out[k].insert(out[k].end(), x.begin(), x.begin() + n * width(value));
     }
     context.monitor.check_cancelled("prior");
   }

@@ -17,7 +17,8 @@ namespace {
 constexpr int64_t kMostBlock = 128, kLeastBlock = kGaussianBlock;  // points whose features lie in the cache together
 constexpr int64_t kBlockBytes = 384 << 10;
 constexpr int64_t kGroup = 512;         // points summed by one thread before the groups are added
-constexpr int64_t kPartials = 64;       // sums kept side by side at most: groups beyond share one, in order
+constexpr int64_t kPartials = 64;       // sums that are added at the end: groups beyond share one, in order
+constexpr int64_t kSumsAtOnce = 8;      // of those, kept side by side, or one a thread
 constexpr int64_t kStartPoints = 8192;  // that k-means++ looks at
 constexpr int kLloyd = 10;
 constexpr double kLogTwoPi = 1.8378770664093453;
@@ -154,32 +155,43 @@ class Fit {
 
   // Σ over points of responsibility × features, [padded, features].
   std::vector<double> expect() {
-    const ArrayKernels& kernels = array_kernels();
     const std::vector<double> theta = coefficients();
     const int64_t groups = (n_ + kGroup - 1) / kGroup, partials = std::min(groups, kPartials);
+    const int64_t threads = team_.size(), at_once = (kSumsAtOnce + threads - 1) / threads * threads;
     const size_t size = theta.size();
-    std::vector<double> sums(static_cast<size_t>(partials) * size, 0), likelihood(static_cast<size_t>(partials), 0);
-    team_.for_each(partials, [&](int64_t p) {
-      std::vector<double> feature(static_cast<size_t>(features_ * block_)),
-          share(static_cast<size_t>(padded_ * block_));
-      const int64_t begin = p * groups / partials * kGroup, end = std::min((p + 1) * groups / partials * kGroup, n_);
-      for (int64_t first = begin; first < end; first += block_) {
-        const int64_t rows = std::min(block_, end - first);
-        if (rows < block_) std::fill(feature.begin(), feature.end(), 0.0);
-        fill_features(first, rows, block_, feature.data());
-        kernels.gaussian_scores(theta.data(), feature.data(), padded_, features_, block_, share.data());
-        likelihood[static_cast<size_t>(p)] += to_shares(share.data(), rows);
-        kernels.gaussian_moments(share.data(), feature.data(), padded_, features_, block_,
-                                 sums.data() + static_cast<size_t>(p) * size);
-      }
-    });
+    std::vector<double> sums(size, 0), part(static_cast<size_t>(std::min(partials, at_once)) * size);
+    std::vector<double> likelihood(static_cast<size_t>(partials), 0);
+    for (int64_t begin = 0; begin < partials; begin += at_once) {
+      const int64_t count = std::min(at_once, partials - begin);
+      team_.for_each(count, [&](int64_t i) {
+        double* to = part.data() + static_cast<size_t>(i) * size;
+        std::fill_n(to, size, 0.0);
+        const int64_t p = begin + i, first = p * groups / partials, end = (p + 1) * groups / partials;
+        likelihood[static_cast<size_t>(p)] = add_moments(theta, first * kGroup, std::min(end * kGroup, n_), to);
+      });
+      for (int64_t p = 0; p < count; ++p)
+        for (size_t i = 0; i < size; ++i) sums[i] += part[static_cast<size_t>(p) * size + i];
+    }
     double total = 0;
     for (const double l : likelihood) total += l;
     mixture_.mean_log_likelihood = total / static_cast<double>(n_);
-    for (int64_t p = 1; p < partials; ++p)
-      for (size_t i = 0; i < size; ++i) sums[i] += sums[static_cast<size_t>(p) * size + i];
-    sums.resize(size);
     return sums;
+  }
+
+  // Adds responsibility × features of points [begin, end) to `sums`; returns Σ ln p(x).
+  double add_moments(const std::vector<double>& theta, int64_t begin, int64_t end, double* sums) const {
+    const ArrayKernels& kernels = array_kernels();
+    std::vector<double> feature(static_cast<size_t>(features_ * block_)), share(static_cast<size_t>(padded_ * block_));
+    double likelihood = 0;
+    for (int64_t first = begin; first < end; first += block_) {
+      const int64_t rows = std::min(block_, end - first);
+      if (rows < block_) std::fill(feature.begin(), feature.end(), 0.0);
+      fill_features(first, rows, block_, feature.data());
+      kernels.gaussian_scores(theta.data(), feature.data(), padded_, features_, block_, share.data());
+      likelihood += to_shares(share.data(), rows);
+      kernels.gaussian_moments(share.data(), feature.data(), padded_, features_, block_, sums);
+    }
+    return likelihood;
   }
 
   // Log-densities → responsibilities, in place; rows beyond `rows` become 0. Returns Σ ln p(x).
