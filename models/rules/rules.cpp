@@ -38,7 +38,10 @@ void Rules::reduce(Table& table, Team& team) const {
 }
 
 void Rules::fill(Table& table, uint64_t seed) const {
-  for (const FoundRule& f : found_) f.rule->fill(table, seed);
+  for (const FoundRule& f : found_) {
+    f.rule->fill(table, seed);
+    for (const Column& c : table.columns) c.relax();
+  }
 }
 
 void Rules::restore(Table& rows) const {

@@ -92,6 +92,7 @@ void take_batch(ArrowArray& batch, std::vector<ColumnImport>& columns, Team& tea
     child.value = *given;
     given->release = nullptr;
     columns[static_cast<size_t>(j)].add(child.value, batch.offset, batch.length, validity);
+    columns[static_cast<size_t>(j)].relax();
   });
 }
 
@@ -138,7 +139,6 @@ struct TableStream::State {
                static_cast<int64_t>(sizeof(int32_t));
     held.resize(bytes, "the table");
     take_batch(batch.value, columns, team);
-    for (const ColumnImport& c : columns) c.relax();
     return batch.value.length;
   }
 
@@ -149,6 +149,7 @@ struct TableStream::State {
     table.columns.resize(columns.size());
     team.for_each(static_cast<int64_t>(columns.size()), [&](int64_t j) {
       table.columns[static_cast<size_t>(j)] = columns[static_cast<size_t>(j)].finish(whole);
+      table.columns[static_cast<size_t>(j)].relax();
     });
     return table;
   }

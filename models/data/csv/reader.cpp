@@ -249,6 +249,7 @@ class Filler {
     team.for_each(static_cast<int64_t>(plans_.size()), [&](int64_t j) {
       const auto at = static_cast<size_t>(j);
       table_.columns[at] = make_column(parts_[0].frame.names[at], plans_[at], table_.rows, team.limit());
+      table_.columns[at].relax();
     });
     for (const Part& part : parts_) fill_part(part, team, monitor);
     team.for_each(static_cast<int64_t>(plans_.size()), [&](int64_t j) {

@@ -237,6 +237,7 @@ EncodedTable Encoder::encode(Table&& table, Team& team, const Monitor& monitor) 
       }
     });
     for (size_t j = begin; j < end; ++j) table.columns[j] = Column{};
+    out.relax();
     monitor.report({"encode",
                     static_cast<double>(end),
                     static_cast<double>(s.columns.size()),

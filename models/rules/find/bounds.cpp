@@ -76,7 +76,9 @@ Order order_of(const RuleSearch& search, const std::vector<std::pair<int, int>>&
       auto& below = out.below[lower][upper];
       if (search.options.find) below = evidence_below(search, low, up, static_cast<double>(n * n));
       if (!below && asked(lower, upper)) below = always_below(low, up);
+      up.relax();
     }
+    low.relax();
   });
   break_ties(out, search);
   return out;

@@ -182,6 +182,7 @@ std::vector<FoundRule> find_combinations(const RuleSearch& search) {
     const auto& filled = search.filled;
     if (!search.usable(j) || std::find(filled.begin(), filled.end(), search.column(j).name) != filled.end()) continue;
     Labels one = labels_of(search, j);
+    search.column(j).relax();
     if (one.levels >= 2 && one.levels <= static_cast<int32_t>(kMostLevels)) labels.push_back(std::move(one));
   }
   std::vector<FoundRule> out;

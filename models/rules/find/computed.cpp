@@ -30,9 +30,11 @@ std::optional<FoundRule> find_copy(const RuleSearch& search) {
         const int32_t is = copy.codes[static_cast<size_t>(other)], of = kept.codes[static_cast<size_t>(row)];
         return is < 0 && of < 0 ? -1 : (is < 0 ? -1 : code[static_cast<size_t>(is)]) == of ? 1 : 0;
       };
-      if (!std::all_of(search.proposing.begin(), search.proposing.end(), [&](int64_t r) { return holds(r, r) != 0; }))
-        continue;
-      if (const auto evidence = search.evidence_of(holds, tried))
+      const bool proposed =
+          std::all_of(search.proposing.begin(), search.proposing.end(), [&](int64_t r) { return holds(r, r) != 0; });
+      const auto evidence = proposed ? search.evidence_of(holds, tried) : std::nullopt;
+      kept.relax(), copy.relax();
+      if (evidence)
         return FoundRule{std::make_shared<ComputedRule>(head_of(copy), quoted_name(kept.name)), *evidence, "",
                          copy.name};
     }

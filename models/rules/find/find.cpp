@@ -58,6 +58,7 @@ class RuleFinder {
   }
   void keep(FoundRule found) {
     found.rule->reduce(table_, team_);
+    for (const Column& c : table_.columns) c.relax();
     if (!found.check.empty()) out_.checked_.push_back(found.check);
     out_.found_.push_back(std::move(found));
   }

@@ -73,6 +73,7 @@ std::vector<FoundRule> find_grids(const RuleSearch& search, const std::vector<Fo
         said = bound->distance();
     if (auto found = grid_of_column(search, c, said, static_cast<double>(search.columns())))
       out.push_back(std::move(*found));
+    c.relax();
   }
   return out;
 }

@@ -13,6 +13,7 @@ constexpr size_t kMostValues = 100;  // of a column that says so
 int64_t missing_in(const Column& c) {
   int64_t n = 0;
   for (int64_t i = 0; i < c.size(); ++i) n += c.is_missing(i);
+  c.relax();
   return n;
 }
 
@@ -78,6 +79,7 @@ std::vector<FoundRule> find_missing(const RuleSearch& search) {
       const Column& other = search.column(o);
       auto where = by_presence(search, target, other);
       if (!where) where = by_values(search, target, other);
+      other.relax(), target.relax();
       if (!where) continue;
       const auto holds = [&](int64_t row, int64_t in) {
         return says_missing(*where, other, row) == target.is_missing(in);

@@ -52,6 +52,7 @@ std::optional<FoundRule> find_product(const RuleSearch& search) {
     if (!search.usable(j) || (c.type != ColumnType::integer && c.type != ColumnType::decimal)) continue;
     Numbers n{j, digits_of(c) == kAllDigits ? 0 : 0.5 * std::pow(10.0, -digits_of(c)), {}};
     for (const int64_t row : search.proposing) n.x.push_back(c.numbers[static_cast<size_t>(row)]);
+    c.relax();
     if (varied(n.x, 2)) all.push_back(std::move(n));
   }
   const auto rows = search.proposing.size();

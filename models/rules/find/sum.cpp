@@ -257,16 +257,18 @@ std::optional<FoundRule> find_sum(const RuleSearch& search) {
     if (search.usable(static_cast<int>(j)) && is_numeric(search.column(static_cast<int>(j)).type))
       columns.push_back(static_cast<int>(j));
   if (columns.size() < 2) return {};
-  const auto complete = [&](int64_t row) {
-    return std::none_of(columns.begin(), columns.end(), [&](int j) { return search.column(j).is_missing(row); });
-  };
-  std::vector<int64_t> rows;
-  std::copy_if(search.proposing.begin(), search.proposing.end(), std::back_inserter(rows), complete);
+  std::vector<int64_t> rows = search.proposing;
+  for (const int j : columns) {
+    std::erase_if(rows, [&](int64_t row) { return search.column(j).is_missing(row); });
+    search.column(j).relax();
+  }
   if (rows.size() < std::max(kLeastRows, 3 * columns.size())) {
     // Where no row has everything: the columns without missing values in the proposing rows.
     std::erase_if(columns, [&](int j) {
-      return std::any_of(search.proposing.begin(), search.proposing.end(),
-                         [&](int64_t row) { return search.column(j).is_missing(row); });
+      const bool gaps = std::any_of(search.proposing.begin(), search.proposing.end(),
+                                    [&](int64_t row) { return search.column(j).is_missing(row); });
+      search.column(j).relax();
+      return gaps;
     });
     rows = search.proposing;
   }
@@ -275,6 +277,7 @@ std::optional<FoundRule> find_sum(const RuleSearch& search) {
   std::vector<Centred> all;
   for (const int j : columns) {
     all.push_back(centred(search.column(j), j, rows));
+    search.column(j).relax();
     if (all.back().deviation == 0) all.pop_back();
   }
   Regression regression(rows.size());
