@@ -313,11 +313,13 @@ void make_column_array(Column&& c, const ArrowFormat& format, ArrowArray* out) {
     const Bulk<double>& numbers = holder->numbers;
     const int64_t nulls = mark_missing(rows, holder->validity, [&](size_t i) { return numbers[i] != numbers[i]; });
     lay_out_numbers(c, type, *holder);
+    numbers.relax();
     return make_array(std::move(holder), rows, nulls, 2, out);
   }
   holder->codes = std::move(c.codes);
   Bulk<int32_t>& codes = holder->codes;
   const int64_t nulls = mark_missing(rows, holder->validity, [&](size_t i) { return codes[i] < 0; });
+  codes.relax();
   int64_t buffers = 2;
   if (!format.values.empty()) {
     auto dictionary = std::make_unique<ArrayHolder>();
