@@ -25,7 +25,7 @@ class Communicator {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
-  virtual const char* transport() const = 0;  // "self", "threads", "MPI"
+  virtual const char* transport() const = 0;  // "self", "threads", "MPI", "sockets"
 
   // Collectives: every rank calls the same ones in the same order, with the same sizes; one thread at a time. They
   // throw Error(io) naming the rank that is gone or that has not answered for `patience` seconds, or what a rank

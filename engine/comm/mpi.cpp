@@ -153,41 +153,16 @@ class MpiCommunicator : public Communicator {
   bool failed_ = false;
 };
 
-int number_of(const char* variable, int missing) {
-  const char* text = std::getenv(variable);
-  return text == nullptr || *text == '\0' ? missing : std::atoi(text);
-}
+}  // namespace
 
-std::shared_ptr<Communicator> begin_mpi() {
-  if (!launched().any())
-    throw Error(ErrorCode::usage,
-                "No launcher started this process: MPI needs one.\n  Start it with mpirun -n 2 tessera fit …, or use "
-                "--devices 2.");
+std::shared_ptr<Communicator> mpi_communicator() {
   const Mpi m = open_mpi();
   int level = 0, rank = 0, size = 1;
   if (m.init(nullptr, nullptr, kSerialized, &level) != kSuccess || level < kSerialized)
     throw Error(ErrorCode::unsupported, "MPI cannot be used by several threads of a process here.\n  Use --devices N.");
   (void)m.set_errors(m.world, m.errors_return);
   (void)m.rank(m.world, &rank), (void)m.size(m.world, &size);
-  auto world = std::make_shared<MpiCommunicator>(m, rank, size);
-  world->patience = std::max(1, number_of("TESSERA_RANK_TIMEOUT", static_cast<int>(world->patience)));
-  return world;
-}
-
-}  // namespace
-
-Launched launched() {
-  if (const int size = number_of("OMPI_COMM_WORLD_SIZE", 0); size > 0)
-    return {number_of("OMPI_COMM_WORLD_RANK", 0), size, number_of("OMPI_COMM_WORLD_LOCAL_RANK", 0)};
-  // srun --mpi=pmix
-  if (const int size = number_of("SLURM_NTASKS", 0); size > 0 && std::getenv("PMIX_RANK") != nullptr)
-    return {number_of("PMIX_RANK", 0), size, number_of("SLURM_LOCALID", 0)};
-  return {};
-}
-
-std::shared_ptr<Communicator> mpi_communicator() {
-  static const std::shared_ptr<Communicator> world = begin_mpi();
-  return world;
+  return std::make_shared<MpiCommunicator>(m, rank, size);
 }
 
 }  // namespace tessera

@@ -6,16 +6,8 @@
 
 namespace tessera {
 
-// The place of this process among those that a launcher started, as its environment says.
-struct Launched {
-  int rank = 0, size = 1;
-  int local = 0;  // its number among those on this machine
-  bool any() const { return size > 1; }
-};
-Launched launched();
-
-// This process among all that its launcher started, once for the life of the process: MPI begins with the first call
-// and ends with the process. Error(unsupported) where there is no Open MPI, Error(usage) where no launcher started it.
+// This process among all that its launcher started; to be called once: MPI begins with the call and ends with the
+// communicator. Error(unsupported) where there is no Open MPI.
 std::shared_ptr<Communicator> mpi_communicator();
 
 }  // namespace tessera

@@ -120,7 +120,7 @@ typedef struct tessera_fit_options {
   const char* settings;
   const char* recompute; /* values of a step made again, not kept: "off" · "auto", NULL · "all" (engine/memory.md) */
   /* ranks that train together (docs/engine/devices.md): "4", "all" or GPUs "0,2,5" in this process · "launched": the
-   * processes of mpirun or srun, which all make this call; but rank 0, they get a NULL model. NULL: one */
+   * processes of a launcher, which all make this call; but rank 0, they get a NULL model. NULL: one */
   const char* devices;
   int32_t virtual_shards; /* parts of a batch summed apart, of which ranks take equal numbers: 1 to 64; 0: chosen */
   const char* rules; /* that rows keep (docs/use/rules.md). "find" · "off". NULL: "find"; "off" of preset "paper" */
@@ -132,7 +132,7 @@ typedef struct tessera_fit_options {
   const char* numbers;
 } tessera_fit_options;
 
-/* Rank and number of the processes that mpirun or srun started, 0 and 1 without them. NULL is allowed. Unstable */
+/* Rank and number of the processes of mpirun, srun or TESSERA_RENDEZVOUS, else 0 and 1. NULL is allowed. Unstable */
 TESSERA_API void tessera_launched(int32_t* rank, int32_t* ranks);
 
 /* The options of every method: a JSON list of {option, kind, value, help, default, methods: [{method, help, default,

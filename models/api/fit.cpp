@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <variant>
 
-#include "engine/comm/mpi.h"
+#include "engine/comm/launched.h"
 #include "engine/comm/nccl.h"
 #include "engine/device/device.h"
 #include "engine/passes/passes.h"
@@ -270,14 +270,18 @@ std::vector<int> numbers_in(const std::string& text) {
   }
 }
 
-// The ranks, and in how many parts they sum a batch. MPI begins where a launcher's processes are asked for.
+// The ranks, and in how many parts they sum a batch. They meet where a launcher's processes are asked for.
 void set_ranks(FitOptions& out, const tessera_fit_options& o, const Team* team) {
   const std::string devices = text_or(o.devices, "");
   const bool on_gpus = out.device && !out.device->is_processor();
   int ranks = 1;
+  const Launched here = launched();
+  if (!here.fault.empty())
+    throw Error(ErrorCode::usage,
+                fmt::format("{}.\n  Set or unset the variables of the ranks (docs/engine/devices.md).", here.fault));
   if (devices == "launched") {
-    ranks = launched().size;
-    if (team != nullptr) out.ranks.world = mpi_communicator();
+    ranks = here.size;
+    if (team != nullptr) out.ranks.world = launched_communicator();
   } else if (devices == "all") {
     ranks = team != nullptr ? std::min(on_gpus ? device_library().devices : team->size(), kMostRanks) : 1;
   } else if (!devices.empty()) {

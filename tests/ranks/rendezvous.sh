@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# The program as processes that find one another without MPI: any number of them writes the model that one process
+# writes, through a local socket and over TCP; a rank that is killed ends the others, and the checkpoint continues.
+#   rendezvous.sh <program>
+set -euo pipefail
+program=$1
+source "$(dirname "$0")/launch.sh"
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+
+# As `ranks` of launch.sh: rank 0 here, the others beside it. What ranks say is in said-RANK.
+meet() {  # where, how many, command
+  local n=$2 r status=0 others=()
+  export TESSERA_RENDEZVOUS=$1 TESSERA_WORLD_SIZE=$n
+  for ((r = 1; r < n; r++)); do
+    TESSERA_RANK=$r timeout 120 "${@:3}" 2> said-$r &
+    others+=($!)
+  done
+  TESSERA_RANK=0 timeout 120 "${@:3}" 2> said-0 || status=$?
+  for r in "${others[@]}"; do wait "$r" || status=$?; done
+  unset TESSERA_RENDEZVOUS TESSERA_WORLD_SIZE
+  return $status
+}
+
+"$program" example people.csv --rows 300 --quiet
+common=(--epochs 3 --batch-size 96 --threads 1 --virtual-shards 4 --quiet --calibrate off)
+for method in tvae ctgan; do
+  own=(--method $method "${common[@]}")
+  [[ $method != ctgan ]] || own+=(--pac 4 --generator-dim 32 --discriminator-dim 32)
+  "$program" fit people.csv --model one "${own[@]}"
+  for n in 2 4; do
+    meet ./meet $n "$program" fit people.csv --model some "${own[@]}" || { cat said-*; fail "$method: $n ranks failed"; }
+    cmp one some || fail "$method: $n processes wrote another model"
+    rm some
+  done
+  [[ $method != tvae ]] || cp one model
+  rm one
+done
+
+# TCP, with the variables of torchrun. A port that another program has is told: the next one may be free.
+for attempt in 1 2 3; do
+  export MASTER_ADDR=127.0.0.1 MASTER_PORT=$((20000 + RANDOM % 10000)) WORLD_SIZE=2
+  RANK=1 TESSERA_RANK_TIMEOUT=10 "$program" fit people.csv --model some --method tvae "${common[@]}" 2> said-1 &
+  other=$!
+  status=0
+  RANK=0 "$program" fit people.csv --model some --method tvae "${common[@]}" 2> said-0 || status=$?
+  wait $other || true
+  [[ $status != 0 ]] && grep -q "cannot listen at" said-0 || break
+done
+unset MASTER_ADDR MASTER_PORT WORLD_SIZE
+[[ $status == 0 ]] || { cat said-0 said-1; fail "two ranks did not meet over TCP"; }
+cmp model some || fail "two processes wrote another model over TCP"
+
+# A sample in parts is the sample.
+"$program" sample model --rows 1000 --output whole.csv --quiet
+meet ./meet 3 "$program" sample model --rows 1000 --output part.csv --quiet || { cat said-*; fail "parts failed"; }
+{ cat part-00000.csv; tail -n +2 part-00001.csv; tail -n +2 part-00002.csv; } | cmp - whole.csv ||
+  fail "the parts are not the whole"
+
+# Variables that are incomplete, before any work; options that differ, at rank 0.
+status=0
+TESSERA_RENDEZVOUS=./meet TESSERA_WORLD_SIZE=2 "$program" fit people.csv --model none 2> said || status=$?
+[[ $status == 2 && ! -e none ]] && grep -q "TESSERA_RANK is" said || { cat said; fail "no rank ended with $status"; }
+status=0
+meet ./meet 2 bash -c 'exec "$0" fit people.csv --model none "$@" --seed $TESSERA_RANK' "$program" "${common[@]}" ||
+  status=$?
+[[ $status == 2 && ! -e none ]] || { cat said-*; fail "other options ended with $status"; }
+grep -q "rank 1 of 2 has other options than rank 0: --seed was 0, now 1" said-0 || { cat said-0; fail "untold"; }
+
+# A rank that is killed ends the job within seconds; the last checkpoint continues, with another number of ranks.
+# (mpi.sh ends processes of a model named "long".)
+long=("$program" fit people.csv --model met --epochs 300 --batch-size 96 --threads 1 --calibrate off --method tvae
+  --virtual-shards 4 --quiet --checkpoint-every 1epochs)
+export TESSERA_RENDEZVOUS=./meet TESSERA_WORLD_SIZE=2
+TESSERA_RANK=1 "${long[@]}" 2> /dev/null &
+other=$!
+TESSERA_RANK=0 "${long[@]}" 2> said &
+first=$!
+unset TESSERA_RENDEZVOUS TESSERA_WORLD_SIZE
+await_checkpoint met
+kill -9 $other
+! wait $first || fail "a job without one of its ranks came to its end"
+grep -q "rank 1 of 2 has ended" said || { cat said; fail "who ended was not told"; }
+[[ ! -e met && (-e met.checkpoint || -e met.checkpoint.previous) ]] || fail "what was there is lost"
+meet ./meet 4 "${long[@]}" --resume || { cat said-*; fail "four ranks did not resume"; }
+mv met some
+"${long[@]}"
+cmp met some || fail "the run that lost a rank came to another model"
+[[ ! -e meet ]] || fail "a socket was left"
+echo "rendezvous: the same models, the same rows"
