@@ -11,7 +11,7 @@ constexpr double kMomentEps = 1e-6;  // inside the roots of the variances
 constexpr double kGate = 0.15;       // the discriminator learns while its loss is above
 
 TimeganConfig with_layers(TimeganConfig c, int64_t attributes) {
-  if (c.layers == 0) c.layers = attributes > 0 ? 1 : 3;
+  if (c.layers == 0) c.layers = attributes > 0 ? 1 : kDeepLayers;
   return c;
 }
 

@@ -18,7 +18,7 @@ std::vector<Option> TimeganConfig::options() {
           {"layers",
            &layers,
            {0, kMostLayers},
-           "recurrent layers of a network; 0: 1 where lengths, starts or statics vary, else 3"},
+           "recurrent layers of a network; 0: 1 for sequences of a key with attributes, else 3"},
           {"cell", &cell, kAny, "recurrent cell; gru-reset-before is the published one"},
           {"gamma", &gamma, kPositive, "weight of the adversarial loss on latent steps before the supervisor"},
           {"beta1", &beta1, kShare, nullptr},

@@ -3,6 +3,8 @@
 
 namespace tessera {
 
+constexpr int kDeepLayers = 3;  // recurrent layers of the authors' networks
+
 // TimeGAN (Yoon et al. 2019, as their code has it).
 struct TimeganConfig : Hyperparameters {
   // of each phase; 0: left out
@@ -11,7 +13,7 @@ struct TimeganConfig : Hyperparameters {
   int hidden = 24;  // units of a recurrent layer
   // recurrent, of every network, the supervisor has one less; 0: one where sequences have attributes, else three.
   // Attributes enter the generator's first layer and hardly come through three in each network that follows.
-  int layers = 3;
+  int layers = kDeepLayers;
   int noise = 0;  // wide at each step; 0: as wide as a step of the data, but at least least_noise
   int least_noise = 0;
   // the generator's first layer begins in a random state instead of 0: what tells sequences apart is there from the
