@@ -20,21 +20,12 @@ constexpr int64_t kRowEvery = 100;  // iterations a row of losses stands for
 constexpr double kEmbeddingCost = 0.11, kSupervisedCost = 0.06;
 constexpr int kAttributeDimensions = 16;  // latent, of the attributes' TVAE
 
-// Windows of one series differ by where they begin, which says little of their steps: they train as if they had no
-// attributes. With one layer and the loss of correlations a judge told them apart more often
-// (bench/results/timegan_statics_2026-11-23.md).
-TimeganConfig for_sequences(TimeganConfig c, const SequenceEncoder& encoder) {
-  if (!encoder.options().key.empty()) return c;
-  if (c.layers == 0) c.layers = kDeepLayers;
-  c.correlations = 0;
-  return c;
-}
-
 class TimeganMethod : public SequenceMethod {
  public:
   TimeganMethod(const SequenceEncoder& encoder, const TimeganConfig& config)
       : encoder_(encoder),
-        network_(encoder.step_width(), encoder.attribute_width(), encoder.longest(), for_sequences(config, encoder)) {}
+        network_(encoder.step_width(), encoder.attribute_width(), encoder.longest(), config,
+                 encoder.options().key.empty()) {}
 
   const MethodSpec& spec() const override { return kTimegan; }
   std::vector<Phase> phases() const override {

@@ -10,15 +10,20 @@ namespace {
 constexpr double kMomentEps = 1e-6;  // inside the roots of the variances
 constexpr double kGate = 0.15;       // the discriminator learns while its loss is above
 
-TimeganConfig with_layers(TimeganConfig c, int64_t attributes) {
-  if (c.layers == 0) c.layers = attributes > 0 ? 1 : kDeepLayers;
+// Without attributes the adversarial losses suffice: the scores of windows are those of the authors' losses. Windows of
+// one series differ by where they begin, which says little of their steps: they train as if they had no attributes.
+// With one layer and the loss of correlations a judge told them apart more often
+// (bench/results/timegan_statics_2026-11-23.md).
+TimeganConfig settled(TimeganConfig c, bool follows_attributes) {
+  if (c.layers == 0) c.layers = follows_attributes ? 1 : kDeepLayers;
+  if (!follows_attributes) c.correlations = 0;
   return c;
 }
 
 }  // namespace
 
-Timegan::Timegan(int64_t features_, int64_t attributes_, int64_t steps_, const TimeganConfig& c)
-    : config(with_layers(c, attributes_)),
+Timegan::Timegan(int64_t features_, int64_t attributes_, int64_t steps_, const TimeganConfig& c, bool windows)
+    : config(settled(c, attributes_ > 0 && !windows)),
       features(features_),
       attributes(attributes_),
       steps(steps_),
@@ -101,9 +106,7 @@ MomentLoss moment_loss(Recorder& r, const Timegan& m, const SequenceBatch& batch
   const Var stddev = total(absolute(made_stddev - real_stddev) * kept) / terms,
             mean = total(absolute(made_mean - real_mean) * kept) / terms;
   MomentLoss loss{stddev, mean, stddev + mean};
-  // without attributes the adversarial losses suffice: the scores of windows are those of the authors' losses
-  if (m.attributes > 0 && m.config.correlations > 0)
-    loss.sum = loss.sum + m.config.correlations * correlation_loss(r, m, batch, made);
+  if (m.config.correlations > 0) loss.sum = loss.sum + m.config.correlations * correlation_loss(r, m, batch, made);
   return loss;
 }
 

@@ -37,10 +37,11 @@ struct SequenceNetwork {
 };
 
 struct Timegan {
-  // `features` of a step, `attributes` of a sequence, at most `steps` steps.
-  Timegan(int64_t features, int64_t attributes, int64_t steps, const TimeganConfig& config);
+  // `features` of a step, `attributes` of a sequence, at most `steps` steps; `windows` of one series, or sequences of a
+  // key.
+  Timegan(int64_t features, int64_t attributes, int64_t steps, const TimeganConfig& config, bool windows = false);
 
-  TimeganConfig config;  // with the number of layers
+  TimeganConfig config;  // with the number of layers; correlations: 0 where they are not asked of the generator
   int64_t features, attributes, steps, noise;
   SequenceNetwork embedder, recovery, generator, supervisor, discriminator;
   const SequenceNetwork* all[5] = {&embedder, &recovery, &generator, &supervisor, &discriminator};
