@@ -392,7 +392,7 @@ class SocketCommunicator : public Communicator {
                               : ::recv(other, at, static_cast<size_t>(left), 0);
       if (n < 0 && errno == EINTR) continue;
       if (n < 0 && errno == EAGAIN) return false;
-      if (n <= 0) throw Error(ErrorCode::io, fmt::format("{} has ended; the job ends.", name_of_rank(t.other, size())));
+      if (n <= 0) has_ended(t.other);
       t.done += n, moved = true;
       if (!t.out && head && t.done == kHeader) check_header(t);
     }

@@ -5,9 +5,6 @@
 set -euo pipefail
 program=$1
 source "$(dirname "$0")/launch.sh"
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder"
 export TESSERA_EMULATED_GPUS=4
 
 "$program" example people.csv --rows 100 --quiet

@@ -6,10 +6,8 @@ set -euo pipefail
 program=$1 times=${2:-10} RANDOM=${3:-1}
 command -v mpirun > /dev/null || { echo "no mpirun (Debian: openmpi-bin): skipped"; exit 77; }
 source "$(dirname "$0")/launch.sh"
-folder=$(mktemp -d)
 job=
 trap '[[ -z $job ]] || kill -9 "$job" 2> /dev/null || true; rm -rf "$folder"' EXIT
-cd "$folder"
 
 "$program" example people.csv --rows 300 --quiet
 methods=(tvae ctgan made timegan)

@@ -6,9 +6,6 @@ set -euo pipefail
 program=$1
 command -v mpirun > /dev/null || { echo "no mpirun (Debian: openmpi-bin): skipped"; exit 77; }
 source "$(dirname "$0")/launch.sh"
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder"
 
 "$program" example people.csv --rows 300 --quiet
 common=(--threads 1 --virtual-shards 4 --quiet)

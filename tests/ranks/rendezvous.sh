@@ -5,9 +5,6 @@
 set -euo pipefail
 program=$1
 source "$(dirname "$0")/launch.sh"
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder"
 
 # As `ranks` of launch.sh: rank 0 here, the others beside it. What ranks say is in said-RANK.
 meet() {  # where, how many, command
