@@ -82,16 +82,19 @@ echo "$ops ops; named outside their own files: the median in $median files (boun
 ((ops >= 48 && median <= median_bound && worst <= worst_bound)) || fail "ops are named in too many files: house.sh . --all lists them"
 
 # An option of a method is described once, in options.cpp of its folder: how many other files of the product have its name as a
-# text. Options with a field in the C interface stand in the table of those fields too (models/api/fit.cpp).
-sed -nE 's/^ *(return \{)?\{"([a-z_]+)", &.*/\2/p' models/*/options.cpp | sort -u > "$work/options"
+# string. Those that the C struct has as fields are named in the header and in the table of fields, models/api/fit.cpp, as
+# well; no field is added any more. Not counted: options that are words of the trainer and of judges as well, the adapter
+# of SDV's names, and doctests.
+sed -nE 's/^ *(return \{)?\{"([a-z_]+)", &.*/\2/p' models/*/options.cpp | sort -u | grep -vxE 'epochs|batch_size|layers|learning_rate' > "$work/options"
 while read -r option; do
-  grep -qE "\b$option;" include/tessera/tessera_fit.h && continue
-  others=$(grep -rlE "\"$option\"|--${option//_/-}\b" --include='*.cpp' --include='*.h' --include='*.py' kernels engine models include tools python | grep -cv '/options\.cpp$' || true)
+  own='/options\.cpp$|^python/tessera/(sdv/|_options\.py$)'
+  grep -qE "\b$option;" include/tessera/tessera_fit.h && own+='|^include/tessera/tessera_fit\.h$|^models/api/fit\.cpp$'
+  others=$(grep -rlE "\"$option\"|--${option//_/-}\b" --include='*.cpp' --include='*.h' --include='*.py' kernels engine models include tools python | grep -cvE "$own" || true)
   echo "$((others + 1)) $option"
 done < "$work/options" | sort -n > "$work/option_counts"
 read -r most option < <(tail -n 1 "$work/option_counts")
-echo "$(wc -l < "$work/option_counts") options of methods without a field; the one named in most files, $option, in $most (bound $option_bound)"
-(($(wc -l < "$work/option_counts") >= 20 && most <= option_bound)) || fail "options are named in too many files: $(tail -n 5 "$work/option_counts" | tr '\n' ',')"
+echo "$(wc -l < "$work/option_counts") options of methods; the one named in most files, $option, in $most (bound $option_bound)"
+(($(wc -l < "$work/option_counts") >= 30 && most <= option_bound)) || fail "options are named in too many files: $(tail -n 5 "$work/option_counts" | tr '\n' ',')"
 
 # The layout of the code, where the formatter of the release it was written with is there.
 if clang-format --version 2> /dev/null | grep -q 'version 14\.'; then

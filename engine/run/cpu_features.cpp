@@ -8,8 +8,6 @@
 namespace tessera {
 namespace {
 
-constexpr Isa kBestFirst[] = {Isa::avx512_bf16, Isa::avx512, Isa::avx2, Isa::plain};
-
 // Whether this build has kernels for it: with TESSERA_NATIVE those that its machine does not need are left out.
 constexpr bool built(Isa isa) {
 #ifdef TESSERA_HAS_avx2
@@ -49,10 +47,11 @@ Isa best_isa() {
   const bool free = wish == nullptr || *wish == '\0';
   for (const Isa isa : kBestFirst)
     if (runs(isa) && (free || std::string(wish) == name_of(isa))) return isa;
-  throw Error(
-      ErrorCode::unsupported,
-      std::string("TESSERA_CPU=") + wish +
-          ": this CPU or this build does not have that instruction set. Known: avx512_bf16, avx512, avx2, plain.");
+  std::string known;
+  for (const Isa isa : kBestFirst) known += (known.empty() ? "" : ", ") + std::string(name_of(isa));
+  throw Error(ErrorCode::unsupported,
+              std::string("TESSERA_CPU=") + wish +
+                  ": this CPU or this build does not have that instruction set. Known: " + known + ".");
 }
 
 std::vector<const ArrayKernels*> runnable_array_kernels() {

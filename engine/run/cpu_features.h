@@ -8,9 +8,10 @@ namespace tessera {
 
 // In the order of preference; avx2: with FMA · avx512: F, VL, BW and DQ · avx512_bf16: avx512 with products of bf16.
 enum class Isa { plain, avx2, avx512, avx512_bf16 };
+inline constexpr Isa kBestFirst[] = {Isa::avx512_bf16, Isa::avx512, Isa::avx2, Isa::plain};
 
 const char* name_of(Isa isa);
-bool runs(Isa isa);  // whether this CPU has it
+bool runs(Isa isa);  // whether this build has its kernels, and this CPU its instructions
 
 // The best one this CPU supports; the environment variable TESSERA_CPU=plain|avx2|avx512|avx512_bf16 selects a lower
 // one. Throws Error(unsupported) if that is not available.

@@ -17,10 +17,9 @@ using namespace tessera::api;
 
 namespace {
 
-// Instruction sets in the kernels' order of preference, and whether this CPU has them.
 nlohmann::json instruction_sets() {
   nlohmann::json sets = nlohmann::json::array();
-  for (const Isa isa : {Isa::avx512_bf16, Isa::avx512, Isa::avx2, Isa::plain})
+  for (const Isa isa : kBestFirst)
     if (runs(isa)) sets.push_back(name_of(isa));
   return sets;
 }

@@ -14,9 +14,9 @@
 #include "commands/whole_number.h"
 #include "sweep/fits.h"
 #include "sweep/results.h"
-#include "sweep/whole_text.h"
 #include "sweep/work.h"
 #include "terminal/text.h"
+#include "terminal/whole_text.h"
 
 namespace {
 

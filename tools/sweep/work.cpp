@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "sweep/whole_text.h"
+#include "terminal/whole_text.h"
 
 namespace sweep {
 namespace {

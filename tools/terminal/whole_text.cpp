@@ -1,4 +1,4 @@
-#include "sweep/whole_text.h"
+#include "terminal/whole_text.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

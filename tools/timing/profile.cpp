@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "terminal/text.h"
+#include "terminal/whole_text.h"
 
 namespace {
 
@@ -48,8 +49,5 @@ void write_profile(const std::string& path, const SamplingProfile& p, bool overw
   tessera::check_files({{0, "--profile", path.c_str(), TESSERA_FILE_TEXT, overwrite}});
   const Json json{{"machine", machine()},
                   {"sample", {{"threads", p.threads}, {"batch_size", p.batch_size}, {"precision", p.precision}}}};
-  std::ofstream file(path, std::ios::trunc);
-  file << json.dump(2) << "\n";
-  file.flush();
-  if (!file) throw tessera::Error(TESSERA_E_IO, path + ": the profile cannot be written.");
+  write_whole(path, json.dump(2) + "\n");
 }
