@@ -25,7 +25,7 @@ Table sample_rows(const Encoder& encoder, const Table& table, uint64_t seed) {
   std::vector<int64_t> rows(static_cast<size_t>(std::min(table.rows, Calibration::kMostRows)));
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<int64_t>(order(i));
   Table picked = encoder.pick(table, rows);
-  for (const Column& c : table.columns) c.relax();
+  table.relax();
   return picked;
 }
 

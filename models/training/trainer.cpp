@@ -11,6 +11,7 @@
 #include "engine/plan/loss_scale.h"
 #include "engine/run/program.h"
 #include "engine/storage/process_memory.h"
+#include "models/data/table/types.h"
 #include "models/layers/recording.h"
 #include "models/training/clock.h"
 #include "models/training/fit_to_memory.h"
@@ -230,13 +231,10 @@ class Trainer {
 
   void say_scales() const {
     for (const ScaleReport& s : scales()) {
-      const std::string left_out =
-          fmt::format("{} of the {} left out because gradients overflowed",
-                      s.skipped == 1 ? "1 update" : fmt::format("{} updates", s.skipped), s.optimiser);
-      notice(context_.monitor,
-             fmt::format("fp16: {}; its loss is scaled by {:.0f}.",
-                         s.skipped == 0 ? fmt::format("every update of the {} was made", s.optimiser) : left_out,
-                         s.scale));
+      const std::string updates = s.skipped == 0 ? fmt::format("every update of the {} was made", s.optimiser)
+                                                 : fmt::format("{} of the {} left out because gradients overflowed",
+                                                               counted(s.skipped, "update"), s.optimiser);
+      notice(context_.monitor, fmt::format("fp16: {}; its loss is scaled by {:.0f}.", updates, s.scale));
     }
   }
 

@@ -285,7 +285,7 @@ class Filler {
     });
     const char* done = survey_->chunks[static_cast<size_t>(first + count - 1)].end;
     source_->release_behind(done, true);
-    for (const Column& c : table_.columns) c.relax();
+    table_.relax();
     monitor.report({"types", static_cast<double>(done - source_->begin()),
                     static_cast<double>(source_->end() - source_->begin()), "bytes", "", false});
   }
@@ -397,7 +397,6 @@ void report_words_among_numbers(const Column& c, const std::function<void(const 
        "\" reads " + (words.size() == 1 ? "it" : "them") + " as missing, and the column as numbers");
 }
 
-// What of the file was not as a table is usually written, and how it was read.
 // Unnamed columns of which every line has nothing but the delimiter: before the first value, as in |a|b|, or behind the
 // last. They are left out, and the style says that they were there.
 void drop_unnamed(const CsvFrame& frame, CsvStyle& style, Table& table, const auto& said) {
@@ -421,6 +420,7 @@ void drop_unnamed(const CsvFrame& frame, CsvStyle& style, Table& table, const au
                             : "the last column has no name: read as \"" + frame.names.back() + "\"");
 }
 
+// What of the file was not as a table is usually written, and how it was read.
 void report_oddities(const CsvFrame& frame, const std::vector<ColumnPlan>& plans, Table& table,
                      const std::string& source, const Monitor& monitor) {
   const auto said = [&](const std::string& line) { notice(monitor, source + ": " + line + "."); };

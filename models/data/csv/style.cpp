@@ -28,6 +28,8 @@ struct Quotes {
   }
 };
 
+bool is_missing_word(std::string_view text) { return MissingWords().always(text) || MissingWords::usual(text); }
+
 // How missing values of a column look.
 struct MissingCells {
   bool all = true;
@@ -35,7 +37,7 @@ struct MissingCells {
 
   void add(const CsvField& field) {
     const std::string_view text = field.raw();
-    const bool missing = text.empty() || (!field.quoted && (MissingWords().always(text) || MissingWords::usual(text)));
+    const bool missing = text.empty() || (!field.quoted && is_missing_word(text));
     all &= missing;
     if (missing) merge(text);
   }
@@ -140,8 +142,7 @@ CsvStyle CsvStyle::parse(const std::string& text) {
   style.byte_order_mark = flag("byte_order_mark"), style.delimiter_line = flag("delimiter_line");
   style.unnamed_first = flag("unnamed_first");
   style.delimiter_first = flag("delimiter_first"), style.delimiter_last = flag("delimiter_last");
-  if (const std::string missing = word("missing"); MissingWords().always(missing) || MissingWords::usual(missing))
-    style.missing = missing;
+  if (const std::string missing = word("missing"); is_missing_word(missing)) style.missing = missing;
   if (json.contains("renamed") && json["renamed"].is_object())
     for (const auto& [name, written] : json["renamed"].items())
       if (written.is_string()) style.renamed[name] = written.get<std::string>();

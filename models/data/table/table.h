@@ -60,6 +60,9 @@ struct Table {
       if (c.name == column) return &c;
     return nullptr;
   }
+  void relax() const {
+    for (const Column& c : columns) c.relax();
+  }
 };
 
 }  // namespace tessera
