@@ -108,7 +108,7 @@ class BrokenRules {
             synthetic_.find(name) == nullptr ? rules.shown(name) : std::vector<std::string>{name};
         columns.insert(columns.end(), shown.begin(), shown.end());
       }
-      add(f.rule->text(), f.rule->kind(), f.rule->broken(rows, learnt), columns);
+      if (f.rule->strict()) add(f.rule->text(), f.rule->kind(), f.rule->broken(rows, learnt), columns);
       f.rule->reduce(rows, team);
     }
     for (const std::string& text : rules.checked()) check(text, "condition");

@@ -21,6 +21,8 @@ class TableRule {
  public:
   virtual ~TableRule() = default;
   virtual const char* kind() const = 0;  // in model files and reports
+  // Whether every row keeps it; else so many of the rows do as in the table.
+  virtual bool strict() const { return true; }
   virtual std::string text() const = 0;  // for people; where the language of --where can say it, in that language
   // The columns of rows, as they are before reduce(), that it is about.
   virtual std::vector<std::string> columns(const Table& rows) const = 0;

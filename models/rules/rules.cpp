@@ -13,6 +13,7 @@
 #include "models/rules/grid.h"
 #include "models/rules/joint.h"
 #include "models/rules/missing.h"
+#include "models/rules/repeat.h"
 
 namespace tessera {
 
@@ -23,6 +24,7 @@ std::unique_ptr<const TableRule> read_rule(const Fields& f) {
   if (kind == "bound") return BoundRule::read(f);
   if (kind == "missing") return MissingRule::read(f);
   if (kind == "grid") return GridRule::read(f);
+  if (kind == "repeat") return RepeatRule::read(f);
   f.fail("has a rule of the kind \"" + kind + "\", which this version does not know");
 }
 
@@ -40,7 +42,7 @@ void Rules::reduce(Table& table, Team& team) const {
 void Rules::fill(Table& table, uint64_t seed) const {
   for (const FoundRule& f : found_) {
     f.rule->fill(table, seed);
-    for (const Column& c : table.columns) c.relax();
+    table.relax();
   }
 }
 
@@ -111,7 +113,7 @@ nlohmann::json Rules::describe() const {
   for (const FoundRule& f : found_)
     out.push_back({{"rule", f.rule->text()},
                    {"kind", f.rule->kind()},
-                   {"kept", "by construction"},
+                   {"kept", f.rule->strict() ? "by construction" : "in its share"},
                    {"rows", f.evidence.rows},
                    {"held_out", f.evidence.held_out},
                    {"chance", f.evidence.chance}});

@@ -31,6 +31,8 @@ class RuleFinder {
       find_in_place();
     }
     if (find || !bounds_.empty()) keep(find_bounds(RuleSearch(table_, options_, team_), given_bounds()));
+    // of rows: a step of a sequence is not drawn from the steps before it as a column is from other columns
+    if (find && options_.by_rejection) keep(find_repeats(RuleSearch(table_, options_, team_), out_.found_));
     if (find) keep(find_grids(RuleSearch(table_, options_, team_), out_.found_));
     monitor_.check_cancelled("rules");
     return std::move(out_);
@@ -58,7 +60,7 @@ class RuleFinder {
   }
   void keep(FoundRule found) {
     found.rule->reduce(table_, team_);
-    for (const Column& c : table_.columns) c.relax();
+    table_.relax();
     if (!found.check.empty()) out_.checked_.push_back(found.check);
     out_.found_.push_back(std::move(found));
   }

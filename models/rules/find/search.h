@@ -85,6 +85,9 @@ std::vector<FoundRule> find_combinations(const RuleSearch& search);  // few comb
 std::optional<FoundRule> joint_rule(const RuleSearch& search, std::vector<int> columns);
 // a >= b, the upper columns first, as reduce() needs them; `given`: (lower, upper) that need no evidence
 std::vector<FoundRule> find_bounds(const RuleSearch& search, const std::vector<std::pair<int, int>>& given);
+// a = b in many rows, but not in all; columns that `bounds` put distances in the place of have none. In the order in
+// which they reduce.
+std::vector<FoundRule> find_repeats(const RuleSearch& search, const std::vector<FoundRule>& bounds);
 // Multiples; of distances that `bounds` put in the place of columns too.
 std::vector<FoundRule> find_grids(const RuleSearch& search, const std::vector<FoundRule>& bounds);
 

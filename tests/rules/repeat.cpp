@@ -1,0 +1,150 @@
+// Numbers that often repeat an earlier column: found, restored to the digit, and sampled as often.
+#include <nlohmann/json.hpp>
+
+#include "rules/orders.h"
+
+namespace tessera::whole {
+namespace {
+
+constexpr double kPaid = 0.2;  // of the bills, to the cent
+
+double bill(int64_t i) { return std::floor(-9000 * std::log(1 - uniform(i, 1))) / 100; }
+bool pays_all(int64_t i) { return uniform(i, 2) < kPaid; }
+double payment(int64_t i) {
+  return pays_all(i) ? bill(i) : uniform(i, 3) < 0.3 ? 0 : std::floor(bill(i) * uniform(i, 4) * 100) / 100;
+}
+
+Table payments(int64_t rows) {
+  return table(
+      {numbers_by("bill", ColumnType::decimal, rows, bill, 2),
+       texts_by("kind", ColumnType::category, rows, [](int64_t i) { return i % 3 == 0 ? "card" : "bank"; }),
+       numbers_by("paid", ColumnType::decimal, rows, payment, 2),
+       // more than the bill at times, so that no order is a rule
+       numbers_by(
+           "booked", ColumnType::decimal, rows,
+           [](int64_t i) { return uniform(i, 5) < 0.6 ? payment(i) : std::floor(uniform(i, 6) * 3e4) / 100; }, 2)});
+}
+
+double repeats(const Table& t, const char* name, const char* of) {
+  const Column &c = column(t, name), &other = column(t, of);
+  return share(t, [&](int64_t i) {
+    const double x = c.numbers[static_cast<size_t>(i)];
+    return x > 0 && x == other.numbers[static_cast<size_t>(i)];
+  });
+}
+
+TEST(RepeatRules, AreFoundBesideOthers) {
+  Table t = payments(2000);
+  for (size_t i = 0; i < t.columns[2].numbers.size(); i += 40) t.columns[2].numbers[i] += 700;  // no order
+  const std::vector<std::string> rules = said(found(std::move(t)));
+  ASSERT_EQ(rules.size(), 2u) << nlohmann::json(rules).dump();
+  EXPECT_EQ(rules[0].substr(0, 15), "booked = paid i");
+  EXPECT_EQ(rules[1].substr(0, 12), "paid = bill ");
+}
+
+// Distances of 0 are repeats already.
+TEST(RepeatRules, AreLeftToOrders) {
+  const std::vector<std::string> rules = said(found(payments(2000)));
+  EXPECT_TRUE(std::find(rules.begin(), rules.end(), "bill >= paid") != rules.end()) << nlohmann::json(rules).dump();
+  for (const std::string& rule : rules) EXPECT_NE(rule.substr(0, 11), "paid = bill");
+}
+
+TEST(RepeatRules, CloseColumnsDoNotRepeatEachOther) {
+  const auto whole = [](int64_t i) { return std::floor(uniform(i, 1) * 2000); };
+  const auto close = [&](int64_t i) { return whole(i) + std::floor(uniform(i, 2) * 9) - 4; };
+  EXPECT_EQ(said(found(table({numbers_by("first", ColumnType::integer, 3000, whole),
+                              numbers_by("second", ColumnType::integer, 3000, close)}))),
+            std::vector<std::string>{});
+  // numbers that many rows hold are equal by chance
+  const auto rounded = [](uint32_t stream) {
+    return [=](int64_t i) { return 500 * std::floor(uniform(i, stream) * 20); };
+  };
+  const std::vector<std::string> rules =
+      said(found(table({numbers_by("first", ColumnType::integer, 3000, rounded(1)),
+                        numbers_by("second", ColumnType::integer, 3000, rounded(2))})));
+  for (const std::string& rule : rules) EXPECT_EQ(rule.find(" = "), std::string::npos) << rule;
+}
+
+TEST(RepeatRules, NeedCompleteColumns) {
+  Table t = payments(2000);
+  column(t, "paid");
+  for (Column& c : t.columns)
+    if (c.name == "paid") c.numbers[1500] = kMissing;
+  for (const std::string& rule : said(found(std::move(t)))) EXPECT_EQ(rule.find(" % of"), std::string::npos) << rule;
+}
+
+class RepeatedPayments : public testing::Test {
+ protected:
+  RepeatedPayments() : real(payments(3000)) {
+    for (size_t i = 0; i < real.columns[2].numbers.size(); i += 40) real.columns[2].numbers[i] += 700;
+  }
+  Table real;
+  Team team{1};
+};
+
+TEST_F(RepeatedPayments, ComeBackToTheDigit) {
+  Table t = real;
+  RuleOptions options;
+  options.find = true;
+  const Rules rules = Rules::find(t, options, team, Monitor{});
+  EXPECT_GT(share(t, [&](int64_t i) { return column(t, "paid").is_missing(i); }), kPaid - 0.05);
+  // but for copies beyond the mean of the five outermost ones
+  rules.restore(t);
+  int64_t changed = 0;
+  for (int64_t i = 0; i < t.rows; ++i)
+    for (const char* name : {"paid", "booked"})
+      changed += column(t, name).numbers[static_cast<size_t>(i)] != column(real, name).numbers[static_cast<size_t>(i)];
+  EXPECT_LE(changed, 2 * 2 * 5);
+}
+
+TEST_F(RepeatedPayments, AreSampledAsOften) {
+  for (FitOptions options : {quick_made(8), quick_tvae(8)}) {
+    const Table rows = sample(fit(real, options), 4000);
+    EXPECT_NEAR(repeats(rows, "paid", "bill"), repeats(real, "paid", "bill"), 0.06) << options.method;
+    EXPECT_EQ(share(rows, [&](int64_t i) { return column(rows, "paid").is_missing(i); }), 0);
+    options.rules.find = false;
+    EXPECT_LT(repeats(sample(fit(real, options), 4000), "paid", "bill"), 0.02) << options.method;
+  }
+}
+
+TEST_F(RepeatedPayments, MeetConditionsAndGivenBits) {
+  const Model m = fit(real, quick_made(4));
+  const Table rows = sample(m, 300, where("paid > 100 and booked = paid"));
+  EXPECT_EQ(share(rows,
+                  [&](int64_t i) {
+                    const auto at = static_cast<size_t>(i);
+                    const double paid = column(rows, "paid").numbers[at];
+                    return paid > 100 && column(rows, "booked").numbers[at] == paid;
+                  }),
+            1);
+  const Model read = Model::from_bytes(m.bytes(), "payments.tessera");
+  EXPECT_EQ(lines(sample(m, 300)), lines(sample(read, 300)));
+  const nlohmann::json described = read.describe()["rules"];
+  ASSERT_EQ(described.size(), 2u);
+  for (const nlohmann::json& rule : described) EXPECT_EQ(rule["kept"], "in its share");
+}
+
+TEST_F(RepeatedPayments, DamagedRulesAreRefused) {
+  Table t = real;
+  RuleOptions options;
+  options.find = true;
+  const Rules rules = Rules::find(t, options, team, Monitor{});
+  const nlohmann::json good = rules.to_json();
+  const auto refused = [&](const char* key, const nlohmann::json& value) {
+    nlohmann::json bad = good;
+    if (value.is_null()) bad["found"][0].erase(key);
+    else bad["found"][0][key] = value;
+    const Thrown e = thrown([&] { Rules::from_json(bad).check_fits(t); });
+    EXPECT_EQ(static_cast<int>(e.code), static_cast<int>(ErrorCode::format)) << key << ": " << e.message;
+  };
+  ASSERT_EQ(good["found"][0]["kind"], "repeat");
+  for (const auto& [key, value] : good["found"][0].items()) refused(key.c_str(), nullptr);
+  refused("share", 2);
+  refused("low", 1e300);
+  refused("of", good["found"][0]["column"]);
+  refused("of", "kind");  // texts
+  refused("column", "nothing");
+}
+
+}  // namespace
+}  // namespace tessera::whole
