@@ -14,13 +14,10 @@
 #include "engine/run/precision.h"
 #include "engine/text/printable.h"
 #include "models/api/model.h"
-#include "models/api/rows.h"
 #include "models/api/sequences.h"
-#include "models/api/support/context.h"
 #include "models/api/support/durations.h"
 #include "models/api/support/handles.h"
 #include "models/api/support/lists.h"
-#include "models/data/arrow/import.h"
 #include "models/data/table/suggestions.h"
 #include "models/estimate.h"
 #include "models/registry.h"
@@ -377,6 +374,12 @@ FitOptions fit_options(const tessera_fit_options* given) {
   return out;
 }
 
+Table import_table(IncomingRows& rows, const GivenTypes& types, FitOptions& fit, Call& call) {
+  Table table = table_import(rows.get(), call.team(), call.monitor(), types);
+  fit.rules.given.insert(fit.rules.given.end(), table.rules.begin(), table.rules.end());
+  return table;
+}
+
 GivenTypes given_types(const tessera_fit_options* given) {
   GivenTypes out;
   for (const auto& [column, type] : split_pairs(text_or(read_options(given).types, ""), "--types")) {
@@ -487,9 +490,9 @@ tessera_status tessera_fit(const tessera_context* context, const tessera_fit_opt
     (void)fit_options(options);  // before any work
     const GivenTypes types = given_types(options);
     api::Call call(context);  // tessera::Call is an op of a program
-    const FitOptions fit = training_options(options, call);
+    FitOptions fit = training_options(options, call);
     with_ranks(fit, [&] {
-      Table table = on_all_ranks(fit, [&] { return table_import(incoming.get(), call.team(), call.monitor(), types); });
+      Table table = on_all_ranks(fit, [&] { return import_table(incoming, types, fit, call); });
       Model trained = Model::fit(std::move(table), fit, call.team(), call.monitor());
       out = follows(fit) ? nullptr : give_handle(new tessera_model{std::move(trained)});
     });
@@ -508,7 +511,7 @@ tessera_status tessera_resume(const tessera_context* context, const tessera_fit_
     FitOptions fit = training_options(options, call);
     fit.checkpoint.resume = !follows(fit);
     with_ranks(fit, [&] {
-      Table table = on_all_ranks(fit, [&] { return table_import(incoming.get(), call.team(), call.monitor(), types); });
+      Table table = on_all_ranks(fit, [&] { return import_table(incoming, types, fit, call); });
       std::optional<Model> there;
       bool done = on_all_ranks(fit, [&] {
         if (saved != nullptr && !follows(fit))
@@ -548,7 +551,7 @@ tessera_status describe_fit(Describe describe, bool with_ranks, const tessera_co
     fit.device = call.device(fit.precision);
     if (with_ranks) set_ranks(fit, read_options(options), nullptr);
     fit.ranks.shards = with_ranks ? read_options(options).virtual_shards : 0;  // 0: as each number of ranks chooses
-    Table table = table_import(incoming.get(), call.team(), call.monitor(), types);
+    Table table = import_table(incoming, types, fit, call);
     out = give_json(describe(std::move(table), fit, call.team(), call.monitor()));
   });
 }

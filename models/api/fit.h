@@ -1,5 +1,7 @@
 // tessera_fit_options → FitOptions, for tessera_fit() and tessera_plan().
 #pragma once
+#include "models/api/rows.h"
+#include "models/api/support/context.h"
 #include "models/data/arrow/import.h"
 #include "models/model.h"
 #include "tessera/tessera.h"
@@ -8,6 +10,9 @@ namespace tessera::api {
 
 // Applies the preset, then what the caller set. Throws Error(usage) naming the field, its value and its range.
 FitOptions fit_options(const tessera_fit_options* given);
+
+// The table of a fit. Its rules join those that the options give.
+Table import_table(IncomingRows& rows, const GivenTypes& types, FitOptions& fit, Call& call);
 
 // The types the caller gave to columns. Throws Error(usage) for an unknown type.
 GivenTypes given_types(const tessera_fit_options* given);

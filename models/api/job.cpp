@@ -13,8 +13,6 @@
 
 #include "models/api/fit.h"
 #include "models/api/model.h"
-#include "models/api/rows.h"
-#include "models/api/support/context.h"
 #include "models/api/support/handles.h"
 
 using namespace tessera;
@@ -29,7 +27,7 @@ struct tessera_job {
       JobHooks hooks{&cancel, [this](const Progress& p) { note(p); }};
       api::Call call(std::move(context), std::move(hooks));
       fit.device = call.device(fit.precision);
-      Table table = table_import(incoming.get(), call.team(), call.monitor(), types);
+      Table table = import_table(incoming, types, fit, call);
       model = std::make_unique<tessera_model>(
           tessera_model{Model::fit(std::move(table), fit, call.team(), call.monitor())});
     });

@@ -73,6 +73,8 @@ class Evaluation {
   }
   void take(IncomingRows& real, IncomingRows* holdout, api::Call& call) {
     real_ = table_import(real.get(), call.team(), call.monitor());
+    auto& given = sequences_ ? of_sequences_.rule : of_rows_.rule;
+    given.insert(given.end(), real_.rules.begin(), real_.rules.end());
     if (holdout != nullptr) holdout_ = table_import(holdout->get(), call.team(), call.monitor());
   }
   // `last`: the real table is not needed again.

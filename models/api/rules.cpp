@@ -2,9 +2,6 @@
 #include <nlohmann/json.hpp>
 
 #include "models/api/fit.h"
-#include "models/api/rows.h"
-#include "models/api/support/context.h"
-#include "models/data/arrow/import.h"
 #include "models/preparation.h"
 
 using namespace tessera;
@@ -15,10 +12,10 @@ tessera_status tessera_find_rules(const tessera_context* context, const tessera_
   return guarded([&] {
     IncomingRows incoming(rows, "rows");
     auto& out = required(json, "json");
-    const FitOptions fit = fit_options(options);
+    FitOptions fit = fit_options(options);
     const GivenTypes types = given_types(options);
     api::Call call(context);  // tessera::Call is an op of a program
-    Table table = table_import(incoming.get(), call.team(), call.monitor(), types);
+    Table table = import_table(incoming, types, fit, call);
     const int64_t count = table.rows;
     const Rules rules = take_rules(table, fit, call.team(), call.monitor());
     out = give_json({{"rows", count}, {"rules", rules.describe()}});

@@ -54,6 +54,7 @@ def read(
     header: bool | None = None,
     max_rows: int = 0,
     seed: int = 0,
+    schema: Path | None = None,
 ) -> Rows:
     """A table in files, read as the parameters say; :func:`tessera.fit` takes plain paths as well.
 
@@ -72,6 +73,8 @@ def read(
         Whether the first row is one. Found out if not given.
     max_rows : int
         Number of rows drawn evenly, by `seed`, from larger Parquet and Arrow files. 0: all.
+    schema : path, optional
+        Schema file of a CSV file: types, missing values and rules that sampled rows keep; `types` override it.
 
     Returns
     -------
@@ -82,7 +85,7 @@ def read(
     --------
     >>> model = tessera.fit(tessera.read("people.csv", missing="?", types={"zip": "category"}))  # doctest: +SKIP
     """
-    options = csv_options(types, missing, delimiter, header, max_rows, seed)
+    options = csv_options(types, missing, delimiter, header, max_rows, seed, schema)
     listed = path_list(paths)
     if listed is None:
         raise _errors.UsageError(f"A path or a list of paths is needed, not {type(paths).__name__}.")
@@ -100,6 +103,7 @@ def csv_options(
     header: bool | None = None,
     max_rows: int = 0,
     seed: int = 0,
+    schema: Path | None = None,
 ) -> CsvOptions:
     if delimiter is not None and len(delimiter.encode()) != 1:
         raise _errors.UsageError(f"delimiter is {delimiter!r}; it must be one character of ASCII.")
@@ -110,6 +114,7 @@ def csv_options(
         header=_HEADERS[header],
         max_rows=max_rows,
         sample_seed=seed,
+        schema=None if schema is None else os.fsencode(schema),
     )
 
 

@@ -313,4 +313,35 @@ TEST_F(Interface, TypesAndMissingWordsArePassedOn) {
   EXPECT_EQ(report["columns"][1]["type"], "decimal");
 }
 
+TEST_F(Interface, RulesOfASchemaFileComeWithTheRows) {
+  FILE* file = std::fopen(at("t.csv").c_str(), "w");
+  std::fputs("low,high,kind\n", file);
+  for (int i = 0; i < 120; ++i) std::fprintf(file, "%d,%d,%c\n", i % 7, i % 7 + i % 5, "abc"[i % 3]);
+  std::fclose(file);
+  const auto rows = [&](const char* rules) {
+    file = std::fopen(at("s.json").c_str(), "w");
+    std::fprintf(file, "{\"rules\": [%s]}", rules);
+    std::fclose(file);
+    const std::string schema = at("s.json");
+    tessera_csv_options read{};
+    read.schema = schema.c_str();
+    return tessera::read_csv(context_, at("t.csv"), read);
+  };
+  constexpr const char* kRules = R"_("high >= low", "kind in ('a', 'b')")_";
+  tessera_fit_options options{};
+  options.method = "made", options.epochs = 1, options.rules = "off", options.rule = "low <= 5";
+  const tessera::Model model = tessera::Model::fit(context_, rows(kRules), options);
+  EXPECT_EQ(json::parse(model.describe())["rules"].size(), 3u);
+  EXPECT_EQ(json::parse(tessera::find_rules(context_, rows(kRules), options))["rules"].size(), 3u);
+  tessera_evaluate_options judged{};
+  judged.rules = "off", judged.without_c2st = judged.without_distances = judged.without_utility = 1;
+  const json report =
+      json::parse(tessera::evaluate(context_, rows(kRules), model.sample(context_, 0, 60), tessera::Rows{}, judged));
+  EXPECT_EQ(report["rules"].size(), 2u);
+
+  // Those that only look at a fit see them too.
+  EXPECT_EQ(status_of([&] { tessera::plan(context_, rows("\"nothing > 3\""), options); }), TESSERA_E_CONDITION);
+  EXPECT_EQ(status_of([&] { tessera::estimate(context_, rows("\"nothing > 3\""), options); }), TESSERA_E_CONDITION);
+}
+
 }  // namespace

@@ -72,6 +72,15 @@ class Rules(unittest.TestCase):
         self.assertGreaterEqual(model.sample(200)["age"].min(), 25)
         self.assertIn("age >= 25", [rule["rule"] for rule in model.describe()["rules"]])
 
+    @in_folder
+    def test_rules_of_a_schema_file_are_kept(self, folder):
+        PEOPLE.to_csv(folder / "people.csv", index=False)
+        (folder / "schema.json").write_text('{"rules": ["age >= 25"]}')
+        rows = tessera.read(folder / "people.csv", schema=folder / "schema.json")
+        model = tessera.fit(pa.table(rows), epochs=1, calibrate="off", rules="off")
+        self.assertEqual([rule["rule"] for rule in model.describe()["rules"]], ["age >= 25"])
+        self.assertGreaterEqual(min(model.sample(200)["age"].to_pylist()), 25)
+
 
 class Sampling(unittest.TestCase):
     def test_rows_depend_on_model_seed_and_place_only(self):

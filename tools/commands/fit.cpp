@@ -268,7 +268,6 @@ void run_as_follower(const Program& program, const FitCommand& a, const tessera_
 void run(const Program& program, const FitCommand& given) {
   FitCommand a = given;
   if (a.devices.empty() && program.place.ranks > 1) a.devices = "launched";
-  if (!a.csv.schema.empty()) a.fit.add_rules_of(a.csv.schema);
   tessera_fit_options options = a.options();
   const std::string source = text::list(a.data);
   options.source = source.c_str();

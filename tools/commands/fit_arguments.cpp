@@ -2,7 +2,6 @@
 
 #include <CLI/Option.hpp>
 #include <charconv>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -86,14 +85,6 @@ int32_t FitArguments::rare_rows() const {
     throw tessera::Error(TESSERA_E_USAGE, "--rare-categories " + rare_categories +
                                               ": it must be a whole number from 1 (the rows a value needs), or keep.");
   return rows;
-}
-
-void FitArguments::add_rules_of(const std::string& schema) {
-  std::ifstream file(schema, std::ios::binary);
-  const nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
-  if (!json.is_object() || !json.contains("rules") || !json["rules"].is_array()) return;
-  for (const nlohmann::json& one : json["rules"])
-    if (one.is_string()) rule += one.get<std::string>() + "\n";
 }
 
 tessera_fit_options FitArguments::options() const {

@@ -18,8 +18,6 @@ struct FitArguments {
 
   void add_to(CLI::App& command);
   void add_rule_to(CLI::App& command);  // --rule alone
-  // The rules of a schema file, behind those of --rule; what is wrong with the file, the reading of the table says.
-  void add_rules_of(const std::string& schema);
   tessera_fit_options options() const;  // points into this struct
 
  private:

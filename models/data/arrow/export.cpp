@@ -47,7 +47,8 @@ void make_schema(const std::string& format, const std::string& name, std::string
 
 void make_table_schema(const Table& table, const std::vector<ArrowFormat>& formats, ArrowSchema* out) {
   ArrowSchema root;
-  make_schema("+s", "", table.dialect.empty() ? "" : encode_metadata({{kDialectKey, table.dialect}}), &root);
+  const auto said = describe_table(table);
+  make_schema("+s", "", said.empty() ? "" : encode_metadata(said), &root);
   root.flags = 0;
   auto* holder = static_cast<SchemaHolder*>(root.private_data);
   try {
@@ -141,7 +142,7 @@ void make_stream(Table schema, const std::vector<char>& large, bool plain_texts,
 
 void table_export(Table&& table, ArrowArrayStream* out) {
   Table schema;
-  schema.dialect = table.dialect;
+  schema.dialect = table.dialect, schema.rules = table.rules;
   std::vector<char> large;
   for (const Column& c : table.columns) {
     Column& bare = schema.columns.emplace_back();

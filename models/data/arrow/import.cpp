@@ -113,8 +113,7 @@ struct TableStream::State {
     }
     std::vector<ColumnImport> columns = open(false);
     for (ColumnImport& c : columns) bare.columns.push_back(c.finish(false));
-    const auto metadata = decode_metadata(schema.value.metadata);
-    if (const auto at = metadata.find(kDialectKey); at != metadata.end()) bare.dialect = at->second;
+    restore_table(decode_metadata(schema.value.metadata), bare);
   }
 
   // A batch is counted on arrival; the columns of a whole table count themselves.
@@ -145,7 +144,7 @@ struct TableStream::State {
   Table finish(std::vector<ColumnImport>& columns, int64_t rows, bool whole) {
     Table table;
     table.rows = rows;
-    table.dialect = bare.dialect;
+    table.dialect = bare.dialect, table.rules = bare.rules;
     table.columns.resize(columns.size());
     team.for_each(static_cast<int64_t>(columns.size()), [&](int64_t j) {
       table.columns[static_cast<size_t>(j)] = columns[static_cast<size_t>(j)].finish(whole);

@@ -10,6 +10,9 @@
 namespace tessera {
 namespace {
 
+// Keys of a stream's metadata.
+constexpr const char *kDialectKey = "tessera.csv", *kRulesKey = "tessera.rules";
+
 constexpr std::pair<ErrorCode, int> kErrors[] = {
     {ErrorCode::usage, EINVAL},   {ErrorCode::data, EILSEQ},         {ErrorCode::io, EIO},
     {ErrorCode::memory, ENOMEM},  {ErrorCode::numeric, ERANGE},      {ErrorCode::condition, EDOM},
@@ -95,6 +98,27 @@ bool restore_column(const std::map<std::string, std::string>& pairs, Column& col
     }
   }
   return true;
+}
+
+std::map<std::string, std::string> describe_table(const Table& table) {
+  std::map<std::string, std::string> pairs;
+  if (!table.dialect.empty()) pairs[kDialectKey] = table.dialect;
+  if (!table.rules.empty())
+    pairs[kRulesKey] = nlohmann::json(table.rules).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return pairs;
+}
+
+void restore_table(const std::map<std::string, std::string>& pairs, Table& table) {
+  if (const auto at = pairs.find(kDialectKey); at != pairs.end()) table.dialect = at->second;
+  const auto at = pairs.find(kRulesKey);
+  if (at == pairs.end()) return;
+  const nlohmann::json rules = nlohmann::json::parse(at->second, nullptr, false);
+  const bool texts = rules.is_array() && std::all_of(rules.begin(), rules.end(), [](auto& r) { return r.is_string(); });
+  if (!texts)
+    throw Error(ErrorCode::data, std::string("The Arrow stream's metadata \"") + kRulesKey +
+                                     "\" are not a JSON list of texts.\n  The program that made the stream is at "
+                                     "fault.");
+  table.rules = rules.get<std::vector<std::string>>();
 }
 
 int errno_of(ErrorCode code) {

@@ -10,9 +10,6 @@
 
 namespace tessera {
 
-// The key of a stream's metadata with the style of the CSV file it came from.
-constexpr const char* kDialectKey = "tessera.csv";
-
 // The binary form of ArrowSchema::metadata: int32 count, then int32 length and bytes of each key and value, in native
 // byte order.
 std::string encode_metadata(const std::map<std::string, std::string>& pairs);
@@ -23,6 +20,11 @@ std::map<std::string, std::string> decode_metadata(const char* metadata);
 // A column without its rows, as metadata and back. False for a foreign stream, whose metadata has no "tessera.type".
 std::map<std::string, std::string> describe_column(const Column& column);
 bool restore_column(const std::map<std::string, std::string>& pairs, Column& column);
+
+// The same of a table: its dialect and its rules.
+std::map<std::string, std::string> describe_table(const Table& table);
+// Throws Error(data) for rules that are no list of texts.
+void restore_table(const std::map<std::string, std::string>& pairs, Table& table);
 
 int errno_of(ErrorCode code);
 ErrorCode code_of(int error_number);

@@ -509,6 +509,7 @@ Table csv_read(const CsvOptions& options, Team& team, const Monitor& monitor) {
     for (Column& c : table.columns)
       if (c.name == column) c.least_rows = least;
   report_oddities(frame, plans, table, file, monitor);
+  table.rules = options.rules;
   if (options.like != nullptr) {
     for (const Column& c : table.columns)
       if (!options.more_columns && options.like->find(c.name) == nullptr)

@@ -32,8 +32,8 @@ class SchemaReader {
     check_keys(json, "the file", {"$schema", "columns", "missing", "rules"});
     if (json.contains("missing"))
       for (const Json& word : list(json, "missing")) options_.missing.push_back(text(word, "\"missing\""));
-    if (json.contains("rules"))  // of fit, which reads them itself
-      for (const Json& rule : list(json, "rules")) text(rule, "\"rules\"");
+    if (json.contains("rules"))
+      for (const Json& rule : list(json, "rules")) options_.rules.push_back(text(rule, "\"rules\""));
     if (!json.contains("columns")) return;
     std::set<std::string> seen;
     for (const Json& column : list(json, "columns")) read_column(column, seen);

@@ -54,7 +54,8 @@ struct Table {
   std::vector<Column> columns;
   int64_t rows = 0;
   std::string dialect;  // how the CSV file it was read from is written (CsvDialect::text()); empty: it was none
-  MemoryShare held;     // of the limit of the call that made it
+  std::vector<std::string> rules;  // that its user gives for it: "rules" of a schema file
+  MemoryShare held;                // of the limit of the call that made it
   const Column* find(const std::string& column) const {
     for (const Column& c : columns)
       if (c.name == column) return &c;

@@ -133,8 +133,8 @@ class Repeats {
     for (size_t i = 0; i < c.numbers.size(); ++i)
       if (c.numbers[i] == of.numbers[i]) copied.push_back(c.numbers[i]);
     c.relax(), of.relax();
-    // Means over as many rows as any number of a model is, and not to the digit: other numbers of the model are means of
-    // some of these rows.
+    // Means over as many rows as any number of a model is, and not to the digit: other numbers of the model are means
+    // of some of these rows.
     const auto some = static_cast<size_t>(std::max<int64_t>(search_.options.least_rows, 1));
     if (copied.size() < 2 * some) return {};
     std::sort(copied.begin(), copied.end());
