@@ -1,6 +1,7 @@
 #include "models/made/marginals.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "models/layers/recording.h"
@@ -8,68 +9,58 @@
 namespace tessera {
 namespace {
 
-constexpr int kRounds = 2;
-constexpr int64_t kPassRows = 256, kMostRows = 128 * kPassRows;
-constexpr double kForward = 1.0 / 3;  // of a step: it has no gradients
+constexpr int64_t kPassRows = 256, kMostDrawn = 512 * kPassRows;
+constexpr int64_t kDrawnPerRow = 4;   // so that what chance draws is small beside the table's own
+constexpr double kDrawing = 1.0 / 3;  // of a step: it has no gradients
 constexpr double kPrior = 8;          // rows that a level is taken to have as predicted: rare levels move little
+constexpr uint64_t kOtherRows = 0x9E3779B97F4A7C15;  // not those that a user draws with the training's seed
 
-// Evenly spaced rows of a table, in whole batches. A batch takes less memory than a step of training.
-struct Rows {
-  int64_t table, batch, used;
-  Rows(int64_t rows, int64_t batch_of_step)
-      : table(rows),
-        batch(std::max<int64_t>(std::min({rows, batch_of_step, kPassRows}), 2)),
-        used(std::max(std::min(rows, kMostRows) / batch, int64_t{1}) * batch) {}
-  int64_t row(int64_t i) const { return i * table / used; }
-};
-
-std::vector<double> counts_of(const Made& m, const EncodedTable& table, const Rows& rows) {
-  std::vector<double> counts(static_cast<size_t>(m.levels), 0.0);
-  const size_t columns = m.columns.size();
-  for (int64_t i = 0; i < rows.used; ++i)
-    for (size_t j = 0; j < columns; ++j)
-      ++counts[static_cast<size_t>(m.columns[j].start + table.codes[static_cast<size_t>(rows.row(i)) * columns + j])];
-  return counts;
+// Two rounds: the first comes near, the second decides.
+std::array<int64_t, 2> passes(int64_t table_rows) {
+  const int64_t all = (std::min(kDrawnPerRow * table_rows, kMostDrawn) + kPassRows - 1) / kPassRows;
+  return {(all + 3) / 4, all};
 }
 
-// How many rows each level is expected to have.
-std::vector<double> expected_counts(Program& program, std::vector<int32_t>& row, const Rows& rows,
+// How often each level is expected among drawn rows.
+std::vector<double> expected_shares(Program& program, std::vector<int32_t>& rows, int64_t count,
                                     const RunContext& context) {
-  std::vector<double> sums;
-  for (int64_t first = 0; first < rows.used; first += rows.batch) {
+  std::vector<double> shares;
+  for (int64_t pass = 0; pass < count; ++pass) {
     context.monitor.check_cancelled("train");
-    for (int64_t i = 0; i < rows.batch; ++i) row[static_cast<size_t>(i)] = static_cast<int32_t>(rows.row(first + i));
-    program.refresh({"row"});
+    for (int64_t i = 0; i < kPassRows; ++i)
+      rows[static_cast<size_t>(3 * i)] = static_cast<int32_t>(pass * kPassRows + i);
+    program.refresh({"rows"});
     program.run(1);
     const std::vector<float> some = program.read<float>(program.find("expected"));
-    sums.resize(some.size(), 0.0);
-    for (size_t k = 0; k < some.size(); ++k) sums[k] += static_cast<double>(some[k]);
+    shares.resize(some.size(), 0.0);
+    for (size_t k = 0; k < some.size(); ++k)
+      shares[k] += static_cast<double>(some[k]) / static_cast<double>(count * kPassRows);
   }
-  return sums;
+  return shares;
 }
 
 }  // namespace
 
 double rows_of_matching(int64_t table_rows) {
-  return kRounds * kForward * static_cast<double>(std::min(table_rows, kMostRows));
+  const auto [first, second] = passes(table_rows);
+  return kDrawing * static_cast<double>((first + second) * kPassRows);
 }
 
-void match_marginals(const Made& m, const EncodedTable& table, std::vector<float>& weights, const RunContext& context) {
-  const Rows rows(table.rows, m.config.batch);
-  const auto program = compile(context.target(), Purpose::held_out,
-                               [&](Recorder& r) { record_expected_counts(r, m, table.rows, rows.batch); });
-  std::vector<int32_t> row(static_cast<size_t>(rows.batch));
-  bind_rows(*program, table);
-  program->bind_if("row", row.data());
-  const std::vector<double> counts = counts_of(m, table, rows);
+void match_marginals(const Made& m, const std::vector<double>& frequencies, int64_t table_rows,
+                     std::vector<float>& weights, const RunContext& context) {
+  Target target = context.target();
+  target.seed += kOtherRows;
+  const auto program = compile(target, Purpose::pilot, [&](Recorder& r) { record_expected_counts(r, m, kPassRows); });
+  std::vector<int32_t> rows(static_cast<size_t>(3 * kPassRows), 0);
+  program->bind_if("rows", rows.data());
   const auto bias = static_cast<size_t>(m.network.find("head.bias").offset);
-  for (int round = 0; round < kRounds; ++round) {
+  const double prior = kPrior / static_cast<double>(table_rows);
+  for (const int64_t count : passes(table_rows)) {
     load_states(*program, {{"network", weights}});
-    const std::vector<double> expected = expected_counts(*program, row, rows, context);
-    for (size_t k = 0; k < counts.size(); ++k)
-      weights[bias + k] += static_cast<float>(std::log((counts[k] + kPrior) / (expected[k] + kPrior)));
+    const std::vector<double> expected = expected_shares(*program, rows, count, context);
+    for (size_t k = 0; k < frequencies.size(); ++k)
+      weights[bias + k] += static_cast<float>(std::log((frequencies[k] + prior) / (expected[k] + prior)));
   }
-  table.relax();
 }
 
 }  // namespace tessera

@@ -1,6 +1,6 @@
-// Training sees units left out, sampling sees all of them, and weights that are averages: mean probabilities then
-// differ from the frequencies that they were fitted to. So after training each level's logit is shifted until the
-// column's mean probabilities over the training rows are the frequencies in these rows.
+// Training sees units left out, and rows that it has fitted; sampling sees all units, weights that are averages, and
+// rows that the network draws. Its mean probabilities then differ from the frequencies that it was fitted to. So after
+// training each level's logit is shifted until the column's mean probabilities over drawn rows are these frequencies.
 #pragma once
 #include <vector>
 
@@ -9,8 +9,10 @@
 
 namespace tessera {
 
-// `weights` of the network, changed in their head's bias. Rows of a large table are taken evenly.
-void match_marginals(const Made& m, const EncodedTable& table, std::vector<float>& weights, const RunContext& context);
+// `weights` of the network, changed in their head's bias. `frequencies` of the levels, column by column, among
+// `table_rows` rows.
+void match_marginals(const Made& m, const std::vector<double>& frequencies, int64_t table_rows,
+                     std::vector<float>& weights, const RunContext& context);
 
 // The work, in rows of a training step.
 double rows_of_matching(int64_t table_rows);

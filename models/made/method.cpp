@@ -56,7 +56,7 @@ class MadeMethod : public RowMethod {
     FittedState kept;
     std::vector<float>& network = kept.states["network"];
     network = std::move(end.at(averaged() ? "average.network" : "network"));
-    if (matches()) match_marginals(network_, *table_, network, context);
+    if (matches()) match_marginals(network_, frequencies_, table_->rows, network, context);
     return kept;
   }
   double rows_after() const override { return matches() ? rows_of_matching(table_->rows) : 0; }

@@ -125,13 +125,6 @@ void record_surprise(Recorder& r, const Made& m, int64_t table_rows, int64_t bat
   r.output(sum_cols(surprises(r, m, levels_of(r, m, table_rows, row), false)), "surprise");
 }
 
-void record_expected_counts(Recorder& r, const Made& m, int64_t table_rows, int64_t batch) {
-  own(r, m);
-  const Var row = r.input("row", {batch, 1}, DType::index);
-  const Var index = levels_of(r, m, table_rows, row);
-  r.output(sum_rows(span_softmax(logits(r, m, embed(r, m, index), false), m.spans->table())), "expected");
-}
-
 namespace {
 
 constexpr int64_t kLargestTable = 1 << 18;  // elements
@@ -151,8 +144,11 @@ struct Waiting {
 // waits for it as soon as it is known: products of few rows of the weights and many of their columns.
 class Drawing {
  public:
-  Drawing(Recorder& r, const Made& m, int64_t batch, const Known& known)
-      : r_(r), m_(m), known_(known), batch_(batch), noise_(r.uniform("u", {batch, m.count()})) {
+  Drawing(Recorder& r, const Made& m, int64_t batch, const Known& known, bool counts)
+      : r_(r), m_(m), known_(known), batch_(batch), counts_(counts) {
+    own(r, m);
+    r.rows = r.input("rows", {batch, 3}, DType::index);
+    noise_ = r.uniform("u", {batch, m.count()});
     if (known.rows > 0) evidence_ = r.input("evidence", {known.rows, m.levels});
     input_.sum = bias(m.input), contexts_.sum = bias(m.context);
     for (const Made::Layer& l : m.rising) rising_.push_back({bias(l)});
@@ -165,6 +161,7 @@ class Drawing {
     const auto one = std::make_shared<const Spans>(std::vector<Spans::Item>{{0, span.width, true, -1}});
     r_.plan.tables.push_back(one);
     Var l = logits(span);
+    if (counts_) expected_.push_back(sum_rows(span_softmax(l, one->table())));
     if (evidence_ && (known_.columns.empty() || known_.columns[static_cast<size_t>(j)] != 0)) {
       const Var left = l + slice_cols(evidence_, span.start, span.width);
       const Var likely = log_sum_exp(left, one->table()) - log_sum_exp(l, one->table());
@@ -173,6 +170,8 @@ class Drawing {
     }
     return r_.emit1(SpanDraw{one->table()}, {l, slice_cols(noise_, j, 1)});
   }
+  // How many rows are expected to have each level of the columns drawn so far, [1, levels].
+  Var expected() const { return concat_cols(expected_); }
   Var log_weight() const { return log_weight_; }  // of the columns drawn so far; none: nothing is known of them
 
   // What column j's level adds: its embedding, then the units that waited for it.
@@ -227,26 +226,38 @@ class Drawing {
   const Made& m_;
   const Known& known_;
   int64_t batch_;
+  bool counts_;
+  std::vector<Var> expected_;  // by column
   Var evidence_, log_weight_;
   Waiting input_, contexts_;
   std::vector<Waiting> rising_, falling_;  // of each residual block
   Var noise_;
 };
 
-}  // namespace
-
-void record_sampling(Recorder& r, const Made& m, int64_t batch, const Known& known) {
-  own(r, m);
-  r.rows = r.input("rows", {batch, 3}, DType::index);
-  Drawing drawing(r, m, batch, known);
+// Rows drawn in the columns' order: their levels, column by column.
+std::vector<Var> drawn_levels(const Made& m, Drawing& drawing) {
   std::vector<Var> codes;
   for (int j = 0; j < m.count(); ++j) {
     codes.push_back(drawing.draw(j));
     if (j + 1 < m.count()) drawing.extend(j, codes.back());
   }
-  r.output(concat_cols(codes), "codes");
+  return codes;
+}
+
+}  // namespace
+
+void record_sampling(Recorder& r, const Made& m, int64_t batch, const Known& known) {
+  Drawing drawing(r, m, batch, known, false);
+  r.output(concat_cols(drawn_levels(m, drawing)), "codes");
   r.output(fill(r, {batch, 0}, 0), "alphas");
   if (drawing.log_weight()) r.output(drawing.log_weight(), "log_weight");
+}
+
+void record_expected_counts(Recorder& r, const Made& m, int64_t batch) {
+  const Known nothing;
+  Drawing drawing(r, m, batch, nothing, true);
+  (void)drawn_levels(m, drawing);
+  r.output(drawing.expected(), "expected");
 }
 
 }  // namespace tessera

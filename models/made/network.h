@@ -53,9 +53,6 @@ void record_training(Recorder& r, const Made& m, int64_t table_rows, int64_t ste
 // The surprise of the rows bound to "row" [batch, 1]: output "surprise" [batch, 1], in nats.
 void record_surprise(Recorder& r, const Made& m, int64_t table_rows, int64_t batch);
 
-// Of the rows bound to "row" [batch, 1], how many are expected to have each level: output "expected" [1, levels].
-void record_expected_counts(Recorder& r, const Made& m, int64_t table_rows, int64_t batch);
-
 // What is known of columns before they are drawn: of the same levels for all rows of a batch (1 row), or of each row's
 // own (a batch of rows); 0 rows: nothing.
 struct Known {
@@ -69,6 +66,10 @@ struct Known {
 // "log_weight" [batch, 1]: Σ over those columns of ln P(what is left | columns before). Rows drawn so, weighed by it,
 // have the law under the condition.
 void record_sampling(Recorder& r, const Made& m, int64_t batch, const Known& known = {});
+
+// Of rows drawn likewise, how many are expected to have each level: the sum of its probabilities, given the columns
+// before; output "expected" [1, levels].
+void record_expected_counts(Recorder& r, const Made& m, int64_t batch);
 
 // What the network starts from: column by column its levels' frequencies; levels that are numbers lie smoothly by rank.
 std::vector<float> initial_network(const Made& m, const std::vector<double>& frequencies, uint64_t seed);
