@@ -55,6 +55,25 @@ std::string beside_torchrun() {
   return fmt::format("{}:{}", variable("MASTER_ADDR"), taken ? port + 1 : port);
 }
 
+// Some of the variables of a launcher without one that says where its processes meet: each would take itself for all.
+Launched unmet() {
+  const auto without = [](const char* there, const char* missing) {
+    Launched out;
+    out.fault = fmt::format("{} is set and {} is not", there, missing);
+    return out;
+  };
+  for (const char* name : {"TESSERA_WORLD_SIZE", "TESSERA_RANK"})
+    if (variable(name)) return without(name, "TESSERA_RENDEZVOUS");
+  if (!variable("WORLD_SIZE") || number_or("WORLD_SIZE", 0) == 1) return {};
+  const char* missing = nullptr;
+  int found = 0;
+  for (const char* name : {"RANK", "MASTER_ADDR", "MASTER_PORT"})
+    if (variable(name)) ++found;
+    else if (missing == nullptr) missing = name;
+  // A number of processes by itself may be another program's.
+  return found > 0 ? without("WORLD_SIZE", missing) : Launched{};
+}
+
 std::shared_ptr<Communicator> meet() {
   const Launched here = launched();
   if (!here.any())
@@ -80,7 +99,15 @@ Launched launched() {
     return meets_at(meeting, {"TESSERA_RANK", "TESSERA_WORLD_SIZE", "TESSERA_LOCAL_RANK"});
   if (variable("RANK") && variable("WORLD_SIZE") && variable("MASTER_ADDR") && variable("MASTER_PORT"))
     return meets_at(beside_torchrun(), {"RANK", "WORLD_SIZE", "LOCAL_RANK"});
-  return {};
+  return unmet();
+}
+
+Launched sound_launch() {
+  Launched here = launched();
+  if (!here.fault.empty())
+    throw Error(ErrorCode::usage,
+                fmt::format("{}.\n  Set or unset the variables of the ranks (docs/engine/devices.md).", here.fault));
+  return here;
 }
 
 std::shared_ptr<Communicator> launched_communicator() {

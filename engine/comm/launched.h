@@ -18,6 +18,7 @@ struct Launched {
 // Open MPI's and Slurm's variables; TESSERA_RANK, TESSERA_WORLD_SIZE and TESSERA_RENDEZVOUS; RANK, WORLD_SIZE,
 // MASTER_ADDR and MASTER_PORT as torchrun sets them: the first that are there.
 Launched launched();
+Launched sound_launch();  // the same; Error(usage): a fault
 
 // This process among all that its launcher started, once for the life of the process. Error(usage): no launcher
 // started it, or its variables contradict each other; Error(unsupported): there is no Open MPI; Error(io): the others

@@ -134,6 +134,8 @@ typedef struct tessera_fit_options {
 
 /* Rank and number of the processes of mpirun, srun or TESSERA_RENDEZVOUS, else 0 and 1. NULL is allowed. Unstable */
 TESSERA_API void tessera_launched(int32_t* rank, int32_t* ranks);
+/* USAGE if variables of a launcher are incomplete or contradict each other: tessera_launched() then says 0 and 1. */
+TESSERA_API TESSERA_UNSTABLE tessera_status tessera_check_launched(void);
 
 /* The options of every method: a JSON list of {option, kind, value, help, default, methods: [{method, help, default,
  * default_paper, low, high | choices}]}. `option` is the

@@ -272,10 +272,7 @@ void set_ranks(FitOptions& out, const tessera_fit_options& o, const Team* team) 
   const std::string devices = text_or(o.devices, "");
   const bool on_gpus = out.device && !out.device->is_processor();
   int ranks = 1;
-  const Launched here = launched();
-  if (!here.fault.empty())
-    throw Error(ErrorCode::usage,
-                fmt::format("{}.\n  Set or unset the variables of the ranks (docs/engine/devices.md).", here.fault));
+  const Launched here = sound_launch();
   if (devices == "launched") {
     ranks = here.size;
     if (team != nullptr) out.ranks.world = launched_communicator();
@@ -530,6 +527,10 @@ void tessera_launched(int32_t* rank, int32_t* ranks) {
   const Launched here = launched();
   if (rank != nullptr) *rank = here.rank;
   if (ranks != nullptr) *ranks = here.size;
+}
+
+tessera_status tessera_check_launched() {
+  return guarded([] { (void)sound_launch(); });
 }
 
 tessera_status tessera_checkpoint_remove(const char* path) {

@@ -501,6 +501,7 @@ TEST_F(Misuse, StatusesHaveNames) {
   tessera_launched(&rank, &ranks);
   EXPECT_EQ(rank, 0) << "the tests are no ranks";
   EXPECT_EQ(ranks, 1);
+  EXPECT_EQ(tessera_check_launched(), TESSERA_OK);
 }
 
 // Concurrent threads that create, use, misuse and free their own handles and share one model.

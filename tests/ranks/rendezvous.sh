@@ -55,10 +55,22 @@ meet ./meet 3 "$program" sample model --rows 1000 --output part.csv --quiet || {
 { cat part-00000.csv; tail -n +2 part-00001.csv; tail -n +2 part-00002.csv; } | cmp - whole.csv ||
   fail "the parts are not the whole"
 
-# Variables that are incomplete, before any work; options that differ, at rank 0.
-status=0
-TESSERA_RENDEZVOUS=./meet TESSERA_WORLD_SIZE=2 "$program" fit people.csv --model none 2> said || status=$?
-[[ $status == 2 && ! -e none ]] && grep -q "TESSERA_RANK is" said || { cat said; fail "no rank ended with $status"; }
+# Variables that are incomplete, before any work: each process would fit, or write, all of it. A part by hand needs none.
+incomplete() {  # message, variables
+  for command in "fit people.csv --model none" "sample model --rows 9 --output none"; do
+    status=0
+    env "${@:2}" "$program" $command 2> said || status=$?
+    [[ $status == 2 && ! -e none ]] && grep -q "$1" said || { cat said; fail "$*: $command ended with $status"; }
+  done
+}
+incomplete "TESSERA_RANK is \"\"" TESSERA_RENDEZVOUS=./meet TESSERA_WORLD_SIZE=2
+incomplete "TESSERA_RANK is 2 and TESSERA_WORLD_SIZE is 2" TESSERA_RENDEZVOUS=./meet TESSERA_WORLD_SIZE=2 TESSERA_RANK=2
+incomplete "TESSERA_RENDEZVOUS is not" TESSERA_WORLD_SIZE=2 TESSERA_RANK=1
+incomplete "MASTER_PORT is not" WORLD_SIZE=2 RANK=1 MASTER_ADDR=node1
+TESSERA_RANK=1 "$program" sample model --rows 9 --part 0/3 --output some --quiet
+rm some-00000
+
+# Options that differ, at rank 0.
 status=0
 meet ./meet 2 bash -c 'exec "$0" fit people.csv --model none "$@" --seed $TESSERA_RANK' "$program" "${common[@]}" ||
   status=$?

@@ -189,7 +189,7 @@ class Launchers : public testing::Test {
 TEST_F(Launchers, TellThePlaceOfAProcess) {
   EXPECT_FALSE(launched().any());
   set("RANK", "3"), set("WORLD_SIZE", "8"), set("LOCAL_RANK", "1"), set("MASTER_ADDR", "node1");
-  EXPECT_FALSE(launched().any()) << "without a port nobody meets";
+  EXPECT_EQ(launched().fault, "WORLD_SIZE is set and MASTER_PORT is not");
   set("MASTER_PORT", "29500");
   Launched here = launched();
   EXPECT_EQ(here.rank, 3);
@@ -214,6 +214,21 @@ TEST_F(Launchers, ThatAreIncompleteAreAFault) {
   set("TESSERA_RANK", "1x");
   EXPECT_NE(launched().fault, "");
   EXPECT_FALSE(launched().any());
+}
+
+TEST_F(Launchers, WithoutAMeetingAreAFault) {
+  set("TESSERA_RANK", "1");
+  EXPECT_EQ(launched().fault, "TESSERA_RANK is set and TESSERA_RENDEZVOUS is not");
+  EXPECT_THROW((void)sound_launch(), Error);
+}
+
+TEST_F(Launchers, OfOtherProgramsAreNoFault) {
+  set("WORLD_SIZE", "2");
+  EXPECT_EQ(launched().fault, "");
+  set("WORLD_SIZE", "1"), set("RANK", "0");
+  EXPECT_EQ(launched().fault, "") << "one process is all of them";
+  set("WORLD_SIZE", "2");
+  EXPECT_EQ(launched().fault, "WORLD_SIZE is set and MASTER_ADDR is not");
 }
 
 }  // namespace

@@ -216,6 +216,7 @@ void add_sample(Program& program) {
   command->callback([&program, command, a] {
     if (!a->given.any() && command->count("--rows") == 0) throw CLI::RequiredError("--rows");
     program.run = [&program, command, a] {
+      if (a->part.empty()) tessera::check(tessera_check_launched());
       if (a->given.any()) run_given(program.shared, *a, *command, program.place);
       else run(program.shared, *a, program.place);
     };
