@@ -3,10 +3,17 @@
 #include <utility>
 
 #include "engine/text/json_fields.h"
+#include "kernels/math/philox.h"
 #include "models/data/arrow/type.h"
+#include "models/data/identifiers/identifier.h"
 #include "models/data/table/decimals.h"
 
 namespace tessera {
+namespace {
+
+constexpr uint32_t kFill = 1;  // the use of Purpose::rare; replacements of rare categories are use 0
+
+}  // namespace
 
 Column head_of(const Column& column) {
   Column head;
@@ -71,6 +78,22 @@ Column& numbers_of(Table& table, const std::string& name) {
 
 void remove_column(Table& table, const std::string& name) {
   table.columns.erase(table.columns.begin() + place_of(table, name));
+}
+
+void fill_missing(Column& c, uint64_t seed) {
+  std::vector<int64_t> present;
+  for (int64_t i = 0; i < c.size(); ++i)
+    if (!c.is_missing(i)) present.push_back(i);
+  if (present.empty()) return;
+  const auto column = static_cast<uint32_t>(fingerprint_of(c.name));
+  for (int64_t i = 0; i < c.size(); ++i) {
+    if (!c.is_missing(i)) continue;
+    const Philox p = random_words(seed, Purpose::rare, column, static_cast<uint64_t>(i), kFill);
+    const uint64_t any = (static_cast<uint64_t>(p.word[0]) << 32 | p.word[1]) % present.size();
+    const auto from = static_cast<size_t>(present[static_cast<size_t>(any)]), to = static_cast<size_t>(i);
+    if (is_numeric(c.type)) c.numbers[to] = c.numbers[from];
+    else c.codes[to] = c.codes[from];
+  }
 }
 
 int digits_of(const Column& column) {

@@ -26,6 +26,9 @@ const Column& numbers_of(const Table& table, const std::string& name);
 int place_of(const Table& table, const std::string& name);
 void remove_column(Table& table, const std::string& name);
 
+// Missing cells get values of other rows.
+void fill_missing(Column& column, uint64_t seed);
+
 // The digits that a column's numbers are rounded to; none for numbers that are written with all of theirs.
 constexpr int kAllDigits = 99;
 int digits_of(const Column& column);

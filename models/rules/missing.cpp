@@ -5,15 +5,11 @@
 #include <algorithm>
 
 #include "engine/text/json_fields.h"
-#include "kernels/math/philox.h"
-#include "models/data/identifiers/identifier.h"
 #include "models/expression/arithmetic.h"
 #include "models/rules/columns.h"
 
 namespace tessera {
 namespace {
-
-constexpr uint32_t kFill = 1;  // the use of Purpose::rare; replacements of rare categories are use 0
 
 using Says = MissingWhere::Says;
 
@@ -41,22 +37,7 @@ std::string MissingRule::text() const {
   return fmt::format("{} is null exactly where {}", quoted_name(target_), when);
 }
 
-void MissingRule::fill(Table& table, uint64_t seed) const {
-  Column& c = column_of(table, target_);
-  std::vector<int64_t> present;
-  for (int64_t i = 0; i < c.size(); ++i)
-    if (!c.is_missing(i)) present.push_back(i);
-  if (present.empty()) return;
-  const auto column = static_cast<uint32_t>(fingerprint_of(target_));
-  for (int64_t i = 0; i < c.size(); ++i) {
-    if (!c.is_missing(i)) continue;
-    const Philox p = random_words(seed, Purpose::rare, column, static_cast<uint64_t>(i), kFill);
-    const uint64_t any = (static_cast<uint64_t>(p.word[0]) << 32 | p.word[1]) % present.size();
-    const auto from = static_cast<size_t>(present[static_cast<size_t>(any)]), to = static_cast<size_t>(i);
-    if (is_numeric(c.type)) c.numbers[to] = c.numbers[from];
-    else c.codes[to] = c.codes[from];
-  }
-}
+void MissingRule::fill(Table& table, uint64_t seed) const { fill_missing(column_of(table, target_), seed); }
 
 std::vector<std::string> MissingRule::columns(const Table&) const { return {target_, where_.column}; }
 

@@ -21,8 +21,10 @@ class TableRule {
  public:
   virtual ~TableRule() = default;
   virtual const char* kind() const = 0;  // in model files and reports
-  // Whether every row keeps it; else so many of the rows do as in the table.
-  virtual bool strict() const { return true; }
+  // How sampled rows keep it. "by construction": every row does; else it is a habit of the table, which none breaks.
+  static constexpr const char* kStrictly = "by construction";
+  virtual const char* kept() const { return kStrictly; }
+  bool strict() const { return kept() == kStrictly; }
   virtual std::string text() const = 0;  // for people; where the language of --where can say it, in that language
   // The columns of rows, as they are before reduce(), that it is about.
   virtual std::vector<std::string> columns(const Table& rows) const = 0;

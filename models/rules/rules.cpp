@@ -10,6 +10,7 @@
 #include "models/rules/bound.h"
 #include "models/rules/columns.h"
 #include "models/rules/computed.h"
+#include "models/rules/cycle.h"
 #include "models/rules/grid.h"
 #include "models/rules/joint.h"
 #include "models/rules/missing.h"
@@ -25,6 +26,7 @@ std::unique_ptr<const TableRule> read_rule(const Fields& f) {
   if (kind == "missing") return MissingRule::read(f);
   if (kind == "grid") return GridRule::read(f);
   if (kind == "repeat") return RepeatRule::read(f);
+  if (kind == "cycle") return CycleRule::read(f);
   f.fail("has a rule of the kind \"" + kind + "\", which this version does not know");
 }
 
@@ -113,7 +115,7 @@ nlohmann::json Rules::describe() const {
   for (const FoundRule& f : found_)
     out.push_back({{"rule", f.rule->text()},
                    {"kind", f.rule->kind()},
-                   {"kept", f.rule->strict() ? "by construction" : "in its share"},
+                   {"kept", f.rule->kept()},
                    {"rows", f.evidence.rows},
                    {"held_out", f.evidence.held_out},
                    {"chance", f.evidence.chance}});

@@ -58,12 +58,16 @@ void break_ties(Order& order, const RuleSearch& search) {
     }
 }
 
-Order order_of(const RuleSearch& search, const std::vector<std::pair<int, int>>& given) {
+Order order_of(const RuleSearch& search, const std::vector<std::pair<int, int>>& given,
+               const std::vector<std::string>& fresh) {
   Order out;
   for (int j = 0; j < static_cast<int>(search.columns()) && out.columns.size() < kMostBoundColumns; ++j)
     if (search.usable(j) && is_numeric(search.column(j).type)) out.columns.push_back(j);
   const auto asked = [&](size_t lower, size_t upper) {
     return std::find(given.begin(), given.end(), std::pair(out.columns[lower], out.columns[upper])) != given.end();
+  };
+  const auto is_fresh = [&](const Column& c) {
+    return fresh.empty() || std::find(fresh.begin(), fresh.end(), c.name) != fresh.end();
   };
   const size_t n = out.columns.size();
   out.below.assign(n, std::vector<std::optional<Evidence>>(n));
@@ -72,7 +76,7 @@ Order order_of(const RuleSearch& search, const std::vector<std::pair<int, int>>&
     const Column& low = search.column(out.columns[lower]);
     for (size_t upper = 0; upper < n; ++upper) {
       const Column& up = search.column(out.columns[upper]);
-      if (upper == lower || !comparable(low, up)) continue;
+      if (upper == lower || !comparable(low, up) || !(is_fresh(low) || is_fresh(up))) continue;
       auto& below = out.below[lower][upper];
       if (search.options.find) below = evidence_below(search, low, up, static_cast<double>(n * n));
       if (!below && asked(lower, upper)) below = always_below(low, up);
@@ -86,8 +90,9 @@ Order order_of(const RuleSearch& search, const std::vector<std::pair<int, int>>&
 
 }  // namespace
 
-std::vector<FoundRule> find_bounds(const RuleSearch& search, const std::vector<std::pair<int, int>>& given) {
-  const Order order = order_of(search, given);
+std::vector<FoundRule> find_bounds(const RuleSearch& search, const std::vector<std::pair<int, int>>& given,
+                                   const std::vector<std::string>& fresh) {
+  const Order order = order_of(search, given, fresh);
   const size_t n = order.columns.size();
   // By the number of columns below, most first: a column is replaced before those that its distance is counted from.
   std::vector<std::pair<size_t, size_t>> uppers;

@@ -31,6 +31,7 @@ class RuleFinder {
       find_in_place();
     }
     if (find || !bounds_.empty()) keep(find_bounds(RuleSearch(table_, options_, team_), given_bounds()));
+    if (find && options_.by_rejection) find_cycles_and_orders();
     // of rows: a step of a sequence is not drawn from the steps before it as a column is from other columns
     if (find && options_.by_rejection) keep(find_repeats(RuleSearch(table_, options_, team_), out_.found_));
     if (find) keep(find_grids(RuleSearch(table_, options_, team_), out_.found_));
@@ -53,6 +54,16 @@ class RuleFinder {
     std::vector<FoundRule> combinations = find_combinations(search);
     keep(std::move(missing));
     keep(std::move(combinations));
+  }
+
+  // Times become days first, which may be ordered with dates, and all dates weeks: a step of a sequence has neither.
+  void find_cycles_and_orders() {
+    std::vector<std::string> days;
+    std::vector<FoundRule> times = find_cycles(RuleSearch(table_, options_, team_), ColumnType::datetime);
+    for (const FoundRule& f : times) days.push_back(f.rule->columns(table_).front());
+    keep(std::move(times));
+    if (!days.empty()) keep(find_bounds(RuleSearch(table_, options_, team_), {}, days));
+    keep(find_cycles(RuleSearch(table_, options_, team_), ColumnType::date));
   }
 
   void keep(std::vector<FoundRule> found) {

@@ -84,7 +84,11 @@ std::vector<FoundRule> find_combinations(const RuleSearch& search);  // few comb
 // many rows would lose theirs to protection.
 std::optional<FoundRule> joint_rule(const RuleSearch& search, std::vector<int> columns);
 // a >= b, the upper columns first, as reduce() needs them; `given`: (lower, upper) that need no evidence
-std::vector<FoundRule> find_bounds(const RuleSearch& search, const std::vector<std::pair<int, int>>& given);
+// Unless `fresh` is empty, only those with a column of that name.
+std::vector<FoundRule> find_bounds(const RuleSearch& search, const std::vector<std::pair<int, int>>& given,
+                                   const std::vector<std::string>& fresh = {});
+// Dates (or times) that are more frequent on some weekdays (hours).
+std::vector<FoundRule> find_cycles(const RuleSearch& search, ColumnType type);
 // a = b in many rows, but not in all; columns that `bounds` put distances in the place of have none. In the order in
 // which they reduce.
 std::vector<FoundRule> find_repeats(const RuleSearch& search, const std::vector<FoundRule>& bounds);

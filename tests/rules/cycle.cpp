@@ -1,0 +1,145 @@
+// Weekdays and times of day: found, restored to the digit, and sampled as they come.
+#include <nlohmann/json.hpp>
+
+#include "models/rules/cycle.h"
+#include "rules/orders.h"
+
+namespace tessera::whole {
+namespace {
+
+constexpr double kDay = 86400;
+
+double weekday(double day) { return std::fmod(day + 3, 7); }
+double hour(double time) { return std::floor(std::fmod(time, kDay) / 3600); }
+
+// Orders between 8 and 20 o'clock, on Mondays to Fridays but for a tenth; shipped on a day within a week; a birthday on
+// any day.
+Table shop(int64_t rows) {
+  const auto day = [](int64_t i) {
+    const double week = 7 * whole_between(i, 1, 2600, 2700) - 3;
+    return week + (uniform(i, 2) < 0.1 ? whole_between(i, 3, 5, 6) : whole_between(i, 3, 0, 4));
+  };
+  const auto time = [=](int64_t i) { return kDay * day(i) + 60 * whole_between(i, 4, 8 * 60, 20 * 60 - 1); };
+  return table(
+      {numbers_by("ordered", ColumnType::datetime, rows, time),
+       numbers_by("shipped", ColumnType::date, rows, [=](int64_t i) { return day(i) + whole_between(i, 5, 0, 6); }),
+       numbers_by("born", ColumnType::date, rows, [](int64_t i) { return whole_between(i, 6, 0, 9000); }),
+       texts_by("channel", ColumnType::category, rows,
+                [=](int64_t i) { return weekday(day(i)) > 4 || uniform(i, 7) < 0.5 ? "web" : "shop"; })});
+}
+
+Rules reduced(Table& t) {
+  RuleOptions options;
+  options.find = true;
+  Team team(1);
+  return Rules::find(t, options, team, Monitor{});
+}
+
+TEST(CycleRules, PhasesCountFromMondayAndMidnight) {
+  Column date, time;
+  date.type = ColumnType::date, time.type = ColumnType::datetime;
+  EXPECT_EQ(CycleRule::phase_of(date, 0), 3);   // 1970-01-01, a Thursday
+  EXPECT_EQ(CycleRule::phase_of(date, -4), 6);  // the Sunday before
+  EXPECT_EQ(CycleRule::phase_of(date, 4), 0);
+  EXPECT_EQ(CycleRule::phase_of(time, -1), kDay - 1);
+  EXPECT_EQ(CycleRule::phase_of(time, 3 * kDay + 61), 61);
+}
+
+TEST(CycleRules, AreFoundWithTheOrdersThatDaysHave) {
+  EXPECT_EQ(said(found(shop(2000))),
+            (std::vector<std::string>{"\"time of ordered\" is a multiple of 60", "shipped >= ordered",
+                                      "time of ordered, and its day", "weekday of ordered, and its week"}));
+}
+
+TEST(CycleRules, NoneInEvenDatesOrFewDays) {
+  const auto even = [](int64_t i) { return kDay * 18000 + std::floor(uniform(i, 1) * 400 * kDay); };
+  const auto three = [](int64_t i) {
+    return kDay * (18000 + whole_between(i, 1, 0, 2)) + 3600 * whole_between(i, 2, 8, 20);
+  };
+  const auto mondays = [](int64_t i) { return 7 * whole_between(i, 1, 2000, 2200) - 3; };
+  for (const Rules& rules : {found(table({numbers_by("t", ColumnType::datetime, 3000, even)})),
+                             found(table({numbers_by("t", ColumnType::datetime, 3000, three)})),
+                             found(table({numbers_by("t", ColumnType::date, 3000, mondays)}))})
+    for (const std::string& rule : said(rules)) EXPECT_EQ(rule.find("its"), std::string::npos) << rule;
+}
+
+TEST(CycleRules, ComeBackToTheDigit) {
+  Table real = shop(1500);
+  for (Column& c : real.columns)
+    if (c.name == "ordered")
+      for (size_t i = 0; i < 100; ++i) c.numbers[7 * i] = kMissing;
+  Table t = real;
+  const Rules rules = reduced(t);
+  const Column &weekdays = column(t, "weekday of ordered"), &times = column(t, "time of ordered");
+  EXPECT_TRUE(weekdays.is_missing(7));
+  Table filled = t;
+  rules.fill(filled, 3);
+  for (int64_t i = 0; i < t.rows; ++i) {
+    EXPECT_FALSE(column(filled, "weekday of ordered").is_missing(i));
+    EXPECT_FALSE(column(filled, "time of ordered").is_missing(i));
+  }
+  EXPECT_EQ(column(filled, "ordered").is_missing(7), true);
+  EXPECT_LT(*std::max_element(times.numbers.begin() + 1, times.numbers.begin() + 7), 20 * 3600);
+  for (Table* one : {&t, &filled}) {
+    rules.restore(*one);
+    EXPECT_EQ(lines(*one), lines(real));
+  }
+  Team team(1);
+  Table again = real;
+  rules.reduce(again, team);
+  rules.restore(again);
+  EXPECT_EQ(lines(again), lines(real));
+}
+
+TEST(CycleRules, AreSampledAsTheyCome) {
+  const Table real = shop(3000);
+  const auto night = [](const Table& t) {
+    return share(t, [&](int64_t i) {
+      const double h = hour(column(t, "ordered").numbers[static_cast<size_t>(i)]);
+      return h < 8 || h >= 20;
+    });
+  };
+  const auto weekend = [](const Table& t) {
+    return share(t, [&](int64_t i) {
+      return weekday(std::floor(column(t, "ordered").numbers[static_cast<size_t>(i)] / kDay)) > 4;
+    });
+  };
+  for (const FitOptions& options : {quick_made(8), quick_tvae(8)}) {
+    const Model m = fit(real, options);
+    const Table rows = sample(m, 3000);
+    EXPECT_EQ(night(rows), 0) << options.method;
+    EXPECT_NEAR(weekend(rows), weekend(real), 0.06) << options.method;
+    EXPECT_EQ(share(rows,
+                    [&](int64_t i) {
+                      const auto at = static_cast<size_t>(i);
+                      return column(rows, "shipped").numbers[at] <
+                             std::floor(column(rows, "ordered").numbers[at] / kDay);
+                    }),
+              0);
+    EXPECT_EQ(name(column(rows, "ordered").type), name(ColumnType::datetime));
+    const Table late = sample(m, 100, where("ordered >= '2021-06-01'"));
+    EXPECT_EQ(
+        share(late, [&](int64_t i) { return column(late, "ordered").numbers[static_cast<size_t>(i)] >= 18779 * kDay; }),
+        1);
+  }
+}
+
+TEST(CycleRules, DamagedRulesAreRefused) {
+  Table t = shop(1500);
+  const Rules rules = reduced(t);
+  const nlohmann::json good = rules.to_json();
+  for (size_t k = 0; k < good["found"].size(); ++k) {
+    if (good["found"][k]["kind"] != "cycle") continue;
+    for (const char* damage : {"no column", "no date", "another"}) {
+      nlohmann::json bad = good;
+      if (damage[0] == 'a') bad["found"][k]["column"]["name"] = "born";
+      else if (damage[3] == 'd') bad["found"][k]["column"]["type"] = "integer";
+      else bad["found"][k].erase("column");
+      const Thrown e = thrown([&] { Rules::from_json(bad).check_fits(t); });
+      EXPECT_EQ(static_cast<int>(e.code), static_cast<int>(ErrorCode::format)) << damage << ": " << e.message;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tessera::whole
