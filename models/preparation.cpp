@@ -36,8 +36,9 @@ Rules take_rules(Table& table, const FitOptions& options, Team& team, const Moni
   const SequenceOptions& s = options.sequences;
   if (options.config.method().sequences()) {
     asked.by_rejection = false;
-    asked.apart = s.statics;
+    asked.apart = s.find_statics && s.statics.empty() ? static_columns(table, s) : s.statics;
     asked.apart.insert(asked.apart.end(), {s.key, s.index});
+    asked.key = s.key, asked.index = s.index;
   }
   return Rules::find(table, asked, team, monitor);
 }
@@ -112,8 +113,9 @@ EncodedTable prepare_rows(Model::State& state, Table&& table, const Rules& rules
 EncodedSequences prepare_sequences(Model::State& state, Table&& table, const FitOptions& asked, Team& team,
                                    const Monitor& monitor) {
   SequenceModel& model = begin<SequenceModel>(state, table, asked);
-  const FitOptions options = with_statics(asked, table, monitor);
+  FitOptions options = with_statics(asked, table, monitor);
   Rules rules = take_rules(table, options, team, monitor);
+  options.sequences.rising = rules.rising();
   Sequences sequences = cut_protected(std::move(table), options, team, monitor, state.provenance);
   rules.fill(sequences.steps, options.seed);
   model.rules = std::move(rules);

@@ -149,6 +149,7 @@ nlohmann::json broken_rules(const Table& real, const Table& synthetic, const Rul
   options.find = true;
   options.seed = check.seed;
   options.apart = check.apart;
+  options.key = check.key, options.index = check.index;
   const Table rows = aligned(real, synthetic, options.apart);
   BrokenRules out(real, rows);
   for (const std::string& text : check.given) out.check_given(text, team);

@@ -14,6 +14,7 @@ struct RuleCheck {
   bool find = true;                // rules that the real table shows (docs/use/rules.md)
   std::vector<std::string> given;  // further ones, as --where writes them
   std::vector<std::string> apart;  // columns of found rules that are not looked at
+  std::string key, index;          // of sequences
   uint64_t seed = 0;
 };
 

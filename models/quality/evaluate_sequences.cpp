@@ -48,7 +48,7 @@ Sequences cut_synthetic(Table&& table, const Table& real, const SequenceOptions&
 json rules_of_steps(const Table& real, const Table& synthetic, const EvaluateSequencesOptions& o, Team& team,
                     const Monitor& monitor) {
   if (!o.rules && o.rule.empty()) return nullptr;
-  RuleCheck check{o.rules, o.rule, o.sequences.statics, o.seed};
+  RuleCheck check{o.rules, o.rule, o.sequences.statics, o.sequences.key, o.sequences.index, o.seed};
   check.apart.insert(check.apart.end(), {o.sequences.key, o.sequences.index});
   return broken_rules(real, synthetic, check, team, monitor);
 }

@@ -15,6 +15,7 @@
 #include "models/rules/joint.h"
 #include "models/rules/missing.h"
 #include "models/rules/repeat.h"
+#include "models/rules/rising.h"
 
 namespace tessera {
 
@@ -27,7 +28,15 @@ std::unique_ptr<const TableRule> read_rule(const Fields& f) {
   if (kind == "grid") return GridRule::read(f);
   if (kind == "repeat") return RepeatRule::read(f);
   if (kind == "cycle") return CycleRule::read(f);
+  if (kind == "rising") return RisingRule::read(f);
   f.fail("has a rule of the kind \"" + kind + "\", which this version does not know");
+}
+
+std::vector<std::string> Rules::rising() const {
+  std::vector<std::string> out;
+  for (const FoundRule& f : found_)
+    if (const auto* rule = dynamic_cast<const RisingRule*>(f.rule.get())) out.push_back(rule->column());
+  return out;
 }
 
 void Rules::reduce(Table& table, Team& team) const {

@@ -15,6 +15,7 @@ struct RuleOptions {
   std::vector<std::string> given;  // expressions of --where that every row is to meet
   // columns that rules leave alone: keys, indices and statics of sequences
   std::vector<std::string> apart;
+  std::string key, index;    // of sequences: rules between steps are looked for too
   bool by_rejection = true;  // rows can be drawn again until they keep a rule; false: sequences
   int64_t least_rows = kRareRows;
   uint64_t seed = 0;
@@ -29,6 +30,7 @@ class Rules {
 
   bool empty() const { return found_.empty() && checked_.empty(); }
   const std::vector<FoundRule>& found() const { return found_; }
+  std::vector<std::string> rising() const;  // columns that never fall within a sequence
   // Expressions that sampled rows are checked against; rows that break one are drawn again.
   const std::vector<std::string>& checked() const { return checked_; }
 

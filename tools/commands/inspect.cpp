@@ -326,6 +326,7 @@ void add_inspect(Program& program) {
   command->add_flag("--rules", a->rules,
                     "List the rules that the table shows and fit keeps, with the evidence of each");
   a->given.add_rule_to(*command);
+  a->given.sequences.add_to(*command);
   a->csv.add_to(*command);
   command->callback([&program, a] { program.run = [&program, a] { run(program.shared, *a); }; });
 }

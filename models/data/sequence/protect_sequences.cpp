@@ -57,6 +57,14 @@ std::vector<EmptiedColumn> protect_numbers(Sequences& s, const ProtectedNumbers*
   s.longest = static_cast<int32_t>(*std::max_element(length.numbers.begin(), length.numbers.end()));
   for (int32_t& l : s.length) l = std::min(l, s.longest);
 
+  // First values of rising columns, by keys; there are enough of them (find_rising()).
+  const auto rising = s.attributes.columns.end() - static_cast<std::ptrdiff_t>(s.options.rising.size());
+  Table firsts;
+  firsts.rows = s.size();
+  firsts.columns.assign(std::make_move_iterator(rising), std::make_move_iterator(s.attributes.columns.end()));
+  protect_numbers(firsts, least, seed, team, s.key);
+  std::move(firsts.columns.begin(), firsts.columns.end(), rising);
+
   if (index == nullptr) return emptied;
   Column& start = s.attributes.columns[statics + 1];
   const ProtectedNumbers own = of_present(start.numbers, start, least);

@@ -46,6 +46,24 @@ void append_copies(const Column& from, int64_t row, int64_t count, Column& to) {
   else to.codes.insert(to.codes.end(), static_cast<size_t>(count), from.codes[static_cast<size_t>(row)]);
 }
 
+// A rising column of its first values and the differences between steps.
+void add_up(const Column& differences, const Column& first, const std::vector<int32_t>& lengths, Column& to) {
+  const int decimals = to.type == ColumnType::integer || to.type == ColumnType::date ? 0 : to.decimals;
+  to.numbers.reserve(differences.numbers.size());
+  for (size_t i = 0, row = 0; i < lengths.size(); ++i) {
+    double at = round_decimals(first.numbers[i], decimals);
+    for (int32_t t = 0; t < lengths[i]; ++t, ++row) {
+      if (t > 0) at = round_decimals(at + std::max(differences.numbers[row], 0.0), decimals);
+      to.numbers.push_back(at);
+    }
+  }
+}
+
+// Steps may exceed the range of the imported type.
+void widen(Column& c) {
+  if (c.type == ColumnType::integer || c.type == ColumnType::decimal) c.arrow.clear();
+}
+
 }  // namespace
 
 // The source of an output column.
@@ -54,6 +72,7 @@ struct SequenceEncoder::State {
   struct Source {
     Part part;
     int column;
+    int start = -1;  // of a rising column, the column of the attributes with its first value
   };
 
   SequenceOptions options;
@@ -67,6 +86,21 @@ struct SequenceEncoder::State {
   Encoder steps, attributes;
 
   std::string index_name() const { return indexed ? options.index : step_name; }
+
+  // False: one of the rising columns is no column of numbers of the steps.
+  bool find_rising(const Table& step_columns, const Table& attribute_columns) {
+    size_t found = 0;
+    for (Source& source : sources) {
+      if (source.part != Part::step) continue;
+      const Column& c = step_columns.columns[static_cast<size_t>(source.column)];
+      const auto at = std::find(options.rising.begin(), options.rising.end(), c.name);
+      if (at == options.rising.end()) continue;
+      source.start = length_at + (indexed ? 2 : 1) + static_cast<int>(at - options.rising.begin());
+      const Column& first = attribute_columns.columns[static_cast<size_t>(source.start)];
+      found += is_numeric(c.type) && is_numeric(first.type);
+    }
+    return found == options.rising.size();
+  }
 };
 
 SequenceEncoder::SequenceEncoder() : state_(std::make_unique<State>()) {}
@@ -91,6 +125,7 @@ SequenceEncoder SequenceEncoder::fit(const Sequences& sequences, int64_t least_r
     else s.sources.push_back({State::Part::step, s.difference_at++});
   }
   s.length_at = static_cast<int>(s.options.statics.size());
+  s.find_rising(sequences.steps, sequences.attributes);
   s.steps = Encoder::fit(sequences.steps, step_options(seed, least_rows), team, silent(monitor));
   s.attributes = Encoder::fit(sequences.attributes, attribute_options(seed ^ 0x9e3779b97f4a7c15ull, least_rows), team,
                               silent(monitor));
@@ -176,7 +211,8 @@ Table SequenceEncoder::decode(const float* alphas, const int32_t* codes, const T
     Column& to = out.columns[j + 2];
     const auto from = static_cast<size_t>(s.sources[j].column);
     if (s.sources[j].part == State::Part::step) {
-      to = std::move(step.columns[from]);
+      if (s.sources[j].start < 0) to = std::move(step.columns[from]);
+      else add_up(step.columns[from], attributes.columns[static_cast<size_t>(s.sources[j].start)], length, to);
       continue;
     }
     const Column& fixed = attributes.columns[from];
@@ -195,12 +231,18 @@ Table SequenceEncoder::schema() const {
   if (s.indexed) index = attributes.columns[static_cast<size_t>(s.length_at) + 1];
   else index.type = ColumnType::integer, index.reason = "number of the step";
   index.name = s.index_name();
-  // steps may exceed the range of the imported type
-  if (index.type == ColumnType::integer || index.type == ColumnType::decimal) index.arrow.clear();
+  widen(index);
   out.columns.push_back(std::move(index));
-  for (const State::Source& source : s.sources)
-    out.columns.push_back(
-        (source.part == State::Part::step ? steps : attributes).columns[static_cast<size_t>(source.column)]);
+  for (const State::Source& source : s.sources) {
+    Column c = (source.part == State::Part::step ? steps : attributes).columns[static_cast<size_t>(source.column)];
+    if (source.start >= 0) {
+      const std::string name = std::move(c.name);
+      c = attributes.columns[static_cast<size_t>(source.start)];
+      c.name = name;
+      widen(c);
+    }
+    out.columns.push_back(std::move(c));
+  }
   return out;
 }
 
@@ -208,12 +250,14 @@ nlohmann::json SequenceEncoder::to_json() const {
   const State& s = *state_;
   nlohmann::json sources = nlohmann::json::array();
   for (const State::Source& source : s.sources) sources.push_back(source.part == State::Part::step);
-  return {{"format", kFormat},          {"length", s.options.length},
-          {"stride", s.options.stride}, {"key", s.options.key},
-          {"index", s.options.index},   {"statics", s.options.statics},
-          {"longest", s.longest},       {"key_column", s.key.to_json()},
-          {"step_column", s.step_name}, {"varies", std::move(sources)},
-          {"steps", s.steps.to_json()}, {"attributes", s.attributes.to_json()}};
+  nlohmann::json out{{"format", kFormat},          {"length", s.options.length},
+                     {"stride", s.options.stride}, {"key", s.options.key},
+                     {"index", s.options.index},   {"statics", s.options.statics},
+                     {"longest", s.longest},       {"key_column", s.key.to_json()},
+                     {"step_column", s.step_name}, {"varies", std::move(sources)},
+                     {"steps", s.steps.to_json()}, {"attributes", s.attributes.to_json()}};
+  if (!s.options.rising.empty()) out["rising"] = s.options.rising;
+  return out;
 }
 
 SequenceEncoder SequenceEncoder::from_json(const nlohmann::json& json) {
@@ -225,6 +269,7 @@ SequenceEncoder SequenceEncoder::from_json(const nlohmann::json& json) {
   s.options.length = static_cast<int>(f.integer("length", 0, kLongestSequence));
   s.options.stride = static_cast<int>(f.integer("stride", 1, INT32_MAX));
   s.options.key = f.text("key"), s.options.index = f.text("index"), s.options.statics = f.texts("statics");
+  if (f.has("rising")) s.options.rising = f.texts("rising");
   s.keyed = !s.options.key.empty(), s.indexed = !s.options.index.empty();
   s.longest = static_cast<int>(f.integer("longest", 2, kLongestSequence));
   s.key = KeyMaker::from_json(f.at("key_column"));
@@ -240,14 +285,17 @@ SequenceEncoder SequenceEncoder::from_json(const nlohmann::json& json) {
                                            : State::Source{State::Part::fixed, fixed++});
   }
   s.length_at = static_cast<int>(s.options.statics.size());
-  f.check(fixed == s.length_at && static_cast<int>(attributes.columns.size()) == s.length_at + (s.indexed ? 2 : 1),
+  f.check(fixed == s.length_at && attributes.columns.size() ==
+                                      static_cast<size_t>(s.length_at + (s.indexed ? 2 : 1)) + s.options.rising.size(),
           "has attributes that do not fit its columns");
   f.check(static_cast<int>(steps.columns.size()) == s.difference_at + (s.indexed ? 1 : 0),
           "has steps that do not fit its columns");
+  f.check(s.find_rising(steps, attributes), "has rising columns that are no numbers of its steps");
   f.check(s.steps.layout().data_width > 0, "has no column that varies");
   f.check(attributes.columns[static_cast<size_t>(s.length_at)].type == ColumnType::integer,
           "has a length that is not an integer");
-  f.check(!s.indexed || (is_numeric(attributes.columns.back().type) && is_numeric(steps.columns.back().type)),
+  f.check(!s.indexed || (is_numeric(attributes.columns[static_cast<size_t>(s.length_at) + 1].type) &&
+                         is_numeric(steps.columns.back().type)),
           "has an index that is no number");
   return out;
 }

@@ -7,10 +7,11 @@
 //        steps and attributes
 //
 // One table becomes two: `steps` has one row per step, `attributes` one row per sequence: the static columns, its
-// length ("length") and the index of its first step ("start"). Constants are not seen by any network: windows of one
-// long table without an index have no attributes to learn (attribute_width() = 0).
+// length ("length"), the index of its first step ("start") and the first values of the rising columns. Constants are
+// not seen by any network: windows of one long table without an index have no attributes to learn
+// (attribute_width() = 0).
 // The index of a later step is the previous one plus a difference ("difference", a column of `steps`): equal
-// differences (every day, 1, 2, 3, …) are constants too.
+// differences (every day, 1, 2, 3, …) are constants too. A rising column is learned likewise.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -35,12 +36,16 @@ struct SequenceOptions {
   std::string index;
   std::vector<std::string> statics;  // --static: columns that do not vary within a key
   bool find_statics = false;         // those that static_columns() finds, if none are named
+  // columns of steps that never fall, which are learnt as differences, and as their first value once per sequence
+  std::vector<std::string> rising;
 };
 
 // Columns that are not in the file.
 inline constexpr const char* kLengthColumn = "(length)";
 inline constexpr const char* kStartColumn = "(start)";
 inline constexpr const char* kDifferenceColumn = "(difference)";
+
+std::string start_of(const std::string& rising);  // of the attributes: its first value
 
 constexpr int kLongestSequence = 4096;  // steps; longer ones are cut with --sequence-length
 
@@ -69,6 +74,10 @@ Column pick_rows(const Column& column, const std::vector<int32_t>& rows);  // a 
 // The columns whose value is one within every key and not one in the whole table; none without a key. Error(usage) for
 // a key that the table does not have, Error(data) where it is missing in a row.
 std::vector<std::string> static_columns(const Table& table, const SequenceOptions& options);
+
+// Of each row the one before it within its key, by the index or, without one, by their order; −1: none. All are −1 in a
+// table without the key, or with rows that lack it.
+std::vector<int32_t> previous_rows(const Table& table, const std::string& key, const std::string& index);
 
 // Error(data) with row, key and way out: rows of a key that are not adjacent without an index, a duplicate index within
 // a key, missing keys or index values, statics that vary, sequences of one row or longer than kLongestSequence, tables

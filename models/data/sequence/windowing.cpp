@@ -69,6 +69,23 @@ struct Keys {
   int64_t size() const { return static_cast<int64_t>(first_row.size()); }
 };
 
+// The rows by key, and within a key by the index, if there is one.
+std::vector<int32_t> rows_in_order(const Keys& keys, const Column* index) {
+  std::vector<int32_t> out(keys.of_row.size());
+  std::iota(out.begin(), out.end(), 0);
+  std::stable_sort(out.begin(), out.end(), [&](int32_t a, int32_t b) {
+    const auto i = static_cast<size_t>(a), k = static_cast<size_t>(b);
+    if (keys.of_row[i] != keys.of_row[k]) return keys.of_row[i] < keys.of_row[k];
+    return index != nullptr && index->numbers[i] < index->numbers[k];
+  });
+  return out;
+}
+
+// The decimals that numbers of a column are rounded to.
+int decimals_of(const Column& c) {
+  return c.type == ColumnType::integer || c.type == ColumnType::date ? 0 : c.decimals;
+}
+
 bool same_value(const Column& c, size_t a, size_t b) {
   const auto i = static_cast<int64_t>(a), k = static_cast<int64_t>(b);
   if (c.is_missing(i) || c.is_missing(k)) return c.is_missing(i) == c.is_missing(k);
@@ -110,10 +127,8 @@ class Cutter {
   // Rows by (key, index), or by key without an index: then the rows of a key must be adjacent, because their order in
   // the file is the time.
   void order_rows() {
-    order_.resize(static_cast<size_t>(table_.rows));
-    std::iota(order_.begin(), order_.end(), 0);
     if (parts_.index < 0) {
-      for (size_t i = 1; i < order_.size(); ++i)
+      for (size_t i = 1; i < keys_.of_row.size(); ++i)
         if (keys_.of_row[i] < keys_.of_row[i - 1])
           refuse(
               fmt::format("Row {}: {} occurs again after other keys (it began in row {}), and without an index the "
@@ -133,11 +148,8 @@ class Cutter {
           refuse(fmt::format(
               "Column \"{}\", row {} is missing, but it orders the rows of {}. Fill it in, or omit the row.",
               index.name, i + 1, sequence_name(static_cast<int32_t>(i))));
-      std::stable_sort(order_.begin(), order_.end(), [&](int32_t a, int32_t b) {
-        const int32_t ka = keys_.of_row[static_cast<size_t>(a)], kb = keys_.of_row[static_cast<size_t>(b)];
-        return ka != kb ? ka < kb : index_at(a) < index_at(b);
-      });
     }
+    order_ = rows_in_order(keys_, parts_.index < 0 ? nullptr : &column(parts_.index));
     begin_.assign(static_cast<size_t>(keys_.size()) + 1, 0);
     for (const int32_t k : keys_.of_row) ++begin_[static_cast<size_t>(k) + 1];
     std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
@@ -223,40 +235,43 @@ class Cutter {
     length.name = kLengthColumn, length.type = ColumnType::integer;
     length.numbers.assign(out.length.begin(), out.length.end());
     out.attributes.columns.push_back(std::move(length));
+    std::vector<int32_t> start_rows;
+    for (const int32_t f : out.first) start_rows.push_back(order_[static_cast<size_t>(f)]);
+    const auto add_start = [&](int j, const std::string& name) {
+      out.attributes.columns.push_back(pick_rows(column(j), start_rows));
+      out.attributes.columns.back().name = name;
+    };
     Column difference;
     if (parts_.index >= 0) {
-      std::vector<int32_t> start_rows;
-      for (const int32_t f : out.first) start_rows.push_back(order_[static_cast<size_t>(f)]);
-      Column start = pick_rows(column(parts_.index), start_rows);
-      start.name = kStartColumn;
-      out.attributes.columns.push_back(std::move(start));
-      difference = differences();
+      add_start(parts_.index, kStartColumn);
+      difference = differences(column(parts_.index), kDifferenceColumn);
     }
+    for (const std::string& name : o_.rising) add_start(position(table_, name, "rising"), start_of(name));
 
     const bool sorted = std::is_sorted(order_.begin(), order_.end());
     out.steps.rows = table_.rows;
     for (const int s : parts_.steps) {
       Column& c = table_.columns[static_cast<size_t>(s)];
-      out.steps.columns.push_back(sorted ? std::move(c) : pick_rows(c, order_));
+      const bool rises = std::find(o_.rising.begin(), o_.rising.end(), c.name) != o_.rising.end();
+      out.steps.columns.push_back(rises ? differences(c, c.name) : sorted ? std::move(c) : pick_rows(c, order_));
       c = Column{};
     }
     if (parts_.index >= 0) out.steps.columns.push_back(std::move(difference));
   }
 
   // From the previous row of the same key; a key's first row has no difference and repeats that of its second.
-  Column differences() const {
-    const Column& index = column(parts_.index);
+  Column differences(const Column& of, const std::string& name) const {
     Column c;
-    c.name = kDifferenceColumn;
-    const bool whole = index.type == ColumnType::integer || index.type == ColumnType::date;
-    c.type = whole || (index.type == ColumnType::datetime && index.decimals == 0) ? ColumnType::integer
-                                                                                  : ColumnType::decimal;
-    c.decimals = whole ? 0 : index.decimals;
+    c.name = name, c.least_rows = of.least_rows, c.decimals = decimals_of(of);
+    const bool whole = of.type != ColumnType::decimal && c.decimals == 0;
+    c.type = whole ? ColumnType::integer : ColumnType::decimal;
     c.numbers.resize(order_.size());
     for (size_t k = 0; k + 1 < begin_.size(); ++k) {
       for (int32_t i = begin_[k] + 1; i < begin_[k + 1]; ++i)
-        c.numbers[static_cast<size_t>(i)] = round_decimals(
-            index_at(order_[static_cast<size_t>(i)]) - index_at(order_[static_cast<size_t>(i) - 1]), c.decimals);
+        c.numbers[static_cast<size_t>(i)] =
+            round_decimals(of.numbers[static_cast<size_t>(order_[static_cast<size_t>(i)])] -
+                               of.numbers[static_cast<size_t>(order_[static_cast<size_t>(i) - 1])],
+                           c.decimals);
       c.numbers[static_cast<size_t>(begin_[k])] = c.numbers[static_cast<size_t>(begin_[k]) + 1];
     }
     return c;
@@ -350,6 +365,23 @@ std::vector<std::string> static_columns(const Table& table, const SequenceOption
   }
   // One column has to vary from step to step; where none does, cut() says so.
   return out.size() == parts.steps.size() ? std::vector<std::string>{} : out;
+}
+
+std::string start_of(const std::string& rising) { return "(start) " + rising; }
+
+std::vector<int32_t> previous_rows(const Table& table, const std::string& key, const std::string& index) {
+  std::vector<int32_t> out(static_cast<size_t>(table.rows), -1);
+  const Column *by = table.find(key), *at = index.empty() ? nullptr : table.find(index);
+  if (by == nullptr || table.rows > INT32_MAX) return out;
+  for (int64_t i = 0; i < table.rows; ++i)
+    if (by->is_missing(i)) return out;
+  const Keys keys(table, static_cast<int>(by - table.columns.data()));
+  const std::vector<int32_t> order = rows_in_order(keys, at != nullptr && is_numeric(at->type) ? at : nullptr);
+  for (size_t i = 1; i < order.size(); ++i) {
+    const auto row = static_cast<size_t>(order[i]), before = static_cast<size_t>(order[i - 1]);
+    if (keys.of_row[row] == keys.of_row[before]) out[row] = order[i - 1];
+  }
+  return out;
 }
 
 Sequences cut(Table&& table, const SequenceOptions& options) {

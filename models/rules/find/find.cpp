@@ -28,6 +28,7 @@ class RuleFinder {
       exhaust(find_copy);
       exhaust(find_sum);
       exhaust(find_product);
+      find_steps();
       find_in_place();
     }
     if (find || !bounds_.empty()) keep(find_bounds(RuleSearch(table_, options_, team_), given_bounds()));
@@ -45,6 +46,16 @@ class RuleFinder {
       monitor_.check_cancelled("rules");
       keep(std::move(*found));
     }
+  }
+
+  // What is learnt as differences between steps is in no other rule; one that is given comes first.
+  void find_steps() {
+    for (const GivenOrder& given : bounds_) options_.apart.insert(options_.apart.end(), {given.lower, given.upper});
+    std::vector<FoundRule> rising = find_rising(RuleSearch(table_, options_, team_));
+    options_.apart.resize(options_.apart.size() - 2 * bounds_.size());
+    keep(std::move(rising));
+    const std::vector<std::string> names = out_.rising();
+    options_.apart.insert(options_.apart.end(), names.begin(), names.end());
   }
 
   void find_in_place() {
@@ -212,7 +223,7 @@ class RuleFinder {
   };
 
   Table& table_;
-  const RuleOptions& options_;
+  RuleOptions options_;
   Team& team_;
   const Monitor& monitor_;
   Rules out_;

@@ -1,0 +1,28 @@
+// A column of a sequence that never falls from one step to the next: the reading of a meter. It is learnt as its first
+// value, once per sequence, and as differences of 0 or more, as SequenceOptions::rising says to cut() and decode().
+#pragma once
+#include "models/rules/rule.h"
+
+namespace tessera {
+
+class RisingRule : public TableRule {
+ public:
+  RisingRule(std::string column, std::string key, std::string index)
+      : column_(std::move(column)), key_(std::move(key)), index_(std::move(index)) {}
+
+  const char* kind() const override { return "rising"; }
+  std::string text() const override;
+  std::vector<std::string> columns(const Table&) const override { return {column_}; }
+  std::vector<char> broken(const Table& rows, const Table& learnt) const override;
+  // The encoder of sequences does both: it knows where one begins.
+  void reduce(Table&, Team&) const override {}
+  void restore(Table& rows) const override;
+  nlohmann::json to_json() const override;
+  const std::string& column() const { return column_; }
+  static std::unique_ptr<const TableRule> read(const Fields& f);
+
+ private:
+  std::string column_, key_, index_;  // no index: rows are in the order of the file
+};
+
+}  // namespace tessera
