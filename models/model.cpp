@@ -34,6 +34,7 @@ void apply_preset(FitOptions& o) {
   if (best) {
     o.rare_rows = kRareRows;
     o.encoder.integer_levels = method.integer_levels;
+    if (method.best_bins) o.encoder.numbers = EncoderOptions::Numbers::bins;
   } else {
     // The published model without its reference's mistakes (docs/methods/fidelity.md). No column is treated specially.
     o.encoder.spike_share = 0;

@@ -37,8 +37,9 @@ struct MethodSpec {
   std::unique_ptr<RowMethod> (*make_rows)(const RowLayout& layout, const MethodConfig& config);
   std::unique_ptr<SequenceMethod> (*make_sequences)(const SequenceEncoder& encoder,
                                                     const MethodConfig& config) = nullptr;
-  bool bins = false;  // every column is one choice: numbers are quantile bins, and rows are not calibrated
-  int patience = 0;   // of both presets: training ends by itself
+  bool bins = false;       // every column is one choice: numbers are quantile bins, and rows are not calibrated
+  int patience = 0;        // of both presets: training ends by itself
+  bool best_bins = false;  // of preset best: numbers are quantile bins, unless modes are asked for
 
   bool sequences() const { return make_sequences != nullptr; }
   MethodConfig config(bool best) const;

@@ -40,6 +40,11 @@ constexpr LossSpec kLosses[] = {
 
 }  // namespace
 
-const MethodSpec kTvae{"tvae", 128, preset, kLosses, make_tvae};
+const MethodSpec kTvae{.name = "tvae",
+                       .integer_levels = 128,
+                       .preset = preset,
+                       .losses = kLosses,
+                       .make_rows = make_tvae,
+                       .best_bins = true};
 
 }  // namespace tessera

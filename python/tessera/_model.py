@@ -94,7 +94,8 @@ def fit(
     calibrate : {"off", "marginals", "full"}, optional
         What is learned after training so that rows look real.
     numbers : {"modes", "bins"}, optional
-        How ctgan and tvae hold numbers: modes of a mixture, or quantile bins as made has.
+        How ctgan and tvae hold numbers: modes of a mixture, or quantile bins as made has. Default: tvae bins, ctgan
+        modes.
     rules : {"find", "off"} or list of str, optional
         Whether rules that the table shows are kept by sampled rows: ``end >= start``, ``total = items + extras``,
         fixed combinations of columns. A list finds them, and is of further rules.

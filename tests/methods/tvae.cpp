@@ -9,8 +9,9 @@
 namespace tessera::whole {
 namespace {
 
-Model fitted(uint64_t seed = 3, int threads = 2, const std::string& preset = "best") {
+Model fitted(uint64_t seed = 3, int threads = 2, const std::string& preset = "best", bool modes = false) {
   FitOptions o = quick_tvae(25, 100, preset);
+  if (modes) o.encoder.numbers = EncoderOptions::Numbers::modes;
   o.seed = seed;
   return fit(example_people(600, 5), o, threads);
 }
@@ -62,14 +63,17 @@ TEST(Tvae, WhatIsSavedComesBack) {
 
 // What sampling needs is kept, and nothing of the rows: no encoder, no posterior, nothing as long as the table.
 TEST(Tvae, NoRowIsStored) {
-  const Folder folder;
-  fitted().save(folder / "m", false);
-  const SafeTensors file = read_safetensors(folder / "m");
-  for (const auto& [name, t] : file.tensors) {
-    EXPECT_TRUE(name.starts_with("decoder.") || name.starts_with("prior.")) << name;
-    for (const int64_t n : t.shape) EXPECT_LT(n, 600) << name;
+  for (const bool modes : {false, true}) {
+    const Folder folder;
+    fitted(3, 2, "best", modes).save(folder / "m", false);
+    const SafeTensors file = read_safetensors(folder / "m");
+    for (const auto& [name, t] : file.tensors) {
+      EXPECT_TRUE(name.starts_with("decoder.") || name.starts_with("prior.")) << name;
+      for (const int64_t n : t.shape) EXPECT_LT(n, 600) << name;
+    }
+    EXPECT_EQ(file.tensors.count("prior.mean"), 1u);
+    EXPECT_EQ(file.tensors.count("decoder.sigma"), modes ? 1u : 0u);
   }
-  EXPECT_TRUE(file.tensors.count("prior.mean") == 1 && file.tensors.count("decoder.sigma") == 1);
 }
 
 TEST(Tvae, ADamagedPriorIsNamed) {

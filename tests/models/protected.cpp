@@ -159,8 +159,13 @@ TEST(Protected, NoNumberOfTheFileIsARowsValue) {
     int found = 0;
     for (const double x : Opened(m.bytes()).numbers()) found += static_cast<int>(single.count(x));
     EXPECT_EQ(found, 0) << method;
-    for (const Column& c : sample(m, method == "timegan" ? 100 : 2000).columns)
-      for (const double x : c.numbers) EXPECT_EQ(single.count(x), 0u) << method << ", column " << c.name;
+    for (const Column& c : sample(m, method == "timegan" ? 100 : 2000).columns) {
+      // of seconds in ten years chance repeats one in a hundred such tests; hundreds come out where rows are kept
+      const int64_t by_chance = c.type == ColumnType::datetime ? 1 : 0;
+      EXPECT_LE(std::count_if(c.numbers.begin(), c.numbers.end(), [&](double x) { return single.count(x) > 0; }),
+                by_chance)
+          << method << ", column " << c.name;
+    }
   }
 }
 

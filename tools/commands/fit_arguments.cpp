@@ -34,9 +34,9 @@ void FitArguments::add_to(CLI::App& command) {
   sequences.add_to(command);
   command.add_option("--calibrate", calibrate,
                      "Correction learned after training: off, marginals, full (default: full; paper, made: off)");
-  command.add_option(
-      "--numbers", numbers,
-      "How ctgan and tvae hold numbers: modes of a mixture, or quantile bins as made has (default: modes)");
+  command.add_option("--numbers", numbers,
+                     "How ctgan and tvae hold numbers: modes of a mixture, or quantile bins as made has (default: tvae "
+                     "bins; ctgan, paper: modes)");
   command.add_option("--rare-categories", rare_categories,
                      "Rows that must share a value for it to be learned unchanged, or keep: rarer categories are "
                      "replaced by others, rarer numbers by means over at least N rows (default: 5; paper: keep)");
