@@ -9,8 +9,8 @@
 namespace tessera::whole {
 namespace {
 
-// Batches so small that a row's share of the loss, scaled, is beyond fp16 at first; with modes, as positions in them are
-// divided by small standard deviations.
+// Batches so small that a row's share of the loss, scaled, is beyond fp16 at first; with modes, as positions in them
+// are divided by small standard deviations.
 FitOptions overflowing() {
   FitOptions o = quick_tvae(4, 10);
   o.encoder.numbers = EncoderOptions::Numbers::modes;
