@@ -131,6 +131,21 @@ INSTANTIATE_TEST_SUITE_P(Methods, CliStorm,
                            return std::string(std::get<0>(c.param)) + "_" + std::to_string(std::get<1>(c.param));
                          });
 
+// An empty lock would be taken for a foreign file, and stay, if the process that makes it is killed.
+TEST_F(CliResume, ALockIsNeverSeenEmpty) {
+  const std::filesystem::path lock = folder_ / "m.tessera.lock";
+  for (int k = 0; k < 20; ++k) {
+    Running run(folder_, endless("m.tessera"), "");
+    std::error_code none;
+    const auto last = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!std::filesystem::exists(lock, none) && std::chrono::steady_clock::now() < last) {}
+    EXPECT_GT(std::filesystem::file_size(lock), 0u);
+    run.signal(SIGKILL);
+    EXPECT_EQ(run.wait().code, 128 + SIGKILL);
+    drop("m.tessera.lock");
+  }
+}
+
 TEST_F(CliResume, SignalsSayHowToGoOn) {
   for (const int number : {SIGINT, SIGTERM}) {
     const Line line = endless("my model.tessera");

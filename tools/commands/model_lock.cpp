@@ -49,11 +49,36 @@ bool is_lock(int file) {
                                                  path, model));
 }
 
+void write_text(int file) {
+  const std::string text = fmt::format("{}{}\n", kLockText, ::getpid());
+  if (::ftruncate(file, 0) == 0) (void)!::pwrite(file, text.data(), text.size(), 0);
+}
+
+// A new lock, written and held before it has its name: a process that is killed in between leaves nothing, where an
+// empty file would be taken for a foreign one and stay. −1, with errno, where there is one, or no file can be.
+int make_lock(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const int file = ::open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0666);
+  // some file systems have no files without a name
+  if (file < 0) return ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  write_text(file);
+  const std::string self = fmt::format("/proc/self/fd/{}", file);
+  if (::flock(file, LOCK_EX | LOCK_NB) == 0 &&
+      ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0)
+    return file;
+  const int error = errno;
+  ::close(file);
+  if (error != EEXIST) return ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  errno = error;
+  return -1;
+}
+
 }  // namespace
 
 ModelLock::ModelLock(const std::string& model) : path_(path_for(model)) {
   for (;;) {
-    file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    file_ = make_lock(path_);
     const bool found = file_ < 0 && errno == EEXIST;
     if (found) file_ = ::open(path_.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (found && file_ < 0 && errno == ENOENT) continue;  // removed meanwhile
@@ -78,8 +103,7 @@ ModelLock::ModelLock(const std::string& model) : path_(path_for(model)) {
     if (is_named(file_, path_)) break;
     ::close(file_);
   }
-  const std::string text = fmt::format("{}{}\n", kLockText, ::getpid());
-  if (::ftruncate(file_, 0) == 0) (void)!::pwrite(file_, text.data(), text.size(), 0);
+  write_text(file_);
 }
 
 ModelLock::~ModelLock() {
