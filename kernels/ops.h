@@ -364,8 +364,8 @@ struct RecurrentWgrad {
 // ---- the end of a step --------------------------------------------------------------------------
 // Adam (Kingma & Ba 2015) over a flat parameter set [1, n] or a parameter [r, c], in place. in param, m, v, grad. t =
 // step·updates + index + 1 is read from the device.
-// With two more inputs, gate [1, 1] and done [1, 1], nothing happens unless gate > above, and t = done + 1: an update
-// that the step itself decides on.
+// With two more inputs, gate [1, 1] and done [1, 1], nothing happens unless gate > above, and t = done, this update
+// included: the step itself decides on it. With one more, scale [1, 1], the gradient is divided by it: a power of two.
 struct Adam {
   enum Form : int { torch, tf1 } form;
   double lr, beta1, beta2, eps, weight_decay;
@@ -499,7 +499,7 @@ struct Parts {
   X(RecurrentWgrad, recurrent_wgrad, Parts::cols) \
   X(AllGather, all_gather, Parts::whole) \
   X(Adam, adam, Parts::cols | Parts::elements) \
-  X(CountAbove, count_above, Parts::whole) \
+  X(CountAbove, count_above, Parts::cols) \
   X(Average, average, Parts::cols | Parts::elements) \
   X(ClampRange, clamp_range, Parts::cols | Parts::elements) \
   X(Report, report, Parts::cols)

@@ -11,13 +11,15 @@ constexpr const char *kScale = ".scale", *kGood = ".good", *kSkipped = ".skipped
 
 double scale_of(double held) { return LossScale::kFirst * (held + 1); }
 
-// 1 if every gradient is finite, else 0: whether the sum of their squares is. Products of fp16 factors are far below
-// the root of fp32's range, and what is beyond it has overflowed too.
+// 1 if every gradient is finite, else 0: whether their sum is, which is infinite or NaN if one of them is. Sums by
+// columns continue in the launch of a gradient that is made column by column. Finite numbers whose sum is beyond
+// kLargest count as overflowed: products of fp16 factors are far below it.
 Var all_finite(const std::vector<Var>& gradients) {
-  constexpr double kLargest = 3e38;
+  constexpr double kLargest = 1e38;
   std::vector<Var> sums;
-  for (const Var g : gradients) sums.push_back(sum(row_dot(g, g)));
-  return step(kLargest - sum_cols(concat_cols(sums)));
+  for (const Var g : gradients) sums.push_back(sum_rows(g));
+  const Var all = concat_cols(sums), total = sum_rows(reshape(all, {all.shape().cols, 1}));
+  return step(kLargest - total) * step(total + kLargest);
 }
 
 }  // namespace
@@ -30,7 +32,6 @@ LossScale::LossScale(Recorder& r, const std::string& name)
       scale_(kFirst * held_ + kFirst) {}
 
 Var LossScale::scaled(Var loss) const { return loss * scale_; }
-Var LossScale::unscaled(Var gradient) const { return gradient / scale_; }
 
 Gate LossScale::judge(const std::vector<Var>& gradients, const Gate& other) const {
   const Var finite = all_finite(gradients), made = step(finite + step(2 * kLeast - scale_));

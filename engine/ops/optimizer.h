@@ -6,14 +6,14 @@ namespace tessera {
 
 template <>
 struct Rule<Adam> : NoGradient {
-  // An update that the step itself decides on is made whole.
-  static Traits traits(const Adam&, size_t inputs) {
-    const Follows parts = inputs > 4 ? Follows::never() : Follows::each();
+  static Traits traits(const Adam&, size_t) {
+    const Follows parts = Follows::of({0, 1, 2, 3});  // gate, count and scale are read whole
     return {.rows = parts, .cols = parts, .elements = parts, .in_place = 3};
   }
   static std::vector<Result> infer(const Adam&, const Shapes& in) {
     require(in[0] == in[1] && in[0] == in[2] && in[0] == in[3], "adam");
-    require(in.size() == 4 || (in.size() == 6 && in[4] == Shape{1, 1} && in[5] == in[4]), "adam's gate");
+    require(in.size() == 4 || in.size() == 6 || in.size() == 7, "adam's gate");
+    for (size_t i = 4; i < in.size(); ++i) require(in[i] == Shape{1, 1}, "adam's gate");
     return {{in[0]}, {in[1]}, {in[2]}};
   }
   static double flops(const Adam&, const Shapes& in, const Shapes&) { return 14 * static_cast<double>(in[0].count()); }
@@ -22,7 +22,7 @@ struct Rule<Adam> : NoGradient {
 template <>
 struct Rule<CountAbove> : NoGradient, Light {
   static constexpr Traits traits{
-      .rows = Follows::never(), .cols = Follows::never(), .elements = Follows::never(), .in_place = 1};
+      .rows = Follows::never(), .cols = Follows::each(), .elements = Follows::never(), .in_place = 1, .scalars = true};
   static std::vector<Result> infer(const CountAbove&, const Shapes& in) {
     require(in[0] == Shape{1, 1} && in[1] == in[0], "count_above");
     return {{in[0]}};

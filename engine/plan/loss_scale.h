@@ -19,7 +19,7 @@ class LossScale {
   // Of the optimiser whose first set has that name. States: "<name>.scale", "<name>.good", "<name>.skipped".
   LossScale(Recorder& r, const std::string& name);
   Var scaled(Var loss) const;
-  Var unscaled(Var gradient) const;
+  Var value() const { return scale_; }  // which the update divides its gradients by
   // What the update waits for, `other` (where it has a value) included; halves or raises the scale for the next one.
   // At the least scale an update is made in any case: what is not finite then is no matter of range, and the next loss
   // shows it. `gradients`: scaled ones, all.

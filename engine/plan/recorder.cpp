@@ -99,16 +99,23 @@ void Recorder::minimise(Var loss, const std::vector<const ParameterSet*>& sets, 
   if (plan.precision == Precision::fp16) scale.emplace(*this, sets[0]->name);
   const std::vector<Var> grads = gradients(scale ? scale->scaled(loss) : loss, sets);
   const Gate gate = scale ? scale->judge(grads, asked) : asked;
-  const Var done = gate.value ? state(sets[0]->name + ".done", {1, 1}) : Var{};
+  std::vector<Var> waits;  // what the updates read of the gate
+  if (gate.value) {
+    const Var done = state(sets[0]->name + ".done", {1, 1}),
+              counted = emit1(CountAbove{gate.above}, {done, gate.value});
+    advance(done, counted);
+    waits = {gate.value, counted};
+  }
+  if (scale) waits.push_back(scale->value());
   auto next_grad = grads.begin();
   for (const ParameterSet* set : sets) {
     std::vector<Var> parts;
     for (size_t i = 0; i < set->parameters.size(); ++i, ++next_grad)
       parts.push_back(reshape(*next_grad, {1, next_grad->shape().count()}));
-    const Var all = concat_cols(parts), grad = scale ? scale->unscaled(all) : all, param = flat(*set),
-              m = state(set->name + ".m", param.shape()), v = state(set->name + ".v", param.shape());
-    std::vector<Var> in{param, m, v, grad};
-    if (gate.value) in.insert(in.end(), {gate.value, done});
+    const Var param = flat(*set), m = state(set->name + ".m", param.shape()),
+              v = state(set->name + ".v", param.shape());
+    std::vector<Var> in{param, m, v, concat_cols(parts)};
+    in.insert(in.end(), waits.begin(), waits.end());
     const auto next = emit(Adam{o.form, o.lr, o.beta1, o.beta2, o.eps, o.weight_decay, o.updates, o.index, o.decay_from,
                                 o.decay_steps, gate.above},
                            in);
@@ -116,7 +123,6 @@ void Recorder::minimise(Var loss, const std::vector<const ParameterSet*>& sets, 
     advance(m, next[1]);
     advance(v, next[2]);
   }
-  if (gate.value) advance(done, emit1(CountAbove{gate.above}, {done, gate.value}));
 }
 
 void Recorder::advance(Var from, Var to) {

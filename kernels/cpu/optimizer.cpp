@@ -26,8 +26,9 @@ void adam_run(const Call& call, int64_t tile, void*) {
   double t = static_cast<double>(step * op.updates + op.index + 1);
   if (call.inputs > 4) {
     if (!opened<T>(call.in[4], op.above)) return;
-    t = static_cast<double>(static_cast<const T*>(call.in[5].data)[0]) + 1;
+    t = static_cast<double>(static_cast<const T*>(call.in[5].data)[0]);
   }
+  const T unscale = call.inputs > 6 ? T(1) / static_cast<const T*>(call.in[6].data)[0] : T(1);
   const double fix1 = 1 - pow(op.beta1, t), root2 = sqrt(1 - pow(op.beta2, t));
   double lr = op.lr;
   if (op.decay_steps > 0 && step > op.decay_from) {
@@ -41,7 +42,7 @@ void adam_run(const Call& call, int64_t tile, void*) {
   const T eps = static_cast<T>(op.eps), decay = static_cast<T>(op.weight_decay);
 #pragma GCC ivdep
   for (int64_t i = r.begin; i < r.end; ++i) {
-    const T g = mul_add(decay, param[i], grad[i]);
+    const T g = mul_add(decay, param[i], unscale * grad[i]);
     const T first = mul_add(b1, m[i], c1 * g), second = mul_add(b2, v[i], c2 * (g * g));
     m[i] = first;
     v[i] = second;

@@ -4,32 +4,25 @@
 namespace tessera::gpu {
 namespace {
 
-__global__ void __launch_bounds__(kThreads)
-    adam_kernel(AdamState s, Adam op, const StepState* state, const float* gate, const float* done) {
+__global__ void __launch_bounds__(kThreads) adam_kernel(AdamState s, Adam op, const StepState* state, AdamGate gate) {
   TESS_SHARED(rates, Rates);
-  if (gate != nullptr && !(static_cast<double>(gate[0]) > op.above)) return;  // the same for every thread
-  if (threadIdx.x == 0) rates = rates_of(op, state->step, done);
+  if (shut(gate, op)) return;
+  if (threadIdx.x == 0) set_rates(rates, op, state->step, gate);
   __syncthreads();
   const int c = static_cast<int>(blockIdx.x * kThreads + threadIdx.x) * kChunk;
-  if (c < s.param.cols) adam_chunk(s, op, rates, static_cast<int>(blockIdx.y), c, s.param.cols);
+  if (c < s.param.cols) adam_chunk(s, op, rates, unscale_of(gate), static_cast<int>(blockIdx.y), c, s.param.cols);
 }
 void adam_run(const Call& call, int64_t, void* scratch) {
   const AdamState s = flat_adam_state(call);
-  const bool gated = call.inputs > 4;
   launch({dim3(grid_of(s.param.cols, kThreads * kChunk), static_cast<unsigned>(s.param.rows)), dim3(kThreads), 0,
           gpu_context(scratch).stream},
          "adam", adam_kernel, s, *static_cast<const Adam*>(call.op), static_cast<const StepState*>(call.state),
-         gated ? static_cast<const float*>(call.in[4].data) : nullptr,
-         gated ? static_cast<const float*>(call.in[5].data) : nullptr);
+         adam_gate(call));
 }
 
-__global__ void count_above_kernel(float* done, const float* gate, double above) {
-  if (static_cast<double>(gate[0]) > above) done[0] += 1.0f;
-}
+__global__ void count_above_kernel(CountStep x) { count_above(x); }
 void count_run(const Call& call, int64_t, void* scratch) {
-  launch({dim3(1), dim3(1), 0, gpu_context(scratch).stream}, "count_above", count_above_kernel,
-         static_cast<float*>(call.out[0].data), static_cast<const float*>(call.in[1].data),
-         static_cast<const CountAbove*>(call.op)->above);
+  launch({dim3(1), dim3(1), 0, gpu_context(scratch).stream}, "count_above", count_above_kernel, count_step(call));
 }
 
 void average_run(const Call& call, int64_t, void* scratch) {

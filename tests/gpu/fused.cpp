@@ -165,6 +165,44 @@ TEST(Fused, AStepOfTvaeTakesFewLaunches) {
   }
 }
 
+// Least squares whose gradients are beyond fp16 at the first scales.
+TEST(Fused, AGradientThatOverflowsLeavesTheUpdateOut) {
+  Device device(*tessera_device_backend(), 0);
+  Sandbox s;
+  s.plan.precision = Precision::fp16;
+  ParameterSet set;
+  set.name = "net";
+  const Weight w = set.add("w", {8, 8});
+  s.own(set);
+  s.r.minimise(mean(square(matmul(s.real("x", {16, 8}), s.r(w)) - s.real("y", {16, 8}, 500, 1000))), set,
+               AdamOptions{Adam::torch, 1, 0.9, 0.99, 1e-8, 0, 1, 0, 0, 0});
+  const Values first = s.run(on_device(device, {}, 1)), later = s.run(on_device(device, {}, 12));
+  EXPECT_EQ(first.at("state net"), s.values.at("net"));
+  EXPECT_EQ(first.at("state net.skipped")[0], 1);
+  EXPECT_EQ(first.at("state net.scale")[0], -0.5) << "held as scale / 65536 − 1";
+  EXPECT_NE(later.at("state net"), s.values.at("net"));
+  EXPECT_GT(later.at("state net.done")[0], 0);
+  EXPECT_EQ(later.at("state net.done")[0], 12 - later.at("state net.skipped")[0]);
+  EXPECT_EQ(difference(later, s.run(on_device(device, {"fuse"}, 12))), 0);
+}
+
+// Three launches more for each optimizer: the sums of its gradients, the verdict on them, the update. TVAE's loss waits
+// one more for its scale, which CTGAN's has when it is needed.
+TEST(Fused, AStepWithScaledLossesTakesFewMore) {
+  const Plan of[] = {Training(1, 0.9, Size::adult, 32561, Precision::fp16).plan,
+                     TvaeTraining(true, 32561, Precision::fp16).plan};
+  const int most[] = {20, 7};
+  for (size_t i = 0; i < 2; ++i) {
+    Plan plan = of[i];
+    optimise(plan);
+    const nlohmann::json fused = describe_launches(plan);
+    EXPECT_LE(fused["launches"].get<int>(), most[i]) << fused.dump(2);
+    for (const auto& group : fused["groups"])
+      for (const auto& chain : group["chains"])
+        EXPECT_NE(chain["cut"], "whole") << "every op has found a chain: " << chain;
+  }
+}
+
 // What the levels promise: nothing reads within a launch what another chain of it makes.
 TEST(Fused, ChainsOfALaunchKnowNothingOfEachOther) {
   std::vector<Plan> plans;

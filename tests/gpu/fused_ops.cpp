@@ -241,8 +241,8 @@ TEST(FusedLaunches, RefuseWhatTheyCannotHold) {
   EXPECT_FALSE(holds(1, 1, filled, FusedChain::cells)) << "of packed rows there are only products";
   for (const FusedChain::Cut cut : {FusedChain::flat, FusedChain::tiles})
     EXPECT_FALSE(holds(1, 1, filled, cut)) << "a cut that the op has no device code for";
-  const CountAbove count{0.5};
-  EXPECT_FALSE(holds(1, 1, step(OpKind::count_above, &count, 2))) << "an op without a place in a chain";
+  const SliceRows slice{0, 1};
+  EXPECT_FALSE(holds(1, 1, step(OpKind::slice_rows, &slice, 1))) << "an op without a place in a chain";
 }
 
 }  // namespace

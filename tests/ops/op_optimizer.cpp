@@ -35,27 +35,29 @@ void ending_cases(Cases& cases) {
       c.state = state;
       cases.push_back(c);
     }
-  // Behind a gate: nothing, or the update after those that were made.
-  for (const int64_t n : {1, 16411})
+  // Behind a gate: nothing, or the update that is counted, of a gradient that may be scaled.
+  for (const auto& [n, scale] : {std::pair<int64_t, double>{1, 0}, {16411, 0}, {33, 1024}})
     for (const double gate : {0.1, 0.15625, 0.2}) {  // the second is the limit itself
       const Adam op{Adam::tf1, 1e-3, 0.9, 0.999, 1e-8, 0, 7, 3, 0, 0, 0.15625};
       Case c{gate > 0.15625 ? "the gate open" : "the gate shut",
              op,
-             {real(1, n), real(1, n), real(1, n).range(0.01, 2), real(1, n), real(1, 1).of({gate}), real(1, 1).of({4})},
+             {real(1, n), real(1, n), real(1, n).range(0.01, 2), real(1, n), real(1, 1).of({gate}), real(1, 1).of({5})},
              [op](const Grids& in) {
                Grid p = in[0], m = in[1], v = in[2];
                if (!(in[4](0, 0).v > op.above)) return Grids{p, m, v};
                auto k = [](double x) { return rounded(x, 0); };
-               const double t = in[5](0, 0).v + 1,
+               const double t = in[5](0, 0).v,
                             rate = op.lr * std::sqrt(1 - std::pow(op.beta2, t)) / (1 - std::pow(op.beta1, t));
                for (size_t i = 0; i < p.cells.size(); ++i) {
-                 const Number g = in[3].cells[i] + k(op.weight_decay) * p.cells[i];
+                 const Number g =
+                     (in.size() > 6 ? in[3].cells[i] / in[6](0, 0) : in[3].cells[i]) + k(op.weight_decay) * p.cells[i];
                  m.cells[i] = k(op.beta1) * m.cells[i] + k(1 - op.beta1) * g;
                  v.cells[i] = k(op.beta2) * v.cells[i] + k(1 - op.beta2) * (g * g);
                  p.cells[i] = p.cells[i] - k(rate) * m.cells[i] / (sqrt(v.cells[i]) + k(op.eps));
                }
                return Grids{p, m, v};
              }};
+      if (scale > 0) c.in.push_back(real(1, 1).of({scale}));
       cases.push_back(c);
     }
   for (const double gate : {0.1, 0.15625, 0.2})

@@ -1,5 +1,5 @@
-// adam (Kingma & Ba 2015), average, clamp_range, report: the end of a step. The step counter is read from device
-// memory, so a recorded step is never patched.
+// adam (Kingma & Ba 2015), count_above, average, clamp_range, report: the end of a step. The step counter is read from
+// device memory, so a recorded step is never patched.
 #pragma once
 #include "kernels/gpu/bodies/chain.cuh"
 
@@ -13,9 +13,24 @@ struct Rates {
   float rate, root;  // θ −= rate·m/(√v·root + ε)
 };
 
-__device__ inline Rates rates_of(const Adam& op, int64_t step, const float* done = nullptr) {
+struct AdamGate {
+  const float *value, *done, *scale;  // each [1, 1] or null
+};
+inline AdamGate adam_gate(const Call& call) {
+  const auto number = [&](int i) { return call.inputs > i ? static_cast<const float*>(call.in[i].data) : nullptr; };
+  return {number(4), number(5), number(6)};
+}
+// Of the gradient, for every thread.
+__device__ inline float unscale_of(const AdamGate& gate) { return gate.scale != nullptr ? 1.0f / gate.scale[0] : 1.0f; }
+// The same for every thread.
+__device__ inline bool shut(const AdamGate& gate, const Adam& op) {
+  return gate.value != nullptr && !(static_cast<double>(gate.value[0]) > op.above);
+}
+
+// Of a block, by one thread.
+__device__ inline void set_rates(Rates& rates, const Adam& op, int64_t step, const AdamGate& gate) {
   const double t =
-      done != nullptr ? static_cast<double>(done[0]) + 1 : static_cast<double>(step * op.updates + op.index + 1);
+      gate.done != nullptr ? static_cast<double>(gate.done[0]) : static_cast<double>(step * op.updates + op.index + 1);
   const double fix1 = 1 - pow(op.beta1, t), root2 = sqrt(1 - pow(op.beta2, t));
   double lr = op.lr;
   if (op.decay_steps > 0 && step > op.decay_from) {
@@ -23,7 +38,8 @@ __device__ inline Rates rates_of(const Adam& op, int64_t step, const float* done
     lr *= left > 0 ? left : 0;
   }
   const bool torch = op.form == Adam::torch;
-  return {static_cast<float>(torch ? lr / fix1 : lr * root2 / fix1), static_cast<float>(torch ? 1 / root2 : 1)};
+  rates.rate = static_cast<float>(torch ? lr / fix1 : lr * root2 / fix1);
+  rates.root = static_cast<float>(torch ? 1 / root2 : 1);
 }
 
 struct AdamState {
@@ -42,7 +58,8 @@ inline AdamState flat_adam_state(const Call& call) {
 __device__ inline Operand held(const Target& t) { return {t.data, t.ld, 1, t.wide}; }
 
 // Row r's parameters c to c + 3, before column `end`.
-__device__ inline void adam_chunk(const AdamState& s, const Adam& op, const Rates& rates, int r, int c, int end) {
+__device__ inline void adam_chunk(const AdamState& s, const Adam& op, const Rates& rates, float unscale, int r, int c,
+                                  int end) {
   const int n = min(kChunk, end - c);
   const float rate = rates.rate, root = rates.root, eps = static_cast<float>(op.eps),
               decay = static_cast<float>(op.weight_decay);
@@ -55,7 +72,7 @@ __device__ inline void adam_chunk(const AdamState& s, const Adam& op, const Rate
   load_chunk(s.grad, r, c, n, g);
 #pragma unroll
   for (int k = 0; k < kChunk; ++k) {
-    const float slope = g[k] + decay * p[k];
+    const float slope = g[k] * unscale + decay * p[k];
     first[k] = b1 * first[k] + c1 * slope;
     second[k] = b2 * second[k] + c2 * (slope * slope);
     p[k] -= rate * first[k] / (sqrtf(second[k]) * root + eps);
@@ -116,23 +133,49 @@ __device__ inline void report(const Mat<float>& ring, const Scalars& scalars, in
 struct AdamStep {
   AdamState state;
   Adam op;
+  AdamGate gate;
 };
 template <>
 struct Fused<Adam> : FusedUpdate<Fused<Adam>> {
   using Step = AdamStep;
   static Step pack(const Call& call, Packing& packing) {
     const bool flat = packing.cut == FusedChain::flat;
-    const AdamStep a{flat ? flat_adam_state(call) : adam_state(call), *static_cast<const Adam*>(call.op)};
+    const AdamStep a{flat ? flat_adam_state(call) : adam_state(call), *static_cast<const Adam*>(call.op),
+                     adam_gate(call)};
     packing.fits = !(flat && a.state.param.rows > 1);
     return a;
   }
   template <class Walk>
   __device__ static void elements(const Step& x, const StepState& state, float* shared, Walk&& walk) {
+    if (shut(x.gate, x.op)) return;
     Rates& rates = *reinterpret_cast<Rates*>(shared);
-    if (threadIdx.x == 0) rates = rates_of(x.op, state.step);
+    if (threadIdx.x == 0) set_rates(rates, x.op, state.step, x.gate);
+    const float unscale = unscale_of(x.gate);
     __syncthreads();
     walk(x.state.param.rows, x.state.param.cols,
-         [&](int r, int c, int end) { adam_chunk(x.state, x.op, rates, r, c, end); });
+         [&](int r, int c, int end) { adam_chunk(x.state, x.op, rates, unscale, r, c, end); });
+  }
+};
+
+// count_above, in place: one thread.
+struct CountStep {
+  float* done;
+  const float* gate;
+  double above;
+};
+inline CountStep count_step(const Call& call) {
+  return {static_cast<float*>(call.out[0].data), static_cast<const float*>(call.in[1].data),
+          static_cast<const CountAbove*>(call.op)->above};
+}
+__device__ inline void count_above(const CountStep& x) {
+  if (static_cast<double>(x.gate[0]) > x.above) x.done[0] += 1.0f;
+}
+template <>
+struct Fused<CountAbove> {
+  using Step = CountStep;
+  static Step pack(const Call& call, Packing&) { return count_step(call); }
+  __device__ static void cols(const Step& x, const ColsPart&) {
+    if (threadIdx.x == 0) count_above(x);
   }
 };
 
