@@ -2,8 +2,8 @@
 # Fits tables with and without their rules, and prints a line of each: fidelity, privacy, rows a second.
 #   rules.sh FILE.csv … [--rows N] [--out FOLDER] [-- OPTIONS OF FIT]
 # Of the first 2 N rows of a file (N: 6,000) every second one is learnt; the others are the held-out rows.
-# closer: share of the sampled rows that are closer to a learnt row than to a held-out one; copies: exact ones, of which
-# the held-out rows have so many by themselves.
+# closer: share of the sampled rows that are closer to a learnt row than to a held-out one; copies: rows equal to a
+# learnt one, beside the share of held-out rows that are.
 #   TESSERA   the program (build/release/tessera)
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,7 +21,8 @@ mkdir -p "$out"
 echo '| table | --rules | rules of the table | most broken | shapes | trends | trees | logistic | closer | copies | rows/s |'
 echo '|---|---|---|---|---|---|---|---|---|---|---|'
 for file in "${files[@]}"; do
-  name=$(basename "$file" .csv) train=$out/$(basename "$file" .csv).train.csv held=$out/$(basename "$file" .csv).held.csv
+  name=$(basename "$file" .csv)
+  train=$out/$name.train.csv held=$out/$name.held.csv
   awk -v last=$((2 * rows + 1)) 'NR == 1 || (NR <= last && NR % 2 == 0)' "$file" > "$train"
   awk -v last=$((2 * rows + 1)) 'NR == 1 || (NR <= last && NR % 2 == 1)' "$file" > "$held"
   for how in find off; do

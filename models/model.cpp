@@ -75,7 +75,7 @@ Calibration learn_calibration(const std::shared_ptr<const RowModel>& fitted, con
   silent.cancel = monitor.cancel;
   silent.cancel_job = monitor.cancel_job;
   SampleOptions raw;
-  raw.seed = options.seed + 0x9E3779B97F4A7C15;  // rows that a user who samples with the training seed does not get
+  raw.seed = options.seed + kOtherRows;
   raw.calibrate = Tier::off;
   raw.device = options.device;
   const auto model = [&](int64_t offset, int64_t count) {

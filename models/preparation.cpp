@@ -81,7 +81,7 @@ void tell_likely_key(const Table& table, const Monitor& monitor) {
 FitOptions with_statics(FitOptions options, const Table& table, const Monitor& monitor) {
   SequenceOptions& s = options.sequences;
   if (!s.find_statics || !s.statics.empty()) return options;
-  s.statics = static_columns(table, s);
+  s.statics = static_columns(table, s), s.find_statics = false;
   if (!s.statics.empty())
     notice(monitor, fmt::format("static, learnt once per sequence: \"{}\". Within a \"{}\" no other value occurs; "
                                 "--static none learns one at every step.",

@@ -13,7 +13,6 @@ constexpr int64_t kPassRows = 256, kMostDrawn = 512 * kPassRows;
 constexpr int64_t kDrawnPerRow = 4;   // so that what chance draws is small beside the table's own
 constexpr double kDrawing = 1.0 / 3;  // of a step: it has no gradients
 constexpr double kPrior = 8;          // rows that a level is taken to have as predicted: rare levels move little
-constexpr uint64_t kOtherRows = 0x9E3779B97F4A7C15;  // not those that a user draws with the training's seed
 
 // Two rounds: the first comes near, the second decides.
 std::array<int64_t, 2> passes(int64_t table_rows) {

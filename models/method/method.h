@@ -82,6 +82,9 @@ class HeldOut {
   virtual int64_t size() const = 0;  // rows, or sequences
 };
 
+// Added to the training's seed for rows that a user who samples with that seed does not get.
+constexpr uint64_t kOtherRows = 0x9E3779B97F4A7C15;
+
 struct RunContext {
   uint64_t seed;
   const std::set<std::string>& passes_off;

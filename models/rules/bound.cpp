@@ -103,4 +103,11 @@ std::unique_ptr<const TableRule> BoundRule::read(const Fields& f) {
   return std::make_unique<BoundRule>(std::move(target), std::move(lower));
 }
 
+const BoundRule* bound_of(const std::vector<FoundRule>& rules, const std::string& column) {
+  for (const FoundRule& f : rules)
+    if (const auto* bound = dynamic_cast<const BoundRule*>(f.rule.get()); bound && bound->target() == column)
+      return bound;
+  return nullptr;
+}
+
 }  // namespace tessera

@@ -27,4 +27,7 @@ class BoundRule : public TableRule {
   std::vector<std::string> lower_;  // the columns it is not below: of its kind, present where it is
 };
 
+// The rule of order that put a distance in the place of a column; null: none.
+const BoundRule* bound_of(const std::vector<FoundRule>& rules, const std::string& column);
+
 }  // namespace tessera

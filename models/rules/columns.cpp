@@ -1,5 +1,6 @@
 #include "models/rules/columns.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/text/json_fields.h"
@@ -80,6 +81,10 @@ void remove_column(Table& table, const std::string& name) {
   table.columns.erase(table.columns.begin() + place_of(table, name));
 }
 
+bool is_complete(const Column& numbers) {
+  return std::all_of(numbers.numbers.begin(), numbers.numbers.end(), [](double x) { return x == x; });
+}
+
 void fill_missing(Column& c, uint64_t seed) {
   std::vector<int64_t> present;
   for (int64_t i = 0; i < c.size(); ++i)
@@ -97,8 +102,7 @@ void fill_missing(Column& c, uint64_t seed) {
 }
 
 int digits_of(const Column& column) {
-  if (column.type == ColumnType::integer || column.type == ColumnType::date) return 0;
-  return column.format == "%g" ? kAllDigits : column.decimals;
+  return column.type == ColumnType::decimal && column.format == "%g" ? kAllDigits : decimals_of(column);
 }
 
 double rounded(double x, int digits) { return digits == kAllDigits ? x : round_decimals(x, digits); }

@@ -26,6 +26,8 @@ const Column& numbers_of(const Table& table, const std::string& name);
 int place_of(const Table& table, const std::string& name);
 void remove_column(Table& table, const std::string& name);
 
+bool is_complete(const Column& numbers);  // none is missing
+
 // Missing cells get values of other rows.
 void fill_missing(Column& column, uint64_t seed);
 

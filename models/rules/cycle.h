@@ -12,7 +12,7 @@ class CycleRule : public TableRule {
 
   const char* kind() const override { return "cycle"; }
   std::string text() const override;
-  const char* kept() const override { return "as a cycle"; }
+  std::string_view kept() const override { return "as a cycle"; }
   std::vector<std::string> columns(const Table&) const override { return {target_.name}; }
   std::vector<char> broken(const Table&, const Table&) const override { return {}; }
   // The column becomes the number of its week, or its date; behind it comes phase().

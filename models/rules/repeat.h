@@ -13,7 +13,7 @@ class RepeatRule : public TableRule {
 
   const char* kind() const override { return "repeat"; }
   std::string text() const override;
-  const char* kept() const override { return "in its share"; }
+  std::string_view kept() const override { return "in its share"; }
   std::vector<std::string> columns(const Table&) const override { return {column_, of_}; }
   std::vector<char> broken(const Table&, const Table&) const override { return {}; }
   void reduce(Table& table, Team& team) const override;  // cells that repeat become missing

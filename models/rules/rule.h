@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/run/team.h"
@@ -22,8 +23,8 @@ class TableRule {
   virtual ~TableRule() = default;
   virtual const char* kind() const = 0;  // in model files and reports
   // How sampled rows keep it. "by construction": every row does; else it is a habit of the table, which none breaks.
-  static constexpr const char* kStrictly = "by construction";
-  virtual const char* kept() const { return kStrictly; }
+  static constexpr std::string_view kStrictly = "by construction";
+  virtual std::string_view kept() const { return kStrictly; }
   bool strict() const { return kept() == kStrictly; }
   virtual std::string text() const = 0;  // for people; where the language of --where can say it, in that language
   // The columns of rows, as they are before reduce(), that it is about.

@@ -116,8 +116,7 @@ Sequences cut_protected(Table&& table, const FitOptions& options, Team& team, co
   if (const Column* c = options.sequences.index.empty() ? nullptr : table.find(options.sequences.index);
       c != nullptr && is_numeric(c->type)) {
     const auto present = std::count_if(c->numbers.begin(), c->numbers.end(), [](double x) { return x == x; });
-    index.emplace(sorted_values(c->numbers, present, 0, options.seed), options.rare_rows,
-                  c->type == ColumnType::integer || c->type == ColumnType::date ? 0 : c->decimals);
+    index.emplace(sorted_values(c->numbers, present, 0, options.seed), options.rare_rows, decimals_of(*c));
   }
   Sequences sequences = cut(std::move(table), options.sequences);
   if (sequences.steps.rows < options.rare_rows)

@@ -28,13 +28,6 @@ Table shop(int64_t rows) {
                 [=](int64_t i) { return weekday(day(i)) > 4 || uniform(i, 7) < 0.5 ? "web" : "shop"; })});
 }
 
-Rules reduced(Table& t) {
-  RuleOptions options;
-  options.find = true;
-  Team team(1);
-  return Rules::find(t, options, team, Monitor{});
-}
-
 TEST(CycleRules, PhasesCountFromMondayAndMidnight) {
   Column date, time;
   date.type = ColumnType::date, time.type = ColumnType::datetime;
@@ -80,15 +73,9 @@ TEST(CycleRules, ComeBackToTheDigit) {
   }
   EXPECT_EQ(column(filled, "ordered").is_missing(7), true);
   EXPECT_LT(*std::max_element(times.numbers.begin() + 1, times.numbers.begin() + 7), 20 * 3600);
-  for (Table* one : {&t, &filled}) {
-    rules.restore(*one);
-    EXPECT_EQ(lines(*one), lines(real));
-  }
-  Team team(1);
-  Table again = real;
-  rules.reduce(again, team);
-  rules.restore(again);
-  EXPECT_EQ(lines(again), lines(real));
+  expect_restored(rules, t, real);
+  expect_restored(rules, std::move(filled), real);
+  expect_reduces_again(rules, real);
 }
 
 TEST(CycleRules, AreSampledAsTheyCome) {
@@ -130,14 +117,15 @@ TEST(CycleRules, DamagedRulesAreRefused) {
   const nlohmann::json good = rules.to_json();
   for (size_t k = 0; k < good["found"].size(); ++k) {
     if (good["found"][k]["kind"] != "cycle") continue;
-    for (const char* damage : {"no column", "no date", "another"}) {
+    const auto refused = [&](const char* damage, const auto& make) {
       nlohmann::json bad = good;
-      if (damage[0] == 'a') bad["found"][k]["column"]["name"] = "born";
-      else if (damage[3] == 'd') bad["found"][k]["column"]["type"] = "integer";
-      else bad["found"][k].erase("column");
+      make(bad["found"][k]);
       const Thrown e = thrown([&] { Rules::from_json(bad).check_fits(t); });
       EXPECT_EQ(static_cast<int>(e.code), static_cast<int>(ErrorCode::format)) << damage << ": " << e.message;
-    }
+    };
+    refused("no column", [](nlohmann::json& rule) { rule.erase("column"); });
+    refused("no date", [](nlohmann::json& rule) { rule["column"]["type"] = "integer"; });
+    refused("another", [](nlohmann::json& rule) { rule["column"]["name"] = "born"; });
   }
 }
 

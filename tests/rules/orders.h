@@ -73,10 +73,24 @@ inline Table random_table(uint32_t seed, int64_t rows) {
   return table(std::move(columns));
 }
 
-inline Rules found(Table table, RuleOptions options = {}) {
+// The rules of a table, which is reduced by them.
+inline Rules reduced(Table& table, RuleOptions options = {}) {
   options.find = true;
   Team team(1);
   return Rules::find(table, options, team, Monitor{});
+}
+inline Rules found(Table table, const RuleOptions& options = {}) { return reduced(table, options); }
+
+inline void expect_restored(const Rules& rules, Table learnt, const Table& real) {
+  rules.restore(learnt);
+  EXPECT_EQ(lines(learnt), lines(real));
+}
+// Rules reduce another table as they did the one that they were found in.
+inline void expect_reduces_again(const Rules& rules, const Table& real) {
+  Team team(1);
+  Table again = real;
+  rules.reduce(again, team);
+  expect_restored(rules, std::move(again), real);
 }
 
 inline std::vector<std::string> said(const Rules& rules) {

@@ -67,7 +67,6 @@ TEST(RepeatRules, CloseColumnsDoNotRepeatEachOther) {
 
 TEST(RepeatRules, NeedCompleteColumns) {
   Table t = payments(2000);
-  column(t, "paid");
   for (Column& c : t.columns)
     if (c.name == "paid") c.numbers[1500] = kMissing;
   for (const std::string& rule : said(found(std::move(t)))) EXPECT_EQ(rule.find(" % of"), std::string::npos) << rule;
@@ -79,14 +78,11 @@ class RepeatedPayments : public testing::Test {
     for (size_t i = 0; i < real.columns[2].numbers.size(); i += 40) real.columns[2].numbers[i] += 700;
   }
   Table real;
-  Team team{1};
 };
 
 TEST_F(RepeatedPayments, ComeBackToTheDigit) {
   Table t = real;
-  RuleOptions options;
-  options.find = true;
-  const Rules rules = Rules::find(t, options, team, Monitor{});
+  const Rules rules = reduced(t);
   EXPECT_GT(share(t, [&](int64_t i) { return column(t, "paid").is_missing(i); }), kPaid - 0.05);
   // but for copies beyond the mean of the five outermost ones
   rules.restore(t);
@@ -126,9 +122,7 @@ TEST_F(RepeatedPayments, MeetConditionsAndGivenBits) {
 
 TEST_F(RepeatedPayments, DamagedRulesAreRefused) {
   Table t = real;
-  RuleOptions options;
-  options.find = true;
-  const Rules rules = Rules::find(t, options, team, Monitor{});
+  const Rules rules = reduced(t);
   const nlohmann::json good = rules.to_json();
   const auto refused = [&](const char* key, const nlohmann::json& value) {
     nlohmann::json bad = good;

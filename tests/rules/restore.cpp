@@ -10,34 +10,22 @@ namespace {
 TEST(RestoreRules, GiveTheTableAgain) {
   const Table real = orders(1500);
   Table t = real;
-  RuleOptions options;
-  options.find = true;
-  Team team(1);
-  const Rules rules = Rules::find(t, options, team, Monitor{});
+  const Rules rules = reduced(t);
   EXPECT_LT(t.columns.size(), real.columns.size());
-  Table filled = t;
-  rules.restore(t);
-  EXPECT_EQ(lines(t), lines(real));
+  expect_restored(rules, t, real);
 
   // What is filled in for missing cells is overwritten.
+  Table filled = t;
   rules.fill(filled, 7);
   for (int64_t i = 0; i < filled.rows; ++i) EXPECT_FALSE(column(filled, "delivered").is_missing(i));
-  rules.restore(filled);
-  EXPECT_EQ(lines(filled), lines(real));
-
-  Table again = real;
-  rules.reduce(again, team);
-  rules.restore(again);
-  EXPECT_EQ(lines(again), lines(real));
+  expect_restored(rules, std::move(filled), real);
+  expect_reduces_again(rules, real);
 }
 
 TEST(RestoreRules, KeepTypesAndFormats) {
   const Table real = orders(500);
   Table t = real;
-  RuleOptions options;
-  options.find = true;
-  Team team(1);
-  Rules::find(t, options, team, Monitor{}).restore(t);
+  reduced(t).restore(t);
   ASSERT_EQ(t.columns.size(), real.columns.size());
   for (size_t j = 0; j < t.columns.size(); ++j) {
     EXPECT_EQ(t.columns[j].name, real.columns[j].name);
@@ -66,9 +54,8 @@ TEST(RestoreRules, CombinationsAreTextsThatSplitAgain) {
 TEST(RestoreRules, SurviveTheModelFile) {
   Table t = orders(800);
   RuleOptions options;
-  options.find = true, options.given = {"items < 98"};
-  Team team(1);
-  const Rules rules = Rules::find(t, options, team, Monitor{});
+  options.given = {"items < 98"};
+  const Rules rules = reduced(t, options);
   const Rules read = Rules::from_json(rules.to_json());
   EXPECT_EQ(read.to_json(), rules.to_json());
   Table other = t;
@@ -82,10 +69,7 @@ TEST(RestoreRules, SurviveTheModelFile) {
 // Every damage of the document is an Error(format), found before a row is drawn.
 TEST(RestoreRules, DamagedRulesAreRefused) {
   Table t = orders(800);
-  RuleOptions options;
-  options.find = true;
-  Team team(1);
-  const Rules rules = Rules::find(t, options, team, Monitor{});
+  const Rules rules = reduced(t);
   const nlohmann::json good = rules.to_json();
   const auto refused = [&](const nlohmann::json& json) {
     const Thrown e = thrown([&] { Rules::from_json(json).check_fits(t); });

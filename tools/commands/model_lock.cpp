@@ -49,29 +49,28 @@ bool is_lock(int file) {
                                                  path, model));
 }
 
+// The file has a text at every moment: one that is empty is taken for a foreign one, and stays.
 void write_text(int file) {
   const std::string text = fmt::format("{}{}\n", kLockText, ::getpid());
-  if (::ftruncate(file, 0) == 0) (void)!::pwrite(file, text.data(), text.size(), 0);
+  if (::pwrite(file, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()))
+    (void)!::ftruncate(file, static_cast<off_t>(text.size()));
 }
 
-// A new lock, written and held before it has its name: a process that is killed in between leaves nothing, where an
-// empty file would be taken for a foreign one and stay. −1, with errno, where there is one, or no file can be.
+// A new lock, written and held before it has its name, so that a process that is killed in between leaves nothing. −1,
+// with errno, where there is one, or no file can be.
 int make_lock(const std::string& path) {
   const size_t slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  const int file = ::open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0666);
-  // some file systems have no files without a name
-  if (file < 0) return ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  write_text(file);
-  const std::string self = fmt::format("/proc/self/fd/{}", file);
-  if (::flock(file, LOCK_EX | LOCK_NB) == 0 &&
-      ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0)
-    return file;
-  const int error = errno;
-  ::close(file);
-  if (error != EEXIST) return ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  errno = error;
-  return -1;
+  if (const int file = ::open(folder.c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0666); file >= 0) {
+    write_text(file);
+    const std::string self = fmt::format("/proc/self/fd/{}", file);
+    if (::flock(file, LOCK_EX | LOCK_NB) == 0 &&
+        ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) == 0)
+      return file;
+    ::close(file);
+  }
+  // there is one, or a file system that has no files without a name
+  return ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 }
 
 }  // namespace

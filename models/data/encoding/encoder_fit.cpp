@@ -123,7 +123,7 @@ double whole_step(const std::vector<double>& values, int decimals) {
 }
 
 void fit_numbers(const Column& column, uint32_t index, const EncoderOptions& o, ColumnCode& out) {
-  const int decimals = column.type == ColumnType::integer || column.type == ColumnType::date ? 0 : column.decimals;
+  const int decimals = decimals_of(column);
   const Survey seen = survey_numbers(column, decimals, static_cast<size_t>(std::max(o.integer_levels, 1)));
   const bool missing = seen.present < static_cast<int64_t>(column.numbers.size());
 

@@ -308,9 +308,7 @@ std::vector<EmptiedColumn> protect_numbers(Table& table, int64_t least, uint64_t
     const HeldNumbers x = holder.empty() ? HeldNumbers{sorted_values(column.numbers, present, index, seed), {}}
                                          : sorted_values(column.numbers, holder, present, index, seed);
     if (std::isinf(x.values.front()) || std::isinf(x.values.back())) return;  // the encoder refuses it by name and row
-    const ProtectedNumbers numbers(
-        x.values, wanted, column.type == ColumnType::integer || column.type == ColumnType::date ? 0 : column.decimals,
-        x.holders);
+    const ProtectedNumbers numbers(x.values, wanted, decimals_of(column), x.holders);
     if (numbers.none()) {
       emptied[static_cast<size_t>(j)] = {column.name, present, !holder.empty()};
       if (column.type == ColumnType::integer || column.type == ColumnType::decimal) column.format.clear();

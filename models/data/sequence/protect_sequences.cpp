@@ -11,8 +11,7 @@ ProtectedNumbers of_present(const std::vector<double>& values, const Column& col
   std::vector<double> ascending;
   std::copy_if(values.begin(), values.end(), std::back_inserter(ascending), [](double x) { return x == x; });
   sort_numbers(ascending);
-  return {ascending, least,
-          column.type == ColumnType::integer || column.type == ColumnType::date ? 0 : column.decimals};
+  return {ascending, least, decimals_of(column)};
 }
 
 // The values of a static, once per key.

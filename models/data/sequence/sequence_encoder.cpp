@@ -48,7 +48,7 @@ void append_copies(const Column& from, int64_t row, int64_t count, Column& to) {
 
 // A rising column of its first values and the differences between steps.
 void add_up(const Column& differences, const Column& first, const std::vector<int32_t>& lengths, Column& to) {
-  const int decimals = to.type == ColumnType::integer || to.type == ColumnType::date ? 0 : to.decimals;
+  const int decimals = decimals_of(to);
   to.numbers.reserve(differences.numbers.size());
   for (size_t i = 0, row = 0; i < lengths.size(); ++i) {
     double at = round_decimals(first.numbers[i], decimals);
@@ -201,9 +201,8 @@ Table SequenceEncoder::decode(const float* alphas, const int32_t* codes, const T
     double at = s.indexed ? start->numbers[static_cast<size_t>(i)] : 1;
     for (int64_t t = 0; t < steps_here; ++t, ++row) {
       if (t > 0)
-        at = s.indexed ? round_decimals(at + difference->numbers[static_cast<size_t>(row)],
-                                        index.type == ColumnType::date ? 0 : index.decimals)
-                       : at + 1;
+        at =
+            s.indexed ? round_decimals(at + difference->numbers[static_cast<size_t>(row)], decimals_of(index)) : at + 1;
       index.numbers.push_back(at);
     }
   }

@@ -81,11 +81,6 @@ std::vector<int32_t> rows_in_order(const Keys& keys, const Column* index) {
   return out;
 }
 
-// The decimals that numbers of a column are rounded to.
-int decimals_of(const Column& c) {
-  return c.type == ColumnType::integer || c.type == ColumnType::date ? 0 : c.decimals;
-}
-
 bool same_value(const Column& c, size_t a, size_t b) {
   const auto i = static_cast<int64_t>(a), k = static_cast<int64_t>(b);
   if (c.is_missing(i) || c.is_missing(k)) return c.is_missing(i) == c.is_missing(k);

@@ -50,6 +50,11 @@ struct Column {
   }
 };
 
+// The decimals that a column's numbers are rounded to.
+inline int decimals_of(const Column& c) {
+  return c.type == ColumnType::integer || c.type == ColumnType::date ? 0 : c.decimals;
+}
+
 struct Table {
   std::vector<Column> columns;
   int64_t rows = 0;

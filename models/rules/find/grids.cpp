@@ -67,10 +67,8 @@ std::vector<FoundRule> find_grids(const RuleSearch& search, const std::vector<Fo
   for (int j = 0; j < static_cast<int>(search.columns()); ++j) {
     const Column& c = search.column(j);
     if (!search.usable(j) || !is_numeric(c.type)) continue;
-    std::string said = quoted_name(c.name);
-    for (const FoundRule& f : bounds)
-      if (const auto* bound = dynamic_cast<const BoundRule*>(f.rule.get()); bound && bound->target() == c.name)
-        said = bound->distance();
+    const BoundRule* bound = bound_of(bounds, c.name);
+    const std::string said = bound != nullptr ? bound->distance() : quoted_name(c.name);
     if (auto found = grid_of_column(search, c, said, static_cast<double>(search.columns())))
       out.push_back(std::move(*found));
     c.relax();

@@ -32,10 +32,6 @@ double outwards(double x, bool up) {
   return (up ? std::ceil(x / unit) : std::floor(x / unit)) * unit;
 }
 
-bool complete(const Column& c) {
-  return std::none_of(c.numbers.begin(), c.numbers.end(), [](double x) { return x != x; });
-}
-
 // A column in the rows of a search.
 struct SearchedNumbers {
   int column;
@@ -57,7 +53,7 @@ class Repeats {
   Repeats(const RuleSearch& search, const std::vector<FoundRule>& bounds) : search_(search) {
     for (int j = 0; j < static_cast<int>(search.columns()) && all_.size() < kMostRepeatColumns; ++j) {
       const Column& c = search.column(j);
-      if (!search.usable(j) || !is_numeric(c.type) || is_distance(c, bounds)) continue;
+      if (!search.usable(j) || !is_numeric(c.type) || bound_of(bounds, c.name) != nullptr) continue;
       SearchedNumbers numbers(search, j);
       if (std::none_of(numbers.proposing.begin(), numbers.proposing.end(), [](double x) { return x != x; }))
         all_.push_back(std::move(numbers));
@@ -82,13 +78,6 @@ class Repeats {
     double share = 0, chance = 0;
     int64_t held_out = 0;
   };
-
-  static bool is_distance(const Column& c, const std::vector<FoundRule>& bounds) {
-    return std::any_of(bounds.begin(), bounds.end(), [&](const FoundRule& f) {
-      const auto* bound = dynamic_cast<const BoundRule*>(f.rule.get());
-      return bound != nullptr && bound->target() == c.name;
-    });
-  }
 
   // Rows in which x repeats `of` of the row `shift` further on.
   static double equal_rows(const SearchedNumbers& x, const std::vector<double>& numbers, const std::vector<double>& of,
@@ -128,7 +117,7 @@ class Repeats {
 
   std::optional<FoundRule> rule_of(int column, const Repeated& repeated) const {
     const Column &c = search_.column(column), &of = search_.column(repeated.of);
-    if (!complete(c) || !complete(of)) return {};
+    if (!is_complete(c) || !is_complete(of)) return {};
     std::vector<double> copied;
     for (size_t i = 0; i < c.numbers.size(); ++i)
       if (c.numbers[i] == of.numbers[i]) copied.push_back(c.numbers[i]);

@@ -13,14 +13,6 @@
 #include "models/rules/find/search.h"
 
 namespace tessera {
-namespace {
-
-bool is_complete(const Column& c) {
-  return std::all_of(c.numbers.begin(), c.numbers.end(), [](double x) { return x == x; });
-}
-
-}  // namespace
-
 std::string RisingRule::text() const {
   return fmt::format("{} never falls within a {}", quoted_name(column_), quoted_name(key_));
 }
