@@ -34,22 +34,32 @@ double above(double least, double distance, int digits) {
   return x < least && digits != kAllDigits ? rounded(x + 1 / grid_of(digits), digits) : x;
 }
 
+template <class Rule>
+std::unique_ptr<const TableRule> read_order(const Fields& f) {
+  Column target = read_head(Fields(f.at("column"), f.place()));
+  std::vector<std::string> lower = f.texts("not_below");
+  f.check(
+      is_numeric(target.type) && !lower.empty() && std::find(lower.begin(), lower.end(), target.name) == lower.end(),
+      "has a rule of order between columns that have none");
+  return std::make_unique<Rule>(std::move(target), std::move(lower));
+}
+
 }  // namespace
 
-std::string BoundRule::text() const {
+std::string OrderRule::text() const {
   std::string out;
   for (const std::string& lower : lower_)
     out += (out.empty() ? "" : " and ") + quoted_name(target_.name) + " >= " + quoted_name(lower);
   return out;
 }
 
-std::vector<std::string> BoundRule::columns(const Table&) const {
+std::vector<std::string> OrderRule::columns(const Table&) const {
   std::vector<std::string> out{target_.name};
   out.insert(out.end(), lower_.begin(), lower_.end());
   return out;
 }
 
-std::vector<char> BoundRule::broken(const Table& rows, const Table&) const {
+std::vector<char> OrderRule::broken(const Table& rows, const Table&) const {
   const std::vector<const Column*> lower = all_of(rows, lower_);
   const Column& c = numbers_of(rows, target_.name);
   std::vector<char> out(c.numbers.size());
@@ -90,18 +100,12 @@ void BoundRule::restore(Table& rows) const {
   c.reason = text();
 }
 
-nlohmann::json BoundRule::to_json() const {
+nlohmann::json OrderRule::to_json() const {
   return {{"kind", kind()}, {"column", write_head(target_)}, {"not_below", lower_}};
 }
 
-std::unique_ptr<const TableRule> BoundRule::read(const Fields& f) {
-  Column target = read_head(Fields(f.at("column"), f.place()));
-  std::vector<std::string> lower = f.texts("not_below");
-  f.check(
-      is_numeric(target.type) && !lower.empty() && std::find(lower.begin(), lower.end(), target.name) == lower.end(),
-      "has a rule of order between columns that have none");
-  return std::make_unique<BoundRule>(std::move(target), std::move(lower));
-}
+std::unique_ptr<const TableRule> BoundRule::read(const Fields& f) { return read_order<BoundRule>(f); }
+std::unique_ptr<const TableRule> LooseBoundRule::read(const Fields& f) { return read_order<LooseBoundRule>(f); }
 
 const BoundRule* bound_of(const std::vector<FoundRule>& rules, const std::string& column) {
   for (const FoundRule& f : rules)

@@ -22,10 +22,10 @@ class TableRule {
  public:
   virtual ~TableRule() = default;
   virtual const char* kind() const = 0;  // in model files and reports
-  // How sampled rows keep it. "by construction": every row does; else it is a habit of the table, which none breaks.
-  static constexpr std::string_view kStrictly = "by construction";
-  virtual std::string_view kept() const { return kStrictly; }
-  bool strict() const { return kept() == kStrictly; }
+  // How sampled rows keep it. By these two every row does; else it is a habit of the table, which none breaks.
+  static constexpr std::string_view kByConstruction = "by construction", kByRejection = "by rejection";
+  virtual std::string_view kept() const { return kByConstruction; }
+  bool strict() const { return kept() == kByConstruction || kept() == kByRejection; }
   virtual std::string text() const = 0;  // for people; where the language of --where can say it, in that language
   // The columns of rows, as they are before reduce(), that it is about.
   virtual std::vector<std::string> columns(const Table& rows) const = 0;

@@ -24,6 +24,7 @@ std::unique_ptr<const TableRule> read_rule(const Fields& f) {
   if (kind == "computed") return ComputedRule::read(f);
   if (kind == "combinations") return JointRule::read(f);
   if (kind == "bound") return BoundRule::read(f);
+  if (kind == "loose bound") return LooseBoundRule::read(f);
   if (kind == "missing") return MissingRule::read(f);
   if (kind == "grid") return GridRule::read(f);
   if (kind == "repeat") return RepeatRule::read(f);
@@ -128,8 +129,11 @@ nlohmann::json Rules::describe() const {
                    {"rows", f.evidence.rows},
                    {"held_out", f.evidence.held_out},
                    {"chance", f.evidence.chance}});
+  const auto listed = [&](const std::string& check) {
+    return std::any_of(found_.begin(), found_.end(), [&](const FoundRule& f) { return f.rule->text() == check; });
+  };
   for (const std::string& check : checked_)
-    out.push_back({{"rule", check}, {"kind", "given"}, {"kept", "by rejection"}});
+    if (!listed(check)) out.push_back({{"rule", check}, {"kind", "given"}, {"kept", "by rejection"}});
   return out;
 }
 

@@ -46,7 +46,7 @@ TEST(FindRules, OneRowThatBreaksARuleIsEnough) {
     if (c.name == "fee") c.numbers[703] += 1;
   }
   EXPECT_EQ(said(found(t)), (Texts{"amount = items * rate", "country, city and state occur in fixed combinations",
-                                   "price = 3.99 * items", "total >= items and total >= extras"}));
+                                   "price = 3.99 * items", "total >= extras", "total >= items"}));
 }
 
 TEST(FindRules, SumsOfManyKinds) {
@@ -83,6 +83,86 @@ TEST(FindRules, SumsOfManyKinds) {
             Texts{});
 }
 
+TEST(FindRules, ProductsOfManyKinds) {
+  constexpr int64_t kRows = 900;
+  const auto level = [](int64_t i, uint32_t stream, std::vector<double> of) {
+    return of[static_cast<size_t>(static_cast<double>(of.size()) * uniform(i, stream))];
+  };
+  Table t = table(
+      {numbers_by("count", ColumnType::integer, kRows,
+                  [=](int64_t i) {
+                    return level(i, 1, {1, 2, 3, 5, 12});
+                  }),
+       numbers_by(
+           "price", ColumnType::decimal, kRows, [=](int64_t i) { return 3 + std::floor(9e3 * uniform(i, 2)) / 100; },
+           2),
+       numbers_by("off", ColumnType::integer, kRows,
+                  [=](int64_t i) {
+                    return level(i, 3, {0, 0, 5, 10, 15});
+                  }),
+       numbers_by("tax", ColumnType::integer, kRows,
+                  [=](int64_t i) {
+                    return level(i, 4, {7, 19});
+                  }),
+       numbers_by(
+           "part", ColumnType::decimal, kRows,
+           [=](int64_t i) {
+             return level(i, 5, {0.25, 0.5, 0.75});
+           },
+           2),
+       numbers_by("height", ColumnType::integer, kRows, [](int64_t i) { return 120 + std::floor(80 * uniform(i, 6)); }),
+       scaled("noise", kRows, 7, 900)});
+  const auto value = [&](const char* name, int64_t i) { return column(t, name).numbers[static_cast<size_t>(i)]; };
+  const auto add = [&](auto of, int decimals) {
+    const double unit = std::pow(10.0, decimals);
+    t.columns.push_back(numbers_by(
+        "it", ColumnType::decimal, kRows, [&](int64_t i) { return std::nearbyint(of(i) * unit) / unit; }, decimals));
+    const Texts rules = said(found(t));
+    t.columns.pop_back();
+    return rules;
+  };
+  EXPECT_EQ(add([&](int64_t i) { return value("count", i) * value("price", i); }, 2), Texts{"it = count * price"});
+  EXPECT_EQ(add([&](int64_t i) { return value("price", i) * value("tax", i) / 100; }, 2),
+            Texts{"it = price * tax / 100"});
+  EXPECT_EQ(add([&](int64_t i) { return value("price", i) * (1 + value("tax", i) / 100); }, 2),
+            Texts{"it = price * (1 + tax / 100)"});
+  EXPECT_EQ(add([&](int64_t i) { return value("count", i) * value("price", i) * (1 - value("off", i) / 100); }, 2),
+            Texts{"it = count * price * (1 - off / 100)"});
+  EXPECT_EQ(add([&](int64_t i) { return value("price", i) * (1 - value("part", i)); }, 4),
+            Texts{"it = price * (1 - part)"});
+  EXPECT_EQ(add([&](int64_t i) { return 1e4 * value("price", i) / value("height", i) / value("height", i); }, 1),
+            Texts{"it = 10000 * price / height / height"});
+  EXPECT_EQ(add([&](int64_t i) { return value("price", i) / value("count", i); }, 3), Texts{"it = price / count"});
+  EXPECT_EQ(add([&](int64_t i) { return 1 / value("price", i); }, 6), Texts{"price = 1 / it"});
+  EXPECT_EQ(add([&](int64_t i) { return -2.5 * value("price", i) * value("count", i); }, 3),
+            Texts{"it = -2.5 * count * price"});
+  // all rows but one in a hundred, and a power that is no whole number
+  EXPECT_EQ(add([&](int64_t i) { return value("noise", i) * value("price", i) + (i % 97 == 0 ? 50 : 0); }, 2), Texts{});
+  EXPECT_EQ(add([&](int64_t i) { return value("price", i) * std::pow(value("height", i), 0.37); }, 2),
+            Texts{"it >= price"});
+}
+
+// The tax is of the rounded net amount, so that the net amount may follow from others, and not before the tax does.
+TEST(FindRules, ProductsOfProducts) {
+  constexpr int64_t kRows = 900;
+  const auto cents = [](double x) { return std::nearbyint(x * 100) / 100; };
+  const auto count = [](int64_t i) { return 1 + std::floor(9 * uniform(i, 1)); };
+  const auto price = [=](int64_t i) { return cents(2 + 90 * uniform(i, 2)); };
+  const auto off = [](int64_t i) { return 5 * std::floor(4 * uniform(i, 3)); };
+  const auto net = [=](int64_t i) { return cents(count(i) * price(i) * (1 - off(i) / 100)); };
+  const auto tax = [](int64_t i) { return uniform(i, 4) < 0.7 ? 19.0 : 7.0; };
+  const auto due = [=](int64_t i) { return cents(net(i) * tax(i) / 100); };
+  EXPECT_EQ(
+      said(found(table(
+          {numbers_by("count", ColumnType::integer, kRows, count),
+           numbers_by("price", ColumnType::decimal, kRows, price, 2),
+           numbers_by("off", ColumnType::integer, kRows, off), numbers_by("net", ColumnType::decimal, kRows, net, 2),
+           numbers_by("tax", ColumnType::integer, kRows, tax), numbers_by("due", ColumnType::decimal, kRows, due, 2),
+           numbers_by(
+               "gross", ColumnType::decimal, kRows, [=](int64_t i) { return net(i) + due(i); }, 2)}))),
+      (Texts{"due = net * tax / 100", "gross = net + due", "net = count * price * (1 - off / 100)"}));
+}
+
 TEST(FindRules, DatesAndTheDaysBetween) {
   constexpr int64_t kRows = 600;
   const auto day = [](int64_t i) { return 18000 + std::floor(uniform(i, 1) * 900); };
@@ -110,6 +190,42 @@ TEST(FindRules, AChainOfBoundsNeedsEachOnce) {
                               numbers_by("low", ColumnType::integer, kRows, low),
                               numbers_by("close", ColumnType::integer, kRows, close)}))),
             (Texts{"close >= low", "high >= open and high >= close", "open >= low"}));
+}
+
+// Two columns of which chance breaks the order seldom are learnt as they are; steps of sequences cannot be drawn again.
+TEST(FindRules, OrdersThatChanceHardlyBreaks) {
+  constexpr int64_t kRows = 2000;
+  const auto inside = [](int64_t i) { return std::floor(uniform(i, 1) * 100); };
+  const auto outside = [&](int64_t i) { return std::max(inside(i), 60 + std::floor(uniform(i, 2) * 300)); };
+  const Table real = table({numbers_by("inside", ColumnType::integer, kRows, inside),
+                            numbers_by("outside", ColumnType::integer, kRows, outside)});
+  for (const bool by_rejection : {true, false}) {
+    RuleOptions options;
+    options.by_rejection = by_rejection;
+    Table t = real;
+    const Rules rules = reduced(t, options);
+    EXPECT_EQ(said(rules), Texts{"outside >= inside"});
+    EXPECT_EQ(rules.describe()[0]["kept"], by_rejection ? "by rejection" : "by construction");
+    EXPECT_GT(rules.describe()[0]["chance"], 0.6);
+    EXPECT_EQ(rules.checked(), by_rejection ? Texts{"outside >= inside"} : Texts{});
+    EXPECT_EQ(lines(t) == lines(real), by_rejection);
+    const Rules read = Rules::from_json(rules.to_json());
+    EXPECT_EQ(read.describe(), rules.describe());
+    expect_restored(read, std::move(t), real);
+  }
+  RuleOptions given;
+  given.given = {"outside >= inside"};
+  EXPECT_EQ(found(real, given).describe()[0]["kept"], "by construction");
+}
+
+TEST(FindRules, ColumnsOfOtherUnitsHaveNoOrder) {
+  constexpr int64_t kRows = 700;
+  Table t = table({scaled("bonus", kRows, 1, 80), numbers_by("salary", ColumnType::integer, kRows, [](int64_t i) {
+                     return std::floor(80 * uniform(i, 1)) + std::floor(60 * uniform(i, 2));
+                   })});
+  EXPECT_EQ(said(found(t)), Texts{"salary >= bonus"});
+  t.columns[0].format = "0 \"%\"", t.columns[1].format = "\"$\"0";
+  EXPECT_EQ(said(found(t)), Texts{});
 }
 
 // The factors of two times that go together are uncertain by more than the day that one of them gives alone.

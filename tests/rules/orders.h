@@ -1,5 +1,7 @@
 // Tables that keep rules, and tables that keep none.
 #pragma once
+#include <nlohmann/json.hpp>
+
 #include "models/rules/rules.h"
 #include "models/tables.h"
 
@@ -95,8 +97,7 @@ inline void expect_reduces_again(const Rules& rules, const Table& real) {
 
 inline std::vector<std::string> said(const Rules& rules) {
   std::vector<std::string> out;
-  for (const FoundRule& f : rules.found()) out.push_back(f.rule->text());
-  out.insert(out.end(), rules.checked().begin(), rules.checked().end());
+  for (const nlohmann::json& rule : rules.describe()) out.push_back(rule["rule"]);
   std::sort(out.begin(), out.end());
   return out;
 }

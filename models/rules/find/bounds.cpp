@@ -10,16 +10,25 @@ namespace tessera {
 namespace {
 
 constexpr size_t kMostBoundColumns = 300;  // the work grows with their square
+constexpr double kLoose = 0.6;             // chance keeps an order of numbers in more of the rows: few are drawn again
 
 // Which columns are not above which, and by what evidence.
 struct Order {
   std::vector<int> columns;
   std::vector<std::vector<std::optional<Evidence>>> below;  // [lower][upper]
 
+  std::vector<std::vector<char>> loose = {};
+
   bool holds(size_t lower, size_t upper) const { return below[lower][upper].has_value(); }
+  bool holds_tightly(size_t lower, size_t upper) const { return holds(lower, upper) && !loose[lower][upper]; }
+  // From two others, which are kept by construction if this one would be.
   bool follows(size_t lower, size_t upper) const {
-    for (size_t between = 0; between < columns.size(); ++between)
-      if (between != lower && between != upper && holds(lower, between) && holds(between, upper)) return true;
+    for (size_t between = 0; between < columns.size(); ++between) {
+      if (between == lower || between == upper) continue;
+      const bool both = loose[lower][upper] ? holds(lower, between) && holds(between, upper)
+                                            : holds_tightly(lower, between) && holds_tightly(between, upper);
+      if (both) return true;
+    }
     return false;
   }
 };
@@ -85,6 +94,16 @@ Order order_of(const RuleSearch& search, const std::vector<std::pair<int, int>>&
     low.relax();
   });
   break_ties(out, search);
+  out.loose.assign(n, std::vector<char>(n));
+  // The time between two dates says more of a row than the later one; of two numbers, each says what it is.
+  const auto instant = [&](size_t k) {
+    const ColumnType type = search.column(out.columns[k]).type;
+    return type == ColumnType::date || type == ColumnType::datetime;
+  };
+  for (size_t lower = 0; lower < n && search.options.by_rejection; ++lower)
+    for (size_t upper = 0; upper < n; ++upper)
+      out.loose[lower][upper] = !instant(upper) && out.holds(lower, upper) && !asked(lower, upper) &&
+                                out.below[lower][upper]->chance > kLoose;
   return out;
 }
 
@@ -94,26 +113,35 @@ std::vector<FoundRule> find_bounds(const RuleSearch& search, const std::vector<s
                                    const std::vector<std::string>& fresh) {
   const Order order = order_of(search, given, fresh);
   const size_t n = order.columns.size();
+  const auto column = [&](size_t k) -> const Column& { return search.column(order.columns[k]); };
+  std::vector<FoundRule> out;
+  // Those that reduce nothing come first: they are of columns as they are before others are distances.
+  for (size_t upper = 0; upper < n; ++upper)
+    for (size_t lower = 0; lower < n; ++lower) {
+      if (!order.loose[lower][upper] || order.follows(lower, upper)) continue;
+      const std::vector<std::string> one{column(lower).name};
+      FoundRule found{std::make_shared<LooseBoundRule>(head_of(column(upper)), one), *order.below[lower][upper]};
+      found.check = found.rule->text();
+      out.push_back(std::move(found));
+    }
   // By the number of columns below, most first: a column is replaced before those that its distance is counted from.
   std::vector<std::pair<size_t, size_t>> uppers;
   for (size_t upper = 0; upper < n; ++upper) {
     size_t lower = 0;
-    for (size_t k = 0; k < n; ++k) lower += order.holds(k, upper);
+    for (size_t k = 0; k < n; ++k) lower += order.holds_tightly(k, upper);
     if (lower > 0) uppers.emplace_back(n - lower, upper);
   }
   std::sort(uppers.begin(), uppers.end());
-  std::vector<FoundRule> out;
   for (const auto& [rank, upper] : uppers) {
     std::vector<std::string> lower;
     Evidence evidence;
     for (size_t k = 0; k < n; ++k) {
-      if (!order.holds(k, upper) || order.follows(k, upper)) continue;
+      if (!order.holds_tightly(k, upper) || order.follows(k, upper)) continue;
       const Evidence& e = *order.below[k][upper];
       if (lower.empty() || e.chance > evidence.chance) evidence = e;  // of several, the weakest
-      lower.push_back(search.column(order.columns[k]).name);
+      lower.push_back(column(k).name);
     }
-    const Column& target = search.column(order.columns[upper]);
-    out.push_back({std::make_shared<BoundRule>(head_of(target), std::move(lower)), evidence});
+    out.push_back({std::make_shared<BoundRule>(head_of(column(upper)), std::move(lower)), evidence});
   }
   return out;
 }

@@ -9,9 +9,17 @@
 namespace tessera {
 namespace {
 
+// The part of a whole that a product takes, as 1 - discount / 100: no value of the table makes it negative.
+bool is_rest(const Arithmetic& a) {
+  return a.op == Arithmetic::Op::subtract && a.operands[0].op == Arithmetic::Op::number && a.operands[0].number > 0;
+}
+
 bool negative_terms(const Arithmetic& a) {
   if (a.op == Arithmetic::Op::subtract || (a.op == Arithmetic::Op::number && a.number < 0)) return true;
-  return std::any_of(a.operands.begin(), a.operands.end(), negative_terms);
+  const bool product = a.op == Arithmetic::Op::multiply || a.op == Arithmetic::Op::divide;
+  return std::any_of(a.operands.begin(), a.operands.end(), [=](const Arithmetic& operand) {
+    return !(product && is_rest(operand)) && negative_terms(operand);
+  });
 }
 
 }  // namespace

@@ -1,78 +1,287 @@
-// Columns that are a product or a quotient of two others, rounded: total = price * quantity, mean = total / count.
+// Columns that are products of powers of others, rounded: total = price * quantity, mean = total / count,
+// net = price * quantity * (1 - discount / 100), bmi = 10000 * weight / height / height.
+//
+// In logarithms such a product is a sum. Orthogonal matching pursuit (Pati, Rezaiifar, Krishnaprasad 1993) takes the
+// factor that explains most of what is left, one after another, until nothing but rounding is left; exponents are then
+// whole numbers, and the product is tried on every row.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "models/rules/columns.h"
+#include "models/rules/find/factors.h"
 #include "models/rules/find/search.h"
 
 namespace tessera {
 namespace {
 
-constexpr size_t kMostFactorColumns = 200;  // the work grows with their cube
-constexpr size_t kFirstRows = 8;            // refute most candidates
-constexpr int kLeastUnits = 20;             // distinct values that the target takes: few are the product of many pairs
+constexpr size_t kMostFactorColumns = 200;  // the work grows with their square
+constexpr size_t kMostRows = 512, kLeastRows = 30;
+constexpr size_t kMostFactors = 4;
+constexpr size_t kTakenAnyway = 2;  // factors that turn out to have no part
+constexpr int kAttempts = 6;        // each without a factor that the one before took
+constexpr double kMostExponent = 3;
+constexpr double kWhole = 0.02;      // how far an exponent may be from a whole number
+constexpr int kLeastUnits = 20;      // distinct values of the target: few are the product of many factors
+constexpr double kPreciseUnits = 5;  // units of its last digit that a value has in the logarithms' rows
+constexpr double kExact = 1e-7;      // of logarithms: what is left of numbers that are not rounded
+
+// A column, or the share that it leaves or adds.
+enum class Form { itself, rest_of_1, rest_of_100, more_than_1, more_than_100 };
+
+double value_of(Form form, double x) {
+  switch (form) {
+    case Form::itself: return x;
+    case Form::rest_of_1: return 1 - x;
+    case Form::rest_of_100: return 1 - x / 100;
+    case Form::more_than_1: return 1 + x;
+    case Form::more_than_100: return 1 + x / 100;
+  }
+  return x;
+}
 
 struct Numbers {
   int column;
-  double half;  // of a unit of its last digit
-  std::vector<double> x;
+  double half, least, most;  // of a unit of the last digit; of all values
+  size_t distinct;
+  std::vector<double> x;  // of proposing rows
 };
 
-bool varied(std::vector<double> values, size_t least) {
+struct Factor {
+  const Numbers* numbers;
+  Form form;
+  std::vector<double> logs;  // centred, of length 1
+  double norm = 0;           // before
+};
+
+size_t distinct_of(std::vector<double> values) {
   std::erase_if(values, [](double v) { return v != v; });
   std::sort(values.begin(), values.end());
-  return static_cast<size_t>(std::unique(values.begin(), values.end()) - values.begin()) >= least;
+  return static_cast<size_t>(std::unique(values.begin(), values.end()) - values.begin());
 }
 
-// Whether the value is the result but for rounding; what is missing says nothing here, but the rule is tried on all
-// rows later.
-bool rounds_to(double value, double result, double half) {
-  return std::abs(value - result) <= std::max(1.0000002 * half, 1e-12 * std::abs(value)) || value != value ||
-         result != result;
+void centre(std::vector<double>& x) {
+  const double mean = std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
+  for (double& v : x) v -= mean;
 }
 
-template <class Result>
-bool fits(const Numbers& target, size_t rows, Result&& result) {
-  const auto at = [&](size_t i) { return rounds_to(target.x[i], result(i), target.half); };
-  for (size_t i = 0; i < std::min(kFirstRows, rows); ++i)
-    if (!at(i)) return false;
-  for (size_t i = kFirstRows; i < rows; ++i)
-    if (!at(i)) return false;
-  return true;
+// The target in logarithms, in the rows that say it precisely, and what can be a factor of it there.
+class Logarithms {
+ public:
+  Logarithms(const std::vector<Numbers>& all, const Numbers& target) : target_(target) {
+    for (size_t i = 0; i < target.x.size() && rows_.size() < kMostRows; ++i)
+      if (std::abs(target.x[i]) > 2 * kPreciseUnits * target.half) rows_.push_back(i);
+    if (rows_.size() < kLeastRows) return;
+    for (const size_t i : rows_) {
+      logs_.push_back(std::log(std::abs(target.x[i])));
+      allowed_ += std::pow(target.half / target.x[i], 2) / 3;  // variance of an evenly distributed rounding error
+    }
+    centre(logs_);
+    // twice what is expected, as rows differ
+    allowed_ = 2 * allowed_ + std::pow(kExact, 2) * static_cast<double>(rows_.size());
+    if (dot(logs_, logs_) <= 100 * allowed_) return;
+    for (const Numbers& n : all)
+      if (&n != &target) offer_forms(n);
+  }
+
+  // The factors by size of their part, as pursued without those that are `banned`; none if something is left.
+  struct Product {
+    std::vector<const Factor*> factors;
+    std::vector<int> exponents;
+    const Factor* suspect = nullptr;  // is to be left out next; null: nothing was taken
+  };
+  Product pursue(const std::vector<const Factor*>& banned) const {
+    Product out;
+    std::vector<const Factor*> taken;
+    std::vector<std::vector<double>> basis, triangle;
+    std::vector<double> rest = logs_, along;
+    while (taken.size() < kMostFactors + kTakenAnyway && dot(rest, rest) > allowed_) {
+      const Factor* best = nullptr;
+      double most = 0;
+      for (const Factor& f : factors_) {
+        if (std::find(banned.begin(), banned.end(), &f) != banned.end()) continue;
+        // of the forms of a column of two values, which are the same here, the first
+        if (const double part = std::abs(dot(f.logs, rest)); part > most * (1 + 1e-9)) best = &f, most = part;
+      }
+      if (best == nullptr || std::find(taken.begin(), taken.end(), best) != taken.end()) return out;
+      std::vector<double> direction = best->logs, parts;
+      for (const auto& b : basis) {
+        parts.push_back(dot(b, direction));
+        for (size_t i = 0; i < direction.size(); ++i) direction[i] -= parts.back() * b[i];
+      }
+      const double norm = std::sqrt(dot(direction, direction));
+      if (norm < 1e-6) return out;
+      for (double& v : direction) v /= norm;
+      parts.push_back(norm);
+      along.push_back(dot(direction, rest));
+      for (size_t i = 0; i < rest.size(); ++i) rest[i] -= along.back() * direction[i];
+      basis.push_back(std::move(direction)), triangle.push_back(std::move(parts));
+      taken.push_back(best);
+      if (out.suspect == nullptr) out.suspect = best;
+    }
+    if (taken.empty() || dot(rest, rest) > allowed_) return out;
+    for (size_t k = taken.size(); k-- > 0;) {
+      along[k] /= triangle[k][k];
+      for (size_t i = 0; i < k; ++i) along[i] -= along[k] * triangle[k][i];
+    }
+    settle(taken, along, out);
+    return out;
+  }
+
+  // The constant factor that is left, rounded.
+  double constant(const Product& product) const {
+    double both = 0, squares = 0;
+    for (const size_t i : rows_) {
+      double x = 1;
+      for (size_t k = 0; k < product.factors.size(); ++k)
+        x *= std::pow(value_of(product.factors[k]->form, product.factors[k]->numbers->x[i]), product.exponents[k]);
+      both += x * target_.x[i], squares += x * x;
+    }
+    const double exact = both / squares;
+    // rounding errors of deviation 0.58 halves: three of their deviations
+    return short_number(exact, std::max(1.8 * target_.half / std::sqrt(squares), 1e-9 * std::abs(exact)));
+  }
+
+ private:
+  void offer_forms(const Numbers& n) {
+    offer(n, Form::itself);
+    if (n.least < 0 || n.most <= 0) return;
+    if (n.most <= 1) offer(n, Form::rest_of_1), offer(n, Form::more_than_1);
+    else if (n.most <= 100) offer(n, Form::rest_of_100), offer(n, Form::more_than_100);
+  }
+
+  void offer(const Numbers& n, Form form) {
+    Factor f{&n, form, {}};
+    for (const size_t i : rows_) {
+      const double x = value_of(form, n.x[i]);
+      if (!(std::abs(x) > 1e-9)) return;  // where it is 0 or missing, the product would be
+      f.logs.push_back(std::log(std::abs(x)));
+    }
+    centre(f.logs);
+    f.norm = std::sqrt(dot(f.logs, f.logs));
+    if (f.norm < 1e-6) return;
+    for (double& v : f.logs) v /= f.norm;
+    factors_.push_back(std::move(f));
+  }
+
+  // Whole exponents, without those that are 0.
+  static void settle(const std::vector<const Factor*>& taken, const std::vector<double>& parts, Product& out) {
+    std::vector<std::pair<const Factor*, int>> whole;
+    double worst = kWhole;
+    for (size_t k = 0; k < taken.size(); ++k) {
+      const double exponent = parts[k] / taken[k]->norm;
+      const double nearest = std::clamp(std::nearbyint(exponent), -kMostExponent, kMostExponent);
+      if (const double off = std::abs(exponent - nearest); off > worst) out.suspect = taken[k], worst = off;
+      if (nearest != 0) whole.emplace_back(taken[k], static_cast<int>(nearest));
+    }
+    if (worst > kWhole || whole.size() > kMostFactors) return;
+    // as the table has them, those that are multiplied first
+    std::sort(whole.begin(), whole.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.second < 0, a.first->numbers->column) < std::pair(b.second < 0, b.first->numbers->column);
+    });
+    for (const auto& [factor, exponent] : whole) out.factors.push_back(factor), out.exponents.push_back(exponent);
+  }
+
+  const Numbers& target_;
+  std::vector<size_t> rows_;
+  std::vector<double> logs_;
+  double allowed_ = 0;  // sum of squares that rounding leaves
+  std::vector<Factor> factors_;
+};
+
+std::string text_of(const RuleSearch& search, const Factor& f) {
+  const std::string name = quoted_name(search.column(f.numbers->column).name);
+  switch (f.form) {
+    case Form::itself: return name;
+    case Form::rest_of_1: return fmt::format("(1 - {})", name);
+    case Form::rest_of_100: return fmt::format("(1 - {} / 100)", name);
+    case Form::more_than_1: return fmt::format("(1 + {})", name);
+    case Form::more_than_100: return fmt::format("(1 + {} / 100)", name);
+  }
+  return name;
 }
 
-std::string name_of(const RuleSearch& search, const Numbers& n) { return quoted_name(search.column(n.column).name); }
+// "net * rate / 100", "10000 * weight / height / height".
+std::string text_of_product(const RuleSearch& search, const Logarithms::Product& product, double constant) {
+  const double inverse = std::nearbyint(1 / constant);
+  const bool divides = inverse > 1 && std::abs(constant * inverse - 1) < 1e-12;
+  std::string out = constant == 1 || divides ? "" : fmt::format("{}", constant);
+  for (size_t k = 0; k < product.factors.size(); ++k)
+    for (int times = 0; times < std::abs(product.exponents[k]); ++times) {
+      if (product.exponents[k] < 0 && out.empty()) out = "1";
+      if (!out.empty()) out += product.exponents[k] < 0 ? " / " : " * ";
+      out += text_of(search, *product.factors[k]);
+    }
+  return divides ? fmt::format("{} / {}", out, inverse) : out;
+}
+
+std::vector<Numbers> possible_factors(const RuleSearch& search) {
+  std::vector<Numbers> out;
+  for (int j = 0; j < static_cast<int>(search.columns()) && out.size() < kMostFactorColumns; ++j) {
+    const Column& c = search.column(j);
+    if (!search.usable(j) || (c.type != ColumnType::integer && c.type != ColumnType::decimal)) continue;
+    Numbers n{j, half_unit(c), INFINITY, -INFINITY, 0, {}};
+    for (const int64_t row : search.proposing) {
+      n.x.push_back(c.numbers[static_cast<size_t>(row)]);
+      n.least = std::fmin(n.least, n.x.back()), n.most = std::fmax(n.most, n.x.back());
+    }
+    c.relax();
+    n.distinct = distinct_of(n.x);
+    if (n.distinct >= 2) out.push_back(std::move(n));
+  }
+  return out;
+}
+
+struct Found {
+  FoundRule rule;
+  std::vector<int> of;  // columns
+  bool divides;
+};
+
+std::optional<Found> product_of(const RuleSearch& search, const std::vector<Numbers>& all, const Numbers& target) {
+  const Logarithms logarithms(all, target);
+  std::vector<const Factor*> banned;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const Logarithms::Product product = logarithms.pursue(banned);
+    if (product.suspect == nullptr) return {};
+    banned.push_back(product.suspect);
+    if (product.factors.empty()) continue;
+    const double tried = std::pow(static_cast<double>(3 * all.size()), static_cast<double>(product.factors.size()) + 1);
+    auto rule =
+        computed_rule(search, {target.column, text_of_product(search, product, logarithms.constant(product))}, tried);
+    if (!rule) continue;
+    Found out{std::move(*rule), {}, product.exponents.back() < 0};
+    for (const Factor* f : product.factors) out.of.push_back(f->numbers->column);
+    return out;
+  }
+  return {};
+}
 
 }  // namespace
 
 std::optional<FoundRule> find_product(const RuleSearch& search) {
-  std::vector<Numbers> all;
-  for (int j = 0; j < static_cast<int>(search.columns()) && all.size() < kMostFactorColumns; ++j) {
-    const Column& c = search.column(j);
-    if (!search.usable(j) || (c.type != ColumnType::integer && c.type != ColumnType::decimal)) continue;
-    Numbers n{j, digits_of(c) == kAllDigits ? 0 : 0.5 * std::pow(10.0, -digits_of(c)), {}};
-    for (const int64_t row : search.proposing) n.x.push_back(c.numbers[static_cast<size_t>(row)]);
-    c.relax();
-    if (varied(n.x, 2)) all.push_back(std::move(n));
+  const std::vector<Numbers> all = possible_factors(search);
+  std::vector<Found> found;
+  std::vector<int> needed;  // by other products
+  for (const Numbers& target : all) {
+    if (target.distinct < kLeastUnits) continue;
+    auto product = product_of(search, all, target);
+    if (!product) continue;
+    needed.insert(needed.end(), product->of.begin(), product->of.end());
+    found.push_back(std::move(*product));
   }
-  const auto rows = search.proposing.size();
-  const double tried = std::pow(static_cast<double>(all.size()), 3);
-  // Products first: of a product rounded to cents, each factor is a quotient but for its digits.
-  for (const bool product : {true, false})
-    for (const Numbers& target : all) {
-      if (!varied(target.x, kLeastUnits)) continue;
-      for (const Numbers& a : all)
-        for (const Numbers& b : all) {
-          if (&a == &target || &b == &target || &a == &b || (product && &b < &a)) continue;
-          const bool near =
-              product ? fits(target, rows, [&](size_t i) { return a.x[i] * b.x[i]; })
-                      : fits(target, rows, [&](size_t i) { return b.x[i] == 0 ? kMissing : a.x[i] / b.x[i]; });
-          if (!near) continue;
-          const std::string expression = name_of(search, a) + (product ? " * " : " / ") + name_of(search, b);
-          if (auto found = computed_rule(search, {target.column, expression}, tried)) return found;
-        }
-    }
-  return {};
+  if (found.empty()) return {};
+  // Products first: of a product rounded to cents, each factor is a quotient but for its digits. And what others are
+  // computed from comes after them.
+  const auto order = [&](const Found& f) {
+    const int target = place_of(search.table, f.rule.column);
+    return std::pair(f.divides, std::find(needed.begin(), needed.end(), target) != needed.end());
+  };
+  return std::min_element(found.begin(), found.end(),
+                          [&](const Found& a, const Found& b) { return order(a) < order(b); })
+      ->rule;
 }
 
 }  // namespace tessera

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/data/formats/number_format.h"
 #include "models/data/identifiers/permutation.h"
 
 namespace tessera {
@@ -11,6 +12,14 @@ namespace {
 constexpr int64_t kProposing = 4096, kTesting = 20'000;  // rows, of a table that has them
 // A table is to show a false rule once in a million.
 constexpr double kLogTables = 13.8;
+
+// What a number counts: days, seconds, or what stands around it, such as a currency.
+std::string unit_of(const Column& c) {
+  if (c.type == ColumnType::date || c.type == ColumnType::datetime) return name(c.type);
+  if (is_clock_format(c.format)) return "clock";
+  NumberFormat format;
+  return NumberFormat::parse(c.format, format) ? format.prefix + '\n' + format.suffix : "\n";
+}
 
 }  // namespace
 
@@ -34,10 +43,7 @@ bool RuleSearch::beyond_chance(int64_t rows, double chance, double tried) {
 }
 
 bool comparable(const Column& a, const Column& b) {
-  const auto family = [](const Column& c) {
-    return c.type == ColumnType::date ? 1 : c.type == ColumnType::datetime ? 2 : 0;
-  };
-  return is_numeric(a.type) && is_numeric(b.type) && family(a) == family(b);
+  return is_numeric(a.type) && is_numeric(b.type) && unit_of(a) == unit_of(b);
 }
 
 }  // namespace tessera

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "models/rules/columns.h"
+#include "models/rules/find/factors.h"
 #include "models/rules/find/search.h"
 
 namespace tessera {
@@ -15,9 +16,8 @@ namespace {
 
 constexpr size_t kMostSumColumns = 256;  // the work grows with their square
 constexpr size_t kLeastRows = 30;        // complete ones; and three times the columns
-constexpr int kFactorDigits = 6;
-constexpr size_t kMostTerms = 12;  // longer sums are regressions, not rules
-constexpr double kExact = 1e-9;    // of a deviation: what sums of rounded products leave
+constexpr size_t kMostTerms = 12;        // longer sums are regressions, not rules
+constexpr double kExact = 1e-9;          // of a deviation: what sums of rounded products leave
 
 // The values of a column in the units of expressions, centred.
 struct Centred {
@@ -35,10 +35,6 @@ std::vector<double> values_of(const Column& c, const std::vector<int64_t>& rows)
   return out;
 }
 
-double dot(const std::vector<double>& a, const std::vector<double>& b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
-
 Centred centred(const Column& c, int column, const std::vector<int64_t>& rows) {
   Centred out{column, 0, 0, values_of(c, rows)};
   const auto n = static_cast<double>(rows.size());
@@ -46,13 +42,6 @@ Centred centred(const Column& c, int column, const std::vector<int64_t>& rows) {
   for (double& v : out.x) v -= out.mean;
   out.deviation = std::sqrt(dot(out.x, out.x) / n);
   return out;
-}
-
-// Half a unit of the last digit, in the units of expressions; 0: not rounded.
-double half_unit(const Column& c) {
-  const int digits = digits_of(c);
-  if (digits == kAllDigits) return 0;
-  return 0.5 * std::pow(10.0, -digits) / (c.type == ColumnType::datetime ? kSecondsPerDay : 1);
 }
 
 // Columns that are sums of others, with their factors.
@@ -107,18 +96,6 @@ class Regression {
   double rows_;
   std::vector<std::vector<double>> basis_, triangle_;
 };
-
-// The number of fewest digits within `near` of x, or one over a whole number; x itself if there is none.
-double short_number(double x, double near) {
-  constexpr int kFew = 3;  // from there on 1/3 is shorter than 0.3333
-  double unit = 1;
-  for (int digits = 0; digits <= kFactorDigits; ++digits, unit *= 10) {
-    if (std::abs(std::nearbyint(x * unit) / unit - x) <= near) return std::nearbyint(x * unit) / unit;
-    const double inverse = std::nearbyint(1 / x);
-    if (digits == kFew && std::abs(1 / inverse - x) <= near) return 1 / inverse;
-  }
-  return x;
-}
 
 struct Term {
   int column;

@@ -1,0 +1,33 @@
+#include "models/rules/find/factors.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "models/expression/arithmetic.h"
+#include "models/rules/columns.h"
+
+namespace tessera {
+
+double dot(const std::vector<double>& a, const std::vector<double>& b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
+double short_number(double x, double near) {
+  constexpr int kFew = 3, kMost = 6;  // digits: from the first on 1/3 is shorter than 0.3333
+  for (int digits = -kMost; digits <= kMost; ++digits) {
+    const double tens = std::pow(10.0, std::abs(digits));  // exact, as 1 / tens would not be
+    const double rounded = digits < 0 ? std::nearbyint(x / tens) * tens : std::nearbyint(x * tens) / tens;
+    if (std::abs(rounded - x) <= near) return rounded;
+    const double inverse = std::nearbyint(1 / x);
+    if (digits == kFew && std::abs(1 / inverse - x) <= near) return 1 / inverse;
+  }
+  return x;
+}
+
+double half_unit(const Column& column) {
+  const int digits = digits_of(column);
+  if (digits == kAllDigits) return 0;
+  return 0.5 * std::pow(10.0, -digits) / (column.type == ColumnType::datetime ? kSecondsPerDay : 1);
+}
+
+}  // namespace tessera

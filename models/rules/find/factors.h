@@ -1,0 +1,17 @@
+// Numbers that expressions hold, and how exactly columns say them.
+#pragma once
+#include <vector>
+
+#include "models/data/table/table.h"
+
+namespace tessera {
+
+double dot(const std::vector<double>& a, const std::vector<double>& b);
+
+// The number of fewest digits within `near` of x, or one over a whole number; x itself if there is none.
+double short_number(double x, double near);
+
+// Half a unit of the column's last digit, in the units of expressions (days, where it has times); 0: not rounded.
+double half_unit(const Column& column);
+
+}  // namespace tessera
