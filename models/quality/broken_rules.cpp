@@ -8,7 +8,7 @@
 #include "models/data/sequence/cell_text.h"
 #include "models/expression/where.h"
 #include "models/rules/columns.h"
-#include "models/rules/joint.h"
+#include "models/rules/kinds/joint.h"
 #include "models/rules/rules.h"
 #include "models/sampling/shown.h"
 

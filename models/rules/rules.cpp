@@ -7,15 +7,16 @@
 
 #include "engine/text/json_fields.h"
 #include "models/expression/where.h"
-#include "models/rules/bound.h"
 #include "models/rules/columns.h"
-#include "models/rules/computed.h"
-#include "models/rules/cycle.h"
-#include "models/rules/grid.h"
-#include "models/rules/joint.h"
-#include "models/rules/missing.h"
-#include "models/rules/repeat.h"
-#include "models/rules/rising.h"
+#include "models/rules/kinds/band.h"
+#include "models/rules/kinds/bound.h"
+#include "models/rules/kinds/computed.h"
+#include "models/rules/kinds/cycle.h"
+#include "models/rules/kinds/grid.h"
+#include "models/rules/kinds/joint.h"
+#include "models/rules/kinds/missing.h"
+#include "models/rules/kinds/repeat.h"
+#include "models/rules/kinds/rising.h"
 
 namespace tessera {
 
@@ -25,6 +26,7 @@ std::unique_ptr<const TableRule> read_rule(const Fields& f) {
   if (kind == "combinations") return JointRule::read(f);
   if (kind == "bound") return BoundRule::read(f);
   if (kind == "loose bound") return LooseBoundRule::read(f);
+  if (kind == "bands") return BandRule::read(f);
   if (kind == "missing") return MissingRule::read(f);
   if (kind == "grid") return GridRule::read(f);
   if (kind == "repeat") return RepeatRule::read(f);

@@ -1,7 +1,7 @@
 // Weekdays and times of day: found, restored to the digit, and sampled as they come.
 #include <nlohmann/json.hpp>
 
-#include "models/rules/cycle.h"
+#include "models/rules/kinds/cycle.h"
 #include "rules/orders.h"
 
 namespace tessera::whole {

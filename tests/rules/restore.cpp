@@ -1,7 +1,7 @@
 // What a rule takes out of a table comes back, bit for bit; and the rules of a model file.
 #include <nlohmann/json.hpp>
 
-#include "models/rules/joint.h"
+#include "models/rules/kinds/joint.h"
 #include "rules/orders.h"
 
 namespace tessera::whole {

@@ -1,5 +1,5 @@
 // Columns that are never below others. a <= b <= c needs two rules: those that follow from others are left out.
-#include "models/rules/bound.h"
+#include "models/rules/kinds/bound.h"
 
 #include <algorithm>
 

@@ -7,7 +7,7 @@
 #include "models/data/sequence/sequences.h"
 #include "models/rules/columns.h"
 #include "models/rules/find/search.h"
-#include "models/rules/joint.h"
+#include "models/rules/kinds/joint.h"
 
 namespace tessera {
 namespace {
@@ -17,6 +17,8 @@ constexpr size_t kMostLevels = 1000;       // of a column, and combinations of s
 // Of rows whose combination would also occur by chance, where no text determines the other column: a number that is
 // joined to others becomes a list of levels, which has to be worth it.
 constexpr double kMostByChance = 0.5;
+constexpr double kMostByChanceOfMany = 0.1;  // where the list is long: what is near to a number is forgotten
+constexpr int32_t kManyNumbers = 32;
 constexpr double kMostUnseen = 0.002;   // of testing rows: combinations that the proposing rows did not have
 constexpr double kMostRareRows = 0.02;  // in combinations that are protected because few rows have them
 constexpr int32_t kNotSeen = -1;
@@ -76,8 +78,9 @@ std::optional<Evidence> evidence_of_pair(const Labels& a, const Labels& b, doubl
   const bool fixed = static_cast<double>(unseen) <= kMostUnseen * static_cast<double>(e.held_out);
   const auto combinations = std::count(seen.begin(), seen.end(), 1);
   const bool determined = (a.text && combinations == a.levels) || (b.text && combinations == b.levels);
-  if (!fixed || (!determined && e.chance > kMostByChance) || !RuleSearch::beyond_chance(e.held_out, e.chance, tried))
-    return {};
+  const auto many = [](const Labels& l) { return !l.text && l.levels > kManyNumbers; };
+  const double most = many(a) || many(b) ? kMostByChanceOfMany : kMostByChance;
+  if (!fixed || (!determined && e.chance > most) || !RuleSearch::beyond_chance(e.held_out, e.chance, tried)) return {};
   return e;
 }
 

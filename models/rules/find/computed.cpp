@@ -1,5 +1,5 @@
 // Columns that others give: equal texts, and the test of an expression.
-#include "models/rules/computed.h"
+#include "models/rules/kinds/computed.h"
 
 #include <algorithm>
 

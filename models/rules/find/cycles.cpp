@@ -1,5 +1,5 @@
 // Dates with weekdays, and times with hours, that are not equally frequent.
-#include "models/rules/cycle.h"
+#include "models/rules/kinds/cycle.h"
 
 #include <algorithm>
 #include <cmath>

@@ -8,7 +8,7 @@
 #include "models/expression/where.h"
 #include "models/rules/columns.h"
 #include "models/rules/find/search.h"
-#include "models/rules/joint.h"
+#include "models/rules/kinds/joint.h"
 
 namespace tessera {
 
@@ -28,6 +28,7 @@ class RuleFinder {
       exhaust(find_copy);
       exhaust(find_sum);
       exhaust(find_product);
+      exhaust(find_bands);
       find_steps();
       find_in_place();
     }

@@ -1,6 +1,6 @@
 // Columns whose values lie on a grid coarser than their digits.
-#include "models/rules/bound.h"
-#include "models/rules/grid.h"
+#include "models/rules/kinds/bound.h"
+#include "models/rules/kinds/grid.h"
 
 #include <algorithm>
 #include <cmath>

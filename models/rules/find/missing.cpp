@@ -1,5 +1,5 @@
 // Columns that are missing exactly where another one says so.
-#include "models/rules/missing.h"
+#include "models/rules/kinds/missing.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // Columns of sequences that never fall within a key. A step that rises is one of two that could have been seen: rows
 // whose values had nothing to do with the step before would fall in half of the steps.
-#include "models/rules/rising.h"
+#include "models/rules/kinds/rising.h"
 
 #include <fmt/format.h>
 

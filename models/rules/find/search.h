@@ -78,6 +78,7 @@ struct Computed {
 std::optional<FoundRule> find_copy(const RuleSearch& search);        // a = b, of texts
 std::optional<FoundRule> find_sum(const RuleSearch& search);         // a = c0 + c1·b + …, a = b among them
 std::optional<FoundRule> find_product(const RuleSearch& search);     // a = b·c, a = b/c
+std::optional<FoundRule> find_bands(const RuleSearch& search);       // a by the band that b lies in
 std::vector<FoundRule> find_missing(const RuleSearch& search);       // missing exactly where
 std::vector<FoundRule> find_combinations(const RuleSearch& search);  // few combinations of levels
 // The rule that these columns occur in fixed combinations, whatever chance says; none where these are too many, or too

@@ -1,4 +1,4 @@
-#include "models/rules/computed.h"
+#include "models/rules/kinds/computed.h"
 
 #include <algorithm>
 #include <cmath>

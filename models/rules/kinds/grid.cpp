@@ -1,4 +1,4 @@
-#include "models/rules/grid.h"
+#include "models/rules/kinds/grid.h"
 
 #include <fmt/format.h>
 

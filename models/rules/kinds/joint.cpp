@@ -1,4 +1,4 @@
-#include "models/rules/joint.h"
+#include "models/rules/kinds/joint.h"
 
 #include <fast_float/fast_float.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "models/rules/bound.h"
+#include "models/rules/kinds/bound.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "models/rules/cycle.h"
+#include "models/rules/kinds/cycle.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "models/rules/missing.h"
+#include "models/rules/kinds/missing.h"
 
 #include <fmt/format.h>
 

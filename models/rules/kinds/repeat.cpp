@@ -1,4 +1,4 @@
-#include "models/rules/repeat.h"
+#include "models/rules/kinds/repeat.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,117 @@
+#include "models/rules/kinds/band.h"
+
+#include <fast_float/fast_float.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "engine/text/json_fields.h"
+#include "models/data/formats/moments.h"
+#include "models/expression/arithmetic.h"
+#include "models/rules/columns.h"
+
+namespace tessera {
+namespace {
+
+constexpr size_t kMostSaid = 6;  // cuts in a text
+
+std::string cut_text(const Column& of, double cut) {
+  std::string out;
+  if (of.type == ColumnType::date) write_date(cut, "%Y-%m-%d", out);
+  else if (of.type == ColumnType::datetime) write_datetime(cut, "%Y-%m-%d %H:%M", 0, out);
+  else out = fmt::format("{}", cut);
+  return out;
+}
+
+// The code of each of the values among a column's own; those it does not have are added.
+std::vector<int32_t> codes_of(const std::vector<std::string>& values, std::vector<std::string>& all) {
+  std::vector<int32_t> out;
+  for (const std::string& value : values) {
+    const auto at = std::find(all.begin(), all.end(), value);
+    out.push_back(static_cast<int32_t>(at - all.begin()));
+    if (at == all.end()) all.push_back(value);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string band_value(const Column& target, size_t row) {
+  return is_numeric(target.type) ? fmt::format("{}", target.numbers[row] + 0.0)
+                                 : target.values[static_cast<size_t>(target.codes[row])];
+}
+
+size_t Bands::of(double x) const {
+  const auto end =
+      with_cut ? std::lower_bound(cuts.begin(), cuts.end(), x) : std::upper_bound(cuts.begin(), cuts.end(), x);
+  return static_cast<size_t>(end - cuts.begin());
+}
+
+BandRule::BandRule(Column target, Column of, Bands bands)
+    : target_(std::move(target)), of_(std::move(of)), bands_(std::move(bands)) {
+  if (!is_numeric(target_.type)) return;
+  for (const std::string& text : bands_.values) {
+    double x = 0;
+    const auto [end, error] = fast_float::from_chars(text.data(), text.data() + text.size(), x);
+    if (error != std::errc() || end != text.data() + text.size())
+      throw Error(ErrorCode::format, fmt::format("The model file is damaged or foreign: a rule gives the column \"{}\" "
+                                                 "the value \"{}\", which is not a number.",
+                                                 target_.name, text));
+    numbers_.push_back(x);
+  }
+}
+
+std::string BandRule::text() const {
+  std::string cuts;
+  for (const double cut : bands_.cuts) cuts += (cuts.empty() ? "" : ", ") + cut_text(of_, cut);
+  const std::string bands = bands_.cuts.size() > kMostSaid ? fmt::format("in {} bands", bands_.values.size())
+                                                           : (bands_.with_cut ? "cut after " : "cut at ") + cuts;
+  return fmt::format("{} follows from {}, {}", quoted_name(target_.name), quoted_name(of_.name), bands);
+}
+
+std::vector<char> BandRule::broken(const Table& rows, const Table&) const {
+  const Column &target = column_of(rows, target_.name), &of = numbers_of(rows, of_.name);
+  std::vector<char> out(of.numbers.size());
+  std::vector<int32_t> codes;
+  std::vector<std::string> all = target.values;
+  if (!is_numeric(target.type)) codes = codes_of(bands_.values, all);
+  for (size_t i = 0; i < out.size(); ++i) {
+    const double x = of.numbers[i];
+    if (x != x || target.is_missing(static_cast<int64_t>(i))) continue;
+    const size_t band = bands_.of(x);
+    out[i] = is_numeric(target.type) ? band_value(target, i) != bands_.values[band] : target.codes[i] != codes[band];
+  }
+  return out;
+}
+
+void BandRule::reduce(Table& table, Team&) const { remove_column(table, target_.name); }
+
+void BandRule::restore(Table& rows) const {
+  const Column& of = numbers_of(rows, of_.name);
+  Column out = target_;
+  const std::vector<int32_t> codes =
+      is_numeric(out.type) ? std::vector<int32_t>() : codes_of(bands_.values, out.values);
+  for (const double x : of.numbers) {
+    const size_t band = x == x ? bands_.of(x) : 0;
+    if (is_numeric(out.type)) out.numbers.push_back(x == x ? numbers_[band] : kMissing);
+    else out.codes.push_back(x == x ? codes[band] : -1);
+  }
+  out.reason = text();
+  rows.columns.push_back(std::move(out));
+}
+
+nlohmann::json BandRule::to_json() const {
+  return {{"kind", kind()},      {"column", write_head(target_)}, {"of", write_head(of_)},
+          {"cuts", bands_.cuts}, {"with_cut", bands_.with_cut},   {"values", bands_.values}};
+}
+
+std::unique_ptr<const TableRule> BandRule::read(const Fields& f) {
+  Bands bands{f.numbers("cuts"), f.flag("with_cut"), f.texts("values")};
+  Column of = read_head(Fields(f.at("of"), f.place()));
+  f.check(is_numeric(of.type) && !bands.cuts.empty() && bands.values.size() == bands.cuts.size() + 1 &&
+              std::is_sorted(bands.cuts.begin(), bands.cuts.end()),
+          "has a rule of bands that do not follow each other");
+  return std::make_unique<BandRule>(read_head(Fields(f.at("column"), f.place())), std::move(of), std::move(bands));
+}
+
+}  // namespace tessera

@@ -1,0 +1,38 @@
+// A column that a number decides by the band it lies in: age_group by age, year by date, grade by score.
+#pragma once
+#include "models/rules/rule.h"
+
+namespace tessera {
+
+struct Bands {
+  std::vector<double> cuts;         // ascending; band k has the numbers from cuts[k − 1] on and below cuts[k],
+  bool with_cut = false;            // or, with it, those above cuts[k − 1] up to cuts[k]
+  std::vector<std::string> values;  // one more than cuts; of a column of numbers, texts that give the number again
+
+  size_t of(double x) const;
+};
+
+class BandRule : public TableRule {
+ public:
+  // Error(format) if a value is no number where the target has them.
+  BandRule(Column target, Column of, Bands bands);
+
+  const char* kind() const override { return "bands"; }
+  std::string text() const override;
+  std::vector<std::string> columns(const Table&) const override { return {target_.name, of_.name}; }
+  std::vector<char> broken(const Table& rows, const Table& learnt) const override;
+  void reduce(Table& table, Team& team) const override;
+  void restore(Table& rows) const override;
+  nlohmann::json to_json() const override;
+  static std::unique_ptr<const TableRule> read(const Fields& f);
+
+ private:
+  Column target_, of_;  // without rows
+  Bands bands_;
+  std::vector<double> numbers_;  // the bands' values, of a target of numbers
+};
+
+// The value of a row of the target, as Bands has it.
+std::string band_value(const Column& target, size_t row);
+
+}  // namespace tessera

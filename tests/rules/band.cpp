@@ -1,0 +1,143 @@
+// Columns that a number decides by the band it lies in.
+#include "models/rules/kinds/band.h"
+
+#include <nlohmann/json.hpp>
+
+#include "rules/orders.h"
+
+namespace tessera::whole {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+double age(int64_t i) { return 18 + std::floor(70 * uniform(i, 1)); }
+std::string group(int64_t i) { return age(i) < 30 ? "young" : age(i) < 65 ? "middle" : "old"; }
+double score(int64_t i) { return std::floor(1000 * uniform(i, 2)) / 10; }
+double day(int64_t i) { return 18993 + std::floor(1500 * uniform(i, 3)); }  // from 2022-01-01 on
+double year(int64_t i) {
+  return day(i) < 19358 ? 2022 : day(i) < 19723 ? 2023 : day(i) < 20089 ? 2024 : 2025 + (day(i) >= 20454);
+}
+
+Table people(int64_t rows) {
+  return table(
+      {numbers_by("age", ColumnType::integer, rows, age), texts_by("group", ColumnType::category, rows, group),
+       numbers_by("score", ColumnType::decimal, rows, score, 1),
+       texts_by("passed", ColumnType::boolean, rows, [](int64_t i) { return score(i) > 40 ? "yes" : "no"; }),
+       numbers_by("day", ColumnType::date, rows, day), numbers_by("year", ColumnType::integer, rows, year),
+       texts_by("colour", ColumnType::category, rows, [](int64_t i) { return uniform(i, 4) < 0.4 ? "red" : "blue"; })});
+}
+
+const Texts kRules{"group follows from age, cut at 30, 65", "passed follows from score, cut after 40",
+                   "year follows from day, cut at 2023-01-01, 2024-01-01, 2025-01-01, 2026-01-01"};
+
+TEST(BandRules, AreFound) { EXPECT_EQ(said(found(people(3000))), kRules); }
+
+TEST(BandRules, OneRowBreaksThem) {
+  Table t = people(3000);
+  for (Column& c : t.columns) {
+    if (c.name == "age") c.numbers[11] = group(11) == "young" ? 40 : 20;
+    if (c.name == "score") c.numbers[12] = score(12) > 40 ? 39 : 41;
+    if (c.name == "year") c.numbers[13] += 1;
+  }
+  EXPECT_EQ(said(found(t)), Texts{});
+}
+
+// A cut stays where it is without the rows next to it, and no band has a value of fewer rows than may be known.
+TEST(BandRules, ACutIsOfManyRows) {
+  const Table all = people(3000);
+  Table t = all;
+  const auto without_rows = [&](double low, double high) {
+    std::vector<int64_t> kept;
+    for (int64_t i = 0; i < all.rows; ++i)
+      if (score(i) < low || score(i) > high) kept.push_back(i);
+    return table({numbers_by(
+                      "score", ColumnType::decimal, static_cast<int64_t>(kept.size()),
+                      [&](int64_t i) { return score(kept[static_cast<size_t>(i)]); }, 1),
+                  texts_by("passed", ColumnType::boolean, static_cast<int64_t>(kept.size()),
+                           [&](int64_t i) { return score(kept[static_cast<size_t>(i)]) > 40 ? "yes" : "no"; })});
+  };
+  EXPECT_EQ(said(found(without_rows(39.8, 40.2))), Texts{"passed follows from score, cut at 40"});
+  // a lone row between 45.3 and 40 would move the cut to where it is
+  Table lone = without_rows(35, 45);
+  lone.columns[0].numbers[0] = 41.3, lone.columns[1].codes[0] = lone.columns[1].codes[1];
+  for (size_t i = 0; i < lone.columns[1].values.size(); ++i)
+    if (lone.columns[1].values[i] == "no") lone.columns[1].codes[0] = static_cast<int32_t>(i);
+  EXPECT_EQ(said(found(lone)), Texts{});
+  // four rows of a band of their own
+  int changed = 0;
+  for (Column& c : t.columns)
+    if (c.name == "passed")
+      for (size_t i = 0; i < static_cast<size_t>(t.rows); ++i)
+        if (score(static_cast<int64_t>(i)) > 99.8 && changed++ < 4) c.codes[i] = 1 - c.codes[i];
+  for (const std::string& rule : said(found(t))) EXPECT_NE(rule.substr(0, 6), "passed") << rule;
+}
+
+TEST(BandRules, ComeBack) {
+  Table real = people(1500);
+  for (const int64_t row : {3, 700})
+    for (Column& c : real.columns) {
+      if (c.name == "age") c.numbers[static_cast<size_t>(row)] = kMissing;
+      if (c.name == "group") c.codes[static_cast<size_t>(row)] = -1;
+    }
+  Table t = real;
+  const Rules rules = reduced(t);
+  ASSERT_EQ(said(rules), kRules);
+  EXPECT_EQ(t.columns.size(), real.columns.size() - 3);
+  const Rules read = Rules::from_json(rules.to_json());
+  EXPECT_EQ(read.to_json(), rules.to_json());
+  expect_restored(read, std::move(t), real);
+  expect_reduces_again(rules, real);
+}
+
+TEST(BandRules, AreKeptBySampledRows) {
+  for (const FitOptions& options : {quick_made(2), quick_tvae(2)}) {
+    const Model m = fit(people(1200), options);
+    for (const char* where : {"", "group = 'old' and year = 2023"}) {
+      SampleOptions o;
+      o.where = where;
+      const Table rows = sample(m, 500, o);
+      const auto number = [&](const char* name, int64_t i) {
+        return column(rows, name).numbers[static_cast<size_t>(i)];
+      };
+      EXPECT_EQ(share(rows,
+                      [&](int64_t i) {
+                        const double a = number("age", i);
+                        return cell(column(rows, "group"), i) == (a < 30   ? "young"
+                                                                  : a < 65 ? "middle"
+                                                                           : "old") &&
+                               cell(column(rows, "passed"), i) == (number("score", i) > 40 ? "yes" : "no");
+                      }),
+                1)
+          << options.method << where;
+      if (*where == 0) continue;
+      EXPECT_EQ(share(rows,
+                      [&](int64_t i) {
+                        return number("age", i) >= 65 && number("day", i) >= 19358 && number("day", i) < 19723;
+                      }),
+                1)
+          << options.method;
+    }
+  }
+}
+
+TEST(BandRules, DamagedRulesAreRefused) {
+  Table t = people(1500);
+  const nlohmann::json good = reduced(t).to_json();
+  for (size_t k = 0; k < good["found"].size(); ++k) {
+    const auto refused = [&](const char* key, const nlohmann::json& value) {
+      nlohmann::json bad = good;
+      bad["found"][k][key] = value;
+      const Thrown e = thrown([&] { Rules::from_json(bad).check_fits(t); });
+      EXPECT_EQ(static_cast<int>(e.code), static_cast<int>(ErrorCode::format)) << key << ": " << e.message;
+    };
+    refused("cuts", {3, 2, 1});
+    refused("cuts", nlohmann::json::array());
+    refused("values", {"one"});
+    refused("of", {{"name", "colour"}, {"type", "category"}, {"format", ""}, {"decimals", 0}});
+    refused("of", {{"name", "elsewhere"}, {"type", "integer"}, {"format", ""}, {"decimals", 0}});
+    if (good["found"][k]["column"]["name"] == "year") refused("values", {"2022", "2023", "2024", "2025", "soon"});
+  }
+}
+
+}  // namespace
+}  // namespace tessera::whole
