@@ -133,7 +133,7 @@ TEST(FindRules, ProductsOfManyKinds) {
   EXPECT_EQ(add([&](int64_t i) { return 1e4 * value("price", i) / value("height", i) / value("height", i); }, 1),
             Texts{"it = 10000 * price / height / height"});
   EXPECT_EQ(add([&](int64_t i) { return value("price", i) / value("count", i); }, 3), Texts{"it = price / count"});
-  EXPECT_EQ(add([&](int64_t i) { return 1 / value("price", i); }, 6), Texts{"price = 1 / it"});
+  EXPECT_EQ(add([&](int64_t i) { return 1 / value("price", i); }, 6), Texts{"it = 1 / price"});
   EXPECT_EQ(add([&](int64_t i) { return -2.5 * value("price", i) * value("count", i); }, 3),
             Texts{"it = -2.5 * count * price"});
   // all rows but one in a hundred, and a power that is no whole number

@@ -26,6 +26,7 @@ class RuleFinder {
     const bool find = options_.find && table_.rows >= RuleSearch::kLeastRows;
     if (find) {
       exhaust(find_copy);
+      exhaust(find_multiple);
       exhaust(find_sum);
       exhaust(find_product);
       exhaust(find_bands);

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 
 #include "models/rules/columns.h"
 #include "models/rules/find/factors.h"
@@ -26,7 +27,9 @@ constexpr double kMostExponent = 3;
 constexpr double kWhole = 0.02;      // how far an exponent may be from a whole number
 constexpr int kLeastUnits = 20;      // distinct values of the target: few are the product of many factors
 constexpr double kPreciseUnits = 5;  // units of its last digit that a value has in the logarithms' rows
-constexpr double kExact = 1e-7;      // of logarithms: what is left of numbers that are not rounded
+constexpr int kMostDigits = 9;
+constexpr size_t kMostConstants = 6;  // are tried
+constexpr double kExact = 1e-7;       // of logarithms: what is left of numbers that are not rounded
 
 // A column, or the share that it leaves or adds.
 enum class Form { itself, rest_of_1, rest_of_100, more_than_1, more_than_100 };
@@ -67,6 +70,30 @@ void centre(std::vector<double>& x) {
   for (double& v : x) v -= mean;
 }
 
+// A factor that does not vary: the number, or one over it.
+struct Constant {
+  double number;
+  bool divides;
+};
+
+std::vector<Constant> constants_between(double low, double high) {
+  std::vector<Constant> out;
+  if (!(low <= high && low * high > 0)) return out;
+  for (int digits = -kMostDigits; digits <= kMostDigits && out.size() < kMostConstants; ++digits)
+    for (const bool divides : {false, true}) {
+      const double from = divides ? 1 / high : low, to = divides ? 1 / low : high;
+      const double tens = std::pow(10.0, std::abs(digits));
+      const double whole = std::ceil(digits < 0 ? from / tens : from * tens);
+      const double number = digits < 0 ? whole * tens : whole / tens;
+      const auto same = [&](const Constant& c) {
+        return std::abs((c.divides ? 1 / c.number : c.number) * (divides ? number : 1 / number) - 1) < 1e-12;
+      };
+      if (number >= from && number <= to && number != 0 && std::none_of(out.begin(), out.end(), same))
+        out.push_back({number, divides});
+    }
+  return out;
+}
+
 // The target in logarithms, in the rows that say it precisely, and what can be a factor of it there.
 class Logarithms {
  public:
@@ -92,12 +119,12 @@ class Logarithms {
     std::vector<int> exponents;
     const Factor* suspect = nullptr;  // is to be left out next; null: nothing was taken
   };
-  Product pursue(const std::vector<const Factor*>& banned) const {
+  Product pursue(const std::vector<const Factor*>& banned, size_t most_taken) const {
     Product out;
     std::vector<const Factor*> taken;
     std::vector<std::vector<double>> basis, triangle;
     std::vector<double> rest = logs_, along;
-    while (taken.size() < kMostFactors + kTakenAnyway && dot(rest, rest) > allowed_) {
+    while (taken.size() < most_taken && dot(rest, rest) > allowed_) {
       const Factor* best = nullptr;
       double most = 0;
       for (const Factor& f : factors_) {
@@ -130,18 +157,20 @@ class Logarithms {
     return out;
   }
 
-  // The constant factor that is left, rounded.
-  double constant(const Product& product) const {
-    double both = 0, squares = 0;
-    for (const size_t i : rows_) {
+  // The constant factors that give every value but for rounding, those of fewest digits first.
+  std::vector<Constant> constants(const Product& product) const {
+    double low = -INFINITY, high = INFINITY;
+    for (size_t i = 0; i < target_.x.size(); ++i) {
       double x = 1;
       for (size_t k = 0; k < product.factors.size(); ++k)
         x *= std::pow(value_of(product.factors[k]->form, product.factors[k]->numbers->x[i]), product.exponents[k]);
-      both += x * target_.x[i], squares += x * x;
+      // a half is rounded up by some and down by others, as same_number() takes it
+      const double t = target_.x[i], half = std::max((1 + 1e-7) * target_.half, 1e-12 * std::abs(t));
+      if (!(std::abs(x) > 0 && std::abs(x) < INFINITY) || t != t) continue;
+      low = std::max(low, std::min((t - half) / x, (t + half) / x));
+      high = std::min(high, std::max((t - half) / x, (t + half) / x));
     }
-    const double exact = both / squares;
-    // rounding errors of deviation 0.58 halves: three of their deviations
-    return short_number(exact, std::max(1.8 * target_.half / std::sqrt(squares), 1e-9 * std::abs(exact)));
+    return constants_between(low, high);
   }
 
  private:
@@ -204,17 +233,15 @@ std::string text_of(const RuleSearch& search, const Factor& f) {
 }
 
 // "net * rate / 100", "10000 * weight / height / height".
-std::string text_of_product(const RuleSearch& search, const Logarithms::Product& product, double constant) {
-  const double inverse = std::nearbyint(1 / constant);
-  const bool divides = inverse > 1 && std::abs(constant * inverse - 1) < 1e-12;
-  std::string out = constant == 1 || divides ? "" : fmt::format("{}", constant);
+std::string text_of_product(const RuleSearch& search, const Logarithms::Product& product, const Constant& constant) {
+  std::string out = constant.number == 1 || constant.divides ? "" : fmt::format("{}", constant.number);
   for (size_t k = 0; k < product.factors.size(); ++k)
     for (int times = 0; times < std::abs(product.exponents[k]); ++times) {
       if (product.exponents[k] < 0 && out.empty()) out = "1";
       if (!out.empty()) out += product.exponents[k] < 0 ? " / " : " * ";
       out += text_of(search, *product.factors[k]);
     }
-  return divides ? fmt::format("{} / {}", out, inverse) : out;
+  return constant.divides ? fmt::format("{} / {}", out, constant.number) : out;
 }
 
 std::vector<Numbers> possible_factors(const RuleSearch& search) {
@@ -240,34 +267,39 @@ struct Found {
   bool divides;
 };
 
-std::optional<Found> product_of(const RuleSearch& search, const std::vector<Numbers>& all, const Numbers& target) {
+// One that people write, as 3.6 or 25.4: before sums are looked for, 1.00531 * a may be a + 4.
+bool is_plain(double x) { return std::stod(fmt::format("{:.4g}", x)) == x; }
+
+std::optional<Found> product_of(const RuleSearch& search, const std::vector<Numbers>& all, const Numbers& target,
+                                size_t most_taken) {
   const Logarithms logarithms(all, target);
   std::vector<const Factor*> banned;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const Logarithms::Product product = logarithms.pursue(banned);
+    const Logarithms::Product product = logarithms.pursue(banned, most_taken);
     if (product.suspect == nullptr) return {};
     banned.push_back(product.suspect);
     if (product.factors.empty()) continue;
     const double tried = std::pow(static_cast<double>(3 * all.size()), static_cast<double>(product.factors.size()) + 1);
-    auto rule =
-        computed_rule(search, {target.column, text_of_product(search, product, logarithms.constant(product))}, tried);
-    if (!rule) continue;
-    Found out{std::move(*rule), {}, product.exponents.back() < 0};
-    for (const Factor* f : product.factors) out.of.push_back(f->numbers->column);
-    return out;
+    for (const Constant& constant : logarithms.constants(product)) {
+      if (most_taken == 1 && !is_plain(constant.number)) continue;
+      auto rule = computed_rule(search, {target.column, text_of_product(search, product, constant)}, tried);
+      if (!rule) continue;
+      Found out{std::move(*rule), {}, product.exponents.back() < 0};
+      for (const Factor* f : product.factors) out.of.push_back(f->numbers->column);
+      return out;
+    }
   }
   return {};
 }
 
-}  // namespace
-
-std::optional<FoundRule> find_product(const RuleSearch& search) {
+// The surest of those found.
+std::optional<FoundRule> find_products(const RuleSearch& search, size_t most_taken) {
   const std::vector<Numbers> all = possible_factors(search);
   std::vector<Found> found;
   std::vector<int> needed;  // by other products
   for (const Numbers& target : all) {
     if (target.distinct < kLeastUnits) continue;
-    auto product = product_of(search, all, target);
+    auto product = product_of(search, all, target, most_taken);
     if (!product) continue;
     needed.insert(needed.end(), product->of.begin(), product->of.end());
     found.push_back(std::move(*product));
@@ -275,13 +307,23 @@ std::optional<FoundRule> find_product(const RuleSearch& search) {
   if (found.empty()) return {};
   // Products first: of a product rounded to cents, each factor is a quotient but for its digits. And what others are
   // computed from comes after them.
+  // Of two columns that give each other, the later one follows.
   const auto order = [&](const Found& f) {
     const int target = place_of(search.table, f.rule.column);
-    return std::pair(f.divides, std::find(needed.begin(), needed.end(), target) != needed.end());
+    const bool backwards = f.of.size() == 1 && f.of.front() > target;
+    return std::tuple(f.divides, backwards, std::find(needed.begin(), needed.end(), target) != needed.end());
   };
   return std::min_element(found.begin(), found.end(),
                           [&](const Found& a, const Found& b) { return order(a) < order(b); })
       ->rule;
+}
+
+}  // namespace
+
+std::optional<FoundRule> find_multiple(const RuleSearch& search) { return find_products(search, 1); }
+
+std::optional<FoundRule> find_product(const RuleSearch& search) {
+  return find_products(search, kMostFactors + kTakenAnyway);
 }
 
 }  // namespace tessera

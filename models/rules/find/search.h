@@ -76,8 +76,9 @@ struct Computed {
 // One of each kind, as the table shows them: those that take a column away return at the first one, so that the next is
 // looked for in what is left.
 std::optional<FoundRule> find_copy(const RuleSearch& search);        // a = b, of texts
+std::optional<FoundRule> find_multiple(const RuleSearch& search);    // a = c·b, or another power of b
 std::optional<FoundRule> find_sum(const RuleSearch& search);         // a = c0 + c1·b + …, a = b among them
-std::optional<FoundRule> find_product(const RuleSearch& search);     // a = b·c, a = b/c
+std::optional<FoundRule> find_product(const RuleSearch& search);     // a = c0·b·c, a = c0·b·(1 − c)/d²
 std::optional<FoundRule> find_bands(const RuleSearch& search);       // a by the band that b lies in
 std::vector<FoundRule> find_missing(const RuleSearch& search);       // missing exactly where
 std::vector<FoundRule> find_combinations(const RuleSearch& search);  // few combinations of levels
