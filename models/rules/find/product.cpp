@@ -268,7 +268,7 @@ struct Found {
 };
 
 // One that people write, as 3.6 or 25.4: before sums are looked for, 1.00531 * a may be a + 4.
-bool is_plain(double x) { return std::stod(fmt::format("{:.4g}", x)) == x; }
+bool is_plain(double x) { return std::stod(fmt::format("{:.3g}", x)) == x; }
 
 std::optional<Found> product_of(const RuleSearch& search, const std::vector<Numbers>& all, const Numbers& target,
                                 size_t most_taken) {

@@ -208,8 +208,8 @@ std::optional<FoundRule> tried_sum(const RuleSearch& search, const std::vector<c
   return computed_rule(search, solved(search, std::move(terms), c.column, constant), tried);
 }
 
-// Columns that go together share the factors of a sum that is rounded: then one of them may give it alone, as a time
-// gives its day.
+// One column may give another one alone, as a time gives its day. It is tried first: others that go together with it
+// would share its factor, where sums are rounded.
 std::optional<FoundRule> tried_alone(const RuleSearch& search, const std::vector<const Centred*>& before,
                                      const Centred& c, double tried) {
   const double half = half_unit(search.column(c.column));
@@ -264,8 +264,8 @@ std::optional<FoundRule> find_sum(const RuleSearch& search) {
     Regression::Residual rest = regression.residual(c);
     const bool exact = regression.exact(rest, c);
     if (exact || regression.but_for_rounding(rest, c, half_unit(search.column(c.column)))) {
-      if (auto found = tried_sum(search, before, c, regression.factors(rest.along), tried)) return found;
       if (auto found = tried_alone(search, before, c, tried)) return found;
+      if (auto found = tried_sum(search, before, c, regression.factors(rest.along), tried)) return found;
     }
     if (exact) continue;
     // Also a column that others explain but for rounding, and do not give: a copy of it is explained by it.
