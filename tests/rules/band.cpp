@@ -1,6 +1,7 @@
 // Columns that a number decides by the band it lies in.
 #include "models/rules/kinds/band.h"
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "rules/orders.h"
@@ -31,6 +32,37 @@ const Texts kRules{"group follows from age, cut at 30, 65", "passed follows from
                    "year follows from day, cut at 2023-01-01, 2024-01-01, 2025-01-01, 2026-01-01"};
 
 TEST(BandRules, AreFound) { EXPECT_EQ(said(found(people(3000))), kRules); }
+
+TEST(BandRules, AreOfPartsOfDatesToo) {
+  constexpr int64_t kRows = 4000;
+  const auto second = [](int64_t i) { return 86400 * day(i) + std::floor(86400 * uniform(i, 5)); };
+  const auto month = [](int64_t i) {
+    using namespace std::chrono;
+    return static_cast<double>(static_cast<unsigned>(year_month_day{sys_days{days{static_cast<int>(day(i))}}}.month()));
+  };
+  const auto weekday = [](int64_t i) { return std::fmod(day(i) + 3, 7); };  // 1970-01-01 was a Thursday
+  const auto hour = [=](int64_t i) { return std::floor(std::fmod(second(i), 86400) / 3600); };
+  const std::vector<std::string> names{"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"};
+  const Table real = table(
+      {numbers_by("at", ColumnType::datetime, kRows, second), numbers_by("month", ColumnType::integer, kRows, month),
+       texts_by("season", ColumnType::category, kRows,
+                [=](int64_t i) { return std::fmod(month(i), 12) < 3 ? "winter"
+                                        : month(i) < 9              ? "warm"
+                                                                    : "autumn"; }),
+       texts_by("weekday", ColumnType::category, kRows,
+                [=](int64_t i) { return names[static_cast<size_t>(weekday(i))]; }),
+       texts_by("weekend", ColumnType::boolean, kRows, [=](int64_t i) { return weekday(i) > 4 ? "yes" : "no"; }),
+       numbers_by(
+           "fee", ColumnType::decimal, kRows, [=](int64_t i) { return hour(i) >= 20 || hour(i) < 6 ? 2.5 : 0; }, 2)});
+  Table t = real;
+  const Rules rules = reduced(t);
+  EXPECT_EQ(said(rules),
+            (Texts{"fee follows from the hour of at, cut at 6, 20", "month follows from the month of at, in 12 bands",
+                   "season follows from the month of at, cut at 3, 9, 12",
+                   "weekday follows from the weekday of at, cut at 2, 3, 4, 5, 6, 7",
+                   "weekend follows from the weekday of at, cut at 6"}));
+  expect_restored(Rules::from_json(rules.to_json()), std::move(t), real);
+}
 
 TEST(BandRules, OneRowBreaksThem) {
   Table t = people(3000);
@@ -133,6 +165,8 @@ TEST(BandRules, DamagedRulesAreRefused) {
     refused("cuts", {3, 2, 1});
     refused("cuts", nlohmann::json::array());
     refused("values", {"one"});
+    refused("part", "fortnight");
+    if (good["found"][k]["column"]["name"] != "year") refused("part", "month");
     refused("of", {{"name", "colour"}, {"type", "category"}, {"format", ""}, {"decimals", 0}});
     refused("of", {{"name", "elsewhere"}, {"type", "integer"}, {"format", ""}, {"decimals", 0}});
     if (good["found"][k]["column"]["name"] == "year") refused("values", {"2022", "2023", "2024", "2025", "soon"});

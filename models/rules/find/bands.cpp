@@ -2,6 +2,8 @@
 // number, are bands; all rows then say where one ends and the next begins.
 #include "models/rules/kinds/band.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -16,8 +18,8 @@ namespace tessera {
 namespace {
 
 constexpr size_t kMostBandColumns = 200;  // the work grows with their square
-constexpr size_t kMostBands = 24;
-constexpr double kNumbersPerBand = 2;  // fewer are a list of pairs: combinations
+constexpr size_t kMostBands = 24, kMostPartBands = 60;
+constexpr double kNumbersPerBand = 2;  // fewer are a list of pairs: combinations; parts of dates may be
 constexpr int kMostCutDigits = 9;
 
 // The first day of the year or month of a day; the day.
@@ -30,10 +32,10 @@ double floor_day(double day, char to) {
 
 // The simplest number above `below` and not above `above`: of fewest digits, and rather a multiple of 5 or 2. With
 // `from_below` it may be `below`, and not `above`. NaN: none is simple.
-double simple_between(const Column& c, double below, double above, bool from_below) {
+double simple_between(ColumnType type, double below, double above, bool from_below) {
   const auto lies_between = [=](double x) { return from_below ? below <= x && x < above : below < x && x <= above; };
-  if (c.type == ColumnType::date || c.type == ColumnType::datetime) {
-    const double unit = c.type == ColumnType::date ? 1 : kSecondsPerDay;
+  if (type == ColumnType::date || type == ColumnType::datetime) {
+    const double unit = type == ColumnType::date ? 1 : kSecondsPerDay;
     for (const char to : {'y', 'm', 'd'})
       if (const double first = floor_day(std::floor(above / unit), to) * unit; lies_between(first)) return first;
     for (const double part : {3600.0, 60.0})
@@ -109,31 +111,44 @@ struct Target {
   std::vector<int32_t> proposing;
 };
 
-std::vector<Band> proposed(const RuleSearch& search, const Column& of, const std::vector<size_t>& order,
+// What bands may be of: a column, or a part of it.
+struct Source {
+  const Column& column;
+  Part part;
+  double of(int64_t row) const { return part_of(part, column.type, column.numbers[static_cast<size_t>(row)]); }
+};
+
+struct Proposal {
+  std::vector<Band> bands;
+  Bands cuts;
+};
+
+std::vector<Band> proposed(const RuleSearch& search, const Source& source, const std::vector<size_t>& order,
                            const Target& target) {
+  const bool whole = source.part == Part::itself;
   std::vector<Band> out;
   double numbers = 0, last = kMissing;
   for (const size_t i : order) {
     const int32_t value = target.proposing[i];
-    const double x = of.numbers[static_cast<size_t>(search.proposing[i])];
+    const double x = source.of(search.proposing[i]);
     if (value < 0) return {};
     if (x != last) ++numbers;
     if (out.empty() || out.back().value != value) {
       const int64_t least = search.options.least_rows;
-      if (x == last || out.size() == kMostBands) return {};
+      if (x == last || out.size() == (whole ? kMostBands : kMostPartBands)) return {};
       out.push_back({value, x, x, Edge(1, least), Edge(-1, least)});
     }
     out.back().high = last = x;
   }
-  if (out.size() < 2 || numbers < kNumbersPerBand * static_cast<double>(out.size())) return {};
+  if (out.size() < 2 || (whole && numbers < kNumbersPerBand * static_cast<double>(out.size()))) return {};
   return out;
 }
 
 // Extends the bands by all rows; false: a row is in none.
-bool extend(const RuleSearch& search, const Column& of, Target& target, std::vector<Band>& bands) {
+bool extend(const RuleSearch& search, const Source& source, Target& target, std::vector<Band>& bands) {
   const Column& c = search.column(target.column);
   for (int64_t row = 0; row < search.table.rows; ++row) {
-    const double x = of.numbers[static_cast<size_t>(row)];
+    const double x = source.of(row);
     const int32_t value = target.values.of(row, false);
     if ((x != x) != c.is_missing(row)) return false;
     if (x != x) continue;
@@ -147,39 +162,61 @@ bool extend(const RuleSearch& search, const Column& of, Target& target, std::vec
 }
 
 // Where each band ends: the same numbers for all tables that lack fewer rows than may be known at either end.
-std::optional<Bands> cut(const Column& of, const Target& target, const std::vector<Band>& bands, bool with_cut) {
+std::optional<Bands> cut(const Source& source, const Target& target, const std::vector<Band>& bands, bool with_cut) {
   Bands out;
-  out.with_cut = with_cut;
+  out.part = source.part, out.with_cut = with_cut;
   for (const Band& b : bands) {
     if (!b.lowest.full()) return {};
     out.values.push_back(target.values.text(b.value));
   }
+  const ColumnType type = source.part == Part::itself ? source.column.type : ColumnType::integer;
   for (size_t k = 1; k < bands.size(); ++k) {
     const Edge &below = bands[k - 1].highest, &above = bands[k].lowest;
-    const double cut = simple_between(of, below.outermost(), above.outermost(), with_cut);
-    if (!(cut == simple_between(of, below.innermost(), above.innermost(), with_cut))) return {};
+    const double cut = simple_between(type, below.outermost(), above.outermost(), with_cut);
+    if (!(cut == simple_between(type, below.innermost(), above.innermost(), with_cut))) return {};
     out.cuts.push_back(cut);
   }
   return out;
 }
 
-std::optional<FoundRule> bands_of(const RuleSearch& search, const Column& of, const std::vector<size_t>& order,
-                                  Target& target, double tried) {
-  std::vector<Band> bands = proposed(search, of, order, target);
-  if (bands.empty() || !extend(search, of, target, bands)) return {};
-  const Column& c = search.column(target.column);
-  std::optional<Bands> cuts = cut(of, target, bands, false);
-  if (!cuts) cuts = cut(of, target, bands, true);
+size_t letters(const Bands& bands) {
+  size_t out = 0;
+  for (const double cut : bands.cuts) out += fmt::format("{}", cut).size();
+  return out;
+}
+
+std::optional<Proposal> proposal(const RuleSearch& search, const Source& source, const std::vector<size_t>& order,
+                                 Target& target) {
+  std::vector<Band> bands = proposed(search, source, order, target);
+  if (bands.empty() || !extend(search, source, target, bands)) return {};
+  std::optional<Bands> cuts = cut(source, target, bands, false), with_cut = cut(source, target, bands, true);
+  if (!cuts || (with_cut && letters(*with_cut) < letters(*cuts))) cuts = std::move(with_cut);
   if (!cuts) return {};
+  return Proposal{std::move(bands), std::move(*cuts)};
+}
+
+std::optional<FoundRule> rule_of(const RuleSearch& search, const Source& source, const Proposal& proposal,
+                                 Target& target, double tried) {
   const auto holds = [&](int64_t row, int64_t other) {
-    const double x = of.numbers[static_cast<size_t>(row)];
+    const double x = source.of(row);
     const int32_t value = target.values.of(other, false);
     if (x != x || value == -1) return -1;
-    return bands[cuts->of(x)].value == value ? 1 : 0;
+    return proposal.bands[proposal.cuts.of(x)].value == value ? 1 : 0;
   };
   const auto evidence = search.evidence_of(holds, tried);
   if (!evidence) return {};
-  return FoundRule{std::make_shared<BandRule>(head_of(c), head_of(of), *cuts), *evidence, "", c.name};
+  const Column& c = search.column(target.column);
+  return FoundRule{std::make_shared<BandRule>(head_of(c), head_of(source.column), proposal.cuts), *evidence, "",
+                   c.name};
+}
+
+std::vector<size_t> order_of(const RuleSearch& search, const Source& source) {
+  std::vector<size_t> out;
+  for (size_t i = 0; i < search.proposing.size(); ++i)
+    if (!source.column.is_missing(search.proposing[i])) out.push_back(i);
+  std::sort(out.begin(), out.end(),
+            [&](size_t a, size_t b) { return source.of(search.proposing[a]) < source.of(search.proposing[b]); });
+  return out;
 }
 
 }  // namespace
@@ -194,31 +231,34 @@ std::optional<FoundRule> find_bands(const RuleSearch& search) {
     Target target{j, Values(c), {}};
     for (const int64_t row : search.proposing) {
       target.proposing.push_back(target.values.of(row, true));
-      if (target.values.size() > kMostBands) break;
+      if (target.values.size() > kMostPartBands) break;
     }
     c.relax();
-    if (target.values.size() >= 2 && target.values.size() <= kMostBands && targets.size() < kMostBandColumns)
+    if (target.values.size() >= 2 && target.values.size() <= kMostPartBands && targets.size() < kMostBandColumns)
       targets.push_back(std::move(target));
   }
+  // Of each target, what has the fewest bands: a quarter follows from the month, not from the date.
+  std::vector<std::optional<FoundRule>> found(targets.size());
+  std::vector<size_t> fewest(targets.size(), kMostPartBands + 1);
   const auto tried = static_cast<double>(numbers.size() * targets.size());
   for (const int j : numbers) {
-    const Column& of = search.column(j);
-    std::vector<size_t> order;
-    for (size_t i = 0; i < search.proposing.size(); ++i)
-      if (!of.is_missing(search.proposing[i])) order.push_back(i);
-    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-      return of.numbers[static_cast<size_t>(search.proposing[a])] <
-             of.numbers[static_cast<size_t>(search.proposing[b])];
-    });
-    for (Target& target : targets) {
-      if (target.column == j) continue;
-      auto found = bands_of(search, of, order, target, tried);
-      search.column(target.column).relax();
-      if (found) return found;
+    const Column& c = search.column(j);
+    for (const Part part : parts_of(c.type)) {
+      const Source source{c, part};
+      const std::vector<size_t> order = order_of(search, source);
+      for (size_t t = 0; t < targets.size(); ++t) {
+        if (targets[t].column == j) continue;
+        const auto bands = proposal(search, source, order, targets[t]);
+        if (bands && bands->bands.size() < fewest[t])
+          if (auto rule = rule_of(search, source, *bands, targets[t], tried))
+            found[t] = std::move(rule), fewest[t] = bands->bands.size();
+        search.column(targets[t].column).relax();
+      }
     }
-    of.relax();
+    c.relax();
   }
-  return {};
+  const auto first = std::find_if(found.begin(), found.end(), [](const auto& f) { return f.has_value(); });
+  return first == found.end() ? std::nullopt : std::move(*first);
 }
 
 }  // namespace tessera

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 
 #include "engine/text/json_fields.h"
 #include "models/data/formats/moments.h"
@@ -15,9 +17,18 @@ namespace {
 
 constexpr size_t kMostSaid = 6;  // cuts in a text
 
-std::string cut_text(const Column& of, double cut) {
+constexpr std::pair<Part, const char*> kParts[] = {{Part::itself, ""},   {Part::month, "month"},
+                                                   {Part::day, "day"},   {Part::weekday, "weekday"},
+                                                   {Part::hour, "hour"}, {Part::minute, "minute"}};
+
+const char* name_of(Part part) {
+  return std::find_if(std::begin(kParts), std::end(kParts), [=](auto& p) { return p.first == part; })->second;
+}
+
+std::string cut_text(const Column& of, Part part, double cut) {
   std::string out;
-  if (of.type == ColumnType::date) write_date(cut, "%Y-%m-%d", out);
+  if (part != Part::itself) out = fmt::format("{}", cut);
+  else if (of.type == ColumnType::date) write_date(cut, "%Y-%m-%d", out);
   else if (of.type == ColumnType::datetime) write_datetime(cut, "%Y-%m-%d %H:%M", 0, out);
   else out = fmt::format("{}", cut);
   return out;
@@ -35,6 +46,26 @@ std::vector<int32_t> codes_of(const std::vector<std::string>& values, std::vecto
 }
 
 }  // namespace
+
+double part_of(Part part, ColumnType type, double x) {
+  if (part == Part::itself || x != x) return x;
+  const double day = std::floor(type == ColumnType::date ? x : x / kSecondsPerDay);
+  const double second = type == ColumnType::date ? 0 : x - day * kSecondsPerDay;
+  if (part == Part::hour) return std::floor(second / 3600);
+  if (part == Part::minute) return std::floor(std::fmod(second, 3600) / 60);
+  using namespace std::chrono;
+  const sys_days date{days{static_cast<int>(day)}};
+  if (part == Part::weekday) return weekday{date}.iso_encoding();
+  const year_month_day parts{date};
+  return part == Part::month ? static_cast<unsigned>(parts.month()) : static_cast<unsigned>(parts.day());
+}
+
+std::vector<Part> parts_of(ColumnType type) {
+  if (type != ColumnType::date && type != ColumnType::datetime) return {Part::itself};
+  std::vector<Part> out{Part::itself, Part::month, Part::day, Part::weekday};
+  if (type == ColumnType::datetime) out.insert(out.end(), {Part::hour, Part::minute});
+  return out;
+}
 
 std::string band_value(const Column& target, size_t row) {
   return is_numeric(target.type) ? fmt::format("{}", target.numbers[row] + 0.0)
@@ -63,10 +94,11 @@ BandRule::BandRule(Column target, Column of, Bands bands)
 
 std::string BandRule::text() const {
   std::string cuts;
-  for (const double cut : bands_.cuts) cuts += (cuts.empty() ? "" : ", ") + cut_text(of_, cut);
+  for (const double cut : bands_.cuts) cuts += (cuts.empty() ? "" : ", ") + cut_text(of_, bands_.part, cut);
   const std::string bands = bands_.cuts.size() > kMostSaid ? fmt::format("in {} bands", bands_.values.size())
                                                            : (bands_.with_cut ? "cut after " : "cut at ") + cuts;
-  return fmt::format("{} follows from {}, {}", quoted_name(target_.name), quoted_name(of_.name), bands);
+  const std::string part = bands_.part == Part::itself ? "" : fmt::format("the {} of ", name_of(bands_.part));
+  return fmt::format("{} follows from {}{}, {}", quoted_name(target_.name), part, quoted_name(of_.name), bands);
 }
 
 std::vector<char> BandRule::broken(const Table& rows, const Table&) const {
@@ -76,7 +108,7 @@ std::vector<char> BandRule::broken(const Table& rows, const Table&) const {
   std::vector<std::string> all = target.values;
   if (!is_numeric(target.type)) codes = codes_of(bands_.values, all);
   for (size_t i = 0; i < out.size(); ++i) {
-    const double x = of.numbers[i];
+    const double x = part_of(bands_.part, of.type, of.numbers[i]);
     if (x != x || target.is_missing(static_cast<int64_t>(i))) continue;
     const size_t band = bands_.of(x);
     out[i] = is_numeric(target.type) ? band_value(target, i) != bands_.values[band] : target.codes[i] != codes[band];
@@ -91,7 +123,8 @@ void BandRule::restore(Table& rows) const {
   Column out = target_;
   const std::vector<int32_t> codes =
       is_numeric(out.type) ? std::vector<int32_t>() : codes_of(bands_.values, out.values);
-  for (const double x : of.numbers) {
+  for (const double number : of.numbers) {
+    const double x = part_of(bands_.part, of.type, number);
     const size_t band = x == x ? bands_.of(x) : 0;
     if (is_numeric(out.type)) out.numbers.push_back(x == x ? numbers_[band] : kMissing);
     else out.codes.push_back(x == x ? codes[band] : -1);
@@ -101,13 +134,20 @@ void BandRule::restore(Table& rows) const {
 }
 
 nlohmann::json BandRule::to_json() const {
-  return {{"kind", kind()},      {"column", write_head(target_)}, {"of", write_head(of_)},
-          {"cuts", bands_.cuts}, {"with_cut", bands_.with_cut},   {"values", bands_.values}};
+  return {
+      {"kind", kind()},      {"column", write_head(target_)}, {"of", write_head(of_)},  {"part", name_of(bands_.part)},
+      {"cuts", bands_.cuts}, {"with_cut", bands_.with_cut},   {"values", bands_.values}};
 }
 
 std::unique_ptr<const TableRule> BandRule::read(const Fields& f) {
-  Bands bands{f.numbers("cuts"), f.flag("with_cut"), f.texts("values")};
+  const std::string said = f.text("part");
+  const auto* part = std::find_if(std::begin(kParts), std::end(kParts), [&](auto& p) { return said == p.second; });
+  f.check(part != std::end(kParts), "has a rule of bands of an unknown part, \"" + said + "\"");
+  Bands bands{part->first, f.numbers("cuts"), f.flag("with_cut"), f.texts("values")};
   Column of = read_head(Fields(f.at("of"), f.place()));
+  const std::vector<Part> parts = parts_of(of.type);
+  f.check(std::find(parts.begin(), parts.end(), bands.part) != parts.end(),
+          "has a rule of bands of a part that its column lacks");
   f.check(is_numeric(of.type) && !bands.cuts.empty() && bands.values.size() == bands.cuts.size() + 1 &&
               std::is_sorted(bands.cuts.begin(), bands.cuts.end()),
           "has a rule of bands that do not follow each other");

@@ -1,10 +1,19 @@
-// A column that a number decides by the band it lies in: age_group by age, year by date, grade by score.
+// A column that a number decides by the band it lies in: age_group by age, grade by score, year by date; or by the band
+// of a part of a date: quarter by its month, weekend by its weekday.
 #pragma once
+#include <string_view>
+
 #include "models/rules/rule.h"
 
 namespace tessera {
 
+// What of a number the bands are of.
+enum class Part { itself, month, day, weekday, hour, minute };  // of dates and times; weekdays from 1, Monday, to 7
+double part_of(Part part, ColumnType type, double x);           // NaN of NaN
+std::vector<Part> parts_of(ColumnType type);                    // those that a column has
+
 struct Bands {
+  Part part = Part::itself;
   std::vector<double> cuts;         // ascending; band k has the numbers from cuts[k − 1] on and below cuts[k],
   bool with_cut = false;            // or, with it, those above cuts[k − 1] up to cuts[k]
   std::vector<std::string> values;  // one more than cuts; of a column of numbers, texts that give the number again
