@@ -1,7 +1,9 @@
 // Weekdays and times of day: found, restored to the digit, and sampled as they come.
 #include <nlohmann/json.hpp>
 
+#include "models/data/formats/calendar.h"
 #include "models/rules/kinds/cycle.h"
+#include "models/rules/kinds/month.h"
 #include "rules/orders.h"
 
 namespace tessera::whole {
@@ -126,6 +128,40 @@ TEST(CycleRules, DamagedRulesAreRefused) {
     refused("no column", [](nlohmann::json& rule) { rule.erase("column"); });
     refused("no date", [](nlohmann::json& rule) { rule["column"]["type"] = "integer"; });
     refused("another", [](nlohmann::json& rule) { rule["column"]["name"] = "born"; });
+  }
+}
+
+// Dates that are all the first day of a month, or all the last, have no weekdays to speak of.
+TEST(MonthRules, KeepDatesAtTheEndsOfMonths) {
+  constexpr int64_t kRows = 1200;
+  const auto month = [](int64_t i, uint32_t stream) { return whole_between(i, stream, 0, 59); };
+  const auto first = [](double months) {
+    return static_cast<double>(
+        days_from_civil(2018 + static_cast<int64_t>(months) / 12, static_cast<int>(months) % 12 + 1, 1));
+  };
+  const Table real =
+      table({numbers_by("issued", ColumnType::date, kRows, [=](int64_t i) { return first(month(i, 1)); }),
+             numbers_by("paid", ColumnType::date, kRows, [=](int64_t i) { return first(month(i, 1) + month(i, 2)); }),
+             numbers_by("closing", ColumnType::date, kRows, [=](int64_t i) { return first(month(i, 3)) - 1; }),
+             numbers_by("any", ColumnType::date, kRows,
+                        [=](int64_t i) { return first(0) + std::floor(1826 * uniform(i, 4)); })});
+  Table t = real;
+  const Rules rules = reduced(t);
+  EXPECT_EQ(said(rules),
+            (std::vector<std::string>{"closing is the last day of a month", "issued is the first day of a month",
+                                      "paid >= issued", "paid is the first day of a month"}));
+  expect_restored(Rules::from_json(rules.to_json()), std::move(t), real);
+  for (const FitOptions& options : {quick_made(2), quick_tvae(2)}) {
+    const Table rows = sample(fit(real, options), 400);
+    EXPECT_EQ(share(rows,
+                    [&](int64_t i) {
+                      const auto at = static_cast<size_t>(i);
+                      const double issued = column(rows, "issued").numbers[at], paid = column(rows, "paid").numbers[at];
+                      return MonthRule::on_first(issued) && MonthRule::on_first(paid) && paid >= issued &&
+                             MonthRule::on_last(column(rows, "closing").numbers[at]);
+                    }),
+              1)
+        << options.method;
   }
 }
 

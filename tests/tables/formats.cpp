@@ -132,6 +132,32 @@ TEST(Formats, DatesGoOutAsTheyCameIn) {
   EXPECT_EQ(days, static_cast<double>(days_from_civil(2068, 12, 31)));
 }
 
+TEST(Formats, MonthsAreDates) {
+  using enum ColumnType;
+  expect_kept(date, "%Y-%m", {"2023-05", "1999-12"});
+  expect_kept(date, "%Y/%m", {"2023/05", "1999/12"});
+  expect_kept(date, "%m/%Y", {"05/2023", "12/1999"});
+  expect_kept(date, "%-m/%Y", {"5/2023", "12/1999"});
+  expect_kept(date, "%b-%Y", {"May-2023", "Dec-1999"});
+  expect_kept(date, "%b-%y", {"Jun-23", "Dec-99"});
+  expect_kept(date, "[de]%B %Y", {"März 2023", "Dezember 1999"});
+  double days = 0;
+  for (const char* format : {"%Y-%m", "%b-%Y"}) {
+    EXPECT_TRUE(read_date(format[1] == 'Y' ? "2023-05" : "May-2023", format, days));
+    EXPECT_EQ(days, static_cast<double>(days_from_civil(2023, 5, 1)));
+    EXPECT_TRUE(read_date("2023-05-17", format, days));
+    EXPECT_EQ(days, static_cast<double>(days_from_civil(2023, 5, 17)));
+  }
+  // codes, seasons, and days among months
+  for (const auto& cells : std::vector<std::vector<std::string>>{{"4711-02", "4712-11"},
+                                                                 {"2014-15", "2009-10"},
+                                                                 {"2023-05", "2023-06-01"},
+                                                                 {"2023-00", "2023-01"},
+                                                                 {"13/2023", "12/2023"},
+                                                                 {"May-2023", "May-23-x"}})
+    EXPECT_STREQ(name(keep(cells).type), "category") << cells[0];
+}
+
 TEST(Formats, DatesOfSeveralFormatsAreNamedWithTheWayOut) {
   const Column mixed = read_text("d,x\n2020-01-05,1\n25.02.2021,2\n").columns[0];
   EXPECT_STREQ(name(mixed.type), "category");

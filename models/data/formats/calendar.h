@@ -38,6 +38,12 @@ inline bool is_day(int year, int month, int day) {
   return day <= kDays[month - 1] + (month == 2 && leap);
 }
 
+// What may be another number is taken for a year if it is one of our time.
+constexpr bool is_recent_year(int year) { return year >= 1900 && year <= 2100; }
+
+// From 0, Monday, to 6.
+constexpr int weekday_of(int64_t day) { return static_cast<int>(((day + 3) % 7 + 7) % 7); }
+
 // Years of two digits lie in 1969 … 2068, as in POSIX.
 constexpr int full_year(int two_digits) { return two_digits + (two_digits < 69 ? 2000 : 1900); }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 
 #include "engine/text/ascii.h"
 #include "engine/text/powers_of_ten.h"
@@ -46,30 +47,31 @@ bool read_iso_day(const char* p, Moment& m) {
   return true;
 }
 
-// Three numbers between separators, in any of the layouts with an order; moves p behind them.
+// Two or three numbers between separators, in any of the layouts with an order; moves p behind them.
 bool read_any_day(const char*& p, const char* end, Moment& m) {
-  int digits[3];
+  int digits[3] = {0, 0, 0}, parts = 0;
   char separator = 0;
-  for (int i = 0; i < 3; ++i) {
-    digits[i] = read_digits(p, end, 4, m.parts[i]);
-    if (digits[i] == 0) return false;
-    if (i == 2) break;
-    if (p == end || (i == 1 && *p != separator)) return false;
+  for (;;) {
+    digits[parts] = read_digits(p, end, 4, m.parts[parts]);
+    if (digits[parts] == 0) return false;
+    if (++parts == 3 || (parts == 2 && p == end)) break;
+    if (p == end || (parts == 2 && *p != separator)) return false;
     separator = *p++;
   }
   for (int i = 0; i < kDateLayoutCount; ++i) {
     const DateLayout& layout = kDateLayouts[i];
-    if (layout.separator != separator || layout.order[0] == 0) continue;
-    int ymd[3] = {0, 0, 0};
+    if (layout.separator != separator || std::strlen(layout.order) != static_cast<size_t>(parts)) continue;
+    int ymd[3] = {0, 0, 1};
     bool fits = true;
-    for (int k = 0; k < 3; ++k) {
+    for (int k = 0; k < parts; ++k) {
       const int at = layout.order[k] == 'y' ? 0 : layout.order[k] == 'm' ? 1 : 2;
       ymd[at] = at == 0 && layout.short_year ? full_year(m.parts[k]) : m.parts[k];
       fits &= at != 0 ? digits[k] <= 2 : digits[k] == (layout.short_year ? 2 : 4);
     }
-    if (fits && is_day(ymd[0], ymd[1], ymd[2])) m.layouts |= 1u << i;
+    if (parts == 2) fits = fits && is_recent_year(ymd[0]);
+    if (fits && is_day(ymd[0], ymd[1], ymd[2])) m.layouts |= LayoutBits{1} << i;
   }
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < parts; ++i) {
     if (digits[i] == 1) m.unpadded = true;
     if (digits[i] == 2 && m.parts[i] < 10) m.padded = true;
   }
@@ -85,23 +87,21 @@ bool read_compact_day(const char* p, Moment& m) {
   return m.layouts != 0;
 }
 
+// The name of a month, looked up once for all layouts that have it there.
+struct NamedMonth {
+  const char* at = nullptr;
+  uint32_t lists = 0;
+  int month = 0, bytes = 0;
+};
+
 // One part of a named layout at p: the directive `what`.
-bool read_named_part(char what, const char*& p, const char* end, Moment& m) {
+bool read_named_part(char what, const char*& p, const char* end, Moment& m, NamedMonth& name) {
   switch (what) {
-    case 'b': {
-      int bytes = 0;
-      m.names = read_month(p, end, m.parts[1], bytes);
-      if (m.names == 0) return false;
-      m.cases = 0;
-      const int list = std::countr_zero(m.names);
-      for (int c = 0; c < 4; ++c) {
-        std::string name;
-        write_month(list, m.parts[1], static_cast<NameCase>(c), name);
-        if (name == std::string_view(p, static_cast<size_t>(bytes))) m.cases |= 1u << c;
-      }
-      p += bytes;
-      return true;
-    }
+    case 'b':
+      if (name.at != p) name.at = p, name.lists = read_month(p, end, name.month, name.bytes);
+      m.names = name.lists, m.parts[1] = name.month;
+      p += name.bytes;
+      return m.names != 0;
     case 'd': {
       const int n = read_digits(p, end, 2, m.parts[2]);
       m.unpadded |= n == 1, m.padded |= n == 2 && m.parts[2] < 10;
@@ -115,21 +115,38 @@ bool read_named_part(char what, const char*& p, const char* end, Moment& m) {
   }
 }
 
+// How the name of the month is spelled.
+uint32_t cases_of(const Moment& m, std::string_view name) {
+  uint32_t out = 0;
+  for (int c = 0; c < 4; ++c) {
+    std::string spelled;
+    write_month(std::countr_zero(m.names), m.parts[1], static_cast<NameCase>(c), spelled);
+    if (spelled == name) out |= 1u << c;
+  }
+  return out;
+}
+
 // A day with the name of its month: the first layout that fits, tried in turn, is the only one.
 bool read_named_day(const char*& p, const char* end, Moment& m) {
+  const bool number = is_digit(*p);
+  NamedMonth name;
   for (int i = 0; i < kDateLayoutCount; ++i) {
     const std::string_view format = kDateLayouts[i].format;
-    if (format.find("%b") == std::string_view::npos) continue;
+    if (format.find("%b") == std::string_view::npos || (format[1] != 'b') != number) continue;
     const char* at = p;
     Moment trial;
     bool fits = true;
     for (size_t f = 0; fits && f < format.size(); ++f) {
-      if (format[f] == '%') fits = read_named_part(format[++f], at, end, trial);
+      if (format[f] == '%') fits = read_named_part(format[++f], at, end, trial, name);
       else fits = at < end && *at++ == format[f];
+    }
+    if (fits && format.find("%d") == std::string_view::npos) {
+      fits = at == end && is_recent_year(trial.parts[0]);
+      trial.parts[2] = 1;
     }
     if (!fits || !is_day(trial.parts[0], trial.parts[1], trial.parts[2])) continue;
     m = trial;
-    m.layouts = 1u << i;
+    m.layouts = LayoutBits{1} << i, m.cases = cases_of(m, {name.at, static_cast<size_t>(name.bytes)});
     p = at;
     return true;
   }
@@ -220,7 +237,8 @@ bool read_moment(std::string_view text, Moment& m) {
 double day_of(const Moment& m, int layout) {
   const DateLayout& l = kDateLayouts[layout];
   int ymd[3] = {m.parts[0], m.parts[1], m.parts[2]};
-  for (int k = 0; k < 3 && l.order[0] != 0; ++k) {
+  if (l.order[0] != 0 && l.order[2] == 0) ymd[2] = 1;
+  for (int k = 0; l.order[k] != 0; ++k) {
     const char part = l.order[k];
     ymd[part == 'y' ? 0 : part == 'm' ? 1 : 2] = m.parts[k];
     if (part == 'y' && l.short_year) ymd[0] = full_year(m.parts[k]);
@@ -232,8 +250,8 @@ namespace {
 
 // ISO if the layout does not fit; false if neither does.
 bool choose_layout(const Moment& m, int& layout) {
-  if ((m.layouts >> layout & 1u) == 0) layout = 0;
-  return (m.layouts >> layout & 1u) != 0;
+  if ((m.layouts >> layout & 1) == 0) layout = 0;
+  return (m.layouts >> layout & 1) != 0;
 }
 
 // A format's language tag and the rest.

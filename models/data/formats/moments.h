@@ -14,10 +14,10 @@
 
 namespace tessera {
 
-// The order of a date's parts and what separates them. `padded` formats: "%-d" is read by the layout of "%d".
+// The order of a date's parts; one without a day is of the month's first and what separates them. `padded` formats: "%-d" is read by the layout of "%d".
 struct DateLayout {
   const char* format;  // canonical: padded, %b for names of months
-  char order[4];       // of numbers between separators: "ymd", "dmy", "mdy"; "": read by `format`
+  char order[4];       // of numbers between separators: "ymd", "dmy", "mdy", "ym", "my"; "": read by `format`
   char separator;      // between them
   bool short_year;     // of two digits
 };
@@ -31,10 +31,17 @@ constexpr DateLayout kDateLayouts[] = {
     {"%d-%b-%Y", "", 0, false},       {"%d/%b/%Y", "", 0, false},      {"%d. %b %Y", "", 0, false},
     {"%d de %b de %Y", "", 0, false}, {"%d%b%Y", "", 0, false},        {"%Y-%b-%d", "", 0, false},
     {"%d-%b-%y", "", 0, true},        {"%d %b %y", "", 0, true},       {"%d/%b/%y", "", 0, true},
-    {"%b %d, %y", "", 0, true},       {"%d%b%y", "", 0, true}};
+    {"%b %d, %y", "", 0, true},       {"%d%b%y", "", 0, true},         {"%Y-%m", "ym", '-', false},
+    {"%Y/%m", "ym", '/', false},      {"%m/%Y", "my", '/', false},     {"%m-%Y", "my", '-', false},
+    {"%b-%Y", "", 0, false},          {"%b %Y", "", 0, false},         {"%b-%y", "", 0, true}};
 constexpr int kDateLayoutCount = sizeof kDateLayouts / sizeof kDateLayouts[0];
-constexpr uint32_t kShortYears = 0x1F003F00u;  // the layouts whose year has two digits
-constexpr uint32_t kCompactLayout = 1u << 14;  // %Y%m%d
+using LayoutBits = uint64_t;                     // bit i: kDateLayouts[i]
+constexpr LayoutBits kCompactLayout = 1u << 14;  // %Y%m%d
+constexpr LayoutBits kShortYears = [] {
+  LayoutBits out = 0;
+  for (int i = 0; i < kDateLayoutCount; ++i) out |= LayoutBits{kDateLayouts[i].short_year} << i;
+  return out;
+}();
 
 // A time of day in a cell.
 struct TimeOfDay {
@@ -50,7 +57,7 @@ bool read_time_of_day(const char*& p, const char* end, TimeOfDay& time);
 
 // A date, or a date and a time of day, in a cell.
 struct Moment {
-  uint32_t layouts = 0;                   // bit i: kDateLayouts[i] reads it as a real day
+  LayoutBits layouts = 0;                 // those that read it as a real day
   uint32_t names = ~0u;                   // lists that have its month's name; all if it is a number
   uint32_t cases = ~0u;                   // bit per NameCase: its name is spelled so
   int parts[3] = {0, 0, 0};               // as written; year, month, day if a layout without order reads it

@@ -50,7 +50,7 @@ NumberStyle style_of(uint32_t kinds, char delimiter) {
   return NumberStyle::point;
 }
 
-int layout_in(uint32_t bits) { return bits == 0 ? 0 : std::countr_zero(bits); }
+int layout_in(LayoutBits bits) { return bits == 0 ? 0 : std::countr_zero(bits); }
 
 // "[fr title]", or nothing for English as usual.
 std::string names_tag(const MonthNames& names, uint32_t cases) {
@@ -333,7 +333,7 @@ ColumnPlan decide_number(const TypeEvidence& e, char delimiter) {
 ColumnPlan decide_moment(const TypeEvidence& e) {
   ColumnPlan plan;
   const bool date = (e.forms.kinds & form::kDate) != 0;
-  const uint32_t bits = e.forms.layouts;
+  const LayoutBits bits = e.forms.layouts;
   if (!std::has_single_bit(bits)) {
     plan.reason = "dates, but " +
                   std::string((bits & kShortYears) != 0 ? "day, month and year are" : "day and month are") +

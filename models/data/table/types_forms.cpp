@@ -158,7 +158,7 @@ bool read_simple(std::string_view text, Reads& r) {
 void add_compact_day(std::string_view text, Reads& r) {
   Moment m;
   if (text[0] != '1' && text[0] != '2') return;
-  if (!read_moment(text, m) || m.layouts != kCompactLayout || m.parts[0] < 1900 || m.parts[0] > 2100) return;
+  if (!read_moment(text, m) || m.layouts != kCompactLayout || !is_recent_year(m.parts[0])) return;
   r.forms.kinds |= form::kDate | form::kZones | form::kHours;
   r.forms.layouts = kCompactLayout;
 }

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "models/data/formats/moments.h"
+
 namespace tessera {
 
 // Forms: one bit for each way to read a value. A column has a type if all its values share one of that type's forms.
@@ -32,12 +34,12 @@ constexpr uint32_t kUnpadded = 1u << 16, kSpace = 1u << 17, kLetterT = 1u << 18,
 }  // namespace fact
 
 struct Forms {
-  uint32_t kinds = ~0u;    // bits of `form`; 0: only text
-  uint32_t layouts = ~0u;  // of dates, kDateLayouts
-  uint32_t names = ~0u;    // of months, kMonthNames
-  uint32_t cases = ~0u;    // of these names, NameCase
-  uint64_t affix = 0;      // what stands around a number: 0 unknown, 1 nothing, else a hash
-  int separator = 0;       // of its thousands: group_separator(); 0: none seen
+  uint32_t kinds = ~0u;                 // bits of `form`; 0: only text
+  LayoutBits layouts = ~LayoutBits{0};  // of dates
+  uint32_t names = ~0u;                 // of months, kMonthNames
+  uint32_t cases = ~0u;                 // of these names, NameCase
+  uint64_t affix = 0;                   // what stands around a number: 0 unknown, 1 nothing, else a hash
+  int separator = 0;                    // of its thousands: group_separator(); 0: none seen
 };
 Forms agreed(const Forms& a, const Forms& b);  // those that values of both have
 

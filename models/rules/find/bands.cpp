@@ -5,12 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <queue>
 #include <unordered_map>
 
-#include "models/data/table/decimals.h"
+#include "models/data/formats/calendar.h"
 #include "models/rules/columns.h"
 #include "models/rules/find/search.h"
 
@@ -24,10 +23,8 @@ constexpr int kMostCutDigits = 9;
 
 // The first day of the year or month of a day; the day.
 double floor_day(double day, char to) {
-  using namespace std::chrono;
-  const year_month_day date{sys_days{days{static_cast<int>(day)}}};
-  const sys_days first = to == 'y' ? sys_days{date.year() / January / 1} : sys_days{date.year() / date.month() / 1};
-  return to == 'd' ? std::floor(day) : static_cast<double>(first.time_since_epoch().count());
+  const Civil c = civil_from_days(static_cast<int64_t>(day));
+  return to == 'd' ? day : static_cast<double>(days_from_civil(c.year, to == 'y' ? 1 : c.month, 1));
 }
 
 // The simplest number above `below` and not above `above`: of fewest digits, and rather a multiple of 5 or 2. With

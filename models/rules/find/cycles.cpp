@@ -1,4 +1,4 @@
-// Dates with weekdays, and times with hours, that are not equally frequent.
+// Dates that stand for months, and dates with weekdays, and times with hours, that are not equally frequent.
 #include "models/rules/kinds/cycle.h"
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 
 #include "models/rules/columns.h"
 #include "models/rules/find/search.h"
+#include "models/rules/kinds/month.h"
 
 namespace tessera {
 namespace {
@@ -24,8 +25,38 @@ bool is_uneven(const std::vector<double>& counts) {
   return rows > 0 && uneven > kLeastUneven * rows && chi > parts - 1 + kDeviations * std::sqrt(2 * (parts - 1));
 }
 
+constexpr double kMonthsByChance = 12 / 365.25;
+
+// Whether all dates that propose and test are at one end of a month, and which.
+std::optional<bool> month_end(const RuleSearch& search, const Column& c) {
+  bool first = true, last = true, any = false;
+  for (const std::vector<int64_t>* rows : {&search.proposing, &search.testing})
+    for (const int64_t row : *rows) {
+      const double x = c.numbers[static_cast<size_t>(row)];
+      if (x != x) continue;
+      any = true, first = first && MonthRule::on_first(x), last = last && MonthRule::on_last(x);
+      if (!first && !last) return {};
+    }
+  return any ? std::optional(last) : std::nullopt;
+}
+
+std::optional<FoundRule> month_of(const RuleSearch& search, const Column& c, double tried) {
+  const auto last = month_end(search, c);
+  if (!last) return {};
+  Evidence e{0, 0, kMonthsByChance};
+  for (const double x : c.numbers) {
+    if (x != x) continue;
+    if (!(*last ? MonthRule::on_last(x) : MonthRule::on_first(x))) return {};
+    ++e.rows;
+  }
+  for (const int64_t row : search.testing) e.held_out += !c.is_missing(row);
+  if (!RuleSearch::beyond_chance(e.held_out, e.chance, tried)) return {};
+  return FoundRule{std::make_shared<MonthRule>(c.name, *last), e};
+}
+
 std::optional<FoundRule> cycle_of(const RuleSearch& search, const Column& c) {
   const bool daily = c.type == ColumnType::datetime;
+  if (!daily && month_end(search, c)) return {};
   if (digits_of(c) == kAllDigits || place_of(search.table, CycleRule::phase_of(c)) >= 0) return {};
   std::vector<double> counts(daily ? 24 : 7, 0.0);
   double first = INFINITY, last = -INFINITY;
@@ -44,6 +75,17 @@ std::optional<FoundRule> cycle_of(const RuleSearch& search, const Column& c) {
 }
 
 }  // namespace
+
+std::vector<FoundRule> find_months(const RuleSearch& search) {
+  std::vector<FoundRule> out;
+  for (int j = 0; j < static_cast<int>(search.columns()); ++j) {
+    const Column& c = search.column(j);
+    if (c.type != ColumnType::date || !search.usable(j)) continue;
+    if (auto found = month_of(search, c, 2 * static_cast<double>(search.columns()))) out.push_back(std::move(*found));
+    c.relax();
+  }
+  return out;
+}
 
 std::vector<FoundRule> find_cycles(const RuleSearch& search, ColumnType type) {
   std::vector<FoundRule> out;

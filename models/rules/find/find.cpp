@@ -63,6 +63,7 @@ class RuleFinder {
   void find_in_place() {
     RuleSearch search(table_, options_, team_);
     std::vector<FoundRule> missing = find_missing(search);
+    keep(find_months(search));
     for (const FoundRule& f : missing) search.filled.push_back(f.column);
     std::vector<FoundRule> combinations = find_combinations(search);
     keep(std::move(missing));

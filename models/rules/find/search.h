@@ -89,6 +89,8 @@ std::optional<FoundRule> joint_rule(const RuleSearch& search, std::vector<int> c
 // Unless `fresh` is empty, only those with a column of that name.
 std::vector<FoundRule> find_bounds(const RuleSearch& search, const std::vector<std::pair<int, int>>& given,
                                    const std::vector<std::string>& fresh = {});
+// Dates that are all the first, or all the last, of a month.
+std::vector<FoundRule> find_months(const RuleSearch& search);
 // Dates (or times) that are more frequent on some weekdays (hours).
 std::vector<FoundRule> find_cycles(const RuleSearch& search, ColumnType type);
 // a = b in many rows, but not in all; columns that `bounds` put distances in the place of have none. In the order in

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "engine/text/json_fields.h"
+#include "models/data/formats/calendar.h"
 #include "models/data/formats/moments.h"
 #include "models/expression/arithmetic.h"
 #include "models/rules/columns.h"
@@ -53,11 +53,9 @@ double part_of(Part part, ColumnType type, double x) {
   const double second = type == ColumnType::date ? 0 : x - day * kSecondsPerDay;
   if (part == Part::hour) return std::floor(second / 3600);
   if (part == Part::minute) return std::floor(std::fmod(second, 3600) / 60);
-  using namespace std::chrono;
-  const sys_days date{days{static_cast<int>(day)}};
-  if (part == Part::weekday) return weekday{date}.iso_encoding();
-  const year_month_day parts{date};
-  return part == Part::month ? static_cast<unsigned>(parts.month()) : static_cast<unsigned>(parts.day());
+  if (part == Part::weekday) return weekday_of(static_cast<int64_t>(day)) + 1;
+  const Civil c = civil_from_days(static_cast<int64_t>(day));
+  return part == Part::month ? c.month : c.day;
 }
 
 std::vector<Part> parts_of(ColumnType type) {
