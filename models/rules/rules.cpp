@@ -15,7 +15,7 @@
 #include "models/rules/kinds/grid.h"
 #include "models/rules/kinds/joint.h"
 #include "models/rules/kinds/missing.h"
-#include "models/rules/kinds/month.h"
+#include "models/rules/kinds/rate.h"
 #include "models/rules/kinds/repeat.h"
 #include "models/rules/kinds/rising.h"
 
@@ -31,6 +31,7 @@ std::unique_ptr<const TableRule> read_rule(const Fields& f) {
   if (kind == "missing") return MissingRule::read(f);
   if (kind == "grid") return GridRule::read(f);
   if (kind == "month") return MonthRule::read(f);
+  if (kind == "rates") return RateRule::read(f);
   if (kind == "repeat") return RepeatRule::read(f);
   if (kind == "cycle") return CycleRule::read(f);
   if (kind == "rising") return RisingRule::read(f);

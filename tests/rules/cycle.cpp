@@ -3,7 +3,7 @@
 
 #include "models/data/formats/calendar.h"
 #include "models/rules/kinds/cycle.h"
-#include "models/rules/kinds/month.h"
+#include "models/rules/kinds/grid.h"
 #include "rules/orders.h"
 
 namespace tessera::whole {

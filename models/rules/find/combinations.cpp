@@ -3,6 +3,7 @@
 #include <cstring>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "models/data/sequence/sequences.h"
 #include "models/rules/columns.h"
@@ -13,14 +14,15 @@ namespace tessera {
 namespace {
 
 constexpr size_t kMostJointColumns = 100;  // the work grows with their square
-constexpr size_t kMostLevels = 1000;       // of a column, and combinations of several
+constexpr size_t kMostLevels = 1000;       // of a column of numbers, and combinations of several that none determines
 // Of rows whose combination would also occur by chance, where no text determines the other column: a number that is
 // joined to others becomes a list of levels, which has to be worth it.
 constexpr double kMostByChance = 0.5;
 constexpr double kMostByChanceOfMany = 0.1;  // where the list is long: what is near to a number is forgotten
 constexpr int32_t kManyNumbers = 32;
-constexpr double kMostUnseen = 0.002;   // of testing rows: combinations that the proposing rows did not have
-constexpr double kMostRareRows = 0.02;  // in combinations that are protected because few rows have them
+constexpr double kMostUnseen = 0.002;  // of testing rows: combinations that the proposing rows did not have
+// In combinations that are protected because few rows have them: more than of the columns by themselves, and in all.
+constexpr double kMostRareRows = 0.02, kMostRareAnyway = 0.1;
 constexpr int32_t kNotSeen = -1;
 
 uint64_t value_key(const Column& c, int64_t row) {
@@ -49,7 +51,7 @@ Labels labels_of(const RuleSearch& search, int column) {
     const auto [entry, fresh] = known.try_emplace(value_key(c, row), out.levels);
     out.levels += fresh;
     out.proposing.push_back(entry->second);
-    if (known.size() > kMostLevels) return out;
+    if (!out.text && known.size() > kMostLevels) return out;
   }
   for (const int64_t row : search.testing) {
     const auto entry = known.find(value_key(c, row));
@@ -58,25 +60,49 @@ Labels labels_of(const RuleSearch& search, int column) {
   return out;
 }
 
+// Which values of two columns occur together.
+class SeenPairs {
+ public:
+  SeenPairs(int32_t a, int32_t b) : wide_(b), few_(static_cast<int64_t>(a) * b <= kMatrix) {
+    if (few_) matrix_.assign(static_cast<size_t>(a) * static_cast<size_t>(b), 0);
+  }
+  void insert(int32_t x, int32_t y) {
+    if (few_) size_ += std::exchange(matrix_[place(x, y)], 1) == 0;
+    else size_ += set_.insert(place(x, y)).second;
+  }
+  bool contains(int32_t x, int32_t y) const { return few_ ? matrix_[place(x, y)] != 0 : set_.contains(place(x, y)); }
+  size_t size() const { return size_; }
+
+ private:
+  static constexpr int64_t kMatrix = 1 << 20;
+  size_t place(int32_t x, int32_t y) const {
+    return static_cast<size_t>(x) * static_cast<size_t>(wide_) + static_cast<size_t>(y);
+  }
+  int32_t wide_;
+  bool few_;
+  size_t size_ = 0;
+  std::vector<char> matrix_;
+  std::unordered_set<size_t> set_;
+};
+
 // What testing rows say of two columns: a row with a value that the proposing rows did not have says nothing.
 std::optional<Evidence> evidence_of_pair(const Labels& a, const Labels& b, double tried) {
-  std::vector<char> seen(static_cast<size_t>(a.levels) * static_cast<size_t>(b.levels), 0);
-  const auto place = [&](int32_t x, int32_t y) {
-    return static_cast<size_t>(x) * static_cast<size_t>(b.levels) + static_cast<size_t>(y);
-  };
-  for (size_t i = 0; i < a.proposing.size(); ++i) seen[place(a.proposing[i], b.proposing[i])] = 1;
+  const auto levels = [](const Labels& l) { return l.text ? static_cast<size_t>(l.levels) : 0; };
+  SeenPairs seen(a.levels, b.levels);
+  for (size_t i = 0; i < a.proposing.size(); ++i) seen.insert(a.proposing[i], b.proposing[i]);
+  if (seen.size() > std::max({kMostLevels, levels(a), levels(b)})) return {};
   Evidence e;
   int64_t unseen = 0;
   double kept = 1, said = 1;
   const size_t n = a.testing.size();
   for (size_t i = 0; i < n; ++i) {
     const int32_t x = a.testing[i], y = b.testing[i], other = b.testing[(i + 1) % n];
-    if (x != kNotSeen && y != kNotSeen) ++e.held_out, unseen += seen[place(x, y)] == 0;
-    if (x != kNotSeen && other != kNotSeen) ++said, kept += seen[place(x, other)];
+    if (x != kNotSeen && y != kNotSeen) ++e.held_out, unseen += !seen.contains(x, y);
+    if (x != kNotSeen && other != kNotSeen) ++said, kept += seen.contains(x, other);
   }
   e.chance = kept / said;
   const bool fixed = static_cast<double>(unseen) <= kMostUnseen * static_cast<double>(e.held_out);
-  const auto combinations = std::count(seen.begin(), seen.end(), 1);
+  const auto combinations = static_cast<int32_t>(seen.size());
   const bool determined = (a.text && combinations == a.levels) || (b.text && combinations == b.levels);
   const auto many = [](const Labels& l) { return !l.text && l.levels > kManyNumbers; };
   const double most = many(a) || many(b) ? kMostByChanceOfMany : kMostByChance;
@@ -84,8 +110,21 @@ std::optional<Evidence> evidence_of_pair(const Labels& a, const Labels& b, doubl
   return e;
 }
 
-// Whether the combinations of these columns can be the levels of one: rows in those that are kept, or none.
+// Whether the combinations of these columns can be the levels of one: rows in those that are kept, or none. Those that
+// a column of texts determines are no more than its own levels, which are learnt and protected anyway.
 std::optional<int64_t> rows_in_levels(const RuleSearch& search, const std::vector<int>& columns) {
+  size_t most = kMostLevels;
+  int64_t rare_anyway = 0;
+  for (const int j : columns) {
+    const Column& c = search.column(j);
+    most = std::max(most, c.values.size());
+    std::vector<int64_t> rows(c.values.size());
+    for (const int32_t code : c.codes)
+      if (code >= 0) ++rows[static_cast<size_t>(code)];
+    int64_t rare = 0;
+    for (const int64_t n : rows) rare += n < search.options.least_rows ? n : 0;
+    rare_anyway = std::max(rare_anyway, rare);
+  }
   std::unordered_map<uint64_t, int64_t> rows;
   for (int64_t i = 0; i < search.table.rows; ++i) {
     uint64_t key = 0;
@@ -94,7 +133,7 @@ std::optional<int64_t> rows_in_levels(const RuleSearch& search, const std::vecto
       key ^= key >> 29;
     }
     ++rows[key];
-    if (rows.size() > 8 * kMostLevels) return {};
+    if (rows.size() > 8 * most) return {};
   }
   int64_t rare = 0;
   size_t levels = 0;
@@ -102,8 +141,8 @@ std::optional<int64_t> rows_in_levels(const RuleSearch& search, const std::vecto
     if (n < search.options.least_rows) rare += n;
     else ++levels;
   }
-  if (levels > kMostLevels || static_cast<double>(rare) > kMostRareRows * static_cast<double>(search.table.rows))
-    return {};
+  const auto share = [&](int64_t n) { return static_cast<double>(n) / static_cast<double>(search.table.rows); };
+  if (levels > most || share(rare - rare_anyway) > kMostRareRows || share(rare) > kMostRareAnyway) return {};
   return search.table.rows - rare;
 }
 
@@ -186,7 +225,8 @@ std::vector<FoundRule> find_combinations(const RuleSearch& search) {
     if (!search.usable(j) || std::find(filled.begin(), filled.end(), search.column(j).name) != filled.end()) continue;
     Labels one = labels_of(search, j);
     search.column(j).relax();
-    if (one.levels >= 2 && one.levels <= static_cast<int32_t>(kMostLevels)) labels.push_back(std::move(one));
+    if (one.levels >= 2 && (one.text || one.levels <= static_cast<int32_t>(kMostLevels)))
+      labels.push_back(std::move(one));
   }
   std::vector<FoundRule> out;
   for (const Group& group : groups_of(search, labels, fixed_pairs(search, labels)))

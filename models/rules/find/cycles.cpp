@@ -6,7 +6,7 @@
 
 #include "models/rules/columns.h"
 #include "models/rules/find/search.h"
-#include "models/rules/kinds/month.h"
+#include "models/rules/kinds/grid.h"
 
 namespace tessera {
 namespace {

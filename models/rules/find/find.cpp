@@ -29,6 +29,7 @@ class RuleFinder {
       exhaust(find_multiple);
       exhaust(find_sum);
       exhaust(find_product);
+      exhaust(find_rates);
       exhaust(find_bands);
       find_steps();
       find_in_place();

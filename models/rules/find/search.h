@@ -79,6 +79,7 @@ std::optional<FoundRule> find_copy(const RuleSearch& search);        // a = b, o
 std::optional<FoundRule> find_multiple(const RuleSearch& search);    // a = c·b, or another power of b
 std::optional<FoundRule> find_sum(const RuleSearch& search);         // a = c0 + c1·b + …, a = b among them
 std::optional<FoundRule> find_product(const RuleSearch& search);     // a = c0·b·c, a = c0·b·(1 − c)/d²
+std::optional<FoundRule> find_rates(const RuleSearch& search);       // a = b·c0 or b + c0, with a c0 of each category
 std::optional<FoundRule> find_bands(const RuleSearch& search);       // a by the band that b lies in
 std::vector<FoundRule> find_missing(const RuleSearch& search);       // missing exactly where
 std::vector<FoundRule> find_combinations(const RuleSearch& search);  // few combinations of levels

@@ -1,0 +1,133 @@
+// Numbers that another one gives at a rate of each category, and categories that determine others.
+#include "models/rules/kinds/rate.h"
+
+#include <nlohmann/json.hpp>
+
+#include "rules/orders.h"
+
+namespace tessera::whole {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+double cents(double x) { return std::nearbyint(x * 100) / 100; }
+int product(int64_t i) { return static_cast<int>(40 * uniform(i, 1)); }
+double quantity(int64_t i) { return 1 + std::floor(12 * uniform(i, 2) * uniform(i, 3)); }
+double price(int product) { return cents(1 + 60 * uniform(product, 9)); }
+double ordered(int64_t i) { return 19000 + std::floor(900 * uniform(i, 4)); }
+int terms(int64_t i) { return static_cast<int>(3 * uniform(i, 5)); }
+
+Table sales(int64_t rows) {
+  const std::vector<std::string> names{"cash", "net 14", "net 30"};
+  return table(
+      {texts_by("product", ColumnType::category, rows, [](int64_t i) { return "p" + std::to_string(product(i)); }),
+       numbers_by("quantity", ColumnType::integer, rows, quantity),
+       numbers_by(
+           "amount", ColumnType::decimal, rows, [](int64_t i) { return cents(quantity(i) * price(product(i))); }, 2),
+       numbers_by("ordered", ColumnType::date, rows, ordered),
+       texts_by("terms", ColumnType::category, rows, [=](int64_t i) { return names[static_cast<size_t>(terms(i))]; }),
+       numbers_by("due", ColumnType::date, rows, [](int64_t i) {
+         return ordered(i) + (terms(i) == 0 ? 0 : terms(i) == 1 ? 14 : 30);
+       })});
+}
+
+const Texts kRules{"amount / quantity follows from product", "due - ordered follows from terms"};
+
+TEST(RateRules, AreFound) { EXPECT_EQ(said(found(sales(2500))), kRules); }
+
+TEST(RateRules, OneRowBreaksThem) {
+  Table t = sales(2500);
+  t.columns[2].numbers[7] += 0.05, t.columns[5].numbers[8] -= 1;
+  for (const std::string& rule : said(found(t))) EXPECT_EQ(rule.find("follows"), std::string::npos) << rule;
+}
+
+TEST(RateRules, ComeBack) {
+  Table real = sales(2000);
+  for (Column& c : real.columns)
+    if (c.name == "amount" || c.name == "quantity") c.numbers[5] = kMissing;
+  Table t = real;
+  const Rules rules = reduced(t);
+  ASSERT_EQ(said(rules), kRules);
+  EXPECT_EQ(t.columns.size(), 4u);
+  const Rules read = Rules::from_json(rules.to_json());
+  EXPECT_EQ(read.to_json(), rules.to_json());
+  expect_restored(read, std::move(t), real);
+  expect_reduces_again(rules, real);
+}
+
+// Products of fewer rows than a category needs are in no rule.
+TEST(RateRules, RareCategoriesHaveNoRate) {
+  Table t = sales(2500);
+  Column& product_of = t.columns[0];
+  product_of.values.push_back("prototype");
+  for (const size_t row : {11, 12, 13, 14}) {
+    product_of.codes[row] = static_cast<int32_t>(product_of.values.size()) - 1;
+    t.columns[2].numbers[row] = cents(t.columns[1].numbers[row] * 77.77);
+  }
+  const Table real = t;
+  const Rules rules = reduced(t);
+  ASSERT_EQ(said(rules), kRules);
+  EXPECT_EQ(rules.to_json().dump().find("prototype"), std::string::npos);
+  EXPECT_EQ(rules.to_json().dump().find("77.77"), std::string::npos);
+  rules.restore(t);
+  EXPECT_TRUE(column(t, "amount").is_missing(11));
+  EXPECT_EQ(lines(sample(fit(real, quick_made(2)), 300)).size(), 300u);
+}
+
+TEST(RateRules, AreKeptBySampledRows) {
+  for (const FitOptions& options : {quick_made(2), quick_tvae(2)}) {
+    const Table rows = sample(fit(sales(1500), options), 500);
+    EXPECT_EQ(
+        share(rows,
+              [&](int64_t i) {
+                const auto at = static_cast<size_t>(i);
+                const int p = std::stoi(cell(column(rows, "product"), i).substr(1));
+                const std::string by = cell(column(rows, "terms"), i);
+                return std::abs(column(rows, "amount").numbers[at] - column(rows, "quantity").numbers[at] * price(p)) <
+                           0.00501 &&
+                       column(rows, "due").numbers[at] - column(rows, "ordered").numbers[at] == (by == "cash"     ? 0
+                                                                                                 : by == "net 14" ? 14
+                                                                                                                  : 30);
+              }),
+        1)
+        << options.method;
+  }
+}
+
+TEST(RateRules, DamagedRulesAreRefused) {
+  Table t = sales(1500);
+  const nlohmann::json good = reduced(t).to_json();
+  const auto refused = [&](const char* key, const nlohmann::json& value) {
+    nlohmann::json bad = good;
+    if (value.is_null()) bad["found"][0].erase(key);
+    else bad["found"][0][key] = value;
+    const Thrown e = thrown([&] { Rules::from_json(bad).check_fits(t); });
+    EXPECT_EQ(static_cast<int>(e.code), static_cast<int>(ErrorCode::format)) << key << ": " << e.message;
+  };
+  ASSERT_EQ(good["found"][0]["kind"], "rates");
+  for (const auto& [key, value] : good["found"][0].items()) refused(key.c_str(), nullptr);
+  refused("rates", {1, 2});
+  refused("by", "quantity");
+  refused("of", "product");
+  refused("of", "nothing");
+}
+
+// A column that determines others may have more categories than combinations may have by themselves.
+TEST(CombinationRules, ManyCategoriesThatDetermineOthers) {
+  constexpr int64_t kRows = 12000;
+  const auto customer = [](int64_t i) { return static_cast<int64_t>(1500 * uniform(i, 1)); };
+  const std::vector<std::string> cities{"Boston", "Austin", "Berlin", "Hamburg", "Tokyo"};
+  const Table real = table(
+      {texts_by("customer", ColumnType::category, kRows, [=](int64_t i) { return "c" + std::to_string(customer(i)); }),
+       texts_by("city", ColumnType::category, kRows,
+                [=](int64_t i) { return cities[static_cast<size_t>(5 * uniform(customer(i), 7))]; }),
+       texts_by("colour", ColumnType::category, kRows,
+                [](int64_t i) { return uniform(i, 3) < 0.4 ? "red" : "blue"; })});
+  Table t = real;
+  const Rules rules = reduced(t);
+  EXPECT_EQ(said(rules), Texts{"customer and city occur in fixed combinations"});
+  expect_restored(rules, std::move(t), real);
+}
+
+}  // namespace
+}  // namespace tessera::whole
