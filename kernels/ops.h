@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "kernels/math/host_device.h"
+#include "kernels/view.h"
 
 namespace tessera {
 
@@ -82,10 +83,6 @@ struct MixtureDraw {
 };
 
 // ---- linear algebra -----------------------------------------------------------------------------
-// To what the factors of a product are rounded: the nearest number with 10 bits of mantissa (tf32; of two the one away
-// from 0), 7 (bf16; the even one) or 10 and |x| ≤ 65504 (fp16; likewise). All else keeps the program's scalar.
-enum class Precision : uint8_t { fp32, tf32, bf16, fp16 };
-
 // out [M, N] = Σ_i op(A_i)·op(B_i) (+ addend [M, N] or [1, N]). in A_1, B_1, A_2, B_2, …, (addend).
 struct Matmul {
   bool trans_a, trans_b;
@@ -132,6 +129,12 @@ struct BlockMatmul {
   bool addend;  // forward
   Precision factors = Precision::fp32;
   bool operator==(const BlockMatmul&) const = default;
+};
+
+// out = x in 16 bits an element, rounded as a product of these factors rounds what it reads: bf16 or fp16.
+struct Narrow {
+  Precision to;
+  bool operator==(const Narrow&) const = default;
 };
 
 // ---- elementwise --------------------------------------------------------------------------------
@@ -462,6 +465,7 @@ struct Parts {
   X(MixtureDraw, mixture_draw, Parts::blocks | Parts::rows) \
   X(Matmul, matmul, Parts::blocks | Parts::rows | Parts::cols | Parts::tiles | Parts::packed) \
   X(BlockMatmul, block_matmul, Parts::blocks) \
+  X(Narrow, narrow, Parts::blocks) \
   X(SparseDense, sparse_dense, Parts::blocks | Parts::rows) \
   X(SparsePick, sparse_pick, Parts::blocks | Parts::rows) \
   X(SparseMatmul, sparse_matmul, Parts::blocks | Parts::rows) \

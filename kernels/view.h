@@ -4,8 +4,12 @@
 
 namespace tessera {
 
+// To what the factors of a product are rounded: the nearest number with 10 bits of mantissa (tf32; of two the one away
+// from 0), 7 (bf16; the even one) or 10 and |x| ≤ 65504 (fp16; likewise). fp32: they keep the program's scalar.
+enum class Precision : uint8_t { fp32, tf32, bf16, fp16 };
+
 // A row-major matrix [rows, cols]; element (r, c) at data[r·ld + c]. Real views hold the program's scalar type, index
-// views int32.
+// views int32, narrow ones 16 bits of the format `stored`.
 // Tensors between recurrent layers may be lane-major (engine/schedule/cpu_recurrent_tiles.h): column c of sequence b is
 // lane b mod kSequenceTile of data[(b div kSequenceTile·cols + c)·kSequenceTile], 0 for padding lanes and after a
 // sequence's end.
@@ -14,7 +18,9 @@ struct View {
   int64_t rows, cols, ld;
   int64_t item_bytes;  // of one element
   bool lanes = false;
-  bool own = false;  // in the memory of a tile or thread, which the next tile reuses
+  bool own = false;                    // in the memory of a tile or thread, which the next tile reuses
+  Precision stored = Precision::fp32;  // bf16 or fp16: a narrow view
+  bool narrow() const { return stored != Precision::fp32; }
 };
 
 // Everything that changes from step to step; it is at a fixed (device) address, so a recorded step is never patched.

@@ -71,10 +71,15 @@ nlohmann::json describe_op(const Plan& plan, const Node& node, const Cost& c, co
                     {"in", nlohmann::json::array()},
                     {"out", nlohmann::json::array()}};
   describe_type(op, factor_type(plan, node));
+  const auto value = [&](Id v) {
+    nlohmann::json of{plan.shape(v).rows, plan.shape(v).cols};
+    if (const Precision stored = stored_as(plan[v].dtype); stored != Precision::fp32) of.push_back(name_of(stored));
+    return of;
+  };
   for (const Id v : node.in)
-    if (v != kNone) op["in"].push_back({plan.shape(v).rows, plan.shape(v).cols});
+    if (v != kNone) op["in"].push_back(value(v));
   for (const Id v : node.out) {
-    op["out"].push_back({plan.shape(v).rows, plan.shape(v).cols});
+    op["out"].push_back(value(v));
     if (auto name = plan.names.find(v); name != plan.names.end() && !op.contains("name")) op["name"] = name->second;
   }
   return op;
@@ -108,6 +113,8 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
   }
   const Plan whole = options.ranks.threads > 1 ? plan : Plan();  // before a smaller memory changes it
   json["recompute"] = describe_recompute(plan, options, team);
+  const Plan on_device = plan;
+  narrow_values(plan);
   const Layout layout = lay_out(plan, 4, wanted({options.passes_off.begin(), options.passes_off.end()}, "liveness"));
   const Placement& placed = layout.placement;
   json["memory"].update({{"state_bytes", placed.state_bytes},
@@ -149,7 +156,7 @@ nlohmann::json describe_plan(Table&& table, const FitOptions& options, Team& tea
   json["kernels"] = cpu_kernels().name;
   if (options.ranks.threads > 1)
     json["ranks"] = describe_ranks(whole, options.ranks.threads, options.ranks.shards, ceilings);
-  json["cuda"] = describe_launches(plan);
+  json["cuda"] = describe_launches(on_device);
   return json;
 }
 

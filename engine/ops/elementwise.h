@@ -69,7 +69,8 @@ struct Rule<Binary> {
             .cols = Follows::each(),
             .elements = Follows::each(),
             .zero = {product || of_first ? Zero::if_any : Zero::unknown, product ? OperandSet{0, 1} : OperandSet{0}},
-            .linear = op.fn == Binary::add || op.fn == Binary::sub};
+            .linear = op.fn == Binary::add || op.fn == Binary::sub,
+            .narrow = op.fn == Binary::gate ? OperandSet{1} : OperandSet{}};
   }
   static Var fold(Recorder&, const Binary& op, const std::vector<Var>& in) {
     if (op.fn == Binary::add && in[0].id == in[1].id) return Rule<Unary>::affine(in[0], 2, 0);

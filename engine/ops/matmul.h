@@ -1,4 +1,4 @@
-// matmul, block_matmul and the sparse products.
+// matmul, block_matmul, narrow and the sparse products.
 #pragma once
 #include "engine/ops/rule.h"
 
@@ -17,7 +17,8 @@ struct Rule<Matmul> {
             .elements = none,
             .batch = !op.trans_a,
             .sums = op.trans_a && !op.trans_b ? factors(op) : OperandSet{},
-            .product = {op.pairs, op.trans_a, op.trans_b, op.addend, op.cut}};
+            .product = {op.pairs, op.trans_a, op.trans_b, op.addend, op.cut},
+            .narrow = factors(op)};
   }
   // Pairs with a factor of zeros add nothing.
   static Var fold(Recorder& r, const Matmul& op, const std::vector<Var>& in) {
@@ -85,7 +86,8 @@ struct Rule<BlockMatmul> {
             .cols = Follows::never(),
             .elements = Follows::never(),
             .batch = rows,
-            .sums = rows ? OperandSet{} : OperandSet{0, 1}};
+            .sums = rows ? OperandSet{} : OperandSet{0, 1},
+            .narrow = {0, 1}};
   }
   static std::vector<Result> infer(const BlockMatmul& op, const Shapes& in) {
     const BlockTable& b = *op.blocks;
@@ -126,6 +128,15 @@ struct Rule<BlockMatmul> {
     for (int k = 0; k < op.blocks->count; ++k)
       elements += static_cast<double>(op.blocks->items[k].rows) * op.blocks->items[k].cols;
     return 2 * static_cast<double>(in[0].rows) * elements;
+  }
+};
+
+// Put in after differentiation (engine/passes/narrow.cpp).
+template <>
+struct Rule<Narrow> : Light, NoGradient {
+  static constexpr Traits traits{.rows = Follows::each(), .cols = Follows::each(), .elements = Follows::each()};
+  static std::vector<Result> infer(const Narrow& op, const Shapes& in) {
+    return {{in[0], op.to == Precision::bf16 ? DType::bf16 : DType::fp16}};
   }
 };
 
@@ -184,7 +195,8 @@ struct Rule<SparseWgrad> {
             .cols = Follows::of({2, 3}),
             .elements = Follows::never(),
             .zero = {op.addend ? Zero::unknown : Zero::if_any, {2}},
-            .sums = {0, 1, 2}};
+            .sums = {0, 1, 2},
+            .narrow = {2}};
   }
   static Var fold(Recorder&, const SparseWgrad& op, const std::vector<Var>& in) {
     return op.addend && is_zero(in[2]) ? in[3] : Var{};

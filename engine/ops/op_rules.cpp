@@ -134,10 +134,13 @@ Cost cost(const Op& op, const Plan& plan, const std::vector<Id>& in, const std::
   const Shapes from = shapes_of(plan, in), to = shapes_of(plan, out);
   const OperandSet gathers = traits(op, in.size()).gathers;
   Cost c;
-  for (const Shape& s : to) c.bytes += 4 * static_cast<double>(s.count());
+  const auto bytes = [&](Id v) {
+    return v == kNone ? 0.0 : static_cast<double>(item_bytes(plan[v].dtype, 4) * plan.shape(v).count());
+  };
+  for (const Id v : out) c.bytes += bytes(v);
   const double made = c.bytes;
   for (size_t i = 0; i < from.size(); ++i) {
-    const double all = 4 * static_cast<double>(from[i].count());
+    const double all = bytes(in[i]);
     c.bytes += gathers.has(i) ? std::min(all, made) : all;
   }
   c.flops = visit_op(op, [&](const auto& o) { return Rule<std::decay_t<decltype(o)>>::flops(o, from, to); });

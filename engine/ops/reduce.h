@@ -17,7 +17,8 @@ struct Rule<SumRows> : ReadsAll {
                                  .cols = Follows::each(),
                                  .elements = Follows::never(),
                                  .zero = {Zero::if_all, {0}},
-                                 .sums = {0}};
+                                 .sums = {0},
+                                 .narrow = {0}};
   static std::vector<Result> infer(const SumRows&, const Shapes& in) { return {{{1, in[0].cols}}}; }
   static std::vector<Var> vjp(Recorder&, const SumRows& op, const Vjp& v) {
     return {broadcast(op.scale == 1 ? v.d_out[0] : op.scale * v.d_out[0], v.in[0].shape())};

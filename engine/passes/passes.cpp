@@ -21,6 +21,7 @@ const std::vector<PassInfo>& passes() {
       {"stack", "small products with one weight become one product of stacked rows", stack},
       {"pack", "a product with packed rows is summed position by position", pack},
       {"precision", "products multiply what --precision says and sum in fp32; all else stays fp32", round_factors},
+      {"narrow", "on the processor, factors that a weight's gradient reads again wait for it in 16 bits", nullptr},
       {"fuse", "ops that can run one after the other on a part of the rows (on a GPU, also of the columns) are fused",
        nullptr},
       {"liveness", "values that are not live at the same time share memory", nullptr},
@@ -54,7 +55,8 @@ std::vector<PassReport> optimise(Plan& plan, const std::set<std::string>& off) {
   for (const PassInfo& p : passes()) {
     if (!wanted(off, p.name)) continue;
     PassReport r{p.name, plan.nodes.size(), 0, flops_of(plan), 0};
-    // liveness is placement's (engine/schedule/placement.h), fusion the device's (engine/schedule/gpu_fusion.h)
+    // liveness is placement's (engine/schedule/placement.h), fusion the device's (engine/schedule/gpu_fusion.h), narrow
+    // comes where a plan is arranged (engine/run/footprint.h)
     if (p.run != nullptr) p.run(plan);
     // Ops that a pass made unnecessary are removed; otherwise they would be computed beside their replacement.
     if (wanted(off, "dead")) drop_dead(plan);
@@ -63,7 +65,7 @@ std::vector<PassReport> optimise(Plan& plan, const std::set<std::string>& off) {
     reports.push_back(r);
   }
   schedule(plan);
-  plan.fuse = wanted(off, "fuse");
+  plan.fuse = wanted(off, "fuse"), plan.narrow = wanted(off, "narrow");
   return reports;
 }
 

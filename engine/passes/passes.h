@@ -29,9 +29,12 @@ void check_passes(const std::set<std::string>& names);
 // Runs all passes except those named in `off`, then sorts the plan. Throws as check_passes().
 std::vector<PassReport> optimise(Plan& plan, const std::set<std::string>& off = {});
 
+// The pass `narrow`, if the plan asks for it.
+void narrow_values(Plan& plan);
+
 double flops_of(const Plan& plan);  // of all its ops
 
-// The type in which an op reads its factors, and why. Values are stored in fp32 (or int32).
+// The type in which an op reads its factors, and why. Values are stored in fp32 (or int32) unless narrow.
 struct FactorType {
   Precision precision = Precision::fp32;
   const char* why = "";

@@ -22,7 +22,8 @@ struct Reason {
   std::string_view begins;
   const char* why;
 };
-constexpr Reason kReasons[] = {{"span_", "softmax, Gumbel noise and log-sum-exp"},
+constexpr Reason kReasons[] = {{"narrow", "kept for a weight's gradient in 16 bits"},
+                               {"span_", "softmax, Gumbel noise and log-sum-exp"},
                                {"batch_norm", "statistics of a batch"},
                                {"norm_eval", "statistics of a batch"},
                                {"recurrent", "states of a recurrent cell"},

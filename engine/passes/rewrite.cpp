@@ -10,6 +10,7 @@ Plan empty_like(const Plan& plan) {
   Plan next;
   next.tables = plan.tables;
   next.fuse = plan.fuse, next.row_cut = plan.row_cut, next.precision = plan.precision;
+  next.narrow = plan.narrow;
   return next;
 }
 

@@ -21,7 +21,13 @@ struct Shape {
   bool operator==(const Shape&) const = default;
 };
 
-enum class DType : uint8_t { real, index };  // the program's scalar; int32
+enum class DType : uint8_t { real, index, bf16, fp16 };  // the program's scalar; int32; 16 bits of a format
+inline int64_t item_bytes(DType type, int64_t scalar_bytes) {
+  return type == DType::real ? scalar_bytes : type == DType::index ? 4 : 2;
+}
+inline Precision stored_as(DType type) {
+  return type == DType::bf16 ? Precision::bf16 : type == DType::fp16 ? Precision::fp16 : Precision::fp32;
+}
 
 #define TESSERA_VARIANT(type, field, parts) , type
 using Op = std::variant<std::monostate TESSERA_OPS(TESSERA_VARIANT)>;
@@ -90,6 +96,7 @@ class Plan {
   // many ops a launch, where the device has kernels for that (engine/schedule/gpu_fusion.h); chains of rows on the
   // processor
   bool fuse = false;
+  bool narrow = false;  // values kept for long are stored in 16 bits where factors are rounded to them (narrow.cpp)
   RowCut row_cut;
   Precision precision = Precision::fp32;  // asked for; engine/passes/precision.cpp decides it op by op
 

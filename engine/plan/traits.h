@@ -99,6 +99,7 @@ struct Traits {
   OperandSet sums{};
   bool linear = false;  // in its inputs together: f(x + y) = f(x) + f(y), f(c·x) = c·f(x)
   DenseProduct product{};
+  OperandSet narrow{};   // inputs that the processor's kernels also read in 16 bits
   bool scalars = false;  // works on numbers, [1, 1] each: cut by columns, it counts as one
   Tiles tiles{};
 };

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/device/device_api.h"
+#include "engine/passes/passes.h"
 #include "engine/run/program.h"
 
 namespace tessera {
@@ -42,9 +43,10 @@ class Shapes {
     if (v == kNone) return {};
     const Slot& s = layout_.placement.slots[static_cast<size_t>(v)];
     const Shape shape = plan_.shape(v);
-    const int64_t item = plan_[v].dtype == DType::index ? 4 : table_.scalar_bytes;
+    const DType type = plan_[v].dtype;
     const bool lanes = !layout_.chains.lanes.empty() && layout_.chains.lanes[static_cast<size_t>(v)];
-    return {s.where == Slot::unread ? nullptr : &somewhere_, shape.rows, shape.cols, s.ld, item, lanes};
+    char* data = s.where == Slot::unread ? nullptr : &somewhere_;
+    return {data, shape.rows, shape.cols, s.ld, item_bytes(type, table_.scalar_bytes), lanes, false, stored_as(type)};
   }
 
   const Plan& plan_;
@@ -73,7 +75,10 @@ Kernel kernel_of(const KernelTable& table, const Op& op) {
 }
 
 Arranged arrange(Plan& plan, const Device& device, const KernelTable& table, bool reuse) {
-  if (device.is_processor()) return {{}, lay_out(plan, table.scalar_bytes, reuse)};
+  if (device.is_processor()) {
+    narrow_values(plan);
+    return {{}, lay_out(plan, table.scalar_bytes, reuse)};
+  }
   if (!plan.fuse || table.fused == nullptr) return {{}, {{}, place(plan, table.scalar_bytes, reuse)}};
   Fusion fusion = fuse(plan);
   const auto phases = phases_of(fusion);

@@ -19,8 +19,8 @@ struct Footprint {
 };
 Footprint footprint(const Plan& plan, const Device& device, int threads, bool reuse = true);
 
-// How a plan is run there: what a Program is made from, and what is counted of it. Splits the updates of a plan that a
-// device runs fused.
+// How a plan is run there: what a Program is made from, and what is counted of it. Narrows values of a plan that the
+// processor runs, and splits the updates of one that a device runs fused.
 struct Arranged {
   Fusion fusion;  // of a device's launches; empty: one launch per op
   Layout layout;

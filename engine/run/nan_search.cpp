@@ -31,7 +31,7 @@ std::string Program::first_bad(const Phase& phase) const {
   for (const Ready& r : phase.calls)
     for (int k = 0; k < r.call.outputs; ++k) {
       const Id id = plan_.nodes[static_cast<size_t>(r.node)].out[static_cast<size_t>(k)];
-      if (plan_[id].dtype == DType::index) continue;
+      if (plan_[id].dtype != DType::real) continue;
       const std::vector<double> x = table_.scalar_bytes == 4 ? widened(read<float>(id)) : read<double>(id);
       const auto bad = std::find_if(x.begin(), x.end(), [](double e) { return !std::isfinite(e); });
       if (bad == x.end()) continue;

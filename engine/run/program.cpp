@@ -136,19 +136,17 @@ View Program::view(Id v) const {
   if (s.where == Slot::state) base = device_ ? device_->state() : state_.data();
   else if (s.where == Slot::activation) base = device_ ? device_->activations() : activations_.data();
   else if (s.where == Slot::bound) base = static_cast<char*>(const_cast<void*>(bound_[static_cast<size_t>(s.leaf)]));
-  if (s.where == Slot::unread) return {nullptr, shape.rows, shape.cols, s.ld, item_bytes(plan_[v])};
   const bool lanes = !chains_.lanes.empty() && chains_.lanes[static_cast<size_t>(v)];
+  const auto at = [&](void* data, bool in_lanes) {
+    const Value& value = plan_[v];
+    return View{data, shape.rows, shape.cols, s.ld, item_bytes(value), in_lanes, false, stored_as(value.dtype)};
+  };
+  if (s.where == Slot::unread) return at(nullptr, false);
   // in no arena: see run_block()
-  if (s.where == Slot::block)
-    return {reinterpret_cast<void*>(static_cast<intptr_t>(s.offset)),
-            shape.rows,
-            shape.cols,
-            s.ld,
-            item_bytes(plan_[v]),
-            lanes};
+  if (s.where == Slot::block) return at(reinterpret_cast<void*>(static_cast<intptr_t>(s.offset)), lanes);
   if (base == nullptr)
     throw Error(ErrorCode::internal, "no memory is bound to " + plan_.leaves[static_cast<size_t>(s.leaf)].name);
-  return {base + s.offset, shape.rows, shape.cols, s.ld, item_bytes(plan_[v]), lanes};
+  return at(base + s.offset, lanes);
 }
 
 // A node's call with its whole views, which are appended to views_.

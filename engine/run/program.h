@@ -142,7 +142,7 @@ class Program {
   void* host_state(const std::string& leaf, size_t item);
   void put_state(const std::string& leaf, const void* from, size_t item);
   void get_state(const std::string& leaf, void* to, size_t item) const;
-  int64_t item_bytes(const Value& v) const { return v.dtype == DType::index ? 4 : table_.scalar_bytes; }
+  int64_t item_bytes(const Value& v) const { return tessera::item_bytes(v.dtype, table_.scalar_bytes); }
   void run_here(int64_t n);
   void run_phase(const Phase& phase);
   Ready ready(int node, int64_t& scratch);

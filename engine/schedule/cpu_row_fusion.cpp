@@ -166,7 +166,7 @@ class Chainer {
       put_local(reader.out[0], columns);
     }
   }
-  int64_t item(Id v) const { return plan_[v].dtype == DType::index ? 4 : scalar_; }
+  int64_t item(Id v) const { return item_bytes(plan_[v].dtype, scalar_); }
 
   // Values private to the chain share a block's own memory according to their lifetimes.
   void settle(int chain) {

@@ -66,7 +66,7 @@ class Placer {
   }
 
  private:
-  int64_t item(Id v) const { return plan_[v].dtype == DType::index ? 4 : scalar_; }
+  int64_t item(Id v) const { return item_bytes(plan_[v].dtype, scalar_); }
   const Node& node(int n) const { return plan_.nodes[static_cast<size_t>(n)]; }
   Slot& slot(Id v) { return p_.slots[static_cast<size_t>(v)]; }
 

@@ -1,10 +1,11 @@
-// matmul, block_matmul.
+// matmul, block_matmul, narrow.
 //   matmul: out [M, N] = Σ_i op(A_i)·op(B_i) (+ addend). NN forward, NT towards the input, TN towards the weights;
 //   every product accumulates in k order. 2·M·N·K FLOP; compute-bound for M ≥ ~30. A tile of the output is one product
 //   of product.h, its factors as they are or rounded.
 //   block_matmul: products with a weight that is there in blocks only, one product a block. 2·M FLOP an element of the
 //   blocks, in every form. A row's sum starts with the addend or 0 and takes the blocks in their order; of the form
 //   `weight` a tile is a block, or zeros everything outside.
+//   narrow: 6 bytes an element, bandwidth-bound; whole rows.
 #include "kernels/cpu/product.h"
 #include "kernels/cpu/tables.h"
 
@@ -47,8 +48,8 @@ void run_with(const Call& call, const Matmul& op, int64_t tile, void* scratch) {
   const Mat<T> out(call.out[0]), addend(op.addend ? call.in[2 * op.pairs] : View{});
   const Range rows = piece(tile / t.across, t.rows, out.rows), cols = piece(tile % t.across, t.cols, out.cols);
   for (int pair = 0; pair < op.pairs; ++pair) {
-    const Mat<T> a(call.in[2 * pair]), b(call.in[2 * pair + 1]);
-    multiply<T, F>({a, b, out, op.trans_a, op.trans_b, addend}, rows, cols, pair == 0, scratch);
+    multiply<T, F>({call.in[2 * pair], call.in[2 * pair + 1], out, op.trans_a, op.trans_b, addend}, rows, cols,
+                   pair == 0, scratch);
   }
 }
 
@@ -72,9 +73,10 @@ void run(const Call& call, int64_t tile, void* scratch) {
 using Item = BlockTable::Item;
 
 // Rows [row, row + rows) and columns [col, col + cols) of a view.
-template <class T>
-Mat<T> part(const View& v, int64_t row, int64_t rows, int64_t col, int64_t cols) {
-  return Mat<T>(View{static_cast<T*>(v.data) + row * v.ld + col, rows, cols, v.ld, v.item_bytes});
+inline View part(View v, int64_t row, int64_t rows, int64_t col, int64_t cols) {
+  v.data = static_cast<char*>(v.data) + (row * v.ld + col) * v.item_bytes;
+  v.rows = rows, v.cols = cols;
+  return v;
 }
 
 template <class T, class F>
@@ -100,13 +102,15 @@ void along_rows_run(const Call& call, const BlockMatmul& op, int64_t tile, void*
   const Mat<T> none(View{});
   for (int k = 0; k < op.blocks->count; ++k) {
     const Item& b = op.blocks->items[k];
-    const Mat<T> w = part<T>(weight, b.row, b.rows, b.col, b.cols);
+    const View w = part(weight, b.row, b.rows, b.col, b.cols);
     if (op.form == BlockMatmul::forward)
-      add_product<T, F>({part<T>(left, 0, M, b.from, b.rows), w, part<T>(out, 0, M, b.col, b.cols), false, false, none},
-                        rows, false, scratch);
+      add_product<T, F>(
+          {part(left, 0, M, b.from, b.rows), w, Mat<T>(part(out, 0, M, b.col, b.cols)), false, false, none}, rows,
+          false, scratch);
     else
-      add_product<T, F>({part<T>(left, 0, M, b.col, b.cols), w, part<T>(out, 0, M, b.from, b.rows), false, true, none},
-                        rows, false, scratch);
+      add_product<T, F>(
+          {part(left, 0, M, b.col, b.cols), w, Mat<T>(part(out, 0, M, b.from, b.rows)), false, true, none}, rows, false,
+          scratch);
   }
 }
 
@@ -115,14 +119,14 @@ void weight_run(const Call& call, const BlockTable& blocks, int64_t tile, void* 
   const View &x = call.in[0], &d = call.in[1], &out = call.out[0];
   if (tile < blocks.count) {
     const Item& b = blocks.items[tile];
-    add_product<T, F>({part<T>(x, 0, x.rows, b.from, b.rows), part<T>(d, 0, d.rows, b.col, b.cols),
-                       part<T>(out, b.row, b.rows, b.col, b.cols), true, false, Mat<T>(View{})},
+    add_product<T, F>({part(x, 0, x.rows, b.from, b.rows), part(d, 0, d.rows, b.col, b.cols),
+                       Mat<T>(part(out, b.row, b.rows, b.col, b.cols)), true, false, Mat<T>(View{})},
                       {0, b.rows}, true, scratch);
     return;
   }
   for (int k = 0; k < blocks.hole_count; ++k) {
     const Item& h = blocks.holes[k];
-    const Mat<T> to = part<T>(out, h.row, h.rows, h.col, h.cols);
+    const Mat<T> to(part(out, h.row, h.rows, h.col, h.cols));
     for (int64_t i = 0; i < h.rows; ++i) memset(to.row(i), 0, static_cast<size_t>(h.cols) * sizeof(T));
   }
 }
@@ -147,9 +151,44 @@ int64_t block_tiles(const Call& call) {
   return call.block ? 1 : div_up(out.rows, kBlockRows<T>);
 }
 
+constexpr int64_t kNarrowed = 8192;  // elements of a tile, in whole rows
+
+int64_t narrow_rows(const View& out) { return out.cols >= kNarrowed ? 1 : div_up(kNarrowed, out.cols); }
+int64_t narrow_tiles(const Call& call) {
+  const View& out = call.out[0];
+  return out.cols == 0 ? 0 : div_up(out.rows, narrow_rows(out));
+}
+
+template <class T>
+void narrow_row(const T* from, int64_t n, Precision to, uint16_t* out) {
+  if (to == Precision::bf16) {
+    int64_t k = 0;
+#if defined(__AVX512BF16__)
+    for (; k + 32 <= n; k += 32)
+      _mm512_storeu_si512(out + k, reinterpret_cast<__m512i>(
+                                       _mm512_cvtne2ps_pbh(_mm512_loadu_ps(from + k + 16), _mm512_loadu_ps(from + k))));
+#endif
+#pragma GCC ivdep
+    for (; k < n; ++k) out[k] = static_cast<uint16_t>(bf16_bits(static_cast<float>(from[k])));
+  } else {
+#pragma GCC ivdep
+    for (int64_t k = 0; k < n; ++k) out[k] = fp16_bits(static_cast<float>(from[k]));
+  }
+}
+
+template <class T>
+void narrow_run(const Call& call, int64_t tile, void*) {
+  const Mat<T> x(call.in[0]);
+  const Mat<uint16_t> out(call.out[0]);
+  const Range rows = piece(tile, narrow_rows(call.out[0]), out.rows);
+  for (int64_t i = rows.begin; i < rows.end; ++i)
+    narrow_row(x.row(i), out.cols, static_cast<const Narrow*>(call.op)->to, out.row(i));
+}
+
 }  // namespace
 
 TESSERA_KERNEL(matmul, tiles<T>, run<T>, scratch_bytes<T>)
 TESSERA_KERNEL(block_matmul, block_tiles<T>, block_run<T>, scratch_bytes<T>)
+TESSERA_KERNEL(narrow, narrow_tiles, narrow_run<T>, nullptr)
 
 }  // namespace tessera::TESSERA_ISA

@@ -7,6 +7,7 @@
 //          exact in float, so it rounds where vdpbf16ps rounds and every instruction set gives the same bits, unless a
 //          product or a sum is subnormal, which vdpbf16ps takes as 0. In double, the oracle, an item is one rounded
 //          factor.
+//   Narrow factors (view.h) have been rounded; in bf16 their rows are pairs.
 //   Rounded: one factor an item, rounded where it is packed, in any scalar. Two factors of 11 bits have an exact
 //          product, so a fused multiply-add and a product with a sum after it give the same bits, unless a product of
 //          tf32 is subnormal.
@@ -18,28 +19,12 @@
 namespace tessera::TESSERA_ISA {
 namespace {
 
-// The bits of x as bf16. NaN stays NaN.
-static inline uint32_t bf16_bits(float x) {
-  const uint32_t b = float_to_bits(x), near = (b + 0x7fffu + (b >> 16 & 1u)) >> 16;
-  const uint32_t normal = (b & 0x7f800000u) == 0 ? b >> 16 & 0x8000u : near;
-  return (b & 0x7fffffffu) > 0x7f800000u ? b >> 16 | 0x40u : normal;
-}
-
 static inline uint32_t bf16_pair(float low, float high) { return bf16_bits(high) << 16 | bf16_bits(low); }
 
 static inline float nearest_tf32(float x) {
   const uint32_t b = float_to_bits(x);
   return bits_to_float((b & 0x7f800000u) == 0x7f800000u ? b : (b + 0x1000u) & ~0x1fffu);
 }
-static inline float nearest_fp16(float x) {
-  const uint32_t sign = float_to_bits(x) & 0x80000000u, size = float_to_bits(x) & 0x7fffffffu,
-                 near = (size + 0xfffu + (size >> 13 & 1u)) & ~0x1fffu,
-                 normal = near < 0x47800000u ? near : 0x7f800000u,  // 65536 and more: infinity
-      // below 2⁻¹⁴ the unit is 2⁻²⁴, that of floats between 1/2 and 1
-      small = float_to_bits(bits_to_float(size) + 0.5f - 0.5f), number = size < 0x38800000u ? small : normal;
-  return bits_to_float(sign | (size > 0x7f800000u ? size : number));
-}
-
 template <class T>
 struct Exact {
   using Item = T;
@@ -124,6 +109,16 @@ struct Shape {
   static constexpr int kStride = kDepth + 16;
   static constexpr int kTileRows = 224 / kMr * kMr;
   static constexpr int kTileCols = 256;
+};
+
+// A narrow factor.
+struct Narrowed {
+  const uint16_t* data;
+  int64_t rows, cols, ld;
+  Precision stored;
+  explicit Narrowed(const View& v)
+      : data(static_cast<const uint16_t*>(v.data)), rows(v.rows), cols(v.cols), ld(v.ld), stored(v.stored) {}
+  const uint16_t* row(int64_t r) const { return data + r * ld; }
 };
 
 // Where the micro-kernel reads A: a(i, k) at a[i·row + k·step].
@@ -335,16 +330,103 @@ inline void pack_a(const Mat<float>& a, bool trans, int64_t i, int64_t r, int64_
   }
 }
 
+// Copies of narrow factors. A row of bf16 is a row of pairs.
+inline void pairs_of(const uint16_t* from, int64_t n, uint32_t* to) {
+  memcpy(to, from, static_cast<size_t>(n) * sizeof(uint16_t));
+  if (n % 2 != 0) to[n / 2] = from[n - 1];
+}
+// n pairs (low[q], high[q]) where n is a constant of whole vectors, else the first n, then zeros.
+template <int64_t room>
+void pairs_across(const uint16_t* low, const uint16_t* high, int64_t n, uint32_t* to) {
+  if (n >= room) {
+#pragma GCC ivdep
+    for (int64_t q = 0; q < room; ++q) to[q] = static_cast<uint32_t>(high[q]) << 16 | low[q];
+  } else {
+    for (int64_t q = 0; q < room; ++q) to[q] = q < n ? static_cast<uint32_t>(high[q]) << 16 | low[q] : 0;
+  }
+}
+
+inline void pack_b(const Narrowed& m, bool trans, int64_t k0, int64_t depth, int64_t col, int64_t cols, uint32_t* b) {
+  constexpr int N = Shape<float>::kNr;
+  if (!trans) {
+    static constexpr uint16_t kZeros[N] = {};
+    for (int64_t k = 0; k < depth; ++k) {
+      const int64_t low = k0 + 2 * k;
+      pairs_across<N>(m.row(low) + col, low + 1 < m.rows ? m.row(low + 1) + col : kZeros, cols, b + k * N);
+    }
+    return;
+  }
+  const int64_t count = least(2 * depth, m.cols - k0);
+  uint32_t rows[4][Shape<float>::kDepth];
+  const uint32_t* const four[4] = {rows[0], rows[1], rows[2], rows[3]};
+  for (int64_t j = 0; j < N; j += 4) {
+    for (int64_t q = 0; q < 4; ++q) {
+      if (j + q < cols) pairs_of(m.row(col + j + q) + k0, count, rows[q]);
+      else memset(rows[q], 0, static_cast<size_t>(depth) * sizeof(uint32_t));
+    }
+    transpose4(four, depth, b + j, N);
+  }
+}
+inline void pack_a(const Narrowed& a, bool trans, int64_t i, int64_t r, int64_t k0, int64_t depth, uint32_t* packed) {
+  using S = Shape<float>;
+  if (!trans) {
+    const int64_t count = least(2 * depth, a.cols - k0);
+    for (int64_t q = 0; q < r; ++q) pairs_of(a.row(i + q) + k0, count, packed + q * S::kStride);
+    return;
+  }
+  static constexpr uint16_t kZeros[S::kSpan] = {};
+  const int64_t n = i + S::kSpan <= a.cols ? S::kSpan : r;  // as in the copy of single factors
+  for (int64_t k = 0; k < depth; ++k) {
+    const int64_t low = k0 + 2 * k;
+    uint32_t* to = packed + k * S::kMr;
+    const uint16_t *even = a.row(low) + i, *odd = low + 1 < a.rows ? a.row(low + 1) + i : kZeros;
+    if (n == S::kSpan) pairs_across<S::kSpan>(even, odd, n, to);
+    else pairs_across<S::kMr>(even, odd, n, to);
+  }
+}
+
+template <class T>
+void pack_b(const Narrowed& m, bool trans, int64_t k0, int64_t depth, int64_t col, int64_t cols, T* b) {
+  constexpr int64_t N = Shape<T>::kNr;
+  for (int64_t k = 0; !trans && k < depth; ++k, b += N) {
+    const int64_t n = least(cols, N);
+    widen(m.row(k0 + k) + col, n, m.stored, b);
+    for (int64_t j = n; j < N; ++j) b[j] = 0;
+  }
+  T room[Shape<T>::kDepth];
+  for (int64_t j = 0; trans && j < N; ++j) {
+    if (j < cols) widen(m.row(col + j) + k0, depth, m.stored, room);
+    for (int64_t k = 0; k < depth; ++k) b[k * N + j] = j < cols ? room[k] : T(0);
+  }
+}
+template <class T>
+void pack_a(const Narrowed& a, bool trans, int64_t i, int64_t r, int64_t k0, int64_t depth, T* packed) {
+  using S = Shape<T>;
+  for (int64_t q = 0; !trans && q < r; ++q) widen(a.row(i + q) + k0, depth, a.stored, packed + q * S::kStride);
+  for (int64_t k = 0; trans && k < depth; ++k) {
+    widen(a.row(k0 + k) + i, r, a.stored, packed + k * S::kMr);
+    for (int64_t q = r; q < S::kMr; ++q) packed[k * S::kMr + q] = 0;
+  }
+}
+
 // In place.
 template <class F, class T>
 void round_items(T* x, int64_t n) {
   for (int64_t k = 0; k < n; ++k) x[k] = F::rounded(x[k]);
 }
 
+// f(a factor as its type: narrow or of the scalar).
+template <class T, class F>
+void with_type(const View& factor, F&& f) {
+  if (factor.narrow()) f(Narrowed(factor));
+  else f(Mat<T>(factor));
+}
+
 // op(A)·op(B) (+ addend, of out's rows or one for all; none: data is null).
 template <class T>
 struct Product {
-  Mat<T> a, b, out;
+  View a, b;
+  Mat<T> out;
   bool trans_a, trans_b;
   Mat<T> addend;
 };
@@ -358,7 +440,7 @@ constexpr int64_t kProductScratch = static_cast<int64_t>(sizeof(T)) *
 
 // Rows of A lie so far apart that the lines of a micro-kernel's rows would meet in one set of a first-level cache.
 template <class T>
-bool rows_collide(const Mat<T>& a) {
+bool rows_collide(const View& a) {
   constexpr int64_t kBytes = 2048;
   return a.ld * static_cast<int64_t>(sizeof(T)) % kBytes == 0;
 }
@@ -366,15 +448,17 @@ bool rows_collide(const Mat<T>& a) {
 // Whether whole row blocks of A are read where they lie: one panel of columns would read a copy of them once.
 template <class T, class F>
 bool reads_in_place(const Product<T>& p, const Range& cols) {
-  return F::kAsTheyAre && cols.end - cols.begin <= Shape<T>::kNr && (p.trans_a || !rows_collide(p.a));
+  return F::kAsTheyAre && !p.a.narrow() && cols.end - cols.begin <= Shape<T>::kNr &&
+         (p.trans_a || !rows_collide<T>(p.a));
 }
 
 // kMr rows of A that lie where they are, from (i, k0) on.
 template <class T>
 void in_place(const Product<T>& p, int64_t i, int64_t k0, int64_t depth, const T* panel, const Corner<T>& out) {
   constexpr int kMr = Shape<T>::kMr;
-  if (p.trans_a) vectors_of<T, T, kMr, 1, 0>(depth, {p.a.row(k0) + i, 1, p.a.ld}, panel, out);
-  else vectors_of<T, T, kMr, 0, 1>(depth, {p.a.row(i) + k0, p.a.ld, 1}, panel, out);
+  const Mat<T> a(p.a);
+  if (p.trans_a) vectors_of<T, T, kMr, 1, 0>(depth, {a.row(k0) + i, 1, a.ld}, panel, out);
+  else vectors_of<T, T, kMr, 0, 1>(depth, {a.row(i) + k0, a.ld, 1}, panel, out);
 }
 
 // These rows and columns (kTileCols at most) of `out`, of factors F: written if `first`, else added to.
@@ -390,13 +474,16 @@ void multiply(const Product<T>& p, const Range& rows, const Range& cols, bool fi
   const int64_t blocks = div_up(K, S::kDepth), step = blocks == 0 ? 0 : div_up(K, blocks);
   for (int64_t k0 = 0; k0 < K || (K == 0 && first && k0 == 0); k0 += step == 0 ? 1 : step) {
     const int64_t depth = K == 0 ? 0 : least(step, K - k0);
-    for (int64_t j = cols.begin; j < cols.end; j += S::kNr)
-      pack_b(p.b, p.trans_b, k0 * F::kFactors, depth, j, cols.end - j, packed_b + (j - cols.begin) * depth);
+    with_type<T>(p.b, [&](const auto& b) {
+      for (int64_t j = cols.begin; j < cols.end; j += S::kNr)
+        pack_b(b, p.trans_b, k0 * F::kFactors, depth, j, cols.end - j, packed_b + (j - cols.begin) * depth);
+    });
     if constexpr (F::kRounds) round_items<F>(packed_b, div_up(cols.end - cols.begin, S::kNr) * S::kNr * depth);
     for (int64_t i = rows.begin; i < rows.end; i += S::kMr) {
       const int64_t r = least(S::kMr, rows.end - i);
       const bool copied = !lies || r < S::kMr;
-      if (copied) pack_a(p.a, p.trans_a, i, r, k0 * F::kFactors, depth, packed_a);
+      if (copied)
+        with_type<T>(p.a, [&](const auto& a) { pack_a(a, p.trans_a, i, r, k0 * F::kFactors, depth, packed_a); });
       if constexpr (F::kRounds) {
         if (p.trans_a) round_items<F>(packed_a, S::kMr * depth);
         else

@@ -24,6 +24,17 @@ static inline Vec<double> doubles(const float* p) {
 #endif
 }
 
+static inline Vec<double> doubles(const uint16_t* bf16) {
+#if defined(__AVX512F__)
+  const __m256i wide = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bf16)));
+  return _mm512_cvtps_pd(_mm256_castsi256_ps(_mm256_slli_epi32(wide, 16)));
+#else
+  float wide[kDoubles];
+  widen(bf16, kDoubles, Precision::bf16, wide);
+  return doubles(wide);
+#endif
+}
+
 template <class T>
 void sum_group(const T* row, int64_t rows, int64_t ld, double* sum) {
   constexpr int64_t kAhead = 12;  // rows of prefetch distance: they come from the outer caches
@@ -43,11 +54,18 @@ void sum_rows_run(const Call& call, int64_t tile, void*) {
   const Range c = piece(tile, kColumns, x.cols);
   double sum[kColumns] = {};
   const int64_t n = c.end - c.begin;
+  const Precision stored = call.in[0].stored;
   int64_t done = 0;
-  for (; done + kGroup <= n; done += kGroup) sum_group(x.data + c.begin + done, x.rows, x.ld, sum + done);
+  if (stored == Precision::bf16) {
+    const Mat<uint16_t> narrow(call.in[0]);
+    for (; done + kGroup <= n; done += kGroup) sum_group(narrow.data + c.begin + done, x.rows, x.ld, sum + done);
+  } else if (stored == Precision::fp32) {
+    for (; done + kGroup <= n; done += kGroup) sum_group(x.data + c.begin + done, x.rows, x.ld, sum + done);
+  }
+  T room[kColumns];
   for (int64_t i = 0; i < x.rows && done < n; ++i) {
-    const T* row = x.row(i) + c.begin;
-    for (int64_t k = done; k < n; ++k) sum[k] += static_cast<double>(row[k]);
+    const T* row = read_row(call.in[0], i, c.begin + done, n - done, room);
+    for (int64_t k = done; k < n; ++k) sum[k] += static_cast<double>(row[k - done]);
   }
   const double scale = static_cast<const SumRows*>(call.op)->scale;
   for (int64_t k = 0; k < n; ++k) out.row(0)[c.begin + k] = static_cast<T>(sum[k] * scale);

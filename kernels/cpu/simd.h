@@ -212,8 +212,6 @@ static inline void transpose4_back(const T* from, int64_t stride, int64_t n, T* 
     for (int q = 0; q < count; ++q) rows[q][k] = from[k * stride + q];
 }
 
-// ---- scalar functions, written so that loops over them vectorise; about 1–2 units in the last place
-// Defined for every float: bits are unsigned, no float is converted to an integer out of range, and NaN gives NaN.
 static inline float bits_to_float(uint32_t i) {
   float f;
   memcpy(&f, &i, 4);
@@ -225,6 +223,59 @@ static inline uint32_t float_to_bits(float f) {
   return i;
 }
 
+// ---- formats of 16 bits -------------------------------------------------------------------------
+// The bits of x as bf16. NaN stays NaN.
+static inline uint32_t bf16_bits(float x) {
+  const uint32_t b = float_to_bits(x), near = (b + 0x7fffu + (b >> 16 & 1u)) >> 16;
+  const uint32_t normal = (b & 0x7f800000u) == 0 ? b >> 16 & 0x8000u : near;
+  return (b & 0x7fffffffu) > 0x7f800000u ? b >> 16 | 0x40u : normal;
+}
+static inline float nearest_fp16(float x) {
+  const uint32_t sign = float_to_bits(x) & 0x80000000u, size = float_to_bits(x) & 0x7fffffffu,
+                 near = (size + 0xfffu + (size >> 13 & 1u)) & ~0x1fffu,
+                 normal = near < 0x47800000u ? near : 0x7f800000u,  // 65536 and more: infinity
+      // below 2⁻¹⁴ the unit is 2⁻²⁴, that of floats between 1/2 and 1
+      small = float_to_bits(bits_to_float(size) + 0.5f - 0.5f), number = size < 0x38800000u ? small : normal;
+  return bits_to_float(sign | (size > 0x7f800000u ? size : number));
+}
+// The bits of x as fp16.
+static inline uint16_t fp16_bits(float x) {
+  const float near = nearest_fp16(x);
+  const uint32_t sign = float_to_bits(near) >> 16 & 0x8000u, size = float_to_bits(near) & 0x7fffffffu;
+  const uint32_t small = static_cast<uint32_t>(bits_to_float(size < 0x38800000u ? size : 0) * 0x1p24f);
+  const uint32_t number = size < 0x38800000u ? small : (size - 0x38000000u) >> 13;
+  const uint32_t large = size > 0x7f800000u ? 0x7e00u : 0x7c00u;  // NaN, infinity
+  return static_cast<uint16_t>(sign | (size >= 0x7f800000u ? large : number));
+}
+static inline float number_of_fp16(uint16_t h) {
+  const uint32_t size = (h & 0x7fffu) << 13;
+  const float small = bits_to_float(size + 0x38800000u) - bits_to_float(0x38800000u);
+  const float number =
+      size < 0x800000u ? small : bits_to_float(size + (size >= 0xf800000u ? 0x70000000u : 0x38000000u));
+  return bits_to_float(float_to_bits(number) | (h & 0x8000u) << 16);
+}
+
+// n elements of a narrow row.
+template <class T>
+static inline void widen(const uint16_t* from, int64_t n, Precision stored, T* to) {
+  if (stored == Precision::bf16) {
+#pragma GCC ivdep
+    for (int64_t k = 0; k < n; ++k) to[k] = static_cast<T>(bits_to_float(static_cast<uint32_t>(from[k]) << 16));
+  } else {
+#pragma GCC ivdep
+    for (int64_t k = 0; k < n; ++k) to[k] = static_cast<T>(number_of_fp16(from[k]));
+  }
+}
+// n elements of a row: where they lie, or widened in `room` if the view is narrow.
+template <class T>
+static inline const T* read_row(const View& v, int64_t row, int64_t first, int64_t n, T* room) {
+  if (!v.narrow()) return static_cast<const T*>(v.data) + row * v.ld + first;
+  widen(static_cast<const uint16_t*>(v.data) + row * v.ld + first, n, v.stored, room);
+  return room;
+}
+
+// ---- scalar functions, written so that loops over them vectorise; about 1–2 units in the last place
+// Defined for every float: bits are unsigned, no float is converted to an integer out of range, and NaN gives NaN.
 static inline float exp_of(float x) {
   const float kMagic = 12582912.0f;  // 1.5·2²³: adding it rounds to an integer held in the low bits
   float z = x < -87.0f ? -87.0f : x;

@@ -93,13 +93,15 @@ void matmul_run(const Call& call, int64_t tile, void*) {
   }
 }
 
+constexpr int64_t kMostColumns = 256;  // of a tile
+
 // Tiles: blocks of `width` weight rows × chunks of columns.
 struct WgradTiling {
   int64_t blocks, chunk, chunks;
 };
 WgradTiling wgrad_tiling(const Call& call) {
   const auto& op = *static_cast<const SparseWgrad*>(call.op);
-  const int64_t blocks = call.out[0].rows / op.width, chunk = blocks < 4 ? 64 : 256;
+  const int64_t blocks = call.out[0].rows / op.width, chunk = blocks < 4 ? 64 : kMostColumns;
   return {blocks, chunk, div_up(call.out[0].cols, chunk)};
 }
 int64_t wgrad_tiles(const Call& call) {
@@ -111,7 +113,8 @@ template <class T>
 void wgrad_run(const Call& call, int64_t tile, void*) {
   const auto& op = *static_cast<const SparseWgrad*>(call.op);
   const Entries<T> e(call, op);
-  const Mat<T> d(call.in[2]), addend(op.addend ? call.in[3] : View{}), out(call.out[0]);
+  const View& d = call.in[2];
+  const Mat<T> addend(op.addend ? call.in[3] : View{}), out(call.out[0]);
   const WgradTiling t = wgrad_tiling(call);
   const int64_t block = tile / t.chunks;
   const Range c = piece(tile % t.chunks, t.chunk, out.cols);
@@ -123,13 +126,18 @@ void wgrad_run(const Call& call, int64_t tile, void*) {
   constexpr int L = Simd<T>::kLanes, kPiece = 4 * L, kAhead = 8;
   const int64_t first = block * op.per, last = first + op.per;
   T* const base = out.row(block * op.width);
+  T room[kMostColumns];
   for (int64_t p = 0; p < d.rows; ++p) {
     const int32_t* index = e.index.row(p);
-    const T* from = d.row(p);
+    const T* from = read_row(d, p, c.begin, c.end - c.begin, room);
+    const char* ahead = static_cast<const char*>(d.data) + ((p + kAhead) * d.ld + c.begin) * d.item_bytes;
     int64_t k = c.begin;
     for (; k + kPiece <= c.end; k += kPiece) {
       Vec<T> g[4];
-      for (int q = 0; q < 4; ++q) g[q] = load(from + k + q * L), __builtin_prefetch(from + kAhead * d.ld + k + q * L);
+      for (int q = 0; q < 4; ++q) {
+        g[q] = load(from + (k - c.begin) + q * L);
+        __builtin_prefetch(ahead + (k - c.begin + q * L) * d.item_bytes);
+      }
       for (int64_t j = first; j < last; ++j) {
         if (index[j] < 0) continue;
         T* to = base + index[j] * out.ld + k;
@@ -141,7 +149,7 @@ void wgrad_run(const Call& call, int64_t tile, void*) {
       if (index[j] < 0) continue;
       const T v = e.weight(p, j);
       T* const to = base + index[j] * out.ld;
-      for (int64_t n = k; n < c.end; ++n) to[n] = mul_add(v, from[n], to[n]);
+      for (int64_t n = k; n < c.end; ++n) to[n] = mul_add(v, from[n - c.begin], to[n]);
     }
   }
 }

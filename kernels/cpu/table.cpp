@@ -11,6 +11,7 @@ KernelTable make(const char*) {
   KernelTable t = isa_avx512::kernels_f32();
   t.matmul = matmul_entry<T>();
   t.block_matmul = block_matmul_entry<T>();
+  t.narrow = narrow_entry<T>();
   return t;
 }
 #else

@@ -99,7 +99,25 @@ void run_factors(const Call& call, int64_t tile, void* scratch) {
   }
 }
 
+// narrow: 16 bits an element, for the processor; here to compare. A thread an element.
+__global__ void __launch_bounds__(kThreads) narrow_kernel(Mat<const float> x, Mat<uint16_t> out, bool bfloat) {
+  const int64_t item = static_cast<int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (item >= static_cast<int64_t>(out.rows) * out.cols) return;
+  const int r = static_cast<int>(item / out.cols), c = static_cast<int>(item % out.cols);
+  const float v = x.row(r)[c];
+  out.row(r)[c] = static_cast<uint16_t>(bfloat ? pack_bf16(v, 0) : pack_fp16(v, 0));
+}
+
+void narrow_run(const Call& call, int64_t, void* scratch) {
+  const View& out = call.out[0];
+  launch({dim3(grid_of(out.rows * out.cols, kThreads)), dim3(kThreads), 0, gpu_context(scratch).stream}, "narrow",
+         narrow_kernel, Mat<const float>(call.in[0]), Mat<uint16_t>(out),
+         static_cast<const Narrow*>(call.op)->to == Precision::bf16);
+}
+
 }  // namespace
+
+Kernel narrow_entry() { return {one_if_any, narrow_run, nullptr}; }
 
 Kernel matmul_kernel(Math math) {
   void (*const runs[kMaths])(const Call&, int64_t, void*) = {run_factors, run<Tf32x3>, run<Tf32>, run<Bf16>, run<Fp16>};

@@ -43,6 +43,9 @@ Ran run_program(Device& device, const Case& c, const Grids& in) {
     if (p.plan()[id].dtype == DType::index) {
       const std::vector<int32_t> v = p.read<int32_t>(id);
       ran.out.emplace_back(v.begin(), v.end());
+    } else if (const DType type = p.plan()[id].dtype; type != DType::real) {
+      ran.out.emplace_back();
+      for (const uint16_t bits : p.read<uint16_t>(id)) ran.out.back().push_back(narrow_value(bits, type));
     } else {
       const std::vector<float> v = p.read<float>(id);
       ran.out.emplace_back(v.begin(), v.end());

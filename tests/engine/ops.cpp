@@ -261,7 +261,7 @@ void check_derivatives(const Case& c, int output) {
   std::vector<Var> terms, wrt = smooth;
   for (size_t k = 0; k < out.size(); ++k) {
     const Var o = out[k];
-    if (s.plan[o.id].dtype == DType::index || o.shape().count() == 0 || (output >= 0 && output != static_cast<int>(k)))
+    if (s.plan[o.id].dtype != DType::real || o.shape().count() == 0 || (output >= 0 && output != static_cast<int>(k)))
       continue;
     const Var w = s.weights(o.shape());
     wrt.push_back(w);

@@ -47,6 +47,41 @@ TEST(RoundedProducts, ARowHasItsBitsInAnyBatch) {
   });
 }
 
+// Each op that reads 16 bits reads them as the numbers that they are, whichever of its inputs they are.
+TEST(NarrowValues, AreReadAsTheNumbersThatTheyHold) {
+  int count = 0;
+  for (Case c : all_cases()) {
+    const OperandSet can = traits(c.op, c.in.size()).narrow;
+    for (const DType type : {DType::bf16, DType::fp16}) {
+      size_t factors = 0;
+      with_factors(c, stored_as(type), factors);
+      Grids in = draw_inputs(c, true);
+      for (size_t which = 0; which < 3; ++which) {  // all; every other one
+        Case narrow = c;
+        bool any = false;
+        for (size_t i = 0; i < in.size(); ++i) {
+          if (!can.has(i) || c.in[i].absent || (which > 0 && i % 2 == which - 1)) continue;
+          any = true;
+          narrow.in[i].dtype = type;
+          for (Number& x : in[i].cells) x = narrow_value(narrow_bits(x.v, type), type);
+        }
+        if (!any) continue;
+        ++count;
+        SCOPED_TRACE(c.note + ", " + op_name(c.op));
+        std::vector<const KernelTable*> tables = float_tables();
+        tables.push_back(cpu_kernels("double"));
+        for (const KernelTable* table : tables)
+          for (const Layout& l : {Layout{}, Layout{3, 1, 1}, Layout{7, 5, 2}}) {
+            const Ran wide = run_kernel(*table, c, in, l), ran = run_kernel(*table, narrow, in, l);
+            EXPECT_EQ(ran.damage, "") << table->name;
+            same_bits(wide, ran, table->name);
+          }
+      }
+    }
+  }
+  EXPECT_GT(count, 400);
+}
+
 // A factor and what a product reads of it.
 using Roundings = std::vector<std::pair<double, double>>;
 
@@ -65,6 +100,15 @@ void are_read_as(Precision precision, const Roundings& pairs) {
     const Ran ran = run_kernel(*table, c, in, {});
     for (size_t i = 0; i < pairs.size(); ++i)
       EXPECT_EQ(ran.out[0][i], pairs[i].second) << pairs[i].first << ", " << table->name << ", " << name_of(precision);
+    EXPECT_TRUE(std::isnan(ran.out[0].back())) << table->name;
+  }
+  if (precision == Precision::tf32) return;
+  c.op = Narrow{precision};
+  c.in.pop_back(), in.pop_back();
+  for (const KernelTable* table : tables) {
+    const Ran ran = run_kernel(*table, c, in, {});
+    for (size_t i = 0; i < pairs.size(); ++i)
+      EXPECT_EQ(ran.out[0][i], pairs[i].second) << pairs[i].first << ", narrow, " << table->name;
     EXPECT_TRUE(std::isnan(ran.out[0].back())) << table->name;
   }
 }

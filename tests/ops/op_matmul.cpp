@@ -1,5 +1,5 @@
 // matmul: NN, NT, TN, TT, several pairs, with and without addend.
-#include "op_case.h"
+#include "op_run.h"
 
 namespace tessera::oracle {
 namespace {
@@ -66,6 +66,17 @@ void linear_cases(Cases& cases) {
                           return wrong;
                         }});
   cases.push_back(whole);
+  for (const Precision to : {Precision::bf16, Precision::fp16})
+    for (const auto& [r, c] : {std::pair{1, 1}, {2, 31}, {33, 65}, {5, 96}, {1, 8200}}) {
+      const DType type = to == Precision::bf16 ? DType::bf16 : DType::fp16;
+      cases.push_back({"16 bits", Narrow{to}, {real(r, c).constant()}, [type](const Grids& in) {
+                         return Grids{grid(in[0].rows, in[0].cols, [&](int64_t i, int64_t k) {
+                           return Number(narrow_value(narrow_bits(in[0](i, k).v, type), type));
+                         })};
+                       }});
+      cases.back().by_rows = true;
+      cases.back().derived = false;
+    }
   cases.push_back(product("no depth", {false, false, 1, false}, 3, 5, {0}));
 }
 

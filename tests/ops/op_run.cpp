@@ -1,6 +1,7 @@
 #include "op_run.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <numeric>
@@ -26,6 +27,9 @@ double draw(const Input& i, std::mt19937_64& random) {
 // A matrix in separate memory, with guards around it and between its rows.
 class Block {
  public:
+  Block(Shape s, DType type, int64_t scalar, Layout l, size_t number) : Block(s, item_bytes(type, scalar), l, number) {
+    type_ = type;
+  }
   Block(Shape s, int64_t item, Layout l, size_t number)
       : guard_(static_cast<unsigned char>(kGuard + number % kGuards)),
         shape_(s),
@@ -35,22 +39,23 @@ class Block {
     bytes_.assign(static_cast<size_t>(start_ + s.rows * ld_ * item + kGuardBytes + 64), guard_);
     start_ += (64 - static_cast<int64_t>(reinterpret_cast<uintptr_t>(bytes_.data()) % 64)) % 64;
   }
-  View view() { return {bytes_.data() + start_, shape_.rows, shape_.cols, ld_, item_}; }
+  View view() { return {bytes_.data() + start_, shape_.rows, shape_.cols, ld_, item_, false, false, stored_as(type_)}; }
   template <class T>
   T& at(int64_t r, int64_t c) {
     return *reinterpret_cast<T*>(bytes_.data() + start_ + (r * ld_ + c) * item_);
   }
   void set(int64_t r, int64_t c, double v) {
     if (item_ == 8) at<double>(r, c) = v;
-    else if (real_) at<float>(r, c) = static_cast<float>(v);
+    else if (item_ == 2) at<uint16_t>(r, c) = narrow_bits(v, type_);
+    else if (type_ == DType::real) at<float>(r, c) = static_cast<float>(v);
     else at<int32_t>(r, c) = static_cast<int32_t>(v);
   }
   double get(int64_t r, int64_t c) {
-    return item_ == 8 ? at<double>(r, c)
-           : real_    ? static_cast<double>(at<float>(r, c))
-                      : static_cast<double>(at<int32_t>(r, c));
+    if (item_ == 2) return narrow_value(at<uint16_t>(r, c), type_);
+    return item_ == 8             ? at<double>(r, c)
+           : type_ == DType::real ? static_cast<double>(at<float>(r, c))
+                                  : static_cast<double>(at<int32_t>(r, c));
   }
-  void indices() { real_ = false; }
   bool whole() {
     std::vector<char> ours(bytes_.size(), 0);
     for (int64_t r = 0; r < shape_.rows; ++r)
@@ -64,13 +69,28 @@ class Block {
   unsigned char guard_;
   Shape shape_;
   int64_t item_, ld_, start_;
-  bool real_ = true;
+  DType type_ = DType::real;
   std::vector<unsigned char> bytes_;
 };
+
+bool is_narrow(DType type) { return stored_as(type) != Precision::fp32; }
 
 double rounded_to(bool in_float, double v) { return in_float ? static_cast<double>(static_cast<float>(v)) : v; }
 
 }  // namespace
+
+// bf16 is the upper half of a float, rounded to even, without subnormals.
+uint16_t narrow_bits(double v, DType type) {
+  const float x = static_cast<float>(v);
+  if (type == DType::fp16) return std::bit_cast<uint16_t>(static_cast<_Float16>(x));
+  if (std::isnan(x)) return 0x7fc0;
+  const uint32_t b = std::bit_cast<uint32_t>(x);
+  return static_cast<uint16_t>((b & 0x7f800000u) == 0 ? b >> 16 & 0x8000u : (b + 0x7fffu + (b >> 16 & 1u)) >> 16);
+}
+double narrow_value(uint16_t bits, DType type) {
+  if (type == DType::fp16) return static_cast<double>(std::bit_cast<_Float16>(bits));
+  return static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits) << 16));
+}
 
 Kernel kernel_of(const KernelTable& table, const Op& op, const void** attributes) {
   Kernel kernel{};
@@ -114,8 +134,7 @@ Ran run_kernel(const KernelTable& table, const Case& c, const Grids& in, Layout 
   for (size_t i = 0; i < c.in.size(); ++i) {
     inputs.push_back(nullptr);
     if (c.in[i].absent) continue;
-    inputs.back() = std::make_unique<Block>(c.in[i].shape, c.in[i].dtype == DType::index ? 4 : scalar, layout, i);
-    if (c.in[i].dtype == DType::index) inputs.back()->indices();
+    inputs.back() = std::make_unique<Block>(c.in[i].shape, c.in[i].dtype, scalar, layout, i);
     for (int64_t r = 0; r < in[i].rows; ++r)
       for (int64_t k = 0; k < in[i].cols; ++k) inputs.back()->set(r, k, in[i](r, k).v);
   }
@@ -127,10 +146,8 @@ Ran run_kernel(const KernelTable& table, const Case& c, const Grids& in, Layout 
     if (static_cast<int>(k) < in_place(c.op)) {
       out.push_back(inputs[k].get());
     } else {
-      outputs.push_back(std::make_unique<Block>(results[k].shape, results[k].dtype == DType::index ? 4 : scalar, layout,
-                                                c.in.size() + k));
+      outputs.push_back(std::make_unique<Block>(results[k].shape, results[k].dtype, scalar, layout, c.in.size() + k));
       out.push_back(outputs.back().get());
-      if (results[k].dtype == DType::index) out.back()->indices();
       for (int64_t r = 0; r < results[k].shape.rows; ++r)
         for (int64_t i = 0; i < results[k].shape.cols; ++i)
           out.back()->set(r, i, results[k].dtype == DType::index ? -77777 : std::numeric_limits<double>::quiet_NaN());
@@ -174,8 +191,10 @@ Ran run_kernel(const KernelTable& table, const Case& c, const Grids& in, Layout 
     for (int64_t r = 0; r < in[i].rows; ++r)
       for (int64_t k = 0; k < in[i].cols; ++k) {
         const double was = in[i](r, k).v, now = inputs[i]->get(r, k);
-        same = same && (now == was || (std::isnan(now) && std::isnan(was)) ||
-                        (scalar == 4 && now == static_cast<double>(static_cast<float>(was))));
+        same =
+            same && (now == was || (std::isnan(now) && std::isnan(was)) ||
+                     (scalar == 4 && now == static_cast<double>(static_cast<float>(was))) ||
+                     (is_narrow(c.in[i].dtype) && now == narrow_value(narrow_bits(was, c.in[i].dtype), c.in[i].dtype)));
       }
     if (!same) ran.damage = "its input " + std::to_string(i);
   }

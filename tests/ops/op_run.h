@@ -8,6 +8,10 @@
 
 namespace tessera::oracle {
 
+// A number as a narrow type holds it, and back.
+uint16_t narrow_bits(double v, DType type);
+double narrow_value(uint16_t bits, DType type);
+
 // The inputs' values, rounded to the scalar they will be read in; the same for the same case.
 Grids draw_inputs(const Case& c, bool in_float);
 

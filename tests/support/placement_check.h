@@ -83,7 +83,7 @@ class PlacementCheck {
     const Slot& s = p_.slots[static_cast<size_t>(v)];
     if (s.where == Slot::bound) return;
     const Shape shape = plan_.shape(v);
-    const int64_t item = plan_[v].dtype == DType::index ? 4 : scalar_;
+    const int64_t item = item_bytes(plan_[v].dtype, scalar_);
     auto& memory = memory_[s.where];
     for (int64_t r = 0; r < shape.rows; ++r)
       for (int64_t c = 0; c < shape.cols; ++c)

@@ -33,11 +33,13 @@ std::string scaled(double amount, double unit) {
   return fmt::format("{:.{}f}", amount / unit, amount / unit < 9.95 ? 2 : amount / unit < 99.5 ? 1 : 0);
 }
 
-// 500×128 · 128×256
+// 500×128 · 128×256 bf16
 std::string shapes(const Json& list) {
   std::string out;
-  for (const Json& s : list)
+  for (const Json& s : list) {
     out += fmt::format("{}{}×{}", out.empty() ? "" : " · ", s[0].get<int64_t>(), s[1].get<int64_t>());
+    if (s.size() > 2) out += " " + s[2].get<std::string>();
+  }
   return out;
 }
 

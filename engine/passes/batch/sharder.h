@@ -85,7 +85,7 @@ class Sharder {
       if (const Part* p = find(id); p != nullptr && p->kind != Part::sums) next_.names[p->value.id] = name;
     next_.fuse = old_.fuse;
     next_.row_cut = old_.row_cut;
-    next_.precision = old_.precision;
+    next_.precision = old_.precision, next_.narrow = old_.narrow;
   }
 
   // ---- the cut ----------------------------------------------------------------------------------

@@ -1,0 +1,134 @@
+// Which values wait for a weight's gradient in 16 bits, and what that changes.
+#include <gtest/gtest.h>
+
+#include "engine/run/footprint.h"
+#include "support/sandbox.h"
+
+namespace tessera {
+namespace {
+
+using sandbox::Sandbox;
+using sandbox::Setting;
+using sandbox::Values;
+
+// Three layers without biases: all that is read again is a factor, or the sign of one.
+class Layers : public Sandbox {
+ public:
+  static constexpr int64_t kRows = 512, kWidth = 64;
+  explicit Layers(Precision precision, bool biases = false) {
+    plan.precision = precision;
+    set_.name = "net";
+    const Weight w[] = {set_.add("w.0", {8, kWidth}), set_.add("w.1", {kWidth, kWidth}), set_.add("w.2", {kWidth, 4})};
+    const Weight bias = set_.add("bias", {1, kWidth});
+    own(set_);
+    Var h = matmul(real("x", {kRows, 8}), r(w[0]));
+    if (biases) h = h + r(bias);
+    h = relu(matmul(relu(h), r(w[1])));
+    const Var loss = mean(square(matmul(h, r(w[2])) - real("y", {kRows, 4})));
+    r.minimise(loss, set_, {Adam::torch, 0.01, 0.9, 0.99, 1e-8, 0, 1, 0, 0, 0});
+    see(loss, "loss");
+  }
+  Plan arranged(const std::set<std::string>& off = {}) const {
+    Plan made = plan;
+    optimise(made, off);
+    arrange(made, Device::processor(), *cpu_kernels("plain"), true);
+    return made;
+  }
+  int64_t activations(const std::set<std::string>& off = {}) const {
+    Plan made = plan;
+    optimise(made, off);
+    return footprint(made, Device::processor(), 1).activations;
+  }
+
+ private:
+  ParameterSet set_;
+};
+
+int narrowed(const Plan& plan) {
+  int count = 0;
+  for (const Node& x : plan.nodes) count += std::holds_alternative<Narrow>(x.op);
+  return count;
+}
+
+TEST(Narrowing, KeepsWhatWeightGradientsReadIn16Bits) {
+  for (const Precision precision : {Precision::bf16, Precision::fp16}) {
+    const Plan plan = Layers(precision).arranged();
+    EXPECT_EQ(narrowed(plan), 5) << "two activations and the gradients of three layers";
+    for (const Node& x : plan.nodes) {
+      const auto* product = std::get_if<Matmul>(&x.op);
+      if (product == nullptr || !product->trans_a) continue;
+      const bool first = plan.maker(x.in[0]) == nullptr;  // bound rows stay as they are
+      EXPECT_EQ(stored_as(plan[x.in[0]].dtype), first ? Precision::fp32 : precision);
+      EXPECT_EQ(stored_as(plan[x.in[1]].dtype), precision);
+    }
+  }
+  EXPECT_EQ(narrowed(Layers(Precision::fp32).arranged()), 0);
+  EXPECT_EQ(narrowed(Layers(Precision::tf32).arranged()), 0);
+  EXPECT_EQ(narrowed(Layers(Precision::bf16).arranged({"narrow"})), 0);
+  EXPECT_EQ(narrowed(Layers(Precision::bf16).arranged({"precision"})), 0) << "exact factors";
+}
+
+TEST(Narrowing, TakesLittleMoreThanHalfOfTheMemory) {
+  const int64_t all = Layers(Precision::bf16).activations({"narrow"}), narrow = Layers(Precision::bf16).activations();
+  EXPECT_EQ(all, Layers(Precision::fp32).activations());
+  EXPECT_LT(10 * narrow, 6 * all);
+}
+
+TEST(Narrowing, ChangesNoBitOfProductsAndGates) {
+  for (const Precision precision : {Precision::bf16, Precision::fp16})
+    for (const char* kernels : {"plain", "avx2", "avx512", "avx512_bf16", "double"}) {
+      if (cpu_kernels(kernels) == nullptr) continue;
+      for (const bool fuse : {true, false}) {  // in chains, and op by op
+        const Layers net(precision);
+        std::set<std::string> off, narrow_too{"narrow"};
+        if (!fuse) off.insert("fuse"), narrow_too.insert("fuse");
+        const Values kept = net.run({cpu_kernels(kernels), narrow_too, 2, 3}),
+                     narrow = net.run({cpu_kernels(kernels), off, 2, 3});
+        EXPECT_EQ(kept.at("state net"), narrow.at("state net")) << kernels;
+        EXPECT_EQ(kept.at("loss"), narrow.at("loss")) << kernels;
+      }
+    }
+}
+
+// Sums of rows read what is kept: the gradient of a bias differs by the rounding of its summands, and not more.
+TEST(Narrowing, SumsOfRowsReadWhatIsKept) {
+  const Layers net(Precision::bf16, true);
+  const auto moments = [&](const std::set<std::string>& off) {
+    return net.run({cpu_kernels("double"), off}).at("state net.m");
+  };
+  const std::vector<double> kept = moments({"narrow"}), narrow = moments({});
+  double differ = 0, size = 0;
+  for (size_t i = 0; i < kept.size(); ++i) {
+    differ = std::max(differ, std::fabs(kept[i] - narrow[i]));
+    size = std::max(size, std::fabs(kept[i]));
+  }
+  EXPECT_GT(differ, 0);
+  EXPECT_LT(differ, size / 256);
+}
+
+// A gradient that the penalty's path reads again by exact products is not gone once it was narrowed.
+TEST(Narrowing, LeavesTheSecondOrderPathAsItIs) {
+  Sandbox s;
+  ParameterSet set;
+  set.name = "critic";
+  const Weight w = set.add("w", {5, 6}), v = set.add("v", {6, 1});
+  s.own(set);
+  const Var x = s.real("x", {512, 5}), y = matmul(relu(matmul(x, s.r(w))), s.r(v));
+  const Var slope = pullback(s.r, {y}, {fill(s.r, y.shape(), 1)}, {x})[0], norm = sqrt(row_dot(slope, slope));
+  s.r.minimise(mean(y) + mean(square(norm + -1.0)), set, {});
+  s.plan.precision = Precision::bf16;
+  Plan plan = s.plan;
+  optimise(plan);
+  narrow_values(plan);
+  int exact = 0;
+  for (const Node& n : plan.nodes) {
+    const auto* product = std::get_if<Matmul>(&n.op);
+    if (product == nullptr || product->factors != Precision::fp32) continue;
+    ++exact;
+    for (const Id in : n.in) EXPECT_EQ(plan[in].dtype, DType::real);
+  }
+  EXPECT_GT(exact, 0);
+}
+
+}  // namespace
+}  // namespace tessera
