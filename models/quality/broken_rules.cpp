@@ -7,8 +7,8 @@
 #include "models/data/formats/values.h"
 #include "models/data/sequence/cell_text.h"
 #include "models/expression/where.h"
-#include "models/rules/columns.h"
 #include "models/rules/kinds/joint.h"
+#include "models/rules/rule/columns.h"
 #include "models/rules/rules.h"
 #include "models/sampling/shown.h"
 
@@ -111,7 +111,7 @@ class BrokenRules {
       if (f.rule->strict()) add(f.rule->text(), f.rule->kind(), f.rule->broken(rows, learnt), columns);
       f.rule->reduce(rows, team);
     }
-    for (const std::string& text : rules.checked()) check(text, "condition");
+    for (const std::string& text : rules.checked_alone()) check(text, "condition");
   }
 
   json take() { return std::move(out_); }

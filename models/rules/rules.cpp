@@ -7,7 +7,6 @@
 
 #include "engine/text/json_fields.h"
 #include "models/expression/where.h"
-#include "models/rules/columns.h"
 #include "models/rules/kinds/band.h"
 #include "models/rules/kinds/bound.h"
 #include "models/rules/kinds/computed.h"
@@ -18,6 +17,7 @@
 #include "models/rules/kinds/rate.h"
 #include "models/rules/kinds/repeat.h"
 #include "models/rules/kinds/rising.h"
+#include "models/rules/rule/columns.h"
 
 namespace tessera {
 
@@ -125,6 +125,14 @@ void Rules::check_fits(const Table& learnt) const {
   }
 }
 
+std::vector<std::string> Rules::checked_alone() const {
+  std::vector<std::string> out = checked_;
+  std::erase_if(out, [&](const std::string& check) {
+    return std::any_of(found_.begin(), found_.end(), [&](const FoundRule& f) { return f.rule->text() == check; });
+  });
+  return out;
+}
+
 nlohmann::json Rules::describe() const {
   nlohmann::json out = nlohmann::json::array();
   for (const FoundRule& f : found_)
@@ -134,11 +142,8 @@ nlohmann::json Rules::describe() const {
                    {"rows", f.evidence.rows},
                    {"held_out", f.evidence.held_out},
                    {"chance", f.evidence.chance}});
-  const auto listed = [&](const std::string& check) {
-    return std::any_of(found_.begin(), found_.end(), [&](const FoundRule& f) { return f.rule->text() == check; });
-  };
-  for (const std::string& check : checked_)
-    if (!listed(check)) out.push_back({{"rule", check}, {"kind", "given"}, {"kept", "by rejection"}});
+  for (const std::string& check : checked_alone())
+    out.push_back({{"rule", check}, {"kind", "given"}, {"kept", "by rejection"}});
   return out;
 }
 

@@ -6,7 +6,7 @@
 
 #include "engine/run/monitor.h"
 #include "models/data/protection/rare_categories.h"
-#include "models/rules/rule.h"
+#include "models/rules/rule/rule.h"
 
 namespace tessera {
 
@@ -33,6 +33,7 @@ class Rules {
   std::vector<std::string> rising() const;  // columns that never fall within a sequence
   // Expressions that sampled rows are checked against; rows that break one are drawn again.
   const std::vector<std::string>& checked() const { return checked_; }
+  std::vector<std::string> checked_alone() const;  // those that are not the text of a rule in found()
 
   void reduce(Table& table, Team& team) const;  // another table of the same columns
   void fill(Table& table, uint64_t seed) const;

@@ -14,7 +14,8 @@
 
 namespace tessera {
 
-// The order of a date's parts; one without a day is of the month's first and what separates them. `padded` formats: "%-d" is read by the layout of "%d".
+// The order of a date's parts and what separates them; one without a day is the month's first. `padded` formats: "%-d"
+// is read by the layout of "%d".
 struct DateLayout {
   const char* format;  // canonical: padded, %b for names of months
   char order[4];       // of numbers between separators: "ymd", "dmy", "mdy", "ym", "my"; "": read by `format`

@@ -8,17 +8,18 @@
 #include <cmath>
 #include <queue>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "models/data/formats/calendar.h"
-#include "models/rules/columns.h"
 #include "models/rules/find/search.h"
+#include "models/rules/rule/columns.h"
 
 namespace tessera {
 namespace {
 
 constexpr size_t kMostBandColumns = 200;  // the work grows with their square
 constexpr size_t kMostBands = 24, kMostPartBands = 60;
-constexpr double kNumbersPerBand = 2;  // fewer are a list of pairs: combinations; parts of dates may be
+constexpr size_t kNumbersPerBand = 2;  // fewer are a list of pairs: combinations
 constexpr int kMostCutDigits = 9;
 
 // The first day of the year or month of a day; the day.
@@ -122,22 +123,24 @@ struct Proposal {
 
 std::vector<Band> proposed(const RuleSearch& search, const Source& source, const std::vector<size_t>& order,
                            const Target& target) {
-  const bool whole = source.part == Part::itself;
+  const size_t most = source.part == Part::itself ? kMostBands : kMostPartBands;
   std::vector<Band> out;
-  double numbers = 0, last = kMissing;
+  std::unordered_set<double> numbers;
+  double last = kMissing;
   for (const size_t i : order) {
     const int32_t value = target.proposing[i];
     const double x = source.of(search.proposing[i]);
     if (value < 0) return {};
-    if (x != last) ++numbers;
+    if (numbers.size() < kNumbersPerBand * kMostPartBands)
+      numbers.insert(source.column.numbers[static_cast<size_t>(search.proposing[i])]);
     if (out.empty() || out.back().value != value) {
       const int64_t least = search.options.least_rows;
-      if (x == last || out.size() == (whole ? kMostBands : kMostPartBands)) return {};
+      if (x == last || out.size() == most) return {};
       out.push_back({value, x, x, Edge(1, least), Edge(-1, least)});
     }
     out.back().high = last = x;
   }
-  if (out.size() < 2 || (whole && numbers < kNumbersPerBand * static_cast<double>(out.size()))) return {};
+  if (out.size() < 2 || numbers.size() < kNumbersPerBand * out.size()) return {};
   return out;
 }
 

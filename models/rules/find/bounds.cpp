@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "models/rules/columns.h"
 #include "models/rules/find/search.h"
+#include "models/rules/rule/columns.h"
 
 namespace tessera {
 namespace {

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "models/data/sequence/sequences.h"
-#include "models/rules/columns.h"
 #include "models/rules/find/search.h"
 #include "models/rules/kinds/joint.h"
+#include "models/rules/rule/columns.h"
 
 namespace tessera {
 namespace {

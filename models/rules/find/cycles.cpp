@@ -3,15 +3,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
-#include "models/rules/columns.h"
 #include "models/rules/find/search.h"
 #include "models/rules/kinds/grid.h"
+#include "models/rules/rule/columns.h"
 
 namespace tessera {
 namespace {
 
-constexpr double kLeastCycles = 10;   // weeks or days from the first to the last date: fewer are learnt one by one
+constexpr size_t kLeastCycles = 10;   // weeks or days that have dates: fewer are learnt one by one
 constexpr double kLeastUneven = .05;  // of the rows are in other parts of a cycle than evenly spread ones would be
 constexpr double kDeviations = 10;    // of χ², beyond its mean: once in a million tables
 constexpr double kHour = 3600;
@@ -26,18 +27,21 @@ bool is_uneven(const std::vector<double>& counts) {
 }
 
 constexpr double kMonthsByChance = 12 / 365.25;
+constexpr size_t kLeastMonths = 6;  // that differ: fewer may be at their ends by chance, in however many rows
 
 // Whether all dates that propose and test are at one end of a month, and which.
 std::optional<bool> month_end(const RuleSearch& search, const Column& c) {
-  bool first = true, last = true, any = false;
+  bool first = true, last = true;
+  std::set<double> seen;
   for (const std::vector<int64_t>* rows : {&search.proposing, &search.testing})
     for (const int64_t row : *rows) {
       const double x = c.numbers[static_cast<size_t>(row)];
       if (x != x) continue;
-      any = true, first = first && MonthRule::on_first(x), last = last && MonthRule::on_last(x);
+      if (seen.size() < kLeastMonths) seen.insert(x);
+      first = first && MonthRule::on_first(x), last = last && MonthRule::on_last(x);
       if (!first && !last) return {};
     }
-  return any ? std::optional(last) : std::nullopt;
+  return seen.size() >= kLeastMonths ? std::optional(last) : std::nullopt;
 }
 
 std::optional<FoundRule> month_of(const RuleSearch& search, const Column& c, double tried) {
@@ -59,15 +63,16 @@ std::optional<FoundRule> cycle_of(const RuleSearch& search, const Column& c) {
   if (!daily && month_end(search, c)) return {};
   if (digits_of(c) == kAllDigits || place_of(search.table, CycleRule::phase_of(c)) >= 0) return {};
   std::vector<double> counts(daily ? 24 : 7, 0.0);
-  double first = INFINITY, last = -INFINITY;
+  const double period = daily ? kSecondsPerDay : 7;
+  std::set<double> periods;
   for (const std::vector<int64_t>* rows : {&search.proposing, &search.testing})
     for (const int64_t row : *rows) {
       const double x = c.numbers[static_cast<size_t>(row)];
       if (x != x) continue;
-      first = std::min(first, x), last = std::max(last, x);
+      if (periods.size() < kLeastCycles) periods.insert(std::floor(x / period));
       ++counts[static_cast<size_t>(CycleRule::phase_of(c, x) / (daily ? kHour : 1))];
     }
-  if (!(last - first >= kLeastCycles * (daily ? kSecondsPerDay : 7)) || !is_uneven(counts)) return {};
+  if (periods.size() < kLeastCycles || !is_uneven(counts)) return {};
   if (std::count(counts.begin(), counts.end(), 0.0) + 1 == static_cast<std::ptrdiff_t>(counts.size())) return {};
   Evidence e;
   for (const double x : c.numbers) e.rows += x == x;

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "models/expression/arithmetic.h"
-#include "models/rules/columns.h"
+#include "models/rules/rule/columns.h"
 
 namespace tessera {
 

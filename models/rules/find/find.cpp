@@ -6,9 +6,9 @@
 
 #include "engine/error.h"
 #include "models/expression/where.h"
-#include "models/rules/columns.h"
 #include "models/rules/find/search.h"
 #include "models/rules/kinds/joint.h"
+#include "models/rules/rule/columns.h"
 
 namespace tessera {
 

@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "models/data/table/decimals.h"
-#include "models/rules/columns.h"
 #include "models/rules/find/search.h"
+#include "models/rules/rule/columns.h"
 
 namespace tessera {
 namespace {

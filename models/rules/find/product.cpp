@@ -11,9 +11,9 @@
 #include <numeric>
 #include <tuple>
 
-#include "models/rules/columns.h"
 #include "models/rules/find/factors.h"
 #include "models/rules/find/search.h"
+#include "models/rules/rule/columns.h"
 
 namespace tessera {
 namespace {

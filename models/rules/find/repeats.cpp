@@ -4,10 +4,10 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "models/rules/columns.h"
 #include "models/rules/find/search.h"
 #include "models/rules/kinds/bound.h"
 #include "models/rules/kinds/repeat.h"
+#include "models/rules/rule/columns.h"
 
 namespace tessera {
 namespace {

@@ -9,8 +9,8 @@
 #include "engine/text/json_fields.h"
 #include "models/data/sequence/sequences.h"
 #include "models/expression/arithmetic.h"
-#include "models/rules/columns.h"
 #include "models/rules/find/search.h"
+#include "models/rules/rule/columns.h"
 
 namespace tessera {
 std::string RisingRule::text() const {

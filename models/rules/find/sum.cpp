@@ -7,9 +7,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "models/rules/columns.h"
 #include "models/rules/find/factors.h"
 #include "models/rules/find/search.h"
+#include "models/rules/rule/columns.h"
 
 namespace tessera {
 namespace {

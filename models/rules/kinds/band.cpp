@@ -10,7 +10,7 @@
 #include "models/data/formats/calendar.h"
 #include "models/data/formats/moments.h"
 #include "models/expression/arithmetic.h"
-#include "models/rules/columns.h"
+#include "models/rules/rule/columns.h"
 
 namespace tessera {
 namespace {

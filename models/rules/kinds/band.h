@@ -3,7 +3,7 @@
 #pragma once
 #include <string_view>
 
-#include "models/rules/rule.h"
+#include "models/rules/rule/rule.h"
 
 namespace tessera {
 

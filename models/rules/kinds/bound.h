@@ -1,6 +1,6 @@
 // A column that is never below others: end >= start.
 #pragma once
-#include "models/rules/rule.h"
+#include "models/rules/rule/rule.h"
 
 namespace tessera {
 

@@ -7,7 +7,7 @@
 
 #include "engine/text/json_fields.h"
 #include "models/expression/where.h"
-#include "models/rules/columns.h"
+#include "models/rules/rule/columns.h"
 
 namespace tessera {
 double exact_value(const Arithmetic& expression, const Table& rows, size_t row, const Column& target) {

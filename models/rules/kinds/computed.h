@@ -1,7 +1,7 @@
 // A column that an expression of the others gives: total = items + extras, price = 3.99 * items.
 #pragma once
 #include "models/expression/arithmetic.h"
-#include "models/rules/rule.h"
+#include "models/rules/rule/rule.h"
 
 namespace tessera {
 

@@ -6,7 +6,7 @@
 #include "engine/text/json_fields.h"
 #include "models/data/table/decimals.h"
 #include "models/expression/arithmetic.h"
-#include "models/rules/columns.h"
+#include "models/rules/rule/columns.h"
 
 namespace tessera {
 namespace {

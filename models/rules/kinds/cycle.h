@@ -1,7 +1,7 @@
 // Dates and times that come and go with the week or the day: shops are closed at night, fewer people buy on Sundays. A
 // date is learnt as its week and its weekday, a time as its day and its time of day.
 #pragma once
-#include "models/rules/rule.h"
+#include "models/rules/rule/rule.h"
 
 namespace tessera {
 

@@ -1,6 +1,6 @@
 // A column whose values lie on a grid: multiples of 5, prices that end in .99, Mondays.
 #pragma once
-#include "models/rules/rule.h"
+#include "models/rules/rule/rule.h"
 
 namespace tessera {
 

@@ -12,7 +12,7 @@
 #include "models/data/table/types_dictionary.h"
 #include "models/expression/arithmetic.h"
 #include "models/expression/where_parser.h"
-#include "models/rules/columns.h"
+#include "models/rules/rule/columns.h"
 
 namespace tessera {
 namespace {

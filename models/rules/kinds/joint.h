@@ -1,7 +1,7 @@
 // Columns of which few combinations occur: country, city and state, or a product's number and its price. One column of
 // their combinations is learnt in place of them. Combinations of few rows are protected as any rare category is.
 #pragma once
-#include "models/rules/rule.h"
+#include "models/rules/rule/rule.h"
 
 namespace tessera {
 

@@ -1,6 +1,6 @@
 // A column that is missing exactly where another one says so: delivered is null exactly where status is 'open'.
 #pragma once
-#include "models/rules/rule.h"
+#include "models/rules/rule/rule.h"
 
 namespace tessera {
 

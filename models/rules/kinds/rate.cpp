@@ -4,8 +4,8 @@
 
 #include "engine/text/json_fields.h"
 #include "models/expression/arithmetic.h"
-#include "models/rules/columns.h"
 #include "models/rules/kinds/computed.h"
+#include "models/rules/rule/columns.h"
 
 namespace tessera {
 

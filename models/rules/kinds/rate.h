@@ -1,7 +1,7 @@
 // A number that another one gives at a rate of each category: amount / quantity follows from product; or at a
 // difference: due - date follows from terms.
 #pragma once
-#include "models/rules/rule.h"
+#include "models/rules/rule/rule.h"
 
 namespace tessera {
 

@@ -1,7 +1,7 @@
 // Numbers that often equal those of an earlier column: bills that are paid exactly. That a cell repeats the other one
 // is learnt in place of its value, so that sampled rows repeat it to the digit, and as often.
 #pragma once
-#include "models/rules/rule.h"
+#include "models/rules/rule/rule.h"
 
 namespace tessera {
 

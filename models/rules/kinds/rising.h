@@ -1,7 +1,7 @@
 // A column of a sequence that never falls from one step to the next: the reading of a meter. It is learnt as its first
 // value, once per sequence, and as differences of 0 or more, as SequenceOptions::rising says to cut() and decode().
 #pragma once
-#include "models/rules/rule.h"
+#include "models/rules/rule/rule.h"
 
 namespace tessera {
 

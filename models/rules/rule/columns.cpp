@@ -1,4 +1,4 @@
-#include "models/rules/columns.h"
+#include "models/rules/rule/columns.h"
 
 #include <algorithm>
 #include <utility>
