@@ -1,5 +1,6 @@
 #include "models/rules/find/factors.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -28,6 +29,12 @@ double half_unit(const Column& column) {
   const int digits = digits_of(column);
   if (digits == kAllDigits) return 0;
   return 0.5 * std::pow(10.0, -digits) / (column.type == ColumnType::datetime ? kSecondsPerDay : 1);
+}
+
+size_t distinct_of(std::vector<double> numbers) {
+  std::erase_if(numbers, [](double v) { return v != v; });
+  std::sort(numbers.begin(), numbers.end());
+  return static_cast<size_t>(std::unique(numbers.begin(), numbers.end()) - numbers.begin());
 }
 
 }  // namespace tessera

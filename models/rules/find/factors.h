@@ -11,6 +11,11 @@ double dot(const std::vector<double>& a, const std::vector<double>& b);
 // The number of fewest digits within `near` of x, or one over a whole number; x itself if there is none.
 double short_number(double x, double near);
 
+inline bool is_instant(const Column& c) { return c.type == ColumnType::date || c.type == ColumnType::datetime; }
+
+// The numbers among them that differ.
+size_t distinct_of(std::vector<double> numbers);
+
 // Half a unit of the column's last digit, in the units of expressions (days, where it has times); 0: not rounded.
 double half_unit(const Column& column);
 

@@ -59,12 +59,6 @@ struct Factor {
   double norm = 0;           // before
 };
 
-size_t distinct_of(std::vector<double> values) {
-  std::erase_if(values, [](double v) { return v != v; });
-  std::sort(values.begin(), values.end());
-  return static_cast<size_t>(std::unique(values.begin(), values.end()) - values.begin());
-}
-
 void centre(std::vector<double>& x) {
   const double mean = std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
   for (double& v : x) v -= mean;

@@ -30,14 +30,16 @@ struct Interval {
   }
 };
 
-struct Pair {
+struct RatedPair {
   const Column &target, &of;
   bool factors;
   double half;  // of a unit of the target's last digit; 0: not rounded, as differences of numbers of its digits
 
-  // Of one row; all rates where the number is 0.
   Interval of_row(int64_t row, int64_t other) const {
-    const double t = target.numbers[static_cast<size_t>(other)], x = of.numbers[static_cast<size_t>(row)];
+    return of_values(target.numbers[static_cast<size_t>(other)], of.numbers[static_cast<size_t>(row)]);
+  }
+  // All rates where the number is 0.
+  Interval of_values(double t, double x) const {
     const double reach = std::max((1 + 1e-7) * half, 1e-12 * std::max(std::abs(t), std::abs(x)));
     if (!factors) return {t - x - reach, t - x + reach};
     if (x == 0) return std::abs(t) <= reach ? Interval{} : Interval{1, -1};
@@ -47,7 +49,7 @@ struct Pair {
 };
 
 // Of each level; empty where a row has no rate in common with the others.
-std::vector<Interval> rates_in(const std::vector<int64_t>& rows, const Pair& pair, const Column& by) {
+std::vector<Interval> rates_in(const std::vector<int64_t>& rows, const RatedPair& pair, const Column& by) {
   std::vector<Interval> out(by.values.size());
   for (const int64_t row : rows) {
     const int32_t code = by.codes[static_cast<size_t>(row)];
@@ -61,7 +63,7 @@ std::vector<Interval> rates_in(const std::vector<int64_t>& rows, const Pair& pai
 }
 
 // The rate of each level that as many rows have as may be known.
-Rates rates_of(const RuleSearch& search, const Pair& pair, const Column& by, const std::vector<Interval>& all) {
+Rates rates_of(const RuleSearch& search, const RatedPair& pair, const Column& by, const std::vector<Interval>& all) {
   Rates out;
   out.factors = pair.factors;
   for (size_t v = 0; v < all.size(); ++v) {
@@ -73,14 +75,10 @@ Rates rates_of(const RuleSearch& search, const Pair& pair, const Column& by, con
   return out;
 }
 
-std::optional<FoundRule> rule_of(const RuleSearch& search, const Pair& pair, const Column& by, double tried) {
+std::optional<FoundRule> rule_of_rates(const RuleSearch& search, const RatedPair& pair, const Column& by,
+                                       double tried) {
   const std::vector<Interval> seen = rates_in(search.proposing, pair, by);
   if (seen.empty()) return {};
-  // At least two levels with rates of their own: else the category has no part in it.
-  double low = -INFINITY, high = INFINITY;
-  for (const Interval& level : seen)
-    if (level.rows > 0) low = std::max(low, level.low), high = std::min(high, level.high);
-  if (low <= high) return {};
   std::vector<int64_t> rows(static_cast<size_t>(search.table.rows));
   std::iota(rows.begin(), rows.end(), 0);
   const std::vector<Interval> all = rates_in(rows, pair, by);
@@ -103,51 +101,88 @@ std::optional<FoundRule> rule_of(const RuleSearch& search, const Pair& pair, con
                    "", pair.target.name};
 }
 
-size_t distinct_numbers(const RuleSearch& search, const Column& c) {
-  std::vector<double> seen;
-  for (const int64_t row : search.proposing)
-    if (!c.is_missing(row)) seen.push_back(c.numbers[static_cast<size_t>(row)]);
-  std::sort(seen.begin(), seen.end());
-  return static_cast<size_t>(std::unique(seen.begin(), seen.end()) - seen.begin());
+// A column in the proposing rows.
+struct RatedNumbers {
+  int column;
+  std::vector<double> x;
+  size_t distinct;
+};
+struct Category {
+  int column;
+  std::vector<int32_t> codes;
+  std::vector<size_t> by_code;  // places in codes, those of a code together
+};
+
+RatedNumbers rated_numbers(const RuleSearch& search, int column) {
+  RatedNumbers out{column, {}, 0};
+  for (const int64_t row : search.proposing) out.x.push_back(search.column(column).numbers[static_cast<size_t>(row)]);
+  out.distinct = distinct_of(out.x);
+  return out;
+}
+
+Category category_in(const RuleSearch& search, int column) {
+  Category out{column, {}, {}};
+  for (const int64_t row : search.proposing) out.codes.push_back(search.column(column).codes[static_cast<size_t>(row)]);
+  out.by_code.resize(out.codes.size());
+  std::iota(out.by_code.begin(), out.by_code.end(), size_t{0});
+  std::stable_sort(out.by_code.begin(), out.by_code.end(),
+                   [&](size_t a, size_t b) { return out.codes[a] < out.codes[b]; });
+  return out;
+}
+
+// Whether the rows of each category have a rate in common, and not all rows have.
+bool rates_proposed(const RatedPair& pair, const RatedNumbers& target, const RatedNumbers& of, const Category& by) {
+  Interval level, all;
+  for (size_t k = 0; k < by.by_code.size(); ++k) {
+    const size_t i = by.by_code[k];
+    const double t = target.x[i], x = of.x[i];
+    if ((t != t) != (x != x || by.codes[i] < 0)) return false;
+    if (k == 0 || by.codes[i] != by.codes[by.by_code[k - 1]]) level = {};
+    if (t != t) continue;
+    const Interval here = pair.of_values(t, x);
+    level.meet(here), all.meet(here);
+    if (level.empty()) return false;
+  }
+  return all.empty();
 }
 
 }  // namespace
 
 std::optional<FoundRule> find_rates(const RuleSearch& search) {
-  std::vector<int> numbers, categories;
-  std::vector<size_t> distinct(search.columns(), 0);
+  std::vector<RatedNumbers> numbers;
+  std::vector<Category> categories;
   for (int j = 0; j < static_cast<int>(search.columns()); ++j) {
     const Column& c = search.column(j);
     if (!search.usable(j)) continue;
-    if (is_numeric(c.type)) {
-      size_t& values = distinct[static_cast<size_t>(j)];
-      values = distinct_numbers(search, c);
-      if (numbers.size() < kMostNumbers && values >= kLeastNumbers) numbers.push_back(j);
-    } else if (c.values.size() >= 2 && c.values.size() <= kMostLevels && categories.size() < kMostCategories) {
-      categories.push_back(j);
+    if (is_numeric(c.type) && numbers.size() < kMostNumbers) {
+      numbers.push_back(rated_numbers(search, j));
+      if (numbers.back().distinct < kLeastNumbers) numbers.pop_back();
+    } else if (!is_numeric(c.type) && c.values.size() >= 2 && c.values.size() <= kMostLevels &&
+               categories.size() < kMostCategories) {
+      categories.push_back(category_in(search, j));
     }
+    c.relax();
   }
   const auto tried = static_cast<double>(2 * numbers.size() * numbers.size() * categories.size());
-  for (const int t : numbers)
-    for (const int of : numbers) {
-      if (t == of) continue;
-      const Column &target = search.column(t), &x = search.column(of);
+  for (const RatedNumbers& t : numbers)
+    for (const RatedNumbers& of : numbers) {
+      if (t.column == of.column) continue;
+      const Column &target = search.column(t.column), &x = search.column(of.column);
       const int digits = digits_of(target);
       const double half = digits == kAllDigits ? 0 : 0.5 * std::pow(10.0, -digits);
-      const bool instants = target.type == ColumnType::date || target.type == ColumnType::datetime;
       for (const bool factors : {true, false}) {
+        if (factors ? is_instant(target) || is_instant(x) : !comparable(target, x)) continue;
         // Of two that give each other, an amount follows from a quantity, and a later date from an earlier one.
-        if (factors ? distinct[static_cast<size_t>(t)] < distinct[static_cast<size_t>(of)] : t < of) continue;
-        if (factors ? instants || x.type == ColumnType::date || x.type == ColumnType::datetime : !comparable(target, x))
-          continue;
+        if (factors ? t.distinct < of.distinct : t.column < of.column) continue;
         const bool exact = !factors && digits_of(x) <= digits;
-        for (const int by : categories) {
-          auto found = rule_of(search, {target, x, factors, exact ? 0 : half}, search.column(by), tried);
-          search.column(by).relax();
+        const RatedPair pair{target, x, factors, exact ? 0 : half};
+        for (const Category& by : categories) {
+          if (!rates_proposed(pair, t, of, by)) continue;
+          auto found = rule_of_rates(search, pair, search.column(by.column), tried);
+          search.column(by.column).relax(), target.relax(), x.relax();
           if (found) return found;
         }
       }
-      target.relax(), x.relax();
     }
   return {};
 }

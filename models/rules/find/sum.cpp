@@ -110,8 +110,6 @@ std::string product_text(double factor, const std::string& name) {
   return fmt::format("{} * {}", factor, name);
 }
 
-bool is_instant(const Column& c) { return c.type == ColumnType::date || c.type == ColumnType::datetime; }
-
 // Days, as hours, minutes or seconds where they are whole ones: "2 / 24".
 std::string days_text(double days) {
   for (const int parts : {1, 24, 24 * 60, 24 * 60 * 60}) {
