@@ -54,7 +54,7 @@ double simple_between(ColumnType type, double below, double above, bool from_bel
 // The outermost numbers of a band, as many as may be known of one.
 class Edge {
  public:
-  Edge(double sign, int64_t least) : sign_(sign), least_(static_cast<size_t>(least)) {}
+  Edge(double sign, int64_t least) : sign_(sign), least_(static_cast<size_t>(std::max<int64_t>(least, 1))) {}
   void add(double x) {
     if (inner_.size() == least_ && sign_ * x >= inner_.top()) return;
     inner_.push(sign_ * x);

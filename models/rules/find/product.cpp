@@ -215,7 +215,7 @@ class Logarithms {
 };
 
 std::string text_of(const RuleSearch& search, const Factor& f) {
-  const std::string name = quoted_name(search.column(f.numbers->column).name);
+  std::string name = quoted_name(search.column(f.numbers->column).name);
   switch (f.form) {
     case Form::itself: return name;
     case Form::rest_of_1: return fmt::format("(1 - {})", name);
