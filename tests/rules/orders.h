@@ -102,4 +102,14 @@ inline std::vector<std::string> said(const Rules& rules) {
   return out;
 }
 
+// Rules of which one has another value of a key, or none of it, are not read, or do not fit the table that they reduced.
+inline void expect_refused(const nlohmann::json& good, size_t rule, const std::string& key, const nlohmann::json& value,
+                           const Table& learnt) {
+  nlohmann::json bad = good;
+  if (value.is_null()) bad["found"][rule].erase(key);
+  else bad["found"][rule][key] = value;
+  const Thrown e = thrown([&] { Rules::from_json(bad).check_fits(learnt); });
+  EXPECT_EQ(static_cast<int>(e.code), static_cast<int>(ErrorCode::format)) << key << ": " << e.message;
+}
+
 }  // namespace tessera::whole
