@@ -33,6 +33,9 @@ typedef struct tessera_given_options {
   const char* precision; /* as in tessera_sample_options. NULL: "fp32" */
   /* may be NULL; its struct_size is set by the caller. Updated with every batch; lives until the stream is released */
   tessera_given_report* report;
+  /* NULL, or a condition (tessera_sample_options.where) that every row meets, given cells included: other candidates
+   * weigh nothing. Not for tessera_impute() */
+  const char* where;
 } tessera_given_options;
 
 /* Reads a file of given cells as the model's columns: any of them, in any order; empty cells are to be drawn.
@@ -58,8 +61,8 @@ TESSERA_API tessera_status tessera_given_counts(const tessera_context* context, 
  *          (model, seed, these cells, i) only: not on batches or threads.
  *   rows   receives a stream of all columns, as tessera_sample() does. Every row keeps the rules of the table.
  * Errors: USAGE, also for a model of sequences and a column that the model does not have; DATA for a value that the
- * model has not seen or beyond its range, with its place. The stream fails with TESSERA_E_CONDITION's message at a row
- * of which no candidate keeps the rules. */
+ * model has not seen or beyond its range, with its place; CONDITION for options->where, as tessera_sample() says. The stream fails with TESSERA_E_CONDITION's message at a row
+ * of which no candidate keeps the rules and meets the condition. */
 TESSERA_API tessera_status tessera_sample_given(const tessera_context* context, const tessera_model* model,
                                                 struct ArrowArrayStream* given, const tessera_given_options* options,
                                                 struct ArrowArrayStream* rows);

@@ -50,6 +50,7 @@ GivenOptions given_options(const tessera_given_options& o, api::Call& call) {
   out.batch = o.batch_size;
   if (o.max_candidates > 0) out.most_candidates = o.max_candidates;
   out.completes = o.completes != 0;
+  out.where = text_or(o.where, "");
   if (const std::string precision = text_or(o.precision, ""); !precision.empty()) out.precision = precision;
   check_precision(out.precision);
   out.device = call.device(out.precision);
@@ -163,6 +164,8 @@ tessera_status tessera_impute(const tessera_context* context, const tessera_mode
                                                 from.path, &to));
     api::Call call(context);  // tessera::Call is an op of a program
     const GivenOptions given = given_options(o, call);
+    if (!given.where.empty())
+      throw Error(ErrorCode::usage, "--where: rows of a file that is completed are all of its rows.\n  Omit it.");
     const Imputed done = impute(rows_of(source), from, &to, overwrite != 0, given, call.team(), call.monitor());
     put_report(o.report, done.report);
   });

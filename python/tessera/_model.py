@@ -373,6 +373,7 @@ class Model:
         out: str | Path | None = None,
         seed: int = 0,
         max_candidates: int | None = None,
+        where: str | None = None,
         batch_size: int | None = None,
         overwrite: bool = False,
         precision: str | None = None,
@@ -393,6 +394,8 @@ class Model:
             Row i of the result depends on the model, `seed`, its given cells and i only.
         max_candidates : int, optional
             Candidates that a row may take (1,024): under unlikely cells more of them are nearer to the law.
+        where : str, optional
+            A condition that every row meets, as in :meth:`sample`.
         batch_size : int, optional
             Candidates made at a time.
         overwrite, precision, device, threads, progress
@@ -408,7 +411,7 @@ class Model:
         DataError
             A column is not the model's, or a value not one of its type.
         ConditionError
-            The given cells of a row break a rule of the table.
+            The given cells of a row break a rule of the table, or no candidate meets `where`.
 
         Examples
         --------
@@ -422,7 +425,7 @@ class Model:
             raise _errors.UsageError("complete takes one file.")
         options = GivenOptions(
             seed=seed, batch_size=batch_size, max_candidates=max_candidates, completes=1, precision=precision,
-            file=path[0] if path else None,
+            where=where, file=path[0] if path else None,
         )  # fmt: skip
 
         def completed(context: Context) -> tuple[Any, Rows]:

@@ -64,7 +64,9 @@ TEST_F(CliGiven, MistakesAreSaidAndLoseNothing) {
   refused(3, {"counts.csv:3", "\"city\" holds \"Western\"", "Nearest: \"Weston\""}, {"--counts", "counts.csv"});
   write("counts.csv", "city,wanted\nWeston,3\nMidbury,-2\n");
   refused(3, {"counts.csv:3", "\"wanted\" holds -2"}, {"--counts", "counts.csv"});
-  refused(2, {"--where"}, {"--given", "partial.csv", "--where", "age > 3"});
+  write("partial.csv", "city,age\nWeston,40\n");
+  refused(2, {"--where", "Omit it"}, {"--impute", "partial.csv", "--where", "age > 3"});
+  refused(7, {"partial.csv:2", "meets --where"}, {"--given", "partial.csv", "--where", "age > 50"});
   refused(2, {"exclude"}, {"--given", "partial.csv", "--balance", "city"});
   refused(2, {"--rows"}, {"--balance", "city"});
   refused(2, {"--rows"}, {"--given", "partial.csv", "--rows", "3"});

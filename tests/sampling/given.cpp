@@ -211,6 +211,34 @@ TEST(Given, RowsAreEqualForAnyBatchAndThreads) {
   }
 }
 
+TEST(Given, RowsMeetAConditionToo) {
+  for (const char* method : {"made", "tvae", "ctgan"}) {
+    const Model& m = model_by(method);
+    const Table given = repeated(chain(kRows, 60), 60, 1, {"y"});
+    for (const bool completing : {false, true}) {
+      GivenOptions o;
+      o.completes = completing;
+      o.where = "x < 0.5 and c in ('a', 'b')";
+      const Table rows = complete(m, given, o);
+      EXPECT_EQ(share(rows,
+                      [&](int64_t i) {
+                        const std::string c = cell(column(rows, "c"), i);
+                        return number(rows, "x", i) < 0.5 && (c == "a" || c == "b") &&
+                               number(rows, "y", i) == number(given, "y", i);
+                      }),
+                1)
+          << method;
+    }
+    GivenOptions o;
+    o.where = "c = 'a'";
+    const Thrown t = thrown([&] { complete(m, table({texts("c", ColumnType::category, {"b"})}), o); });
+    EXPECT_EQ(t.code, ErrorCode::condition) << t.message;
+    EXPECT_TRUE(t.says("--where")) << t.message;
+    o.where = "c = ";
+    EXPECT_EQ(thrown([&] { complete(m, table({texts("c", ColumnType::category, {"b"})}), o); }).code, ErrorCode::usage);
+  }
+}
+
 TEST(Given, WhatTheModelCannotShowIsSaidWithItsPlace) {
   const Model& m = model_by("made");
   GivenOptions o;

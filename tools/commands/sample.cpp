@@ -68,7 +68,7 @@ void run_given(const SharedOptions& shared, const SampleCommand& a, const CLI::A
   if (a.given.forms() > 1)
     throw tessera::Error(TESSERA_E_USAGE,
                          "--given, --impute, --balance and --counts exclude each other.\n  Use one of them.");
-  for (const char* option : {"--where", "--offset", "--part", "--calibrate", "--min-yield"})
+  for (const char* option : {"--offset", "--part", "--calibrate", "--min-yield"})
     if (command.count(option) > 0)
       throw tessera::Error(TESSERA_E_USAGE,
                            fmt::format("{} does not go with --given, --impute, --balance and --counts.\n  Omit it; "
@@ -81,7 +81,7 @@ void run_given(const SharedOptions& shared, const SampleCommand& a, const CLI::A
   SharedOptions own = shared;
   own.memory_limit = a.memory.bytes();
   sample_given(own, a.given,
-               {a.model, a.output, a.format, a.precision, a.rows, a.seed, a.batch_size, a.max_tries,
+               {a.model, a.output, a.format, a.precision, a.where, a.rows, a.seed, a.batch_size, a.max_tries,
                 parse_delimiter(a.delimiter), a.force});
 }
 

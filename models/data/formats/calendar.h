@@ -1,11 +1,19 @@
 // Days of the proleptic Gregorian calendar.
 #pragma once
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 namespace tessera {
 
 // 0001-01-01 and 9999-12-31 in days since 1970-01-01.
 constexpr int64_t kFirstDay = -719162, kLastDay = 2932896;
+
+// The day that a date, or a time in days, lies in, within these.
+inline int64_t day_in_calendar(double day) {
+  return static_cast<int64_t>(
+      std::clamp(std::floor(day), static_cast<double>(kFirstDay), static_cast<double>(kLastDay)));
+}
 
 struct Civil {
   int year, month, day;

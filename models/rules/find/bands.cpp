@@ -24,7 +24,7 @@ constexpr int kMostCutDigits = 9;
 
 // The first day of the year or month of a day; the day.
 double floor_day(double day, char to) {
-  const Civil c = civil_from_days(static_cast<int64_t>(day));
+  const Civil c = civil_from_days(day_in_calendar(day));
   return to == 'd' ? day : static_cast<double>(days_from_civil(c.year, to == 'y' ? 1 : c.month, 1));
 }
 

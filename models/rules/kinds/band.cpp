@@ -53,8 +53,8 @@ double part_of(Part part, ColumnType type, double x) {
   const double second = type == ColumnType::date ? 0 : x - day * kSecondsPerDay;
   if (part == Part::hour) return std::floor(second / 3600);
   if (part == Part::minute) return std::floor(std::fmod(second, 3600) / 60);
-  if (part == Part::weekday) return weekday_of(static_cast<int64_t>(day)) + 1;
-  const Civil c = civil_from_days(static_cast<int64_t>(day));
+  if (part == Part::weekday) return weekday_of(day_in_calendar(day)) + 1;
+  const Civil c = civil_from_days(day_in_calendar(day));
   return part == Part::month ? c.month : c.day;
 }
 

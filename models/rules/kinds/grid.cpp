@@ -14,7 +14,7 @@
 namespace tessera {
 namespace {
 
-Civil civil(double day) { return civil_from_days(static_cast<int64_t>(std::floor(day))); }
+Civil civil(double day) { return civil_from_days(day_in_calendar(day)); }
 
 }  // namespace
 

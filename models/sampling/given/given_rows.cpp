@@ -53,7 +53,7 @@ class Given : public GivenStream {
         monitor_(monitor),
         columns_(*model_),
         cells_(*model_, columns_, std::move(given), {options.completes, place_of(options)}, team),
-        rules_(*model_, columns_, cells_) {
+        rules_(*model_, columns_, cells_, options.where) {
     if (model_->learnt()) build();
   }
 
@@ -176,10 +176,11 @@ class Given : public GivenStream {
         const std::vector<double> far = rules_.distances(rows, of);
         for (int64_t i = 0; i < count; ++i) weights[static_cast<size_t>(from + i)] = -far[static_cast<size_t>(i)];
       }
-      const std::vector<char> keeps = rules_.kept(std::move(rows), of, !nearest, team_);
+      const std::vector<Keeps> keeps = rules_.kept(std::move(rows), of, !nearest, team_);
       for (int64_t i = 0; i < count; ++i)
-        if (keeps[static_cast<size_t>(i)] == 0)
-          weights[static_cast<size_t>(from + i)] += options_.completes ? kBroken : -INFINITY;
+        if (const Keeps k = keeps[static_cast<size_t>(i)]; k != Keeps::all)
+          weights[static_cast<size_t>(from + i)] +=
+              k == Keeps::not_the_rules && options_.completes ? kBroken : -INFINITY;
     });
   }
 
@@ -227,9 +228,11 @@ class Given : public GivenStream {
       const int64_t row = first + static_cast<int64_t>(i);
       if (r.kept == 0)
         throw Error(ErrorCode::condition,
-                    fmt::format("{}: none of {} candidates has the given cells and keeps the rules of the table.\n  "
-                                "Leave more of its cells empty (tessera inspect MODEL lists the rules).",
-                                cells_.place(row), r.tried));
+                    fmt::format("{}: none of {} candidates has the given cells{} keeps the rules of the table{}.\n  "
+                                "Leave more of its cells empty (tessera inspect MODEL lists the rules){}.",
+                                cells_.place(row), r.tried, options_.where.empty() ? " and" : ",",
+                                options_.where.empty() ? "" : " and meets --where",
+                                options_.where.empty() ? "" : ", ask for less, or give more --max-tries"));
       candidates.push_back({row, r.attempt}), of.push_back(row);
       codes.insert(codes.end(), r.codes.begin(), r.codes.end());
       alphas.insert(alphas.end(), r.alphas.begin(), r.alphas.end());

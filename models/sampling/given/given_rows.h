@@ -18,6 +18,7 @@ struct GivenOptions {
   bool completes = false;            // KnownCellsOptions::completes
   std::shared_ptr<Device> device{};  // null: the processor
   std::string precision = "fp32";
+  std::string where;                                // that every row meets, the given cells included; "": nothing
   std::function<std::string(int64_t row)> place{};  // of a row, for messages; null: "row 3"
 };
 

@@ -10,8 +10,10 @@ constexpr double kTolerance = 1e-9;  // of what rules compute
 
 }  // namespace
 
-KeptRules::KeptRules(const RowModel& model, const ShownColumns& columns, const KnownCells& cells)
+KeptRules::KeptRules(const RowModel& model, const ShownColumns& columns, const KnownCells& cells,
+                     const std::string& where)
     : model_(model), columns_(columns), cells_(cells) {
+  if (!where.empty()) where_ = parse_where(where, columns.table());
   for (const std::string& rule : model.rules.checked()) broken_.push_back(broken_where(rule, columns.table()));
   for (size_t c = 0; c < columns.table().columns.size(); ++c) {
     const Column& given = cells.table().columns[c];
@@ -27,8 +29,8 @@ KeptRules::KeptRules(const RowModel& model, const ShownColumns& columns, const K
   }
 }
 
-std::vector<char> KeptRules::kept(Table rows, const std::vector<int64_t>& of, bool settled, Team& team) const {
-  std::vector<char> keep(of.size(), 1);
+std::vector<Keeps> KeptRules::kept(Table rows, const std::vector<int64_t>& of, bool settled, Team& team) const {
+  std::vector<Keeps> keep(of.size(), Keeps::all);
   if (!any()) return keep;
   if (settled)
     for (const int c : cells_.unsettled()) {
@@ -37,7 +39,7 @@ std::vector<char> KeptRules::kept(Table rows, const std::vector<int64_t>& of, bo
       if (is_numeric(given.type) && columns_.source(c) < 0) continue;  // the rules decide
       for (size_t i = 0; i < of.size(); ++i)
         if (!given.is_missing(of[i]) && !same_cell(given, of[i], drawn, static_cast<int64_t>(i), kTolerance))
-          keep[i] = 0;
+          keep[i] = Keeps::not_the_rules;
     }
   put_given(rows, of);
   std::vector<char> broken;
@@ -45,7 +47,7 @@ std::vector<char> KeptRules::kept(Table rows, const std::vector<int64_t>& of, bo
   for (const Where& rule : broken_) {
     match_where(rule, rows, broken, failed);
     for (size_t i = 0; i < keep.size(); ++i)
-      if (broken[i] != 0) keep[i] = 0;
+      if (broken[i] != 0) keep[i] = Keeps::not_the_rules;
   }
   // What follows from the other columns is what stands there.
   Table again = rows;
@@ -54,7 +56,12 @@ std::vector<char> KeptRules::kept(Table rows, const std::vector<int64_t>& of, bo
   for (size_t c = 0; c < rows.columns.size(); ++c)
     for (size_t i = 0; i < keep.size(); ++i)
       if (!same_cell(rows.columns[c], static_cast<int64_t>(i), again.columns[c], static_cast<int64_t>(i), kTolerance))
-        keep[i] = 0;
+        keep[i] = Keeps::not_the_rules;
+  if (where_.empty()) return keep;
+  std::vector<char> meets;
+  match_where(where_, rows, meets, failed);
+  for (size_t i = 0; i < keep.size(); ++i)
+    if (meets[i] == 0) keep[i] = Keeps::not_the_condition;
   return keep;
 }
 

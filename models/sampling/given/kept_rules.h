@@ -1,4 +1,5 @@
-// Whether a sampled row with the given cells put into it is a row of the table: it keeps the rules.
+// Whether a sampled row with the given cells put into it is a row of the table, and one that is asked for: it keeps the
+// rules, and meets the condition.
 #pragma once
 #include <vector>
 
@@ -7,15 +8,17 @@
 
 namespace tessera {
 
+enum class Keeps : char { all, not_the_rules, not_the_condition };
+
 class KeptRules {
  public:
-  // They outlive the result.
-  KeptRules(const RowModel& model, const ShownColumns& columns, const KnownCells& cells);
+  // They outlive the result. `where`: an expression of --where, or "". Errors as parse_where().
+  KeptRules(const RowModel& model, const ShownColumns& columns, const KnownCells& cells, const std::string& where);
 
-  bool any() const { return !model_.rules.empty(); }
-  // Of rows of the table, each a candidate for row of[i] of the given ones: whether it keeps every rule once the given
-  // cells are in it. `settled`: the candidates were drawn under the given cells, so that parts of combinations agree.
-  std::vector<char> kept(Table rows, const std::vector<int64_t>& of, bool settled, Team& team) const;
+  bool any() const { return !model_.rules.empty() || !where_.empty(); }
+  // Of rows of the table, each a candidate for row of[i] of the given ones: what it keeps once the given cells
+  // are in it. `settled`: the candidates were drawn under the given cells, so that parts of combinations agree.
+  std::vector<Keeps> kept(Table rows, const std::vector<int64_t>& of, bool settled, Team& team) const;
   // Writes the given cells over those of the rows.
   void put_given(Table& rows, const std::vector<int64_t>& of) const;
   // How far each row is from what is given (Gower 1971): the sum over given cells of the difference of two numbers
@@ -26,6 +29,7 @@ class KeptRules {
   const RowModel& model_;
   const ShownColumns& columns_;
   const KnownCells& cells_;
+  Where where_;
   std::vector<Where> broken_;   // of each rule that rows are checked against, the rows that break it
   std::vector<double> extent_;  // of each column of the table that holds numbers
 };

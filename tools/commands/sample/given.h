@@ -15,7 +15,7 @@ struct GivenArguments {
 
 // What of a sample's options counts here.
 struct GivenRun {
-  std::string model, output, format, precision;
+  std::string model, output, format, precision, where;
   int64_t rows = 0;  // of --balance
   uint64_t seed = 0;
   int batch_size = 0, max_candidates = 0;
