@@ -61,8 +61,9 @@ TESSERA_API tessera_status tessera_given_counts(const tessera_context* context, 
  *          (model, seed, these cells, i) only: not on batches or threads.
  *   rows   receives a stream of all columns, as tessera_sample() does. Every row keeps the rules of the table.
  * Errors: USAGE, also for a model of sequences and a column that the model does not have; DATA for a value that the
- * model has not seen or beyond its range, with its place; CONDITION for options->where, as tessera_sample() says. The stream fails with TESSERA_E_CONDITION's message at a row
- * of which no candidate keeps the rules and meets the condition. */
+ * model has not seen or beyond its range, with its place; CONDITION for options->where, as tessera_sample() says. The
+ * stream fails with TESSERA_E_CONDITION's message at a row of which no candidate keeps the rules and meets the
+ * condition. */
 TESSERA_API tessera_status tessera_sample_given(const tessera_context* context, const tessera_model* model,
                                                 struct ArrowArrayStream* given, const tessera_given_options* options,
                                                 struct ArrowArrayStream* rows);

@@ -102,7 +102,8 @@ inline std::vector<std::string> said(const Rules& rules) {
   return out;
 }
 
-// Rules of which one has another value of a key, or none of it, are not read, or do not fit the table that they reduced.
+// Rules of which one has another value of a key, or none of it, are not read, or do not fit the table that they
+// reduced.
 inline void expect_refused(const nlohmann::json& good, size_t rule, const std::string& key, const nlohmann::json& value,
                            const Table& learnt) {
   nlohmann::json bad = good;

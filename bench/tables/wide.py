@@ -1,4 +1,4 @@
-"""A CSV table of N rows and 50 columns, for measures of memory: python3 bench/wide_table.py ROWS > wide.csv
+"""A CSV table of N rows and 50 columns, for measures of memory: python3 bench/tables/wide.py ROWS > wide.csv
 
 Five groups of ten columns: four decimals, two integers, three categories, one date. The columns of a group depend on
 one hidden number; a group has 65,536 combinations, and rows pick one of each group.

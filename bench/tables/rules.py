@@ -1,6 +1,6 @@
 """Writes tables as offices have them, whose columns follow from each other: invoices.csv, patients.csv, shop.csv.
 
-    python3 bench/rules_tables.py FOLDER
+    python3 bench/tables/rules.py FOLDER
 
 What holds in every row: the formulas below. bench/rules.sh measures how many sampled rows keep it.
 """
