@@ -2,7 +2,7 @@
 // per attack.
 //   bench_privacy tvae|ctgan TRAIN.csv UNSEEN.csv KNOWN,COLUMNS SECRET [epochs] [rows]     half of the unseen rows are
 //   the held-out ones, half are the attacker's reference bench_privacy timegan TABLE.csv STEPS KNOWN,COLUMNS SECRET
-//       [iterations]                 the table cut into blocks of so many rows: of four, two are learnt, one is held
+//       [iterations]                 the table cut into blocks of this many rows: of four, two are learnt, one is held
 //       out
 // Threads: all; seed 1.
 #include <fmt/format.h>

@@ -26,7 +26,7 @@ class Deadline {
 
   Deadline earlier(double seconds) const { return now_ ? Deadline(at_ - seconds, now_) : Deadline(); }
 
-  // Before each of several pieces of work of one kind: whether there is time for so many, each as long as the longest
+  // Before each of several pieces of work of one kind: whether there is time for this many, each as long as the longest
   // so far. The first is always done.
   bool next(double pieces = 1) {
     if (!now_) return true;

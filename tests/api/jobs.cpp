@@ -283,8 +283,8 @@ TEST(Memory, ALimitIsAnErrorAndEverythingIsGivenBack) {
   EXPECT_NO_THROW(tessera::Model::fit(roomy, tessera::example(roomy, "people", 2000, 1), quick()));
   o.memory_limit = -1;
   EXPECT_THROW(tessera::Context{o}, tessera::Error);
-  // With a folder for scratch files the arrays of a table go there, its texts do not; a folder that is missing is said
-  // at once.
+  // With a folder for scratch files the arrays of a table go there, its texts do not; a missing folder is
+  // an error at once.
   o.memory_limit = 12 << 20;
   const std::string folder = std::filesystem::temp_directory_path().string();
   o.scratch = folder.c_str();

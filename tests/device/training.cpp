@@ -113,7 +113,7 @@ TEST(DeviceTraining, CalibratedRowsAreTheProcessors) {
     const Monitor quiet;
     const auto stream = model.sample(0, count, s, team, quiet);
     const std::vector<std::string> lines = whole::lines(whole::drain(*stream, model.schema()));
-    EXPECT_GT(stream->report().candidates, count) << "nothing was turned down: the test would prove nothing";
+    EXPECT_GT(stream->report().candidates, count) << "no candidate was rejected: the test would prove nothing";
     return lines;
   };
   const std::vector<std::string> there = rows(true, 60, 0, "");

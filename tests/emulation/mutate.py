@@ -148,7 +148,7 @@ def main():
     parser.add_argument("--file", help="only mutants of files whose name holds this")
     parser.add_argument("--kind", choices=["barrier", "wait", "fill", "mask", "bound"])
     parser.add_argument("--only", help="these, by number")
-    parser.add_argument("--sample", type=int, help="so many at random")
+    parser.add_argument("--sample", type=int, help="number of mutants, drawn at random")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--program", action="append", help="test programs of the build (tests/test_gpu, then tests/test_gpu_race)")
     parser.add_argument("--list", action="store_true", help="say which there are, and end")

@@ -1,5 +1,5 @@
-// Long arrays: the same values in memory and in scratch, whatever is done to them; nothing is left in the folder; what
-// cannot be is said.
+// Long arrays: the same values in memory and in scratch, whatever is done to them; nothing is left in the folder;
+// errors name what cannot be done.
 #include "engine/storage/spill_vector.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-// Opening the plugin: what is there is used, and of what is missing is said which part, by the library and by the
-// program.
+// Opening the plugin: what is there is used, and the library and the program say which part is missing.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 

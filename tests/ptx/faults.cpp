@@ -38,7 +38,7 @@ class Ptx : public testing::Test {
     run(m, m.functions.at("k"),
         {{1, 1, 1}, {threads, 1, 1}, dynamic_shared, reinterpret_cast<const char*>(&words_), true});
   }
-  // What is said of it; empty: nothing.
+  // What the message contains; empty: there is no fault.
   std::string fault(const std::string& text, unsigned threads = 64) {
     try {
       launch(text, threads);

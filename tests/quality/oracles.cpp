@@ -260,7 +260,7 @@ TEST(QualityOracle, KolmogorovSmirnovOverEveryValue) {
 // Dense counts and sorted keys are the same contingency; and both are the definition.
 TEST(QualityOracle, ContingencyDenseAndSorted) {
   std::mt19937 gen(5);
-  for (const int spread : {1, 300}) {  // 300: so many levels that cells are counted by sorted keys
+  for (const int spread : {1, 300}) {  // 300: levels enough that cells are counted by sorted keys
     const size_t n = 500, m = 400;
     const int32_t levels = 7 * spread + 1;
     std::vector<int32_t> ra(n), rb(n), sa(m), sb(m);

@@ -29,7 +29,7 @@ TEST(Calibrated, RowsAreTheSameForAnyBatchThreadsAndOffset) {
     SampleReport report;
     const std::vector<std::string> whole = lines(sample(people(), 700, under(tier), {0, 1}, &report));
     ASSERT_EQ(whole.size(), 700u);
-    EXPECT_GT(report.candidates, report.rows) << "nothing was turned down: the test would prove nothing";
+    EXPECT_GT(report.candidates, report.rows) << "no candidate was rejected: the test would prove nothing";
     EXPECT_EQ(report.tier, tier);
     for (const int batch : {1, 333, 5000}) {
       SampleOptions o = under(tier);

@@ -1,5 +1,5 @@
 // Rows with given cells: these are kept, the others have the law under them, rules hold, bits depend on nothing
-// but the row, and what cannot be is said with its place.
+// but the row, and errors name the place.
 #include "models/sampling/given/given_rows.h"
 
 #include "models/sampling/given/targets.h"
@@ -113,7 +113,7 @@ double uneven(const std::vector<double>& counts) {
   return statistic;
 }
 
-// Where the true value stands among so many drawn ones, in tenths: uniform if the draws have its law (rank histograms,
+// Where the true value stands among drawn ones, in tenths: uniform if the draws have its law (rank histograms,
 // Talagrand 1997). Of the rows whose `of` is in the upper third of all, so that draws that ignore it show.
 std::vector<double> ranks(const Table& real, const Table& drawn, int64_t times, const char* of) {
   std::vector<double> sorted(column(real, of).numbers.begin(), column(real, of).numbers.end());

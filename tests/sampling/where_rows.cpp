@@ -1,5 +1,5 @@
 // Conditions on a fitted model: every row meets them, the search is bounded and honest about its yield, and a condition
-// no row can meet is said so.
+// that no row can meet is refused.
 #include <set>
 
 #include "models/data/csv/example.h"
