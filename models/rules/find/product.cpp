@@ -262,7 +262,11 @@ struct Found {
 };
 
 // One that people write, as 3.6 or 25.4: before sums are looked for, 1.00531 * a may be a + 4.
-bool is_plain(double x) { return std::stod(fmt::format("{:.3g}", x)) == x; }
+bool is_plain(double x) {
+  constexpr int kDigits = 3;
+  const double tens = std::pow(10.0, kDigits - 1 - std::floor(std::log10(std::abs(x))));
+  return std::abs(std::nearbyint(x * tens) / tens - x) <= 1e-12 * std::abs(x);
+}
 
 std::optional<Found> product_of(const RuleSearch& search, const std::vector<Numbers>& all, const Numbers& target,
                                 size_t most_taken) {
@@ -299,9 +303,8 @@ std::optional<FoundRule> find_products(const RuleSearch& search, size_t most_tak
     found.push_back(std::move(*product));
   }
   if (found.empty()) return {};
-  // Products first: of a product rounded to cents, each factor is a quotient but for its digits. And what others are
-  // computed from comes after them.
-  // Of two columns that give each other, the later one follows.
+  // Products first: of a product rounded to cents, each factor is a quotient but for its digits. Of two columns that
+  // give each other, the later one follows. What others are computed from comes after them.
   const auto order = [&](const Found& f) {
     const int target = place_of(search.table, f.rule.column);
     const bool backwards = f.of.size() == 1 && f.of.front() > target;
