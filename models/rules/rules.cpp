@@ -35,6 +35,7 @@ std::unique_ptr<const TableRule> read_rule(const Fields& f) {
   if (kind == "repeat") return RepeatRule::read(f);
   if (kind == "cycle") return CycleRule::read(f);
   if (kind == "rising") return RisingRule::read(f);
+  if (kind == "falling") return FallingRule::read(f);
   f.fail("has a rule of the kind \"" + kind + "\", which this version does not know");
 }
 

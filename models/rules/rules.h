@@ -30,7 +30,7 @@ class Rules {
 
   bool empty() const { return found_.empty() && checked_.empty(); }
   const std::vector<FoundRule>& found() const { return found_; }
-  std::vector<std::string> rising() const;  // columns that never fall within a sequence
+  std::vector<std::string> rising() const;  // columns that never fall, or whose negative does not
   // Expressions that sampled rows are checked against; rows that break one are drawn again.
   const std::vector<std::string>& checked() const { return checked_; }
   std::vector<std::string> checked_alone() const;  // those that are not the text of a rule in found()

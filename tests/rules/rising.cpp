@@ -76,6 +76,32 @@ TEST(Rising, IsFoundWithinAKeyAlone) {
   EXPECT_EQ(said(found(meters(), more)), std::vector<std::string>{}) << "first values would tell of single meters";
 }
 
+// What is left of a budget: never below 0, and written with a unit.
+TEST(Rising, FallingColumnsAreTheirNegatives) {
+  Table real = meters();
+  Column left = column(real, "reading");
+  left.name = "left", left.format = "0.0\" kWh\"";
+  for (double& x : left.numbers) x = 9000 - x;
+  real.columns.push_back(std::move(left));
+  Table t = without(real, "reading");
+  const Rules rules = reduced(t, of_meters());
+  EXPECT_EQ(said(rules),
+            (std::vector<std::string>{"\"read at\" never falls within a meter", "left never rises within a meter"}));
+  EXPECT_EQ(rules.rising().size(), 2u);
+  EXPECT_LT(column(t, "left").numbers[0], 0);
+  expect_restored(Rules::from_json(rules.to_json()), std::move(t), without(real, "reading"));
+
+  const Model m = fit(without(real, "reading"), quick_sequences());
+  const Table rows = sample(m, 60);
+  EXPECT_GT(falls(rows, "left"), 0);
+  Table opposite = rows;
+  for (Column& c : opposite.columns)
+    if (c.name == "left")
+      for (double& x : c.numbers) x = -x;
+  EXPECT_EQ(falls(opposite, "left"), 0);
+  EXPECT_EQ(column(rows, "left").format, "0.0\" kWh\"");
+}
+
 TEST(Rising, IsNotFoundInRandomTables) {
   for (uint32_t seed = 0; seed < 20; ++seed) {
     RuleOptions o;
