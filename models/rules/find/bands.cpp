@@ -112,7 +112,7 @@ struct Target {
 // What bands may be of: a column, or a part of it.
 struct Source {
   const Column& column;
-  Part part;
+  DatePart part;
   double of(int64_t row) const { return part_of(part, column.type, column.numbers[static_cast<size_t>(row)]); }
 };
 
@@ -123,7 +123,7 @@ struct Proposal {
 
 std::vector<Band> proposed(const RuleSearch& search, const Source& source, const std::vector<size_t>& order,
                            const Target& target) {
-  const size_t most = source.part == Part::itself ? kMostBands : kMostPartBands;
+  const size_t most = source.part == DatePart::itself ? kMostBands : kMostPartBands;
   std::vector<Band> out;
   std::unordered_set<double> numbers;
   double last = kMissing;
@@ -169,7 +169,7 @@ std::optional<Bands> cut(const Source& source, const Target& target, const std::
     if (!b.lowest.full()) return {};
     out.values.push_back(target.values.text(b.value));
   }
-  const ColumnType type = source.part == Part::itself ? source.column.type : ColumnType::integer;
+  const ColumnType type = source.part == DatePart::itself ? source.column.type : ColumnType::integer;
   for (size_t k = 1; k < bands.size(); ++k) {
     const Edge &below = bands[k - 1].highest, &above = bands[k].lowest;
     const double cut = simple_between(type, below.outermost(), above.outermost(), with_cut);
@@ -243,7 +243,7 @@ std::optional<FoundRule> find_bands(const RuleSearch& search) {
   const auto tried = static_cast<double>(numbers.size() * targets.size());
   for (const int j : numbers) {
     const Column& c = search.column(j);
-    for (const Part part : parts_of(c.type)) {
+    for (const DatePart part : parts_of(c.type)) {
       const Source source{c, part};
       const std::vector<size_t> order = order_of(search, source);
       for (size_t t = 0; t < targets.size(); ++t) {

@@ -19,7 +19,7 @@ namespace tessera {
 namespace {
 
 constexpr size_t kMostFactorColumns = 200;  // the work grows with their square
-constexpr size_t kMostRows = 512, kLeastRows = 30;
+constexpr size_t kMostRows = 512, kLeastPreciseRows = 30;
 constexpr size_t kMostFactors = 4;
 constexpr size_t kTakenAnyway = 2;  // factors that turn out to have no part
 constexpr int kAttempts = 6;        // each without a factor that the one before took
@@ -29,7 +29,7 @@ constexpr int kLeastUnits = 20;      // distinct values of the target: few are t
 constexpr double kPreciseUnits = 5;  // units of its last digit that a value has in the logarithms' rows
 constexpr int kMostDigits = 9;
 constexpr size_t kMostConstants = 6;  // are tried
-constexpr double kExact = 1e-7;       // of logarithms: what is left of numbers that are not rounded
+constexpr double kExactLogs = 1e-7;   // of logarithms: what is left of numbers that are not rounded
 
 // A column, or the share that it leaves or adds.
 enum class Form { itself, rest_of_1, rest_of_100, more_than_1, more_than_100 };
@@ -94,14 +94,14 @@ class Logarithms {
   Logarithms(const std::vector<Numbers>& all, const Numbers& target) : target_(target) {
     for (size_t i = 0; i < target.x.size() && rows_.size() < kMostRows; ++i)
       if (std::abs(target.x[i]) > 2 * kPreciseUnits * target.half) rows_.push_back(i);
-    if (rows_.size() < kLeastRows) return;
+    if (rows_.size() < kLeastPreciseRows) return;
     for (const size_t i : rows_) {
       logs_.push_back(std::log(std::abs(target.x[i])));
       allowed_ += std::pow(target.half / target.x[i], 2) / 3;  // variance of an evenly distributed rounding error
     }
     centre(logs_);
     // twice what is expected, as rows differ
-    allowed_ = 2 * allowed_ + std::pow(kExact, 2) * static_cast<double>(rows_.size());
+    allowed_ = 2 * allowed_ + std::pow(kExactLogs, 2) * static_cast<double>(rows_.size());
     if (dot(logs_, logs_) <= 100 * allowed_) return;
     for (const Numbers& n : all)
       if (&n != &target) offer_forms(n);

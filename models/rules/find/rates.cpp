@@ -14,7 +14,7 @@ namespace tessera {
 namespace {
 
 constexpr size_t kMostNumbers = 60, kMostCategories = 30;  // the work grows with numbers² · categories
-constexpr size_t kMostLevels = 20'000;
+constexpr size_t kMostRateLevels = 20'000;
 constexpr size_t kLeastNumbers = 3;  // distinct ones: of fewer, the category alone gives the target
 
 // The rates that give a value but for rounding.
@@ -157,7 +157,7 @@ std::optional<FoundRule> find_rates(const RuleSearch& search) {
     if (is_numeric(c.type) && numbers.size() < kMostNumbers) {
       numbers.push_back(rated_numbers(search, j));
       if (numbers.back().distinct < kLeastNumbers) numbers.pop_back();
-    } else if (!is_numeric(c.type) && c.values.size() >= 2 && c.values.size() <= kMostLevels &&
+    } else if (!is_numeric(c.type) && c.values.size() >= 2 && c.values.size() <= kMostRateLevels &&
                categories.size() < kMostCategories) {
       categories.push_back(category_in(search, j));
     }

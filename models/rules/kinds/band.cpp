@@ -17,17 +17,17 @@ namespace {
 
 constexpr size_t kMostSaid = 6;  // cuts in a text
 
-constexpr std::pair<Part, const char*> kParts[] = {{Part::itself, ""},   {Part::month, "month"},
-                                                   {Part::day, "day"},   {Part::weekday, "weekday"},
-                                                   {Part::hour, "hour"}, {Part::minute, "minute"}};
+constexpr std::pair<DatePart, const char*> kParts[] = {{DatePart::itself, ""},   {DatePart::month, "month"},
+                                                       {DatePart::day, "day"},   {DatePart::weekday, "weekday"},
+                                                       {DatePart::hour, "hour"}, {DatePart::minute, "minute"}};
 
-const char* name_of(Part part) {
+const char* name_of(DatePart part) {
   return std::find_if(std::begin(kParts), std::end(kParts), [=](auto& p) { return p.first == part; })->second;
 }
 
-std::string cut_text(const Column& of, Part part, double cut) {
+std::string cut_text(const Column& of, DatePart part, double cut) {
   std::string out;
-  if (part != Part::itself) out = fmt::format("{}", cut);
+  if (part != DatePart::itself) out = fmt::format("{}", cut);
   else if (of.type == ColumnType::date) write_date(cut, "%Y-%m-%d", out);
   else if (of.type == ColumnType::datetime) write_datetime(cut, "%Y-%m-%d %H:%M", 0, out);
   else out = fmt::format("{}", cut);
@@ -47,21 +47,21 @@ std::vector<int32_t> codes_of(const std::vector<std::string>& values, std::vecto
 
 }  // namespace
 
-double part_of(Part part, ColumnType type, double x) {
-  if (part == Part::itself || x != x) return x;
+double part_of(DatePart part, ColumnType type, double x) {
+  if (part == DatePart::itself || x != x) return x;
   const double day = std::floor(type == ColumnType::date ? x : x / kSecondsPerDay);
   const double second = type == ColumnType::date ? 0 : x - day * kSecondsPerDay;
-  if (part == Part::hour) return std::floor(second / 3600);
-  if (part == Part::minute) return std::floor(std::fmod(second, 3600) / 60);
-  if (part == Part::weekday) return weekday_of(day_in_calendar(day)) + 1;
+  if (part == DatePart::hour) return std::floor(second / 3600);
+  if (part == DatePart::minute) return std::floor(std::fmod(second, 3600) / 60);
+  if (part == DatePart::weekday) return weekday_of(day_in_calendar(day)) + 1;
   const Civil c = civil_from_days(day_in_calendar(day));
-  return part == Part::month ? c.month : c.day;
+  return part == DatePart::month ? c.month : c.day;
 }
 
-std::vector<Part> parts_of(ColumnType type) {
-  if (type != ColumnType::date && type != ColumnType::datetime) return {Part::itself};
-  std::vector<Part> out{Part::itself, Part::month, Part::day, Part::weekday};
-  if (type == ColumnType::datetime) out.insert(out.end(), {Part::hour, Part::minute});
+std::vector<DatePart> parts_of(ColumnType type) {
+  if (type != ColumnType::date && type != ColumnType::datetime) return {DatePart::itself};
+  std::vector<DatePart> out{DatePart::itself, DatePart::month, DatePart::day, DatePart::weekday};
+  if (type == ColumnType::datetime) out.insert(out.end(), {DatePart::hour, DatePart::minute});
   return out;
 }
 
@@ -95,7 +95,7 @@ std::string BandRule::text() const {
   for (const double cut : bands_.cuts) cuts += (cuts.empty() ? "" : ", ") + cut_text(of_, bands_.part, cut);
   const std::string bands = bands_.cuts.size() > kMostSaid ? fmt::format("in {} bands", bands_.values.size())
                                                            : (bands_.with_cut ? "cut after " : "cut at ") + cuts;
-  const std::string part = bands_.part == Part::itself ? "" : fmt::format("the {} of ", name_of(bands_.part));
+  const std::string part = bands_.part == DatePart::itself ? "" : fmt::format("the {} of ", name_of(bands_.part));
   return fmt::format("{} follows from {}{}, {}", quoted_name(target_.name), part, quoted_name(of_.name), bands);
 }
 
@@ -143,7 +143,7 @@ std::unique_ptr<const TableRule> BandRule::read(const Fields& f) {
   f.check(part != std::end(kParts), "has a rule of bands of an unknown part, \"" + said + "\"");
   Bands bands{part->first, f.numbers("cuts"), f.flag("with_cut"), f.texts("values")};
   Column of = read_head(Fields(f.at("of"), f.place()));
-  const std::vector<Part> parts = parts_of(of.type);
+  const std::vector<DatePart> parts = parts_of(of.type);
   f.check(std::find(parts.begin(), parts.end(), bands.part) != parts.end(),
           "has a rule of bands of a part that its column lacks");
   f.check(is_numeric(of.type) && !bands.cuts.empty() && bands.values.size() == bands.cuts.size() + 1 &&

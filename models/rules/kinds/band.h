@@ -8,12 +8,12 @@
 namespace tessera {
 
 // What of a number the bands are of.
-enum class Part { itself, month, day, weekday, hour, minute };  // of dates and times; weekdays from 1, Monday, to 7
-double part_of(Part part, ColumnType type, double x);           // NaN of NaN
-std::vector<Part> parts_of(ColumnType type);                    // those that a column has
+enum class DatePart { itself, month, day, weekday, hour, minute };  // of dates and times; weekdays from 1, Monday, to 7
+double part_of(DatePart part, ColumnType type, double x);           // NaN of NaN
+std::vector<DatePart> parts_of(ColumnType type);                    // those that a column has
 
 struct Bands {
-  Part part = Part::itself;
+  DatePart part = DatePart::itself;
   std::vector<double> cuts;         // ascending; band k has the numbers from cuts[k − 1] on and below cuts[k],
   bool with_cut = false;            // or, with it, those above cuts[k − 1] up to cuts[k]
   std::vector<std::string> values;  // one more than cuts; of a column of numbers, texts that give the number again
