@@ -29,6 +29,8 @@ class MemoryLimit {
   bool fits_in_memory(int64_t bytes) const {
     return scratch_.empty() || arrays_.load(std::memory_order_relaxed) + bytes <= arrays_limit_;
   }
+  // What reads at random places may leave resident of one array in scratch: training reads three at most.
+  int64_t random_bytes() const { return arrays_limit_ / 12; }
   void count_array(int64_t bytes) noexcept { arrays_.fetch_add(bytes, std::memory_order_relaxed); }
 
  private:

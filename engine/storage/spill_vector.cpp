@@ -53,6 +53,7 @@ void BulkBytes::reserve(size_t bytes) {
                        : ::mremap(data_, capacity_, size, MREMAP_MAYMOVE);
   if (mapped == MAP_FAILED) throw std::bad_alloc();
   if (first) {
+    if (random_) ::madvise(mapped, size, MADV_RANDOM);
     if (capacity_ > 0) std::memcpy(mapped, data_, capacity_);
     std::free(data_);
     share_.reset();
@@ -67,6 +68,11 @@ void BulkBytes::free() noexcept {
   file_.close();
   share_.reset();
   data_ = nullptr, capacity_ = 0;
+}
+
+// A read of cached scratch maps the pages around it as well: 64 kB unless the kernel is told otherwise.
+int64_t BulkBytes::random_reads(size_t bytes) const {
+  return in_scratch() ? limit_->random_bytes() / static_cast<int64_t>(kPage + bytes) : INT64_MAX;
 }
 
 void BulkBytes::relax(size_t from, size_t to) const noexcept {

@@ -37,6 +37,7 @@ class BulkBytes {
   void swap(BulkBytes& other) noexcept {
     std::swap(limit_, other.limit_), std::swap(what_, other.what_), std::swap(data_, other.data_);
     std::swap(capacity_, other.capacity_), std::swap(share_, other.share_), std::swap(file_, other.file_);
+    std::swap(random_, other.random_);
   }
 
   void* data() const { return data_; }
@@ -46,6 +47,8 @@ class BulkBytes {
   void reserve(size_t bytes);
   void free() noexcept;
   BulkBytes empty_like() const { return {limit_, what_}; }
+  void expect_random_reads() { random_ = true; }
+  int64_t random_reads(size_t bytes) const;
   // Releases touched scratch pages from this process; the file keeps them.
   void relax(size_t from, size_t to) const noexcept;
 
@@ -56,6 +59,7 @@ class BulkBytes {
   size_t capacity_ = 0;
   MemoryShare share_;
   Descriptor file_{-1};
+  bool random_ = false;
 };
 
 // A subset of std::vector. A copy has the same limit; a moved-from vector is empty and has none.
@@ -158,6 +162,12 @@ class Bulk {
     bytes_.free();
   }
   void relax() const noexcept { bytes_.relax(0, bytes_.capacity()); }
+  // Before it is filled: elements will be read in no order. Scratch is then cached in small pages, because the kernel
+  // maps the whole of a large one (2 MB) for each element that is read.
+  void expect_random_reads() { bytes_.expect_random_reads(); }
+  // How many times `n` elements in a row may be read at random places between two calls of relax(), for what stays
+  // resident to have room beside the limit. INT64_MAX in memory.
+  int64_t random_reads(size_t n) const { return bytes_.random_reads(n * sizeof(T)); }
 
   // Calls body(values, first) piece by piece, in order; processed pieces do not stay resident.
   template <class Body>

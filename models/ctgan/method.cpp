@@ -135,6 +135,9 @@ class CtganMethod : public RowMethod {
     table_->relax();
     bound_->conditions.row_index.relax();
   }
+  int64_t random_rows() const override {
+    return std::min(table_->random_rows(), bound_->conditions.row_index.random_reads(1));
+  }
   void prepare(const EncodedTable& table, Team& team) override {
     table_ = &table;
     bound_ = std::make_unique<Bound>(table, layout_, team);

@@ -27,6 +27,7 @@ class MadeMethod : public RowMethod {
   }
   double learning_rate() const override { return network_.config.learning_rate; }
   void relax() const override { table_->relax(); }
+  int64_t random_rows() const override { return table_->random_rows(); }
   void bind(Program& p) const override { bind_rows(p, *table_); }
   void prepare(const EncodedTable& table, Team&) override {
     table_ = &table;
@@ -34,10 +35,12 @@ class MadeMethod : public RowMethod {
     batch = static_cast<int>(std::min<int64_t>(batch, std::max<int64_t>(table.rows / kStepsOfEpoch, kLeastBatch)));
     const size_t columns = network_.columns.size();
     frequencies_.assign(static_cast<size_t>(network_.levels), kUnseen);
-    for (int64_t i = 0; i < table.rows; ++i)
+    for (int64_t i = 0; i < table.rows; ++i) {
+      if (i % kRowsResident == 0) table.relax();
       for (size_t j = 0; j < columns; ++j)
         ++frequencies_[static_cast<size_t>(network_.columns[j].start +
                                            table.codes[static_cast<size_t>(i) * columns + j])];
+    }
     for (const Span& s : network_.columns)
       for (int k = s.start; k < s.start + s.width; ++k)
         frequencies_[static_cast<size_t>(k)] /= static_cast<double>(table.rows) + kUnseen * s.width;

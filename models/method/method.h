@@ -127,6 +127,8 @@ class Method {
   virtual void record_training(Recorder& r, size_t phase, int64_t steps) const = 0;
   virtual void bind(Program& program) const = 0;
   virtual void relax() const {}  // what training has touched of arrays in scratch need not stay in memory
+  // the rows that steps on the processor may touch between two calls of relax()
+  virtual int64_t random_rows() const { return INT64_MAX; }
   // from the states of start() and enter(), as training left them
   virtual FittedState keep(States end, const RunContext& context) const = 0;
   virtual double rows_after() const { return 0; }  // the time keep() takes, in rows of a step: --max-time leaves it

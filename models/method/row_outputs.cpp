@@ -27,6 +27,7 @@ std::vector<std::vector<float>> outputs_of_rows(const EncodedTable& table, int64
     for (int64_t i = 0; i < batch; ++i)
       row[static_cast<size_t>(i)] = static_cast<int32_t>((first + std::min(i, n - 1)) * table.rows / rows);
     program->run(1);
+    table.relax();
     for (size_t k = 0; k < names.size(); ++k) {
       const Id value = program->find(names[k]);
       const std::vector<float> x = program->read<float>(value);

@@ -202,6 +202,7 @@ void obey(const Method& method, const FitOptions& options, const RunContext& con
         program->start(c.steps, true);
         program->finish();
         rank.check();
+        method.relax();
         break;
       case Command::repeat: repeat(rank, *program); break;
       case Command::end: return;

@@ -206,6 +206,8 @@ class Trainer {
     program_ = training_program(method_, stage().index, end() - stage().begin, options_, ranks_.context(),
                                 ranks_.communicator(), step_flops_);
     width_ = static_cast<size_t>(program_->plan().shape(program_->plan().find_leaf("losses")).cols);
+    if (!options_.device || options_.device->is_processor())  // others have their own copy of the table
+      relaxed_every_ = std::max<int64_t>(1, method_.random_rows() / phase().batch);
   }
   void load() {
     load_states(*program_, carried_);
@@ -280,7 +282,7 @@ class Trainer {
             ? std::min(stage().begin + ((run_.step - stage().begin) / measured_every_ + 1) * measured_every_, end())
             : end();
     for (; flying_ < program_->flights() && queued_ < wanted; ++flying_) {
-      const int64_t n = std::min({chunk_, end_of_row(queued_) - queued_, wanted - queued_, kLossSlots});
+      const int64_t n = std::min({chunk_, relaxed_every_, end_of_row(queued_) - queued_, wanted - queued_, kLossSlots});
       ranks_.run(n);
       program_->start(n, true);
       queued_ += n;
@@ -428,6 +430,7 @@ class Trainer {
   size_t at_ = 0;  // the stage that runs
   TrainingClock clock_;
   int64_t measured_every_ = 1, chunk_ = 1, queued_ = 0;  // queued_: steps started
+  int64_t relaxed_every_ = kLossSlots;                   // steps after which what they read need not stay in memory
   int flying_ = 0;                                       // starts that are not finished
   size_t width_ = 0;
   double step_flops_ = 0, looked_ = 0, steps_after_ = 0;

@@ -63,6 +63,7 @@ class TvaeMethod : public RowMethod {
   }
   double learning_rate() const override { return network_.config.learning_rate; }
   void relax() const override { table_->relax(); }
+  int64_t random_rows() const override { return table_->random_rows(); }
   void bind(Program& p) const override { bind_rows(p, *table_); }
   void prepare(const EncodedTable& table, Team&) override { table_ = &table; }
 

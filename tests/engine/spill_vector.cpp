@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <numeric>
 
 #include "engine/error.h"
@@ -109,6 +110,39 @@ TEST_F(Scratch, PartsAreTheWholeInOrder) {
   whole.add(std::vector<int32_t>(numbers));
   parts.add(numbers);
   EXPECT_EQ(whole.text(), parts.text());
+}
+
+// Resident bytes of the mapping that begins at `data`.
+int64_t resident(const void* data) {
+  std::ifstream maps("/proc/self/smaps");
+  char begin[32];
+  std::snprintf(begin, sizeof begin, "%lx-", reinterpret_cast<unsigned long>(data));
+  int64_t kilobytes = -1;
+  bool here = false;
+  for (std::string line; std::getline(maps, line) && kilobytes < 0;) {
+    if (line.starts_with(begin)) here = true;
+    if (here && line.starts_with("Rss:")) kilobytes = std::stoll(line.substr(4));
+  }
+  return kilobytes * 1024;
+}
+
+TEST_F(Scratch, RandomReadsLeaveLittleResident) {
+  constexpr size_t kCount = size_t{1} << 24, kRow = 50;
+  const auto room = limit(1 << 20);
+  Bulk<int32_t> numbers(room, "numbers");
+  numbers.expect_random_reads();
+  numbers.resize(kCount, 7);
+  ASSERT_TRUE(numbers.in_scratch());
+  EXPECT_EQ(numbers.random_reads(kRow), room->random_bytes() / ((1 << 16) + 200));
+  EXPECT_EQ(Bulk<int32_t>(kCount).random_reads(kRow), INT64_MAX) << "all of it is in memory, and stays there";
+  numbers.relax();
+  EXPECT_EQ(resident(numbers.data()), 0);
+  constexpr int64_t kReads = 50;
+  int64_t sum = 0;
+  for (int64_t i = 0; i < kReads; ++i) sum += numbers[static_cast<size_t>(i) * 331337 % kCount];
+  EXPECT_EQ(sum, 7 * kReads);
+  EXPECT_GT(resident(numbers.data()), 0);
+  EXPECT_LE(resident(numbers.data()), kReads * (1 << 16)) << "large pages were mapped whole";
 }
 
 TEST_F(Scratch, AFullDiskAndAMissingFolderAreErrors) {

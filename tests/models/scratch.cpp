@@ -77,6 +77,23 @@ TEST_P(ScratchFit, IsTheFitInMemoryBitForBit) {
   }
 }
 
+// Steps end one by one where those of a tenth of a second would leave more of the encoded rows resident than has room.
+TEST_P(ScratchFit, StepsEndBeforeTheirRowsFillTheMemory) {
+  FitOptions o = options();
+  o.keep_best = false;
+  constexpr int64_t kRoom = int64_t{256} << 20;
+  const auto limit = std::make_shared<MemoryLimit>(kRoom, folder_.string());
+  const MemoryShare taken(limit, kRoom / 2, "other arrays", true);
+  Team team(1, limit);
+  Monitor monitor;
+  int64_t reports = 0;
+  monitor.on_progress = [&](const Progress& p) { reports += p.phase == std::string("train"); };
+  ArrowArrayStream stream{};
+  table_export(mixed(), &stream);
+  Model::fit(table_import(&stream, team, monitor), o, team, monitor);
+  EXPECT_GE(reports, kRows / 500) << "a report for each step";
+}
+
 TEST_P(ScratchFit, WithoutAFolderTheSameLimitIsAnError) {
   const auto limit = std::make_shared<MemoryLimit>(1 << 20);
   const Thrown error = thrown([&] { fit_within(options(), limit, 1); });

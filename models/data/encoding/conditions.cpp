@@ -90,6 +90,7 @@ ConditionTable build(const int32_t* codes, int64_t rows, int64_t stride, std::sp
   t.train_cumulative_f32.resize(positions);
   t.sample_cumulative_f32.resize(positions);
   t.row_index = Bulk<int32_t>(team.limit(), "rows by condition");
+  t.row_index.expect_random_reads();
   t.row_index.resize_for_overwrite(columns * static_cast<size_t>(rows));
   t.row_offset.resize(positions + columns);
   team.for_each(static_cast<int64_t>(columns),

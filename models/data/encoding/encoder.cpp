@@ -205,6 +205,7 @@ EncodedTable Encoder::encode(Table&& table, Team& team, const Monitor& monitor) 
   out.rows = table.rows;
   out.alphas = Bulk<float>(team.limit(), "encoded rows");
   out.codes = Bulk<int32_t>(team.limit(), "encoded rows");
+  out.alphas.expect_random_reads(), out.codes.expect_random_reads();
   out.alphas.resize_for_overwrite(static_cast<size_t>(table.rows * alphas));
   out.codes.resize_for_overwrite(static_cast<size_t>(table.rows * codes));
   const int64_t blocks = (table.rows + kBlockRows - 1) / kBlockRows;

@@ -2,6 +2,7 @@
 // flags, dates as numbers.
 // A row becomes a few small codes per column; no one-hot matrix exists.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -49,6 +50,13 @@ struct EncodedTable {
   Bulk<float> alphas;
   Bulk<int32_t> codes;
   void relax() const { alphas.relax(), codes.relax(); }  // what lies in scratch need not stay in memory
+  // rows that may be read in any order before relax(); INT64_MAX in memory
+  int64_t random_rows() const {
+    const auto of = [&](const auto& values) {
+      return values.empty() ? INT64_MAX : values.random_reads(values.size() / static_cast<size_t>(rows));
+    };
+    return std::min(of(alphas), of(codes));
+  }
 };
 
 struct EncoderOptions {
